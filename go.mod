@@ -1,0 +1,3 @@
+module github.com/tropica-fst/tropica
+
+go 1.26

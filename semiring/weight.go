@@ -1,0 +1,100 @@
+package semiring
+
+// Weight is met by the elements of a semiring (K, ⊕, ⊗, 0̄, 1̄).
+//
+// Methods read their receiver and arguments as values and never keep them; a
+// weight that holds a slice (String, Gallic) is immutable once made.
+type Weight[W any] interface {
+	Plus(W) W                // ⊕: associative, commutative, identity Zero
+	Times(W) W               // ⊗: associative, identity One, distributes over ⊕ (on one side only for string weights)
+	Zero() W                 // 0̄, annihilator of ⊗; the receiver is not read
+	One() W                  // 1̄; the receiver is not read
+	Equal(W) bool            // exact, hence transitive and fit for keys
+	AppendKey([]byte) []byte // canonical bytes: Equal weights, and only those, append equal bytes
+	Member() bool            // false for what arithmetic can produce outside K: NaN, or a bad string
+}
+
+// Divisible is met by weakly left-divisible semirings: whenever a ≠ 0̄ and
+// c = a⊗b for some b, a.DivideLeft(c) is such a b. No other call is meaningful.
+type Divisible[W any] interface {
+	Weight[W]
+	DivideLeft(c W) W
+}
+
+// RightDivisible is the mirror image: whenever a ≠ 0̄ and c = b⊗a for some b,
+// a.DivideRight(c) is such a b.
+type RightDivisible[W any] interface {
+	Weight[W]
+	DivideRight(c W) W
+}
+
+// Commutative is met when a⊗b = b⊗a for all a and b. The method does nothing;
+// it is there to be claimed.
+type Commutative[W any] interface {
+	Weight[W]
+	Commutes()
+}
+
+// Idempotent is met when a⊕a = a for all a. The method does nothing; it is
+// there to be claimed.
+type Idempotent[W any] interface {
+	Weight[W]
+	Idempotent()
+}
+
+// Path is met when a⊕b is always a or b; Less is then the natural order, strict
+// and total: a.Less(b) exactly when a⊕b is a and a is not Equal to b.
+type Path[W any] interface {
+	Idempotent[W]
+	Less(W) bool
+}
+
+// Approx is met by weights with a notion of closeness, for sums that converge
+// in the limit. Near holds for Equal weights whatever delta is; it is symmetric
+// but not transitive, and so never decides what becomes a key.
+type Approx[W any] interface {
+	Weight[W]
+	Near(w W, delta float64) bool
+}
+
+// Quantizable is met by weights that can be rounded to multiples of delta, so
+// that close weights mostly, though not always, become Equal.
+type Quantizable[W any] interface {
+	Weight[W]
+	Quantize(delta float64) W
+}
+
+// Star is met by weights whose closure a* = 1̄ ⊕ a ⊕ a⊗a ⊕ … can be computed.
+// ok is false where the sum diverges.
+type Star[W any] interface {
+	Weight[W]
+	Star() (closure W, ok bool)
+}
+
+// Reversible is met by weights with an involution into a semiring R that turns
+// products around: (a⊗b).Reverse() = b.Reverse() ⊗ a.Reverse(), sums kept.
+// For commutative semirings R is W and Reverse is the identity.
+type Reversible[W, R any] interface {
+	Weight[W]
+	Reverse() R
+}
+
+// Powered is met by weights with a power a^x for real x: the x-fold product for
+// whole x, extended to the reals where that makes sense.
+type Powered[W any] interface {
+	Weight[W]
+	Power(x float64) W
+}
+
+// Zero returns 0̄ of W. It is not the Go zero value: Tropical(0) is 1̄, so a
+// freshly made []Tropical holds ones. Fill distances and finals with Zero.
+func Zero[W Weight[W]]() W { var w W; return w.Zero() }
+
+// One returns 1̄ of W.
+func One[W Weight[W]]() W { var w W; return w.One() }
+
+// IsZero reports whether w is 0̄.
+func IsZero[W Weight[W]](w W) bool { return w.Equal(w.Zero()) }
+
+// IsOne reports whether w is 1̄.
+func IsOne[W Weight[W]](w W) bool { return w.Equal(w.One()) }
