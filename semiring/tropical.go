@@ -6,7 +6,7 @@ import (
 )
 
 // Tropical is (ℝ∪{∞}, min, +, ∞, 0) over float32: commutative, idempotent, with
-// the path property. -∞ is a member, as in OpenFst; NaN is not.
+// the path property. -∞ and NaN are not members, though arithmetic tolerates -∞.
 type Tropical float32
 
 // Plus is min.
@@ -31,7 +31,7 @@ func (Tropical) Zero() Tropical          { return tropicalZero }
 func (Tropical) One() Tropical           { return 0 }
 func (a Tropical) Equal(b Tropical) bool { return a == b }
 func (a Tropical) Less(b Tropical) bool  { return a < b }
-func (a Tropical) Member() bool          { return a == a }
+func (a Tropical) Member() bool          { return a == a && a != -tropicalZero }
 func (Tropical) Commutes()               {}
 func (Tropical) Idempotent()             {}
 func (a Tropical) Reverse() Tropical     { return a }

@@ -1,0 +1,164 @@
+package fst
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Expander computes a machine one state at a time. It is how every
+// constructive operation is written: Lazy caches it for on-the-fly use,
+// Materialize runs it to the end.
+type Expander[W semiring.Weight[W]] interface {
+	// Start returns the start state, NoState if there is none.
+	Start() (StateID, error)
+	// Expand returns the final weight of q and appends its arcs to dst, which
+	// it may grow. States are numbered in the order in which Start and Expand
+	// first mention them; q has been mentioned before.
+	Expand(q StateID, dst []Arc[W]) (final W, arcs []Arc[W], err error)
+}
+
+// Lazy is an Fst whose states are computed by an Expander when they are first
+// asked for, and kept in a cache bounded in bytes. A slice that Arcs returned
+// stays valid after its state has left the cache. Safe for several goroutines,
+// which take turns.
+type Lazy[W semiring.Weight[W]] struct {
+	mu    sync.Mutex
+	e     Expander[W]
+	err   error
+	start StateID
+	begun bool
+
+	cache      map[StateID]*lazyState[W]
+	hand       *lazyState[W] // clock hand in the ring of cached states
+	bytes, max int64
+	scratch    []Arc[W]
+
+	isyms, osyms *SymbolTable
+}
+
+type lazyState[W any] struct {
+	id         StateID
+	used       bool // since the hand last came by
+	final      W
+	arcs       []Arc[W]
+	next, prev *lazyState[W]
+}
+
+// LazyOptions adjusts NewLazy; nil is the same as the zero value.
+type LazyOptions struct {
+	CacheBytes    int64 // bound on cached states; zero is 64 MiB, negative is none
+	InputSymbols  *SymbolTable
+	OutputSymbols *SymbolTable
+}
+
+// NewLazy returns the machine that e computes.
+func NewLazy[W semiring.Weight[W]](e Expander[W], opts *LazyOptions) *Lazy[W] {
+	l := &Lazy[W]{e: e, cache: map[StateID]*lazyState[W]{}, max: 64 << 20}
+	if opts != nil {
+		if opts.CacheBytes != 0 {
+			l.max = opts.CacheBytes
+		}
+		l.isyms, l.osyms = opts.InputSymbols, opts.OutputSymbols
+	}
+	return l
+}
+
+// Start returns the start state, or NoState.
+func (l *Lazy[W]) Start() StateID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.begun {
+		l.begun = true
+		l.start, l.err = l.e.Start()
+		if l.err != nil {
+			l.start = NoState
+		}
+	}
+	return l.start
+}
+
+// Final returns the final weight of q, 0̄ when q is not final.
+func (l *Lazy[W]) Final(q StateID) W {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state(q).final
+}
+
+// Arcs returns the arcs of q, for reading.
+func (l *Lazy[W]) Arcs(q StateID) []Arc[W] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state(q).arcs
+}
+
+// Err returns the first error of the expander. From then on states that were
+// not cached have no arcs and are not final.
+func (l *Lazy[W]) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// InputSymbols returns the table that names input labels, or nil.
+func (l *Lazy[W]) InputSymbols() *SymbolTable { return l.isyms }
+
+// OutputSymbols returns the table that names output labels, or nil.
+func (l *Lazy[W]) OutputSymbols() *SymbolTable { return l.osyms }
+
+func (l *Lazy[W]) state(q StateID) *lazyState[W] {
+	if s := l.cache[q]; s != nil {
+		s.used = true
+		return s
+	}
+	s := &lazyState[W]{id: q, used: true, final: semiring.Zero[W]()}
+	if l.err != nil {
+		return s
+	}
+	final, arcs, err := l.e.Expand(q, l.scratch[:0])
+	l.scratch = arcs
+	if err != nil {
+		l.err = err
+		return s
+	}
+	s.final = final
+	if len(arcs) > 0 {
+		s.arcs = append(make([]Arc[W], 0, len(arcs)), arcs...)
+	}
+	l.insert(s)
+	return s
+}
+
+// insert puts s behind the hand, so that it is the last to be looked at, and
+// frees unused states (second chance) until the cache is within its bound.
+func (l *Lazy[W]) insert(s *lazyState[W]) {
+	l.cache[s.id] = s
+	if l.hand == nil {
+		s.next, s.prev = s, s
+		l.hand = s
+	} else {
+		s.next, s.prev = l.hand, l.hand.prev
+		s.prev.next, s.next.prev = s, s
+	}
+	l.bytes += l.size(s)
+	for l.max >= 0 && l.bytes > l.max && len(l.cache) > 1 {
+		h := l.hand
+		l.hand = h.next
+		if h == s {
+			continue
+		}
+		if h.used {
+			h.used = false
+			continue
+		}
+		h.prev.next, h.next.prev = h.next, h.prev
+		delete(l.cache, h.id)
+		l.bytes -= l.size(h)
+	}
+}
+
+// size estimates what a cached state holds, map entry included.
+func (l *Lazy[W]) size(s *lazyState[W]) int64 {
+	return int64(unsafe.Sizeof(*s)) + int64(cap(s.arcs))*int64(unsafe.Sizeof(Arc[W]{})) + 32
+}

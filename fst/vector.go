@@ -1,0 +1,340 @@
+package fst
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Vector is the mutable machine.
+//
+// Arcs live in slabs that hold no pointers, found by a 16-byte span a state: a
+// state costs 16 bytes and its final weight, an arc what Arc takes, and the
+// garbage collector has nothing to trace. States that are filled one after the
+// other, as files and operations do, lie back to back in the slabs and are
+// never copied; arcs added to an earlier state move that state's arcs to the
+// end, with room to double. Rivals: a slice a state costs 24 bytes a state to
+// trace and an allocation each, one flat array that grows costs copies of it
+// all at its largest.
+//
+// The zero value is an empty machine ready to use. Reading from several
+// goroutines is safe while none writes.
+type Vector[W semiring.Weight[W]] struct {
+	start  StateID // biased by one, so that the zero Vector has no start
+	finals []W
+	spans  []span
+	slabs  [][]Arc[W] // slab k holds positions k<<slabBits …; a longer one covers several k
+	top    int64      // first free position of the last slab
+	end    int64      // first position beyond the last slab
+	arcs   int        // live arcs
+
+	props        atomic.Uint64
+	isyms, osyms *SymbolTable
+}
+
+// span places a state's arcs: n of them at pos, with room for room.
+type span struct {
+	pos     int64
+	n, room int32
+}
+
+const (
+	slabBits = 14
+	slabSize = 1 << slabBits // arcs: 256 KiB with 4-byte weights
+	slabMask = slabSize - 1
+)
+
+// NewVector returns an empty machine with room for states states, to be had
+// without growing. Zero is a good argument.
+func NewVector[W semiring.Weight[W]](states int) *Vector[W] {
+	v := &Vector[W]{}
+	v.ReserveStates(states)
+	return v
+}
+
+// NumStates returns the number of states.
+func (v *Vector[W]) NumStates() int { return len(v.finals) }
+
+// NumArcs returns the number of arcs, in constant time.
+func (v *Vector[W]) NumArcs() int { return v.arcs }
+
+// Start returns the start state, or NoState.
+func (v *Vector[W]) Start() StateID { return v.start - 1 }
+
+// Final returns the final weight of q, 0̄ when q is not final.
+func (v *Vector[W]) Final(q StateID) W { return v.finals[q] }
+
+// Arcs returns the arcs of q in order. The slice is read-only and valid until
+// the machine changes.
+func (v *Vector[W]) Arcs(q StateID) []Arc[W] {
+	s := v.spans[q]
+	if s.n == 0 {
+		return nil
+	}
+	i := int(s.pos & slabMask)
+	return v.slabs[s.pos>>slabBits][i : i+int(s.n) : i+int(s.n)]
+}
+
+// MutableArcs returns the arcs of q for changing in place. Whoever writes to
+// them says afterwards with SetProperties what still holds: the machine cannot
+// see the writes.
+func (v *Vector[W]) MutableArcs(q StateID) []Arc[W] { return v.Arcs(q) }
+
+// ReserveStates makes room for n states in all.
+func (v *Vector[W]) ReserveStates(n int) {
+	if d := n - len(v.finals); d > 0 {
+		v.finals = slices.Grow(v.finals, d)
+		v.spans = slices.Grow(v.spans, d)
+	}
+}
+
+// AddState adds a state without arcs that is not final, and returns its id.
+func (v *Vector[W]) AddState() StateID {
+	q := StateID(len(v.finals))
+	if q < 0 || len(v.finals) > maxState {
+		panic("fst: more than 2³¹-1 states")
+	}
+	var w W
+	p := v.knownProps()
+	v.finals = append(v.finals, w.Zero())
+	v.spans = append(v.spans, span{})
+	v.setProps(addStateProps(p))
+	return q
+}
+
+const maxState = 1<<31 - 2
+
+// AddStates adds n states.
+func (v *Vector[W]) AddStates(n int) {
+	v.ReserveStates(len(v.finals) + n)
+	for range n {
+		v.AddState()
+	}
+}
+
+// SetStart makes q the start state; NoState leaves the machine without one.
+func (v *Vector[W]) SetStart(q StateID) {
+	if q < NoState || int(q) >= len(v.finals) {
+		panic(fmt.Sprintf("fst: SetStart(%d) on a machine of %d states", q, len(v.finals)))
+	}
+	v.start = q + 1
+	v.setProps(setStartProps(v.knownProps()))
+}
+
+// SetFinal gives q the final weight w; 0̄ makes it non-final.
+func (v *Vector[W]) SetFinal(q StateID, w W) {
+	old := v.finals[q]
+	v.finals[q] = w
+	v.setProps(setFinalProps(v.knownProps(), old, w))
+}
+
+// AddArc appends an arc to q, in amortized constant time. The next state need
+// not exist yet, but must before the machine is used.
+func (v *Vector[W]) AddArc(q StateID, e Arc[W]) {
+	var prev *Arc[W]
+	if a := v.Arcs(q); len(a) > 0 {
+		prev = &a[len(a)-1]
+	}
+	v.setProps(addArcProps(v.knownProps(), q, &e, prev))
+	v.appendArcs(q, 1)[0] = e
+}
+
+// SetArcs replaces the arcs of q, copying them. The known properties become
+// none but what a caller then sets.
+func (v *Vector[W]) SetArcs(q StateID, arcs []Arc[W]) {
+	s := &v.spans[q]
+	v.arcs -= int(s.n)
+	s.n = 0
+	if len(arcs) > 0 {
+		copy(v.appendArcs(q, len(arcs)), arcs)
+	}
+	v.setProps(v.knownProps() & staticProperties)
+}
+
+// PushState adds a state with its final weight and a copy of its arcs, without
+// looking at properties: the way to write results, state by state. The caller
+// sets the properties of the whole at the end.
+func (v *Vector[W]) PushState(final W, arcs []Arc[W]) StateID {
+	q := StateID(len(v.finals))
+	v.finals = append(v.finals, final)
+	v.spans = append(v.spans, span{})
+	if len(arcs) > 0 {
+		copy(v.appendArcs(q, len(arcs)), arcs)
+	}
+	return q
+}
+
+// appendArcs makes room for n more arcs at q and returns that room. Unless q's
+// arcs are the last of the slabs, or q has room left, they move to the end.
+func (v *Vector[W]) appendArcs(q StateID, n int) []Arc[W] {
+	s := &v.spans[q]
+	v.arcs += n
+	need := int(s.n) + n
+	if need > maxState {
+		panic("fst: more than 2³¹-1 arcs at a state")
+	}
+	if need > int(s.room) {
+		v.moveArcs(s, need)
+	}
+	slab := v.slabs[s.pos>>slabBits]
+	i := int(s.pos&slabMask) + int(s.n)
+	s.n = int32(need)
+	return slab[i : i+n]
+}
+
+// moveArcs gives the span s room for need arcs.
+func (v *Vector[W]) moveArcs(s *span, need int) {
+	if s.room > 0 && s.pos+int64(s.room) == v.top && s.pos+int64(need) <= v.end &&
+		int(s.pos&slabMask)+need <= len(v.slabs[s.pos>>slabBits]) {
+		v.top = s.pos + int64(need) // the last state of the slabs: extend where it is
+		s.room = int32(need)
+		return
+	}
+	room := need
+	if s.n > 0 { // it has grown before and will again
+		room = min(2*need, maxState)
+	}
+	if v.top+int64(room) > v.end {
+		v.grow(room)
+	}
+	old := v.arcsOf(*s)
+	s.pos, s.room = v.top, int32(room)
+	v.top += int64(room)
+	copy(v.slabs[s.pos>>slabBits][s.pos&slabMask:], old)
+}
+
+func (v *Vector[W]) arcsOf(s span) []Arc[W] {
+	if s.n == 0 {
+		return nil
+	}
+	return v.slabs[s.pos>>slabBits][s.pos&slabMask:][:s.n]
+}
+
+// grow opens a slab that takes room arcs. Small machines start with small
+// slabs: 16 arcs, doubling up to slabSize.
+func (v *Vector[W]) grow(room int) {
+	size := min(max(16, v.arcs), slabSize)
+	if size < room {
+		size = room
+	}
+	v.top = int64(len(v.slabs)) << slabBits
+	slab := make([]Arc[W], size)
+	for off := 0; off == 0 || off < size; off += slabSize {
+		v.slabs = append(v.slabs, slab[off:])
+	}
+	v.end = v.top + int64(size)
+}
+
+// DeleteArcs removes all arcs of q.
+func (v *Vector[W]) DeleteArcs(q StateID) { v.TruncateArcs(q, 0) }
+
+// TruncateArcs keeps the first n arcs of q.
+func (v *Vector[W]) TruncateArcs(q StateID, n int) {
+	s := &v.spans[q]
+	v.arcs -= int(s.n) - n
+	s.n = int32(n)
+	v.setProps(deleteArcsProps(v.knownProps()))
+}
+
+// DeleteStates removes the states for which dead is true, with the arcs into
+// them, and renumbers the others in order.
+func (v *Vector[W]) DeleteStates(dead []bool) {
+	newID := make([]StateID, len(v.finals))
+	n := 0
+	for q := range v.finals {
+		if dead[q] {
+			newID[q] = NoState
+			continue
+		}
+		newID[q] = StateID(n)
+		n++
+	}
+	for q := range v.finals {
+		if dead[q] {
+			v.arcs -= int(v.spans[q].n)
+			continue
+		}
+		s := v.spans[q]
+		arcs := v.arcsOf(s)
+		k := 0
+		for _, e := range arcs {
+			if t := newID[e.NextState]; t != NoState {
+				e.NextState = t
+				arcs[k] = e
+				k++
+			}
+		}
+		v.arcs -= int(s.n) - k
+		s.n = int32(k)
+		v.spans[newID[q]], v.finals[newID[q]] = s, v.finals[q]
+	}
+	v.finals, v.spans = v.finals[:n], v.spans[:n]
+	if v.start > 0 {
+		v.start = newID[v.start-1] + 1
+	}
+	v.setProps(deleteStatesProps(v.knownProps()))
+}
+
+// Clear removes all states and keeps the symbol tables.
+func (v *Vector[W]) Clear() {
+	v.start, v.finals, v.spans, v.slabs, v.top, v.end, v.arcs = 0, nil, nil, nil, 0, 0, 0
+	v.props.Store(0)
+}
+
+// Clone returns a deep copy: changing one leaves the other as it is. Symbol
+// tables, which are immutable once attached, are shared.
+func (v *Vector[W]) Clone() *Vector[W] {
+	c := &Vector[W]{start: v.start, isyms: v.isyms, osyms: v.osyms}
+	c.finals = slices.Clone(v.finals)
+	c.spans = make([]span, len(v.spans))
+	for q := range v.spans {
+		if a := v.arcsOf(v.spans[q]); len(a) > 0 {
+			copy(c.appendArcs(StateID(q), len(a)), a)
+		}
+	}
+	c.setProps(v.knownProps())
+	return c
+}
+
+// InputSymbols returns the table that names input labels, or nil.
+func (v *Vector[W]) InputSymbols() *SymbolTable { return v.isyms }
+
+// OutputSymbols returns the table that names output labels, or nil.
+func (v *Vector[W]) OutputSymbols() *SymbolTable { return v.osyms }
+
+// SetInputSymbols attaches a table, which must not change afterwards; nil
+// detaches.
+func (v *Vector[W]) SetInputSymbols(t *SymbolTable) { v.isyms = t }
+
+// SetOutputSymbols attaches a table, which must not change afterwards; nil
+// detaches.
+func (v *Vector[W]) SetOutputSymbols(t *SymbolTable) { v.osyms = t }
+
+// CopySymbols attaches the tables of f, a machine with or without any.
+func (v *Vector[W]) CopySymbols(f any) {
+	v.isyms, v.osyms = InputSymbols(f), OutputSymbols(f)
+}
+
+// KnownProperties returns what is known without looking.
+func (v *Vector[W]) KnownProperties() Properties { return v.knownProps() | Expandable | Mutable }
+
+// LearnProperties adds facts found out about the machine as it is.
+func (v *Vector[W]) LearnProperties(p Properties) { v.props.Or(uint64(p)) }
+
+// SetProperties replaces the known facts where mask is set: an operation that
+// wrote states directly says what it knows of its result.
+func (v *Vector[W]) SetProperties(p, mask Properties) {
+	v.setProps(v.knownProps()&^mask | p&mask)
+}
+
+// knownProps knows all about a machine without states, which is how the zero
+// Vector starts.
+func (v *Vector[W]) knownProps() Properties {
+	if len(v.finals) == 0 {
+		return NullProperties
+	}
+	return Properties(v.props.Load())
+}
+func (v *Vector[W]) setProps(p Properties) { v.props.Store(uint64(p)) }
