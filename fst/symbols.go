@@ -1,5 +1,295 @@
 package fst
 
-// SymbolTable names labels: an injective map from symbols to labels and back.
-// Once attached to a machine it must not change.
-type SymbolTable struct{ name string }
+import (
+	"iter"
+	"slices"
+)
+
+// SymbolTable names labels. It maps symbols to labels and back and remembers
+// the order in which symbols came.
+//
+// A symbol has one label; adding it again changes nothing. Two symbols may
+// share a label, as in OpenFst; which of them the label then stands for is
+// OpenFst's choice too: the first while the table counts 0, 1, 2, … up to that
+// label, otherwise the last. The label -1 is NoLabel and never in a table.
+//
+// The zero value is an empty table without a name. Once attached to a machine
+// a table must not change; it may then be read by several goroutines.
+type SymbolTable struct {
+	name    string
+	symbols []string
+	labels  []Label // of symbols, by position
+	dense   Label   // positions below it have the position as label
+	next    int64
+
+	bySymbol map[string]int32 // position
+	low      []int32          // position+1 by label, for labels not far above the number of symbols
+	other    map[Label]int32  // position by label, for the rest
+}
+
+// NewSymbolTable returns an empty table. OpenFst calls a nameless one
+// "<unspecified>".
+func NewSymbolTable(name string) *SymbolTable { return &SymbolTable{name: name} }
+
+// SymbolsOf returns a table that numbers the given symbols from 0, so that the
+// first stands for epsilon.
+func SymbolsOf(symbols ...string) *SymbolTable {
+	t := &SymbolTable{}
+	for _, s := range symbols {
+		t.Add(s)
+	}
+	return t
+}
+
+// Name returns the table's name, which files carry and nothing compares.
+func (t *SymbolTable) Name() string { return t.name }
+
+// SetName changes the name.
+func (t *SymbolTable) SetName(name string) { t.name = name }
+
+// Len returns the number of symbols.
+func (t *SymbolTable) Len() int { return len(t.symbols) }
+
+// AvailableKey returns one more than the largest label that the table has had,
+// at least 0: what Add gives to the next new symbol.
+func (t *SymbolTable) AvailableKey() int64 { return t.next }
+
+// Add returns the label of symbol, giving it the next available one if it is
+// new. It returns NoLabel when the table is full, that is after label 2³¹-1.
+func (t *SymbolTable) Add(symbol string) Label {
+	if i, ok := t.bySymbol[symbol]; ok {
+		return t.labels[i]
+	}
+	if t.next > 1<<31-1 {
+		return NoLabel
+	}
+	l := Label(t.next)
+	t.insert(symbol, l)
+	return l
+}
+
+// AddLabel gives symbol the label l and returns true. If the symbol has a label
+// already, that stays: the answer is that label, and whether it is l. NoLabel
+// is never given: the answer is then NoLabel and false.
+func (t *SymbolTable) AddLabel(symbol string, l Label) (Label, bool) {
+	if i, ok := t.bySymbol[symbol]; ok {
+		return t.labels[i], t.labels[i] == l
+	}
+	if l == NoLabel {
+		return NoLabel, false
+	}
+	t.insert(symbol, l)
+	return l, true
+}
+
+func (t *SymbolTable) insert(symbol string, l Label) {
+	if t.bySymbol == nil {
+		t.bySymbol = make(map[string]int32)
+	}
+	i := int32(len(t.symbols))
+	t.bySymbol[symbol] = i
+	t.symbols = append(t.symbols, symbol)
+	t.labels = append(t.labels, l)
+	t.next = max(t.next, int64(l)+1)
+	if l == t.dense && Label(i) == l {
+		t.dense++
+	} else if l >= 0 && l < t.dense {
+		return // the first stays
+	}
+	t.index(l, i)
+}
+
+// index makes l stand for position i. Labels up to four times the number of
+// symbols are looked up in a slice, so that its size is bounded by the symbols
+// and not by what a hostile file numbers them.
+func (t *SymbolTable) index(l Label, i int32) {
+	if l >= 0 && int64(l) < int64(len(t.low)) {
+		t.low[l] = i + 1
+		return
+	}
+	if l >= 0 && int64(l) < 4*int64(len(t.symbols))+16 {
+		t.low = slices.Grow(t.low, int(l)+1-len(t.low))
+		old := len(t.low)
+		t.low = t.low[:l+1]
+		for k := old; k <= int(l); k++ { // what was too far before moves in
+			t.low[k] = 0
+			if len(t.other) > 0 {
+				if j, ok := t.other[Label(k)]; ok {
+					t.low[k] = j + 1
+					delete(t.other, Label(k))
+				}
+			}
+		}
+		t.low[l] = i + 1
+		return
+	}
+	if t.other == nil {
+		t.other = make(map[Label]int32)
+	}
+	t.other[l] = i
+}
+
+func (t *SymbolTable) position(l Label) int32 {
+	if l >= 0 && int(l) < len(t.low) {
+		return t.low[l] - 1
+	}
+	if i, ok := t.other[l]; ok {
+		return i
+	}
+	return -1
+}
+
+// Find returns the label of symbol.
+func (t *SymbolTable) Find(symbol string) (Label, bool) {
+	if i, ok := t.bySymbol[symbol]; ok {
+		return t.labels[i], true
+	}
+	return NoLabel, false
+}
+
+// FindBytes is Find without a copy of the symbol.
+func (t *SymbolTable) FindBytes(symbol []byte) (Label, bool) {
+	if i, ok := t.bySymbol[string(symbol)]; ok {
+		return t.labels[i], true
+	}
+	return NoLabel, false
+}
+
+// Symbol returns the symbol that l stands for.
+func (t *SymbolTable) Symbol(l Label) (string, bool) {
+	if i := t.position(l); i >= 0 {
+		return t.symbols[i], true
+	}
+	return "", false
+}
+
+// Has reports whether l stands for a symbol.
+func (t *SymbolTable) Has(l Label) bool { return t.position(l) >= 0 }
+
+// At returns the i-th symbol in order of insertion, and its label.
+func (t *SymbolTable) At(i int) (string, Label) { return t.symbols[i], t.labels[i] }
+
+// All yields symbols and labels in order of insertion.
+func (t *SymbolTable) All() iter.Seq2[string, Label] {
+	return func(yield func(string, Label) bool) {
+		for i, s := range t.symbols {
+			if !yield(s, t.labels[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Clone returns a copy that may be changed.
+func (t *SymbolTable) Clone() *SymbolTable {
+	c := &SymbolTable{name: t.name}
+	for i, s := range t.symbols {
+		c.insert(s, t.labels[i])
+	}
+	c.next = t.next
+	return c
+}
+
+// AddTable adds the symbols of u that t does not have, in u's order, with fresh
+// labels.
+func (t *SymbolTable) AddTable(u *SymbolTable) {
+	for s := range u.All() {
+		t.Add(s)
+	}
+}
+
+// inBinaryOrder returns the positions in the order of binary files: those whose
+// label is the position, then the others by increasing label. Symbols that
+// share a label are put so that a reader, by the rule of AddLabel, lets the
+// same one win as here.
+func (t *SymbolTable) inBinaryOrder() []int32 {
+	order := make([]int32, len(t.symbols))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order[t.dense:], func(i, j int32) int { return int(t.labels[i]) - int(t.labels[j]) })
+	dense := true // as the reader will count
+	for a := 0; a < len(order); {
+		l := t.labels[order[a]]
+		b := a + 1
+		for b < len(order) && t.labels[order[b]] == l {
+			b++
+		}
+		dense = dense && int(l) == a
+		group := order[a:b]
+		if w := slices.Index(group, t.position(l)); w >= 0 && b-a > 1 {
+			if dense {
+				group[0], group[w] = group[w], group[0]
+			} else {
+				group[len(group)-1], group[w] = group[w], group[len(group)-1]
+			}
+		}
+		dense = dense && b-a == 1
+		a = b
+	}
+	return order
+}
+
+// Compatible reports whether machines with these tables may be combined: one is
+// missing, or every label stands for the same symbol in both. Names, the order
+// of insertion and second symbols of a label do not matter. OpenFst compares a
+// checksum of the same facts.
+func Compatible(a, b *SymbolTable) bool {
+	if a == nil || b == nil || a == b {
+		return true
+	}
+	return a.covers(b) && b.covers(a)
+}
+
+// covers reports whether every label of b stands for the same in a.
+func (a *SymbolTable) covers(b *SymbolTable) bool {
+	for _, l := range b.labels {
+		i, j := a.position(l), b.position(l)
+		if i < 0 || a.symbols[i] != b.symbols[j] {
+			return false
+		}
+	}
+	return true
+}
+
+// LabelPair says that the label From becomes To.
+type LabelPair struct{ From, To Label }
+
+// Relabel returns a table of the symbols of t that pairs mention, under their
+// new labels and in the order of the pairs: what a machine relabelled by the
+// same pairs should carry. Pairs whose From is not in t are skipped.
+func (t *SymbolTable) Relabel(pairs []LabelPair) *SymbolTable {
+	u := NewSymbolTable(t.name)
+	if u.name != "" {
+		u.name = "relabeled_" + u.name
+	}
+	for _, p := range pairs {
+		if s, ok := t.Symbol(p.From); ok {
+			u.AddLabel(s, p.To)
+		}
+	}
+	return u
+}
+
+// PairsTo returns how labels change when the symbols of t are renumbered as to
+// has them. Symbols that to lacks map to the label of unknown, if that is not
+// empty and in to; otherwise they are listed in missing.
+func (t *SymbolTable) PairsTo(to *SymbolTable, unknown string) (pairs []LabelPair, missing []string) {
+	other, hasOther := NoLabel, false
+	if unknown != "" {
+		other, hasOther = to.Find(unknown)
+	}
+	for s, l := range t.All() {
+		if t.symbols[t.position(l)] != s {
+			continue // a second symbol of l: l stands for another
+		}
+		if k, ok := to.Find(s); ok {
+			pairs = append(pairs, LabelPair{l, k})
+		} else if hasOther {
+			pairs = append(pairs, LabelPair{l, other})
+		} else {
+			missing = append(missing, s)
+		}
+	}
+	return pairs, missing
+}

@@ -93,7 +93,7 @@ func (v *Vector[W]) ReserveStates(n int) {
 // AddState adds a state without arcs that is not final, and returns its id.
 func (v *Vector[W]) AddState() StateID {
 	q := StateID(len(v.finals))
-	if q < 0 || len(v.finals) > maxState {
+	if len(v.finals) > maxState {
 		panic("fst: more than 2³¹-1 states")
 	}
 	var w W
@@ -150,14 +150,20 @@ func (v *Vector[W]) SetArcs(q StateID, arcs []Arc[W]) {
 	if len(arcs) > 0 {
 		copy(v.appendArcs(q, len(arcs)), arcs)
 	}
-	v.setProps(v.knownProps() & staticProperties)
+	v.setProps(v.knownProps() & binaryProperties)
 }
 
 // PushState adds a state with its final weight and a copy of its arcs, without
-// looking at properties: the way to write results, state by state. The caller
-// sets the properties of the whole at the end.
+// looking at properties: the way to write results, state by state. The machine
+// forgets what it knew; the caller sets the properties of the whole at the end.
 func (v *Vector[W]) PushState(final W, arcs []Arc[W]) StateID {
 	q := StateID(len(v.finals))
+	if len(v.finals) > maxState {
+		panic("fst: more than 2³¹-1 states")
+	}
+	if p := v.props.Load(); p != 0 || q == 0 {
+		v.props.Store(p & uint64(Error))
+	}
 	v.finals = append(v.finals, final)
 	v.spans = append(v.spans, span{})
 	if len(arcs) > 0 {
@@ -233,6 +239,9 @@ func (v *Vector[W]) DeleteArcs(q StateID) { v.TruncateArcs(q, 0) }
 // TruncateArcs keeps the first n arcs of q.
 func (v *Vector[W]) TruncateArcs(q StateID, n int) {
 	s := &v.spans[q]
+	if n < 0 || n > int(s.n) {
+		panic(fmt.Sprintf("fst: TruncateArcs(%d, %d) on a state of %d arcs", q, n, s.n))
+	}
 	v.arcs -= int(s.n) - n
 	s.n = int32(n)
 	v.setProps(deleteArcsProps(v.knownProps()))
@@ -321,7 +330,11 @@ func (v *Vector[W]) CopySymbols(f any) {
 func (v *Vector[W]) KnownProperties() Properties { return v.knownProps() | Expandable | Mutable }
 
 // LearnProperties adds facts found out about the machine as it is.
-func (v *Vector[W]) LearnProperties(p Properties) { v.props.Or(uint64(p)) }
+func (v *Vector[W]) LearnProperties(p Properties) {
+	if len(v.finals) > 0 { // of a machine without states all is known
+		v.props.Or(uint64(p))
+	}
+}
 
 // SetProperties replaces the known facts where mask is set: an operation that
 // wrote states directly says what it knows of its result.
@@ -337,4 +350,11 @@ func (v *Vector[W]) knownProps() Properties {
 	}
 	return Properties(v.props.Load())
 }
-func (v *Vector[W]) setProps(p Properties) { v.props.Store(uint64(p)) }
+
+// setProps stores p. Most mutations change nothing, and a store costs several
+// times a load.
+func (v *Vector[W]) setProps(p Properties) {
+	if v.props.Load() != uint64(p) {
+		v.props.Store(uint64(p))
+	}
+}

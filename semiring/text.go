@@ -22,7 +22,40 @@ type Codec[W any] interface {
 
 	// DecodeBinary reads one weight from the front of src and returns the
 	// number of bytes that it took. n is 0 when src is too short to tell, and
-	// the caller may try again with more; a malformed weight is an error. The
-	// receiver is not read.
+	// the caller may try again with more; a malformed weight is an error. What
+	// is well formed but no Member (NaN) is returned as it is: whether to accept
+	// it is the caller's choice. Memory beyond a constant multiple of len(src)
+	// is never allocated. The receiver is not read.
 	DecodeBinary(src []byte) (w W, n int, err error)
+}
+
+// FormatCodec is a Codec whose text depends on a TextFormat. AppendText and
+// ParseText are then AppendTextFormat and ParseTextFormat of the zero
+// TextFormat. Every weight of this package meets it.
+type FormatCodec[W any] interface {
+	Codec[W]
+
+	// WeightType is the name of the weight itself, from which composites make
+	// theirs: "tropical" where ArcType is "standard". The receiver is not read.
+	WeightType() string
+
+	AppendTextFormat(dst []byte, f TextFormat) []byte
+	ParseTextFormat(s string, f TextFormat) (W, error)
+}
+
+// TextFormat says how weights are written and read; the zero value is what
+// OpenFst's tools do without flags.
+type TextFormat struct {
+	// Separator stands between the parts of a composite weight
+	// (--fst_weight_separator); zero is a comma.
+	Separator byte
+
+	// Open and Close enclose each composite weight (--fst_weight_parentheses).
+	// Zero is none; then only the last part of a composite may be composite.
+	Open, Close byte
+
+	// Digits is the number of significant digits of 64-bit numbers; zero is 9,
+	// as OpenFst's. 17 suffice to read back the same number. 32-bit numbers
+	// are always written with 9 digits, which suffice for them.
+	Digits int
 }

@@ -5,38 +5,87 @@ import (
 	"math"
 )
 
-// Tropical is (ℝ∪{∞}, min, +, ∞, 0) over float32: commutative, idempotent, with
-// the path property. -∞ and NaN are not members, though arithmetic tolerates -∞.
+// Tropical is (ℝ∪{∞}, min, +, ∞, 0) over float32: commutative, idempotent, with the path
+// property. -∞ and NaN are not members, though arithmetic tolerates -∞: no
+// operation on members and -∞ gives NaN.
 type Tropical float32
 
-// Plus is min.
-func (a Tropical) Plus(b Tropical) Tropical {
-	if b < a {
-		return b
-	}
-	return a
-}
+// Plus is min. NaN is kept, on whichever side it stands.
+func (a Tropical) Plus(b Tropical) Tropical { return min(a, b) }
 
 // Times is +, except that 0̄ = ∞ annihilates -∞ too.
 func (a Tropical) Times(b Tropical) Tropical {
-	if a == tropicalZero || b == tropicalZero {
-		return tropicalZero
+	if s := a + b; s == s {
+		return s
 	}
-	return a + b
+	return sumNaN(a, b)
 }
 
-var tropicalZero = Tropical(math.Inf(1))
-
-func (Tropical) Zero() Tropical          { return tropicalZero }
+func (Tropical) Zero() Tropical          { return Tropical(math.Inf(1)) }
 func (Tropical) One() Tropical           { return 0 }
 func (a Tropical) Equal(b Tropical) bool { return a == b }
 func (a Tropical) Less(b Tropical) bool  { return a < b }
-func (a Tropical) Member() bool          { return a == a && a != -tropicalZero }
+func (a Tropical) Member() bool          { return a > Tropical(math.Inf(-1)) }
 func (Tropical) Commutes()               {}
 func (Tropical) Idempotent()             {}
 func (a Tropical) Reverse() Tropical     { return a }
 
+// DivideLeft is c - a.
+func (a Tropical) DivideLeft(c Tropical) Tropical {
+	if d := c - a; d == d {
+		return d
+	}
+	return differenceNaN(a, c)
+}
+
+// DivideRight is DivideLeft.
+func (a Tropical) DivideRight(c Tropical) Tropical { return a.DivideLeft(c) }
+
+// Star is 1̄ for a ≥ 0; below, min(0, a, 2a, …) has no bound.
+func (a Tropical) Star() (Tropical, bool) { return 0, a >= 0 }
+
+// Power is x·a.
+func (a Tropical) Power(x float64) Tropical { return power(a, x) }
+
+// Near reports whether a and b differ by at most delta.
+func (a Tropical) Near(b Tropical, delta float64) bool { return near(float64(a), float64(b), delta) }
+
+// Quantize rounds to a multiple of delta.
+func (a Tropical) Quantize(delta float64) Tropical { return quantize(a, delta) }
+
+// Claimed here, so that losing one fails the build.
+var (
+	_ Component[Tropical] = Tropical(0)
+	_ Path[Tropical]      = Tropical(0)
+	_ Star[Tropical]      = Tropical(0)
+)
+
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Tropical) AppendKey(dst []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, math.Float32bits(float32(a+0)))
+}
+
+func (Tropical) ArcType() string    { return "standard" }
+func (Tropical) WeightType() string { return "tropical" }
+
+func (a Tropical) AppendText(dst []byte) []byte { return a.AppendTextFormat(dst, TextFormat{}) }
+func (Tropical) ParseText(s string) (Tropical, error) {
+	return Tropical(0).ParseTextFormat(s, TextFormat{})
+}
+
+func (a Tropical) AppendTextFormat(dst []byte, _ TextFormat) []byte {
+	return appendNumber(dst, float64(a), digits32)
+}
+
+// ParseTextFormat reads a number as C's strtod does; the number is rounded twice, as there.
+func (Tropical) ParseTextFormat(s string, _ TextFormat) (Tropical, error) {
+	v, err := parseNumber(s)
+	return Tropical(v), err
+}
+
+func (a Tropical) AppendBinary(dst []byte) []byte { return appendFloat32(dst, float32(a)) }
+
+func (Tropical) DecodeBinary(src []byte) (Tropical, int, error) {
+	v, n := decodeFloat32(src)
+	return Tropical(v), n, nil
 }

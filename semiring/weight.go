@@ -98,3 +98,24 @@ func IsZero[W Weight[W]](w W) bool { return w.Equal(w.Zero()) }
 
 // IsOne reports whether w is 1̄.
 func IsOne[W Weight[W]](w W) bool { return w.Equal(w.One()) }
+
+// Component is what composites (Product, Lexicographic, Power, Gallic, ...) ask
+// of their parts, so that they can offer it themselves: a commutative semiring
+// with all that costs nothing to have. Every number in this package meets it,
+// and so do Product, Lexicographic and Power.
+type Component[W any] interface {
+	Divisible[W]
+	RightDivisible[W]
+	Commutative[W]
+	Approx[W]
+	Quantizable[W]
+	Reversible[W, W]
+	Powered[W]
+	FormatCodec[W]
+}
+
+// PathComponent is a Component whose ⊕ chooses.
+type PathComponent[W any] interface {
+	Component[W]
+	Path[W]
+}

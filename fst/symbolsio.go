@@ -1,0 +1,102 @@
+package fst
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// SymbolTextOptions adjusts the reading and writing of text symbol tables; nil
+// is the same as the zero value.
+type SymbolTextOptions struct {
+	Name       string // of the source, for errors, and of the table that is read
+	Separators string // any of these bytes splits; the first is written; empty is DefaultSeparators
+	Negative   bool   // allow negative labels (never -1)
+
+	// Duplicate, if not nil, is told of each line that was ignored because its
+	// symbol already has another label.
+	Duplicate func(line int, symbol string, kept, ignored Label)
+}
+
+// ReadSymbols reads a text symbol table: a symbol and a label on each line,
+// blank lines skipped. A symbol that comes again keeps its first label. Errors
+// are TextErrors, or those of r.
+func ReadSymbols(r io.Reader, opts *SymbolTextOptions) (*SymbolTable, error) {
+	var o SymbolTextOptions
+	if opts != nil {
+		o = *opts
+	}
+	t := NewSymbolTable(o.Name)
+	seps, _ := newSeparators(o.Separators)
+	in := newLineReader(r)
+	var cols [2][]byte
+	for {
+		line, ok := in.next()
+		if !ok {
+			break
+		}
+		n := seps.split(line, cols[:])
+		if n == 0 {
+			continue
+		}
+		if n != 2 {
+			return nil, &TextError{o.Name, in.line, 0, fmt.Errorf("%d fields where a symbol and a label belong", n)}
+		}
+		l, err := parseLabel(cols[1], "label", o.Negative)
+		if err == nil && l == NoLabel {
+			err = errors.New("bad label -1: it means no label")
+		}
+		if err != nil {
+			return nil, &TextError{o.Name, in.line, 2, err}
+		}
+		if kept, same := t.AddLabel(string(cols[0]), l); !same && o.Duplicate != nil {
+			o.Duplicate(in.line, string(cols[0]), kept, l)
+		}
+	}
+	if in.err != nil {
+		return nil, &TextError{o.Name, in.line + 1, 0, in.err}
+	}
+	return t, nil
+}
+
+// WriteText writes the table as text, in order of insertion. A symbol that
+// could not be read back, empty or with a separator or line end in it, is an
+// error.
+func (t *SymbolTable) WriteText(w io.Writer, opts *SymbolTextOptions) error {
+	var o SymbolTextOptions
+	if opts != nil {
+		o = *opts
+	}
+	seps, sep := newSeparators(o.Separators)
+	out := bufio.NewWriterSize(w, 64<<10)
+	var num []byte
+	for i, s := range t.symbols {
+		l := t.labels[i]
+		if err := printable(s, seps); err != nil {
+			return fmt.Errorf("fst: symbol table %q: label %d: %w", t.name, l, err)
+		}
+		out.WriteString(s)
+		out.WriteByte(sep)
+		num = strconv.AppendInt(num[:0], int64(l), 10)
+		num = append(num, '\n')
+		if _, err := out.Write(num); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// printable tells what keeps a symbol from being read back from text.
+func printable(s string, seps *separators) error {
+	if s == "" {
+		return errors.New("the symbol is empty")
+	}
+	for i := range len(s) {
+		if c := s[i]; seps[c] || c == '\n' {
+			return fmt.Errorf("the symbol %q holds a separator", s)
+		}
+	}
+	return nil
+}
