@@ -1,0 +1,137 @@
+package fsttest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Tools runs OpenFst's own tools on files in a directory of the test's.
+type Tools struct {
+	tb  testing.TB
+	bin string // directory of the tools
+	dir string
+	n   int
+}
+
+// findTools returns the directory of OpenFst's tools, "" if there are none.
+// This project's command answers to the same names, so the help text must be
+// OpenFst's.
+var findTools = sync.OnceValue(func() string {
+	path, err := exec.LookPath("fstcompose")
+	if err != nil {
+		return ""
+	}
+	help, _ := exec.Command(path, "--help").CombinedOutput() // exits 1 by design
+	if !bytes.Contains(help, []byte("PROGRAM FLAGS")) {
+		return ""
+	}
+	return filepath.Dir(path)
+})
+
+// OpenFst returns OpenFst's tools, or skips the test where they are missing.
+func OpenFst(tb testing.TB) *Tools {
+	tb.Helper()
+	bin := findTools()
+	if bin == "" {
+		tb.Skip("skipped: OpenFst's own tools (Debian: libfst-tools) are not installed")
+	}
+	return &Tools{tb: tb, bin: bin, dir: tb.TempDir()}
+}
+
+// File returns the path of a new file name in the test's directory.
+func (o *Tools) File() string {
+	o.n++
+	return filepath.Join(o.dir, strconv.Itoa(o.n))
+}
+
+// Text writes a new file and returns its path.
+func (o *Tools) Text(content string) string {
+	o.tb.Helper()
+	path := o.File()
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		o.tb.Fatal(err)
+	}
+	return path
+}
+
+// Result is what a tool did.
+type Result struct {
+	Stdout, Stderr string
+	Exit           int
+}
+
+// Run runs a tool to its end, whatever that is.
+func (o *Tools) Run(tool string, args ...string) Result {
+	o.tb.Helper()
+	cmd := exec.Command(filepath.Join(o.bin, tool), args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		o.tb.Fatalf("%s: %v", tool, err)
+	}
+	return Result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// Do runs a tool that must succeed, and returns its standard output.
+func (o *Tools) Do(tool string, args ...string) string {
+	o.tb.Helper()
+	r := o.Run(tool, args...)
+	if r.Exit != 0 {
+		o.tb.Fatalf("%s %q: exit %d: %s", tool, args, r.Exit, r.Stderr)
+	}
+	return r.Stdout
+}
+
+// WriteFile writes f to a new file for the tools and returns its path.
+func WriteFile[W semiring.Codec[W]](o *Tools, f fst.Expanded[W], opts *fst.WriteOptions) string {
+	o.tb.Helper()
+	var b bytes.Buffer
+	if err := fst.Write(&b, f, opts); err != nil {
+		o.tb.Fatal(err)
+	}
+	return o.Text(b.String())
+}
+
+// ReadFile reads a machine that a tool wrote.
+func ReadFile[W semiring.Codec[W]](o *Tools, path string) fst.Expanded[W] {
+	o.tb.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		o.tb.Fatal(err)
+	}
+	defer file.Close()
+	f, err := fst.Read[W](file, &fst.ReadOptions{Name: path})
+	if err != nil {
+		o.tb.Fatal(err)
+	}
+	return f
+}
+
+// Apply runs a tool as TOOL FLAGS... INPUTS... OUTPUT and returns the machine
+// that it wrote.
+func Apply[W semiring.Codec[W]](o *Tools, tool string, flags []string, inputs ...fst.Expanded[W]) *fst.Vector[W] {
+	o.tb.Helper()
+	args := append([]string(nil), flags...)
+	for _, f := range inputs {
+		args = append(args, WriteFile(o, f, nil))
+	}
+	out := o.File()
+	o.Do(tool, append(args, out)...)
+	f := ReadFile[W](o, out)
+	if v, ok := f.(*fst.Vector[W]); ok {
+		return v
+	}
+	o.tb.Fatalf("%s wrote a %T", tool, f)
+	return nil
+}
