@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -326,7 +327,7 @@ func newAlgebra[W semiring.Weight[W]]() algebraOf[W] {
 
 func classOfCost[T float](w T) uint8 {
 	switch {
-	case w == 0 || w > maxFloat64:
+	case w == 0 || w == T(math.Inf(1)):
 		return 0
 	case w < 0:
 		return weighted | belowOne

@@ -36,11 +36,7 @@ func (a Boolean) Quantize(float64) Boolean { return a }
 func (a Boolean) AppendKey(dst []byte) []byte { return a.AppendBinary(dst) }
 
 // Claimed here, so that losing one fails the build.
-var (
-	_ Component[Boolean] = Boolean(false)
-	_ Path[Boolean]      = Boolean(false)
-	_ Star[Boolean]      = Boolean(false)
-)
+var _ PathComponent[Boolean] = Boolean(false)
 
 func (Boolean) ArcType() string    { return "boolean" }
 func (Boolean) WeightType() string { return "boolean" }

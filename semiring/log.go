@@ -55,10 +55,7 @@ func (a Log) Near(b Log, delta float64) bool { return near(float64(a), float64(b
 func (a Log) Quantize(delta float64) Log { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
-var (
-	_ Component[Log] = Log(0)
-	_ Star[Log]      = Log(0)
-)
+var _ Component[Log] = Log(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Log) AppendKey(dst []byte) []byte {

@@ -55,10 +55,7 @@ func (a Log64) Near(b Log64, delta float64) bool { return near(float64(a), float
 func (a Log64) Quantize(delta float64) Log64 { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
-var (
-	_ Component[Log64] = Log64(0)
-	_ Star[Log64]      = Log64(0)
-)
+var _ Component[Log64] = Log64(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Log64) AppendKey(dst []byte) []byte {

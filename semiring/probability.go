@@ -62,10 +62,7 @@ func (a Probability) Near(b Probability, delta float64) bool {
 func (a Probability) Quantize(delta float64) Probability { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
-var (
-	_ Component[Probability] = Probability(0)
-	_ Star[Probability]      = Probability(0)
-)
+var _ Component[Probability] = Probability(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Probability) AppendKey(dst []byte) []byte {

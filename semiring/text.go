@@ -59,3 +59,12 @@ type TextFormat struct {
 	// are always written with 9 digits, which suffice for them.
 	Digits int
 }
+
+// CanonicalArcType returns the arc type that files carry for one that a user
+// wrote: "probability" means "real64".
+func CanonicalArcType(name string) string {
+	if name == "probability" {
+		return Probability(0).ArcType()
+	}
+	return name
+}

@@ -54,11 +54,7 @@ func (a Tropical) Near(b Tropical, delta float64) bool { return near(float64(a),
 func (a Tropical) Quantize(delta float64) Tropical { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
-var (
-	_ Component[Tropical] = Tropical(0)
-	_ Path[Tropical]      = Tropical(0)
-	_ Star[Tropical]      = Tropical(0)
-)
+var _ PathComponent[Tropical] = Tropical(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Tropical) AppendKey(dst []byte) []byte {

@@ -56,11 +56,7 @@ func (a Tropical64) Near(b Tropical64, delta float64) bool {
 func (a Tropical64) Quantize(delta float64) Tropical64 { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
-var (
-	_ Component[Tropical64] = Tropical64(0)
-	_ Path[Tropical64]      = Tropical64(0)
-	_ Star[Tropical64]      = Tropical64(0)
-)
+var _ PathComponent[Tropical64] = Tropical64(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Tropical64) AppendKey(dst []byte) []byte {

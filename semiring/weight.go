@@ -28,6 +28,32 @@ type RightDivisible[W any] interface {
 	DivideRight(c W) W
 }
 
+// LeftSemiring is met by weights that distribute on the left only: c⊗(a⊕b) =
+// c⊗a ⊕ c⊗b always, (a⊕b)⊗c = a⊗c ⊕ b⊗c not always. Sums along paths from the
+// end of a machine, and so pushing to the start, are right for them; sums from
+// the start are not. The method does nothing; it is there to be claimed, and
+// what claims neither this nor RightSemiring distributes on both sides.
+type LeftSemiring[W any] interface {
+	Weight[W]
+	LeftOnly()
+}
+
+// RightSemiring is the mirror image of LeftSemiring.
+type RightSemiring[W any] interface {
+	Weight[W]
+	RightOnly()
+}
+
+// CommonDivisor is met by divisible weights for which determinization divides
+// by something finer than the sum: a.CommonDivisor(b) divides both a and b on
+// the left, whatever other members they are, and 0̄ divides nothing but is
+// neutral. A type that meets this may have quotients by other weights than such
+// divisors missing: DivideLeft then returns a non-member.
+type CommonDivisor[W any] interface {
+	Divisible[W]
+	CommonDivisor(W) W
+}
+
 // Commutative is met when a⊗b = b⊗a for all a and b. The method does nothing;
 // it is there to be claimed.
 type Commutative[W any] interface {
@@ -110,6 +136,7 @@ type Component[W any] interface {
 	Approx[W]
 	Quantizable[W]
 	Reversible[W, W]
+	Star[W]
 	Powered[W]
 	FormatCodec[W]
 }

@@ -1,0 +1,219 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ErrNotSorted reports that a composition can match on neither side.
+var ErrNotSorted = errors.New("neither is the first machine sorted by output label nor the second by input label: sort the arcs of one with ArcSort")
+
+// matchSide says on which machine a composition searches for labels. The arcs
+// of the other one are gone through in order, which decides the order of the
+// resulting arcs and so the numbers of the states.
+type matchSide uint8
+
+const (
+	matchSecond matchSide = iota // for the arcs of A, search B by input label
+	matchFirst                   // for the arcs of B, search A by output label
+	matchEither                  // at each pair of states, search the state with more arcs
+)
+
+// labels selects the side of a machine on which it is matched.
+type labels uint8
+
+const (
+	inputLabels labels = iota
+	outputLabels
+)
+
+func (l labels) sorted() fst.Properties {
+	if l == inputLabels {
+		return fst.ILabelSorted
+	}
+	return fst.OLabelSorted
+}
+
+func (l labels) notSorted() fst.Properties { return l.sorted() << 1 }
+
+// chooseSide decides as OpenFst does: on both sides if both machines are known
+// to be sorted, else on the first that is known to be, else on the first that
+// turns out to be when looked at. What is found out is told to the machines. A
+// machine computed on demand cannot be looked at whole: it is taken for sorted
+// when nothing else is left, and each of its states is checked when it is met.
+func chooseSide[W semiring.Weight[W]](a, b fst.Fst[W]) (matchSide, error) {
+	sortedA, triedA := knownSorted(a, outputLabels)
+	sortedB, triedB := knownSorted(b, inputLabels)
+	switch {
+	case sortedA && sortedB:
+		return matchEither, nil
+	case sortedA:
+		return matchFirst, nil
+	case sortedB:
+		return matchSecond, nil
+	}
+	_, wholeA := a.(fst.Expanded[W])
+	_, wholeB := b.(fst.Expanded[W])
+	switch {
+	case wholeA && !triedA && testSorted(a.(fst.Expanded[W]), outputLabels):
+		return matchFirst, nil
+	case wholeB && !triedB && testSorted(b.(fst.Expanded[W]), inputLabels):
+		return matchSecond, nil
+	case !wholeA && !triedA:
+		return matchFirst, nil
+	case !wholeB && !triedB:
+		return matchSecond, nil
+	}
+	return 0, ErrNotSorted
+}
+
+// knownSorted reports whether f is known to be sorted, and whether it is known
+// at all.
+func knownSorted(f any, side labels) (sorted, known bool) {
+	p, ok := f.(fst.Propertied)
+	if !ok {
+		return false, false
+	}
+	k := p.KnownProperties()
+	return k.Has(side.sorted()), k&(side.sorted()|side.notSorted()) != 0
+}
+
+// sideInfo is what composition needs to know of one state on the side where it
+// is matched. It is found in one pass over the state's arcs and kept, a byte a
+// state, since a state is met in many pairs.
+type sideInfo uint8
+
+const (
+	sideKnown  sideInfo = 1 << iota
+	sideNoEps           // no arc has label ε
+	sideAllEps          // all arcs have label ε (there may be none), and the state is not final
+	sideSorted          // labels do not decrease
+)
+
+// side is one operand of a composition.
+type side[W semiring.Weight[W]] struct {
+	f      fst.Fst[W]
+	labels labels
+	info   []sideInfo
+	fails  fst.Failing // nil if reading f cannot fail
+}
+
+func newSide[W semiring.Weight[W]](f fst.Fst[W], l labels) side[W] {
+	s := side[W]{f: f, labels: l}
+	s.fails, _ = f.(fst.Failing)
+	if e, ok := f.(fst.Expanded[W]); ok {
+		s.info = make([]sideInfo, e.NumStates())
+	}
+	return s
+}
+
+// of returns the info of state q, whose arcs are given.
+func (s *side[W]) of(q fst.StateID, arcs []fst.Arc[W]) sideInfo {
+	if int(q) < len(s.info) {
+		if x := s.info[q]; x != 0 {
+			return x
+		}
+	} else {
+		s.info = append(s.info, make([]sideInfo, int(q)+1-len(s.info))...)
+	}
+	x, eps, sorted := sideKnown, 0, true
+	last := fst.Label(-1 << 31)
+	for i := range arcs {
+		l := arcs[i].ILabel
+		if s.labels == outputLabels {
+			l = arcs[i].OLabel
+		}
+		if l == fst.Epsilon {
+			eps++
+		}
+		sorted = sorted && l >= last
+		last = l
+	}
+	if eps == 0 {
+		x |= sideNoEps
+	}
+	if eps == len(arcs) && !fst.IsFinal(s.f, q) {
+		x |= sideAllEps
+	}
+	if sorted {
+		x |= sideSorted
+	}
+	s.info[q] = x
+	return x
+}
+
+// err returns the error of the operand, if reading it can fail and has.
+func (s *side[W]) err() error {
+	if s.fails == nil {
+		return nil
+	}
+	return s.fails.Err()
+}
+
+// unsorted is the error of a state that was taken for sorted and is not.
+func (s *side[W]) unsorted(q fst.StateID) error {
+	name := "second machine by input"
+	if s.labels == outputLabels {
+		name = "first machine by output"
+	}
+	return &StateError{Op: "Compose", State: q, Err: fmt.Errorf("the arcs of this state of the %s label are out of order: %w", name, ErrNotSorted)}
+}
+
+// label returns the label of e that is matched on this side.
+func label[W any](e *fst.Arc[W], l labels) fst.Label {
+	if l == inputLabels {
+		return e.ILabel
+	}
+	return e.OLabel
+}
+
+// seek returns the least i ≥ from such that the label of arcs[i] is not below
+// want, len(arcs) if there is none. It gallops: the cost is logarithmic in the
+// distance, so that a run of growing labels costs as little as a merge where
+// the lists are alike and as little as binary search where they are not.
+func seek[W any](arcs []fst.Arc[W], l labels, from int, want fst.Label) int {
+	if from >= len(arcs) || label(&arcs[from], l) >= want {
+		return from
+	}
+	lo, step := from, 1 // arcs[lo] is below want
+	for lo+step < len(arcs) && label(&arcs[lo+step], l) < want {
+		lo += step
+		step *= 2
+	}
+	hi := min(lo+step, len(arcs)) // arcs[hi] is not, or is the end
+	for hi-lo > 1 {
+		mid := int(uint(lo+hi) / 2)
+		if label(&arcs[mid], l) < want {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return hi
+}
+
+// testSorted looks whether the labels of every state of f do not decrease on
+// the given side, and tells f.
+func testSorted[W semiring.Weight[W]](f fst.Expanded[W], side labels) bool {
+	sorted := true
+	for q := 0; q < f.NumStates() && sorted; q++ {
+		arcs := f.Arcs(fst.StateID(q))
+		for i := 1; i < len(arcs); i++ {
+			if label(&arcs[i], side) < label(&arcs[i-1], side) {
+				sorted = false
+				break
+			}
+		}
+	}
+	if p, ok := f.(fst.Propertied); ok {
+		if sorted {
+			p.LearnProperties(side.sorted())
+		} else {
+			p.LearnProperties(side.notSorted())
+		}
+	}
+	return sorted
+}
