@@ -293,3 +293,12 @@ func (t *SymbolTable) PairsTo(to *SymbolTable, unknown string) (pairs []LabelPai
 	}
 	return pairs, missing
 }
+
+// reserve makes room for n symbols.
+func (t *SymbolTable) reserve(n int) {
+	t.symbols = slices.Grow(t.symbols, n)
+	t.labels = slices.Grow(t.labels, n)
+	if t.bySymbol == nil {
+		t.bySymbol = make(map[string]int32, n)
+	}
+}

@@ -58,9 +58,9 @@ func chooseSide[W semiring.Weight[W]](a, b fst.Fst[W]) (matchSide, error) {
 	_, wholeA := a.(fst.Expanded[W])
 	_, wholeB := b.(fst.Expanded[W])
 	switch {
-	case wholeA && !triedA && testSorted(a.(fst.Expanded[W]), outputLabels):
+	case wholeA && !triedA && fst.PropertiesOf(a, fst.OLabelSorted).Has(fst.OLabelSorted):
 		return matchFirst, nil
-	case wholeB && !triedB && testSorted(b.(fst.Expanded[W]), inputLabels):
+	case wholeB && !triedB && fst.PropertiesOf(b, fst.ILabelSorted).Has(fst.ILabelSorted):
 		return matchSecond, nil
 	case !wholeA && !triedA:
 		return matchFirst, nil
@@ -193,27 +193,4 @@ func seek[W any](arcs []fst.Arc[W], l labels, from int, want fst.Label) int {
 		}
 	}
 	return hi
-}
-
-// testSorted looks whether the labels of every state of f do not decrease on
-// the given side, and tells f.
-func testSorted[W semiring.Weight[W]](f fst.Expanded[W], side labels) bool {
-	sorted := true
-	for q := 0; q < f.NumStates() && sorted; q++ {
-		arcs := f.Arcs(fst.StateID(q))
-		for i := 1; i < len(arcs); i++ {
-			if label(&arcs[i], side) < label(&arcs[i-1], side) {
-				sorted = false
-				break
-			}
-		}
-	}
-	if p, ok := f.(fst.Propertied); ok {
-		if sorted {
-			p.LearnProperties(side.sorted())
-		} else {
-			p.LearnProperties(side.notSorted())
-		}
-	}
-	return sorted
 }

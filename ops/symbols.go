@@ -14,10 +14,24 @@ var ErrSymbols = errors.New("symbol tables do not agree")
 // a missing table agrees with any, two tables if they map the same labels to the
 // same symbols.
 func compatibleSymbols(op, nameX, nameY string, x, y *fst.SymbolTable) error {
-	if x == nil || y == nil || x == y {
+	if fst.Compatible(x, y) {
 		return nil
 	}
-	return fmt.Errorf("ops: %s: %s against %s: %w", op, nameX, nameY, ErrSymbols)
+	return fmt.Errorf("ops: %s: %s (%q, %d symbols) against %s (%q, %d symbols): %w",
+		op, nameX, x.Name(), x.Len(), nameY, y.Name(), y.Len(), ErrSymbols)
+}
+
+// CompatibleSymbols returns an error that wraps ErrSymbols, in the name of op,
+// unless the input tables of a and b agree and the output tables do: what an
+// operation that puts two machines side by side asks for. A missing table agrees
+// with any; the names of tables and the order of symbols do not matter.
+func CompatibleSymbols(op string, a, b any) error {
+	if err := compatibleSymbols(op, "input symbols of the first machine", "input symbols of the second",
+		fst.InputSymbols(a), fst.InputSymbols(b)); err != nil {
+		return err
+	}
+	return compatibleSymbols(op, "output symbols of the first machine", "output symbols of the second",
+		fst.OutputSymbols(a), fst.OutputSymbols(b))
 }
 
 // knownProperties returns what f knows of itself without being looked at.

@@ -21,9 +21,10 @@ type Expectation struct {
 // Plus is by parts.
 func (a Expectation) Plus(b Expectation) Expectation { return Expectation{a.P + b.P, a.R + b.R} }
 
-// Times is the product rule.
+// Times is the product rule. The conversions keep compilers from fusing one of
+// the products with the sum, which then would not commute.
 func (a Expectation) Times(b Expectation) Expectation {
-	return Expectation{a.P * b.P, a.P*b.R + b.P*a.R}
+	return Expectation{a.P * b.P, float64(a.P*b.R) + float64(b.P*a.R)}
 }
 
 func (Expectation) Zero() Expectation          { return Expectation{} }
@@ -64,6 +65,9 @@ func (a Expectation) Star() (Expectation, bool) {
 func (a Expectation) Power(x float64) Expectation {
 	if x == 0 {
 		return a.One()
+	}
+	if a.R == 0 { // 0^(x-1) may be infinite
+		return Expectation{math.Pow(a.P, x), 0}
 	}
 	return Expectation{math.Pow(a.P, x), x * math.Pow(a.P, x-1) * a.R}
 }

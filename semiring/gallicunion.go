@@ -231,14 +231,29 @@ func (a GallicUnion[W]) Reverse() GallicUnion[W] {
 	return newUnion(ws)
 }
 
-// Near holds when the strings are the same and all weights near.
+// Near holds when the weights of all strings are near, where a string that a
+// set does not have has weight 0̄ in it.
 func (a GallicUnion[W]) Near(b GallicUnion[W], delta float64) bool {
-	if a.n != b.n {
-		return false
-	}
-	for i := range a.n {
-		if !a.At(i).Near(b.At(i), delta) {
-			return false
+	zero := Zero[W]()
+	i, j := 0, 0
+	for i < a.n || j < b.n {
+		switch {
+		case j == b.n || i < a.n && a.At(i).String.labels.less(b.At(j).String.labels):
+			if !a.At(i).Weight.Near(zero, delta) {
+				return false
+			}
+			i++
+		case i == a.n || b.At(j).String.labels.less(a.At(i).String.labels):
+			if !b.At(j).Weight.Near(zero, delta) {
+				return false
+			}
+			j++
+		default:
+			if !a.At(i).Near(b.At(j), delta) {
+				return false
+			}
+			i++
+			j++
 		}
 	}
 	return true

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // Tools runs OpenFst's own tools on files in a directory of the test's.
@@ -88,4 +91,47 @@ func (o *Tools) Do(tool string, args ...string) string {
 		o.tb.Fatalf("%s %q: exit %d: %s", tool, args, r.Exit, r.Stderr)
 	}
 	return r.Stdout
+}
+
+// WriteFile writes f to a new file for the tools and returns its path.
+func WriteFile[W semiring.Codec[W]](o *Tools, f fst.Expanded[W], opts *fst.WriteOptions) string {
+	o.tb.Helper()
+	var b bytes.Buffer
+	if err := fst.Write(&b, f, opts); err != nil {
+		o.tb.Fatal(err)
+	}
+	return o.Text(b.String())
+}
+
+// ReadFile reads a machine that a tool wrote.
+func ReadFile[W semiring.Codec[W]](o *Tools, path string) fst.Expanded[W] {
+	o.tb.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		o.tb.Fatal(err)
+	}
+	defer file.Close()
+	f, err := fst.Read[W](file, &fst.ReadOptions{Name: path})
+	if err != nil {
+		o.tb.Fatal(err)
+	}
+	return f
+}
+
+// Apply runs a tool as TOOL FLAGS... INPUTS... OUTPUT and returns the machine
+// that it wrote.
+func Apply[W semiring.Codec[W]](o *Tools, tool string, flags []string, inputs ...fst.Expanded[W]) *fst.Vector[W] {
+	o.tb.Helper()
+	args := append([]string(nil), flags...)
+	for _, f := range inputs {
+		args = append(args, WriteFile(o, f, nil))
+	}
+	out := o.File()
+	o.Do(tool, append(args, out)...)
+	f := ReadFile[W](o, out)
+	if v, ok := f.(*fst.Vector[W]); ok {
+		return v
+	}
+	o.tb.Fatalf("%s wrote a %T", tool, f)
+	return nil
 }

@@ -1,0 +1,382 @@
+package fst
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Read reads a binary machine of type vector or const (with 8, 16, 32 or 64-bit
+// offsets, aligned or not) and returns a *Vector or a *Const. The file's arc
+// type must be W's. Errors are BinaryErrors.
+//
+// What is returned is well formed: next states are in range and no weight is
+// NaN, whatever the file holds. Time and memory are within a constant factor of
+// the size of what could be read.
+func Read[W semiring.Codec[W]](r io.Reader, opts *ReadOptions) (Expanded[W], error) {
+	s := NewStream(r, opts)
+	h, err := s.ReadHeader()
+	if err != nil {
+		return nil, err
+	}
+	return ReadBody[W](s, h)
+}
+
+// ReadBody reads what follows h, which s.ReadHeader has just returned.
+func ReadBody[W semiring.Codec[W]](s *Stream, h *Header) (Expanded[W], error) {
+	var w W
+	if h.ArcType != w.ArcType() {
+		return nil, s.fail("a machine with arcs of type %q, not %q", h.ArcType, w.ArcType())
+	}
+	b := &bodyReader[W]{Stream: s, h: h, layout: layoutOf[W]()}
+	switch h.FstType {
+	case "vector":
+		return b.vector()
+	case "const":
+		return b.constant(4)
+	case "const8":
+		return b.constant(1)
+	case "const16":
+		return b.constant(2)
+	case "const64":
+		return b.constant(8)
+	}
+	return nil, s.fail("machines of type %q cannot be read", h.FstType)
+}
+
+type bodyReader[W semiring.Codec[W]] struct {
+	*Stream
+	h      *Header
+	layout layout
+	arcs   []Arc[W] // of the present state, when they come in pieces
+}
+
+// weight reads one weight.
+func (b *bodyReader[W]) weight() (w W, err error) {
+	if _, err := b.peek(max(b.layout.size, 1)); err != nil {
+		return w, err
+	}
+	for {
+		// All that is in the buffer is offered: only the weight knows its size.
+		have := b.end - b.pos
+		v, k, err := w.DecodeBinary(b.buf[b.pos:b.end])
+		if err != nil {
+			return w, b.fail("%w", err)
+		}
+		if k > 0 {
+			if badWeight(v) {
+				return w, b.fail("a weight that is %s", v.AppendText(nil))
+			}
+			b.pos += k
+			return v, nil
+		}
+		// Twice as much, so that long weights are not decoded too often; near
+		// the end of the input, what there is.
+		if _, err := b.peek(2 * have); err != nil && b.end-b.pos == have {
+			return w, err
+		}
+	}
+}
+
+// vector reads the body of a vector file: state by state its final weight, the
+// number of its arcs, and the arcs.
+func (b *bodyReader[W]) vector() (*Vector[W], error) {
+	if b.h.Version != 2 {
+		return nil, b.fail("version %d of the vector format; 2 is what can be read", b.h.Version)
+	}
+	v := &Vector[W]{isyms: b.h.InputSymbols, osyms: b.h.OutputSymbols}
+	// A state takes at least 12 bytes or so; small machines are common.
+	v.ReserveStates(b.room(b.h.NumStates, max(b.layout.size, 4)+8))
+	var zero = semiring.Zero[W]()
+	for q := int64(0); q != b.h.NumStates; q++ {
+		if b.h.NumStates < 0 && b.atEnd() {
+			break
+		}
+		if q > maxState {
+			return nil, b.fail("more than %d states", maxState)
+		}
+		final, err := b.weight()
+		if err != nil {
+			return nil, b.at(err, q)
+		}
+		if final.Equal(zero) {
+			final = zero
+		}
+		n, err := b.int64()
+		if err != nil {
+			return nil, b.at(err, q)
+		}
+		if n < 0 || n > maxState {
+			b.pos -= 8
+			return nil, b.fail("state %d has %d arcs", q, n)
+		}
+		v.finals = append(v.finals, final)
+		v.spans = append(v.spans, span{})
+		if err := b.arcsInto(v, StateID(q), int(n)); err != nil {
+			return nil, b.at(err, q)
+		}
+	}
+	if b.h.Start >= int64(len(v.finals)) {
+		return nil, b.fail("start state %d of %d", b.h.Start, len(v.finals))
+	}
+	v.start = StateID(b.h.Start) + 1
+	if b.h.NumStates < 0 { // only now is it known which next states there are
+		for q := range v.spans {
+			for i, e := range v.Arcs(StateID(q)) {
+				if int(e.NextState) >= len(v.finals) {
+					return nil, b.fail("arc %d of state %d goes to state %d of %d", i, q, e.NextState, len(v.finals))
+				}
+			}
+		}
+	}
+	p := b.properties(v)
+	v.props.Store(uint64(p))
+	return v, nil
+}
+
+// at adds the state to an error without losing the type that tells the offset.
+func (b *bodyReader[W]) at(err error, q int64) error {
+	if e, ok := err.(*BinaryError); ok {
+		e.Err = fmt.Errorf("state %d: %w", q, e.Err)
+	}
+	return err
+}
+
+// pieceBytes is what is read of a state's arcs at once: memory is only taken
+// for what has arrived.
+const pieceBytes = 1 << 20
+
+// arcsInto reads n arcs and gives them to state q of v, its last.
+func (b *bodyReader[W]) arcsInto(v *Vector[W], q StateID, n int) error {
+	if n == 0 {
+		return nil
+	}
+	const piece = pieceBytes / 16
+	if n <= piece {
+		return b.decode(v.appendArcs(q, n), q)
+	}
+	b.arcs = b.arcs[:0]
+	for done := 0; done < n; {
+		k := min(piece, n-done)
+		b.arcs = slices.Grow(b.arcs, k)[:done+k]
+		if err := b.decode(b.arcs[done:], q); err != nil {
+			return err
+		}
+		done += k
+	}
+	copy(v.appendArcs(q, n), b.arcs)
+	if cap(b.arcs) > 4*piece {
+		b.arcs = nil
+	}
+	return nil
+}
+
+// decode reads len(arcs) arcs of state q in the packed form of vector files.
+func (b *bodyReader[W]) decode(arcs []Arc[W], q StateID) error {
+	n := uint32(1<<31 - 1) // next states must be below it
+	if b.h.NumStates >= 0 {
+		n = uint32(b.h.NumStates)
+	}
+	if b.layout.raw && b.layout.size == 4 {
+		if mem := rawArcs(b.layout, arcs); mem != nil {
+			at := b.offset()
+			if err := b.full(mem); err != nil {
+				return err
+			}
+			return b.check(arcs, n, q, at, 16)
+		}
+	}
+	size := 12 + b.layout.size
+	if b.layout.raw {
+		le := binary.LittleEndian
+		for len(arcs) > 0 {
+			k := min(len(arcs), max(1, (b.end-b.pos)/size))
+			src, err := b.peek(k * size)
+			if err != nil {
+				return err
+			}
+			for i := range arcs[:k] {
+				e, s := &arcs[i], src[i*size:][:size:size]
+				e.ILabel, e.OLabel = Label(le.Uint32(s)), Label(le.Uint32(s[4:]))
+				if size == 20 {
+					*(*uint64)(unsafe.Pointer(&e.Weight)) = le.Uint64(s[8:])
+					e.NextState = StateID(le.Uint32(s[16:]))
+					continue
+				}
+				copy(unsafe.Slice((*byte)(unsafe.Pointer(&e.Weight)), unsafe.Sizeof(e.Weight)), s[8:])
+				e.NextState = StateID(le.Uint32(s[size-4:]))
+			}
+			if err := b.check(arcs[:k], n, q, b.offset(), size); err != nil {
+				return err
+			}
+			b.pos += k * size
+			arcs = arcs[k:]
+		}
+		return nil
+	}
+	for i := range arcs {
+		e := &arcs[i]
+		src, err := b.take(8)
+		if err != nil {
+			return err
+		}
+		e.ILabel, e.OLabel = Label(binary.LittleEndian.Uint32(src)), Label(binary.LittleEndian.Uint32(src[4:]))
+		if e.Weight, err = b.weight(); err != nil {
+			return err
+		}
+		t, err := b.int32()
+		if err != nil {
+			return err
+		}
+		if uint32(t) >= n {
+			b.pos -= 4
+			return b.fail("an arc to state %d of %d", t, b.h.NumStates)
+		}
+		e.NextState = StateID(t)
+	}
+	return nil
+}
+
+// check looks at arcs that were copied whole: at is the offset of the first in
+// the file, size what each took.
+func (b *bodyReader[W]) check(arcs []Arc[W], n uint32, q StateID, at int64, size int) error {
+	for i := range arcs {
+		e := &arcs[i]
+		bad := false
+		if b.layout.float != 0 {
+			bad = badNumber(b.layout, &e.Weight)
+		} else {
+			bad = badWeight(e.Weight)
+		}
+		if bad || uint32(e.NextState) >= n {
+			at += int64(i) * int64(size)
+			what := fmt.Errorf("arc %d goes to state %d of %d", i, e.NextState, b.h.NumStates)
+			if bad {
+				what = fmt.Errorf("arc %d has a weight that is %s", i, e.Weight.AppendText(nil))
+			}
+			return &BinaryError{b.opts.Name, at, what}
+		}
+	}
+	return nil
+}
+
+// constant reads the body of a const file: an array of states, then one of
+// arcs, both C structs. u is the size of the offsets.
+func (b *bodyReader[W]) constant(u int) (*Const[W], error) {
+	if b.h.Version != 1 && b.h.Version != 2 {
+		return nil, b.fail("version %d of the const format; 1 and 2 are what can be read", b.h.Version)
+	}
+	if !b.layout.raw {
+		return nil, b.fail("a const machine cannot have arcs of type %q", b.h.ArcType)
+	}
+	if b.h.NumStates < 0 {
+		return nil, b.fail("a const machine must tell the number of its states")
+	}
+	aligned := b.h.Version == 1 || b.h.Flags&IsAligned != 0
+	if aligned {
+		if err := b.align(); err != nil {
+			return nil, err
+		}
+	}
+	n := int(b.h.NumStates)
+	c := &Const[W]{start: StateID(b.h.Start), isyms: b.h.InputSymbols, osyms: b.h.OutputSymbols}
+	size, first := stateLayout(b.layout, u)
+	c.finals = make([]W, 0, b.room(int64(n), size))
+	c.offset = make([]int64, 1, b.room(int64(n), size)+1)
+	for q := range n {
+		src, err := b.peek(size)
+		if err != nil {
+			return nil, b.at(err, int64(q))
+		}
+		pos, narcs := unsigned(src[first:], u), unsigned(src[first+u:], u)
+		// Every writer puts the arcs of the states one after the other.
+		// Overlapping ones would make a small file a large machine.
+		if last := c.offset[q]; narcs > 0 && pos != uint64(last) || narcs > uint64(b.h.NumArcs-last) {
+			return nil, b.fail("state %d has %d arcs from %d on, where those from %d on, of %d, must come", q, narcs, pos, last, b.h.NumArcs)
+		}
+		w, k, err := (*new(W)).DecodeBinary(src[:b.layout.size])
+		if err != nil || k != b.layout.size || badWeight(w) {
+			return nil, b.fail("state %d: a malformed final weight", q)
+		}
+		if semiring.IsZero(w) {
+			w = w.Zero()
+		}
+		c.finals = append(c.finals, w)
+		c.offset = append(c.offset, c.offset[q]+int64(narcs))
+		b.pos += size
+	}
+	if c.offset[n] != b.h.NumArcs {
+		return nil, b.fail("the states have %d arcs, where the header says %d", c.offset[n], b.h.NumArcs)
+	}
+	if aligned {
+		if err := b.align(); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.constArcs(c); err != nil {
+		return nil, err
+	}
+	c.props.Store(uint64(b.properties(c)))
+	return c, nil
+}
+
+// constArcs reads the array of arcs.
+func (b *bodyReader[W]) constArcs(c *Const[W]) error {
+	total := int(b.h.NumArcs)
+	size := b.layout.arcSize()
+	c.arcs = make([]Arc[W], 0, b.room(int64(total), size))
+	for done := 0; done < total; {
+		k := min(total-done, pieceBytes/size)
+		c.arcs = slices.Grow(c.arcs, k)[:done+k]
+		at := b.offset()
+		mem := rawArcs(b.layout, c.arcs[done:])
+		if mem == nil {
+			return b.fail("a const machine cannot have arcs of type %q here", b.h.ArcType)
+		}
+		if err := b.full(mem); err != nil {
+			return err
+		}
+		if err := b.check(c.arcs[done:], uint32(b.h.NumStates), 0, at, size); err != nil {
+			return err
+		}
+		done += k
+	}
+	return nil
+}
+
+// stateLayout returns the size of a state's struct in const files and the
+// offset of its first number, with numbers of u bytes.
+func stateLayout(l layout, u int) (size, first int) {
+	first = roundUp(l.size, u)
+	return roundUp(first+4*u, max(l.align, u)), first
+}
+
+func unsigned(b []byte, u int) uint64 {
+	switch u {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// properties returns what the header says and the machine bears out. What the
+// header leaves open stays open: some operations number their states by it, as
+// OpenFst's do.
+func (b *bodyReader[W]) properties(f Expanded[W]) Properties {
+	p := b.h.Properties & (trinaryProperties | Error)
+	if !b.opts.Trust {
+		truth, _ := Compute[W](f, p)
+		p &= truth | Error
+	}
+	// Both sides of a pair cannot be true; one that slipped in is not known.
+	both := p & positiveProperties & (p & negativeProperties >> 1)
+	return p &^ (both | both<<1)
+}

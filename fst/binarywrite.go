@@ -1,0 +1,238 @@
+package fst
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// WriteOptions adjusts Write; nil is the same as the zero value.
+type WriteOptions struct {
+	// Type is vector, const, const8, const16 or const64. Empty is const for a
+	// *Const and vector for all else.
+	Type string
+
+	// Align puts the arrays of a const file at multiples of 16 bytes, for
+	// readers that map files into memory.
+	Align bool
+
+	// Offset is where in its file the machine begins; Align counts from there.
+	Offset int64
+
+	// NoSymbols leaves the symbol tables out.
+	NoSymbols bool
+}
+
+// Write writes f in OpenFst's binary form. The header of a vector file tells
+// the properties that are known, that of a const file all, after finding out;
+// as with OpenFst, whose tools read what is written here.
+//
+// Const files hold weights that are plain numbers or tuples of them; other
+// weights, and more arcs than the offsets can count, are errors.
+func Write[W semiring.Codec[W]](w io.Writer, f Expanded[W], opts *WriteOptions) error {
+	var o WriteOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Type == "" {
+		o.Type = "vector"
+		if _, ok := f.(*Const[W]); ok {
+			o.Type = "const"
+		}
+	}
+	h := &Header{FstType: o.Type, ArcType: (*new(W)).ArcType(), Version: 2, Start: int64(f.Start()), NumStates: int64(f.NumStates())}
+	if !o.NoSymbols {
+		if h.InputSymbols = InputSymbols(f); h.InputSymbols != nil {
+			h.Flags |= HasInputSymbols
+		}
+		if h.OutputSymbols = OutputSymbols(f); h.OutputSymbols != nil {
+			h.Flags |= HasOutputSymbols
+		}
+	}
+	b := &bodyWriter[W]{out: bufio.NewWriterSize(w, 64<<10), at: o.Offset, layout: layoutOf[W]()}
+	var err error
+	u := map[string]int{"vector": 0, "const": 4, "const8": 1, "const16": 2, "const64": 8}
+	switch size, ok := u[o.Type]; {
+	case !ok:
+		err = fmt.Errorf("fst: cannot write machines of type %q", o.Type)
+	case size == 0:
+		err = b.vector(f, h)
+	default:
+		err = b.constant(f, h, size, o.Align)
+	}
+	if err != nil {
+		return err
+	}
+	return b.out.Flush()
+}
+
+type bodyWriter[W semiring.Codec[W]] struct {
+	out    *bufio.Writer
+	at     int64 // offset in the file
+	layout layout
+	tmp    []byte
+}
+
+func (b *bodyWriter[W]) write(p []byte) error {
+	b.at += int64(len(p))
+	_, err := b.out.Write(p)
+	return err
+}
+
+// known returns the bits that a header may carry. OpenFst looks at a machine
+// without a start state as if it had no states; where that makes a difference
+// nothing is said.
+func known[W semiring.Codec[W]](f Expanded[W], p Properties) Properties {
+	if f.Start() == NoState && f.NumStates() > 0 {
+		p &^= depthProperties | String | NotString
+	}
+	return p & (trinaryProperties | Error)
+}
+
+func (b *bodyWriter[W]) vector(f Expanded[W], h *Header) error {
+	h.Properties = Expandable | Mutable
+	if g, ok := f.(Propertied); ok {
+		h.Properties |= known(f, g.KnownProperties())
+	}
+	if err := b.write(h.appendBinary(nil)); err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	tmp := b.tmp
+	for q := range StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		tmp = f.Final(q).AppendBinary(tmp[:0])
+		tmp = le.AppendUint64(tmp, uint64(len(arcs)))
+		if b.layout.size == 4 {
+			if mem := rawArcs(b.layout, arcs); mem != nil {
+				if err := b.write(tmp); err != nil {
+					return err
+				}
+				if err := b.write(mem); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		for i := range arcs {
+			e := &arcs[i]
+			tmp = le.AppendUint32(tmp, uint32(e.ILabel))
+			tmp = le.AppendUint32(tmp, uint32(e.OLabel))
+			if b.layout.size == 8 {
+				tmp = le.AppendUint64(tmp, *(*uint64)(unsafe.Pointer(&e.Weight)))
+			} else {
+				tmp = e.Weight.AppendBinary(tmp)
+			}
+			tmp = le.AppendUint32(tmp, uint32(e.NextState))
+			if len(tmp) > 1<<16 {
+				if err := b.write(tmp); err != nil {
+					return err
+				}
+				tmp = tmp[:0]
+			}
+		}
+		if err := b.write(tmp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) error {
+	if !b.layout.raw {
+		return fmt.Errorf("fst: a const file cannot hold arcs of type %q", h.ArcType)
+	}
+	if align {
+		h.Flags |= IsAligned
+		h.Version = 1
+	}
+	h.NumArcs = int64(NumArcs(f))
+	if u < 8 && uint64(h.NumArcs) >= 1<<(8*u) {
+		return fmt.Errorf("fst: %d arcs are more than a file of type %s can count", h.NumArcs, h.FstType)
+	}
+	h.Properties = Expandable | known[W](f, PropertiesOf[W](f, AllProperties))
+	if err := b.write(h.appendBinary(nil)); err != nil {
+		return err
+	}
+	pad := func() error {
+		if k := int(b.at & 15); align && k != 0 {
+			return b.write(make([]byte, 16-k))
+		}
+		return nil
+	}
+	if err := pad(); err != nil {
+		return err
+	}
+	size, first := stateLayout(b.layout, u)
+	tmp := make([]byte, size)
+	pos := uint64(0)
+	for q := range StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		iEps, oEps := 0, 0
+		for i := range arcs {
+			if arcs[i].ILabel == Epsilon {
+				iEps++
+			}
+			if arcs[i].OLabel == Epsilon {
+				oEps++
+			}
+		}
+		clear(tmp)
+		f.Final(q).AppendBinary(tmp[:0])
+		for i, x := range [4]uint64{pos, uint64(len(arcs)), uint64(iEps), uint64(oEps)} {
+			putUnsigned(tmp[first+i*u:], u, x)
+		}
+		if err := b.write(tmp); err != nil {
+			return err
+		}
+		pos += uint64(len(arcs))
+	}
+	if err := pad(); err != nil {
+		return err
+	}
+	// Arcs one field after the other: memory may hold anything between them.
+	n := b.layout.arcSize()
+	for q := range StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		if n == 12+b.layout.size {
+			if mem := rawArcs(b.layout, arcs); mem != nil {
+				if err := b.write(mem); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		le := binary.LittleEndian
+		for i := range arcs {
+			e := &arcs[i]
+			b.tmp = le.AppendUint32(b.tmp[:0], uint32(e.ILabel))
+			b.tmp = le.AppendUint32(b.tmp, uint32(e.OLabel))
+			b.tmp = e.Weight.AppendBinary(b.tmp)
+			b.tmp = le.AppendUint32(b.tmp, uint32(e.NextState))
+			for len(b.tmp) < n {
+				b.tmp = append(b.tmp, 0)
+			}
+			if err := b.write(b.tmp); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func putUnsigned(b []byte, u int, x uint64) {
+	switch u {
+	case 1:
+		b[0] = byte(x)
+	case 2:
+		binary.LittleEndian.PutUint16(b, uint16(x))
+	case 4:
+		binary.LittleEndian.PutUint32(b, uint32(x))
+	default:
+		binary.LittleEndian.PutUint64(b, x)
+	}
+}

@@ -1,0 +1,67 @@
+package ops
+
+import (
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ClosureKind says whether the closure has the empty repetition.
+type ClosureKind uint8
+
+const (
+	Star ClosureKind = iota // f* = ε ∪ f ∪ ff ∪ …
+	Plus                    // f⁺ = f ∪ ff ∪ …
+)
+
+// Closure makes f, in place, its concatenative closure: each final state gets an
+// ε-arc back to the start, with the final weight, and for Star a new state, the
+// last, becomes the start; it is final, with an ε-arc to the old start. Weights
+// of strings that f accepts empty parts of are infinite sums, which exist only
+// where ⊕ converges. O(|Q|) time.
+func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind) {
+	p := f.KnownProperties()
+	start := f.Start()
+	zero, one := semiring.Zero[W](), semiring.One[W]()
+	any := false
+	if start != fst.NoState {
+		for q := range f.NumStates() {
+			if w := f.Final(fst.StateID(q)); !w.Equal(zero) {
+				f.AddArc(fst.StateID(q), fst.Arc[W]{Weight: w, NextState: start})
+				any = true
+			}
+		}
+	}
+	if kind == Star {
+		s := f.AddState()
+		f.SetStart(s)
+		f.SetFinal(s, one)
+		if start != fst.NoState {
+			f.AddArc(s, fst.Arc[W]{Weight: one, NextState: start})
+		}
+	}
+	f.SetProperties(closureProperties(p, start != fst.NoState, any, kind), fst.AllProperties)
+}
+
+// closureProperties returns what is known of the closure of a machine with
+// properties p, which had a start state or not and any final state or not.
+func closureProperties(p fst.Properties, started, any bool, kind ClosureKind) fst.Properties {
+	out := p & (fst.Acceptor | fst.NotAcceptor | fst.NonIDeterministic | fst.NonODeterministic |
+		fst.Epsilons | fst.IEpsilons | fst.OEpsilons | fst.NotILabelSorted | fst.NotOLabelSorted |
+		fst.Unweighted | fst.Weighted | fst.Cyclic | fst.NotTopSorted | fst.WeightedCycles)
+	if started {
+		out |= p & (fst.Accessible | fst.NotAccessible | fst.NotCoAccessible)
+	}
+	if any {
+		out |= fst.Epsilons | fst.IEpsilons | fst.OEpsilons
+	}
+	if kind == Star {
+		out |= p & fst.CoAccessible // the new start is final
+		out |= fst.InitialAcyclic   // and nothing leads to it
+		if started {
+			out |= fst.Epsilons | fst.IEpsilons | fst.OEpsilons | fst.NotTopSorted
+		}
+	} else {
+		out |= p & fst.CoAccessible
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package ops
+
+import (
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ReverseOptions adjusts Reverse; nil is the same as the zero value.
+type ReverseOptions struct {
+	// NoSuperInitial leaves out the new start state where it can: f has one
+	// final state, and its weight is 1̄ or it lies on no cycle. States then keep
+	// their numbers, and the final weight goes onto the reversed arcs that leave
+	// the state.
+	NoSuperInitial bool
+	Limits
+}
+
+// Reverse returns the machine of the reversed strings: fᴿ(x₁…xₘ, y₁…yₙ) is
+// f(xₘ…x₁, yₙ…y₁) with the weights' Reverse, so that over a semiring whose ⊗ does
+// not commute the result is over the reversed one.
+//
+// State q becomes q+1, and the new start 0 has an ε-arc to each old final state,
+// with its final weight; but see ReverseOptions. The old start is the only final
+// state. Arcs of a state are in order of the states, and then of the arcs, that
+// they come from. O(|Q| + |E|) time, and space for the result alone.
+func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W], opts *ReverseOptions) (*fst.Vector[R], error) {
+	if opts == nil {
+		opts = &ReverseOptions{}
+	}
+	n := f.NumStates()
+	start := f.Start()
+	target := fst.NoState // the one final state, if it can become the start
+	if opts.NoSuperInitial {
+		target = onlyFinal(f)
+	}
+	offset := fst.StateID(1)
+	if target != fst.NoState {
+		offset = 0
+	}
+	// The in-degrees give each state its place: arcs are written once.
+	total := n + int(offset)
+	first := make([]int64, total+1)
+	finals := 0
+	for q := range n {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			first[e.NextState+offset]++
+		}
+		if offset == 1 && fst.IsFinal(f, fst.StateID(q)) {
+			finals++
+		}
+	}
+	if offset == 1 {
+		first[0] = int64(finals)
+	}
+	sum := int64(0)
+	for q := range first {
+		sum, first[q] = sum+first[q], sum
+	}
+	m := meter{op: "Reverse", lim: opts.Limits}
+	size := int64(unsafe.Sizeof(fst.Arc[R]{}))
+	if err := m.check(Progress{States: total, Arcs: sum, Bytes: 2*sum*size + int64(total)*32}); err != nil {
+		return nil, err
+	}
+	arcs := make([]fst.Arc[R], sum)
+	put := func(q fst.StateID, e fst.Arc[R]) {
+		arcs[first[q]] = e
+		first[q]++
+	}
+	for q := range n {
+		s := fst.StateID(q)
+		if offset == 1 && fst.IsFinal(f, s) {
+			put(0, fst.Arc[R]{Weight: f.Final(s).Reverse(), NextState: s + 1})
+		}
+		for _, e := range f.Arcs(s) {
+			w := e.Weight.Reverse()
+			if e.NextState == target {
+				w = f.Final(target).Reverse().Times(w)
+			}
+			put(e.NextState+offset, fst.Arc[R]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: s + offset})
+		}
+	}
+	out := fst.NewVector[R](total)
+	zero := semiring.Zero[R]()
+	begin := int64(0)
+	for q := range total {
+		final := zero
+		if start != fst.NoState && fst.StateID(q) == start+offset {
+			final = semiring.One[R]()
+			if start == target {
+				final = f.Final(start).Reverse()
+			}
+		}
+		out.PushState(final, arcs[begin:first[q]])
+		begin = first[q]
+	}
+	if target == fst.NoState {
+		target = 0
+	}
+	out.SetStart(target)
+	out.CopySymbols(f)
+	p := reverseProperties(knownProperties(f), offset == 1, finals > 0, start != fst.NoState)
+	if offset == 0 && !semiring.IsOne(f.Final(target)) {
+		p |= fst.InitialAcyclic // onlyFinal has seen that it lies on no cycle
+	}
+	out.SetProperties(p, fst.AllProperties)
+	return out, nil
+}
+
+// onlyFinal returns the one final state of f if it has exactly one, and that has
+// weight 1̄ or lies on no cycle, so that its weight may stand on the arcs into it.
+func onlyFinal[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
+	only := fst.NoState
+	for q := range f.NumStates() {
+		if fst.IsFinal(f, fst.StateID(q)) {
+			if only != fst.NoState {
+				return fst.NoState
+			}
+			only = fst.StateID(q)
+		}
+	}
+	if only == fst.NoState || semiring.IsOne(f.Final(only)) {
+		return only
+	}
+	seen := make([]bool, f.NumStates())
+	stack := []fst.StateID{only}
+	for len(stack) > 0 {
+		q := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, e := range f.Arcs(q) {
+			if e.NextState == only {
+				return fst.NoState
+			}
+			if !seen[e.NextState] {
+				seen[e.NextState] = true
+				stack = append(stack, e.NextState)
+			}
+		}
+	}
+	return only
+}
+
+// reverseProperties returns what is known of the reverse of a machine with
+// properties p: super if a new start was made, which has arcs if there are final
+// states. Without a new start, a final weight times the weight of an arc can be
+// 1̄, so that Weighted is not kept; what lies on cycles is, since then the final
+// weight is 1̄ or its state on none.
+func reverseProperties(p fst.Properties, super, finals, started bool) fst.Properties {
+	out := p & (fst.Acceptor | fst.NotAcceptor | fst.Epsilons | fst.IEpsilons | fst.OEpsilons |
+		fst.Unweighted | fst.Cyclic | fst.Acyclic | fst.WeightedCycles | fst.UnweightedCycles)
+	if super {
+		out |= p&fst.Weighted | fst.InitialAcyclic
+	}
+	if super && finals {
+		out |= fst.Epsilons | fst.IEpsilons | fst.OEpsilons
+	} else {
+		out |= p & (fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons)
+	}
+	if started && (!super || finals) {
+		out |= p & fst.Accessible << 2 // what the start reached now reaches the only final state
+	}
+	return out
+}
