@@ -2,6 +2,8 @@ package losses
 
 import "math"
 
+var infinity = math.Inf(1)
+
 // Value returns the loss of y by dynamic programming over alignments, as it is
 // defined (within the band, if there is one): O(len(y) len(ref)). y and ref
 // must suit the cost tables.
