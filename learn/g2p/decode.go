@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
 // Decoding says which output a model gives for a word.
@@ -105,13 +107,12 @@ func (m *Model) decode(c *compiled, s *scores, o *DecodeOptions) []int {
 		return best[0].phones
 	}
 	// Expected edit distance under the normalised weights of the n best.
-	var table []int
 	at, least := 0, math.Inf(1)
 	for i := range best[:min(o.Candidates, len(best))] {
 		sum := 0.0
 		for k := range best {
 			if k != i {
-				sum += math.Exp(best[k].score-best[0].score) * float64(editDistance(best[i].phones, best[k].phones, &table))
+				sum += math.Exp(best[k].score-best[0].score) * float64(metrics.EditDistance(best[i].phones, best[k].phones))
 			}
 		}
 		if sum < least {
@@ -207,27 +208,4 @@ func (s *scores) nBest(n int) []path {
 		out = append(out, p)
 	}
 	return out
-}
-
-// editDistance is the Levenshtein distance of a and b, in a table that is used
-// again.
-func editDistance[T comparable](a, b []T, table *[]int) int {
-	*table = sized(*table, len(b)+1)
-	row := *table
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diag := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			d := diag
-			if x != y {
-				d++
-			}
-			diag = row[j+1]
-			row[j+1] = min(d, diag+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

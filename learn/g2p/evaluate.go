@@ -22,7 +22,6 @@ type evaluation struct {
 	unary      []float64 // gradient with respect to unary scores, all words
 	pairs      []float64 // the same for pair scores
 	pairSum    []float64 // gradient with respect to the scores of letter pairs
-	gramValue  []float64 // of each block
 	norm       []float64 // |w|² by chunk
 	kernels    []kernel
 	failed     []error
@@ -35,11 +34,8 @@ func (p *Problem) evaluation(o Objective, workers int) *evaluation {
 		score: make([]float64, len(f.pairBig)), exp: make([]float64, len(f.pairBig)),
 		table: make([]float64, 256), value: make([]float64, len(p.words)),
 		unary: make([]float64, p.unary), pairs: make([]float64, p.pairs),
-		pairSum: make([]float64, len(f.pairBig)), gramValue: make([]float64, len(f.gramAt)),
+		pairSum: make([]float64, len(f.pairBig)),
 		kernels: make([]kernel, workers), failed: make([]error, len(p.words)),
-	}
-	for id := range e.gramValue {
-		e.gramValue[id] = f.gramValue(id)
 	}
 	for i := range e.table {
 		e.table[i] = lossValue(i)
@@ -51,7 +47,7 @@ func (p *Problem) evaluation(o Objective, workers int) *evaluation {
 }
 
 // Dim returns the number of weights.
-func (e *evaluation) Dim() int { return e.p.Features.dim }
+func (e *evaluation) Dim() int { return e.p.groups.dim }
 
 // Eval returns the value at w, and the gradient unless grad is nil.
 func (e *evaluation) Eval(w, grad []float64) (float64, error) {
@@ -92,7 +88,7 @@ func (e *evaluation) word(k *kernel, w *word, weights []float64, wantGrad bool) 
 	left := int32(0)
 	for t := range n {
 		u := k.u[w.shape.unary[t]:w.shape.unary[t+1]]
-		f.unary(weights, &w.compiled, t, u)
+		e.p.groups.unary(weights, &w.compiled, t, u)
 		at := int(f.pairAt[w.pair[t]]) - f.bigrams.Len()
 		k.pair[t] = e.exp[at : at+w.left(t)*len(u)]
 		gold += u[w.gold[t]] + e.score[at+int(left)*len(u)+int(w.gold[t])]
@@ -214,9 +210,9 @@ const gatherChunk = 1024 // blocks; part of the order of summation
 
 // gather collects the gradient by blocks of weights and returns |w|².
 func (e *evaluation) gather(w, grad []float64) float64 {
-	f, l2 := e.p.Features, e.o.L2
-	first := f.bigrams.Len()
-	blocks := len(f.gramAt)
+	f, l2 := &e.p.groups, e.o.L2
+	first := e.p.Features.bigrams.Len()
+	blocks := len(f.at)
 	chunks := (blocks + gatherChunk - 1) / gatherChunk
 	e.norm = sized(e.norm, chunks+1)
 	parallel(e.workers, chunks+1, 1, func(_, lo, hi int) {
@@ -227,7 +223,7 @@ func (e *evaluation) gather(w, grad []float64) float64 {
 			}
 			norm := 0.0
 			for id := (c - 1) * gatherChunk; id < min(c*gatherChunk, blocks); id++ {
-				at, size := int(f.gramAt[id]), int(f.gramSize[id])
+				at, size := int(f.at[id]), int(f.size[id])
 				wb := w[at : at+size]
 				for _, x := range wb {
 					norm += x * x
@@ -237,12 +233,12 @@ func (e *evaluation) gather(w, grad []float64) float64 {
 				}
 				g := grad[at : at+size : at+size]
 				clear(g)
-				for _, from := range e.p.gramOcc.at[e.p.gramOcc.start[id]:e.p.gramOcc.start[id+1]] {
+				for _, from := range e.p.groupOcc.at[e.p.groupOcc.start[id]:e.p.groupOcc.start[id+1]] {
 					for b, x := range e.unary[from : int(from)+size] {
 						g[b] += x
 					}
 				}
-				v := e.gramValue[id]
+				v := f.value[id]
 				for b := range g {
 					g[b] = v*g[b] + l2*wb[b]
 				}

@@ -221,6 +221,11 @@ func (f *Features) layout(gramSize []int32) error {
 	return nil
 }
 
+// gramValue returns the value of a feature.
+func (f *Features) gramValue(id int) float64 {
+	return f.templates[f.grams.Key(fst.StateID(id)).template].value
+}
+
 // Dim returns the number of weights.
 func (f *Features) Dim() int { return f.dim }
 

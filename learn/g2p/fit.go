@@ -15,7 +15,7 @@ type FitOptions struct {
 	Stop     optim.Stop
 	Recorder optim.Recorder // receives a row an iteration; nil is none
 	Workers  int            // 0 is that of the Problem; results do not depend on it
-	Init     []float64      // weights to start from; nil is zero, for RiskMix a CrossEntropy model fitted first
+	Init     []float64      // weights of a Model of this Problem to start from; nil is zero, for RiskMix a CrossEntropy model fitted first
 	Memory   int            // pairs of L-BFGS; 0 is 6
 
 	// Checkpoint and Resume are those of optim.Control.
@@ -61,9 +61,11 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 		if err != nil {
 			return m, res, err
 		}
-		start = m.Weights
+		start = p.Features.project(&p.groups, m.Weights)
 	case start == nil:
-		start = make([]float64, p.Features.dim)
+		start = make([]float64, p.groups.dim)
+	default:
+		start = p.Features.project(&p.groups, start)
 	}
 	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(p.evaluation(o, fo.Workers), start, &optim.Control{
 		Ctx: ctx, Stop: fo.Stop, Recorder: fo.Recorder, Examples: len(p.words), Checkpoint: fo.Checkpoint, Resume: fo.Resume,
@@ -71,7 +73,7 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	if res == nil || res.X == nil {
 		return nil, res, err
 	}
-	return &Model{Inventory: p.Inventory, Features: p.Features, Weights: res.X, Objective: o}, res, err
+	return p.Model(o, res.X), res, err
 }
 
 // Train prepares pairs and fits one objective: the zero Objective's Kind is
@@ -86,7 +88,8 @@ func Train(ctx context.Context, pairs []Pair, o Objective, opts *Options, fit *F
 }
 
 // Objective returns o over the words of p as a function of the weights, for
-// solvers other than Fit's. The value must not be used by two goroutines at
+// solvers other than Fit's; Model makes a model of
+// what they found. The value must not be used by two goroutines at
 // once; several values of one Problem may.
 func (p *Problem) Objective(ctx context.Context, o Objective) (optim.Objective, error) {
 	o, err := o.withDefaults()
@@ -99,4 +102,9 @@ func (p *Problem) Objective(ctx context.Context, o Objective) (optim.Objective, 
 		}
 	}
 	return p.evaluation(o, p.opts.Workers), nil
+}
+
+// Model returns the model of weights that a solver found for Objective.
+func (p *Problem) Model(o Objective, x []float64) *Model {
+	return &Model{Inventory: p.Inventory, Features: p.Features, Weights: p.Features.expand(&p.groups, x), Objective: o}
 }

@@ -7,12 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// Pair is a word and its pronunciation.
-type Pair struct {
-	Word   string
-	Phones []string
-}
-
 // noLetter is the id of letters that the training words do not have; ids of
 // known letters count from 1. The marks before and behind a word are boundary.
 const (
@@ -62,7 +56,7 @@ func (inv *Inventory) phones(s []string) []int {
 	return ids
 }
 
-// expand returns the phones of a string of phone indices.
+// names returns the phones of a string of indices.
 func (inv *Inventory) names(ids []int) []string {
 	out := make([]string, len(ids))
 	for i, p := range ids {

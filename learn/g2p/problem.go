@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/losses"
 )
 
@@ -55,7 +54,8 @@ type Problem struct {
 	// Where the words' scores are in the gradient with respect to scores, and
 	// which of them every block of weights collects.
 	unary, pairs int
-	gramOcc      occurrences
+	groups       groups
+	groupOcc     occurrences
 	pairOcc      occurrences
 
 	graphs    sync.Once
@@ -70,8 +70,9 @@ type ProblemStats struct {
 	Labels     int     `json:"labels"`
 	PerLetter  float64 `json:"labels_per_letter"` // mean over the letters of the words
 	Weights    int     `json:"weights"`
-	Columns    int     `json:"columns"` // of the minimal loss machines, all words together
-	Built      int     `json:"built"`   // before minimization
+	Trained    int     `json:"trained_weights"` // after features that always occur together were merged
+	Columns    int     `json:"columns"`         // of the minimal loss machines, all words together
+	Built      int     `json:"built"`           // before minimization
 
 	columns, built []int // by word
 }
@@ -153,10 +154,11 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	p.Stats.Weights = p.Features.dim
 	p.Stats.PerLetter = float64(p.unary) / float64(total)
 	p.index()
+	p.Stats.Trained = p.groups.dim
 	return p, nil
 }
 
-// index fills gramOcc and pairOcc.
+// index merges features into groups, and fills groupOcc and pairOcc.
 func (p *Problem) index() {
 	count := func(blocks int, each func(yield func(block, at int32))) occurrences {
 		o := occurrences{start: make([]int32, blocks+1)}
@@ -172,7 +174,7 @@ func (p *Problem) index() {
 		})
 		return o
 	}
-	p.gramOcc = count(p.Features.grams.Len(), func(yield func(block, at int32)) {
+	byGram := func(yield func(block, at int32)) {
 		for i := range p.words {
 			w := &p.words[i]
 			for t := range w.x {
@@ -181,7 +183,13 @@ func (p *Problem) index() {
 				}
 			}
 		}
-	})
+	}
+	all := count(p.Features.grams.Len(), byGram)
+	p.groups = p.Features.group(&all)
+	for i := range p.words {
+		p.words[i].compiled.regroup(&p.groups)
+	}
+	p.groupOcc = count(len(p.groups.at), byGram)
 	p.pairOcc = count(p.Features.pairs.Len(), func(yield func(block, at int32)) {
 		for i := range p.words {
 			w := &p.words[i]
@@ -308,9 +316,4 @@ func parallel(workers, n, chunk int, f func(worker, lo, hi int)) {
 		})
 	}
 	wg.Wait()
-}
-
-// gramTemplate returns the value of a block's feature.
-func (f *Features) gramValue(id int) float64 {
-	return f.templates[f.grams.Key(fst.StateID(id)).template].value
 }
