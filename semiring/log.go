@@ -72,7 +72,8 @@ func (a Log) AppendTextFormat(dst []byte, _ TextFormat) []byte {
 	return appendNumber(dst, float64(a), digits32)
 }
 
-// ParseTextFormat reads a number as C's strtod does; the number is rounded twice, as there.
+// ParseTextFormat reads a number as C's strtod does. Like there, it is rounded to
+// float64 first.
 func (Log) ParseTextFormat(s string, _ TextFormat) (Log, error) {
 	v, err := parseNumber(s)
 	return Log(v), err

@@ -72,7 +72,8 @@ func (a Log64) AppendTextFormat(dst []byte, f TextFormat) []byte {
 	return appendNumber(dst, float64(a), f.digits64())
 }
 
-// ParseTextFormat reads a number as C's strtod does; -∞ is read, though no member.
+// ParseTextFormat reads a number as C's strtod does; it reads -∞, though that is
+// no member.
 func (Log64) ParseTextFormat(s string, _ TextFormat) (Log64, error) {
 	v, err := parseNumber(s)
 	return Log64(v), err
