@@ -5,9 +5,12 @@ import (
 	"math"
 )
 
-// Log is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float32: negated
-// log probabilities. It is commutative. Sums are computed in float64 and then rounded. -∞ and NaN are not members,
-// though arithmetic tolerates -∞: no operation on members and -∞ gives NaN.
+// Log is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float32:
+// negated log probabilities. It is commutative. Sums are computed in float64 and
+// then rounded.
+//
+// -∞ and NaN are not members, though arithmetic tolerates -∞: no operation on
+// members and -∞ gives NaN, but for division by 0̄.
 type Log float32
 
 // Plus is -log(e^-a + e^-b).

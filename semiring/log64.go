@@ -5,9 +5,11 @@ import (
 	"math"
 )
 
-// Log64 is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float64: negated
-// log probabilities. It is commutative.  -∞ and NaN are not members,
-// though arithmetic tolerates -∞: no operation on members and -∞ gives NaN.
+// Log64 is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float64:
+// negated log probabilities. It is commutative.
+//
+// -∞ and NaN are not members, though arithmetic tolerates -∞: no operation on
+// members and -∞ gives NaN, but for division by 0̄.
 type Log64 float64
 
 // Plus is -log(e^-a + e^-b).
