@@ -263,7 +263,7 @@ func TestBinaryAgainstOpenFst(t *testing.T) {
 
 func againstOpenFst[W semiring.Codec[W]](t *testing.T, gen func(*rand.Rand) W) {
 	tools := fsttest.OpenFst(t)
-	for seed := range uint64(8) {
+	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		v := randomMachine(rng, gen)
 		if v.InputSymbols() != nil { // two symbols of one label make OpenFst write a file that it cannot read
