@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+// library holds the flags that every tool takes. Those that say how OpenFst
+// manages its memory and files are accepted and mean nothing here.
+type library struct {
+	fieldSeparator, weightSeparator, weightParentheses *string
+	compatSymbols, verifyProperties, align             *bool
+	saveIPairs, saveOPairs                             *string
+	verbosity                                          *int64
+	limitStates, limitArcs, limitBytes                 *int64
+	timeout                                            *time.Duration
+}
+
+func (l *library) define(fs *flags.Set) {
+	l.fieldSeparator = fs.String("fst_field_separator", "\t ", "Characters that split fields; the first is printed")
+	l.weightSeparator = fs.String("fst_weight_separator", ",", "Character between the parts of a composite weight")
+	l.weightParentheses = fs.String("fst_weight_parentheses", "", "Characters around composite weights, such as ()")
+	l.compatSymbols = fs.Bool("fst_compat_symbols", true, "Require symbol tables that are to agree to agree")
+	l.verifyProperties = fs.Bool("fst_verify_properties", false, "Check the properties that a file claims")
+	l.align = fs.Bool("fst_align", false, "Write const machines aligned to 16 bytes")
+	l.saveIPairs = fs.String("save_relabel_ipairs", "", "File for input label pairs when relabeling")
+	l.saveOPairs = fs.String("save_relabel_opairs", "", "File for output label pairs when relabeling")
+	l.verbosity = fs.Int("v", 32, 0, "Verbosity")
+	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond so many states of the result; 0 is no limit")
+	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond so many arcs of the result; 0 is no limit")
+	l.limitBytes = fs.Int("limit_bytes", 64, 0, "Stop with an error beyond so many bytes of memory for the operation; 0 is no limit")
+	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit")
+	fs.Bool("fst_default_cache_gc", true, "Accepted for compatibility")
+	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "Accepted for compatibility")
+	fs.String("fst_read_mode", "read", "Accepted for compatibility")
+	fs.Bool("fst_error_fatal", true, "Accepted for compatibility: errors always end the tool")
+	fs.String("tmpdir", "/tmp", "Accepted for compatibility")
+	fs.Library("fst_field_separator", "fst_weight_separator", "fst_weight_parentheses", "fst_compat_symbols",
+		"fst_verify_properties", "fst_align", "save_relabel_ipairs", "save_relabel_opairs", "v",
+		"limit_states", "limit_arcs", "limit_bytes", "timeout",
+		"fst_default_cache_gc", "fst_default_cache_gc_limit", "fst_read_mode", "fst_error_fatal", "tmpdir")
+}
+
+func (l *library) check() error {
+	if *l.fieldSeparator == "" {
+		return fmt.Errorf("flag --fst_field_separator: at least one character is needed")
+	}
+	if len(*l.weightSeparator) != 1 {
+		return fmt.Errorf("flag --fst_weight_separator: %q is not one character", *l.weightSeparator)
+	}
+	if n := len(*l.weightParentheses); n != 0 && n != 2 {
+		return fmt.Errorf("flag --fst_weight_parentheses: %q is not two characters", *l.weightParentheses)
+	}
+	for name, v := range map[string]*int64{"limit_states": l.limitStates, "limit_arcs": l.limitArcs, "limit_bytes": l.limitBytes} {
+		if *v < 0 {
+			return fmt.Errorf("flag --%s: %d is negative", name, *v)
+		}
+	}
+	return nil
+}
+
+// limits returns the bounds for operations, and what releases their timer.
+func (l *library) limits() (ops.Limits, context.CancelFunc) {
+	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes}
+	cancel := func() {}
+	if *l.timeout > 0 {
+		lim.Ctx, cancel = context.WithTimeout(context.Background(), *l.timeout)
+	}
+	return lim, cancel
+}

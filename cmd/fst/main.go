@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+)
+
+func main() { os.Exit(run(os.Args, streams{os.Stdin, os.Stdout, os.Stderr})) }
+
+// streams are the standard ones, or a test's.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// tool is one operation of the command line.
+type tool struct {
+	name     string // "compose": called as `fst compose` or `fstcompose`
+	args     string // "in1.fst in2.fst [out.fst]"
+	min, max int    // number of arguments; max < 0 is any
+	summary  string // one line
+	about    string // definition, what the input must satisfy, cost, an example
+	// setup defines the tool's flags and returns what runs with their values.
+	setup func(*flags.Set) func(*call) error
+}
+
+// call is one invocation of a tool.
+type call struct {
+	tool  *tool
+	prog  string // as in OpenFst's messages: "fstcompose"
+	flags *flags.Set
+	args  []string
+	lib   library
+	streams
+}
+
+// errDifferent makes a comparison exit with status 2 without a message.
+var errDifferent = errors.New("the machines differ")
+
+// run executes a command line and returns the exit status: 0, 1 for any error,
+// 2 when a comparison found a difference.
+func run(argv []string, std streams) int {
+	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+	words := argv[1:]
+	if t := findTool(name); t != nil {
+		return t.run(words, std)
+	}
+	if len(words) == 0 {
+		overview(std.out)
+		return 1
+	}
+	switch word := words[0]; word {
+	case "help", "--help", "-help", "-h", "--helpshort":
+		if len(words) > 1 {
+			if t := findTool(words[1]); t != nil {
+				t.help(std.out, t.newCall(std), false)
+				return 0
+			}
+			return fail(std.err, "fst", unknownTool(words[1]))
+		}
+		overview(std.out)
+		return 0
+	case "version", "--version", "-version":
+		fmt.Fprintln(std.out, "fst", version())
+		return 0
+	default:
+		t := findTool(word)
+		if t == nil {
+			return fail(std.err, "fst", unknownTool(word))
+		}
+		return t.run(words[1:], std)
+	}
+}
+
+func fail(w io.Writer, prog string, err error) int {
+	fmt.Fprintf(w, "ERROR: %s: %v\n", prog, err)
+	return 1
+}
+
+// findTool finds a tool by its own name or the one of OpenFst's binary.
+func findTool(name string) *tool {
+	for _, t := range tools {
+		if name == t.name || name == t.prog() {
+			return t
+		}
+	}
+	return nil
+}
+
+func (t *tool) prog() string { return "fst" + t.name }
+
+func unknownTool(name string) error {
+	return fmt.Errorf("there is no tool %q; `fst help` lists them", name)
+}
+
+func (t *tool) newCall(std streams) *call {
+	c := &call{tool: t, prog: t.prog(), flags: flags.New(), streams: std}
+	c.lib.define(c.flags)
+	return c
+}
+
+func (t *tool) run(words []string, std streams) int {
+	c := t.newCall(std)
+	do := t.setup(c.flags)
+	for _, w := range words {
+		switch strings.TrimLeft(w, "-") {
+		case "help", "helpshort", "version":
+			if w[0] != '-' {
+				continue
+			}
+			if strings.HasSuffix(w, "version") {
+				fmt.Fprintln(std.out, c.prog, version())
+				return 0
+			}
+			// Status 1 is what OpenFst's tools return here.
+			t.help(std.out, c, !strings.HasSuffix(w, "short"))
+			return 1
+		}
+		if w == "--" {
+			break
+		}
+	}
+	args, err := c.flags.Parse(words)
+	if err != nil {
+		return fail(std.err, c.prog, err)
+	}
+	if len(args) < t.min || t.max >= 0 && len(args) > t.max {
+		fmt.Fprintf(std.err, "ERROR: %s: %d arguments given\n", c.prog, len(args))
+		t.usage(std.out)
+		return 1
+	}
+	c.args = args
+	if err := c.lib.check(); err != nil {
+		return fail(std.err, c.prog, err)
+	}
+	switch err := do(c); {
+	case err == nil:
+		return 0
+	case errors.Is(err, errDifferent):
+		return 2
+	default:
+		return fail(std.err, c.prog, err)
+	}
+}
+
+func (t *tool) usage(w io.Writer) {
+	fmt.Fprintf(w, "%s\n\n  Usage: %s %s\n\n", t.summary, t.prog(), t.args)
+}
+
+func (t *tool) help(w io.Writer, c *call, library bool) {
+	if len(c.flags.Flags()) == 0 || !slices.ContainsFunc(c.flags.Flags(), func(f *flags.Flag) bool { return !f.Library }) {
+		t.setup(c.flags)
+	}
+	t.usage(w)
+	if t.about != "" {
+		fmt.Fprintf(w, "%s\n\n", strings.TrimSpace(t.about))
+	}
+	c.flags.PrintHelp(w, library)
+}
+
+func overview(w io.Writer) {
+	fmt.Fprint(w, "Weighted finite-state transducers, and exact gradients of losses over them.\n\n"+
+		"  Usage: fst TOOL [flags] [arguments]     or, linked under that name, fstTOOL ...\n\n"+
+		"`fst help TOOL` tells more. A missing file name or - is standard input or output.\n\n")
+	for _, t := range tools {
+		fmt.Fprintf(w, "  %-18s %s\n", t.name, t.summary)
+	}
+}
+
+// version is the module's version where the build knows it, else the revision.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v, rev := info.Main.Version, ""
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			rev = s.Value[:min(12, len(s.Value))]
+		}
+	}
+	if v == "" || v == "(devel)" {
+		v = "devel"
+	}
+	if rev != "" {
+		v += " " + rev
+	}
+	return "(Tropica) " + v + " " + info.GoVersion
+}

@@ -1,0 +1,266 @@
+// Package flags parses command lines the way both generations of OpenFst's
+// tools do, which Go's flag package cannot: it stops at the first argument and
+// exits with status 2.
+//
+// Accepted are -f, --f, --f=v, --f v and, for booleans, --nof, before and after
+// arguments. A boolean never takes its value from the next word. After -- all
+// words are arguments; - alone is one always (standard input or output), and so
+// is a negative number where no flag has such a name.
+package flags
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Set is the flags of one command.
+type Set struct {
+	flags map[string]*Flag
+	names []string // in order of definition
+}
+
+// Flag is one flag of a Set.
+type Flag struct {
+	Name    string
+	Type    string // as shown in help: bool, int32, int64, double, string, duration
+	Default string // as shown in help
+	Usage   string
+	Library bool // common to all commands: shown by --help apart, not by --helpshort
+	Given   bool // set on the command line
+	set     func(string) error
+}
+
+// New returns an empty Set.
+func New() *Set { return &Set{flags: map[string]*Flag{}} }
+
+func (s *Set) add(f *Flag) {
+	if s.flags[f.Name] != nil {
+		panic("flags: --" + f.Name + " defined twice")
+	}
+	s.flags[f.Name] = f
+	s.names = append(s.names, f.Name)
+}
+
+// Bool defines a boolean flag.
+func (s *Set) Bool(name string, def bool, usage string) *bool {
+	p := &def
+	s.add(&Flag{Name: name, Type: "bool", Default: strconv.FormatBool(def), Usage: usage, set: func(v string) error {
+		switch v {
+		case "true", "1", "t", "yes", "y":
+			*p = true
+		case "false", "0", "f", "no", "n":
+			*p = false
+		default:
+			return fmt.Errorf("%q is not true or false", v)
+		}
+		return nil
+	}})
+	return p
+}
+
+// Int defines an integer flag of the given width in bits, 32 or 64.
+func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
+	p := &def
+	s.add(&Flag{Name: name, Type: "int" + strconv.Itoa(bits), Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
+		n, err := strconv.ParseInt(v, 10, bits)
+		if err != nil {
+			return fmt.Errorf("%q is not an integer of %d bits", v, bits)
+		}
+		*p = n
+		return nil
+	}})
+	return p
+}
+
+// Uint defines an unsigned 64-bit flag.
+func (s *Set) Uint(name string, def uint64, usage string) *uint64 {
+	p := &def
+	s.add(&Flag{Name: name, Type: "uint64", Default: strconv.FormatUint(def, 10), Usage: usage, set: func(v string) error {
+		n, err := strconv.ParseUint(v, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not an unsigned integer", v)
+		}
+		*p = n
+		return nil
+	}})
+	return p
+}
+
+// Float defines a floating-point flag.
+func (s *Set) Float(name string, def float64, usage string) *float64 {
+	p := &def
+	s.add(&Flag{Name: name, Type: "double", Default: strconv.FormatFloat(def, 'g', -1, 64), Usage: usage, set: func(v string) error {
+		x, err := strconv.ParseFloat(v, 64)
+		if err != nil || x != x {
+			return fmt.Errorf("%q is not a number", v)
+		}
+		*p = x
+		return nil
+	}})
+	return p
+}
+
+// String defines a string flag.
+func (s *Set) String(name, def, usage string) *string {
+	p := &def
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage, set: func(v string) error {
+		*p = v
+		return nil
+	}})
+	return p
+}
+
+// Enum defines a string flag that takes one of the given values.
+func (s *Set) Enum(name, def string, values []string, usage string) *string {
+	p := &def
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + strings.Join(values, ", "), set: func(v string) error {
+		if !slices.Contains(values, v) {
+			return fmt.Errorf("%q is none of %s", v, strings.Join(values, ", "))
+		}
+		*p = v
+		return nil
+	}})
+	return p
+}
+
+// Duration defines a flag that takes a duration such as 90s or 5m; a bare
+// number is seconds.
+func (s *Set) Duration(name string, def time.Duration, usage string) *time.Duration {
+	p := &def
+	s.add(&Flag{Name: name, Type: "duration", Default: def.String(), Usage: usage, set: func(v string) error {
+		if x, err := strconv.ParseFloat(v, 64); err == nil && x >= 0 && x < 1e9 {
+			*p = time.Duration(x * float64(time.Second))
+			return nil
+		}
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 0 {
+			return fmt.Errorf("%q is not a duration such as 90s or 5m", v)
+		}
+		*p = d
+		return nil
+	}})
+	return p
+}
+
+// Library marks flags as common to all commands.
+func (s *Set) Library(names ...string) {
+	for _, n := range names {
+		s.flags[n].Library = true
+	}
+}
+
+// Given reports whether the flag was set on the command line.
+func (s *Set) Given(name string) bool { f := s.flags[name]; return f != nil && f.Given }
+
+// Flags returns the flags in alphabetical order.
+func (s *Set) Flags() []*Flag {
+	names := slices.Sorted(slices.Values(s.names))
+	out := make([]*Flag, len(names))
+	for i, n := range names {
+		out[i] = s.flags[n]
+	}
+	return out
+}
+
+// Parse reads a command line without the command's own name, sets flags and
+// returns the arguments among them. The error of an unknown flag names the
+// nearest known one.
+func (s *Set) Parse(words []string) (args []string, err error) {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if w == "--" {
+			return append(args, words[i+1:]...), nil
+		}
+		if len(w) < 2 || w[0] != '-' {
+			args = append(args, w)
+			continue
+		}
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(w[1:], "-"), "=")
+		f := s.flags[name]
+		if f == nil && !hasValue && strings.HasPrefix(name, "no") {
+			if g := s.flags[name[2:]]; g != nil && g.Type == "bool" {
+				f, value, hasValue = g, "false", true
+			}
+		}
+		if f == nil {
+			if _, err := strconv.ParseFloat(w, 64); err == nil && !hasValue {
+				args = append(args, w)
+				continue
+			}
+			return nil, s.unknown(w, name)
+		}
+		switch {
+		case hasValue:
+		case f.Type == "bool":
+			value = "true"
+		case i+1 < len(words):
+			i++
+			value = words[i]
+		default:
+			return nil, fmt.Errorf("flag --%s needs a value (%s)", f.Name, f.Type)
+		}
+		if err := f.set(value); err != nil {
+			return nil, fmt.Errorf("flag --%s: %w", f.Name, err)
+		}
+		f.Given = true
+	}
+	return args, nil
+}
+
+func (s *Set) unknown(word, name string) error {
+	best, bestDist := "", 1+len(name)/2
+	for _, n := range slices.Sorted(slices.Values(s.names)) {
+		if d := distance(name, n); d < bestDist || strings.HasPrefix(n, name) && best == "" {
+			best, bestDist = n, d
+		}
+	}
+	if best != "" {
+		return fmt.Errorf("unknown flag %s (did you mean --%s?)", word, best)
+	}
+	return fmt.Errorf("unknown flag %s (--help lists them)", word)
+}
+
+// distance is the edit distance with unit costs.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			sub := diag
+			if a[i] != b[j] {
+				sub++
+			}
+			diag = row[j+1]
+			row[j+1] = min(sub, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// PrintHelp lists the flags, the common ones too when library is set.
+func (s *Set) PrintHelp(w io.Writer, library bool) {
+	for _, group := range []bool{false, true} {
+		if group && !library {
+			continue
+		}
+		title := "PROGRAM FLAGS:"
+		if group {
+			title = "LIBRARY FLAGS:"
+		}
+		fmt.Fprintf(w, "%s\n\n", title)
+		for _, f := range s.Flags() {
+			if f.Library == group {
+				fmt.Fprintf(w, "  --%s: type = %s, default = %s\n  %s\n", f.Name, f.Type, f.Default, f.Usage)
+			}
+		}
+		fmt.Fprintln(w)
+	}
+}

@@ -1,0 +1,93 @@
+package flags
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type values struct {
+	Connect bool
+	N       int64
+	Delta   float64
+	Filter  string
+	Out     string
+	Limit   time.Duration
+	Args    []string
+}
+
+func parse(words ...string) (values, error) {
+	s := New()
+	connect := s.Bool("connect", true, "")
+	n := s.Int("nstate", 32, -1, "")
+	delta := s.Float("delta", 0.5, "")
+	filter := s.Enum("compose_filter", "auto", []string{"auto", "null"}, "")
+	out := s.String("out", "", "")
+	limit := s.Duration("timeout", 0, "")
+	args, err := s.Parse(words)
+	return values{*connect, *n, *delta, *filter, *out, *limit, args}, err
+}
+
+func TestParse(t *testing.T) {
+	def := values{Connect: true, N: -1, Delta: 0.5, Filter: "auto"}
+	tests := []struct {
+		line string
+		want func(*values)
+		err  string
+	}{
+		{"", func(*values) {}, ""},
+		{"--connect=false a b", func(v *values) { v.Connect = false; v.Args = []string{"a", "b"} }, ""},
+		{"a --noconnect b", func(v *values) { v.Connect = false; v.Args = []string{"a", "b"} }, ""},
+		{"-connect false", func(v *values) { v.Args = []string{"false"} }, ""},
+		{"-nstate 2 x", func(v *values) { v.N = 2; v.Args = []string{"x"} }, ""},
+		{"--nstate -1", func(*values) {}, ""},
+		{"- -3 -.5e2", func(v *values) { v.Args = []string{"-", "-3", "-.5e2"} }, ""},
+		{"x -- --delta", func(v *values) { v.Args = []string{"x", "--delta"} }, ""},
+		{"--delta=1e-3 --compose_filter null", func(v *values) { v.Delta = 1e-3; v.Filter = "null" }, ""},
+		{"--out= a", func(v *values) { v.Args = []string{"a"} }, ""},
+		{"--out a=b", func(v *values) { v.Out = "a=b" }, ""},
+		{"--timeout 1.5", func(v *values) { v.Limit = 1500 * time.Millisecond }, ""},
+		{"--timeout=2m", func(v *values) { v.Limit = 2 * time.Minute }, ""},
+		{"--conect", nil, "did you mean --connect?"},
+		{"--nodelta", nil, "did you mean --delta?"},
+		{"--zzzzzzz", nil, "--help lists them"},
+		{"--nstate=x", nil, `"x" is not an integer`},
+		{"--nstate=3000000000", nil, "32 bits"},
+		{"--delta nan", nil, "not a number"},
+		{"--connect=maybe", nil, "true or false"},
+		{"--compose_filter=bogus", nil, "none of auto, null"},
+		{"--timeout=-1s", nil, "duration"},
+		{"--delta", nil, "needs a value"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.line, func(t *testing.T) {
+			got, err := parse(strings.Fields(tt.line)...)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("error %v, want one with %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := def
+			tt.want(&want)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("--connect=false\n-nstate\n2\n-")
+	f.Fuzz(func(t *testing.T, line string) {
+		got, err := parse(strings.Split(line, "\n")...)
+		if err == nil && got.N != int64(int32(got.N)) {
+			t.Errorf("nstate %d is not within 32 bits", got.N)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+// Package output writes files that appear whole or not at all.
+package output
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// File collects what is to become a file. Regular files are written beside
+// their final place and renamed on Commit; devices, pipes and standard output
+// are written straight through a buffer.
+type File struct {
+	name string // for messages
+	w    *bufio.Writer
+	f    *os.File
+	temp string // to rename to path on Commit; "" when written straight
+	path string
+	err  error
+}
+
+// Create opens name for writing; "" and "-" are stdout. Nothing appears at name
+// before Commit.
+func Create(name string, stdout io.Writer) (*File, error) {
+	if name == "" || name == "-" {
+		return &File{name: "standard output", w: bufio.NewWriterSize(stdout, 1<<16)}, nil
+	}
+	path := name
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		path = real // replace what a link points to, not the link
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s: is a directory", name)
+	case err == nil && !info.Mode().IsRegular():
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &File{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+	}
+	perm := fs.FileMode(0o666)
+	if err == nil {
+		perm = info.Mode().Perm()
+		// A file that may not be written must not be replaced either.
+		probe, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		probe.Close()
+	}
+	for {
+		temp := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			var pe *fs.PathError
+			if errors.As(err, &pe) {
+				err = pe.Err // the temporary name is of no use to anybody
+			}
+			return nil, fmt.Errorf("cannot create %s: %w", name, err)
+		}
+		return &File{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), temp: temp, path: path}, nil
+	}
+}
+
+// Name is the file's name for messages.
+func (f *File) Name() string { return f.name }
+
+// Write implements io.Writer. The first error stays.
+func (f *File) Write(p []byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	n, err := f.w.Write(p)
+	f.err = err
+	return n, err
+}
+
+// Commit flushes, closes and puts the file in its place. After an error nothing
+// is left behind.
+func (f *File) Commit() error {
+	err := f.err
+	if e := f.w.Flush(); err == nil {
+		err = e
+	}
+	if f.f != nil {
+		if e := f.f.Close(); err == nil {
+			err = e
+		}
+	}
+	if f.temp != "" {
+		if err == nil {
+			err = os.Rename(f.temp, f.path)
+		}
+		if err != nil {
+			os.Remove(f.temp)
+		}
+	}
+	f.f, f.temp = nil, ""
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", f.name, err)
+	}
+	return nil
+}
+
+// Abort removes what was written. It does nothing after Commit.
+func (f *File) Abort() {
+	if f.f != nil {
+		f.f.Close()
+	}
+	if f.temp != "" {
+		os.Remove(f.temp)
+	}
+	f.f, f.temp = nil, ""
+}

@@ -1,0 +1,172 @@
+package losses
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Loss makes the machine of a loss for one reference. Edit, Local, NGram and
+// Hamming implement it; a Cache keeps what it makes.
+type Loss interface {
+	// Machine prepares L(·, ref) for strings of l symbols 0 … alphabet-1.
+	// Symbols of ref outside the alphabet match nothing. It does not keep ref.
+	Machine(ref []int, alphabet, l int) (*Machine, error)
+	// AppendKey appends bytes that are equal for equal losses only.
+	AppendKey(dst []byte) []byte
+}
+
+// Edit is the least cost of an alignment of y with the reference: a symbol of
+// y is deleted (Del), a symbol of the reference inserted (Ins), or two symbols
+// are aligned (Match when equal, Sub otherwise). Costs are any finite numbers,
+// negative ones included: since the lengths are fixed, a constant cost only
+// shifts the score.
+//
+// What is exact: everything with Band = 0. The machine has one column for each
+// set of prefixes that no continuation distinguishes up to a constant, as far
+// as the clamp of section "Clamping" of the package comment sees; their number
+// grows exponentially with the length (about 2 per symbol for unit costs on
+// random references), which no exact method avoids.
+type Edit struct {
+	Match, Sub, Ins, Del float64
+
+	// Tables per symbol replace the constants where they are not nil:
+	// SubTable[y][r] (matches included), InsTable[r], DelTable[y], indexed by
+	// symbols 0 … alphabet-1.
+	SubTable           [][]float64
+	InsTable, DelTable []float64
+
+	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band, where t and j count
+	// the symbols of y and of the reference that were read: an upper bound on
+	// the loss, with columns linear in the length. A band too narrow for any
+	// alignment of such lengths is widened to the least that has one. 0 is the
+	// exact loss.
+	Band int
+
+	// Columns is the most columns that the machine may have, all layers
+	// together; 0 stands for as many as DefaultBytes hold. Beyond it Machine
+	// returns a *BudgetError.
+	Columns int
+}
+
+// Unit is the Levenshtein distance.
+var Unit = Edit{Match: 0, Sub: 1, Ins: 1, Del: 1}
+
+// SmithWaterman is the alignment score of figure 6.3(b) of the thesis: one
+// state, match -2, all else 1. The alignment is global, so that this is an
+// edit distance with other costs, and negative where strings agree. Local is
+// the score with free ends.
+var SmithWaterman = Edit{Match: -2, Sub: 1, Ins: 1, Del: 1}
+
+// DefaultBytes is the budget of a machine that states none.
+const DefaultBytes = 2 << 30
+
+// ErrBudget is the reason of every BudgetError.
+var ErrBudget = errors.New("the exact loss machine exceeds its budget")
+
+// BudgetError reports that a loss machine would have more columns than allowed.
+type BudgetError struct {
+	Columns int   // the budget, or the columns built when bytes ran out
+	Bytes   int64 // what had been built
+	Length  int   // l
+	Layer   int   // the position at which it stopped
+	Band    int   // a band to try
+}
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("losses: %v: stopped at position %d of %d with %d columns, %d bytes; try band %d (an upper bound on the loss), or raise the budget",
+		ErrBudget, e.Layer, e.Length, e.Columns, e.Bytes, e.Band)
+}
+
+func (e *BudgetError) Unwrap() error { return ErrBudget }
+
+// Machine implements Loss. Cost: one row of dynamic programming for each
+// column and each distinct symbol of the reference.
+func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return nil, err
+	}
+	if e.Band < 0 || e.Columns < 0 {
+		return nil, fmt.Errorf("losses: edit: band %d, budget of %d columns: neither may be negative", e.Band, e.Columns)
+	}
+	if err := e.check(ref, alphabet); err != nil {
+		return nil, err
+	}
+	return e.columns(ref, alphabet, l).build()
+}
+
+func checkShape(ref []int, alphabet, l int) error {
+	const most = 1 << 20
+	switch {
+	case alphabet < 0 || l < 0:
+		return fmt.Errorf("losses: alphabet of %d symbols, length %d: neither may be negative", alphabet, l)
+	case alphabet > most || l > most || len(ref) > most:
+		return fmt.Errorf("losses: alphabet of %d symbols, lengths %d and %d: at most %d", alphabet, l, len(ref), most)
+	}
+	for j, r := range ref {
+		if r < 0 {
+			return fmt.Errorf("losses: symbol %d of the reference is %d", j, r)
+		}
+	}
+	return nil
+}
+
+// check refuses tables of the wrong size and costs that are not finite.
+func (e Edit) check(ref []int, alphabet int) error {
+	bad := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) > 1e100 }
+	for _, x := range []float64{e.Match, e.Sub, e.Ins, e.Del} {
+		if bad(x) {
+			return fmt.Errorf("losses: edit: cost %v is not a finite number of moderate size", x)
+		}
+	}
+	table := func(name string, n int, row []float64) error {
+		if len(row) != n {
+			return fmt.Errorf("losses: edit: %s has %d costs for %d symbols", name, len(row), n)
+		}
+		for i, x := range row {
+			if bad(x) {
+				return fmt.Errorf("losses: edit: %s[%d] = %v is not a finite number of moderate size", name, i, x)
+			}
+		}
+		return nil
+	}
+	if e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
+		return nil
+	}
+	for j, r := range ref {
+		if r >= alphabet {
+			return fmt.Errorf("losses: edit: symbol %d of the reference is %d, but the cost tables have %d symbols", j, r, alphabet)
+		}
+	}
+	if e.SubTable != nil {
+		if len(e.SubTable) != alphabet {
+			return fmt.Errorf("losses: edit: the substitution table has %d rows for %d symbols", len(e.SubTable), alphabet)
+		}
+		for y, row := range e.SubTable {
+			if err := table(fmt.Sprintf("substitution row %d", y), alphabet, row); err != nil {
+				return err
+			}
+		}
+	}
+	if e.InsTable != nil {
+		if err := table("insertions", alphabet, e.InsTable); err != nil {
+			return err
+		}
+	}
+	if e.DelTable != nil {
+		return table("deletions", alphabet, e.DelTable)
+	}
+	return nil
+}
+
+// AppendKey implements Loss.
+func (e Edit) AppendKey(dst []byte) []byte {
+	dst = append(dst, 'e')
+	dst = appendFloats(dst, e.Match, e.Sub, e.Ins, e.Del)
+	dst = appendInts(dst, e.Band, e.Columns, len(e.SubTable), len(e.InsTable), len(e.DelTable))
+	for _, row := range e.SubTable {
+		dst = appendFloats(appendInts(dst, len(row)), row...)
+	}
+	dst = appendFloats(dst, e.InsTable...)
+	return appendFloats(dst, e.DelTable...)
+}

@@ -1,0 +1,209 @@
+package losses
+
+import "math/bits"
+
+// packedColumn is a column of unit costs, normalised to D[m] = 0: bit j-1 of up
+// (down) is set where D[j]-D[j-1] is 1 (-1). References have at most 64 symbols.
+type packedColumn struct{ up, down uint64 }
+
+func (c packedColumn) hash() uint64 {
+	hi, lo := bits.Mul64(c.up^0x9e3779b97f4a7c15, bits.RotateLeft64(c.down, 32)^0xd6e8feb86659fd93)
+	return hi ^ lo
+}
+
+// buildPacked builds the layers for unit costs and a reference of at most 64
+// symbols, and returns the loss of the path so far at the first column.
+func (b *ExpandBuilder) buildPacked() (init int32, err error) {
+	m, n := len(b.ref), len(b.labels)
+	mask := uint64(0)
+	if m > 0 {
+		mask = ^uint64(0) >> (64 - m)
+	}
+	first := packedColumn{up: mask} // D[j] = j
+	init = int32(m)
+	if n > 0 && !b.opts.NoClamp {
+		var d int32
+		first, d = first.clamp(m, b.kmin[0], b.kmax[0])
+		init += d
+	}
+	b.cur = append(b.cur[:0], first)
+	for t := range n {
+		l := b.newLayer(len(b.cur))
+		b.classify(t, l)
+		if err := b.charge(t, len(b.cur), len(b.cur)*l.classes); err != nil {
+			return 0, err
+		}
+		l.next = grown(l.next, len(b.cur)*l.classes)
+		l.offset = grown(l.offset, len(b.cur)*l.classes)
+		b.packedLayer(t, m, l)
+		b.cur, b.next = b.next, b.cur
+	}
+	return init, nil
+}
+
+// packedLayer fills the transitions of position t and the columns they reach.
+func (b *ExpandBuilder) packedLayer(t, m int, l *expandLayer) {
+	kmin, kmax := b.kmin[t+1], b.kmax[t+1]
+	last, clamp := t+1 == len(b.labels), !b.opts.NoClamp
+	top := uint64(0) // the bit of D[m]-D[m-1]
+	mask := uint64(0)
+	if m > 0 {
+		top = 1 << (m - 1)
+		mask = ^uint64(0) >> (64 - m)
+	}
+	// Where symbols of the classes match, class by class.
+	s := &b.classes
+	eqs := s.masks[:0]
+	for _, w := range s.where {
+		eq := uint64(0)
+		if w >= 0 {
+			for j := int(w); j < m; j++ {
+				if b.ref[j] == b.ref[w] {
+					eq |= 1 << j
+				}
+			}
+		}
+		eqs = append(eqs, eq)
+	}
+	s.masks = eqs
+
+	b.next = b.next[:0]
+	size := 64
+	for size < 2*len(b.cur) {
+		size *= 2
+	}
+	if cap(b.table) < size {
+		b.table = make([]int32, size)
+	}
+	table := b.table[:size]
+	clear(table)
+	e := 0
+	for _, from := range b.cur {
+		for k := range l.classes {
+			c, d := from, int32(0)
+			for _, eq := range eqs[s.ends[k]:s.ends[k+1]] {
+				// Myers' update; hu and hd are the steps along the row, N[j]-D[j].
+				xv := eq | c.down
+				xh := (((eq & c.up) + c.up) ^ c.up) | eq
+				hu := c.down | ^(xh | c.up)
+				hd := c.up & xh
+				if m == 0 || hu&top != 0 {
+					d++
+				} else if hd&top != 0 {
+					d--
+				}
+				hu, hd = hu<<1|1, hd<<1
+				c.up = (hd | ^(xv | hu)) & mask
+				c.down = hu & xv & mask
+			}
+			if last {
+				c = packedColumn{} // all columns end alike: the loss is D[m]
+			} else if clamp {
+				var lower int32
+				c, lower = c.clamp(m, kmin, kmax)
+				d += lower
+			}
+			// Find c among the columns of the next layer.
+			i := c.hash() & uint64(size-1)
+			for table[i] != 0 && b.next[table[i]-1] != c {
+				i = (i + 1) & uint64(size-1)
+			}
+			if table[i] == 0 {
+				b.next = append(b.next, c)
+				table[i] = int32(len(b.next))
+				l.next[e] = table[i] - 1
+				if 2*len(b.next) > size {
+					size *= 2
+					table = b.growPacked(size)
+				}
+			} else {
+				l.next[e] = table[i] - 1
+			}
+			l.offset[e] = d
+			e++
+		}
+	}
+}
+
+// growPacked hashes the columns of b.next again, into size slots.
+func (b *ExpandBuilder) growPacked(size int) []int32 {
+	if cap(b.table) < size {
+		b.table = make([]int32, size)
+	}
+	table := b.table[:size]
+	clear(table)
+	for id, c := range b.next {
+		i := c.hash() & uint64(size-1)
+		for table[i] != 0 {
+			i = (i + 1) & uint64(size-1)
+		}
+		table[i] = int32(id + 1)
+	}
+	return table
+}
+
+// clamp returns the clamped column, normalised again, and the change of D[m].
+//
+// Below s_j = kmin, that is for j > m-kmin, H_j = min{D[i] : i ≥ m-kmin} + m - j;
+// above s_j = kmax, for j < m-kmax, H_j = min{D[i] : i ≥ m-kmax} + 2 kmax - m + j.
+// As D is 1-Lipschitz, each line cuts it once: what lies beyond takes its slope.
+func (c packedColumn) clamp(m, kmin, kmax int) (packedColumn, int32) {
+	// D from the end, D[m] being 0, with the two minima on the way.
+	var d [65]int8
+	v, least := int8(0), int8(0)
+	low, high := m-kmin, m-kmax
+	var leastLow, leastHigh int8
+	for j := m; ; j-- {
+		d[j] = v
+		least = min(least, v)
+		if j == low {
+			leastLow = least
+		}
+		if j == high {
+			leastHigh = least
+		}
+		if j == 0 {
+			break
+		}
+		v -= int8(c.up>>(j-1)&1) - int8(c.down>>(j-1)&1)
+	}
+	if low < 0 {
+		leastLow = least
+	}
+	var lower int32
+	if kmin > 0 && leastLow < 0 {
+		// min(D[j], line - j); the line passes below D[m] = 0.
+		line := int(leastLow) + m
+		j := m - 1
+		for int(d[j])+j > line {
+			j--
+		}
+		beyond := ^uint64(0) << j // steps j+1 … m, which are bits j … m-1
+		if m < 64 {
+			beyond &= 1<<m - 1
+		}
+		c.up &^= beyond
+		c.down |= beyond
+		if int(d[j])+j < line {
+			c.down &^= 1 << j
+		}
+		lower = int32(leastLow)
+	}
+	if high > 0 {
+		// min(D[j], line + j).
+		line := 2*kmax - m + int(leastHigh)
+		if int(d[0]) > line {
+			j := 1
+			for int(d[j])-j > line {
+				j++
+			}
+			beyond := ^uint64(0) >> (64 - j) // steps 1 … j, which are bits 0 … j-1
+			c.up |= beyond
+			c.down &^= beyond
+			if int(d[j])-j < line {
+				c.up &^= 1 << (j - 1)
+			}
+		}
+	}
+	return c, lower
+}

@@ -1,0 +1,161 @@
+package ops_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+func TestConnectAgainstOpenFst(t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for i := range machines(t, 60) {
+		f := draw[semiring.Tropical](rng, randomShape(rng))
+		write(p, "in", f)
+		p.must("fstconnect", "in", "want")
+		ops.Connect(f)
+		if !sameAs(p, "want", f, 0) {
+			t.Fatalf("machine %d: Connect differs\n%s", i, p.show("in", "want", "ours"))
+		}
+	}
+}
+
+func TestTopSortAgainstOpenFst(t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(2, 1))
+	for i := range machines(t, 60) {
+		s := randomShape(rng)
+		s.acyclic = rng.IntN(4) > 0
+		f := draw[semiring.Tropical](rng, s)
+		write(p, "in", f)
+		p.must("fsttopsort", "in", "want")
+		if err := ops.TopSort(f); err != nil && !errors.Is(err, ops.ErrCyclic) {
+			t.Fatal(err)
+		}
+		if !sameAs(p, "want", f, 0) {
+			t.Fatalf("machine %d: TopSort differs\n%s", i, p.show("in", "want", "ours"))
+		}
+	}
+}
+
+// Connect keeps what lies on a path from the start to a final state: reachable
+// from the start, and from which a final state is reached, both by closure.
+func TestConnectByDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for range 500 {
+		f := draw[semiring.Tropical](rng, randomShape(rng))
+		n := f.NumStates()
+		reach := make([][]bool, n)
+		for q := range n {
+			reach[q] = make([]bool, n)
+			reach[q][q] = true
+			for _, e := range f.Arcs(fst.StateID(q)) {
+				reach[q][e.NextState] = true
+			}
+		}
+		for k := range n {
+			for i := range n {
+				for j := range n {
+					reach[i][j] = reach[i][j] || reach[i][k] && reach[k][j]
+				}
+			}
+		}
+		want := f.Clone()
+		dead := make([]bool, n)
+		for q := range n {
+			co := false
+			for r := range n {
+				co = co || reach[q][r] && fst.IsFinal(f, fst.StateID(r))
+			}
+			dead[q] = !co || !reach[f.Start()][q]
+		}
+		want.DeleteStates(dead)
+		ops.Connect(f)
+		if got, want := printText(f), printText(want); got != want {
+			t.Fatalf("got\n%swant\n%s", got, want)
+		}
+		if p := f.KnownProperties(); !p.Has(fst.Accessible | fst.CoAccessible) {
+			t.Fatalf("properties %#x lack accessible and coaccessible", p)
+		}
+	}
+}
+
+func TestTopSortFindsACycle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	cyclic, sorted := 0, 0
+	for range 500 {
+		f := draw[semiring.Tropical](rng, randomShape(rng))
+		err := ops.TopSort(f)
+		if err == nil {
+			sorted++
+			for q := range fst.StateID(f.NumStates()) {
+				for _, e := range f.Arcs(q) {
+					if e.NextState <= q {
+						t.Fatalf("arc %d -> %d after TopSort", q, e.NextState)
+					}
+				}
+			}
+			continue
+		}
+		cyclic++
+		var c *ops.CycleError
+		if !errors.As(err, &c) || !errors.Is(err, ops.ErrCyclic) {
+			t.Fatalf("error %v is not a CycleError around ErrCyclic", err)
+		}
+		checkCycle(t, f, c.Cycle)
+	}
+	if cyclic < 50 || sorted < 50 {
+		t.Fatalf("%d cyclic and %d acyclic machines: the test sees too little", cyclic, sorted)
+	}
+}
+
+// checkCycle follows the arcs of a cycle and returns their product.
+func checkCycle[W semiring.Weight[W]](t *testing.T, f fst.Expanded[W], cycle []ops.ArcRef) W {
+	t.Helper()
+	w := semiring.One[W]()
+	if len(cycle) == 0 {
+		t.Fatal("the cycle is empty")
+	}
+	for i, r := range cycle {
+		e := f.Arcs(r.State)[r.Arc]
+		if next := cycle[(i+1)%len(cycle)].State; e.NextState != next {
+			t.Fatalf("arc %d of state %d leads to %d, the cycle continues at %d", r.Arc, r.State, e.NextState, next)
+		}
+		w = w.Times(e.Weight)
+	}
+	return w
+}
+
+// No depth of the call stack may grow with the input.
+func TestDeepChain(t *testing.T) {
+	const n = 5_000_000
+	f := fst.NewVector[semiring.Tropical](n)
+	for q := range fst.StateID(n - 1) { // from the last state down to the first
+		var arcs []fst.Arc[semiring.Tropical]
+		if q > 0 {
+			arcs = []fst.Arc[semiring.Tropical]{{ILabel: 1, OLabel: 1, Weight: 1, NextState: q - 1}}
+		}
+		f.PushState(semiring.Zero[semiring.Tropical](), arcs)
+	}
+	f.PushState(semiring.Zero[semiring.Tropical](), []fst.Arc[semiring.Tropical]{{ILabel: 1, OLabel: 1, Weight: 1, NextState: n - 2}})
+	f.SetStart(n - 1)
+	f.SetFinal(0, 0)
+	ops.Connect(f)
+	if f.NumStates() != n {
+		t.Fatalf("%d states left of %d", f.NumStates(), n)
+	}
+	d, err := ops.ShortestDistance(f, nil)
+	if err != nil || d[0] != n-1 {
+		t.Fatalf("distance %v of the end, error %v; want %d", d[0], err, n-1)
+	}
+	if err := ops.TopSort(f); err != nil {
+		t.Fatal(err)
+	}
+	if f.Start() != 0 || f.Arcs(0)[0].NextState != 1 {
+		t.Fatalf("sorted chain starts at %d", f.Start())
+	}
+}

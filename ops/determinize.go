@@ -1,0 +1,227 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ErrCapability reports an option that asks for algebra which the weight type
+// does not have.
+var ErrCapability = errors.New("the weight type lacks a capability that the option needs")
+
+// DeterminizeType says what a transducer may be.
+type DeterminizeType uint8
+
+const (
+	// DeterminizeFunctional takes one output for each input, and reports a
+	// FunctionalError when it meets two.
+	DeterminizeFunctional DeterminizeType = iota
+	// DeterminizeNonFunctional keeps all outputs, as several final arcs.
+	DeterminizeNonFunctional
+	// DeterminizeDisambiguate keeps the output of least weight, and needs the
+	// path property.
+	DeterminizeDisambiguate
+)
+
+// DeterminizeOptions adjusts Determinize; nil is the same as the zero value.
+type DeterminizeOptions struct {
+	// Delta rounds residuals to its multiples before subsets are compared; zero
+	// compares them exactly. OpenFst's tools round to 1/1024, which can merge
+	// unequal subsets and so give wrong sums.
+	Delta float64
+
+	Type DeterminizeType // what a transducer may be; zero is functional
+
+	// SubsequentialLabel stands on the input side of the arcs that put out what
+	// is left of an output string at a final state. Zero is ε, which makes the
+	// result deterministic but for those arcs.
+	SubsequentialLabel fst.Label
+	// IncrementSubsequentialLabel gives the final arcs of one state the labels
+	// SubsequentialLabel, SubsequentialLabel+1, …, so that they differ.
+	IncrementSubsequentialLabel bool
+
+	Limits
+}
+
+// Determinize returns a machine with the relation of f in which no state has
+// two arcs with the same input label. The weight of an arc is the ⊕ (for
+// outputs the first common label) of what it stands for, and states are sets of
+// pairs of a state of f and a residual weight.
+//
+// ε is an ordinary label here, as it is in OpenFst: remove it first with
+// RmEpsilon, or the result has ε-arcs and can have two paths for one string.
+//
+// The weights must be zero-sum-free (a⊕b = 0̄ only when both are) and left
+// divisible. Every acyclic machine and every unweighted acceptor can be
+// determinized; over the tropical semiring every machine with the twins property
+// (see Twins), and an unambiguous one only then. From time to time a growing
+// construction searches its input for a breach of that property, at a cost
+// bounded by the work done so far. On a machine without two paths from the start
+// to one state with the same labels, which every trim unambiguous machine is, a
+// breach is a proof, and the error is a TwinsError. On others it is not: the
+// construction goes on to a quarter of a million states (or to Limits.States,
+// when set) and then returns the TwinsError as a suspicion. What stops at a
+// limit is a DeterminizeError around the LimitError.
+//
+// States are numbered in the order in which they are first reached, arcs ordered
+// by label, and sums made in the order that OpenFst has. A transducer is
+// determinized as an acceptor whose weights carry output strings; what is left
+// of a string at a final state leaves by arcs labeled SubsequentialLabel.
+//
+// Cost: for each state of the result the arcs of its subset, sorted; the number
+// of states is exponential in those of f at worst.
+//
+// After M. Mohri, "Finite-state transducers in language and speech processing",
+// Computational Linguistics 23(2):269-311, 1997, and "Weighted automata
+// algorithms", in Handbook of Weighted Automata, 2009.
+func Determinize[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions) (*fst.Vector[W], error) {
+	d, err := newDeterminizer(f, opts)
+	if err != nil {
+		return nil, err
+	}
+	out, err := expandAll(d)
+	if err != nil {
+		return nil, err
+	}
+	out.SetInputSymbols(fst.InputSymbols(f))
+	out.SetOutputSymbols(fst.OutputSymbols(f))
+	out.LearnProperties(determinizedProperties(f, opts, out))
+	return out, nil
+}
+
+// DeterminizeLazy returns the machine of Determinize, to be computed where it is
+// looked at. f must not change meanwhile.
+func DeterminizeLazy[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
+	d, err := newDeterminizer(f, opts)
+	if err != nil {
+		return nil, err
+	}
+	return fst.NewLazy(d, symbolsFrom(f, cache)), nil
+}
+
+// newDeterminizer chooses the algebra.
+func newDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions) (fst.Expander[W], error) {
+	var o DeterminizeOptions
+	if opts != nil {
+		o = *opts
+	}
+	if fst.PropertiesOf(f, fst.Acceptor)&fst.Acceptor != 0 {
+		return newAcceptorDeterminizer(f, &o)
+	}
+	return newTransducerDeterminizer(f, &o)
+}
+
+// expandAll runs an expander of this package, which meets its own limits, to
+// the end.
+func expandAll[W semiring.Weight[W]](e fst.Expander[W]) (*fst.Vector[W], error) {
+	out := fst.NewVector[W](0)
+	start, err := e.Start()
+	if err != nil || start == fst.NoState {
+		return out, err
+	}
+	var scratch []fst.Arc[W]
+	known := start
+	for q := fst.StateID(0); q <= known; q++ {
+		final, arcs, err := e.Expand(q, scratch[:0])
+		scratch = arcs
+		if err != nil {
+			return nil, err
+		}
+		for i := range arcs {
+			known = max(known, arcs[i].NextState)
+		}
+		out.PushState(final, arcs)
+	}
+	out.SetStart(start)
+	return out, nil
+}
+
+// acceptorDeterminizer is the Expander of a determinized acceptor.
+type acceptorDeterminizer[W semiring.Divisible[W]] struct {
+	m subsetMachine[W, W, plainResiduals[W]]
+}
+
+func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *DeterminizeOptions) (*acceptorDeterminizer[W], error) {
+	d := &acceptorDeterminizer[W]{}
+	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W]()}
+	d.m.meter = meter{op: "Determinize", lim: o.Limits}
+	d.m.guard = newTwinsGuard(f, o.States > 0, newWeightDelays[W])
+	quantize, err := quantizer[W]("Determinize", o.Delta)
+	d.m.delta = quantize
+	return d, err
+}
+
+// quantizer returns the rounding to multiples of delta, nil for zero.
+func quantizer[W semiring.Weight[W]](op string, delta float64) (func(W) W, error) {
+	if delta == 0 {
+		return nil, nil
+	}
+	var w W
+	if _, ok := any(w).(semiring.Quantizable[W]); !ok {
+		return nil, fmt.Errorf("ops: %s: Delta: %w: %T cannot be quantized", op, ErrCapability, w)
+	}
+	return func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }, nil
+}
+
+// Start returns the subset of the start state.
+func (d *acceptorDeterminizer[W]) Start() (fst.StateID, error) { return d.m.start(), nil }
+
+// Expand returns the final weight of subset q and its arcs by increasing label.
+func (d *acceptorDeterminizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], error) {
+	final, arcs, err := d.m.expand(q)
+	if err != nil {
+		return final, dst, err
+	}
+	for _, e := range arcs {
+		dst = append(dst, fst.Arc[W]{ILabel: e.label, OLabel: e.label, Weight: e.weight, NextState: e.next})
+	}
+	return final, dst, nil
+}
+
+// plainResiduals is the algebra of acceptors: weights, with ⊕ as the common
+// divisor.
+type plainResiduals[W semiring.Divisible[W]] struct{}
+
+func (plainResiduals[W]) one() W                           { return semiring.One[W]() }
+func (plainResiduals[W]) zero() W                          { return semiring.Zero[W]() }
+func (plainResiduals[W]) isZero(r W) bool                  { return semiring.IsZero(r) }
+func (plainResiduals[W]) step(r W, e *fst.Arc[W]) W        { return r.Times(e.Weight) }
+func (plainResiduals[W]) stop(r, final W) W                { return r.Times(final) }
+func (plainResiduals[W]) plus(a, b W) (W, bool)            { return a.Plus(b), true }
+func (plainResiduals[W]) divisor(d, r W) W                 { return d.Plus(r) }
+func (plainResiduals[W]) divide(d, r W) W                  { return d.DivideLeft(r) }
+func (plainResiduals[W]) member(r W) bool                  { return r.Member() }
+func (plainResiduals[W]) equal(a, b W) bool                { return a.Equal(b) }
+func (plainResiduals[W]) appendKey(dst []byte, r W) []byte { return r.AppendKey(dst) }
+func (plainResiduals[W]) begin()                           {}
+func (plainResiduals[W]) keep(r W) W                       { return r }
+func (plainResiduals[W]) bytes() int64                     { return 0 }
+
+// determinizedProperties are the facts about the result of a determinization of
+// f that follow without looking at it.
+func determinizedProperties[W semiring.Weight[W]](f fst.Fst[W], opts *DeterminizeOptions, out *fst.Vector[W]) fst.Properties {
+	var in fst.Properties
+	if p, ok := f.(fst.Propertied); ok {
+		in = p.KnownProperties()
+	}
+	p := fst.Accessible
+	if out.NumStates() == 0 {
+		return p
+	}
+	if in&fst.Acyclic != 0 {
+		p |= fst.Acyclic | fst.InitialAcyclic
+	}
+	if in&fst.InitialAcyclic != 0 {
+		p |= fst.InitialAcyclic
+	}
+	if in&fst.Acceptor != 0 {
+		p |= fst.Acceptor | fst.IDeterministic | fst.ODeterministic | fst.ILabelSorted | fst.OLabelSorted
+		if in&fst.NoEpsilons != 0 {
+			p |= fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons
+		}
+	}
+	return p
+}

@@ -1,0 +1,83 @@
+package ops_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+const openfstDelta = 1.0 / 1024
+
+// numeric is met by the weights that OpenFst's tools have.
+type numeric[W any] interface {
+	semiring.Divisible[W]
+	semiring.Approx[W]
+	semiring.Quantizable[W]
+	~float32 | ~float64
+}
+
+func TestDeterminizeAsOpenFst(t *testing.T) {
+	t.Run("tropical", determinizeAsOpenFst[semiring.Tropical])
+	t.Run("log", determinizeAsOpenFst[semiring.Log])
+	t.Run("log64", determinizeAsOpenFst[semiring.Log64])
+}
+
+func determinizeAsOpenFst[W numeric[W]](t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(1, 21))
+	done := 0
+	for n, tried := machines(t, 60), 0; done < n && tried < 20*n; tried++ {
+		s := randomShape(rng)
+		s.acceptor = rng.IntN(2) == 0
+		f := draw[W](rng, s)
+		o := &ops.DeterminizeOptions{Delta: openfstDelta, Limits: ops.Limits{States: 200}}
+		args := []string{}
+		switch rng.IntN(3) {
+		case 0:
+			o.Type = ops.DeterminizeNonFunctional
+			args = append(args, "--det_type=nonfunctional")
+		case 1:
+			if _, ok := any(W(0)).(semiring.Path[W]); ok {
+				o.Type = ops.DeterminizeDisambiguate
+				args = append(args, "--det_type=disambiguate")
+			}
+		}
+		if rng.IntN(3) == 0 {
+			o.SubsequentialLabel = fst.Label(rng.IntN(100))
+			args = append(args, fmt.Sprintf("--subsequential_label=%d", o.SubsequentialLabel))
+		}
+		if rng.IntN(3) == 0 {
+			o.IncrementSubsequentialLabel = true
+			args = append(args, "--increment_subsequential_label")
+		}
+		got, err := ops.Determinize(f, o)
+		if errors.Is(err, ops.ErrLimit) || errors.Is(err, ops.ErrTwins) {
+			continue
+		}
+		write(p, "in", f)
+		if errors.Is(err, ops.ErrNotFunctional) {
+			if tried%8 != 0 {
+				continue // one is like another
+			}
+			if _, ok := p.run("fstdeterminize", append(args, "in", "out")...); ok {
+				t.Fatalf("fstdeterminize %v succeeds; here: %v\n%s", args, err, p.show("in", "out"))
+			}
+			done++
+			continue
+		}
+		if err != nil {
+			t.Fatalf("Determinize: %v\n%s", err, p.show("in"))
+		}
+		done++
+		p.must("fstdeterminize", append(args, "in", "out")...)
+		if !sameAs(p, "out", got, 1e-4) {
+			t.Fatalf("machine %d, fstdeterminize %v:\n%s", tried, args, p.show("in", "out", "ours"))
+		}
+	}
+	t.Logf("%d machines compared", done)
+}

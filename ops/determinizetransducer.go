@@ -1,0 +1,376 @@
+package ops
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// A transducer is determinized as an acceptor over its input, whose weights are
+// pairs of an output string and a weight: OpenFst's gallic weights. What they are
+// is in semiring's Gallic types; here strings lie in two slabs instead of a Go
+// value each, since a lexicon makes millions of them, nearly all of length 0 or
+// 1. Tests hold this against the subset construction over the Gallic types.
+
+// outputTerm is one output string with its weight, as it leaves at a final state.
+type outputTerm[W any] struct {
+	labels []fst.Label
+	weight W
+}
+
+// outputAlgebra is a residual algebra of transducers.
+type outputAlgebra[W, R any] interface {
+	residuals[W, R]
+	label(r R) fst.Label           // of a divisor: its one label, or ε
+	weight(r R) W                  // of a divisor
+	terms(r R) []outputTerm[W]     // of a final residual; none for 0̄
+	rounded(q func(W) W) func(R) R // rounds residuals by q
+	outputBefore(r R) []fst.Label  // of a residual, for evidence
+}
+
+// newTransducerDeterminizer makes the Expander for the type that o asks for.
+func newTransducerDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *DeterminizeOptions) (fst.Expander[W], error) {
+	switch o.Type {
+	case DeterminizeFunctional:
+		return newOutputDeterminizer(f, o, &outputResiduals[W]{})
+	case DeterminizeDisambiguate:
+		var w W
+		if _, ok := any(w).(semiring.Path[W]); !ok {
+			return nil, capabilityError[W]("Determinize: DeterminizeDisambiguate", "the path property")
+		}
+		return newOutputDeterminizer(f, o, &outputResiduals[W]{least: true})
+	case DeterminizeNonFunctional:
+		return newOutputDeterminizer(f, o, &outputSets[W]{})
+	}
+	return nil, fmt.Errorf("ops: Determinize: unknown type %d", o.Type)
+}
+
+// outputDeterminizer is the Expander of a determinized transducer. A state is a
+// subset, or what is left of an output string after a final state, or the final
+// state to which the last labels of such strings lead.
+type outputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]] struct {
+	m          subsetMachine[W, R, A]
+	o          *DeterminizeOptions
+	states     []outputState
+	ofSubset   []fst.StateID          // state of each subset, or NoState
+	ofRest     map[string]fst.StateID // state of each rest
+	superfinal fst.StateID
+}
+
+// outputState is a subset, or (subset -1) the rest of an output string, or the
+// superfinal state (subset -2).
+type outputState struct {
+	subset int32
+	rest   string // four bytes a label
+}
+
+func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]](f fst.Fst[W], o *DeterminizeOptions, alg A) (fst.Expander[W], error) {
+	d := &outputDeterminizer[W, R, A]{o: o, ofRest: map[string]fst.StateID{}, superfinal: fst.NoState}
+	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
+	d.m.meter = meter{op: "Determinize", lim: o.Limits}
+	if o.Type != DeterminizeNonFunctional {
+		d.m.guard = newTwinsGuard(f, o.States > 0, newOutputDelays[W])
+	}
+	quantize, err := quantizer[W]("Determinize", o.Delta)
+	if err != nil {
+		return nil, err
+	}
+	if quantize != nil {
+		d.m.delta = alg.rounded(quantize)
+	}
+	return d, nil
+}
+
+// Start returns the subset of the start state.
+func (d *outputDeterminizer[W, R, A]) Start() (fst.StateID, error) {
+	s := d.m.start()
+	if s == fst.NoState {
+		return s, nil
+	}
+	return d.subset(s), nil
+}
+
+func (d *outputDeterminizer[W, R, A]) subset(s fst.StateID) fst.StateID {
+	for int(s) >= len(d.ofSubset) {
+		d.ofSubset = append(d.ofSubset, fst.NoState)
+	}
+	if d.ofSubset[s] == fst.NoState {
+		d.ofSubset[s] = d.add(outputState{subset: int32(s)})
+	}
+	return d.ofSubset[s]
+}
+
+func (d *outputDeterminizer[W, R, A]) add(s outputState) fst.StateID {
+	d.states = append(d.states, s)
+	return fst.StateID(len(d.states) - 1)
+}
+
+func (d *outputDeterminizer[W, R, A]) rest(labels []fst.Label) fst.StateID {
+	key := make([]byte, 0, 4*len(labels))
+	for _, l := range labels {
+		key = binary.LittleEndian.AppendUint32(key, uint32(l))
+	}
+	id, ok := d.ofRest[string(key)]
+	if !ok {
+		id = d.add(outputState{subset: -1, rest: string(key)})
+		d.ofRest[string(key)] = id
+	}
+	return id
+}
+
+// Expand returns the final weight and the arcs of q: for a subset those by
+// increasing label, then those that end output strings.
+func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], error) {
+	zero := semiring.Zero[W]()
+	s := d.states[q]
+	switch s.subset {
+	case -2:
+		return zero.One(), dst, nil
+	case -1:
+		labels := make([]fst.Label, len(s.rest)/4)
+		for i := range labels {
+			labels[i] = fst.Label(binary.LittleEndian.Uint32([]byte(s.rest[4*i:])))
+		}
+		final, dst := d.finish([]outputTerm[W]{{labels, zero.One()}}, dst)
+		return final, dst, nil
+	}
+	final, arcs, err := d.m.expand(fst.StateID(s.subset))
+	if err != nil {
+		return zero, dst, err
+	}
+	for _, e := range arcs {
+		dst = append(dst, fst.Arc[W]{ILabel: e.label, OLabel: d.m.alg.label(e.weight), Weight: d.m.alg.weight(e.weight), NextState: d.subset(e.next)})
+	}
+	w, dst := d.finish(d.m.alg.terms(final), dst)
+	return w, dst, nil
+}
+
+// finish returns the final weight of a state where the given outputs are still
+// to be made, or appends the arcs that make them. One label is put out on the
+// way to the superfinal state, more one by one, several strings each for itself.
+func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Arc[W]) (W, []fst.Arc[W]) {
+	zero := semiring.Zero[W]()
+	label := d.o.SubsequentialLabel
+	if len(terms) == 0 {
+		return zero, dst
+	}
+	if len(terms) == 1 && len(terms[0].labels) <= 1 {
+		t := terms[0]
+		if len(t.labels) == 0 {
+			return t.weight, dst
+		}
+		if d.superfinal == fst.NoState {
+			d.superfinal = d.add(outputState{subset: -2})
+		}
+		return zero, append(dst, fst.Arc[W]{ILabel: label, OLabel: t.labels[0], Weight: t.weight, NextState: d.superfinal})
+	}
+	for _, t := range terms {
+		e := fst.Arc[W]{ILabel: label, Weight: t.weight}
+		if len(t.labels) > 0 {
+			e.OLabel, t.labels = t.labels[0], t.labels[1:]
+		}
+		e.NextState = d.rest(t.labels)
+		dst = append(dst, e)
+		if d.o.IncrementSubsequentialLabel {
+			label++
+		}
+	}
+	return zero, dst
+}
+
+// outString is a string of output labels: none for n = 0, the label at for
+// n = 1, n labels from at in the slab of kept strings for n > 1, -n in that of
+// passing ones for n < -1, and the infinite string, 0̄, for n = -1.
+type outString struct{ at, n int32 }
+
+var noString = outString{n: -1}
+
+// outResidual is an output string with a weight.
+type outResidual[W any] struct {
+	s outString
+	w W
+}
+
+// outputResiduals is the algebra of functional transducers, where sums of
+// different strings do not exist, and with least set that of disambiguation,
+// where the string of less weight wins.
+type outputResiduals[W semiring.Divisible[W]] struct {
+	least      bool
+	kept, pass []fst.Label
+}
+
+func (*outputResiduals[W]) one() outResidual[W] { return outResidual[W]{w: semiring.One[W]()} }
+func (*outputResiduals[W]) zero() outResidual[W] {
+	return outResidual[W]{s: noString, w: semiring.Zero[W]()}
+}
+func (*outputResiduals[W]) isZero(r outResidual[W]) bool { return semiring.IsZero(r.w) }
+func (*outputResiduals[W]) member(r outResidual[W]) bool { return r.w.Member() }
+func (a *outputResiduals[W]) begin()                     { a.pass = a.pass[:0] }
+func (a *outputResiduals[W]) bytes() int64               { return 4 * int64(cap(a.kept)+cap(a.pass)) }
+
+// string returns the labels of s, of length above 1.
+func (a *outputResiduals[W]) string(s outString) []fst.Label {
+	if s.n < 0 {
+		return a.pass[s.at : s.at-s.n]
+	}
+	return a.kept[s.at : s.at+s.n]
+}
+
+func (a *outputResiduals[W]) step(r outResidual[W], e *fst.Arc[W]) outResidual[W] {
+	r.w = r.w.Times(e.Weight)
+	switch l := e.OLabel; {
+	case l == fst.Epsilon || r.s == noString:
+	case r.s.n == 0:
+		r.s = outString{int32(l), 1}
+	default:
+		at := int32(len(a.pass))
+		if r.s.n == 1 {
+			a.pass = append(a.pass, fst.Label(r.s.at), l)
+		} else {
+			a.pass = append(append(a.pass, a.string(r.s)...), l)
+		}
+		r.s = outString{at, at - int32(len(a.pass))}
+	}
+	return r
+}
+
+func (a *outputResiduals[W]) stop(r outResidual[W], final W) outResidual[W] {
+	if semiring.IsZero(final) {
+		return a.zero()
+	}
+	r.w = r.w.Times(final)
+	return r
+}
+
+func (a *outputResiduals[W]) sameString(s, t outString) bool {
+	if s.n >= -1 && s.n <= 1 || t.n >= -1 && t.n <= 1 {
+		return s == t
+	}
+	x, y := a.string(s), a.string(t)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *outputResiduals[W]) plus(r, t outResidual[W]) (outResidual[W], bool) {
+	switch {
+	case r.s == noString:
+		return t, true
+	case t.s == noString:
+		return r, true
+	case a.least:
+		// Ties go to the second, as OpenFst has it.
+		if !r.w.Equal(t.w) && r.w.Plus(t.w).Equal(r.w) {
+			return r, true
+		}
+		return t, true
+	}
+	return outResidual[W]{r.s, r.w.Plus(t.w)}, a.sameString(r.s, t.s)
+}
+
+// divisor keeps the first label if all strings have it.
+func (a *outputResiduals[W]) divisor(d, r outResidual[W]) outResidual[W] {
+	w := d.w.Plus(r.w)
+	if d.s.n == 0 || r.s.n == 0 {
+		return outResidual[W]{w: w}
+	}
+	first := r.s
+	if first.n != 1 && first != noString {
+		first = outString{int32(a.string(r.s)[0]), 1}
+	}
+	switch {
+	case d.s == noString || d.s == first:
+		return outResidual[W]{first, w}
+	case first == noString:
+		return outResidual[W]{d.s, w}
+	}
+	return outResidual[W]{w: w}
+}
+
+func (a *outputResiduals[W]) divide(d, r outResidual[W]) outResidual[W] {
+	r.w = d.w.DivideLeft(r.w)
+	if d.s.n == 1 && r.s != noString {
+		switch {
+		case r.s.n == 1:
+			r.s = outString{}
+		case r.s.n == 2 || r.s.n == -2:
+			r.s = outString{int32(a.string(r.s)[1]), 1}
+		case r.s.n > 0:
+			r.s = outString{r.s.at + 1, r.s.n - 1}
+		default:
+			r.s = outString{r.s.at + 1, r.s.n + 1}
+		}
+	}
+	return r
+}
+
+func (a *outputResiduals[W]) equal(r, t outResidual[W]) bool {
+	return a.sameString(r.s, t.s) && r.w.Equal(t.w)
+}
+
+func (a *outputResiduals[W]) appendKey(dst []byte, r outResidual[W]) []byte {
+	switch {
+	case r.s.n >= -1 && r.s.n <= 1:
+		dst = append(dst, byte(r.s.n), byte(r.s.at), byte(r.s.at>>8), byte(r.s.at>>16), byte(r.s.at>>24))
+	default:
+		x := a.string(r.s)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(x)))
+		for _, l := range x {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(l))
+		}
+	}
+	return r.w.AppendKey(dst)
+}
+
+func (a *outputResiduals[W]) keep(r outResidual[W]) outResidual[W] {
+	if r.s.n < -1 {
+		at := len(a.kept)
+		a.kept = append(a.kept, a.string(r.s)...)
+		if len(a.kept) > 1<<31-1 {
+			panic("ops: Determinize: more than 2³¹-1 labels in residual output strings")
+		}
+		r.s = outString{int32(at), -r.s.n}
+	}
+	return r
+}
+
+func (a *outputResiduals[W]) rounded(q func(W) W) func(outResidual[W]) outResidual[W] {
+	return func(r outResidual[W]) outResidual[W] {
+		r.w = q(r.w)
+		return r
+	}
+}
+
+func (a *outputResiduals[W]) label(r outResidual[W]) fst.Label {
+	if r.s.n == 1 {
+		return fst.Label(r.s.at)
+	}
+	return fst.Epsilon
+}
+
+func (a *outputResiduals[W]) weight(r outResidual[W]) W { return r.w }
+
+func (a *outputResiduals[W]) outputBefore(r outResidual[W]) []fst.Label {
+	switch r.s.n {
+	case 0, -1:
+		return nil
+	case 1:
+		return []fst.Label{fst.Label(r.s.at)}
+	}
+	return a.string(r.s)
+}
+
+func (a *outputResiduals[W]) terms(r outResidual[W]) []outputTerm[W] {
+	if r.s == noString || semiring.IsZero(r.w) {
+		return nil
+	}
+	return []outputTerm[W]{{a.outputBefore(r), r.w}}
+}

@@ -1,0 +1,231 @@
+package ops
+
+import (
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Factors is one way to write a weight as a product.
+type Factors[W any] struct{ First, Rest W }
+
+// FactorWeightOptions adjusts FactorWeight; nil is the same as the zero value.
+type FactorWeightOptions struct {
+	KeepArcs   bool // leave arc weights as they are
+	KeepFinals bool // leave final weights as they are
+
+	// Delta rounds the second factors to its multiples, so that more of them
+	// are the same; zero keeps them exactly.
+	Delta float64
+
+	FinalILabel, FinalOLabel fst.Label // on the arcs that final weights become; zero is ε
+	IncrementILabel          bool      // the arcs of one state get FinalILabel, FinalILabel+1, …
+	IncrementOLabel          bool
+
+	Limits
+}
+
+// FactorWeight returns a machine like f whose arcs and final weights carry only
+// first factors. factor(w) lists pairs with ⊕ First⊗Rest = w, or nothing for a
+// weight that needs no more factoring. An arc becomes one for each pair, to a
+// state that has Rest still to pay: it multiplies the weights there. A final
+// weight becomes arcs to states whose final weight is Rest, factored further
+// where that is needed. factor must come to an end on what it makes.
+//
+// States are pairs of a state of f and a weight owed, in the order in which they
+// are reached. Cost: O(states + arcs) of the result.
+//
+// It is the second half of the normalization in M. Mohri, "Generic
+// epsilon-removal and input epsilon-normalization algorithms for weighted
+// transducers", Int. J. Foundations of Computer Science 13(1), 2002, for any
+// weights; OpenFst has the same under this name.
+func FactorWeight[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W], opts *FactorWeightOptions) (*fst.Vector[W], error) {
+	x, err := newFactorer(f, factor, opts)
+	if err != nil {
+		return nil, err
+	}
+	out, err := expandAll(x)
+	if err == nil {
+		out.CopySymbols(f)
+		out.LearnProperties(fst.Accessible)
+	}
+	return out, err
+}
+
+// FactorWeightLazy returns the machine of FactorWeight, to be computed where it
+// is looked at.
+func FactorWeightLazy[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W], opts *FactorWeightOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
+	x, err := newFactorer(f, factor, opts)
+	if err != nil {
+		return nil, err
+	}
+	return fst.NewLazy(x, symbolsFrom(f, cache)), nil
+}
+
+// symbolsFrom returns cache, or the defaults, with the symbol tables of f.
+func symbolsFrom(f any, cache *fst.LazyOptions) *fst.LazyOptions {
+	var lo fst.LazyOptions
+	if cache != nil {
+		lo = *cache
+	}
+	lo.InputSymbols, lo.OutputSymbols = fst.InputSymbols(f), fst.OutputSymbols(f)
+	return &lo
+}
+
+// FactorOne moves the whole weight on, so that all paths to one state come with
+// the same weight. It is for arcs only: set KeepFinals.
+func FactorOne[W semiring.Weight[W]](w W) []Factors[W] {
+	if semiring.IsOne(w) {
+		return nil
+	}
+	return []Factors[W]{{w.One(), w}}
+}
+
+// FactorStringLeft splits the first label off a string.
+func FactorStringLeft(s semiring.StringLeft) []Factors[semiring.StringLeft] {
+	if s.Len() <= 1 {
+		return nil
+	}
+	ls := s.AppendLabels(nil)
+	return []Factors[semiring.StringLeft]{{semiring.NewStringLeft(ls[0]), semiring.NewStringLeft(ls[1:]...)}}
+}
+
+// FactorGallicLeft splits off the first label, with the whole weight.
+func FactorGallicLeft[W semiring.Component[W]](g semiring.GallicLeft[W]) []Factors[semiring.GallicLeft[W]] {
+	if g.String.Len() <= 1 {
+		return nil
+	}
+	s := FactorStringLeft(g.String)[0]
+	return []Factors[semiring.GallicLeft[W]]{{
+		semiring.GallicLeft[W]{String: s.First, Weight: g.Weight},
+		semiring.GallicLeft[W]{String: s.Rest, Weight: g.Weight.One()},
+	}}
+}
+
+// FactorGallicRight splits off the first label, with the whole weight.
+func FactorGallicRight[W semiring.Component[W]](g semiring.GallicRight[W]) []Factors[semiring.GallicRight[W]] {
+	if g.String.Len() <= 1 {
+		return nil
+	}
+	ls := g.String.AppendLabels(nil)
+	return []Factors[semiring.GallicRight[W]]{{
+		semiring.GallicRight[W]{String: semiring.NewStringRight(ls[0]), Weight: g.Weight},
+		semiring.GallicRight[W]{String: semiring.NewStringRight(ls[1:]...), Weight: g.Weight.One()},
+	}}
+}
+
+// factorer is the Expander of FactorWeight.
+type factorer[W semiring.Weight[W]] struct {
+	f        fst.Fst[W]
+	factor   func(W) []Factors[W]
+	o        FactorWeightOptions
+	quantize func(W) W
+	states   []owed[W]
+	plain    []fst.StateID // the state with nothing owed, for each state of f
+	ids      map[string]fst.StateID
+	key      []byte
+	meter    meter
+	arcs     int64
+	held     int64
+}
+
+// owed is a state of the result: a state of f, or NoState behind a final
+// weight, and the weight that is still to be paid there.
+type owed[W any] struct {
+	state  fst.StateID
+	weight W
+}
+
+func newFactorer[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W], opts *FactorWeightOptions) (*factorer[W], error) {
+	x := &factorer[W]{f: f, factor: factor, ids: map[string]fst.StateID{}}
+	if opts != nil {
+		x.o = *opts
+	}
+	x.meter = meter{op: "FactorWeight", lim: x.o.Limits}
+	var err error
+	x.quantize, err = quantizer[W]("FactorWeight", x.o.Delta)
+	return x, err
+}
+
+func (x *factorer[W]) id(q fst.StateID, w W) fst.StateID {
+	next := fst.StateID(len(x.states))
+	if q != fst.NoState && semiring.IsOne(w) {
+		for int(q) >= len(x.plain) {
+			x.plain = append(x.plain, fst.NoState)
+		}
+		if id := x.plain[q]; id != fst.NoState {
+			return id
+		}
+		x.plain[q] = next
+	} else {
+		x.key = append(x.key[:0], byte(q), byte(q>>8), byte(q>>16), byte(q>>24))
+		x.key = w.AppendKey(x.key)
+		if id, ok := x.ids[string(x.key)]; ok {
+			return id
+		}
+		x.ids[string(x.key)] = next
+		x.held += int64(len(x.key)) + 48
+	}
+	x.states = append(x.states, owed[W]{q, w})
+	return next
+}
+
+// Start returns the start state of f, with nothing owed.
+func (x *factorer[W]) Start() (fst.StateID, error) {
+	s := x.f.Start()
+	if s == fst.NoState {
+		return s, nil
+	}
+	return x.id(s, semiring.One[W]()), nil
+}
+
+func (x *factorer[W]) rest(w W) W {
+	if x.quantize != nil {
+		return x.quantize(w)
+	}
+	return w
+}
+
+// Expand returns what is final at q and its arcs: those of f's state in order,
+// then those that a final weight became.
+func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], error) {
+	s := x.states[q]
+	final := s.weight
+	before := len(dst)
+	if s.state != fst.NoState {
+		final = s.weight.Times(x.f.Final(s.state))
+		for _, e := range x.f.Arcs(s.state) {
+			w := s.weight.Times(e.Weight)
+			var pairs []Factors[W]
+			if !x.o.KeepArcs {
+				pairs = x.factor(w)
+			}
+			next := e.NextState
+			if len(pairs) == 0 {
+				e.Weight, e.NextState = w, x.id(next, w.One())
+				dst = append(dst, e)
+			}
+			for _, p := range pairs {
+				e.Weight, e.NextState = p.First, x.id(next, x.rest(p.Rest))
+				dst = append(dst, e)
+			}
+		}
+	}
+	if !x.o.KeepFinals && (s.state == fst.NoState || fst.IsFinal(x.f, s.state)) {
+		il, ol := x.o.FinalILabel, x.o.FinalOLabel
+		for _, p := range x.factor(final) {
+			dst = append(dst, fst.Arc[W]{ILabel: il, OLabel: ol, Weight: p.First, NextState: x.id(fst.NoState, x.rest(p.Rest))})
+			final = final.Zero()
+			if x.o.IncrementILabel {
+				il++
+			}
+			if x.o.IncrementOLabel {
+				ol++
+			}
+		}
+	}
+	x.arcs += int64(len(dst) - before)
+	bytes := x.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(x.states))*(24+int64(unsafe.Sizeof(owed[W]{}))) + x.held
+	return final, dst, x.meter.check(Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes})
+}

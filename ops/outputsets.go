@@ -1,0 +1,162 @@
+package ops
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// outputSet is a set of output strings, each with its weight, in military order:
+// shorter first, then by labels. It is immutable once made.
+type outputSet[W any] []outputTerm[W]
+
+// outputSets is the algebra of transducers that need not be functional: ⊕ is
+// union, summing the weights of equal strings.
+type outputSets[W semiring.Divisible[W]] struct{ held int64 }
+
+func (*outputSets[W]) one() outputSet[W]                    { return outputSet[W]{{weight: semiring.One[W]()}} }
+func (*outputSets[W]) zero() outputSet[W]                   { return nil }
+func (*outputSets[W]) isZero(r outputSet[W]) bool           { return len(r) == 0 }
+func (*outputSets[W]) begin()                               {}
+func (a *outputSets[W]) bytes() int64                       { return a.held }
+func (*outputSets[W]) weight(r outputSet[W]) W              { return r[0].weight }
+func (*outputSets[W]) terms(r outputSet[W]) []outputTerm[W] { return r }
+func (*outputSets[W]) outputBefore(r outputSet[W]) []fst.Label {
+	if len(r) == 0 {
+		return nil
+	}
+	return r[0].labels
+}
+
+func (*outputSets[W]) label(r outputSet[W]) fst.Label {
+	if len(r[0].labels) == 0 {
+		return fst.Epsilon
+	}
+	return r[0].labels[0]
+}
+
+func (a *outputSets[W]) keep(r outputSet[W]) outputSet[W] {
+	for i := range r {
+		a.held += 48 + 4*int64(len(r[i].labels))
+	}
+	return r
+}
+
+func (*outputSets[W]) member(r outputSet[W]) bool {
+	for i := range r {
+		if !r[i].weight.Member() {
+			return false
+		}
+	}
+	return true
+}
+
+// each maps the terms, dropping what becomes 0̄. The map keeps their order.
+func (outputSets[W]) each(r outputSet[W], to func(outputTerm[W]) outputTerm[W]) outputSet[W] {
+	out := make(outputSet[W], 0, len(r))
+	for _, t := range r {
+		if t = to(t); !semiring.IsZero(t.weight) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (a *outputSets[W]) step(r outputSet[W], e *fst.Arc[W]) outputSet[W] {
+	return a.each(r, func(t outputTerm[W]) outputTerm[W] {
+		if e.OLabel != fst.Epsilon {
+			t.labels = append(t.labels[:len(t.labels):len(t.labels)], e.OLabel)
+		}
+		t.weight = t.weight.Times(e.Weight)
+		return t
+	})
+}
+
+func (a *outputSets[W]) stop(r outputSet[W], final W) outputSet[W] {
+	return a.each(r, func(t outputTerm[W]) outputTerm[W] {
+		t.weight = t.weight.Times(final)
+		return t
+	})
+}
+
+func compareMilitary(a, b []fst.Label) int {
+	if c := cmp.Compare(len(a), len(b)); c != 0 {
+		return c
+	}
+	return slices.Compare(a, b)
+}
+
+func (*outputSets[W]) plus(r, t outputSet[W]) (outputSet[W], bool) {
+	if len(r) == 0 || len(t) == 0 {
+		return append(r[:len(r):len(r)], t...), true
+	}
+	out := make(outputSet[W], 0, len(r)+len(t))
+	for len(r) > 0 && len(t) > 0 {
+		switch c := compareMilitary(r[0].labels, t[0].labels); {
+		case c < 0:
+			out, r = append(out, r[0]), r[1:]
+		case c > 0:
+			out, t = append(out, t[0]), t[1:]
+		default:
+			out = append(out, outputTerm[W]{r[0].labels, t[0].weight.Plus(r[0].weight)})
+			r, t = r[1:], t[1:]
+		}
+	}
+	return append(append(out, r...), t...), true
+}
+
+// divisor has one term: the first label if all strings have it, and the sum of
+// the weights.
+func (*outputSets[W]) divisor(d, r outputSet[W]) outputSet[W] {
+	var out outputTerm[W]
+	for i, t := range slices.Concat(d, r) {
+		if i == 0 {
+			out = outputTerm[W]{t.labels[:min(1, len(t.labels))], t.weight}
+			continue
+		}
+		out.weight = out.weight.Plus(t.weight)
+		if len(out.labels) > 0 && (len(t.labels) == 0 || t.labels[0] != out.labels[0]) {
+			out.labels = nil
+		}
+	}
+	if len(d)+len(r) == 0 {
+		return nil
+	}
+	return outputSet[W]{out}
+}
+
+func (a *outputSets[W]) divide(d, r outputSet[W]) outputSet[W] {
+	return a.each(r, func(t outputTerm[W]) outputTerm[W] {
+		return outputTerm[W]{t.labels[len(d[0].labels):], d[0].weight.DivideLeft(t.weight)}
+	})
+}
+
+func (a *outputSets[W]) rounded(q func(W) W) func(outputSet[W]) outputSet[W] {
+	return func(r outputSet[W]) outputSet[W] {
+		return a.each(r, func(t outputTerm[W]) outputTerm[W] {
+			t.weight = q(t.weight)
+			return t
+		})
+	}
+}
+
+func (*outputSets[W]) equal(r, t outputSet[W]) bool {
+	return slices.EqualFunc(r, t, func(x, y outputTerm[W]) bool {
+		return slices.Equal(x.labels, y.labels) && x.weight.Equal(y.weight)
+	})
+}
+
+func (*outputSets[W]) appendKey(dst []byte, r outputSet[W]) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(r)))
+	for _, t := range r {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(t.labels)))
+		for _, l := range t.labels {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(l))
+		}
+		dst = t.weight.AppendKey(dst)
+	}
+	return dst
+}

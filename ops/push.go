@@ -1,0 +1,269 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// PushOptions adjusts Push; nil is the same as the zero value.
+type PushOptions struct {
+	Labels            bool // push output labels, too
+	KeepWeights       bool // with Labels: leave the weights where they are
+	ToFinal           bool // towards the final states; zero is towards the start
+	RemoveTotalWeight bool // divide all by the sum of all accepting paths
+	RemoveCommonAffix bool // with Labels: drop the output that all accepting paths begin (to the start) or end with
+
+	// Delta is how close counts as settled in shortest distances: zero is
+	// ShortestDelta.
+	Delta float64
+}
+
+// divisible is asked for by operations that push weights.
+type divisible[W any] interface {
+	semiring.Divisible[W]
+	semiring.Approx[W]
+}
+
+// Push returns f with weights, output labels or both moved along its paths, as
+// far as they are common to what follows: the weight, and output, of each
+// accepting path stay as they are. Pushed to the start, weights leaving a state,
+// its final weight included, sum to 1̄ at all states but the start, and no output
+// label that all paths from a state share is put out after it. Pushed to the
+// final states the same holds of the reversed machine.
+//
+// Where the whole has a weight or a common output and the start lies on a cycle,
+// a new start state is added, the last one, with an ε-arc that carries them.
+// Output strings longer than a label become chains of arcs with input ε, and
+// what is left at a final state an arc to a new final state.
+//
+// States from which no final state is reached (or, to the final states, that
+// are not reached) keep their weights. Weights must be k-closed for f, as
+// ShortestDistance has it, and its errors come back.
+//
+// Cost: one shortest distance, and O(states + arcs).
+//
+// After M. Mohri, "Weighted automata algorithms", in Handbook of Weighted
+// Automata, 2009, section 6.5.
+func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.Vector[W], error) {
+	var o PushOptions
+	if opts != nil {
+		o = *opts
+	}
+	if !o.Labels {
+		out := copyOf(f)
+		return out, PushWeights(out, &o)
+	}
+	// Without the weights, the labels alone decide how far labels move.
+	of := f
+	if o.KeepWeights {
+		v := copyOf(f)
+		RmWeight(v)
+		of = v
+	}
+	var out *fst.Vector[W]
+	var err error
+	if o.ToFinal {
+		out, err = pushPairs(f, of, &o, rightPair[W], splitRight[W], FactorGallicRight[W], func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
+			if !o.RemoveCommonAffix {
+				w.String = w.String.One()
+			}
+			if !o.RemoveTotalWeight {
+				w.Weight = w.Weight.One()
+			}
+			return w
+		})
+	} else {
+		out, err = pushPairs(f, of, &o, leftPair[W], splitLeft[W], FactorGallicLeft[W], func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
+			if !o.RemoveCommonAffix {
+				w.String = w.String.One()
+			}
+			if !o.RemoveTotalWeight {
+				w.Weight = w.Weight.One()
+			}
+			return w
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.CopySymbols(f)
+	return out, nil
+}
+
+// pushPairs pushes f as an acceptor over pairs G, by the distances on of.
+// removed is the part of the total that goes.
+func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, pair func(fst.Label, W) G,
+	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], removed func(G) G) (*fst.Vector[W], error) {
+	g := toGallic(f, pair)
+	d, err := pushDistances(toGallic(of, pair), o)
+	if err != nil {
+		return nil, err
+	}
+	var total G
+	if all := totalWeight(g, d, !o.ToFinal); !semiring.IsZero(all) && (o.RemoveTotalWeight || o.RemoveCommonAffix) {
+		total = removed(all)
+	} else {
+		total = semiring.One[G]()
+	}
+	if err := reweightBy(g, d, o.ToFinal); err != nil {
+		return nil, err
+	}
+	if err := removeWeight(g, total, o.ToFinal); err != nil {
+		return nil, err
+	}
+	factored, err := FactorWeight(g, factor, nil)
+	if err != nil {
+		return nil, err
+	}
+	return fromGallic(factored, split)
+}
+
+// PushWeights is Push for weights only, in place, and for any divisible weights;
+// opts.Labels and what belongs to it are not looked at. Pushing to the
+// final states divides on the right, and is an error around ErrCapability where
+// the weights cannot.
+func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
+	var o PushOptions
+	if opts != nil {
+		o = *opts
+	}
+	d, err := pushDistances(f, &o)
+	if err != nil {
+		return err
+	}
+	var total W
+	if o.RemoveTotalWeight {
+		total = totalWeight(f, d, !o.ToFinal)
+	} else {
+		total = semiring.One[W]()
+	}
+	if err := reweightBy(f, d, o.ToFinal); err != nil {
+		return err
+	}
+	return removeWeight(f, total, o.ToFinal)
+}
+
+// pushDistances returns the distances to the final states, or from the start.
+func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
+	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta})
+	if err != nil {
+		return nil, fmt.Errorf("ops: Push: %w", err)
+	}
+	return d, nil
+}
+
+// totalWeight is the sum of all accepting paths, from the distances.
+func totalWeight[W semiring.Weight[W]](f fst.Expanded[W], d []W, reverse bool) W {
+	sum := semiring.Zero[W]()
+	if reverse {
+		if s := f.Start(); s != fst.NoState {
+			sum = d[s]
+		}
+		return sum
+	}
+	for q, w := range d {
+		sum = sum.Plus(w.Times(f.Final(fst.StateID(q))))
+	}
+	return sum
+}
+
+// removeWeight divides all accepting paths by w, at the final states or at the
+// start.
+func removeWeight[W semiring.Weight[W]](f *fst.Vector[W], w W, atFinal bool) error {
+	if semiring.IsOne(w) || semiring.IsZero(w) || f.Start() == fst.NoState {
+		return nil
+	}
+	if atFinal {
+		div, ok := any(w).(semiring.RightDivisible[W])
+		if !ok {
+			return capabilityError[W]("Push", "division on the right")
+		}
+		for q := range f.NumStates() {
+			f.SetFinal(fst.StateID(q), div.DivideRight(f.Final(fst.StateID(q))))
+		}
+		return nil
+	}
+	div, ok := any(w).(semiring.Divisible[W])
+	if !ok {
+		return capabilityError[W]("Push", "division on the left")
+	}
+	s := f.Start()
+	arcs := f.MutableArcs(s)
+	for i := range arcs {
+		arcs[i].Weight = div.DivideLeft(arcs[i].Weight)
+	}
+	f.SetFinal(s, div.DivideLeft(f.Final(s)))
+	f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
+	return nil
+}
+
+// reweightBy multiplies each arc from p to q by d(q) and divides it by d(p), or
+// with toFinal the other way round, so that the weights of accepting paths stay
+// but for d at the start, which is put back: on what leaves the start where it
+// lies on no cycle, else on an ε-arc from a new start.
+func reweightBy[W semiring.Weight[W]](f *fst.Vector[W], d []W, toFinal bool) error {
+	var zero W
+	zero, one := zero.Zero(), zero.One()
+	n := f.NumStates()
+	s := f.Start()
+	if n == 0 || s == fst.NoState {
+		return nil
+	}
+	left := func(a, c W) W { return any(a).(semiring.Divisible[W]).DivideLeft(c) }
+	right := func(a, c W) W { return any(a).(semiring.RightDivisible[W]).DivideRight(c) }
+	if toFinal {
+		if _, ok := any(zero).(semiring.RightDivisible[W]); !ok {
+			return capabilityError[W]("Push", "division on the right")
+		}
+	}
+	initialAcyclic := func() bool { return fst.PropertiesOf[W](f, fst.InitialAcyclic)&fst.InitialAcyclic != 0 }
+	for q := range n {
+		w := d[q]
+		if w.Equal(zero) {
+			if toFinal {
+				f.SetFinal(fst.StateID(q), zero)
+			}
+			continue
+		}
+		arcs := f.MutableArcs(fst.StateID(q))
+		for i := range arcs {
+			e := &arcs[i]
+			v := d[e.NextState]
+			switch {
+			case v.Equal(zero):
+			case toFinal:
+				e.Weight = right(v, w.Times(e.Weight))
+			default:
+				e.Weight = left(w, e.Weight.Times(v))
+			}
+		}
+		if toFinal {
+			f.SetFinal(fst.StateID(q), w.Times(f.Final(fst.StateID(q))))
+		} else {
+			f.SetFinal(fst.StateID(q), left(w, f.Final(fst.StateID(q))))
+		}
+	}
+	f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
+	back := d[s]
+	if back.Equal(zero) || back.Equal(one) {
+		return nil
+	}
+	if toFinal {
+		back = right(back, one)
+	}
+	if initialAcyclic() {
+		arcs := f.MutableArcs(s)
+		for i := range arcs {
+			arcs[i].Weight = back.Times(arcs[i].Weight)
+		}
+		f.SetFinal(s, back.Times(f.Final(s)))
+		f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
+		return nil
+	}
+	t := f.AddState()
+	f.AddArc(t, fst.Arc[W]{Weight: back, NextState: s})
+	f.SetStart(t)
+	return nil
+}

@@ -1,0 +1,496 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Queue is a queue discipline: the order in which states are relaxed. Which one
+// is used never changes a shortest distance that is exact, but it changes the
+// time, and which of several equally short paths is found.
+type Queue uint8
+
+const (
+	QueueAuto          Queue = iota // chosen from the machine, see below
+	QueueFIFO                       // first in, first out: Bellman and Ford
+	QueueLIFO                       // last in, first out
+	QueueShortestFirst              // nearest first: Dijkstra; for weights with the path property
+	QueueTopOrder                   // topological order; the machine must be acyclic
+	QueueStateOrder                 // lowest state first; fit for topologically sorted machines
+	QueueSCC                        // components in topological order, each with a queue of its own
+)
+
+var queueNames = [...]string{"auto", "fifo", "lifo", "shortest", "top", "state", "scc"}
+
+func (q Queue) String() string {
+	if int(q) < len(queueNames) {
+		return queueNames[q]
+	}
+	return fmt.Sprintf("Queue(%d)", q)
+}
+
+// ParseQueue reads the names of queue disciplines that the tools use: auto,
+// fifo, lifo, shortest, state, top, scc.
+func ParseQueue(s string) (Queue, error) {
+	for i, n := range queueNames {
+		if n == s {
+			return Queue(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown queue discipline %q; one of auto, fifo, lifo, shortest, state, top, scc is expected", s)
+}
+
+// queue holds states, each at most once. The disciplines pop in OpenFst's
+// order, ties included, since that decides which of equal paths wins.
+type queue interface {
+	push(q fst.StateID)   // q is not in the queue
+	pop() fst.StateID     // the queue is not empty
+	update(q fst.StateID) // q is in the queue and its distance has changed
+	empty() bool
+}
+
+// fifoQueue is a ring that grows.
+type fifoQueue struct {
+	ring    []fst.StateID // length a power of two
+	head, n int
+}
+
+func (f *fifoQueue) push(q fst.StateID) {
+	if f.n == len(f.ring) {
+		ring := make([]fst.StateID, max(16, 2*len(f.ring)))
+		k := copy(ring, f.ring[f.head:])
+		copy(ring[k:], f.ring[:f.head])
+		f.ring, f.head = ring, 0
+	}
+	f.ring[(f.head+f.n)&(len(f.ring)-1)] = q
+	f.n++
+}
+
+func (f *fifoQueue) pop() fst.StateID {
+	q := f.ring[f.head]
+	f.head = (f.head + 1) & (len(f.ring) - 1)
+	f.n--
+	return q
+}
+func (f *fifoQueue) update(fst.StateID) {}
+func (f *fifoQueue) empty() bool        { return f.n == 0 }
+
+// lifoQueue is a stack.
+type lifoQueue struct{ stack []fst.StateID }
+
+func (l *lifoQueue) push(q fst.StateID) { l.stack = append(l.stack, q) }
+func (l *lifoQueue) pop() fst.StateID {
+	q := l.stack[len(l.stack)-1]
+	l.stack = l.stack[:len(l.stack)-1]
+	return q
+}
+func (l *lifoQueue) update(fst.StateID) {}
+func (l *lifoQueue) empty() bool        { return len(l.stack) == 0 }
+
+// orderQueue pops the state of the lowest position.
+type orderQueue struct {
+	order       []int32       // position of each state; nil: its id
+	at          []fst.StateID // the waiting state of each position, or NoState
+	front, back int32         // waiting positions lie in front … back
+}
+
+func newOrderQueue(order []int32, states int) *orderQueue {
+	o := &orderQueue{order: order, at: make([]fst.StateID, states), back: -1}
+	for i := range o.at {
+		o.at[i] = fst.NoState
+	}
+	return o
+}
+
+func (o *orderQueue) push(q fst.StateID) {
+	p := int32(q)
+	if o.order != nil {
+		p = o.order[q]
+	}
+	if o.front > o.back {
+		o.front, o.back = p, p
+	} else if p > o.back {
+		o.back = p
+	} else if p < o.front {
+		o.front = p
+	}
+	o.at[p] = q
+}
+
+func (o *orderQueue) pop() fst.StateID {
+	q := o.at[o.front]
+	o.at[o.front] = fst.NoState
+	for o.front <= o.back && o.at[o.front] == fst.NoState {
+		o.front++
+	}
+	return q
+}
+func (o *orderQueue) update(fst.StateID) {}
+func (o *orderQueue) empty() bool        { return o.front > o.back }
+
+// heapQueue pops the state that less puts first. less may change its mind about
+// states that wait: with moving, update puts them right; without, they stay
+// where they are and the order is only approximate, which is how OpenFst's
+// automatic choice has it.
+//
+// It is a binary heap by hand: ties must leave it in OpenFst's order, and a
+// ready-made one would cost twice the time a state.
+type heapQueue struct {
+	heap []fst.StateID
+	pos  []int32 // place of each state in heap, when moving
+	less func(p, q fst.StateID) bool
+}
+
+func newHeapQueue(states int, moving bool, less func(p, q fst.StateID) bool) *heapQueue {
+	h := &heapQueue{less: less}
+	if moving {
+		h.pos = make([]int32, states)
+	}
+	return h
+}
+
+func (h *heapQueue) set(i int, q fst.StateID) {
+	h.heap[i] = q
+	if h.pos != nil {
+		h.pos[q] = int32(i)
+	}
+}
+
+func (h *heapQueue) push(q fst.StateID) {
+	h.heap = append(h.heap, q)
+	h.up(len(h.heap)-1, q)
+}
+
+// up moves q from i towards the root past all that are not before it.
+func (h *heapQueue) up(i int, q fst.StateID) {
+	for i > 0 {
+		p := (i - 1) / 2
+		if h.less(h.heap[p], q) {
+			break
+		}
+		h.set(i, h.heap[p])
+		i = p
+	}
+	h.set(i, q)
+}
+
+// down moves q from i towards the leaves.
+func (h *heapQueue) down(i int, q fst.StateID) {
+	heap := h.heap
+	for {
+		l, r := 2*i+1, 2*i+2
+		best, bq := i, q
+		if l < len(heap) && h.less(heap[l], q) {
+			best, bq = l, heap[l]
+		}
+		if r < len(heap) && h.less(heap[r], bq) {
+			best, bq = r, heap[r]
+		}
+		if best == i {
+			break
+		}
+		h.set(i, bq)
+		i = best
+	}
+	h.set(i, q)
+}
+
+func (h *heapQueue) pop() fst.StateID {
+	q := h.heap[0]
+	n := len(h.heap) - 1
+	last := h.heap[n]
+	h.heap = h.heap[:n]
+	if n > 0 {
+		h.down(0, last)
+	}
+	return q
+}
+
+func (h *heapQueue) update(q fst.StateID) {
+	if h.pos == nil {
+		return
+	}
+	i := int(h.pos[q])
+	if i > 0 && h.less(q, h.heap[(i-1)/2]) {
+		h.up(i, q)
+	} else {
+		h.down(i, q)
+	}
+}
+func (h *heapQueue) empty() bool { return len(h.heap) == 0 }
+
+// sccQueue serves components in topological order, each by its own queue; a
+// component of one state without a loop needs none.
+type sccQueue struct {
+	of          []int32 // component of each state
+	queues      []queue // nil for trivial components
+	trivial     []fst.StateID
+	front, back int32
+}
+
+func newSCCQueue(of []int32, queues []queue) *sccQueue {
+	s := &sccQueue{of: of, queues: queues, trivial: make([]fst.StateID, len(queues)), back: -1}
+	for i := range s.trivial {
+		s.trivial[i] = fst.NoState
+	}
+	return s
+}
+
+func (s *sccQueue) push(q fst.StateID) {
+	c := s.of[q]
+	if s.front > s.back {
+		s.front, s.back = c, c
+	} else if c > s.back {
+		s.back = c
+	} else if c < s.front {
+		s.front = c
+	}
+	if s.queues[c] != nil {
+		s.queues[c].push(q)
+	} else {
+		s.trivial[c] = q
+	}
+}
+
+func (s *sccQueue) pop() fst.StateID {
+	for s.front <= s.back {
+		if in := s.queues[s.front]; in != nil {
+			if !in.empty() {
+				return in.pop()
+			}
+		} else if q := s.trivial[s.front]; q != fst.NoState {
+			s.trivial[s.front] = fst.NoState
+			return q
+		}
+		s.front++
+	}
+	panic("ops: pop from an empty queue")
+}
+
+func (s *sccQueue) update(q fst.StateID) {
+	if in := s.queues[s.of[q]]; in != nil {
+		in.update(q)
+	}
+}
+
+func (s *sccQueue) empty() bool {
+	switch {
+	case s.front < s.back:
+		return false // the last component that was pushed to is not empty
+	case s.front > s.back:
+		return true
+	case s.queues[s.front] != nil:
+		return s.queues[s.front].empty()
+	}
+	return s.trivial[s.front] == fst.NoState
+}
+
+// algebraOf is what queues and loops ask about a weight type, found out once.
+type algebraOf[W semiring.Weight[W]] struct {
+	path, idempotent bool
+	zero, one        W
+	// class sorts a weight: bits below and weighted.
+	class func(W) uint8
+	less  func(a, b W) bool // natural order: a⊕b = a ≠ b
+}
+
+// nearOf returns the closeness of weights that OpenFst has: over numbers
+// a ≤ b+δ and b ≤ a+δ in their own arithmetic, which decides ties the same way.
+func nearOf[W semiring.Approx[W]](delta float64) func(a, b W) bool {
+	near := func(a, b W) bool { return a.Near(b, delta) }
+	switch near := any(&near).(type) {
+	case *func(a, b semiring.Tropical) bool:
+		*near = nearCost[semiring.Tropical](delta)
+	case *func(a, b semiring.Tropical64) bool:
+		*near = nearCost[semiring.Tropical64](delta)
+	}
+	return near
+}
+
+func nearCost[T float](delta float64) func(a, b T) bool {
+	d := T(delta)
+	return func(a, b T) bool { return a <= b+d && b <= a+d }
+}
+
+const (
+	belowOne uint8 = 1 << iota // better than 1̄ in the natural order
+	weighted                   // neither 0̄ nor 1̄
+)
+
+func newAlgebra[W semiring.Weight[W]]() algebraOf[W] {
+	a := algebraOf[W]{zero: semiring.Zero[W](), one: semiring.One[W]()}
+	_, a.path = any(a.zero).(semiring.Path[W])
+	_, a.idempotent = any(a.zero).(semiring.Idempotent[W])
+	a.less = func(x, y W) bool { return !x.Equal(y) && x.Plus(y).Equal(x) }
+	a.class = func(w W) (c uint8) {
+		if !w.Equal(a.zero) && !w.Equal(a.one) {
+			c = weighted
+			if a.path && a.less(w, a.one) {
+				c |= belowOne
+			}
+		}
+		return c
+	}
+	switch class := any(&a.class).(type) {
+	case *func(semiring.Tropical) uint8:
+		*class = classOfCost[semiring.Tropical]
+	case *func(semiring.Tropical64) uint8:
+		*class = classOfCost[semiring.Tropical64]
+	}
+	switch less := any(&a.less).(type) {
+	case *func(a, b semiring.Tropical) bool:
+		*less = func(a, b semiring.Tropical) bool { return a < b }
+	case *func(a, b semiring.Tropical64) bool:
+		*less = func(a, b semiring.Tropical64) bool { return a < b }
+	}
+	return a
+}
+
+func classOfCost[T float](w T) uint8 {
+	switch {
+	case w == 0 || w == T(math.Inf(1)):
+		return 0
+	case w < 0:
+		return weighted | belowOne
+	}
+	return weighted
+}
+
+// newQueue makes the queue of the discipline asked for, over the arcs that keep
+// accepts (nil: all). before orders states by distance, for weights with the
+// path property. better tells whether any arc is better than 1̄, so that a cycle
+// may be improved for ever.
+//
+// QueueAuto chooses as OpenFst does, from what is known of f without looking
+// (known): in state order when sorted, in topological order when acyclic, last
+// in first out when nothing is weighted and ⊕ idempotent; otherwise by
+// components, each shortest first, or first in first out where an arc is better
+// than 1̄ or the weights have no path property.
+func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties, keep func(*fst.Arc[W]) bool,
+	alg *algebraOf[W], before func(p, q fst.StateID) bool) (q queue, better bool, err error) {
+	n := f.NumStates()
+	if kind == QueueAuto {
+		switch {
+		case known&fst.TopSorted != 0 || f.Start() == fst.NoState:
+			kind = QueueStateOrder
+		case known&fst.Acyclic != 0:
+			kind = QueueTopOrder
+		case known&fst.Unweighted != 0 && alg.idempotent:
+			kind = QueueLIFO
+		}
+	}
+	switch kind {
+	case QueueTopOrder:
+		order, cycle := topOrder(f, keep)
+		if cycle != nil {
+			return nil, false, &CycleError{Op: op, Cycle: cycle, Err: ErrCyclic}
+		}
+		return newOrderQueue(positions(order), n), false, nil
+	case QueueAuto, QueueSCC:
+		c, _ := findComponents(f, keep, 0)
+		q, better := componentQueue(f, c, keep, alg, before, kind == QueueSCC)
+		return q, better, nil
+	}
+	if known&fst.Acyclic == 0 && alg.path {
+		better = anyBelowOne(f, alg)
+	}
+	switch kind {
+	case QueueFIFO:
+		q = &fifoQueue{}
+	case QueueLIFO:
+		q = &lifoQueue{}
+	case QueueStateOrder:
+		q = newOrderQueue(nil, n)
+	case QueueShortestFirst:
+		if !alg.path {
+			return nil, false, fmt.Errorf("ops: %s: the queue %q needs weights with the path property, %T has not", op, kind, alg.zero)
+		}
+		q = newHeapQueue(n, true, before)
+	default:
+		return nil, false, fmt.Errorf("ops: %s: unknown queue discipline %d", op, kind)
+	}
+	return q, better, nil
+}
+
+// positions is order for a queue.
+func positions(order []fst.StateID) []int32 {
+	p := make([]int32, len(order))
+	for q, k := range order {
+		p[q] = int32(k)
+	}
+	return p
+}
+
+// componentQueue looks at every arc once to choose a queue for each component,
+// or for all of them together unless always is set.
+func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep func(*fst.Arc[W]) bool,
+	alg *algebraOf[W], before func(p, q fst.StateID) bool, always bool) (q queue, better bool) {
+	const (
+		trivial = iota
+		lifo
+		shortest
+		fifo
+	)
+	kinds := make([]uint8, c.n)
+	allTrivial, unweighted := true, alg.idempotent
+	for s := range f.NumStates() {
+		k := c.of[s]
+		arcs := f.Arcs(fst.StateID(s))
+		for i := range arcs {
+			e := &arcs[i]
+			inside := c.of[e.NextState] == k
+			if !inside && !unweighted || keep != nil && !keep(e) {
+				continue
+			}
+			class := alg.class(e.Weight)
+			if class&weighted != 0 {
+				unweighted = false
+			}
+			if !inside {
+				continue
+			}
+			allTrivial = false
+			if !alg.path || class&belowOne != 0 {
+				kinds[k] = fifo
+				better = true
+			} else if class&weighted != 0 {
+				kinds[k] = max(kinds[k], shortest)
+			} else {
+				kinds[k] = max(kinds[k], lifo)
+			}
+		}
+	}
+	if unweighted && !always {
+		return &lifoQueue{}, better
+	}
+	if allTrivial && !always {
+		return newOrderQueue(c.of, c.n), false
+	}
+	queues := make([]queue, c.n)
+	for k, kind := range kinds {
+		switch kind {
+		case lifo:
+			queues[k] = &lifoQueue{}
+		case shortest:
+			queues[k] = newHeapQueue(len(c.of), false, before)
+		case fifo:
+			queues[k] = &fifoQueue{}
+		}
+	}
+	return newSCCQueue(c.of, queues), better && alg.path
+}
+
+// anyBelowOne reports whether an arc is better than 1̄.
+func anyBelowOne[W semiring.Weight[W]](f fst.Expanded[W], alg *algebraOf[W]) bool {
+	for s := range f.NumStates() {
+		for _, e := range f.Arcs(fst.StateID(s)) {
+			if alg.class(e.Weight)&belowOne != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package ops
+
+import (
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// components holds the strongly connected components of a machine.
+type components struct {
+	of []int32 // component of each state, -1 where the search did not come
+	n  int     // number of components; every arc goes to the same or a higher one
+}
+
+// What findComponents is asked for.
+const (
+	fromStart    = 1 << iota // only what the start state reaches
+	wantCoaccess             // mark the states that reach a final one
+)
+
+// frame is a state on the path of a depth-first search: 12 bytes, so that a
+// chain of millions of states costs tens of megabytes and no call stack.
+type frame struct {
+	q    fst.StateID
+	arc  int32 // the arc under examination
+	root bool  // no arc has been seen that reaches further up the path
+}
+
+// findComponents runs one depth-first search, from the start state first and
+// then from each state not yet seen in the order of ids, along the arcs that
+// keep accepts (nil: all). Components are numbered topologically: later
+// finished, lower numbered, which is OpenFst's numbering. With wantCoaccess the
+// second result tells which of the states seen reach a final state.
+//
+// The search is Tarjan's with one word a state (D. Pearce, "A space-efficient
+// algorithm for finding strongly connected components", Information Processing
+// Letters 116, 2016): while a state is open, of[q] is the lowest index that it
+// is known to reach; then it is its component, counted down from the number of
+// states, and so above every index that is still in use.
+//
+// Cost: O(states + arcs) time, 4 bytes a state and at most 16 more a state on
+// the path.
+func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int) (components, []bool) {
+	n := f.NumStates()
+	c := components{of: make([]int32, n)}
+	var co []bool
+	if flags&wantCoaccess != 0 {
+		co = make([]bool, n)
+	}
+	start := f.Start()
+	if start == fst.NoState {
+		start = 0
+		if flags&fromStart != 0 {
+			n = 0
+		}
+	}
+	var (
+		zero   = semiring.Zero[W]()
+		low    = c.of
+		path   []frame
+		held   []fst.StateID // finished states whose component is still open
+		index  = int32(1)    // 0 is not seen
+		next   = int32(len(low))
+		lowest = next // components so far are lowest+1 … len(low)
+	)
+	for i := -1; i < n; i++ {
+		root := fst.StateID(i)
+		if i < 0 {
+			if root = start; n == 0 {
+				break
+			}
+		} else if flags&fromStart != 0 {
+			break
+		}
+		if low[root] != 0 {
+			continue
+		}
+		path = append(path[:0], frame{q: root, root: true})
+		low[root] = index
+		index++
+		arcs := f.Arcs(root)
+		for {
+			top := &path[len(path)-1]
+			q := top.q
+			lq := low[q]
+			reach := co != nil && co[q]
+			k := top.arc
+			descend := fst.NoState
+			for ; int(k) < len(arcs); k++ {
+				e := &arcs[k]
+				if keep != nil && !keep(e) {
+					continue
+				}
+				t := e.NextState
+				lt := low[t]
+				if lt == 0 {
+					descend = t
+					break
+				}
+				if lt < lq {
+					lq = lt
+					top.root = false
+				}
+				if co != nil && co[t] {
+					reach = true
+				}
+			}
+			low[q] = lq
+			if co != nil {
+				co[q] = reach
+			}
+			if descend != fst.NoState {
+				top.arc = k // looked at once more when the target has finished
+				low[descend] = index
+				index++
+				path = append(path, frame{q: descend, root: true})
+				arcs = f.Arcs(descend)
+				continue
+			}
+			if co != nil && !reach && !f.Final(q).Equal(zero) {
+				co[q] = true
+			}
+			if top.root {
+				index--
+				k := len(held)
+				any := co != nil && co[q]
+				for k > 0 && lq <= low[held[k-1]] {
+					k--
+					any = any || co != nil && co[held[k]]
+				}
+				for _, s := range held[k:] {
+					low[s] = next
+					index--
+					if any {
+						co[s] = true
+					}
+				}
+				if any {
+					co[q] = true
+				}
+				held = held[:k]
+				low[q] = next
+				next--
+			} else {
+				held = append(held, q)
+			}
+			path = path[:len(path)-1]
+			if len(path) == 0 {
+				break
+			}
+			arcs = f.Arcs(path[len(path)-1].q)
+		}
+	}
+	lowest = next
+	c.n = len(low) - int(lowest)
+	for q, l := range low {
+		if l == 0 {
+			low[q] = -1
+		} else {
+			low[q] = l - lowest - 1
+		}
+	}
+	return c, co
+}
+
+// members lists the states of each component, in order of ids: those of
+// component k are list[first[k]:first[k+1]].
+func (c *components) members() (list []fst.StateID, first []int32) {
+	first = make([]int32, c.n+2)
+	for _, k := range c.of {
+		if k >= 0 {
+			first[k+2]++
+		}
+	}
+	for k := range c.n {
+		first[k+2] += first[k+1]
+	}
+	list = make([]fst.StateID, first[c.n+1])
+	for q, k := range c.of {
+		if k >= 0 {
+			list[first[k+1]] = fst.StateID(q)
+			first[k+1]++
+		}
+	}
+	return list, first[:c.n+1]
+}

@@ -1,0 +1,500 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ErrNotClosed reports a sum over paths that did not settle.
+var ErrNotClosed = errors.New("weights are not k-closed on this machine")
+
+// ErrNotMember reports a computed weight outside its semiring: NaN, or a number
+// too large.
+var ErrNotMember = errors.New("a distance left the semiring (NaN, or a number out of range)")
+
+// ShortestDelta is how close counts as settled by default in shortest
+// distances.
+const ShortestDelta = 1e-6
+
+// ShortestDistanceOptions adjusts ShortestDistance; nil is the same as the zero
+// value.
+type ShortestDistanceOptions struct {
+	Queue   Queue         // zero is QueueAuto
+	Sources []fst.StateID // where paths begin; nil is the start state
+	Reverse bool          // distances to the final states, final weights included; Sources must be nil
+	// Delta is the least change of a distance that is passed on; zero is
+	// ShortestDelta, negative is none too small.
+	Delta float64
+	// FirstPath stops at the first final state that leaves the queue. Its
+	// distance is the least of all final states' when the queue is
+	// QueueShortestFirst, no arc is better than 1̄ and all final weights are the
+	// same. It asks for the path property.
+	FirstPath bool
+	// MaxVisits bounds how often states are relaxed in all before the answer is
+	// ErrNotClosed; zero is a million and a thousand for each state.
+	MaxVisits int64
+	// Touched, if not nil, receives one more than the highest state that a
+	// relaxation came to: what OpenFst's vector of distances would be long.
+	Touched *int
+	Ctx     context.Context // stops a long computation; nil is none
+}
+
+func (o *ShortestDistanceOptions) delta() float64 {
+	switch {
+	case o.Delta == 0:
+		return ShortestDelta
+	case o.Delta < 0:
+		return 0
+	}
+	return o.Delta
+}
+
+func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
+	if o.MaxVisits != 0 {
+		return o.MaxVisits
+	}
+	return 1_000_000 + 1000*int64(states)
+}
+
+// ShortestDistance returns d with d[q] = ⊕ w(π) over all paths π from the start
+// state (or opts.Sources) to q, or in reverse over all paths from q to a final
+// state with its final weight; d[q] is 0̄ where there are none.
+//
+// The weights must be k-closed for f: every acyclic f qualifies; over the
+// tropical semirings every f in which no cycle has a negative weight; over Log
+// and Probability every f whose cycles sum to less than one, where the sum is
+// reached in the limit. Otherwise the error is ErrNotClosed: over weights with
+// the path property it comes as a CycleError with a cycle that improves for
+// ever, found in time O(states·arcs) with the first-in-first-out queue that
+// QueueAuto takes for such components; otherwise as a StateError at the state
+// that did not settle.
+//
+// Which algorithm runs:
+//   - weights with the path property, and any others with a Queue named:
+//     relaxation in the order of the queue, where a change of at most Delta is
+//     not passed on. With the path property this gives OpenFst's numbers to the
+//     last digit.
+//   - QueueAuto and other weights: component by component in topological order.
+//     States on no cycle are summed once, exactly; components of up to 64
+//     states whose weights have a Star are solved exactly by elimination;
+//     greater ones over Log and Probability by sweeps until nothing changes in
+//     float64; what remains by relaxation within Delta. OpenFst skips updates
+//     below delta in all of these, and so differs in the fourth digit.
+//
+// Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc
+// is better than 1̄ (nearest first), O(states·arcs) otherwise over the tropical
+// semirings; elimination costs n³/3 in a component of n states. Memory: a
+// distance and at most 24 bytes a state; in reverse over weights with the path
+// property a copy of the arcs.
+//
+// The relaxation is Gen-Single-Source of M. Mohri, "Semiring frameworks and
+// algorithms for shortest-distance problems", J. Automata, Languages and
+// Combinatorics 7(3), 2002, and the elimination Gen-All-Pairs there.
+func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDistanceOptions) ([]W, error) {
+	var o ShortestDistanceOptions
+	if opts != nil {
+		o = *opts
+	}
+	const op = "ShortestDistance"
+	alg := newAlgebra[W]()
+	if o.FirstPath && !alg.path {
+		return nil, errors.New("ops: ShortestDistance: FirstPath needs weights with the path property")
+	}
+	if o.Reverse && o.Sources != nil {
+		return nil, errors.New("ops: ShortestDistance: Sources cannot be combined with Reverse")
+	}
+	n := f.NumStates()
+	if f.Start() == fst.NoState && o.Sources == nil && !o.Reverse {
+		o.touched(0)
+		return slices.Repeat([]W{alg.zero}, n), nil
+	}
+	for _, s := range o.Sources {
+		if s < 0 || int(s) >= n {
+			return nil, &StateError{Op: op, State: s, Err: errors.New("no such source state")}
+		}
+	}
+	if !alg.path && o.Queue == QueueAuto {
+		o.touched(n)
+		return sumByComponents(op, f, &o)
+	}
+	if o.Reverse {
+		r := reversed(f)
+		d, err := relax(op, r, knownReversed(r), &alg, []fst.StateID{0}, true, &o)
+		if err != nil {
+			return nil, unreverse(f, err)
+		}
+		if o.Touched != nil && *o.Touched > 0 {
+			*o.Touched--
+		}
+		return d[1:], nil
+	}
+	sources := o.Sources
+	if sources == nil {
+		sources = []fst.StateID{f.Start()}
+	}
+	return relax(op, f, knownProperties(f), &alg, sources, false, &o)
+}
+
+func (o *ShortestDistanceOptions) touched(n int) {
+	if o.Touched != nil {
+		*o.Touched = n
+	}
+}
+
+// unreverse gives the states of an error over the reversed f the numbers of f.
+func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
+	var s *StateError
+	var c *CycleError
+	switch {
+	case errors.As(err, &s):
+		s.State--
+	case errors.As(err, &c):
+		n := len(c.Cycle)
+		cycle := make([]ArcRef, n)
+		for i := range n { // from the state after c.Cycle[i] back to its own
+			p, q := c.Cycle[(i+1)%n].State-1, c.Cycle[i].State-1
+			cycle[n-1-i] = ArcRef{p, bestArc(f, p, q)}
+		}
+		c.Cycle = cycle
+	}
+	return err
+}
+
+// TotalWeight returns ⊕ w(π) over all successful paths of f: what
+// ShortestDistance gives, times the final weights, summed in the order of
+// states. Errors are those of ShortestDistance.
+func TotalWeight[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDistanceOptions) (W, error) {
+	d, err := ShortestDistance(f, opts)
+	total := semiring.Zero[W]()
+	if err != nil {
+		return total, err
+	}
+	if opts != nil && opts.Reverse {
+		if s := f.Start(); s != fst.NoState {
+			total = d[s]
+		}
+		return total, nil
+	}
+	// One row: an arc into each state with the state's final weight.
+	terms := make([]fst.Arc[W], 0, len(d))
+	for q := range d {
+		if w := f.Final(fst.StateID(q)); !w.Equal(total) && !d[q].Equal(total) {
+			terms = append(terms, fst.Arc[W]{Weight: d[q].Times(w)})
+		}
+	}
+	return rowsOf[W]().sum([]W{total.One()}, terms, total), nil
+}
+
+// relaxation is the state of one run.
+type relaxation[W semiring.Weight[W]] struct {
+	op       string
+	f        fst.Expanded[W]
+	queue    queue
+	d        []W
+	waiting  []bool
+	o        *ShortestDistanceOptions
+	delta    float64
+	visits   int64
+	left     int64 // visits until the next look at limits
+	touched  fst.StateID
+	better   bool          // a cycle may improve for ever
+	pred     []fst.StateID // the state that improved each last; kept if better, and for paths
+	predArc  []int32       // and by which of its arcs, for paths
+	reversed bool          // f is reversed: factors go the other way round
+}
+
+// relax runs the queue until it is empty.
+func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], sources []fst.StateID,
+	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
+	n := f.NumStates()
+	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(), reversed: reversed, touched: -1}
+	r.d = slices.Repeat([]W{alg.zero}, n)
+	q, better, err := newQueue(op, o.Queue, f, known, nil, alg, beforeBy(r.d, alg))
+	if err != nil {
+		return nil, err
+	}
+	r.queue = q
+	r.waiting = make([]bool, n)
+	r.better = better
+	if better {
+		r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
+	}
+	for _, s := range sources {
+		if !r.waiting[s] {
+			r.d[s] = alg.one
+			r.waiting[s] = true
+			r.touched = max(r.touched, s)
+			r.queue.push(s)
+		}
+	}
+	switch r := any(r).(type) {
+	case *relaxation[semiring.Tropical]:
+		err = relaxFloats(r)
+	case *relaxation[semiring.Tropical64]:
+		err = relaxFloats(r)
+	default:
+		err = relaxGeneric(any(r).(*relaxation[W]), alg)
+	}
+	o.touched(int(r.touched) + 1)
+	if err != nil {
+		return nil, err
+	}
+	return r.d, nil
+}
+
+// beforeBy orders states by their distances.
+func beforeBy[W semiring.Weight[W]](d []W, alg *algebraOf[W]) func(p, q fst.StateID) bool {
+	switch d := any(d).(type) {
+	case []semiring.Tropical:
+		return func(p, q fst.StateID) bool { return d[p] < d[q] }
+	case []semiring.Tropical64:
+		return func(p, q fst.StateID) bool { return d[p] < d[q] }
+	}
+	return func(p, q fst.StateID) bool { return alg.less(d[p], d[q]) }
+}
+
+// relaxGeneric is the loop for any weights. add[q] is what reached q since q
+// was last relaxed; with the path property it would always be d[q].
+func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
+	var add []W
+	if !alg.path {
+		add = slices.Clone(r.d)
+	}
+	for !r.queue.empty() {
+		s := r.queue.pop()
+		if r.o.FirstPath && !r.f.Final(s).Equal(alg.zero) {
+			return nil
+		}
+		if r.left--; r.left < 0 {
+			if err := r.look(s); err != nil {
+				return err
+			}
+		}
+		r.waiting[s] = false
+		ds := r.d[s]
+		if add != nil {
+			ds, add[s] = add[s], alg.zero
+		}
+		arcs := r.f.Arcs(s)
+		for i := range arcs {
+			e := &arcs[i]
+			t := e.NextState
+			r.touched = max(r.touched, t)
+			var w W
+			if r.reversed {
+				w = e.Weight.Times(ds)
+			} else {
+				w = ds.Times(e.Weight)
+			}
+			// Close enough is the caller's choice: over Log a cycle converges
+			// only in the limit.
+			sum := r.d[t].Plus(w)
+			if r.d[t].Near(sum, r.delta) {
+				continue
+			}
+			if !sum.Member() {
+				return &StateError{Op: r.op, State: t, Err: ErrNotMember}
+			}
+			r.d[t] = sum
+			if add != nil {
+				add[t] = add[t].Plus(w)
+			}
+			if r.pred != nil {
+				r.pred[t] = s
+			}
+			if r.waiting[t] {
+				r.queue.update(t)
+			} else {
+				r.waiting[t] = true
+				r.queue.push(t)
+			}
+		}
+	}
+	return nil
+}
+
+// relaxFloats is relaxGeneric for the tropical semirings, with OpenFst's
+// comparison in the arithmetic of T: a and b are close when a ≤ b+δ and b ≤ a+δ.
+func relaxFloats[T interface {
+	float
+	semiring.Weight[T]
+}](r *relaxation[T]) error {
+	d, waiting, delta := r.d, r.waiting, T(r.delta)
+	inf := T(math.Inf(1))
+	for !r.queue.empty() {
+		s := r.queue.pop()
+		if r.o.FirstPath && r.f.Final(s) != inf {
+			return nil
+		}
+		if r.left--; r.left < 0 {
+			if err := r.look(s); err != nil {
+				return err
+			}
+		}
+		waiting[s] = false
+		ds := d[s]
+		arcs := r.f.Arcs(s)
+		touched := r.touched
+		for i := range arcs {
+			e := &arcs[i]
+			t := e.NextState
+			touched = max(touched, t)
+			w := ds + e.Weight
+			if !(w < d[t]) || d[t] <= w+delta {
+				if w != w && ds != inf && e.Weight != inf {
+					return &StateError{Op: r.op, State: t, Err: ErrNotMember}
+				}
+				continue
+			}
+			if w == -inf {
+				return &StateError{Op: r.op, State: t, Err: ErrNotMember}
+			}
+			d[t] = w
+			if r.pred != nil {
+				r.pred[t] = s
+			}
+			if waiting[t] {
+				r.queue.update(t)
+			} else {
+				waiting[t] = true
+				r.queue.push(t)
+			}
+		}
+		r.touched = touched
+	}
+	return nil
+}
+
+// look is called now and then: at the bound on visits, at the context, and for
+// a cycle among the last improvements. Such a cycle is better than 1̄ and would
+// improve for ever; when there is one in the machine, one shows up after
+// finitely many visits (B. Cherkassky and A. Goldberg, "Negative-cycle
+// detection algorithms", Mathematical Programming 85, 1999). Looking costs
+// O(states), so it is done once in as many visits.
+func (r *relaxation[W]) look(s fst.StateID) error {
+	limit := r.o.maxVisits(len(r.d))
+	if r.visits > limit {
+		return &StateError{Op: r.op, State: s, Err: ErrNotClosed}
+	}
+	if r.o.Ctx != nil {
+		if err := r.o.Ctx.Err(); err != nil {
+			return &StateError{Op: r.op, State: s, Err: err}
+		}
+	}
+	step := int64(1024)
+	if r.better {
+		if r.visits > 0 {
+			if cycle := r.predCycle(); cycle != nil {
+				return &CycleError{Op: r.op, Cycle: cycle, Err: ErrNotClosed}
+			}
+		}
+		step = max(64, int64(len(r.d)))
+	}
+	r.left = min(step, limit-r.visits+1)
+	r.visits += r.left
+	return nil
+}
+
+// predCycle finds a cycle of pred.
+func (r *relaxation[W]) predCycle() []ArcRef {
+	mark := make([]int32, len(r.pred))
+	for q := range r.pred {
+		s := fst.StateID(q)
+		for s != fst.NoState && mark[s] == 0 {
+			mark[s] = int32(q) + 1
+			s = r.pred[s]
+		}
+		if s == fst.NoState || mark[s] != int32(q)+1 {
+			continue
+		}
+		var cycle []ArcRef
+		for t := s; ; {
+			p := r.pred[t]
+			cycle = append(cycle, ArcRef{p, bestArc(r.f, p, t)})
+			if t = p; t == s {
+				break
+			}
+		}
+		slices.Reverse(cycle)
+		return cycle
+	}
+	return nil
+}
+
+// bestArc returns the position of the best arc from p to q.
+func bestArc[W semiring.Weight[W]](f fst.Expanded[W], p, q fst.StateID) int {
+	best := -1
+	arcs := f.Arcs(p)
+	for i := range arcs {
+		if arcs[i].NextState == q && (best < 0 || !arcs[best].Weight.Equal(arcs[best].Weight.Plus(arcs[i].Weight))) {
+			best = i
+		}
+	}
+	return best
+}
+
+// backward is a machine turned round as OpenFst's Reverse does it: state q is
+// q+1, and 0 leads to the final states. Weights stay as they are; products are
+// taken in the other order instead, which comes to the same as reversed weights.
+type backward[W any] struct {
+	first []int64
+	arcs  []fst.Arc[W]
+	final W // of every state, without meaning
+}
+
+func (b *backward[W]) Start() fst.StateID  { return 0 }
+func (b *backward[W]) Final(fst.StateID) W { return b.final }
+func (b *backward[W]) NumStates() int      { return len(b.first) - 1 }
+func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
+	return b.arcs[b.first[q]:b.first[q+1]]
+}
+
+// reversed turns f round by counting, in two passes.
+func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
+	n := f.NumStates()
+	b := &backward[W]{first: make([]int64, n+3), final: semiring.Zero[W]()}
+	at := b.first[1:] // at[q+1] is where the next arc of q+1 goes
+	for q := range fst.StateID(n) {
+		if !f.Final(q).Equal(b.final) {
+			at[1]++
+		}
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			at[arcs[i].NextState+2]++
+		}
+	}
+	for q := range n + 1 {
+		at[q+1] += at[q]
+	}
+	b.arcs = make([]fst.Arc[W], at[n+1])
+	for q := range fst.StateID(n) {
+		if w := f.Final(q); !w.Equal(b.final) {
+			b.arcs[at[0]] = fst.Arc[W]{Weight: w, NextState: q + 1}
+			at[0]++
+		}
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			e := &arcs[i]
+			k := &at[e.NextState+1]
+			b.arcs[*k] = fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: e.Weight, NextState: q + 1}
+			*k++
+		}
+	}
+	b.first = b.first[:n+2]
+	return b
+}
+
+// knownReversed is what OpenFst would know of the reversed machine, as far as it
+// matters for the choice of a queue: it sees whether all arcs go up as it adds
+// them, and the other facts lead to the same distances.
+func knownReversed[W any](b *backward[W]) fst.Properties {
+	if isTopSorted(fst.Expanded[W](b)) {
+		return fst.TopSorted | fst.Acyclic
+	}
+	return fst.NotTopSorted
+}

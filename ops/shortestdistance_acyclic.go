@@ -1,0 +1,146 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ShortestDistanceAcyclic returns d with d[q] = ⊕ w(π) over all paths π from the
+// start state to q, or with reverse over all paths from q to a final state,
+// final weight included; d[q] is 0̄ where there are none.
+//
+// f must be acyclic; else the error is a CycleError around ErrCyclic. Nothing
+// else is asked of the weights: ⊕-sums are finite. Going forward needs ⊗ to
+// distribute over sums on its left, (a⊕b)⊗c; in reverse, over sums on its right.
+//
+// Cost: O(states + arcs): a depth-first search for the order, unless f is known
+// or seen to be sorted, and one ⊕ and ⊗ an arc. Over Log and Log64 the sum of a
+// state is kept as a scaled sum of exponentials in float64, at one exp an arc
+// and one log a state. Sums run in a fixed order and do not depend on how the
+// states are numbered but for rounding.
+//
+// This is the shortest-distance algorithm for acyclic graphs of M. Mohri,
+// "Semiring frameworks and algorithms for shortest-distance problems", J.
+// Automata, Languages and Combinatorics 7(3), 2002, section 3.
+func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bool) ([]W, error) {
+	order, err := acyclicOrder("ShortestDistanceAcyclic", f)
+	if err != nil {
+		return nil, err
+	}
+	if reverse {
+		return sweepReverse(f, order), nil
+	}
+	return sweepForward(f, order, nil), nil
+}
+
+// acyclicOrder lists the states in topological order; nil is the order of ids.
+func acyclicOrder[W semiring.Weight[W]](op string, f fst.Expanded[W]) ([]fst.StateID, error) {
+	if isTopSorted(f) {
+		return nil, nil
+	}
+	order, cycle := topOrder(f, nil)
+	if cycle != nil {
+		return nil, &CycleError{Op: op, Cycle: cycle, Err: ErrCyclic}
+	}
+	list := make([]fst.StateID, len(order))
+	for q, k := range order {
+		list[k] = fst.StateID(q)
+	}
+	return list, nil
+}
+
+// isTopSorted looks whether every arc goes up. On a machine that is not sorted
+// the answer mostly comes after a few arcs.
+func isTopSorted[W any](f fst.Expanded[W]) bool {
+	if known := knownProperties(f); known&(fst.TopSorted|fst.NotTopSorted) != 0 {
+		return known&fst.TopSorted != 0
+	}
+	for q := range fst.StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			if arcs[i].NextState <= q {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sweepForward sums over the paths from sources (nil: the start state) along
+// the topological order (nil: ids).
+func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.StateID) []W {
+	n := f.NumStates()
+	d := slices.Repeat([]W{semiring.Zero[W]()}, n)
+	if sources == nil {
+		s := f.Start()
+		if s == fst.NoState {
+			return d
+		}
+		sources = []fst.StateID{s}
+	}
+	for _, s := range sources {
+		d[s] = d[s].One()
+	}
+	switch d := any(d).(type) {
+	case []semiring.Log:
+		sweepLog(any(f).(fst.Expanded[semiring.Log]), order, d)
+		return any(d).([]W)
+	case []semiring.Log64:
+		sweepLog(any(f).(fst.Expanded[semiring.Log64]), order, d)
+		return any(d).([]W)
+	}
+	relax := rowsOf[W]().relax
+	for i := range n {
+		q := fst.StateID(i)
+		if order != nil {
+			q = order[i]
+		}
+		relax(d, d[q], f.Arcs(q))
+	}
+	return d
+}
+
+// sweepLog is sweepForward over the log semirings; d holds 1̄ at the sources and
+// 0̄ elsewhere.
+func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T) {
+	sums := make([]logSum, len(d))
+	for q := range sums {
+		sums[q] = emptyLogSum
+		if d[q] == 0 {
+			sums[q] = logSum{0, 1}
+		}
+	}
+	for i := range d {
+		q := fst.StateID(i)
+		if order != nil {
+			q = order[i]
+		}
+		x := sums[q].value()
+		d[q] = T(x)
+		if math.IsInf(x, 1) {
+			continue
+		}
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			sums[arcs[i].NextState].add(x + float64(arcs[i].Weight))
+		}
+	}
+}
+
+// sweepReverse sums over the paths to final states.
+func sweepReverse[W semiring.Weight[W]](f fst.Expanded[W], order []fst.StateID) []W {
+	n := f.NumStates()
+	d := make([]W, n)
+	sum := rowsOf[W]().sum
+	for i := n - 1; i >= 0; i-- {
+		q := fst.StateID(i)
+		if order != nil {
+			q = order[i]
+		}
+		d[q] = sum(d, f.Arcs(q), f.Final(q))
+	}
+	return d
+}

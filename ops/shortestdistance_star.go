@@ -1,0 +1,555 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Sums over the paths of machines with cycles, component by component: outside
+// of components the machine is acyclic, and inside x = b ⊕ x·A is solved.
+
+// eliminationStates is the greatest component that is solved by elimination. At
+// 64 states the n³/3 steps take 0.1 ms in real arithmetic and 5 ms with
+// log-adds; sparse components beyond it settle sooner by sweeps.
+const eliminationStates = 64
+
+// innerArc is an arc inside a component, states numbered within it.
+type innerArc[W any] struct {
+	from, to int32
+	w        W
+}
+
+// sumByComponents is ShortestDistance for QueueAuto over weights without the
+// path property.
+func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
+	n := f.NumStates()
+	if isTopSorted(f) {
+		if o.Reverse {
+			return sweepReverse(f, nil), nil
+		}
+		return sweepForward(f, nil, o.Sources), nil
+	}
+	c, _ := findComponents(f, nil, 0)
+	if c.n == n && !hasLoop(f) {
+		order := make([]fst.StateID, n)
+		for q, k := range c.of {
+			order[k] = fst.StateID(q)
+		}
+		if o.Reverse {
+			return sweepReverse(f, order), nil
+		}
+		return sweepForward(f, order, o.Sources), nil
+	}
+	s := &componentSolver[W]{op: op, f: f, o: o, c: c, d: slices.Repeat([]W{semiring.Zero[W]()}, n), local: make([]int32, n)}
+	list, first := c.members()
+	var err error
+	if o.Reverse {
+		for k := c.n - 1; k >= 0 && err == nil; k-- {
+			err = s.reverse(int32(k), list[first[k]:first[k+1]])
+		}
+	} else {
+		sources := o.Sources
+		if sources == nil {
+			sources = []fst.StateID{f.Start()}
+		}
+		sums := newPathSums(s.d)
+		for _, q := range slices.Compact(slices.Sorted(slices.Values(sources))) {
+			sums.add(q, s.d[0].One())
+		}
+		for k := 0; k < c.n && err == nil; k++ {
+			err = s.forward(int32(k), list[first[k]:first[k+1]], sums)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.d, nil
+}
+
+// hasLoop reports whether an arc leads to the state that it leaves.
+func hasLoop[W any](f fst.Expanded[W]) bool {
+	for q := range fst.StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			if arcs[i].NextState == q {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pathSums gathers what arrives at each state.
+type pathSums[W any] struct {
+	add   func(q fst.StateID, w W)
+	push  func(x W, e *fst.Arc[W]) // add x⊗w at the end of e
+	value func(q fst.StateID) W
+}
+
+func newPathSums[W semiring.Weight[W]](d []W) pathSums[W] {
+	s := pathSums[W]{
+		add:   func(q fst.StateID, w W) { d[q] = d[q].Plus(w) },
+		push:  func(x W, e *fst.Arc[W]) { d[e.NextState] = d[e.NextState].Plus(x.Times(e.Weight)) },
+		value: func(q fst.StateID) W { return d[q] },
+	}
+	switch s := any(&s).(type) {
+	case *pathSums[semiring.Log]:
+		*s = logPathSums[semiring.Log](len(d))
+	case *pathSums[semiring.Log64]:
+		*s = logPathSums[semiring.Log64](len(d))
+	}
+	return s
+}
+
+func logPathSums[T float](n int) pathSums[T] {
+	sums := slices.Repeat([]logSum{emptyLogSum}, n)
+	return pathSums[T]{
+		add:   func(q fst.StateID, w T) { sums[q].add(float64(w)) },
+		push:  func(x T, e *fst.Arc[T]) { sums[e.NextState].add(float64(x) + float64(e.Weight)) },
+		value: func(q fst.StateID) T { return T(sums[q].value()) },
+	}
+}
+
+type componentSolver[W semiring.Approx[W]] struct {
+	op    string
+	f     fst.Expanded[W]
+	o     *ShortestDistanceOptions
+	c     components
+	d     []W
+	local []int32 // number of each state within its component
+	arcs  []innerArc[W]
+	out   []fst.Arc[W]
+}
+
+func (s *componentSolver[W]) forward(k int32, members []fst.StateID, sums pathSums[W]) error {
+	zero := semiring.Zero[W]()
+	reached := false
+	for i, q := range members {
+		s.local[q] = int32(i)
+		s.d[q] = sums.value(q)
+		reached = reached || !s.d[q].Equal(zero)
+	}
+	if !reached {
+		return nil // and whatever its cycles sum to does not matter
+	}
+	s.arcs = s.arcs[:0]
+	for i, q := range members {
+		for _, e := range s.f.Arcs(q) {
+			if s.c.of[e.NextState] == k {
+				s.arcs = append(s.arcs, innerArc[W]{int32(i), s.local[e.NextState], e.Weight})
+			}
+		}
+	}
+	if err := s.solve(members); err != nil {
+		return err
+	}
+	for _, q := range members {
+		arcs := s.f.Arcs(q)
+		for i := range arcs {
+			if s.c.of[arcs[i].NextState] != k {
+				sums.push(s.d[q], &arcs[i])
+			}
+		}
+	}
+	return nil
+}
+
+func (s *componentSolver[W]) reverse(k int32, members []fst.StateID) error {
+	for i, q := range members {
+		s.local[q] = int32(i)
+	}
+	zero := semiring.Zero[W]()
+	sum := rowsOf[W]().sum
+	reached := false
+	s.arcs = s.arcs[:0]
+	for i, q := range members {
+		s.out = s.out[:0]
+		for _, e := range s.f.Arcs(q) {
+			if s.c.of[e.NextState] == k {
+				s.arcs = append(s.arcs, innerArc[W]{int32(i), s.local[e.NextState], e.Weight})
+			} else {
+				s.out = append(s.out, e)
+			}
+		}
+		s.d[q] = sum(s.d, s.out, s.f.Final(q))
+		reached = reached || !s.d[q].Equal(zero)
+	}
+	if !reached {
+		return nil
+	}
+	return s.solve(members)
+}
+
+// solve replaces d at the members, which is b, by the solution of x = b ⊕ x·A,
+// or of x = b ⊕ A·x in reverse.
+func (s *componentSolver[W]) solve(members []fst.StateID) error {
+	if len(s.arcs) == 0 {
+		return nil
+	}
+	b := make([]W, len(members))
+	for i, q := range members {
+		b[i] = s.d[q]
+	}
+	bad := s.solveReal(b)
+	if bad == notTried {
+		if bad = s.eliminate(b); bad == notTried {
+			var err error
+			if bad, err = s.iterate(b); err != nil {
+				return err
+			}
+		}
+	}
+	if bad >= 0 {
+		return &StateError{Op: s.op, State: members[bad], Err: ErrNotClosed}
+	}
+	for i, q := range members {
+		s.d[q] = b[i]
+	}
+	return nil
+}
+
+// What a solver returns besides the state at which the sum diverges.
+const (
+	solved   = -1
+	notTried = -2
+)
+
+// eliminate solves by elimination of one state after the other, for weights
+// with a Star.
+func (s *componentSolver[W]) eliminate(b []W) int {
+	n := len(b)
+	if _, ok := any(b[0]).(semiring.Star[W]); !ok || n > eliminationStates {
+		return notTried
+	}
+	zero := semiring.Zero[W]()
+	a := slices.Repeat([]W{zero}, n*n)
+	for _, e := range s.arcs {
+		k := int(e.from)*n + int(e.to)
+		a[k] = a[k].Plus(e.w)
+	}
+	star := make([]W, n)
+	for p := range n {
+		w, ok := any(a[p*n+p]).(semiring.Star[W]).Star()
+		if !ok {
+			return p
+		}
+		star[p] = w
+		for i := p + 1; i < n; i++ {
+			aip := a[i*n+p]
+			if aip.Equal(zero) {
+				continue
+			}
+			through := aip.Times(w)
+			for j := p + 1; j < n; j++ {
+				if apj := a[p*n+j]; !apj.Equal(zero) {
+					a[i*n+j] = a[i*n+j].Plus(through.Times(apj))
+				}
+			}
+			if s.o.Reverse {
+				b[i] = b[i].Plus(through.Times(b[p]))
+			}
+		}
+		if !s.o.Reverse {
+			through := b[p].Times(w)
+			for j := p + 1; j < n; j++ {
+				b[j] = b[j].Plus(through.Times(a[p*n+j]))
+			}
+		}
+	}
+	for p := n - 1; p >= 0; p-- {
+		x := b[p]
+		for i := p + 1; i < n; i++ {
+			if s.o.Reverse {
+				x = x.Plus(a[p*n+i].Times(b[i]))
+			} else {
+				x = x.Plus(b[i].Times(a[i*n+p]))
+			}
+		}
+		if s.o.Reverse {
+			b[p] = star[p].Times(x)
+		} else {
+			b[p] = x.Times(star[p])
+		}
+	}
+	return solved
+}
+
+// iterate solves by relaxation first in, first out.
+func (s *componentSolver[W]) iterate(b []W) (int, error) {
+	n := len(b)
+	first := make([]int32, n+2)
+	from := func(e *innerArc[W]) (int32, int32) {
+		if s.o.Reverse {
+			return e.to, e.from
+		}
+		return e.from, e.to
+	}
+	for i := range s.arcs {
+		p, _ := from(&s.arcs[i])
+		first[p+2]++
+	}
+	for p := range n {
+		first[p+2] += first[p+1]
+	}
+	type step struct {
+		to int32
+		w  W
+	}
+	steps := make([]step, len(s.arcs))
+	for i := range s.arcs {
+		p, q := from(&s.arcs[i])
+		steps[first[p+1]] = step{q, s.arcs[i].w}
+		first[p+1]++
+	}
+	add := slices.Clone(b)
+	waiting := make([]bool, n)
+	var queue fifoQueue
+	zero := semiring.Zero[W]()
+	for p := range n {
+		if !b[p].Equal(zero) {
+			waiting[p] = true
+			queue.push(fst.StateID(p))
+		}
+	}
+	delta, limit := s.o.delta(), s.o.maxVisits(n)
+	for visits := int64(0); !queue.empty(); visits++ {
+		p := queue.pop()
+		if visits == limit {
+			return int(p), nil
+		}
+		if visits&1023 == 0 && s.o.Ctx != nil && s.o.Ctx.Err() != nil {
+			return 0, &StateError{Op: s.op, State: p, Err: s.o.Ctx.Err()}
+		}
+		waiting[p] = false
+		x := add[p]
+		add[p] = zero
+		for _, e := range steps[first[p]:first[p+1]] {
+			w := x.Times(e.w)
+			if s.o.Reverse {
+				w = e.w.Times(x)
+			}
+			// What is too small to be passed on is kept all the same: it costs
+			// nothing, and the sum is the better for it.
+			sum := b[e.to].Plus(w)
+			settled := b[e.to].Near(sum, delta)
+			b[e.to], add[e.to] = sum, add[e.to].Plus(w)
+			if !sum.Member() {
+				return int(e.to), nil
+			}
+			if !settled && !waiting[e.to] {
+				waiting[e.to] = true
+				queue.push(fst.StateID(e.to))
+			}
+		}
+	}
+	return solved, nil
+}
+
+// solveReal solves over Log, Log64 and Probability in real arithmetic, scaled
+// so that the greatest of b is 1: by elimination, or by sweeps when the
+// component is large. It declines where numbers could leave the range of
+// float64, which log-adds do not.
+func (s *componentSolver[W]) solveReal(b []W) int {
+	switch s := any(s).(type) {
+	case *componentSolver[semiring.Log]:
+		return solveLog(s, any(b).([]semiring.Log))
+	case *componentSolver[semiring.Log64]:
+		return solveLog(s, any(b).([]semiring.Log64))
+	case *componentSolver[semiring.Probability]:
+		b := any(b).([]semiring.Probability)
+		scale := float64(slices.Max(b))
+		x := make([]float64, len(b))
+		for i := range b {
+			x[i] = float64(b[i]) / scale
+		}
+		bad := solveLinear(s.realArcs(func(w semiring.Probability) float64 { return float64(w) }), x, s.o)
+		for i := range b {
+			b[i] = semiring.Probability(x[i] * scale)
+			if bad == solved && !b[i].Member() {
+				bad = i
+			}
+		}
+		return bad
+	}
+	return notTried
+}
+
+// realArcs gives the arcs as real numbers, turned round in reverse.
+func (s *componentSolver[W]) realArcs(real func(W) float64) []innerArc[float64] {
+	arcs := make([]innerArc[float64], len(s.arcs))
+	for i, e := range s.arcs {
+		arcs[i] = innerArc[float64]{e.from, e.to, real(e.w)}
+		if s.o.Reverse {
+			arcs[i].from, arcs[i].to = e.to, e.from
+		}
+	}
+	return arcs
+}
+
+func solveLog[T interface {
+	float
+	semiring.Approx[T]
+}](s *componentSolver[T], b []T) int {
+	const far = 300 // e^±300 times what a sum of products makes of it stays in range, or is found out below
+	least := float64(slices.Min(b))
+	if !(math.Abs(least) <= math.MaxFloat64) {
+		return notTried
+	}
+	for i := range s.arcs {
+		if w := float64(s.arcs[i].w); !(w >= -far) || w > far && !math.IsInf(w, 1) {
+			return solveLogs(s, b)
+		}
+	}
+	x := make([]float64, len(b))
+	for i := range b {
+		x[i] = math.Exp(least - float64(b[i]))
+		if x[i] < 1e-130 && !math.IsInf(float64(b[i]), 1) {
+			return solveLogs(s, b)
+		}
+	}
+	bad := solveLinear(s.realArcs(func(w T) float64 { return math.Exp(-float64(w)) }), x, s.o)
+	for i := range x {
+		if bad == solved && x[i] < 1e-200 || x[i] > 1e200 {
+			return solveLogs(s, b)
+		}
+	}
+	if bad == solved {
+		for i := range x {
+			b[i] = T(least - math.Log(x[i]))
+		}
+	}
+	return bad
+}
+
+// solveLogs solves in the log domain and float64.
+func solveLogs[T interface {
+	float
+	semiring.Approx[T]
+}](s *componentSolver[T], b []T) int {
+	if _, ok := any(b).([]semiring.Log64); ok {
+		return notTried // the general solvers are as good
+	}
+	t := &componentSolver[semiring.Log64]{op: s.op, o: s.o}
+	for _, e := range s.arcs {
+		t.arcs = append(t.arcs, innerArc[semiring.Log64]{e.from, e.to, semiring.Log64(e.w)})
+	}
+	x := make([]semiring.Log64, len(b))
+	for i := range b {
+		x[i] = semiring.Log64(b[i])
+	}
+	bad := t.eliminate(x)
+	if bad == notTried {
+		var err error
+		if bad, err = t.iterate(x); err != nil {
+			return notTried // the general solver will run into it again, and report it
+		}
+	}
+	for i := range b {
+		b[i] = T(x[i])
+	}
+	return bad
+}
+
+// solveLinear solves x = b + x·A for non-negative A, with b given in x, and
+// returns solved or a state at which the sum diverges.
+func solveLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptions) int {
+	n := len(x)
+	if n > eliminationStates {
+		return sweepLinear(arcs, x, o)
+	}
+	a := make([]float64, n*n)
+	for _, e := range arcs {
+		a[int(e.from)*n+int(e.to)] += e.w
+	}
+	// No difference is ever taken but 1-a on the diagonal, so that errors stay
+	// relative: W. Grassmann, M. Taksar and D. Heyman, "Regenerative analysis
+	// and steady state distributions for Markov chains", Operations Research
+	// 33(5), 1985.
+	for p := range n {
+		if !(a[p*n+p] < 1) {
+			return p
+		}
+		row, star := a[p*n:p*n+n], 1/(1-a[p*n+p])
+		for i := p + 1; i < n; i++ {
+			if a[i*n+p] == 0 {
+				continue
+			}
+			w := a[i*n+p] * star
+			to := a[i*n : i*n+n]
+			for j := p + 1; j < n; j++ {
+				to[j] += w * row[j]
+			}
+		}
+		w := x[p] * star
+		for j := p + 1; j < n; j++ {
+			x[j] += w * row[j]
+		}
+	}
+	for p := n - 1; p >= 0; p-- {
+		for i := p + 1; i < n; i++ {
+			x[p] += x[i] * a[i*n+p]
+		}
+		x[p] /= 1 - a[p*n+p]
+	}
+	return solved
+}
+
+// sweepLinear solves by sweeps over the states, loops summed exactly, until a
+// sweep changes nothing that float64 shows. Sums of non-negative numbers only
+// grow from sweep to sweep, so there is an end: at a fixed point, at an
+// overflow, or at the bound on visits, where an answer within Delta is taken.
+func sweepLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptions) int {
+	n := len(x)
+	b := slices.Clone(x)
+	loop := make([]float64, n)
+	first := make([]int32, n+2) // arcs into each state
+	for _, e := range arcs {
+		if e.from == e.to {
+			loop[e.to] += e.w
+		} else {
+			first[e.to+2]++
+		}
+	}
+	for q := range n {
+		if !(loop[q] < 1) {
+			return q
+		}
+		first[q+2] += first[q+1]
+	}
+	from, ws := make([]int32, len(arcs)), make([]float64, len(arcs))
+	for _, e := range arcs {
+		if e.from != e.to {
+			k := first[e.to+1]
+			from[k], ws[k] = e.from, e.w
+			first[e.to+1]++
+		}
+	}
+	const settled = 1e-15
+	limit := o.maxVisits(n)
+	for visits := int64(0); ; visits += int64(n) {
+		change, worst := 0.0, 0
+		for q := range n {
+			sum := b[q]
+			for k := first[q]; k < first[q+1]; k++ {
+				sum += x[from[k]] * ws[k]
+			}
+			sum /= 1 - loop[q]
+			if c := (sum - x[q]) / sum; c > change {
+				change, worst = c, q
+			}
+			x[q] = sum
+			if !(sum <= math.MaxFloat64) {
+				return q
+			}
+		}
+		if change <= settled || visits > limit && change <= o.delta() {
+			return solved
+		}
+		if visits > limit || o.Ctx != nil && o.Ctx.Err() != nil {
+			return worst
+		}
+	}
+}

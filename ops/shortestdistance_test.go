@@ -1,0 +1,121 @@
+package ops_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// printDistances is what fstshortestdistance prints.
+func printDistances[W ~float32 | ~float64](d []W) string {
+	var b strings.Builder
+	for q, w := range d {
+		fmt.Fprintf(&b, "%d\t%s\n", q, number(float64(w), 9))
+	}
+	return b.String()
+}
+
+func TestShortestDistanceAgainstOpenFst(t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(5, 1))
+	queues := []ops.Queue{ops.QueueAuto, ops.QueueFIFO, ops.QueueLIFO, ops.QueueShortestFirst, ops.QueueStateOrder, ops.QueueTopOrder}
+	for i := range machines(t, 60) {
+		s := randomShape(rng)
+		f := draw[semiring.Tropical](rng, s)
+		write(p, "in", f)
+		touched := 0
+		o := &ops.ShortestDistanceOptions{Touched: &touched}
+		var args []string
+		if rng.IntN(3) == 0 {
+			o.Reverse = true
+			args = append(args, "--reverse")
+		} else {
+			o.Queue = queues[rng.IntN(len(queues))]
+			args = append(args, "--queue_type="+o.Queue.String())
+		}
+		want, ok := p.run("fstshortestdistance", append(args, "in")...)
+		d, err := ops.ShortestDistance(f, o)
+		if (err == nil) != ok {
+			t.Fatalf("machine %d %v: error %v, OpenFst ok %v\n%s", i, args, err, ok, p.show("in"))
+		}
+		if err != nil {
+			continue
+		}
+		if got := printDistances(d[:touched]); got != want {
+			t.Fatalf("machine %d %v: got\n%swant\n%s%s", i, args, got, want, p.show("in"))
+		}
+	}
+}
+
+// Over log, exact sums and OpenFst's within 1e-3 relative.
+func TestShortestDistanceLogAgainstOpenFst(t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(6, 1))
+	for i := range machines(t, 60) {
+		s := randomShape(rng)
+		s.negative, s.unweighted = false, false
+		f := draw[semiring.Log64](rng, s)
+		for q := range fst.StateID(f.NumStates()) { // leave less than everything to go on
+			arcs := f.MutableArcs(q)
+			for k := range arcs {
+				arcs[k].Weight += semiring.Log64(math.Log(float64(len(arcs)))) + 0.3
+			}
+		}
+		write(p, "in", f)
+		reverse := rng.IntN(2) == 0
+		want := strings.Fields(p.must("fstshortestdistance", fmt.Sprintf("--reverse=%v", reverse), "--delta=1e-9", "in"))
+		d, err := ops.ShortestDistance(f, &ops.ShortestDistanceOptions{Reverse: reverse})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := 0; k < len(want); k += 2 {
+			var q int
+			var w float64
+			fmt.Sscan(want[k], &q)
+			fmt.Sscan(strings.Replace(want[k+1], "Infinity", "Inf", 1), &w)
+			if got := float64(d[q]); got != w && !(math.Abs(got-w) <= 1e-3*max(1, math.Abs(w))) {
+				t.Fatalf("machine %d, state %d: %v, OpenFst %v\n%s", i, q, got, w, p.show("in"))
+			}
+		}
+	}
+}
+
+func TestShortestDistanceNegativeCycle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	found := 0
+	for i := range 600 {
+		f := draw[semiring.Tropical](rng, randomShape(rng))
+		for q := range fst.StateID(f.NumStates()) {
+			arcs := f.MutableArcs(q)
+			for k := range arcs {
+				arcs[k].Weight -= 2
+			}
+		}
+		o := &ops.ShortestDistanceOptions{Reverse: rng.IntN(2) == 0}
+		if !o.Reverse {
+			o.Queue = []ops.Queue{ops.QueueAuto, ops.QueueFIFO, ops.QueueShortestFirst}[i%3]
+		}
+		_, err := ops.ShortestDistance(f, o)
+		if err == nil {
+			continue
+		}
+		found++
+		var c *ops.CycleError
+		if !errors.Is(err, ops.ErrNotClosed) || !errors.As(err, &c) {
+			t.Fatalf("error %v is no cycle around ErrNotClosed", err)
+		}
+		if w := checkCycle(t, f, c.Cycle); !(w < 0) {
+			t.Fatalf("the witness %v has weight %v, not below 0", c.Cycle, w)
+		}
+	}
+	if found < 100 {
+		t.Fatalf("only %d machines with negative cycles", found)
+	}
+}

@@ -1,0 +1,421 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// square is the squared machine: its states are the pairs of states that some
+// label string reaches both of, its arcs the pairs of arcs with one input
+// label. It is what the twins property, ambiguity and functionality are seen on.
+type square[W semiring.Weight[W]] struct {
+	f       fst.Expanded[W]
+	live    []bool    // states to keep; nil is all
+	byLabel [][]int32 // arcs of each state in label order; nil where they stand so
+	epsFree bool      // input ε does not move one side alone
+	budget  int64     // bound on pairs and their arcs; zero is none
+
+	pairs []uint64 // left<<32 | right, in the order in which they were reached
+	ids   *fst.Table[uint64]
+	first []int64 // arcs of pair p: list[first[p]:first[p+1]]
+	list  []pairArc
+
+	// single is true when no two paths lead from the start to one state with
+	// the same labels.
+	single bool
+}
+
+// pairArc is an arc of the square: arc number left of the left state and right
+// of the right one; -1 is staying where one is, while the other reads ε.
+type pairArc struct{ to, left, right int32 }
+
+// pairStep is an arc of the square with the pair that it leaves.
+type pairStep struct {
+	pair int32
+	arc  pairArc
+}
+
+// newSquare prepares the square of f, on the states that lie on a path from the
+// start to a final state when trim is set, with ε as an ordinary label.
+func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64) *square[W] {
+	s := &square[W]{f: f, budget: budget, single: true, epsFree: true}
+	if trim {
+		s.live = coaccessible(f)
+	}
+	s.byLabel = make([][]int32, f.NumStates())
+	return s
+}
+
+// coaccessible marks the states that reach a final one by arcs that are not 0̄.
+func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
+	n := f.NumStates()
+	first := make([]int64, n+2)
+	for q := range n {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			first[e.NextState+2]++
+		}
+	}
+	for q := range n {
+		first[q+2] += first[q+1]
+	}
+	from := make([]fst.StateID, first[n+1])
+	for q := range n {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			if semiring.IsZero(e.Weight) {
+				from[first[e.NextState+1]] = fst.NoState
+			} else {
+				from[first[e.NextState+1]] = fst.StateID(q)
+			}
+			first[e.NextState+1]++
+		}
+	}
+	live := make([]bool, n)
+	var queue []fst.StateID
+	for q := range n {
+		if fst.IsFinal[W](f, fst.StateID(q)) {
+			live[q] = true
+			queue = append(queue, fst.StateID(q))
+		}
+	}
+	for len(queue) > 0 {
+		q := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, p := range from[first[q]:first[q+1]] {
+			if p != fst.NoState && !live[p] {
+				live[p] = true
+				queue = append(queue, p)
+			}
+		}
+	}
+	return live
+}
+
+func pairKey(l, r fst.StateID) uint64 { return uint64(uint32(l))<<32 | uint64(uint32(r)) }
+
+func (s *square[W]) states(p int32) (left, right fst.StateID) {
+	k := s.pairs[p]
+	return fst.StateID(uint32(k >> 32)), fst.StateID(uint32(k))
+}
+
+// arcs returns the two arcs of f that make e; nil for a side that stays.
+func (s *square[W]) arcs(p int32, e pairArc) (left, right *fst.Arc[W]) {
+	l, r := s.states(p)
+	if e.left >= 0 {
+		left = &s.f.Arcs(l)[e.left]
+	}
+	if e.right >= 0 {
+		right = &s.f.Arcs(r)[e.right]
+	}
+	return left, right
+}
+
+func (s *square[W]) out(p int32) []pairArc { return s.list[s.first[p]:s.first[p+1]] }
+
+// explore builds the square, pairs in breadth-first order from that of the start
+// state with itself, number 0.
+func (s *square[W]) explore() error {
+	start := s.f.Start()
+	s.ids = fst.NewTable(fst.Mix)
+	s.pairs, s.first, s.list = nil, []int64{0}, nil
+	if start == fst.NoState || s.live != nil && !s.live[start] {
+		return nil
+	}
+	s.id(start, start)
+	for p := int32(0); int(p) < len(s.pairs); p++ {
+		s.expand(p)
+		s.first = append(s.first, int64(len(s.list)))
+		if s.budget > 0 && int64(len(s.pairs)+len(s.list)) > s.budget || len(s.pairs) >= 1<<31-1 {
+			return ErrUndecided
+		}
+	}
+	return nil
+}
+
+func (s *square[W]) id(l, r fst.StateID) int32 {
+	k := pairKey(l, r)
+	id, isNew := s.ids.ID(k)
+	if isNew {
+		s.pairs = append(s.pairs, k)
+	}
+	return int32(id)
+}
+
+// expand appends the arcs of pair p.
+func (s *square[W]) expand(p int32) {
+	l, r := s.states(p)
+	left, right := s.f.Arcs(l), s.f.Arcs(r)
+	lo, ro := s.labelOrder(l), s.labelOrder(r)
+	if !s.epsFree {
+		for i := range left {
+			if left[i].ILabel == fst.Epsilon && s.keep(&left[i]) {
+				s.list = append(s.list, pairArc{s.id(left[i].NextState, r), int32(i), -1})
+			}
+		}
+		for k := range right {
+			if right[k].ILabel == fst.Epsilon && s.keep(&right[k]) {
+				s.list = append(s.list, pairArc{s.id(l, right[k].NextState), -1, int32(k)})
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(lo) && j < len(ro); {
+		a, b := left[lo[i]].ILabel, right[ro[j]].ILabel
+		if a < b {
+			i++
+			continue
+		}
+		if b < a {
+			j++
+			continue
+		}
+		end := j
+		for end < len(ro) && right[ro[end]].ILabel == a {
+			end++
+		}
+		for ; i < len(lo) && left[lo[i]].ILabel == a; i++ {
+			if a == fst.Epsilon && !s.epsFree {
+				continue
+			}
+			e := &left[lo[i]]
+			if !s.keep(e) {
+				continue
+			}
+			for k := j; k < end; k++ {
+				g := &right[ro[k]]
+				if !s.keep(g) {
+					continue
+				}
+				if e.NextState == g.NextState && (l != r || lo[i] != ro[k]) {
+					s.single = false
+					if l == r && e.OLabel == g.OLabel && s.epsFree {
+						continue // parallel arcs: as one
+					}
+				}
+				s.list = append(s.list, pairArc{s.id(e.NextState, g.NextState), lo[i], ro[k]})
+			}
+		}
+		j = end
+	}
+}
+
+func (s *square[W]) keep(e *fst.Arc[W]) bool {
+	return (s.live == nil || s.live[e.NextState]) && !semiring.IsZero(e.Weight)
+}
+
+// labelOrder returns the arcs of q by input label.
+func (s *square[W]) labelOrder(q fst.StateID) []int32 {
+	arcs := s.f.Arcs(q)
+	if o := s.byLabel[q]; o != nil || len(arcs) == 0 {
+		return o
+	}
+	o := make([]int32, len(arcs))
+	for i := range o {
+		o[i] = int32(i)
+	}
+	slices.SortStableFunc(o, func(i, k int32) int {
+		a, b := arcs[i].ILabel, arcs[k].ILabel
+		if a < b {
+			return -1
+		}
+		if a > b {
+			return 1
+		}
+		return 0
+	})
+	s.byLabel[q] = o
+	return o
+}
+
+// components numbers the strongly connected components of the square so that
+// arcs go to the same or a higher one: Tarjan's algorithm on a stack of its own.
+func (s *square[W]) components() (comp []int32, n int) {
+	size := len(s.pairs)
+	comp = make([]int32, size)
+	low := make([]int32, size) // 0: not seen
+	for i := range comp {
+		comp[i] = -1
+	}
+	type open struct {
+		p    int32
+		next int64
+	}
+	var path []open
+	var held []int32
+	index := int32(0)
+	visit := func(p int32) {
+		index++
+		low[p] = index
+		path = append(path, open{p, s.first[p]})
+		held = append(held, p)
+	}
+	number := make([]int32, size) // order of discovery
+	for root := range size {
+		if low[root] != 0 {
+			continue
+		}
+		visit(int32(root))
+		number[root] = index
+		for len(path) > 0 {
+			top := &path[len(path)-1]
+			p := top.p
+			if top.next < s.first[p+1] {
+				t := s.list[top.next].to
+				top.next++
+				if low[t] == 0 {
+					visit(t)
+					number[t] = index
+				} else if comp[t] < 0 {
+					low[p] = min(low[p], number[t])
+				}
+				continue
+			}
+			path = path[:len(path)-1]
+			if low[p] == number[p] {
+				for {
+					t := held[len(held)-1]
+					held = held[:len(held)-1]
+					comp[t] = int32(n)
+					if t == p {
+						break
+					}
+				}
+				n++
+			}
+			if len(path) > 0 {
+				q := path[len(path)-1].p
+				low[q] = min(low[q], low[p])
+			}
+		}
+	}
+	for p := range comp {
+		comp[p] = int32(n) - 1 - comp[p]
+	}
+	return comp, n
+}
+
+// groupBy lists the members of each of n groups: those of group k are
+// order[first[k]:first[k+1]], increasing.
+func groupBy(group []int32, n int) (order []int32, first []int32) {
+	first = make([]int32, n+2)
+	for _, k := range group {
+		first[k+2]++
+	}
+	for k := range n {
+		first[k+2] += first[k+1]
+	}
+	order = make([]int32, len(group))
+	for p, k := range group {
+		order[first[k+1]] = int32(p)
+		first[k+1]++
+	}
+	return order, first[:n+1]
+}
+
+// path returns a shortest path of the square between two pairs, through pairs
+// that inside accepts (nil: all). There must be one.
+func (s *square[W]) path(from, to int32, inside func(int32) bool) []pairStep {
+	if from == to {
+		return nil
+	}
+	via := make(map[int32]pairStep)
+	queue := []int32{from}
+	for head := 0; head < len(queue); head++ {
+		p := queue[head]
+		for _, e := range s.out(p) {
+			if _, seen := via[e.to]; seen || e.to == from || inside != nil && !inside(e.to) {
+				continue
+			}
+			via[e.to] = pairStep{p, e}
+			if e.to == to {
+				var steps []pairStep
+				for t := to; t != from; t = via[t].pair {
+					steps = append(steps, via[t])
+				}
+				slices.Reverse(steps)
+				return steps
+			}
+			queue = append(queue, e.to)
+		}
+	}
+	return nil
+}
+
+// paths turns steps of the square from pair 0 into the two paths of f.
+func (s *square[W]) paths(steps []pairStep) (left, right Path) {
+	var l, r []int32
+	for _, st := range steps {
+		if st.arc.left >= 0 {
+			l = append(l, st.arc.left)
+		}
+		if st.arc.right >= 0 {
+			r = append(r, st.arc.right)
+		}
+	}
+	start := s.f.Start()
+	return pathOf[W](s.f, start, l), pathOf[W](s.f, start, r)
+}
+
+// coaccessiblePairs marks the pairs from which both sides reach final states by
+// one string.
+func (s *square[W]) coaccessiblePairs() []bool {
+	n := len(s.pairs)
+	first := make([]int64, n+2)
+	for _, e := range s.list {
+		first[e.to+2]++
+	}
+	for p := range n {
+		first[p+2] += first[p+1]
+	}
+	from := make([]int32, len(s.list))
+	for p := range n {
+		for _, e := range s.out(int32(p)) {
+			from[first[e.to+1]] = int32(p)
+			first[e.to+1]++
+		}
+	}
+	co := make([]bool, n)
+	var queue []int32
+	for p := range n {
+		l, r := s.states(int32(p))
+		if fst.IsFinal[W](s.f, l) && fst.IsFinal[W](s.f, r) {
+			co[p] = true
+			queue = append(queue, int32(p))
+		}
+	}
+	for len(queue) > 0 {
+		p := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, t := range from[first[p]:first[p+1]] {
+			if !co[t] {
+				co[t] = true
+				queue = append(queue, t)
+			}
+		}
+	}
+	return co
+}
+
+// toFinal returns steps from pair p to one of two final states.
+func (s *square[W]) toFinal(p int32) []pairStep {
+	via := map[int32]pairStep{p: {pair: -1}}
+	queue := []int32{p}
+	for head := 0; head < len(queue); head++ {
+		t := queue[head]
+		if l, r := s.states(t); fst.IsFinal[W](s.f, l) && fst.IsFinal[W](s.f, r) {
+			var steps []pairStep
+			for ; via[t].pair >= 0; t = via[t].pair {
+				steps = append(steps, via[t])
+			}
+			slices.Reverse(steps)
+			return steps
+		}
+		for _, e := range s.out(t) {
+			if _, seen := via[e.to]; !seen {
+				via[e.to] = pairStep{t, e}
+				queue = append(queue, e.to)
+			}
+		}
+	}
+	return nil
+}

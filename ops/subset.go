@@ -1,0 +1,470 @@
+package ops
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// residuals is the algebra in which the subset construction computes: R is what
+// remains, after division by the weight of the deterministic path, of the
+// weight of the input paths to one state. For acceptors R is W; for functional
+// transducers it is an output string and a weight.
+type residuals[W, R any] interface {
+	one() R
+	zero() R
+	isZero(r R) bool
+	step(r R, e *fst.Arc[W]) R    // r ⊗ what e carries
+	stop(r R, final W) R          // r ⊗ a final weight
+	plus(a, b R) (sum R, ok bool) // not ok: the sum does not exist, the input is not functional
+	divisor(d, r R) R             // common divisor; d is zero() at first
+	divide(d, r R) R              // d\r
+	member(r R) bool              // false for NaN and the like
+	equal(a, b R) bool            // exact
+	appendKey(dst []byte, r R) []byte
+	begin()     // drops what steps since the last begin allocated, but for what was kept
+	keep(r R) R // r made to last
+	bytes() int64
+}
+
+// element is a state of the input in a subset, with its residual.
+type element[R any] struct {
+	state    fst.StateID
+	residual R
+}
+
+// subsetTable numbers subsets in the order in which they first appear.
+//
+// Elements lie in pages without pointers of their own, back to back; a subset
+// never straddles two. Keys are compared as states and exact residuals, through
+// an open-addressing table that keeps 32 bits of the hash beside the number, so
+// that growing reads no element. Rivals: a Go map keyed by strings of bytes
+// holds every subset twice; one slab that doubles copies everything and holds
+// three times its contents while it does.
+type subsetTable[R any] struct {
+	pages [][]element[R]
+	refs  []subsetRef
+	slots []subsetSlot
+	seed  maphash.Seed
+	held  int64 // bytes in pages
+	most  int32 // size of the largest subset
+	which fst.StateID
+}
+
+// subsetRef places a subset, and says how it was first reached.
+type subsetRef struct {
+	page, at, n int32
+	parent      fst.StateID // NoState for the start
+	label       fst.Label
+}
+
+type subsetSlot struct {
+	id   uint32 // biased by one
+	hash uint32
+}
+
+const subsetPage = 1 << 12 // elements
+
+func newSubsetTable[R any]() subsetTable[R] { return subsetTable[R]{seed: maphash.MakeSeed()} }
+
+func (t *subsetTable[R]) len() int { return len(t.refs) }
+
+func (t *subsetTable[R]) subset(q fst.StateID) []element[R] {
+	r := &t.refs[q]
+	return t.pages[r.page][r.at : r.at+r.n : r.at+r.n]
+}
+
+func (t *subsetTable[R]) bytes() int64 {
+	return t.held + int64(cap(t.refs))*int64(unsafe.Sizeof(subsetRef{})) + int64(len(t.slots))*int64(unsafe.Sizeof(subsetSlot{}))
+}
+
+// find returns the number of the subset with the given hash for which same
+// holds, or NoState.
+func (t *subsetTable[R]) find(hash uint32, same func([]element[R]) bool) fst.StateID {
+	if len(t.slots) == 0 {
+		return fst.NoState
+	}
+	mask := uint32(len(t.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		s := t.slots[i]
+		if s.id == 0 {
+			return fst.NoState
+		}
+		if s.hash == hash && same(t.subset(fst.StateID(s.id-1))) {
+			return fst.StateID(s.id - 1)
+		}
+	}
+}
+
+// add gives a new subset, of n elements for the caller to fill, the next number.
+func (t *subsetTable[R]) add(hash uint32, n int, parent fst.StateID, label fst.Label) []element[R] {
+	if 3*len(t.slots) <= 4*len(t.refs) {
+		old := t.slots
+		t.slots = make([]subsetSlot, max(64, 2*len(old)))
+		mask := uint32(len(t.slots) - 1)
+		for _, s := range old {
+			if s.id != 0 {
+				i := s.hash & mask
+				for t.slots[i].id != 0 {
+					i = (i + 1) & mask
+				}
+				t.slots[i] = s
+			}
+		}
+	}
+	last := len(t.pages) - 1
+	if last < 0 || len(t.pages[last])+n > cap(t.pages[last]) {
+		// Small constructions start with small pages, doubling up to subsetPage.
+		size := max(n, min(subsetPage, max(16, 2*len(t.refs))))
+		t.pages = append(t.pages, make([]element[R], 0, size))
+		t.held += int64(size) * int64(unsafe.Sizeof(element[R]{}))
+		last++
+	}
+	at := len(t.pages[last])
+	t.pages[last] = t.pages[last][:at+n]
+	id := uint32(len(t.refs))
+	if int32(n) > t.most {
+		t.most, t.which = int32(n), fst.StateID(id)
+	}
+	t.refs = append(t.refs, subsetRef{page: int32(last), at: int32(at), n: int32(n), parent: parent, label: label})
+	mask := uint32(len(t.slots) - 1)
+	i := hash & mask
+	for t.slots[i].id != 0 {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = subsetSlot{id: id + 1, hash: hash}
+	return t.pages[last][at : at+n]
+}
+
+// subsetArc is an arc of the deterministic machine, its weight in the algebra.
+type subsetArc[R any] struct {
+	label  fst.Label
+	next   fst.StateID
+	weight R
+}
+
+// subsetMachine is the weighted subset construction: its states are the subsets
+// of table, its arcs are computed by expand.
+type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
+	op    string
+	f     fst.Fst[W]
+	alg   A
+	delta func(R) R // rounds residuals; nil keeps them exact
+	table subsetTable[R]
+	guard *twinsGuard[W]
+	meter meter
+	arcs  int64 // made so far
+	work  int64 // arcs of the input looked at so far
+
+	// Called for each new subset; nil is nothing.
+	added func([]element[R])
+
+	order []candidate
+	cand  []R // residuals of the candidates, in the order in which arcs were met
+	next  []element[R]
+	key   []byte
+	out   []subsetArc[R]
+}
+
+// candidate is an arc out of one element of the subset being expanded: key is
+// its label and next state, index its place in cand.
+type candidate struct {
+	key   uint64
+	index int32
+}
+
+func candidateKey(l fst.Label, q fst.StateID) uint64 {
+	return uint64(uint32(l)^1<<31)<<32 | uint64(uint32(q))
+}
+
+func (c candidate) label() fst.Label   { return fst.Label(uint32(c.key>>32) ^ 1<<31) }
+func (c candidate) state() fst.StateID { return fst.StateID(uint32(c.key)) }
+
+// start returns the subset of the start state.
+func (m *subsetMachine[W, R, A]) start() fst.StateID {
+	s := m.f.Start()
+	if s == fst.NoState || m.table.len() > 0 {
+		return min(s, 0)
+	}
+	m.next = append(m.next[:0], element[R]{s, m.alg.one()})
+	return m.id(fst.NoState, fst.NoLabel)
+}
+
+// id returns the number of the subset in m.next.
+func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.StateID {
+	key := m.key[:0]
+	for i := range m.next {
+		e := &m.next[i]
+		key = append(key, byte(e.state), byte(e.state>>8), byte(e.state>>16), byte(e.state>>24))
+		key = m.alg.appendKey(key, e.residual)
+	}
+	m.key = key
+	hash := uint32(maphash.Bytes(m.table.seed, key))
+	if q := m.table.find(hash, m.same); q != fst.NoState {
+		return q
+	}
+	kept := m.table.add(hash, len(m.next), parent, label)
+	for i, e := range m.next {
+		kept[i] = element[R]{e.state, m.alg.keep(e.residual)}
+	}
+	if m.added != nil {
+		m.added(kept)
+	}
+	return fst.StateID(m.table.len() - 1)
+}
+
+func (m *subsetMachine[W, R, A]) same(s []element[R]) bool {
+	if len(s) != len(m.next) {
+		return false
+	}
+	for i := range s {
+		if s[i].state != m.next[i].state || !m.alg.equal(s[i].residual, m.next[i].residual) {
+			return false
+		}
+	}
+	return true
+}
+
+// expand returns the final weight and the arcs of subset q, by increasing
+// label. The arcs are valid until the next call.
+//
+// The order of the sums is OpenFst's: elements by state, those of one state in
+// the reverse of the order in which their arcs were met; so the rounding is too.
+func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error) {
+	final := m.alg.zero()
+	m.alg.begin()
+	m.order, m.cand, m.out = m.order[:0], m.cand[:0], m.out[:0]
+	sorted, last := true, uint64(0)
+	subset := m.table.subset(q)
+	for i := range subset {
+		e := &subset[i]
+		sum, ok := m.alg.plus(final, m.alg.stop(e.residual, m.f.Final(e.state)))
+		if !ok {
+			return final, nil, m.conflict(q, fst.NoLabel, i, -1)
+		}
+		final = sum
+		arcs := m.f.Arcs(e.state)
+		for k := range arcs {
+			a := &arcs[k]
+			key := candidateKey(a.ILabel, a.NextState)
+			sorted = sorted && (key > last || len(m.order) == 0)
+			last = key
+			m.order = append(m.order, candidate{key, int32(len(m.cand))})
+			m.cand = append(m.cand, m.alg.step(e.residual, a))
+		}
+	}
+	m.work += int64(len(m.cand)) + 1
+	if !m.alg.member(final) {
+		return final, nil, &StateError{Op: m.op, State: subset[0].state, Err: ErrNotMember}
+	}
+	if !sorted {
+		sortCandidates(m.order)
+	}
+	for lo := 0; lo < len(m.order); {
+		label := m.order[lo].label()
+		hi := lo + 1
+		for hi < len(m.order) && m.order[hi].label() == label {
+			hi++
+		}
+		if err := m.arc(q, label, m.order[lo:hi]); err != nil {
+			return final, nil, err
+		}
+		lo = hi
+	}
+	m.arcs += int64(len(m.out))
+	return final, m.out, m.check()
+}
+
+// arc appends the arc of subset q with the given label, to the subset of the
+// given candidates.
+func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []candidate) error {
+	weight := m.alg.zero()
+	m.next = m.next[:0]
+	for i, c := range group {
+		r := m.cand[c.index]
+		weight = m.alg.divisor(weight, r)
+		if n := len(m.next); n > 0 && m.next[n-1].state == c.state() {
+			sum, ok := m.alg.plus(m.next[n-1].residual, r)
+			if !ok {
+				return m.conflict(q, label, int(group[i-1].index), int(c.index))
+			}
+			m.next[n-1].residual = sum
+			continue
+		}
+		m.next = append(m.next, element[R]{c.state(), r})
+	}
+	if !m.alg.member(weight) {
+		return &StateError{Op: m.op, State: m.next[0].state, Err: ErrNotMember}
+	}
+	if m.alg.isZero(weight) {
+		return nil // paths of weight 0̄ are none, and 0̄ divides nothing
+	}
+	for i := range m.next {
+		r := &m.next[i].residual
+		*r = m.alg.divide(weight, *r)
+		if m.delta != nil {
+			*r = m.delta(*r)
+		}
+	}
+	m.out = append(m.out, subsetArc[R]{label, m.id(q, label), weight})
+	return nil
+}
+
+// sortCandidates orders by label, then state, then latest first.
+func sortCandidates(c []candidate) {
+	if len(c) <= 12 {
+		for i := 1; i < len(c); i++ {
+			x, j := c[i], i
+			// x was met after all before it, so it goes before its equals.
+			for ; j > 0 && c[j-1].key >= x.key; j-- {
+				c[j] = c[j-1]
+			}
+			c[j] = x
+		}
+		return
+	}
+	slices.SortFunc(c, func(a, b candidate) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return int(b.index) - int(a.index)
+	})
+}
+
+// check meets the limits, and from time to time looks whether the construction
+// can end at all.
+func (m *subsetMachine[W, R, A]) check() error {
+	p := Progress{States: m.table.len(), Arcs: m.arcs}
+	p.Bytes = m.table.bytes() + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
+	if err := m.meter.check(p); err != nil {
+		return &DeterminizeError{Limit: err.(*LimitError), Twins: m.guard.evidence(m.op), Growing: m.largest()}
+	}
+	if g := m.guard; g != nil && p.States >= g.next {
+		return g.look(m.op, p, m.work, m.largest)
+	}
+	return nil
+}
+
+// labels returns the labels on the path by which subset q was first reached.
+func (m *subsetMachine[W, R, A]) labels(q fst.StateID) []fst.Label {
+	var l []fst.Label
+	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[r.parent] {
+		l = append(l, r.label)
+	}
+	slices.Reverse(l)
+	return l
+}
+
+// largest describes the largest subset.
+func (m *subsetMachine[W, R, A]) largest() *Subset {
+	if m.table.len() == 0 {
+		return nil
+	}
+	s := &Subset{Labels: m.labels(m.table.which)}
+	for _, e := range m.table.subset(m.table.which) {
+		s.States = append(s.States, e.state)
+	}
+	return s
+}
+
+// conflict makes the evidence when a sum does not exist: two paths with the same
+// input labels and different outputs. They end with candidates i and k of subset
+// q, or for label NoLabel at elements of q: i, and an earlier one that is final.
+func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k int) error {
+	e := &FunctionalError{Op: m.op, Final: label == fst.NoLabel}
+	subset := m.table.subset(q)
+	var left, right []int32
+	if e.Final {
+		right = m.trace(q, subset[i].state)
+		for j := range i {
+			if fst.IsFinal(m.f, subset[j].state) && !m.alg.isZero(subset[j].residual) {
+				left = m.trace(q, subset[j].state)
+				break
+			}
+		}
+	} else {
+		left, right = m.origin(q, subset, k), m.origin(q, subset, i)
+	}
+	start := m.f.Start()
+	e.Left, e.Right = pathOf(m.f, start, left), pathOf(m.f, start, right)
+	if !e.Final {
+		// Where the state leads to a final one, let both paths go there: the
+		// evidence is then two outputs for one accepted string.
+		if rest, ok := pathToFinal(m.f, e.Left.States[len(left)]); ok {
+			e.Left = pathOf(m.f, start, append(left, rest...))
+			e.Right = pathOf(m.f, start, append(right, rest...))
+			e.Final = true
+		}
+	}
+	return e
+}
+
+// origin returns the arcs of a path to the end of candidate i of subset q.
+func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []element[R], i int) []int32 {
+	for _, e := range subset {
+		if n := len(m.f.Arcs(e.state)); i >= n {
+			i -= n
+			continue
+		}
+		return append(m.trace(q, e.state), int32(i))
+	}
+	panic("ops: no such candidate")
+}
+
+// trace returns the arcs of a path from the start to state s of subset q, along
+// the labels by which q was first reached. While all sums exist, every such
+// path has the same output.
+func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) []int32 {
+	var arcs []int32
+	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[r.parent] {
+		s = func() fst.StateID {
+			for _, e := range m.table.subset(r.parent) {
+				if m.alg.isZero(e.residual) {
+					continue
+				}
+				for k, a := range m.f.Arcs(e.state) {
+					if a.ILabel == r.label && a.NextState == s && !semiring.IsZero(a.Weight) {
+						arcs = append(arcs, int32(k))
+						return e.state
+					}
+				}
+			}
+			panic("ops: no way back")
+		}()
+	}
+	slices.Reverse(arcs)
+	return arcs
+}
+
+// pathToFinal returns the arcs of a shortest path from q to a final state; it
+// gives up after a million states.
+func pathToFinal[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID) ([]int32, bool) {
+	type step struct {
+		from fst.StateID
+		arc  int32
+	}
+	via := map[fst.StateID]step{q: {from: fst.NoState}}
+	queue := []fst.StateID{q}
+	for head := 0; head < len(queue) && head < 1<<20; head++ {
+		s := queue[head]
+		if fst.IsFinal(f, s) {
+			var arcs []int32
+			for ; via[s].from != fst.NoState; s = via[s].from {
+				arcs = append(arcs, via[s].arc)
+			}
+			slices.Reverse(arcs)
+			return arcs, true
+		}
+		for k, e := range f.Arcs(s) {
+			if _, seen := via[e.NextState]; !seen && !semiring.IsZero(e.Weight) {
+				via[e.NextState] = step{s, int32(k)}
+				queue = append(queue, e.NextState)
+			}
+		}
+	}
+	return nil, false
+}

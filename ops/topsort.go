@@ -1,0 +1,141 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ErrCyclic reports a cycle where there must be none.
+var ErrCyclic = errors.New("the machine is cyclic")
+
+// ArcRef names an arc: number Arc among the arcs of State.
+type ArcRef struct {
+	State fst.StateID
+	Arc   int
+}
+
+// CycleError carries a cycle as the evidence why an operation stopped: the arcs
+// of Cycle in order, each leading to the state of the next and the last to that
+// of the first.
+type CycleError struct {
+	Op    string
+	Cycle []ArcRef
+	Err   error // ErrCyclic, or ErrNotClosed for a cycle whose powers do not settle
+}
+
+func (e *CycleError) Error() string {
+	const show = 8
+	var b strings.Builder
+	for i, r := range e.Cycle {
+		if i == show {
+			fmt.Fprintf(&b, "… (%d arcs) ", len(e.Cycle))
+			break
+		}
+		fmt.Fprintf(&b, "%d -> ", r.State)
+	}
+	return fmt.Sprintf("ops: %s: %v: states %s%d", e.Op, e.Err, b.String(), e.Cycle[0].State)
+}
+
+func (e *CycleError) Unwrap() error { return e.Err }
+
+// TopSort renumbers the states of f in place so that every arc goes from a
+// lower to a higher state. The order is that in which a depth-first search,
+// from the start state and then from the lowest state not yet seen, finishes
+// states, reversed; so the start state comes after the states that it does not
+// reach, and first when it reaches all. Arcs keep their order.
+//
+// When f has a cycle it is left as it is, and the error is a CycleError around
+// ErrCyclic that holds one.
+//
+// Cost: O(states + arcs).
+func TopSort[W semiring.Weight[W]](f *fst.Vector[W]) error {
+	order, cycle := topOrder(f, nil)
+	if cycle != nil {
+		f.LearnProperties(fst.Cyclic | fst.NotTopSorted)
+		return &CycleError{Op: "TopSort", Cycle: cycle, Err: ErrCyclic}
+	}
+	f.RenumberStates(order)
+	yes := fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
+	f.SetProperties(yes, yes|fst.Cyclic|fst.InitialCyclic|fst.NotTopSorted)
+	return nil
+}
+
+// topOrder returns the topological position of every state along the arcs that
+// keep accepts (nil: all), or a cycle of such arcs.
+func topOrder[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool) (order []fst.StateID, cycle []ArcRef) {
+	const white, grey = fst.NoState, fst.StateID(-2)
+	n := f.NumStates()
+	order = slices.Repeat([]fst.StateID{white}, n)
+	start := f.Start()
+	if start == fst.NoState {
+		start = 0
+	}
+	type visit struct {
+		q   fst.StateID
+		arc int32
+	}
+	var path []visit
+	left := fst.StateID(n) // positions not yet given are below left
+	for i := -1; i < n; i++ {
+		root := fst.StateID(i)
+		if i < 0 {
+			if root = start; n == 0 {
+				break
+			}
+		}
+		if order[root] != white {
+			continue
+		}
+		order[root] = grey
+		path = append(path[:0], visit{q: root})
+		arcs := f.Arcs(root)
+		for {
+			top := &path[len(path)-1]
+			k, descend := top.arc, fst.NoState
+			for ; int(k) < len(arcs); k++ {
+				if keep != nil && !keep(&arcs[k]) {
+					continue
+				}
+				t := arcs[k].NextState
+				if order[t] >= 0 {
+					continue
+				}
+				top.arc = k
+				if order[t] == grey {
+					j := len(path) - 1
+					for path[j].q != t {
+						j--
+					}
+					for _, v := range path[j:] {
+						cycle = append(cycle, ArcRef{v.q, int(v.arc)})
+					}
+					return nil, cycle
+				}
+				descend = t
+				break
+			}
+			if descend != fst.NoState {
+				top.arc = k
+				order[descend] = grey
+				path = append(path, visit{q: descend})
+				arcs = f.Arcs(descend)
+				continue
+			}
+			left--
+			order[top.q] = left
+			path = path[:len(path)-1]
+			if len(path) == 0 {
+				break
+			}
+			last := &path[len(path)-1]
+			last.arc++
+			arcs = f.Arcs(last.q)
+		}
+	}
+	return order, nil
+}

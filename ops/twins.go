@@ -1,0 +1,379 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ErrUndecided reports a search that met its limit before it knew.
+var ErrUndecided = errors.New("the search stopped at its limit before it knew")
+
+// TwinsOptions adjusts Twins; nil is the same as the zero value.
+type TwinsOptions struct {
+	// Delta is how far apart the weights of two cycles may be and yet count as
+	// equal; zero compares exactly, which rounding can fail: in binary,
+	// 0.1+0.2+0.3 and 0.3+0.2+0.1 differ.
+	Delta float64
+
+	// Pairs bounds the pairs of states and of arcs looked at; zero is none.
+	// Beyond it the error is ErrUndecided.
+	Pairs int64
+}
+
+// Twins tests the twins property: whenever a string takes the start to both p
+// and q, and another takes p and q back to themselves, then the two cycles have
+// the same weight. It returns nil when the property holds, and the breach when
+// it does not. For a transducer the cycles must also leave the difference
+// between the two outputs so far as it is. States that reach no final state are
+// left out. ε is an ordinary label.
+//
+// For an unambiguous machine (see Unambiguous) over a commutative, divisible
+// semiring this decides whether the machine can be determinized, and whether a
+// functional transducer is equivalent to a sequential one. For an ambiguous one
+// over an idempotent semiring such as the tropical one it is sufficient, not
+// necessary; over semirings that are not idempotent, such as log, an ambiguous
+// machine may have the property and still not be determinizable.
+//
+// The weights must commute; weights that do not claim it are an error around
+// ErrCapability.
+//
+// Cost: O(|Q|² + |E|²) for acceptors, on the pairs that are reached alone.
+// A transducer is searched again for each difference of outputs with which its
+// components of pairs are entered.
+//
+// After C. Allauzen and M. Mohri, "Efficient algorithms for testing the twins
+// property", J. Automata, Languages and Combinatorics 8(2):117-144, 2003: the
+// cycles of the squared machine all have quotient 1̄ when the quotients from
+// one state to each other, in every component, do not depend on the path; and
+// for the outputs M.-P. Béal, O. Carton, C. Prieur and J. Sakarovitch,
+// "Squaring transducers", Theoretical Computer Science 292(1):45-63, 2003.
+func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*TwinsError, error) {
+	var o TwinsOptions
+	if opts != nil {
+		o = *opts
+	}
+	near, err := nearness[W]("Twins", o.Delta)
+	if err != nil {
+		return nil, err
+	}
+	var w W
+	if _, ok := any(w).(semiring.Commutative[W]); !ok {
+		return nil, capabilityError[W]("Twins", "commutative")
+	}
+	s := newSquare(f, true, o.Pairs)
+	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
+		return findTwins("Twins", s, newWeightDelays[W](), near)
+	}
+	return findTwins("Twins", s, newOutputDelays[W](), func(a, b outputDelay[W]) bool {
+		return a.left == b.left && a.right == b.right && near(a.weight, b.weight)
+	})
+}
+
+// nearness returns the test whether two weights are at most delta apart.
+func nearness[W semiring.Weight[W]](op string, delta float64) (func(a, b W) bool, error) {
+	var w W
+	if delta == 0 {
+		return func(a, b W) bool { return a.Equal(b) }, nil
+	}
+	if _, ok := any(w).(semiring.Approx[W]); !ok {
+		return nil, capabilityError[W](op, "closeness")
+	}
+	return func(a, b W) bool { return any(a).(semiring.Approx[W]).Near(b, delta) }, nil
+}
+
+// delays is an algebra for how far the right one of two paths with the same
+// labels is behind the left one.
+type delays[W, D any] interface {
+	one() D
+	step(d D, left, right *fst.Arc[W]) D
+	factor(arcs []*fst.Arc[W]) string // printed weight and output of a cycle
+	tooLong(d D) bool
+	// key tells apart the delays with which a component must be looked at
+	// separately; differ is false when one is as good as another.
+	key(pair int32, d D) (k string, differ bool)
+}
+
+// weightDelays is the quotient of the weights, for commutative semirings.
+type weightDelays[W semiring.Divisible[W]] struct{}
+
+func newWeightDelays[W semiring.Divisible[W]]() weightDelays[W] { return weightDelays[W]{} }
+
+func (weightDelays[W]) one() W { return semiring.One[W]() }
+func (weightDelays[W]) step(d W, left, right *fst.Arc[W]) W {
+	return left.Weight.DivideLeft(d.Times(right.Weight))
+}
+func (weightDelays[W]) tooLong(W) bool              { return false }
+func (weightDelays[W]) key(int32, W) (string, bool) { return "", false }
+func (weightDelays[W]) factor(arcs []*fst.Arc[W]) string {
+	w := semiring.One[W]()
+	for _, e := range arcs {
+		w = w.Times(e.Weight)
+	}
+	return weightText(w)
+}
+
+// outputDelay is left⁻¹·right in the free group over the labels, reduced, with
+// the quotient of the weights. Each label takes four bytes of the strings.
+type outputDelay[W any] struct {
+	left, right string
+	weight      W
+}
+
+type outputDelays[W semiring.Divisible[W]] struct{}
+
+func newOutputDelays[W semiring.Divisible[W]]() outputDelays[W] { return outputDelays[W]{} }
+
+func (outputDelays[W]) one() outputDelay[W] { return outputDelay[W]{weight: semiring.One[W]()} }
+
+func (outputDelays[W]) step(d outputDelay[W], left, right *fst.Arc[W]) outputDelay[W] {
+	d.left, d.right = reduceDelay(appendLabel(d.left, left.OLabel), appendLabel(d.right, right.OLabel))
+	d.weight = left.Weight.DivideLeft(d.weight.Times(right.Weight))
+	return d
+}
+
+func appendLabel(s string, l fst.Label) string {
+	if l == fst.Epsilon {
+		return s
+	}
+	return s + string([]byte{byte(l), byte(l >> 8), byte(l >> 16), byte(l >> 24)})
+}
+
+// reduceDelay drops the common prefix of whole labels.
+func reduceDelay(a, b string) (string, string) {
+	n := 0
+	for n+4 <= len(a) && n+4 <= len(b) && a[n:n+4] == b[n:n+4] {
+		n += 4
+	}
+	return a[n:], b[n:]
+}
+
+// tooLong bounds what one search may hold: delays this long are looked at no
+// further, and leave the question open.
+func (outputDelays[W]) tooLong(d outputDelay[W]) bool { return len(d.left)+len(d.right) > 4<<12 }
+
+func (outputDelays[W]) key(p int32, d outputDelay[W]) (string, bool) {
+	return string([]byte{byte(p), byte(p >> 8), byte(p >> 16), byte(p >> 24)}) + d.left + "|" + d.right, true
+}
+
+func (outputDelays[W]) factor(arcs []*fst.Arc[W]) string {
+	var p Path
+	w := semiring.One[W]()
+	for _, e := range arcs {
+		w = w.Times(e.Weight)
+		p.OLabels = append(p.OLabels, e.OLabel)
+	}
+	return weightText(w) + " with output " + shortLabels(p.Output())
+}
+
+// twinsEntry is a way into a component of the square: by step, out of the
+// component entered by entry parent, to pair with the delay at.
+type twinsEntry[D any] struct {
+	pair   int32
+	at     D
+	step   pairStep
+	parent int32
+}
+
+// findTwins looks for a cycle of the square round which the delay changes. The
+// breach is Exact when no two paths lead to one state with the same labels.
+func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *square[W], alg A, near func(a, b D) bool) (*TwinsError, error) {
+	if err := s.explore(); err != nil || len(s.pairs) == 0 {
+		return nil, err
+	}
+	comp, n := s.components()
+	delay := make([]D, len(s.pairs))
+	seen := make([]int32, len(s.pairs)) // the entry for which delay is set, biased by one
+	entries := []twinsEntry[D]{{at: alg.one(), parent: -1}}
+	into := make([][]int32, n) // entries of each component
+	into[comp[0]] = []int32{0}
+	keys := make([]map[string]bool, n) // what distinguishes them
+	undecided := false
+	var queue []int32
+
+	// Components come in topological order, so all entries of one are known.
+	for k := range n {
+		keys[k] = nil
+		for _, id := range into[k] {
+			root := entries[id].pair
+			queue = append(queue[:0], root)
+			delay[root], seen[root] = entries[id].at, id+1
+			for head := 0; head < len(queue); head++ {
+				p := queue[head]
+				for _, e := range s.out(p) {
+					l, r := s.arcs(p, e)
+					d := alg.step(delay[p], l, r)
+					t := e.to
+					switch {
+					case alg.tooLong(d) || len(entries) > 8*len(s.pairs)+1<<16:
+						undecided = true
+					case comp[t] != comp[p]:
+						if into[comp[t]] != nil {
+							key, differ := alg.key(t, d)
+							if !differ || keys[comp[t]][key] {
+								continue
+							}
+						}
+						if key, differ := alg.key(t, d); differ {
+							if keys[comp[t]] == nil {
+								keys[comp[t]] = map[string]bool{}
+							}
+							keys[comp[t]][key] = true
+						}
+						into[comp[t]] = append(into[comp[t]], int32(len(entries)))
+						entries = append(entries, twinsEntry[D]{t, d, pairStep{p, e}, id})
+					case seen[t] != id+1:
+						delay[t], seen[t] = d, id+1
+						queue = append(queue, t)
+					case !near(delay[t], d):
+						if b := breach(op, s, alg, near, comp, entries, id, pairStep{p, e}); b != nil {
+							return b, nil
+						}
+					}
+				}
+			}
+		}
+	}
+	if undecided {
+		return nil, ErrUndecided
+	}
+	return nil, nil
+}
+
+// breach makes the evidence: of the two cycles through the pair of an entry, one
+// by the last step and one by the path that the search took to the same pair,
+// at least one changes the delay. It returns nil when only rounding made the
+// two ways differ.
+func breach[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *square[W], alg A, near func(a, b D) bool, comp []int32, entries []twinsEntry[D], id int32, last pairStep) *TwinsError {
+	root, at := entries[id].pair, entries[id].at
+	within := func(p, t int32) []pairStep {
+		return s.path(p, t, func(u int32) bool { return comp[u] == comp[p] })
+	}
+	back := within(last.arc.to, root)
+	for _, cycle := range [][]pairStep{
+		slices.Concat(within(root, last.pair), []pairStep{last}, back),
+		slices.Concat(within(root, last.arc.to), back),
+	} {
+		d := at
+		var left, right []*fst.Arc[W]
+		for _, st := range cycle {
+			l, r := s.arcs(st.pair, st.arc)
+			d = alg.step(d, l, r)
+			left, right = append(left, l), append(right, r)
+		}
+		if near(d, at) {
+			continue
+		}
+		// The way in: the delays inside the components on it did not depend on
+		// the path, so any will do.
+		var access []pairStep
+		for e := id; e > 0; e = entries[e].parent {
+			in := append(within(entries[entries[e].parent].pair, entries[e].step.pair), entries[e].step)
+			access = append(in, access...)
+		}
+		b := &TwinsError{Op: op, Cycle: len(access), Exact: s.single}
+		b.Left, b.Right = s.paths(append(access, cycle...))
+		b.LeftFactor, b.RightFactor = alg.factor(left), alg.factor(right)
+		return b
+	}
+	return nil
+}
+
+// twinsGuard looks, while a construction grows, whether it can end.
+type twinsGuard[W semiring.Weight[W]] struct {
+	next    int  // look when there are so many states
+	limited bool // the caller set a limit on states: a suspicion does not stop
+	f       fst.Expanded[W]
+	search  func(op string, budget int64) (*TwinsError, error)
+	found   *TwinsError
+	looked  bool // decided one way or the other
+}
+
+// suspicious is the number of states at which a construction stops that may not
+// end, though that is not proved, unless the caller set a limit.
+func (g *twinsGuard[W]) suspicious() int { return 1<<18 + 64*g.f.NumStates() }
+
+// newTwinsGuard returns the guard for f, nil where there is nothing to watch.
+func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W], limited bool, alg func() A) *twinsGuard[W] {
+	g, ok := f.(fst.Expanded[W])
+	var w W
+	if _, commutes := any(w).(semiring.Commutative[W]); !ok || !commutes {
+		return nil
+	}
+	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), limited: limited, f: g}
+	guard.search = func(op string, budget int64) (*TwinsError, error) {
+		a := alg()
+		s := newSquare(g, false, budget)
+		return findTwins(op, s, a, func(x, y D) bool { return sameButRounding[W](x, y) })
+	}
+	return guard
+}
+
+// sameButRounding compares delays, and weights closer than the rounding of
+// 32-bit arithmetic on cycles can make them count as equal.
+func sameButRounding[W semiring.Weight[W]](x, y any) bool {
+	const rounding = 1e-4
+	switch a := x.(type) {
+	case outputDelay[W]:
+		b := y.(outputDelay[W])
+		return a.left == b.left && a.right == b.right && sameButRounding[W](a.weight, b.weight)
+	case semiring.Approx[W]:
+		return a.Near(y.(W), rounding)
+	}
+	return x.(W).Equal(y.(W))
+}
+
+// look is called when a construction has come to next states, after looking at
+// so many arcs of the input.
+func (g *twinsGuard[W]) look(op string, built Progress, work int64, largest func() *Subset) error {
+	g.next = 2 * built.States
+	if !g.looked {
+		g.decide(op, 4*work+1<<14)
+	}
+	if g.found == nil {
+		return nil
+	}
+	if g.found.Exact {
+		g.found.States = built.States
+		return g.found
+	}
+	if !g.limited {
+		if built.States >= g.suspicious() {
+			g.found.States = built.States
+			return g.found
+		}
+		g.next = min(g.next, g.suspicious())
+	}
+	return nil
+}
+
+func (g *twinsGuard[W]) decide(op string, budget int64) {
+	if fst.PropertiesOf[W](g.f, fst.Acyclic)&fst.Acyclic != 0 {
+		g.looked = true // always determinizable
+		return
+	}
+	found, err := g.search(op, budget)
+	if !errors.Is(err, ErrUndecided) {
+		g.found, g.looked = found, true
+	}
+}
+
+// evidence returns the breach for an error that some limit made, after one more
+// look if the question is open.
+func (g *twinsGuard[W]) evidence(op string) *TwinsError {
+	if g == nil {
+		return nil
+	}
+	if !g.looked {
+		g.decide(op, 1<<20)
+	}
+	return g.found
+}
+
+func capabilityError[W any](op, lacks string) error {
+	var w W
+	return fmt.Errorf("ops: %s: %w: %T lacks %s", op, ErrCapability, w, lacks)
+}

@@ -1,0 +1,222 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Reasons for which a machine has no deterministic equivalent, or none that the
+// subset construction can find.
+var (
+	// ErrTwins reports two states that one string reaches and that have cycles
+	// with one label string but different weights (or outputs).
+	ErrTwins = errors.New("the twins property does not hold")
+	// ErrNotFunctional reports two outputs for one input string.
+	ErrNotFunctional = errors.New("the transducer is not functional")
+	// ErrAmbiguous reports two paths with the same labels.
+	ErrAmbiguous = errors.New("the machine is ambiguous")
+)
+
+// Path is a path of a machine, as evidence: len(States) is one more than the
+// number of arcs.
+type Path struct {
+	States  []fst.StateID
+	ILabels []fst.Label
+	OLabels []fst.Label
+	Weight  string // ⊗ of the arcs, and of the final weight where the path is said to end in one
+}
+
+// Output returns the output labels without epsilons.
+func (p *Path) Output() []fst.Label {
+	var out []fst.Label
+	for _, l := range p.OLabels {
+		if l != fst.Epsilon {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// String prints the path as states and labels: "0 -1:2-> 4 -3-> 5 / 0.5". The
+// middle of a long path is left out.
+func (p *Path) String() string {
+	const ends = 12 // arcs printed at either end
+	var b strings.Builder
+	n := len(p.ILabels)
+	for i, q := range p.States {
+		if n > 2*ends && i == ends {
+			fmt.Fprintf(&b, "%d … (%d arcs) … ", q, n-2*ends)
+		}
+		if n > 2*ends && i >= ends && i < n-ends {
+			continue
+		}
+		fmt.Fprintf(&b, "%d", q)
+		if i < n {
+			if p.ILabels[i] == p.OLabels[i] {
+				fmt.Fprintf(&b, " -%d-> ", p.ILabels[i])
+			} else {
+				fmt.Fprintf(&b, " -%d:%d-> ", p.ILabels[i], p.OLabels[i])
+			}
+		}
+	}
+	if p.Weight != "" {
+		fmt.Fprintf(&b, " / %s", p.Weight)
+	}
+	return b.String()
+}
+
+// TwinsError is the evidence that a machine lacks the twins property: both
+// paths carry the same input labels, and each goes round a cycle of its own
+// from arc number Cycle on. Going round again multiplies the two weights by
+// different factors (or appends different outputs), so the residuals of the
+// two end states drift apart for ever.
+type TwinsError struct {
+	Op          string
+	Left, Right Path
+	Cycle       int // arcs before the cycles begin
+
+	// LeftFactor and RightFactor are the weights of the two cycles, with their
+	// outputs where the machine is a transducer.
+	LeftFactor, RightFactor string
+
+	// Exact is true when this proves that determinization does not end: no two
+	// paths lead from the start to one state with the same labels, and the
+	// factors differ by more than rounding. Otherwise it only may not end.
+	Exact bool
+
+	// States is how many states a construction had when it stopped for this
+	// reason; zero when none ran.
+	States int
+}
+
+func (e *TwinsError) Error() string {
+	how := "determinization may not end"
+	if e.Exact {
+		how = "no deterministic machine is equivalent"
+	}
+	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) but factors %s and %s: [%s] against [%s]",
+		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, e.LeftFactor, e.RightFactor, e.Left.String(), e.Right.String())
+	if e.States > 0 && !e.Exact {
+		s += fmt.Sprintf("; stopped at %d states, set Limits.States to allow more", e.States)
+	}
+	return s
+}
+
+func (e *TwinsError) Unwrap() error { return ErrTwins }
+
+// FunctionalError is the evidence that a transducer is not functional: two
+// paths with the same input and different outputs. They end in one state or,
+// when Final is true, both in final states.
+type FunctionalError struct {
+	Op          string
+	Left, Right Path
+	Final       bool
+}
+
+func (e *FunctionalError) Error() string {
+	where := "both in final states"
+	if !e.Final {
+		where = fmt.Sprintf("both in state %d", e.Left.States[len(e.Left.States)-1])
+	}
+	return fmt.Sprintf("ops: %s: %v: outputs %v and %v for input %v, ending %s: [%s] against [%s]",
+		e.Op, ErrNotFunctional, e.Left.Output(), e.Right.Output(), shortLabels(withoutEpsilons(e.Left.ILabels)), where, e.Left.String(), e.Right.String())
+}
+
+func (e *FunctionalError) Unwrap() error { return ErrNotFunctional }
+
+// AmbiguousError is the evidence that a machine is ambiguous: two different
+// accepting paths with the same labels.
+type AmbiguousError struct {
+	Op          string
+	Left, Right Path
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("ops: %s: %v: [%s] against [%s]", e.Op, ErrAmbiguous, e.Left.String(), e.Right.String())
+}
+
+func (e *AmbiguousError) Unwrap() error { return ErrAmbiguous }
+
+// Subset is a state of the subset construction: the input states that the
+// labels reach.
+type Subset struct {
+	Labels []fst.Label
+	States []fst.StateID
+}
+
+func (s *Subset) String() string {
+	return fmt.Sprintf("labels %v reach a subset of %d states %v", shortLabels(s.Labels), len(s.States), shortLabels(s.States))
+}
+
+// DeterminizeError reports that a limit stopped a determinization, with what is
+// known about the reason: a failure of the twins property, if one was found,
+// and the largest subset.
+type DeterminizeError struct {
+	Limit   *LimitError
+	Twins   *TwinsError // nil when none was found
+	Growing *Subset
+}
+
+func (e *DeterminizeError) Error() string {
+	s := e.Limit.Error()
+	if e.Twins != nil {
+		s += "; " + e.Twins.Error()
+	}
+	if e.Growing != nil {
+		s += "; largest: " + e.Growing.String()
+	}
+	return s
+}
+
+// Unwrap gives errors.Is and errors.As the limit and the evidence.
+func (e *DeterminizeError) Unwrap() []error {
+	if e.Twins != nil {
+		return []error{e.Limit, e.Twins}
+	}
+	return []error{e.Limit}
+}
+
+// shortLabels formats a long list by its ends.
+func shortLabels[L ~int32](l []L) string {
+	const ends = 10
+	if len(l) <= 2*ends {
+		return fmt.Sprint(l)
+	}
+	return fmt.Sprintf("%v … (%d) … %v", l[:ends], len(l)-2*ends, l[len(l)-ends:])
+}
+
+func withoutEpsilons(l []fst.Label) []fst.Label {
+	var out []fst.Label
+	for _, x := range l {
+		if x != fst.Epsilon {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// weightText prints a weight as files have it where it has such a form.
+func weightText[W any](w W) string {
+	if t, ok := any(w).(interface{ AppendText([]byte) []byte }); ok {
+		return string(t.AppendText(nil))
+	}
+	return fmt.Sprint(w)
+}
+
+// pathOf follows arcs, one index a step, from the state q.
+func pathOf[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, arcs []int32) Path {
+	p := Path{States: []fst.StateID{q}}
+	w := semiring.One[W]()
+	for _, k := range arcs {
+		e := &f.Arcs(q)[k]
+		p.ILabels, p.OLabels = append(p.ILabels, e.ILabel), append(p.OLabels, e.OLabel)
+		w, q = w.Times(e.Weight), e.NextState
+		p.States = append(p.States, q)
+	}
+	p.Weight = weightText(w)
+	return p
+}
