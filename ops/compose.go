@@ -422,10 +422,7 @@ func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace) {
 		}
 		v.DeleteStates(dead)
 	}
-	const settled = fst.Accessible | fst.CoAccessible | fst.NotAccessible | fst.NotCoAccessible
-	keep := fst.Acceptor | fst.IDeterministic | fst.ODeterministic | fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons |
-		fst.ILabelSorted | fst.OLabelSorted | fst.Unweighted | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted | fst.UnweightedCycles
-	v.SetProperties(v.KnownProperties()&keep&^settled|fst.Accessible|fst.CoAccessible, fst.AllProperties)
+	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
 }
 
 // deadStates marks the states that reach no final state; nil if there are none.
