@@ -1,6 +1,8 @@
 package fst
 
 import (
+	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -20,9 +22,12 @@ type Expander[W semiring.Weight[W]] interface {
 }
 
 // Lazy is an Fst whose states are computed by an Expander when they are first
-// asked for, and kept in a cache bounded in bytes. A slice that Arcs returned
-// stays valid after its state has left the cache. Safe for several goroutines,
-// which take turns.
+// asked for, and kept in a cache bounded in bytes; beside it, each state that
+// was ever mentioned costs 8 bytes and what the Expander remembers of it. A
+// slice that Arcs returned stays valid after its state has left the cache.
+// Safe for several goroutines, which take turns.
+//
+// A state may only be asked for after Start or Arcs has mentioned it.
 type Lazy[W semiring.Weight[W]] struct {
 	mu    sync.Mutex
 	e     Expander[W]
@@ -30,7 +35,8 @@ type Lazy[W semiring.Weight[W]] struct {
 	start StateID
 	begun bool
 
-	cache      map[StateID]*lazyState[W]
+	cache      []*lazyState[W] // by state, nil where not cached; as long as there are states mentioned
+	cached     int
 	hand       *lazyState[W] // clock hand in the ring of cached states
 	bytes, max int64
 	scratch    []Arc[W]
@@ -55,7 +61,7 @@ type LazyOptions struct {
 
 // NewLazy returns the machine that e computes.
 func NewLazy[W semiring.Weight[W]](e Expander[W], opts *LazyOptions) *Lazy[W] {
-	l := &Lazy[W]{e: e, cache: map[StateID]*lazyState[W]{}, max: 64 << 20}
+	l := &Lazy[W]{e: e, max: 64 << 20}
 	if opts != nil {
 		if opts.CacheBytes != 0 {
 			l.max = opts.CacheBytes
@@ -75,8 +81,16 @@ func (l *Lazy[W]) Start() StateID {
 		if l.err != nil {
 			l.start = NoState
 		}
+		l.mention(l.start)
 	}
 	return l.start
+}
+
+// mention makes room for state q in the cache's index.
+func (l *Lazy[W]) mention(q StateID) {
+	if n := int(q) + 1; n > len(l.cache) {
+		l.cache = slices.Grow(l.cache, n-len(l.cache))[:n]
+	}
 }
 
 // Final returns the final weight of q, 0̄ when q is not final.
@@ -108,6 +122,9 @@ func (l *Lazy[W]) InputSymbols() *SymbolTable { return l.isyms }
 func (l *Lazy[W]) OutputSymbols() *SymbolTable { return l.osyms }
 
 func (l *Lazy[W]) state(q StateID) *lazyState[W] {
+	if int(q) >= len(l.cache) {
+		panic(fmt.Sprintf("fst: state %d of a machine that has mentioned %d states", q, len(l.cache)))
+	}
 	if s := l.cache[q]; s != nil {
 		s.used = true
 		return s
@@ -124,7 +141,13 @@ func (l *Lazy[W]) state(q StateID) *lazyState[W] {
 	}
 	s.final = final
 	if len(arcs) > 0 {
-		s.arcs = append(make([]Arc[W], 0, len(arcs)), arcs...)
+		s.arcs = make([]Arc[W], len(arcs))
+		copy(s.arcs, arcs)
+		most := NoState
+		for i := range arcs {
+			most = max(most, arcs[i].NextState)
+		}
+		l.mention(most)
 	}
 	l.insert(s)
 	return s
@@ -134,6 +157,7 @@ func (l *Lazy[W]) state(q StateID) *lazyState[W] {
 // frees unused states (second chance) until the cache is within its bound.
 func (l *Lazy[W]) insert(s *lazyState[W]) {
 	l.cache[s.id] = s
+	l.cached++
 	if l.hand == nil {
 		s.next, s.prev = s, s
 		l.hand = s
@@ -142,7 +166,7 @@ func (l *Lazy[W]) insert(s *lazyState[W]) {
 		s.prev.next, s.next.prev = s, s
 	}
 	l.bytes += l.size(s)
-	for l.max >= 0 && l.bytes > l.max && len(l.cache) > 1 {
+	for l.max >= 0 && l.bytes > l.max && l.cached > 1 {
 		h := l.hand
 		l.hand = h.next
 		if h == s {
@@ -153,12 +177,13 @@ func (l *Lazy[W]) insert(s *lazyState[W]) {
 			continue
 		}
 		h.prev.next, h.next.prev = h.next, h.prev
-		delete(l.cache, h.id)
+		l.cache[h.id] = nil
+		l.cached--
 		l.bytes -= l.size(h)
 	}
 }
 
-// size estimates what a cached state holds, map entry included.
+// size is what a cached state holds.
 func (l *Lazy[W]) size(s *lazyState[W]) int64 {
-	return int64(unsafe.Sizeof(*s)) + int64(cap(s.arcs))*int64(unsafe.Sizeof(Arc[W]{})) + 32
+	return int64(unsafe.Sizeof(*s)) + int64(cap(s.arcs))*int64(unsafe.Sizeof(Arc[W]{}))
 }

@@ -36,7 +36,8 @@ type lineReader struct {
 	r        io.Reader
 	buf      []byte
 	pos, end int
-	line     int // lines returned so far
+	line     int   // lines returned so far
+	read     int64 // bytes read so far
 	eof      bool
 	err      error
 }
@@ -87,6 +88,7 @@ func (l *lineReader) fill() {
 	for range 100 {
 		n, err := l.r.Read(l.buf[l.end:])
 		l.end += n
+		l.read += int64(n)
 		if err != nil {
 			l.eof = true
 			if err != io.EOF {

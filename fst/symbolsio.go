@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // SymbolTextOptions adjusts the reading and writing of text symbol tables; nil
@@ -61,26 +60,20 @@ func ReadSymbols(r io.Reader, opts *SymbolTextOptions) (*SymbolTable, error) {
 	return t, nil
 }
 
-// WriteText writes the table as text, in order of insertion. A symbol that
-// could not be read back, empty or with a separator or line end in it, is an
-// error.
+// WriteText writes the table as text, in order of insertion, as OpenFst does:
+// symbols as they are. CheckText tells whether they can be read back.
 func (t *SymbolTable) WriteText(w io.Writer, opts *SymbolTextOptions) error {
 	var o SymbolTextOptions
 	if opts != nil {
 		o = *opts
 	}
-	seps, sep := newSeparators(o.Separators)
+	_, sep := newSeparators(o.Separators)
 	out := bufio.NewWriterSize(w, 64<<10)
 	var num []byte
 	for i, s := range t.symbols {
-		l := t.labels[i]
-		if err := printable(s, seps); err != nil {
-			return fmt.Errorf("fst: symbol table %q: label %d: %w", t.name, l, err)
-		}
 		out.WriteString(s)
 		out.WriteByte(sep)
-		num = strconv.AppendInt(num[:0], int64(l), 10)
-		num = append(num, '\n')
+		num = append(appendInt(num[:0], int32(t.labels[i])), '\n')
 		if _, err := out.Write(num); err != nil {
 			return err
 		}
@@ -88,14 +81,19 @@ func (t *SymbolTable) WriteText(w io.Writer, opts *SymbolTextOptions) error {
 	return out.Flush()
 }
 
-// printable tells what keeps a symbol from being read back from text.
-func printable(s string, seps *separators) error {
-	if s == "" {
-		return errors.New("the symbol is empty")
-	}
-	for i := range len(s) {
-		if c := s[i]; seps[c] || c == '\n' {
-			return fmt.Errorf("the symbol %q holds a separator", s)
+// CheckText returns an error for the first symbol that would not be read back
+// from text with the given separators (empty: DefaultSeparators): one that is
+// empty, or holds a separator or the end of a line.
+func (t *SymbolTable) CheckText(separators string) error {
+	seps, _ := newSeparators(separators)
+	for i, s := range t.symbols {
+		if s == "" {
+			return fmt.Errorf("fst: symbol table %q: the symbol of label %d is empty", t.name, t.labels[i])
+		}
+		for k := range len(s) {
+			if c := s[k]; seps[c] || c == '\n' {
+				return fmt.Errorf("fst: symbol table %q: the symbol %q of label %d holds a separator", t.name, clip([]byte(s)), t.labels[i])
+			}
 		}
 	}
 	return nil

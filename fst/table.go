@@ -3,6 +3,7 @@ package fst
 import (
 	"hash/maphash"
 	"math/bits"
+	"unsafe"
 )
 
 // Table numbers keys in the order in which they first appear: key to dense id
@@ -42,6 +43,12 @@ func Mix(x uint64) uint64 {
 
 // Len returns the number of keys.
 func (t *Table[K]) Len() int { return len(t.keys) }
+
+// Bytes returns how much memory the table holds, without what keys point to.
+func (t *Table[K]) Bytes() int64 {
+	var k K
+	return int64(cap(t.slots))*int64(unsafe.Sizeof(slot{})) + int64(cap(t.keys))*int64(unsafe.Sizeof(k))
+}
 
 // Key returns the key with the given id.
 func (t *Table[K]) Key(id StateID) K { return t.keys[id] }
@@ -86,6 +93,9 @@ func (t *Table[K]) ID(k K) (id StateID, isNew bool) {
 
 func (t *Table[K]) grow() {
 	n := max(16, 2*len(t.slots))
+	if n > 1<<31 {
+		panic("fst: a Table of more than 2³¹-1 keys")
+	}
 	t.slots = make([]slot, n)
 	mask := uint64(n - 1)
 	for id, k := range t.keys {

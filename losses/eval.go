@@ -1,5 +1,11 @@
 package losses
 
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
 // Want says what an evaluation is to compute, as a set of bits. LogZ is always
 // computed.
 type Want uint32
@@ -13,22 +19,275 @@ const (
 	WantMaxAug                        // the best θ(u) + γ L(u), and its u
 	WantViterbi                       // the best θ(u), and its u
 	WantHVP                           // Hessian of log Z times Evaluator.Direction
+	WantError                         // for a surrogate loss: how far LogZ is off
 )
 
 // Result holds what one evaluation computed. Slices belong to the Result and
 // are used again by the next evaluation into it.
+//
+// Strings that the machine excludes are left out of every sum and maximum, the
+// plain ones included.
 type Result struct {
 	LogZ     float64 // log Σ_u exp(θ(u) + γ L(u)); -Inf when no u is allowed
-	Expected float64 // E_aug[L] = d LogZ / dγ
+	Expected float64 // E_aug[L] = d LogZ / dγ; NaN when no u is allowed
 	LogZ0    float64 // log Σ_u exp θ(u)
-	Risk     float64 // E_0[L]
+	Risk     float64 // E_0[L]; NaN when no u is allowed
 
-	Marginals    [][]float64 // Q_t(z) = P_aug(window at t is z) = d LogZ / d θ_t(z)
+	Marginals    [][]float64 // Q_t(z) = P_aug(window at t is z) = d LogZ / d θ_t(z); zero when no u is allowed
 	RiskGradient [][]float64 // d Risk / d θ_t(z) = Cov_0(L, [window at t is z])
 	HVP          [][]float64 // Cov_aug([window at t is z], V)
 
-	MaxAug    float64 // max_u θ(u) + γ L(u)
-	ArgmaxAug []int   // its u
-	MaxScore  float64 // max_u θ(u)
-	Viterbi   []int   // its u
+	MaxAug      float64 // max_u θ(u) + γ L(u); -Inf when no u is allowed
+	ArgmaxAug   []int   // its u; empty when no u is allowed
+	MaxAugGap   float64 // by how much it exceeds the second best u; +Inf without one
+	MaxScore    float64 // max_u θ(u)
+	Viterbi     []int   // its u
+	MaxScoreGap float64 // by how much it exceeds the second best u
+
+	// For a surrogate loss (a band), how far LogZ is above the exact one, and
+	// whether that is a certified bound or an estimate; the total variation
+	// distance of the marginals is at most 1 - exp(-LogZError). Zero and
+	// ErrorExact for exact losses.
+	LogZError     float64
+	LogZErrorKind ErrorKind
+
+	// LogSpace tells that LogZ and the marginals came from the log-space sweep.
+	LogSpace bool
+}
+
+// ErrorKind says what Result.LogZError is.
+type ErrorKind uint8
+
+const (
+	ErrorExact    ErrorKind = iota // there is no error
+	ErrorBound                     // a certified bound
+	ErrorEstimate                  // an estimate
+)
+
+// String returns "exact", "bound" or "estimate".
+func (k ErrorKind) String() string {
+	return [...]string{"exact", "bound", "estimate"}[min(int(k), 2)]
+}
+
+// Evaluator evaluates losses and their derivatives. It holds the workspace: an
+// evaluation allocates nothing once one of the same shapes has been done. One
+// Evaluator serves one goroutine; machines may be shared. The zero value is
+// ready for use.
+type Evaluator struct {
+	// Direction is V of WantHVP, shaped as the potentials.
+	Direction [][]float64
+
+	logOnly   bool // tests: never the linear sweep
+	scaleOnly bool // tests: always the scaled sweep
+
+	white whitening
+	sweep sweeper
+	logs  logSweeper
+	maxes maxSweeper
+	ngram ngramSweeper
+	band  bandSweeper
+}
+
+// Eval computes what want asks for: log Z = log Σ_u exp(θ(u) + γ L(u)) over the
+// strings u of p, L the loss of m, and its companions. A nil machine stands for
+// the loss 0. γ may be any finite number.
+//
+// Exact up to rounding: each output is within about 1e-13 of its scale. Cost:
+// one forward and one backward pass over the graph of the machine and the
+// order of p, built at the first call; the outputs beyond log Z and Marginals
+// cost about two passes more for each of Expected, Risk with its gradient, and
+// HVP, and one for each maximum.
+func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return fmt.Errorf("losses: γ is %v", gamma)
+	}
+	if err := e.white.check(p); err != nil {
+		return err
+	}
+	if want&WantHVP != 0 {
+		if err := checkShapeOf(e.Direction, p); err != nil {
+			return err
+		}
+	}
+	r.clear()
+	if m == nil {
+		m = e.white.plainMachine(p)
+	} else if err := m.matches(p); err != nil {
+		return err
+	}
+	if m.ngram != nil && e.ngram.covers(m.ngram, p, want) {
+		return e.ngram.eval(e, m, p, gamma, want, r)
+	}
+	g, err := m.graph(p.Order)
+	if err != nil {
+		return err
+	}
+	m.built()
+	w := &e.white
+	w.prepare(g, p)
+
+	if want&WantMarginals != 0 {
+		r.Marginals = shapeLike(r.Marginals, p)
+	}
+	if want&WantRiskGradient != 0 {
+		r.RiskGradient = shapeLike(r.RiskGradient, p)
+	}
+	if want&WantHVP != 0 {
+		r.HVP = shapeLike(r.HVP, p)
+	}
+
+	r.LogZ0 = w.logZ0
+	if math.IsInf(w.logZ0, -1) {
+		r.nothing()
+		return nil
+	}
+
+	// The augmented distribution.
+	ask := job{gamma: gamma}
+	if want&WantMarginals != 0 {
+		ask.marginals = r.Marginals
+	}
+	if want&WantExpected != 0 {
+		ask.tangent = alongLoss
+	}
+	e.run(m, g, p, &ask)
+	r.LogZ, r.LogSpace = ask.logZ, ask.inLogs
+	if want&WantExpected != 0 {
+		r.Expected = ask.mean + m.base
+	}
+	if want&WantHVP != 0 {
+		ask := job{gamma: gamma, tangent: alongDirection, covariance: r.HVP}
+		e.run(m, g, p, &ask)
+	}
+
+	// The plain one: the same sums at γ = 0.
+	if want&(WantRisk|WantRiskGradient) != 0 {
+		ask := job{tangent: alongLoss}
+		if want&WantRiskGradient != 0 {
+			ask.covariance = r.RiskGradient
+		}
+		e.run(m, g, p, &ask)
+		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
+	} else if want&WantPlain != 0 && m.partial {
+		ask := job{}
+		e.run(m, g, p, &ask)
+		r.LogZ0 = ask.logZ
+	}
+
+	if want&WantMaxAug != 0 {
+		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.run(m, g, w, gamma, r.ArgmaxAug[:0])
+	}
+	if want&WantViterbi != 0 {
+		if m.partial {
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(m, g, w, 0, r.Viterbi[:0])
+		} else {
+			plain := w.plainMachine(p)
+			g, err := plain.graph(p.Order)
+			if err != nil {
+				return err
+			}
+			w.prepare(g, p)
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(plain, g, w, 0, r.Viterbi[:0])
+		}
+	}
+	if want&WantError != 0 && m.surrogate != nil {
+		return e.band.bound(e, m, p, gamma, r)
+	}
+	return nil
+}
+
+// A job is one pair of sweeps: at one γ, with at most one tangent.
+type job struct {
+	gamma      float64
+	tangent    tangent
+	marginals  [][]float64 // if not nil, receives Q
+	covariance [][]float64 // if not nil, receives Cov([window], F), F the tangent's functional
+
+	logZ   float64
+	mean   float64 // E[F], without the machine's base
+	inLogs bool
+}
+
+// tangent names the functional F whose mean and covariances are wanted.
+type tangent uint8
+
+const (
+	noTangent      tangent = iota
+	alongLoss              // F = L
+	alongDirection         // F = Σ_t V_t(window)
+)
+
+// run does a job by the linear sweep when that is certain to be accurate, else
+// by the log-space sweep.
+func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
+	if j.tangent == alongDirection {
+		e.white.setDirection(g, p, e.Direction)
+	}
+	if !e.logOnly && e.sweep.run(m, g, &e.white, j, e.scaleOnly) {
+		return
+	}
+	j.inLogs = true
+	e.logs.run(m, g, &e.white, j)
+}
+
+// matches reports whether strings of p are strings of m.
+func (m *Machine) matches(p *Potentials) error {
+	if m.Len() != len(p.Sizes) {
+		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), m.Len())
+	}
+	for t, n := range p.Sizes {
+		if m.Labels(t) != n {
+			return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, n, m.Labels(t))
+		}
+	}
+	return nil
+}
+
+func (r *Result) clear() {
+	nan := math.NaN()
+	r.LogZ, r.Expected, r.LogZ0, r.Risk = nan, nan, nan, nan
+	r.MaxAug, r.MaxScore, r.MaxAugGap, r.MaxScoreGap = nan, nan, nan, nan
+	r.ArgmaxAug, r.Viterbi = r.ArgmaxAug[:0], r.Viterbi[:0]
+	r.LogZError, r.LogZErrorKind, r.LogSpace = 0, ErrorExact, false
+}
+
+// nothing fills in the answers when no string is allowed.
+func (r *Result) nothing() {
+	inf := math.Inf(1)
+	r.LogZ, r.LogZ0, r.MaxAug, r.MaxScore = -inf, -inf, -inf, -inf
+	r.MaxAugGap, r.MaxScoreGap = inf, inf
+	for _, rows := range [][][]float64{r.Marginals, r.RiskGradient, r.HVP} {
+		for _, row := range rows {
+			clear(row)
+		}
+	}
+}
+
+// shapeLike returns rows of the shape of p.Theta, reusing a.
+func shapeLike(a [][]float64, p *Potentials) [][]float64 {
+	a = slices.Grow(a[:0], len(p.Theta))[:len(p.Theta)]
+	for t, row := range p.Theta {
+		if cap(a[t]) < len(row) {
+			a[t] = make([]float64, len(row))
+		}
+		a[t] = a[t][:len(row)]
+	}
+	return a
+}
+
+func checkShapeOf(v [][]float64, p *Potentials) error {
+	if len(v) != len(p.Theta) {
+		return fmt.Errorf("losses: the direction has %d rows, the potentials %d", len(v), len(p.Theta))
+	}
+	for t := range v {
+		if len(v[t]) != len(p.Theta[t]) {
+			return fmt.Errorf("losses: row %d of the direction has %d values, the potentials %d", t, len(v[t]), len(p.Theta[t]))
+		}
+		for i, x := range v[t] {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("losses: row %d of the direction: value %d is %v", t, i, x)
+			}
+		}
+	}
+	return nil
 }

@@ -198,7 +198,7 @@ func (b *ExpandBuilder) build(ref []int, labels Expansions, opts *ExpandOptions)
 	b.Stats = ExpandStats{}
 	b.spent = 0
 	n := len(labels)
-	b.kmin, b.kmax = resize(b.kmin, n+1), resize(b.kmax, n+1)
+	b.kmin, b.kmax = grown(b.kmin, n+1), grown(b.kmax, n+1)
 	b.kmin[n], b.kmax[n] = 0, 0
 	dead := false
 	for t := n - 1; t >= 0; t-- {
@@ -254,7 +254,7 @@ func (b *ExpandBuilder) machine(init int32) (*Machine, error) {
 			lo, hi = min(lo, o), max(hi, o)
 		}
 	}
-	b.values = resize(b.values, int(hi-lo)+1)
+	b.values = grown(b.values, int(hi-lo)+1)
 	clear(b.values) // Excluded stands for not yet
 	live := true
 	for t := range layers {
@@ -347,8 +347,8 @@ func (b *ExpandBuilder) classify(t int, l *expandLayer) {
 	}
 }
 
-// resize returns s with length n; its contents are arbitrary.
-func resize[T any](s []T, n int) []T {
+// grown returns s with length n; its contents are arbitrary.
+func grown[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n+n/2)[:n]
 	}

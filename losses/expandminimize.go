@@ -17,10 +17,10 @@ func (b *ExpandBuilder) minimize() int32 {
 		for size < 2*l.columns {
 			size *= 2
 		}
-		b.table = resize(b.table, size)
+		b.table = grown(b.table, size)
 		table := b.table
 		clear(table)
-		own, ids = resize(own, l.columns), resize(ids, l.columns)
+		own, ids = grown(own, l.columns), grown(ids, l.columns)
 		count := 0
 		for c := range l.columns {
 			next, offset := l.next[c*k:(c+1)*k], l.offset[c*k:(c+1)*k]

@@ -33,8 +33,8 @@ func (b *ExpandBuilder) buildPacked() (init int32, err error) {
 		if err := b.charge(t, len(b.cur), len(b.cur)*l.classes); err != nil {
 			return 0, err
 		}
-		l.next = resize(l.next, len(b.cur)*l.classes)
-		l.offset = resize(l.offset, len(b.cur)*l.classes)
+		l.next = grown(l.next, len(b.cur)*l.classes)
+		l.offset = grown(l.offset, len(b.cur)*l.classes)
 		b.packedLayer(t, m, l)
 		b.cur, b.next = b.next, b.cur
 	}

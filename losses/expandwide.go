@@ -17,7 +17,7 @@ func (b *ExpandBuilder) buildWide(costs EditCosts) (init int32, err error) {
 	for j := range col {
 		col[j] = int32(j * costs.Insert)
 	}
-	b.wide.row = resize(b.wide.row, m+1)
+	b.wide.row = grown(b.wide.row, m+1)
 	if n == 0 {
 		return col[m], nil
 	}
@@ -50,7 +50,7 @@ func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) {
 	for size < 2*l.columns {
 		size *= 2
 	}
-	b.table = resize(b.table, size)
+	b.table = grown(b.table, size)
 	table := b.table
 	clear(table)
 	count := 0
@@ -100,7 +100,7 @@ func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) {
 			l.next = append(l.next, int32(count-1))
 			if 2*count > size {
 				size *= 2
-				b.table = resize(b.table, size)
+				b.table = grown(b.table, size)
 				table = b.table
 				clear(table)
 				for id := range count {
@@ -122,7 +122,7 @@ func (b *ExpandBuilder) clampWide(col []int32, costs EditCosts, kmin, kmax int) 
 	m := len(col) - 1
 	gainBest := int32(max(0, costs.Delete+costs.Insert-min(costs.Match, costs.Substitute)))
 	gainWorst := int32(max(0, costs.Delete+costs.Insert-max(costs.Match, costs.Substitute)))
-	b.wide.g = resize(b.wide.g, kmax-kmin+1)
+	b.wide.g = grown(b.wide.g, kmax-kmin+1)
 	g := b.wide.g
 	for k := kmin; k <= kmax; k++ {
 		least := int32(1<<31 - 1)

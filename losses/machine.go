@@ -40,8 +40,8 @@ type Machine struct {
 	base   float64
 	bytes  int64
 
-	exact     bool    // false when the loss is a surrogate (a band)
-	surrogate *banded // what is known of the surrogate; nil when exact
+	partial   bool    // some string may be excluded
+	surrogate *banded // what is known of a surrogate loss; nil when exact
 
 	ngram *ngramPlan // when set, layers are built when first asked for
 
@@ -58,6 +58,7 @@ type layer struct {
 	wide    []uint64 // the same when 32 bits do not suffice
 	shift   uint8
 	lo, hi  float64 // least and greatest finite value on the arcs
+	partial bool    // some arc is excluded
 }
 
 // Len returns l, the number of positions.
@@ -258,6 +259,8 @@ func (b *Builder) Layer(s Layer) error {
 	next, off := s.Next, s.Off
 	if class == nil {
 		class, classes, next, off = findClasses(s)
+	} else if t > 0 && slices.Equal(class, b.m.layers[t-1].class) {
+		class = b.m.layers[t-1].class // one array says that the numbering is the same
 	} else {
 		class = slices.Clone(class)
 	}
@@ -295,7 +298,9 @@ func (l *layer) bounds(values []float64) {
 	seen := make([]bool, len(values))
 	for i := range l.columns * l.classes {
 		_, v := l.arc(i)
-		if v != Excluded && !seen[v] {
+		if v == Excluded {
+			l.partial = true
+		} else if !seen[v] {
 			seen[v] = true
 			l.lo, l.hi = min(l.lo, values[v]), max(l.hi, values[v])
 		}
@@ -372,11 +377,13 @@ func (b *Builder) Finish(final []uint32) (*Machine, error) {
 	return m, nil
 }
 
-// count sets bytes; layers that share one class slice count it each.
+// count sets partial and bytes; layers that share one class slice count it each.
 func (m *Machine) count() {
 	n := int64(256 + 8*len(m.values) + 4*len(m.final))
+	m.partial = slices.Contains(m.final, Excluded)
 	for t := range m.layers {
 		l := &m.layers[t]
+		m.partial = m.partial || l.partial
 		n += 128 + 4*int64(len(l.class)+len(l.narrow)) + 8*int64(len(l.wide))
 	}
 	m.bytes = n

@@ -297,6 +297,24 @@ type algebraOf[W semiring.Weight[W]] struct {
 	less  func(a, b W) bool // natural order: a⊕b = a ≠ b
 }
 
+// nearOf returns the closeness of weights that OpenFst has: over numbers
+// a ≤ b+δ and b ≤ a+δ in their own arithmetic, which decides ties the same way.
+func nearOf[W semiring.Approx[W]](delta float64) func(a, b W) bool {
+	near := func(a, b W) bool { return a.Near(b, delta) }
+	switch near := any(&near).(type) {
+	case *func(a, b semiring.Tropical) bool:
+		*near = nearCost[semiring.Tropical](delta)
+	case *func(a, b semiring.Tropical64) bool:
+		*near = nearCost[semiring.Tropical64](delta)
+	}
+	return near
+}
+
+func nearCost[T float](delta float64) func(a, b T) bool {
+	d := T(delta)
+	return func(a, b T) bool { return a <= b+d && b <= a+d }
+}
+
 const (
 	belowOne uint8 = 1 << iota // better than 1̄ in the natural order
 	weighted                   // neither 0̄ nor 1̄
@@ -321,6 +339,12 @@ func newAlgebra[W semiring.Weight[W]]() algebraOf[W] {
 		*class = classOfCost[semiring.Tropical]
 	case *func(semiring.Tropical64) uint8:
 		*class = classOfCost[semiring.Tropical64]
+	}
+	switch less := any(&a.less).(type) {
+	case *func(a, b semiring.Tropical) bool:
+		*less = func(a, b semiring.Tropical) bool { return a < b }
+	case *func(a, b semiring.Tropical64) bool:
+		*less = func(a, b semiring.Tropical64) bool { return a < b }
 	}
 	return a
 }

@@ -202,7 +202,9 @@ type relaxation[W semiring.Weight[W]] struct {
 	visits   int64
 	left     int64 // visits until the next look at limits
 	touched  fst.StateID
-	pred     []fst.StateID // the state that improved each last, when a cycle may improve for ever
+	better   bool          // a cycle may improve for ever
+	pred     []fst.StateID // the state that improved each last; kept if better, and for paths
+	predArc  []int32       // and by which of its arcs, for paths
 	reversed bool          // f is reversed: factors go the other way round
 }
 
@@ -218,6 +220,7 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 	}
 	r.queue = q
 	r.waiting = make([]bool, n)
+	r.better = better
 	if better {
 		r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
 	}
@@ -384,7 +387,7 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 		}
 	}
 	step := int64(1024)
-	if r.pred != nil {
+	if r.better {
 		if r.visits > 0 {
 			if cycle := r.predCycle(); cycle != nil {
 				return &CycleError{Op: r.op, Cycle: cycle, Err: ErrNotClosed}

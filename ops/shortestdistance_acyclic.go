@@ -69,14 +69,6 @@ func isTopSorted[W any](f fst.Expanded[W]) bool {
 	return true
 }
 
-// knownProperties returns what f remembers of itself.
-func knownProperties(f any) fst.Properties {
-	if p, ok := f.(fst.Propertied); ok {
-		return p.KnownProperties()
-	}
-	return 0
-}
-
 // sweepForward sums over the paths from sources (nil: the start state) along
 // the topological order (nil: ids).
 func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.StateID) []W {

@@ -46,8 +46,8 @@ type RightSemiring[W any] interface {
 
 // CommonDivisor is met by divisible weights for which determinization divides
 // by something finer than the sum: a.CommonDivisor(b) divides both a and b on
-// the left, whatever other members they are, and 0̄ divides nothing but is
-// neutral. A type that meets this may have quotients by other weights than such
+// the left, and is 0̄ only when both are. It folds over more of them, starting
+// with 0̄ if so wished. A type that meets this may have quotients by other weights than such
 // divisors missing: DivideLeft then returns a non-member.
 type CommonDivisor[W any] interface {
 	Divisible[W]

@@ -1,4 +1,321 @@
 package main
 
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
 // tools lists the command's tools in alphabetical order.
-var tools []*tool
+var tools = []*tool{
+	arcsortTool, closureTool, compileTool, composeTool, concatTool, connectTool, convertTool,
+	equalTool, intersectTool, invertTool, isomorphicTool, mapTool, printTool, projectTool,
+	reverseTool, topsortTool, unionTool,
+}
+
+// inPlace makes a tool that changes one machine: in.fst and out.fst are its
+// arguments. prepare defines flags and returns the change.
+func inPlace(name, summary, about string, prepare func(*flags.Set) func(*call, *typed) error) *tool {
+	return &tool{name: name, args: "[in.fst [out.fst]]", max: 2, summary: summary, about: about,
+		setup: func(fs *flags.Set) func(*call) error {
+			change := prepare(fs)
+			return func(c *call) error {
+				t, err := c.mutableMachine(0)
+				if err != nil {
+					return err
+				}
+				if err := change(c, t); err != nil {
+					return err
+				}
+				return c.writeMachine(1, t, t.m, "")
+			}
+		}}
+}
+
+// noFlags is prepare for a change without flags.
+func noFlags(change func(*call, *typed) error) func(*flags.Set) func(*call, *typed) error {
+	return func(*flags.Set) func(*call, *typed) error { return change }
+}
+
+var arcsortTool = inPlace("arcsort", "Sorts the arcs of each state.", `
+Arcs are sorted by input label, or by output label; arcs with the same labels keep
+OpenFst's order. Composition needs one of its sides sorted.
+
+  fst arcsort --sort_type=olabel in.fst out.fst
+
+Time O(arcs · log(arcs at a state)).`,
+	func(fs *flags.Set) func(*call, *typed) error {
+		by := fs.Enum("sort_type", "ilabel", []string{"ilabel", "olabel"}, "Label to sort by")
+		return func(c *call, t *typed) error {
+			side := ops.Input
+			if *by == "olabel" {
+				side = ops.Output
+			}
+			t.arcSort(t.m, side)
+			return nil
+		}
+	})
+
+var closureTool = inPlace("closure", "Closes a machine under concatenation: A* or A+.", `
+A*(x, y) is the sum of A(x1, y1) ⊗ ... ⊗ A(xn, yn) over all ways to write x = x1...xn,
+y = y1...yn with n >= 0; A+ asks for n >= 1.
+
+  fst closure in.fst out.fst
+
+Time O(states).`,
+	func(fs *flags.Set) func(*call, *typed) error {
+		plus := fs.Bool("closure_plus", false, "A+ instead of A*: do not add the empty string")
+		kind := fs.Enum("closure_type", "star", []string{"star", "plus"}, "Kind of closure")
+		return func(c *call, t *typed) error {
+			k := ops.Star
+			if *plus || *kind == "plus" {
+				k = ops.Plus
+			}
+			t.closure(t.m, k)
+			return nil
+		}
+	})
+
+var connectTool = inPlace("connect", "Removes states and arcs that lie on no accepting path.", `
+  fst connect in.fst out.fst
+
+Time O(states + arcs).`,
+	noFlags(func(c *call, t *typed) error { t.connect(t.m); return nil }))
+
+var invertTool = inPlace("invert", "Exchanges input and output labels.", `
+  fst invert in.fst out.fst
+
+Time O(states + arcs).`,
+	noFlags(func(c *call, t *typed) error { t.invert(t.m); return nil }))
+
+var projectTool = inPlace("project", "Makes an acceptor of the input or output labels.", `
+  fst project --project_type=output in.fst out.fst
+
+Time O(states + arcs).`,
+	func(fs *flags.Set) func(*call, *typed) error {
+		by := fs.Enum("project_type", "input", []string{"input", "output"}, "Side to project on")
+		old := fs.Bool("project_output", false, "Project on the output: the flag of older OpenFst")
+		return func(c *call, t *typed) error {
+			side := ops.Input
+			if *old || *by == "output" {
+				side = ops.Output
+			}
+			t.project(t.m, side)
+			return nil
+		}
+	})
+
+var topsortTool = inPlace("topsort", "Renumbers states so that every arc goes to a higher one.", `
+A cyclic machine has no such order: it is copied as it is, with a warning that names a cycle.
+
+  fst topsort in.fst out.fst
+
+Time O(states + arcs).`,
+	noFlags(func(c *call, t *typed) error {
+		err := t.topSort(t.m)
+		var cycle *ops.CycleError
+		if errors.As(err, &cycle) {
+			c.warn("input FST is cyclic: %v", err)
+			return nil
+		}
+		return err
+	}))
+
+var reverseTool = &tool{name: "reverse", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Reverses the strings of a machine.", about: `
+  fst reverse in.fst out.fst
+
+Time O(states + arcs).`,
+	setup: func(fs *flags.Set) func(*call) error {
+		super := fs.Bool("require_superinitial", true, "Always add a new start state")
+		return func(c *call) error {
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			m, err := t.reverse(t.m, &ops.ReverseOptions{NoSuperInitial: !*super, Limits: lim})
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, t, m, "")
+		}
+	}}
+
+var convertTool = &tool{name: "convert", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Converts between the types of machines in files.", about: `
+  fst convert --fst_type=const in.fst out.fst`,
+	setup: func(fs *flags.Set) func(*call) error {
+		to := fs.Enum("fst_type", "vector", []string{"vector", "const", "const8", "const16", "const64"}, "Type to write")
+		return func(c *call) error {
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, t, t.m, *to)
+		}
+	}}
+
+var mapTool = &tool{name: "map", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Changes the weights, or merges the arcs, of a machine one by one.", about: `
+invert takes the reciprocal, power the power, quantize the nearest multiple of --delta,
+plus and times add and multiply by --weight, to_... convert to another semiring (as
+negative logarithms of probabilities), superfinal leaves one final state, arc_sum and
+arc_unique merge arcs that are alike but for the weight, or altogether.
+
+  fst map --map_type=to_log in.fst out.fst
+
+Time O(states + arcs).`,
+	setup: func(fs *flags.Set) func(*call) error {
+		kind := fs.Enum("map_type", "identity", mapTypes, "Change")
+		delta := fs.Float("delta", ops.DefaultDelta, "Quantum of quantize")
+		power := fs.Float("power", 1, "Exponent of power")
+		weight := fs.String("weight", "", "Weight of plus and times; one of times, zero of plus by default")
+		return func(c *call) error {
+			t, err := c.mutableMachine(0)
+			if err != nil {
+				return err
+			}
+			m, err := t.mapWeights(t.m, *kind, &mapFlags{*delta, *power, *weight, c.format()})
+			if err != nil {
+				return err
+			}
+			for _, s := range suites {
+				if s.owns(m) {
+					return c.writeMachine(1, &typed{s, m, ""}, m, "")
+				}
+			}
+			panic("a machine without a suite")
+		}
+	}}
+
+// composition makes the two tools that compose.
+func composition(name, summary, about string, do func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error)) *tool {
+	return &tool{name: name, args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about,
+		setup: func(fs *flags.Set) func(*call) error {
+			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, no_match, null, sequence, trivial")
+			connect := fs.Bool("connect", true, "Trim the result")
+			return func(c *call) error {
+				f, err := ops.ParseFilter(*filter)
+				if err != nil {
+					return fmt.Errorf("flag --compose_filter: %w", err)
+				}
+				a, b, err := c.twoMachines()
+				if err != nil {
+					return err
+				}
+				lim, cancel := c.lib.limits()
+				defer cancel()
+				if !*c.lib.compatSymbols {
+					c.forgetSymbols(a)
+					defer c.forgetSymbols(b)
+				}
+				m, err := do(a, a.m, b.m, &ops.ComposeOptions{Filter: f, KeepDead: !*connect, Limits: lim})
+				if err != nil {
+					return err
+				}
+				return c.writeMachine(2, a, m, "")
+			}
+		}}
+}
+
+var composeTool = composition("compose", "Composes two transducers: (A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z).", `
+The first must be sorted by output label or the second by input label (fst arcsort).
+Where both sides have ε on the inner tape, a filter keeps one order of the ε-moves.
+
+  fst compose a.fst b.fst ab.fst
+
+Time O(pairs reached · arcs · log arcs).`,
+	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.compose(a, b, o) })
+
+var intersectTool = composition("intersect", "Intersects two acceptors: (A∩B)(x) = A(x) ⊗ B(x).", `
+One of them must be sorted (fst arcsort).
+
+  fst intersect a.fst b.fst ab.fst`,
+	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.intersect(a, b, o) })
+
+// joining makes the tools that append the second machine to the first.
+func joining(name, summary, about string, do func(t *typed, a, b machine, lim ops.Limits) error) *tool {
+	return &tool{name: name, args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about,
+		setup: func(fs *flags.Set) func(*call) error {
+			return func(c *call) error {
+				a, b, err := c.twoMachines()
+				if err != nil {
+					return err
+				}
+				lim, cancel := c.lib.limits()
+				defer cancel()
+				a.m = a.mutable(a.m)
+				if err := do(a, a.m, b.m, lim); err != nil {
+					return err
+				}
+				return c.writeMachine(2, a, a.m, "")
+			}
+		}}
+}
+
+var unionTool = joining("union", "Unites two machines: (A∪B)(x, y) = A(x, y) ⊕ B(x, y).", `
+  fst union a.fst b.fst ab.fst
+
+Time O(states + arcs).`,
+	func(t *typed, a, b machine, lim ops.Limits) error { return t.union(a, b, lim) })
+
+var concatTool = joining("concat", "Concatenates two machines: (AB)(x, y) = ⊕ A(x1, y1) ⊗ B(x2, y2).", `
+The sum is over all ways to write x = x1x2 and y = y1y2.
+
+  fst concat a.fst b.fst ab.fst
+
+Time O(states + arcs).`,
+	func(t *typed, a, b machine, lim ops.Limits) error { return t.concat(a, b, lim) })
+
+var equalTool = &tool{name: "equal", args: "in1.fst in2.fst", min: 2, max: 2,
+	summary: "Tells whether two machines have the same states and arcs in the same order.", about: `
+Exit status 0 if they have, 2 if not; --v=1 says where they differ.
+
+  fst equal a.fst b.fst`,
+	setup: func(fs *flags.Set) func(*call) error {
+		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		return func(c *call) error {
+			a, b, err := c.twoMachines()
+			if err != nil {
+				return err
+			}
+			if d := a.equal(a.m, b.m, *delta); d != nil {
+				if *c.lib.verbosity > 0 {
+					fmt.Fprintf(c.err, "INFO: %s: %v\n", c.prog, d)
+				}
+				return errDifferent
+			}
+			return nil
+		}
+	}}
+
+var isomorphicTool = &tool{name: "isomorphic", args: "in1.fst in2.fst", min: 2, max: 2,
+	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.", about: `
+Exit status 0 if they are, 2 if not.
+
+  fst isomorphic a.fst b.fst`,
+	setup: func(fs *flags.Set) func(*call) error {
+		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		return func(c *call) error {
+			a, b, err := c.twoMachines()
+			if err != nil {
+				return err
+			}
+			same, err := a.isomorphic(a.m, b.m, *delta)
+			if err == nil && !same {
+				err = errDifferent
+			}
+			return err
+		}
+	}}
+
+// forgetSymbols drops the tables of a machine, for --fst_compat_symbols=false.
+func (c *call) forgetSymbols(t *typed) {
+	t.m = t.mutable(t.m)
+	t.setSymbols(t.m, fst.InputSymbols(t.m), nil)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/tropica-fst/tropica/cmd/internal/output"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// arg returns argument i, "" where there is none: standard input or output.
+func (c *call) arg(i int) string {
+	if i < len(c.args) {
+		return c.args[i]
+	}
+	return ""
+}
+
+func (c *call) warn(format string, args ...any) {
+	fmt.Fprintf(c.err, "WARNING: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
+}
+
+// open opens a file for reading; "" and "-" are standard input.
+func (c *call) open(name string) (r io.ReadCloser, shown string, err error) {
+	if name == "" || name == "-" {
+		return io.NopCloser(c.in), "standard input", nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, name, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, name, fmt.Errorf("%s: is a directory", name)
+	}
+	return f, name, nil
+}
+
+// typed is a machine with the suite of its weights.
+type typed struct {
+	suite
+	m       machine
+	fstType string
+}
+
+// machine reads the machine that argument i names.
+func (c *call) machine(i int) (*typed, error) { return c.readMachine(c.arg(i)) }
+
+func (c *call) readMachine(name string) (*typed, error) {
+	r, shown, err := c.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := fst.NewStream(r, &fst.ReadOptions{Name: shown})
+	h, err := s.ReadHeader()
+	if err != nil {
+		return nil, err
+	}
+	su, err := suiteOf(h.ArcType)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	m, err := su.read(s, h)
+	if err != nil {
+		return nil, err
+	}
+	return &typed{su, m, h.FstType}, nil
+}
+
+// mutableMachine reads the machine that argument i names, for changing.
+func (c *call) mutableMachine(i int) (*typed, error) {
+	t, err := c.machine(i)
+	if err != nil {
+		return nil, err
+	}
+	t.m = t.mutable(t.m)
+	return t, nil
+}
+
+// twoMachines reads arguments 0 and 1, which must have one arc type.
+func (c *call) twoMachines() (a, b *typed, err error) {
+	isStdin := func(s string) bool { return s == "" || s == "-" }
+	if isStdin(c.arg(0)) && isStdin(c.arg(1)) {
+		return nil, nil, errors.New("can't take both inputs from standard input")
+	}
+	if a, err = c.machine(0); err != nil {
+		return nil, nil, err
+	}
+	if b, err = c.machine(1); err != nil {
+		return nil, nil, err
+	}
+	if x, y := a.arcType(), b.arcType(); x != y {
+		return nil, nil, fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s (fst map --map_type=to_... converts)",
+			c.arg(0), x, c.arg(1), y)
+	}
+	return a, b, nil
+}
+
+// writeMachine writes m to argument i, as fstType ("" is vector).
+func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
+	if fstType == "" {
+		fstType = "vector"
+	}
+	return c.output(c.arg(i), func(w io.Writer) error {
+		return t.write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align})
+	})
+}
+
+// output writes a file, or standard output, through f: whole or not at all.
+func (c *call) output(name string, f func(io.Writer) error) error {
+	out, err := output.Create(name, c.out)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if err := f(out); err != nil {
+		return err
+	}
+	return out.Commit()
+}
+
+// format is how composite weights are written and read.
+func (c *call) format() semiring.TextFormat {
+	f := semiring.TextFormat{Separator: (*c.lib.weightSeparator)[0]}
+	if p := *c.lib.weightParentheses; p != "" {
+		f.Open, f.Close = p[0], p[1]
+	}
+	return f
+}
+
+// symbols reads a text symbol table; "" is none.
+func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: name, Separators: *c.lib.fieldSeparator, Negative: negative,
+		Duplicate: func(line int, symbol string, kept, ignored fst.Label) {
+			if *c.lib.verbosity > 0 {
+				c.warn("%s, line %d: symbol %q has label %d already; %d is ignored", name, line, symbol, kept, ignored)
+			}
+		}})
+}

@@ -1,0 +1,97 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// SyntaxError reports input that does not have the form asked for.
+type SyntaxError struct {
+	Name   string // of the input, as given by the caller
+	Line   int    // from 1
+	Column int    // in characters, from 1; zero when the whole line is meant
+	Msg    string
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Column == 0 {
+		return fmt.Sprintf("%s:%d: %s", e.Name, e.Line, e.Msg)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.Name, e.Line, e.Column, e.Msg)
+}
+
+// DefaultMaxLine is the longest line that is read unless options say otherwise,
+// in bytes.
+const DefaultMaxLine = 16 << 20
+
+// lines reads text line by line.
+type lines struct {
+	r    *bufio.Reader
+	name string
+	max  int
+	line int    // number of the line read last
+	buf  []byte // the line read last, for lines longer than the reader's buffer
+}
+
+func newLines(r io.Reader, name string, maxLine int) *lines {
+	if maxLine <= 0 {
+		maxLine = DefaultMaxLine
+	}
+	return &lines{r: bufio.NewReaderSize(r, 1<<16), name: name, max: maxLine}
+}
+
+// next returns the next line without its end; io.EOF after the last. The slice
+// is valid until the next call.
+func (l *lines) next() ([]byte, error) {
+	b, err := l.r.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		l.buf = append(l.buf[:0], b...)
+		for err == bufio.ErrBufferFull && len(l.buf) <= l.max {
+			b, err = l.r.ReadSlice('\n')
+			l.buf = append(l.buf, b...)
+		}
+		b = l.buf
+	}
+	if err == io.EOF && len(b) == 0 {
+		return nil, io.EOF
+	}
+	l.line++
+	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+		return nil, fmt.Errorf("%s:%d: %w", l.name, l.line, err)
+	}
+	b = bytes.TrimSuffix(b, []byte("\n"))
+	b = bytes.TrimSuffix(b, []byte("\r"))
+	if len(b) > l.max {
+		return nil, l.fail(0, "the line is longer than %d bytes", l.max)
+	}
+	if l.line == 1 {
+		b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	}
+	if i := bytes.IndexByte(b, '\r'); i >= 0 {
+		return nil, l.failAt(b, i, "a carriage return inside the line; lines end in LF or CRLF")
+	}
+	if !utf8.Valid(b) {
+		at := 0
+		for at < len(b) {
+			r, n := utf8.DecodeRune(b[at:])
+			if r == utf8.RuneError && n == 1 {
+				break
+			}
+			at += n
+		}
+		return nil, l.failAt(b, at, "byte %#02x is not UTF-8; convert the input first", b[at])
+	}
+	return b, nil
+}
+
+func (l *lines) fail(column int, format string, args ...any) error {
+	return &SyntaxError{l.name, l.line, column, fmt.Sprintf(format, args...)}
+}
+
+// failAt names the character at a byte offset of the line.
+func (l *lines) failAt(b []byte, offset int, format string, args ...any) error {
+	return l.fail(utf8.RuneCount(b[:offset])+1, format, args...)
+}

@@ -1,0 +1,51 @@
+// Package g2p converts spelling to pronunciation with a model that is trained on
+// its own error rate.
+//
+// Every letter of a word emits one label of a small list, a label expands to a
+// string of zero, one or more phones, and a linear-chain model scores the
+// choices; the loss of an output is its edit distance to the reference phones.
+// The softmax-margin objectives weigh every competitor by exp(γ·loss), summed
+// exactly over all outputs of the lattice through the loss machines of package
+// losses, and so train the model on what it is judged by.
+//
+// Where to start:
+//
+//   - Train fits a Model to Pairs; Model.Predict reads a word aloud; Save and Load.
+//   - Prepare and Problem.Fit are the two halves of Train, for many fits of one
+//     set of words: alignment, features and loss machines depend on the words only.
+//   - Compare and CrossValidate set objectives side by side on held-out words,
+//     with paired tests.
+//
+// From words to weights:
+//
+//   - align.go, engine.go: expectation maximization over the ways in which letters
+//     may share out the phones; the lattice of a word is Compose(word, EMIT,
+//     phones), its expected counts come from ForwardBackward.
+//   - inventory.go: the labels that each letter used in the best alignments.
+//   - features.go: letter n-grams, letter pairs and label bigrams, in blocks of
+//     one weight for each label of the letter.
+//   - graph.go, sweep.go: loss machines laid out for one pass over a word.
+//   - objective.go, problem.go, fit.go: values and gradients, summed over words in a
+//     fixed order, and L-BFGS on them.
+//   - decode.go: best labels, best phone strings, least expected edit distance.
+//
+// Letters are code points as they stand in the data: nothing is normalized or
+// folded, so texts that mix composed and decomposed forms should be brought to
+// one of them first (Normalization Form C keeps letters and their marks
+// together). A letter that was never seen in training emits nothing and has no
+// features.
+//
+// Results do not depend on the number of workers, nor on the order of any map.
+//
+// # What lost
+//
+// Summing word gradients into one dense vector per worker: a vector of 10⁶
+// weights a worker and a reduction that depends on their number, or a slow one
+// that does not. Here a word leaves the gradient with respect to its scores in
+// its own place, and every block of weights then gathers from the words it
+// occurs in, in their order: no locks, the same sums for any number of workers.
+//
+// A sweep over potentials in general form takes an exponential for every pair
+// of labels and position; here pair scores belong to pairs of letters, and are
+// exponentiated once per epoch.
+package g2p

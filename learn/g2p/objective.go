@@ -1,0 +1,121 @@
+package g2p
+
+import (
+	"fmt"
+	"math"
+)
+
+// Kind names a training objective. Let Z_g = Σ_u exp(θ(u) + g·L(u)) over the label
+// strings u of a word's lattice, with L(u) the edit distance between what u
+// expands to and the reference, and let u* be the aligned label string.
+type Kind string
+
+const (
+	// CrossEntropy is log Z_0 - θ(u*): the conditional random field. Convex.
+	CrossEntropy Kind = "ce"
+	// HammingMargin is softmax-margin with the number of labels that differ from
+	// u* in place of L: a plain chain with γ added to every wrong label. It is
+	// the control that tells what the margin does from what the edit distance
+	// does. Convex.
+	HammingMargin Kind = "hamming"
+	// SoftmaxMargin is log Z_γ - θ(u*). Convex. K. Gimpel and N. A. Smith,
+	// "Softmax-margin CRFs: training log-linear models with cost functions",
+	// NAACL 2010.
+	SoftmaxMargin Kind = "margin"
+	// LatentMargin is log Z_γ - log Σ exp θ(u) over all u that expand to the
+	// reference: no alignment is fixed, and none of the right ones is a
+	// competitor. Not convex; it starts well from zero. With γ = 0 it is the
+	// likelihood of the phones.
+	LatentMargin Kind = "latent"
+	// MaxMargin is (1/β) log Σ exp β(θ(u) + γ L(u)) - θ(u*): for large β the
+	// structured hinge loss. Convex.
+	MaxMargin Kind = "maxmargin"
+	// RiskMix is (1-Mix) times CrossEntropy plus Mix times the expected loss
+	// E_0[L]. Not convex: start it from the weights of a CrossEntropy model.
+	RiskMix Kind = "risk"
+)
+
+// Kinds lists all kinds, in the order in which reports show them.
+func Kinds() []Kind {
+	return []Kind{CrossEntropy, HammingMargin, SoftmaxMargin, LatentMargin, MaxMargin, RiskMix}
+}
+
+// Objective is a training objective with its constants. Beside the sum over
+// words, all have L2/2 |w|², not divided by the number of words.
+type Objective struct {
+	Kind  Kind    `json:"kind"`            // "" is LatentMargin
+	Gamma float64 `json:"gamma,omitempty"` // weight of the loss, or of the Hamming margin; not used by CrossEntropy and RiskMix
+	L2    float64 `json:"l2"`
+	Beta  float64 `json:"beta,omitempty"` // of MaxMargin; 0 is 6
+	Mix   float64 `json:"mix,omitempty"`  // of RiskMix, above 0, at most 1; 0 is .5
+}
+
+// DefaultObjective returns the constants that did best over small languages:
+// γ = 4 where there is one, l2 = .3.
+func DefaultObjective(kind Kind) Objective {
+	o := Objective{Kind: kind, L2: 0.3}
+	if kind.usesGamma() {
+		o.Gamma = 4
+	}
+	o, _ = o.withDefaults()
+	return o
+}
+
+func (k Kind) usesGamma() bool {
+	return k == HammingMargin || k == SoftmaxMargin || k == LatentMargin || k == MaxMargin
+}
+
+func (k Kind) usesLoss() bool {
+	return k == SoftmaxMargin || k == LatentMargin || k == MaxMargin || k == RiskMix
+}
+
+func (o Objective) withDefaults() (Objective, error) {
+	if o.Kind == "" {
+		o.Kind = LatentMargin
+	}
+	switch o.Kind {
+	case CrossEntropy, HammingMargin, SoftmaxMargin, LatentMargin:
+	case MaxMargin:
+		if o.Beta == 0 {
+			o.Beta = 6
+		}
+		if !(o.Beta > 0) || math.IsInf(o.Beta, 1) {
+			return o, fmt.Errorf("g2p: β is %v, not a positive number", o.Beta)
+		}
+	case RiskMix:
+		if o.Mix == 0 {
+			o.Mix = 0.5
+		}
+		if !(o.Mix > 0 && o.Mix <= 1) {
+			return o, fmt.Errorf("g2p: the share of the risk is %v, not above 0 and at most 1", o.Mix)
+		}
+	default:
+		return o, fmt.Errorf("g2p: no objective is called %q; there are %v", o.Kind, Kinds())
+	}
+	if math.IsNaN(o.Gamma) || math.IsInf(o.Gamma, 0) || !(o.L2 >= 0) || math.IsInf(o.L2, 1) {
+		return o, fmt.Errorf("g2p: γ is %v and l2 %v: γ must be finite, l2 finite and not negative", o.Gamma, o.L2)
+	}
+	return o, nil
+}
+
+// beta is the factor of scores within the partition function.
+func (o *Objective) beta() float64 {
+	if o.Kind == MaxMargin {
+		return o.Beta
+	}
+	return 1
+}
+
+func (o Objective) String() string {
+	s := string(o.Kind)
+	if o.Kind.usesGamma() {
+		s += fmt.Sprintf(" γ=%g", o.Gamma)
+	}
+	if o.Kind == MaxMargin {
+		s += fmt.Sprintf(" β=%g", o.Beta)
+	}
+	if o.Kind == RiskMix {
+		s += fmt.Sprintf(" mix=%g", o.Mix)
+	}
+	return s + fmt.Sprintf(" l2=%g", o.L2)
+}

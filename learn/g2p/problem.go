@@ -1,0 +1,319 @@
+package g2p
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/losses"
+)
+
+// Options adjusts the preparation of training words; the zero value is right.
+type Options struct {
+	Align    AlignOptions
+	Features FeatureOptions
+
+	// MaxEdges is the budget of column edges for the loss machine of one word;
+	// 0 is 40000, negative is none. The machines of long words with many labels a letter
+	// double with every letter; a word over the budget has its rarest labels
+	// taken from its lattice, which they then no longer compete in.
+	MaxEdges int
+	Workers  int // 0 is GOMAXPROCS; results do not depend on it
+}
+
+func (o *Options) withDefaults() Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.MaxEdges == 0 {
+		d.MaxEdges = 40000
+	}
+	if d.Workers <= 0 {
+		d.Workers = runtime.GOMAXPROCS(0)
+	}
+	return d
+}
+
+// Problem is a set of training words prepared for any number of fits: aligned,
+// with their features numbered and, once an objective has asked for them, their
+// loss machines. Fits of one Problem may run at the same time.
+type Problem struct {
+	Inventory *Inventory
+	Features  *Features
+	Alignment *Alignment
+	Stats     ProblemStats
+
+	opts  Options
+	words []word
+
+	// Where the words' scores are in the gradient with respect to scores, and
+	// which of them every block of weights collects.
+	unary, pairs int
+	groups       groups
+	groupOcc     occurrences
+	pairOcc      occurrences
+
+	graphs    sync.Once
+	graphsErr error
+}
+
+// ProblemStats counts what preparation met.
+type ProblemStats struct {
+	Pairs      int     `json:"pairs"`
+	Unaligned  int     `json:"unaligned"`  // pairs left out: no alignment remained
+	Restricted int     `json:"restricted"` // words whose lattice was cut to the budget; known once loss machines are built
+	Labels     int     `json:"labels"`
+	PerLetter  float64 `json:"labels_per_letter"` // mean over the letters of the words
+	Weights    int     `json:"weights"`
+	Trained    int     `json:"trained_weights"` // after features that always occur together were merged
+	Columns    int     `json:"columns"`         // of the minimal loss machines, all words together
+	Built      int     `json:"built"`           // before minimization
+
+	columns, built []int // by word
+}
+
+// word is a training word.
+type word struct {
+	compiled
+	shape
+	index int     // of the pair
+	gold  []int32 // aligned labels, as places in the lists of their letters
+	ref   []int
+
+	unaryAt, pairsAt int // of its first score among all words'
+
+	full  [][]int32    // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
+	loss  *columnGraph // nil when losses leave the range of the fast sweep
+	right *columnGraph
+}
+
+// occurrences lists, for every block, where the scores it adds to begin.
+type occurrences struct {
+	start []int32
+	at    []int32
+}
+
+// Prepare aligns pairs and numbers their features. A word without letters, or one
+// whose phones cannot be shared out among its letters, counts as unaligned and
+// is left out.
+func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error) {
+	o := opts.withDefaults()
+	fo, err := o.Features.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	al, err := Align(ctx, pairs, &o.Align)
+	if err != nil {
+		return nil, err
+	}
+	p := &Problem{Inventory: al.Inventory, Features: newFeatures(al.Inventory, fo), Alignment: al, opts: o}
+	p.Stats = ProblemStats{Pairs: len(pairs), Labels: len(al.Inventory.Labels)}
+	var letters [][]int32
+	for i, u := range al.Labels {
+		if len(u) == 0 { // the empty word has nothing to learn from
+			p.Stats.Unaligned++
+			continue
+		}
+		x, err := al.Inventory.letters(pairs[i].Word)
+		if err != nil {
+			return nil, err
+		}
+		w := word{index: i, gold: make([]int32, len(u)), ref: al.phones[i]}
+		sizes := make([]int, len(x))
+		for t, l := range u {
+			k, ok := slices.BinarySearch(al.Inventory.Allowed[x[t]], l)
+			if !ok {
+				return nil, fmt.Errorf("g2p: pair %d: letter %d is aligned with a label that it may not emit", i+1, t+1)
+			}
+			w.gold[t] = int32(k)
+			sizes[t] = len(al.Inventory.Allowed[x[t]])
+		}
+		w.shape = newShape(sizes)
+		w.unaryAt, w.pairsAt = p.unary, p.pairs
+		p.unary += w.shape.unary[len(x)]
+		p.pairs += w.shape.pairs[len(x)]
+		letters = append(letters, x)
+		p.words = append(p.words, w)
+	}
+	if len(p.words) == 0 {
+		return nil, fmt.Errorf("g2p: none of %d pairs could be aligned", len(pairs))
+	}
+	if err := p.Features.collect(letters); err != nil {
+		return nil, err
+	}
+	total := 0
+	for i := range p.words {
+		p.words[i].compiled = p.Features.compile(letters[i])
+		total += len(letters[i])
+	}
+	p.Stats.Weights = p.Features.dim
+	p.Stats.PerLetter = float64(p.unary) / float64(total)
+	p.index()
+	p.Stats.Trained = p.groups.dim
+	return p, nil
+}
+
+// index merges features into groups, and fills groupOcc and pairOcc.
+func (p *Problem) index() {
+	count := func(blocks int, each func(yield func(block, at int32))) occurrences {
+		o := occurrences{start: make([]int32, blocks+1)}
+		each(func(block, _ int32) { o.start[block+1]++ })
+		for i := range blocks {
+			o.start[i+1] += o.start[i]
+		}
+		o.at = make([]int32, o.start[blocks])
+		fill := slices.Clone(o.start[:blocks])
+		each(func(block, at int32) {
+			o.at[fill[block]] = at
+			fill[block]++
+		})
+		return o
+	}
+	byGram := func(yield func(block, at int32)) {
+		for i := range p.words {
+			w := &p.words[i]
+			for t := range w.x {
+				for _, id := range w.gram[w.start[t]:w.start[t+1]] {
+					yield(id, int32(w.unaryAt+w.shape.unary[t]))
+				}
+			}
+		}
+	}
+	all := count(p.Features.grams.Len(), byGram)
+	p.groups = p.Features.group(&all)
+	for i := range p.words {
+		p.words[i].compiled.regroup(&p.groups)
+	}
+	p.groupOcc = count(len(p.groups.at), byGram)
+	p.pairOcc = count(p.Features.pairs.Len(), func(yield func(block, at int32)) {
+		for i := range p.words {
+			w := &p.words[i]
+			for t, id := range w.pair {
+				yield(id, int32(w.pairsAt+w.shape.pairs[t]))
+			}
+		}
+	})
+}
+
+// Words returns the number of words that are trained on.
+func (p *Problem) Words() int { return len(p.words) }
+
+// BuildGraphs builds the loss machines and the machines of right outputs of all words, if that
+// has not been done. Fit does so when its objective needs them.
+func (p *Problem) BuildGraphs(ctx context.Context) error {
+	p.graphs.Do(func() { p.graphsErr = p.buildGraphs(ctx) })
+	return p.graphsErr
+}
+
+func (p *Problem) buildGraphs(ctx context.Context) error {
+	stats := make([]losses.ExpandStats, len(p.words))
+	builders := make([]graphBuilder, p.opts.Workers)
+	errs := make([]error, len(p.words))
+	parallel(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			stats[i], errs[i] = builders[worker].build(&p.words[i], p.Inventory, p.opts.MaxEdges)
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("g2p: stopped while loss machines were built: %w", err)
+	}
+	for i := range p.words {
+		if errs[i] != nil {
+			return fmt.Errorf("g2p: pair %d: %w", p.words[i].index+1, errs[i])
+		}
+		if p.words[i].full != nil {
+			p.Stats.Restricted++
+		}
+		p.Stats.Columns += stats[i].Columns
+		p.Stats.Built += stats[i].Built
+		p.Stats.columns = append(p.Stats.columns, stats[i].Columns)
+		p.Stats.built = append(p.Stats.built, stats[i].Built)
+	}
+	return nil
+}
+
+// graphBuilder is one worker's memory for building.
+type graphBuilder struct {
+	expand losses.ExpandBuilder
+	labels losses.Expansions
+	full   [][]int32
+}
+
+// build makes the machines of a word, with fewer labels when they do not fit
+// the budget: those with p(u|x) below .01, .016, … are taken away, the aligned one
+// never.
+func (b *graphBuilder) build(w *word, inv *Inventory, budget int) (losses.ExpandStats, error) {
+	n := len(w.x)
+	b.labels, b.full = sized(b.labels, n), sized(b.full, n)
+	all := make(losses.Expansions, n)
+	for t, x := range w.x {
+		all[t] = all[t][:0]
+		for _, l := range inv.Allowed[x] {
+			all[t] = append(all[t], inv.Labels[l])
+		}
+		b.labels[t], b.full[t] = all[t], nil
+	}
+	opts := &losses.ExpandOptions{MaxEdges: max(budget, 0)}
+	machine, err := b.expand.Build(w.ref, b.labels, opts)
+	for least := 0.01; errors.Is(err, losses.ErrEdgeBudget); least *= 1.6 {
+		w.full = make([][]int32, n)
+		for t, x := range w.x {
+			b.labels[t] = nil
+			w.full[t] = make([]int32, len(all[t]))
+			for k, u := range all[t] {
+				w.full[t][k] = -1
+				if inv.Prob[x][k] >= least || k == int(w.gold[t]) {
+					w.full[t][k] = int32(len(b.labels[t]))
+					b.labels[t] = append(b.labels[t], u)
+				}
+			}
+		}
+		if least > 1 { // one label a letter is left: whatever the budget, it is small
+			opts.MaxEdges = 0
+		}
+		machine, err = b.expand.Build(w.ref, b.labels, opts)
+	}
+	if err != nil {
+		return b.expand.Stats, err
+	}
+	full := b.full
+	if w.full != nil {
+		full = w.full
+	}
+	var small bool
+	if w.loss, small = lossGraph(machine, w.sizes, full); !small {
+		w.loss = nil
+	}
+	w.right = rightGraph(w.ref, all, full)
+	return b.expand.Stats, nil
+}
+
+// parallel calls f for chunks of 0 … n-1. Chunks go to workers in any order:
+// what f computes must depend on the indices alone.
+func parallel(workers, n, chunk int, f func(worker, lo, hi int)) {
+	workers = min(workers, (n+chunk-1)/chunk)
+	if workers <= 1 {
+		f(0, 0, n)
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			for {
+				hi := int(next.Add(int64(chunk)))
+				lo := hi - chunk
+				if lo >= n {
+					return
+				}
+				f(i, lo, min(hi, n))
+			}
+		})
+	}
+	wg.Wait()
+}

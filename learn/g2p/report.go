@@ -1,0 +1,171 @@
+package g2p
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/metrics"
+)
+
+// Report sets objectives side by side on held-out words.
+type Report struct {
+	Sections []Section `json:"sections"` // one a data set
+	Pooled   Section   `json:"pooled"`   // all words together
+	Decoding Decoding  `json:"decoding"`
+	Seconds  float64   `json:"seconds"`
+}
+
+// Section is the result on some words.
+type Section struct {
+	Name       string  `json:"name"`
+	Words      int     `json:"words"`  // held-out words
+	Phones     int     `json:"phones"` // of their references
+	Reachable  int     `json:"reachable"`
+	Unseen     int     `json:"unseen_letters"` // words with a letter that training did not have
+	Folds      int     `json:"folds"`
+	Trained    int     `json:"train_pairs"` // over all folds, as the next two
+	Unaligned  int     `json:"unaligned"`
+	Restricted int     `json:"restricted"`
+	Models     []Score `json:"models"`
+}
+
+// Score is one objective's result in a section.
+type Score struct {
+	Kind      Kind         `json:"kind"`
+	Chosen    []Objective  `json:"chosen"` // constants, by fold; one where all folds have the same
+	PER       float64      `json:"per"`    // phone error rate, in per cent: edits by phones of the references
+	WER       float64      `json:"wer"`    // word error rate, in per cent
+	Edits     int          `json:"edits"`
+	Wrong     int          `json:"wrong"`
+	Converged bool         `json:"converged"` // every fold's fit ended by its stopping rule
+	Versus    []Comparison `json:"versus"`    // against each model before it
+}
+
+// Comparison is a paired test of a model against another on the same words.
+type Comparison struct {
+	Kind     Kind    `json:"kind"`         // of the other
+	Relative float64 `json:"relative_per"` // change of the phone error rate, in per cent: negative is better than the other
+	T        float64 `json:"t"`            // of the edits, paired by word
+	P        float64 `json:"p"`            // two-sided
+	Fixed    int     `json:"fixed"`        // words that only this model has right
+	Broken   int     `json:"broken"`       // words that only the other has right
+	McNemar  float64 `json:"mcnemar_p"`    // exact, two-sided
+}
+
+// newReport pools units by data set and all together.
+func newReport(o *CompareOptions, units []*unit, took time.Duration) *Report {
+	d, _ := o.Decode.withDefaults()
+	r := &Report{Decoding: d.Decoding, Seconds: took.Seconds()}
+	for i := 0; i < len(units); {
+		k := i
+		for k < len(units) && units[k].dataset == units[i].dataset {
+			k++
+		}
+		r.Sections = append(r.Sections, newSection(units[i].dataset, units[i:k]))
+		i = k
+	}
+	r.Pooled = newSection("pooled", units)
+	return r
+}
+
+func newSection(name string, units []*unit) Section {
+	s := Section{Name: name, Folds: len(units)}
+	for _, u := range units {
+		s.Words += len(u.test)
+		s.Reachable += u.reachable
+		s.Unseen += u.unseen
+		s.Trained += u.stats.Pairs
+		s.Unaligned += u.stats.Unaligned
+		s.Restricted += u.stats.Restricted
+		for _, n := range u.models[0].phones {
+			s.Phones += n
+		}
+	}
+	edits := make([][]float64, len(units[0].models))
+	right := make([][]bool, len(units[0].models))
+	for i := range units[0].models {
+		m := Score{Kind: units[0].models[i].objective.Kind, Converged: true}
+		same := true
+		for _, u := range units {
+			out := &u.models[i]
+			m.Chosen = append(m.Chosen, out.objective)
+			same = same && out.objective == m.Chosen[0]
+			m.Converged = m.Converged && out.converged
+			for _, e := range out.edits {
+				m.Edits += e
+				if e > 0 {
+					m.Wrong++
+				}
+				edits[i] = append(edits[i], float64(e))
+				right[i] = append(right[i], e == 0)
+			}
+		}
+		if same {
+			m.Chosen = m.Chosen[:1]
+		}
+		m.PER = 100 * metrics.Rate{Errors: m.Edits, Base: s.Phones}.Value()
+		m.WER = 100 * metrics.Rate{Errors: m.Wrong, Base: s.Words}.Value()
+		for k := range i {
+			m.Versus = append(m.Versus, compare(&s.Models[k], &m, edits[k], edits[i], right[k], right[i]))
+		}
+		s.Models = append(s.Models, m)
+	}
+	return s
+}
+
+// compare tests model b against a.
+func compare(a, b *Score, editsA, editsB []float64, rightA, rightB []bool) Comparison {
+	c := Comparison{Kind: a.Kind, P: 1, McNemar: 1}
+	if a.Edits > 0 {
+		c.Relative = 100 * float64(b.Edits-a.Edits) / float64(a.Edits)
+	}
+	// Fewer than two words leave nothing to test.
+	if t, err := metrics.PairedT(editsB, editsA); err == nil {
+		c.T, c.P = t.T, t.P
+	}
+	if m, err := metrics.McNemar(rightA, rightB); err == nil {
+		c.Fixed, c.Broken, c.McNemar = m.OnlyB, m.OnlyA, m.Exact
+	}
+	return c
+}
+
+// WriteTable writes the report as a table for people: a row for each model and
+// section, compared with the first model of the section.
+func (r *Report) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "words\tmodel\tPER %\tWER %\tPER change\tp (edits)\twords fixed/broken\tp (words)")
+	sections := r.Sections
+	if len(sections) != 1 {
+		sections = append(sections[:len(sections):len(sections)], r.Pooled)
+	}
+	for _, s := range sections {
+		for i, m := range s.Models {
+			name := ""
+			if i == 0 {
+				name = fmt.Sprintf("%s (%d)", s.Name, s.Words)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f", name, m.label(), m.PER, m.WER)
+			if i > 0 {
+				c := m.Versus[0]
+				fmt.Fprintf(t, "\t%+.1f%%\t%.2g\t%d/%d\t%.2g", c.Relative, c.P, c.Fixed, c.Broken, c.McNemar)
+			}
+			fmt.Fprintln(t)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	p := r.Pooled
+	_, err := fmt.Fprintf(w, "reference within reach of the lattice: %d of %d held-out words; %d have a letter unseen in training\ntraining pairs without alignment: %d of %d; words with a restricted lattice: %d\n",
+		p.Reachable, p.Words, p.Unseen, p.Unaligned, p.Trained, p.Restricted)
+	return err
+}
+
+func (m *Score) label() string {
+	if len(m.Chosen) == 1 {
+		return m.Chosen[0].String()
+	}
+	return string(m.Kind) + " (constants by fold)"
+}

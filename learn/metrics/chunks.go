@@ -1,0 +1,104 @@
+package metrics
+
+import "strings"
+
+// Chunk is a stretch of positions From ≤ i < To of one type.
+type Chunk struct {
+	From, To int
+	Type     string
+}
+
+// FindChunks reads the chunks off a sequence of tags, as the conlleval script of
+// the CoNLL-2000 and 2003 shared tasks does: a tag is a prefix, a hyphen and a
+// type. O (or .) is outside; B begins a chunk, I goes on, E ends one, and a chunk
+// also begins where the type changes or after O whatever the prefix; S, [ and ]
+// are chunks of one position. So IOB1, IOB2, IOE and IOBES are all understood,
+// and no sequence of tags is an error. A tag without a hyphen has an empty type.
+func FindChunks(tags []string) []Chunk {
+	var out []Chunk
+	previous, previousType, from := "O", "", -1
+	for i := 0; i <= len(tags); i++ {
+		prefix, kind := "O", ""
+		if i < len(tags) {
+			prefix, kind, _ = strings.Cut(tags[i], "-")
+			if prefix == "S" { // a chunk of its own, like the script's brackets
+				prefix = "["
+			}
+		}
+		if from >= 0 && chunkEnds(previous, prefix, previousType, kind) {
+			out = append(out, Chunk{from, i, previousType})
+			from = -1
+		}
+		if chunkStarts(previous, prefix, previousType, kind) {
+			from = i
+		}
+		previous, previousType = prefix, kind
+	}
+	return out
+}
+
+func outside(prefix string) bool { return prefix == "O" || prefix == "." }
+
+func chunkEnds(a, b, typeA, typeB string) bool {
+	switch a + b {
+	case "BB", "BO", "IB", "IO", "EE", "EI", "EO", "EB":
+		return true
+	}
+	return a == "[" || a == "]" || !outside(a) && typeA != typeB || !outside(a) && (outside(b) || b == "[" || b == "]")
+}
+
+func chunkStarts(a, b, typeA, typeB string) bool {
+	switch a + b {
+	case "BB", "IB", "OB", "EB", "OI", "EE", "EI", "OE":
+		return true
+	}
+	return b == "[" || b == "]" || !outside(b) && (typeA != typeB || outside(a) || a == "[" || a == "]")
+}
+
+// ChunkCounts pools chunks over sequences.
+type ChunkCounts struct {
+	Correct   int // predicted chunks with the same stretch and type in the reference
+	Predicted int
+	Reference int
+}
+
+// Chunks counts the chunks of one sequence. It panics when the lengths differ.
+func Chunks(prediction, reference []string) ChunkCounts {
+	if len(prediction) != len(reference) {
+		panic("metrics: Chunks: prediction and reference differ in length")
+	}
+	p, r := FindChunks(prediction), FindChunks(reference)
+	c := ChunkCounts{Predicted: len(p), Reference: len(r)}
+	for i, j := 0, 0; i < len(p) && j < len(r); {
+		switch { // both are in order and do not overlap
+		case p[i] == r[j]:
+			c.Correct, i, j = c.Correct+1, i+1, j+1
+		case p[i].To <= r[j].To:
+			i++
+		default:
+			j++
+		}
+	}
+	return c
+}
+
+// Add returns the pooled counts.
+func (c ChunkCounts) Add(d ChunkCounts) ChunkCounts {
+	return ChunkCounts{c.Correct + d.Correct, c.Predicted + d.Predicted, c.Reference + d.Reference}
+}
+
+// Precision is the share of predicted chunks that are correct; 0 without any.
+func (c ChunkCounts) Precision() float64 { return ratio(c.Correct, c.Predicted) }
+
+// Recall is the share of reference chunks that were found; 0 without any.
+func (c ChunkCounts) Recall() float64 { return ratio(c.Correct, c.Reference) }
+
+// F1 is the harmonic mean of precision and recall; 0 when both are.
+func (c ChunkCounts) F1() float64 { return ratio(2*c.Correct, c.Predicted+c.Reference) }
+
+func ratio(a, b int) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}

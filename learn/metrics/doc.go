@@ -1,0 +1,10 @@
+// Package metrics counts errors and tells whether a difference between two
+// models is more than chance.
+//
+// Error rates: Rate holds errors and their base; Symbols, Strings and Edits make
+// one of predictions and references, and Chunks counts chunks as the conlleval
+// script of the CoNLL shared tasks does.
+//
+// Comparisons of two models on the same examples: PairedT (means of differences),
+// McNemar (right or wrong), Bootstrap (an interval for any statistic).
+package metrics

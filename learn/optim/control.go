@@ -1,0 +1,237 @@
+package optim
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Row is one line of a run's history.
+type Row struct {
+	Iteration   int     // steps taken (LBFGS, OWLQN), or passes over the examples (Stochastic)
+	Objective   float64 // value at the current point; for Stochastic the pass' mean estimate, see there
+	GradNorm    float64 // largest entry of the gradient, in absolute value; see the solver
+	Step        float64 // length factor of the last step, or the learning rate
+	Evaluations int     // of the objective so far
+	Seconds     float64 // since the run began
+	Rate        float64 // examples a second since the last row; zero when the solver cannot know
+}
+
+// Recorder receives a row after each iteration. An error stops the run.
+type Recorder interface {
+	Record(Row) error
+}
+
+// RecorderFunc makes a Recorder of a function.
+type RecorderFunc func(Row) error
+
+func (f RecorderFunc) Record(r Row) error { return f(r) }
+
+// Recorders passes every row to all of rs, in turn, and stops at the first error.
+func Recorders(rs ...Recorder) Recorder {
+	return RecorderFunc(func(r Row) error {
+		for _, one := range rs {
+			if err := one.Record(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Stop says when a run is over. Each zero field takes the default given; the
+// first rule that holds ends the run.
+type Stop struct {
+	Iterations  int           // steps or passes; zero is the solver's default
+	Evaluations int           // of the objective; zero is 10 an iteration
+	Gradient    float64       // largest gradient entry at most this times max(1, |f|); zero is 1e-7, negative never
+	Relative    float64       // value fell by at most this fraction over the last Window iterations; zero is 1e-6, negative never
+	Window      int           // zero is 5
+	Time        time.Duration // zero is none
+}
+
+func (s Stop) withDefaults(iterations int) Stop {
+	if s.Iterations == 0 {
+		s.Iterations = iterations
+	}
+	if s.Evaluations == 0 {
+		s.Evaluations = 10*s.Iterations + 10
+	}
+	if s.Gradient == 0 {
+		s.Gradient = 1e-7
+	}
+	if s.Relative == 0 {
+		s.Relative = 1e-6
+	}
+	if s.Window == 0 {
+		s.Window = 5
+	}
+	return s
+}
+
+// Control is what all solvers are told beside the problem; nil is the same as
+// the zero value.
+type Control struct {
+	Ctx      context.Context // cancels the run; nil is none
+	Stop     Stop
+	Recorder Recorder // nil is none
+	Examples int      // examples that one evaluation visits, for Row.Rate; Sum and Stochastic know it
+
+	// Checkpoint, if not nil, is called every CheckpointEvery iterations (zero
+	// is 10) and when the context was cancelled. It may keep the checkpoint,
+	// which is a copy. An error stops the run.
+	Checkpoint      func(*Checkpoint) error
+	CheckpointEvery int
+	Resume          *Checkpoint // if not nil, where to go on; the start given is then not used
+}
+
+// Reason says which rule ended a run.
+type Reason string
+
+const (
+	GradientSmall    Reason = "gradient small"
+	ImprovementSmall Reason = "improvement small"
+	NoProgress       Reason = "no further progress" // the line search found nothing lower: the limit of rounding
+	IterationLimit   Reason = "iteration limit"
+	EvaluationLimit  Reason = "evaluation limit"
+	TimeLimit        Reason = "time limit"
+	Interrupted      Reason = "interrupted" // the error says by what
+)
+
+// Converged reports whether the run ended because it had arrived.
+func (r Reason) Converged() bool {
+	return r == GradientSmall || r == ImprovementSmall || r == NoProgress
+}
+
+// Result is where a run ended.
+type Result struct {
+	X           []float64
+	F           float64 // value at X
+	GradNorm    float64 // largest entry of the gradient at X
+	Iterations  int
+	Evaluations int
+	Reason      Reason
+	Note        string // what a reader of the report should know, such as a history that was started afresh
+}
+
+// run watches one solver's iterations against a Control.
+type run struct {
+	Control
+	solver  string
+	begin   time.Time
+	spent   float64 // seconds of the run that was resumed
+	last    time.Time
+	lastEv  int
+	history []float64 // values of the last Window+1 iterations
+	evals   int
+}
+
+func newRun(solver string, c *Control, iterations int) *run {
+	r := &run{solver: solver}
+	if c != nil {
+		r.Control = *c
+	}
+	r.Stop = r.Stop.withDefaults(iterations)
+	if r.CheckpointEvery == 0 {
+		r.CheckpointEvery = 10
+	}
+	if r.Ctx == nil {
+		r.Ctx = context.Background()
+	}
+	r.begin = time.Now()
+	r.last = r.begin
+	return r
+}
+
+func (r *run) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+
+// step records an iteration and returns the reason to stop, or "". gradNorm is
+// negative when it is not known.
+func (r *run) step(iteration int, f, gradNorm, step float64) (Reason, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return Interrupted, fmt.Errorf("optim: %s: iteration %d: value %v: %w", r.solver, iteration, f, ErrNotFinite)
+	}
+	if r.Recorder != nil {
+		now := time.Now()
+		row := Row{Iteration: iteration, Objective: f, GradNorm: math.Max(gradNorm, 0), Step: step, Evaluations: r.evals, Seconds: r.seconds()}
+		if d := now.Sub(r.last).Seconds(); d > 0 {
+			row.Rate = float64(r.Examples) * float64(r.evals-r.lastEv) / d
+		}
+		r.last, r.lastEv = now, r.evals
+		if err := r.Recorder.Record(row); err != nil {
+			return Interrupted, fmt.Errorf("optim: %s: recorder: %w", r.solver, err)
+		}
+	}
+	s := &r.Stop
+	r.history = append(r.history, f)
+	if n := len(r.history); n > s.Window+1 {
+		r.history = r.history[n-s.Window-1:]
+	}
+	switch {
+	case gradNorm >= 0 && gradNorm <= s.Gradient*math.Max(1, math.Abs(f)):
+		return GradientSmall, nil
+	case len(r.history) == s.Window+1 && s.Relative >= 0 && r.history[0]-f <= s.Relative*math.Max(math.Abs(f), math.SmallestNonzeroFloat64):
+		return ImprovementSmall, nil
+	case iteration >= s.Iterations:
+		return IterationLimit, nil
+	case r.evals >= s.Evaluations:
+		return EvaluationLimit, nil
+	case s.Time > 0 && r.seconds() >= s.Time.Seconds():
+		return TimeLimit, nil
+	}
+	if err := r.Ctx.Err(); err != nil {
+		return Interrupted, fmt.Errorf("optim: %s: stopped after %d iterations: %w", r.solver, iteration, context.Cause(r.Ctx))
+	}
+	return "", nil
+}
+
+// eval evaluates f, and refuses NaN. An infinite value is returned: a line
+// search steps back from it.
+func (r *run) eval(f Objective, x, grad []float64) (float64, error) {
+	if err := r.Ctx.Err(); err != nil {
+		return math.NaN(), fmt.Errorf("optim: %s: stopped after %d evaluations: %w", r.solver, r.evals, context.Cause(r.Ctx))
+	}
+	r.evals++
+	v, err := f.Eval(x, grad)
+	if err != nil {
+		return v, fmt.Errorf("optim: %s: evaluation %d: %w", r.solver, r.evals, err)
+	}
+	if math.IsNaN(v) || math.IsInf(v, -1) {
+		return v, fmt.Errorf("optim: %s: evaluation %d: value %v: %w", r.solver, r.evals, v, ErrNotFinite)
+	}
+	if grad != nil && !math.IsInf(v, 1) {
+		if i := firstNotFinite(grad); i >= 0 {
+			return v, fmt.Errorf("optim: %s: evaluation %d: gradient[%d] is %v: %w", r.solver, r.evals, i, grad[i], ErrNotFinite)
+		}
+	}
+	return v, nil
+}
+
+func firstNotFinite(x []float64) int {
+	for i, v := range x {
+		if v-v != 0 { // NaN or an infinity
+			return i
+		}
+	}
+	return -1
+}
+
+// save hands a checkpoint over when it is due.
+func (r *run) save(iteration int, force bool, make func() *Checkpoint) error {
+	if r.Checkpoint == nil || !force && iteration%r.CheckpointEvery != 0 {
+		return nil
+	}
+	if err := r.Checkpoint(make()); err != nil {
+		return fmt.Errorf("optim: %s: checkpoint: %w", r.solver, err)
+	}
+	return nil
+}
+
+func maxAbs(x []float64) float64 {
+	m := 0.0
+	for _, v := range x {
+		m = math.Max(m, math.Abs(v))
+	}
+	return m
+}

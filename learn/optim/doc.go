@@ -1,0 +1,38 @@
+// Package optim is the optimisation layer under every learner: what is
+// minimised (Objective, Sum), where (Set, with its projections), by whom
+// (LBFGS, OWLQN, Stochastic), and how a run is watched, stopped, saved and taken
+// up again (Control, Recorder, Checkpoint).
+//
+// # The types to know
+//
+// An Objective gives value and gradient together. Sum makes one from Terms, a
+// sum over examples, using any number of goroutines; the result has the same
+// bits for every number of them. Ridge adds λ/2 |x|². A solver takes an
+// Objective (or Terms, when it draws minibatches), a start and a Control, and
+// returns a Result.
+//
+// # What may be relied on
+//
+//   - The same inputs give the same iterates, bit for bit, for any number of
+//     workers: floats are added in an order that depends on the problem alone.
+//   - Eval never changes x, and leaves grad alone when it is nil.
+//   - An error inside Eval, a cancelled context or an error of the Recorder stops
+//     the solver within one evaluation; the Result then holds the best point so
+//     far beside the error.
+//   - A value or gradient that is NaN is an error, never an iterate.
+//
+// # Why it is so
+//
+// Sums over examples were first reduced from one dense gradient per worker:
+// fast, but the bits depended on how examples fell to workers. Fixed blocks with
+// one dense gradient each cost blocks*dim memory, 128 MB at a million weights;
+// Sum keeps that for small dimensions and dense gradients, and for sparse ones
+// logs the additions and replays them stripe by stripe, which gives the bits of
+// the serial loop.
+//
+// L-BFGS is gonum's. OWLQN is ours, since gonum has no l1; with L1 = 0 it is an
+// L-BFGS whose vector work runs on all workers, which pays from about 10^5
+// weights on.
+//
+// Start reading at objective.go, then control.go, then a solver.
+package optim

@@ -1,0 +1,175 @@
+package optim
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/optimize"
+)
+
+// LBFGS minimises a smooth objective by gonum's limited-memory BFGS (Nocedal and
+// Wright, Numerical Optimization, 2nd ed., algorithm 7.5) with its Moré-Thuente
+// line search. Each point is evaluated once, value and gradient together.
+//
+// Its checkpoints hold the current point only: a resumed run starts a new
+// history from there and says so in Result.Note, so it does not repeat the
+// interrupted one exactly. Memory is 2·Memory+8 vectors.
+type LBFGS struct {
+	Memory int // pairs kept; zero is 10
+}
+
+const lbfgsNote = "the history of L-BFGS was started afresh at the checkpoint"
+
+// Minimize runs from x0, which it keeps intact.
+func (m LBFGS) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) {
+	const solver = "LBFGS"
+	r := newRun(solver, c, 1000)
+	if r.Examples == 0 {
+		r.Examples = examplesOf(f)
+	}
+	res := &Result{}
+	start := 0
+	if k := r.Resume; k != nil {
+		if err := k.resume(solver, f.Dim()); err != nil {
+			return nil, err
+		}
+		x0, start, r.evals, r.spent = k.X, k.Iteration, k.Evaluations, k.Seconds
+		res.Note = lbfgsNote
+	}
+	if err := checkDim(solver, f.Dim(), x0); err != nil {
+		return nil, err
+	}
+	res.X = slices.Clone(x0)
+	if f.Dim() == 0 { // gonum refuses it
+		v, err := r.eval(f, res.X, nil)
+		res.F, res.Evaluations, res.Reason = v, r.evals, GradientSmall
+		return res, err
+	}
+	p := &point{r: r, f: f, x: make([]float64, f.Dim()), grad: make([]float64, f.Dim())}
+	if !p.at(x0) {
+		res.Reason, res.Evaluations = Interrupted, r.evals
+		return res, p.err
+	}
+	// What is best so far is kept here, since gonum gives nothing back on some errors.
+	res.F, res.GradNorm, res.Iterations = p.v, maxAbs(p.grad), start
+	checkpoint := func() *Checkpoint {
+		return &Checkpoint{Solver: solver, Iteration: res.Iterations, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(res.X)}
+	}
+	finish := func(reason Reason, err error) (*Result, error) {
+		res.Reason, res.Evaluations = reason, r.evals
+		if r.Ctx.Err() != nil {
+			err = errors.Join(err, r.save(res.Iterations, true, checkpoint))
+		}
+		return res, err
+	}
+	if reason, err := r.step(start, res.F, res.GradNorm, 0); reason != "" {
+		return finish(reason, err)
+	}
+
+	watch := &watcher{r: r, p: p, res: res, checkpoint: checkpoint, start: start}
+	memory := m.Memory
+	if memory == 0 {
+		memory = 10
+	}
+	settings := &optimize.Settings{
+		InitValues:        &optimize.Location{F: p.v, Gradient: slices.Clone(p.grad)},
+		GradientThreshold: math.NaN(), // Stop has the rules
+		Converger:         optimize.NeverTerminate{},
+		FuncEvaluations:   max(1, r.Stop.Evaluations), // gonum's own loops may be endless without
+		MajorIterations:   0,
+		Recorder:          watch,
+	}
+	problem := optimize.Problem{
+		Func: func(x []float64) float64 { p.at(x); return p.v },
+		Grad: func(g, x []float64) { p.at(x); copy(g, p.grad) },
+		Status: func() (optimize.Status, error) {
+			if p.err != nil {
+				return optimize.Failure, p.err
+			}
+			return optimize.NotTerminated, nil
+		},
+	}
+	g, err := optimize.Minimize(problem, x0, settings, &optimize.LBFGS{Store: memory, Linesearcher: &optimize.MoreThuente{}, GradStopThreshold: math.NaN()})
+	switch {
+	case p.err != nil:
+		return finish(Interrupted, p.err)
+	case watch.reason != "":
+		return finish(watch.reason, watch.err)
+	case g != nil && g.Status == optimize.FunctionEvaluationLimit:
+		return finish(EvaluationLimit, nil)
+	case err != nil || g != nil && g.Status != optimize.NotTerminated:
+		// A line search that finds nothing lower has met the limit of rounding:
+		// what it stopped at is the answer, not a failure.
+		return finish(NoProgress, nil)
+	}
+	return finish(IterationLimit, nil)
+}
+
+// point remembers the last evaluation, because gonum asks for value and gradient
+// in two calls.
+type point struct {
+	r     *run
+	f     Objective
+	x     []float64
+	grad  []float64
+	v     float64
+	valid bool
+	err   error
+}
+
+func (p *point) at(x []float64) bool {
+	if p.err != nil {
+		p.v = math.Inf(1)
+		return false
+	}
+	if p.valid && slices.Equal(p.x, x) {
+		return true
+	}
+	copy(p.x, x)
+	p.valid = true
+	if p.v, p.err = p.r.eval(p.f, p.x, p.grad); p.err != nil {
+		p.v, p.valid = math.Inf(1), false
+		clear(p.grad)
+	}
+	return p.err == nil
+}
+
+// errStop tells gonum to end the run for a reason already noted.
+var errStop = errors.New("stop")
+
+// watcher is gonum's Recorder: it turns its major iterations into ours.
+type watcher struct {
+	r          *run
+	p          *point
+	res        *Result
+	checkpoint func() *Checkpoint
+	start      int
+	reason     Reason
+	err        error
+}
+
+func (w *watcher) Init() error { return nil }
+
+func (w *watcher) Record(loc *optimize.Location, op optimize.Operation, _ *optimize.Stats) error {
+	if op != optimize.MajorIteration || w.reason != "" || w.p.err != nil || loc.F > w.res.F {
+		return nil
+	}
+	step := 0.0
+	for i, x := range loc.X {
+		step = math.Max(step, math.Abs(x-w.res.X[i]))
+	}
+	copy(w.res.X, loc.X)
+	w.res.F, w.res.GradNorm = loc.F, maxAbs(loc.Gradient)
+	w.res.Iterations++
+	w.reason, w.err = w.r.step(w.res.Iterations, loc.F, w.res.GradNorm, step)
+	if w.err == nil {
+		if err := w.r.save(w.res.Iterations, false, w.checkpoint); err != nil {
+			w.reason, w.err = Interrupted, err
+		}
+	}
+	if w.reason != "" {
+		return errStop
+	}
+	return nil
+}

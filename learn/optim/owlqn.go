@@ -1,0 +1,230 @@
+package optim
+
+import (
+	"errors"
+	"math"
+	"slices"
+)
+
+// OWLQN minimises f(x) + L1·Σ|x_i| for a smooth f by the orthant-wise
+// limited-memory quasi-Newton method of G. Andrew and J. Gao, "Scalable training
+// of L1-regularized log-linear models", ICML 2007. With L1 = 0 it is L-BFGS with
+// a backtracking line search under the weak Wolfe curvature test on the pairs.
+//
+// The vector work is shared by Workers goroutines in stripes whose partial sums
+// are added in a fixed order, so results do not depend on their number. The two
+// loops are those of W. Chen, Z. Wang and J. Zhou, "Large-scale L-BFGS using
+// MapReduce", NIPS 2014: the direction is a combination of the stored vectors
+// with coefficients found from their inner products, hence two passes over
+// memory instead of 4·Memory dependent ones.
+//
+// Value and GradNorm in rows and Result include the l1 term, GradNorm being that
+// of the pseudo-gradient (zero exactly at a minimum). Checkpoints hold the point
+// only, as LBFGS's do.
+type OWLQN struct {
+	L1      float64
+	Penalty []float64 // multiplies L1 for each coordinate; nil is all ones. Zero leaves one free
+	Memory  int       // pairs kept; zero is 10
+	Workers int       // goroutines for vector work; zero is 1
+}
+
+// Minimize runs from x0, which it keeps intact.
+func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) {
+	const solver = "OWLQN"
+	n := f.Dim()
+	r := newRun(solver, c, 1000)
+	if r.Examples == 0 {
+		r.Examples = examplesOf(f)
+	}
+	res := &Result{}
+	if k := r.Resume; k != nil {
+		if err := k.resume(solver, n); err != nil {
+			return nil, err
+		}
+		x0, res.Iterations, r.evals, r.spent = k.X, k.Iteration, k.Evaluations, k.Seconds
+		res.Note = lbfgsNote
+	}
+	if err := checkDim(solver, n, x0); err != nil {
+		return nil, err
+	}
+	if m.Penalty != nil && len(m.Penalty) != n {
+		return nil, errors.New("optim: OWLQN: Penalty has another length than the objective's dimension")
+	}
+	memory := m.Memory
+	if memory == 0 {
+		memory = 10
+	}
+	v := vectors{workers: max(1, m.Workers)}
+	x, xNew := slices.Clone(x0), make([]float64, n)
+	g, gNew := make([]float64, n), make([]float64, n)
+	dir := make([]float64, n)
+	pseudo := g // without l1 the pseudo-gradient is the gradient itself
+	if m.L1 > 0 {
+		pseudo = make([]float64, n)
+	}
+	fx, err := r.eval(f, x, g)
+	if err == nil && math.IsInf(fx, 1) {
+		err = ErrNotFinite
+	}
+	res.X = x
+	if err != nil {
+		res.Reason, res.Evaluations = Interrupted, r.evals
+		return res, err
+	}
+	fx += m.l1(x)
+	h := newHistory(memory, n)
+	m.pseudoGradient(pseudo, x, g)
+
+	checkpoint := func() *Checkpoint {
+		return &Checkpoint{Solver: solver, Iteration: res.Iterations, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(x)}
+	}
+	finish := func(reason Reason, err error) (*Result, error) {
+		res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = x, fx, maxAbs(pseudo), reason, r.evals
+		if r.Ctx.Err() != nil {
+			err = errors.Join(err, r.save(res.Iterations, true, checkpoint))
+		}
+		return res, err
+	}
+	step := 0.0
+	for {
+		reason, err := r.step(res.Iterations, fx, maxAbs(pseudo), step)
+		if err == nil && res.Iterations > 0 {
+			err = r.save(res.Iterations, false, checkpoint)
+		}
+		if err != nil {
+			return finish(Interrupted, err)
+		}
+		if reason != "" {
+			return finish(reason, nil)
+		}
+
+		h.direction(v, dir, pseudo)
+		if m.L1 > 0 { // keep to directions that agree with steepest descent, per coordinate
+			for i, d := range dir {
+				if m.penalty(i) > 0 && d*pseudo[i] >= 0 {
+					dir[i] = 0
+				}
+			}
+		}
+		slope := v.dot(dir, pseudo)
+		if !(slope < 0) { // a history spoilt by rounding
+			h.reset()
+			for i := range dir {
+				dir[i] = -pseudo[i]
+			}
+			slope = v.dot(dir, pseudo)
+		}
+		step = 1
+		if h.len() == 0 {
+			step = 1 / math.Max(1, math.Sqrt(v.dot(pseudo, pseudo)))
+		}
+		fNew, ok := 0.0, false
+		for range 40 {
+			m.trial(xNew, x, dir, pseudo, step)
+			if fNew, err = r.eval(f, xNew, gNew); err != nil {
+				return finish(Interrupted, err)
+			}
+			fNew += m.l1(xNew)
+			decrease := step * slope
+			if m.L1 > 0 { // the projected step decides, as in the paper
+				decrease = 0
+				for i := range xNew {
+					decrease += pseudo[i] * (xNew[i] - x[i])
+				}
+			}
+			if ok = fNew <= fx+1e-4*decrease && decrease < 0; ok {
+				break
+			}
+			if r.evals >= r.Stop.Evaluations {
+				return finish(EvaluationLimit, nil)
+			}
+			shrink := 0.5
+			if h.len() == 0 {
+				shrink = 0.1 // the first step's scale is a guess
+			} else if t := -decrease / (2 * (fNew - fx - decrease)); t >= 0.1 && t <= 0.5 {
+				shrink = t // minimiser of the parabola through what is known
+			}
+			step *= shrink
+		}
+		if !ok {
+			if h.len() == 0 {
+				return finish(NoProgress, nil)
+			}
+			h.reset() // once more from the steepest descent
+			step = 0
+			continue
+		}
+		h.push(v, xNew, x, gNew, g)
+		x, xNew = xNew, x
+		g, gNew = gNew, g
+		if m.L1 == 0 {
+			pseudo = g
+		}
+		fx = fNew
+		m.pseudoGradient(pseudo, x, g)
+		res.Iterations++
+	}
+}
+
+func (m *OWLQN) penalty(i int) float64 {
+	if m.Penalty == nil {
+		return m.L1
+	}
+	return m.L1 * m.Penalty[i]
+}
+
+func (m *OWLQN) l1(x []float64) float64 {
+	if m.L1 == 0 {
+		return 0
+	}
+	sum := 0.0
+	for i, w := range x {
+		sum += m.penalty(i) * math.Abs(w)
+	}
+	return sum
+}
+
+// pseudoGradient stores the subgradient of least absolute value, coordinate by
+// coordinate; without l1 it is g, where it stands.
+func (m *OWLQN) pseudoGradient(dst, x, g []float64) {
+	if m.L1 == 0 {
+		return
+	}
+	for i, w := range x {
+		c := m.penalty(i)
+		switch {
+		case w > 0:
+			dst[i] = g[i] + c
+		case w < 0:
+			dst[i] = g[i] - c
+		case g[i] > c:
+			dst[i] = g[i] - c
+		case g[i] < -c:
+			dst[i] = g[i] + c
+		default:
+			dst[i] = 0
+		}
+	}
+}
+
+// trial stores x + step·dir, projected onto the orthant of x (of -pseudo where x is 0).
+func (m *OWLQN) trial(dst, x, dir, pseudo []float64, step float64) {
+	for i, w := range x {
+		dst[i] = w + step*dir[i]
+	}
+	if m.L1 == 0 {
+		return
+	}
+	for i, w := range x {
+		if m.penalty(i) == 0 {
+			continue
+		}
+		sign := w
+		if w == 0 {
+			sign = -pseudo[i]
+		}
+		if dst[i]*sign <= 0 {
+			dst[i] = 0
+		}
+	}
+}

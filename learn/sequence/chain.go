@@ -1,0 +1,251 @@
+package sequence
+
+import (
+	"math"
+	"slices"
+)
+
+// chain runs forward-backward for one sequence with scores of single labels and
+// of label pairs that do not depend on the position: the plain linear-chain
+// conditional random field, where nearly all training time goes.
+//
+// Scores are exponentiated once, relative to their maximum by position, and the
+// recursions are scaled by position (L. Rabiner, "A tutorial on hidden Markov
+// models", Proc. IEEE 77, 1989, section V.A). Where scores are so far apart that
+// this underflows, the same sums are done in logarithms.
+type chain struct {
+	labels int // D
+	stride int // D rounded up to a multiple of 4; the padding has probability zero
+
+	// Set by transitions for one evaluation; nil for order 1.
+	score     []float64 // of pairs, D·D
+	trans     []float64 // exp(score - top), D rows of stride
+	transT    []float64 // transposed
+	transTop  float64
+	transSpan float64 // largest score less the smallest
+
+	node  []float64 // scores of labels: positions·stride
+	exp   []float64 // their exponentials, relative to the best of the position
+	alpha []float64
+	scale []float64
+	right []float64 // node·β/scale of the position to the right
+	beta  []float64
+}
+
+// pairSums adds up expected numbers of label pairs, D rows of stride.
+type pairSums struct {
+	scaled []float64 // still to be multiplied by the transitions, the same for all positions
+	exact  []float64 // what was summed in logarithms; nil if nothing was
+}
+
+// safeSpan is how far apart scores may be, in the transitions and at a position
+// together, for the scaled recursion. Every label of a position then keeps at
+// least exp(-safeSpan) of the forward mass, so nothing that matters later
+// vanishes, and no backward value exceeds exp(safeSpan).
+const safeSpan = 600
+
+func newChain(labels int) *chain {
+	s := (labels + 3) &^ 3
+	return &chain{labels: labels, stride: s, right: make([]float64, s), beta: make([]float64, s)}
+}
+
+// shared returns a chain for another goroutine with the same transitions.
+func (c *chain) shared() *chain {
+	d := newChain(c.labels)
+	d.score, d.trans, d.transT, d.transTop, d.transSpan = c.score, c.trans, c.transT, c.transTop, c.transSpan
+	return d
+}
+
+// transitions sets the scores of label pairs; nil for none.
+func (c *chain) transitions(score []float64) {
+	d, s := c.labels, c.stride
+	c.score = score
+	if score == nil {
+		c.trans, c.transT, c.transTop, c.transSpan = nil, nil, 0, 0
+		return
+	}
+	if c.trans == nil {
+		c.trans, c.transT = make([]float64, d*s), make([]float64, d*s)
+	}
+	c.transTop = slices.Max(score)
+	c.transSpan = c.transTop - slices.Min(score)
+	for a := range d {
+		for b := range d {
+			v := math.Exp(score[a*d+b] - c.transTop)
+			c.trans[a*s+b], c.transT[b*s+a] = v, v
+		}
+	}
+}
+
+// begin makes room for n positions and returns the scores of their labels, in
+// rows of stride, all zero.
+func (c *chain) begin(n int) []float64 {
+	need := n * c.stride
+	if cap(c.node) < need {
+		grown := need + need/2
+		c.node, c.exp, c.alpha = make([]float64, grown), make([]float64, grown), make([]float64, grown)
+		c.scale = make([]float64, n+n/2+1)
+	}
+	c.node = c.node[:need]
+	clear(c.node)
+	return c.node
+}
+
+// marginals returns log Z for the scores in begin's slice, and stores in post,
+// rows of stride, the probability of each label at each position. It adds the
+// expected numbers of label pairs to pairs.
+func (c *chain) marginals(post []float64, pairs *pairSums) float64 {
+	d, s := c.labels, c.stride
+	n := len(c.node) / s
+	if n == 0 {
+		return 0
+	}
+	logZ, factor := float64(n-1)*c.transTop, 1.0 // logZ + log(factor) is what is known so far
+	for t := range n {
+		row, e := c.node[t*s:][:s], c.exp[t*s:][:s]
+		top, low := row[0], row[0]
+		for _, v := range row[1:d] {
+			top, low = max(top, v), min(low, v)
+		}
+		if !(top-low+c.transSpan <= safeSpan) {
+			return c.inLogs(post, pairs)
+		}
+		logZ += top
+		for j, v := range row[:d] {
+			e[j] = math.Exp(v - top)
+		}
+		for j := d; j < s; j++ {
+			e[j] = 0
+		}
+	}
+	for t := range n {
+		a, e := c.alpha[t*s:][:s], c.exp[t*s:][:s]
+		sum := 0.0
+		if t == 0 || c.trans == nil {
+			for j, v := range e {
+				a[j] = v
+				sum += v
+			}
+		} else {
+			vecMat(a, c.alpha[(t-1)*s:][:d], c.trans)
+			for j, v := range e {
+				a[j] *= v
+				sum += a[j]
+			}
+		}
+		inv := 1 / sum
+		for j := range a {
+			a[j] *= inv
+		}
+		c.scale[t] = inv
+		if sum < 1e-100 {
+			logZ += math.Log(sum)
+		} else if factor *= sum; factor < 1e-100 || factor > 1e100 { // one logarithm in many positions
+			logZ += math.Log(factor)
+			factor = 1
+		}
+	}
+	logZ += math.Log(factor)
+	if c.trans == nil {
+		copy(post[:n*s], c.alpha[:n*s])
+		return logZ
+	}
+	copy(post[(n-1)*s:n*s], c.alpha[(n-1)*s:n*s])
+	beta, right := c.beta, c.right
+	for j := range beta {
+		beta[j] = 1
+	}
+	for t := n - 1; t > 0; t-- {
+		e, inv := c.exp[t*s:][:s], c.scale[t]
+		for j, v := range e {
+			right[j] = v * beta[j] * inv
+		}
+		a := c.alpha[(t-1)*s:][:s]
+		addOuter(pairs.scaled, a[:d], right)
+		vecMat(beta, right[:d], c.transT)
+		p := post[(t-1)*s:][:s]
+		for j, v := range a {
+			p[j] = v * beta[j]
+		}
+	}
+	return logZ
+}
+
+// finish stores the expected numbers of label pairs in dst, D·D.
+func (c *chain) finish(dst []float64, pairs *pairSums) {
+	d, s := c.labels, c.stride
+	for a := range d {
+		for b := range d {
+			v := pairs.scaled[a*s+b] * c.trans[a*s+b]
+			if pairs.exact != nil {
+				v += pairs.exact[a*s+b]
+			}
+			dst[a*d+b] = v
+		}
+	}
+}
+
+// inLogs is marginals in logarithms throughout: any finite scores, ten times the time.
+func (c *chain) inLogs(post []float64, pairs *pairSums) float64 {
+	d, s := c.labels, c.stride
+	n := len(c.node) / s
+	alpha, beta := c.alpha[:n*s], c.exp[:n*s]
+	pair := func(a, b int) float64 {
+		if c.score == nil {
+			return 0
+		}
+		return c.score[a*d+b]
+	}
+	work := make([]float64, d)
+	copy(alpha[:d], c.node[:d])
+	for t := 1; t < n; t++ {
+		for b := range d {
+			for a := range d {
+				work[a] = alpha[(t-1)*s+a] + pair(a, b)
+			}
+			alpha[t*s+b] = logSum(work) + c.node[t*s+b]
+		}
+	}
+	clear(beta[(n-1)*s : n*s])
+	for t := n - 2; t >= 0; t-- {
+		for a := range d {
+			for b := range d {
+				work[b] = pair(a, b) + c.node[(t+1)*s+b] + beta[(t+1)*s+b]
+			}
+			beta[t*s+a] = logSum(work)
+		}
+	}
+	logZ := logSum(alpha[(n-1)*s:][:d])
+	clear(post[:n*s])
+	for t := range n {
+		for a := range d {
+			post[t*s+a] = math.Exp(alpha[t*s+a] + beta[t*s+a] - logZ)
+		}
+	}
+	if c.score == nil {
+		return logZ
+	}
+	if pairs.exact == nil {
+		pairs.exact = make([]float64, d*s)
+	}
+	for t := 1; t < n; t++ {
+		for a := range d {
+			for b := range d {
+				pairs.exact[a*s+b] += math.Exp(alpha[(t-1)*s+a] + pair(a, b) + c.node[t*s+b] + beta[t*s+b] - logZ)
+			}
+		}
+	}
+	return logZ
+}
+
+func logSum(v []float64) float64 {
+	top := slices.Max(v)
+	if math.IsInf(top, -1) {
+		return top
+	}
+	sum := 0.0
+	for _, x := range v {
+		sum += math.Exp(x - top)
+	}
+	return top + math.Log(sum)
+}

@@ -1,0 +1,246 @@
+package sequence
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// Attribute is an observed property of a position, with a value that multiplies
+// its weights. Attributes of one name at one position add.
+type Attribute struct {
+	Name  string
+	Value float64
+}
+
+// Input is a sequence to be labelled. Templates read Columns; attributes may be
+// given beside or instead of them. Whichever are there have the same length.
+type Input struct {
+	Columns    [][]string    // Columns[t][c]
+	Attributes [][]Attribute // Attributes[t]; combined with the label of position t
+}
+
+// Len is the number of positions.
+func (in *Input) Len() int { return max(len(in.Columns), len(in.Attributes)) }
+
+// Example is an input with its labels.
+type Example struct {
+	Input
+	Labels []string
+}
+
+// dictionary numbers the attributes of one kind (single or pair).
+type dictionary struct {
+	names []string
+	index map[string]int32
+}
+
+func newDictionary(names []string) *dictionary {
+	d := &dictionary{names: names, index: make(map[string]int32, len(names))}
+	for i, s := range names {
+		d.index[s] = int32(i)
+	}
+	return d
+}
+
+func (d *dictionary) add(name []byte) int32 {
+	if id, ok := d.index[string(name)]; ok {
+		return id
+	}
+	id := int32(len(d.names))
+	s := string(name)
+	d.names = append(d.names, s)
+	d.index[s] = id
+	return id
+}
+
+// sparse holds the attributes of positions in rows, one after the other.
+type sparse struct {
+	ptr    []int // row r is ids[ptr[r]:ptr[r+1]]
+	ids    []int32
+	values []float64 // nil when all are one
+}
+
+func newSparse() sparse { return sparse{ptr: []int{0}} }
+
+func (s *sparse) add(id int32, value float64) {
+	if s.values == nil && value != 1 {
+		s.values = make([]float64, len(s.ids), cap(s.ids))
+		for i := range s.values {
+			s.values[i] = 1
+		}
+	}
+	s.ids = append(s.ids, id)
+	if s.values != nil {
+		s.values = append(s.values, value)
+	}
+}
+
+func (s *sparse) endRow() { s.ptr = append(s.ptr, len(s.ids)) }
+
+func (s *sparse) rows() int { return len(s.ptr) - 1 }
+
+// row returns ids and values of row r; values is nil when all are one.
+func (s *sparse) row(r int) ([]int32, []float64) {
+	ids := s.ids[s.ptr[r]:s.ptr[r+1]]
+	if s.values == nil {
+		return ids, nil
+	}
+	return ids, s.values[s.ptr[r]:s.ptr[r+1]]
+}
+
+// corpus is a set of inputs as numbers: positions of all sequences in one row.
+type corpus struct {
+	start  []int   // positions of sequence i are start[i] … start[i+1]-1
+	single sparse  // attributes combined with one label
+	pair   sparse  // with two
+	labels []int32 // of all positions; nil without
+}
+
+func (c *corpus) sequences() int { return len(c.start) - 1 }
+func (c *corpus) positions() int { return c.start[len(c.start)-1] }
+
+// encoder turns inputs into numbers.
+type encoder struct {
+	templates []*Template
+	single    *dictionary
+	pair      *dictionary
+	grow      bool // add unseen attributes; else leave them out
+	buf       []byte
+}
+
+func (e *encoder) lookup(d *dictionary, name []byte) (int32, bool) {
+	if e.grow {
+		return d.add(name), true
+	}
+	id, ok := d.index[string(name)]
+	return id, ok
+}
+
+// encode appends a sequence to c.
+func (e *encoder) encode(c *corpus, in *Input) error {
+	n := in.Len()
+	if in.Columns != nil && len(in.Columns) != n || in.Attributes != nil && len(in.Attributes) != n {
+		return fmt.Errorf("%d positions with columns, %d with attributes", len(in.Columns), len(in.Attributes))
+	}
+	if in.Columns == nil && len(e.templates) > 0 && n > 0 && in.Attributes == nil {
+		return fmt.Errorf("neither columns nor attributes")
+	}
+	for t := range n {
+		if in.Columns != nil {
+			for _, tpl := range e.templates {
+				var value float64
+				var err error
+				if e.buf, value, err = tpl.append(e.buf[:0], in.Columns, t); err != nil {
+					return fmt.Errorf("position %d: %w", t, err)
+				}
+				if value == 0 {
+					continue
+				}
+				d, rows := e.single, &c.single
+				if tpl.pair {
+					if t == 0 || len(tpl.parts) == 1 && tpl.parts[0].literal == "B" {
+						continue // no label before, or the bare bigram, which is there anyway
+					}
+					d, rows = e.pair, &c.pair
+				}
+				if id, ok := e.lookup(d, e.buf); ok {
+					rows.add(id, value)
+				}
+			}
+		}
+		if in.Attributes != nil {
+			for _, a := range in.Attributes[t] {
+				if math.IsNaN(a.Value) || math.IsInf(a.Value, 0) {
+					return fmt.Errorf("position %d: attribute %q has value %v", t, a.Name, a.Value)
+				}
+				if e.grow && !utf8.ValidString(a.Name) {
+					return fmt.Errorf("position %d: attribute %q is not UTF-8", t, a.Name)
+				}
+				if a.Value == 0 {
+					continue
+				}
+				e.buf = append(e.buf[:0], a.Name...)
+				if id, ok := e.lookup(e.single, e.buf); ok {
+					c.single.add(id, a.Value)
+				}
+			}
+		}
+		c.single.endRow()
+		c.pair.endRow()
+	}
+	c.start = append(c.start, c.positions()+n)
+	return nil
+}
+
+func newCorpus() *corpus { return &corpus{start: []int{0}, single: newSparse(), pair: newSparse()} }
+
+// atLeast drops attributes seen at fewer than count positions, from d and from
+// the rows, and numbers the others anew in the order of their first appearance.
+func (s *sparse) atLeast(d *dictionary, count int) *dictionary {
+	if count <= 1 {
+		return d
+	}
+	seen := make([]int, len(d.names))
+	for r := range s.rows() {
+		ids, _ := s.row(r)
+		for _, id := range ids {
+			seen[id]++
+		}
+	}
+	to := make([]int32, len(d.names))
+	var kept []string
+	for id, name := range d.names {
+		to[id] = -1
+		if seen[id] >= count {
+			to[id] = int32(len(kept))
+			kept = append(kept, name)
+		}
+	}
+	w, from := 0, 0
+	for r := range s.rows() {
+		end := s.ptr[r+1]
+		for i := from; i < end; i++ {
+			if id := to[s.ids[i]]; id >= 0 {
+				s.ids[w] = id
+				if s.values != nil {
+					s.values[w] = s.values[i]
+				}
+				w++
+			}
+		}
+		from = end
+		s.ptr[r+1] = w
+	}
+	s.ids = s.ids[:w]
+	if s.values != nil {
+		s.values = s.values[:w]
+	}
+	return newDictionary(kept)
+}
+
+// transposed returns, for each of n ids, the rows that hold it, in order.
+func (s *sparse) transposed(n int) sparse {
+	t := sparse{ptr: make([]int, n+1), ids: make([]int32, len(s.ids))}
+	for _, id := range s.ids {
+		t.ptr[id+1]++
+	}
+	for i := range n {
+		t.ptr[i+1] += t.ptr[i]
+	}
+	if s.values != nil {
+		t.values = make([]float64, len(s.ids))
+	}
+	next := append([]int(nil), t.ptr[:n]...)
+	for r := range s.rows() {
+		for i := s.ptr[r]; i < s.ptr[r+1]; i++ {
+			at := next[s.ids[i]]
+			next[s.ids[i]]++
+			t.ids[at] = int32(r)
+			if s.values != nil {
+				t.values[at] = s.values[i]
+			}
+		}
+	}
+	return t
+}

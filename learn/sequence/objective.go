@@ -1,0 +1,357 @@
+package sequence
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// objective is the training objective over a corpus as an optim.Objective:
+//
+//	Σ_i F_i(w) + L2/2 |w|²
+//
+// It works in two phases instead of through optim.Sum. First each sequence gives
+// its value and, for each position, the derivative with respect to the scores of
+// the labels there (residual, a row of stride); what belongs to label n-grams is
+// added up in a fixed number of lanes of consecutive sequences. Then the row of
+// each attribute's gradient is the sum of the residuals of the positions that
+// have it, found through the transposed corpus. So no two goroutines ever add to
+// one weight, every sum runs in the order of positions, and the result has the
+// same bits for any number of workers. Residuals of label pairs, which the pair
+// attributes need, are kept for one round of sequences at a time.
+type objective struct {
+	layout *layout
+	corpus *corpus
+	loss   *lossOf
+	l2     float64
+
+	workers    []*scorer
+	values     []float64 // by sequence
+	residual   []float64 // positions · stride
+	lanes      []laneSums
+	byID       sparse // positions of each single attribute
+	ranges     []int  // boundaries of attribute ranges of about equal work
+	squares    []float64
+	rounds     []int // boundaries of rounds, in sequences
+	pairByID   sparse
+	pairNext   []int     // by pair attribute: first entry of pairByID in the round
+	pairResult []float64 // residuals of label pairs of a round's positions
+}
+
+// laneSums are derivatives with respect to label n-grams of one lane.
+type laneSums struct {
+	label []float64 // D
+	two   pairSums  // expected minus reference
+	three []float64 // D·D·D
+}
+
+func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) (*objective, error) {
+	d := l.labels
+	o := &objective{layout: l, corpus: c, loss: loss, l2: l2}
+	n, stride := c.sequences(), loss.stride
+	o.values = make([]float64, n)
+	o.residual = make([]float64, c.positions()*stride)
+	for range workers {
+		s, err := newScorer(l, c, loss)
+		if err != nil {
+			return nil, err
+		}
+		o.workers = append(o.workers, s)
+	}
+	windows := 1
+	for range l.order {
+		windows *= d
+	}
+	lanes := max(1, min(n, 256, max(8, (1<<21)/windows)))
+	o.lanes = make([]laneSums, lanes)
+	for k := range o.lanes {
+		o.lanes[k].label = make([]float64, stride)
+		if l.order >= 2 {
+			o.lanes[k].two.scaled = make([]float64, d*stride)
+		}
+		if l.order >= 3 {
+			o.lanes[k].three = make([]float64, d*d*d)
+		}
+	}
+	o.byID = c.single.transposed(l.single)
+	o.ranges = balanced(o.byID.ptr, 512)
+	o.squares = make([]float64, len(o.ranges)-1)
+
+	o.rounds = []int{0}
+	if l.pair > 0 {
+		o.pairByID = c.pair.transposed(l.pair)
+		o.pairNext = make([]int, l.pair)
+		const floats = 1 << 22 // 32 MB
+		longest, from := 0, 0
+		for i := range n {
+			if (c.start[i+1]-c.start[from])*d*d > floats && i > from {
+				o.rounds = append(o.rounds, i)
+				from = i
+			}
+			longest = max(longest, c.start[i+1]-c.start[from])
+		}
+		o.pairResult = make([]float64, longest*d*d)
+	}
+	o.rounds = append(o.rounds, n)
+	return o, nil
+}
+
+// balanced cuts the rows that begin at ptr into at most parts ranges with about
+// as many entries each, counting an empty row as one.
+func balanced(ptr []int, parts int) []int {
+	rows := len(ptr) - 1
+	cuts := []int{0}
+	total := ptr[rows] + rows
+	for a := range rows {
+		if done := ptr[a+1] + a + 1; done*parts >= len(cuts)*total && a+1 < rows {
+			cuts = append(cuts, a+1)
+		}
+	}
+	return append(cuts, rows)
+}
+
+func (o *objective) Dim() int      { return o.layout.dim }
+func (o *objective) Examples() int { return o.corpus.sequences() }
+
+// parallel calls f(worker, job) for all jobs, and returns the error of the first.
+func (o *objective) parallel(jobs int, f func(s *scorer, job int) error) error {
+	workers := min(len(o.workers), jobs)
+	if workers <= 1 {
+		for job := range jobs {
+			if err := f(o.workers[0], job); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var (
+		wg    sync.WaitGroup
+		next  atomic.Int64
+		mu    sync.Mutex
+		at    = jobs
+		first error
+	)
+	for _, s := range o.workers[:workers] {
+		wg.Go(func() {
+			for {
+				job := int(next.Add(1)) - 1
+				if job >= jobs {
+					return
+				}
+				if err := f(s, job); err != nil {
+					mu.Lock()
+					if job < at {
+						at, first = job, err
+					}
+					mu.Unlock()
+					next.Store(int64(jobs))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}
+
+// Eval implements optim.Objective.
+func (o *objective) Eval(x, grad []float64) (float64, error) {
+	l, c, n := o.layout, o.corpus, o.corpus.sequences()
+	for k := range o.lanes {
+		lane := &o.lanes[k]
+		clear(lane.label)
+		clear(lane.two.scaled)
+		clear(lane.two.exact)
+		clear(lane.three)
+	}
+	o.workers[0].prepare(x, nil)
+	for _, s := range o.workers[1:] {
+		s.prepare(x, o.workers[0])
+	}
+	if grad != nil && l.pair > 0 {
+		copy(o.pairNext, o.pairByID.ptr)
+		clear(grad[l.atPair:])
+	}
+	for r := range len(o.rounds) - 1 {
+		// Jobs are the stretches of lanes inside the round: lane k holds the
+		// sequences n·k/lanes … n·(k+1)/lanes-1.
+		from, to := o.rounds[r], o.rounds[r+1]
+		first, last := 0, 0
+		if n > 0 {
+			first, last = o.laneOf(from), o.laneOf(to-1)
+		}
+		err := o.parallel(last-first+1, func(s *scorer, job int) error {
+			k := first + job
+			for i := max(from, n*k/len(o.lanes)); i < min(to, n*(k+1)/len(o.lanes)); i++ {
+				at := c.start[i]
+				var pairs []float64
+				if o.pairResult != nil {
+					pairs = o.pairResult[(at-c.start[from])*l.labels*l.labels:]
+				}
+				v, err := s.sequence(x, i, o.residual[at*s.loss.stride:c.start[i+1]*s.loss.stride], &o.lanes[k], pairs)
+				if err != nil {
+					return fmt.Errorf("sequence %d: %w", i+1, err)
+				}
+				o.values[i] = v
+			}
+			return nil
+		})
+		if err != nil {
+			return math.NaN(), err
+		}
+		if grad != nil && l.pair > 0 {
+			o.addPairs(grad, c.start[from], c.start[to])
+		}
+	}
+	value := treeSum(o.values)
+	if grad == nil {
+		sq := 0.0
+		for _, w := range x {
+			sq += w * w
+		}
+		return value + o.l2/2*sq, nil
+	}
+	o.singles(x, grad)
+	o.ngrams(x, grad)
+	rest := 0.0
+	for j := l.at1; j < l.dim; j++ {
+		grad[j] += o.l2 * x[j]
+		rest += x[j] * x[j]
+	}
+	return value + o.l2/2*(treeSum(o.squares)+rest), nil
+}
+
+func (o *objective) laneOf(i int) int {
+	n, lanes := o.corpus.sequences(), len(o.lanes)
+	k := i * lanes / n
+	for n*(k+1)/lanes <= i {
+		k++
+	}
+	return k
+}
+
+// singles stores the gradient of the single attributes' weights, l2 included.
+func (o *objective) singles(x, grad []float64) {
+	l := o.layout
+	d, stride := l.labels, o.loss.stride
+	o.parallel(len(o.ranges)-1, func(s *scorer, job int) error { // cannot fail
+		sq := 0.0
+		for a := o.ranges[job]; a < o.ranges[job+1]; a++ {
+			positions, values := o.byID.row(a)
+			from, to := l.row(a)
+			sum := s.row[:d]
+			if l.ptr == nil {
+				sum = grad[from:to]
+			}
+			clear(sum)
+			if values == nil {
+				sumRows(sum, o.residual, positions, stride)
+			} else {
+				sumScaledRows(sum, o.residual, positions, values, stride)
+			}
+			if l.ptr != nil {
+				for i, y := range l.seen[from:to] {
+					grad[from+i] = sum[y]
+				}
+			}
+			g, w := grad[from:to], x[from:to]
+			for j, v := range w {
+				g[j] += o.l2 * v
+				sq += v * v
+			}
+		}
+		o.squares[job] = sq
+		return nil
+	})
+}
+
+// ngrams stores the gradient of the label n-grams, without l2.
+func (o *objective) ngrams(x, grad []float64) {
+	l := o.layout
+	d := l.labels
+	label := grad[l.at1:l.at2]
+	clear(label)
+	for k := range o.lanes {
+		for y := range label {
+			label[y] += o.lanes[k].label[y]
+		}
+	}
+	if l.order >= 2 {
+		two := grad[l.at2:l.at3]
+		sum := pairSums{scaled: make([]float64, len(o.lanes[0].two.scaled))}
+		for k := range o.lanes {
+			lane := &o.lanes[k].two
+			for i, v := range lane.scaled {
+				sum.scaled[i] += v
+			}
+			if lane.exact != nil {
+				if sum.exact == nil {
+					sum.exact = make([]float64, len(sum.scaled))
+				}
+				for i, v := range lane.exact {
+					sum.exact[i] += v
+				}
+			}
+		}
+		o.workers[0].finishPairs(two, &sum)
+		for i, v := range o.loss.referencePairs {
+			two[i] -= v
+		}
+	}
+	if l.order >= 3 {
+		three := grad[l.at3:l.atPair]
+		clear(three)
+		for k := range o.lanes {
+			for i, v := range o.lanes[k].three {
+				three[i] += v
+			}
+		}
+	}
+	_ = d
+}
+
+// addPairs adds a round's residuals of label pairs to the pair attributes'
+// gradient. Each attribute's positions in the round follow those it had before.
+func (o *objective) addPairs(grad []float64, from, to int) {
+	l := o.layout
+	n := l.labels * l.labels
+	const share = 256
+	o.parallel((l.pair+share-1)/share, func(_ *scorer, job int) error { // cannot fail
+		for a := job * share; a < min(l.pair, (job+1)*share); a++ {
+			at, end := o.pairNext[a], o.pairByID.ptr[a+1]
+			lo, hi := l.pairRow(a)
+			g := grad[lo:hi]
+			for ; at < end && int(o.pairByID.ids[at]) < to; at++ {
+				v := 1.0
+				if o.pairByID.values != nil {
+					v = o.pairByID.values[at]
+				}
+				row := o.pairResult[(int(o.pairByID.ids[at])-from)*n:][:n]
+				for i, r := range row {
+					g[i] += v * r
+				}
+			}
+			o.pairNext[a] = at
+		}
+		return nil
+	})
+}
+
+func treeSum(v []float64) float64 {
+	if len(v) <= 64 {
+		sum := 0.0
+		for _, x := range v {
+			sum += x
+		}
+		return sum
+	}
+	h := len(v) / 2 // depth log2(len/64)
+	return treeSum(v[:h]) + treeSum(v[h:])
+}
+
+var _ optim.Objective = (*objective)(nil)
+
+var _ = slices.Max[[]float64]

@@ -1,0 +1,109 @@
+package losses
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// benchLosses are the published losses by the names used in benchmarks.
+var benchLosses = []struct {
+	name string
+	loss valued
+}{
+	{"edit", Unit},
+	{"smith-waterman", SmithWaterman},
+}
+
+// publishedPotentials are those of the published experiment: bigram features,
+// w ~ N(0,1), tied over positions.
+func publishedPotentials(seed, alphabet, l, q int) *Potentials {
+	rng := rand.New(rand.NewPCG(uint64(seed), 1))
+	p := NewPotentials(alphabet, l, q)
+	n := 1
+	for range q {
+		n *= alphabet
+	}
+	w := make([]float64, n)
+	for i := range w {
+		w[i] = rng.NormFloat64()
+	}
+	for t := q - 1; t < l; t++ {
+		copy(p.Theta[t], w)
+	}
+	return p
+}
+
+// BenchmarkGradient times one evaluation of log Z and its gradient. The
+// instances are three references a length; the median of their times is
+// reported as ms/median beside the mean that ns/op is. cold prepares the
+// machine of the reference each time, warm has it.
+func BenchmarkGradient(b *testing.B) {
+	for _, c := range benchLosses {
+		for _, l := range []int{4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30} {
+			if c.name == "edit" && l > 20 || c.name == "smith-waterman" && l > 14 {
+				continue // 2 to 3 times the time per symbol
+			}
+			if l <= 6 {
+				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=naive", c.name, l), func(b *testing.B) {
+					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
+						return Naive(func(u []int) float64 { return c.loss.Value(u, ref) }, p, 1, WantMarginals, nil, r)
+					}, nil)
+				})
+			}
+			b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=direct/cache=cold", c.name, l), func(b *testing.B) {
+				var e Evaluator
+				benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
+					m, err := c.loss.Machine(ref, 10, l)
+					if err != nil {
+						return err
+					}
+					return e.Eval(m, p, 1, WantMarginals, r)
+				}, nil)
+			})
+			b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=direct/cache=warm", c.name, l), func(b *testing.B) {
+				var e Evaluator
+				var m *Machine
+				benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
+					return e.Eval(m, p, 1, WantMarginals, r)
+				}, func(p *Potentials, ref []int, r *Result) error {
+					var err error
+					if m, err = c.loss.Machine(ref, 10, l); err != nil {
+						return err
+					}
+					return e.Eval(m, p, 1, WantMarginals, r)
+				})
+			})
+		}
+	}
+}
+
+// benchInstances runs the three instances in turn, b.N times each, and reports
+// the median of their mean times.
+func benchInstances(b *testing.B, l int, run, before func(*Potentials, []int, *Result) error) {
+	b.ReportAllocs()
+	var r Result
+	var means []float64
+	for seed := range 3 {
+		p, ref := publishedPotentials(seed+1, 10, l, 2), publishedRef(seed, l)
+		b.StopTimer()
+		if before != nil {
+			if err := before(p, ref, &r); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StartTimer()
+		at := b.Elapsed()
+		for range b.N {
+			if err := run(p, ref, &r); err != nil {
+				b.Fatal(err)
+			}
+		}
+		means = append(means, float64((b.Elapsed()-at).Nanoseconds())/float64(b.N))
+	}
+	b.ReportMetric(median3(means), "ns/median")
+}
+
+func median3(x []float64) float64 {
+	return max(min(x[0], x[1]), min(max(x[0], x[1]), x[2]))
+}

@@ -1,0 +1,201 @@
+package losses
+
+// The inner loops of the linear sweep. Each does one layer; a and b are the
+// forward values of the layer and of the next, p the whitened potentials of
+// the position (contexts × labels), w the weight of each value.
+
+// forward adds to b what flows from a.
+func forward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, b, w, v []float64) {
+	n, classes := gl.labels, gl.classes
+	if n == 0 {
+		return
+	}
+	v = v[:n]
+	shift := gl.shift & 63
+	mask := A(1)<<shift - 1
+	for r := range len(gl.start) - 1 {
+		s, e := gl.start[r], gl.start[r+1]
+		width := uint32(1)
+		if gl.width != nil {
+			width = gl.width[r]
+		}
+		row := arcs[r*classes : (r+1)*classes]
+		for o := range width {
+			clear(v)
+			for i := s + o; i < e; i += width {
+				x := a[i]
+				q := p[int(gl.ctx[i])*n:][:n]
+				for d, y := range q {
+					v[d] += x * y
+				}
+			}
+			if gl.uniform && o == 0 && width == 1 {
+				for k, arc := range row[:len(v)] {
+					b[arc>>shift] += v[k] * w[arc&mask]
+				}
+				continue
+			}
+			for k, arc := range row {
+				size := gl.size[k]
+				at := uint32(arc>>shift) + o*size
+				y := w[arc&mask]
+				to := b[at:][:size]
+				for d, x := range v[gl.cut[k]:][:size] {
+					to[d] += x * y
+				}
+			}
+		}
+	}
+}
+
+// backward fills beta from betaN, and adds to x the flow along each window.
+func backward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, beta, betaN, w, g, x []float64) {
+	n, classes := gl.labels, gl.classes
+	if n == 0 {
+		clear(beta[:len(gl.ctx)])
+		return
+	}
+	g = g[:n]
+	shift := gl.shift & 63
+	mask := A(1)<<shift - 1
+	for r := range len(gl.start) - 1 {
+		s, e := gl.start[r], gl.start[r+1]
+		width := uint32(1)
+		if gl.width != nil {
+			width = gl.width[r]
+		}
+		row := arcs[r*classes : (r+1)*classes]
+		for o := range width {
+			if gl.uniform && width == 1 {
+				for k, arc := range row[:len(g)] {
+					g[k] = betaN[arc>>shift] * w[arc&mask]
+				}
+			} else {
+				for k, arc := range row {
+					size := gl.size[k]
+					at := uint32(arc>>shift) + o*size
+					y := w[arc&mask]
+					to := g[gl.cut[k]:][:size]
+					for d, z := range betaN[at:][:size] {
+						to[d] = z * y
+					}
+				}
+			}
+			for i := s + o; i < e; i += width {
+				c := int(gl.ctx[i]) * n
+				q, f := p[c:][:n], x[c:][:n]
+				ai, sum := a[i], 0.0
+				for d, y := range q {
+					z := g[d]
+					sum += y * z
+					f[d] += ai * z
+				}
+				beta[i] = sum
+			}
+		}
+	}
+}
+
+// forward1 is forward with tangents. pv is p times the direction, or nil; wd
+// the tangents of w, or nil.
+func forward1[A uint32 | uint64](gl *graphLayer, arcs []A, p, pv, a, b, a1, b1, w, wd, v, v1 []float64) {
+	n, classes := gl.labels, gl.classes
+	if n == 0 {
+		return
+	}
+	v, v1 = v[:n], v1[:n]
+	shift := gl.shift & 63
+	mask := A(1)<<shift - 1
+	for r := range len(gl.start) - 1 {
+		s, e := gl.start[r], gl.start[r+1]
+		width := uint32(1)
+		if gl.width != nil {
+			width = gl.width[r]
+		}
+		row := arcs[r*classes : (r+1)*classes]
+		for o := range width {
+			clear(v)
+			clear(v1)
+			for i := s + o; i < e; i += width {
+				x, x1 := a[i], a1[i]
+				c := int(gl.ctx[i]) * n
+				for d, y := range p[c:][:n] {
+					v[d] += x * y
+					v1[d] += x1 * y
+				}
+				if pv != nil {
+					for d, y := range pv[c:][:n] {
+						v1[d] += x * y
+					}
+				}
+			}
+			for k, arc := range row {
+				size := gl.size[k]
+				at := uint32(arc>>shift) + o*size
+				y, y1 := w[arc&mask], 0.0
+				if wd != nil {
+					y1 = wd[arc&mask]
+				}
+				cut := gl.cut[k]
+				for d := range size {
+					b[at+d] += v[cut+d] * y
+					b1[at+d] += v1[cut+d]*y + v[cut+d]*y1
+				}
+			}
+		}
+	}
+}
+
+// backward1 is backward with tangents.
+func backward1[A uint32 | uint64](gl *graphLayer, arcs []A, p, pv, a, a1, beta, betaN, beta1, beta1N, w, wd, g, g1, x, x1 []float64) {
+	n, classes := gl.labels, gl.classes
+	if n == 0 {
+		clear(beta[:len(gl.ctx)])
+		clear(beta1[:len(gl.ctx)])
+		return
+	}
+	g, g1 = g[:n], g1[:n]
+	shift := gl.shift & 63
+	mask := A(1)<<shift - 1
+	for r := range len(gl.start) - 1 {
+		s, e := gl.start[r], gl.start[r+1]
+		width := uint32(1)
+		if gl.width != nil {
+			width = gl.width[r]
+		}
+		row := arcs[r*classes : (r+1)*classes]
+		for o := range width {
+			for k, arc := range row {
+				size := gl.size[k]
+				at := uint32(arc>>shift) + o*size
+				y, y1 := w[arc&mask], 0.0
+				if wd != nil {
+					y1 = wd[arc&mask]
+				}
+				cut := gl.cut[k]
+				for d := range size {
+					g[cut+d] = betaN[at+d] * y
+					g1[cut+d] = beta1N[at+d]*y + betaN[at+d]*y1
+				}
+			}
+			for i := s + o; i < e; i += width {
+				c := int(gl.ctx[i]) * n
+				ai, ai1, sum, sum1 := a[i], a1[i], 0.0, 0.0
+				f, f1 := x[c:][:n], x1[c:][:n]
+				for d, y := range p[c:][:n] {
+					z, z1 := g[d], g1[d]
+					sum += y * z
+					sum1 += y * z1
+					f[d] += ai * z
+					f1[d] += ai1*z + ai*z1
+				}
+				if pv != nil {
+					for d, y := range pv[c:][:n] {
+						sum1 += y * g[d]
+					}
+				}
+				beta[i], beta1[i] = sum, sum1
+			}
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package losses
+
+import "math"
+
+// maxSweeper finds the best string of θ(u) + γ L(u), ties going to the least
+// labels in the graph's numbering.
+type maxSweeper struct {
+	best []float64 // by entry: the best completion
+	fold []float64
+	g    []float64
+}
+
+// run returns the best score, its lead over the second best string, and the
+// string appended to u.
+func (s *maxSweeper) run(m *Machine, gr *graph, w *whitening, gamma float64, u []int) (score, gap float64, _ []int) {
+	inf := math.Inf(1)
+	l := len(m.layers)
+	s.best = resize(s.best, gr.total)
+	s.g = resize(s.g, gr.most)
+	value := func(i uint32) float64 {
+		if i == Excluded {
+			return -inf
+		}
+		return gamma * m.values[i]
+	}
+	end := &gr.layers[l]
+	for i, c := range end.column {
+		s.best[end.at+i] = value(m.final[c])
+	}
+	for t := l - 1; t >= 0; t-- {
+		gl, next := &gr.layers[t], &gr.layers[t+1]
+		th := w.theta[t]
+		if w.order == 1 {
+			s.fold = resize(s.fold, gl.classes)
+			for k := range s.fold {
+				s.fold[k] = -inf
+			}
+			for d, k := range gl.classOf {
+				s.fold[k] = max(s.fold[k], th[d])
+			}
+			th = s.fold
+		}
+		n := gl.labels
+		g := s.g[:n]
+		for r := range len(gl.start) - 1 {
+			width := gl.widthOf(r)
+			for o := range width {
+				s.fill(gl, next, r, o, value, g)
+				for i := gl.start[r] + o; i < gl.start[r+1]; i += width {
+					top := -inf
+					for d, x := range th[int(gl.ctx[i])*n:][:n] {
+						top = max(top, x+g[d])
+					}
+					s.best[gl.at+int(i)] = top
+				}
+			}
+		}
+	}
+	if len(gr.layers[0].ctx) == 0 || math.IsInf(s.best[0], -1) {
+		return -inf, inf, u
+	}
+	score = s.best[0] + gamma*m.base
+	if gamma == 0 {
+		score = s.best[0]
+	}
+	// The second best string leaves the best one at some position, and from
+	// there on is as good as what it leaves by allows.
+	gap = inf
+	entry := uint32(0)
+	row, o := 0, uint32(0)
+	for t := range l {
+		gl, next := &gr.layers[t], &gr.layers[t+1]
+		row, o = gl.rowOf(entry, row)
+		real := len(gl.perm)
+		g := s.g[:gl.labels]
+		s.fill(gl, next, row, o, value, g)
+		th := w.theta[t][int(gl.ctx[entry])*real:][:real]
+		first, second, arg := -inf, -inf, 0
+		for d, x := range th {
+			y := x
+			if w.order == 1 {
+				y += g[gl.classOf[d]]
+			} else {
+				y += g[d]
+			}
+			switch {
+			case y > first:
+				first, second, arg = y, first, d
+			case y > second:
+				second = y
+			}
+		}
+		if lead := first - second; !math.IsInf(second, -1) && lead < gap {
+			gap = lead
+		}
+		u = append(u, int(gl.perm[arg]))
+		k := gl.classOf[arg]
+		to, _ := gl.arc(row*gl.classes + int(k))
+		entry = to
+		if w.order > 1 {
+			entry += o*gl.size[k] + uint32(arg) - gl.cut[k]
+		}
+		row = -1
+	}
+	// The last column's row may be needed by nobody; the score is known.
+	return score, gap, u
+}
+
+// fill sets g[d] to the best that follows label d after the entries o of row r.
+func (s *maxSweeper) fill(gl, next *graphLayer, r int, o uint32, value func(uint32) float64, g []float64) {
+	for k := range gl.classes {
+		to, v := gl.arc(r*gl.classes + k)
+		size := gl.size[k]
+		to += o * size
+		x := value(v)
+		for d := range size {
+			y := math.Inf(-1)
+			if v != Excluded {
+				y = x + s.best[next.at+int(to+d)]
+			}
+			g[gl.cut[k]+d] = y
+		}
+	}
+}
+
+func (gl *graphLayer) widthOf(r int) uint32 {
+	if gl.width == nil {
+		return 1
+	}
+	return gl.width[r]
+}
+
+func (gl *graphLayer) arc(i int) (next, value uint32) {
+	if gl.narrow != nil {
+		e := gl.narrow[i]
+		return e >> gl.shift, e & (1<<gl.shift - 1)
+	}
+	e := gl.wide[i]
+	return uint32(e >> 32), uint32(e)
+}
+
+// rowOf returns the row of an entry, and which label of the row's class it has.
+func (gl *graphLayer) rowOf(entry uint32, _ int) (row int, o uint32) {
+	lo, hi := 0, len(gl.start)-1
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; gl.start[mid] <= entry {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	// Rows without entries have equal starts: the last one with this start
+	// that is not empty is the row; lo is it, for start[lo] ≤ entry < start[lo+1].
+	return lo, (entry - gl.start[lo]) % gl.widthOf(lo)
+}

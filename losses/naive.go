@@ -1,0 +1,152 @@
+package losses
+
+import "math"
+
+// Naive computes what Eval does by enumerating all strings: GRAD-NAIVE of the
+// thesis, the baseline that the other methods are compared with. loss gives
+// L(u), +Inf for an excluded u; it must not keep u. direction is V of WantHVP.
+//
+// Cost: the product of all label counts times the cost of loss. Of equally
+// good strings the lexicographically first is the best.
+func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+	var w whitening
+	if err := w.check(p); err != nil {
+		return err
+	}
+	if want&WantHVP != 0 {
+		if err := checkShapeOf(direction, p); err != nil {
+			return err
+		}
+	}
+	r.clear()
+	l := len(p.Sizes)
+	aug, plain := &tally{}, &tally{}
+	if want&WantMarginals != 0 || want&WantHVP != 0 {
+		aug.window = shapeLike(nil, p)
+	}
+	if want&WantHVP != 0 {
+		aug.product = shapeLike(nil, p)
+	}
+	if want&WantRiskGradient != 0 {
+		plain.window, plain.product = shapeLike(nil, p), shapeLike(nil, p)
+	}
+	needPlain := want&(WantPlain|WantRisk|WantRiskGradient|WantViterbi) != 0
+	aug.clear()
+	plain.clear()
+
+	u := make([]int, l)
+	at := make([]int, l)          // window indices of u
+	score := make([]float64, l+1) // θ of the prefixes
+	along := make([]float64, l+1) // V of the prefixes
+	for t := range u {
+		if p.Sizes[t] == 0 {
+			r.Marginals, r.RiskGradient, r.HVP = aug.window, plain.product, aug.product
+			r.nothing()
+			return nil
+		}
+	}
+	for t := 0; ; {
+		// u has a new label at t; complete it with the first labels.
+		for ; t < l; t++ {
+			at[t] = p.Window(u, t)
+			score[t+1] = score[t] + p.Theta[t][at[t]]
+			if want&WantHVP != 0 {
+				along[t+1] = along[t] + direction[t][at[t]]
+			}
+		}
+		if theta := score[l]; !math.IsInf(theta, -1) {
+			if x := loss(u); !math.IsInf(x, 1) {
+				aug.add(theta+gamma*x, x, along[l], at, u)
+				if needPlain {
+					plain.add(theta, x, x, at, u)
+				}
+			}
+		}
+		for t = l - 1; t >= 0; t-- {
+			if u[t]++; u[t] < p.Sizes[t] {
+				break
+			}
+			u[t] = 0
+		}
+		if t < 0 {
+			break
+		}
+	}
+	r.LogZ, r.Expected = aug.logSum(), aug.loss/aug.sum
+	r.MaxAug, r.ArgmaxAug, r.MaxAugGap = aug.best, append(r.ArgmaxAug[:0], aug.arg...), aug.best-aug.second
+	if needPlain {
+		r.LogZ0, r.Risk = plain.logSum(), plain.loss/plain.sum
+		r.MaxScore, r.Viterbi, r.MaxScoreGap = plain.best, append(r.Viterbi[:0], plain.arg...), plain.best-plain.second
+	}
+	aug.finish()
+	plain.finish()
+	r.Marginals, r.HVP, r.RiskGradient = aug.window, aug.product, plain.product
+	if math.IsInf(r.LogZ, -1) {
+		r.nothing()
+	}
+	return nil
+}
+
+// tally sums e^score, with the greatest score so far taken out.
+type tally struct {
+	top             float64
+	sum, loss, f    float64 // Σ e, Σ e·L, Σ e·F
+	window, product [][]float64
+	best, second    float64
+	arg             []int
+}
+
+func (a *tally) clear() {
+	a.top, a.best, a.second = math.Inf(-1), math.Inf(-1), math.Inf(-1)
+	clearRows(a.window)
+	clearRows(a.product)
+}
+
+func (a *tally) add(score, loss, f float64, at, u []int) {
+	switch {
+	case score > a.best:
+		a.best, a.second = score, a.best
+		a.arg = append(a.arg[:0], u...)
+	case score > a.second:
+		a.second = score
+	}
+	if score > a.top {
+		s := math.Exp(a.top - score)
+		a.sum, a.loss, a.f = a.sum*s, a.loss*s, a.f*s
+		for _, rows := range [][][]float64{a.window, a.product} {
+			for _, row := range rows {
+				for i := range row {
+					row[i] *= s
+				}
+			}
+		}
+		a.top = score
+	}
+	e := math.Exp(score - a.top)
+	a.sum += e
+	a.loss += e * loss
+	a.f += e * f
+	for t, row := range a.window {
+		row[at[t]] += e
+	}
+	for t, row := range a.product {
+		row[at[t]] += e * f
+	}
+}
+
+func (a *tally) logSum() float64 { return a.top + math.Log(a.sum) }
+
+// finish divides by the sum, and turns products into covariances.
+func (a *tally) finish() {
+	if a.sum == 0 {
+		return
+	}
+	for t, row := range a.window {
+		for i := range row {
+			row[i] /= a.sum
+			if a.product != nil {
+				a.product[t][i] = a.product[t][i]/a.sum - row[i]*(a.f/a.sum)
+			}
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package losses
+
+import "math"
+
+// sweeper is the linear (whitened) forward-backward sweep over a graph.
+//
+// Weights of arcs are exp(γ·value), divided by the greatest of them, so that
+// forward and backward values stay in [0, 1] and nothing overflows. What
+// underflows is lost: each operation then errs by at most 2⁻¹⁰⁷⁴, so that the
+// sum of all is far below the result's last place as long as that sum is not
+// itself tiny. That is checked afterwards (least), and makes the sweep either
+// right or refused, whatever the potentials, γ and the lengths. Refused once,
+// it is tried again with every layer scaled to a greatest value of 1; refused
+// again, the log-space sweep takes over.
+type sweeper struct {
+	w, wd []float64 // by value: exp(γ·value)/scale; that times the value
+
+	alpha, alpha1 []float64 // forward values and their tangents, all layers
+	beta, betaN   []float64
+	beta1, beta1N []float64
+	x, x1         []float64
+	v, v1         []float64
+	scale         []float64 // by layer: log of what forward values were divided by
+}
+
+// least is the least sum for which underflow cannot matter: there are fewer
+// than 2⁴⁰ operations, and 2⁴⁰⁻¹⁰⁷⁴ / 1e-280 < 1e-30.
+const least = 1e-280
+
+// run does a job, and reports whether its results are certain.
+func (s *sweeper) run(m *Machine, g *graph, w *whitening, j *job, scaled bool) bool {
+	if math.IsInf(w.logZ0, -1) {
+		j.logZ, j.mean = w.logZ0, math.NaN()
+		clearRows(j.marginals)
+		clearRows(j.covariance)
+		return true
+	}
+	shift := s.weights(m, j.gamma)
+	l := len(m.layers)
+	gammaBase := 0.0
+	if j.gamma != 0 {
+		gammaBase = j.gamma * m.base
+	}
+	s.alpha = resize(s.alpha, g.total)
+	if !scaled {
+		z, z1, final := s.forward(m, g, w, j, false)
+		if z >= least {
+			if j.marginals != nil || j.covariance != nil {
+				s.backward(m, g, w, j, z, z1, false)
+			}
+			j.logZ = w.logZ0 + gammaBase + float64(l)*shift + final + math.Log(z)
+			j.mean = z1 / z
+			return true
+		}
+	}
+	z, z1, final := s.forward(m, g, w, j, true)
+	if !(z >= least) {
+		return false
+	}
+	// The certificate of a scaled sweep needs the backward values too.
+	if !s.backward(m, g, w, j, z, z1, true) {
+		return false
+	}
+	total := 0.0
+	for _, x := range s.scale[:l+1] {
+		total += x
+	}
+	j.logZ = w.logZ0 + gammaBase + float64(l)*shift + final + total + math.Log(z)
+	j.mean = z1 / z
+	return true
+}
+
+func clearRows(rows [][]float64) {
+	for _, row := range rows {
+		clear(row)
+	}
+}
+
+// weights fills w and wd, and returns the log of the scale.
+func (s *sweeper) weights(m *Machine, gamma float64) float64 {
+	top := math.Inf(-1)
+	for t := range m.layers {
+		l := &m.layers[t]
+		if l.lo <= l.hi {
+			top = max(top, gamma*l.lo, gamma*l.hi)
+		}
+	}
+	if math.IsInf(top, -1) {
+		top = 0
+	}
+	s.w, s.wd = resize(s.w, len(m.values)), resize(s.wd, len(m.values))
+	s.w[Excluded], s.wd[Excluded] = 0, 0
+	for i, x := range m.values[1:] {
+		e := math.Exp(min(0, gamma*x-top)) // values of finals alone may exceed top
+		s.w[i+1], s.wd[i+1] = e, e*x
+	}
+	return top
+}
+
+// forward fills alpha (and alpha1 for a tangent), and returns the sum over all
+// strings, its tangent, and the log of the scale of the final weights.
+func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled bool) (z, z1, final float64) {
+	l := len(m.layers)
+	s.v = resize(s.v, g.most)
+	clear(s.alpha)
+	if len(g.layers[0].ctx) > 0 {
+		s.alpha[0] = 1
+	}
+	if j.tangent != noTangent {
+		s.alpha1 = resize(s.alpha1, g.total)
+		clear(s.alpha1)
+		s.v1 = resize(s.v1, g.most)
+	}
+	s.scale = resize(s.scale, l+1)
+	clear(s.scale)
+	for t := range l {
+		gl, next := &g.layers[t], &g.layers[t+1]
+		a := s.alpha[gl.at:next.at]
+		end := g.total
+		if t+2 <= l {
+			end = g.layers[t+2].at
+		}
+		b := s.alpha[next.at:end]
+		if j.tangent == noTangent {
+			if gl.narrow != nil {
+				forward(gl, gl.narrow, w.fold[t], a, b, s.w, s.v)
+			} else {
+				forward(gl, gl.wide, w.fold[t], a, b, s.w, s.v)
+			}
+			if scaled {
+				s.scale[t+1] = rescale(b, nil)
+			}
+			continue
+		}
+		a1, b1 := s.alpha1[gl.at:next.at], s.alpha1[next.at:end]
+		var pv, wd []float64
+		if j.tangent == alongDirection {
+			pv = w.foldV[t]
+		} else {
+			wd = s.wd
+		}
+		if gl.narrow != nil {
+			forward1(gl, gl.narrow, w.fold[t], pv, a, b, a1, b1, s.w, wd, s.v, s.v1)
+		} else {
+			forward1(gl, gl.wide, w.fold[t], pv, a, b, a1, b1, s.w, wd, s.v, s.v1)
+		}
+		if scaled {
+			s.scale[t+1] = rescale(b, b1)
+		}
+	}
+	// Finals.
+	final = math.Inf(-1)
+	for _, f := range m.final {
+		if f != Excluded {
+			final = max(final, j.gamma*m.values[f])
+		}
+	}
+	if math.IsInf(final, -1) {
+		final = 0
+	}
+	end := &g.layers[l]
+	for i, c := range end.column {
+		x := m.values[m.final[c]]
+		if m.final[c] == Excluded {
+			continue
+		}
+		f := math.Exp(j.gamma*x - final)
+		z += s.alpha[end.at+i] * f
+		if j.tangent != noTangent {
+			d := s.alpha1[end.at+i] * f
+			if j.tangent == alongLoss {
+				d += s.alpha[end.at+i] * f * x
+			}
+			z1 += d
+		}
+	}
+	return z, z1, final
+}
+
+// rescale divides values by a power of two near their greatest, and returns
+// its logarithm.
+func rescale(a, a1 []float64) float64 {
+	top := 0.0
+	for _, x := range a {
+		top = max(top, x)
+	}
+	if top == 0 || top >= 0.5 {
+		return 0
+	}
+	_, e := math.Frexp(top)
+	// In two steps: the reciprocal of a subnormal would overflow.
+	f, g := math.Ldexp(1, -e/2), math.Ldexp(1, -(e-e/2))
+	for i := range a {
+		a[i] *= f
+		a[i] *= g
+	}
+	for i := range a1 {
+		a1[i] *= f
+		a1[i] *= g
+	}
+	return float64(e) * math.Ln2
+}
+
+// backward computes marginals and covariances from the forward values, and,
+// for a scaled sweep, whether they are certain.
+func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 float64, scaled bool) bool {
+	l := len(m.layers)
+	s.beta, s.betaN = resize(s.beta, g.widest), resize(s.betaN, g.widest)
+	clear(s.beta)
+	clear(s.betaN)
+	tan := j.tangent != noTangent && j.covariance != nil
+	if tan {
+		s.beta1, s.beta1N = resize(s.beta1, g.widest), resize(s.beta1N, g.widest)
+		clear(s.beta1)
+		clear(s.beta1N)
+	}
+	final := math.Inf(-1)
+	for _, f := range m.final {
+		if f != Excluded {
+			final = max(final, j.gamma*m.values[f])
+		}
+	}
+	end := &g.layers[l]
+	for i, c := range end.column {
+		if m.final[c] == Excluded {
+			continue
+		}
+		x := m.values[m.final[c]]
+		f := math.Exp(j.gamma*x - final)
+		s.betaN[i] = f
+		if tan && j.tangent == alongLoss {
+			s.beta1N[i] = f * x
+		}
+	}
+	mean := z1 / z
+	for t := l - 1; t >= 0; t-- {
+		gl, next := &g.layers[t], &g.layers[t+1]
+		a := s.alpha[gl.at:next.at]
+		p := w.fold[t]
+		s.x = resize(s.x, len(p))
+		clear(s.x)
+		if scaled {
+			// Values of layer t+1, scaled to 1, times the forward ones must
+			// not be tiny in sum.
+			rescale(s.betaN, s.beta1N)
+		}
+		if !tan {
+			if gl.narrow != nil {
+				backward(gl, gl.narrow, p, a, s.beta, s.betaN, s.w, s.v, s.x)
+			} else {
+				backward(gl, gl.wide, p, a, s.beta, s.betaN, s.w, s.v, s.x)
+			}
+		} else {
+			s.x1 = resize(s.x1, len(p))
+			clear(s.x1)
+			var pv, wd []float64
+			if j.tangent == alongDirection {
+				pv = w.foldV[t]
+			} else {
+				wd = s.wd
+			}
+			a1 := s.alpha1[gl.at:next.at]
+			if gl.narrow != nil {
+				backward1(gl, gl.narrow, p, pv, a, a1, s.beta, s.betaN, s.beta1, s.beta1N, s.w, wd, s.v, s.v1, s.x, s.x1)
+			} else {
+				backward1(gl, gl.wide, p, pv, a, a1, s.beta, s.betaN, s.beta1, s.beta1N, s.w, wd, s.v, s.v1, s.x, s.x1)
+			}
+		}
+		zt := z
+		if scaled {
+			zt = 0
+			n := len(gl.ctx)
+			for i, b := range s.beta[:n] {
+				zt += a[i] * b
+			}
+			if !(zt >= least) {
+				return false
+			}
+		}
+		s.collect(g, w, j, t, 1/zt, mean)
+		s.beta, s.betaN = s.betaN, s.beta
+		s.beta1, s.beta1N = s.beta1N, s.beta1
+	}
+	return true
+}
+
+// collect turns flows into the marginals and covariances of position t.
+func (s *sweeper) collect(g *graph, w *whitening, j *job, t int, f, mean float64) {
+	p := w.p[t]
+	x, x1 := s.x, s.x1
+	if w.order == 1 {
+		// Flows are by class: all labels of a class share one.
+		class := g.layers[t].classOf
+		if j.marginals != nil {
+			q := j.marginals[t]
+			for d, k := range class {
+				q[g.layers[t].perm[d]] = p[d] * x[k] * f
+			}
+		}
+		if j.covariance != nil {
+			c := j.covariance[t]
+			for d, k := range class {
+				v := mean
+				if j.tangent == alongDirection {
+					v -= w.v[t][d]
+				}
+				c[g.layers[t].perm[d]] = p[d] * f * (x1[k] - x[k]*v)
+			}
+		}
+		return
+	}
+	if j.covariance != nil {
+		if j.tangent == alongDirection {
+			for i, y := range w.v[t] {
+				x1[i] = p[i] * f * (x1[i] + x[i]*(y-mean))
+			}
+		} else {
+			for i := range p {
+				x1[i] = p[i] * f * (x1[i] - x[i]*mean)
+			}
+		}
+		restore(j.covariance[t], x1, g, t, w.order)
+	}
+	if j.marginals != nil {
+		for i := range p {
+			x[i] *= p[i] * f
+		}
+		restore(j.marginals[t], x, g, t, w.order)
+	}
+}

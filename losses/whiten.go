@@ -1,0 +1,417 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// whitening turns potentials into the conditional probabilities of the plain
+// model, p0(d | context, t) = exp(θ_t(context, d)) h_{t+1}(context') / h_t(context),
+// by backward messages h. Then Z = Z0 · E_p0[exp(γ L)]: forward values are
+// probabilities times exp(γ L), backward values are conditional expectations of
+// exp(γ L), and no θ can make them overflow.
+//
+// Labels are renumbered as the graph has them (see numbering).
+type whitening struct {
+	theta  [][]float64 // θ, renumbered
+	p      [][]float64 // p0, renumbered
+	fold   [][]float64 // order 1: p0 summed over classes; else the same as p
+	exp    [][]float64 // exp(θ - peak), renumbered; rows of equal θ share one
+	logZ0  float64
+	order  int
+	labels []int // real labels at each position
+
+	v, pv, foldV [][]float64 // direction V, p0·V, and that summed over classes
+
+	peak           []float64 // by position: greatest θ
+	h, hNext       []float64
+	forbids        bool
+	wide           bool // some position's θ range beyond what linear messages carry
+	thetaBuf, pBuf []float64
+	expBuf         []float64
+	foldBuf        []float64
+	vBuf, pvBuf    []float64
+	foldVBuf       []float64
+
+	plain      *Machine
+	plainSizes []int
+}
+
+// check validates the shape and values of p, and finds the peaks.
+func (w *whitening) check(p *Potentials) error {
+	if p.Order < 1 || p.Order > 3 {
+		return fmt.Errorf("losses: potentials of order %d: 1, 2 and 3 are supported", p.Order)
+	}
+	if len(p.Theta) != len(p.Sizes) {
+		return fmt.Errorf("losses: %d rows of potentials for %d positions", len(p.Theta), len(p.Sizes))
+	}
+	w.peak = resize(w.peak, len(p.Theta))
+	w.forbids, w.wide = false, false
+	for t, row := range p.Theta {
+		if len(row) != p.RowLen(t) {
+			return fmt.Errorf("losses: row %d has %d potentials, not %d", t, len(row), p.RowLen(t))
+		}
+		if t > 0 && sameRow(row, p.Theta[t-1]) {
+			w.peak[t] = w.peak[t-1]
+			continue
+		}
+		lo, hi := math.Inf(1), math.Inf(-1)
+		for i, x := range row {
+			if !(x <= math.MaxFloat64) {
+				return fmt.Errorf("losses: row %d: potential %d is %v", t, i, x)
+			}
+			if x < -math.MaxFloat64 {
+				w.forbids = true
+				continue
+			}
+			lo, hi = min(lo, x), max(hi, x)
+		}
+		w.peak[t] = hi
+		if hi-lo > 200 {
+			w.wide = true
+		}
+	}
+	return nil
+}
+
+// sameRow reports whether two rows are one and the same array.
+func sameRow(a, b []float64) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
+
+func resize[T any](a []T, n int) []T {
+	if cap(a) < n {
+		return make([]T, n)
+	}
+	return a[:n]
+}
+
+// rows cuts buf into rows shaped as sizes say.
+func (w *whitening) rows(dst [][]float64, buf []float64, p *Potentials) ([][]float64, []float64) {
+	n := 0
+	for _, row := range p.Theta {
+		n += len(row)
+	}
+	buf = resize(buf, n)
+	dst = resize(dst, len(p.Theta))
+	at := 0
+	for t, row := range p.Theta {
+		dst[t] = buf[at : at+len(row) : at+len(row)]
+		at += len(row)
+	}
+	return dst, buf
+}
+
+// prepare fills theta, p, fold and logZ0.
+func (w *whitening) prepare(g *graph, p *Potentials) {
+	w.order = p.Order
+	w.labels = append(w.labels[:0], p.Sizes...)
+	w.theta, w.thetaBuf = w.rows(w.theta, w.thetaBuf, p)
+	w.p, w.pBuf = w.rows(w.p, w.pBuf, p)
+	for t := range p.Theta {
+		if t > 0 && w.repeats(g, p, t) {
+			w.theta[t] = w.theta[t-1]
+			continue
+		}
+		renumber(w.theta[t], p.Theta[t], g, t, p)
+	}
+	widest := 1
+	for t := range p.Theta {
+		widest = max(widest, w.contexts(t+1))
+	}
+	w.h, w.hNext = resize(w.h, widest), resize(w.hNext, widest)
+	if w.wide || !w.linear(p) {
+		w.inLogs()
+	}
+	if w.order > 1 {
+		w.fold = w.p
+		return
+	}
+	n := 0
+	for t := range w.p {
+		n += g.layers[t].classes
+	}
+	w.foldBuf = resize(w.foldBuf, n)
+	w.fold = resize(w.fold, len(w.p))
+	foldRows(w.fold, w.foldBuf, w.p, g)
+}
+
+// foldRows sums the labels of each class.
+func foldRows(dst [][]float64, buf []float64, src [][]float64, g *graph) {
+	for t, row := range src {
+		gl := &g.layers[t]
+		n := gl.classes
+		dst[t], buf = buf[:n:n], buf[n:]
+		clear(dst[t])
+		for d, k := range gl.classOf {
+			dst[t][k] += row[d]
+		}
+	}
+}
+
+// repeats reports whether the potentials of position t are those of t-1, in
+// the same numbering: the usual case of tied weights.
+func (w *whitening) repeats(g *graph, p *Potentials, t int) bool {
+	for s := max(0, t-w.order); s <= t; s++ {
+		if s > 0 && (p.Sizes[s] != p.Sizes[s-1] || !sameNumbering(&g.layers[s], &g.layers[s-1])) {
+			return false
+		}
+	}
+	return slices.Equal(p.Theta[t], p.Theta[t-1])
+}
+
+func sameNumbering(a, b *graphLayer) bool {
+	return len(a.perm) == len(b.perm) && (len(a.perm) == 0 || &a.perm[0] == &b.perm[0])
+}
+
+// renumber copies a row from the order of labels to that of the graph.
+func renumber(dst, src []float64, g *graph, t int, p *Potentials) {
+	perm := g.layers[t].perm
+	n := len(perm)
+	if p.Order == 1 || t == 0 {
+		for d, j := range perm {
+			dst[d] = src[j]
+		}
+		return
+	}
+	before := g.layers[t-1].perm
+	if p.Order == 2 || t == 1 {
+		for a, i := range before {
+			from, to := src[int(i)*n:int(i)*n+n], dst[a*n:a*n+n]
+			for d, j := range perm {
+				to[d] = from[j]
+			}
+		}
+		return
+	}
+	nb := len(before)
+	for a, i := range g.layers[t-2].perm {
+		for b, k := range before {
+			from, to := src[(int(i)*nb+int(k))*n:][:n], dst[(a*nb+b)*n:][:n]
+			for d, j := range perm {
+				to[d] = from[j]
+			}
+		}
+	}
+}
+
+// restore adds nothing and moves a row back: dst[original] = src[renumbered].
+func restore(dst, src []float64, g *graph, t, order int) {
+	perm := g.layers[t].perm
+	n := len(perm)
+	if order == 1 || t == 0 {
+		for d, j := range perm {
+			dst[j] = src[d]
+		}
+		return
+	}
+	before := g.layers[t-1].perm
+	if order == 2 || t == 1 {
+		for a, i := range before {
+			to, from := dst[int(i)*n:int(i)*n+n], src[a*n:a*n+n]
+			for d, j := range perm {
+				to[j] = from[d]
+			}
+		}
+		return
+	}
+	nb := len(before)
+	for a, i := range g.layers[t-2].perm {
+		for b, k := range before {
+			to, from := dst[(int(i)*nb+int(k))*n:][:n], src[(a*nb+b)*n:][:n]
+			for d, j := range perm {
+				to[j] = from[d]
+			}
+		}
+	}
+}
+
+// contexts returns the number of contexts of position t: 1, or the product of
+// the last q-1 label counts.
+func (w *whitening) contexts(t int) int {
+	n := 1
+	for s := max(0, t-w.order+1); s < t; s++ {
+		n *= w.labels[s]
+	}
+	return n
+}
+
+// after returns where, among the contexts of position t+1, those begin that
+// follow context c of position t; label d leads to after + d (order 1: to 0).
+func (w *whitening) after(t, c int) int {
+	if w.order < 3 || t == 0 {
+		return 0
+	}
+	return c % w.labels[t-1] * w.labels[t]
+}
+
+// linear computes messages by scaled sums of products, with one exponential
+// per distinct potential; it reports false when a message could have
+// underflowed, which needs forbidden windows and very uneven potentials.
+func (w *whitening) linear(p *Potentials) bool {
+	w.exp, w.expBuf = w.rows(w.exp, w.expBuf, p)
+	l := len(w.theta)
+	w.logZ0 = 0
+	next, h := w.hNext, w.h
+	for i := range next[:w.contexts(l)] {
+		next[i] = 1
+	}
+	for t := range w.theta {
+		if t > 0 && sameRow(w.theta[t], w.theta[t-1]) {
+			w.exp[t] = w.exp[t-1]
+			continue
+		}
+		for i, x := range w.theta[t] {
+			w.exp[t][i] = math.Exp(x - w.peak[t])
+		}
+	}
+	for t := l - 1; t >= 0; t-- {
+		n, nc := w.labels[t], w.contexts(t)
+		if math.IsInf(w.peak[t], -1) { // no label at all
+			w.logZ0 = math.Inf(-1)
+			return true
+		}
+		top := 0.0
+		for c := range nc {
+			e := w.exp[t][c*n : c*n+n]
+			sum := 0.0
+			if w.order == 1 {
+				for _, x := range e {
+					sum += x
+				}
+				sum *= next[0]
+			} else {
+				hn := next[w.after(t, c):][:n]
+				for d, x := range e {
+					sum += x * hn[d]
+				}
+			}
+			h[c] = sum
+			top = max(top, sum)
+		}
+		if top == 0 {
+			w.logZ0 = math.Inf(-1)
+			return true
+		}
+		for c := range nc {
+			e, p0 := w.exp[t][c*n:c*n+n], w.p[t][c*n:c*n+n]
+			sum := h[c]
+			if sum == 0 {
+				clear(p0) // a context that no allowed continuation has
+				continue
+			}
+			if w.order == 1 {
+				f := next[0] / sum
+				for d, x := range e {
+					p0[d] = x * f
+				}
+			} else {
+				f, hn := 1/sum, next[w.after(t, c):][:n]
+				for d, x := range e {
+					p0[d] = x * hn[d] * f
+				}
+			}
+		}
+		scale := 1 / top
+		for c := range nc {
+			h[c] *= scale
+			// exp(-200) times this is far above the least float64, so that a
+			// sum of 0 means that nothing is allowed.
+			if h[c] < 1e-200 && h[c] != 0 {
+				return false
+			}
+		}
+		w.logZ0 += w.peak[t] + math.Log(top)
+		h, next = next, h
+	}
+	return true
+}
+
+// inLogs computes messages as logarithms.
+func (w *whitening) inLogs() {
+	l := len(w.theta)
+	next, h := w.hNext, w.h
+	clear(next[:w.contexts(l)])
+	for t := l - 1; t >= 0; t-- {
+		n, nc := w.labels[t], w.contexts(t)
+		for c := range nc {
+			th, p0 := w.theta[t][c*n:c*n+n], w.p[t][c*n:c*n+n]
+			top := math.Inf(-1)
+			for d, x := range th {
+				p0[d] = x + next[w.follow(t, c, d)]
+				top = max(top, p0[d])
+			}
+			if math.IsInf(top, -1) {
+				clear(p0)
+				h[c] = top
+				continue
+			}
+			sum := 0.0
+			for d, x := range p0 {
+				p0[d] = math.Exp(x - top)
+				sum += p0[d]
+			}
+			f := 1 / sum
+			for d := range p0 {
+				p0[d] *= f
+			}
+			h[c] = top + math.Log(sum)
+		}
+		h, next = next, h
+	}
+	w.logZ0 = next[0]
+}
+
+// follow returns the context of position t+1 after label d in context c.
+func (w *whitening) follow(t, c, d int) int {
+	if w.order == 1 {
+		return 0
+	}
+	return w.after(t, c) + d
+}
+
+// setDirection renumbers V and forms p0·V.
+func (w *whitening) setDirection(g *graph, p *Potentials, v [][]float64) {
+	w.v, w.vBuf = w.rows(w.v, w.vBuf, p)
+	w.pv, w.pvBuf = w.rows(w.pv, w.pvBuf, p)
+	for t := range v {
+		renumber(w.v[t], v[t], g, t, p)
+		for i, x := range w.v[t] {
+			w.pv[t][i] = w.p[t][i] * x
+		}
+	}
+	if w.order > 1 {
+		w.foldV = w.pv
+		return
+	}
+	w.foldVBuf = resize(w.foldVBuf, len(w.foldBuf))
+	w.foldV = resize(w.foldV, len(w.p))
+	foldRows(w.foldV, w.foldVBuf, w.pv, g)
+}
+
+// plainMachine returns the machine of the loss 0 for the label sets of p.
+func (w *whitening) plainMachine(p *Potentials) *Machine {
+	if w.plain != nil && slices.Equal(w.plainSizes, p.Sizes) {
+		return w.plain
+	}
+	var b Builder
+	zero := b.Value(0)
+	var class []uint32
+	for t, n := range p.Sizes {
+		if t == 0 || n != p.Sizes[t-1] {
+			class = make([]uint32, n)
+		}
+		s := Layer{Labels: n, Class: class, Classes: min(1, n), Columns: 1}
+		if n > 0 {
+			s.Next, s.Off = []uint32{0}, []uint32{zero}
+		}
+		b.Layer(s)
+	}
+	m, err := b.Finish([]uint32{zero})
+	if err != nil {
+		panic(err) // the shape above is right by construction
+	}
+	w.plain, w.plainSizes = m, slices.Clone(p.Sizes)
+	return m
+}

@@ -1,0 +1,52 @@
+package losses
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// The one-word builder and the generic one make the same machine.
+func TestWordsEqualGeneric(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	used := 0
+	for range 600 {
+		e := Edit{Match: float64(rng.IntN(4) - 2), Sub: float64(rng.IntN(4)), Ins: float64(rng.IntN(3)), Del: float64(rng.IntN(3)), Band: rng.IntN(4)}
+		alphabet, l, m := 1+rng.IntN(5), rng.IntN(9), rng.IntN(9)
+		ref := make([]int, m)
+		for j := range ref {
+			ref[j] = rng.IntN(alphabet + 1)
+		}
+		b := e.columns(ref, alphabet, l)
+		if b.words() == nil {
+			continue
+		}
+		used++
+		got, err := b.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = e.columns(ref, alphabet, l)
+		b.noWords = true
+		want, err := b.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range l + 1 {
+			if got.Columns(s) != want.Columns(s) {
+				t.Fatalf("%+v ref %v alphabet %d l %d: %d columns at %d, generic %d", e, ref, alphabet, l, got.Columns(s), s, want.Columns(s))
+			}
+		}
+		u := make([]int, l)
+		for range 20 {
+			for i := range u {
+				u[i] = rng.IntN(alphabet)
+			}
+			if a, b := got.Loss(u), want.Loss(u); !near(a, b) || !near(a, e.Value(u, ref)) {
+				t.Fatalf("%+v ref %v: loss of %v is %v, generic %v, by definition %v", e, ref, u, a, b, e.Value(u, ref))
+			}
+		}
+	}
+	if used < 200 {
+		t.Errorf("the one-word builder served only %d of 600 cases", used)
+	}
+}

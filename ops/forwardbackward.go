@@ -1,0 +1,222 @@
+package ops
+
+import (
+	"errors"
+	"math"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Passages holds, for each arc and each final weight of a machine, the ⊕-sum of
+// the weights of the successful paths through it: α(p)⊗w⊗β(q), or that divided
+// by the sum over all successful paths.
+type Passages[W semiring.Weight[W]] struct {
+	Alpha []W // from the start to each state
+	Beta  []W // from each state to the final states, final weights included
+	Total W   // of all successful paths
+	Final []W // of the paths that end at each state
+	Flat  []W // of each arc, the arcs of state after state in their order
+	first []int64
+}
+
+// Arcs returns what belongs to the arcs of q, in their order.
+func (p *Passages[W]) Arcs(q fst.StateID) []W { return p.Flat[p.first[q]:p.first[q+1]] }
+
+// ForwardBackwardOptions adjusts ForwardBackward; nil is the same as the zero
+// value.
+type ForwardBackwardOptions struct {
+	// Delta, for machines with cycles, is as in ShortestDistance; zero is none
+	// too small for weights with the path property, else ShortestDelta.
+	Delta float64
+	// MaxVisits is as in ShortestDistance.
+	MaxVisits int64
+}
+
+// ErrNoPath reports that a machine has no successful path, where its total
+// weight was to be divided by.
+var ErrNoPath = errors.New("no successful path")
+
+// ForwardBackward returns, undivided, the weight of the paths through each arc:
+// over the tropical semirings the best path through it, over Probability and the
+// log semirings the mass that passes it, counted as often as a path does.
+//
+// f may have cycles if the weights are k-closed for it; errors are those of
+// ShortestDistance. ⊗ must distribute on both sides. Weights without division
+// serve as well as others.
+//
+// Cost: two sweeps and one pass of the arcs, O(states + arcs) when f is acyclic.
+// The algorithm is L. Baum's ("An inequality and associated maximization
+// technique", Inequalities 3, 1972), on graphs as in Mohri (2002).
+func ForwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
+	p, err := forwardBackward(f, opts)
+	if err != nil {
+		return nil, err
+	}
+	p.fill(f, p.Total.One(), func(_, w W) W { return w })
+	return p, nil
+}
+
+// Posteriors is ForwardBackward with every weight of an arc or final weight
+// divided, on the left, by the total: over Probability the expected number of
+// passages of a path drawn at random by its weight, over Log and Log64 its
+// negative logarithm, over the tropical semirings how much worse than the best
+// path the best path through the arc is. Without cycles the expected number is
+// the probability.
+//
+// ⊗ should be commutative; otherwise dividing on the left is what it says and no
+// more. A machine without successful paths gives ErrNoPath.
+func Posteriors[W interface {
+	semiring.Approx[W]
+	semiring.Divisible[W]
+}](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
+	p, err := forwardBackward(f, opts)
+	if err != nil {
+		return nil, err
+	}
+	if semiring.IsZero(p.Total) {
+		return nil, &StateError{Op: "Posteriors", State: f.Start(), Err: ErrNoPath}
+	}
+	p.fill(f, p.Total, func(total, w W) W { return total.DivideLeft(w) })
+	return p, nil
+}
+
+// ExpectedCounts returns how often a path of f, drawn at random by its weight,
+// is expected to pass each arc, as plain numbers whatever the scale of the
+// weights: arcs holds them for the arcs of state after state, in their order,
+// and finals the chance to end at each state. logTotal is the logarithm of the
+// sum over all paths. Errors are those of Posteriors.
+//
+// Cost: that of ForwardBackward; over Log64 one exp an arc more.
+func ExpectedCounts[W interface {
+	semiring.Log | semiring.Log64 | semiring.Probability
+	semiring.Approx[W]
+}](f fst.Expanded[W], opts *ForwardBackwardOptions) (arcs, finals []float64, logTotal float64, err error) {
+	p, err := forwardBackward(f, opts)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if semiring.IsZero(p.Total) {
+		return nil, nil, 0, &StateError{Op: "ExpectedCounts", State: f.Start(), Err: ErrNoPath}
+	}
+	n := f.NumStates()
+	arcs, finals = make([]float64, 0, fst.NumArcs(f)), make([]float64, n)
+	_, real := any(p.Total).(semiring.Probability)
+	total := float64(p.Total)
+	for q := range fst.StateID(n) {
+		row := f.Arcs(q)
+		a, rho := float64(p.Alpha[q]), float64(f.Final(q))
+		if real {
+			a /= total
+			finals[q] = a * rho
+			for i := range row {
+				arcs = append(arcs, a*float64(row[i].Weight)*float64(p.Beta[row[i].NextState]))
+			}
+			continue
+		}
+		finals[q] = expNeg(a + rho - total)
+		for i := range row {
+			arcs = append(arcs, expNeg(a+float64(row[i].Weight)+float64(p.Beta[row[i].NextState])-total))
+		}
+	}
+	if real {
+		return arcs, finals, math.Log(total), nil
+	}
+	return arcs, finals, -total, nil
+}
+
+// expNeg is e^-x, and 0 for the NaN of ∞-∞, which is a 0̄.
+func expNeg(x float64) float64 {
+	if !(x < 746) {
+		return 0
+	}
+	return math.Exp(-x)
+}
+
+// forwardBackward computes the distances; one search for the order serves both.
+func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
+	var o ForwardBackwardOptions
+	if opts != nil {
+		o = *opts
+	}
+	p := &Passages[W]{}
+	order, err := acyclicOrder("ForwardBackward", f)
+	if err == nil {
+		p.Alpha, p.Beta = sweepForward(f, order, nil), sweepReverse(f, order)
+	} else {
+		alg := newAlgebra[W]()
+		if alg.path && o.Delta == 0 {
+			o.Delta = -1
+		}
+		so := &ShortestDistanceOptions{Delta: o.Delta, MaxVisits: o.MaxVisits}
+		if p.Alpha, err = ShortestDistance(f, so); err != nil {
+			return nil, renamed(err, "ForwardBackward")
+		}
+		so.Reverse = true
+		if p.Beta, err = ShortestDistance(f, so); err != nil {
+			return nil, renamed(err, "ForwardBackward")
+		}
+	}
+	p.Total = semiring.Zero[W]()
+	if s := f.Start(); s != fst.NoState {
+		p.Total = p.Beta[s]
+	}
+	return p, nil
+}
+
+// fill computes the passages, divided by total.
+func (p *Passages[W]) fill(f fst.Expanded[W], total W, divide func(total, w W) W) {
+	n := f.NumStates()
+	p.first = make([]int64, n+1)
+	p.Final = make([]W, n)
+	for q := range n {
+		p.first[q+1] = p.first[q] + int64(len(f.Arcs(fst.StateID(q))))
+	}
+	p.Flat = make([]W, p.first[n])
+	switch p := any(p).(type) {
+	case *Passages[semiring.Tropical]:
+		fillCosts(p, any(f).(fst.Expanded[semiring.Tropical]), any(total).(semiring.Tropical))
+		return
+	case *Passages[semiring.Tropical64]:
+		fillCosts(p, any(f).(fst.Expanded[semiring.Tropical64]), any(total).(semiring.Tropical64))
+		return
+	case *Passages[semiring.Log]:
+		fillCosts(p, any(f).(fst.Expanded[semiring.Log]), any(total).(semiring.Log))
+		return
+	case *Passages[semiring.Log64]:
+		fillCosts(p, any(f).(fst.Expanded[semiring.Log64]), any(total).(semiring.Log64))
+		return
+	}
+	fillAny(p, f, total, divide)
+}
+
+func fillAny[W semiring.Weight[W]](p *Passages[W], f fst.Expanded[W], total W, divide func(total, w W) W) {
+	for q := range fst.StateID(f.NumStates()) {
+		a := p.Alpha[q]
+		to, arcs := p.Arcs(q), f.Arcs(q)
+		for i := range arcs {
+			to[i] = divide(total, a.Times(arcs[i].Weight).Times(p.Beta[arcs[i].NextState]))
+		}
+		p.Final[q] = divide(total, a.Times(f.Final(q)))
+	}
+}
+
+// fillCosts is fillAny where ⊗ is + and 0̄ is ∞.
+func fillCosts[T interface {
+	float
+	semiring.Weight[T]
+}](p *Passages[T], f fst.Expanded[T], total T) {
+	inf := T(math.Inf(1))
+	for q := range fst.StateID(f.NumStates()) {
+		a := p.Alpha[q]
+		to, arcs := p.Arcs(q), f.Arcs(q)
+		for i := range arcs {
+			if to[i] = a + arcs[i].Weight + p.Beta[arcs[i].NextState] - total; to[i] != to[i] {
+				to[i] = inf // ∞-∞: 0̄ annihilates
+			}
+		}
+		if p.Final[q] = a + f.Final(q) - total; p.Final[q] != p.Final[q] {
+			p.Final[q] = inf
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package ops
+
+import (
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// nBestInput is a machine turned round, seen by the search for its n best
+// paths: it may be computed on demand, and distance(q), from q to the end of
+// the reversed machine, need only be known for states that have been met.
+type nBestInput[W any] struct {
+	start    fst.StateID
+	arcs     func(fst.StateID) []fst.Arc[W]
+	final    func(fst.StateID) W
+	distance func(fst.StateID) W
+	err      func() error // asked at the end; nil: no error can happen
+}
+
+// partial is a path from some state of the machine to its end: 24 bytes and a
+// weight or two. Its arc leads to the partial path that it extends.
+type partial[W any] struct {
+	state  fst.StateID // where it begins; NoState when it is complete
+	next   int32       // the partial path without its first arc
+	weight W           // of the path
+	key    W           // the weight of the best complete path through it
+	arc    W           // weight of the first arc
+	in     fst.Label
+	out    fst.Label
+}
+
+// nShortest is the A* search of Mohri and Riley (see ShortestPath). Partial
+// path k is state k+1 of OpenFst's intermediate result, 0 being its start; in
+// the end the states on complete paths keep their order.
+func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput[W]) (*fst.Vector[W], error) {
+	out := fst.NewVector[W](0)
+	out.CopySymbols(f)
+	alg := newAlgebra[W]()
+	if in.start == fst.NoState {
+		return out, nil
+	}
+	whole := in.distance(in.start)
+	if whole.Equal(alg.zero) || o.Threshold != nil && alg.less(*o.Threshold, alg.one) || o.States < 0 {
+		return out, nil
+	}
+	limit := alg.zero
+	if o.Threshold != nil {
+		limit = whole.Times(*o.Threshold)
+	}
+	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta())}
+	h.paths = append(h.paths, partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
+	h.push(0)
+	var complete []int32
+	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
+	for popped := 0; len(h.heap) > 0; popped++ {
+		k := h.pop()
+		p := h.paths[k]
+		if popped&1023 == 0 && o.Ctx != nil && o.Ctx.Err() != nil {
+			return nil, &StateError{Op: "ShortestPath", State: p.state, Err: o.Ctx.Err()}
+		}
+		if alg.less(limit, p.key) || o.States > 0 && len(h.paths)+1 >= o.States {
+			continue
+		}
+		if p.state == fst.NoState {
+			complete = append(complete, k)
+			if len(complete) == o.N {
+				break
+			}
+			continue
+		}
+		for len(visits) <= int(p.state) {
+			visits = append(visits, 0)
+		}
+		if visits[p.state]++; int(visits[p.state]) > o.N {
+			continue
+		}
+		arcs := in.arcs(p.state)
+		final := in.final(p.state)
+		for i := range arcs {
+			e := &arcs[i]
+			w := e.Weight.Times(p.weight)
+			h.extend(partial[W]{state: e.NextState, next: k, weight: w, key: in.distance(e.NextState).Times(w),
+				arc: e.Weight, in: e.ILabel, out: e.OLabel})
+		}
+		if !final.Equal(alg.zero) {
+			w := final.Times(p.weight)
+			h.extend(partial[W]{state: fst.NoState, next: k, weight: w, key: w, arc: final})
+		}
+	}
+	if in.err != nil {
+		if err := in.err(); err != nil {
+			return nil, err
+		}
+	}
+	h.build(out, complete)
+	return out, nil
+}
+
+func (h *pathHeap[W]) extend(p partial[W]) {
+	h.paths = append(h.paths, p)
+	h.push(int32(len(h.paths) - 1))
+}
+
+// build writes the complete paths, best first, with the ends that they share.
+func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
+	if len(complete) == 0 {
+		return
+	}
+	id := make([]fst.StateID, len(h.paths))
+	for _, k := range complete {
+		for ; k >= 0 && id[k] == 0; k = h.paths[k].next {
+			id[k] = 1
+		}
+	}
+	out.AddState()
+	out.SetStart(0)
+	for k := range id {
+		if id[k] != 0 {
+			id[k] = out.AddState()
+		}
+	}
+	out.SetFinal(1, semiring.One[W]())
+	for _, k := range complete {
+		out.AddArc(0, fst.Arc[W]{Weight: semiring.One[W](), NextState: id[k]})
+	}
+	for k := range id {
+		if p := &h.paths[k]; id[k] != 0 && p.next >= 0 {
+			out.AddArc(id[k], fst.Arc[W]{ILabel: p.in, OLabel: p.out, Weight: p.arc, NextState: id[p.next]})
+		}
+	}
+	p := out.KnownProperties()
+	out.SetProperties(p&keptByDeletion, fst.AllProperties)
+	setPathProperties(out, false)
+}
+
+// pathHeap orders partial paths by their keys. Complete paths come after
+// partial ones of about the same key, so that rounding in the distances cannot
+// put a complete path before a better one that is still partial.
+//
+// Ties are popped in the order that the heap of the C++ library in common use
+// happens to give, which is OpenFst's: pop moves the hole at the root to a
+// leaf, always to the better child, and then the last element up from there.
+type pathHeap[W semiring.Weight[W]] struct {
+	paths []partial[W]
+	heap  []int32
+	less  func(a, b W) bool
+	near  func(a, b W) bool
+}
+
+// worse reports whether partial path x comes after y.
+func (h *pathHeap[W]) worse(x, y int32) bool {
+	px, py := &h.paths[x], &h.paths[y]
+	switch xc, yc := px.state == fst.NoState, py.state == fst.NoState; {
+	case xc && !yc:
+		return h.less(py.key, px.key) || h.near(px.key, py.key)
+	case yc && !xc:
+		return h.less(py.key, px.key) && !h.near(px.key, py.key)
+	}
+	return h.less(py.key, px.key)
+}
+
+func (h *pathHeap[W]) push(x int32) {
+	h.heap = append(h.heap, x)
+	h.up(len(h.heap)-1, x)
+}
+
+// up puts x at i and lifts it above all that are worse.
+func (h *pathHeap[W]) up(i int, x int32) {
+	for i > 0 {
+		p := (i - 1) / 2
+		if !h.worse(h.heap[p], x) {
+			break
+		}
+		h.heap[i] = h.heap[p]
+		i = p
+	}
+	h.heap[i] = x
+}
+
+func (h *pathHeap[W]) pop() int32 {
+	top := h.heap[0]
+	n := len(h.heap) - 1
+	last := h.heap[n]
+	h.heap = h.heap[:n]
+	if n == 0 {
+		return top
+	}
+	i := 0
+	for 2*i+2 < n {
+		c := 2*i + 2
+		if h.worse(h.heap[c], h.heap[c-1]) {
+			c--
+		}
+		h.heap[i] = h.heap[c]
+		i = c
+	}
+	if c := 2*i + 1; c < n { // a child without sibling
+		h.heap[i] = h.heap[c]
+		i = c
+	}
+	h.up(i, last)
+	return top
+}

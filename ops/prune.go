@@ -1,0 +1,147 @@
+package ops
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// PruneOptions adjusts Prune; nil is the same as the zero value, which keeps all
+// successful paths.
+type PruneOptions[W any] struct {
+	// Threshold: paths worse than the best one times it go; nil is 0̄, which
+	// prunes nothing by weight.
+	Threshold *W
+	// States bounds the states that are kept, the best ones; zero is no bound,
+	// negative keeps none.
+	States int
+	// Distances to the final states, if known already; nil: they are computed.
+	Distances []W
+	// Delta is the least change of a distance that is passed on, as in
+	// ShortestDistance; zero is ShortestDelta. OpenFst's tool takes 1/1024.
+	Delta float64
+	Ctx   context.Context // stops a long computation; nil is none
+}
+
+// Prune deletes in place the states and arcs of f that lie on no successful path
+// as good as the best path times opts.Threshold, and what is not among the
+// opts.States best states. States are renumbered in order, arcs keep theirs. A
+// final state stays final when the path that ends there is good enough. With a
+// bound on states the result may have states on no successful path, as
+// OpenFst's has.
+//
+// Cycles must not be better than 1̄, else the error is ErrNotClosed. With
+// Distances that are not the shortest ones the result is what they make of it.
+//
+// Cost: that of ShortestDistance in reverse, and O((states+arcs)·log states):
+// states are visited in the order of the best path through them.
+func Prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W]) error {
+	var o PruneOptions[W]
+	if opts != nil {
+		o = *opts
+	}
+	const op = "Prune"
+	alg := newAlgebra[W]()
+	zero := alg.zero
+	n := f.NumStates()
+	if n == 0 {
+		return nil
+	}
+	start := f.Start()
+	beta := slices.Clone(o.Distances)
+	if o.Distances == nil && o.States >= 0 && start != fst.NoState {
+		var err error
+		if beta, err = ShortestDistance(f, &ShortestDistanceOptions{Reverse: true, Delta: o.Delta, Ctx: o.Ctx}); err != nil {
+			return renamed(err, op)
+		}
+	}
+	for len(beta) < n {
+		beta = append(beta, zero)
+	}
+	if start == fst.NoState || o.States < 0 || beta[start].Equal(zero) {
+		f.DeleteStates(slices.Repeat([]bool{true}, n))
+		return nil
+	}
+	known := f.KnownProperties() & keptByDeletion
+	threshold := zero
+	if o.Threshold != nil {
+		threshold = *o.Threshold
+	}
+	limit := beta[start].Times(threshold)
+	alpha := slices.Repeat([]W{zero}, n)
+	queue := newHeapQueue(n, true, beforeThrough(alpha, beta, &alg))
+	const (
+		unseen = iota
+		waiting
+		visited
+	)
+	seen := make([]uint8, n)
+	count := 0
+	if !alg.less(limit, beta[start]) {
+		alpha[start] = alg.one
+		seen[start] = waiting
+		queue.push(start)
+		count++
+	}
+	dead := f.AddState() // where the arcs that go lead until they go
+	for steps := 0; !queue.empty(); steps++ {
+		s := queue.pop()
+		seen[s] = visited
+		if steps&1023 == 0 && o.Ctx != nil && o.Ctx.Err() != nil {
+			return &StateError{Op: op, State: s, Err: o.Ctx.Err()}
+		}
+		as := alpha[s]
+		if w := f.Final(s); !w.Equal(zero) && alg.less(limit, as.Times(w)) {
+			f.SetFinal(s, zero)
+		}
+		arcs := f.MutableArcs(s)
+		for i := range arcs {
+			e := &arcs[i]
+			t := e.NextState
+			w := as.Times(e.Weight)
+			if alg.less(limit, w.Times(beta[t])) {
+				e.NextState = dead
+				continue
+			}
+			if alg.less(w, alpha[t]) {
+				alpha[t] = w
+			}
+			if seen[t] == visited || o.States > 0 && count >= o.States {
+				continue
+			}
+			if seen[t] == unseen {
+				seen[t] = waiting
+				queue.push(t)
+				count++
+			} else {
+				queue.update(t)
+			}
+		}
+	}
+	gone := make([]bool, n+1)
+	for q := range gone {
+		gone[q] = q == n || seen[q] != visited
+	}
+	f.DeleteStates(gone)
+	if f.NumStates() > 0 {
+		f.SetProperties(known, fst.AllProperties)
+	}
+	return nil
+}
+
+// beforeThrough orders states by the best paths through them.
+func beforeThrough[W semiring.Weight[W]](alpha, beta []W, alg *algebraOf[W]) func(p, q fst.StateID) bool {
+	switch alpha := any(alpha).(type) {
+	case []semiring.Tropical:
+		return costThrough(alpha, any(beta).([]semiring.Tropical))
+	case []semiring.Tropical64:
+		return costThrough(alpha, any(beta).([]semiring.Tropical64))
+	}
+	return func(p, q fst.StateID) bool { return alg.less(alpha[p].Times(beta[p]), alpha[q].Times(beta[q])) }
+}
+
+func costThrough[T float](alpha, beta []T) func(p, q fst.StateID) bool {
+	return func(p, q fst.StateID) bool { return alpha[p]+beta[p] < alpha[q]+beta[q] }
+}

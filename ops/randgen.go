@@ -1,0 +1,372 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ArcSelector says how RandGen chooses among the arcs of a state and stopping.
+type ArcSelector uint8
+
+const (
+	// SelectUniform gives every arc, and stopping at a final state, the same
+	// chance.
+	SelectUniform ArcSelector = iota
+	// SelectLogProb takes weights as negative log probabilities (over Probability
+	// as probabilities), normalised at each state.
+	SelectLogProb
+	// SelectFastLogProb chooses as SelectLogProb does, and keeps the sums of each
+	// state: O(log arcs) a choice, for 8 bytes an arc of the states visited.
+	SelectFastLogProb
+)
+
+// ParseArcSelector reads the names that the tools use: uniform, log_prob,
+// fast_log_prob.
+func ParseArcSelector(s string) (ArcSelector, error) {
+	switch s {
+	case "uniform":
+		return SelectUniform, nil
+	case "log_prob":
+		return SelectLogProb, nil
+	case "fast_log_prob":
+		return SelectFastLogProb, nil
+	}
+	return 0, fmt.Errorf("unknown selection %q; one of uniform, log_prob, fast_log_prob is expected", s)
+}
+
+// RandGenOptions adjusts RandGen; nil is the same as the zero value.
+type RandGenOptions struct {
+	Select ArcSelector // zero is SelectUniform
+	NPath  int         // paths to draw; zero is one, negative none
+	// MaxLength is the most arcs a path may have; a path that would be longer is
+	// dropped. Zero is no bound, and then a machine whose cycles are never left
+	// keeps RandGen going until a limit stops it. Negative allows no arc and no
+	// stopping, as a length of 0 does in OpenFst.
+	MaxLength int
+	// Weighted gives the tree of all paths drawn, weighted by how often they
+	// were: an arc by the share of its state's draws that took it, a final weight
+	// by the share that stopped times NPath, as negative logarithms.
+	Weighted          bool
+	RemoveTotalWeight bool // with Weighted: leave out the NPath, so that the tree sums to at most one
+	Limits
+}
+
+// RandGen draws random paths of f, with replacement. Each begins at the start
+// state, and at each state takes an arc or, at a final state, may stop; a path
+// that comes to a state with neither, or that grows too long, is dropped.
+//
+// The result is a machine with a chain from its start for each path that was not
+// dropped, all weights 1̄; or, with Weighted, a tree in which paths share their
+// beginnings, states numbered in the order in which they are first drawn, and in
+// which dropped paths are dead ends. The chains come in the order of the tree,
+// depth first. rng alone decides, so equal generators give equal results, though
+// not those of OpenFst for its seeds.
+//
+// The selections by weight and Weighted need one of Tropical, Tropical64, Log,
+// Log64 and Probability: else the error is around ErrNoProbability.
+//
+// Cost: draws are made for all paths at a state together, O(draws) a state and
+// O(arcs) more to select by weight.
+func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOptions) (*fst.Vector[W], error) {
+	g := &randGen[W]{f: f, rng: rng, zero: semiring.Zero[W]()}
+	if opts != nil {
+		g.o = *opts
+	}
+	if g.o.NPath == 0 {
+		g.o.NPath = 1
+	}
+	g.meter = meter{op: "RandGen", lim: g.o.Limits}
+	var ok bool
+	if g.cost, g.weight, ok = costsOf[W](); !ok && (g.o.Weighted || g.o.Select != SelectUniform) {
+		return nil, fmt.Errorf("ops: RandGen: %w: %T", ErrNoProbability, g.zero)
+	}
+	if g.o.Select > SelectFastLogProb {
+		return nil, fmt.Errorf("ops: RandGen: unknown selection %d", g.o.Select)
+	}
+	g.out = fst.NewVector[W](0)
+	g.out.CopySymbols(f)
+	if g.o.NPath > math.MaxInt32 {
+		return nil, fmt.Errorf("ops: RandGen: %d paths asked for, more than 2³¹-1", g.o.NPath)
+	}
+	if f.Start() == fst.NoState || g.o.NPath < 0 {
+		return g.out, nil
+	}
+	var err error
+	if g.o.Weighted {
+		err = g.tree()
+	} else {
+		err = g.chains()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := fst.Err(f); err != nil {
+		return nil, err
+	}
+	p := fst.Acyclic | fst.InitialAcyclic | fst.UnweightedCycles | fst.Accessible
+	if !g.o.Weighted {
+		p |= fst.Unweighted | fst.CoAccessible
+	}
+	g.out.LearnProperties(p)
+	return g.out, nil
+}
+
+// ErrNoProbability reports a weight type whose weights cannot be read as
+// probabilities.
+var ErrNoProbability = errors.New("weights of this type are not probabilities or negative logarithms of such")
+
+// costsOf returns how weights are read as negative log probabilities, and made
+// of them.
+func costsOf[W any]() (cost func(W) float64, weight func(float64) W, ok bool) {
+	type pair[T any] struct {
+		cost   func(T) float64
+		weight func(float64) T
+	}
+	var p pair[W]
+	switch p := any(&p).(type) {
+	case *pair[semiring.Tropical]:
+		p.cost, p.weight = costs[semiring.Tropical]()
+	case *pair[semiring.Tropical64]:
+		p.cost, p.weight = costs[semiring.Tropical64]()
+	case *pair[semiring.Log]:
+		p.cost, p.weight = costs[semiring.Log]()
+	case *pair[semiring.Log64]:
+		p.cost, p.weight = costs[semiring.Log64]()
+	case *pair[semiring.Probability]:
+		p.cost = func(w semiring.Probability) float64 { return -math.Log(float64(w)) }
+		p.weight = func(c float64) semiring.Probability { return semiring.Probability(math.Exp(-c)) }
+	default:
+		return nil, nil, false
+	}
+	return p.cost, p.weight, true
+}
+
+func costs[T float]() (func(T) float64, func(float64) T) {
+	return func(w T) float64 { return float64(w) }, func(c float64) T { return T(c) }
+}
+
+type randGen[W semiring.Weight[W]] struct {
+	f      fst.Fst[W]
+	rng    *rand.Rand
+	o      RandGenOptions
+	out    *fst.Vector[W]
+	zero   W
+	cost   func(W) float64
+	weight func(float64) W
+	meter  meter
+	arcs   int64
+
+	sums   map[fst.StateID][]float64 // SelectFastLogProb: sums of chances up to each arc
+	scaled []float64
+	drawn  []int32
+}
+
+// choice is a position among the arcs of a state, or their number for stopping,
+// and how many draws fell on it.
+type choice struct{ at, n int32 }
+
+// draw makes n draws at state q, at which paths have the given length, and
+// appends what they fell on, in order of positions.
+func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
+	arcs := g.f.Arcs(q)
+	final := g.f.Final(q)
+	stops := !final.Equal(g.zero)
+	if len(arcs) == 0 && !stops || g.o.MaxLength > 0 && length >= g.o.MaxLength || g.o.MaxLength < 0 {
+		return to
+	}
+	ways := len(arcs)
+	if stops {
+		ways++
+	}
+	var sums []float64
+	if g.o.Select != SelectUniform {
+		if sums = g.chances(q, arcs, final, ways); sums == nil {
+			return to
+		}
+	}
+	one := func() int32 {
+		if sums == nil {
+			return int32(g.rng.IntN(ways))
+		}
+		x := g.rng.Float64() * sums[ways-1]
+		return int32(sort.Search(ways-1, func(i int) bool { return sums[i] > x }))
+	}
+	if n < ways {
+		g.drawn = g.drawn[:0]
+		for range n {
+			g.drawn = append(g.drawn, one())
+		}
+		slices.Sort(g.drawn)
+		for i, at := range g.drawn {
+			if i > 0 && at == g.drawn[i-1] {
+				to[len(to)-1].n++
+			} else {
+				to = append(to, choice{at, 1})
+			}
+		}
+		return to
+	}
+	counts := make([]int32, ways)
+	for range n {
+		counts[one()]++
+	}
+	for at, n := range counts {
+		if n > 0 {
+			to = append(to, choice{int32(at), n})
+		}
+	}
+	return to
+}
+
+// chances returns running sums of the chances of arcs and stopping, scaled so
+// that the greatest is 1; nil when all are 0. What has no chance is never
+// found by a search for the first sum above a number below the last: its sum is
+// that of what comes before it.
+func (g *randGen[W]) chances(q fst.StateID, arcs []fst.Arc[W], final W, ways int) []float64 {
+	if s, ok := g.sums[q]; ok {
+		return s
+	}
+	if cap(g.scaled) < ways {
+		g.scaled = make([]float64, 2*ways)
+	}
+	s := g.scaled[:ways]
+	if g.o.Select == SelectFastLogProb {
+		s = make([]float64, ways)
+	}
+	least := math.Inf(1)
+	for i := range s {
+		if i < len(arcs) {
+			s[i] = g.cost(arcs[i].Weight)
+		} else {
+			s[i] = g.cost(final)
+		}
+		least = min(least, s[i])
+	}
+	if !(math.Abs(least) <= math.MaxFloat64) {
+		s = nil
+	}
+	sum := 0.0
+	last := 0
+	for i := range s {
+		if p := math.Exp(least - s[i]); p > 0 {
+			sum += p
+			last = i
+		}
+		s[i] = sum
+	}
+	// Rounding must not let a number reach what comes after the last chance.
+	for i := last; i < len(s); i++ {
+		s[i] = math.Nextafter(sum, math.Inf(1))
+	}
+	if g.o.Select == SelectFastLogProb {
+		if g.sums == nil {
+			g.sums = map[fst.StateID][]float64{}
+		}
+		g.sums[q] = s
+	}
+	return s
+}
+
+// node is a state of the tree of draws.
+type node struct {
+	q         fst.StateID
+	n, length int32
+}
+
+func (g *randGen[W]) check() error {
+	states := g.out.NumStates()
+	return g.meter.check(Progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
+}
+
+// tree writes the weighted tree, level by level as states get their numbers.
+func (g *randGen[W]) tree() error {
+	nodes := []node{{q: g.f.Start(), n: int32(g.o.NPath)}}
+	g.out.SetStart(g.out.AddState())
+	var to []choice
+	for p := 0; p < len(nodes); p++ {
+		v := nodes[p]
+		to = g.draw(v.q, int(v.n), int(v.length), to[:0])
+		arcs := g.f.Arcs(v.q)
+		for _, c := range to {
+			share := -math.Log(float64(c.n) / float64(v.n))
+			if int(c.at) == len(arcs) {
+				if !g.o.RemoveTotalWeight {
+					share = -math.Log(float64(c.n) / float64(v.n) * float64(g.o.NPath))
+				}
+				g.out.SetFinal(fst.StateID(p), g.weight(share))
+				continue
+			}
+			e := arcs[c.at]
+			nodes = append(nodes, node{e.NextState, c.n, v.length + 1})
+			e.Weight, e.NextState = g.weight(share), g.out.AddState()
+			g.out.AddArc(fst.StateID(p), e)
+			g.arcs++
+			if err := g.check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// chains writes a chain for each path, going through the tree depth first.
+func (g *randGen[W]) chains() error {
+	type level struct {
+		node
+		todo []choice
+	}
+	var path []fst.Arc[W]
+	stack := []level{{node: node{q: g.f.Start(), n: int32(g.o.NPath)}}}
+	stack[0].todo = g.draw(stack[0].q, g.o.NPath, 0, nil)
+	one := semiring.One[W]()
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if len(top.todo) == 0 {
+			stack = stack[:len(stack)-1]
+			if len(path) > 0 {
+				path = path[:len(path)-1]
+			}
+			continue
+		}
+		c := top.todo[0]
+		top.todo = top.todo[1:]
+		arcs := g.f.Arcs(top.q)
+		if err := g.meter.check(Progress{States: g.out.NumStates(), Arcs: g.arcs,
+			Bytes: int64(len(stack))*64 + g.arcs*48}); err != nil {
+			return err
+		}
+		if int(c.at) < len(arcs) {
+			e := arcs[c.at]
+			e.Weight = one
+			path = append(path, e)
+			below := level{node: node{e.NextState, c.n, top.length + 1}}
+			below.todo = g.draw(below.q, int(c.n), int(below.length), nil)
+			stack = append(stack, below)
+			continue
+		}
+		for range c.n {
+			if g.out.Start() == fst.NoState {
+				g.out.SetStart(g.out.AddState())
+			}
+			p := g.out.Start()
+			for _, e := range path {
+				e.NextState = g.out.AddState()
+				g.out.AddArc(p, e)
+				p = e.NextState
+			}
+			g.out.SetFinal(p, one)
+			g.arcs += int64(len(path))
+			if err := g.check(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// PathWeight is met by the weights among which a best path can be looked for:
+// a⊕b is a or b, and closeness is defined.
+type PathWeight[W any] interface {
+	semiring.Path[W]
+	semiring.Approx[W]
+}
+
+// ShortestPathOptions adjusts ShortestPath; nil is the same as the zero value.
+type ShortestPathOptions[W any] struct {
+	N     int   // how many paths; zero is one, negative none
+	Queue Queue // zero is QueueAuto; decides which of equally good paths is found when N is 1
+	// Delta is, for N > 1, the least change of a distance that is passed on, and
+	// what makes two weights equal when complete paths are compared with
+	// beginnings of paths; zero is ShortestDelta, negative none.
+	Delta float64
+	// FirstPath ends the search for one path when no state left in the queue can
+	// be better than the best final one so far. The queue must be
+	// QueueShortestFirst and no arc better than 1̄, or the path need not be best.
+	FirstPath bool
+	// Threshold, for N > 1, keeps only paths at least as good as the best one
+	// times it; nil keeps all. One that is better than 1̄ keeps none.
+	Threshold *W
+	// States, for N > 1, ends the search when so many states have been made,
+	// those on no path among them; zero is no end, negative makes none.
+	States    int
+	MaxVisits int64           // bounds relaxations, as in ShortestDistance
+	Ctx       context.Context // stops a long search; nil is none
+}
+
+func (o *ShortestPathOptions[W]) distances() *ShortestDistanceOptions {
+	return &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, MaxVisits: o.MaxVisits, Ctx: o.Ctx}
+}
+
+// ShortestPath returns a machine with the opts.N best successful paths of f by
+// the natural order of the weights: fewer when f has fewer, the empty machine
+// when it has none. Paths are counted as sequences of arcs, not of labels; see
+// ShortestPathUnique for distinct strings.
+//
+// For one path, the result is a chain that is numbered from its end: state 0 is
+// final, and the start has the highest number. For N > 1, state 0 is the start
+// with an ε-arc to each path, best first, and the paths share their ends: without
+// the start they are a tree that leads to the one final state 1.
+//
+// Cycles must not be better than 1̄: else the error is ErrNotClosed, in a
+// CycleError with the cycle. For N > 1, ⊗ must distribute on both sides.
+//
+// Cost: that of ShortestDistance for one path; for N paths that of
+// ShortestDistance, of turning f round, and O(N·arcs·log) at worst for the
+// search, mostly O(N·length of paths·arcs a state·log).
+//
+// One path is found by relaxation with back pointers (Mohri 2002, see
+// ShortestDistance). N paths are found by A* over the reversed machine: partial
+// paths from the end are extended in the order of their weight times the exact
+// distance from the start, each state at most N times (M. Mohri and M. Riley,
+// "An efficient algorithm for the n-best-strings problem", ICSLP 2002). Ties are
+// broken as OpenFst does.
+func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[W]) (*fst.Vector[W], error) {
+	var o ShortestPathOptions[W]
+	if opts != nil {
+		o = *opts
+	}
+	if o.N == 0 {
+		o.N = 1
+	}
+	switch {
+	case o.N > math.MaxInt32:
+		return nil, errors.New("ops: ShortestPath: more than 2³¹-1 paths asked for")
+	case o.N < 0:
+		out := fst.NewVector[W](0)
+		out.CopySymbols(f)
+		return out, nil
+	case o.N == 1:
+		return singlePath(f, &o)
+	}
+	d, err := reversedDistances(f, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := reversed(f)
+	return nShortest(f, &o, &nBestInput[W]{
+		start: 0, arcs: r.Arcs,
+		final: func(q fst.StateID) W {
+			if q == f.Start()+1 {
+				return semiring.One[W]()
+			}
+			return r.final
+		},
+		distance: func(q fst.StateID) W { return d[q] },
+	})
+}
+
+// reversedDistances returns the distances from the start of f, for the states of
+// the reversed f: state q at q+1, and at 0 the best of all final states.
+func reversedDistances[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) ([]W, error) {
+	d, err := ShortestDistance(f, o.distances())
+	if err != nil {
+		return nil, renamed(err, "ShortestPath")
+	}
+	best := semiring.Zero[W]()
+	for q := range d {
+		best = best.Plus(d[q].Times(f.Final(fst.StateID(q))))
+	}
+	return slices.Insert(d, 0, best), nil
+}
+
+// renamed gives an error of a part the name of the whole.
+func renamed(err error, op string) error {
+	var s *StateError
+	var c *CycleError
+	switch {
+	case errors.As(err, &s):
+		s.Op = op
+	case errors.As(err, &c):
+		c.Op = op
+	}
+	return err
+}
+
+// singlePath finds one best path.
+func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (*fst.Vector[W], error) {
+	out := fst.NewVector[W](0)
+	out.CopySymbols(f)
+	s := f.Start()
+	if s == fst.NoState {
+		return out, nil
+	}
+	const op = "ShortestPath"
+	alg := newAlgebra[W]()
+	n := f.NumStates()
+	r := &relaxation[W]{op: op, f: f, o: o.distances()}
+	r.o.FirstPath = o.FirstPath
+	r.d = slices.Repeat([]W{alg.zero}, n)
+	var err error
+	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, beforeBy(r.d, &alg))
+	if err != nil {
+		return nil, err
+	}
+	r.waiting = make([]bool, n)
+	r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
+	r.predArc = make([]int32, n)
+	r.d[s], r.waiting[s] = alg.one, true
+	r.queue.push(s)
+	var end fst.StateID
+	switch r := any(r).(type) {
+	case *relaxation[semiring.Tropical]:
+		end, err = searchFloats(r)
+	case *relaxation[semiring.Tropical64]:
+		end, err = searchFloats(r)
+	default:
+		end, err = searchGeneric(any(r).(*relaxation[W]), &alg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// From the end to the start, as the back pointers lead.
+	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, r.pred[q] {
+		p := out.AddState()
+		if prev == fst.NoState {
+			out.SetFinal(p, f.Final(q))
+			continue
+		}
+		e := f.Arcs(q)[r.predArc[prev]]
+		e.NextState = p - 1
+		out.AddArc(p, e)
+		if out.NumStates() > n {
+			// Only a cycle that is better than 1̄ can lead back for ever.
+			return nil, &CycleError{Op: op, Cycle: r.predCycle(), Err: ErrNotClosed}
+		}
+	}
+	if k := out.NumStates(); k > 0 {
+		out.SetStart(fst.StateID(k - 1))
+	}
+	setPathProperties(out, true)
+	return out, nil
+}
+
+// setPathProperties adds what follows from being made of paths.
+func setPathProperties[W semiring.Weight[W]](out *fst.Vector[W], tree bool) {
+	p := fst.Acyclic | fst.InitialAcyclic | fst.Accessible | fst.UnweightedCycles
+	if !tree {
+		p |= fst.CoAccessible
+	}
+	out.SetProperties(p, p|fst.Cyclic|fst.InitialCyclic|fst.NotAccessible|fst.WeightedCycles)
+}
+
+// searchGeneric relaxes with back pointers and returns the best final state, or
+// NoState. Here every improvement counts, however small.
+func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (fst.StateID, error) {
+	end, best := fst.NoState, alg.zero
+	for !r.queue.empty() {
+		s := r.queue.pop()
+		r.waiting[s] = false
+		if r.left--; r.left < 0 {
+			if err := r.look(s); err != nil {
+				return end, err
+			}
+		}
+		ds := r.d[s]
+		if r.o.FirstPath && end != fst.NoState && best.Equal(ds.Plus(best)) {
+			break
+		}
+		if w := r.f.Final(s); !w.Equal(alg.zero) {
+			if sum := best.Plus(ds.Times(w)); !sum.Equal(best) {
+				best, end = sum, s
+			}
+		}
+		arcs := r.f.Arcs(s)
+		for i := range arcs {
+			e := &arcs[i]
+			t := e.NextState
+			sum := r.d[t].Plus(ds.Times(e.Weight))
+			if sum.Equal(r.d[t]) {
+				continue
+			}
+			if !sum.Member() {
+				return end, &StateError{Op: r.op, State: t, Err: ErrNotMember}
+			}
+			r.d[t] = sum
+			r.pred[t], r.predArc[t] = s, int32(i)
+			if r.waiting[t] {
+				r.queue.update(t)
+			} else {
+				r.waiting[t] = true
+				r.queue.push(t)
+			}
+		}
+	}
+	return end, nil
+}
+
+// searchFloats is searchGeneric for the tropical semirings.
+func searchFloats[T interface {
+	float
+	semiring.Weight[T]
+}](r *relaxation[T]) (fst.StateID, error) {
+	inf := T(math.Inf(1))
+	end, best := fst.NoState, inf
+	d, waiting := r.d, r.waiting
+	for !r.queue.empty() {
+		s := r.queue.pop()
+		waiting[s] = false
+		if r.left--; r.left < 0 {
+			if err := r.look(s); err != nil {
+				return end, err
+			}
+		}
+		ds := d[s]
+		if r.o.FirstPath && end != fst.NoState && ds >= best {
+			break
+		}
+		if w := ds + r.f.Final(s); w < best {
+			best, end = w, s
+		}
+		arcs := r.f.Arcs(s)
+		for i := range arcs {
+			e := &arcs[i]
+			t := e.NextState
+			w := ds + e.Weight
+			if !(w < d[t]) {
+				if w != w && ds != inf && e.Weight != inf {
+					return end, &StateError{Op: r.op, State: t, Err: ErrNotMember}
+				}
+				continue
+			}
+			if w == -inf {
+				return end, &StateError{Op: r.op, State: t, Err: ErrNotMember}
+			}
+			d[t] = w
+			r.pred[t], r.predArc[t] = s, int32(i)
+			if waiting[t] {
+				r.queue.update(t)
+			} else {
+				waiting[t] = true
+				r.queue.push(t)
+			}
+		}
+	}
+	return end, nil
+}
