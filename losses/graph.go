@@ -127,7 +127,9 @@ func (m *Machine) graph(order int) (*graph, error) {
 	if order < 1 || order > 3 {
 		return nil, fmt.Errorf("losses: potentials of order %d: 1, 2 and 3 are supported", order)
 	}
-	m.built()
+	if err := m.Build(); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if g := m.graphs[order]; g != nil {

@@ -3,6 +3,7 @@ package losses
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -18,12 +19,13 @@ func TestTimes(t *testing.T) {
 	if os.Getenv("TIMES") == "" {
 		t.Skip()
 	}
+	runtime.LockOSThread()
 	for _, c := range []struct {
 		name string
 		loss valued
 		l    int
 		n    int
-	}{{"edit", Unit, 8, 2000}, {"edit", Unit, 12, 200}, {"sw", SmithWaterman, 12, 5}, {"edit", Unit, 16, 8}, {"edit", Unit, 20, 1}} {
+	}{{"edit", Unit, 8, 2000}, {"edit", Unit, 12, 200}, {"sw", SmithWaterman, 12, 5}, {"edit", Unit, 16, 8}} {
 		var e Evaluator
 		var r Result
 		for seed := range 3 {
@@ -32,16 +34,16 @@ func TestTimes(t *testing.T) {
 			for range 3 {
 				var b1, b2, b3 time.Duration
 				for range c.n {
-					t0 := time.Now()
+					t0 := cpu()
 					m, _ := c.loss.Machine(ref, 10, c.l)
-					t1 := time.Now()
+					t1 := cpu()
 					m.graph(2)
-					t2 := time.Now()
+					t2 := cpu()
 					e.Eval(m, p, 1, WantMarginals, &r)
-					t3 := time.Now()
-					b1 += t1.Sub(t0)
-					b2 += t2.Sub(t1)
-					b3 += t3.Sub(t2)
+					t3 := cpu()
+					b1 += t1 - t0
+					b2 += t2 - t1
+					b3 += t3 - t2
 				}
 				build, graph, sweep = min(build, b1/time.Duration(c.n)), min(graph, b2/time.Duration(c.n)), min(sweep, b3/time.Duration(c.n))
 			}
