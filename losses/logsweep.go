@@ -17,6 +17,7 @@ type logSweeper struct {
 	betaN, meanBN []float64
 	v, v1         []float64
 	x, x1         []float64
+	keep          []float64 // if not empty, receives the backward values of all layers
 }
 
 // logAdd adds weight l2 with mean m2 to l1 with mean m1.
@@ -107,11 +108,17 @@ func (s *logSweeper) run(m *Machine, g *graph, w *whitening, j *job) {
 		clearRows(j.covariance)
 		return
 	}
-	if j.marginals == nil && j.covariance == nil {
+	if j.marginals == nil && j.covariance == nil && len(s.keep) == 0 {
 		return
+	}
+	if len(s.keep) > 0 {
+		copy(s.keep[end.at:], s.betaN[:len(end.ctx)])
 	}
 	for t := l - 1; t >= 0; t-- {
 		s.back(m, g, w, j, t, z, mean)
+		if len(s.keep) > 0 {
+			copy(s.keep[g.layers[t].at:], s.beta[:len(g.layers[t].ctx)])
+		}
 		s.beta, s.betaN = s.betaN, s.beta
 		s.meanB, s.meanBN = s.meanBN, s.meanB
 	}

@@ -20,6 +20,7 @@ type sweeper struct {
 	beta1, beta1N []float64
 	x, x1         []float64
 	v, v1         []float64
+	keep          []float64 // if not empty, receives the backward values of all layers
 	scale         []float64 // by layer: log of what forward values were divided by
 }
 
@@ -232,6 +233,9 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 			s.beta1N[i] = f * x
 		}
 	}
+	if len(s.keep) > 0 {
+		copy(s.keep[end.at:], s.betaN[:len(end.ctx)])
+	}
 	mean := z1 / z
 	for t := l - 1; t >= 0; t-- {
 		gl, next := &g.layers[t], &g.layers[t+1]
@@ -276,6 +280,9 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 			if !(zt >= least) {
 				return false
 			}
+		}
+		if len(s.keep) > 0 {
+			copy(s.keep[gl.at:], s.beta[:len(gl.ctx)])
 		}
 		s.collect(g, w, j, t, 1/zt, mean)
 		s.beta, s.betaN = s.betaN, s.beta
