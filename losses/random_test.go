@@ -140,7 +140,7 @@ func randomLoss(rng *rand.Rand, alphabet int) valued {
 		return Hamming{Scale: rng.NormFloat64()}
 	case 2:
 		k := float64(1 + rng.IntN(3))
-		return Local{Match: k, Sub: k - float64(rng.IntN(5)), Ins: -float64(rng.IntN(3)), Del: -rng.Float64()}
+		return Local{Match: k, Sub: k - float64(rng.IntN(5)), Ins: -float64(rng.IntN(3)), Del: []float64{-1, -2, -rng.Float64()}[rng.IntN(3)]}
 	}
 	return randomEdit(rng, alphabet)
 }
