@@ -5,18 +5,16 @@ import (
 	"math"
 )
 
-// errScores reports scores that are NaN or infinite: weights have run away.
-var errScores = errors.New("g2p: scores are not finite")
-
 // slow is evaluation.word where whitened sums leave the range of floats: scores
 // that differ by hundreds, or |γ|·loss beyond 600. Everything is in logarithms,
 // at some twenty times the cost. It is the reference for the fast sweeps as well.
+// Scores that are not even finite give +Inf, from which a line search steps back.
 func (e *evaluation) slow(w *word, weights, out []float64) (float64, error) {
 	o := &e.o
 	l := logSweep{s: &w.shape, graph: w.loss, score: e.logScores(w, weights)}
 	for _, x := range l.score {
 		if math.IsNaN(x) || math.IsInf(x, 1) {
-			return 0, errScores
+			return diverged(out)
 		}
 	}
 	// The score of the aligned labels, which nothing was added to.
@@ -50,12 +48,17 @@ func (e *evaluation) slow(w *word, weights, out []float64) (float64, error) {
 		subtractGoldIf(w, 1-o.Mix, out)
 	}
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return 0, errScores
+		return diverged(out)
 	}
 	if out != nil {
 		e.marginalize(w, out)
 	}
 	return value, nil
+}
+
+func diverged(out []float64) (float64, error) {
+	clear(out)
+	return math.Inf(1), nil
 }
 
 func subtractGoldIf(w *word, f float64, out []float64) {
