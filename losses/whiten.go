@@ -31,6 +31,7 @@ type whitening struct {
 	thetaBuf, pBuf []float64
 	expBuf         []float64
 	foldBuf        []float64
+	foldRow        [2][][]float64 // rows of fold and foldV of order 1, which must not be those of p and pv
 	vBuf, pvBuf    []float64
 	foldVBuf       []float64
 
@@ -141,7 +142,8 @@ func (w *whitening) prepare(g *graph, p *Potentials) {
 		n += g.layers[t].classes
 	}
 	w.foldBuf = resize(w.foldBuf, n)
-	w.fold = resize(w.fold, len(w.p))
+	w.foldRow[0] = resize(w.foldRow[0], len(w.p))
+	w.fold = w.foldRow[0]
 	foldRows(w.fold, w.foldBuf, w.p, g)
 }
 
@@ -406,7 +408,8 @@ func (w *whitening) setDirection(g *graph, p *Potentials, v [][]float64) {
 		return
 	}
 	w.foldVBuf = resize(w.foldVBuf, len(w.foldBuf))
-	w.foldV = resize(w.foldV, len(w.p))
+	w.foldRow[1] = resize(w.foldRow[1], len(w.p))
+	w.foldV = w.foldRow[1]
 	foldRows(w.foldV, w.foldVBuf, w.pv, g)
 }
 
