@@ -115,7 +115,7 @@ func (o *lossOf) machine(i int, reference []int, labels int) (*losses.Machine, e
 	}
 	loss := o.loss
 	if loss == nil {
-		return nil, fmt.Errorf("x")
+		loss = losses.Hamming{Scale: 1}
 	}
 	m, err := loss.Machine(reference, labels, len(reference))
 	if err != nil {
