@@ -15,6 +15,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/sequence"
+	"github.com/tropica-fst/tropica/losses"
 )
 
 // The features of the reference baselines.
@@ -144,6 +145,8 @@ func TestExperiment(t *testing.T) {
 			opts.Workers = int(x)
 		case "solver":
 			opts.Solver, err = sequence.ParseSolver(value)
+		case "loss":
+			opts.Loss = map[string]losses.Loss{"edit": sequence.LongEdit{}, "bigram": losses.NGram{N: 2, C: 1}}[value]
 		case "kind":
 			opts.Kind, err = sequence.ParseKind(value)
 		default:

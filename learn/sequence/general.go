@@ -96,6 +96,7 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 	if err := g.evaluator.Eval(machine, p, gamma, want, r); err != nil {
 		return 0, err
 	}
+	loss.keep(i, machine)
 	value := r.LogZ/beta - reference
 	rows := r.Marginals
 	clear(residual)

@@ -42,7 +42,7 @@ func ParseKind(name string) (Kind, error) {
 // never below the exact distance (losses.Edit says more).
 type LongEdit struct {
 	Edit  losses.Edit // the zero value is unit costs
-	Exact int         // zero is 10
+	Exact int         // zero is 8
 	Band  int         // zero is 2
 }
 
@@ -51,7 +51,7 @@ func (e LongEdit) withDefaults() LongEdit {
 		e.Edit.Sub, e.Edit.Ins, e.Edit.Del = 1, 1, 1
 	}
 	if e.Exact == 0 {
-		e.Exact = 10
+		e.Exact = 8
 	}
 	if e.Band == 0 {
 		e.Band = 2
@@ -107,8 +107,8 @@ func (o *lossOf) gammaOnChain() float64 {
 }
 
 // machine returns the loss machine of sequence i. Machines do not depend on the
-// weights, so they are kept while they fit; sequences are evaluated by one
-// goroutine at a time each.
+// weights and serve every evaluation. Sequences are evaluated by one goroutine at
+// a time each.
 func (o *lossOf) machine(i int, reference []int, labels int) (*losses.Machine, error) {
 	if m := o.machines[i]; m != nil {
 		return m, nil
@@ -117,14 +117,20 @@ func (o *lossOf) machine(i int, reference []int, labels int) (*losses.Machine, e
 	if loss == nil {
 		loss = losses.Hamming{Scale: 1}
 	}
-	m, err := loss.Machine(reference, labels, len(reference))
-	if err != nil {
-		return nil, err
+	return loss.Machine(reference, labels, len(reference))
+}
+
+// keep keeps the machine of sequence i for the next evaluation, if it still
+// fits. It is asked after the first one, which lays out the machine's graph.
+// What was kept stays: an evaluation visits all sequences in turn, where dropping
+// the least recently used (losses.Cache) would drop each before its next use.
+func (o *lossOf) keep(i int, m *losses.Machine) {
+	if m == nil || o.machines[i] != nil {
+		return
 	}
-	if o.bytes.Add(m.Bytes()) <= o.limit {
+	if n := m.Bytes(); o.bytes.Add(n) <= o.limit {
 		o.machines[i] = m
 	} else {
-		o.bytes.Add(-m.Bytes())
+		o.bytes.Add(-n)
 	}
-	return m, nil
 }
