@@ -14,7 +14,7 @@ type Kind int
 const (
 	CrossEntropy  Kind = iota // log Σ exp θ(u) - θ(y): the conditional random field (J. Lafferty et al., ICML 2001)
 	SoftmaxMargin             // log Σ exp(θ(u) + γ L(u)) - θ(y); with γ < 0, reward-augmented likelihood
-	MaxMargin                 // max_u θ(u) + γ L(u) - θ(y), or smoothed: see Beta
+	MaxMargin                 // max_u θ(u) + γ L(u) - θ(y): not smooth, for the stochastic solvers; or smoothed (Beta)
 	Risk                      // Σ p(u) L(u), p ∝ exp θ: not convex; start from other weights (Init)
 )
 

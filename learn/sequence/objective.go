@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -25,6 +26,7 @@ type objective struct {
 	corpus *corpus
 	loss   *lossOf
 	l2     float64
+	ctx    context.Context // stops an evaluation midway; nil is none
 
 	workers    []*scorer
 	values     []float64 // by sequence
@@ -146,6 +148,9 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 			first, last = o.laneOf(from), o.laneOf(to-1)
 		}
 		err := o.parallel(last-first+1, func(s *scorer, job int) error {
+			if o.ctx != nil && o.ctx.Err() != nil {
+				return context.Cause(o.ctx)
+			}
 			k := first + job
 			for i := max(from, n*k/len(o.lanes)); i < min(to, n*(k+1)/len(o.lanes)); i++ {
 				at := c.start[i]
@@ -155,7 +160,7 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 				}
 				v, err := s.sequence(x, i, o.residual[at*s.loss.stride:c.start[i+1]*s.loss.stride], &o.lanes[k], pairs)
 				if err != nil {
-					return fmt.Errorf("sequence %d: %w", i+1, err)
+					return fmt.Errorf("example %d: %w", i+1, err)
 				}
 				o.values[i] = v
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -385,4 +386,47 @@ func TestTrainRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// A cancelled context stops an evaluation midway, not only between two.
+func TestCancelledWithinAnEvaluation(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	_, _, f, _ := build(t, flipFlop(rand.New(rand.NewPCG(11, 1)), 50), TrainOptions{}, 2)
+	f.ctx = ctx
+	if _, err := f.Eval(make([]float64, f.Dim()), nil); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := f.Eval(make([]float64, f.Dim()), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	rng := rand.New(rand.NewPCG(12, 1))
+	for _, o := range []TrainOptions{{}, {Order: 3}, {Observed: true, Templates: templates(f, "U0:%x[0,0]", "B0:%x[0,0]")}} {
+		var b bytes.Buffer
+		if err := trained(f, rng, flipFlop(rng, 3), o).Write(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 32 { // with the checksum that these bytes should have
+			sum := sha256.Sum256(b[:len(b)-32])
+			b = append(b[:len(b)-32:len(b)-32], sum[:]...)
+		}
+		m, err := Read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		u, err := m.Tagger().Viterbi(&Input{Columns: [][]string{{"w1", "x"}, {"w2", "x"}}})
+		if err == nil && len(u) != 2 {
+			t.Fatalf("labels %q", u)
+		}
+		var out bytes.Buffer
+		if err := m.Write(&out); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -166,6 +166,7 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 		if err2 != nil {
 			return nil, nil, err2
 		}
+		f.ctx = control.Ctx
 		if o.Solver == GonumLBFGS {
 			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(f, x0, &control)
 		} else {
