@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"unsafe"
 
@@ -198,7 +199,7 @@ func (b *bodyReader[W]) decode(arcs []Arc[W], q StateID) error {
 			for i := range arcs[:k] {
 				e, s := &arcs[i], src[i*size:][:size:size]
 				e.ILabel, e.OLabel = Label(le.Uint32(s)), Label(le.Uint32(s[4:]))
-				if size == 20 {
+				if b.layout.float == reflect.Float64 {
 					*(*uint64)(unsafe.Pointer(&e.Weight)) = le.Uint64(s[8:])
 					e.NextState = StateID(le.Uint32(s[16:]))
 					continue
