@@ -228,8 +228,13 @@ func TestBinaryRefuses(t *testing.T) {
 	if _, err := fst.Read[semiring.Tropical](io.MultiReader(bytes.NewReader(good[:100]), iotest.ErrReader(os.ErrPermission)), nil); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a reader's own error: %v", err)
 	}
-	// Overlapping arcs would make a large machine of a small file.
 	b := bytesOf[semiring.Tropical](t, workedMachine(), &fst.WriteOptions{Type: "const"})
+	b[len(b)-4] = 3 // the last arc's next state
+	if _, err := fst.Read[semiring.Tropical](bytes.NewReader(b), nil); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("byte %d: state 1: arc 0 goes to state 3 of 3", len(b)-16)) {
+		t.Errorf("const next state: %v", err)
+	}
+	// Overlapping arcs would make a large machine of a small file.
+	b = bytesOf[semiring.Tropical](t, workedMachine(), &fst.WriteOptions{Type: "const"})
 	at := len(b) - 3*16 - 2*20 + 4 // position of state 1's arcs
 	b[at]--
 	if _, err := fst.Read[semiring.Tropical](bytes.NewReader(b), nil); err == nil || !strings.Contains(err.Error(), "state 1 has 1 arcs from 1 on") {
@@ -349,4 +354,45 @@ func TestBinaryOtherWeights(t *testing.T) {
 	})
 	t.Run("string", func(t *testing.T) { roundTrip(t, semiringtest.StringLeft, false) })
 	t.Run("gallic", func(t *testing.T) { roundTrip(t, semiringtest.GallicUnion(semiringtest.Tropical), false) })
+}
+
+// States of any number of arcs, in any order of sizes, cross the buffers of the
+// reader; a header that calls them sorted is found out wherever they are not.
+func TestBinaryLargeStates(t *testing.T) {
+	for _, size := range []int{4095, 4096, 65_536, 65_537, 200_000} {
+		for _, at := range []int{1, size / 2, size - 1, 65_535, 65_536, 131_072} {
+			if at >= size {
+				continue
+			}
+			v := fst.NewVector[semiring.Log64](2)
+			v.AddStates(3)
+			v.SetStart(0)
+			v.SetFinal(2, 1)
+			for i := range size {
+				l := fst.Label(i + 10)
+				if i == at {
+					l -= 5
+				}
+				v.AddArc(1, fst.Arc[semiring.Log64]{ILabel: l, OLabel: l, Weight: 0.5, NextState: 2})
+			}
+			v.AddArc(0, fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 1, NextState: 1})
+			v.SetProperties(fst.ILabelSorted|fst.OLabelSorted|fst.Acceptor|fst.Weighted, fst.AllProperties)
+			for _, o := range []fst.WriteOptions{{Type: "vector"}, {Type: "const"}} {
+				if o.Type == "const" {
+					fst.PropertiesOf(v, fst.AllProperties)
+				}
+				b := bytesOf[semiring.Log64](t, v, &o)
+				for _, r := range []io.Reader{bytes.NewReader(b), iotest.HalfReader(bytes.NewReader(b))} {
+					f, err := fst.Read[semiring.Log64](r, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					same(t, f, fst.Expanded[semiring.Log64](v))
+					if p := f.(fst.Propertied).KnownProperties(); p&(fst.ILabelSorted|fst.OLabelSorted) != 0 || !p.Has(fst.Acceptor|fst.Weighted) {
+						t.Fatalf("%d arcs, unsorted at %d: %x", size, at, p)
+					}
+				}
+			}
+		}
+	}
 }
