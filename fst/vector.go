@@ -54,6 +54,25 @@ func NewVector[W semiring.Weight[W]](states int) *Vector[W] {
 	return v
 }
 
+// VectorOf returns the machine whose state q has final weight finals[q] and the
+// arcs from ends[q-1] (0 for the first) up to ends[q]. The arrays are not copied:
+// finals and arcs belong to the machine from then on. It has no start state and
+// no known properties.
+func VectorOf[W semiring.Weight[W]](finals []W, ends []int64, arcs []Arc[W]) *Vector[W] {
+	v := &Vector[W]{finals: finals, spans: make([]span, len(finals)), arcs: len(arcs)}
+	begin := int64(0)
+	for q := range v.spans {
+		n := int32(ends[q] - begin)
+		v.spans[q] = span{pos: begin, n: n, room: n}
+		begin = ends[q]
+	}
+	for off := 0; off < len(arcs); off += slabSize {
+		v.slabs = append(v.slabs, arcs[off:])
+	}
+	v.top, v.end = int64(len(arcs)), int64(len(arcs))
+	return v
+}
+
 // NumStates returns the number of states.
 func (v *Vector[W]) NumStates() int { return len(v.finals) }
 

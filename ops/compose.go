@@ -264,10 +264,11 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 		l := label(e, inLabel)
 		k0, k1, next := eps0, eps1, m.both
 		if l != fst.Epsilon {
-			if !inSorted && (k == len(se) || label(&se[k], seLabel) >= l) {
-				k = 0 // the label may have gone down: look from the start
+			if inSorted {
+				k = seek(se, seLabel, k, l)
+			} else {
+				k = bisect(se, seLabel, l)
 			}
-			k = seek(se, seLabel, k, l)
 			k0, k1, next = k, k, 0
 			for k1 < len(se) && label(&se[k1], seLabel) == l {
 				k1++

@@ -178,19 +178,46 @@ func seek[W any](arcs []fst.Arc[W], l labels, from int, want fst.Label) int {
 	if from >= len(arcs) || label(&arcs[from], l) >= want {
 		return from
 	}
-	lo, step := from, 1 // arcs[lo] is below want
-	for lo+step < len(arcs) && label(&arcs[lo+step], l) < want {
+	lo, step := from+1, 1 // all before lo are below want
+	for lo+step < len(arcs) && label(&arcs[lo+step-1], l) < want {
 		lo += step
 		step *= 2
 	}
-	hi := min(lo+step, len(arcs)) // arcs[hi] is not, or is the end
-	for hi-lo > 1 {
-		mid := int(uint(lo+hi) / 2)
-		if label(&arcs[mid], l) < want {
-			lo = mid
-		} else {
-			hi = mid
+	return lo + bisect(arcs[lo:min(lo+step, len(arcs))], l, want)
+}
+
+// bisect is seek from 0 without the gallop. While the range is long it branches,
+// for then a guess starts the next read before this one has come from memory;
+// the last 64, which are few cache lines, it goes without a branch to mispredict.
+// Measured: all with branches takes a quarter more on small machines, all
+// without a fifth more on large ones.
+func bisect[W any](arcs []fst.Arc[W], l labels, want fst.Label) int {
+	base, n := 0, len(arcs)
+	if n == 0 {
+		return 0
+	}
+	for n > 64 {
+		half := n / 2
+		if label(&arcs[base+half-1], l) < want {
+			base += half
+		}
+		n -= half
+	}
+	if l == inputLabels {
+		for n > 1 {
+			half := n / 2
+			base += half & int((int64(arcs[base+half-1].ILabel)-int64(want))>>63)
+			n -= half
+		}
+	} else {
+		for n > 1 {
+			half := n / 2
+			base += half & int((int64(arcs[base+half-1].OLabel)-int64(want))>>63)
+			n -= half
 		}
 	}
-	return hi
+	if label(&arcs[base], l) < want {
+		base++
+	}
+	return base
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -60,7 +61,7 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 	}
 	m := meter{op: "Reverse", lim: opts.Limits}
 	size := int64(unsafe.Sizeof(fst.Arc[R]{}))
-	if err := m.check(Progress{States: total, Arcs: sum, Bytes: 2*sum*size + int64(total)*32}); err != nil {
+	if err := m.check(Progress{States: total, Arcs: sum, Bytes: sum*size + int64(total)*32}); err != nil {
 		return nil, err
 	}
 	arcs := make([]fst.Arc[R], sum)
@@ -81,20 +82,14 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 			put(e.NextState+offset, fst.Arc[R]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: s + offset})
 		}
 	}
-	out := fst.NewVector[R](total)
-	zero := semiring.Zero[R]()
-	begin := int64(0)
-	for q := range total {
-		final := zero
-		if start != fst.NoState && fst.StateID(q) == start+offset {
-			final = semiring.One[R]()
-			if start == target {
-				final = f.Final(start).Reverse()
-			}
+	finalsR := slices.Repeat([]R{semiring.Zero[R]()}, total)
+	if start != fst.NoState {
+		finalsR[start+offset] = semiring.One[R]()
+		if start == target {
+			finalsR[start] = f.Final(start).Reverse()
 		}
-		out.PushState(final, arcs[begin:first[q]])
-		begin = first[q]
 	}
+	out := fst.VectorOf(finalsR, first[:total], arcs) // first has come to the ends
 	if target == fst.NoState {
 		target = 0
 	}
