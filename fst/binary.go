@@ -91,7 +91,6 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 	v := &Vector[W]{isyms: b.h.InputSymbols, osyms: b.h.OutputSymbols}
 	// A state takes at least 12 bytes or so; small machines are common.
 	v.ReserveStates(b.room(b.h.NumStates, max(b.layout.size, 4)+8))
-	var zero = semiring.Zero[W]()
 	for q := int64(0); q != b.h.NumStates; q++ {
 		if b.h.NumStates < 0 && b.atEnd() {
 			break
@@ -102,9 +101,6 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 		final, err := b.weight()
 		if err != nil {
 			return nil, b.at(err, q)
-		}
-		if final.Equal(zero) {
-			final = zero
 		}
 		n, err := b.int64()
 		if err != nil {
@@ -301,9 +297,6 @@ func (b *bodyReader[W]) constant(u int) (*Const[W], error) {
 		w, k, err := (*new(W)).DecodeBinary(src[:b.layout.size])
 		if err != nil || k != b.layout.size || badWeight(w) {
 			return nil, b.fail("state %d: a malformed final weight", q)
-		}
-		if semiring.IsZero(w) {
-			w = w.Zero()
 		}
 		c.finals = append(c.finals, w)
 		c.offset = append(c.offset, c.offset[q]+int64(narcs))

@@ -38,14 +38,13 @@ type columnBuilder struct {
 	most     int64     // greatest gain
 	noClamp  bool      // for tests
 	noWords  bool      // for tests: never the one-word path
-	banded   bool
-	constant bool // del is 0 in every class (it went into base)
+	constant bool      // del is 0 in every class (it went into base)
 }
 
 // columns puts the costs into integers and finds symbols that act alike.
 func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
 	m := len(ref)
-	b := &columnBuilder{l: l, m: m, columns: e.Columns, bytes: DefaultBytes, banded: e.Band > 0}
+	b := &columnBuilder{l: l, m: m, columns: e.Columns, bytes: DefaultBytes}
 	ins := func(r int) float64 {
 		if e.InsTable != nil {
 			return e.InsTable[r]
@@ -256,9 +255,6 @@ func (b *columnBuilder) build() (*Machine, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if b.banded {
-		m.surrogate = &banded{}
 	}
 	return m, nil
 }

@@ -83,11 +83,12 @@ type Composer[W semiring.Weight[W]] struct {
 	a, b   side[W]
 	filter Filter
 	match  matchSide
-	table  *fst.Table[uint64] // of packed triples
+	table  triples
 
 	meter meter
 	built int64 // arcs handed out by run
 
+	zero  W
 	keys  []uint64 // targets of the arcs that are being made
 	trace *Trace
 }
@@ -112,24 +113,15 @@ func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 		a: newSide(a, outputLabels), b: newSide(b, inputLabels),
 		filter: opts.Filter,
 		match:  match,
-		table:  fst.NewTable(fst.Mix),
 		meter:  meter{op: "Compose", lim: opts.Limits},
 		trace:  opts.Trace,
+		zero:   semiring.Zero[W](),
 	}, nil
-}
-
-// A triple packs two states and a filter state: 31 bits, 31 bits, 2 bits.
-func triple(s1, s2 fst.StateID, fs int8) uint64 {
-	return uint64(s1)<<33 | uint64(s2)<<2 | uint64(fs)
-}
-
-func untriple(k uint64) (s1, s2 fst.StateID, fs int8) {
-	return fst.StateID(k >> 33), fst.StateID(k >> 2 & (1<<31 - 1)), int8(k & 3)
 }
 
 // Tuple returns the states of A and B, and of the filter, that make state q.
 func (c *Composer[W]) Tuple(q fst.StateID) (s1, s2 fst.StateID, filterState int) {
-	s1, s2, fs := untriple(c.table.Key(q))
+	s1, s2, fs := untriple(c.table.keys[q])
 	return s1, s2, int(fs)
 }
 
@@ -142,13 +134,73 @@ func (c *Composer[W]) Start() (fst.StateID, error) {
 	if s1 == fst.NoState || s2 == fst.NoState {
 		return fst.NoState, nil
 	}
-	q, _ := c.table.ID(triple(s1, s2, 0))
-	return q, nil
+	return c.table.id(triple(s1, s2, 0)), nil
 }
 
 // Expand returns the final weight of q and appends its arcs to dst.
 func (c *Composer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
-	return c.expand(q, dst, nil)
+	var one [1]pairOf[W]
+	c.read(q, one[:])
+	p := &one[0]
+	base := len(dst)
+	c.keys = c.keys[:0]
+	dst, err = c.expand(p, dst, nil)
+	if err != nil {
+		return p.final, dst, err
+	}
+	c.number(dst[base:])
+	return p.final, dst, c.check(len(dst) - base)
+}
+
+// pairOf is what expansion needs to know of a state of the result.
+type pairOf[W semiring.Weight[W]] struct {
+	s1, s2       fst.StateID
+	fs           int8
+	final        W
+	arcs1, arcs2 []fst.Arc[W]
+	info1, info2 sideInfo
+}
+
+// read looks up the pairs that the states from q on are, one for each of block.
+// It takes a loop for each thing that is read, since reads of one loop do not
+// wait for one another: on large machines each is a cache miss, and the
+// processor has many under way at once if little else stands between them.
+func (c *Composer[W]) read(q fst.StateID, block []pairOf[W]) {
+	for i := range block {
+		p := &block[i]
+		p.s1, p.s2, p.fs = untriple(c.table.keys[int(q)+i])
+		p.arcs1 = c.a.f.Arcs(p.s1)
+	}
+	for i := range block {
+		p := &block[i]
+		p.arcs2 = c.b.f.Arcs(p.s2)
+	}
+	touched := fst.Label(0)
+	for i := range block {
+		p := &block[i]
+		if len(p.arcs1) > 0 && len(p.arcs2) > 0 {
+			touched += p.arcs1[0].OLabel + p.arcs2[0].ILabel
+		}
+	}
+	c.table.touched += uint32(touched)
+	for i := range block {
+		p := &block[i]
+		p.final = c.a.f.Final(p.s1)
+	}
+	for i := range block {
+		p := &block[i]
+		if !p.final.Equal(c.zero) {
+			if final2 := c.b.f.Final(p.s2); final2.Equal(c.zero) {
+				p.final = final2
+			} else {
+				p.final = p.final.Times(final2)
+			}
+		}
+	}
+	for i := range block {
+		p := &block[i]
+		p.info1, p.info2 = c.a.of(p.s1, p.arcs1), c.b.of(p.s2, p.arcs2)
+	}
 }
 
 func (c *Composer[W]) operandErr() error {
@@ -158,44 +210,36 @@ func (c *Composer[W]) operandErr() error {
 	return c.b.err()
 }
 
-// expand goes through the arcs of one machine in order, and for each through
-// those of the other with the same label: first the searched machine's ε-moves
-// alone, then arc by arc, where an arc with ε first moves alone. This order, and
-// that the longer list is searched if there is a choice, is OpenFst's.
-func (c *Composer[W]) expand(q fst.StateID, dst []fst.Arc[W], trace *Trace) (final W, arcs []fst.Arc[W], err error) {
-	s1, s2, fs := untriple(c.table.Key(q))
-	arcs1, arcs2 := c.a.f.Arcs(s1), c.b.f.Arcs(s2)
-	final = c.a.f.Final(s1)
-	if !semiring.IsZero(final) {
-		if final2 := c.b.f.Final(s2); semiring.IsZero(final2) {
-			final = final2
-		} else {
-			final = final.Times(final2)
-		}
-	}
-	x, y := c.a.of(s1, arcs1), c.b.of(s2, arcs2)
+// expand appends the arcs of p to dst, and the triples that they lead to, which
+// have no numbers yet, to c.keys.
+//
+// It goes through the arcs of one machine in order, and for each through those of
+// the other with the same label: first the searched machine's ε-moves alone,
+// then arc by arc, where an arc with ε first moves alone. This order, and that the
+// longer list is searched if there is a choice, is OpenFst's.
+func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fst.Arc[W], error) {
 	if err := c.operandErr(); err != nil {
-		return final, dst, err
+		return dst, err
 	}
-	m := c.filter.moves(fs, x, y)
+	s1, s2 := p.s1, p.s2
+	m := c.filter.moves(p.fs, p.info1, p.info2)
 
 	// Over the iterated machine's arcs in, search se.
-	first := c.match == matchFirst || c.match == matchEither && len(arcs1) > len(arcs2)
-	in, inLabel, inAlone, inState, inSorted := arcs1, outputLabels, m.alone1, s1, x&sideSorted != 0
-	se, seLabel, seAlone, seSorted := arcs2, inputLabels, m.alone2, y&sideSorted != 0
+	first := c.match == matchFirst || c.match == matchEither && len(p.arcs1) > len(p.arcs2)
+	in, inLabel, inAlone, inState, inSorted := p.arcs1, outputLabels, m.alone1, s1, p.info1&sideSorted != 0
+	se, seLabel, seAlone, seSorted := p.arcs2, inputLabels, m.alone2, p.info2&sideSorted != 0
 	if first {
-		in, inLabel, inAlone, inState, inSorted = arcs2, inputLabels, m.alone2, s2, y&sideSorted != 0
-		se, seLabel, seAlone, seSorted = arcs1, outputLabels, m.alone1, x&sideSorted != 0
+		in, inLabel, inAlone, inState, inSorted = p.arcs2, inputLabels, m.alone2, s2, p.info2&sideSorted != 0
+		se, seLabel, seAlone, seSorted = p.arcs1, outputLabels, m.alone1, p.info1&sideSorted != 0
 	}
 	if !seSorted {
 		if first {
-			return final, dst, c.a.unsorted(s1)
+			return dst, c.a.unsorted(s1)
 		}
-		return final, dst, c.b.unsorted(s2)
+		return dst, c.b.unsorted(s2)
 	}
 
-	base := len(dst)
-	keys := c.keys[:0]
+	keys := c.keys
 	eps0 := seek(se, seLabel, 0, fst.Epsilon)
 	eps1 := seek(se, seLabel, eps0, fst.Epsilon+1)
 	if seAlone != blocked {
@@ -213,7 +257,7 @@ func (c *Composer[W]) expand(q fst.StateID, dst []fst.Arc[W], trace *Trace) (fin
 			dst = append(dst, e)
 		}
 	}
-	stop := checkEvery
+	stop := len(keys) + checkEvery
 	k := 0
 	for i := 0; i < len(in); i++ {
 		e := &in[i]
@@ -268,21 +312,22 @@ func (c *Composer[W]) expand(q fst.StateID, dst []fst.Arc[W], trace *Trace) (fin
 		}
 		if len(keys) > stop { // two states with a million equal labels each
 			c.keys = keys
-			if err := c.check(len(dst) - base); err != nil {
-				return final, dst, err
+			if err := c.check(len(keys)); err != nil {
+				return dst, err
 			}
 			stop = len(keys) + checkEvery
 		}
 	}
 	c.keys = keys
+	return dst, nil
+}
 
-	// In a loop of its own, so that the processor overlaps the look-ups: their
-	// cache misses are most of the time that composition takes.
-	out := dst[base:]
-	for i, key := range keys {
-		out[i].NextState, _ = c.table.ID(key)
+// number gives the arcs their next states, from the triples in c.keys.
+func (c *Composer[W]) number(arcs []fst.Arc[W]) {
+	hashes := c.table.prepare(c.keys)
+	for i, key := range c.keys {
+		arcs[i].NextState = c.table.find(key, hashes[i])
 	}
-	return final, dst, c.check(len(out))
 }
 
 // checkEvery is how many arcs of one state are made between checks of limits.
@@ -292,7 +337,7 @@ const checkEvery = 1 << 13
 // at hand.
 func (c *Composer[W]) check(n int) error {
 	arc := int64(unsafe.Sizeof(fst.Arc[W]{}))
-	p := Progress{States: c.table.Len(), Arcs: c.built + int64(n)}
+	p := Progress{States: c.table.len(), Arcs: c.built + int64(n)}
 	p.Bytes = p.Arcs*arc + int64(p.States)*tripleBytes + int64(cap(c.keys))*8
 	return c.meter.check(p)
 }
@@ -317,19 +362,35 @@ func (c *Composer[W]) run() (*fst.Vector[W], error) {
 	if start == fst.NoState {
 		return out, nil
 	}
+	// A block of states at a time: what they need is read, then all their arcs
+	// are made, then all are numbered, so that cache misses overlap.
+	var block [32]pairOf[W]
+	var end [len(block)]int // of each state's arcs
 	var arcs []fst.Arc[W]
-	for q := fst.StateID(0); int(q) < c.table.Len(); q++ {
-		var final W
-		final, arcs, err = c.expand(q, arcs[:0], c.trace)
-		if err != nil {
+	for q := 0; q < c.table.len(); {
+		n := min(len(block), c.table.len()-q)
+		c.read(fst.StateID(q), block[:n])
+		arcs, c.keys = arcs[:0], c.keys[:0]
+		for i := range n {
+			if arcs, err = c.expand(&block[i], arcs, c.trace); err != nil {
+				return nil, err
+			}
+			end[i] = len(arcs)
+			if c.trace != nil {
+				c.trace.endState(block[i].s1, block[i].s2)
+			}
+		}
+		c.number(arcs)
+		begin := 0
+		for i := range n {
+			out.PushState(block[i].final, arcs[begin:end[i]])
+			begin = end[i]
+		}
+		c.built += int64(len(arcs))
+		if err := c.check(0); err != nil {
 			return nil, err
 		}
-		out.PushState(final, arcs)
-		c.built += int64(len(arcs))
-		if c.trace != nil {
-			s1, s2, _ := untriple(c.table.Key(q))
-			c.trace.endState(s1, s2)
-		}
+		q += n
 	}
 	out.SetStart(start)
 	out.SetProperties(composeProperties(knownProperties(c.a.f), knownProperties(c.b.f)), fst.AllProperties)
@@ -361,10 +422,7 @@ func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace) {
 		}
 		v.DeleteStates(dead)
 	}
-	const settled = fst.Accessible | fst.CoAccessible | fst.NotAccessible | fst.NotCoAccessible
-	keep := fst.Acceptor | fst.IDeterministic | fst.ODeterministic | fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons |
-		fst.ILabelSorted | fst.OLabelSorted | fst.Unweighted | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted | fst.UnweightedCycles
-	v.SetProperties(v.KnownProperties()&keep&^settled|fst.Accessible|fst.CoAccessible, fst.AllProperties)
+	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
 }
 
 // deadStates marks the states that reach no final state; nil if there are none.

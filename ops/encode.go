@@ -264,37 +264,7 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 		}
 	}
 	const structure = fst.Acceptor | fst.IDeterministic | fst.ODeterministic | fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons |
-		fst.ILabelSorted | fst.OLabelSorted | fst.Unweighted | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
-	f.SetProperties(p&structure&^fst.Unweighted, fst.AllProperties)
-	trimBothEnds(f)
-}
-
-// trimBothEnds removes the states that are not on a path from the start to a
-// final state.
-func trimBothEnds[W semiring.Weight[W]](f *fst.Vector[W]) {
-	n := f.NumStates()
-	out := deadStates(f)
-	if out == nil {
-		out = make([]bool, n)
-	}
-	reached := make([]bool, n)
-	if s := f.Start(); s != fst.NoState {
-		reached[s] = true
-		stack := []fst.StateID{s}
-		for len(stack) > 0 {
-			q := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			for _, e := range f.Arcs(q) {
-				if !reached[e.NextState] {
-					reached[e.NextState] = true
-					stack = append(stack, e.NextState)
-				}
-			}
-		}
-	}
-	for q := range n {
-		out[q] = out[q] || !reached[q]
-	}
-	f.DeleteStates(out)
-	f.SetProperties(fst.Accessible|fst.CoAccessible, fst.Accessible|fst.CoAccessible|fst.NotAccessible|fst.NotCoAccessible)
+		fst.ILabelSorted | fst.OLabelSorted | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
+	f.SetProperties(p&structure, fst.AllProperties)
+	Connect(f)
 }

@@ -1,0 +1,71 @@
+// Package ops has the operations on weighted transducers, one a file, under the
+// names that the literature and OpenFst's users know.
+//
+// # Where to start
+//
+// Compose is the centre: it combines two machines, and ShortestPath,
+// ShortestDistance or ForwardBackward read the result. Before them come ArcSort,
+// which composition asks for, and often Project, RmEpsilon and Determinize, which
+// make the result smaller or its paths unique.
+//
+//	make     Union Concat Closure Reverse Invert Project        rational operations, and what only moves labels
+//	combine  Compose ComposeLazy Intersect                      with Filter, and Trace for where arcs came from
+//	simplify Connect RmEpsilon Determinize Minimize Push Prune  same relation (Prune: the best part of it), other machine
+//	order    ArcSort TopSort
+//	weights  MapWeights InvertWeights PowerWeights QuantizeWeights PlusWeights TimesWeights RmWeight
+//	         ReweightToInitial ReweightToFinal
+//	         Convert MapInto                                    to another semiring
+//	arcs     ArcSum ArcUnique SuperFinal EpsilonLabels
+//	encode   Encode Decode                                      labels or weights as one label, and back
+//	search   ShortestDistance ShortestPath ForwardBackward      sums over paths, best paths, posteriors of arcs
+//	draw     RandGen                                            random paths
+//	compare  Equal Compare Isomorphic Equivalent Twins
+//	lazily   ComposeLazy DeterminizeLazy FactorWeightLazy …     and Materialize, which ends laziness
+//
+// # What holds everywhere
+//
+// An operation asks for the algebra that it needs by its constraint: Determinize
+// for semiring.Divisible, ShortestPath for the path property; a wrong call does
+// not compile. Options are structs whose zero value is the right default, nil
+// included; the constructive ones embed Limits, and what goes beyond one is a
+// *LimitError with what had been built.
+//
+// States are dense from 0, label 0 is ε, and what Arcs returns is read-only.
+// Operations named by a verb change a *fst.Vector in place (Invert, ArcSort,
+// Connect) or build a new machine from their operands (Compose, Reverse); where
+// both are wanted, the participle is the one that builds (Inverted, ArcSorted,
+// Projected).
+//
+// State numbers and the order of arcs are those of OpenFst 1.7.9, operation by
+// operation: scripts and stored files depend on them. Results depend neither on
+// the order of a map nor on the number of workers. Properties that a result
+// claims to know are true of it; what OpenFst knows of the same result is mostly
+// known here too.
+//
+// # How it is made
+//
+// A constructive operation is an fst.Expander, which gives the final weight and
+// the arcs of one state; fst.Lazy caches it and Materialize runs it to the end.
+// Compose has an eager loop of its own beside that, over the same expansion, and
+// a test that both agree.
+//
+// What was tried on composition, on the lexicon and grammar of a benchmark
+// (782k × 55k states, 882k resulting arcs) and on a random machine (250k × 4
+// states, 1.46M arcs), against OpenFst 1.7.9 in the same minutes (0.83 s and
+// 2.9 s):
+//
+//   - fst.Table, one state at a time: 0.20 s and 0.68 s.
+//   - Blocks of 16 states, whose arcs are all made before they are numbered: 0.19
+//     and 0.61. The look-ups of a block overlap.
+//   - A table of packed triples that touches the slots of a block's keys before
+//     it looks them up, and operands read in a loop for each of their arrays: 0.18
+//     and 0.53. Time is now spent where the operands' arcs first enter a cache.
+//   - Sweeps over states from the highest down, in place of a depth-first search,
+//     find the states to trim: 5 % of the whole.
+//
+// # References
+//
+// M. Mohri, "Weighted automata algorithms", in Handbook of Weighted Automata,
+// Springer 2009, is the place to read first; each file names the paper that it
+// follows.
+package ops

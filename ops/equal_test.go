@@ -1,0 +1,86 @@
+package ops
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+func TestCompare(t *testing.T) {
+	type W = semiring.Tropical
+	base := func() *fst.Vector[W] { return fsttest.String[W](1, 2, 3) }
+	for want, change := range map[string]func(f *fst.Vector[W]){
+		"start state: 0 against 1":                      func(f *fst.Vector[W]) { f.SetStart(1) },
+		"number of states: 4 against 5":                 func(f *fst.Vector[W]) { f.AddState() },
+		"final weight of state 3: 0 against 0.5":        func(f *fst.Vector[W]) { f.SetFinal(3, 0.5) },
+		"input label of arc 0 of state 1: 2 against 7":  func(f *fst.Vector[W]) { f.MutableArcs(1)[0].ILabel = 7 },
+		"output label of arc 0 of state 1: 2 against 7": func(f *fst.Vector[W]) { f.MutableArcs(1)[0].OLabel = 7 },
+		"weight of arc 0 of state 2: 0 against 1":       func(f *fst.Vector[W]) { f.MutableArcs(2)[0].Weight = 1 },
+		"next state of arc 0 of state 2: 3 against 0":   func(f *fst.Vector[W]) { f.MutableArcs(2)[0].NextState = 0 },
+		"number of arcs of state 2: 1 against 0":        func(f *fst.Vector[W]) { f.DeleteArcs(2) },
+	} {
+		f := base()
+		change(f)
+		if d := Compare[W](base(), f, DefaultDelta); d == nil || d.String() != want {
+			t.Errorf("difference is %v, want %q", d, want)
+		}
+		if Equal[W](base(), f, DefaultDelta) {
+			t.Errorf("Equal does not see: %s", want)
+		}
+	}
+	f := base()
+	f.MutableArcs(0)[0].Weight = 1.0 / 2048
+	if !Equal[W](base(), f, DefaultDelta) || Equal[W](base(), f, 0) {
+		t.Error("delta is not heeded")
+	}
+}
+
+// Renumbered machines are isomorphic; an arc moved, a weight or a label changed
+// makes them not so, or leaves the question open where arcs are ambiguous.
+func TestIsomorphic(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 1))
+	for i := range 300 {
+		a := fsttest.Random(rng, 1+rng.IntN(8), drawTropical, fsttest.Options{Deterministic: true, Cyclic: true, Labels: 4})
+		Connect(a)
+		b := shuffled(rng, a)
+		if ok, err := Isomorphic[semiring.Tropical](a, b, 0); !ok || err != nil {
+			t.Fatalf("case %d: %v, %v for the same machine", i, ok, err)
+		}
+		if a.NumStates() == 0 {
+			continue
+		}
+		q := fst.StateID(rng.IntN(b.NumStates()))
+		if b.Final(q).Equal(b.Final(q).Zero()) {
+			b.SetFinal(q, 1)
+		} else {
+			b.SetFinal(q, b.Final(q)+1)
+		}
+		if ok, err := Isomorphic[semiring.Tropical](a, b, 0); ok || err != nil {
+			t.Fatalf("case %d: %v, %v after a final weight changed", i, ok, err)
+		}
+	}
+	// Two arcs with one label, to states that differ only further on.
+	make := func(swap bool) *fst.Vector[semiring.Tropical] {
+		v := fst.NewVector[semiring.Tropical](3)
+		v.AddStates(3)
+		v.SetStart(0)
+		for q := range fst.StateID(2) {
+			v.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 1})
+		}
+		v.SetFinal(1, 0)
+		if swap {
+			v.SetFinal(1, v.Final(2))
+			v.SetFinal(2, 0)
+		}
+		return v
+	}
+	ok, err := Isomorphic[semiring.Tropical](make(false), make(true), 0)
+	if ok || !errors.Is(err, ErrAmbiguousArcs) || !strings.Contains(err.Error(), "state") {
+		t.Errorf("ambiguous arcs: %v, %v", ok, err)
+	}
+}

@@ -1,0 +1,88 @@
+package ops
+
+import "github.com/tropica-fst/tropica/fst"
+
+// A triple packs two states and a filter state: 31 bits, 31 bits, 2 bits.
+func triple(s1, s2 fst.StateID, fs int8) uint64 {
+	return uint64(s1)<<33 | uint64(s2)<<2 | uint64(fs)
+}
+
+func untriple(k uint64) (s1, s2 fst.StateID, fs int8) {
+	return fst.StateID(k >> 33), fst.StateID(k >> 2 & (1<<31 - 1)), int8(k & 3)
+}
+
+// triples numbers packed triples in the order in which they first appear. It is
+// fst.Table with the key's type and hash fixed, and a look-up of many keys at
+// once; together that halves the time of a look-up among a million.
+type triples struct {
+	keys   []uint64
+	slots  []tripleSlot
+	hashes []uint64 // of the keys being looked up
+
+	touched uint32 // keeps reads alive whose only end is to fill a cache
+}
+
+// tripleSlot holds an id, biased by one so that zero is free, and the upper half
+// of the hash.
+type tripleSlot struct{ id, tag uint32 }
+
+func (t *triples) len() int { return len(t.keys) }
+
+// id returns the id of key, the next free one if it is new.
+func (t *triples) id(key uint64) fst.StateID {
+	if 4*len(t.keys) >= 3*len(t.slots) {
+		t.grow(1)
+	}
+	return t.find(key, fst.Mix(key))
+}
+
+// find is id where the hash is known and there is room.
+func (t *triples) find(key, hash uint64) fst.StateID {
+	mask := uint64(len(t.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		s := &t.slots[i]
+		if s.id == 0 {
+			t.keys = append(t.keys, key)
+			*s = tripleSlot{id: uint32(len(t.keys)), tag: uint32(hash >> 32)}
+			return fst.StateID(len(t.keys) - 1)
+		}
+		if s.tag == uint32(hash>>32) && t.keys[s.id-1] == key {
+			return fst.StateID(s.id - 1)
+		}
+	}
+}
+
+// prepare hashes keys and reads the slots in which find will start: reads that
+// do not wait for one another, so that the caches are filled in parallel.
+func (t *triples) prepare(keys []uint64) (hashes []uint64) {
+	if 4*(len(t.keys)+len(keys)) >= 3*len(t.slots) {
+		t.grow(len(keys))
+	}
+	t.hashes = t.hashes[:0]
+	mask, sum := uint64(len(t.slots)-1), uint32(0)
+	for _, k := range keys {
+		h := fst.Mix(k)
+		t.hashes = append(t.hashes, h)
+		sum += t.slots[h&mask].id
+	}
+	t.touched = sum
+	return t.hashes
+}
+
+// grow makes room for n more keys.
+func (t *triples) grow(n int) {
+	size := max(16, len(t.slots))
+	for 4*(len(t.keys)+n) >= 3*size {
+		size *= 2
+	}
+	t.slots = make([]tripleSlot, size)
+	mask := uint64(size - 1)
+	for id, k := range t.keys {
+		h := fst.Mix(k)
+		i := h & mask
+		for t.slots[i].id != 0 {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = tripleSlot{id: uint32(id + 1), tag: uint32(h >> 32)}
+	}
+}
