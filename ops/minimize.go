@@ -22,8 +22,8 @@ type MinimizeOptions struct {
 	Delta float64
 
 	// AllowNondet lets machines pass that are not deterministic, over idempotent
-	// semirings. States that are merged are then equivalent, but not all that
-	// are equivalent are merged.
+	// semirings. States are then merged that agree in their arcs up to such
+	// merging (bisimilar ones), which need not be all equivalent ones.
 	AllowNondet bool
 
 	// ArcOrder keeps apart, in machines with cycles, states whose arcs have the
@@ -288,7 +288,7 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 		ArcSort(f, Input)
 		stands = minimalAcyclic(f)
 	} else {
-		stands = minimalCyclic(f, o.ArcOrder)
+		stands = minimalCyclic(f, o.ArcOrder, p&fst.IDeterministic != 0)
 	}
 	mergeStates(f, stands, p&fst.IDeterministic != 0)
 	ArcUnique(f)

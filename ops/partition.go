@@ -279,7 +279,10 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // Classes begin as the states that agree in finality and in the set of their
 // labels. Each class in turn splits all others by whether its states are reached
 // with a label, the labels in order; of the two parts the smaller need be used
-// again. That holds for deterministic machines, complete or not.
+// again. That holds for deterministic machines, complete or not. For others it
+// does not: a state that reaches the smaller part may or may not reach the other
+// as well, and OpenFst, which stops there, can merge states that are not
+// equivalent. Here all classes are then used once more, until none splits.
 //
 // Cost: O(arcs · log states) splits, in arrays; a binary heap merges the lists of
 // arcs into a class by label. It pops equal labels in the order of GNU's library,
@@ -288,14 +291,36 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // After J. Hopcroft, "An n log n algorithm for minimizing states in a finite
 // automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
 // "Efficient minimization of DFAs with partial transition functions", STACS 2008.
-func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder bool) []fst.StateID {
-	n := f.NumStates()
+func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool) []fst.StateID {
 	p := prePartition(f, arcOrder)
+	list, first := incoming(f)
+	p.refine(list, first)
+	stands := p.heads()
+	for before := 0; !deterministic && before < len(p.size); {
+		before = len(p.size)
+		// A round without a split has no say in what stands for a class.
+		if p.refine(list, first); len(p.size) > before {
+			stands = p.heads()
+		}
+	}
+	return stands
+}
+
+// heads returns, for each state, the head of its class.
+func (p *partition) heads() []fst.StateID {
+	stands := make([]fst.StateID, len(p.class))
+	for q := range stands {
+		stands[q] = fst.StateID(p.head[p.class[q]])
+	}
+	return stands
+}
+
+// refine splits by every class, and by the smaller part of each that is split.
+func (p *partition) refine(list []inArc, first []int64) {
 	queue := make([]int32, len(p.size)) // a stack
 	for c := range queue {
 		queue[c] = int32(c)
 	}
-	list, first := incoming(f)
 	var heap cursorHeap
 	push := func(c int32) { queue = append(queue, c) }
 	for len(queue) > 0 {
@@ -324,11 +349,6 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder bool) []fst
 		}
 		p.split(push)
 	}
-	stands := make([]fst.StateID, n)
-	for q := range stands {
-		stands[q] = fst.StateID(p.head[p.class[q]])
-	}
-	return stands
 }
 
 // prePartition groups the states by finality and by a hash of the labels of
