@@ -170,6 +170,7 @@ type shape struct {
 	negative     bool // arc weights below 1̄, without negative cycles
 	coarse       bool // weights from {0, ½, 1, …}: many ties
 	unweighted   bool
+	positive     bool // no arc of weight 1̄, so no cycle of weight 1̄
 }
 
 func randomShape(rng *rand.Rand) shape {
@@ -191,6 +192,8 @@ func draw[W realWeight[W]](rng *rand.Rand, s shape) *fst.Vector[W] {
 	}
 	weight := func() float64 {
 		switch {
+		case s.positive:
+			return 0.5 + float64(rng.IntN(6))/2
 		case s.unweighted:
 			return 0
 		case s.coarse:

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -22,6 +23,8 @@ func TestShortestPathAgainstOpenFst(t *testing.T) {
 		if unique && rng.IntN(2) == 0 {
 			s.arcs *= 2
 		}
+		// The peer does not come back from some machines with cycles of weight 1̄.
+		s.positive = unique && !s.acyclic && (s.coarse || s.unweighted)
 		f := draw[semiring.Tropical](rng, s)
 		o := &ops.ShortestPathOptions[semiring.Tropical]{N: []int{1, 1, 3, 10}[rng.IntN(4)], Queue: queues[rng.IntN(len(queues))]}
 		args := []string{fmt.Sprintf("--nshortest=%d", o.N), "--queue_type=" + o.Queue.String(), fmt.Sprintf("--unique=%v", unique)}
@@ -50,5 +53,27 @@ func TestShortestPathAgainstOpenFst(t *testing.T) {
 		if err == nil {
 			checkSame(t, what, f, got, fsttest.ReadFile[semiring.Tropical](p, out))
 		}
+	}
+}
+
+// On this machine every search for distinct strings meets new subsets at the
+// same distance for ever.
+func TestShortestPathUniqueEnds(t *testing.T) {
+	f := fst.NewVector[semiring.Tropical](3)
+	f.AddStates(3)
+	f.SetStart(0)
+	f.SetFinal(2, 0)
+	arc := func(p fst.StateID, l fst.Label, w semiring.Tropical, q fst.StateID) {
+		f.AddArc(p, fst.Arc[semiring.Tropical]{ILabel: l, OLabel: l, Weight: w, NextState: q})
+	}
+	arc(0, 1, 0, 0)
+	arc(0, 2, 0, 2)
+	arc(0, 2, 0, 1)
+	arc(1, 1, 1, 1)
+	arc(0, 1, 0, 1)
+	arc(1, 2, 0, 2)
+	_, err := ops.ShortestPathUnique(f, &ops.ShortestPathOptions[semiring.Tropical]{N: 3, MaxVisits: 20000})
+	if !errors.Is(err, ops.ErrEndless) {
+		t.Fatalf("error %v, want ErrEndless", err)
 	}
 }

@@ -17,7 +17,9 @@ import (
 // The reversed machine is determinized as far as the search goes, with distances
 // carried along, so f need not be determinizable. Residual weights are rounded
 // to multiples of Delta, as OpenFst does, where the weights can be; a negative
-// Delta compares them exactly. For N = 1 it is ShortestPath. A transducer is
+// Delta compares them exactly. On a machine with cycles of weight 1̄ that cannot be
+// determinized there may be ever new subsets at one distance, and OpenFst does not
+// come back; here it is ErrEndless after MaxVisits states. For N = 1 it is ShortestPath. A transducer is
 // ErrNotAcceptor.
 //
 // After M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
@@ -69,6 +71,7 @@ func ShortestPathUnique[W interface {
 		final:    func(q fst.StateID) W { return u.at(q).final },
 		distance: func(q fst.StateID) W { return u.distance[q] },
 		err:      func() error { return u.err },
+		endless:  o.distances().maxVisits(f.NumStates()),
 	})
 }
 
