@@ -3,7 +3,9 @@ package ops_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -75,5 +77,73 @@ func TestShortestPathUniqueEnds(t *testing.T) {
 	_, err := ops.ShortestPathUnique(f, &ops.ShortestPathOptions[semiring.Tropical]{N: 3, MaxVisits: 20000})
 	if !errors.Is(err, ops.ErrEndless) {
 		t.Fatalf("error %v, want ErrEndless", err)
+	}
+}
+
+// The n best paths are the n least weights of the enumerated paths, and the n
+// best strings those of the enumerated strings.
+func TestShortestPathByEnumeration(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 1))
+	for range 300 {
+		s := randomShape(rng)
+		s.acyclic, s.coarse, s.acceptor, s.arcs = true, true, true, min(s.arcs, 14)
+		f := draw[semiring.Tropical](rng, s)
+		collect := func(g fst.Expanded[semiring.Tropical], skip int, distinct bool) []float64 {
+			var ws []float64
+			best := map[string]float64{}
+			enumerate(g, func(path []ops.ArcRef, _ fst.StateID, w semiring.Tropical) {
+				str := ""
+				for _, r := range path[min(skip, len(path)):] {
+					str += fmt.Sprint(g.Arcs(r.State)[r.Arc].ILabel, " ")
+				}
+				if old, ok := best[str]; !ok || float64(w) < old {
+					best[str] = float64(w)
+				}
+				ws = append(ws, float64(w))
+			})
+			if distinct {
+				ws = slices.Collect(maps.Values(best))
+			}
+			slices.Sort(ws)
+			return ws
+		}
+		for _, unique := range []bool{false, true} {
+			all := collect(f, 0, unique)
+			for _, n := range []int{1, 2, 5} {
+				o := &ops.ShortestPathOptions[semiring.Tropical]{N: n}
+				g, err := ops.ShortestPath(f, o)
+				if unique {
+					g, err = ops.ShortestPathUnique(f, o)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, want := collect(g, 1, false), all[:min(n, len(all))]
+				if !slices.Equal(got, want) {
+					t.Fatalf("unique=%v n=%d: weights %v, want %v\n%s", unique, n, got, want, printText(f))
+				}
+			}
+		}
+	}
+}
+
+// With the queue shortest first and no negative arcs, stopping at the first
+// path changes nothing.
+func TestShortestPathFirstPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(42, 1))
+	for range 300 {
+		s := randomShape(rng)
+		s.negative, s.coarse = false, true
+		f := draw[semiring.Tropical](rng, s)
+		o := ops.ShortestPathOptions[semiring.Tropical]{Queue: ops.QueueShortestFirst}
+		a, err := ops.ShortestPath(f, &o)
+		o.FirstPath = true
+		b, err1 := ops.ShortestPath(f, &o)
+		if err != nil || err1 != nil {
+			t.Fatal(err, err1)
+		}
+		if x, y := printText(a), printText(b); x != y {
+			t.Fatalf("all\n%sfirst\n%s", x, y)
+		}
 	}
 }
