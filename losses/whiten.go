@@ -33,6 +33,8 @@ type whitening struct {
 	foldBuf        []float64
 	vBuf, pvBuf    []float64
 	foldVBuf       []float64
+	folded         [][]float64
+	foldedV        [][]float64
 
 	plain      *Machine
 	plainSizes []int
@@ -141,7 +143,8 @@ func (w *whitening) prepare(g *graph, p *Potentials) {
 		n += g.layers[t].classes
 	}
 	w.foldBuf = resize(w.foldBuf, n)
-	w.fold = resize(w.fold, len(w.p))
+	w.folded = resize(w.folded, len(w.p))
+	w.fold = w.folded // not resized in place: for other orders fold is p itself
 	foldRows(w.fold, w.foldBuf, w.p, g)
 }
 
@@ -406,7 +409,8 @@ func (w *whitening) setDirection(g *graph, p *Potentials, v [][]float64) {
 		return
 	}
 	w.foldVBuf = resize(w.foldVBuf, len(w.foldBuf))
-	w.foldV = resize(w.foldV, len(w.p))
+	w.foldedV = resize(w.foldedV, len(w.p))
+	w.foldV = w.foldedV
 	foldRows(w.foldV, w.foldVBuf, w.pv, g)
 }
 
