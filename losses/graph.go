@@ -301,18 +301,20 @@ func (in *groups) lay(next, gl *graphLayer) {
 		next.start[c+1] = uint32(total)
 	}
 	next.ctx = make([]uint32, total)
-	ctx := next.ctx[:0]
+	ctx, at := next.ctx, 0
 	for c := range n {
 		for w, set := range in.set[c*in.words : (c+1)*in.words] {
 			for ; set != 0; set &= set - 1 {
 				r := 64*w + bits.TrailingZeros64(set)
 				cut := gl.rcut[r]
 				if r < gl.single {
-					ctx = append(ctx, cut)
+					ctx[at] = cut
+					at++
 					continue
 				}
 				for d := range gl.rsize[r] {
-					ctx = append(ctx, cut+d)
+					ctx[at] = cut + d
+					at++
 				}
 			}
 		}

@@ -50,3 +50,6 @@ func countForwardVector(b, a, p *float64, gain *int32, d, stride, pad, lanes int
 
 //go:noescape
 func countBackwardVector(x, beta, betaN, alpha, p *float64, gain *int32, d, stride, pad, lanes int)
+
+//go:noescape
+func moveWords(a *wordArgs)

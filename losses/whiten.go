@@ -31,9 +31,10 @@ type whitening struct {
 	thetaBuf, pBuf []float64
 	expBuf         []float64
 	foldBuf        []float64
-	foldRow        [2][][]float64 // rows of fold and foldV of order 1, which must not be those of p and pv
 	vBuf, pvBuf    []float64
 	foldVBuf       []float64
+	folded         [][]float64
+	foldedV        [][]float64
 
 	plain      *Machine
 	plainSizes []int
@@ -142,8 +143,8 @@ func (w *whitening) prepare(g *graph, p *Potentials) {
 		n += g.layers[t].classes
 	}
 	w.foldBuf = resize(w.foldBuf, n)
-	w.foldRow[0] = resize(w.foldRow[0], len(w.p))
-	w.fold = w.foldRow[0]
+	w.folded = resize(w.folded, len(w.p))
+	w.fold = w.folded // not resized in place: for other orders fold is p itself
 	foldRows(w.fold, w.foldBuf, w.p, g)
 }
 
@@ -408,8 +409,8 @@ func (w *whitening) setDirection(g *graph, p *Potentials, v [][]float64) {
 		return
 	}
 	w.foldVBuf = resize(w.foldVBuf, len(w.foldBuf))
-	w.foldRow[1] = resize(w.foldRow[1], len(w.p))
-	w.foldV = w.foldRow[1]
+	w.foldedV = resize(w.foldedV, len(w.p))
+	w.foldV = w.foldedV
 	foldRows(w.foldV, w.foldVBuf, w.pv, g)
 }
 
