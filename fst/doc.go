@@ -32,8 +32,9 @@
 // the numbering of state tuples; properties.go what mutations leave known,
 // compute.go properties by inspection, verify.go well-formedness; symbols.go and
 // symbolsio.go symbol tables; text.go, textwrite.go and number.go the text
-// format; stream.go, binary.go, binarywrite.go and layout.go the binary ones;
-// dot.go drawing; paths.go enumeration. Package fsttest helps to test operations.
+// format; stream.go, binary.go, binarywrite.go, layout.go and arcfacts.go the
+// binary ones; dot.go drawing; paths.go enumeration. Package fsttest helps to
+// test operations.
 //
 // # Files
 //
