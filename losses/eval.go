@@ -172,10 +172,13 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 		}
 		e.run(m, g, p, &ask)
 		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
-	} else if want&WantPlain != 0 && m.partial {
-		ask := job{}
-		e.run(m, g, p, &ask)
-		r.LogZ0 = ask.logZ
+	} else if m.partial {
+		r.LogZ0 = math.NaN() // what the whitening has counts excluded strings
+		if want&WantPlain != 0 {
+			ask := job{}
+			e.run(m, g, p, &ask)
+			r.LogZ0 = ask.logZ
+		}
 	}
 
 	if want&WantMaxAug != 0 {
