@@ -77,6 +77,13 @@ type Evaluator struct {
 	// Direction is V of WantHVP, shaped as the potentials.
 	Direction [][]float64
 
+	// Nodes > 0 evaluates n-gram losses with γ = 1, C > 0 and N, q ≤ 2 by
+	// quadrature with that many nodes, where only log Z and marginals are
+	// wanted. It is exact from half the greatest count on; with fewer, how
+	// close it comes depends on how large counts are (see quadrature.go). 0
+	// sums over counts, which is always exact.
+	Nodes int
+
 	logOnly   bool // tests: never the linear sweep
 	scaleOnly bool // tests: always the scaled sweep
 
