@@ -40,6 +40,9 @@ func (b *columnBuilder) outside(e Edit, ref []int, alphabet int) float64 {
 	if l == 0 || alphabet == 0 {
 		return inf
 	}
+	if int64(l)*int64(m) > 1<<28 {
+		return -inf // nothing is certain; the search would take seconds
+	}
 	if e.DelTable == nil {
 		del = e.Del
 	} else {
@@ -173,7 +176,7 @@ func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float
 		r.LogZError = math.Log1p(math.Exp(ratio))
 		return nil
 	}
-	n := min(1000, max(100, 100_000_000/(1+len(b.ref)*m.Len())))
+	n := min(1000, max(30, 300_000_000/(1+len(b.ref)*m.Len())))
 	s.us = resize(s.us, n)
 	if err := e.Sample(m, p, gamma, rand.New(rand.NewPCG(1, 2)), s.us); err != nil {
 		return err

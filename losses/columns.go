@@ -268,6 +268,10 @@ func (b *columnBuilder) overBudget(t, columns int, bytes int64) error {
 	return &BudgetError{Columns: columns, Bytes: bytes, Length: b.l, Layer: t, Band: b.suggest()}
 }
 
+// withGraph estimates the bytes of a layer with its graph of order 2 and the
+// values of one sweep, which the budget is to hold as well.
+func withGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
+
 // suggest returns a band whose columns should fit the budget, from the numbers
 // measured on random references (D = 10, lengths 15 to 30; others have fewer):
 // columns a position for band 1, and the factors for the next band and for each
@@ -372,7 +376,7 @@ func (b *columnBuilder) genericWidth(width int) (_ *Machine, _ error, fits bool)
 				off = append(off, value(k, o))
 			}
 			if c&255 == 0 {
-				if err := b.overBudget(t, total+next.len(), bytes+int64(n*classes)*8+next.bytes()+tab.bytes()); err != nil {
+				if err := b.overBudget(t, total+next.len(), bytes+withGraph(n*classes, n)+int64(n*classes)*4+next.bytes()+tab.bytes()); err != nil {
 					return nil, err, true
 				}
 			}
@@ -380,7 +384,7 @@ func (b *columnBuilder) genericWidth(width int) (_ *Machine, _ error, fits bool)
 		if err := out.Layer(Layer{Labels: len(b.class), Class: b.class, Classes: classes, Columns: n, Next: to, Off: off}); err != nil {
 			return nil, err, true
 		}
-		bytes += int64(len(to)) * 4
+		bytes += withGraph(len(to), n)
 		total += next.len()
 		tab = next
 	}

@@ -96,12 +96,37 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	if err := e.check(ref, alphabet); err != nil {
 		return nil, err
 	}
+	// A table of gains, and the bounds of every cell, come before any column.
+	if err := e.tooLarge(len(ref), alphabet, l); err != nil {
+		return nil, err
+	}
 	b := e.columns(ref, alphabet, l)
 	m, err := b.build()
 	if err == nil && e.Band > 0 {
 		m.surrogate = b.certify(e, ref, alphabet, m)
 	}
 	return m, err
+}
+
+// tooLarge returns an error when the work that precedes the columns would
+// already exceed the budget.
+func (e Edit) tooLarge(m, alphabet, l int) error {
+	b := columnBuilder{l: l, m: m, columns: e.Columns, bytes: DefaultBytes, most: 1}
+	cells := int64(l+1) * int64(m+1)
+	if e.Band > 0 {
+		cells = int64(l+1) * int64(min(m, 2*e.Band+m/max(1, l)+2))
+	}
+	if cells > 1<<26 {
+		return &BudgetError{Bytes: cells * 16, Length: l, Band: b.suggest()}
+	}
+	classes := min(alphabet, m+1)
+	if e.SubTable != nil || e.DelTable != nil {
+		classes = alphabet
+	}
+	if gains := int64(classes) * int64(m); gains > 1<<26 {
+		return fmt.Errorf("losses: edit: %d kinds of symbols against a reference of %d: %w", classes, m, ErrBudget)
+	}
+	return nil
 }
 
 func checkShape(ref []int, alphabet, l int) error {

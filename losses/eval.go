@@ -77,6 +77,13 @@ type Evaluator struct {
 	// Direction is V of WantHVP, shaped as the potentials.
 	Direction [][]float64
 
+	// Nodes > 0 evaluates n-gram losses with γ = 1, C > 0 and N, q ≤ 2 by
+	// quadrature with that many nodes, where only log Z and marginals are
+	// wanted. It is exact from half the greatest count on; with fewer, how
+	// close it comes depends on how large counts are (see quadrature.go). 0
+	// sums over counts, which is always exact.
+	Nodes int
+
 	logOnly   bool // tests: never the linear sweep
 	scaleOnly bool // tests: always the scaled sweep
 
@@ -172,10 +179,13 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 		}
 		e.run(m, g, p, &ask)
 		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
-	} else if want&WantPlain != 0 && m.partial {
-		ask := job{}
-		e.run(m, g, p, &ask)
-		r.LogZ0 = ask.logZ
+	} else if m.partial {
+		r.LogZ0 = math.NaN() // what the whitening has counts excluded strings
+		if want&WantPlain != 0 {
+			ask := job{}
+			e.run(m, g, p, &ask)
+			r.LogZ0 = ask.logZ
+		}
 	}
 
 	if want&WantMaxAug != 0 {

@@ -170,3 +170,21 @@ func TestLossKeys(t *testing.T) {
 		seen[k] = x
 	}
 }
+
+// What no machine could hold is refused before it is tried.
+func TestHugeIsRefused(t *testing.T) {
+	var b *BudgetError
+	if _, err := Unit.Machine(make([]int, 1<<19), 10, 1<<19); !errors.As(err, &b) || b.Band < 1 {
+		t.Errorf("half a million symbols: %v", err)
+	}
+	ref := make([]int, 20000)
+	for j := range ref {
+		ref[j] = j
+	}
+	if _, err := (Edit{Sub: 1, Ins: 1, Del: 1, Band: 1}).Machine(ref, 20000, 20000); !errors.Is(err, ErrBudget) {
+		t.Errorf("20000 different symbols: %v", err)
+	}
+	if _, err := (NGram{N: 1}).Machine(make([]int, 1<<20), 2, 1<<20); !errors.Is(err, ErrBudget) {
+		t.Errorf("counts up to 2^40: %v", err)
+	}
+}

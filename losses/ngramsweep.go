@@ -22,6 +22,12 @@ type ngramSweeper struct {
 	x      []float64
 	row    []float64
 	from   *ngramPlan
+
+	// Quadrature: the rule at hand, and which row of powers each pair reads.
+	node, nodeWeight []float64
+	ruleC            float64
+	ruleN            int
+	offset           []int32
 }
 
 // lanes rounds counts up to whole vectors.
@@ -66,6 +72,9 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 		return false
 	}
 	s.prepare(n)
+	if e.Nodes > 0 && s.quadratureServes(n, gamma, want) && s.quadrature(n, w, e.Nodes, p, want, r) {
+		return true
+	}
 	s.forward(n, w)
 	mass, z, top := 0.0, 0.0, math.Inf(-1)
 	for k, x := range s.loss {
@@ -190,18 +199,7 @@ func (s *ngramSweeper) backward(n *ngramPlan, w *whitening, scale float64, q [][
 	for t := n.length - 1; t > 0; t-- {
 		p := s.transition(n, w, t)
 		countBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad, lanes(n.most[t]))
-		if w.order == 2 {
-			for i, x := range p {
-				q[t][i] = x * s.x[i] * scale
-			}
-		} else {
-			clear(q[t])
-			for b := range d {
-				for i, x := range w.p[t] {
-					q[t][i] += x * s.x[b*d+i] * scale
-				}
-			}
-		}
+		s.flows(n, w, t, scale, q[t])
 		s.beta, s.betaN = s.betaN, s.beta
 	}
 	for b, x := range w.p[0] {
@@ -210,6 +208,22 @@ func (s *ngramSweeper) backward(n *ngramPlan, w *whitening, scale float64, q [][
 			k = int(s.gain[b])
 		}
 		q[0][b] = x * s.betaN[b*stride+k] * scale
+	}
+}
+
+// flows sets q to scale times p0 times the flows in x.
+func (s *ngramSweeper) flows(n *ngramPlan, w *whitening, t int, scale float64, q []float64) {
+	if w.order == 2 {
+		for i, x := range w.p[t] {
+			q[i] = x * s.x[i] * scale
+		}
+		return
+	}
+	clear(q)
+	for b := range n.alphabet {
+		for i, x := range w.p[t] {
+			q[i] += x * s.x[b*n.alphabet+i] * scale
+		}
 	}
 }
 

@@ -86,6 +86,7 @@ func (k *rowKernels) forward(gl *graphLayer, p, a, b, w []float64) {
 			forwardRows16(&k.args)
 		}
 	}
+	k.args = rowArgs{} // keeps no machine alive
 }
 
 func (k *rowKernels) backward(gl *graphLayer, p, a, beta, betaN, w, x []float64) {
@@ -113,6 +114,7 @@ func (k *rowKernels) backward(gl *graphLayer, p, a, beta, betaN, w, x []float64)
 			backwardRows16(&k.args)
 		}
 	}
+	k.args = rowArgs{}
 	if n != m {
 		for c := range gl.contexts {
 			copy(x[c*n:(c+1)*n], k.x[c*m:])

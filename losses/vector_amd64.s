@@ -746,6 +746,7 @@ first:
 #define B_LOW 144
 #define B_HIGH 152
 #define B_LIMALL 160
+#define B_AT 168
 
 // func moveWords(a *wordArgs)
 //
@@ -759,15 +760,16 @@ TEXT ·moveWords(SB), NOSPLIT, $0-8
 	MOVQ B_MOVE(AX), R12
 	MOVQ B_PROFILE(AX), R13
 	MOVQ B_BLOCKMASK(AX), R11
+	MOVQ $0, B_AT(AX)
 column:
-	CMPQ B_N(AX), $0
+	MOVQ B_AT(AX), R10
+	CMPQ R10, B_N(AX)
 	JEQ done
-	DECQ B_N(AX)
-	MOVQ B_CLASSES(AX), R8
 	MOVQ B_PLANES(AX), R9
 class:
 	MOVQ B_KEYS(AX), R10
-	MOVQ (R10), R10 // rest
+	MOVQ B_AT(AX), R15
+	MOVQ (R10)(R15*8), R10 // rest
 	XORQ BX, BX     // carry << 8, and below it what is not read
 	XORQ DX, DX     // out
 	XORQ R14, R14   // at
@@ -872,7 +874,7 @@ some:
 	LEAQ (R10)(R14*4), R10
 	CMPQ R9, R10
 	JNE class
-	ADDQ $8, B_KEYS(AX)
+	INCQ B_AT(AX)
 	JMP column
 done:
 	RET

@@ -217,19 +217,19 @@ func (w *wordBuilder) build() (*Machine, error) {
 				slots, stamp = s.slots, s.stamp
 				mask = uint64(len(slots) - 1)
 				hashShift = uint(64 - bits.Len64(mask))
-				bytes := m.bytes + int64(len(arcs))*4 + int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
+				bytes := m.bytes + withGraph(len(arcs), n) + int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
 				if err := b.overBudget(t, total+len(s.next), bytes); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if err := b.overBudget(t, total+len(s.next), m.bytes+int64(len(arcs))*4); err != nil {
+		if err := b.overBudget(t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
 			return nil, err
 		}
 		ly := &m.layers[t]
 		*ly = layer{columns: n, classes: classes, class: b.class, narrow: arcs, shift: shift}
 		ly.lo, ly.hi = m.values[1+2*hi], 0
-		m.bytes += int64(len(arcs)) * 4
+		m.bytes += withGraph(len(arcs), n)
 		total += len(s.next)
 		s.keys, s.next = s.next, s.keys
 	}
@@ -281,9 +281,10 @@ type wordArgs struct {
 	profile         *uint16
 	low, high       int
 	limAll          uint64
+	at              int // the column at hand; pointers are not moved, for the collector sees them
 }
 
-var _ = [1]struct{}{}[unsafe.Offsetof(wordArgs{}.limAll)-160]
+var _ = [1]struct{}{}[unsafe.Offsetof(wordArgs{}.at)-168]
 
 // mover sets up the move from layer t.
 func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
@@ -312,6 +313,7 @@ func (mv *wordMover) move(keys []uint64) {
 	if useVectors && mv.blocks > 0 && mv.classes > 0 {
 		mv.args.keys, mv.args.n = &keys[0], len(keys)
 		moveWords(&mv.args)
+		mv.args.keys = nil
 		return
 	}
 	mv.moveGo(keys)
