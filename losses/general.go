@@ -247,7 +247,10 @@ func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref
 	}
 	// Sorting would part the trace from the arcs; only states are asked of it.
 	ops.ArcSort(uy, ops.Input)
-	strings := support[W](y)
+	strings, err := distinct(support[W](y), opts)
+	if err != nil {
+		return nil, err
+	}
 	if opts.Expand != nil {
 		if opts.Band > 0 {
 			return nil, fmt.Errorf("losses: a band needs symbols, not labels that expand to strings")
@@ -297,8 +300,13 @@ func determinize[W algebra[W]](m *fst.Vector[W], opts *GeneralOptions) (*fst.Vec
 	return det, nil
 }
 
-// distinct makes an unweighted acceptor accept each string along one path.
+// distinct makes an unweighted acceptor accept each string along one path: a
+// sum over its paths is then one over its strings.
 func distinct[W algebra[W]](y *fst.Vector[W], opts *GeneralOptions) (*fst.Vector[W], error) {
+	const one = fst.IDeterministic | fst.NoIEpsilons
+	if fst.PropertiesOf(y, one).Has(one) {
+		return y, nil
+	}
 	b := ops.MapInto(y, func(w W) semiring.Tropical64 {
 		if semiring.IsZero(w) {
 			return semiring.Zero[semiring.Tropical64]()

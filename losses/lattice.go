@@ -361,7 +361,8 @@ func (c *product) expect(p *pass, x, xFinal []float64) *expectation {
 		}
 		e.after[q] = sum / p.at[q]
 	}
-	if s := c.f.Start(); s != fst.NoState {
+	e.total = math.NaN() // no path has a mean
+	if s := c.f.Start(); s != fst.NoState && p.at[s] > 0 {
 		e.total = e.after[s]
 	}
 	return e
