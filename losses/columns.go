@@ -181,30 +181,32 @@ func distinctFloats(xs []float64) (distinct []float64, place []int) {
 	return distinct, place
 }
 
-// windows sets the cells of each layer: all of them, or |j - t m/l| ≤ band,
-// widened until consecutive windows touch.
-func (b *columnBuilder) windows(band int) {
-	l, m := b.l, b.m
-	b.first, b.last = make([]int, l+1), make([]int, l+1)
+// windows sets the cells of each layer.
+func (b *columnBuilder) windows(band int) { b.first, b.last = bandWindows(b.l, b.m, band) }
+
+// bandWindows returns the first and last cell of each layer: all, or those with
+// |j - t m/l| ≤ band, widened until consecutive windows touch.
+func bandWindows(l, m, band int) (first, last []int) {
+	first, last = make([]int, l+1), make([]int, l+1)
 	if band == 0 || l == 0 {
-		for t := range b.last {
-			b.last[t] = m
+		for t := range last {
+			last[t] = m
 		}
-		return
+		return first, last
 	}
 	// Windows move by m/l a layer, and have 2·band+1 cells or one less.
 	for ; ; band++ {
 		touch := true
-		for t := range b.first {
+		for t := range first {
 			// ceil and floor of t m/l ∓ band
-			b.first[t] = max(0, (t*m+l-1)/l-band)
-			b.last[t] = min(m, t*m/l+band)
-			if t > 0 && b.last[t-1]+1 < b.first[t] {
+			first[t] = max(0, (t*m+l-1)/l-band)
+			last[t] = min(m, t*m/l+band)
+			if t > 0 && last[t-1]+1 < first[t] {
 				touch = false
 			}
 		}
 		if touch {
-			return
+			return first, last
 		}
 	}
 }

@@ -380,7 +380,7 @@ func (b *Builder) Finish(final []uint32) (*Machine, error) {
 // count sets partial and bytes; layers that share one class slice count it each.
 func (m *Machine) count() {
 	n := int64(256 + 8*len(m.values) + 4*len(m.final))
-	m.partial = slices.Contains(m.final, Excluded)
+	m.partial = len(m.final) == 0 || slices.Contains(m.final, Excluded) // no final column: no string at all
 	for t := range m.layers {
 		l := &m.layers[t]
 		m.partial = m.partial || l.partial

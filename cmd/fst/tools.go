@@ -12,7 +12,7 @@ import (
 // tools lists the command's tools in alphabetical order.
 var tools = []*tool{
 	arcsortTool, closureTool, compileTool, composeTool, concatTool, connectTool, convertTool,
-	equalTool, intersectTool, invertTool, isomorphicTool, mapTool, printTool, projectTool,
+	equalTool, lossTool, intersectTool, invertTool, isomorphicTool, mapTool, printTool, projectTool,
 	reverseTool, topsortTool, unionTool,
 }
 

@@ -1,0 +1,343 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/losses"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+var lossTool = &tool{name: "loss", args: "[cases.jsonl [results.jsonl]]", max: 2,
+	summary: "Evaluates sequence losses and their exact gradients: JSON lines in, JSON lines out.", about: `
+A case has alphabet (symbols are 0 .. alphabet-1), l, q (order 1, 2 or 3), gamma (default 1),
+yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "-inf" forbids),
+or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
+unweighted transducer from labels to symbols), tied and w, v, and a loss:
+
+  {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment
+  {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment
+  {"kind":"ngram","n":2,"c":1}                                  -log(common n-grams + c)
+  {"kind":"hamming","scale":1}
+  {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
+
+The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
+argmax_aug, hvp, columns, exact, log_z_error. A case that cannot be evaluated gives an error,
+the others are still answered, and the exit status is 1.
+
+  fst loss --only=log_z,q --time < cases.jsonl`,
+	setup: func(fs *flags.Set) func(*call) error {
+		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"}, "How to evaluate; auto is direct where that covers the case, else general")
+		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")
+		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on the reference, lengths and costs alone")
+		columns := fs.Int("budget_columns", 64, 0, "Most columns of a loss machine; 0 is as many as 2 GB hold")
+		workers := fs.Int("workers", 32, 1, "Cases to evaluate at a time")
+		return func(c *call) error {
+			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns)}
+			var err error
+			if o.only, err = parseOnly(*only); err != nil {
+				return fmt.Errorf("flag --only: %w", err)
+			}
+			if *columns < 0 || *workers < 1 {
+				return errors.New("--budget_columns must not be negative, and --workers at least 1")
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			if lim.Bytes == 0 {
+				lim.Bytes = losses.DefaultBytes
+			}
+			if lim.States == 0 && *columns > 0 {
+				lim.States = int(*columns)
+			}
+			o.limits = lim
+			r, shown, err := c.open(c.arg(0))
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			failed := 0
+			err = c.output(c.arg(1), func(w io.Writer) error {
+				var err error
+				failed, err = evaluateCases(r, shown, w, o, int(*workers))
+				return err
+			})
+			if err == nil && failed > 0 {
+				err = fmt.Errorf("%d cases could not be evaluated; their results say why", failed)
+			}
+			return err
+		}
+	}}
+
+// lossOptions are the values of the tool's flags.
+type lossOptions struct {
+	path    string
+	only    map[string]bool // nil is all
+	timed   bool
+	columns int
+	limits  ops.Limits
+}
+
+var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad", "max_aug", "argmax_aug",
+	"hvp", "columns", "exact", "log_z_error", "log_z_error_kind"}
+
+func parseOnly(s string) (map[string]bool, error) {
+	if s == "" {
+		return nil, nil
+	}
+	only := map[string]bool{}
+	for _, f := range strings.Split(s, ",") {
+		if !slices.Contains(lossFields, f) {
+			return nil, fmt.Errorf("%q is none of %s", f, strings.Join(lossFields, ", "))
+		}
+		only[f] = true
+	}
+	return only, nil
+}
+
+func (o *lossOptions) asks(field string) bool { return o.only == nil || o.only[field] }
+
+// evaluateCases answers each line of r with a line of w, in order, and returns
+// how many cases failed.
+func evaluateCases(r io.Reader, name string, w io.Writer, o *lossOptions, workers int) (failed int, err error) {
+	type job struct {
+		line   int
+		text   []byte
+		answer chan []byte
+		failed *bool
+	}
+	jobs := make(chan *job)
+	queue := make(chan *job, 4*workers)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			e := &losses.Evaluator{}
+			for j := range jobs {
+				text, ok := evaluateLine(e, j.text, name, j.line, o)
+				*j.failed = !ok
+				j.answer <- text
+			}
+		})
+	}
+	var readErr error
+	go func() {
+		defer close(queue)
+		defer close(jobs)
+		br := bufio.NewReaderSize(r, 1<<16)
+		for line := 1; ; line++ {
+			text, err := br.ReadBytes('\n')
+			if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 {
+				j := &job{line, trimmed, make(chan []byte, 1), new(bool)}
+				queue <- j
+				jobs <- j
+			}
+			if err != nil {
+				if err != io.EOF {
+					readErr = fmt.Errorf("%s, line %d: %w", name, line, err)
+				}
+				return
+			}
+		}
+	}()
+	for j := range queue {
+		text := <-j.answer
+		if *j.failed {
+			failed++
+		}
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+	}
+	wg.Wait()
+	if err == nil {
+		err = readErr
+	}
+	return failed, err
+}
+
+// number is a float64 that JSON may hold as "inf", "-inf" or "nan".
+type number float64
+
+func (x *number) UnmarshalJSON(b []byte) error {
+	s := string(b)
+	if len(b) > 1 && b[0] == '"' {
+		switch s = s[1 : len(s)-1]; s {
+		case "inf", "+inf", "Infinity":
+			*x = number(math.Inf(1))
+			return nil
+		case "-inf", "-Infinity":
+			*x = number(math.Inf(-1))
+			return nil
+		case "nan", "NaN":
+			*x = number(math.NaN())
+			return nil
+		}
+		return fmt.Errorf("%q is not a number", s)
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return fmt.Errorf("%s is not a number of 64 bits", s)
+	}
+	*x = number(f)
+	return nil
+}
+
+func (x number) MarshalJSON() ([]byte, error) {
+	switch f := float64(x); {
+	case math.IsNaN(f):
+		return []byte(`"nan"`), nil
+	case math.IsInf(f, 1):
+		return []byte(`"inf"`), nil
+	case math.IsInf(f, -1):
+		return []byte(`"-inf"`), nil
+	default:
+		return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
+	}
+}
+
+// lossCase is one line of input.
+type lossCase struct {
+	Name     string          `json:"name"`
+	Alphabet int             `json:"alphabet"`
+	L        int             `json:"l"`
+	Q        int             `json:"q"`
+	Gamma    *number         `json:"gamma"`
+	Yi       []int           `json:"yi"`
+	Loss     json.RawMessage `json:"loss"`
+	Theta    [][]number      `json:"theta"`
+	Tied     bool            `json:"tied"`
+	W        []number        `json:"w"`
+	V        [][]number      `json:"v"`
+	Lattice  string          `json:"lattice"`
+	Expand   string          `json:"expand"`
+}
+
+// lossResult is one line of output; nil fields do not apply or were not asked for.
+type lossResult struct {
+	Name          string          `json:"name"`
+	LogZ          *number         `json:"log_z,omitempty"`
+	F             *number         `json:"F,omitempty"`
+	Q             [][]number      `json:"q,omitzero"`
+	GradW         []number        `json:"grad_w,omitzero"`
+	ExpLoss       *number         `json:"exp_loss,omitempty"`
+	LogZ0         *number         `json:"log_z0,omitempty"`
+	Risk          *number         `json:"risk,omitempty"`
+	RiskGrad      [][]number      `json:"risk_grad,omitzero"`
+	MaxAug        *number         `json:"max_aug,omitempty"`
+	ArgmaxAug     json.RawMessage `json:"argmax_aug,omitempty"`
+	HVP           [][]number      `json:"hvp,omitzero"`
+	Columns       *int            `json:"columns,omitempty"`
+	Exact         *bool           `json:"exact,omitempty"`
+	LogZError     *number         `json:"log_z_error,omitempty"`
+	LogZErrorKind string          `json:"log_z_error_kind,omitempty"`
+	ColdNS        *int64          `json:"cold_ns,omitempty"`
+	WarmNS        *int64          `json:"warm_ns,omitempty"`
+}
+
+type lossFailure struct {
+	Name  string `json:"name"`
+	Error string `json:"error"`
+}
+
+func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *lossOptions) (answer []byte, ok bool) {
+	var c lossCase
+	err := json.Unmarshal(text, &c)
+	var res *lossResult
+	if err != nil {
+		var named struct {
+			Name string `json:"name"`
+		}
+		_ = json.Unmarshal(text, &named) // the name, if it can be had, for the report
+		c.Name = named.Name
+		err = fmt.Errorf("%s, line %d: %w", source, line, err)
+	} else {
+		res, err = c.evaluate(e, o)
+	}
+	if err != nil {
+		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})
+		return answer, false
+	}
+	if answer, err = json.Marshal(res); err != nil {
+		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})
+		return answer, false
+	}
+	return answer, true
+}
+
+func (c *lossCase) gamma() float64 {
+	if c.Gamma == nil {
+		return 1
+	}
+	return float64(*c.Gamma)
+}
+
+// want translates the fields asked for.
+func (c *lossCase) want(o *lossOptions) losses.Want {
+	var w losses.Want
+	for field, bit := range map[string]losses.Want{
+		"q": losses.WantMarginals, "grad_w": losses.WantMarginals, "exp_loss": losses.WantExpected, "log_z0": losses.WantPlain,
+		"risk": losses.WantRisk, "risk_grad": losses.WantRiskGradient, "max_aug": losses.WantMaxAug, "argmax_aug": losses.WantMaxAug,
+		"hvp": losses.WantHVP, "log_z_error": losses.WantError, "log_z_error_kind": losses.WantError,
+	} {
+		if o.asks(field) && (bit != losses.WantHVP || c.V != nil) {
+			w |= bit
+		}
+	}
+	return w
+}
+
+func (c *lossCase) evaluate(e *losses.Evaluator, o *lossOptions) (*lossResult, error) {
+	if math.IsNaN(c.gamma()) || math.IsInf(c.gamma(), 0) {
+		return nil, fmt.Errorf("gamma is %v, not a finite number", c.gamma())
+	}
+	spec, err := parseLoss(c.Loss)
+	if err != nil {
+		return nil, fmt.Errorf("loss: %w", err)
+	}
+	for j, k := range c.Yi {
+		if k < 0 || k >= c.Alphabet {
+			return nil, fmt.Errorf("yi[%d] = %d is not a symbol of an alphabet of %d", j, k, c.Alphabet)
+		}
+	}
+	ev, err := c.newEvaluation(e, spec, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := ev.prepare(); err != nil {
+		return nil, err
+	}
+	if err := ev.run(); err != nil {
+		return nil, err
+	}
+	res := ev.result()
+	if o.timed {
+		if err := ev.time(res); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+// median5 runs f five times and returns the median time.
+func median5(f func() error) (int64, error) {
+	var ns [5]int64
+	for i := range ns {
+		start := time.Now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		ns[i] = time.Since(start).Nanoseconds()
+	}
+	slices.Sort(ns[:])
+	return ns[2], nil
+}

@@ -1,0 +1,593 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// lossSpec is the loss of a case: one with a direct construction, or a transducer.
+type lossSpec struct {
+	direct losses.Loss // nil for a transducer
+	value  func(y, ref []int) float64
+
+	band int
+	cap  *float64
+
+	file     string
+	rational bool
+	c        float64
+}
+
+// costTable is a cost, or a table of them.
+type costTable struct {
+	constant float64
+	row      []float64
+	table    [][]float64
+}
+
+func (t *costTable) UnmarshalJSON(b []byte) error {
+	var x number
+	if err := json.Unmarshal(b, &x); err == nil {
+		t.constant = float64(x)
+		return nil
+	}
+	if err := json.Unmarshal(b, &t.row); err == nil {
+		return nil
+	}
+	t.row = nil
+	if err := json.Unmarshal(b, &t.table); err != nil {
+		return errors.New("a cost is a number, an array of numbers by symbol, or (sub) an array of arrays")
+	}
+	return nil
+}
+
+func parseLoss(raw json.RawMessage) (*lossSpec, error) {
+	if len(raw) == 0 {
+		return nil, errors.New("missing")
+	}
+	var in struct {
+		Kind   string     `json:"kind"`
+		Match  *costTable `json:"match"`
+		Sub    *costTable `json:"sub"`
+		Ins    *costTable `json:"ins"`
+		Del    *costTable `json:"del"`
+		Band   int        `json:"band"`
+		Cap    *number    `json:"cap"`
+		N      *int       `json:"n"`
+		C      number     `json:"c"`
+		Scale  *number    `json:"scale"`
+		File   string     `json:"file"`
+		Family string     `json:"family"`
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return nil, err
+	}
+	constant := func(name string, t *costTable, def float64) (float64, error) {
+		switch {
+		case t == nil:
+			return def, nil
+		case t.row != nil || t.table != nil:
+			return 0, fmt.Errorf("%s must be a number here", name)
+		default:
+			return t.constant, nil
+		}
+	}
+	s := &lossSpec{band: in.Band, c: float64(in.C)}
+	if in.Band < 0 {
+		return nil, fmt.Errorf("band %d is negative", in.Band)
+	}
+	if in.Band > 0 && in.Kind != "edit" {
+		return nil, fmt.Errorf("a band belongs to edit losses, not to %q", in.Kind)
+	}
+	if in.Cap != nil {
+		if in.Kind != "edit" {
+			return nil, fmt.Errorf("a cap belongs to edit losses, not to %q", in.Kind)
+		}
+		x := float64(*in.Cap)
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("cap is %v, not a finite number", x)
+		}
+		s.cap = &x
+	}
+	switch in.Kind {
+	case "edit":
+		e := losses.Edit{Band: in.Band}
+		var err error
+		if e.Match, err = constant("match", in.Match, 0); err != nil {
+			return nil, err
+		}
+		table := func(name string, t *costTable, x *float64, row *[]float64) error {
+			switch {
+			case t == nil:
+				*x = 1
+			case t.table != nil:
+				return fmt.Errorf("%s must be a number or an array of numbers", name)
+			default:
+				*x, *row = t.constant, t.row
+			}
+			return nil
+		}
+		switch {
+		case in.Sub == nil:
+			e.Sub = 1
+		case in.Sub.row != nil:
+			return nil, errors.New("sub must be a number or an array of arrays, sub[y][yi]")
+		default:
+			e.Sub, e.SubTable = in.Sub.constant, in.Sub.table
+		}
+		if err := table("ins", in.Ins, &e.Ins, &e.InsTable); err != nil {
+			return nil, err
+		}
+		if err := table("del", in.Del, &e.Del, &e.DelTable); err != nil {
+			return nil, err
+		}
+		s.direct, s.value = e, e.Value
+		if s.cap != nil {
+			s.value = func(y, ref []int) float64 { return min(e.Value(y, ref), *s.cap) }
+		}
+	case "local":
+		var x losses.Local
+		for _, f := range []struct {
+			name string
+			in   *costTable
+			def  float64
+			to   *float64
+		}{{"match", in.Match, 1, &x.Match}, {"sub", in.Sub, -1, &x.Sub}, {"ins", in.Ins, -1, &x.Ins}, {"del", in.Del, -1, &x.Del}} {
+			v, err := constant(f.name, f.in, f.def)
+			if err != nil {
+				return nil, err
+			}
+			*f.to = v
+		}
+		s.direct, s.value = x, x.Value
+	case "ngram":
+		if in.N == nil {
+			return nil, errors.New("n is missing")
+		}
+		n := losses.NGram{N: *in.N, C: float64(in.C)}
+		s.direct, s.value = n, n.Value
+	case "hamming":
+		h := losses.Hamming{Scale: 1}
+		if in.Scale != nil {
+			h.Scale = float64(*in.Scale)
+		}
+		s.direct, s.value = h, h.Value
+	case "transducer":
+		s.file = in.File
+		switch in.Family {
+		case "tropical":
+		case "rational":
+			s.rational = true
+		default:
+			return nil, fmt.Errorf("family %q is neither tropical nor rational", in.Family)
+		}
+		if s.file == "" {
+			return nil, errors.New("file is missing")
+		}
+	default:
+		return nil, fmt.Errorf("kind %q is none of edit, local, ngram, hamming, transducer", in.Kind)
+	}
+	return s, nil
+}
+
+// evaluation is one case on its way: prepare makes what depends on the
+// reference, lengths and costs alone, run the rest.
+type evaluation struct {
+	c    *lossCase
+	o    *lossOptions
+	spec *lossSpec
+	want losses.Want
+	e    *losses.Evaluator
+
+	p       *losses.Potentials           // nil for a lattice
+	lattice fst.Expanded[semiring.Log64] // nil for potentials
+	expand  fst.Expanded[semiring.Tropical64]
+	v       [][]float64
+	u       machine // the transducer of a transducer loss
+
+	path string // direct, general or naive
+
+	machine   *losses.Machine
+	automaton *losses.Automaton
+	res       losses.Result
+	columns   int
+}
+
+func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOptions) (*evaluation, error) {
+	ev := &evaluation{c: c, o: o, spec: spec, want: c.want(o), e: e}
+	var err error
+	switch {
+	case c.Lattice != "":
+		if c.Theta != nil || c.V != nil {
+			return nil, errors.New("a case has theta and v, or a lattice, not both")
+		}
+		if ev.lattice, err = readOver[semiring.Log64](c.Lattice, "log64", "log"); err != nil {
+			return nil, fmt.Errorf("lattice: %w", err)
+		}
+		if err := losses.CheckLattice(ev.lattice); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Lattice, err)
+		}
+	default:
+		if ev.p, err = c.potentials(); err != nil {
+			return nil, err
+		}
+		if c.V != nil {
+			if ev.v, err = c.rows("v", c.V); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if c.Expand != "" {
+		if ev.expand, err = readOver[semiring.Tropical64](c.Expand, "standard", "tropical64", "log", "log64"); err != nil {
+			return nil, fmt.Errorf("expand: %w", err)
+		}
+	}
+	if spec.direct == nil {
+		types := []string{"standard", "tropical64"}
+		if spec.rational {
+			types = []string{"real64", "log64", "log"}
+		}
+		if ev.u, err = readAny(spec.file, types); err != nil {
+			return nil, fmt.Errorf("loss: %w", err)
+		}
+	}
+	ev.path = o.path
+	general := ev.lattice != nil || ev.expand != nil || spec.cap != nil
+	switch {
+	case ev.path == "auto" && general:
+		ev.path = "general"
+	case ev.path == "auto":
+		ev.path = "direct"
+	case ev.path != "general" && general:
+		return nil, fmt.Errorf("the %s path does not cover lattices, expansions and caps; --path=general does", ev.path)
+	}
+	return ev, nil
+}
+
+// potentials checks theta, or makes it of tied weights.
+func (c *lossCase) potentials() (*losses.Potentials, error) {
+	if c.Q < 1 || c.Q > 3 {
+		return nil, fmt.Errorf("q = %d; orders are 1, 2 and 3", c.Q)
+	}
+	if c.Alphabet < 1 || c.L < 0 {
+		return nil, fmt.Errorf("an alphabet of %d symbols, strings of length %d", c.Alphabet, c.L)
+	}
+	theta := c.Theta
+	if theta == nil && c.Tied {
+		n := 1
+		for s := range min(c.L, c.Q-1) {
+			if n *= c.Alphabet; n > 1<<24 {
+				return nil, fmt.Errorf("an alphabet of %d symbols has too many windows of %d", c.Alphabet, s+1)
+			}
+			theta = append(theta, make([]number, n))
+		}
+		for len(theta) < c.L {
+			theta = append(theta, c.W)
+		}
+	}
+	rows, err := c.rows("theta", theta)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make([]int, c.L)
+	for t := range sizes {
+		sizes[t] = c.Alphabet
+	}
+	return &losses.Potentials{Sizes: sizes, Order: c.Q, Theta: rows}, nil
+}
+
+// rows checks the shape of what has a value a window.
+func (c *lossCase) rows(name string, in [][]number) ([][]float64, error) {
+	if len(in) != c.L {
+		return nil, fmt.Errorf("%s has %d rows for strings of length %d", name, len(in), c.L)
+	}
+	out := make([][]float64, len(in))
+	n := 1
+	for s, row := range in {
+		if s < c.Q && n <= len(row) { // beyond it, n would only overflow
+			n *= c.Alphabet
+		}
+		if len(row) != n {
+			return nil, fmt.Errorf("%s[%d] has %d values for %d windows", name, s, len(row), n)
+		}
+		out[s] = make([]float64, n)
+		for i, x := range row {
+			out[s][i] = float64(x)
+		}
+	}
+	return out, nil
+}
+
+// readAny reads a machine whose arc type is one of types.
+func readAny(name string, types []string) (machine, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := fst.NewStream(f, &fst.ReadOptions{Name: name})
+	h, err := s.ReadHeader()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range types {
+		if h.ArcType == t {
+			su, err := suiteOf(t)
+			if err != nil {
+				return nil, err
+			}
+			return su.read(s, h)
+		}
+	}
+	return nil, fmt.Errorf("%s: arc type %s is none of %v", name, h.ArcType, types)
+}
+
+// readOver reads a machine of one of the arc types, converted to W.
+func readOver[W semiring.Weight[W]](name string, types ...string) (fst.Expanded[W], error) {
+	m, err := readAny(name, types)
+	if err != nil {
+		return nil, err
+	}
+	return over[W](m)
+}
+
+// over converts a machine to W.
+func over[W semiring.Weight[W]](m machine) (fst.Expanded[W], error) {
+	switch f := m.(type) {
+	case fst.Expanded[W]:
+		return f, nil
+	case fst.Expanded[semiring.Tropical]:
+		return ops.Convert[W](f)
+	case fst.Expanded[semiring.Tropical64]:
+		return ops.Convert[W](f)
+	case fst.Expanded[semiring.Log]:
+		return ops.Convert[W](f)
+	case fst.Expanded[semiring.Log64]:
+		return ops.Convert[W](f)
+	case fst.Expanded[semiring.Probability]:
+		return ops.Convert[W](f)
+	}
+	return nil, fmt.Errorf("no conversion from %T is defined", m)
+}
+
+func (ev *evaluation) prepare() (err error) {
+	c, spec := ev.c, ev.spec
+	switch {
+	case ev.path == "naive":
+		if spec.direct == nil {
+			return ev.transducerValues()
+		}
+		return nil
+	case ev.path == "direct" && spec.direct != nil:
+		loss := spec.direct
+		switch x := loss.(type) {
+		case losses.Edit:
+			x.Columns = ev.o.columns
+			loss = x
+		case losses.Local:
+			x.Columns = ev.o.columns
+			loss = x
+		}
+		if ev.machine, err = loss.Machine(c.Yi, c.Alphabet, c.L); err == nil {
+			ev.columns = ev.machine.TotalColumns()
+		}
+		return err
+	}
+	y := ev.lattice
+	if y == nil {
+		strings := losses.Strings(c.Alphabet, c.L)
+		y = strings
+	}
+	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Limits: ev.o.limits}
+	if ev.automaton, err = spec.automaton(y, ev.u, c, opts); err != nil {
+		return err
+	}
+	ev.columns = ev.automaton.States()
+	if ev.path == "direct" {
+		ev.machine, err = ev.automaton.Machine(c.Alphabet, c.L)
+	}
+	return err
+}
+
+// automaton prepares the loss along the general path.
+func (s *lossSpec) automaton(y fst.Expanded[semiring.Log64], u machine, c *lossCase, opts *losses.GeneralOptions) (*losses.Automaton, error) {
+	switch x := s.direct.(type) {
+	case nil:
+		if s.rational {
+			switch f := u.(type) {
+			case fst.Expanded[semiring.Probability]:
+				return losses.RationalAutomaton(y, f, c.Yi, s.c, opts)
+			case fst.Expanded[semiring.Log64]:
+				return losses.RationalAutomaton(y, f, c.Yi, s.c, opts)
+			case fst.Expanded[semiring.Log]:
+				return losses.RationalAutomaton(y, f, c.Yi, s.c, opts)
+			}
+			return nil, fmt.Errorf("a rational loss over %T", u)
+		}
+		f, err := over[semiring.Tropical64](u)
+		if err != nil {
+			return nil, err
+		}
+		return losses.TropicalAutomaton(y, f, c.Yi, opts)
+	case losses.NGram:
+		return x.Automaton(y, c.Yi, c.Alphabet, opts)
+	case interface {
+		Transducer(alphabet int) (*fst.Vector[semiring.Tropical64], error)
+	}:
+		t, err := x.Transducer(c.Alphabet)
+		if err != nil {
+			return nil, err
+		}
+		return losses.TropicalAutomaton(y, t, c.Yi, opts)
+	}
+	return nil, fmt.Errorf("a loss of type %T has no transducer", s.direct)
+}
+
+// transducerValues gives naive enumeration the loss of a string: the weight of
+// what is composed of that string alone.
+func (ev *evaluation) transducerValues() error {
+	spec, c := ev.spec, ev.c
+	var failed error
+	spec.value = func(y, ref []int) float64 {
+		a, err := spec.automaton(losses.Chain(y), ev.u, c, &losses.GeneralOptions{Limits: ev.o.limits})
+		if err != nil {
+			failed = err
+			return math.Inf(1)
+		}
+		return a.Loss(y)
+	}
+	spec.value(make([]int, c.L), c.Yi) // the errors of one string are those of all
+	return failed
+}
+
+func (ev *evaluation) run() error {
+	c := ev.c
+	switch ev.path {
+	case "naive":
+		n := 1.0
+		for range c.L {
+			n *= float64(c.Alphabet)
+		}
+		if n > 1e9 {
+			return fmt.Errorf("enumeration of %.3g strings would not end; the direct and general paths do", n)
+		}
+		return losses.Naive(func(u []int) float64 { return ev.spec.value(u, c.Yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res)
+	case "direct":
+		ev.e.Direction = ev.v
+		return ev.e.Eval(ev.machine, ev.p, c.gamma(), ev.want, &ev.res)
+	}
+	var r *losses.LatticeResult
+	var err error
+	if ev.lattice != nil {
+		r, err = (&losses.Lattice{A: ev.lattice}).Eval(ev.automaton, c.gamma(), ev.want, ev.o.limits)
+	} else {
+		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), ev.want, ev.v, ev.o.limits)
+	}
+	if err == nil {
+		ev.res = r.Result
+	}
+	return err
+}
+
+// time measures what a caller waits for the first time, and every time after.
+func (ev *evaluation) time(res *lossResult) error {
+	shared := ev.e
+	defer func() { ev.e = shared }()
+	cold, err := median5(func() error {
+		ev.e = &losses.Evaluator{}
+		ev.res = losses.Result{}
+		if err := ev.prepare(); err != nil {
+			return err
+		}
+		return ev.run()
+	})
+	if err != nil {
+		return err
+	}
+	warm, err := median5(ev.run)
+	res.ColdNS, res.WarmNS = &cold, &warm
+	return err
+}
+
+// result gathers the fields that were asked for and apply.
+func (ev *evaluation) result() *lossResult {
+	c, r := ev.c, &ev.res
+	out := &lossResult{Name: c.Name}
+	set := func(field string, to **number, x float64) {
+		if ev.o.asks(field) {
+			*to = (*number)(&x)
+		}
+	}
+	rows := func(field string, to *[][]number, x [][]float64) {
+		if !ev.o.asks(field) || x == nil {
+			return
+		}
+		*to = make([][]number, 0, len(x))
+		for _, q := range ev.printOrder(len(x)) {
+			row := make([]number, len(x[q]))
+			for i, v := range x[q] {
+				row[i] = number(v)
+			}
+			*to = append(*to, row)
+		}
+	}
+	set("log_z", &out.LogZ, r.LogZ)
+	rows("q", &out.Q, r.Marginals)
+	set("exp_loss", &out.ExpLoss, r.Expected)
+	set("log_z0", &out.LogZ0, r.LogZ0)
+	set("risk", &out.Risk, r.Risk)
+	rows("risk_grad", &out.RiskGrad, r.RiskGradient)
+	set("max_aug", &out.MaxAug, r.MaxAug)
+	if ev.o.asks("argmax_aug") {
+		out.ArgmaxAug = json.RawMessage("null") // there is none, or several are as good
+		if !math.IsInf(r.MaxAug, -1) && !(r.MaxAugGap <= 1e-9) {
+			out.ArgmaxAug, _ = json.Marshal(append([]int{}, r.ArgmaxAug...)) // integers always marshal
+		}
+	}
+	if c.V != nil {
+		rows("hvp", &out.HVP, r.HVP)
+	}
+	if ev.p != nil && len(c.Yi) == c.L {
+		if theta := ev.p.Score(c.Yi); !math.IsInf(theta, 0) {
+			set("F", &out.F, r.LogZ-theta)
+			if c.Tied && ev.o.asks("grad_w") {
+				out.GradW = ev.tiedGradient()
+			}
+		}
+	}
+	if ev.o.asks("columns") && ev.path != "naive" {
+		out.Columns = &ev.columns
+	}
+	exact := ev.spec.band == 0
+	if ev.o.asks("exact") {
+		out.Exact = &exact
+	}
+	if !exact && r.LogZErrorKind != losses.ErrorExact {
+		set("log_z_error", &out.LogZError, r.LogZError)
+		if ev.o.asks("log_z_error_kind") {
+			out.LogZErrorKind = r.LogZErrorKind.String()
+		}
+	}
+	return out
+}
+
+// printOrder is the order in which fst print shows the states of a lattice, or
+// that of the positions.
+func (ev *evaluation) printOrder(n int) []int {
+	order := make([]int, 0, n)
+	start := 0
+	if ev.lattice != nil && ev.lattice.Start() > 0 {
+		start = int(ev.lattice.Start())
+		order = append(order, start)
+	}
+	for q := range n {
+		if q != start || len(order) == 0 || order[0] != start {
+			order = append(order, q)
+		}
+	}
+	return order
+}
+
+// tiedGradient is the sum over positions s ≥ q of Q - [window of y_i].
+func (ev *evaluation) tiedGradient() []number {
+	c := ev.c
+	if c.L < c.Q {
+		return nil
+	}
+	g := make([]number, len(ev.p.Theta[c.Q-1]))
+	for t := c.Q - 1; t < c.L; t++ {
+		for i, x := range ev.res.Marginals[t] {
+			g[i] += number(x)
+		}
+		g[ev.p.Window(c.Yi, t)]--
+	}
+	return g
+}

@@ -1,0 +1,385 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Automaton is a loss prepared by the general path, GRAD-RATIONAL and
+// GRAD-TROPICAL of the thesis up to B: a deterministic acyclic acceptor of
+// label strings in which the weight of the path of u is L(u, reference). A
+// string without a path is excluded from every sum and maximum.
+//
+// It depends on the reference and the strings alone, so one serves all
+// potentials and all γ. It is immutable and may be shared.
+type Automaton struct {
+	L *fst.Const[semiring.Tropical64] // sorted by label; label k+1 is symbol (or lattice label) k
+}
+
+// States returns the number of states.
+func (b *Automaton) States() int { return b.L.NumStates() }
+
+// GeneralOptions adjusts the general path; nil is the same as the zero value.
+type GeneralOptions struct {
+	// Expand is an unweighted transducer that the strings go through before the
+	// loss sees them, from labels to symbols; nil is the identity.
+	Expand fst.Expanded[semiring.Tropical64]
+
+	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band as Edit.Band does. It
+	// needs strings of one length l, that is Strings, and no Expand.
+	Band int
+
+	// Cap, if not nil, replaces a tropical loss L by min(L, Cap); a string that U
+	// has no path for then has the loss Cap.
+	Cap *float64
+
+	// Limits bound each operation on the way. The number of states can grow
+	// exponentially with the length of the strings: see the package comment.
+	ops.Limits
+}
+
+// residualDelta is how far determinization may round residuals. Sums that are
+// equal in the reals differ in their last bits when they were made in different
+// orders, and a subset for each rounding would be kept; 2⁻⁴⁰ a step is far
+// above rounding and far below any use that a loss is put to.
+const residualDelta = 0x1p-40
+
+// Strings returns the acceptor of all strings of l symbols, Y of the thesis.
+func Strings(alphabet, l int) *fst.Vector[semiring.Log64] {
+	y := fst.NewVector[semiring.Log64](l + 1)
+	y.AddStates(l + 1)
+	y.SetStart(0)
+	for t := range l {
+		for a := 1; a <= alphabet; a++ {
+			y.AddArc(fst.StateID(t), fst.Arc[semiring.Log64]{ILabel: fst.Label(a), OLabel: fst.Label(a), NextState: fst.StateID(t + 1)})
+		}
+	}
+	y.SetFinal(fst.StateID(l), semiring.One[semiring.Log64]())
+	return y
+}
+
+// Chain returns the acceptor of one string of symbols.
+func Chain(s []int) *fst.Vector[semiring.Log64] { return chain[semiring.Log64](s) }
+
+// Loss returns L(u), +Inf when u is excluded.
+func (b *Automaton) Loss(u []int) float64 {
+	q, sum := b.L.Start(), 0.0
+	for _, k := range u {
+		if q == fst.NoState {
+			break
+		}
+		next := fst.NoState
+		for _, e := range b.L.Arcs(q) {
+			if int(e.ILabel) == k+1 {
+				next, sum = e.NextState, sum+float64(e.Weight)
+			}
+		}
+		q = next
+	}
+	if q == fst.NoState {
+		return math.Inf(1)
+	}
+	return sum + float64(b.L.Final(q))
+}
+
+// TropicalAutomaton prepares the tropical loss L(y, ref) = U(y, ref), the least
+// weight of a path of U from y to ref, for the strings that the acyclic
+// acceptor y accepts; the weights of y do not matter.
+//
+// It is B of GRAD-TROPICAL before weights are exponentiated: Det(Π₁(Y∘U∘Y_i)),
+// with the ε-removal that the printed pseudocode omits and without which a
+// string keeps one path for every way to place its insertions. A cycle of ε in
+// U of negative weight is an error.
+func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int, opts *GeneralOptions) (*Automaton, error) {
+	if opts == nil {
+		opts = &GeneralOptions{}
+	}
+	m, err := pairUp(y, u, ref, opts)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Cap != nil {
+		if m, err = withConstant(m, semiring.Tropical64(*opts.Cap), y, opts); err != nil {
+			return nil, err
+		}
+	}
+	det, err := determinize(m, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Automaton{fst.NewConst(det)}, nil
+}
+
+// RationalAutomaton prepares the rational loss L(y, ref) = -log(U(y, ref) + c),
+// where U(y, ref) is the sum of the weights of U's paths from y to ref, for the
+// strings that the acyclic acceptor y accepts. U is over the probability
+// semiring, or over log weights, which stand for exp(-w). With c = 0 strings
+// without a path have an infinite loss and are left out, as the thesis'
+// automaton does; c > 0 gives a proper finite loss to all.
+//
+// A cycle of ε in U whose sum diverges is an error.
+func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, c float64, opts *GeneralOptions) (*Automaton, error) {
+	if opts == nil {
+		opts = &GeneralOptions{}
+	}
+	if !(c >= 0) || math.IsInf(c, 1) {
+		return nil, fmt.Errorf("losses: rational: c = %v is not a non-negative number", c)
+	}
+	if opts.Band > 0 {
+		return nil, fmt.Errorf("losses: rational: a band bounds a least cost, not a sum over paths")
+	}
+	// Within the range of float64, sums of counts are exact in the probability
+	// semiring, and several times faster; beyond it, logarithms are summed.
+	var l *fst.Vector[semiring.Tropical64]
+	lu, err := ops.Convert[semiring.Log64](u)
+	if err != nil {
+		return nil, fmt.Errorf("losses: rational: %w", err)
+	}
+	if worst := scale(lu); worst*float64(len(ref)+longest(y)+2) > 500 {
+		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, func(w semiring.Log64) semiring.Tropical64 { return semiring.Tropical64(w) })
+	} else {
+		var pu *fst.Vector[semiring.Probability]
+		if pu, err = ops.Convert[semiring.Probability](u); err != nil {
+			return nil, err
+		}
+		l, err = rational(y, pu, semiring.Probability(c), ref, opts, func(w semiring.Probability) semiring.Tropical64 {
+			return semiring.Tropical64(-math.Log(float64(w)))
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Automaton{fst.NewConst(l)}, nil
+}
+
+// scale returns the greatest absolute logarithm of a weight of u that is not 0̄.
+func scale(u fst.Expanded[semiring.Log64]) float64 {
+	worst := 0.0
+	look := func(w semiring.Log64) {
+		if !semiring.IsZero(w) {
+			worst = max(worst, math.Abs(float64(w)))
+		}
+	}
+	for q := range fst.StateID(u.NumStates()) {
+		look(u.Final(q))
+		for _, e := range u.Arcs(q) {
+			look(e.Weight)
+		}
+	}
+	return worst
+}
+
+// longest returns a bound on the length of y's strings: exact for an acyclic y.
+func longest(y fst.Expanded[semiring.Log64]) int {
+	order, err := topologicalOrder(y)
+	if err != nil {
+		return y.NumStates()
+	}
+	depth := make([]int, y.NumStates())
+	most := 0
+	for _, q := range order {
+		most = max(most, depth[q])
+		for _, e := range y.Arcs(q) {
+			depth[e.NextState] = max(depth[e.NextState], depth[q]+1)
+		}
+	}
+	return most
+}
+
+// algebra is what the general path needs of the weights in which it counts.
+type algebra[W any] interface {
+	semiring.Divisible[W]
+	semiring.Approx[W]
+	semiring.Quantizable[W]
+	semiring.Commutative[W]
+	semiring.Reversible[W, W]
+}
+
+func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, loss func(W) semiring.Tropical64) (*fst.Vector[semiring.Tropical64], error) {
+	m, err := pairUp(y, u, ref, opts)
+	if err != nil {
+		return nil, err
+	}
+	if !semiring.IsZero(c) {
+		if m, err = withConstant(m, c, y, opts); err != nil {
+			return nil, err
+		}
+	}
+	det, err := determinize(m, opts)
+	if err != nil {
+		return nil, err
+	}
+	return ops.MapInto(det, loss), nil
+}
+
+// withConstant adds one component to m in which every string of y has weight c.
+func withConstant[W algebra[W]](m *fst.Vector[W], c W, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[W], error) {
+	all, err := distinct(support[W](y), opts)
+	if err != nil {
+		return nil, err
+	}
+	for q := range fst.StateID(all.NumStates()) {
+		if fst.IsFinal(all, q) {
+			all.SetFinal(q, c)
+		}
+	}
+	if err := ops.Union(m, all, opts.Limits); err != nil {
+		return nil, err
+	}
+	if err := ops.RmEpsilon(m, &ops.RmEpsilonOptions{Limits: opts.Limits}); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// pairUp returns Π₁(Y∘E∘U∘Y_i) without ε.
+func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, opts *GeneralOptions) (*fst.Vector[W], error) {
+	lim := opts.Limits
+	sorted := ops.ArcSorted(u, ops.Output)
+	var tu, ty ops.Trace
+	uy, err := ops.Compose(sorted, chain[W](ref), &ops.ComposeOptions{Limits: lim, Trace: &tu})
+	if err != nil {
+		return nil, err
+	}
+	// Sorting would part the trace from the arcs; only states are asked of it.
+	ops.ArcSort(uy, ops.Input)
+	strings, err := distinct(support[W](y), opts)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Expand != nil {
+		if opts.Band > 0 {
+			return nil, fmt.Errorf("losses: a band needs symbols, not labels that expand to strings")
+		}
+		e, err := unweighted[W](opts.Expand)
+		if err != nil {
+			return nil, err
+		}
+		ops.ArcSort(e, ops.Input)
+		if strings, err = ops.Compose(strings, e, &ops.ComposeOptions{Limits: lim}); err != nil {
+			return nil, err
+		}
+	}
+	m, err := ops.Compose(strings, uy, &ops.ComposeOptions{Limits: lim, Trace: &ty})
+	if err != nil {
+		return nil, err
+	}
+	if opts.Band > 0 {
+		l, err := chainLength(y)
+		if err != nil {
+			return nil, err
+		}
+		dead := make([]bool, m.NumStates())
+		first, last := bandWindows(l, len(ref), opts.Band)
+		for q := range dead {
+			t, v := ty.States(fst.StateID(q))
+			_, j := tu.States(v)
+			dead[q] = int(j) < first[t] || int(j) > last[t]
+		}
+		m.DeleteStates(dead)
+		ops.Connect(m)
+	}
+	ops.Project(m, ops.Input)
+	if err := ops.RmEpsilon(m, &ops.RmEpsilonOptions{Limits: lim}); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func determinize[W algebra[W]](m *fst.Vector[W], opts *GeneralOptions) (*fst.Vector[W], error) {
+	det, err := ops.Determinize(m, &ops.DeterminizeOptions{Delta: residualDelta, Limits: opts.Limits})
+	if err != nil {
+		return nil, err
+	}
+	ops.Connect(det)
+	ops.ArcSort(det, ops.Input)
+	return det, nil
+}
+
+// distinct makes an unweighted acceptor accept each string along one path: a
+// sum over its paths is then one over its strings.
+func distinct[W algebra[W]](y *fst.Vector[W], opts *GeneralOptions) (*fst.Vector[W], error) {
+	const one = fst.IDeterministic | fst.NoIEpsilons
+	if fst.PropertiesOf(y, one).Has(one) {
+		return y, nil
+	}
+	b := ops.MapInto(y, func(w W) semiring.Tropical64 {
+		if semiring.IsZero(w) {
+			return semiring.Zero[semiring.Tropical64]()
+		}
+		return 0
+	})
+	if err := ops.RmEpsilon(b, &ops.RmEpsilonOptions{Limits: opts.Limits}); err != nil {
+		return nil, err
+	}
+	det, err := determinize(b, opts)
+	if err != nil {
+		return nil, err
+	}
+	return support[W](det), nil
+}
+
+// chain accepts one string of symbols.
+func chain[W semiring.Weight[W]](s []int) *fst.Vector[W] {
+	one := semiring.One[W]()
+	c := fst.NewVector[W](len(s) + 1)
+	c.AddStates(len(s) + 1)
+	c.SetStart(0)
+	for j, k := range s {
+		a := fst.Label(k + 1)
+		c.AddArc(fst.StateID(j), fst.Arc[W]{ILabel: a, OLabel: a, Weight: one, NextState: fst.StateID(j + 1)})
+	}
+	c.SetFinal(fst.StateID(len(s)), one)
+	return c
+}
+
+// support returns f with weight 1̄ on every arc and final state whose weight is
+// not 0̄, over W.
+func support[W semiring.Weight[W], V semiring.Weight[V]](f fst.Expanded[V]) *fst.Vector[W] {
+	one, zero := semiring.One[W](), semiring.Zero[W]()
+	return ops.MapInto(f, func(v V) W {
+		if semiring.IsZero(v) {
+			return zero
+		}
+		return one
+	})
+}
+
+// unweighted converts a transducer without weights.
+func unweighted[W semiring.Weight[W]](f fst.Expanded[semiring.Tropical64]) (*fst.Vector[W], error) {
+	for q := range fst.StateID(f.NumStates()) {
+		if w := f.Final(q); !semiring.IsZero(w) && !semiring.IsOne(w) {
+			return nil, fmt.Errorf("losses: the transducer that expands labels has final weight %v at state %d; it must be unweighted", w, q)
+		}
+		for i, e := range f.Arcs(q) {
+			if !semiring.IsZero(e.Weight) && !semiring.IsOne(e.Weight) {
+				return nil, fmt.Errorf("losses: the transducer that expands labels has weight %v on arc %d of state %d; it must be unweighted", e.Weight, i, q)
+			}
+		}
+	}
+	return support[W](f), nil
+}
+
+// chainLength returns l when y has the states 0 … l of Strings, each with arcs to
+// the next alone.
+func chainLength(y fst.Expanded[semiring.Log64]) (int, error) {
+	l := y.NumStates() - 1
+	ok := l >= 0 && y.Start() == 0
+	for t := range fst.StateID(max(l, 0) + 1) {
+		if !ok {
+			break
+		}
+		ok = fst.IsFinal(y, t) == (int(t) == l)
+		for _, e := range y.Arcs(t) {
+			ok = ok && e.NextState == t+1
+		}
+	}
+	if !ok {
+		return 0, fmt.Errorf("losses: a band needs strings of one length, a chain of states numbered in order")
+	}
+	return l, nil
+}
