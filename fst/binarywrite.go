@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"reflect"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -122,7 +123,7 @@ func (b *bodyWriter[W]) vector(f Expanded[W], h *Header) error {
 			e := &arcs[i]
 			tmp = le.AppendUint32(tmp, uint32(e.ILabel))
 			tmp = le.AppendUint32(tmp, uint32(e.OLabel))
-			if b.layout.size == 8 {
+			if b.layout.float == reflect.Float64 {
 				tmp = le.AppendUint64(tmp, *(*uint64)(unsafe.Pointer(&e.Weight)))
 			} else {
 				tmp = e.Weight.AppendBinary(tmp)

@@ -20,9 +20,10 @@ const (
 //
 // Cost: one pass over the arcs, O(|Q| + |E|) and nothing allocated, for label
 // order, epsilons and weights; determinism adds a sort of the labels of states
-// that are not sorted; cycles, accessibility and weighted cycles add the
-// components of R. Tarjan, "Depth-first search and linear graph algorithms",
-// SIAM J. Computing 1(2):146-160, 1972, run without recursion.
+// that are not sorted; cycles, accessibility and weighted cycles add, unless the
+// first pass finds the machine topologically sorted, the components of R.
+// Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Computing
+// 1(2):146-160, 1972, run without recursion.
 func Compute[W semiring.Weight[W]](f Fst[W], mask Properties) (props, known Properties) {
 	mask = mask.Known()
 	props = Expandable
@@ -32,14 +33,21 @@ func Compute[W semiring.Weight[W]](f Fst[W], mask Properties) (props, known Prop
 		props = 0
 	}
 	g := expanded(f)
-	var comp []int32
-	if mask&depthProperties != 0 {
-		var p Properties
-		p, comp = depthFirst(g)
-		props |= p
+	if mask&trinaryProperties == 0 {
+		return props, props.Known()
 	}
-	if mask&trinaryProperties&^(depthProperties&^(WeightedCycles|UnweightedCycles)) != 0 {
-		props |= arcProperties(g, mask, comp)
+	props |= arcProperties(g, mask)
+	if mask&depthProperties&^props.Known() == 0 {
+		return props, props.Known()
+	}
+	if props.Has(TopSorted) {
+		props |= sweepProperties(g, mask)
+		return props, props.Known()
+	}
+	p, nodes := depthFirst(g)
+	props |= p
+	if mask&(WeightedCycles|UnweightedCycles)&^props.Known() != 0 {
+		props |= weightedCycles(g, nodes)
 	}
 	return props, props.Known()
 }
@@ -87,7 +95,7 @@ type counted[W any] struct {
 func (c counted[W]) NumStates() int { return c.n }
 
 // arcProperties returns what a pass over states and arcs shows.
-func arcProperties[W semiring.Weight[W]](f Expanded[W], mask Properties, comp []int32) Properties {
+func arcProperties[W semiring.Weight[W]](f Expanded[W], mask Properties) Properties {
 	const (
 		labels = 1 << iota
 		iEps
@@ -98,7 +106,6 @@ func arcProperties[W semiring.Weight[W]](f Expanded[W], mask Properties, comp []
 		iTwice
 		oTwice
 		weighted
-		weightedCycle
 		backward
 		noString
 	)
@@ -141,13 +148,8 @@ func arcProperties[W semiring.Weight[W]](f Expanded[W], mask Properties, comp []
 			}
 			// Weights only until the answer is known: their comparisons are
 			// calls, and cost as much as all the rest.
-			if saw&weighted == 0 || comp != nil && saw&weightedCycle == 0 && comp[q] == comp[e.NextState] {
-				if !e.Weight.Equal(one) && !e.Weight.Equal(zero) {
-					saw |= weighted
-					if comp != nil && comp[q] == comp[e.NextState] {
-						saw |= weightedCycle
-					}
-				}
+			if saw&weighted == 0 && !e.Weight.Equal(one) && !e.Weight.Equal(zero) {
+				saw |= weighted
 			}
 		}
 		if iLocal {
@@ -197,10 +199,65 @@ func arcProperties[W semiring.Weight[W]](f Expanded[W], mask Properties, comp []
 	if oDet || saw&oTwice != 0 || saw&oUnsorted == 0 {
 		p |= pick(oTwice, NonODeterministic, ODeterministic)
 	}
-	if comp != nil {
-		p |= pick(weightedCycle, WeightedCycles, UnweightedCycles)
+	if saw&backward == 0 {
+		p |= Acyclic | InitialAcyclic | UnweightedCycles
+	} else if saw&weighted == 0 {
+		p |= UnweightedCycles
 	}
 	return p
+}
+
+// sweepProperties is depthFirst for a machine whose arcs all go to higher
+// states: two passes in the order of the states.
+func sweepProperties[W semiring.Weight[W]](f Expanded[W], mask Properties) Properties {
+	n := f.NumStates()
+	seen := make([]bool, n)
+	var p Properties
+	if mask&(Accessible|NotAccessible) != 0 {
+		p |= Accessible
+		if s := f.Start(); s != NoState {
+			seen[s] = true
+		}
+		for q := range StateID(n) {
+			if !seen[q] {
+				p = p&^Accessible | NotAccessible
+				continue
+			}
+			for _, e := range f.Arcs(q) {
+				seen[e.NextState] = true
+			}
+		}
+	}
+	if mask&(CoAccessible|NotCoAccessible) != 0 {
+		p |= CoAccessible
+		clear(seen)
+		for q := StateID(n) - 1; q >= 0; q-- {
+			seen[q] = IsFinal(f, q)
+			for _, e := range f.Arcs(q) {
+				if seen[q] {
+					break
+				}
+				seen[q] = seen[e.NextState]
+			}
+			if !seen[q] {
+				p = p&^CoAccessible | NotCoAccessible
+			}
+		}
+	}
+	return p
+}
+
+// weightedCycles looks for an arc with a weight of its own inside a component.
+func weightedCycles[W semiring.Weight[W]](f Expanded[W], nodes []dfsNode) Properties {
+	zero, one := semiring.Zero[W](), semiring.One[W]()
+	for q := range StateID(f.NumStates()) {
+		for _, e := range f.Arcs(q) {
+			if nodes[q].comp == nodes[e.NextState].comp && !e.Weight.Equal(one) && !e.Weight.Equal(zero) {
+				return WeightedCycles
+			}
+		}
+	}
+	return UnweightedCycles
 }
 
 // twice reports whether a label occurs twice among arcs.
@@ -229,80 +286,87 @@ func twice[W any](arcs []Arc[W], scratch *[]Label, label func(*Arc[W]) Label) bo
 	return false
 }
 
+// dfsNode is what the search knows of a state, together so that looking at a
+// state touches one cache line. (On a random machine of 300,000 states and
+// 900,000 arcs, where arcs and not nodes are what the caches miss, four separate
+// arrays were only 5% slower.)
+type dfsNode struct {
+	index    int32 // order of discovery from 1; 0 while unseen
+	low      int32 // Tarjan's low link; closed once the component is complete
+	comp     int32 // number of the component, once closed
+	coaccess bool  // reaches a final state: certain once closed
+}
+
+const closed = 1<<31 - 1
+
 // depthFirst returns what a depth-first search over all states shows, start
 // state first, and the component of each state. Weighted cycles need the
-// weights too and are left to arcProperties.
+// weights too and are left open, unless there is no cycle at all.
 //
 // A machine without a start state but with states is NotAccessible.
-func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []int32) {
-	n := f.NumStates()
-	const unseen = 0
+func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []dfsNode) {
 	type frame struct {
-		q   StateID
-		arc int32
+		q    StateID
+		arcs []Arc[W] // still to be followed
 	}
+	n := f.NumStates()
 	var (
-		index    = make([]int32, n) // order of discovery from 1; the component's complement once closed
-		low      = make([]int32, n)
-		comp     = make([]int32, n)
-		coaccess = make([]bool, n) // of closed states: reaches a final state
-		stack    []StateID         // open states, Tarjan's stack
-		frames   []frame
-		next     int32 = 1
-		ncomp    int32
-		zero     = semiring.Zero[W]()
+		nodes  = make([]dfsNode, n)
+		open   []StateID // Tarjan's stack
+		frames []frame
+		next   int32 = 1
+		ncomp  int32
+		zero   = semiring.Zero[W]()
+		start  = f.Start()
+
+		cyclic, initialCyclic bool
+		coaccessible          = true
 	)
-	cyclic, initialCyclic, accessible, coaccessible := false, false, true, true
-	start := f.Start()
-	const closed = 1<<31 - 1
+	enter := func(q StateID) {
+		nodes[q] = dfsNode{index: next, low: next, coaccess: !f.Final(q).Equal(zero)}
+		next++
+		open = append(open, q)
+		frames = append(frames, frame{q, f.Arcs(q)})
+	}
 	visit := func(root StateID) {
-		frames = append(frames[:0], frame{q: root})
+		enter(root)
+	search:
 		for len(frames) > 0 {
 			top := &frames[len(frames)-1]
 			q := top.q
-			if index[q] == unseen {
-				index[q], low[q] = next, next
-				next++
-				stack = append(stack, q)
-				coaccess[q] = !f.Final(q).Equal(zero)
-			}
-			arcs := f.Arcs(q)
-			descended := false
-			for int(top.arc) < len(arcs) {
-				t := arcs[top.arc].NextState
-				if index[t] == unseen {
-					frames = append(frames, frame{q: t}) // and come back to the same arc
-					descended = true
-					break
+			node := &nodes[q]
+			for i := range top.arcs {
+				t := top.arcs[i].NextState
+				child := &nodes[t]
+				if child.index == 0 {
+					top.arcs = top.arcs[i:] // and come back to the same arc
+					enter(t)
+					continue search
 				}
-				if low[t] != closed { // t is open: q and t share a component, or the path back to it closes a cycle
-					low[q] = min(low[q], low[t])
-					if t == q || index[t] <= index[q] {
+				if child.low != closed {
+					// t is open, so it leads back to an ancestor of q, which
+					// leads to q: a cycle, unless this is the way down to t.
+					node.low = min(node.low, child.low)
+					if child.index <= node.index {
 						cyclic = true
-						if t == start {
-							initialCyclic = true
-						}
+						initialCyclic = initialCyclic || t == start
 					}
 				}
-				coaccess[q] = coaccess[q] || coaccess[t]
-				top.arc++
+				node.coaccess = node.coaccess || child.coaccess
 			}
-			if descended {
-				continue
-			}
-			if low[q] == index[q] { // q is the root of a component
-				i := len(stack) - 1
+			if node.low == node.index { // q is the first of its component
+				i := len(open) - 1
 				reach := false
 				for ; ; i-- {
-					reach = reach || coaccess[stack[i]]
-					if stack[i] == q {
+					reach = reach || nodes[open[i]].coaccess
+					if open[i] == q {
 						break
 					}
 				}
-				for _, s := range stack[i:] {
-					comp[s], low[s], coaccess[s] = ncomp, closed, reach
+				for _, s := range open[i:] {
+					nodes[s].comp, nodes[s].low, nodes[s].coaccess = ncomp, closed, reach
 				}
-				stack = stack[:i]
+				open = open[:i]
 				ncomp++
 				coaccessible = coaccessible && reach
 			}
@@ -312,9 +376,9 @@ func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []int32) {
 	if start != NoState {
 		visit(start)
 	}
-	accessible = int(next-1) == n
+	accessible := int(next-1) == n
 	for q := range StateID(n) {
-		if index[q] == unseen {
+		if nodes[q].index == 0 {
 			visit(q)
 		}
 	}
@@ -324,6 +388,10 @@ func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []int32) {
 		}
 		return no
 	}
-	return pick(cyclic, Cyclic, Acyclic) | pick(initialCyclic, InitialCyclic, InitialAcyclic) |
-		pick(accessible, Accessible, NotAccessible) | pick(coaccessible, CoAccessible, NotCoAccessible), comp
+	p := pick(cyclic, Cyclic, Acyclic) | pick(initialCyclic, InitialCyclic, InitialAcyclic) |
+		pick(accessible, Accessible, NotAccessible) | pick(coaccessible, CoAccessible, NotCoAccessible)
+	if !cyclic {
+		p |= UnweightedCycles
+	}
+	return p, nodes
 }

@@ -24,7 +24,7 @@ type layout struct {
 // for a weight with a form of its own, nothing is copied raw.
 func layoutOf[W semiring.Codec[W]]() layout {
 	t := reflect.TypeFor[W]()
-	l := layout{align: t.Align()}
+	l := layout{align: alignment(t)}
 	if t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64 {
 		l.float = t.Kind()
 	}
@@ -62,7 +62,7 @@ func rawCodec[W semiring.Codec[W]]() bool {
 // numbers returns how many bytes of t are numbers that may hold any bits, or
 // a size that t does not have if t holds anything else.
 func numbers(t reflect.Type) uintptr {
-	const no = 1 << 40
+	const no = 1 << 30
 	switch t.Kind() {
 	case reflect.Float32, reflect.Float64, reflect.Int32, reflect.Uint32, reflect.Int64, reflect.Uint64:
 		return t.Size()
@@ -76,6 +76,22 @@ func numbers(t reflect.Type) uintptr {
 		return n
 	}
 	return no
+}
+
+// alignment is that of t, made of numbers, in a C struct on the 64-bit machines
+// that write files; Go's on a 32-bit one may be less.
+func alignment(t reflect.Type) int {
+	switch t.Kind() {
+	case reflect.Array:
+		return alignment(t.Elem())
+	case reflect.Struct:
+		n := 1
+		for i := range t.NumField() {
+			n = max(n, alignment(t.Field(i).Type))
+		}
+		return n
+	}
+	return int(t.Size())
 }
 
 // arcSize is the size of an arc in the arrays of const files, where it is a C

@@ -184,7 +184,9 @@ func parseLabel(s []byte, what string, negative bool) (Label, error) {
 		return Label(x), nil
 	}
 slow:
-	x, big, ok := parseInt(s)
+	// C's strtoll, which reads these numbers elsewhere, skips space before them;
+	// there is some when only commas, say, separate fields.
+	x, big, ok := parseInt(bytes.TrimLeft(s, " \t\v\f"))
 	switch {
 	case !ok:
 		return 0, fmt.Errorf("bad %s %q: not an integer", what, clip(s))

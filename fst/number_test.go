@@ -117,3 +117,21 @@ func BenchmarkAppendNine(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkParseDecimal(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	xs := make([][]byte, 4096)
+	for i := range xs {
+		xs[i] = strconv.AppendFloat(nil, rng.ExpFloat64()*5, 'g', 9, 64)
+	}
+	b.Run("path=fast", func(b *testing.B) {
+		for i := range b.N {
+			parseDecimal(xs[i&4095])
+		}
+	})
+	b.Run("path=strconv", func(b *testing.B) {
+		for i := range b.N {
+			strconv.ParseFloat(string(xs[i&4095]), 64)
+		}
+	})
+}

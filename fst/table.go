@@ -93,7 +93,7 @@ func (t *Table[K]) ID(k K) (id StateID, isNew bool) {
 
 func (t *Table[K]) grow() {
 	n := max(16, 2*len(t.slots))
-	if n > 1<<31 {
+	if uint64(n) > 1<<31 {
 		panic("fst: a Table of more than 2³¹-1 keys")
 	}
 	t.slots = make([]slot, n)

@@ -1,6 +1,7 @@
 package fst
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -271,6 +272,7 @@ func (t *textReader[W]) weight(s []byte) (w W, err error) {
 			return w, nil
 		}
 	}
+	s = bytes.TrimSpace(s) // some is left when only commas, say, separate fields
 	if t.format != nil {
 		w, err = t.format.ParseTextFormat(string(s), t.Format)
 	} else {

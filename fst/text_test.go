@@ -237,6 +237,9 @@ func TestWriteTextOptions(t *testing.T) {
 	if again := readText[semiring.Log64](t, "0|1,1|2|0.1\n1|,0.333333333\n", &fst.ReadTextOptions{Separators: "|,"}); textOf(t, again, nil) != textOf(t, v, nil) {
 		t.Errorf("separators: %s", textOf(t, again, nil))
 	}
+	if spaced := readText[semiring.Log64](t, "0, 1, 1, 2, 0.1\n1, 0.333333333 \n", &fst.ReadTextOptions{Separators: ","}); textOf(t, spaced, nil) != textOf(t, v, nil) {
+		t.Errorf("spaces beside separators: %s", textOf(t, spaced, nil))
+	}
 	syms := fst.SymbolsOf("ε", "a")
 	var b bytes.Buffer
 	err := fst.WriteText(&b, v, &fst.WriteTextOptions{InputSymbols: syms, OutputSymbols: syms})

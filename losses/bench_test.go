@@ -13,6 +13,8 @@ var benchLosses = []struct {
 }{
 	{"edit", Unit},
 	{"smith-waterman", SmithWaterman},
+	{"bigram", NGram{N: 2}},
+	{"bigram-c1", NGram{N: 2, C: 1}},
 }
 
 // publishedPotentials are those of the published experiment: bigram features,
@@ -40,11 +42,11 @@ func publishedPotentials(seed, alphabet, l, q int) *Potentials {
 // machine of the reference each time, warm has it.
 func BenchmarkGradient(b *testing.B) {
 	for _, c := range benchLosses {
-		for _, l := range []int{4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30} {
+		for _, l := range []int{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30} {
 			if c.name == "edit" && l > 20 || c.name == "smith-waterman" && l > 14 {
 				continue // 2 to 3 times the time per symbol
 			}
-			if l <= 6 {
+			if l <= 6 || l == 8 && !testing.Short() { // 10^8 strings of 8
 				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=naive", c.name, l), func(b *testing.B) {
 					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
 						return Naive(func(u []int) float64 { return c.loss.Value(u, ref) }, p, 1, WantMarginals, nil, r)

@@ -38,14 +38,13 @@ type columnBuilder struct {
 	most     int64     // greatest gain
 	noClamp  bool      // for tests
 	noWords  bool      // for tests: never the one-word path
-	banded   bool
-	constant bool // del is 0 in every class (it went into base)
+	constant bool      // del is 0 in every class (it went into base)
 }
 
 // columns puts the costs into integers and finds symbols that act alike.
 func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
 	m := len(ref)
-	b := &columnBuilder{l: l, m: m, columns: e.Columns, bytes: DefaultBytes, banded: e.Band > 0}
+	b := &columnBuilder{l: l, m: m, columns: e.Columns, bytes: DefaultBytes}
 	ins := func(r int) float64 {
 		if e.InsTable != nil {
 			return e.InsTable[r]
@@ -257,9 +256,6 @@ func (b *columnBuilder) build() (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.banded {
-		m.surrogate = &banded{}
-	}
 	return m, nil
 }
 
@@ -272,22 +268,26 @@ func (b *columnBuilder) overBudget(t, columns int, bytes int64) error {
 	return &BudgetError{Columns: columns, Bytes: bytes, Length: b.l, Layer: t, Band: b.suggest()}
 }
 
-// suggest returns a band whose columns should fit the budget. A banded column
-// has 2·band cells, and their number was measured to grow about 4.5 times per
-// unit of band (D = 10, unit costs, lengths 16 to 30), from 24 a position.
+// suggest returns a band whose columns should fit the budget, from the numbers
+// measured on random references (D = 10, lengths 15 to 30; others have fewer):
+// columns a position for band 1, and the factors for the next band and for each
+// one after it.
 func (b *columnBuilder) suggest() int {
 	budget := float64(b.columns)
 	if budget == 0 {
 		budget = float64(b.bytes) / 64
 	}
-	growth := 4.5
-	if b.most > 2 {
-		growth = 9
+	n, second, more := 14.0, 64.0, 20.0 // costs without a small common unit
+	switch {
+	case b.most <= 2:
+		n, second, more = 8, 6.7, 6
+	case b.most <= 8:
+		n, second, more = 14, 10.6, 9.5
 	}
-	n := 24 * float64(b.l+1)
+	n *= float64(b.l + 1)
 	band := 1
-	for n*growth <= budget && band < max(b.l, b.m) {
-		n *= growth
+	for f := second; n*f <= budget && band < max(b.l, b.m); f = more {
+		n *= f
 		band++
 	}
 	return band

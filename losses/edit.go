@@ -66,16 +66,20 @@ var ErrBudget = errors.New("the exact loss machine exceeds its budget")
 
 // BudgetError reports that a loss machine would have more columns than allowed.
 type BudgetError struct {
-	Columns int   // the budget, or the columns built when bytes ran out
+	Columns int   // columns built
 	Bytes   int64 // what had been built
 	Length  int   // l
 	Layer   int   // the position at which it stopped
-	Band    int   // a band to try
+	Band    int   // a band to try; 0 for losses that know none
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("losses: %v: stopped at position %d of %d with %d columns, %d bytes; try band %d (an upper bound on the loss), or raise the budget",
-		ErrBudget, e.Layer, e.Length, e.Columns, e.Bytes, e.Band)
+	advice := "raise the budget"
+	if e.Band > 0 {
+		advice = fmt.Sprintf("try band %d (an upper bound on the loss), or raise the budget", e.Band)
+	}
+	return fmt.Sprintf("losses: %v: stopped at position %d of %d with %d columns, %d bytes; %s",
+		ErrBudget, e.Layer, e.Length, e.Columns, e.Bytes, advice)
 }
 
 func (e *BudgetError) Unwrap() error { return ErrBudget }
@@ -92,7 +96,12 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	if err := e.check(ref, alphabet); err != nil {
 		return nil, err
 	}
-	return e.columns(ref, alphabet, l).build()
+	b := e.columns(ref, alphabet, l)
+	m, err := b.build()
+	if err == nil && e.Band > 0 {
+		m.surrogate = b.certify(e, ref, alphabet, m)
+	}
+	return m, err
 }
 
 func checkShape(ref []int, alphabet, l int) error {

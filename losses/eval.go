@@ -115,14 +115,18 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	} else if err := m.matches(p); err != nil {
 		return err
 	}
-	if m.ngram != nil && e.ngram.covers(m.ngram, p, want) {
-		return e.ngram.eval(e, m, p, gamma, want, r)
+	if m.ngram != nil {
+		if e.ngram.covers(m.ngram, p, want) && e.ngram.eval(e, m, p, gamma, want, r) {
+			return nil
+		}
+		if err := m.ngram.build(m); err != nil {
+			return err
+		}
 	}
 	g, err := m.graph(p.Order)
 	if err != nil {
 		return err
 	}
-	m.built()
 	w := &e.white
 	w.prepare(g, p)
 
@@ -232,6 +236,17 @@ func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
 
 // matches reports whether strings of p are strings of m.
 func (m *Machine) matches(p *Potentials) error {
+	if n := m.ngram; n != nil {
+		if n.length != len(p.Sizes) {
+			return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), n.length)
+		}
+		for t, k := range p.Sizes {
+			if k != n.alphabet {
+				return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, k, n.alphabet)
+			}
+		}
+		return nil
+	}
 	if m.Len() != len(p.Sizes) {
 		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), m.Len())
 	}

@@ -75,25 +75,33 @@ type EditCosts struct {
 // UnitCosts are those of the Levenshtein distance.
 var UnitCosts = EditCosts{Insert: 1, Delete: 1, Substitute: 1}
 
-// maxEditCost bounds costs so that a path's loss fits into an int32 for every
-// reference and string whose lengths together stay below 1024·1024.
-const maxEditCost = 1 << 10
+// Costs and lengths are bounded so that all sums of the clamp fit into an int32:
+// at most 4·maxEditCost for each of maxExpandLength symbols.
+const (
+	maxEditCost     = 1 << 10
+	maxExpandLength = 1 << 18
+)
 
 // ErrEdgeBudget reports a loss machine that outgrew its budget.
-var ErrEdgeBudget = errors.New("too many column edges")
+var ErrEdgeBudget = errors.New("the loss machine of expansions exceeds its budget")
 
 // EdgeBudgetError says how far a loss machine had come when its budget was
 // spent. Restrict the lists of labels, shorten the input or raise the budget.
 type EdgeBudgetError struct {
-	Budget    int // edges allowed
-	Position  int // the position that was being built
-	Positions int // of how many
-	Columns   int // columns built
+	Edges     int   // edges allowed; 0 when it was the bytes that ran out
+	Bytes     int64 // bytes allowed; 0 when it was the edges that ran out
+	Position  int   // the position that was being built
+	Positions int   // of how many
+	Columns   int   // columns built
 }
 
 func (e *EdgeBudgetError) Error() string {
-	return fmt.Sprintf("losses: edit distance of expansions: more than %d column edges at position %d of %d (%d columns); offer fewer labels a position or raise the budget",
-		e.Budget, e.Position, e.Positions, e.Columns)
+	what := fmt.Sprintf("%d column edges", e.Edges)
+	if e.Bytes > 0 {
+		what = fmt.Sprintf("%d bytes", e.Bytes)
+	}
+	return fmt.Sprintf("losses: edit distance of expansions: more than %s at position %d of %d (%d columns so far); offer fewer labels a position or raise the budget",
+		what, e.Position, e.Positions, e.Columns)
 }
 
 func (e *EdgeBudgetError) Unwrap() error { return ErrEdgeBudget }
@@ -102,6 +110,7 @@ func (e *EdgeBudgetError) Unwrap() error { return ErrEdgeBudget }
 type ExpandOptions struct {
 	Costs      *EditCosts // nil is UnitCosts
 	MaxEdges   int        // budget of column edges (columns times classes of labels) before minimization; 0 is none
+	MaxBytes   int64      // budget of memory while building; 0 is DefaultBytes, negative is none
 	NoClamp    bool       // keep columns as they are: exact too, and larger by orders of magnitude
 	NoMinimize bool       // keep the clamped columns
 	Ctx        context.Context
@@ -218,7 +227,7 @@ func (b *ExpandBuilder) build(ref []int, labels Expansions, opts *ExpandOptions)
 		}
 		return 0, nil
 	}
-	if len(ref)+b.kmax[0] >= 1<<20 {
+	if len(ref)+b.kmax[0] >= maxExpandLength {
 		return 0, fmt.Errorf("losses: edit distance of expansions: a reference of %d symbols against up to %d: too long", len(ref), b.kmax[0])
 	}
 	if costs == UnitCosts && len(ref) <= 64 {
@@ -297,12 +306,25 @@ func (b *ExpandBuilder) newLayer(columns int) *expandLayer {
 	return l
 }
 
-// charge counts edges against the budget.
+// charge counts the edges of the layer that is about to be built.
 func (b *ExpandBuilder) charge(t, columns, edges int) error {
 	b.Stats.Built += columns
 	b.Stats.Edges += edges
 	if b.opts.MaxEdges > 0 && b.Stats.Edges > b.opts.MaxEdges {
-		return &EdgeBudgetError{Budget: b.opts.MaxEdges, Position: t, Positions: len(b.labels), Columns: b.Stats.Built}
+		return &EdgeBudgetError{Edges: b.opts.MaxEdges, Position: t, Positions: len(b.labels), Columns: b.Stats.Built}
+	}
+	return b.check(t, 0, 0)
+}
+
+// check compares the memory in use with its budget, and looks at the context:
+// at the start of a layer and whenever its columns have doubled.
+func (b *ExpandBuilder) check(t, columns, columnBytes int) error {
+	limit := b.opts.MaxBytes
+	if limit == 0 {
+		limit = DefaultBytes
+	}
+	if bytes := 8*int64(b.Stats.Edges) + 8*int64(columns) + 2*int64(columns)*int64(columnBytes); limit > 0 && bytes > limit {
+		return &EdgeBudgetError{Bytes: limit, Position: t, Positions: len(b.labels), Columns: b.Stats.Built + columns}
 	}
 	if b.opts.Ctx != nil {
 		if err := b.opts.Ctx.Err(); err != nil {

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -190,7 +191,18 @@ func TestExpandEdges(t *testing.T) {
 	}
 	_, err = ExpandEdit(ref, wide, &ExpandOptions{MaxEdges: 5000})
 	var over *EdgeBudgetError
-	if !errors.Is(err, ErrEdgeBudget) || !errors.As(err, &over) || over.Budget != 5000 || over.Positions != 14 {
+	if !errors.Is(err, ErrEdgeBudget) || !errors.As(err, &over) || over.Edges != 5000 || over.Positions != 14 {
 		t.Fatalf("the budget gave %v", err)
+	}
+	for _, costs := range []*EditCosts{nil, {Insert: 2, Delete: 3, Substitute: 4}} {
+		_, err = ExpandEdit(ref, wide, &ExpandOptions{MaxBytes: 5000, Costs: costs, NoClamp: true})
+		if over = nil; !errors.As(err, &over) || over.Bytes != 5000 || over.Edges != 0 {
+			t.Fatalf("the budget of bytes gave %v", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err = ExpandEdit(ref, wide, &ExpandOptions{Ctx: ctx}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a cancelled context gave %v", err)
 	}
 }

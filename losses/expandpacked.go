@@ -35,14 +35,16 @@ func (b *ExpandBuilder) buildPacked() (init int32, err error) {
 		}
 		l.next = grown(l.next, len(b.cur)*l.classes)
 		l.offset = grown(l.offset, len(b.cur)*l.classes)
-		b.packedLayer(t, m, l)
+		if err := b.packedLayer(t, m, l); err != nil {
+			return 0, err
+		}
 		b.cur, b.next = b.next, b.cur
 	}
 	return init, nil
 }
 
 // packedLayer fills the transitions of position t and the columns they reach.
-func (b *ExpandBuilder) packedLayer(t, m int, l *expandLayer) {
+func (b *ExpandBuilder) packedLayer(t, m int, l *expandLayer) error {
 	kmin, kmax := b.kmin[t+1], b.kmax[t+1]
 	last, clamp := t+1 == len(b.labels), !b.opts.NoClamp
 	top := uint64(0) // the bit of D[m]-D[m-1]
@@ -113,6 +115,9 @@ func (b *ExpandBuilder) packedLayer(t, m int, l *expandLayer) {
 				table[i] = int32(len(b.next))
 				l.next[e] = table[i] - 1
 				if 2*len(b.next) > size {
+					if err := b.check(t, len(b.next), 16); err != nil {
+						return err
+					}
 					size *= 2
 					table = b.growPacked(size)
 				}
@@ -123,6 +128,7 @@ func (b *ExpandBuilder) packedLayer(t, m int, l *expandLayer) {
 			e++
 		}
 	}
+	return nil
 }
 
 // growPacked hashes the columns of b.next again, into size slots.

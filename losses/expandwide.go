@@ -33,14 +33,16 @@ func (b *ExpandBuilder) buildWide(costs EditCosts) (init int32, err error) {
 		if err := b.charge(t, columns, columns*l.classes); err != nil {
 			return 0, err
 		}
-		b.wideLayer(t, m, costs, l)
+		if err := b.wideLayer(t, m, costs, l); err != nil {
+			return 0, err
+		}
 		b.curWide, b.nextWide = b.nextWide, b.curWide
 	}
 	return init, nil
 }
 
 // wideLayer is packedLayer for columns of any costs.
-func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) {
+func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) error {
 	w := m + 1
 	s := &b.classes
 	last := t+1 == len(b.labels)
@@ -99,6 +101,9 @@ func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) {
 			table[i] = int32(count)
 			l.next = append(l.next, int32(count-1))
 			if 2*count > size {
+				if err := b.check(t, count, 4*w); err != nil {
+					return err
+				}
 				size *= 2
 				b.table = grown(b.table, size)
 				table = b.table
@@ -113,6 +118,7 @@ func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) {
 			}
 		}
 	}
+	return nil
 }
 
 // clampWide clamps a column in place. An alignment with d diagonal moves costs

@@ -60,6 +60,8 @@ type numbering struct {
 	perm    []uint32 // label by its new number (all labels, for q = 1 too)
 	classOf []uint32 // by new number: its class
 	uniform bool     // class k is the one label k, for all k
+	// trailing: the same but for the last class, which may have several labels.
+	trailing bool
 	// Classes in order of their labels' numbers; the first single have one label.
 	single int
 	rank   []uint32 // by class
@@ -103,11 +105,14 @@ func newNumbering(class []uint32, classes int) numbering {
 }
 
 func (n *numbering) setUniform() {
-	n.uniform = n.single == n.classes
+	n.uniform, n.trailing = n.single == n.classes, n.single >= n.classes-1
 	for k, c := range n.cut {
 		if int(c) != k {
-			n.uniform = false
+			n.uniform, n.trailing = false, false
 		}
+	}
+	if n.single < n.classes && n.classes > 0 && n.size[n.classes-1] == 1 {
+		n.trailing = false
 	}
 }
 
@@ -127,7 +132,9 @@ func (m *Machine) graph(order int) (*graph, error) {
 	if order < 1 || order > 3 {
 		return nil, fmt.Errorf("losses: potentials of order %d: 1, 2 and 3 are supported", order)
 	}
-	m.built()
+	if err := m.Build(); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if g := m.graphs[order]; g != nil {
@@ -294,18 +301,20 @@ func (in *groups) lay(next, gl *graphLayer) {
 		next.start[c+1] = uint32(total)
 	}
 	next.ctx = make([]uint32, total)
-	ctx := next.ctx[:0]
+	ctx, at := next.ctx, 0
 	for c := range n {
 		for w, set := range in.set[c*in.words : (c+1)*in.words] {
 			for ; set != 0; set &= set - 1 {
 				r := 64*w + bits.TrailingZeros64(set)
 				cut := gl.rcut[r]
 				if r < gl.single {
-					ctx = append(ctx, cut)
+					ctx[at] = cut
+					at++
 					continue
 				}
 				for d := range gl.rsize[r] {
-					ctx = append(ctx, cut+d)
+					ctx[at] = cut + d
+					at++
 				}
 			}
 		}

@@ -389,10 +389,22 @@ func (m *Machine) count() {
 	m.bytes = n
 }
 
-// built makes sure that the layers are there.
+// built makes sure that the layers are there. Should they exceed the budget of
+// memory, as those of an n-gram loss can for strings of thousands, it panics:
+// Build tells beforehand.
 func (m *Machine) built() *Machine {
-	if m.ngram != nil {
-		m.ngram.build(m)
+	if err := m.Build(); err != nil {
+		panic(err)
 	}
 	return m
+}
+
+// Build builds the layers of a machine that puts this off until they are
+// needed (n-gram losses), and returns the error if it cannot. It is safe to
+// call at any time.
+func (m *Machine) Build() error {
+	if m.ngram == nil {
+		return nil
+	}
+	return m.ngram.build(m)
 }

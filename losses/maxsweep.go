@@ -67,10 +67,9 @@ func (s *maxSweeper) run(m *Machine, gr *graph, w *whitening, gamma float64, u [
 	// there on is as good as what it leaves by allows.
 	gap = inf
 	entry := uint32(0)
-	row, o := 0, uint32(0)
 	for t := range l {
 		gl, next := &gr.layers[t], &gr.layers[t+1]
-		row, o = gl.rowOf(entry, row)
+		row, o := gl.rowOf(entry)
 		real := len(gl.perm)
 		g := s.g[:gl.labels]
 		s.fill(gl, next, row, o, value, g)
@@ -100,9 +99,7 @@ func (s *maxSweeper) run(m *Machine, gr *graph, w *whitening, gamma float64, u [
 		if w.order > 1 {
 			entry += o*gl.size[k] + uint32(arg) - gl.cut[k]
 		}
-		row = -1
 	}
-	// The last column's row may be needed by nobody; the score is known.
 	return score, gap, u
 }
 
@@ -140,7 +137,7 @@ func (gl *graphLayer) arc(i int) (next, value uint32) {
 }
 
 // rowOf returns the row of an entry, and which label of the row's class it has.
-func (gl *graphLayer) rowOf(entry uint32, _ int) (row int, o uint32) {
+func (gl *graphLayer) rowOf(entry uint32) (row int, o uint32) {
 	lo, hi := 0, len(gl.start)-1
 	for hi-lo > 1 {
 		if mid := (lo + hi) / 2; gl.start[mid] <= entry {

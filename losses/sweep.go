@@ -19,7 +19,9 @@ type sweeper struct {
 	beta, betaN   []float64
 	beta1, beta1N []float64
 	x, x1         []float64
+	rows          rowKernels
 	v, v1         []float64
+	keep          []float64 // if not empty, receives the backward values of all layers
 	scale         []float64 // by layer: log of what forward values were divided by
 }
 
@@ -122,7 +124,9 @@ func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled boo
 		}
 		b := s.alpha[next.at:end]
 		if j.tangent == noTangent {
-			if gl.narrow != nil {
+			if s.rows.fits(gl) {
+				s.rows.forward(gl, w.fold[t], a, b, s.w)
+			} else if gl.narrow != nil {
 				forward(gl, gl.narrow, w.fold[t], a, b, s.w, s.v)
 			} else {
 				forward(gl, gl.wide, w.fold[t], a, b, s.w, s.v)
@@ -232,6 +236,9 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 			s.beta1N[i] = f * x
 		}
 	}
+	if len(s.keep) > 0 {
+		copy(s.keep[end.at:], s.betaN[:len(end.ctx)])
+	}
 	mean := z1 / z
 	for t := l - 1; t >= 0; t-- {
 		gl, next := &g.layers[t], &g.layers[t+1]
@@ -245,7 +252,9 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 			rescale(s.betaN, s.beta1N)
 		}
 		if !tan {
-			if gl.narrow != nil {
+			if s.rows.fits(gl) {
+				s.rows.backward(gl, p, a, s.beta, s.betaN, s.w, s.x)
+			} else if gl.narrow != nil {
 				backward(gl, gl.narrow, p, a, s.beta, s.betaN, s.w, s.v, s.x)
 			} else {
 				backward(gl, gl.wide, p, a, s.beta, s.betaN, s.w, s.v, s.x)
@@ -276,6 +285,9 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 			if !(zt >= least) {
 				return false
 			}
+		}
+		if len(s.keep) > 0 {
+			copy(s.keep[gl.at:], s.beta[:len(gl.ctx)])
 		}
 		s.collect(g, w, j, t, 1/zt, mean)
 		s.beta, s.betaN = s.betaN, s.beta

@@ -9,46 +9,64 @@ var infinity = math.Inf(1)
 // must suit the cost tables.
 func (e Edit) Value(y, ref []int) float64 {
 	l, m := len(y), len(ref)
-	b := columnBuilder{l: l, m: m}
-	b.windows(e.Band)
-	inf := math.Inf(1)
-	row, next := make([]float64, m+1), make([]float64, m+1)
-	for j := range row {
-		row[j] = inf
+	var first, last []int
+	if e.Band > 0 {
+		b := columnBuilder{l: l, m: m}
+		b.windows(e.Band)
+		first, last = b.first, b.last
+	}
+	var small [64]float64 // no allocation for words: enumeration calls this for every string
+	row := small[:]
+	if m >= len(small) {
+		row = make([]float64, m+1)
+	}
+	row = row[:m+1]
+	lo, hi := 0, m
+	if e.Band > 0 {
+		lo, hi = first[0], last[0]
 	}
 	row[0] = 0
-	ins := func(r int) float64 {
-		if e.InsTable != nil {
-			return e.InsTable[r]
+	for j := 1; j <= m; j++ {
+		row[j] = row[j-1] + e.insert(ref[j-1])
+		if j > hi {
+			row[j] = infinity
 		}
-		return e.Ins
-	}
-	for j := 1; j <= b.last[0]; j++ {
-		row[j] = row[j-1] + ins(ref[j-1])
 	}
 	for t, s := range y {
 		del := e.Del
 		if e.DelTable != nil {
 			del = e.DelTable[s]
 		}
-		for j := range next {
-			next[j] = inf
+		if e.Band > 0 {
+			lo, hi = first[t+1], last[t+1]
 		}
-		for j := b.first[t+1]; j <= b.last[t+1]; j++ {
-			v := row[j] + del
-			if j > 0 {
-				sub := e.Sub
-				switch {
-				case e.SubTable != nil:
-					sub = e.SubTable[s][ref[j-1]]
-				case s == ref[j-1]:
-					sub = e.Match
-				}
-				v = min(v, row[j-1]+sub, next[j-1]+ins(ref[j-1]))
+		diagonal := row[0]
+		row[0] += del
+		if lo > 0 {
+			row[0] = infinity
+		}
+		for j := 1; j <= m; j++ {
+			r := ref[j-1]
+			sub := e.Sub
+			switch {
+			case e.SubTable != nil:
+				sub = e.SubTable[s][r]
+			case s == r:
+				sub = e.Match
 			}
-			next[j] = v
+			v := min(row[j]+del, diagonal+sub, row[j-1]+e.insert(r))
+			if j < lo || j > hi {
+				v = infinity
+			}
+			diagonal, row[j] = row[j], v
 		}
-		row, next = next, row
 	}
 	return row[m]
+}
+
+func (e *Edit) insert(r int) float64 {
+	if e.InsTable != nil {
+		return e.InsTable[r]
+	}
+	return e.Ins
 }

@@ -33,6 +33,8 @@ type whitening struct {
 	foldBuf        []float64
 	vBuf, pvBuf    []float64
 	foldVBuf       []float64
+	folded         [][]float64
+	foldedV        [][]float64
 
 	plain      *Machine
 	plainSizes []int
@@ -103,6 +105,21 @@ func (w *whitening) rows(dst [][]float64, buf []float64, p *Potentials) ([][]flo
 	return dst, buf
 }
 
+// prepareRaw fills theta, p and logZ0 without renumbering.
+func (w *whitening) prepareRaw(p *Potentials) {
+	w.order = p.Order
+	w.labels = append(w.labels[:0], p.Sizes...)
+	w.p, w.pBuf = w.rows(w.p, w.pBuf, p)
+	w.theta = resize(w.theta, len(p.Theta))
+	for t := range p.Theta {
+		w.theta[t] = p.Theta[t]
+		if t > 0 && slices.Equal(p.Theta[t], p.Theta[t-1]) {
+			w.theta[t] = w.theta[t-1]
+		}
+	}
+	w.messages(p)
+}
+
 // prepare fills theta, p, fold and logZ0.
 func (w *whitening) prepare(g *graph, p *Potentials) {
 	w.order = p.Order
@@ -116,14 +133,7 @@ func (w *whitening) prepare(g *graph, p *Potentials) {
 		}
 		renumber(w.theta[t], p.Theta[t], g, t, p)
 	}
-	widest := 1
-	for t := range p.Theta {
-		widest = max(widest, w.contexts(t+1))
-	}
-	w.h, w.hNext = resize(w.h, widest), resize(w.hNext, widest)
-	if w.wide || !w.linear(p) {
-		w.inLogs()
-	}
+	w.messages(p)
 	if w.order > 1 {
 		w.fold = w.p
 		return
@@ -133,8 +143,21 @@ func (w *whitening) prepare(g *graph, p *Potentials) {
 		n += g.layers[t].classes
 	}
 	w.foldBuf = resize(w.foldBuf, n)
-	w.fold = resize(w.fold, len(w.p))
+	w.folded = resize(w.folded, len(w.p))
+	w.fold = w.folded // not resized in place: for other orders fold is p itself
 	foldRows(w.fold, w.foldBuf, w.p, g)
+}
+
+// messages fills p and logZ0 from theta.
+func (w *whitening) messages(p *Potentials) {
+	widest := 1
+	for t := range p.Theta {
+		widest = max(widest, w.contexts(t+1))
+	}
+	w.h, w.hNext = resize(w.h, widest), resize(w.hNext, widest)
+	if w.wide || !w.linear(p) {
+		w.inLogs()
+	}
 }
 
 // foldRows sums the labels of each class.
@@ -386,7 +409,8 @@ func (w *whitening) setDirection(g *graph, p *Potentials, v [][]float64) {
 		return
 	}
 	w.foldVBuf = resize(w.foldVBuf, len(w.foldBuf))
-	w.foldV = resize(w.foldV, len(w.p))
+	w.foldedV = resize(w.foldedV, len(w.p))
+	w.foldV = w.foldedV
 	foldRows(w.foldV, w.foldVBuf, w.pv, g)
 }
 

@@ -3,6 +3,7 @@ package losses
 import (
 	"math/bits"
 	"sync"
+	"unsafe"
 )
 
 // wordBuilder is columnBuilder.generic for columns that fit one 64-bit word:
@@ -21,6 +22,9 @@ import (
 //     on its steps, which of its cells match, and by how much the cell before
 //     it rose (0 … hi); as in the method of four Russians.
 //
+// Moving and clamping is a dozen instructions a block and twenty more in
+// assembly (moveWords), where PDEP finds the lowest ones and highest zeros.
+//
 // Tried: cells in byte lanes (prefix maxima in four shift-and-max rounds a
 // word) needs 40 operations a word of eight cells; the tables need 6 a block
 // of four unit-cost cells.
@@ -34,10 +38,11 @@ type wordBuilder struct {
 type wordTables struct {
 	hi, lo int
 	steps  int      // steps of a block
-	width  int      // bits of a block
-	move   []uint16 // [match][carry][block]: block after | carry out << 8
-	rise   []int8   // greatest prefix sum of (step - lo), at least 0
-	sum    []int8   // sum of (step - lo)
+	width  uint     // bits of a block
+	move   []uint16 // [match][carry][256 blocks]: block after | carry out << 8
+	// by block: the greatest prefix sum of (step - lo), at least 0, << 8 | the
+	// sum of all as a signed byte
+	profile []uint16
 }
 
 var wordTablesOf struct {
@@ -55,17 +60,17 @@ func tablesFor(hi, lo int) *wordTables {
 		return t
 	}
 	t := &wordTables{hi: hi, lo: lo, steps: [9]int{0, 4, 4, 2, 2, 1, 1, 1, 1}[hi]}
-	t.width = t.steps * hi
+	t.width = uint(t.steps * hi)
 	blocks := 1 << t.width
-	t.move = make([]uint16, blocks*(hi+1)<<t.steps)
-	t.rise, t.sum = make([]int8, blocks), make([]int8, blocks)
+	t.move = make([]uint16, 256*(hi+1)<<t.steps)
+	t.profile = make([]uint16, blocks)
 	for block := range blocks {
 		sum, rise := 0, 0
 		for i := range t.steps {
 			sum += t.step(block, i) - lo
 			rise = max(rise, sum)
 		}
-		t.sum[block], t.rise[block] = int8(sum), int8(rise)
+		t.profile[block] = uint16(rise)<<8 | uint16(uint8(int8(sum)))
 		for match := range 1 << t.steps {
 			for carry := range hi + 1 {
 				h, out := carry, 0
@@ -79,7 +84,7 @@ func tablesFor(hi, lo int) *wordTables {
 					h = top - d
 					out |= (1<<e - 1) << (hi - e) << (i * hi)
 				}
-				t.move[(match*(hi+1)+carry)<<t.width|block] = uint16(out | h<<8)
+				t.move[(match*(hi+1)+carry)<<8|block] = uint16(out | h<<8)
 			}
 		}
 	}
@@ -139,16 +144,16 @@ type wordSlot struct {
 
 // wordScratch is what a build needs beside its result.
 type wordScratch struct {
+	mover      wordMover
 	slots      []wordSlot
 	keys, next []uint64
-	plane      []uint32
 	stamp      uint32
 }
 
 var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<10)} }}
 
 func (w *wordBuilder) build() (*Machine, error) {
-	b, tab := w.columnBuilder, w.tables
+	b := w.columnBuilder
 	l, hi := b.l, w.hi
 	s := wordScratches.Get().(*wordScratch)
 	defer func() {
@@ -176,75 +181,43 @@ func (w *wordBuilder) build() (*Machine, error) {
 		}
 		arcs := make([]uint32, n*classes)
 		lim := w.limits(t + 1)
-		f, f1, e1 := b.first[t], b.first[t+1], b.last[t+1]
-		groups := e1 - f
-		blocks := (groups + tab.steps - 1) / tab.steps
-		w.planes(s, f, blocks)
-		drop := uint(f1-f) * uint(hi)
-		dropped := ones(int(drop))
-		all := ones(groups * hi)
+		mv := w.mover(s, t, lim)
 		s.next = s.next[:0]
-		s.begin(2 * n)
+		s.begin(n)
 		mask := uint64(len(s.slots) - 1)
 		slots, stamp := s.slots, s.stamp
 		hashShift := uint(64 - bits.Len64(mask))
-		move, width := tab.move, uint(tab.width)
-		blockMask := uint64(1)<<width - 1
-		var bytes int64
-		for c, key := range s.keys {
-			row := arcs[c*classes : (c+1)*classes]
-			planes := s.plane
-			for k := range row {
-				// Move.
-				var out uint64
-				if blocks == 3 {
-					pl := planes[k*3 : k*3+3]
-					a := move[pl[0]+uint32(key&blockMask)]
-					b := move[pl[1]+uint32(a>>8)<<width+uint32(key>>width&blockMask)]
-					c := move[pl[2]+uint32(b>>8)<<width+uint32(key>>(2*width))]
-					out = uint64(a&255) | uint64(b&255)<<width | uint64(c&255)<<(2*width)
-				} else {
-					rest, carry, at := key, uint32(0), uint(0)
-					for _, p := range planes[k*blocks : (k+1)*blocks] {
-						x := move[p+carry<<width+uint32(rest&blockMask)]
-						rest >>= width
-						out |= uint64(x&255) << at
-						carry = uint32(x >> 8)
-						at += width
-					}
-				}
-				out &= all
-				offset := bits.OnesCount64(out & dropped)
-				out >>= drop
-				out, raised := w.clampWord(lim, out)
-				offset += raised
-
-				// Number it.
-				var id uint32
-				for i := (out * 0x9e3779b97f4a7c15) >> hashShift; ; i = (i + 1) & mask {
-					e := &slots[i]
+		for c := 0; c < n; c += wordPiece {
+			piece := s.keys[c:min(c+wordPiece, n)]
+			mv.move(piece)
+			row := arcs[c*classes:][:len(piece)*classes]
+			offs := mv.off[:len(row)]
+			for k, key := range mv.out[:len(row)] {
+				// Number the column.
+				id := uint32(len(s.next))
+				for i := (key * 0x9e3779b97f4a7c15) >> (hashShift & 63); ; i++ {
+					e := &slots[i&mask]
 					if e.layer != stamp {
-						id = uint32(len(s.next))
-						*e = wordSlot{out, id, stamp}
-						s.next = append(s.next, out)
+						*e = wordSlot{key, id, stamp}
+						s.next = append(s.next, key)
 						break
 					}
-					if e.key == out {
+					if e.key == key {
 						id = e.id
 						break
 					}
 				}
-				if offset > 2*hi {
+				if int(offs[k]) > 2*hi {
 					return b.generic()
 				}
-				row[k] = id<<shift | uint32(offset+1)
+				row[k] = id<<(shift&31) | (uint32(offs[k]) + 1)
 			}
-			if uint64(len(s.next)+classes)*2 > mask {
+			if uint64(len(s.next)+wordPiece*classes)*2 > mask {
 				s.grow()
 				slots, stamp = s.slots, s.stamp
 				mask = uint64(len(slots) - 1)
 				hashShift = uint(64 - bits.Len64(mask))
-				bytes = m.bytes + int64(len(arcs))*4 + int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
+				bytes := m.bytes + int64(len(arcs))*4 + int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
 				if err := b.overBudget(t, total+len(s.next), bytes); err != nil {
 					return nil, err
 				}
@@ -272,12 +245,109 @@ func (w *wordBuilder) build() (*Machine, error) {
 	return m, nil
 }
 
+// wordPiece is the number of columns moved at a time.
+const wordPiece = 32
+
+// wordMover moves columns of one layer over all classes.
+type wordMover struct {
+	args    wordArgs
+	w       *wordBuilder
+	lim     *wordLimits
+	plane   []uint32 // by class and block: where its table begins
+	classes int
+	blocks  int
+	drop    uint   // bits of the steps that leave the window at its low end
+	all     uint64 // bits of the steps before they leave
+	out     []uint64
+	off     []uint8
+}
+
+// wordArgs is what the assembly reads; its layout is known there.
+type wordArgs struct {
+	keys            *uint64
+	n               int
+	out             *uint64
+	off             *uint8
+	planes          *uint32
+	classes, blocks int
+	move            *uint16
+	width           int
+	blockMask       uint64
+	drop            int
+	dropped, all    uint64
+	before          uint64
+	sure, turn      int
+	profileBlocks   int
+	profile         *uint16
+	low, high       int
+	limAll          uint64
+}
+
+var _ = [1]struct{}{}[unsafe.Offsetof(wordArgs{}.limAll)-160]
+
+// mover sets up the move from layer t.
+func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
+	b, tab, mv := w.columnBuilder, w.tables, &s.mover
+	f, f1, e1 := b.first[t], b.first[t+1], b.last[t+1]
+	groups := e1 - f
+	mv.w, mv.lim, mv.classes = w, lim, len(b.gain)
+	mv.blocks = (groups + tab.steps - 1) / tab.steps
+	mv.drop, mv.all = uint(f1-f)*uint(w.hi), ones(groups*w.hi)
+	mv.out, mv.off = resize(mv.out, wordPiece*mv.classes), resize(mv.off, wordPiece*mv.classes)
+	mv.planes(f)
+	if useVectors && mv.blocks > 0 && mv.classes > 0 {
+		mv.args = wordArgs{
+			out: &mv.out[0], off: &mv.off[0], planes: &mv.plane[0], classes: mv.classes, blocks: mv.blocks,
+			move: &tab.move[0], width: int(tab.width), blockMask: uint64(1)<<tab.width - 1,
+			drop: int(mv.drop), dropped: ones(int(mv.drop)), all: mv.all,
+			before: lim.before, sure: lim.sure, turn: int(lim.turn), profileBlocks: lim.blocks, profile: &tab.profile[0],
+			low: lim.low, high: lim.high, limAll: lim.all,
+		}
+	}
+	return mv
+}
+
+// move fills out and off for each key and class.
+func (mv *wordMover) move(keys []uint64) {
+	if useVectors && mv.blocks > 0 && mv.classes > 0 {
+		mv.args.keys, mv.args.n = &keys[0], len(keys)
+		moveWords(&mv.args)
+		return
+	}
+	mv.moveGo(keys)
+}
+
+func (mv *wordMover) moveGo(keys []uint64) {
+	tab := mv.w.tables
+	move, width, blockMask := tab.move, tab.width&63, uint64(1)<<(tab.width&63)-1
+	i := 0
+	for _, key := range keys {
+		planes := mv.plane
+		for range mv.classes {
+			rest, x, at, out := key, uint32(0), uint(0), uint64(0)
+			for _, p := range planes[:mv.blocks] {
+				x = uint32(move[p+x&0xff00+uint32(rest&blockMask)])
+				rest >>= width
+				out |= uint64(x&255) << (at & 63)
+				at += width
+			}
+			planes = planes[mv.blocks:]
+			out &= mv.all
+			offset := bits.OnesCount64(out & ones(int(mv.drop)))
+			out, raised := mv.w.clampWord(mv.lim, out>>mv.drop)
+			mv.out[i], mv.off[i] = out, uint8(offset+raised)
+			i++
+		}
+	}
+}
+
 // planes sets where the table of each class and block begins.
-func (w *wordBuilder) planes(s *wordScratch, first, blocks int) {
+func (mv *wordMover) planes(first int) {
+	w := mv.w
 	tab := w.tables
-	s.plane = s.plane[:0]
+	mv.plane = mv.plane[:0]
 	for _, g := range w.gain {
-		for i := range blocks {
+		for i := range mv.blocks {
 			match := 0
 			for d := range tab.steps {
 				j := first + i*tab.steps + d // the symbol before cell j+1
@@ -285,7 +355,7 @@ func (w *wordBuilder) planes(s *wordScratch, first, blocks int) {
 					match |= 1 << d
 				}
 			}
-			s.plane = append(s.plane, uint32(match*(w.hi+1))<<tab.width)
+			mv.plane = append(mv.plane, uint32(match*(w.hi+1))<<8)
 		}
 	}
 }
@@ -297,6 +367,7 @@ type wordLimits struct {
 	sure      int    // what is certain to be gained from that cell
 	low, high int    // most to be gained from the first and from the last cell
 	all       uint64 // bits of all steps
+	blocks    int    // blocks of steps from turn on
 }
 
 func (w *wordBuilder) limits(t int) *wordLimits {
@@ -310,6 +381,7 @@ func (w *wordBuilder) limits(t int) *wordLimits {
 		low:    w.hi * min(r, w.m-f),
 		high:   w.hi * min(r, w.m-n),
 		all:    ones((n - f) * w.hi),
+		blocks: (n - turn + w.tables.steps - 1) / w.tables.steps,
 	}
 }
 
@@ -319,12 +391,12 @@ func (w *wordBuilder) clampWord(lim *wordLimits, key uint64) (uint64, int) {
 	// G - S[first], the greatest sum over j ≥ turn of S[j] + low(j).
 	g := bits.OnesCount64(key&lim.before) + lim.sure
 	if lim.turn < 64 {
+		width, blockMask := tab.width&63, uint64(1)<<(tab.width&63)-1
 		sum, best := 0, 0
-		width, blockMask := uint(tab.width), uint64(1)<<tab.width-1
-		for rest := key >> lim.turn; rest != 0; rest >>= width {
-			x := rest & blockMask
-			best = max(best, sum+int(tab.rise[x]))
-			sum += int(tab.sum[x])
+		for rest := key >> (lim.turn & 63); rest != 0; rest >>= width {
+			x := tab.profile[rest&blockMask]
+			best = max(best, sum+int(x>>8))
+			sum += int(int8(x))
 		}
 		g += best
 	}
@@ -341,7 +413,12 @@ func (w *wordBuilder) clampWord(lim *wordLimits, key uint64) (uint64, int) {
 
 // begin frees the table for a new layer of about n columns.
 func (s *wordScratch) begin(n int) {
+	// Small tables have three free slots in four: they stay in cache, and
+	// most probes end at once.
 	size := 1 << max(10, bits.Len(uint(2*n)))
+	if size < 1<<15 {
+		size *= 2
+	}
 	if len(s.slots) < size {
 		s.slots = make([]wordSlot, size)
 		s.stamp = 0

@@ -62,8 +62,9 @@ type DeterminizeOptions struct {
 // bounded by the work done so far. On a machine without two paths from the start
 // to one state with the same labels, which every trim unambiguous machine is, a
 // breach is a proof, and the error is a TwinsError. On others it is not: the
-// construction goes on to a quarter of a million states (or to Limits.States,
-// when set) and then returns the TwinsError as a suspicion. What stops at a
+// construction goes on to a quarter of a million states or 256 MiB of output
+// strings (or to the limit on states or bytes, when set) and then returns the
+// TwinsError as a suspicion. What stops at a
 // limit is a DeterminizeError around the LimitError.
 //
 // States are numbered in the order in which they are first reached, arcs ordered
@@ -146,9 +147,11 @@ type acceptorDeterminizer[W semiring.Divisible[W]] struct {
 
 func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *DeterminizeOptions) (*acceptorDeterminizer[W], error) {
 	d := &acceptorDeterminizer[W]{}
-	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W]()}
+	var w W
+	_, common := any(w).(semiring.CommonDivisor[W])
+	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W](), alg: plainResiduals[W]{common}}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
-	d.m.guard = newTwinsGuard(f, o.States > 0, newWeightDelays[W])
+	d.m.guard = newTwinsGuard(f, o.Limits, newWeightDelays[W])
 	quantize, err := quantizer[W]("Determinize", o.Delta)
 	d.m.delta = quantize
 	return d, err
@@ -182,8 +185,8 @@ func (d *acceptorDeterminizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []
 }
 
 // plainResiduals is the algebra of acceptors: weights, with ⊕ as the common
-// divisor.
-type plainResiduals[W semiring.Divisible[W]] struct{}
+// divisor unless they have one of their own.
+type plainResiduals[W semiring.Divisible[W]] struct{ common bool }
 
 func (plainResiduals[W]) one() W                           { return semiring.One[W]() }
 func (plainResiduals[W]) zero() W                          { return semiring.Zero[W]() }
@@ -191,7 +194,6 @@ func (plainResiduals[W]) isZero(r W) bool                  { return semiring.IsZ
 func (plainResiduals[W]) step(r W, e *fst.Arc[W]) W        { return r.Times(e.Weight) }
 func (plainResiduals[W]) stop(r, final W) W                { return r.Times(final) }
 func (plainResiduals[W]) plus(a, b W) (W, bool)            { return a.Plus(b), true }
-func (plainResiduals[W]) divisor(d, r W) W                 { return d.Plus(r) }
 func (plainResiduals[W]) divide(d, r W) W                  { return d.DivideLeft(r) }
 func (plainResiduals[W]) member(r W) bool                  { return r.Member() }
 func (plainResiduals[W]) equal(a, b W) bool                { return a.Equal(b) }
@@ -199,6 +201,13 @@ func (plainResiduals[W]) appendKey(dst []byte, r W) []byte { return r.AppendKey(
 func (plainResiduals[W]) begin()                           {}
 func (plainResiduals[W]) keep(r W) W                       { return r }
 func (plainResiduals[W]) bytes() int64                     { return 0 }
+
+func (a plainResiduals[W]) divisor(d, r W) W {
+	if a.common {
+		return any(d).(semiring.CommonDivisor[W]).CommonDivisor(r)
+	}
+	return d.Plus(r)
+}
 
 // determinizedProperties are the facts about the result of a determinization of
 // f that follow without looking at it.

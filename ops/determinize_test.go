@@ -81,3 +81,49 @@ func determinizeAsOpenFst[W numeric[W]](t *testing.T) {
 	}
 	t.Logf("%d machines compared", done)
 }
+
+func TestDeterminizePrunedAsOpenFst(t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(1, 26))
+	for i := range machines(t, 40) {
+		s := randomShape(rng)
+		s.acceptor = rng.IntN(4) > 0
+		if !s.acceptor {
+			s.acyclic = true
+		}
+		f := draw[semiring.Tropical](rng, s)
+		o := &ops.DeterminizePrunedOptions[semiring.Tropical]{}
+		o.Delta = openfstDelta
+		var args []string
+		switch rng.IntN(3) {
+		case 0:
+			w := semiring.Tropical(rng.IntN(12)) / 2
+			o.Prune.Threshold = &w
+			args = append(args, "--weight="+number(float64(w), 9))
+			fallthrough
+		case 1:
+			if rng.IntN(2) == 0 && len(args) > 0 && s.acyclic {
+				break
+			}
+			fallthrough
+		default:
+			o.Prune.States = 1 + rng.IntN(20)
+			args = append(args, fmt.Sprintf("--nstate=%d", o.Prune.States))
+		}
+		if !s.acceptor {
+			o.Prune.Delta = openfstDelta
+		}
+		write(p, "in", f)
+		got, err := ops.DeterminizePruned(f, o)
+		if errors.Is(err, ops.ErrNotFunctional) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("DeterminizePruned: %v\n%s", err, p.show("in"))
+		}
+		p.must("fstdeterminize", append(args, "in", "out")...)
+		if !sameAs(p, "out", got, 1e-3) {
+			t.Fatalf("machine %d, fstdeterminize %v:\n%s", i, args, p.show("in", "out", "ours"))
+		}
+	}
+}

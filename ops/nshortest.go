@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"errors"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -14,7 +16,13 @@ type nBestInput[W any] struct {
 	final    func(fst.StateID) W
 	distance func(fst.StateID) W
 	err      func() error // asked at the end; nil: no error can happen
+	endless  int64        // states to look at between one complete path and the next before giving up; zero is any number
 }
+
+// ErrEndless reports a search for distinct strings that found no next one: on a
+// machine with cycles of weight 1̄ that cannot be determinized, there can be ever
+// new sets of states at the same distance.
+var ErrEndless = errors.New("the search for distinct strings does not come to an end (ask for fewer, or determinize first)")
 
 // partial is a path from some state of the machine to its end: 24 bytes and a
 // weight or two. Its arc leads to the partial path that it extends.
@@ -50,6 +58,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 	h.paths = append(h.paths, partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
 	h.push(0)
 	var complete []int32
+	since := int64(0)              // states looked at since a path was complete
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
 	for popped := 0; len(h.heap) > 0; popped++ {
 		k := h.pop()
@@ -62,10 +71,17 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 		}
 		if p.state == fst.NoState {
 			complete = append(complete, k)
+			since = 0
 			if len(complete) == o.N {
 				break
 			}
 			continue
+		}
+		if since++; in.endless > 0 && (since > in.endless || p.key.Equal(alg.zero)) {
+			if p.key.Equal(alg.zero) {
+				break // nothing that is left can be completed, and it may be infinite
+			}
+			return nil, &StateError{Op: "ShortestPathUnique", State: p.state, Err: ErrEndless}
 		}
 		for len(visits) <= int(p.state) {
 			visits = append(visits, 0)

@@ -199,71 +199,23 @@ func removeWeight[W semiring.Weight[W]](f *fst.Vector[W], w W, atFinal bool) err
 	return nil
 }
 
-// reweightBy multiplies each arc from p to q by d(q) and divides it by d(p), or
-// with toFinal the other way round, so that the weights of accepting paths stay
-// but for d at the start, which is put back: on what leaves the start where it
-// lies on no cycle, else on an ε-arc from a new start.
+// reweightBy is ReweightToInitial or ReweightToFinal, for weights of which only
+// the caller knows that they can be divided on that side.
 func reweightBy[W semiring.Weight[W]](f *fst.Vector[W], d []W, toFinal bool) error {
 	var zero W
-	zero, one := zero.Zero(), zero.One()
-	n := f.NumStates()
-	s := f.Start()
-	if n == 0 || s == fst.NoState {
-		return nil
-	}
-	left := func(a, c W) W { return any(a).(semiring.Divisible[W]).DivideLeft(c) }
-	right := func(a, c W) W { return any(a).(semiring.RightDivisible[W]).DivideRight(c) }
 	if toFinal {
 		if _, ok := any(zero).(semiring.RightDivisible[W]); !ok {
 			return capabilityError[W]("Push", "division on the right")
 		}
+		by := func(a, c W) W { return any(a).(semiring.RightDivisible[W]).DivideRight(c) }
+		return reweight(f, d, func(vp, w, vq W) W { return by(vq, vp.Times(w)) },
+			func(vp, rho W) W { return vp.Times(rho) },
+			func(v W) W { return by(v, v.One()) }, true)
 	}
-	initialAcyclic := func() bool { return fst.PropertiesOf[W](f, fst.InitialAcyclic)&fst.InitialAcyclic != 0 }
-	for q := range n {
-		w := d[q]
-		if w.Equal(zero) {
-			if toFinal {
-				f.SetFinal(fst.StateID(q), zero)
-			}
-			continue
-		}
-		arcs := f.MutableArcs(fst.StateID(q))
-		for i := range arcs {
-			e := &arcs[i]
-			v := d[e.NextState]
-			switch {
-			case v.Equal(zero):
-			case toFinal:
-				e.Weight = right(v, w.Times(e.Weight))
-			default:
-				e.Weight = left(w, e.Weight.Times(v))
-			}
-		}
-		if toFinal {
-			f.SetFinal(fst.StateID(q), w.Times(f.Final(fst.StateID(q))))
-		} else {
-			f.SetFinal(fst.StateID(q), left(w, f.Final(fst.StateID(q))))
-		}
+	if _, ok := any(zero).(semiring.Divisible[W]); !ok {
+		return capabilityError[W]("Push", "division on the left")
 	}
-	f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
-	back := d[s]
-	if back.Equal(zero) || back.Equal(one) {
-		return nil
-	}
-	if toFinal {
-		back = right(back, one)
-	}
-	if initialAcyclic() {
-		arcs := f.MutableArcs(s)
-		for i := range arcs {
-			arcs[i].Weight = back.Times(arcs[i].Weight)
-		}
-		f.SetFinal(s, back.Times(f.Final(s)))
-		f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
-		return nil
-	}
-	t := f.AddState()
-	f.AddArc(t, fst.Arc[W]{Weight: back, NextState: s})
-	f.SetStart(t)
-	return nil
+	by := func(a, c W) W { return any(a).(semiring.Divisible[W]).DivideLeft(c) }
+	return reweight(f, d, func(vp, w, vq W) W { return by(vp, w.Times(vq)) },
+		by, func(v W) W { return v }, false)
 }

@@ -54,7 +54,13 @@ func pushAsOpenFst[W interface {
 			}
 			continue
 		}
-		if !sameAs(p, "out", got, 1e-3) {
+		tolerance := 1e-3
+		if !path && o.Labels {
+			// OpenFst's sums of pairs of strings and log weights are off in the
+			// third digit: pushed weights into a state do not sum to one there.
+			tolerance = 0.05
+		}
+		if !sameAs(p, "out", got, tolerance) {
 			t.Fatalf("machine %d, fstpush %v:\n%s", i, args, p.show("in", "out", "ours"))
 		}
 	}

@@ -65,7 +65,8 @@ type RandGenOptions struct {
 // The result is a machine with a chain from its start for each path that was not
 // dropped, all weights 1̄; or, with Weighted, a tree in which paths share their
 // beginnings, states numbered in the order in which they are first drawn, and in
-// which dropped paths are dead ends. The chains come in the order of the tree,
+// which dropped paths are dead ends. Empty paths make the start of the chains
+// final, once. The chains come in the order of the tree,
 // depth first. rng alone decides, so equal generators give equal results, though
 // not those of OpenFst for its seeds.
 //

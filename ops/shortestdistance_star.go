@@ -389,6 +389,8 @@ func (s *componentSolver[W]) realArcs(real func(W) float64) []innerArc[float64] 
 	return arcs
 }
 
+// solveLog solves with the least of b, or where that could leave the range of
+// float64 the cost of the best path, as the scale of each state.
 func solveLog[T interface {
 	float
 	semiring.Approx[T]
@@ -398,57 +400,82 @@ func solveLog[T interface {
 	if !(math.Abs(least) <= math.MaxFloat64) {
 		return notTried
 	}
+	direct := true
 	for i := range s.arcs {
 		if w := float64(s.arcs[i].w); !(w >= -far) || w > far && !math.IsInf(w, 1) {
-			return solveLogs(s, b)
+			direct = false
+			break
 		}
 	}
 	x := make([]float64, len(b))
 	for i := range b {
 		x[i] = math.Exp(least - float64(b[i]))
-		if x[i] < 1e-130 && !math.IsInf(float64(b[i]), 1) {
-			return solveLogs(s, b)
-		}
+		direct = direct && (x[i] > 1e-130 || math.IsInf(float64(b[i]), 1))
 	}
-	bad := solveLinear(s.realArcs(func(w T) float64 { return math.Exp(-float64(w)) }), x, s.o)
-	for i := range x {
-		if bad == solved && x[i] < 1e-200 || x[i] > 1e200 {
-			return solveLogs(s, b)
-		}
-	}
-	if bad == solved {
+	if direct {
+		bad := solveLinear(s.realArcs(func(w T) float64 { return math.Exp(-float64(w)) }), x, s.o)
 		for i := range x {
-			b[i] = T(least - math.Log(x[i]))
+			direct = direct && (bad != solved || x[i] > 1e-200 && x[i] < 1e200)
+		}
+		if direct {
+			if bad == solved {
+				for i := range x {
+					b[i] = T(least - math.Log(x[i]))
+				}
+			}
+			return bad
 		}
 	}
-	return bad
+	return solveScaled(s, b, x)
 }
 
-// solveLogs solves in the log domain and float64.
-func solveLogs[T interface {
+// solveScaled takes d(q), the cost of the best path to q, out of the unknowns:
+// y(q) = x(q)·e^d(q) solves the system in which an arc from p to q weighs
+// e^-(w+d(p)-d(q)), which is at most 1, and each y is at least 1. The best paths
+// exist when the sums do: a cycle of negative cost sums to more than one.
+func solveScaled[T interface {
 	float
 	semiring.Approx[T]
-}](s *componentSolver[T], b []T) int {
-	if _, ok := any(b).([]semiring.Log64); ok {
-		return notTried // the general solvers are as good
-	}
-	t := &componentSolver[semiring.Log64]{op: s.op, o: s.o}
-	for _, e := range s.arcs {
-		t.arcs = append(t.arcs, innerArc[semiring.Log64]{e.from, e.to, semiring.Log64(e.w)})
-	}
-	x := make([]semiring.Log64, len(b))
+}](s *componentSolver[T], b []T, x []float64) int {
+	arcs := s.realArcs(func(w T) float64 { return float64(w) })
+	d := make([]float64, len(b))
 	for i := range b {
-		x[i] = semiring.Log64(b[i])
+		d[i] = float64(b[i])
 	}
-	bad := t.eliminate(x)
-	if bad == notTried {
-		var err error
-		if bad, err = t.iterate(x); err != nil {
-			return notTried // the general solver will run into it again, and report it
+	for round := 0; ; round++ { // Bellman and Ford
+		changed := solved
+		for _, e := range arcs {
+			// A change by rounding alone is none: a cycle of cost about 0 is left
+			// to the solver, which finds it to diverge.
+			if c := d[e.from] + e.w; c < d[e.to]-1e-12*math.Abs(d[e.to]) || c < d[e.to] && math.IsInf(d[e.to], 1) {
+				d[e.to] = c
+				changed = int(e.to)
+			}
+		}
+		if changed == solved {
+			break
+		}
+		if round > len(b) {
+			return changed
 		}
 	}
-	for i := range b {
-		b[i] = T(x[i])
+	reached := arcs[:0]
+	for _, e := range arcs {
+		if !math.IsInf(d[e.from], 1) && !math.IsInf(e.w, 1) {
+			e.w = math.Exp(-(e.w + d[e.from] - d[e.to]))
+			reached = append(reached, e)
+		}
+	}
+	for i := range x {
+		x[i] = expNeg(float64(b[i]) - d[i])
+	}
+	bad := solveLinear(reached, x, s.o)
+	if bad == solved {
+		for i := range x {
+			if !math.IsInf(d[i], 1) {
+				b[i] = T(d[i] - math.Log(x[i]))
+			}
+		}
 	}
 	return bad
 }

@@ -25,6 +25,9 @@ type square[W semiring.Weight[W]] struct {
 	// single is true when no two paths lead from the start to one state with
 	// the same labels.
 	single bool
+	// parallel is the first pair of arcs from one state to another with one
+	// label, if any.
+	parallel *pairStep
 }
 
 // pairArc is an arc of the square: arc number left of the left state and right
@@ -188,6 +191,9 @@ func (s *square[W]) expand(p int32) {
 				}
 				if e.NextState == g.NextState && (l != r || lo[i] != ro[k]) {
 					s.single = false
+					if l == r && s.parallel == nil {
+						s.parallel = &pairStep{p, pairArc{-1, lo[i], ro[k]}}
+					}
 					if l == r && e.OLabel == g.OLabel && s.epsFree {
 						continue // parallel arcs: as one
 					}

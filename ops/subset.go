@@ -343,8 +343,8 @@ func (m *subsetMachine[W, R, A]) check() error {
 	if err := m.meter.check(p); err != nil {
 		return &DeterminizeError{Limit: err.(*LimitError), Twins: m.guard.evidence(m.op), Growing: m.largest()}
 	}
-	if g := m.guard; g != nil && p.States >= g.next {
-		return g.look(m.op, p, m.work, m.largest)
+	if g := m.guard; g != nil && (p.States >= g.next || m.alg.bytes() >= g.nextBytes) {
+		return g.look(m.op, p, m.alg.bytes(), m.work)
 	}
 	return nil
 }

@@ -284,26 +284,33 @@ func breach[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *square
 
 // twinsGuard looks, while a construction grows, whether it can end.
 type twinsGuard[W semiring.Weight[W]] struct {
-	next    int  // look when there are so many states
-	limited bool // the caller set a limit on states: a suspicion does not stop
-	f       fst.Expanded[W]
-	search  func(op string, budget int64) (*TwinsError, error)
-	found   *TwinsError
-	looked  bool // decided one way or the other
+	next      int   // look when there are so many states,
+	nextBytes int64 // or so many bytes in output strings
+	// The caller set a limit on states, or on bytes: a suspicion does not stop.
+	limitedStates, limitedBytes bool
+
+	f      fst.Expanded[W]
+	search func(op string, budget int64) (*TwinsError, error)
+	found  *TwinsError
+	looked bool // decided one way or the other
 }
 
 // suspicious is the number of states at which a construction stops that may not
 // end, though that is not proved, unless the caller set a limit.
 func (g *twinsGuard[W]) suspicious() int { return 1<<18 + 64*g.f.NumStates() }
 
+// suspiciousBytes is the same for the bytes of output strings: sets of strings
+// can double with each state.
+const suspiciousBytes = 1 << 28
+
 // newTwinsGuard returns the guard for f, nil where there is nothing to watch.
-func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W], limited bool, alg func() A) *twinsGuard[W] {
+func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W], lim Limits, alg func() A) *twinsGuard[W] {
 	g, ok := f.(fst.Expanded[W])
 	var w W
 	if _, commutes := any(w).(semiring.Commutative[W]); !ok || !commutes {
 		return nil
 	}
-	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), limited: limited, f: g}
+	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), nextBytes: 1 << 20, f: g, limitedStates: lim.States > 0, limitedBytes: lim.Bytes > 0}
 	guard.search = func(op string, budget int64) (*TwinsError, error) {
 		a := alg()
 		s := newSquare(g, false, budget)
@@ -326,28 +333,35 @@ func sameButRounding[W semiring.Weight[W]](x, y any) bool {
 	return x.(W).Equal(y.(W))
 }
 
-// look is called when a construction has come to next states, after looking at
-// so many arcs of the input.
-func (g *twinsGuard[W]) look(op string, built Progress, work int64, largest func() *Subset) error {
-	g.next = 2 * built.States
+// look is called when a construction has come to next states or nextBytes, after
+// looking at so many arcs of the input.
+func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64) error {
+	if built.States >= g.next {
+		g.next = 2 * built.States
+	}
+	if bytes >= g.nextBytes {
+		g.nextBytes = 2 * bytes
+	}
 	if !g.looked {
 		g.decide(op, 4*work+1<<14)
 	}
 	if g.found == nil {
 		return nil
 	}
-	if g.found.Exact {
-		g.found.States = built.States
-		return g.found
-	}
-	if !g.limited {
-		if built.States >= g.suspicious() {
-			g.found.States = built.States
-			return g.found
-		}
+	stop := g.found.Exact
+	if !g.limitedStates {
+		stop = stop || built.States >= g.suspicious()
 		g.next = min(g.next, g.suspicious())
 	}
-	return nil
+	if !g.limitedBytes {
+		stop = stop || bytes >= suspiciousBytes
+		g.nextBytes = min(g.nextBytes, suspiciousBytes)
+	}
+	if !stop {
+		return nil
+	}
+	g.found.States = built.States
+	return g.found
 }
 
 func (g *twinsGuard[W]) decide(op string, budget int64) {

@@ -101,7 +101,7 @@ func (e *TwinsError) Error() string {
 	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) but factors %s and %s: [%s] against [%s]",
 		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, e.LeftFactor, e.RightFactor, e.Left.String(), e.Right.String())
 	if e.States > 0 && !e.Exact {
-		s += fmt.Sprintf("; stopped at %d states, set Limits.States to allow more", e.States)
+		s += fmt.Sprintf("; stopped at %d states, set Limits.States and Limits.Bytes to allow more", e.States)
 	}
 	return s
 }

@@ -120,7 +120,7 @@ func quantize[T float](v T, delta float64) T {
 		limit = 1 << 51 // the same for a float64
 	}
 	d := T(delta)
-	if q := v / d; d > 0 && -limit < q && q < limit {
+	if q := v / d; d > 0 && d < T(math.Inf(1)) && -limit < q && q < limit {
 		return T(math.Floor(float64(q+0.5))) * d
 	}
 	return v

@@ -106,6 +106,8 @@ func (a GallicUnion[W]) Plus(b GallicUnion[W]) GallicUnion[W] {
 		return a
 	case a.n == 0 || !b.Member():
 		return b
+	case a.n == 1 && b.n == 1 && a.first.String == b.first.String:
+		return singleton(GallicRestricted[W]{a.first.String, a.first.Weight.Plus(b.first.Weight)})
 	}
 	merged := make([]GallicRestricted[W], 0, a.n+b.n)
 	i, j := 0, 0

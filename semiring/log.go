@@ -5,9 +5,12 @@ import (
 	"math"
 )
 
-// Log is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float32: negated
-// log probabilities. It is commutative. Sums are computed in float64 and then rounded. -∞ and NaN are not members,
-// though arithmetic tolerates -∞: no operation on members and -∞ gives NaN.
+// Log is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float32:
+// negated log probabilities. It is commutative. Sums are computed in float64 and
+// then rounded.
+//
+// -∞ and NaN are not members, though arithmetic tolerates -∞: no operation on
+// members and -∞ gives NaN, but for division by 0̄.
 type Log float32
 
 // Plus is -log(e^-a + e^-b).
@@ -72,7 +75,8 @@ func (a Log) AppendTextFormat(dst []byte, _ TextFormat) []byte {
 	return appendNumber(dst, float64(a), digits32)
 }
 
-// ParseTextFormat reads a number as C's strtod does; the number is rounded twice, as there.
+// ParseTextFormat reads a number as C's strtod does. Like there, it is rounded to
+// float64 first.
 func (Log) ParseTextFormat(s string, _ TextFormat) (Log, error) {
 	v, err := parseNumber(s)
 	return Log(v), err

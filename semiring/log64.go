@@ -5,9 +5,11 @@ import (
 	"math"
 )
 
-// Log64 is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float64: negated
-// log probabilities. It is commutative.  -∞ and NaN are not members,
-// though arithmetic tolerates -∞: no operation on members and -∞ gives NaN.
+// Log64 is (ℝ∪{∞}, ⊕, +, ∞, 0) with a⊕b = -log(e^-a + e^-b), over float64:
+// negated log probabilities. It is commutative.
+//
+// -∞ and NaN are not members, though arithmetic tolerates -∞: no operation on
+// members and -∞ gives NaN, but for division by 0̄.
 type Log64 float64
 
 // Plus is -log(e^-a + e^-b).
@@ -72,7 +74,8 @@ func (a Log64) AppendTextFormat(dst []byte, f TextFormat) []byte {
 	return appendNumber(dst, float64(a), f.digits64())
 }
 
-// ParseTextFormat reads a number as C's strtod does; -∞ is read, though no member.
+// ParseTextFormat reads a number as C's strtod does; it reads -∞, though that is
+// no member.
 func (Log64) ParseTextFormat(s string, _ TextFormat) (Log64, error) {
 	v, err := parseNumber(s)
 	return Log64(v), err

@@ -66,7 +66,7 @@ func (s *LogSum) Add(x float64) {
 	case d >= 0:
 		s.scaled += math.Exp(-d)
 	case d < 0:
-		s.least, s.scaled = x, s.scaled*math.Exp(d)+1
+		s.least, s.scaled = x, float64(s.scaled*math.Exp(d))+1 // not fused, so the same everywhere
 	case x != x: // d is NaN for this, or for -∞-(-∞), which changes nothing
 		s.least = x
 	}

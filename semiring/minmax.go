@@ -10,11 +10,21 @@ import (
 // does not cancel, so that quotients are not unique.
 type MinMax float32
 
-// Plus is min.
-func (a MinMax) Plus(b MinMax) MinMax { return min(a, b) }
+// Plus is min. NaN is kept.
+func (a MinMax) Plus(b MinMax) MinMax {
+	if a < b || a != a {
+		return a
+	}
+	return b
+}
 
-// Times is max.
-func (a MinMax) Times(b MinMax) MinMax { return max(a, b) }
+// Times is max. NaN is kept.
+func (a MinMax) Times(b MinMax) MinMax {
+	if a >= b || a != a {
+		return a
+	}
+	return b
+}
 
 func (MinMax) Zero() MinMax          { return MinMax(math.Inf(1)) }
 func (MinMax) One() MinMax           { return MinMax(math.Inf(-1)) }
@@ -74,7 +84,8 @@ func (a MinMax) AppendTextFormat(dst []byte, _ TextFormat) []byte {
 	return appendNumber(dst, float64(a), digits32)
 }
 
-// ParseTextFormat reads a number as C's strtod does; the number is rounded twice, as there.
+// ParseTextFormat reads a number as C's strtod does. Like there, it is rounded to
+// float64 first.
 func (MinMax) ParseTextFormat(s string, _ TextFormat) (MinMax, error) {
 	v, err := parseNumber(s)
 	return MinMax(v), err

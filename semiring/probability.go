@@ -13,9 +13,11 @@ type Probability float64
 // Plus is +.
 func (a Probability) Plus(b Probability) Probability { return a + b }
 
-// Times is ·, except that 0̄ annihilates +Inf too.
+// Times is ·, except that 0̄ annihilates +Inf too. The conversion keeps compilers
+// from fusing the product with a sum, which would depend on the machine and on
+// the order.
 func (a Probability) Times(b Probability) Probability {
-	if p := a * b; p == p {
+	if p := Probability(a * b); p == p {
 		return p
 	}
 	return productNaN(a, b)
@@ -81,7 +83,8 @@ func (a Probability) AppendTextFormat(dst []byte, f TextFormat) []byte {
 	return appendNumber(dst, float64(a), f.digits64())
 }
 
-// ParseTextFormat reads a number as C's strtod does; what is negative or infinite is read, though no member.
+// ParseTextFormat reads a number as C's strtod does; it reads what is negative
+// or infinite, though that is no member.
 func (Probability) ParseTextFormat(s string, _ TextFormat) (Probability, error) {
 	v, err := parseNumber(s)
 	return Probability(v), err

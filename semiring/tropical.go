@@ -5,13 +5,15 @@ import (
 	"math"
 )
 
-// Tropical is (ℝ∪{∞}, min, +, ∞, 0) over float32: commutative, idempotent, with the path
-// property. -∞ and NaN are not members, though arithmetic tolerates -∞: no
-// operation on members and -∞ gives NaN.
+// Tropical is (ℝ∪{∞}, min, +, ∞, 0) over float32: commutative,
+// idempotent, with the path property. -∞ and NaN are not members, though
+// arithmetic tolerates -∞: no operation on members and -∞ gives NaN, but for
+// division by 0̄.
 type Tropical float32
 
 // Plus is min. NaN is kept, on whichever side it stands; the built-in min does
-// so too, but takes ten times as long for what it does about signs of zero.
+// so too, but takes four times as long (10 ns against 2.3 in
+// BenchmarkTropical) for what it does about signs of zero.
 func (a Tropical) Plus(b Tropical) Tropical {
 	if a < b || a != a {
 		return a
@@ -79,7 +81,8 @@ func (a Tropical) AppendTextFormat(dst []byte, _ TextFormat) []byte {
 	return appendNumber(dst, float64(a), digits32)
 }
 
-// ParseTextFormat reads a number as C's strtod does; the number is rounded twice, as there.
+// ParseTextFormat reads a number as C's strtod does. Like there, it is rounded to
+// float64 first.
 func (Tropical) ParseTextFormat(s string, _ TextFormat) (Tropical, error) {
 	v, err := parseNumber(s)
 	return Tropical(v), err

@@ -5,13 +5,15 @@ import (
 	"math"
 )
 
-// Tropical64 is (ℝ∪{∞}, min, +, ∞, 0) over float64: commutative, idempotent, with the path
-// property. -∞ and NaN are not members, though arithmetic tolerates -∞: no
-// operation on members and -∞ gives NaN.
+// Tropical64 is (ℝ∪{∞}, min, +, ∞, 0) over float64: commutative,
+// idempotent, with the path property. -∞ and NaN are not members, though
+// arithmetic tolerates -∞: no operation on members and -∞ gives NaN, but for
+// division by 0̄.
 type Tropical64 float64
 
 // Plus is min. NaN is kept, on whichever side it stands; the built-in min does
-// so too, but takes ten times as long for what it does about signs of zero.
+// so too, but takes four times as long (10 ns against 2.3 in
+// BenchmarkTropical) for what it does about signs of zero.
 func (a Tropical64) Plus(b Tropical64) Tropical64 {
 	if a < b || a != a {
 		return a
@@ -81,7 +83,8 @@ func (a Tropical64) AppendTextFormat(dst []byte, f TextFormat) []byte {
 	return appendNumber(dst, float64(a), f.digits64())
 }
 
-// ParseTextFormat reads a number as C's strtod does; -∞ is read, though no member.
+// ParseTextFormat reads a number as C's strtod does; it reads -∞, though that is
+// no member.
 func (Tropical64) ParseTextFormat(s string, _ TextFormat) (Tropical64, error) {
 	v, err := parseNumber(s)
 	return Tropical64(v), err

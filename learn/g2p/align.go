@@ -132,6 +132,9 @@ type emission struct {
 	// phones at (t·(m+1)+j)·(K+1)+k, or -1.
 	params [][]int32
 
+	labelID map[string]int32   // by appendPhones
+	index   *fst.Table[uint64] // parameter of letter<<32 | label
+
 	engine []*engineLattice // of each word, made when first asked for
 }
 
@@ -165,7 +168,8 @@ func (em *emission) build(pairs []Pair) error {
 	for id, u := range em.labels {
 		ids[string(appendPhones(nil, u))] = int32(id)
 	}
-	pairsOf := fst.NewTable[uint64](fst.Mix)
+	em.labelID = ids
+	em.index = fst.NewTable[uint64](fst.Mix)
 	em.params = make([][]int32, len(pairs))
 	for i := range pairs {
 		x, r := em.letters[i], em.phones[i]
@@ -190,7 +194,7 @@ func (em *emission) build(pairs []Pair) error {
 					if j+k < nextLo || j+k > nextHi {
 						continue
 					}
-					id, isNew := pairsOf.ID(uint64(x[t])<<32 | uint64(at[j*(em.k+1)+k]))
+					id, isNew := em.index.ID(uint64(x[t])<<32 | uint64(at[j*(em.k+1)+k]))
 					if isNew {
 						u := em.labels[at[j*(em.k+1)+k]]
 						em.letter, em.label = append(em.letter, x[t]), append(em.label, at[j*(em.k+1)+k])
@@ -338,6 +342,11 @@ func (em *emission) normalize(counts []float64, prune bool, minCount, minProb fl
 	}
 }
 
+// tieSlack is the difference of log-probabilities below which two paths count as
+// equally good. Where letters share phones symmetrically, probabilities are
+// equal up to rounding, and rounding is not to decide.
+const tieSlack = 1e-9
+
 // viterbi fills al.Labels. Of equally good labels the first in order wins.
 func (em *emission) viterbi(al *Alignment) {
 	al.Labels = make([][]int32, len(em.letters))
@@ -367,7 +376,7 @@ func (em *emission) viterbi(al *Alignment) {
 						continue
 					}
 					at, s := (t+1)*w+j+k, best[t*w+j]+logp[id]
-					if s > best[at] || s == best[at] && !math.IsInf(s, -1) && em.label[id] < em.label[back[at]] {
+					if s > best[at]+tieSlack || s > best[at]-tieSlack && em.label[id] < em.label[back[at]] {
 						best[at], back[at] = s, id
 					}
 				}

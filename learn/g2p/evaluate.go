@@ -17,6 +17,7 @@ type evaluation struct {
 	workers int
 
 	score, exp []float64 // of letter pairs, by weight from pairAt[0]
+	steep      bool      // some pair score is too large for whitening
 	table      []float64 // exp(βγ·loss) or the loss, by number
 	value      []float64 // of each word
 	unary      []float64 // gradient with respect to unary scores, all words
@@ -53,9 +54,14 @@ func (e *evaluation) Dim() int { return e.p.groups.dim }
 func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 	f := e.p.Features
 	first := f.bigrams.Len()
+	e.steep = false
 	for i, big := range f.pairBig {
 		e.score[i] = w[big] + w[first+i]
-		e.exp[i] = math.Exp(e.o.beta() * e.score[i])
+		x := e.o.beta() * e.score[i]
+		e.exp[i] = math.Exp(x)
+		if !(math.Abs(x) <= maxPairScore) {
+			e.steep = true
+		}
 	}
 	parallel(e.workers, len(e.p.words), 16, func(worker, lo, hi int) {
 		k := &e.kernels[worker]
@@ -122,7 +128,7 @@ func (e *evaluation) word(k *kernel, w *word, weights []float64, wantGrad bool) 
 		clear(out)
 	}
 	logZ, ok := k.whiten(&w.shape, k.pair)
-	if !ok {
+	if !ok || e.steep {
 		return e.slow(w, weights, out)
 	}
 	logZ += logScale
@@ -138,11 +144,11 @@ func (e *evaluation) word(k *kernel, w *word, weights []float64, wantGrad bool) 
 		if w.loss == nil {
 			return e.slow(w, weights, out)
 		}
-		z, ok := k.expect(&w.shape, w.loss, e.table, 1, out)
+		logE, ok := k.expect(&w.shape, w.loss, e.table, beta*o.Gamma, 1, out)
 		if !ok {
 			return e.slow(w, weights, out)
 		}
-		value = (logZ+math.Log(z))/beta + o.Gamma*w.loss.base - gold
+		value = (logZ+logE)/beta + o.Gamma*w.loss.base - gold
 		if wantGrad {
 			subtractGold(w, 1, out)
 		}
@@ -150,12 +156,12 @@ func (e *evaluation) word(k *kernel, w *word, weights []float64, wantGrad bool) 
 		if w.loss == nil {
 			return e.slow(w, weights, out)
 		}
-		z, ok := k.expect(&w.shape, w.loss, e.table, 1, out)
-		right, okRight := k.expect(&w.shape, w.right, ones, -1, out)
+		logE, ok := k.expect(&w.shape, w.loss, e.table, o.Gamma, 1, out)
+		logRight, okRight := k.expect(&w.shape, w.right, ones, 0, -1, out)
 		if !ok || !okRight {
 			return e.slow(w, weights, out)
 		}
-		value = math.Log(z) + o.Gamma*w.loss.base - math.Log(right)
+		value = logE + o.Gamma*w.loss.base - logRight
 	case RiskMix:
 		if w.loss == nil {
 			return e.slow(w, weights, out)

@@ -1,6 +1,10 @@
 package g2p
 
-import "github.com/tropica-fst/tropica/losses"
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/losses"
+)
 
 // columnGraph is a loss machine, or the set of right outputs, laid out for the sweep of one
 // word: nodes are pairs of a column and the last label, and every column has one
@@ -17,6 +21,7 @@ type columnGraph struct {
 	target []int32      // by edge: column by column, label by label
 	value  []uint8      // by edge: number of the loss, see lossID
 	nodes  int          // all of them; the last is the final node
+	reach  float64      // greatest loss, in absolute value, of a path from any column to the end
 }
 
 type graphLayer struct {
@@ -115,7 +120,34 @@ func newGraph(sizes []int, columns func(t int) int, arc func(t, column, label in
 		}
 	}
 	g.nodes++ // the final node
+	g.setReach(sizes)
 	return g
+}
+
+// setReach computes reach. Columns without a path to the end count as having
+// one of loss 0, which is no harm for a bound.
+func (g *columnGraph) setReach(sizes []int) {
+	lo, hi := make([]float32, g.nodes), make([]float32, g.nodes) // by node; small integers
+	for t := len(sizes) - 1; t >= 0; t-- {
+		e := int(g.layers[t].edge)
+		for c := int(g.layers[t].column); c < g.columnEnd(t); c++ {
+			least, most := float32(math.Inf(1)), float32(math.Inf(-1))
+			for i, to := range g.target[e : e+sizes[t]] {
+				if to != 0 {
+					v := float32(lossValue(int(g.value[e+i])))
+					least, most = min(least, v+lo[to]), max(most, v+hi[to])
+				}
+			}
+			if least > most {
+				least, most = 0, 0
+			}
+			for i := g.node[c]; i < g.node[c+1]; i++ {
+				lo[i], hi[i] = least, most
+			}
+			g.reach = max(g.reach, float64(-least), float64(most))
+			e += sizes[t]
+		}
+	}
 }
 
 // lossGraph lays out a loss machine. full[t] gives, for each label of letter t, its

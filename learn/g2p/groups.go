@@ -16,7 +16,9 @@ import (
 // stands for all of them: same optimum, and L-BFGS from zero takes the same
 // steps, up to rounding. w_i = v_i/|v| times its weight gives the features back.
 //
-// Measured on 8000 Dutch words: see BenchmarkEpoch.
+// Of the 1191945 weights of 8000 Dutch words 468051 remain; the fifteen folds of
+// three objectives on the three languages of testdata took 13.7 s of one
+// processor instead of 25.7 s, with the same errors.
 type groups struct {
 	first int     // weights before the groups' own: label bigrams and letter pairs
 	of    []int32 // group of each feature

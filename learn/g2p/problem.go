@@ -58,8 +58,10 @@ type Problem struct {
 	groupOcc     occurrences
 	pairOcc      occurrences
 
-	graphs    sync.Once
-	graphsErr error
+	graphs struct {
+		sync.Mutex
+		built bool
+	}
 }
 
 // ProblemStats counts what preparation met.
@@ -204,10 +206,17 @@ func (p *Problem) index() {
 func (p *Problem) Words() int { return len(p.words) }
 
 // BuildGraphs builds the loss machines and the machines of right outputs of all words, if that
-// has not been done. Fit does so when its objective needs them.
+// has not been done, and completes Stats. Fit does so when its objective needs
+// them. After an error, such as the context's, it can be called again.
 func (p *Problem) BuildGraphs(ctx context.Context) error {
-	p.graphs.Do(func() { p.graphsErr = p.buildGraphs(ctx) })
-	return p.graphsErr
+	p.graphs.Lock()
+	defer p.graphs.Unlock()
+	if p.graphs.built {
+		return nil
+	}
+	err := p.buildGraphs(ctx)
+	p.graphs.built = err == nil
+	return err
 }
 
 func (p *Problem) buildGraphs(ctx context.Context) error {
@@ -216,6 +225,7 @@ func (p *Problem) buildGraphs(ctx context.Context) error {
 	errs := make([]error, len(p.words))
 	parallel(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			p.words[i].full = nil
 			stats[i], errs[i] = builders[worker].build(&p.words[i], p.Inventory, p.opts.MaxEdges)
 		}
 	})

@@ -3,6 +3,7 @@ package g2p
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 	"time"
 
@@ -123,7 +124,8 @@ func compare(a, b *Score, editsA, editsB []float64, rightA, rightB []bool) Compa
 	}
 	// Fewer than two words leave nothing to test.
 	if t, err := metrics.PairedT(editsB, editsA); err == nil {
-		c.T, c.P = t.T, t.P
+		// Equal differences everywhere give an infinite t, which JSON has not.
+		c.T, c.P = max(-math.MaxFloat64, min(math.MaxFloat64, t.T)), t.P
 	}
 	if m, err := metrics.McNemar(rightA, rightB); err == nil {
 		c.Fixed, c.Broken, c.McNemar = m.OnlyB, m.OnlyA, m.Exact

@@ -127,9 +127,21 @@ func (k *kernel) marginals(s *shape, f float64, out []float64) {
 	}
 }
 
+// Scores of neighbouring labels within ±maxPairScore keep the whitening's
+// messages so close to each other that a message which underflows belongs to a
+// label of probability e^-500 at most.
+const maxPairScore = 100
+
+// maxSpread bounds the logarithm by which an edge that underflowed, of
+// probability e^-500 or less, could count more than its probability says: then
+// all such edges together weigh less than e^-40 of the sum.
+const maxSpread = 450
+
 // expect returns E_p[∏ table[value] over the edges of the path] in g, and adds
-// f times the probability of every pair under p reweighted by that product to out.
-func (k *kernel) expect(s *shape, g *columnGraph, table []float64, f float64, out []float64) (z float64, ok bool) {
+// f times the probability of every pair under p reweighted by that product to
+// out. table holds exp(gamma·loss). ok is false when underflow could matter; out
+// may have been changed then.
+func (k *kernel) expect(s *shape, g *columnGraph, table []float64, gamma, f float64, out []float64) (logZ float64, ok bool) {
 	n := len(s.sizes)
 	alpha := sized(k.alpha, g.nodes)
 	beta := sized(k.beta, g.nodes)
@@ -164,12 +176,13 @@ func (k *kernel) expect(s *shape, g *columnGraph, table []float64, f float64, ou
 			e += size
 		}
 	}
-	z = alpha[g.nodes-1]
-	if !(z > 1e-280 && z < 1e280) {
-		return z, false
+	z := alpha[g.nodes-1]
+	logZ = math.Log(z)
+	if !(math.Abs(gamma)*g.reach-logZ <= maxSpread && z < 1e280) {
+		return logZ, false
 	}
 	if out == nil {
-		return z, true
+		return logZ, true
 	}
 	k.x = sized(k.x, s.pairs[n])
 	clear(k.x)
@@ -204,7 +217,7 @@ func (k *kernel) expect(s *shape, g *columnGraph, table []float64, f float64, ou
 			o[i] += inv * y * p[i]
 		}
 	}
-	return z, true
+	return logZ, true
 }
 
 func (g *columnGraph) columnEnd(t int) int {

@@ -125,6 +125,7 @@ type run struct {
 	lastEv  int
 	history []float64 // values of the last Window+1 iterations
 	evals   int
+	vectors vectors
 }
 
 func newRun(solver string, c *Control, iterations int) *run {
@@ -201,7 +202,8 @@ func (r *run) eval(f Objective, x, grad []float64) (float64, error) {
 		return v, fmt.Errorf("optim: %s: evaluation %d: value %v: %w", r.solver, r.evals, v, ErrNotFinite)
 	}
 	if grad != nil && !math.IsInf(v, 1) {
-		if i := firstNotFinite(grad); i >= 0 {
+		if m := r.vectors.maxAbs(grad); m-m != 0 { // builtin max keeps NaN
+			i := firstNotFinite(grad)
 			return v, fmt.Errorf("optim: %s: evaluation %d: gradient[%d] is %v: %w", r.solver, r.evals, i, grad[i], ErrNotFinite)
 		}
 	}
@@ -231,7 +233,7 @@ func (r *run) save(iteration int, force bool, make func() *Checkpoint) error {
 func maxAbs(x []float64) float64 {
 	m := 0.0
 	for _, v := range x {
-		m = math.Max(m, math.Abs(v))
+		m = max(m, math.Abs(v))
 	}
 	return m
 }

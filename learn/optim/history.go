@@ -3,6 +3,8 @@ package optim
 import (
 	"slices"
 	"sync"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // history keeps the last pairs s = Δx, y = Δg of a quasi-Newton method, with
@@ -11,6 +13,9 @@ type history struct {
 	s, y [][]float64 // oldest first
 	// sy[i][j] is ⟨s_i,y_j⟩ and yy[i][j] is ⟨y_i,y_j⟩.
 	sy, yy [][]float64
+	// What push found of its gNew: ⟨s_i,g⟩, ⟨y_i,g⟩, ⟨g,g⟩.
+	sg, yg []float64
+	gg     float64
 	cap    int
 	spare  [][]float64
 }
@@ -31,7 +36,10 @@ func (h *history) reset() {
 }
 
 // push adds the pair of a step, unless its curvature is not safely positive
-// (a non-convex stretch, or rounding), in which case the pair is left out.
+// (a non-convex stretch, or rounding), in which case the pair is left out. All
+// inner products that the pair and gNew need are taken in one pass over the
+// stored vectors: with 10 pairs a pass for each kind read them two and a half
+// times as often.
 func (h *history) push(v vectors, xNew, x, gNew, g []float64) {
 	if h.len() == h.cap {
 		h.spare = append(h.spare, h.s[0], h.y[0])
@@ -41,34 +49,47 @@ func (h *history) push(v vectors, xNew, x, gNew, g []float64) {
 			h.sy[i], h.yy[i] = slices.Delete(h.sy[i], 0, 1), slices.Delete(h.yy[i], 0, 1)
 		}
 	}
-	k := len(h.spare)
+	k, m := len(h.spare), h.len()
 	s, y := h.spare[k-2], h.spare[k-1]
-	v.each(len(x), func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			s[i] = xNew[i] - x[i]
+	// By pair: ⟨s_i,y⟩ ⟨s_i,g⟩ ⟨y_i,y⟩ ⟨y_i,g⟩ ⟨y_i,s⟩; then ⟨s,y⟩ ⟨y,y⟩ ⟨s,g⟩ ⟨y,g⟩ ⟨g,g⟩.
+	sums := v.sums(len(x), 5*m+5, func(out []float64, lo, hi int) {
+		s, y, g := s[lo:hi], y[lo:hi], g[lo:hi]
+		gNew, x, xNew := gNew[lo:hi], x[lo:hi], xNew[lo:hi]
+		for i, w := range xNew {
+			s[i] = w - x[i]
 			y[i] = gNew[i] - g[i]
 		}
+		for i := range m {
+			si, yi, o := h.s[i][lo:hi], h.y[i][lo:hi], out[5*i:]
+			o[0], o[1] = floats.Dot(si, y), floats.Dot(si, gNew)
+			o[2], o[3], o[4] = floats.Dot(yi, y), floats.Dot(yi, gNew), floats.Dot(yi, s)
+		}
+		o := out[5*m:]
+		o[0], o[1], o[2] = floats.Dot(s, y), floats.Dot(y, y), floats.Dot(s, gNew)
+		o[3], o[4] = floats.Dot(y, gNew), floats.Dot(gNew, gNew)
 	})
-	all := append(append(slices.Clone(h.s), h.y...), s, y)
-	dy := v.dots(y, all) // ⟨·, y⟩
-	ds := v.dots(s, h.y) // ⟨s, y_j⟩
-	m := h.len()
-	curvature, size := dy[2*m], dy[2*m+1]
-	if !(curvature > 1e-10*size) { // ⟨s,y⟩ ≤ 1e-10 ⟨y,y⟩: the scale would explode
+	last := sums[5*m:]
+	h.sg, h.yg, h.gg = h.sg[:0], h.yg[:0], last[4]
+	for i := range m {
+		h.sg, h.yg = append(h.sg, sums[5*i+1]), append(h.yg, sums[5*i+3])
+	}
+	if !(last[0] > 1e-10*last[1]) { // ⟨s,y⟩ ≤ 1e-10 ⟨y,y⟩: the scale would explode
 		return
 	}
 	h.spare = h.spare[:k-2]
+	var sy, yy []float64
 	for i := range m {
-		h.sy[i] = append(h.sy[i], dy[i])
-		h.yy[i] = append(h.yy[i], dy[m+i])
+		h.sy[i], h.yy[i] = append(h.sy[i], sums[5*i]), append(h.yy[i], sums[5*i+2])
+		sy, yy = append(sy, sums[5*i+4]), append(yy, sums[5*i+2])
 	}
 	h.s, h.y = append(h.s, s), append(h.y, y)
-	h.sy = append(h.sy, append(ds, curvature))
-	h.yy = append(h.yy, append(slices.Clone(dy[m:2*m]), size))
+	h.sy, h.yy = append(h.sy, append(sy, last[0])), append(h.yy, append(yy, last[1]))
+	h.sg, h.yg = append(h.sg, last[2]), append(h.yg, last[3])
 }
 
-// direction stores -H·g, H being the L-BFGS approximation to the inverse Hessian.
-func (h *history) direction(v vectors, dst, g []float64) {
+// direction stores -H·g, H being the L-BFGS approximation to the inverse
+// Hessian. pushed tells that g is the gNew of the last push.
+func (h *history) direction(v vectors, dst, g []float64, pushed bool) {
 	m := h.len()
 	if m == 0 {
 		v.each(len(g), func(_, lo, hi int) {
@@ -79,7 +100,10 @@ func (h *history) direction(v vectors, dst, g []float64) {
 		return
 	}
 	basis := append(append(slices.Clone(h.s), h.y...), g)
-	p := v.dots(g, basis) // ⟨g, s_i⟩, ⟨g, y_i⟩, ⟨g, g⟩
+	p := append(append(slices.Clone(h.sg), h.yg...), h.gg)
+	if !pushed {
+		p = v.dots(g, basis) // ⟨g, s_i⟩, ⟨g, y_i⟩, ⟨g, g⟩
+	}
 	// The vector of the two-loop recursion is q = Σ a_i s_i + Σ b_i y_i + c·g;
 	// only the coefficients are computed.
 	a, b, c := make([]float64, m), make([]float64, m), 1.0
@@ -112,7 +136,7 @@ func (h *history) direction(v vectors, dst, g []float64) {
 // order in which their sums are added, do not depend on how many there are.
 type vectors struct{ workers int }
 
-const stripe = 1 << 13 // 64 kB of a vector: several fit into a second-level cache
+const stripe = 1 << 10 // 8 kB of a vector: three or four stay in the first-level cache while others pass
 
 // each calls f(k, lo, hi) for all stripes of 0…n-1, k counting them.
 func (v vectors) each(n int, f func(k, lo, hi int)) {
@@ -140,37 +164,32 @@ func (v vectors) dot(x, y []float64) float64 { return v.dots(x, [][]float64{y})[
 
 // dots returns ⟨x, y⟩ for each y of ys in one pass.
 func (v vectors) dots(x []float64, ys [][]float64) []float64 {
-	count := (len(x) + stripe - 1) / stripe
-	part := make([]float64, count*len(ys))
-	v.each(len(x), func(k, lo, hi int) {
+	return v.sums(len(x), len(ys), func(out []float64, lo, hi int) {
 		for j, y := range ys {
-			part[k*len(ys)+j] = dot(x[lo:hi], y[lo:hi])
+			out[j] = floats.Dot(x[lo:hi], y[lo:hi])
 		}
 	})
-	out := make([]float64, len(ys))
-	for k := range count {
+}
+
+// sums adds up, over the stripes of 0…n-1, the k numbers that f stores for each.
+func (v vectors) sums(n, k int, f func(out []float64, lo, hi int)) []float64 {
+	count := (n + stripe - 1) / stripe
+	part := make([]float64, count*k)
+	v.each(n, func(i, lo, hi int) { f(part[i*k:][:k], lo, hi) })
+	out := make([]float64, k)
+	for i := range count {
 		for j := range out {
-			out[j] += part[k*len(ys)+j]
+			out[j] += part[i*k+j]
 		}
 	}
 	return out
 }
 
-// dot keeps four sums, so that additions need not wait for each other.
-func dot(x, y []float64) float64 {
-	y = y[:len(x)]
-	var a, b, c, d float64
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		a += x[i] * y[i]
-		b += x[i+1] * y[i+1]
-		c += x[i+2] * y[i+2]
-		d += x[i+3] * y[i+3]
-	}
-	for ; i < len(x); i++ {
-		a += x[i] * y[i]
-	}
-	return (a + b) + (c + d)
+// maxAbs returns the largest absolute value.
+func (v vectors) maxAbs(x []float64) float64 {
+	part := make([]float64, (len(x)+stripe-1)/stripe)
+	v.each(len(x), func(i, lo, hi int) { part[i] = maxAbs(x[lo:hi]) })
+	return maxAbs(part)
 }
 
 // combine stores -Σ coef_j xs_j.
@@ -178,19 +197,8 @@ func (v vectors) combine(dst, coef []float64, xs [][]float64) {
 	v.each(len(dst), func(_, lo, hi int) {
 		d := dst[lo:hi]
 		clear(d)
-		j := 0
-		for ; j+2 <= len(xs); j += 2 {
-			a, b := -coef[j], -coef[j+1]
-			x, y := xs[j][lo:hi][:len(d)], xs[j+1][lo:hi][:len(d)]
-			for i := range d {
-				d[i] += a*x[i] + b*y[i]
-			}
-		}
-		for ; j < len(xs); j++ {
-			a, x := -coef[j], xs[j][lo:hi][:len(d)]
-			for i := range d {
-				d[i] += a * x[i]
-			}
+		for j, x := range xs {
+			floats.AddScaled(d, -coef[j], x[lo:hi])
 		}
 	})
 }

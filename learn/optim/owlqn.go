@@ -62,6 +62,7 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 	if m.L1 > 0 {
 		pseudo = make([]float64, n)
 	}
+	r.vectors = v
 	fx, err := r.eval(f, x, g)
 	if err == nil && math.IsInf(fx, 1) {
 		err = ErrNotFinite
@@ -79,15 +80,15 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 		return &Checkpoint{Solver: solver, Iteration: res.Iterations, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(x)}
 	}
 	finish := func(reason Reason, err error) (*Result, error) {
-		res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = x, fx, maxAbs(pseudo), reason, r.evals
+		res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = x, fx, v.maxAbs(pseudo), reason, r.evals
 		if r.Ctx.Err() != nil {
 			err = errors.Join(err, r.save(res.Iterations, true, checkpoint))
 		}
 		return res, err
 	}
-	step := 0.0
+	step, pushed := 0.0, false
 	for {
-		reason, err := r.step(res.Iterations, fx, maxAbs(pseudo), step)
+		reason, err := r.step(res.Iterations, fx, v.maxAbs(pseudo), step)
 		if err == nil && res.Iterations > 0 {
 			err = r.save(res.Iterations, false, checkpoint)
 		}
@@ -98,7 +99,7 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 			return finish(reason, nil)
 		}
 
-		h.direction(v, dir, pseudo)
+		h.direction(v, dir, pseudo, pushed && m.L1 == 0)
 		if m.L1 > 0 { // keep to directions that agree with steepest descent, per coordinate
 			for i, d := range dir {
 				if m.penalty(i) > 0 && d*pseudo[i] >= 0 {
@@ -120,7 +121,7 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 		}
 		fNew, ok := 0.0, false
 		for range 40 {
-			m.trial(xNew, x, dir, pseudo, step)
+			m.trial(v, xNew, x, dir, pseudo, step)
 			if fNew, err = r.eval(f, xNew, gNew); err != nil {
 				return finish(Interrupted, err)
 			}
@@ -155,6 +156,7 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 			continue
 		}
 		h.push(v, xNew, x, gNew, g)
+		pushed = true
 		x, xNew = xNew, x
 		g, gNew = gNew, g
 		if m.L1 == 0 {
@@ -208,23 +210,22 @@ func (m *OWLQN) pseudoGradient(dst, x, g []float64) {
 }
 
 // trial stores x + step·dir, projected onto the orthant of x (of -pseudo where x is 0).
-func (m *OWLQN) trial(dst, x, dir, pseudo []float64, step float64) {
-	for i, w := range x {
-		dst[i] = w + step*dir[i]
-	}
-	if m.L1 == 0 {
-		return
-	}
-	for i, w := range x {
-		if m.penalty(i) == 0 {
-			continue
+func (m *OWLQN) trial(v vectors, dst, x, dir, pseudo []float64, step float64) {
+	v.each(len(x), func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			dst[i] = x[i] + step*dir[i]
 		}
-		sign := w
-		if w == 0 {
-			sign = -pseudo[i]
+		if m.L1 == 0 {
+			return
 		}
-		if dst[i]*sign <= 0 {
-			dst[i] = 0
+		for i := lo; i < hi; i++ {
+			sign := x[i]
+			if sign == 0 {
+				sign = -pseudo[i]
+			}
+			if dst[i]*sign <= 0 && m.penalty(i) > 0 {
+				dst[i] = 0
+			}
 		}
-	}
+	})
 }

@@ -305,7 +305,7 @@ func (s *stochastic) minibatch(batch []int) error {
 			}
 		}
 	}
-	err := shareJobs(len(s.workers), len(batch), func(w, k int) error {
+	err := Parallel(len(s.workers), len(batch), func(w, k int) error {
 		s.logs[k].reset()
 		v, err := s.workers[w].Eval(batch[k], s.x, &Gradient{log: s.logs[k]})
 		if err != nil {

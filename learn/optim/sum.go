@@ -110,7 +110,7 @@ func (s *Sum) Eval(x, grad []float64) (float64, error) {
 			grad[i] *= s.scale
 		}
 	}
-	return s.scale * treeSum(s.values), nil
+	return s.scale * TreeSum(s.values), nil
 }
 
 func (s *Sum) one(w Worker, i int, x []float64, g *Gradient) error {
@@ -236,13 +236,15 @@ func (s *Sum) blocks(x, grad []float64) error {
 	return nil
 }
 
-// share calls f(worker, job) for all jobs. Jobs are taken in order; after an
-// error no more are taken, and that of the first job is returned.
 func (s *Sum) share(jobs int, f func(w, job int) error) error {
-	return shareJobs(len(s.workers), jobs, f)
+	return Parallel(len(s.workers), jobs, f)
 }
 
-func shareJobs(workers, jobs int, f func(w, job int) error) error {
+// Parallel calls f(worker, job) for all jobs on up to workers goroutines, worker
+// counting them from 0. Jobs are taken in order; after an error no more are
+// taken, and that of the first job is returned. f must not add to what another
+// job adds to: then results do not depend on the number of workers.
+func Parallel(workers, jobs int, f func(w, job int) error) error {
 	workers = min(workers, jobs)
 	if workers <= 1 {
 		for job := range jobs {
@@ -281,8 +283,8 @@ func shareJobs(workers, jobs int, f func(w, job int) error) error {
 	return first
 }
 
-// treeSum adds pairwise, halving: the error grows with the logarithm of the length.
-func treeSum(v []float64) float64 {
+// TreeSum adds pairwise, halving: the error grows with the logarithm of the length.
+func TreeSum(v []float64) float64 {
 	if len(v) <= 64 {
 		sum := 0.0
 		for _, x := range v {
@@ -291,7 +293,7 @@ func treeSum(v []float64) float64 {
 		return sum
 	}
 	h := len(v) / 2 // depth log2(len/64)
-	return treeSum(v[:h]) + treeSum(v[h:])
+	return TreeSum(v[:h]) + TreeSum(v[h:])
 }
 
 func examplesOf(f Objective) int {

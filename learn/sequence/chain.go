@@ -49,11 +49,9 @@ func newChain(labels int) *chain {
 	return &chain{labels: labels, stride: s, right: make([]float64, s), beta: make([]float64, s)}
 }
 
-// shared returns a chain for another goroutine with the same transitions.
-func (c *chain) shared() *chain {
-	d := newChain(c.labels)
-	d.score, d.trans, d.transT, d.transTop, d.transSpan = c.score, c.trans, c.transT, c.transTop, c.transSpan
-	return d
+// share takes over the transitions of another chain, to read them.
+func (c *chain) share(o *chain) {
+	c.score, c.trans, c.transT, c.transTop, c.transSpan = o.score, o.trans, o.transT, o.transTop, o.transSpan
 }
 
 // transitions sets the scores of label pairs; nil for none.
@@ -176,7 +174,10 @@ func (c *chain) finish(dst []float64, pairs *pairSums) {
 	d, s := c.labels, c.stride
 	for a := range d {
 		for b := range d {
-			v := pairs.scaled[a*s+b] * c.trans[a*s+b]
+			v := 0.0
+			if c.trans != nil {
+				v = pairs.scaled[a*s+b] * c.trans[a*s+b]
+			}
 			if pairs.exact != nil {
 				v += pairs.exact[a*s+b]
 			}

@@ -43,15 +43,17 @@ func newDictionary(names []string) *dictionary {
 	return d
 }
 
-func (d *dictionary) add(name []byte) int32 {
-	if id, ok := d.index[string(name)]; ok {
-		return id
+// add numbers a new name; false when it is not UTF-8, which a model file could
+// not hold.
+func (d *dictionary) add(name []byte) (int32, bool) {
+	if !utf8.Valid(name) {
+		return 0, false
 	}
 	id := int32(len(d.names))
 	s := string(name)
 	d.names = append(d.names, s)
 	d.index[s] = id
-	return id
+	return id, true
 }
 
 // sparse holds the attributes of positions in rows, one after the other.
@@ -109,12 +111,18 @@ type encoder struct {
 	buf       []byte
 }
 
-func (e *encoder) lookup(d *dictionary, name []byte) (int32, bool) {
-	if e.grow {
-		return d.add(name), true
+// enter appends the attribute named in buf to the rows, if it is known or may be added.
+func (e *encoder) enter(d *dictionary, rows *sparse, value float64) error {
+	id, ok := d.index[string(e.buf)]
+	if !ok && e.grow {
+		if id, ok = d.add(e.buf); !ok {
+			return fmt.Errorf("attribute %q is not UTF-8", e.buf)
+		}
 	}
-	id, ok := d.index[string(name)]
-	return id, ok
+	if ok {
+		rows.add(id, value)
+	}
+	return nil
 }
 
 // encode appends a sequence to c.
@@ -144,8 +152,8 @@ func (e *encoder) encode(c *corpus, in *Input) error {
 					}
 					d, rows = e.pair, &c.pair
 				}
-				if id, ok := e.lookup(d, e.buf); ok {
-					rows.add(id, value)
+				if err := e.enter(d, rows, value); err != nil {
+					return fmt.Errorf("position %d: %w", t, err)
 				}
 			}
 		}
@@ -154,15 +162,12 @@ func (e *encoder) encode(c *corpus, in *Input) error {
 				if math.IsNaN(a.Value) || math.IsInf(a.Value, 0) {
 					return fmt.Errorf("position %d: attribute %q has value %v", t, a.Name, a.Value)
 				}
-				if e.grow && !utf8.ValidString(a.Name) {
-					return fmt.Errorf("position %d: attribute %q is not UTF-8", t, a.Name)
-				}
 				if a.Value == 0 {
 					continue
 				}
 				e.buf = append(e.buf[:0], a.Name...)
-				if id, ok := e.lookup(e.single, e.buf); ok {
-					c.single.add(id, a.Value)
+				if err := e.enter(e.single, &c.single, a.Value); err != nil {
+					return fmt.Errorf("position %d: %w", t, err)
 				}
 			}
 		}

@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package sequence
 
 func sumRows(dst, w []float64, rows []int32, stride int) { sumRowsGo(dst, w, rows, stride) }

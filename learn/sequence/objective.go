@@ -1,11 +1,9 @@
 package sequence
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -28,6 +26,7 @@ type objective struct {
 	corpus *corpus
 	loss   *lossOf
 	l2     float64
+	ctx    context.Context // stops an evaluation midway; nil is none
 
 	workers    []*scorer
 	values     []float64 // by sequence
@@ -117,44 +116,9 @@ func balanced(ptr []int, parts int) []int {
 func (o *objective) Dim() int      { return o.layout.dim }
 func (o *objective) Examples() int { return o.corpus.sequences() }
 
-// parallel calls f(worker, job) for all jobs, and returns the error of the first.
+// parallel calls f with a worker's own scorer for all jobs.
 func (o *objective) parallel(jobs int, f func(s *scorer, job int) error) error {
-	workers := min(len(o.workers), jobs)
-	if workers <= 1 {
-		for job := range jobs {
-			if err := f(o.workers[0], job); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var (
-		wg    sync.WaitGroup
-		next  atomic.Int64
-		mu    sync.Mutex
-		at    = jobs
-		first error
-	)
-	for _, s := range o.workers[:workers] {
-		wg.Go(func() {
-			for {
-				job := int(next.Add(1)) - 1
-				if job >= jobs {
-					return
-				}
-				if err := f(s, job); err != nil {
-					mu.Lock()
-					if job < at {
-						at, first = job, err
-					}
-					mu.Unlock()
-					next.Store(int64(jobs))
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return first
+	return optim.Parallel(len(o.workers), jobs, func(w, job int) error { return f(o.workers[w], job) })
 }
 
 // Eval implements optim.Objective.
@@ -184,6 +148,9 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 			first, last = o.laneOf(from), o.laneOf(to-1)
 		}
 		err := o.parallel(last-first+1, func(s *scorer, job int) error {
+			if o.ctx != nil && o.ctx.Err() != nil {
+				return context.Cause(o.ctx)
+			}
 			k := first + job
 			for i := max(from, n*k/len(o.lanes)); i < min(to, n*(k+1)/len(o.lanes)); i++ {
 				at := c.start[i]
@@ -193,7 +160,7 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 				}
 				v, err := s.sequence(x, i, o.residual[at*s.loss.stride:c.start[i+1]*s.loss.stride], &o.lanes[k], pairs)
 				if err != nil {
-					return fmt.Errorf("sequence %d: %w", i+1, err)
+					return fmt.Errorf("example %d: %w", i+1, err)
 				}
 				o.values[i] = v
 			}
@@ -206,7 +173,7 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 			o.addPairs(grad, c.start[from], c.start[to])
 		}
 	}
-	value := treeSum(o.values)
+	value := optim.TreeSum(o.values)
 	if grad == nil {
 		sq := 0.0
 		for _, w := range x {
@@ -215,13 +182,13 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 		return value + o.l2/2*sq, nil
 	}
 	o.singles(x, grad)
-	o.ngrams(x, grad)
+	o.ngrams(grad)
 	rest := 0.0
 	for j := l.at1; j < l.dim; j++ {
 		grad[j] += o.l2 * x[j]
 		rest += x[j] * x[j]
 	}
-	return value + o.l2/2*(treeSum(o.squares)+rest), nil
+	return value + o.l2/2*(optim.TreeSum(o.squares)+rest), nil
 }
 
 func (o *objective) laneOf(i int) int {
@@ -269,9 +236,8 @@ func (o *objective) singles(x, grad []float64) {
 }
 
 // ngrams stores the gradient of the label n-grams, without l2.
-func (o *objective) ngrams(x, grad []float64) {
+func (o *objective) ngrams(grad []float64) {
 	l := o.layout
-	d := l.labels
 	label := grad[l.at1:l.at2]
 	clear(label)
 	for k := range o.lanes {
@@ -296,7 +262,7 @@ func (o *objective) ngrams(x, grad []float64) {
 				}
 			}
 		}
-		o.workers[0].finishPairs(two, &sum)
+		o.workers[0].chain.finish(two, &sum)
 		for i, v := range o.loss.referencePairs {
 			two[i] -= v
 		}
@@ -310,7 +276,6 @@ func (o *objective) ngrams(x, grad []float64) {
 			}
 		}
 	}
-	_ = d
 }
 
 // addPairs adds a round's residuals of label pairs to the pair attributes'
@@ -340,18 +305,4 @@ func (o *objective) addPairs(grad []float64, from, to int) {
 	})
 }
 
-func treeSum(v []float64) float64 {
-	if len(v) <= 64 {
-		sum := 0.0
-		for _, x := range v {
-			sum += x
-		}
-		return sum
-	}
-	h := len(v) / 2 // depth log2(len/64)
-	return treeSum(v[:h]) + treeSum(v[h:])
-}
-
 var _ optim.Objective = (*objective)(nil)
-
-var _ = slices.Max[[]float64]

@@ -1,0 +1,199 @@
+package g2p
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+)
+
+func align(t *testing.T, pairs []Pair, o *AlignOptions) *Alignment {
+	t.Helper()
+	a, err := Align(context.Background(), pairs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// The engine and the loop beside it give the same counts in every iteration,
+// and in the end the same alignments.
+func TestAlignEngineIsDirect(t *testing.T) {
+	for _, language := range []string{"ice", "gre", "ady"} {
+		for _, phones := range []int{1, 2, 3} {
+			pairs := words(t, language, "dev", 60)
+			em := &emission{k: phones}
+			letters, names, err := collect(pairs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			em.inv = &Inventory{Letters: letters, Phones: names}
+			if err := em.build(pairs); err != nil {
+				t.Fatal(err)
+			}
+			for it := range 7 {
+				direct, engine := make([]float64, len(em.prob)), make([]float64, len(em.prob))
+				l1, err1 := em.expectedDirect(direct)
+				l2, err2 := em.expectedEngine(engine)
+				if err1 != nil || err2 != nil || !(math.Abs(l1-l2) < 1e-9) {
+					t.Fatalf("%s, %d phones, iteration %d: log-likelihood %v and %v (%v, %v)", language, phones, it, l1, l2, err1, err2)
+				}
+				for id := range direct {
+					if !(math.Abs(direct[id]-engine[id]) < 1e-9) {
+						t.Fatalf("%s, %d phones, iteration %d: parameter %d counts %v and %v", language, phones, it, id, direct[id], engine[id])
+					}
+				}
+				em.normalize(direct, it >= 4, 1, 0.01)
+			}
+			a, b := align(t, pairs, &AlignOptions{MaxPhones: phones, Direct: true}), align(t, pairs, &AlignOptions{MaxPhones: phones})
+			if a.Unaligned != b.Unaligned || !slices.EqualFunc(a.Labels, b.Labels, slices.Equal) {
+				t.Fatalf("%s, %d phones: other alignments", language, phones)
+			}
+		}
+	}
+}
+
+// Expected counts by going through every way to share out the phones.
+func TestExpectedCountsByEnumeration(t *testing.T) {
+	pairs := short(words(t, "ady", "train", 300), 5)
+	for _, phones := range []int{1, 2, 3} {
+		letters, names, err := collect(pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		em := &emission{k: phones, inv: &Inventory{Letters: letters, Phones: names}}
+		if err := em.build(pairs); err != nil {
+			t.Fatal(err)
+		}
+		want := make([]float64, len(em.prob))
+		ll := 0.0
+		for i := range pairs {
+			x, r := em.letters[i], em.phones[i]
+			counts := map[int32]float64{}
+			total := 0.0
+			var used []int32
+			var walk func(t, j int, w float64)
+			walk = func(t, j int, w float64) {
+				if t == len(x) {
+					if j == len(r) {
+						total += w
+						for _, id := range used {
+							counts[id] += w
+						}
+					}
+					return
+				}
+				for k := 0; k <= phones && j+k <= len(r); k++ {
+					if id := em.find(x[t], r[j:j+k]); id >= 0 {
+						used = append(used, id)
+						walk(t+1, j+k, w*firstWeight(k))
+						used = used[:len(used)-1]
+					}
+				}
+			}
+			walk(0, 0, 1)
+			if total > 0 {
+				ll += math.Log(total)
+				for id, c := range counts {
+					want[id] += c / total
+				}
+			}
+		}
+		got := make([]float64, len(em.prob))
+		gotLL, err := em.expectedDirect(got)
+		if err != nil || !(math.Abs(gotLL-ll) < 1e-9*math.Abs(ll)) {
+			t.Fatalf("log-likelihood %v, by enumeration %v (%v)", gotLL, ll, err)
+		}
+		for id := range want {
+			if !(math.Abs(got[id]-want[id]) < 1e-9) {
+				t.Fatalf("parameter %d counts %v, by enumeration %v", id, got[id], want[id])
+			}
+		}
+	}
+}
+
+// What is aligned spells the reference, with labels that its letters may emit;
+// the likelihood rises until labels are dropped.
+func TestAlignment(t *testing.T) {
+	pairs := words(t, "ice", "train", 800)
+	a := align(t, pairs, &AlignOptions{Direct: true})
+	inv := a.Inventory
+	for i := 1; i < 4; i++ {
+		if i > 1 && a.LogLik[i] < a.LogLik[i-1] {
+			t.Errorf("iteration %d lowered the likelihood from %v to %v", i+1, a.LogLik[i-1], a.LogLik[i])
+		}
+	}
+	unaligned := 0
+	for i, u := range a.Labels {
+		if u == nil {
+			unaligned++
+			continue
+		}
+		x, err := inv.letters(pairs[i].Word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var spelt []int
+		for k, l := range u {
+			spelt = append(spelt, inv.Labels[l]...)
+			if !slices.Contains(inv.Allowed[x[k]], l) {
+				t.Errorf("%q: letter %d emits a label that it may not", pairs[i].Word, k)
+			}
+		}
+		if got := inv.names(spelt); !slices.Equal(got, pairs[i].Phones) {
+			t.Errorf("%q is aligned with %v, not %v", pairs[i].Word, got, pairs[i].Phones)
+		}
+	}
+	if unaligned != a.Unaligned || unaligned == 0 || unaligned > 20 {
+		t.Errorf("%d pairs without alignment, %d reported", unaligned, a.Unaligned)
+	}
+	for x, list := range inv.Allowed {
+		sum := 0.0
+		for _, p := range inv.Prob[x] {
+			sum += p
+		}
+		if !slices.IsSorted(list) || !(sum <= 1+1e-9) {
+			t.Errorf("letter %d may emit %v with probability %v", x, list, sum)
+		}
+	}
+}
+
+// Two letters to a phone, two phones to a letter, and pairs that cannot be
+// aligned at all.
+func TestAlignSmall(t *testing.T) {
+	var pairs []Pair
+	for range 3 {
+		pairs = append(pairs, Pair{"sha", []string{"S", "a"}}, Pair{"sa", []string{"s", "a"}}, Pair{"ha", []string{"h", "a"}},
+			Pair{"xa", []string{"k", "s", "a"}}, Pair{"ax", []string{"a", "k", "s"}}, Pair{"x", []string{"k", "s"}})
+	}
+	pairs = append(pairs, Pair{"a", []string{"a", "b", "c"}}, Pair{"", []string{"a"}}, Pair{"", nil})
+	a := align(t, pairs, nil)
+	inv := a.Inventory
+	spell := func(i int) (out []string) {
+		for _, l := range a.Labels[i] {
+			s := ""
+			for _, p := range inv.names(inv.Labels[l]) {
+				s += p
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	// Which of s and h says S is for the data to decide; a is always a.
+	if got := spell(0); len(got) != 3 || got[2] != "a" || got[0]+got[1] != "S" {
+		t.Errorf("sha is aligned as %q", got)
+	}
+	if got := spell(3); !slices.Equal(got, []string{"ks", "a"}) {
+		t.Errorf("xa is aligned as %q", got)
+	}
+	// "" with no phones is aligned with nothing; the other two cannot be.
+	if a.Unaligned != 2 || a.Labels[18] != nil || a.Labels[19] != nil || a.Labels[20] == nil {
+		t.Errorf("%d unaligned: %v", a.Unaligned, a.Labels[18:])
+	}
+	if _, err := Align(context.Background(), []Pair{{"\xff", []string{"a"}}}, nil); err == nil {
+		t.Error("a word that is not UTF-8 was accepted")
+	}
+	if _, err := Prepare(context.Background(), []Pair{{"a", []string{"a", "b", "c"}}}, nil); err == nil {
+		t.Error("a problem without any aligned pair was accepted")
+	}
+}

@@ -1,0 +1,339 @@
+package g2p
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/learn/model"
+)
+
+// Files are containers of package model of this kind and version.
+const (
+	fileKind    = "g2p"
+	fileVersion = 1
+)
+
+// fileMeta is the header's part of a file.
+type fileMeta struct {
+	Window   int       `json:"window"`
+	Damping  float64   `json:"damping"`
+	MinCount int       `json:"min_count"`
+	Trained  Objective `json:"objective"`
+}
+
+// Save writes the model. The file has, as arrays: letters (code points), phones,
+// labels (label_start, label_phones), what letters may emit (allowed_start, allowed,
+// prob), the keys of label bigrams, letter pairs and features, and weights in
+// the order that Features describes.
+func (m *Model) Save(w io.Writer) error {
+	c, err := m.container()
+	if err != nil {
+		return err
+	}
+	return c.Write(w)
+}
+
+func (m *Model) container() (*model.Container, error) {
+	inv, f := m.Inventory, m.Features
+	c := model.New(fileKind, fileVersion)
+	if err := c.SetMeta(fileMeta{f.opts.Window, f.opts.Damping, f.opts.MinCount, m.Objective}); err != nil {
+		return nil, err
+	}
+	letters := make([]uint32, len(inv.Letters))
+	for i, r := range inv.Letters {
+		letters[i] = uint32(r)
+	}
+	model.Put(c, "letters", letters)
+	if err := c.PutStrings("phones", inv.Phones); err != nil {
+		return nil, err
+	}
+	start, flat := []int32{0}, []int32{}
+	for _, u := range inv.Labels {
+		for _, p := range u {
+			flat = append(flat, int32(p))
+		}
+		start = append(start, int32(len(flat)))
+	}
+	model.Put(c, "label_start", start)
+	model.Put(c, "label_phones", flat)
+	start, flat = []int32{0}, []int32{}
+	var prob []float64
+	for x, list := range inv.Allowed {
+		flat = append(flat, list...)
+		prob = append(prob, inv.Prob[x]...)
+		start = append(start, int32(len(flat)))
+	}
+	model.Put(c, "allowed_start", start)
+	model.Put(c, "allowed", flat)
+	model.Put(c, "prob", prob)
+	model.Put(c, "bigrams", keysOf(f.bigrams))
+	model.Put(c, "pairs", keysOf(f.pairs))
+	grams := make([]uint64, 0, featureWords*f.grams.Len())
+	for _, k := range keysOf(f.grams) {
+		grams = k.append(grams)
+	}
+	model.Put(c, "features", grams, f.grams.Len(), featureWords)
+	model.Put(c, "weights", m.Weights)
+	return c, nil
+}
+
+func keysOf[K comparable](t *fst.Table[K]) []K {
+	keys := make([]K, t.Len())
+	for i := range keys {
+		keys[i] = t.Key(fst.StateID(i))
+	}
+	return keys
+}
+
+// A feature's key is kept in three words of four 16-bit numbers: the template
+// and eleven letters, least significant first.
+const featureWords = 3
+
+func (k featureKey) append(dst []uint64) []uint64 {
+	all := append([]uint16{k.template}, k.letters[:]...)
+	for i := 0; i < len(all); i += 4 {
+		dst = append(dst, uint64(all[i])|uint64(all[i+1])<<16|uint64(all[i+2])<<32|uint64(all[i+3])<<48)
+	}
+	return dst
+}
+
+func featureKeyOf(words []uint64) (k featureKey) {
+	k.template = uint16(words[0])
+	for i := range k.letters {
+		k.letters[i] = uint16(words[(i+1)/4] >> (16 * ((i + 1) % 4)))
+	}
+	return k
+}
+
+// Load reads a model that Save wrote, by this version of the program or an
+// older one. It trusts nothing: every departure is an error wrapping
+// model.ErrFormat or one of model's other reasons, and memory grows with the
+// file.
+func Load(r io.Reader) (*Model, error) {
+	c, err := model.Read(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	return fromContainer(c)
+}
+
+func fromContainer(c *model.Container) (*Model, error) {
+	if err := c.Expect(fileKind, fileVersion); err != nil {
+		return nil, err
+	}
+	var meta fileMeta
+	if err := c.Meta(&meta); err != nil {
+		return nil, err
+	}
+	l := loader{c: c}
+	opts, err := (&FeatureOptions{meta.Window, meta.Damping, meta.MinCount}).withDefaults()
+	if err != nil {
+		return nil, l.bad("%v", err)
+	}
+	objective, err := meta.Trained.withDefaults()
+	if err != nil {
+		return nil, l.bad("%v", err)
+	}
+	inv, err := l.inventory()
+	if err != nil {
+		return nil, err
+	}
+	weights, err := model.Get[float64](c, "weights")
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range weights {
+		if math.IsNaN(w) || math.IsInf(w, 0) {
+			return nil, l.bad("weight %d is %v", i, w)
+		}
+	}
+	f, err := l.features(newFeatures(inv, opts), len(weights))
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective}, nil
+}
+
+type loader struct{ c *model.Container }
+
+func (l *loader) bad(format string, args ...any) error {
+	return fmt.Errorf("g2p: %w: %s", model.ErrFormat, fmt.Sprintf(format, args...))
+}
+
+// lists returns the rows of a flat array.
+func (l *loader) lists(name string, below int) (start []int32, flat []int32, err error) {
+	startName := name + "_start"
+	if name == "label_phones" {
+		startName = "label_start"
+	}
+	if start, err = model.Get[int32](l.c, startName); err != nil {
+		return nil, nil, err
+	}
+	if flat, err = model.Get[int32](l.c, name); err != nil {
+		return nil, nil, err
+	}
+	if len(start) == 0 || start[0] != 0 || int(start[len(start)-1]) != len(flat) || !slices.IsSorted(start) {
+		return nil, nil, l.bad("array %q does not divide %q into rows", startName, name)
+	}
+	for i, v := range flat {
+		if v < 0 || int(v) >= below {
+			return nil, nil, l.bad("%s[%d] is %d, not below %d", name, i, v, below)
+		}
+	}
+	return start, flat, nil
+}
+
+func (l *loader) inventory() (*Inventory, error) {
+	inv := &Inventory{}
+	letters, err := model.Get[uint32](l.c, "letters")
+	if err != nil {
+		return nil, err
+	}
+	if len(letters) >= boundary {
+		return nil, l.bad("%d letters", len(letters))
+	}
+	for i, r := range letters {
+		if r > utf8.MaxRune || !utf8.ValidRune(rune(r)) || i > 0 && r <= letters[i-1] {
+			return nil, l.bad("letter %d is %#x: letters are code points in ascending order", i, r)
+		}
+		inv.Letters = append(inv.Letters, rune(r))
+	}
+	if inv.Phones, err = l.c.Strings("phones"); err != nil {
+		return nil, err
+	}
+	for i := 1; i < len(inv.Phones); i++ {
+		if inv.Phones[i] <= inv.Phones[i-1] {
+			return nil, l.bad("phone %d, %q, is out of order", i, inv.Phones[i])
+		}
+	}
+	start, flat, err := l.lists("label_phones", len(inv.Phones))
+	if err != nil {
+		return nil, err
+	}
+	for i := range len(start) - 1 {
+		u := make([]int, 0, start[i+1]-start[i])
+		for _, p := range flat[start[i]:start[i+1]] {
+			u = append(u, int(p))
+		}
+		if i > 0 && slices.Compare(inv.Labels[i-1], u) >= 0 {
+			return nil, l.bad("label %d is out of order", i)
+		}
+		inv.Labels = append(inv.Labels, u)
+	}
+	if len(inv.Labels) == 0 || len(inv.Labels[0]) != 0 {
+		return nil, l.bad("label 0 is not the empty one")
+	}
+	start, flat, err = l.lists("allowed", len(inv.Labels))
+	if err != nil {
+		return nil, err
+	}
+	prob, err := model.Get[float64](l.c, "prob", len(flat))
+	if err != nil {
+		return nil, err
+	}
+	if len(start)-1 != len(inv.Letters)+1 {
+		return nil, l.bad("%d lists of labels for %d letters and the unknown one", len(start)-1, len(inv.Letters))
+	}
+	for x := range len(start) - 1 {
+		list := flat[start[x]:start[x+1]]
+		for i := range list {
+			if i > 0 && list[i] <= list[i-1] {
+				return nil, l.bad("the labels of letter %d are out of order", x)
+			}
+		}
+		if len(list) == 0 || x == noLetter && (len(list) != 1 || list[0] != 0) {
+			return nil, l.bad("letter %d has %d labels", x, len(list))
+		}
+		inv.Allowed = append(inv.Allowed, list)
+		inv.Prob = append(inv.Prob, prob[start[x]:start[x+1]])
+	}
+	return inv, nil
+}
+
+// features fills the tables of f. The number of weights bounds what is laid
+// out.
+func (l *loader) features(f *Features, weights int) (*Features, error) {
+	inv := f.inv
+	bigrams, err := model.Get[uint64](l.c, "bigrams")
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range bigrams {
+		if a, b := k>>32, k&0xffffffff; a != noLabel && a >= uint64(len(inv.Labels)) || b >= uint64(len(inv.Labels)) {
+			return nil, l.bad("bigram %d is of labels %d and %d of %d", i, a, b, len(inv.Labels))
+		}
+		if _, isNew := f.bigrams.ID(k); !isNew {
+			return nil, l.bad("bigram %d is there twice", i)
+		}
+	}
+	known := func(x uint64) bool { return x >= 1 && x <= uint64(len(inv.Letters)) }
+	pairs, err := model.Get[uint64](l.c, "pairs")
+	if err != nil {
+		return nil, err
+	}
+	total := len(bigrams)
+	for i, k := range pairs {
+		a, b := k>>32, k&0xffffffff
+		if a != boundary && !known(a) || !known(b) {
+			return nil, l.bad("pair %d is of letters %d and %d of %d", i, a, b, len(inv.Letters))
+		}
+		if _, isNew := f.pairs.ID(k); !isNew {
+			return nil, l.bad("pair %d is there twice", i)
+		}
+		left := startLabels
+		if a != boundary {
+			left = inv.Allowed[a]
+		}
+		if total += len(left) * len(inv.Allowed[b]); total > weights {
+			return nil, l.bad("%d weights are too few for %d pairs of letters", weights, len(pairs))
+		}
+		for _, la := range left {
+			for _, lb := range inv.Allowed[b] {
+				if f.bigrams.Find(uint64(uint32(la))<<32|uint64(lb)) == fst.NoState {
+					return nil, l.bad("pair %d needs a bigram of labels %d and %d, which is not there", i, la, lb)
+				}
+			}
+		}
+	}
+	grams, err := model.Get[uint64](l.c, "features", -1, featureWords)
+	if err != nil {
+		return nil, err
+	}
+	var sizes []int32
+	for i := 0; i < len(grams); i += featureWords {
+		k := featureKeyOf(grams[i : i+featureWords])
+		if int(k.template) >= len(f.templates) {
+			return nil, l.bad("feature %d has template %d of %d", i/featureWords, k.template, len(f.templates))
+		}
+		x := f.templates[k.template].center(&k)
+		if !known(uint64(x)) {
+			return nil, l.bad("feature %d is of letter %d of %d", i/featureWords, x, len(inv.Letters))
+		}
+		if _, isNew := f.grams.ID(k); !isNew {
+			return nil, l.bad("feature %d is there twice", i/featureWords)
+		}
+		sizes = append(sizes, int32(len(inv.Allowed[x])))
+	}
+	if err := f.layout(sizes); err != nil {
+		return nil, err
+	}
+	if f.dim != weights {
+		return nil, l.bad("%d weights, the features have %d", weights, f.dim)
+	}
+	return f, nil
+}
+
+// center returns the letter x_t of a key.
+func (p *template) center(k *featureKey) uint16 {
+	if p.ends {
+		if p.from < 0 {
+			return k.letters[1]
+		}
+		return k.letters[0]
+	}
+	return k.letters[-p.from]
+}

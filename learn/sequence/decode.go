@@ -1,0 +1,72 @@
+package sequence
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Tagger labels inputs with a model. It is work space for one goroutine.
+type Tagger struct {
+	m       *Model
+	encoder encoder
+	corpus  *corpus
+	stride  int
+	node    []float64
+	viterbi viterbi
+	best    []int
+	windows []float64
+	kbest   kbest
+}
+
+// Tagger returns a tagger for one goroutine.
+func (m *Model) Tagger() *Tagger {
+	return &Tagger{m: m, encoder: encoder{templates: m.templates, single: m.single, pair: m.pair}, corpus: newCorpus(), stride: len(m.labels)}
+}
+
+// encode sets the scores of the labels at each position.
+func (t *Tagger) encode(in *Input) (int, error) {
+	c := t.corpus
+	c.start = append(c.start[:0], 0)
+	for _, s := range []*sparse{&c.single, &c.pair} {
+		s.ptr, s.ids, s.values = append(s.ptr[:0], 0), s.ids[:0], nil
+	}
+	if err := t.encoder.encode(c, in); err != nil {
+		return 0, fmt.Errorf("sequence: %w", err)
+	}
+	n := c.positions()
+	t.node = slices.Grow(t.node[:0], n*t.stride)[:n*t.stride]
+	clear(t.node)
+	for p := range n {
+		ids, values := c.single.row(p)
+		t.m.layout.addScores(t.node[p*t.stride:], t.m.w, ids, values)
+	}
+	return n, nil
+}
+
+// Viterbi returns the labels of the best score. Ties go to the label that comes
+// first, at the last position first. Attributes that the model does not know
+// are left out.
+func (t *Tagger) Viterbi(in *Input) ([]string, error) {
+	n, err := t.encode(in)
+	if err != nil {
+		return nil, err
+	}
+	if l := t.m.layout; l.order == 3 || l.pair > 0 {
+		lists := t.nBest(n, 1)
+		if len(lists) == 0 {
+			return []string{}, nil
+		}
+		return t.names(lists[0].labels), nil
+	}
+	t.best = slices.Grow(t.best[:0], n)[:n]
+	t.viterbi.best(t.best, t.node, t.stride, t.m.layout.labels, t.m.layout.label2(t.m.w))
+	return t.names(t.best), nil
+}
+
+func (t *Tagger) names(labels []int) []string {
+	out := make([]string, len(labels))
+	for i, y := range labels {
+		out[i] = t.m.labels[y]
+	}
+	return out
+}

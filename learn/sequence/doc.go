@@ -1,0 +1,60 @@
+// Package sequence is a linear-chain model that labels sequences, trained with
+// the loss that one will be judged by.
+//
+// A Model scores a label sequence u for an input x by windows of up to q = 1, 2
+// or 3 labels,
+//
+//	θ(u) = Σ_t  Σ_a v_a(t) w[a, u_t] + w[u_t] + w[u_{t-1}, u_t] + w[u_{t-2}, u_{t-1}, u_t]
+//	            + Σ_b v_b(t) w[b, u_{t-1}, u_t]
+//
+// where a and b run over the attributes of position t with values v: those that
+// Templates read off the columns of the input (the syntax of CRF++, see
+// Template), and those given directly (Input.Attributes). The first positions
+// have shorter windows; there is no padding.
+//
+// # Use
+//
+// Train fits a Model to Examples, with TrainOptions whose zero value is a
+// conditional random field of order 2 with l2 = 1. Model.Tagger makes a Tagger
+// for one goroutine, whose Viterbi, NBest and MinRisk label inputs. Model.Write
+// and Read keep a model in a file.
+//
+// # What training can minimise
+//
+// Kind names the objectives; Loss is any loss of package losses, the Hamming
+// distance by default, or LongEdit for edit distances on long sequences. Label k
+// of Model.Labels is symbol k to the loss. All but Risk are convex.
+//
+// # How it computes
+//
+// Where the loss is a sum over positions and there are no label triples and no
+// attributes of label pairs, the forward and backward recursions run on
+// exponentiated scores (chain.go), with the inner loops in assembly on amd64
+// (kernels.go). All else lays its scores out as losses.Potentials and is
+// evaluated by package losses (general.go). Gradients come in two phases, from
+// residuals by position and a transposed corpus (objective.go), so that results
+// have the same bits for any number of workers; processors with and without AVX2
+// may differ in the last digits.
+//
+// Start reading at train.go, then objective.go and chain.go.
+//
+// # What was tried
+//
+// On CoNLL-2000 chunking (118658 attributes seen at least twice, 22 labels, 2.6
+// million weights, 211727 positions; TestExperiment), processor time of an
+// iteration: 0.75 s with everything in Go and one pass over memory for each inner
+// product of L-BFGS; 0.40 s with the kernels and gonum's inner products; 0.36 s
+// with one pass for all inner products. The machine was busy: read ratios only.
+// Weights for observed pairs only (TrainOptions.Observed) are a tenth as many,
+// with nearly the same accuracy, and about as fast: gathering short rows costs
+// what the fewer weights save.
+//
+// # References
+//
+// J. Lafferty, A. McCallum and F. Pereira, "Conditional random fields", ICML
+// 2001. K. Gimpel and N. Smith, "Softmax-margin CRFs", NAACL 2010. M. Norouzi et
+// al., "Reward augmented maximum likelihood", NIPS 2016. B. Taskar, C. Guestrin
+// and D. Koller, "Max-margin Markov networks", NIPS 2003. C. Cortes, V. Kuznetsov,
+// M. Mohri, D. Storcheus and S. Yang, "Efficient gradient computation for
+// structured output learning with rational and tropical losses", NeurIPS 2018.
+package sequence

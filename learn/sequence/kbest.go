@@ -1,0 +1,230 @@
+package sequence
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Candidate is one labelling out of an n-best list.
+type Candidate struct {
+	Labels      []string
+	Score       float64 // θ(u)
+	Probability float64 // among the list: exp(scale·θ) normalised; scale is 1 unless given
+	Risk        float64 // expected loss under the list's probabilities; set by MinRisk
+}
+
+// NBest returns up to n labellings of the best scores, best first, all
+// different. The k-best lists of all last windows of labels are extended position
+// by position: O(len · D^order · n) time at most.
+func (t *Tagger) NBest(in *Input, n int) ([]Candidate, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("sequence: %d-best list", n)
+	}
+	length, err := t.encode(in)
+	if err != nil {
+		return nil, err
+	}
+	lists := t.nBest(length, n)
+	out := make([]Candidate, len(lists))
+	for i, l := range lists {
+		out[i] = Candidate{Labels: t.names(l.labels), Score: l.score}
+	}
+	weigh(out, 1)
+	return out, nil
+}
+
+func weigh(list []Candidate, scale float64) {
+	if len(list) == 0 {
+		return
+	}
+	top, sum := math.Inf(-1), 0.0
+	for i := range list {
+		top = math.Max(top, scale*list[i].Score)
+	}
+	for i := range list {
+		list[i].Probability = math.Exp(scale*list[i].Score - top)
+		sum += list[i].Probability
+	}
+	for i := range list {
+		list[i].Probability /= sum
+	}
+}
+
+// RiskOptions adjusts MinRisk; nil is the same as the zero value.
+type RiskOptions struct {
+	List       int     // labellings over which the loss is expected; zero is 50
+	Candidates int     // of these, how many may be chosen; zero is all
+	Scale      float64 // multiplies scores before they become probabilities; zero is 1
+
+	Loss func(u, truth []string) float64 // of a labelling when another is right; nil is the Hamming distance
+}
+
+// MinRisk returns the labelling of least expected loss among an n-best list
+// (S. Kumar and W. Byrne, "Minimum Bayes-risk decoding", HLT-NAACL 2004), and the
+// list, best score first, with risks. Ties go to the better score.
+func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, error) {
+	var o RiskOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.List == 0 {
+		o.List = 50
+	}
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	if o.List < 0 || o.Candidates < 0 || o.Scale < 0 {
+		return nil, nil, errors.New("sequence: MinRisk: negative option")
+	}
+	if o.Candidates == 0 {
+		o.Candidates = o.List
+	}
+	if o.Loss == nil {
+		o.Loss = func(u, truth []string) float64 {
+			n := 0.0
+			for i := range u {
+				if u[i] != truth[i] {
+					n++
+				}
+			}
+			return n
+		}
+	}
+	list, err := t.NBest(in, o.List)
+	if err != nil || len(list) == 0 {
+		return []string{}, list, err
+	}
+	weigh(list, o.Scale)
+	best := 0
+	for i := range list {
+		if i >= o.Candidates {
+			list[i].Risk = math.NaN()
+			continue
+		}
+		for j := range list {
+			if i != j {
+				list[i].Risk += list[j].Probability * o.Loss(list[i].Labels, list[j].Labels)
+			}
+		}
+		if list[i].Risk < list[best].Risk {
+			best = i
+		}
+	}
+	return list[best].Labels, list, nil
+}
+
+type scored struct {
+	labels []int
+	score  float64
+}
+
+// kbest is the work space of nBest.
+type kbest struct {
+	items []kbestItem // of all positions
+	lists [][2]int32  // by position and state: from, to in items
+	pool  []kbestItem
+}
+
+// kbestItem is a labelling up to a position, as one label more on an item of the
+// position before.
+type kbestItem struct {
+	score float64
+	back  int32 // -1 at the first position
+	label int32
+}
+
+// nBest works on what encode left. The state at a position is its last
+// min(order-1, position+1) labels, at least one, read as a number.
+func (t *Tagger) nBest(n, k int) []scored {
+	if n == 0 {
+		return []scored{{labels: []int{}}}
+	}
+	l, b := t.m.layout, &t.kbest
+	d := l.labels
+	b.items, b.lists = b.items[:0], b.lists[:0]
+	statesAt := func(p int) int {
+		s := d
+		if l.order == 3 && p > 0 {
+			s = d * d
+		}
+		return s
+	}
+	before := 0 // where the lists of the previous position begin
+	for p := range n {
+		need := l.windows(p)
+		t.windows = slices.Grow(t.windows[:0], need)[:need]
+		ids, values := t.corpus.pair.row(p)
+		l.fillWindows(t.windows, t.m.w, t.node[p*t.stride:], ids, values, p)
+		here := len(b.lists)
+		states := statesAt(p)
+		for s := range states {
+			b.pool = b.pool[:0]
+			y := s % d
+			if p == 0 {
+				b.pool = append(b.pool, kbestItem{t.windows[s], -1, int32(y)})
+			} else {
+				// Which states come before, and the window that each makes with y.
+				from, to, step := 0, statesAt(p-1), 1
+				if l.order == 3 && p >= 2 {
+					from, step = s/d, d // (a, b) for all a, b = s/d
+				} else if l.order == 3 {
+					from, to = s/d, s/d+1
+				}
+				for q := from; q < to; q += step {
+					w := y
+					if l.order > 1 {
+						w = q*d + y // with q = (a, b) at order 3, the window (a, b, y)
+					}
+					list := b.lists[before+q]
+					for i := list[0]; i < list[1]; i++ {
+						b.pool = append(b.pool, kbestItem{b.items[i].score + t.windows[w], i, int32(y)})
+					}
+				}
+			}
+			from := int32(len(b.items))
+			b.items = append(b.items, bestOf(b.pool, k)...)
+			b.lists = append(b.lists, [2]int32{from, int32(len(b.items))})
+		}
+		before = here
+	}
+	b.pool = b.pool[:0]
+	for _, list := range b.lists[before:] {
+		for i := list[0]; i < list[1]; i++ {
+			b.pool = append(b.pool, kbestItem{b.items[i].score, i, 0})
+		}
+	}
+	var out []scored
+	for _, end := range bestOf(b.pool, k) {
+		s := scored{make([]int, n), end.score}
+		for p, i := n-1, end.back; p >= 0; p, i = p-1, b.items[i].back {
+			s.labels[p] = int(b.items[i].label)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// bestOf sorts the k best items to the front and returns them; ties keep the
+// order in which they came, that is of the states before.
+func bestOf(items []kbestItem, k int) []kbestItem {
+	if k == 1 {
+		if len(items) == 0 {
+			return items
+		}
+		best := 0
+		for i := range items {
+			if items[i].score > items[best].score {
+				best = i
+			}
+		}
+		items[0] = items[best]
+		return items[:1]
+	}
+	slices.SortFunc(items, func(a, b kbestItem) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.back, b.back))
+	})
+	return items[:min(k, len(items))]
+}

@@ -1,0 +1,136 @@
+package sequence
+
+import (
+	"math"
+	"slices"
+)
+
+// scorer evaluates the loss of one sequence at a time. It belongs to one goroutine.
+type scorer struct {
+	layout  *layout
+	corpus  *corpus
+	loss    *lossOf
+	chain   *chain
+	scaled  []float64 // transitions times the smoothing
+	row     []float64
+	general *general // nil when the chain suffices
+	best    []int
+	back    viterbi
+}
+
+func newScorer(l *layout, c *corpus, loss *lossOf) (*scorer, error) {
+	s := &scorer{layout: l, corpus: c, loss: loss, chain: newChain(l.labels), row: make([]float64, l.labels)}
+	if !loss.onChain {
+		s.general = newGeneral(l)
+	}
+	return s, nil
+}
+
+// prepare sets what is common to all sequences; from, if not nil, is another
+// scorer that was prepared for the same weights.
+func (s *scorer) prepare(x []float64, from *scorer) {
+	if s.general != nil || s.layout.order < 2 {
+		return
+	}
+	if from != nil {
+		s.chain.share(from.chain)
+		return
+	}
+	label2 := s.layout.label2(x)
+	if b := s.loss.smoothing(); b != 1 {
+		s.scaled = append(s.scaled[:0], label2...)
+		for i := range s.scaled {
+			s.scaled[i] *= b
+		}
+		label2 = s.scaled
+	}
+	s.chain.transitions(label2)
+}
+
+// sequence returns F of sequence i, stores the residual of each label at each
+// position (derivative by its score; rows of stride), and adds those of label
+// n-grams to the lane, but for the reference's pairs, which are subtracted for the
+// whole corpus at once. Unless pairs is nil, it stores the residual of each pair
+// of labels that ends at each position there, D·D a position.
+func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums, pairs []float64) (float64, error) {
+	from, to := s.corpus.start[i], s.corpus.start[i+1]
+	if from == to {
+		return 0, nil
+	}
+	stride, d := s.loss.stride, s.layout.labels
+	node := s.chain.begin(to - from)
+	for t := from; t < to; t++ {
+		ids, values := s.corpus.single.row(t)
+		s.layout.addScores(node[(t-from)*stride:], x, ids, values)
+	}
+	labels := s.corpus.labels[from:to]
+	var value float64
+	var err error
+	if s.general != nil {
+		value, err = s.general.sequence(s, x, i, node, labels, residual, lane, pairs)
+	} else {
+		value = s.onChain(x, node, labels, residual, lane)
+	}
+	if err != nil {
+		return value, err
+	}
+	for t := range labels {
+		for y, r := range residual[t*stride:][:d] {
+			lane.label[y] += r
+		}
+	}
+	return value, nil
+}
+
+// onChain handles cross-entropy, and the margins whose loss is the Hamming
+// distance: it adds γ to the score of every label but the reference's.
+func (s *scorer) onChain(x, node []float64, labels []int32, residual []float64, lane *laneSums) float64 {
+	stride, d := s.loss.stride, s.layout.labels
+	label2 := s.layout.label2(x)
+	reference := 0.0
+	for t, y := range labels {
+		reference += node[t*stride+int(y)]
+		if t > 0 && label2 != nil {
+			reference += label2[int(labels[t-1])*d+int(y)]
+		}
+	}
+	gamma, beta := s.loss.gammaOnChain(), s.loss.smoothing()
+	if gamma != 0 || beta != 1 {
+		for t, y := range labels {
+			row := node[t*stride:][:d]
+			for k := range row {
+				v := row[k]
+				if k != int(y) {
+					v += gamma
+				}
+				row[k] = beta * v
+			}
+		}
+	}
+	var value float64
+	if s.loss.kind == MaxMargin && s.loss.beta == 0 {
+		s.best = slices.Grow(s.best[:0], len(labels))[:len(labels)]
+		value = s.back.best(s.best, node, stride, d, label2)
+		clear(residual)
+		for t, y := range s.best {
+			residual[t*stride+y] = 1
+			if t > 0 && label2 != nil {
+				lane.two.addExact(d*stride, s.best[t-1]*stride+y, 1)
+			}
+		}
+	} else {
+		value = s.chain.marginals(residual, &lane.two) / beta
+	}
+	for t, y := range labels {
+		residual[t*stride+int(y)]--
+	}
+	return math.Max(value-reference, 0) // never below but for rounding, where the reference competes
+}
+
+// addExact adds to exact, which it makes of the given size when first used.
+func (p *pairSums) addExact(size, at int, v float64) {
+	if p.exact == nil {
+		p.exact = make([]float64, size)
+	}
+	p.exact[at] += v
+}

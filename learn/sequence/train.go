@@ -1,0 +1,319 @@
+package sequence
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/losses"
+)
+
+const maxOrder = 3
+
+// Solver says how the objective is minimised.
+type Solver int
+
+const (
+	QuasiNewton Solver = iota // optim.OWLQN: L-BFGS on all workers, with l1 if asked for
+	GonumLBFGS                // optim.LBFGS; no l1
+	SGD                       // optim.Stochastic, as are the others
+	AdaGrad
+	Adam
+)
+
+var solverNames = []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam"}
+
+func (s Solver) String() string {
+	if s < 0 || int(s) >= len(solverNames) {
+		return fmt.Sprintf("Solver(%d)", int(s))
+	}
+	return solverNames[s]
+}
+
+// ParseSolver finds a solver by its name.
+func ParseSolver(name string) (Solver, error) {
+	for k, s := range solverNames {
+		if s == name {
+			return Solver(k), nil
+		}
+	}
+	return 0, fmt.Errorf("sequence: %q is no solver; choose one of %q", name, solverNames)
+}
+
+// TrainOptions adjusts Train; nil is the same as the zero value.
+type TrainOptions struct {
+	// What is scored.
+	Order     int         // windows of labels, 1 to 3; zero is 2
+	Templates []*Template // features read off Input.Columns
+	MinCount  int         // attributes seen less often in training have no weights; zero is 1
+	Observed  bool        // weights only for the labels that an attribute was seen with; smaller, often as good
+
+	// What is minimised: the sum over examples, plus L2/2 |w|² + L1 Σ|w|.
+	Kind  Kind
+	Loss  losses.Loss // of margins and risk; nil is the Hamming distance. Label k is symbol k
+	Gamma float64     // weight of the loss; zero is 1. For reward-augmented likelihood below 0
+	Beta  float64     // MaxMargin: (1/β) log Σ exp β(θ + γL) - θ(y) instead of the maximum; zero is the maximum itself
+	L2    float64     // zero is 1, negative is none
+	L1    float64     // zero is none
+
+	// How.
+	Solver       Solver
+	Memory       int     // pairs of L-BFGS; zero is 10
+	Rate, Decay  float64 // of the stochastic solvers; see optim.Stochastic
+	Batch        int     // their minibatch, in sequences; zero is 8
+	Seed         uint64
+	Workers      int           // zero is GOMAXPROCS; the result does not depend on it
+	MachineBytes int64         // loss machines that are kept between evaluations; zero is 1 GB
+	Init         *Model        // weights to start from, by the names of attributes and labels; nil is zero
+	Control      optim.Control // context, stopping, recorder, checkpoints; the default is 100 iterations
+}
+
+func (o *TrainOptions) withDefaults() (TrainOptions, error) {
+	var p TrainOptions
+	if o != nil {
+		p = *o
+	}
+	set := func(v *float64, zero float64) {
+		if *v == 0 {
+			*v = zero
+		}
+	}
+	if p.Order == 0 {
+		p.Order = 2
+	}
+	set(&p.Gamma, 1)
+	set(&p.L2, 1)
+	p.L2 = math.Max(p.L2, 0)
+	if p.Workers <= 0 {
+		p.Workers = runtime.GOMAXPROCS(0)
+	}
+	if p.Batch == 0 {
+		p.Batch = 8
+	}
+	if p.MachineBytes == 0 {
+		p.MachineBytes = 1 << 30
+	}
+	if p.Control.Stop.Iterations == 0 {
+		p.Control.Stop.Iterations = 100
+	}
+	if p.Control.Stop.Relative == 0 {
+		p.Control.Stop.Relative = 1e-5
+	}
+	switch {
+	case p.Order < 1 || p.Order > maxOrder:
+		return p, fmt.Errorf("sequence: order %d is not between 1 and %d", p.Order, maxOrder)
+	case p.Kind < CrossEntropy || p.Kind > Risk:
+		return p, fmt.Errorf("sequence: unknown training objective %v", p.Kind)
+	case p.Solver < QuasiNewton || p.Solver > Adam:
+		return p, fmt.Errorf("sequence: unknown solver %v", p.Solver)
+	case p.L1 < 0 || p.Beta < 0 || !finite(p.L1, p.L2, p.Gamma, p.Beta, p.Rate, p.Decay):
+		return p, errors.New("sequence: L1 and Beta must not be negative, and no setting infinite or NaN")
+	case p.Solver == GonumLBFGS && p.L1 > 0:
+		return p, errors.New("sequence: gonum's L-BFGS has no l1; use another solver")
+	case p.Kind == MaxMargin && p.Gamma < 0:
+		return p, errors.New("sequence: a margin needs a positive gamma")
+	case p.Kind == CrossEntropy && p.Loss != nil:
+		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
+	}
+	return p, nil
+}
+
+func finite(values ...float64) bool {
+	for _, v := range values {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Train fits a model to examples. When it is interrupted (an error, or a cancelled
+// context in Control), model and result hold the best so far beside the error,
+// unless the error was found before training began.
+//
+// The objective is convex but for Risk, so that solvers agree up to where they
+// stop. Results are the same for any number of workers.
+func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, nil, err
+	}
+	m, c, err := prepare(examples, &o)
+	if err != nil {
+		return nil, nil, err
+	}
+	loss := newLossOf(&o, m.layout, c)
+	x0 := make([]float64, m.layout.dim)
+	if o.Init != nil {
+		m.copyWeights(x0, o.Init)
+	}
+	control := o.Control
+	control.Examples = c.sequences()
+	problem := fmt.Sprintf("sequence order=%d labels=%d dim=%d %v gamma=%v beta=%v l2=%v l1=%v sequences=%d", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta, o.L2, o.L1, c.sequences())
+	if k := control.Resume; k != nil && k.Problem != problem {
+		return nil, nil, fmt.Errorf("sequence: the checkpoint belongs to another problem: %q, this is %q", k.Problem, problem)
+	}
+	if save := control.Checkpoint; save != nil {
+		control.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = problem; return save(k) }
+	}
+	var r *optim.Result
+	switch o.Solver {
+	case QuasiNewton, GonumLBFGS:
+		f, err2 := newObjective(m.layout, c, loss, o.L2, o.Workers)
+		if err2 != nil {
+			return nil, nil, err2
+		}
+		f.ctx = control.Ctx
+		if o.Solver == GonumLBFGS {
+			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(f, x0, &control)
+		} else {
+			r, err = optim.OWLQN{L1: o.L1, Memory: o.Memory, Workers: o.Workers}.Minimize(f, x0, &control)
+		}
+	default:
+		s := optim.Stochastic{Rate: o.Rate, Decay: o.Decay, Batch: o.Batch, L1: o.L1, L2: o.L2, Seed: o.Seed, Workers: o.Workers}
+		s.Method = map[Solver]optim.Method{SGD: optim.SGD, AdaGrad: optim.AdaGrad, Adam: optim.Adam}[o.Solver]
+		r, err = s.Minimize(&terms{m.layout, c, loss}, x0, &control)
+	}
+	if r == nil {
+		return nil, nil, err
+	}
+	m.w = r.X
+	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", problem, o.Solver, r.Iterations, r.Reason)
+	return m, r, err
+}
+
+// prepare numbers labels and attributes.
+func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
+	if len(examples) == 0 {
+		return nil, nil, errors.New("sequence: no examples")
+	}
+	numbers := map[string]int32{}
+	for i := range examples {
+		e := &examples[i]
+		if len(e.Labels) != e.Len() {
+			return nil, nil, fmt.Errorf("sequence: example %d: %d labels for %d positions", i+1, len(e.Labels), e.Len())
+		}
+		for _, y := range e.Labels {
+			numbers[y] = 0
+		}
+	}
+	if len(numbers) == 0 {
+		return nil, nil, errors.New("sequence: the examples have no positions")
+	}
+	m := &Model{templates: o.Templates}
+	for y := range numbers {
+		m.labels = append(m.labels, y)
+	}
+	slices.Sort(m.labels)
+	for k, y := range m.labels {
+		numbers[y] = int32(k)
+	}
+	c := newCorpus()
+	e := &encoder{templates: o.Templates, single: newDictionary(nil), pair: newDictionary(nil), grow: true}
+	for i := range examples {
+		if err := e.encode(c, &examples[i].Input); err != nil {
+			return nil, nil, fmt.Errorf("sequence: example %d: %w", i+1, err)
+		}
+		for _, y := range examples[i].Labels {
+			c.labels = append(c.labels, numbers[y])
+		}
+	}
+	if len(e.pair.names) > 0 && o.Order < 2 {
+		return nil, nil, errors.New("sequence: B templates need order 2 or 3")
+	}
+	m.single = c.single.atLeast(e.single, o.MinCount)
+	m.pair = c.pair.atLeast(e.pair, o.MinCount)
+	var ptr []int
+	var seen []int32
+	if o.Observed {
+		ptr, seen = observed(c, len(m.single.names), len(m.labels))
+	}
+	var err error
+	m.layout, err = newLayout(len(m.labels), o.Order, len(m.single.names), len(m.pair.names), ptr, seen)
+	return m, c, err
+}
+
+// observed lists, for each single attribute, the labels it was seen with.
+func observed(c *corpus, singles, labels int) (ptr []int, seen []int32) {
+	byID := c.single.transposed(singles)
+	ptr = make([]int, 1, singles+1)
+	has := make([]bool, labels)
+	for a := range singles {
+		positions, _ := byID.row(a)
+		for _, t := range positions {
+			has[c.labels[t]] = true
+		}
+		for y := range has {
+			if has[y] {
+				seen = append(seen, int32(y))
+				has[y] = false
+			}
+		}
+		ptr = append(ptr, len(seen))
+	}
+	return ptr, seen
+}
+
+func newLossOf(o *TrainOptions, l *layout, c *corpus) *lossOf {
+	loss := &lossOf{kind: o.Kind, loss: o.Loss, gamma: o.Gamma, beta: o.Beta, stride: newChain(l.labels).stride, limit: o.MachineBytes}
+	loss.onChain = l.order <= 2 && l.pair == 0 && (o.Kind == CrossEntropy || o.Loss == nil && o.Kind != Risk)
+	if !loss.onChain {
+		loss.machines = make([]*losses.Machine, c.sequences())
+	}
+	if l.order >= 2 && o.Kind != Risk {
+		loss.referencePairs = make([]float64, l.labels*l.labels)
+		for i := range c.sequences() {
+			for t := c.start[i] + 1; t < c.start[i+1]; t++ {
+				loss.referencePairs[int(c.labels[t-1])*l.labels+int(c.labels[t])]++
+			}
+		}
+	}
+	return loss
+}
+
+// copyWeights takes over from another model what has the same attribute and labels.
+func (m *Model) copyWeights(dst []float64, from *Model) {
+	number := map[string]int{}
+	for k, y := range m.labels {
+		number[y] = k
+	}
+	l, d := m.layout, len(m.labels)
+	from.Weights(func(w Weight) bool {
+		at := 0
+		for _, y := range w.Labels {
+			k, ok := number[y]
+			if !ok {
+				return true
+			}
+			at = at*d + k
+		}
+		switch n := len(w.Labels); {
+		case w.Attribute == "" && n == 1:
+			dst[l.at1+at] = w.Value
+		case w.Attribute == "" && n <= l.order && n == 2:
+			dst[l.at2+at] = w.Value
+		case w.Attribute == "" && n <= l.order:
+			dst[l.at3+at] = w.Value
+		case n == 2:
+			if id, ok := m.pair.index[w.Attribute]; ok {
+				lo, _ := l.pairRow(int(id))
+				dst[lo+at] = w.Value
+			}
+		case n == 1:
+			id, ok := m.single.index[w.Attribute]
+			if !ok {
+				return true
+			}
+			lo, hi := l.row(int(id))
+			if l.ptr == nil {
+				dst[lo+at] = w.Value
+			} else if k, ok := slices.BinarySearch(l.seen[lo:hi], int32(at)); ok {
+				dst[lo+k] = w.Value
+			}
+		}
+		return true
+	})
+}

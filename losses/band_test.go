@@ -1,0 +1,169 @@
+package losses
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+)
+
+// Banded losses are upper bounds, wider bands are closer, a band over all
+// cells is exact, and what the result says of log Z' - log Z and of the
+// marginals holds: certified bounds always, estimates within a tenth or so.
+func TestBandBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 20))
+	bounds, estimates := 0, 0
+	for i := range 120 {
+		alphabet, l := 2+rng.IntN(4), 4+rng.IntN(7)
+		m := l
+		if rng.IntN(3) == 0 {
+			m = max(0, l+rng.IntN(5)-2)
+		}
+		e := []Edit{Unit, SmithWaterman, {Sub: 1, Ins: 3, Del: 2}, {Sub: 1.7, Ins: 1, Del: 1}}[rng.IntN(4)]
+		ref := randomRef(rng, m, alphabet)
+		p := NewPotentials(alphabet, l, 2)
+		sharp := 3 * rng.Float64()
+		for t, row := range p.Theta {
+			for i := range row {
+				row[i] = rng.NormFloat64()
+				if t < m && i%alphabet == ref[t] {
+					row[i] += sharp // a model that knows something
+				}
+			}
+		}
+		gamma := []float64{1, 1, 0.3, -1, -2}[rng.IntN(5)]
+		exact, err := e.Machine(ref, alphabet, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !exact.Exact() {
+			t.Fatal("an exact machine says that it is not")
+		}
+		var ev Evaluator
+		var want, got Result
+		if err := ev.Eval(exact, p, gamma, WantMarginals|WantError, &want); err != nil {
+			t.Fatal(err)
+		}
+		if want.LogZErrorKind != ErrorExact || want.LogZError != 0 {
+			t.Fatalf("exact loss: %v %v", want.LogZError, want.LogZErrorKind)
+		}
+		for band := 1; band <= l+m; band++ {
+			e.Band = band
+			mb, err := e.Machine(ref, alphabet, l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				u := randomRef(rng, l, alphabet)
+				if !near(mb.Loss(u), e.Value(u, ref)) || mb.Loss(u) < exact.Loss(u)-1e-9 {
+					t.Fatalf("%+v ref %v: banded loss of %v is %v, by definition %v, exact %v", e, ref, u, mb.Loss(u), e.Value(u, ref), exact.Loss(u))
+				}
+			}
+			if err := ev.Eval(mb, p, gamma, WantMarginals|WantError, &got); err != nil {
+				t.Fatal(err)
+			}
+			delta := math.Abs(got.LogZ - want.LogZ)
+			tv := 0.0
+			for s := range want.Marginals {
+				sum := 0.0
+				for k, x := range want.Marginals[s] {
+					sum += math.Abs(x - got.Marginals[s][k])
+				}
+				tv = max(tv, sum/2)
+			}
+			if tv > 1-math.Exp(-delta)+1e-9 {
+				t.Errorf("case %d band %d: total variation %v beyond 1-exp(-%v)", i, band, tv, delta)
+			}
+			switch got.LogZErrorKind {
+			case ErrorExact:
+				if delta > 1e-9 {
+					t.Errorf("case %d %+v l %d m %d: said to be exact, off by %v", i, e, l, m, delta)
+				}
+				band = l + m
+			case ErrorBound:
+				bounds++
+				if delta > got.LogZError+1e-9 {
+					t.Errorf("case %d %+v γ %v: off by %v, bound %v", i, e, gamma, delta, got.LogZError)
+				}
+			case ErrorEstimate:
+				estimates++
+				if math.Abs(delta-got.LogZError) > 0.05+0.3*delta {
+					t.Errorf("case %d %+v γ %v: off by %v, estimate %v", i, e, gamma, delta, got.LogZError)
+				}
+			}
+		}
+		if got.LogZErrorKind != ErrorExact {
+			t.Errorf("case %d: a band over everything is not exact", i)
+		}
+	}
+	if bounds < 20 || estimates < 20 {
+		t.Errorf("%d bounds, %d estimates", bounds, estimates)
+	}
+}
+
+// Hundreds of symbols with a band: columns and memory linear in the length.
+func TestBandLong(t *testing.T) {
+	e := Edit{Sub: 1, Ins: 1, Del: 1, Band: 2}
+	rng := rand.New(rand.NewPCG(21, 22))
+	ref := randomRef(rng, 800, 10)
+	var perSymbol [2]float64
+	var heap [2]float64
+	for i, l := range []int{400, 800} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		m, err := e.Machine(ref[:l], 10, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ev Evaluator
+		var r Result
+		p := publishedPotentials(1, 10, l, 2)
+		if err := ev.Eval(m, p, 1, WantMarginals|WantExpected|WantRisk|WantMaxAug, &r); err != nil {
+			t.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		perSymbol[i] = float64(m.TotalColumns()) / float64(l)
+		heap[i] = float64(after.HeapAlloc-before.HeapAlloc) / float64(l)
+		if math.IsNaN(r.LogZ) || math.IsInf(r.LogZ, 0) || r.Expected < r.Risk || r.Expected > float64(l) {
+			t.Errorf("l %d: log Z %v, E[L] %v, risk %v", l, r.LogZ, r.Expected, r.Risk)
+		}
+		if r.LogSpace {
+			t.Errorf("l %d: the scaled sweep should do", l)
+		}
+		for s, row := range r.Marginals {
+			sum := 0.0
+			for _, x := range row {
+				sum += x
+			}
+			if math.Abs(sum-1) > 1e-9 {
+				t.Fatalf("l %d: marginals at %d sum to %v", l, s, sum)
+			}
+		}
+		runtime.KeepAlive(m)
+	}
+	if perSymbol[1] > 1.2*perSymbol[0] || heap[1] > 1.3*heap[0] {
+		t.Errorf("columns a symbol %v, bytes a symbol %v", perSymbol, heap)
+	}
+}
+
+// Lengths that differ widely, bands too narrow to connect.
+func TestBandShapes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	for range 200 {
+		l, m := rng.IntN(12), rng.IntN(40)
+		e := Edit{Match: -1, Sub: 1, Ins: 1, Del: 2, Band: 1 + rng.IntN(3)}
+		ref := randomRef(rng, m, 3)
+		machine, err := e.Machine(ref, 3, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			u := randomRef(rng, l, 3)
+			if got, want := machine.Loss(u), e.Value(u, ref); !near(got, want) || math.IsInf(want, 0) {
+				t.Fatalf("l %d m %d band %d: %v, want %v", l, m, e.Band, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Local is the negated score of the best local alignment: the greatest sum of
+// gains over an alignment of any piece of y with any piece of the reference,
+// 0 for the empty one. Symbols before and after cost nothing, on both sides.
+// Match is a gain, hence positive; Sub, Ins and Del are gains too, hence
+// negative (Ins and Del must not be positive).
+//
+// As a transducer it has three states (skip, align, skip), and it is another
+// loss than SmithWaterman, which the thesis draws with one state.
+//
+// Exact. A column has the best score of an alignment that ends at each cell and
+// the best score so far, M. Entries that cannot exceed M any more count as
+// fresh starts, and M itself is forgotten once no fresh start can reach it.
+type Local struct {
+	Match, Sub, Ins, Del float64
+
+	// Columns is as in Edit.
+	Columns int
+}
+
+// AppendKey implements Loss.
+func (x Local) AppendKey(dst []byte) []byte {
+	return appendInts(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del), x.Columns)
+}
+
+func (x Local) check() error {
+	for _, v := range []float64{x.Match, x.Sub, x.Ins, x.Del} {
+		if math.IsNaN(v) || math.Abs(v) > 1e100 {
+			return fmt.Errorf("losses: local: gain %v is not a finite number of moderate size", v)
+		}
+	}
+	if x.Ins > 0 || x.Del > 0 {
+		return fmt.Errorf("losses: local: insertions gain %v and deletions %v: neither may be positive", x.Ins, x.Del)
+	}
+	return nil
+}
+
+// Value returns the loss of y by the usual dynamic program.
+func (x Local) Value(y, ref []int) float64 {
+	h, next := make([]float64, len(ref)+1), make([]float64, len(ref)+1)
+	best := 0.0
+	for _, s := range y {
+		for j, r := range ref {
+			gain := x.Sub
+			if s == r {
+				gain = x.Match
+			}
+			next[j+1] = max(0, h[j]+gain, h[j+1]+x.Del, next[j]+x.Ins)
+			best = max(best, next[j+1])
+		}
+		h, next = next, h
+	}
+	return 0 - best
+}
+
+// Machine implements Loss.
+func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return nil, err
+	}
+	if err := x.check(); err != nil {
+		return nil, err
+	}
+	if x.Columns < 0 {
+		return nil, fmt.Errorf("losses: local: a budget of %d columns", x.Columns)
+	}
+	m := len(ref)
+	class, rep := referenceClasses(ref, alphabet)
+	unit, g := quantize([]float64{x.Match, x.Sub, x.Ins, x.Del}, 0, l+m+2)
+	match, sub, ins, del := g[0], g[1], g[2], g[3]
+	step := max(match, sub, 0) // the most that one aligned pair gains
+
+	// A cell is kept as M+1 minus it, 0 standing for a fresh start; as fresh
+	// starts are all that matters otherwise, it is at most step·min(l, m).
+	width := max(1, bits.Len64(uint64(step)*uint64(min(l, m))+1))
+	perWord := 64 / width
+	words := (m+perWord-1)/perWord + 1 // and one for M
+	key := make([]uint64, words)
+	mask := uint64(math.MaxUint64) >> (64 - width)
+
+	var b Builder
+	values := map[int64]uint32{}
+	h, made := make([]int64, m+1), make([]int64, m+1)
+	encode := func(t int, h []int64, best int64) {
+		r := l - t
+		clear(key)
+		if fresh := step * int64(min(r, m)); best < fresh {
+			key[0] = uint64(best)
+		} else {
+			key[0] = uint64(fresh) // whatever M is, no fresh start exceeds it
+		}
+		for j := 1; j <= m; j++ {
+			if h[j] > 0 && h[j]+step*int64(min(r, m-j)) > best {
+				key[1+(j-1)/perWord] |= uint64(best-h[j]+1) & mask << ((j - 1) % perWord * width)
+			}
+		}
+	}
+	tab := newWordTable(words)
+	encode(0, h, 0)
+	tab.insert(key)
+	total, bytes := 1, int64(0)
+	for t := range l {
+		n := tab.len()
+		next := newWordTable(words)
+		to, off := make([]uint32, 0, n*len(rep)), make([]uint32, 0, n*len(rep))
+		for c := range n {
+			k := tab.key(c)
+			best := int64(k[0])
+			for j := 1; j <= m; j++ {
+				h[j] = 0
+				if v := int64(k[1+(j-1)/perWord] >> ((j - 1) % perWord * width) & mask); v > 0 {
+					// Below M where M was forgotten, a cell may come out
+					// negative: it is still so much behind, and only that counts.
+					h[j] = best - (v - 1)
+				}
+			}
+			for _, y := range rep {
+				top := best
+				for j := 1; j <= m; j++ {
+					gain := sub
+					if y == ref[j-1] {
+						gain = match
+					}
+					v := max(0, made[j-1]+ins)
+					if j == 1 {
+						v = 0
+					}
+					v = max(v, h[j]+del)
+					if j > 1 {
+						v = max(v, h[j-1]+gain)
+					} else {
+						v = max(v, gain)
+					}
+					made[j] = v
+					top = max(top, v)
+				}
+				encode(t+1, made, top)
+				to = append(to, uint32(next.insert(key)))
+				v, ok := values[top-best]
+				if !ok {
+					v = b.Value(0 - float64(top-best)*unit)
+					values[top-best] = v
+				}
+				off = append(off, v)
+			}
+			if c&255 == 0 {
+				bytes1 := bytes + int64(n*len(rep))*8 + tab.bytes() + next.bytes()
+				if x.Columns > 0 && total+next.len() > x.Columns || x.Columns == 0 && bytes1 > DefaultBytes {
+					return nil, &BudgetError{Columns: total + next.len(), Bytes: bytes1, Length: l, Layer: t}
+				}
+			}
+		}
+		if err := b.Layer(Layer{Labels: alphabet, Class: class, Classes: len(rep), Columns: n, Next: to, Off: off}); err != nil {
+			return nil, err
+		}
+		bytes += int64(len(to)) * 4
+		total += next.len()
+		tab = next
+	}
+	zero := b.Value(0)
+	final := make([]uint32, tab.len())
+	for c := range final {
+		final[c] = zero
+	}
+	return b.Finish(final)
+}

@@ -1,0 +1,256 @@
+package losses
+
+import "math"
+
+// ngramSweeper is the dynamic program for unigram and bigram losses under
+// potentials of order 1 and 2: a state is the last label b and the count k, and
+//
+//	alpha_{t+1}(d, k + c(bd)) += p0(d | b, t) alpha_t(b, k),
+//
+// finished with g(k) = (k + c)^-γ. Counts are the lanes of vectors. Forward
+// values are probabilities, so that one forward pass gives every moment of the
+// loss, and one backward pass each gradient that is asked for.
+type ngramSweeper struct {
+	gain   []int32 // label × label: c(bd)
+	alpha  []float64
+	beta   []float64
+	betaN  []float64
+	p      []float64 // order 1: p0 repeated for every b
+	f      []float64 // a final vector
+	counts []float64 // distribution of the count
+	loss   []float64 // L by count
+	x      []float64
+	row    []float64
+	from   *ngramPlan
+}
+
+// lanes rounds counts up to whole vectors.
+func lanes(k int) int { return (k + 8) &^ 7 }
+
+func (s *ngramSweeper) covers(n *ngramPlan, p *Potentials, want Want) bool {
+	return n.loss.N <= 2 && p.Order <= 2 && n.length > 0 && n.alphabet > 0 && n.alphabet <= 512 &&
+		want&(WantMaxAug|WantViterbi|WantHVP) == 0
+}
+
+func (s *ngramSweeper) prepare(n *ngramPlan) {
+	if s.from == n {
+		return
+	}
+	s.from = n
+	d := n.alphabet
+	s.gain = resize(s.gain, d*d)
+	k := n.classes
+	for a := range d {
+		q := 0
+		if n.loss.N == 2 {
+			q = int(n.delta[n.class[a]])
+		}
+		for b := range d {
+			s.gain[a*d+b] = int32(n.gain[q*k+int(n.class[b])])
+		}
+	}
+	counts := n.most[n.length] + 1
+	s.loss, s.f, s.counts = resize(s.loss, counts), resize(s.f, counts), resize(s.counts, counts)
+	for i := range s.loss {
+		s.loss[i] = n.loss.of(i)
+	}
+}
+
+// eval answers want, or hands the case to the automaton when a sum is too
+// small to be certain.
+func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float64, want Want, r *Result) (done bool) {
+	n := m.ngram
+	w := &e.white
+	w.prepareRaw(p)
+	if math.IsInf(w.logZ0, -1) {
+		return false
+	}
+	s.prepare(n)
+	s.forward(n, w)
+	mass, z, top := 0.0, 0.0, math.Inf(-1)
+	for k, x := range s.loss {
+		if !math.IsInf(x, 1) {
+			top = max(top, gamma*x)
+			mass += s.counts[k]
+		}
+	}
+	if math.IsInf(top, -1) {
+		return false
+	}
+	for k, x := range s.loss {
+		s.f[k] = 0
+		if !math.IsInf(x, 1) {
+			s.f[k] = math.Exp(gamma*x - top)
+			z += s.f[k] * s.counts[k]
+		}
+	}
+	if !(z >= least) || !(mass >= least) {
+		return false
+	}
+	r.LogZ = w.logZ0 + top + math.Log(z)
+	if want&WantExpected != 0 {
+		r.Expected = 0
+		for k, x := range s.loss {
+			if s.f[k] != 0 {
+				r.Expected += s.f[k] * s.counts[k] / z * x
+			}
+		}
+	}
+	if want&WantMarginals != 0 {
+		r.Marginals = shapeLike(r.Marginals, p)
+		s.backward(n, w, 1/z, r.Marginals)
+	}
+	r.LogZ0 = w.logZ0
+	if n.loss.C == 0 {
+		r.LogZ0 += math.Log(mass)
+	}
+	if want&(WantRisk|WantRiskGradient) != 0 {
+		r.Risk = 0
+		for k, x := range s.loss {
+			if s.counts[k] != 0 && !math.IsInf(x, 1) {
+				r.Risk += s.counts[k] / mass * x
+			}
+		}
+	}
+	if want&WantRiskGradient != 0 {
+		// Cov(L, [window]) = E[(L - E L) [window]]
+		for k, x := range s.loss {
+			s.f[k] = 0
+			if !math.IsInf(x, 1) {
+				s.f[k] = x - r.Risk
+			}
+		}
+		r.RiskGradient = shapeLike(r.RiskGradient, p)
+		s.backward(n, w, 1/mass, r.RiskGradient)
+	}
+	return true
+}
+
+// row lengths: top zeros (for counts shifted up), then the counts of a layer in
+// whole vectors.
+func (s *ngramSweeper) stride(n *ngramPlan) (pad, stride int) {
+	pad = (n.top + 7) &^ 7
+	return pad, pad + lanes(n.most[n.length]) + pad
+}
+
+// transition returns p0 of position t as a label × label matrix.
+func (s *ngramSweeper) transition(n *ngramPlan, w *whitening, t int) []float64 {
+	if w.order == 2 {
+		return w.p[t]
+	}
+	d := n.alphabet
+	s.p = resize(s.p, d*d)
+	for b := range d {
+		copy(s.p[b*d:(b+1)*d], w.p[t])
+	}
+	return s.p
+}
+
+func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
+	d := n.alphabet
+	pad, stride := s.stride(n)
+	size := d * stride
+	if s.alpha = resize(s.alpha, n.length*size); true {
+		clear(s.alpha)
+	}
+	// alpha of layer t+1 is at t·size: label, then pad zeros and counts.
+	for b, x := range w.p[0] {
+		k := 0
+		if n.loss.N == 1 {
+			k = int(s.gain[b])
+		}
+		s.alpha[b*stride+pad+k] = x
+	}
+	for t := 1; t < n.length; t++ {
+		a, b := s.alpha[(t-1)*size:t*size], s.alpha[t*size:(t+1)*size]
+		countForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad, lanes(n.most[t+1]))
+	}
+	clear(s.counts)
+	end := s.alpha[(n.length-1)*size:]
+	for b := range d {
+		for k := range s.counts {
+			s.counts[k] += end[b*stride+pad+k]
+		}
+	}
+}
+
+// backward sets q_t(window) to scale times Σ alpha · p0 · beta, where beta ends
+// with f.
+func (s *ngramSweeper) backward(n *ngramPlan, w *whitening, scale float64, q [][]float64) {
+	d := n.alphabet
+	pad, stride := s.stride(n)
+	size := d * stride
+	s.beta, s.betaN = resize(s.beta, size), resize(s.betaN, size)
+	clear(s.beta)
+	clear(s.betaN)
+	s.x = resize(s.x, d*d)
+	for b := range d {
+		copy(s.betaN[b*stride:], s.f)
+	}
+	for t := n.length - 1; t > 0; t-- {
+		p := s.transition(n, w, t)
+		countBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad, lanes(n.most[t]))
+		if w.order == 2 {
+			for i, x := range p {
+				q[t][i] = x * s.x[i] * scale
+			}
+		} else {
+			clear(q[t])
+			for b := range d {
+				for i, x := range w.p[t] {
+					q[t][i] += x * s.x[b*d+i] * scale
+				}
+			}
+		}
+		s.beta, s.betaN = s.betaN, s.beta
+	}
+	for b, x := range w.p[0] {
+		k := 0
+		if n.loss.N == 1 {
+			k = int(s.gain[b])
+		}
+		q[0][b] = x * s.betaN[b*stride+k] * scale
+	}
+}
+
+// countForward: b(e, k) = Σ_c p(c, e) a(c, k - gain(c, e)), k < lanes.
+func countForward(b, a, p []float64, gain []int32, d, stride, pad, lanes int) {
+	if useVectors {
+		countForwardVector(&b[0], &a[0], &p[0], &gain[0], d, stride, pad, lanes)
+		return
+	}
+	for c := range d {
+		for e := range d {
+			x, g := p[c*d+e], int(gain[c*d+e])
+			if x == 0 {
+				continue
+			}
+			from, to := a[c*stride+pad-g:][:lanes], b[e*stride+pad:][:lanes]
+			for k, y := range from {
+				to[k] += x * y
+			}
+		}
+	}
+}
+
+// countBackward: beta(c, k) = Σ_e p(c, e) betaN(e, k + gain(c, e)), and
+// x(c, e) = Σ_k alpha(c, k) betaN(e, k + gain(c, e)), k < lanes.
+func countBackward(x, beta, betaN, alpha, p []float64, gain []int32, d, stride, pad, lanes int) {
+	if useVectors {
+		countBackwardVector(&x[0], &beta[0], &betaN[0], &alpha[0], &p[0], &gain[0], d, stride, pad, lanes)
+		return
+	}
+	for c := range d {
+		own, al := beta[c*stride:][:lanes], alpha[c*stride+pad:][:lanes]
+		clear(own)
+		for e := range d {
+			y, from := p[c*d+e], betaN[e*stride+int(gain[c*d+e]):][:lanes]
+			sum := 0.0
+			for k, z := range from {
+				own[k] += y * z
+				sum += al[k] * z
+			}
+			x[c*d+e] = sum
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package losses
+
+import "unsafe"
+
+// rowArgs is what the kernels in assembly read; its layout is known there.
+type rowArgs struct {
+	start *uint32  // of the first row
+	ctx   *uint32  // of entry 0
+	arcs  *uint32  // of the first row
+	p     *float64 // rows padded to whole vectors with zeros
+	alpha *float64 // of entry 0
+	next  *float64 // forward values of the next layer, or its backward values
+	w     *float64
+	v     *float64 // 16 floats, zero beyond the labels
+	x     *float64 // shaped as p
+	beta  *float64
+	rows  int
+	// classes of one label, then at most one class of tail labels
+	single int
+	tail   int
+	shift  int
+	mask   int
+}
+
+// rowKernels runs layers with at most 16 labels (as the kernels see them) in
+// vector registers: one vector of flow never leaves them. It takes rows in
+// pieces, since assembly cannot be preempted.
+type rowKernels struct {
+	args rowArgs
+	v    [16]float64
+	p, x []float64
+}
+
+const rowPiece = 4096
+
+// fits reports whether the kernels can do the layer.
+func (k *rowKernels) fits(gl *graphLayer) bool {
+	return useVectors && gl.trailing && gl.narrow != nil && gl.width == nil &&
+		gl.labels > 0 && gl.labels <= 16 && len(gl.ctx) > 0
+}
+
+// padded returns the row length of the kernel for n labels.
+func padded(n int) int { return max(8, (n+3)&^3) }
+
+func (k *rowKernels) prepare(gl *graphLayer, p, a, w []float64) {
+	n, m := gl.labels, padded(gl.labels)
+	if n == m {
+		k.args.p = &p[0]
+	} else {
+		if need := gl.contexts * m; len(k.p) < need {
+			k.p = make([]float64, need)
+		}
+		for c := range gl.contexts {
+			row := k.p[c*m : (c+1)*m]
+			copy(row, p[c*n:(c+1)*n])
+			clear(row[n:])
+		}
+		k.args.p = &k.p[0]
+	}
+	k.args.ctx, k.args.alpha, k.args.w, k.args.v = &gl.ctx[0], &a[0], &w[0], &k.v[0]
+	k.args.shift, k.args.mask = int(gl.shift), 1<<gl.shift-1
+	k.args.single, k.args.tail = gl.classes, 0
+	if gl.single < gl.classes {
+		k.args.single, k.args.tail = gl.classes-1, gl.labels-gl.classes+1
+	}
+}
+
+// piece sets what differs between pieces of the rows from r on.
+func (k *rowKernels) piece(gl *graphLayer, r int) {
+	k.args.start = &gl.start[r]
+	k.args.arcs = &gl.narrow[r*gl.classes]
+	k.args.rows = min(rowPiece, len(gl.start)-1-r)
+}
+
+func (k *rowKernels) forward(gl *graphLayer, p, a, b, w []float64) {
+	k.prepare(gl, p, a, w)
+	k.args.next = &b[0]
+	for r := 0; r < len(gl.start)-1; r += rowPiece {
+		k.piece(gl, r)
+		switch padded(gl.labels) {
+		case 8:
+			forwardRows8(&k.args)
+		case 12:
+			forwardRows12(&k.args)
+		default:
+			forwardRows16(&k.args)
+		}
+	}
+}
+
+func (k *rowKernels) backward(gl *graphLayer, p, a, beta, betaN, w, x []float64) {
+	n, m := gl.labels, padded(gl.labels)
+	k.prepare(gl, p, a, w)
+	k.args.next, k.args.beta = &betaN[0], &beta[0]
+	clear(k.v[:])
+	if n == m {
+		k.args.x = &x[0]
+	} else {
+		if need := gl.contexts * m; len(k.x) < need {
+			k.x = make([]float64, need)
+		}
+		clear(k.x[:gl.contexts*m])
+		k.args.x = &k.x[0]
+	}
+	for r := 0; r < len(gl.start)-1; r += rowPiece {
+		k.piece(gl, r)
+		switch m {
+		case 8:
+			backwardRows8(&k.args)
+		case 12:
+			backwardRows12(&k.args)
+		default:
+			backwardRows16(&k.args)
+		}
+	}
+	if n != m {
+		for c := range gl.contexts {
+			copy(x[c*n:(c+1)*n], k.x[c*m:])
+		}
+	}
+}
+
+// The offsets that the assembly has.
+var _ = [1]struct{}{}[unsafe.Offsetof(rowArgs{}.mask)-112]

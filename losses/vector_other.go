@@ -1,0 +1,23 @@
+//go:build !amd64
+
+package losses
+
+// useVectors is false where there are no kernels in assembly.
+var useVectors = false
+
+func forwardRows8(*rowArgs)   { panic("losses: no vectors") }
+func forwardRows12(*rowArgs)  { panic("losses: no vectors") }
+func forwardRows16(*rowArgs)  { panic("losses: no vectors") }
+func backwardRows8(*rowArgs)  { panic("losses: no vectors") }
+func backwardRows12(*rowArgs) { panic("losses: no vectors") }
+func backwardRows16(*rowArgs) { panic("losses: no vectors") }
+
+func countForwardVector(b, a, p *float64, gain *int32, d, stride, pad, lanes int) {
+	panic("losses: no vectors")
+}
+
+func countBackwardVector(x, beta, betaN, alpha, p *float64, gain *int32, d, stride, pad, lanes int) {
+	panic("losses: no vectors")
+}
+
+func moveWords(*wordArgs) { panic("losses: no vectors") }

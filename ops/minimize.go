@@ -1,0 +1,323 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ErrNotDeterministic reports a machine with two arcs of one input label at a
+// state, where there must be none.
+var ErrNotDeterministic = errors.New("the machine is not deterministic")
+
+// ErrAcceptor reports an acceptor where there must be a transducer.
+var ErrAcceptor = errors.New("the machine is an acceptor")
+
+// MinimizeOptions adjusts Minimize; nil is the same as the zero value.
+type MinimizeOptions struct {
+	// Delta is how close counts as settled when weights are pushed, and what
+	// pushed weights are rounded to before they are compared. Zero is 1e-6.
+	Delta float64
+
+	// AllowNondet lets machines pass that are not deterministic, over idempotent
+	// semirings. States are then merged that agree in their arcs up to such
+	// merging (bisimilar ones), which need not be all equivalent ones.
+	AllowNondet bool
+
+	// ArcOrder keeps apart, in machines with cycles, states whose arcs have the
+	// same labels in another order, as OpenFst does: with unsorted arcs its
+	// machines are not minimal. It makes no difference where arcs are sorted.
+	ArcOrder bool
+
+	Limits
+}
+
+func (o *MinimizeOptions) delta() float64 {
+	if o.Delta == 0 {
+		return ShortestDelta
+	}
+	return o.Delta
+}
+
+// Minimize returns a machine with the relation of f that has the fewest states of
+// all deterministic ones. f must be deterministic on its input side, ε being an
+// ordinary label; else the error is a StateError around ErrNotDeterministic,
+// unless AllowNondet is set.
+//
+// Unweighted acceptors are minimized as such. Weights, and the output labels of
+// transducers, are first pushed to the start, the weights rounded to Delta, and
+// then arcs are compared by label, weight and output together. States that
+// agree within Delta are merged, so the weights of paths change by about Delta an
+// arc. A transducer comes out with chains of arcs with input ε for outputs longer
+// than a label, which count as states too.
+//
+// The states that remain keep their order: which of a class remains is decided
+// as in OpenFst, and so are the numbers.
+//
+// Cost: O(states + arcs) when acyclic, O(arcs · log states) otherwise, and that
+// of Push.
+//
+// After M. Mohri, "Minimization algorithms for sequential transducers",
+// Theoretical Computer Science 234:177-201, 2000; the partitions after D. Revuz
+// (1992) and J. Hopcroft (1971).
+func Minimize[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions) (*fst.Vector[W], error) {
+	var o MinimizeOptions
+	if opts != nil {
+		o = *opts
+	}
+	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
+		out := copyOf(f)
+		return out, MinimizeAcceptor(out, &o)
+	}
+	g, err := minimizePairs(f, &o)
+	if err != nil {
+		return nil, err
+	}
+	factored, err := FactorWeight(g, FactorGallicLeft[W], &FactorWeightOptions{Limits: o.Limits})
+	if err != nil {
+		return nil, err
+	}
+	out, err := fromGallic(factored, splitLeft[W])
+	if err != nil {
+		return nil, err
+	}
+	out.CopySymbols(f)
+	return out, nil
+}
+
+// MinimizeFactored is Minimize that keeps output strings whole: the output labels
+// of the first machine are numbers of strings, which the second, from those
+// numbers to strings, spells out. Their composition is the minimal transducer.
+// The second has one state that is start and end and a loop through new states
+// for each string, numbered from 1 in the order in which they are met. If f has
+// output symbols, the strings are named by theirs, joined by "_".
+func MinimizeFactored[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions) (main, strings *fst.Vector[W], err error) {
+	var o MinimizeOptions
+	if opts != nil {
+		o = *opts
+	}
+	strings = fst.NewVector[W](1)
+	strings.AddState()
+	strings.SetStart(0)
+	strings.SetFinal(0, semiring.One[W]())
+	osyms := fst.OutputSymbols(f)
+	strings.SetOutputSymbols(osyms)
+	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
+		return nil, nil, fmt.Errorf("ops: MinimizeFactored: %w, which has no output strings to factor: use Minimize", ErrAcceptor)
+	}
+	g, err := minimizePairs(f, &o)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := map[semiring.StringLeft]fst.Label{}
+	name := func(l fst.Label) string {
+		if osyms != nil {
+			if s, ok := osyms.Symbol(l); ok {
+				return s
+			}
+		}
+		return fmt.Sprint(l)
+	}
+	var isyms *fst.SymbolTable
+	if osyms != nil {
+		isyms = fst.NewSymbolTable(osyms.Name() + "_from_gallic")
+		isyms.AddLabel(name(fst.Epsilon), fst.Epsilon)
+	}
+	spell := func(s semiring.StringLeft) fst.Label {
+		if s.Len() == 0 {
+			return fst.Epsilon
+		}
+		id, ok := ids[s]
+		if ok {
+			return id
+		}
+		id = fst.Label(len(ids) + 1)
+		ids[s] = id
+		text := ""
+		p := fst.StateID(0)
+		for i, l := range s.AppendLabels(nil) {
+			e := fst.Arc[W]{OLabel: fst.Label(l), Weight: semiring.One[W]()}
+			if i == 0 {
+				e.ILabel = id
+				text = name(fst.Label(l))
+			} else {
+				text += "_" + name(fst.Label(l))
+			}
+			if i < s.Len()-1 {
+				e.NextState = strings.AddState()
+			}
+			strings.AddArc(p, e)
+			p = e.NextState
+		}
+		if isyms != nil {
+			isyms.AddLabel(text, id)
+		}
+		return id
+	}
+	main, err = fromGallic(g, func(w semiring.GallicLeft[W]) (fst.Label, W, bool) {
+		if !w.Member() || w.String.Equal(w.String.Zero()) {
+			return 0, w.Weight, semiring.IsZero(w)
+		}
+		return spell(w.String), w.Weight, true
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	main.SetInputSymbols(fst.InputSymbols(f))
+	main.SetOutputSymbols(isyms)
+	strings.SetInputSymbols(isyms)
+	return main, strings, nil
+}
+
+// minimizePairs minimizes the transducer f as an acceptor over pairs of an
+// output string and a weight.
+func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOptions) (*fst.Vector[semiring.GallicLeft[W]], error) {
+	if err := mayMinimize(f, o); err != nil {
+		return nil, err
+	}
+	g := toGallic(f, leftPair[W])
+	return g, minimizeWeighted(g, o)
+}
+
+// minimizable is asked for by the minimization of weighted acceptors.
+type minimizable[W any] interface {
+	divisible[W]
+	semiring.Quantizable[W]
+}
+
+// MinimizeAcceptor is Minimize for acceptors only, in place, and for weights
+// that need not be Components.
+func MinimizeAcceptor[W minimizable[W]](f *fst.Vector[W], opts *MinimizeOptions) error {
+	var o MinimizeOptions
+	if opts != nil {
+		o = *opts
+	}
+	p := fst.PropertiesOf[W](f, fst.Acceptor|fst.Unweighted)
+	if p&fst.Acceptor == 0 {
+		return errors.New("ops: MinimizeAcceptor: not an acceptor")
+	}
+	if err := mayMinimize(f, &o); err != nil {
+		return err
+	}
+	if p&fst.Unweighted != 0 && !hasZeroArc(f) {
+		return minimizeUnweighted(f, &o)
+	}
+	return minimizeWeighted(f, &o)
+}
+
+// hasZeroArc reports an arc of weight 0̄, which a machine that counts as
+// unweighted may have, but which is not like the others.
+func hasZeroArc[W semiring.Weight[W]](f fst.Expanded[W]) bool {
+	zero := semiring.Zero[W]()
+	for q := range f.NumStates() {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			if e.Weight.Equal(zero) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayMinimize refuses what is not deterministic, or not allowed to be.
+func mayMinimize[W semiring.Weight[W]](f fst.Expanded[W], o *MinimizeOptions) error {
+	if fst.PropertiesOf[W](f, fst.IDeterministic)&fst.IDeterministic != 0 {
+		return nil
+	}
+	var w W
+	if _, ok := any(w).(semiring.Idempotent[W]); !ok {
+		if o.AllowNondet {
+			return capabilityError[W]("Minimize: AllowNondet", "idempotence")
+		}
+	} else if o.AllowNondet {
+		return nil
+	}
+	q, l := nondeterministic(f)
+	return &StateError{Op: "Minimize", State: q, Err: fmt.Errorf("%w: two arcs with input label %d (determinize it first)", ErrNotDeterministic, l)}
+}
+
+// nondeterministic returns a state with two arcs of one input label, and that.
+func nondeterministic[W semiring.Weight[W]](f fst.Expanded[W]) (fst.StateID, fst.Label) {
+	seen := map[fst.Label]bool{}
+	for q := range f.NumStates() {
+		clear(seen)
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			if seen[e.ILabel] {
+				return fst.StateID(q), e.ILabel
+			}
+			seen[e.ILabel] = true
+		}
+	}
+	return fst.NoState, fst.NoLabel
+}
+
+// minimizeWeighted minimizes an acceptor after taking its weights, pushed and
+// rounded, into the labels.
+func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) error {
+	if f.Start() == fst.NoState {
+		f.Clear()
+		return nil
+	}
+	if err := PushWeights(f, &PushOptions{Delta: o.delta()}); err != nil {
+		return err
+	}
+	QuantizeWeights(f, o.delta())
+	table := NewEncodeTable[W](EncodeLabels | EncodeWeights)
+	Encode(f, table)
+	if err := minimizeUnweighted(f, o); err != nil {
+		return err
+	}
+	return Decode(f, table)
+}
+
+// minimizeUnweighted minimizes an acceptor whose weights are not looked at.
+func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptions) error {
+	m := meter{op: "Minimize", lim: o.Limits, calls: 255} // looks at the context at once
+	Connect(f)
+	if err := m.check(Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}); err != nil {
+		return err
+	}
+	if f.Start() == fst.NoState {
+		return nil
+	}
+	p := fst.PropertiesOf[W](f, fst.Acyclic|fst.IDeterministic)
+	var stands []fst.StateID
+	if p.Has(fst.Acyclic | fst.IDeterministic) {
+		ArcSort(f, Input)
+		stands = minimalAcyclic(f)
+	} else {
+		stands = minimalCyclic(f, o.ArcOrder, p&fst.IDeterministic != 0)
+	}
+	mergeStates(f, stands, p&fst.IDeterministic != 0)
+	ArcUnique(f)
+	return nil
+}
+
+// mergeStates keeps the states that stand for themselves, and leads the arcs to
+// the others to what stands for these. The arcs of a deterministic machine's
+// merged states are the same; those of others come together.
+func mergeStates[W semiring.Weight[W]](f *fst.Vector[W], stands []fst.StateID, deterministic bool) {
+	n := f.NumStates()
+	start := f.Start()
+	for q := range n {
+		arcs := f.MutableArcs(fst.StateID(q))
+		for i := range arcs {
+			arcs[i].NextState = stands[arcs[i].NextState]
+		}
+	}
+	dead := make([]bool, n)
+	for q := range n {
+		s := stands[q]
+		if dead[q] = int(s) != q; dead[q] && !deterministic {
+			for _, e := range f.Arcs(fst.StateID(q)) {
+				f.AddArc(s, e)
+			}
+		}
+	}
+	f.SetStart(stands[start])
+	f.DeleteStates(dead)
+	f.SetProperties(f.KnownProperties()&(fst.Acceptor|fst.Unweighted), fst.AllProperties)
+	Connect(f)
+}

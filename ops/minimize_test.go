@@ -1,0 +1,84 @@
+package ops_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// drawDeterministic makes a random machine that is deterministic on its input.
+func drawDeterministic[W interface {
+	semiring.Weight[W]
+	~float32 | ~float64
+}](rng *rand.Rand, s shape) *fst.Vector[W] {
+	s.labels += rng.IntN(3)
+	s.arcs *= 2
+	f := draw[W](rng, s)
+	for q := range fst.StateID(f.NumStates()) {
+		seen := map[fst.Label]bool{}
+		var kept []fst.Arc[W]
+		for _, e := range f.Arcs(q) {
+			if !seen[e.ILabel] {
+				seen[e.ILabel] = true
+				kept = append(kept, e)
+			}
+		}
+		f.SetArcs(q, kept)
+	}
+	fst.PropertiesOf[W](f, fst.AllProperties)
+	return f
+}
+
+func TestMinimizeAsOpenFst(t *testing.T) {
+	t.Run("tropical", minimizeAsOpenFst[semiring.Tropical])
+	t.Run("log64", minimizeAsOpenFst[semiring.Log64])
+	t.Run("log", minimizeAsOpenFst[semiring.Log])
+}
+
+func minimizeAsOpenFst[W interface {
+	semiring.Component[W]
+	~float32 | ~float64
+}](t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(1, 23))
+	_, path := any(W(0)).(semiring.Path[W])
+	for i := range machines(t, 50) {
+		s := randomShape(rng)
+		s.acceptor = rng.IntN(2) == 0
+		if rng.IntN(2) == 0 {
+			s.states, s.arcs, s.unweighted = 1+rng.IntN(40), rng.IntN(100), true
+		}
+		s.negative = s.negative && !s.unweighted
+		// Over log, the cycles that are pushed on must sum to less than one.
+		s.acyclic = s.acyclic || !path && !(s.unweighted && s.acceptor)
+		f := drawDeterministic[W](rng, s)
+		write(p, "in", f)
+		o := &ops.MinimizeOptions{ArcOrder: true}
+		if s.acceptor || rng.IntN(2) == 0 {
+			got, err := ops.Minimize(f, o)
+			if err != nil {
+				t.Fatalf("Minimize: %v\n%s", err, p.show("in"))
+			}
+			p.must("fstminimize", "in", "out")
+			if !sameAs(p, "out", got, 1e-3) {
+				t.Fatalf("machine %d, fstminimize:\n%s", i, p.show("in", "out", "ours"))
+			}
+			continue
+		}
+		got, strings, err := ops.MinimizeFactored(f, o)
+		if errors.Is(err, ops.ErrAcceptor) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("MinimizeFactored: %v\n%s", err, p.show("in"))
+		}
+		p.must("fstminimize", "in", "out", "out2")
+		if !sameAs(p, "out", got, 1e-3) || !sameAs(p, "out2", strings, 1e-3) {
+			t.Fatalf("machine %d, fstminimize with two outputs:\n%s", i, p.show("in", "out", "out2"))
+		}
+	}
+}

@@ -1,0 +1,443 @@
+package ops
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// partition is a partition of the states of a machine, for refinement. Each
+// class is a list through next, new members at the head; the states that Hopcroft's
+// algorithm has marked are in a second list of their class. Four flat arrays of
+// elements and four of classes, nothing allocated while it is refined.
+//
+// Which state stands for a class in the minimal machine is the head of its list,
+// and so the order of the lists decides the numbers of states: it is OpenFst's.
+type partition struct {
+	class      []int32 // of each state
+	next, prev []int32 // in the list of marked or unmarked states; -1 ends
+	marked     []int32 // equal to round when marked
+
+	size, markedSize []int32 // of each class
+	head, markedHead []int32 // first unmarked and first marked state, or -1
+
+	round   int32
+	touched []int32 // classes with marked states
+}
+
+func newPartition(states, classes int) *partition {
+	p := &partition{round: 1}
+	all := make([]int32, 4*states)
+	p.class, p.next, p.prev, p.marked = all[:states], all[states:2*states], all[2*states:3*states], all[3*states:]
+	for range classes {
+		p.addClass()
+	}
+	return p
+}
+
+func (p *partition) addClass() int32 {
+	p.size, p.markedSize = append(p.size, 0), append(p.markedSize, 0)
+	p.head, p.markedHead = append(p.head, -1), append(p.markedHead, -1)
+	return int32(len(p.size) - 1)
+}
+
+// add puts state q at the head of class c.
+func (p *partition) add(q, c int32) {
+	h := p.head[c]
+	if h >= 0 {
+		p.prev[h] = q
+	}
+	p.head[c], p.next[q], p.prev[q] = q, h, -1
+	p.class[q] = c
+	p.size[c]++
+}
+
+// mark moves q among the marked states of its class.
+func (p *partition) mark(q int32) {
+	if p.marked[q] == p.round {
+		return
+	}
+	c := p.class[q]
+	if before := p.prev[q]; before >= 0 {
+		p.next[before] = p.next[q]
+	} else {
+		p.head[c] = p.next[q]
+	}
+	if after := p.next[q]; after >= 0 {
+		p.prev[after] = p.prev[q]
+	}
+	h := p.markedHead[c]
+	if h >= 0 {
+		p.prev[h] = q
+	} else {
+		p.touched = append(p.touched, c)
+	}
+	p.marked[q] = p.round
+	p.next[q], p.prev[q] = h, -1
+	p.markedHead[c] = q
+	p.markedSize[c]++
+}
+
+// split makes, of each class with marked and unmarked states, the smaller part
+// (the marked one when they are as large) a class of its own, calls made with
+// it, and unmarks all.
+func (p *partition) split(made func(c int32)) {
+	for _, c := range p.touched {
+		marked, unmarked := p.markedSize[c], p.size[c]-p.markedSize[c]
+		switch {
+		case unmarked == 0:
+			p.head[c] = p.markedHead[c]
+		default:
+			n := p.addClass()
+			if unmarked < marked {
+				p.head[n], p.size[n] = p.head[c], unmarked
+				p.head[c], p.size[c] = p.markedHead[c], marked
+			} else {
+				p.head[n], p.size[n] = p.markedHead[c], marked
+				p.size[c] = unmarked
+			}
+			for q := p.head[n]; q >= 0; q = p.next[q] {
+				p.class[q] = n
+			}
+			made(n)
+		}
+		p.markedHead[c], p.markedSize[c] = -1, 0
+	}
+	p.touched = p.touched[:0]
+	p.round++
+}
+
+// minimalAcyclic returns, for each state of the trim, deterministic, acyclic
+// machine f, whose arcs are sorted, the state that stands for all that accept the
+// same from there. Weights are not looked at.
+//
+// States are compared height by height, where the height is the length of the
+// longest way on: two are equivalent when they agree in finality and in their
+// arcs up to equivalence of the next states, which are lower. The class of the
+// last state of each height is represented by that state, any other class by its
+// first, as in OpenFst.
+//
+// Cost: O(states + arcs), hashing.
+//
+// After D. Revuz, "Minimisation of acyclic deterministic automata in linear time",
+// Theoretical Computer Science 92(1):181-189, 1992.
+func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W]) []fst.StateID {
+	n := f.NumStates()
+	height, most := heights(f)
+	order, first := groupBy(height, int(most)+1)
+	stands := make([]fst.StateID, n)
+	seed := maphash.MakeSeed()
+	type slot struct{ hash, state uint32 } // state biased by one
+	var slots []slot
+	var key []byte
+	signature := func(q int32) []byte {
+		key = key[:0]
+		if fst.IsFinal[W](f, fst.StateID(q)) {
+			key = append(key, 1)
+		}
+		arcs := f.Arcs(fst.StateID(q))
+		for i := range arcs {
+			key = binary.LittleEndian.AppendUint64(key, candidateKey(arcs[i].ILabel, stands[arcs[i].NextState]))
+		}
+		return key
+	}
+	same := func(q, r int32) bool {
+		a, b := f.Arcs(fst.StateID(q)), f.Arcs(fst.StateID(r))
+		if len(a) != len(b) || fst.IsFinal[W](f, fst.StateID(q)) != fst.IsFinal[W](f, fst.StateID(r)) {
+			return false
+		}
+		for i := range a {
+			if a[i].ILabel != b[i].ILabel || stands[a[i].NextState] != stands[b[i].NextState] {
+				return false
+			}
+		}
+		return true
+	}
+	for h := range int(most) + 1 {
+		states := order[first[h]:first[h+1]]
+		size := 4
+		for size < 2*len(states) {
+			size *= 2
+		}
+		if size > len(slots) {
+			slots = make([]slot, size)
+		} else {
+			clear(slots[:size])
+		}
+		table, mask := slots[:size], uint32(size-1)
+		// The last state goes in first, so that its class is represented by it.
+		last := len(states) - 1
+		for i := -1; i < last; i++ {
+			q := states[max(i, 0)]
+			if i < 0 {
+				q = states[last]
+			}
+			hash := uint32(maphash.Bytes(seed, signature(q)))
+			stands[q] = fst.StateID(q)
+			for k := hash & mask; ; k = (k + 1) & mask {
+				s := &table[k]
+				if s.state == 0 {
+					*s = slot{hash, uint32(q) + 1}
+					break
+				}
+				if s.hash == hash && same(q, int32(s.state-1)) {
+					stands[q] = fst.StateID(s.state - 1)
+					break
+				}
+			}
+		}
+	}
+	return stands
+}
+
+// heights returns the length of the longest path from each state of the acyclic
+// machine f, and the greatest.
+func heights[W semiring.Weight[W]](f fst.Expanded[W]) (height []int32, most int32) {
+	n := f.NumStates()
+	height = make([]int32, n)
+	update := func(q fst.StateID) {
+		h := int32(0)
+		for _, e := range f.Arcs(q) {
+			h = max(h, height[e.NextState]+1)
+		}
+		height[q] = h
+		most = max(most, h)
+	}
+	if isTopSorted(f) {
+		for q := n - 1; q >= 0; q-- {
+			update(fst.StateID(q))
+		}
+		return height, most
+	}
+	position, _ := topOrder(f, nil)
+	at := make([]fst.StateID, n)
+	for q, k := range position {
+		at[k] = fst.StateID(q)
+	}
+	for k := n - 1; k >= 0; k-- {
+		update(at[k])
+	}
+	return height, most
+}
+
+// inArc is an arc seen from its end.
+type inArc struct {
+	label fst.Label
+	from  int32
+}
+
+// incoming lists the arcs into each state, list[first[q]:first[q+1]], by label;
+// those of one label in the order in which OpenFst's sort leaves them.
+func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []int64) {
+	n := f.NumStates()
+	first = make([]int64, n+2)
+	for q := range n {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			first[e.NextState+2]++
+		}
+	}
+	for q := range n {
+		first[q+2] += first[q+1]
+	}
+	list = make([]inArc, first[n+1])
+	for q := range n {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			list[first[e.NextState+1]] = inArc{e.ILabel, int32(q)}
+			first[e.NextState+1]++
+		}
+	}
+	first = first[:n+1]
+	var keys []sortKey
+	var old []inArc
+	for q := range n {
+		in := list[first[q]:first[q+1]]
+		if slices.IsSortedFunc(in, func(a, b inArc) int { return int(a.label) - int(b.label) }) && len(in) <= insertionPiece {
+			continue
+		}
+		keys = keys[:0]
+		for i, a := range in {
+			k := labelKey(a.label, a.label)
+			k.at = int32(i)
+			keys = append(keys, k)
+		}
+		introsort(keys)
+		old = append(old[:0], in...)
+		for i, k := range keys {
+			in[i] = old[k.at]
+		}
+	}
+	return list, first
+}
+
+// minimalCyclic returns, for each state of the trim machine f, the state that
+// stands for all equivalent to it. Weights are not looked at. With arcOrder,
+// states whose arcs have the same labels in another order start out apart.
+//
+// Classes begin as the states that agree in finality and in the set of their
+// labels. Each class in turn splits all others by whether its states are reached
+// with a label, the labels in order; of the two parts the smaller need be used
+// again. That holds for deterministic machines, complete or not. For others it
+// does not: a state that reaches the smaller part may or may not reach the other
+// as well, and OpenFst, which stops there, can merge states that are not
+// equivalent. Here all classes are then used once more, until none splits.
+//
+// Cost: O(arcs · log states) splits, in arrays; a binary heap merges the lists of
+// arcs into a class by label. It pops equal labels in the order of GNU's library,
+// which decides what stands for a class.
+//
+// After J. Hopcroft, "An n log n algorithm for minimizing states in a finite
+// automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
+// "Efficient minimization of DFAs with partial transition functions", STACS 2008.
+func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool) []fst.StateID {
+	p := prePartition(f, arcOrder)
+	list, first := incoming(f)
+	p.refine(list, first)
+	stands := p.heads()
+	for before := 0; !deterministic && before < len(p.size); {
+		before = len(p.size)
+		// A round without a split has no say in what stands for a class.
+		if p.refine(list, first); len(p.size) > before {
+			stands = p.heads()
+		}
+	}
+	return stands
+}
+
+// heads returns, for each state, the head of its class.
+func (p *partition) heads() []fst.StateID {
+	stands := make([]fst.StateID, len(p.class))
+	for q := range stands {
+		stands[q] = fst.StateID(p.head[p.class[q]])
+	}
+	return stands
+}
+
+// refine splits by every class, and by the smaller part of each that is split.
+func (p *partition) refine(list []inArc, first []int64) {
+	queue := make([]int32, len(p.size)) // a stack
+	for c := range queue {
+		queue[c] = int32(c)
+	}
+	var heap cursorHeap
+	push := func(c int32) { queue = append(queue, c) }
+	for len(queue) > 0 {
+		c := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for q := p.head[c]; q >= 0; q = p.next[q] {
+			if first[q] < first[q+1] {
+				heap.push(cursor{list[first[q]].label, first[q], first[q+1]})
+			}
+		}
+		label, begun := fst.Label(0), false
+		for len(heap) > 0 {
+			k := heap.pop()
+			if k.label != label || !begun {
+				p.split(push)
+				label, begun = k.label, true
+			}
+			q := list[k.at].from
+			if p.size[p.class[q]] > 1 {
+				p.mark(q)
+			}
+			if k.at++; k.at < k.end {
+				k.label = list[k.at].label
+				heap.push(k)
+			}
+		}
+		p.split(push)
+	}
+}
+
+// prePartition groups the states by finality and by a hash of the labels of
+// their arcs, repetitions of the label before left out.
+func prePartition[W semiring.Weight[W]](f fst.Expanded[W], arcOrder bool) *partition {
+	n := f.NumStates()
+	ids := fst.NewTable(func(k [2]uint64) uint64 { return fst.Mix(k[0] + k[1]) })
+	class := make([]int32, n)
+	var labels []fst.Label
+	for q := range n {
+		labels = labels[:0]
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			labels = append(labels, e.ILabel)
+		}
+		if !arcOrder {
+			slices.Sort(labels)
+		}
+		hash, last := uint64(433024223), ^uint64(0)
+		for _, l := range labels {
+			if u := uint64(int64(l)); u != last {
+				hash, last = 7603*hash+u, u
+			}
+		}
+		final := uint64(0)
+		if fst.IsFinal[W](f, fst.StateID(q)) {
+			final = 1
+		}
+		c, _ := ids.ID([2]uint64{hash, final})
+		class[q] = int32(c)
+	}
+	p := newPartition(n, ids.Len())
+	for q, c := range class {
+		p.add(int32(q), c)
+	}
+	return p
+}
+
+// cursor stands before arc number at of a list of incoming arcs, with its label.
+type cursor struct {
+	label   fst.Label
+	at, end int64
+}
+
+// cursorHeap pops the least label, and equal ones as std::priority_queue of
+// GNU's library does.
+type cursorHeap []cursor
+
+func (h *cursorHeap) push(c cursor) {
+	*h = append(*h, c)
+	h.up(len(*h)-1, c)
+}
+
+func (h cursorHeap) up(i int, c cursor) {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if h[parent].label <= c.label {
+			break
+		}
+		h[i] = h[parent]
+		i = parent
+	}
+	h[i] = c
+}
+
+// pop takes the first, walks the hole it leaves down to a leaf along the lesser
+// children, the right one when they are equal, and lets the last rise from there.
+func (h *cursorHeap) pop() cursor {
+	s := *h
+	n := len(s) - 1
+	top, last := s[0], s[n]
+	*h = s[:n]
+	if n == 0 {
+		return top
+	}
+	s = s[:n]
+	hole, child := 0, 0
+	for child < (n-1)/2 {
+		child = 2 * (child + 1)
+		if s[child].label > s[child-1].label {
+			child--
+		}
+		s[hole] = s[child]
+		hole = child
+	}
+	if n&1 == 0 && child == (n-2)/2 {
+		child = 2 * (child + 1)
+		s[hole] = s[child-1]
+		hole = child - 1
+	}
+	s.up(hole, last)
+	return top
+}

@@ -1,0 +1,179 @@
+package ops_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// selection is the chance of each arc of q and of stopping, by definition.
+func selection(f fst.Expanded[semiring.Log64], q fst.StateID, sel ops.ArcSelector) (arcs []float64, stop float64) {
+	sum := 0.0
+	for _, e := range f.Arcs(q) {
+		p := 1.0
+		if sel != ops.SelectUniform {
+			p = math.Exp(-float64(e.Weight))
+		}
+		arcs = append(arcs, p)
+		sum += p
+	}
+	if w := f.Final(q); !semiring.IsZero(w) {
+		stop = 1
+		if sel != ops.SelectUniform {
+			stop = math.Exp(-float64(w))
+		}
+		sum += stop
+	}
+	for i := range arcs {
+		arcs[i] /= sum
+	}
+	return arcs, stop / sum
+}
+
+// The paths drawn follow the distribution of the selection: χ² against the
+// enumerated paths, for every selection, weighted and not.
+func TestRandGenDistribution(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 1))
+	const draws = 4000
+	tests := 0
+	for machine := range 60 {
+		s := randomShape(rng)
+		s.acyclic, s.coarse, s.arcs, s.labels = true, true, min(s.arcs, 12), 1
+		f := draw[semiring.Log64](rng, s)
+		for q := range fst.StateID(f.NumStates()) { // labels that name arcs
+			arcs := f.MutableArcs(q)
+			for i := range arcs {
+				arcs[i].ILabel = fst.Label(q)*100 + fst.Label(i) + 1
+				arcs[i].OLabel = arcs[i].ILabel
+			}
+		}
+		for sel := ops.SelectUniform; sel <= ops.SelectFastLogProb; sel++ {
+			want := map[string]float64{}
+			enumerate(fst.Expanded[semiring.Log64](f), func(path []ops.ArcRef, end fst.StateID, _ semiring.Log64) {
+				p, name := 1.0, ""
+				for _, r := range path {
+					arcs, _ := selection(f, r.State, sel)
+					p *= arcs[r.Arc]
+					name += fmt.Sprint(f.Arcs(r.State)[r.Arc].ILabel, " ")
+				}
+				_, stop := selection(f, end, sel)
+				want[name] += p * stop
+			})
+			for _, weighted := range []bool{false, true} {
+				if !weighted && fst.IsFinal(fst.Fst[semiring.Log64](f), f.Start()) {
+					continue // empty paths are drawn, but not counted by chains
+				}
+				g, err := ops.RandGen(fst.Fst[semiring.Log64](f), rng, &ops.RandGenOptions{Select: sel, NPath: draws, Weighted: weighted})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkProperties(t, "RandGen", fst.Expanded[semiring.Log64](g))
+				got := map[string]float64{}
+				enumerate(fst.Expanded[semiring.Log64](g), func(path []ops.ArcRef, _ fst.StateID, w semiring.Log64) {
+					name := ""
+					for _, r := range path {
+						name += fmt.Sprint(g.Arcs(r.State)[r.Arc].ILabel, " ")
+					}
+					if n := math.Exp(-float64(w)); weighted {
+						got[name] += n
+					} else {
+						got[name]++
+					}
+				})
+				chi, cells, rest, n := 0.0, 0, 1.0, 0.0
+				for name, p := range want {
+					rest -= p
+					n += got[name]
+					if e := p * draws; e >= 5 {
+						chi += (got[name] - e) * (got[name] - e) / e
+						cells++
+					}
+				}
+				for name := range got {
+					if _, ok := want[name]; !ok {
+						t.Fatalf("drew %q, which is no path of\n%s", name, printText(f))
+					}
+				}
+				if e := rest * draws; e >= 5 { // paths that came to a dead end
+					chi += (draws - n - e) * (draws - n - e) / e
+					cells++
+				}
+				if cells > 1 {
+					tests++
+					// Beyond the 1-10⁻⁷ quantile, roughly, by Wilson and Hilferty.
+					k := float64(cells - 1)
+					if limit := k * math.Pow(1-2/(9*k)+5.2*math.Sqrt(2/(9*k)), 3); chi > limit {
+						t.Fatalf("machine %d, selection %d, weighted %v: χ² = %.1f over %d cells, limit %.1f", machine, sel, weighted, chi, cells, limit)
+					}
+				}
+			}
+		}
+	}
+	if tests < 60 {
+		t.Fatalf("only %d tests had more than one path", tests)
+	}
+}
+
+func TestRandGenOptions(t *testing.T) {
+	f := fst.NewVector[semiring.Tropical](1)
+	f.AddState()
+	f.SetStart(0)
+	f.SetFinal(0, 0)
+	f.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: 0})
+	draw := func(seed uint64, o ops.RandGenOptions) *fst.Vector[semiring.Tropical] {
+		g, err := ops.RandGen(fst.Fst[semiring.Tropical](f), rand.New(rand.NewPCG(seed, 0)), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	if a, b := printText(draw(1, ops.RandGenOptions{NPath: 20})), printText(draw(1, ops.RandGenOptions{NPath: 20})); a != b {
+		t.Fatalf("one seed gave\n%sand\n%s", a, b)
+	}
+	longest := 0
+	enumerate(fst.Expanded[semiring.Tropical](draw(2, ops.RandGenOptions{NPath: 500, MaxLength: 3})), func(path []ops.ArcRef, _ fst.StateID, _ semiring.Tropical) {
+		longest = max(longest, len(path))
+	})
+	if longest != 2 { // a path of length 3 may take no further draw, so it cannot stop either
+		t.Fatalf("longest path %d with MaxLength 3, want 2", longest)
+	}
+	tree := draw(3, ops.RandGenOptions{NPath: 64, Weighted: true})
+	rest := draw(3, ops.RandGenOptions{NPath: 64, Weighted: true, RemoveTotalWeight: true})
+	total := func(g *fst.Vector[semiring.Tropical]) float64 {
+		sum := 0.0
+		enumerate(fst.Expanded[semiring.Tropical](g), func(_ []ops.ArcRef, _ fst.StateID, w semiring.Tropical) { sum += math.Exp(-float64(w)) })
+		return sum
+	}
+	if a, b := total(tree), total(rest); !within(a, 64, 1e-5) || !within(b, 1, 1e-5) {
+		t.Fatalf("weighted trees sum to %v and %v, want 64 and 1", a, b)
+	}
+	if in := slices.Max(indegrees(tree)); in > 1 {
+		t.Fatalf("a state of the tree has %d arcs in", in)
+	}
+	f.SetFinal(0, f.Final(0).Zero())
+	_, err := ops.RandGen(fst.Fst[semiring.Tropical](f), rand.New(rand.NewPCG(1, 0)), &ops.RandGenOptions{Weighted: true, Limits: ops.Limits{States: 1000}})
+	if !errors.Is(err, ops.ErrLimit) {
+		t.Fatalf("a path without end gave error %v, want ErrLimit", err)
+	}
+	_, err = ops.RandGen(fst.Fst[semiring.Boolean](fst.NewVector[semiring.Boolean](0)), rand.New(rand.NewPCG(1, 0)), &ops.RandGenOptions{Select: ops.SelectLogProb})
+	if !errors.Is(err, ops.ErrNoProbability) {
+		t.Fatalf("Boolean log_prob gave error %v, want ErrNoProbability", err)
+	}
+}
+
+func indegrees[W semiring.Weight[W]](f *fst.Vector[W]) []int {
+	in := make([]int, f.NumStates())
+	for q := range in {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			in[e.NextState]++
+		}
+	}
+	return in
+}

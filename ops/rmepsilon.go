@@ -1,0 +1,491 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// RmEpsilonOptions adjusts RmEpsilon; nil is the same as the zero value.
+type RmEpsilonOptions struct {
+	// Queue is the order in which ε-cycles are relaxed. Results do not depend on
+	// it; QueueTopOrder refuses ε-cycles, QueueShortestFirst weights without the
+	// path property.
+	Queue Queue
+
+	KeepDead bool // keep the states that nothing but ε led to, and those that reach no final state
+
+	// Delta is the least change of a sum round an ε-cycle that is passed on where
+	// sums cannot be had exactly; zero is ShortestDelta.
+	Delta float64
+
+	Limits
+}
+
+// RmEpsilon removes, in place, the arcs with ε on both sides, and keeps the
+// relation of f: each state gets the arcs and the final weight of all states that
+// it reaches by ε, times the sum of the ways there. Arcs of one state that
+// agree in labels and next state are summed. The result is trimmed unless
+// KeepDead is set.
+//
+// States keep their numbers but for the trimming. The arcs of a state come in
+// the reverse of the order in which they are found, which is OpenFst's.
+//
+// The weights must be k-closed for the ε-cycles. Sums over the ε-paths are
+// exact where no cycle is reached, and over weights with the path property; with
+// cycles they are as ShortestDistance has them: by elimination for weights with
+// a Star, else to within Delta. A sum that diverges is an error around
+// ErrNotClosed, a CycleError with the cycle where the weights have the path
+// property. When an error or a limit stops it, f has its relation still, and
+// ε-arcs left.
+//
+// Cost: for each state the ε-closure and its arcs. States are taken in reverse
+// topological order of the ε-arcs, so that most closures are one step deep.
+//
+// After M. Mohri, "Generic epsilon-removal and input epsilon-normalization
+// algorithms for weighted transducers", Int. J. Foundations of Computer Science
+// 13(1):129-143, 2002.
+func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) error {
+	var o RmEpsilonOptions
+	if opts != nil {
+		o = *opts
+	}
+	if f.Start() == fst.NoState {
+		return nil
+	}
+	if err := removeEpsilons(f, &o, !o.KeepDead); err != nil {
+		return err
+	}
+	if !o.KeepDead {
+		Connect(f)
+	}
+	return nil
+}
+
+// RmEpsilonPrunedOptions adjusts RmEpsilonPruned: what Prune is asked for.
+type RmEpsilonPrunedOptions[W any] struct {
+	RmEpsilonOptions
+	Prune PruneOptions[W]
+}
+
+// RmEpsilonPruned is RmEpsilon with Prune instead of the trimming.
+func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOptions[W]) error {
+	var o RmEpsilonPrunedOptions[W]
+	if opts != nil {
+		o = *opts
+	}
+	if f.Start() == fst.NoState {
+		return nil
+	}
+	if err := removeEpsilons(f, &o.RmEpsilonOptions, true); err != nil {
+		return err
+	}
+	return Prune(f, &o.Prune)
+}
+
+// RmEpsilonLazy returns f without ε-arcs, to be computed where it is looked at;
+// nothing is trimmed. f must not change meanwhile.
+func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
+	var o RmEpsilonOptions
+	if opts != nil {
+		o = *opts
+	}
+	c, err := newEpsilonCloser(f, &o)
+	if err != nil {
+		return nil, err
+	}
+	return fst.NewLazy(c, symbolsFrom(f, cache)), nil
+}
+
+func isEpsilon[W any](e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon }
+
+// removeEpsilons does the work. With skip, states that only ε-arcs lead to lose
+// their arcs without being looked at: nothing will reach them.
+func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions, skip bool) error {
+	c, err := newEpsilonCloser[W](f, o)
+	if err != nil {
+		return err
+	}
+	if o.Queue == QueueTopOrder {
+		if _, cycle := topOrder(f, isEpsilon[W]); cycle != nil {
+			return &CycleError{Op: "RmEpsilon", Cycle: cycle, Err: ErrCyclic}
+		}
+	}
+	n := f.NumStates()
+	entered := make([]bool, n)
+	entered[f.Start()] = true
+	for q := range n {
+		for i, arcs := 0, f.Arcs(fst.StateID(q)); i < len(arcs); i++ {
+			if !isEpsilon(&arcs[i]) {
+				entered[arcs[i].NextState] = true
+			}
+		}
+	}
+	order := epsilonOrder(f)
+	p := f.KnownProperties()
+	for i := len(order) - 1; i >= 0; i-- {
+		q := order[i]
+		if skip && !entered[q] {
+			continue
+		}
+		final, arcs, err := c.Expand(q, c.scratch[:0])
+		c.scratch = arcs
+		if err != nil {
+			return err
+		}
+		f.SetFinal(q, final)
+		f.SetArcs(q, arcs)
+	}
+	for q := range n {
+		if skip && !entered[q] {
+			f.DeleteArcs(fst.StateID(q))
+		}
+	}
+	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
+	f.SetProperties(p&kept|fst.NoEpsilons, fst.AllProperties)
+	return nil
+}
+
+// epsilonOrder lists the states so that ε-arcs go to the right, but inside
+// components of the ε-graph, where the order is that of OpenFst.
+func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W]) []fst.StateID {
+	n := f.NumStates()
+	order := make([]fst.StateID, n)
+	switch p := knownProperties(f); {
+	case p&fst.TopSorted != 0:
+		for q := range order {
+			order[q] = fst.StateID(q)
+		}
+		return order
+	case p&fst.Acyclic != 0:
+		position, _ := topOrder(f, isEpsilon[W])
+		for q, k := range position {
+			order[k] = fst.StateID(q)
+		}
+		return order
+	}
+	c, _ := findComponents(f, isEpsilon[W], 0)
+	order, first := c.members()
+	for k := range c.n {
+		slices.Reverse(order[first[k]:first[k+1]])
+	}
+	return order
+}
+
+// epsilonCloser is the Expander of ε-removal. Its arrays are indexed by state of
+// f, and what they hold counts where stamp is that of the present source.
+type epsilonCloser[W semiring.Approx[W]] struct {
+	f          fst.Fst[W]
+	o          *RmEpsilonOptions
+	path       bool // ⊕ chooses
+	idempotent bool
+	zero       W
+	round      int32
+	stamp      []int32
+	state      []epsilonState
+	d          []W
+	closure    []fst.StateID // in the order in which their arcs are taken
+	stack      []fst.StateID
+	queue      fifoQueue
+	merge      arcMerger
+	scratch    []fst.Arc[W]
+	meter      meter
+	built      Progress
+}
+
+// epsilonState is what is known of a state in the present closure.
+type epsilonState struct {
+	into    int32 // ε-arcs from the closure not yet followed
+	visited bool
+	waiting bool
+}
+
+func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (*epsilonCloser[W], error) {
+	c := &epsilonCloser[W]{f: f, o: o, zero: semiring.Zero[W]()}
+	_, c.path = any(c.zero).(semiring.Path[W])
+	_, c.idempotent = any(c.zero).(semiring.Idempotent[W])
+	if o.Queue == QueueShortestFirst && !c.path {
+		return nil, capabilityError[W]("RmEpsilon: the queue shortest", "the path property")
+	}
+	if o.Queue > QueueSCC {
+		return nil, fmt.Errorf("ops: RmEpsilon: unknown queue discipline %d", o.Queue)
+	}
+	c.meter = meter{op: "RmEpsilon", lim: o.Limits}
+	return c, nil
+}
+
+// Start returns the start state of f: states keep their numbers.
+func (c *epsilonCloser[W]) Start() (fst.StateID, error) { return c.f.Start(), fst.Err(c.f) }
+
+// enter makes q a member of the present round.
+func (c *epsilonCloser[W]) enter(q fst.StateID) {
+	if int(q) >= len(c.stamp) {
+		n := max(int(q)+1, 2*len(c.stamp))
+		if e, ok := c.f.(fst.Expanded[W]); ok {
+			n = e.NumStates()
+		}
+		c.stamp = append(c.stamp, make([]int32, n-len(c.stamp))...)
+		c.state = append(c.state, make([]epsilonState, n-len(c.state))...)
+		c.d = append(c.d, make([]W, n-len(c.d))...)
+	}
+	if c.stamp[q] != c.round {
+		c.stamp[q], c.state[q], c.d[q] = c.round, epsilonState{}, c.zero
+	}
+}
+
+// Expand returns the final weight and the arcs of q after removal.
+func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], error) {
+	if c.round++; c.round < 0 {
+		clear(c.stamp)
+		c.round = 1
+	}
+	c.gather(q)
+	if err := c.sum(q); err != nil {
+		return c.zero, dst, err
+	}
+	base := len(dst)
+	final := c.zero
+	c.merge.begin()
+	for _, p := range c.closure {
+		d := c.d[p]
+		arcs := c.f.Arcs(p)
+		for i := range arcs {
+			e := &arcs[i]
+			if isEpsilon(e) {
+				continue
+			}
+			w := d.Times(e.Weight)
+			if k, found := c.merge.find(e.ILabel, e.OLabel, e.NextState, int32(len(dst)-base)); found {
+				dst[base+int(k)].Weight = dst[base+int(k)].Weight.Plus(w)
+			} else {
+				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: e.NextState})
+			}
+		}
+		final = final.Plus(d.Times(c.f.Final(p)))
+	}
+	if err := fst.Err(c.f); err != nil {
+		return c.zero, dst, err
+	}
+	slices.Reverse(dst[base:])
+	c.built.States++
+	c.built.Arcs += int64(len(dst) - base)
+	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
+	return final, dst, c.meter.check(c.built)
+}
+
+// gather finds the ε-closure of q: from the last found to the first, as a stack
+// gives them, and counts the ε-arcs into each member.
+func (c *epsilonCloser[W]) gather(q fst.StateID) {
+	c.closure = c.closure[:0]
+	c.stack = append(c.stack[:0], q)
+	c.enter(q)
+	for len(c.stack) > 0 {
+		p := c.stack[len(c.stack)-1]
+		c.stack = c.stack[:len(c.stack)-1]
+		if c.state[p].visited {
+			continue
+		}
+		c.state[p].visited = true
+		c.closure = append(c.closure, p)
+		arcs := c.f.Arcs(p)
+		for i := range arcs {
+			if isEpsilon(&arcs[i]) {
+				t := arcs[i].NextState
+				c.enter(t)
+				c.state[t].into++
+				if !c.state[t].visited {
+					c.stack = append(c.stack, t)
+				}
+			}
+		}
+	}
+}
+
+// sum computes the sums d of the ε-paths from q to the states of its closure.
+func (c *epsilonCloser[W]) sum(q fst.StateID) error {
+	c.d[q] = c.zero.One()
+	if len(c.closure) == 1 && c.state[q].into == 0 {
+		return nil
+	}
+	// In topological order, if there is one: no sum is passed on too early.
+	done := 0
+	if c.state[q].into == 0 {
+		c.stack = append(c.stack[:0], q)
+		for len(c.stack) > 0 {
+			p := c.stack[len(c.stack)-1]
+			c.stack = c.stack[:len(c.stack)-1]
+			done++
+			arcs := c.f.Arcs(p)
+			for i := range arcs {
+				if e := &arcs[i]; isEpsilon(e) {
+					t := e.NextState
+					c.d[t] = c.d[t].Plus(c.d[p].Times(e.Weight))
+					if c.state[t].into--; c.state[t].into == 0 {
+						c.stack = append(c.stack, t)
+					}
+				}
+			}
+		}
+	}
+	if done == len(c.closure) {
+		return nil
+	}
+	if c.path {
+		return c.relax(q)
+	}
+	return c.solve(q)
+}
+
+// relax computes sums with cycles over weights with the path property, first in
+// first out: no state is improved more often than there are states, unless a
+// cycle improves for ever.
+func (c *epsilonCloser[W]) relax(q fst.StateID) error {
+	for _, p := range c.closure {
+		c.d[p] = c.zero
+	}
+	c.d[q] = c.zero.One()
+	c.queue.push(q)
+	c.state[q].waiting = true
+	limit := int64(len(c.closure))*int64(len(c.closure)) + 1
+	for visits := int64(0); !c.queue.empty(); visits++ {
+		if visits > limit {
+			c.queue = fifoQueue{}
+			return c.solve(q) // which finds the cycle
+		}
+		p := c.queue.pop()
+		c.state[p].waiting = false
+		arcs := c.f.Arcs(p)
+		for i := range arcs {
+			e := &arcs[i]
+			if !isEpsilon(e) {
+				continue
+			}
+			t := e.NextState
+			if sum := c.d[t].Plus(c.d[p].Times(e.Weight)); !sum.Equal(c.d[t]) {
+				c.d[t] = sum
+				if !c.state[t].waiting {
+					c.state[t].waiting = true
+					c.queue.push(t)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// solve hands the ε-arcs of the closure to ShortestDistance as a machine of
+// their own, which solves them exactly where it can.
+func (c *epsilonCloser[W]) solve(q fst.StateID) error {
+	local := make(map[fst.StateID]fst.StateID, len(c.closure))
+	for i, p := range c.closure {
+		local[p] = fst.StateID(i)
+	}
+	g := fst.NewVector[W](len(c.closure))
+	var arcs []fst.Arc[W]
+	var place []int32 // among the arcs of f
+	var first []int32
+	for _, p := range c.closure {
+		arcs = arcs[:0]
+		first = append(first, int32(len(place)))
+		for i, e := range c.f.Arcs(p) {
+			if isEpsilon(&e) {
+				e.NextState = local[e.NextState]
+				arcs = append(arcs, e)
+				place = append(place, int32(i))
+			}
+		}
+		g.PushState(c.zero, arcs)
+	}
+	g.SetStart(local[q])
+	d, err := ShortestDistance[W](g, &ShortestDistanceOptions{Delta: c.o.Delta, Ctx: c.o.Ctx})
+	if err != nil {
+		return c.located(err, first, place)
+	}
+	for i, p := range c.closure {
+		c.d[p] = d[i]
+	}
+	return nil
+}
+
+// located translates the states and arcs of an error of solve to those of f.
+func (c *epsilonCloser[W]) located(err error, first, place []int32) error {
+	var cycle *CycleError
+	var state *StateError
+	switch {
+	case errors.As(err, &cycle):
+		out := &CycleError{Op: "RmEpsilon", Err: cycle.Err}
+		for _, r := range cycle.Cycle {
+			out.Cycle = append(out.Cycle, ArcRef{c.closure[r.State], int(place[int(first[r.State])+r.Arc])})
+		}
+		return out
+	case errors.As(err, &state):
+		return &StateError{Op: "RmEpsilon", State: c.closure[state.State], Err: fmt.Errorf("ε-cycle: %w", state.Err)}
+	}
+	return err
+}
+
+// arcMerger finds the arc of the present state with the same labels and next
+// state: open addressing, where only the slots of the present round count, so
+// that beginning a state costs nothing.
+type arcMerger struct {
+	slots []mergeSlot
+	round uint32
+	n     int
+}
+
+type mergeSlot struct {
+	ilabel, olabel fst.Label
+	next           fst.StateID
+	at             int32
+	round          uint32
+}
+
+func (m *arcMerger) begin() {
+	m.n = 0
+	if m.round++; m.round == 0 {
+		clear(m.slots)
+		m.round = 1
+	}
+}
+
+func mergeHash(il, ol fst.Label, q fst.StateID) uint64 {
+	return fst.Mix(uint64(uint32(il))<<32|uint64(uint32(q))) + uint64(uint32(ol))*0x9e3779b97f4a7c15
+}
+
+// find returns the place of the arc, or enters it with place at.
+func (m *arcMerger) find(il, ol fst.Label, q fst.StateID, at int32) (int32, bool) {
+	if 2*m.n >= len(m.slots) {
+		m.grow()
+	}
+	mask := uint64(len(m.slots) - 1)
+	for i := mergeHash(il, ol, q) >> 7 & mask; ; i = (i + 1) & mask {
+		s := &m.slots[i]
+		if s.round != m.round {
+			*s = mergeSlot{il, ol, q, at, m.round}
+			m.n++
+			return at, false
+		}
+		if s.next == q && s.ilabel == il && s.olabel == ol {
+			return s.at, true
+		}
+	}
+}
+
+func (m *arcMerger) grow() {
+	old := m.slots
+	m.slots = make([]mergeSlot, max(64, 2*len(old)))
+	mask := uint64(len(m.slots) - 1)
+	for _, s := range old {
+		if s.round == m.round {
+			i := mergeHash(s.ilabel, s.olabel, s.next) >> 7 & mask
+			for m.slots[i].round == m.round {
+				i = (i + 1) & mask
+			}
+			m.slots[i] = s
+		}
+	}
+}

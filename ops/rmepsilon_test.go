@@ -1,0 +1,79 @@
+package ops_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+func TestRmEpsilonAsOpenFst(t *testing.T) {
+	t.Run("tropical", rmEpsilonAsOpenFst[semiring.Tropical])
+	t.Run("log64", rmEpsilonAsOpenFst[semiring.Log64])
+}
+
+func rmEpsilonAsOpenFst[W interface {
+	semiring.Component[W]
+	~float32 | ~float64
+}](t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(1, 24))
+	_, path := any(W(0)).(semiring.Path[W])
+	for i := range machines(t, 50) {
+		s := randomShape(rng)
+		s.epsilons = true
+		s.acceptor = rng.IntN(2) == 0
+		// Over log, cycles must sum to less than one.
+		s.acyclic = s.acyclic || !path
+		f := draw[W](rng, s)
+		write(p, "in", f)
+		o := &ops.RmEpsilonOptions{KeepDead: rng.IntN(3) == 0}
+		args := []string{fmt.Sprintf("--connect=%v", !o.KeepDead)}
+		switch q := []ops.Queue{ops.QueueAuto, ops.QueueFIFO, ops.QueueLIFO, ops.QueueStateOrder, ops.QueueShortestFirst}[rng.IntN(5)]; {
+		case q == ops.QueueShortestFirst && (!path || s.negative):
+		default:
+			o.Queue = q
+			args = append(args, "--queue_type="+q.String())
+		}
+		g := f.Clone()
+		if err := ops.RmEpsilon(g, o); err != nil {
+			t.Fatalf("RmEpsilon: %v\n%s", err, p.show("in"))
+		}
+		p.must("fstrmepsilon", append(args, "in", "out")...)
+		if !sameAs(p, "out", g, 1e-3) {
+			t.Fatalf("machine %d, fstrmepsilon %v:\n%s", i, args, p.show("in", "out", "ours"))
+		}
+	}
+}
+
+func TestRmEpsilonPrunedAsOpenFst(t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(1, 25))
+	for i := range machines(t, 30) {
+		s := randomShape(rng)
+		s.epsilons, s.acceptor = true, rng.IntN(2) == 0
+		f := draw[semiring.Tropical](rng, s)
+		write(p, "in", f)
+		o := &ops.RmEpsilonPrunedOptions[semiring.Tropical]{}
+		var args []string
+		if rng.IntN(2) == 0 {
+			w := semiring.Tropical(rng.IntN(6))
+			o.Prune.Threshold = &w
+			args = append(args, "--weight="+number(float64(w), 9))
+		}
+		if rng.IntN(2) == 0 || len(args) == 0 {
+			o.Prune.States = 1 + rng.IntN(8)
+			args = append(args, fmt.Sprintf("--nstate=%d", o.Prune.States))
+		}
+		g := f.Clone()
+		if err := ops.RmEpsilonPruned(g, o); err != nil {
+			t.Fatalf("RmEpsilonPruned: %v\n%s", err, p.show("in"))
+		}
+		p.must("fstrmepsilon", append(args, "in", "out")...)
+		if !sameAs(p, "out", g, 1e-3) {
+			t.Fatalf("machine %d, fstrmepsilon %v:\n%s", i, args, p.show("in", "out", "ours"))
+		}
+	}
+}
