@@ -56,7 +56,8 @@ func closureProperties(p fst.Properties, started, any bool, kind ClosureKind) fs
 	}
 	if kind == Star {
 		out |= p & fst.CoAccessible // the new start is final
-		out |= fst.InitialAcyclic   // and nothing leads to it
+		// Nothing leads to the new start either, but OpenFst does not know of
+		// InitialAcyclic here, which decides the shape of a later Union.
 		if started {
 			out |= fst.Epsilons | fst.IEpsilons | fst.OEpsilons | fst.NotTopSorted
 		}

@@ -39,7 +39,9 @@ func Concat[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limit
 		}
 	}
 	if start2 == fst.NoState {
-		a.SetProperties(0, fst.AllProperties) // no string is left
+		if b.NumStates() > 0 {
+			a.SetProperties(0, fst.AllProperties)
+		} // else SetFinal has kept the books
 		return nil
 	}
 	a.SetProperties(concatProperties(p1, p2, finals > 0), fst.AllProperties)

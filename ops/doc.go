@@ -60,6 +60,9 @@
 //   - A table of packed triples that touches the slots of a block's keys before
 //     it looks them up, and operands read in a loop for each of their arrays: 0.18
 //     and 0.53. Time is now spent where the operands' arcs first enter a cache.
+//   - Bisection that does not branch on its last 64 arcs: 0.19 and 0.48, and a fifth
+//     less on a machine of a thousand arcs. Without branches throughout: 0.23 on
+//     the first, where a guess ahead hides a cache miss.
 //   - Sweeps over states from the highest down, in place of a depth-first search,
 //     find the states to trim: 5 % of the whole.
 //

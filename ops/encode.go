@@ -161,7 +161,7 @@ func encodeProperties(p fst.Properties, kind EncodeKind) fst.Properties {
 		out |= fst.Acceptor
 	}
 	if kind&EncodeWeights != 0 {
-		out &^= fst.Accessible | fst.TopSorted | fst.String | fst.NotString | fst.Weighted | fst.WeightedCycles
+		out &^= fst.Accessible | fst.TopSorted | fst.String | fst.Weighted | fst.WeightedCycles
 		out |= fst.Unweighted | fst.UnweightedCycles
 	}
 	return out | fst.NoIEpsilons | fst.NoEpsilons
@@ -245,7 +245,7 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 			}
 		}
 	}
-	p := f.KnownProperties()
+	p, changed := f.KnownProperties(), false
 	for q := range n {
 		s := fst.StateID(q)
 		arcs := f.MutableArcs(s)
@@ -261,10 +261,14 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 		if k < len(arcs) {
 			f.TruncateArcs(s, k)
 			f.SetFinal(s, w)
+			changed = changed || k > 0
 		}
 	}
 	const structure = fst.Acceptor | fst.IDeterministic | fst.ODeterministic | fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons |
 		fst.ILabelSorted | fst.OLabelSorted | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
+	if changed && !p.Has(fst.TopSorted) {
+		p &^= fst.Acyclic | fst.InitialAcyclic // as OpenFst, which adds the other arcs anew
+	}
 	f.SetProperties(p&structure, fst.AllProperties)
 	Connect(f)
 }

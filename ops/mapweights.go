@@ -140,7 +140,7 @@ func SuperFinal[W semiring.Weight[W]](f *fst.Vector[W], label fst.Label) {
 		return fst.Arc[W]{ILabel: label, OLabel: label, Weight: w}
 	})
 	f.SetFinal(super, semiring.One[W]())
-	f.SetProperties(superFinalProperties(p, added, label), fst.AllProperties)
+	f.SetProperties(superFinalProperties(p, added, label)|factsOf(f), fst.AllProperties)
 }
 
 // redirectFinals turns each final weight of f into the arc that mark makes of
@@ -168,10 +168,23 @@ func superFinalProperties(p fst.Properties, added bool, label fst.Label) fst.Pro
 	p &= fst.Acceptor | fst.NotAcceptor | fst.NonIDeterministic | fst.NonODeterministic |
 		fst.Epsilons | fst.IEpsilons | fst.OEpsilons | fst.NotILabelSorted | fst.NotOLabelSorted |
 		fst.Weighted | fst.Unweighted | fst.Cyclic | fst.Acyclic | fst.InitialCyclic | fst.InitialAcyclic |
-		fst.NotTopSorted | fst.NotAccessible | fst.CoAccessible | fst.NotCoAccessible |
+		fst.NotTopSorted | fst.NotAccessible | fst.CoAccessible | fst.NotCoAccessible | fst.NotString |
 		fst.WeightedCycles | fst.UnweightedCycles
 	if added && label == fst.Epsilon {
 		p |= fst.Epsilons | fst.IEpsilons | fst.OEpsilons
+	}
+	return p
+}
+
+// factsOf looks at the arcs of f for what shows in one pass: labels, their order,
+// weights, whether states are in topological order. OpenFst keeps account of
+// these while it adds arcs one by one, so that they are known of the results of
+// operations that do.
+func factsOf[W semiring.Weight[W]](f *fst.Vector[W]) fst.Properties {
+	p, _ := fst.Compute[W](f, fst.ILabelSorted)
+	p &^= fst.String | fst.NotString
+	if p.Has(fst.TopSorted) {
+		p |= fst.Acyclic | fst.InitialAcyclic
 	}
 	return p
 }
@@ -203,7 +216,7 @@ func EpsilonLabels[W semiring.Weight[W]](f *fst.Vector[W], side Side) {
 	} else {
 		p |= noEps
 	}
-	f.SetProperties(p, fst.AllProperties)
+	f.SetProperties(p|factsOf(f), fst.AllProperties)
 }
 
 // ArcSum sorts the arcs of each state by input label, output label and next
@@ -251,11 +264,7 @@ func mergeArcs[W semiring.Weight[W]](f *fst.Vector[W], merge func(kept, e *fst.A
 	}
 	p &^= forget | fst.NotILabelSorted | fst.OLabelSorted | fst.NotOLabelSorted |
 		fst.NonIDeterministic | fst.NonODeterministic | fst.String | fst.NotString
-	p |= fst.ILabelSorted
-	if p.Has(fst.Acceptor) {
-		p |= fst.OLabelSorted
-	}
-	f.SetProperties(p, fst.AllProperties)
+	f.SetProperties(p|factsOf(f), fst.AllProperties)
 }
 
 // Convert returns f over the semiring V: ops.Convert[semiring.Log64](f). Tropical

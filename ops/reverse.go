@@ -99,7 +99,7 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 	if offset == 0 && !semiring.IsOne(f.Final(target)) {
 		p |= fst.InitialAcyclic // onlyFinal has seen that it lies on no cycle
 	}
-	out.SetProperties(p, fst.AllProperties)
+	out.SetProperties(p|factsOf(out), fst.AllProperties)
 	return out, nil
 }
 
@@ -140,12 +140,13 @@ func onlyFinal[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 // properties p: super if a new start was made, which has arcs if there are final
 // states. Without a new start, a final weight times the weight of an arc can be
 // 1̄, so that Weighted is not kept; what lies on cycles is, since then the final
-// weight is 1̄ or its state on none.
+// weight is 1̄ or its state on none. That nothing leads to a new start is left
+// out, since OpenFst does not know of it and it decides the shape of a Union.
 func reverseProperties(p fst.Properties, super, finals, started bool) fst.Properties {
 	out := p & (fst.Acceptor | fst.NotAcceptor | fst.Epsilons | fst.IEpsilons | fst.OEpsilons |
 		fst.Unweighted | fst.Cyclic | fst.Acyclic | fst.WeightedCycles | fst.UnweightedCycles)
 	if super {
-		out |= p&fst.Weighted | fst.InitialAcyclic
+		out |= p & fst.Weighted
 	}
 	if super && finals {
 		out |= fst.Epsilons | fst.IEpsilons | fst.OEpsilons

@@ -1,9 +1,10 @@
 package ops
 
 import (
+	"unsafe"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
-	"unsafe"
 )
 
 // Union makes a, in place, the union of a and b: (a∪b)(x, y) = a(x, y) ⊕ b(x, y).
@@ -21,7 +22,7 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 		return err
 	}
 	p1, p2 := a.KnownProperties(), knownProperties(b)
-	n1, n2 := a.NumStates(), b.NumStates()
+	n1 := a.NumStates()
 	start1, start2 := a.Start(), b.Start()
 	if start2 == fst.NoState {
 		return nil
@@ -39,13 +40,13 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 		a.SetProperties(p2, fst.AllProperties)
 	case p1.Has(fst.InitialAcyclic):
 		a.AddArc(start1, fst.Arc[W]{Weight: semiring.One[W](), NextState: start2})
-		a.SetProperties(unionProperties(p1, p2, n2 > 0), fst.AllProperties)
+		a.SetProperties(unionProperties(p1, p2), fst.AllProperties)
 	default:
 		s := a.AddState()
 		a.SetStart(s)
 		a.AddArc(s, fst.Arc[W]{Weight: semiring.One[W](), NextState: start1})
 		a.AddArc(s, fst.Arc[W]{Weight: semiring.One[W](), NextState: start2})
-		a.SetProperties(unionProperties(p1, p2, true), fst.AllProperties)
+		a.SetProperties(unionProperties(p1, p2), fst.AllProperties)
 	}
 	return nil
 }
@@ -75,7 +76,7 @@ func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expa
 
 // unionProperties returns what is known of a union in which both machines have
 // a start state.
-func unionProperties(p1, p2 fst.Properties, _ bool) fst.Properties {
+func unionProperties(p1, p2 fst.Properties) fst.Properties {
 	const (
 		ofBoth = fst.Acceptor | fst.Unweighted | fst.UnweightedCycles | fst.Acyclic | fst.Accessible | fst.CoAccessible
 		ofOne  = fst.NotAcceptor | fst.NonIDeterministic | fst.NonODeterministic | fst.NotILabelSorted | fst.NotOLabelSorted |
