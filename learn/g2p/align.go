@@ -12,7 +12,7 @@ import (
 // AlignOptions adjusts the alignment of letters and phones; the zero value is
 // right for 1000 to 100000 words of an alphabetic script.
 type AlignOptions struct {
-	MaxPhones  int     // longest label; 0 is 2
+	MaxPhones  int     // longest label; 0 is 2, at most 64
 	Iterations int     // of expectation maximization; 0 is 10
 	PruneFrom  int     // first iteration (from 1) that drops rare labels; 0 is 5
 	MinCount   float64 // labels of a letter with a smaller expected count are dropped; 0 is 1, negative is none
@@ -48,6 +48,13 @@ func (o *AlignOptions) withDefaults(words int) AlignOptions {
 	return d
 }
 
+// Bounds on what can be aligned: the arcs of the lattice of one pair are at most
+// letters · phones · MaxPhones.
+const (
+	maxPhones = 64
+	maxArcs   = 1 << 24
+)
+
 // Alignment is the outcome of Align.
 type Alignment struct {
 	Inventory *Inventory
@@ -79,9 +86,13 @@ type Alignment struct {
 // T. Sherif, "Applying many-to-many alignments and hidden Markov models to
 // letter-to-phoneme conversion", NAACL 2007.
 //
-// The cost is O(iterations · Σ letters · phones · MaxPhones).
+// The cost is O(iterations · Σ letters · phones · MaxPhones). Errors: words that
+// are not UTF-8 or too long, the context's.
 func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, error) {
 	o := opts.withDefaults(len(pairs))
+	if o.MaxPhones > maxPhones {
+		return nil, fmt.Errorf("g2p: labels of up to %d phones: %d are possible", o.MaxPhones, maxPhones)
+	}
 	letters, phones, err := collect(pairs)
 	if err != nil {
 		return nil, err
@@ -111,6 +122,11 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 	}
 	em.viterbi(al)
 	em.inventory(al)
+	for x, list := range inv.Allowed {
+		if len(list) > math.MaxUint16 {
+			return nil, fmt.Errorf("g2p: letter %q is aligned with %d different phone strings, more than %d", inv.Letters[x-1], len(list), math.MaxUint16)
+		}
+	}
 	return al, nil
 }
 
@@ -176,6 +192,9 @@ func (em *emission) build(pairs []Pair) error {
 		n, m := len(x), len(r)
 		if m > em.k*n {
 			continue // no alignment whatever p is
+		}
+		if n > maxArcs/(m+1)/(em.k+1) {
+			return fmt.Errorf("g2p: pair %d: %d letters and %d phones are too many to align; is it one word?", i+1, n, m)
 		}
 		// Labels by where they start in r, the same for every letter.
 		at := make([]int32, (m+1)*(em.k+1))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -189,6 +190,13 @@ func TestAlignSmall(t *testing.T) {
 	// "" with no phones is aligned with nothing; the other two cannot be.
 	if a.Unaligned != 2 || a.Labels[18] != nil || a.Labels[19] != nil || a.Labels[20] == nil {
 		t.Errorf("%d unaligned: %v", a.Unaligned, a.Labels[18:])
+	}
+	long := Pair{strings.Repeat("a", 9000), slices.Repeat([]string{"a"}, 9000)}
+	if _, err := Align(context.Background(), []Pair{long}, nil); err == nil {
+		t.Error("a word of 9000 letters and as many phones was accepted")
+	}
+	if _, err := Align(context.Background(), pairs, &AlignOptions{MaxPhones: 100}); err == nil {
+		t.Error("labels of 100 phones were accepted")
 	}
 	if _, err := Align(context.Background(), []Pair{{"\xff", []string{"a"}}}, nil); err == nil {
 		t.Error("a word that is not UTF-8 was accepted")

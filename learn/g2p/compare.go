@@ -100,6 +100,7 @@ type CompareOptions struct {
 	Stop       optim.Stop // see FitOptions
 	Decode     DecodeOptions
 	Folds      int    // of CrossValidate; 0 is 5
+	Use        int    // how many of the folds are held out in turn; 0 is all
 	Seed       uint64 // of the folds
 	Workers    int    // 0 is GOMAXPROCS; results do not depend on it
 	Monitor    Monitor
@@ -132,6 +133,9 @@ func (o *CompareOptions) withDefaults() (CompareOptions, error) {
 	}
 	if d.Folds == 0 {
 		d.Folds = 5
+	}
+	if d.Use <= 0 || d.Use > d.Folds {
+		d.Use = d.Folds
 	}
 	if d.Workers <= 0 {
 		d.Workers = runtime.GOMAXPROCS(0)
@@ -347,7 +351,7 @@ func Compare(ctx context.Context, name string, train, test []Pair, opts *Compare
 }
 
 // CrossValidate compares objectives over folds of each of the data sets: every
-// word is held out once, and all words count in the pooled rates and tests.
+// word is held out once (unless opts.Use leaves folds out), and all words count in the pooled rates and tests.
 // With a Grid, each training set chooses the constants of every objective for
 // itself, on folds of its own, so that held-out words have no part in it.
 //
@@ -365,7 +369,7 @@ func CrossValidate(ctx context.Context, sets []Dataset, opts *CompareOptions) (*
 		if err != nil {
 			return nil, fmt.Errorf("g2p: %s: %w", d.Name, err)
 		}
-		for k, f := range folds {
+		for k, f := range folds[:o.Use] {
 			units = append(units, &unit{dataset: d.Name, fold: k + 1, folds: len(folds),
 				train: dataset.Pick(d.Pairs, f.Train), test: dataset.Pick(d.Pairs, f.Test)})
 		}

@@ -190,6 +190,8 @@ func (f *Features) collect(words [][]int32) error {
 	return f.layout(kept)
 }
 
+var errTooMany = fmt.Errorf("g2p: more than %d weights; drop rare labels (AlignOptions) or features (FeatureOptions)", math.MaxInt32)
+
 // layout gives every block its weights. gramSize are the sizes of the blocks of
 // f.grams.
 func (f *Features) layout(gramSize []int32) error {
@@ -208,13 +210,16 @@ func (f *Features) layout(gramSize []int32) error {
 				n++
 			}
 		}
+		if n > math.MaxInt32 {
+			return errTooMany
+		}
 	}
 	f.gramSize = gramSize
 	for _, size := range gramSize {
 		f.gramAt = append(f.gramAt, int32(n))
 		n += int(size)
 		if n > math.MaxInt32 {
-			return fmt.Errorf("g2p: more than %d weights", math.MaxInt32)
+			return errTooMany
 		}
 	}
 	f.dim = n

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -139,6 +140,9 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		w.unaryAt, w.pairsAt = p.unary, p.pairs
 		p.unary += w.shape.unary[len(x)]
 		p.pairs += w.shape.pairs[len(x)]
+		if p.pairs > math.MaxInt32 {
+			return nil, fmt.Errorf("g2p: the words' lattices have more than %d pairs of labels; drop rare ones (AlignOptions)", math.MaxInt32)
+		}
 		letters = append(letters, x)
 		p.words = append(p.words, w)
 	}
