@@ -32,7 +32,8 @@ func (o *FeatureOptions) withDefaults() (FeatureOptions, error) {
 		d.MinCount = 1
 	}
 	if d.Window < 0 || d.Window > maxWindow || !(d.Damping > 0 && d.Damping <= 1) || d.MinCount < 0 {
-		return d, fmt.Errorf("g2p: features: window %d (0 to %d), damping %v (above 0, at most 1), least count %d", d.Window, maxWindow, d.Damping, d.MinCount)
+		return d, fmt.Errorf("g2p: features: window %d (0 to %d), damping %v (above 0, at most 1), least count %d",
+			d.Window, maxWindow, d.Damping, d.MinCount)
 	}
 	return d, nil
 }
