@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
-	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
@@ -195,7 +194,7 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 	if err != nil {
 		return err
 	}
-	held, err := newHeldOut(p, u.test)
+	held, err := newHeldOut(p.Inventory, p.Features, u.test)
 	if err != nil {
 		return err
 	}
@@ -252,7 +251,7 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 		if err != nil {
 			return nil, err
 		}
-		held, err := newHeldOut(p, dataset.Pick(u.train, f.Test))
+		held, err := newHeldOut(p.Inventory, p.Features, dataset.Pick(u.train, f.Test))
 		if err != nil {
 			return nil, err
 		}
@@ -283,56 +282,6 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 		chosen[i] = g.candidates(o)[best]
 	}
 	return chosen, nil
-}
-
-// heldOut are test words made ready for all models of one Problem.
-type heldOut struct {
-	words     []compiled
-	refs      [][]int // unknown phones are -1, which no output has
-	length    []int
-	reachable int
-	unseen    int
-}
-
-func newHeldOut(p *Problem, pairs []Pair) (*heldOut, error) {
-	h := &heldOut{}
-	inv := p.Inventory
-	for i, q := range pairs {
-		x, err := inv.letters(q.Word)
-		if err != nil {
-			return nil, fmt.Errorf("held-out pair %d: %w", i+1, err)
-		}
-		r := inv.phones(q.Phones)
-		h.words = append(h.words, p.Features.compile(x))
-		h.refs = append(h.refs, r)
-		h.length = append(h.length, len(r))
-		if slices.Contains(x, noLetter) {
-			h.unseen++
-		}
-		lists := make([][][]int, len(x))
-		for t, l := range x {
-			for _, k := range inv.Allowed[l] {
-				lists[t] = append(lists[t], inv.Labels[k])
-			}
-		}
-		if len(x) == 0 && len(r) == 0 || len(x) > 0 && rightGraph(r, lists, make([][]int32, len(x))) != nil {
-			h.reachable++
-		}
-	}
-	return h, nil
-}
-
-// edits returns the edit distance of a model's output for every word.
-func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) []int {
-	o, _ := opts.withDefaults() // checked before
-	out := make([]int, len(h.words))
-	parallel(workers, len(h.words), 64, func(_, lo, hi int) {
-		var s scores
-		for i := lo; i < hi; i++ {
-			out[i] = metrics.EditDistance(m.decode(&h.words[i], &s, &o), h.refs[i])
-		}
-	})
-	return out
 }
 
 // Compare trains the objectives on one list of pairs and tests them on another.
