@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 )
 
 // AlignOptions adjusts the alignment of letters and phones; the zero value is
@@ -19,7 +20,8 @@ type AlignOptions struct {
 	MinProb float64
 	// Direct sweeps the lattices by a loop of our own in place of
 	// ops.ExpectedCounts: the same counts, 15 times as fast.
-	Direct bool
+	Direct  bool
+	Workers int // 0 is GOMAXPROCS; results do not depend on it
 }
 
 func (o *AlignOptions) withDefaults(words int) AlignOptions {
@@ -38,6 +40,9 @@ func (o *AlignOptions) withDefaults(words int) AlignOptions {
 	}
 	if d.MinCount == 0 {
 		d.MinCount = 1
+	}
+	if d.Workers <= 0 {
+		d.Workers = runtime.GOMAXPROCS(0)
 	}
 	if d.MinProb == 0 {
 		switch {
@@ -100,7 +105,7 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 		return nil, err
 	}
 	inv := &Inventory{Letters: letters, Phones: phones}
-	em := &emission{inv: inv, k: o.MaxPhones}
+	em := &emission{inv: inv, k: o.MaxPhones, workers: o.Workers}
 	if err := em.build(pairs); err != nil {
 		return nil, err
 	}
@@ -111,11 +116,8 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 	al := &Alignment{Inventory: inv, phones: em.phones}
 	counts := make([]float64, len(em.prob))
 	for it := 1; it <= o.Iterations; it++ {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("g2p: alignment stopped at iteration %d: %w", it, err)
-		}
 		clear(counts)
-		ll, err := expected(counts)
+		ll, err := expected(ctx, counts)
 		if err != nil {
 			return nil, err
 		}

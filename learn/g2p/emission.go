@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,12 +12,13 @@ import (
 // emission is the model p(u|x) and the lattices of all words. A parameter is a
 // pair of a letter and a label that some word allows.
 type emission struct {
-	inv    *Inventory
-	k      int
-	prob   []float64
-	letter []int32 // of each parameter
-	label  []int32
-	order  []int32 // parameters by letter, then label
+	inv     *Inventory
+	k       int // longest label
+	workers int
+	prob    []float64
+	letter  []int32 // of each parameter
+	label   []int32
+	order   []int32 // parameters by letter, then label
 
 	labels  [][]int // all phone strings of at most k phones, sorted
 	letters [][]int32
@@ -143,11 +145,14 @@ func (em *emission) span(t, n, m int) (lo, hi int) {
 // expectedDirect adds the expected count of every parameter to counts, and
 // returns the log-likelihood. Columns are scaled to sum one, so that words of
 // any length do.
-func (em *emission) expectedDirect(counts []float64) (float64, error) {
+func (em *emission) expectedDirect(ctx context.Context, counts []float64) (float64, error) {
 	var alpha, beta, scale []float64
 	ll := 0.0
 	for i, params := range em.params {
 		n, m := len(em.letters[i]), len(em.phones[i])
+		if i&255 == 0 && ctx.Err() != nil {
+			return 0, fmt.Errorf("g2p: alignment stopped: %w", ctx.Err())
+		}
 		if params == nil {
 			continue
 		}

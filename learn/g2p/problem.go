@@ -110,7 +110,11 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	if err != nil {
 		return nil, err
 	}
-	al, err := Align(ctx, pairs, &o.Align)
+	ao := o.Align
+	if ao.Workers == 0 {
+		ao.Workers = o.Workers
+	}
+	al, err := Align(ctx, pairs, &ao)
 	if err != nil {
 		return nil, err
 	}
