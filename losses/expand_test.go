@@ -84,7 +84,7 @@ func TestExpandEveryPath(t *testing.T) {
 		ref, labels := randomExpansions(rng, rng.IntN(6), rng.IntN(4))
 		costs := UnitCosts
 		if i%3 == 2 {
-			costs = EditCosts{Insert: rng.IntN(5), Delete: rng.IntN(5), Substitute: rng.IntN(6) - 1, Match: rng.IntN(6) - 3}
+			costs = EditCosts{Insert: rng.IntN(7) - 2, Delete: rng.IntN(7) - 2, Substitute: rng.IntN(6) - 1, Match: rng.IntN(6) - 3}
 		}
 		least := -1
 		for _, o := range []ExpandOptions{{}, {NoClamp: true}, {NoMinimize: true}, {NoClamp: true, NoMinimize: true}} {

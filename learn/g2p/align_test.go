@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -22,7 +23,7 @@ func TestAlignEngineIsDirect(t *testing.T) {
 	for _, language := range []string{"ice", "gre", "ady"} {
 		for _, phones := range []int{1, 2, 3} {
 			pairs := words(t, language, "dev", 60)
-			em := &emission{k: phones}
+			em := &emission{k: phones, workers: 1 + phones}
 			letters, names, err := collect(pairs)
 			if err != nil {
 				t.Fatal(err)
@@ -33,8 +34,8 @@ func TestAlignEngineIsDirect(t *testing.T) {
 			}
 			for it := range 7 {
 				direct, engine := make([]float64, len(em.prob)), make([]float64, len(em.prob))
-				l1, err1 := em.expectedDirect(direct)
-				l2, err2 := em.expectedEngine(engine)
+				l1, err1 := em.expectedDirect(context.Background(), direct)
+				l2, err2 := em.expectedEngine(context.Background(), engine)
 				if err1 != nil || err2 != nil || !(math.Abs(l1-l2) < 1e-9) {
 					t.Fatalf("%s, %d phones, iteration %d: log-likelihood %v and %v (%v, %v)", language, phones, it, l1, l2, err1, err2)
 				}
@@ -100,7 +101,7 @@ func TestExpectedCountsByEnumeration(t *testing.T) {
 			}
 		}
 		got := make([]float64, len(em.prob))
-		gotLL, err := em.expectedDirect(got)
+		gotLL, err := em.expectedDirect(context.Background(), got)
 		if err != nil || !(math.Abs(gotLL-ll) < 1e-9*math.Abs(ll)) {
 			t.Fatalf("log-likelihood %v, by enumeration %v (%v)", gotLL, ll, err)
 		}
@@ -189,6 +190,13 @@ func TestAlignSmall(t *testing.T) {
 	// "" with no phones is aligned with nothing; the other two cannot be.
 	if a.Unaligned != 2 || a.Labels[18] != nil || a.Labels[19] != nil || a.Labels[20] == nil {
 		t.Errorf("%d unaligned: %v", a.Unaligned, a.Labels[18:])
+	}
+	long := Pair{strings.Repeat("a", 9000), slices.Repeat([]string{"a"}, 9000)}
+	if _, err := Align(context.Background(), []Pair{long}, nil); err == nil {
+		t.Error("a word of 9000 letters and as many phones was accepted")
+	}
+	if _, err := Align(context.Background(), pairs, &AlignOptions{MaxPhones: 100}); err == nil {
+		t.Error("labels of 100 phones were accepted")
 	}
 	if _, err := Align(context.Background(), []Pair{{"\xff", []string{"a"}}}, nil); err == nil {
 		t.Error("a word that is not UTF-8 was accepted")

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
-	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
@@ -100,6 +99,7 @@ type CompareOptions struct {
 	Stop       optim.Stop // see FitOptions
 	Decode     DecodeOptions
 	Folds      int    // of CrossValidate; 0 is 5
+	Use        int    // how many of the folds are held out in turn; 0 is all
 	Seed       uint64 // of the folds
 	Workers    int    // 0 is GOMAXPROCS; results do not depend on it
 	Monitor    Monitor
@@ -132,6 +132,9 @@ func (o *CompareOptions) withDefaults() (CompareOptions, error) {
 	}
 	if d.Folds == 0 {
 		d.Folds = 5
+	}
+	if d.Use <= 0 || d.Use > d.Folds {
+		d.Use = d.Folds
 	}
 	if d.Workers <= 0 {
 		d.Workers = runtime.GOMAXPROCS(0)
@@ -191,7 +194,7 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 	if err != nil {
 		return err
 	}
-	held, err := newHeldOut(p, u.test)
+	held, err := newHeldOut(p.Inventory, p.Features, u.test)
 	if err != nil {
 		return err
 	}
@@ -248,7 +251,7 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 		if err != nil {
 			return nil, err
 		}
-		held, err := newHeldOut(p, dataset.Pick(u.train, f.Test))
+		held, err := newHeldOut(p.Inventory, p.Features, dataset.Pick(u.train, f.Test))
 		if err != nil {
 			return nil, err
 		}
@@ -281,56 +284,6 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 	return chosen, nil
 }
 
-// heldOut are test words made ready for all models of one Problem.
-type heldOut struct {
-	words     []compiled
-	refs      [][]int // unknown phones are -1, which no output has
-	length    []int
-	reachable int
-	unseen    int
-}
-
-func newHeldOut(p *Problem, pairs []Pair) (*heldOut, error) {
-	h := &heldOut{}
-	inv := p.Inventory
-	for i, q := range pairs {
-		x, err := inv.letters(q.Word)
-		if err != nil {
-			return nil, fmt.Errorf("held-out pair %d: %w", i+1, err)
-		}
-		r := inv.phones(q.Phones)
-		h.words = append(h.words, p.Features.compile(x))
-		h.refs = append(h.refs, r)
-		h.length = append(h.length, len(r))
-		if slices.Contains(x, noLetter) {
-			h.unseen++
-		}
-		lists := make([][][]int, len(x))
-		for t, l := range x {
-			for _, k := range inv.Allowed[l] {
-				lists[t] = append(lists[t], inv.Labels[k])
-			}
-		}
-		if len(x) == 0 && len(r) == 0 || len(x) > 0 && rightGraph(r, lists, make([][]int32, len(x))) != nil {
-			h.reachable++
-		}
-	}
-	return h, nil
-}
-
-// edits returns the edit distance of a model's output for every word.
-func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) []int {
-	o, _ := opts.withDefaults() // checked before
-	out := make([]int, len(h.words))
-	parallel(workers, len(h.words), 64, func(_, lo, hi int) {
-		var s scores
-		for i := lo; i < hi; i++ {
-			out[i] = metrics.EditDistance(m.decode(&h.words[i], &s, &o), h.refs[i])
-		}
-	})
-	return out
-}
-
 // Compare trains the objectives on one list of pairs and tests them on another.
 func Compare(ctx context.Context, name string, train, test []Pair, opts *CompareOptions) (*Report, error) {
 	o, err := opts.withDefaults()
@@ -347,7 +300,7 @@ func Compare(ctx context.Context, name string, train, test []Pair, opts *Compare
 }
 
 // CrossValidate compares objectives over folds of each of the data sets: every
-// word is held out once, and all words count in the pooled rates and tests.
+// word is held out once (unless opts.Use leaves folds out), and all words count in the pooled rates and tests.
 // With a Grid, each training set chooses the constants of every objective for
 // itself, on folds of its own, so that held-out words have no part in it.
 //
@@ -365,7 +318,7 @@ func CrossValidate(ctx context.Context, sets []Dataset, opts *CompareOptions) (*
 		if err != nil {
 			return nil, fmt.Errorf("g2p: %s: %w", d.Name, err)
 		}
-		for k, f := range folds {
+		for k, f := range folds[:o.Use] {
 			units = append(units, &unit{dataset: d.Name, fold: k + 1, folds: len(folds),
 				train: dataset.Pick(d.Pairs, f.Train), test: dataset.Pick(d.Pairs, f.Test)})
 		}

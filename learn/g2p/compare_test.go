@@ -126,6 +126,31 @@ func TestCrossValidateStops(t *testing.T) {
 	}
 }
 
+// Models evaluated one by one or together get the rates that Compare gives.
+func TestEvaluate(t *testing.T) {
+	train, test := words(t, "gre", "train", 150), words(t, "gre", "dev", 100)
+	o := &CompareOptions{Objectives: []Objective{{Kind: CrossEntropy, L2: 1}, {Kind: LatentMargin, Gamma: 1, L2: 1}}}
+	want, err := Compare(context.Background(), "x", train, test, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var models []*Model
+	for _, c := range o.Objectives {
+		m, err := Train(context.Background(), train, c, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, m)
+	}
+	got, err := Evaluate("x", models, test, nil, 1)
+	if err != nil || !reflect.DeepEqual(got.Pooled.Models, want.Pooled.Models) || got.Pooled.Reachable != want.Pooled.Reachable {
+		t.Errorf("evaluated %+v, compared %+v (%v)", got, want, err)
+	}
+	if _, err := Evaluate("x", nil, test, nil, 1); err == nil {
+		t.Error("no models were evaluated")
+	}
+}
+
 func TestReadPairs(t *testing.T) {
 	pairs, err := ReadPairs(strings.NewReader("af\taː v\r\nð\tð\n"), "x.tsv")
 	if err != nil || !reflect.DeepEqual(pairs, []Pair{{"af", []string{"aː", "v"}}, {"ð", []string{"ð"}}}) {

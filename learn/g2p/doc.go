@@ -18,16 +18,20 @@
 //
 // From words to weights:
 //
-//   - align.go, engine.go: expectation maximization over the ways in which letters
-//     may share out the phones; the lattice of a word is Compose(word, EMIT,
-//     phones), its expected counts come from ForwardBackward.
+//   - align.go, emission.go, engine.go: expectation maximization over the ways in
+//     which letters may share out the phones; the lattice of a word is
+//     Compose(word, EMIT, phones), its expected counts come from the forward and
+//     backward sweeps of package ops.
 //   - inventory.go: the labels that each letter used in the best alignments.
 //   - features.go: letter n-grams, letter pairs and label bigrams, in blocks of
 //     one weight for each label of the letter.
 //   - graph.go, sweep.go: loss machines laid out for one pass over a word.
-//   - objective.go, problem.go, fit.go: values and gradients, summed over words in a
-//     fixed order, and L-BFGS on them.
-//   - decode.go: best labels, best phone strings, least expected edit distance.
+//   - objective.go, problem.go, groups.go, evaluate.go, fit.go: values and
+//     gradients, summed over words in a fixed order, and L-BFGS on them; slow.go
+//     for scores beyond the range of floats.
+//   - model.go, decode.go, save.go: best labels, best phone strings, least expected
+//     edit distance; files.
+//   - compare.go, report.go: held-out words, choice of constants, paired tests.
 //
 // Letters are code points as they stand in the data: nothing is normalized or
 // folded, so texts that mix composed and decomposed forms should be brought to

@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -131,53 +132,71 @@ func (em *emission) compose(i int) (*engineLattice, error) {
 
 // expectedEngine is expectedDirect on the engine: it gives every arc the weight
 // of its parameter, and adds the arcs' expected counts to those of their
-// parameters.
-func (em *emission) expectedEngine(counts []float64) (float64, error) {
+// parameters, word after word whatever the number of workers.
+func (em *emission) expectedEngine(ctx context.Context, counts []float64) (float64, error) {
+	n := len(em.letters)
 	if em.engine == nil {
-		em.engine = make([]*engineLattice, len(em.letters))
-		for i, params := range em.params {
-			if params == nil {
-				continue
-			}
-			var err error
-			if em.engine[i], err = em.compose(i); err != nil {
-				return 0, fmt.Errorf("g2p: pair %d: lattice: %w", i+1, err)
-			}
-		}
+		em.engine = make([]*engineLattice, n)
 	}
 	weight := make([]semiring.Log64, len(em.prob))
 	for id, p := range em.prob {
 		weight[id] = semiring.Log64(-math.Log(p))
 	}
-	ll := 0.0
-	for i, l := range em.engine {
-		if l == nil {
-			continue
-		}
-		k := 0
-		for q := range fst.StateID(l.m.NumStates()) {
-			arcs := l.m.MutableArcs(q)
-			for a := range arcs {
-				if id := l.param[k]; id >= 0 {
-					arcs[a].Weight = weight[id]
-				}
-				k++
+	expected, logZ, errs := make([][]float64, n), make([]float64, n), make([]error, n)
+	parallel(em.workers, n, 32, func(_, lo, hi int) {
+		for i := lo; i < hi; i++ {
+			if i&31 == 0 && ctx.Err() != nil {
+				return
+			}
+			if em.params[i] != nil {
+				expected[i], logZ[i], errs[i] = em.expectWord(i, weight)
 			}
 		}
-		l.m.SetProperties(0, fst.Weighted|fst.Unweighted)
-		expected, _, logZ, err := ops.ExpectedCounts(l.m, nil)
-		if errors.Is(err, ops.ErrNoPath) {
-			continue // all its alignments have been pruned
+	})
+	if err := ctx.Err(); err != nil {
+		return 0, fmt.Errorf("g2p: alignment stopped: %w", err)
+	}
+	ll := 0.0
+	for i, e := range expected {
+		if errs[i] != nil {
+			return 0, fmt.Errorf("g2p: pair %d: lattice: %w", i+1, errs[i])
 		}
-		if err != nil {
-			return 0, fmt.Errorf("g2p: pair %d: %w", i+1, err)
+		if e == nil {
+			continue
 		}
-		ll += logZ
-		for k, id := range l.param {
+		ll += logZ[i]
+		for k, id := range em.engine[i].param {
 			if id >= 0 {
-				counts[id] += expected[k]
+				counts[id] += e[k]
 			}
 		}
 	}
 	return ll, nil
+}
+
+// expectWord returns the expected count of every arc of word i's lattice, nil
+// when all its alignments have been pruned.
+func (em *emission) expectWord(i int, weight []semiring.Log64) (expected []float64, logZ float64, err error) {
+	if em.engine[i] == nil {
+		if em.engine[i], err = em.compose(i); err != nil {
+			return nil, 0, err
+		}
+	}
+	l := em.engine[i]
+	k := 0
+	for q := range fst.StateID(l.m.NumStates()) {
+		arcs := l.m.MutableArcs(q)
+		for a := range arcs {
+			if id := l.param[k]; id >= 0 {
+				arcs[a].Weight = weight[id]
+			}
+			k++
+		}
+	}
+	l.m.SetProperties(0, fst.Weighted|fst.Unweighted)
+	expected, _, logZ, err = ops.ExpectedCounts(l.m, nil)
+	if errors.Is(err, ops.ErrNoPath) {
+		return nil, 0, nil
+	}
+	return expected, logZ, err
 }

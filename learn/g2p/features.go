@@ -32,7 +32,8 @@ func (o *FeatureOptions) withDefaults() (FeatureOptions, error) {
 		d.MinCount = 1
 	}
 	if d.Window < 0 || d.Window > maxWindow || !(d.Damping > 0 && d.Damping <= 1) || d.MinCount < 0 {
-		return d, fmt.Errorf("g2p: features: window %d (0 to %d), damping %v (above 0, at most 1), least count %d", d.Window, maxWindow, d.Damping, d.MinCount)
+		return d, fmt.Errorf("g2p: features: window %d (0 to %d), damping %v (above 0, at most 1), least count %d",
+			d.Window, maxWindow, d.Damping, d.MinCount)
 	}
 	return d, nil
 }
@@ -190,6 +191,8 @@ func (f *Features) collect(words [][]int32) error {
 	return f.layout(kept)
 }
 
+var errTooMany = fmt.Errorf("g2p: more than %d weights; drop rare labels (AlignOptions) or features (FeatureOptions)", math.MaxInt32)
+
 // layout gives every block its weights. gramSize are the sizes of the blocks of
 // f.grams.
 func (f *Features) layout(gramSize []int32) error {
@@ -208,13 +211,16 @@ func (f *Features) layout(gramSize []int32) error {
 				n++
 			}
 		}
+		if n > math.MaxInt32 {
+			return errTooMany
+		}
 	}
 	f.gramSize = gramSize
 	for _, size := range gramSize {
 		f.gramAt = append(f.gramAt, int32(n))
 		n += int(size)
 		if n > math.MaxInt32 {
-			return fmt.Errorf("g2p: more than %d weights", math.MaxInt32)
+			return errTooMany
 		}
 	}
 	f.dim = n

@@ -15,8 +15,11 @@ type FitOptions struct {
 	Stop     optim.Stop
 	Recorder optim.Recorder // receives a row an iteration; nil is none
 	Workers  int            // 0 is that of the Problem; results do not depend on it
-	Init     []float64      // weights of a Model of this Problem to start from; nil is zero, for RiskMix a CrossEntropy model fitted first
 	Memory   int            // pairs of L-BFGS; 0 is 6
+
+	// Init is the weights of a Model of this Problem to start from; nil is zero,
+	// and for RiskMix those of a CrossEntropy model, which is fitted first.
+	Init []float64
 
 	// Checkpoint and Resume are those of optim.Control.
 	Checkpoint func(*optim.Checkpoint) error
@@ -57,7 +60,8 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	case start != nil && len(start) != p.Features.dim:
 		return nil, nil, fmt.Errorf("g2p: %d weights to start from, the model has %d", len(start), p.Features.dim)
 	case start == nil && o.Kind == RiskMix && fo.Resume == nil:
-		m, res, err := p.Fit(ctx, Objective{Kind: CrossEntropy, L2: o.L2}, &FitOptions{Stop: fo.Stop, Recorder: fo.Recorder, Workers: fo.Workers, Memory: fo.Memory})
+		m, res, err := p.Fit(ctx, Objective{Kind: CrossEntropy, L2: o.L2},
+			&FitOptions{Stop: fo.Stop, Recorder: fo.Recorder, Workers: fo.Workers, Memory: fo.Memory})
 		if err != nil {
 			return m, res, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -109,7 +110,11 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	if err != nil {
 		return nil, err
 	}
-	al, err := Align(ctx, pairs, &o.Align)
+	ao := o.Align
+	if ao.Workers == 0 {
+		ao.Workers = o.Workers
+	}
+	al, err := Align(ctx, pairs, &ao)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +144,9 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		w.unaryAt, w.pairsAt = p.unary, p.pairs
 		p.unary += w.shape.unary[len(x)]
 		p.pairs += w.shape.pairs[len(x)]
+		if p.pairs > math.MaxInt32 {
+			return nil, fmt.Errorf("g2p: the words' lattices have more than %d pairs of labels; drop rare ones (AlignOptions)", math.MaxInt32)
+		}
 		letters = append(letters, x)
 		p.words = append(p.words, w)
 	}

@@ -160,8 +160,12 @@ func (r *Report) WriteTable(w io.Writer) error {
 		return err
 	}
 	p := r.Pooled
-	_, err := fmt.Fprintf(w, "reference within reach of the lattice: %d of %d held-out words; %d have a letter unseen in training\ntraining pairs without alignment: %d of %d; words with a restricted lattice: %d\n",
-		p.Reachable, p.Words, p.Unseen, p.Unaligned, p.Trained, p.Restricted)
+	_, err := fmt.Fprintf(w, "reference within reach of the lattice: %d of %d held-out words; %d have a letter unseen in training\n",
+		p.Reachable, p.Words, p.Unseen)
+	if err == nil && p.Trained > 0 {
+		_, err = fmt.Fprintf(w, "training pairs without alignment: %d of %d; words with a restricted lattice: %d\n",
+			p.Unaligned, p.Trained, p.Restricted)
+	}
 	return err
 }
 
