@@ -35,19 +35,6 @@ func newPeer(t *testing.T) *peer {
 	return &peer{t: t, dir: t.TempDir()}
 }
 
-// machines is how many random machines a comparison draws: few by default, or
-// what TROPICA_MACHINES says.
-func machines(t *testing.T, few int) int {
-	if s := os.Getenv("TROPICA_MACHINES"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatalf("TROPICA_MACHINES=%q: %v", s, err)
-		}
-		return n
-	}
-	return few
-}
-
 // run runs a tool and returns what it prints, and whether its exit code was 0.
 func (p *peer) run(name string, args ...string) (string, bool) {
 	cmd := exec.Command(name, args...)
@@ -72,44 +59,15 @@ func write[W interface {
 	~float32 | ~float64
 }](p *peer, name string, f fst.Expanded[W]) {
 	p.t.Helper()
-	if err := os.WriteFile(filepath.Join(p.dir, name+".txt"), []byte(printText(f)), 0o644); err != nil {
+	text := ""
+	if f.Start() != fst.NoState {
+		text = printText(f)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, name+".txt"), []byte(text), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
 	arcType := any(semiring.Zero[W]()).(interface{ ArcType() string }).ArcType()
 	p.must("fstcompile", "--keep_state_numbering", "--arc_type="+arcType, name+".txt", name)
-}
-
-// printText is what fstprint would print, with 17 digits, and with a line for
-// every state.
-func printText[W interface {
-	semiring.Weight[W]
-	~float32 | ~float64
-}](f fst.Expanded[W]) string {
-	var b strings.Builder
-	block := func(q fst.StateID) {
-		for _, e := range f.Arcs(q) {
-			fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%s\n", q, e.NextState, e.ILabel, e.OLabel, number(float64(e.Weight), 17))
-		}
-		if w := f.Final(q); !semiring.IsZero(w) || len(f.Arcs(q)) == 0 {
-			fmt.Fprintf(&b, "%d\t%s\n", q, number(float64(w), 17))
-		}
-	}
-	if f.Start() == fst.NoState {
-		return ""
-	}
-	block(f.Start())
-	for q := range fst.StateID(f.NumStates()) {
-		if q != f.Start() {
-			block(q)
-		}
-	}
-	return b.String()
-}
-
-// number formats a weight as the tools do.
-func number(x float64, digits int) string {
-	s := strconv.FormatFloat(x, 'g', digits, 64)
-	return strings.NewReplacer("+Inf", "Infinity", "-Inf", "-Infinity").Replace(s)
 }
 
 // sameAs compares f with a file of the peer's, state ids, arc order and weights
@@ -134,6 +92,74 @@ func (p *peer) show(names ...string) string {
 	return b.String()
 }
 
+// machines is how many random machines a comparison draws: few by default, or
+// what TROPICA_MACHINES says.
+func machines(t *testing.T, few int) int {
+	if s := os.Getenv("TROPICA_MACHINES"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("TROPICA_MACHINES=%q: %v", s, err)
+		}
+		return n
+	}
+	return few
+}
+
+// realWeight is met by the weights that machines are drawn over.
+type realWeight[W any] interface {
+	~float32 | ~float64
+	semiring.Weight[W]
+}
+
+// printText is what fstprint prints, with 17 digits, and with a line for every
+// state.
+func printText[W realWeight[W]](f fst.Expanded[W]) string {
+	var b strings.Builder
+	if f.Start() == fst.NoState {
+		return fmt.Sprintf("%d states, no start\n", f.NumStates())
+	}
+	block := func(q fst.StateID) {
+		for _, e := range f.Arcs(q) {
+			fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%s\n", q, e.NextState, e.ILabel, e.OLabel, number(float64(e.Weight), 17))
+		}
+		if w := f.Final(q); !semiring.IsZero(w) || len(f.Arcs(q)) == 0 {
+			fmt.Fprintf(&b, "%d\t%s\n", q, number(float64(w), 17))
+		}
+	}
+	block(f.Start())
+	for q := range fst.StateID(f.NumStates()) {
+		if q != f.Start() {
+			block(q)
+		}
+	}
+	return b.String()
+}
+
+// number formats a weight as the tools do.
+func number(x float64, digits int) string {
+	s := strconv.FormatFloat(x, 'g', digits, 64)
+	return strings.NewReplacer("+Inf", "Infinity", "-Inf", "-Infinity").Replace(s)
+}
+
+// checkSame compares a result with the peer's: state ids, arc order and weights
+// to the last bit, and that no property it claims is false.
+func checkSame[W realWeight[W]](t *testing.T, what string, in, got, want fst.Expanded[W]) {
+	t.Helper()
+	if g, w := printText(got), printText(want); g != w {
+		t.Fatalf("%s differs: in\n%sgot\n%swant\n%s", what, printText(in), g, w)
+	}
+	checkProperties(t, what, got)
+}
+
+// checkProperties compares what f claims with what it is.
+func checkProperties[W realWeight[W]](t *testing.T, what string, f fst.Expanded[W]) {
+	t.Helper()
+	claims := f.(fst.Propertied).KnownProperties() &^ (fst.Expandable | fst.Mutable)
+	if p, _ := fst.Compute(fst.Fst[W](f), fst.AllProperties); claims&^p != 0 {
+		t.Fatalf("%s claims %#x, of which %#x is false:\n%s", what, uint64(claims), uint64(claims&^p), printText(f))
+	}
+}
+
 // shape says what machines to draw.
 type shape struct {
 	states, arcs int // at most
@@ -156,10 +182,7 @@ func randomShape(rng *rand.Rand) shape {
 
 // draw makes a random machine. Weights are w + h(p) - h(q) for a random h when
 // negative ones are wanted, so that cycles stay positive.
-func draw[W interface {
-	semiring.Weight[W]
-	~float32 | ~float64
-}](rng *rand.Rand, s shape) *fst.Vector[W] {
+func draw[W realWeight[W]](rng *rand.Rand, s shape) *fst.Vector[W] {
 	f := fst.NewVector[W](s.states)
 	f.AddStates(s.states)
 	f.SetStart(0)

@@ -3,20 +3,20 @@ package ops_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 func TestPruneAgainstOpenFst(t *testing.T) {
-	p := newPeer(t)
+	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(9, 1))
 	for i := range machines(t, 60) {
 		f := draw[semiring.Tropical](rng, randomShape(rng))
-		write(p, "in", f)
+		in := f.Clone()
 		o := &ops.PruneOptions[semiring.Tropical]{Delta: 1.0 / 1024}
 		var args []string
 		if rng.IntN(5) > 0 {
@@ -31,22 +31,21 @@ func TestPruneAgainstOpenFst(t *testing.T) {
 				o.States = -1
 			}
 		}
-		p.must("fstprune", append(args, "in", "want")...)
+		want := fsttest.Apply(p, "fstprune", args, fst.Expanded[semiring.Tropical](f))
 		if err := ops.Prune(f, o); err != nil {
 			t.Fatal(err)
 		}
-		if !sameAs(p, "want", f, 0) {
-			t.Fatalf("machine %d %v: Prune differs\n%s", i, args, p.show("in", "want", "ours"))
-		}
+		checkSame(t, fmt.Sprintf("machine %d: Prune %v", i, args), in, f, want)
 	}
 }
 
 func TestReweightAgainstOpenFst(t *testing.T) {
-	p := newPeer(t)
+	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(10, 1))
 	for i := range machines(t, 60) {
 		f := draw[semiring.Tropical](rng, randomShape(rng))
-		write(p, "in", f)
+		in := f.Clone()
+		file, out := fsttest.WriteFile(p, fst.Expanded[semiring.Tropical](f), nil), p.File()
 		v := make([]semiring.Tropical, rng.IntN(f.NumStates()+1))
 		text := ""
 		for q := range v {
@@ -56,22 +55,17 @@ func TestReweightAgainstOpenFst(t *testing.T) {
 			}
 			text += fmt.Sprintf("%d\t%s\n", q, number(float64(v[q]), 9))
 		}
-		if err := os.WriteFile(filepath.Join(p.dir, "v"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
 		var err error
 		if rng.IntN(2) == 0 {
-			p.must("fstreweight", "in", "v", "want")
+			p.Do("fstreweight", file, p.Text(text), out)
 			err = ops.ReweightToInitial(f, v)
 		} else {
-			p.must("fstreweight", "--to_final", "in", "v", "want")
+			p.Do("fstreweight", "--to_final", file, p.Text(text), out)
 			err = ops.ReweightToFinal(f, v)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !sameAs(p, "want", f, 0) {
-			t.Fatalf("machine %d: Reweight differs\n%s%s", i, text, p.show("in", "want", "ours"))
-		}
+		checkSame(t, fmt.Sprintf("machine %d: Reweight by\n%s", i, text), in, f, fsttest.ReadFile[semiring.Tropical](p, out))
 	}
 }

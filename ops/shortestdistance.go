@@ -441,15 +441,21 @@ func bestArc[W semiring.Weight[W]](f fst.Expanded[W], p, q fst.StateID) int {
 // backward is a machine turned round as OpenFst's Reverse does it: state q is
 // q+1, and 0 leads to the final states. Weights stay as they are; products are
 // taken in the other order instead, which comes to the same as reversed weights.
-type backward[W any] struct {
+type backward[W semiring.Weight[W]] struct {
 	first []int64
 	arcs  []fst.Arc[W]
-	final W // of every state, without meaning
+	zero  W
+	end   fst.StateID // the one final state: the start of the machine itself
 }
 
-func (b *backward[W]) Start() fst.StateID  { return 0 }
-func (b *backward[W]) Final(fst.StateID) W { return b.final }
-func (b *backward[W]) NumStates() int      { return len(b.first) - 1 }
+func (b *backward[W]) Start() fst.StateID { return 0 }
+func (b *backward[W]) NumStates() int     { return len(b.first) - 1 }
+func (b *backward[W]) Final(q fst.StateID) W {
+	if q == b.end {
+		return b.zero.One()
+	}
+	return b.zero
+}
 func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 	return b.arcs[b.first[q]:b.first[q+1]]
 }
@@ -457,10 +463,10 @@ func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 // reversed turns f round by counting, in two passes.
 func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
 	n := f.NumStates()
-	b := &backward[W]{first: make([]int64, n+3), final: semiring.Zero[W]()}
+	b := &backward[W]{first: make([]int64, n+3), zero: semiring.Zero[W](), end: f.Start() + 1}
 	at := b.first[1:] // at[q+1] is where the next arc of q+1 goes
 	for q := range fst.StateID(n) {
-		if !f.Final(q).Equal(b.final) {
+		if !f.Final(q).Equal(b.zero) {
 			at[1]++
 		}
 		arcs := f.Arcs(q)
@@ -473,7 +479,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
 	}
 	b.arcs = make([]fst.Arc[W], at[n+1])
 	for q := range fst.StateID(n) {
-		if w := f.Final(q); !w.Equal(b.final) {
+		if w := f.Final(q); !w.Equal(b.zero) {
 			b.arcs[at[0]] = fst.Arc[W]{Weight: w, NextState: q + 1}
 			at[0]++
 		}
@@ -492,7 +498,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
 // knownReversed is what OpenFst would know of the reversed machine, as far as it
 // matters for the choice of a queue: it sees whether all arcs go up as it adds
 // them, and the other facts lead to the same distances.
-func knownReversed[W any](b *backward[W]) fst.Properties {
+func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
 	if isTopSorted(fst.Expanded[W](b)) {
 		return fst.TopSorted | fst.Acyclic
 	}

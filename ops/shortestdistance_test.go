@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -23,13 +24,13 @@ func printDistances[W ~float32 | ~float64](d []W) string {
 }
 
 func TestShortestDistanceAgainstOpenFst(t *testing.T) {
-	p := newPeer(t)
+	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(5, 1))
 	queues := []ops.Queue{ops.QueueAuto, ops.QueueFIFO, ops.QueueLIFO, ops.QueueShortestFirst, ops.QueueStateOrder, ops.QueueTopOrder}
 	for i := range machines(t, 60) {
 		s := randomShape(rng)
 		f := draw[semiring.Tropical](rng, s)
-		write(p, "in", f)
+		in := fsttest.WriteFile(p, fst.Expanded[semiring.Tropical](f), nil)
 		touched := 0
 		o := &ops.ShortestDistanceOptions{Touched: &touched}
 		var args []string
@@ -40,23 +41,24 @@ func TestShortestDistanceAgainstOpenFst(t *testing.T) {
 			o.Queue = queues[rng.IntN(len(queues))]
 			args = append(args, "--queue_type="+o.Queue.String())
 		}
-		want, ok := p.run("fstshortestdistance", append(args, "in")...)
+		r := p.Run("fstshortestdistance", append(args, in)...)
+		want, ok := r.Stdout, r.Exit == 0
 		d, err := ops.ShortestDistance(f, o)
 		if (err == nil) != ok {
-			t.Fatalf("machine %d %v: error %v, OpenFst ok %v\n%s", i, args, err, ok, p.show("in"))
+			t.Fatalf("machine %d %v: error %v, OpenFst ok %v\n%s", i, args, err, ok, printText(f))
 		}
 		if err != nil {
 			continue
 		}
 		if got := printDistances(d[:touched]); got != want {
-			t.Fatalf("machine %d %v: got\n%swant\n%s%s", i, args, got, want, p.show("in"))
+			t.Fatalf("machine %d %v: got\n%swant\n%s%s", i, args, got, want, printText(f))
 		}
 	}
 }
 
 // Over log, exact sums and OpenFst's within 1e-3 relative.
 func TestShortestDistanceLogAgainstOpenFst(t *testing.T) {
-	p := newPeer(t)
+	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(6, 1))
 	for i := range machines(t, 60) {
 		s := randomShape(rng)
@@ -68,9 +70,9 @@ func TestShortestDistanceLogAgainstOpenFst(t *testing.T) {
 				arcs[k].Weight += semiring.Log64(math.Log(float64(len(arcs)))) + 0.3
 			}
 		}
-		write(p, "in", f)
+		in := fsttest.WriteFile(p, fst.Expanded[semiring.Log64](f), nil)
 		reverse := rng.IntN(2) == 0
-		want := strings.Fields(p.must("fstshortestdistance", fmt.Sprintf("--reverse=%v", reverse), "--delta=1e-9", "in"))
+		want := strings.Fields(p.Do("fstshortestdistance", fmt.Sprintf("--reverse=%v", reverse), "--delta=1e-9", in))
 		d, err := ops.ShortestDistance(f, &ops.ShortestDistanceOptions{Reverse: reverse})
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +83,7 @@ func TestShortestDistanceLogAgainstOpenFst(t *testing.T) {
 			fmt.Sscan(want[k], &q)
 			fmt.Sscan(strings.Replace(want[k+1], "Infinity", "Inf", 1), &w)
 			if got := float64(d[q]); got != w && !(math.Abs(got-w) <= 1e-3*max(1, math.Abs(w))) {
-				t.Fatalf("machine %d, state %d: %v, OpenFst %v\n%s", i, q, got, w, p.show("in"))
+				t.Fatalf("machine %d, state %d: %v, OpenFst %v\n%s", i, q, got, w, printText(f))
 			}
 		}
 	}

@@ -89,16 +89,8 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 		return nil, err
 	}
 	r := reversed(f)
-	return nShortest(f, &o, &nBestInput[W]{
-		start: 0, arcs: r.Arcs,
-		final: func(q fst.StateID) W {
-			if q == f.Start()+1 {
-				return semiring.One[W]()
-			}
-			return r.final
-		},
-		distance: func(q fst.StateID) W { return d[q] },
-	})
+	return nShortest(f, &o, &nBestInput[W]{start: 0, arcs: r.Arcs, final: r.Final,
+		distance: func(q fst.StateID) W { return d[q] }})
 }
 
 // reversedDistances returns the distances from the start of f, for the states of

@@ -1,0 +1,133 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ShortestPathUnique is ShortestPath for distinct strings: of all paths of the
+// acceptor f with one string only a best one counts, so that the result has the
+// opts.N best strings, each with its best weight. ε counts as a symbol of the
+// string: remove it first (RmEpsilon) where it should not.
+//
+// The reversed machine is determinized as far as the search goes, with distances
+// carried along, so f need not be determinizable. Residual weights are rounded
+// to multiples of Delta, as OpenFst does, where the weights can be; a negative
+// Delta compares them exactly. For N = 1 it is ShortestPath. A transducer is
+// ErrNotAcceptor.
+//
+// After M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
+// problem", ICSLP 2002.
+func ShortestPathUnique[W interface {
+	PathWeight[W]
+	semiring.Divisible[W]
+	semiring.Commutative[W]
+}](f fst.Expanded[W], opts *ShortestPathOptions[W]) (*fst.Vector[W], error) {
+	var o ShortestPathOptions[W]
+	if opts != nil {
+		o = *opts
+	}
+	if o.N == 0 || o.N == 1 || o.N < 0 || o.N > math.MaxInt32 {
+		return ShortestPath(f, opts)
+	}
+	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor == 0 {
+		return nil, fmt.Errorf("ops: ShortestPathUnique: %w", ErrNotAcceptor)
+	}
+	d, err := reversedDistances(f, &o)
+	if err != nil {
+		return nil, err
+	}
+	if f.Start() == fst.NoState {
+		return nShortest(f, &o, &nBestInput[W]{start: fst.NoState})
+	}
+	r := reversed(f)
+	det, err := newAcceptorDeterminizer(fst.Fst[W](r), &DeterminizeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	det.m.delta = residualRounding[W](o.distances().delta())
+	det.m.op, det.m.guard = "ShortestPathUnique", nil // it never runs to the end
+	u := &uniquePaths[W]{det: det}
+	det.m.added = func(subset []element[W]) {
+		sum := semiring.Zero[W]()
+		for _, e := range subset {
+			sum = sum.Plus(e.residual.Times(d[e.state]))
+		}
+		u.distance = append(u.distance, sum)
+	}
+	start, err := det.Start()
+	if err != nil {
+		return nil, err
+	}
+	return nShortest(f, &o, &nBestInput[W]{
+		start:    start,
+		arcs:     func(q fst.StateID) []fst.Arc[W] { return u.at(q).arcs },
+		final:    func(q fst.StateID) W { return u.at(q).final },
+		distance: func(q fst.StateID) W { return u.distance[q] },
+		err:      func() error { return u.err },
+	})
+}
+
+// uniquePaths is a determinized machine as far as it has been looked at.
+type uniquePaths[W semiring.Divisible[W]] struct {
+	det      *acceptorDeterminizer[W]
+	distance []W
+	states   []*uniqueState[W]
+	scratch  []fst.Arc[W]
+	err      error
+}
+
+type uniqueState[W any] struct {
+	final W
+	arcs  []fst.Arc[W]
+}
+
+func (u *uniquePaths[W]) at(q fst.StateID) *uniqueState[W] {
+	for int(q) >= len(u.states) {
+		u.states = append(u.states, nil)
+	}
+	if u.states[q] == nil {
+		s := &uniqueState[W]{final: semiring.Zero[W]()}
+		if u.err == nil {
+			final, arcs, err := u.det.Expand(q, u.scratch[:0])
+			u.scratch = arcs
+			if u.err = err; err == nil {
+				s.final, s.arcs = final, slices.Clone(arcs)
+			}
+		}
+		u.states[q] = s
+	}
+	return u.states[q]
+}
+
+// residualRounding rounds to multiples of delta as OpenFst does: by
+// ⌊w/δ + ½⌋·δ in the arithmetic of the weight even where that has no digits left
+// for it, since which strings tie is decided so. It is nil for zero, and for
+// weights that cannot be rounded.
+func residualRounding[W semiring.Weight[W]](delta float64) func(W) W {
+	if _, ok := any(semiring.Zero[W]()).(semiring.Quantizable[W]); !ok || delta == 0 {
+		return nil
+	}
+	round := func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }
+	switch round := any(&round).(type) {
+	case *func(semiring.Tropical) semiring.Tropical:
+		*round = roundCost[semiring.Tropical](delta)
+	case *func(semiring.Tropical64) semiring.Tropical64:
+		*round = roundCost[semiring.Tropical64](delta)
+	}
+	return round
+}
+
+func roundCost[T float](delta float64) func(T) T {
+	d := T(delta)
+	return func(w T) T {
+		if !(math.Abs(float64(w)) <= math.MaxFloat64) {
+			return w
+		}
+		return T(math.Floor(float64(w/d+0.5))) * d
+	}
+}
