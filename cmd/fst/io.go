@@ -25,7 +25,7 @@ func (c *call) warn(format string, args ...any) {
 
 // open opens a file for reading; "" and "-" are standard input.
 func (c *call) open(name string) (r io.ReadCloser, shown string, err error) {
-	if name == "" || name == "-" {
+	if isStandard(name) {
 		return io.NopCloser(c.in), "standard input", nil
 	}
 	f, err := os.Open(name)
@@ -44,7 +44,11 @@ type typed struct {
 	suite
 	m       machine
 	fstType string
+	header  *fst.Header // of the file, where it came from one
 }
+
+// isStandard reports whether a file name means standard input or output.
+func isStandard(name string) bool { return name == "" || name == "-" }
 
 // machine reads the machine that argument i names.
 func (c *call) machine(i int) (*typed, error) { return c.readMachine(c.arg(i)) }
@@ -68,7 +72,7 @@ func (c *call) readMachine(name string) (*typed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &typed{su, m, h.FstType}, nil
+	return &typed{su, m, h.FstType, h}, nil
 }
 
 // mutableMachine reads the machine that argument i names, for changing.
@@ -83,8 +87,7 @@ func (c *call) mutableMachine(i int) (*typed, error) {
 
 // twoMachines reads arguments 0 and 1, which must have one arc type.
 func (c *call) twoMachines() (a, b *typed, err error) {
-	isStdin := func(s string) bool { return s == "" || s == "-" }
-	if isStdin(c.arg(0)) && isStdin(c.arg(1)) {
+	if isStandard(c.arg(0)) && isStandard(c.arg(1)) {
 		return nil, nil, errors.New("can't take both inputs from standard input")
 	}
 	if a, err = c.machine(0); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ type suite interface {
 	writeText(w io.Writer, m machine, o *fst.WriteTextOptions) error
 	mutable(m machine) machine // a machine that may be changed: m itself if it is one
 	frozen(m machine) machine
+	empty() machine
 	setSymbols(m machine, in, out *fst.SymbolTable)
 
 	compose(a, b machine, o *ops.ComposeOptions) (machine, error)
@@ -48,6 +50,23 @@ type suite interface {
 	mapWeights(m machine, kind string, o *mapFlags) (machine, error)
 	equal(a, b machine, delta float64) *ops.Difference
 	isomorphic(a, b machine, delta float64) (bool, error)
+	equivalent(a, b machine, delta float64) (bool, error)
+	distinguish(a, b machine, delta float64) (*ops.Distinction, error)
+	randEquivalent(a, b machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
+
+	determinize(m machine, o *ops.DeterminizeOptions, p *pruning) (machine, error)
+	minimize(m machine, o *ops.MinimizeOptions) (machine, error)
+	minimizeFactored(m machine, o *ops.MinimizeOptions) (labels, strings machine, err error)
+	rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) error
+	prune(m machine, p *pruning) error
+	push(m machine, o *ops.PushOptions) (machine, error)
+	shortestDistance(m machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error)
+	shortestPath(m machine, o *pathFlags, p *pruning) (machine, error)
+	randGen(m machine, rng *rand.Rand, o *ops.RandGenOptions) (machine, error)
+
+	describe(m machine, o *ops.DescribeOptions) *ops.Description
+	verify(m machine) error
+	writeDOT(w io.Writer, m machine, o *fst.DOTOptions) error
 }
 
 // component is the suite of weights that are numbers, or tuples of them.
@@ -117,6 +136,8 @@ func (component[W]) mutable(m machine) machine {
 
 func (component[W]) frozen(m machine) machine { return fst.NewConst(m.(fst.Expanded[W])) }
 
+func (component[W]) empty() machine { return fst.NewVector[W](0) }
+
 func (component[W]) setSymbols(m machine, in, out *fst.SymbolTable) {
 	v := m.(*fst.Vector[W])
 	v.SetInputSymbols(in)
@@ -174,11 +195,7 @@ func (c component[W]) mapWeights(m machine, kind string, o *mapFlags) (machine, 
 		if o.weight == "" {
 			return def, nil
 		}
-		w, err := def.ParseTextFormat(o.weight, o.format)
-		if err != nil {
-			return def, fmt.Errorf("flag --weight: %w", err)
-		}
-		return w, nil
+		return parseWeight[W](o.weight, o.format)
 	}
 	switch kind {
 	case "identity":

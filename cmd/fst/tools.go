@@ -9,11 +9,38 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// tools lists the command's tools in alphabetical order.
+// tools lists the command's tools in alphabetical order, one a line.
 var tools = []*tool{
-	arcsortTool, closureTool, compileTool, composeTool, concatTool, connectTool, convertTool,
-	equalTool, lossTool, intersectTool, invertTool, isomorphicTool, mapTool, printTool, projectTool,
-	reverseTool, topsortTool, unionTool,
+	arcsortTool,
+	closureTool,
+	compileTool,
+	composeTool,
+	concatTool,
+	connectTool,
+	convertTool,
+	determinizeTool,
+	drawTool,
+	equalTool,
+	equivalentTool,
+	infoTool,
+	intersectTool,
+	invertTool,
+	isomorphicTool,
+	lossTool,
+	mapTool,
+	minimizeTool,
+	printTool,
+	projectTool,
+	pruneTool,
+	pushTool,
+	randgenTool,
+	reverseTool,
+	rmepsilonTool,
+	shortestdistanceTool,
+	shortestpathTool,
+	symbolsTool,
+	topsortTool,
+	unionTool,
 }
 
 // inPlace makes a tool that changes one machine: in.fst and out.fst are its
@@ -186,7 +213,7 @@ Time O(states + arcs).`,
 			}
 			for _, s := range suites {
 				if s.owns(m) {
-					return c.writeMachine(1, &typed{s, m, ""}, m, "")
+					return c.writeMachine(1, &typed{suite: s, m: m}, m, "")
 				}
 			}
 			panic("a machine without a suite")
@@ -211,8 +238,8 @@ func composition(name, summary, about string, do func(t *typed, a, b machine, o 
 				lim, cancel := c.lib.limits()
 				defer cancel()
 				if !*c.lib.compatSymbols {
-					c.forgetSymbols(a)
-					defer c.forgetSymbols(b)
+					a.m = a.mutable(a.m)
+					a.setSymbols(a.m, fst.InputSymbols(a.m), nil)
 				}
 				m, err := do(a, a.m, b.m, &ops.ComposeOptions{Filter: f, KeepDead: !*connect, Limits: lim})
 				if err != nil {
@@ -250,6 +277,9 @@ func joining(name, summary, about string, do func(t *typed, a, b machine, lim op
 				lim, cancel := c.lib.limits()
 				defer cancel()
 				a.m = a.mutable(a.m)
+				if !*c.lib.compatSymbols {
+					c.forgetSymbols(b)
+				}
 				if err := do(a, a.m, b.m, lim); err != nil {
 					return err
 				}
@@ -314,8 +344,8 @@ Exit status 0 if they are, 2 if not.
 		}
 	}}
 
-// forgetSymbols drops the tables of a machine, for --fst_compat_symbols=false.
+// forgetSymbols drops the tables of a second machine, for --fst_compat_symbols=false.
 func (c *call) forgetSymbols(t *typed) {
 	t.m = t.mutable(t.m)
-	t.setSymbols(t.m, fst.InputSymbols(t.m), nil)
+	t.setSymbols(t.m, nil, nil)
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+)
+
+var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
+	summary: "Draws a machine in the language of Graphviz.", about: `
+  fst draw --portrait binary.fst | dot -Tsvg > machine.svg`,
+	setup: func(fs *flags.Set) func(*call) error {
+		named := naming(fs)
+		format := fs.String("float_format", "g", "Format of numbers: e, f or g")
+		fontsize := fs.Int("fontsize", 32, 14, "Size of the letters, in points")
+		height := fs.Float("height", 11, "Height of the drawing, in inches")
+		nodesep := fs.Float("nodesep", 0.25, "Least distance of nodes, in inches")
+		portrait := fs.Bool("portrait", false, "Portrait instead of landscape")
+		precision := fs.Int("precision", 32, 5, "Significant digits of numbers")
+		ranksep := fs.Float("ranksep", 0.4, "Least distance of ranks, in inches")
+		title := fs.String("title", "", "Title of the drawing")
+		vertical := fs.Bool("vertical", false, "From bottom to top instead of from left to right")
+		width := fs.Float("width", 8.5, "Width of the drawing, in inches")
+		return func(c *call) error {
+			if *precision < 0 || *precision > 64 {
+				return fmt.Errorf("flag --precision: %d is not within 0 and 64", *precision)
+			}
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			text, err := named(c, t)
+			if err != nil {
+				return err
+			}
+			o := &fst.DOTOptions{Acceptor: text.Acceptor, ShowWeightOne: text.ShowWeightOne, Vertical: *vertical, Portrait: *portrait,
+				Title: *title, InputSymbols: text.InputSymbols, OutputSymbols: text.OutputSymbols, StateSymbols: text.StateSymbols,
+				Width: float32(*width), Height: float32(*height), RankSep: float32(*ranksep), NodeSep: float32(*nodesep),
+				FontSize: int(*fontsize), Exact: true, Precision: int(*precision)}
+			if *format == "e" || *format == "f" { // anything else is g, as in OpenFst
+				o.Format = (*format)[0]
+			}
+			return c.output(c.arg(1), func(w io.Writer) error { return t.writeDOT(w, t.m, o) })
+		}
+	}}

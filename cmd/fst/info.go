@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+var infoTool = &tool{name: "info", args: "[in.fst]", max: 1,
+	summary: "Prints facts about a machine: counts, connectivity, properties.", about: `
+--arc_filter says along which arcs states count as reached and connected. The label
+multiplicity is how many arcs of a state share the label of an arc, on average: 1 for a
+deterministic machine. --info_type=fast prints what the header of the file says.
+
+  fst info in.fst
+
+Time O(states + arcs · log(arcs at a state)).`,
+	setup: func(fs *flags.Set) func(*call) error {
+		filter := fs.Enum("arc_filter", "any", []string{"any", "epsilon", "iepsilon", "oepsilon"}, "Arcs by which states are connected")
+		verify := fs.Bool("fst_verify", true, "Check that the machine is well formed")
+		kind := fs.Enum("info_type", "auto", []string{"auto", "long", "short", "fast"}, "How much to print")
+		test := fs.Bool("test_properties", true, "Find out properties that the machine does not know")
+		return func(c *call) error {
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			var d *ops.Description
+			if *kind != "short" {
+				if *verify {
+					if err := t.verify(t.m); err != nil {
+						return fmt.Errorf("%w (--fst_verify=false prints all the same)", err)
+					}
+				}
+				along := map[string]ops.ArcFilter{"any": ops.AnyArc, "epsilon": ops.EpsilonArc, "iepsilon": ops.IEpsilonArc, "oepsilon": ops.OEpsilonArc}[*filter]
+				d = t.describe(t.m, &ops.DescribeOptions{Along: along, KnownOnly: !*test || *kind == "fast"})
+			}
+			return c.output("", func(w io.Writer) error {
+				if *kind == "fast" {
+					printFastInfo(w, t, d)
+				} else {
+					printInfo(w, t, d, *filter)
+				}
+				return nil
+			})
+		}
+	}}
+
+// infoLine prints a label in 50 columns and a value.
+func infoLine(w io.Writer, label string, value any) { fmt.Fprintf(w, "%-50s%v\n", label, value) }
+
+func yesNo(b bool) string {
+	if b {
+		return "y"
+	}
+	return "n"
+}
+
+// yesNoUnknown tells which side of a property is known.
+func yesNoUnknown(p, yes, no fst.Properties) string {
+	switch {
+	case p&yes != 0:
+		return "y"
+	case p&no != 0:
+		return "n"
+	}
+	return "?"
+}
+
+// printInfo prints what fstinfo prints, the long form if d is not nil.
+func printInfo(w io.Writer, t *typed, d *ops.Description, filter string) {
+	name := func(s *fst.SymbolTable) string {
+		if s == nil {
+			return "none"
+		}
+		return s.Name()
+	}
+	infoLine(w, "fst type", t.fstType)
+	infoLine(w, "arc type", t.arcType())
+	infoLine(w, "input symbol table", name(fst.InputSymbols(t.m)))
+	infoLine(w, "output symbol table", name(fst.OutputSymbols(t.m)))
+	if d == nil {
+		return
+	}
+	ratio := func(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+	infoLine(w, "# of states", d.States)
+	infoLine(w, "# of arcs", d.Arcs)
+	infoLine(w, "initial state", d.Start)
+	infoLine(w, "# of final states", d.Finals)
+	infoLine(w, "# of input/output epsilons", d.Epsilons)
+	infoLine(w, "# of input epsilons", d.IEpsilons)
+	infoLine(w, "# of output epsilons", d.OEpsilons)
+	infoLine(w, "input label multiplicity", ratio(d.IMultiplicity))
+	infoLine(w, "output label multiplicity", ratio(d.OMultiplicity))
+	by := map[string]string{"any": "", "epsilon": "epsilon ", "iepsilon": "input-epsilon ", "oepsilon": "output-epsilon "}[filter]
+	infoLine(w, "# of "+by+"accessible states", d.Accessible)
+	infoLine(w, "# of "+by+"coaccessible states", d.CoAccessible)
+	infoLine(w, "# of "+by+"connected states", d.Useful)
+	infoLine(w, "# of "+by+"connected components", d.Components)
+	infoLine(w, "# of "+by+"strongly conn components", d.StrongComponents)
+	p := d.Properties
+	infoLine(w, "input matcher", yesNoUnknown(p, fst.ILabelSorted, fst.NotILabelSorted))
+	infoLine(w, "output matcher", yesNoUnknown(p, fst.OLabelSorted, fst.NotOLabelSorted))
+	infoLine(w, "input lookahead", "n")
+	infoLine(w, "output lookahead", "n")
+	printProperties(w, p)
+}
+
+// printProperties prints the properties in the order of their bits.
+func printProperties(w io.Writer, p fst.Properties) {
+	infoLine(w, "expanded", yesNo(p&fst.Expandable != 0))
+	infoLine(w, "mutable", yesNo(p&fst.Mutable != 0))
+	infoLine(w, "error", yesNo(p&fst.Error != 0))
+	for i, name := range []string{"acceptor", "input deterministic", "output deterministic", "input/output epsilons", "input epsilons",
+		"output epsilons", "input label sorted", "output label sorted", "weighted", "cyclic", "cyclic at initial state", "top sorted",
+		"accessible", "coaccessible", "string", "weighted cycles"} {
+		infoLine(w, name, yesNoUnknown(p, fst.Acceptor<<(2*i), fst.NotAcceptor<<(2*i)))
+	}
+}
+
+// printFastInfo prints the form that newer releases know as fast.
+func printFastInfo(w io.Writer, t *typed, d *ops.Description) {
+	infoLine(w, "fst type", t.fstType)
+	infoLine(w, "arc type", t.arcType())
+	infoLine(w, "version", t.header.Version)
+	infoLine(w, "input symbol table", yesNo(fst.InputSymbols(t.m) != nil))
+	infoLine(w, "output symbol table", yesNo(fst.OutputSymbols(t.m) != nil))
+	infoLine(w, "aligned", yesNo(t.header.Flags&fst.IsAligned != 0))
+	infoLine(w, "initial state", d.Start)
+	infoLine(w, "# of states", d.States)
+	infoLine(w, "# of arcs", d.Arcs)
+	printProperties(w, t.header.Properties)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+)
+
+var symbolsTool = inPlace("symbols", "Attaches, removes, renumbers or saves a machine's symbol tables.", `
+Labels of arcs are not touched: fst relabel does that.
+
+  fst symbols --isymbols=in.txt --osymbols=out.txt in.fst out.fst
+  fst symbols --save_isymbols=in.txt --clear_isymbols in.fst out.fst`,
+	func(fs *flags.Set) func(*call, *typed) error {
+		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
+		var side [2]struct {
+			clear                *bool
+			table, relabel, save *string
+		}
+		for i, s := range []string{"i", "o"} {
+			what := [...]string{"input", "output"}[i]
+			side[i].clear = fs.Bool("clear_"+s+"symbols", false, "Remove the "+what+" symbols")
+			side[i].table = fs.String(s+"symbols", "", "File with "+what+" symbols to attach")
+			side[i].relabel = fs.String("relabel_"+s+"pairs", "", "File with pairs of old and new "+what+" labels: the table is renumbered")
+			side[i].save = fs.String("save_"+s+"symbols", "", "File to save the machine's "+what+" symbols to")
+		}
+		verify := fs.Bool("verify", false, "Check the result")
+		return func(c *call, t *typed) error {
+			tables := [2]*fst.SymbolTable{fst.InputSymbols(t.m), fst.OutputSymbols(t.m)}
+			for i, s := range side {
+				if *s.save != "" && tables[i] == nil {
+					c.warn("--save_%csymbols: the machine has no such symbols; nothing is saved", "io"[i])
+				}
+				if err := c.saveSymbols(*s.save, tables[i]); err != nil {
+					return err
+				}
+				switch {
+				case *s.table != "":
+					table, err := c.symbols(*s.table, *negative)
+					if err != nil {
+						return err
+					}
+					tables[i] = table
+				case *s.clear:
+					tables[i] = nil
+				}
+				if *s.relabel != "" {
+					pairs, err := c.labelPairs(*s.relabel, *negative)
+					if err != nil {
+						return err
+					}
+					if tables[i] != nil {
+						tables[i] = tables[i].Relabel(pairs)
+					}
+				}
+			}
+			t.setSymbols(t.m, tables[0], tables[1])
+			if *verify {
+				return t.verify(t.m)
+			}
+			return nil
+		}
+	})
+
+// labelPairs reads a file of label pairs: old and new label on each line, lines
+// that start with # skipped.
+func (c *call) labelPairs(name string, negative bool) ([]fst.LabelPair, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return fst.ReadLabelPairs(f, &fst.LabelPairOptions{Name: name, Negative: negative})
+}

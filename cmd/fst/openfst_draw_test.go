@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// model is a machine as the differential test draws and shrinks it: numbers, over
+// any of the arc types that OpenFst's tools know.
+type model struct {
+	arcType string
+	start   int // -1 is none
+	finals  []float64
+	arcs    []modelArc
+	isyms   int  // labels below have symbols; 0 is no table
+	osyms   int
+	known   bool // all properties are known, and so in the header
+	fstType string
+}
+
+type modelArc struct {
+	from, to int
+	in, out  fst.Label
+	weight   float64
+}
+
+func (m *model) clone() *model {
+	c := *m
+	c.finals, c.arcs = slices.Clone(m.finals), slices.Clone(m.arcs)
+	return &c
+}
+
+// encode returns the machine as a file.
+func (m *model) encode() []byte {
+	switch m.arcType {
+	case "log":
+		return encodeModel(m, func(x float64) semiring.Log { return semiring.Log(x) })
+	case "log64":
+		return encodeModel(m, func(x float64) semiring.Log64 { return semiring.Log64(x) })
+	}
+	return encodeModel(m, func(x float64) semiring.Tropical { return semiring.Tropical(x) })
+}
+
+func encodeModel[W semiring.Codec[W]](m *model, w func(float64) W) []byte {
+	v := fst.NewVector[W](len(m.finals))
+	v.AddStates(len(m.finals))
+	for q, x := range m.finals {
+		if !math.IsInf(x, 1) {
+			v.SetFinal(fst.StateID(q), w(x))
+		}
+	}
+	if m.start >= 0 {
+		v.SetStart(fst.StateID(m.start))
+	}
+	for _, a := range m.arcs {
+		v.AddArc(fst.StateID(a.from), fst.Arc[W]{ILabel: a.in, OLabel: a.out, Weight: w(a.weight), NextState: fst.StateID(a.to)})
+	}
+	v.SetInputSymbols(modelSymbols("in", m.isyms))
+	v.SetOutputSymbols(modelSymbols("out", m.osyms))
+	if m.known {
+		fst.PropertiesOf(v, fst.AllProperties)
+	}
+	var b bytes.Buffer
+	if err := fst.Write(&b, v, &fst.WriteOptions{Type: m.fstType}); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func modelSymbols(name string, n int) *fst.SymbolTable {
+	if n == 0 {
+		return nil
+	}
+	t := fst.NewSymbolTable(name)
+	t.Add("<eps>")
+	for i := 1; i < n; i++ {
+		t.Add(fmt.Sprintf("%c\"\\%d", name[0], i)) // with what DOT must escape
+	}
+	return t
+}
+
+// String is for failures: the text form, with what it leaves out.
+func (m *model) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %d states, start %d, symbols below %d and %d, known %v\n", m.arcType, m.fstType, len(m.finals), m.start, m.isyms, m.osyms, m.known)
+	for _, a := range m.arcs {
+		fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%v\n", a.from, a.to, a.in, a.out, a.weight)
+	}
+	for q, x := range m.finals {
+		if !math.IsInf(x, 1) {
+			fmt.Fprintf(&b, "%d\t%v\n", q, x)
+		}
+	}
+	return b.String()
+}
+
+// traits are what a tool wishes of its inputs.
+type traits struct {
+	acceptor, deterministic, acyclic, noEpsilon bool
+	sorted                                      byte // 'i' or 'o'
+}
+
+// drawModel draws a machine: small ones with few labels above all, for these have
+// the most coincidences; some with states of more than 16 arcs, some degenerate.
+func drawModel(rng *rand.Rand, arcType string, t traits) *model {
+	pick := func(xs ...float64) float64 { return xs[rng.IntN(len(xs))] }
+	m := &model{arcType: arcType, start: 0, known: rng.IntN(2) == 0, fstType: "vector"}
+	if rng.IntN(10) == 0 {
+		m.fstType = "const"
+	}
+	n := 1 + rng.IntN(7)
+	arcs, labels := rng.IntN(4*n), 1+rng.IntN(4)
+	switch rng.IntN(30) {
+	case 0:
+		m.start = -1
+		return m
+	case 1, 2:
+		n, labels = 1+rng.IntN(3), 1+rng.IntN(30)
+		arcs = 17 + rng.IntN(60)
+	case 3:
+		n, arcs = 20+rng.IntN(60), 60+rng.IntN(150)
+	}
+	if !t.acyclic && rng.IntN(4) == 0 {
+		m.start = rng.IntN(n)
+	}
+	eps, finals := pick(0, 0.2, 0.5, 0.9), pick(0.2, 0.5, 1)
+	if t.noEpsilon {
+		eps = 0
+	}
+	acyclic := t.acyclic || rng.IntN(3) == 0
+	acceptor := t.acceptor || rng.IntN(3) == 0
+	weights := [][]float64{{0}, {0, 0.5, 1, 1.5, 2.25}, {0.5, 3}, {0.1, 0.2, 0.3, 0.7}, {-1, 1, 2, 1e6, 1e-7}}[rng.IntN(5)]
+	if arcType != "standard" && !acyclic { // sums over cycles are to converge
+		weights = []float64{2.5, 3.25, 4, 5.5}
+	}
+	weight := func() float64 {
+		if rng.IntN(200) == 0 {
+			return math.Inf(1)
+		}
+		return weights[rng.IntN(len(weights))]
+	}
+	label := func() fst.Label {
+		if rng.Float64() < eps {
+			return 0
+		}
+		return fst.Label(1 + rng.IntN(labels))
+	}
+	for range n {
+		x := math.Inf(1)
+		if rng.Float64() < finals {
+			x = weight()
+		}
+		m.finals = append(m.finals, x)
+	}
+	seen := map[[2]int]bool{}
+	for range arcs {
+		p, q := rng.IntN(n), rng.IntN(n)
+		if acyclic {
+			if p == q {
+				continue
+			}
+			p, q = min(p, q), max(p, q)
+		}
+		a := modelArc{from: p, to: q, in: label(), weight: weight()}
+		a.out = a.in
+		if !acceptor {
+			a.out = label()
+		}
+		key := [2]int{p, int(a.in)}
+		if t.deterministic && seen[key] {
+			continue
+		}
+		seen[key] = true
+		m.arcs = append(m.arcs, a)
+	}
+	m.sort(t.sorted)
+	if rng.IntN(4) == 0 {
+		m.isyms = labels + 1
+		if rng.IntN(8) == 0 {
+			m.isyms = max(1, labels)
+		}
+	}
+	if rng.IntN(4) == 0 {
+		m.osyms = labels + 1
+	}
+	return m
+}
+
+// sort orders arcs, of each state by the labels of a side; 0 leaves them.
+func (m *model) sort(side byte) {
+	if side == 0 {
+		return
+	}
+	slices.SortStableFunc(m.arcs, func(a, b modelArc) int {
+		if side == 'o' {
+			return int(a.out - b.out)
+		}
+		return int(a.in - b.in)
+	})
+}
+
+// alter returns a machine like m, or nearly so, for comparisons.
+func (m *model) alter(rng *rand.Rand) *model {
+	c := m.clone()
+	switch rng.IntN(6) {
+	case 0, 1:
+	case 2:
+		if len(c.arcs) > 0 {
+			c.arcs[rng.IntN(len(c.arcs))].weight += []float64{0.0004, 0.01, 1}[rng.IntN(3)]
+		}
+	case 3:
+		if len(c.finals) > 0 {
+			c.finals[rng.IntN(len(c.finals))] += []float64{0.0004, 0.01, 1}[rng.IntN(3)]
+		}
+	case 4: // renumbered
+		to := rng.Perm(len(c.finals))
+		for q, x := range m.finals {
+			c.finals[to[q]] = x
+		}
+		if c.start >= 0 {
+			c.start = to[c.start]
+		}
+		for i := range c.arcs {
+			c.arcs[i].from, c.arcs[i].to = to[c.arcs[i].from], to[c.arcs[i].to]
+		}
+	case 5:
+		if len(c.arcs) > 0 {
+			c.arcs = slices.Delete(c.arcs, 0, 1)
+		}
+	}
+	return c
+}
+
+// smaller yields machines with one thing less.
+func (m *model) smaller(yield func(*model) bool) {
+	try := func(change func(c *model)) bool {
+		c := m.clone()
+		change(c)
+		return yield(c)
+	}
+	for i := range m.arcs {
+		if !try(func(c *model) { c.arcs = slices.Delete(c.arcs, i, i+1) }) {
+			return
+		}
+	}
+	for q, x := range m.finals {
+		if !math.IsInf(x, 1) && !try(func(c *model) { c.finals[q] = math.Inf(1) }) {
+			return
+		}
+	}
+	for q := len(m.finals) - 1; q >= 0; q-- {
+		used := m.start == q || slices.ContainsFunc(m.arcs, func(a modelArc) bool { return a.from == q || a.to == q })
+		if !used && !try(func(c *model) {
+			c.finals = slices.Delete(c.finals, q, q+1)
+			if c.start > q {
+				c.start--
+			}
+			for i := range c.arcs {
+				if c.arcs[i].from > q {
+					c.arcs[i].from--
+				}
+				if c.arcs[i].to > q {
+					c.arcs[i].to--
+				}
+			}
+		}) {
+			return
+		}
+	}
+	for i, a := range m.arcs {
+		if a.weight != 0 && !try(func(c *model) { c.arcs[i].weight = 0 }) {
+			return
+		}
+	}
+	for q, x := range m.finals {
+		if x != 0 && !math.IsInf(x, 1) && !try(func(c *model) { c.finals[q] = 0 }) {
+			return
+		}
+	}
+	if m.isyms+m.osyms > 0 {
+		try(func(c *model) { c.isyms, c.osyms = 0, 0 })
+	}
+}

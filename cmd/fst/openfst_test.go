@@ -1,0 +1,463 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
+)
+
+// peerTool says how a tool is drawn and compared.
+type peerTool struct {
+	name   string
+	inputs func(rng *rand.Rand, arcType string) []*model
+	flags  func(rng *rand.Rand) []string
+	result byte // 'f' a machine, 't' text, 'd' distances, 'x' the exit status alone
+}
+
+func one(of ...traits) func(*rand.Rand, string) []*model {
+	return func(rng *rand.Rand, arcType string) []*model {
+		t := traits{}
+		if len(of) > 0 {
+			t = of[rng.IntN(len(of))]
+		}
+		return []*model{drawModel(rng, arcType, t)}
+	}
+}
+
+func two(rng *rand.Rand, arcType string) []*model {
+	a, b := drawModel(rng, arcType, traits{}), drawModel(rng, arcType, traits{})
+	if rng.IntN(3) != 0 { // tables that agree
+		a.isyms, a.osyms, b.isyms, b.osyms = 0, 0, 0, 0
+	}
+	if rng.IntN(50) == 0 {
+		b = drawModel(rng, "log", traits{})
+	}
+	return []*model{a, b}
+}
+
+// toCompose are two machines of which one is sorted, mostly.
+func toCompose(acceptors bool) func(*rand.Rand, string) []*model {
+	return func(rng *rand.Rand, arcType string) []*model {
+		t := traits{acceptor: acceptors && rng.IntN(10) != 0}
+		a, b := drawModel(rng, arcType, t), drawModel(rng, arcType, t)
+		a.isyms, a.osyms, b.isyms, b.osyms = 0, 0, 0, 0
+		if rng.IntN(4) == 0 {
+			a.osyms, b.isyms = 40, 40-rng.IntN(2)
+			a.isyms = 40
+		}
+		side := rng.IntN(4)
+		if side&1 != 0 {
+			a.sort('o')
+		}
+		if side&2 != 0 {
+			b.sort('i')
+		}
+		return []*model{a, b}
+	}
+}
+
+// toCompare are two machines that are mostly alike.
+func toCompare(of ...traits) func(*rand.Rand, string) []*model {
+	return func(rng *rand.Rand, arcType string) []*model {
+		a := drawModel(rng, arcType, of[rng.IntN(len(of))])
+		b := a.alter(rng)
+		if rng.IntN(10) == 0 {
+			b = drawModel(rng, arcType, of[0])
+		}
+		return []*model{a, b}
+	}
+}
+
+// choose returns flags, at most one of each group.
+func choose(groups ...[]string) func(*rand.Rand) []string {
+	return func(rng *rand.Rand) []string {
+		var flags []string
+		for _, g := range groups {
+			if rng.IntN(2) == 0 {
+				flags = append(flags, g[rng.IntN(len(g))])
+			}
+		}
+		if rng.IntN(40) == 0 {
+			flags = append(flags, []string{"--bogus", "--v=x", "--fst_align=maybe"}[rng.IntN(3)])
+		}
+		return flags
+	}
+}
+
+func words(s string) []string { return strings.Fields(s) }
+
+var (
+	thresholds = words("--weight=0.5 --weight=2 --weight=0 --weight=1e3 --weight=Infinity --weight=abc")
+	nstates    = words("--nstate=1 --nstate=3 --nstate=10 --nstate=-1 --nstate=0")
+	queues     = words("--queue_type=auto --queue_type=fifo --queue_type=lifo --queue_type=shortest --queue_type=state --queue_type=top --queue_type=foo")
+	shown      = [][]string{
+		words("--acceptor"), words("--numeric"), words("--show_weight_one --show_weight_one=false"), words("--isymbols=SYMS --isymbols=nosuchfile"),
+		words("--osymbols=SYMS"), words("--ssymbols=SYMS"),
+	}
+	filters = words("--compose_filter=auto --compose_filter=sequence --compose_filter=alt_sequence --compose_filter=match --compose_filter=no_match --compose_filter=null --compose_filter=trivial --compose_filter=bogus")
+	dfa     = traits{acceptor: true, deterministic: true, noEpsilon: true}
+)
+
+var peerTools = []peerTool{
+	{"arcsort", one(), choose(words("--sort_type=ilabel --sort_type=olabel --sort_type=foo")), 'f'},
+	{"closure", one(), choose(words("--closure_plus --closure_plus=false --closure_plus=true")), 'f'},
+	{"compose", toCompose(false), choose(filters, words("--connect=false --connect")), 'f'},
+	{"concat", two, choose(words("--fst_compat_symbols=false")), 'f'},
+	{"connect", one(), choose(), 'f'},
+	{"convert", one(), choose(words("--fst_type=const --fst_type=vector --fst_type=foo")), 'f'},
+	{"determinize", one(traits{acyclic: true}, traits{acyclic: true, acceptor: true}, traits{acceptor: true}, traits{}),
+		choose(words("--det_type=functional --det_type=nonfunctional --det_type=disambiguate --det_type=foo"), thresholds[:1], nstates[:1],
+			words("--subsequential_label=9"), words("--increment_subsequential_label")), 'f'},
+	{"determinize", one(traits{acceptor: true}), choose(thresholds, nstates), 'f'},
+	{"draw", one(), choose(append([][]string{words("--portrait"), words("--vertical"), words("--title=T\\\"x"), words("--float_format=e --float_format=f --float_format=x"),
+		words("--precision=3 --precision=9"), words("--width=4 --height=1.25"), words("--ranksep=0.123456789"), words("--nodesep=2"), words("--fontsize=9")}, shown...)...), 't'},
+	{"equal", toCompare(traits{}), choose(words("--delta=0.1 --delta=0.00001"), words("--v=0")), 'x'},
+	{"equivalent", toCompare(dfa, dfa, dfa, traits{}), choose(words("--delta=0.1 --delta=0.00001")), 'x'},
+	{"info", one(), choose(words("--arc_filter=any --arc_filter=epsilon --arc_filter=iepsilon --arc_filter=oepsilon"),
+		words("--info_type=long --info_type=short --info_type=auto --info_type=foo"), words("--test_properties=false"), words("--fst_verify=false")), 't'},
+	{"intersect", toCompose(true), choose(filters, words("--connect=false --connect")), 'f'},
+	{"invert", one(), choose(), 'f'},
+	{"isomorphic", toCompare(traits{deterministic: true}, traits{}), choose(words("--delta=0.1 --delta=0.00001")), 'x'},
+	{"map", one(), choose(words("--map_type=identity --map_type=arc_sum --map_type=arc_unique --map_type=input_epsilon --map_type=invert --map_type=output_epsilon --map_type=plus --map_type=power --map_type=quantize --map_type=rmweight --map_type=superfinal --map_type=times --map_type=to_log --map_type=to_log64 --map_type=to_std --map_type=foo"),
+		words("--weight=0.5 --weight=2 --weight=abc"), words("--power=2 --power=0.5"), words("--delta=0.25")), 'f'},
+	{"minimize", one(traits{deterministic: true}, traits{deterministic: true}, traits{deterministic: true, acceptor: true}, traits{}),
+		choose(words("--allow_nondet"), words("--delta=0.01")), 'f'},
+	{"print", one(), choose(append([][]string{words("--missing_symbol=???")}, shown...)...), 't'},
+	{"project", one(), choose(words("--project_type=input --project_type=output --project_type=foo")), 'f'},
+	{"prune", one(), choose(thresholds, nstates), 'f'},
+	{"push", one(), choose(words("--push_labels"), words("--push_weights"), words("--push_weights"), words("--remove_common_affix"), words("--remove_total_weight"), words("--to_final")), 'f'},
+	{"randgen", one(traits{acyclic: true}), choose(words("--npath=3 --npath=0"), words("--max_length=2"), words("--select=log_prob --select=fast_log_prob --select=foo"), words("--weighted"), words("--seed=3")), 'x'},
+	{"reverse", one(), choose(words("--require_superinitial=false --require_superinitial")), 'f'},
+	{"rmepsilon", one(), choose(words("--connect=false"), queues, words("--delta=0.00001")), 'f'},
+	{"rmepsilon", one(), choose(thresholds, nstates), 'f'},
+	{"shortestdistance", one(), choose(words("--reverse --reverse=false"), queues, nstates[:1]), 'd'},
+	{"shortestpath", one(traits{}, traits{acceptor: true}), choose(words("--nshortest=2 --nshortest=5 --nshortest=20 --nshortest=0"), words("--unique"), thresholds, nstates), 'f'},
+	{"shortestpath", one(), choose(queues), 'f'},
+	{"symbols", one(), choose(words("--clear_isymbols"), words("--clear_osymbols"), words("--isymbols=SYMS"), words("--osymbols=SYMS"),
+		words("--relabel_ipairs=PAIRS --relabel_ipairs=nosuchfile"), words("--relabel_opairs=PAIRS"), words("--verify")), 'f'},
+	{"topsort", one(), choose(), 'f'},
+	{"union", two, choose(words("--fst_compat_symbols=false")), 'f'},
+}
+
+// peerCase is one call through both.
+type peerCase struct {
+	tool   *peerTool
+	inputs []*model
+	flags  []string
+	stdin  bool   // the first input comes by standard input
+	stdout bool   // the result goes to standard output
+	spell  uint64 // seed of our spelling of the flags
+}
+
+func (c *peerCase) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "fst%s %q (stdin %v, stdout %v, spelling %d)\n", c.tool.name, c.flags, c.stdin, c.stdout, c.spell)
+	for i, m := range c.inputs {
+		fmt.Fprintf(&b, "input %d: %v", i+1, m)
+	}
+	return b.String()
+}
+
+// peers runs calls through OpenFst's tools and ours.
+type peers struct {
+	bin, dir string
+	hung     int // calls that OpenFst did not finish, or crashed on
+	diverged int // sums that we refuse
+}
+
+// run returns what differs, "" if nothing does.
+func (p *peers) run(c *peerCase) string {
+	var files []string
+	for i, m := range c.inputs {
+		name := filepath.Join(p.dir, fmt.Sprintf("in%d.fst", i))
+		must(os.WriteFile(name, m.encode(), 0o666))
+		files = append(files, name)
+	}
+	stdin := []byte(nil)
+	args := slices.Clone(files)
+	if c.stdin {
+		stdin = must1(os.ReadFile(files[0]))
+		args[0] = "-"
+	}
+	theirs, ours := filepath.Join(p.dir, "theirs"), filepath.Join(p.dir, "ours")
+	os.Remove(theirs)
+	os.Remove(ours)
+	var theirArgs, ourArgs []string
+	if c.tool.result == 'f' && !c.stdout {
+		theirArgs, ourArgs = append(slices.Clone(args), theirs), append(slices.Clone(args), ours)
+	} else {
+		theirArgs, ourArgs = args, slices.Clone(args)
+	}
+	flags := slices.Clone(c.flags)
+	for i, f := range flags {
+		f = strings.Replace(f, "SYMS", filepath.Join(p.dir, "syms.txt"), 1)
+		flags[i] = strings.Replace(f, "PAIRS", filepath.Join(p.dir, "pairs.txt"), 1)
+	}
+	wantOut, wantErr, want := p.openFst(c.tool.name, append(slices.Clone(flags), theirArgs...), stdin)
+	var out, errs bytes.Buffer
+	rng := rand.New(rand.NewPCG(c.spell, 0))
+	words := append([]string{"fst" + c.tool.name}, respell(rng, flags, ourArgs)...)
+	got := run(append(words, "--limit_states=50000", "--timeout=20s"), streams{bytes.NewReader(stdin), &out, &errs})
+	complain := func(format string, a ...any) string {
+		return fmt.Sprintf("%s\nour words: %q\nour messages: %s\nOpenFst's: %s", fmt.Sprintf(format, a...), words, errs.String(), wantErr)
+	}
+	if want < 0 || want > 2 { // killed or crashed
+		p.hung++
+		return ""
+	}
+	if got == 1 && want == 0 && strings.Contains(errs.String(), "not k-closed") && strings.HasPrefix(c.inputs[0].arcType, "log") {
+		p.diverged++ // OpenFst sums what diverges until a term is below its delta
+		return ""
+	}
+	if got != want {
+		return complain("exit status %d, OpenFst's %d", got, want)
+	}
+	if want != 0 {
+		return ""
+	}
+	switch c.tool.result {
+	case 't':
+		if out.String() != wantOut {
+			return complain("printed\n%s\nOpenFst printed\n%s", out.String(), wantOut)
+		}
+	case 'd':
+		if d := compareDistances(out.String(), wantOut, c.inputs[0].arcType); d != "" {
+			return complain("%s\nprinted\n%s\nOpenFst printed\n%s", d, out.String(), wantOut)
+		}
+	case 'f':
+		a, b := []byte(out.String()), []byte(wantOut)
+		if !c.stdout {
+			a, b = must1(os.ReadFile(ours)), must1(os.ReadFile(theirs))
+		}
+		if d := compareFiles(a, b); d != "" {
+			return complain("%s\nours:\n%s\nOpenFst's:\n%s", d, printed(a), printed(b))
+		}
+	}
+	return ""
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must1[T any](v T, err error) T {
+	must(err)
+	return v
+}
+
+// openFst runs a tool with bounds on its time and memory, since there are inputs
+// on which it never ends.
+func (p *peers) openFst(tool string, args []string, stdin []byte) (out, errs string, status int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", `ulimit -v 400000 -t 2; exec "$@"`, "sh", filepath.Join(p.bin, "fst"+tool)}, args...)...)
+	var o, e bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &o, &e
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		panic(err)
+	}
+	return o.String(), e.String(), cmd.ProcessState.ExitCode()
+}
+
+// respell writes flags as either generation allows, before or after arguments.
+func respell(rng *rand.Rand, flags, args []string) []string {
+	var before, after []string
+	for _, f := range flags {
+		to := &before
+		if rng.IntN(4) == 0 {
+			to = &after
+		}
+		name, value, has := strings.Cut(f, "=")
+		switch {
+		case f == "--closure_plus":
+			f = []string{f, "--closure_type=plus"}[rng.IntN(2)]
+		case f == "--to_final":
+			f = []string{f, "--reweight_type=to_final"}[rng.IntN(2)]
+		case has && value == "false" && rng.IntN(2) == 0:
+			f = "--no" + name[2:]
+		case has && value != "false" && value != "true" && value != "maybe" && rng.IntN(3) == 0:
+			*to = append(*to, name, value)
+			continue
+		}
+		if rng.IntN(3) == 0 {
+			f = f[1:]
+		}
+		*to = append(*to, f)
+	}
+	return slices.Concat(before, args, after)
+}
+
+// compareFiles compares two machines as fstequal does, with their types and symbols.
+func compareFiles(a, b []byte) string {
+	read := func(b []byte) (*typed, error) {
+		c := findTool("print").newCall(streams{bytes.NewReader(b), io.Discard, io.Discard})
+		return c.readMachine("")
+	}
+	x, err := read(a)
+	if err != nil {
+		return fmt.Sprint("our file: ", err)
+	}
+	y, err := read(b)
+	if err != nil {
+		return fmt.Sprint("OpenFst's file: ", err)
+	}
+	if x.arcType() != y.arcType() || x.fstType != y.fstType {
+		return fmt.Sprintf("a %s over %s against a %s over %s", x.fstType, x.arcType(), y.fstType, y.arcType())
+	}
+	delta := 1e-5
+	if x.arcType() != "standard" {
+		delta = 2e-4
+	}
+	if d := x.equal(x.m, y.m, delta); d != nil {
+		return d.String()
+	}
+	for i, side := range []func(any) *fst.SymbolTable{fst.InputSymbols, fst.OutputSymbols} {
+		s, t := side(x.m), side(y.m)
+		if (s == nil) != (t == nil) || s != nil && !bytes.Equal(s.AppendBinary(nil), t.AppendBinary(nil)) {
+			return fmt.Sprintf("symbols of side %d: %v against %v", i, s, t)
+		}
+	}
+	return ""
+}
+
+// printed is the text of a machine, for messages.
+func printed(b []byte) string {
+	var out bytes.Buffer
+	run([]string{"fstprint", "--numeric"}, streams{bytes.NewReader(b), &out, &out})
+	return out.String()
+}
+
+// compareDistances compares printed distances: to the byte with the path property,
+// otherwise to a thousandth, for OpenFst does not pass on what is below its delta.
+func compareDistances(a, b, arcType string) string {
+	if arcType == "standard" {
+		if a != b {
+			return "distances differ"
+		}
+		return ""
+	}
+	la, lb := strings.Split(a, "\n"), strings.Split(b, "\n")
+	if len(la) != len(lb) {
+		return fmt.Sprintf("%d lines against %d", len(la), len(lb))
+	}
+	for i := range la {
+		qa, wa, _ := strings.Cut(la[i], "\t")
+		qb, wb, _ := strings.Cut(lb[i], "\t")
+		x, _ := strconv.ParseFloat(wa, 64)
+		y, _ := strconv.ParseFloat(wb, 64)
+		if qa != qb || wa != wb && !(math.Abs(x-y) <= 1e-3*max(1, math.Abs(y))) {
+			return fmt.Sprintf("line %d: %q against %q", i+1, la[i], lb[i])
+		}
+	}
+	return ""
+}
+
+// shrink returns a smaller case that fails too.
+func (p *peers) shrink(c *peerCase) *peerCase {
+	deadline := time.Now().Add(20 * time.Second)
+	for again := true; again; {
+		again = false
+		try := func(d *peerCase) bool {
+			if time.Now().After(deadline) || p.run(d) == "" {
+				return false
+			}
+			c, again = d, true
+			return true
+		}
+		for i := range c.flags {
+			d := *c
+			d.flags = slices.Delete(slices.Clone(c.flags), i, i+1)
+			if try(&d) {
+				break
+			}
+		}
+		if c.stdin || c.stdout {
+			d := *c
+			d.stdin, d.stdout = false, false
+			try(&d)
+		}
+		for i := range c.inputs {
+			for m := range c.inputs[i].smaller {
+				d := *c
+				d.inputs = slices.Clone(c.inputs)
+				d.inputs[i] = m
+				if try(&d) {
+					break
+				}
+			}
+		}
+	}
+	return c
+}
+
+// Every tool against OpenFst's of the same name: random machines of many shapes
+// over three semirings, random options of both generations, valid and not, through
+// files and standard streams. Compared are the exit status, results as fstequal
+// does, and printed text to the byte. TROPICA_CASES sets how many.
+func TestAsOpenFst(t *testing.T) {
+	fsttest.OpenFst(t) // or skip
+	n := 1000
+	if s := os.Getenv("TROPICA_CASES"); s != "" {
+		n = must1(strconv.Atoi(s))
+	}
+	seed := uint64(1)
+	if s := os.Getenv("TROPICA_SEED"); s != "" {
+		seed = must1(strconv.ParseUint(s, 10, 64))
+	}
+	p := &peers{bin: filepath.Dir(must1(exec.LookPath("fstcompose"))), dir: t.TempDir()}
+	p.writeTables()
+	tools := peerTools
+	if only := os.Getenv("TROPICA_TOOL"); only != "" {
+		tools = slices.DeleteFunc(slices.Clone(tools), func(x peerTool) bool { return x.name != only })
+	}
+	failed := map[string]int{}
+	for i := range n {
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		c := drawCase(rng, tools)
+		if p.run(c) == "" {
+			continue
+		}
+		failed[c.tool.name]++
+		if failed[c.tool.name] <= 2 {
+			c = p.shrink(c)
+			t.Errorf("case %d: %v%s", i, c, p.run(c))
+		}
+	}
+	t.Logf("%d cases; OpenFst did not end or crashed on %d, summed what diverges on %d; failures: %v", n, p.hung, p.diverged, failed)
+	if p.hung > n/20 {
+		t.Errorf("%d of %d cases compare nothing", p.hung, n)
+	}
+}
+
+// writeTables writes the files that flags name.
+func (p *peers) writeTables() {
+	var syms bytes.Buffer
+	must(modelSymbols("extra", 40).WriteText(&syms, nil))
+	must(os.WriteFile(filepath.Join(p.dir, "syms.txt"), syms.Bytes(), 0o666))
+	must(os.WriteFile(filepath.Join(p.dir, "pairs.txt"), []byte("# old new\n1 2\n2 1\n\n3\t30\n"), 0o666))
+}
+
+func drawCase(rng *rand.Rand, tools []peerTool) *peerCase {
+	arcType := []string{"standard", "standard", "log", "log64"}[rng.IntN(4)]
+	tool := &tools[rng.IntN(len(tools))]
+	return &peerCase{tool: tool, inputs: tool.inputs(rng, arcType), flags: tool.flags(rng),
+		stdin: rng.IntN(3) == 0, stdout: rng.IntN(2) == 0, spell: rng.Uint64()}
+}

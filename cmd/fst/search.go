@@ -1,0 +1,223 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+var shortestdistanceTool = &tool{name: "shortestdistance", args: "[in.fst [distance.txt]]", max: 2,
+	summary: "Prints for each state the sum of all paths to it, or from it.", about: `
+Each line is a state and the sum of the weights of all paths from the start to it (with
+--reverse, from it to the final states).
+
+  fst shortestdistance in.fst
+
+Time O(states + arcs) for acyclic machines, O(arcs + states · log states) where no weight
+is better than one, O(states · arcs) at worst over the tropical semiring.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		delta := fs.Float("delta", ops.ShortestDelta, "Difference of weights that counts as none")
+		nstate := fs.Int("nstate", 64, -1, "State to measure from; -1 is the start")
+		queue := queueFlag(fs)
+		reverse := fs.Bool("reverse", false, "Distances to the final states")
+		return func(c *call) error {
+			q, err := queue()
+			if err != nil {
+				return err
+			}
+			if *reverse && q != ops.QueueAuto {
+				return errors.New("can't use non-default queue with reverse")
+			}
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta), Ctx: lim.Ctx}
+			if *nstate != -1 && !*reverse {
+				if *nstate != int64(fst.StateID(*nstate)) || *nstate < 0 {
+					return fmt.Errorf("flag --nstate: there is no state %d", *nstate)
+				}
+				o.Sources = []fst.StateID{fst.StateID(*nstate)}
+			}
+			d, err := t.shortestDistance(t.m, o)
+			if err != nil {
+				return err
+			}
+			return c.output(c.arg(1), func(w io.Writer) error {
+				return d(w, &fst.PotentialOptions{Separators: *c.lib.fieldSeparator, Format: c.format()})
+			})
+		}
+	}}
+
+var shortestpathTool = &tool{name: "shortestpath", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Finds the best paths.", about: `
+The result has the --nshortest best paths; with --unique those of different strings, of an
+acceptor. The weights need the path property.
+
+  fst shortestpath --nshortest=10 in.fst out.fst
+
+Time: a shortest distance, and O(n · states · log) for n paths at worst.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		pruned := pruneFlags(fs, ops.ShortestDelta)
+		n := fs.Int("nshortest", 32, 1, "How many paths")
+		queue := queueFlag(fs)
+		unique := fs.Bool("unique", false, "Different strings only")
+		return func(c *call) error {
+			q, err := queue()
+			if err != nil {
+				return err
+			}
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			o := &pathFlags{n: int(*n), queue: q, unique: *unique}
+			if *n <= 0 {
+				o.n = -1
+			}
+			m, err := t.shortestPath(t.m, o, pruned(c, lim))
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, t, m, "")
+		}
+	}}
+
+// drawFlags are those of tools that draw random paths.
+type drawFlags struct {
+	maxLength, npath *int64
+	seed             *uint64
+	sel              *string
+}
+
+func defineDraw(fs *flags.Set) *drawFlags {
+	return &drawFlags{
+		maxLength: fs.Int("max_length", 32, 1<<31-1, "Drop paths of more arcs"),
+		npath:     fs.Int("npath", 32, 1, "How many paths"),
+		seed:      fs.Uint("seed", 0, "Seed of the random numbers (default: another one each time)"),
+		sel:       fs.String("select", "uniform", "How arcs are chosen: uniform, log_prob, fast_log_prob"),
+	}
+}
+
+func (d *drawFlags) rng(c *call) *rand.Rand {
+	seed := *d.seed
+	if !c.flags.Given("seed") {
+		seed = rand.Uint64()
+	}
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// selector reads --select.
+func (d *drawFlags) selector() (ops.ArcSelector, error) {
+	s, err := ops.ParseArcSelector(*d.sel)
+	if err != nil {
+		return s, fmt.Errorf("flag --select: %w", err)
+	}
+	return s, nil
+}
+
+// orNone is n for an option whose zero means something else.
+func orNone(n int64) int {
+	if n <= 0 {
+		return -1
+	}
+	return int(n)
+}
+
+var randgenTool = &tool{name: "randgen", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Draws random paths.", about: `
+--select=log_prob takes weights as negative logarithms of probabilities. With --weighted the
+paths share their beginnings in a tree, weighted by how often they were drawn.
+
+  fst randgen --npath=10 --seed=1 in.fst out.fst
+
+Time O(arcs drawn).`,
+	setup: func(fs *flags.Set) func(*call) error {
+		d := defineDraw(fs)
+		total := fs.Bool("remove_total_weight", false, "With --weighted: divide by the number of paths")
+		weighted := fs.Bool("weighted", false, "A tree weighted by counts")
+		return func(c *call) error {
+			sel, err := d.selector()
+			if err != nil {
+				return err
+			}
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			m, err := t.randGen(t.m, d.rng(c), &ops.RandGenOptions{Select: sel, NPath: orNone(*d.npath), MaxLength: orNone(*d.maxLength),
+				Weighted: *weighted, RemoveTotalWeight: *total, Limits: lim})
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, t, m, "")
+		}
+	}}
+
+var equivalentTool = &tool{name: "equivalent", args: "in1.fst in2.fst", min: 2, max: 2,
+	summary: "Tells whether two deterministic acceptors accept the same strings with the same weights.", about: `
+Exit status 0 if they do, 2 if not; --v=1 prints a string that they weigh differently. With
+--random any two transducers are compared on the strings of random paths.
+
+  fst equivalent a.fst b.fst
+
+Time almost linear.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		random := fs.Bool("random", false, "Compare on random paths")
+		d := defineDraw(fs)
+		return func(c *call) error {
+			sel, err := d.selector()
+			if err != nil {
+				return err
+			}
+			a, b, err := c.twoMachines()
+			if err != nil {
+				return err
+			}
+			if !*c.lib.compatSymbols {
+				c.forgetSymbols(b)
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			if *random {
+				diff, err := a.randEquivalent(a.m, b.m, d.rng(c), &ops.RandEquivalentOptions{NPath: orNone(*d.npath),
+					MaxLength: orNone(*d.maxLength), Select: sel, Delta: *delta, Limits: lim})
+				if err == nil && diff != nil {
+					c.inform(diff)
+					err = errDifferent
+				}
+				return err
+			}
+			same, err := a.equivalent(a.m, b.m, *delta)
+			if err != nil || same {
+				return err
+			}
+			if *c.lib.verbosity > 0 {
+				diff, err := a.distinguish(a.m, b.m, *delta)
+				if err != nil {
+					return err
+				}
+				c.inform(diff)
+			}
+			return errDifferent
+		}
+	}}
+
+// inform says why with --v=1.
+func (c *call) inform(why fmt.Stringer) {
+	if *c.lib.verbosity > 0 {
+		fmt.Fprintf(c.err, "INFO: %s: %v\n", c.prog, why)
+	}
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/output"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+const queueNames = "auto, fifo, lifo, shortest, state, top"
+
+// queueFlag defines --queue_type.
+func queueFlag(fs *flags.Set) func() (ops.Queue, error) {
+	name := fs.String("queue_type", "auto", "Order in which states are relaxed: "+queueNames)
+	return func() (ops.Queue, error) {
+		q, err := ops.ParseQueue(*name)
+		if err != nil || q == ops.QueueSCC { // a name of ours
+			return q, fmt.Errorf("flag --queue_type: %q is none of %s", *name, queueNames)
+		}
+		return q, nil
+	}
+}
+
+// pruneFlags defines --weight, --nstate and --delta.
+func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *pruning {
+	d := fs.Float("delta", delta, "Difference of weights that counts as none")
+	nstate := fs.Int("nstate", 64, -1, "Keep so many states, the best; -1 is no bound")
+	weight := fs.String("weight", "", "Keep paths within this weight of the best; empty is all")
+	return func(c *call, lim ops.Limits) *pruning {
+		return &pruning{weight: *weight, states: *nstate, delta: settled(*d), format: c.format(), ctx: lim.Ctx}
+	}
+}
+
+// settled is a delta for shortest distances, where zero asks for the default and
+// a negative number for none too small.
+func settled(delta float64) float64 {
+	if delta == 0 {
+		return -1
+	}
+	return delta
+}
+
+var determinizeTool = &tool{name: "determinize", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Makes an equivalent machine with at most one arc for each input label at a state.", about: `
+ε is an ordinary label here: fst rmepsilon first. A machine that has no deterministic
+equivalent is reported with two paths that prove it, where there is such a proof.
+--limit_states bounds the result over any arc type; --nstate and --weight keep its best
+part, and need the path property.
+
+  fst determinize in.fst out.fst
+
+Exponential in the states of the input at worst; linear in the result.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		pruned := pruneFlags(fs, ops.DefaultDelta)
+		kind := fs.Enum("det_type", "functional", []string{"functional", "nonfunctional", "disambiguate"}, "What a transducer may be")
+		increment := fs.Bool("increment_subsequential_label", false, "Give the final arcs of a state different labels")
+		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a final state")
+		return func(c *call) error {
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			p := pruned(c, lim)
+			if *label != int64(fst.Label(*label)) || *label < 0 {
+				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
+			}
+			o := &ops.DeterminizeOptions{Delta: max(p.delta, 0), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
+			switch *kind {
+			case "nonfunctional":
+				o.Type = ops.DeterminizeNonFunctional
+			case "disambiguate":
+				o.Type = ops.DeterminizeDisambiguate
+			}
+			m, err := t.determinize(t.m, o, p)
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, t, m, "")
+		}
+	}}
+
+var minimizeTool = &tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]", max: 3,
+	summary: "Makes the equivalent deterministic machine with the fewest states.", about: `
+The input must be deterministic (fst determinize). Weights move to the start on the way.
+With out2.fst, the output labels of out1.fst are numbers of strings, which out2.fst spells
+out: their composition is the minimal transducer.
+
+  fst minimize in.fst out.fst
+
+Time O(arcs · log states), linear for acyclic machines.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings")
+		delta := fs.Float("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
+		return func(c *call) error {
+			if len(c.args) == 3 && isStandard(c.args[1]) && isStandard(c.args[2]) {
+				return errors.New("both outputs can't be standard output")
+			}
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			o := &ops.MinimizeOptions{Delta: *delta, AllowNondet: *nondet, ArcOrder: true, Limits: lim}
+			if len(c.args) < 3 {
+				m, err := t.minimize(t.m, o)
+				if err != nil {
+					return err
+				}
+				return c.writeMachine(1, t, m, "")
+			}
+			m, spelling, err := t.minimizeFactored(t.m, o)
+			if errors.Is(err, ops.ErrAcceptor) { // no strings to number: the second machine is empty
+				spelling = t.empty()
+				m, err = t.minimize(t.m, o)
+			}
+			if err != nil {
+				return err
+			}
+			return c.writeBoth(t, m, spelling)
+		}
+	}}
+
+// writeBoth writes two machines to arguments 1 and 2, both or neither.
+func (c *call) writeBoth(t *typed, a, b machine) error {
+	var outs [2]*output.File
+	for i, m := range []machine{a, b} {
+		out, err := output.Create(c.arg(1+i), c.out)
+		if err != nil {
+			return err
+		}
+		defer out.Abort()
+		if err := t.write(out, m, &fst.WriteOptions{Type: "vector"}); err != nil {
+			return err
+		}
+		outs[i] = out
+	}
+	for _, out := range outs {
+		if err := out.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var rmepsilonTool = inPlace("rmepsilon", "Removes the arcs with ε on both sides.", `
+The result is trimmed unless --connect=false. --nstate and --weight keep its best part.
+
+  fst rmepsilon in.fst out.fst
+
+Time O(states · ε-arcs) at worst, O(states + arcs of the result) where ε-paths are short.`,
+	func(fs *flags.Set) func(*call, *typed) error {
+		pruned := pruneFlags(fs, ops.ShortestDelta)
+		connect := fs.Bool("connect", true, "Trim the result")
+		queue := queueFlag(fs)
+		return func(c *call, t *typed) error {
+			q, err := queue()
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			p := pruned(c, lim)
+			return t.rmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.delta, Limits: lim}, p)
+		}
+	})
+
+var pruneTool = inPlace("prune", "Removes paths that are worse than the best by more than a weight.", `
+A path stays if its weight is at least as good as the best path's times --weight.
+--nstate bounds the states. The weights need the path property.
+
+  fst prune --weight=10 in.fst out.fst
+
+Time O((states + arcs) · log states).`,
+	func(fs *flags.Set) func(*call, *typed) error {
+		pruned := pruneFlags(fs, ops.DefaultDelta)
+		return func(c *call, t *typed) error {
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			return t.prune(t.m, pruned(c, lim))
+		}
+	})
+
+// toFinalFlag defines both generations of the flag for a direction.
+func toFinalFlag(fs *flags.Set) func() bool {
+	old := fs.Bool("to_final", false, "Towards the final states instead of the start")
+	kind := fs.Enum("reweight_type", "to_initial", []string{"to_initial", "to_final"}, "Direction")
+	return func() bool { return *old || *kind == "to_final" }
+}
+
+var pushTool = inPlace("push", "Moves weights or output labels towards the start or the final states.", `
+After pushing weights to the start, the weights that leave a state sum to one. After
+pushing labels, paths put out early what they must put out anyway.
+
+  fst push --push_weights in.fst out.fst
+
+Time: a shortest distance, and O(states + arcs).`,
+	func(fs *flags.Set) func(*call, *typed) error {
+		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights that counts as none")
+		labels := fs.Bool("push_labels", false, "Push output labels")
+		weights := fs.Bool("push_weights", false, "Push weights")
+		affix := fs.Bool("remove_common_affix", false, "Drop the output that all paths begin (or end) with")
+		total := fs.Bool("remove_total_weight", false, "Divide by the sum of all paths")
+		toFinal := toFinalFlag(fs)
+		return func(c *call, t *typed) error {
+			if !*labels && !*weights {
+				c.warn("neither --push_weights nor --push_labels is given: nothing is pushed")
+				return nil
+			}
+			m, err := t.push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),
+				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta)})
+			t.m = m
+			return err
+		}
+	})

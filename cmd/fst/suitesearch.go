@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// pruning is what the flags --weight and --nstate of a tool gave.
+type pruning struct {
+	weight string // "" is 0̄: no threshold
+	states int64  // -1 is no bound
+	delta  float64
+	format semiring.TextFormat
+	ctx    context.Context
+}
+
+// pruneOptions reads p, and reports whether it asks for anything.
+func pruneOptions[W semiring.Component[W]](p *pruning) (o ops.PruneOptions[W], asked bool, err error) {
+	o = ops.PruneOptions[W]{Delta: p.delta, Ctx: p.ctx}
+	if p.weight != "" {
+		w, err := parseWeight[W](p.weight, p.format)
+		if err != nil {
+			return o, false, err
+		}
+		if !semiring.IsZero(w) {
+			o.Threshold, asked = &w, true
+		}
+	}
+	if p.states != -1 {
+		asked = true
+		o.States = -1 // keeps none: what OpenFst makes of 0
+		if p.states > 0 {
+			o.States = int(p.states)
+		}
+	}
+	return o, asked, nil
+}
+
+// parseWeight reads the weight of a flag.
+func parseWeight[W semiring.Component[W]](s string, format semiring.TextFormat) (w W, err error) {
+	w, err = w.ParseTextFormat(s, format)
+	if err != nil {
+		return w, fmt.Errorf("flag --weight: %w", err)
+	}
+	if !w.Member() {
+		return w, fmt.Errorf("flag --weight: %s is not a weight of arc type %s", s, w.ArcType())
+	}
+	return w, nil
+}
+
+func (c component[W]) lacksPath(what string) error {
+	return errLacks(c.arcType(), "the path property (a ⊕ b is a or b)", what)
+}
+
+func (component[W]) equivalent(a, b machine, delta float64) (bool, error) {
+	return ops.Equivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
+}
+
+func (component[W]) distinguish(a, b machine, delta float64) (*ops.Distinction, error) {
+	return ops.Distinguish(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
+}
+
+func (component[W]) randEquivalent(a, b machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error) {
+	return ops.RandEquivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), rng, o)
+}
+
+func (c component[W]) determinize(m machine, o *ops.DeterminizeOptions, p *pruning) (machine, error) {
+	switch _, asked, err := pruneOptions[W](p); {
+	case err != nil:
+		return nil, err
+	case asked:
+		return nil, fmt.Errorf("%w; --limit_states bounds any arc type", c.lacksPath("pruning by --weight or --nstate"))
+	}
+	return ops.Determinize(m.(fst.Fst[W]), o)
+}
+
+func (path[W]) determinize(m machine, o *ops.DeterminizeOptions, p *pruning) (machine, error) {
+	po, asked, err := pruneOptions[W](p)
+	if err != nil {
+		return nil, err
+	}
+	if !asked {
+		return ops.Determinize(m.(fst.Fst[W]), o)
+	}
+	return ops.DeterminizePruned(m.(fst.Expanded[W]), &ops.DeterminizePrunedOptions[W]{DeterminizeOptions: *o, Prune: po})
+}
+
+func (component[W]) minimize(m machine, o *ops.MinimizeOptions) (machine, error) {
+	return ops.Minimize(m.(fst.Expanded[W]), o)
+}
+
+func (component[W]) minimizeFactored(m machine, o *ops.MinimizeOptions) (labels, strings machine, err error) {
+	return ops.MinimizeFactored(m.(fst.Expanded[W]), o)
+}
+
+func (c component[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) error {
+	switch _, asked, err := pruneOptions[W](p); {
+	case err != nil:
+		return err
+	case asked:
+		return c.lacksPath("pruning by --weight or --nstate")
+	}
+	return ops.RmEpsilon(m.(*fst.Vector[W]), o)
+}
+
+func (path[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) error {
+	po, asked, err := pruneOptions[W](p)
+	if err != nil {
+		return err
+	}
+	if !asked {
+		return ops.RmEpsilon(m.(*fst.Vector[W]), o)
+	}
+	return ops.RmEpsilonPruned(m.(*fst.Vector[W]), &ops.RmEpsilonPrunedOptions[W]{RmEpsilonOptions: *o, Prune: po})
+}
+
+func (c component[W]) prune(machine, *pruning) error { return c.lacksPath("prune") }
+
+func (path[W]) prune(m machine, p *pruning) error {
+	o, _, err := pruneOptions[W](p)
+	if err != nil {
+		return err
+	}
+	return ops.Prune(m.(*fst.Vector[W]), &o)
+}
+
+func (component[W]) push(m machine, o *ops.PushOptions) (machine, error) {
+	if !o.Labels {
+		v := m.(*fst.Vector[W])
+		return v, ops.PushWeights(v, o)
+	}
+	return ops.Push(m.(fst.Expanded[W]), o)
+}
+
+// shortestDistance returns what prints the distances.
+func (component[W]) shortestDistance(m machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
+	n := 0
+	o.Touched = &n
+	d, err := ops.ShortestDistance(m.(fst.Expanded[W]), o)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer, o *fst.PotentialOptions) error { return fst.WritePotentials(w, d[:n], o) }, nil
+}
+
+// pathFlags are what fstshortestpath's flags gave, but for the pruning.
+type pathFlags struct {
+	n      int
+	queue  ops.Queue
+	unique bool
+}
+
+func (c component[W]) shortestPath(machine, *pathFlags, *pruning) (machine, error) {
+	return nil, c.lacksPath("a shortest path")
+}
+
+func (path[W]) shortestPath(m machine, o *pathFlags, p *pruning) (machine, error) {
+	po, _, err := pruneOptions[W](p)
+	if err != nil {
+		return nil, err
+	}
+	so := &ops.ShortestPathOptions[W]{N: o.n, Queue: o.queue, Delta: po.Delta, Threshold: po.Threshold, States: po.States, Ctx: po.Ctx}
+	if o.unique {
+		return ops.ShortestPathUnique(m.(fst.Expanded[W]), so)
+	}
+	return ops.ShortestPath(m.(fst.Expanded[W]), so)
+}
+
+func (component[W]) randGen(m machine, rng *rand.Rand, o *ops.RandGenOptions) (machine, error) {
+	return ops.RandGen(m.(fst.Fst[W]), rng, o)
+}
+
+func (component[W]) describe(m machine, o *ops.DescribeOptions) *ops.Description {
+	return ops.Describe(m.(fst.Expanded[W]), o)
+}
+
+func (component[W]) verify(m machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
+
+func (component[W]) writeDOT(w io.Writer, m machine, o *fst.DOTOptions) error {
+	return fst.WriteDOT(w, m.(fst.Fst[W]), o)
+}

@@ -1,0 +1,110 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// RandEquivalentOptions adjusts RandEquivalent; nil is the same as the zero value.
+type RandEquivalentOptions struct {
+	NPath     int         // how many paths to try; zero is one, negative none
+	MaxLength int         // as in RandGenOptions
+	Select    ArcSelector // how paths are drawn
+	Delta     float64     // difference of weights to pass over; zero is none
+	Limits                // of each machine that is built for a path
+}
+
+// PairDistinction is a pair of strings that two machines weigh differently.
+type PairDistinction struct {
+	Input, Output []fst.Label
+	A, B          string // printed weights of the pair
+}
+
+func (d *PairDistinction) String() string {
+	return fmt.Sprintf("input %v with output %v has weight %s in the first machine and %s in the second",
+		shortLabels(d.Input), shortLabels(d.Output), d.A, d.B)
+}
+
+// RandEquivalent compares two transducers on the strings of random paths, drawn
+// from one or the other by the toss of a coin: it returns the first pair of
+// strings that they weigh differently, nil if none was met. nil is therefore no
+// proof that they are equivalent. Any machines will do, deterministic or not, with
+// ε or not; the symbol tables must agree.
+//
+// A pair whose weight is an infinite sum that does not settle is passed over.
+//
+// Cost: for each path two compositions with either machine, which is sorted
+// first, and a shortest distance of what comes out.
+func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, opts *RandEquivalentOptions) (*PairDistinction, error) {
+	var o RandEquivalentOptions
+	if opts != nil {
+		o = *opts
+	}
+	if err := CompatibleSymbols("RandEquivalent", a, b); err != nil {
+		return nil, err
+	}
+	var sides [2]*fst.Vector[W]
+	for i, f := range []fst.Expanded[W]{a, b} {
+		g := copyOf(f)
+		g.SetInputSymbols(nil)
+		g.SetOutputSymbols(nil)
+		Connect(g)
+		ArcSort(g, Input)
+		sides[i] = g
+	}
+	n := o.NPath
+	if n == 0 {
+		n = 1
+	}
+	for range n {
+		path, err := RandGen(sides[rng.IntN(2)], rng, &RandGenOptions{Select: o.Select, MaxLength: o.MaxLength, Limits: o.Limits})
+		if err != nil {
+			return nil, err
+		}
+		var sums [2]W
+		settled := true
+		for i, f := range sides {
+			sums[i], err = pairWeight(path, f, o.Limits)
+			if errors.Is(err, ErrNotClosed) {
+				settled = false
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if settled && !sums[0].Near(sums[1], o.Delta) {
+			d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1])}
+			for p := range fst.Paths(path, &fst.PathsOptions{MaxPaths: 1}) {
+				d.Input, d.Output = p.Input(), p.Output()
+			}
+			return d, nil
+		}
+	}
+	return nil, nil
+}
+
+// pairWeight returns the weight that f, sorted by input, gives to the strings of
+// path.
+func pairWeight[W semiring.Approx[W]](path, f *fst.Vector[W], lim Limits) (w W, err error) {
+	left, err := Compose(fst.Fst[W](Projected(path, Input)), f, &ComposeOptions{Limits: lim})
+	if err != nil {
+		return w, err
+	}
+	both, err := Compose(fst.Fst[W](left), ArcSorted(Projected(path, Output), Input), &ComposeOptions{Limits: lim})
+	if err != nil {
+		return w, err
+	}
+	if both.Start() == fst.NoState {
+		return semiring.Zero[W](), nil
+	}
+	d, err := ShortestDistance(both, &ShortestDistanceOptions{Reverse: true, Ctx: lim.Ctx})
+	if err != nil {
+		return w, err
+	}
+	return d[both.Start()], nil
+}
