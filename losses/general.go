@@ -17,7 +17,7 @@ import (
 // It depends on the reference and the strings alone, so one serves all
 // potentials and all γ. It is immutable and may be shared.
 type Automaton struct {
-	L *fst.Const[semiring.Tropical64] // sorted by label; label k+1 is symbol (or lattice label) k
+	L fst.Expanded[semiring.Tropical64] // sorted by label; label k+1 is symbol (or lattice label) k
 }
 
 // States returns the number of states.
@@ -111,7 +111,7 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{fst.NewConst(det)}, nil
+	return &Automaton{det}, nil
 }
 
 // RationalAutomaton prepares the rational loss L(y, ref) = -log(U(y, ref) + c),
@@ -153,7 +153,7 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{fst.NewConst(l)}, nil
+	return &Automaton{l}, nil
 }
 
 // scale returns the greatest absolute logarithm of a weight of u that is not 0̄.

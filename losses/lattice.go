@@ -110,7 +110,7 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 	if err != nil {
 		return nil, err
 	}
-	res := &LatticeResult{States: len(c.final), Arcs: len(c.arcs)}
+	res := &LatticeResult{States: c.f.NumStates(), Arcs: c.f.NumArcs()}
 	if b != nil {
 		res.Columns = b.States()
 	}
@@ -122,6 +122,10 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 		return out
 	}
 
+	ofLoss := functional{
+		arc: func(o *origin, i int) float64 { return o.loss(i) },
+		end: func(q fst.StateID, o *origin) float64 { _, loss := c.final(q, o); return loss },
+	}
 	aug, err := c.pass(gamma)
 	if err != nil {
 		return nil, err
@@ -129,22 +133,20 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 	res.LogZ = aug.logZ
 	if want&WantMarginals != 0 {
 		res.Marginals = rows()
-		c.add(res.Marginals, func(i int) float64 { return aug.post[i] })
+		c.add(res.Marginals, func(k int) float64 { return aug.post[k] })
 	}
 	if want&WantExpected != 0 {
-		res.Expected = c.expect(aug, c.loss, c.lossFinal).total
+		res.Expected = c.expect(aug, ofLoss).total
 	}
 	if want&WantHVP != 0 {
 		if err := l.checkDirection(); err != nil {
 			return nil, err
 		}
-		v := make([]float64, len(c.arcs))
-		for i, e := range c.arcs {
-			v[i] = l.V[e.q][e.pos]
-		}
-		ex := c.expect(aug, v, nil)
 		res.HVP = rows()
-		c.add(res.HVP, func(i int) float64 { return ex.covariance(c, aug, v, i) })
+		c.covariances(res.HVP, aug, c.expect(aug, functional{
+			arc: func(o *origin, i int) float64 { return l.V[o.qa][o.pos(i)] },
+			end: func(fst.StateID, *origin) float64 { return 0 },
+		}))
 	}
 	if want&(WantPlain|WantRisk|WantRiskGradient) != 0 {
 		plain, err := c.pass(0)
@@ -153,11 +155,11 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 		}
 		res.LogZ0 = plain.logZ
 		if want&(WantRisk|WantRiskGradient) != 0 {
-			ex := c.expect(plain, c.loss, c.lossFinal)
-			res.Risk = ex.total
+			e := c.expect(plain, ofLoss)
+			res.Risk = e.total
 			if want&WantRiskGradient != 0 {
 				res.RiskGradient = rows()
-				c.add(res.RiskGradient, func(i int) float64 { return ex.covariance(c, plain, c.loss, i) })
+				c.covariances(res.RiskGradient, plain, e)
 			}
 		}
 	}
@@ -194,74 +196,86 @@ func (l *Lattice) checkDirection() error {
 	return nil
 }
 
-// product is C = A∘B with scores and losses apart, in topological order of its
-// states, so that one composition serves every γ.
+// product is C = A∘B in topological order of its states. Of its arcs it keeps
+// but one weight and where each came from, so that one composition serves every
+// γ and holds 40 bytes an arc.
 type product struct {
-	f      *fst.Vector[semiring.Log64] // C; its weights are those of the last pass
+	a      fst.Expanded[semiring.Log64]
+	b      fst.Expanded[semiring.Tropical64] // nil for the loss 0
+	f      *fst.Vector[semiring.Log64]       // C; its weights are those of the last pass
+	trace  *ops.Trace                        // nil when C is A
 	order  []fst.StateID
-	offset []int        // arcs of C's state q: [offset[q], offset[q+1])
-	arcs   []productArc // where each arc came from
-
-	score, loss []float64 // θ and loss of each arc of C
-	final       []float64 // θ of C's final states, -Inf elsewhere
-	lossFinal   []float64
+	offset []int // arcs of C's state q: [offset[q], offset[q+1])
 }
 
-type productArc struct {
-	q   fst.StateID // of A
-	pos int32       // among A's arcs of q
+// origin is where a state of C, and its arcs, came from.
+type origin struct {
+	qa, qb     fst.StateID
+	arcsA      []fst.Arc[semiring.Log64]
+	arcsB      []fst.Arc[semiring.Tropical64]
+	posA, posB []int32
+}
+
+func (c *product) origin(q fst.StateID) (o origin) {
+	if c.trace == nil {
+		return origin{qa: q, arcsA: c.a.Arcs(q)}
+	}
+	o.qa, o.qb = c.trace.States(q)
+	o.posA, o.posB = c.trace.Arcs(q)
+	o.arcsA, o.arcsB = c.a.Arcs(o.qa), c.b.Arcs(o.qb)
+	return o
+}
+
+// pos is the position in A of the state's arc i.
+func (o *origin) pos(i int) int {
+	if o.posA == nil {
+		return i
+	}
+	return int(o.posA[i])
+}
+
+func (o *origin) score(i int) float64 { return -float64(o.arcsA[o.pos(i)].Weight) }
+
+func (o *origin) loss(i int) float64 {
+	if o.posB == nil {
+		return 0
+	}
+	return float64(o.arcsB[o.posB[i]].Weight)
+}
+
+// final returns θ and loss of ending at a state of C; θ is -Inf where it is not
+// final.
+func (c *product) final(q fst.StateID, o *origin) (score, loss float64) {
+	score = -float64(c.a.Final(o.qa))
+	if c.b != nil {
+		if loss = float64(c.b.Final(o.qb)); math.IsInf(loss, 1) {
+			return math.Inf(-1), 0
+		}
+	}
+	return score, loss
 }
 
 func (l *Lattice) product(b *Automaton, lim ops.Limits) (*product, error) {
-	// C's weights are set by pass; what is composed is the structure.
-	a := support[semiring.Log64](l.A)
-	right := a
-	if b != nil {
-		right = support[semiring.Log64](fst.Expanded[semiring.Tropical64](b.L))
-	}
-	var trace *ops.Trace
-	c := &product{f: a}
-	if b != nil {
-		trace = &ops.Trace{}
+	c := &product{a: l.A}
+	if b == nil {
+		c.f = ops.MapInto(l.A, func(w semiring.Log64) semiring.Log64 { return w })
+	} else {
+		c.b, c.trace = b.L, &ops.Trace{}
+		// What is composed is the structure; pass sets the weights.
+		right := support[semiring.Log64](b.L)
 		var err error
-		if c.f, err = ops.Compose(a, right, &ops.ComposeOptions{Limits: lim, Trace: trace}); err != nil {
+		if c.f, err = ops.Compose(l.A, fst.Fst[semiring.Log64](right), &ops.ComposeOptions{Limits: lim, Trace: c.trace}); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if c.order, err = topologicalOrder(c.f); err != nil {
+	if c.order, err = topologicalOrder[semiring.Log64](c.f); err != nil {
 		return nil, err
 	}
 	n := c.f.NumStates()
 	c.offset = make([]int, n+1)
-	c.final, c.lossFinal = make([]float64, n), make([]float64, n)
 	for q := range fst.StateID(n) {
-		qa := q
-		var qb fst.StateID
-		var posA, posB []int32
-		if trace != nil {
-			qa, qb = trace.States(q)
-			posA, posB = trace.Arcs(q)
-		}
-		c.final[q] = math.Inf(-1)
-		if fst.IsFinal(c.f, q) {
-			c.final[q] = -float64(l.A.Final(qa))
-			if b != nil {
-				c.lossFinal[q] = float64(b.L.Final(qb))
-			}
-		}
-		arcs := l.A.Arcs(qa)
-		for i := range c.f.Arcs(q) {
-			pos, loss := int32(i), 0.0
-			if trace != nil {
-				pos = posA[i]
-				loss = float64(b.L.Arcs(qb)[posB[i]].Weight)
-			}
-			c.arcs = append(c.arcs, productArc{qa, pos})
-			c.score = append(c.score, -float64(arcs[pos].Weight))
-			c.loss = append(c.loss, loss)
-		}
-		c.offset[q+1] = len(c.arcs)
+		c.offset[q+1] = c.offset[q] + len(c.f.Arcs(q))
 	}
 	return c, nil
 }
@@ -275,29 +289,32 @@ type pass struct {
 }
 
 func (c *product) pass(gamma float64) (*pass, error) {
-	for q := range fst.StateID(c.f.NumStates()) {
+	n := c.f.NumStates()
+	for q := range fst.StateID(n) {
+		o := c.origin(q)
 		arcs := c.f.MutableArcs(q)
 		for i := range arcs {
-			k := c.offset[q] + i
-			arcs[i].Weight = semiring.Log64(-augmented(c.score[k], gamma, c.loss[k]))
+			arcs[i].Weight = semiring.Log64(-augmented(o.score(i), gamma, o.loss(i)))
 		}
 		if fst.IsFinal(c.f, q) {
-			c.f.SetFinal(q, semiring.Log64(-augmented(c.final[q], gamma, c.lossFinal[q])))
+			score, loss := c.final(q, &o)
+			c.f.SetFinal(q, semiring.Log64(-augmented(score, gamma, loss)))
 		}
 	}
 	c.f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
-	p := &pass{logZ: math.Inf(-1), post: make([]float64, len(c.arcs)), end: make([]float64, len(c.final)), at: make([]float64, len(c.final))}
-	if len(c.final) == 0 {
+	p := &pass{logZ: math.Inf(-1)}
+	if n == 0 {
 		return p, nil
 	}
 	post, end, logZ, err := ops.ExpectedCounts[semiring.Log64](c.f, nil)
 	if errors.Is(err, ops.ErrNoPath) {
+		p.post, p.end, p.at = make([]float64, c.offset[n]), make([]float64, n), make([]float64, n)
 		return p, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.logZ, p.post, p.end = logZ, post, end
+	p.logZ, p.post, p.end, p.at = logZ, post, end, make([]float64, n)
 	for q := range p.at {
 		p.at[q] = p.end[q]
 		for _, x := range p.post[c.offset[q]:c.offset[q+1]] {
@@ -316,33 +333,43 @@ func augmented(score, gamma, loss float64) float64 {
 }
 
 // add sums a value of C's arcs over the arcs of A that they came from.
-func (c *product) add(rows [][]float64, value func(i int) float64) {
-	for i, e := range c.arcs {
-		rows[e.q][e.pos] += value(i)
+func (c *product) add(rows [][]float64, value func(k int) float64) {
+	for q := range fst.StateID(c.f.NumStates()) {
+		o := c.origin(q)
+		row := rows[o.qa]
+		for k := c.offset[q]; k < c.offset[q+1]; k++ {
+			row[o.pos(k-c.offset[q])] += value(k)
+		}
 	}
 }
 
-// expectation is the mean of an additive function over paths: in all, before a
-// state given that the path passes it, and after.
+// functional is additive over paths: a value of each arc and of each end.
+type functional struct {
+	arc func(o *origin, i int) float64
+	end func(q fst.StateID, o *origin) float64
+}
+
+// expectation is the mean of a functional over paths: in all, before a state
+// given that the path passes it, and after.
 type expectation struct {
+	functional
 	total         float64
 	before, after []float64
 }
 
-// expect computes the mean of Σ x over the arcs of a path (and xFinal at its
-// end; nil is none). Means are conditional, hence of the size of x whatever the
-// probabilities are.
-func (c *product) expect(p *pass, x, xFinal []float64) *expectation {
-	n := len(c.final)
-	e := &expectation{before: make([]float64, n), after: make([]float64, n)}
+// expect computes the mean of x over paths. Means are conditional, hence of the
+// size of x whatever the probabilities are.
+func (c *product) expect(p *pass, x functional) *expectation {
+	n := c.f.NumStates()
+	e := &expectation{functional: x, before: make([]float64, n), after: make([]float64, n)}
 	for _, q := range c.order {
 		if p.at[q] == 0 {
 			continue
 		}
+		o := c.origin(q)
 		for i, a := range c.f.Arcs(q) {
-			k := c.offset[q] + i
-			if p.post[k] > 0 {
-				e.before[a.NextState] += p.post[k] / p.at[a.NextState] * (e.before[q] + x[k])
+			if post := p.post[c.offset[q]+i]; post > 0 {
+				e.before[a.NextState] += post / p.at[a.NextState] * (e.before[q] + x.arc(&o, i))
 			}
 		}
 	}
@@ -351,13 +378,15 @@ func (c *product) expect(p *pass, x, xFinal []float64) *expectation {
 		if p.at[q] == 0 {
 			continue
 		}
+		o := c.origin(q)
 		sum := 0.0
-		if xFinal != nil {
-			sum = p.end[q] * xFinal[q]
+		if p.end[q] > 0 {
+			sum = p.end[q] * x.end(q, &o)
 		}
 		for i, a := range c.f.Arcs(q) {
-			k := c.offset[q] + i
-			sum += p.post[k] * (x[k] + e.after[a.NextState])
+			if post := p.post[c.offset[q]+i]; post > 0 {
+				sum += post * (x.arc(&o, i) + e.after[a.NextState])
+			}
 		}
 		e.after[q] = sum / p.at[q]
 	}
@@ -368,27 +397,17 @@ func (c *product) expect(p *pass, x, xFinal []float64) *expectation {
 	return e
 }
 
-// covariance returns Cov(Σx, [the path takes arc k]).
-func (e *expectation) covariance(c *product, p *pass, x []float64, k int) float64 {
-	if p.post[k] == 0 {
-		return 0
-	}
-	q, i := c.source(k)
-	next := c.f.Arcs(q)[i].NextState
-	return p.post[k] * (e.before[q] + x[k] + e.after[next] - e.total)
-}
-
-// source returns the state of C whose i-th arc is arc k.
-func (c *product) source(k int) (q fst.StateID, i int) {
-	lo, hi := 0, len(c.offset)-1
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; c.offset[mid] <= k {
-			lo = mid
-		} else {
-			hi = mid
+// covariances adds, for each arc of A, the covariance of the functional with
+// passing it.
+func (c *product) covariances(rows [][]float64, p *pass, e *expectation) {
+	for q := range fst.StateID(c.f.NumStates()) {
+		o := c.origin(q)
+		for i, a := range c.f.Arcs(q) {
+			if post := p.post[c.offset[q]+i]; post > 0 {
+				rows[o.qa][o.pos(i)] += post * (e.before[q] + e.arc(&o, i) + e.after[a.NextState] - e.total)
+			}
 		}
 	}
-	return fst.StateID(lo), k - c.offset[lo]
 }
 
 // best returns the greatest θ + γL of a path, the greatest of the others, and
@@ -401,9 +420,10 @@ func (c *product) best(gamma float64) (first, second float64, labels []int) {
 		rank  int8 // which of q's two best
 	}
 	inf := math.Inf(-1)
-	top := make([][2]entry, len(c.final))
+	top := make([][2]entry, c.f.NumStates())
 	for i := len(c.order) - 1; i >= 0; i-- {
 		q := c.order[i]
+		o := c.origin(q)
 		t := &top[q]
 		t[0].score, t[1].score = inf, inf
 		offer := func(e entry) {
@@ -413,10 +433,10 @@ func (c *product) best(gamma float64) (first, second float64, labels []int) {
 				t[1] = e
 			}
 		}
-		offer(entry{score: augmented(c.final[q], gamma, c.lossFinal[q]), q: fst.NoState})
+		score, loss := c.final(q, &o)
+		offer(entry{score: augmented(score, gamma, loss), q: fst.NoState})
 		for i, a := range c.f.Arcs(q) {
-			k := c.offset[q] + i
-			w := augmented(c.score[k], gamma, c.loss[k])
+			w := augmented(o.score(i), gamma, o.loss(i))
 			for rank, e := range top[a.NextState] {
 				if e.score > inf {
 					offer(entry{w + e.score, a.NextState, a.ILabel, int8(rank)})

@@ -145,7 +145,7 @@ func (b *Automaton) Machine(alphabet, l int) (*Machine, error) {
 			off[i] = Excluded
 		}
 		for c, q := range layer {
-			if fst.IsFinal[semiring.Tropical64](f, q) {
+			if fst.IsFinal(f, q) {
 				return nil, fmt.Errorf("losses: the automaton accepts a string of %d labels, not %d", t, l)
 			}
 			for _, e := range f.Arcs(q) {
