@@ -7,8 +7,4 @@ require (
 	gonum.org/v1/gonum v0.17.0
 )
 
-require (
-	github.com/rogpeppe/go-internal v1.16.0 // indirect
-	golang.org/x/sys v0.30.0 // indirect
-	golang.org/x/tools v0.30.0 // indirect
-)
+require golang.org/x/tools v0.30.0 // indirect
