@@ -68,11 +68,6 @@ func mesh[W interface {
 	return f
 }
 
-// perArc reports the time an arc of the input.
-func perArc(b *testing.B, arcs int) {
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(arcs), "ns/arc")
-}
-
 func BenchmarkDeterminize(b *testing.B) {
 	for _, words := range []int{1000, 20000} {
 		b.Run(fmt.Sprintf("machine=lexicon/words=%d/weight=tropical", words), func(b *testing.B) {
