@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -31,7 +32,7 @@ func determinizeAsOpenFst[W numeric[W]](t *testing.T) {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 21))
 	done := 0
-	for n, tried := machines(t, 30), 0; done < n && tried < 20*n; tried++ {
+	for n, tried := machines(t, 15), 0; done < n && tried < 20*n; tried++ {
 		s := randomShape(rng)
 		s.acceptor = rng.IntN(2) == 0
 		f := draw[W](rng, s)
@@ -85,7 +86,7 @@ func determinizeAsOpenFst[W numeric[W]](t *testing.T) {
 func TestDeterminizePrunedAsOpenFst(t *testing.T) {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 26))
-	for i := range machines(t, 40) {
+	for i := range machines(t, 10) {
 		s := randomShape(rng)
 		s.acceptor = rng.IntN(4) > 0
 		if !s.acceptor {
@@ -126,4 +127,18 @@ func TestDeterminizePrunedAsOpenFst(t *testing.T) {
 			t.Fatalf("machine %d, fstdeterminize %v:\n%s", i, args, p.show("in", "out", "ours"))
 		}
 	}
+}
+
+// code runs a tool and returns its exit code.
+func (p *peer) code(name string, args ...string) int {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = p.dir
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			p.t.Fatal(err)
+		}
+		return exit.ExitCode()
+	}
+	return 0
 }

@@ -46,7 +46,7 @@ func minimizeAsOpenFst[W interface {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 23))
 	_, path := any(W(0)).(semiring.Path[W])
-	for i := range machines(t, 50) {
+	for i := range machines(t, 12) {
 		s := randomShape(rng)
 		s.acceptor = rng.IntN(2) == 0
 		if rng.IntN(2) == 0 {

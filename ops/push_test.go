@@ -20,7 +20,7 @@ func pushAsOpenFst[W interface {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 22))
 	_, path := any(W(0)).(semiring.Path[W])
-	for i := range machines(t, 50) {
+	for i := range machines(t, 12) {
 		s := randomShape(rng)
 		s.acyclic = s.acyclic || !path // over log, cycles must sum to less than one
 		f := draw[W](rng, s)

@@ -21,7 +21,7 @@ func rmEpsilonAsOpenFst[W interface {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 24))
 	_, path := any(W(0)).(semiring.Path[W])
-	for i := range machines(t, 50) {
+	for i := range machines(t, 12) {
 		s := randomShape(rng)
 		s.epsilons = true
 		s.acceptor = rng.IntN(2) == 0
@@ -51,7 +51,7 @@ func rmEpsilonAsOpenFst[W interface {
 func TestRmEpsilonPrunedAsOpenFst(t *testing.T) {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 25))
-	for i := range machines(t, 30) {
+	for i := range machines(t, 10) {
 		s := randomShape(rng)
 		s.epsilons, s.acceptor = true, rng.IntN(2) == 0
 		f := draw[semiring.Tropical](rng, s)

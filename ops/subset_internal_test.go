@@ -25,7 +25,7 @@ func TestOutputsAgainstGallic(t *testing.T) {
 		return semiring.NewStringRestricted(int32(l))
 	}
 	var functional, compared int
-	for range 3000 {
+	for range 800 {
 		f := fsttest.Random(rng, 2+rng.IntN(6), weight, fsttest.Options{Labels: 2, Degree: 1.5, Epsilon: 0.3, Cyclic: rng.IntN(3) == 0})
 		if fst.PropertiesOf[semiring.Tropical](f, fst.Acceptor)&fst.Acceptor != 0 {
 			continue
@@ -56,7 +56,7 @@ func TestOutputsAgainstGallic(t *testing.T) {
 				return gallicTerms(restricted{String: g.String, Weight: g.Weight})
 			})
 	}
-	if functional < 500 || compared < 1000 {
+	if functional < 100 || compared < 250 {
 		t.Fatalf("only %d functional and %d others compared", functional, compared)
 	}
 }

@@ -150,7 +150,7 @@ func TestFunctional(t *testing.T) {
 func TestTwinsDecides(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 3))
 	var yes, no int
-	for yes < 150 || no < 150 {
+	for yes < 60 || no < 60 {
 		f := fsttest.Random(rng, 2+rng.IntN(5), quarters, fsttest.Options{
 			Labels: 2, Degree: 1.5, Cyclic: true, Acceptor: rng.IntN(2) == 0, Epsilon: 0.1})
 		ops.Connect(f)
