@@ -350,8 +350,8 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 
 // solveReal solves over Log, Log64 and Probability in real arithmetic, scaled
 // so that the greatest of b is 1: by elimination, or by sweeps when the
-// component is large. It declines where numbers could leave the range of
-// float64, which log-adds do not.
+// component is large. Over the log semirings numbers that could leave the range
+// of float64 get a scale for each state.
 func (s *componentSolver[W]) solveReal(b []W) int {
 	switch s := any(s).(type) {
 	case *componentSolver[semiring.Log]:
