@@ -31,7 +31,7 @@ func determinizeAsOpenFst[W numeric[W]](t *testing.T) {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 21))
 	done := 0
-	for n, tried := machines(t, 30), 0; done < n && tried < 20*n; tried++ {
+	for n, tried := machines(t, 20), 0; done < n && tried < 20*n; tried++ {
 		s := randomShape(rng)
 		s.acceptor = rng.IntN(2) == 0
 		f := draw[W](rng, s)

@@ -51,7 +51,7 @@ func rmEpsilonAsOpenFst[W interface {
 func TestRmEpsilonPrunedAsOpenFst(t *testing.T) {
 	p := newPeer(t)
 	rng := rand.New(rand.NewPCG(1, 25))
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		s := randomShape(rng)
 		s.epsilons, s.acceptor = true, rng.IntN(2) == 0
 		f := draw[semiring.Tropical](rng, s)
