@@ -15,7 +15,7 @@ import (
 func TestConnectAgainstOpenFst(t *testing.T) {
 	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(1, 1))
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		f := draw[semiring.Tropical](rng, randomShape(rng))
 		want := fsttest.Apply(p, "fstconnect", nil, fst.Expanded[semiring.Tropical](f))
 		in := f.Clone()
@@ -27,7 +27,7 @@ func TestConnectAgainstOpenFst(t *testing.T) {
 func TestTopSortAgainstOpenFst(t *testing.T) {
 	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(2, 1))
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		s := randomShape(rng)
 		s.acyclic = rng.IntN(4) > 0
 		f := draw[semiring.Tropical](rng, s)

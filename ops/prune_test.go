@@ -15,7 +15,7 @@ import (
 func TestPruneAgainstOpenFst(t *testing.T) {
 	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(9, 1))
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		f := draw[semiring.Tropical](rng, randomShape(rng))
 		in := f.Clone()
 		o := &ops.PruneOptions[semiring.Tropical]{Delta: 1.0 / 1024}
@@ -43,7 +43,7 @@ func TestPruneAgainstOpenFst(t *testing.T) {
 func TestReweightAgainstOpenFst(t *testing.T) {
 	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(10, 1))
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		f := draw[semiring.Tropical](rng, randomShape(rng))
 		in := f.Clone()
 		file, out := fsttest.WriteFile(p, fst.Expanded[semiring.Tropical](f), nil), p.File()

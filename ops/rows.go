@@ -22,8 +22,9 @@ type rows[W any] struct {
 }
 
 // rowsOf chooses the loops for W: concrete ones for the numeric weights, else
-// the generic ones. Measured over rows of 4 arcs of a random machine with 10⁶
-// arcs (BenchmarkRows): see the figures in the benchmark's comment.
+// the generic ones. BenchmarkRows, rows of 4 arcs in cache on a loaded machine,
+// so that only the ratios count: a kernel takes 0.7 of the generic loop's time
+// over Tropical, 0.4 over Probability and 0.14 over Log64.
 func rowsOf[W semiring.Weight[W]]() rows[W] {
 	r := rows[W]{relax: relaxAny[W], sum: sumAny[W]}
 	switch k := any(&r).(type) {

@@ -83,7 +83,8 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 //     States on no cycle are summed once, exactly; components of up to 64
 //     states whose weights have a Star are solved exactly by elimination;
 //     greater ones over Log and Probability by sweeps until nothing changes in
-//     float64; what remains by relaxation within Delta. OpenFst skips updates
+//     float64 (or MaxVisits, when the last change is within Delta); what remains
+//     by relaxation within Delta. OpenFst skips updates
 //     below delta in all of these, and so differs in the fourth digit.
 //
 // Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc

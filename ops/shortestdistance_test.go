@@ -27,7 +27,7 @@ func TestShortestDistanceAgainstOpenFst(t *testing.T) {
 	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(5, 1))
 	queues := []ops.Queue{ops.QueueAuto, ops.QueueFIFO, ops.QueueLIFO, ops.QueueShortestFirst, ops.QueueStateOrder, ops.QueueTopOrder}
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		s := randomShape(rng)
 		f := draw[semiring.Tropical](rng, s)
 		in := fsttest.WriteFile(p, fst.Expanded[semiring.Tropical](f), nil)
@@ -60,7 +60,7 @@ func TestShortestDistanceAgainstOpenFst(t *testing.T) {
 func TestShortestDistanceLogAgainstOpenFst(t *testing.T) {
 	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(6, 1))
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		s := randomShape(rng)
 		s.negative, s.unweighted = false, false
 		f := draw[semiring.Log64](rng, s)

@@ -18,7 +18,7 @@ func TestShortestPathAgainstOpenFst(t *testing.T) {
 	p := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(8, 1))
 	queues := []ops.Queue{ops.QueueAuto, ops.QueueAuto, ops.QueueAuto, ops.QueueFIFO, ops.QueueLIFO, ops.QueueShortestFirst, ops.QueueStateOrder, ops.QueueTopOrder}
-	for i := range machines(t, 30) {
+	for i := range machines(t, 20) {
 		s := randomShape(rng)
 		unique := rng.IntN(3) == 0
 		s.acceptor = s.acceptor || unique && rng.IntN(8) > 0
