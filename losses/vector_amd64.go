@@ -37,6 +37,12 @@ func forwardRows12(a *rowArgs)
 func forwardRows16(a *rowArgs)
 
 //go:noescape
+func forwardRowsN(a *rowArgs)
+
+//go:noescape
+func backwardRowsN(a *rowArgs)
+
+//go:noescape
 func backwardRows8(a *rowArgs)
 
 //go:noescape

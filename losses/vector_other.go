@@ -8,6 +8,8 @@ var useVectors = false
 func forwardRows8(*rowArgs)   { panic("losses: no vectors") }
 func forwardRows12(*rowArgs)  { panic("losses: no vectors") }
 func forwardRows16(*rowArgs)  { panic("losses: no vectors") }
+func forwardRowsN(*rowArgs)   { panic("losses: no vectors") }
+func backwardRowsN(*rowArgs)  { panic("losses: no vectors") }
 func backwardRows8(*rowArgs)  { panic("losses: no vectors") }
 func backwardRows12(*rowArgs) { panic("losses: no vectors") }
 func backwardRows16(*rowArgs) { panic("losses: no vectors") }
