@@ -58,17 +58,15 @@ func (w *whitening) check(p *Potentials) error {
 			w.peak[t] = w.peak[t-1]
 			continue
 		}
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for i, x := range row {
-			if !(x <= math.MaxFloat64) {
-				return fmt.Errorf("losses: row %d: potential %d is %v", t, i, x)
+		lo, hi, bad, forbids := rangeOf(row)
+		if bad {
+			for i, x := range row {
+				if !(x <= math.MaxFloat64) {
+					return fmt.Errorf("losses: row %d: potential %d is %v", t, i, x)
+				}
 			}
-			if x < -math.MaxFloat64 {
-				w.forbids = true
-				continue
-			}
-			lo, hi = min(lo, x), max(hi, x)
 		}
+		w.forbids = w.forbids || forbids
 		w.peak[t] = hi
 		if hi-lo > 200 {
 			w.wide = true
@@ -285,9 +283,7 @@ func (w *whitening) linear(p *Potentials) bool {
 			w.exp[t] = w.exp[t-1]
 			continue
 		}
-		for i, x := range w.theta[t] {
-			w.exp[t][i] = math.Exp(x - w.peak[t])
-		}
+		expShifted(w.exp[t], w.theta[t], w.peak[t])
 	}
 	for t := l - 1; t >= 0; t-- {
 		n, nc := w.labels[t], w.contexts(t)
