@@ -159,25 +159,23 @@ func expShifted(dst, src []float64, shift float64) {
 	}
 }
 
-// rangeOf returns the least value that is not -Inf, the greatest, whether there
-// is a NaN or +Inf, and whether there is a -Inf.
-func rangeOf(row []float64) (lo, hi float64, bad, forbids bool) {
+// rangeOf returns the least value that is not -Inf, the greatest, and whether
+// there is a NaN or +Inf.
+func rangeOf(row []float64) (lo, hi float64, bad bool) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	n := 0
 	if useVectors {
 		if n = len(row) &^ 3; n > 0 {
-			lo, hi, bad, forbids = rangeVector(&row[0], n)
+			lo, hi, bad = rangeVector(&row[0], n)
 		}
 	}
 	for _, x := range row[n:] {
 		switch {
 		case !(x <= math.MaxFloat64):
 			bad = true
-		case x < -math.MaxFloat64:
-			forbids = true
-		default:
+		case x >= -math.MaxFloat64:
 			lo, hi = min(lo, x), max(hi, x)
 		}
 	}
-	return lo, hi, bad, forbids
+	return lo, hi, bad
 }

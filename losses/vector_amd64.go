@@ -64,4 +64,4 @@ func moveWords(a *wordArgs)
 func expVector(dst, src *float64, n int, shift float64)
 
 //go:noescape
-func rangeVector(src *float64, n int) (lo, hi float64, bad, forbids bool)
+func rangeVector(src *float64, n int) (lo, hi float64, bad bool)

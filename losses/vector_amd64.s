@@ -1210,11 +1210,11 @@ four:
 	VZEROUPPER
 	RET
 
-// func rangeVector(src *float64, n int) (lo, hi float64, bad, forbids bool)
+// func rangeVector(src *float64, n int) (lo, hi float64, bad bool)
 //
 // The least value that is not -Inf and the greatest, of a multiple of 4 floats;
-// whether one is NaN or +Inf, and whether one is -Inf.
-TEXT ·rangeVector(SB), NOSPLIT, $0-34
+// whether one is NaN or +Inf.
+TEXT ·rangeVector(SB), NOSPLIT, $0-33
 	MOVQ src+0(FP), SI
 	MOVQ n+8(FP), CX
 	VBROADCASTSD ·rangeInf(SB), Y10
@@ -1222,13 +1222,11 @@ TEXT ·rangeVector(SB), NOSPLIT, $0-34
 	VMOVAPD Y10, Y0 // lo
 	VMOVAPD Y11, Y1 // hi
 	VXORPD Y2, Y2, Y2 // bad
-	VXORPD Y3, Y3, Y3 // forbids
 four:
 	VMOVUPD (SI), Y4
 	VCMPPD $5, Y10, Y4, Y5 // not less than +Inf: +Inf or NaN
 	VORPD Y5, Y2, Y2
 	VCMPPD $0, Y11, Y4, Y6
-	VORPD Y6, Y3, Y3
 	VMAXPD Y4, Y1, Y1
 	VBLENDVPD Y6, Y10, Y4, Y7
 	VMINPD Y7, Y0, Y0
@@ -1248,8 +1246,5 @@ four:
 	VMOVMSKPD Y2, AX
 	TESTL AX, AX
 	SETNE bad+32(FP)
-	VMOVMSKPD Y3, AX
-	TESTL AX, AX
-	SETNE forbids+33(FP)
 	VZEROUPPER
 	RET

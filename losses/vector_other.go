@@ -26,6 +26,6 @@ func moveWords(*wordArgs) { panic("losses: no vectors") }
 
 func expVector(dst, src *float64, n int, shift float64) { panic("losses: no vectors") }
 
-func rangeVector(src *float64, n int) (lo, hi float64, bad, forbids bool) {
+func rangeVector(src *float64, n int) (lo, hi float64, bad bool) {
 	panic("losses: no vectors")
 }

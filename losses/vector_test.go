@@ -59,11 +59,11 @@ func TestRangeOf(t *testing.T) {
 			}
 		}
 		useVectors = vectors
-		lo, hi, bad, forbids := rangeOf(row)
+		lo, hi, bad := rangeOf(row)
 		useVectors = false
-		lo1, hi1, bad1, forbids1 := rangeOf(row)
-		if bad != bad1 || forbids != forbids1 || !bad && (lo != lo1 || hi != hi1) {
-			t.Fatalf("%v: %v %v %v %v, want %v %v %v %v", row, lo, hi, bad, forbids, lo1, hi1, bad1, forbids1)
+		lo1, hi1, bad1 := rangeOf(row)
+		if bad != bad1 || !bad && (lo != lo1 || hi != hi1) {
+			t.Fatalf("%v: %v %v %v, want %v %v %v", row, lo, hi, bad, lo1, hi1, bad1)
 		}
 	}
 }

@@ -26,7 +26,6 @@ type whitening struct {
 
 	peak           []float64 // by position: greatest θ
 	h, hNext       []float64
-	forbids        bool
 	wide           bool // some position's θ range beyond what linear messages carry
 	thetaBuf, pBuf []float64
 	expBuf         []float64
@@ -49,7 +48,7 @@ func (w *whitening) check(p *Potentials) error {
 		return fmt.Errorf("losses: %d rows of potentials for %d positions", len(p.Theta), len(p.Sizes))
 	}
 	w.peak = resize(w.peak, len(p.Theta))
-	w.forbids, w.wide = false, false
+	w.wide = false
 	for t, row := range p.Theta {
 		if len(row) != p.RowLen(t) {
 			return fmt.Errorf("losses: row %d has %d potentials, not %d", t, len(row), p.RowLen(t))
@@ -58,7 +57,7 @@ func (w *whitening) check(p *Potentials) error {
 			w.peak[t] = w.peak[t-1]
 			continue
 		}
-		lo, hi, bad, forbids := rangeOf(row)
+		lo, hi, bad := rangeOf(row)
 		if bad {
 			for i, x := range row {
 				if !(x <= math.MaxFloat64) {
@@ -66,7 +65,6 @@ func (w *whitening) check(p *Potentials) error {
 				}
 			}
 		}
-		w.forbids = w.forbids || forbids
 		w.peak[t] = hi
 		if hi-lo > 200 {
 			w.wide = true
