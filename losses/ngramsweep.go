@@ -233,6 +233,9 @@ func countForward(b, a, p []float64, gain []int32, d, stride, pad, lanes int) {
 		countForwardVector(&b[0], &a[0], &p[0], &gain[0], d, stride, pad, lanes)
 		return
 	}
+	for e := range d {
+		clear(b[e*stride+pad:][:lanes])
+	}
 	for c := range d {
 		for e := range d {
 			x, g := p[c*d+e], int(gain[c*d+e])

@@ -10,7 +10,7 @@ import "math"
 // plain model whose potentials have count·log x added: a polynomial in x whose
 // degree K is the greatest count. The Gauss-Jacobi rule with ⌈(K+1)/2⌉ nodes is
 // exact for it, and all its terms are positive, so that nothing cancels. Where
-// counts are mostly small, as on the published bigram instances, ten nodes give
+// counts are mostly small, as on the published bigram instances, 10 to 14 nodes give
 // all digits at l = 30; where they are large more are needed. Nodes are the
 // lanes of the vectors that counts are in the dynamic program: half as many
 // as the greatest count, but of the same number at every position.

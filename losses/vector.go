@@ -1,6 +1,9 @@
 package losses
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // rowArgs is what the kernels in assembly read; its layout is known there.
 type rowArgs struct {
@@ -11,7 +14,7 @@ type rowArgs struct {
 	alpha *float64 // of entry 0
 	next  *float64 // forward values of the next layer, or its backward values
 	w     *float64
-	v     *float64 // 16 floats, zero beyond the labels
+	v     *float64 // as long as a row of p, zero beyond the labels
 	x     *float64 // shaped as p
 	beta  *float64
 	rows  int
@@ -20,14 +23,16 @@ type rowArgs struct {
 	tail   int
 	shift  int
 	mask   int
+	stride int // bytes of a row of p
 }
 
-// rowKernels runs layers with at most 16 labels (as the kernels see them) in
-// vector registers: one vector of flow never leaves them. It takes rows in
-// pieces, since assembly cannot be preempted.
+// rowKernels runs layers in vector registers. With at most 16 labels (as the
+// kernels see them) one vector of flow never leaves them, with more it goes 16
+// labels at a time. Rows are taken in pieces, since assembly cannot be
+// preempted.
 type rowKernels struct {
 	args rowArgs
-	v    [16]float64
+	v    []float64
 	p, x []float64
 }
 
@@ -35,15 +40,25 @@ const rowPiece = 4096
 
 // fits reports whether the kernels can do the layer.
 func (k *rowKernels) fits(gl *graphLayer) bool {
-	return useVectors && gl.trailing && gl.narrow != nil && gl.width == nil &&
-		gl.labels > 0 && gl.labels <= 16 && len(gl.ctx) > 0
+	if !useVectors || !gl.trailing || gl.narrow == nil || gl.width != nil || gl.labels == 0 || len(gl.ctx) == 0 {
+		return false
+	}
+	// Padding potentials costs as much as two entries each.
+	return gl.labels <= 16 || len(gl.ctx) > 2*gl.contexts
 }
 
 // padded returns the row length of the kernel for n labels.
-func padded(n int) int { return max(8, (n+3)&^3) }
+func padded(n int) int {
+	if n > 16 {
+		return (n + 15) &^ 15
+	}
+	return max(8, (n+3)&^3)
+}
 
 func (k *rowKernels) prepare(gl *graphLayer, p, a, w []float64) {
 	n, m := gl.labels, padded(gl.labels)
+	k.v = resize(k.v, m)
+	k.args.stride = 8 * m
 	if n == m {
 		k.args.p = &p[0]
 	} else {
@@ -82,8 +97,10 @@ func (k *rowKernels) forward(gl *graphLayer, p, a, b, w []float64) {
 			forwardRows8(&k.args)
 		case 12:
 			forwardRows12(&k.args)
-		default:
+		case 16:
 			forwardRows16(&k.args)
+		default:
+			forwardRowsN(&k.args)
 		}
 	}
 	k.args = rowArgs{} // keeps no machine alive
@@ -93,7 +110,7 @@ func (k *rowKernels) backward(gl *graphLayer, p, a, beta, betaN, w, x []float64)
 	n, m := gl.labels, padded(gl.labels)
 	k.prepare(gl, p, a, w)
 	k.args.next, k.args.beta = &betaN[0], &beta[0]
-	clear(k.v[:])
+	clear(k.v)
 	if n == m {
 		k.args.x = &x[0]
 	} else {
@@ -110,8 +127,10 @@ func (k *rowKernels) backward(gl *graphLayer, p, a, beta, betaN, w, x []float64)
 			backwardRows8(&k.args)
 		case 12:
 			backwardRows12(&k.args)
-		default:
+		case 16:
 			backwardRows16(&k.args)
+		default:
+			backwardRowsN(&k.args)
 		}
 	}
 	k.args = rowArgs{}
@@ -123,4 +142,40 @@ func (k *rowKernels) backward(gl *graphLayer, p, a, beta, betaN, w, x []float64)
 }
 
 // The offsets that the assembly has.
-var _ = [1]struct{}{}[unsafe.Offsetof(rowArgs{}.mask)-112]
+var _ = [1]struct{}{}[unsafe.Offsetof(rowArgs{}.stride)-120]
+
+// expShifted sets dst to exp(src - shift); what is below exp(-708) may be 0. A
+// quarter of the cost of an evaluation on words was math.Exp (10 ns each; 1.5
+// in vectors).
+func expShifted(dst, src []float64, shift float64) {
+	n := 0
+	if useVectors {
+		if n = len(src) &^ 3; n > 0 {
+			expVector(&dst[0], &src[0], n, shift)
+		}
+	}
+	for i, x := range src[n:] {
+		dst[n+i] = math.Exp(x - shift)
+	}
+}
+
+// rangeOf returns the least value that is not -Inf, the greatest, and whether
+// there is a NaN or +Inf.
+func rangeOf(row []float64) (lo, hi float64, bad bool) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	n := 0
+	if useVectors {
+		if n = len(row) &^ 3; n > 0 {
+			lo, hi, bad = rangeVector(&row[0], n)
+		}
+	}
+	for _, x := range row[n:] {
+		switch {
+		case !(x <= math.MaxFloat64):
+			bad = true
+		case x >= -math.MaxFloat64:
+			lo, hi = min(lo, x), max(hi, x)
+		}
+	}
+	return lo, hi, bad
+}

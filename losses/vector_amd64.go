@@ -37,6 +37,12 @@ func forwardRows12(a *rowArgs)
 func forwardRows16(a *rowArgs)
 
 //go:noescape
+func forwardRowsN(a *rowArgs)
+
+//go:noescape
+func backwardRowsN(a *rowArgs)
+
+//go:noescape
 func backwardRows8(a *rowArgs)
 
 //go:noescape
@@ -53,3 +59,9 @@ func countBackwardVector(x, beta, betaN, alpha, p *float64, gain *int32, d, stri
 
 //go:noescape
 func moveWords(a *wordArgs)
+
+//go:noescape
+func expVector(dst, src *float64, n int, shift float64)
+
+//go:noescape
+func rangeVector(src *float64, n int) (lo, hi float64, bad bool)

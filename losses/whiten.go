@@ -26,7 +26,6 @@ type whitening struct {
 
 	peak           []float64 // by position: greatest θ
 	h, hNext       []float64
-	forbids        bool
 	wide           bool // some position's θ range beyond what linear messages carry
 	thetaBuf, pBuf []float64
 	expBuf         []float64
@@ -49,7 +48,7 @@ func (w *whitening) check(p *Potentials) error {
 		return fmt.Errorf("losses: %d rows of potentials for %d positions", len(p.Theta), len(p.Sizes))
 	}
 	w.peak = resize(w.peak, len(p.Theta))
-	w.forbids, w.wide = false, false
+	w.wide = false
 	for t, row := range p.Theta {
 		if len(row) != p.RowLen(t) {
 			return fmt.Errorf("losses: row %d has %d potentials, not %d", t, len(row), p.RowLen(t))
@@ -58,16 +57,13 @@ func (w *whitening) check(p *Potentials) error {
 			w.peak[t] = w.peak[t-1]
 			continue
 		}
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for i, x := range row {
-			if !(x <= math.MaxFloat64) {
-				return fmt.Errorf("losses: row %d: potential %d is %v", t, i, x)
+		lo, hi, bad := rangeOf(row)
+		if bad {
+			for i, x := range row {
+				if !(x <= math.MaxFloat64) {
+					return fmt.Errorf("losses: row %d: potential %d is %v", t, i, x)
+				}
 			}
-			if x < -math.MaxFloat64 {
-				w.forbids = true
-				continue
-			}
-			lo, hi = min(lo, x), max(hi, x)
 		}
 		w.peak[t] = hi
 		if hi-lo > 200 {
@@ -285,9 +281,7 @@ func (w *whitening) linear(p *Potentials) bool {
 			w.exp[t] = w.exp[t-1]
 			continue
 		}
-		for i, x := range w.theta[t] {
-			w.exp[t][i] = math.Exp(x - w.peak[t])
-		}
+		expShifted(w.exp[t], w.theta[t], w.peak[t])
 	}
 	for t := l - 1; t >= 0; t-- {
 		n, nc := w.labels[t], w.contexts(t)
