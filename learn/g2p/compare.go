@@ -24,7 +24,7 @@ type Dataset struct {
 // At one fixed l2 either of two objectives can be made to win, and a larger l2
 // wants a smaller γ: they are chosen together.
 type Grid struct {
-	L2    []float64 // nil is {.3, .1, 1}
+	L2    []float64 // nil is {.3, .1, .03, 1}
 	Gamma []float64 // for the kinds that have one; nil is {4, 1}
 	Folds int       // of the training words; 0 is 3
 	Use   int       // how many of these folds are held out in turn; 0 is all. 1 is a single split, for large data.
@@ -32,7 +32,7 @@ type Grid struct {
 
 func (g Grid) withDefaults() Grid {
 	if g.L2 == nil {
-		g.L2 = []float64{0.3, 0.1, 1}
+		g.L2 = []float64{0.3, 0.1, 0.03, 1}
 	}
 	if g.Gamma == nil {
 		g.Gamma = []float64{4, 1}

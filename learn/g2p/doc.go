@@ -41,6 +41,26 @@
 //
 // Results do not depend on the number of workers, nor on the order of any map.
 //
+// # What it gives
+//
+// Phone and word error rates in per cent, five folds over the 1000 words of each
+// language in testdata, every objective with constants of its own chosen on
+// three folds of each training set (Grid{}, Seed 2), all fits converged:
+//
+//	                 cross-entropy  Hamming margin  latent margin
+//	Icelandic        6.67 / 28.2    6.32 / 27.5     6.16 / 27.2
+//	Greek            3.42 / 19.4    3.55 / 20.1     3.48 / 19.7
+//	Adyghe           6.98 / 29.8    6.70 / 28.3     6.58 / 28.1
+//	pooled           5.59 / 25.8    5.44 / 25.3     5.33 / 25.0
+//	change of PER                   -2.7%           -4.8%
+//	p, edits/words                  .051 / .14      .0015 / .032
+//
+// With l2 from {.3, .1, 1} and Seed 1 the pooled rates are 5.68 / 25.7, 5.48 /
+// 25.1 and 5.36 / 24.5: -3.6% (p .008 / .064) and -5.6% (p .00015 / .00045). With
+// the constants of DefaultObjective for all, Seed 1: 5.71 / 25.9, 5.50 / 25.1 and
+// 5.45 / 24.9. Most of the gain is the margin's: the latent margin's lead over
+// the Hamming margin has p .06 in both runs.
+//
 // # What lost
 //
 // Summing word gradients into one dense vector per worker: a vector of 10⁶
