@@ -305,4 +305,32 @@ func (o *objective) addPairs(grad []float64, from, to int) {
 	})
 }
 
+// scale returns, for each weight, the root of the inverse of a guess at the
+// curvature along it: l2, plus kappa for each position that has the attribute.
+// Attributes are seen from a few times to once a position, and L-BFGS, which
+// starts from one scale for all, needs twice the iterations without this.
+func (o *objective) scale(kappa float64) []float64 {
+	l := o.layout
+	scale := make([]float64, l.dim)
+	set := func(from, to int, count float64) {
+		v := 1 / math.Sqrt(o.l2+kappa*max(count, 1))
+		for i := from; i < to; i++ {
+			scale[i] = v
+		}
+	}
+	for a := range l.single {
+		from, to := l.row(a)
+		set(from, to, float64(o.byID.ptr[a+1]-o.byID.ptr[a]))
+	}
+	n, d := float64(o.corpus.positions()), float64(l.labels)
+	set(l.at1, l.at2, n)
+	set(l.at2, l.at3, n/d)
+	set(l.at3, l.atPair, n/d/d)
+	for a := range l.pair {
+		from, to := l.pairRow(a)
+		set(from, to, float64(o.pairByID.ptr[a+1]-o.pairByID.ptr[a])/d)
+	}
+	return scale
+}
+
 var _ optim.Objective = (*objective)(nil)

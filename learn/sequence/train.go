@@ -167,10 +167,20 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 			return nil, nil, err2
 		}
 		f.ctx = control.Ctx
+		scale := f.scale(curvature)
+		for i := range x0 {
+			x0[i] /= scale[i]
+		}
+		g := optim.Scaled(f, scale, o.Workers)
 		if o.Solver == GonumLBFGS {
-			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(f, x0, &control)
+			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, &control)
 		} else {
-			r, err = optim.OWLQN{L1: o.L1, Memory: o.Memory, Workers: o.Workers}.Minimize(f, x0, &control)
+			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers}.Minimize(g, x0, &control)
+		}
+		if r != nil {
+			for i := range r.X {
+				r.X[i] *= scale[i]
+			}
 		}
 	default:
 		s := optim.Stochastic{Rate: o.Rate, Decay: o.Decay, Batch: o.Batch, L1: o.L1, L2: o.L2, Seed: o.Seed, Workers: o.Workers}
@@ -184,6 +194,12 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", problem, o.Solver, r.Iterations, r.Reason)
 	return m, r, err
 }
+
+// curvature is what a position is taken to add to the curvature of the objective
+// along the weights of its attributes: p(1-p) of labels that are mostly settled.
+// With 0.1, 0.01 and 0.003 L-BFGS got about as far in 40 iterations on the data
+// of TestExperiment, and with none in 70 to 100.
+const curvature = 0.01
 
 // prepare numbers labels and attributes.
 func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
