@@ -197,9 +197,10 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 
 // curvature is what a position is taken to add to the curvature of the objective
 // along the weights of its attributes: p(1-p) of labels that are mostly settled.
-// With 0.1, 0.01 and 0.003 L-BFGS got about as far in 40 iterations on the data
-// of TestExperiment, and with none in 70 to 100.
-const curvature = 0.01
+// Objective after 40 iterations on chunking and part of speech (TestExperiment)
+// with 0.1: 9657, 15458; 0.01: 9351, 15317; 0.003: 9219, 15234. Without scaling it
+// was 13530 on chunking, and 15368 on part of speech after 100.
+const curvature = 0.003
 
 // prepare numbers labels and attributes.
 func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
