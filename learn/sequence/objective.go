@@ -48,18 +48,14 @@ type laneSums struct {
 	three []float64 // D·D·D
 }
 
-func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) (*objective, error) {
+func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *objective {
 	d := l.labels
 	o := &objective{layout: l, corpus: c, loss: loss, l2: l2}
 	n, stride := c.sequences(), loss.stride
 	o.values = make([]float64, n)
 	o.residual = make([]float64, c.positions()*stride)
 	for range workers {
-		s, err := newScorer(l, c, loss)
-		if err != nil {
-			return nil, err
-		}
-		o.workers = append(o.workers, s)
+		o.workers = append(o.workers, newScorer(l, c, loss))
 	}
 	windows := 1
 	for range l.order {
@@ -96,7 +92,7 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) (
 		o.pairResult = make([]float64, longest*d*d)
 	}
 	o.rounds = append(o.rounds, n)
-	return o, nil
+	return o
 }
 
 // balanced cuts the rows that begin at ptr into at most parts ranges with about

@@ -425,6 +425,27 @@ func TestL1Optimality(t *testing.T) {
 	}
 }
 
+// Sentences of hundreds of positions go through a band.
+func TestLongSequences(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 1))
+	var e Example
+	for range 400 {
+		k := rng.IntN(5)
+		e.Attributes = append(e.Attributes, []Attribute{{fmt.Sprint(k), 1}})
+		e.Labels = append(e.Labels, fmt.Sprint(k))
+	}
+	for _, loss := range []losses.Loss{LongEdit{}, LongEdit{Edit: losses.Edit{Sub: 2, Ins: 1, Del: 3}, Band: 1}, losses.NGram{N: 2, C: 1}} {
+		o := &TrainOptions{Kind: SoftmaxMargin, Loss: loss, L2: 0.01, Control: optim.Control{Stop: optim.Stop{Iterations: 8}}}
+		m, r, err := Train([]Example{e}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := errorsOf(t, m, []Example{e}); wrong.Errors > 0 || math.IsNaN(r.F) {
+			t.Errorf("%T: %v, objective %v", loss, wrong, r.F)
+		}
+	}
+}
+
 // A cancelled context stops an evaluation midway, not only between two.
 func TestCancelledWithinAnEvaluation(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

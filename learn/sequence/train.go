@@ -162,10 +162,7 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	var r *optim.Result
 	switch o.Solver {
 	case QuasiNewton, GonumLBFGS:
-		f, err2 := newObjective(m.layout, c, loss, o.L2, o.Workers)
-		if err2 != nil {
-			return nil, nil, err2
-		}
+		f := newObjective(m.layout, c, loss, o.L2, o.Workers)
 		f.ctx = control.Ctx
 		scale := f.scale(curvature)
 		for i := range x0 {
