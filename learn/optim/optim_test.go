@@ -31,6 +31,41 @@ func TestGradients(t *testing.T) {
 	}
 }
 
+func TestScaled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 1))
+	const n = 3000
+	curvature, scale := make([]float64, n), make([]float64, n)
+	for i := range curvature {
+		curvature[i] = math.Exp(3 * rng.NormFloat64())
+		scale[i] = 1 / math.Sqrt(curvature[i])
+	}
+	f := optim.Func{N: n, F: func(x, g []float64) (float64, error) {
+		v := 0.0
+		for i, c := range curvature {
+			d := x[i] - float64(i%7)
+			v += c / 2 * d * d
+			if g != nil {
+				g[i] = c * d
+			}
+		}
+		return v, nil
+	}}
+	optimtest.CheckGradient(t, optim.Scaled(f, scale, 2), normal(rng, n), 1e-6)
+	plain, err := optim.OWLQN{}.Minimize(f, make([]float64, n), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := optim.OWLQN{}.Minimize(optim.Scaled(f, scale, 2), make([]float64, n), nil)
+	if err != nil || r.Iterations >= plain.Iterations/2 {
+		t.Fatalf("%d iterations scaled, %d plain, %v", r.Iterations, plain.Iterations, err)
+	}
+	for i, z := range r.X {
+		if math.Abs(scale[i]*z-float64(i%7)) > 1e-3 {
+			t.Fatalf("x[%d] = %v", i, scale[i]*z)
+		}
+	}
+}
+
 // Rows may cross the stripes of the log.
 type rows struct{ dim int }
 

@@ -19,8 +19,6 @@ type general struct {
 	reference  []int
 }
 
-func newGeneral(l *layout) *general { return &general{layout: l} }
-
 // fill lays out the scores of positions from…from+n-1 of the corpus, whose label
 // scores are node, times beta.
 func (g *general) fill(x []float64, pair *sparse, from int, node []float64, n, stride int, beta float64) *losses.Potentials {

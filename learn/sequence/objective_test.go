@@ -20,11 +20,7 @@ func build(t testing.TB, examples []Example, opts TrainOptions, workers int) (*M
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := newObjective(m.layout, c, newLossOf(&o, m.layout, c), o.L2, workers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m, c, f, o
+	return m, c, newObjective(m.layout, c, newLossOf(&o, m.layout, c), o.L2, workers), o
 }
 
 // Every training objective, at every order: its value by enumeration of all

@@ -18,12 +18,12 @@ type scorer struct {
 	back    viterbi
 }
 
-func newScorer(l *layout, c *corpus, loss *lossOf) (*scorer, error) {
+func newScorer(l *layout, c *corpus, loss *lossOf) *scorer {
 	s := &scorer{layout: l, corpus: c, loss: loss, chain: newChain(l.labels), row: make([]float64, l.labels)}
 	if !loss.onChain {
-		s.general = newGeneral(l)
+		s.general = &general{layout: l}
 	}
-	return s, nil
+	return s
 }
 
 // prepare sets what is common to all sequences; from, if not nil, is another

@@ -388,6 +388,64 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
+// At the minimum with l1, the gradient of the smooth part is -l1·sign(w) where
+// w is not zero, and at most l1 elsewhere; the scaling of the weights must not show.
+func TestL1Optimality(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 1))
+	train := flipFlop(rng, 80)
+	o := TrainOptions{Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]%x[0,0]"), L1: 2, L2: 0.1}
+	o.Control.Stop = optim.Stop{Iterations: 500, Relative: -1, Gradient: 1e-8}
+	for _, observed := range []bool{false, true} {
+		o.Observed = observed
+		m, r, err := Train(train, &o)
+		if err != nil || !r.Reason.Converged() {
+			t.Fatalf("%v, %+v", err, r.Reason)
+		}
+		_, _, f, _ := build(t, train, o, 1)
+		g := make([]float64, f.Dim())
+		v, err := f.Eval(m.w, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		zeros := 0
+		for j, w := range m.w {
+			v += 2 * math.Abs(w)
+			if w == 0 {
+				zeros++
+				if math.Abs(g[j]) > 2+1e-3 {
+					t.Errorf("weight %d is zero with gradient %v", j, g[j])
+				}
+			} else if math.Abs(g[j]+math.Copysign(2, w)) > 1e-3 {
+				t.Errorf("weight %d is %v with gradient %v", j, w, g[j])
+			}
+		}
+		if zeros == 0 || zeros == len(m.w) || math.Abs(v-r.F) > 1e-9*v {
+			t.Errorf("%d of %d weights are zero; objective %v, result says %v", zeros, len(m.w), v, r.F)
+		}
+	}
+}
+
+// Sentences of hundreds of positions go through a band.
+func TestLongSequences(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 1))
+	var e Example
+	for range 400 {
+		k := rng.IntN(5)
+		e.Attributes = append(e.Attributes, []Attribute{{fmt.Sprint(k), 1}})
+		e.Labels = append(e.Labels, fmt.Sprint(k))
+	}
+	for _, loss := range []losses.Loss{LongEdit{}, LongEdit{Edit: losses.Edit{Sub: 2, Ins: 1, Del: 3}, Band: 1}, losses.NGram{N: 2, C: 1}} {
+		o := &TrainOptions{Kind: SoftmaxMargin, Loss: loss, L2: 0.01, Control: optim.Control{Stop: optim.Stop{Iterations: 8}}}
+		m, r, err := Train([]Example{e}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrong := errorsOf(t, m, []Example{e}); wrong.Errors > 0 || math.IsNaN(r.F) {
+			t.Errorf("%T: %v, objective %v", loss, wrong, r.F)
+		}
+	}
+}
+
 // A cancelled context stops an evaluation midway, not only between two.
 func TestCancelledWithinAnEvaluation(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

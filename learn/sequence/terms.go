@@ -13,8 +13,7 @@ func (t *terms) Dim() int { return t.layout.dim }
 func (t *terms) Len() int { return t.corpus.sequences() }
 
 func (t *terms) Worker() optim.Worker {
-	s, err := newScorer(t.layout, t.corpus, t.loss)
-	return &termWorker{terms: t, scorer: s, err: err}
+	return &termWorker{terms: t, scorer: newScorer(t.layout, t.corpus, t.loss)}
 }
 
 // Support implements optim.Supported.
@@ -38,7 +37,6 @@ func (t *terms) Support(i int, visit func(at, n int)) {
 type termWorker struct {
 	*terms
 	scorer   *scorer
-	err      error
 	residual []float64
 	pairs    []float64
 	lane     laneSums
@@ -46,9 +44,6 @@ type termWorker struct {
 }
 
 func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error) {
-	if w.err != nil {
-		return 0, w.err
-	}
 	l, c := w.layout, w.corpus
 	d, stride := l.labels, w.loss.stride
 	from, to := c.start[i], c.start[i+1]

@@ -162,15 +162,22 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	var r *optim.Result
 	switch o.Solver {
 	case QuasiNewton, GonumLBFGS:
-		f, err2 := newObjective(m.layout, c, loss, o.L2, o.Workers)
-		if err2 != nil {
-			return nil, nil, err2
-		}
+		f := newObjective(m.layout, c, loss, o.L2, o.Workers)
 		f.ctx = control.Ctx
+		scale := f.scale(curvature)
+		for i := range x0 {
+			x0[i] /= scale[i]
+		}
+		g := optim.Scaled(f, scale, o.Workers)
 		if o.Solver == GonumLBFGS {
-			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(f, x0, &control)
+			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, &control)
 		} else {
-			r, err = optim.OWLQN{L1: o.L1, Memory: o.Memory, Workers: o.Workers}.Minimize(f, x0, &control)
+			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers}.Minimize(g, x0, &control)
+		}
+		if r != nil {
+			for i := range r.X {
+				r.X[i] *= scale[i]
+			}
 		}
 	default:
 		s := optim.Stochastic{Rate: o.Rate, Decay: o.Decay, Batch: o.Batch, L1: o.L1, L2: o.L2, Seed: o.Seed, Workers: o.Workers}
@@ -184,6 +191,13 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", problem, o.Solver, r.Iterations, r.Reason)
 	return m, r, err
 }
+
+// curvature is what a position is taken to add to the curvature of the objective
+// along the weights of its attributes: p(1-p) of labels that are mostly settled.
+// Objective after 40 iterations on chunking and part of speech (TestExperiment)
+// with 0.1: 9657, 15458; 0.01: 9351, 15317; 0.003: 9219, 15234. Without scaling it
+// was 13530 on chunking, and 15368 on part of speech after 100.
+const curvature = 0.003
 
 // prepare numbers labels and attributes.
 func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
