@@ -166,7 +166,19 @@ func quantizer[W semiring.Weight[W]](op string, delta float64) (func(W) W, error
 	if _, ok := any(w).(semiring.Quantizable[W]); !ok {
 		return nil, fmt.Errorf("ops: %s: Delta: %w: %T cannot be quantized", op, ErrCapability, w)
 	}
-	return func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }, nil
+	q := func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }
+	// The numbers without an interface around each.
+	switch q := any(&q).(type) {
+	case *func(semiring.Tropical) semiring.Tropical:
+		*q = func(w semiring.Tropical) semiring.Tropical { return w.Quantize(delta) }
+	case *func(semiring.Tropical64) semiring.Tropical64:
+		*q = func(w semiring.Tropical64) semiring.Tropical64 { return w.Quantize(delta) }
+	case *func(semiring.Log) semiring.Log:
+		*q = func(w semiring.Log) semiring.Log { return w.Quantize(delta) }
+	case *func(semiring.Log64) semiring.Log64:
+		*q = func(w semiring.Log64) semiring.Log64 { return w.Quantize(delta) }
+	}
+	return q, nil
 }
 
 // Start returns the subset of the start state.

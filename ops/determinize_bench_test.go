@@ -33,7 +33,7 @@ func lexicon[W interface {
 					e.OLabel = fst.Label(w + 1)
 				}
 				if i == n-1 {
-					e.ILabel = fst.Label(100 + w%4) // disambiguates the words of one spelling
+					e.ILabel = fst.Label(100 + w) // disambiguates the words of one spelling
 				}
 			} else {
 				e.Weight = W(rng.IntN(4)) / 4
@@ -77,8 +77,8 @@ func BenchmarkDeterminize(b *testing.B) {
 			benchmarkDeterminize(b, lexicon[semiring.Tropical](words, true))
 		})
 	}
-	b.Run("machine=mesh/states=2k/weight=tropical", func(b *testing.B) { benchmarkDeterminize(b, mesh[semiring.Tropical](100, 20, 6)) })
-	b.Run("machine=mesh/states=2k/weight=log64", func(b *testing.B) { benchmarkDeterminize(b, mesh[semiring.Log64](100, 20, 6)) })
+	b.Run("machine=mesh/layers=6/weight=tropical", func(b *testing.B) { benchmarkDeterminize(b, mesh[semiring.Tropical](6, 12, 8)) })
+	b.Run("machine=mesh/layers=6/weight=log64", func(b *testing.B) { benchmarkDeterminize(b, mesh[semiring.Log64](6, 12, 8)) })
 }
 
 func benchmarkDeterminize[W semiring.Divisible[W]](b *testing.B, f *fst.Vector[W]) {

@@ -65,7 +65,7 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 	var out *fst.Vector[W]
 	var err error
 	if o.ToFinal {
-		out, err = pushPairs(f, of, &o, rightPair[W], splitRight[W], FactorGallicRight[W], func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
+		out, err = pushPairs(f, of, &o, rightPair[W], splitRight[W], FactorGallicRight[W], semiring.GallicRight[W].DivideRight, func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
 			if !o.RemoveCommonAffix {
 				w.String = w.String.One()
 			}
@@ -75,7 +75,7 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 			return w
 		})
 	} else {
-		out, err = pushPairs(f, of, &o, leftPair[W], splitLeft[W], FactorGallicLeft[W], func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
+		out, err = pushPairs(f, of, &o, leftPair[W], splitLeft[W], FactorGallicLeft[W], semiring.GallicLeft[W].DivideLeft, func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
 			if !o.RemoveCommonAffix {
 				w.String = w.String.One()
 			}
@@ -95,7 +95,7 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 // pushPairs pushes f as an acceptor over pairs G, by the distances on of.
 // removed is the part of the total that goes.
 func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, pair func(fst.Label, W) G,
-	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], removed func(G) G) (*fst.Vector[W], error) {
+	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
 	g := toGallic(f, pair)
 	d, err := pushDistances(toGallic(of, pair), o)
 	if err != nil {
@@ -107,12 +107,10 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 	} else {
 		total = semiring.One[G]()
 	}
-	if err := reweightBy(g, d, o.ToFinal); err != nil {
+	if err := reweightBy(g, d, o.ToFinal, divide); err != nil {
 		return nil, err
 	}
-	if err := removeWeight(g, total, o.ToFinal); err != nil {
-		return nil, err
-	}
+	removeWeight(g, total, o.ToFinal, divide)
 	factored, err := FactorWeight(g, factor, nil)
 	if err != nil {
 		return nil, err
@@ -139,10 +137,18 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	} else {
 		total = semiring.One[W]()
 	}
-	if err := reweightBy(f, d, o.ToFinal); err != nil {
+	divide := W.DivideLeft
+	if o.ToFinal {
+		if _, ok := any(total).(semiring.RightDivisible[W]); !ok {
+			return capabilityError[W]("Push", "division on the right")
+		}
+		divide = func(a, c W) W { return any(a).(semiring.RightDivisible[W]).DivideRight(c) }
+	}
+	if err := reweightBy(f, d, o.ToFinal, divide); err != nil {
 		return err
 	}
-	return removeWeight(f, total, o.ToFinal)
+	removeWeight(f, total, o.ToFinal, divide)
+	return nil
 }
 
 // pushDistances returns the distances to the final states, or from the start.
@@ -171,51 +177,33 @@ func totalWeight[W semiring.Weight[W]](f fst.Expanded[W], d []W, reverse bool) W
 
 // removeWeight divides all accepting paths by w, at the final states or at the
 // start.
-func removeWeight[W semiring.Weight[W]](f *fst.Vector[W], w W, atFinal bool) error {
+func removeWeight[W semiring.Weight[W]](f *fst.Vector[W], w W, atFinal bool, divide func(a, c W) W) {
 	if semiring.IsOne(w) || semiring.IsZero(w) || f.Start() == fst.NoState {
-		return nil
+		return
 	}
 	if atFinal {
-		div, ok := any(w).(semiring.RightDivisible[W])
-		if !ok {
-			return capabilityError[W]("Push", "division on the right")
-		}
 		for q := range f.NumStates() {
-			f.SetFinal(fst.StateID(q), div.DivideRight(f.Final(fst.StateID(q))))
+			f.SetFinal(fst.StateID(q), divide(w, f.Final(fst.StateID(q))))
 		}
-		return nil
-	}
-	div, ok := any(w).(semiring.Divisible[W])
-	if !ok {
-		return capabilityError[W]("Push", "division on the left")
+		return
 	}
 	s := f.Start()
 	arcs := f.MutableArcs(s)
 	for i := range arcs {
-		arcs[i].Weight = div.DivideLeft(arcs[i].Weight)
+		arcs[i].Weight = divide(w, arcs[i].Weight)
 	}
-	f.SetFinal(s, div.DivideLeft(f.Final(s)))
+	f.SetFinal(s, divide(w, f.Final(s)))
 	f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
-	return nil
 }
 
-// reweightBy is ReweightToInitial or ReweightToFinal, for weights of which only
-// the caller knows that they can be divided on that side.
-func reweightBy[W semiring.Weight[W]](f *fst.Vector[W], d []W, toFinal bool) error {
-	var zero W
+// reweightBy is ReweightToInitial or ReweightToFinal, where divide(a, c) takes a
+// off c on the side that it asks for.
+func reweightBy[W semiring.Weight[W]](f *fst.Vector[W], d []W, toFinal bool, divide func(a, c W) W) error {
 	if toFinal {
-		if _, ok := any(zero).(semiring.RightDivisible[W]); !ok {
-			return capabilityError[W]("Push", "division on the right")
-		}
-		by := func(a, c W) W { return any(a).(semiring.RightDivisible[W]).DivideRight(c) }
-		return reweight(f, d, func(vp, w, vq W) W { return by(vq, vp.Times(w)) },
+		return reweight(f, d, func(vp, w, vq W) W { return divide(vq, vp.Times(w)) },
 			func(vp, rho W) W { return vp.Times(rho) },
-			func(v W) W { return by(v, v.One()) }, true)
+			func(v W) W { return divide(v, v.One()) }, true)
 	}
-	if _, ok := any(zero).(semiring.Divisible[W]); !ok {
-		return capabilityError[W]("Push", "division on the left")
-	}
-	by := func(a, c W) W { return any(a).(semiring.Divisible[W]).DivideLeft(c) }
-	return reweight(f, d, func(vp, w, vq W) W { return by(vp, w.Times(vq)) },
-		by, func(v W) W { return v }, false)
+	return reweight(f, d, func(vp, w, vq W) W { return divide(vp, w.Times(vq)) },
+		divide, func(v W) W { return v }, false)
 }
