@@ -3,6 +3,7 @@ module github.com/tropica-fst/tropica
 go 1.26
 
 require (
+	github.com/emirpasic/gods/v2 v2.0.0-alpha
 	github.com/google/go-cmp v0.7.0
 	gonum.org/v1/gonum v0.17.0
 )

@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/ops"
 )
 
 // benchLosses are the published losses by the names used in benchmarks.
 var benchLosses = []struct {
-	name string
-	loss valued
+	name    string
+	loss    valued
+	general int // greatest length for the general path: seconds and a gigabyte
 }{
-	{"edit", Unit},
-	{"smith-waterman", SmithWaterman},
-	{"bigram", NGram{N: 2}},
-	{"bigram-c1", NGram{N: 2, C: 1}},
+	{"edit", Unit, 12},
+	{"smith-waterman", SmithWaterman, 10},
+	{"bigram", NGram{N: 2}, 12},
+	{"bigram-c1", NGram{N: 2, C: 1}, 12},
 }
 
 // publishedPotentials are those of the published experiment: bigram features,
@@ -51,6 +54,29 @@ func BenchmarkGradient(b *testing.B) {
 					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
 						return Naive(func(u []int) float64 { return c.loss.Value(u, ref) }, p, 1, WantMarginals, nil, r)
 					}, nil)
+				})
+			}
+			if l <= c.general {
+				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=general/cache=cold", c.name, l), func(b *testing.B) {
+					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
+						a, err := generalAutomaton(c.loss, Strings(10, l), ref, 10, nil)
+						if err != nil {
+							return err
+						}
+						_, err = EvalGeneral(p, a, 1, WantMarginals, nil, ops.Limits{})
+						return err
+					}, nil)
+				})
+				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=general/cache=warm", c.name, l), func(b *testing.B) {
+					var a *Automaton
+					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
+						_, err := EvalGeneral(p, a, 1, WantMarginals, nil, ops.Limits{})
+						return err
+					}, func(p *Potentials, ref []int, r *Result) error {
+						var err error
+						a, err = generalAutomaton(c.loss, Strings(10, l), ref, 10, nil)
+						return err
+					})
 				})
 			}
 			b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=direct/cache=cold", c.name, l), func(b *testing.B) {

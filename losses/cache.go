@@ -1,8 +1,9 @@
 package losses
 
 import (
-	"container/list"
 	"sync"
+
+	"github.com/emirpasic/gods/v2/maps/treemap"
 )
 
 // Cache keeps machines by loss, reference, alphabet and length: what depends on
@@ -14,8 +15,9 @@ type Cache struct {
 	mu     sync.Mutex
 	limit  int64
 	bytes  int64
-	byKey  map[string]*list.Element
-	recent *list.List // of *cached, most recent first
+	byKey  map[string]*cached
+	recent *treemap.Map[int64, *cached] // by the time of the last use
+	now    int64                        // ticks at each use
 	key    []byte
 
 	hits, misses int64
@@ -25,6 +27,7 @@ type cached struct {
 	key     string
 	machine *Machine
 	bytes   int64 // as counted in Cache.bytes
+	used    int64 // its key in Cache.recent
 }
 
 // NewCache returns a cache of at most limit bytes; 0 stands for DefaultBytes.
@@ -32,7 +35,7 @@ func NewCache(limit int64) *Cache {
 	if limit <= 0 {
 		limit = DefaultBytes
 	}
-	return &Cache{limit: limit, byKey: map[string]*list.Element{}, recent: list.New()}
+	return &Cache{limit: limit, byKey: map[string]*cached{}, recent: treemap.New[int64, *cached]()}
 }
 
 // Machine returns loss.Machine(ref, alphabet, l), kept or built.
@@ -41,13 +44,12 @@ func (c *Cache) Machine(loss Loss, ref []int, alphabet, l int) (*Machine, error)
 	c.key = loss.AppendKey(c.key[:0])
 	c.key = appendInts(c.key, alphabet, l, len(ref))
 	c.key = appendInts(c.key, ref...)
-	if e := c.byKey[string(c.key)]; e != nil {
+	if x := c.byKey[string(c.key)]; x != nil {
 		c.hits++
-		c.recent.MoveToFront(e)
-		m := e.Value.(*cached).machine
-		c.recount(e)
+		c.touch(x)
+		c.recount(x)
 		c.mu.Unlock()
-		return m, nil
+		return x.machine, nil
 	}
 	c.misses++
 	key := string(c.key)
@@ -59,29 +61,36 @@ func (c *Cache) Machine(loss Loss, ref []int, alphabet, l int) (*Machine, error)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.byKey[key]; e != nil { // another goroutine was first
-		c.recent.MoveToFront(e)
-		return e.Value.(*cached).machine, nil
+	x := c.byKey[key]
+	if x == nil { // else another goroutine was first
+		x = &cached{key: key, machine: m}
+		c.byKey[key] = x
 	}
-	e := c.recent.PushFront(&cached{key: key, machine: m})
-	c.byKey[key] = e
-	c.recount(e)
-	return m, nil
+	c.touch(x)
+	c.recount(x)
+	return x.machine, nil
+}
+
+// touch makes x the one that was used last.
+func (c *Cache) touch(x *cached) {
+	c.recent.Remove(x.used) // 0, the time of what is new, is no key
+	c.now++
+	x.used = c.now
+	c.recent.Put(x.used, x)
 }
 
 // recount brings the books up to date with a machine, which grows when an
 // evaluation lays out its graph, and drops what exceeds the limit.
-func (c *Cache) recount(e *list.Element) {
-	x := e.Value.(*cached)
+func (c *Cache) recount(x *cached) {
 	n := x.machine.Bytes() + int64(len(x.key)) + 200
 	c.bytes += n - x.bytes
 	x.bytes = n
 	for c.bytes > c.limit {
-		last := c.recent.Back()
-		if last == nil {
+		used, y, ok := c.recent.Min()
+		if !ok {
 			break
 		}
-		y := c.recent.Remove(last).(*cached)
+		c.recent.Remove(used)
 		delete(c.byKey, y.key)
 		c.bytes -= y.bytes
 	}
@@ -99,10 +108,10 @@ type CacheStats struct {
 func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for e := c.recent.Back(); e != nil; {
-		prev := e.Prev()
-		c.recount(e)
-		e = prev
+	for _, x := range c.recent.Values() { // a copy: recount may drop some
+		if c.byKey[x.key] == x {
+			c.recount(x)
+		}
 	}
-	return CacheStats{Machines: c.recent.Len(), Bytes: c.bytes, Hits: c.hits, Misses: c.misses}
+	return CacheStats{Machines: c.recent.Size(), Bytes: c.bytes, Hits: c.hits, Misses: c.misses}
 }
