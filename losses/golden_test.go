@@ -208,11 +208,20 @@ func TestGolden(t *testing.T) {
 			}
 			var r Result
 			e := Evaluator{Direction: c.V}
-			for _, mode := range []string{"linear", "again", "scaled", "logs"} {
+			vectors := useVectors
+			defer func() { useVectors = vectors }()
+			for _, mode := range []string{"linear", "again", "plain Go", "scaled", "logs"} {
 				e.scaleOnly, e.logOnly = mode == "scaled", mode == "logs"
+				useVectors = vectors && mode != "plain Go"
+				if mode == "plain Go" {
+					if m, err = loss.Machine(c.Yi, c.Alphabet, c.L); err != nil {
+						t.Fatal(err)
+					}
+				}
 				if err := e.Eval(m, p, c.Gamma, want, &r); err != nil {
 					t.Fatal(err)
 				}
+				useVectors = vectors
 				if err := c.compare(&r, p); err != nil {
 					t.Errorf("%s: %v", mode, err)
 				}

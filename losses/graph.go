@@ -511,7 +511,7 @@ func (l *layer) top() uint32 {
 // pack makes n arcs for entries up to total and values up to top.
 func (gl *graphLayer) pack(total, top uint32, n int) {
 	gl.shift = uint8(bits.Len32(top))
-	if bits.Len32(total)+int(gl.shift) <= 32 {
+	if bits.Len32(total)+int(gl.shift) <= arcBits {
 		gl.narrow = make([]uint32, n)
 		return
 	}

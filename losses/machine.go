@@ -271,10 +271,13 @@ func (b *Builder) Layer(s Layer) error {
 	return nil
 }
 
+// arcBits is the size of a narrow arc; tests make it smaller to have wide ones.
+var arcBits = 32
+
 // pack stores arcs in four bytes when they fit.
 func (l *layer) pack(next, off []uint32, reach, top uint32) {
 	l.shift = uint8(bits.Len32(top))
-	if bits.Len32(reach)+int(l.shift) <= 32 {
+	if bits.Len32(reach)+int(l.shift) <= arcBits {
 		l.narrow = make([]uint32, len(next))
 		for i, v := range off {
 			if v != Excluded {

@@ -225,6 +225,47 @@ func checkAgainstNaive(t *testing.T, rng *rand.Rand, name string, m *Machine, lo
 	return inLogs
 }
 
+// The same cases in plain Go, and with arcs of eight bytes, which otherwise only
+// machines of billions of columns have.
+func TestRandomPlainAndWide(t *testing.T) {
+	t.Run("plain", func(t *testing.T) {
+		defer func(v bool) { useVectors = v }(useVectors)
+		useVectors = false
+		TestRandomAgainstNaive(t)
+		TestRandomMachines(t)
+	})
+	t.Run("wide", func(t *testing.T) {
+		defer func() { arcBits = 32 }()
+		arcBits = 3
+		TestRandomAgainstNaive(t)
+		TestRandomMachines(t)
+	})
+}
+
+// More classes than a word has bits.
+func TestManyClasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	for _, alphabet := range []int{64, 65, 70, 130} {
+		for q := 1; q <= 3; q++ {
+			for _, loss := range []valued{Unit, NGram{N: 2, C: 0.5}} {
+				ref := append(rng.Perm(alphabet), randomRef(rng, 5, alphabet)...)
+				ref = ref[:len(ref)-rng.IntN(12)]
+				m, err := loss.Machine(ref, alphabet, 2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := NewPotentials(alphabet, 2, q)
+				for _, row := range p.Theta {
+					for i := range row {
+						row[i] = rng.NormFloat64()
+					}
+				}
+				checkAgainstNaive(t, rng, fmt.Sprintf("alphabet %d q %d %T", alphabet, q, loss), m, func(u []int) float64 { return loss.Value(u, ref) }, p, 0.7)
+			}
+		}
+	}
+}
+
 // Machines with label sets that differ by position, excluded arcs and real
 // values: what expansions and determinized transducers give.
 func TestRandomMachines(t *testing.T) {
