@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -257,7 +258,7 @@ func (s *stochastic) minimize() (*Result, error) {
 		order := rand.New(rand.NewPCG(s.Seed, uint64(s.pass))).Perm(s.n)
 		for s.position < s.n {
 			if s.run.Ctx.Err() != nil {
-				_, err := s.run.step(s.pass, s.partial, -1, s.rate())
+				err := fmt.Errorf("optim: %s: stopped after %d terms of pass %d: %w", s.run.solver, s.position, s.pass+1, context.Cause(s.run.Ctx))
 				return result(Interrupted, errors.Join(err, s.run.save(s.pass, true, s.checkpoint)))
 			}
 			batch := order[s.position:min(s.n, s.position+s.Batch)]

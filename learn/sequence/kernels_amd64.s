@@ -2,38 +2,61 @@
 
 #include "textflag.h"
 
-// 24 times all bits, then 24 times none: a window of 24 entries that begins
-// 24-n entries in selects n columns.
+// Four times all bits, then four times none: a window of four entries that
+// begins 4-n entries in selects n columns.
 DATA masks<>+0(SB)/8, $-1
 DATA masks<>+8(SB)/8, $-1
 DATA masks<>+16(SB)/8, $-1
 DATA masks<>+24(SB)/8, $-1
-DATA masks<>+32(SB)/8, $-1
-DATA masks<>+40(SB)/8, $-1
-DATA masks<>+48(SB)/8, $-1
-DATA masks<>+56(SB)/8, $-1
-DATA masks<>+64(SB)/8, $-1
-DATA masks<>+72(SB)/8, $-1
-DATA masks<>+80(SB)/8, $-1
-DATA masks<>+88(SB)/8, $-1
-DATA masks<>+96(SB)/8, $-1
-DATA masks<>+104(SB)/8, $-1
-DATA masks<>+112(SB)/8, $-1
-DATA masks<>+120(SB)/8, $-1
-DATA masks<>+128(SB)/8, $-1
-DATA masks<>+136(SB)/8, $-1
-DATA masks<>+144(SB)/8, $-1
-DATA masks<>+152(SB)/8, $-1
-DATA masks<>+160(SB)/8, $-1
-DATA masks<>+168(SB)/8, $-1
-DATA masks<>+176(SB)/8, $-1
-DATA masks<>+184(SB)/8, $-1
-GLOBL masks<>(SB), RODATA|NOPTR, $384
+GLOBL masks<>(SB), RODATA|NOPTR, $64
+
+#define LOAD1
+#define LOAD2 VMOVUPD (DX), Y0
+#define LOAD3 LOAD2; VMOVUPD 32(DX), Y1
+#define LOAD4 LOAD3; VMOVUPD 64(DX), Y2
+#define LOAD5 LOAD4; VMOVUPD 96(DX), Y3
+#define LOAD6 LOAD5; VMOVUPD 128(DX), Y4
+#define LOAD7 LOAD6; VMOVUPD 160(DX), Y5
+#define LOAD8 LOAD7; VMOVUPD 192(DX), Y6
+#define ADD1
+#define ADD2 VADDPD (AX), Y0, Y0
+#define ADD3 ADD2; VADDPD 32(AX), Y1, Y1
+#define ADD4 ADD3; VADDPD 64(AX), Y2, Y2
+#define ADD5 ADD4; VADDPD 96(AX), Y3, Y3
+#define ADD6 ADD5; VADDPD 128(AX), Y4, Y4
+#define ADD7 ADD6; VADDPD 160(AX), Y5, Y5
+#define ADD8 ADD7; VADDPD 192(AX), Y6, Y6
+#define SAVE1
+#define SAVE2 VMOVUPD Y0, (DX)
+#define SAVE3 SAVE2; VMOVUPD Y1, 32(DX)
+#define SAVE4 SAVE3; VMOVUPD Y2, 64(DX)
+#define SAVE5 SAVE4; VMOVUPD Y3, 96(DX)
+#define SAVE6 SAVE5; VMOVUPD Y4, 128(DX)
+#define SAVE7 SAVE6; VMOVUPD Y5, 160(DX)
+#define SAVE8 SAVE7; VMOVUPD Y6, 192(DX)
+
+// One block of up to 4k columns, the last four (in Y7) under the mask Y15: all
+// rows go by.
+#define SUM(k, loop, load, add, save) \
+	load                                  \
+	VMASKMOVPD (32*k-32)(DX), Y15, Y7     \
+loop:                                         \
+	MOVLQSX (SI), AX                      \
+	IMULQ R8, AX                          \
+	ADDQ DI, AX                           \
+	add                                   \
+	VMASKMOVPD (32*k-32)(AX), Y15, Y14    \
+	VADDPD Y14, Y7, Y7                    \
+	ADDQ $4, SI                           \
+	DECQ CX                               \
+	JNZ loop                              \
+	save                                  \
+	VMASKMOVPD Y7, Y15, (32*k-32)(DX)     \
+	JMP next
 
 // func sumRowsAVX2(dst *float64, n int, w *float64, rows *int32, count, stride int)
 //
-// Blocks of up to 24 columns stay in Y0-Y5 while all rows go by; Y6-Y11 select
-// the columns of the block.
+// n and count are positive.
 TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DX
 	MOVQ n+8(FP), R9
@@ -44,73 +67,57 @@ TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-48
 block:
 	MOVQ rows+24(FP), SI
 	MOVQ count+32(FP), CX
-	MOVQ $24, R10
+	MOVQ $32, R10
 	CMPQ R9, R10
 	CMOVQLT R9, R10            // columns of this block
-	LEAQ masks<>(SB), R11
-	LEAQ 192(R11), R11
 	MOVQ R10, R12
-	SHLQ $3, R12
-	SUBQ R12, R11
-	VMOVUPD (R11), Y6
-	VMOVUPD 32(R11), Y7
-	VMOVUPD 64(R11), Y8
-	VMOVUPD 96(R11), Y9
-	VMOVUPD 128(R11), Y10
-	VMOVUPD 160(R11), Y11
-	VMASKMOVPD (DX), Y6, Y0
-	VMASKMOVPD 32(DX), Y7, Y1
-	VMASKMOVPD 64(DX), Y8, Y2
-	VMASKMOVPD 96(DX), Y9, Y3
-	VMASKMOVPD 128(DX), Y10, Y4
-	VMASKMOVPD 160(DX), Y11, Y5
-	TESTQ CX, CX
-	JZ store
-	CMPQ R10, $16
-	JLE narrow
+	ADDQ $3, R12
+	SHRQ $2, R12               // k
+	MOVQ R12, R13
+	SHLQ $2, R13
+	SUBQ R10, R13              // columns of the last four that are beyond
+	LEAQ masks<>(SB), R11
+	VMOVUPD (R11)(R13*8), Y15
+	CMPQ R12, $6
+	JEQ six
+	CMPQ R12, $5
+	JEQ five
+	CMPQ R12, $7
+	JEQ seven
+	CMPQ R12, $8
+	JEQ eight
+	CMPQ R12, $4
+	JEQ four
+	CMPQ R12, $3
+	JEQ three
+	CMPQ R12, $2
+	JEQ two
+	SUM(1, loop1, LOAD1, ADD1, SAVE1)
 
-wide:
-	MOVLQSX (SI), AX
-	IMULQ R8, AX
-	ADDQ DI, AX
-	VADDPD (AX), Y0, Y0        // more than 16 columns: these are whole
-	VADDPD 32(AX), Y1, Y1
-	VADDPD 64(AX), Y2, Y2
-	VADDPD 96(AX), Y3, Y3
-	VMASKMOVPD 128(AX), Y10, Y14
-	VMASKMOVPD 160(AX), Y11, Y15
-	VADDPD Y14, Y4, Y4
-	VADDPD Y15, Y5, Y5
-	ADDQ $4, SI
-	DECQ CX
-	JNZ wide
-	JMP store
+two:
+	SUM(2, loop2, LOAD2, ADD2, SAVE2)
 
-narrow:
-	MOVLQSX (SI), AX
-	IMULQ R8, AX
-	ADDQ DI, AX
-	VMASKMOVPD (AX), Y6, Y12
-	VMASKMOVPD 32(AX), Y7, Y13
-	VMASKMOVPD 64(AX), Y8, Y14
-	VMASKMOVPD 96(AX), Y9, Y15
-	VADDPD Y12, Y0, Y0
-	VADDPD Y13, Y1, Y1
-	VADDPD Y14, Y2, Y2
-	VADDPD Y15, Y3, Y3
-	ADDQ $4, SI
-	DECQ CX
-	JNZ narrow
+three:
+	SUM(3, loop3, LOAD3, ADD3, SAVE3)
 
-store:
-	VMASKMOVPD Y0, Y6, (DX)
-	VMASKMOVPD Y1, Y7, 32(DX)
-	VMASKMOVPD Y2, Y8, 64(DX)
-	VMASKMOVPD Y3, Y9, 96(DX)
-	VMASKMOVPD Y4, Y10, 128(DX)
-	VMASKMOVPD Y5, Y11, 160(DX)
-	ADDQ R12, DX
-	ADDQ R12, DI
+four:
+	SUM(4, loop4, LOAD4, ADD4, SAVE4)
+
+five:
+	SUM(5, loop5, LOAD5, ADD5, SAVE5)
+
+six:
+	SUM(6, loop6, LOAD6, ADD6, SAVE6)
+
+seven:
+	SUM(7, loop7, LOAD7, ADD7, SAVE7)
+
+eight:
+	SUM(8, loop8, LOAD8, ADD8, SAVE8)
+
+next:
+	LEAQ (DX)(R10*8), DX
+	LEAQ (DI)(R10*8), DI
 	SUBQ R10, R9
 	JG block
 	VZEROUPPER
