@@ -24,6 +24,12 @@
 //     marginals, E_aug[L], the risk E_0[L] and its gradient, Hessian-vector
 //     products, best strings; [Evaluator.Sample] draws strings.
 //   - [Naive] does the same by enumeration.
+//   - The general path, for any loss that a transducer gives: [TropicalAutomaton]
+//     and [RationalAutomaton] (general.go) make the deterministic [Automaton] of a
+//     user's transducer or of one of those in transducers.go, by the operations
+//     of package ops; [EvalGeneral] pairs it with potentials, a [Lattice] with any
+//     acyclic acceptor of labels, which may expand to strings of symbols on the
+//     way; [Automaton.Machine] hands it to an [Evaluator].
 //
 // A newcomer reads machine.go, then columns.go, then sweep.go.
 //
