@@ -55,10 +55,9 @@
 //	change of PER                   -2.7%           -4.8%
 //	p, edits/words                  .051 / .14      .0015 / .032
 //
-// With the constants of DefaultObjective for all and Seed 1 (the zero
-// CompareOptions have Seed 0; 15 s of processor time) the pooled rates are 5.74 /
-// 26.0, 5.52 / 25.1 and 5.45 / 24.9: -4.0% (p .004 / .003) and -5.2% (p .0006 /
-// .001). Most of the gain is the margin's: the latent margin's lead over the
+// The zero CompareOptions, with the constants of DefaultObjective for all, take
+// 15 s of processor time and give pooled rates of 5.64 / 25.9, 5.46 / 25.1 and
+// 5.40 / 25.1: -3.3% (p .009 / .010) and -4.2% (p .002 / .011). Most of the gain is the margin's: the latent margin's lead over the
 // Hamming margin has p .06 in the first run and .2 in the second.
 //
 // Dutch (SIGMORPHON 2021, 10000 words, not in testdata), two of five folds held
