@@ -563,6 +563,7 @@ func (p *peers) writeTables() {
 func drawCase(rng *rand.Rand, tools []peerTool) *peerCase {
 	arcType := []string{"standard", "standard", "log", "log64"}[rng.IntN(4)]
 	tool := &tools[rng.IntN(len(tools))]
+	// OpenFst's replace and reweight read no standard input.
 	return &peerCase{tool: tool, inputs: tool.inputs(rng, arcType), flags: tool.flags(rng),
-		stdin: rng.IntN(3) == 0, stdout: rng.IntN(2) == 0, spell: rng.Uint64()}
+		stdin: rng.IntN(3) == 0 && tool.name != "replace" && tool.name != "reweight", stdout: rng.IntN(2) == 0, spell: rng.Uint64()}
 }

@@ -241,18 +241,22 @@ Each rule is a machine and its label. Rules may call others, but not one another
 
 Time linear in the result, which may be exponential in the depth of calls.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		sides := []string{"input", "output", "both", "neither"}
-		call1 := fs.Enum("call_arc_labeling", "input", sides, "Labels that stay on the arc that calls")
+		called := fs.String("call_arc_labeling", "input", "Labels that stay on the arc that calls: input, output, both, neither")
 		eps := fs.Bool("epsilon_on_replace", false, "ε on both arcs, whatever the other flags say")
-		ret := fs.Enum("return_arc_labeling", "neither", sides, "Sides of the arc back that carry --return_label")
+		back := fs.String("return_arc_labeling", "neither", "Sides of the arc back that carry --return_label: input, output, both, neither")
 		label := fs.Int("return_label", 64, 0, "Label of the arc back")
 		return func(c *call) error {
 			if *label != int64(fst.Label(*label)) {
 				return fmt.Errorf("flag --return_label: %d is not a label", *label)
 			}
-			o := &ops.ReplaceOptions{Call: labelings[*call1], Return: labelings[*ret], ReturnLabel: fst.Label(*label)}
-			if *eps {
-				o.Call, o.Return = ops.LabelNeither, ops.LabelNeither
+			o := &ops.ReplaceOptions{Call: ops.LabelNeither, Return: ops.LabelNeither, ReturnLabel: fst.Label(*label)}
+			if !*eps { // else what they say does not matter
+				var ok1, ok2 bool
+				o.Call, ok1 = labelings[*called]
+				o.Return, ok2 = labelings[*back]
+				if !ok1 || !ok2 {
+					return fmt.Errorf("flags --call_arc_labeling and --return_arc_labeling: %q or %q is none of input, output, both, neither", *called, *back)
+				}
 			}
 			var (
 				first  *typed
