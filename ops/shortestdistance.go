@@ -120,8 +120,11 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 		}
 	}
 	if !alg.path && o.Queue == QueueAuto {
-		o.touched(n)
-		return sumByComponents(op, f, &o)
+		d, err := sumByComponents(op, f, &o)
+		if err == nil && o.Touched != nil {
+			o.touched(touchedBySums(f, d, &o))
+		}
+		return d, err
 	}
 	if o.Reverse {
 		r := reversed(f)
@@ -145,6 +148,35 @@ func (o *ShortestDistanceOptions) touched(n int) {
 	if o.Touched != nil {
 		*o.Touched = n
 	}
+}
+
+// touchedBySums returns what Touched is where no relaxation ran: one more than the
+// highest state that an arc leads to from a state with a distance (in reverse, that
+// is final or has an arc to such a state).
+func touchedBySums[W semiring.Weight[W]](f fst.Expanded[W], d []W, o *ShortestDistanceOptions) int {
+	top := fst.NoState
+	zero := semiring.Zero[W]()
+	if !o.Reverse {
+		top = f.Start()
+		if o.Sources != nil {
+			top = slices.Max(append([]fst.StateID{fst.NoState}, o.Sources...))
+		}
+	}
+	for q := range fst.StateID(len(d)) {
+		live := !d[q].Equal(zero)
+		if o.Reverse {
+			if live || slices.ContainsFunc(f.Arcs(q), func(e fst.Arc[W]) bool { return !d[e.NextState].Equal(zero) }) {
+				top = q
+			}
+			continue
+		}
+		if live {
+			for _, e := range f.Arcs(q) {
+				top = max(top, e.NextState)
+			}
+		}
+	}
+	return int(top) + 1
 }
 
 // unreverse gives the states of an error over the reversed f the numbers of f.

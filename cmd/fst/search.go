@@ -88,6 +88,9 @@ Time: a shortest distance, and O(n · states · log) for n paths at worst.`,
 			if err != nil {
 				return err
 			}
+			if *n <= 0 { // OpenFst leaves at once, before it copies the symbols
+				t.setSymbols(m, nil, nil)
+			}
 			return c.writeMachine(1, t, m, "")
 		}
 	}}

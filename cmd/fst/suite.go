@@ -64,6 +64,18 @@ type suite interface {
 	shortestPath(m machine, o *pathFlags, p *pruning) (machine, error)
 	randGen(m machine, rng *rand.Rand, o *ops.RandGenOptions) (machine, error)
 
+	subtract(a, b machine, o *ops.ComposeOptions) (machine, error)
+	epsNormalize(m machine, side ops.Side, lim ops.Limits) (machine, error)
+	synchronize(m machine, lim ops.Limits) (machine, error)
+	relabel(m machine, in, out []fst.LabelPair) error
+	replace(labels []fst.Label, rules []machine, root fst.Label, o *ops.ReplaceOptions) (machine, error)
+	reweight(m machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
+	encode(m machine, table io.Reader, name string, kind ops.EncodeKind) (write func(io.Writer) error, err error)
+	decode(m machine, table io.Reader, name string) error
+
+	ambiguous(m machine) (*ops.AmbiguousError, error)
+	functional(m machine) (*ops.FunctionalError, error)
+	twins(m machine) (*ops.TwinsError, error)
 	describe(m machine, o *ops.DescribeOptions) *ops.Description
 	verify(m machine) error
 	writeDOT(w io.Writer, m machine, o *fst.DOTOptions) error
@@ -196,6 +208,9 @@ func (c component[W]) mapWeights(m machine, kind string, o *mapFlags) (machine, 
 			return def, nil
 		}
 		return parseWeight[W](o.weight, o.format)
+	}
+	if _, err := weight(semiring.One[W]()); err != nil { // refused even where it is not used
+		return nil, err
 	}
 	switch kind {
 	case "identity":

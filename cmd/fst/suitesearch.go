@@ -58,6 +58,16 @@ func (c component[W]) lacksPath(what string) error {
 	return errLacks(c.arcType(), "the path property (a ⊕ b is a or b)", what)
 }
 
+// mayQueue refuses a queue that asks for more of the weights than they have, also
+// for machines on which it would not matter.
+func (c component[W]) mayQueue(q ops.Queue) error {
+	var w W
+	if _, ok := any(w).(semiring.Path[W]); !ok && q == ops.QueueShortestFirst {
+		return c.lacksPath("--queue_type=shortest")
+	}
+	return nil
+}
+
 func (component[W]) equivalent(a, b machine, delta float64) (bool, error) {
 	return ops.Equivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
@@ -106,6 +116,9 @@ func (c component[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) 
 	case asked:
 		return c.lacksPath("pruning by --weight or --nstate")
 	}
+	if err := c.mayQueue(o.Queue); err != nil {
+		return err
+	}
 	return ops.RmEpsilon(m.(*fst.Vector[W]), o)
 }
 
@@ -139,7 +152,10 @@ func (component[W]) push(m machine, o *ops.PushOptions) (machine, error) {
 }
 
 // shortestDistance returns what prints the distances.
-func (component[W]) shortestDistance(m machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
+func (c component[W]) shortestDistance(m machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
+	if err := c.mayQueue(o.Queue); err != nil {
+		return nil, err
+	}
 	n := 0
 	o.Touched = &n
 	d, err := ops.ShortestDistance(m.(fst.Expanded[W]), o)

@@ -79,6 +79,9 @@ func naming(fs *flags.Set) func(c *call, t *typed) (*fst.WriteTextOptions, error
 		}
 		o := &fst.WriteTextOptions{Acceptor: *acceptor, ShowWeightOne: *showOne, Separators: *c.lib.fieldSeparator, Format: c.format()}
 		o.Format.Digits = int(*digits)
+		if *numeric {
+			return o, nil
+		}
 		var err error
 		if o.InputSymbols, err = c.symbols(*isyms, *negative); err != nil {
 			return nil, err
@@ -89,13 +92,11 @@ func naming(fs *flags.Set) func(c *call, t *typed) (*fst.WriteTextOptions, error
 		if o.StateSymbols, err = c.symbols(*ssyms, *negative); err != nil {
 			return nil, err
 		}
-		if !*numeric {
-			if o.InputSymbols == nil {
-				o.InputSymbols = fst.InputSymbols(t.m)
-			}
-			if o.OutputSymbols == nil {
-				o.OutputSymbols = fst.OutputSymbols(t.m)
-			}
+		if o.InputSymbols == nil {
+			o.InputSymbols = fst.InputSymbols(t.m)
+		}
+		if o.OutputSymbols == nil {
+			o.OutputSymbols = fst.OutputSymbols(t.m)
 		}
 		return o, nil
 	}

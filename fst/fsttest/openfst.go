@@ -23,19 +23,24 @@ type Tools struct {
 }
 
 // findTools returns the directory of OpenFst's tools, "" if there are none.
-// This project's command answers to the same names, so the help text must be
-// OpenFst's.
+// This project's command answers to the same names, and may come first: it knows
+// --version, which OpenFst's tools refuse.
 var findTools = sync.OnceValue(func() string {
-	path, err := exec.LookPath("fstcompose")
-	if err != nil {
-		return ""
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(dir, "fstcompose")
+		help, err := exec.Command(path, "--help").CombinedOutput() // exits 1 by design
+		if _, ran := err.(*exec.ExitError); !ran || !bytes.Contains(help, []byte("PROGRAM FLAGS")) {
+			continue
+		}
+		if exec.Command(path, "--version").Run() != nil {
+			return dir
+		}
 	}
-	help, _ := exec.Command(path, "--help").CombinedOutput() // exits 1 by design
-	if !bytes.Contains(help, []byte("PROGRAM FLAGS")) {
-		return ""
-	}
-	return filepath.Dir(path)
+	return ""
 })
+
+// Dir returns the directory of the tools.
+func (o *Tools) Dir() string { return o.bin }
 
 // OpenFst returns OpenFst's tools, or skips the test where they are missing.
 func OpenFst(tb testing.TB) *Tools {

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+)
+
+var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
+	summary: "Links this program under the names of OpenFst's tools.", about: `
+Scripts that call fstcompose and the like then run unchanged with DIR first in PATH. Links
+that point here already stay; other files of these names are an error unless --force.
+
+  fst links /usr/local/bin`,
+	setup: func(fs *flags.Set) func(*call) error {
+		force := fs.Bool("force", false, "Replace files that have one of the names")
+		return func(c *call) error {
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			if real, err := filepath.EvalSymlinks(self); err == nil {
+				self = real
+			}
+			dir := c.args[0]
+			if info, err := os.Stat(dir); err != nil {
+				return err
+			} else if !info.IsDir() {
+				return fmt.Errorf("%s: not a directory", dir)
+			}
+			var taken []string
+			for _, t := range linked() {
+				link := filepath.Join(dir, t.prog())
+				if info, err := os.Lstat(link); err == nil {
+					if to, err := os.Readlink(link); err == nil && to == self {
+						continue
+					}
+					if !*force || info.IsDir() {
+						taken = append(taken, link)
+						continue
+					}
+				}
+				// Made aside and renamed: no moment without the name.
+				aside := link + ".new"
+				os.Remove(aside)
+				if err := os.Symlink(self, aside); err != nil {
+					return err
+				}
+				if err := os.Rename(aside, link); err != nil {
+					os.Remove(aside)
+					return err
+				}
+			}
+			if len(taken) > 0 {
+				return fmt.Errorf("%s and %d more are there already (--force replaces files)", taken[0], len(taken)-1)
+			}
+			return nil
+		}
+	}}
+
+// linked returns the tools that OpenFst has too.
+func linked() []*tool {
+	var out []*tool
+	for _, t := range tools {
+		switch t.name {
+		case "links", "completion", "explain", "loss":
+		default:
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+var completionTool = &tool{name: "completion", args: "bash|zsh|fish", min: 1, max: 1,
+	summary: "Prints a script that completes tools and flags in a shell.", about: `
+  source <(fst completion bash)
+  fst completion fish > ~/.config/fish/completions/fst.fish`,
+	setup: func(fs *flags.Set) func(*call) error {
+		return func(c *call) error {
+			var print func(io.Writer)
+			switch c.args[0] {
+			case "bash":
+				print = func(w io.Writer) { completeBash(w, c) }
+			case "zsh":
+				print = func(w io.Writer) {
+					fmt.Fprintln(w, "autoload -U +X bashcompinit && bashcompinit")
+					completeBash(w, c)
+				}
+			case "fish":
+				print = func(w io.Writer) { completeFish(w, c) }
+			default:
+				return errors.New("known shells are bash, zsh and fish")
+			}
+			return c.output("", func(w io.Writer) error { print(w); return nil })
+		}
+	}}
+
+// eachTool yields the tools with their own flags.
+func eachTool(c *call, yield func(t *tool, own []*flags.Flag)) {
+	for _, t := range tools {
+		x := t.newCall(c.streams)
+		t.setup(x.flags)
+		var own []*flags.Flag
+		for _, f := range x.flags.Flags() {
+			if !f.Library {
+				own = append(own, f)
+			}
+		}
+		yield(t, own)
+	}
+}
+
+func completeBash(w io.Writer, c *call) {
+	fmt.Fprint(w, "_fst() {\n  local cur=\"${COMP_WORDS[COMP_CWORD]}\" tool=\"${1##*/}\" words=\n"+
+		"  COMPREPLY=()\n"+
+		"  if [[ $tool == fst ]]; then\n    if (( COMP_CWORD == 1 )); then\n      COMPREPLY=( $(compgen -W '")
+	for i, t := range tools {
+		if i > 0 {
+			fmt.Fprint(w, " ")
+		}
+		fmt.Fprint(w, t.name)
+	}
+	fmt.Fprint(w, "' -- \"$cur\") )\n      return\n    fi\n    tool=\"fst${COMP_WORDS[1]}\"\n  fi\n  case $tool in\n")
+	eachTool(c, func(t *tool, own []*flags.Flag) {
+		fmt.Fprintf(w, "    %s) words='", t.prog())
+		for _, f := range own {
+			fmt.Fprintf(w, "--%s ", f.Name)
+		}
+		fmt.Fprint(w, "--help --version' ;;\n")
+	})
+	fmt.Fprint(w, "  esac\n  if [[ $cur == -* ]]; then COMPREPLY=( $(compgen -W \"$words\" -- \"$cur\") )\n"+
+		"  else COMPREPLY=( $(compgen -f -- \"$cur\") ); fi\n}\ncomplete -o filenames -F _fst fst")
+	for _, t := range linked() {
+		fmt.Fprintf(w, " %s", t.prog())
+	}
+	fmt.Fprintln(w)
+}
+
+func completeFish(w io.Writer, c *call) {
+	eachTool(c, func(t *tool, own []*flags.Flag) {
+		fmt.Fprintf(w, "complete -c fst -n __fish_use_subcommand -a %s -d %s\n", t.name, fishQuote(t.summary))
+		for _, f := range own {
+			fmt.Fprintf(w, "complete -c fst -n '__fish_seen_subcommand_from %s' -l %s -d %s\n", t.name, f.Name, fishQuote(f.Usage))
+		}
+	})
+}
+
+// fishQuote quotes s for fish.
+func fishQuote(s string) string {
+	b := []byte{'\''}
+	for i := range len(s) {
+		if s[i] == '\'' || s[i] == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, s[i])
+	}
+	return string(append(b, '\''))
+}

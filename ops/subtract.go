@@ -1,0 +1,126 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Subtract returns the difference of two acceptors: what a accepts and b does not,
+// with the weights of a. a must be an acceptor; b one that is unweighted, without ε,
+// deterministic, and sorted by input label, else the error wraps ErrNotAcceptor,
+// ErrNotDeterministic or ErrNotSorted, or says that b is weighted. Symbol tables
+// must agree. opts is as for Compose, but that Trace is not filled; of the filters
+// only NullFilter makes a difference, which drops a's ε-arcs.
+//
+// It is composition with the complement of b, whose arcs for all labels that a
+// state of b lacks lead to one more state that accepts everything. The complement
+// is not built: a pair of a state of a and one of b costs a look at the arcs of
+// both. States are numbered as they are first reached, as in OpenFst 1.7.9.
+func Subtract[W semiring.Weight[W]](a, b fst.Expanded[W], opts *ComposeOptions) (*fst.Vector[W], error) {
+	var o ComposeOptions
+	if opts != nil {
+		o = *opts
+	}
+	if err := compatibleSymbols("Subtract", "output symbols of the first machine", "input symbols of the second",
+		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
+		return nil, err
+	}
+	if fst.PropertiesOf(fst.Fst[W](a), fst.Acceptor)&fst.Acceptor == 0 {
+		return nil, fmt.Errorf("ops: Subtract: first machine: %w", ErrNotAcceptor)
+	}
+	p := fst.PropertiesOf(fst.Fst[W](b), fst.Acceptor|fst.IDeterministic|fst.NoEpsilons|fst.Unweighted|fst.ILabelSorted)
+	switch {
+	case p&fst.Acceptor == 0:
+		return nil, fmt.Errorf("ops: Subtract: second machine: %w", ErrNotAcceptor)
+	case p&fst.Unweighted == 0:
+		return nil, fmt.Errorf("ops: Subtract: second machine: it has weights, which a complement cannot have (RmWeight removes them)")
+	case p&fst.NoEpsilons == 0:
+		return nil, fmt.Errorf("ops: Subtract: second machine: it has ε-arcs (RmEpsilon removes them)")
+	case p&fst.IDeterministic == 0:
+		q, l := nondeterministic(b)
+		return nil, fmt.Errorf("ops: Subtract: second machine: %w", &StateError{Op: "Subtract", State: q, Err: fmt.Errorf("several arcs with label %d: %w", l, ErrNotDeterministic)})
+	case p&fst.ILabelSorted == 0:
+		return nil, fmt.Errorf("ops: Subtract: second machine: not sorted by label: %w", ErrNotSorted)
+	}
+	d := &subtraction[W]{a: a, b: b, skipEpsilon: o.Filter == NullFilter, zero: semiring.Zero[W]()}
+	d.table = fst.NewTable(func(k statePair) uint64 { return fst.Mix(uint64(uint32(k.p))<<32 | uint64(uint32(k.q))) })
+	out, err := Materialize[W](d, o.Limits)
+	if err != nil {
+		return nil, renamed(err, "Subtract")
+	}
+	out.LearnProperties(fst.Acceptor)
+	if !o.KeepDead {
+		Connect(out)
+	}
+	out.SetInputSymbols(fst.InputSymbols(a))
+	out.SetOutputSymbols(fst.OutputSymbols(b))
+	return out, nil
+}
+
+// statePair is a state of a and one of the complement of b: b's, or NoState for
+// the one that accepts everything.
+type statePair struct{ p, q fst.StateID }
+
+type subtraction[W semiring.Weight[W]] struct {
+	a, b        fst.Expanded[W]
+	table       *fst.Table[statePair]
+	skipEpsilon bool
+	zero        W
+}
+
+func (d *subtraction[W]) id(p, q fst.StateID) fst.StateID {
+	id, _ := d.table.ID(statePair{p, q})
+	return id
+}
+
+// Start returns the pair of start states. A second machine without states accepts
+// nothing, and so its complement everything.
+func (d *subtraction[W]) Start() (fst.StateID, error) {
+	if d.a.Start() == fst.NoState {
+		return fst.NoState, nil
+	}
+	return d.id(d.a.Start(), d.b.Start()), nil
+}
+
+// Expand follows each arc of a in b, or out of it.
+func (d *subtraction[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], error) {
+	k := d.table.Key(s)
+	final := d.a.Final(k.p)
+	var arcs []fst.Arc[W]
+	if k.q != fst.NoState {
+		if !d.b.Final(k.q).Equal(d.zero) {
+			final = d.zero
+		}
+		arcs = d.b.Arcs(k.q)
+	}
+	for _, e := range d.a.Arcs(k.p) {
+		next := k.q
+		if e.ILabel != fst.Epsilon {
+			next = fst.NoState
+			if i := searchLabel(arcs, e.ILabel); i < len(arcs) && arcs[i].ILabel == e.ILabel {
+				next = arcs[i].NextState
+			}
+		} else if d.skipEpsilon {
+			continue
+		}
+		e.NextState = d.id(e.NextState, next)
+		dst = append(dst, e)
+	}
+	return final, dst, nil
+}
+
+// searchLabel returns the position of the first arc whose input label is not below
+// l, arcs being sorted by it.
+func searchLabel[W any](arcs []fst.Arc[W], l fst.Label) int {
+	lo, hi := 0, len(arcs)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); arcs[mid].ILabel < l {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
