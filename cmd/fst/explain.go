@@ -35,7 +35,7 @@ Time O(states² + arcs²) at worst, on the pairs that one string reaches.`,
 			if err != nil {
 				return err
 			}
-			return c.output("", func(w io.Writer) error {
+			return c.Output("", func(w io.Writer) error {
 				verdict := func(name string, holds bool, evidence error) {
 					infoLine(w, name, yesNo(holds))
 					if evidence != nil {

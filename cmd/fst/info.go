@@ -39,7 +39,7 @@ Time O(states + arcs · log(arcs at a state)).`,
 				along := map[string]ops.ArcFilter{"any": ops.AnyArc, "epsilon": ops.EpsilonArc, "iepsilon": ops.IEpsilonArc, "oepsilon": ops.OEpsilonArc}[*filter]
 				d = t.describe(t.m, &ops.DescribeOptions{Along: along, KnownOnly: !*test || *kind == "fast"})
 			}
-			return c.output("", func(w io.Writer) error {
+			return c.Output("", func(w io.Writer) error {
 				if *kind == "fast" {
 					printFastInfo(w, t, d)
 				} else {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/tropica-fst/tropica/cmd/internal/output"
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -19,26 +19,6 @@ func (c *call) arg(i int) string {
 	return ""
 }
 
-func (c *call) warn(format string, args ...any) {
-	fmt.Fprintf(c.err, "WARNING: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
-}
-
-// open opens a file for reading; "" and "-" are standard input.
-func (c *call) open(name string) (r io.ReadCloser, shown string, err error) {
-	if isStandard(name) {
-		return io.NopCloser(c.in), "standard input", nil
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, name, err
-	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, name, fmt.Errorf("%s: is a directory", name)
-	}
-	return f, name, nil
-}
-
 // typed is a machine with the suite of its weights.
 type typed struct {
 	suite
@@ -47,14 +27,11 @@ type typed struct {
 	header  *fst.Header // of the file, where it came from one
 }
 
-// isStandard reports whether a file name means standard input or output.
-func isStandard(name string) bool { return name == "" || name == "-" }
-
 // machine reads the machine that argument i names.
 func (c *call) machine(i int) (*typed, error) { return c.readMachine(c.arg(i)) }
 
 func (c *call) readMachine(name string) (*typed, error) {
-	r, shown, err := c.open(name)
+	r, shown, err := c.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +64,7 @@ func (c *call) mutableMachine(i int) (*typed, error) {
 
 // twoMachines reads arguments 0 and 1, which must have one arc type.
 func (c *call) twoMachines() (a, b *typed, err error) {
-	if isStandard(c.arg(0)) && isStandard(c.arg(1)) {
+	if cli.IsStandard(c.arg(0)) && cli.IsStandard(c.arg(1)) {
 		return nil, nil, errors.New("can't take both inputs from standard input")
 	}
 	if a, err = c.machine(0); err != nil {
@@ -108,22 +85,9 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	if fstType == "" {
 		fstType = "vector"
 	}
-	return c.output(c.arg(i), func(w io.Writer) error {
+	return c.Output(c.arg(i), func(w io.Writer) error {
 		return t.write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align})
 	})
-}
-
-// output writes a file, or standard output, through f: whole or not at all.
-func (c *call) output(name string, f func(io.Writer) error) error {
-	out, err := output.Create(name, c.out)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	if err := f(out); err != nil {
-		return err
-	}
-	return out.Commit()
 }
 
 // format is how composite weights are written and read.
@@ -148,7 +112,7 @@ func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 	return fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: name, Separators: *c.lib.fieldSeparator, Negative: negative,
 		Duplicate: func(line int, symbol string, kept, ignored fst.Label) {
 			if *c.lib.verbosity > 0 {
-				c.warn("%s, line %d: symbol %q has label %d already; %d is ignored", name, line, symbol, kept, ignored)
+				c.Warn(c.prog, "%s, line %d: symbol %q has label %d already; %d is ignored", name, line, symbol, kept, ignored)
 			}
 		}})
 }

@@ -30,7 +30,7 @@ Labels of arcs are not touched: fst relabel does that.
 			tables := [2]*fst.SymbolTable{fst.InputSymbols(t.m), fst.OutputSymbols(t.m)}
 			for i, s := range side {
 				if *s.save != "" && tables[i] == nil {
-					c.warn("--save_%csymbols: the machine has no such symbols; nothing is saved", "io"[i])
+					c.Warn(c.prog, "--save_%csymbols: the machine has no such symbols; nothing is saved", "io"[i])
 				}
 				if err := c.saveSymbols(*s.save, tables[i]); err != nil {
 					return err

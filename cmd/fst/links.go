@@ -95,14 +95,14 @@ var completionTool = &tool{name: "completion", args: "bash|zsh|fish", min: 1, ma
 			default:
 				return errors.New("known shells are bash, zsh and fish")
 			}
-			return c.output("", func(w io.Writer) error { print(w); return nil })
+			return c.Output("", func(w io.Writer) error { print(w); return nil })
 		}
 	}}
 
 // eachTool yields the tools with their own flags.
 func eachTool(c *call, yield func(t *tool, own []*flags.Flag)) {
 	for _, t := range tools {
-		x := t.newCall(c.streams)
+		x := t.newCall(c.Streams)
 		t.setup(x.flags)
 		var own []*flags.Flag
 		for _, f := range x.flags.Flags() {

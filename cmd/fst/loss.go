@@ -61,13 +61,13 @@ the others are still answered, and the exit status is 1.
 				lim.States = int(*columns)
 			}
 			o.limits = lim
-			r, shown, err := c.open(c.arg(0))
+			r, shown, err := c.Open(c.arg(0))
 			if err != nil {
 				return err
 			}
 			defer r.Close()
 			failed := 0
-			err = c.output(c.arg(1), func(w io.Writer) error {
+			err = c.Output(c.arg(1), func(w io.Writer) error {
 				var err error
 				failed, err = evaluateCases(r, shown, w, o, int(*workers))
 				return err

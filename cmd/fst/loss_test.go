@@ -10,13 +10,15 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
 
 // fstTool runs the tool in-process and returns its status and output.
 func fstTool(t *testing.T, in string, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	status = run(append([]string{"fst"}, args...), streams{strings.NewReader(in), &o, &e})
+	status = run(append([]string{"fst"}, args...), cli.Streams{In: strings.NewReader(in), Out: &o, Err: &e})
 	return status, o.String(), e.String()
 }
 

@@ -6,20 +6,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 )
 
-func main() { os.Exit(run(os.Args, streams{os.Stdin, os.Stdout, os.Stderr})) }
-
-// streams are the standard ones, or a test's.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
+func main() { os.Exit(run(os.Args, cli.Standard())) }
 
 // tool is one operation of the command line.
 type tool struct {
@@ -39,7 +33,7 @@ type call struct {
 	flags *flags.Set
 	args  []string
 	lib   library
-	streams
+	cli.Streams
 }
 
 // errDifferent makes a comparison exit with status 2 without a message.
@@ -47,42 +41,37 @@ var errDifferent = errors.New("the machines differ")
 
 // run executes a command line and returns the exit status: 0, 1 for any error,
 // 2 when a comparison found a difference.
-func run(argv []string, std streams) int {
+func run(argv []string, std cli.Streams) int {
 	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 	words := argv[1:]
 	if t := findTool(name); t != nil {
 		return t.run(words, std)
 	}
 	if len(words) == 0 {
-		overview(std.out)
+		overview(std.Out)
 		return 1
 	}
 	switch word := words[0]; word {
 	case "help", "--help", "-help", "-h", "--helpshort":
 		if len(words) > 1 {
 			if t := findTool(words[1]); t != nil {
-				t.help(std.out, t.newCall(std), false)
+				t.help(std.Out, t.newCall(std), false)
 				return 0
 			}
-			return fail(std.err, "fst", unknownTool(words[1]))
+			return std.Fail("fst", unknownTool(words[1]))
 		}
-		overview(std.out)
+		overview(std.Out)
 		return 0
 	case "version", "--version", "-version":
-		fmt.Fprintln(std.out, "fst", version())
+		fmt.Fprintln(std.Out, "fst", cli.Version())
 		return 0
 	default:
 		t := findTool(word)
 		if t == nil {
-			return fail(std.err, "fst", unknownTool(word))
+			return std.Fail("fst", unknownTool(word))
 		}
 		return t.run(words[1:], std)
 	}
-}
-
-func fail(w io.Writer, prog string, err error) int {
-	fmt.Fprintf(w, "ERROR: %s: %v\n", prog, err)
-	return 1
 }
 
 // findTool finds a tool by its own name or the one of OpenFst's binary.
@@ -101,13 +90,13 @@ func unknownTool(name string) error {
 	return fmt.Errorf("there is no tool %q; `fst help` lists them", name)
 }
 
-func (t *tool) newCall(std streams) *call {
-	c := &call{tool: t, prog: t.prog(), flags: flags.New(), streams: std}
+func (t *tool) newCall(std cli.Streams) *call {
+	c := &call{tool: t, prog: t.prog(), flags: flags.New(), Streams: std}
 	c.lib.define(c.flags)
 	return c
 }
 
-func (t *tool) run(words []string, std streams) int {
+func (t *tool) run(words []string, std cli.Streams) int {
 	c := t.newCall(std)
 	do := t.setup(c.flags)
 	for _, w := range words {
@@ -117,11 +106,11 @@ func (t *tool) run(words []string, std streams) int {
 				continue
 			}
 			if strings.HasSuffix(w, "version") {
-				fmt.Fprintln(std.out, c.prog, version())
+				fmt.Fprintln(std.Out, c.prog, cli.Version())
 				return 0
 			}
 			// Status 1 is what OpenFst's tools return here.
-			t.help(std.out, c, !strings.HasSuffix(w, "short"))
+			t.help(std.Out, c, !strings.HasSuffix(w, "short"))
 			return 1
 		}
 		if w == "--" {
@@ -130,16 +119,16 @@ func (t *tool) run(words []string, std streams) int {
 	}
 	args, err := c.flags.Parse(words)
 	if err != nil {
-		return fail(std.err, c.prog, err)
+		return std.Fail(c.prog, err)
 	}
 	if len(args) < t.min || t.max >= 0 && len(args) > t.max {
-		fmt.Fprintf(std.err, "ERROR: %s: %d arguments given\n", c.prog, len(args))
-		t.usage(std.out)
+		fmt.Fprintf(std.Err, "ERROR: %s: %d arguments given\n", c.prog, len(args))
+		t.usage(std.Out)
 		return 1
 	}
 	c.args = args
 	if err := c.lib.check(); err != nil {
-		return fail(std.err, c.prog, err)
+		return std.Fail(c.prog, err)
 	}
 	switch err := do(c); {
 	case err == nil:
@@ -147,7 +136,7 @@ func (t *tool) run(words []string, std streams) int {
 	case errors.Is(err, errDifferent):
 		return 2
 	default:
-		return fail(std.err, c.prog, err)
+		return std.Fail(c.prog, err)
 	}
 }
 
@@ -173,25 +162,4 @@ func overview(w io.Writer) {
 	for _, t := range tools {
 		fmt.Fprintf(w, "  %-18s %s\n", t.name, t.summary)
 	}
-}
-
-// version is the module's version where the build knows it, else the revision.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v, rev := info.Main.Version, ""
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			rev = s.Value[:min(12, len(s.Value))]
-		}
-	}
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
-	if rev != "" {
-		v += " " + rev
-	}
-	return "(Tropica) " + v + " " + info.GoVersion
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
 )
@@ -288,7 +289,7 @@ func (p *peers) run(c *peerCase) string {
 	var out, errs bytes.Buffer
 	rng := rand.New(rand.NewPCG(c.spell, 0))
 	words := append([]string{"fst" + c.tool.name}, respell(rng, flags, ourArgs)...)
-	got := run(append(words, "--limit_states=50000", "--timeout=20s"), streams{bytes.NewReader(stdin), &out, &errs})
+	got := run(append(words, "--limit_states=50000", "--timeout=20s"), cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
 	complain := func(format string, a ...any) string {
 		return fmt.Sprintf("%s\nour words: %q\nour messages: %s\nOpenFst's: %s", fmt.Sprintf(format, a...), words, errs.String(), wantErr)
 	}
@@ -405,7 +406,7 @@ func respell(rng *rand.Rand, flags, args []string) []string {
 // compareFiles compares two machines as fstequal does, with their types and symbols.
 func compareFiles(a, b []byte, delta float64) string {
 	read := func(b []byte) (*typed, error) {
-		c := findTool("print").newCall(streams{bytes.NewReader(b), io.Discard, io.Discard})
+		c := findTool("print").newCall(cli.Streams{In: bytes.NewReader(b), Out: io.Discard, Err: io.Discard})
 		return c.readMachine("")
 	}
 	x, err := read(a)
@@ -434,7 +435,7 @@ func compareFiles(a, b []byte, delta float64) string {
 // printed is the text of a machine, for messages.
 func printed(b []byte) string {
 	var out bytes.Buffer
-	run([]string{"fstprint", "--numeric"}, streams{bytes.NewReader(b), &out, &out})
+	run([]string{"fstprint", "--numeric"}, cli.Streams{In: bytes.NewReader(b), Out: &out, Err: &out})
 	return out.String()
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/fst"
@@ -136,7 +137,7 @@ func (c *call) symbolPairs(attached **fst.SymbolTable, oldName, newName, unknown
 		pairs = append(pairs, fst.LabelPair{From: l, To: fst.NoLabel})
 	}
 	if len(missing) > 0 {
-		c.warn("%s lacks %d symbols, %q first", newName, len(missing), missing[0])
+		c.Warn(c.prog, "%s lacks %d symbols, %q first", newName, len(missing), missing[0])
 	}
 	return pairs, nil
 }
@@ -216,7 +217,7 @@ Time O(states + arcs).`,
 				return err
 			}
 			// Both files or neither: a machine without its mapper is lost.
-			out, err := output.Create(c.arg(1), c.out)
+			out, err := output.Create(c.arg(1), c.Out)
 			if err != nil {
 				return err
 			}
@@ -264,7 +265,7 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 				rules  []machine
 			)
 			for i := 0; i+1 < len(c.args); i += 2 {
-				if i > 0 && isStandard(c.args[i]) && isStandard(c.args[0]) {
+				if i > 0 && cli.IsStandard(c.args[i]) && cli.IsStandard(c.args[0]) {
 					return errors.New("can't take two inputs from standard input")
 				}
 				t, err := c.machine(i)
@@ -296,6 +297,6 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 			if len(c.args)%2 == 1 {
 				out = c.args[len(c.args)-1]
 			}
-			return c.output(out, func(w io.Writer) error { return first.write(w, m, &fst.WriteOptions{Type: "vector"}) })
+			return c.Output(out, func(w io.Writer) error { return first.write(w, m, &fst.WriteOptions{Type: "vector"}) })
 		}
 	}}

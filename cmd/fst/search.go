@@ -50,7 +50,7 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 			if err != nil {
 				return err
 			}
-			return c.output(c.arg(1), func(w io.Writer) error {
+			return c.Output(c.arg(1), func(w io.Writer) error {
 				return d(w, &fst.PotentialOptions{Separators: *c.lib.fieldSeparator, Format: c.format()})
 			})
 		}
@@ -221,6 +221,6 @@ Time almost linear.`,
 // inform says why with --v=1.
 func (c *call) inform(why fmt.Stringer) {
 	if *c.lib.verbosity > 0 {
-		fmt.Fprintf(c.err, "INFO: %s: %v\n", c.prog, why)
+		fmt.Fprintf(c.Err, "INFO: %s: %v\n", c.prog, why)
 	}
 }

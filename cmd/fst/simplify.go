@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/fst"
@@ -97,7 +98,7 @@ Time O(arcs · log states), linear for acyclic machines.`,
 		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings")
 		delta := fs.Float("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
 		return func(c *call) error {
-			if len(c.args) == 3 && isStandard(c.args[1]) && isStandard(c.args[2]) {
+			if len(c.args) == 3 && cli.IsStandard(c.args[1]) && cli.IsStandard(c.args[2]) {
 				return errors.New("both outputs can't be standard output")
 			}
 			t, err := c.machine(0)
@@ -130,7 +131,7 @@ Time O(arcs · log states), linear for acyclic machines.`,
 func (c *call) writeBoth(t *typed, a, b machine) error {
 	var outs [2]*output.File
 	for i, m := range []machine{a, b} {
-		out, err := output.Create(c.arg(1+i), c.out)
+		out, err := output.Create(c.arg(1+i), c.Out)
 		if err != nil {
 			return err
 		}
@@ -209,7 +210,7 @@ Time: a shortest distance, and O(states + arcs).`,
 		toFinal := toFinalFlag(fs)
 		return func(c *call, t *typed) error {
 			if !*labels && !*weights {
-				c.warn("neither --push_weights nor --push_labels is given: nothing is pushed")
+				c.Warn(c.prog, "neither --push_weights nor --push_labels is given: nothing is pushed")
 				return nil
 			}
 			m, err := t.push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),

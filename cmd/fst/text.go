@@ -41,7 +41,7 @@ Each line is an arc, "source destination input output [weight]" (one label with
 			if o.StateSymbols, err = c.symbols(*ssyms, *negative); err != nil {
 				return err
 			}
-			r, shown, err := c.open(c.arg(0))
+			r, shown, err := c.Open(c.arg(0))
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ The start state comes first, then the others by number; see fst compile for the 
 				return err
 			}
 			o.MissingSymbol = *missing
-			if err := c.output(c.arg(1), func(w io.Writer) error { return t.writeText(w, t.m, o) }); err != nil {
+			if err := c.Output(c.arg(1), func(w io.Writer) error { return t.writeText(w, t.m, o) }); err != nil {
 				return err
 			}
 			if err := c.saveSymbols(*saveI, o.InputSymbols); err != nil {
@@ -137,7 +137,7 @@ func (c *call) saveSymbols(name string, t *fst.SymbolTable) error {
 	if name == "" || t == nil {
 		return nil
 	}
-	return c.output(name, func(w io.Writer) error {
+	return c.Output(name, func(w io.Writer) error {
 		return t.WriteText(w, &fst.SymbolTextOptions{Separators: *c.lib.fieldSeparator})
 	})
 }

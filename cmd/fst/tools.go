@@ -160,7 +160,7 @@ Time O(states + arcs).`,
 		err := t.topSort(t.m)
 		var cycle *ops.CycleError
 		if errors.As(err, &cycle) {
-			c.warn("input FST is cyclic: %v", err)
+			c.Warn(c.prog, "input FST is cyclic: %v", err)
 			return nil
 		}
 		return err
@@ -331,7 +331,7 @@ Exit status 0 if they have, 2 if not; --v=1 says where they differ.
 			}
 			if d := a.equal(a.m, b.m, *delta); d != nil {
 				if *c.lib.verbosity > 0 {
-					fmt.Fprintf(c.err, "INFO: %s: %v\n", c.prog, d)
+					fmt.Fprintf(c.Err, "INFO: %s: %v\n", c.prog, d)
 				}
 				return errDifferent
 			}
