@@ -1,0 +1,99 @@
+package progress
+
+import (
+	"bytes"
+	"encoding/csv"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// A value that falls by a tenth of its distance to 1 in each iteration meets the
+// rule at a known one, and the estimate is near it long before.
+func TestEstimate(t *testing.T) {
+	stop := optim.Stop{Iterations: 1000, Relative: 1e-6, Window: 5}
+	f := func(k int) float64 { return 1 + 100*math.Pow(0.9, float64(k)) }
+	end := 5
+	for (f(end-5)-f(end))/f(end) > stop.Relative {
+		end++
+	}
+	e := newEstimate(stop)
+	for k := range end {
+		e.add(optim.Row{Iteration: k, Objective: f(k)})
+		if k > end/2 {
+			if got := k + e.left(); got < end-20 || got > end+20 {
+				t.Errorf("at iteration %d the end is guessed at %d, it is at %d", k, got, end)
+			}
+		}
+	}
+	e.add(optim.Row{Iteration: 2000})
+	if got := e.left(); got != 0 {
+		t.Errorf("%d iterations left beyond the limit", got)
+	}
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func TestBar(t *testing.T) {
+	if Start(io.Discard, "x") != nil {
+		t.Error("a bar on what is no terminal")
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if Start(null, "x") != nil {
+		t.Error("a bar on the null device")
+	}
+	var none *Bar
+	none.Set(1, 2, "x")
+	if err := none.Training("x", optim.Stop{}).Record(optim.Row{}); err != nil {
+		t.Error(err)
+	}
+	none.Stop()
+
+	var out buffer
+	b := start(&out, "begin")
+	r := b.Training("edit", optim.Stop{Iterations: 10, Relative: 1e-5})
+	for k := range 3 {
+		if err := r.Record(optim.Row{Iteration: k, Objective: 12.5, GradNorm: 0.25, Rate: 777, Seconds: float64(k)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Stop()
+	got := out.b.String()
+	for _, want := range []string{"edit: iteration 2", "objective 12.5", "gradient 0.25", "777 examples/s", "about 8s left"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the bar lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestCSV(t *testing.T) {
+	var out bytes.Buffer
+	r := CSV(&out)
+	for k := range 2 {
+		if err := r.Record(optim.Row{Iteration: k, Objective: 0.1, Evaluations: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(rows) != 3 || rows[0][1] != "objective" || rows[2][0] != "1" || rows[2][1] != "0.1" || rows[2][4] != "3" {
+		t.Errorf("%v (%v)", rows, err)
+	}
+}
