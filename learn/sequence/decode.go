@@ -3,6 +3,8 @@ package sequence
 import (
 	"fmt"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses"
 )
 
 // Tagger labels inputs with a model. It is work space for one goroutine.
@@ -69,4 +71,16 @@ func (t *Tagger) names(labels []int) []string {
 		out[i] = t.m.labels[y]
 	}
 	return out
+}
+
+// Potentials returns the scores of an input as package losses has them: the
+// windows of up to Order labels at each position, labels numbered as in
+// Model.Labels.
+func (t *Tagger) Potentials(in *Input) (*losses.Potentials, error) {
+	n, err := t.encode(in)
+	if err != nil {
+		return nil, err
+	}
+	// A work space of its own for each call: what is returned must stay.
+	return (&general{layout: t.m.layout}).fill(t.m.w, &t.corpus.pair, 0, t.node, n, t.stride, 1), nil
 }

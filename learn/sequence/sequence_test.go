@@ -58,6 +58,15 @@ func TestDecodingAgainstEnumeration(t *testing.T) {
 			if err != nil || math.Abs(scoreOf(m, c, m.w, i, numbers(m, best))-paths[0].score) > 1e-9 {
 				t.Fatalf("%s: Viterbi %v, %v; best is %v", s.name, best, err, paths[0])
 			}
+			potentials, err := tagger.Potentials(&examples[i].Input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range paths {
+				if got := potentials.Score(p.u); math.Abs(got-p.score) > 1e-9 {
+					t.Fatalf("%s: potentials give %v the score %v, want %v", s.name, p.u, got, p.score)
+				}
+			}
 			list, err := tagger.NBest(&examples[i].Input, 7)
 			if err != nil || len(list) != min(7, len(paths)) {
 				t.Fatalf("%s: %d-best list of %d: %v", s.name, len(list), len(paths), err)
