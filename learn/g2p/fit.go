@@ -21,9 +21,10 @@ type FitOptions struct {
 	// and for RiskMix those of a CrossEntropy model, which is fitted first.
 	Init []float64
 
-	// Checkpoint and Resume are those of optim.Control.
-	Checkpoint func(*optim.Checkpoint) error
-	Resume     *optim.Checkpoint
+	// Checkpoint, CheckpointEvery and Resume are those of optim.Control.
+	Checkpoint      func(*optim.Checkpoint) error
+	CheckpointEvery int
+	Resume          *optim.Checkpoint
 }
 
 // Fit minimizes an objective over the words of p with L-BFGS, from zero unless told
@@ -72,7 +73,7 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 		start = p.Features.project(&p.groups, start)
 	}
 	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(p.evaluation(o, fo.Workers), start, &optim.Control{
-		Ctx: ctx, Stop: fo.Stop, Recorder: fo.Recorder, Examples: len(p.words), Checkpoint: fo.Checkpoint, Resume: fo.Resume,
+		Ctx: ctx, Stop: fo.Stop, Recorder: fo.Recorder, Examples: len(p.words), Checkpoint: fo.Checkpoint, CheckpointEvery: fo.CheckpointEvery, Resume: fo.Resume,
 	})
 	if res == nil || res.X == nil {
 		return nil, res, err
