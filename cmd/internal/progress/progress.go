@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
@@ -61,6 +62,24 @@ func (b *Bar) Set(value, total int, format string, args ...any) {
 	b.tracker.UpdateMessage(fmt.Sprintf(format, args...))
 	b.tracker.UpdateTotal(int64(max(total, value+1))) // what reaches its total is removed
 	b.tracker.SetValue(int64(value))
+}
+
+// Counter returns a function that moves the bar on by one out of total, for use
+// by any number of goroutines. The message ends with the time left, were the
+// rest to go as what is done.
+func (b *Bar) Counter() func(total int, format string, args ...any) {
+	var mu sync.Mutex
+	n, begin := 0, time.Now()
+	return func(total int, format string, args ...any) {
+		if b == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		left := time.Since(begin) / time.Duration(n) * time.Duration(max(0, total-n))
+		b.Set(n, total, "%s, about %v left", fmt.Sprintf(format, args...), left.Round(time.Second))
+	}
 }
 
 // Stop draws the last state and gives the terminal back.

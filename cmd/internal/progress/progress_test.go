@@ -65,6 +65,7 @@ func TestBar(t *testing.T) {
 	if err := none.Training("x", optim.Stop{}).Record(optim.Row{}); err != nil {
 		t.Error(err)
 	}
+	none.Counter()(3, "x")
 	none.Stop()
 
 	var out buffer
@@ -81,6 +82,19 @@ func TestBar(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("the bar lacks %q:\n%s", want, got)
 		}
+	}
+}
+
+func TestCounter(t *testing.T) {
+	var out buffer
+	b := start(&out, "begin")
+	done := b.Counter()
+	for k := range 3 {
+		done(4, "fold %d", k+1)
+	}
+	b.Stop()
+	if got := out.b.String(); !strings.Contains(got, "fold 3, about 0s left") || !strings.Contains(got, "75") {
+		t.Error(got)
 	}
 }
 

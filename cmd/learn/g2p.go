@@ -1,0 +1,337 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/dataset"
+	"github.com/tropica-fst/tropica/learn/g2p"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// kindNames are the objectives, with the names that people may expect beside the
+// library's.
+func kindNames() []string {
+	names := []string{"cross-entropy"}
+	for _, k := range g2p.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+func kindOf(name string) (g2p.Kind, error) {
+	if name == "cross-entropy" {
+		return g2p.CrossEntropy, nil
+	}
+	if !slices.Contains(g2p.Kinds(), g2p.Kind(name)) {
+		return "", fmt.Errorf("there is no objective %q; there are %s", name, strings.Join(kindNames(), ", "))
+	}
+	return g2p.Kind(name), nil
+}
+
+// preparation holds the flags of alignment, features and loss machines.
+type preparation struct {
+	maxPhones, alignIterations, window, minFeature, maxEdges *int64
+	minCount, minProb, damping                               *float64
+}
+
+func (p *preparation) define(fs *flags.Set) {
+	p.maxPhones = fs.Int("max_phones", 32, 2, "Most phones that one letter may stand for")
+	p.alignIterations = fs.Int("align_iterations", 32, 10, "Iterations of expectation maximization")
+	p.minCount = fs.Float("align_min_count", 1, "Labels of a letter with a smaller expected count are dropped")
+	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are dropped; 0 chooses by the number of words")
+	p.window = fs.Int("window", 32, 3, "Letters to either side that features see, at most 5")
+	p.damping = fs.Float("damping", 0.6, "Value of a feature of n letters is this to the power n-1")
+	p.minFeature = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
+	p.maxEdges = fs.Int("max_edges", 32, 40000, "Edges of the loss machine of a word, above which its rarest labels leave its lattice; 0 is no limit")
+}
+
+func (p *preparation) options(workers int) (*g2p.Options, error) {
+	if *p.maxPhones < 1 || *p.alignIterations < 1 || *p.window < 1 || *p.minFeature < 1 || *p.maxEdges < 0 || !(*p.damping > 0) {
+		return nil, errors.New("flags --max_phones, --align_iterations, --window and --min_count must be at least 1, --damping positive, --max_edges not negative")
+	}
+	o := &g2p.Options{Workers: workers, MaxEdges: int(*p.maxEdges),
+		Align:    g2p.AlignOptions{MaxPhones: int(*p.maxPhones), Iterations: int(*p.alignIterations), MinCount: amount(*p.minCount), MinProb: *p.minProb},
+		Features: g2p.FeatureOptions{Window: int(*p.window), Damping: *p.damping, MinCount: int(*p.minFeature)}}
+	if o.MaxEdges == 0 {
+		o.MaxEdges = -1
+	}
+	return o, nil
+}
+
+// pairs reads words with phones from files, which must have some.
+func (c *call) pairs(names []string) ([]g2p.Pair, error) {
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	var out []g2p.Pair
+	for _, name := range names {
+		r, shown, err := c.OpenText(name)
+		if err != nil {
+			return nil, err
+		}
+		pairs, err := g2p.ReadPairs(r, shown)
+		r.Close()
+		if err != nil {
+			return nil, err
+		}
+		if len(pairs) == 0 {
+			return nil, fmt.Errorf("%s: no words: the input is empty", shown)
+		}
+		out = append(out, pairs...)
+	}
+	return out, nil
+}
+
+var g2pTrain = &command{
+	name: "g2p train", args: "train.tsv ...", min: 1, max: -1,
+	summary: "Trains a model from spelling to pronunciation on its own error rate.",
+	about: `
+A line of the data is a word, a tab, and its phones separated by blanks.
+Letters and phones are aligned first. The objectives:
+
+  cross-entropy (ce)  the conditional random field over the aligned labels
+  hamming             softmax-margin with gamma times the labels that differ
+  margin              softmax-margin with gamma times the edit distance of the
+                      phones
+  latent              the same, with every alignment of the right phones as the
+                      truth: the default
+  maxmargin           smoothed maximum margin (--beta)
+  risk                --mix of expected edit distance, the rest cross-entropy
+
+plus --l2/2 times the squared weights.
+
+Example:
+
+  learn g2p train testdata/g2p/ice_train.tsv --model ice.model
+  learn g2p eval testdata/g2p/ice_test.tsv --model ice.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		var t training
+		var p preparation
+		t.define(fs, 1000, 2e-4)
+		p.define(fs)
+		objective := fs.Enum("objective", "latent", kindNames(), "What training minimises")
+		gamma := fs.Float("gamma", 4, "Weight of the loss")
+		l2 := fs.Float("l2", 0.3, "Weight of the squares")
+		beta := fs.Float("beta", 6, "Sharpness of maxmargin")
+		mix := fs.Float("mix", 0.5, "Share of the expected loss in risk")
+		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
+		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
+		return func(c *call) error {
+			_ = *seed
+			return t.run(c, "g2p "+*objective, func(workers int, control optim.Control) (*fitted, error) {
+				kind, err := kindOf(*objective)
+				if err != nil {
+					return nil, err
+				}
+				if !(*l2 >= 0) || *memory < 1 {
+					return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
+				}
+				o := g2p.DefaultObjective(kind)
+				o.L2 = *l2
+				if o.Gamma != 0 || c.flags.Given("gamma") {
+					o.Gamma = *gamma
+				}
+				if kind == g2p.MaxMargin {
+					o.Beta = *beta
+				}
+				if kind == g2p.RiskMix {
+					o.Mix = *mix
+				}
+				if kind == g2p.CrossEntropy || kind == g2p.RiskMix {
+					o.Gamma = 0 // not used, and no part of what a report calls the objective
+				}
+				opts, err := p.options(workers)
+				if err != nil {
+					return nil, err
+				}
+				pairs, err := c.pairs(c.args)
+				if err != nil {
+					return nil, err
+				}
+				problem, err := g2p.Prepare(c.ctx, pairs, opts)
+				if err != nil {
+					return nil, err
+				}
+				if problem.Words() == 0 {
+					return nil, errors.New("no word could be aligned with its phones; is the form a word, a tab, and phones separated by blanks?")
+				}
+				what := fmt.Sprintf("g2p %v words=%d weights=%d", o, problem.Words(), problem.Stats.Trained)
+				fit := &g2p.FitOptions{Stop: control.Stop, Recorder: control.Recorder, Workers: workers, Memory: int(*memory),
+					CheckpointEvery: control.CheckpointEvery, Resume: control.Resume}
+				if fit.Resume != nil && fit.Resume.Problem != what {
+					return nil, fmt.Errorf("the checkpoint belongs to another problem: %q, this is %q", fit.Resume.Problem, what)
+				}
+				if control.Checkpoint != nil {
+					fit.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
+				}
+				m, r, err := problem.Fit(c.ctx, o, fit)
+				if err != nil {
+					return nil, err
+				}
+				return &fitted{result: r, write: m.Save, details: map[string]any{"objective": o, "problem": problem.Stats}}, nil
+			})
+		}
+	},
+}
+
+// g2pModel reads a model file.
+func (c *call) g2pModel(name string) (*g2p.Model, error) {
+	if name == "" {
+		return nil, errors.New("flag --model is needed: a file that `learn g2p train` wrote")
+	}
+	r, shown, err := c.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	m, err := g2p.Load(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	return m, nil
+}
+
+// decodeFlags defines the flags that say which output is given out.
+func decodeFlags(fs *flags.Set) func() (*g2p.DecodeOptions, error) {
+	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "minrisk"}, "The phones of the best labels, of the most probable phone string, or of least expected edit distance")
+	best := fs.Int("best", 32, 50, "Label strings that merged and minrisk look at")
+	candidates := fs.Int("candidates", 32, 20, "Phone strings that minrisk chooses from")
+	return func() (*g2p.DecodeOptions, error) {
+		if *best < 1 || *candidates < 1 {
+			return nil, errors.New("flags --best and --candidates must be at least 1")
+		}
+		return &g2p.DecodeOptions{Decoding: g2p.Decoding(*decoding), Best: int(*best), Candidates: int(*candidates)}, nil
+	}
+}
+
+var g2pPredict = &command{
+	name: "g2p predict", args: "[words [output]]", min: 0, max: 2,
+	summary: "Gives the pronunciation of words.",
+	about: `
+Reads a word a line; columns after a tab are not used. Writes a word, a tab and
+its phones a line. With --nbest, JSON lines: the word and its pronunciations with
+log probabilities.
+
+Example:
+
+  echo hestur | learn g2p predict --model ice.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		model := fs.String("model", "", "File of the model; needed")
+		nbest := fs.Int("nbest", 32, 0, "Write at most so many pronunciations of each word, as JSON lines")
+		decode := decodeFlags(fs)
+		return func(c *call) error {
+			d, err := decode()
+			if err != nil {
+				return err
+			}
+			if *nbest < 0 {
+				return errors.New("flag --nbest must not be negative")
+			}
+			m, err := c.g2pModel(*model)
+			if err != nil {
+				return err
+			}
+			r, shown, err := c.OpenText(c.arg(0))
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			rows, err := dataset.ReadTSV(r, shown, nil)
+			if err != nil {
+				return err
+			}
+			return c.Output(c.arg(1), func(w io.Writer) error {
+				e := json.NewEncoder(w)
+				e.SetEscapeHTML(false)
+				for _, row := range rows {
+					word := row.Fields[0]
+					if err := c.ctx.Err(); err != nil {
+						return &stopped{"the output is not complete"}
+					}
+					if *nbest > 0 {
+						d.Best = max(d.Best, int(*nbest))
+						list, err := m.NBest(word, d)
+						if err != nil {
+							return fmt.Errorf("%s:%d: %w", shown, row.Line, err)
+						}
+						if err := e.Encode(struct {
+							Word string           `json:"word"`
+							List []g2p.Hypothesis `json:"nbest"`
+						}{word, list[:min(len(list), int(*nbest))]}); err != nil {
+							return err
+						}
+						continue
+					}
+					phones, err := m.Predict(word, d)
+					if err != nil {
+						return fmt.Errorf("%s:%d: %w", shown, row.Line, err)
+					}
+					if _, err := fmt.Fprintf(w, "%s\t%s\n", word, strings.Join(phones, " ")); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	},
+}
+
+var g2pEval = &command{
+	name: "g2p eval", args: "test.tsv ...", min: 0, max: -1,
+	summary: "Counts a model's phone and word errors, and compares models.",
+	about: `
+--model may name several files, separated by commas; each is then compared with
+those before it, by a paired t-test of the edits of each word and McNemar's test
+of the words.
+
+Example:
+
+  learn g2p eval testdata/g2p/ice_test.tsv --model ce.model,latent.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		models := fs.String("model", "", "Files of models, separated by commas; needed")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		decode := decodeFlags(fs)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			d, err := decode()
+			if err != nil {
+				return err
+			}
+			var list []*g2p.Model
+			for _, name := range strings.Split(*models, ",") {
+				m, err := c.g2pModel(name)
+				if err != nil {
+					return err
+				}
+				list = append(list, m)
+			}
+			pairs, err := c.pairs(c.args)
+			if err != nil {
+				return err
+			}
+			name := "standard input"
+			if len(c.args) > 0 && !cli.IsStandard(c.args[0]) {
+				name = strings.Join(c.args, " ")
+			}
+			r, err := g2p.Evaluate(name, list, pairs, d, workers)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return c.json(r)
+			}
+			return r.WriteTable(c.Out)
+		}
+	},
+}

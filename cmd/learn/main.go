@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+)
+
+func main() {
+	// The first interrupt ends a run in order; after it signals have their usual
+	// effect again, so that a second one ends the process at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], cli.Standard()))
+}
+
+// command is one thing that the program does.
+type command struct {
+	name     string // "sequence train"
+	args     string // "train.conll ..."
+	min, max int    // number of arguments; max < 0 is any
+	summary  string // one line
+	about    string // what it does, formats, an example
+	// setup defines the command's flags and returns what runs with their values.
+	setup func(*flags.Set) func(*call) error
+}
+
+// call is one invocation of a command.
+type call struct {
+	ctx   context.Context // cancelled by an interrupt
+	prog  string          // "learn sequence train"
+	flags *flags.Set
+	args  []string
+	cli.Streams
+}
+
+// commands are in the order of the overview.
+var commands = []*command{
+	sequenceTrain, sequencePredict, sequenceEval,
+	g2pTrain, g2pPredict, g2pEval, g2pCV,
+	experimentHomologs,
+}
+
+// run executes a command line and returns the exit status: 0, or 1 for any error.
+func run(ctx context.Context, words []string, std cli.Streams) int {
+	if len(words) == 0 {
+		overview(std.Out)
+		return 1
+	}
+	switch words[0] {
+	case "help", "--help", "-help", "-h":
+		if len(words) < 2 {
+			overview(std.Out)
+			return 0
+		}
+		c, _, err := find(words[1:])
+		if err != nil {
+			return std.Fail("learn", err)
+		}
+		c.help(std.Out)
+		return 0
+	case "version", "--version", "-version":
+		fmt.Fprintln(std.Out, "learn", cli.Version())
+		return 0
+	}
+	c, rest, err := find(words)
+	if err != nil {
+		return std.Fail("learn", err)
+	}
+	return c.run(ctx, rest, std)
+}
+
+// find returns the command that the first words name, and the words after them.
+func find(words []string) (*command, []string, error) {
+	for _, c := range commands {
+		group, verb, _ := strings.Cut(c.name, " ")
+		if words[0] == group && len(words) > 1 && words[1] == verb {
+			return c, words[2:], nil
+		}
+	}
+	var verbs []string
+	for _, c := range commands {
+		if group, verb, _ := strings.Cut(c.name, " "); group == words[0] {
+			verbs = append(verbs, verb)
+		}
+	}
+	if len(verbs) > 0 {
+		return nil, nil, fmt.Errorf("%s needs one of %s after it; `learn help` lists all", words[0], strings.Join(verbs, ", "))
+	}
+	return nil, nil, fmt.Errorf("there is no command %q; `learn help` lists them", words[0])
+}
+
+func (c *command) prog() string { return "learn " + c.name }
+
+func (c *command) run(ctx context.Context, words []string, std cli.Streams) int {
+	end := slices.Index(words, "--")
+	if end < 0 {
+		end = len(words)
+	}
+	for _, w := range words[:end] {
+		if w == "--help" || w == "-help" || w == "-h" {
+			c.help(std.Out)
+			return 0
+		}
+	}
+	x := &call{ctx: ctx, prog: c.prog(), flags: flags.New(), Streams: std}
+	do := c.setup(x.flags)
+	args, err := x.flags.Parse(words)
+	if err != nil {
+		return std.Fail(x.prog, err)
+	}
+	if len(args) < c.min || c.max >= 0 && len(args) > c.max {
+		return std.Fail(x.prog, fmt.Errorf("%d arguments given; usage: %s %s (--help tells more)", len(args), c.prog(), c.args))
+	}
+	x.args = args
+	if err := do(x); err != nil {
+		var s *stopped
+		if errors.As(err, &s) {
+			fmt.Fprintf(std.Err, "%s: %v\n", x.prog, err)
+			return 1
+		}
+		return std.Fail(x.prog, err)
+	}
+	return 0
+}
+
+func (c *command) help(w io.Writer) {
+	fmt.Fprintf(w, "%s\n\n  Usage: %s [flags] %s\n\n", c.summary, c.prog(), c.args)
+	if c.about != "" {
+		fmt.Fprintf(w, "%s\n\n", strings.TrimSpace(c.about))
+	}
+	fs := flags.New()
+	c.setup(fs)
+	fs.PrintHelp(w, true)
+}
+
+func overview(w io.Writer) {
+	fmt.Fprint(w, "Sequence models trained on the loss that they are judged by.\n\n"+
+		"  Usage: learn GROUP VERB [flags] [arguments]\n\n"+
+		"`learn help GROUP VERB` or `learn GROUP VERB --help` tells more, with an example.\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-22s %s\n", c.name, c.summary)
+	}
+}
+
+// arg returns argument i, "" where there is none: standard input or output.
+func (c *call) arg(i int) string {
+	if i < len(c.args) {
+		return c.args[i]
+	}
+	return ""
+}
+
+// note tells a person something; reports go to standard output instead.
+func (c *call) note(format string, args ...any) { fmt.Fprintf(c.Err, format+"\n", args...) }
+
+// workersFlag defines --workers.
+func workersFlag(fs *flags.Set) func() (int, error) {
+	n := fs.Int("workers", 32, 0, "Goroutines; 0 is one a processor. Results do not depend on it")
+	return func() (int, error) {
+		if *n < 0 || *n > 4096 {
+			return 0, fmt.Errorf("flag --workers: %d is not between 0 and 4096", *n)
+		}
+		if *n == 0 {
+			return runtime.GOMAXPROCS(0), nil
+		}
+		return int(*n), nil
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/output"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// training holds the flags of every command that fits one model.
+type training struct {
+	model, checkpoint, csv *string
+	resume, json           *bool
+	every, iterations      *int64
+	relative               *float64
+	workers                func() (int, error)
+}
+
+func (t *training) define(fs *flags.Set, iterations int, relative float64) {
+	t.model = fs.String("model", "", "File for the model; needed")
+	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint")
+	t.every = fs.Int("checkpoint_every", 32, 10, "Iterations between checkpoints")
+	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data and all other flags must be as they were")
+	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration")
+	t.json = fs.Bool("json", false, "Report as JSON")
+	t.iterations = fs.Int("iterations", 32, int64(iterations), "Most iterations (passes, for stochastic solvers)")
+	t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five iterations")
+	t.workers = workersFlag(fs)
+}
+
+// stopped is the error of a run that an interrupt ended in order.
+type stopped struct{ advice string }
+
+func (s *stopped) Error() string { return "interrupted: " + s.advice }
+
+// fitReport is what training reports.
+type fitReport struct {
+	Model       string         `json:"model"`
+	Objective   float64        `json:"objective"`
+	GradNorm    float64        `json:"gradient_norm"`
+	Iterations  int            `json:"iterations"`
+	Evaluations int            `json:"evaluations"`
+	Reason      optim.Reason   `json:"reason"`
+	Converged   bool           `json:"converged"`
+	Seconds     float64        `json:"seconds"`
+	Note        string         `json:"note,omitempty"`
+	Details     map[string]any `json:"details,omitempty"`
+}
+
+// fitted is what a learner hands back to training.run.
+type fitted struct {
+	result  *optim.Result
+	write   func(io.Writer) error // of the model
+	details map[string]any
+}
+
+// run prepares recorder, checkpoints and files, has fit called with what the
+// solver is to be told, and writes the model and the report.
+func (t *training) run(c *call, name string, fit func(workers int, control optim.Control) (*fitted, error)) error {
+	if *t.model == "" {
+		return errors.New("flag --model is needed: the file for the model")
+	}
+	if *t.iterations < 1 || *t.every < 1 {
+		return errors.New("flags --iterations and --checkpoint_every must be at least 1")
+	}
+	if math.IsInf(*t.relative, 0) {
+		return errors.New("flag --stop must be finite")
+	}
+	workers, err := t.workers()
+	if err != nil {
+		return err
+	}
+	path := *t.checkpoint
+	if path == "" && !cli.IsStandard(*t.model) {
+		path = *t.model + ".checkpoint"
+	}
+	control := optim.Control{Ctx: c.ctx, CheckpointEvery: int(*t.every)}
+	control.Stop = optim.Stop{Iterations: int(*t.iterations), Relative: *t.relative}
+	if control.Stop.Relative == 0 {
+		control.Stop.Relative = -1 // asked for: never
+	}
+	if *t.resume {
+		if control.Resume, err = readCheckpoint(path); err != nil {
+			return err
+		}
+	}
+	saved := false
+	if path != "" {
+		periodic := *t.checkpoint != ""
+		control.Checkpoint = func(k *optim.Checkpoint) error {
+			if !periodic && c.ctx.Err() == nil {
+				return nil
+			}
+			if err := c.Output(path, k.Write); err != nil {
+				return err
+			}
+			saved = true
+			return nil
+		}
+	}
+	// Both files are opened before hours of work: a name that cannot be written
+	// should say so now.
+	model, err := output.Create(*t.model, c.Out)
+	if err != nil {
+		return err
+	}
+	defer model.Abort()
+	var history *output.File
+	var recorders []optim.Recorder
+	var last optim.Row
+	recorders = append(recorders, optim.RecorderFunc(func(r optim.Row) error { last = r; return nil }))
+	if *t.csv != "" {
+		if history, err = output.Create(*t.csv, c.Out); err != nil {
+			return err
+		}
+		defer history.Abort()
+		recorders = append(recorders, progress.CSV(history))
+	}
+	bar := progress.Start(c.Err, name)
+	recorders = append(recorders, bar.Training(name, control.Stop))
+	control.Recorder = optim.Recorders(recorders...)
+	f, err := fit(workers, control)
+	bar.Stop()
+	if err != nil && c.ctx.Err() != nil {
+		// What was recorded is of use, the model of an unfinished run is not.
+		if history != nil {
+			if e := history.Commit(); e != nil {
+				return errors.Join(&stopped{"no model was written"}, e)
+			}
+		}
+		if !saved {
+			return &stopped{"no iteration was finished, and nothing written"}
+		}
+		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command with --resume%s", path, t.resumeFlag(path))}
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.write(model); err != nil {
+		return err
+	}
+	if history != nil {
+		if err := history.Commit(); err != nil {
+			return err
+		}
+	}
+	if err := model.Commit(); err != nil {
+		return err
+	}
+	if *t.checkpoint == "" && *t.resume {
+		os.Remove(path) // it served its purpose, and was not asked for by name
+	}
+	r := f.result
+	report := fitReport{Model: model.Name(), Objective: r.F, GradNorm: r.GradNorm, Iterations: r.Iterations, Evaluations: r.Evaluations,
+		Reason: r.Reason, Converged: r.Reason.Converged(), Seconds: last.Seconds, Note: r.Note, Details: f.details}
+	if *t.json {
+		return c.json(report)
+	}
+	w := c.Out
+	if cli.IsStandard(*t.model) {
+		w = c.Err // standard output has the model
+	}
+	fmt.Fprintf(w, "%s: objective %.6g after %d iterations, %d evaluations, %.1f s (%s)\n", name, r.F, r.Iterations, r.Evaluations, last.Seconds, r.Reason)
+	if r.Note != "" {
+		fmt.Fprintf(w, "note: %s\n", r.Note)
+	}
+	if !report.Converged && r.Reason == optim.IterationLimit && strings.HasPrefix(string(r.Reason), "iteration") {
+		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
+	}
+	fmt.Fprintf(w, "model: %s\n", model.Name())
+	return nil
+}
+
+func (t *training) resumeFlag(path string) string {
+	if *t.checkpoint != "" {
+		return " --checkpoint " + path
+	}
+	return ""
+}
+
+func readCheckpoint(path string) (*optim.Checkpoint, error) {
+	if path == "" {
+		return nil, errors.New("flag --resume: --checkpoint names no file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("flag --resume: %w", err)
+	}
+	defer f.Close()
+	k, err := optim.ReadCheckpoint(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return k, nil
+}
+
+// json writes a value to standard output, for programs to read.
+func (c *call) json(v any) error {
+	return c.Output("", func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			return fmt.Errorf("report as JSON: %w", err)
+		}
+		return nil
+	})
+}
