@@ -43,9 +43,10 @@ var experimentHomologs = &command{
 Draws native sequences of 50 residues with four homologs (substitutions,
 insertions, deletions) and one decoy (the native shuffled) each; trains a chain
 to label the positions with the native's residues, by cross-entropy, by a
-Hamming margin and by the Smith-Waterman loss within a band, each with the l2 and
-gamma that do best on held-out sequences; and scores predictions by their
-Smith-Waterman alignment with the native: 1 a match, -1/2 all else, 50 at best.
+Hamming margin, by a margin of the Smith-Waterman loss and by the expected
+Smith-Waterman loss (risk), both within a band, each with the l2 and gamma that do
+best on held-out sequences; and scores predictions by their Smith-Waterman
+alignment with the native: 1 a match, -1/2 all else, 50 at best.
 The package comment of learn/experiment defines the task.
 
 Example (the defaults; --seeds 3 is quicker):
@@ -62,9 +63,9 @@ Example (the defaults; --seeds 3 is quicker):
 		train := fs.Int("train", 32, 200, "Examples to train on")
 		heldout := fs.Int("heldout", 32, 100, "Examples that choose l2 and gamma")
 		test := fs.Int("test", 32, 200, "Examples to test on")
-		objectives := fs.String("objectives", "cross-entropy,hamming,smith-waterman", "Objectives, the first of which others are compared with: cross-entropy, hamming, smith-waterman, risk")
-		l2 := fs.String("l2", "1,4,16", "Values of l2 to choose from")
-		gamma := fs.String("gamma", "1,3", "Values of gamma for the Smith-Waterman loss; the Hamming margin has three times as much")
+		objectives := fs.String("objectives", "cross-entropy,hamming,smith-waterman,risk", "Objectives, the first of which others are compared with: cross-entropy, hamming, smith-waterman, risk")
+		l2 := fs.String("l2", "4,16,64,256", "Values of l2 to choose from")
+		gamma := fs.String("gamma", "1,3,10", "Values of gamma for the Smith-Waterman loss; the Hamming margin has three times as much")
 		band := fs.Int("band", 32, 1, "Alignments stay within so many positions of the diagonal in training")
 		iterations := fs.Int("iterations", 32, 150, "Most iterations of a fit")
 		asJSON := fs.Bool("json", false, "Report as JSON")

@@ -23,9 +23,9 @@ type HomologOptions struct {
 	Train, Heldout, Test int // examples of each seed: 200, 100, 200
 	Seeds                int // 10
 	Seed                 uint64
-	Objectives           []string  // of HomologObjectives; all but risk. The first is the baseline
-	L2                   []float64 // 1, 4, 16
-	Gamma                []float64 // of the Smith-Waterman loss: 1, 3. The Hamming margin has three times as much, since a mismatch costs 3 more than a match
+	Objectives           []string  // of HomologObjectives, which is the default. The first is the baseline
+	L2                   []float64 // 4, 16, 64, 256
+	Gamma                []float64 // of the Smith-Waterman loss: 1, 3, 10. The Hamming margin has three times as much, since a mismatch costs 3 more than a match
 	Band                 int       // 1
 	Iterations           int       // 150
 	Workers              int       // zero is 1. Results do not depend on it
@@ -51,13 +51,13 @@ func (o HomologOptions) withDefaults() (HomologOptions, error) {
 		}
 	}
 	if len(o.Objectives) == 0 {
-		o.Objectives = HomologObjectives[:3]
+		o.Objectives = HomologObjectives
 	}
 	if len(o.L2) == 0 {
-		o.L2 = []float64{1, 4, 16}
+		o.L2 = []float64{4, 16, 64, 256}
 	}
 	if len(o.Gamma) == 0 {
-		o.Gamma = []float64{1, 3}
+		o.Gamma = []float64{1, 3, 10}
 	}
 	for _, v := range append(o.L2[:len(o.L2):len(o.L2)], o.Gamma...) {
 		if !(v > 0) || math.IsInf(v, 1) {
