@@ -46,7 +46,7 @@ type call struct {
 
 // commands are in the order of the overview.
 var commands = []*command{
-	sequenceTrain, sequencePredict, sequenceEval,
+	sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 	g2pTrain, g2pPredict, g2pEval, g2pCV,
 	experimentHomologs,
 }

@@ -329,6 +329,11 @@ func (d *decoder) tag(c *call, m *sequence.Model, examples []sequence.Example, w
 	if err != nil {
 		return nil, err
 	}
+	return count(predictions, examples), nil
+}
+
+// count counts the errors of predictions.
+func count(predictions [][]string, examples []sequence.Example) *tagged {
 	r := &tagged{}
 	for i, p := range predictions {
 		truth := examples[i].Labels
@@ -339,7 +344,7 @@ func (d *decoder) tag(c *call, m *sequence.Model, examples []sequence.Example, w
 		r.wrong, r.edits = append(r.wrong, float64(wrong.Errors)), append(r.edits, float64(edits.Errors))
 		r.right = append(r.right, wrong.Errors == 0)
 	}
-	return r, nil
+	return r
 }
 
 // areChunks tells labels such as B-NP and O from others.
@@ -356,6 +361,7 @@ type evalScore struct {
 	SequenceError float64           `json:"sequence_error"` // per cent
 	EditRate      float64           `json:"edit_rate"`      // edits by labels, per cent
 	ChunkF1       *float64          `json:"chunk_f1,omitempty"`
+	Converged     *bool             `json:"converged,omitempty"` // of models trained by the same command
 	Versus        []evalDifferences `json:"versus,omitempty"`
 }
 
