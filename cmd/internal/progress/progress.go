@@ -40,6 +40,9 @@ func start(w io.Writer, message string) *Bar {
 	b.writer.SetOutputWriter(w)
 	b.writer.SetUpdateFrequency(200 * time.Millisecond)
 	b.writer.SetTrackerLength(20)
+	style := progress.StyleDefault // a copy
+	style.Options.Separator, style.Options.DoneString = " ", ""
+	b.writer.SetStyle(style)
 	v := &b.writer.Style().Visibility
 	v.ETA, v.Speed, v.Time, v.Value, v.TrackerOverall = false, false, true, false, false
 	b.writer.AppendTracker(b.tracker)
