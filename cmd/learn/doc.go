@@ -1,2 +1,69 @@
 // Command learn trains sequence models on the loss that they are judged by.
+//
+//	learn sequence train|predict|eval|compare    labellers of sequences: CoNLL columns, CoNLL-U
+//	learn g2p train|predict|eval|cv              from spelling to pronunciation
+//	learn experiment homologs                    sequences judged by Smith-Waterman score
+//
+// `learn help GROUP VERB` lists flags with their defaults, and gives an example.
+// Flags of both generations (-model m, --model=m, --nojson) may stand anywhere. The
+// exit status is 0, or 1 for any error, with a line ERROR: on standard error that
+// says what is wrong, where (file, line, column), and what to do. Output files
+// appear whole or not at all. Inputs may be compressed by gzip; - is standard input
+// or output. Results depend on the data, the flags and --seed, and not on
+// --workers.
+//
+// # The main job
+//
+//	learn g2p cv --data testdata/g2p --languages ice,gre,ady
+//
+// compares, on 1000 words each of Icelandic, Greek and Adyghe, a conditional random
+// field (ce), the same with a margin of wrong labels (hamming: the control), and the
+// model trained on its own edit distance to the right phones, whatever the
+// alignment (latent). Five folds; each objective chooses its l2 and gamma on folds
+// of the training words.
+//
+// # Train your own
+//
+// Labels of tokens, from a file with a token a line, its columns separated by
+// blanks, the label last, and a blank line after each sentence:
+//
+//	learn sequence train train.conll --model my.model --l2 1
+//	learn sequence eval test.conll --model my.model
+//	learn sequence predict new.conll --model my.model > labelled.conll
+//
+// The same with the edit distance (exact up to 8 tokens, within a band of 2 beyond),
+// with bigrams, and with the Hamming distance, side by side, each with the l2 and
+// gamma that do best on a fifth of the training sentences:
+//
+//	learn sequence train train.conll --objective softmax-margin --loss edit --band 2 --model edit.model
+//	learn sequence compare train.conll --test test.conll --objectives cross-entropy,hamming,ngram,edit
+//
+// Pronunciations, from lines of a word, a tab, and phones separated by blanks:
+//
+//	learn g2p train words.tsv --model my.model
+//	learn g2p eval test.tsv --model my.model
+//	echo hestur | learn g2p predict --model my.model
+//
+// On a terminal, standard error shows how far training is. --csv keeps the history
+// of the run, --json makes a report for programs. Ctrl-C saves the state of the
+// optimiser and says how to go on: with the same command and --resume. Stochastic
+// solvers then go on exactly as if nothing had happened; L-BFGS goes on from the
+// point it had reached, but learns the curvature again, and says so.
+//
+// # Figures
+//
+// The sample of English EWT in testdata (500 sentences to train on, of which 100
+// choose the constants; 300 to test on):
+//
+//	learn sequence compare testdata/ud-english-ewt-sample/train.conllu.gz --test testdata/ud-english-ewt-sample/test.conllu.gz
+//
+// TABLE1
+//
+// Native sequences of 50 residues from four homologs and a decoy each; a perfect
+// prediction scores 50 (package learn/experiment defines the task and says what the
+// band costs):
+//
+//	learn experiment homologs
+//
+// TABLE2
 package main

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -132,7 +131,7 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	bar.Stop()
 	if err != nil && c.ctx.Err() != nil {
 		// What was recorded is of use, the model of an unfinished run is not.
-		if history != nil {
+		if history != nil && last.Evaluations > 0 {
 			if e := history.Commit(); e != nil {
 				return errors.Join(&stopped{"no model was written"}, e)
 			}
@@ -173,7 +172,7 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	if r.Note != "" {
 		fmt.Fprintf(w, "note: %s\n", r.Note)
 	}
-	if !report.Converged && r.Reason == optim.IterationLimit && strings.HasPrefix(string(r.Reason), "iteration") {
+	if !report.Converged {
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}
 	fmt.Fprintf(w, "model: %s\n", model.Name())
