@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 )
@@ -19,8 +21,13 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Standard returns the process' streams.
-func Standard() Streams { return Streams{os.Stdin, os.Stdout, os.Stderr} }
+// Standard returns the process' streams. From then on a closed pipe is an error
+// of writing like others, with a message and status 1, and not the end of the
+// process by a signal.
+func Standard() Streams {
+	signal.Ignore(syscall.SIGPIPE)
+	return Streams{os.Stdin, os.Stdout, os.Stderr}
+}
 
 // IsStandard reports whether a file name means standard input or output.
 func IsStandard(name string) bool { return name == "" || name == "-" }
