@@ -57,7 +57,7 @@
 //
 //	learn sequence compare testdata/ud-english-ewt-sample/train.conllu.gz --test testdata/ud-english-ewt-sample/test.conllu.gz
 //
-// TABLE1
+// # TABLE1
 //
 // Native sequences of 50 residues from four homologs and a decoy each; a perfect
 // prediction scores 50 (package learn/experiment defines the task and says what the
