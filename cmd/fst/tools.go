@@ -12,6 +12,7 @@ import (
 // tools lists the command's tools in alphabetical order, one a line.
 var tools = []*tool{
 	arcsortTool,
+	benchTool,
 	closureTool,
 	compileTool,
 	composeTool,

@@ -1,0 +1,100 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// EpsNormalize returns a transducer with the relation of f in which, on each path,
+// no ε on the given side comes before a label on that side: all ε come last. There
+// are no arcs with ε on both sides but for those that spell out what is left of an
+// output string.
+//
+// No cycle may have ε only on the side and a label on the other, for then one string
+// goes with infinitely many: that is a StateError around ErrNotClosed.
+//
+// The outputs become part of the weights, ε-arcs are removed, and the outputs
+// spelled out again; states and arcs are OpenFst's. Cost: that of RmEpsilon, and
+// O(states + arcs) of the result.
+//
+// After M. Mohri, "Generic epsilon-removal and input epsilon-normalization
+// algorithms for weighted transducers", Int. J. Foundations of Computer Science
+// 13(1):129-143, 2002.
+func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
+	in := f
+	if side == Output {
+		in = Inverted(f)
+	}
+	c, _ := findComponents(in, keepArcs[W](IEpsilonArc), 0)
+	for q := range fst.StateID(in.NumStates()) {
+		for _, e := range in.Arcs(q) {
+			if e.ILabel == fst.Epsilon && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState] {
+				return nil, &StateError{Op: "EpsNormalize", State: q, Err: fmt.Errorf("a cycle with ε alone on the %s puts out label %d again and again: %w", side, e.OLabel, ErrNotClosed)}
+			}
+		}
+	}
+	g := toGallic(in, unionPair[W])
+	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim}); err != nil {
+		return nil, renamed(err, "EpsNormalize")
+	}
+	factored, err := FactorWeight(g, factorGallicUnion[W], &FactorWeightOptions{Limits: lim})
+	if err != nil {
+		return nil, renamed(err, "EpsNormalize")
+	}
+	out, err := fromGallic(factored, splitUnion[W])
+	if err != nil {
+		return nil, err
+	}
+	out.CopySymbols(in)
+	if side == Output {
+		Invert(out)
+	}
+	return out, nil
+}
+
+func unionPair[W semiring.Component[W]](l fst.Label, w W) semiring.GallicUnion[W] {
+	g := semiring.GallicRestricted[W]{Weight: w}
+	if l != fst.Epsilon {
+		g.String = semiring.NewStringRestricted(int32(l))
+	}
+	return semiring.NewGallicUnion(g)
+}
+
+func splitUnion[W semiring.Component[W]](g semiring.GallicUnion[W]) (fst.Label, W, bool) {
+	switch {
+	case g.Len() == 0:
+		return fst.Epsilon, semiring.Zero[W](), true
+	case g.Len() > 1 || !g.Member() || g.At(0).String.Len() > 1:
+		return 0, semiring.Zero[W](), false
+	}
+	e := g.At(0)
+	if e.String.Len() == 0 {
+		return fst.Epsilon, e.Weight, true
+	}
+	return fst.Label(e.String.At(0)), e.Weight, true
+}
+
+// factorGallicUnion splits the first label off each string of a set, with the
+// whole weight, unless there is one string of at most one label.
+func factorGallicUnion[W semiring.Component[W]](g semiring.GallicUnion[W]) []Factors[semiring.GallicUnion[W]] {
+	if g.Len() == 0 || g.Len() == 1 && g.At(0).String.Len() <= 1 {
+		return nil
+	}
+	one := semiring.One[W]()
+	var out []Factors[semiring.GallicUnion[W]]
+	for i := range g.Len() {
+		e := g.At(i)
+		var labels []int32
+		for k := range e.String.Len() {
+			labels = append(labels, e.String.At(k))
+		}
+		n := min(1, len(labels))
+		out = append(out, Factors[semiring.GallicUnion[W]]{
+			First: semiring.NewGallicUnion(semiring.GallicRestricted[W]{String: semiring.NewStringRestricted(labels[:n]...), Weight: e.Weight}),
+			Rest:  semiring.NewGallicUnion(semiring.GallicRestricted[W]{String: semiring.NewStringRestricted(labels[n:]...), Weight: one}),
+		})
+	}
+	return out
+}
