@@ -175,7 +175,10 @@ func (w *workload) run(corpus, profile string) (*benchResult, error) {
 				return nil, err
 			}
 		}
-		runtime.GC() // each repetition starts without the garbage of the last
+		// Each repetition starts without the garbage of the last; what a
+		// collection leaves to do in the background gets a moment.
+		runtime.GC()
+		time.Sleep(2 * time.Millisecond)
 		w0, c0 := time.Now(), cpuTime()
 		if err := j.run(); err != nil {
 			return nil, err

@@ -24,19 +24,13 @@ func removeDeterminizeMinimize(a stdF) (stdF, error) {
 
 // log64Lattices reads machines and converts them.
 func (in *benchInputs) log64Lattices() ([]*fst.Vector[semiring.Log64], error) {
-	all, err := in.loadAll(in.in1)
-	if err != nil {
-		return nil, err
-	}
 	var out []*fst.Vector[semiring.Log64]
-	for _, a := range all {
-		v, err := ops.Convert[semiring.Log64](a)
-		if err != nil {
-			return nil, err
-		}
+	err := in.loadAll(in.in1, func(m stdF) error {
+		v, err := ops.Convert[semiring.Log64](m)
 		out = append(out, v)
-	}
-	return out, nil
+		return err
+	})
+	return out, err
 }
 
 func benchLatticeDistance(in *benchInputs) (*job, error) {

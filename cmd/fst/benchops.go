@@ -73,27 +73,31 @@ func (in *benchInputs) load(name string) (stdF, error) {
 	return fst.Read[trop](f, &fst.ReadOptions{Name: name, Trust: true})
 }
 
-// loadAll reads the machines that stand one after the other in a file.
-func (in *benchInputs) loadAll(name string) ([]stdF, error) {
+// loadAll reads the machines that stand one after the other in a file, and hands
+// each to keep.
+func (in *benchInputs) loadAll(name string, keep func(stdF) error) error {
 	f, err := os.Open(in.path(name))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	s := fst.NewStream(f, &fst.ReadOptions{Name: name, Trust: true})
-	var all []stdF
+	// Without the file's size, which would have memory reserved for all of it
+	// at each machine.
+	s := fst.NewStream(struct{ io.Reader }{f}, &fst.ReadOptions{Name: name, Trust: true})
 	for s.More() {
 		h, err := s.ReadHeader()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		m, err := fst.ReadBody[trop](s, h)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, m)
+		if err := keep(m); err != nil {
+			return err
+		}
 	}
-	return all, nil
+	return nil
 }
 
 // symbols reads the table that an option names, or the file itself.
@@ -230,8 +234,8 @@ func benchJoin(op func(stdV, stdF) error) func(*benchInputs) (*job, error) {
 // batch is an operation on each of many machines.
 func batch(op stdOp) func(*benchInputs) (*job, error) {
 	return func(in *benchInputs) (*job, error) {
-		all, err := in.loadAll(in.in1)
-		if err != nil {
+		var all []stdF
+		if err := in.loadAll(in.in1, func(m stdF) error { all = append(all, m); return nil }); err != nil {
 			return nil, err
 		}
 		var out []stdF
