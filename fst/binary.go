@@ -98,8 +98,8 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 	v.ReserveStates(b.room(b.h.NumStates, max(b.layout.size, 4)+8))
 	if size := int64(b.layout.size); size > 0 && b.size >= 0 && b.h.NumStates >= 0 {
 		// What is left of the file when the states are taken off are arcs: one
-		// slab of just that size holds them. (Another machine may follow, but
-		// whoever packs several into a file has small ones.)
+		// slab of just that size holds them. (Where other machines follow, what
+		// is too much is given back at the end.)
 		if n := (b.size - b.offset() - b.h.NumStates*(size+8)) / (size + 12); n > 0 && n <= maxSlab {
 			v.grow(int(n))
 		}
@@ -144,6 +144,11 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 		return nil, b.fail("start state %d of %d", b.h.Start, len(v.finals))
 	}
 	v.start = StateID(b.h.Start) + 1
+	if whole := v.slabs; len(whole) > 0 && int64(len(whole[0])) == v.end && v.end > 2*v.top {
+		v.slabs = nil
+		v.addSlabs(slices.Clone(whole[0][:v.top]))
+		v.end = v.top
+	}
 	if b.h.NumStates < 0 { // only now is it known which next states there are
 		for q := range v.spans {
 			for i, e := range v.Arcs(StateID(q)) {

@@ -186,6 +186,10 @@ func (s *Stream) atEnd() bool {
 	return s.pos == s.end && s.err == nil
 }
 
+// More reports whether another machine or table follows. An error of the reader
+// comes up when what it cut short is read.
+func (s *Stream) More() bool { return !s.atEnd() }
+
 func (s *Stream) int32() (int32, error) {
 	b, err := s.take(4)
 	if err != nil {

@@ -245,11 +245,15 @@ func (v *Vector[W]) grow(room int) {
 		size = room
 	}
 	v.top = int64(len(v.slabs)) << slabBits
-	slab := make([]Arc[W], size)
-	for off := 0; off == 0 || off < size; off += slabSize {
+	v.addSlabs(make([]Arc[W], size))
+	v.end = v.top + int64(size)
+}
+
+// addSlabs adds a slab, which may cover several of the usual size.
+func (v *Vector[W]) addSlabs(slab []Arc[W]) {
+	for off := 0; off == 0 || off < len(slab); off += slabSize {
 		v.slabs = append(v.slabs, slab[off:])
 	}
-	v.end = v.top + int64(size)
 }
 
 // DeleteArcs removes all arcs of q.

@@ -40,6 +40,13 @@ func appendNumber(dst []byte, v float64, digits int) []byte {
 
 const digits32 = 9 // of a float32: enough to read the same number back
 
+func (f TextFormat) digits32() int {
+	if f.Digits <= 0 {
+		return digits32
+	}
+	return min(f.Digits, digits32)
+}
+
 func (f TextFormat) digits64() int {
 	if f.Digits <= 0 {
 		return 9

@@ -71,8 +71,8 @@ func (Log) WeightType() string { return "log" }
 func (a Log) AppendText(dst []byte) []byte  { return a.AppendTextFormat(dst, TextFormat{}) }
 func (Log) ParseText(s string) (Log, error) { return Log(0).ParseTextFormat(s, TextFormat{}) }
 
-func (a Log) AppendTextFormat(dst []byte, _ TextFormat) []byte {
-	return appendNumber(dst, float64(a), digits32)
+func (a Log) AppendTextFormat(dst []byte, f TextFormat) []byte {
+	return appendNumber(dst, float64(a), f.digits32())
 }
 
 // ParseTextFormat reads a number as C's strtod does. Like there, it is rounded to

@@ -80,8 +80,8 @@ func (MinMax) ParseText(s string) (MinMax, error) {
 	return MinMax(0).ParseTextFormat(s, TextFormat{})
 }
 
-func (a MinMax) AppendTextFormat(dst []byte, _ TextFormat) []byte {
-	return appendNumber(dst, float64(a), digits32)
+func (a MinMax) AppendTextFormat(dst []byte, f TextFormat) []byte {
+	return appendNumber(dst, float64(a), f.digits32())
 }
 
 // ParseTextFormat reads a number as C's strtod does. Like there, it is rounded to

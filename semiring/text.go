@@ -56,7 +56,7 @@ type TextFormat struct {
 
 	// Digits is the number of significant digits of 64-bit numbers; zero is 9,
 	// as OpenFst's. 17 suffice to read back the same number. 32-bit numbers
-	// are always written with 9 digits, which suffice for them.
+	// never have more than 9, which suffice for them.
 	Digits int
 }
 

@@ -77,8 +77,8 @@ func (Tropical) ParseText(s string) (Tropical, error) {
 	return Tropical(0).ParseTextFormat(s, TextFormat{})
 }
 
-func (a Tropical) AppendTextFormat(dst []byte, _ TextFormat) []byte {
-	return appendNumber(dst, float64(a), digits32)
+func (a Tropical) AppendTextFormat(dst []byte, f TextFormat) []byte {
+	return appendNumber(dst, float64(a), f.digits32())
 }
 
 // ParseTextFormat reads a number as C's strtod does. Like there, it is rounded to

@@ -16,6 +16,7 @@ var tools []*tool
 func init() {
 	tools = []*tool{
 		arcsortTool,
+		benchTool,
 		closureTool,
 		compileTool,
 		completionTool,

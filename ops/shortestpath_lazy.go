@@ -1,0 +1,142 @@
+package ops
+
+import (
+	"context"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ShortestPathLazy returns one best successful path of a machine that is computed
+// on demand, as ShortestPath numbers it, and asks for no more states than the
+// search comes to: those at least as good as the best path.
+//
+// No weight may be better than 1̄ (a negative cost over Tropical): an arc or a final
+// weight that is ends the search with ErrNotClosed. A machine with infinitely many
+// states and no successful path keeps the search going until ctx, which may be nil,
+// ends it.
+//
+// Cost: O((states + arcs) log arcs) of the part that was looked at.
+//
+// E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische
+// Mathematik 1:269-271, 1959, with states entered anew instead of moved up: what
+// comes out of the heap a second time is passed over.
+func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.Vector[W], error) {
+	const op = "ShortestPath"
+	out := fst.NewVector[W](0)
+	out.CopySymbols(f)
+	s := f.Start()
+	if s == fst.NoState {
+		return out, fst.Err(f)
+	}
+	m := meter{op: op, lim: Limits{Ctx: ctx}}
+	var (
+		one, zero = semiring.One[W](), semiring.Zero[W]()
+		d         []W
+		pred      []fst.StateID
+		predArc   []int32
+		heap      bestHeap[W]
+		end, best = fst.NoState, zero
+	)
+	mention := func(q fst.StateID) {
+		for int(q) >= len(d) {
+			d, pred, predArc = append(d, zero), append(pred, fst.NoState), append(predArc, 0)
+		}
+	}
+	mention(s)
+	d[s] = one
+	heap.push(bestItem[W]{one, s})
+	for len(heap) > 0 {
+		it := heap.pop()
+		q := it.state
+		if !it.d.Equal(d[q]) {
+			continue
+		}
+		if end != fst.NoState && !it.d.Less(best) {
+			break
+		}
+		if err := m.check(Progress{States: len(d)}); err != nil {
+			return nil, err
+		}
+		w := f.Final(q)
+		if w.Less(one) {
+			return nil, &StateError{Op: op, State: q, Err: ErrNotClosed}
+		}
+		if w = it.d.Times(w); w.Less(best) {
+			best, end = w, q
+		}
+		for i, e := range f.Arcs(q) {
+			if e.Weight.Less(one) {
+				return nil, &StateError{Op: op, State: q, Err: ErrNotClosed}
+			}
+			mention(e.NextState)
+			if w := it.d.Times(e.Weight); w.Less(d[e.NextState]) {
+				d[e.NextState], pred[e.NextState], predArc[e.NextState] = w, q, int32(i)
+				heap.push(bestItem[W]{w, e.NextState})
+			}
+		}
+		if err := fst.Err(f); err != nil {
+			return nil, err
+		}
+	}
+	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, pred[q] {
+		p := out.AddState()
+		if prev == fst.NoState {
+			out.SetFinal(p, f.Final(q))
+			continue
+		}
+		e := f.Arcs(q)[predArc[prev]]
+		e.NextState = p - 1
+		out.AddArc(p, e)
+	}
+	if k := out.NumStates(); k > 0 {
+		out.SetStart(fst.StateID(k - 1))
+	}
+	setPathProperties(out, true)
+	return out, fst.Err(f)
+}
+
+// bestItem is a state with the distance at which it was entered.
+type bestItem[W any] struct {
+	d     W
+	state fst.StateID
+}
+
+// bestHeap is a binary heap, the best first.
+type bestHeap[W semiring.Path[W]] []bestItem[W]
+
+func (h *bestHeap[W]) push(x bestItem[W]) {
+	a := append(*h, x)
+	i := len(a) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !x.d.Less(a[up].d) {
+			break
+		}
+		a[i] = a[up]
+		i = up
+	}
+	a[i] = x
+	*h = a
+}
+
+func (h *bestHeap[W]) pop() bestItem[W] {
+	a := *h
+	top, n := a[0], len(a)-1
+	x := a[n]
+	a = a[:n]
+	for i := 0; n > 0; {
+		c := 2*i + 1
+		if c+1 < n && a[c+1].d.Less(a[c].d) {
+			c++
+		}
+		if c >= n || !a[c].d.Less(x.d) {
+			a[i] = x
+			break
+		}
+		a[i] = a[c]
+		i = c
+	}
+	*h = a
+	return top
+}
