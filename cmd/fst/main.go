@@ -84,7 +84,13 @@ func findTool(name string) *tool {
 	return nil
 }
 
-func (t *tool) prog() string { return "fst" + t.name }
+// prog is the name of OpenFst's binary: those for archives have no fst in front.
+func (t *tool) prog() string {
+	if strings.HasPrefix(t.name, "far") {
+		return t.name
+	}
+	return "fst" + t.name
+}
 
 func unknownTool(name string) error {
 	return fmt.Errorf("there is no tool %q; `fst help` lists them", name)

@@ -34,6 +34,7 @@ type suite interface {
 	mutable(m machine) machine // a machine that may be changed: m itself if it is one
 	frozen(m machine) machine
 	empty() machine
+	addTo(a *fst.ArchiveWriter, key string, m machine, o *fst.WriteOptions) error
 	setSymbols(m machine, in, out *fst.SymbolTable)
 
 	compose(a, b machine, o *ops.ComposeOptions) (machine, error)

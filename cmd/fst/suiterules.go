@@ -77,3 +77,7 @@ func (component[W]) ambiguous(m machine) (*ops.AmbiguousError, error) {
 func (component[W]) functional(m machine) (*ops.FunctionalError, error) {
 	return ops.Functional(m.(fst.Expanded[W]), nil)
 }
+
+func (component[W]) addTo(a *fst.ArchiveWriter, key string, m machine, o *fst.WriteOptions) error {
+	return fst.AddToArchive(a, key, m.(fst.Expanded[W]), o)
+}

@@ -1,0 +1,451 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+// archive is one archive, or several read as one in order of keys.
+type archive struct {
+	parts []*archivePart
+	suite suite
+	ftype fst.ArchiveType
+}
+
+type archivePart struct {
+	r     *fst.ArchiveReader
+	shown string
+	close func() error
+	entry *archived // the next one, nil at the end
+}
+
+// archived is a machine of an archive.
+type archived struct {
+	key string
+	*typed
+}
+
+// openArchive opens archives and reads their first machines.
+func (c *call) openArchive(names ...string) (*archive, error) {
+	a := &archive{}
+	for _, name := range names {
+		r, shown, err := c.open(name)
+		if err != nil {
+			a.Close()
+			return nil, err
+		}
+		p := &archivePart{shown: shown, close: r.Close}
+		a.parts = append(a.parts, p)
+		if p.r, err = fst.NewArchiveReader(r, &fst.ReadOptions{Name: shown}); err == nil {
+			err = a.advance(p)
+		}
+		if err != nil {
+			a.Close()
+			return nil, err
+		}
+		if a.ftype == "" {
+			a.ftype = p.r.Type
+		}
+	}
+	return a, nil
+}
+
+// advance reads the next machine of p.
+func (a *archive) advance(p *archivePart) error {
+	p.entry = nil
+	key, h, err := p.r.Next()
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	su, err := suiteOf(h.ArcType)
+	if err != nil {
+		return fmt.Errorf("%s, key %q: %w", p.shown, key, err)
+	}
+	if a.suite == nil {
+		a.suite = su
+	} else if a.suite.arcType() != su.arcType() {
+		return fmt.Errorf("%s, key %q: arc type %s among machines over %s", p.shown, key, su.arcType(), a.suite.arcType())
+	}
+	m, err := su.read(p.r.Stream(), h)
+	if err != nil {
+		return err
+	}
+	p.entry = &archived{key, &typed{su, m, h.FstType, h}}
+	return nil
+}
+
+// next returns the machine with the lowest key, nil after the last.
+func (a *archive) next() (*archived, error) {
+	var best *archivePart
+	for _, p := range a.parts {
+		if p.entry != nil && (best == nil || p.entry.key < best.entry.key) {
+			best = p
+		}
+	}
+	if best == nil {
+		return nil, nil
+	}
+	e := best.entry
+	return e, a.advance(best)
+}
+
+func (a *archive) Close() {
+	for _, p := range a.parts {
+		p.close()
+	}
+}
+
+// each calls do for the machines from begin to end, "" for no bound.
+func (a *archive) each(begin, end string, do func(*archived) error) error {
+	for {
+		e, err := a.next()
+		if err != nil || e == nil || end != "" && end < e.key {
+			return err
+		}
+		if e.key >= begin {
+			if err := do(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// archiveNames returns the arguments, standard input where there are none.
+func (c *call) archiveNames() []string {
+	if len(c.args) == 0 {
+		return []string{""}
+	}
+	return c.args
+}
+
+// padded prints n with leading zeros up to width digits.
+func padded(n, width int) string {
+	s := strconv.Itoa(n)
+	return strings.Repeat("0", max(0, width-len(s))) + s
+}
+
+var farcreateTool = &tool{name: "farcreate", args: "[in1.fst [in2.fst ...] out.far]", max: -1,
+	summary: "Makes an archive of machines.", about: `
+Keys are the names of files without their directories, or with --generate_keys=N numbers of
+N digits. They must be in order.
+
+  farcreate a.fst b.fst out.far`,
+	setup: func(fs *flags.Set) func(*call) error {
+		typ := fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format")
+		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
+		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
+		prefix := fs.String("key_prefix", "", "What all keys begin with")
+		suffix := fs.String("key_suffix", "", "What all keys end with")
+		return func(c *call) error {
+			inputs, out := c.args, ""
+			if n := len(inputs); n > 1 {
+				inputs, out = inputs[:n-1], inputs[n-1]
+			} else if n == 0 {
+				inputs = []string{""}
+			}
+			if *lists {
+				var err error
+				if inputs, err = c.listed(inputs); err != nil {
+					return err
+				}
+			}
+			t := fst.ArchiveType(*typ)
+			if *typ == "default" {
+				t = fst.ArchiveTable
+			}
+			return c.output(out, func(w io.Writer) error {
+				a, err := fst.NewArchiveWriter(w, t)
+				if err != nil {
+					return err
+				}
+				arcType := ""
+				for i, name := range inputs {
+					m, err := c.readMachine(name)
+					if err != nil {
+						return err
+					}
+					if arcType != "" && m.arcType() != arcType {
+						return fmt.Errorf("%s is over %s, the machines before it over %s", name, m.arcType(), arcType)
+					}
+					arcType = m.arcType()
+					key := filepath.Base(name)
+					if *generate > 0 {
+						key = padded(i+1, int(*generate))
+					}
+					if err := m.addTo(a, *prefix+key+*suffix, m.m, &fst.WriteOptions{Type: m.fstType, Align: m.header.Flags&fst.IsAligned != 0 || *c.lib.align}); err != nil {
+						return fmt.Errorf("%s: %w", name, err)
+					}
+				}
+				return a.Close()
+			})
+		}
+	}}
+
+// listed reads the names that files list, one a line.
+func (c *call) listed(files []string) (names []string, err error) {
+	for _, name := range files {
+		r, shown, err := c.open(name)
+		if err != nil {
+			return nil, err
+		}
+		in := bufio.NewReader(r)
+		for err == nil {
+			var line string
+			line, err = in.ReadString('\n')
+			if line = strings.TrimRight(line, "\r\n"); line != "" {
+				names = append(names, line)
+			}
+		}
+		r.Close()
+		if err != io.EOF {
+			return nil, fmt.Errorf("%s: %w", shown, err)
+		}
+	}
+	return names, nil
+}
+
+var farextractTool = &tool{name: "farextract", args: "[in1.far in2.far ...]", max: -1,
+	summary: "Writes the machines of archives to files.", about: `
+Each goes to a file that is named by its key between --filename_prefix and --filename_suffix;
+of several machines under one key the others get .1, .2 and so on. Keys that lead out of the
+directory are refused.
+
+  farextract --filename_suffix=.fst in.far
+  farextract --keys=a,k-m in.far`,
+	setup: func(fs *flags.Set) func(*call) error {
+		prefix := fs.String("filename_prefix", "", "What file names begin with")
+		suffix := fs.String("filename_suffix", "", "What file names end with")
+		generate := fs.Int("generate_filenames", 32, 0, "Number files with so many digits")
+		separator := fs.String("key_separator", ",", "Separator of --keys")
+		keys := fs.String("keys", "", "Keys, and ranges of keys, to extract")
+		delimiter := fs.String("range_delimiter", "-", "Delimiter of the ends of a range")
+		return func(c *call) error {
+			okey, repeats := "", 0
+			extract := func(e *archived, i int) error {
+				if e.key == okey && i > 0 {
+					repeats++
+				} else {
+					repeats = 0
+				}
+				okey = e.key
+				name := e.key
+				switch {
+				case *generate > 0:
+					name = padded(i, int(*generate))
+				case !filepath.IsLocal(name):
+					return fmt.Errorf("key %q: not the name of a file here (--generate_filenames numbers them)", name)
+				case repeats > 0:
+					name += "." + strconv.Itoa(repeats)
+				}
+				return c.output(*prefix+name+*suffix, func(w io.Writer) error {
+					return e.write(w, e.m, &fst.WriteOptions{Type: e.fstType, Align: e.header.Flags&fst.IsAligned != 0})
+				})
+			}
+			if *keys == "" {
+				a, err := c.openArchive(c.archiveNames()...)
+				if err != nil {
+					return err
+				}
+				defer a.Close()
+				i := 0
+				return a.each("", "", func(e *archived) error { i++; return extract(e, i) })
+			}
+			i := 0
+			for _, k := range strings.FieldsFunc(*keys, func(r rune) bool { return strings.ContainsRune(*separator, r) }) {
+				begin, end, ranged := strings.Cut(k, *delimiter)
+				if ranged && (begin == "" || end == "" || strings.Contains(end, *delimiter)) {
+					return fmt.Errorf("flag --keys: %q is not a range", k)
+				}
+				if !ranged {
+					end = begin
+				}
+				a, err := c.openArchive(c.archiveNames()...)
+				if err != nil {
+					return err
+				}
+				found := false
+				err = a.each(begin, end, func(e *archived) error {
+					if !found && e.key != begin {
+						return fmt.Errorf("there is no key %q", begin)
+					}
+					if found && !ranged { // the first one of a key
+						return nil
+					}
+					found = true
+					err := extract(e, i)
+					i++
+					return err
+				})
+				a.Close()
+				if err == nil && !found {
+					err = fmt.Errorf("there is no key %q", begin)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}}
+
+// keyRange defines --begin_key and --end_key.
+func keyRange(fs *flags.Set) (begin, end *string) {
+	return fs.String("begin_key", "", "First key (default: the first of the archive)"),
+		fs.String("end_key", "", "Last key (default: the last of the archive)")
+}
+
+var farinfoTool = &tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
+	summary: "Prints what is in archives.", about: `
+  farinfo --list_fsts in.far`,
+	setup: func(fs *flags.Set) func(*call) error {
+		begin, end := keyRange(fs)
+		list := fs.Bool("list_fsts", false, "A line for each machine")
+		return func(c *call) error {
+			a, err := c.openArchive(c.archiveNames()...)
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			type row struct {
+				key, typ             string
+				states, arcs, finals int
+			}
+			var rows []row
+			var total row
+			var types []string
+			found := *begin == ""
+			err = a.each(*begin, *end, func(e *archived) error {
+				if !found && e.key != *begin {
+					return fmt.Errorf("there is no key %q", *begin)
+				}
+				found = true
+				d := e.describe(e.m, &ops.DescribeOptions{KnownOnly: true})
+				rows = append(rows, row{e.key, e.fstType, d.States, d.Arcs, d.Finals})
+				total.states, total.arcs, total.finals = total.states+d.States, total.arcs+d.Arcs, total.finals+d.Finals
+				if !slices.Contains(types, e.fstType) {
+					types = append(types, e.fstType)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			slices.Sort(types)
+			return c.output("", func(w io.Writer) error {
+				if !*list {
+					infoLine(w, "far type", a.ftype)
+					arcType := "standard"
+					if a.suite != nil {
+						arcType = a.suite.arcType()
+					}
+					infoLine(w, "arc type", arcType)
+					infoLine(w, "fst type", strings.Join(types, ","))
+					infoLine(w, "# of FSTs", len(rows))
+					infoLine(w, "total # of states", total.states)
+					infoLine(w, "total # of arcs", total.arcs)
+					infoLine(w, "total # of final states", total.finals)
+					return nil
+				}
+				wide := []int{10, 10, 14, 12, 20}
+				digits := func(n int) int { return int(math.Ceil(math.Log10(float64(n)))) + 2 }
+				for _, r := range rows {
+					for i, n := range []int{len(r.key) + 2, len(r.typ) + 2, digits(r.states), digits(r.arcs), digits(r.finals)} {
+						wide[i] = max(wide[i], n)
+					}
+				}
+				fmt.Fprintf(w, "%-*s%-*s%*s%*s%*s\n", wide[0], "key", wide[1], "type", wide[2], "# of states", wide[3], "# of arcs", wide[4], "# of final states")
+				for _, r := range rows {
+					fmt.Fprintf(w, "%-*s%-*s%*d%*d%*d\n", wide[0], r.key, wide[1], r.typ, wide[2], r.states, wide[3], r.arcs, wide[4], r.finals)
+				}
+				return nil
+			})
+		}
+	}}
+
+// comparingArchives makes the two tools that compare archives key by key.
+func comparingArchives(name, summary string, same func(a, b *archived, delta float64) (bool, error)) *tool {
+	return &tool{name: name, args: "in1.far in2.far", min: 2, max: 2, summary: summary, about: `
+Exit status 0 if all machines are the same, 2 if not.
+
+  ` + name + ` a.far b.far`,
+		setup: func(fs *flags.Set) func(*call) error {
+			begin, end := keyRange(fs)
+			delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+			return func(c *call) error {
+				if isStandard(c.args[0]) && isStandard(c.args[1]) {
+					return errors.New("can't take both inputs from standard input")
+				}
+				var as [2]*archive
+				for i := range as {
+					a, err := c.openArchive(c.args[i])
+					if err != nil {
+						return err
+					}
+					defer a.Close()
+					as[i] = a
+				}
+				if x, y := as[0].suite, as[1].suite; x != nil && y != nil && x.arcType() != y.arcType() {
+					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s", c.args[0], x.arcType(), c.args[1], y.arcType())
+				}
+				differ := func(format string, args ...any) error {
+					fmt.Fprintf(c.err, "ERROR: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
+					return errDifferent
+				}
+				for {
+					var es [2]*archived
+					for i, a := range as {
+						for {
+							e, err := a.next()
+							if err != nil {
+								return err
+							}
+							if e == nil || e.key >= *begin {
+								es[i] = e
+								break
+							}
+						}
+					}
+					x, y := es[0], es[1]
+					switch {
+					case x == nil && y == nil:
+						return nil
+					case x == nil:
+						return differ("key %s is missing from the first archive", y.key)
+					case y == nil:
+						return differ("key %s is missing from the second archive", x.key)
+					case *end != "" && *end < x.key && *end < y.key:
+						return nil
+					case x.key != y.key:
+						return differ("mismatched keys %s and %s", x.key, y.key)
+					}
+					ok, err := same(x, y, *delta)
+					if err != nil {
+						return fmt.Errorf("key %s: %w", x.key, err)
+					}
+					if !ok {
+						return differ("the machines of key %s are not the same", x.key)
+					}
+				}
+			}
+		}}
+}
+
+var farequalTool = comparingArchives("farequal", "Tells whether two archives hold equal machines under equal keys.",
+	func(a, b *archived, delta float64) (bool, error) { return a.equal(a.m, b.m, delta) == nil, nil })
+
+var farisomorphicTool = comparingArchives("farisomorphic", "Tells whether two archives hold isomorphic machines under equal keys.",
+	func(a, b *archived, delta float64) (bool, error) { return a.isomorphic(a.m, b.m, delta) })
