@@ -34,8 +34,10 @@
 //	                              number                              error
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
-//	fstpush of an affix of a    an error                            the machine as it is
-//	  machine without paths
+//	fstpush of an affix or a    an error                            the machine as it is
+//	  total of no path at all
+//	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
+//	keys of archives            farextract writes where they lead   only below the prefix
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
 //	flags                       of 1.7.9                            of both generations, --flag value,
