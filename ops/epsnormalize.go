@@ -23,11 +23,12 @@ import (
 // algorithms for weighted transducers", Int. J. Foundations of Computer Science
 // 13(1):129-143, 2002.
 func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
-	in := f
+	in := copyOf(f)
 	if side == Output {
-		in = Inverted(f)
+		Invert(in)
 	}
-	c, _ := findComponents(in, keepArcs[W](IEpsilonArc), 0)
+	Connect(in) // what no path uses must not decide whether there is a result
+	c, _ := findComponents[W](in, keepArcs[W](IEpsilonArc), 0)
 	for q := range fst.StateID(in.NumStates()) {
 		for _, e := range in.Arcs(q) {
 			if e.ILabel == fst.Epsilon && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState] {
@@ -35,7 +36,7 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 			}
 		}
 	}
-	g := toGallic(in, unionPair[W])
+	g := toGallic[W](in, unionPair[W])
 	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim}); err != nil {
 		return nil, renamed(err, "EpsNormalize")
 	}

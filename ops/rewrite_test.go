@@ -169,6 +169,10 @@ func TestEpsNormalizeAgainstRelation(t *testing.T) {
 	if _, err := EpsNormalize[semiring.Log64](f, Input, Limits{}); !errors.Is(err, ErrNotClosed) {
 		t.Error(err)
 	}
+	f.SetFinal(0, semiring.Zero[semiring.Log64]()) // no path uses it
+	if _, err := EpsNormalize[semiring.Log64](f, Input, Limits{}); err != nil {
+		t.Error(err)
+	}
 }
 
 // A rule's machine takes the place of its label: the relation is that of the root

@@ -11,8 +11,8 @@ import (
 // with the weights of a. a must be an acceptor; b one that is unweighted, without ε,
 // deterministic, and sorted by input label, else the error wraps ErrNotAcceptor,
 // ErrNotDeterministic or ErrNotSorted, or says that b is weighted. Symbol tables
-// must agree. opts is as for Compose, but that Trace is not filled; of the filters
-// only NullFilter makes a difference, which drops a's ε-arcs.
+// must agree. opts is as for Compose, but that Trace is not filled, and that the
+// filter makes no difference, since b has no ε.
 //
 // It is composition with the complement of b, whose arcs for all labels that a
 // state of b lacks lead to one more state that accepts everything. The complement
@@ -44,7 +44,7 @@ func Subtract[W semiring.Weight[W]](a, b fst.Expanded[W], opts *ComposeOptions) 
 	case p&fst.ILabelSorted == 0:
 		return nil, fmt.Errorf("ops: Subtract: second machine: not sorted by label: %w", ErrNotSorted)
 	}
-	d := &subtraction[W]{a: a, b: b, skipEpsilon: o.Filter == NullFilter, zero: semiring.Zero[W]()}
+	d := &subtraction[W]{a: a, b: b, zero: semiring.Zero[W]()}
 	d.table = fst.NewTable(func(k statePair) uint64 { return fst.Mix(uint64(uint32(k.p))<<32 | uint64(uint32(k.q))) })
 	out, err := Materialize[W](d, o.Limits)
 	if err != nil {
@@ -64,10 +64,9 @@ func Subtract[W semiring.Weight[W]](a, b fst.Expanded[W], opts *ComposeOptions) 
 type statePair struct{ p, q fst.StateID }
 
 type subtraction[W semiring.Weight[W]] struct {
-	a, b        fst.Expanded[W]
-	table       *fst.Table[statePair]
-	skipEpsilon bool
-	zero        W
+	a, b  fst.Expanded[W]
+	table *fst.Table[statePair]
+	zero  W
 }
 
 func (d *subtraction[W]) id(p, q fst.StateID) fst.StateID {
@@ -102,8 +101,6 @@ func (d *subtraction[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W
 			if i := searchLabel(arcs, e.ILabel); i < len(arcs) && arcs[i].ILabel == e.ILabel {
 				next = arcs[i].NextState
 			}
-		} else if d.skipEpsilon {
-			continue
 		}
 		e.NextState = d.id(e.NextState, next)
 		dst = append(dst, e)

@@ -172,7 +172,7 @@ var peerTools = []peerTool{
 	{"determinize", one(traits{acceptor: true}), choose(thresholds, nstates), 'f'},
 	{"difference", toSubtract, choose(filters, words("--connect=false --connect")), 'f'},
 	{"encode", one(), choose(words("--encode_labels"), words("--encode_labels"), words("--encode_weights"), words("--encode_weights")), 'f'},
-	{"epsnormalize", one(traits{acyclic: true}, traits{}), choose(words("--eps_norm_output")), 'f'},
+	{"epsnormalize", one(traits{acyclic: true, finite: true}, traits{finite: true}), choose(words("--eps_norm_output")), 'f'},
 	{"draw", one(), choose(append([][]string{words("--portrait"), words("--vertical"), words("--title=T\\\"x"), words("--float_format=e --float_format=f --float_format=x"),
 		words("--precision=3 --precision=9"), words("--width=4 --height=1.25"), words("--ranksep=0.123456789"), words("--nodesep=2"), words("--fontsize=9")}, shown...)...), 't'},
 	{"equal", toCompare(traits{}), choose(words("--delta=0.1 --delta=0.00001"), words("--v=0")), 'x'},
@@ -567,4 +567,58 @@ func drawCase(rng *rand.Rand, tools []peerTool) *peerCase {
 	// OpenFst's replace and reweight read no standard input.
 	return &peerCase{tool: tool, inputs: tool.inputs(rng, arcType), flags: tool.flags(rng),
 		stdin: rng.IntN(3) == 0 && tool.name != "replace" && tool.name != "reweight", stdout: rng.IntN(2) == 0, spell: rng.Uint64()}
+}
+
+// Archives: the same bytes, the same listings, the same verdicts.
+func TestArchivesAsOpenFst(t *testing.T) {
+	o := fsttest.OpenFst(t)
+	rng := rand.New(rand.NewPCG(5, 1))
+	dir := t.TempDir()
+	ours := func(want int, words ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if got := run(words, streams{bytes.NewReader(nil), &out, &errs}); got != want {
+			t.Fatalf("%q: exit status %d, OpenFst's %d: %s", words, got, want, errs.String())
+		}
+		return out.String()
+	}
+	for i := range 6 {
+		typ := []string{"sttable", "stlist"}[i%2]
+		var names []string
+		for k := range 1 + rng.IntN(4) {
+			m := drawModel(rng, "log64", traits{})
+			m.fstType = "vector"
+			name := filepath.Join(dir, fmt.Sprintf("in%d", k))
+			must(os.WriteFile(name, m.encode(), 0o666))
+			names = append(names, name)
+		}
+		a, b := filepath.Join(dir, "a.far"), filepath.Join(dir, "b.far")
+		flags := []string{"--far_type=" + typ, "--key_prefix=p-", []string{"--generate_keys=3", "--key_suffix=.x"}[i/2%2]}
+		o.Do("farcreate", slices.Concat(flags, names, []string{b})...)
+		ours(0, slices.Concat([]string{"farcreate"}, flags, names, []string{a})...)
+		if !bytes.Equal(must1(os.ReadFile(a)), must1(os.ReadFile(b))) {
+			t.Fatalf("%q: other bytes", flags)
+		}
+		for _, flag := range []string{"--list_fsts", "--list_fsts=false"} {
+			if got, want := ours(0, "farinfo", flag, a), o.Do("farinfo", flag, a); got != want {
+				t.Fatalf("farinfo %s:\n%s\nOpenFst's:\n%s", flag, got, want)
+			}
+		}
+		c := filepath.Join(dir, "c.far")
+		ours(0, slices.Concat([]string{"farcreate"}, flags, names[:1], []string{c})...)
+		for _, tool := range []string{"farequal", "farisomorphic"} {
+			for _, other := range []string{b, c} {
+				ours(o.Run(tool, a, other).Exit, tool, a, other)
+			}
+		}
+		prefix := filepath.Join(dir, "x-")
+		o.Do("farextract", "--filename_prefix="+prefix+"theirs-", a)
+		ours(0, "farextract", "--filename_prefix="+prefix+"ours-", a)
+		for _, name := range must1(filepath.Glob(prefix + "theirs-*")) {
+			if !bytes.Equal(must1(os.ReadFile(name)), must1(os.ReadFile(strings.Replace(name, "theirs-", "ours-", 1)))) {
+				t.Fatalf("%s: other bytes", name)
+			}
+			must(os.Remove(name))
+		}
+	}
 }

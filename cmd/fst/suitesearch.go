@@ -158,7 +158,11 @@ func (c component[W]) shortestDistance(m machine, o *ops.ShortestDistanceOptions
 	}
 	n := 0
 	o.Touched = &n
-	d, err := ops.ShortestDistance(m.(fst.Expanded[W]), o)
+	f := m.(fst.Expanded[W])
+	if f.Start() == fst.NoState { // nothing to print, wherever one starts
+		o.Sources = nil
+	}
+	d, err := ops.ShortestDistance(f, o)
 	if err != nil {
 		return nil, err
 	}
