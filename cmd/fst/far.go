@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -40,7 +41,7 @@ type archived struct {
 func (c *call) openArchive(names ...string) (*archive, error) {
 	a := &archive{}
 	for _, name := range names {
-		r, shown, err := c.open(name)
+		r, shown, err := c.Open(name)
 		if err != nil {
 			a.Close()
 			return nil, err
@@ -167,7 +168,7 @@ N digits. They must be in order.
 			if *typ == "default" {
 				t = fst.ArchiveTable
 			}
-			return c.output(out, func(w io.Writer) error {
+			return c.Output(out, func(w io.Writer) error {
 				a, err := fst.NewArchiveWriter(w, t)
 				if err != nil {
 					return err
@@ -198,7 +199,7 @@ N digits. They must be in order.
 // listed reads the names that files list, one a line.
 func (c *call) listed(files []string) (names []string, err error) {
 	for _, name := range files {
-		r, shown, err := c.open(name)
+		r, shown, err := c.Open(name)
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +252,7 @@ directory are refused.
 				case repeats > 0:
 					name += "." + strconv.Itoa(repeats)
 				}
-				return c.output(*prefix+name+*suffix, func(w io.Writer) error {
+				return c.Output(*prefix+name+*suffix, func(w io.Writer) error {
 					return e.write(w, e.m, &fst.WriteOptions{Type: e.fstType, Align: e.header.Flags&fst.IsAligned != 0})
 				})
 			}
@@ -345,7 +346,7 @@ var farinfoTool = &tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
 				return err
 			}
 			slices.Sort(types)
-			return c.output("", func(w io.Writer) error {
+			return c.Output("", func(w io.Writer) error {
 				if !*list {
 					infoLine(w, "far type", a.ftype)
 					arcType := "standard"
@@ -386,7 +387,7 @@ Exit status 0 if all machines are the same, 2 if not.
 			begin, end := keyRange(fs)
 			delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
 			return func(c *call) error {
-				if isStandard(c.args[0]) && isStandard(c.args[1]) {
+				if cli.IsStandard(c.args[0]) && cli.IsStandard(c.args[1]) {
 					return errors.New("can't take both inputs from standard input")
 				}
 				var as [2]*archive
@@ -402,7 +403,7 @@ Exit status 0 if all machines are the same, 2 if not.
 					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s", c.args[0], x.arcType(), c.args[1], y.arcType())
 				}
 				differ := func(format string, args ...any) error {
-					fmt.Fprintf(c.err, "ERROR: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
+					fmt.Fprintf(c.Err, "ERROR: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
 					return errDifferent
 				}
 				for {

@@ -5,15 +5,22 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 )
 
-func main() { os.Exit(run(os.Args, cli.Standard())) }
+func main() {
+	// A closed pipe is an error of writing like others, with a message and status
+	// 1, and not the end of the process by a signal.
+	signal.Ignore(syscall.SIGPIPE)
+	os.Exit(run(os.Args, cli.Standard()))
+}
 
 // tool is one operation of the command line.
 type tool struct {

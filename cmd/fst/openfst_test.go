@@ -577,7 +577,7 @@ func TestArchivesAsOpenFst(t *testing.T) {
 	ours := func(want int, words ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if got := run(words, streams{bytes.NewReader(nil), &out, &errs}); got != want {
+		if got := run(words, cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs}); got != want {
 			t.Fatalf("%q: exit status %d, OpenFst's %d: %s", words, got, want, errs.String())
 		}
 		return out.String()
