@@ -27,13 +27,12 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 	if side == Output {
 		Invert(in)
 	}
-	Connect(in) // what no path uses must not decide whether there is a result
-	c, _ := findComponents[W](in, keepArcs[W](IEpsilonArc), 0)
-	for q := range fst.StateID(in.NumStates()) {
-		for _, e := range in.Arcs(q) {
-			if e.ILabel == fst.Epsilon && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState] {
-				return nil, &StateError{Op: "EpsNormalize", State: q, Err: fmt.Errorf("a cycle with ε alone on the %s puts out label %d again and again: %w", side, e.OLabel, ErrNotClosed)}
-			}
+	if endlessOutput(in) != nil {
+		// What no path uses must not decide whether there is a result. Otherwise it
+		// stays until ε-removal trims it: the order of arcs depends on it.
+		Connect(in)
+		if err := endlessOutput(in); err != nil {
+			return nil, fmt.Errorf("ops: EpsNormalize: on the %s: %w", side, err)
 		}
 	}
 	g := toGallic[W](in, unionPair[W])
@@ -53,6 +52,19 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 		Invert(out)
 	}
 	return out, nil
+}
+
+// endlessOutput returns an error if f has a cycle with input ε and an output.
+func endlessOutput[W semiring.Weight[W]](f *fst.Vector[W]) error {
+	c, _ := findComponents[W](f, keepArcs[W](IEpsilonArc), 0)
+	for q := range fst.StateID(f.NumStates()) {
+		for _, e := range f.Arcs(q) {
+			if e.ILabel == fst.Epsilon && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState] {
+				return &StateError{Op: "EpsNormalize", State: q, Err: fmt.Errorf("a cycle of ε puts out label %d again and again: %w", e.OLabel, ErrNotClosed)}
+			}
+		}
+	}
+	return nil
 }
 
 func unionPair[W semiring.Component[W]](l fst.Label, w W) semiring.GallicUnion[W] {

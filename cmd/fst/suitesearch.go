@@ -113,7 +113,7 @@ func (c component[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) 
 	switch _, asked, err := pruneOptions[W](p); {
 	case err != nil:
 		return err
-	case asked:
+	case asked && m.(fst.Fst[W]).Start() != fst.NoState: // the empty machine has nothing to prune
 		return c.lacksPath("pruning by --weight or --nstate")
 	}
 	if err := c.mayQueue(o.Queue); err != nil {
