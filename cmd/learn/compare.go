@@ -44,7 +44,7 @@ Example, on the sample of English in testdata:
 		heldoutNames := fs.String("heldout_data", "", "Files of sentences that choose constants; without any, a part of the training sentences does")
 		share := fs.Float("heldout", 0.2, "Part of the training sentences that chooses constants, and is not trained on")
 		objectives := fs.String("objectives", "cross-entropy,hamming,ngram,edit", "Objectives, the first of which others are compared with")
-		l2 := fs.String("l2", "0.3,1,3", "Values of l2 to choose from")
+		l2 := fs.String("l2", "0.1,0.3,1", "Values of l2 to choose from")
 		gamma := fs.String("gamma", "1,3", "Values of gamma to choose from")
 		measure := fs.Enum("measure", "tokens", []string{"tokens", "sequences", "edits"}, "Errors that choose constants")
 		iterations := fs.Int("iterations", 32, 100, "Most iterations of a fit")

@@ -161,9 +161,6 @@ func (c *call) arg(i int) string {
 	return ""
 }
 
-// note tells a person something; reports go to standard output instead.
-func (c *call) note(format string, args ...any) { fmt.Fprintf(c.Err, format+"\n", args...) }
-
 // workersFlag defines --workers.
 func workersFlag(fs *flags.Set) func() (int, error) {
 	n := fs.Int("workers", 32, 0, "Goroutines; 0 is one a processor. Results do not depend on it")
