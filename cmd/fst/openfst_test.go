@@ -321,7 +321,7 @@ func (p *peers) run(c *peerCase) string {
 			return complain("%s\nprinted\n%s\nOpenFst printed\n%s", d, out.String(), wantOut)
 		}
 	case 'f':
-		a, b := []byte(out.String()), []byte(wantOut)
+		a, b := out.Bytes(), []byte(wantOut)
 		if !c.stdout {
 			a, b = must1(os.ReadFile(ours)), must1(os.ReadFile(theirs))
 		}
