@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
@@ -42,5 +43,36 @@ func TestInterrupted(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+// An interrupted L-BFGS run keeps its point, and says that the history is lost.
+func TestInterruptedInTheMiddle(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(state); err == nil {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	var out, errs bytes.Buffer
+	words := []string{"sequence", "train", filepath.Join("..", "..", "testdata", "ud-english-ewt-sample", "test.conllu.gz"),
+		"--model", filepath.Join(dir, "m"), "--checkpoint", state, "--checkpoint_every", "1", "--csv", filepath.Join(dir, "csv")}
+	if status := run(ctx, words, cli.Streams{Out: &out, Err: &errs}); status != 1 {
+		t.Fatalf("status %d: %s%s", status, out.String(), errs.String())
+	}
+	for _, want := range []string{"no model was written; the state is in " + state, "with a new history", "--resume --checkpoint " + state} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("the message lacks %q: %s", want, errs.String())
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 {
+		t.Errorf("left behind: %v (%v), want the state and the history", left, err)
 	}
 }

@@ -92,7 +92,7 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 			return err
 		}
 	}
-	saved := false
+	saved, afresh := false, ""
 	if path != "" {
 		periodic := *t.checkpoint != ""
 		control.Checkpoint = func(k *optim.Checkpoint) error {
@@ -103,6 +103,9 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 				return err
 			}
 			saved = true
+			if len(k.Arrays) == 0 {
+				afresh = " (L-BFGS goes on from the point it had reached, with a new history)"
+			}
 			return nil
 		}
 	}
@@ -139,7 +142,7 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 		if !saved {
 			return &stopped{"no iteration was finished, and nothing written"}
 		}
-		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command with --resume%s", path, t.resumeFlag(path))}
+		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on%s, give the same command with --resume%s", path, afresh, t.resumeFlag(path))}
 	}
 	if err != nil {
 		return err

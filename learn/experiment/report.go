@@ -20,12 +20,12 @@ import (
 // HomologOptions adjusts Homologs; each zero field is the default given.
 type HomologOptions struct {
 	Task                 HomologTask
-	Train, Heldout, Test int // examples of each seed: 200, 100, 200
+	Train, Heldout, Test int // examples of each seed: 150, 100, 200
 	Seeds                int // 10
 	Seed                 uint64
 	Objectives           []string  // of HomologObjectives, which is the default. The first is the baseline
-	L2                   []float64 // 4, 16, 64, 256
-	Gamma                []float64 // of the Smith-Waterman loss: 1, 3, 10. The Hamming margin has three times as much, since a mismatch costs 3 more than a match
+	L2                   []float64 // 8, 32, 128, 512
+	Gamma                []float64 // of the Smith-Waterman loss: 3, 10, 30. The Hamming margin has three times as much, since a mismatch costs 3 more than a match
 	Band                 int       // 1
 	Iterations           int       // 150
 	Workers              int       // zero is 1. Results do not depend on it
@@ -42,7 +42,7 @@ func (o HomologOptions) withDefaults() (HomologOptions, error) {
 	for _, f := range []struct {
 		v    *int
 		zero int
-	}{{&o.Train, 200}, {&o.Heldout, 100}, {&o.Test, 200}, {&o.Seeds, 10}, {&o.Band, 1}, {&o.Iterations, 150}} {
+	}{{&o.Train, 150}, {&o.Heldout, 100}, {&o.Test, 200}, {&o.Seeds, 10}, {&o.Band, 1}, {&o.Iterations, 150}} {
 		if *f.v == 0 {
 			*f.v = f.zero
 		}
@@ -54,10 +54,10 @@ func (o HomologOptions) withDefaults() (HomologOptions, error) {
 		o.Objectives = HomologObjectives
 	}
 	if len(o.L2) == 0 {
-		o.L2 = []float64{4, 16, 64, 256}
+		o.L2 = []float64{8, 32, 128, 512}
 	}
 	if len(o.Gamma) == 0 {
-		o.Gamma = []float64{1, 3, 10}
+		o.Gamma = []float64{3, 10, 30}
 	}
 	for _, v := range append(o.L2[:len(o.L2):len(o.L2)], o.Gamma...) {
 		if !(v > 0) || math.IsInf(v, 1) {
