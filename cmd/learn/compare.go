@@ -47,7 +47,7 @@ Example, on the sample of English in testdata:
 		l2 := fs.String("l2", "0.1,0.3,1", "Values of l2 to choose from")
 		gamma := fs.String("gamma", "1,3", "Values of gamma to choose from")
 		measure := fs.Enum("measure", "tokens", []string{"tokens", "sequences", "edits"}, "Errors that choose constants")
-		iterations := fs.Int("iterations", 32, 100, "Most iterations of a fit")
+		iterations := fs.Int("iterations", 32, 200, "Most iterations of a fit")
 		relative := fs.Float("stop", 1e-4, "Stop a fit when the objective fell by at most this fraction over five iterations")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)

@@ -22,6 +22,17 @@
 // alignment (latent). Five folds; each objective chooses its l2 and gamma on folds
 // of the training words.
 //
+// Phone and word error rates in per cent, with tests against cross-entropy paired by
+// word (t for edits, McNemar's for words); 120 s of processor time:
+//
+//	                  cross-entropy  Hamming margin   latent margin
+//	Icelandic (1000)  7.02 / 29.3    6.56 / 28.0      6.48 / 27.5
+//	Greek (1000)      3.48 / 19.8    3.33 / 19.1      3.30 / 18.9
+//	Adyghe (1000)     6.90 / 28.1    6.73 / 27.8      6.60 / 27.1
+//	pooled (3000)     5.69 / 25.7    5.45 / 25.0      5.36 / 24.5
+//	change of PER                    -4.4%            -5.8%
+//	p, edits / words                 .0013 / .021     .00008 / .0003
+//
 // # Train your own
 //
 // Labels of tokens, from a file with a token a line, its columns separated by

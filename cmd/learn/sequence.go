@@ -122,9 +122,9 @@ plus --l2/2 times the squared and --l1 times the absolute weights.
 Example: the labels of the sample in testdata, with the edit distance, exact
 up to 8 tokens and within a band of 2 beyond:
 
-  learn sequence train testdata/ud-english-ewt-sample/train.conllu \
+  learn sequence train testdata/ud-english-ewt-sample/train.conllu.gz \
       --objective softmax-margin --loss edit --band 2 --model pos.model
-  learn sequence eval testdata/ud-english-ewt-sample/test.conllu --model pos.model`,
+  learn sequence eval testdata/ud-english-ewt-sample/test.conllu.gz --model pos.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		var t training
 		var d sentences
