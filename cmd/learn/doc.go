@@ -76,5 +76,19 @@
 //
 //	learn experiment homologs
 //
-// TABLE2
+// Means over ten draws, with their standard deviation, and the difference from
+// cross-entropy with its paired t-test over the 2000 test sequences; two minutes of
+// processor time:
+//
+//	first homolog as it is        37.34
+//	cross-entropy                 39.87 ± 0.20
+//	Hamming margin                40.42 ± 0.24  +0.55 (p 2e-40)
+//	Smith-Waterman margin         40.06 ± 0.22  +0.19 (p 1e-7)
+//	Smith-Waterman expected loss  40.56 ± 0.19  +0.69 (p 6e-45)
+//
+// (The thesis, with a generator that it does not define: 42.73 and 44.65, ± 0.35.)
+// Training on the Smith-Waterman loss helps, and most as the expected loss; the
+// margin with the Hamming distance, which knows no alignment, helps more here than
+// the one with the loss itself. The band of 1 is the exact loss of 92% of the
+// predictions.
 package main
