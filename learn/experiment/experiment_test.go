@@ -17,9 +17,10 @@ import (
 
 // The generator does what the package comment says, within what chance allows.
 func TestDraw(t *testing.T) {
+	const count = 120
 	g := HomologTask{Length: 200}
 	draw := func(seed uint64) []sequence.Example {
-		e, err := g.Draw(300, rand.New(rand.NewPCG(seed, 0)))
+		e, err := g.Draw(count, rand.New(rand.NewPCG(seed, 0)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func TestDraw(t *testing.T) {
 	if inGroup < other/2 {
 		t.Errorf("%d substitutions within groups, %d others", inGroup, other)
 	}
-	if per := float64(edits) / 300 / 200; per < 0.14 || per > 0.20 { // 0.15 + 2·0.01, less what coincides
+	if per := float64(edits) / count / 200; per < 0.14 || per > 0.20 { // 0.15 + 2·0.01, less what coincides
 		t.Errorf("%v edits a residue", per)
 	}
 	for _, bad := range []HomologTask{{Length: -1}, {Indel: 0.6}, {Substitution: 2}, {Conservative: math.NaN()}} {
@@ -94,7 +95,7 @@ func TestDraw(t *testing.T) {
 }
 
 func small() *HomologOptions {
-	return &HomologOptions{Task: HomologTask{Length: 12}, Train: 20, Heldout: 10, Test: 10, Seeds: 2, Objectives: HomologObjectives,
+	return &HomologOptions{Task: HomologTask{Length: 12}, Train: 20, Heldout: 10, Test: 5, Seeds: 2, Objectives: HomologObjectives,
 		L2: []float64{1, 4, 16}, Gamma: []float64{1}, Iterations: 12}
 }
 
@@ -116,7 +117,7 @@ func TestHomologs(t *testing.T) {
 			t.Errorf("with %d workers (-1 +%d):\n%s", workers, workers, diff)
 		}
 	}
-	if len(want.Scores) != 4 || want.Tested != 20 {
+	if len(want.Scores) != 4 || want.Tested != 10 {
 		t.Fatalf("%+v", want)
 	}
 	for _, s := range want.Scores {
