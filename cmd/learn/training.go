@@ -68,6 +68,9 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	if *t.model == "" {
 		return errors.New("flag --model is needed: the file for the model")
 	}
+	if cli.IsStandard(*t.model) && (*t.json || *t.csv == "-") {
+		return errors.New("flag --model: standard output cannot hold the model and a report; name a file")
+	}
 	if *t.iterations < 1 || *t.every < 1 {
 		return errors.New("flags --iterations and --checkpoint_every must be at least 1")
 	}
