@@ -95,8 +95,8 @@ func TestDraw(t *testing.T) {
 }
 
 func small() *HomologOptions {
-	return &HomologOptions{Task: HomologTask{Length: 12}, Train: 20, Heldout: 10, Test: 5, Seeds: 2, Objectives: HomologObjectives,
-		L2: []float64{1, 4, 16}, Gamma: []float64{1}, Iterations: 12}
+	return &HomologOptions{Task: HomologTask{Length: 12}, Train: 20, Heldout: 10, Test: 3, Seeds: 2, Objectives: HomologObjectives,
+		L2: []float64{1, 16}, Gamma: []float64{1}, Iterations: 8}
 }
 
 func TestHomologs(t *testing.T) {
@@ -117,7 +117,7 @@ func TestHomologs(t *testing.T) {
 			t.Errorf("with %d workers (-1 +%d):\n%s", workers, workers, diff)
 		}
 	}
-	if len(want.Scores) != 4 || want.Tested != 10 {
+	if len(want.Scores) != 4 || want.Tested != 6 {
 		t.Fatalf("%+v", want)
 	}
 	for _, s := range want.Scores {
