@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/sequence"
+)
+
+// tagged are a model's labels for examples, with its errors.
+type tagged struct {
+	Symbols metrics.Rate
+	Strings metrics.Rate
+	Edits   metrics.Rate
+	Chunks  metrics.ChunkCounts
+	wrong   []float64 // positions, by example
+	edits   []float64
+	right   []bool // by example
+}
+
+func (d *decoder) tag(c *call, m *sequence.Model, examples []sequence.Example, workers int) (*tagged, error) {
+	predictions := make([][]string, len(examples))
+	taggers := make([]*sequence.Tagger, workers)
+	err := optim.Parallel(workers, len(examples), func(w, i int) error {
+		if err := c.ctx.Err(); err != nil {
+			return &stopped{"nothing was written"}
+		}
+		if taggers[w] == nil {
+			taggers[w] = m.Tagger()
+		}
+		var err error
+		predictions[i], err = d.labels(taggers[w], &examples[i].Input)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return count(predictions, examples), nil
+}
+
+// count counts the errors of predictions.
+func count(predictions [][]string, examples []sequence.Example) *tagged {
+	r := &tagged{}
+	for i, p := range predictions {
+		truth := examples[i].Labels
+		wrong, edits := metrics.Symbols(p, truth), metrics.Edits(p, truth)
+		r.Symbols, r.Edits = r.Symbols.Add(wrong), r.Edits.Add(edits)
+		r.Strings = r.Strings.Add(metrics.Strings(p, truth))
+		r.Chunks = r.Chunks.Add(metrics.Chunks(p, truth))
+		r.wrong, r.edits = append(r.wrong, float64(wrong.Errors)), append(r.edits, float64(edits.Errors))
+		r.right = append(r.right, wrong.Errors == 0)
+	}
+	return r
+}
+
+// areChunks tells labels such as B-NP and O from others.
+func areChunks(labels []string) bool {
+	return slices.ContainsFunc(labels, func(l string) bool { return strings.HasPrefix(l, "B-") || strings.HasPrefix(l, "I-") })
+}
+
+// evalScore is one model's result in a report.
+type evalScore struct {
+	Model         string            `json:"model"`
+	Tokens        int               `json:"tokens"`
+	Sequences     int               `json:"sequences"`
+	TokenError    float64           `json:"token_error"`    // per cent
+	SequenceError float64           `json:"sequence_error"` // per cent
+	EditRate      float64           `json:"edit_rate"`      // edits by labels, per cent
+	ChunkF1       *float64          `json:"chunk_f1,omitempty"`
+	Converged     *bool             `json:"converged,omitempty"` // of models trained by the same command
+	Versus        []evalDifferences `json:"versus,omitempty"`
+}
+
+// evalDifferences compares a model with another on the same sequences.
+type evalDifferences struct {
+	Model    string  `json:"model"`
+	TokensP  float64 `json:"p_tokens"` // paired t over sequences, of wrong positions
+	EditsP   float64 `json:"p_edits"`
+	Fixed    int     `json:"fixed"` // sequences that only this model has right
+	Broken   int     `json:"broken"`
+	McNemarP float64 `json:"p_sequences"` // exact
+}
+
+func newEvalScore(name string, t *tagged, chunks bool) evalScore {
+	s := evalScore{Model: name, Tokens: t.Symbols.Base, Sequences: t.Strings.Base, TokenError: 100 * t.Symbols.Value(),
+		SequenceError: 100 * t.Strings.Value(), EditRate: 100 * t.Edits.Value()}
+	if chunks {
+		f := 100 * t.Chunks.F1()
+		s.ChunkF1 = &f
+	}
+	return s
+}
+
+// against compares t with an earlier model.
+func (s *evalScore) against(name string, t, other *tagged) {
+	d := evalDifferences{Model: name, TokensP: 1, EditsP: 1, McNemarP: 1}
+	if r, err := metrics.PairedT(t.wrong, other.wrong); err == nil {
+		d.TokensP = r.P
+	}
+	if r, err := metrics.PairedT(t.edits, other.edits); err == nil {
+		d.EditsP = r.P
+	}
+	if r, err := metrics.McNemar(other.right, t.right); err == nil {
+		d.Fixed, d.Broken, d.McNemarP = r.OnlyB, r.OnlyA, r.Exact
+	}
+	s.Versus = append(s.Versus, d)
+}
+
+func writeScores(w io.Writer, scores []evalScore) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "model\ttokens wrong %\tsequences wrong %\tedit rate %")
+	chunks := scores[0].ChunkF1 != nil
+	if chunks {
+		fmt.Fprint(t, "\tchunk F1")
+	}
+	if len(scores) > 1 {
+		fmt.Fprint(t, "\tp (tokens)\tp (edits)\tsequences fixed/broken\tp (sequences)")
+	}
+	fmt.Fprintln(t)
+	for _, s := range scores {
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f", s.Model, s.TokenError, s.SequenceError, s.EditRate)
+		if chunks && s.ChunkF1 != nil {
+			fmt.Fprintf(t, "\t%.2f", *s.ChunkF1)
+		}
+		if len(s.Versus) > 0 {
+			v := s.Versus[0]
+			fmt.Fprintf(t, "\t%.2g\t%.2g\t%d/%d\t%.2g", v.TokensP, v.EditsP, v.Fixed, v.Broken, v.McNemarP)
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d sequences, %d tokens%s\n", scores[0].Sequences, scores[0].Tokens,
+		map[bool]string{true: "; tests are paired by sequence, against the first model"}[len(scores) > 1])
+	return err
+}
+
+var sequenceEval = &command{
+	name: "sequence eval", args: "test.conll ...", min: 0, max: -1,
+	summary: "Counts a model's errors on labelled sentences, and compares models.",
+	about: `
+Errors are counted by token, by sequence, by edit distance, and by chunks (as
+the conlleval script counts them) when labels look like B-NP. --model may name
+several files, separated by commas: each is then compared with the first, by a
+paired t-test over sequences and McNemar's test.
+
+Example:
+
+  learn sequence eval test.conllu --model crf.model,edit.model --json`,
+	setup: func(fs *flags.Set) func(*call) error {
+		var s sentences
+		var d decoder
+		models := fs.String("model", "", "Files of models, separated by commas; needed")
+		s.define(fs, "")
+		d.define(fs)
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			if *d.list < 1 {
+				return errors.New("flag --list must be at least 1")
+			}
+			var list []*sequence.Model
+			names := strings.Split(*models, ",")
+			for _, name := range names {
+				m, err := c.sequenceModel(name)
+				if err != nil {
+					return err
+				}
+				list = append(list, m)
+			}
+			examples, _, _, err := s.read(c, c.args)
+			if err != nil {
+				return err
+			}
+			chunks := slices.ContainsFunc(list, func(m *sequence.Model) bool { return areChunks(m.Labels()) })
+			var results []*tagged
+			var scores []evalScore
+			for i, m := range list {
+				t, err := d.tag(c, m, examples, workers)
+				if err != nil {
+					return err
+				}
+				results = append(results, t)
+				x := newEvalScore(names[i], t, chunks)
+				for k := range i {
+					x.against(names[k], t, results[k])
+				}
+				scores = append(scores, x)
+			}
+			if *asJSON {
+				return c.json(map[string]any{"models": scores})
+			}
+			return writeScores(c.Out, scores)
+		}
+	},
+}
