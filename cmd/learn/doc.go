@@ -68,7 +68,15 @@
 //
 //	learn sequence compare testdata/ud-english-ewt-sample/train.conllu.gz --test testdata/ud-english-ewt-sample/test.conllu.gz
 //
-// # TABLE1
+// Errors in per cent of tokens and of sentences, and the paired test of the tokens
+// against cross-entropy; every objective chose the least l2 of its list:
+//
+//	cross-entropy  11.38 / 60.00
+//	Hamming        11.07 / 58.67  p .077
+//	bigrams        11.41 / 60.33  p .56
+//	edit           11.05 / 58.33  p .048
+//
+// One p of .048 among three is no finding: at this size the objectives are alike.
 //
 // Native sequences of 50 residues from four homologs and a decoy each; a perfect
 // prediction scores 50 (package learn/experiment defines the task and says what the
