@@ -17,7 +17,10 @@ import (
 // It depends on the reference and the strings alone, so one serves all
 // potentials and all γ. It is immutable and may be shared.
 type Automaton struct {
-	L fst.Expanded[semiring.Tropical64] // sorted by label; label k+1 is symbol (or lattice label) k
+	// L is sorted by label; label k+1 is symbol (or lattice label) k. No two of
+	// its paths have one string, so that ⊕ means nothing in it; it is over log
+	// weights because that is what it is composed with.
+	L fst.Expanded[semiring.Log64]
 }
 
 // States returns the number of states.
@@ -111,7 +114,7 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{det}, nil
+	return &Automaton{ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}, nil
 }
 
 // RationalAutomaton prepares the rational loss L(y, ref) = -log(U(y, ref) + c),
@@ -134,20 +137,20 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 	}
 	// Within the range of float64, sums of counts are exact in the probability
 	// semiring, and several times faster; beyond it, logarithms are summed.
-	var l *fst.Vector[semiring.Tropical64]
+	var l *fst.Vector[semiring.Log64]
 	lu, err := ops.Convert[semiring.Log64](u)
 	if err != nil {
 		return nil, fmt.Errorf("losses: rational: %w", err)
 	}
 	if worst := scale(lu); worst*float64(len(ref)+longest(y)+2) > 500 {
-		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, func(w semiring.Log64) semiring.Tropical64 { return semiring.Tropical64(w) })
+		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, func(w semiring.Log64) semiring.Log64 { return w })
 	} else {
 		var pu *fst.Vector[semiring.Probability]
 		if pu, err = ops.Convert[semiring.Probability](u); err != nil {
 			return nil, err
 		}
-		l, err = rational(y, pu, semiring.Probability(c), ref, opts, func(w semiring.Probability) semiring.Tropical64 {
-			return semiring.Tropical64(-math.Log(float64(w)))
+		l, err = rational(y, pu, semiring.Probability(c), ref, opts, func(w semiring.Probability) semiring.Log64 {
+			return semiring.Log64(-math.Log(float64(w)))
 		})
 	}
 	if err != nil {
@@ -199,7 +202,7 @@ type algebra[W any] interface {
 	semiring.Reversible[W, W]
 }
 
-func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, loss func(W) semiring.Tropical64) (*fst.Vector[semiring.Tropical64], error) {
+func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, loss func(W) semiring.Log64) (*fst.Vector[semiring.Log64], error) {
 	m, err := pairUp(y, u, ref, opts)
 	if err != nil {
 		return nil, err

@@ -201,9 +201,9 @@ func (l *Lattice) checkDirection() error {
 // γ and holds 40 bytes an arc.
 type product struct {
 	a      fst.Expanded[semiring.Log64]
-	b      fst.Expanded[semiring.Tropical64] // nil for the loss 0
-	f      *fst.Vector[semiring.Log64]       // C; its weights are those of the last pass
-	trace  *ops.Trace                        // nil when C is A
+	b      fst.Expanded[semiring.Log64] // nil for the loss 0
+	f      *fst.Vector[semiring.Log64]  // C; its weights are those of the last pass
+	trace  *ops.Trace                   // nil when C is A
 	order  []fst.StateID
 	offset []int // arcs of C's state q: [offset[q], offset[q+1])
 }
@@ -212,7 +212,7 @@ type product struct {
 type origin struct {
 	qa, qb     fst.StateID
 	arcsA      []fst.Arc[semiring.Log64]
-	arcsB      []fst.Arc[semiring.Tropical64]
+	arcsB      []fst.Arc[semiring.Log64]
 	posA, posB []int32
 }
 
@@ -261,10 +261,9 @@ func (l *Lattice) product(b *Automaton, lim ops.Limits) (*product, error) {
 		c.f = ops.MapInto(l.A, func(w semiring.Log64) semiring.Log64 { return w })
 	} else {
 		c.b, c.trace = b.L, &ops.Trace{}
-		// What is composed is the structure; pass sets the weights.
-		right := support[semiring.Log64](b.L)
+		// What matters is the structure; pass sets the weights.
 		var err error
-		if c.f, err = ops.Compose(l.A, fst.Fst[semiring.Log64](right), &ops.ComposeOptions{Limits: lim, Trace: c.trace}); err != nil {
+		if c.f, err = ops.Compose(fst.Fst[semiring.Log64](l.A), fst.Fst[semiring.Log64](b.L), &ops.ComposeOptions{Limits: lim, Trace: c.trace}); err != nil {
 			return nil, err
 		}
 	}
