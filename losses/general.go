@@ -45,10 +45,9 @@ type GeneralOptions struct {
 	ops.Limits
 }
 
-// residualDelta is how far determinization may round residuals. Sums that are
-// equal in the reals differ in their last bits when they were made in different
-// orders, and a subset for each rounding would be kept; 2⁻⁴⁰ a step is far
-// above rounding and far below any use that a loss is put to.
+// residualDelta is how far determinization may round residuals that are costs or
+// logarithms, so that those which are equal but for the order of additions are
+// taken for equal. See mass for residuals that are masses.
 const residualDelta = 0x1p-40
 
 // Strings returns the acceptor of all strings of l symbols, Y of the thesis.
@@ -136,7 +135,8 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 		return nil, fmt.Errorf("losses: rational: a band bounds a least cost, not a sum over paths")
 	}
 	// Within the range of float64, sums of counts are exact in the probability
-	// semiring, and several times faster; beyond it, logarithms are summed.
+	// semiring but for the rounding of mass, and several times faster; beyond
+	// it, logarithms are summed.
 	var l *fst.Vector[semiring.Log64]
 	lu, err := ops.Convert[semiring.Log64](u)
 	if err != nil {
@@ -145,13 +145,12 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 	if worst := scale(lu); worst*float64(len(ref)+longest(y)+2) > 500 {
 		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, func(w semiring.Log64) semiring.Log64 { return w })
 	} else {
-		var pu *fst.Vector[semiring.Probability]
-		if pu, err = ops.Convert[semiring.Probability](u); err != nil {
-			return nil, err
+		pu, err2 := ops.Convert[semiring.Probability](u)
+		if err2 != nil {
+			return nil, fmt.Errorf("losses: rational: %w", err2)
 		}
-		l, err = rational(y, pu, semiring.Probability(c), ref, opts, func(w semiring.Probability) semiring.Log64 {
-			return semiring.Log64(-math.Log(float64(w)))
-		})
+		mu := ops.MapInto(pu, func(w semiring.Probability) mass { return mass(w) })
+		l, err = rational(y, mu, mass(c), ref, opts, func(w mass) semiring.Log64 { return semiring.Log64(-math.Log(float64(w))) })
 	}
 	if err != nil {
 		return nil, err
@@ -197,7 +196,6 @@ func longest(y fst.Expanded[semiring.Log64]) int {
 type algebra[W any] interface {
 	semiring.Divisible[W]
 	semiring.Approx[W]
-	semiring.Quantizable[W]
 	semiring.Commutative[W]
 	semiring.Reversible[W, W]
 }
@@ -294,7 +292,11 @@ func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref
 }
 
 func determinize[W algebra[W]](m *fst.Vector[W], opts *GeneralOptions) (*fst.Vector[W], error) {
-	det, err := ops.Determinize(m, &ops.DeterminizeOptions{Delta: residualDelta, Limits: opts.Limits})
+	delta := residualDelta
+	if _, rounds := any(semiring.Zero[W]()).(mass); rounds {
+		delta = 0
+	}
+	det, err := ops.Determinize(m, &ops.DeterminizeOptions{Delta: delta, Limits: opts.Limits})
 	if err != nil {
 		return nil, err
 	}

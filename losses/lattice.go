@@ -36,7 +36,7 @@ type LatticeResult struct {
 }
 
 // CheckLattice returns an error that wraps ErrNotLattice, and names the state,
-// unless a is an acyclic acceptor without ε whose weights are numbers.
+// unless a is an acyclic acceptor whose weights are numbers.
 func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 	for q := range fst.StateID(a.NumStates()) {
 		if w := a.Final(q); !w.Member() {
@@ -46,8 +46,8 @@ func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 			switch {
 			case e.ILabel != e.OLabel:
 				return fmt.Errorf("losses: lattice: arc %d of state %d reads %d and writes %d: %w", i, q, e.ILabel, e.OLabel, ErrNotLattice)
-			case e.ILabel <= 0:
-				return fmt.Errorf("losses: lattice: arc %d of state %d has label %d; labels must be positive (ε can be removed by fst rmepsilon): %w", i, q, e.ILabel, ErrNotLattice)
+			case e.ILabel < 0:
+				return fmt.Errorf("losses: lattice: arc %d of state %d has the negative label %d: %w", i, q, e.ILabel, ErrNotLattice)
 			case !e.Weight.Member():
 				return fmt.Errorf("losses: lattice: arc %d of state %d has weight %v: %w", i, q, float64(e.Weight), ErrNotLattice)
 			}
@@ -237,7 +237,7 @@ func (o *origin) pos(i int) int {
 func (o *origin) score(i int) float64 { return -float64(o.arcsA[o.pos(i)].Weight) }
 
 func (o *origin) loss(i int) float64 {
-	if o.posB == nil {
+	if o.posB == nil || o.posB[i] < 0 { // A moved alone, by ε
 		return 0
 	}
 	return float64(o.arcsB[o.posB[i]].Weight)
@@ -449,7 +449,9 @@ func (c *product) best(gamma float64) (first, second float64, labels []int) {
 	}
 	labels = []int{}
 	for e := top[s][0]; e.q != fst.NoState; e = top[e.q][e.rank] {
-		labels = append(labels, int(e.label)-1)
+		if e.label != fst.Epsilon {
+			labels = append(labels, int(e.label)-1)
+		}
 	}
 	return top[s][0].score, top[s][1].score, labels
 }

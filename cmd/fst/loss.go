@@ -26,7 +26,8 @@ yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "
 or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
 unweighted transducer from labels to symbols), tied and w, v, and a loss:
 
-  {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment
+  {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
+                      keeps to |j - t m/l| <= B (wider where that leaves no alignment)
   {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment
   {"kind":"ngram","n":2,"c":1}                                  -log(common n-grams + c)
   {"kind":"hamming","scale":1}
@@ -49,8 +50,8 @@ the others are still answered, and the exit status is 1.
 			if o.only, err = parseOnly(*only); err != nil {
 				return fmt.Errorf("flag --only: %w", err)
 			}
-			if *columns < 0 || *workers < 1 {
-				return errors.New("--budget_columns must not be negative, and --workers at least 1")
+			if *columns < 0 || *workers < 1 || *workers > 1024 {
+				return errors.New("--budget_columns must not be negative, and --workers within 1 and 1024")
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
@@ -136,6 +137,9 @@ func evaluateCases(r io.Reader, name string, w io.Writer, o *lossOptions, worker
 		br := bufio.NewReaderSize(r, 1<<16)
 		for line := 1; ; line++ {
 			text, err := br.ReadBytes('\n')
+			if line == 1 {
+				text = bytes.TrimPrefix(text, []byte("\ufeff"))
+			}
 			if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 {
 				j := &job{line, trimmed, make(chan []byte, 1), new(bool)}
 				queue <- j

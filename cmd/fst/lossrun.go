@@ -257,8 +257,9 @@ func (c *lossCase) potentials() (*losses.Potentials, error) {
 	if c.Q < 1 || c.Q > 3 {
 		return nil, fmt.Errorf("q = %d; orders are 1, 2 and 3", c.Q)
 	}
-	if c.Alphabet < 1 || c.L < 0 {
-		return nil, fmt.Errorf("an alphabet of %d symbols, strings of length %d", c.Alphabet, c.L)
+	const most = 1 << 20
+	if c.Alphabet < 1 || c.L < 0 || c.Alphabet > most || c.L > most {
+		return nil, fmt.Errorf("an alphabet of %d symbols, strings of length %d: at most %d of each", c.Alphabet, c.L, most)
 	}
 	theta := c.Theta
 	if theta == nil && c.Tied {
@@ -507,7 +508,7 @@ func (ev *evaluation) result() *lossResult {
 		}
 	}
 	rows := func(field string, to *[][]number, x [][]float64) {
-		if !ev.o.asks(field) || x == nil {
+		if !ev.o.asks(field) {
 			return
 		}
 		*to = make([][]number, 0, len(x))
@@ -520,7 +521,7 @@ func (ev *evaluation) result() *lossResult {
 		}
 	}
 	set("log_z", &out.LogZ, r.LogZ)
-	rows("q", &out.Q, r.Marginals)
+	rows("q", &out.Q, r.Marginals) // without positions, an empty array
 	set("exp_loss", &out.ExpLoss, r.Expected)
 	set("log_z0", &out.LogZ0, r.LogZ0)
 	set("risk", &out.Risk, r.Risk)
