@@ -292,37 +292,12 @@ func (b *columnBuilder) overBudget(t, columns int, bytes int64) error {
 	if (limit == 0 && bytes <= b.bytes) || (limit > 0 && int64(columns) <= limit) {
 		return nil
 	}
-	return &BudgetError{Columns: columns, Bytes: bytes, Length: b.l, Layer: t, Band: b.suggest()}
+	return &BudgetError{Columns: columns, Bytes: bytes, Length: b.l, Layer: t}
 }
 
 // withGraph estimates the bytes of a layer with its graph of order 2 and the
 // values of one sweep, which the budget is to hold as well.
 func withGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
-
-// suggest returns a band whose columns should fit the budget, from the numbers
-// measured on random references (D = 10, lengths 15 to 30; others have fewer):
-// columns a position for band 1, and the factors for the next band and for each
-// one after it.
-func (b *columnBuilder) suggest() int {
-	budget := float64(b.columns)
-	if budget == 0 {
-		budget = float64(b.bytes) / 64
-	}
-	n, second, more := 14.0, 64.0, 20.0 // costs without a small common unit
-	switch {
-	case b.most <= 2:
-		n, second, more = 8, 6.7, 6
-	case b.most <= 8:
-		n, second, more = 14, 10.6, 9.5
-	}
-	n *= float64(b.l + 1)
-	band := 1
-	for f := second; n*f <= budget && band < max(b.l, b.m); f = more {
-		n *= f
-		band++
-	}
-	return band
-}
 
 // generic builds with columns of int64 cells and keys of as many words as they
 // need. It is the reference of the one-word path, and serves whatever that
