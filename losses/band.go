@@ -12,6 +12,7 @@ type banded struct {
 	// An alignment that leaves the band costs at least threshold, so that
 	// L ≥ min(L_w, threshold), and L = L_w where L_w ≤ threshold.
 	threshold float64
+	harmless  bool // L_w = L for every string
 }
 
 // bandSweeper finds how far log Z' of a banded loss may be from log Z.
@@ -20,13 +21,13 @@ type bandSweeper struct {
 	us    [][]int
 }
 
-// certify returns what is to be known of the machine of a band, nil when the
-// band is exact: no cell is left out, or no string costs more in the band than
+// certify returns what is to be known of the machine of a band; it is harmless
+// when no cell is left out, or no string costs more in the band than
 // the least alignment that leaves it.
 func (b *columnBuilder) certify(e Edit, ref []int, alphabet int, m *Machine) *banded {
 	threshold := b.outside(e, ref, alphabet)
 	if m.greatest() <= threshold*(1+1e-12) {
-		return nil
+		return &banded{harmless: true}
 	}
 	return &banded{edit: e, ref: append([]int(nil), ref...), threshold: threshold}
 }
@@ -136,11 +137,13 @@ func (m *Machine) greatest() float64 {
 // Where that certifies less than a factor of two, as for the published random
 // models with narrow bands, the ratio is estimated instead: Z / Z' is the mean
 // of exp(γ (L - L_w)) over strings from the banded distribution, each scored by
-// its full dynamic program. The sample is a fixed one, so that results repeat.
+// its full dynamic program. That misses strings to which the banded distribution
+// gives next to nothing, as γ < 0 does to those that only an alignment outside
+// serves well: the estimate may then be far too small. The sample is a fixed one, so that results repeat.
 func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float64, r *Result) error {
 	b := m.surrogate
 	r.LogZErrorKind = ErrorBound
-	if gamma == 0 || math.IsInf(r.LogZ, -1) {
+	if b.harmless || gamma == 0 || math.IsInf(r.LogZ, -1) {
 		return nil
 	}
 	at := func(gamma float64) (float64, error) {

@@ -11,10 +11,17 @@ import (
 // reference is a constant per symbol, and aligning y_t with r_j gains
 // g = del + ins - sub over it, or nothing (not aligning them): so
 //
-//	L(y) = Σ_t del(y_t) + Σ_j ins(r_j) - S(y),   S = max Σ of gains, g ≥ 0.
+//	L(y) = Σ_t del(y_t) + Σ_j ins(r_j) - S(y),   S = max Σ of gains.
+//
+// A gain below 0 counts as 0, for deleting y_t and inserting r_j is then at
+// least as good, wherever one of the two cells between, (t, j+1) and (t+1, j),
+// lies in the band. Neither does where two windows meet in a corner only
+// (pinches): all alignments pass there and pay what it costs.
 //
 // The column S_t[j] is the best score of t symbols of y with j of the
-// reference. Its steps lie in [0, greatest gain].
+// reference. Its steps lie in [0, greatest gain], with a band too: S_t[j] ≥
+// S_t[j-1] by an insertion, and leaving out r_j from an alignment keeps it in
+// the band, as the layers of a cell j are consecutive.
 //
 // Clamp. With r = l-t symbols to come, any continuation f adds low_t(j) ≤
 // R_j(f) ≤ up_t(j) from entry j, both from small dynamic programs over what is
@@ -80,15 +87,17 @@ func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
 			return append(row, del(y))
 		})
 	}
+	b.windows(e.Band)
+	pinched := b.pinches()
 	var all []float64
 	noise := 0.0
 	for _, y := range representative {
-		for _, r := range ref {
+		for j, r := range ref {
 			d, i, s := del(y), ins(r), sub(y, r)
 			g := d + i - s
 			n := 4e-16 * (math.Abs(d) + math.Abs(i) + math.Abs(s))
 			noise = max(noise, n)
-			if g <= n {
+			if math.Abs(g) <= n || g < 0 && !pinched[j] {
 				g = 0 // aligning them is never better
 			}
 			all = append(all, g)
@@ -119,9 +128,21 @@ func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
 			b.base += ins(r)
 		}
 	}
-	b.windows(e.Band)
 	b.bounds()
 	return b
+}
+
+// pinches says for each symbol of the reference whether some alignment has to
+// align it: the windows of two layers meet in a corner there. It takes a
+// reference much longer than y.
+func (b *columnBuilder) pinches() []bool {
+	pinched := make([]bool, b.m)
+	for t := range b.l {
+		if j := b.last[t]; b.first[t+1] == j+1 {
+			pinched[j] = true
+		}
+	}
+	return pinched
 }
 
 // referenceClasses gives each symbol that occurs in ref a class of its own, in
@@ -211,7 +232,8 @@ func bandWindows(l, m, band int) (first, last []int) {
 	}
 }
 
-// bounds fills up and low backwards from the end.
+// bounds fills up and low backwards from the end, which every cell of the
+// windows reaches.
 func (b *columnBuilder) bounds() {
 	l, m := b.l, b.m
 	best, worst := make([]int64, m), make([]int64, m)
@@ -229,9 +251,12 @@ func (b *columnBuilder) bounds() {
 		up, low := make([]int64, n-f+1), make([]int64, n-f+1)
 		for j := n; j >= f; j-- {
 			i := j - f
-			var u, w int64
-			if j < n {
+			u, w := int64(math.MinInt64/2), int64(math.MinInt64/2)
+			switch {
+			case j < n:
 				u, w = up[i+1], low[i+1]
+			case t == l:
+				u, w = 0, 0
 			}
 			if t < l {
 				f1, n1 := b.first[t+1], b.last[t+1]
@@ -267,37 +292,12 @@ func (b *columnBuilder) overBudget(t, columns int, bytes int64) error {
 	if (limit == 0 && bytes <= b.bytes) || (limit > 0 && int64(columns) <= limit) {
 		return nil
 	}
-	return &BudgetError{Columns: columns, Bytes: bytes, Length: b.l, Layer: t, Band: b.suggest()}
+	return &BudgetError{Columns: columns, Bytes: bytes, Length: b.l, Layer: t}
 }
 
 // withGraph estimates the bytes of a layer with its graph of order 2 and the
 // values of one sweep, which the budget is to hold as well.
 func withGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
-
-// suggest returns a band whose columns should fit the budget, from the numbers
-// measured on random references (D = 10, lengths 15 to 30; others have fewer):
-// columns a position for band 1, and the factors for the next band and for each
-// one after it.
-func (b *columnBuilder) suggest() int {
-	budget := float64(b.columns)
-	if budget == 0 {
-		budget = float64(b.bytes) / 64
-	}
-	n, second, more := 14.0, 64.0, 20.0 // costs without a small common unit
-	switch {
-	case b.most <= 2:
-		n, second, more = 8, 6.7, 6
-	case b.most <= 8:
-		n, second, more = 14, 10.6, 9.5
-	}
-	n *= float64(b.l + 1)
-	band := 1
-	for f := second; n*f <= budget && band < max(b.l, b.m); f = more {
-		n *= f
-		band++
-	}
-	return band
-}
 
 // generic builds with columns of int64 cells and keys of as many words as they
 // need. It is the reference of the one-word path, and serves whatever that

@@ -82,9 +82,10 @@
 // where the mass of strings that an alignment outside the band could serve
 // better is small, else as a Monte-Carlo estimate; the marginals' total
 // variation distance is at most 1 - exp(-|log Z' - log Z|). The bound says
-// something for models that know their references, and for γ < 0; for random
-// models with γ > 0, whose augmented mass is on strings far from the
-// reference, it is the estimate that one gets. Evaluator.Nodes below the exact
+// something for models that know their references and bands that are wide
+// enough; otherwise it is the estimate that one gets. For γ < 0 and band 1 it
+// may be far off (0 for a true 3.17 has been seen): strings that the band
+// scores badly are missing from its sample. Compare with a wider band then. Evaluator.Nodes below the exact
 // number truncates the quadrature. An n-gram loss with C = 0 leaves out
 // the strings that share no n-gram with the reference.
 //

@@ -70,7 +70,7 @@ type BudgetError struct {
 	Bytes   int64 // what had been built
 	Length  int   // l
 	Layer   int   // the position at which it stopped
-	Band    int   // a band to try; 0 for losses that know none
+	Band    int   // a band that fits the budget; 0 where none does, or the loss has none
 }
 
 func (e *BudgetError) Error() string {
@@ -97,34 +97,83 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		return nil, err
 	}
 	// A table of gains, and the bounds of every cell, come before any column.
-	if err := e.tooLarge(len(ref), alphabet, l); err != nil {
+	if err := e.tooLarge(ref, alphabet, l); err != nil {
 		return nil, err
 	}
 	b := e.columns(ref, alphabet, l)
 	m, err := b.build()
-	if err == nil && e.Band > 0 {
+	var over *BudgetError
+	switch {
+	case errors.As(err, &over):
+		over.Band = e.fitting(ref, alphabet, l)
+	case err == nil && e.Band > 0:
 		m.surrogate = b.certify(e, ref, alphabet, m)
 	}
 	return m, err
 }
 
+// fitting returns a band below e.Band (any if that is 0) whose machine fits the
+// budget of e, 0 if none does.
+//
+// Columns grow by a factor of 5 to 60 from one band to the next, depending on
+// costs, reference and alphabet, and estimates from the costs alone named bands
+// that were too wide (7 for unit costs and 60 symbols, which fails). So
+// bands are tried, from 1 up: the first with the whole budget, the others with
+// a fourth of it, which bounds the time by about that of the build that failed,
+// and no more of them once their windows have some 2²³ cells together: long
+// references of few columns would have bands tried for minutes.
+func (e Edit) fitting(ref []int, alphabet, l int) int {
+	top := max(l, len(ref))
+	if e.Band > 0 {
+		top = e.Band - 1
+	}
+	fits, tried := 0, int64(0)
+	for band := 1; band <= top; band++ {
+		trial := e
+		trial.Band = band
+		cells := trial.cells(len(ref), l)
+		if tried += cells; cells > mostCells || band > 1 && tried > 1<<23 {
+			break
+		}
+		b := trial.columns(ref, alphabet, l)
+		if band > 1 {
+			b.bytes /= 4
+			if b.columns > 0 {
+				b.columns = max(1, b.columns/4)
+			}
+		}
+		if _, err := b.build(); err != nil {
+			break
+		}
+		fits = band
+	}
+	return fits
+}
+
+// mostCells bounds the cells of all windows, mostGains the table of gains.
+const mostCells, mostGains = 1 << 26, 1 << 26
+
+// cells bounds the number of cells of all windows.
+func (e Edit) cells(m, l int) int64 {
+	if e.Band > 0 {
+		return int64(l+1) * int64(min(m+1, 2*e.Band+m/max(1, l)+2))
+	}
+	return int64(l+1) * int64(m+1)
+}
+
 // tooLarge returns an error when the work that precedes the columns would
 // already exceed the budget.
-func (e Edit) tooLarge(m, alphabet, l int) error {
-	b := columnBuilder{l: l, m: m, columns: e.Columns, bytes: DefaultBytes, most: 1}
-	cells := int64(l+1) * int64(m+1)
-	if e.Band > 0 {
-		cells = int64(l+1) * int64(min(m, 2*e.Band+m/max(1, l)+2))
-	}
-	if cells > 1<<26 {
-		return &BudgetError{Bytes: cells * 16, Length: l, Band: b.suggest()}
-	}
+func (e Edit) tooLarge(ref []int, alphabet, l int) error {
+	m := len(ref)
 	classes := min(alphabet, m+1)
 	if e.SubTable != nil || e.DelTable != nil {
 		classes = alphabet
 	}
-	if gains := int64(classes) * int64(m); gains > 1<<26 {
+	if gains := int64(classes) * int64(m); gains > mostGains {
 		return fmt.Errorf("losses: edit: %d kinds of symbols against a reference of %d: %w", classes, m, ErrBudget)
+	}
+	if cells := e.cells(m, l); cells > mostCells {
+		return &BudgetError{Bytes: cells * 16, Length: l, Band: e.fitting(ref, alphabet, l)}
 	}
 	return nil
 }

@@ -47,7 +47,8 @@ type Result struct {
 	// For a surrogate loss (a band), how far LogZ is above the exact one, and
 	// whether that is a certified bound or an estimate; the total variation
 	// distance of the marginals is at most 1 - exp(-LogZError). Zero and
-	// ErrorExact for exact losses.
+	// ErrorExact without a band, zero and ErrorBound for a band that was proven
+	// to change no loss.
 	LogZError     float64
 	LogZErrorKind ErrorKind
 

@@ -41,7 +41,7 @@ type Machine struct {
 	bytes  int64
 
 	partial   bool    // some string may be excluded
-	surrogate *banded // what is known of a surrogate loss; nil when exact
+	surrogate *banded // what is known of a surrogate loss; nil without a band
 
 	ngram *ngramPlan // when set, layers are built when first asked for
 
@@ -119,7 +119,7 @@ func (m *Machine) Base() float64 { return m.built().base }
 
 // Exact reports whether the machine gives the loss itself, rather than a
 // surrogate such as a banded edit distance.
-func (m *Machine) Exact() bool { return m.surrogate == nil }
+func (m *Machine) Exact() bool { return m.surrogate == nil || m.surrogate.harmless }
 
 // Bytes estimates the memory that the machine holds.
 func (m *Machine) Bytes() int64 {

@@ -99,7 +99,7 @@ func TestBudget(t *testing.T) {
 		if !errors.Is(err, ErrBudget) || !errors.As(err, &b) {
 			t.Fatalf("%+v: error %v", e, err)
 		}
-		if b.Band < 1 || b.Columns <= 1000 || b.Columns > 5000 || !strings.Contains(err.Error(), "band") {
+		if b.Columns <= 1000 || b.Columns > 5000 || (b.Band > 0) != strings.Contains(err.Error(), "band") {
 			t.Errorf("%+v: %v", e, err)
 		}
 		// The band that it names fits a budget of ordinary size.
@@ -119,6 +119,48 @@ func TestBudget(t *testing.T) {
 	var b *BudgetError
 	if _, err := (Local{Match: 1, Sub: -1, Ins: -1, Del: -1, Columns: 100}).Machine(publishedRef(0, 12), 10, 12); !errors.As(err, &b) || b.Band != 0 {
 		t.Errorf("local: %v", err)
+	}
+}
+
+// A band that an error names fits; after a band that does not, it is a lower
+// one, and it is left out only where band 1 exceeds the budget as well.
+func TestBudgetBandFits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 3))
+	named, none := 0, 0
+	for i := range 60 {
+		alphabet := []int{2, 4, 10, 30}[rng.IntN(4)]
+		l := 10 + rng.IntN(60)
+		m := []int{l, l, max(0, l+rng.IntN(21)-10), 2 * l, l / 2}[rng.IntN(5)]
+		e := []Edit{Unit, SmithWaterman, {Sub: math.Sqrt2, Ins: 1, Del: 1}, {Match: 3, Sub: 3, Ins: 1, Del: 1}, {Sub: 2.5, Ins: 1.7, Del: 1}}[rng.IntN(5)]
+		ref := randomRef(rng, m, alphabet)
+		e.Columns = 1 << (6 + rng.IntN(10))
+		for _, e.Band = range []int{0, 2 + rng.IntN(10)} {
+			_, err := e.Machine(ref, alphabet, l)
+			var b *BudgetError
+			if err == nil {
+				continue
+			}
+			if !errors.As(err, &b) {
+				t.Fatalf("case %d: %v", i, err)
+			}
+			next := e
+			next.Band = b.Band
+			if b.Band == 0 {
+				none++
+				next.Band = 1
+			} else {
+				named++
+				if e.Band > 0 && b.Band >= e.Band {
+					t.Errorf("case %d: band %d fails, and the error names %d", i, e.Band, b.Band)
+				}
+			}
+			if _, err := next.Machine(ref, alphabet, l); (err == nil) != (b.Band > 0) {
+				t.Errorf("case %d %+v l %d m %d: the error names %d; band %d gives %v", i, e, l, m, b.Band, next.Band, err)
+			}
+		}
+	}
+	if named < 30 || none < 5 {
+		t.Errorf("%d bands named, %d times none", named, none)
 	}
 }
 

@@ -128,6 +128,12 @@ func randomEdit(rng *rand.Rand, alphabet int) Edit {
 	}
 	if rng.IntN(4) == 0 {
 		e.Band = 1 + rng.IntN(3)
+		if rng.IntN(2) == 0 {
+			// Aligning costs more than deleting and inserting, which matters
+			// where only it stays in the band.
+			e.Sub = e.Ins + e.Del + cost(0)
+			e.Match = e.Ins + e.Del + cost(0)
+		}
 	}
 	return e
 }
@@ -161,6 +167,9 @@ func TestRandomAgainstNaive(t *testing.T) {
 		loss := randomLoss(rng, alphabet)
 		if _, ok := loss.(Hamming); ok {
 			m = l
+		}
+		if e, ok := loss.(Edit); ok && e.Band > 0 && rng.IntN(2) == 0 {
+			m = rng.IntN(3*l + 5) // windows that meet in corners
 		}
 		ref := make([]int, m)
 		for j := range ref {

@@ -110,6 +110,9 @@ func (b *columnBuilder) words() *wordBuilder {
 			lo = min(lo, g)
 		}
 	}
+	if lo < 0 {
+		return nil
+	}
 	for _, row := range b.gain {
 		for _, g := range row {
 			if g != hi && g != lo {
