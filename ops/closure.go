@@ -17,12 +17,31 @@ const (
 // ε-arc back to the start, with the final weight, and for Star a new state, the
 // last, becomes the start; it is final, with an ε-arc to the old start. Weights
 // of strings that f accepts empty parts of are infinite sums, which exist only
-// where ⊕ converges. O(|Q|) time.
-func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind) {
+// where ⊕ converges. Over a limit, which is a LimitError, f is as it was. O(|Q|)
+// time.
+func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limits) error {
 	p := f.KnownProperties()
 	start := f.Start()
 	zero, one := semiring.Zero[W](), semiring.One[W]()
 	any := false
+	size := Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}
+	if start != fst.NoState {
+		for q := range f.NumStates() {
+			if fst.IsFinal(f, fst.StateID(q)) {
+				size.Arcs++
+			}
+		}
+	}
+	if kind == Star {
+		size.States++
+		if start != fst.NoState {
+			size.Arcs++
+		}
+	}
+	m := meter{op: "Closure", lim: lim, calls: 255}
+	if err := m.check(sizeOf[W](size.States, size.Arcs)); err != nil {
+		return err
+	}
 	if start != fst.NoState {
 		for q := range f.NumStates() {
 			if w := f.Final(fst.StateID(q)); !w.Equal(zero) {
@@ -40,6 +59,7 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind) {
 		}
 	}
 	f.SetProperties(closureProperties(p, start != fst.NoState, any, kind), fst.AllProperties)
+	return nil
 }
 
 // closureProperties returns what is known of the closure of a machine with

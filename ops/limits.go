@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // Limits bounds what a constructive operation may build; every options struct
@@ -70,4 +74,30 @@ func (m *meter) check(p Progress) error {
 		}
 	}
 	return nil
+}
+
+// CheckLimits returns a LimitError of op when f is larger than lim allows, or the
+// context is done. It is for the results of operations that make little more than
+// they are given, and so need not look while they work. O(|Q|) time at most.
+func CheckLimits[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits) error {
+	m := meter{op: op, lim: lim, calls: 255} // looks at the context at once
+	return m.check(sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))))
+}
+
+// sizeOf is the size of a machine, with the bytes that its arcs and states take.
+func sizeOf[W any](states int, arcs int64) Progress {
+	return Progress{States: states, Arcs: arcs, Bytes: arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(states)*24}
+}
+
+// workspace is lim without the bounds on the result: for a part of an operation
+// whose own result is not the operation's.
+func (lim Limits) workspace() Limits { return Limits{Ctx: lim.Ctx, Bytes: lim.Bytes} }
+
+// limitOf gives the LimitError of a part the name of the whole.
+func limitOf(err error, op string) error {
+	var l *LimitError
+	if errors.As(err, &l) {
+		l.Op = op
+	}
+	return err
 }

@@ -260,7 +260,7 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 		f.Clear()
 		return nil
 	}
-	if err := PushWeights(f, &PushOptions{Delta: o.delta()}); err != nil {
+	if err := PushWeights(f, &PushOptions{Delta: o.delta(), Limits: o.Limits.workspace()}); err != nil {
 		return err
 	}
 	QuantizeWeights(f, o.delta())

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -11,6 +12,8 @@ import (
 // paths: it may be computed on demand, and distance(q), from q to the end of
 // the reversed machine, need only be known for states that have been met.
 type nBestInput[W any] struct {
+	op       string       // whose errors they are
+	bytes    func() int64 // held by what is searched
 	start    fst.StateID
 	arcs     func(fst.StateID) []fst.Arc[W]
 	final    func(fst.StateID) W
@@ -58,19 +61,31 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 	h.paths = append(h.paths, partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
 	h.push(0)
 	var complete []int32
+	m := meter{op: in.op, lim: o.Limits, calls: 255}
+	bounded := o.Limits != Limits{}
 	since := int64(0)              // states looked at since a path was complete
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
-	for popped := 0; len(h.heap) > 0; popped++ {
+	for len(h.heap) > 0 {
 		k := h.pop()
 		p := h.paths[k]
-		if popped&1023 == 0 && o.Ctx != nil && o.Ctx.Err() != nil {
-			return nil, &StateError{Op: "ShortestPath", State: p.state, Err: o.Ctx.Err()}
+		if bounded {
+			size := sizeOf[W](0, 0)
+			if h.kept > 0 {
+				size = sizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
+			}
+			size.Bytes += h.bytes() + int64(cap(visits)+cap(complete))*4 + in.bytes()
+			if err := m.check(size); err != nil {
+				return nil, err
+			}
 		}
 		if alg.less(limit, p.key) || o.States > 0 && len(h.paths)+1 >= o.States {
 			continue
 		}
 		if p.state == fst.NoState {
 			complete = append(complete, k)
+			if bounded {
+				h.keep(k)
+			}
 			since = 0
 			if len(complete) == o.N {
 				break
@@ -107,8 +122,31 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			return nil, err
 		}
 	}
+	if bounded && h.kept > 0 {
+		size := sizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
+		size.Bytes += h.bytes() + in.bytes()
+		if err := m.check(size); err != nil {
+			return nil, err
+		}
+	}
 	h.build(out, complete)
 	return out, nil
+}
+
+// keep counts the partial paths that the complete path k brings into the result.
+func (h *pathHeap[W]) keep(k int32) {
+	if n := len(h.paths) - len(h.on); n > 0 {
+		h.on = append(h.on, make([]bool, n)...)
+	}
+	for ; k >= 0 && !h.on[k]; k = h.paths[k].next {
+		h.on[k] = true
+		h.kept++
+	}
+}
+
+// bytes is what the search holds, and what build will need for each partial path.
+func (h *pathHeap[W]) bytes() int64 {
+	return int64(cap(h.paths))*int64(unsafe.Sizeof(partial[W]{})) + int64(cap(h.heap))*4 + int64(cap(h.on)) + int64(len(h.paths))*4
 }
 
 func (h *pathHeap[W]) extend(p partial[W]) {
@@ -158,6 +196,8 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 type pathHeap[W semiring.Weight[W]] struct {
 	paths []partial[W]
 	heap  []int32
+	on    []bool // of each partial path: it is on a complete one; see keep
+	kept  int    // how many are
 	less  func(a, b W) bool
 	near  func(a, b W) bool
 }

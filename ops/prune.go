@@ -1,8 +1,8 @@
 package ops
 
 import (
-	"context"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -22,7 +22,9 @@ type PruneOptions[W any] struct {
 	// Delta is the least change of a distance that is passed on, as in
 	// ShortestDistance; zero is ShortestDelta. OpenFst's tool takes 1/1024.
 	Delta float64
-	Ctx   context.Context // stops a long computation; nil is none
+	// Limits holds for the result, and for the bytes of f and the work space. Its
+	// States is a bound that is an error to exceed, unlike the one above.
+	Limits
 }
 
 // Prune deletes in place the states and arcs of f that lie on no successful path
@@ -34,6 +36,8 @@ type PruneOptions[W any] struct {
 //
 // Cycles must not be better than 1̄, else the error is ErrNotClosed. With
 // Distances that are not the shortest ones the result is what they make of it.
+//
+// Over a limit of bytes f is as it was; over one of states or arcs it is pruned.
 //
 // Cost: that of ShortestDistance in reverse, and O((states+arcs)·log states):
 // states are visited in the order of the best path through them.
@@ -50,6 +54,13 @@ func Prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W]) error {
 		return nil
 	}
 	start := f.Start()
+	m := meter{op: op, lim: o.Limits.workspace(), calls: 255}
+	size := sizeOf[W](n, int64(f.NumArcs()))
+	var w W
+	size.Bytes += int64(n) * (2*int64(unsafe.Sizeof(w)) + 10)
+	if err := m.check(size); err != nil {
+		return err
+	}
 	beta := slices.Clone(o.Distances)
 	if o.Distances == nil && o.States >= 0 && start != fst.NoState {
 		var err error
@@ -128,7 +139,7 @@ func Prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W]) error {
 	if f.NumStates() > 0 {
 		f.SetProperties(known, fst.AllProperties)
 	}
-	return nil
+	return CheckLimits(op, f, o.Limits)
 }
 
 // beforeThrough orders states by the best paths through them.

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -18,6 +19,10 @@ type PushOptions struct {
 	// Delta is how close counts as settled in shortest distances: zero is
 	// ShortestDelta.
 	Delta float64
+
+	// Limits holds for the result, and for the bytes of the machines between. In
+	// place, f is as it was, or of no use where only the new start goes beyond.
+	Limits
 }
 
 // divisible is asked for by operations that push weights.
@@ -53,7 +58,10 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 	}
 	if !o.Labels {
 		out := copyOf(f)
-		return out, PushWeights(out, &o)
+		if err := PushWeights(out, &o); err != nil {
+			return nil, err
+		}
+		return out, nil
 	}
 	// Without the weights, the labels alone decide how far labels move.
 	of := f
@@ -96,6 +104,12 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 // removed is the part of the total that goes.
 func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, pair func(fst.Label, W) G,
 	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
+	m := meter{op: "Push", lim: o.Limits.workspace(), calls: 255}
+	size := sizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
+	size.Bytes *= 2 // what distances are measured on, and what is pushed
+	if err := m.check(size); err != nil {
+		return nil, err
+	}
 	g := toGallic(f, pair)
 	d, err := pushDistances(toGallic(of, pair), o)
 	if err != nil {
@@ -111,11 +125,18 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 		return nil, err
 	}
 	removeWeight(g, total, o.ToFinal, divide)
-	factored, err := FactorWeight(g, factor, nil)
+	factored, err := FactorWeight(g, factor, &FactorWeightOptions{Limits: o.Limits})
+	if err != nil {
+		return nil, limitOf(err, "Push")
+	}
+	out, err := fromGallic(factored, split)
 	if err != nil {
 		return nil, err
 	}
-	return fromGallic(factored, split)
+	if err := CheckLimits("Push", out, o.Limits); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // PushWeights is Push for weights only, in place, and for any divisible weights;
@@ -126,6 +147,13 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	var o PushOptions
 	if opts != nil {
 		o = *opts
+	}
+	m := meter{op: "Push", lim: o.Limits, calls: 255}
+	size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
+	var w W
+	size.Bytes += int64(f.NumStates()) * int64(unsafe.Sizeof(w))
+	if err := m.check(size); err != nil {
+		return err
 	}
 	d, err := pushDistances(f, &o)
 	if err != nil {
@@ -148,12 +176,12 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 		return err
 	}
 	removeWeight(f, total, o.ToFinal, divide)
-	return nil
+	return CheckLimits("Push", f, o.Limits)
 }
 
 // pushDistances returns the distances to the final states, or from the start.
 func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
-	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta})
+	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx})
 	if err != nil {
 		return nil, fmt.Errorf("ops: Push: %w", err)
 	}

@@ -171,13 +171,17 @@ func TestClosureAgainstRelation(t *testing.T) {
 		}
 		near := fsttest.Within[semiring.Log64](1e-9)
 		plus := a.Clone()
-		Closure(plus, Plus)
+		if err := Closure(plus, Plus, Limits{}); err != nil {
+			t.Fatal(err)
+		}
 		if diff := cmp.Diff(want, fsttest.Relation[semiring.Log64](plus, maxLen), near); diff != "" {
 			t.Fatalf("case %d: plus (-want +got):\n%s", i, diff)
 		}
 		truthful(t, "plus", plus)
 		star := a.Clone()
-		Closure(star, Star)
+		if err := Closure(star, Star, Limits{}); err != nil {
+			t.Fatal(err)
+		}
 		want = fsttest.UnionRelations(want, map[fsttest.Pair]semiring.Log64{{}: 0})
 		if diff := cmp.Diff(want, fsttest.Relation[semiring.Log64](star, maxLen), near); diff != "" {
 			t.Fatalf("case %d: star (-want +got):\n%s", i, diff)

@@ -1,10 +1,10 @@
 package ops
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -35,8 +35,11 @@ type ShortestPathOptions[W any] struct {
 	// States, for N > 1, ends the search when so many states have been made,
 	// those on no path among them; zero is no end, negative makes none.
 	States    int
-	MaxVisits int64           // bounds relaxations, as in ShortestDistance
-	Ctx       context.Context // stops a long search; nil is none
+	MaxVisits int64 // bounds relaxations, as in ShortestDistance
+	// Limits holds for the result, and for the bytes of the search: the partial
+	// paths, the machine turned round and the distances. Its States is a bound
+	// that is an error to exceed, unlike the one above.
+	Limits
 }
 
 func (o *ShortestPathOptions[W]) distances() *ShortestDistanceOptions {
@@ -88,8 +91,14 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 	if err != nil {
 		return nil, err
 	}
+	n, arcs := f.NumStates(), int64(fst.NumArcs(f))
+	base := sizeOf[W](n+1, arcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
+	m := meter{op: "ShortestPath", lim: o.Limits.workspace(), calls: 255}
+	if err := m.check(Progress{Bytes: base}); err != nil {
+		return nil, err
+	}
 	r := reversed(f)
-	return nShortest(f, &o, &nBestInput[W]{start: 0, arcs: r.Arcs, final: r.Final,
+	return nShortest(f, &o, &nBestInput[W]{op: "ShortestPath", bytes: func() int64 { return base }, start: 0, arcs: r.Arcs, final: r.Final,
 		distance: func(q fst.StateID) W { return d[q] }})
 }
 
@@ -131,6 +140,11 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 	const op = "ShortestPath"
 	alg := newAlgebra[W]()
 	n := f.NumStates()
+	m := meter{op: op, lim: o.Limits, calls: 255}
+	work := int64(n) * (int64(unsafe.Sizeof(alg.zero)) + 13)
+	if err := m.check(Progress{Bytes: work}); err != nil {
+		return nil, err
+	}
 	r := &relaxation[W]{op: op, f: f, o: o.distances()}
 	r.o.FirstPath = o.FirstPath
 	r.d = slices.Repeat([]W{alg.zero}, n)
@@ -159,6 +173,11 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 	// From the end to the start, as the back pointers lead.
 	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, r.pred[q] {
 		p := out.AddState()
+		size := sizeOf[W](out.NumStates(), int64(out.NumStates()-1))
+		size.Bytes += work
+		if err := m.check(size); err != nil {
+			return nil, err
+		}
 		if prev == fst.NoState {
 			out.SetFinal(p, f.Final(q))
 			continue

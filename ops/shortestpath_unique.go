@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -53,6 +54,8 @@ func ShortestPathUnique[W interface {
 	}
 	det.m.delta = residualRounding[W](o.distances().delta())
 	det.m.op, det.m.guard = "ShortestPathUnique", nil // it never runs to the end
+	n, narcs := f.NumStates(), int64(fst.NumArcs(f))
+	base := sizeOf[W](n+1, narcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
 	u := &uniquePaths[W]{det: det}
 	det.m.added = func(subset []element[W]) {
 		sum := semiring.Zero[W]()
@@ -66,6 +69,8 @@ func ShortestPathUnique[W interface {
 		return nil, err
 	}
 	return nShortest(f, &o, &nBestInput[W]{
+		op:       det.m.op,
+		bytes:    func() int64 { return base + u.bytes() },
 		start:    start,
 		arcs:     func(q fst.StateID) []fst.Arc[W] { return u.at(q).arcs },
 		final:    func(q fst.StateID) W { return u.at(q).final },
@@ -81,12 +86,21 @@ type uniquePaths[W semiring.Divisible[W]] struct {
 	distance []W
 	states   []*uniqueState[W]
 	scratch  []fst.Arc[W]
+	arcs     int64 // of the states
 	err      error
 }
 
 type uniqueState[W any] struct {
 	final W
 	arcs  []fst.Arc[W]
+}
+
+// bytes is what the subsets, their distances and their arcs take.
+func (u *uniquePaths[W]) bytes() int64 {
+	var w W
+	m := &u.det.m
+	return m.table.bytes() + m.alg.bytes() + int64(cap(u.distance))*int64(unsafe.Sizeof(w)) +
+		sizeOf[W](0, u.arcs).Bytes + int64(len(u.states))*48
 }
 
 func (u *uniquePaths[W]) at(q fst.StateID) *uniqueState[W] {
@@ -100,6 +114,7 @@ func (u *uniquePaths[W]) at(q fst.StateID) *uniqueState[W] {
 			u.scratch = arcs
 			if u.err = err; err == nil {
 				s.final, s.arcs = final, slices.Clone(arcs)
+				u.arcs += int64(len(arcs))
 			}
 		}
 		u.states[q] = s

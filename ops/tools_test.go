@@ -111,7 +111,11 @@ func TestRationalAsOpenFst(t *testing.T) {
 			if yes {
 				kind = Plus
 			}
-			apply("fstclosure", []string{fmt.Sprintf("--closure_plus=%v", yes)}, func(f V) { Closure(f, kind) })
+			apply("fstclosure", []string{fmt.Sprintf("--closure_plus=%v", yes)}, func(f V) {
+				if err := Closure(f, kind, Limits{}); err != nil {
+					panic(err)
+				}
+			})
 			r := fsttest.Must(Reverse[semiring.Tropical](a, &ReverseOptions{NoSuperInitial: !yes}))
 			asOpenFst(t, o, "fstreverse", []string{fmt.Sprintf("--require_superinitial=%v", yes)}, r, in(a))
 		}

@@ -72,7 +72,9 @@ func smallCorpus(t *testing.T) string {
 	ops.ArcSort(byOutput, ops.Output)
 	binary("edits.fst", "vector", byOutput)
 	closed := a.Clone()
-	ops.Closure(closed, ops.Star)
+	if err := ops.Closure(closed, ops.Star, ops.Limits{}); err != nil {
+		t.Fatal(err)
+	}
 	ops.ArcSort(closed, ops.Input)
 	binary("lexicon.fst", "vector", closed)
 	var text bytes.Buffer

@@ -45,7 +45,7 @@ var benchOps = map[string]func(*benchInputs) (*job, error){
 	"reverse":       unary(func(a stdF) (stdF, error) { return ops.Reverse[trop, trop](a, nil) }),
 	"topsort":       inPlaceOp(func(v stdV) (stdV, error) { return v, ops.TopSort(v) }),
 	"connect":       inPlaceOp(func(v stdV) (stdV, error) { ops.Connect(v); return v, nil }),
-	"closure":       inPlaceOp(func(v stdV) (stdV, error) { ops.Closure(v, ops.Star); return v, nil }),
+	"closure":       inPlaceOp(func(v stdV) (stdV, error) { return v, ops.Closure(v, ops.Star, ops.Limits{}) }),
 	"union":         benchJoin(func(v stdV, b stdF) error { return ops.Union(v, b, ops.Limits{}) }),
 	"concat":        benchJoin(func(v stdV, b stdF) error { return ops.Concat(v, b, ops.Limits{}) }),
 	"equivalent":    benchEquivalent,

@@ -43,7 +43,19 @@
 //	flags                       of 1.7.9                            of both generations, --flag value,
 //	                                                                  --noflag, --version; --help with
 //	                                                                  definition, cost and an example
-//	arc types                   standard, log, log64                all that package semiring has
+//	header property bits that   fstinfo fails on the machine        are dropped as the file is read
+//	  are false
+//	arc types                   standard, log, log64                the 11 listed below
+//	compact, edit and other     compact and edit types are read     not there yet: vector and const
+//	  types of machine            and written                         alone
+//	other tools                 fstdisambiguate, fstcompress,       not there yet
+//	                              fstlinear, fstloglinearapply,
+//	                              farcompilestrings,
+//	                              farprintstrings, pdt and mpdt
+//
+// The arc types are standard (tropical weights), log, log64, tropical64, real64
+// (probabilities), boolean, minmax, tropical_X_tropical and tropical_X_log (products),
+// tropical_LT_tropical (lexicographic) and expectation_real64_real64.
 //
 // The tools are thin: main.go finds the tool, library.go has the flags that all
 // take, suite.go erases the weight type (one suite for each set of capabilities, so

@@ -80,14 +80,25 @@ func (c *call) twoMachines() (a, b *typed, err error) {
 	return a, b, nil
 }
 
-// writeMachine writes m to argument i, as fstType ("" is vector).
+// writeMachine writes m to argument i, as fstType ("" is vector), unless it is
+// beyond the limits: so they hold for the tools that change a machine in place, too.
 func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
+	if err := c.withinLimits(t, m); err != nil {
+		return err
+	}
 	if fstType == "" {
 		fstType = "vector"
 	}
 	return c.Output(c.arg(i), func(w io.Writer) error {
 		return t.write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align})
 	})
+}
+
+// withinLimits is an error where m, which a tool made, is beyond the limits.
+func (c *call) withinLimits(t *typed, m machine) error {
+	lim, cancel := c.lib.limits()
+	defer cancel()
+	return t.within(c.tool.name, m, lim)
 }
 
 // format is how composite weights are written and read.

@@ -18,9 +18,11 @@ type library struct {
 	verbosity                                          *int64
 	limitStates, limitArcs, limitBytes                 *int64
 	timeout                                            *time.Duration
+	started                                            time.Time
 }
 
 func (l *library) define(fs *flags.Set) {
+	l.started = time.Now()
 	l.fieldSeparator = fs.String("fst_field_separator", "\t ", "Characters that split fields; the first is printed")
 	l.weightSeparator = fs.String("fst_weight_separator", ",", "Character between the parts of a composite weight")
 	l.weightParentheses = fs.String("fst_weight_parentheses", "", "Characters around composite weights, such as ()")
@@ -63,12 +65,13 @@ func (l *library) check() error {
 	return nil
 }
 
-// limits returns the bounds for operations, and what releases their timer.
+// limits returns the bounds for operations, the time counted from the tool's start,
+// and what releases their timer.
 func (l *library) limits() (ops.Limits, context.CancelFunc) {
 	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes}
 	cancel := func() {}
 	if *l.timeout > 0 {
-		lim.Ctx, cancel = context.WithTimeout(context.Background(), *l.timeout)
+		lim.Ctx, cancel = context.WithDeadline(context.Background(), l.started.Add(*l.timeout))
 	}
 	return lim, cancel
 }

@@ -31,7 +31,7 @@ func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *pruning {
 	nstate := fs.Int("nstate", 64, -1, "Keep so many states, the best; -1 is no bound")
 	weight := fs.String("weight", "", "Keep paths within this weight of the best; empty is all")
 	return func(c *call, lim ops.Limits) *pruning {
-		return &pruning{weight: *weight, states: *nstate, delta: settled(*d), format: c.format(), ctx: lim.Ctx}
+		return &pruning{weight: *weight, states: *nstate, delta: settled(*d), format: c.format(), lim: lim}
 	}
 }
 
@@ -131,6 +131,9 @@ Time O(arcs · log states), linear for acyclic machines.`,
 func (c *call) writeBoth(t *typed, a, b machine) error {
 	var outs [2]*output.File
 	for i, m := range []machine{a, b} {
+		if err := c.withinLimits(t, m); err != nil {
+			return err
+		}
 		out, err := output.Create(c.arg(1+i), c.Out)
 		if err != nil {
 			return err
@@ -213,8 +216,10 @@ Time: a shortest distance, and O(states + arcs).`,
 				c.Warn(c.prog, "neither --push_weights nor --push_labels is given: nothing is pushed")
 				return nil
 			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
 			m, err := t.push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),
-				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta)})
+				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta), Limits: lim})
 			t.m = m
 			return err
 		}

@@ -41,7 +41,8 @@ type suite interface {
 	intersect(a, b machine, o *ops.ComposeOptions) (machine, error)
 	union(a, b machine, lim ops.Limits) error
 	concat(a, b machine, lim ops.Limits) error
-	closure(m machine, kind ops.ClosureKind)
+	closure(m machine, kind ops.ClosureKind, lim ops.Limits) error
+	within(op string, m machine, lim ops.Limits) error // a LimitError where m is beyond lim
 	connect(m machine)
 	arcSort(m machine, side ops.Side)
 	topSort(m machine) error
@@ -173,12 +174,19 @@ func (component[W]) concat(a, b machine, lim ops.Limits) error {
 	return ops.Concat(a.(*fst.Vector[W]), b.(fst.Expanded[W]), lim)
 }
 
-func (component[W]) closure(m machine, kind ops.ClosureKind) { ops.Closure(m.(*fst.Vector[W]), kind) }
-func (component[W]) connect(m machine)                       { ops.Connect(m.(*fst.Vector[W])) }
-func (component[W]) arcSort(m machine, side ops.Side)        { ops.ArcSort(m.(*fst.Vector[W]), side) }
-func (component[W]) topSort(m machine) error                 { return ops.TopSort(m.(*fst.Vector[W])) }
-func (component[W]) invert(m machine)                        { ops.Invert(m.(*fst.Vector[W])) }
-func (component[W]) project(m machine, side ops.Side)        { ops.Project(m.(*fst.Vector[W]), side) }
+func (component[W]) closure(m machine, kind ops.ClosureKind, lim ops.Limits) error {
+	return ops.Closure(m.(*fst.Vector[W]), kind, lim)
+}
+
+func (component[W]) within(op string, m machine, lim ops.Limits) error {
+	return ops.CheckLimits(op, m.(fst.Expanded[W]), lim)
+}
+
+func (component[W]) connect(m machine)                { ops.Connect(m.(*fst.Vector[W])) }
+func (component[W]) arcSort(m machine, side ops.Side) { ops.ArcSort(m.(*fst.Vector[W]), side) }
+func (component[W]) topSort(m machine) error          { return ops.TopSort(m.(*fst.Vector[W])) }
+func (component[W]) invert(m machine)                 { ops.Invert(m.(*fst.Vector[W])) }
+func (component[W]) project(m machine, side ops.Side) { ops.Project(m.(*fst.Vector[W]), side) }
 
 func (component[W]) reverse(m machine, o *ops.ReverseOptions) (machine, error) {
 	return ops.Reverse[W, W](m.(fst.Expanded[W]), o)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,12 +16,12 @@ type pruning struct {
 	states int64  // -1 is no bound
 	delta  float64
 	format semiring.TextFormat
-	ctx    context.Context
+	lim    ops.Limits
 }
 
 // pruneOptions reads p, and reports whether it asks for anything.
 func pruneOptions[W semiring.Component[W]](p *pruning) (o ops.PruneOptions[W], asked bool, err error) {
-	o = ops.PruneOptions[W]{Delta: p.delta, Ctx: p.ctx}
+	o = ops.PruneOptions[W]{Delta: p.delta, Limits: p.lim}
 	if p.weight != "" {
 		w, err := parseWeight[W](p.weight, p.format)
 		if err != nil {
@@ -185,7 +184,7 @@ func (path[W]) shortestPath(m machine, o *pathFlags, p *pruning) (machine, error
 	if err != nil {
 		return nil, err
 	}
-	so := &ops.ShortestPathOptions[W]{N: o.n, Queue: o.queue, Delta: po.Delta, Threshold: po.Threshold, States: po.States, Ctx: po.Ctx}
+	so := &ops.ShortestPathOptions[W]{N: o.n, Queue: o.queue, Delta: po.Delta, Threshold: po.Threshold, States: po.States, Limits: p.lim}
 	if o.unique {
 		return ops.ShortestPathUnique(m.(fst.Expanded[W]), so)
 	}

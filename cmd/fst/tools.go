@@ -122,8 +122,9 @@ Time O(states).`,
 			if *plus || *kind == "plus" {
 				k = ops.Plus
 			}
-			t.closure(t.m, k)
-			return nil
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			return t.closure(t.m, k, lim)
 		}
 	})
 
