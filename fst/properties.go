@@ -47,8 +47,6 @@ const (
 )
 
 const (
-	staticProperties = Expandable | Mutable
-
 	// NullProperties hold for the machine without states.
 	NullProperties = Acceptor | IDeterministic | ODeterministic | NoEpsilons | NoIEpsilons | NoOEpsilons |
 		ILabelSorted | OLabelSorted | Unweighted | Acyclic | InitialAcyclic | TopSorted |

@@ -132,10 +132,6 @@ func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*max(1, math.Abs(b)) || math.IsNaN(a) && math.IsNaN(b)
 }
 
-// nearer is the same relative to the value itself, down to a floor where sums
-// of rounding errors end.
-func nearer(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-9*math.Abs(b)+1e-13 }
-
 func compareRows(name string, got, want [][]float64) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%s has %d rows, want %d", name, len(got), len(want))

@@ -93,7 +93,6 @@ type ngramPlan struct {
 	gain     []uint32 // state × class: occurrences in the reference of the N-gram completed
 	most     []int    // by position: the greatest count after it
 	top      int      // greatest gain
-	last     []uint32 // N = 2: state after reading a class
 	once     sync.Once
 	err      error
 }

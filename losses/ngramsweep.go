@@ -20,7 +20,6 @@ type ngramSweeper struct {
 	counts []float64 // distribution of the count
 	loss   []float64 // L by count
 	x      []float64
-	row    []float64
 	from   *ngramPlan
 
 	// Quadrature: the rule at hand, and which row of powers each pair reads.

@@ -97,7 +97,7 @@ func (s *sampler) draw(rng *rand.Rand, u []int) []int {
 			}
 		}
 		d := pick(rng, weight)
-		k := int(gl.classOf[0])
+		var k int
 		label := d
 		if s.w.order == 1 { // d is a class: draw the label within it
 			k = d

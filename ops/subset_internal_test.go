@@ -53,7 +53,7 @@ func TestOutputsAgainstGallic(t *testing.T) {
 		againstGallic(t, f, DeterminizeDisambiguate, &outputResiduals[semiring.Tropical]{least: true},
 			func(l fst.Label, w semiring.Tropical) least { return least{String: str(l), Weight: w} },
 			func(g least) []outputTerm[semiring.Tropical] {
-				return gallicTerms(restricted{String: g.String, Weight: g.Weight})
+				return gallicTerms(restricted(g))
 			})
 	}
 	if functional < 100 || compared < 250 {

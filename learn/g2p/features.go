@@ -154,10 +154,6 @@ var startLabels = []int32{-1}
 // collect numbers the features of training words.
 func (f *Features) collect(words [][]int32) error {
 	counts := []int{}
-	type gram struct {
-		key  featureKey
-		size int
-	}
 	all := fst.NewTable(hashFeature)
 	var sizes []int32
 	for _, x := range words {

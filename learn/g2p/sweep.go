@@ -15,7 +15,6 @@ type kernel struct {
 	um    []float64
 	p     []float64 // conditional probabilities, pair by pair, letter by letter
 	x     []float64 // expectations with one pair fixed, over p
-	x2    []float64
 	alpha []float64
 	beta  []float64
 	rest  []float64
