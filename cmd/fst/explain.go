@@ -23,15 +23,15 @@ Time O(states² + arcs²) at worst, on the pairs that one string reaches.`,
 			if err != nil {
 				return err
 			}
-			ambiguous, err := t.ambiguous(t.m)
+			ambiguous, err := t.Ambiguous(t.m)
 			if err != nil {
 				return err
 			}
-			functional, err := t.functional(t.m)
+			functional, err := t.Functional(t.m)
 			if err != nil {
 				return err
 			}
-			twins, err := t.twins(t.m)
+			twins, err := t.Twins(t.m)
 			if err != nil {
 				return err
 			}

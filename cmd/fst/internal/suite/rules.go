@@ -1,4 +1,4 @@
-package main
+package suite
 
 import (
 	"io"
@@ -7,23 +7,23 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-func (component[W]) subtract(a, b machine, o *ops.ComposeOptions) (machine, error) {
+func (component[W]) Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
 	return ops.Subtract(a.(fst.Expanded[W]), b.(fst.Expanded[W]), o)
 }
 
-func (component[W]) epsNormalize(m machine, side ops.Side, lim ops.Limits) (machine, error) {
+func (component[W]) EpsNormalize(m Machine, side ops.Side, lim ops.Limits) (Machine, error) {
 	return ops.EpsNormalize(m.(fst.Expanded[W]), side, lim)
 }
 
-func (component[W]) synchronize(m machine, lim ops.Limits) (machine, error) {
+func (component[W]) Synchronize(m Machine, lim ops.Limits) (Machine, error) {
 	return ops.Synchronize(m.(fst.Fst[W]), lim)
 }
 
-func (component[W]) relabel(m machine, in, out []fst.LabelPair) error {
+func (component[W]) Relabel(m Machine, in, out []fst.LabelPair) error {
 	return ops.Relabel(m.(*fst.Vector[W]), in, out)
 }
 
-func (component[W]) replace(labels []fst.Label, ms []machine, root fst.Label, o *ops.ReplaceOptions) (machine, error) {
+func (component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error) {
 	rules := make([]ops.Rule[W], len(ms))
 	for i, m := range ms {
 		rules[i] = ops.Rule[W]{Label: labels[i], F: m.(fst.Expanded[W])}
@@ -31,7 +31,7 @@ func (component[W]) replace(labels []fst.Label, ms []machine, root fst.Label, o 
 	return ops.Replace(rules, root, o)
 }
 
-func (component[W]) reweight(m machine, r io.Reader, o *fst.PotentialOptions, toFinal bool) error {
+func (component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, toFinal bool) error {
 	v := m.(*fst.Vector[W])
 	o.States = v.NumStates()
 	potentials, err := fst.ReadPotentials[W](r, o)
@@ -46,7 +46,7 @@ func (component[W]) reweight(m machine, r io.Reader, o *fst.PotentialOptions, to
 
 // encode encodes m with the table that r holds, a new one if r is nil, and
 // returns what writes the table.
-func (component[W]) encode(m machine, r io.Reader, name string, kind ops.EncodeKind) (func(io.Writer) error, error) {
+func (component[W]) Encode(m Machine, r io.Reader, name string, kind ops.EncodeKind) (func(io.Writer) error, error) {
 	t := ops.NewEncodeTable[W](kind)
 	if r != nil {
 		var err error
@@ -58,7 +58,7 @@ func (component[W]) encode(m machine, r io.Reader, name string, kind ops.EncodeK
 	return func(w io.Writer) error { return ops.WriteEncodeTable(w, t) }, nil
 }
 
-func (component[W]) decode(m machine, r io.Reader, name string) error {
+func (component[W]) Decode(m Machine, r io.Reader, name string) error {
 	t, err := ops.ReadEncodeTable[W](r, name)
 	if err != nil {
 		return err
@@ -66,18 +66,18 @@ func (component[W]) decode(m machine, r io.Reader, name string) error {
 	return ops.Decode(m.(*fst.Vector[W]), t)
 }
 
-func (component[W]) twins(m machine) (*ops.TwinsError, error) {
+func (component[W]) Twins(m Machine) (*ops.TwinsError, error) {
 	return ops.Twins(m.(fst.Expanded[W]), nil)
 }
 
-func (component[W]) ambiguous(m machine) (*ops.AmbiguousError, error) {
+func (component[W]) Ambiguous(m Machine) (*ops.AmbiguousError, error) {
 	return ops.Unambiguous(m.(fst.Expanded[W]), nil)
 }
 
-func (component[W]) functional(m machine) (*ops.FunctionalError, error) {
+func (component[W]) Functional(m Machine) (*ops.FunctionalError, error) {
 	return ops.Functional(m.(fst.Expanded[W]), nil)
 }
 
-func (component[W]) addTo(a *fst.ArchiveWriter, key string, m machine, o *fst.WriteOptions) error {
+func (component[W]) AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error {
 	return fst.AddToArchive(a, key, m.(fst.Expanded[W]), o)
 }
