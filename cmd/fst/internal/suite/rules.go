@@ -66,16 +66,16 @@ func (component[W]) Decode(m Machine, r io.Reader, name string) error {
 	return ops.Decode(m.(*fst.Vector[W]), t)
 }
 
-func (component[W]) Twins(m Machine) (*ops.TwinsError, error) {
-	return ops.Twins(m.(fst.Expanded[W]), nil)
+func (component[W]) Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error) {
+	return ops.Twins(m.(fst.Expanded[W]), &ops.TwinsOptions{Limits: lim})
 }
 
-func (component[W]) Ambiguous(m Machine) (*ops.AmbiguousError, error) {
-	return ops.Unambiguous(m.(fst.Expanded[W]), nil)
+func (component[W]) Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error) {
+	return ops.Unambiguous(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
 }
 
-func (component[W]) Functional(m Machine) (*ops.FunctionalError, error) {
-	return ops.Functional(m.(fst.Expanded[W]), nil)
+func (component[W]) Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error) {
+	return ops.Functional(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
 }
 
 func (component[W]) AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error {

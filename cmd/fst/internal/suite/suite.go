@@ -82,9 +82,9 @@ type Suite interface {
 	Encode(m Machine, table io.Reader, name string, kind ops.EncodeKind) (write func(io.Writer) error, err error)
 	Decode(m Machine, table io.Reader, name string) error
 
-	Ambiguous(m Machine) (*ops.AmbiguousError, error)
-	Functional(m Machine) (*ops.FunctionalError, error)
-	Twins(m Machine) (*ops.TwinsError, error)
+	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
+	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
+	Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error)
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
