@@ -1,0 +1,506 @@
+package tree
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// histogram finds splits on binned columns.
+//
+// A node's histogram has, for each column and code, the sum of the derivatives of its
+// rows. Of two siblings only the one with fewer rows is summed; the other is their
+// parent's less that (integers: exactly). The work is divided by pairs of siblings and
+// blocks of eight columns: a task sums, subtracts and looks for splits while
+// the block's 32 KB are in the first-level cache, and touches nothing that
+// another task writes.
+type histogram struct {
+	b       *Bins
+	offsets []int // of each block in a node's histogram, and their end
+	used    []int // columns of each block that this tree may use
+
+	gathered []Cell  // derivatives of rows, in the order of Grower.rows
+	scratch  []bench // one a worker
+	found    []best  // by task and side
+	tasks    []task
+	masks    map[int32][]bool // columns that may split a node, where they are sampled
+}
+
+// bench is what a worker works on.
+type bench struct {
+	small    []Cell // histograms of a block that are not kept
+	words    [fewRows]uint64
+	cells    [256]Cell // all zero between uses
+	occupied [256]uint8
+	order    []uint8
+	negated  []Cell
+}
+
+// task is a node, or two siblings, to be evaluated.
+type task struct {
+	small, large int32  // nodes; large is -1 at the root
+	parent       []Cell // their parent's histogram, which becomes large's; nil if it was not kept
+}
+
+// fewRows: a node of at most so many rows is searched from its rows' codes alone,
+// which costs a few operations a row where a histogram costs some for each of its
+// 256 cells.
+const fewRows = 96
+
+func newHistogram(b *Bins) *histogram {
+	h := &histogram{b: b, gathered: make([]Cell, b.rows), used: make([]int, len(b.blocks))}
+	at := 0
+	for i := range b.blocks {
+		h.offsets = append(h.offsets, at)
+		at += blockColumns * b.blocks[i].stride
+	}
+	h.offsets = append(h.offsets, at)
+	return h
+}
+
+func (h *histogram) size() (int, int)       { return h.b.rows, len(h.b.columns) }
+func (h *histogram) categorical(j int) bool { return h.b.columns[j].categorical }
+
+func (h *histogram) start(g *Grower) error {
+	for i := range h.b.blocks {
+		bl := &h.b.blocks[i]
+		h.used[i] = 0
+		for k := range bl.columns {
+			if g.usable[bl.first+k] {
+				h.used[i]++
+			}
+		}
+	}
+	for len(h.scratch) < workerCount(g.o.Workers) {
+		h.scratch = append(h.scratch, bench{small: make([]Cell, blockColumns*256)})
+	}
+	return nil
+}
+
+// seal chooses the threshold between the last value that goes left and the first that
+// goes right: of the bounds between their bins the one nearest to the middle.
+func (h *histogram) seal(n *Node) {
+	b := &n.best
+	if b.categorical {
+		return
+	}
+	theta := h.b.columns[b.column].theta
+	if b.next > b.code+1 && int(b.next) <= len(theta) {
+		// theta[c] lies between the values of bins c and c+1.
+		lo, hi := theta[b.code], theta[b.next-1]
+		want := lo/2 + hi/2
+		at := b.code
+		for c := b.code; c < b.next; c++ {
+			if math.Abs(theta[c]-want) < math.Abs(theta[at]-want) {
+				at = c
+			}
+		}
+		b.code = at
+	}
+	n.Threshold = h.b.Threshold(int(b.column), int(b.code))
+}
+
+// goesLeft is a table, by code, of which rows go left at a split node.
+func (h *histogram) goesLeft(n *Node, table *[256]uint8) {
+	missing := h.b.columns[n.Column].values
+	for c := range table {
+		table[c] = 0
+		if n.Categorical && n.Set[c>>6]>>(c&63)&1 == 1 || !n.Categorical && c <= int(n.Code) {
+			table[c] = 1
+		}
+	}
+	table[missing] = 0
+	if n.MissingLeft {
+		table[missing] = 1
+	}
+}
+
+func (h *histogram) left(n *Node, row int32) bool {
+	j := int(n.Column)
+	c := h.b.Code(int(row), j)
+	switch {
+	case int(c) == h.b.columns[j].values:
+		return n.MissingLeft
+	case n.Categorical:
+		return n.Set[c>>6]>>(c&63)&1 == 1
+	}
+	return c <= n.Code
+}
+
+func (h *histogram) split(t *Tree, at int, n *Node) { splitLevels(&h.b.columns[n.Column], t, at, n) }
+
+// splitLevels writes the levels that go left at a categorical split; those that have
+// no code go where what is missing goes.
+func splitLevels(c *column, t *Tree, at int, n *Node) {
+	set := make([]uint64, (len(c.codes)+63)/64)
+	for level, code := range c.codes {
+		if int(code) == c.values && n.MissingLeft || int(code) < c.values && n.Set[code>>6]>>(code&63)&1 == 1 {
+			set[level>>6] |= 1 << (level & 63)
+		}
+	}
+	t.setLevels(at, set)
+}
+
+// chunk is a part of a node's rows.
+type chunk struct {
+	node, from, to int32
+	lefts          int32
+}
+
+// chunks cuts the rows of nodes into parts of rowBlock rows.
+func chunks(g *Grower, nodes []int32) []chunk {
+	var out []chunk
+	for _, at := range nodes {
+		n := &g.nodes[at]
+		for from := n.from; from < n.to; from += rowBlock {
+			out = append(out, chunk{node: at, from: from, to: min(n.to, from+rowBlock)})
+		}
+	}
+	return out
+}
+
+func (h *histogram) partition(g *Grower, nodes []int32) {
+	parts := chunks(g, nodes)
+	forEach(g.o.Workers, len(parts), func(_, i int) {
+		p := &parts[i]
+		n := &g.nodes[p.node]
+		var left [256]uint8
+		h.goesLeft(n, &left)
+		codes, shift := h.b.blocks[n.Column/blockColumns].codes, 8*(n.Column%blockColumns)
+		rows, other := g.rows[p.from:p.to], g.buffer[p.from:p.to]
+		l, r := 0, 0
+		for _, row := range rows {
+			// Both stores are made and one of them counts: no branch to guess.
+			// A left row never lands beyond the one being read.
+			yes := int(left[uint8(codes[row]>>shift)])
+			rows[l] = row
+			other[r] = row
+			l += yes
+			r += 1 - yes
+		}
+		p.lefts = int32(l)
+	})
+	join(g, parts)
+}
+
+// join brings together the left and right rows of the parts of each node: every part
+// has its left rows at its front and its right rows at the front of the same
+// range of the buffer.
+func join(g *Grower, parts []chunk) {
+	for len(parts) > 0 {
+		n := &g.nodes[parts[0].node]
+		k, at := 0, n.from
+		for k < len(parts) && parts[k].node == parts[0].node {
+			p := parts[k]
+			at += int32(copy(g.rows[at:], g.rows[p.from:p.from+p.lefts]))
+			k++
+		}
+		middle := at
+		for _, p := range parts[:k] {
+			at += int32(copy(g.rows[at:], g.buffer[p.from:p.to-p.lefts]))
+		}
+		l, r := &g.nodes[n.Left], &g.nodes[n.Right]
+		l.from, l.to, r.from, r.to = n.from, middle, middle, n.to
+		parts = parts[k:]
+	}
+}
+
+func (h *histogram) evaluate(g *Grower, parents []int32) {
+	h.plan(g, parents)
+	h.mask(g)
+	// The derivatives of the rows to be summed, in the order of the nodes.
+	var lists []int32
+	for _, t := range h.tasks {
+		lists = append(lists, t.small)
+		if t.parent == nil && t.large >= 0 {
+			lists = append(lists, t.large)
+		}
+	}
+	if whole := len(g.rows) == h.b.rows; !whole || g.splits > 0 {
+		parts := chunks(g, lists)
+		forEach(g.o.Workers, len(parts), func(_, i int) {
+			p := &parts[i]
+			to := h.gathered[p.from:p.to]
+			for k, row := range g.rows[p.from:p.to] {
+				to[k] = g.cells[row]
+			}
+		})
+	}
+	blocks := len(h.b.blocks)
+	h.found = slices.Grow(h.found[:0], 2*blocks*len(h.tasks))[:2*blocks*len(h.tasks)]
+	workers := g.o.Workers
+	if rows := len(g.rows); g.splits > 0 && !g.o.DepthWise {
+		if rows = int(g.nodes[h.tasks[0].small].to - g.nodes[h.tasks[0].small].from); (rows+256)*len(g.columns) < 20000 {
+			workers = 1 // handing work out costs more than doing it
+		}
+	}
+	// Tasks of one pair of siblings are not neighbours: the largest first would
+	// be best, and blocks of one pair are alike.
+	forEach(workers, blocks*len(h.tasks), func(w, i int) {
+		t, block := i/blocks, i%blocks
+		h.found[2*i], h.found[2*i+1] = best{}, best{}
+		if h.used[block] > 0 {
+			h.task(g, &h.scratch[w], &h.tasks[t], block, h.found[2*i:2*i+2])
+		}
+	})
+	for t := range h.tasks {
+		task := &h.tasks[t]
+		for block := range blocks {
+			for side, at := range []int32{task.small, task.large} {
+				if at < 0 {
+					continue
+				}
+				// All scores of a node are in the same units; blocks ascend, so that
+				// among equals the first column stays.
+				if f := &h.found[2*(t*blocks+block)+side]; f.found() && (!g.nodes[at].best.found() || f.score > g.nodes[at].best.score) {
+					g.nodes[at].best = *f
+				}
+			}
+		}
+		if task.large >= 0 && task.parent != nil {
+			if n := &g.nodes[task.large]; h.wanted(g, n) && n.best.found() {
+				n.hist = task.parent
+			} else {
+				g.free = append(g.free, task.parent)
+			}
+		}
+	}
+}
+
+// wanted reports whether a node's histogram is of use to its children.
+func (h *histogram) wanted(g *Grower, n *Node) bool {
+	return n.to-n.from > fewRows && (g.o.MaxDepth == 0 || int(n.Depth)+1 < g.o.MaxDepth)
+}
+
+// plan lists the tasks and gives nodes the histograms that they keep.
+func (h *histogram) plan(g *Grower, parents []int32) {
+	h.tasks = h.tasks[:0]
+	for _, at := range parents {
+		t := task{small: 0, large: -1}
+		if at >= 0 {
+			p := &g.nodes[at]
+			t.small, t.large = p.Left, p.Right
+			if l, r := &g.nodes[p.Left], &g.nodes[p.Right]; r.to-r.from < l.to-l.from {
+				t.small, t.large = t.large, t.small
+			}
+			t.parent, p.hist = p.hist, nil
+			if n := &g.nodes[t.large]; t.parent != nil && n.to-n.from <= fewRows {
+				g.free = append(g.free, t.parent)
+				t.parent = nil
+			}
+		}
+		for _, at := range []int32{t.small, t.large} {
+			if at < 0 {
+				continue
+			}
+			if n := &g.nodes[at]; h.wanted(g, n) && (at == t.small || t.parent == nil) {
+				g.keep(n, h.offsets[len(h.offsets)-1])
+			}
+		}
+		h.tasks = append(h.tasks, t)
+	}
+}
+
+// task evaluates a block of columns for one or two nodes.
+func (h *histogram) task(g *Grower, w *bench, t *task, block int, out []best) {
+	bl := &h.b.blocks[block]
+	from, to := h.offsets[block], h.offsets[block+1]
+	small := h.sum(g, w, t.small, block, &out[0])
+	if t.large < 0 {
+		return
+	}
+	if t.parent == nil {
+		h.sum(g, w, t.large, block, &out[1])
+		return
+	}
+	large := t.parent[from:to]
+	if small != nil {
+		subtract(large, small)
+	} else {
+		n := &g.nodes[t.small]
+		w.negated = w.negated[:0]
+		for _, c := range h.cells(g, n) {
+			w.negated = append(w.negated, Cell{-c.G, -c.H})
+		}
+		h.add(g, bl, h.used[block], large, g.rows[n.from:n.to], w.negated)
+	}
+	if g.open(t.large) {
+		h.scan(g, w, t.large, block, large, &out[1])
+	}
+}
+
+// subtract takes the sums of b from those of a.
+func subtract(a, b []Cell) {
+	b = b[:len(a)]
+	for i := range a {
+		a[i].G -= b[i].G
+		a[i].H -= b[i].H
+	}
+}
+
+// cells are the derivatives of a node's rows, in their order.
+func (h *histogram) cells(g *Grower, n *Node) []Cell {
+	if g.splits == 0 && len(g.rows) == h.b.rows {
+		return g.cells
+	}
+	return h.gathered[n.from:n.to]
+}
+
+// sum evaluates a block for a node from its rows, and returns the histograms it
+// made, if any: valid until the worker's next call unless the node keeps them.
+func (h *histogram) sum(g *Grower, w *bench, at int32, block int, out *best) []Cell {
+	n := &g.nodes[at]
+	bl := &h.b.blocks[block]
+	if n.to-n.from <= fewRows {
+		if g.open(at) {
+			h.few(g, w, at, block, out)
+		}
+		return nil
+	}
+	hist := w.small[:blockColumns*bl.stride]
+	if n.hist != nil {
+		hist = n.hist[h.offsets[block]:h.offsets[block+1]]
+	}
+	clear(hist)
+	rows := g.rows[n.from:n.to]
+	if g.splits == 0 && len(g.rows) == h.b.rows {
+		rows = nil
+	}
+	h.add(g, bl, h.used[block], hist, rows, h.cells(g, n))
+	if g.open(at) {
+		h.scan(g, w, at, block, hist, out)
+	}
+	return hist
+}
+
+// add sums all columns of a block at once when the tree uses half of them or more,
+// else those that it uses one by one.
+func (h *histogram) add(g *Grower, bl *block, used int, hist []Cell, rows []int32, cells []Cell) {
+	if 2*used >= bl.columns && used > 1 {
+		addBlock(hist, bl.stride, bl.codes, rows, cells)
+		return
+	}
+	for k := range bl.columns {
+		if g.usable[bl.first+k] {
+			addColumn(hist[k*bl.stride:(k+1)*bl.stride], 8*k, bl.codes, rows, cells)
+		}
+	}
+}
+
+// scan looks for the best split of a node in the histograms of a block.
+func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, out *best) {
+	n := &g.nodes[at]
+	s := newGains(&g.o, g.scale, n.sum, n.Low, n.High)
+	bl := &h.b.blocks[block]
+	for k := range bl.columns {
+		j := bl.first + k
+		if !g.usable[j] || !h.allowed(at, n, j) {
+			continue
+		}
+		c := &h.b.columns[j]
+		cells := hist[k*bl.stride : (k+1)*bl.stride]
+		occupied := 0
+		for code, v := range cells[:c.values] {
+			// Most bins of most nodes are empty, in no order that a processor could
+			// guess: write always, count if there is something.
+			w.occupied[occupied] = uint8(code)
+			occupied += int(uint64(-v.H) >> 63)
+		}
+		h.search(g, &s, w, j, w.occupied[:occupied], cells, cells[c.values], out)
+	}
+}
+
+func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint8, cells []Cell, missing Cell, out *best) {
+	if h.b.columns[j].categorical {
+		if w.order == nil {
+			w.order = make([]uint8, 0, 256)
+		}
+		s.levels(out, j, occupied, cells, missing, w.order)
+		return
+	}
+	s.numeric(out, j, occupied, cells, missing)
+}
+
+// few does for a node of few rows what add and scan do: a bit map says which codes
+// occur.
+func (h *histogram) few(g *Grower, w *bench, at int32, block int, out *best) {
+	n := &g.nodes[at]
+	s := newGains(&g.o, g.scale, n.sum, n.Low, n.High)
+	bl := &h.b.blocks[block]
+	words := w.words[:n.to-n.from]
+	for k, row := range g.rows[n.from:n.to] {
+		words[k] = bl.codes[row]
+	}
+	sums := h.cells(g, n)
+	for k := range bl.columns {
+		j := bl.first + k
+		if !g.usable[j] || !h.allowed(at, n, j) {
+			continue
+		}
+		var seen [4]uint64
+		for i, word := range words {
+			code := uint8(word >> (8 * k))
+			seen[code>>6] |= 1 << (code & 63)
+			add(&w.cells[code], sums[i])
+		}
+		values := h.b.columns[j].values
+		missing := w.cells[values]
+		w.cells[values] = Cell{}
+		seen[values>>6] &^= 1 << (values & 63)
+		occupied := w.occupied[:0]
+		for i, m := range seen {
+			for ; m != 0; m &= m - 1 {
+				occupied = append(occupied, uint8(64*i+bits.TrailingZeros64(m)))
+			}
+		}
+		h.search(g, &s, w, j, occupied, w.cells[:], missing, out)
+		for _, code := range occupied {
+			w.cells[code] = Cell{}
+		}
+	}
+}
+
+// mask draws the columns that may split each node, where options sample them.
+func (h *histogram) mask(g *Grower) {
+	h.masks = nil
+	if g.o.ColumnsByLevel == 1 && g.o.ColumnsByNode == 1 {
+		return
+	}
+	h.masks = map[int32][]bool{}
+	for _, t := range h.tasks {
+		for _, at := range []int32{t.small, t.large} {
+			if at < 0 {
+				continue
+			}
+			h.masks[at] = columnMask(g, at)
+		}
+	}
+}
+
+// columnMask draws the columns of a node: its draws depend on the target's Sample,
+// the depth and the node's number, not on what else was drawn.
+func columnMask(g *Grower, at int32) []bool {
+	columns := g.columns
+	draw := func(share float64, stream uint64) {
+		if share == 1 {
+			return
+		}
+		rng := rand.New(rand.NewPCG(g.target.Sample, stream))
+		columns = slices.Clone(columns)
+		rng.Shuffle(len(columns), func(i, j int) { columns[i], columns[j] = columns[j], columns[i] })
+		columns = columns[:max(1, int(math.Round(share*float64(len(columns)))))]
+		slices.Sort(columns)
+	}
+	draw(g.o.ColumnsByLevel, uint64(g.nodes[at].Depth)<<32)
+	draw(g.o.ColumnsByNode, 1<<63|uint64(at))
+	mask := make([]bool, len(g.usable))
+	for _, j := range columns {
+		mask[j] = true
+	}
+	return mask
+}
+
+func (h *histogram) allowed(at int32, n *Node, j int) bool {
+	return h.masks == nil || h.masks[at][j]
+}

@@ -1,0 +1,63 @@
+package tree
+
+// addBlockGo adds cells[k] to the histograms of a block's eight columns, at the
+// codes of row rows[k]; rows nil is 0, 1, …. hist holds eight histograms of stride
+// cells. It is what the assembly of kernels_amd64.s does, and what runs
+// elsewhere.
+func addBlockGo(hist []Cell, stride int, codes []uint64, rows []int32, cells []Cell) {
+	if stride == 256 {
+		// Arrays of 256 cells need no bounds checks under an index of eight bits.
+		h0 := (*[256]Cell)(hist[0*256:])
+		h1 := (*[256]Cell)(hist[1*256:])
+		h2 := (*[256]Cell)(hist[2*256:])
+		h3 := (*[256]Cell)(hist[3*256:])
+		h4 := (*[256]Cell)(hist[4*256:])
+		h5 := (*[256]Cell)(hist[5*256:])
+		h6 := (*[256]Cell)(hist[6*256:])
+		h7 := (*[256]Cell)(hist[7*256:])
+		for k, c := range cells {
+			at := k
+			if rows != nil {
+				at = int(rows[k])
+			}
+			w := codes[at]
+			add(&h0[uint8(w)], c)
+			add(&h1[uint8(w>>8)], c)
+			add(&h2[uint8(w>>16)], c)
+			add(&h3[uint8(w>>24)], c)
+			add(&h4[uint8(w>>32)], c)
+			add(&h5[uint8(w>>40)], c)
+			add(&h6[uint8(w>>48)], c)
+			add(&h7[uint8(w>>56)], c)
+		}
+		return
+	}
+	for k, c := range cells {
+		at := k
+		if rows != nil {
+			at = int(rows[k])
+		}
+		w := codes[at]
+		for j := 0; j < blockColumns; j++ {
+			add(&hist[j*stride+int(uint8(w))], c)
+			w >>= 8
+		}
+	}
+}
+
+func add(p *Cell, c Cell) {
+	p.G += c.G
+	p.H += c.H
+}
+
+// addColumn adds cells[k] to the histogram of one column of a block, that with
+// codes in the bits from shift on.
+func addColumn(hist []Cell, shift int, codes []uint64, rows []int32, cells []Cell) {
+	for k, c := range cells {
+		at := k
+		if rows != nil {
+			at = int(rows[k])
+		}
+		add(&hist[uint8(codes[at]>>shift)], c)
+	}
+}

@@ -1,0 +1,42 @@
+//go:build amd64 && !purego
+
+package tree
+
+//go:noescape
+func addBlockAVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
+
+//go:noescape
+func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
+
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+func xgetbv() uint32
+
+// hasAVX2 is whether the processor has AVX2 and the system saves its registers.
+var hasAVX2 = func() bool {
+	if leaves, _, _, _ := cpuid(0, 0); leaves < 7 {
+		return false
+	}
+	const osxsave, avx = 1 << 27, 1 << 28
+	if _, _, c, _ := cpuid(1, 0); c&(osxsave|avx) != osxsave|avx || xgetbv()&6 != 6 {
+		return false
+	}
+	_, b, _, _ := cpuid(7, 0)
+	return b&(1<<5) != 0
+}()
+
+// addBlock is addBlockGo. The codes are below stride and the rows below len(codes):
+// NewBins and Target.check see to it, the assembly does not look.
+func addBlock(hist []Cell, stride int, codes []uint64, rows []int32, cells []Cell) {
+	if !hasAVX2 || len(cells) == 0 {
+		addBlockGo(hist, stride, codes, rows, cells)
+		return
+	}
+	_ = hist[blockColumns*stride-1]
+	if rows == nil {
+		_ = codes[len(cells)-1]
+		addBlockSeqAVX2(&hist[0], stride, &codes[0], &cells[0], len(cells))
+		return
+	}
+	_ = rows[len(cells)-1]
+	addBlockAVX2(&hist[0], stride, &codes[0], &rows[0], &cells[0], len(cells))
+}

@@ -1,0 +1,118 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+
+// The lowest code of AX, as a displacement of 16 bytes a cell: its cell in the
+// histogram at base is increased by X0.
+#define CELL(base) \
+	MOVBLZX AX, R15          \
+	SHLQ $4, R15             \
+	VPADDQ (base)(R15*1), X0, X1 \
+	VMOVDQU X1, (base)(R15*1)
+
+#define NEXT(base) \
+	SHRQ $8, AX              \
+	CELL(base)
+
+// Seven histograms start at DI, R8 to R13; the eighth CX bytes after R13.
+#define BASES \
+	SHLQ $4, CX              \
+	LEAQ (DI)(CX*1), R8      \
+	LEAQ (R8)(CX*1), R9      \
+	LEAQ (R9)(CX*1), R10     \
+	LEAQ (R10)(CX*1), R11    \
+	LEAQ (R11)(CX*1), R12    \
+	LEAQ (R12)(CX*1), R13
+
+#define ROW \
+	CELL(DI)                 \
+	NEXT(R8)                 \
+	NEXT(R9)                 \
+	NEXT(R10)                \
+	NEXT(R11)                \
+	NEXT(R12)                \
+	NEXT(R13)                \
+	SHRQ $8, AX              \
+	SHLQ $4, AX              \
+	ADDQ CX, AX              \
+	VPADDQ (R13)(AX*1), X0, X1 \
+	VMOVDQU X1, (R13)(AX*1)
+
+// func addBlockAVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
+TEXT ·addBlockAVX2(SB), NOSPLIT, $0-48
+	MOVQ hist+0(FP), DI
+	MOVQ stride+8(FP), CX
+	MOVQ codes+16(FP), SI
+	MOVQ rows+24(FP), DX
+	MOVQ cells+32(FP), BX
+	BASES
+	MOVQ n+40(FP), R14
+	SUBQ $16, R14
+	JLE tail
+
+// Rows of a node lie far apart: the words of sixteen rows on are asked for now.
+ahead:
+	MOVLQSX 64(DX), AX
+	PREFETCHT0 (SI)(AX*8)
+	MOVLQSX (DX), AX
+	MOVQ (SI)(AX*8), AX
+	VMOVDQU (BX), X0
+	ROW
+	ADDQ $4, DX
+	ADDQ $16, BX
+	DECQ R14
+	JNZ ahead
+
+tail:
+	MOVQ n+40(FP), R14
+	CMPQ R14, $16
+	JLE last
+	MOVQ $16, R14
+
+last:
+	MOVLQSX (DX), AX
+	MOVQ (SI)(AX*8), AX
+	VMOVDQU (BX), X0
+	ROW
+	ADDQ $4, DX
+	ADDQ $16, BX
+	DECQ R14
+	JNZ last
+	RET
+
+// func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
+TEXT ·addBlockSeqAVX2(SB), NOSPLIT, $0-40
+	MOVQ hist+0(FP), DI
+	MOVQ stride+8(FP), CX
+	MOVQ codes+16(FP), SI
+	MOVQ cells+24(FP), BX
+	MOVQ n+32(FP), R14
+	BASES
+
+loop:
+	MOVQ (SI), AX
+	VMOVDQU (BX), X0
+	ROW
+	ADDQ $8, SI
+	ADDQ $16, BX
+	DECQ R14
+	JNZ loop
+	RET
+
+// func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL sub+4(FP), CX
+	CPUID
+	MOVL AX, a+8(FP)
+	MOVL BX, b+12(FP)
+	MOVL CX, c+16(FP)
+	MOVL DX, d+20(FP)
+	RET
+
+// func xgetbv() uint32
+TEXT ·xgetbv(SB), NOSPLIT, $0-4
+	XORL CX, CX
+	XGETBV
+	MOVL AX, ret+0(FP)
+	RET

@@ -1,0 +1,98 @@
+package tree
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomBlock makes codes below stride, every third row's word equal to the row
+// before it, so that additions to one cell follow each other.
+func randomBlock(rng *rand.Rand, rows, stride int) []uint64 {
+	codes := make([]uint64, rows)
+	for i := range codes {
+		if i%3 == 2 {
+			codes[i] = codes[i-1]
+			continue
+		}
+		for k := range blockColumns {
+			codes[i] |= uint64(rng.IntN(stride)) << (8 * k)
+		}
+	}
+	return codes
+}
+
+func randomRows(rng *rand.Rand, rows, n int) []int32 {
+	out := make([]int32, 0, n)
+	for i := range rows {
+		if rng.IntN(rows-i) < n-len(out) {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+func TestAddBlockAgainstDefinition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, stride := range []int{4, 16, 64, 128, 256} {
+		for _, n := range []int{1, 2, 15, 16, 17, 18, 33, 500} {
+			codes := randomBlock(rng, 1000, stride)
+			cells := make([]Cell, n)
+			for i := range cells {
+				cells[i] = Cell{rng.Int64() - rng.Int64(), rng.Int64N(1 << 40)}
+			}
+			for _, rows := range [][]int32{randomRows(rng, 1000, n), nil} {
+				want := make([]Cell, blockColumns*stride)
+				for k, c := range cells {
+					i := k
+					if rows != nil {
+						i = int(rows[k])
+					}
+					for j := range blockColumns {
+						at := j*stride + int(codes[i]>>(8*j)&255)
+						want[at] = Cell{want[at].G + c.G, want[at].H + c.H}
+					}
+				}
+				fast, plain := make([]Cell, len(want)), make([]Cell, len(want))
+				addBlock(fast, stride, codes, rows, cells)
+				addBlockGo(plain, stride, codes, rows, cells)
+				if !slices.Equal(fast, want) || !slices.Equal(plain, want) {
+					t.Fatalf("stride %d, %d cells, rows given: %v: wrong sums", stride, n, rows != nil)
+				}
+				for j := range blockColumns {
+					one := make([]Cell, stride)
+					addColumn(one, 8*j, codes, rows, cells)
+					if !slices.Equal(one, want[j*stride:(j+1)*stride]) {
+						t.Fatalf("stride %d, %d cells, column %d: wrong sums", stride, n, j)
+					}
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkHistogram(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const rows = 1 << 20
+	codes := randomBlock(rng, rows, 256)
+	hist := make([]Cell, blockColumns*256)
+	cells := make([]Cell, rows)
+	for _, share := range []int{1, 2, 16} {
+		list := randomRows(rng, rows, rows/share)
+		if share == 1 {
+			list = nil
+		}
+		for _, kernel := range []struct {
+			name string
+			run  func([]Cell, int, []uint64, []int32, []Cell)
+		}{{"go", addBlockGo}, {"chosen", addBlock}} {
+			b.Run(fmt.Sprintf("rows=1of%d/kernel=%s", share, kernel.name), func(b *testing.B) {
+				for b.Loop() {
+					kernel.run(hist, 256, codes, list, cells[:rows/share])
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows/share*blockColumns), "ns/code")
+			})
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package tree
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// forEach calls do(worker, i) for i = 0 … n-1 on at most that many goroutines, 0
+// being one a processor. What do writes must not depend on worker or on the order of
+// calls; worker, below the number returned by workerCount, only picks scratch memory.
+func forEach(workers, n int, do func(worker, i int)) {
+	workers = min(workerCount(workers), n)
+	if workers <= 1 {
+		for i := range n {
+			do(0, i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(w, i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func workerCount(n int) int {
+	if n <= 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return n
+}
+
+// rowBlock is how many rows one task takes where rows are divided; it is fixed, so
+// that sums of floats do not depend on the number of workers.
+const rowBlock = 1 << 15
+
+func forRows(workers, n int, do func(worker, from, to int)) {
+	forEach(workers, (n+rowBlock-1)/rowBlock, func(w, i int) {
+		do(w, i*rowBlock, min(n, (i+1)*rowBlock))
+	})
+}
