@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
@@ -321,11 +322,11 @@ func readAny(name string, types []string) (machine, error) {
 	}
 	for _, t := range types {
 		if h.ArcType == t {
-			su, err := suiteOf(t)
+			su, err := suite.Of(t)
 			if err != nil {
 				return nil, err
 			}
-			return su.read(s, h)
+			return su.Read(s, h)
 		}
 	}
 	return nil, fmt.Errorf("%s: arc type %s is none of %v", name, h.ArcType, types)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // builder joins chunks, in the order of the input, to a table.
@@ -14,6 +15,7 @@ type builder struct {
 	rule *targetRule
 
 	line    int // lines of the input before the next chunk
+	parts   []part
 	columns []dictionary
 	unseen  []unseen
 	classes dictionary
@@ -56,16 +58,41 @@ func (b *builder) merge(c *chunk) error {
 	if cells := int64(t.Rows+c.rows) * int64(len(t.Columns)+1); cells > b.o.MaxCells {
 		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d cells in %d columns; drop columns, or raise the limit", b.o.MaxCells, len(t.Columns)), Err: ErrTooLarge}
 	}
-	for j := range t.Columns {
-		v := c.vals[j*c.stride : j*c.stride+c.rows]
-		t.Columns[j].Values = append(t.Columns[j].Values, v...)
-	}
+	b.parts = append(b.parts, part{c.vals, c.stride, c.rows})
 	t.Target = append(t.Target, c.numbers...)
 	t.Weight = append(t.Weight, c.weights...)
 	b.mergeLines(c)
 	t.Rows += c.rows
 	b.line += c.height
 	return nil
+}
+
+// part is the features of one chunk.
+type part struct {
+	vals         []float32
+	stride, rows int
+}
+
+// assemble makes columns of the parts. They are kept until the number of rows is
+// known: a column that grows as parts come is copied five times over, and reading
+// took a third longer.
+func (b *builder) assemble() {
+	t := b.out
+	var wg sync.WaitGroup
+	workers := min(b.o.Workers, len(t.Columns))
+	for w := range workers {
+		wg.Go(func() {
+			for j := w; j < len(t.Columns); j += workers {
+				v := make([]float32, 0, t.Rows)
+				for _, p := range b.parts {
+					v = append(v, p.vals[j*p.stride:j*p.stride+p.rows]...)
+				}
+				t.Columns[j].Values = v
+			}
+		})
+	}
+	wg.Wait()
+	b.parts = nil
 }
 
 // mergeTexts turns the numbers that a chunk gave its texts into the table's.
@@ -100,8 +127,7 @@ func (b *builder) mergeTexts(c *chunk) error {
 		to, bad := b.classes.join(&c.classes, b.rule.most)
 		if bad >= 0 || c.overflow {
 			if !b.rule.numbers {
-				return &Error{Name: t.Name, Column: t.TargetName, Err: ErrValue,
-					Msg: fmt.Sprintf("more than %d classes: these are not labels; if they are numbers to predict, choose regression", b.rule.most)}
+				return b.tooManyClasses()
 			}
 			b.over, b.classOf = true, nil
 		} else {
@@ -184,9 +210,6 @@ func (b *builder) finish() (*Table, error) {
 	}
 	for j := range t.Columns {
 		c := &t.Columns[j]
-		if cap(c.Values) > len(c.Values)+len(c.Values)/16 {
-			c.Values = slices.Clone(c.Values) // growing left room that is not needed
-		}
 		if b.levels == nil && c.Kind == Categorical {
 			var rank []int32
 			c.Levels, rank = sorted(b.columns[j].names)
@@ -229,11 +252,19 @@ func (b *builder) finish() (*Table, error) {
 	return t, nil
 }
 
+func (b *builder) tooManyClasses() error {
+	return &Error{Name: b.out.Name, Column: b.out.TargetName, Err: ErrValue,
+		Msg: fmt.Sprintf("more than %d classes: these are not labels; if they are numbers to predict, choose regression", b.rule.most)}
+}
+
 // decideTarget settles whether the target is a class.
 func (b *builder) decideTarget() error {
 	t := b.out
 	if t.TargetName == "" || !b.rule.classes {
 		return nil
+	}
+	if b.over && !b.rule.numbers {
+		return b.tooManyClasses()
 	}
 	list := b.classes.names
 	values := make([]float64, len(list))

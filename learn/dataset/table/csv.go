@@ -81,6 +81,7 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 	if err != nil {
 		return nil, err
 	}
+	b.assemble()
 	return b.finish()
 }
 

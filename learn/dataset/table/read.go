@@ -154,6 +154,7 @@ func byContent(head []byte) Format {
 	if bytes.IndexByte(line, '\t') >= 0 && bytes.IndexByte(line, ':') < 0 {
 		return TSV
 	}
+	line, _, _ = bytes.Cut(line, []byte{'#'})
 	fields := bytes.Fields(line)
 	if len(fields) > 1 {
 		for _, f := range fields[1:min(len(fields), 4)] {

@@ -1,0 +1,340 @@
+package boost
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// BoundOptions adjusts Bounds; nil is the zero value.
+type BoundOptions struct {
+	// Rho are the margins for which the bound is evaluated, each in (0, 1]. They must
+	// not be chosen after a look at the data: delta is shared among them. nil is
+	// 0.05, 0.1, 0.2, 0.3, 0.5 and 0.7 times the largest |h| that the families allow.
+	Rho   []float64
+	Delta float64         // failure probability; 0 is 0.05
+	Bound ComplexityBound // of the families
+	Q     float64         // norm of leaf vectors; 0 is 2
+	// Grid is the set of families that the model was chosen from; nil is the
+	// ensemble's own. It must not depend on the data.
+	Grid []Family
+
+	Sampled      bool // the model was trained on weighted or selected rows
+	LabelledBins bool // features were chosen or binned with the help of labels
+}
+
+// BoundReport is Theorem 3.2 of the thesis evaluated for a trained model: with
+// probability at least 1 - Delta over the sample, the error on new rows is at most
+// Bound.
+type BoundReport struct {
+	Rows       int     `json:"rows"`
+	Features   int     `json:"features"`
+	GridSize   int     `json:"grid_size"` // K
+	Range      float64 `json:"range"`     // B: the largest |h| of the grid, at least 1
+	WeightSum  float64 `json:"weight_sum"`
+	TrainError float64 `json:"train_error"`
+	Delta      float64 `json:"delta"`
+
+	Margins  []float64     `json:"margin_quantiles"` // of y F/A at 0, 5, 10, 25, 50, 75, 90, 95 and 100 %
+	Families []FamilyShare `json:"families"`
+	Terms    []BoundTerms  `json:"terms"` // one for each rho
+	Best     int           `json:"best"`  // index into Terms
+	Bound    float64       `json:"bound"` // Terms[Best].Bound
+	Vacuous  bool          `json:"vacuous"`
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+// FamilyShare is one family's part in a model.
+type FamilyShare struct {
+	Family Family  `json:"family"`
+	Name   string  `json:"name"`
+	Terms  int     `json:"terms"`
+	Share  float64 `json:"share"` // of Σ |alpha|
+	Omega  float64 `json:"omega"` // Rademacher bound of Theorem 3.1
+	Part   float64 `json:"part"`  // Share · Omega
+}
+
+// BoundTerms are the parts of the bound at one rho.
+type BoundTerms struct {
+	Rho        float64 `json:"rho"`
+	Empirical  float64 `json:"empirical"`  // share of rows with margin at most rho
+	Complexity float64 `json:"complexity"` // (4/rho) Σ (|alpha|/A) Omega
+	Confidence float64 `json:"confidence"`
+	Sum        float64 `json:"sum"`   // of the three, which may exceed 1
+	Bound      float64 `json:"bound"` // min(1, Sum)
+}
+
+// ErrBound reports a model or data to which the bounds do not apply.
+var ErrBound = errors.New("no bound applies")
+
+// Confidence is the part of Theorem 3.2's bound that depends on neither model nor
+// labels, for range B of the base predictors, m rows, K families, margin rho and
+// failure probability delta: with rho' = rho/B,
+//
+//	(2/rho') sqrt(ln K / m) + sqrt(ceil((4/rho'²) ln(rho'² m / ln K)) ln K / m + ln(2/delta)/(2m))
+//
+// It is the explicit form of the theorem's C(m, K) (Cortes, Mohri and Syed, "Deep
+// boosting", ICML 2014; the thesis prints rho m² for rho² m / ln K), applied to h/B, since
+// the theorem wants base predictors in [-1, 1]. The ceiling is at least 1. For K = 1 it
+// is sqrt(ln(1/delta)/(2m)), of the bound for one family (eq. 2.16).
+func Confidence(b float64, m, families int, rho, delta float64) float64 {
+	rows := float64(m)
+	if families <= 1 {
+		return math.Sqrt(math.Log(1/delta) / (2 * rows))
+	}
+	lnK := math.Log(float64(families))
+	r := rho / b
+	n := max(1, math.Ceil(4/(r*r)*math.Log(r*r*rows/lnK)))
+	return 2/r*math.Sqrt(lnK/rows) + math.Sqrt(n*lnK/rows+math.Log(2/delta)/(2*rows))
+}
+
+// Bounds evaluates the generalisation bound for a model on the rows that it was
+// trained on. The model is read as a convex combination: F is divided by the sum A
+// of the weights, signs move into the trees, and a constant start counts as a
+// single leaf of its size. Each tree is charged to the smallest family of the grid that
+// holds it, which is as valid as the family it was drawn from.
+//
+// Every component is reported, since on small tables the sum exceeds 1; models
+// can be compared all the same.
+//
+// Errors: ErrBound for a loss without margins, terms outside the grid, or no terms.
+func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
+	if o == nil {
+		o = &BoundOptions{}
+	}
+	opts := *o
+	o = &opts
+	if o.Delta == 0 {
+		o.Delta = 0.05
+	}
+	if o.Q == 0 {
+		o.Q = 2
+	}
+	if o.Grid == nil {
+		o.Grid = e.Families
+	}
+	if !HasMargin(e.Loss) {
+		return nil, fmt.Errorf("boost: bounds: %w: the %s loss does not separate two classes by the sign of one score", ErrBound, e.Loss.Name())
+	}
+	if err := d.check(e.Loss); err != nil {
+		return nil, err
+	}
+	if !(o.Delta > 0 && o.Delta < 1) {
+		return nil, fmt.Errorf("boost: bounds: delta is %v; it must lie between 0 and 1", o.Delta)
+	}
+	if o.Grid == nil {
+		o.Grid = gridOf(e, o.Q)
+	}
+	if err := checkFamilies(o.Grid); err != nil {
+		return nil, err
+	}
+	r := &BoundReport{Rows: d.Rows(), Features: len(d.X.Columns), GridSize: len(o.Grid), Range: 1, Delta: o.Delta}
+	for k, f := range o.Grid {
+		if math.IsInf(f.Lambda, 1) {
+			return nil, fmt.Errorf("boost: bounds: %w: family %d (%s) has no bound on its leaves", ErrBound, k, f)
+		}
+		r.Range = max(r.Range, f.Lambda)
+	}
+	if o.Rho == nil {
+		for _, v := range []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7} {
+			o.Rho = append(o.Rho, v*r.Range)
+		}
+	}
+	complexity, err := r.charge(e, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := e.Scores(d.X, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i, y := range d.Y {
+		f[i] *= y / r.WeightSum
+	}
+	r.TrainError = shareUpTo(f, d.W, 0)
+	r.Margins = quantiles(f, []float64{0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1})
+	for _, rho := range o.Rho {
+		if !(rho > 0) || math.IsInf(rho, 1) {
+			return nil, fmt.Errorf("boost: bounds: rho is %v; margins are positive", rho)
+		}
+		t := BoundTerms{Rho: rho, Empirical: shareUpTo(f, d.W, rho), Complexity: 4 / rho * complexity}
+		if r.GridSize == 1 {
+			t.Complexity = 2 / rho * complexity
+		}
+		t.Confidence = Confidence(r.Range, r.Rows, r.GridSize, rho, o.Delta/float64(len(o.Rho)))
+		t.Sum = t.Empirical + t.Complexity + t.Confidence
+		t.Bound = min(1, t.Sum)
+		r.Terms = append(r.Terms, t)
+		if t.Sum < r.Terms[r.Best].Sum {
+			r.Best = len(r.Terms) - 1
+		}
+	}
+	r.Bound = r.Terms[r.Best].Bound
+	r.Vacuous = r.Terms[r.Best].Sum >= 1
+	if r.Vacuous {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the bound is vacuous: its parts add up to %.3g, and no error exceeds 1; more rows, or smaller trees and lambda, would lower it", r.Terms[r.Best].Sum))
+	}
+	if d.W != nil || o.Sampled {
+		r.Warnings = append(r.Warnings, "rows are weighted or selected: the theorem is about rows drawn independently from one distribution, each counted once")
+	}
+	if o.LabelledBins {
+		r.Warnings = append(r.Warnings, "features were chosen or binned with the help of labels: the families then depend on the sample, which the theorem excludes")
+	}
+	if e.Rows != 0 && e.Rows != d.Rows() {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the model was trained on %d rows and these are %d: the bound holds for the rows that it was trained on", e.Rows, d.Rows()))
+	}
+	return r, nil
+}
+
+// gridOf makes a grid for a model without one: powers of two of splits and norms up
+// to the largest that the model uses.
+func gridOf(e *Ensemble, q float64) []Family {
+	splits, norm := 1, 1.0
+	for i := range e.Terms {
+		if t, ok := e.Terms[i].Predictor.(Sized); ok {
+			splits = max(splits, t.Splits())
+			norm = max(norm, Norm(t.Leaves(), q))
+		}
+	}
+	var n []int
+	for v := 1; v < 2*splits; v *= 2 {
+		n = append(n, v)
+	}
+	var l []float64
+	for v := 1.0; v < 2*norm && len(l) < 64; v *= 2 {
+		l = append(l, v)
+	}
+	return Grid(n, l)
+}
+
+// charge assigns every term to a family and returns Σ (|alpha|/A) Omega.
+func (r *BoundReport) charge(e *Ensemble, o *BoundOptions) (float64, error) {
+	omega := make([]float64, len(o.Grid))
+	shares := make([]FamilyShare, len(o.Grid))
+	for k := range o.Grid {
+		f := &o.Grid[k]
+		omega[k] = f.omega(o.Bound, r.Features, r.Rows)
+		shares[k] = FamilyShare{Family: *f, Name: f.String(), Omega: omega[k]}
+	}
+	add := func(k int, alpha float64) {
+		shares[k].Terms++
+		shares[k].Share += math.Abs(alpha)
+		r.WeightSum += math.Abs(alpha)
+	}
+	smallest := func(splits int, norm float64) int {
+		best := -1
+		for k, f := range o.Grid {
+			// The last bits of a norm that was projected onto the ball do not matter.
+			if f.Learner == nil && splits <= f.Splits && norm <= f.Lambda*(1+1e-12) && (best < 0 || omega[k] < omega[best]) {
+				best = k
+			}
+		}
+		return best
+	}
+	for i := range e.Terms {
+		t := &e.Terms[i]
+		if t.Weight == 0 {
+			continue
+		}
+		if tree, ok := t.Predictor.(Sized); ok && tree.Leaves() != nil {
+			if k := smallest(tree.Splits(), Norm(tree.Leaves(), o.Q)); k >= 0 {
+				add(k, t.Weight)
+				continue
+			}
+		} else if t.Family >= 0 && t.Family < len(o.Grid) && o.Grid[t.Family].Learner != nil {
+			add(t.Family, t.Weight)
+			continue
+		}
+		return 0, fmt.Errorf("boost: bounds: %w: term %d belongs to no family of the grid", ErrBound, i)
+	}
+	// A constant start is a tree of one leaf; its value may be any part of the
+	// weight, so it is written as |F0|/lambda times a leaf of lambda.
+	if e.Start[0] != 0 {
+		k := smallest(0, 0)
+		if k < 0 {
+			return 0, fmt.Errorf("boost: bounds: %w: the start score belongs to no family of trees", ErrBound)
+		}
+		add(k, e.Start[0]/o.Grid[k].Lambda)
+	}
+	if r.WeightSum == 0 {
+		return 0, fmt.Errorf("boost: bounds: %w: the model has no terms", ErrBound)
+	}
+	sum := 0.0
+	for k := range shares {
+		shares[k].Share /= r.WeightSum
+		shares[k].Part = shares[k].Share * omega[k]
+		sum += shares[k].Part
+	}
+	for _, s := range shares {
+		if s.Terms > 0 {
+			r.Families = append(r.Families, s)
+		}
+	}
+	slices.SortStableFunc(r.Families, func(a, b FamilyShare) int {
+		switch {
+		case a.Part > b.Part:
+			return -1
+		case a.Part < b.Part:
+			return 1
+		}
+		return 0
+	})
+	return sum, nil
+}
+
+// shareUpTo is the weighted share of values at most x.
+func shareUpTo(values, w []float64, x float64) float64 {
+	part, all := 0.0, 0.0
+	for i, v := range values {
+		all += weight(w, i)
+		if v <= x {
+			part += weight(w, i)
+		}
+	}
+	return part / all
+}
+
+func quantiles(values, at []float64) []float64 {
+	s := slices.Sorted(slices.Values(values))
+	out := make([]float64, len(at))
+	for j, p := range at {
+		out[j] = s[int(math.Round(p*float64(len(s)-1)))]
+	}
+	return out
+}
+
+// Write prints the report for a person.
+func (r *BoundReport) Write(w io.Writer) error {
+	var b strings.Builder
+	t := r.Terms[r.Best]
+	fmt.Fprintf(&b, "Generalisation bound (Theorem 3.2): with probability %.4g the error on new rows is at most %.4g", 1-r.Delta, r.Bound)
+	if r.Vacuous {
+		fmt.Fprintf(&b, " (the parts add up to %.4g)", t.Sum)
+	}
+	fmt.Fprintf(&b, ".\nTraining error %.4g on %d rows of %d features; %d families, |h| at most %.4g, Σ|alpha| = %.4g.\n\n", r.TrainError, r.Rows, r.Features, r.GridSize, r.Range, r.WeightSum)
+	fmt.Fprintf(&b, "%10s %12s %12s %12s %12s\n", "rho", "margin<=rho", "complexity", "confidence", "sum")
+	for i, t := range r.Terms {
+		mark := ""
+		if i == r.Best {
+			mark = "  <- least"
+		}
+		fmt.Fprintf(&b, "%10.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Empirical, t.Complexity, t.Confidence, t.Sum, mark)
+	}
+	b.WriteString("\nMargins y F(x)/Σ|alpha|, quantiles:\n")
+	for i, p := range []int{0, 5, 10, 25, 50, 75, 90, 95, 100} {
+		fmt.Fprintf(&b, "%9d%% %12.4g\n", p, r.Margins[i])
+	}
+	b.WriteString("\nFamilies (Theorem 3.1), each tree charged to the smallest that holds it:\n")
+	fmt.Fprintf(&b, "%28s %6s %10s %12s %12s\n", "family", "terms", "share", "Omega", "part")
+	for _, f := range r.Families {
+		fmt.Fprintf(&b, "%28s %6d %10.4g %12.4g %12.4g\n", f.Name, f.Terms, f.Share, f.Omega, f.Part)
+	}
+	for _, s := range r.Warnings {
+		fmt.Fprintf(&b, "\nWarning: %s.\n", s)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,191 @@
+package boost
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/model"
+)
+
+// Checkpoint is the state of a run between two rounds: what was learned so far and
+// the scores of all rows, so that going on gives the bits of the unbroken run.
+type Checkpoint struct {
+	Ensemble *Ensemble
+	Round    int // rounds finished, idle ones included
+	Idle     int // idle rounds in a row
+	Seconds  float64
+	Scores   []float64 // of the training rows
+	Data     uint64    // fingerprint of the training rows
+	Best     []Term    // the terms of least validation loss; nil without validation rows
+	Least    float64   // that loss
+	Waited   int       // rounds since
+	Valid    []float64 // scores of the validation rows
+	Extra    map[string]float64
+}
+
+// ErrResume reports a checkpoint that belongs to other data or settings.
+var ErrResume = errors.New("checkpoint of another run")
+
+func (r *run) checkpoint() *Checkpoint {
+	e := *r.e
+	e.Terms = slices.Clone(r.e.Terms)
+	c := &Checkpoint{Ensemble: &e, Round: r.round, Idle: r.idle, Seconds: r.seconds(), Scores: slices.Clone(r.scores),
+		Data: fingerprint(r.d), Extra: maps.Clone(r.extra)}
+	if r.valid != nil {
+		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.best, r.waited, slices.Clone(r.valid)
+	}
+	return c
+}
+
+// resume takes up a checkpoint.
+func (r *run) resume(c *Checkpoint) error {
+	e := c.Ensemble
+	switch {
+	case e == nil || e.Algorithm != r.e.Algorithm:
+		return fmt.Errorf("boost: %s: %w: it was written by %q", r.e.Algorithm, ErrResume, algorithmOf(e))
+	case e.Settings != r.e.Settings || e.Loss.Name() != r.e.Loss.Name():
+		return fmt.Errorf("boost: %s: %w: the settings differ; it has %s, now %s", r.e.Algorithm, ErrResume, e.Settings, r.e.Settings)
+	case len(c.Scores) != len(r.scores) || c.Data != fingerprint(r.d):
+		return fmt.Errorf("boost: %s: %w: the training rows differ", r.e.Algorithm, ErrResume)
+	case len(c.Valid) != len(r.valid):
+		return fmt.Errorf("boost: %s: %w: %d validation scores, now %d", r.e.Algorithm, ErrResume, len(c.Valid), len(r.valid))
+	case !slices.EqualFunc(e.Start, r.e.Start, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }):
+		return fmt.Errorf("boost: %s: %w: the start scores differ", r.e.Algorithm, ErrResume)
+	}
+	r.e.Terms = slices.Clone(e.Terms)
+	r.round, r.idle, r.spent = c.Round, c.Idle, c.Seconds
+	copy(r.scores, c.Scores)
+	if c.Extra != nil {
+		r.extra = maps.Clone(c.Extra)
+	}
+	if r.valid != nil {
+		copy(r.valid, c.Valid)
+		r.best, r.bestOf, r.waited = c.Least, slices.Clone(c.Best), c.Waited
+	}
+	return nil
+}
+
+func algorithmOf(e *Ensemble) string {
+	if e == nil {
+		return ""
+	}
+	return e.Algorithm
+}
+
+// fingerprint hashes labels, weights and features.
+func fingerprint(d *Data) uint64 {
+	h := fnv.New64a()
+	buf := make([]byte, 0, 1<<13)
+	flush := func(n int) {
+		if len(buf) > n {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	for _, list := range [][]float64{d.Y, d.W} {
+		for _, v := range list {
+			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
+			flush(1 << 12)
+		}
+	}
+	for j := range d.X.Columns {
+		for _, v := range d.X.Columns[j].Values {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+			flush(1 << 12)
+		}
+	}
+	flush(0)
+	return h.Sum64()
+}
+
+const (
+	checkpointKind    = "boost-checkpoint"
+	checkpointVersion = 1
+)
+
+type checkpointMeta struct {
+	Model   ensembleMeta       `json:"model"`
+	Round   int                `json:"round"`
+	Idle    int                `json:"idle"`
+	Seconds float64            `json:"seconds"`
+	Data    uint64             `json:"data,string"`
+	HasBest bool               `json:"has_best"`
+	Waited  int                `json:"waited"`
+	Extra   map[string]float64 `json:"extra,omitempty"`
+}
+
+// Write writes the checkpoint as a model file of kind "boost-checkpoint".
+func (c *Checkpoint) Write(w io.Writer) error {
+	f := model.New(checkpointKind, checkpointVersion)
+	meta, err := c.Ensemble.meta()
+	if err != nil {
+		return err
+	}
+	if err := f.SetMeta(checkpointMeta{meta, c.Round, c.Idle, c.Seconds, c.Data, c.Best != nil, c.Waited, c.Extra}); err != nil {
+		return fmt.Errorf("boost: checkpoint: %w", err)
+	}
+	if err := putTerms(f, "", c.Ensemble); err != nil {
+		return err
+	}
+	model.Put(f, "scores", c.Scores)
+	if c.Best != nil {
+		best := *c.Ensemble
+		best.Terms = c.Best
+		if err := putTerms(f, "best/", &best); err != nil {
+			return err
+		}
+		model.Put(f, "valid", c.Valid)
+		model.Put(f, "least", []float64{c.Least})
+	}
+	return f.Write(w)
+}
+
+// ReadCheckpoint reads what Write wrote. Families with learners are those of the
+// run that resumes.
+func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
+	f, err := model.Read(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Expect(checkpointKind, checkpointVersion); err != nil {
+		return nil, err
+	}
+	var m checkpointMeta
+	if err := f.Meta(&m); err != nil {
+		return nil, err
+	}
+	c := &Checkpoint{Round: m.Round, Idle: m.Idle, Seconds: m.Seconds, Data: m.Data, Waited: m.Waited, Extra: m.Extra}
+	if c.Ensemble, err = m.Model.ensemble(); err != nil {
+		return nil, err
+	}
+	if err := getTerms(f, "", c.Ensemble); err != nil {
+		return nil, err
+	}
+	if c.Scores, err = model.Get[float64](f, "scores"); err != nil {
+		return nil, err
+	}
+	if c.Round < 0 || c.Idle < 0 {
+		return nil, fmt.Errorf("boost: checkpoint: %w: round %d, idle %d", model.ErrFormat, c.Round, c.Idle)
+	}
+	if m.HasBest {
+		best := *c.Ensemble
+		if err := getTerms(f, "best/", &best); err != nil {
+			return nil, err
+		}
+		least, err := model.Get[float64](f, "least", 1)
+		if err != nil {
+			return nil, err
+		}
+		if c.Valid, err = model.Get[float64](f, "valid"); err != nil {
+			return nil, err
+		}
+		c.Best, c.Least = append([]Term{}, best.Terms...), least[0]
+	}
+	return c, nil
+}

@@ -1,0 +1,210 @@
+package boost
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// Control is what every booster is told beside its own settings; the zero value
+// suits most callers.
+type Control struct {
+	Ctx     context.Context // cancels the run; nil is none
+	Workers int             // goroutines; 0 is GOMAXPROCS. The model does not depend on it
+
+	// Watch, if not nil, is called after each round; an error stops the run.
+	Watch func(*Progress) error
+
+	// Valid, if not nil, are rows on which the loss is watched: the model is the
+	// prefix of rounds with the least validation loss, and the run ends when
+	// Patience rounds (0: never before the last) brought no new least. Their
+	// columns must be those of the training rows.
+	Valid    *Data
+	Patience int
+
+	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and
+	// when the context was cancelled. It may keep what it is given. An error stops
+	// the run.
+	Checkpoint      func(*Checkpoint) error
+	CheckpointEvery int
+	// Resume, if not nil, is where to go on. Data and settings must be what they
+	// were; the model is then the one that the unbroken run would have given, bit
+	// for bit.
+	Resume *Checkpoint
+}
+
+// Progress is one line of a run's history.
+type Progress struct {
+	Round      int     // rounds finished
+	Loss       float64 // mean loss of the training rows
+	Objective  float64 // with the penalties
+	Valid      float64 // mean loss of the validation rows; NaN without any
+	Derivative float64 // of the mean loss along the term added, penalties aside
+	Curvature  float64 // C used for the step; 0 where the step has none
+	Step       float64 // weight of the term added; 0 for an idle round
+	Family     int     // of the term added; -1 when there are none
+	Splits     int     // internal nodes of the tree added; 0 for others
+	Seconds    float64 // since the run began, resumed parts included
+}
+
+// Record makes a Watch of an optimiser's Recorder.
+func Record(r optim.Recorder) func(*Progress) error {
+	return func(p *Progress) error {
+		return r.Record(optim.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative), Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
+	}
+}
+
+// Interrupted is the error of a run that was cancelled; the ensemble returned
+// beside it holds the rounds that were finished.
+type Interrupted struct {
+	Algorithm string
+	Round     int
+	Err       error
+}
+
+func (e *Interrupted) Error() string {
+	return fmt.Sprintf("boost: %s: stopped after %d rounds: %v", e.Algorithm, e.Round, e.Err)
+}
+func (e *Interrupted) Unwrap() error { return e.Err }
+
+// run watches one booster's rounds.
+type run struct {
+	Control
+	e       *Ensemble
+	d       *Data
+	scores  []float64 // of the training rows
+	total   float64   // of the weights
+	round   int       // finished rounds
+	idle    int       // idle rounds in a row
+	begin   time.Time
+	spent   float64
+	valid   []float64 // scores of the validation rows
+	best    float64   // least validation loss
+	bestOf  []Term    // the terms that gave it
+	waited  int       // rounds since
+	scratch []float64
+	extra   map[string]float64 // numbers of the booster's own that a checkpoint keeps
+}
+
+// newRun checks what is common to all boosters and sets scores and ensemble up,
+// from the checkpoint if there is one.
+func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Control) (*run, error) {
+	if err := d.check(l); err != nil {
+		return nil, err
+	}
+	r := &run{Control: *c, d: d, total: d.total(), begin: time.Now(), best: math.Inf(1), extra: map[string]float64{}}
+	if r.Ctx == nil {
+		r.Ctx = context.Background()
+	}
+	if r.CheckpointEvery == 0 {
+		r.CheckpointEvery = 10
+	}
+	k := l.Outputs()
+	if len(start) != k {
+		return nil, fmt.Errorf("boost: %s: %d start scores for a loss of %d", algorithm, len(start), k)
+	}
+	r.e = &Ensemble{Algorithm: algorithm, Settings: settings, Loss: l, Schema: SchemaOf(d.X), Start: start, Rows: d.Rows()}
+	if r.Valid != nil {
+		if err := r.Valid.check(l); err != nil {
+			return nil, fmt.Errorf("validation rows: %w", err)
+		}
+		if err := r.e.Schema.Match(r.Valid.X); err != nil {
+			return nil, fmt.Errorf("validation rows: %w", err)
+		}
+		r.valid = repeat(start, r.Valid.Rows())
+		r.best = MeanLoss(l, r.Valid.Y, r.Valid.W, r.valid)
+	}
+	r.scores = repeat(start, d.Rows())
+	if p := r.Resume; p != nil {
+		if err := r.resume(p); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func repeat(start []float64, rows int) []float64 {
+	f := make([]float64, rows*len(start))
+	for i := range f {
+		f[i] = start[i%len(start)]
+	}
+	return f
+}
+
+// addValid adds a term to the validation scores.
+func (r *run) addValid(t *Term) {
+	if r.valid == nil {
+		return
+	}
+	n := r.Valid.Rows()
+	if len(r.scratch) < n {
+		r.scratch = make([]float64, n)
+	}
+	k := r.e.Outputs()
+	forBlocks(r.Workers, n, predictBlock, func(from, to int) {
+		h := r.scratch[from:to]
+		t.Predictor.Predict(h, r.Valid.X, from)
+		for i, v := range h {
+			r.valid[(from+i)*k+t.Output] += t.Weight * v
+		}
+	})
+}
+
+// finish closes a round: it reports, watches the validation loss, saves and looks
+// whether the run is over.
+func (r *run) finish(p *Progress) (stop bool, err error) {
+	r.round++
+	p.Round = r.round
+	p.Valid = math.NaN()
+	if r.valid != nil {
+		p.Valid = MeanLoss(r.e.Loss, r.Valid.Y, r.Valid.W, r.valid)
+		if p.Valid < r.best {
+			r.best, r.bestOf, r.waited = p.Valid, r.e.Terms[:len(r.e.Terms):len(r.e.Terms)], 0
+		} else {
+			r.waited++
+			stop = r.Patience > 0 && r.waited >= r.Patience
+		}
+	}
+	p.Seconds = r.seconds()
+	if r.Watch != nil {
+		if err := r.Watch(p); err != nil {
+			return true, err
+		}
+	}
+	cancelled := context.Cause(r.Ctx)
+	if r.Checkpoint != nil && !stop && (cancelled != nil || r.round%r.CheckpointEvery == 0) {
+		if err := r.Checkpoint(r.checkpoint()); err != nil {
+			return true, fmt.Errorf("boost: %s: checkpoint after round %d: %w", r.e.Algorithm, r.round, err)
+		}
+	}
+	if cancelled != nil {
+		return true, &Interrupted{r.e.Algorithm, r.round, cancelled}
+	}
+	return stop, nil
+}
+
+// cancelled is asked within a round, before work that takes long.
+func (r *run) cancelled() error {
+	if err := r.Ctx.Err(); err != nil {
+		if r.Checkpoint != nil {
+			if e := r.Checkpoint(r.checkpoint()); e != nil {
+				return e
+			}
+		}
+		return &Interrupted{r.e.Algorithm, r.round, context.Cause(r.Ctx)}
+	}
+	return nil
+}
+
+func (r *run) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+
+// result is the model: the best prefix where validation rows were watched.
+func (r *run) result() *Ensemble {
+	if r.valid != nil {
+		r.e.Terms = r.bestOf
+	}
+	return r.e
+}

@@ -1,0 +1,126 @@
+package boost
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// Data is what a booster learns from: rows of features with labels and weights.
+// NewData makes one of a table; a caller who has labels already may fill it in.
+type Data struct {
+	X *table.Table
+	Y []float64 // labels as the loss wants them, one a row
+	W []float64 // weights, finite and positive; nil is all 1
+}
+
+// ErrData reports training or prediction data that cannot be used.
+var ErrData = errors.New("unusable data")
+
+// NewData takes labels and weights from the table: for a margin loss the first of
+// two classes is -1 and the second +1; for soft-max classes keep their numbers;
+// other losses take the target as it is. Rows of weight zero are left out, so
+// that they influence nothing, bins and thresholds included; so do rows of a
+// source that is not one (negative).
+func NewData(t *table.Table, l Loss) (*Data, error) {
+	if t.Rows == 0 || len(t.Columns) == 0 {
+		return nil, fmt.Errorf("boost: %s: %w: %d rows and %d columns of features", t.Name, ErrData, t.Rows, len(t.Columns))
+	}
+	if t.Target == nil {
+		return nil, fmt.Errorf("boost: %s: %w: there is no target column", t.Name, ErrData)
+	}
+	total := 0.0
+	keep := make([]int, 0, t.Rows)
+	for i := range t.Rows {
+		w := weight(t.Weight, i)
+		if !(w >= 0) || math.IsInf(w, 1) {
+			return nil, fmt.Errorf("boost: %s: %w: the weight %v is not a finite number from 0", t.At(i), ErrData, w)
+		}
+		total += w
+		if w > 0 {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) == 0 || math.IsInf(total, 1) {
+		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v", t.Name, ErrData, total)
+	}
+	if len(keep) < t.Rows {
+		t = t.Subset(keep)
+	}
+	y, err := Labels(t, l)
+	if err != nil {
+		return nil, err
+	}
+	return &Data{X: t, Y: y, W: t.Weight}, nil
+}
+
+// Labels returns the labels of a table's rows as the loss wants them.
+func Labels(t *table.Table, l Loss) ([]float64, error) {
+	if len(t.Target) != t.Rows {
+		return nil, fmt.Errorf("boost: %s: %w: %d targets for %d rows", t.Name, ErrData, len(t.Target), t.Rows)
+	}
+	y := make([]float64, t.Rows)
+	sign := HasMargin(l)
+	if sign && t.Classes != nil && len(t.Classes) != 2 {
+		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Name, ErrLabel, t.TargetName, len(t.Classes), l.Name())
+	}
+	for i, v := range t.Target {
+		if sign && t.Classes != nil {
+			v = 2*v - 1
+		}
+		if err := l.Check(v); err != nil {
+			return nil, fmt.Errorf("boost: %s: target %q: %w", t.At(i), t.TargetName, err)
+		}
+		y[i] = v
+	}
+	return y, nil
+}
+
+// HasMargin reports whether the loss separates the classes -1 and +1 by the sign
+// of one score.
+func HasMargin(l Loss) bool {
+	return l.Outputs() == 1 && l.Check(1) == nil && l.Check(-1) == nil && l.Check(0) != nil
+}
+
+// Rows is the number of rows.
+func (d *Data) Rows() int { return d.X.Rows }
+
+// total is the sum of weights, in row order.
+func (d *Data) total() float64 {
+	if d.W == nil {
+		return float64(d.X.Rows)
+	}
+	sum := 0.0
+	for _, w := range d.W {
+		sum += w
+	}
+	return sum
+}
+
+// check returns an error unless every part has a value a row that the loss can use.
+func (d *Data) check(l Loss) error {
+	if d == nil || d.X == nil || d.X.Rows == 0 || len(d.X.Columns) == 0 {
+		return fmt.Errorf("boost: %w: no rows or no columns", ErrData)
+	}
+	if len(d.Y) != d.X.Rows || d.W != nil && len(d.W) != d.X.Rows {
+		return fmt.Errorf("boost: %w: %d rows, %d labels, %d weights", ErrData, d.X.Rows, len(d.Y), len(d.W))
+	}
+	for c := range d.X.Columns {
+		if n := len(d.X.Columns[c].Values); n != d.X.Rows {
+			return fmt.Errorf("boost: %w: column %q has %d values for %d rows", ErrData, d.X.Columns[c].Name, n, d.X.Rows)
+		}
+	}
+	for i, w := range d.W {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("boost: %s: %w: the weight %v is not positive and finite (NewData leaves rows of weight 0 out)", d.X.At(i), ErrData, w)
+		}
+	}
+	for i, v := range d.Y {
+		if err := l.Check(v); err != nil {
+			return fmt.Errorf("boost: %s: %w", d.X.At(i), err)
+		}
+	}
+	return nil
+}

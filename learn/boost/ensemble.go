@@ -1,0 +1,212 @@
+package boost
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// Ensemble is a trained model: scores F(x) = Start + Σ_t Weight_t h_t(x). It is
+// what every booster of this package returns, and is safe for use by several
+// goroutines as long as nobody changes it.
+type Ensemble struct {
+	Algorithm string // which booster made it: "rgb", "adaboost", "gb", ...
+	Settings  string // the booster's settings as JSON, for the record; may be empty
+	Loss      Loss
+	Schema    Schema
+	Start     []float64 // F0, one a score
+	Terms     []Term    // in the order they were added
+	Families  []Family  // the grid that Term.Family points into; may be empty
+	Rows      int       // training rows, for bounds
+}
+
+// Term is one base predictor of an ensemble.
+type Term struct {
+	Weight    float64
+	Predictor Predictor
+	Output    int // which score it adds to
+	Family    int // index into Families; -1 when there are none
+	Round     int // from 0; the terms of one round were added together
+}
+
+// Outputs is the number of scores a row.
+func (e *Ensemble) Outputs() int { return e.Loss.Outputs() }
+
+// Rounds is the number of rounds that added terms: one more than the last
+// term's round.
+func (e *Ensemble) Rounds() int {
+	if len(e.Terms) == 0 {
+		return 0
+	}
+	return e.Terms[len(e.Terms)-1].Round + 1
+}
+
+// Prefix returns the ensemble after the given number of rounds, sharing its
+// predictors.
+func (e *Ensemble) Prefix(rounds int) *Ensemble {
+	p := *e
+	n, _ := slices.BinarySearchFunc(e.Terms, rounds, func(t Term, r int) int { return t.Round - r })
+	p.Terms = e.Terms[:n:n]
+	return &p
+}
+
+// PredictOptions adjusts prediction; nil is the zero value.
+type PredictOptions struct {
+	Rounds  int // terms of so many rounds; 0 is all
+	Workers int // goroutines; 0 is GOMAXPROCS. Results do not depend on it
+}
+
+// Scores returns the scores of every row of x, row by row. The columns of x must
+// be those of the training table; see Schema.Match.
+func (e *Ensemble) Scores(x *table.Table, o *PredictOptions) ([]float64, error) {
+	if o == nil {
+		o = &PredictOptions{}
+	}
+	if err := e.Schema.Match(x); err != nil {
+		return nil, err
+	}
+	if o.Rounds > 0 {
+		e = e.Prefix(o.Rounds)
+	}
+	k := e.Outputs()
+	f := make([]float64, x.Rows*k)
+	forBlocks(o.Workers, x.Rows, predictBlock, func(from, to int) {
+		e.addTo(f[from*k:to*k], x, from, nil)
+	})
+	return f, nil
+}
+
+// predictBlock rows are scored together, tree after tree: their features stay in
+// the second-level cache.
+const predictBlock = 512
+
+// addTo stores the scores of rows from … in f; with stage, it calls it before
+// the terms of each new round and at the end.
+func (e *Ensemble) addTo(f []float64, x *table.Table, from int, stage func(round int)) {
+	k := len(e.Start)
+	for i := range f {
+		f[i] = e.Start[i%k]
+	}
+	h := make([]float64, len(f)/k)
+	round := 0
+	for i := range e.Terms {
+		t := &e.Terms[i]
+		for stage != nil && round < t.Round {
+			round++
+			stage(round)
+		}
+		t.Predictor.Predict(h, x, from)
+		a, out := t.Weight, f[t.Output:]
+		for j, v := range h {
+			out[j*k] += a * v
+		}
+	}
+	if stage != nil {
+		stage(e.Rounds())
+	}
+}
+
+// Staged calls see with the scores of all rows after each round from 1 on, which
+// it may read until it returns; false ends the walk. It costs one prediction
+// with the whole ensemble.
+func (e *Ensemble) Staged(x *table.Table, see func(rounds int, scores []float64) bool) error {
+	if err := e.Schema.Match(x); err != nil {
+		return err
+	}
+	k := e.Outputs()
+	f := make([]float64, x.Rows*k)
+	for i := range f {
+		f[i] = e.Start[i%k]
+	}
+	h := make([]float64, x.Rows)
+	for i := 0; i < len(e.Terms); {
+		round := e.Terms[i].Round
+		for ; i < len(e.Terms) && e.Terms[i].Round == round; i++ {
+			t := &e.Terms[i]
+			t.Predictor.Predict(h, x, 0)
+			out := f[t.Output:]
+			for j, v := range h {
+				out[j*k] += t.Weight * v
+			}
+		}
+		if !see(round+1, f) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// ErrNoProbability reports a loss that determines none.
+var ErrNoProbability = errors.New("this loss determines no probabilities")
+
+// Probabilities returns P(y = +1 | x) of every row, or with more than one score
+// the probabilities of all classes, row by row. Whether the loss is a
+// likelihood, see Probabilistic.
+func (e *Ensemble) Probabilities(x *table.Table, o *PredictOptions) ([]float64, error) {
+	l, ok := e.Loss.(Probabilistic)
+	if !ok {
+		return nil, fmt.Errorf("boost: %w: %s", ErrNoProbability, e.Loss.Name())
+	}
+	f, err := e.Scores(x, o)
+	if err != nil {
+		return nil, err
+	}
+	p := make([]float64, len(f))
+	l.Probabilities(p, f)
+	return p, nil
+}
+
+// Classes returns the class of each row, as an index into Schema.Classes: with
+// one score 1 where it is positive, else 0; with several the highest, the first
+// of equals.
+func (e *Ensemble) Classes(scores []float64) []int {
+	k := e.Outputs()
+	out := make([]int, len(scores)/k)
+	for i := range out {
+		if k == 1 {
+			if scores[i] > 0 {
+				out[i] = 1
+			}
+			continue
+		}
+		row := scores[i*k : i*k+k]
+		for c, v := range row {
+			if v > row[out[i]] {
+				out[i] = c
+			}
+		}
+	}
+	return out
+}
+
+// ErrorRate is the weighted share of rows that are not classified strictly
+// right: a score of zero, or a tie for the highest, is an error.
+func ErrorRate(l Loss, y, w, scores []float64) float64 {
+	k := l.Outputs()
+	wrong, total := 0.0, 0.0
+	for i, v := range y {
+		total += weight(w, i)
+		if Margin(k, v, scores[i*k:i*k+k]) <= 0 {
+			wrong += weight(w, i)
+		}
+	}
+	return wrong / total
+}
+
+// Margin of one row: y F, or with several scores that of the label minus the
+// highest other one.
+func Margin(outputs int, y float64, f []float64) float64 {
+	if outputs == 1 {
+		return y * f[0]
+	}
+	best := math.Inf(-1)
+	for c, v := range f {
+		if c != int(y) {
+			best = max(best, v)
+		}
+	}
+	return f[int(y)] - best
+}

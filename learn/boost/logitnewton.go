@@ -1,0 +1,82 @@
+package boost
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Bounds of the working response, as Friedman, Hastie and Tibshirani advise.
+const (
+	leastVariance   = 1e-10
+	largestResponse = 4
+)
+
+// trainLogitNewton is LogitBoost (Friedman, Hastie and Tibshirani, "Additive logistic
+// regression", Annals of Statistics 28:337–407, 2000, algorithm 3): each round fits
+// the working response z = (y* - p)/(p(1-p)), y* in {0, 1}, by least squares with
+// weights p(1-p), and adds half of the fit, F being half the log-odds there. The
+// scores of the model are F in that convention doubled, the log-odds, so that the
+// logistic loss and its probabilities apply to them.
+func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
+	settings, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("boost: settings: %w", err)
+	}
+	r, err := newRun("adaboost-"+string(o.Variant), string(settings), d, Logistic{}, []float64{0}, &o.Control)
+	if err != nil {
+		return nil, err
+	}
+	learner := o.Learner
+	if learner == nil {
+		learner = RegressionTrees{Splits: 1}
+	}
+	fitter, err := learner.Prepare(d, r.Workers)
+	if err != nil {
+		return nil, fmt.Errorf("boost: %s: learner %s: %w", r.e.Algorithm, learner.Name(), err)
+	}
+	m := d.Rows()
+	g, w := make([]float64, m), make([]float64, m)
+	for r.round < o.Rounds {
+		if err := r.cancelled(); err != nil {
+			return r.result(), err
+		}
+		for i, y := range d.Y {
+			p := sigma(r.scores[i])
+			v := max(p*(1-p), leastVariance)
+			residual := -p
+			if y > 0 {
+				residual = sigma(-r.scores[i]) // 1-p, without cancellation
+			}
+			g[i] = -min(max(residual/v, -largestResponse), largestResponse)
+			w[i] = weight(d.W, i) * v
+		}
+		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w})
+		if err != nil {
+			return r.result(), fmt.Errorf("boost: %s: round %d: %w", r.e.Algorithm, r.round+1, err)
+		}
+		if len(fit.Values) != m {
+			return r.result(), fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm, r.round+1, len(fit.Values), m)
+		}
+		p := &Progress{Family: -1, Step: 1, Splits: splitsOf(fit.Predictor)}
+		for i, v := range fit.Values {
+			if v-v != 0 {
+				return r.result(), fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm, r.round+1, ErrRange, v, d.X.At(i))
+			}
+			p.Derivative += weight(d.W, i) * (sigma(r.scores[i]) - (d.Y[i]+1)/2) * v / r.total
+			r.scores[i] += v
+		}
+		t := Term{Weight: 1, Predictor: fit.Predictor, Family: -1, Round: r.round}
+		r.e.Terms = append(r.e.Terms, t)
+		r.addValid(&t)
+		p.Loss = MeanLoss(r.e.Loss, d.Y, d.W, r.scores)
+		p.Objective = p.Loss
+		stop, err := r.finish(p)
+		if err != nil {
+			return r.result(), err
+		}
+		if stop {
+			break
+		}
+	}
+	return r.result(), nil
+}

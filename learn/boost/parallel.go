@@ -1,0 +1,45 @@
+package boost
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// workerCount resolves a number of goroutines; 0 is one a processor.
+func workerCount(n int) int {
+	if n <= 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return n
+}
+
+// forEach calls do(i) for i = 0 … n-1 on that many goroutines. What do writes must
+// not depend on who calls it or when.
+func forEach(workers, n int, do func(i int)) {
+	workers = min(workerCount(workers), n)
+	if workers <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// forBlocks calls do for the ranges [0, block), [block, 2 block), … up to n. The
+// ranges do not depend on workers.
+func forBlocks(workers, n, block int, do func(from, to int)) {
+	forEach(workers, (n+block-1)/block, func(i int) {
+		do(i*block, min(n, (i+1)*block))
+	})
+}

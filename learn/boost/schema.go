@@ -1,0 +1,71 @@
+package boost
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// Schema is what a model remembers of its training table.
+type Schema struct {
+	Columns []Column `json:"columns"`
+	Target  string   `json:"target,omitempty"`
+	Classes []string `json:"classes,omitempty"` // nil for regression
+}
+
+// Column is a column's name and, for a categorical one, its levels: a value is
+// the index of its level.
+type Column struct {
+	Name        string   `json:"name"`
+	Categorical bool     `json:"categorical,omitempty"`
+	Levels      []string `json:"levels,omitempty"`
+}
+
+// SchemaOf describes a table.
+func SchemaOf(t *table.Table) Schema {
+	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes)}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		s.Columns = append(s.Columns, Column{c.Name, c.Kind == table.Categorical, slices.Clone(c.Levels)})
+	}
+	return s
+}
+
+// Table returns an empty table of this description: what a reader of prediction
+// data takes as its model.
+func (s *Schema) Table() *table.Table {
+	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes)}
+	for _, c := range s.Columns {
+		kind := table.Numeric
+		if c.Categorical {
+			kind = table.Categorical
+		}
+		t.Columns = append(t.Columns, table.Column{Name: c.Name, Kind: kind, Levels: slices.Clone(c.Levels)})
+	}
+	return t
+}
+
+// Match returns an error that names the first column in which a table differs
+// from the description.
+func (s *Schema) Match(t *table.Table) error {
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		switch {
+		case i >= len(s.Columns):
+			return fmt.Errorf("boost: %s: %w: column %d, %q, is one more than the model has", t.Name, ErrData, i+1, c.Name)
+		case c.Name != s.Columns[i].Name:
+			return fmt.Errorf("boost: %s: %w: column %d is %q, the model has %q there", t.Name, ErrData, i+1, c.Name, s.Columns[i].Name)
+		case (c.Kind == table.Categorical) != s.Columns[i].Categorical:
+			return fmt.Errorf("boost: %s: %w: column %q is categorical in one of table and model only", t.Name, ErrData, c.Name)
+		case !slices.Equal(c.Levels, s.Columns[i].Levels):
+			return fmt.Errorf("boost: %s: %w: the levels of column %q are not the model's; read the table with the model's columns", t.Name, ErrData, c.Name)
+		case len(c.Values) != t.Rows:
+			return fmt.Errorf("boost: %s: %w: column %q has %d values for %d rows", t.Name, ErrData, c.Name, len(c.Values), t.Rows)
+		}
+	}
+	if n := len(t.Columns); n < len(s.Columns) {
+		return fmt.Errorf("boost: %s: %w: column %q of the model is missing", t.Name, ErrData, s.Columns[n].Name)
+	}
+	return nil
+}
