@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -73,10 +74,30 @@ func (e *Ensemble) Scores(x *table.Table, o *PredictOptions) ([]float64, error) 
 	}
 	k := e.Outputs()
 	f := make([]float64, x.Rows*k)
+	if forest := e.forest(); forest != nil && x.Rows >= predictBlock {
+		for i := range f {
+			f[i] = e.Start[i%k]
+		}
+		return f, forest.Predict(f, x, o.Workers)
+	}
 	forBlocks(o.Workers, x.Rows, predictBlock, func(from, to int) {
 		e.addTo(f[from*k:to*k], x, from, nil)
 	})
 	return f, nil
+}
+
+// forest packs an ensemble of trees for fast prediction, to the same bits; it is nil
+// when there are other predictors.
+func (e *Ensemble) forest() *tree.Forest {
+	f := tree.NewForest(e.Outputs())
+	for i := range e.Terms {
+		t, ok := e.Terms[i].Predictor.(*tree.Tree)
+		if !ok {
+			return nil
+		}
+		f.Add(t, e.Terms[i].Weight, e.Terms[i].Output)
+	}
+	return f
 }
 
 // predictBlock rows are scored together, tree after tree: their features stay in

@@ -379,7 +379,6 @@ func (g *Grower) Tree(splits int) *Tree {
 			g.f.split(t, at, node)
 		}
 	}
-	t.prepare()
 	return t
 }
 

@@ -36,7 +36,6 @@ type Tree struct {
 	Set  []int32    // categorical split: index into Sets; else -1. nil if there is none
 	Sets [][]uint64 // levels that go left, level l in bit l%64 of word l/64
 
-	packed []packed // for prediction
 }
 
 func newTree(nodes int) *Tree {
@@ -128,7 +127,6 @@ func (t *Tree) Check(columns int) error {
 			return fmt.Errorf("tree: node %d: %w: no parent", at, ErrData)
 		}
 	}
-	t.prepare()
 	return nil
 }
 

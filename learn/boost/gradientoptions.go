@@ -1,0 +1,131 @@
+package boost
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/tropica-fst/tropica/learn/boost/tree"
+)
+
+// GradientOptions adjusts TrainGradient. The zero value grows 100 trees level by level
+// to depth 6 with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling.
+// Where a field says "0 is", zero stands for that default.
+type GradientOptions struct {
+	Loss         Loss    `json:"-"`      // nil is Logistic{}
+	Rounds       int     `json:"rounds"` // 0 is 100
+	LearningRate float64 `json:"rate"`   // multiplies every tree; 0 is 0.1
+
+	// LeastSquares fits trees to the negative gradient, every row counting by its
+	// weight (Friedman, "Greedy function approximation", Annals of Statistics
+	// 29:1189–1232, 2001); by default rows count by the second derivative, and a leaf
+	// takes a Newton step.
+	LeastSquares bool `json:"leastSquares"`
+
+	Depth  int `json:"depth"`  // of a tree; 0 is 6, or no limit when Leaves is given; negative is no limit
+	Leaves int `json:"leaves"` // of a tree, grown best split first; 0 grows level by level
+
+	MinRows   int     `json:"minRows"`   // rows a leaf needs; 0 is 1
+	MinWeight float64 `json:"minWeight"` // Σ of second derivatives or weights that a leaf needs; 0 is 1 for Newton leaves, else none; negative is none
+	L2        float64 `json:"l2"`        // penalty ½ L2 w² on leaf values; 0 is 1 for Newton leaves, else none; negative is none
+	L1        float64 `json:"l1"`        // penalty L1 |w|
+	Gamma     float64 `json:"gamma"`     // gain that a split must exceed
+
+	RowSample      float64 `json:"rowSample"`      // share of rows a round, without replacement; 0 is all
+	ColumnSample   float64 `json:"columnSample"`   // share of columns a tree; 0 is all
+	ColumnsByLevel float64 `json:"columnsByLevel"` // of those, share a level; 0 is all
+	ColumnsByNode  float64 `json:"columnsByNode"`  // of those, share a node; 0 is all
+
+	Exact    bool    `json:"exact"`              // search all thresholds; by default those of histograms
+	Bins     int     `json:"bins"`               // of a histogram; 0 is 255, which is also the most
+	Monotone []int8  `json:"monotone,omitempty"` // -1, 0 or +1 a column; nil is none
+	OneHot   int     `json:"oneHot"`             // see tree.Options
+	Smooth   float64 `json:"smooth"`             // see tree.Options
+
+	// Start are the scores to begin at, one for each of the loss; nil is the best
+	// constants.
+	Start []float64 `json:"start,omitempty"`
+	Seed  uint64    `json:"seed"`
+
+	Control `json:"-"`
+}
+
+func (o *GradientOptions) fill() {
+	set := func(p *float64, v float64) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	newton := 1.0
+	if o.LeastSquares {
+		newton = 0
+	}
+	if o.Loss == nil {
+		o.Loss = Logistic{}
+	}
+	if o.Rounds == 0 {
+		o.Rounds = 100
+	}
+	if o.Depth == 0 && o.Leaves == 0 {
+		o.Depth = 6
+	}
+	if o.MinRows == 0 {
+		o.MinRows = 1
+	}
+	if o.Bins == 0 {
+		o.Bins = tree.MaxBins
+	}
+	set(&o.LearningRate, 0.1)
+	set(&o.MinWeight, newton)
+	set(&o.L2, newton)
+	for _, p := range []*float64{&o.RowSample, &o.ColumnSample, &o.ColumnsByLevel, &o.ColumnsByNode} {
+		set(p, 1)
+	}
+}
+
+func (o *GradientOptions) check() error {
+	share := func(v float64) bool { return v > 0 && v <= 1 }
+	switch {
+	case o.Rounds < 0 || o.MinRows < 1 || o.Leaves < 0:
+		return fmt.Errorf("boost: gb: %d rounds, %d rows and %d leaves a tree; none may be negative", o.Rounds, o.MinRows, o.Leaves)
+	case o.Leaves > MaxSplits+1:
+		return fmt.Errorf("boost: gb: %d leaves a tree; there may be %d", o.Leaves, MaxSplits+1)
+	case !(o.LearningRate > 0) || math.IsInf(o.LearningRate, 1):
+		return fmt.Errorf("boost: gb: learning rate %v is not positive", o.LearningRate)
+	case !share(o.RowSample) || !share(o.ColumnSample) || !share(o.ColumnsByLevel) || !share(o.ColumnsByNode):
+		return fmt.Errorf("boost: gb: samples of %v of the rows, %v of the columns, %v a level and %v a node; all are shares, above 0 and at most 1", o.RowSample, o.ColumnSample, o.ColumnsByLevel, o.ColumnsByNode)
+	case math.IsNaN(o.MinWeight) || math.IsNaN(o.L2):
+		return fmt.Errorf("boost: gb: least weight %v or L2 %v is not a number", o.MinWeight, o.L2)
+	case o.Bins < 1 || o.Bins > tree.MaxBins:
+		return fmt.Errorf("boost: gb: %d bins; 1 to %d are possible", o.Bins, tree.MaxBins)
+	case o.Start != nil && len(o.Start) != o.Loss.Outputs():
+		return fmt.Errorf("boost: gb: %d start scores; the %s loss has %d", len(o.Start), o.Loss.Name(), o.Loss.Outputs())
+	}
+	for _, v := range o.Start {
+		if v-v != 0 {
+			return fmt.Errorf("boost: gb: the start score %v is not finite", v)
+		}
+	}
+	return nil
+}
+
+// tree returns the growers' options.
+func (o *GradientOptions) tree() tree.Options {
+	return tree.Options{
+		MaxDepth: max(o.Depth, 0), MaxLeaves: o.Leaves, DepthWise: o.Leaves == 0,
+		MinRows: o.MinRows, MinWeight: max(o.MinWeight, 0), L2: max(o.L2, 0), L1: o.L1, Gamma: o.Gamma,
+		Monotone: o.Monotone, OneHot: o.OneHot, Smooth: o.Smooth,
+		ColumnsByLevel: o.ColumnsByLevel, ColumnsByNode: o.ColumnsByNode, Workers: o.Workers,
+	}
+}
+
+func (o *GradientOptions) settings() (string, error) {
+	b, err := json.Marshal(struct {
+		*GradientOptions
+		Loss string `json:"loss"`
+	}{o, o.Loss.Name()})
+	if err != nil {
+		return "", fmt.Errorf("boost: gb: settings: %w", err)
+	}
+	return string(b), nil
+}
