@@ -37,6 +37,9 @@ func (d *drawing) measure() {
 	}
 	d.layLegend()
 	d.top += float64(len(d.legend)) * (fontSize + 8)
+	if len(d.legend) > 0 {
+		d.top += 6
+	}
 	if label := d.upLabel(); label != "" {
 		d.top += fontSize + 8
 	}
@@ -364,7 +367,7 @@ func (d *drawing) drawRules() {
 		}
 		y := d.y.at(r.At)
 		o.line("rule", d.left, y, d.width-d.right, y)
-		o.text("halo", "start", d.left+6, y-5, r.Label)
+		o.text("halo", "end", d.width-d.right-4, y-5, r.Label)
 	}
 	for _, r := range d.VRules {
 		if d.Categories != nil || !d.x.inside(r.At) {

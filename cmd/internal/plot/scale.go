@@ -198,7 +198,7 @@ func power(m float64, e int) string {
 	if e >= -3 && e <= 4 {
 		return number(m*math.Pow10(e), math.Pow10(e))
 	}
-	sup := strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹").Replace(strconv.Itoa(e))
+	sup := superscript.Replace(strconv.Itoa(e))
 	if m == 1 {
 		return "10" + sup
 	}
@@ -207,8 +207,13 @@ func power(m float64, e int) string {
 
 // short writes a value with three digits or so, for labels on bars.
 func short(v float64) string {
-	if a := math.Abs(v); v != 0 && (a >= 1e6 || a < 1e-3) {
-		return minus(strings.Replace(strconv.FormatFloat(v, 'e', 1, 64), "e+", "e", 1))
+	a := math.Abs(v)
+	if v == 0 || a >= 1e-3 && a < 1e6 {
+		return minus(strconv.FormatFloat(v, 'g', int(math.Max(3, math.Ceil(math.Log10(a+1)))), 64))
 	}
-	return minus(strconv.FormatFloat(v, 'g', int(math.Max(3, math.Ceil(math.Log10(math.Abs(v)+1)))), 64))
+	m, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', 1, 64), "e")
+	n, _ := strconv.Atoi(e)
+	return minus(strings.TrimSuffix(m, ".0")) + "·10" + superscript.Replace(strconv.Itoa(n))
 }
+
+var superscript = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")

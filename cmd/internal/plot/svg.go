@@ -70,7 +70,7 @@ func textWidth(s string, size float64) float64 {
 		case r >= 0x2e80: // wide scripts
 			w += 1
 		default:
-			w += 0.56
+			w += 0.58
 		}
 	}
 	return w * size
