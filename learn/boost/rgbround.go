@@ -461,14 +461,14 @@ func (r *rgbRun) append(p *proposal) {
 		if p.values != nil {
 			t.Predictor = p.parts[c]
 			for i := range r.d.Rows() {
-				r.scores[i*r.k+c] += p.step * p.values[i*r.k+c]
+				r.scores[i*r.k+c] += float64(p.step * p.values[i*r.k+c])
 			}
 		} else {
 			t.Predictor = r.grown[c].tree(p.splits[c], p.leaves[c])
 			slot, table := r.grown[c].slot, p.table[c]
 			forBlocks(r.Workers, len(slot), sumBlock, func(from, to int) {
 				for i := from; i < to; i++ {
-					r.scores[i*r.k+c] += p.step * table[slot[i]]
+					r.scores[i*r.k+c] += float64(p.step * table[slot[i]]) // see addScaled
 				}
 			})
 		}
