@@ -274,7 +274,7 @@ func (c *coordinateRun) weigh() bool {
 
 // fit asks a learner and checks what it returns.
 func (c *coordinateRun) fit(k int) (*coordinate, error) {
-	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g})
+	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g, Round: c.round})
 	if err != nil {
 		return nil, fmt.Errorf("boost: %s: round %d: %w", c.e.Algorithm, c.round+1, err)
 	}

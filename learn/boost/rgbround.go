@@ -425,7 +425,7 @@ func (r *rgbRun) ask(p *proposal) error {
 	}
 	p.values, p.parts, p.splits = make([]float64, m*r.k), make([]Predictor, r.k), make([]int, r.k)
 	for c := range r.k {
-		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows}
+		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows, Round: r.round}
 		for i := range m {
 			dir.G[i], dir.H[i] = r.g[i*r.k+c], r.h[i*r.k+c]
 		}
