@@ -36,7 +36,8 @@ const (
 //	else:     n (|mu| - |w|) = tau |w|^(q-1)
 //
 // Cost: O(L log L) for q = 1, O(L) for Inf, O(L) an iteration of a safeguarded
-// Newton search for 2, O(L) bisections inside a bisection otherwise. On return
+// Newton search for 2, O(L) Newton searches inside a regula falsi
+// otherwise. On return
 // ‖w‖_q ≤ lambda (1 + 1e-12).
 func FitLeaves(w, mu, n []float64, q, lambda float64) {
 	copy(w, mu)
@@ -211,17 +212,32 @@ func shrinkLq(w, mu, n []float64, q, lambda float64) {
 		for fill(lo) <= goal && lo > 1e-300 {
 			lo, hi = lo/16, lo
 		}
-		for range 200 {
-			mid := lo + (hi-lo)/2
-			if mid <= lo || mid >= hi {
+		// In logarithms the norm is nearly linear in tau, so regula falsi converges
+		// fast; Illinois' rule, which halves the value at an end that stays, keeps
+		// both ends moving.
+		a, b := math.Log(lo), math.Log(hi)
+		fa, fb := math.Log(fill(lo)/goal), math.Log(fill(hi)/goal)
+		for range 100 {
+			c := (a*fb - b*fa) / (fb - fa)
+			if !(c > a && c < b) {
+				c = a + (b-a)/2
+			}
+			if c <= a || c >= b {
 				break
 			}
-			if fill(mid) > goal {
-				lo = mid
+			fc := math.Log(fill(math.Exp(c)) / goal)
+			if fc > 0 {
+				a, fa = c, fc
+				fb /= 2
 			} else {
-				hi = mid
+				b, fb = c, fc
+				fa /= 2
+			}
+			if math.Abs(fc) <= 1e-13 || b-a <= 1e-15*math.Abs(b) {
+				break
 			}
 		}
+		hi = math.Exp(b)
 		fill(hi)
 	}
 	for l := range w {
@@ -229,22 +245,36 @@ func shrinkLq(w, mu, n []float64, q, lambda float64) {
 	}
 }
 
-// leafLq solves a - x = t x^(q-1) for x in [0, a] by bisection: the left side
-// falls and the right side rises.
+// leafLq solves a - x = t x^(q-1) for x in [0, a]. The left side falls and the right
+// side rises; Newton's method runs within a bracket that bisection keeps.
+
 func leafLq(a, t, q float64) float64 {
-	lo, hi := 0.0, a
+	lo, hi, x := 0.0, a, a
+	if t > 0 {
+		x = min(a, math.Pow(a/t, 1/(q-1))) // above the root: there only one side counts
+	}
 	for range 200 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
+
+		p := t * math.Pow(x, q-2)
+		f := a - x - p*x
+		if math.Abs(f) <= 3e-16*a { // all that rounding lets one see
 			break
 		}
-		if a-mid > t*math.Pow(mid, q-1) {
-			lo = mid
+		if f > 0 {
+			lo = x
 		} else {
-			hi = mid
+			hi = x
 		}
+		next := x + f/(1+(q-1)*p)
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+		}
+		if math.Abs(next-x) <= 4e-16*x || next <= lo || next >= hi {
+			break
+		}
+		x = next
 	}
-	return lo + (hi-lo)/2
+	return x
 }
 
 // RadialLeaves stores mu scaled into the ball.

@@ -147,9 +147,7 @@ func (r *run) addValid(t *Term) {
 	forBlocks(r.Workers, n, predictBlock, func(from, to int) {
 		h := r.scratch[from:to]
 		t.Predictor.Predict(h, r.Valid.X, from)
-		for i, v := range h {
-			r.valid[(from+i)*k+t.Output] += t.Weight * v
-		}
+		addScaled(r.valid[from*k:to*k], h, t.Weight, t.Output, k)
 	})
 }
 

@@ -274,7 +274,7 @@ func (c *coordinateRun) weigh() bool {
 
 // fit asks a learner and checks what it returns.
 func (c *coordinateRun) fit(k int) (*coordinate, error) {
-	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g})
+	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g, Round: c.round})
 	if err != nil {
 		return nil, fmt.Errorf("boost: %s: round %d: %w", c.e.Algorithm, c.round+1, err)
 	}
@@ -341,9 +341,7 @@ func (c *coordinateRun) plain(p *Progress) (stop bool, err error) {
 	t := Term{Weight: p.Step, Predictor: co.predictor, Family: -1, Round: c.round}
 	p.Splits = splitsOf(co.predictor)
 	c.e.Terms = append(c.e.Terms, t)
-	for i, v := range co.values {
-		c.scores[i] += p.Step * v
-	}
+	addScaled(c.scores, co.values, p.Step, 0, 1)
 	c.addValid(&t)
 	return stop, nil
 }
@@ -420,9 +418,7 @@ func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 		co.alpha += p.Step
 	}
 	t := Term{Weight: p.Step, Predictor: co.predictor}
-	for i, v := range co.values {
-		c.scores[i] += p.Step * v
-	}
+	addScaled(c.scores, co.values, p.Step, 0, 1)
 	c.addValid(&t)
 	c.sweep()
 	return false, nil

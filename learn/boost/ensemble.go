@@ -81,7 +81,7 @@ func (e *Ensemble) Scores(x *table.Table, o *PredictOptions) ([]float64, error) 
 		return f, forest.Predict(f, x, o.Workers)
 	}
 	forBlocks(o.Workers, x.Rows, predictBlock, func(from, to int) {
-		e.addTo(f[from*k:to*k], x, from, nil)
+		e.addTo(f[from*k:to*k], x, from)
 	})
 	return f, nil
 }
@@ -104,29 +104,26 @@ func (e *Ensemble) forest() *tree.Forest {
 // the second-level cache.
 const predictBlock = 512
 
-// addTo stores the scores of rows from … in f; with stage, it calls it before
-// the terms of each new round and at the end.
-func (e *Ensemble) addTo(f []float64, x *table.Table, from int, stage func(round int)) {
+// addTo stores the scores of rows from … in f.
+func (e *Ensemble) addTo(f []float64, x *table.Table, from int) {
 	k := len(e.Start)
 	for i := range f {
 		f[i] = e.Start[i%k]
 	}
 	h := make([]float64, len(f)/k)
-	round := 0
 	for i := range e.Terms {
 		t := &e.Terms[i]
-		for stage != nil && round < t.Round {
-			round++
-			stage(round)
-		}
 		t.Predictor.Predict(h, x, from)
-		a, out := t.Weight, f[t.Output:]
-		for j, v := range h {
-			out[j*k] += a * v
-		}
+		addScaled(f, h, t.Weight, t.Output, k)
 	}
-	if stage != nil {
-		stage(e.Rounds())
+}
+
+// addScaled adds a h to one of k scores of each row. The product is rounded before
+// the sum, on every processor: a fused multiplication would give other bits.
+func addScaled(f, h []float64, a float64, output, k int) {
+	out := f[output:]
+	for j, v := range h {
+		out[j*k] += float64(a * v)
 	}
 }
 
@@ -148,10 +145,7 @@ func (e *Ensemble) Staged(x *table.Table, see func(rounds int, scores []float64)
 		for ; i < len(e.Terms) && e.Terms[i].Round == round; i++ {
 			t := &e.Terms[i]
 			t.Predictor.Predict(h, x, 0)
-			out := f[t.Output:]
-			for j, v := range h {
-				out[j*k] += t.Weight * v
-			}
+			addScaled(f, h, t.Weight, t.Output, k)
 		}
 		if !see(round+1, f) {
 			return nil

@@ -46,6 +46,10 @@ type Direction struct {
 	H    []float64 // second derivative; nil unless asked for by Newton fits
 	W    []float64 // sample weights; nil is all 1
 	Rows []int32   // rows to learn from, ascending; nil is all
+
+	// Round is that of the booster, from 0. A learner that draws at random takes its
+	// stream from it: a resumed run must draw what the unbroken one drew.
+	Round int
 }
 
 // Fit is a fitted predictor and what the booster needs to know about it.

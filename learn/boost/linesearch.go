@@ -141,10 +141,15 @@ func (s *line) root(shift, limit, start float64) float64 {
 				break
 			}
 		}
-		before := at
+		before, old := at, g
 		at = next
 		g, h = s.derivative(at)
 		g += shift
+		if s.l.Outputs() > 1 {
+			// The diagonal only bounds the second derivative along h; the slope between
+			// the last two points is better.
+			h = (g - old) / (at - before)
+		}
 		if g == 0 || math.Abs(at-before) <= 1e-16*math.Abs(at) {
 			break
 		}

@@ -50,7 +50,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 			g[i] = -min(max(residual/v, -largestResponse), largestResponse)
 			w[i] = weight(d.W, i) * v
 		}
-		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w})
+		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w, Round: r.round})
 		if err != nil {
 			return r.result(), fmt.Errorf("boost: %s: round %d: %w", r.e.Algorithm, r.round+1, err)
 		}

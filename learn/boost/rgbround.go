@@ -155,6 +155,9 @@ func (r *rgbRun) newGrower() (*tree.Grower, error) {
 	case LeafNewton:
 		o.MinWeight = max(r.o.MinHessian, 0)
 	}
+	if r.o.bins != nil {
+		return tree.NewGrower(r.o.bins, o)
+	}
 	return newGrower(r.d, r.o.Exact, r.o.Bins, o)
 }
 
@@ -422,7 +425,7 @@ func (r *rgbRun) ask(p *proposal) error {
 	}
 	p.values, p.parts, p.splits = make([]float64, m*r.k), make([]Predictor, r.k), make([]int, r.k)
 	for c := range r.k {
-		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows}
+		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows, Round: r.round}
 		for i := range m {
 			dir.G[i], dir.H[i] = r.g[i*r.k+c], r.h[i*r.k+c]
 		}
@@ -458,14 +461,14 @@ func (r *rgbRun) append(p *proposal) {
 		if p.values != nil {
 			t.Predictor = p.parts[c]
 			for i := range r.d.Rows() {
-				r.scores[i*r.k+c] += p.step * p.values[i*r.k+c]
+				r.scores[i*r.k+c] += float64(p.step * p.values[i*r.k+c])
 			}
 		} else {
 			t.Predictor = r.grown[c].tree(p.splits[c], p.leaves[c])
 			slot, table := r.grown[c].slot, p.table[c]
 			forBlocks(r.Workers, len(slot), sumBlock, func(from, to int) {
 				for i := from; i < to; i++ {
-					r.scores[i*r.k+c] += p.step * table[slot[i]]
+					r.scores[i*r.k+c] += float64(p.step * table[slot[i]]) // see addScaled
 				}
 			})
 		}

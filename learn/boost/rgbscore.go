@@ -5,11 +5,11 @@ import "math"
 // scorer computes gradients, and the losses of all candidates of a round in one
 // pass over the rows.
 //
-// For the logistic loss of unweighted rows a candidate costs a multiplication or
-// two a row: with e_i = exp(-y_i F_i) from the gradient pass, the loss after a step is
+// For the logistic loss of unweighted rows a candidate costs two multiplications
+// a row: with e_i = exp(-y_i F_i) from the gradient pass, the loss after a step is
 // log Π (1 + e_i exp(∓a w_l)), with two factors per leaf, and the logarithm is taken
-// only when the product grows large. (On 10^5 rows and five candidates: 1.1 ms
-// against 14 ms with Log1p and Exp for each.)
+// only when the product grows large (BenchmarkCandidates, on a busy
+// machine: 7.5 ns a row and candidate, against 52 through the loss).
 type scorer struct {
 	r        *rgbRun
 	logistic bool
@@ -83,7 +83,7 @@ func (s *scorer) losses(proposals []*proposal, which Rows) []float64 {
 	if rows != nil {
 		n = len(rows)
 	}
-	factors := make([][2][]float64, len(proposals))
+	factors := make([][]float64, len(proposals))
 	if s.logistic {
 		for j, p := range proposals {
 			factors[j] = leafFactors(p)
@@ -97,9 +97,13 @@ func (s *scorer) losses(proposals []*proposal, which Rows) []float64 {
 		if rows != nil {
 			list = rows[from:to]
 		}
+		var b *gathered
 		for j, p := range proposals {
 			if s.logistic && p.table != nil {
-				out[j] = s.scale * s.logProduct(p, factors[j], list, from, to)
+				if b == nil {
+					b = s.gather(list, from, to)
+				}
+				out[j] = s.scale * s.logProduct(p, factors[j], b, list, from)
 			} else {
 				out[j] = s.general(p, list, from, to)
 			}
@@ -134,67 +138,99 @@ func rowAt(list []int32, from, at int) int {
 
 // leafFactors are exp(-a w) and exp(a w) of each slot: what multiplies exp(-yF) for
 // y = +1 and for y = -1.
-func leafFactors(p *proposal) (out [2][]float64) {
+func leafFactors(p *proposal) []float64 {
 	if p.table == nil {
-		return out
+		return nil
 	}
-	n := len(p.table[0])
-	both := make([]float64, 2*n)
-	out[0], out[1] = both[:n], both[n:]
-	for l, w := range p.table[0] {
-		out[0][l], out[1][l] = math.Exp(-p.step*w), math.Exp(p.step*w)
+	out := make([]float64, 0, 2*len(p.table[0]))
+	for _, w := range p.table[0] {
+		out = append(out, math.Exp(-p.step*w), math.Exp(p.step*w))
 	}
 	return out
 }
 
-// Products are logged before they overflow; a factor that could by itself is
-// taken the slow way.
+// gathered are the rows of a block, for all candidates: where each finds its factor,
+// and what that multiplies.
+type gathered struct {
+	n   int
+	top float64
+	e   [lineBlock]float64
+	at  [lineBlock]int32
+}
+
+func (s *scorer) gather(list []int32, from, to int) *gathered {
+	b := &gathered{n: to - from}
+	slot, y := s.r.grown[0].slot, s.r.d.Y
+	for k := range b.n {
+		i := from + k
+		if list != nil {
+			i = int(list[k])
+		}
+		b.e[k] = s.e[i]
+		b.top = max(b.top, s.e[i])
+		b.at[k] = 2 * slot[i]
+		if y[i] < 0 {
+			b.at[k]++
+		}
+	}
+	return b
+}
+
+// Up to modestFactor, sixteen factors and what is carried along stay within floats.
+// Beyond largeFactor not even one does.
 const (
-	largeProduct = 1e100
+	modestFactor = 1e14
+	carried      = 1e60
 	largeFactor  = 1e200
 )
 
-func (s *scorer) logProduct(p *proposal, factor [2][]float64, list []int32, from, to int) float64 {
-	r := s.r
-	slot, y, e := r.grown[0].slot, r.d.Y, s.e
-	plus, minus := factor[0], factor[1]
-	sum, product := 0.0, 1.0
-	one := func(i int) float64 {
-		l := slot[i]
-		if y[i] > 0 {
-			return e[i] * plus[l]
-		}
-		return e[i] * minus[l]
+// logProduct is Σ log(1 + e_i factor) over the rows of a block. Four products run
+// side by side, so that none waits for its own multiplication.
+func (s *scorer) logProduct(p *proposal, factor []float64, b *gathered, list []int32, from int) float64 {
+	top := 0.0
+	for _, v := range factor {
+		top = max(top, v)
 	}
-	if list == nil {
-		for i := from; i < to; i++ {
-			x := one(i)
-			if !(x < largeFactor) {
-				sum += logistic(y[i] * (r.scores[i] + p.step*p.table[0][slot[i]]))
-				continue
+	sum := 0.0
+	e, at := b.e[:b.n], b.at[:b.n]
+	k := 0
+	product := [4]float64{1, 1, 1, 1}
+	if top*b.top < modestFactor {
+		for ; k+64 <= len(e); k += 64 {
+			p0, p1, p2, p3 := product[0], product[1], product[2], product[3]
+			for j := k; j < k+64; j += 4 {
+				x, l := (*[4]float64)(e[j:]), (*[4]int32)(at[j:])
+				p0 *= 1 + x[0]*factor[l[0]]
+				p1 *= 1 + x[1]*factor[l[1]]
+				p2 *= 1 + x[2]*factor[l[2]]
+				p3 *= 1 + x[3]*factor[l[3]]
 			}
-			product *= 1 + x
-			if product > largeProduct {
-				sum += math.Log(product)
-				product = 1
-			}
-		}
-	} else {
-		for _, row := range list {
-			i := int(row)
-			x := one(i)
-			if !(x < largeFactor) {
-				sum += logistic(y[i] * (r.scores[i] + p.step*p.table[0][slot[i]]))
-				continue
-			}
-			product *= 1 + x
-			if product > largeProduct {
-				sum += math.Log(product)
-				product = 1
+			product = [4]float64{p0, p1, p2, p3}
+			for c, v := range product {
+				if v > carried {
+					sum += math.Log(v)
+					product[c] = 1
+				}
 			}
 		}
 	}
-	return sum + math.Log(product)
+	for ; k < len(e); k++ {
+		x := e[k] * factor[at[k]]
+		if !(x < largeFactor) {
+			i := rowAt(list, from, from+k)
+			sum += logistic(s.r.d.Y[i] * (s.r.scores[i] + p.step*p.table[0][at[k]/2]))
+			continue
+		}
+		product[0] *= 1 + x
+		if product[0] > carried {
+			sum += math.Log(product[0])
+			product[0] = 1
+		}
+	}
+	for _, v := range product {
+		sum += math.Log(v)
+	}
+	return sum
 }
 
 // general evaluates any loss.

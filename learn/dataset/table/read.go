@@ -176,3 +176,7 @@ func byContent(head []byte) Format {
 	}
 	return CSV
 }
+
+// Uncompressed returns a reader of what r has, without its gzip compression if it
+// has one.
+func Uncompressed(r io.Reader, name string) (io.Reader, error) { return open(r, name) }

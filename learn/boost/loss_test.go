@@ -1,0 +1,185 @@
+package boost
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+var everyLoss = []Loss{Logistic{}, Logistic{Base2: true}, Exponential{}, Squared{}, Huber{0.7}, SoftMax{2}, SoftMax{5}}
+
+func labelFor(l Loss, rng *rand.Rand) float64 {
+	switch {
+	case HasMargin(l):
+		return float64(2*rng.IntN(2) - 1)
+	case l.Outputs() > 1:
+		return float64(rng.IntN(l.Outputs()))
+	}
+	return rng.NormFloat64()
+}
+
+// Derivatives against central differences; the second derivative is below the
+// curvature; convexity along random lines; the start is a minimum.
+func TestLossDerivatives(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, l := range everyLoss {
+		k := l.Outputs()
+		value := func(y float64, f []float64) float64 {
+			var v [1]float64
+			l.Values(v[:], []float64{y}, f)
+			return v[0]
+		}
+		for range 200 {
+			y := labelFor(l, rng)
+			f, g, h := make([]float64, k), make([]float64, k), make([]float64, k)
+			for c := range f {
+				f[c] = 3 * rng.NormFloat64()
+			}
+			if hub, ok := l.(Huber); ok && math.Abs(math.Abs(y-f[0])-hub.Delta) < 1e-3 {
+				continue // the second derivative jumps there
+			}
+			l.Gradients(g, h, []float64{y}, f)
+			for c := range f {
+				const e = 1e-4
+				x := append([]float64(nil), f...)
+				x[c] = f[c] + e
+				up := value(y, x)
+				x[c] = f[c] - e
+				down := value(y, x)
+				mid := value(y, f)
+				near(t, l.Name()+" gradient", g[c], (up-down)/(2*e), 1e-6*(1+math.Abs(mid)))
+				near(t, l.Name()+" second derivative", h[c], (up+down-2*mid)/(e*e), 1e-4*(1+math.Abs(mid)))
+				if h[c] > l.Curvature(y)*(1+1e-12) {
+					t.Errorf("%s: second derivative %v above %v", l.Name(), h[c], l.Curvature(y))
+				}
+			}
+			other := make([]float64, k)
+			between := make([]float64, k)
+			square := 0.0
+			for c := range other {
+				other[c] = f[c] + rng.NormFloat64()
+				between[c] = (f[c] + other[c]) / 2
+				square += (other[c] - f[c]) * (other[c] - f[c])
+			}
+			chord := (value(y, f) + value(y, other)) / 2
+			if gap := chord - value(y, between); gap < -1e-12*(1+chord) || gap > l.Curvature(y)*square/8*(1+1e-9)+1e-12 {
+				t.Errorf("%s: a chord lies %v above the middle, curvature allows 0 to %v", l.Name(), gap, l.Curvature(y)*square/8)
+			}
+		}
+		y, w := make([]float64, 40), make([]float64, 40)
+		for i := range y {
+			y[i], w[i] = labelFor(l, rng), rng.Float64()+0.1
+		}
+		start := l.Start(y, w)
+		at := func(f []float64) float64 { return MeanLoss(l, y, w, repeat(f, len(y))) }
+		for range 30 {
+			moved := append([]float64(nil), start...)
+			for c := range moved {
+				moved[c] += 0.3 * rng.NormFloat64()
+			}
+			if at(moved) < at(start)-1e-12 {
+				t.Errorf("%s: %v is better than the start %v", l.Name(), moved, start)
+			}
+		}
+		again, err := ParseLoss(l.Name())
+		if err != nil || again != l {
+			t.Errorf("%s reads back as %v, %v", l.Name(), again, err)
+		}
+	}
+	for _, bad := range []string{"", "hinge", "huber", "huber:0", "huber:-1", "huber:x", "softmax:1", "softmax:99999999", "softmax:3x", "huber:+Inf", "huber:NaN"} {
+		if l, err := ParseLoss(bad); err == nil {
+			t.Errorf("%q was read as %v", bad, l)
+		}
+	}
+}
+
+// Scores of any size give finite numbers of the right size.
+func TestLossExtremes(t *testing.T) {
+	for _, l := range everyLoss {
+		k := l.Outputs()
+		for _, size := range []float64{0, 1e-300, 40, 800, 1e15, 1e300} {
+			for _, s := range []float64{1, -1} {
+				y := 1.0
+				f, g, h, v := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, 1)
+				f[0] = s * size
+				l.Values(v, []float64{y}, f)
+				l.Gradients(g, h, []float64{y}, f)
+				if _, ok := l.(Squared); ok && size > 1e150 {
+					continue // the value is beyond floats
+				}
+				for _, x := range append(append(g, h...), v...) {
+					if math.IsNaN(x) || math.IsInf(x, 0) {
+						t.Errorf("%s at %v: value %v, derivatives %v %v", l.Name(), f[0], v, g, h)
+					}
+				}
+			}
+		}
+	}
+	var v [1]float64
+	(Logistic{}).Values(v[:], []float64{1}, []float64{-800})
+	near(t, "logistic(-800)", v[0], 800, 1e-15)
+	(Logistic{}).Values(v[:], []float64{1}, []float64{40})
+	near(t, "logistic(40)", v[0]*1e18, math.Exp(-40)*1e18, 1e-12)
+}
+
+func TestLabels(t *testing.T) {
+	for _, x := range []struct {
+		l   Loss
+		bad []float64
+	}{
+		{Logistic{}, []float64{0, 2, math.NaN()}}, {Exponential{}, []float64{0.5}}, {Squared{}, []float64{math.Inf(1), math.NaN()}},
+		{SoftMax{3}, []float64{-1, 3, 0.5, math.NaN()}}, {Huber{1}, []float64{math.Inf(-1)}},
+	} {
+		for _, y := range x.bad {
+			if err := x.l.Check(y); !errors.Is(err, ErrLabel) {
+				t.Errorf("%s took the label %v: %v", x.l.Name(), y, err)
+			}
+			if err := CheckLabels(x.l, []float64{1, y}); !errors.Is(err, ErrLabel) {
+				t.Errorf("%s: %v", x.l.Name(), err)
+			}
+		}
+	}
+}
+
+// The line search finds what a search without derivatives finds.
+func TestLineMin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	for _, l := range everyLoss {
+		k := l.Outputs()
+		for range 60 {
+			n := 1 + rng.IntN(12)
+			y, w := make([]float64, n), make([]float64, n)
+			f, h := make([]float64, n*k), make([]float64, n*k)
+			for i := range y {
+				y[i], w[i] = labelFor(l, rng), rng.Float64()+0.01
+			}
+			for i := range f {
+				f[i], h[i] = rng.NormFloat64(), math.Round(2*rng.NormFloat64())
+			}
+			c := rng.Float64() * float64(rng.IntN(2)) * 0.5
+			a := rng.NormFloat64() * float64(rng.IntN(2))
+			const limit = 6
+			got := lineMin(l, y, w, f, h, c, a, limit, 1)
+			moved := make([]float64, len(f))
+			cost := func(eta float64) float64 {
+				for i := range f {
+					moved[i] = f[i] + eta*h[i]
+				}
+				return MeanLoss(l, y, w, moved) + c*math.Abs(a+eta)
+			}
+			lo, hi := -float64(limit), float64(limit)
+			for range 150 {
+				p, q := lo+(hi-lo)/3, hi-(hi-lo)/3
+				if cost(p) < cost(q) {
+					hi = q
+				} else {
+					lo = p
+				}
+			}
+			if best := cost((lo + hi) / 2); math.Abs(got) > limit || cost(got) > best+1e-10*(1+math.Abs(best)) {
+				t.Fatalf("%s c=%v a=%v: step %v costs %v, %v costs %v", l.Name(), c, a, got, cost(got), (lo+hi)/2, best)
+			}
+		}
+	}
+}
