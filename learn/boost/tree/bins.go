@@ -124,15 +124,15 @@ func checkValue(x *table.Table, j, i int) error {
 	if math.IsInf(float64(v), 0) {
 		return fmt.Errorf("tree: %s: %w: column %q is infinite", x.At(i), ErrData, c.Name)
 	}
-	if c.Kind == table.Categorical && v == v && (v < 0 || v != float32(int32(v)) || v >= maxLevels) {
+	if c.Kind == table.Categorical && v == v && (v < 0 || v != float32(int32(v)) || v >= MaxLevel) {
 		return fmt.Errorf("tree: %s: %w: column %q has %v, which is not a level's index", x.At(i), ErrData, c.Name, v)
 	}
 	return nil
 }
 
-// maxLevels bounds a level's index, so that a stray number cannot ask for any
+// MaxLevel bounds a level's index from above, so that a stray number cannot ask for any
 // amount of memory. Up to there float32 holds integers exactly.
-const maxLevels = 1 << 24
+const MaxLevel = 1 << 24
 
 // prepare finds the bins of column j.
 func (c *column) prepare(x *table.Table, j, most int, o *BinOptions) error {

@@ -102,15 +102,16 @@ func (g *Grower) Options() Options { return g.o }
 // tree grows. Derivatives that are not finite and samples out of order are
 // errors.
 func (g *Grower) Start(t *Target) error {
+	for i := range g.nodes {
+		g.release(&g.nodes[i])
+	}
+	// After an error there is no tree.
+	g.target, g.splits, g.leaves = t, 0, 1
+	g.nodes, g.queue, g.unmoved, g.unknown = g.nodes[:0], g.queue[:0], g.unmoved[:0], g.unknown[:0]
 	rows, columns := g.f.size()
 	if err := t.check(rows, columns); err != nil {
 		return err
 	}
-	for i := range g.nodes {
-		g.release(&g.nodes[i])
-	}
-	g.target, g.splits, g.leaves = t, 0, 1
-	g.nodes, g.queue, g.unmoved = g.nodes[:0], g.queue[:0], g.unmoved[:0]
 	g.rows = append(g.rows[:0], t.Rows...)
 	if t.Rows == nil {
 		for i := range rows {
@@ -140,7 +141,7 @@ func (g *Grower) Start(t *Target) error {
 	}
 	root.G, root.H = g.scale.Float(root.sum)
 	g.nodes = append(g.nodes, root)
-	g.unknown = append(g.unknown[:0], -1)
+	g.unknown = append(g.unknown, -1)
 	return nil
 }
 
@@ -164,7 +165,7 @@ func (g *Grower) Grow(ctx context.Context, t *Target) error {
 // largest gain, the first made among equals, or with DepthWise of the next leaf of
 // the level.
 func (g *Grower) Step() bool {
-	if g.o.MaxLeaves > 0 && g.leaves >= g.o.MaxLeaves || g.nodes == nil {
+	if g.o.MaxLeaves > 0 && g.leaves >= g.o.MaxLeaves || len(g.nodes) == 0 {
 		return false
 	}
 	if !g.o.DepthWise || len(g.queue) == 0 {

@@ -139,7 +139,7 @@ func splitLevels(c *column, t *Tree, at int, n *Node) {
 			set[level>>6] |= 1 << (level & 63)
 		}
 	}
-	t.setLevels(at, set)
+	t.SetLevels(at, set)
 }
 
 // chunk is a part of a node's rows.

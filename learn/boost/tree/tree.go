@@ -49,7 +49,9 @@ func newTree(nodes int) *Tree {
 	return t
 }
 
-func (t *Tree) setLevels(at int, set []uint64) {
+// SetLevels makes the split at node at one by levels: those in set, level l in bit
+// l%64 of word l/64, go left.
+func (t *Tree) SetLevels(at int, set []uint64) {
 	if t.Set == nil {
 		t.Set = slices.Repeat([]int32{-1}, len(t.Feature))
 	}

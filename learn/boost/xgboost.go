@@ -1,0 +1,299 @@
+package boost
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/learn/boost/tree"
+)
+
+// xgbModel is the part of XGBoost's JSON model format that a booster of trees has.
+type xgbModel struct {
+	Learner struct {
+		Attributes      map[string]string `json:"attributes"`
+		FeatureNames    []string          `json:"feature_names"`
+		FeatureTypes    []string          `json:"feature_types"`
+		GradientBooster struct {
+			Model struct {
+				Param    map[string]string   `json:"gbtree_model_param"`
+				TreeInfo []int               `json:"tree_info"`
+				Trees    []*tree.XGBoostTree `json:"trees"`
+			} `json:"model"`
+			Name string `json:"name"`
+		} `json:"gradient_booster"`
+		Param     map[string]string `json:"learner_model_param"`
+		Objective map[string]any    `json:"objective"`
+	} `json:"learner"`
+	Version []int `json:"version"`
+}
+
+// ErrXGBoost reports a model that has no counterpart on the other side.
+var ErrXGBoost = errors.New("not a model that both programs have")
+
+// WriteXGBoost writes an ensemble of trees as an XGBoost model (JSON, schema version
+// 1.7). The logistic losses become binary:logistic, squared reg:squarederror,
+// soft-max multi:softprob; other losses and predictors other than trees are errors.
+//
+// XGBoost keeps leaf values, and adds them up, in 32 bits, so that scores agree to about
+// 1e-7 a tree. Thresholds are exact. Where the start scores are not a base_score
+// that XGBoost keeps to that precision, a tree of one leaf for each score comes
+// first. In column names the characters [, ] and <, which XGBoost refuses,
+// become underscores. A level that the training table did not have goes left in
+// XGBoost, and here where missing values go.
+func (e *Ensemble) WriteXGBoost(w io.Writer) error {
+	var m xgbModel
+	k, d := e.Outputs(), len(e.Schema.Columns)
+	l := &m.Learner
+	base, classes := 0.0, "0"
+	switch e.Loss.(type) {
+	case Logistic:
+		l.Objective = map[string]any{"name": "binary:logistic", "reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
+		base = float64(float32(sigma(e.Start[0])))
+	case Squared:
+		l.Objective = map[string]any{"name": "reg:squarederror", "reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
+		base = float64(float32(e.Start[0]))
+	case SoftMax:
+		classes = strconv.Itoa(k)
+		l.Objective = map[string]any{"name": "multi:softprob", "softmax_multiclass_param": map[string]string{"num_class": classes}}
+		base = float64(float32(e.Start[0])) // of all classes; where they differ, trees of one leaf make up for it
+	default:
+		return fmt.Errorf("boost: %w: XGBoost has no objective like the %s loss", ErrXGBoost, e.Loss.Name())
+	}
+	g := &l.GradientBooster
+	g.Name = "gbtree"
+	g.Model.TreeInfo, g.Model.Trees = []int{}, []*tree.XGBoostTree{}
+	add := func(t *tree.Tree, weight float64, output int) error {
+		x, err := t.XGBoost(len(g.Model.Trees), d, weight, func(j int) int { return len(e.Schema.Columns[j].Levels) })
+		if err != nil {
+			return fmt.Errorf("boost: tree %d: %w: %w", len(g.Model.Trees), ErrXGBoost, err)
+		}
+		g.Model.TreeInfo = append(g.Model.TreeInfo, output)
+		g.Model.Trees = append(g.Model.Trees, x)
+		return nil
+	}
+	if near := margin(e.Loss, base); slices.ContainsFunc(e.Start, func(v float64) bool { return !(math.Abs(v-near) <= 1e-7*max(1, math.Abs(v))) }) {
+		if k == 1 {
+			base = 0.5
+		}
+		near = margin(e.Loss, base)
+		for c, v := range e.Start {
+			if err := add(leaf(v-near), 1, c); err != nil {
+				return err
+			}
+		}
+	}
+	// An iteration of XGBoost has one tree for each output, in their order.
+	next := 0
+	for i := range e.Terms {
+		t := &e.Terms[i]
+		p, weight := t.Predictor, t.Weight
+		if s, ok := p.(Scaled); ok {
+			p, weight = s.Of, weight*s.Factor
+		}
+		grown, ok := p.(*tree.Tree)
+		if !ok {
+			return fmt.Errorf("boost: term %d: %w: %T is not a tree", i, ErrXGBoost, p)
+		}
+		for ; next%k != t.Output; next++ {
+			if err := add(leaf(0), 1, next%k); err != nil {
+				return err
+			}
+		}
+		if err := add(grown, weight, t.Output); err != nil {
+			return err
+		}
+		next++
+	}
+	for ; next%k != 0; next++ {
+		if err := add(leaf(0), 1, next%k); err != nil {
+			return err
+		}
+	}
+	g.Model.Param = map[string]string{"num_parallel_tree": "1", "num_trees": strconv.Itoa(len(g.Model.Trees)), "size_leaf_vector": "0"}
+	l.Attributes = map[string]string{}
+	l.FeatureNames, l.FeatureTypes = []string{}, []string{}
+	for _, c := range e.Schema.Columns {
+		l.FeatureNames = append(l.FeatureNames, strings.Map(func(r rune) rune {
+			if strings.ContainsRune("[]<", r) {
+				return '_'
+			}
+			return r
+		}, c.Name))
+		kind := "float"
+		if c.Categorical {
+			kind = "c"
+		}
+		l.FeatureTypes = append(l.FeatureTypes, kind)
+	}
+	l.Param = map[string]string{"base_score": strconv.FormatFloat(base, 'E', -1, 32), "boost_from_average": "1", "num_class": classes, "num_feature": strconv.Itoa(d), "num_target": "1"}
+	m.Version = []int{1, 7, 4}
+	return json.NewEncoder(w).Encode(&m)
+}
+
+// leaf is a tree of one leaf.
+func leaf(v float64) *tree.Tree {
+	return &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1}, Right: []int32{-1}, Flags: []uint8{0},
+		Value: []float64{v}, Gain: []float64{0}, Cover: []float64{0}, Count: []int32{0}}
+}
+
+// margin is the score that a base_score stands for.
+func margin(l Loss, base float64) float64 {
+	if _, ok := l.(Logistic); ok {
+		return math.Log(base / (1 - base))
+	}
+	return base
+}
+
+// ReadXGBoost reads an XGBoost model of trees (booster gbtree, JSON as save_model writes
+// it, from version 1.0 on) with one of the objectives binary:logistic, reg:logistic,
+// binary:logitraw, reg:squarederror, multi:softprob and multi:softmax. Its trees are
+// what XGBoost has, but for arithmetic: scores are added up in 64 bits here.
+//
+// Columns, levels and classes are those of like when that is not nil; it must have as
+// many columns as the model, of the same kinds. Without it columns have the model's
+// names, or f0, f1, …, and levels and classes are numbers.
+//
+// The reader trusts nothing. Errors name the tree and node.
+func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("boost: XGBoost model: %w", err)
+	}
+	bad := func(format string, v ...any) error {
+		return fmt.Errorf("boost: XGBoost model: %w: %s", ErrXGBoost, fmt.Sprintf(format, v...))
+	}
+	var m xgbModel
+	if err := json.Unmarshal(properJSON(raw), &m); err != nil {
+		return nil, bad("%v", err)
+	}
+	l := &m.Learner
+	if name := l.GradientBooster.Name; name != "gbtree" {
+		return nil, bad("the booster is %q; only gbtree is supported", name)
+	}
+	count := func(key string, most int) (int, error) {
+		n, err := strconv.Atoi(l.Param[key])
+		if err != nil || n < 0 || n > most {
+			return 0, bad("%s is %q", key, l.Param[key])
+		}
+		return n, nil
+	}
+	columns, err := count("num_feature", 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	base, err := strconv.ParseFloat(strings.Trim(l.Param["base_score"], "[]"), 32)
+	if err != nil || base-base != 0 {
+		return nil, bad("base_score is %q", l.Param["base_score"])
+	}
+	e := &Ensemble{Algorithm: "xgboost"}
+	objective, _ := l.Objective["name"].(string)
+	switch objective {
+	case "binary:logistic", "reg:logistic":
+		if e.Loss = (Logistic{}); !(base > 0 && base < 1) {
+			return nil, bad("base_score is %v, not a probability", base)
+		}
+		e.Start = []float64{margin(e.Loss, base)}
+	case "binary:logitraw":
+		e.Loss, e.Start = Logistic{}, []float64{base}
+	case "reg:squarederror", "reg:linear":
+		e.Loss, e.Start = Squared{}, []float64{base}
+	case "multi:softprob", "multi:softmax":
+		k, err := count("num_class", MaxClasses)
+		if err != nil {
+			return nil, err
+		}
+		if k < 2 {
+			return nil, bad("%s with %d classes", objective, k)
+		}
+		e.Loss, e.Start = SoftMax{k}, slices.Repeat([]float64{base}, k)
+	default:
+		return nil, bad("the objective is %q; supported are binary:logistic, binary:logitraw, reg:logistic, reg:squarederror, multi:softprob and multi:softmax", objective)
+	}
+	g := &l.GradientBooster.Model
+	if len(g.TreeInfo) != len(g.Trees) {
+		return nil, bad("%d trees, tree_info has %d entries", len(g.Trees), len(g.TreeInfo))
+	}
+	parallel := 1
+	if s, ok := g.Param["num_parallel_tree"]; ok {
+		if parallel, err = strconv.Atoi(s); err != nil || parallel < 0 {
+			return nil, bad("num_parallel_tree is %q", s)
+		}
+		parallel = max(parallel, 1)
+	}
+	trees := make([]*tree.Tree, len(g.Trees))
+	for i, x := range g.Trees {
+		if x == nil {
+			return nil, bad("tree %d is null", i)
+		}
+		if trees[i], err = x.Tree(columns); err != nil {
+			return nil, bad("tree %d: %v", i, err)
+		}
+		if c := g.TreeInfo[i]; c < 0 || c >= e.Outputs() {
+			return nil, bad("tree %d adds to output %d of %d", i, c, e.Outputs())
+		}
+		e.Terms = append(e.Terms, Term{Weight: 1, Predictor: trees[i], Output: g.TreeInfo[i], Family: -1, Round: i / (parallel * e.Outputs())})
+	}
+	classifies := objective != "reg:squarederror" && objective != "reg:linear"
+	if e.Schema, err = xgbSchema(l.FeatureNames, l.FeatureTypes, columns, like, e.Outputs(), classifies, trees); err != nil {
+		return nil, err
+	}
+	for i, t := range trees {
+		for at, f := range t.Feature {
+			if f < 0 || e.Schema.Columns[f].Categorical == (t.Set != nil && t.Set[at] >= 0) {
+				continue
+			}
+			if t.Set != nil && t.Set[at] >= 0 || t.Threshold[at] < tree.MaxLevel {
+				return nil, bad("tree %d, node %d: it splits column %q as the other kind", i, at, e.Schema.Columns[f].Name)
+			}
+			// Every level is below the bound: the split tells what is there from
+			// what is missing.
+			t.SetLevels(at, nil)
+			t.Flags[at] |= tree.OutsideLeft
+		}
+	}
+	return e, nil
+}
+
+// properJSON replaces the numbers that JSON lacks and XGBoost writes, NaN, Infinity and
+// -Infinity, by null.
+func properJSON(raw []byte) []byte {
+	if !bytes.Contains(raw, []byte("NaN")) && !bytes.Contains(raw, []byte("Infinity")) {
+		return raw
+	}
+	out := make([]byte, 0, len(raw)+len(raw)/8)
+	quoted := false
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		switch {
+		case quoted && c == '\\' && i+1 < len(raw):
+			out = append(out, c)
+			i++
+			c = raw[i]
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		default:
+			rest := raw[i:]
+			skip := 0
+			for _, word := range []string{"NaN", "-NaN", "Infinity", "-Infinity"} {
+				if bytes.HasPrefix(rest, []byte(word)) {
+					skip = len(word)
+				}
+			}
+			if skip > 0 {
+				out = append(out, "null"...)
+				i += skip - 1
+				continue
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,319 @@
+package boost
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// readGrid reads lines of numbers; an empty field is missing.
+func readGrid(t *testing.T, path string) [][]float64 {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][]float64
+	for line := range strings.Lines(string(b)) {
+		var row []float64
+		for _, s := range strings.Split(strings.TrimRight(line, "\n"), ",") {
+			v := math.NaN()
+			if s != "" {
+				if v, err = strconv.ParseFloat(s, 64); err != nil {
+					t.Fatal(err)
+				}
+			}
+			row = append(row, v)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// gridTable makes a table of a schema's columns.
+func gridTable(s *Schema, rows [][]float64) *table.Table {
+	x := s.Table()
+	x.Rows = len(rows)
+	for j := range x.Columns {
+		for _, r := range rows {
+			x.Columns[j].Values = append(x.Columns[j].Values, float32(r[j]))
+		}
+	}
+	return x
+}
+
+func compareScores(t *testing.T, what string, got []float64, want [][]float64) {
+	t.Helper()
+	k := len(want[0])
+	if len(got) != k*len(want) {
+		t.Fatalf("%s: %d scores, want %d", what, len(got), k*len(want))
+	}
+	for i, v := range got {
+		if w := want[i/k][i%k]; !(math.Abs(v-w) <= 1e-6*max(1, math.Abs(w))) {
+			t.Fatalf("%s: score %d of row %d is %v, XGBoost has %v", what, i%k, i/k, v, w)
+		}
+	}
+}
+
+var xgbCases = []string{"binary", "exact", "regression", "leaves", "classes"}
+
+func checkImport(t *testing.T, folder string) {
+	for _, name := range xgbCases {
+		f, err := os.Open(filepath.Join(folder, name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := ReadXGBoost(f, nil)
+		f.Close()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		x := gridTable(&e.Schema, readGrid(t, filepath.Join(folder, name+".rows.csv")))
+		got, err := e.Scores(x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareScores(t, name, got, readGrid(t, filepath.Join(folder, name+".scores.csv")))
+
+		// Written and read again, and saved in our own format, it predicts the same.
+		var again bytes.Buffer
+		if err := e.WriteXGBoost(&again); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		back, err := ReadXGBoost(&again, &e.Schema)
+		if err != nil {
+			t.Fatalf("%s: what was written: %v", name, err)
+		}
+		second, err := back.Scores(x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			near(t, name+" after a round trip", second[i], got[i], 1e-6)
+		}
+		loaded, err := Load(bytes.NewReader(saved(t, e)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		third, _ := loaded.Scores(x, nil)
+		for i := range got {
+			near(t, name+" from our own file", third[i], got[i], 0)
+		}
+	}
+}
+
+func TestXGBoostRecordedModels(t *testing.T) { checkImport(t, "testdata/xgboost") }
+
+// peer returns the interpreter that has XGBoost, or skips.
+func peer(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", "import xgboost").Run() == nil {
+			return python
+		}
+	}
+	t.Skip("no XGBoost (Debian: python3-xgboost); recorded models are still compared")
+	return ""
+}
+
+func runPeer(t *testing.T, python string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(python, append([]string{"testdata/xgboost/make.py"}, args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+func TestXGBoostReadsBack(t *testing.T) {
+	python := peer(t)
+	folder := t.TempDir()
+	runPeer(t, python, "train", folder)
+	checkImport(t, folder)
+}
+
+// levelled makes the last column of some data categorical.
+func levelled(d *Data, levels int) *Data {
+	rng := rand.New(rand.NewPCG(8, 8))
+	c := &d.X.Columns[len(d.X.Columns)-1]
+	c.Kind, c.Levels = table.Categorical, numbers(levels)
+	for i := range c.Values {
+		c.Values[i] = float32(rng.IntN(levels))
+		if i%11 == 0 {
+			c.Values[i] = float32(math.NaN())
+		}
+	}
+	return d
+}
+
+func TestXGBoostPredictsWithOurModels(t *testing.T) {
+	python := peer(t)
+	args := []string{"predict"}
+	models, data := map[string]*Ensemble{}, map[string]*Data{}
+	root := t.TempDir()
+	for name, o := range gradientCases() {
+		if name == "huber" || name == "exponential" {
+			continue
+		}
+		d := levelled(caseData(o, 400), map[bool]int{true: 3, false: 90}[name == "default"])
+		e, err := TrainGradient(d, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models[name], data[name] = e, d
+		folder := filepath.Join(root, name)
+		args = append(args, folder)
+		var model bytes.Buffer
+		if err := errors.Join(os.Mkdir(folder, 0o755), e.WriteXGBoost(&model)); err != nil {
+			t.Fatal(err)
+		}
+		var rows strings.Builder
+		for i := range d.X.Rows {
+			for j := range d.X.Columns {
+				if j > 0 {
+					rows.WriteByte(',')
+				}
+				rows.WriteString(strconv.FormatFloat(float64(d.X.Columns[j].Values[i]), 'g', -1, 32))
+			}
+			rows.WriteByte('\n')
+		}
+		if err := errors.Join(os.WriteFile(filepath.Join(folder, "model.json"), model.Bytes(), 0o644),
+			os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows.String()), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadXGBoost(&model, &e.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := back.Scores(d.X, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := e.Scores(d.X, nil)
+		for i := range want {
+			near(t, name+", read back", again[i], want[i], 1e-6)
+		}
+	}
+	runPeer(t, python, args...)
+	for name, e := range models {
+		got, err := e.Scores(data[name].X, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareScores(t, name, got, readGrid(t, filepath.Join(root, name, "scores.csv")))
+	}
+}
+
+func TestXGBoostStartScores(t *testing.T) {
+	d := golden()
+	for _, start := range []float64{0, 1.25, -30} {
+		e, err := TrainGradient(d, &GradientOptions{Rounds: 3, Start: []float64{start}, MinWeight: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := e.WriteXGBoost(&b); err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadXGBoost(&b, &e.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := back.Scores(d.X, nil)
+		want, _ := e.Scores(d.X, nil)
+		for i := range got {
+			near(t, "score", got[i], want[i], 1e-6)
+		}
+	}
+}
+
+func TestXGBoostRefuses(t *testing.T) {
+	raw, err := os.ReadFile("testdata/xgboost/binary.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, from, to, want string }{
+		{"booster", `"gbtree"`, `"gblinear"`, `"gblinear"`},
+		{"objective", "binary:logistic", "rank:pairwise", `"rank:pairwise"`},
+		{"base", `"base_score":"3E-1"`, `"base_score":"2"`, "base_score"},
+		{"columns", `"num_feature":"4","num_target"`, `"num_feature":"1","num_target"`, "of 1"},
+		{"children", `"left_children":[1,`, `"left_children":[0,`, "tree 0"},
+		{"far child", `"left_children":[1,`, `"left_children":[100000000,`, "tree 0"},
+		{"cut", `"version"`, ``, ""},
+		{"output", `"tree_info":[0`, `"tree_info":[7`, "output 7"},
+		{"split", `"split_indices":[`, `"split_indices":[-3,`, "split_indices"},
+	} {
+		damaged := strings.Replace(string(raw), c.from, c.to, 1)
+		if damaged == string(raw) {
+			t.Fatalf("%s: %s is not in the file", c.name, c.from)
+		}
+		if _, err := ReadXGBoost(strings.NewReader(damaged), nil); !errors.Is(err, ErrXGBoost) && !errors.Is(err, tree.ErrData) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
+		}
+	}
+	e, err := ReadXGBoost(bytes.NewReader(raw), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Loss = Exponential{}
+	if err := e.WriteXGBoost(&bytes.Buffer{}); !errors.Is(err, ErrXGBoost) {
+		t.Errorf("exponential loss: %v", err)
+	}
+}
+
+func FuzzReadXGBoost(f *testing.F) {
+	for _, name := range xgbCases {
+		raw, err := os.ReadFile("testdata/xgboost/" + name + ".json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, err := ReadXGBoost(bytes.NewReader(raw), nil)
+		if err != nil {
+			return
+		}
+		x := gridTable(&e.Schema, [][]float64{make([]float64, len(e.Schema.Columns))})
+		for j := range x.Columns {
+			x.Columns[j].Values = []float32{float32(math.NaN()), 1}
+		}
+		x.Rows = 2
+		a, err := e.Scores(x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Outputs() > 50 {
+			return // a tree for each class is a large file
+		}
+		var b bytes.Buffer
+		if err := e.WriteXGBoost(&b); err != nil {
+			return // thresholds and values may be at the ends of what 32 bits hold
+		}
+		if !json.Valid(b.Bytes()) {
+			t.Fatal("what was written is not JSON")
+		}
+		back, err := ReadXGBoost(&b, &e.Schema)
+		if err != nil {
+			t.Fatalf("what was written is not read: %v", err)
+		}
+		again, err := back.Scores(x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range a {
+			if size := math.Abs(a[i]); size < 1e6 && math.Abs(again[i]-a[i]) > 1e-5*max(1, size)*float64(len(e.Terms)+1) {
+				t.Fatalf("score %v became %v", a[i], again[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package boost
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+
+	"github.com/tropica-fst/tropica/learn/boost/tree"
+)
+
+// xgbSchema describes the columns of an XGBoost model.
+func xgbSchema(names, types []string, columns int, like *Schema, outputs int, classifies bool, trees []*tree.Tree) (Schema, error) {
+	bad := func(format string, v ...any) error {
+		return fmt.Errorf("boost: XGBoost model: %w: %s", ErrXGBoost, fmt.Sprintf(format, v...))
+	}
+	if columns == 0 || len(names) != 0 && len(names) != columns || len(types) != 0 && len(types) != columns {
+		return Schema{}, bad("%d columns, %d names and %d types of them", columns, len(names), len(types))
+	}
+	// Which columns are categorical the types say, or the splits of files without.
+	levels := map[int32]int{}
+	used := int32(-1)
+	for _, t := range trees {
+		for at, j := range t.Feature {
+			used = max(used, j)
+			if j < 0 || t.Set == nil || t.Set[at] < 0 {
+				continue
+			}
+			levels[j] = max(levels[j], 1)
+			set := t.Sets[t.Set[at]]
+			for w := len(set) - 1; w >= 0; w-- {
+				if right := ^set[w]; right != 0 {
+					levels[j] = max(levels[j], 64*w+bits.Len64(right))
+					break
+				}
+			}
+		}
+	}
+	// A file that claims a huge number of columns must show for it.
+	if like == nil && len(names) == 0 && columns > 1<<20 && columns > 64*(int(used)+1) {
+		return Schema{}, bad("%d columns, of which the trees read none after column %d", columns, used)
+	}
+	categorical := func(j int) bool {
+		if len(types) > 0 {
+			return types[j] == "c"
+		}
+		return levels[int32(j)] > 0
+	}
+	if like != nil {
+		if len(like.Columns) != columns {
+			return Schema{}, bad("%d columns; the table has %d", columns, len(like.Columns))
+		}
+		for j, c := range like.Columns {
+			if c.Categorical != categorical(j) {
+				return Schema{}, bad("column %d, %q, is categorical in one of model and table only", j+1, c.Name)
+			}
+		}
+		if classifies && like.Classes != nil && len(like.Classes) != max(outputs, 2) {
+			return Schema{}, bad("%d classes; the table has %d", max(outputs, 2), len(like.Classes))
+		}
+		return *like, nil
+	}
+	var s Schema
+	for j := range columns {
+		c := Column{Name: "f" + strconv.Itoa(j), Categorical: categorical(j)}
+		if len(names) > 0 {
+			c.Name = names[j]
+		}
+		if c.Categorical {
+			c.Levels = numbers(levels[int32(j)])
+		}
+		s.Columns = append(s.Columns, c)
+	}
+	if classifies {
+		s.Classes = numbers(max(outputs, 2))
+	}
+	return s, nil
+}
+
+// numbers are the names 0 … n-1.
+func numbers(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = strconv.Itoa(i)
+	}
+	return out
+}
