@@ -66,8 +66,8 @@ the others are still answered, and the exit status is 1.
 			o.limits = lim
 			if *path == "general" && os.Getenv("GOGC") == "" {
 				// Each step makes a machine and drops the one before. Collecting at 12 %
-				// for tuneMemory's 25 %, two gradients of length 10 had peaks of 47 and
-				// 64 MB for 57 and 67, in as much time within the noise.
+				// for tuneMemory's 25 %, a bigram gradient of length 10 peaked at 47 MB for
+				// 57; one of the edit distance at 64 to 67 MB either way.
 				debug.SetGCPercent(12)
 			}
 			r, shown, err := c.Open(c.arg(0))
