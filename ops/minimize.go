@@ -274,9 +274,8 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 
 // minimizeUnweighted minimizes an acceptor whose weights are not looked at.
 func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptions) error {
-	m := meter{op: "Minimize", lim: o.Limits, calls: 255} // looks at the context at once
 	Connect(f)
-	if err := m.check(Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}); err != nil {
+	if err := CheckLimits("Minimize", f, o.Limits.workspace()); err != nil { // what is minimized is held meanwhile
 		return err
 	}
 	if f.Start() == fst.NoState {
@@ -292,7 +291,7 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 	}
 	mergeStates(f, stands, p&fst.IDeterministic != 0)
 	ArcUnique(f)
-	return nil
+	return CheckLimits("Minimize", f, o.Limits)
 }
 
 // mergeStates keeps the states that stand for themselves, and leads the arcs to

@@ -417,10 +417,10 @@ func compareFiles(a, b []byte, delta float64) string {
 	if err != nil {
 		return fmt.Sprint("OpenFst's file: ", err)
 	}
-	if x.arcType() != y.arcType() || x.fstType != y.fstType {
-		return fmt.Sprintf("a %s over %s against a %s over %s", x.fstType, x.arcType(), y.fstType, y.arcType())
+	if x.ArcType() != y.ArcType() || x.fstType != y.fstType {
+		return fmt.Sprintf("a %s over %s against a %s over %s", x.fstType, x.ArcType(), y.fstType, y.ArcType())
 	}
-	if d := x.equal(x.m, y.m, delta); d != nil {
+	if d := x.Equal(x.m, y.m, delta); d != nil {
 		return d.String()
 	}
 	for i, side := range []func(any) *fst.SymbolTable{fst.InputSymbols, fst.OutputSymbols} {
