@@ -235,6 +235,10 @@ func (p *rowParser) parse(b []byte) *chunk {
 				c.err.Line += start
 				return c
 			}
+			if also := p.also[f]; also != roleDrop && !p.store(c, r, f, also, text) {
+				c.err.Line += start
+				return c
+			}
 			line += n
 		}
 		if b[i] == '\r' {
