@@ -146,11 +146,15 @@ func TestResume(t *testing.T) {
 	var c *Checkpoint
 	o := &RGBOptions{Rounds: 3, Control: Control{CheckpointEvery: 1, Checkpoint: func(k *Checkpoint) error { c = k; return nil }}}
 	must[*Ensemble](t)(TrainRGB(d, o))
-	for name, bad := range map[string]*RGBOptions{"settings": {Rounds: 4}, "validation": {Rounds: 3, Control: Control{Valid: valid}}} {
+	for name, bad := range map[string]*RGBOptions{"settings": {Rounds: 3, Seed: 4}, "validation": {Rounds: 3, Control: Control{Valid: valid}}} {
 		bad.Resume = c
 		if _, err := TrainRGB(d, bad); !errors.Is(err, ErrResume) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	longer := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 6, Control: Control{Resume: c}}))
+	if !bytes.Equal(saved(t, longer), saved(t, must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 6})))) {
+		t.Error("a run that was made longer gives another model")
 	}
 	other := &Data{X: d.X, Y: slices.Clone(d.Y)}
 	other.Y[3] *= -1
