@@ -69,7 +69,7 @@ type mixture struct {
 // sourceSet completes a Set. splits is the name of the file of splits, column the
 // one that has the folds; "" when it has trials.
 func (d folder) sourceSet(name, splits, column, note string, files []string, load func() (*mixture, error)) Set {
-	// seeds are what the published splits were made with.
+	// seeds are what the recorded comparisons were made with.
 	seeds := name
 	if name == "adult-noedu" {
 		seeds = "adult"
@@ -359,7 +359,7 @@ func (d folder) digitSources(positive, other byte) (*mixture, error) {
 	return m, nil
 }
 
-// sentiment counts words as the published features do: ASCII letters in lower case,
+// sentiment counts words as the recorded comparisons do: ASCII letters in lower case,
 // words the longest runs of a-z, 0-9 and the apostrophe, pairs joined by a blank,
 // columns in the order of their bytes. Labels play no part in the choice of columns.
 func (d folder) sentiment() (*mixture, error) {

@@ -161,10 +161,10 @@ func ByFold(fold []int) []Trial {
 
 // MakeTrials makes the trials of table 3.1's protocol: 5-fold cross-validation,
 // repeats times, each training part with five inner folds. label is the class of
-// each row. The rule and the random numbers are those of the published splits:
+// each row. The rule and the random numbers are those of the recorded comparisons:
 // shuffle the rows as Python's random.Random(seed) does, with the seeds
 // NAME/outer/REPETITION and NAME/inner/REPETITION/FOLD; then Deal. So the name of a
-// data set makes that data set's published trials, and a name of your own
+// data set makes that data set's recorded trials, and a name of your own
 // ("sonar/fresh1") makes fresh ones.
 func MakeTrials(name string, label []int, repeats int) []Trial {
 	const folds = 5
