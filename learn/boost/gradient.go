@@ -178,14 +178,14 @@ func (r *gradientRun) update(t *Term) {
 		lists[i] = r.grower.Rows(int(at))
 	}
 	forEach(r.Workers, len(leaves), func(i int) {
-		step := t.Weight * grown.Value[leaves[i]]
+		step := float64(t.Weight * grown.Value[leaves[i]]) // not fused with the sum: prediction is not either
 		for _, row := range lists[i] {
 			r.scores[int(row)*r.k+t.Output] += step
 		}
 	})
 	forBlocks(r.Workers, len(r.out), gradientBlock, func(from, to int) {
 		for _, row := range r.out[from:to] {
-			step := t.Weight * grown.Value[r.grower.Route(row, n)]
+			step := float64(t.Weight * grown.Value[r.grower.Route(row, n)])
 			r.scores[int(row)*r.k+t.Output] += step
 		}
 	})
