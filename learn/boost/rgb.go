@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -105,8 +104,6 @@ type RGBOptions struct {
 	IdleStop  int     `json:"idleStop"`  // stop after so many rounds in a row without a step; 0 is 10
 	AlphaMax  float64 `json:"alphaMax"`  // largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
 	Seed      uint64  `json:"seed"`
-
-	bins *tree.Bins // of the training rows, if they are at hand
 
 	Control `json:"-"`
 }
