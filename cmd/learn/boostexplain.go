@@ -63,7 +63,7 @@ Example:
 			delta := fs.Float("delta", 0.05, "Probability with which the bound may fail")
 			rho := fs.String("rho", "", "Margins of the bound, separated by commas, chosen without a look at the data; six fixed ones when not given")
 			bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
-			q := fs.Float("q", 2, "Norm of leaf vectors in the families")
+			q := fs.Float("q", 0, "Norm of leaf vectors in the families; 0 is that of the model")
 			repeats := fs.Int("repeats", 32, 5, "Shuffles of each column; 0 is none")
 			seed := fs.Uint("seed", 1, "Seed of the shuffles")
 			top := fs.Int("top", 32, 20, "Columns to list, the most used first; 0 is all")

@@ -257,6 +257,12 @@ func TestTransformations(t *testing.T) {
 		if gap := maxGap(f, must[[]float64](t)(e.Scores(d.X, nil))); gap > 1e-9 {
 			t.Errorf("other order of rows: scores differ by %v", gap)
 		}
+		swapped := &Data{X: d.X.Subset(upTo(100)), Y: d.Y}
+		swapped.X.Columns[0], swapped.X.Columns[2] = swapped.X.Columns[2], swapped.X.Columns[0]
+		e = must[*Ensemble](t)(TrainRGB(swapped, plainRGB(10)))
+		if gap := maxGap(f, must[[]float64](t)(e.Scores(swapped.X, nil))); gap > 1e-9 {
+			t.Errorf("other order of columns: scores differ by %v", gap)
+		}
 	}
 }
 
