@@ -614,7 +614,7 @@ func TestTreesAgainstReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := gr.Grow(nil, &tree.Target{G: g, H: h}); err != nil {
+			if err := gr.Grow(context.Background(), &tree.Target{G: g, H: h}); err != nil {
 				t.Fatal(err)
 			}
 			got := collect(gr, 60, nil, 1)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 // Mode says where RGB's complexity penalty acts.
@@ -341,9 +339,4 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 		return nil, err
 	}
 	return r.train()
-}
-
-// hasCategorical reports whether a column is categorical.
-func hasCategorical(t *table.Table) bool {
-	return slices.ContainsFunc(t.Columns, func(c table.Column) bool { return c.Kind == table.Categorical })
 }
