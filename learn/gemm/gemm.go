@@ -117,7 +117,7 @@ func (s *stack[E]) take() (e E, ok bool) {
 func (s *stack[E]) put(e E) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.free) < runtime.GOMAXPROCS(0) { // more were in use than the machine runs at a time
+	if len(s.free) < runtime.NumCPU() { // no more are in use at a time, but for callers who overdo it
 		s.free = append(s.free, e)
 	}
 }
@@ -193,23 +193,32 @@ func (t *task[T]) split(workers int) {
 
 // work computes cells until there are no more.
 func (t *task[T]) work() {
-	s, ok := spaces[T]().take()
-	if !ok {
-		s = &space[T]{}
-	}
+	var s *space[T]
 	for {
 		cell := int(t.next.Add(1)) - 1
 		if cell >= t.down*t.across {
 			break
 		}
+		if s == nil {
+			s = takeSpace[T]()
+		}
 		i, j := cell/t.across*t.height, cell%t.across*t.breadth
 		t.cell(s, i, min(t.m, i+t.height), j, min(t.n, j+t.breadth))
 	}
-	spaces[T]().put(s)
+	if s != nil {
+		spaces[T]().put(s)
+	}
 }
 
 // space is what a worker packs into.
 type space[T Float] struct{ a, b []T }
+
+func takeSpace[T Float]() *space[T] {
+	if s, ok := spaces[T]().take(); ok {
+		return s
+	}
+	return &space[T]{}
+}
 
 func grown[T Float](s []T, n int) []T {
 	if cap(s) < n {
