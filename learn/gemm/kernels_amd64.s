@@ -22,12 +22,15 @@ DATA laneMasks<>+56(SB)/4, $0x00000000
 DATA laneMasks<>+60(SB)/4, $0x00000000
 GLOBL laneMasks<>(SB), RODATA|NOPTR, $64
 
-// func tile32AVX512x1(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+// func tile32AVX512x1(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile32AVX512x1(SB), NOSPLIT, $0-64
+TEXT ·tile32AVX512x1(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -57,7 +60,7 @@ loop:
 	VFMADD231PS  Z8, Z9, Z6
 	VBROADCASTSS 28(CX), Z9
 	VFMADD231PS  Z8, Z9, Z7
-	VMOVUPS      64(DX), Z8
+	VMOVUPS      (DX)(BX*1), Z8
 	VBROADCASTSS 32(CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VBROADCASTSS 36(CX), Z9
@@ -74,7 +77,7 @@ loop:
 	VFMADD231PS  Z8, Z9, Z6
 	VBROADCASTSS 60(CX), Z9
 	VFMADD231PS  Z8, Z9, Z7
-	VMOVUPS      128(DX), Z8
+	VMOVUPS      (DX)(BX*2), Z8
 	VBROADCASTSS 64(CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VBROADCASTSS 68(CX), Z9
@@ -91,7 +94,7 @@ loop:
 	VFMADD231PS  Z8, Z9, Z6
 	VBROADCASTSS 92(CX), Z9
 	VFMADD231PS  Z8, Z9, Z7
-	VMOVUPS      192(DX), Z8
+	VMOVUPS      (DX)(SI*1), Z8
 	VBROADCASTSS 96(CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VBROADCASTSS 100(CX), Z9
@@ -109,7 +112,7 @@ loop:
 	VBROADCASTSS 124(CX), Z9
 	VFMADD231PS  Z8, Z9, Z7
 	ADDQ         $+128, CX
-	ADDQ         $+256, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -136,24 +139,24 @@ one:
 	VBROADCASTSS 28(CX), Z9
 	VFMADD231PS  Z8, Z9, Z7
 	ADDQ         $0x20, CX
-	ADDQ         $+64, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x02, CX
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VBROADCASTSS alpha+56(FP), Z8
-	MOVL         beta+60(FP), BX
+	VBROADCASTSS alpha+64(FP), Z8
+	MOVL         beta+68(FP), BX
 	SHLL         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSS beta+60(FP), Z9
+	VBROADCASTSS beta+68(FP), Z9
 	VMOVUPS.Z    (AX), K1, Z10
 	VMULPS       Z9, Z10, Z10
 	VFMADD231PS  Z8, Z0, Z10
@@ -253,12 +256,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x2(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+// func tile32AVX512x2(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile32AVX512x2(SB), NOSPLIT, $0-64
+TEXT ·tile32AVX512x2(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -305,8 +311,8 @@ loop:
 	VBROADCASTSS 28(CX), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	VMOVUPS      128(DX), Z16
-	VMOVUPS      192(DX), Z17
+	VMOVUPS      (DX)(BX*1), Z16
+	VMOVUPS      64(DX)(BX*1), Z17
 	VBROADCASTSS 32(CX), Z18
 	VFMADD231PS  Z16, Z18, Z0
 	VFMADD231PS  Z17, Z18, Z1
@@ -331,8 +337,8 @@ loop:
 	VBROADCASTSS 60(CX), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	VMOVUPS      256(DX), Z16
-	VMOVUPS      320(DX), Z17
+	VMOVUPS      (DX)(BX*2), Z16
+	VMOVUPS      64(DX)(BX*2), Z17
 	VBROADCASTSS 64(CX), Z18
 	VFMADD231PS  Z16, Z18, Z0
 	VFMADD231PS  Z17, Z18, Z1
@@ -357,8 +363,8 @@ loop:
 	VBROADCASTSS 92(CX), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	VMOVUPS      384(DX), Z16
-	VMOVUPS      448(DX), Z17
+	VMOVUPS      (DX)(SI*1), Z16
+	VMOVUPS      64(DX)(SI*1), Z17
 	VBROADCASTSS 96(CX), Z18
 	VFMADD231PS  Z16, Z18, Z0
 	VFMADD231PS  Z17, Z18, Z1
@@ -384,7 +390,7 @@ loop:
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
 	ADDQ         $+128, CX
-	ADDQ         $+512, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -420,24 +426,24 @@ one:
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
 	ADDQ         $0x20, CX
-	ADDQ         $+128, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x02, CX
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VBROADCASTSS alpha+56(FP), Z16
-	MOVL         beta+60(FP), BX
+	VBROADCASTSS alpha+64(FP), Z16
+	MOVL         beta+68(FP), BX
 	SHLL         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSS beta+60(FP), Z17
+	VBROADCASTSS beta+68(FP), Z17
 	VMOVUPS      (AX), Z18
 	VMULPS       Z17, Z18, Z18
 	VFMADD231PS  Z16, Z0, Z18
@@ -585,12 +591,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x3(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+// func tile32AVX512x3(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile32AVX512x3(SB), NOSPLIT, $0-64
+TEXT ·tile32AVX512x3(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -654,9 +663,9 @@ loop:
 	VFMADD231PS  Z24, Z27, Z21
 	VFMADD231PS  Z25, Z27, Z22
 	VFMADD231PS  Z26, Z27, Z23
-	VMOVUPS      192(DX), Z24
-	VMOVUPS      256(DX), Z25
-	VMOVUPS      320(DX), Z26
+	VMOVUPS      (DX)(BX*1), Z24
+	VMOVUPS      64(DX)(BX*1), Z25
+	VMOVUPS      128(DX)(BX*1), Z26
 	VBROADCASTSS 32(CX), Z27
 	VFMADD231PS  Z24, Z27, Z0
 	VFMADD231PS  Z25, Z27, Z1
@@ -689,9 +698,9 @@ loop:
 	VFMADD231PS  Z24, Z27, Z21
 	VFMADD231PS  Z25, Z27, Z22
 	VFMADD231PS  Z26, Z27, Z23
-	VMOVUPS      384(DX), Z24
-	VMOVUPS      448(DX), Z25
-	VMOVUPS      512(DX), Z26
+	VMOVUPS      (DX)(BX*2), Z24
+	VMOVUPS      64(DX)(BX*2), Z25
+	VMOVUPS      128(DX)(BX*2), Z26
 	VBROADCASTSS 64(CX), Z27
 	VFMADD231PS  Z24, Z27, Z0
 	VFMADD231PS  Z25, Z27, Z1
@@ -724,9 +733,9 @@ loop:
 	VFMADD231PS  Z24, Z27, Z21
 	VFMADD231PS  Z25, Z27, Z22
 	VFMADD231PS  Z26, Z27, Z23
-	VMOVUPS      576(DX), Z24
-	VMOVUPS      640(DX), Z25
-	VMOVUPS      704(DX), Z26
+	VMOVUPS      (DX)(SI*1), Z24
+	VMOVUPS      64(DX)(SI*1), Z25
+	VMOVUPS      128(DX)(SI*1), Z26
 	VBROADCASTSS 96(CX), Z27
 	VFMADD231PS  Z24, Z27, Z0
 	VFMADD231PS  Z25, Z27, Z1
@@ -760,7 +769,7 @@ loop:
 	VFMADD231PS  Z25, Z27, Z22
 	VFMADD231PS  Z26, Z27, Z23
 	ADDQ         $+128, CX
-	ADDQ         $+768, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -805,24 +814,24 @@ one:
 	VFMADD231PS  Z25, Z27, Z22
 	VFMADD231PS  Z26, Z27, Z23
 	ADDQ         $0x20, CX
-	ADDQ         $+192, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x02, CX
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VBROADCASTSS alpha+56(FP), Z24
-	MOVL         beta+60(FP), BX
+	VBROADCASTSS alpha+64(FP), Z24
+	MOVL         beta+68(FP), BX
 	SHLL         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSS beta+60(FP), Z25
+	VBROADCASTSS beta+68(FP), Z25
 	VMOVUPS      (AX), Z26
 	VMULPS       Z25, Z26, Z26
 	VFMADD231PS  Z24, Z0, Z26
@@ -1018,12 +1027,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x1(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+// func tile64AVX512x1(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile64AVX512x1(SB), NOSPLIT, $0-72
+TEXT ·tile64AVX512x1(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1053,7 +1065,7 @@ loop:
 	VFMADD231PD  Z8, Z9, Z6
 	VBROADCASTSD 56(CX), Z9
 	VFMADD231PD  Z8, Z9, Z7
-	VMOVUPD      64(DX), Z8
+	VMOVUPD      (DX)(BX*1), Z8
 	VBROADCASTSD 64(CX), Z9
 	VFMADD231PD  Z8, Z9, Z0
 	VBROADCASTSD 72(CX), Z9
@@ -1070,7 +1082,7 @@ loop:
 	VFMADD231PD  Z8, Z9, Z6
 	VBROADCASTSD 120(CX), Z9
 	VFMADD231PD  Z8, Z9, Z7
-	VMOVUPD      128(DX), Z8
+	VMOVUPD      (DX)(BX*2), Z8
 	VBROADCASTSD 128(CX), Z9
 	VFMADD231PD  Z8, Z9, Z0
 	VBROADCASTSD 136(CX), Z9
@@ -1087,7 +1099,7 @@ loop:
 	VFMADD231PD  Z8, Z9, Z6
 	VBROADCASTSD 184(CX), Z9
 	VFMADD231PD  Z8, Z9, Z7
-	VMOVUPD      192(DX), Z8
+	VMOVUPD      (DX)(SI*1), Z8
 	VBROADCASTSD 192(CX), Z9
 	VFMADD231PD  Z8, Z9, Z0
 	VBROADCASTSD 200(CX), Z9
@@ -1105,7 +1117,7 @@ loop:
 	VBROADCASTSD 248(CX), Z9
 	VFMADD231PD  Z8, Z9, Z7
 	ADDQ         $+256, CX
-	ADDQ         $+256, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -1132,24 +1144,24 @@ one:
 	VBROADCASTSD 56(CX), Z9
 	VFMADD231PD  Z8, Z9, Z7
 	ADDQ         $0x40, CX
-	ADDQ         $+64, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x03, CX
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VBROADCASTSD alpha+56(FP), Z8
-	MOVQ         beta+64(FP), BX
+	VBROADCASTSD alpha+64(FP), Z8
+	MOVQ         beta+72(FP), BX
 	SHLQ         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSD beta+64(FP), Z9
+	VBROADCASTSD beta+72(FP), Z9
 	VMOVUPD.Z    (AX), K1, Z10
 	VMULPD       Z9, Z10, Z10
 	VFMADD231PD  Z8, Z0, Z10
@@ -1249,12 +1261,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x2(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+// func tile64AVX512x2(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile64AVX512x2(SB), NOSPLIT, $0-72
+TEXT ·tile64AVX512x2(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1301,8 +1316,8 @@ loop:
 	VBROADCASTSD 56(CX), Z18
 	VFMADD231PD  Z16, Z18, Z14
 	VFMADD231PD  Z17, Z18, Z15
-	VMOVUPD      128(DX), Z16
-	VMOVUPD      192(DX), Z17
+	VMOVUPD      (DX)(BX*1), Z16
+	VMOVUPD      64(DX)(BX*1), Z17
 	VBROADCASTSD 64(CX), Z18
 	VFMADD231PD  Z16, Z18, Z0
 	VFMADD231PD  Z17, Z18, Z1
@@ -1327,8 +1342,8 @@ loop:
 	VBROADCASTSD 120(CX), Z18
 	VFMADD231PD  Z16, Z18, Z14
 	VFMADD231PD  Z17, Z18, Z15
-	VMOVUPD      256(DX), Z16
-	VMOVUPD      320(DX), Z17
+	VMOVUPD      (DX)(BX*2), Z16
+	VMOVUPD      64(DX)(BX*2), Z17
 	VBROADCASTSD 128(CX), Z18
 	VFMADD231PD  Z16, Z18, Z0
 	VFMADD231PD  Z17, Z18, Z1
@@ -1353,8 +1368,8 @@ loop:
 	VBROADCASTSD 184(CX), Z18
 	VFMADD231PD  Z16, Z18, Z14
 	VFMADD231PD  Z17, Z18, Z15
-	VMOVUPD      384(DX), Z16
-	VMOVUPD      448(DX), Z17
+	VMOVUPD      (DX)(SI*1), Z16
+	VMOVUPD      64(DX)(SI*1), Z17
 	VBROADCASTSD 192(CX), Z18
 	VFMADD231PD  Z16, Z18, Z0
 	VFMADD231PD  Z17, Z18, Z1
@@ -1380,7 +1395,7 @@ loop:
 	VFMADD231PD  Z16, Z18, Z14
 	VFMADD231PD  Z17, Z18, Z15
 	ADDQ         $+256, CX
-	ADDQ         $+512, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -1416,24 +1431,24 @@ one:
 	VFMADD231PD  Z16, Z18, Z14
 	VFMADD231PD  Z17, Z18, Z15
 	ADDQ         $0x40, CX
-	ADDQ         $+128, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x03, CX
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VBROADCASTSD alpha+56(FP), Z16
-	MOVQ         beta+64(FP), BX
+	VBROADCASTSD alpha+64(FP), Z16
+	MOVQ         beta+72(FP), BX
 	SHLQ         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSD beta+64(FP), Z17
+	VBROADCASTSD beta+72(FP), Z17
 	VMOVUPD      (AX), Z18
 	VMULPD       Z17, Z18, Z18
 	VFMADD231PD  Z16, Z0, Z18
@@ -1581,12 +1596,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x3(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+// func tile64AVX512x3(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·tile64AVX512x3(SB), NOSPLIT, $0-72
+TEXT ·tile64AVX512x3(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -1650,9 +1668,9 @@ loop:
 	VFMADD231PD  Z24, Z27, Z21
 	VFMADD231PD  Z25, Z27, Z22
 	VFMADD231PD  Z26, Z27, Z23
-	VMOVUPD      192(DX), Z24
-	VMOVUPD      256(DX), Z25
-	VMOVUPD      320(DX), Z26
+	VMOVUPD      (DX)(BX*1), Z24
+	VMOVUPD      64(DX)(BX*1), Z25
+	VMOVUPD      128(DX)(BX*1), Z26
 	VBROADCASTSD 64(CX), Z27
 	VFMADD231PD  Z24, Z27, Z0
 	VFMADD231PD  Z25, Z27, Z1
@@ -1685,9 +1703,9 @@ loop:
 	VFMADD231PD  Z24, Z27, Z21
 	VFMADD231PD  Z25, Z27, Z22
 	VFMADD231PD  Z26, Z27, Z23
-	VMOVUPD      384(DX), Z24
-	VMOVUPD      448(DX), Z25
-	VMOVUPD      512(DX), Z26
+	VMOVUPD      (DX)(BX*2), Z24
+	VMOVUPD      64(DX)(BX*2), Z25
+	VMOVUPD      128(DX)(BX*2), Z26
 	VBROADCASTSD 128(CX), Z27
 	VFMADD231PD  Z24, Z27, Z0
 	VFMADD231PD  Z25, Z27, Z1
@@ -1720,9 +1738,9 @@ loop:
 	VFMADD231PD  Z24, Z27, Z21
 	VFMADD231PD  Z25, Z27, Z22
 	VFMADD231PD  Z26, Z27, Z23
-	VMOVUPD      576(DX), Z24
-	VMOVUPD      640(DX), Z25
-	VMOVUPD      704(DX), Z26
+	VMOVUPD      (DX)(SI*1), Z24
+	VMOVUPD      64(DX)(SI*1), Z25
+	VMOVUPD      128(DX)(SI*1), Z26
 	VBROADCASTSD 192(CX), Z27
 	VFMADD231PD  Z24, Z27, Z0
 	VFMADD231PD  Z25, Z27, Z1
@@ -1756,7 +1774,7 @@ loop:
 	VFMADD231PD  Z25, Z27, Z22
 	VFMADD231PD  Z26, Z27, Z23
 	ADDQ         $+256, CX
-	ADDQ         $+768, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -1801,24 +1819,24 @@ one:
 	VFMADD231PD  Z25, Z27, Z22
 	VFMADD231PD  Z26, Z27, Z23
 	ADDQ         $0x40, CX
-	ADDQ         $+192, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x03, CX
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
-	VBROADCASTSD alpha+56(FP), Z24
-	MOVQ         beta+64(FP), BX
+	VBROADCASTSD alpha+64(FP), Z24
+	MOVQ         beta+72(FP), BX
 	SHLQ         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSD beta+64(FP), Z25
+	VBROADCASTSD beta+72(FP), Z25
 	VMOVUPD      (AX), Z26
 	VMULPD       Z25, Z26, Z26
 	VFMADD231PD  Z24, Z0, Z26
@@ -2014,12 +2032,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x1(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+// func tile32AVX2x1(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 // Requires: AVX, FMA3
-TEXT ·tile32AVX2x1(SB), NOSPLIT, $0-64
+TEXT ·tile32AVX2x1(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2037,7 +2058,7 @@ loop:
 	VFMADD231PS  Y4, Y5, Y2
 	VBROADCASTSS 12(CX), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	VMOVUPS      32(DX), Y4
+	VMOVUPS      (DX)(BX*1), Y4
 	VBROADCASTSS 16(CX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS 20(CX), Y5
@@ -2046,7 +2067,7 @@ loop:
 	VFMADD231PS  Y4, Y5, Y2
 	VBROADCASTSS 28(CX), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	VMOVUPS      64(DX), Y4
+	VMOVUPS      (DX)(BX*2), Y4
 	VBROADCASTSS 32(CX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS 36(CX), Y5
@@ -2055,7 +2076,7 @@ loop:
 	VFMADD231PS  Y4, Y5, Y2
 	VBROADCASTSS 44(CX), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	VMOVUPS      96(DX), Y4
+	VMOVUPS      (DX)(SI*1), Y4
 	VBROADCASTSS 48(CX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS 52(CX), Y5
@@ -2065,7 +2086,7 @@ loop:
 	VBROADCASTSS 60(CX), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $+64, CX
-	ADDQ         $+128, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -2084,25 +2105,25 @@ one:
 	VBROADCASTSS 12(CX), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $0x10, CX
-	ADDQ         $+32, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x02, CX
 	LEAQ         laneMasks<>+0(SB), SI
 	SHLQ         $0x02, BX
 	SUBQ         BX, SI
 	VMOVDQU      32(SI), Y4
-	VBROADCASTSS alpha+56(FP), Y5
-	MOVL         beta+60(FP), BX
+	VBROADCASTSS alpha+64(FP), Y5
+	MOVL         beta+68(FP), BX
 	SHLL         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSS beta+60(FP), Y6
+	VBROADCASTSS beta+68(FP), Y6
 	VMASKMOVPS   (AX), Y4, Y7
 	VMULPS       Y6, Y7, Y7
 	VFMADD231PS  Y5, Y0, Y7
@@ -2154,12 +2175,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x2(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+// func tile32AVX2x2(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 // Requires: AVX, FMA3
-TEXT ·tile32AVX2x2(SB), NOSPLIT, $0-64
+TEXT ·tile32AVX2x2(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2186,8 +2210,8 @@ loop:
 	VBROADCASTSS 12(CX), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      64(DX), Y8
-	VMOVUPS      96(DX), Y9
+	VMOVUPS      (DX)(BX*1), Y8
+	VMOVUPS      32(DX)(BX*1), Y9
 	VBROADCASTSS 16(CX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -2200,8 +2224,8 @@ loop:
 	VBROADCASTSS 28(CX), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      128(DX), Y8
-	VMOVUPS      160(DX), Y9
+	VMOVUPS      (DX)(BX*2), Y8
+	VMOVUPS      32(DX)(BX*2), Y9
 	VBROADCASTSS 32(CX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -2214,8 +2238,8 @@ loop:
 	VBROADCASTSS 44(CX), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	VMOVUPS      192(DX), Y8
-	VMOVUPS      224(DX), Y9
+	VMOVUPS      (DX)(SI*1), Y8
+	VMOVUPS      32(DX)(SI*1), Y9
 	VBROADCASTSS 48(CX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -2229,7 +2253,7 @@ loop:
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         $+64, CX
-	ADDQ         $+256, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -2253,25 +2277,25 @@ one:
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         $0x10, CX
-	ADDQ         $+64, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x02, CX
 	LEAQ         laneMasks<>+0(SB), SI
 	SHLQ         $0x02, BX
 	SUBQ         BX, SI
 	VMOVDQU      32(SI), Y8
-	VBROADCASTSS alpha+56(FP), Y9
-	MOVL         beta+60(FP), BX
+	VBROADCASTSS alpha+64(FP), Y9
+	MOVL         beta+68(FP), BX
 	SHLL         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSS beta+60(FP), Y10
+	VBROADCASTSS beta+68(FP), Y10
 	VMOVUPS      (AX), Y11
 	VMULPS       Y10, Y11, Y11
 	VFMADD231PS  Y9, Y0, Y11
@@ -2347,12 +2371,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x3(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+// func tile32AVX2x3(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 // Requires: AVX, FMA3
-TEXT ·tile32AVX2x3(SB), NOSPLIT, $0-64
+TEXT ·tile32AVX2x3(SB), NOSPLIT, $0-72
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2388,9 +2415,9 @@ loop:
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
-	VMOVUPS      96(DX), Y12
-	VMOVUPS      128(DX), Y13
-	VMOVUPS      160(DX), Y14
+	VMOVUPS      (DX)(BX*1), Y12
+	VMOVUPS      32(DX)(BX*1), Y13
+	VMOVUPS      64(DX)(BX*1), Y14
 	VBROADCASTSS 16(CX), Y15
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
@@ -2407,9 +2434,9 @@ loop:
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
-	VMOVUPS      192(DX), Y12
-	VMOVUPS      224(DX), Y13
-	VMOVUPS      256(DX), Y14
+	VMOVUPS      (DX)(BX*2), Y12
+	VMOVUPS      32(DX)(BX*2), Y13
+	VMOVUPS      64(DX)(BX*2), Y14
 	VBROADCASTSS 32(CX), Y15
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
@@ -2426,9 +2453,9 @@ loop:
 	VFMADD231PS  Y12, Y15, Y9
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
-	VMOVUPS      288(DX), Y12
-	VMOVUPS      320(DX), Y13
-	VMOVUPS      352(DX), Y14
+	VMOVUPS      (DX)(SI*1), Y12
+	VMOVUPS      32(DX)(SI*1), Y13
+	VMOVUPS      64(DX)(SI*1), Y14
 	VBROADCASTSS 48(CX), Y15
 	VFMADD231PS  Y12, Y15, Y0
 	VFMADD231PS  Y13, Y15, Y1
@@ -2446,7 +2473,7 @@ loop:
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
 	ADDQ         $+64, CX
-	ADDQ         $+384, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -2475,25 +2502,25 @@ one:
 	VFMADD231PS  Y13, Y15, Y10
 	VFMADD231PS  Y14, Y15, Y11
 	ADDQ         $0x10, CX
-	ADDQ         $+96, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x02, CX
 	LEAQ         laneMasks<>+0(SB), SI
 	SHLQ         $0x02, BX
 	SUBQ         BX, SI
 	VMOVDQU      32(SI), Y12
-	VBROADCASTSS alpha+56(FP), Y13
-	MOVL         beta+60(FP), BX
+	VBROADCASTSS alpha+64(FP), Y13
+	MOVL         beta+68(FP), BX
 	SHLL         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSS beta+60(FP), Y14
+	VBROADCASTSS beta+68(FP), Y14
 	VMOVUPS      (AX), Y15
 	VMULPS       Y14, Y15, Y15
 	VFMADD231PS  Y13, Y0, Y15
@@ -2593,12 +2620,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x1(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+// func tile64AVX2x1(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 // Requires: AVX, FMA3
-TEXT ·tile64AVX2x1(SB), NOSPLIT, $0-72
+TEXT ·tile64AVX2x1(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2616,7 +2646,7 @@ loop:
 	VFMADD231PD  Y4, Y5, Y2
 	VBROADCASTSD 24(CX), Y5
 	VFMADD231PD  Y4, Y5, Y3
-	VMOVUPD      32(DX), Y4
+	VMOVUPD      (DX)(BX*1), Y4
 	VBROADCASTSD 32(CX), Y5
 	VFMADD231PD  Y4, Y5, Y0
 	VBROADCASTSD 40(CX), Y5
@@ -2625,7 +2655,7 @@ loop:
 	VFMADD231PD  Y4, Y5, Y2
 	VBROADCASTSD 56(CX), Y5
 	VFMADD231PD  Y4, Y5, Y3
-	VMOVUPD      64(DX), Y4
+	VMOVUPD      (DX)(BX*2), Y4
 	VBROADCASTSD 64(CX), Y5
 	VFMADD231PD  Y4, Y5, Y0
 	VBROADCASTSD 72(CX), Y5
@@ -2634,7 +2664,7 @@ loop:
 	VFMADD231PD  Y4, Y5, Y2
 	VBROADCASTSD 88(CX), Y5
 	VFMADD231PD  Y4, Y5, Y3
-	VMOVUPD      96(DX), Y4
+	VMOVUPD      (DX)(SI*1), Y4
 	VBROADCASTSD 96(CX), Y5
 	VFMADD231PD  Y4, Y5, Y0
 	VBROADCASTSD 104(CX), Y5
@@ -2644,7 +2674,7 @@ loop:
 	VBROADCASTSD 120(CX), Y5
 	VFMADD231PD  Y4, Y5, Y3
 	ADDQ         $+128, CX
-	ADDQ         $+128, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -2663,25 +2693,25 @@ one:
 	VBROADCASTSD 24(CX), Y5
 	VFMADD231PD  Y4, Y5, Y3
 	ADDQ         $0x20, CX
-	ADDQ         $+32, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x03, CX
 	LEAQ         laneMasks<>+0(SB), SI
 	SHLQ         $0x03, BX
 	SUBQ         BX, SI
 	VMOVDQU      32(SI), Y4
-	VBROADCASTSD alpha+56(FP), Y5
-	MOVQ         beta+64(FP), BX
+	VBROADCASTSD alpha+64(FP), Y5
+	MOVQ         beta+72(FP), BX
 	SHLQ         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSD beta+64(FP), Y6
+	VBROADCASTSD beta+72(FP), Y6
 	VMASKMOVPD   (AX), Y4, Y7
 	VMULPD       Y6, Y7, Y7
 	VFMADD231PD  Y5, Y0, Y7
@@ -2733,12 +2763,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x2(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+// func tile64AVX2x2(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 // Requires: AVX, FMA3
-TEXT ·tile64AVX2x2(SB), NOSPLIT, $0-72
+TEXT ·tile64AVX2x2(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2765,8 +2798,8 @@ loop:
 	VBROADCASTSD 24(CX), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
-	VMOVUPD      64(DX), Y8
-	VMOVUPD      96(DX), Y9
+	VMOVUPD      (DX)(BX*1), Y8
+	VMOVUPD      32(DX)(BX*1), Y9
 	VBROADCASTSD 32(CX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
@@ -2779,8 +2812,8 @@ loop:
 	VBROADCASTSD 56(CX), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
-	VMOVUPD      128(DX), Y8
-	VMOVUPD      160(DX), Y9
+	VMOVUPD      (DX)(BX*2), Y8
+	VMOVUPD      32(DX)(BX*2), Y9
 	VBROADCASTSD 64(CX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
@@ -2793,8 +2826,8 @@ loop:
 	VBROADCASTSD 88(CX), Y10
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
-	VMOVUPD      192(DX), Y8
-	VMOVUPD      224(DX), Y9
+	VMOVUPD      (DX)(SI*1), Y8
+	VMOVUPD      32(DX)(SI*1), Y9
 	VBROADCASTSD 96(CX), Y10
 	VFMADD231PD  Y8, Y10, Y0
 	VFMADD231PD  Y9, Y10, Y1
@@ -2808,7 +2841,7 @@ loop:
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $+128, CX
-	ADDQ         $+256, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -2832,25 +2865,25 @@ one:
 	VFMADD231PD  Y8, Y10, Y6
 	VFMADD231PD  Y9, Y10, Y7
 	ADDQ         $0x20, CX
-	ADDQ         $+64, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x03, CX
 	LEAQ         laneMasks<>+0(SB), SI
 	SHLQ         $0x03, BX
 	SUBQ         BX, SI
 	VMOVDQU      32(SI), Y8
-	VBROADCASTSD alpha+56(FP), Y9
-	MOVQ         beta+64(FP), BX
+	VBROADCASTSD alpha+64(FP), Y9
+	MOVQ         beta+72(FP), BX
 	SHLQ         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSD beta+64(FP), Y10
+	VBROADCASTSD beta+72(FP), Y10
 	VMOVUPD      (AX), Y11
 	VMULPD       Y10, Y11, Y11
 	VFMADD231PD  Y9, Y0, Y11
@@ -2926,12 +2959,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x3(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+// func tile64AVX2x3(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 // Requires: AVX, FMA3
-TEXT ·tile64AVX2x3(SB), NOSPLIT, $0-72
+TEXT ·tile64AVX2x3(SB), NOSPLIT, $0-80
 	MOVQ   k+0(FP), AX
 	MOVQ   a+8(FP), CX
 	MOVQ   b+16(FP), DX
+	MOVQ   ldb+32(FP), BX
+	SHLQ   $0x03, BX
+	LEAQ   (BX)(BX*2), SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2967,9 +3003,9 @@ loop:
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
-	VMOVUPD      96(DX), Y12
-	VMOVUPD      128(DX), Y13
-	VMOVUPD      160(DX), Y14
+	VMOVUPD      (DX)(BX*1), Y12
+	VMOVUPD      32(DX)(BX*1), Y13
+	VMOVUPD      64(DX)(BX*1), Y14
 	VBROADCASTSD 32(CX), Y15
 	VFMADD231PD  Y12, Y15, Y0
 	VFMADD231PD  Y13, Y15, Y1
@@ -2986,9 +3022,9 @@ loop:
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
-	VMOVUPD      192(DX), Y12
-	VMOVUPD      224(DX), Y13
-	VMOVUPD      256(DX), Y14
+	VMOVUPD      (DX)(BX*2), Y12
+	VMOVUPD      32(DX)(BX*2), Y13
+	VMOVUPD      64(DX)(BX*2), Y14
 	VBROADCASTSD 64(CX), Y15
 	VFMADD231PD  Y12, Y15, Y0
 	VFMADD231PD  Y13, Y15, Y1
@@ -3005,9 +3041,9 @@ loop:
 	VFMADD231PD  Y12, Y15, Y9
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
-	VMOVUPD      288(DX), Y12
-	VMOVUPD      320(DX), Y13
-	VMOVUPD      352(DX), Y14
+	VMOVUPD      (DX)(SI*1), Y12
+	VMOVUPD      32(DX)(SI*1), Y13
+	VMOVUPD      64(DX)(SI*1), Y14
 	VBROADCASTSD 96(CX), Y15
 	VFMADD231PD  Y12, Y15, Y0
 	VFMADD231PD  Y13, Y15, Y1
@@ -3025,7 +3061,7 @@ loop:
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         $+128, CX
-	ADDQ         $+384, DX
+	LEAQ         (DX)(BX*4), DX
 	SUBQ         $0x04, AX
 	JGE          loop
 
@@ -3054,25 +3090,25 @@ one:
 	VFMADD231PD  Y13, Y15, Y10
 	VFMADD231PD  Y14, Y15, Y11
 	ADDQ         $0x20, CX
-	ADDQ         $+96, DX
+	ADDQ         BX, DX
 	DECQ         AX
 	JNZ          one
 
 store:
 	MOVQ         c+24(FP), AX
-	MOVQ         ldc+32(FP), CX
-	MOVQ         rows+40(FP), DX
-	MOVQ         last+48(FP), BX
+	MOVQ         ldc+40(FP), CX
+	MOVQ         rows+48(FP), DX
+	MOVQ         last+56(FP), BX
 	SHLQ         $0x03, CX
 	LEAQ         laneMasks<>+0(SB), SI
 	SHLQ         $0x03, BX
 	SUBQ         BX, SI
 	VMOVDQU      32(SI), Y12
-	VBROADCASTSD alpha+56(FP), Y13
-	MOVQ         beta+64(FP), BX
+	VBROADCASTSD alpha+64(FP), Y13
+	MOVQ         beta+72(FP), BX
 	SHLQ         $0x01, BX
 	JZ           overwrite
-	VBROADCASTSD beta+64(FP), Y14
+	VBROADCASTSD beta+72(FP), Y14
 	VMOVUPD      (AX), Y15
 	VMULPD       Y14, Y15, Y15
 	VFMADD231PD  Y13, Y0, Y15

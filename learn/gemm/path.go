@@ -6,13 +6,13 @@ type Float interface{ float32 | float64 }
 // path is one way to compute tiles: a processor's, or Go's.
 //
 // A tile is mr rows by up to three vectors of lanes columns. tile[v-1] takes k
-// columns of mr floats at a, k rows of v vectors at b, and stores
+// columns of mr floats at a, k rows of v vectors at b, ldb floats apart, and stores
 // beta·C + alpha·a·b in the first rows rows of C, the last vector of which has
 // last lanes; C is not read when beta is zero.
 type path[T Float] struct {
 	name      string
 	mr, lanes int
-	tile      [3]func(k int, a, b, c *T, ldc, rows, last int, alpha, beta T)
+	tile      [3]func(k int, a, b, c *T, ldb, ldc, rows, last int, alpha, beta T)
 	// transpose stores dst[p*w+i] = src[i*ld+p] for i < square and p < k, k being
 	// a multiple of square. It may be nil.
 	transpose func(dst *T, w int, src *T, ld, k int)

@@ -7,62 +7,62 @@ package gemm
 // stores beta·C + alpha·a·b in up to 8 rows of 1 vectors of C.
 //
 //go:noescape
-func tile32AVX512x1(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+func tile32AVX512x1(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 
 // stores beta·C + alpha·a·b in up to 8 rows of 2 vectors of C.
 //
 //go:noescape
-func tile32AVX512x2(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+func tile32AVX512x2(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 
 // stores beta·C + alpha·a·b in up to 8 rows of 3 vectors of C.
 //
 //go:noescape
-func tile32AVX512x3(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+func tile32AVX512x3(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 
 // stores beta·C + alpha·a·b in up to 8 rows of 1 vectors of C.
 //
 //go:noescape
-func tile64AVX512x1(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+func tile64AVX512x1(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 
 // stores beta·C + alpha·a·b in up to 8 rows of 2 vectors of C.
 //
 //go:noescape
-func tile64AVX512x2(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+func tile64AVX512x2(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 
 // stores beta·C + alpha·a·b in up to 8 rows of 3 vectors of C.
 //
 //go:noescape
-func tile64AVX512x3(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+func tile64AVX512x3(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 
 // stores beta·C + alpha·a·b in up to 4 rows of 1 vectors of C.
 //
 //go:noescape
-func tile32AVX2x1(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+func tile32AVX2x1(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 
 // stores beta·C + alpha·a·b in up to 4 rows of 2 vectors of C.
 //
 //go:noescape
-func tile32AVX2x2(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+func tile32AVX2x2(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 
 // stores beta·C + alpha·a·b in up to 4 rows of 3 vectors of C.
 //
 //go:noescape
-func tile32AVX2x3(k int, a *float32, b *float32, c *float32, ldc int, rows int, last int, alpha float32, beta float32)
+func tile32AVX2x3(k int, a *float32, b *float32, c *float32, ldb int, ldc int, rows int, last int, alpha float32, beta float32)
 
 // stores beta·C + alpha·a·b in up to 4 rows of 1 vectors of C.
 //
 //go:noescape
-func tile64AVX2x1(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+func tile64AVX2x1(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 
 // stores beta·C + alpha·a·b in up to 4 rows of 2 vectors of C.
 //
 //go:noescape
-func tile64AVX2x2(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+func tile64AVX2x2(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 
 // stores beta·C + alpha·a·b in up to 4 rows of 3 vectors of C.
 //
 //go:noescape
-func tile64AVX2x3(k int, a *float64, b *float64, c *float64, ldc int, rows int, last int, alpha float64, beta float64)
+func tile64AVX2x3(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 
 // stores dst[p*w+i] = src[i*ld+p] for i < 8 and p < k, k being a multiple of 8.
 //

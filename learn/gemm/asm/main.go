@@ -19,7 +19,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// unroll is the number of steps of k in the main loop.
+// unroll is the number of steps of k in the main loop, at most the rows of B that an
+// address can name.
 const unroll = 4
 
 // target is one instruction set and one type.
@@ -72,19 +73,29 @@ func main() {
 	Generate()
 }
 
-// tile writes func(k, a, b, c, ldc, rows, last, alpha, beta): the first rows
+// tile writes func(k, a, b, c, ldb, ldc, rows, last, alpha, beta): the first rows
 // rows of nv vectors of C become beta·C + alpha·a·b, where a holds k columns of
-// mr floats, b holds k rows of nv vectors, and the last vector of C has last lanes.
+// mr floats, b holds k rows of nv whole vectors, ldb floats apart, and the last vector
+// of C has last lanes.
 func (t target) tile(nv int, masks Mem) {
 	typ := t.typ()
 	TEXT(fmt.Sprintf("tile%d%sx%d", 8*t.size(), t.isa, nv), NOSPLIT,
-		fmt.Sprintf("func(k int, a, b, c *%s, ldc, rows, last int, alpha, beta %s)", typ, typ))
+		fmt.Sprintf("func(k int, a, b, c *%s, ldb, ldc, rows, last int, alpha, beta %s)", typ, typ))
 	Pragma("noescape")
 	Doc(fmt.Sprintf("stores beta·C + alpha·a·b in up to %d rows of %d vectors of C.", t.mr, nv))
 
 	k := Load(Param("k"), GP64())
 	a := Load(Param("a"), GP64())
 	b := Load(Param("b"), GP64())
+	ldb := Load(Param("ldb"), GP64())
+	shift := uint64(2)
+	if !t.single {
+		shift = 3
+	}
+	SHLQ(Imm(shift), ldb)
+	ldb3 := GP64()
+	LEAQ(Mem{Base: ldb, Index: ldb, Scale: 2}, ldb3)
+	rows := []Mem{{Base: b}, {Base: b, Index: ldb, Scale: 1}, {Base: b, Index: ldb, Scale: 2}, {Base: b, Index: ldb3, Scale: 1}}
 	acc := make([][]reg.VecVirtual, t.mr)
 	for i := range acc {
 		for range nv {
@@ -101,7 +112,9 @@ func (t target) tile(nv int, masks Mem) {
 		row := make([]reg.VecVirtual, nv)
 		for j := range row {
 			row[j] = t.vec()
-			t.load(Mem{Base: b, Disp: (u*nv + j) * t.bytes()}, row[j])
+			at := rows[u]
+			at.Disp = j * t.bytes()
+			t.load(at, row[j])
 		}
 		for i := range acc {
 			x := t.vec()
@@ -118,7 +131,7 @@ func (t target) tile(nv int, masks Mem) {
 		step(u)
 	}
 	ADDQ(I32(int32(unroll*t.mr*t.size())), a)
-	ADDQ(I32(int32(unroll*nv*t.bytes())), b)
+	LEAQ(Mem{Base: b, Index: ldb, Scale: unroll}, b)
 	SUBQ(Imm(unroll), k)
 	JGE(LabelRef("loop"))
 	Label("rest")
@@ -127,7 +140,7 @@ func (t target) tile(nv int, masks Mem) {
 	Label("one")
 	step(0)
 	ADDQ(Imm(uint64(t.mr*t.size())), a)
-	ADDQ(I32(int32(nv*t.bytes())), b)
+	ADDQ(ldb, b)
 	DECQ(k)
 	JNZ(LabelRef("one"))
 	Label("store")
