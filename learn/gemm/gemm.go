@@ -214,7 +214,7 @@ func (t *task[T]) work() {
 }
 
 // space is what a worker packs into.
-type space[T Float] struct{ a, b []T }
+type space[T Float] struct{ a, b, c []T }
 
 func takeSpace[T Float]() *space[T] {
 	if s, ok := spaces[T]().take(); ok {
