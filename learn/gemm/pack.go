@@ -6,7 +6,7 @@ package gemm
 // elements, taken w at a time. Elements beyond n are zero, so that tiles need no
 // edge along k or inside a vector.
 
-// packed copies n vectors of k elements from src into panels of w, the last one
+// pack copies n vectors of k elements from src into panels of w, the last one
 // being narrowed to a multiple of unit; it returns what it filled. along means
 // that a vector's elements are adjacent (ld between vectors), else that the
 // vectors' elements of the same k are (ld between ks).
@@ -26,7 +26,8 @@ func (p *path[T]) pack(dst, src []T, ld, n, k, w, unit int, along bool) []T {
 	return dst[:at]
 }
 
-// packAcross copies k runs of have elements into runs of w.
+// packAcross copies k runs of have elements into runs of w. (Filling all panels of a
+// block row by row, so that src is read in long runs, took as long.)
 func packAcross[T Float](dst, src []T, ld, have, k, w int) {
 	if have == 8 && w == 8 { // a panel of A: a call of copy would cost more than the copy
 		for p := range k {
