@@ -1,8 +1,6 @@
 package gemm
 
-import (
-	"gonum.org/v1/gonum/blas"
-)
+import "gonum.org/v1/gonum/blas"
 
 // Routines on triangles are cut into blocks: what lies beside the diagonal is a
 // product, which is where the work is.
