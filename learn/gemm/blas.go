@@ -27,7 +27,8 @@ func Use() {
 	blas32.Use(Implementation{})
 }
 
-// Kernel names the instruction set in use: "AVX-512", "AVX2" or "Go".
+// Kernel names the instruction set in use: "AVX-512", "AVX2", "SSE2" or
+// "Go".
 func Kernel() string { return best[float64]().name }
 
 // Dgemm stores alpha·op(A)·op(B) + beta·C in C; see Gemm.

@@ -35,7 +35,7 @@
 // high-performance matrix multiplication", ACM TOMS 34(3), 2008, and F. Van Zee
 // and R. van de Geijn, "BLIS", ACM TOMS 41(3), 2015, for row-major matrices:
 // gemm.go splits and blocks, pack.go copies blocks into panels, path.go picks
-// the tile for the processor (AVX-512, AVX2 with FMA, or Go), kernels_amd64.s
+// the tile for the processor (AVX-512, AVX2 with FMA, SSE2, or Go), kernels_amd64.s
 // holds the tiles, and asm the program that writes it. Triangles are in syrk.go and
 // trsm.go.
 //

@@ -2,7 +2,11 @@
 
 package gemm
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 //go:generate go run -C asm . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg gemm
 
@@ -27,7 +31,34 @@ func processor32() []*path[float32] {
 			tile: [3]func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32){tile32AVX2x1, tile32AVX2x2, tile32AVX2x3},
 		})
 	}
-	return list
+	return append(list, &path[float32]{
+		name: "SSE2", mr: 4, lanes: 4, // every amd64 processor's
+		tile: [3]func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32){
+			func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32) {
+				var out [16]float32
+				sums32SSE2x1(k, a, b, ldb, &out[0])
+				store(out[:], 4, last, c, ldc, rows, alpha, beta)
+			},
+			func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32) {
+				var out [32]float32
+				sums32SSE2x2(k, a, b, ldb, &out[0])
+				store(out[:], 8, 4+last, c, ldc, rows, alpha, beta)
+			},
+			func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32) {
+				var out [48]float32
+				sums32SSE2x3(k, a, b, ldb, &out[0])
+				store(out[:], 12, 8+last, c, ldc, rows, alpha, beta)
+			},
+		},
+	})
+}
+
+// store ends a tile whose sums lie side by side, width in a row.
+func store[T Float](out []T, width, n int, c *T, ldc, rows int, alpha, beta T) {
+	to := unsafe.Slice(c, (rows-1)*ldc+n)
+	for i := range rows {
+		finish(to[i*ldc:][:n], out[i*width:][:n], alpha, beta)
+	}
 }
 
 func processor64() []*path[float64] {
@@ -44,5 +75,24 @@ func processor64() []*path[float64] {
 			tile: [3]func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64){tile64AVX2x1, tile64AVX2x2, tile64AVX2x3},
 		})
 	}
-	return list
+	return append(list, &path[float64]{
+		name: "SSE2", mr: 4, lanes: 2,
+		tile: [3]func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64){
+			func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64) {
+				var out [8]float64
+				sums64SSE2x1(k, a, b, ldb, &out[0])
+				store(out[:], 2, last, c, ldc, rows, alpha, beta)
+			},
+			func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64) {
+				var out [16]float64
+				sums64SSE2x2(k, a, b, ldb, &out[0])
+				store(out[:], 4, 2+last, c, ldc, rows, alpha, beta)
+			},
+			func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64) {
+				var out [24]float64
+				sums64SSE2x3(k, a, b, ldb, &out[0])
+				store(out[:], 6, 4+last, c, ldc, rows, alpha, beta)
+			},
+		},
+	})
 }

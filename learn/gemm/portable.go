@@ -44,15 +44,19 @@ func tile4x4[T Float](a, b []T, ldb int, c []T, ldc, rows, n int, alpha, beta T)
 		sum[i+1] = [4]T{c10, c11, c12, c13}
 	}
 	for i := range rows {
-		row := c[i*ldc:][:n]
-		if beta == 0 {
-			for j := range row {
-				row[j] = alpha * sum[i][j]
-			}
-		} else {
-			for j := range row {
-				row[j] = beta*row[j] + alpha*sum[i][j]
-			}
+		finish(c[i*ldc:][:n], sum[i][:n], alpha, beta)
+	}
+}
+
+// finish stores beta·row + alpha·sum in a row of C.
+func finish[T Float](row, sum []T, alpha, beta T) {
+	if beta == 0 {
+		for j, v := range sum {
+			row[j] = alpha * v
 		}
+		return
+	}
+	for j, v := range sum {
+		row[j] = beta*row[j] + alpha*v
 	}
 }

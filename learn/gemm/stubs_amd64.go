@@ -64,6 +64,36 @@ func tile64AVX2x2(k int, a *float64, b *float64, c *float64, ldb int, ldc int, r
 //go:noescape
 func tile64AVX2x3(k int, a *float64, b *float64, c *float64, ldb int, ldc int, rows int, last int, alpha float64, beta float64)
 
+// stores a·b in out, 4 rows of 1 vectors; k is positive.
+//
+//go:noescape
+func sums32SSE2x1(k int, a *float32, b *float32, ldb int, out *float32)
+
+// stores a·b in out, 4 rows of 2 vectors; k is positive.
+//
+//go:noescape
+func sums32SSE2x2(k int, a *float32, b *float32, ldb int, out *float32)
+
+// stores a·b in out, 4 rows of 3 vectors; k is positive.
+//
+//go:noescape
+func sums32SSE2x3(k int, a *float32, b *float32, ldb int, out *float32)
+
+// stores a·b in out, 4 rows of 1 vectors; k is positive.
+//
+//go:noescape
+func sums64SSE2x1(k int, a *float64, b *float64, ldb int, out *float64)
+
+// stores a·b in out, 4 rows of 2 vectors; k is positive.
+//
+//go:noescape
+func sums64SSE2x2(k int, a *float64, b *float64, ldb int, out *float64)
+
+// stores a·b in out, 4 rows of 3 vectors; k is positive.
+//
+//go:noescape
+func sums64SSE2x3(k int, a *float64, b *float64, ldb int, out *float64)
+
 // stores dst[p*w+i] = src[i*ld+p] for i < 8 and p < k, k being a multiple of 8.
 //
 //go:noescape

@@ -68,6 +68,11 @@ func main() {
 			t.tile(nv, masks)
 		}
 	}
+	for _, single := range []bool{true, false} {
+		for nv := 1; nv <= 3; nv++ {
+			sums(single, nv)
+		}
+	}
 	transpose8()
 	transpose4()
 	Generate()
@@ -388,4 +393,61 @@ func transpose4() {
 			VMOVUPD(x, out[2*h+1])
 		}
 	})
+}
+
+// sums writes the tile for processors without AVX2: 4 rows of nv vectors of a·b, stored
+// side by side in out, which has no use for strides, scalars and masks that SSE2 lacks.
+func sums(single bool, nv int) {
+	const rows = 4
+	t := target{single: single}
+	TEXT(fmt.Sprintf("sums%dSSE2x%d", 8*t.size(), nv), NOSPLIT,
+		fmt.Sprintf("func(k int, a, b *%s, ldb int, out *%s)", t.typ(), t.typ()))
+	Pragma("noescape")
+	Doc(fmt.Sprintf("stores a·b in out, %d rows of %d vectors; k is positive.", rows, nv))
+	k := Load(Param("k"), GP64())
+	a := Load(Param("a"), GP64())
+	b := Load(Param("b"), GP64())
+	ldb := Load(Param("ldb"), GP64())
+	if single {
+		SHLQ(Imm(2), ldb)
+	} else {
+		SHLQ(Imm(3), ldb)
+	}
+	acc := make([]reg.VecVirtual, rows*nv)
+	for i := range acc {
+		acc[i] = XMM()
+		XORPS(acc[i], acc[i])
+	}
+	Label("loop")
+	for i := range rows {
+		x := XMM()
+		from := Mem{Base: a, Disp: i * t.size()}
+		if single {
+			MOVSS(from, x)
+			SHUFPS(Imm(0), x, x)
+		} else {
+			MOVSD(from, x)
+			UNPCKLPD(x, x)
+		}
+		for j := range nv {
+			v := XMM()
+			MOVUPS(Mem{Base: b, Disp: 16 * j}, v)
+			if single {
+				MULPS(x, v)
+				ADDPS(v, acc[i*nv+j])
+			} else {
+				MULPD(x, v)
+				ADDPD(v, acc[i*nv+j])
+			}
+		}
+	}
+	ADDQ(Imm(uint64(rows*t.size())), a)
+	ADDQ(ldb, b)
+	DECQ(k)
+	JNZ(LabelRef("loop"))
+	out := Load(Param("out"), GP64())
+	for i, v := range acc {
+		MOVUPS(v, Mem{Base: out, Disp: 16 * i})
+	}
+	RET()
 }
