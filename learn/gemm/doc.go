@@ -39,7 +39,8 @@
 // holds the tiles, and asm the program that writes it. Triangles are in syrk.go and
 // trsm.go.
 //
-// On one core of an AVX-512 server (best of many short runs, GFLOP/s): 142 in float32
-// and 70 in float64, 80 and 40 with AVX2, 2.5 and 2.7 in Go, where gonum's own reach 6
-// and 7, with its assembly for SSE2, and 2.4 and 1.4 without.
+// On one core of an AVX-512 server (best of many short runs of BenchmarkPath, GFLOP/s):
+// 142 in float32 and 70 in float64, with AVX2 80 and 40, with SSE2 12 and 7, in Go 2.4
+// and 1.8. gonum's own routines reach 6 and 7 there, with its assembly for SSE2, and
+// 2.4 and 1.4 without.
 package gemm
