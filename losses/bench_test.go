@@ -42,7 +42,6 @@ func publishedPotentials(seed, alphabet, l, q int) *Potentials {
 // BenchmarkGradient times one evaluation of log Z and its gradient. The
 // instances are three references a length, and ns/op is the median of their mean
 // times. cold prepares the machine of the reference each time, warm has it.
-// machine of the reference each time, warm has it.
 func BenchmarkGradient(b *testing.B) {
 	for _, c := range benchLosses {
 		for _, l := range []int{2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30} {

@@ -13,6 +13,9 @@ type SearchOptions struct {
 	// Pairs bounds the pairs of states and of arcs looked at; zero is none.
 	// Beyond it the error is ErrUndecided.
 	Pairs int64
+
+	// Limits bounds the pairs of states, as its States, and of arcs, as its Arcs.
+	Limits
 }
 
 // Unambiguous tests whether no two accepting paths of f have the same input
@@ -28,7 +31,7 @@ type SearchOptions struct {
 // After M.-P. Béal, O. Carton, C. Prieur and J. Sakarovitch, "Squaring
 // transducers", Theoretical Computer Science 292(1):45-63, 2003.
 func Unambiguous[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*AmbiguousError, error) {
-	s := newSquare(f, true, pairsOf(opts))
+	s := newSearch("Unambiguous", f, opts)
 	if err := s.explore(); err != nil {
 		return nil, err
 	}
@@ -58,11 +61,14 @@ func Unambiguous[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (
 	return &AmbiguousError{Op: "Unambiguous", Left: tail(s.parallel.arc.left), Right: tail(s.parallel.arc.right)}, nil
 }
 
-func pairsOf(opts *SearchOptions) int64 {
+// newSearch prepares the square of f for a search under opts.
+func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchOptions) *square[W] {
 	if opts == nil {
-		return 0
+		opts = &SearchOptions{}
 	}
-	return opts.Pairs
+	s := newSquare(f, true, opts.Pairs)
+	s.meter = meter{op: op, lim: opts.Limits}
+	return s
 }
 
 // Functional tests whether f has at most one output string for each input
@@ -78,7 +84,7 @@ func pairsOf(opts *SearchOptions) int64 {
 //
 // After Béal, Carton, Prieur and Sakarovitch (2003), as Unambiguous.
 func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*FunctionalError, error) {
-	s := newSquare(f, true, pairsOf(opts))
+	s := newSearch("Functional", f, opts)
 	s.epsFree = false
 	if err := s.explore(); err != nil {
 		return nil, err
@@ -114,6 +120,9 @@ func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*
 	seen[0] = true
 	queue := []int32{0}
 	for head := 0; head < len(queue); head++ {
+		if err := s.check(); err != nil {
+			return nil, err
+		}
 		p := queue[head]
 		at := leads[p]
 		if l, r := s.states(p); at != (lead{}) && (fst.IsFinal[W](f, l) && fst.IsFinal[W](f, r) || at.left != "" && at.right != "") {

@@ -18,7 +18,9 @@ var ErrAcceptor = errors.New("the machine is an acceptor")
 // MinimizeOptions adjusts Minimize; nil is the same as the zero value.
 type MinimizeOptions struct {
 	// Delta is how close counts as settled when weights are pushed, and what
-	// pushed weights are rounded to before they are compared. Zero is 1e-6.
+	// pushed weights are rounded to before they are compared. Zero is ShortestDelta,
+	// since weights that are equal in truth differ by rounding once they are pushed;
+	// negative compares them exactly.
 	Delta float64
 
 	// AllowNondet lets machines pass that are not deterministic, over idempotent
@@ -263,7 +265,9 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 	if err := PushWeights(f, &PushOptions{Delta: o.delta(), Limits: o.Limits.workspace()}); err != nil {
 		return err
 	}
-	QuantizeWeights(f, o.delta())
+	if o.delta() > 0 {
+		QuantizeWeights(f, o.delta())
+	}
 	table := NewEncodeTable[W](EncodeLabels | EncodeWeights)
 	Encode(f, table)
 	if err := minimizeUnweighted(f, o); err != nil {
@@ -274,9 +278,8 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 
 // minimizeUnweighted minimizes an acceptor whose weights are not looked at.
 func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptions) error {
-	m := meter{op: "Minimize", lim: o.Limits, calls: 255} // looks at the context at once
 	Connect(f)
-	if err := m.check(Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}); err != nil {
+	if err := CheckLimits("Minimize", f, o.Limits.workspace()); err != nil { // what is minimized is held meanwhile
 		return err
 	}
 	if f.Start() == fst.NoState {
@@ -292,7 +295,7 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 	}
 	mergeStates(f, stands, p&fst.IDeterministic != 0)
 	ArcUnique(f)
-	return nil
+	return CheckLimits("Minimize", f, o.Limits)
 }
 
 // mergeStates keeps the states that stand for themselves, and leads the arcs to

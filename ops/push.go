@@ -16,8 +16,7 @@ type PushOptions struct {
 	RemoveTotalWeight bool // divide all by the sum of all accepting paths
 	RemoveCommonAffix bool // with Labels: drop the output that all accepting paths begin (to the start) or end with
 
-	// Delta is how close counts as settled in shortest distances: zero is
-	// ShortestDelta.
+	// Delta is how close counts as settled in shortest distances, as there.
 	Delta float64
 
 	// Limits holds for the result, and for the bytes of the machines between. In

@@ -16,6 +16,7 @@ type square[W semiring.Weight[W]] struct {
 	byLabel [][]int32 // arcs of each state in label order; nil where they stand so
 	epsFree bool      // input ε does not move one side alone
 	budget  int64     // bound on pairs and their arcs; zero is none
+	meter   meter     // what the caller allows the square to take
 
 	pairs []uint64 // left<<32 | right, in the order in which they were reached
 	ids   *fst.Table[uint64]
@@ -129,11 +130,20 @@ func (s *square[W]) explore() error {
 	for p := int32(0); int(p) < len(s.pairs); p++ {
 		s.expand(p)
 		s.first = append(s.first, int64(len(s.list)))
+		if err := s.check(); err != nil {
+			return err
+		}
 		if s.budget > 0 && int64(len(s.pairs)+len(s.list)) > s.budget || len(s.pairs) >= 1<<31-1 {
 			return ErrUndecided
 		}
 	}
 	return nil
+}
+
+// check holds the square against its caller's limits, which count its pairs as
+// states and their arcs as arcs.
+func (s *square[W]) check() error {
+	return s.meter.check(Progress{States: len(s.pairs), Arcs: int64(len(s.list)), Bytes: int64(len(s.pairs))*28 + int64(len(s.list))*12})
 }
 
 func (s *square[W]) id(l, r fst.StateID) int32 {

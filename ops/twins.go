@@ -22,6 +22,9 @@ type TwinsOptions struct {
 	// Pairs bounds the pairs of states and of arcs looked at; zero is none.
 	// Beyond it the error is ErrUndecided.
 	Pairs int64
+
+	// Limits bounds the pairs of states, as its States, and of arcs, as its Arcs.
+	Limits
 }
 
 // Twins tests the twins property: whenever a string takes the start to both p
@@ -65,6 +68,7 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 		return nil, capabilityError[W]("Twins", "commutative")
 	}
 	s := newSquare(f, true, o.Pairs)
+	s.meter = meter{op: "Twins", lim: o.Limits}
 	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
 		return findTwins("Twins", s, newWeightDelays[W](), near)
 	}
@@ -202,6 +206,9 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 			queue = append(queue[:0], root)
 			delay[root], seen[root] = entries[id].at, id+1
 			for head := 0; head < len(queue); head++ {
+				if err := s.check(); err != nil {
+					return nil, err
+				}
 				p := queue[head]
 				for _, e := range s.out(p) {
 					l, r := s.arcs(p, e)

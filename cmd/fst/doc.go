@@ -58,7 +58,7 @@
 // tropical_LT_tropical (lexicographic) and expectation_real64_real64.
 //
 // The tools are thin: main.go finds the tool, library.go has the flags that all
-// take, suite.go erases the weight type (one suite for each set of capabilities, so
-// that a tool which needs more algebra than the weights have says so), io.go reads
+// take, package suite erases the weight type (one suite for each set of capabilities,
+// so that a tool which needs more algebra than the weights have says so), io.go reads
 // and writes; the other files hold the tools.
 package main

@@ -42,6 +42,6 @@ var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
 			if *format == "e" || *format == "f" { // anything else is g, as in OpenFst
 				o.Format = (*format)[0]
 			}
-			return c.Output(c.arg(1), func(w io.Writer) error { return t.writeDOT(w, t.m, o) })
+			return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteDOT(w, t.m, o) })
 		}
 	}}

@@ -16,22 +16,25 @@ machine over an idempotent semiring when it has it.
 
   fst explain in.fst
 
-Time O(states² + arcs²) at worst, on the pairs that one string reaches.`,
+Time O(states² + arcs²) at worst, on the pairs that one string reaches; --limit_states and
+--limit_arcs bound these pairs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		return func(c *call) error {
 			t, err := c.machine(0)
 			if err != nil {
 				return err
 			}
-			ambiguous, err := t.ambiguous(t.m)
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			ambiguous, err := t.Ambiguous(t.m, lim)
 			if err != nil {
 				return err
 			}
-			functional, err := t.functional(t.m)
+			functional, err := t.Functional(t.m, lim)
 			if err != nil {
 				return err
 			}
-			twins, err := t.twins(t.m)
+			twins, err := t.Twins(t.m, lim)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
@@ -20,7 +21,7 @@ import (
 // archive is one archive, or several read as one in order of keys.
 type archive struct {
 	parts []*archivePart
-	suite suite
+	suite suite.Suite
 	ftype fst.ArchiveType
 }
 
@@ -72,16 +73,16 @@ func (a *archive) advance(p *archivePart) error {
 	if err != nil {
 		return err
 	}
-	su, err := suiteOf(h.ArcType)
+	su, err := suite.Of(h.ArcType)
 	if err != nil {
 		return fmt.Errorf("%s, key %q: %w", p.shown, key, err)
 	}
 	if a.suite == nil {
 		a.suite = su
-	} else if a.suite.arcType() != su.arcType() {
-		return fmt.Errorf("%s, key %q: arc type %s among machines over %s", p.shown, key, su.arcType(), a.suite.arcType())
+	} else if a.suite.ArcType() != su.ArcType() {
+		return fmt.Errorf("%s, key %q: arc type %s among machines over %s", p.shown, key, su.ArcType(), a.suite.ArcType())
 	}
-	m, err := su.read(p.r.Stream(), h)
+	m, err := su.Read(p.r.Stream(), h)
 	if err != nil {
 		return err
 	}
@@ -179,15 +180,15 @@ N digits. They must be in order.
 					if err != nil {
 						return err
 					}
-					if arcType != "" && m.arcType() != arcType {
-						return fmt.Errorf("%s is over %s, the machines before it over %s", name, m.arcType(), arcType)
+					if arcType != "" && m.ArcType() != arcType {
+						return fmt.Errorf("%s is over %s, the machines before it over %s", name, m.ArcType(), arcType)
 					}
-					arcType = m.arcType()
+					arcType = m.ArcType()
 					key := filepath.Base(name)
 					if *generate > 0 {
 						key = padded(i+1, int(*generate))
 					}
-					if err := m.addTo(a, *prefix+key+*suffix, m.m, &fst.WriteOptions{Type: m.fstType, Align: m.header.Flags&fst.IsAligned != 0 || *c.lib.align}); err != nil {
+					if err := m.AddTo(a, *prefix+key+*suffix, m.m, &fst.WriteOptions{Type: m.fstType, Align: m.header.Flags&fst.IsAligned != 0 || *c.lib.align}); err != nil {
 						return fmt.Errorf("%s: %w", name, err)
 					}
 				}
@@ -253,7 +254,7 @@ directory are refused.
 					name += "." + strconv.Itoa(repeats)
 				}
 				return c.Output(*prefix+name+*suffix, func(w io.Writer) error {
-					return e.write(w, e.m, &fst.WriteOptions{Type: e.fstType, Align: e.header.Flags&fst.IsAligned != 0})
+					return e.Write(w, e.m, &fst.WriteOptions{Type: e.fstType, Align: e.header.Flags&fst.IsAligned != 0})
 				})
 			}
 			if *keys == "" {
@@ -334,7 +335,7 @@ var farinfoTool = &tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
 					return fmt.Errorf("there is no key %q", *begin)
 				}
 				found = true
-				d := e.describe(e.m, &ops.DescribeOptions{KnownOnly: true})
+				d := e.Describe(e.m, &ops.DescribeOptions{KnownOnly: true})
 				rows = append(rows, row{e.key, e.fstType, d.States, d.Arcs, d.Finals})
 				total.states, total.arcs, total.finals = total.states+d.States, total.arcs+d.Arcs, total.finals+d.Finals
 				if !slices.Contains(types, e.fstType) {
@@ -351,7 +352,7 @@ var farinfoTool = &tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
 					infoLine(w, "far type", a.ftype)
 					arcType := "standard"
 					if a.suite != nil {
-						arcType = a.suite.arcType()
+						arcType = a.suite.ArcType()
 					}
 					infoLine(w, "arc type", arcType)
 					infoLine(w, "fst type", strings.Join(types, ","))
@@ -385,7 +386,7 @@ Exit status 0 if all machines are the same, 2 if not.
   ` + name + ` a.far b.far`,
 		setup: func(fs *flags.Set) func(*call) error {
 			begin, end := keyRange(fs)
-			delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+			delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 			return func(c *call) error {
 				if cli.IsStandard(c.args[0]) && cli.IsStandard(c.args[1]) {
 					return errors.New("can't take both inputs from standard input")
@@ -399,8 +400,8 @@ Exit status 0 if all machines are the same, 2 if not.
 					defer a.Close()
 					as[i] = a
 				}
-				if x, y := as[0].suite, as[1].suite; x != nil && y != nil && x.arcType() != y.arcType() {
-					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s", c.args[0], x.arcType(), c.args[1], y.arcType())
+				if x, y := as[0].suite, as[1].suite; x != nil && y != nil && x.ArcType() != y.ArcType() {
+					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s", c.args[0], x.ArcType(), c.args[1], y.ArcType())
 				}
 				differ := func(format string, args ...any) error {
 					fmt.Fprintf(c.Err, "ERROR: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
@@ -446,7 +447,7 @@ Exit status 0 if all machines are the same, 2 if not.
 }
 
 var farequalTool = comparingArchives("farequal", "Tells whether two archives hold equal machines under equal keys.",
-	func(a, b *archived, delta float64) (bool, error) { return a.equal(a.m, b.m, delta) == nil, nil })
+	func(a, b *archived, delta float64) (bool, error) { return a.Equal(a.m, b.m, delta) == nil, nil })
 
 var farisomorphicTool = comparingArchives("farisomorphic", "Tells whether two archives hold isomorphic machines under equal keys.",
-	func(a, b *archived, delta float64) (bool, error) { return a.isomorphic(a.m, b.m, delta) })
+	func(a, b *archived, delta float64) (bool, error) { return a.Isomorphic(a.m, b.m, delta) })

@@ -32,12 +32,12 @@ Time O(states + arcs · log(arcs at a state)).`,
 			var d *ops.Description
 			if *kind != "short" {
 				if *verify {
-					if err := t.verify(t.m); err != nil {
+					if err := t.Verify(t.m); err != nil {
 						return fmt.Errorf("%w (--fst_verify=false prints all the same)", err)
 					}
 				}
 				along := map[string]ops.ArcFilter{"any": ops.AnyArc, "epsilon": ops.EpsilonArc, "iepsilon": ops.IEpsilonArc, "oepsilon": ops.OEpsilonArc}[*filter]
-				d = t.describe(t.m, &ops.DescribeOptions{Along: along, KnownOnly: !*test || *kind == "fast"})
+				d = t.Describe(t.m, &ops.DescribeOptions{Along: along, KnownOnly: !*test || *kind == "fast"})
 			}
 			return c.Output("", func(w io.Writer) error {
 				if *kind == "fast" {
@@ -80,7 +80,7 @@ func printInfo(w io.Writer, t *typed, d *ops.Description, filter string) {
 		return s.Name()
 	}
 	infoLine(w, "fst type", t.fstType)
-	infoLine(w, "arc type", t.arcType())
+	infoLine(w, "arc type", t.ArcType())
 	infoLine(w, "input symbol table", name(fst.InputSymbols(t.m)))
 	infoLine(w, "output symbol table", name(fst.OutputSymbols(t.m)))
 	if d == nil {
@@ -125,7 +125,7 @@ func printProperties(w io.Writer, p fst.Properties) {
 // printFastInfo prints the form that newer releases know as fast.
 func printFastInfo(w io.Writer, t *typed, d *ops.Description) {
 	infoLine(w, "fst type", t.fstType)
-	infoLine(w, "arc type", t.arcType())
+	infoLine(w, "arc type", t.ArcType())
 	infoLine(w, "version", t.header.Version)
 	infoLine(w, "input symbol table", yesNo(fst.InputSymbols(t.m) != nil))
 	infoLine(w, "output symbol table", yesNo(fst.OutputSymbols(t.m) != nil))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -19,9 +20,12 @@ func (c *call) arg(i int) string {
 	return ""
 }
 
+// machine is an fst.Expanded over some weight type.
+type machine = suite.Machine
+
 // typed is a machine with the suite of its weights.
 type typed struct {
-	suite
+	suite.Suite
 	m       machine
 	fstType string
 	header  *fst.Header // of the file, where it came from one
@@ -41,11 +45,11 @@ func (c *call) readMachine(name string) (*typed, error) {
 	if err != nil {
 		return nil, err
 	}
-	su, err := suiteOf(h.ArcType)
+	su, err := suite.Of(h.ArcType)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
-	m, err := su.read(s, h)
+	m, err := su.Read(s, h)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +62,7 @@ func (c *call) mutableMachine(i int) (*typed, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.m = t.mutable(t.m)
+	t.m = t.Mutable(t.m)
 	return t, nil
 }
 
@@ -73,7 +77,7 @@ func (c *call) twoMachines() (a, b *typed, err error) {
 	if b, err = c.machine(1); err != nil {
 		return nil, nil, err
 	}
-	if x, y := a.arcType(), b.arcType(); x != y {
+	if x, y := a.ArcType(), b.ArcType(); x != y {
 		return nil, nil, fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s (fst map --map_type=to_... converts)",
 			c.arg(0), x, c.arg(1), y)
 	}
@@ -90,7 +94,7 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 		fstType = "vector"
 	}
 	return c.Output(c.arg(i), func(w io.Writer) error {
-		return t.write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align})
+		return t.Write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align})
 	})
 }
 
@@ -98,7 +102,7 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 func (c *call) withinLimits(t *typed, m machine) error {
 	lim, cancel := c.lib.limits()
 	defer cancel()
-	return t.within(c.tool.name, m, lim)
+	return t.Within(c.tool.name, m, lim)
 }
 
 // format is how composite weights are written and read.

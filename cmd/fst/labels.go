@@ -55,9 +55,9 @@ Labels of arcs are not touched: fst relabel does that.
 					}
 				}
 			}
-			t.setSymbols(t.m, tables[0], tables[1])
+			t.SetSymbols(t.m, tables[0], tables[1])
 			if *verify {
-				return t.verify(t.m)
+				return t.Verify(t.m)
 			}
 			return nil
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,8 +11,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/losses"
+	"github.com/tropica-fst/tropica/ops"
 )
 
 // fstTool runs the tool in-process and returns its status and output.
@@ -257,6 +261,52 @@ func TestLossErrors(t *testing.T) {
 	for _, args := range [][]string{{"--only=bogus"}, {"--path=bogus"}, {"--workers=0"}, {"--budget_columns=-1"}, {filepath.Join(dir, "none")}} {
 		if status, _, errs := fstTool(t, "", append([]string{"loss"}, args...)...); status != 1 || errs == "" {
 			t.Errorf("%v: status %d, %q", args, status, errs)
+		}
+	}
+}
+
+// Whatever a line of cases holds, it is answered with one line of JSON, soon.
+func FuzzLossLine(f *testing.F) {
+	file, err := os.ReadFile(goldenFile)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range bytes.Lines(file) {
+		if len(line) < 4000 {
+			f.Add(bytes.TrimSpace(line), uint8(len(line)))
+		}
+	}
+	f.Add([]byte(`{"name":"x","alphabet":1000000000,"l":1000000000,"q":3,"yi":[0],"loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1},"theta":[]}`), uint8(1))
+	f.Add([]byte(`{"name":"x","alphabet":2,"l":2,"q":1,"yi":[],"loss":{"kind":"edit","match":0,"sub":1,"ins":1e300,"del":-1e300,"band":1,"cap":1e308},"theta":[[0,0],[1,"-inf"]]}`), uint8(2))
+	f.Fuzz(func(t *testing.T, line []byte, path uint8) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		o := &lossOptions{path: []string{"direct", "general"}[path%2], columns: 1 << 9, limits: ops.Limits{Ctx: ctx, States: 1 << 9, Bytes: 1 << 24}}
+		start := time.Now()
+		answer, _ := evaluateLine(&losses.Evaluator{}, line, "fuzz", 1, o)
+		if !json.Valid(answer) {
+			t.Fatalf("answer %q", answer)
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Fatalf("took %v", took)
+		}
+	})
+}
+
+// What a band costs is told on every path, and is the same.
+func TestLossBandErrorOnEveryPath(t *testing.T) {
+	const line = `{"name":"b","alphabet":2,"l":5,"q":1,"gamma":1,"yi":[0,1,0,1,1,0],"loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":1},"theta":[[0.3,0],[0,1],[0,-1],[2,0],[0,0.5]]}`
+	var want map[string]any
+	for _, path := range []string{"direct", "general", "naive"} {
+		_, out, errs := fstTool(t, line, "loss", "--path="+path, "--only=log_z,log_z_error,log_z_error_kind")
+		got := decodeLines(t, out)[0]
+		if _, ok := got["log_z_error"]; !ok || errs != "" {
+			t.Fatalf("%s: %v %s", path, got, errs)
+		}
+		if want == nil {
+			want = got
+		} else if err := agree(got, any(want)); err != nil && got["log_z_error"] != want["log_z_error"] {
+			t.Errorf("%s: %v, want %v", path, got, want)
 		}
 	}
 }

@@ -5,18 +5,30 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/output"
 )
 
 func main() {
 	ballast := tuneMemory()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		output.Stop()
+		fmt.Fprintf(os.Stderr, "ERROR: %s: %v; nothing was written\n", progName(os.Args[0]), s)
+		os.Exit(1)
+	}()
 	status := run(os.Args, cli.Standard())
 	runtime.KeepAlive(ballast)
 	os.Exit(status)
@@ -67,7 +79,7 @@ var errDifferent = errors.New("the machines differ")
 // run executes a command line and returns the exit status: 0, 1 for any error,
 // 2 when a comparison found a difference.
 func run(argv []string, std cli.Streams) int {
-	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
+	name := progName(argv[0])
 	words := argv[1:]
 	if t := findTool(name); t != nil {
 		return t.run(words, std)
@@ -98,6 +110,9 @@ func run(argv []string, std cli.Streams) int {
 		return t.run(words[1:], std)
 	}
 }
+
+// progName is the name that the program was called by.
+func progName(argv0 string) string { return strings.TrimSuffix(filepath.Base(argv0), ".exe") }
 
 // findTool finds a tool by its own name or the one of OpenFst's binary.
 func findTool(name string) *tool {
@@ -161,6 +176,7 @@ func (t *tool) run(words []string, std cli.Streams) int {
 	if err := c.lib.check(); err != nil {
 		return std.Fail(c.prog, err)
 	}
+	defer c.watch()()
 	switch err := do(c); {
 	case err == nil:
 		return 0
@@ -169,6 +185,22 @@ func (t *tool) run(words []string, std cli.Streams) int {
 	default:
 		return std.Fail(c.prog, err)
 	}
+}
+
+// watch ends the process when a tool has not come to its end by itself some time
+// after its --timeout: not all that takes time looks at a clock. What looks has
+// more to say, and so goes first. The returned function calls it off.
+func (c *call) watch() (stop func()) {
+	limit := *c.lib.timeout
+	if limit <= 0 {
+		return func() {}
+	}
+	grace := limit/20 + 200*time.Millisecond
+	t := time.AfterFunc(limit+grace, func() {
+		output.Stop()
+		os.Exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; nothing was written", limit)))
+	})
+	return func() { t.Stop() }
 }
 
 func (t *tool) usage(w io.Writer) {

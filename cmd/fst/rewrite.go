@@ -20,7 +20,7 @@ The second machine must be unweighted, deterministic, without ε, and sorted.
   fst difference a.fst b.fst out.fst
 
 Time O(pairs reached · arcs · log arcs).`,
-	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.subtract(a, b, o) })
+	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.Subtract(a, b, o) })
 
 // building makes a tool that builds one machine from one.
 func building(name, summary, about string, prepare func(*flags.Set) func(*call, *typed, ops.Limits) (machine, error)) *tool {
@@ -55,7 +55,7 @@ Time: ε-removal over weights that carry output strings.`,
 			if *output || *kind == "output" {
 				side = ops.Output
 			}
-			return t.epsNormalize(t.m, side, lim)
+			return t.EpsNormalize(t.m, side, lim)
 		}
 	})
 
@@ -67,7 +67,7 @@ end but by --limit_states.
 
 Time linear in the result.`,
 	func(fs *flags.Set) func(*call, *typed, ops.Limits) (machine, error) {
-		return func(c *call, t *typed, lim ops.Limits) (machine, error) { return t.synchronize(t.m, lim) }
+		return func(c *call, t *typed, lim ops.Limits) (machine, error) { return t.Synchronize(t.m, lim) }
 	})
 
 var relabelTool = inPlace("relabel", "Changes the labels of arcs, by symbols or by pairs of numbers.", `
@@ -103,10 +103,10 @@ of --isymbols, or the machine's own. Time O(states + arcs).`,
 					}
 				}
 			}
-			if err := t.relabel(t.m, pairs[0], pairs[1]); err != nil {
+			if err := t.Relabel(t.m, pairs[0], pairs[1]); err != nil {
 				return err
 			}
-			t.setSymbols(t.m, tables[0], tables[1])
+			t.SetSymbols(t.m, tables[0], tables[1])
 			return nil
 		}
 	})
@@ -163,7 +163,7 @@ Time O(states + arcs).`,
 				return err
 			}
 			defer f.Close()
-			if err := t.reweight(t.m, f, &fst.PotentialOptions{Name: c.arg(1), Format: c.format()}, toFinal()); err != nil {
+			if err := t.Reweight(t.m, f, &fst.PotentialOptions{Name: c.arg(1), Format: c.format()}, toFinal()); err != nil {
 				return err
 			}
 			return c.writeMachine(2, t, t.m, "")
@@ -200,7 +200,7 @@ Time O(states + arcs).`,
 				mapper = f
 			}
 			if *decode {
-				if err := t.decode(t.m, mapper, c.arg(1)); err != nil {
+				if err := t.Decode(t.m, mapper, c.arg(1)); err != nil {
 					return err
 				}
 				return c.writeMachine(2, t, t.m, "")
@@ -212,7 +212,7 @@ Time O(states + arcs).`,
 			if *weights {
 				kind |= ops.EncodeWeights
 			}
-			write, err := t.encode(t.m, mapper, c.arg(1), kind)
+			write, err := t.Encode(t.m, mapper, c.arg(1), kind)
 			if err != nil {
 				return err
 			}
@@ -274,7 +274,7 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 				}
 				if first == nil {
 					first = t
-				} else if x, y := first.arcType(), t.arcType(); x != y {
+				} else if x, y := first.ArcType(), t.ArcType(); x != y {
 					return fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s", c.args[0], x, c.args[i], y)
 				}
 				if i > 0 && !*c.lib.compatSymbols {
@@ -289,7 +289,7 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			o.Limits = lim
-			m, err := first.replace(labels, rules, labels[0], o)
+			m, err := first.Replace(labels, rules, labels[0], o)
 			if err != nil {
 				return err
 			}
@@ -297,6 +297,6 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 			if len(c.args)%2 == 1 {
 				out = c.args[len(c.args)-1]
 			}
-			return c.Output(out, func(w io.Writer) error { return first.write(w, m, &fst.WriteOptions{Type: "vector"}) })
+			return c.Output(out, func(w io.Writer) error { return first.Write(w, m, &fst.WriteOptions{Type: "vector"}) })
 		}
 	}}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -21,7 +22,7 @@ Each line is a state and the sum of the weights of all paths from the start to i
 Time O(states + arcs) for acyclic machines, O(arcs + states · log states) where no weight
 is better than one, O(states · arcs) at worst over the tropical semiring.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.ShortestDelta, "Difference of weights that counts as none")
+		delta := fs.Float32("delta", ops.ShortestDelta, "Difference of weights that counts as none")
 		nstate := fs.Int("nstate", 64, -1, "State to measure from; -1 is the start")
 		queue := queueFlag(fs)
 		reverse := fs.Bool("reverse", false, "Distances to the final states")
@@ -46,7 +47,7 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 				}
 				o.Sources = []fst.StateID{fst.StateID(*nstate)}
 			}
-			d, err := t.shortestDistance(t.m, o)
+			d, err := t.ShortestDistance(t.m, o)
 			if err != nil {
 				return err
 			}
@@ -80,16 +81,16 @@ Time: a shortest distance, and O(n · states · log) for n paths at worst.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &pathFlags{n: int(*n), queue: q, unique: *unique}
+			o := &suite.PathOptions{N: int(*n), Queue: q, Unique: *unique}
 			if *n <= 0 {
-				o.n = -1
+				o.N = -1
 			}
-			m, err := t.shortestPath(t.m, o, pruned(c, lim))
+			m, err := t.ShortestPath(t.m, o, pruned(c, lim))
 			if err != nil {
 				return err
 			}
 			if *n <= 0 { // OpenFst leaves at once, before it copies the symbols
-				t.setSymbols(m, nil, nil)
+				t.SetSymbols(m, nil, nil)
 			}
 			return c.writeMachine(1, t, m, "")
 		}
@@ -159,7 +160,7 @@ Time O(arcs drawn).`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			m, err := t.randGen(t.m, d.rng(c), &ops.RandGenOptions{Select: sel, NPath: orNone(*d.npath), MaxLength: orNone(*d.maxLength),
+			m, err := t.RandGen(t.m, d.rng(c), &ops.RandGenOptions{Select: sel, NPath: orNone(*d.npath), MaxLength: orNone(*d.maxLength),
 				Weighted: *weighted, RemoveTotalWeight: *total, Limits: lim})
 			if err != nil {
 				return err
@@ -177,7 +178,7 @@ Exit status 0 if they do, 2 if not; --v=1 prints a string that they weigh differ
 
 Time almost linear.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		random := fs.Bool("random", false, "Compare on random paths")
 		d := defineDraw(fs)
 		return func(c *call) error {
@@ -195,7 +196,7 @@ Time almost linear.`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			if *random {
-				diff, err := a.randEquivalent(a.m, b.m, d.rng(c), &ops.RandEquivalentOptions{NPath: orNone(*d.npath),
+				diff, err := a.RandEquivalent(a.m, b.m, d.rng(c), &ops.RandEquivalentOptions{NPath: orNone(*d.npath),
 					MaxLength: orNone(*d.maxLength), Select: sel, Delta: *delta, Limits: lim})
 				if err == nil && diff != nil {
 					c.inform(diff)
@@ -203,12 +204,12 @@ Time almost linear.`,
 				}
 				return err
 			}
-			same, err := a.equivalent(a.m, b.m, *delta)
+			same, err := a.Equivalent(a.m, b.m, *delta)
 			if err != nil || same {
 				return err
 			}
 			if *c.lib.verbosity > 0 {
-				diff, err := a.distinguish(a.m, b.m, *delta)
+				diff, err := a.Distinguish(a.m, b.m, *delta)
 				if err != nil {
 					return err
 				}

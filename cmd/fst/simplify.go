@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
@@ -26,12 +27,12 @@ func queueFlag(fs *flags.Set) func() (ops.Queue, error) {
 }
 
 // pruneFlags defines --weight, --nstate and --delta.
-func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *pruning {
-	d := fs.Float("delta", delta, "Difference of weights that counts as none")
+func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *suite.Pruning {
+	d := fs.Float32("delta", delta, "Difference of weights that counts as none")
 	nstate := fs.Int("nstate", 64, -1, "Keep so many states, the best; -1 is no bound")
 	weight := fs.String("weight", "", "Keep paths within this weight of the best; empty is all")
-	return func(c *call, lim ops.Limits) *pruning {
-		return &pruning{weight: *weight, states: *nstate, delta: settled(*d), format: c.format(), lim: lim}
+	return func(c *call, lim ops.Limits) *suite.Pruning {
+		return &suite.Pruning{Weight: *weight, States: *nstate, Delta: settled(*d), Format: c.format(), Limits: lim}
 	}
 }
 
@@ -70,14 +71,14 @@ Exponential in the states of the input at worst; linear in the result.`,
 			if *label != int64(fst.Label(*label)) || *label < 0 {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
-			o := &ops.DeterminizeOptions{Delta: max(p.delta, 0), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
+			o := &ops.DeterminizeOptions{Delta: max(p.Delta, 0), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
 			switch *kind {
 			case "nonfunctional":
 				o.Type = ops.DeterminizeNonFunctional
 			case "disambiguate":
 				o.Type = ops.DeterminizeDisambiguate
 			}
-			m, err := t.determinize(t.m, o, p)
+			m, err := t.Determinize(t.m, o, p)
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ out: their composition is the minimal transducer.
 Time O(arcs · log states), linear for acyclic machines.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings")
-		delta := fs.Float("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
+		delta := fs.Float32("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
 		return func(c *call) error {
 			if len(c.args) == 3 && cli.IsStandard(c.args[1]) && cli.IsStandard(c.args[2]) {
 				return errors.New("both outputs can't be standard output")
@@ -109,16 +110,16 @@ Time O(arcs · log states), linear for acyclic machines.`,
 			defer cancel()
 			o := &ops.MinimizeOptions{Delta: *delta, AllowNondet: *nondet, ArcOrder: true, Limits: lim}
 			if len(c.args) < 3 {
-				m, err := t.minimize(t.m, o)
+				m, err := t.Minimize(t.m, o)
 				if err != nil {
 					return err
 				}
 				return c.writeMachine(1, t, m, "")
 			}
-			m, spelling, err := t.minimizeFactored(t.m, o)
+			m, spelling, err := t.MinimizeFactored(t.m, o)
 			if errors.Is(err, ops.ErrAcceptor) { // no strings to number: the second machine is empty
-				spelling = t.empty()
-				m, err = t.minimize(t.m, o)
+				spelling = t.Empty()
+				m, err = t.Minimize(t.m, o)
 			}
 			if err != nil {
 				return err
@@ -139,7 +140,7 @@ func (c *call) writeBoth(t *typed, a, b machine) error {
 			return err
 		}
 		defer out.Abort()
-		if err := t.write(out, m, &fst.WriteOptions{Type: "vector"}); err != nil {
+		if err := t.Write(out, m, &fst.WriteOptions{Type: "vector"}); err != nil {
 			return err
 		}
 		outs[i] = out
@@ -170,7 +171,7 @@ Time O(states · ε-arcs) at worst, O(states + arcs of the result) where ε-path
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			return t.rmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.delta, Limits: lim}, p)
+			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta, Limits: lim}, p)
 		}
 	})
 
@@ -186,7 +187,7 @@ Time O((states + arcs) · log states).`,
 		return func(c *call, t *typed) error {
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			return t.prune(t.m, pruned(c, lim))
+			return t.Prune(t.m, pruned(c, lim))
 		}
 	})
 
@@ -205,7 +206,7 @@ pushing labels, paths put out early what they must put out anyway.
 
 Time: a shortest distance, and O(states + arcs).`,
 	func(fs *flags.Set) func(*call, *typed) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights that counts as none")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights that counts as none")
 		labels := fs.Bool("push_labels", false, "Push output labels")
 		weights := fs.Bool("push_weights", false, "Push weights")
 		affix := fs.Bool("remove_common_affix", false, "Drop the output that all paths begin (or end) with")
@@ -218,7 +219,7 @@ Time: a shortest distance, and O(states + arcs).`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			m, err := t.push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),
+			m, err := t.Push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),
 				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta), Limits: lim})
 			t.m = m
 			return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -26,7 +27,7 @@ Each line is an arc, "source destination input output [weight]" (one label with
 		keepO := fs.Bool("keep_osymbols", false, "Store the output symbols in the machine")
 		keepN := fs.Bool("keep_state_numbering", false, "Keep the numbers of states")
 		return func(c *call) error {
-			s, err := suiteOf(*arcType)
+			s, err := suite.Of(*arcType)
 			if err != nil {
 				return err
 			}
@@ -47,7 +48,7 @@ Each line is an arc, "source destination input output [weight]" (one label with
 			}
 			defer r.Close()
 			o.Name = shown
-			m, err := s.readText(r, o)
+			m, err := s.ReadText(r, o)
 			if err != nil {
 				return err
 			}
@@ -58,8 +59,8 @@ Each line is an arc, "source destination input output [weight]" (one label with
 			if *keepO {
 				out = o.OutputSymbols
 			}
-			s.setSymbols(m, in, out)
-			return c.writeMachine(1, &typed{suite: s, m: m}, m, *fstType)
+			s.SetSymbols(m, in, out)
+			return c.writeMachine(1, &typed{Suite: s, m: m}, m, *fstType)
 		}
 	}}
 
@@ -122,7 +123,7 @@ The start state comes first, then the others by number; see fst compile for the 
 				return err
 			}
 			o.MissingSymbol = *missing
-			if err := c.Output(c.arg(1), func(w io.Writer) error { return t.writeText(w, t.m, o) }); err != nil {
+			if err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteText(w, t.m, o) }); err != nil {
 				return err
 			}
 			if err := c.saveSymbols(*saveI, o.InputSymbols); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -102,7 +103,7 @@ Time O(arcs · log(arcs at a state)).`,
 			if *by == "olabel" {
 				side = ops.Output
 			}
-			t.arcSort(t.m, side)
+			t.ArcSort(t.m, side)
 			return nil
 		}
 	})
@@ -124,7 +125,7 @@ Time O(states).`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			return t.closure(t.m, k, lim)
+			return t.Closure(t.m, k, lim)
 		}
 	})
 
@@ -132,13 +133,13 @@ var connectTool = inPlace("connect", "Removes states and arcs that lie on no acc
   fst connect in.fst out.fst
 
 Time O(states + arcs).`,
-	noFlags(func(c *call, t *typed) error { t.connect(t.m); return nil }))
+	noFlags(func(c *call, t *typed) error { t.Connect(t.m); return nil }))
 
 var invertTool = inPlace("invert", "Exchanges input and output labels.", `
   fst invert in.fst out.fst
 
 Time O(states + arcs).`,
-	noFlags(func(c *call, t *typed) error { t.invert(t.m); return nil }))
+	noFlags(func(c *call, t *typed) error { t.Invert(t.m); return nil }))
 
 var projectTool = inPlace("project", "Makes an acceptor of the input or output labels.", `
   fst project --project_type=output in.fst out.fst
@@ -152,7 +153,7 @@ Time O(states + arcs).`,
 			if *old || *by == "output" {
 				side = ops.Output
 			}
-			t.project(t.m, side)
+			t.Project(t.m, side)
 			return nil
 		}
 	})
@@ -164,7 +165,7 @@ A cyclic machine has no such order: it is copied as it is, with a warning that n
 
 Time O(states + arcs).`,
 	noFlags(func(c *call, t *typed) error {
-		err := t.topSort(t.m)
+		err := t.TopSort(t.m)
 		var cycle *ops.CycleError
 		if errors.As(err, &cycle) {
 			c.Warn(c.prog, "input FST is cyclic: %v", err)
@@ -187,7 +188,7 @@ Time O(states + arcs).`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			m, err := t.reverse(t.m, &ops.ReverseOptions{NoSuperInitial: !*super, Limits: lim})
+			m, err := t.Reverse(t.m, &ops.ReverseOptions{NoSuperInitial: !*super, Limits: lim})
 			if err != nil {
 				return err
 			}
@@ -220,8 +221,8 @@ arc_unique merge arcs that are alike but for the weight, or altogether.
 
 Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
-		kind := fs.Enum("map_type", "identity", mapTypes, "Change")
-		delta := fs.Float("delta", ops.DefaultDelta, "Quantum of quantize")
+		kind := fs.Enum("map_type", "identity", suite.MapTypes, "Change")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Quantum of quantize")
 		power := fs.Float("power", 1, "Exponent of power")
 		weight := fs.String("weight", "", "Weight of plus and times; one of times, zero of plus by default")
 		return func(c *call) error {
@@ -229,13 +230,13 @@ Time O(states + arcs).`,
 			if err != nil {
 				return err
 			}
-			m, err := t.mapWeights(t.m, *kind, &mapFlags{*delta, *power, *weight, c.format()})
+			m, err := t.MapWeights(t.m, *kind, &suite.MapOptions{Delta: *delta, Power: *power, Weight: *weight, Format: c.format()})
 			if err != nil {
 				return err
 			}
-			for _, s := range suites {
-				if s.owns(m) {
-					return c.writeMachine(1, &typed{suite: s, m: m}, m, "")
+			for _, s := range suite.All {
+				if s.Owns(m) {
+					return c.writeMachine(1, &typed{Suite: s, m: m}, m, "")
 				}
 			}
 			panic("a machine without a suite")
@@ -260,8 +261,8 @@ func composition(name, summary, about string, do func(t *typed, a, b machine, o 
 				lim, cancel := c.lib.limits()
 				defer cancel()
 				if !*c.lib.compatSymbols {
-					a.m = a.mutable(a.m)
-					a.setSymbols(a.m, fst.InputSymbols(a.m), nil)
+					a.m = a.Mutable(a.m)
+					a.SetSymbols(a.m, fst.InputSymbols(a.m), nil)
 				}
 				m, err := do(a, a.m, b.m, &ops.ComposeOptions{Filter: f, KeepDead: !*connect, Limits: lim})
 				if err != nil {
@@ -279,13 +280,13 @@ Where both sides have ε on the inner tape, a filter keeps one order of the ε-m
   fst compose a.fst b.fst ab.fst
 
 Time O(pairs reached · arcs · log arcs).`,
-	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.compose(a, b, o) })
+	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.Compose(a, b, o) })
 
 var intersectTool = composition("intersect", "Intersects two acceptors: (A∩B)(x) = A(x) ⊗ B(x).", `
 One of them must be sorted (fst arcsort).
 
   fst intersect a.fst b.fst ab.fst`,
-	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.intersect(a, b, o) })
+	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.Intersect(a, b, o) })
 
 // joining makes the tools that append the second machine to the first.
 func joining(name, summary, about string, do func(t *typed, a, b machine, lim ops.Limits) error) *tool {
@@ -298,7 +299,7 @@ func joining(name, summary, about string, do func(t *typed, a, b machine, lim op
 				}
 				lim, cancel := c.lib.limits()
 				defer cancel()
-				a.m = a.mutable(a.m)
+				a.m = a.Mutable(a.m)
 				if !*c.lib.compatSymbols {
 					c.forgetSymbols(b)
 				}
@@ -314,7 +315,7 @@ var unionTool = joining("union", "Unites two machines: (A∪B)(x, y) = A(x, y) �
   fst union a.fst b.fst ab.fst
 
 Time O(states + arcs).`,
-	func(t *typed, a, b machine, lim ops.Limits) error { return t.union(a, b, lim) })
+	func(t *typed, a, b machine, lim ops.Limits) error { return t.Union(a, b, lim) })
 
 var concatTool = joining("concat", "Concatenates two machines: (AB)(x, y) = ⊕ A(x1, y1) ⊗ B(x2, y2).", `
 The sum is over all ways to write x = x1x2 and y = y1y2.
@@ -322,7 +323,7 @@ The sum is over all ways to write x = x1x2 and y = y1y2.
   fst concat a.fst b.fst ab.fst
 
 Time O(states + arcs).`,
-	func(t *typed, a, b machine, lim ops.Limits) error { return t.concat(a, b, lim) })
+	func(t *typed, a, b machine, lim ops.Limits) error { return t.Concat(a, b, lim) })
 
 var equalTool = &tool{name: "equal", args: "in1.fst in2.fst", min: 2, max: 2,
 	summary: "Tells whether two machines have the same states and arcs in the same order.", about: `
@@ -330,13 +331,13 @@ Exit status 0 if they have, 2 if not; --v=1 says where they differ.
 
   fst equal a.fst b.fst`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
 			a, b, err := c.twoMachines()
 			if err != nil {
 				return err
 			}
-			if d := a.equal(a.m, b.m, *delta); d != nil {
+			if d := a.Equal(a.m, b.m, *delta); d != nil {
 				if *c.lib.verbosity > 0 {
 					fmt.Fprintf(c.Err, "INFO: %s: %v\n", c.prog, d)
 				}
@@ -352,13 +353,13 @@ Exit status 0 if they are, 2 if not.
 
   fst isomorphic a.fst b.fst`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
 			a, b, err := c.twoMachines()
 			if err != nil {
 				return err
 			}
-			same, err := a.isomorphic(a.m, b.m, *delta)
+			same, err := a.Isomorphic(a.m, b.m, *delta)
 			if err == nil && !same {
 				err = errDifferent
 			}
@@ -368,6 +369,6 @@ Exit status 0 if they are, 2 if not.
 
 // forgetSymbols drops the tables of a second machine, for --fst_compat_symbols=false.
 func (c *call) forgetSymbols(t *typed) {
-	t.m = t.mutable(t.m)
-	t.setSymbols(t.m, nil, nil)
+	t.m = t.Mutable(t.m)
+	t.SetSymbols(t.m, nil, nil)
 }

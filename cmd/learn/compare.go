@@ -126,7 +126,7 @@ Example, on the sample of English in testdata:
 					if !risk {
 						e.Options.Kind, e.Gamma = sequence.SoftmaxMargin, gammas
 					}
-					if e.Options.Loss, err = l.value(loss); err != nil {
+					if e.Options.Loss, err = l.value(c, loss, slices.Concat(trial.Train, trial.Heldout, trial.Test)); err != nil {
 						return err
 					}
 				}

@@ -18,25 +18,32 @@ type lossFlags struct {
 	band, exact *int64
 	n           *int64
 	plus        *float64
+	transducer  *string
 }
 
-var lossNames = []string{"hamming", "edit", "smith-waterman", "ngram"}
+var lossNames = []string{"hamming", "edit", "smith-waterman", "ngram", "transducer"}
 
 func (l *lossFlags) define(fs *flags.Set) {
 	l.loss = fs.Enum("loss", "hamming", lossNames, "Loss of margins and risk")
 	l.band = fs.Int("band", 32, 2, "Alignments of edit and smith-waterman losses stay within so many positions of the diagonal, where a sequence is longer than --exact; 0 is exact for all, which grows exponentially with the length")
 	l.exact = fs.Int("exact", 32, 8, "Sequences up to this length have the exact loss")
 	l.n = fs.Int("ngram", 32, 2, "Labels of an n-gram")
-	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what shares none")
+	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what shares none. So with sums over a transducer's paths")
+	l.transducer = fs.String("transducer", "", "Machine of the loss transducer: input side the prediction, output side the truth, labels by its symbol tables; over tropical weights the least cost, over real64 or log weights -log of the sum")
 }
 
-// value returns the loss of a name; nil is Hamming's.
-func (l *lossFlags) value(name string) (losses.Loss, error) {
+// value returns the loss of a name, over the labels of the examples; nil is Hamming's.
+func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (losses.Loss, error) {
 	if *l.band < 0 || *l.exact < 0 || *l.n < 1 || *l.n > 16 || !(*l.plus >= 0) {
 		return nil, errors.New("flags --band, --exact and --ngram_plus must not be negative, and --ngram is between 1 and 16")
 	}
 	edit := losses.Unit
 	switch name {
+	case "transducer":
+		if *l.transducer == "" {
+			return nil, errors.New("flag --transducer is needed: the machine of the loss")
+		}
+		return transducerLoss(c, *l.transducer, *l.plus, examples)
 	case "hamming":
 		return nil, nil
 	case "ngram":
@@ -156,8 +163,11 @@ up to 8 tokens and within a band of 2 beyond:
 					return nil, errors.New("flag --gamma: a weight of 0 leaves no loss; use --objective cross-entropy")
 				}
 				o.Gamma, o.Beta, o.L2, o.L1, o.Control = *gamma, *beta, amount(*l2), *l1, control
+				if *l.transducer != "" && *l.loss != "transducer" {
+					return nil, errors.New("flag --transducer: the loss is another; give --loss=transducer, too")
+				}
 				if o.Kind != sequence.CrossEntropy {
-					if o.Loss, err = l.value(*l.loss); err != nil {
+					if o.Loss, err = l.value(c, *l.loss, examples); err != nil {
 						return nil, err
 					}
 				} else if c.flags.Given("loss") {

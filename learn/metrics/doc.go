@@ -5,6 +5,10 @@
 // one of predictions and references, and Chunks counts chunks as the conlleval
 // script of the CoNLL shared tasks does.
 //
+// Tables: Signs, WeightedError, LogLoss, AUC, MeanAUC, RMSE, MAE and Confusion judge
+// what a model says of rows; MeanSD is for the figures of several trials.
+//
 // Comparisons of two models on the same examples: PairedT (means of differences),
+// CorrectedT (the same for trials whose training parts overlap),
 // McNemar (right or wrong), Bootstrap (an interval for any statistic).
 package metrics

@@ -101,17 +101,12 @@ func (c *chain) marginals(post []float64, pairs *pairSums) float64 {
 	logZ, factor := float64(n-1)*c.transTop, 1.0 // logZ + log(factor) is what is known so far
 	for t := range n {
 		row, e := c.node[t*s:][:s], c.exp[t*s:][:s]
-		top, low := row[0], row[0]
-		for _, v := range row[1:d] {
-			top, low = max(top, v), min(low, v)
-		}
+		top, low := span(row[:d])
 		if !(top-low+c.transSpan <= safeSpan) {
 			return c.inLogs(post, pairs)
 		}
 		logZ += top
-		for j, v := range row[:d] {
-			e[j] = math.Exp(v - top)
-		}
+		expRow(e, row, top)
 		for j := d; j < s; j++ {
 			e[j] = 0
 		}

@@ -1,5 +1,7 @@
 package sequence
 
+import "math"
+
 // The inner loops of training. Each has a Go form here; on amd64 with AVX2 and
 // FMA an assembly form is used instead (kernels_amd64.s), which gives the same
 // sums but for rounding. A program on one machine always uses one of them.
@@ -65,4 +67,22 @@ func addOuterGo(m, a, r []float64) {
 			row[j] += x * y
 		}
 	}
+}
+
+// expRowGo stores exp(src - top). No difference may be below -700 or above 700,
+// but for numbers that are not looked at.
+func expRowGo(dst, src []float64, top float64) {
+	for j := range dst {
+		dst[j] = math.Exp(src[j] - top)
+	}
+}
+
+// spanGo returns the largest and the smallest number of v, which is not empty; any
+// if there are NaNs.
+func spanGo(v []float64) (top, low float64) {
+	top, low = v[0], v[0]
+	for _, x := range v[1:] {
+		top, low = max(top, x), min(low, x)
+	}
+	return top, low
 }

@@ -11,6 +11,12 @@ func vecMatAVX2(dst *float64, n int, a *float64, count int, m *float64)
 //go:noescape
 func addOuterAVX2(m *float64, a *float64, count int, r *float64, n int)
 
+//go:noescape
+func expRowAVX2(dst, src *float64, n int, top float64)
+
+//go:noescape
+func spanAVX2(src *float64, n int) (top, low float64)
+
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
@@ -51,4 +57,20 @@ func addOuter(m, a, r []float64) {
 	}
 	_ = m[len(a)*len(r)-1]
 	addOuterAVX2(&m[0], &a[0], len(a), &r[0], len(r))
+}
+
+func expRow(dst, src []float64, top float64) {
+	if !hasAVX2 || len(dst) == 0 || len(dst)%4 != 0 {
+		expRowGo(dst, src, top)
+		return
+	}
+	_ = src[len(dst)-1]
+	expRowAVX2(&dst[0], &src[0], len(dst), top)
+}
+
+func span(v []float64) (top, low float64) {
+	if !hasAVX2 || len(v) < 4 {
+		return spanGo(v)
+	}
+	return spanAVX2(&v[0], len(v))
 }

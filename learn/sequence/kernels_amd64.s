@@ -287,6 +287,112 @@ two:
 one:
 	OUTER(1, loop1, LOADR1, GET1, MUL1)
 
+// What the exponential needs: log₂e, ln 2 in two parts (the first ends in zero bits,
+// so that its products with exponents are exact), 1/13!, 1/12! … 1/2!, 1.
+DATA expc<>+0(SB)/8, $0x3ff71547652b82fe // log2e
+DATA expc<>+8(SB)/8, $0x3fe62e42fefa3800 // ln2hi
+DATA expc<>+16(SB)/8, $0x3d2ef35793c76730 // ln2lo
+DATA expc<>+24(SB)/8, $0x3de6124613a86d09 // 1/13!
+DATA expc<>+32(SB)/8, $0x3e21eed8eff8d898 // 1/12!
+DATA expc<>+40(SB)/8, $0x3e5ae64567f544e4 // 1/11!
+DATA expc<>+48(SB)/8, $0x3e927e4fb7789f5c // 1/10!
+DATA expc<>+56(SB)/8, $0x3ec71de3a556c734 // 1/9!
+DATA expc<>+64(SB)/8, $0x3efa01a01a01a01a // 1/8!
+DATA expc<>+72(SB)/8, $0x3f2a01a01a01a01a // 1/7!
+DATA expc<>+80(SB)/8, $0x3f56c16c16c16c17 // 1/6!
+DATA expc<>+88(SB)/8, $0x3f81111111111111 // 1/5!
+DATA expc<>+96(SB)/8, $0x3fa5555555555555 // 1/4!
+DATA expc<>+104(SB)/8, $0x3fc5555555555555 // 1/3!
+DATA expc<>+112(SB)/8, $0x3fe0000000000000 // 1/2!
+DATA expc<>+120(SB)/8, $0x3ff0000000000000 // 1
+GLOBL expc<>(SB), RODATA|NOPTR, $128
+
+#define STEP(at) \
+	VBROADCASTSD expc<>+at(SB), Y4 \
+	VFMADD213PD Y4, Y1, Y3
+
+// func expRowAVX2(dst, src *float64, n int, top float64)
+//
+// n is a positive multiple of 4. x = k·ln 2 + r with |r| ≤ ln 2 / 2; eˣ is 2ᵏ times
+// the power series of eʳ up to r¹³/13!, the rest of which is below 2⁻⁵⁷.
+TEXT ·expRowAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSD top+24(FP), Y8
+	VBROADCASTSD expc<>+0(SB), Y9
+	VBROADCASTSD expc<>+8(SB), Y10
+	VBROADCASTSD expc<>+16(SB), Y11
+	VBROADCASTSD expc<>+24(SB), Y12
+	VBROADCASTSD expc<>+120(SB), Y13
+
+exps:
+	VMOVUPD (SI), Y0
+	VSUBPD Y8, Y0, Y0
+	VMULPD Y9, Y0, Y2
+	VROUNDPD $0, Y2, Y2
+	VMOVAPD Y0, Y1
+	VFNMADD231PD Y10, Y2, Y1
+	VFNMADD231PD Y11, Y2, Y1
+	VCVTPD2DQY Y2, X5
+	VPMOVSXDQ X5, Y5
+	VPSLLQ $52, Y5, Y5
+	VMOVAPD Y12, Y3
+	STEP(32)
+	STEP(40)
+	STEP(48)
+	STEP(56)
+	STEP(64)
+	STEP(72)
+	STEP(80)
+	STEP(88)
+	STEP(96)
+	STEP(104)
+	STEP(112)
+	VFMADD213PD Y13, Y1, Y3
+	VFMADD213PD Y13, Y1, Y3
+	VPADDQ Y5, Y3, Y3
+	VMOVUPD Y3, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	SUBQ $4, CX
+	JG exps
+	VZEROUPPER
+	RET
+
+// func spanAVX2(src *float64, n int) (top, low float64)
+//
+// n is at least 4; the last four may be looked at twice.
+TEXT ·spanAVX2(SB), NOSPLIT, $0-32
+	MOVQ src+0(FP), SI
+	MOVQ n+8(FP), CX
+	LEAQ -32(SI)(CX*8), DX
+	VMOVUPD (DX), Y0
+	VMOVAPD Y0, Y1
+
+spans:
+	CMPQ SI, DX
+	JGE spanned
+	VMOVUPD (SI), Y2
+	VMAXPD Y2, Y0, Y0
+	VMINPD Y2, Y1, Y1
+	ADDQ $32, SI
+	JMP spans
+
+spanned:
+	VEXTRACTF128 $1, Y0, X2
+	VEXTRACTF128 $1, Y1, X3
+	VMAXPD X2, X0, X0
+	VMINPD X3, X1, X1
+	VPERMILPD $1, X0, X2
+	VPERMILPD $1, X1, X3
+	VMAXSD X2, X0, X0
+	VMINSD X3, X1, X1
+	VMOVSD X0, top+16(FP)
+	VMOVSD X1, low+24(FP)
+	VZEROUPPER
+	RET
+
 // func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 TEXT ·cpuid(SB), NOSPLIT, $0-24
 	MOVL leaf+0(FP), AX

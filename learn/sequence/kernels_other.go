@@ -5,3 +5,5 @@ package sequence
 func sumRows(dst, w []float64, rows []int32, stride int) { sumRowsGo(dst, w, rows, stride) }
 func vecMat(dst, a, m []float64)                         { vecMatGo(dst, a, m) }
 func addOuter(m, a, r []float64)                         { addOuterGo(m, a, r) }
+func expRow(dst, src []float64, top float64)             { expRowGo(dst, src, top) }
+func span(v []float64) (top, low float64)                { return spanGo(v) }

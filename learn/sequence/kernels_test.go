@@ -98,3 +98,32 @@ func BenchmarkKernels(b *testing.B) {
 		})
 	}
 }
+
+// The exponential is right to two units in the last place over all that chains
+// ask for, and the span of a row is that of its numbers alone.
+func TestExpRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n <= 40; n++ {
+		for _, scale := range []float64{0, 1e-300, 1e-9, 1, 30, 600} {
+			src := make([]float64, n+8)
+			for i := range src {
+				src[i] = -scale * rng.Float64()
+			}
+			top, low := span(src[4 : n+4])
+			if wantTop, wantLow := spanGo(src[4 : n+4]); top != wantTop || low != wantLow {
+				t.Fatalf("span of %v: %v, %v", src[4:n+4], top, low)
+			}
+			got := random(rng, n+8)
+			before := slices.Clone(got)
+			expRow(got[4:n+4], src[4:n+4], top)
+			for i, x := range src[4 : n+4] {
+				if want := math.Exp(x - top); math.Abs(got[4+i]-want) > 4.5e-16*want {
+					t.Fatalf("exp(%v) = %v, want %v", x-top, got[4+i], want)
+				}
+			}
+			if !slices.Equal(got[:4], before[:4]) || !slices.Equal(got[n+4:], before[n+4:]) {
+				t.Fatalf("what lies beyond a row of %d was written", n)
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -34,6 +35,8 @@ type objective struct {
 	lanes      []laneSums
 	byID       sparse // positions of each single attribute
 	ranges     []int  // boundaries of attribute ranges of about equal work
+	frequent   [][]frequentAttribute
+	isFrequent []bool // by single attribute
 	squares    []float64
 	rounds     []int // boundaries of rounds, in sequences
 	pairByID   sparse
@@ -74,7 +77,14 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 	}
 	o.byID = c.single.transposed(l.single)
 	o.ranges = balanced(o.byID.ptr, 512)
-	o.squares = make([]float64, len(o.ranges)-1)
+	o.frequent = frequentAttributes(&o.byID, c.positions())
+	o.isFrequent = make([]bool, o.byID.rows())
+	for _, g := range o.frequent {
+		for _, f := range g {
+			o.isFrequent[f.id] = true
+		}
+	}
+	o.squares = make([]float64, len(o.frequent)+len(o.ranges)-1)
 
 	o.rounds = []int{0}
 	if l.pair > 0 {
@@ -196,39 +206,113 @@ func (o *objective) laneOf(i int) int {
 	return k
 }
 
+// A frequent attribute is one that at least one position in frequentOf has. Their
+// residuals are most of the corpus, too much for a processor's second cache, so
+// groups of them are summed together, some positions at a time: on handwriting, with
+// 129 attributes of which each position has 30, that halves the time of these sums. The
+// order of the sums is the same.
+const (
+	frequentOf     = 16
+	frequentGroup  = 16
+	frequentStride = 1024 // positions at a time
+)
+
+// frequentAttribute is a frequent attribute with its entries of byID: cuts[b] is the
+// first of stretch b of the positions.
+type frequentAttribute struct {
+	id   int
+	cuts []int
+}
+
+// frequentAttributes finds the frequent attributes, in groups.
+func frequentAttributes(byID *sparse, positions int) (groups [][]frequentAttribute) {
+	var all []frequentAttribute
+	for a := range byID.rows() {
+		from, to := byID.ptr[a], byID.ptr[a+1]
+		if to-from < frequentStride || (to-from)*frequentOf < positions {
+			continue
+		}
+		f := frequentAttribute{id: a}
+		for k, end := from, 0; ; end += frequentStride {
+			for k < to && int(byID.ids[k]) < end {
+				k++
+			}
+			f.cuts = append(f.cuts, k)
+			if end >= positions {
+				break
+			}
+		}
+		all = append(all, f)
+	}
+	for len(all) > 0 {
+		n := min(frequentGroup, len(all))
+		groups = append(groups, all[:n])
+		all = all[n:]
+	}
+	return groups
+}
+
 // singles stores the gradient of the single attributes' weights, l2 included.
 func (o *objective) singles(x, grad []float64) {
-	l := o.layout
-	d, stride := l.labels, o.loss.stride
-	o.parallel(len(o.ranges)-1, func(s *scorer, job int) error { // cannot fail
+	d, stride := o.layout.labels, o.loss.stride
+	groups := len(o.frequent)
+	o.parallel(groups+len(o.ranges)-1, func(s *scorer, job int) error { // cannot fail
 		sq := 0.0
-		for a := o.ranges[job]; a < o.ranges[job+1]; a++ {
-			positions, values := o.byID.row(a)
-			from, to := l.row(a)
-			sum := s.row[:d]
-			if l.ptr == nil {
-				sum = grad[from:to]
-			}
-			clear(sum)
-			if values == nil {
-				sumRows(sum, o.residual, positions, stride)
-			} else {
-				sumScaledRows(sum, o.residual, positions, values, stride)
-			}
-			if l.ptr != nil {
-				for i, y := range l.seen[from:to] {
-					grad[from+i] = sum[y]
+		if job < groups {
+			group := o.frequent[job]
+			s.rows = slices.Grow(s.rows[:0], len(group)*d)[:len(group)*d]
+			clear(s.rows)
+			for b := range len(group[0].cuts) - 1 {
+				for i, f := range group {
+					o.addResiduals(s.rows[i*d:][:d], f.cuts[b], f.cuts[b+1], stride)
 				}
 			}
-			g, w := grad[from:to], x[from:to]
-			for j, v := range w {
-				g[j] += o.l2 * v
-				sq += v * v
+			for i, f := range group {
+				sq += o.single(x, grad, f.id, s.rows[i*d:][:d])
+			}
+		} else {
+			for a := o.ranges[job-groups]; a < o.ranges[job-groups+1]; a++ {
+				if o.isFrequent[a] {
+					continue
+				}
+				clear(s.row)
+				o.addResiduals(s.row, o.byID.ptr[a], o.byID.ptr[a+1], stride)
+				sq += o.single(x, grad, a, s.row)
 			}
 		}
 		o.squares[job] = sq
 		return nil
 	})
+}
+
+// addResiduals adds to sum the residuals of entries from to to-1 of byID.
+func (o *objective) addResiduals(sum []float64, from, to, stride int) {
+	if o.byID.values == nil {
+		sumRows(sum, o.residual, o.byID.ids[from:to], stride)
+	} else {
+		sumScaledRows(sum, o.residual, o.byID.ids[from:to], o.byID.values[from:to], stride)
+	}
+}
+
+// single stores the gradient of the weights of attribute a, whose residuals sum up to
+// sum, and returns the sum of the weights' squares.
+func (o *objective) single(x, grad []float64, a int, sum []float64) float64 {
+	l := o.layout
+	from, to := l.row(a)
+	if l.ptr == nil {
+		copy(grad[from:to], sum)
+	} else {
+		for i, y := range l.seen[from:to] {
+			grad[from+i] = sum[y]
+		}
+	}
+	sq := 0.0
+	g := grad[from:to]
+	for j, v := range x[from:to] {
+		g[j] += o.l2 * v
+		sq += v * v
+	}
+	return sq
 }
 
 // ngrams stores the gradient of the label n-grams, without l2.

@@ -198,3 +198,31 @@ func TestChainFindsWhatForwardMassForgot(t *testing.T) {
 		t.Errorf("log Z %v, want %v; first label %v", z, want, post[:2])
 	}
 }
+
+// Attributes that are frequent enough to be summed in groups have the gradient, bit
+// for bit, that they have one at a time.
+func TestFrequentAttributes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	for _, valued := range []bool{false, true} {
+		examples := randomExamples(rng, 1500, 5, valued)
+		_, c, f, _ := build(t, examples, TrainOptions{Order: 2, Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]", "U2:"), L2: 1}, 2)
+		if len(f.frequent) == 0 || len(f.frequent[0][0].cuts) < 3 {
+			t.Fatalf("no frequent attributes among %d positions: nothing is tested", c.positions())
+		}
+		w := random(rng, f.Dim())
+		grouped, single := make([]float64, f.Dim()), make([]float64, f.Dim())
+		a, err := f.Eval(w, grouped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.frequent, f.squares = nil, f.squares[:len(f.ranges)-1]
+		clear(f.isFrequent)
+		b, err := f.Eval(w, single)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(grouped, single) || math.Abs(a-b) > 1e-12*math.Abs(b) {
+			t.Errorf("values %v and %v, gradients equal: %v", a, b, slices.Equal(grouped, single))
+		}
+	}
+}

@@ -13,7 +13,8 @@ type scorer struct {
 	chain   *chain
 	scaled  []float64 // transitions times the smoothing
 	row     []float64
-	general *general // nil when the chain suffices
+	rows    []float64 // of a group of attributes
+	general *general  // nil when the chain suffices
 	best    []int
 	back    viterbi
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // File collects what is to become a file. Regular files are written beside
@@ -22,6 +23,64 @@ type File struct {
 	temp string // to rename to path on Commit; "" when written straight
 	path string
 	err  error
+}
+
+// unfinished holds the temporary files of this process, so that an end by a signal
+// or a timeout can remove them. Once stopped, no file is made or put in its place.
+var unfinished struct {
+	sync.Mutex
+	temps   map[string]bool
+	stopped bool
+}
+
+// ErrStopped is the error of Create and Commit after Stop.
+var ErrStopped = errors.New("the program is ending")
+
+// Stop removes what is half-written, for a process that is about to end. Files that
+// are being written come to nothing.
+func Stop() {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	unfinished.stopped = true
+	for temp := range unfinished.temps {
+		os.Remove(temp)
+	}
+	unfinished.temps = nil
+}
+
+// create makes a temporary file that Stop knows of.
+func create(temp string, perm fs.FileMode) (*os.File, error) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	if unfinished.stopped {
+		return nil, ErrStopped
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err == nil {
+		if unfinished.temps == nil {
+			unfinished.temps = map[string]bool{}
+		}
+		unfinished.temps[temp] = true
+	}
+	return f, err
+}
+
+// settle renames a temporary file to path, or removes it where path is empty.
+func settle(temp, path string) error {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	if unfinished.stopped {
+		return ErrStopped
+	}
+	delete(unfinished.temps, temp)
+	if path == "" {
+		return os.Remove(temp)
+	}
+	err := os.Rename(temp, path)
+	if err != nil {
+		os.Remove(temp)
+	}
+	return err
 }
 
 // Create opens name for writing; "" and "-" are stdout. Nothing appears at name
@@ -57,7 +116,7 @@ func Create(name string, stdout io.Writer) (*File, error) {
 	}
 	for {
 		temp := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
-		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		f, err := create(temp, perm)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -99,10 +158,9 @@ func (f *File) Commit() error {
 	}
 	if f.temp != "" {
 		if err == nil {
-			err = os.Rename(f.temp, f.path)
-		}
-		if err != nil {
-			os.Remove(f.temp)
+			err = settle(f.temp, f.path)
+		} else {
+			settle(f.temp, "")
 		}
 	}
 	f.f, f.temp = nil, ""
@@ -118,7 +176,7 @@ func (f *File) Abort() {
 		f.f.Close()
 	}
 	if f.temp != "" {
-		os.Remove(f.temp)
+		settle(f.temp, "")
 	}
 	f.f, f.temp = nil, ""
 }

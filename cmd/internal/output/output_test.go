@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -105,5 +106,27 @@ func TestErrors(t *testing.T) {
 	f.Write([]byte("x"))
 	if err := f.Commit(); err == nil || !strings.Contains(err.Error(), "standard output: disk full") {
 		t.Errorf("a full disk: %v", err)
+	}
+}
+
+// Stop removes what is half-written; what was about to be put in place is not, and
+// nothing new is begun.
+func TestStop(t *testing.T) {
+	t.Cleanup(func() { unfinished.stopped = false })
+	dir := t.TempDir()
+	f, err := Create(filepath.Join(dir, "half"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.WriteString(f, "half")
+	Stop()
+	if err := f.Commit(); !errors.Is(err, ErrStopped) {
+		t.Errorf("Commit after Stop: %v", err)
+	}
+	if _, err := Create(filepath.Join(dir, "new"), nil); !errors.Is(err, ErrStopped) {
+		t.Errorf("Create after Stop: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }

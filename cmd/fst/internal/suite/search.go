@@ -1,4 +1,4 @@
-package main
+package suite
 
 import (
 	"fmt"
@@ -10,20 +10,20 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// pruning is what the flags --weight and --nstate of a tool gave.
-type pruning struct {
-	weight string // "" is 0̄: no threshold
-	states int64  // -1 is no bound
-	delta  float64
-	format semiring.TextFormat
-	lim    ops.Limits
+// Pruning is what the flags --weight and --nstate of a tool gave.
+type Pruning struct {
+	Weight string // "" is 0̄: no threshold
+	States int64  // -1 is no bound
+	Delta  float64
+	Format semiring.TextFormat
+	Limits ops.Limits
 }
 
 // pruneOptions reads p, and reports whether it asks for anything.
-func pruneOptions[W semiring.Component[W]](p *pruning) (o ops.PruneOptions[W], asked bool, err error) {
-	o = ops.PruneOptions[W]{Delta: p.delta, Limits: p.lim}
-	if p.weight != "" {
-		w, err := parseWeight[W](p.weight, p.format)
+func pruneOptions[W semiring.Component[W]](p *Pruning) (o ops.PruneOptions[W], asked bool, err error) {
+	o = ops.PruneOptions[W]{Delta: p.Delta, Limits: p.Limits}
+	if p.Weight != "" {
+		w, err := parseWeight[W](p.Weight, p.Format)
 		if err != nil {
 			return o, false, err
 		}
@@ -31,11 +31,11 @@ func pruneOptions[W semiring.Component[W]](p *pruning) (o ops.PruneOptions[W], a
 			o.Threshold, asked = &w, true
 		}
 	}
-	if p.states != -1 {
+	if p.States != -1 {
 		asked = true
 		o.States = -1 // keeps none: what OpenFst makes of 0
-		if p.states > 0 {
-			o.States = int(p.states)
+		if p.States > 0 {
+			o.States = int(p.States)
 		}
 	}
 	return o, asked, nil
@@ -54,7 +54,7 @@ func parseWeight[W semiring.Component[W]](s string, format semiring.TextFormat) 
 }
 
 func (c component[W]) lacksPath(what string) error {
-	return errLacks(c.arcType(), "the path property (a ⊕ b is a or b)", what)
+	return errLacks(c.ArcType(), "the path property (a ⊕ b is a or b)", what)
 }
 
 // mayQueue refuses a queue that asks for more of the weights than they have, also
@@ -67,19 +67,19 @@ func (c component[W]) mayQueue(q ops.Queue) error {
 	return nil
 }
 
-func (component[W]) equivalent(a, b machine, delta float64) (bool, error) {
+func (component[W]) Equivalent(a, b Machine, delta float64) (bool, error) {
 	return ops.Equivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
 
-func (component[W]) distinguish(a, b machine, delta float64) (*ops.Distinction, error) {
+func (component[W]) Distinguish(a, b Machine, delta float64) (*ops.Distinction, error) {
 	return ops.Distinguish(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
 
-func (component[W]) randEquivalent(a, b machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error) {
+func (component[W]) RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error) {
 	return ops.RandEquivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), rng, o)
 }
 
-func (c component[W]) determinize(m machine, o *ops.DeterminizeOptions, p *pruning) (machine, error) {
+func (c component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
 	switch _, asked, err := pruneOptions[W](p); {
 	case err != nil:
 		return nil, err
@@ -89,7 +89,7 @@ func (c component[W]) determinize(m machine, o *ops.DeterminizeOptions, p *pruni
 	return ops.Determinize(m.(fst.Fst[W]), o)
 }
 
-func (path[W]) determinize(m machine, o *ops.DeterminizeOptions, p *pruning) (machine, error) {
+func (path[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
 	po, asked, err := pruneOptions[W](p)
 	if err != nil {
 		return nil, err
@@ -100,15 +100,15 @@ func (path[W]) determinize(m machine, o *ops.DeterminizeOptions, p *pruning) (ma
 	return ops.DeterminizePruned(m.(fst.Expanded[W]), &ops.DeterminizePrunedOptions[W]{DeterminizeOptions: *o, Prune: po})
 }
 
-func (component[W]) minimize(m machine, o *ops.MinimizeOptions) (machine, error) {
+func (component[W]) Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error) {
 	return ops.Minimize(m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) minimizeFactored(m machine, o *ops.MinimizeOptions) (labels, strings machine, err error) {
+func (component[W]) MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error) {
 	return ops.MinimizeFactored(m.(fst.Expanded[W]), o)
 }
 
-func (c component[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) error {
+func (c component[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
 	switch _, asked, err := pruneOptions[W](p); {
 	case err != nil:
 		return err
@@ -121,7 +121,7 @@ func (c component[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) 
 	return ops.RmEpsilon(m.(*fst.Vector[W]), o)
 }
 
-func (path[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) error {
+func (path[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
 	po, asked, err := pruneOptions[W](p)
 	if err != nil {
 		return err
@@ -132,9 +132,9 @@ func (path[W]) rmEpsilon(m machine, o *ops.RmEpsilonOptions, p *pruning) error {
 	return ops.RmEpsilonPruned(m.(*fst.Vector[W]), &ops.RmEpsilonPrunedOptions[W]{RmEpsilonOptions: *o, Prune: po})
 }
 
-func (c component[W]) prune(machine, *pruning) error { return c.lacksPath("prune") }
+func (c component[W]) Prune(Machine, *Pruning) error { return c.lacksPath("prune") }
 
-func (path[W]) prune(m machine, p *pruning) error {
+func (path[W]) Prune(m Machine, p *Pruning) error {
 	o, _, err := pruneOptions[W](p)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (path[W]) prune(m machine, p *pruning) error {
 	return ops.Prune(m.(*fst.Vector[W]), &o)
 }
 
-func (component[W]) push(m machine, o *ops.PushOptions) (machine, error) {
+func (component[W]) Push(m Machine, o *ops.PushOptions) (Machine, error) {
 	if !o.Labels {
 		v := m.(*fst.Vector[W])
 		return v, ops.PushWeights(v, o)
@@ -151,7 +151,7 @@ func (component[W]) push(m machine, o *ops.PushOptions) (machine, error) {
 }
 
 // shortestDistance returns what prints the distances.
-func (c component[W]) shortestDistance(m machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
+func (c component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
 	if err := c.mayQueue(o.Queue); err != nil {
 		return nil, err
 	}
@@ -168,39 +168,39 @@ func (c component[W]) shortestDistance(m machine, o *ops.ShortestDistanceOptions
 	return func(w io.Writer, o *fst.PotentialOptions) error { return fst.WritePotentials(w, d[:n], o) }, nil
 }
 
-// pathFlags are what fstshortestpath's flags gave, but for the pruning.
-type pathFlags struct {
-	n      int
-	queue  ops.Queue
-	unique bool
+// PathOptions are what fstshortestpath's flags gave, but for the pruning.
+type PathOptions struct {
+	N      int
+	Queue  ops.Queue
+	Unique bool
 }
 
-func (c component[W]) shortestPath(machine, *pathFlags, *pruning) (machine, error) {
+func (c component[W]) ShortestPath(Machine, *PathOptions, *Pruning) (Machine, error) {
 	return nil, c.lacksPath("a shortest path")
 }
 
-func (path[W]) shortestPath(m machine, o *pathFlags, p *pruning) (machine, error) {
+func (path[W]) ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error) {
 	po, _, err := pruneOptions[W](p)
 	if err != nil {
 		return nil, err
 	}
-	so := &ops.ShortestPathOptions[W]{N: o.n, Queue: o.queue, Delta: po.Delta, Threshold: po.Threshold, States: po.States, Limits: p.lim}
-	if o.unique {
+	so := &ops.ShortestPathOptions[W]{N: o.N, Queue: o.Queue, Delta: po.Delta, Threshold: po.Threshold, States: po.States, Limits: p.Limits}
+	if o.Unique {
 		return ops.ShortestPathUnique(m.(fst.Expanded[W]), so)
 	}
 	return ops.ShortestPath(m.(fst.Expanded[W]), so)
 }
 
-func (component[W]) randGen(m machine, rng *rand.Rand, o *ops.RandGenOptions) (machine, error) {
+func (component[W]) RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error) {
 	return ops.RandGen(m.(fst.Fst[W]), rng, o)
 }
 
-func (component[W]) describe(m machine, o *ops.DescribeOptions) *ops.Description {
+func (component[W]) Describe(m Machine, o *ops.DescribeOptions) *ops.Description {
 	return ops.Describe(m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) verify(m machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
+func (component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
 
-func (component[W]) writeDOT(w io.Writer, m machine, o *fst.DOTOptions) error {
+func (component[W]) WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error {
 	return fst.WriteDOT(w, m.(fst.Fst[W]), o)
 }

@@ -1,0 +1,83 @@
+package suite
+
+import (
+	"io"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+func (component[W]) Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
+	return ops.Subtract(a.(fst.Expanded[W]), b.(fst.Expanded[W]), o)
+}
+
+func (component[W]) EpsNormalize(m Machine, side ops.Side, lim ops.Limits) (Machine, error) {
+	return ops.EpsNormalize(m.(fst.Expanded[W]), side, lim)
+}
+
+func (component[W]) Synchronize(m Machine, lim ops.Limits) (Machine, error) {
+	return ops.Synchronize(m.(fst.Fst[W]), lim)
+}
+
+func (component[W]) Relabel(m Machine, in, out []fst.LabelPair) error {
+	return ops.Relabel(m.(*fst.Vector[W]), in, out)
+}
+
+func (component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error) {
+	rules := make([]ops.Rule[W], len(ms))
+	for i, m := range ms {
+		rules[i] = ops.Rule[W]{Label: labels[i], F: m.(fst.Expanded[W])}
+	}
+	return ops.Replace(rules, root, o)
+}
+
+func (component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, toFinal bool) error {
+	v := m.(*fst.Vector[W])
+	o.States = v.NumStates()
+	potentials, err := fst.ReadPotentials[W](r, o)
+	if err != nil {
+		return err
+	}
+	if toFinal {
+		return ops.ReweightToFinal(v, potentials)
+	}
+	return ops.ReweightToInitial(v, potentials)
+}
+
+// encode encodes m with the table that r holds, a new one if r is nil, and
+// returns what writes the table.
+func (component[W]) Encode(m Machine, r io.Reader, name string, kind ops.EncodeKind) (func(io.Writer) error, error) {
+	t := ops.NewEncodeTable[W](kind)
+	if r != nil {
+		var err error
+		if t, err = ops.ReadEncodeTable[W](r, name); err != nil {
+			return nil, err
+		}
+	}
+	ops.Encode(m.(*fst.Vector[W]), t)
+	return func(w io.Writer) error { return ops.WriteEncodeTable(w, t) }, nil
+}
+
+func (component[W]) Decode(m Machine, r io.Reader, name string) error {
+	t, err := ops.ReadEncodeTable[W](r, name)
+	if err != nil {
+		return err
+	}
+	return ops.Decode(m.(*fst.Vector[W]), t)
+}
+
+func (component[W]) Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error) {
+	return ops.Twins(m.(fst.Expanded[W]), &ops.TwinsOptions{Limits: lim})
+}
+
+func (component[W]) Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error) {
+	return ops.Unambiguous(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
+}
+
+func (component[W]) Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error) {
+	return ops.Functional(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
+}
+
+func (component[W]) AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error {
+	return fst.AddToArchive(a, key, m.(fst.Expanded[W]), o)
+}

@@ -1,0 +1,280 @@
+// Package suite is where the weight types of machines in files are erased: a [Suite]
+// is what the tools of cmd/fst can do with machines over one of them, and [All] lists
+// one suite a weight type, the richest whose constraints it meets.
+//
+// It is a package of its own since the operations are compiled here, once for each
+// weight type, which takes most of the time of a build: a change to a tool does not
+// compile them again.
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Machine is an fst.Expanded over some weight type: what a suite reads, and
+// hands on to its own methods only.
+type Machine any
+
+// Suite is what the tools can do with machines over one weight type, which is
+// erased here and nowhere else. Methods change their first machine in place
+// where they return none, unless they say otherwise.
+//
+// A weight type gets the richest suite whose constraint it meets; what needs
+// more algebra answers with an error that names it.
+type Suite interface {
+	ArcType() string
+	Owns(m Machine) bool
+
+	Read(s *fst.Stream, h *fst.Header) (Machine, error)
+	ReadText(r io.Reader, o *fst.ReadTextOptions) (Machine, error)
+	Write(w io.Writer, m Machine, o *fst.WriteOptions) error
+	WriteText(w io.Writer, m Machine, o *fst.WriteTextOptions) error
+	Mutable(m Machine) Machine // a machine that may be changed: m itself if it is one
+	Frozen(m Machine) Machine
+	Empty() Machine
+	AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error
+	SetSymbols(m Machine, in, out *fst.SymbolTable)
+
+	Compose(a, b Machine, o *ops.ComposeOptions) (Machine, error)
+	Intersect(a, b Machine, o *ops.ComposeOptions) (Machine, error)
+	Union(a, b Machine, lim ops.Limits) error
+	Concat(a, b Machine, lim ops.Limits) error
+	Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error
+	Within(op string, m Machine, lim ops.Limits) error // a LimitError where m is beyond lim
+	Connect(m Machine)
+	ArcSort(m Machine, side ops.Side)
+	TopSort(m Machine) error
+	Invert(m Machine)
+	Project(m Machine, side ops.Side)
+	Reverse(m Machine, o *ops.ReverseOptions) (Machine, error)
+	MapWeights(m Machine, kind string, o *MapOptions) (Machine, error)
+	Equal(a, b Machine, delta float64) *ops.Difference
+	Isomorphic(a, b Machine, delta float64) (bool, error)
+	Equivalent(a, b Machine, delta float64) (bool, error)
+	Distinguish(a, b Machine, delta float64) (*ops.Distinction, error)
+	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
+
+	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
+	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
+	MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error)
+	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
+	Prune(m Machine, p *Pruning) error
+	Push(m Machine, o *ops.PushOptions) (Machine, error)
+	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error)
+	ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error)
+	RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error)
+
+	Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error)
+	EpsNormalize(m Machine, side ops.Side, lim ops.Limits) (Machine, error)
+	Synchronize(m Machine, lim ops.Limits) (Machine, error)
+	Relabel(m Machine, in, out []fst.LabelPair) error
+	Replace(labels []fst.Label, rules []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error)
+	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
+	Encode(m Machine, table io.Reader, name string, kind ops.EncodeKind) (write func(io.Writer) error, err error)
+	Decode(m Machine, table io.Reader, name string) error
+
+	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
+	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
+	Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error)
+	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
+	Verify(m Machine) error
+	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
+}
+
+// component is the suite of weights that are numbers, or tuples of them.
+type component[W semiring.Component[W]] struct{}
+
+// path adds what needs the path property.
+type path[W semiring.PathComponent[W]] struct{ component[W] }
+
+// All lists the weight types that files may have: one line each.
+var All = []Suite{
+	path[semiring.Tropical]{},
+	component[semiring.Log]{},
+	component[semiring.Log64]{},
+	path[semiring.Tropical64]{},
+	component[semiring.Probability]{},
+	path[semiring.Boolean]{},
+	path[semiring.MinMax]{},
+	component[semiring.Product[semiring.Tropical, semiring.Tropical]]{},
+	component[semiring.Product[semiring.Tropical, semiring.Log]]{},
+	path[semiring.Lexicographic[semiring.Tropical, semiring.Tropical]]{},
+	component[semiring.Expectation]{},
+}
+
+// Of returns the suite of an arc type, under OpenFst's name for it or an
+// alias.
+func Of(arcType string) (Suite, error) {
+	name := semiring.CanonicalArcType(arcType)
+	i := slices.IndexFunc(All, func(s Suite) bool { return s.ArcType() == name })
+	if i < 0 {
+		var known []string
+		for _, s := range All {
+			known = append(known, s.ArcType())
+		}
+		return nil, fmt.Errorf("unknown arc type %q (known are %s)", arcType, strings.Join(known, ", "))
+	}
+	return All[i], nil
+}
+
+// errLacks says that a tool needs more of the weights than they have.
+func errLacks(arcType, what, whatFor string) error {
+	return fmt.Errorf("arc type %s lacks %s, which %s needs", arcType, what, whatFor)
+}
+
+func (component[W]) ArcType() string { var w W; return w.ArcType() }
+
+func (component[W]) Read(s *fst.Stream, h *fst.Header) (Machine, error) { return fst.ReadBody[W](s, h) }
+
+func (component[W]) ReadText(r io.Reader, o *fst.ReadTextOptions) (Machine, error) {
+	return fst.ReadText[W](r, o)
+}
+
+func (component[W]) Write(w io.Writer, m Machine, o *fst.WriteOptions) error {
+	return fst.Write(w, m.(fst.Expanded[W]), o)
+}
+
+func (component[W]) WriteText(w io.Writer, m Machine, o *fst.WriteTextOptions) error {
+	return fst.WriteText(w, m.(fst.Fst[W]), o)
+}
+
+func (component[W]) Mutable(m Machine) Machine {
+	if v, ok := m.(*fst.Vector[W]); ok {
+		return v
+	}
+	f := m.(fst.Expanded[W])
+	return ops.MapInto(f, func(w W) W { return w })
+}
+
+func (component[W]) Frozen(m Machine) Machine { return fst.NewConst(m.(fst.Expanded[W])) }
+
+func (component[W]) Empty() Machine { return fst.NewVector[W](0) }
+
+func (component[W]) SetSymbols(m Machine, in, out *fst.SymbolTable) {
+	v := m.(*fst.Vector[W])
+	v.SetInputSymbols(in)
+	v.SetOutputSymbols(out)
+}
+
+func (component[W]) Compose(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
+	return ops.Compose(a.(fst.Fst[W]), b.(fst.Fst[W]), o)
+}
+
+func (component[W]) Intersect(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
+	return ops.Intersect(a.(fst.Fst[W]), b.(fst.Fst[W]), o)
+}
+
+func (component[W]) Union(a, b Machine, lim ops.Limits) error {
+	return ops.Union(a.(*fst.Vector[W]), b.(fst.Expanded[W]), lim)
+}
+
+func (component[W]) Concat(a, b Machine, lim ops.Limits) error {
+	return ops.Concat(a.(*fst.Vector[W]), b.(fst.Expanded[W]), lim)
+}
+
+func (component[W]) Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error {
+	return ops.Closure(m.(*fst.Vector[W]), kind, lim)
+}
+
+func (component[W]) Within(op string, m Machine, lim ops.Limits) error {
+	return ops.CheckLimits(op, m.(fst.Expanded[W]), lim)
+}
+
+func (component[W]) Connect(m Machine)                { ops.Connect(m.(*fst.Vector[W])) }
+func (component[W]) ArcSort(m Machine, side ops.Side) { ops.ArcSort(m.(*fst.Vector[W]), side) }
+func (component[W]) TopSort(m Machine) error          { return ops.TopSort(m.(*fst.Vector[W])) }
+func (component[W]) Invert(m Machine)                 { ops.Invert(m.(*fst.Vector[W])) }
+func (component[W]) Project(m Machine, side ops.Side) { ops.Project(m.(*fst.Vector[W]), side) }
+
+func (component[W]) Reverse(m Machine, o *ops.ReverseOptions) (Machine, error) {
+	return ops.Reverse[W, W](m.(fst.Expanded[W]), o)
+}
+
+func (component[W]) Equal(a, b Machine, delta float64) *ops.Difference {
+	return ops.Compare(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
+}
+
+func (component[W]) Isomorphic(a, b Machine, delta float64) (bool, error) {
+	return ops.Isomorphic(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
+}
+
+// MapOptions are the values that fstmap's flags gave.
+type MapOptions struct {
+	Delta, Power float64
+	Weight       string // "" is One, or Zero for plus
+	Format       semiring.TextFormat
+}
+
+var MapTypes = []string{"arc_sum", "arc_unique", "identity", "input_epsilon", "invert", "output_epsilon", "plus", "power",
+	"quantize", "rmweight", "superfinal", "times", "to_log", "to_log64", "to_standard", "to_std", "to_tropical64", "to_real64", "to_probability"}
+
+func (c component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine, error) {
+	v := m.(*fst.Vector[W])
+	weight := func(def W) (W, error) {
+		if o.Weight == "" {
+			return def, nil
+		}
+		return parseWeight[W](o.Weight, o.Format)
+	}
+	if _, err := weight(semiring.One[W]()); err != nil { // refused even where it is not used
+		return nil, err
+	}
+	switch kind {
+	case "identity":
+	case "arc_sum":
+		ops.ArcSum(v)
+	case "arc_unique":
+		ops.ArcUnique(v)
+	case "input_epsilon":
+		ops.EpsilonLabels(v, ops.Input)
+	case "output_epsilon":
+		ops.EpsilonLabels(v, ops.Output)
+	case "invert":
+		ops.InvertWeights(v)
+	case "plus":
+		x, err := weight(semiring.Zero[W]())
+		if err != nil {
+			return nil, err
+		}
+		ops.PlusWeights(v, x)
+	case "times":
+		x, err := weight(semiring.One[W]())
+		if err != nil {
+			return nil, err
+		}
+		ops.TimesWeights(v, x)
+	case "power":
+		ops.PowerWeights(v, o.Power)
+	case "quantize":
+		ops.QuantizeWeights(v, o.Delta)
+	case "rmweight":
+		ops.RmWeight(v)
+	case "superfinal":
+		ops.SuperFinal(v, fst.Epsilon)
+	case "to_std", "to_standard":
+		return ops.Convert[semiring.Tropical](v)
+	case "to_log":
+		return ops.Convert[semiring.Log](v)
+	case "to_log64":
+		return ops.Convert[semiring.Log64](v)
+	case "to_tropical64":
+		return ops.Convert[semiring.Tropical64](v)
+	case "to_real64", "to_probability":
+		return ops.Convert[semiring.Probability](v)
+	default:
+		return nil, errors.New("unknown map type " + kind)
+	}
+	return v, nil
+}
+
+// owns reports whether m is a machine over the suite's weights.
+func (component[W]) Owns(m Machine) bool { _, ok := m.(fst.Expanded[W]); return ok }

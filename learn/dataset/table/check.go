@@ -1,0 +1,115 @@
+package table
+
+import "fmt"
+
+// usable refuses tables from which nothing can be learned.
+func (t *Table) usable(like bool) error {
+	if t.Weight != nil {
+		sum := 0.0
+		for _, w := range t.Weight {
+			sum += w
+		}
+		if sum == 0 {
+			return &Error{Name: t.Name, Column: t.WeightName, Msg: "all weights are 0", Err: ErrUseless}
+		}
+		if sum > maxWeight {
+			return &Error{Name: t.Name, Column: t.WeightName, Msg: "the sum of the weights is too large to compute with; scale them", Err: ErrValue}
+		}
+	}
+	if !like && len(t.Classes) == 1 {
+		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("all rows are of one class, %s; a classifier needs two", quote(t.Classes[0])), Err: ErrUseless}
+	}
+	return nil
+}
+
+const maxWeight = 1e300
+
+// describe warns of columns that say nothing.
+func (t *Table) describe() {
+	var constant, empty []string
+	for j := range t.Columns {
+		c := &t.Columns[j]
+		first, varies := nan32, false
+		for i, v := range c.Values {
+			if i == 0 {
+				first = v
+			} else if v != first && (v == v || first == first) {
+				varies = true
+				break
+			}
+		}
+		switch {
+		case varies:
+		case first != first:
+			empty = append(empty, c.Name)
+		default:
+			constant = append(constant, c.Name)
+		}
+	}
+	if len(empty) > 0 {
+		t.warn("columns in which every value is missing: %s", names(empty))
+	}
+	if len(constant) > 0 && t.Rows > 1 {
+		t.warn("columns with one value only: %s", names(constant))
+	}
+	if t.Target != nil && t.Classes == nil && t.Rows > 1 {
+		for i, y := range t.Target {
+			if y != t.Target[0] {
+				break
+			}
+			if i == t.Rows-1 {
+				t.warn("the target %s has one value only", quote(t.TargetName))
+			}
+		}
+	}
+}
+
+// CheckFolds tells whether the table can be divided into k folds: an error names
+// what there is too little of. A class with fewer rows than folds is a warning,
+// since some fold will have none of it.
+func (t *Table) CheckFolds(k int) (warnings []string, err error) {
+	if k < 2 {
+		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d folds; two or more are needed", k), Err: ErrUseless}
+	}
+	if t.Rows < k {
+		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows are fewer than %d folds", t.Rows, k), Err: ErrUseless}
+	}
+	if t.Source != nil {
+		for s, n := range t.SourceCounts() {
+			if n < k {
+				return nil, &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has %d rows, fewer than %d folds", quote(t.Sources[s]), n, k), Err: ErrUseless}
+			}
+		}
+	}
+	for c, n := range t.ClassCounts() {
+		if n < k {
+			warnings = append(warnings, fmt.Sprintf("class %s has %d rows, fewer than %d folds", quote(t.Classes[c]), n, k))
+		}
+	}
+	return warnings, nil
+}
+
+// CheckSources is an error if the table has no sources, or one of them no rows
+// or no rows with weight: a mixture in which it takes part has no meaning.
+func (t *Table) CheckSources() error {
+	if t.Source == nil {
+		return &Error{Name: t.Name, Msg: "no column says which source a row is from; name it", Err: ErrColumns}
+	}
+	weight := make([]float64, len(t.Sources))
+	for i, s := range t.Source {
+		if t.Weight != nil {
+			weight[s] += t.Weight[i]
+		} else {
+			weight[s]++
+		}
+	}
+	for s, n := range t.SourceCounts() {
+		if n == 0 {
+			return &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has no rows", quote(t.Sources[s])), Err: ErrUseless}
+		}
+		if weight[s] == 0 {
+			return &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("all rows of source %s have weight 0", quote(t.Sources[s])), Err: ErrUseless}
+		}
+	}
+	return nil
+}

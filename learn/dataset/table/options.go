@@ -1,0 +1,109 @@
+package table
+
+import (
+	"io"
+	"runtime"
+)
+
+// Format is the form of the input.
+type Format uint8
+
+const (
+	Auto   Format = iota // by the name, then by the first bytes
+	CSV                  // fields between commas (or semicolons), RFC 4180 quotes
+	TSV                  // fields between tabs, no quotes (IANA text/tab-separated-values)
+	LibSVM               // "label index:value ..." with the zeros left out
+	IDX                  // the binary format of MNIST
+)
+
+func (f Format) String() string {
+	return [...]string{"auto", "csv", "tsv", "libsvm", "idx"}[f]
+}
+
+// Task is what the target is for.
+type Task uint8
+
+const (
+	// AutoTask is classification when the target has words, or at most 32 values
+	// that are all integers; else regression.
+	AutoTask       Task = iota
+	Classification      // values are names of classes
+	Regression          // values are numbers
+)
+
+// Options adjusts Read; nil is the same as the zero value.
+//
+// A column is named by its name in the header, or by its place: "#1" is the
+// first and "#-1" the last. A header that has such a name comes first.
+type Options struct {
+	Format Format // zero: by name and content
+
+	Target      string   // the column to predict; "" for none (LIBSVM: always the first field)
+	Source      string   // the column that names each row's domain; "" for none
+	Weight      string   // the column of row weights; "" for none
+	Categorical []string // columns to read as levels even where they look like numbers
+	Drop        []string // columns to leave out
+	Task        Task     // what the target is for
+	KeepSource  bool     // the source column is a feature as well
+	NoHeader    bool     // the first line is data; columns are then called "#1", "#2", ...
+	Separator   byte     // between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
+
+	// Missing lists the texts that stand for a missing value, beside blanks; nil is
+	// "", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN".
+	Missing []string
+
+	// Like asks for data of the same form as this table (its rows do not matter):
+	// columns are found by name and put in its order, and it is an error if one is
+	// missing or there is one more; levels that it does not have become missing
+	// values, with a warning; the target, source and weight may be absent, but
+	// where they are there, classes and sources must be its own.
+	Like *Table
+
+	// Labels is the file of labels that belongs to an IDX file of images (it may be
+	// compressed); nil for none. Open finds it by its name.
+	Labels     io.Reader
+	LabelsName string // for messages
+
+	Workers int // parsers at work at the same time; zero: GOMAXPROCS. The result is the same for any number.
+
+	MaxRows   int   // zero: no limit but MaxCells
+	MaxBytes  int64 // of uncompressed input; zero: no limit
+	MaxCells  int64 // of the table (4 bytes each); zero: 2³⁰
+	MaxRecord int   // bytes of one row; zero: 64 MiB
+	MaxLevels int   // of one categorical column; zero: 2¹⁶. More is most likely an identifier.
+}
+
+// DefaultMissing are the texts that stand for a missing value unless options say
+// otherwise.
+var DefaultMissing = []string{"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN"}
+
+const (
+	autoClasses = 32      // integers with at most so many values are classes, unless told
+	maxClasses  = 1 << 16 // of a target that is said to be a class
+	maxColumns  = 1 << 20 // of any table: each costs some hundred bytes even without rows
+)
+
+func (o *Options) withDefaults() Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.Missing == nil {
+		d.Missing = DefaultMissing
+	}
+	if d.Workers <= 0 {
+		d.Workers = runtime.GOMAXPROCS(0)
+	}
+	d.Workers = min(d.Workers, 256)
+	if d.MaxCells <= 0 {
+		d.MaxCells = 1 << 30
+	}
+	if d.MaxRecord <= 0 {
+		d.MaxRecord = 64 << 20
+	}
+	if d.MaxLevels <= 0 {
+		d.MaxLevels = 1 << 16
+	}
+	d.MaxLevels = min(d.MaxLevels, 1<<24) // a float32 counts that far
+	return d
+}
