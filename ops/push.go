@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"fmt"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -182,7 +181,7 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
 	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx})
 	if err != nil {
-		return nil, fmt.Errorf("ops: Push: %w", err)
+		return nil, &partError{"Push", err}
 	}
 	return d, nil
 }
