@@ -378,7 +378,7 @@ func (h *histogram) sum(g *Grower, w *bench, at int32, block int, out *best) []C
 // else those that it uses one by one.
 func (h *histogram) add(g *Grower, bl *block, used int, hist []Cell, rows []int32, cells []Cell) {
 	if 2*used >= bl.columns && used > 1 {
-		addBlock(hist, bl.stride, bl.codes, rows, cells)
+		addBlock(hist, bl.stride, bl.columns, bl.codes, rows, cells)
 		return
 	}
 	for k := range bl.columns {
