@@ -139,6 +139,9 @@ func splitLevels(c *column, t *Tree, at int, n *Node) {
 			set[level>>6] |= 1 << (level & 63)
 		}
 	}
+	if n.MissingLeft && len(c.codes)%64 > 0 {
+		set[len(set)-1] |= ^uint64(0) << (len(c.codes) % 64) // levels beyond those of training
+	}
 	t.SetLevels(at, set)
 }
 
