@@ -183,13 +183,18 @@ func (r *gradientRun) update(t *Term) {
 			r.scores[int(row)*r.k+t.Output] += step
 		}
 	})
-	forBlocks(r.Workers, len(r.out), gradientBlock, func(from, to int) {
-		for _, row := range r.out[from:to] {
-			step := float64(t.Weight * grown.Value[r.grower.Route(row, n)])
+	forBlocks(r.Workers, len(r.out), routeBlock, func(from, to int) {
+		at := make([]int32, to-from)
+		r.grower.RouteRows(at, r.out[from:to], n)
+		for k, row := range r.out[from:to] {
+			step := float64(t.Weight * grown.Value[at[k]])
 			r.scores[int(row)*r.k+t.Output] += step
 		}
 	})
 }
+
+// routeBlock rows are sent down a tree together.
+const routeBlock = 1 << 14
 
 // Each round draws from its own streams, so that a run can be taken up at any.
 func (r *gradientRun) rng(stream int) *rand.Rand {

@@ -203,7 +203,19 @@ func TestRowsRoutesAndTreesAgree(t *testing.T) {
 					t.Fatalf("leaf %d: sums %v, %v; by rows %v, %v", leaf, n.G, n.H, sg, sh)
 				}
 			}
+			routes := make([]int32, 700)
+			g.RouteRows(routes, nil, splits)
+			some := make([]int32, len(target.Rows))
+			g.RouteRows(some, target.Rows, splits)
+			for k, i := range target.Rows {
+				if some[k] != routes[i] {
+					t.Fatalf("row %d: %d among some, %d among all", i, some[k], routes[i])
+				}
+			}
 			for i := range int32(700) {
+				if routes[i] != g.Route(i, splits) {
+					t.Fatalf("row %d: %d among all, %d alone", i, routes[i], g.Route(i, splits))
+				}
 				if at := tree.Leaf(x.Row(int(i), row)); at != int(g.Route(i, splits)) {
 					t.Fatalf("row %d: route %d, tree %d", i, g.Route(i, splits), at)
 				}
