@@ -246,16 +246,21 @@ func TestPrefixProperty(t *testing.T) {
 
 func TestWorkersDoNotMatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 4))
-	x := randomTable(rng, 70000, []int{3, 5000, 300, 2, 40, 70000, 9, 10, 11, 50}, 0.01)
-	target := randomTarget(rng, x.Rows, true)
+	for _, columns := range [][]int{{3, 5000, 300, 2, 40, 70000, 9, 10, 11, 50}, {300, 70000, 7}} {
+		x := randomTable(rng, 70000, columns, 0.01)
+		testWorkers(t, x, randomTarget(rng, x.Rows, true))
+	}
+}
+
+func testWorkers(t *testing.T, x *table.Table, target *Target) {
 	for _, depthWise := range []bool{false, true} {
 		var first *Tree
-		for workers := 1; workers <= 3; workers++ {
+		for _, workers := range []int{1, 2, 3, 7} {
 			b, err := NewBins(x, &BinOptions{Workers: workers})
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := NewGrower(b, Options{MaxLeaves: 64, DepthWise: depthWise, MinRows: 1 + workers%1, Workers: workers, ColumnsByNode: 0.7})
+			g, err := NewGrower(b, Options{MaxLeaves: 64, DepthWise: depthWise, MinRows: 3, Workers: workers, ColumnsByNode: 0.7})
 			if err != nil {
 				t.Fatal(err)
 			}

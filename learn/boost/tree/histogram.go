@@ -25,6 +25,7 @@ type histogram struct {
 	found    []best  // by task and side
 	tasks    []task
 	masks    map[int32][]bool // columns that may split a node, where they are sampled
+	pre      map[nodeBlock][]Cell
 }
 
 // bench is what a worker works on.
@@ -230,6 +231,7 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 			}
 		})
 	}
+	h.presum(g)
 	blocks := len(h.b.blocks)
 	h.found = slices.Grow(h.found[:0], 2*blocks*len(h.tasks))[:2*blocks*len(h.tasks)]
 	workers := g.o.Workers
@@ -238,8 +240,6 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 			workers = 1 // handing work out costs more than doing it
 		}
 	}
-	// Tasks of one pair of siblings are not neighbours: the largest first would
-	// be best, and blocks of one pair are alike.
 	forEach(workers, blocks*len(h.tasks), func(w, i int) {
 		t, block := i/blocks, i%blocks
 		h.found[2*i], h.found[2*i+1] = best{}, best{}
@@ -365,12 +365,16 @@ func (h *histogram) sum(g *Grower, w *bench, at int32, block int, out *best) []C
 	if n.hist != nil {
 		hist = n.hist[h.offsets[block]:h.offsets[block+1]]
 	}
-	clear(hist)
-	rows := g.rows[n.from:n.to]
-	if g.splits == 0 && len(g.rows) == h.b.rows {
-		rows = nil
+	if pre := h.pre[nodeBlock{at, block}]; pre != nil {
+		copy(hist, pre)
+	} else {
+		clear(hist)
+		rows := g.rows[n.from:n.to]
+		if g.splits == 0 && len(g.rows) == h.b.rows {
+			rows = nil
+		}
+		h.add(g, bl, h.used[block], hist, rows, h.cells(g, n))
 	}
-	h.add(g, bl, h.used[block], hist, rows, h.cells(g, n))
 	if g.open(at) {
 		h.scan(g, w, at, block, hist, out)
 	}
