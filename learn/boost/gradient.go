@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -139,7 +140,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
-		if err := r.grower.Grow(nil, target); err != nil {
+		// A run is left between rounds only, when scores and trees agree.
+		if err := r.grower.Grow(context.WithoutCancel(r.Ctx), target); err != nil {
 			return nil, fmt.Errorf("boost: gb: round %d: %w", r.round+1, err)
 		}
 		n := r.grower.Splits()

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -131,7 +132,7 @@ func TestSplitsAgainstEnumeration(t *testing.T) {
 		}
 		for k, o := range options {
 			for name, g := range growers(t, x, o) {
-				if err := g.Grow(nil, target); err != nil {
+				if err := g.Grow(context.Background(), target); err != nil {
 					t.Fatal(err)
 				}
 				for at := range g.Nodes() {
@@ -166,7 +167,7 @@ func TestRowsRoutesAndTreesAgree(t *testing.T) {
 	target := randomTarget(rng, 700, true)
 	target.Rows = randomRows(rng, 700, 500)
 	for name, g := range growers(t, x, Options{MaxLeaves: 60, L2: 1}) {
-		if err := g.Grow(nil, target); err != nil {
+		if err := g.Grow(context.Background(), target); err != nil {
 			t.Fatal(err)
 		}
 		if g.Splits() != 59 {
@@ -229,12 +230,12 @@ func TestPrefixProperty(t *testing.T) {
 	x := randomTable(rng, 500, []int{30, 400, 300, 5}, 0.05)
 	target := randomTarget(rng, 500, false)
 	for name, big := range growers(t, x, Options{MaxLeaves: 40}) {
-		if err := big.Grow(nil, target); err != nil {
+		if err := big.Grow(context.Background(), target); err != nil {
 			t.Fatal(err)
 		}
 		for splits := 1; splits < 40; splits += 6 {
 			alone := growers(t, x, Options{MaxLeaves: splits + 1})[name]
-			if err := alone.Grow(nil, target); err != nil {
+			if err := alone.Grow(context.Background(), target); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(alone.Tree(splits), big.Tree(splits), cmp.AllowUnexported(Tree{})); diff != "" {
@@ -264,7 +265,7 @@ func testWorkers(t *testing.T, x *table.Table, target *Target) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := g.Grow(nil, target); err != nil {
+			if err := g.Grow(context.Background(), target); err != nil {
 				t.Fatal(err)
 			}
 			tree := g.Tree(g.Splits())

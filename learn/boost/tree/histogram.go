@@ -235,8 +235,9 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 	blocks := len(h.b.blocks)
 	h.found = slices.Grow(h.found[:0], 2*blocks*len(h.tasks))[:2*blocks*len(h.tasks)]
 	workers := g.o.Workers
-	if rows := len(g.rows); g.splits > 0 && !g.o.DepthWise {
-		if rows = int(g.nodes[h.tasks[0].small].to - g.nodes[h.tasks[0].small].from); (rows+256)*len(g.columns) < 20000 {
+	if len(h.tasks) == 1 {
+		n := &g.nodes[h.tasks[0].small]
+		if (int(n.to-n.from)+256)*len(g.columns) < 20000 {
 			workers = 1 // handing work out costs more than doing it
 		}
 	}

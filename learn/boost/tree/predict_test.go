@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +16,7 @@ func growForest(t testing.TB, x *table.Table, trees int, o Options) []*Tree {
 	g := mustGrower(t, x, o)
 	var out []*Tree
 	for range trees {
-		if err := g.Grow(nil, randomTarget(rng, x.Rows, false)); err != nil {
+		if err := g.Grow(context.Background(), randomTarget(rng, x.Rows, false)); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, g.Tree(g.Splits()))

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/bits"
@@ -87,7 +88,7 @@ func TestLevelsAgainstEnumeration(t *testing.T) {
 		for _, oneHot := range []int{1, 100} {
 			o := Options{MaxLeaves: 2, Smooth: -1, OneHot: oneHot}
 			for name, g := range growers(t, x, o) {
-				if err := g.Grow(nil, target); err != nil {
+				if err := g.Grow(context.Background(), target); err != nil {
 					t.Fatal(err)
 				}
 				best := 0.0
@@ -134,7 +135,7 @@ func TestUnseenLevelsGoWhereMissingGoes(t *testing.T) {
 	x := &table.Table{Rows: 6, Columns: []table.Column{{Name: "level", Kind: table.Categorical, Values: []float32{2, 2, 2, 5, 5, nan32}}}}
 	for _, missing := range []float64{1, -1} {
 		g := mustGrower(t, x, Options{})
-		if err := g.Grow(nil, &Target{G: []float64{-1, -1, -1, 1, 1, missing}}); err != nil {
+		if err := g.Grow(context.Background(), &Target{G: []float64{-1, -1, -1, 1, 1, missing}}); err != nil {
 			t.Fatal(err)
 		}
 		tree := g.Tree(1)
@@ -167,7 +168,7 @@ func TestDualNormSplits(t *testing.T) {
 			return sum
 		}
 		for name, g := range growers(t, x, Options{Criterion: DualNorm, R: r, MaxLeaves: 2}) {
-			if err := g.Grow(nil, target); err != nil {
+			if err := g.Grow(context.Background(), target); err != nil {
 				t.Fatal(err)
 			}
 			best, whole := 0.0, 0.0
@@ -206,7 +207,7 @@ func TestMonotone(t *testing.T) {
 	}
 	for _, o := range []Options{{MaxLeaves: 40, Monotone: []int8{1, -1, 0}}, {MaxDepth: 5, DepthWise: true, Monotone: []int8{-1, 1, 0}, L1: 0.5, L2: 1}} {
 		for name, g := range growers(t, x, o) {
-			if err := g.Grow(nil, target); err != nil {
+			if err := g.Grow(context.Background(), target); err != nil {
 				t.Fatal(err)
 			}
 			tree := g.Tree(g.Splits())
@@ -265,7 +266,7 @@ func TestInvariances(t *testing.T) {
 	}
 	values := func(x *table.Table, name string, target *Target) []float64 {
 		g := growers(t, x, Options{MaxLeaves: 30})[name]
-		if err := g.Grow(nil, target); err != nil {
+		if err := g.Grow(context.Background(), target); err != nil {
 			t.Fatal(err)
 		}
 		out := make([]float64, x.Rows)
@@ -294,7 +295,7 @@ func TestSampledColumns(t *testing.T) {
 	target := randomTarget(rng, 500, false)
 	target.Columns = []int32{1, 3, 8, 9, 10, 11, 12, 19}
 	for name, g := range growers(t, x, Options{MaxLeaves: 30}) {
-		if err := g.Grow(nil, target); err != nil {
+		if err := g.Grow(context.Background(), target); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range g.Nodes() {
@@ -309,7 +310,7 @@ func TestSampledColumns(t *testing.T) {
 	target.Columns = nil
 	for sample := range uint64(5) {
 		target.Sample = sample
-		if err := g.Grow(nil, target); err != nil {
+		if err := g.Grow(context.Background(), target); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range g.Nodes() {
@@ -359,7 +360,7 @@ func TestDegenerate(t *testing.T) {
 			x.Columns = append(x.Columns, table.Column{Name: fmt.Sprint(j), Values: v})
 		}
 		for method, g := range growers(t, x, Options{}) {
-			if err := g.Grow(nil, &Target{G: c.g}); err != nil {
+			if err := g.Grow(context.Background(), &Target{G: c.g}); err != nil {
 				t.Errorf("%s, %s: %v", name, method, err)
 				continue
 			}
@@ -439,7 +440,7 @@ func BenchmarkGrow(b *testing.B) {
 			g := mustGrower(b, x, o)
 			b.Run(fmt.Sprintf("rows=100k/columns=28/depth=%d/leaves=%d/workers=%d", o.MaxDepth, o.MaxLeaves, workers), func(b *testing.B) {
 				for b.Loop() {
-					if err := g.Grow(nil, target); err != nil {
+					if err := g.Grow(context.Background(), target); err != nil {
 						b.Fatal(err)
 					}
 				}
