@@ -107,7 +107,7 @@ func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 	}
 	match, err := chooseSide(a, b)
 	if err != nil {
-		return nil, fmt.Errorf("ops: Compose: %w", err)
+		return nil, &partError{"Compose", err}
 	}
 	return &Composer[W]{
 		a: newSide(a, outputLabels), b: newSide(b, inputLabels),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -101,3 +102,14 @@ func limitOf(err error, op string) error {
 	}
 	return err
 }
+
+// partError is the error of a part of an operation, under the name of the whole.
+type partError struct {
+	op  string
+	err error
+}
+
+func (e *partError) Error() string {
+	return "ops: " + e.op + ": " + strings.TrimPrefix(e.err.Error(), "ops: ")
+}
+func (e *partError) Unwrap() error { return e.err }

@@ -18,7 +18,9 @@ var ErrAcceptor = errors.New("the machine is an acceptor")
 // MinimizeOptions adjusts Minimize; nil is the same as the zero value.
 type MinimizeOptions struct {
 	// Delta is how close counts as settled when weights are pushed, and what
-	// pushed weights are rounded to before they are compared. Zero is 1e-6.
+	// pushed weights are rounded to before they are compared. Zero is ShortestDelta,
+	// since weights that are equal in truth differ by rounding once they are pushed;
+	// negative compares them exactly.
 	Delta float64
 
 	// AllowNondet lets machines pass that are not deterministic, over idempotent
@@ -263,7 +265,9 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 	if err := PushWeights(f, &PushOptions{Delta: o.delta(), Limits: o.Limits.workspace()}); err != nil {
 		return err
 	}
-	QuantizeWeights(f, o.delta())
+	if o.delta() > 0 {
+		QuantizeWeights(f, o.delta())
+	}
 	table := NewEncodeTable[W](EncodeLabels | EncodeWeights)
 	Encode(f, table)
 	if err := minimizeUnweighted(f, o); err != nil {

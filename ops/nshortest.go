@@ -57,7 +57,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 	if o.Threshold != nil {
 		limit = whole.Times(*o.Threshold)
 	}
-	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta())}
+	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta(true))}
 	h.paths = append(h.paths, partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
 	h.push(0)
 	var complete []int32

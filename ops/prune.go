@@ -20,7 +20,7 @@ type PruneOptions[W any] struct {
 	// Distances to the final states, if known already; nil: they are computed.
 	Distances []W
 	// Delta is the least change of a distance that is passed on, as in
-	// ShortestDistance; zero is ShortestDelta. OpenFst's tool takes 1/1024.
+	// ShortestDistance. OpenFst's tool takes 1/1024.
 	Delta float64
 	// Limits holds for the result, and for the bytes of f and the work space. Its
 	// States is a bound that is an error to exceed, unlike the one above.

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"fmt"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -16,8 +15,7 @@ type PushOptions struct {
 	RemoveTotalWeight bool // divide all by the sum of all accepting paths
 	RemoveCommonAffix bool // with Labels: drop the output that all accepting paths begin (to the start) or end with
 
-	// Delta is how close counts as settled in shortest distances: zero is
-	// ShortestDelta.
+	// Delta is how close counts as settled in shortest distances, as there.
 	Delta float64
 
 	// Limits holds for the result, and for the bytes of the machines between. In
@@ -183,7 +181,7 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
 	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx})
 	if err != nil {
-		return nil, fmt.Errorf("ops: Push: %w", err)
+		return nil, &partError{"Push", err}
 	}
 	return d, nil
 }

@@ -17,8 +17,8 @@ var ErrNotClosed = errors.New("weights are not k-closed on this machine")
 // too large.
 var ErrNotMember = errors.New("a distance left the semiring (NaN, or a number out of range)")
 
-// ShortestDelta is how close counts as settled by default in shortest
-// distances.
+// ShortestDelta is how close counts as settled by default where sums are reached in
+// the limit only, and in OpenFst's tools over all weights.
 const ShortestDelta = 1e-6
 
 // ShortestDistanceOptions adjusts ShortestDistance; nil is the same as the zero
@@ -27,8 +27,9 @@ type ShortestDistanceOptions struct {
 	Queue   Queue         // zero is QueueAuto
 	Sources []fst.StateID // where paths begin; nil is the start state
 	Reverse bool          // distances to the final states, final weights included; Sources must be nil
-	// Delta is the least change of a distance that is passed on; zero is
-	// ShortestDelta, negative is none too small.
+	// Delta is the least change of a distance that is passed on, negative none too
+	// small. Zero is that, too, over weights with the path property, where distances
+	// are then exact, and else ShortestDelta.
 	Delta float64
 	// FirstPath stops at the first final state that leaves the queue. Its
 	// distance is the least of all final states' when the queue is
@@ -44,11 +45,11 @@ type ShortestDistanceOptions struct {
 	Ctx     context.Context // stops a long computation; nil is none
 }
 
-func (o *ShortestDistanceOptions) delta() float64 {
+func (o *ShortestDistanceOptions) delta(path bool) float64 {
 	switch {
-	case o.Delta == 0:
+	case o.Delta == 0 && !path:
 		return ShortestDelta
-	case o.Delta < 0:
+	case o.Delta <= 0:
 		return 0
 	}
 	return o.Delta
@@ -245,7 +246,7 @@ type relaxation[W semiring.Weight[W]] struct {
 func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], sources []fst.StateID,
 	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
 	n := f.NumStates()
-	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(), reversed: reversed, touched: -1}
+	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1}
 	r.d = slices.Repeat([]W{alg.zero}, n)
 	q, better, err := newQueue(op, o.Queue, f, known, nil, alg, beforeBy(r.d, alg))
 	if err != nil {

@@ -314,7 +314,7 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 			queue.push(fst.StateID(p))
 		}
 	}
-	delta, limit := s.o.delta(), s.o.maxVisits(n)
+	delta, limit := s.o.delta(false), s.o.maxVisits(n)
 	for visits := int64(0); !queue.empty(); visits++ {
 		p := queue.pop()
 		if visits == limit {
@@ -572,7 +572,7 @@ func sweepLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptio
 				return q
 			}
 		}
-		if change <= settled || visits > limit && change <= o.delta() {
+		if change <= settled || visits > limit && change <= o.delta(false) {
 			return solved
 		}
 		if visits > limit || o.Ctx != nil && o.Ctx.Err() != nil {

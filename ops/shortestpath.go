@@ -23,7 +23,7 @@ type ShortestPathOptions[W any] struct {
 	Queue Queue // zero is QueueAuto; decides which of equally good paths is found when N is 1
 	// Delta is, for N > 1, the least change of a distance that is passed on, and
 	// what makes two weights equal when complete paths are compared with
-	// beginnings of paths; zero is ShortestDelta, negative none.
+	// beginnings of paths; zero and below is none.
 	Delta float64
 	// FirstPath ends the search for one path when no state left in the queue can
 	// be better than the best final one so far. The queue must be

@@ -52,7 +52,7 @@ func ShortestPathUnique[W interface {
 	if err != nil {
 		return nil, err
 	}
-	det.m.delta = residualRounding[W](o.distances().delta())
+	det.m.delta = residualRounding[W](o.distances().delta(true))
 	det.m.op, det.m.guard = "ShortestPathUnique", nil // it never runs to the end
 	n, narcs := f.NumStates(), int64(fst.NumArcs(f))
 	base := sizeOf[W](n+1, narcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))

@@ -386,7 +386,7 @@ Exit status 0 if all machines are the same, 2 if not.
   ` + name + ` a.far b.far`,
 		setup: func(fs *flags.Set) func(*call) error {
 			begin, end := keyRange(fs)
-			delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+			delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 			return func(c *call) error {
 				if cli.IsStandard(c.args[0]) && cli.IsStandard(c.args[1]) {
 					return errors.New("can't take both inputs from standard input")

@@ -292,3 +292,21 @@ func FuzzLossLine(f *testing.F) {
 		}
 	})
 }
+
+// What a band costs is told on every path, and is the same.
+func TestLossBandErrorOnEveryPath(t *testing.T) {
+	const line = `{"name":"b","alphabet":2,"l":5,"q":1,"gamma":1,"yi":[0,1,0,1,1,0],"loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":1},"theta":[[0.3,0],[0,1],[0,-1],[2,0],[0,0.5]]}`
+	var want map[string]any
+	for _, path := range []string{"direct", "general", "naive"} {
+		_, out, errs := fstTool(t, line, "loss", "--path="+path, "--only=log_z,log_z_error,log_z_error_kind")
+		got := decodeLines(t, out)[0]
+		if _, ok := got["log_z_error"]; !ok || errs != "" {
+			t.Fatalf("%s: %v %s", path, got, errs)
+		}
+		if want == nil {
+			want = got
+		} else if err := agree(got, any(want)); err != nil && got["log_z_error"] != want["log_z_error"] {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}

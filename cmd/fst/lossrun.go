@@ -461,7 +461,10 @@ func (ev *evaluation) run() error {
 		if n > 1e9 {
 			return fmt.Errorf("enumeration of %.3g strings would not end; the direct and general paths do", n)
 		}
-		return losses.Naive(func(u []int) float64 { return ev.spec.value(u, c.Yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res)
+		if err := losses.Naive(func(u []int) float64 { return ev.spec.value(u, c.Yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res); err != nil {
+			return err
+		}
+		return ev.bandError()
 	case "direct":
 		ev.e.Direction = ev.v
 		return ev.e.Eval(ev.machine, ev.p, c.gamma(), ev.want, &ev.res)
@@ -473,10 +476,30 @@ func (ev *evaluation) run() error {
 	} else {
 		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), ev.want, ev.v, ev.o.limits)
 	}
-	if err == nil {
-		ev.res = r.Result
+	if err != nil {
+		return err
 	}
-	return err
+	ev.res = r.Result
+	return ev.bandError()
+}
+
+// bandError adds what a band may have cost to a result that another path than the
+// direct one computed: the bound or estimate is a property of the loss and the
+// potentials, and comes from the direct machine.
+func (ev *evaluation) bandError() error {
+	if ev.spec.band == 0 || ev.spec.direct == nil || ev.p == nil || ev.want&losses.WantError == 0 {
+		return nil
+	}
+	m, err := ev.spec.direct.Machine(ev.c.Yi, ev.c.Alphabet, ev.c.L)
+	if err != nil {
+		return err
+	}
+	var r losses.Result
+	if err := ev.e.Eval(m, ev.p, ev.c.gamma(), losses.WantError, &r); err != nil {
+		return err
+	}
+	ev.res.LogZError, ev.res.LogZErrorKind = r.LogZError, r.LogZErrorKind
+	return nil
 }
 
 // time measures what a caller waits for the first time, and every time after.

@@ -168,7 +168,7 @@ func (t *tool) run(words []string, std cli.Streams) int {
 		return std.Fail(c.prog, err)
 	}
 	if len(args) < t.min || t.max >= 0 && len(args) > t.max {
-		fmt.Fprintf(std.Err, "ERROR: %s: %d arguments given\n", c.prog, len(args))
+		fmt.Fprintf(std.Err, "ERROR: %s: %s\n", c.prog, t.wrongCount(len(args)))
 		t.usage(std.Out)
 		return 1
 	}
@@ -201,6 +201,20 @@ func (c *call) watch() (stop func()) {
 		os.Exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; nothing was written", limit)))
 	})
 	return func() { t.Stop() }
+}
+
+// wrongCount says that n arguments are too few or too many.
+func (t *tool) wrongCount(n int) string {
+	plural := func(n int) string {
+		if n == 1 {
+			return "1 argument"
+		}
+		return fmt.Sprintf("%d arguments", n)
+	}
+	if n < t.min {
+		return fmt.Sprintf("%s given where %s or more are needed: %s", plural(n), plural(t.min), t.args)
+	}
+	return fmt.Sprintf("%s given where there are at most %d: %s", plural(n), t.max, t.args)
 }
 
 func (t *tool) usage(w io.Writer) {

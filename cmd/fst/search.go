@@ -22,7 +22,7 @@ Each line is a state and the sum of the weights of all paths from the start to i
 Time O(states + arcs) for acyclic machines, O(arcs + states · log states) where no weight
 is better than one, O(states · arcs) at worst over the tropical semiring.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.ShortestDelta, "Difference of weights that counts as none")
+		delta := fs.Float32("delta", ops.ShortestDelta, "Difference of weights that counts as none")
 		nstate := fs.Int("nstate", 64, -1, "State to measure from; -1 is the start")
 		queue := queueFlag(fs)
 		reverse := fs.Bool("reverse", false, "Distances to the final states")
@@ -178,7 +178,7 @@ Exit status 0 if they do, 2 if not; --v=1 prints a string that they weigh differ
 
 Time almost linear.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		random := fs.Bool("random", false, "Compare on random paths")
 		d := defineDraw(fs)
 		return func(c *call) error {

@@ -28,7 +28,7 @@ func queueFlag(fs *flags.Set) func() (ops.Queue, error) {
 
 // pruneFlags defines --weight, --nstate and --delta.
 func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *suite.Pruning {
-	d := fs.Float("delta", delta, "Difference of weights that counts as none")
+	d := fs.Float32("delta", delta, "Difference of weights that counts as none")
 	nstate := fs.Int("nstate", 64, -1, "Keep so many states, the best; -1 is no bound")
 	weight := fs.String("weight", "", "Keep paths within this weight of the best; empty is all")
 	return func(c *call, lim ops.Limits) *suite.Pruning {
@@ -97,7 +97,7 @@ out: their composition is the minimal transducer.
 Time O(arcs · log states), linear for acyclic machines.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings")
-		delta := fs.Float("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
+		delta := fs.Float32("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
 		return func(c *call) error {
 			if len(c.args) == 3 && cli.IsStandard(c.args[1]) && cli.IsStandard(c.args[2]) {
 				return errors.New("both outputs can't be standard output")
@@ -206,7 +206,7 @@ pushing labels, paths put out early what they must put out anyway.
 
 Time: a shortest distance, and O(states + arcs).`,
 	func(fs *flags.Set) func(*call, *typed) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights that counts as none")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights that counts as none")
 		labels := fs.Bool("push_labels", false, "Push output labels")
 		weights := fs.Bool("push_weights", false, "Push weights")
 		affix := fs.Bool("remove_common_affix", false, "Drop the output that all paths begin (or end) with")

@@ -222,7 +222,7 @@ arc_unique merge arcs that are alike but for the weight, or altogether.
 Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		kind := fs.Enum("map_type", "identity", suite.MapTypes, "Change")
-		delta := fs.Float("delta", ops.DefaultDelta, "Quantum of quantize")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Quantum of quantize")
 		power := fs.Float("power", 1, "Exponent of power")
 		weight := fs.String("weight", "", "Weight of plus and times; one of times, zero of plus by default")
 		return func(c *call) error {
@@ -331,7 +331,7 @@ Exit status 0 if they have, 2 if not; --v=1 says where they differ.
 
   fst equal a.fst b.fst`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
 			a, b, err := c.twoMachines()
 			if err != nil {
@@ -353,7 +353,7 @@ Exit status 0 if they are, 2 if not.
 
   fst isomorphic a.fst b.fst`,
 	setup: func(fs *flags.Set) func(*call) error {
-		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
 			a, b, err := c.twoMachines()
 			if err != nil {

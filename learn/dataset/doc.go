@@ -10,4 +10,7 @@
 // All of them take lines that end in LF or CRLF and that may be long (up to
 // MaxLine bytes), skip a byte order mark, and refuse bytes that are not UTF-8,
 // because labels and features go into model files as text.
+//
+// Tables of numbers and categories, with their splits, are read by the package
+// table below this one.
 package dataset

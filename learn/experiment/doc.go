@@ -6,6 +6,11 @@
 // of the thesis "Large-scale learning" in kind: sequences that are judged by their
 // Smith-Waterman score.
 //
+// Table31Sets, Table41Sets and Table5Sets are the data sets of tables 3.1, 4.1, 5.1
+// and 5.2 of the same thesis, read from a folder, with the trials that the recorded
+// comparisons were made on; their comments say what the folder must have and how the
+// features are made. Small ones are in testdata/tables.
+//
 // # The task of native, homolog and decoy sequences
 //
 // The thesis says that each example consists of native, homolog and decoy

@@ -16,7 +16,7 @@ type Set struct {
 	// Lacks has the files that the folder does not have; Load would fail.
 	Lacks []string
 	// Load reads the data, with the trials of the folder; where it has no file of
-	// trials, they are made by the rule that made the published ones, which gives the
+	// trials, they are made by the rule that made those of the recorded comparisons, which gives the
 	// same for the same rows.
 	Load func() (*table.Table, []table.Trial, error)
 	// Fresh makes other trials by the same rule.

@@ -104,6 +104,22 @@ func (s *Set) Float(name string, def float64, usage string) *float64 {
 	return p
 }
 
+// Float32 is Float rounded to float32, as the operations behind OpenFst's tools take
+// their deltas, though its flags are float64: a weight is rounded to multiples of
+// float32(0.01) there.
+func (s *Set) Float32(name string, def float64, usage string) *float64 {
+	p := s.Float(name, def, usage)
+	*p = float64(float32(def))
+	f := s.flags[name]
+	set := f.set
+	f.set = func(v string) error {
+		err := set(v)
+		*p = float64(float32(*p))
+		return err
+	}
+	return p
+}
+
 // String defines a string flag.
 func (s *Set) String(name, def, usage string) *string {
 	p := &def

@@ -121,16 +121,6 @@ func (c *Chart) check() error {
 	return nil
 }
 
-// bars reports whether any series is drawn as bars.
-func (c *Chart) bars() bool {
-	for _, s := range c.Series {
-		if s.Kind == Bars {
-			return true
-		}
-	}
-	return false
-}
-
 // direct reports whether series are named at their ends.
 func (c *Chart) direct() bool {
 	if c.Legend || c.Categories != nil || len(c.Series) > maxDirect || len(c.Series) < 2 {

@@ -22,7 +22,9 @@ func (s *scale) at(x float64) float64 {
 		x = math.Log10(x)
 	}
 	// In halves, so that the difference of the largest floats does not overflow.
-	return s.from + (x/2-s.lo/2)/(s.hi/2-s.lo/2)*(s.to-s.from)
+	// The conversion keeps the product from being fused with the sum, which would give
+	// other bytes on other processors.
+	return s.from + float64((x/2-s.lo/2)/(s.hi/2-s.lo/2)*(s.to-s.from))
 }
 
 // inside reports whether a value is in the range of the axis, or very nearly.

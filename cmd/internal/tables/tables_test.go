@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
@@ -46,5 +48,32 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	} else if _, err := fs.Stat(f, "a.csv"); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	parse := func(predict bool, words ...string) (*table.Options, error) {
+		fs := flags.New()
+		options := tables.Flags(fs, predict)
+		if _, err := fs.Parse(words); err != nil {
+			return nil, err
+		}
+		return options()
+	}
+	got, err := parse(false, "--target=y", "--drop", "a, #-1", "--categorical=c", "--task=regression", "--noheader", "--format=tsv", `--separator=\t`, "--missing=,x", "--source=s", "--keep_source", "--weight", "w")
+	want := &table.Options{Target: "y", Drop: []string{"a", "#-1"}, Categorical: []string{"c"}, Task: table.Regression, NoHeader: true, Format: table.TSV, Separator: '\t', Missing: []string{"", "x"}, Source: "s", KeepSource: true, Weight: "w"}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Error(d, err)
+	}
+	if got, err := parse(true); err != nil || !cmp.Equal(got, &table.Options{}) {
+		t.Error(got, err)
+	}
+	for _, words := range [][]string{{"--drop=a,,b"}, {"--keep_source"}, {"--separator=ab"}, {"--format=xml"}} {
+		if _, err := parse(false, words...); err == nil {
+			t.Error(words, "was taken")
+		}
+	}
+	if _, err := parse(true, "--task=regression"); err == nil {
+		t.Error("a model knows its task")
 	}
 }

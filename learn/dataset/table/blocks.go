@@ -22,7 +22,7 @@ type blocks struct {
 	carry   []byte
 	line    int // lines given out so far
 	eof     bool
-	free    sync.Pool
+	free    chan []byte // buffers to use again; nil at first
 	read    int64
 	maxRead int64
 }
@@ -38,7 +38,11 @@ func (s *blocks) next() ([]byte, error) {
 	if s.eof {
 		return nil, io.EOF
 	}
-	buf, _ := s.free.Get().([]byte)
+	var buf []byte
+	select {
+	case buf = <-s.free:
+	default:
+	}
 	buf = append(buf[:0], s.carry...)
 	s.carry = s.carry[:0]
 	want := max(blockSize, 2*len(buf))
@@ -145,12 +149,16 @@ func pipeline[C any](s *blocks, first []byte, workers int, parse func(data []byt
 		done chan C
 	}
 	jobs := make(chan job)
+	s.free = make(chan []byte, 2*workers+1)
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for j := range jobs {
 				j.done <- parse(j.data)
-				s.free.Put(j.data[:0]) //nolint:staticcheck // a slice header is small beside a block
+				select {
+				case s.free <- j.data:
+				default:
+				}
 			}
 		})
 	}

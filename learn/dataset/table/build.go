@@ -3,7 +3,6 @@ package table
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 )
@@ -250,79 +249,6 @@ func (b *builder) finish() (*Table, error) {
 		t.describe()
 	}
 	return t, nil
-}
-
-func (b *builder) tooManyClasses() error {
-	return &Error{Name: b.out.Name, Column: b.out.TargetName, Err: ErrValue,
-		Msg: fmt.Sprintf("more than %d classes: these are not labels; if they are numbers to predict, choose regression", b.rule.most)}
-}
-
-// decideTarget settles whether the target is a class.
-func (b *builder) decideTarget() error {
-	t := b.out
-	if t.TargetName == "" || !b.rule.classes {
-		return nil
-	}
-	if b.over && !b.rule.numbers {
-		return b.tooManyClasses()
-	}
-	list := b.classes.names
-	values := make([]float64, len(list))
-	numeric, whole, word := true, true, ""
-	for k, s := range list {
-		x, fault := parseNumber([]byte(s), 64)
-		if fault != numberFine {
-			numeric = false
-			if word == "" {
-				word = s
-			}
-		}
-		whole = whole && x == math.Trunc(x)
-		values[k] = x
-	}
-	if b.over || b.rule.numbers && numeric && (!whole || len(list) > autoClasses) {
-		// Regression: then there must be no words among the numbers.
-		for i, y := range t.Target {
-			if y != y {
-				return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-					Msg: fmt.Sprintf("the target is not a number here, and there are too many values (over %d) for them to be classes", b.rule.most)}
-			}
-		}
-		return nil
-	}
-	if !b.rule.numbers && numeric && !whole {
-		for i, k := range b.classOf {
-			if x := values[k]; x != math.Trunc(x) {
-				return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-					Msg: fmt.Sprintf("%s is not a label: labels are words or integers; if it is a number to predict, choose regression", quote(list[k]))}
-			}
-		}
-	}
-	if !numeric && len(list) > autoClasses && b.rule.numbers {
-		// Mostly numbers with a few words is a column with mistakes in it.
-		numbers := 0
-		for _, y := range t.Target {
-			if y == y {
-				numbers++
-			}
-		}
-		if 2*numbers > t.Rows {
-			i := slices.IndexFunc(t.Target, func(y float64) bool { return y != y })
-			return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-				Msg: fmt.Sprintf("%s is not a number, but most values of the target are; correct it, or choose classification", quote(list[b.classOf[i]]))}
-		}
-	}
-	var rank []int32
-	if numeric {
-		t.Classes, rank = sortedNumbers(list, values)
-	} else {
-		t.Classes, rank = sorted(list)
-	}
-	t.Target = t.Target[:0]
-	for _, k := range b.classOf {
-		t.Target = append(t.Target, float64(rank[k]))
-	}
-	return nil
 }
 
 // sorted returns the names in order, and the place of each. Names that are all

@@ -38,9 +38,9 @@
 // # Splits
 //
 // Stratified makes folds for cross-validation, with classes and sources in
-// proportion. MakeTrials and MakeSourceFolds make them by the published rule of the
+// proportion. MakeTrials and MakeSourceFolds make them by the rule of the recorded
 // experiments, which draws as Python's random.Random does; ReadTrials and
-// ReadSourceSplits read the published files.
+// ReadSourceSplits read their files.
 //
 // # How it is read
 //

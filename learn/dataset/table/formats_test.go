@@ -45,7 +45,7 @@ func TestReadLibSVM(t *testing.T) {
 		"1 1:1\n1,2 1:1\n":     `x.svm:2 (row 2): column "label": "1,2": several labels for one row are not understood`,
 		"1 1:1\n2 1:inf\n":     `x.svm:2 (row 2): column "1": "inf" is infinite; leave the field empty if it is missing`,
 		"1 1:1\n2:1 1:2\n":     `x.svm:2 (row 2): column "weight": rows before have weights and this has none, or the other way round`,
-		"1 1:1\n2 999999999:2": `x.svm: 2 rows with indices up to 999999999 are more than 1073741824 cells; the table is stored in full`,
+		"1 1:1\n2 999999999:2": `x.svm: indices up to 999999999 are more than 1048576 columns`,
 		"1 1:1\n2 9999999999:": `x.svm:2 (row 2): "9999999999:": the index is too large`,
 		"":                     `x.svm: there are no rows`,
 		"1 1:1\n1 2:2\n":       `x.svm: column "label": all rows are of one class, "1"; a classifier needs two`,
@@ -54,6 +54,9 @@ func TestReadLibSVM(t *testing.T) {
 		if _, err := table.Read(strings.NewReader(text), "x.svm", nil); err == nil || err.Error() != want {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
+	}
+	if _, err := table.Read(strings.NewReader("1 1:1\n2 999:2\n"), "x.svm", &table.Options{MaxCells: 1000}); err == nil || err.Error() != "x.svm: 2 rows with indices up to 999 are more than 1000 cells; the table is stored in full" {
+		t.Error(err)
 	}
 	if _, err := table.Read(strings.NewReader("1 4:1\n"), "x.svm", &table.Options{Like: got}); err == nil || err.Error() != `x.svm:1 (row 1): column "4": the model was not trained on this column` {
 		t.Error(err)

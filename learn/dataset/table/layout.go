@@ -23,10 +23,10 @@ const (
 type layout struct {
 	names  []string // of the fields
 	roles  []role
-	dest   []int // of a feature: its column in the table
+	also   []role // of the source, if it is a feature as well; roleDrop otherwise
+	dest   []int  // of a feature: its column in the table
 	out    *Table
 	levels []map[string]int32 // of the columns of Options.Like; nil otherwise
-	open   []bool             // by column: no value seen in the sample, and nothing said about its kind
 }
 
 // resolve finds the field that a column option means.
@@ -54,7 +54,7 @@ func resolve(what, ref string, list []string, name string) (int, error) {
 // newLayout decides what becomes of each named field. Kinds of features are still
 // open, unless options or Like say them.
 func newLayout(o *Options, name string, fields []string) (*layout, error) {
-	l := &layout{names: fields, roles: make([]role, len(fields)), dest: make([]int, len(fields)), out: &Table{Name: name}}
+	l := &layout{names: fields, roles: make([]role, len(fields)), also: make([]role, len(fields)), dest: make([]int, len(fields)), out: &Table{Name: name}}
 	first := make(map[string]int, len(fields))
 	for i, f := range fields {
 		if j, ok := first[f]; ok {
@@ -105,6 +105,9 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 		}
 		if i >= 0 {
 			*s.name = fields[i]
+			if s.r == roleSource && o.KeepSource {
+				l.also[i] = roleNumeric
+			}
 		} else if like != nil {
 			*s.name = s.ref
 		}
@@ -117,13 +120,17 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 		if err != nil {
 			return nil, err
 		}
+		if l.also[i] != roleDrop {
+			l.also[i] = roleCategorical
+			continue
+		}
 		if l.roles[i] != roleNumeric && l.roles[i] != roleCategorical {
 			return nil, &Error{Name: name, Column: fields[i], Msg: fmt.Sprintf("is asked for as categorical and as %s", taken[i]), Err: ErrColumns}
 		}
 		l.roles[i] = roleCategorical
 	}
-	for i, r := range l.roles {
-		if r == roleNumeric || r == roleCategorical {
+	for i := range l.roles {
+		if r := l.feature(i); r != roleDrop {
 			l.dest[i] = len(l.out.Columns)
 			k := Numeric
 			if r == roleCategorical {
@@ -133,6 +140,22 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 		}
 	}
 	return l, nil
+}
+
+// feature is the role of a field as a feature: numeric, categorical, or none.
+func (l *layout) feature(i int) role {
+	if l.roles[i] == roleNumeric || l.roles[i] == roleCategorical {
+		return l.roles[i]
+	}
+	return l.also[i]
+}
+
+func (l *layout) setFeature(i int, r role) {
+	if l.roles[i] == roleNumeric || l.roles[i] == roleCategorical {
+		l.roles[i] = r
+	} else {
+		l.also[i] = r
+	}
 }
 
 // follow takes the columns of an earlier table.
@@ -145,13 +168,16 @@ func (l *layout) follow(like *Table, first map[string]int) error {
 	for j, c := range s.Columns {
 		wanted[c.Name] = true
 		i, ok := first[c.Name]
-		if !ok || l.roles[i] != roleNumeric {
+		if ok && l.roles[i] == roleSource {
+			l.also[i] = roleNumeric
+		}
+		if !ok || l.feature(i) == roleDrop {
 			lacking = append(lacking, c.Name)
 			continue
 		}
 		l.dest[i] = j
 		if c.Kind == Categorical {
-			l.roles[i] = roleCategorical
+			l.setFeature(i, roleCategorical)
 			l.levels[j] = make(map[string]int32, len(c.Levels))
 			for k, v := range c.Levels {
 				l.levels[j][v] = int32(k)
@@ -190,12 +216,11 @@ const numericShare = 0.5
 
 // infer decides the kind of each feature from the first rows.
 func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func([]byte) bool) error {
-	l.open = make([]bool, len(l.out.Columns))
 	if o.Like != nil {
 		return nil
 	}
-	for i, r := range l.roles {
-		if r != roleNumeric {
+	for i := range l.roles {
+		if l.feature(i) != roleNumeric {
 			continue
 		}
 		numbers, words, at := 0, 0, 0
@@ -215,12 +240,11 @@ func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func(
 		}
 		switch {
 		case words == 0:
-			l.open[l.dest[i]] = numbers == 0
 		case float64(numbers) >= numericShare*float64(numbers+words):
 			return &Error{Name: l.out.Name, Line: lines[at], Row: at + 1, Column: l.names[i], Err: ErrValue,
 				Msg: fmt.Sprintf("%s is not a number, but %d of the first %d values are; correct it, list it as a text for missing, or declare the column categorical", quote(string(sample[at][i])), numbers, numbers+words)}
 		default:
-			l.roles[i] = roleCategorical
+			l.setFeature(i, roleCategorical)
 			l.out.Columns[l.dest[i]].Kind = Categorical
 		}
 	}

@@ -56,6 +56,9 @@ func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 			sp.low = min(sp.low, 1)
 			n = sp.high - sp.low + 1
 		}
+		if n > maxColumns {
+			return nil, &Error{Name: name, Msg: fmt.Sprintf("indices up to %d are more than %d columns", sp.high, maxColumns), Err: ErrTooLarge}
+		}
 		if cells := int64(n) * int64(t.Rows); cells > o.MaxCells {
 			return nil, &Error{Name: name, Msg: fmt.Sprintf("%d rows with indices up to %d are more than %d cells; the table is stored in full", t.Rows, sp.high, o.MaxCells), Err: ErrTooLarge}
 		}
@@ -197,6 +200,8 @@ func (p *svmParser) parse(b []byte) *svmChunk {
 	return c
 }
 
+var nanText = []byte("nan")
+
 // token cuts off the first field.
 func token(text []byte) (first, rest []byte) {
 	k := bytes.IndexAny(text, " \t")
@@ -266,7 +271,7 @@ func (p *svmParser) row(c *svmChunk, text []byte) bool {
 			k = int(j)
 		}
 		x, bad := float64(nan32), numberFine
-		if string(bytes.ToLower(val)) != "nan" {
+		if !bytes.EqualFold(val, nanText) {
 			x, bad = parseNumber(val, 32)
 		}
 		if bad != numberFine {

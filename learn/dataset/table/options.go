@@ -44,6 +44,7 @@ type Options struct {
 	Categorical []string // columns to read as levels even where they look like numbers
 	Drop        []string // columns to leave out
 	Task        Task     // what the target is for
+	KeepSource  bool     // the source column is a feature as well
 	NoHeader    bool     // the first line is data; columns are then called "#1", "#2", ...
 	Separator   byte     // between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
 
@@ -79,7 +80,7 @@ var DefaultMissing = []string{"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN"
 const (
 	autoClasses = 32      // integers with at most so many values are classes, unless told
 	maxClasses  = 1 << 16 // of a target that is said to be a class
-	maxColumns  = 1 << 22
+	maxColumns  = 1 << 20 // of any table: each costs some hundred bytes even without rows
 )
 
 func (o *Options) withDefaults() Options {
@@ -93,6 +94,7 @@ func (o *Options) withDefaults() Options {
 	if d.Workers <= 0 {
 		d.Workers = runtime.GOMAXPROCS(0)
 	}
+	d.Workers = min(d.Workers, 256)
 	if d.MaxCells <= 0 {
 		d.MaxCells = 1 << 30
 	}

@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"unicode/utf8"
 )
 
@@ -235,6 +234,10 @@ func (p *rowParser) parse(b []byte) *chunk {
 				c.err.Line += start
 				return c
 			}
+			if also := p.also[f]; also != roleDrop && !p.store(c, r, f, also, text) {
+				c.err.Line += start
+				return c
+			}
 			line += n
 		}
 		if b[i] == '\r' {
@@ -363,87 +366,4 @@ func storeWeight(c *chunk, r int, name string, text []byte) bool {
 		return true
 	}
 	return false
-}
-
-// targetRule says how the target is read.
-type targetRule struct {
-	classes bool // number its texts
-	numbers bool // read it as numbers (with classes: where it is one)
-	most    int  // classes
-	fixed   map[string]int32
-	byValue map[float64]int32 // of fixed classes that are all numbers: "1" is "+1" and "1.0"
-	list    []string
-}
-
-func newTargetRule(o *Options) *targetRule {
-	if l := o.Like; l != nil {
-		t := &targetRule{numbers: l.Classes == nil, list: l.Classes}
-		if l.Classes != nil {
-			t.fixed = make(map[string]int32)
-			t.byValue = make(map[float64]int32)
-			for k, c := range l.Classes {
-				t.fixed[c] = int32(k)
-				if x, fault := parseNumber([]byte(c), 64); fault == numberFine && t.byValue != nil {
-					t.byValue[x] = int32(k)
-				} else {
-					t.byValue = nil
-				}
-			}
-		}
-		return t
-	}
-	switch o.Task {
-	case Classification:
-		return &targetRule{classes: true, most: maxClasses}
-	case Regression:
-		return &targetRule{numbers: true}
-	}
-	return &targetRule{classes: true, numbers: true, most: 1024}
-}
-
-func (t *targetRule) known(text []byte) bool {
-	_, ok := t.fixed[string(text)]
-	return ok
-}
-
-func (t *targetRule) store(c *chunk, r int, name string, text []byte) bool {
-	if t.fixed != nil {
-		k, ok := t.fixed[string(text)]
-		if !ok && t.byValue != nil {
-			if x, fault := parseNumber(text, 64); fault == numberFine {
-				k, ok = t.byValue[x]
-			}
-		}
-		if !ok {
-			c.fail(r, 0, name, ErrValue, "%s is not a class of the training data, which are %s", quote(string(text)), names(t.list))
-			return false
-		}
-		c.numbers = append(c.numbers, float64(k))
-		return true
-	}
-	if t.numbers {
-		x, fault := parseNumber(text, 64)
-		switch {
-		case fault == numberFine:
-		case !t.classes || fault != numberBad:
-			c.fail(r, 0, name, ErrValue, "the target %s", fault.describe(text, 64))
-			return false
-		default:
-			x = math.NaN()
-		}
-		c.numbers = append(c.numbers, x)
-	}
-	if t.classes && !c.overflow {
-		k, ok := c.classes.code(text, r, t.most)
-		if !ok {
-			c.overflow = true
-			return true
-		}
-		if c.classes.first[k] == int32(r) && !utf8.Valid(text) {
-			c.fail(r, 0, name, ErrSyntax, "%s is not UTF-8; convert the input first", quote(string(text)))
-			return false
-		}
-		c.classOf = append(c.classOf, k)
-	}
-	return true
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -332,5 +333,50 @@ func TestWarnings(t *testing.T) {
 	got = read(t, "1,2\n3,4\n", "w.csv", &table.Options{NoHeader: true, Target: "#-1"})
 	if got.Rows != 2 || got.TargetName != "#2" || got.Columns[0].Name != "#1" || got.LineOf(1) != 2 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestKeepSource(t *testing.T) {
+	train := read(t, "a,s,y\n1,north,no\n2,south,yes\n", "t.csv", &table.Options{Target: "y", Source: "s", KeepSource: true})
+	if d := cmp.Diff([][]string{{"1", "north"}, {"2", "south"}}, cells(train)); d != "" || !slices.Equal(train.Source, []int32{0, 1}) {
+		t.Error(d, train.Source)
+	}
+	got := read(t, "s,a\nsouth,5\n", "p.csv", &table.Options{Like: train})
+	if d := cmp.Diff([][]string{{"5", "south"}}, cells(got)); d != "" || !slices.Equal(got.Source, []int32{1}) {
+		t.Error(d, got.Source)
+	}
+	// A source of numbers is a number as a feature, unless it is said to be none.
+	for kind, o := range map[table.Kind]table.Options{table.Numeric: {}, table.Categorical: {Categorical: []string{"s"}}} {
+		o.Source, o.KeepSource = "s", true
+		if got := read(t, "a,s\n1,10\n2,9\n", "n.csv", &o); got.Columns[1].Kind != kind || !slices.Equal(got.Sources, []string{"9", "10"}) {
+			t.Error(got.Columns[1], got.Sources)
+		}
+	}
+}
+
+// However the input comes, and however long its rows are, the table is the same.
+func TestLongRecords(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("a,word,y\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "%d,\"%s\n\"\"\",%d\n", i, strings.Repeat("word\n", 30000*(i%3)), i%2)
+	}
+	o := &table.Options{Target: "y", Categorical: []string{"word"}}
+	want := read(t, b.String(), "l.csv", o)
+	if want.Rows != 40 || len(want.Columns[1].Levels) != 3 || want.LineOf(3) != 2+3*2+30000*3 {
+		t.Fatal(want.Rows, len(want.Columns[1].Levels), want.LineOf(3))
+	}
+	got, err := table.Read(iotest.OneByteReader(strings.NewReader(b.String())), "l.csv", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if _, err := table.Read(strings.NewReader("a,b\n1,\""+strings.Repeat("x\n", 1<<20)), "l.csv", &table.Options{MaxRecord: 1 << 20}); err == nil || !strings.Contains(err.Error(), "is a quote not closed?") {
+		t.Error(err)
+	}
+	if _, err := table.Read(iotest.TimeoutReader(iotest.HalfReader(strings.NewReader(b.String()))), "l.csv", o); !errors.Is(err, iotest.ErrTimeout) {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,75 @@
+package tables
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// Help says how columns are named; for the help of commands that have Flags.
+const Help = `Tables are CSV, TSV, LIBSVM or IDX files, compressed with gzip or not; "-" is
+standard input. A column is named as in the header, or by its place: #1 is the
+first, #-1 the last. Empty fields, "?" and "NA" are missing values.`
+
+// Flags defines the flags that say what the columns of a table are. The function it
+// returns makes options of them when they are parsed. predict leaves out those that
+// a model knows for itself.
+func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
+	var task *string
+	var categorical *string
+	var keep *bool
+	if !predict {
+		task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"}, "What the target is; auto: classification for words and for at most 32 different integers")
+		categorical = fs.String("categorical", "", "Columns to read as categories though they look like numbers, separated by commas")
+		keep = fs.Bool("keep_source", false, "The source column is a feature as well")
+	}
+	target := fs.String("target", "", "Column to predict")
+	source := fs.String("source", "", "Column that says which source (domain) a row is from")
+	weight := fs.String("weight", "", "Column with the weights of the rows")
+	drop := fs.String("drop", "", "Columns to leave out, separated by commas")
+	header := fs.Bool("header", true, "The first line names the columns; without it they are #1, #2, ...")
+	format := fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Form of the table; auto: by name and content")
+	separator := fs.String("separator", "", "One character between fields; the default is the format's")
+	missing := fs.String("missing", "", "Texts that stand for a missing value, separated by commas, in place of ? NA N/A null nan")
+	return func() (*table.Options, error) {
+		o := &table.Options{Target: *target, Source: *source, Weight: *weight, NoHeader: !*header}
+		for _, l := range []struct {
+			name string
+			text *string
+			to   *[]string
+		}{{"categorical", categorical, &o.Categorical}, {"drop", drop, &o.Drop}, {"missing", missing, &o.Missing}} {
+			if l.text == nil || !fs.Given(l.name) {
+				continue
+			}
+			for _, s := range strings.Split(*l.text, ",") {
+				s = strings.TrimSpace(s)
+				if s == "" && l.name != "missing" {
+					return nil, fmt.Errorf("flag --%s: %q has an empty name", l.name, *l.text)
+				}
+				*l.to = append(*l.to, s)
+			}
+		}
+		if !predict {
+			o.KeepSource = *keep
+			if o.KeepSource && o.Source == "" {
+				return nil, errors.New("flag --keep_source: no --source is given")
+			}
+			o.Task = map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification, "regression": table.Regression}[*task]
+		}
+		for f := table.Auto; f <= table.IDX; f++ {
+			if f.String() == *format {
+				o.Format = f
+			}
+		}
+		switch s := strings.NewReplacer(`\t`, "\t").Replace(*separator); {
+		case len(s) == 1:
+			o.Separator = s[0]
+		case s != "":
+			return nil, fmt.Errorf("flag --separator: %q is not one character of ASCII", *separator)
+		}
+		return o, nil
+	}
+}
