@@ -1,7 +1,11 @@
-// Command learn trains sequence models on the loss that they are judged by.
+// Command learn trains sequence models on the loss that they are judged by, and
+// boosts trees on tables.
 //
 //	learn sequence train|predict|eval|compare    labellers of sequences: CoNLL columns, CoNLL-U
 //	learn g2p train|predict|eval|cv              from spelling to pronunciation
+//	learn rgb train|predict|eval|cv|explain      regularised gradient boosting
+//	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
+//	learn gb train|predict|eval|cv|explain       gradient boosting
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
 //
 // `learn help GROUP VERB` lists flags with their defaults, and gives an example.
@@ -55,11 +59,21 @@
 //	learn g2p eval test.tsv --model my.model
 //	echo hestur | learn g2p predict --model my.model
 //
+// Tables, from CSV, TSV, LIBSVM or IDX files: train with early stopping on
+// other rows, predict, compare settings by nested cross-validation, and look inside
+// (columns, margins, the generalisation bound):
+//
+//	learn rgb train train.csv --target class --valid valid.csv --patience 20 --model my.model
+//	learn rgb predict new.csv --model my.model --output probabilities
+//	learn rgb cv train.csv --target class --grid "rate=0.1,0.3 columns=0.3,1" --versus "gb depth=2,4,6 rate=0.1,0.3"
+//	learn rgb explain train.csv --model my.model --bounds --plot curve.svg
+//
 // On a terminal, standard error shows how far training is. --csv keeps the history
 // of the run, --json makes a report for programs. Ctrl-C saves the state of the
 // optimiser and says how to go on: with the same command and --resume. Stochastic
 // solvers then go on exactly as if nothing had happened; L-BFGS goes on from the
-// point it had reached, but learns the curvature again, and says so.
+// point it had reached, but learns the curvature again, and says so. Boosters give the
+// model of the unbroken run, byte for byte.
 //
 // # Figures
 //

@@ -45,11 +45,12 @@ type call struct {
 }
 
 // commands are in the order of the overview.
-var commands = []*command{
+var commands = slices.Concat([]*command{
 	sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 	g2pTrain, g2pPredict, g2pEval, g2pCV,
+}, boostCommands(), []*command{
 	experimentHomologs,
-}
+})
 
 // run executes a command line and returns the exit status: 0, or 1 for any error.
 func run(ctx context.Context, words []string, std cli.Streams) int {
@@ -145,7 +146,7 @@ func (c *command) help(w io.Writer) {
 }
 
 func overview(w io.Writer) {
-	fmt.Fprint(w, "Sequence models trained on the loss that they are judged by.\n\n"+
+	fmt.Fprint(w, "Sequence models trained on the loss that they are judged by, and boosting.\n\n"+
 		"  Usage: learn GROUP VERB [flags] [arguments]\n\n"+
 		"`learn help GROUP VERB` or `learn GROUP VERB --help` tells more, with an example.\n\n")
 	for _, c := range commands {

@@ -1,11 +1,13 @@
 package boost
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,7 +19,7 @@ type BoundOptions struct {
 	Rho   []float64
 	Delta float64         // failure probability; 0 is 0.05
 	Bound ComplexityBound // of the families
-	Q     float64         // norm of leaf vectors; 0 is 2
+	Q     float64         // norm of leaf vectors; 0 is that of the model's settings, or 2
 	// Grid is the set of families that the model was chosen from; nil is the
 	// ensemble's own. It must not depend on the data.
 	Grid []Family
@@ -111,7 +113,7 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 		o.Delta = 0.05
 	}
 	if o.Q == 0 {
-		o.Q = 2
+		o.Q = normOf(e)
 	}
 	if o.Grid == nil {
 		o.Grid = e.Families
@@ -187,6 +189,17 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the model was trained on %d rows and these are %d: the bound holds for the rows that it was trained on", e.Rows, d.Rows()))
 	}
 	return r, nil
+}
+
+// normOf reads the norm of leaf vectors from the settings that RGB leaves in a model.
+func normOf(e *Ensemble) float64 {
+	var s struct{ Q string }
+	if e.Settings != "" && json.Unmarshal([]byte(e.Settings), &s) == nil {
+		if q, err := strconv.ParseFloat(s.Q, 64); err == nil && checkNorm(q) == nil {
+			return q
+		}
+	}
+	return 2
 }
 
 // gridOf makes a grid for a model without one: powers of two of splits and norms up

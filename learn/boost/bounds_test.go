@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -85,6 +86,18 @@ func TestBounds(t *testing.T) {
 	o.Families = Grid([]int{2}, []float64{0.5})
 	one := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(TrainRGB(d, o)), d, &BoundOptions{Rho: []float64{0.1}}))
 	near(t, "one family", one.Terms[0].Sum, one.Terms[0].Empirical+2/0.1*Omega(VCBound, 2, 0.5, 3, 400)+math.Sqrt(math.Log(20)/800), 1e-12)
+
+	// The norm of the families is the model's own.
+	inf := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Q: math.Inf(1), Families: Grid([]int{8}, []float64{0.5, 1}), Rounds: 5}))
+	if again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, inf)))); normOf(again) != math.Inf(1) {
+		t.Errorf("norm %v", normOf(again))
+	}
+	if _, err := Bounds(inf, d, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := Bounds(inf, d, &BoundOptions{Q: 1}); !errors.Is(err, ErrBound) {
+		t.Errorf("leaf vectors in another ball: %v", err)
+	}
 
 	// A start score is a constant tree.
 	o.BestStart = true

@@ -2,12 +2,14 @@ package boost
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/model"
@@ -49,7 +51,7 @@ func (r *run) resume(c *Checkpoint) error {
 	switch {
 	case e == nil || e.Algorithm != r.e.Algorithm:
 		return fmt.Errorf("boost: %s: %w: it was written by %q", r.e.Algorithm, ErrResume, algorithmOf(e))
-	case e.Settings != r.e.Settings || e.Loss.Name() != r.e.Loss.Name():
+	case !sameRun(e.Settings, r.e.Settings) || e.Loss.Name() != r.e.Loss.Name():
 		return fmt.Errorf("boost: %s: %w: the settings differ; it has %s, now %s", r.e.Algorithm, ErrResume, e.Settings, r.e.Settings)
 	case len(c.Scores) != len(r.scores) || c.Data != fingerprint(r.d):
 		return fmt.Errorf("boost: %s: %w: the training rows differ", r.e.Algorithm, ErrResume)
@@ -69,6 +71,17 @@ func (r *run) resume(c *Checkpoint) error {
 		r.best, r.bestOf, r.waited = c.Least, slices.Clone(c.Best), c.Waited
 	}
 	return nil
+}
+
+// sameRun compares settings but for the number of rounds: a run may be made longer.
+func sameRun(a, b string) bool {
+	var x, y map[string]any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return a == b
+	}
+	delete(x, "rounds")
+	delete(y, "rounds")
+	return reflect.DeepEqual(x, y)
 }
 
 func algorithmOf(e *Ensemble) string {

@@ -31,8 +31,8 @@ type Control struct {
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
 	// Resume, if not nil, is where to go on. Data and settings must be what they
-	// were; the model is then the one that the unbroken run would have given, bit
-	// for bit.
+	// were, but for the number of rounds, which may be larger; the model is then the
+	// one that the unbroken run would have given, bit for bit.
 	Resume *Checkpoint
 }
 

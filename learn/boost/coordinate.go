@@ -145,12 +145,51 @@ var ErrRange = errors.New("base predictor out of range")
 // coordinate is one base predictor of a penalised run, with its weight.
 type coordinate struct {
 	alpha     float64
-	c         float64 // penalty per unit of weight
-	values    []float64
-	key       uint64 // of the values up to sign
-	binary    bool   // all values are ±1
+	c         float64   // penalty per unit of weight
+	values    []float64 // nil once packed
+	signs     []int8    // the values, packed, when all are ±1: an eighth of the memory
+	key       uint64    // of the values up to sign
+	binary    bool      // all values are ±1
 	family    int
 	predictor Predictor
+}
+
+// pack keeps the values for the rest of the run.
+func (co *coordinate) pack() {
+	if !co.binary {
+		return
+	}
+	co.signs = make([]int8, len(co.values))
+	for i, v := range co.values {
+		co.signs[i] = int8(v)
+	}
+	co.values = nil
+}
+
+// unpacked returns the values, in buffer if they were packed.
+func (co *coordinate) unpacked(buffer []float64) []float64 {
+	if co.signs == nil {
+		return co.values
+	}
+	for i, s := range co.signs {
+		buffer[i] = float64(s)
+	}
+	return buffer
+}
+
+// edge is Σ u h.
+func (co *coordinate) edge(u []float64) float64 {
+	sum := 0.0
+	if co.signs == nil {
+		for i, v := range co.values {
+			sum += u[i] * v
+		}
+		return sum
+	}
+	for i, s := range co.signs {
+		sum += u[i] * float64(s)
+	}
+	return sum
 }
 
 type coordinateRun struct {
@@ -162,7 +201,8 @@ type coordinateRun struct {
 	seed    maphash.Seed
 	signed  []float64 // D_i y_i
 	g       []float64
-	mean    float64 // of |Phi'|: S
+	buffer  []float64 // values of the coordinate at hand
+	mean    float64   // of |Phi'|: S
 }
 
 func (c *coordinateRun) train() (*Ensemble, error) {
@@ -196,7 +236,7 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 		c.penalty = append(c.penalty, pen)
 	}
 	m := c.d.Rows()
-	c.signed, c.g = make([]float64, m), make([]float64, m)
+	c.signed, c.g, c.buffer = make([]float64, m), make([]float64, m), make([]float64, m)
 	if merge {
 		c.restore()
 	}
@@ -299,8 +339,9 @@ func (c *coordinateRun) fit(k int) (*coordinate, error) {
 // errorOf returns eps = (1 - Σ D y h)/2; for values ±1 it adds up the wrong rows,
 // which keeps the digits of small errors.
 func (c *coordinateRun) errorOf(co *coordinate) (wrong, right float64) {
+	values := co.unpacked(c.buffer)
 	for i, u := range c.signed {
-		if p := u * co.values[i]; p < 0 {
+		if p := u * values[i]; p < 0 {
 			wrong -= p
 		} else {
 			right += p
@@ -374,18 +415,17 @@ func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 			co.negate()
 		}
 		co.key = c.hash(co.values)
-		if !slices.ContainsFunc(c.coords, func(o coordinate) bool { return o.key == co.key && o.family == co.family && same(o.values, co.values) }) {
+		if !slices.ContainsFunc(c.coords, func(o coordinate) bool {
+			return o.key == co.key && o.family == co.family && equalUpToSign(o.unpacked(c.buffer), co.values)
+		}) {
+			co.pack()
 			c.coords = append(c.coords, *co)
 		}
 	}
 	best, size := -1, 0.0
 	slope := make([]float64, len(c.coords))
 	forEach(c.Workers, len(c.coords), func(j int) {
-		edge := 0.0
-		for i, u := range c.signed {
-			edge += u * c.coords[j].values[i]
-		}
-		slope[j] = -c.mean * edge
+		slope[j] = -c.mean * c.coords[j].edge(c.signed)
 	})
 	for j := range c.coords {
 		d := MinimalSubgradient(slope[j], c.coords[j].alpha, c.coords[j].c)
@@ -406,7 +446,7 @@ func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 			p.Step = math.Copysign(c.o.AlphaMax, p.Step) - co.alpha
 		}
 	} else {
-		p.Step = lineMin(c.e.Loss, c.d.Y, c.d.W, c.scores, co.values, co.c, co.alpha, math.Abs(co.alpha)+c.o.AlphaMax, c.Workers)
+		p.Step = lineMin(c.e.Loss, c.d.Y, c.d.W, c.scores, co.unpacked(c.buffer), co.c, co.alpha, math.Abs(co.alpha)+c.o.AlphaMax, c.Workers)
 	}
 	if p.Step == 0 {
 		c.sweep()
@@ -418,7 +458,7 @@ func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 		co.alpha += p.Step
 	}
 	t := Term{Weight: p.Step, Predictor: co.predictor}
-	addScaled(c.scores, co.values, p.Step, 0, 1)
+	addScaled(c.scores, co.unpacked(c.buffer), p.Step, 0, 1)
 	c.addValid(&t)
 	c.sweep()
 	return false, nil
@@ -447,8 +487,8 @@ func (c *coordinateRun) hash(values []float64) uint64 {
 	return h.Sum64()
 }
 
-// same reports whether a is b or -b.
-func same(a, b []float64) bool {
+// equalUpToSign reports whether a is b or -b.
+func equalUpToSign(a, b []float64) bool {
 	flip := 0.0
 	for i, v := range a {
 		if flip == 0 && v != 0 {
@@ -484,6 +524,7 @@ func (c *coordinateRun) restore() {
 			co.binary = co.binary && (v == 1 || v == -1)
 		}
 		co.key = c.hash(co.values)
+		co.pack()
 		c.coords = append(c.coords, co)
 	}
 }

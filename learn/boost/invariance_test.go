@@ -146,11 +146,15 @@ func TestResume(t *testing.T) {
 	var c *Checkpoint
 	o := &RGBOptions{Rounds: 3, Control: Control{CheckpointEvery: 1, Checkpoint: func(k *Checkpoint) error { c = k; return nil }}}
 	must[*Ensemble](t)(TrainRGB(d, o))
-	for name, bad := range map[string]*RGBOptions{"settings": {Rounds: 4}, "validation": {Rounds: 3, Control: Control{Valid: valid}}} {
+	for name, bad := range map[string]*RGBOptions{"settings": {Rounds: 3, Seed: 4}, "validation": {Rounds: 3, Control: Control{Valid: valid}}} {
 		bad.Resume = c
 		if _, err := TrainRGB(d, bad); !errors.Is(err, ErrResume) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	longer := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 6, Control: Control{Resume: c}}))
+	if !bytes.Equal(saved(t, longer), saved(t, must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 6})))) {
+		t.Error("a run that was made longer gives another model")
 	}
 	other := &Data{X: d.X, Y: slices.Clone(d.Y)}
 	other.Y[3] *= -1
@@ -252,6 +256,12 @@ func TestTransformations(t *testing.T) {
 		e = must[*Ensemble](t)(TrainRGB(mixed, plainRGB(10)))
 		if gap := maxGap(f, must[[]float64](t)(e.Scores(d.X, nil))); gap > 1e-9 {
 			t.Errorf("other order of rows: scores differ by %v", gap)
+		}
+		swapped := &Data{X: d.X.Subset(upTo(100)), Y: d.Y}
+		swapped.X.Columns[0], swapped.X.Columns[2] = swapped.X.Columns[2], swapped.X.Columns[0]
+		e = must[*Ensemble](t)(TrainRGB(swapped, plainRGB(10)))
+		if gap := maxGap(f, must[[]float64](t)(e.Scores(swapped.X, nil))); gap > 1e-9 {
+			t.Errorf("other order of columns: scores differ by %v", gap)
 		}
 	}
 }
@@ -604,7 +614,7 @@ func TestTreesAgainstReference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := gr.Grow(nil, &tree.Target{G: g, H: h}); err != nil {
+			if err := gr.Grow(context.Background(), &tree.Target{G: g, H: h}); err != nil {
 				t.Fatal(err)
 			}
 			got := collect(gr, 60, nil, 1)

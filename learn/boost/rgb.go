@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/tropica-fst/tropica/learn/boost/tree"
-	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 // Mode says where RGB's complexity penalty acts.
@@ -105,8 +102,6 @@ type RGBOptions struct {
 	IdleStop  int     `json:"idleStop"`  // stop after so many rounds in a row without a step; 0 is 10
 	AlphaMax  float64 `json:"alphaMax"`  // largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
 	Seed      uint64  `json:"seed"`
-
-	bins *tree.Bins // of the training rows, if they are at hand
 
 	Control `json:"-"`
 }
@@ -344,9 +339,4 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 		return nil, err
 	}
 	return r.train()
-}
-
-// hasCategorical reports whether a column is categorical.
-func hasCategorical(t *table.Table) bool {
-	return slices.ContainsFunc(t.Columns, func(c table.Column) bool { return c.Kind == table.Categorical })
 }

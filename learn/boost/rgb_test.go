@@ -141,17 +141,15 @@ func TestRGBDescent(t *testing.T) {
 					name := fmt.Sprintf("q=%v %s %s %s", q, mode, leaf, step)
 					last := math.Ln2
 					o.Watch = func(p *Progress) error {
-						value, c := p.Loss, 0.0
+						value := p.Loss
 						if mode == L1Mode {
 							value = p.Objective
-							c = o.Beta * (p.Objective - p.Loss) // at least nothing; see below
-							c = 0
 						}
 						if value > last+1e-12 {
 							t.Errorf("%s: round %d: rose from %v to %v", name, p.Round, last, value)
 						}
 						if p.Step > 0 && mode == Select && step != StepHess && step != StepLine {
-							least := math.Pow(max(math.Abs(p.Derivative)-c, 0), 2) / (2 * p.Curvature)
+							least := p.Derivative * p.Derivative / (2 * p.Curvature)
 							if last-value < least-1e-12 {
 								t.Errorf("%s: round %d: fell by %v, promised %v", name, p.Round, last-value, least)
 							}
@@ -209,7 +207,7 @@ func TestPrefix(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := gr.Grow(nil, &tree.Target{G: g}); err != nil {
+			if err := gr.Grow(context.Background(), &tree.Target{G: g}); err != nil {
 				t.Fatal(err)
 			}
 			return collect(gr, d.Rows(), nil, 1)
@@ -326,4 +324,42 @@ type constantFitter struct {
 
 func (f constantFitter) Fit(_ context.Context, p *Direction) (*Fit, error) {
 	return &Fit{Predictor: f.c, Values: slices.Repeat([]float64{float64(f.c)}, f.d.Rows())}, nil
+}
+
+// RGB with one family without bound is gradient boosting, tree by tree: with
+// least-squares leaves and the tree step, at rate 1/C_Phi; with Newton leaves and
+// steps, at the same rate.
+func TestRGBIsTrainGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 1))
+	for _, newton := range []bool{false, true} {
+		for _, l := range []Loss{Logistic{}, Squared{}} {
+			d := mixed(rng, 150)
+			o := literal(6, math.Inf(1))
+			o.Loss, o.Step, o.Rounds, o.Exact = l, StepTree, 8, false
+			rate := 1 / l.Curvature(1)
+			if newton {
+				rate = 0.3
+				o.Leaf, o.Step, o.LearningRate, o.MinHessian = LeafNewton, StepHess, rate, 0.5
+			}
+			a := must[*Ensemble](t)(TrainRGB(d, o))
+			g := &GradientOptions{Loss: l, Rounds: 8, LearningRate: rate, LeastSquares: !newton, Leaves: 7, Depth: -1, L2: -1, MinWeight: -1, Start: []float64{0}}
+			if newton {
+				g.MinWeight = 0.5
+			}
+			b := must[*Ensemble](t)(TrainGradient(d, g))
+			if len(a.Terms) != 8 || len(b.Terms) != 8 {
+				t.Fatalf("%d and %d terms", len(a.Terms), len(b.Terms))
+			}
+			for k := range a.Terms {
+				x, y := a.Terms[k].Predictor.(*tree.Tree), b.Terms[k].Predictor.(*tree.Tree)
+				if !slices.Equal(x.Feature, y.Feature) || !slices.Equal(x.Threshold, y.Threshold) || !slices.Equal(x.Left, y.Left) {
+					t.Fatalf("newton=%v %s: tree %d: %v at %v, want %v at %v", newton, l.Name(), k, x.Feature, x.Threshold, y.Feature, y.Threshold)
+				}
+				near(t, "weight", a.Terms[k].Weight, rate, 1e-9)
+				if gap := maxGap(x.Leaves(), y.Leaves()); gap > 1e-9 {
+					t.Fatalf("newton=%v %s: tree %d: leaves differ by %v", newton, l.Name(), k, gap)
+				}
+			}
+		}
+	}
 }

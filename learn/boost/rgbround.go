@@ -155,9 +155,6 @@ func (r *rgbRun) newGrower() (*tree.Grower, error) {
 	case LeafNewton:
 		o.MinWeight = max(r.o.MinHessian, 0)
 	}
-	if r.o.bins != nil {
-		return tree.NewGrower(r.o.bins, o)
-	}
 	return newGrower(r.d, r.o.Exact, r.o.Bins, o)
 }
 

@@ -12,6 +12,8 @@ type Schema struct {
 	Columns []Column `json:"columns"`
 	Target  string   `json:"target,omitempty"`
 	Classes []string `json:"classes,omitempty"` // nil for regression
+	Source  string   `json:"source,omitempty"`  // column of domains, which is no feature
+	Weight  string   `json:"weight,omitempty"`  // column of weights
 }
 
 // Column is a column's name and, for a categorical one, its levels: a value is
@@ -24,7 +26,7 @@ type Column struct {
 
 // SchemaOf describes a table.
 func SchemaOf(t *table.Table) Schema {
-	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes)}
+	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes), Source: t.SourceName, Weight: t.WeightName}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		s.Columns = append(s.Columns, Column{c.Name, c.Kind == table.Categorical, slices.Clone(c.Levels)})
@@ -35,7 +37,7 @@ func SchemaOf(t *table.Table) Schema {
 // Table returns an empty table of this description: what a reader of prediction
 // data takes as its model.
 func (s *Schema) Table() *table.Table {
-	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes)}
+	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes), SourceName: s.Source, WeightName: s.Weight}
 	for _, c := range s.Columns {
 		kind := table.Numeric
 		if c.Categorical {

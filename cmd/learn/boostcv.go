@@ -1,0 +1,240 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/metrics"
+)
+
+// maxGrid bounds the settings of one booster.
+const maxGrid = 4096
+
+func boostCV(group, title string) *command {
+	return &command{
+		name: group + " cv", args: "table", min: 1, max: 1,
+		summary: fmt.Sprintf("Cross-validates %s, with a grid of settings.", title),
+		about: `
+Nested cross-validation: in every fold the setting that does best on inner folds of
+its training rows is trained on all of them and tested. --grid lists flags with their
+values. --versus names other boosters, each with its own grid, which get the same
+folds; their errors are compared with the first one's by the plain paired t-test and
+by the corrected resampled one, which allows for training parts that overlap and is
+the honest one.
+
+Example:
+
+  learn ` + group + ` cv data.csv --target class --repeats 2` + cvGrid(group) + ` --versus "gb depth=2,4,6 rate=0.03,0.1,0.3"`,
+		setup: func(fs *flags.Set) func(*call) error {
+			var t tableFlags
+			t.define(fs)
+			apply := settings(group, fs)
+			grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as rate=0.1,0.3 columns=0.3,1. A value with commas of its own is written with + between: splits=4+8,16+32")
+			versus := fs.String("versus", "", "Other boosters with their grids, separated by semicolons, such as gb depth=2,4;adaboost rounds=50,100")
+			folds := fs.Int("folds", 32, 5, "Folds")
+			repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
+			inner := fs.Int("inner_folds", 32, 5, "Folds of the training rows on which settings are chosen")
+			splits := fs.String("trials", "", "File with trials and inner folds, a line for each row and a character for each trial: - for a test row, else its inner fold; in place of --folds")
+			rule := fs.Enum("choose", "loss", []string{"loss", "error"}, "What settings are chosen by; loss is steadier on small tables")
+			foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
+			asJSON := fs.Bool("json", false, "Report as JSON")
+			return func(c *call) error {
+				x, err := t.read(c, c.arg(0))
+				if err != nil {
+					return err
+				}
+				o := &boost.CVOptions{Ctx: c.ctx}
+				if o.Workers, err = t.workers(); err != nil {
+					return err
+				}
+				if *rule == "error" {
+					o.Choice = boost.ByError
+				}
+				base := &booster{group: group}
+				if err := apply(base, x); err != nil {
+					return err
+				}
+				contestants := []boost.Contestant{{Name: group}}
+				if contestants[0].Grid, err = gridOf(base, *grid, x); err != nil {
+					return fmt.Errorf("flag --grid: %w", err)
+				}
+				for _, text := range strings.Split(*versus, ";") {
+					name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+					if name == "" {
+						continue
+					}
+					if !knownGroup(name) {
+						return fmt.Errorf("flag --versus: there is no booster %q; there are rgb, adaboost, gb", name)
+					}
+					b := &booster{group: name}
+					if err := settings(name, flags.New())(b, x); err != nil {
+						return fmt.Errorf("flag --versus: %w", err)
+					}
+					k := boost.Contestant{Name: name}
+					if k.Grid, err = gridOf(b, rest, x); err != nil {
+						return fmt.Errorf("flag --versus: %w", err)
+					}
+					contestants = append(contestants, k)
+				}
+				trials, err := trialsFor(x, *splits, int(*folds), int(*inner), int(*repeats), *foldSeed, contestants)
+				if err != nil {
+					return err
+				}
+				bar := progress.Start(c.Err, c.prog)
+				done := bar.Counter()
+				o.Fitted = func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, len(trials)) }
+				r, err := boost.CrossValidate(x, base.loss, trials, contestants, o)
+				bar.Stop()
+				if err != nil && c.ctx.Err() != nil {
+					return &stopped{"cross-validation has no state to keep; start it again, with a smaller --grid if it takes too long"}
+				}
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return c.json(r)
+				}
+				return writeCV(c.Out, r)
+			}
+		},
+	}
+}
+
+func cvGrid(group string) string {
+	return map[string]string{"rgb": ` --grid "rate=0.1,0.3 columns=0.3,1"`, "adaboost": ` --grid "rounds=50,100,200"`, "gb": ` --grid "depth=2,4,6 rate=0.03,0.1,0.3"`}[group]
+}
+
+func knownGroup(name string) bool {
+	for _, g := range boostGroups {
+		if g.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// trialsFor reads or draws the divisions.
+func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint64, contestants []boost.Contestant) ([]table.Trial, error) {
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("flag --trials: %w", err)
+		}
+		defer f.Close()
+		return table.ReadTrials(f, file, x.Rows)
+	}
+	if folds < 2 || inner < 2 || repeats < 1 {
+		return nil, errors.New("flags --folds and --inner_folds must be at least 2, --repeats at least 1")
+	}
+	choice := false
+	for _, c := range contestants {
+		choice = choice || len(c.Grid) > 1
+	}
+	if !choice {
+		inner = 0
+	}
+	return x.Stratified(folds, inner, repeats, seed)
+}
+
+// gridOf makes a trainer of every combination of values.
+func gridOf(base *booster, text string, x *table.Table) ([]boost.Trainer, error) {
+	type axis struct {
+		flag   string
+		values []string
+	}
+	var axes []axis
+	total := 1
+	for _, word := range strings.Fields(text) {
+		flag, values, ok := strings.Cut(word, "=")
+		flag = strings.TrimLeft(flag, "-")
+		if !ok || values == "" {
+			return nil, fmt.Errorf("%q is not a flag, =, and values", word)
+		}
+		if flag == "preset" {
+			return nil, errors.New("preset is no part of a grid: give --preset, or compare the presets with --versus")
+		}
+		a := axis{flag, list(values)}
+		if total *= len(a.values); total > maxGrid {
+			return nil, fmt.Errorf("there are more than %d combinations", maxGrid)
+		}
+		axes = append(axes, a)
+	}
+	var out []boost.Trainer
+	for n := range total {
+		b := *base
+		var words, name []string
+		for _, a := range axes {
+			v := a.values[n%len(a.values)]
+			n /= len(a.values)
+			words = append(words, "--"+a.flag+"="+strings.ReplaceAll(v, "+", ","))
+			name = append(name, a.flag+"="+v)
+		}
+		fs := flags.New()
+		apply := settings(base.group, fs)
+		if _, err := fs.Parse(words); err != nil {
+			return nil, err
+		}
+		loss := b.loss
+		if err := apply(&b, x); err != nil {
+			return nil, err
+		}
+		if b.group != "adaboost" && b.loss.Name() != loss.Name() {
+			return nil, errors.New("loss is no part of a grid: settings with other losses cannot be compared by it")
+		}
+		label := strings.Join(name, " ")
+		if label == "" {
+			label = "default"
+		}
+		out = append(out, boost.Trainer{Name: label, Train: b.train})
+	}
+	return out, nil
+}
+
+// writeCV prints the comparison for a person.
+func writeCV(w io.Writer, r *boost.CVReport) error {
+	scale, unit := 100.0, "error %"
+	if !r.Classify {
+		scale, unit = 1, "RMSE"
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "booster\t%s\tloss\tdifference\tt\tp\tcorrected t\tp\tbest by hindsight\n", unit)
+	for _, c := range r.Contestants {
+		fmt.Fprintf(t, "%s\t%s\t%s", c.Name, metrics.FormatMeanSD(c.Error, scale, 2), metrics.FormatMeanSD(c.Loss, 1, 4))
+		if c.Plain != nil {
+			fmt.Fprintf(t, "\t%+.2f\t%+.2f\t%.3f\t%+.2f\t%.3f", scale*c.Plain.Mean, c.Plain.T, c.Plain.P, c.Corrected.T, c.Corrected.P)
+		} else {
+			fmt.Fprint(t, "\t\t\t\t\t")
+		}
+		fmt.Fprintf(t, "\t%s (%s)\n", metrics.FormatMeanSD(c.BestError, scale, 2), c.Best)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d rows, %d trials; means with standard deviations. The last column is not nested: its setting was chosen on the test parts.\n", r.Rows, r.Trials)
+	for _, c := range r.Contestants {
+		counts, order := map[string]int{}, []string{}
+		for _, s := range c.Chosen {
+			if counts[s] == 0 {
+				order = append(order, s)
+			}
+			counts[s]++
+		}
+		fmt.Fprintf(w, "%s chose", c.Name)
+		for i, s := range order {
+			if i > 0 {
+				fmt.Fprint(w, ",")
+			}
+			fmt.Fprintf(w, " %s (%d)", s, counts[s])
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}

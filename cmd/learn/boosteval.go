@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/metrics"
+)
+
+// boostMeasure is how well a model does on rows with labels.
+type boostMeasure struct {
+	Model   string   `json:"model,omitempty"`
+	Rows    int      `json:"rows"`
+	Rounds  int      `json:"rounds"`
+	LossOf  string   `json:"loss_function"`
+	Loss    float64  `json:"loss"`
+	Error   float64  `json:"error"` // per cent; for regression the root of the mean squared error
+	LogLoss *float64 `json:"log_loss,omitempty"`
+	AUC     *float64 `json:"auc,omitempty"`
+	MAE     *float64 `json:"mae,omitempty"`
+	Note    string   `json:"note,omitempty"`
+
+	classify bool
+}
+
+func (m *boostMeasure) errorText() string {
+	if m.classify {
+		return fmt.Sprintf("error %.4g %%", m.Error)
+	}
+	return fmt.Sprintf("RMSE %.5g", m.Error)
+}
+
+// measure predicts the rows and compares.
+func measure(e *boost.Ensemble, d *boost.Data, workers int) (*boostMeasure, error) {
+	f, err := e.Scores(d.X, &boost.PredictOptions{Workers: workers})
+	if err != nil {
+		return nil, err
+	}
+	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(), Loss: boost.MeanLoss(e.Loss, d.Y, d.W, f), classify: boost.HasMargin(e.Loss) || e.Outputs() > 1}
+	if !m.classify {
+		m.Error = metrics.RMSE(f, d.Y, d.W)
+		mae := metrics.MAE(f, d.Y, d.W)
+		m.MAE = &mae
+		return m, nil
+	}
+	m.Error = 100 * boost.ErrorRate(e.Loss, d.Y, d.W, f)
+	if e.Outputs() == 1 {
+		auc := metrics.AUC(f, d.Y, d.W)
+		if auc == auc {
+			m.AUC = &auc
+		}
+	}
+	if l, ok := e.Loss.(boost.Probabilistic); ok {
+		p := make([]float64, len(f))
+		l.Probabilities(p, f)
+		loss := 0.0
+		if e.Outputs() == 1 {
+			loss = logLoss(p, d)
+		} else {
+			loss = metrics.LogLoss(p, d.Y, d.W, e.Outputs())
+		}
+		m.LogLoss = &loss
+		if !l.Calibrated() {
+			m.Note = fmt.Sprintf("the %s loss is no likelihood: its probabilities order rows, and are not calibrated", e.Loss.Name())
+		}
+	}
+	return m, nil
+}
+
+// logLoss is that of probabilities of the class +1.
+func logLoss(p []float64, d *boost.Data) float64 {
+	both, y := make([]float64, 2*len(p)), make([]float64, len(p))
+	for i, v := range p {
+		both[2*i], both[2*i+1] = 1-v, v
+		y[i] = (d.Y[i] + 1) / 2
+	}
+	return metrics.LogLoss(both, y, d.W, 2)
+}
+
+func boostPredict(group, title string) *command {
+	return &command{
+		name: group + " predict", args: "[table]", min: 0, max: 1,
+		summary: fmt.Sprintf("Predicts the rows of a table with a model of %s.", title),
+		about: `
+The table has the model's columns, in any order; the target may be absent. One line
+of CSV for each row: the class and its probability, the class probabilities, or the
+scores; for regression the prediction.
+
+Example:
+
+  learn ` + group + ` predict new.csv --model my.model --output probabilities > p.csv`,
+		setup: func(fs *flags.Set) func(*call) error {
+			var t tableFlags
+			t.define(fs)
+			name := fs.String("model", "", "File with the model; needed")
+			what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores"}, "What to write")
+			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
+			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+			return func(c *call) error {
+				if *rounds < 0 {
+					return errors.New("flag --rounds: it must not be negative")
+				}
+				m, err := c.boostModel(*name)
+				if err != nil {
+					return err
+				}
+				x, err := t.like(c, c.arg(0), m, false)
+				if err != nil {
+					return err
+				}
+				workers, err := t.workers()
+				if err != nil {
+					return err
+				}
+				f, err := m.Scores(x, &boost.PredictOptions{Workers: workers, Rounds: int(*rounds)})
+				if err != nil {
+					return err
+				}
+				if err := c.ctx.Err(); err != nil {
+					return &stopped{"nothing was written"}
+				}
+				return c.Output(*to, func(w io.Writer) error { return writePredictions(w, m, f, *what) })
+			}
+		},
+	}
+}
+
+// writePredictions writes a header and a line for each row.
+func writePredictions(w io.Writer, m *boost.Ensemble, f []float64, what string) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	out := csv.NewWriter(b)
+	k := m.Outputs()
+	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	classes := m.Schema.Classes
+	if classes == nil || what == "scores" {
+		header := []string{"prediction"}
+		if what == "scores" {
+			header = []string{"score"}
+			if k > 1 {
+				header = header[:0]
+				for _, c := range classes {
+					header = append(header, "score "+c)
+				}
+			}
+		}
+		if err := out.Write(header); err != nil {
+			return err
+		}
+		row := make([]string, k)
+		for i := 0; i < len(f); i += k {
+			for j := range row {
+				row[j] = g(f[i+j])
+			}
+			if err := out.Write(row); err != nil {
+				return err
+			}
+		}
+		out.Flush()
+		return errors.Join(out.Error(), b.Flush())
+	}
+	var p []float64
+	l, probable := m.Loss.(boost.Probabilistic)
+	if probable {
+		p = make([]float64, len(f))
+		l.Probabilities(p, f)
+	} else if what == "probabilities" {
+		return fmt.Errorf("flag --output: the %s loss determines no probabilities", m.Loss.Name())
+	}
+	probability := func(i, class int) float64 {
+		if k > 1 {
+			return p[i*k+class]
+		}
+		if class == 0 {
+			return 1 - p[i]
+		}
+		return p[i]
+	}
+	header := []string{"class"}
+	switch {
+	case what == "probabilities":
+		header = append(header[:0], classes...)
+	case probable:
+		header = append(header, "probability")
+	}
+	if err := out.Write(header); err != nil {
+		return err
+	}
+	for i, class := range m.Classes(f) {
+		row := []string{classes[class]}
+		if what == "probabilities" {
+			row = row[:0]
+			for j := range classes {
+				row = append(row, g(probability(i, j)))
+			}
+		} else if probable {
+			row = append(row, g(probability(i, class)))
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return errors.Join(out.Error(), b.Flush())
+}
+
+func boostEval(group, title string) *command {
+	return &command{
+		name: group + " eval", args: "table ...", min: 1, max: -1,
+		summary: fmt.Sprintf("Measures a model of %s on rows with labels.", title),
+		about: `
+Error rate (a score of zero is an error), loss, log-loss and area under the ROC
+curve; for regression root mean squared and mean absolute error. One line for each
+table.
+
+Example:
+
+  learn ` + group + ` eval test.csv --model my.model`,
+		setup: func(fs *flags.Set) func(*call) error {
+			var t tableFlags
+			t.define(fs)
+			name := fs.String("model", "", "File with the model; needed")
+			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+			asJSON := fs.Bool("json", false, "Report as JSON")
+			return func(c *call) error {
+				if *rounds < 0 {
+					return errors.New("flag --rounds: it must not be negative")
+				}
+				m, err := c.boostModel(*name)
+				if err != nil {
+					return err
+				}
+				if *rounds > 0 {
+					m = m.Prefix(int(*rounds))
+				}
+				workers, err := t.workers()
+				if err != nil {
+					return err
+				}
+				var all []*boostMeasure
+				for _, path := range c.args {
+					x, err := t.like(c, path, m, true)
+					if err != nil {
+						return err
+					}
+					d, err := boost.NewData(x, m.Loss)
+					if err != nil {
+						return err
+					}
+					r, err := measure(m, d, workers)
+					if err != nil {
+						return err
+					}
+					r.Model = *name
+					all = append(all, r)
+					if *asJSON {
+						continue
+					}
+					fmt.Fprintf(c.Out, "%s: %d rows, %s, loss %.5g", path, r.Rows, r.errorText(), r.Loss)
+					for _, v := range []struct {
+						name string
+						v    *float64
+					}{{"log-loss", r.LogLoss}, {"AUC", r.AUC}, {"MAE", r.MAE}} {
+						if v.v != nil {
+							fmt.Fprintf(c.Out, ", %s %.5g", v.name, *v.v)
+						}
+					}
+					fmt.Fprintln(c.Out)
+					if r.Note != "" {
+						fmt.Fprintf(c.Out, "note: %s\n", r.Note)
+					}
+				}
+				if *asJSON {
+					return c.json(all)
+				}
+				return nil
+			}
+		},
+	}
+}

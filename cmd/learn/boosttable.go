@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// tableFlags are the flags of every command that reads a table.
+type tableFlags struct {
+	target, source, weight, categorical, drop, format, task *string
+	noHeader                                                *bool
+	workers                                                 func() (int, error)
+}
+
+func (t *tableFlags) define(fs *flags.Set) {
+	t.target = fs.String("target", "", "Column to predict: its name, or #1 for the first and #-1 for the last; the last one when not given (LIBSVM: the first field)")
+	t.source = fs.String("source", "", "Column that names the domain a row comes from; it is then no feature")
+	t.weight = fs.String("weight", "", "Column with the weights of rows")
+	t.categorical = fs.String("categorical", "", "Columns, separated by commas, whose numbers are names of levels")
+	t.drop = fs.String("drop", "", "Columns, separated by commas, to leave out")
+	t.format = fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Format of the tables")
+	t.task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"}, "What the target is: words, or few integers, are classes")
+	t.noHeader = fs.Bool("no_header", false, "The first line is data; columns are then called #1, #2, ...")
+	t.workers = workersFlag(fs)
+}
+
+func (t *tableFlags) options() (*table.Options, error) {
+	o := &table.Options{
+		Target: *t.target, Source: *t.source, Weight: *t.weight, Categorical: list(*t.categorical), Drop: list(*t.drop), NoHeader: *t.noHeader,
+		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV, "libsvm": table.LibSVM, "idx": table.IDX}[*t.format],
+		Task:   map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification, "regression": table.Regression}[*t.task],
+	}
+	var err error
+	o.Workers, err = t.workers()
+	return o, err
+}
+
+// read reads a table with a target.
+func (t *tableFlags) read(c *call, name string) (*table.Table, error) {
+	o, err := t.options()
+	if err != nil {
+		return nil, err
+	}
+	if o.Target == "" && o.Format != table.LibSVM && o.Format != table.IDX {
+		o.Target = "#-1"
+	}
+	x, err := c.openTable(name, o)
+	if err != nil && *t.target == "" && o.Target != "" && o.Format == table.Auto {
+		// LIBSVM and IDX, when found by content, have their own place for the
+		// target and refuse one by name.
+		var e *table.Error
+		if errors.As(err, &e) && errors.Is(err, table.ErrColumns) && !cli.IsStandard(name) {
+			o.Target = ""
+			if y, again := c.openTable(name, o); again == nil && y.Target != nil {
+				return y, nil
+			}
+		}
+	}
+	return x, err
+}
+
+// openTable reads a table and passes its warnings on.
+func (c *call) openTable(name string, o *table.Options) (*table.Table, error) {
+	x, err := tables.Open(name, c.In, o)
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			return nil, fmt.Errorf("table: %w", err)
+		}
+		return nil, err
+	}
+	for _, w := range x.Warnings {
+		c.Warn(c.prog, "%s", w)
+	}
+	return x, nil
+}
+
+// like reads a table of a model's form.
+func (t *tableFlags) like(c *call, name string, m *boost.Ensemble, labelled bool) (*table.Table, error) {
+	o, err := t.options()
+	if err != nil {
+		return nil, err
+	}
+	o.Like = m.Schema.Table() // the target may then be absent
+	x, err := c.openTable(name, o)
+	if err != nil {
+		return nil, err
+	}
+	if labelled && x.Target == nil {
+		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another", x.Name, m.Schema.Target)
+	}
+	return x, nil
+}
+
+// boostModel reads a model.
+func (c *call) boostModel(name string) (*boost.Ensemble, error) {
+	if name == "" {
+		return nil, errors.New("flag --model is needed: the file with the model")
+	}
+	f, shown, err := c.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("flag --model: %w", err)
+	}
+	defer f.Close()
+	e, err := boost.Load(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,135 @@
+package boost
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/metrics"
+)
+
+func rgbTrainer(name string, o RGBOptions) Trainer {
+	return Trainer{name, func(d *Data, c Control) (*Ensemble, error) {
+		o := o
+		o.Control = c
+		return TrainRGB(d, &o)
+	}}
+}
+
+// The report holds what the fits by hand give, for any number of workers.
+func TestCrossValidate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	d := randomData(rng, 150, 3, 0)
+	x := d.X
+	x.Target, x.Classes = make([]float64, 150), []string{"-", "+"}
+	for i, y := range d.Y {
+		x.Target[i] = (y + 1) / 2
+	}
+	trials, err := x.Stratified(3, 2, 2, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contestants := []Contestant{
+		{"stumps", []Trainer{{"adaboost", func(d *Data, c Control) (*Ensemble, error) {
+			return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 10, Variant: LogitCD, Control: c})
+		}}}},
+		{"rgb", []Trainer{rgbTrainer("short", RGBOptions{Rounds: 3}), rgbTrainer("long", RGBOptions{Rounds: 40})}},
+	}
+	var reports []*CVReport
+	for _, workers := range []int{1, 3} {
+		fits := 0
+		o := &CVOptions{Workers: workers}
+		if workers == 1 {
+			o.Fitted = func(all int, _ string, _ int) {
+				fits++
+				if all != 6+6*2*3 {
+					t.Errorf("%d fits", all)
+				}
+			}
+		}
+		r, err := CrossValidate(x, Logistic{}, trials, contestants, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if workers == 1 && fits != 42 {
+			t.Errorf("%d fits reported", fits)
+		}
+		reports = append(reports, r)
+	}
+	if diff := cmp.Diff(reports[0], reports[1]); diff != "" {
+		t.Errorf("the report depends on the number of workers: %s", diff)
+	}
+	r := reports[0]
+	for i, trial := range trials {
+		train := must[*Data](t)(NewData(x.Subset(trial.Train), Logistic{}))
+		test := x.Subset(trial.Test)
+		y, _ := Labels(test, Logistic{})
+		best, least := "", math.Inf(1)
+		for _, s := range contestants[1].Grid {
+			loss, rows := 0.0, 0.0
+			for _, fold := range trial.InnerFolds() {
+				e := must[*Ensemble](t)(s.Train(must[*Data](t)(NewData(x.Subset(fold.Train), Logistic{})), Control{}))
+				part := x.Subset(fold.Test)
+				labels, _ := Labels(part, Logistic{})
+				loss += float64(part.Rows) * MeanLoss(Logistic{}, labels, nil, must[[]float64](t)(e.Scores(part, nil)))
+				rows += float64(part.Rows)
+			}
+			if loss/rows < least {
+				best, least = s.Name, loss/rows
+				e := must[*Ensemble](t)(s.Train(train, Control{}))
+				f := must[[]float64](t)(e.Scores(test, nil))
+				if s.Name == r.Contestants[1].Chosen[i] {
+					near(t, "error", r.Contestants[1].Error[i], ErrorRate(Logistic{}, y, nil, f), 0)
+				}
+			}
+		}
+		if best != r.Contestants[1].Chosen[i] {
+			t.Errorf("trial %d: %q was chosen, %q is best", i, r.Contestants[1].Chosen[i], best)
+		}
+	}
+	plain, _ := metrics.PairedT(r.Contestants[1].Error, r.Contestants[0].Error)
+	if *r.Contestants[1].Plain != plain || r.Contestants[1].Corrected.P < plain.P {
+		t.Errorf("tests %+v and %+v, want %+v", r.Contestants[1].Plain, r.Contestants[1].Corrected, plain)
+	}
+}
+
+// The golden t-test of section 7 of the specification.
+func TestGoldenT(t *testing.T) {
+	r, err := metrics.PairedT([]float64{0.02, 0.01, 0.03, -0.005, 0.015}, make([]float64, 5))
+	if err != nil || r.DF != 4 {
+		t.Fatal(r, err)
+	}
+	near(t, "t", r.T, 2.4188315916, 1e-9)
+	near(t, "one-sided p", r.Greater(), 0.0364275298, 1e-9)
+}
+
+func TestCrossValidateRefuses(t *testing.T) {
+	d := golden()
+	x := d.X
+	x.Target, x.Classes = []float64{1, 1, 0, 0, 1, 0}, []string{"-", "+"}
+	trials := []table.Trial{{Train: []int{0, 1, 2, 3}, Test: []int{4, 5}}}
+	grid := []Trainer{rgbTrainer("a", RGBOptions{Rounds: 2}), rgbTrainer("b", RGBOptions{Rounds: 3})}
+	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"rgb", grid}}, nil); err == nil {
+		t.Error("a choice without inner folds was made")
+	}
+	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"none", nil}}, nil); err == nil {
+		t.Error("a contestant without settings was taken")
+	}
+	bad := Trainer{"bad", func(*Data, Control) (*Ensemble, error) { return nil, ErrRange }}
+	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"bad", []Trainer{bad}}}, nil); !errors.Is(err, ErrRange) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"rgb", grid[:1]}}, &CVOptions{Ctx: ctx}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	r, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"rgb", grid[:1]}, {"again", grid[:1]}}, nil)
+	if err != nil || r.Contestants[1].Plain != nil || len(r.Contestants[0].Error) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
