@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -139,7 +140,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
-		if err := r.grower.Grow(nil, target); err != nil {
+		// A run is left between rounds only, when scores and trees agree.
+		if err := r.grower.Grow(context.WithoutCancel(r.Ctx), target); err != nil {
 			return nil, fmt.Errorf("boost: gb: round %d: %w", r.round+1, err)
 		}
 		n := r.grower.Splits()
@@ -183,13 +185,18 @@ func (r *gradientRun) update(t *Term) {
 			r.scores[int(row)*r.k+t.Output] += step
 		}
 	})
-	forBlocks(r.Workers, len(r.out), gradientBlock, func(from, to int) {
-		for _, row := range r.out[from:to] {
-			step := float64(t.Weight * grown.Value[r.grower.Route(row, n)])
+	forBlocks(r.Workers, len(r.out), routeBlock, func(from, to int) {
+		at := make([]int32, to-from)
+		r.grower.RouteRows(at, r.out[from:to], n)
+		for k, row := range r.out[from:to] {
+			step := float64(t.Weight * grown.Value[at[k]])
 			r.scores[int(row)*r.k+t.Output] += step
 		}
 	})
 }
+
+// routeBlock rows are sent down a tree together.
+const routeBlock = 1 << 14
 
 // Each round draws from its own streams, so that a run can be taken up at any.
 func (r *gradientRun) rng(stream int) *rand.Rand {

@@ -231,13 +231,12 @@ func (c *column) code(v float32) uint8 {
 	if c.values == 0 {
 		return 0 // all missing in training: the one code there is
 	}
-	k, e, at := ordered(v), &c.edges, uint8(0)
-	for step := uint8(128); step > 0; step >>= 1 {
-		if next := at + step; e[next-1] < k {
-			at = next
-		}
+	k, e, at := uint64(ordered(v)), &c.edges, 0
+	for bit := 7; bit >= 0; bit-- {
+		// The difference is negative where the edge is less: its sign is the bit.
+		at |= int((uint64(e[uint8(at+1<<bit-1)])-k)>>63) << bit
 	}
-	return at
+	return uint8(at)
 }
 
 // encode computes the codes of all rows; with settle, thresholds move to the

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -315,7 +316,7 @@ func TestBinsRefuse(t *testing.T) {
 		if g.Step() {
 			t.Errorf("%s: a refused target was grown", name)
 		}
-		if err := g.Grow(nil, &Target{G: []float64{1, 2, 3}}); err != nil || g.Splits() != 2 {
+		if err := g.Grow(context.Background(), &Target{G: []float64{1, 2, 3}}); err != nil || g.Splits() != 2 {
 			t.Errorf("after %s: %d splits, %v", name, g.Splits(), err)
 		}
 	}

@@ -146,7 +146,7 @@ func (g *Grower) Start(t *Target) error {
 }
 
 // Grow grows a whole tree, as far as the options allow. It returns an error of ctx
-// when that is cancelled between two splits; ctx may be nil.
+// when that is cancelled between two splits.
 func (g *Grower) Grow(ctx context.Context, t *Target) error {
 	if err := g.Start(t); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -131,7 +132,7 @@ func TestSplitsAgainstEnumeration(t *testing.T) {
 		}
 		for k, o := range options {
 			for name, g := range growers(t, x, o) {
-				if err := g.Grow(nil, target); err != nil {
+				if err := g.Grow(context.Background(), target); err != nil {
 					t.Fatal(err)
 				}
 				for at := range g.Nodes() {
@@ -166,7 +167,7 @@ func TestRowsRoutesAndTreesAgree(t *testing.T) {
 	target := randomTarget(rng, 700, true)
 	target.Rows = randomRows(rng, 700, 500)
 	for name, g := range growers(t, x, Options{MaxLeaves: 60, L2: 1}) {
-		if err := g.Grow(nil, target); err != nil {
+		if err := g.Grow(context.Background(), target); err != nil {
 			t.Fatal(err)
 		}
 		if g.Splits() != 59 {
@@ -203,7 +204,19 @@ func TestRowsRoutesAndTreesAgree(t *testing.T) {
 					t.Fatalf("leaf %d: sums %v, %v; by rows %v, %v", leaf, n.G, n.H, sg, sh)
 				}
 			}
+			routes := make([]int32, 700)
+			g.RouteRows(routes, nil, splits)
+			some := make([]int32, len(target.Rows))
+			g.RouteRows(some, target.Rows, splits)
+			for k, i := range target.Rows {
+				if some[k] != routes[i] {
+					t.Fatalf("row %d: %d among some, %d among all", i, some[k], routes[i])
+				}
+			}
 			for i := range int32(700) {
+				if routes[i] != g.Route(i, splits) {
+					t.Fatalf("row %d: %d among all, %d alone", i, routes[i], g.Route(i, splits))
+				}
 				if at := tree.Leaf(x.Row(int(i), row)); at != int(g.Route(i, splits)) {
 					t.Fatalf("row %d: route %d, tree %d", i, g.Route(i, splits), at)
 				}
@@ -217,12 +230,12 @@ func TestPrefixProperty(t *testing.T) {
 	x := randomTable(rng, 500, []int{30, 400, 300, 5}, 0.05)
 	target := randomTarget(rng, 500, false)
 	for name, big := range growers(t, x, Options{MaxLeaves: 40}) {
-		if err := big.Grow(nil, target); err != nil {
+		if err := big.Grow(context.Background(), target); err != nil {
 			t.Fatal(err)
 		}
 		for splits := 1; splits < 40; splits += 6 {
 			alone := growers(t, x, Options{MaxLeaves: splits + 1})[name]
-			if err := alone.Grow(nil, target); err != nil {
+			if err := alone.Grow(context.Background(), target); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(alone.Tree(splits), big.Tree(splits), cmp.AllowUnexported(Tree{})); diff != "" {
@@ -234,20 +247,25 @@ func TestPrefixProperty(t *testing.T) {
 
 func TestWorkersDoNotMatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 4))
-	x := randomTable(rng, 70000, []int{3, 5000, 300, 2, 40, 70000, 9, 10, 11, 50}, 0.01)
-	target := randomTarget(rng, x.Rows, true)
+	for _, columns := range [][]int{{3, 5000, 300, 2, 40, 70000, 9, 10, 11, 50}, {300, 70000, 7}} {
+		x := randomTable(rng, 70000, columns, 0.01)
+		testWorkers(t, x, randomTarget(rng, x.Rows, true))
+	}
+}
+
+func testWorkers(t *testing.T, x *table.Table, target *Target) {
 	for _, depthWise := range []bool{false, true} {
 		var first *Tree
-		for workers := 1; workers <= 3; workers++ {
+		for _, workers := range []int{1, 2, 3, 7} {
 			b, err := NewBins(x, &BinOptions{Workers: workers})
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := NewGrower(b, Options{MaxLeaves: 64, DepthWise: depthWise, MinRows: 1 + workers%1, Workers: workers, ColumnsByNode: 0.7})
+			g, err := NewGrower(b, Options{MaxLeaves: 64, DepthWise: depthWise, MinRows: 3, Workers: workers, ColumnsByNode: 0.7})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := g.Grow(nil, target); err != nil {
+			if err := g.Grow(context.Background(), target); err != nil {
 				t.Fatal(err)
 			}
 			tree := g.Tree(g.Splits())

@@ -3,7 +3,6 @@ package tree
 import (
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -25,6 +24,7 @@ type histogram struct {
 	found    []best  // by task and side
 	tasks    []task
 	masks    map[int32][]bool // columns that may split a node, where they are sampled
+	pre      map[nodeBlock][]Cell
 }
 
 // bench is what a worker works on.
@@ -101,21 +101,6 @@ func (h *histogram) seal(n *Node) {
 	n.Threshold = h.b.Threshold(int(b.column), int(b.code))
 }
 
-// goesLeft is a table, by code, of which rows go left at a split node.
-func (h *histogram) goesLeft(n *Node, table *[256]uint8) {
-	missing := h.b.columns[n.Column].values
-	for c := range table {
-		table[c] = 0
-		if n.Categorical && n.Set[c>>6]>>(c&63)&1 == 1 || !n.Categorical && c <= int(n.Code) {
-			table[c] = 1
-		}
-	}
-	table[missing] = 0
-	if n.MissingLeft {
-		table[missing] = 1
-	}
-}
-
 func (h *histogram) left(n *Node, row int32) bool {
 	j := int(n.Column)
 	c := h.b.Code(int(row), j)
@@ -139,71 +124,10 @@ func splitLevels(c *column, t *Tree, at int, n *Node) {
 			set[level>>6] |= 1 << (level & 63)
 		}
 	}
+	if n.MissingLeft && len(c.codes)%64 > 0 {
+		set[len(set)-1] |= ^uint64(0) << (len(c.codes) % 64) // levels beyond those of training
+	}
 	t.SetLevels(at, set)
-}
-
-// chunk is a part of a node's rows.
-type chunk struct {
-	node, from, to int32
-	lefts          int32
-}
-
-// chunks cuts the rows of nodes into parts of rowBlock rows.
-func chunks(g *Grower, nodes []int32) []chunk {
-	var out []chunk
-	for _, at := range nodes {
-		n := &g.nodes[at]
-		for from := n.from; from < n.to; from += rowBlock {
-			out = append(out, chunk{node: at, from: from, to: min(n.to, from+rowBlock)})
-		}
-	}
-	return out
-}
-
-func (h *histogram) partition(g *Grower, nodes []int32) {
-	parts := chunks(g, nodes)
-	forEach(g.o.Workers, len(parts), func(_, i int) {
-		p := &parts[i]
-		n := &g.nodes[p.node]
-		var left [256]uint8
-		h.goesLeft(n, &left)
-		codes, shift := h.b.blocks[n.Column/blockColumns].codes, 8*(n.Column%blockColumns)
-		rows, other := g.rows[p.from:p.to], g.buffer[p.from:p.to]
-		l, r := 0, 0
-		for _, row := range rows {
-			// Both stores are made and one of them counts: no branch to guess.
-			// A left row never lands beyond the one being read.
-			yes := int(left[uint8(codes[row]>>shift)])
-			rows[l] = row
-			other[r] = row
-			l += yes
-			r += 1 - yes
-		}
-		p.lefts = int32(l)
-	})
-	join(g, parts)
-}
-
-// join brings together the left and right rows of the parts of each node: every part
-// has its left rows at its front and its right rows at the front of the same
-// range of the buffer.
-func join(g *Grower, parts []chunk) {
-	for len(parts) > 0 {
-		n := &g.nodes[parts[0].node]
-		k, at := 0, n.from
-		for k < len(parts) && parts[k].node == parts[0].node {
-			p := parts[k]
-			at += int32(copy(g.rows[at:], g.rows[p.from:p.from+p.lefts]))
-			k++
-		}
-		middle := at
-		for _, p := range parts[:k] {
-			at += int32(copy(g.rows[at:], g.buffer[p.from:p.to-p.lefts]))
-		}
-		l, r := &g.nodes[n.Left], &g.nodes[n.Right]
-		l.from, l.to, r.from, r.to = n.from, middle, middle, n.to
-		parts = parts[k:]
-	}
 }
 
 func (h *histogram) evaluate(g *Grower, parents []int32) {
@@ -227,16 +151,16 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 			}
 		})
 	}
+	h.presum(g)
 	blocks := len(h.b.blocks)
 	h.found = slices.Grow(h.found[:0], 2*blocks*len(h.tasks))[:2*blocks*len(h.tasks)]
 	workers := g.o.Workers
-	if rows := len(g.rows); g.splits > 0 && !g.o.DepthWise {
-		if rows = int(g.nodes[h.tasks[0].small].to - g.nodes[h.tasks[0].small].from); (rows+256)*len(g.columns) < 20000 {
+	if len(h.tasks) == 1 {
+		n := &g.nodes[h.tasks[0].small]
+		if (int(n.to-n.from)+256)*len(g.columns) < 20000 {
 			workers = 1 // handing work out costs more than doing it
 		}
 	}
-	// Tasks of one pair of siblings are not neighbours: the largest first would
-	// be best, and blocks of one pair are alike.
 	forEach(workers, blocks*len(h.tasks), func(w, i int) {
 		t, block := i/blocks, i%blocks
 		h.found[2*i], h.found[2*i+1] = best{}, best{}
@@ -362,12 +286,16 @@ func (h *histogram) sum(g *Grower, w *bench, at int32, block int, out *best) []C
 	if n.hist != nil {
 		hist = n.hist[h.offsets[block]:h.offsets[block+1]]
 	}
-	clear(hist)
-	rows := g.rows[n.from:n.to]
-	if g.splits == 0 && len(g.rows) == h.b.rows {
-		rows = nil
+	if pre := h.pre[nodeBlock{at, block}]; pre != nil {
+		copy(hist, pre)
+	} else {
+		clear(hist)
+		rows := g.rows[n.from:n.to]
+		if g.splits == 0 && len(g.rows) == h.b.rows {
+			rows = nil
+		}
+		h.add(g, bl, h.used[block], hist, rows, h.cells(g, n))
 	}
-	h.add(g, bl, h.used[block], hist, rows, h.cells(g, n))
 	if g.open(at) {
 		h.scan(g, w, at, block, hist, out)
 	}
@@ -378,7 +306,7 @@ func (h *histogram) sum(g *Grower, w *bench, at int32, block int, out *best) []C
 // else those that it uses one by one.
 func (h *histogram) add(g *Grower, bl *block, used int, hist []Cell, rows []int32, cells []Cell) {
 	if 2*used >= bl.columns && used > 1 {
-		addBlock(hist, bl.stride, bl.codes, rows, cells)
+		addBlock(hist, bl.stride, bl.columns, bl.codes, rows, cells)
 		return
 	}
 	for k := range bl.columns {
@@ -459,48 +387,4 @@ func (h *histogram) few(g *Grower, w *bench, at int32, block int, out *best) {
 			w.cells[code] = Cell{}
 		}
 	}
-}
-
-// mask draws the columns that may split each node, where options sample them.
-func (h *histogram) mask(g *Grower) {
-	h.masks = nil
-	if g.o.ColumnsByLevel == 1 && g.o.ColumnsByNode == 1 {
-		return
-	}
-	h.masks = map[int32][]bool{}
-	for _, t := range h.tasks {
-		for _, at := range []int32{t.small, t.large} {
-			if at < 0 {
-				continue
-			}
-			h.masks[at] = columnMask(g, at)
-		}
-	}
-}
-
-// columnMask draws the columns of a node: its draws depend on the target's Sample,
-// the depth and the node's number, not on what else was drawn.
-func columnMask(g *Grower, at int32) []bool {
-	columns := g.columns
-	draw := func(share float64, stream uint64) {
-		if share == 1 {
-			return
-		}
-		rng := rand.New(rand.NewPCG(g.target.Sample, stream))
-		columns = slices.Clone(columns)
-		rng.Shuffle(len(columns), func(i, j int) { columns[i], columns[j] = columns[j], columns[i] })
-		columns = columns[:max(1, int(math.Round(share*float64(len(columns)))))]
-		slices.Sort(columns)
-	}
-	draw(g.o.ColumnsByLevel, uint64(g.nodes[at].Depth)<<32)
-	draw(g.o.ColumnsByNode, 1<<63|uint64(at))
-	mask := make([]bool, len(g.usable))
-	for _, j := range columns {
-		mask[j] = true
-	}
-	return mask
-}
-
-func (h *histogram) allowed(at int32, n *Node, j int) bool {
-	return h.masks == nil || h.masks[at][j]
 }

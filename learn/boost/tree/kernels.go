@@ -1,11 +1,11 @@
 package tree
 
-// addBlockGo adds cells[k] to the histograms of a block's eight columns, at the
-// codes of row rows[k]; rows nil is 0, 1, …. hist holds eight histograms of stride
-// cells. It is what the assembly of kernels_amd64.s does, and what runs
+// addBlockGo adds cells[k] to the histograms of a block's first columns, at the codes
+// of row rows[k]; rows nil is 0, 1, …. hist holds eight histograms of stride cells,
+// and what becomes of those beyond columns does not matter. It is what the assembly of kernels_amd64.s does, and what runs
 // elsewhere.
-func addBlockGo(hist []Cell, stride int, codes []uint64, rows []int32, cells []Cell) {
-	if stride == 256 {
+func addBlockGo(hist []Cell, stride, columns int, codes []uint64, rows []int32, cells []Cell) {
+	if stride == 256 && columns > 4 {
 		// Arrays of 256 cells need no bounds checks under an index of eight bits.
 		h0 := (*[256]Cell)(hist[0*256:])
 		h1 := (*[256]Cell)(hist[1*256:])
@@ -38,7 +38,7 @@ func addBlockGo(hist []Cell, stride int, codes []uint64, rows []int32, cells []C
 			at = int(rows[k])
 		}
 		w := codes[at]
-		for j := 0; j < blockColumns; j++ {
+		for j := range columns {
 			add(&hist[j*stride+int(uint8(w))], c)
 			w >>= 8
 		}

@@ -8,6 +8,12 @@ func addBlockAVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cel
 //go:noescape
 func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
 
+//go:noescape
+func addBlock4AVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
+
+//go:noescape
+func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
+
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
@@ -26,17 +32,26 @@ var hasAVX2 = func() bool {
 
 // addBlock is addBlockGo. The codes are below stride and the rows below len(codes):
 // NewBins and Target.check see to it, the assembly does not look.
-func addBlock(hist []Cell, stride int, codes []uint64, rows []int32, cells []Cell) {
-	if !hasAVX2 || len(cells) == 0 {
-		addBlockGo(hist, stride, codes, rows, cells)
+func addBlock(hist []Cell, stride, columns int, codes []uint64, rows []int32, cells []Cell) {
+	n := len(cells)
+	if !hasAVX2 || n == 0 {
+		addBlockGo(hist, stride, columns, codes, rows, cells)
 		return
 	}
 	_ = hist[blockColumns*stride-1]
 	if rows == nil {
-		_ = codes[len(cells)-1]
-		addBlockSeqAVX2(&hist[0], stride, &codes[0], &cells[0], len(cells))
+		_ = codes[n-1]
+		if columns <= 4 {
+			addBlock4SeqAVX2(&hist[0], stride, &codes[0], &cells[0], n)
+		} else {
+			addBlockSeqAVX2(&hist[0], stride, &codes[0], &cells[0], n)
+		}
 		return
 	}
-	_ = rows[len(cells)-1]
-	addBlockAVX2(&hist[0], stride, &codes[0], &rows[0], &cells[0], len(cells))
+	_ = rows[n-1]
+	if columns <= 4 {
+		addBlock4AVX2(&hist[0], stride, &codes[0], &rows[0], &cells[0], n)
+	} else {
+		addBlockAVX2(&hist[0], stride, &codes[0], &rows[0], &cells[0], n)
+	}
 }

@@ -24,6 +24,12 @@
 	LEAQ (R11)(CX*1), R12    \
 	LEAQ (R12)(CX*1), R13
 
+#define FOUR \
+	CELL(DI)                 \
+	NEXT(R8)                 \
+	NEXT(R9)                 \
+	NEXT(R10)
+
 #define ROW \
 	CELL(DI)                 \
 	NEXT(R8)                 \
@@ -93,6 +99,66 @@ loop:
 	MOVQ (SI), AX
 	VMOVDQU (BX), X0
 	ROW
+	ADDQ $8, SI
+	ADDQ $16, BX
+	DECQ R14
+	JNZ loop
+	RET
+
+// func addBlock4AVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
+TEXT ·addBlock4AVX2(SB), NOSPLIT, $0-48
+	MOVQ hist+0(FP), DI
+	MOVQ stride+8(FP), CX
+	MOVQ codes+16(FP), SI
+	MOVQ rows+24(FP), DX
+	MOVQ cells+32(FP), BX
+	BASES
+	MOVQ n+40(FP), R14
+	SUBQ $16, R14
+	JLE tail
+
+ahead:
+	MOVLQSX 64(DX), AX
+	PREFETCHT0 (SI)(AX*8)
+	MOVLQSX (DX), AX
+	MOVQ (SI)(AX*8), AX
+	VMOVDQU (BX), X0
+	FOUR
+	ADDQ $4, DX
+	ADDQ $16, BX
+	DECQ R14
+	JNZ ahead
+
+tail:
+	MOVQ n+40(FP), R14
+	CMPQ R14, $16
+	JLE last
+	MOVQ $16, R14
+
+last:
+	MOVLQSX (DX), AX
+	MOVQ (SI)(AX*8), AX
+	VMOVDQU (BX), X0
+	FOUR
+	ADDQ $4, DX
+	ADDQ $16, BX
+	DECQ R14
+	JNZ last
+	RET
+
+// func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
+TEXT ·addBlock4SeqAVX2(SB), NOSPLIT, $0-40
+	MOVQ hist+0(FP), DI
+	MOVQ stride+8(FP), CX
+	MOVQ codes+16(FP), SI
+	MOVQ cells+24(FP), BX
+	MOVQ n+32(FP), R14
+	BASES
+
+loop:
+	MOVQ (SI), AX
+	VMOVDQU (BX), X0
+	FOUR
 	ADDQ $8, SI
 	ADDQ $16, BX
 	DECQ R14

@@ -2,6 +2,6 @@
 
 package tree
 
-func addBlock(hist []Cell, stride int, codes []uint64, rows []int32, cells []Cell) {
-	addBlockGo(hist, stride, codes, rows, cells)
+func addBlock(hist []Cell, stride, columns int, codes []uint64, rows []int32, cells []Cell) {
+	addBlockGo(hist, stride, columns, codes, rows, cells)
 }

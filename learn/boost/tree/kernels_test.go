@@ -54,11 +54,13 @@ func TestAddBlockAgainstDefinition(t *testing.T) {
 						want[at] = Cell{want[at].G + c.G, want[at].H + c.H}
 					}
 				}
-				fast, plain := make([]Cell, len(want)), make([]Cell, len(want))
-				addBlock(fast, stride, codes, rows, cells)
-				addBlockGo(plain, stride, codes, rows, cells)
-				if !slices.Equal(fast, want) || !slices.Equal(plain, want) {
-					t.Fatalf("stride %d, %d cells, rows given: %v: wrong sums", stride, n, rows != nil)
+				for columns := 1; columns <= blockColumns; columns++ {
+					fast, plain := make([]Cell, len(want)), make([]Cell, len(want))
+					addBlock(fast, stride, columns, codes, rows, cells)
+					addBlockGo(plain, stride, columns, codes, rows, cells)
+					if k := columns * stride; !slices.Equal(fast[:k], want[:k]) || !slices.Equal(plain[:k], want[:k]) {
+						t.Fatalf("stride %d, %d columns, %d cells, rows given: %v: wrong sums", stride, columns, n, rows != nil)
+					}
 				}
 				for j := range blockColumns {
 					one := make([]Cell, stride)
@@ -85,11 +87,11 @@ func BenchmarkHistogram(b *testing.B) {
 		}
 		for _, kernel := range []struct {
 			name string
-			run  func([]Cell, int, []uint64, []int32, []Cell)
+			run  func([]Cell, int, int, []uint64, []int32, []Cell)
 		}{{"go", addBlockGo}, {"chosen", addBlock}} {
 			b.Run(fmt.Sprintf("rows=1of%d/kernel=%s", share, kernel.name), func(b *testing.B) {
 				for b.Loop() {
-					kernel.run(hist, 256, codes, list, cells[:rows/share])
+					kernel.run(hist, 256, 8, codes, list, cells[:rows/share])
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows/share*blockColumns), "ns/code")
 			})

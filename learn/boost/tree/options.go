@@ -26,7 +26,7 @@ type Options struct {
 	MaxLeaves int  // 0 is no limit
 	DepthWise bool // splits level by level; otherwise the leaf of the largest gain is next
 
-	MinRows   int     // rows in a child; 0 is 1
+	MinRows   int     // rows in a child; 0 is 1. Above 1 rows are counted in the low bits of Cell.H, at the cost of so many bits of H
 	MinWeight float64 // Σ H in a child
 	L2        float64 // penalty ½ L2 w² on each leaf value
 	L1        float64 // penalty L1 |w|

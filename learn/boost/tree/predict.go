@@ -242,17 +242,53 @@ func (s *walk) levels(t *forestTree, stride, n int) {
 	}
 }
 
-// predict walks row by row over the columns.
+// predict walks down the columns: where there are many rows and no levels, all of them
+// a level at a time, as numbers does.
 func (t *Tree) predict(dst []float64, x *table.Table, from int) {
-	for i := range dst {
-		at := int32(0)
-		for t.Feature[at] >= 0 {
-			if t.goesLeft(at, x.Columns[t.Feature[at]].Values[from+i]) {
-				at = t.Left[at]
-			} else {
-				at = t.Right[at]
+	if len(dst) < 64 || t.Set != nil {
+		for i := range dst {
+			at := int32(0)
+			for t.Feature[at] >= 0 {
+				if t.goesLeft(at, x.Columns[t.Feature[at]].Values[from+i]) {
+					at = t.Left[at]
+				} else {
+					at = t.Right[at]
+				}
+			}
+			dst[i] = t.Value[at]
+		}
+		return
+	}
+	f := flatten(t, 1)
+	columns := make([][]float32, len(x.Columns))
+	for j := range columns {
+		columns[j] = x.Columns[j].Values[from : from+len(dst)]
+	}
+	var state [forestRows]int32
+	for start := 0; start < len(dst); start += forestRows {
+		out := dst[start:min(start+forestRows, len(dst))]
+		at := state[:len(out)]
+		clear(at)
+		for range f.depth {
+			moved := int32(0)
+			for i, was := range at {
+				p := &f.nodes[was]
+				v, next := columns[p.feature&featureMask][start+i], p.child
+				if v > p.bound {
+					next++
+				}
+				if v != v {
+					next = p.child + int32(p.feature>>31)
+				}
+				at[i] = next
+				moved |= next ^ was
+			}
+			if moved == 0 {
+				break
 			}
 		}
-		dst[i] = t.Value[at]
+		for i, leaf := range at {
+			out[i] = f.values[leaf]
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +16,7 @@ func growForest(t testing.TB, x *table.Table, trees int, o Options) []*Tree {
 	g := mustGrower(t, x, o)
 	var out []*Tree
 	for range trees {
-		if err := g.Grow(nil, randomTarget(rng, x.Rows, false)); err != nil {
+		if err := g.Grow(context.Background(), randomTarget(rng, x.Rows, false)); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, g.Tree(g.Splits()))
@@ -49,6 +50,17 @@ func TestForestAgainstTrees(t *testing.T) {
 			for k, tree := range trees {
 				f.Add(tree, 0.1*float64(k+1), k%2)
 				tree.Predict(one, x, 0)
+				row := make([]float32, len(x.Columns))
+				for i, v := range one {
+					if want := tree.Value[tree.Leaf(x.Row(i, row))]; v != want {
+						t.Fatalf("%s: row %d is predicted as %v, its leaf has %v", kind, i, v, want)
+					}
+				}
+				part := make([]float64, 200)
+				tree.Predict(part, x, 700)
+				if !slices.Equal(part, one[700:900]) {
+					t.Fatalf("%s: rows from 700 on are predicted otherwise than among all", kind)
+				}
 				for i, v := range one {
 					term := 0.1 * float64(k+1) * v
 					want[2*i+k%2] += term

@@ -95,20 +95,59 @@ func (s *Sketch) addColumn(values []float32, w []float64) {
 			}
 		}
 		values = values[n:]
-		sorted := radixSort(keys, other)
-		part := make(summary, 0, min(len(sorted), s.size()+1))
-		rest := 0.0
-		for i := 0; i < len(sorted); {
-			j := i + 1
-			for j < len(sorted) && sorted[j] == sorted[i] {
-				j++
-			}
-			part = append(part, rank{sorted[i], rest, float64(j), float64(j - i)})
-			rest = float64(j)
-			i = j
-		}
-		s.push(part.prune(s.size()))
+		s.push(summarize(radixSort(keys, other), s.size()))
 	}
+}
+
+// summarize is the summary of sorted keys of weight 1, pruned: where there are more
+// distinct ones than size, those at equally spaced ranks. All intervals are exact.
+func summarize(sorted []uint32, size int) summary {
+	n := len(sorted)
+	distinct := min(n, 1)
+	for i := 1; i < n; i++ {
+		if sorted[i] != sorted[i-1] {
+			distinct++
+		}
+	}
+	part := make(summary, 0, min(distinct, size))
+	entry := func(from, to int) {
+		part = append(part, rank{sorted[from], float64(from), float64(to), float64(to - from)})
+	}
+	end := func(at int) int { // of the run of keys that at is in
+		step := 1
+		for at+step < n && sorted[at+step] == sorted[at] {
+			at += step
+			step *= 2
+		}
+		for ; step > 0; step /= 2 {
+			if at+step < n && sorted[at+step] == sorted[at] {
+				at += step
+			}
+		}
+		return at + 1
+	}
+	if distinct <= size {
+		for at := 0; at < n; {
+			to := end(at)
+			entry(at, to)
+			at = to
+		}
+		return part
+	}
+	to := 0
+	for k := range size {
+		at := k * (n - 1) / (size - 1)
+		if at < to {
+			continue // in the run just taken
+		}
+		from := at
+		for from > to && sorted[from-1] == sorted[at] {
+			from--
+		}
+		to = end(at)
+		entry(from, to)
+	}
+	return part
 }
 
 // radixSort sorts keys with other, of at least the same length, as room; it returns

@@ -1,0 +1,73 @@
+package tree
+
+// presum sums the rows of nodes in parts, where there are fewer pairs of nodes and
+// blocks than goroutines: at the root of a narrow table nothing else would keep
+// them busy. Integers make the parts' sums the node's, bit for bit.
+func (h *histogram) presum(g *Grower) {
+	clear(h.pre)
+	workers, blocks := workerCount(g.o.Workers), len(h.b.blocks)
+	if len(h.tasks)*blocks >= workers {
+		return
+	}
+	type part struct {
+		chunk
+		block int
+		sums  []Cell
+	}
+	var parts []part
+	for i := range h.tasks {
+		t := &h.tasks[i]
+		for _, at := range []int32{t.small, t.large} {
+			if at < 0 || at == t.large && t.parent != nil {
+				continue
+			}
+			n := &g.nodes[at]
+			size := (n.to - n.from + int32(workers) - 1) / int32(workers)
+			if size < rowBlock/4 {
+				continue
+			}
+			for block := range blocks {
+				for from := n.from; from < n.to; from += size {
+					parts = append(parts, part{chunk: chunk{node: at, from: from, to: min(n.to, from+size)}, block: block})
+				}
+			}
+		}
+	}
+	whole := g.splits == 0 && len(g.rows) == h.b.rows
+	forEach(workers, len(parts), func(_, i int) {
+		p := &parts[i]
+		n, bl := &g.nodes[p.node], &h.b.blocks[p.block]
+		if h.used[p.block] == 0 {
+			return
+		}
+		p.sums = make([]Cell, blockColumns*bl.stride)
+		cells := h.cells(g, n)[p.from-n.from : p.to-n.from]
+		if whole {
+			part := *bl // the rows from … to, without a list of them
+			part.codes = bl.codes[p.from:p.to]
+			h.add(g, &part, h.used[p.block], p.sums, nil, cells)
+			return
+		}
+		h.add(g, bl, h.used[p.block], p.sums, g.rows[p.from:p.to], cells)
+	})
+	for i := range parts {
+		p := &parts[i]
+		if h.pre == nil {
+			h.pre = map[nodeBlock][]Cell{}
+		}
+		key := nodeBlock{p.node, p.block}
+		if sums := h.pre[key]; sums == nil {
+			h.pre[key] = p.sums
+		} else {
+			for k, c := range p.sums {
+				add(&sums[k], c)
+			}
+		}
+	}
+}
+
+// nodeBlock names a node's histograms of one block.
+type nodeBlock struct {
+	node  int32
+	block int
+}
