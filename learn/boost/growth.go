@@ -50,10 +50,16 @@ func collect(g *tree.Grower, rows int, in []bool, workers int) *growth {
 	})
 	if in != nil {
 		forBlocks(workers, rows, sumBlock, func(from, to int) {
+			list := make([]int32, 0, to-from)
 			for i := from; i < to; i++ {
 				if !in[i] {
-					out.slot[i] = at[g.Route(int32(i), n)]
+					list = append(list, int32(i))
 				}
+			}
+			leaf := make([]int32, len(list))
+			g.RouteRows(leaf, list, n)
+			for k, i := range list {
+				out.slot[i] = at[leaf[k]]
 			}
 		})
 	}
