@@ -61,3 +61,21 @@ func addColumn(hist []Cell, shift int, codes []uint64, rows []int32, cells []Cel
 		add(&hist[uint8(codes[at]>>shift)], c)
 	}
 }
+
+// subtractGo takes the sums of b from those of a.
+func subtractGo(a, b []Cell) {
+	b = b[:len(a)]
+	for i := range a {
+		a[i].G -= b[i].G
+		a[i].H -= b[i].H
+	}
+}
+
+// occupiedGo sets the bits of mask that are the numbers of cells with rows, of which
+// there are at most 256.
+func occupiedGo(mask *[4]uint64, cells []Cell) {
+	*mask = [4]uint64{}
+	for i, c := range cells {
+		mask[i>>6&3] |= uint64(-c.H) >> 63 << (i & 63) // H is never negative
+	}
+}
