@@ -158,7 +158,7 @@ func (r *run) finish(p *Progress) (stop bool, err error) {
 	p.Round = r.round
 	p.Valid = math.NaN()
 	if r.valid != nil {
-		p.Valid = MeanLoss(r.e.Loss, r.Valid.Y, r.Valid.W, r.valid)
+		p.Valid = meanLoss(r.e.Loss, r.Valid.Y, r.Valid.W, r.valid, r.Workers)
 		if p.Valid < r.best {
 			r.best, r.bestOf, r.waited = p.Valid, r.e.Terms[:len(r.e.Terms):len(r.e.Terms)], 0
 		} else {

@@ -261,7 +261,7 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 		if stop && p.Step == 0 {
 			break
 		}
-		p.Loss = MeanLoss(c.e.Loss, c.d.Y, c.d.W, c.scores)
+		p.Loss = meanLoss(c.e.Loss, c.d.Y, c.d.W, c.scores, c.Workers)
 		p.Objective = p.Loss
 		for i := range c.coords {
 			p.Objective += c.coords[i].c * math.Abs(c.coords[i].alpha)

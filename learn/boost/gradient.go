@@ -153,7 +153,7 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 	}
 	p.Loss = math.NaN()
 	if r.Watch != nil {
-		p.Loss = MeanLoss(r.e.Loss, r.d.Y, r.d.W, r.scores)
+		p.Loss = meanLoss(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
 	}
 	p.Objective = p.Loss
 	return p, nil

@@ -68,7 +68,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		t := Term{Weight: 1, Predictor: fit.Predictor, Family: -1, Round: r.round}
 		r.e.Terms = append(r.e.Terms, t)
 		r.addValid(&t)
-		p.Loss = MeanLoss(r.e.Loss, d.Y, d.W, r.scores)
+		p.Loss = meanLoss(r.e.Loss, d.Y, d.W, r.scores, r.Workers)
 		p.Objective = p.Loss
 		stop, err := r.finish(p)
 		if err != nil {

@@ -367,33 +367,55 @@ func CheckLabels(l Loss, y []float64) error {
 
 // MeanLoss returns Σ w Phi / Σ w; w nil is all 1. It sums in blocks of rows, in
 // order, so that its bits depend on nothing else.
-func MeanLoss(l Loss, y, w, f []float64) float64 {
-	const block = 1024
-	var buffer [block]float64
+func MeanLoss(l Loss, y, w, f []float64) float64 { return meanLoss(l, y, w, f, 1) }
+
+// lossBlock rows are summed together.
+const lossBlock = 512
+
+// meanLoss is MeanLoss on several goroutines, to the same bits.
+func meanLoss(l Loss, y, w, f []float64, workers int) float64 {
 	k := l.Outputs()
-	sum, total := 0.0, 0.0
-	for from := 0; from < len(y); from += block {
-		to := min(from+block, len(y))
-		values := buffer[:to-from]
-		l.Values(values, y[from:to], f[from*k:to*k])
-		part, weights := 0.0, 0.0
-		if w == nil {
-			for _, v := range values {
-				part += v
+	plain, isLogistic := l.(Logistic)
+	part := make([][2]float64, (len(y)+lossBlock-1)/lossBlock)
+	forBlocks(workers, len(part), 64, func(first, last int) {
+		var buffer [lossBlock]float64
+		for b := first; b < last; b++ {
+			from, to := b*lossBlock, min((b+1)*lossBlock, len(y))
+			p := &part[b]
+			if isLogistic && w == nil {
+				p[0], p[1] = plain.sum(y[from:to], f[from:to]), float64(to-from)
+				continue
 			}
-			weights = float64(len(values))
-		} else {
+			values := buffer[:to-from]
+			l.Values(values, y[from:to], f[from*k:to*k])
 			for i, v := range values {
-				if w[from+i] != 0 { // an infinite loss of a row without weight is not NaN
-					part += w[from+i] * v
-					weights += w[from+i]
+				// An infinite loss of a row without weight is not NaN.
+				if u := weight(w, from+i); u != 0 {
+					p[0] += u * v
+					p[1] += u
 				}
 			}
 		}
-		sum += part
-		total += weights
+	})
+	sum, total := 0.0, 0.0
+	for _, p := range part {
+		sum += p[0]
+		total += p[1]
 	}
 	return sum / total
+}
+
+// sum is Σ Phi over at most lossBlock rows, with one logarithm for all: each
+// factor 1+exp(-|yF|) is at most 2, so their product stays a float. What is below
+// 1e-16 in one row is lost, as it would be beside any row of middling loss.
+func (l Logistic) sum(y, f []float64) float64 {
+	linear, product := 0.0, 1.0
+	for i, v := range y {
+		z := v * f[i]
+		linear += max(-z, 0)
+		product *= 1 + math.Exp(-math.Abs(z))
+	}
+	return l.scale() * (linear + math.Log(product))
 }
 
 // sigma is 1/(1+exp(-z)).

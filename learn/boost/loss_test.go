@@ -183,3 +183,38 @@ func TestLineMin(t *testing.T) {
 		}
 	}
 }
+
+// The mean by blocks is the mean of the values, for any weights and number of
+// goroutines, at any size of the scores.
+func TestMeanLoss(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for _, l := range everyLoss {
+		k := l.Outputs()
+		for _, n := range []int{1, 511, 512, 513, 40000} {
+			for _, size := range []float64{0.1, 5, 300} {
+				y, w, f := make([]float64, n), make([]float64, n), make([]float64, n*k)
+				for i := range y {
+					y[i], w[i] = labelFor(l, rng), float64(rng.IntN(3))
+				}
+				w[0] = 1
+				for i := range f {
+					f[i] = size * rng.NormFloat64()
+				}
+				values := make([]float64, n)
+				l.Values(values, y, f)
+				for _, u := range [][]float64{nil, w} {
+					sum, total := 0.0, 0.0
+					for i, v := range values {
+						sum += weight(u, i) * v
+						total += weight(u, i)
+					}
+					got := MeanLoss(l, y, u, f)
+					near(t, l.Name(), got, sum/total, 1e-12)
+					if other := meanLoss(l, y, u, f, 3); other != got {
+						t.Errorf("%s: %v, with other workers %v", l.Name(), got, other)
+					}
+				}
+			}
+		}
+	}
+}

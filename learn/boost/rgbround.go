@@ -209,7 +209,7 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 	}
 	progress.Loss = math.NaN()
 	if r.Watch != nil {
-		progress.Loss = MeanLoss(r.e.Loss, r.d.Y, r.d.W, r.scores)
+		progress.Loss = meanLoss(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
 	}
 	progress.Objective = progress.Loss + r.beta()*r.penalties
 	r.extra["penalties"] = r.penalties
