@@ -33,8 +33,22 @@ type bench struct {
 	words    [fewRows]uint64
 	cells    [256]Cell // all zero between uses
 	occupied [256]uint8
+	mask     [4]uint64 // codes that occur
 	order    []uint8
 	negated  []Cell
+}
+
+// list stores the codes of the mask in occupied, ascending. Most bins of most nodes
+// are empty, in no order that a processor could guess; here it need not.
+func (w *bench) list() []uint8 {
+	n := 0
+	for i, m := range &w.mask {
+		for ; m != 0; m &= m - 1 {
+			w.occupied[n&255] = uint8(64*i + bits.TrailingZeros64(m))
+			n++
+		}
+	}
+	return w.occupied[:n]
 }
 
 // task is a node, or two siblings, to be evaluated.
@@ -254,15 +268,6 @@ func (h *histogram) task(g *Grower, w *bench, t *task, block int, out []best) {
 	}
 }
 
-// subtract takes the sums of b from those of a.
-func subtract(a, b []Cell) {
-	b = b[:len(a)]
-	for i := range a {
-		a[i].G -= b[i].G
-		a[i].H -= b[i].H
-	}
-}
-
 // cells are the derivatives of a node's rows, in their order.
 func (h *histogram) cells(g *Grower, n *Node) []Cell {
 	if g.splits == 0 && len(g.rows) == h.b.rows {
@@ -328,14 +333,9 @@ func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, 
 		}
 		c := &h.b.columns[j]
 		cells := hist[k*bl.stride : (k+1)*bl.stride]
-		occupied := 0
-		for code, v := range cells[:c.values] {
-			// Most bins of most nodes are empty, in no order that a processor could
-			// guess: write always, count if there is something.
-			w.occupied[occupied] = uint8(code)
-			occupied += int(uint64(-v.H) >> 63)
-		}
-		h.search(g, &s, w, j, w.occupied[:occupied], cells, cells[c.values], out)
+		occupied(&w.mask, cells)
+		w.mask[c.values>>6] &^= 1 << (c.values & 63)
+		h.search(g, &s, w, j, w.list(), cells, cells[c.values], out)
 	}
 }
 
@@ -366,22 +366,17 @@ func (h *histogram) few(g *Grower, w *bench, at int32, block int, out *best) {
 		if !g.usable[j] || !h.allowed(at, n, j) {
 			continue
 		}
-		var seen [4]uint64
+		w.mask = [4]uint64{}
 		for i, word := range words {
 			code := uint8(word >> (8 * k))
-			seen[code>>6] |= 1 << (code & 63)
+			w.mask[code>>6] |= 1 << (code & 63)
 			add(&w.cells[code], sums[i])
 		}
 		values := h.b.columns[j].values
 		missing := w.cells[values]
 		w.cells[values] = Cell{}
-		seen[values>>6] &^= 1 << (values & 63)
-		occupied := w.occupied[:0]
-		for i, m := range seen {
-			for ; m != 0; m &= m - 1 {
-				occupied = append(occupied, uint8(64*i+bits.TrailingZeros64(m)))
-			}
-		}
+		w.mask[values>>6] &^= 1 << (values & 63)
+		occupied := w.list()
 		h.search(g, &s, w, j, occupied, w.cells[:], missing, out)
 		for _, code := range occupied {
 			w.cells[code] = Cell{}

@@ -2,8 +2,11 @@ package tree
 
 // addBlockGo adds cells[k] to the histograms of a block's first columns, at the codes
 // of row rows[k]; rows nil is 0, 1, …. hist holds eight histograms of stride cells,
-// and what becomes of those beyond columns does not matter. It is what the assembly of kernels_amd64.s does, and what runs
-// elsewhere.
+// and what becomes of those beyond columns does not matter.
+//
+// It is what the assembly of kernels_amd64.s does, and what runs elsewhere. Assembly
+// takes 0.45 to 0.65 ns a code where this takes 2: one 128-bit addition in place of
+// two, and rows asked for ahead.
 func addBlockGo(hist []Cell, stride, columns int, codes []uint64, rows []int32, cells []Cell) {
 	if stride == 256 && columns > 4 {
 		// Arrays of 256 cells need no bounds checks under an index of eight bits.
@@ -59,5 +62,23 @@ func addColumn(hist []Cell, shift int, codes []uint64, rows []int32, cells []Cel
 			at = int(rows[k])
 		}
 		add(&hist[uint8(codes[at]>>shift)], c)
+	}
+}
+
+// subtractGo takes the sums of b from those of a.
+func subtractGo(a, b []Cell) {
+	b = b[:len(a)]
+	for i := range a {
+		a[i].G -= b[i].G
+		a[i].H -= b[i].H
+	}
+}
+
+// occupiedGo sets the bits of mask that are the numbers of cells with rows, of which
+// there are at most 256.
+func occupiedGo(mask *[4]uint64, cells []Cell) {
+	*mask = [4]uint64{}
+	for i, c := range cells {
+		mask[i>>6&3] |= uint64(-c.H) >> 63 << (i & 63) // H is never negative
 	}
 }

@@ -14,6 +14,12 @@ func addBlock4AVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Ce
 //go:noescape
 func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
 
+//go:noescape
+func subtractAVX2(a, b *Cell, n int)
+
+//go:noescape
+func occupiedAVX2(mask *uint64, cells *Cell, n int)
+
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
@@ -54,4 +60,22 @@ func addBlock(hist []Cell, stride, columns int, codes []uint64, rows []int32, ce
 	} else {
 		addBlockAVX2(&hist[0], stride, &codes[0], &rows[0], &cells[0], n)
 	}
+}
+
+func subtract(a, b []Cell) {
+	if !hasAVX2 || len(a) == 0 || len(a)%4 != 0 {
+		subtractGo(a, b)
+		return
+	}
+	_ = b[len(a)-1]
+	subtractAVX2(&a[0], &b[0], len(a))
+}
+
+func occupied(mask *[4]uint64, cells []Cell) {
+	if !hasAVX2 || len(cells) == 0 || len(cells)%8 != 0 || len(cells) > 256 {
+		occupiedGo(mask, cells)
+		return
+	}
+	*mask = [4]uint64{}
+	occupiedAVX2(&mask[0], &cells[0], len(cells))
 }

@@ -165,6 +165,59 @@ loop:
 	JNZ loop
 	RET
 
+// func subtractAVX2(a, b *Cell, n int)
+//
+// n is a positive multiple of 4.
+TEXT ·subtractAVX2(SB), NOSPLIT, $0-24
+	MOVQ a+0(FP), DI
+	MOVQ b+8(FP), SI
+	MOVQ n+16(FP), CX
+
+loop:
+	VMOVDQU (DI), Y0
+	VMOVDQU 32(DI), Y1
+	VPSUBQ (SI), Y0, Y0
+	VPSUBQ 32(SI), Y1, Y1
+	VMOVDQU Y0, (DI)
+	VMOVDQU Y1, 32(DI)
+	ADDQ $64, DI
+	ADDQ $64, SI
+	SUBQ $4, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// Four bits to R: which of the H of four cells at off(SI) are zero.
+#define ZEROS(off, R) \
+	VMOVDQU off(SI), Y0          \
+	VPUNPCKHQDQ off+32(SI), Y0, Y0 \
+	VPERMQ $0xD8, Y0, Y0         \
+	VPCMPEQQ Y15, Y0, Y0         \
+	VMOVMSKPD Y0, R
+
+// func occupiedAVX2(mask *uint64, cells *Cell, n int)
+//
+// n is a positive multiple of 8; a byte of mask is written for each 8 cells.
+TEXT ·occupiedAVX2(SB), NOSPLIT, $0-24
+	MOVQ mask+0(FP), DI
+	MOVQ cells+8(FP), SI
+	MOVQ n+16(FP), CX
+	VPXOR Y15, Y15, Y15
+
+loop:
+	ZEROS(0, AX)
+	ZEROS(64, BX)
+	SHLL $4, BX
+	ORL BX, AX
+	XORL $255, AX
+	MOVB AX, (DI)
+	INCQ DI
+	ADDQ $128, SI
+	SUBQ $8, CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
 // func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 TEXT ·cpuid(SB), NOSPLIT, $0-24
 	MOVL leaf+0(FP), AX

@@ -5,3 +5,6 @@ package tree
 func addBlock(hist []Cell, stride, columns int, codes []uint64, rows []int32, cells []Cell) {
 	addBlockGo(hist, stride, columns, codes, rows, cells)
 }
+
+func subtract(a, b []Cell)                   { subtractGo(a, b) }
+func occupied(mask *[4]uint64, cells []Cell) { occupiedGo(mask, cells) }

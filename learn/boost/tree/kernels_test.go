@@ -74,6 +74,37 @@ func TestAddBlockAgainstDefinition(t *testing.T) {
 	}
 }
 
+func TestSubtractAndOccupied(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	for _, n := range []int{1, 4, 8, 16, 64, 100, 128, 256} {
+		for range 20 {
+			a, b := make([]Cell, n), make([]Cell, n)
+			var want [4]uint64
+			for i := range a {
+				if a[i].G = rng.Int64() - rng.Int64(); rng.IntN(2) == 0 {
+					a[i].H = 1 + rng.Int64N(1<<61)>>rng.IntN(60)
+					want[i/64] |= 1 << (i % 64)
+				}
+				b[i] = Cell{rng.Int64(), rng.Int64()}
+			}
+			fast, plain := [4]uint64{1, 2, 3, 4}, [4]uint64{1, 2, 3, 4}
+			occupied(&fast, a)
+			occupiedGo(&plain, a)
+			if fast != want || plain != want {
+				t.Fatalf("%d cells: occupied are %x and %x, want %x", n, fast, plain, want)
+			}
+			less, lessGo := slices.Clone(a), slices.Clone(a)
+			subtract(less, b)
+			subtractGo(lessGo, b)
+			for i := range a {
+				if d := a[i].minus(b[i]); less[i] != d || lessGo[i] != d {
+					t.Fatalf("%d cells, cell %d: %v and %v, want %v", n, i, less[i], lessGo[i], d)
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkHistogram(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const rows = 1 << 20
