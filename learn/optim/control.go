@@ -16,6 +16,8 @@ type Row struct {
 	Evaluations int     // of the objective so far
 	Seconds     float64 // since the run began
 	Rate        float64 // examples a second since the last row; zero when the solver cannot know
+
+	Saddle *SaddleRow // of solvers of saddle points; nil otherwise
 }
 
 // Recorder receives a row after each iteration. An error stops the run.

@@ -1,7 +1,8 @@
 // Package optim is the optimisation layer under every learner: what is
 // minimised (Objective, Sum), where (Set, with its projections), by whom
-// (LBFGS, OWLQN, Stochastic), and how a run is watched, stopped, saved and taken
-// up again (Control, Recorder, Checkpoint).
+// (LBFGS, OWLQN, Stochastic; SaddlePoint and Smoothed for games of two players), and
+// how a run is watched, stopped, saved and taken up again (Control, Recorder,
+// Checkpoint).
 //
 // # The types to know
 //
@@ -10,6 +11,12 @@
 // bits for every number of them. Ridge adds λ/2 |x|²; Scaled preconditions. A
 // solver takes an Objective (or Terms, when it draws minibatches), a start and a
 // Control, and returns a Result.
+//
+// A Saddle is a function to be minimised over w and maximised over λ. SaddlePoint
+// takes gradient steps, Smoothed needs none of their lengths, and Certify bounds how
+// far from the value of the game a point can be: from above by the best answer of λ,
+// exactly, and from below by convexity, after w was really minimised over. Sets of λ
+// are Simplex, BoxSimplex (capped ones too), SimplexBall, Vertices and Polytope.
 //
 // # What may be relied on
 //
@@ -35,5 +42,11 @@
 // L-BFGS whose vector work runs on all workers and reads each stored vector twice
 // an iteration instead of four times.
 //
-// Start reading at objective.go, then control.go, then a solver.
+// Only averages of descent and ascent converge; last points go round in circles (the
+// bilinear game in saddle_test.go). They are averages of the points where gradients
+// were evaluated, which is what the proof of Theorem 5.4 bounds, and not of their
+// successors, as the thesis prints.
+//
+// Start reading at objective.go, then control.go, then a solver; for games at
+// saddle.go, saddlesolve.go, saddlecert.go.
 package optim

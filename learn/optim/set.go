@@ -20,14 +20,10 @@ type Set interface {
 type Simplex struct{ Sum float64 }
 
 func (s Simplex) Project(x []float64) {
-	sum := s.Sum
-	if sum == 0 {
-		sum = 1
-	}
 	if len(x) == 0 {
 		return
 	}
-	threshold := simplexThreshold(x, sum)
+	threshold := simplexThreshold(x, s.sum())
 	for i, v := range x {
 		x[i] = math.Max(v-threshold, 0)
 	}

@@ -1,0 +1,206 @@
+package optim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Saddle is a function φ(w, λ) to be minimised over w and maximised over λ. The
+// guarantees of the solvers hold when it is convex in w and concave in λ.
+type Saddle interface {
+	Dims() (w, lambda int)
+	// Eval returns φ(w, λ). It stores the (sub)gradient with respect to w in gw
+	// and the (super)gradient with respect to λ in gl, unless they are nil, keeps
+	// w and λ intact, and retains no slice.
+	Eval(w, lambda, gw, gl []float64) (float64, error)
+}
+
+// SampledSaddle is met by a mean over examples that can be estimated on some of
+// them.
+type SampledSaddle interface {
+	Saddle
+	Len() int
+	// EvalBatch is Eval on the examples of the batch alone: the mean over them in
+	// place of the mean over all, so that the means over equal batches that divide
+	// the examples average to Eval.
+	EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64, error)
+}
+
+// ConvexSaddle is met by functions that are convex in w for every λ of the set, and
+// concave in λ. Only for these is there a certificate.
+type ConvexSaddle interface {
+	Saddle
+	// Curvature stores μ ≥ 0 such that φ(·, λ) - Σ_j μ_j w_j²/2 is convex for every
+	// λ, and reports whether φ is convex in w at all.
+	Curvature(mu []float64) bool
+}
+
+// SaddleFunc makes a ConvexSaddle of a function; it promises convexity in w and
+// concavity in λ, with curvature Mu along every coordinate of w.
+type SaddleFunc struct {
+	W, Lambda int
+	Mu        float64
+	F         func(w, lambda, gw, gl []float64) (float64, error)
+}
+
+// Dims implements Saddle.
+func (f SaddleFunc) Dims() (int, int) { return f.W, f.Lambda }
+
+// Eval implements Saddle.
+func (f SaddleFunc) Eval(w, lambda, gw, gl []float64) (float64, error) {
+	return f.F(w, lambda, gw, gl)
+}
+
+// Curvature implements ConvexSaddle.
+func (f SaddleFunc) Curvature(mu []float64) bool {
+	for j := range mu {
+		mu[j] = f.Mu
+	}
+	return true
+}
+
+// SaddleMethod is a way to move both players.
+type SaddleMethod int
+
+const (
+	// MirrorProx looks ahead: a trial step from z gives z', and the gradients at z'
+	// move z. With exact gradients and small enough steps its averages converge as
+	// 1/T where φ is smooth, and the last point converges too (A. Nemirovski, SIAM
+	// J. Optimization 15, 2004; with noise A. Juditsky, A. Nemirovski and C. Tauvel,
+	// Stochastic Systems 1, 2011). A step takes two evaluations, on two minibatches.
+	MirrorProx SaddleMethod = iota
+	// DescentAscent moves both players at once along the gradients at the old
+	// point. Only its averages converge, as 1/√T.
+	DescentAscent
+	// Alternating moves λ along its gradient at the new w. It is another algorithm,
+	// and Theorem 5.4 does not speak of it.
+	Alternating
+)
+
+var saddleMethods = []string{"mirror-prox", "gda", "alternating"}
+
+func (m SaddleMethod) String() string {
+	if m < 0 || int(m) >= len(saddleMethods) {
+		return fmt.Sprintf("SaddleMethod(%d)", int(m))
+	}
+	return saddleMethods[m]
+}
+
+// ParseSaddleMethod finds a method by its name.
+func ParseSaddleMethod(name string) (SaddleMethod, error) {
+	for k, s := range saddleMethods {
+		if s == name {
+			return SaddleMethod(k), nil
+		}
+	}
+	return 0, fmt.Errorf("optim: %q is no method for saddle points; choose one of %q", name, saddleMethods)
+}
+
+// StepRule says how long steps are. γ_w and γ_λ stand for StepW and StepLambda.
+type StepRule int
+
+const (
+	// ConstantSteps are γ_w and γ_λ throughout.
+	ConstantSteps StepRule = iota
+	// TheoremSteps are those of Theorem 5.4, constant and made for the number of
+	// steps that the run will take; see Radii.
+	TheoremSteps
+	// DecreasingSteps are γ_w/√t and γ_λ/√t; averages weigh a point by its step.
+	DecreasingSteps
+	// AdaptiveSteps shrink with what was met: γ_w and γ_λ are then radii, the
+	// distance to be travelled. Descent and ascent divide them by √Σ|g|² (J. Duchi,
+	// E. Hazan and Y. Singer, JMLR 12, 2011, with one rate a player); mirror-prox by
+	// √(|g_1|² + Σ|g_s - g_s'|²), which finds the rate of smooth and of other φ by
+	// itself (after F. Bach and K. Levy, COLT 2019).
+	AdaptiveSteps
+	// BacktrackedSteps are for mirror-prox without minibatches: γ·(γ_w, γ_λ) with
+	// the largest γ ≤ 1.1 times the last for which the operator changes by at most
+	// |z'-z|/γ between z and z'. No step size has to be known.
+	BacktrackedSteps
+)
+
+var stepRules = []string{"constant", "theorem", "decreasing", "adaptive", "backtracked"}
+
+func (s StepRule) String() string {
+	if s < 0 || int(s) >= len(stepRules) {
+		return fmt.Sprintf("StepRule(%d)", int(s))
+	}
+	return stepRules[s]
+}
+
+// ParseStepRule finds a rule by its name.
+func ParseStepRule(name string) (StepRule, error) {
+	for k, s := range stepRules {
+		if s == name {
+			return StepRule(k), nil
+		}
+	}
+	return 0, fmt.Errorf("optim: %q is no rule for steps; choose one of %q", name, stepRules)
+}
+
+// Radii are the constants of Theorem 5.4 of the thesis "Large-scale learning": |w|
+// ≤ W and |λ| ≤ Lambda on the sets, and the roots of σ² + G² for both stochastic
+// gradients, which bound the mean of their squares.
+//
+// Each zero field is found: W and Lambda from a Ball or a set within the simplex,
+// the norms from the root of the mean square of the gradients of the first 50
+// minibatches at the start (of the full gradient without minibatches). The norms so
+// found are estimates, and the theorem's bound then is one too.
+type Radii struct{ W, Lambda, NormW, NormLambda float64 }
+
+// Steps returns γ_w and γ_λ for T steps.
+func (r Radii) Steps(t int) (w, lambda float64) {
+	root := math.Sqrt(float64(t))
+	return 2 * r.W / (root * r.NormW), 2 * r.Lambda / (root * r.NormLambda)
+}
+
+// Bound returns the theorem's bound on the expectation of max_λ φ(w̄, λ) - min_w
+// max_λ φ(w, λ) after T steps of DescentAscent with these steps.
+func (r Radii) Bound(t int) float64 {
+	return 3 / math.Sqrt(float64(t)) * (r.W*r.NormW + r.Lambda*r.NormLambda)
+}
+
+// ErrDiverged reports a run whose values grew beyond all bounds.
+var ErrDiverged = errors.New("the run diverges")
+
+// DivergenceError says where a saddle-point run went astray. The result beside it
+// holds the averages up to the step before, all finite.
+type DivergenceError struct {
+	Solver             string
+	Step               int     // that caused it, from 1
+	StepW, StepLambda  float64 // its lengths
+	Value, First, Norm float64 // φ there, φ at the start, largest |w_j|
+	Err                error   // ErrDiverged or ErrNotFinite
+}
+
+func (e *DivergenceError) Error() string {
+	return fmt.Sprintf("optim: %s: step %d (of length %.3g for w, %.3g for λ) led to the value %.6g, from %.6g at the start, and to weights up to %.3g: %v; take shorter steps, or a bounded set for w",
+		e.Solver, e.Step, e.StepW, e.StepLambda, e.Value, e.First, e.Norm, e.Err)
+}
+
+func (e *DivergenceError) Unwrap() error { return e.Err }
+
+// SaddleRow is what a saddle-point solver adds to a Row.
+type SaddleRow struct {
+	Values []float64 // gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where there are minibatches
+	Lambda []float64 // of now
+	Mean   []float64 // λ averaged so far
+	Upper  float64   // best certified bounds on the value of the game so far; infinite when there are none
+	Lower  float64
+}
+
+// SaddleResult is where a saddle-point run ended.
+type SaddleResult struct {
+	W, Lambda         []float64 // averages, which the guarantees are about
+	LastW, LastLambda []float64 // last iterates
+	Value             float64   // the last value of φ met, an estimate where there are minibatches
+	Certificate       Certificate
+	Certified         bool // Certificate is of (W, Lambda) or better; else it is empty
+	Radii             Radii
+	Steps             int
+	Iterations        int
+	Evaluations       int // of φ on all examples; minibatches count by their share
+	Reason            Reason
+	Note              string
+}

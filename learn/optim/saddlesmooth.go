@@ -1,0 +1,238 @@
+package optim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Smoothed finds saddle points of functions that are linear in λ,
+//
+//	φ(w, λ) = Σ_k λ_k L_k(w) + r(w),
+//
+// without a step size, on all examples: it minimises
+//
+//	F_τ(w) = max_λ φ(w, λ) - τ/2 |λ|²
+//
+// by L-BFGS for falling τ, each from the minimum of the last. The maximum is at the
+// projection of L(w)/τ onto the set, whatever the set, and F_τ is within τ/2 of the
+// maximum over any part of the simplex (Yu. Nesterov, "Smooth minimization of
+// non-smooth functions", Math. Programming 103, 2005). Where its gradient vanishes,
+// w minimises φ(·, λ) for that λ: both halves of the certificate come from one
+// point.
+//
+// It is the reference that the steps of SaddlePoint are held against, and the
+// quicker way where all examples fit into memory and φ is smooth in w, or nearly.
+// The set of w must be all space, or one whose constraints are not active: points are
+// projected before they are certified, and the certificate says what it cost.
+type Smoothed struct {
+	W, Lambda  Set     // as in SaddlePoint
+	Gap        float64 // stop at a gap of this times max(1, |upper|); zero is 1e-4
+	Start      float64 // τ of the first round as a part of max L - min L at the start; zero is 0.1
+	Factor     float64 // τ falls by this factor each round; zero is 0.2
+	Inner      int     // L-BFGS steps of a round; zero is 200
+	Workers    int     // for vector work; zero is 1
+	Relaxed    ConvexSaddle
+	LowerOnly  bool // F_τ is made of Relaxed instead of the problem, which then serves for Upper alone
+	MinimumTau float64
+}
+
+// Solve runs from w0; an iteration is a round of one τ, by default at most 12. The
+// certificate is that of the best points met; W and Lambda are its points. Runs that
+// reach no certificate at Gap end with IterationLimit.
+//
+// When the problem is not convex there is no certificate, and the run ends with the
+// last round.
+func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, error) {
+	const solver = "smoothed"
+	run := newRun(solver, c, 12)
+	n, k := p.Dims()
+	if m.Lambda == nil {
+		m.Lambda = Simplex{}
+	}
+	for _, d := range []struct {
+		v    *float64
+		zero float64
+	}{{&m.Gap, 1e-4}, {&m.Start, 0.1}, {&m.Factor, 0.2}, {&m.MinimumTau, 1e-12}} {
+		if *d.v == 0 {
+			*d.v = d.zero
+		}
+	}
+	if m.Inner == 0 {
+		m.Inner = 200
+	}
+	if !(m.Factor > 0 && m.Factor < 1) || !(m.Start > 0) || k < 1 {
+		return nil, errors.New("optim: smoothed: Factor must be between 0 and 1, Start positive, and λ have coordinates")
+	}
+	if err := checkDim(solver, n, w0); err != nil {
+		return nil, err
+	}
+	convex, _ := p.(ConvexSaddle)
+	if convex != nil && !convex.Curvature(make([]float64, n)) {
+		convex = nil
+	}
+	inner := p
+	if m.LowerOnly && m.Relaxed != nil {
+		inner = m.Relaxed
+	}
+	res := &SaddleResult{}
+	w := slices.Clone(w0)
+	begin := 0
+	if r := run.Resume; r != nil {
+		if err := r.resume(solver, n); err != nil {
+			return nil, err
+		}
+		copy(w, r.X)
+		begin, run.evals, run.spent = r.Iteration, r.Evaluations, r.Seconds
+	}
+	if m.W != nil {
+		m.W.Project(w)
+	}
+	values, lambda := make([]float64, k), make([]float64, k)
+	for i := range lambda {
+		lambda[i] = 1
+	}
+	m.Lambda.Project(lambda)
+	v, err := inner.Eval(w, lambda, nil, values)
+	run.evals++
+	if err != nil {
+		return nil, fmt.Errorf("optim: smoothed: %w", err)
+	}
+	if v-v != 0 || firstNotFinite(values) >= 0 {
+		return nil, &DivergenceError{Solver: solver, Value: v, First: v, Norm: maxAbs(w), Err: ErrNotFinite}
+	}
+	spread := slices.Max(values) - slices.Min(values)
+	tau := m.Start * math.Max(spread, 1e-3*math.Max(1e-3, math.Abs(slices.Max(values))))
+	if r := run.Resume; r != nil {
+		tau = r.Scalars["tau"]
+		if len(r.Arrays["lambda"]) != k || !(tau > 0) {
+			return nil, errors.New("optim: smoothed: the checkpoint belongs to another problem")
+		}
+		copy(lambda, r.Arrays["lambda"])
+		if u, l := r.Arrays["upperW"], r.Arrays["lowerLambda"]; len(u) == n && len(l) == k && n > 0 {
+			res.Certified, res.Certificate = true, Certificate{r.Scalars["upper"], r.Scalars["lower"], u, l}
+		}
+	}
+	round := begin
+	checkpoint := func() *Checkpoint {
+		c := &Checkpoint{Solver: solver, Iteration: round, Evaluations: run.evals, Seconds: run.seconds(), X: slices.Clone(w),
+			Scalars: map[string]float64{"tau": tau}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
+		if res.Certified && !math.IsInf(res.Certificate.Lower, -1) {
+			c.Scalars["upper"], c.Scalars["lower"] = res.Certificate.Upper, res.Certificate.Lower
+			c.Arrays["upperW"], c.Arrays["lowerLambda"] = slices.Clone(res.Certificate.W), slices.Clone(res.Certificate.Lambda)
+		}
+		return c
+	}
+	finish := func(reason Reason, err error) (*SaddleResult, error) {
+		res.LastW, res.LastLambda = slices.Clone(w), slices.Clone(lambda)
+		res.W, res.Lambda = res.LastW, res.LastLambda
+		if res.Certified {
+			res.W, res.Lambda = res.Certificate.W, res.Certificate.Lambda
+		}
+		res.Value, res.Iterations, res.Evaluations, res.Reason = v, round, run.evals, reason
+		return res, err
+	}
+	f := &smoothed{p: inner, set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: run}
+	for round < run.Stop.Iterations {
+		f.tau = tau
+		copy(f.lambda, lambda) // so that a round depends on what a checkpoint holds alone
+		before := slices.Clone(w)
+		r, err := OWLQN{Memory: 20, Workers: max(1, m.Workers)}.Minimize(Func{n, f.eval}, w, &Control{
+			Ctx:  run.Ctx,
+			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: m.Gap * 1e-2, Window: 10, Gradient: 1e-12},
+		})
+		if err != nil {
+			if run.Ctx.Err() != nil {
+				// The round will be run again from where it began.
+				copy(w, before)
+				err = fmt.Errorf("optim: smoothed: stopped after %d rounds: %w", round, context.Cause(run.Ctx))
+				return finish(Interrupted, errors.Join(err, run.save(round, true, checkpoint)))
+			}
+			return finish(Interrupted, &DivergenceError{Solver: solver, Step: round + 1, Value: math.NaN(), Norm: maxAbs(w), Err: errors.Join(ErrNotFinite, err)})
+		}
+		copy(w, r.X)
+		if m.W != nil {
+			m.W.Project(w)
+		}
+		if v, err = inner.Eval(w, lambda, nil, f.values); err != nil {
+			return finish(Interrupted, err)
+		}
+		f.best(lambda)
+		run.evals++
+		round++
+		res.Steps += r.Iterations
+		row := &SaddleRow{Values: slices.Clone(f.values), Lambda: slices.Clone(lambda), Mean: slices.Clone(lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+		if convex != nil {
+			c, e, err := certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: m.Relaxed})
+			run.evals += e
+			if err != nil {
+				return finish(Interrupted, err)
+			}
+			res.Certificate.merge(c)
+			res.Certified = true
+			row.Upper, row.Lower = res.Certificate.Upper, res.Certificate.Lower
+		}
+		if run.Recorder != nil {
+			if err := run.Recorder.Record(Row{Iteration: round, Objective: dot(lambda, f.values), Step: tau, Evaluations: run.evals, Seconds: run.seconds(), Saddle: row}); err != nil {
+				return finish(Interrupted, fmt.Errorf("optim: smoothed: recorder: %w", err))
+			}
+		}
+		if res.Certified && res.Certificate.within(m.Gap) {
+			return finish(GapSmall, nil)
+		}
+		if tau *= m.Factor; tau < m.MinimumTau {
+			return finish(NoProgress, nil)
+		}
+		if err := run.save(round, false, checkpoint); err != nil {
+			return finish(Interrupted, err)
+		}
+		if t := run.Stop.Time; t > 0 && run.seconds() >= t.Seconds() {
+			return finish(TimeLimit, nil)
+		}
+	}
+	return finish(IterationLimit, nil)
+}
+
+// smoothed is F_τ.
+type smoothed struct {
+	p              Saddle
+	set            Set
+	tau            float64
+	lambda, values []float64
+	run            *run
+}
+
+// best stores the λ that attains the maximum for the values.
+func (f *smoothed) best(lambda []float64) {
+	for k, v := range f.values {
+		lambda[k] = v / f.tau
+	}
+	// Only differences matter on the simplex, and large numbers lose them.
+	if _, ok := f.set.(Simplex); ok {
+		most := slices.Max(lambda)
+		for k := range lambda {
+			lambda[k] -= most
+		}
+	}
+	f.set.Project(lambda)
+}
+
+func (f *smoothed) eval(w, grad []float64) (float64, error) {
+	// The values do not depend on λ; a problem that remembers its last w does not
+	// pay twice.
+	base, err := f.p.Eval(w, f.lambda, nil, f.values)
+	if err != nil {
+		return base, err
+	}
+	base -= dot(f.lambda, f.values) // r(w)
+	f.best(f.lambda)
+	f.run.evals++
+	if grad != nil {
+		if _, err := f.p.Eval(w, f.lambda, grad, f.values); err != nil {
+			return base, err
+		}
+	}
+	return base + dot(f.lambda, f.values) - f.tau/2*dot(f.lambda, f.lambda), nil
+}
