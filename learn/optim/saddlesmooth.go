@@ -28,18 +28,22 @@ import (
 // The set of w must be all space, or one whose constraints are not active: points are
 // projected before they are certified, and the certificate says what it cost.
 type Smoothed struct {
-	W, Lambda  Set     // as in SaddlePoint
-	Gap        float64 // stop at a gap of this times max(1, |upper|); zero is 1e-4
-	Start      float64 // τ of the first round as a part of max L - min L at the start; zero is 0.1
-	Factor     float64 // τ falls by this factor each round; zero is 0.2
-	Inner      int     // L-BFGS steps of a round; zero is 200
-	Workers    int     // for vector work; zero is 1
-	Relaxed    ConvexSaddle
-	LowerOnly  bool // F_τ is made of Relaxed instead of the problem, which then serves for Upper alone
-	MinimumTau float64
+	W, Lambda Set     // as in SaddlePoint
+	Gap       float64 // stop at a gap of this times max(1, |upper|); zero is 1e-4
+	Start     float64 // τ of the first round as a part of max L - min L at the start; zero is 0.1
+	Factor    float64 // τ falls by this factor each round; zero is 0.2
+	Inner     int     // L-BFGS steps of a round; zero is 200
+	Workers   int     // for vector work; zero is 1
+
+	// Relaxed, if not nil, gives problems with a continuous gradient that never exceed
+	// the problem, and are below it by at most the width: F_τ is then made of one whose
+	// width follows τ, and the problem itself serves for Upper alone. L-BFGS needs it
+	// where the problem has kinks.
+	Relaxed func(width float64) ConvexSaddle
 }
 
-// Solve runs from w0; an iteration is a round of one τ, by default at most 12. The
+// Solve runs from w0; an iteration is a round of one τ, by default at most 30; τ stays
+// where it alone would leave an eighth of the gap asked for. The
 // certificate is that of the best points met; W and Lambda are its points. Runs that
 // reach no certificate at Gap end with IterationLimit.
 //
@@ -47,7 +51,7 @@ type Smoothed struct {
 // last round.
 func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, error) {
 	const solver = "smoothed"
-	run := newRun(solver, c, 12)
+	run := newRun(solver, c, 30)
 	n, k := p.Dims()
 	if m.Lambda == nil {
 		m.Lambda = Simplex{}
@@ -55,7 +59,7 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	for _, d := range []struct {
 		v    *float64
 		zero float64
-	}{{&m.Gap, 1e-4}, {&m.Start, 0.1}, {&m.Factor, 0.2}, {&m.MinimumTau, 1e-12}} {
+	}{{&m.Gap, 1e-4}, {&m.Start, 0.1}, {&m.Factor, 0.2}} {
 		if *d.v == 0 {
 			*d.v = d.zero
 		}
@@ -74,9 +78,6 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		convex = nil
 	}
 	inner := p
-	if m.LowerOnly && m.Relaxed != nil {
-		inner = m.Relaxed
-	}
 	res := &SaddleResult{}
 	w := slices.Clone(w0)
 	begin := 0
@@ -103,8 +104,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	if v-v != 0 || firstNotFinite(values) >= 0 {
 		return nil, &DivergenceError{Solver: solver, Value: v, First: v, Norm: maxAbs(w), Err: ErrNotFinite}
 	}
-	spread := slices.Max(values) - slices.Min(values)
-	tau := m.Start * math.Max(spread, 1e-3*math.Max(1e-3, math.Abs(slices.Max(values))))
+	// Objectives that agree at the start need not stay together: their size counts,
+	// not only how far apart they are.
+	tau := m.Start * math.Max(math.Max(slices.Max(values)-slices.Min(values), math.Abs(slices.Max(values))), 1e-3)
 	if r := run.Resume; r != nil {
 		tau = r.Scalars["tau"]
 		if len(r.Arrays["lambda"]) != k || !(tau > 0) {
@@ -115,10 +117,13 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			res.Certified, res.Certificate = true, Certificate{r.Scalars["upper"], r.Scalars["lower"], u, l}
 		}
 	}
-	round := begin
+	round, stuck := begin, 0
+	if r := run.Resume; r != nil {
+		stuck = int(r.Scalars["stuck"])
+	}
 	checkpoint := func() *Checkpoint {
 		c := &Checkpoint{Solver: solver, Iteration: round, Evaluations: run.evals, Seconds: run.seconds(), X: slices.Clone(w),
-			Scalars: map[string]float64{"tau": tau}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
+			Scalars: map[string]float64{"tau": tau, "stuck": float64(stuck)}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
 		if res.Certified && !math.IsInf(res.Certificate.Lower, -1) {
 			c.Scalars["upper"], c.Scalars["lower"] = res.Certificate.Upper, res.Certificate.Lower
 			c.Arrays["upperW"], c.Arrays["lowerLambda"] = slices.Clone(res.Certificate.W), slices.Clone(res.Certificate.Lambda)
@@ -134,14 +139,20 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		res.Value, res.Iterations, res.Evaluations, res.Reason = v, round, run.evals, reason
 		return res, err
 	}
-	f := &smoothed{p: inner, set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: run}
+	f := &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: run}
 	for round < run.Stop.Iterations {
 		f.tau = tau
+		var below ConvexSaddle
+		if m.Relaxed != nil {
+			below = m.Relaxed(2 * tau)
+			inner = below
+		}
+		f.p = inner
 		copy(f.lambda, lambda) // so that a round depends on what a checkpoint holds alone
 		before := slices.Clone(w)
 		r, err := OWLQN{Memory: 20, Workers: max(1, m.Workers)}.Minimize(Func{n, f.eval}, w, &Control{
 			Ctx:  run.Ctx,
-			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: m.Gap * 1e-2, Window: 10, Gradient: 1e-12},
+			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: m.Gap * 1e-4, Window: 20, Gradient: 1e-12},
 		})
 		if err != nil {
 			if run.Ctx.Err() != nil {
@@ -165,13 +176,20 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		res.Steps += r.Iterations
 		row := &SaddleRow{Values: slices.Clone(f.values), Lambda: slices.Clone(lambda), Mean: slices.Clone(lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 		if convex != nil {
-			c, e, err := certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: m.Relaxed})
+			c, e, err := certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: below})
 			run.evals += e
 			if err != nil {
 				return finish(Interrupted, err)
 			}
+			before := math.Inf(1)
+			if res.Certified {
+				before = res.Certificate.Gap()
+			}
 			res.Certificate.merge(c)
 			res.Certified = true
+			if stuck++; res.Certificate.Gap() < 0.9*before {
+				stuck = 0
+			}
 			row.Upper, row.Lower = res.Certificate.Upper, res.Certificate.Lower
 		}
 		if run.Recorder != nil {
@@ -182,9 +200,11 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		if res.Certified && res.Certificate.within(m.Gap) {
 			return finish(GapSmall, nil)
 		}
-		if tau *= m.Factor; tau < m.MinimumTau {
+		floor := m.Gap / 8 * math.Max(1, slices.Max(f.values))
+		if tau <= floor && (convex == nil || stuck >= 3) {
 			return finish(NoProgress, nil)
 		}
+		tau = math.Max(tau*m.Factor, math.Min(tau, floor))
 		if err := run.save(round, false, checkpoint); err != nil {
 			return finish(Interrupted, err)
 		}

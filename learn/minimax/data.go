@@ -1,0 +1,103 @@
+package minimax
+
+import (
+	"fmt"
+	"math"
+)
+
+// Data are examples in numbers.
+type Data struct {
+	X              []float64 // a row of Features an example
+	Rows, Features int
+
+	// Class is what examples are of, from 0 to Classes-1. Two classes have one score,
+	// which is positive for class 1; more have a score each.
+	Class   []int32
+	Classes int
+
+	Y []float64 // for regression, in place of Class
+}
+
+// Outputs returns the number of scores that a model has for these data.
+func (d *Data) Outputs() int {
+	if d.Y == nil && d.Classes > 2 {
+		return d.Classes
+	}
+	return 1
+}
+
+// Check returns what is wrong with the data: lengths, classes, numbers that are not
+// finite.
+func (d *Data) Check() error {
+	switch {
+	case d.Rows < 1 || d.Features < 1:
+		return fmt.Errorf("minimax: %d examples with %d features: there is nothing to learn from", d.Rows, d.Features)
+	case len(d.X) != d.Rows*d.Features:
+		return fmt.Errorf("minimax: %d numbers for %d examples with %d features", len(d.X), d.Rows, d.Features)
+	case d.Y == nil && len(d.Class) != d.Rows || d.Y != nil && len(d.Y) != d.Rows:
+		return fmt.Errorf("minimax: %d targets for %d examples", max(len(d.Class), len(d.Y)), d.Rows)
+	case d.Y == nil && d.Classes < 2:
+		return fmt.Errorf("minimax: %d classes: there must be two at least", d.Classes)
+	}
+	for i, v := range d.X {
+		if v-v != 0 {
+			return fmt.Errorf("minimax: example %d: feature %d is %v", i/d.Features+1, i%d.Features+1, v)
+		}
+	}
+	for i, c := range d.Class {
+		if d.Y == nil && (c < 0 || int(c) >= d.Classes) {
+			return fmt.Errorf("minimax: example %d: class %d of %d", i+1, c, d.Classes)
+		}
+	}
+	for i, v := range d.Y {
+		if v-v != 0 {
+			return fmt.Errorf("minimax: example %d: target %v", i+1, v)
+		}
+	}
+	return nil
+}
+
+// Subset returns copies of the given rows.
+func (d *Data) Subset(rows []int) *Data {
+	s := &Data{Rows: len(rows), Features: d.Features, Classes: d.Classes, X: make([]float64, 0, len(rows)*d.Features)}
+	for _, i := range rows {
+		s.X = append(s.X, d.X[i*d.Features:(i+1)*d.Features]...)
+		if d.Y != nil {
+			s.Y = append(s.Y, d.Y[i])
+		} else {
+			s.Class = append(s.Class, d.Class[i])
+		}
+	}
+	return s
+}
+
+// target returns y of output c: ±1, or the number to be predicted.
+func (d *Data) target(i, c int) float64 {
+	switch {
+	case d.Y != nil:
+		return d.Y[i]
+	case d.Outputs() == 1 && d.Class[i] == 1, d.Outputs() > 1 && int(d.Class[i]) == c:
+		return 1
+	}
+	return -1
+}
+
+// targets stores y of every output of row i in y.
+func (d *Data) targets(i, outputs int, y []float64) {
+	for c := range y[:outputs] {
+		y[c] = d.target(i, c)
+	}
+}
+
+// longest returns the largest |(x, 1)| of a row, which bounds what |w| ≤ 1 can score.
+func (d *Data) longest() float64 {
+	most := 0.0
+	for i := range d.Rows {
+		sq := 1.0
+		for _, v := range d.X[i*d.Features:][:d.Features] {
+			sq += v * v
+		}
+		most = math.Max(most, sq)
+	}
+	return math.Sqrt(most)
+}

@@ -1,0 +1,54 @@
+// Package minimax trains one model for many objectives: so that its loss is small for
+// the worst mixture of them, whichever mixture a user turns out to care about. It is
+// agnostic learning with multiple objectives (ALMO), chapter 5 of the thesis
+// "Large-scale learning", as a game
+//
+//	min_w max_λ  Σ_k λ_k (a_k L_k(w) - b_k ± β_2 M_k) + β_1 R(w)
+//
+// over the weights w of a model and the mixtures λ of a set of preferences.
+//
+// # Where to start
+//
+//   - Train fits a Model to Data (a table becomes Data through an Encoder); Options
+//     say which losses, in which units, over which preferences, by which solver. Its
+//     zero value is the thesis' experiment on a linear model. Hidden gives networks.
+//   - Baselines trains what it is to be compared with: each objective alone, and their
+//     even mixture. TradeOff draws the curve between two objectives.
+//   - TrainMixture plays the same game over any functions of common parameters, such as
+//     the losses of sequences of packages sequence and g2p.
+//   - Game is the problem itself, for the solvers of package optim.
+//
+// Files: loss.go and objective.go (losses, units), game.go (values and gradients over
+// data), train.go (linear models), network.go (networks), mixture.go; pareto.go,
+// bound.go, tradeoff.go and model.go report.
+//
+// # What may be relied on
+//
+//   - For linear models and convex losses, with a penalty or a radius, Fit.Gap is proved:
+//     no weights have a worst mixture that is better by more. For networks there is no
+//     such thing, and Fit.Guarantee says so.
+//   - Results have the same bits for any number of workers, and after an interruption.
+//   - A loss that is not convex, or a zero-one loss shown to the two players in two
+//     ways, takes the certificate away.
+//   - What a run diverged at is an optim.DivergenceError with the step; no model with a
+//     NaN is handed out or written.
+//
+// # Readings
+//
+// The thesis leaves open what its normalisation is, and what its gradients of the
+// zero-one loss are. Here a loss is divided by its Lipschitz constant in the score
+// (Normalization has other units), and the zero-one loss is the surrogate log2(1+e^{-ys})
+// for both players (ZeroOneMode has others; the gradient of the thing itself is zero,
+// and with it the game would be unsound). Of losses that dominate each other pointwise,
+// such as the hinge and the 1-norm of the score in equal units, only the largest can
+// have weight: their units and offsets are part of the model, and are saved with it.
+// Where losses have different floors, Regret measures each from its own.
+//
+// # How linear models are solved
+//
+// Auto first runs stochastic mirror-prox, the thesis' algorithm in the form its text
+// speaks of, and then, from there, optim.Smoothed on all examples: L-BFGS on the smoothed
+// maximum, with hinge and 1-norm smoothed along. Its stopping rule is the certificate.
+// Stochastic steps alone come within a few per cent of the value quickly, and need
+// millions of steps for a gap of 1e-3; L-BFGS alone starts slowly where data are many.
+package minimax

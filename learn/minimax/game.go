@@ -1,0 +1,442 @@
+package minimax
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tropica-fst/tropica/learn/gemm"
+	"github.com/tropica-fst/tropica/learn/nn"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// Penalty says what β_2 Σ λ_k M_k does. Where all M_k are equal, on the simplex, it is
+// a constant and does nothing.
+type Penalty string
+
+const (
+	Handicap   Penalty = "handicap"   // +: objectives count by their upper bounds L_k + β_2 M_k (equation 5.10); the default
+	Shy        Penalty = "shy"        // -: λ avoids objectives with large constants, the Lagrangian of Theorem 5.3's constraint
+	Constraint Penalty = "constraint" // λ with Σ λ_k M_k ≤ β_2 only
+)
+
+// examples is a network with score losses on Data, in float32 or float64.
+type examples[T nn.Float] struct {
+	net        *nn.Network
+	data       *Data
+	x          []T
+	objectives []objective
+	multi      MultiClass
+	mode       ZeroOneMode
+	workers    int
+
+	lanes    []*lane[T] // of workers, for all rows
+	small    lane[T]    // for minibatches, whose products are shared among the workers
+	gathered []T
+	class    []int32
+}
+
+// lane is what one goroutine needs.
+type lane[T nn.Float] struct {
+	pass    *nn.Pass[T]
+	most    int
+	scratch scratch
+	s, ds   []float64
+	dst     []T
+	grad    []T
+}
+
+// evalRows is how many rows are evaluated at a time when all are.
+const evalRows = 512
+
+func newExamples[T nn.Float](net *nn.Network, data *Data, objectives []objective, multi MultiClass, mode ZeroOneMode, workers int) *examples[T] {
+	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode, workers: max(1, workers)}
+	if x, ok := any(data.X).([]T); ok {
+		e.x = x
+	} else {
+		e.x = make([]T, len(data.X))
+		for i, v := range data.X {
+			e.x[i] = T(v)
+		}
+	}
+	for range e.workers {
+		e.lanes = append(e.lanes, &lane[T]{})
+	}
+	return e
+}
+
+// space makes room for rows rows; inner is the goroutines of products within.
+func (l *lane[T]) space(e *examples[T], rows, inner int) {
+	if l.pass == nil || l.most < rows {
+		l.most = rows
+		l.pass = nn.NewPass(e.net, rows, &nn.Options[T]{Workers: inner})
+		n := rows * e.net.Outputs()
+		l.s, l.ds, l.dst, l.scratch.y = make([]float64, n), make([]float64, n), make([]T, n), make([]float64, n)
+	}
+}
+
+// losses evaluates the objectives on the scores of rows, adding to sums; with back,
+// l.ds holds the derivatives afterwards. Data row index(i) belongs to scores i.
+func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) int, class []int32, coef, sums []float64, back bool) {
+	outputs := e.net.Outputs()
+	s, y := l.s[:rows*outputs], l.scratch.y[:rows*outputs]
+	for i, v := range scores[:len(s)] {
+		s[i] = float64(v)
+	}
+	for i := range rows {
+		e.data.targets(index(i), outputs, y[i*outputs:])
+	}
+	var ds []float64
+	if back {
+		ds = l.ds[:rows*outputs]
+	}
+	evaluate(e.objectives, e.multi, e.mode, outputs, s, y, class, coef, sums, ds, &l.scratch)
+}
+
+// batch evaluates some rows: sums over them are added to sums, and the gradient of
+// Σ coef_k Σ_i is stored in grad unless that is nil.
+func (e *examples[T]) batch(rows []int, w []T, coef, sums []float64, grad []T) {
+	l := &e.small
+	l.space(e, max(len(rows), 1), e.workers)
+	f := e.data.Features
+	if cap(e.gathered) < len(rows)*f {
+		e.gathered = make([]T, len(rows)*f)
+	}
+	x := e.gathered[:len(rows)*f]
+	nn.Gather(x, e.x, f, rows)
+	e.class = e.class[:0]
+	if e.data.Y == nil {
+		for _, i := range rows {
+			e.class = append(e.class, e.data.Class[i])
+		}
+	}
+	scores := l.pass.Forward(w, x, len(rows))
+	l.losses(e, scores, len(rows), func(i int) int { return rows[i] }, e.class, coef, sums, grad != nil)
+	if grad == nil {
+		return
+	}
+	for i, v := range l.ds[:len(scores)] {
+		l.dst[i] = T(v)
+	}
+	l.pass.Backward(w, l.dst[:len(scores)], grad)
+}
+
+// scoresOf stores the scores of all rows.
+func (e *examples[T]) scoresOf(w []T, scores []T) {
+	outputs, f := e.net.Outputs(), e.data.Features
+	blocks := (e.data.Rows + evalRows - 1) / evalRows
+	// cannot fail
+	optim.Parallel(len(e.lanes), blocks, func(k, b int) error {
+		from := b * evalRows
+		rows := min(evalRows, e.data.Rows-from)
+		l := e.lanes[k]
+		l.space(e, evalRows, 1)
+		copy(scores[from*outputs:], l.pass.Forward(w, e.x[from*f:], rows))
+		return nil
+	})
+}
+
+// values returns the mean of each objective over all rows, before scaling, from
+// scores.
+func (e *examples[T]) values(scores []T) []float64 {
+	return e.fold(scores, nil, func(*lane[T], int, int) {})
+}
+
+// fold evaluates the objectives block by block, and calls each with the derivatives in
+// l.ds when there are coefficients. The sums do not depend on the number of workers.
+func (e *examples[T]) fold(scores []T, coef []float64, each func(l *lane[T], block, rows int)) []float64 {
+	outputs, p := e.net.Outputs(), len(e.objectives)
+	blocks := (e.data.Rows + evalRows - 1) / evalRows
+	parts := make([]float64, blocks*p)
+	optim.Parallel(len(e.lanes), blocks, func(k, b int) error { // cannot fail
+		from := b * evalRows
+		rows := min(evalRows, e.data.Rows-from)
+		l := e.lanes[k]
+		l.space(e, evalRows, 1)
+		var class []int32
+		if e.data.Y == nil {
+			class = e.data.Class[from : from+rows]
+		}
+		l.losses(e, scores[from*outputs:], rows, func(i int) int { return from + i }, class, coef, parts[b*p:(b+1)*p], coef != nil)
+		each(l, b, rows)
+		return nil
+	})
+	out, column := make([]float64, p), make([]float64, blocks)
+	for k := range out {
+		for b := range column {
+			column[b] = parts[b*p+k]
+		}
+		out[k] = optim.TreeSum(column) / float64(e.data.Rows)
+	}
+	return out
+}
+
+// Game is the agnostic problem on Data,
+//
+//	φ(w, λ) = Σ_k λ_k (a_k L_k(w) - b_k ± β_2 M_k) + β_1 R(w),
+//
+// as a problem for the solvers of package optim; w are the parameters of a network,
+// which without hidden layers is a linear model. All of its gradient costs one
+// backward pass, whatever the number of objectives.
+//
+// It is not for use by several goroutines at once, but uses several itself; results
+// do not depend on their number.
+type Game struct {
+	*examples[float64]
+	beta1, beta2 float64
+	norm         bool // R is |w|, not |w|²/2
+	spans        []nn.Span
+	group        int // blocks of rows that share a gradient
+
+	coef, raw []float64
+	cached    []float64 // w of scores; nil when there are none
+	scores    []float64
+	lanesOf   [][]float64 // gradients of groups of blocks
+}
+
+func newGame(e *examples[float64], beta1, beta2 float64, norm bool) *Game {
+	g := &Game{examples: e, beta1: beta1, beta2: beta2, norm: norm, spans: e.net.AllWeights()}
+	blocks := (e.data.Rows + evalRows - 1) / evalRows
+	groups := max(1, min(16, blocks, (1<<22)/e.net.Dim()))
+	g.group = (blocks + groups - 1) / groups
+	g.coef, g.raw = make([]float64, len(e.objectives)), make([]float64, len(e.objectives))
+	return g
+}
+
+// Dims implements optim.Saddle.
+func (g *Game) Dims() (w, lambda int) { return g.net.Dim(), len(g.objectives) }
+
+// Len implements optim.SampledSaddle.
+func (g *Game) Len() int { return g.data.Rows }
+
+// Names returns the names of the objectives.
+func (g *Game) Names() []string {
+	names := make([]string, len(g.objectives))
+	for k := range names {
+		names[k] = g.objectives[k].Name
+	}
+	return names
+}
+
+// Curvature implements optim.ConvexSaddle: β_1 along the weights when R is the square.
+// A network with hidden layers, a loss that is not convex, and a zero-one loss that the
+// players see differently make the problem one without a certificate.
+func (g *Game) Curvature(mu []float64) bool {
+	clear(mu)
+	if g.net.Layers() > 1 {
+		return false
+	}
+	for k := range g.objectives {
+		o := &g.objectives[k]
+		if !o.Convex || o.errors && g.mode != Surrogate {
+			return false
+		}
+	}
+	if !g.norm {
+		for _, s := range g.spans {
+			for j := s.From; j < s.To; j++ {
+				mu[j] = g.beta1
+			}
+		}
+	}
+	return true
+}
+
+// Values returns the objectives as they enter the game, from raw means.
+func (g *Game) Values(raw []float64) []float64 {
+	out := make([]float64, len(raw))
+	for k, v := range raw {
+		o := &g.objectives[k]
+		out[k] = o.scale*v - o.offset
+	}
+	return out
+}
+
+// handicap is ±β_2 M_k. Without β_2 constants may be infinite.
+func (g *Game) handicap(k int) float64 {
+	if g.beta2 == 0 {
+		return 0
+	}
+	return g.beta2 * g.objectives[k].lipschitz
+}
+
+// finish turns raw means into φ and its gradient with respect to λ, and adds the
+// penalty of w to φ and to gw.
+func (g *Game) finish(raw, w, lambda, gw, gl []float64) (float64, error) {
+	v := 0.0
+	for k, x := range g.Values(raw) {
+		x += g.handicap(k)
+		v += lambda[k] * x
+		if gl != nil {
+			gl[k] = x
+		}
+	}
+	if g.beta1 > 0 {
+		sq := 0.0
+		for _, s := range g.spans {
+			for _, x := range w[s.From:s.To] {
+				sq += x * x
+			}
+		}
+		a, r := g.beta1, g.beta1/2*sq
+		if g.norm {
+			size := math.Sqrt(sq)
+			a, r = 0, g.beta1*size
+			if size > 0 {
+				a = g.beta1 / size
+			}
+		}
+		v += r
+		if gw != nil {
+			for _, s := range g.spans {
+				for j := s.From; j < s.To; j++ {
+					gw[j] += a * w[j]
+				}
+			}
+		}
+	}
+	return v, nil
+}
+
+func (g *Game) coefficients(lambda []float64, rows int) {
+	for k := range g.coef {
+		g.coef[k] = lambda[k] * g.objectives[k].scale / float64(rows)
+	}
+}
+
+// EvalBatch implements optim.SampledSaddle.
+func (g *Game) EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64, error) {
+	if len(batch) == 0 {
+		return 0, fmt.Errorf("minimax: an empty minibatch")
+	}
+	g.coefficients(lambda, len(batch))
+	clear(g.raw)
+	g.batch(batch, w, g.coef, g.raw, gw)
+	for k := range g.raw {
+		g.raw[k] /= float64(len(batch))
+	}
+	return g.finish(g.raw, w, lambda, gw, gl)
+}
+
+// Eval implements optim.Saddle. Scores are kept: to evaluate the same w again, for
+// another λ, costs a linear model half.
+func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
+	rows, outputs := g.data.Rows, g.net.Outputs()
+	if g.cached == nil || !slices.Equal(g.cached, w) {
+		g.scores = sized(g.scores, rows*outputs)
+		g.cached = append(g.cached[:0], w...)
+		g.scoresOf(w, g.scores)
+	}
+	if gw == nil {
+		return g.finish(g.values(g.scores), w, lambda, nil, gl)
+	}
+	g.coefficients(lambda, rows)
+	raw := g.gradient(w, gw)
+	return g.finish(raw, w, lambda, gw, gl)
+}
+
+// gradient stores Σ_k coef_k of the sums over all rows. Consecutive blocks share a
+// gradient, and these are added in order: how blocks fall to workers does not matter.
+func (g *Game) gradient(w, gw []float64) []float64 {
+	blocks := (g.data.Rows + evalRows - 1) / evalRows
+	groups := (blocks + g.group - 1) / g.group
+	for len(g.lanesOf) < groups {
+		g.lanesOf = append(g.lanesOf, make([]float64, len(gw)))
+	}
+	outputs, f, p := g.net.Outputs(), g.data.Features, len(g.objectives)
+	linear := g.net.Layers() == 1
+	parts := make([]float64, blocks*p)
+	optim.Parallel(len(g.lanes), groups, func(k, job int) error { // cannot fail
+		sum := g.lanesOf[job]
+		clear(sum)
+		l := g.lanes[k]
+		l.space(g.examples, evalRows, 1)
+		for b := job * g.group; b < min(blocks, (job+1)*g.group); b++ {
+			from := b * evalRows
+			n := min(evalRows, g.data.Rows-from)
+			scores := g.scores[from*outputs:][:n*outputs]
+			if !linear {
+				scores = l.pass.Forward(w, g.x[from*f:], n)
+			}
+			var class []int32
+			if g.data.Y == nil {
+				class = g.data.Class[from : from+n]
+			}
+			l.losses(g.examples, scores, n, func(i int) int { return from + i }, class, g.coef, parts[b*p:(b+1)*p], true)
+			ds := l.ds[:n*outputs]
+			if linear {
+				weights, biases := nn.Layer(g.net, 0, sum)
+				gemm.Gemm(1, blas.Trans, blas.NoTrans, f, outputs, n, 1, g.x[from*f:], f, ds, outputs, 1, weights, outputs)
+				for i, d := range ds {
+					biases[i%outputs] += d
+				}
+				continue
+			}
+			l.grad = sized(l.grad, len(sum))
+			l.pass.Backward(w, ds, l.grad)
+			for j, v := range l.grad {
+				sum[j] += v
+			}
+		}
+		return nil
+	})
+	copy(gw, g.lanesOf[0])
+	for _, sum := range g.lanesOf[1:groups] {
+		for j, v := range sum {
+			gw[j] += v
+		}
+	}
+	raw, column := make([]float64, p), make([]float64, blocks)
+	for k := range raw {
+		for b := range column {
+			column[b] = parts[b*p+k]
+		}
+		raw[k] = optim.TreeSum(column) / float64(g.data.Rows)
+	}
+	return raw
+}
+
+// relaxer returns a function that gives the game with losses that are smooth and nowhere
+// larger, or nil when no loss has kinks. What it gives is one game with changing losses,
+// which keeps its scores.
+func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
+	var kinks []int
+	for k := range g.objectives {
+		o := &g.objectives[k]
+		if o.Relax != nil && o.row(g.multi, g.net.Outputs()) != rowHinge {
+			kinks = append(kinks, k)
+		}
+	}
+	if kinks == nil {
+		return nil
+	}
+	e := *g.examples
+	e.objectives = slices.Clone(e.objectives)
+	e.lanes, e.small = nil, lane[float64]{}
+	for range e.workers {
+		e.lanes = append(e.lanes, &lane[float64]{})
+	}
+	r := newGame(&e, g.beta1, g.beta2, g.norm)
+	return func(width float64) optim.ConvexSaddle {
+		for _, k := range kinks {
+			o := &g.objectives[k]
+			// The width is of the objective as it enters the game. On rows of several
+			// outputs the loss is a mean, or with Softmax a sum.
+			w := width / (o.scale * o.factor)
+			if o.row(g.multi, g.net.Outputs()) == rowSum {
+				w /= float64(g.net.Outputs())
+			}
+			l := o.Relax(w)
+			l.Relax, l.Name = nil, o.Name
+			r.objectives[k].Loss = l
+		}
+		return r
+	}
+}
+
+var (
+	_ optim.SampledSaddle = (*Game)(nil)
+	_ optim.ConvexSaddle  = (*Game)(nil)
+)

@@ -1,0 +1,259 @@
+package minimax
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/nn"
+)
+
+// Model scores examples. What it was trained on is part of it: which losses, in which
+// units, and the mixture that the other player ended with. It is read-only once made,
+// and safe for concurrent use.
+type Model struct {
+	Sizes      []int // inputs, hidden layers, outputs
+	Params     []float64
+	Classes    int // 0 for regression
+	ClassNames []string
+	Objectives []Unit
+	Lambda     []float64
+	Normalized Normalization
+	ZeroOne    ZeroOneMode
+	MultiClass MultiClass
+	Encoder    *Encoder // how rows of tables become numbers; nil when the caller does that
+	Training   string   // how it was trained, for people
+
+	net *nn.Network
+}
+
+// Unit is how a loss enters the game: Scale·L - Offset.
+type Unit struct {
+	Name          string  `json:"name"`
+	Scale, Offset float64 `json:",omitempty"`
+	Lipschitz     float64 `json:"lipschitz,omitempty"` // M_k; 0 when it is not finite
+}
+
+func (t *trainer) model(w, lambda []float64) *Model {
+	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes, Lambda: slices.Clone(lambda), Normalized: t.Normalization,
+		ZeroOne: t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
+	if t.data.Y != nil {
+		m.Classes = 0
+	}
+	for k := range t.objectives {
+		o := &t.objectives[k]
+		u := Unit{Name: o.Name, Scale: o.scale, Offset: o.offset, Lipschitz: o.lipschitz}
+		if math.IsInf(u.Lipschitz, 1) {
+			u.Lipschitz = 0
+		}
+		m.Objectives = append(m.Objectives, u)
+	}
+	return m
+}
+
+// Outputs returns the number of scores of an example.
+func (m *Model) Outputs() int { return m.Sizes[len(m.Sizes)-1] }
+
+// Scores returns the scores of rows of X, Outputs for each.
+func (m *Model) Scores(x []float64, workers int) ([]float64, error) {
+	f := m.Sizes[0]
+	if len(x)%f != 0 {
+		return nil, fmt.Errorf("minimax: %d numbers are no rows of %d features", len(x), f)
+	}
+	d := &Data{X: x, Rows: len(x) / f, Features: f}
+	e := newExamples[float64](m.net, d, nil, m.MultiClass, m.ZeroOne, workers)
+	out := make([]float64, d.Rows*m.Outputs())
+	e.scoresOf(m.Params, out)
+	return out, nil
+}
+
+// Class returns the class of a row of scores: the first of the best.
+func (m *Model) Class(scores []float64) int {
+	if len(scores) == 1 {
+		if scores[0] > 0 {
+			return 1
+		}
+		return 0
+	}
+	return nn.Argmax(scores)
+}
+
+// losses finds the losses of the objectives by name; custom ones must be given.
+func (m *Model) losses(custom []Loss) ([]objective, error) {
+	var out []objective
+	for _, u := range m.Objectives {
+		k := slices.IndexFunc(custom, func(l Loss) bool { return l.Name == u.Name })
+		var l Loss
+		var err error
+		if k >= 0 {
+			l = custom[k]
+		} else if l, err = ParseLoss(u.Name); err != nil {
+			return nil, err
+		}
+		o := objective{Loss: l, factor: 1, scale: u.Scale, offset: u.Offset, lipschitz: u.Lipschitz}
+		if l.errors {
+			if m.ZeroOne == RampSurrogate {
+				name := l.Name
+				l, _ = Ramp(1)
+				l.Name, l.errors = name, true
+				o.Loss = l
+			}
+			if m.Outputs() > 1 && m.MultiClass == OneVsAll {
+				o.factor = float64(m.Outputs()) / 2
+			}
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+const (
+	modelKind    = "almo"
+	modelVersion = 1
+)
+
+type modelMeta struct {
+	Sizes      []int         `json:"sizes"`
+	Classes    int           `json:"classes"`
+	Objectives []Unit        `json:"objectives"`
+	Lambda     []float64     `json:"lambda"`
+	Normalized Normalization `json:"normalization"`
+	ZeroOne    ZeroOneMode   `json:"zero_one"`
+	MultiClass MultiClass    `json:"multi_class"`
+	Encoder    *Encoder      `json:"encoder,omitempty"`
+	Training   string        `json:"training,omitempty"`
+}
+
+// Write writes the model as a model file of kind "almo": a float64 array weights, layer
+// by layer the weights (input by output) and biases, and an array of strings classes.
+// A model with a number that is not finite is refused.
+func (m *Model) Write(w io.Writer) error {
+	if k := slices.IndexFunc(m.Params, func(v float64) bool { return v-v != 0 }); k >= 0 {
+		return fmt.Errorf("minimax: weight %d of the model is %v: it is not written", k, m.Params[k])
+	}
+	f := model.New(modelKind, modelVersion)
+	if err := f.SetMeta(modelMeta{m.Sizes, m.Classes, m.Objectives, m.Lambda, m.Normalized, m.ZeroOne, m.MultiClass, m.Encoder, m.Training}); err != nil {
+		return err
+	}
+	model.Put(f, "weights", m.Params)
+	if err := f.PutStrings("classes", m.ClassNames); err != nil {
+		return err
+	}
+	return f.Write(w)
+}
+
+// Read reads what Write wrote.
+func Read(r io.Reader) (*Model, error) {
+	f, err := model.Read(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Expect(modelKind, modelVersion); err != nil {
+		return nil, err
+	}
+	var meta modelMeta
+	if err := f.Meta(&meta); err != nil {
+		return nil, err
+	}
+	m := &Model{Sizes: meta.Sizes, Classes: meta.Classes, Objectives: meta.Objectives, Lambda: meta.Lambda, Normalized: meta.Normalized,
+		ZeroOne: meta.ZeroOne, MultiClass: meta.MultiClass, Encoder: meta.Encoder, Training: meta.Training}
+	if m.net, err = nn.New(meta.Sizes...); err != nil {
+		return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+	}
+	if m.Params, err = model.Get[float64](f, "weights", m.net.Dim()); err != nil {
+		return nil, err
+	}
+	for j, v := range m.Params {
+		if v-v != 0 {
+			return nil, fmt.Errorf("minimax: model file: %w: weight %d is %v", model.ErrFormat, j, v)
+		}
+	}
+	if m.ClassNames, err = f.Strings("classes"); err != nil {
+		return nil, err
+	}
+	outputs := 1
+	if m.Classes > 2 {
+		outputs = m.Classes
+	}
+	if m.Outputs() != outputs || len(m.Lambda) != len(m.Objectives) || len(m.ClassNames) != 0 && len(m.ClassNames) != m.Classes {
+		return nil, fmt.Errorf("minimax: model file: %w: %d outputs for %d classes, %d weights of %d objectives", model.ErrFormat, m.Outputs(), m.Classes, len(m.Lambda), len(m.Objectives))
+	}
+	if m.Encoder != nil {
+		if err := m.Encoder.check(m.Sizes[0]); err != nil {
+			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+		}
+	}
+	return m, nil
+}
+
+// Scored is a model's account on some data.
+type Scored struct {
+	Raw       []float64 `json:"raw"`        // each objective's loss
+	Values    []float64 `json:"normalized"` // as they entered the game
+	Worst     float64   `json:"worst"`      // largest of Values
+	Mixed     float64   `json:"mixed"`      // of the model's own mixture
+	Error     float64   `json:"error"`      // zero-one loss, ties being errors; NaN for regression
+	AUC       float64   `json:"auc"`        // mean over classes against the rest (metrics.MeanAUC); NaN for regression, and where there is one class only
+	Prob      float64   `json:"prob"`       // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
+}
+
+// Evaluate returns how a model does on data. Losses of the caller's own must be given
+// again.
+func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) {
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	regression := d.Y != nil
+	if d.Features != m.Sizes[0] || d.Outputs() != m.Outputs() || regression != (m.Classes == 0) {
+		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d", d.Features, d.Outputs(), m.Sizes[0], m.Outputs())
+	}
+	objectives, err := m.losses(custom)
+	if err != nil {
+		return nil, err
+	}
+	e := newExamples[float64](m.net, d, objectives, m.MultiClass, m.ZeroOne, workers)
+	scores := make([]float64, d.Rows*m.Outputs())
+	e.scoresOf(m.Params, scores)
+	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(), Worst: math.Inf(-1)}
+	for k, v := range s.Raw {
+		v = objectives[k].scale*v - objectives[k].offset
+		s.Values = append(s.Values, v)
+		s.Worst = math.Max(s.Worst, v)
+		if k < len(m.Lambda) {
+			s.Mixed += m.Lambda[k] * v
+		}
+	}
+	if regression {
+		return s, nil
+	}
+	outputs := m.Outputs()
+	y := make([]float64, len(scores))
+	for i := range d.Rows {
+		d.targets(i, outputs, y[i*outputs:])
+	}
+	s.Error = float64(countErrors(outputs, scores, y, d.Class)) / float64(d.Rows)
+	prob, _ := ProbNorm(1)
+	s.Prob = 0
+	for i, v := range scores {
+		l, _ := prob.At(v, y[i])
+		s.Prob += l
+	}
+	s.Prob /= float64(len(scores))
+	target := make([]float64, d.Rows)
+	for i, c := range d.Class {
+		target[i] = float64(c)
+	}
+	if outputs == 1 {
+		s.AUC = metrics.AUC(scores, target, nil)
+	} else {
+		s.AUC = metrics.MeanAUC(scores, target, nil, outputs)
+	}
+	return s, nil
+}
+
+// ErrNoModel reports that training ended before there was anything to keep.
+var ErrNoModel = errors.New("no model")

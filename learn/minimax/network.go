@@ -1,0 +1,339 @@
+package minimax
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/nn"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// network trains a model with hidden layers: the printed algorithm with the network's
+// own optimiser for w and plain projected ascent for λ, both from the gradients at the
+// old point. It computes in float32 and sums losses in float64.
+//
+// The last pass gives the model, or the one with the least worst objective on held-out
+// data: averages of weights mean nothing here, and nothing is guaranteed.
+func (t *trainer) network() (*Fit, error) {
+	control, err := t.control(t.Passes)
+	if err != nil {
+		return nil, err
+	}
+	if t.Batch == 0 {
+		return nil, errors.New("minimax: networks are trained on minibatches; give their size")
+	}
+	r := &netRun{trainer: t, e: newExamples[float32](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers), begin: time.Now()}
+	if t.Network.Heldout != nil {
+		r.heldout = newExamples[float32](t.net, t.Network.Heldout, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)
+	}
+	r.w = nn.He[float32](t.net, t.Seed)
+	r.lambda, r.frozen = t.mixture()
+	p := len(t.objectives)
+	r.sum, r.passValues, r.best = make([]float64, p), make([]float64, p), math.Inf(1)
+	if err := r.optimizer(); err != nil {
+		return nil, err
+	}
+	if k := control.Resume; k != nil {
+		if err := r.resume(k); err != nil {
+			return nil, err
+		}
+	}
+	return r.run(control)
+}
+
+type netRun struct {
+	*trainer
+	e, heldout *examples[float32]
+	opt        *nn.Optimizer[float32]
+	w, kept    []float32
+	lambda     []float64
+	frozen     bool
+
+	pass, position, step int
+	sum                  []float64 // of λ at every step
+	passValues           []float64 // Σ of the objectives, as they enter the game, over the pass
+	passRows             int
+	first, best          float64
+	keptPass             int
+	history              []float64 // λ by pass
+	begin                time.Time
+	spent                float64
+	penalty              float64
+}
+
+// rate is the factor of both steps in a pass.
+func (r *netRun) rate() float64 {
+	if r.Network.Constant {
+		return 1
+	}
+	return 1 / math.Sqrt(1+float64(r.pass))
+}
+
+// optimizer makes one for the rate of the pass; what it remembers is handed on.
+func (r *netRun) optimizer() error {
+	o, err := nn.NewOptimizer[float32](r.net.Dim(), &nn.OptimizerOptions{Method: r.Network.Method, Rate: r.StepW * r.rate(), Momentum: r.Network.Momentum,
+		L2: r.Beta1, Penalised: r.net.AllWeights(), Workers: r.Workers})
+	if err != nil {
+		return fmt.Errorf("minimax: %w", err)
+	}
+	if r.opt != nil {
+		if err := o.Restore(r.opt.State()); err != nil {
+			return fmt.Errorf("minimax: %w", err)
+		}
+	}
+	r.opt = o
+	return nil
+}
+
+func (r *netRun) run(control *optim.Control) (*Fit, error) {
+	p := len(r.objectives)
+	coef, sums, gl := make([]float64, p), make([]float64, p), make([]float64, p)
+	grad := make([]float32, r.net.Dim())
+	evals := 0
+	save := func(force bool) error {
+		every := control.CheckpointEvery
+		if every == 0 {
+			every = 10
+		}
+		if control.Checkpoint == nil || !force && r.pass%every != 0 {
+			return nil
+		}
+		if err := control.Checkpoint(r.checkpoint()); err != nil {
+			return fmt.Errorf("minimax: checkpoint: %w", err)
+		}
+		return nil
+	}
+	for ; r.pass < r.Passes; r.pass++ {
+		if err := r.optimizer(); err != nil {
+			return nil, err
+		}
+		order := rand.New(rand.NewPCG(r.Seed, uint64(r.pass))).Perm(r.data.Rows)
+		for r.position < r.data.Rows {
+			if ctx := control.Ctx; ctx != nil && ctx.Err() != nil {
+				return r.finish(optim.Interrupted), errors.Join(interrupted(ctx, r.pass), save(true))
+			}
+			batch := order[r.position:min(r.data.Rows, r.position+r.Batch)]
+			for k := range coef {
+				coef[k] = r.lambda[k] * r.objectives[k].scale / float64(len(batch))
+			}
+			clear(sums)
+			r.e.batch(batch, r.w, coef, sums, grad)
+			value := 0.0
+			for k, s := range sums {
+				o := &r.objectives[k]
+				x := o.scale*s/float64(len(batch)) - o.offset
+				r.passValues[k] += x * float64(len(batch))
+				gl[k] = x + r.beta2()*o.lipschitz
+				value += r.lambda[k] * gl[k]
+			}
+			if r.step == 0 {
+				r.first = value
+			}
+			if err := r.move(value, gl, grad); err != nil {
+				return r.finish(optim.Interrupted), err
+			}
+			r.passRows += len(batch)
+			r.position += len(batch)
+			r.step++
+		}
+		evals++
+		r.position = 0
+		r.history = append(r.history, r.lambda...)
+		row := optim.Row{Iteration: r.pass + 1, Step: r.StepW * r.rate(), Evaluations: evals, Seconds: r.seconds(),
+			Saddle: &optim.SaddleRow{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
+		for k := range row.Saddle.Values {
+			row.Saddle.Values[k] /= float64(r.passRows)
+			row.Objective += r.lambda[k] * row.Saddle.Values[k]
+			row.Saddle.Mean = append(row.Saddle.Mean, r.sum[k]/float64(r.step))
+		}
+		row.Rate = float64(r.passRows) / math.Max(row.Seconds/float64(r.pass+1), 1e-9)
+		clear(r.passValues)
+		r.passRows = 0
+		r.look()
+		if control.Recorder != nil {
+			if err := control.Recorder.Record(row); err != nil {
+				return r.finish(optim.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
+			}
+		}
+		r.pass++ // for the checkpoint: the pass is over
+		err := save(false)
+		r.pass--
+		if err != nil {
+			return r.finish(optim.Interrupted), err
+		}
+		if limit := control.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
+			r.pass++
+			return r.finish(optim.TimeLimit), nil
+		}
+	}
+	return r.finish(optim.IterationLimit), nil
+}
+
+func (r *netRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+
+// move takes both steps, or says that the run diverged at this one, w being what it
+// was before.
+func (r *netRun) move(value float64, gl []float64, grad []float32) error {
+	diverged := func(err error) error {
+		norm := 0.0
+		for _, v := range r.w {
+			norm = math.Max(norm, math.Abs(float64(v)))
+		}
+		return &optim.DivergenceError{Solver: string(Descent), Step: r.step + 1, StepW: r.StepW * r.rate(), StepLambda: r.StepLambda * r.rate(), Value: value, First: r.first, Norm: norm, Err: err}
+	}
+	switch {
+	case value-value != 0:
+		return diverged(optim.ErrNotFinite)
+	case math.Abs(value) > 1e8*(1+math.Abs(r.first)):
+		return diverged(optim.ErrDiverged)
+	}
+	if err := r.opt.Step(r.w, grad); err != nil {
+		if errors.Is(err, optim.ErrNotFinite) {
+			return diverged(err)
+		}
+		return fmt.Errorf("minimax: %w", err)
+	}
+	if r.Radius > 0 {
+		sq := 0.0
+		for _, v := range r.w {
+			sq += float64(v) * float64(v)
+		}
+		if size := math.Sqrt(sq); size > r.Radius {
+			for j := range r.w {
+				r.w[j] = float32(float64(r.w[j]) * r.Radius / size)
+			}
+		}
+	}
+	for k, l := range r.lambda {
+		r.sum[k] += l
+	}
+	if !r.frozen {
+		for k, g := range gl {
+			r.lambda[k] += r.StepLambda * r.rate() * g
+		}
+		r.preferences.Project(r.lambda)
+	}
+	return nil
+}
+
+// look keeps the parameters of the pass if they are the best on held-out data.
+func (r *netRun) look() {
+	if r.heldout == nil {
+		return
+	}
+	scores := make([]float32, r.heldout.data.Rows*r.net.Outputs())
+	r.heldout.scoresOf(r.w, scores)
+	values := r.heldout.values(scores)
+	for k := range values {
+		values[k] = r.objectives[k].scale*values[k] - r.objectives[k].offset
+	}
+	worst := r.preferences.Maximize(values, nil)
+	if r.frozen {
+		worst = 0
+		for k, v := range values {
+			worst += r.lambda[k] * v
+		}
+	}
+	if worst < r.best {
+		r.best, r.kept, r.keptPass = worst, slices.Clone(r.w), r.pass+1
+	}
+}
+
+func (r *netRun) finish(reason optim.Reason) *Fit {
+	params := r.w
+	if r.kept != nil && reason != optim.Interrupted {
+		params = r.kept
+	}
+	w := make([]float64, len(params))
+	for j, v := range params {
+		w[j] = float64(v)
+		if v-v != 0 {
+			return nil // the steps refuse what is not finite; float32 may still overflow
+		}
+	}
+	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.pass, Reason: reason, Seconds: r.seconds(),
+		Guarantee: "no convergence guarantee: a network is not convex"}
+	if r.step > 0 {
+		for k := range f.Lambda {
+			f.Lambda[k] = r.sum[k] / float64(r.step)
+		}
+	}
+	for k := range r.objectives {
+		f.Objectives = append(f.Objectives, r.objectives[k].Name)
+	}
+	scores := make([]float32, r.data.Rows*r.net.Outputs())
+	r.e.scoresOf(params, scores)
+	f.Raw = r.e.values(scores)
+	for k, v := range f.Raw {
+		f.Values = append(f.Values, r.objectives[k].scale*v-r.objectives[k].offset)
+	}
+	f.Worst = r.preferences.Maximize(f.Values, nil)
+	sq := 0.0
+	for _, s := range r.net.AllWeights() {
+		for _, v := range w[s.From:s.To] {
+			sq += v * v
+		}
+	}
+	f.Penalty = r.Beta1 / 2 * sq
+	f.Model = r.model(w, f.Lambda)
+	return f
+}
+
+const netSolver = "almo network"
+
+func (r *netRun) checkpoint() *optim.Checkpoint {
+	wide := func(v []float32) []float64 {
+		out := make([]float64, len(v))
+		for i, x := range v {
+			out[i] = float64(x)
+		}
+		return out
+	}
+	s := r.opt.State()
+	k := &optim.Checkpoint{Solver: netSolver, Iteration: r.pass, Evaluations: r.pass, Seconds: r.seconds(), X: wide(r.w),
+		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "rows": float64(r.passRows), "first": r.first,
+			"seed": float64(r.Seed), "kept": float64(r.keptPass), "optimizer": float64(s.Step)},
+		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": wide(s.A), "b": wide(s.B), "history": slices.Clone(r.history)}}
+	if r.kept != nil {
+		k.Arrays["kept"], k.Scalars["best"] = wide(r.kept), r.best
+	}
+	return k
+}
+
+func (r *netRun) resume(k *optim.Checkpoint) error {
+	p, n := len(r.objectives), r.net.Dim()
+	if k.Solver != netSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p || k.Scalars["seed"] != float64(r.Seed) {
+		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights, seed %v) belongs to another run", k.Solver, len(k.X), k.Scalars["seed"])
+	}
+	narrow := func(v []float64) []float32 {
+		if len(v) == 0 {
+			return nil
+		}
+		out := make([]float32, len(v))
+		for i, x := range v {
+			out[i] = float32(x)
+		}
+		return out
+	}
+	r.w = narrow(k.X)
+	copy(r.lambda, k.Arrays["lambda"])
+	copy(r.sum, k.Arrays["sum"])
+	copy(r.passValues, k.Arrays["values"])
+	r.history = slices.Clone(k.Arrays["history"])
+	r.pass, r.step, r.position, r.passRows, r.first = k.Iteration, int(k.Scalars["step"]), int(k.Scalars["position"]), int(k.Scalars["rows"]), k.Scalars["first"]
+	r.spent = k.Seconds
+	if r.position < 0 || r.position >= r.data.Rows || r.step < 0 || r.passRows < 0 {
+		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position, r.data.Rows)
+	}
+	if kept := k.Arrays["kept"]; len(kept) == n {
+		r.kept, r.best, r.keptPass = narrow(kept), k.Scalars["best"], int(k.Scalars["kept"])
+	}
+	if err := r.opt.Restore(nn.OptimizerState[float32]{Step: int(k.Scalars["optimizer"]), A: narrow(k.Arrays["a"]), B: narrow(k.Arrays["b"])}); err != nil {
+		return fmt.Errorf("minimax: the checkpoint: %w", err)
+	}
+	return nil
+}

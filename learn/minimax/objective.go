@@ -1,0 +1,302 @@
+package minimax
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ZeroOneMode says what the players of the game see of a zero-one loss, whose own
+// gradient is zero almost everywhere.
+type ZeroOneMode string
+
+const (
+	// Surrogate shows both the loss ZeroOne: one convex-concave game, whose value
+	// bounds the true worst case from above. The default.
+	Surrogate ZeroOneMode = "surrogate"
+	// RampSurrogate shows both Ramp(1): closer to the zero-one loss, not convex.
+	RampSurrogate ZeroOneMode = "ramp"
+	// Proxy shows λ the true zero-one loss and w the surrogate: two games, and no
+	// certificate (A. Cotter, H. Jiang and K. Sridharan, "Two-player games for
+	// efficient non-convex constrained optimization", ALT 2019).
+	Proxy ZeroOneMode = "proxy"
+	// ZeroGradient shows λ the true zero-one loss and w nothing: what automatic
+	// differentiation does. Unsound, since λ can move its mass to where w does not
+	// see it; for reproduction only.
+	ZeroGradient ZeroOneMode = "zero-grad"
+)
+
+// Normalization says which multiple of a loss, less which offset, enters the game.
+// The largest of several losses depends on their units: this is part of the model.
+type Normalization string
+
+const (
+	Lipschitz Normalization = "lipschitz" // ℓ_k / Lip_k, so that M_k = 1; the default
+	Bounded   Normalization = "bounded"   // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
+	Baseline  Normalization = "baseline"  // L_k / L_k(w0) for the start w0, which is zero for linear models
+	Regret    Normalization = "regret"    // Lipschitz, less L_k* = min_w L_k (with its penalty): excess losses
+	Raw       Normalization = "none"
+)
+
+// MultiClass says how losses of a margin become losses of several classes.
+type MultiClass string
+
+const (
+	// OneVsAll is the mean over classes of the loss of each score against ±1. The
+	// zero-one surrogate is C/2 times this mean, which bounds the error of the
+	// argmax: where some s_c ≥ s_y, log2(1+e^{s_c}) + log2(1+e^{-s_y}) ≥ 2. The
+	// default.
+	OneVsAll MultiClass = "ova-mean"
+	// Softmax is cross-entropy -ln softmax_y, hinge max(0, 1 + max_{c≠y} s_c - s_y),
+	// Σ_c of other losses of s_c against 0 or 1, and cross-entropy/ln 2 for
+	// zero-one.
+	Softmax MultiClass = "softmax"
+)
+
+// objective is a loss on score vectors with its place in the game: Scale·L - Offset.
+type objective struct {
+	Loss
+	factor        float64 // of the mean over outputs
+	scale, offset float64
+	lipschitz     float64 // M_k, after scaling
+	bound         float64 // after scaling, for scores up to the bound; +Inf when there is none
+}
+
+// rowLoss is a loss of the whole score row, of Softmax.
+type rowLoss int
+
+const (
+	notRow rowLoss = iota
+	rowCrossEntropy
+	rowHinge
+	rowSum // of a loss against 0 or 1, class by class
+)
+
+func (o *objective) row(m MultiClass, outputs int) rowLoss {
+	switch {
+	case m != Softmax || outputs == 1:
+		return notRow
+	case o.logistic != 0:
+		return rowCrossEntropy
+	case o.Name == "hinge":
+		return rowHinge
+	}
+	return rowSum
+}
+
+// newObjectives resolves losses by everything but baselines and regrets, which need
+// training. scoreBound is how large scores can be, +Inf when nothing is known.
+func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi MultiClass, outputs int, scoreBound float64) ([]objective, error) {
+	if len(losses) == 0 {
+		return nil, fmt.Errorf("minimax: no objectives: give at least one loss")
+	}
+	switch mode {
+	case Surrogate, RampSurrogate, Proxy, ZeroGradient:
+	default:
+		return nil, fmt.Errorf("minimax: there is no zero-one mode %q; choose surrogate, ramp, proxy or zero-grad", mode)
+	}
+	var out []objective
+	for _, l := range losses {
+		if slices.ContainsFunc(out, func(o objective) bool { return o.Name == l.Name }) {
+			return nil, fmt.Errorf("minimax: two objectives are called %q", l.Name)
+		}
+		if l.At == nil || l.Lipschitz == nil || l.Bound == nil {
+			return nil, fmt.Errorf("minimax: loss %q lacks a value, a Lipschitz constant or a bound", l.Name)
+		}
+		if l.errors && mode == RampSurrogate {
+			name := l.Name
+			l, _ = Ramp(1)
+			l.Name, l.errors = name, true
+		}
+		o := objective{Loss: l, factor: 1, scale: 1}
+		row := o.row(multi, outputs)
+		if l.errors && outputs > 1 && multi == OneVsAll {
+			o.factor = float64(outputs) / 2
+		}
+		lip, bound := l.Lipschitz(scoreBound), l.Bound(scoreBound)
+		switch row {
+		case rowCrossEntropy: // in the Euclidean norm of the row: |softmax - e_y| ≤ √2
+			lip, bound = math.Sqrt2*l.logistic, l.logistic*(math.Log(float64(outputs))+2*scoreBound)
+		case rowHinge:
+			lip, bound = math.Sqrt2, 1+2*scoreBound
+		case rowSum:
+			lip, bound = lip*math.Sqrt(float64(outputs)), bound*float64(outputs)
+		}
+		by := 1.0
+		switch norm {
+		case Lipschitz, Regret:
+			by = lip
+		case Bounded:
+			by = math.Max(lip, o.factor*bound)
+		case Baseline, Raw:
+		default:
+			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, regret or none", norm)
+		}
+		if math.IsInf(by, 1) {
+			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores are unbounded; bound the weights, or give a bound of the scores, or choose another normalisation", l.Name, norm)
+		}
+		if !(by > 0) {
+			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name, by)
+		}
+		o.scale = 1 / by
+		o.lipschitz, o.bound = lip*o.scale, o.factor*bound*o.scale
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// scratch holds what the objectives share on a block of scores. It belongs to one
+// goroutine.
+type scratch struct {
+	y      []float64 // targets
+	lv, ld []float64 // logistic value and derivative in s
+	have   bool
+}
+
+// evaluate adds, for each objective k, Σ_i of its loss (mean over outputs times
+// factor) to sums[k], and stores in ds, unless it is nil, the derivative of Σ_k
+// coef_k·Σ_i in the scores. Rows of s have the width outputs.
+//
+// y holds a target for each score; class the rows' classes, for losses of whole
+// rows. lead[k], if lead is not nil, takes the true zero-one errors in place of
+// sums[k] where the λ-player sees these.
+func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, outputs int, s []float64, y []float64, class []int32, coef, sums, ds []float64, c *scratch) {
+	clear(ds)
+	c.have = false
+	inv := 1 / float64(outputs)
+	for k := range objectives {
+		o := &objectives[k]
+		sum, a := 0.0, 0.0
+		if ds != nil {
+			a = coef[k]
+		}
+		switch row := o.row(multi, outputs); {
+		case row != notRow:
+			sum = o.rows(row, outputs, s, class, a, ds)
+		case o.logistic != 0:
+			if !c.have {
+				c.lv, c.ld = sized(c.lv, len(s)), sized(c.ld, len(s))
+				for i, v := range s {
+					l, d := logistic(y[i] * v)
+					c.lv[i], c.ld[i] = l, y[i]*d
+				}
+				c.have = true
+			}
+			for _, v := range c.lv {
+				sum += v
+			}
+			sum *= o.logistic * inv * o.factor
+			if a *= o.logistic * inv * o.factor; a != 0 && !(o.errors && mode == ZeroGradient) {
+				for i, d := range c.ld {
+					ds[i] += a * d
+				}
+			}
+		default:
+			a *= inv * o.factor
+			if a == 0 || o.errors && mode == ZeroGradient {
+				for i, v := range s {
+					l, _ := o.At(v, y[i])
+					sum += l
+				}
+			} else {
+				for i, v := range s {
+					l, d := o.At(v, y[i])
+					sum += l
+					ds[i] += a * d
+				}
+			}
+			sum *= inv * o.factor
+		}
+		if o.errors && (mode == Proxy || mode == ZeroGradient) {
+			sum = float64(countErrors(outputs, s, y, class))
+		}
+		sums[k] += sum
+	}
+}
+
+// rows returns Σ_i of a loss of whole rows, and adds a times its derivative.
+func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, a float64, ds []float64) float64 {
+	sum := 0.0
+	for i, yi := range class {
+		row := s[i*outputs:][:outputs]
+		var d []float64
+		if a != 0 {
+			d = ds[i*outputs:][:outputs]
+		}
+		switch kind {
+		case rowCrossEntropy:
+			most, z := slices.Max(row), 0.0
+			for _, v := range row {
+				z += math.Exp(v - most)
+			}
+			sum += o.logistic * (most + math.Log(z) - row[yi])
+			if d != nil {
+				for c, v := range row {
+					d[c] += a * o.logistic * math.Exp(v-most) / z
+				}
+				d[yi] -= a * o.logistic
+			}
+		case rowHinge:
+			best := -1
+			for c, v := range row {
+				if c != int(yi) && (best < 0 || v > row[best]) {
+					best = c
+				}
+			}
+			if v := 1 + row[best] - row[yi]; v > 0 {
+				sum += v
+				if d != nil {
+					d[best] += a
+					d[yi] -= a
+				}
+			}
+		case rowSum:
+			for c, v := range row {
+				target := 0.0
+				if c == int(yi) {
+					target = 1
+				}
+				if o.Margin {
+					target = 2*target - 1
+				}
+				l, g := o.At(v, target)
+				sum += l
+				if d != nil {
+					d[c] += a * g
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// countErrors counts rows whose score is on the wrong side, or whose class is not
+// the only one of the best score: ties are errors.
+func countErrors(outputs int, s, y []float64, class []int32) int {
+	n := 0
+	if outputs == 1 {
+		for i, v := range s {
+			if v*y[i] <= 0 {
+				n++
+			}
+		}
+		return n
+	}
+	for i, yi := range class {
+		row := s[i*outputs:][:outputs]
+		for c, v := range row {
+			if c != int(yi) && v >= row[yi] {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+func sized(v []float64, n int) []float64 {
+	if cap(v) < n {
+		return make([]float64, n)
+	}
+	return v[:n]
+}

@@ -1,0 +1,259 @@
+package minimax
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// Solver names a way to the saddle point.
+type Solver string
+
+const (
+	// Auto is Stochastic followed by Polished for linear models, and Descent for
+	// networks.
+	Auto Solver = ""
+	// MirrorProx and Descent are optim.SaddlePoint with optim.MirrorProx and
+	// optim.DescentAscent.
+	MirrorProx  Solver = "mirror-prox"
+	Descent     Solver = "gda"
+	Alternating Solver = "alternating"
+	// Smoothed is optim.Smoothed, on all examples: the quickest for linear models
+	// whose data fit into memory, and the reference for the others.
+	Smoothed Solver = "smoothed"
+)
+
+// Preferences are the mixtures that the model must be robust to. The zero value is
+// the whole simplex; at most one of the others may be given.
+type Preferences struct {
+	Lo, Hi   []float64   // least and greatest λ_k; length 1 is for all
+	Vertices [][]float64 // the hull of these mixtures
+	A        [][]float64 // A λ ≤ B
+	B        []float64
+	Radius   float64 // |λ|_2 at most this: Theorem 5.3's simplified constraint
+}
+
+// set returns the set for p objectives with constants M, cut by Σ λ_k M_k ≤ beta if
+// penalty is Constraint.
+func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maximizer, error) {
+	p := len(m)
+	given := 0
+	for _, b := range []bool{f.Lo != nil || f.Hi != nil, f.Vertices != nil, f.A != nil || f.B != nil, f.Radius != 0} {
+		if b {
+			given++
+		}
+	}
+	if given > 1 {
+		return nil, errors.New("minimax: preferences: give bounds, or vertices, or inequalities, or a radius, not several")
+	}
+	wrap := func(s optim.Maximizer, err error) (optim.Maximizer, error) {
+		if err != nil {
+			return nil, fmt.Errorf("minimax: preferences: %w", err)
+		}
+		return s, nil
+	}
+	if penalty == Constraint {
+		a, b := slices.Clone(f.A), slices.Clone(f.B)
+		if f.Vertices != nil || f.Radius != 0 {
+			return nil, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 goes with bounds or inequalities, not with vertices or a radius")
+		}
+		for k := range p {
+			bound := func(list []float64, sign float64) {
+				if list != nil && len(list) != 1 && len(list) != p {
+					return
+				}
+				if list != nil {
+					row := make([]float64, p)
+					row[k] = sign
+					a, b = append(a, row), append(b, sign*list[min(k, len(list)-1)])
+				}
+			}
+			bound(f.Lo, -1)
+			bound(f.Hi, 1)
+		}
+		for _, list := range [][]float64{f.Lo, f.Hi} {
+			if list != nil && len(list) != 1 && len(list) != p {
+				return nil, fmt.Errorf("minimax: preferences: %d bounds for %d objectives", len(list), p)
+			}
+		}
+		s, err := optim.NewPolytope(p, append(a, m), append(b, beta))
+		return wrap(s, err)
+	}
+	switch {
+	case f.Lo != nil || f.Hi != nil:
+		s, err := optim.NewBoxSimplex(p, f.Lo, f.Hi, 0)
+		return wrap(s, err)
+	case f.Vertices != nil:
+		for i, v := range f.Vertices {
+			sum := 0.0
+			for _, x := range v {
+				sum += x
+				if x < 0 {
+					sum = math.NaN()
+				}
+			}
+			if len(v) != p || !(math.Abs(sum-1) <= 1e-9) {
+				return nil, fmt.Errorf("minimax: preferences: vertex %d is not a mixture of %d objectives: %v", i+1, p, v)
+			}
+		}
+		s, err := optim.NewVertices(f.Vertices)
+		return wrap(s, err)
+	case f.A != nil || f.B != nil:
+		s, err := optim.NewPolytope(p, f.A, f.B)
+		return wrap(s, err)
+	case f.Radius != 0:
+		s, err := optim.NewSimplexBall(p, f.Radius)
+		return wrap(s, err)
+	}
+	return optim.Simplex{}, nil
+}
+
+// Options adjusts Train; nil is the same as the zero value, which is the thesis'
+// experiment with a linear model: zero-one, hinge, 1-norm and cross-entropy.
+type Options struct {
+	// The objectives and how they enter the game.
+	Losses        []Loss        // nil is zero-one, hinge, 1-norm, cross-entropy
+	Normalization Normalization // zero is Lipschitz
+	ScoreBound    float64       // |s| is at most this, for constants that need it; zero is Radius times the longest example, or unknown
+	ZeroOne       ZeroOneMode   // zero is Surrogate
+	MultiClass    MultiClass    // zero is OneVsAll
+	Preferences   Preferences
+	Fixed         []float64 // if not nil, the mixture to train on: a baseline
+
+	// Penalties and sets.
+	Beta1   float64 // of R(w) on the weights, biases excepted; certificates need it or Radius
+	Norm    bool    // R is |w|_2 (as the thesis prints it), not |w|²/2
+	Beta2   float64 // of Σ λ_k M_k
+	Penalty Penalty // what Beta2 does; zero is Handicap
+	Radius  float64 // |w|_2 ≤ Radius, biases included; zero is none
+	Bias    float64 // |bias| ≤ Bias for linear models without a radius; zero is 20
+
+	Hidden []int // sizes of hidden layers; none is a linear model
+
+	// How.
+	Solver     Solver
+	Steps      optim.StepRule
+	StepW      float64 // zero is 1, for networks 0.03
+	StepLambda float64 // zero is 1, for networks 0.01
+	Entropic   bool
+	Batch      int     // zero is 128, negative all; Smoothed takes all
+	Passes     int     // over the data; zero is 20, for networks 10; steps where Batch is negative, 1000
+	All        bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
+	Gap        float64 // certified gap to stop at, times max(1, value); zero is 1e-3, negative never asks
+	NoPolish   bool    // Auto: leave the second part out
+	Width      float64 // of what takes the place of kinks in lower bounds; zero is Gap/4
+
+	Network Network // of models with hidden layers
+
+	Seed    uint64
+	Workers int           // zero is GOMAXPROCS; results do not depend on it
+	Control optim.Control // context, recorder, checkpoints; Stop.Time; the rest of Stop is not used
+}
+
+// Network is how networks are trained.
+type Network struct {
+	Method   optim.Method // SGD, AdaGrad or Adam, for w; λ always takes plain projected steps
+	Momentum float64      // of SGD; negative is none, zero is 0.9
+	Heldout  *Data        // if not nil, the pass with the least worst objective here gives the model
+	Constant bool         // steps stay as they are; by default γ/√(1+pass)
+}
+
+// With options as they will be used.
+func (o *Options) withDefaults(d *Data) (Options, error) {
+	var p Options
+	if o != nil {
+		p = *o
+	}
+	if p.Losses == nil {
+		one, _ := QNorm(1)
+		p.Losses = []Loss{ZeroOne(), Hinge(), one, CrossEntropy()}
+	}
+	for _, f := range []struct {
+		v    *string
+		zero string
+	}{{(*string)(&p.Normalization), string(Lipschitz)}, {(*string)(&p.ZeroOne), string(Surrogate)}, {(*string)(&p.MultiClass), string(OneVsAll)}, {(*string)(&p.Penalty), string(Handicap)}} {
+		if *f.v == "" {
+			*f.v = f.zero
+		}
+	}
+	set := func(v *float64, zero float64) {
+		if *v == 0 {
+			*v = zero
+		}
+	}
+	network := len(p.Hidden) > 0
+	set(&p.Bias, 20)
+	set(&p.Gap, 1e-3)
+	set(&p.Width, math.Max(p.Gap, 1e-6)/4)
+	if network {
+		set(&p.StepW, 0.03)
+		set(&p.StepLambda, 0.01)
+		if p.Network.Momentum == 0 && p.Network.Method == optim.SGD {
+			p.Network.Momentum = 0.9
+		}
+		p.Network.Momentum = math.Max(p.Network.Momentum, 0)
+	}
+	if p.Batch == 0 {
+		p.Batch = 128
+	}
+	p.Batch = max(0, min(p.Batch, d.Rows))
+	if p.Passes == 0 {
+		switch {
+		case network:
+			p.Passes = 10
+		case p.Batch == 0:
+			p.Passes = 1000
+		default:
+			p.Passes = 20
+		}
+	}
+	if p.Workers <= 0 {
+		p.Workers = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case !finite(p.Beta1, p.Beta2, p.Radius, p.Bias, p.StepW, p.StepLambda, p.Gap, p.ScoreBound, p.Width):
+		return p, errors.New("minimax: no setting may be infinite or NaN")
+	case p.Beta1 < 0 || p.Beta2 < 0 || p.Radius < 0 || p.Bias < 0 || p.ScoreBound < 0 || p.StepW < 0 || p.StepLambda < 0:
+		return p, errors.New("minimax: penalties, radii, bounds and steps must not be negative")
+	case p.MultiClass != OneVsAll && p.MultiClass != Softmax:
+		return p, fmt.Errorf("minimax: there is no multi-class mode %q; choose ova-mean or softmax", p.MultiClass)
+	case p.Penalty != Handicap && p.Penalty != Shy && p.Penalty != Constraint:
+		return p, fmt.Errorf("minimax: there is no penalty %q; choose handicap, shy or constraint", p.Penalty)
+	case p.Penalty == Constraint && p.Beta2 == 0:
+		return p, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 needs a β_2")
+	case p.Fixed != nil && len(p.Fixed) != len(p.Losses):
+		return p, fmt.Errorf("minimax: a mixture of %d weights for %d objectives", len(p.Fixed), len(p.Losses))
+	case network && p.Solver != Auto && p.Solver != Descent:
+		return p, fmt.Errorf("minimax: networks are trained by %s, not by %s", Descent, p.Solver)
+	case network && (p.Steps != optim.ConstantSteps || p.Entropic):
+		return p, errors.New("minimax: networks take plain projected steps of λ; leave rule and geometry as they are")
+	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features || p.Network.Heldout.Outputs() != d.Outputs()):
+		return p, errors.New("minimax: held-out data have other features or classes than the training data")
+	}
+	for k, v := range p.Fixed {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return p, fmt.Errorf("minimax: weight %d of the mixture is %v", k+1, v)
+		}
+	}
+	if d.Y != nil {
+		for _, l := range p.Losses {
+			if l.Margin {
+				return p, fmt.Errorf("minimax: %s needs classes, but the targets are numbers; choose 1-norm (any q-norm), squared or huber", l.Name)
+			}
+		}
+	}
+	return p, nil
+}
+
+func finite(values ...float64) bool {
+	for _, v := range values {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}

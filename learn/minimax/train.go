@@ -1,0 +1,404 @@
+package minimax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/nn"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// Fit is what training found.
+type Fit struct {
+	Model      *Model
+	Lambda     []float64 // averaged, or proved optimal by the certificate
+	LastLambda []float64
+	Raw        []float64 // each loss at the model, on the training data
+	Values     []float64 // the same as they enter the game, without the β_2 term
+	Worst      float64   // max over the preferences of Σ λ_k Values_k
+	Penalty    float64   // β_1 R(w)
+
+	// Certificate bounds the value of the game, penalties included, when Certified:
+	// the model is within its Gap of the best there is.
+	Certificate optim.Certificate
+	Certified   bool
+
+	Radii      optim.Radii // of TheoremSteps
+	Passes     int
+	Seconds    float64
+	Reason     optim.Reason
+	Guarantee  string // what is known of the model: "certified", or why not
+	Objectives []string
+}
+
+// Gap returns the certified gap, or +Inf.
+func (f *Fit) Gap() float64 {
+	if !f.Certified {
+		return math.Inf(1)
+	}
+	return f.Certificate.Gap()
+}
+
+// Train fits a model to data that is robust to every mixture of the objectives. When
+// interrupted (an error, divergence, a cancelled context), the fit holds the last
+// finite state beside the error, unless the error came before training began.
+//
+// Linear models with convex losses are certified: Fit.Gap proves how far the
+// model's worst mixture is from the best possible. Results are the same for any number
+// of workers. Memory beside the data: 10·Rows·Outputs numbers, some twenty times the
+// parameters.
+func Train(data *Data, opts *Options) (*Fit, error) {
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	o, err := opts.withDefaults(data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTrainer(data, &o)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.offsets(); err != nil {
+		return nil, err
+	}
+	if len(o.Hidden) > 0 {
+		return t.network()
+	}
+	return t.linear()
+}
+
+// NewGame returns the game that Train would play for a linear model or, in float64, a
+// network, and the sets of both players, for solvers of the caller's own.
+func NewGame(data *Data, opts *Options) (g *Game, w optim.Set, lambda optim.Set, err error) {
+	if err := data.Check(); err != nil {
+		return nil, nil, nil, err
+	}
+	o, err := opts.withDefaults(data)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	t, err := newTrainer(data, &o)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := t.offsets(); err != nil {
+		return nil, nil, nil, err
+	}
+	return t.game(), t.set, t.preferences, nil
+}
+
+type trainer struct {
+	Options
+	data        *Data
+	net         *nn.Network
+	objectives  []objective
+	constants   []float64 // M_k
+	preferences optim.Maximizer
+	set         optim.Set
+}
+
+func newTrainer(data *Data, o *Options) (*trainer, error) {
+	t := &trainer{Options: *o, data: data}
+	sizes := append(append([]int{data.Features}, o.Hidden...), data.Outputs())
+	var err error
+	if t.net, err = nn.New(sizes...); err != nil {
+		return nil, fmt.Errorf("minimax: %w", err)
+	}
+	bound := o.ScoreBound
+	if bound == 0 {
+		bound = math.Inf(1)
+		if o.Radius > 0 && len(o.Hidden) == 0 {
+			bound = o.Radius * data.longest()
+		}
+	}
+	if t.objectives, err = newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(), bound); err != nil {
+		return nil, err
+	}
+	for k := range t.objectives {
+		t.constants = append(t.constants, t.objectives[k].lipschitz)
+	}
+	if o.Beta2 > 0 && !finite(t.constants...) {
+		return nil, errors.New("minimax: β_2 needs finite Lipschitz constants of all objectives; bound the weights or the scores")
+	}
+	if t.preferences, err = o.Preferences.set(t.constants, o.Penalty, o.Beta2); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Radius > 0:
+		t.set = optim.Ball{Radius: o.Radius}
+	case len(o.Hidden) == 0:
+		b := t.net.Biases(0)
+		t.set = optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-o.Bias}, Hi: []float64{o.Bias}}, Dim: b.To - b.From}}
+	}
+	return t, nil
+}
+
+// beta2 is the signed coefficient of M_k in the values.
+func (t *trainer) beta2() float64 {
+	switch t.Penalty {
+	case Handicap:
+		return t.Beta2
+	case Shy:
+		return -t.Beta2
+	}
+	return 0
+}
+
+func (t *trainer) game() *Game {
+	return newGame(newExamples[float64](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers), t.Beta1, t.beta2(), t.Norm)
+}
+
+// start returns the parameters to start from: zero, but for networks.
+func (t *trainer) start() []float64 {
+	if len(t.Hidden) == 0 {
+		return make([]float64, t.net.Dim())
+	}
+	return nn.He[float64](t.net, t.Seed)
+}
+
+// offsets completes the normalisations that depend on the data.
+func (t *trainer) offsets() error {
+	switch t.Normalization {
+	case Baseline:
+		g := t.game()
+		w := t.start()
+		gl := make([]float64, len(t.objectives))
+		if _, err := g.Eval(w, make([]float64, len(gl)), nil, gl); err != nil {
+			return err
+		}
+		for k := range gl {
+			o := &t.objectives[k]
+			v := gl[k] - g.handicap(k)
+			if !(v > 1e-12) {
+				return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose another normalisation", o.Name, v)
+			}
+			o.scale, o.lipschitz, o.bound = o.scale/v, o.lipschitz/v, o.bound/v
+			t.constants[k] = o.lipschitz
+		}
+		var err error
+		t.preferences, err = t.Options.Preferences.set(t.constants, t.Penalty, t.Beta2)
+		return err
+	case Regret:
+		for k := range t.objectives {
+			s := *t
+			s.Normalization = Lipschitz
+			s.objectives = slices.Clone(t.objectives)
+			s.Fixed = make([]float64, len(t.objectives))
+			s.Fixed[k] = 1
+			s.Control = optim.Control{Ctx: t.Control.Ctx}
+			var f *Fit
+			var err error
+			if len(s.Hidden) > 0 {
+				f, err = s.network()
+			} else {
+				f, err = s.linear()
+			}
+			if err != nil {
+				return fmt.Errorf("minimax: the least %s alone, for regrets: %w", t.objectives[k].Name, err)
+			}
+			t.objectives[k].offset = f.Values[k]
+		}
+	}
+	return nil
+}
+
+// mixture returns λ to start from, and whether it stays there.
+func (t *trainer) mixture() ([]float64, bool) {
+	p := len(t.objectives)
+	if t.Fixed != nil {
+		return slices.Clone(t.Fixed), true
+	}
+	l := slices.Repeat([]float64{1 / float64(p)}, p)
+	t.preferences.Project(l)
+	return l, false
+}
+
+// only is the set of one mixture.
+func only(l []float64) optim.Maximizer {
+	s, _ := optim.NewVertices([][]float64{l}) // finite, as was checked
+	return s
+}
+
+func (t *trainer) problem() string {
+	s := fmt.Sprintf("almo rows=%d features=%d outputs=%d hidden=%v %s %s %s beta1=%v norm=%v beta2=%v %s radius=%v fixed=%v solver=%s batch=%d passes=%d",
+		t.data.Rows, t.data.Features, t.data.Outputs(), t.Hidden, t.Normalization, t.ZeroOne, t.MultiClass, t.Beta1, t.Norm, t.Beta2, t.Penalty, t.Radius, t.Fixed, t.Solver, t.Batch, t.Passes)
+	for k := range t.objectives {
+		s += fmt.Sprintf(" %s*%v-%v", t.objectives[k].Name, t.objectives[k].scale, t.objectives[k].offset)
+	}
+	return s
+}
+
+// control returns the caller's Control with the problem written into checkpoints, and
+// refuses another problem's.
+func (t *trainer) control(iterations int) (*optim.Control, error) {
+	c := t.Control
+	c.Stop.Iterations = iterations
+	problem := t.problem()
+	if k := c.Resume; k != nil && k.Problem != problem {
+		return nil, fmt.Errorf("minimax: the checkpoint belongs to another problem: %q, this is %q", k.Problem, problem)
+	}
+	if save := c.Checkpoint; save != nil {
+		c.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = problem; return save(k) }
+	}
+	return &c, nil
+}
+
+// linear trains a model that is linear in its parameters; with other losses than
+// convex ones too, but then without a certificate.
+func (t *trainer) linear() (*Fit, error) {
+	g := t.game()
+	lambda, frozen := t.mixture()
+	set := t.preferences
+	if frozen {
+		set = only(lambda)
+	}
+	convex := g.Curvature(make([]float64, t.net.Dim()))
+	bounded := t.Beta1 > 0 && !t.Norm || t.Radius > 0
+	gap := t.Gap
+	if !convex || !bounded {
+		gap = -1
+	}
+	relaxed := g.relaxer()
+	var certify optim.CertifyOptions
+	if convex && relaxed != nil {
+		certify.Relaxed = relaxed(t.Width)
+	}
+	passes := t.Passes
+	first := optim.SaddlePoint{
+		W: t.set, Lambda: set, Entropic: t.Entropic, Steps: t.Steps, StepW: t.StepW, StepLambda: t.StepLambda,
+		Frozen: frozen, Batch: t.Batch, Seed: t.Seed, Suffix: !t.All, Gap: gap, Certify: certify,
+	}
+	second := t.Solver == Smoothed
+	switch t.Solver {
+	case Auto:
+		second = convex && !t.NoPolish
+		if second {
+			first.Gap = -1
+		}
+		fallthrough
+	case MirrorProx, Smoothed:
+		// Backtracking is for smooth problems: at kinks it ends in tiny steps.
+		if t.StepW == 0 && t.Steps == optim.ConstantSteps && (t.Batch > 0 || relaxed != nil) {
+			first.Steps = optim.AdaptiveSteps
+		}
+	case Descent:
+		first.Method = optim.DescentAscent
+	case Alternating:
+		first.Method = optim.Alternating
+	default:
+		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating or smoothed", t.Solver)
+	}
+	control, err := t.control(passes)
+	if err != nil {
+		return nil, err
+	}
+	w := t.start()
+	var r *optim.SaddleResult
+	inSecond := control.Resume != nil && control.Resume.Solver == "smoothed"
+	if t.Solver != Smoothed && !inSecond {
+		r, err = first.Solve(g, w, lambda, control)
+		if r == nil {
+			return nil, err
+		}
+		if err != nil {
+			return t.fit(g, r, frozen), err
+		}
+		w = r.W
+		control.Resume = nil
+	}
+	if second {
+		control.Stop.Iterations = 0
+		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Workers: t.Workers, Relaxed: relaxed}
+		if gap < 0 {
+			polish.Gap = math.Max(t.Gap, 1e-6)
+		}
+		s, err := polish.Solve(g, w, control)
+		if s == nil {
+			return nil, err
+		}
+		if err != nil {
+			return t.fit(g, s, frozen), err
+		}
+		r = s
+	}
+	return t.fit(g, r, frozen), nil
+}
+
+// fit describes the point that a solver found.
+func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
+	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Reason: r.Reason, Objectives: g.Names()}
+	f.Guarantee = "certified"
+	if !r.Certified || math.IsInf(r.Certificate.Lower, -1) {
+		f.Certified = false
+		f.Certificate = optim.Certificate{}
+		switch {
+		case !g.Curvature(make([]float64, t.net.Dim())):
+			f.Guarantee = "no convergence guarantee: the problem is not convex"
+		case !(t.Beta1 > 0 && !t.Norm || t.Radius > 0):
+			f.Guarantee = "not certified: without a penalty or a radius the weights are unbounded, and so is the bound"
+		default:
+			f.Guarantee = "not certified"
+		}
+	}
+	if frozen {
+		f.Lambda, f.LastLambda = slices.Clone(t.Fixed), slices.Clone(t.Fixed)
+	}
+	t.describe(f, g, r.W)
+	return f
+}
+
+// describe evaluates w on all training examples.
+func (t *trainer) describe(f *Fit, g *Game, w []float64) {
+	gl, zero := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
+	// Scores and losses cannot fail; the value is the penalty, since λ is zero.
+	f.Penalty, _ = g.Eval(w, zero, nil, gl)
+	f.Raw, f.Values = make([]float64, len(gl)), make([]float64, len(gl))
+	for k := range gl {
+		o := &t.objectives[k]
+		f.Values[k] = gl[k] - g.handicap(k)
+		f.Raw[k] = (f.Values[k] + o.offset) / o.scale
+	}
+	f.Worst = t.preferences.Maximize(f.Values, nil)
+	f.Model = t.model(w, f.Lambda)
+}
+
+// Baselines trains the models that a robust one is compared with, by the same solver
+// and budget: on each objective alone, and on their even mixture (last). Their Worst is
+// over the preferences, as the robust model's is.
+func Baselines(data *Data, opts *Options) ([]*Fit, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	d, err := o.withDefaults(data)
+	if err != nil {
+		return nil, err
+	}
+	p := len(d.Losses)
+	var out []*Fit
+	for k := range p + 1 {
+		o.Fixed = make([]float64, p)
+		for j := range p {
+			if k == p {
+				o.Fixed[j] = 1 / float64(p)
+			} else if j == k {
+				o.Fixed[j] = 1
+			}
+		}
+		f, err := Train(data, &o)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// interrupted makes the error of a cancelled run.
+func interrupted(ctx context.Context, pass int) error {
+	return fmt.Errorf("minimax: stopped in pass %d: %w", pass+1, context.Cause(ctx))
+}

@@ -1,0 +1,67 @@
+package sequence
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// Problem is a set of examples with their features numbered, for several objectives
+// over the same weights: solvers other than Train's mix them.
+type Problem struct {
+	model  *Model
+	corpus *corpus
+	opts   TrainOptions
+}
+
+// Prepare numbers the labels and features of examples as Train does. Of the options it
+// uses what says which features there are (Order, Templates, MinCount, Observed), and
+// Workers and MachineBytes.
+func Prepare(examples []Example, opts *TrainOptions) (*Problem, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	m, c, err := prepare(examples, &o)
+	if err != nil {
+		return nil, err
+	}
+	return &Problem{m, c, o}, nil
+}
+
+// Dim returns the number of weights.
+func (p *Problem) Dim() int { return p.model.layout.dim }
+
+// Examples returns the number of sequences.
+func (p *Problem) Examples() int { return p.corpus.sequences() }
+
+// Positions returns the number of positions of all sequences.
+func (p *Problem) Positions() int { return p.corpus.positions() }
+
+// Objective returns the sum over examples that TrainOptions of the given Kind, Loss, Gamma
+// and Beta would minimise, without penalties, as a function of the weights. The value
+// belongs to one goroutine at a time, and uses Workers itself.
+func (p *Problem) Objective(opts *TrainOptions) (optim.Objective, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	o.Order, o.MachineBytes = p.opts.Order, p.opts.MachineBytes
+	workers := p.opts.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	return newObjective(p.model.layout, p.corpus, newLossOf(&o, p.model.layout, p.corpus), 0, workers), nil
+}
+
+// Model returns the model with the given weights; training says how they were found.
+func (p *Problem) Model(w []float64, training string) (*Model, error) {
+	if len(w) != p.Dim() {
+		return nil, fmt.Errorf("sequence: %d weights for a model of %d", len(w), p.Dim())
+	}
+	m := *p.model
+	m.w, m.training = slices.Clone(w), training
+	return &m, nil
+}
