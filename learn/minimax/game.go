@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
 
-	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -46,6 +45,7 @@ type lane[T nn.Float] struct {
 	s, ds   []float64
 	dst     []T
 	grad    []T
+	rows    []float64 // of a linear gradient, output by output
 }
 
 // evalRows is how many rows are evaluated at a time when all are.
@@ -337,6 +337,21 @@ func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	return g.finish(raw, w, lambda, gw, gl)
 }
 
+// Minorant implements optim.Minorized: for the game that this one relaxes, it gives the
+// value at w and the gradient of a function below it, for convex losses and λ ≥ 0.
+func (g *Game) Minorant(w, lambda, gw []float64) (float64, error) {
+	g.under(true)
+	defer g.under(false)
+	return g.Eval(w, lambda, gw, nil)
+}
+
+func (g *Game) under(on bool) {
+	g.small.scratch.under = on
+	for _, l := range g.lanes {
+		l.scratch.under = on
+	}
+}
+
 // gradient stores Σ_k coef_k of the sums over all rows. Consecutive blocks share a
 // gradient, and these are added in order: how blocks fall to workers does not matter.
 func (g *Game) gradient(w, gw []float64) []float64 {
@@ -367,10 +382,24 @@ func (g *Game) gradient(w, gw []float64) []float64 {
 			l.losses(g.examples, scores, n, func(i int) int { return from + i }, class, g.coef, parts[b*p:(b+1)*p], true)
 			ds := l.ds[:n*outputs]
 			if linear {
-				weights, biases := nn.Layer(g.net, 0, sum)
-				gemm.Gemm(1, blas.Trans, blas.NoTrans, f, outputs, n, 1, g.x[from*f:], f, ds, outputs, 1, weights, outputs)
+				// One output after the other, so that examples are added as rows: with
+				// ten outputs a product would pack more than it multiplies (0.19 s against
+				// 0.07 s for the gradient on 60,000 rows of 784).
+				_, biases := nn.Layer(g.net, 0, sum)
+				l.rows = sized(l.rows, outputs*f)
+				clear(l.rows)
 				for i, d := range ds {
-					biases[i%outputs] += d
+					c := i % outputs
+					biases[c] += d
+					if d != 0 {
+						x := g.x[(from+i/outputs)*f:][:f]
+						floats.AddScaled(l.rows[c*f:(c+1)*f], d, x)
+					}
+				}
+				for c := range outputs {
+					for j, v := range l.rows[c*f : (c+1)*f] {
+						sum[j*outputs+c] += v
+					}
 				}
 				continue
 			}
@@ -398,6 +427,31 @@ func (g *Game) gradient(w, gw []float64) []float64 {
 	return raw
 }
 
+// scale returns a preconditioner for linear models: the root of the inverse of β_1 plus
+// the mean square of each feature times a guess at the curvature of the losses.
+func (g *Game) scale() []float64 {
+	const curvature = 0.25 // of the logistic loss where it is steepest
+	f, outputs := g.data.Features, g.net.Outputs()
+	squares := make([]float64, f)
+	for i := range g.data.Rows {
+		for j, v := range g.x[i*f:][:f] {
+			squares[j] += v * v
+		}
+	}
+	out := make([]float64, g.net.Dim())
+	weights, biases := nn.Layer(g.net, 0, out)
+	for j, sq := range squares {
+		v := 1 / math.Sqrt(math.Max(g.beta1, 1e-6)+curvature*sq/float64(g.data.Rows))
+		for c := range outputs {
+			weights[j*outputs+c] = v
+		}
+	}
+	for c := range biases {
+		biases[c] = 1 / math.Sqrt(curvature)
+	}
+	return out
+}
+
 // relaxer returns a function that gives the game with losses that are smooth and nowhere
 // larger, or nil when no loss has kinks. What it gives is one game with changing losses,
 // which keeps its scores.
@@ -419,6 +473,7 @@ func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
 		e.lanes = append(e.lanes, &lane[float64]{})
 	}
 	r := newGame(&e, g.beta1, g.beta2, g.norm)
+	r.spans = g.spans
 	return func(width float64) optim.ConvexSaddle {
 		for _, k := range kinks {
 			o := &g.objectives[k]

@@ -29,6 +29,11 @@ type Loss struct {
 	// relaxed loss proves lower bounds.
 	Relax func(width float64) Loss
 
+	// Under, of a relaxed loss, returns At's derivative d with the value at s of the highest
+	// line of slope d that lies below the loss that was relaxed: that loss' own tangent,
+	// which proves more than the relaxed loss does. Nil is At.
+	Under func(s, y float64) (value, derivative float64)
+
 	logistic float64 // multiple of ln(1+e^{-ys}): such losses share their exponentials
 	errors   bool    // its λ-player may be shown the true zero-one loss
 }
@@ -97,6 +102,10 @@ func smoothHinge(width float64) Loss {
 			return 1 - z - width/2, -y
 		}
 	}
+	l.Under = func(s, y float64) (float64, float64) { // max(0, 1-z) ≥ a(1-z) for 0 ≤ a ≤ 1
+		_, d := l.At(s, y)
+		return -y * d * (1 - y*s), d
+	}
 	return l
 }
 
@@ -128,6 +137,10 @@ func QNorm(q float64) (Loss, error) {
 					return d * d / (2 * width), d / width
 				}
 				return math.Abs(d) - width/2, math.Copysign(1, d)
+			}
+			h.Under = func(s, y float64) (float64, float64) { // |u| ≥ d·u for |d| ≤ 1
+				_, d := h.At(s, y)
+				return d * (s - y), d
 			}
 			return h
 		}
@@ -175,6 +188,7 @@ func Huber(delta float64) (Loss, error) {
 	}
 	one, _ := QNorm(1)
 	l := one.Relax(delta)
+	l.Under = nil // it is the loss itself here, and smooth
 	l.Name = "huber:" + strconv.FormatFloat(delta, 'g', -1, 64)
 	l.Bound = func(b float64) float64 { return math.Max(0, 1+b-delta/2) }
 	return l, nil

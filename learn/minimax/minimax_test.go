@@ -313,10 +313,7 @@ func TestOneObjective(t *testing.T) {
 			n++
 			for j := range w {
 				average[j] += (w[j] - average[j]) / n
-				if j < 3 {
-					g[j] += 0.01 * w[j]
-				}
-				w[j] -= 0.2 * g[j]
+				w[j] -= 0.2 * (g[j] + 0.01*w[j])
 			}
 		}
 	}

@@ -192,13 +192,13 @@ func Read(r io.Reader) (*Model, error) {
 
 // Scored is a model's account on some data.
 type Scored struct {
-	Raw       []float64 `json:"raw"`        // each objective's loss
-	Values    []float64 `json:"normalized"` // as they entered the game
-	Worst     float64   `json:"worst"`      // largest of Values
-	Mixed     float64   `json:"mixed"`      // of the model's own mixture
-	Error     float64   `json:"error"`      // zero-one loss, ties being errors; NaN for regression
-	AUC       float64   `json:"auc"`        // mean over classes against the rest (metrics.MeanAUC); NaN for regression, and where there is one class only
-	Prob      float64   `json:"prob"`       // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
+	Raw    []float64 `json:"raw"`        // each objective's loss
+	Values []float64 `json:"normalized"` // as they entered the game
+	Worst  float64   `json:"worst"`      // largest of Values
+	Mixed  float64   `json:"mixed"`      // of the model's own mixture
+	Error  float64   `json:"error"`      // zero-one loss, ties being errors; NaN for regression
+	AUC    float64   `json:"auc"`        // mean over classes against the rest (metrics.MeanAUC); NaN for regression, and where there is one class only
+	Prob   float64   `json:"prob"`       // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
 }
 
 // Evaluate returns how a model does on data. Losses of the caller's own must be given

@@ -151,6 +151,7 @@ type scratch struct {
 	y      []float64 // targets
 	lv, ld []float64 // logistic value and derivative in s
 	have   bool
+	under  bool // relaxed losses give the lines below what was relaxed
 }
 
 // evaluate adds, for each objective k, Σ_i of its loss (mean over outputs times
@@ -172,7 +173,7 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 		}
 		switch row := o.row(multi, outputs); {
 		case row != notRow:
-			sum = o.rows(row, outputs, s, class, a, ds)
+			sum = o.rows(row, outputs, s, class, a, ds, c.under)
 		case o.logistic != 0:
 			if !c.have {
 				c.lv, c.ld = sized(c.lv, len(s)), sized(c.ld, len(s))
@@ -193,14 +194,15 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 			}
 		default:
 			a *= inv * o.factor
+			at := o.at(c.under)
 			if a == 0 || o.errors && mode == ZeroGradient {
 				for i, v := range s {
-					l, _ := o.At(v, y[i])
+					l, _ := at(v, y[i])
 					sum += l
 				}
 			} else {
 				for i, v := range s {
-					l, d := o.At(v, y[i])
+					l, d := at(v, y[i])
 					sum += l
 					ds[i] += a * d
 				}
@@ -214,9 +216,16 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 	}
 }
 
+func (o *objective) at(under bool) func(s, y float64) (float64, float64) {
+	if under && o.Under != nil {
+		return o.Under
+	}
+	return o.At
+}
+
 // rows returns Σ_i of a loss of whole rows, and adds a times its derivative.
-func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, a float64, ds []float64) float64 {
-	sum := 0.0
+func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, a float64, ds []float64, under bool) float64 {
+	sum, at := 0.0, o.at(under)
 	for i, yi := range class {
 		row := s[i*outputs:][:outputs]
 		var d []float64
@@ -259,7 +268,7 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 				if o.Margin {
 					target = 2*target - 1
 				}
-				l, g := o.At(v, target)
+				l, g := at(v, target)
 				sum += l
 				if d != nil {
 					d[c] += a * g

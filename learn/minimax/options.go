@@ -123,14 +123,19 @@ type Options struct {
 	MultiClass    MultiClass    // zero is OneVsAll
 	Preferences   Preferences
 	Fixed         []float64 // if not nil, the mixture to train on: a baseline
+	Offsets       []float64 // L_k* of Regret, in its units, where they are known: Values[k] of the model of objective k alone; nil finds them
 
 	// Penalties and sets.
-	Beta1   float64 // of R(w) on the weights, biases excepted; certificates need it or Radius
+	Beta1   float64 // of R(w) on the weights (and biases, see Bias); certificates need it or Radius
 	Norm    bool    // R is |w|_2 (as the thesis prints it), not |w|²/2
 	Beta2   float64 // of Σ λ_k M_k
 	Penalty Penalty // what Beta2 does; zero is Handicap
 	Radius  float64 // |w|_2 ≤ Radius, biases included; zero is none
-	Bias    float64 // |bias| ≤ Bias for linear models without a radius; zero is 20
+	// Bias, for linear models without a radius, leaves biases out of R and bounds them by
+	// |bias| ≤ Bias. Zero penalises them as the weight of a constant feature: that costs
+	// β_1 b²/2, nothing to speak of, and proves far closer bounds, since a gradient g
+	// along biases then counts g²/2β_1 and not 2·Bias·|g|.
+	Bias float64
 
 	Hidden []int // sizes of hidden layers; none is a linear model
 
@@ -145,7 +150,7 @@ type Options struct {
 	All        bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
 	Gap        float64 // certified gap to stop at, times max(1, value); zero is 1e-3, negative never asks
 	NoPolish   bool    // Auto: leave the second part out
-	Width      float64 // of what takes the place of kinks in lower bounds; zero is Gap/4
+	Width      float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
 
 	Network Network // of models with hidden layers
 
@@ -186,9 +191,8 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		}
 	}
 	network := len(p.Hidden) > 0
-	set(&p.Bias, 20)
 	set(&p.Gap, 1e-3)
-	set(&p.Width, math.Max(p.Gap, 1e-6)/4)
+	set(&p.Width, 10*math.Max(p.Gap, 1e-6))
 	if network {
 		set(&p.StepW, 0.03)
 		set(&p.StepLambda, 0.01)
@@ -227,6 +231,8 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		return p, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 needs a β_2")
 	case p.Fixed != nil && len(p.Fixed) != len(p.Losses):
 		return p, fmt.Errorf("minimax: a mixture of %d weights for %d objectives", len(p.Fixed), len(p.Losses))
+	case p.Offsets != nil && (p.Normalization != Regret || len(p.Offsets) != len(p.Losses) || !finite(p.Offsets...)):
+		return p, errors.New("minimax: offsets are for regrets, one finite number for each objective")
 	case network && p.Solver != Auto && p.Solver != Descent:
 		return p, fmt.Errorf("minimax: networks are trained by %s, not by %s", Descent, p.Solver)
 	case network && (p.Steps != optim.ConstantSteps || p.Entropic):

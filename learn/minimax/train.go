@@ -130,7 +130,7 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 	switch {
 	case o.Radius > 0:
 		t.set = optim.Ball{Radius: o.Radius}
-	case len(o.Hidden) == 0:
+	case len(o.Hidden) == 0 && o.Bias > 0:
 		b := t.net.Biases(0)
 		t.set = optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-o.Bias}, Hi: []float64{o.Bias}}, Dim: b.To - b.From}}
 	}
@@ -149,7 +149,11 @@ func (t *trainer) beta2() float64 {
 }
 
 func (t *trainer) game() *Game {
-	return newGame(newExamples[float64](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers), t.Beta1, t.beta2(), t.Norm)
+	g := newGame(newExamples[float64](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers), t.Beta1, t.beta2(), t.Norm)
+	if len(t.Hidden) == 0 && t.Bias == 0 {
+		g.spans = []nn.Span{{From: 0, To: t.net.Dim()}}
+	}
+	return g
 }
 
 // start returns the parameters to start from: zero, but for networks.
@@ -183,6 +187,12 @@ func (t *trainer) offsets() error {
 		t.preferences, err = t.Options.Preferences.set(t.constants, t.Penalty, t.Beta2)
 		return err
 	case Regret:
+		if t.Offsets != nil {
+			for k, v := range t.Offsets {
+				t.objectives[k].offset = v
+			}
+			return nil
+		}
 		for k := range t.objectives {
 			s := *t
 			s.Normalization = Lipschitz
@@ -267,6 +277,7 @@ func (t *trainer) linear() (*Fit, error) {
 	if convex && relaxed != nil {
 		certify.Relaxed = relaxed(t.Width)
 	}
+	certify.Scale, certify.Enough = g.scale(), math.Max(t.Gap, 0)
 	passes := t.Passes
 	first := optim.SaddlePoint{
 		W: t.set, Lambda: set, Entropic: t.Entropic, Steps: t.Steps, StepW: t.StepW, StepLambda: t.StepLambda,
@@ -312,7 +323,10 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if second {
 		control.Stop.Iterations = 0
-		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Workers: t.Workers, Relaxed: relaxed}
+		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
+		if r != nil {
+			polish.Start, polish.Inner = 0.002, 400 // the stochastic part came closer than this
+		}
 		if gap < 0 {
 			polish.Gap = math.Max(t.Gap, 1e-6)
 		}

@@ -32,6 +32,15 @@ func (c *Certificate) merge(d Certificate) {
 	}
 }
 
+// Minorized is met by relaxed problems that know more of what they relax than that they
+// lie below it.
+type Minorized interface {
+	ConvexSaddle
+	// Minorant returns v, and stores g in gw, such that the problem that was relaxed is
+	// at least v + ⟨g, u-w⟩ + Σ μ_j (u_j-w_j)²/2 for every u.
+	Minorant(w, lambda, gw []float64) (float64, error)
+}
+
 // CertifyOptions adjusts Certify; nil is the same as the zero value.
 type CertifyOptions struct {
 	// Refine is how many steps of L-BFGS look for a lower φ(·, λ) to prove Lower
@@ -40,6 +49,8 @@ type CertifyOptions struct {
 	// Relaxed, if not nil, never exceeds the problem and takes its place for
 	// Lower: a smooth one, which L-BFGS can minimise where the other has kinks.
 	Relaxed ConvexSaddle
+	Scale   []float64 // preconditions L-BFGS, as in Smoothed; nil is none
+	Enough  float64   // nothing is refined when the gap is at most this times max(1, |Upper|); zero refines always
 }
 
 // Certify bounds the value of the game with the sets W (nil is all space) and
@@ -52,7 +63,7 @@ type CertifyOptions struct {
 //
 //	φ(u, λ) ≥ φ(v, λ) + ⟨g, u-v⟩ + Σ μ_j (u_j-v_j)²/2
 //
-// for all u, whose right side is minimised over W: with μ = 0 the bound of M. Frank
+// for all u (a Relaxed problem may know a higher right side, see Minorized). The right side is minimised over W: with μ = 0 the bound of M. Frank
 // and P. Wolfe (1956), which is finite on bounded sets only, and with μ > 0 and no
 // constraint φ - Σ g_j²/2μ_j. It is taken at w and at the points that L-BFGS finds
 // from there, the best counts.
@@ -106,18 +117,47 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 		refine = 20
 	}
 	if refine > 0 {
-		probe := Func{n, func(x, grad []float64) (float64, error) {
-			v, err := below.Eval(x, lambda, gw, nil)
+		minorized, _ := below.(Minorized)
+		lower := func(x []float64) error {
 			evaluations++
-			if err == nil {
-				if l := v - drop(setW, x, gw, mu); l > c.Lower {
-					c.Lower = l
-				}
-				copy(grad, gw)
+			var v float64
+			var err error
+			if minorized != nil {
+				v, err = minorized.Minorant(x, lambda, gw)
+			} else {
+				v, err = below.Eval(x, lambda, gw, nil)
 			}
-			return v, err
+			if err == nil {
+				c.Lower = math.Max(c.Lower, v-drop(setW, x, gw, mu))
+			}
+			return err
+		}
+		if err := lower(w); err != nil {
+			return c, evaluations, fmt.Errorf("optim: Certify: %w", err)
+		}
+		if opts.Enough > 0 && c.within(opts.Enough) {
+			return c, evaluations, nil
+		}
+		var f Objective = Func{n, func(x, grad []float64) (float64, error) {
+			evaluations++
+			return below.Eval(x, lambda, grad, nil)
 		}}
-		_, err := OWLQN{Memory: 10, Workers: 1}.Minimize(probe, w, &Control{Stop: Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
+		z := slices.Clone(w)
+		if opts.Scale != nil {
+			f = Scaled(f, opts.Scale, 1)
+			for j := range z {
+				z[j] /= opts.Scale[j]
+			}
+		}
+		r, err := OWLQN{Memory: 20, Workers: 1}.Minimize(f, z, &Control{Stop: Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
+		if err == nil {
+			if opts.Scale != nil {
+				for j := range r.X {
+					r.X[j] *= opts.Scale[j]
+				}
+			}
+			err = lower(r.X)
+		}
 		if err != nil {
 			return c, evaluations, fmt.Errorf("optim: Certify: %w", err)
 		}

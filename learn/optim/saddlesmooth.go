@@ -34,11 +34,14 @@ type Smoothed struct {
 	Factor    float64 // τ falls by this factor each round; zero is 0.2
 	Inner     int     // L-BFGS steps of a round; zero is 200
 	Workers   int     // for vector work; zero is 1
+	// Scale, if not nil, preconditions L-BFGS: the root of the inverse of a guess at the
+	// curvature along each coordinate of w (see Scaled).
+	Scale []float64
 
 	// Relaxed, if not nil, gives problems with a continuous gradient that never exceed
 	// the problem, and are below it by at most the width: F_τ is then made of one whose
-	// width follows τ, and the problem itself serves for Upper alone. L-BFGS needs it
-	// where the problem has kinks.
+	// width is 20τ, then less, and the problem itself serves for Upper alone. L-BFGS needs
+	// it where the problem has kinks. A relaxed problem that is Minorized proves more.
 	Relaxed func(width float64) ConvexSaddle
 }
 
@@ -72,6 +75,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	}
 	if err := checkDim(solver, n, w0); err != nil {
 		return nil, err
+	}
+	if m.Scale != nil && len(m.Scale) != n {
+		return nil, fmt.Errorf("optim: smoothed: %d scales for %d coordinates", len(m.Scale), n)
 	}
 	convex, _ := p.(ConvexSaddle)
 	if convex != nil && !convex.Curvature(make([]float64, n)) {
@@ -117,13 +123,13 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			res.Certified, res.Certificate = true, Certificate{r.Scalars["upper"], r.Scalars["lower"], u, l}
 		}
 	}
-	round, stuck := begin, 0
+	round, stuck, width := begin, 0, 20*tau
 	if r := run.Resume; r != nil {
-		stuck = int(r.Scalars["stuck"])
+		stuck, width = int(r.Scalars["stuck"]), r.Scalars["width"]
 	}
 	checkpoint := func() *Checkpoint {
 		c := &Checkpoint{Solver: solver, Iteration: round, Evaluations: run.evals, Seconds: run.seconds(), X: slices.Clone(w),
-			Scalars: map[string]float64{"tau": tau, "stuck": float64(stuck)}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
+			Scalars: map[string]float64{"tau": tau, "stuck": float64(stuck), "width": width}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
 		if res.Certified && !math.IsInf(res.Certificate.Lower, -1) {
 			c.Scalars["upper"], c.Scalars["lower"] = res.Certificate.Upper, res.Certificate.Lower
 			c.Arrays["upperW"], c.Arrays["lowerLambda"] = slices.Clone(res.Certificate.W), slices.Clone(res.Certificate.Lambda)
@@ -144,15 +150,24 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		f.tau = tau
 		var below ConvexSaddle
 		if m.Relaxed != nil {
-			below = m.Relaxed(2 * tau)
+			below = m.Relaxed(width)
 			inner = below
 		}
 		f.p = inner
 		copy(f.lambda, lambda) // so that a round depends on what a checkpoint holds alone
 		before := slices.Clone(w)
-		r, err := OWLQN{Memory: 20, Workers: max(1, m.Workers)}.Minimize(Func{n, f.eval}, w, &Control{
-			Ctx:  run.Ctx,
-			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: m.Gap * 1e-4, Window: 20, Gradient: 1e-12},
+		var objective Objective = Func{n, f.eval}
+		z := slices.Clone(w)
+		if m.Scale != nil {
+			objective = Scaled(objective, m.Scale, m.Workers)
+			for j := range z {
+				z[j] /= m.Scale[j]
+			}
+		}
+		r, err := OWLQN{Memory: 20, Workers: max(1, m.Workers)}.Minimize(objective, z, &Control{
+			Ctx: run.Ctx,
+			// A round need not be finished more finely than its τ.
+			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: math.Max(m.Gap*1e-4, 2e-2*tau/math.Max(1, math.Abs(v))), Window: 20, Gradient: 1e-12},
 		})
 		if err != nil {
 			if run.Ctx.Err() != nil {
@@ -164,6 +179,11 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			return finish(Interrupted, &DivergenceError{Solver: solver, Step: round + 1, Value: math.NaN(), Norm: maxAbs(w), Err: errors.Join(ErrNotFinite, err)})
 		}
 		copy(w, r.X)
+		if m.Scale != nil {
+			for j := range w {
+				w[j] *= m.Scale[j]
+			}
+		}
 		if m.W != nil {
 			m.W.Project(w)
 		}
@@ -176,7 +196,7 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		res.Steps += r.Iterations
 		row := &SaddleRow{Values: slices.Clone(f.values), Lambda: slices.Clone(lambda), Mean: slices.Clone(lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 		if convex != nil {
-			c, e, err := certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: below})
+			c, e, err := certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: below, Scale: m.Scale, Enough: m.Gap})
 			run.evals += e
 			if err != nil {
 				return finish(Interrupted, err)
@@ -204,7 +224,12 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		if tau <= floor && (convex == nil || stuck >= 3) {
 			return finish(NoProgress, nil)
 		}
-		tau = math.Max(tau*m.Factor, math.Min(tau, floor))
+		if tau <= floor {
+			width /= 2
+		} else {
+			tau = math.Max(tau*m.Factor, floor)
+			width = 20 * tau
+		}
 		if err := run.save(round, false, checkpoint); err != nil {
 			return finish(Interrupted, err)
 		}

@@ -1,0 +1,73 @@
+package experiment_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/experiment"
+)
+
+// first cuts a data set down to its first rows.
+func first(s experiment.SplitSet, train, test int) experiment.SplitSet {
+	load := s.Load
+	s.Load = func() (*table.Table, *table.Table, error) {
+		a, b, err := load()
+		if err != nil {
+			return nil, nil, err
+		}
+		rows := make([]int, max(train, test))
+		for i := range rows {
+			rows[i] = i
+		}
+		return a.Subset(rows[:train]), b.Subset(rows[:test]), nil
+	}
+	return s
+}
+
+// Tables 5.1 and 5.2 on a part of the data of the repository.
+func TestAlmo(t *testing.T) {
+	sets, err := experiment.Table5Sets(os.DirFS("../../testdata/tables"), "adult", "mnist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range sets {
+		sets[i] = first(sets[i], []int{600, 1500}[i%2], 500)
+	}
+	r, err := experiment.Almo(context.Background(), sets, &experiment.AlmoOptions{Seeds: 2, Passes: 8, Singles: true, Regrets: true, Workers: 2, Beta1: 1e-2, Gap: 2e-3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Sets {
+		if !s.Reached() {
+			t.Errorf("%s: the robust model's worst loss is not below the others'", s.Name)
+		}
+		for _, m := range s.Models {
+			if m.Name == "almo" && (!m.Certified || m.Gap > 2e-3) {
+				t.Errorf("%s: gap %g, certified %v", s.Name, m.Gap, m.Certified)
+			}
+		}
+	}
+	var b strings.Builder
+	if err := r.WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"only 1-norm", "thesis: almo", "almo-regret", "is below those of all other models"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+	t.Log("\n" + b.String())
+	r, err = experiment.Almo(context.Background(), sets[:1], &experiment.AlmoOptions{Seeds: 1, Passes: 3, Hidden: []int{32, 16}, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Table != "5.2" || len(r.Sets) != 1 || len(r.Sets[0].Models) != 2 {
+		t.Errorf("a report of table %s with %d sets", r.Table, len(r.Sets))
+	}
+	if _, err := experiment.Almo(context.Background(), sets, &experiment.AlmoOptions{Regrets: true}); err == nil {
+		t.Error("regrets without single losses: no error")
+	}
+}
