@@ -51,6 +51,9 @@ var commands = slices.Concat([]*command{
 }, boostCommands(), []*command{
 	experimentHomologs,
 })
+	almoTrain, almoPredict, almoEval,
+}
+	experimentTable51, experimentTable52,
 
 // run executes a command line and returns the exit status: 0, or 1 for any error.
 func run(ctx context.Context, words []string, std cli.Streams) int {

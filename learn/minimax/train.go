@@ -254,6 +254,18 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 	if save := c.Checkpoint; save != nil {
 		c.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = problem; return save(k) }
 	}
+	if recorder := c.Recorder; recorder != nil {
+		var names []string
+		for k := range t.objectives {
+			names = append(names, t.objectives[k].Name)
+		}
+		c.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+			if r.Saddle != nil {
+				r.Saddle.Names = names
+			}
+			return recorder.Record(r)
+		})
+	}
 	return &c, nil
 }
 

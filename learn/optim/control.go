@@ -103,7 +103,7 @@ const (
 
 // Converged reports whether the run ended because it had arrived.
 func (r Reason) Converged() bool {
-	return r == GradientSmall || r == ImprovementSmall || r == NoProgress
+	return r == GradientSmall || r == ImprovementSmall || r == NoProgress || r == GapSmall
 }
 
 // Result is where a run ended.

@@ -183,6 +183,7 @@ func (e *DivergenceError) Unwrap() error { return e.Err }
 
 // SaddleRow is what a saddle-point solver adds to a Row.
 type SaddleRow struct {
+	Names  []string  // of the objectives; nil from solvers, which do not know them
 	Values []float64 // gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where there are minibatches
 	Lambda []float64 // of now
 	Mean   []float64 // λ averaged so far

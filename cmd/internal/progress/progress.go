@@ -8,6 +8,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -111,6 +112,9 @@ func (b *Bar) Training(name string, stop optim.Stop) optim.Recorder {
 		e.add(r)
 		left := e.left()
 		message := fmt.Sprintf("%s: iteration %d, objective %.6g, gradient %.2g", name, r.Iteration, r.Objective, r.GradNorm)
+		if r.Saddle != nil {
+			message = name + ": " + saddle(r)
+		}
 		if r.Rate > 0 {
 			message += fmt.Sprintf(", %.0f examples/s", r.Rate)
 		}
@@ -121,4 +125,22 @@ func (b *Bar) Training(name string, stop optim.Stop) optim.Recorder {
 		b.Set(r.Iteration, r.Iteration+left, "%s", message)
 		return nil
 	})
+}
+
+// saddle tells of a game of objectives: each with its value and weight, and how far the
+// best model so far is from the best there is, where that is known.
+func saddle(r optim.Row) string {
+	s := r.Saddle
+	m := fmt.Sprintf("%d", r.Iteration)
+	for k, v := range s.Values {
+		objective := fmt.Sprintf("objective %d", k+1)
+		if k < len(s.Names) {
+			objective = s.Names[k]
+		}
+		m += fmt.Sprintf(", %s %.4f (λ %.2f)", objective, v, s.Lambda[k])
+	}
+	if gap := s.Upper - s.Lower; !math.IsInf(gap, 0) {
+		m += fmt.Sprintf(", gap %.2g", gap)
+	}
+	return m
 }

@@ -1,0 +1,476 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/plot"
+	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// almoFlags say what game is played and how.
+type almoFlags struct {
+	losses, normalization, zeroOne, multi, penalty, solver, steps, scaling, hidden, lo, hi, fixed, vertices, method *string
+	beta1, beta2, radius, stepW, stepL, gap, momentum, heldout                                                      *float64
+	norm, entropic, all                                                                                             *bool
+	batch                                                                                                           *int64
+	seed                                                                                                            *uint64
+}
+
+func (a *almoFlags) define(fs *flags.Set) {
+	a.losses = fs.String("losses", "zero-one,hinge,1-norm,cross-entropy", "Objectives: zero-one (by its surrogate), hinge, cross-entropy, 1-norm (or any q-norm), squared, squared-hinge, huber:δ, ramp:ρ, 1-norm-prob")
+	a.normalization = fs.Enum("units", "lipschitz", []string{"lipschitz", "bounded", "baseline", "regret", "none"}, "What objectives are measured in: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone, or nothing")
+	a.zeroOne = fs.Enum("zero_one", "surrogate", []string{"surrogate", "ramp", "proxy", "zero-grad"}, "What the players see of zero-one")
+	a.multi = fs.Enum("classes", "ova-mean", []string{"ova-mean", "softmax"}, "Losses of more than two classes")
+	a.lo = fs.String("min", "", "Least weights of the objectives, one or one each, separated by commas")
+	a.hi = fs.String("max", "", "Greatest weights")
+	a.vertices = fs.String("vertices", "", "Mixtures whose hull the preferences are: weights separated by commas, mixtures by semicolons")
+	a.fixed = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform")
+	a.beta1 = fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
+	a.norm = fs.Bool("norm", false, "--l2 weighs the norm, not its square")
+	a.beta2 = fs.Float("beta2", 0, "Weight of the mixture's Lipschitz constant")
+	a.penalty = fs.Enum("penalty", "handicap", []string{"handicap", "shy", "constraint"}, "What --beta2 does: added to objectives, taken from them, or a bound for mixtures")
+	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
+	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
+	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
+	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed"}, "Optimiser; auto is mirror-prox, then smoothed until the gap is certified, and gda for networks")
+	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps")
+	a.stepW = fs.Float("rate", 0, "Step of the parameters (a radius for adaptive steps); 0 is the solver's")
+	a.stepL = fs.Float("lambda_rate", 0, "Step of the weights of objectives")
+	a.entropic = fs.Bool("entropic", false, "Weights of objectives move by factors")
+	a.all = fs.Bool("average_all", false, "Average all steps, not the last half")
+	a.batch = fs.Int("batch", 32, 128, "Rows of a minibatch; 0 is all")
+	a.gap = fs.Float("gap", 1e-3, "Certified gap to stop at, relative to the value; for linear models")
+	a.method = fs.Enum("optimizer", "sgd", []string{"sgd", "adagrad", "adam"}, "Steps of networks")
+	a.momentum = fs.Float("momentum", 0.9, "Momentum of sgd for networks")
+	a.heldout = fs.Float("heldout", 0, "Share of the rows held out from training: of a network, the pass with the least worst objective on them is kept")
+	a.seed = fs.Uint("seed", 1, "Seed of all that is random")
+}
+
+func (a *almoFlags) options(c *call) (*minimax.Options, error) {
+	o := &minimax.Options{
+		Normalization: minimax.Normalization(*a.normalization), ZeroOne: minimax.ZeroOneMode(*a.zeroOne), MultiClass: minimax.MultiClass(*a.multi),
+		Penalty: minimax.Penalty(*a.penalty), Beta1: *a.beta1, Beta2: *a.beta2, Norm: *a.norm, Radius: *a.radius, StepW: *a.stepW, StepLambda: *a.stepL,
+		Entropic: *a.entropic, All: *a.all, Batch: int(*a.batch), Gap: *a.gap, Seed: *a.seed,
+	}
+	if o.Gap == 0 {
+		o.Gap = -1
+	}
+	if o.Batch == 0 {
+		o.Batch = -1
+	}
+	if *a.batch < 0 {
+		return nil, errors.New("flag --batch must not be negative")
+	}
+	for _, name := range list(*a.losses) {
+		l, err := minimax.ParseLoss(name)
+		if err != nil {
+			return nil, fmt.Errorf("flag --losses: %w", err)
+		}
+		o.Losses = append(o.Losses, l)
+	}
+	if *a.solver != "auto" {
+		o.Solver = minimax.Solver(*a.solver)
+	}
+	var err error
+	if *a.steps != "auto" {
+		if o.Steps, err = optim.ParseStepRule(*a.steps); err != nil {
+			return nil, err
+		}
+		if o.Steps == optim.ConstantSteps && o.StepW == 0 {
+			return nil, errors.New("flag --steps: constant steps need a --rate")
+		}
+	}
+	for _, f := range []struct {
+		name, text string
+		to         *[]float64
+	}{{"min", *a.lo, &o.Preferences.Lo}, {"max", *a.hi, &o.Preferences.Hi}} {
+		if f.text != "" {
+			if *f.to, err = numbers(f.name, f.text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if *a.vertices != "" {
+		for _, v := range strings.Split(*a.vertices, ";") {
+			x, err := numbers("vertices", v)
+			if err != nil {
+				return nil, err
+			}
+			o.Preferences.Vertices = append(o.Preferences.Vertices, x)
+		}
+	}
+	switch *a.fixed {
+	case "":
+	case "uniform":
+		o.Fixed = slices.Repeat([]float64{1 / float64(len(o.Losses))}, len(o.Losses))
+	default:
+		if o.Fixed, err = numbers("mixture", *a.fixed); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range list(*a.hidden) {
+		n, err := strconv.Atoi(h)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("flag --hidden: %q is no size of a layer", h)
+		}
+		o.Hidden = append(o.Hidden, n)
+	}
+	o.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[*a.method]
+	if o.Network.Momentum = *a.momentum; *a.momentum == 0 {
+		o.Network.Momentum = -1
+	}
+	if o.Network.Method != optim.SGD {
+		if c.flags.Given("momentum") {
+			return nil, errors.New("flag --momentum is of --optimizer sgd")
+		}
+		o.Network.Momentum = 0
+	}
+	if !(*a.heldout >= 0 && *a.heldout < 1) {
+		return nil, errors.New("flag --heldout: the share is from 0 to below 1")
+	}
+	return o, nil
+}
+
+// split divides rows in a fixed pseudo-random way.
+func split(d *minimax.Data, share float64, seed uint64) (train, held *minimax.Data) {
+	var a, b []int
+	for i := range d.Rows {
+		x := (uint64(i)+1)*0x9e3779b97f4a7c15 ^ seed*0xbf58476d1ce4e5b9
+		x ^= x >> 31
+		x *= 0x94d049bb133111eb
+		if float64(x>>11)/(1<<53) < share {
+			b = append(b, i)
+		} else {
+			a = append(a, i)
+		}
+	}
+	return d.Subset(a), d.Subset(b)
+}
+
+var almoTrain = &command{
+	name: "almo train", args: "train.csv", min: 1, max: 1,
+	summary: "Trains one model for many losses, robust to every mixture of them.",
+	about: `
+Minimises the largest mixture of the --losses over the weights of a linear model
+or of a network (--hidden), by a game against the weights of the objectives.
+For linear models the result comes with a proof of how far it is from the best
+possible (gap).
+
+` + tables.Help + `
+
+--plot draws how the weights of the objectives moved, --plot_losses the losses.
+
+Example: is income above 50K, by four losses at once, and the even mixture to
+compare with:
+
+  learn almo train testdata/tables/uci/adult-train.csv.gz --target income --model adult.model --plot lambda.svg
+  learn almo train testdata/tables/uci/adult-train.csv.gz --target income --model even.model --mixture uniform
+  learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		var t training
+		var a almoFlags
+		t.define(fs, 20, 0)
+		for _, f := range fs.Flags() {
+			switch f.Name {
+			case "stop":
+				f.Usage = "Not used here; see --gap"
+			case "iterations":
+				f.Usage = "Passes over the rows (steps with --batch 0)"
+			}
+		}
+		a.define(fs)
+		read := tables.Flags(fs, false)
+		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
+		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
+		return func(c *call) error {
+			var rows []optim.Row
+			err := t.run(c, "almo", func(workers int, control optim.Control) (*fitted, error) {
+				to, err := read()
+				if err != nil {
+					return nil, err
+				}
+				if to.Target == "" && to.Format != table.LibSVM && to.Format != table.IDX && !strings.Contains(c.args[0], "idx") && !strings.Contains(c.args[0], "svm") {
+					return nil, errors.New("flag --target is needed: the column to predict")
+				}
+				o, err := a.options(c)
+				if err != nil {
+					return nil, err
+				}
+				tab, err := tables.Open(c.args[0], c.In, to)
+				if err != nil {
+					return nil, err
+				}
+				encoder, err := minimax.NewEncoder(tab, minimax.Scaling(*a.scaling))
+				if err != nil {
+					return nil, err
+				}
+				d, err := encoder.Data(tab, nil)
+				if err != nil {
+					return nil, err
+				}
+				if tab.Target == nil {
+					return nil, fmt.Errorf("%s has no targets to train on", tab.Name)
+				}
+				if *a.heldout > 0 {
+					d, o.Network.Heldout = split(d, *a.heldout, *a.seed)
+					if d.Rows == 0 || o.Network.Heldout.Rows == 0 {
+						return nil, errors.New("flag --heldout leaves one of the parts empty")
+					}
+				}
+				o.Workers, o.Control, o.Passes = workers, control, int(*t.iterations)
+				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
+				f, err := minimax.Train(d, o)
+				if err != nil {
+					return nil, err
+				}
+				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
+				r := &optim.Result{F: f.Worst, Iterations: f.Passes, Reason: f.Reason, Note: f.Guarantee}
+				if f.Certified {
+					r.Note = fmt.Sprintf("certified: the worst mixture is within %.3g of the best possible", f.Gap())
+				}
+				if len(rows) > 0 {
+					r.Evaluations = rows[len(rows)-1].Evaluations
+				}
+				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee, "units": o.Normalization}
+				if f.Certified {
+					details["gap"] = f.Gap()
+				}
+				return &fitted{result: r, write: f.Model.Write, details: details}, nil
+			})
+			if err != nil {
+				return err
+			}
+			for _, p := range []struct {
+				file, title, label string
+				of                 func(*optim.SaddleRow) []float64
+			}{{*picture, "Weights of the objectives", "λ", func(s *optim.SaddleRow) []float64 { return s.Lambda }},
+				{*losses, "Objectives", "value", func(s *optim.SaddleRow) []float64 { return s.Values }}} {
+				if p.file == "" {
+					continue
+				}
+				chart := plot.Chart{Title: p.title, XLabel: "pass", YLabel: p.label, ZeroY: true}
+				for i, r := range rows {
+					if r.Saddle == nil {
+						continue
+					}
+					for k, v := range p.of(r.Saddle) {
+						if k >= len(chart.Series) {
+							chart.Series = append(chart.Series, plot.Series{Name: r.Saddle.Names[k]})
+						}
+						s := &chart.Series[k]
+						s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, v)
+					}
+				}
+				if err := c.Output(p.file, chart.Write); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	},
+}
+
+// almoModel reads a model file.
+func (c *call) almoModel(name string) (*minimax.Model, error) {
+	if name == "" {
+		return nil, errors.New("flag --model is needed: a file that `learn almo train` wrote")
+	}
+	r, shown, err := c.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	m, err := minimax.Read(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	if m.Encoder == nil {
+		return nil, fmt.Errorf("%s: the model says nothing of columns; it was not trained by this command", shown)
+	}
+	return m, nil
+}
+
+// almoData reads a table for a model.
+func (c *call) almoData(m *minimax.Model, name string, o *table.Options) (*table.Table, *minimax.Data, error) {
+	o.Task = table.Classification
+	if m.Classes == 0 {
+		o.Task = table.Regression
+	}
+	for _, k := range m.Encoder.Columns {
+		if len(k.Levels) > 0 {
+			o.Categorical = append(o.Categorical, k.Name)
+		}
+	}
+	t, err := tables.Open(name, c.In, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := m.Encoder.Data(t, m.ClassNames)
+	return t, d, err
+}
+
+var almoPredict = &command{
+	name: "almo predict", args: "[input [output]]", min: 0, max: 2,
+	summary: "Predicts classes or numbers of the rows of a table.",
+	about: `
+Output is CSV: a line for each row with its prediction, and the scores, one for two
+classes (positive for the second) and for numbers, else one for each class.
+
+Example:
+
+  learn almo predict new.csv predictions.csv --model adult.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		model := fs.String("model", "", "File of the model; needed")
+		read := tables.Flags(fs, true)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			o, err := read()
+			if err != nil {
+				return err
+			}
+			m, err := c.almoModel(*model)
+			if err != nil {
+				return err
+			}
+			_, d, err := c.almoData(m, c.arg(0), o)
+			if err != nil {
+				return err
+			}
+			scores, err := m.Scores(d.X, workers)
+			if err != nil {
+				return err
+			}
+			return c.Output(c.arg(1), func(w io.Writer) error {
+				out := csv.NewWriter(w)
+				header := []string{"prediction"}
+				n := m.Outputs()
+				for k := range n {
+					name := "score"
+					if n > 1 {
+						name += " " + m.ClassNames[k]
+					}
+					header = append(header, name)
+				}
+				if err := out.Write(header); err != nil {
+					return err
+				}
+				for i := range d.Rows {
+					row := scores[i*n : (i+1)*n]
+					line := make([]string, 1, n+1)
+					for _, v := range row {
+						line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
+					}
+					line[0] = line[1]
+					if m.Classes > 0 {
+						line[0] = m.ClassNames[m.Class(row)]
+					}
+					if err := out.Write(line); err != nil {
+						return err
+					}
+				}
+				out.Flush()
+				return out.Error()
+			})
+		}
+	},
+}
+
+var almoEval = &command{
+	name: "almo eval", args: "[test.csv]", min: 0, max: 1,
+	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
+	about: `
+Losses are those that the model was trained on, raw and in the units of training.
+
+Example:
+
+  learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		model := fs.String("model", "", "File of the model; needed")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		read := tables.Flags(fs, true)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			o, err := read()
+			if err != nil {
+				return err
+			}
+			m, err := c.almoModel(*model)
+			if err != nil {
+				return err
+			}
+			t, d, err := c.almoData(m, c.arg(0), o)
+			if err != nil {
+				return err
+			}
+			if t.Target == nil {
+				return fmt.Errorf("%s has no targets; name them with --target", t.Name)
+			}
+			s, err := m.Evaluate(d, workers)
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return c.json(scoredJSON(m, s, d.Rows))
+			}
+			return c.Output("", func(w io.Writer) error {
+				fmt.Fprintf(w, "%d rows; units: %s\n", d.Rows, m.Normalized)
+				for k, u := range m.Objectives {
+					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k], s.Values[k], m.Lambda[k])
+				}
+				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
+				if m.Classes > 0 {
+					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %.6f\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", s.AUC)
+				}
+				return nil
+			})
+		}
+	},
+}
+
+// scoredJSON leaves out what is not a number.
+func scoredJSON(m *minimax.Model, s *minimax.Scored, rows int) any {
+	type loss struct {
+		Name   string  `json:"name"`
+		Raw    float64 `json:"raw"`
+		Value  float64 `json:"value"`
+		Lambda float64 `json:"lambda"`
+	}
+	out := struct {
+		Rows   int                        `json:"rows"`
+		Units  minimax.Normalization      `json:"units"`
+		Losses []loss                     `json:"losses"`
+		Worst  float64                    `json:"worst"`
+		Mixed  float64                    `json:"mixed"`
+		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
+	}{Rows: rows, Units: m.Normalized, Worst: s.Worst, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+	for k, u := range m.Objectives {
+		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
+	}
+	for name, v := range map[string]float64{"error": s.Error, "auc": s.AUC, "prob": s.Prob} {
+		if !math.IsNaN(v) {
+			out.Rates[name] = json.RawMessage(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	return out
+}
+

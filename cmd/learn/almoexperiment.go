@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/experiment"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// tableCommand repeats table 5.1 or 5.2.
+func tableCommand(name, model, about string, hidden []int, passes int64) *command {
+	return &command{
+		name: "experiment " + name, args: "", min: 0, max: 0,
+		summary: "Repeats table 5." + name[len(name)-1:] + " of the thesis: " + model + " robust to mixtures of four losses.",
+		about:   about,
+		setup: func(fs *flags.Set) func(*call) error {
+			data := fs.String("data", "testdata/tables", "Folder with mnist, fashion-mnist and uci")
+			sets := fs.String("sets", "", "Data sets: mnist, fashion-mnist, adult; all by default")
+			seeds := fs.Int("seeds", 32, 3, "Seeds")
+			seed := fs.Uint("seed", 0, "First seed")
+			epochs := fs.Int("passes", 32, passes, "Passes over the training rows")
+			beta1 := fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
+			gap := fs.Float("gap", 1e-3, "Certified gap of linear models, relative to the value")
+			singles := fs.Bool("singles", true, "Train on each loss alone as well")
+			regrets := fs.Bool("regrets", len(hidden) == 0, "Train on regrets as well")
+			layers := fs.String("hidden", fmt.Sprint(hidden), "Sizes of hidden layers")
+			rate := fs.Float("rate", 0, "Step of the parameters; 0 is the solver's")
+			lambdaRate := fs.Float("lambda_rate", 0, "Step of the weights of objectives; 0 is the solver's")
+			asJSON := fs.Bool("json", false, "Report as JSON")
+			workersOf := workersFlag(fs)
+			return func(c *call) error {
+				if *seeds < 1 || *epochs < 1 || !(*gap > 0) || !(*beta1 > 0) {
+					return errors.New("flags --seeds and --passes must be at least 1, --gap and --l2 positive")
+				}
+				workers, err := workersOf()
+				if err != nil {
+					return err
+				}
+				o := &experiment.AlmoOptions{Seeds: int(*seeds), Seed: *seed, Passes: int(*epochs), Beta1: *beta1, Gap: *gap, Singles: *singles, Regrets: *regrets && *singles,
+					StepW: *rate, StepL: *lambdaRate, Workers: workers, Hidden: hidden}
+				if c.flags.Given("hidden") {
+					o.Hidden = nil
+					sizes, err := numbers("hidden", *layers)
+					if err != nil {
+						return err
+					}
+					for _, v := range sizes {
+						if v != float64(int(v)) || v < 1 {
+							return fmt.Errorf("flag --hidden: %v is no size of a layer", v)
+						}
+						o.Hidden = append(o.Hidden, int(v))
+					}
+				}
+				folder, err := tables.Folder(*data)
+				if err != nil {
+					return fmt.Errorf("flag --data: %w", err)
+				}
+				list, err := experiment.Table5Sets(folder, list(*sets)...)
+				if err != nil {
+					return err
+				}
+				bar := progress.Start(c.Err, name)
+				models := 2
+				if o.Singles {
+					models += 4
+				}
+				if o.Regrets {
+					models++
+				}
+				total, done, last := len(list)*models*o.Seeds*o.Passes, 0, 0
+				o.Watch = func(set, model string, seed int, row optim.Row) {
+					if row.Iteration != last {
+						done++
+					}
+					last = row.Iteration
+					bar.Set(min(done, total), total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, row.Saddle.Values, row.Saddle.Lambda)
+				}
+				r, err := experiment.Almo(c.ctx, list, o)
+				bar.Stop()
+				if c.ctx.Err() != nil {
+					return &stopped{"the experiment has no state to keep; start it again, with fewer --seeds or --sets if it takes too long"}
+				}
+				if err != nil {
+					return err
+				}
+				if *asJSON {
+					return c.json(r)
+				}
+				return r.WriteTable(c.Out)
+			}
+		},
+	}
+}
+
+var experimentTable51 = tableCommand("table51", "linear models", `
+Trains, on each data set, the robust model (almo), the even mixture (uniform), each
+loss alone, and the robust model of regrets, and tells their losses on the test rows
+beside the thesis' figures and those of an independent implementation on all data.
+"worst" is the largest normalised training loss, which almo minimises; gap proves how
+far from the best possible it is at most.
+
+The default data are small; --data takes a folder of the same shape with all of MNIST
+and Fashion-MNIST.
+
+Example:
+
+  learn experiment table51 --sets adult --seeds 3`, nil, 20)
+
+var experimentTable52 = tableCommand("table52", "networks", `
+As table51, with networks of layers of 1024, 512 and 128 units (--hidden): nothing
+is certified.
+
+Example:
+
+  learn experiment table52 --sets mnist --hidden 64,32 --passes 5`, []int{1024, 512, 128}, 10)
