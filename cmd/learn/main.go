@@ -49,11 +49,9 @@ var commands = slices.Concat([]*command{
 	sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 	g2pTrain, g2pPredict, g2pEval, g2pCV,
 }, boostCommands(), []*command{
-	experimentHomologs,
-})
 	almoTrain, almoPredict, almoEval,
-}
-	experimentTable51, experimentTable52,
+	experimentHomologs, experimentTable51, experimentTable52, experimentObjectives,
+})
 
 // run executes a command line and returns the exit status: 0, or 1 for any error.
 func run(ctx context.Context, words []string, std cli.Streams) int {

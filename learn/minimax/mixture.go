@@ -185,7 +185,12 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 				if err != nil {
 					return nil, fmt.Errorf("minimax: the least %s alone, for regrets: %w", parts[k].Name, err)
 				}
-				o.Offsets = append(o.Offsets, f.Values[k])
+				sq := 0.0
+				for _, x := range f.W {
+					sq += x * x
+				}
+				// With the penalty: regrets, penalties included, are then never negative.
+				o.Offsets = append(o.Offsets, f.Values[k]+m.beta1/2*sq)
 			}
 		}
 		copy(m.offset, o.Offsets)

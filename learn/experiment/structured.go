@@ -1,0 +1,306 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tropica-fst/tropica/learn/g2p"
+	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/sequence"
+	"github.com/tropica-fst/tropica/losses"
+)
+
+// StructuredOptions adjusts Tagging and Pronouncing; each zero field is the default
+// given.
+type StructuredOptions struct {
+	L2      float64 // of the sum over examples; 1
+	Gamma   float64 // weight of the loss in margins; 2
+	Gap     float64 // certified, in units of the objectives; 1e-3
+	Inner   int     // L-BFGS steps of a round; 200
+	Workers int
+	Watch   func(model string, row optim.Row)
+}
+
+func (o *StructuredOptions) withDefaults() (StructuredOptions, error) {
+	var p StructuredOptions
+	if o != nil {
+		p = *o
+	}
+	for _, f := range []struct {
+		v    *float64
+		zero float64
+	}{{&p.L2, 1}, {&p.Gamma, 2}, {&p.Gap, 1e-3}} {
+		if *f.v == 0 {
+			*f.v = f.zero
+		}
+		if !(*f.v > 0) || math.IsInf(*f.v, 1) {
+			return p, errors.New("experiment: l2, gamma and gap must be positive")
+		}
+	}
+	if p.Inner == 0 {
+		p.Inner = 200
+	}
+	return p, nil
+}
+
+// StructuredReport sets models of one structured problem side by side: one for each
+// objective alone, one for their even mixture, and the one that is robust to every
+// mixture of their regrets.
+type StructuredReport struct {
+	Name       string            `json:"name"`
+	Examples   int               `json:"examples"`
+	Weights    int               `json:"weights"`
+	Objectives []string          `json:"objectives"`
+	Measures   []string          `json:"measures"`
+	Models     []StructuredModel `json:"models"`
+}
+
+// StructuredModel is a model of a StructuredReport.
+type StructuredModel struct {
+	Name    string    `json:"trained_on"`
+	Regrets []float64 `json:"regrets"` // each objective with the penalty, by training example, less what it reaches alone
+	Worst   float64   `json:"worst"`
+	Lambda  []float64 `json:"lambda"`
+	Gap     float64   `json:"gap"` // certified
+	Test    []float64 `json:"test"`
+}
+
+// Reached reports whether the robust model's largest regret is below those of all other
+// models.
+func (r *StructuredReport) Reached() bool {
+	last := len(r.Models) - 1
+	for _, m := range r.Models[:last] {
+		if m.Worst <= r.Models[last].Worst {
+			return false
+		}
+	}
+	return true
+}
+
+// run trains all models. test gives the measures of weights on test data.
+//
+// Regrets are what makes the objectives comparable: a softmax margin is nowhere below
+// the cross-entropy, so that in one unit the largest margin would be the whole game.
+func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, parts []minimax.Part, test func(w []float64) ([]float64, error)) error {
+	p := len(parts)
+	for _, q := range parts {
+		r.Objectives = append(r.Objectives, q.Name)
+	}
+	beta1 := o.L2 / float64(r.Examples)
+	fit := func(name string, fixed, offsets, start []float64) (*minimax.MixtureFit, error) {
+		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Inner: o.Inner, Workers: o.Workers, Control: optim.Control{Ctx: ctx}}
+		if offsets != nil {
+			mo.Normalization, mo.Offsets = minimax.Regret, offsets
+		}
+		if o.Watch != nil {
+			mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error {
+				row.Saddle.Names = r.Objectives
+				o.Watch(name, row)
+				return nil
+			})
+		}
+		f, err := minimax.TrainMixture(parts, mo)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %s, %s: %w", r.Name, name, err)
+		}
+		return f, nil
+	}
+	fits := make([]*minimax.MixtureFit, 0, p+2)
+	offsets := make([]float64, p)
+	var start []float64
+	for k := range p {
+		one := make([]float64, p)
+		one[k] = 1
+		f, err := fit("only "+parts[k].Name, one, nil, start)
+		if err != nil {
+			return err
+		}
+		// The next objective starts near: all are of the same features.
+		start = f.W
+		offsets[k] = f.Values[k] + penalty(beta1, f.W)
+		fits = append(fits, f)
+	}
+	even, err := fit(modelUniform, slices.Repeat([]float64{1 / float64(p)}, p), offsets, start)
+	if err != nil {
+		return err
+	}
+	robust, err := fit(modelAlmo, nil, offsets, even.W)
+	if err != nil {
+		return err
+	}
+	fits = append(fits, even, robust)
+	for i, f := range fits {
+		m := StructuredModel{Lambda: f.Lambda, Worst: math.Inf(-1), Gap: f.Result.Certificate.Gap()}
+		for k, raw := range f.Raw {
+			regret := raw + penalty(beta1, f.W) - offsets[k]
+			m.Regrets = append(m.Regrets, regret)
+			m.Worst = math.Max(m.Worst, regret)
+		}
+		switch {
+		case i < p:
+			m.Name = "only " + parts[i].Name
+		case i == p:
+			m.Name = modelUniform
+		default:
+			m.Name = modelAlmo
+		}
+		if m.Test, err = test(f.W); err != nil {
+			return fmt.Errorf("experiment: %s, %s: %w", r.Name, m.Name, err)
+		}
+		r.Models = append(r.Models, m)
+	}
+	return nil
+}
+
+// penalty is what every objective has beside its loss: without it a model that is less
+// regularised would have negative regrets.
+func penalty(beta1 float64, w []float64) float64 {
+	sq := 0.0
+	for _, v := range w {
+		sq += v * v
+	}
+	return beta1 / 2 * sq
+}
+
+// Tagging trains labellers of sequences on cross-entropy and on softmax margins of the
+// Hamming distance, of the edit distance within a band of 1, and of bigrams, and on
+// all mixtures of these. Measures are errors by token, edits by token, and sentences with
+// an error, in per cent.
+func Tagging(ctx context.Context, name string, train, test []sequence.Example, features *sequence.TrainOptions, opts *StructuredOptions) (*StructuredReport, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	var fo sequence.TrainOptions
+	if features != nil {
+		fo = *features
+	}
+	if fo.Workers == 0 {
+		fo.Workers = o.Workers
+	}
+	p, err := sequence.Prepare(train, &fo)
+	if err != nil {
+		return nil, err
+	}
+	r := &StructuredReport{Name: name, Examples: p.Examples(), Weights: p.Dim(), Measures: []string{"token errors %", "edits %", "sentence errors %"}}
+	var parts []minimax.Part
+	for _, q := range []struct {
+		name string
+		kind sequence.Kind
+		loss losses.Loss
+	}{
+		{"cross-entropy", sequence.CrossEntropy, nil},
+		{"hamming", sequence.SoftmaxMargin, nil},
+		{"edit", sequence.SoftmaxMargin, sequence.LongEdit{Band: 1, Exact: 4}},
+		{"bigrams", sequence.SoftmaxMargin, losses.NGram{N: 2, C: 1}},
+	} {
+		to := sequence.TrainOptions{Kind: q.kind, Loss: q.loss, Gamma: o.Gamma}
+		f, err := p.Objective(&to)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, minimax.Part{Name: q.name, Objective: f, Scale: 1 / float64(p.Examples())})
+	}
+	err = o.run(ctx, r, parts, func(w []float64) ([]float64, error) {
+		m, err := p.Model(w, "")
+		if err != nil {
+			return nil, err
+		}
+		t := m.Tagger()
+		var symbols, edits, whole metrics.Rate
+		for i := range test {
+			u, err := t.Viterbi(&test[i].Input)
+			if err != nil {
+				return nil, err
+			}
+			symbols = symbols.Add(metrics.Symbols(u, test[i].Labels))
+			edits = edits.Add(metrics.Edits(u, test[i].Labels))
+			wrong := metrics.Rate{Base: 1}
+			if !slices.Equal(u, test[i].Labels) {
+				wrong.Errors = 1
+			}
+			whole = whole.Add(wrong)
+		}
+		return []float64{100 * symbols.Value(), 100 * edits.Value(), 100 * whole.Value()}, nil
+	})
+	return r, err
+}
+
+// Pronouncing trains models of pronunciation on cross-entropy and on softmax margins of
+// wrong labels and of the edit distance to the right phones, and on all mixtures of
+// these. Measures are phone and word error rates, in per cent.
+func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts *StructuredOptions) (*StructuredReport, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p, err := g2p.Prepare(ctx, train, &g2p.Options{Workers: o.Workers})
+	if err != nil {
+		return nil, err
+	}
+	r := &StructuredReport{Name: name, Examples: p.Words(), Measures: []string{"phone errors %", "word errors %"}}
+	var parts []minimax.Part
+	var last g2p.Objective
+	for _, kind := range []g2p.Kind{g2p.CrossEntropy, g2p.HammingMargin, g2p.SoftmaxMargin} {
+		last = g2p.Objective{Kind: kind, Gamma: o.Gamma}
+		f, err := p.Objective(ctx, last)
+		if err != nil {
+			return nil, err
+		}
+		r.Weights = f.Dim()
+		parts = append(parts, minimax.Part{Name: string(kind), Objective: f, Scale: 1 / float64(p.Words())})
+	}
+	err = o.run(ctx, r, parts, func(w []float64) ([]float64, error) {
+		report, err := g2p.Evaluate(name, []*g2p.Model{p.Model(last, w)}, test, nil, o.Workers)
+		if err != nil {
+			return nil, err
+		}
+		s := report.Pooled.Models[0]
+		return []float64{s.PER, s.WER}, nil
+	})
+	return r, err
+}
+
+// WriteTable writes the report for people.
+func (r *StructuredReport) WriteTable(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d examples, %d weights; regrets by example\n", r.Name, r.Examples, r.Weights)
+	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "  trained on\t%s\tworst\tλ\tgap\t%s\n", strings.Join(r.Objectives, "\t"), strings.Join(r.Measures, "\t"))
+	for _, m := range r.Models {
+		fmt.Fprintf(t, "  %s", m.Name)
+		for _, v := range m.Regrets {
+			fmt.Fprintf(t, "\t%.4f", v)
+		}
+		fmt.Fprintf(t, "\t%.4f\t", m.Worst)
+		for k, v := range m.Lambda {
+			if k > 0 {
+				fmt.Fprint(t, " ")
+			}
+			fmt.Fprintf(t, "%.2f", v)
+		}
+		fmt.Fprintf(t, "\t%.1e", m.Gap)
+		for _, v := range m.Test {
+			fmt.Fprintf(t, "\t%.2f", v)
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.Reached() {
+		b.WriteString("  The largest regret of almo is below those of all other models.\n")
+	} else {
+		b.WriteString("  The largest regret of almo is NOT below those of all other models.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
