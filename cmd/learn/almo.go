@@ -473,4 +473,3 @@ func scoredJSON(m *minimax.Model, s *minimax.Scored, rows int) any {
 	}
 	return out
 }
-

@@ -234,8 +234,8 @@ func only(l []float64) optim.Maximizer {
 }
 
 func (t *trainer) problem() string {
-	s := fmt.Sprintf("almo rows=%d features=%d outputs=%d hidden=%v %s %s %s beta1=%v norm=%v beta2=%v %s radius=%v fixed=%v solver=%s batch=%d passes=%d",
-		t.data.Rows, t.data.Features, t.data.Outputs(), t.Hidden, t.Normalization, t.ZeroOne, t.MultiClass, t.Beta1, t.Norm, t.Beta2, t.Penalty, t.Radius, t.Fixed, t.Solver, t.Batch, t.Passes)
+	s := fmt.Sprintf("almo rows=%d features=%d outputs=%d hidden=%v %s %s %s beta1=%v norm=%v beta2=%v %s radius=%v fixed=%v solver=%s batch=%d",
+		t.data.Rows, t.data.Features, t.data.Outputs(), t.Hidden, t.Normalization, t.ZeroOne, t.MultiClass, t.Beta1, t.Norm, t.Beta2, t.Penalty, t.Radius, t.Fixed, t.Solver, t.Batch)
 	for k := range t.objectives {
 		s += fmt.Sprintf(" %s*%v-%v", t.objectives[k].Name, t.objectives[k].scale, t.objectives[k].offset)
 	}
