@@ -6,7 +6,10 @@
 //	learn rgb train|predict|eval|cv|explain      regularised gradient boosting
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
 //	learn gb train|predict|eval|cv|explain       gradient boosting
+//	learn almo train|predict|eval                one model for many losses, of tables
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
+//	learn experiment table51|table52             models robust to mixtures of four losses
+//	learn experiment objectives                  one sequence model for several objectives
 //
 // `learn help GROUP VERB` lists flags with their defaults, and gives an example.
 // Flags of both generations (-model m, --model=m, --nojson) may stand anywhere. The
@@ -113,4 +116,36 @@
 // margin with the Hamming distance, which knows no alignment, helps more here than
 // the one with the loss itself. The band of 1 is the exact loss of 92% of the
 // predictions.
+//
+// Adult (all of it is in testdata), a linear model for four losses at once:
+//
+//	learn experiment table51 --sets adult
+//
+// Worst normalised training loss over three seeds, test error in per cent, and AUC; the
+// robust model's gap is below 9.5e-4, so that no linear model has a worst loss that is
+// lower by more (penalty included):
+//
+//	robust (almo)          0.4821 ± 0.0000  19.4  .863
+//	even mixture           0.5589 ± 0.0020  17.2  .883
+//	1-norm alone           0.5189 ± 0.0003  21.7  .847
+//	hinge alone            1.3728 ± 0.0023  14.8  .902
+//	cross-entropy alone    2.2255 ± 0.0074  14.7  .906
+//	robust, of regrets     0.5731 ± 0.0002  16.4  .889
+//
+// Robust here means ready for a judge who counts the 1-norm of scores alone, and that
+// costs AUC; measured from what each loss can reach alone it does not.
+//
+// Pronunciation (800 words each of Icelandic and Greek), cross-entropy and margins of
+// wrong labels and of the edit distance at once:
+//
+//	learn experiment objectives --languages ice,gre --words 800
+//
+// Largest regret by word, that is excess of an objective over what it reaches alone:
+//
+//	                      Icelandic  Greek
+//	robust                0.204      0.105
+//	even mixture          0.356      0.187
+//	label margin alone    0.508      0.285
+//	edit margin alone     0.562      0.275
+//	cross-entropy alone   1.499      0.804
 package main

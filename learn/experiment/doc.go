@@ -11,6 +11,10 @@
 // comparisons were made on; their comments say what the folder must have and how the
 // features are made. Small ones are in testdata/tables.
 //
+// Almo is tables 5.1 and 5.2: models robust to every mixture of four losses, beside the
+// even mixture and each loss alone. Tagging and Pronouncing do the same for sequence
+// models and the losses of package losses, in regrets.
+//
 // # The task of native, homolog and decoy sequences
 //
 // The thesis says that each example consists of native, homolog and decoy
