@@ -104,6 +104,9 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 		if s.Reached() {
 			verdict = "is below those of all other models by more than two standard deviations"
 		}
+		if len(s.Models) > 0 && len(s.Models[0].worsts) < 2 {
+			verdict += " (one seed: these are zero)"
+		}
 		fmt.Fprintf(&b, "  The worst normalised training loss of almo %s.\n", verdict)
 		if note := s.aucNote(); note != "" {
 			fmt.Fprintf(&b, "  %s\n", note)
