@@ -171,6 +171,11 @@ var peerTools = []peerTool{
 			words("--subsequential_label=9"), words("--increment_subsequential_label")), 'f'},
 	{"determinize", one(traits{acceptor: true}), choose(thresholds, nstates), 'f'},
 	{"difference", toSubtract, choose(filters, words("--connect=false --connect")), 'f'},
+	{"disambiguate", one(traits{acyclic: true, acceptor: true, finite: true}, traits{acceptor: true, finite: true}),
+		choose(words("--delta=0.01 --delta=0.25"), words("--subsequential_label=9"), words("--weight= --weight=abc")), 'f'},
+	// After pruning, and where outputs are left over, OpenFst takes the heads of other states.
+	{"disambiguate", one(traits{acyclic: true, finite: true}, traits{acceptor: true, finite: true}),
+		choose(thresholds, nstates, words("--subsequential_label=9")), 'x'},
 	{"encode", one(), choose(words("--encode_labels"), words("--encode_labels"), words("--encode_weights"), words("--encode_weights")), 'f'},
 	{"epsnormalize", one(traits{acyclic: true, finite: true}, traits{finite: true}), choose(words("--eps_norm_output")), 'f'},
 	{"draw", one(), choose(append([][]string{words("--portrait"), words("--vertical"), words("--title=T\\\"x"), words("--float_format=e --float_format=f --float_format=x"),

@@ -27,6 +27,7 @@ func init() {
 		convertTool,
 		determinizeTool,
 		differenceTool,
+		disambiguateTool,
 		drawTool,
 		encodeTool,
 		epsnormalizeTool,

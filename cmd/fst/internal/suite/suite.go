@@ -64,6 +64,7 @@ type Suite interface {
 	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
 
 	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
+	Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error)
 	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
 	MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error)
 	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
