@@ -75,6 +75,9 @@ func NewStream(r io.Reader, opts *ReadOptions) *Stream {
 	return s
 }
 
+// Offset returns where in the file the next machine or table begins.
+func (s *Stream) Offset() int64 { return s.offset() }
+
 // offset returns where in the file the next byte is.
 func (s *Stream) offset() int64 { return s.base + int64(s.pos) }
 
