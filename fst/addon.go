@@ -104,6 +104,7 @@ func (b *bodyReader[W]) addOn() (*Const[W], error) {
 	c := f.(*Const[W])
 	b.outerSymbols(&c.isyms, &c.osyms)
 	a := &AddOn{Type: b.h.FstType}
+	c.addOn = a
 	if has, err := b.flag(); err != nil || !has {
 		return c, err
 	}
@@ -126,7 +127,6 @@ func (b *bodyReader[W]) addOn() (*Const[W], error) {
 			return nil, err
 		}
 	}
-	c.addOn = a
 	return c, nil
 }
 
