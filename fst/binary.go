@@ -6,14 +6,28 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Read reads a binary machine of type vector or const (with 8, 16, 32 or 64-bit
-// offsets, aligned or not) and returns a *Vector or a *Const. The file's arc
-// type must be W's. Errors are BinaryErrors.
+// FileTypes lists the types of machines in files, which Read reads and Write writes.
+func FileTypes() []string {
+	types := []string{"vector"}
+	for _, u := range []string{"", "8", "16", "64"} {
+		types = append(types, "const"+u)
+	}
+	for _, u := range []string{"", "8", "16", "64"} {
+		for _, k := range compactNames {
+			types = append(types, "compact"+u+"_"+k)
+		}
+	}
+	return append(append(types, "edit", "ngram"), AddOnTypes()...)
+}
+
+// Read reads a binary machine of any of FileTypes, aligned or not, and returns a
+// *Vector or a *Const. The file's arc type must be W's. Errors are BinaryErrors.
 //
 // What is returned is well formed: next states are in range and no weight is
 // NaN, whatever the file holds. Time and memory are within a constant factor of
@@ -48,8 +62,18 @@ func ReadBody[W semiring.Codec[W]](s *Stream, h *Header) (Expanded[W], error) {
 		return b.constant(2)
 	case "const64":
 		return b.constant(8)
+	case "edit":
+		return b.edit()
+	case "ngram":
+		return b.ngram()
 	}
-	return nil, s.fail("machines of type %q cannot be read", h.FstType)
+	if k, u, ok := parseCompact(h.FstType); ok {
+		return b.compact(k, u)
+	}
+	if slices.Contains(AddOnTypes(), h.FstType) {
+		return b.addOn()
+	}
+	return nil, s.fail("machines of type %q cannot be read (known are %s)", h.FstType, strings.Join(FileTypes(), ", "))
 }
 
 type bodyReader[W semiring.Codec[W]] struct {
@@ -58,6 +82,8 @@ type bodyReader[W semiring.Codec[W]] struct {
 	layout layout
 	facts  arcFacts
 	arcs   []Arc[W] // of the present state, when they come in pieces
+
+	anyNext bool // next states may be those of another machine
 }
 
 // weight reads one weight.
@@ -283,7 +309,7 @@ func (b *bodyReader[W]) arcsInto(v *Vector[W], q StateID, n int) error {
 // decode reads len(arcs) arcs of state q in the packed form of vector files.
 func (b *bodyReader[W]) decode(arcs []Arc[W], q StateID) error {
 	n := uint32(1<<31 - 1) // next states must be below it
-	if b.h.NumStates >= 0 {
+	if b.h.NumStates >= 0 && !b.anyNext {
 		n = uint32(b.h.NumStates)
 	}
 	if b.layout.raw && b.layout.size == 4 {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -13,13 +15,17 @@ import (
 
 // WriteOptions adjusts Write; nil is the same as the zero value.
 type WriteOptions struct {
-	// Type is vector, const, const8, const16 or const64. Empty is const for a
-	// *Const and vector for all else.
+	// Type is one of FileTypes. Empty is const for a *Const and vector for all
+	// else.
 	Type string
 
-	// Align puts the arrays of a const file at multiples of 16 bytes, for
-	// readers that map files into memory.
+	// Align puts the arrays of const and compact files at multiples of 16 bytes,
+	// for readers that map files into memory.
 	Align bool
+
+	// Special is the label of a phi, rho or sigma file where the machine does not
+	// come with one; nil is label 0 with OpenFst's defaults.
+	Special *SpecialLabel
 
 	// Offset is where in its file the machine begins; Align counts from there.
 	Offset int64
@@ -32,8 +38,10 @@ type WriteOptions struct {
 // the properties that are known, that of a const file all, after finding out;
 // as with OpenFst, whose tools read what is written here.
 //
-// Const files hold weights that are plain numbers or tuples of them; other
-// weights, and more arcs than the offsets can count, are errors.
+// Const, compact and ngram files, and those with an AddOn, hold weights that are plain
+// numbers or tuples of them; other weights, and more arcs than the offsets can count,
+// are errors. An error around ErrCompact says that f has not the form of a type: a
+// compact one, or ngram, which holds back-off models, in a numbering of its own.
 func Write[W semiring.Codec[W]](w io.Writer, f Expanded[W], opts *WriteOptions) error {
 	var o WriteOptions
 	if opts != nil {
@@ -46,6 +54,9 @@ func Write[W semiring.Codec[W]](w io.Writer, f Expanded[W], opts *WriteOptions) 
 		}
 	}
 	h := &Header{FstType: o.Type, ArcType: (*new(W)).ArcType(), Version: 2, Start: int64(f.Start()), NumStates: int64(f.NumStates())}
+	if o.Align {
+		h.Flags |= IsAligned
+	}
 	if !o.NoSymbols {
 		if h.InputSymbols = InputSymbols(f); h.InputSymbols != nil {
 			h.Flags |= HasInputSymbols
@@ -57,9 +68,18 @@ func Write[W semiring.Codec[W]](w io.Writer, f Expanded[W], opts *WriteOptions) 
 	b := &bodyWriter[W]{out: bufio.NewWriterSize(w, 64<<10), at: o.Offset, layout: layoutOf[W]()}
 	var err error
 	u := map[string]int{"vector": 0, "const": 4, "const8": 1, "const16": 2, "const64": 8}
+	kind, offsets, compact := parseCompact(o.Type)
 	switch size, ok := u[o.Type]; {
+	case compact:
+		err = b.compact(f, h, kind, offsets, o.Align)
+	case o.Type == "edit":
+		err = b.edit(f, h)
+	case o.Type == "ngram":
+		err = b.ngram(f, h)
+	case slices.Contains(AddOnTypes(), o.Type):
+		err = b.withAddOn(f, h, &o)
 	case !ok:
-		err = fmt.Errorf("fst: cannot write machines of type %q", o.Type)
+		err = fmt.Errorf("fst: cannot write machines of type %q (known are %s)", o.Type, strings.Join(FileTypes(), ", "))
 	case size == 0:
 		err = b.vector(f, h)
 	default:
@@ -148,7 +168,6 @@ func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) er
 		return fmt.Errorf("fst: a const file cannot hold arcs of type %q", h.ArcType)
 	}
 	if align {
-		h.Flags |= IsAligned
 		h.Version = 1
 	}
 	h.NumArcs = int64(NumArcs(f))
@@ -159,13 +178,7 @@ func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) er
 	if err := b.write(h.appendBinary(nil)); err != nil {
 		return err
 	}
-	pad := func() error {
-		if k := int(b.at & 15); align && k != 0 {
-			return b.write(make([]byte, 16-k))
-		}
-		return nil
-	}
-	if err := pad(); err != nil {
+	if err := b.pad(align); err != nil {
 		return err
 	}
 	size, first := stateLayout(b.layout, u)
@@ -192,7 +205,7 @@ func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) er
 		}
 		pos += uint64(len(arcs))
 	}
-	if err := pad(); err != nil {
+	if err := b.pad(align); err != nil {
 		return err
 	}
 	// Arcs one field after the other: memory may hold anything between them.

@@ -16,6 +16,7 @@ type Const[W semiring.Weight[W]] struct {
 
 	props        atomic.Uint64
 	isyms, osyms *SymbolTable
+	addOn        *AddOn
 }
 
 // NewConst freezes a copy of f, with its symbol tables and known properties.

@@ -33,14 +33,16 @@
 // compute.go properties by inspection, verify.go well-formedness; symbols.go and
 // symbolsio.go symbol tables; text.go, textwrite.go and number.go the text
 // format; stream.go, binary.go, binarywrite.go, layout.go and arcfacts.go the
-// binary ones; dot.go drawing; paths.go enumeration. Package fsttest helps to
+// binary ones, compact.go, edit.go, addon.go and ngram.go further types of them, far.go
+// archives; strings.go strings to machines and back; dot.go drawing; paths.go enumeration. Package fsttest helps to
 // test operations.
 //
 // # Files
 //
 // Formats and printing are those of OpenFst 1.7.9, byte for byte, for the fst
-// types vector and const (8, 16, 32 and 64-bit offsets, aligned or not) and any
-// weight that is a [semiring.Codec]. Where OpenFst is silent about defects of its
+// types that [FileTypes] lists: vector and edit with any weight that is a
+// [semiring.Codec], const, compact (8, 16, 32 and 64-bit offsets, aligned or not), ngram
+// and those with an [AddOn] with weights of fixed size. Where OpenFst is silent about defects of its
 // input, readers here are not: lines of 8096 bytes and more are read and not cut
 // off, labels beyond 32 bits and NaN weights are errors, CRLF is accepted, and a
 // binary file's counts, next states and claimed properties are checked. Memory

@@ -47,6 +47,7 @@ type Stream struct {
 	base     int64 // offset of buf[0] in the file
 	eof      bool
 	err      error // of r, when not io.EOF
+	depth    int   // of machines inside machines
 	size     int64 // offset at which the file is known to end; -1 if not known
 }
 
@@ -73,6 +74,9 @@ func NewStream(r io.Reader, opts *ReadOptions) *Stream {
 	s.buf = make([]byte, n)
 	return s
 }
+
+// Offset returns where in the file the next machine or table begins.
+func (s *Stream) Offset() int64 { return s.offset() }
 
 // offset returns where in the file the next byte is.
 func (s *Stream) offset() int64 { return s.base + int64(s.pos) }
@@ -261,7 +265,10 @@ const (
 
 // ReadHeader reads a header and the symbol tables that follow it. ReadBody,
 // called next, reads the machine.
-func (s *Stream) ReadHeader() (*Header, error) {
+func (s *Stream) ReadHeader() (*Header, error) { return s.readHeader(false) }
+
+// readHeader is ReadHeader; with anyStart the start may be a state of another machine.
+func (s *Stream) readHeader(anyStart bool) (*Header, error) {
 	if s.atEnd() {
 		return nil, s.fail("empty input where a binary machine should be")
 	}
@@ -293,7 +300,7 @@ func (s *Stream) ReadHeader() (*Header, error) {
 	case h.NumStates < -1 || h.NumStates > maxState+1:
 		s.pos += 8
 		return nil, s.fail("%d states", h.NumStates)
-	case h.Start < -1 || h.NumStates >= 0 && h.Start >= h.NumStates:
+	case h.Start < -1 || h.NumStates >= 0 && h.Start >= h.NumStates && !anyStart:
 		return nil, s.fail("start state %d of %d", h.Start, h.NumStates)
 	case h.NumArcs < 0:
 		s.pos += 16

@@ -16,13 +16,7 @@ import (
 // After R. Tarjan, "Depth-first search and linear graph algorithms", SIAM J.
 // Computing 1(2), 1972.
 func Connect[W semiring.Weight[W]](f *fst.Vector[W]) {
-	c, live := findComponents(f, nil, fromStart|wantCoaccess)
-	dead, any := live, false // live is ours: turn it round in place
-	for q := range dead {
-		dead[q] = !live[q] || c.of[q] < 0
-		any = any || dead[q]
-	}
-	if any {
+	if dead, any := useless(f); any {
 		f.DeleteStates(dead)
 	} else {
 		f.SetProperties(f.KnownProperties()&keptByDeletion, fst.AllProperties)
@@ -36,3 +30,14 @@ func Connect[W semiring.Weight[W]](f *fst.Vector[W]) {
 const keptByDeletion = fst.Expandable | fst.Mutable | fst.Error | fst.Acceptor | fst.IDeterministic | fst.ODeterministic |
 	fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons | fst.ILabelSorted | fst.OLabelSorted | fst.Unweighted |
 	fst.Acyclic | fst.InitialAcyclic | fst.TopSorted | fst.UnweightedCycles
+
+// useless marks the states that lie on no path from the start to a final state.
+func useless[W semiring.Weight[W]](f *fst.Vector[W]) (dead []bool, any bool) {
+	c, live := findComponents(f, nil, fromStart|wantCoaccess)
+	dead = live // it is ours: turn it round in place
+	for q := range dead {
+		dead[q] = !live[q] || c.of[q] < 0
+		any = any || dead[q]
+	}
+	return dead, any
+}

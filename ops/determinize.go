@@ -151,7 +151,7 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 	_, common := any(w).(semiring.CommonDivisor[W])
 	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W](), alg: plainResiduals[W]{common}}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
-	d.m.guard = newTwinsGuard(f, o.Limits, newWeightDelays[W])
+	d.m.guard = newTwinsGuard(f, o.Limits, false, newWeightDelays[W])
 	quantize, err := quantizer[W]("Determinize", o.Delta)
 	d.m.delta = quantize
 	return d, err

@@ -70,7 +70,7 @@ func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]
 	d := &outputDeterminizer[W, R, A]{o: o, ofRest: map[string]fst.StateID{}, superfinal: fst.NoState}
 	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
-	d.m.guard = newTwinsGuard(f, o.Limits, newOutputDelays[W])
+	d.m.guard = newTwinsGuard(f, o.Limits, false, newOutputDelays[W])
 	quantize, err := quantizer[W]("Determinize", o.Delta)
 	if err != nil {
 		return nil, err

@@ -11,12 +11,14 @@
 //	make     Union Concat Closure Reverse Invert Project        rational operations, and what only moves labels
 //	combine  Compose ComposeLazy Intersect Subtract Replace     with Filter, and Trace for where arcs came from
 //	simplify Connect RmEpsilon Determinize Minimize Push Prune  same relation (Prune: the best part of it), other machine
+//	         Disambiguate                                       one path a string, where Determinize does not end
 //	order    ArcSort TopSort Synchronize EpsNormalize
 //	weights  MapWeights InvertWeights PowerWeights QuantizeWeights PlusWeights TimesWeights RmWeight
 //	         ReweightToInitial ReweightToFinal
 //	         Convert MapInto                                    to another semiring
 //	arcs     ArcSum ArcUnique SuperFinal EpsilonLabels Relabel
 //	encode   Encode Decode                                      labels or weights as one label, and back
+//	         Compress Decompress LabelLookAhead                 small files; what labels each state can reach
 //	search   ShortestDistance ShortestPath ForwardBackward      sums over paths, best paths, posteriors of arcs
 //	draw     RandGen                                            random paths
 //	compare  Equal Compare Isomorphic Equivalent RandEquivalent Twins Describe

@@ -64,7 +64,13 @@ func ReadEncodeTable[W semiring.Codec[W]](r io.Reader, name string) (*EncodeTabl
 	if err != nil {
 		return nil, err
 	}
-	at := 0
+	t, _, err := parseEncodeTable[W](data, 0, name)
+	return t, err
+}
+
+// parseEncodeTable reads a table that begins at a place in data, and returns where
+// it ends.
+func parseEncodeTable[W semiring.Codec[W]](data []byte, at int, name string) (*EncodeTable[W], int, error) {
 	fail := func(format string, args ...any) error {
 		return &fst.BinaryError{Source: name, Offset: int64(at), Err: fmt.Errorf(format, args...)}
 	}
@@ -79,55 +85,56 @@ func ReadEncodeTable[W semiring.Codec[W]](r io.Reader, name string) (*EncodeTabl
 	le := binary.LittleEndian
 	head := take(8)
 	if head == nil {
-		return nil, fail("%w", short)
+		return nil, at, fail("%w", short)
 	}
 	if le.Uint32(head) != encodeMagic {
-		at = 0
-		return nil, fail("not an encode table: it starts with %#08x, not with %#08x", le.Uint32(head), encodeMagic)
+		at -= 8
+		return nil, at, fail("not an encode table: it starts with %#08x, not with %#08x", le.Uint32(head), encodeMagic)
 	}
 	arcType := take(int(int32(le.Uint32(head[4:]))))
 	rest := take(9)
 	if arcType == nil || rest == nil {
-		return nil, fail("%w", short)
+		return nil, at, fail("%w", short)
 	}
 	var zero W
 	if string(arcType) != zero.ArcType() {
-		return nil, fail("an encode table over arcs of type %.40q, not %s", arcType, zero.ArcType())
+		return nil, at, fail("an encode table over arcs of type %.40q, not %s", arcType, zero.ArcType())
 	}
 	flags, n := rest[0], le.Uint64(rest[1:])
 	if n > math.MaxInt32 {
-		return nil, fail("%d triples: more than there are labels", n)
+		return nil, at, fail("%d triples: more than there are labels", n)
 	}
 	t := NewEncodeTable[W](EncodeKind(flags))
 	for i := range n {
 		labels := take(8)
 		if labels == nil {
-			return nil, fail("%w, triple %d of %d", short, i, n)
+			return nil, at, fail("%w, triple %d of %d", short, i, n)
 		}
 		x, used, err := zero.DecodeBinary(data[at:])
 		switch {
 		case err != nil:
-			return nil, fail("triple %d: %w", i, err)
+			return nil, at, fail("triple %d: %w", i, err)
 		case used == 0:
-			return nil, fail("%w, triple %d of %d", short, i, n)
+			return nil, at, fail("%w, triple %d of %d", short, i, n)
 		case !x.Member():
-			return nil, fail("triple %d: its weight is not a number", i)
+			return nil, at, fail("triple %d: its weight is not a number", i)
 		}
 		at += used
 		if l := t.Add(fst.Label(le.Uint32(labels)), fst.Label(le.Uint32(labels[4:])), x); uint64(l) != i+1 {
-			return nil, fail("triple %d is the same as triple %d", i, l-1)
+			return nil, at, fail("triple %d is the same as triple %d", i, l-1)
 		}
 	}
 	s := fst.NewStream(bytes.NewReader(data[at:]), &fst.ReadOptions{Name: name, Offset: int64(at)})
+	var err error
 	if flags&encodeHasInput != 0 {
 		if t.isyms, err = s.ReadSymbols(); err != nil {
-			return nil, err
+			return nil, at, err
 		}
 	}
 	if flags&encodeHasOut != 0 {
 		if t.osyms, err = s.ReadSymbols(); err != nil {
-			return nil, err
+			return nil, at, err
 		}
 	}
-	return t, nil
+	return t, int(s.Offset()), nil
 }

@@ -42,6 +42,11 @@ type PruneOptions[W any] struct {
 // Cost: that of ShortestDistance in reverse, and O((states+arcs)·log states):
 // states are visited in the order of the best path through them.
 func Prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W]) error {
+	return prune(f, opts, f.DeleteStates)
+}
+
+// prune is Prune with a function that deletes the states.
+func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteStates func(dead []bool)) error {
 	var o PruneOptions[W]
 	if opts != nil {
 		o = *opts
@@ -72,7 +77,7 @@ func Prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W]) error {
 		beta = append(beta, zero)
 	}
 	if start == fst.NoState || o.States < 0 || beta[start].Equal(zero) {
-		f.DeleteStates(slices.Repeat([]bool{true}, n))
+		deleteStates(slices.Repeat([]bool{true}, n))
 		return nil
 	}
 	known := f.KnownProperties() & keptByDeletion
@@ -135,7 +140,7 @@ func Prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W]) error {
 	for q := range gone {
 		gone[q] = q == n || seen[q] != visited
 	}
-	f.DeleteStates(gone)
+	deleteStates(gone)
 	if f.NumStates() > 0 {
 		f.SetProperties(known, fst.AllProperties)
 	}

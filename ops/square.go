@@ -17,6 +17,7 @@ type square[W semiring.Weight[W]] struct {
 	epsFree bool      // input ε does not move one side alone
 	budget  int64     // bound on pairs and their arcs; zero is none
 	meter   meter     // what the caller allows the square to take
+	shared  bool      // drop what leads to no pair from which one string takes both sides to final states
 
 	pairs []uint64 // left<<32 | right, in the order in which they were reached
 	ids   *fst.Table[uint64]
@@ -137,6 +138,9 @@ func (s *square[W]) explore() error {
 			return ErrUndecided
 		}
 	}
+	if s.shared {
+		s.trimPairs()
+	}
 	return nil
 }
 
@@ -144,6 +148,23 @@ func (s *square[W]) explore() error {
 // states and their arcs as arcs.
 func (s *square[W]) check() error {
 	return s.meter.check(Progress{States: len(s.pairs), Arcs: int64(len(s.list)), Bytes: int64(len(s.pairs))*28 + int64(len(s.list))*12})
+}
+
+// trimPairs drops the arcs that lead to pairs that are not coaccessible.
+func (s *square[W]) trimPairs() {
+	co := s.coaccessiblePairs()
+	kept := s.list[:0]
+	at := int64(0)
+	for p := range s.pairs {
+		for _, e := range s.list[at:s.first[p+1]] {
+			if co[e.to] {
+				kept = append(kept, e)
+			}
+		}
+		at = s.first[p+1]
+		s.first[p+1] = int64(len(kept))
+	}
+	s.list = kept
 }
 
 func (s *square[W]) id(l, r fst.StateID) int32 {

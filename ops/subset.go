@@ -84,7 +84,7 @@ func (t *subsetTable[R]) bytes() int64 {
 
 // find returns the number of the subset with the given hash for which same
 // holds, or NoState.
-func (t *subsetTable[R]) find(hash uint32, same func([]element[R]) bool) fst.StateID {
+func (t *subsetTable[R]) find(hash uint32, same func(fst.StateID) bool) fst.StateID {
 	if len(t.slots) == 0 {
 		return fst.NoState
 	}
@@ -94,7 +94,7 @@ func (t *subsetTable[R]) find(hash uint32, same func([]element[R]) bool) fst.Sta
 		if s.id == 0 {
 			return fst.NoState
 		}
-		if s.hash == hash && same(t.subset(fst.StateID(s.id-1))) {
+		if s.hash == hash && same(fst.StateID(s.id-1)) {
 			return fst.StateID(s.id - 1)
 		}
 	}
@@ -163,8 +163,16 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	// Called for each new subset; nil is nothing.
 	added func([]element[R])
 
+	// Of a disambiguation, else nil: whether two states share a future. Subsets
+	// then have a head each, a state on whose arcs alone they are left, and an
+	// arc goes to the elements that share a future with the head it leads to.
+	related func(s, head fst.StateID) bool
+	heads   []fst.StateID // of the subsets
+	head    fst.StateID   // of the subset in next
+
 	order []candidate
-	cand  []R // residuals of the candidates, in the order in which arcs were met
+	share []candidate // of one head
+	cand  []R         // residuals of the candidates, in the order in which arcs were met
 	next  []element[R]
 	key   []byte
 	out   []subsetArc[R]
@@ -190,13 +198,16 @@ func (m *subsetMachine[W, R, A]) start() fst.StateID {
 	if s == fst.NoState || m.table.len() > 0 {
 		return min(s, 0)
 	}
-	m.next = append(m.next[:0], element[R]{s, m.alg.one()})
+	m.next, m.head = append(m.next[:0], element[R]{s, m.alg.one()}), s
 	return m.id(fst.NoState, fst.NoLabel)
 }
 
 // id returns the number of the subset in m.next.
 func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.StateID {
 	key := m.key[:0]
+	if m.related != nil {
+		key = append(key, byte(m.head), byte(m.head>>8), byte(m.head>>16), byte(m.head>>24))
+	}
 	for i := range m.next {
 		e := &m.next[i]
 		key = append(key, byte(e.state), byte(e.state>>8), byte(e.state>>16), byte(e.state>>24))
@@ -214,11 +225,16 @@ func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.Sta
 	if m.added != nil {
 		m.added(kept)
 	}
+	if m.related != nil {
+		m.heads = append(m.heads, m.head)
+	}
 	return fst.StateID(m.table.len() - 1)
 }
 
-func (m *subsetMachine[W, R, A]) same(s []element[R]) bool {
-	if len(s) != len(m.next) {
+// same reports whether q is the subset in m.next.
+func (m *subsetMachine[W, R, A]) same(q fst.StateID) bool {
+	s := m.table.subset(q)
+	if len(s) != len(m.next) || m.related != nil && m.heads[q] != m.head {
 		return false
 	}
 	for i := range s {
@@ -240,13 +256,16 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 	m.order, m.cand, m.out = m.order[:0], m.cand[:0], m.out[:0]
 	sorted, last := true, uint64(0)
 	subset := m.table.subset(q)
+	ends := m.related == nil || fst.IsFinal(m.f, m.heads[q])
 	for i := range subset {
 		e := &subset[i]
-		sum, ok := m.alg.plus(final, m.alg.stop(e.residual, m.f.Final(e.state)))
-		if !ok {
-			return final, nil, m.conflict(q, fst.NoLabel, i, -1)
+		if ends {
+			sum, ok := m.alg.plus(final, m.alg.stop(e.residual, m.f.Final(e.state)))
+			if !ok {
+				return final, nil, m.conflict(q, fst.NoLabel, i, -1)
+			}
+			final = sum
 		}
-		final = sum
 		arcs := m.f.Arcs(e.state)
 		for k := range arcs {
 			a := &arcs[k]
@@ -270,7 +289,13 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		for hi < len(m.order) && m.order[hi].label() == label {
 			hi++
 		}
-		if err := m.arc(q, label, m.order[lo:hi]); err != nil {
+		var err error
+		if m.related == nil {
+			err = m.arc(q, label, m.order[lo:hi])
+		} else {
+			err = m.arcsFor(q, label, m.order[lo:hi])
+		}
+		if err != nil {
 			return final, nil, err
 		}
 		lo = hi
@@ -314,6 +339,35 @@ func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []can
 	return nil
 }
 
+// arcsFor appends, for each state that the head of subset q has an arc to under the
+// label, an arc to the candidates that share a future with it. The arcs of the
+// machine are sorted by label, then next state.
+func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group []candidate) error {
+	arcs := m.f.Arcs(m.heads[q])
+	first, _ := slices.BinarySearchFunc(arcs, label, func(e fst.Arc[W], l fst.Label) int { return cmp.Compare(e.ILabel, l) })
+	last := fst.NoState
+	for _, e := range arcs[first:] {
+		if e.ILabel != label {
+			break
+		}
+		if e.NextState == last {
+			continue
+		}
+		last = e.NextState
+		m.share = m.share[:0]
+		for _, c := range group {
+			if m.related(c.state(), last) {
+				m.share = append(m.share, c)
+			}
+		}
+		m.head = last
+		if err := m.arc(q, label, m.share); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sortCandidates orders by label, then state, then latest first.
 func sortCandidates(c []candidate) {
 	if len(c) <= 12 {
@@ -339,7 +393,7 @@ func sortCandidates(c []candidate) {
 // can end at all.
 func (m *subsetMachine[W, R, A]) check() error {
 	p := Progress{States: m.table.len(), Arcs: m.arcs}
-	p.Bytes = m.table.bytes() + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
+	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
 	if err := m.meter.check(p); err != nil {
 		return &DeterminizeError{Limit: err.(*LimitError), Twins: m.guard.evidence(m.op), Growing: m.largest()}
 	}

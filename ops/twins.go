@@ -311,7 +311,8 @@ func (g *twinsGuard[W]) suspicious() int { return 1<<18 + 64*g.f.NumStates() }
 const suspiciousBytes = 1 << 28
 
 // newTwinsGuard returns the guard for f, nil where there is nothing to watch.
-func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W], lim Limits, alg func() A) *twinsGuard[W] {
+// With shared, only states that share a future need to be twins.
+func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W], lim Limits, shared bool, alg func() A) *twinsGuard[W] {
 	g, ok := f.(fst.Expanded[W])
 	var w W
 	if _, commutes := any(w).(semiring.Commutative[W]); !ok || !commutes {
@@ -321,6 +322,7 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 	guard.search = func(op string, budget int64) (*TwinsError, error) {
 		a := alg()
 		s := newSquare(g, false, budget)
+		s.shared = shared
 		return findTwins(op, s, a, func(x, y D) bool { return sameButRounding[W](x, y) })
 	}
 	return guard

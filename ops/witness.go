@@ -98,6 +98,9 @@ func (e *TwinsError) Error() string {
 	if e.Exact {
 		how = "no deterministic machine is equivalent"
 	}
+	if e.Op == opDisambiguate {
+		how = "disambiguation may not end"
+	}
 	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) but factors %s and %s: [%s] against [%s]",
 		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, e.LeftFactor, e.RightFactor, e.Left.String(), e.Right.String())
 	if e.States > 0 && !e.Exact {

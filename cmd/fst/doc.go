@@ -46,12 +46,36 @@
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read
 //	  are false
 //	arc types                   standard, log, log64                the 11 listed below
-//	compact, edit and other     compact and edit types are read     not there yet: vector and const
-//	  types of machine            and written                         alone
-//	other tools                 fstdisambiguate, fstcompress,       not there yet
-//	                              fstlinear, fstloglinearapply,
-//	                              farcompilestrings,
-//	                              farprintstrings, pdt and mpdt
+//	fstdisambiguate             confuses states where it has pruned,  goes by the right states, so that the
+//	                              or outputs are left over: two       result has one path a string; takes
+//	                              paths for a string, or none;        different tables
+//	                              refuses acceptors with different
+//	                              symbol tables
+//	fstcompress of several      a file that cannot be decompressed  status 1
+//	  arcs with the same
+//	  labels to one state
+//	fstcompress --decode        takes any weights for --arc_type;   the file says what they are; status 1
+//	                              bad input: message, status 0
+//	--fst_align on standard     an error                            works
+//	  output
+//	edit machines               lose their symbol tables; stay of   keep them; a result is a vector machine
+//	                              the type when changed in place
+//	--save_relabel_ipairs       pairs in the order of a hash table  in the order of labels
+//	last line without an end    farcompilestrings reads it twice    once
+//	tables that cannot be read  farcompilestrings, farprintstrings: status 1
+//	                              message, status 0
+//	characters that are not     farcompilestrings reads surrogates, an error that says which byte
+//	  in Unicode                  five and six bytes
+//	farcreate to standard       crashes                             works
+//	  output, --far_type=sttable
+//	fstlinear,                  make and apply linear models        not there: these formats are not
+//	  fstloglinearapply                                               read either
+//	pdt and mpdt tools          of pushdown transducers             not there yet
+//
+// All types of machines in files are read by every tool and written by fstconvert and
+// fstcompile: vector, const and compact with any size of offsets, edit, ngram, the
+// look-ahead types, and of the newest OpenFst phi, rho and sigma, whose labels compose does
+// not yet take in their special way.
 //
 // The arc types are standard (tropical weights), log, log64, tropical64, real64
 // (probabilities), boolean, minmax, tropical_X_tropical and tropical_X_log (products),

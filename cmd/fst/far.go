@@ -147,7 +147,7 @@ N digits. They must be in order.
 
   farcreate a.fst b.fst out.far`,
 	setup: func(fs *flags.Set) func(*call) error {
-		typ := fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format")
+		typ := farTypeFlag(fs)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
 		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
 		prefix := fs.String("key_prefix", "", "What all keys begin with")
@@ -165,10 +165,7 @@ N digits. They must be in order.
 					return err
 				}
 			}
-			t := fst.ArchiveType(*typ)
-			if *typ == "default" {
-				t = fst.ArchiveTable
-			}
+			t := archiveType(*typ, out)
 			return c.Output(out, func(w io.Writer) error {
 				a, err := fst.NewArchiveWriter(w, t)
 				if err != nil {
@@ -196,6 +193,22 @@ N digits. They must be in order.
 			})
 		}
 	}}
+
+// farTypeFlag defines --far_type.
+func farTypeFlag(fs *flags.Set) *string {
+	return fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format; by default sttable, and stlist on standard output")
+}
+
+// archiveType is the type that --far_type means for an output.
+func archiveType(flag, out string) fst.ArchiveType {
+	switch {
+	case flag != "default":
+		return fst.ArchiveType(flag)
+	case cli.IsStandard(out):
+		return fst.ArchiveList
+	}
+	return fst.ArchiveTable
+}
 
 // listed reads the names that files list, one a line.
 func (c *call) listed(files []string) (names []string, err error) {

@@ -105,8 +105,18 @@ func printInfo(w io.Writer, t *typed, d *ops.Description, filter string) {
 	p := d.Properties
 	infoLine(w, "input matcher", yesNoUnknown(p, fst.ILabelSorted, fst.NotILabelSorted))
 	infoLine(w, "output matcher", yesNoUnknown(p, fst.OLabelSorted, fst.NotOLabelSorted))
-	infoLine(w, "input lookahead", "n")
-	infoLine(w, "output lookahead", "n")
+	in, out := "n", "n"
+	if g, ok := t.m.(interface{ AddOn() *fst.AddOn }); ok && g.AddOn() != nil {
+		arcs := g.AddOn().Type == "arc_lookahead"
+		if a := g.AddOn().Input; arcs || a != nil && a.Reach != nil {
+			in = "y"
+		}
+		if a := g.AddOn().Output; arcs || a != nil && a.Reach != nil {
+			out = "y"
+		}
+	}
+	infoLine(w, "input lookahead", in)
+	infoLine(w, "output lookahead", out)
 	printProperties(w, p)
 }
 

@@ -93,8 +93,12 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	if fstType == "" {
 		fstType = "vector"
 	}
+	m, err := c.lookAhead(t, m, fstType)
+	if err != nil {
+		return err
+	}
 	return c.Output(c.arg(i), func(w io.Writer) error {
-		return t.Write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align})
+		return t.Write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align, Special: c.special})
 	})
 }
 

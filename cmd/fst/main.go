@@ -17,6 +17,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
+	"github.com/tropica-fst/tropica/fst"
 )
 
 func main() {
@@ -70,6 +71,8 @@ type call struct {
 	flags *flags.Set
 	args  []string
 	lib   library
+
+	special *fst.SpecialLabel // of a phi, rho or sigma machine to be written; nil is the default
 	cli.Streams
 }
 

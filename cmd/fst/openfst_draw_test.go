@@ -39,6 +39,9 @@ func (m *model) clone() *model {
 
 // encode returns the machine as a file.
 func (m *model) encode() []byte {
+	if m.fstType == "edit" && m.isyms+m.osyms > 0 { // OpenFst loses the tables
+		m.fstType = "vector"
+	}
 	switch m.arcType {
 	case "log":
 		return encodeModel(m, func(x float64) semiring.Log { return semiring.Log(x) })
@@ -214,6 +217,14 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	}
 	if rng.IntN(4) == 0 {
 		m.osyms = labels + 1
+	}
+	if m.fstType == "const" && rng.IntN(2) == 0 { // other types, which are read by another way
+		switch {
+		case acceptor && rng.IntN(2) == 0:
+			m.fstType = "compact_acceptor"
+		default:
+			m.fstType = "edit"
+		}
 	}
 	return m
 }

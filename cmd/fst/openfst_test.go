@@ -47,6 +47,16 @@ func named(rng *rand.Rand, arcType string) []*model {
 	return []*model{m}
 }
 
+// oneTable is a machine with one table at most: OpenFst disambiguates no acceptor with
+// different ones.
+func oneTable(of ...traits) func(*rand.Rand, string) []*model {
+	return func(rng *rand.Rand, arcType string) []*model {
+		ms := one(of...)(rng, arcType)
+		ms[0].osyms = 0
+		return ms
+	}
+}
+
 func two(rng *rand.Rand, arcType string) []*model {
 	a, b := drawModel(rng, arcType, traits{}), drawModel(rng, arcType, traits{})
 	if rng.IntN(3) != 0 { // tables that agree
@@ -165,12 +175,18 @@ var peerTools = []peerTool{
 	{"compose", toCompose(false), choose(filters, words("--connect=false --connect")), 'f'},
 	{"concat", two, choose(words("--fst_compat_symbols=false")), 'f'},
 	{"connect", one(), choose(), 'f'},
-	{"convert", one(), choose(words("--fst_type=const --fst_type=vector --fst_type=foo")), 'f'},
+	{"convert", one(), choose(words("--fst_type=const --fst_type=vector --fst_type=edit --fst_type=compact_string --fst_type=compact_weighted_string --fst_type=compact_acceptor --fst_type=compact_unweighted --fst_type=compact_unweighted_acceptor --fst_type=foo"), words("--fst_align")), 'f'},
+	{"convert", one(traits{acceptor: true}, traits{acceptor: true, unweighted: true, finite: true}), choose(words("--fst_type=compact_acceptor --fst_type=compact_unweighted --fst_type=compact_unweighted_acceptor --fst_type=edit"), words("--fst_align")), 'f'},
 	{"determinize", one(traits{acyclic: true}, traits{acyclic: true, acceptor: true}, traits{acceptor: true}, traits{}),
 		choose(words("--det_type=functional --det_type=nonfunctional --det_type=disambiguate --det_type=foo"), thresholds[:1], nstates[:1],
 			words("--subsequential_label=9"), words("--increment_subsequential_label")), 'f'},
 	{"determinize", one(traits{acceptor: true}), choose(thresholds, nstates), 'f'},
 	{"difference", toSubtract, choose(filters, words("--connect=false --connect")), 'f'},
+	{"disambiguate", oneTable(traits{acyclic: true, acceptor: true, finite: true}, traits{acceptor: true, finite: true, unweighted: true}),
+		choose(words("--delta=0.01 --delta=0.25"), words("--subsequential_label=9"), words("--weight= --weight=abc")), 'f'},
+	// After pruning, and where outputs are left over, OpenFst takes the heads of other states.
+	{"disambiguate", oneTable(traits{acyclic: true, finite: true}, traits{acceptor: true, finite: true, unweighted: true}),
+		choose(thresholds, nstates, words("--subsequential_label=9")), 'x'},
 	{"encode", one(), choose(words("--encode_labels"), words("--encode_labels"), words("--encode_weights"), words("--encode_weights")), 'f'},
 	{"epsnormalize", one(traits{acyclic: true, finite: true}, traits{finite: true}), choose(words("--eps_norm_output")), 'f'},
 	{"draw", one(), choose(append([][]string{words("--portrait"), words("--vertical"), words("--title=T\\\"x"), words("--float_format=e --float_format=f --float_format=x"),
@@ -309,6 +325,9 @@ func (p *peers) run(c *peerCase) string {
 		p.rounded++ // sums over cycles are exact here, and decide which weights are the same
 		return ""
 	}
+	if want == 1 && got == 0 && (strings.Contains(wantErr, "Can't determine stream position") || strings.Contains(wantErr, "EditFstImpl::DeleteStates")) {
+		return "" // OpenFst aligns no standard output, and deletes no states of an edit machine
+	}
 	if got != want {
 		return complain("exit status %d, OpenFst's %d", got, want)
 	}
@@ -338,6 +357,9 @@ func (p *peers) run(c *peerCase) string {
 			}
 		}
 		if d := compareFiles(a, b, delta); d != "" {
+			if strings.HasPrefix(d, "OpenFst's file") && strings.Contains(d, "BadNumber") {
+				return "" // which it makes by dividing 0̄ by 0̄
+			}
 			if (c.tool.name == "push" || c.tool.name == "minimize") && c.inputs[0].arcType != "standard" && c.inputs[0].cyclic() {
 				p.rounded++ // sums over cycles are exact here, and decide which residuals are the same
 				return ""
@@ -421,7 +443,8 @@ func compareFiles(a, b []byte, delta float64) string {
 	if err != nil {
 		return fmt.Sprint("OpenFst's file: ", err)
 	}
-	if x.ArcType() != y.ArcType() || x.fstType != y.fstType {
+	// What is changed in place of an edit machine stays one in OpenFst.
+	if x.ArcType() != y.ArcType() || x.fstType != y.fstType && y.fstType != "edit" {
 		return fmt.Sprintf("a %s over %s against a %s over %s", x.fstType, x.ArcType(), y.fstType, y.ArcType())
 	}
 	if d := x.Equal(x.m, y.m, delta); d != nil {
@@ -571,6 +594,87 @@ func drawCase(rng *rand.Rand, tools []peerTool) *peerCase {
 	// OpenFst's replace and reweight read no standard input.
 	return &peerCase{tool: tool, inputs: tool.inputs(rng, arcType), flags: tool.flags(rng),
 		stdin: rng.IntN(3) == 0 && tool.name != "replace" && tool.name != "reweight", stdout: rng.IntN(2) == 0, spell: rng.Uint64()}
+}
+
+// Archives of strings: the same bytes, and the same strings back.
+func TestStringArchivesAsOpenFst(t *testing.T) {
+	o := fsttest.OpenFst(t)
+	rng := rand.New(rand.NewPCG(5, 2))
+	dir := t.TempDir()
+	t.Chdir(dir)
+	must(os.WriteFile("syms.txt", []byte("<eps> 0\na 1\nb 2\nc 3\n<unk> 4\nminus -5\n"), 0o666))
+	pick := func(xs ...string) string { return xs[rng.IntN(len(xs))] }
+	for i := range 60 {
+		var inputs []string
+		for k := range 1 + rng.IntN(3) {
+			var text strings.Builder
+			for range rng.IntN(14) {
+				for range rng.IntN(5) {
+					text.WriteString(pick("a", "b", "c", "a b", " ", "\t", "1", "17", "0", pick("zzz", "a", "é", "minus", "-3")))
+					text.WriteString(pick(" ", " ", "\t", ""))
+				}
+				text.WriteString("\n")
+			}
+			name := fmt.Sprintf("in%d.txt", k)
+			must(os.WriteFile(name, []byte(text.String()), 0o666))
+			inputs = append(inputs, name)
+		}
+		flags := []string{"--token_type=" + pick("symbol", "symbol", "byte", "utf8", pick("utf8", "words")), "--entry_type=" + pick("line", "line", "file"),
+			"--far_type=" + pick("default", "stlist", "sttable"), "--arc_type=" + pick("standard", "log", "log64")}
+		if rng.IntN(3) > 0 {
+			flags = append(flags, "--symbols=syms.txt")
+		}
+		for _, f := range []string{"--keep_symbols", "--initial_symbols=false", "--unknown_symbol=<unk>", "--generate_keys=4", "--key_prefix=p-", "--key_suffix=.s",
+			"--fst_type=compact", "--allow_negative_labels", "--unknown_symbol=nix"} {
+			if n := rng.IntN(4); n == 0 && (f != "--unknown_symbol=nix" || rng.IntN(4) == 0) {
+				flags = append(flags, f)
+			}
+		}
+		run2 := func(words ...string) (string, string, int) {
+			var out, errs bytes.Buffer
+			got := run(words, cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
+			return out.String(), errs.String(), got
+		}
+		want := o.Run("farcompilestrings", slices.Concat(flags, inputs, []string{"b.far"})...)
+		_, errs, got := run2(slices.Concat([]string{"farcompilestrings"}, flags, inputs, []string{"a.far"})...)
+		if got == 1 && strings.Contains(want.Stderr, "Error reading symbol table") {
+			continue // OpenFst says so, and exits with 0
+		}
+		if got != want.Exit {
+			t.Fatalf("case %d: %q %q: exit status %d (%s), OpenFst's %d (%s)", i, flags, inputs, got, errs, want.Exit, want.Stderr)
+		}
+		if got != 0 {
+			continue
+		}
+		a, b := must1(os.ReadFile("a.far")), must1(os.ReadFile("b.far"))
+		if !bytes.Equal(a, b) {
+			t.Fatalf("case %d: %q: wrote\n%x\nOpenFst\n%x", i, flags, a, b)
+		}
+		print := []string{flags[0], flags[1]}
+		for _, f := range []string{"--symbols=syms.txt", "--print_key", "--print_weight", "--initial_symbols=false", "--begin_key=0", "--end_key=p-in1", "--generate_filenames=3"} {
+			if rng.IntN(3) == 0 {
+				print = append(print, f)
+			}
+		}
+		must(os.RemoveAll("x"))
+		must(os.MkdirAll("x", 0o777))
+		theirs := o.Run("farprintstrings", append(slices.Concat(print, []string{"--filename_prefix=x/theirs-"}), "a.far")...)
+		if strings.Contains(theirs.Stderr, "Find: Operation not supported") {
+			continue // of lists OpenFst finds no key
+		}
+		if len(a) <= 24 || theirs.Exit != 0 && strings.Contains(theirs.Stderr, "Empty FST archive") {
+			continue // of an empty archive OpenFst says that it is none
+		}
+		out, errs, got := run2(append(slices.Concat([]string{"farprintstrings"}, print, []string{"--filename_prefix=x/ours-"}), "a.far")...)
+		if got != theirs.Exit || out != theirs.Stdout {
+			t.Fatalf("case %d: %q %q: printed (%d)\n%s%s\nOpenFst (%d)\n%s%s", i, flags, print, got, out, errs, theirs.Exit, theirs.Stdout, theirs.Stderr)
+		}
+		for _, name := range must1(filepath.Glob("x/theirs-*")) {
+			if a, b := must1(os.ReadFile(name)), must1(os.ReadFile(strings.Replace(name, "theirs-", "ours-", 1))); !bytes.Equal(a, b) {
+				t.Fatalf("case %d: %q: %s: %q, OpenFst %q", i, print, name, b, a)
+			}
+		}
+	}
 }
 
 // Archives: the same bytes, the same listings, the same verdicts.

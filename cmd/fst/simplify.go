@@ -86,6 +86,39 @@ Exponential in the states of the input at worst; linear in the result.`,
 		}
 	}}
 
+var disambiguateTool = &tool{name: "disambiguate", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Makes an equivalent machine with at most one accepting path for each input.", about: `
+Other than a deterministic machine, the result may have several arcs with one label at a
+state: some machines can be disambiguated that cannot be determinized. ε is an ordinary
+label here: fst rmepsilon first. A transducer must have one output for each input.
+--limit_states bounds the construction over any arc type; --nstate and --weight keep the
+best part of its result, and need the path property.
+
+  fst disambiguate in.fst out.fst
+
+Exponential in the states of the input at worst.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		pruned := pruneFlags(fs, ops.DefaultDelta)
+		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a final state")
+		return func(c *call) error {
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			p := pruned(c, lim)
+			if *label != int64(fst.Label(*label)) || *label < 0 {
+				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
+			}
+			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: max(p.Delta, 0), SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, t, m, "")
+		}
+	}}
+
 var minimizeTool = &tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]", max: 3,
 	summary: "Makes the equivalent deterministic machine with the fewest states.", about: `
 The input must be deterministic (fst determinize). Weights move to the start on the way.

@@ -19,7 +19,7 @@ Each line is an arc, "source destination input output [weight]" (one label with
 		acceptor := fs.Bool("acceptor", false, "Lines have one label")
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		arcType := fs.String("arc_type", "standard", "Type of weights: standard, log, log64, tropical64, real64, ...")
-		fstType := fs.Enum("fst_type", "vector", []string{"vector", "const", "const8", "const16", "const64"}, "Type to write")
+		fstType := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
 		isyms := fs.String("isymbols", "", "File with the input symbols")
 		osyms := fs.String("osymbols", "", "File with the output symbols")
 		ssyms := fs.String("ssymbols", "", "File with the symbols of states")

@@ -22,22 +22,28 @@ func init() {
 		compileTool,
 		completionTool,
 		composeTool,
+		compressTool,
 		concatTool,
 		connectTool,
 		convertTool,
 		determinizeTool,
 		differenceTool,
+		disambiguateTool,
 		drawTool,
 		encodeTool,
 		epsnormalizeTool,
 		equalTool,
 		equivalentTool,
 		explainTool,
+		farcompilestringsTool,
+		farconvertTool,
 		farcreateTool,
+		farencodeTool,
 		farequalTool,
 		farextractTool,
 		farinfoTool,
 		farisomorphicTool,
+		farprintstringsTool,
 		infoTool,
 		intersectTool,
 		invertTool,
@@ -193,20 +199,6 @@ Time O(states + arcs).`,
 				return err
 			}
 			return c.writeMachine(1, t, m, "")
-		}
-	}}
-
-var convertTool = &tool{name: "convert", args: "[in.fst [out.fst]]", max: 2,
-	summary: "Converts between the types of machines in files.", about: `
-  fst convert --fst_type=const in.fst out.fst`,
-	setup: func(fs *flags.Set) func(*call) error {
-		to := fs.Enum("fst_type", "vector", []string{"vector", "const", "const8", "const16", "const64"}, "Type to write")
-		return func(c *call) error {
-			t, err := c.machine(0)
-			if err != nil {
-				return err
-			}
-			return c.writeMachine(1, t, t.m, *to)
 		}
 	}}
 

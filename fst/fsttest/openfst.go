@@ -19,7 +19,41 @@ type Tools struct {
 	tb  testing.TB
 	bin string // directory of the tools
 	dir string
+	lib string // directory of the libraries that PlugIns makes known, "" for none
 	n   int
+}
+
+// PlugIns lets the tools read and write the types of machines that OpenFst keeps in
+// libraries of their own, const8 for one. Debian installs these under names that the
+// tools do not look for. It reports whether they are there.
+func (o *Tools) PlugIns() bool {
+	o.tb.Helper()
+	dir := o.tb.TempDir()
+	for lib, types := range map[string][]string{
+		"const":     {"const8", "const16", "const64"},
+		"lookahead": {"arc_lookahead", "ilabel_lookahead", "olabel_lookahead"},
+		"ngram":     {"ngram"},
+		"compact":   nil,
+	} {
+		found, _ := filepath.Glob("/usr/lib/*/libfst" + lib + ".so*")
+		if len(found) == 0 {
+			return false
+		}
+		if lib == "compact" {
+			for _, u := range []string{"8", "16", "64"} {
+				for _, k := range []string{"string", "weighted_string", "acceptor", "unweighted", "unweighted_acceptor"} {
+					types = append(types, "compact"+u+"_"+k)
+				}
+			}
+		}
+		for _, t := range types {
+			if err := os.Symlink(found[0], filepath.Join(dir, t+"-fst.so")); err != nil {
+				return false
+			}
+		}
+	}
+	o.lib = dir
+	return true
 }
 
 // findTools returns the directory of OpenFst's tools, "" if there are none.
@@ -80,6 +114,9 @@ func (o *Tools) Run(tool string, args ...string) Result {
 	cmd := exec.Command(filepath.Join(o.bin, tool), args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	if o.lib != "" {
+		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+o.lib)
+	}
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -100,6 +100,27 @@ func (path[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Ma
 	return ops.DeterminizePruned(m.(fst.Expanded[W]), &ops.DeterminizePrunedOptions[W]{DeterminizeOptions: *o, Prune: po})
 }
 
+func (c component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
+	switch _, asked, err := pruneOptions[W](p); {
+	case err != nil:
+		return nil, err
+	case asked:
+		return nil, fmt.Errorf("%w; --limit_states bounds any arc type", c.lacksPath("pruning by --weight or --nstate"))
+	}
+	return ops.Disambiguate(m.(fst.Expanded[W]), o)
+}
+
+func (path[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
+	po, asked, err := pruneOptions[W](p)
+	if err != nil {
+		return nil, err
+	}
+	if !asked {
+		return ops.Disambiguate(m.(fst.Expanded[W]), o)
+	}
+	return ops.DisambiguatePruned(m.(fst.Expanded[W]), &ops.DisambiguatePrunedOptions[W]{DisambiguateOptions: *o, Prune: po})
+}
+
 func (component[W]) Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error) {
 	return ops.Minimize(m.(fst.Expanded[W]), o)
 }

@@ -44,6 +44,14 @@ type Suite interface {
 	AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error
 	SetSymbols(m Machine, in, out *fst.SymbolTable)
 
+	FromLabels(labels []fst.Label) Machine
+	ToString(m Machine, o *fst.StringOptions) (string, error)
+	Total(m Machine, format semiring.TextFormat) (string, error) // the ⊕-sum of all paths
+	LabelLookAhead(m Machine, side ops.Side, lim ops.Limits) (Machine, []fst.LabelPair, error)
+	Compress(w io.Writer, m Machine) error
+	Decompress(r io.Reader, name string, lim ops.Limits) (Machine, error)
+	EncodeTable(r io.Reader, name string, kind ops.EncodeKind) (EncodeTable, error) // a new one where r is nil
+
 	Compose(a, b Machine, o *ops.ComposeOptions) (Machine, error)
 	Intersect(a, b Machine, o *ops.ComposeOptions) (Machine, error)
 	Union(a, b Machine, lim ops.Limits) error
@@ -64,6 +72,7 @@ type Suite interface {
 	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
 
 	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
+	Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error)
 	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
 	MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error)
 	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
@@ -88,6 +97,13 @@ type Suite interface {
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
+}
+
+// EncodeTable encodes and decodes any number of machines.
+type EncodeTable interface {
+	Encode(m Machine) // in place
+	Decode(m Machine) error
+	Write(w io.Writer) error
 }
 
 // component is the suite of weights that are numbers, or tuples of them.

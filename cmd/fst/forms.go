@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	coding "encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+var convertTool = &tool{name: "convert", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Converts between the types of machines in files.", about: `
+const files load quickly, also by mapping (--fst_align); compact ones leave out what is the same
+on all arcs; ngram holds a back-off language model. olabel_lookahead and ilabel_lookahead add
+what labels each state can reach, for which labels are numbered anew: --save_relabel_opairs
+and --save_relabel_ipairs write the pairs by which other machines must be relabeled. phi,
+rho and sigma files name a label with a meaning of its own.
+
+  fst convert --fst_type=const in.fst out.fst
+  fst convert --fst_type=phi --phi_fst_phi_label=9 in.fst out.fst
+
+Time O(states + arcs), of look-ahead types also the intervals of labels.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		to := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
+		labels, modes := map[string]*int64{}, map[string]*string{}
+		for _, s := range []string{"phi", "rho", "sigma"} {
+			labels[s] = fs.Int(s+"_fst_"+s+"_label", 32, 0, "Label of the arcs to be taken for "+s)
+			modes[s] = fs.Enum(s+"_fst_rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what a "+s+" arc matches on both sides")
+		}
+		loop := fs.Bool("phi_fst_phi_loop", true, "A loop of phi consumes a symbol")
+		return func(c *call) error {
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			for s, l := range labels {
+				if *to == s || *to == "input_"+s || *to == "output_"+s {
+					mode := slices.Index([]string{"auto", "always", "never"}, *modes[s])
+					c.special = &fst.SpecialLabel{Label: fst.Label(*l), Loop: s == "phi" && *loop, Rewrite: fst.Rewrite(mode)}
+				}
+			}
+			return c.writeMachine(1, t, t.m, *to)
+		}
+	}}
+
+// lookAhead returns m with the labels that its states can reach, if a type of file asks for
+// these and m comes without them, and writes the pairs of labels that flags ask for.
+func (c *call) lookAhead(t *typed, m machine, fstType string) (machine, error) {
+	side, save := ops.Input, *c.lib.saveIPairs
+	switch fstType {
+	case "ilabel_lookahead":
+	case "olabel_lookahead":
+		side, save = ops.Output, *c.lib.saveOPairs
+	default:
+		return m, nil
+	}
+	if g, ok := m.(interface{ AddOn() *fst.AddOn }); ok && g.AddOn() != nil && g.AddOn().Type == fstType {
+		return m, nil
+	}
+	lim, cancel := c.lib.limits()
+	defer cancel()
+	m, pairs, err := t.LabelLookAhead(m, side, lim)
+	if err != nil || save == "" {
+		return m, err
+	}
+	return m, c.Output(save, func(w io.Writer) error { return fst.WriteLabelPairs(w, pairs) })
+}
+
+var compressTool = &tool{name: "compress", args: "[in.fst [out.fstz]]  or  --decode [in.fstz [out.fst]]", max: 2,
+	summary: "Makes a machine small for keeping, or gives it back with --decode.", about: `
+States are numbered in the order of a breadth-first search, and the arcs of states come back
+in another order. Without --arc_type, the file says what the weights are.
+
+  fst compress in.fst out.fstz
+  fst compress --decode out.fstz in.fst
+
+Time O(states + arcs · log arcs).`,
+	setup: func(fs *flags.Set) func(*call) error {
+		arcType := fs.String("arc_type", "standard", "Type of weights, with --decode")
+		decode := fs.Bool("decode", false, "Give back the machine")
+		return func(c *call) error {
+			if !*decode {
+				t, err := c.machine(0)
+				if err != nil {
+					return err
+				}
+				return c.Output(c.arg(1), func(w io.Writer) error { return t.Compress(w, t.m) })
+			}
+			r, shown, err := c.Open(c.arg(0))
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			// The mark, the mark of the table, the length of the arc type and that.
+			head := make([]byte, 12+64)
+			n, err := io.ReadFull(r, head)
+			if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+				return err
+			}
+			head = head[:n]
+			if n > 12 && !c.flags.Given("arc_type") {
+				if k := coding.LittleEndian.Uint32(head[8:]); k <= uint32(n-12) {
+					*arcType = string(head[12 : 12+k])
+				}
+			}
+			s, err := suite.Of(*arcType)
+			if err != nil {
+				return fmt.Errorf("%s: %w", shown, err)
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			m, err := s.Decompress(io.MultiReader(bytes.NewReader(head), r), shown, lim)
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, &typed{Suite: s, m: m}, m, "")
+		}
+	}}
+
+// shortFormat is the form of weights that farprintstrings has: six digits.
+func (c *call) shortFormat() semiring.TextFormat {
+	f := c.format()
+	f.Digits = 6
+	return f
+}

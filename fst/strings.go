@@ -1,0 +1,260 @@
+package fst
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// TokenType says what one label of a string stands for.
+type TokenType uint8
+
+const (
+	TokenSymbol TokenType = iota // a field, by a symbol table, or a decimal number
+	TokenByte                    // a byte: labels 1 to 255, and 0 for a zero byte
+	TokenUTF8                    // a character: its number in Unicode
+)
+
+// ParseTokenType returns the type that OpenFst's tools call symbol, byte or utf8.
+func ParseTokenType(name string) (TokenType, error) {
+	switch name {
+	case "symbol":
+		return TokenSymbol, nil
+	case "byte":
+		return TokenByte, nil
+	case "utf8":
+		return TokenUTF8, nil
+	}
+	return 0, fmt.Errorf("unknown token type %q (known are symbol, byte, utf8)", name)
+}
+
+// StringOptions adjusts what turns strings into labels and back; nil is the same as
+// the zero value, which takes decimal numbers between spaces or tabs.
+type StringOptions struct {
+	Tokens     TokenType
+	Symbols    *SymbolTable // of TokenSymbol; nil: labels are written as numbers
+	Unknown    string       // the symbol for those that Symbols lacks; empty is none: they are an error
+	Separators string       // of symbols, line ends besides; the last one is written; empty is DefaultSeparators
+	Negative   bool         // allow negative labels
+
+	// KeepEpsilon writes label 0 like others. By default it stands for the empty
+	// string; of bytes and characters it always does.
+	KeepEpsilon bool
+}
+
+func (o *StringOptions) withDefaults() StringOptions {
+	var d StringOptions
+	if o != nil {
+		d = *o
+	}
+	if d.Separators == "" {
+		d.Separators = DefaultSeparators
+	}
+	return d
+}
+
+// ErrString reports a machine that is not that of one string.
+var ErrString = errors.New("not a machine of one string")
+
+// AppendLabels appends the labels of s to dst: of each of its symbols, bytes or
+// characters. Symbols that the table lacks, numbers beyond 32 bits and bytes that are
+// no UTF-8 are errors that say which. O(len(s)) time.
+func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
+	o := opts.withDefaults()
+	switch o.Tokens {
+	case TokenByte:
+		for i := range len(s) {
+			dst = append(dst, Label(s[i]))
+		}
+		return dst, nil
+	case TokenUTF8:
+		for i := 0; i < len(s); {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n <= 1 {
+				return dst, fmt.Errorf("fst: byte %d, %#02x, does not begin a character in UTF-8", i, s[i])
+			}
+			dst = append(dst, Label(r))
+			i += n
+		}
+		return dst, nil
+	}
+	unknown, hasUnknown := NoLabel, false
+	if o.Unknown != "" {
+		if o.Symbols != nil {
+			unknown, hasUnknown = o.Symbols.Find(o.Unknown)
+		}
+		if !hasUnknown {
+			return dst, fmt.Errorf("fst: the symbol for unknown ones, %q, is not in the table", o.Unknown)
+		}
+	}
+	separators := "\n" + o.Separators
+	for i := 0; ; {
+		for i < len(s) && strings.IndexByte(separators, s[i]) >= 0 {
+			i++
+		}
+		if i == len(s) {
+			return dst, nil
+		}
+		from := i
+		for i < len(s) && strings.IndexByte(separators, s[i]) < 0 {
+			i++
+		}
+		l, err := symbolLabel(s[from:i], &o)
+		if err != nil && hasUnknown {
+			l, err = unknown, nil
+		}
+		if err != nil {
+			return dst, fmt.Errorf("fst: symbol %d: %w", len(dst)+1, err)
+		}
+		dst = append(dst, l)
+	}
+}
+
+// symbolLabel returns the label of one symbol.
+func symbolLabel(s string, o *StringOptions) (Label, error) {
+	if o.Symbols == nil {
+		return parseLabel([]byte(s), "label", o.Negative)
+	}
+	l, ok := o.Symbols.Find(s)
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("%s is not in the symbol table %s", clip([]byte(s)), o.Symbols.Name())
+	case l < 0 && !o.Negative:
+		return 0, fmt.Errorf("%s has label %d, and negative ones are not allowed", clip([]byte(s)), l)
+	}
+	return l, nil
+}
+
+// FormatLabels is the string that AppendLabels takes for these labels. Labels that no
+// symbol, byte or character has are errors. O(len(labels)) time.
+func FormatLabels(labels []Label, opts *StringOptions) (string, error) {
+	o := opts.withDefaults()
+	separator := o.Separators[len(o.Separators)-1]
+	var b []byte
+	first := true
+	for i, l := range labels {
+		if l == Epsilon && (o.Tokens != TokenSymbol || !o.KeepEpsilon) {
+			continue
+		}
+		switch o.Tokens {
+		case TokenByte:
+			if l < 0 || l > 255 {
+				return "", fmt.Errorf("fst: label %d of the string, %d, is not a byte", i+1, l)
+			}
+			b = append(b, byte(l))
+			continue
+		case TokenUTF8:
+			if !utf8.ValidRune(rune(l)) {
+				return "", fmt.Errorf("fst: label %d of the string, %d, is not the number of a character", i+1, l)
+			}
+			b = utf8.AppendRune(b, rune(l))
+			continue
+		}
+		if !first {
+			b = append(b, separator)
+		}
+		first = false
+		if o.Symbols == nil {
+			b = strconv.AppendInt(b, int64(l), 10)
+			continue
+		}
+		s, ok := o.Symbols.Symbol(l)
+		if !ok {
+			return "", fmt.Errorf("fst: label %d of the string, %d, is not in the symbol table %s", i+1, l, o.Symbols.Name())
+		}
+		b = append(b, s...)
+	}
+	return string(b), nil
+}
+
+// FromLabels returns the acceptor of one string of labels, with weight 1̄: states
+// 0 … n in a chain, as all machines of strings have them here. O(n) time.
+func FromLabels[W semiring.Weight[W], L ~int32](labels []L) *Vector[W] {
+	n := len(labels)
+	v := NewVector[W](n + 1)
+	one := semiring.One[W]()
+	v.AddStates(n + 1)
+	v.SetStart(0)
+	for i, l := range labels {
+		v.AddArc(StateID(i), Arc[W]{ILabel: Label(l), OLabel: Label(l), Weight: one, NextState: StateID(i) + 1})
+	}
+	v.SetFinal(StateID(n), one)
+	v.LearnProperties(compactString.needs())
+	return v
+}
+
+// FromString returns the acceptor of a string, FromLabels of AppendLabels, with the
+// options' symbol table on both sides.
+func FromString[W semiring.Weight[W]](s string, opts *StringOptions) (*Vector[W], error) {
+	labels, err := AppendLabels(nil, s, opts)
+	if err != nil {
+		return nil, err
+	}
+	v := FromLabels[W](labels)
+	if opts != nil && opts.Tokens == TokenSymbol && opts.Symbols != nil {
+		v.SetInputSymbols(opts.Symbols)
+		v.SetOutputSymbols(opts.Symbols)
+	}
+	return v, nil
+}
+
+// ToLabels returns the labels on the only path of f, ε among them, on its input and
+// its output side, and the weight of the path. A machine with another path, or none, is
+// an error that wraps ErrString and tells the state. States that the path does not come
+// to do not matter. O(n) time for a path of n arcs.
+func ToLabels[W semiring.Weight[W]](f Fst[W]) (input, output []Label, w W, err error) {
+	w = semiring.One[W]()
+	q := f.Start()
+	fail := func(format string, args ...any) ([]Label, []Label, W, error) {
+		return nil, nil, semiring.Zero[W](), fmt.Errorf("fst: "+format+": %w", append(args, ErrString)...)
+	}
+	if q == NoState {
+		return fail("there is no start state")
+	}
+	// A cycle is found after at most three times the states on the way to it and
+	// round it (R. Brent, "An improved Monte Carlo factorization algorithm", BIT
+	// 20(2):176-184, 1980).
+	mark, steps, limit := q, 0, 1
+	for {
+		arcs := f.Arcs(q)
+		if IsFinal(f, q) {
+			if len(arcs) > 0 {
+				return fail("state %d is final and has %d arcs", q, len(arcs))
+			}
+			return input, output, w.Times(f.Final(q)), Err(f)
+		}
+		if len(arcs) != 1 {
+			if err := Err(f); err != nil {
+				return nil, nil, semiring.Zero[W](), err
+			}
+			return fail("state %d has %d arcs and is not final", q, len(arcs))
+		}
+		e := &arcs[0]
+		input, output = append(input, e.ILabel), append(output, e.OLabel)
+		w = w.Times(e.Weight)
+		if q = e.NextState; q == mark {
+			return fail("state %d lies on a cycle", q)
+		}
+		if steps++; steps == limit {
+			mark, steps, limit = q, 0, 2*limit
+		}
+	}
+}
+
+// ToString returns the output string of the only path of f: FormatLabels of ToLabels.
+// Without a symbol table in the options that of f is used, if there is one.
+func ToString[W semiring.Weight[W]](f Fst[W], opts *StringOptions) (string, error) {
+	o := opts.withDefaults()
+	if o.Symbols == nil {
+		o.Symbols = OutputSymbols(f)
+	}
+	_, output, _, err := ToLabels(f)
+	if err != nil {
+		return "", err
+	}
+	return FormatLabels(output, &o)
+}
