@@ -37,6 +37,17 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// A value that rises is not about to settle.
+func TestEstimateOfARise(t *testing.T) {
+	e := newEstimate(optim.Stop{Iterations: 1000, Relative: 1e-6, Window: 5})
+	for k := range 20 {
+		e.add(optim.Row{Iteration: k, Objective: 100 + float64(k%3) + float64(k)})
+	}
+	if got := e.left(); got < 100 {
+		t.Errorf("%d iterations left of a run that rises", got)
+	}
+}
+
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
