@@ -164,6 +164,9 @@ func (w *watcher) Record(loc *optimize.Location, op optimize.Operation, _ *optim
 	for i, x := range loc.X {
 		step = math.Max(step, math.Abs(x-w.res.X[i]))
 	}
+	if step == 0 { // gonum's first is the start, which was recorded
+		return nil
+	}
 	copy(w.res.X, loc.X)
 	w.res.F, w.res.GradNorm = loc.F, maxAbs(loc.Gradient)
 	w.res.Iterations++

@@ -196,7 +196,7 @@ func TestSolversReachTheMinimum(t *testing.T) {
 			}
 		}
 		for i := 1; i < len(rows); i++ {
-			if rows[i].Objective > rows[i-1].Objective || rows[i].Iteration != i {
+			if rows[i].Objective > rows[i-1].Objective || rows[i].Iteration != i || rows[i].Evaluations <= rows[i-1].Evaluations {
 				t.Errorf("%s: row %d: %+v after %+v", name, i, rows[i], rows[i-1])
 			}
 		}

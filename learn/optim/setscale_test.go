@@ -59,7 +59,7 @@ func TestBallOfAnyExponent(t *testing.T) {
 			}
 			for i := range z {
 				if z[i] == 0 { // or so small that floats have it as zero
-					most := math.Exp((q - 1) * (math.Log(math.SmallestNonzeroFloat64)-math.Log(math.Abs(z[k]))))
+					most := math.Exp((q - 1) * (math.Log(math.SmallestNonzeroFloat64) - math.Log(math.Abs(z[k]))))
 					if math.Abs(a[i]) > (math.Abs(a[k])-math.Abs(z[k]))*most*(1+1e-12) {
 						t.Fatalf("q %v radius %v: %v to %v: entry %d should not be zero", q, radius, a, z, i)
 					}
