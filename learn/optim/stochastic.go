@@ -318,10 +318,10 @@ func (s *stochastic) minibatch(batch []int) error {
 		s.logs[k].reset()
 		v, err := s.workers[w].Eval(batch[k], s.x, &Gradient{log: s.logs[k]})
 		if err != nil {
-			return fmt.Errorf("example %d: %w", batch[k], err)
+			return fmt.Errorf("example %d: %w", batch[k]+1, err)
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("example %d: value %v: %w", batch[k], v, ErrNotFinite)
+			return fmt.Errorf("example %d: value %v: %w", batch[k]+1, v, ErrNotFinite)
 		}
 		s.values[k] = v
 		return nil

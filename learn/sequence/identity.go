@@ -15,7 +15,7 @@ import (
 // does not depend on (workers, memory for machines) is left out, and so are the pairs
 // of L-BFGS and the weights to start from, which a resumed run does not look at.
 func (o *TrainOptions) identity(examples []Example) string {
-	words := []string{fmt.Sprintf("sequence objective=%v l2=%v l1=%v order=%d min_count=%d observed=%v", o.Kind, o.L2, o.L1, o.Order, o.MinCount, o.Observed)}
+	words := []string{fmt.Sprintf("sequence solver=%v objective=%v l2=%v l1=%v order=%d min_count=%d observed=%v", o.Solver, o.Kind, o.L2, o.L1, o.Order, o.MinCount, o.Observed)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	if o.Kind != CrossEntropy {
 		add("loss=%s", lossName(o))
