@@ -1,6 +1,9 @@
 package optim_test
 
 import (
+	"bytes"
+	"math"
+	"reflect"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -23,4 +26,59 @@ func TestCheckpointBelongsTo(t *testing.T) {
 			t.Errorf("%s: %q, should be %q", problem, got, want)
 		}
 	}
+}
+
+// What is read is written and read back the same; what is not is an error, and a solver
+// that is given it does not panic.
+func FuzzReadCheckpoint(f *testing.F) {
+	for _, k := range []*optim.Checkpoint{
+		{Solver: "LBFGS", Problem: "p l2=1", Iteration: 3, Evaluations: 4, Seconds: 1.5, X: []float64{1, 2, 3, 4}},
+		{Solver: "AdaGrad", Iteration: 1, X: []float64{1, 2, 3, 4}, Scalars: map[string]float64{"shrink": 1, "step": 5, "seed": 1, "batch": 1, "terms": 10},
+			Arrays: map[string][]float64{"a": {1, 1, 1, 1}, "stepAt": {5, 5, 5, 5}, "rateAt": {1, 1, 1, 1}, "history": {1, 2}}},
+	} {
+		var b bytes.Buffer
+		if err := k.Write(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+		f.Add(b.Bytes()[:b.Len()-3])
+	}
+	f.Add([]byte("TROPICA"))
+	l := newLogistic(1, 4, 10, 2)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		k, err := optim.ReadCheckpoint(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := k.Write(&b); err != nil {
+			t.Fatalf("%+v: %v", k, err)
+		}
+		again, err := optim.ReadCheckpoint(&b)
+		if err != nil {
+			t.Fatalf("%+v: %v", k, err)
+		}
+		number := func(xs []float64) bool {
+			for _, x := range xs {
+				if math.IsNaN(x) {
+					return false
+				}
+			}
+			return true
+		}
+		same := number(k.X)
+		for _, a := range k.Arrays {
+			same = same && number(a)
+		}
+		if same && !(len(k.Scalars) == 0 && len(again.Scalars) == 0) && !reflect.DeepEqual(k.Scalars, again.Scalars) {
+			t.Fatalf("%+v came back as %+v", k, again)
+		}
+		stop := optim.Stop{Iterations: 3, Evaluations: 10}
+		for _, m := range solvers {
+			m.Minimize(rosenbrock(4), nil, &optim.Control{Resume: k, Stop: stop})
+		}
+		for method := optim.SGD; method <= optim.Adam; method++ {
+			optim.Stochastic{Method: method, L2: 1, Seed: 1}.Minimize(l, nil, &optim.Control{Resume: k, Stop: stop})
+		}
+	})
 }
