@@ -214,7 +214,7 @@ func (c packedColumn) step(j int) int {
 
 // least is the least of D[j] for j from `from` to m, D[m] being 0: four steps at a time.
 // With one at a time, all of D being laid out, the machine of a word of Adyghe took 74 µs
-// in the mean, now 47 (BenchmarkLossMachines of learn/g2p, processor time).
+// in the mean, now 50 (BenchmarkLossMachines of learn/g2p, processor time).
 func (c packedColumn) least(from int) int {
 	up, down := c.up>>from, c.down>>from
 	d := bits.OnesCount64(down) - bits.OnesCount64(up) // D[from]
