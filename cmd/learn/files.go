@@ -28,12 +28,12 @@ func places(what string, names ...string) []place {
 func apart(inputs, outputs []place) error {
 	for i, out := range outputs {
 		for _, in := range inputs {
-			if same(in.name, out.name) {
+			if sameFile(in.name, out.name) {
 				return fmt.Errorf("%s %s would overwrite %s %s: name another file", out.what, out.name, in.what, in.name)
 			}
 		}
 		for _, other := range outputs[:i] {
-			if same(other.name, out.name) {
+			if sameFile(other.name, out.name) {
 				return fmt.Errorf("%s and %s are the same file, %s: name another", other.what, out.what, out.name)
 			}
 		}
@@ -41,7 +41,7 @@ func apart(inputs, outputs []place) error {
 	return nil
 }
 
-func same(a, b string) bool {
+func sameFile(a, b string) bool {
 	if cli.IsStandard(a) || cli.IsStandard(b) {
 		return false
 	}
