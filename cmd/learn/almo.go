@@ -196,7 +196,11 @@ compare with:
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
 			var rows []optim.Row
-			err := t.run(c, "almo", func(workers int, control optim.Control) (*fitted, error) {
+			err := apart(slices.Concat(places("the data", c.args...), places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
+			if err != nil {
+				return err
+			}
+			err = t.run(c, "almo", places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
 				to, err := read()
 				if err != nil {
 					return nil, err

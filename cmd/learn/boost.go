@@ -78,6 +78,13 @@ Example:
 				case *patience > 0 && *valid == "":
 					return errors.New("flag --patience: it counts rounds without a lower validation loss; --valid names the table")
 				}
+				state := *checkpoint
+				if state == "" && !cli.IsStandard(*name) {
+					state = *name + ".checkpoint"
+				}
+				if err := apart(places("the data", c.arg(0), *valid), []place{{"the model", *name}, {"the history", *history}, {"the checkpoint", state}}); err != nil {
+					return err
+				}
 				x, err := t.read(c, c.arg(0))
 				if err != nil {
 					return err

@@ -106,6 +106,9 @@ Example:
 				if *rounds < 0 {
 					return errors.New("flag --rounds: it must not be negative")
 				}
+				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
+					return err
+				}
 				m, err := c.boostModel(*name)
 				if err != nil {
 					return err

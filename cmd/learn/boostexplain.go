@@ -71,6 +71,9 @@ Example:
 			file := fs.String("plot", "", "File for a picture, as SVG")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the picture", *file)); err != nil {
+					return err
+				}
 				m, err := c.boostModel(*name)
 				if err != nil {
 					return err

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -26,9 +27,9 @@ to the same stopping rule, and tests them on --test, with tests paired by
 sentence against the first.
 
   cross-entropy   the conditional random field
-  hamming, edit, smith-waterman, ngram
+  hamming, edit, smith-waterman, local, ngram, transducer
                   softmax-margin with gamma times that loss
-  risk-hamming, risk-edit, risk-smith-waterman, risk-ngram
+  risk-hamming, risk-edit, ...
                   the expected loss, started from the cross-entropy model
 
 Example, on the sample of English in testdata:
@@ -50,10 +51,11 @@ Example, on the sample of English in testdata:
 		iterations := fs.Int("iterations", 32, 200, "Most iterations of a fit")
 		relative := fs.Float("stop", 1e-4, "Stop a fit when the objective fell by at most this fraction over five iterations")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
 		d.define(fs, "")
 		s.define(fs)
-		l.define(fs)
+		l.constants(fs)
 		return func(c *call) error {
 			workers, err := workersOf()
 			if err != nil {
@@ -64,6 +66,10 @@ Example, on the sample of English in testdata:
 			}
 			if *iterations < 1 || !(*share > 0) || *share >= 1 {
 				return errors.New("flag --iterations must be at least 1, --heldout between 0 and 1")
+			}
+			inputs := slices.Concat(places("the data", c.args...), places("the test data", list(*testNames)...), places("the held-out data", list(*heldoutNames)...))
+			if err := apart(inputs, places("the table", *table)); err != nil {
+				return err
 			}
 			contest := experiment.Contest{Workers: workers}
 			switch *measure {
@@ -98,7 +104,7 @@ Example, on the sample of English in testdata:
 			if trial.Test, err = d.readLike(c, list(*testNames), width); err != nil {
 				return err
 			}
-			base, err := s.options(c, format, width, 1)
+			base, err := s.options(c, &d, format, width, 1)
 			if err != nil {
 				return err
 			}
@@ -113,6 +119,13 @@ Example, on the sample of English in testdata:
 			}
 			if slices.Contains(gammas, 0) || slices.ContainsFunc(l2s, func(v float64) bool { return v < 0 }) {
 				return errors.New("flags --l2 and --gamma: l2 must not be negative, gamma not 0")
+			}
+			var used []string
+			for _, name := range list(*objectives) {
+				used = append(used, strings.TrimPrefix(name, "risk-"))
+			}
+			if err := l.unused(c, used...); err != nil {
+				return err
 			}
 			for _, name := range list(*objectives) {
 				e := experiment.Entry{Name: name, Options: *base, L2: l2s}
@@ -132,6 +145,11 @@ Example, on the sample of English in testdata:
 				}
 				contest.Entries = append(contest.Entries, e)
 			}
+			if *heldoutNames != "" {
+				if err := c.idle("--heldout_data chooses constants", "heldout"); err != nil {
+					return err
+				}
+			}
 			if len(contest.Entries) == 0 {
 				return errors.New("flag --objectives: none given")
 			}
@@ -148,7 +166,7 @@ Example, on the sample of English in testdata:
 			if err != nil {
 				return err
 			}
-			return c.compared(&contest, out[0], trial.Test, *asJSON)
+			return c.compared(&contest, out[0], trial.Test, writeTable, *asJSON)
 		}
 	},
 }
@@ -163,7 +181,7 @@ func (s *sentences) readLike(c *call, names []string, width int) ([]sequence.Exa
 }
 
 // compared reports a contest.
-func (c *call) compared(contest *experiment.Contest, out []experiment.Outcome, test []sequence.Example, asJSON bool) error {
+func (c *call) compared(contest *experiment.Contest, out []experiment.Outcome, test []sequence.Example, writeTable func(*call, func(io.Writer) error) error, asJSON bool) error {
 	var results []*tagged
 	var scores []evalScore
 	for i := range out {
@@ -176,6 +194,9 @@ func (c *call) compared(contest *experiment.Contest, out []experiment.Outcome, t
 			x.against(scores[k].Model, t, results[k])
 		}
 		scores = append(scores, x)
+	}
+	if err := writeTable(c, func(w io.Writer) error { return writeScoresCSV(w, scores) }); err != nil {
+		return err
 	}
 	if asJSON {
 		return c.json(map[string]any{"models": scores})

@@ -69,6 +69,7 @@ Example (the defaults; --seeds 3 is quicker):
 		band := fs.Int("band", 32, 1, "Alignments stay within so many positions of the diagonal in training")
 		iterations := fs.Int("iterations", 32, 150, "Most iterations of a fit")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		_, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			o := &experiment.HomologOptions{Task: experiment.HomologTask{Length: int(*length), Homologs: int(*homologs), Decoys: int(*decoys), Substitution: *substitution, Indel: *indel}, Train: int(*train), Heldout: int(*heldout), Test: int(*test),
@@ -105,6 +106,9 @@ Example (the defaults; --seeds 3 is quicker):
 				return &stopped{"the experiment has no state to keep; start it again, with fewer --seeds if it takes too long"}
 			}
 			if err != nil {
+				return err
+			}
+			if err := writeTable(c, r.WriteCSV); err != nil {
 				return err
 			}
 			if *asJSON {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,7 +127,7 @@ Example:
 		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
 		return func(c *call) error {
 			_ = *seed
-			return t.run(c, "g2p "+*objective, func(workers int, control optim.Control) (*fitted, error) {
+			return t.run(c, "g2p "+*objective, places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
 				kind, err := kindOf(*objective)
 				if err != nil {
 					return nil, err
@@ -135,17 +137,26 @@ Example:
 				}
 				o := g2p.DefaultObjective(kind)
 				o.L2 = *l2
-				if o.Gamma != 0 || c.flags.Given("gamma") {
+				why := "the objective is " + *objective
+				if o.Gamma != 0 { // it has one
 					o.Gamma = *gamma
+				} else if err := c.idle(why, "gamma"); err != nil {
+					return nil, err
 				}
 				if kind == g2p.MaxMargin {
 					o.Beta = *beta
+				} else if err := c.idle(why, "beta"); err != nil {
+					return nil, err
 				}
 				if kind == g2p.RiskMix {
 					o.Mix = *mix
+				} else if err := c.idle(why, "mix"); err != nil {
+					return nil, err
 				}
-				if kind == g2p.CrossEntropy || kind == g2p.RiskMix {
-					o.Gamma = 0 // not used, and no part of what a report calls the objective
+				if kind == g2p.CrossEntropy || kind == g2p.HammingMargin {
+					if err := c.idle(why+", which has no loss machines", "max_edges"); err != nil {
+						return nil, err
+					}
 				}
 				opts, err := p.options(workers)
 				if err != nil {
@@ -162,11 +173,15 @@ Example:
 				if problem.Words() == 0 {
 					return nil, errors.New("no word could be aligned with its phones; is the form a word, a tab, and phones separated by blanks?")
 				}
-				what := fmt.Sprintf("g2p %v words=%d weights=%d", o, problem.Words(), problem.Stats.Trained)
+				what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d damping=%v min_count=%d max_edges=%d words=%d weights=%d data=%s",
+					o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, *p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb, *p.window, *p.damping, *p.minFeature, *p.maxEdges,
+					problem.Words(), problem.Stats.Trained, digestOf(pairs))
 				fit := &g2p.FitOptions{Stop: control.Stop, Recorder: control.Recorder, Workers: workers, Memory: int(*memory),
 					CheckpointEvery: control.CheckpointEvery, Resume: control.Resume}
-				if fit.Resume != nil && fit.Resume.Problem != what {
-					return nil, fmt.Errorf("the checkpoint belongs to another problem: %q, this is %q", fit.Resume.Problem, what)
+				if fit.Resume != nil {
+					if err := fit.Resume.BelongsTo(what); err != nil {
+						return nil, err
+					}
 				}
 				if control.Checkpoint != nil {
 					fit.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
@@ -175,10 +190,33 @@ Example:
 				if err != nil {
 					return nil, err
 				}
-				return &fitted{result: r, write: m.Save, details: map[string]any{"objective": o, "problem": problem.Stats}}, nil
+				n := problem.Stats
+				var notes []string
+				if n.Unaligned > 0 {
+					notes = append(notes, fmt.Sprintf("%d of %d pairs have no alignment and were left out", n.Unaligned, n.Pairs))
+				}
+				if n.Restricted > 0 {
+					notes = append(notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", n.Restricted, problem.Words()))
+				}
+				if n.Restricted == problem.Words() && r.Iterations == 0 {
+					return nil, fmt.Errorf("flag --max_edges: %d leaves no word anything but its own alignment, and nothing to learn: the default is 40000", *p.maxEdges)
+				}
+				if 10*n.Restricted > problem.Words() {
+					c.Warn(c.prog, "--max_edges %d cut the lattices of %d of %d words: what was cut never competes", *p.maxEdges, n.Restricted, problem.Words())
+				}
+				return &fitted{result: r, write: m.Save, notes: notes, details: map[string]any{"objective": o, "problem": problem.Stats}}, nil
 			})
 		}
 	},
+}
+
+// digestOf tells lists of pairs apart.
+func digestOf(pairs []g2p.Pair) string {
+	h := sha256.New()
+	for _, p := range pairs {
+		fmt.Fprintf(h, "%q %q\n", p.Word, p.Phones)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // g2pModel reads a model file.
@@ -199,11 +237,21 @@ func (c *call) g2pModel(name string) (*g2p.Model, error) {
 }
 
 // decodeFlags defines the flags that say which output is given out.
-func decodeFlags(fs *flags.Set) func() (*g2p.DecodeOptions, error) {
+func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
 	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "minrisk"}, "The phones of the best labels, of the most probable phone string, or of least expected edit distance")
 	best := fs.Int("best", 32, 50, "Label strings that merged and minrisk look at")
 	candidates := fs.Int("candidates", 32, 20, "Phone strings that minrisk chooses from")
-	return func() (*g2p.DecodeOptions, error) {
+	return func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
+		if *decoding != "minrisk" {
+			if err := c.idle("it needs --decode minrisk", "candidates"); err != nil {
+				return nil, err
+			}
+		}
+		if *decoding == "viterbi" && !nbest {
+			if err := c.idle("it needs --decode merged or minrisk", "best"); err != nil {
+				return nil, err
+			}
+		}
 		if *best < 1 || *candidates < 1 {
 			return nil, errors.New("flags --best and --candidates must be at least 1")
 		}
@@ -227,12 +275,15 @@ Example:
 		nbest := fs.Int("nbest", 32, 0, "Write at most so many pronunciations of each word, as JSON lines")
 		decode := decodeFlags(fs)
 		return func(c *call) error {
-			d, err := decode()
+			d, err := decode(c, *nbest > 0)
 			if err != nil {
 				return err
 			}
 			if *nbest < 0 {
 				return errors.New("flag --nbest must not be negative")
+			}
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}}, []place{{"the output", c.arg(1)}}); err != nil {
+				return err
 			}
 			m, err := c.g2pModel(*model)
 			if err != nil {
@@ -297,6 +348,7 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		models := fs.String("model", "", "Files of models, separated by commas; needed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		table, writeTable := tableFlag(fs)
 		decode := decodeFlags(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -304,12 +356,19 @@ Example:
 			if err != nil {
 				return err
 			}
-			d, err := decode()
+			d, err := decode(c, false)
 			if err != nil {
 				return err
 			}
 			var list []*g2p.Model
-			for _, name := range strings.Split(*models, ",") {
+			names, err := modelNames(*models)
+			if err != nil {
+				return err
+			}
+			if err := apart(slices.Concat(places("the data", c.args...), places("the model", names...)), places("the table", *table)); err != nil {
+				return err
+			}
+			for _, name := range names {
 				m, err := c.g2pModel(name)
 				if err != nil {
 					return err
@@ -326,6 +385,9 @@ Example:
 			}
 			r, err := g2p.Evaluate(name, list, pairs, d, workers)
 			if err != nil {
+				return err
+			}
+			if err := writeTable(c, r.WriteCSV); err != nil {
 				return err
 			}
 			if *asJSON {

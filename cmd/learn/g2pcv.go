@@ -46,6 +46,7 @@ Example:
 		relative := fs.Float("stop", 2e-4, "Stop a fit when the objective fell by at most this fraction over five iterations")
 		seed := fs.Uint("seed", 1, "Seed of the folds")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		table, writeTable := tableFlag(fs)
 		var p preparation
 		p.define(fs)
 		decode := decodeFlags(fs)
@@ -66,10 +67,15 @@ Example:
 				}
 				o.Objectives = append(o.Objectives, g2p.DefaultObjective(kind))
 			}
+			if !slices.ContainsFunc(o.Objectives, func(k g2p.Objective) bool { return k.Gamma != 0 }) {
+				if err := c.idle("no objective has one", "gamma"); err != nil {
+					return err
+				}
+			}
 			if len(o.Objectives) == 0 {
 				return errors.New("flag --objectives: none given")
 			}
-			d, err := decode()
+			d, err := decode(c, false)
 			if err != nil {
 				return err
 			}
@@ -99,11 +105,17 @@ Example:
 						o.Objectives[i].Gamma = grid.Gamma[0]
 					}
 				}
+				if err := c.idle("there is one value of --l2 and of --gamma, and nothing to choose", "inner_folds", "inner_use"); err != nil {
+					return err
+				}
 			} else {
 				o.Grid = grid
 			}
-			sets, err := c.languages(*data, list(*languages), int(*limit))
+			sets, files, err := c.languages(*data, list(*languages), int(*limit))
 			if err != nil {
+				return err
+			}
+			if err := apart(places("the data", files...), places("the table", *table)); err != nil {
 				return err
 			}
 			bar := progress.Start(c.Err, "g2p cv")
@@ -114,6 +126,9 @@ Example:
 				return &stopped{"cross-validation has no state to keep; start it again, with --limit, --use or fewer --languages if it takes too long"}
 			}
 			if err != nil {
+				return err
+			}
+			if err := writeTable(c, r.WriteCSV); err != nil {
 				return err
 			}
 			if *asJSON {
@@ -136,11 +151,12 @@ Example:
 }
 
 // languages reads the words of languages; none given are all of the folder.
-func (c *call) languages(folder string, names []string, limit int) ([]g2p.Dataset, error) {
+// It returns the names of the files, too.
+func (c *call) languages(folder string, names []string, limit int) (sets []g2p.Dataset, read []string, err error) {
 	parts := []string{"train", "dev", "test"}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("flag --data: %w", err)
+		return nil, nil, fmt.Errorf("flag --data: %w", err)
 	}
 	files := map[string][]string{} // by language
 	for _, part := range parts {
@@ -158,23 +174,26 @@ func (c *call) languages(folder string, names []string, limit int) ([]g2p.Datase
 		slices.Sort(names)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("flag --data: %s has no files such as ice_train.tsv", folder)
+		return nil, nil, fmt.Errorf("flag --data: %s has no files such as ice_train.tsv", folder)
 	}
-	var sets []g2p.Dataset
-	for _, language := range names {
-		if len(files[language]) == 0 {
-			return nil, fmt.Errorf("flag --languages: %s has no %s_train.tsv", folder, language)
+	for i, language := range names {
+		if slices.Contains(names[:i], language) {
+			return nil, nil, fmt.Errorf("flag --languages: %s is there twice: its words would count double, in every test", language)
 		}
+		if len(files[language]) == 0 {
+			return nil, nil, fmt.Errorf("flag --languages: %s has no %s_train.tsv", folder, language)
+		}
+		read = append(read, files[language]...)
 		pairs, err := c.pairs(files[language])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if limit > 0 {
 			pairs = pairs[:min(limit, len(pairs))]
 		}
 		sets = append(sets, g2p.Dataset{Name: language, Pairs: pairs})
 	}
-	return sets, nil
+	return sets, read, nil
 }
 
 // foldMonitor shows the progress of cross-validation: a unit of the bar is a fit.

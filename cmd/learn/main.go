@@ -65,6 +65,10 @@ func run(ctx context.Context, words []string, std cli.Streams) int {
 			overview(std.Out)
 			return 0
 		}
+		if len(words) == 2 && group(words[1]) != nil {
+			groupHelp(std.Out, words[1])
+			return 0
+		}
 		c, _, err := find(words[1:])
 		if err != nil {
 			return std.Fail("learn", err)
@@ -73,6 +77,10 @@ func run(ctx context.Context, words []string, std cli.Streams) int {
 		return 0
 	case "version", "--version", "-version":
 		fmt.Fprintln(std.Out, "learn", cli.Version())
+		return 0
+	}
+	if len(words) == 2 && group(words[0]) != nil && isHelp(words[1]) {
+		groupHelp(std.Out, words[0])
 		return 0
 	}
 	c, rest, err := find(words)
@@ -91,15 +99,34 @@ func find(words []string) (*command, []string, error) {
 		}
 	}
 	var verbs []string
-	for _, c := range commands {
-		if group, verb, _ := strings.Cut(c.name, " "); group == words[0] {
-			verbs = append(verbs, verb)
-		}
+	for _, c := range group(words[0]) {
+		_, verb, _ := strings.Cut(c.name, " ")
+		verbs = append(verbs, verb)
 	}
 	if len(verbs) > 0 {
 		return nil, nil, fmt.Errorf("%s needs one of %s after it; `learn help` lists all", words[0], strings.Join(verbs, ", "))
 	}
 	return nil, nil, fmt.Errorf("there is no command %q; `learn help` lists them", words[0])
+}
+
+// group returns the commands whose name begins with a word.
+func group(name string) []*command {
+	var out []*command
+	for _, c := range commands {
+		if g, _, _ := strings.Cut(c.name, " "); g == name {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func isHelp(w string) bool { return w == "--help" || w == "-help" || w == "-h" }
+
+func groupHelp(w io.Writer, name string) {
+	fmt.Fprintf(w, "  Usage: learn %s VERB [flags] [arguments]\n\n`learn help %s VERB` tells more, with an example.\n\n", name, name)
+	for _, c := range group(name) {
+		fmt.Fprintf(w, "  %-22s %s\n", c.name, c.summary)
+	}
 }
 
 func (c *command) prog() string { return "learn " + c.name }
@@ -110,7 +137,7 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 		end = len(words)
 	}
 	for _, w := range words[:end] {
-		if w == "--help" || w == "-help" || w == "-h" {
+		if isHelp(w) {
 			c.help(std.Out)
 			return 0
 		}

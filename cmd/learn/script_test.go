@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 //	cut FILE N      cuts the file to its first N bytes
 //	flip FILE N     changes byte N of the file
 //	noseconds FILE  takes times out of reports
+//	notimes FILE    takes times and rates out of histories
 //	head FILE N TO  writes the first N lines of a file of this repository's testdata
 func TestScript(t *testing.T) {
 	data, err := filepath.Abs("../../testdata")
@@ -44,6 +45,12 @@ func TestScript(t *testing.T) {
 			"noseconds": func(ts *testscript.TestScript, neg bool, args []string) {
 				for _, a := range args {
 					b := regexp.MustCompile(`"seconds": [0-9.e-]+`).ReplaceAll([]byte(ts.ReadFile(a)), nil)
+					ts.Check(os.WriteFile(ts.MkAbs(a), b, 0o666))
+				}
+			},
+			"notimes": func(ts *testscript.TestScript, neg bool, args []string) {
+				for _, a := range args {
+					b := regexp.MustCompile(`(?m),[0-9.]+,[0-9.]+$`).ReplaceAll([]byte(ts.ReadFile(a)), nil)
 					ts.Check(os.WriteFile(ts.MkAbs(a), b, 0o666))
 				}
 			},

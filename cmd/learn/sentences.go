@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -70,18 +72,23 @@ func (s *sentences) labelColumn(format string, n int) (int, error) {
 
 // parse reads sentences; data without any is an error.
 func parse(r io.Reader, shown, format string) ([]dataset.Sentence, error) {
-	var out []dataset.Sentence
-	var err error
-	switch format {
-	case conllu:
-		out, err = dataset.ReadCoNLLU(r, shown, nil)
-	default:
-		out, err = dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs})
-	}
+	out, err := read(r, shown, format, 0)
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("%s: no sentences: the input is empty", shown)
+		err = noSentences(shown)
 	}
 	return out, err
+}
+
+func noSentences(shown string) error {
+	return fmt.Errorf("%s: no sentences: the input is empty", shown)
+}
+
+// read reads sentences with so many columns; 0 is as many as the first token has.
+func read(r io.Reader, shown, format string, width int) ([]dataset.Sentence, error) {
+	if format == conllu {
+		return dataset.ReadCoNLLU(r, shown, nil)
+	}
+	return dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs, Columns: width})
 }
 
 // read reads examples from files, "" and - being standard input. All must have
@@ -130,39 +137,106 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example, 
 	return examples, format, width, nil
 }
 
-// unlabelled is an input to be labelled, with its text for output.
+// unlabelled is a part of an input to be labelled, with its text for output.
 type unlabelled struct {
+	shown  string
 	list   []dataset.Sentence
 	text   []byte
 	format string
 	label  int // column that output replaces; -1 appends one
 }
 
-// readUnlabelled reads an input for prediction.
-func (s *sentences) readUnlabelled(c *call, name string) (*unlabelled, error) {
+// partSize is how much of an input is labelled at a time, when there is so much.
+const partSize = 1 << 16
+
+// eachPart reads an input for prediction, and calls do for its sentences, some at a
+// time: as many as make a part, or as have come when there is nothing more to read yet.
+func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) error {
 	r, shown, err := c.OpenText(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer r.Close()
-	u := &unlabelled{label: -1, format: s.formatOf(name)}
-	if u.text, err = io.ReadAll(r); err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
-	}
-	if u.list, err = parse(bytes.NewReader(u.text), shown, u.format); err != nil {
-		return nil, err
-	}
-	if u.format == conllu || *s.label != "" {
-		if u.label, err = s.labelColumn(u.format, len(u.list[0].Tokens[0])); err != nil {
-			return nil, fmt.Errorf("%s: %w", shown, err)
+	format := s.formatOf(name)
+	in := bufio.NewReaderSize(r, partSize)
+	width, line, sentences := 0, 0, 0
+	for end := false; !end; {
+		// A part begins with an empty line, so that only the input's first line may
+		// have a byte order mark.
+		u := &unlabelled{shown: shown, label: -1, format: format}
+		prefix := 0
+		if line > 0 {
+			u.text, prefix = append(u.text, '\n'), 1
 		}
-		for k := range u.list {
-			for _, row := range u.list[k].Tokens {
-				row[u.label] = "_"
+		lines := 0
+		for {
+			from := len(u.text)
+			for {
+				b, err := in.ReadSlice('\n')
+				u.text = append(u.text, b...)
+				if err == bufio.ErrBufferFull && len(u.text)-from <= dataset.DefaultMaxLine {
+					continue
+				}
+				if err == io.EOF {
+					end = true
+				} else if err != nil && err != bufio.ErrBufferFull {
+					return fmt.Errorf("%s:%d: %w", shown, line+lines+1, err)
+				}
+				break
+			}
+			if end && len(u.text) == from {
+				break
+			}
+			lines++
+			blank := bytes.TrimRight(u.text[from:], "\r\n")
+			if format != conllu {
+				blank = bytes.Trim(blank, " \t")
+			}
+			if end || len(u.text)-from > dataset.DefaultMaxLine || len(blank) == 0 && (len(u.text) >= partSize || in.Buffered() == 0) {
+				break
 			}
 		}
+		if u.list, err = read(bytes.NewReader(u.text), shown, format, width); err != nil {
+			return shifted(err, line-prefix)
+		}
+		u.text = u.text[prefix:]
+		if len(u.list) > 0 {
+			sentences += len(u.list)
+			width = len(u.list[0].Tokens[0])
+			if format == conllu || *s.label != "" {
+				if u.label, err = s.labelColumn(format, width); err != nil {
+					return fmt.Errorf("%s: %w", shown, err)
+				}
+			}
+		}
+		for k := range u.list {
+			u.list[k].Line += line - prefix
+			if u.label >= 0 {
+				for _, row := range u.list[k].Tokens {
+					row[u.label] = "_"
+				}
+			}
+		}
+		if err := do(u); err != nil {
+			return err
+		}
+		line += lines
 	}
-	return u, nil
+	if sentences == 0 {
+		return noSentences(shown)
+	}
+	return nil
+}
+
+// shifted moves an error of a part to its line in the whole.
+func shifted(err error, by int) error {
+	var e *dataset.SyntaxError
+	if errors.As(err, &e) {
+		moved := *e
+		moved.Line += by
+		return &moved
+	}
+	return err
 }
 
 // write writes the text with labels in their column; next returns those of

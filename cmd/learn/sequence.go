@@ -5,57 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/sequence"
-	"github.com/tropica-fst/tropica/losses"
 )
-
-// lossFlags choose a loss of sequences.
-type lossFlags struct {
-	loss        *string
-	band, exact *int64
-	n           *int64
-	plus        *float64
-	transducer  *string
-}
-
-var lossNames = []string{"hamming", "edit", "smith-waterman", "ngram", "transducer"}
-
-func (l *lossFlags) define(fs *flags.Set) {
-	l.loss = fs.Enum("loss", "hamming", lossNames, "Loss of margins and risk")
-	l.band = fs.Int("band", 32, 2, "Alignments of edit and smith-waterman losses stay within so many positions of the diagonal, where a sequence is longer than --exact; 0 is exact for all, which grows exponentially with the length")
-	l.exact = fs.Int("exact", 32, 8, "Sequences up to this length have the exact loss")
-	l.n = fs.Int("ngram", 32, 2, "Labels of an n-gram")
-	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what shares none. So with sums over a transducer's paths")
-	l.transducer = fs.String("transducer", "", "Machine of the loss transducer: input side the prediction, output side the truth, labels by its symbol tables; over tropical weights the least cost, over real64 or log weights -log of the sum")
-}
-
-// value returns the loss of a name, over the labels of the examples; nil is Hamming's.
-func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (losses.Loss, error) {
-	if *l.band < 0 || *l.exact < 0 || *l.n < 1 || *l.n > 16 || !(*l.plus >= 0) {
-		return nil, errors.New("flags --band, --exact and --ngram_plus must not be negative, and --ngram is between 1 and 16")
-	}
-	edit := losses.Unit
-	switch name {
-	case "transducer":
-		if *l.transducer == "" {
-			return nil, errors.New("flag --transducer is needed: the machine of the loss")
-		}
-		return transducerLoss(c, *l.transducer, *l.plus, examples)
-	case "hamming":
-		return nil, nil
-	case "ngram":
-		return losses.NGram{N: int(*l.n), C: *l.plus}, nil
-	case "smith-waterman":
-		edit = losses.SmithWaterman
-	}
-	if *l.band == 0 {
-		return edit, nil
-	}
-	return sequence.LongEdit{Edit: edit, Exact: max(1, int(*l.exact)), Band: int(*l.band)}, nil
-}
 
 // scored holds the flags that say what a sequence model looks at.
 type scored struct {
@@ -83,7 +38,7 @@ func (s *scored) define(fs *flags.Set) {
 	s.machines = fs.Int("machine_bytes", 64, 1<<30, "Memory for loss machines that are kept between passes")
 }
 
-func (s *scored) options(c *call, format string, width, workers int) (*sequence.TrainOptions, error) {
+func (s *scored) options(c *call, d *sentences, format string, width, workers int) (*sequence.TrainOptions, error) {
 	o := &sequence.TrainOptions{Order: int(*s.order), MinCount: int(*s.minCount), Observed: *s.observed, Memory: int(*s.memory),
 		Rate: *s.rate, Decay: *s.decay, Batch: int(*s.batch), Seed: *s.seed, Workers: workers, MachineBytes: *s.machines}
 	if *s.order < 1 || *s.minCount < 1 || *s.memory < 1 || *s.batch < 1 || *s.machines < 1 {
@@ -93,7 +48,26 @@ func (s *scored) options(c *call, format string, width, workers int) (*sequence.
 	if o.Solver, err = sequence.ParseSolver(*s.solver); err != nil {
 		return nil, err
 	}
-	o.Templates, err = c.templates(*s.templates, format, width)
+	if o.Solver <= sequence.GonumLBFGS {
+		err = c.idle("the solver is "+*s.solver, "rate", "decay", "batch")
+	} else {
+		err = c.idle("the solver is "+*s.solver, "memory")
+		if o.Solver != sequence.SGD && err == nil {
+			err = c.idle("the solver is "+*s.solver, "decay")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.Templates, err = c.templates(*s.templates, format, width); err != nil {
+		return nil, err
+	}
+	label, err := d.labelColumn(format, width)
+	for _, t := range o.Templates {
+		if err == nil && t.Reads(label) {
+			c.Warn(c.prog, "the template %q looks at column %d, which has the labels: it sees _ there, since the answer is not to be learned from itself", t, label)
+		}
+	}
 	return o, err
 }
 
@@ -137,19 +111,23 @@ up to 8 tokens and within a band of 2 beyond:
 		d.define(fs, "")
 		s.define(fs)
 		objective := fs.Enum("objective", "cross-entropy", []string{"cross-entropy", "softmax-margin", "max-margin", "risk"}, "What training minimises")
-		l.define(fs)
+		l.define(fs, "Loss of margins and risk")
 		gamma := fs.Float("gamma", 1, "Weight of the loss")
 		beta := fs.Float("beta", 0, "Smoothing of max-margin; 0 is none")
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
 		return func(c *call) error {
-			return t.run(c, "sequence "+*objective, func(workers int, control optim.Control) (*fitted, error) {
+			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
+			if *s.templates != autoTemplates && presets[*s.templates] == "" {
+				inputs = append(inputs, place{"the templates", *s.templates})
+			}
+			return t.run(c, "sequence "+*objective, inputs, func(workers int, control optim.Control) (*fitted, error) {
 				examples, format, width, err := d.read(c, c.args)
 				if err != nil {
 					return nil, err
 				}
-				o, err := s.options(c, format, width, workers)
+				o, err := s.options(c, &d, format, width, workers)
 				if err != nil {
 					return nil, err
 				}
@@ -166,12 +144,35 @@ up to 8 tokens and within a band of 2 beyond:
 				if *l.transducer != "" && *l.loss != "transducer" {
 					return nil, errors.New("flag --transducer: the loss is another; give --loss=transducer, too")
 				}
-				if o.Kind != sequence.CrossEntropy {
+				why := "the objective is " + *objective
+				if o.Kind != sequence.MaxMargin {
+					if err := c.idle(why, "beta"); err != nil {
+						return nil, err
+					}
+				}
+				switch o.Kind {
+				case sequence.CrossEntropy:
+					if c.flags.Given("loss") {
+						return nil, errors.New("flag --loss: cross-entropy has none; give an --objective")
+					}
+					if err := l.unused(c); err != nil {
+						return nil, err
+					}
+					if err := c.idle(why, "gamma"); err != nil {
+						return nil, err
+					}
+				default:
+					if err := l.unused(c, *l.loss); err != nil {
+						return nil, err
+					}
+					if o.Kind == sequence.Risk {
+						if err := c.idle(why, "gamma"); err != nil {
+							return nil, err
+						}
+					}
 					if o.Loss, err = l.value(c, *l.loss, examples); err != nil {
 						return nil, err
 					}
-				} else if c.flags.Given("loss") {
-					return nil, errors.New("flag --loss: cross-entropy has none; give an --objective")
 				}
 				if *initial != "" {
 					if o.Init, err = c.sequenceModel(*initial); err != nil {
@@ -211,19 +212,46 @@ func (c *call) sequenceModel(name string) (*sequence.Model, error) {
 type decoder struct {
 	decoding *string
 	list     *int64
+	loss     lossFlags
 }
+
+// maxList bounds --list: min-risk compares every two of the list.
+const maxList = 20000
 
 func (d *decoder) define(fs *flags.Set) {
-	d.decoding = fs.Enum("decode", "viterbi", []string{"viterbi", "min-risk"}, "Labels of the best score, or of the least expected Hamming loss over the --list best")
-	d.list = fs.Int("list", 32, 50, "Labellings that min-risk looks at")
+	d.decoding = fs.Enum("decode", "viterbi", []string{"viterbi", "min-risk"}, "Labels of the best score, or of the least expected --loss over the --list best")
+	d.list = fs.Int("list", 32, 50, "Labellings that min-risk looks at, at most 20000; its time grows with their square")
+	d.loss.define(fs, "Loss that min-risk expects")
 }
 
-func (d *decoder) labels(t *sequence.Tagger, in *sequence.Input) ([]string, error) {
-	if *d.decoding == "viterbi" {
-		return t.Viterbi(in)
+// check refuses flags that are out of range or do nothing.
+func (d *decoder) check(c *call) error {
+	if *d.list < 1 || *d.list > maxList {
+		return fmt.Errorf("flag --list: %d is not between 1 and %d", *d.list, maxList)
 	}
-	u, _, err := t.MinRisk(in, &sequence.RiskOptions{List: int(*d.list)})
-	return u, err
+	if *d.decoding == "viterbi" {
+		return c.idle("it needs --decode min-risk", append([]string{"list", "loss"}, allLossFlags...)...)
+	}
+	if err := c.idle("min-risk takes the exact loss", "band", "exact", "columns"); err != nil {
+		return err
+	}
+	return d.loss.unused(c, *d.loss.loss)
+}
+
+// labeller returns what labels inputs with a tagger of m.
+func (d *decoder) labeller(c *call, m *sequence.Model) (func(t *sequence.Tagger, in *sequence.Input) ([]string, error), error) {
+	if *d.decoding == "viterbi" {
+		return (*sequence.Tagger).Viterbi, nil
+	}
+	loss, err := d.loss.between(c, m.Labels())
+	if err != nil {
+		return nil, err
+	}
+	o := &sequence.RiskOptions{List: int(*d.list), Loss: loss, Ctx: c.ctx}
+	return func(t *sequence.Tagger, in *sequence.Input) ([]string, error) {
+		u, _, err := t.MinRisk(in, o)
+		return u, err
+	}, nil
 }
 
 var sequencePredict = &command{
@@ -233,7 +261,8 @@ var sequencePredict = &command{
 Output is the input with the labels as one more column, or in place of the
 column that --label names; for CoNLL-U in place of UPOS unless --label says
 otherwise, everything else untouched. --nbest writes JSON lines instead: a line
-for each sentence with its best labellings.
+for each sentence with its best labellings. Input is read and answered sentence by
+sentence, so it may be a pipe of any length.
 
 Example:
 
@@ -250,59 +279,86 @@ Example:
 			if err != nil {
 				return err
 			}
-			if *d.list < 1 || *nbest < 0 {
-				return errors.New("flag --list must be at least 1, --nbest not negative")
+			if err := d.check(c); err != nil {
+				return err
 			}
-			u, err := s.readUnlabelled(c, c.arg(0))
+			if *nbest < 0 {
+				return errors.New("flag --nbest must not be negative")
+			}
+			if *nbest > 0 {
+				if err := c.idle("--nbest lists the labellings of best score", "decode"); err != nil {
+					return err
+				}
+			}
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}}, []place{{"the output", c.arg(1)}}); err != nil {
+				return err
+			}
+			label, err := d.labeller(c, m)
 			if err != nil {
 				return err
 			}
 			t := m.Tagger()
 			return c.Output(c.arg(1), func(w io.Writer) error {
-				if *nbest > 0 {
-					e := json.NewEncoder(w)
-					e.SetEscapeHTML(false)
-					for k := range u.list {
-						list, err := t.NBest(&sequence.Input{Columns: u.list[k].Tokens}, int(*nbest))
-						if err != nil {
-							return sentenceError(c.arg(0), u.list[k].Line, err)
-						}
-						type entry struct {
-							Labels      []string `json:"labels"`
-							Score       float64  `json:"score"`
-							Probability float64  `json:"probability"`
-						}
-						line := struct {
-							Line int     `json:"line"`
-							List []entry `json:"nbest"`
-						}{Line: u.list[k].Line}
-						for _, x := range list {
-							line.List = append(line.List, entry{x.Labels, x.Score, x.Probability})
-						}
-						if err := e.Encode(line); err != nil {
-							return err
-						}
+				return s.eachPart(c, c.arg(0), func(u *unlabelled) error {
+					if err := u.predict(c, w, t, label, int(*nbest)); err != nil {
+						return err
+					}
+					if f, ok := w.(interface{ Flush() error }); ok {
+						return f.Flush()
 					}
 					return nil
-				}
-				return u.write(w, func(k int) ([]string, error) {
-					if err := c.ctx.Err(); err != nil {
-						return nil, &stopped{"nothing was written"}
-					}
-					labels, err := d.labels(t, &sequence.Input{Columns: u.list[k].Tokens})
-					if err != nil {
-						return nil, sentenceError(c.arg(0), u.list[k].Line, err)
-					}
-					return labels, nil
 				})
 			})
 		}
 	},
 }
 
-func sentenceError(name string, line int, err error) error {
-	if name == "" || name == "-" {
-		name = "standard input"
+// predict writes a part of the input with labels, or their n-best lists.
+func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger, label func(*sequence.Tagger, *sequence.Input) ([]string, error), nbest int) error {
+	if nbest == 0 {
+		return u.write(w, func(k int) ([]string, error) {
+			if err := c.ctx.Err(); err != nil {
+				return nil, &stopped{"the output is not complete"}
+			}
+			labels, err := label(t, &sequence.Input{Columns: u.list[k].Tokens})
+			if err != nil {
+				if c.ctx.Err() != nil {
+					return nil, &stopped{"the output is not complete"}
+				}
+				return nil, sentenceError(u.shown, u.list[k].Line, err)
+			}
+			return labels, nil
+		})
 	}
-	return fmt.Errorf("%s:%d: %w", name, line, err)
+	type entry struct {
+		Labels      []string `json:"labels"`
+		Score       float64  `json:"score"`
+		Probability float64  `json:"probability"`
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for k := range u.list {
+		if err := c.ctx.Err(); err != nil {
+			return &stopped{"the output is not complete"}
+		}
+		list, err := t.NBest(&sequence.Input{Columns: u.list[k].Tokens}, nbest)
+		if err != nil {
+			return sentenceError(u.shown, u.list[k].Line, err)
+		}
+		line := struct {
+			Line int     `json:"line"`
+			List []entry `json:"nbest"`
+		}{Line: u.list[k].Line}
+		for _, x := range list {
+			line.List = append(line.List, entry{x.Labels, x.Score, x.Probability})
+		}
+		if err := e.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sentenceError(shown string, line int, err error) error {
+	return fmt.Errorf("%s:%d: %w", shown, line, err)
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"errors"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -26,9 +27,13 @@ type tagged struct {
 }
 
 func (d *decoder) tag(c *call, m *sequence.Model, examples []sequence.Example, workers int) (*tagged, error) {
+	label, err := d.labeller(c, m)
+	if err != nil {
+		return nil, err
+	}
 	predictions := make([][]string, len(examples))
 	taggers := make([]*sequence.Tagger, workers)
-	err := optim.Parallel(workers, len(examples), func(w, i int) error {
+	err = optim.Parallel(workers, len(examples), func(w, i int) error {
 		if err := c.ctx.Err(); err != nil {
 			return &stopped{"nothing was written"}
 		}
@@ -36,10 +41,13 @@ func (d *decoder) tag(c *call, m *sequence.Model, examples []sequence.Example, w
 			taggers[w] = m.Tagger()
 		}
 		var err error
-		predictions[i], err = d.labels(taggers[w], &examples[i].Input)
+		predictions[i], err = label(taggers[w], &examples[i].Input)
 		return err
 	})
 	if err != nil {
+		if c.ctx.Err() != nil {
+			err = &stopped{"nothing was written"}
+		}
 		return nil, err
 	}
 	return count(predictions, examples), nil
@@ -58,6 +66,15 @@ func count(predictions [][]string, examples []sequence.Example) *tagged {
 		r.right = append(r.right, wrong.Errors == 0)
 	}
 	return r
+}
+
+// modelNames splits the value of --model.
+func modelNames(value string) ([]string, error) {
+	names := strings.Split(value, ",")
+	if len(names) > 1 && slices.Contains(names, "") {
+		return nil, fmt.Errorf("flag --model: an empty name in %q; files are separated by single commas", value)
+	}
+	return names, nil
 }
 
 // areChunks tells labels such as B-NP and O from others.
@@ -162,17 +179,24 @@ Example:
 		s.define(fs, "")
 		d.define(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			workers, err := workersOf()
 			if err != nil {
 				return err
 			}
-			if *d.list < 1 {
-				return errors.New("flag --list must be at least 1")
+			if err := d.check(c); err != nil {
+				return err
 			}
 			var list []*sequence.Model
-			names := strings.Split(*models, ",")
+			names, err := modelNames(*models)
+			if err != nil {
+				return err
+			}
+			if err := apart(slices.Concat(places("the data", c.args...), places("the model", names...)), places("the table", *table)); err != nil {
+				return err
+			}
 			for _, name := range names {
 				m, err := c.sequenceModel(name)
 				if err != nil {
@@ -199,10 +223,46 @@ Example:
 				}
 				scores = append(scores, x)
 			}
+			if err := writeTable(c, func(w io.Writer) error { return writeScoresCSV(w, scores) }); err != nil {
+				return err
+			}
 			if *asJSON {
 				return c.json(map[string]any{"models": scores})
 			}
 			return writeScores(c.Out, scores)
 		}
 	},
+}
+
+// writeScoresCSV writes scores as a table for programs, tests being against the first.
+func writeScoresCSV(w io.Writer, scores []evalScore) error {
+	rows := [][]string{{"model", "tokens", "sequences", "token_error", "sequence_error", "edit_rate", "chunk_f1", "p_tokens", "p_edits", "fixed", "broken", "p_sequences"}}
+	for _, s := range scores {
+		row := []string{s.Model, strconv.Itoa(s.Tokens), strconv.Itoa(s.Sequences), decimal(s.TokenError), decimal(s.SequenceError), decimal(s.EditRate), ""}
+		if s.ChunkF1 != nil {
+			row[6] = decimal(*s.ChunkF1)
+		}
+		if len(s.Versus) > 0 {
+			v := s.Versus[0]
+			row = append(row, decimal(v.TokensP), decimal(v.EditsP), strconv.Itoa(v.Fixed), strconv.Itoa(v.Broken), decimal(v.McNemarP))
+		} else {
+			row = append(row, "", "", "", "", "")
+		}
+		rows = append(rows, row)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// tableFlag defines --csv for commands whose result is a table; the function returned
+// writes it, if it was asked for.
+func tableFlag(fs *flags.Set) (name *string, write func(*call, func(io.Writer) error) error) {
+	name = fs.String("csv", "", "File for the table as CSV")
+	return name, func(c *call, table func(io.Writer) error) error {
+		if *name == "" {
+			return nil
+		}
+		return c.Output(*name, table)
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func (t *training) define(fs *flags.Set, iterations int, relative float64) {
 	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint")
 	t.every = fs.Int("checkpoint_every", 32, 10, "Iterations between checkpoints")
 	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data and all other flags must be as they were")
-	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration")
+	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration. With --resume it goes on where the checkpoint was written")
 	t.json = fs.Bool("json", false, "Report as JSON")
 	t.iterations = fs.Int("iterations", 32, int64(iterations), "Most iterations (passes, for stochastic solvers)")
 	t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five iterations")
@@ -52,7 +53,16 @@ type fitReport struct {
 	Converged   bool           `json:"converged"`
 	Seconds     float64        `json:"seconds"`
 	Note        string         `json:"note,omitempty"`
+	First       *stageReport   `json:"first_stage,omitempty"`
 	Details     map[string]any `json:"details,omitempty"`
+}
+
+// stageReport is the first of two stages, each with an objective.
+type stageReport struct {
+	Objective   float64      `json:"objective"`
+	Iterations  int          `json:"iterations"`
+	Evaluations int          `json:"evaluations"`
+	Reason      optim.Reason `json:"reason"`
 }
 
 // fitted is what a learner hands back to training.run.
@@ -60,11 +70,13 @@ type fitted struct {
 	result  *optim.Result
 	write   func(io.Writer) error // of the model
 	details map[string]any
+	notes   []string // for people, of what the details have for programs
 }
 
 // run prepares recorder, checkpoints and files, has fit called with what the
-// solver is to be told, and writes the model and the report.
-func (t *training) run(c *call, name string, fit func(workers int, control optim.Control) (*fitted, error)) error {
+// solver is to be told, and writes the model and the report. inputs are the files that
+// fit reads.
+func (t *training) run(c *call, name string, inputs []place, fit func(workers int, control optim.Control) (*fitted, error)) error {
 	if *t.model == "" {
 		return errors.New("flag --model is needed: the file for the model")
 	}
@@ -85,6 +97,15 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	if path == "" && !cli.IsStandard(*t.model) {
 		path = *t.model + ".checkpoint"
 	}
+	outputs := []place{{"the model", *t.model}, {"the history", *t.csv}, {"the checkpoint", path}}
+	if err := apart(inputs, outputs); err != nil {
+		return err
+	}
+	if *t.checkpoint == "" {
+		if err := c.idle("without --checkpoint, the state is written when the run is interrupted", "checkpoint_every"); err != nil {
+			return err
+		}
+	}
 	control := optim.Control{Ctx: c.ctx, CheckpointEvery: int(*t.every)}
 	control.Stop = optim.Stop{Iterations: int(*t.iterations), Relative: *t.relative}
 	if control.Stop.Relative == 0 {
@@ -96,11 +117,18 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 		}
 	}
 	saved, afresh := false, ""
+	var history *output.File
+	var rows bytes.Buffer // of a history that appears whole
 	if path != "" {
 		periodic := *t.checkpoint != ""
 		control.Checkpoint = func(k *optim.Checkpoint) error {
 			if !periodic && c.ctx.Err() == nil {
 				return nil
+			}
+			if history != nil && history.Whole() { // what is killed later still has the rows that led here
+				if err := c.Output(*t.csv, func(w io.Writer) error { _, err := w.Write(rows.Bytes()); return err }); err != nil {
+					return err
+				}
 			}
 			if err := c.Output(path, k.Write); err != nil {
 				return err
@@ -119,7 +147,6 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 		return err
 	}
 	defer model.Abort()
-	var history *output.File
 	var recorders []optim.Recorder
 	var last optim.Row
 	recorders = append(recorders, optim.RecorderFunc(func(r optim.Row) error { last = r; return nil }))
@@ -128,7 +155,34 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 			return err
 		}
 		defer history.Abort()
-		recorders = append(recorders, progress.CSV(history))
+		var w io.Writer = history
+		var earlier io.Reader
+		if history.Whole() {
+			w = &rows
+			if *t.resume {
+				b, err := os.ReadFile(*t.csv)
+				if err != nil && !os.IsNotExist(err) {
+					return fmt.Errorf("flag --csv: the history to go on with: %w", err)
+				}
+				earlier = bytes.NewReader(b)
+			}
+		}
+		record := progress.CSV(w, earlier)
+		recorders = append(recorders, optim.RecorderFunc(func(r optim.Row) error {
+			if err := record.Record(r); err != nil {
+				return fmt.Errorf("flag --csv: %s: %w", *t.csv, err)
+			}
+			return nil
+		}))
+	}
+	commit := func() error {
+		if history == nil {
+			return nil
+		}
+		if history.Whole() {
+			history.Write(rows.Bytes()) // Commit has its error
+		}
+		return history.Commit()
 	}
 	bar := progress.Start(c.Err, name)
 	recorders = append(recorders, bar.Training(name, control.Stop))
@@ -137,8 +191,8 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	bar.Stop()
 	if err != nil && c.ctx.Err() != nil {
 		// What was recorded is of use, the model of an unfinished run is not.
-		if history != nil && last.Evaluations > 0 {
-			if e := history.Commit(); e != nil {
+		if last.Evaluations > 0 {
+			if e := commit(); e != nil {
 				return errors.Join(&stopped{"no model was written"}, e)
 			}
 		}
@@ -153,10 +207,8 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	if err := f.write(model); err != nil {
 		return err
 	}
-	if history != nil {
-		if err := history.Commit(); err != nil {
-			return err
-		}
+	if err := commit(); err != nil {
+		return err
 	}
 	if err := model.Commit(); err != nil {
 		return err
@@ -166,7 +218,10 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	}
 	r := f.result
 	report := fitReport{Model: model.Name(), Objective: r.F, GradNorm: r.GradNorm, Iterations: r.Iterations, Evaluations: r.Evaluations,
-		Reason: r.Reason, Converged: r.Reason.Converged(), Seconds: last.Seconds, Note: r.Note, Details: f.details}
+		Reason: r.Reason, Converged: r.Converged(), Seconds: last.Seconds, Note: r.Note, Details: f.details}
+	if r.First != nil {
+		report.First = &stageReport{r.First.F, r.First.Iterations, r.First.Evaluations, r.First.Reason}
+	}
 	if *t.json {
 		return c.json(report)
 	}
@@ -174,11 +229,20 @@ func (t *training) run(c *call, name string, fit func(workers int, control optim
 	if cli.IsStandard(*t.model) {
 		w = c.Err // standard output has the model
 	}
+	if r.First != nil {
+		fmt.Fprintf(w, "%s, first stage: objective %.6g after %d iterations, %d evaluations (%s)\n", name, r.First.F, r.First.Iterations, r.First.Evaluations, r.First.Reason)
+	}
 	fmt.Fprintf(w, "%s: objective %.6g after %d iterations, %d evaluations, %.1f s (%s)\n", name, r.F, r.Iterations, r.Evaluations, last.Seconds, r.Reason)
 	if r.Note != "" {
 		fmt.Fprintf(w, "note: %s\n", r.Note)
 	}
-	if !report.Converged {
+	for _, n := range f.notes {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+	switch {
+	case r.Reason == optim.Diverged:
+		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
+	case !report.Converged:
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}
 	fmt.Fprintf(w, "model: %s\n", model.Name())

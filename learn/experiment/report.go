@@ -2,11 +2,13 @@ package experiment
 
 import (
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -349,4 +351,22 @@ func tally(list []Constants) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// WriteCSV writes the report as a table for programs: a row an objective, with
+// differences from the first. Numbers that an objective does not have are empty.
+func (r *HomologReport) WriteCSV(w io.Writer) error {
+	rows := [][]string{{"objective", "score", "sd", "right", "difference", "p_sequences", "p_seeds", "converged", "constants", "band_exact", "log_z", "log_z_error", "log_z_error_kind"}}
+	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for i, s := range r.Scores {
+		row := []string{s.Name, g(s.Score), g(s.SD), g(s.Accuracy), "", "", "", strconv.FormatBool(s.Converged), tally(s.Chosen), "", "", "", ""}
+		if i > 0 {
+			row[4], row[5], row[6] = g(s.Difference), g(s.P), g(s.PSeeds)
+		}
+		if s.ErrorKind != "" {
+			row[9], row[10], row[11], row[12] = g(s.BandExact), g(s.LogZ), g(s.LogZError), s.ErrorKind
+		}
+		rows = append(rows, row)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
 }

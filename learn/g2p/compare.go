@@ -220,7 +220,7 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 		}
 		x.event(u, Event{Stage: Evaluating, Objective: o})
 		u.models = append(u.models, outcome{objective: o, edits: held.edits(m, &x.o.Decode, workers), phones: held.length,
-			converged: res.Reason.Converged(), evals: res.Evaluations})
+			converged: res.Converged(), evals: res.Evaluations})
 	}
 	u.stats = p.Stats
 	x.event(u, Event{Stage: Done})

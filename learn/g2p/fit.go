@@ -3,6 +3,7 @@ package g2p
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -13,7 +14,7 @@ type FitOptions struct {
 	// the same for every objective: comparing objectives that have not converged
 	// misleads.
 	Stop     optim.Stop
-	Recorder optim.Recorder // receives a row an iteration; nil is none
+	Recorder optim.Recorder // receives a row an iteration, with its Stage where there are two; nil is none
 	Workers  int            // 0 is that of the Problem; results do not depend on it
 	Memory   int            // pairs of L-BFGS; 0 is 6
 
@@ -21,7 +22,8 @@ type FitOptions struct {
 	// and for RiskMix those of a CrossEntropy model, which is fitted first.
 	Init []float64
 
-	// Checkpoint, CheckpointEvery and Resume are those of optim.Control.
+	// Checkpoint, CheckpointEvery and Resume are those of optim.Control. Both stages
+	// of RiskMix have them.
 	Checkpoint      func(*optim.Checkpoint) error
 	CheckpointEvery int
 	Resume          *optim.Checkpoint
@@ -30,6 +32,10 @@ type FitOptions struct {
 // Fit minimizes an objective over the words of p with L-BFGS, from zero unless told
 // otherwise, and returns the model and how the run ended. It builds the loss
 // machines first when the objective needs them.
+//
+// RiskMix without Init is a run of two stages, cross-entropy and risk: one history,
+// whose rows say their stage and whose evaluations and seconds go on, one checkpoint,
+// and a Result whose First is that of the first stage.
 //
 // On cancellation it returns the context's error, with the model of the best
 // point so far.
@@ -60,18 +66,18 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	switch {
 	case start != nil && len(start) != p.Features.dim:
 		return nil, nil, fmt.Errorf("g2p: %d weights to start from, the model has %d", len(start), p.Features.dim)
-	case start == nil && o.Kind == RiskMix && fo.Resume == nil:
-		m, res, err := p.Fit(ctx, Objective{Kind: CrossEntropy, L2: o.L2},
-			&FitOptions{Stop: fo.Stop, Recorder: fo.Recorder, Workers: fo.Workers, Memory: fo.Memory})
-		if err != nil {
-			return m, res, err
-		}
-		start = p.Features.project(&p.groups, m.Weights)
+	case start == nil && o.Kind == RiskMix:
+		return p.fitRisk(ctx, o, fo)
 	case start == nil:
 		start = make([]float64, p.groups.dim)
 	default:
 		start = p.Features.project(&p.groups, start)
 	}
+	return p.minimize(ctx, o, &fo, start)
+}
+
+// minimize fits one objective from start, with options that are complete.
+func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, start []float64) (*Model, *optim.Result, error) {
 	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(p.evaluation(o, fo.Workers), start, &optim.Control{
 		Ctx: ctx, Stop: fo.Stop, Recorder: fo.Recorder, Examples: len(p.words), Checkpoint: fo.Checkpoint, CheckpointEvery: fo.CheckpointEvery, Resume: fo.Resume,
 	})
@@ -79,6 +85,78 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 		return nil, res, err
 	}
 	return p.Model(o, res.X), res, err
+}
+
+// Stages of a RiskMix fit, as rows have them.
+const (
+	stageFirst = "cross-entropy"
+	stageRisk  = "risk"
+)
+
+// fitRisk fits the cross-entropy model, and the risk from there.
+func (p *Problem) fitRisk(ctx context.Context, o Objective, fo FitOptions) (*Model, *optim.Result, error) {
+	// What the second stage's checkpoints keep of the first, by Scalars' names.
+	const iterations, evaluations, seconds, value, settled = "first_iterations", "first_evaluations", "first_seconds", "first_value", "first_converged"
+	stage := func(name string, before *optim.Result, spent float64) FitOptions {
+		of := fo
+		of.Init, of.Resume = nil, nil
+		done := 0
+		if before != nil {
+			done = before.Evaluations
+		}
+		if fo.Recorder != nil {
+			of.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+				r.Stage, r.Evaluations, r.Seconds = name, r.Evaluations+done, r.Seconds+spent
+				return fo.Recorder.Record(r)
+			})
+		}
+		if fo.Checkpoint != nil {
+			of.Checkpoint = func(k *optim.Checkpoint) error {
+				if before != nil {
+					k.Scalars = map[string]float64{iterations: float64(before.Iterations), evaluations: float64(before.Evaluations), seconds: spent, value: before.F, settled: 0}
+					if before.Reason.Converged() {
+						k.Scalars[settled] = 1
+					}
+				}
+				return fo.Checkpoint(k)
+			}
+		}
+		return of
+	}
+	var first *optim.Result
+	var spent float64
+	var start []float64
+	resume := fo.Resume
+	if resume != nil && resume.Scalars[evaluations] > 0 { // in the second stage
+		k := resume.Scalars
+		spent = k[seconds]
+		first = &optim.Result{F: k[value], Iterations: int(k[iterations]), Evaluations: int(k[evaluations]), Reason: optim.IterationLimit}
+		if k[settled] == 1 {
+			first.Reason = optim.ImprovementSmall
+		}
+		start = resume.X
+	} else {
+		begin := time.Now()
+		if resume != nil {
+			spent = resume.Seconds
+		}
+		of := stage(stageFirst, nil, 0)
+		of.Resume = resume
+		m, res, err := p.minimize(ctx, Objective{Kind: CrossEntropy, L2: o.L2}, &of, make([]float64, p.groups.dim))
+		if err != nil || m == nil {
+			return m, res, err
+		}
+		first, resume = res, nil
+		spent += time.Since(begin).Seconds()
+		start = p.Features.project(&p.groups, m.Weights)
+	}
+	of := stage(stageRisk, first, spent)
+	of.Resume = resume
+	m, res, err := p.minimize(ctx, o, &of, start)
+	if res != nil {
+		res.First = first
+	}
+	return m, res, err
 }
 
 // Train prepares pairs and fits one objective: the zero Objective's Kind is

@@ -1,9 +1,11 @@
 package g2p
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -167,6 +169,30 @@ func (r *Report) WriteTable(w io.Writer) error {
 			p.Unaligned, p.Trained, p.Restricted)
 	}
 	return err
+}
+
+// WriteCSV writes the report as a table for programs: a row for each model of each
+// section, then of all together where there are several, compared with the first model.
+func (r *Report) WriteCSV(w io.Writer) error {
+	rows := [][]string{{"words", "number", "phones", "model", "constants", "per", "wer", "edits", "wrong", "converged", "relative_per", "p_edits", "fixed", "broken", "p_words"}}
+	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	sections := r.Sections
+	if len(sections) != 1 {
+		sections = append(sections[:len(sections):len(sections)], r.Pooled)
+	}
+	for _, s := range sections {
+		for i := range s.Models {
+			m := &s.Models[i]
+			row := []string{s.Name, strconv.Itoa(s.Words), strconv.Itoa(s.Phones), string(m.Kind), m.label(), g(m.PER), g(m.WER),
+				strconv.Itoa(m.Edits), strconv.Itoa(m.Wrong), strconv.FormatBool(m.Converged), "", "", "", "", ""}
+			if i > 0 {
+				c := m.Versus[0]
+				row = append(row[:10], g(c.Relative), g(c.P), strconv.Itoa(c.Fixed), strconv.Itoa(c.Broken), g(c.McNemar))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 func (m *Score) label() string {

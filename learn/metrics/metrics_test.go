@@ -206,6 +206,12 @@ func TestBootstrap(t *testing.T) {
 	if err != nil || math.Abs(m-iv.Low-0.098) > 0.02 || math.Abs(iv.High-m-0.098) > 0.02 {
 		t.Errorf("%v around %v, %v", iv, m, err)
 	}
+	// Each end by itself: of an even statistic the quantiles are known, to within the
+	// spread of 20000 draws (0.0011 at a level of 2.5 %).
+	iv, err = metrics.Bootstrap(100, 20000, 0.95, rng, func(s []int) float64 { return float64(s[0]*100+s[1]) / 10000 })
+	if err != nil || math.Abs(iv.Low-0.025) > 0.006 || math.Abs(iv.High-0.975) > 0.006 {
+		t.Errorf("the middle 95 %% of even draws are %v, %v", iv, err)
+	}
 	if _, err := metrics.Bootstrap(0, 10, 0.95, rng, mean); err == nil {
 		t.Error("no examples were taken")
 	}

@@ -10,8 +10,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/model"
 )
 
-// Checkpoint is the state of a solver between two steps. What the arrays mean is
-// the solver's business; X is always the current point.
+// Checkpoint is the state of a solver between two steps. What the arrays and scalars
+// mean is the solver's business. X is the current point; of a stochastic solver with
+// penalties, whose steps on a coordinate wait until it is next read, it is the point
+// without those that still wait, and of use to that solver only.
 type Checkpoint struct {
 	Solver  string // LBFGS, OWLQN, SGD, AdaGrad or Adam
 	Problem string // set by the caller if it likes; ReadCheckpoint hands it back

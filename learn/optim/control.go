@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
 // Row is one line of a run's history.
 type Row struct {
+	Stage       string  // of a run in several, each with its own objective; "" in a run of one
 	Iteration   int     // steps taken (LBFGS, OWLQN), or passes over the examples (Stochastic)
 	Objective   float64 // value at the current point; for Stochastic the pass' mean estimate, see there
 	GradNorm    float64 // largest entry of the gradient, in absolute value; see the solver
@@ -48,7 +50,7 @@ type Stop struct {
 	Iterations  int           // steps or passes; zero is the solver's default
 	Evaluations int           // of the objective; zero is 10 an iteration
 	Gradient    float64       // largest gradient entry at most this times max(1, |f|); zero is 1e-7, negative never
-	Relative    float64       // value fell by at most this fraction over the last Window iterations; zero is 1e-6, negative never
+	Relative    float64       // the last Window+1 values are within this fraction of one another and of the lowest so far; zero is 1e-6, negative never
 	Window      int           // zero is 5
 	Time        time.Duration // zero is none
 }
@@ -95,6 +97,7 @@ const (
 	GradientSmall    Reason = "gradient small"
 	ImprovementSmall Reason = "improvement small"
 	NoProgress       Reason = "no further progress" // the line search found nothing lower: the limit of rounding
+	Diverged         Reason = "objective rose"      // above its first value, see run.rose
 	IterationLimit   Reason = "iteration limit"
 	EvaluationLimit  Reason = "evaluation limit"
 	TimeLimit        Reason = "time limit"
@@ -115,6 +118,18 @@ type Result struct {
 	Evaluations int
 	Reason      Reason
 	Note        string // what a reader of the report should know, such as a history that was started afresh
+
+	First *Result // of the stage before, in a run of two with an objective each; nil in a run of one
+}
+
+// Converged reports whether every stage of the run ended because it had arrived.
+func (r *Result) Converged() bool {
+	for ; r != nil; r = r.First {
+		if !r.Reason.Converged() {
+			return false
+		}
+	}
+	return true
 }
 
 // run watches one solver's iterations against a Control.
@@ -126,12 +141,14 @@ type run struct {
 	last    time.Time
 	lastEv  int
 	history []float64 // values of the last Window+1 iterations
+	first   float64   // value of the first iteration; NaN before it
+	best    float64   // lowest value so far
 	evals   int
 	vectors vectors
 }
 
 func newRun(solver string, c *Control, iterations int) *run {
-	r := &run{solver: solver}
+	r := &run{solver: solver, first: math.NaN(), best: math.Inf(1)}
 	if c != nil {
 		r.Control = *c
 	}
@@ -171,12 +188,21 @@ func (r *run) step(iteration int, f, gradNorm, step float64) (Reason, error) {
 	if n := len(r.history); n > s.Window+1 {
 		r.history = r.history[n-s.Window-1:]
 	}
+	r.best = math.Min(r.best, f)
+	if math.IsNaN(r.first) {
+		r.first = f
+	}
 	switch {
 	case gradNorm >= 0 && gradNorm <= s.Gradient*math.Max(1, math.Abs(f)):
 		return GradientSmall, nil
-	case len(r.history) == s.Window+1 && s.Relative >= 0 && r.history[0]-f <= s.Relative*math.Max(math.Abs(f), math.SmallestNonzeroFloat64):
+	case r.settled(f):
 		return ImprovementSmall, nil
+	case len(r.history) == s.Window+1 && slices.Min(r.history) > r.first+math.Abs(r.first):
+		return Diverged, nil
 	case iteration >= s.Iterations:
+		if r.rose(f) {
+			return Diverged, nil
+		}
 		return IterationLimit, nil
 	case r.evals >= s.Evaluations:
 		return EvaluationLimit, nil
@@ -187,6 +213,28 @@ func (r *run) step(iteration int, f, gradNorm, step float64) (Reason, error) {
 		return Interrupted, fmt.Errorf("optim: %s: stopped after %d iterations: %w", r.solver, iteration, context.Cause(r.Ctx))
 	}
 	return "", nil
+}
+
+// settled tells that the values no longer change. The values of a descent method
+// only fall, and then the fall over the window decides. Those of Stochastic are noisy
+// means, and a rise says nothing about having arrived: all of the window must lie
+// within Relative of one another, and the last within Relative of the lowest that was
+// ever met, so that a run which settles far above where it has been has not converged.
+// Where noise is larger than Relative, the limit of iterations ends the run.
+func (r *run) settled(f float64) bool {
+	if r.Stop.Relative < 0 || len(r.history) <= r.Stop.Window {
+		return false
+	}
+	within := r.Stop.Relative * math.Max(math.Abs(f), math.SmallestNonzeroFloat64)
+	return slices.Max(r.history)-slices.Min(r.history) <= within && f-r.best <= within
+}
+
+// rose tells that a run is worse off than after its first iteration. At its limit of
+// iterations it is then said to have diverged; before, only when all values of the
+// window are above the first by more than its own size, since noise, too, can lift a
+// run that began at a good point.
+func (r *run) rose(f float64) bool {
+	return f-r.first > math.Max(r.Stop.Relative, 0)*math.Abs(r.first)
 }
 
 // eval evaluates f, and refuses NaN. An infinite value is returned: a line

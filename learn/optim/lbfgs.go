@@ -2,6 +2,7 @@ package optim
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
@@ -10,7 +11,8 @@ import (
 
 // LBFGS minimises a smooth objective by gonum's limited-memory BFGS (Nocedal and
 // Wright, Numerical Optimization, 2nd ed., algorithm 7.5) with its Moré-Thuente
-// line search. Each point is evaluated once, value and gradient together.
+// line search. Each point is evaluated once, value and gradient together. Where the
+// value is +Inf, outside of the domain of a barrier, say, the line search steps back.
 //
 // Its checkpoints hold the current point only: a resumed run starts a new
 // history from there and says so in Result.Note, so it does not repeat the
@@ -24,6 +26,9 @@ const lbfgsNote = "the history of L-BFGS was started afresh at the checkpoint"
 // Minimize runs from x0, which it keeps intact.
 func (m LBFGS) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) {
 	const solver = "LBFGS"
+	if m.Memory < 0 {
+		return nil, fmt.Errorf("optim: LBFGS: Memory is %d; it must not be negative", m.Memory)
+	}
 	r := newRun(solver, c, 1000)
 	if r.Examples == 0 {
 		r.Examples = examplesOf(f)
@@ -90,7 +95,7 @@ func (m LBFGS) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 			return optimize.NotTerminated, nil
 		},
 	}
-	g, err := optimize.Minimize(problem, x0, settings, &optimize.LBFGS{Store: memory, Linesearcher: &optimize.MoreThuente{}, GradStopThreshold: math.NaN()})
+	g, err := optimize.Minimize(problem, x0, settings, &optimize.LBFGS{Store: memory, Linesearcher: &retreat{}, GradStopThreshold: math.NaN()})
 	switch {
 	case p.err != nil:
 		return finish(Interrupted, p.err)
@@ -158,6 +163,9 @@ func (w *watcher) Record(loc *optimize.Location, op optimize.Operation, _ *optim
 	step := 0.0
 	for i, x := range loc.X {
 		step = math.Max(step, math.Abs(x-w.res.X[i]))
+	}
+	if step == 0 { // gonum's first is the start, which was recorded
+		return nil
 	}
 	copy(w.res.X, loc.X)
 	w.res.F, w.res.GradNorm = loc.F, maxAbs(loc.Gradient)

@@ -70,3 +70,13 @@ func checkDim(solver string, dim int, x []float64) error {
 	}
 	return nil
 }
+
+// nonNegative tells that values are finite numbers of at least 0.
+func nonNegative(values ...float64) bool {
+	for _, v := range values {
+		if !(v >= 0) || v-v != 0 {
+			return false
+		}
+	}
+	return true
+}

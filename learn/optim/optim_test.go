@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -195,7 +196,7 @@ func TestSolversReachTheMinimum(t *testing.T) {
 			}
 		}
 		for i := 1; i < len(rows); i++ {
-			if rows[i].Objective > rows[i-1].Objective || rows[i].Iteration != i {
+			if rows[i].Objective > rows[i-1].Objective || rows[i].Iteration != i || rows[i].Evaluations <= rows[i-1].Evaluations {
 				t.Errorf("%s: row %d: %+v after %+v", name, i, rows[i], rows[i-1])
 			}
 		}
@@ -221,7 +222,12 @@ func TestStoppingRules(t *testing.T) {
 				t.Errorf("%s: %+v: stopped for %q, %v", name, stop, r.Reason, err)
 			}
 		}
-		r, err := m.Minimize(optim.Func{N: 0, F: func(_, _ []float64) (float64, error) { return 7, nil }}, nil, nil)
+		// Rules that are far from holding stop nothing.
+		r, err := m.Minimize(f, x0, &optim.Control{Stop: optim.Stop{Time: time.Hour, Iterations: 1000, Evaluations: 10000, Gradient: 1e-6, Relative: -1}})
+		if err != nil || r.Reason != optim.GradientSmall {
+			t.Errorf("%s: with an hour to go: %q, %v", name, r.Reason, err)
+		}
+		r, err = m.Minimize(optim.Func{N: 0, F: func(_, _ []float64) (float64, error) { return 7, nil }}, nil, nil)
 		if err != nil || r.F != 7 {
 			t.Errorf("%s: dimension zero: %+v, %v", name, r, err)
 		}

@@ -2,6 +2,7 @@ package optim
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -48,7 +49,13 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 		return nil, err
 	}
 	if m.Penalty != nil && len(m.Penalty) != n {
-		return nil, errors.New("optim: OWLQN: Penalty has another length than the objective's dimension")
+		return nil, fmt.Errorf("optim: OWLQN: Penalty has length %d, the objective dimension %d", len(m.Penalty), n)
+	}
+	if !nonNegative(m.L1) || !nonNegative(m.Penalty...) {
+		return nil, fmt.Errorf("optim: OWLQN: L1 is %v; it and Penalty must not be negative, infinite or NaN", m.L1)
+	}
+	if m.Memory < 0 {
+		return nil, fmt.Errorf("optim: OWLQN: Memory is %d; it must not be negative", m.Memory)
 	}
 	memory := m.Memory
 	if memory == 0 {
@@ -87,16 +94,20 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 		return res, err
 	}
 	step, pushed := 0.0, false
+	recorded := -1 // the last iteration that was: one that begins again after h.reset is not another
 	for {
-		reason, err := r.step(res.Iterations, fx, v.maxAbs(pseudo), step)
-		if err == nil && res.Iterations > 0 {
-			err = r.save(res.Iterations, false, checkpoint)
-		}
-		if err != nil {
-			return finish(Interrupted, err)
-		}
-		if reason != "" {
-			return finish(reason, nil)
+		if res.Iterations > recorded {
+			reason, err := r.step(res.Iterations, fx, v.maxAbs(pseudo), step)
+			if err == nil && res.Iterations > 0 {
+				err = r.save(res.Iterations, false, checkpoint)
+			}
+			if err != nil {
+				return finish(Interrupted, err)
+			}
+			if reason != "" {
+				return finish(reason, nil)
+			}
+			recorded = res.Iterations
 		}
 
 		h.direction(v, dir, pseudo, pushed && m.L1 == 0)
@@ -152,7 +163,6 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 				return finish(NoProgress, nil)
 			}
 			h.reset() // once more from the steepest descent
-			step = 0
 			continue
 		}
 		h.push(v, xNew, x, gNew, g)

@@ -2,6 +2,7 @@ package optim
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -23,30 +24,50 @@ func (s Simplex) Project(x []float64) {
 	if len(x) == 0 {
 		return
 	}
-	threshold := simplexThreshold(x, s.sum())
+	projectSimplex(x, s.sum())
+}
+
+// projectSimplex replaces x by max(x-θ, 0), θ being such that the sum is as asked.
+// The largest entry is taken off first: what is further below it than the sum becomes
+// zero, and with entries of 1e16 nothing of a sum of 1 would be left in θ.
+func projectSimplex(x []float64, sum float64) {
+	if !(sum > 0) {
+		panic(fmt.Sprintf("optim: a simplex of sum %v: it must be positive", sum))
+	}
+	top := slices.Max(x)
+	near := make([]float64, 0, len(x))
+	for i, v := range x {
+		x[i] = v - top
+		if x[i] > -sum {
+			near = append(near, x[i])
+		}
+	}
+	slices.SortFunc(near, func(a, b float64) int { return cmp.Compare(b, a) })
+	total, threshold := -sum, -sum
+	for i, v := range near {
+		total += v
+		t := total / float64(i+1)
+		if !(v > t) {
+			break
+		}
+		threshold = t
+	}
 	for i, v := range x {
 		x[i] = math.Max(v-threshold, 0)
 	}
 }
 
-// simplexThreshold returns θ with Σ max(x_i-θ, 0) = sum.
-func simplexThreshold(x []float64, sum float64) float64 {
-	u := slices.SortedFunc(slices.Values(x), func(a, b float64) int { return cmp.Compare(b, a) })
-	total, threshold := -sum, u[0]-sum
-	for i, v := range u {
-		total += v
-		if t := total / float64(i+1); v > t {
-			threshold = t
-		}
-	}
-	return threshold
-}
-
 // Box is {Lo ≤ x ≤ Hi}, coordinate by coordinate; a nil bound is none, and one
-// of length 1 is that of all coordinates. Bounds may be infinite.
+// of length 1 is that of all coordinates. Bounds may be infinite. Other lengths than 1
+// and that of x are a mistake in the program, and Project panics.
 type Box struct{ Lo, Hi []float64 }
 
 func (b Box) Project(x []float64) {
+	for name, bound := range map[string][]float64{"Lo": b.Lo, "Hi": b.Hi} {
+		if bound != nil && len(bound) != 1 && len(bound) != len(x) {
+			panic(fmt.Sprintf("optim: Box: %s has %d bounds for %d coordinates; one for all or one each are needed", name, len(bound), len(x)))
+		}
+	}
 	for i, v := range x {
 		if b.Lo != nil {
 			v = math.Max(v, b.Lo[min(i, len(b.Lo)-1)])
@@ -59,11 +80,12 @@ func (b Box) Project(x []float64) {
 }
 
 // Ball is {|x|_Q ≤ Radius} for a norm exponent Q ≥ 1; math.Inf(1) is the
-// largest-entry norm, and a zero Q means 2.
+// largest-entry norm, and a zero Q means 2. Another Q, or a negative Radius, is a
+// mistake in the program, and Project panics.
 //
 // Q = 1 goes through the simplex; other Q than 1, 2 and ∞ solve the optimality
-// conditions z_i + λ q z_i^{q-1} = |x_i| by safeguarded Newton steps inside a
-// bisection for λ: O(n) for each of about a hundred trial values.
+// conditions z_i + λ q z_i^{q-1} = |x_i|, see projectLq: O(n) for each of about fifty
+// trial values.
 type Ball struct{ Q, Radius float64 }
 
 func (b Ball) Project(x []float64) {
@@ -71,7 +93,10 @@ func (b Ball) Project(x []float64) {
 	if q == 0 {
 		q = 2
 	}
-	if radius <= 0 {
+	if !(q >= 1) || !(radius >= 0) {
+		panic(fmt.Sprintf("optim: Ball: Q %v and Radius %v: Q must be at least 1 (or 0 for 2), Radius not negative", b.Q, b.Radius))
+	}
+	if radius == 0 {
 		clear(x)
 		return
 	}
@@ -90,9 +115,9 @@ func (b Ball) Project(x []float64) {
 		for i, v := range x {
 			a[i] = math.Abs(v)
 		}
-		threshold := simplexThreshold(a, radius)
+		projectSimplex(a, radius)
 		for i, v := range x {
-			x[i] = math.Copysign(math.Max(a[i]-threshold, 0), v)
+			x[i] = math.Copysign(a[i], v)
 		}
 	case 2:
 		scale := radius / norm(x, 2)
@@ -117,66 +142,94 @@ func norm(x []float64, q float64) float64 {
 	return m * math.Pow(sum, 1/q)
 }
 
-// projectLq works on x/radius and the unit ball. With multiplier λ the point is
-// z(λ), each entry falling in λ, and so is its norm: bisect on log λ.
+// projectLq projects a point outside of the ball. In units of the radius, with
+// a_i = |x_i|, the nearest point z of the unit sphere has
+//
+//	z_i + λ q z_i^{q-1} = a_i,  Σ z_i^q = 1.
+//
+// λ is no good unknown: at q = 200 it runs over thousands of decimal orders. The
+// largest entry s of z is one, and as s^q is between 1/n and 1, the unknown here is
+// v = -q log s, between 0 and log n, whatever q. What is taken off the largest entry,
+// top = max a - s, then gives all others by the quotient of two conditions,
+//
+//	(a_i - z_i)/top = (z_i/s)^{q-1},
+//
+// where u = -log(z_i/s) ≥ 0 solves s e^{-u} + top e^{-u(q-1)} = a_i, whose left side
+// falls. Σ z_i^q = e^{-v} Σ e^{-q u_i} falls in v: v is found by bisection.
 func projectLq(x []float64, q, radius float64) {
-	a := make([]float64, len(x))
+	top, a := 0.0, make([]float64, len(x))
 	for i, v := range x {
 		a[i] = math.Abs(v) / radius
+		top = math.Max(top, a[i])
 	}
-	z := make([]float64, len(x))
-	at := func(lambda float64) float64 {
-		for i, v := range a {
-			z[i] = shrinkLq(v, lambda, q)
+	u := make([]float64, len(x))
+	size := func(v float64) float64 { // stores u, and returns Σ z_i^q
+		s, rest := math.Exp(-v/q), math.Max(top-1-math.Expm1(-v/q), 0)
+		sum := 0.0
+		for i, c := range a {
+			u[i] = logRatioLq(c, s, rest, q)
+			sum += math.Exp(-q * u[i])
 		}
-		return norm(z, q)
+		return sum * math.Exp(-v)
 	}
-	lo, hi := 1e-12, 1.0
-	for at(hi) > 1 && hi < 1e300 {
-		lo, hi = hi, hi*16
+	lo, hi := 0.0, math.Log(float64(len(x)))
+	if top < 1 { // s ≤ top
+		lo = math.Min(hi, -q*math.Log(top))
 	}
-	for at(lo) < 1 && lo > 1e-300 {
-		lo /= 16
-	}
-	for range 200 {
-		mid := math.Sqrt(lo) * math.Sqrt(hi)
+	for range 100 {
+		mid := lo + (hi-lo)/2
 		if mid <= lo || mid >= hi {
 			break
 		}
-		if at(mid) > 1 {
+		if size(mid) > 1 {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	size := at(hi)
+	size(hi)
 	for i, v := range x {
-		x[i] = math.Copysign(z[i]/math.Max(size, 1)*radius, v)
+		x[i] = math.Copysign(math.Min(math.Exp(-hi/q-u[i]), a[i])*radius, v)
 	}
 }
 
-// shrinkLq solves z + λ q z^{q-1} = a for z in [0, a].
-func shrinkLq(a, lambda, q float64) float64 {
+// logRatioLq returns u ≥ 0 with s e^{-u} + rest e^{-u(q-1)} = a, for
+// 0 ≤ a ≤ s + rest; infinity for a = 0.
+func logRatioLq(a, s, rest, q float64) float64 {
 	if a == 0 {
+		return math.Inf(1)
+	}
+	if a >= s+rest {
 		return 0
 	}
-	lo, hi := 0.0, a
-	z := a / (1 + lambda*q)
-	for range 100 {
-		f := z + lambda*q*math.Pow(z, q-1) - a
+	// Each term alone is at most a, and one of them at least a/2.
+	lo := -math.Log(a / s)
+	hi := lo + math.Ln2
+	if rest > 0 {
+		second := -math.Log(a/rest) / (q - 1)
+		lo, hi = math.Max(lo, second), math.Max(hi, second+math.Ln2/(q-1))
+	}
+	lo = math.Max(lo, 0)
+	u := lo
+	for range 200 {
+		z, r := s*math.Exp(-u), rest*math.Exp(-u*(q-1))
+		f := z + r - a // convex and falling: Newton's steps from below stay there
 		if f > 0 {
-			hi = z
+			lo = u
 		} else {
-			lo = z
+			hi = u
 		}
-		next := z - f/(1+lambda*q*(q-1)*math.Pow(z, q-2))
-		if !(next > lo && next < hi) {
-			next = (lo + hi) / 2
-		}
-		if math.Abs(next-z) <= 1e-16*a || next == lo || next == hi {
+		next := u + f/(z+r*(q-1))
+		if math.Abs(next-u) <= 1e-16*u {
 			return next
 		}
-		z = next
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+			if next <= lo || next >= hi {
+				return next
+			}
+		}
+		u = next
 	}
-	return z
+	return u
 }

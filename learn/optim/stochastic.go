@@ -45,7 +45,9 @@ func (m Method) String() string {
 //
 // In rows and Result, Objective is the sum of the minibatch values as met during
 // the pass, each at the point of its time, plus the penalties at the end of the
-// pass; GradNorm is zero: neither is known without a further pass.
+// pass; GradNorm is zero: neither is known without a further pass. With a constant
+// rate these values may never settle within Stop.Relative: the run then ends at its
+// limit of passes, and has not converged. One whose values rise has diverged.
 type Stochastic struct {
 	Method  Method
 	Rate    float64 // zero is 0.1 for SGD and AdaGrad, 0.001 for Adam
@@ -64,7 +66,7 @@ func (m Stochastic) Minimize(t Terms, x0 []float64, c *Control) (*Result, error)
 	r := newRun(solver, c, 50)
 	r.Examples = t.Len()
 	s := &stochastic{Stochastic: m, run: r, terms: t, dim: t.Dim(), n: t.Len()}
-	if s.Batch <= 0 {
+	if s.Batch == 0 {
 		s.Batch = 1
 	}
 	if s.Rate == 0 {
@@ -76,8 +78,11 @@ func (m Stochastic) Minimize(t Terms, x0 []float64, c *Control) (*Result, error)
 	if s.Decay == 0 && m.Method == SGD {
 		s.Decay = float64(s.Batch) / float64(max(1, s.n))
 	}
-	if m.Method < SGD || m.Method > Adam || s.Rate < 0 || m.L1 < 0 || m.L2 < 0 {
-		return nil, errors.New("optim: Stochastic: unknown method, or a negative rate or penalty")
+	if m.Method < SGD || m.Method > Adam {
+		return nil, fmt.Errorf("optim: Stochastic: unknown method %v", m.Method)
+	}
+	if !nonNegative(s.Rate, s.Decay, m.L1, m.L2) || m.Batch < 0 {
+		return nil, fmt.Errorf("optim: %s: Rate %v, Decay %v, L1 %v, L2 %v, Batch %d: none may be negative, infinite or NaN", solver, s.Rate, s.Decay, m.L1, m.L2, m.Batch)
 	}
 	if s.n == 0 {
 		return nil, errors.New("optim: Stochastic: no terms")
@@ -142,6 +147,9 @@ func (s *stochastic) start(x0 []float64, k *Checkpoint) error {
 		s.shrinkAt, s.slackAt = slices.Clone(k.Arrays["shrinkAt"]), slices.Clone(k.Arrays["slackAt"])
 		s.stepAt, s.rateAt = slices.Clone(k.Arrays["stepAt"]), slices.Clone(k.Arrays["rateAt"])
 		s.run.history = slices.Clone(k.Arrays["history"])
+		if k.Iteration > 0 {
+			s.run.first, s.run.best = k.Scalars["first"], k.Scalars["best"]
+		}
 		s.shrink, s.slack, s.partial = k.Scalars["shrink"], k.Scalars["slack"], k.Scalars["partial"]
 		s.pass, s.position, s.step = k.Iteration, int(k.Scalars["position"]), int(k.Scalars["step"])
 		s.run.evals, s.run.spent = k.Evaluations, k.Seconds
@@ -310,10 +318,10 @@ func (s *stochastic) minibatch(batch []int) error {
 		s.logs[k].reset()
 		v, err := s.workers[w].Eval(batch[k], s.x, &Gradient{log: s.logs[k]})
 		if err != nil {
-			return fmt.Errorf("example %d: %w", batch[k], err)
+			return fmt.Errorf("example %d: %w", batch[k]+1, err)
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("example %d: value %v: %w", batch[k], v, ErrNotFinite)
+			return fmt.Errorf("example %d: value %v: %w", batch[k]+1, v, ErrNotFinite)
 		}
 		s.values[k] = v
 		return nil
@@ -383,13 +391,16 @@ func (s *stochastic) gather(l *gradientLog) {
 }
 
 func (s *stochastic) checkpoint() *Checkpoint {
-	k := &Checkpoint{
+	k := &Checkpoint{ // X between two catch-ups, as shrinkAt and the others have it
 		Solver: s.run.solver, Iteration: s.pass, Evaluations: s.run.evals, Seconds: s.run.seconds(), X: slices.Clone(s.x),
 		Scalars: map[string]float64{
 			"shrink": s.shrink, "slack": s.slack, "partial": s.partial, "position": float64(s.position), "step": float64(s.step),
 			"seed": float64(s.Seed), "batch": float64(s.Batch), "terms": float64(s.n),
 		},
 		Arrays: map[string][]float64{},
+	}
+	if s.pass > 0 {
+		k.Scalars["first"], k.Scalars["best"] = s.run.first, s.run.best
 	}
 	for name, v := range map[string][]float64{
 		"shrinkAt": s.shrinkAt, "slackAt": s.slackAt, "stepAt": s.stepAt, "rateAt": s.rateAt,

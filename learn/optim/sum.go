@@ -116,7 +116,7 @@ func (s *Sum) Eval(x, grad []float64) (float64, error) {
 func (s *Sum) one(w Worker, i int, x []float64, g *Gradient) error {
 	v, err := w.Eval(i, x, g)
 	if err != nil {
-		return fmt.Errorf("example %d: %w", i, err)
+		return fmt.Errorf("example %d: %w", i+1, err)
 	}
 	s.values[i] = v
 	return nil

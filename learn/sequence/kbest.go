@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -55,6 +56,8 @@ func weigh(list []Candidate, scale float64) {
 
 // RiskOptions adjusts MinRisk; nil is the same as the zero value.
 type RiskOptions struct {
+	Ctx context.Context // cancels; nil is none
+
 	List       int     // labellings over which the loss is expected; zero is 50
 	Candidates int     // of these, how many may be chosen; zero is all
 	Scale      float64 // multiplies scores before they become probabilities; zero is 1
@@ -64,7 +67,8 @@ type RiskOptions struct {
 
 // MinRisk returns the labelling of least expected loss among an n-best list
 // (S. Kumar and W. Byrne, "Minimum Bayes-risk decoding", HLT-NAACL 2004), and the
-// list, best score first, with risks. Ties go to the better score.
+// list, best score first, with risks. Ties go to the better score. Beside the list,
+// it takes List·Candidates losses.
 func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, error) {
 	var o RiskOptions
 	if opts != nil {
@@ -104,10 +108,12 @@ func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, e
 			list[i].Risk = math.NaN()
 			continue
 		}
+		if o.Ctx != nil && o.Ctx.Err() != nil {
+			return nil, nil, fmt.Errorf("sequence: MinRisk: stopped after %d of %d labellings: %w", i, len(list), context.Cause(o.Ctx))
+		}
 		for j := range list {
-			if i != j {
-				list[i].Risk += list[j].Probability * o.Loss(list[i].Labels, list[j].Labels)
-			}
+			// i too: the loss of what is right need not be 0, a match may count.
+			list[i].Risk += list[j].Probability * o.Loss(list[i].Labels, list[j].Labels)
 		}
 		if list[i].Risk < list[best].Risk {
 			best = i

@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -74,6 +75,9 @@ func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums
 	}
 	if err != nil {
 		return value, err
+	}
+	if math.IsInf(value, -1) {
+		return value, fmt.Errorf("every labelling has an infinite loss (one of n-grams without a constant leaves out what shares none with the truth, and %d labels may have too few); give the loss a constant above 0, or leave the example out", len(labels))
 	}
 	for t := range labels {
 		for y, r := range residual[t*stride:][:d] {

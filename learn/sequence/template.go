@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -57,6 +58,11 @@ const maxOffset = 100
 
 // String returns the line that the template was parsed from.
 func (t *Template) String() string { return t.text }
+
+// Reads tells whether the template looks at a column.
+func (t *Template) Reads(column int) bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.kind != 0 && p.column == column })
+}
 
 // Pair tells whether the attributes are combined with two labels.
 func (t *Template) Pair() bool { return t.pair }

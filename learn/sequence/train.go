@@ -115,6 +115,8 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, errors.New("sequence: gonum's L-BFGS has no l1; use another solver")
 	case p.Kind == MaxMargin && p.Gamma < 0:
 		return p, errors.New("sequence: a margin needs a positive gamma")
+	case p.Memory < 0 || p.Batch < 0 || p.MinCount < 0 || p.MachineBytes < 0:
+		return p, fmt.Errorf("sequence: Memory %d, Batch %d, MinCount %d, MachineBytes %d: none may be negative", p.Memory, p.Batch, p.MinCount, p.MachineBytes)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
 	}
@@ -143,6 +145,9 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	if err != nil {
 		return nil, nil, err
 	}
+	if o.Kind == MaxMargin && o.Beta == 0 && o.Solver <= GonumLBFGS {
+		return nil, nil, fmt.Errorf("sequence: max-margin has corners, where %v stops too early: smooth it with a positive beta, or use the solver sgd, adagrad or adam", o.Solver)
+	}
 	m, c, err := prepare(examples, &o)
 	if err != nil {
 		return nil, nil, err
@@ -155,11 +160,16 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	control := o.Control
 	control.Examples = c.sequences()
 	problem := fmt.Sprintf("sequence order=%d labels=%d dim=%d %v gamma=%v beta=%v l2=%v l1=%v sequences=%d", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta, o.L2, o.L1, c.sequences())
-	if k := control.Resume; k != nil && k.Problem != problem {
-		return nil, nil, fmt.Errorf("sequence: the checkpoint belongs to another problem: %q, this is %q", k.Problem, problem)
-	}
-	if save := control.Checkpoint; save != nil {
-		control.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = problem; return save(k) }
+	if control.Resume != nil || control.Checkpoint != nil {
+		identity := o.identity(examples)
+		if k := control.Resume; k != nil {
+			if err := k.BelongsTo(identity); err != nil {
+				return nil, nil, fmt.Errorf("sequence: %w", err)
+			}
+		}
+		if save := control.Checkpoint; save != nil {
+			control.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = identity; return save(k) }
+		}
 	}
 	var r *optim.Result
 	switch o.Solver {

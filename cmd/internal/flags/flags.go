@@ -264,7 +264,7 @@ func distance(a, b string) int {
 // PrintHelp lists the flags, the common ones too when library is set.
 func (s *Set) PrintHelp(w io.Writer, library bool) {
 	for _, group := range []bool{false, true} {
-		if group && !library {
+		if group && (!library || !slices.ContainsFunc(s.Flags(), func(f *Flag) bool { return f.Library })) {
 			continue
 		}
 		title := "PROGRAM FLAGS:"

@@ -144,6 +144,18 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Whole tells whether the file appears whole, on Commit. Others (standard output,
+// devices, pipes) get what is written when the buffer is full, or Flush is called.
+func (f *File) Whole() bool { return f.temp != "" }
+
+// Flush hands over what was written to a file that does not appear whole.
+func (f *File) Flush() error {
+	if f.err == nil && !f.Whole() {
+		f.err = f.w.Flush()
+	}
+	return f.err
+}
+
 // Commit flushes, closes and puts the file in its place. After an error nothing
 // is left behind.
 func (f *File) Commit() error {

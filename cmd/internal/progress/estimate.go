@@ -2,18 +2,19 @@ package progress
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // estimate guesses how many iterations an optimiser still needs. Near a minimum
-// the value falls by about the same factor in every iteration, hence so does the
-// improvement over a window that the stopping rule looks at: the logarithm of
+// the value falls by about the same factor in every iteration, hence so does its
+// range over a window, which the stopping rule looks at: the logarithm of
 // that is continued as a straight line to the threshold.
 type estimate struct {
 	stop   optim.Stop
 	values []float64
-	falls  []float64 // relative improvement over the window, one an iteration
+	ranges []float64 // relative range over the window, one an iteration
 	at     int       // iteration
 }
 
@@ -28,18 +29,19 @@ func (e *estimate) add(r optim.Row) {
 	e.at = r.Iteration
 	e.values = append(e.values, r.Objective)
 	if n := len(e.values) - 1 - e.stop.Window; n >= 0 {
-		e.falls = append(e.falls, (e.values[n]-r.Objective)/math.Max(math.Abs(r.Objective), 1e-300))
+		window := e.values[n:]
+		e.ranges = append(e.ranges, (slices.Max(window)-slices.Min(window))/math.Max(math.Abs(r.Objective), 1e-300))
 	}
 }
 
 // left is at least 0, and at most what the limit of iterations allows.
 func (e *estimate) left() int {
 	most := max(0, e.stop.Iterations-e.at)
-	n := len(e.falls)
+	n := len(e.ranges)
 	if n < 4 || !(e.stop.Relative > 0) {
 		return most
 	}
-	now, before := e.falls[n-1], e.falls[n/2]
+	now, before := e.ranges[n-1], e.ranges[n/2]
 	if now <= e.stop.Relative {
 		return min(1, most)
 	}

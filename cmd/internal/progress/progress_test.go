@@ -37,6 +37,17 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// A value that rises is not about to settle.
+func TestEstimateOfARise(t *testing.T) {
+	e := newEstimate(optim.Stop{Iterations: 1000, Relative: 1e-6, Window: 5})
+	for k := range 20 {
+		e.add(optim.Row{Iteration: k, Objective: 100 + float64(k%3) + float64(k)})
+	}
+	if got := e.left(); got < 100 {
+		t.Errorf("%d iterations left of a run that rises", got)
+	}
+}
+
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -100,7 +111,7 @@ func TestCounter(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	var out bytes.Buffer
-	r := CSV(&out)
+	r := CSV(&out, nil)
 	for k := range 2 {
 		if err := r.Record(optim.Row{Iteration: k, Objective: 0.1, Evaluations: 3}); err != nil {
 			t.Fatal(err)
@@ -109,5 +120,44 @@ func TestCSV(t *testing.T) {
 	rows, err := csv.NewReader(&out).ReadAll()
 	if err != nil || len(rows) != 3 || rows[0][1] != "objective" || rows[2][0] != "1" || rows[2][1] != "0.1" || rows[2][4] != "3" {
 		t.Errorf("%v (%v)", rows, err)
+	}
+}
+
+// A history goes on from its checkpoint: rows before it stay, later ones are dropped.
+func TestCSVGoesOn(t *testing.T) {
+	record := func(earlier io.Reader, rows ...optim.Row) (string, error) {
+		var out bytes.Buffer
+		r := CSV(&out, earlier)
+		for _, row := range rows {
+			if err := r.Record(row); err != nil {
+				return "", err
+			}
+		}
+		return out.String(), nil
+	}
+	row := func(stage string, k int) optim.Row {
+		return optim.Row{Stage: stage, Iteration: k, Objective: 100 - float64(k)}
+	}
+	all := []optim.Row{row("", 0), row("", 1), row("", 2), row("", 3)}
+	whole, _ := record(nil, all...)
+	for _, c := range [][]optim.Row{all, all[1:], all[2:], all[3:]} {
+		if got, err := record(strings.NewReader(whole), c...); err != nil || got != whole {
+			t.Errorf("from %v: %q, %v", c[0], got, err)
+		}
+	}
+	if got, err := record(strings.NewReader(""), all...); err != nil || got != whole {
+		t.Errorf("after an empty history: %q, %v", got, err)
+	}
+	staged := []optim.Row{row("a", 0), row("a", 1), row("a", 2), row("b", 0), row("b", 1)}
+	whole, _ = record(nil, staged...)
+	for i := range staged {
+		if got, err := record(strings.NewReader(whole), staged[i:]...); err != nil || got != whole {
+			t.Errorf("from %v: %q, %v", staged[i], got, err)
+		}
+	}
+	for _, bad := range []string{"a,b\n", whole, strings.Join(csvHeader, ",") + "\nx,1,1,1,1,1,1\n", "\"", strings.Replace(strings.Join(csvHeader, ","), "step", "leap", 1) + "\n"} {
+		if got, err := record(strings.NewReader(bad), all...); err == nil {
+			t.Errorf("%q was taken for a history: %q", bad, got)
+		}
 	}
 }

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/sequence"
+	"github.com/tropica-fst/tropica/losses"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+// lossFlags choose a loss of sequences.
+type lossFlags struct {
+	loss                 *string
+	match, sub, ins, del *float64
+	band, exact          *int64
+	n                    *int64
+	plus                 *float64
+	transducer           *string
+	columns              *int64
+}
+
+var lossNames = []string{"hamming", "edit", "smith-waterman", "local", "ngram", "transducer"}
+
+func (l *lossFlags) define(fs *flags.Set, use string) {
+	l.loss = fs.Enum("loss", "hamming", lossNames, use)
+	l.constants(fs)
+}
+
+// constants defines what losses look at, without the choice of one.
+func (l *lossFlags) constants(fs *flags.Set) {
+	l.match = fs.Float("match", 0, "Cost of two equal labels in edit (0) and smith-waterman (-2), gain in local (1)")
+	l.sub = fs.Float("sub", 1, "Cost of two different labels (1), gain in local (-1)")
+	l.ins = fs.Float("ins", 1, "Cost of a label of the truth that the prediction lacks (1), gain in local (-1)")
+	l.del = fs.Float("del", 1, "Cost of a label of the prediction that the truth lacks (1), gain in local (-1)")
+	l.band = fs.Int("band", 32, 2, "Alignments of edit and smith-waterman losses stay within so many positions of the diagonal, where a sequence is longer than --exact; 0 is exact for all, which grows exponentially with the length")
+	l.exact = fs.Int("exact", 32, 8, "Sequences up to this length have the exact loss")
+	l.n = fs.Int("ngram", 32, 2, "Labels of an n-gram")
+	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what shares none. So with sums over a transducer's paths")
+	l.transducer = fs.String("transducer", "", "Machine of the loss transducer: input side the prediction, output side the truth, labels by its symbol tables; over tropical weights the least cost, over real64 or log weights -log of the sum")
+	l.columns = fs.Int("columns", 64, 0, "Most columns of the loss machine of a sequence (states, for a transducer's); 0 is as many as 2 GB hold. Beyond, the error names a band that fits")
+}
+
+// lossUses says which flags a loss looks at.
+var lossUses = map[string][]string{
+	"edit":           {"match", "sub", "ins", "del", "band", "exact", "columns"},
+	"smith-waterman": {"match", "sub", "ins", "del", "band", "exact", "columns"},
+	"local":          {"match", "sub", "ins", "del", "columns"},
+	"ngram":          {"ngram", "ngram_plus"},
+	"transducer":     {"transducer", "ngram_plus", "columns"},
+}
+
+// allLossFlags are those of all losses.
+var allLossFlags = []string{"match", "sub", "ins", "del", "band", "exact", "ngram", "ngram_plus", "transducer", "columns"}
+
+// unused returns an error for a flag that none of the losses of these names looks at.
+func (l *lossFlags) unused(c *call, names ...string) error {
+	for _, f := range allLossFlags {
+		if !slices.ContainsFunc(names, func(n string) bool { return slices.Contains(lossUses[n], f) }) {
+			why := "there is no loss"
+			if len(names) == 1 {
+				why = "the loss is " + names[0]
+			} else if len(names) > 1 {
+				why = "no loss looks at it"
+			}
+			if err := c.idle(why, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cost returns a flag's value if it was given, and otherwise what the loss has.
+func (l *lossFlags) cost(c *call, name string, v *float64, otherwise float64) float64 {
+	if c.flags.Given(name) {
+		return *v
+	}
+	return otherwise
+}
+
+func (l *lossFlags) check() error {
+	if *l.band < 0 || *l.exact < 0 || *l.columns < 0 || *l.n < 1 || *l.n > 16 || !(*l.plus >= 0) {
+		return errors.New("flags --band, --exact, --columns and --ngram_plus must not be negative, and --ngram is between 1 and 16")
+	}
+	for name, v := range map[string]float64{"match": *l.match, "sub": *l.sub, "ins": *l.ins, "del": *l.del} {
+		if v-v != 0 {
+			return fmt.Errorf("flag --%s must be finite", name)
+		}
+	}
+	return nil
+}
+
+func (l *lossFlags) edit(c *call, of losses.Edit) losses.Edit {
+	return losses.Edit{Match: l.cost(c, "match", l.match, of.Match), Sub: l.cost(c, "sub", l.sub, of.Sub),
+		Ins: l.cost(c, "ins", l.ins, of.Ins), Del: l.cost(c, "del", l.del, of.Del), Columns: int(*l.columns)}
+}
+
+func (l *lossFlags) local(c *call) losses.Local {
+	return losses.Local{Match: l.cost(c, "match", l.match, 1), Sub: l.cost(c, "sub", l.sub, -1),
+		Ins: l.cost(c, "ins", l.ins, -1), Del: l.cost(c, "del", l.del, -1), Columns: int(*l.columns)}
+}
+
+// value returns the loss of a name, over the labels of the examples; nil is Hamming's.
+func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (losses.Loss, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	edit := losses.Unit
+	switch name {
+	case "transducer":
+		if *l.transducer == "" {
+			return nil, errors.New("flag --transducer is needed: the machine of the loss")
+		}
+		loss, err := transducerLoss(c, *l.transducer, *l.plus, examples)
+		if t, ok := loss.(*losses.Transducer); ok && err == nil {
+			t.Limits = ops.Limits{Ctx: c.ctx, States: int(*l.columns)}
+		}
+		return loss, err
+	case "hamming":
+		return nil, nil
+	case "ngram":
+		return losses.NGram{N: int(*l.n), C: *l.plus}, nil
+	case "local":
+		return l.local(c), nil
+	case "smith-waterman":
+		edit = losses.SmithWaterman
+	}
+	edit = l.edit(c, edit)
+	if *l.band == 0 {
+		return edit, nil
+	}
+	return sequence.LongEdit{Edit: edit, Exact: max(1, int(*l.exact)), Band: int(*l.band)}, nil
+}
+
+// between returns the loss of one labelling when another is right, for decoding: exact
+// at any length, since no sum over all labellings is taken. nil is Hamming's.
+func (l *lossFlags) between(c *call, labels []string) (func(u, truth []string) float64, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	var value interface{ Value(y, ref []int) float64 }
+	switch *l.loss {
+	case "hamming":
+		return nil, nil
+	case "edit":
+		value = l.edit(c, losses.Unit)
+	case "smith-waterman":
+		value = l.edit(c, losses.SmithWaterman)
+	case "local":
+		value = l.local(c)
+	case "ngram":
+		if *l.plus == 0 {
+			return nil, errors.New("flag --ngram_plus: expected losses need it above 0, as labellings that share no n-gram would be infinitely far apart")
+		}
+		value = losses.NGram{N: int(*l.n), C: *l.plus}
+	default:
+		return nil, fmt.Errorf("flag --loss: %s cannot be decoded with; choose another", *l.loss)
+	}
+	number := map[string]int{}
+	for k, y := range labels {
+		number[y] = k
+	}
+	indices := func(y []string) []int {
+		out := make([]int, len(y))
+		for i, s := range y {
+			out[i] = number[s]
+		}
+		return out
+	}
+	return func(u, truth []string) float64 { return value.Value(indices(u), indices(truth)) }, nil
+}

@@ -1,0 +1,156 @@
+package g2p
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/learn/dataset"
+	"github.com/tropica-fst/tropica/learn/metrics"
+)
+
+// Constants are chosen by edits, and by words only where edits are equal: found by
+// fitting and counting again, over seeds among which the two disagree.
+func TestConstantsAreChosenByEdits(t *testing.T) {
+	pairs := words(t, "ice", "train", 120)
+	objectives := []Objective{DefaultObjective(CrossEntropy)}
+	grid := &Grid{L2: []float64{0.03, 0.1}, Gamma: []float64{1}, Folds: 3}
+	disagreed := 0
+	for seed := uint64(2); seed < 14; seed++ {
+		o, err := (&CompareOptions{Objectives: objectives, Grid: grid, Seed: seed, Workers: 1}).withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &experiment{o: o}
+		u := &unit{dataset: "x", train: pairs}
+		got, err := x.choose(context.Background(), u, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var edits, wrong []int
+		for _, l2 := range grid.L2 {
+			e, w := countHeldOut(t, x, u, Objective{Kind: CrossEntropy, L2: l2})
+			edits, wrong = append(edits, e), append(wrong, w)
+		}
+		best := 0
+		for i := range edits {
+			if edits[i] < edits[best] || edits[i] == edits[best] && wrong[i] < wrong[best] {
+				best = i
+			}
+		}
+		if got[0].L2 != grid.L2[best] {
+			t.Errorf("seed %d: chose l2 %v; edits %v, words %v of %v", seed, got[0].L2, edits, wrong, grid.L2)
+		}
+		if wrong[best] > slices.Min(wrong) {
+			disagreed++
+		}
+		if disagreed > 0 {
+			return
+		}
+	}
+	t.Error("edits and words never disagreed: the test says nothing")
+}
+
+// A held-out word is counted once, whatever is unseen in it.
+func TestUnseenLetters(t *testing.T) {
+	p := prepared(t, []Pair{{"ab", []string{"a", "b"}}, {"ba", []string{"b", "a"}}}, nil)
+	h, err := newHeldOut(p.Inventory, p.Features, []Pair{
+		{"ab", []string{"a", "b"}}, {"ac", []string{"a", "c"}}, {"cc", []string{"a"}}, {"xyz", []string{"z"}}, {"", nil},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.unseen != 3 || h.reachable != 2 { // an unseen letter says nothing
+		t.Errorf("%d words with unseen letters, there are 3; %d references within reach, there are 2", h.unseen, h.reachable)
+	}
+}
+
+// The least probability of a label depends on the number of words.
+func TestAlignDefaults(t *testing.T) {
+	for words, want := range map[int]float64{0: 0, 2000: 0, 2001: 0.001, 20000: 0.001, 20001: 0.004, 1e6: 0.004} {
+		if got := (*AlignOptions)(nil).withDefaults(words).MinProb; got != want {
+			t.Errorf("%d words: labels below %v are dropped, should be below %v", words, got, want)
+		}
+	}
+	if got := (&AlignOptions{MinProb: 0.2}).withDefaults(5000).MinProb; got != 0.2 {
+		t.Errorf("0.2 was asked for, and became %v", got)
+	}
+}
+
+func FuzzReadPairs(f *testing.F) {
+	f.Add("af\taː v\nð\tð\n")
+	f.Add("a\tb  c \r\n\r\n")
+	f.Add("\ta\n")
+	f.Add("a\t\xff\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		pairs, err := ReadPairs(strings.NewReader(text), "x")
+		if err != nil {
+			if !strings.Contains(err.Error(), "x") {
+				t.Fatalf("%v does not name the input", err)
+			}
+			return
+		}
+		var b strings.Builder
+		for _, p := range pairs {
+			fmt.Fprintf(&b, "%s\t%s\n", p.Word, strings.Join(p.Phones, " "))
+		}
+		again, err := ReadPairs(strings.NewReader(b.String()), "x")
+		if err != nil || fmt.Sprint(again) != fmt.Sprint(pairs) {
+			t.Fatalf("%q: %v printed and read back as %v, %v", text, pairs, again, err)
+		}
+	})
+}
+
+// Whatever loads can be used.
+func FuzzLoad(f *testing.F) {
+	m, err := Train(context.Background(), []Pair{{"ab", []string{"a", "b"}}, {"ba", []string{"b", "a"}}, {"x", []string{"k", "s"}}}, DefaultObjective(CrossEntropy), nil, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var b strings.Builder
+	if err := m.Save(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(b.String()))
+	f.Add([]byte(b.String())[:b.Len()/2])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Load(strings.NewReader(string(data)))
+		if err != nil {
+			return
+		}
+		for _, w := range []string{"", "ab", "axbq"} {
+			if _, err := m.Predict(w, nil); err != nil {
+				t.Fatalf("%q: %v", w, err)
+			}
+		}
+	})
+}
+
+// countHeldOut fits an objective on the inner folds of a unit and counts.
+func countHeldOut(t *testing.T, x *experiment, u *unit, o Objective) (edits, wrong int) {
+	t.Helper()
+	folds, err := dataset.KFold(len(u.train), x.o.Grid.Folds, rand.New(rand.NewPCG(x.o.Seed, uint64(u.fold)+1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folds {
+		m, err := Train(context.Background(), dataset.Pick(u.train, f.Train), o, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range dataset.Pick(u.train, f.Test) {
+			got, err := m.Predict(q.Word, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e := metrics.Edits(got, q.Phones).Errors; e > 0 {
+				edits, wrong = edits+e, wrong+1
+			}
+		}
+	}
+	return edits, wrong
+}

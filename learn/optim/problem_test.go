@@ -1,0 +1,84 @@
+package optim_test
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+func TestCheckpointBelongsTo(t *testing.T) {
+	k := &optim.Checkpoint{Problem: "sequence l2=1 loss=edit band=2"}
+	for problem, want := range map[string]string{
+		"sequence l2=1 loss=edit band=2":      "",
+		"sequence l2=1 loss=edit band=3":      "its band is 2, here it is 3",
+		"sequence l2=3 loss=edit":             "its l2 is 1, here it is 3; it has band=2, which this has not",
+		"g2p l2=1 loss=edit band=2 data=ff00": "it has sequence, which this has not; it lacks g2p; it lacks data=ff00",
+	} {
+		got := ""
+		if err := k.BelongsTo(problem); err != nil {
+			got = err.Error()
+			want = "the checkpoint belongs to another problem: " + want
+		}
+		if got != want {
+			t.Errorf("%s: %q, should be %q", problem, got, want)
+		}
+	}
+}
+
+// What is read is written and read back the same; what is not is an error, and a solver
+// that is given it does not panic.
+func FuzzReadCheckpoint(f *testing.F) {
+	for _, k := range []*optim.Checkpoint{
+		{Solver: "LBFGS", Problem: "p l2=1", Iteration: 3, Evaluations: 4, Seconds: 1.5, X: []float64{1, 2, 3, 4}},
+		{Solver: "AdaGrad", Iteration: 1, X: []float64{1, 2, 3, 4}, Scalars: map[string]float64{"shrink": 1, "step": 5, "seed": 1, "batch": 1, "terms": 10},
+			Arrays: map[string][]float64{"a": {1, 1, 1, 1}, "stepAt": {5, 5, 5, 5}, "rateAt": {1, 1, 1, 1}, "history": {1, 2}}},
+	} {
+		var b bytes.Buffer
+		if err := k.Write(&b); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+		f.Add(b.Bytes()[:b.Len()-3])
+	}
+	f.Add([]byte("TROPICA"))
+	l := newLogistic(1, 4, 10, 2)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		k, err := optim.ReadCheckpoint(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := k.Write(&b); err != nil {
+			t.Fatalf("%+v: %v", k, err)
+		}
+		again, err := optim.ReadCheckpoint(&b)
+		if err != nil {
+			t.Fatalf("%+v: %v", k, err)
+		}
+		number := func(xs []float64) bool {
+			for _, x := range xs {
+				if math.IsNaN(x) {
+					return false
+				}
+			}
+			return true
+		}
+		same := number(k.X)
+		for _, a := range k.Arrays {
+			same = same && number(a)
+		}
+		if same && !(len(k.Scalars) == 0 && len(again.Scalars) == 0) && !reflect.DeepEqual(k.Scalars, again.Scalars) {
+			t.Fatalf("%+v came back as %+v", k, again)
+		}
+		stop := optim.Stop{Iterations: 3, Evaluations: 10}
+		for _, m := range solvers {
+			m.Minimize(rosenbrock(4), nil, &optim.Control{Resume: k, Stop: stop})
+		}
+		for method := optim.SGD; method <= optim.Adam; method++ {
+			optim.Stochastic{Method: method, L2: 1, Seed: 1}.Minimize(l, nil, &optim.Control{Resume: k, Stop: stop})
+		}
+	})
+}
