@@ -130,6 +130,9 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 	if err != nil {
 		return nil, err
 	}
+	if err := (&Machine{}).certain(gamma, aug.logZ); err != nil {
+		return nil, err
+	}
 	res.LogZ = aug.logZ
 	if want&WantMarginals != 0 {
 		res.Marginals = rows()

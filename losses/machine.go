@@ -40,6 +40,9 @@ type Machine struct {
 	base   float64
 	bytes  int64
 
+	cancels float64  // how large a constant is that values subtract from, 0 if they add to it
+	careful *careful // the same machine without such a subtraction; nil where there is none
+
 	partial   bool    // some string may be excluded
 	surrogate *banded // what is known of a surrogate loss; nil without a band
 
@@ -387,6 +390,9 @@ func (m *Machine) count() {
 	for t := range m.layers {
 		l := &m.layers[t]
 		m.partial = m.partial || l.partial
+		if l.lo <= l.hi && (m.base > 0 && l.lo < 0 || m.base < 0 && l.hi > 0) {
+			m.cancels = math.Abs(m.base)
+		}
 		n += 128 + 4*int64(len(l.class)+len(l.narrow)) + 8*int64(len(l.wide))
 	}
 	m.bytes = n

@@ -1,6 +1,9 @@
 package losses
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Naive computes what Eval does by enumerating all strings: GRAD-NAIVE of the
 // thesis, the baseline that the other methods are compared with. loss gives
@@ -9,6 +12,9 @@ import "math"
 // Cost: the product of all label counts times the cost of loss. Of equally
 // good strings the lexicographically first is the best.
 func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return fmt.Errorf("losses: γ is %v", gamma)
+	}
 	var w whitening
 	if err := w.check(p); err != nil {
 		return err
@@ -83,8 +89,9 @@ func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	r.Marginals, r.HVP, r.RiskGradient = aug.window, aug.product, plain.product
 	if math.IsInf(r.LogZ, -1) {
 		r.nothing()
+		return nil
 	}
-	return nil
+	return (&Machine{}).certain(gamma, r.LogZ)
 }
 
 // tally sums e^score, with the greatest score so far taken out.

@@ -101,7 +101,9 @@ func (t *wordTables) step(block, i int) int {
 
 // words returns the one-word builder when it covers the case, else nil.
 func (b *columnBuilder) words() *wordBuilder {
-	if b.most < 1 || b.most > 8 || !b.constant {
+	// Values are subtracted from the constant: its units must be few, for then the
+	// rounding of that is far below the least loss that is not 0.
+	if b.up == nil || b.most < 1 || b.most > 8 || b.scale > 1<<12 || max(b.fixed, -b.fixed) > int64(1<<12)*int64(b.l+b.m) {
 		return nil
 	}
 	hi, lo := b.most, b.most
@@ -167,13 +169,13 @@ func (w *wordBuilder) build() (*Machine, error) {
 	m := &Machine{layers: make([]layer, l), base: b.base, values: make([]float64, 2+2*hi)}
 	m.values[Excluded] = infinity
 	for o := range 1 + 2*hi {
-		m.values[1+o] = 0 - float64(o)*b.unit
+		m.values[1+o] = 0 - float64(int64(o)*b.scale)*b.unit
 	}
 	shift := uint8(bits.Len(uint(len(m.values) - 1)))
 	classes := len(b.gain)
 
 	first, raised := w.clampWord(w.limits(0), 0)
-	m.base -= float64(raised) * b.unit
+	m.base = float64(b.fixed-int64(raised)*b.scale) * b.unit
 	s.keys = append(s.keys[:0], first)
 	total := 1
 	for t := range l {
@@ -221,12 +223,12 @@ func (w *wordBuilder) build() (*Machine, error) {
 				mask = uint64(len(slots) - 1)
 				hashShift = uint(64 - bits.Len64(mask))
 				bytes := m.bytes + withGraph(len(arcs), n) + int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
-				if err := b.overBudget(t, total+len(s.next), bytes); err != nil {
+				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if err := b.overBudget(t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
+		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
 			return nil, err
 		}
 		ly := &m.layers[t]
@@ -245,6 +247,9 @@ func (w *wordBuilder) build() (*Machine, error) {
 		m.final[c] = 1
 	}
 	m.count()
+	if m.cancels > 0 {
+		m.careful = &careful{builder: b}
+	}
 	return m, nil
 }
 
