@@ -45,6 +45,7 @@ type columnBuilder struct {
 	first    []int // window of layer t: first[t] ≤ j ≤ last[t]
 	last     []int
 	up, low  [][]int64 // by layer and j-first[t]
+	whole    bool      // all cells are in the windows
 	noClamp  bool      // for tests
 	noWords  bool      // for tests, and for machines of no cancellation: never the one-word path
 	constant bool      // del is the same in every class
@@ -69,6 +70,7 @@ func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
 		})
 	}
 	b.windows(e.Band)
+	b.whole = e.Band == 0
 	// A few costs are used many times: number those that are.
 	var seen costIndex
 	del, ins, sub := make([]int32, len(representative)), make([]int32, m), make([][]int32, len(representative))

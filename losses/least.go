@@ -482,6 +482,11 @@ func (c *wholeColumns) buildWidth(width int) (_ *Machine, _ error, fits bool) {
 		}
 		bytes += withGraph(len(to), n)
 		total += next.len()
+		if b.whole {
+			if err := b.budget.outgrown(b.l, b.m, t, n, next.len(), total, bytes, withGraph(classes, 1)); err != nil {
+				return nil, err, true
+			}
+		}
 		tab = next
 	}
 	// What is to come is in R and in G already, and nothing is to come.

@@ -200,6 +200,9 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		}
 		bytes += withGraph(len(to), n)
 		total += next.len()
+		if err := x.outgrown(l, m, t, n, next.len(), total, bytes, withGraph(len(rep), 1)); err != nil {
+			return nil, err
+		}
 		tab = next
 	}
 	zero := b.Value(0)

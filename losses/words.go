@@ -162,7 +162,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 	l, hi := b.l, w.hi
 	s := wordScratches.Get().(*wordScratch)
 	defer func() {
-		if len(s.slots) <= 1<<18 {
+		if len(s.slots) <= 1<<18 && cap(s.next)+cap(s.keys) <= 1<<18 {
 			wordScratches.Put(s)
 		}
 	}()
@@ -183,6 +183,9 @@ func (w *wordBuilder) build() (*Machine, error) {
 		if n*classes > 0 && bits.Len(uint(n*classes))+int(shift) > 32 {
 			// Columns of the next layer might not fit beside their values.
 			return b.generic()
+		}
+		if err := b.budget.over(l, t, total, m.bytes+withGraph(n*classes, n)+int64(len(s.slots))*16+int64(cap(s.next)+cap(s.keys))*8); err != nil {
+			return nil, err
 		}
 		arcs := make([]uint32, n*classes)
 		lim := w.limits(t + 1)
@@ -218,14 +221,15 @@ func (w *wordBuilder) build() (*Machine, error) {
 				row[k] = id<<(shift&31) | (uint32(offs[k]) + 1)
 			}
 			if uint64(len(s.next)+wordPiece*classes)*2 > mask {
+				// The old table and the one of twice its size stand side by side.
+				bytes := m.bytes + withGraph(len(arcs), n) + 3*int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
+				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
+					return nil, err
+				}
 				s.grow()
 				slots, stamp = s.slots, s.stamp
 				mask = uint64(len(slots) - 1)
 				hashShift = uint(64 - bits.Len64(mask))
-				bytes := m.bytes + withGraph(len(arcs), n) + int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
-				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
-					return nil, err
-				}
 			}
 		}
 		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
@@ -236,6 +240,11 @@ func (w *wordBuilder) build() (*Machine, error) {
 		ly.lo, ly.hi = m.values[1+2*hi], 0
 		m.bytes += withGraph(len(arcs), n)
 		total += len(s.next)
+		if b.whole {
+			if err := b.budget.outgrown(l, b.m, t, n, len(s.next), total, m.bytes, withGraph(classes, 1)); err != nil {
+				return nil, err
+			}
+		}
 		s.keys, s.next = s.next, s.keys
 	}
 	// No symbol is left, so that all columns were raised to one.
