@@ -60,16 +60,7 @@ var SmithWaterman = Edit{Match: -2, Sub: 1, Ins: 1, Del: 1}
 // Machine implements Loss. Cost: one row of dynamic programming for each
 // column and each distinct symbol of the reference.
 func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
-	if err := checkShape(ref, alphabet, l); err != nil {
-		return nil, err
-	}
-	if e.Band < 0 {
-		return nil, fmt.Errorf("losses: edit: band %d is negative", e.Band)
-	}
-	if err := e.Budget.check("edit"); err != nil {
-		return nil, err
-	}
-	if err := e.check(ref, alphabet); err != nil {
+	if err := e.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
 	// A table of gains, and the bounds of every cell, come before any column.
@@ -168,6 +159,21 @@ func checkShape(ref []int, alphabet, l int) error {
 		}
 	}
 	return nil
+}
+
+// Check returns the error that Machine has for a loss, reference and shape that
+// mean nothing, whatever the budget: enumeration and the general path have it too.
+func (e Edit) Check(ref []int, alphabet, l int) error {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return err
+	}
+	if e.Band < 0 {
+		return fmt.Errorf("losses: edit: band %d is negative", e.Band)
+	}
+	if err := e.Budget.check("edit"); err != nil {
+		return err
+	}
+	return e.check(ref, alphabet)
 }
 
 // maxCost bounds costs so that no sum of as many as the longest strings allow

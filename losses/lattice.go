@@ -13,6 +13,10 @@ import (
 // ErrNotLattice is the reason for refusing a machine as a lattice.
 var ErrNotLattice = errors.New("not an acyclic acceptor")
 
+// ErrNotPotential is the reason for refusing a weight of a lattice: it is a negated
+// potential, so that +Infinity forbids, and -Infinity and NaN mean nothing.
+var ErrNotPotential = errors.New("not a negated potential, a number or Infinity")
+
 // Lattice scores label strings by an acyclic acceptor A whose weights are
 // negated potentials: a beam-search lattice, or the order-q model of
 // figure 6.2(d). Each path is an event of its own: where A has several paths
@@ -35,12 +39,12 @@ type LatticeResult struct {
 	Columns, States, Arcs int
 }
 
-// CheckLattice returns an error that wraps ErrNotLattice, and names the state,
-// unless a is an acyclic acceptor whose weights are numbers.
+// CheckLattice returns an error that wraps ErrNotLattice or ErrNotPotential, and
+// names the state, unless a is an acyclic acceptor whose weights are numbers.
 func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 	for q := range fst.StateID(a.NumStates()) {
 		if w := a.Final(q); !w.Member() {
-			return fmt.Errorf("losses: lattice: state %d has final weight %v: %w", q, float64(w), ErrNotLattice)
+			return fmt.Errorf("losses: lattice: state %d has final weight %v: %w", q, float64(w), ErrNotPotential)
 		}
 		for i, e := range a.Arcs(q) {
 			switch {
@@ -49,7 +53,7 @@ func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 			case e.ILabel < 0:
 				return fmt.Errorf("losses: lattice: arc %d of state %d has the negative label %d: %w", i, q, e.ILabel, ErrNotLattice)
 			case !e.Weight.Member():
-				return fmt.Errorf("losses: lattice: arc %d of state %d has weight %v: %w", i, q, float64(e.Weight), ErrNotLattice)
+				return fmt.Errorf("losses: lattice: arc %d of state %d has weight %v: %w", i, q, float64(e.Weight), ErrNotPotential)
 			}
 		}
 	}

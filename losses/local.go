@@ -96,15 +96,20 @@ func (x Local) units(l, m int) (float64, []int64, error) {
 	return math.Ldexp(1, exponent), units, nil
 }
 
-// Machine implements Loss.
-func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
+// Check is as for Edit.
+func (x Local) Check(ref []int, alphabet, l int) error {
 	if err := checkShape(ref, alphabet, l); err != nil {
-		return nil, err
-	}
-	if err := x.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := x.Budget.check("local"); err != nil {
+		return err
+	}
+	return x.check()
+}
+
+// Machine implements Loss.
+func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
+	if err := x.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
 	m := len(ref)

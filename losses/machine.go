@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -412,8 +413,11 @@ func (m *Machine) built() *Machine {
 // needed (n-gram losses), and returns the error if it cannot. It is safe to
 // call at any time.
 func (m *Machine) Build() error {
-	if m.ngram == nil {
-		return nil
+	switch {
+	case m.ngram != nil:
+		return m.ngram.build(m)
+	case m.values == nil:
+		return errors.New("losses: a Machine that no Builder or Loss made")
 	}
-	return m.ngram.build(m)
+	return nil
 }

@@ -29,13 +29,7 @@ type NGram struct {
 // Machine implements Loss. It takes next to no time; layers are built when
 // first needed.
 func (n NGram) Machine(ref []int, alphabet, l int) (*Machine, error) {
-	if err := checkShape(ref, alphabet, l); err != nil {
-		return nil, err
-	}
-	if err := n.check(); err != nil {
-		return nil, err
-	}
-	if err := n.Budget.check("ngram"); err != nil {
+	if err := n.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
 	p := &ngramPlan{loss: n, alphabet: alphabet, length: l}
@@ -53,6 +47,17 @@ func (n NGram) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	}
 	m.bytes = 1024 + int64(len(p.delta))*8
 	return m, nil
+}
+
+// Check is as for Edit.
+func (n NGram) Check(ref []int, alphabet, l int) error {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return err
+	}
+	if err := n.Budget.check("ngram"); err != nil {
+		return err
+	}
+	return n.check()
 }
 
 func (n NGram) check() error {

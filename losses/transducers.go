@@ -298,8 +298,8 @@ func (h Hamming) transducer(ys, rs []int, lim ops.Limits) (*fst.Vector[semiring.
 	if err := checkArcs(ys, rs, 1, lim); err != nil {
 		return nil, err
 	}
-	if math.IsNaN(h.Scale) || math.IsInf(h.Scale, 0) {
-		return nil, fmt.Errorf("losses: hamming: scale %v is not a finite number", h.Scale)
+	if !(math.Abs(h.Scale) <= maxCost) {
+		return nil, fmt.Errorf("losses: hamming: scale %v is not a finite number of moderate size", h.Scale)
 	}
 	u := fst.NewVector[semiring.Tropical64](1)
 	u.SetStart(u.AddState())

@@ -47,6 +47,11 @@ func (w *whitening) check(p *Potentials) error {
 	if len(p.Theta) != len(p.Sizes) {
 		return fmt.Errorf("losses: %d rows of potentials for %d positions", len(p.Theta), len(p.Sizes))
 	}
+	for t, n := range p.Sizes {
+		if n < 0 {
+			return fmt.Errorf("losses: position %d of the potentials has %d labels", t, n)
+		}
+	}
 	w.peak = resize(w.peak, len(p.Theta))
 	w.wide = false
 	sum := 0.0
