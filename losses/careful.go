@@ -56,7 +56,11 @@ func (m *Machine) certain(gamma, logZ float64) error {
 	if math.IsNaN(logZ) || math.IsInf(logZ, 1) {
 		return fmt.Errorf("losses: log Z at γ = %v: potentials or losses are too large: %w", gamma, ErrRange)
 	}
-	if c := math.Abs(gamma) * m.cancels; c*4e-16 > 1e-9*max(1, math.Abs(logZ)) {
+	size := math.Abs(logZ)
+	if math.IsInf(logZ, -1) {
+		size = 0 // no string, or γ L overflowed
+	}
+	if c := math.Abs(gamma) * m.cancels; c*4e-16 > 1e-9*max(1, size) {
 		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a billionth of it; costs of both signs and such different sizes cannot be told apart: %w", logZ, c, ErrRange)
 	}
 	return nil

@@ -342,6 +342,9 @@ func (m *Machine) matches(p *Potentials) error {
 		}
 		return nil
 	}
+	if err := m.Build(); err != nil {
+		return err
+	}
 	if m.Len() != len(p.Sizes) {
 		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), m.Len())
 	}

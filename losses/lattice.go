@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -181,6 +182,55 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 		res.MaxScoreGap = gap(res.MaxScore, second)
 	}
 	return res, nil
+}
+
+// Sample fills each element of us with the label string of a path drawn from the
+// augmented distribution over the lattice's paths, P ∝ exp(θ + γ L), reusing its
+// memory; a label k+1 is k, and ε is left out. b may be nil for the loss 0. One
+// forward and one backward pass, then O(length · arcs of a state) a string.
+//
+// Errors: those of Eval; ErrNoString when no path is allowed.
+func (l *Lattice) Sample(b *Automaton, gamma float64, rng *rand.Rand, us [][]int, lim ops.Limits) error {
+	if err := CheckLattice(l.A); err != nil {
+		return err
+	}
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return fmt.Errorf("losses: gamma = %v is not a finite number", gamma)
+	}
+	c, err := l.product(b, lim)
+	if err != nil {
+		return err
+	}
+	p, err := c.pass(gamma)
+	if err != nil {
+		return err
+	}
+	if err := (&Machine{}).certain(gamma, p.logZ); err != nil {
+		return err
+	}
+	start := c.f.Start()
+	if start == fst.NoState || math.IsInf(p.logZ, -1) {
+		return ErrNoString
+	}
+	var weight []float64
+	for i := range us {
+		u := us[i][:0]
+		for q := start; ; {
+			arcs := c.f.Arcs(q)
+			// Ending comes after the arcs. Posteriors of what leaves q add up to that of q.
+			weight = append(append(weight[:0], p.post[c.offset[q]:c.offset[q+1]]...), p.end[q])
+			k := pick(rng, weight)
+			if k == len(arcs) {
+				break
+			}
+			if a := arcs[k].ILabel; a != fst.Epsilon {
+				u = append(u, int(a)-1)
+			}
+			q = arcs[k].NextState
+		}
+		us[i] = u
+	}
+	return nil
 }
 
 // gap is by how much the best exceeds the second best, which may not exist.

@@ -89,6 +89,9 @@ func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	r.Marginals, r.HVP, r.RiskGradient = aug.window, aug.product, plain.product
 	if math.IsInf(r.LogZ, -1) {
 		r.nothing()
+		if aug.lost {
+			return fmt.Errorf("losses: γ = %v times the losses: %w", gamma, ErrRange)
+		}
 		return nil
 	}
 	return (&Machine{}).certain(gamma, r.LogZ)
@@ -101,6 +104,7 @@ type tally struct {
 	window, product [][]float64
 	best, second    float64
 	arg             []int
+	lost            bool // some score was beyond the range of float64
 }
 
 func (a *tally) clear() {
@@ -110,6 +114,10 @@ func (a *tally) clear() {
 }
 
 func (a *tally) add(score, loss, f float64, at, u []int) {
+	if math.IsInf(score, -1) {
+		a.lost = true // γ L overflowed: no share of any sum
+		return
+	}
 	switch {
 	case score > a.best:
 		a.best, a.second = score, a.best

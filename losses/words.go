@@ -155,6 +155,9 @@ type wordScratch struct {
 	stamp      uint32
 }
 
+// pooled is the most slots, and keys, of what waits for the next build.
+const pooled = 1 << 18
+
 var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<10)} }}
 
 func (w *wordBuilder) build() (*Machine, error) {
@@ -162,7 +165,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 	l, hi := b.l, w.hi
 	s := wordScratches.Get().(*wordScratch)
 	defer func() {
-		if len(s.slots) <= 1<<18 && cap(s.next)+cap(s.keys) <= 1<<18 {
+		if len(s.slots) <= pooled && cap(s.next)+cap(s.keys) <= pooled {
 			wordScratches.Put(s)
 		}
 	}()
@@ -184,7 +187,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 			// Columns of the next layer might not fit beside their values.
 			return b.generic()
 		}
-		if err := b.budget.over(l, t, total, m.bytes+withGraph(n*classes, n)+int64(len(s.slots))*16+int64(cap(s.next)+cap(s.keys))*8); err != nil {
+		if err := b.budget.over(l, t, total, m.bytes+withGraph(n*classes, n)+s.held(len(s.slots))); err != nil {
 			return nil, err
 		}
 		arcs := make([]uint32, n*classes)
@@ -222,7 +225,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 			}
 			if uint64(len(s.next)+wordPiece*classes)*2 > mask {
 				// The old table and the one of twice its size stand side by side.
-				bytes := m.bytes + withGraph(len(arcs), n) + 3*int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
+				bytes := m.bytes + withGraph(len(arcs), n) + s.held(3*len(slots))
 				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
 					return nil, err
 				}
@@ -428,6 +431,19 @@ func (w *wordBuilder) clampWord(lim *wordLimits, key uint64) (uint64, int) {
 		key |= 1 << (bits.Len64(^key&lim.all) - 1)
 	}
 	return key, o
+}
+
+// held returns the bytes of so many slots and of the keys, where they are more than
+// what the pool keeps from one build to the next.
+func (s *wordScratch) held(slots int) int64 {
+	n := int64(0)
+	if slots > pooled {
+		n += 16 * int64(slots)
+	}
+	if keys := cap(s.next) + cap(s.keys); keys > pooled {
+		n += 8 * int64(keys)
+	}
+	return n
 }
 
 // begin frees the table for a new layer of about n columns.

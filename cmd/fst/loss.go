@@ -300,7 +300,9 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 				errs = os.Stderr
 			}
 			fmt.Fprintf(errs, "fst loss: %s, line %d: %v\n%s", source, line, p, debug.Stack())
-			*e = losses.Evaluator{} // what it holds may be half done
+			if e != nil {
+				*e = losses.Evaluator{} // what it holds may be half done
+			}
 			answer, _ = json.Marshal(&lossFailure{c.Name, fmt.Sprintf("%s, line %d: a defect of this program: %v; the standard error has where", source, line, p)})
 			ok = false
 		}
