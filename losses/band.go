@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 )
@@ -32,44 +33,18 @@ func (b *columnBuilder) certify(e Edit, ref []int, alphabet int, m *Machine) *ba
 	return &banded{edit: e, ref: append([]int(nil), ref...), threshold: threshold}
 }
 
-// outside returns the least cost of an alignment through a cell outside the
-// band, +Inf if there is none, for the cheapest y: O(l m).
+// outside returns a lower bound on the cost of an alignment through a cell outside
+// the band, for the cheapest y; +Inf if there is no such cell. It is the least such
+// cost where lengths are moderate, by O(l m) steps, and takes O(l + m) otherwise.
 func (b *columnBuilder) outside(e Edit, ref []int, alphabet int) float64 {
 	l, m := b.l, b.m
 	inf := math.Inf(1)
-	del, ins, diag := inf, make([]float64, m), make([]float64, m)
 	if l == 0 || alphabet == 0 {
 		return inf
 	}
-	if int64(l)*int64(m) > 1<<28 {
-		return -inf // nothing is certain; the search would take seconds
-	}
-	if e.DelTable == nil {
-		del = e.Del
-	} else {
-		for _, x := range e.DelTable {
-			del = min(del, x)
-		}
-	}
-	for j, r := range ref {
-		ins[j] = e.Ins
-		if e.InsTable != nil {
-			ins[j] = e.InsTable[r]
-		}
-		diag[j] = inf
-		switch {
-		case e.SubTable != nil:
-			for y := range alphabet {
-				diag[j] = min(diag[j], e.SubTable[y][r])
-			}
-		default:
-			if r < alphabet {
-				diag[j] = e.Match
-			}
-			if alphabet > 1 || r >= alphabet {
-				diag[j] = min(diag[j], e.Sub)
-			}
-		}
+	del, ins, diag := e.cheapest(ref, alphabet)
+	if int64(l)*int64(m) > 1<<22 {
+		return b.around(del, ins, diag)
 	}
 	// in: cheapest to a cell having stayed inside; out: having been outside.
 	in, out := make([]float64, m+1), make([]float64, m+1)
@@ -97,6 +72,82 @@ func (b *columnBuilder) outside(e Edit, ref []int, alphabet int) float64 {
 		in, in1, out, out1 = in1, in, out1, out
 	}
 	return out[m]
+}
+
+// cheapest returns the least costs of a deletion, and for each symbol of the
+// reference of its insertion and of aligning a symbol with it.
+func (e Edit) cheapest(ref []int, alphabet int) (del float64, ins, diag []float64) {
+	inf := math.Inf(1)
+	del, ins, diag = inf, make([]float64, len(ref)), make([]float64, len(ref))
+	if e.DelTable == nil {
+		del = e.Del
+	} else {
+		for _, x := range e.DelTable {
+			del = min(del, x)
+		}
+	}
+	for j, r := range ref {
+		ins[j] = e.Ins
+		if e.InsTable != nil {
+			ins[j] = e.InsTable[r]
+		}
+		diag[j] = inf
+		switch {
+		case e.SubTable != nil:
+			for y := range alphabet {
+				diag[j] = min(diag[j], e.SubTable[y][r])
+			}
+		default:
+			if r < alphabet {
+				diag[j] = e.Match
+			}
+			if alphabet > 1 || r >= alphabet {
+				diag[j] = min(diag[j], e.Sub)
+			}
+		}
+	}
+	return del, ins, diag
+}
+
+// around is outside for long strings. A cell outside that comes right after one
+// inside lies next to the window above it, or between two windows below; reaching
+// it, and the end from it, takes at least the cheapest steps of each kind in numbers
+// that the cell decides but for how many are diagonal, which is best none or all.
+func (b *columnBuilder) around(del float64, ins, diag []float64) float64 {
+	l, m := b.l, b.m
+	least := func(xs []float64) float64 {
+		x := math.Inf(1)
+		for _, y := range xs {
+			x = min(x, y)
+		}
+		return x
+	}
+	i, d := least(ins), least(diag)
+	steps := func(t, j int) float64 { // t deletions or j insertions, or both in one
+		pay := func(n int, c float64) float64 {
+			if n == 0 {
+				return 0 // where c may be infinite
+			}
+			return float64(n) * c
+		}
+		k := min(t, j)
+		return min(pay(t, del)+pay(j, i), pay(k, d)+pay(t-k, del)+pay(j-k, i))
+	}
+	best := math.Inf(1)
+	offer := func(t, j int) {
+		if j >= 0 && j <= m {
+			best = min(best, steps(t, j)+steps(l-t, m-j))
+		}
+	}
+	for t := range l + 1 {
+		offer(t, b.last[t]+1)
+		if t > 0 {
+			for j := b.first[t-1]; j < b.first[t]; j++ {
+				offer(t, j)
+			}
+		}
+	}
+	return best
 }
 
 // greatest returns the greatest loss of the machine.
@@ -127,25 +178,99 @@ func (m *Machine) greatest() float64 {
 	return best[0] + m.base
 }
 
-// bound sets r.LogZError. With T the threshold, strings with L_w ≤ T are exact.
+// bound sets r.LogZError.
 //
-// γ > 0: log Z' ≥ log Z, and Z' - Z ≤ Σ_{L_w > T} exp(θ + γ L_w) ≤ e^{-sT}
-// Z'(γ+s) for every s ≥ 0 (Chernoff), one more sweep for each s that is tried;
-// with ε that over Z', log Z' - log Z ≤ -log(1-ε). γ < 0: log Z' ≤ log Z, and
+// A certified bound, where one can be had: with T the threshold, strings with
+// L_w ≤ T are exact. γ > 0: log Z' ≥ log Z, and Z' - Z ≤ Σ_{L_w > T} exp(θ + γ L_w)
+// ≤ e^{-sT} Z'(γ+s) for every s ≥ 0 (Chernoff), one more sweep for each s that is
+// tried; with ε that over Z', log Z' - log Z ≤ -log(1-ε). γ < 0: log Z' ≤ log Z, and
 // Z - Z' ≤ e^{γT} Σ_{L_w > T} exp θ, likewise.
 //
 // Where that certifies less than a factor of two, as for the published random
-// models with narrow bands, the ratio is estimated instead: Z / Z' is the mean
-// of exp(γ (L - L_w)) over strings from the banded distribution, each scored by
-// its full dynamic program. That misses strings to which the banded distribution
-// gives next to nothing, as γ < 0 does to those that only an alignment outside
-// serves well: the estimate may then be far too small. The sample is a fixed one, so that results repeat.
+// models with narrow bands, a wider band is evaluated: the difference of its log Z
+// is the greater part of the error, and exact. If that band is without loss, or has
+// a bound, the sum is a bound. Else what remains is estimated: Z over that band's
+// is the mean of exp(γ (L - L_w)) over strings drawn from its distribution, and the
+// estimate takes the upper end of a 95 % interval; where all strings of the sample
+// agree, 3/n (the rule of three), or as much again as the wider band made up for,
+// if that is less, since each band makes up for several times what the next does.
+//
+// Time is linear in the lengths: long strings are scored within a band four times
+// as wide. For γ < 0 a sample may miss strings that only an alignment outside the
+// band serves well. The sample is a fixed one, so that results repeat.
 func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float64, r *Result) error {
 	b := m.surrogate
 	r.LogZErrorKind = ErrorBound
 	if b.harmless || gamma == 0 || math.IsInf(r.LogZ, -1) {
 		return nil
 	}
+	x, err := s.certain(e, m, p, gamma, r.LogZ)
+	if err != nil {
+		return err
+	}
+	if !math.IsInf(x, 1) {
+		r.LogZError = x
+		return nil
+	}
+	wide, err := b.wider(e, m)
+	if err != nil {
+		return err
+	}
+	if wide == nil {
+		r.LogZErrorKind = ErrorEstimate
+		r.LogZError, err = s.sample(e, m, p, gamma, math.Inf(1))
+		return err
+	}
+	if err := e.Eval(wide, p, gamma, 0, &s.inner); err != nil {
+		return err
+	}
+	z := s.inner.LogZ
+	made := max(0, math.Copysign(1, gamma)*(r.LogZ-z))
+	rest := 0.0
+	if !wide.Exact() {
+		if rest, err = s.certain(e, wide, p, gamma, z); err != nil {
+			return err
+		}
+		if math.IsInf(rest, 1) {
+			r.LogZErrorKind = ErrorEstimate
+			if rest, err = s.sample(e, wide, p, gamma, max(made, 1e-12*max(1, math.Abs(z)))); err != nil {
+				return err
+			}
+		}
+	}
+	r.LogZError = made + rest
+	return nil
+}
+
+// wider returns the machine of a wider band that takes no more than eight times the
+// columns, nil if there is none.
+func (b *banded) wider(e *Evaluator, m *Machine) (*Machine, error) {
+	if m.Len() == 0 {
+		return nil, nil
+	}
+	for _, band := range []int{2*min(b.edit.Band, 1<<30) + 1, b.edit.Band + 1} {
+		trial := b.edit
+		trial.Band = band
+		trial.Budget = Budget{Ctx: e.Budget.Ctx, Columns: min(1<<21, max(1<<15, 8*m.TotalColumns())), Bytes: e.Budget.Bytes}
+		if trial.cells(len(b.ref), m.Len()) > mostCells {
+			continue
+		}
+		builder := trial.columns(b.ref, m.Labels(0), m.Len())
+		wide, err := builder.build()
+		switch {
+		case err == nil:
+			wide.surrogate = builder.certify(trial, b.ref, m.Labels(0), wide)
+			return wide, nil
+		case !errors.Is(err, ErrBudget):
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// certain returns a certified bound, +Inf if there is none of use.
+func (s *bandSweeper) certain(e *Evaluator, m *Machine, p *Potentials, gamma, logZ float64) (float64, error) {
+	b := m.surrogate
 	at := func(gamma float64) (float64, error) {
 		err := e.Eval(m, p, gamma, 0, &s.inner)
 		return s.inner.LogZ, err
@@ -158,39 +283,65 @@ func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float
 	if gamma < 0 {
 		z0, err := at(0)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		tail = z0 + gamma*b.threshold
 	}
 	for _, x := range []float64{0.25, 1, 2, 4, 8} {
 		from := max(gamma, 0)
 		z, err := at(from + x/scale)
+		if errors.Is(err, ErrRange) {
+			break
+		}
 		if err != nil {
-			return err
+			return 0, err
 		}
 		tail = min(tail, z+(gamma-from-x/scale)*b.threshold)
 	}
-	ratio := tail - r.LogZ
+	ratio := tail - logZ
 	switch {
 	case gamma > 0 && ratio < math.Log(0.5):
-		r.LogZError = -math.Log1p(-math.Exp(ratio))
-		return nil
+		return -math.Log1p(-math.Exp(ratio)), nil
 	case gamma < 0 && ratio < 0:
-		r.LogZError = math.Log1p(math.Exp(ratio))
-		return nil
+		return math.Log1p(math.Exp(ratio)), nil
 	}
-	n := min(1000, max(30, 300_000_000/(1+len(b.ref)*m.Len())))
-	s.us = resize(s.us, n)
-	if err := e.Sample(m, p, gamma, rand.New(rand.NewPCG(1, 2)), s.us); err != nil {
-		return err
-	}
+	return math.Inf(1), nil
+}
+
+// sample estimates |log Z' - log Z| of the machine of a band; silent is the most
+// that it says where no string of the sample tells.
+func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, silent float64) (float64, error) {
+	b := m.surrogate
 	full := b.edit
 	full.Band = 0
-	mean := 0.0
-	for _, u := range s.us {
-		mean += math.Exp(gamma * (full.Value(u, b.ref) - m.Loss(u)))
+	cells := (1 + len(b.ref)) * (1 + m.Len())
+	if cells > 1<<16 {
+		full.Band = 4*min(b.edit.Band, 1<<20) + 16
+		cells = 1 + m.Len()*min(len(b.ref)+1, 2*full.Band+1)
 	}
-	r.LogZError = math.Abs(math.Log(mean / float64(n)))
-	r.LogZErrorKind = ErrorEstimate
-	return nil
+	n := min(1000, max(50, 100_000_000/cells))
+	s.us = resize(s.us, n)
+	if err := e.Sample(m, p, gamma, rand.New(rand.NewPCG(1, 2)), s.us); err != nil {
+		return 0, err
+	}
+	mean, square := 0.0, 0.0
+	for i, u := range s.us {
+		if err := e.Budget.stopped(m.Len(), 0); err != nil {
+			return 0, err
+		}
+		x := math.Expm1(gamma * (full.Value(u, b.ref) - m.Loss(u)))
+		d := x - mean
+		mean += d / float64(i+1)
+		square += d * (x - mean)
+	}
+	few := min(3/float64(n), silent)
+	if math.Abs(mean) < 1e-12 && square < 1e-20 {
+		return few, nil
+	}
+	spread := 2 * math.Sqrt(square/float64(n)/float64(n))
+	if gamma < 0 {
+		return math.Log1p(max(0, mean) + spread), nil
+	}
+	// No more than by counting every string in doubt as worth nothing.
+	return -math.Log1p(max(mean-spread, -1+1/float64(n))), nil
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // Banded losses are upper bounds, wider bands are closer, a band over all
@@ -12,7 +13,7 @@ import (
 // marginals holds: certified bounds always, estimates within a tenth or so.
 func TestBandBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20))
-	bounds, estimates := 0, 0
+	bounds, estimates, low := 0, 0, 0
 	for i := range 120 {
 		alphabet, l := 2+rng.IntN(4), 4+rng.IntN(7)
 		m := l
@@ -90,6 +91,12 @@ func TestBandBounds(t *testing.T) {
 				}
 			default:
 				estimates++
+				if got.LogZError < delta/2 {
+					low++
+				}
+				if delta > 0 && got.LogZError == 0 {
+					t.Errorf("case %d %+v γ %v: off by %v, estimate 0", i, e, gamma, delta)
+				}
 				if math.Abs(delta-got.LogZError) > 0.05+0.3*delta {
 					t.Errorf("case %d %+v γ %v: off by %v, estimate %v", i, e, gamma, delta, got.LogZError)
 				}
@@ -99,7 +106,10 @@ func TestBandBounds(t *testing.T) {
 			t.Errorf("case %d: a band over everything is not exact", i)
 		}
 	}
-	if bounds < 20 || estimates < 20 {
+	if low > estimates/20 {
+		t.Errorf("%d of %d estimates are below half the truth", low, estimates)
+	}
+	if bounds < 20 || estimates < 10 {
 		t.Errorf("%d bounds, %d estimates", bounds, estimates)
 	}
 }
@@ -148,6 +158,48 @@ func TestBandLong(t *testing.T) {
 	}
 	if perSymbol[1] > 1.2*perSymbol[0] || heap[1] > 1.3*heap[0] {
 		t.Errorf("columns a symbol %v, bytes a symbol %v", perSymbol, heap)
+	}
+}
+
+// What a band may cost is told in time linear in the length, and by more than 0.
+func TestBandErrorLong(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 42))
+	const l = 12000
+	ref := randomRef(rng, l, 4)
+	p := publishedPotentials(1, 4, l, 1)
+	e := Edit{Sub: 1, Ins: 1, Del: 1, Band: 1}
+	start := time.Now()
+	m, err := e.Machine(ref, 4, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Result
+	if err := new(Evaluator).Eval(m, p, 1, WantError, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.LogZErrorKind != ErrorEstimate || !(r.LogZError > 0) {
+		t.Errorf("error %v, %v", r.LogZError, r.LogZErrorKind)
+	}
+	if d := time.Since(start); d > 20*time.Second { // all cells of 30 strings are 4·10⁹
+		t.Errorf("%v for %d symbols", d, l)
+	}
+}
+
+// Where long strings have their threshold from a bound, it is one.
+func TestBandAround(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 44))
+	for i := range 300 {
+		d := 1 + rng.IntN(3)
+		l, m := 1+rng.IntN(12), rng.IntN(20)
+		e := randomEdit(rng, d)
+		e.Band = 1 + rng.IntN(3)
+		ref := randomRef(rng, m, d)
+		b := e.columns(ref, d, l)
+		exact := b.outside(e, ref, d)
+		del, ins, diag := e.cheapest(ref, d)
+		if x := b.around(del, ins, diag); x > exact+1e-9*math.Abs(exact) {
+			t.Errorf("case %d %+v l %d ref %v: %v, but an alignment outside costs %v", i, e, l, ref, x, exact)
+		}
 	}
 }
 

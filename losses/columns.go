@@ -1,9 +1,6 @@
 package losses
 
-import (
-	"math"
-	"math/bits"
-)
+import "math"
 
 // columnBuilder builds the machine of an alignment loss from columns of scores.
 //
@@ -31,48 +28,33 @@ import (
 // subtracted and put on the arc. Columns that differ only in what cannot matter
 // become equal; Ukkonen's band is a weak special case.
 type columnBuilder struct {
-	l, m     int
-	columns  int // budget
-	bytes    int64
-	class    []uint32 // of each symbol
-	gain     [][]int64
-	del      []float64 // by class, as a value of its own
-	unit     float64
-	base     float64
+	l, m   int
+	budget Budget
+	class  []uint32 // of each symbol
+	unit   float64  // of the costs below
+	del    []int64  // by class
+	ins    []int64  // by symbol of the reference
+	sub    [][]int64
+	exact  *exactCosts // costs that do not fit; del, ins, sub are nil then
+	gain   [][]int64   // by class and symbol of the reference, where costs are on a grid
+	most   int64       // greatest gain
+	scale  int64       // units of a gain
+	base   float64     // of the machine of gains: all deletions and insertions
+	fixed  int64       // the same in units
+
 	first    []int // window of layer t: first[t] ≤ j ≤ last[t]
 	last     []int
 	up, low  [][]int64 // by layer and j-first[t]
-	most     int64     // greatest gain
+	whole    bool      // all cells are in the windows
 	noClamp  bool      // for tests
-	noWords  bool      // for tests: never the one-word path
-	constant bool      // del is 0 in every class (it went into base)
+	noWords  bool      // for tests, and for machines of no cancellation: never the one-word path
+	constant bool      // del is the same in every class
 }
 
 // columns puts the costs into integers and finds symbols that act alike.
 func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
 	m := len(ref)
-	b := &columnBuilder{l: l, m: m, columns: e.Columns, bytes: DefaultBytes}
-	ins := func(r int) float64 {
-		if e.InsTable != nil {
-			return e.InsTable[r]
-		}
-		return e.Ins
-	}
-	del := func(y int) float64 {
-		if e.DelTable != nil {
-			return e.DelTable[y]
-		}
-		return e.Del
-	}
-	sub := func(y, r int) float64 {
-		switch {
-		case e.SubTable != nil:
-			return e.SubTable[y][r]
-		case y == r:
-			return e.Match
-		}
-		return e.Sub
-	}
+	b := &columnBuilder{l: l, m: m, budget: e.Budget, constant: true}
 	// Symbols that act alike: without tables those that ref lacks; with tables
 	// those of equal rows.
 	var representative []int
@@ -82,54 +64,119 @@ func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
 		b.class, representative = rowClasses(alphabet, func(y int) []float64 {
 			row := make([]float64, 0, m+1)
 			for _, r := range ref {
-				row = append(row, sub(y, r))
+				row = append(row, e.cost(y, r))
 			}
-			return append(row, del(y))
+			return append(row, e.cost(y, -1))
 		})
 	}
 	b.windows(e.Band)
-	pinched := b.pinches()
-	var all []float64
-	noise := 0.0
-	for _, y := range representative {
+	b.whole = e.Band == 0
+	// A few costs are used many times: number those that are.
+	var seen costIndex
+	del, ins, sub := make([]int32, len(representative)), make([]int32, m), make([][]int32, len(representative))
+	for j, r := range ref {
+		ins[j] = seen.add(e.cost(-1, r))
+	}
+	for k, y := range representative {
+		del[k] = seen.add(e.cost(y, -1))
+		b.constant = b.constant && del[k] == del[0]
+		sub[k] = make([]int32, m)
 		for j, r := range ref {
-			d, i, s := del(y), ins(r), sub(y, r)
-			g := d + i - s
-			n := 4e-16 * (math.Abs(d) + math.Abs(i) + math.Abs(s))
-			noise = max(noise, n)
-			if math.Abs(g) <= n || g < 0 && !pinched[j] {
+			sub[k][j] = seen.add(e.cost(y, r))
+		}
+	}
+	room := l + m + 2
+	unit, units, onGrid := grid(seen.costs)
+	if !onGrid {
+		var ok bool
+		if unit, units, ok = rounded(seen.costs, room); !ok {
+			b.exact = newExactCosts(seen.costs, del, ins, sub)
+			return b
+		}
+	}
+	b.unit = unit
+	pick := func(of []int32) []int64 {
+		x := make([]int64, len(of))
+		for i, c := range of {
+			x[i] = units[c]
+		}
+		return x
+	}
+	b.del, b.ins = pick(del), pick(ins)
+	b.sub = make([][]int64, len(sub))
+	for k := range sub {
+		b.sub[k] = pick(sub[k])
+	}
+	b.gains()
+	if onGrid && b.constant {
+		b.bounds()
+	}
+	return b
+}
+
+// gains sets what the machine of gains needs: gains in their greatest unit, and
+// the constant.
+func (b *columnBuilder) gains() {
+	pinched := b.pinches()
+	b.gain = make([][]int64, len(b.sub))
+	for k, row := range b.sub {
+		b.gain[k] = make([]int64, b.m)
+		for j, s := range row {
+			g := b.del[k] + b.ins[j] - s
+			if g < 0 && !pinched[j] {
 				g = 0 // aligning them is never better
 			}
-			all = append(all, g)
+			b.gain[k][j] = g
+			b.scale = gcd(b.scale, max(g, -g))
+			b.most = max(b.most, g)
 		}
 	}
-	// The same cost many times makes one multiple many times: find distinct ones.
-	distinct, place := distinctFloats(all)
-	unit, units := quantize(distinct, noise, l+m+2)
-	b.unit = unit
-	for k, y := range representative {
-		g := make([]int64, m)
-		for j := range g {
-			g[j] = units[place[k*m+j]]
-			b.most = max(b.most, g[j])
-		}
-		b.gain = append(b.gain, g)
-		b.del = append(b.del, del(y))
-	}
-	if e.DelTable == nil {
-		b.constant = true
-		b.base = e.Del * float64(l)
-		clear(b.del)
-	}
-	if e.InsTable == nil {
-		b.base += e.Ins * float64(m)
-	} else {
-		for _, r := range ref {
-			b.base += ins(r)
+	b.scale = max(1, b.scale)
+	b.most /= b.scale
+	for _, row := range b.gain {
+		for j := range row {
+			row[j] /= b.scale
 		}
 	}
-	b.bounds()
-	return b
+	b.fixed = 0
+	if len(b.del) > 0 {
+		b.fixed = b.del[0] * int64(b.l)
+	}
+	for _, x := range b.ins {
+		b.fixed += x
+	}
+	b.base = float64(b.fixed) * b.unit
+}
+
+// costIndex numbers distinct costs.
+type costIndex struct {
+	costs []float64
+	index map[float64]int32 // once they are many
+}
+
+func (x *costIndex) add(c float64) int32 {
+	const few = 8
+	if len(x.costs) <= few {
+		for i, d := range x.costs {
+			if c == d {
+				return int32(i)
+			}
+		}
+	} else if i, ok := x.index[c]; ok {
+		return i
+	}
+	i := int32(len(x.costs))
+	x.costs = append(x.costs, c)
+	if len(x.costs) > few {
+		if x.index == nil {
+			x.index = map[float64]int32{}
+			for i, d := range x.costs {
+				x.index[d] = int32(i)
+			}
+		}
+		x.index[c] = i
+	}
+	return i
 }
 
 // pinches says for each symbol of the reference whether some alignment has to
@@ -187,21 +234,6 @@ func rowClasses(alphabet int, row func(y int) []float64) (class []uint32, repres
 	return class, representative
 }
 
-func distinctFloats(xs []float64) (distinct []float64, place []int) {
-	seen := map[float64]int{}
-	place = make([]int, len(xs))
-	for i, x := range xs {
-		p, ok := seen[x]
-		if !ok {
-			p = len(distinct)
-			seen[x] = p
-			distinct = append(distinct, x)
-		}
-		place[i] = p
-	}
-	return distinct, place
-}
-
 // windows sets the cells of each layer.
 func (b *columnBuilder) windows(band int) { b.first, b.last = bandWindows(b.l, b.m, band) }
 
@@ -215,21 +247,35 @@ func bandWindows(l, m, band int) (first, last []int) {
 		}
 		return first, last
 	}
-	// Windows move by m/l a layer, and have 2·band+1 cells or one less.
-	for ; ; band++ {
-		touch := true
+	// ceil and floor of t m/l ∓ band, without overflow: m, l ≤ 2³¹ or so, and a band
+	// beyond the lengths is one of all cells.
+	band = min(band, l+m)
+	set := func(band int) (touch bool) {
+		touch = true
 		for t := range first {
-			// ceil and floor of t m/l ∓ band
 			first[t] = max(0, (t*m+l-1)/l-band)
 			last[t] = min(m, t*m/l+band)
 			if t > 0 && last[t-1]+1 < first[t] {
 				touch = false
 			}
 		}
-		if touch {
-			return first, last
+		return touch
+	}
+	if set(band) {
+		return first, last
+	}
+	// Windows move by m/l a layer, and have 2·band+1 cells or one less: the
+	// wider, the sooner they touch, and at m/l they all do.
+	lo, hi := band, m/l+1
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; set(mid) {
+			hi = mid
+		} else {
+			lo = mid
 		}
 	}
+	set(hi)
+	return first, last
 }
 
 // bounds fills up and low backwards from the end, which every cell of the
@@ -274,184 +320,12 @@ func (b *columnBuilder) bounds() {
 }
 
 func (b *columnBuilder) build() (*Machine, error) {
-	m, err := (*Machine)(nil), error(nil)
 	if w := b.words(); w != nil && !b.noWords && !b.noClamp {
-		m, err = w.build()
-	} else {
-		m, err = b.generic()
+		return w.build()
 	}
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// overBudget returns the error of a build that has reached layer t.
-func (b *columnBuilder) overBudget(t, columns int, bytes int64) error {
-	limit := int64(b.columns)
-	if (limit == 0 && bytes <= b.bytes) || (limit > 0 && int64(columns) <= limit) {
-		return nil
-	}
-	return &BudgetError{Columns: columns, Bytes: bytes, Length: b.l, Layer: t}
+	return b.generic()
 }
 
 // withGraph estimates the bytes of a layer with its graph of order 2 and the
 // values of one sweep, which the budget is to hold as well.
 func withGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
-
-// generic builds with columns of int64 cells and keys of as many words as they
-// need. It is the reference of the one-word path, and serves whatever that
-// cannot.
-func (b *columnBuilder) generic() (*Machine, error) {
-	width := bits.Len64(uint64(b.most))
-	if m, err, fits := b.genericWidth(width); fits {
-		return m, err
-	}
-	m, err, _ := b.genericWidth(64)
-	return m, err
-}
-
-func (b *columnBuilder) genericWidth(width int) (_ *Machine, _ error, fits bool) {
-	var out Builder
-	out.SetBase(b.base)
-	classes := len(b.gain)
-	values := make([]map[int64]uint32, max(1, classes))
-	for k := range values {
-		values[k] = map[int64]uint32{}
-	}
-	value := func(k int, o int64) uint32 {
-		v, ok := values[k][o]
-		if !ok {
-			v = out.Value(b.del[k] - float64(o)*b.unit)
-			values[k][o] = v
-		}
-		return v
-	}
-	perWord := 64
-	if width > 0 {
-		perWord = 64 / width
-	}
-	maxCells := 0
-	for t := range b.first {
-		maxCells = max(maxCells, b.last[t]-b.first[t]+1)
-	}
-	words := func(t int) int { return (b.last[t] - b.first[t] + perWord - 1) / perWord }
-	cell, made := make([]int64, maxCells), make([]int64, maxCells)
-	key := make([]uint64, maxCells+1)
-
-	tab := newWordTable(max(1, words(0)))
-	start := b.clamp(0, made[:b.last[0]-b.first[0]+1])
-	b.base -= float64(start) * b.unit
-	out.SetBase(b.base)
-	if !encode(key, made[:b.last[0]-b.first[0]+1], width, perWord) {
-		return nil, nil, false
-	}
-	tab.insert(key[:max(1, words(0))])
-	total, bytes := 1, int64(0)
-	for t := range b.l {
-		nw := max(1, words(t+1))
-		next := newWordTable(nw)
-		n := tab.len()
-		f, e := b.first[t], b.last[t]
-		f1, e1 := b.first[t+1], b.last[t+1]
-		to, off := make([]uint32, 0, n*classes), make([]uint32, 0, n*classes)
-		for c := range n {
-			decode(cell[:e-f+1], tab.key(c), width, perWord)
-			for k := range classes {
-				g := b.gain[k]
-				prev := int64(math.MinInt64 / 2)
-				for j := f1; j <= e1; j++ {
-					v := prev
-					if j >= f && j <= e {
-						v = max(v, cell[j-f])
-					}
-					if j > f && j-1 <= e {
-						v = max(v, cell[j-1-f]+g[j-1])
-					}
-					made[j-f1], prev = v, v
-				}
-				o := b.clamp(t+1, made[:e1-f1+1])
-				if !encode(key, made[:e1-f1+1], width, perWord) {
-					return nil, nil, false
-				}
-				to = append(to, uint32(next.insert(key[:nw])))
-				off = append(off, value(k, o))
-			}
-			if c&255 == 0 {
-				if err := b.overBudget(t, total+next.len(), bytes+withGraph(n*classes, n)+int64(n*classes)*4+next.bytes()+tab.bytes()); err != nil {
-					return nil, err, true
-				}
-			}
-		}
-		if err := out.Layer(Layer{Labels: len(b.class), Class: b.class, Classes: classes, Columns: n, Next: to, Off: off}); err != nil {
-			return nil, err, true
-		}
-		bytes += withGraph(len(to), n)
-		total += next.len()
-		tab = next
-	}
-	// The last layer has one column when the clamp is on; a column of the
-	// unclamped machine still has its score in the last cell.
-	final := make([]uint32, tab.len())
-	for c := range final {
-		n := b.last[b.l] - b.first[b.l] + 1
-		decode(cell[:n], tab.key(c), width, perWord)
-		final[c] = out.Value(-float64(cell[n-1]) * b.unit)
-	}
-	m, err := out.Finish(final)
-	return m, err, true
-}
-
-// clamp raises the cells of a column of layer t as far as no final score
-// changes, and subtracts the first from all; it returns what it subtracted.
-func (b *columnBuilder) clamp(t int, s []int64) int64 {
-	if !b.noClamp {
-		up, low := b.up[t], b.low[t]
-		g := int64(math.MinInt64)
-		for i, v := range s {
-			g = max(g, v+low[i])
-		}
-		for i := range s {
-			s[i] = max(s[i], g-up[i])
-		}
-	}
-	o := s[0]
-	for i := range s {
-		s[i] -= o
-	}
-	return o
-}
-
-// encode packs the steps of a column into words, and reports whether they fit.
-func encode(key []uint64, s []int64, width, perWord int) bool {
-	n := (len(s) - 1 + perWord - 1) / perWord
-	clear(key[:max(1, n)])
-	if width == 0 {
-		for i := 1; i < len(s); i++ {
-			if s[i] != s[i-1] {
-				return false
-			}
-		}
-		return true
-	}
-	for i := 1; i < len(s); i++ {
-		d := uint64(s[i] - s[i-1])
-		if width < 64 && d>>width != 0 {
-			return false
-		}
-		key[(i-1)/perWord] |= d << ((i - 1) % perWord * width)
-	}
-	return true
-}
-
-func decode(s []int64, key []uint64, width, perWord int) {
-	s[0] = 0
-	if width == 0 {
-		clear(s)
-		return
-	}
-	mask := uint64(math.MaxUint64) >> (64 - width)
-	for i := 1; i < len(s); i++ {
-		s[i] = s[i-1] + int64(key[(i-1)/perWord]>>((i-1)%perWord*width)&mask)
-	}
-}

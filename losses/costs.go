@@ -3,6 +3,7 @@ package losses
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"math/bits"
 )
 
@@ -20,51 +21,118 @@ func appendInts(dst []byte, xs ...int) []byte {
 	return dst
 }
 
-// Costs become integers so that columns are hashed and compared exactly. The
-// unit comes from the fractions of least denominator within a few units in the
-// last place, so that decimals and rationals, whose float64s carry rounding
-// (0.1+0.2-0.3 is not 0), meet where they should. Costs without such a unit are
-// multiples of their greatest over 2⁵⁰: as exact as the float64s they came from,
-// and integers all the same.
+// Costs become integers so that columns are hashed and compared exactly. There
+// are three ways, the first that serves:
+//
+//   - a grid: multiples of a unit that decimals and rationals have in common, whose
+//     float64s carry rounding (0.1+0.2-0.3 is not 0). Each cost is on it within a
+//     few units in its own last place, whatever the others are: a tolerance relative
+//     to the greatest cost would swallow a small one beside it;
+//   - multiples of a power of two far below the least, for costs of one sign and
+//     of like size, where no sum can cancel;
+//   - the float64s themselves, which are multiples of a power of two, as
+//     integers of as many bits as that takes.
 const (
 	maxDenominator = 4096
+	maxGrid        = 1 << 20
 	ratioTolerance = 8e-16
 )
 
-// quantize returns a unit of which all costs are integer multiples, and the
-// multiples. noise bounds the rounding that the costs carry; room is the number
-// of costs that one sum may contain.
-func quantize(costs []float64, noise float64, room int) (unit float64, multiples []int64) {
+// grid returns a unit of which each cost is an integer multiple up to the
+// rounding of a float64, and the multiples, at most maxGrid.
+func grid(costs []float64) (unit float64, multiples []int64, ok bool) {
+	top := greatestSize(costs)
+	multiples = make([]int64, len(costs))
+	if top == 0 {
+		return 1, multiples, true
+	}
+	denominator := int64(1)
+	for _, c := range costs {
+		x := math.Abs(c) / top
+		if x == 0 {
+			if c != 0 {
+				return 0, nil, false // so small that the quotient underflowed
+			}
+			continue
+		}
+		q := fraction(x, ratioTolerance*x)
+		if q == 0 {
+			return 0, nil, false
+		}
+		if denominator = denominator / gcd(denominator, q) * q; denominator > maxGrid {
+			return 0, nil, false
+		}
+	}
+	unit = top / float64(denominator)
+	if unit < 0x1p-1000 {
+		return 0, nil, false // would round itself
+	}
+	for i, c := range costs {
+		multiples[i] = int64(math.Round(c / unit))
+	}
+	return unit, multiples, true
+}
+
+// rounded returns costs of one sign as multiples of a power of two that is at
+// most 2⁻³⁴ of the least, such that sums of room of them have 57 bits.
+func rounded(costs []float64, room int) (unit float64, multiples []int64, ok bool) {
+	top, least := greatestSize(costs), math.Inf(1)
+	sign := 0.0
+	for _, c := range costs {
+		if c == 0 {
+			continue
+		}
+		if c*sign < 0 || top > 1e300 {
+			return 0, nil, false
+		}
+		sign = math.Copysign(1, c)
+		least = min(least, math.Abs(c))
+	}
+	_, e := math.Frexp(top)
+	_, low := math.Frexp(least)
+	n := min(50, 57-bits.Len(uint(room)))
+	if e-n < -1000 || low-(e-n) < 35 {
+		return 0, nil, false
+	}
+	unit = math.Ldexp(1, e-n)
+	multiples = make([]int64, len(costs))
+	for i, c := range costs {
+		multiples[i] = int64(math.Round(c / unit))
+	}
+	return unit, multiples, true
+}
+
+// dyadic returns costs as integer multiples of 2^exponent, exactly.
+func dyadic(costs []float64) (exponent int, multiples []*big.Int) {
+	exponent = math.MaxInt
+	for _, c := range costs {
+		if c != 0 {
+			m, e := math.Frexp(c)
+			exponent = min(exponent, e-53+bits.TrailingZeros64(uint64(int64(math.Abs(m)*(1<<53)))))
+		}
+	}
+	multiples = make([]*big.Int, len(costs))
+	for i, c := range costs {
+		multiples[i] = new(big.Int)
+		if c != 0 {
+			m, e := math.Frexp(c)
+			x := int64(m * (1 << 53))
+			zeros := bits.TrailingZeros64(uint64(x))
+			multiples[i].Lsh(big.NewInt(x>>zeros), uint(e-53+zeros-exponent))
+		}
+	}
+	if exponent == math.MaxInt {
+		exponent = 0
+	}
+	return exponent, multiples
+}
+
+func greatestSize(costs []float64) float64 {
 	top := 0.0
 	for _, c := range costs {
 		top = max(top, math.Abs(c))
 	}
-	multiples = make([]int64, len(costs))
-	if top <= noise {
-		return 1, multiples
-	}
-	tol := ratioTolerance + 2*noise/top
-	denominator := int64(1)
-	for _, c := range costs {
-		q := fraction(math.Abs(c)/top, tol)
-		if q == 0 || q > maxDenominator {
-			denominator = 0
-			break
-		}
-		denominator = denominator / gcd(denominator, q) * q
-		if denominator > 1<<20 {
-			denominator = 0
-			break
-		}
-	}
-	if denominator == 0 {
-		denominator = 1 << min(50, 61-bits.Len(uint(room)))
-	}
-	unit = top / float64(denominator)
-	for i, c := range costs {
-		multiples[i] = int64(math.Round(c / unit))
-	}
-	return unit, multiples
+	return top
 }
 
 func gcd(a, b int64) int64 {

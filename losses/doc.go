@@ -51,10 +51,13 @@
 // references and 2.8 for Smith-Waterman's, which no exact method avoids: the
 // rank of the Hankel matrix of exp(L) bounds every weighted automaton.
 //
-// Columns are integers, hashed as such. Costs become multiples of a unit that
-// makes them small where they are decimals or rationals with one, and multiples
-// of the greatest over 2⁵⁰ otherwise. With few distinct small gains a column is
-// one machine word, with one bit per unit of each step (words.go).
+// Columns are integers, hashed as such: multiples of a unit that decimals and
+// rationals have in common, else of a power of two (costs.go). With few distinct
+// small gains a column is one machine word, with one bit per unit of each step
+// (words.go). All others, among them any with a cost so large that it forbids, are
+// columns of least costs whose losses are added up from the least of all, so that
+// nothing is lost beside a dear cost (least.go); evaluations at a γ so large that
+// rounding would show use those too (careful.go).
 //
 // n-gram losses (ngram.go): a count automaton, the states of Aho and Corasick by
 // counts. For n, q ≤ 2 evaluations run on vectors of counts without building
@@ -83,9 +86,11 @@
 // better is small, else as a Monte-Carlo estimate; the marginals' total
 // variation distance is at most 1 - exp(-|log Z' - log Z|). The bound says
 // something for models that know their references and bands that are wide
-// enough; otherwise it is the estimate that one gets. For γ < 0 and band 1 it
-// may be far off (0 for a true 3.17 has been seen): strings that the band
-// scores badly are missing from its sample. Compare with a wider band then. Evaluator.Nodes below the exact
+// enough; otherwise a wider band tells the greater part, and an estimate the rest
+// (band.go). For γ < 0 it may be far off still: strings that the band scores badly
+// are missing from its sample. Costs of both signs and of sizes that differ by more
+// than a float64 holds may make log Z a difference of which nothing is left: that is
+// an error, ErrRange. Evaluator.Nodes below the exact
 // number truncates the quadrature. An n-gram loss with C = 0 leaves out
 // the strings that share no n-gram with the reference.
 //

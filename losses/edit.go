@@ -43,10 +43,9 @@ type Edit struct {
 	// exact loss.
 	Band int
 
-	// Columns is the most columns that the machine may have, all layers
-	// together; 0 stands for as many as DefaultBytes hold. Beyond it Machine
-	// returns a *BudgetError.
-	Columns int
+	// Budget bounds the machine. Beyond it Machine returns a *BudgetError, or the
+	// context's error.
+	Budget
 }
 
 // Unit is the Levenshtein distance.
@@ -58,42 +57,10 @@ var Unit = Edit{Match: 0, Sub: 1, Ins: 1, Del: 1}
 // the score with free ends.
 var SmithWaterman = Edit{Match: -2, Sub: 1, Ins: 1, Del: 1}
 
-// DefaultBytes is the budget of a machine that states none.
-const DefaultBytes = 2 << 30
-
-// ErrBudget is the reason of every BudgetError.
-var ErrBudget = errors.New("the exact loss machine exceeds its budget")
-
-// BudgetError reports that a loss machine would have more columns than allowed.
-type BudgetError struct {
-	Columns int   // columns built
-	Bytes   int64 // what had been built
-	Length  int   // l
-	Layer   int   // the position at which it stopped
-	Band    int   // a band that fits the budget; 0 where none does, or the loss has none
-}
-
-func (e *BudgetError) Error() string {
-	advice := "raise the budget"
-	if e.Band > 0 {
-		advice = fmt.Sprintf("try band %d (an upper bound on the loss), or raise the budget", e.Band)
-	}
-	return fmt.Sprintf("losses: %v: stopped at position %d of %d with %d columns, %d bytes; %s",
-		ErrBudget, e.Layer, e.Length, e.Columns, e.Bytes, advice)
-}
-
-func (e *BudgetError) Unwrap() error { return ErrBudget }
-
 // Machine implements Loss. Cost: one row of dynamic programming for each
 // column and each distinct symbol of the reference.
 func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
-	if err := checkShape(ref, alphabet, l); err != nil {
-		return nil, err
-	}
-	if e.Band < 0 || e.Columns < 0 {
-		return nil, fmt.Errorf("losses: edit: band %d, budget of %d columns: neither may be negative", e.Band, e.Columns)
-	}
-	if err := e.check(ref, alphabet); err != nil {
+	if err := e.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
 	// A table of gains, and the bounds of every cell, come before any column.
@@ -119,13 +86,13 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 // costs, reference and alphabet, and estimates from the costs alone named bands
 // that were too wide (7 for unit costs and 60 symbols, which fails). So
 // bands are tried, from 1 up: the first with the whole budget, the others with
-// a fourth of it, which bounds the time by about that of the build that failed,
+// a 16th of it, which bounds the time by a fraction of that of the build that failed,
 // and no more of them once their windows have some 2²³ cells together: long
 // references of few columns would have bands tried for minutes.
 func (e Edit) fitting(ref []int, alphabet, l int) int {
 	top := max(l, len(ref))
 	if e.Band > 0 {
-		top = e.Band - 1
+		top = min(top, e.Band-1)
 	}
 	fits, tried := 0, int64(0)
 	for band := 1; band <= top; band++ {
@@ -137,9 +104,9 @@ func (e Edit) fitting(ref []int, alphabet, l int) int {
 		}
 		b := trial.columns(ref, alphabet, l)
 		if band > 1 {
-			b.bytes /= 4
-			if b.columns > 0 {
-				b.columns = max(1, b.columns/4)
+			b.budget.Bytes = b.budget.allowance() / 16
+			if b.budget.Columns > 0 {
+				b.budget.Columns = max(1, b.budget.Columns/16)
 			}
 		}
 		if _, err := b.build(); err != nil {
@@ -156,7 +123,7 @@ const mostCells, mostGains = 1 << 26, 1 << 26
 // cells bounds the number of cells of all windows.
 func (e Edit) cells(m, l int) int64 {
 	if e.Band > 0 {
-		return int64(l+1) * int64(min(m+1, 2*e.Band+m/max(1, l)+2))
+		return int64(l+1) * int64(min(m+1, 2*min(e.Band, m)+m/max(1, l)+2))
 	}
 	return int64(l+1) * int64(m+1)
 }
@@ -173,7 +140,7 @@ func (e Edit) tooLarge(ref []int, alphabet, l int) error {
 		return fmt.Errorf("losses: edit: %d kinds of symbols against a reference of %d: %w", classes, m, ErrBudget)
 	}
 	if cells := e.cells(m, l); cells > mostCells {
-		return &BudgetError{Bytes: cells * 16, Length: l, Band: e.fitting(ref, alphabet, l)}
+		return &BudgetError{Bytes: cells * 16, Limit: e.allowance(), Length: l, Band: e.fitting(ref, alphabet, l)}
 	}
 	return nil
 }
@@ -194,9 +161,28 @@ func checkShape(ref []int, alphabet, l int) error {
 	return nil
 }
 
+// Check returns the error that Machine has for a loss, reference and shape that
+// mean nothing, whatever the budget: enumeration and the general path have it too.
+func (e Edit) Check(ref []int, alphabet, l int) error {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return err
+	}
+	if e.Band < 0 {
+		return fmt.Errorf("losses: edit: band %d is negative", e.Band)
+	}
+	if err := e.Budget.check("edit"); err != nil {
+		return err
+	}
+	return e.check(ref, alphabet)
+}
+
+// maxCost bounds costs so that no sum of as many as the longest strings allow
+// overflows.
+const maxCost = 1e300
+
 // check refuses tables of the wrong size and costs that are not finite.
 func (e Edit) check(ref []int, alphabet int) error {
-	bad := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) > 1e100 }
+	bad := func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) || math.Abs(x) > maxCost }
 	for _, x := range []float64{e.Match, e.Sub, e.Ins, e.Del} {
 		if bad(x) {
 			return fmt.Errorf("losses: edit: cost %v is not a finite number of moderate size", x)
@@ -244,9 +230,9 @@ func (e Edit) check(ref []int, alphabet int) error {
 
 // AppendKey implements Loss.
 func (e Edit) AppendKey(dst []byte) []byte {
-	dst = append(dst, 'e')
+	dst = e.Budget.appendKey(append(dst, 'e'))
 	dst = appendFloats(dst, e.Match, e.Sub, e.Ins, e.Del)
-	dst = appendInts(dst, e.Band, e.Columns, len(e.SubTable), len(e.InsTable), len(e.DelTable))
+	dst = appendInts(dst, e.Band, len(e.SubTable), len(e.InsTable), len(e.DelTable))
 	for _, row := range e.SubTable {
 		dst = appendFloats(appendInts(dst, len(row)), row...)
 	}

@@ -85,6 +85,11 @@ type Evaluator struct {
 	// sums over counts, which is always exact.
 	Nodes int
 
+	// Budget bounds an evaluation: its context is looked at between the layers of
+	// sweeps, and its Bytes are to hold the machine, its graph and the values of
+	// a sweep. The zero value is no bound.
+	Budget Budget
+
 	logOnly   bool // tests: never the linear sweep
 	scaleOnly bool // tests: always the scaled sweep
 
@@ -94,6 +99,7 @@ type Evaluator struct {
 	maxes maxSweeper
 	ngram ngramSweeper
 	band  bandSweeper
+	err   error // of the budget, while a sweep runs
 }
 
 // Eval computes what want asks for: log Z = log Σ_u exp(θ(u) + γ L(u)) over the
@@ -124,17 +130,65 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 		return err
 	}
 	if m.ngram != nil {
-		if e.ngram.covers(m.ngram, p, want) && e.ngram.eval(e, m, p, gamma, want, r) {
-			return nil
+		if e.ngram.covers(m.ngram, p, want) {
+			if err := e.ngram.room(e.Budget, m.ngram); err != nil {
+				return err
+			}
+			if e.ngram.eval(e, m, p, gamma, want, r) {
+				return m.certain(gamma, r.LogZ)
+			}
+			if err := e.Budget.stopped(m.ngram.length, 0); err != nil {
+				return err
+			}
 		}
 		if err := m.ngram.build(m); err != nil {
 			return err
 		}
 	}
-	g, err := m.graph(p.Order)
+	given := m
+	m, err := m.suited(gamma)
 	if err != nil {
 		return err
 	}
+	if err := e.evalGraph(m, p, gamma, want, r); err != nil {
+		return err
+	}
+	// A mean far below the constant that it was subtracted from has lost its
+	// last places.
+	small := func(x float64) bool { return math.Abs(x) < 1e-5*m.cancels }
+	if m == given && m.careful != nil && m.TotalColumns() <= 1<<16 &&
+		(want&WantExpected != 0 && small(r.Expected) || want&WantRisk != 0 && small(r.Risk)) {
+		if m, err = m.carefully(); err != nil {
+			return err
+		}
+		if err := e.evalGraph(m, p, gamma, want, r); err != nil {
+			return err
+		}
+	}
+	if want&WantError != 0 && m.surrogate != nil {
+		return e.band.bound(e, m, p, gamma, r)
+	}
+	return nil
+}
+
+// evalGraph evaluates by sweeps over the machine's graph.
+func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
+	g, err := m.graph(p.Order, e.Budget)
+	if err != nil {
+		return err
+	}
+	vectors := int64(2)
+	if want&(WantExpected|WantRisk|WantRiskGradient|WantHVP) != 0 {
+		vectors += 2
+	}
+	if want&(WantMaxAug|WantViterbi) != 0 {
+		vectors++
+	}
+	if err := e.room(m, g, vectors); err != nil {
+		return err
+	}
+	e.err = nil
+	e.sweep.ctx, e.logs.ctx, e.maxes.ctx = e.Budget.Ctx, e.Budget.Ctx, e.Budget.Ctx
 	w := &e.white
 	w.prepare(g, p)
 
@@ -163,6 +217,12 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 		ask.tangent = alongLoss
 	}
 	e.run(m, g, p, &ask)
+	if err := e.failed(m); err != nil {
+		return err
+	}
+	if err := m.certain(gamma, ask.logZ); err != nil {
+		return err
+	}
 	r.LogZ, r.LogSpace = ask.logZ, ask.inLogs
 	if want&WantExpected != 0 {
 		r.Expected = ask.mean + m.base
@@ -197,7 +257,7 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(m, g, w, 0, r.Viterbi[:0])
 		} else {
 			plain := w.plainMachine(p)
-			g, err := plain.graph(p.Order)
+			g, err := plain.graph(p.Order, e.Budget)
 			if err != nil {
 				return err
 			}
@@ -205,10 +265,27 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(plain, g, w, 0, r.Viterbi[:0])
 		}
 	}
-	if want&WantError != 0 && m.surrogate != nil {
-		return e.band.bound(e, m, p, gamma, r)
+	return e.failed(m)
+}
+
+// room returns an error when a machine, its graph and so many numbers an entry
+// exceed the budget.
+func (e *Evaluator) room(m *Machine, g *graph, vectors int64) error {
+	if e.Budget.Bytes <= 0 {
+		return nil
+	}
+	if n := m.Bytes() + 8*vectors*int64(g.total); n > e.Budget.Bytes {
+		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes, Length: len(m.layers), Layer: len(m.layers)}
 	}
 	return nil
+}
+
+// failed returns the error that stopped a sweep.
+func (e *Evaluator) failed(m *Machine) error {
+	if e.err != nil {
+		return e.err
+	}
+	return e.Budget.stopped(len(m.layers), len(m.layers))
 }
 
 // A job is one pair of sweeps: at one γ, with at most one tangent.
@@ -242,6 +319,13 @@ func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
 		return
 	}
 	j.inLogs = true
+	if e.err == nil {
+		e.err = e.room(m, g, 5)
+	}
+	if e.err != nil {
+		j.logZ = math.NaN()
+		return
+	}
 	e.logs.run(m, g, &e.white, j)
 }
 
@@ -257,6 +341,9 @@ func (m *Machine) matches(p *Potentials) error {
 			}
 		}
 		return nil
+	}
+	if err := m.Build(); err != nil {
+		return err
 	}
 	if m.Len() != len(p.Sizes) {
 		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), m.Len())

@@ -50,8 +50,12 @@ type GeneralOptions struct {
 // taken for equal. See mass for residuals that are masses.
 const residualDelta = 0x1p-40
 
-// Strings returns the acceptor of all strings of l symbols, Y of the thesis.
+// Strings returns the acceptor of all strings of l symbols, Y of the thesis. It has
+// alphabet·l arcs. It panics when a size is negative, as make would.
 func Strings(alphabet, l int) *fst.Vector[semiring.Log64] {
+	if alphabet < 0 || l < 0 {
+		panic(fmt.Sprintf("losses: strings of length %d over %d symbols: neither may be negative", l, alphabet))
+	}
 	y := fst.NewVector[semiring.Log64](l + 1)
 	y.AddStates(l + 1)
 	y.SetStart(0)

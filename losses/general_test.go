@@ -492,6 +492,72 @@ func TestCappedLoss(t *testing.T) {
 	}
 }
 
+// Strings drawn from a lattice have the frequencies of its paths.
+func TestLatticeSample(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	const n = 20000
+	seen := 0
+	for i := range 12 {
+		a := randomLattice(rng, 4, 3)
+		b, err := Unit.Automaton(a, []int{0, 1, 0}, 3, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const gamma = 0.8
+		l := &Lattice{A: a}
+		us := make([][]int, n)
+		err = l.Sample(b, gamma, rng, us, ops.Limits{})
+		// The definition: every path of the lattice, by its labels.
+		mass, total := map[string]float64{}, 0.0
+		var walk func(q fst.StateID, score float64, u []int)
+		walk = func(q fst.StateID, score float64, u []int) {
+			if w := float64(a.Final(q)); !math.IsInf(w, 1) {
+				x := math.Exp(score - w + gamma*Unit.Value(u, []int{0, 1, 0}))
+				mass[fmt.Sprint(u)] += x
+				total += x
+			}
+			for _, e := range a.Arcs(q) {
+				v := u
+				if e.ILabel != 0 {
+					v = append(u[:len(u):len(u)], int(e.ILabel)-1)
+				}
+				walk(e.NextState, score-float64(e.Weight), v)
+			}
+		}
+		if a.Start() != fst.NoState {
+			walk(a.Start(), 0, nil)
+		}
+		if total == 0 {
+			if !errors.Is(err, ErrNoString) {
+				t.Errorf("case %d: a sample of nothing: %v", i, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		count := map[string]float64{}
+		for _, u := range us {
+			count[fmt.Sprint(u)]++
+		}
+		for u, x := range mass {
+			x /= total
+			if sd := math.Sqrt(x*(1-x)/n) + 1e-9; math.Abs(count[u]/n-x) > 5*sd {
+				t.Errorf("case %d: %s in %v of samples, probability %v", i, u, count[u]/n, x)
+			}
+		}
+		for u := range count {
+			if mass[u] == 0 {
+				t.Errorf("case %d: %s was drawn, and is impossible", i, u)
+			}
+		}
+	}
+	if seen < 6 {
+		t.Errorf("only %d lattices with a path", seen)
+	}
+}
+
 func TestLatticeErrors(t *testing.T) {
 	arc := func(q int, e fst.Arc[semiring.Log64]) *fst.Vector[semiring.Log64] {
 		a := fst.NewVector[semiring.Log64](2)
@@ -515,8 +581,12 @@ func TestLatticeErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := (&Lattice{A: tt.a}).Eval(nil, 0, 0, ops.Limits{})
-			if !errors.Is(err, ErrNotLattice) || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want ErrNotLattice with %q", err, tt.want)
+			reason := ErrNotLattice
+			if tt.name == "NaN" {
+				reason = ErrNotPotential
+			}
+			if !errors.Is(err, reason) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %v with %q", err, reason, tt.want)
 			}
 		})
 	}

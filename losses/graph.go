@@ -33,6 +33,21 @@ type graph struct {
 	widest int // entries of the largest layer, with room for a class beyond
 	total  int // entries of all layers, with that room in each
 	most   int // most labels at a position
+
+	budget Budget // while it is built
+	spent  int64
+	err    error
+}
+
+// charge counts a layer while the graph is built, and reports whether to go on.
+func (g *graph) charge(m *Machine, t int, gl *graphLayer) bool {
+	g.spent += 4*int64(len(gl.start)+2*len(gl.ctx)+len(gl.width)) + 4*int64(len(gl.narrow)) + 8*int64(len(gl.wide))
+	if limit := g.budget.Bytes; limit > 0 && g.spent > limit {
+		g.err = &BudgetError{Columns: m.TotalColumns(), Bytes: g.spent, Limit: limit, Length: len(m.layers), Layer: t}
+	} else {
+		g.err = g.budget.stopped(len(m.layers), t)
+	}
+	return g.err == nil
 }
 
 type graphLayer struct {
@@ -128,7 +143,7 @@ func (n numbering) fold() numbering {
 }
 
 // graph returns the layout for an order, built when first asked for.
-func (m *Machine) graph(order int) (*graph, error) {
+func (m *Machine) graph(order int, budget Budget) (*graph, error) {
 	if order < 1 || order > 3 {
 		return nil, fmt.Errorf("losses: potentials of order %d: 1, 2 and 3 are supported", order)
 	}
@@ -140,7 +155,7 @@ func (m *Machine) graph(order int) (*graph, error) {
 	if g := m.graphs[order]; g != nil {
 		return g, nil
 	}
-	g, err := newGraph(m, order)
+	g, err := newGraph(m, order, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +164,8 @@ func (m *Machine) graph(order int) (*graph, error) {
 	return g, nil
 }
 
-func newGraph(m *Machine, order int) (*graph, error) {
-	g := &graph{order: order, layers: make([]graphLayer, len(m.layers)+1)}
+func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
+	g := &graph{order: order, budget: budget, spent: m.bytes, layers: make([]graphLayer, len(m.layers)+1)}
 	for t := range m.layers {
 		ml, gl := &m.layers[t], &g.layers[t]
 		if t > 0 && sameClasses(ml, &m.layers[t-1]) {
@@ -171,6 +186,10 @@ func newGraph(m *Machine, order int) (*graph, error) {
 	default:
 		g.order3(m)
 	}
+	if g.err != nil {
+		return nil, g.err
+	}
+	g.budget = Budget{}
 	room := g.most // an excluded arc points at entry 0 and a class beyond it
 	for t := range g.layers {
 		gl := &g.layers[t]
@@ -219,6 +238,9 @@ func (g *graph) order2(m *Machine) {
 	g.begin(m)
 	for t := range m.layers {
 		ml, gl, next := &m.layers[t], &g.layers[t], &g.layers[t+1]
+		if t > 0 && !g.charge(m, t, &g.layers[t-1]) {
+			return
+		}
 		in := newGroups(m.Columns(t+1), gl.classes)
 		in.collect(ml, gl)
 		next.contexts = gl.labels
@@ -397,6 +419,9 @@ func (g *graph) order3(m *Machine) {
 	}
 	for t := range m.layers {
 		ml, gl, next := &m.layers[t], &g.layers[t], &g.layers[t+1]
+		if t > 0 && !g.charge(m, t, &g.layers[t-1]) {
+			return
+		}
 		var before *graphLayer // whose labels the rows' last labels are
 		beforeClasses := 1
 		if t > 0 {

@@ -15,14 +15,8 @@ type Hamming struct {
 // Machine implements Loss. ref must have length l; a symbol of ref outside the
 // alphabet differs from all.
 func (h Hamming) Machine(ref []int, alphabet, l int) (*Machine, error) {
-	if err := checkShape(ref, alphabet, l); err != nil {
+	if err := h.Check(ref, alphabet, l); err != nil {
 		return nil, err
-	}
-	if len(ref) != l {
-		return nil, fmt.Errorf("losses: hamming: the reference has %d symbols, the strings %d", len(ref), l)
-	}
-	if math.IsNaN(h.Scale) || math.IsInf(h.Scale, 0) {
-		return nil, fmt.Errorf("losses: hamming: scale %v", h.Scale)
 	}
 	var b Builder
 	same, other := b.Value(0), b.Value(h.Scale)
@@ -48,6 +42,20 @@ func (h Hamming) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		}
 	}
 	return b.Finish([]uint32{same})
+}
+
+// Check is as for Edit.
+func (h Hamming) Check(ref []int, alphabet, l int) error {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return err
+	}
+	if len(ref) != l {
+		return fmt.Errorf("losses: hamming: the reference has %d symbols, the strings %d", len(ref), l)
+	}
+	if !(math.Abs(h.Scale) <= maxCost) {
+		return fmt.Errorf("losses: hamming: scale %v is not a finite number of moderate size", h.Scale)
+	}
+	return nil
 }
 
 // Value returns the loss of y; +Inf when the lengths differ.

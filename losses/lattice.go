@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -12,6 +13,10 @@ import (
 
 // ErrNotLattice is the reason for refusing a machine as a lattice.
 var ErrNotLattice = errors.New("not an acyclic acceptor")
+
+// ErrNotPotential is the reason for refusing a weight of a lattice: it is a negated
+// potential, so that +Infinity forbids, and -Infinity and NaN mean nothing.
+var ErrNotPotential = errors.New("not a negated potential, a number or Infinity")
 
 // Lattice scores label strings by an acyclic acceptor A whose weights are
 // negated potentials: a beam-search lattice, or the order-q model of
@@ -35,12 +40,12 @@ type LatticeResult struct {
 	Columns, States, Arcs int
 }
 
-// CheckLattice returns an error that wraps ErrNotLattice, and names the state,
-// unless a is an acyclic acceptor whose weights are numbers.
+// CheckLattice returns an error that wraps ErrNotLattice or ErrNotPotential, and
+// names the state, unless a is an acyclic acceptor whose weights are numbers.
 func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 	for q := range fst.StateID(a.NumStates()) {
 		if w := a.Final(q); !w.Member() {
-			return fmt.Errorf("losses: lattice: state %d has final weight %v: %w", q, float64(w), ErrNotLattice)
+			return fmt.Errorf("losses: lattice: state %d has final weight %v: %w", q, float64(w), ErrNotPotential)
 		}
 		for i, e := range a.Arcs(q) {
 			switch {
@@ -49,7 +54,7 @@ func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 			case e.ILabel < 0:
 				return fmt.Errorf("losses: lattice: arc %d of state %d has the negative label %d: %w", i, q, e.ILabel, ErrNotLattice)
 			case !e.Weight.Member():
-				return fmt.Errorf("losses: lattice: arc %d of state %d has weight %v: %w", i, q, float64(e.Weight), ErrNotLattice)
+				return fmt.Errorf("losses: lattice: arc %d of state %d has weight %v: %w", i, q, float64(e.Weight), ErrNotPotential)
 			}
 		}
 	}
@@ -130,6 +135,9 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 	if err != nil {
 		return nil, err
 	}
+	if err := (&Machine{}).certain(gamma, aug.logZ); err != nil {
+		return nil, err
+	}
 	res.LogZ = aug.logZ
 	if want&WantMarginals != 0 {
 		res.Marginals = rows()
@@ -174,6 +182,55 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 		res.MaxScoreGap = gap(res.MaxScore, second)
 	}
 	return res, nil
+}
+
+// Sample fills each element of us with the label string of a path drawn from the
+// augmented distribution over the lattice's paths, P ∝ exp(θ + γ L), reusing its
+// memory; a label k+1 is k, and ε is left out. b may be nil for the loss 0. One
+// forward and one backward pass, then O(length · arcs of a state) a string.
+//
+// Errors: those of Eval; ErrNoString when no path is allowed.
+func (l *Lattice) Sample(b *Automaton, gamma float64, rng *rand.Rand, us [][]int, lim ops.Limits) error {
+	if err := CheckLattice(l.A); err != nil {
+		return err
+	}
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return fmt.Errorf("losses: gamma = %v is not a finite number", gamma)
+	}
+	c, err := l.product(b, lim)
+	if err != nil {
+		return err
+	}
+	p, err := c.pass(gamma)
+	if err != nil {
+		return err
+	}
+	if err := (&Machine{}).certain(gamma, p.logZ); err != nil {
+		return err
+	}
+	start := c.f.Start()
+	if start == fst.NoState || math.IsInf(p.logZ, -1) {
+		return ErrNoString
+	}
+	var weight []float64
+	for i := range us {
+		u := us[i][:0]
+		for q := start; ; {
+			arcs := c.f.Arcs(q)
+			// Ending comes after the arcs. Posteriors of what leaves q add up to that of q.
+			weight = append(append(weight[:0], p.post[c.offset[q]:c.offset[q+1]]...), p.end[q])
+			k := pick(rng, weight)
+			if k == len(arcs) {
+				break
+			}
+			if a := arcs[k].ILabel; a != fst.Epsilon {
+				u = append(u, int(a)-1)
+			}
+			q = arcs[k].NextState
+		}
+		us[i] = u
+	}
+	return nil
 }
 
 // gap is by how much the best exceeds the second best, which may not exist.

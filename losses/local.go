@@ -21,18 +21,18 @@ import (
 type Local struct {
 	Match, Sub, Ins, Del float64
 
-	// Columns is as in Edit.
-	Columns int
+	// Budget is as in Edit.
+	Budget
 }
 
 // AppendKey implements Loss.
 func (x Local) AppendKey(dst []byte) []byte {
-	return appendInts(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del), x.Columns)
+	return x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del))
 }
 
 func (x Local) check() error {
 	for _, v := range []float64{x.Match, x.Sub, x.Ins, x.Del} {
-		if math.IsNaN(v) || math.Abs(v) > 1e100 {
+		if math.IsNaN(v) || math.Abs(v) > maxCost {
 			return fmt.Errorf("losses: local: gain %v is not a finite number of moderate size", v)
 		}
 	}
@@ -60,20 +60,64 @@ func (x Local) Value(y, ref []int) float64 {
 	return 0 - best
 }
 
+// units returns a unit and the gains as multiples of it.
+//
+// A loss below all that can be gained ends an alignment whatever it is exactly, so
+// that none counts for more. What is left is rounded relative to the greatest
+// gain, which is the least score but 0 where only one kind of pair gains
+// anything. Two gains of very different sizes must be exact.
+func (x Local) units(l, m int) (float64, []int64, error) {
+	step := max(x.Match, x.Sub, 0)
+	most := 2 * step * float64(min(l, m))
+	gains := []float64{x.Match, x.Sub, x.Ins, x.Del}
+	for i := range gains {
+		gains[i] = max(gains[i], -most)
+	}
+	if unit, units, ok := grid(gains); ok && bits.Len64(uint64(step/unit))+bits.Len(uint(l+m)) < 60 {
+		return unit, units, nil
+	}
+	if least := min(x.Match, x.Sub); step >= 0x1p-1000 && (least <= 0 || least >= step/4096) {
+		_, e := math.Frexp(step)
+		n := min(50, 60-bits.Len(uint(l+m+2)))
+		units := make([]int64, len(gains))
+		for i, g := range gains {
+			units[i] = int64(math.Round(math.Ldexp(g, n-e)))
+		}
+		return math.Ldexp(1, e-n), units, nil
+	}
+	exponent, exact := dyadic(gains)
+	units := make([]int64, len(gains))
+	for i, g := range exact {
+		if g.BitLen()+bits.Len(uint(l+m+2)) > 61 {
+			return 0, nil, fmt.Errorf("losses: local: gains %v and %v are of too different sizes to be added exactly", x.Match, x.Sub)
+		}
+		units[i] = g.Int64()
+	}
+	return math.Ldexp(1, exponent), units, nil
+}
+
+// Check is as for Edit.
+func (x Local) Check(ref []int, alphabet, l int) error {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return err
+	}
+	if err := x.Budget.check("local"); err != nil {
+		return err
+	}
+	return x.check()
+}
+
 // Machine implements Loss.
 func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
-	if err := checkShape(ref, alphabet, l); err != nil {
+	if err := x.Check(ref, alphabet, l); err != nil {
 		return nil, err
-	}
-	if err := x.check(); err != nil {
-		return nil, err
-	}
-	if x.Columns < 0 {
-		return nil, fmt.Errorf("losses: local: a budget of %d columns", x.Columns)
 	}
 	m := len(ref)
 	class, rep := referenceClasses(ref, alphabet)
-	unit, g := quantize([]float64{x.Match, x.Sub, x.Ins, x.Del}, 0, l+m+2)
+	unit, g, err := x.units(l, m)
+	if err != nil {
+		return nil, err
+	}
 	match, sub, ins, del := g[0], g[1], g[2], g[3]
 	step := max(match, sub, 0) // the most that one aligned pair gains
 
@@ -151,17 +195,19 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 				off = append(off, v)
 			}
 			if c&255 == 0 {
-				bytes1 := bytes + int64(n*len(rep))*8 + tab.bytes() + next.bytes()
-				if x.Columns > 0 && total+next.len() > x.Columns || x.Columns == 0 && bytes1 > DefaultBytes {
-					return nil, &BudgetError{Columns: total + next.len(), Bytes: bytes1, Length: l, Layer: t}
+				if err := x.over(l, t, total+next.len(), bytes+withGraph(n*len(rep), n)+int64(n*len(rep))*4+tab.bytes()+next.bytes()); err != nil {
+					return nil, err
 				}
 			}
 		}
 		if err := b.Layer(Layer{Labels: alphabet, Class: class, Classes: len(rep), Columns: n, Next: to, Off: off}); err != nil {
 			return nil, err
 		}
-		bytes += int64(len(to)) * 4
+		bytes += withGraph(len(to), n)
 		total += next.len()
+		if err := x.outgrown(l, m, t, n, next.len(), total, bytes, withGraph(len(rep), 1)); err != nil {
+			return nil, err
+		}
 		tab = next
 	}
 	zero := b.Value(0)

@@ -1,6 +1,9 @@
 package losses
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // logSweeper is the sweep in logarithms: slower by an order of magnitude, and
 // right whatever the ranges of θ and γ L. Beside each log weight it keeps the
@@ -17,6 +20,7 @@ type logSweeper struct {
 	betaN, meanBN []float64
 	v, v1         []float64
 	x, x1         []float64
+	ctx           context.Context
 	keep          []float64 // if not empty, receives the backward values of all layers
 }
 
@@ -54,6 +58,10 @@ func (s *logSweeper) run(m *Machine, g *graph, w *whitening, j *job) {
 	}
 	for t := range l {
 		gl, next := &g.layers[t], &g.layers[t+1]
+		if stopped(s.ctx) {
+			j.logZ = math.NaN()
+			return
+		}
 		th, dir := s.potentials(gl, w, j, t)
 		n := gl.labels
 		v, v1 := s.v[:n], s.v1[:n]
@@ -115,6 +123,9 @@ func (s *logSweeper) run(m *Machine, g *graph, w *whitening, j *job) {
 		copy(s.keep[end.at:], s.betaN[:len(end.ctx)])
 	}
 	for t := l - 1; t >= 0; t-- {
+		if stopped(s.ctx) {
+			return
+		}
 		s.back(m, g, w, j, t, z, mean)
 		if len(s.keep) > 0 {
 			copy(s.keep[g.layers[t].at:], s.beta[:len(g.layers[t].ctx)])

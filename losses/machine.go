@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -39,6 +40,9 @@ type Machine struct {
 	final  []uint32  // by column of the last layer: index in values
 	base   float64
 	bytes  int64
+
+	cancels float64  // how large a constant is that values subtract from, 0 if they add to it
+	careful *careful // the same machine without such a subtraction; nil where there is none
 
 	partial   bool    // some string may be excluded
 	surrogate *banded // what is known of a surrogate loss; nil without a band
@@ -387,6 +391,9 @@ func (m *Machine) count() {
 	for t := range m.layers {
 		l := &m.layers[t]
 		m.partial = m.partial || l.partial
+		if l.lo <= l.hi && (m.base > 0 && l.lo < 0 || m.base < 0 && l.hi > 0) {
+			m.cancels = math.Abs(m.base)
+		}
 		n += 128 + 4*int64(len(l.class)+len(l.narrow)) + 8*int64(len(l.wide))
 	}
 	m.bytes = n
@@ -406,8 +413,11 @@ func (m *Machine) built() *Machine {
 // needed (n-gram losses), and returns the error if it cannot. It is safe to
 // call at any time.
 func (m *Machine) Build() error {
-	if m.ngram == nil {
-		return nil
+	switch {
+	case m.ngram != nil:
+		return m.ngram.build(m)
+	case m.values == nil:
+		return errors.New("losses: a Machine that no Builder or Loss made")
 	}
-	return m.ngram.build(m)
+	return nil
 }

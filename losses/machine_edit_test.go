@@ -89,9 +89,9 @@ func TestLongColumns(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	for _, e := range []valued{
-		Edit{Sub: 1, Ins: 1, Del: 1, Columns: 1000},
-		Edit{Sub: math.Sqrt2, Ins: 1, Del: 1, Columns: 1000},
-		Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Columns: 1000},
+		Edit{Sub: 1, Ins: 1, Del: 1, Budget: Budget{Columns: 1000}},
+		Edit{Sub: math.Sqrt2, Ins: 1, Del: 1, Budget: Budget{Columns: 1000}},
+		Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Budget: Budget{Columns: 1000}},
 	} {
 		ref := publishedRef(0, 25)
 		_, err := e.Machine(ref, 10, 25)
@@ -117,7 +117,7 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	var b *BudgetError
-	if _, err := (Local{Match: 1, Sub: -1, Ins: -1, Del: -1, Columns: 100}).Machine(publishedRef(0, 12), 10, 12); !errors.As(err, &b) || b.Band != 0 {
+	if _, err := (Local{Match: 1, Sub: -1, Ins: -1, Del: -1, Budget: Budget{Columns: 100}}).Machine(publishedRef(0, 12), 10, 12); !errors.As(err, &b) || b.Band != 0 {
 		t.Errorf("local: %v", err)
 	}
 }
@@ -200,10 +200,10 @@ func TestLossErrors(t *testing.T) {
 func TestLossKeys(t *testing.T) {
 	seen := map[string]Loss{}
 	for _, x := range []Loss{
-		Unit, SmithWaterman, Edit{Sub: 1, Ins: 1, Del: 1, Band: 2}, Edit{Sub: 1, Ins: 1, Del: 1, Columns: 2},
+		Unit, SmithWaterman, Edit{Sub: 1, Ins: 1, Del: 1, Band: 2}, Edit{Sub: 1, Ins: 1, Del: 1, Budget: Budget{Columns: 2}},
 		Edit{SubTable: [][]float64{{1, 2}, {3, 4}}}, Edit{SubTable: [][]float64{{1, 2}, {3, 5}}},
 		Edit{InsTable: []float64{1, 2}}, Edit{DelTable: []float64{1, 2}},
-		NGram{N: 2}, NGram{N: 2, C: 1}, NGram{N: 3}, Hamming{1}, Hamming{2}, Local{Match: 1}, Local{Match: 1, Columns: 4},
+		NGram{N: 2}, NGram{N: 2, C: 1}, NGram{N: 3}, Hamming{1}, Hamming{2}, Local{Match: 1}, Local{Match: 1, Budget: Budget{Columns: 4}},
 	} {
 		k := string(x.AppendKey(nil))
 		if y, ok := seen[k]; ok {

@@ -1,6 +1,9 @@
 package losses
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // maxSweeper finds the best string of θ(u) + γ L(u), ties going to the least
 // labels in the graph's numbering.
@@ -8,6 +11,7 @@ type maxSweeper struct {
 	best []float64 // by entry: the best completion
 	fold []float64
 	g    []float64
+	ctx  context.Context
 }
 
 // run returns the best score, its lead over the second best string, and the
@@ -29,6 +33,9 @@ func (s *maxSweeper) run(m *Machine, gr *graph, w *whitening, gamma float64, u [
 	}
 	for t := l - 1; t >= 0; t-- {
 		gl, next := &gr.layers[t], &gr.layers[t+1]
+		if stopped(s.ctx) {
+			return -inf, inf, u
+		}
 		th := w.theta[t]
 		if w.order == 1 {
 			s.fold = resize(s.fold, gl.classes)

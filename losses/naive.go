@@ -1,6 +1,9 @@
 package losses
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Naive computes what Eval does by enumerating all strings: GRAD-NAIVE of the
 // thesis, the baseline that the other methods are compared with. loss gives
@@ -9,6 +12,9 @@ import "math"
 // Cost: the product of all label counts times the cost of loss. Of equally
 // good strings the lexicographically first is the best.
 func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return fmt.Errorf("losses: γ is %v", gamma)
+	}
 	var w whitening
 	if err := w.check(p); err != nil {
 		return err
@@ -83,8 +89,12 @@ func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	r.Marginals, r.HVP, r.RiskGradient = aug.window, aug.product, plain.product
 	if math.IsInf(r.LogZ, -1) {
 		r.nothing()
+		if aug.lost {
+			return fmt.Errorf("losses: γ = %v times the losses: %w", gamma, ErrRange)
+		}
+		return nil
 	}
-	return nil
+	return (&Machine{}).certain(gamma, r.LogZ)
 }
 
 // tally sums e^score, with the greatest score so far taken out.
@@ -94,6 +104,7 @@ type tally struct {
 	window, product [][]float64
 	best, second    float64
 	arg             []int
+	lost            bool // some score was beyond the range of float64
 }
 
 func (a *tally) clear() {
@@ -103,6 +114,10 @@ func (a *tally) clear() {
 }
 
 func (a *tally) add(score, loss, f float64, at, u []int) {
+	if math.IsInf(score, -1) {
+		a.lost = true // γ L overflowed: no share of any sum
+		return
+	}
 	switch {
 	case score > a.best:
 		a.best, a.second = score, a.best

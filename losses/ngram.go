@@ -20,22 +20,22 @@ import (
 type NGram struct {
 	N int
 	C float64
+
+	// Budget bounds the machine, which for N ≤ 2 is built only for evaluations that
+	// need it.
+	Budget
 }
 
 // Machine implements Loss. It takes next to no time; layers are built when
 // first needed.
 func (n NGram) Machine(ref []int, alphabet, l int) (*Machine, error) {
-	if err := checkShape(ref, alphabet, l); err != nil {
+	if err := n.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
-	if n.N < 1 {
-		return nil, fmt.Errorf("losses: ngram: n = %d, not at least 1", n.N)
-	}
-	if !(n.C >= 0) || math.IsInf(n.C, 0) {
-		return nil, fmt.Errorf("losses: ngram: c = %v, not a finite number of at least 0", n.C)
-	}
 	p := &ngramPlan{loss: n, alphabet: alphabet, length: l}
-	p.index(ref)
+	if err := p.index(ref); err != nil {
+		return nil, err
+	}
 	if err := p.count(); err != nil {
 		return nil, err
 	}
@@ -47,6 +47,27 @@ func (n NGram) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	}
 	m.bytes = 1024 + int64(len(p.delta))*8
 	return m, nil
+}
+
+// Check is as for Edit.
+func (n NGram) Check(ref []int, alphabet, l int) error {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return err
+	}
+	if err := n.Budget.check("ngram"); err != nil {
+		return err
+	}
+	return n.check()
+}
+
+func (n NGram) check() error {
+	if n.N < 1 {
+		return fmt.Errorf("losses: ngram: n = %d, not at least 1", n.N)
+	}
+	if !(n.C >= 0) || math.IsInf(n.C, 0) {
+		return fmt.Errorf("losses: ngram: c = %v, not a finite number of at least 0", n.C)
+	}
+	return nil
 }
 
 // Value returns the loss of y as it is defined; +Inf where U + C is 0.
@@ -77,7 +98,7 @@ func (n NGram) of(k int) float64 {
 
 // AppendKey implements Loss.
 func (n NGram) AppendKey(dst []byte) []byte {
-	return appendFloats(appendInts(append(dst, 'n'), n.N), n.C)
+	return appendFloats(appendInts(n.Budget.appendKey(append(dst, 'n')), n.N), n.C)
 }
 
 // ngramPlan is the automaton of Aho and Corasick for the reference's N-grams,
@@ -93,12 +114,13 @@ type ngramPlan struct {
 	gain     []uint32 // state × class: occurrences in the reference of the N-gram completed
 	most     []int    // by position: the greatest count after it
 	top      int      // greatest gain
-	once     sync.Once
+	mu       sync.Mutex
+	done     bool
 	err      error
 }
 
-// index builds the automaton.
-func (p *ngramPlan) index(ref []int) {
+// index builds the automaton, unless its trie exceeds the budget.
+func (p *ngramPlan) index(ref []int) error {
 	var rep []int
 	p.class, rep = referenceClasses(ref, p.alphabet)
 	p.classes = len(rep)
@@ -116,8 +138,14 @@ func (p *ngramPlan) index(ref []int) {
 	}
 	grow()
 	depth := []int{0}
+	if n > p.length {
+		ref = nil // no y contains any
+	}
 gram:
 	for j := n; j <= len(ref); j++ {
+		if err := p.loss.over(p.length, 0, 0, 16*int64(len(child))); err != nil {
+			return fmt.Errorf("losses: ngram: the n-grams of a reference of %d symbols: %w", len(ref), err)
+		}
 		for _, r := range ref[j-n : j] {
 			if r >= p.alphabet {
 				continue gram // no y contains it
@@ -177,6 +205,7 @@ gram:
 			p.delta[e] = number[to]
 		}
 	}
+	return nil
 }
 
 // count finds the greatest count after each position.
@@ -189,6 +218,11 @@ func (p *ngramPlan) count() error {
 	best[0] = 0
 	p.most = make([]int, p.length+1)
 	for t := range p.length {
+		if t&63 == 0 {
+			if err := p.loss.stopped(p.length, t); err != nil {
+				return err
+			}
+		}
 		for q := range next {
 			next[q] = none
 		}
@@ -207,7 +241,7 @@ func (p *ngramPlan) count() error {
 	}
 	// The automaton's size: for a caller who wants a word before the memory.
 	cells := int64(p.length+1) * int64(p.states) * int64(p.most[p.length]+1)
-	if p.states > 0 && cells/int64(p.states) > DefaultBytes/4 {
+	if p.states > 0 && cells/int64(p.states) > p.loss.allowance()/4 {
 		return fmt.Errorf("losses: ngram: %d positions with counts up to %d are too many: %w", p.length, p.most[p.length], ErrBudget)
 	}
 	return nil
@@ -215,7 +249,15 @@ func (p *ngramPlan) count() error {
 
 // build makes the layers of m: columns are (state, count).
 func (p *ngramPlan) build(m *Machine) error {
-	p.once.Do(func() { p.err = p.layers(m) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.done {
+		err := p.layers(m)
+		if err != nil && p.loss.stopped(0, 0) != nil {
+			return err // of the context, and no property of the loss
+		}
+		p.done, p.err = true, err
+	}
 	return p.err
 }
 
@@ -248,10 +290,10 @@ func (p *ngramPlan) layers(m *Machine) error {
 				to = append(to, *e-1)
 			}
 		}
-		bytes += int64(len(to)) * 4
+		bytes += withGraph(len(to), len(columns))
 		total += len(next)
-		if bytes > DefaultBytes {
-			return fmt.Errorf("losses: ngram: stopped at position %d of %d with %d columns: %w", t, p.length, total, ErrBudget)
+		if err := p.loss.over(p.length, t, total, bytes+int64(len(id))*4+int64(cap(next))*8); err != nil {
+			return err
 		}
 		if err := b.Layer(Layer{Labels: p.alphabet, Class: p.class, Classes: k, Columns: len(columns), Next: to, Off: off}); err != nil {
 			return err

@@ -1,6 +1,9 @@
 package losses
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // ngramSweeper is the dynamic program for unigram and bigram losses under
 // potentials of order 1 and 2: a state is the last label b and the count k, and
@@ -27,6 +30,7 @@ type ngramSweeper struct {
 	ruleC            float64
 	ruleN            int
 	offset           []int32
+	ctx              context.Context
 }
 
 // lanes rounds counts up to whole vectors.
@@ -35,6 +39,17 @@ func lanes(k int) int { return (k + 8) &^ 7 }
 func (s *ngramSweeper) covers(n *ngramPlan, p *Potentials, want Want) bool {
 	return n.loss.N <= 2 && p.Order <= 2 && n.length > 0 && n.alphabet > 0 && n.alphabet <= 512 &&
 		want&(WantMaxAug|WantViterbi|WantHVP) == 0
+}
+
+// room returns an error when the forward values exceed the budget.
+func (s *ngramSweeper) room(b Budget, n *ngramPlan) error {
+	s.ctx = b.Ctx
+	_, stride := s.stride(n)
+	need := int64(n.length+2) * int64(n.alphabet) * int64(stride) * 8
+	if b.Bytes > 0 && need > b.Bytes {
+		return &BudgetError{Bytes: need, Limit: b.Bytes, Length: n.length}
+	}
+	return nil
 }
 
 func (s *ngramSweeper) prepare(n *ngramPlan) {
@@ -170,6 +185,9 @@ func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
 		s.alpha[b*stride+pad+k] = x
 	}
 	for t := 1; t < n.length; t++ {
+		if stopped(s.ctx) {
+			break // with sums of 0, which are refused
+		}
 		a, b := s.alpha[(t-1)*size:t*size], s.alpha[t*size:(t+1)*size]
 		countForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad, lanes(n.most[t+1]))
 	}

@@ -1,6 +1,9 @@
 package losses
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Potentials are order-q scores θ_t(z) of the label strings u = u_0 … u_{l-1}:
 // θ(u) = Σ_t θ_t(u_{max(0,t-q+1)} … u_t). Positions count from 0 here, so that
@@ -19,8 +22,12 @@ type Potentials struct {
 }
 
 // NewPotentials returns potentials of zero for strings of length l over an
-// alphabet of size labels, rows in one array.
+// alphabet of size labels, rows in one array. It panics when a size is negative,
+// as make would.
 func NewPotentials(alphabet, l, q int) *Potentials {
+	if alphabet < 0 || l < 0 {
+		panic(fmt.Sprintf("losses: potentials for strings of length %d over %d labels: neither may be negative", l, alphabet))
+	}
 	sizes := make([]int, l)
 	for t := range sizes {
 		sizes[t] = alphabet
@@ -29,7 +36,7 @@ func NewPotentials(alphabet, l, q int) *Potentials {
 }
 
 // NewLatticePotentials returns potentials of zero with sizes[t] labels at
-// position t. It keeps sizes.
+// position t, none of them negative. It keeps sizes.
 func NewLatticePotentials(sizes []int, q int) *Potentials {
 	p := &Potentials{Sizes: sizes, Order: q, Theta: make([][]float64, len(sizes))}
 	n := 0

@@ -2,6 +2,7 @@ package losses
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 )
@@ -13,6 +14,9 @@ var ErrNoString = errors.New("losses: no string is allowed")
 // distribution, P(u) ∝ exp(θ(u) + γ L(u)), reusing its memory. A nil machine
 // stands for the loss 0. One backward pass, then O(l·labels) a string.
 func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.Rand, us [][]int) error {
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return fmt.Errorf("losses: γ is %v", gamma)
+	}
 	if err := e.white.check(p); err != nil {
 		return err
 	}
@@ -21,10 +25,18 @@ func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.R
 	} else if err := m.matches(p); err != nil {
 		return err
 	}
-	g, err := m.graph(p.Order)
+	m, err := m.suited(gamma)
 	if err != nil {
 		return err
 	}
+	g, err := m.graph(p.Order, e.Budget)
+	if err != nil {
+		return err
+	}
+	if err := e.room(m, g, 5); err != nil {
+		return err
+	}
+	e.sweep.ctx, e.logs.ctx = e.Budget.Ctx, e.Budget.Ctx
 	w := &e.white
 	w.prepare(g, p)
 	j := job{gamma: gamma}
@@ -39,8 +51,14 @@ func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.R
 		e.logs.keep = e.logs.keep[:0]
 	}
 	e.sweep.keep = e.sweep.keep[:0]
+	if err := e.Budget.stopped(len(m.layers), len(m.layers)); err != nil {
+		return err
+	}
 	if math.IsInf(j.logZ, -1) {
 		return ErrNoString
+	}
+	if err := m.certain(gamma, j.logZ); err != nil {
+		return err
 	}
 	s.weight = make([]float64, g.most)
 	for i := range us {

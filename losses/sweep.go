@@ -1,6 +1,9 @@
 package losses
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // sweeper is the linear (whitened) forward-backward sweep over a graph.
 //
@@ -22,6 +25,7 @@ type sweeper struct {
 	rows          rowKernels
 	v, v1         []float64
 	keep          []float64 // if not empty, receives the backward values of all layers
+	ctx           context.Context
 	scale         []float64 // by layer: log of what forward values were divided by
 }
 
@@ -72,6 +76,10 @@ func (s *sweeper) run(m *Machine, g *graph, w *whitening, j *job, scaled bool) b
 	return true
 }
 
+// stopped reports whether a context, which may be nil, is done. It allocates
+// nothing.
+func stopped(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
+
 func clearRows(rows [][]float64) {
 	for _, row := range rows {
 		clear(row)
@@ -117,6 +125,9 @@ func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled boo
 	clear(s.scale)
 	for t := range l {
 		gl, next := &g.layers[t], &g.layers[t+1]
+		if stopped(s.ctx) {
+			return 0, 0, 0
+		}
 		a := s.alpha[gl.at:next.at]
 		end := g.total
 		if t+2 <= l {
@@ -242,6 +253,9 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 	mean := z1 / z
 	for t := l - 1; t >= 0; t-- {
 		gl, next := &g.layers[t], &g.layers[t+1]
+		if stopped(s.ctx) {
+			return false
+		}
 		a := s.alpha[gl.at:next.at]
 		p := w.fold[t]
 		s.x = resize(s.x, len(p))

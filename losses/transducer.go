@@ -69,6 +69,9 @@ func keyOf[W semiring.Codec[W]](u fst.Expanded[W], c float64) (key [sha256.Size]
 
 // Machine implements Loss.
 func (t *Transducer) Machine(ref []int, alphabet, l int) (*Machine, error) {
+	if err := checkShape(ref, alphabet, l); err != nil {
+		return nil, err
+	}
 	a, err := t.automaton(Strings(alphabet, l), ref, &GeneralOptions{Limits: t.Limits})
 	if err != nil {
 		return nil, err

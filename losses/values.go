@@ -5,7 +5,7 @@ import "math"
 var infinity = math.Inf(1)
 
 // Value returns the loss of y by dynamic programming over alignments, as it is
-// defined (within the band, if there is one): O(len(y) len(ref)). y and ref
+// defined: O(len(y) len(ref)), or O(len(y) Band + len(ref)) within a band. y and ref
 // must suit the cost tables.
 func (e Edit) Value(y, ref []int) float64 {
 	l, m := len(y), len(ref)
@@ -29,7 +29,7 @@ func (e Edit) Value(y, ref []int) float64 {
 	for j := 1; j <= m; j++ {
 		row[j] = row[j-1] + e.insert(ref[j-1])
 		if j > hi {
-			row[j] = infinity
+			row[j] = infinity // and remains so until a window has it
 		}
 	}
 	for t, s := range y {
@@ -37,15 +37,22 @@ func (e Edit) Value(y, ref []int) float64 {
 		if e.DelTable != nil {
 			del = e.DelTable[s]
 		}
+		before := lo
 		if e.Band > 0 {
 			lo, hi = first[t+1], last[t+1]
 		}
-		diagonal := row[0]
-		row[0] += del
+		// Cells before the window are never looked at again but for the one next to it.
+		diagonal := infinity
 		if lo > 0 {
-			row[0] = infinity
+			diagonal = row[lo-1]
+			if before < lo {
+				row[lo-1] = infinity
+			}
+		} else {
+			diagonal = row[0]
+			row[0] += del
 		}
-		for j := 1; j <= m; j++ {
+		for j := max(1, lo); j <= hi; j++ {
 			r := ref[j-1]
 			sub := e.Sub
 			switch {
@@ -55,9 +62,6 @@ func (e Edit) Value(y, ref []int) float64 {
 				sub = e.Match
 			}
 			v := min(row[j]+del, diagonal+sub, row[j-1]+e.insert(r))
-			if j < lo || j > hi {
-				v = infinity
-			}
 			diagonal, row[j] = row[j], v
 		}
 	}

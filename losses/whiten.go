@@ -47,14 +47,21 @@ func (w *whitening) check(p *Potentials) error {
 	if len(p.Theta) != len(p.Sizes) {
 		return fmt.Errorf("losses: %d rows of potentials for %d positions", len(p.Theta), len(p.Sizes))
 	}
+	for t, n := range p.Sizes {
+		if n < 0 {
+			return fmt.Errorf("losses: position %d of the potentials has %d labels", t, n)
+		}
+	}
 	w.peak = resize(w.peak, len(p.Theta))
 	w.wide = false
+	sum := 0.0
 	for t, row := range p.Theta {
 		if len(row) != p.RowLen(t) {
 			return fmt.Errorf("losses: row %d has %d potentials, not %d", t, len(row), p.RowLen(t))
 		}
 		if t > 0 && sameRow(row, p.Theta[t-1]) {
 			w.peak[t] = w.peak[t-1]
+			sum += finite(w.peak[t])
 			continue
 		}
 		lo, hi, bad := rangeOf(row)
@@ -66,11 +73,23 @@ func (w *whitening) check(p *Potentials) error {
 			}
 		}
 		w.peak[t] = hi
+		sum += finite(hi)
 		if hi-lo > 200 {
 			w.wide = true
 		}
 	}
+	if math.IsInf(sum, 0) {
+		return fmt.Errorf("losses: the sum of the greatest potentials of the rows overflows: %w", ErrRange)
+	}
 	return nil
+}
+
+// finite returns |x|, 0 for an infinite one.
+func finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return 0
+	}
+	return math.Abs(x)
 }
 
 // sameRow reports whether two rows are one and the same array.

@@ -101,7 +101,9 @@ func (t *wordTables) step(block, i int) int {
 
 // words returns the one-word builder when it covers the case, else nil.
 func (b *columnBuilder) words() *wordBuilder {
-	if b.most < 1 || b.most > 8 || !b.constant {
+	// Values are subtracted from the constant: its units must be few, for then the
+	// rounding of that is far below the least loss that is not 0.
+	if b.up == nil || b.most < 1 || b.most > 8 || b.scale > 1<<12 || max(b.fixed, -b.fixed) > int64(1<<12)*int64(b.l+b.m) {
 		return nil
 	}
 	hi, lo := b.most, b.most
@@ -153,6 +155,9 @@ type wordScratch struct {
 	stamp      uint32
 }
 
+// pooled is the most slots, and keys, of what waits for the next build.
+const pooled = 1 << 18
+
 var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<10)} }}
 
 func (w *wordBuilder) build() (*Machine, error) {
@@ -160,20 +165,20 @@ func (w *wordBuilder) build() (*Machine, error) {
 	l, hi := b.l, w.hi
 	s := wordScratches.Get().(*wordScratch)
 	defer func() {
-		if len(s.slots) <= 1<<18 {
+		if len(s.slots) <= pooled && cap(s.next)+cap(s.keys) <= pooled {
 			wordScratches.Put(s)
 		}
 	}()
 	m := &Machine{layers: make([]layer, l), base: b.base, values: make([]float64, 2+2*hi)}
 	m.values[Excluded] = infinity
 	for o := range 1 + 2*hi {
-		m.values[1+o] = 0 - float64(o)*b.unit
+		m.values[1+o] = 0 - float64(int64(o)*b.scale)*b.unit
 	}
 	shift := uint8(bits.Len(uint(len(m.values) - 1)))
 	classes := len(b.gain)
 
 	first, raised := w.clampWord(w.limits(0), 0)
-	m.base -= float64(raised) * b.unit
+	m.base = float64(b.fixed-int64(raised)*b.scale) * b.unit
 	s.keys = append(s.keys[:0], first)
 	total := 1
 	for t := range l {
@@ -181,6 +186,9 @@ func (w *wordBuilder) build() (*Machine, error) {
 		if n*classes > 0 && bits.Len(uint(n*classes))+int(shift) > 32 {
 			// Columns of the next layer might not fit beside their values.
 			return b.generic()
+		}
+		if err := b.budget.over(l, t, total, m.bytes+withGraph(n*classes, n)+s.held(len(s.slots))); err != nil {
+			return nil, err
 		}
 		arcs := make([]uint32, n*classes)
 		lim := w.limits(t + 1)
@@ -216,17 +224,18 @@ func (w *wordBuilder) build() (*Machine, error) {
 				row[k] = id<<(shift&31) | (uint32(offs[k]) + 1)
 			}
 			if uint64(len(s.next)+wordPiece*classes)*2 > mask {
+				// The old table and the one of twice its size stand side by side.
+				bytes := m.bytes + withGraph(len(arcs), n) + s.held(3*len(slots))
+				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
+					return nil, err
+				}
 				s.grow()
 				slots, stamp = s.slots, s.stamp
 				mask = uint64(len(slots) - 1)
 				hashShift = uint(64 - bits.Len64(mask))
-				bytes := m.bytes + withGraph(len(arcs), n) + int64(len(slots))*16 + int64(cap(s.next)+cap(s.keys))*8
-				if err := b.overBudget(t, total+len(s.next), bytes); err != nil {
-					return nil, err
-				}
 			}
 		}
-		if err := b.overBudget(t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
+		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
 			return nil, err
 		}
 		ly := &m.layers[t]
@@ -234,6 +243,11 @@ func (w *wordBuilder) build() (*Machine, error) {
 		ly.lo, ly.hi = m.values[1+2*hi], 0
 		m.bytes += withGraph(len(arcs), n)
 		total += len(s.next)
+		if b.whole {
+			if err := b.budget.outgrown(l, b.m, t, n, len(s.next), total, m.bytes, withGraph(classes, 1)); err != nil {
+				return nil, err
+			}
+		}
 		s.keys, s.next = s.next, s.keys
 	}
 	// No symbol is left, so that all columns were raised to one.
@@ -245,6 +259,9 @@ func (w *wordBuilder) build() (*Machine, error) {
 		m.final[c] = 1
 	}
 	m.count()
+	if m.cancels > 0 {
+		m.careful = &careful{builder: b}
+	}
 	return m, nil
 }
 
@@ -414,6 +431,19 @@ func (w *wordBuilder) clampWord(lim *wordLimits, key uint64) (uint64, int) {
 		key |= 1 << (bits.Len64(^key&lim.all) - 1)
 	}
 	return key, o
+}
+
+// held returns the bytes of so many slots and of the keys, where they are more than
+// what the pool keeps from one build to the next.
+func (s *wordScratch) held(slots int) int64 {
+	n := int64(0)
+	if slots > pooled {
+		n += 16 * int64(slots)
+	}
+	if keys := cap(s.next) + cap(s.keys); keys > pooled {
+		n += 8 * int64(keys)
+	}
+	return n
 }
 
 // begin frees the table for a new layer of about n columns.

@@ -47,7 +47,7 @@ the others are still answered, and the exit status is 1.
 		columns := fs.Int("budget_columns", 64, 0, "Most columns of a loss machine; 0 is as many as 2 GB hold")
 		workers := fs.Int("workers", 32, 1, "Cases to evaluate at a time")
 		return func(c *call) error {
-			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns)}
+			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns), errs: c.Err}
 			var err error
 			if o.only, err = parseOnly(*only); err != nil {
 				return fmt.Errorf("flag --only: %w", err)
@@ -57,6 +57,7 @@ the others are still answered, and the exit status is 1.
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
+			o.working = lim.Bytes
 			if lim.Bytes == 0 {
 				lim.Bytes = losses.DefaultBytes
 			}
@@ -95,6 +96,13 @@ type lossOptions struct {
 	timed   bool
 	columns int
 	limits  ops.Limits
+	working int64 // bytes of an evaluation in all, where --limit_bytes sets them
+	errs    io.Writer
+}
+
+// budget is what the limits leave to a loss machine and its evaluation.
+func (o *lossOptions) budget() losses.Budget {
+	return losses.Budget{Ctx: o.limits.Ctx, Columns: o.columns, Bytes: o.limits.Bytes}
 }
 
 var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad", "max_aug", "argmax_aug",
@@ -212,19 +220,37 @@ func (x number) MarshalJSON() ([]byte, error) {
 		return []byte(`"inf"`), nil
 	case math.IsInf(f, -1):
 		return []byte(`"-inf"`), nil
+	case f == 0: // of either sign
+		return []byte("0"), nil
 	default:
 		return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
 	}
 }
 
+// integer is an int64 that JSON may write as 1.0 or 1e3, which are the same number.
+type integer int
+
+func (x *integer) UnmarshalJSON(b []byte) error {
+	if i, err := strconv.ParseInt(string(b), 10, strconv.IntSize); err == nil {
+		*x = integer(i)
+		return nil
+	}
+	f, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return fmt.Errorf("%s is not an integer of moderate size", b)
+	}
+	*x = integer(f)
+	return nil
+}
+
 // lossCase is one line of input.
 type lossCase struct {
 	Name     string          `json:"name"`
-	Alphabet int             `json:"alphabet"`
-	L        int             `json:"l"`
-	Q        int             `json:"q"`
+	Alphabet integer         `json:"alphabet"`
+	L        integer         `json:"l"`
+	Q        integer         `json:"q"`
 	Gamma    *number         `json:"gamma"`
-	Yi       []int           `json:"yi"`
+	Ref      []integer       `json:"yi"`
 	Loss     json.RawMessage `json:"loss"`
 	Theta    [][]number      `json:"theta"`
 	Tied     bool            `json:"tied"`
@@ -232,6 +258,9 @@ type lossCase struct {
 	V        [][]number      `json:"v"`
 	Lattice  string          `json:"lattice"`
 	Expand   string          `json:"expand"`
+
+	alphabet, l, q int
+	yi             []int
 }
 
 // lossResult is one line of output; nil fields do not apply or were not asked for.
@@ -263,6 +292,21 @@ type lossFailure struct {
 
 func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *lossOptions) (answer []byte, ok bool) {
 	var c lossCase
+	// A defect in one case is that case's error; the others have their answers.
+	defer func() {
+		if p := recover(); p != nil {
+			errs := o.errs
+			if errs == nil {
+				errs = os.Stderr
+			}
+			fmt.Fprintf(errs, "fst loss: %s, line %d: %v\n%s", source, line, p, debug.Stack())
+			if e != nil {
+				*e = losses.Evaluator{} // what it holds may be half done
+			}
+			answer, _ = json.Marshal(&lossFailure{c.Name, fmt.Sprintf("%s, line %d: a defect of this program: %v; the standard error has where", source, line, p)})
+			ok = false
+		}
+	}()
 	err := json.Unmarshal(text, &c)
 	var res *lossResult
 	if err != nil {
@@ -316,10 +360,12 @@ func (c *lossCase) evaluate(e *losses.Evaluator, o *lossOptions) (*lossResult, e
 	if err != nil {
 		return nil, fmt.Errorf("loss: %w", err)
 	}
-	for j, k := range c.Yi {
+	c.alphabet, c.l, c.q, c.yi = int(c.Alphabet), int(c.L), int(c.Q), make([]int, len(c.Ref))
+	for j, k := range c.Ref {
 		if k < 0 || k >= c.Alphabet {
 			return nil, fmt.Errorf("yi[%d] = %d is not a symbol of an alphabet of %d", j, k, c.Alphabet)
 		}
+		c.yi[j] = int(k)
 	}
 	ev, err := c.newEvaluation(e, spec, o)
 	if err != nil {

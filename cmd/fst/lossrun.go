@@ -60,9 +60,9 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 		Sub    *costTable `json:"sub"`
 		Ins    *costTable `json:"ins"`
 		Del    *costTable `json:"del"`
-		Band   int        `json:"band"`
+		Band   integer    `json:"band"`
 		Cap    *number    `json:"cap"`
-		N      *int       `json:"n"`
+		N      *integer   `json:"n"`
 		C      number     `json:"c"`
 		Scale  *number    `json:"scale"`
 		File   string     `json:"file"`
@@ -81,7 +81,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 			return t.constant, nil
 		}
 	}
-	s := &lossSpec{band: in.Band, c: float64(in.C)}
+	s := &lossSpec{band: int(in.Band), c: float64(in.C)}
 	if in.Band < 0 {
 		return nil, fmt.Errorf("band %d is negative", in.Band)
 	}
@@ -100,7 +100,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 	}
 	switch in.Kind {
 	case "edit":
-		e := losses.Edit{Band: in.Band}
+		e := losses.Edit{Band: int(in.Band)}
 		var err error
 		if e.Match, err = constant("match", in.Match, 0); err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 			return nil, err
 		}
 		s.direct, s.value = e, e.Value
-		if s.cap != nil {
+		if s.cap != nil { // for enumeration
 			s.value = func(y, ref []int) float64 { return min(e.Value(y, ref), *s.cap) }
 		}
 	case "local":
@@ -153,7 +153,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 		if in.N == nil {
 			return nil, errors.New("n is missing")
 		}
-		n := losses.NGram{N: *in.N, C: float64(in.C)}
+		n := losses.NGram{N: int(*in.N), C: float64(in.C)}
 		s.direct, s.value = n, n.Value
 	case "hamming":
 		h := losses.Hamming{Scale: 1}
@@ -217,11 +217,11 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 			return nil, fmt.Errorf("%s: %w", c.Lattice, err)
 		}
 	default:
-		if ev.p, err = c.potentials(); err != nil {
+		if ev.p, err = c.potentials(o.limits.Bytes); err != nil {
 			return nil, err
 		}
 		if c.V != nil {
-			if ev.v, err = c.rows("v", c.V); err != nil {
+			if ev.v, err = c.rows("v", c.V, o.limits.Bytes); err != nil {
 				return nil, err
 			}
 		}
@@ -241,64 +241,89 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 		}
 	}
 	ev.path = o.path
-	general := ev.lattice != nil || ev.expand != nil || spec.cap != nil
+	lattice := ev.lattice != nil || ev.expand != nil
 	switch {
-	case ev.path == "auto" && general:
+	case ev.path == "auto" && (lattice || spec.cap != nil):
 		ev.path = "general"
 	case ev.path == "auto":
 		ev.path = "direct"
-	case ev.path != "general" && general:
-		return nil, fmt.Errorf("the %s path does not cover lattices, expansions and caps; --path=general does", ev.path)
+	case ev.path == "naive" && lattice:
+		return nil, errors.New("the naive path does not cover lattices and expansions; --path=general does")
+	case ev.path == "direct" && (lattice || spec.cap != nil):
+		return nil, errors.New("the direct path does not cover lattices, expansions and caps; --path=general does")
+	}
+	if ev.lattice != nil {
+		// Here, so that a transducer of a file has the same symbols as other losses.
+		if _, err := losses.Symbols(ev.lattice, ev.expand, c.alphabet); err != nil {
+			return nil, err
+		}
+	} else if checked, ok := spec.direct.(interface {
+		Check(ref []int, alphabet, l int) error
+	}); ok {
+		if err := checked.Check(c.yi, c.alphabet, c.l); err != nil {
+			return nil, err
+		}
 	}
 	return ev, nil
 }
 
 // potentials checks theta, or makes it of tied weights.
-func (c *lossCase) potentials() (*losses.Potentials, error) {
-	if c.Q < 1 || c.Q > 3 {
-		return nil, fmt.Errorf("q = %d; orders are 1, 2 and 3", c.Q)
+func (c *lossCase) potentials(limit int64) (*losses.Potentials, error) {
+	if c.q < 1 || c.q > 3 {
+		return nil, fmt.Errorf("q = %d; orders are 1, 2 and 3", c.q)
 	}
 	const most = 1 << 20
-	if c.Alphabet < 1 || c.L < 0 || c.Alphabet > most || c.L > most {
-		return nil, fmt.Errorf("an alphabet of %d symbols, strings of length %d: at most %d of each", c.Alphabet, c.L, most)
+	switch {
+	case c.alphabet < 1 || c.alphabet > most:
+		return nil, fmt.Errorf("an alphabet of %d symbols; it must have between 1 and %d", c.alphabet, most)
+	case c.l < 0 || c.l > most:
+		return nil, fmt.Errorf("strings of length %d; lengths are between 0 and %d", c.l, most)
 	}
 	theta := c.Theta
 	if theta == nil && c.Tied {
 		n := 1
-		for s := range min(c.L, c.Q-1) {
-			if n *= c.Alphabet; n > 1<<24 {
-				return nil, fmt.Errorf("an alphabet of %d symbols has too many windows of %d", c.Alphabet, s+1)
+		for s := range min(c.l, c.q-1) {
+			if n *= c.alphabet; n > 1<<24 {
+				return nil, fmt.Errorf("an alphabet of %d symbols has too many windows of %d", c.alphabet, s+1)
 			}
 			theta = append(theta, make([]number, n))
 		}
-		for len(theta) < c.L {
+		for len(theta) < c.l {
 			theta = append(theta, c.W)
 		}
 	}
-	rows, err := c.rows("theta", theta)
+	rows, err := c.rows("theta", theta, limit)
 	if err != nil {
 		return nil, err
 	}
-	sizes := make([]int, c.L)
+	sizes := make([]int, c.l)
 	for t := range sizes {
-		sizes[t] = c.Alphabet
+		sizes[t] = c.alphabet
 	}
-	return &losses.Potentials{Sizes: sizes, Order: c.Q, Theta: rows}, nil
+	return &losses.Potentials{Sizes: sizes, Order: c.q, Theta: rows}, nil
 }
 
 // rows checks the shape of what has a value a window.
-func (c *lossCase) rows(name string, in [][]number) ([][]float64, error) {
-	if len(in) != c.L {
-		return nil, fmt.Errorf("%s has %d rows for strings of length %d", name, len(in), c.L)
+func (c *lossCase) rows(name string, in [][]number, limit int64) ([][]float64, error) {
+	if len(in) != c.l {
+		return nil, fmt.Errorf("%s has %d rows for strings of length %d", name, len(in), c.l)
 	}
 	out := make([][]float64, len(in))
-	n := 1
+	n, total := 1, int64(0)
 	for s, row := range in {
-		if s < c.Q && n <= len(row) { // beyond it, n would only overflow
-			n *= c.Alphabet
+		if s < c.q && n <= len(row) { // beyond it, n would only overflow
+			n *= c.alphabet
 		}
 		if len(row) != n {
 			return nil, fmt.Errorf("%s[%d] has %d values for %d windows", name, s, len(row), n)
+		}
+		// Marginals and their text have as many; rows of tied weights are one.
+		if total += int64(n) * 32; limit > 0 && total > limit {
+			return nil, fmt.Errorf("%s has too many values for %d bytes, of which they and their marginals would take more at row %d of %d: %w", name, limit, s, len(in), losses.ErrBudget)
+		}
+		if s > 0 && len(in[s-1]) == n && &in[s-1][0] == &row[0] {
+			out[s] = out[s-1]
+			continue
 		}
 		out[s] = make([]float64, n)
 		for i, x := range row {
@@ -372,21 +397,26 @@ func (ev *evaluation) prepare() (err error) {
 		loss := spec.direct
 		switch x := loss.(type) {
 		case losses.Edit:
-			x.Columns = ev.o.columns
+			x.Budget = ev.o.budget()
 			loss = x
 		case losses.Local:
-			x.Columns = ev.o.columns
+			x.Budget = ev.o.budget()
+			loss = x
+		case losses.NGram:
+			x.Budget = ev.o.budget()
 			loss = x
 		}
-		if ev.machine, err = loss.Machine(c.Yi, c.Alphabet, c.L); err == nil {
+		if ev.machine, err = loss.Machine(c.yi, c.alphabet, c.l); err == nil {
 			ev.columns = ev.machine.TotalColumns()
 		}
 		return err
 	}
 	y := ev.lattice
 	if y == nil {
-		strings := losses.Strings(c.Alphabet, c.L)
-		y = strings
+		if n := int64(c.alphabet) * int64(c.l) * 32; ev.o.limits.Bytes > 0 && n > ev.o.limits.Bytes {
+			return fmt.Errorf("the acceptor of all strings of %d of %d symbols would have %d bytes: %w", c.l, c.alphabet, n, losses.ErrBudget)
+		}
+		y = losses.Strings(c.alphabet, c.l)
 	}
 	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Limits: ev.o.limits}
 	if ev.automaton, err = spec.automaton(y, ev.u, c, opts); err != nil {
@@ -394,7 +424,7 @@ func (ev *evaluation) prepare() (err error) {
 	}
 	ev.columns = ev.automaton.States()
 	if ev.path == "direct" {
-		ev.machine, err = ev.automaton.Machine(c.Alphabet, c.L)
+		ev.machine, err = ev.automaton.Machine(c.alphabet, c.l)
 	}
 	return err
 }
@@ -406,11 +436,11 @@ func (s *lossSpec) automaton(y fst.Expanded[semiring.Log64], u machine, c *lossC
 		if s.rational {
 			switch f := u.(type) {
 			case fst.Expanded[semiring.Probability]:
-				return losses.RationalAutomaton(y, f, c.Yi, s.c, opts)
+				return losses.RationalAutomaton(y, f, c.yi, s.c, opts)
 			case fst.Expanded[semiring.Log64]:
-				return losses.RationalAutomaton(y, f, c.Yi, s.c, opts)
+				return losses.RationalAutomaton(y, f, c.yi, s.c, opts)
 			case fst.Expanded[semiring.Log]:
-				return losses.RationalAutomaton(y, f, c.Yi, s.c, opts)
+				return losses.RationalAutomaton(y, f, c.yi, s.c, opts)
 			}
 			return nil, fmt.Errorf("a rational loss over %T", u)
 		}
@@ -418,17 +448,11 @@ func (s *lossSpec) automaton(y fst.Expanded[semiring.Log64], u machine, c *lossC
 		if err != nil {
 			return nil, err
 		}
-		return losses.TropicalAutomaton(y, f, c.Yi, opts)
-	case losses.NGram:
-		return x.Automaton(y, c.Yi, c.Alphabet, opts)
+		return losses.TropicalAutomaton(y, f, c.yi, opts)
 	case interface {
-		Transducer(alphabet int) (*fst.Vector[semiring.Tropical64], error)
+		Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *losses.GeneralOptions) (*losses.Automaton, error)
 	}:
-		t, err := x.Transducer(c.Alphabet)
-		if err != nil {
-			return nil, err
-		}
-		return losses.TropicalAutomaton(y, t, c.Yi, opts)
+		return x.Automaton(y, c.yi, c.alphabet, opts)
 	}
 	return nil, fmt.Errorf("a loss of type %T has no transducer", s.direct)
 }
@@ -439,14 +463,14 @@ func (ev *evaluation) transducerValues() error {
 	spec, c := ev.spec, ev.c
 	var failed error
 	spec.value = func(y, ref []int) float64 {
-		a, err := spec.automaton(losses.Chain(y), ev.u, c, &losses.GeneralOptions{Limits: ev.o.limits})
+		a, err := spec.automaton(losses.Chain(y), ev.u, c, &losses.GeneralOptions{Cap: spec.cap, Limits: ev.o.limits})
 		if err != nil {
 			failed = err
 			return math.Inf(1)
 		}
 		return a.Loss(y)
 	}
-	spec.value(make([]int, c.L), c.Yi) // the errors of one string are those of all
+	spec.value(make([]int, c.l), c.yi) // the errors of one string are those of all
 	return failed
 }
 
@@ -455,18 +479,19 @@ func (ev *evaluation) run() error {
 	switch ev.path {
 	case "naive":
 		n := 1.0
-		for range c.L {
-			n *= float64(c.Alphabet)
+		for range c.l {
+			n *= float64(c.alphabet)
 		}
 		if n > 1e9 {
 			return fmt.Errorf("enumeration of %.3g strings would not end; the direct and general paths do", n)
 		}
-		if err := losses.Naive(func(u []int) float64 { return ev.spec.value(u, c.Yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res); err != nil {
+		if err := losses.Naive(func(u []int) float64 { return ev.spec.value(u, c.yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res); err != nil {
 			return err
 		}
 		return ev.bandError()
 	case "direct":
 		ev.e.Direction = ev.v
+		ev.e.Budget = losses.Budget{Ctx: ev.o.limits.Ctx, Bytes: ev.o.working}
 		return ev.e.Eval(ev.machine, ev.p, c.gamma(), ev.want, &ev.res)
 	}
 	var r *losses.LatticeResult
@@ -490,10 +515,13 @@ func (ev *evaluation) bandError() error {
 	if ev.spec.band == 0 || ev.spec.direct == nil || ev.p == nil || ev.want&losses.WantError == 0 {
 		return nil
 	}
-	m, err := ev.spec.direct.Machine(ev.c.Yi, ev.c.Alphabet, ev.c.L)
+	edit := ev.spec.direct.(losses.Edit) // no other has a band
+	edit.Budget = ev.o.budget()
+	m, err := edit.Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
 	if err != nil {
 		return err
 	}
+	ev.e.Budget = losses.Budget{Ctx: ev.o.limits.Ctx, Bytes: ev.o.working}
 	var r losses.Result
 	if err := ev.e.Eval(m, ev.p, ev.c.gamma(), losses.WantError, &r); err != nil {
 		return err
@@ -560,8 +588,8 @@ func (ev *evaluation) result() *lossResult {
 	if c.V != nil {
 		rows("hvp", &out.HVP, r.HVP)
 	}
-	if ev.p != nil && len(c.Yi) == c.L {
-		if theta := ev.p.Score(c.Yi); !math.IsInf(theta, 0) {
+	if ev.p != nil && len(c.yi) == c.l {
+		if theta := ev.p.Score(c.yi); !math.IsInf(theta, 0) {
 			set("F", &out.F, r.LogZ-theta)
 			if c.Tied && ev.o.asks("grad_w") {
 				out.GradW = ev.tiedGradient()
@@ -604,15 +632,15 @@ func (ev *evaluation) printOrder(n int) []int {
 // tiedGradient is the sum over positions s ≥ q of Q - [window of y_i].
 func (ev *evaluation) tiedGradient() []number {
 	c := ev.c
-	if c.L < c.Q {
+	if c.l < c.q {
 		return nil
 	}
-	g := make([]number, len(ev.p.Theta[c.Q-1]))
-	for t := c.Q - 1; t < c.L; t++ {
+	g := make([]number, len(ev.p.Theta[c.q-1]))
+	for t := c.q - 1; t < c.l; t++ {
 		for i, x := range ev.res.Marginals[t] {
 			g[i] += number(x)
 		}
-		g[ev.p.Window(c.Yi, t)]--
+		g[ev.p.Window(c.yi, t)]--
 	}
 	return g
 }

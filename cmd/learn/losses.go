@@ -95,12 +95,12 @@ func (l *lossFlags) check() error {
 
 func (l *lossFlags) edit(c *call, of losses.Edit) losses.Edit {
 	return losses.Edit{Match: l.cost(c, "match", l.match, of.Match), Sub: l.cost(c, "sub", l.sub, of.Sub),
-		Ins: l.cost(c, "ins", l.ins, of.Ins), Del: l.cost(c, "del", l.del, of.Del), Columns: int(*l.columns)}
+		Ins: l.cost(c, "ins", l.ins, of.Ins), Del: l.cost(c, "del", l.del, of.Del), Budget: losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}}
 }
 
 func (l *lossFlags) local(c *call) losses.Local {
 	return losses.Local{Match: l.cost(c, "match", l.match, 1), Sub: l.cost(c, "sub", l.sub, -1),
-		Ins: l.cost(c, "ins", l.ins, -1), Del: l.cost(c, "del", l.del, -1), Columns: int(*l.columns)}
+		Ins: l.cost(c, "ins", l.ins, -1), Del: l.cost(c, "del", l.del, -1), Budget: losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}}
 }
 
 // value returns the loss of a name, over the labels of the examples; nil is Hamming's.

@@ -1,0 +1,114 @@
+package losses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Budget bounds what the construction of a loss machine, or an evaluation, may
+// take. The zero value allows DefaultBytes and any time.
+type Budget struct {
+	Ctx     context.Context // looked at while columns are made and between layers of sweeps; nil is none
+	Columns int             // most columns of a machine, all layers together; 0 is as many as Bytes hold
+	Bytes   int64           // most bytes, as estimated while building; 0 is DefaultBytes, or none where Columns is set
+}
+
+// DefaultBytes is the budget of a machine that states none.
+const DefaultBytes = 2 << 30
+
+// ErrBudget is the reason of every BudgetError.
+var ErrBudget = errors.New("the exact loss machine exceeds its budget")
+
+// BudgetError reports that a loss machine would be larger than allowed.
+type BudgetError struct {
+	Columns int   // columns built
+	Bytes   int64 // what they, those to come if that is certain, and their evaluation are estimated to take
+	Limit   int64 // the bytes allowed; 0 when it was the columns that ran out
+	Length  int   // l
+	Layer   int   // the position at which it stopped
+	Band    int   // a band that fits the budget; 0 where none does, or the loss has none
+}
+
+func (e *BudgetError) Error() string {
+	advice := "raise the budget"
+	if e.Band > 0 {
+		advice = fmt.Sprintf("try band %d (an upper bound on the loss), or raise the budget", e.Band)
+	}
+	size := fmt.Sprintf("%d bytes", e.Bytes)
+	if e.Limit > 0 {
+		size = fmt.Sprintf("as it would take %d bytes, its evaluation included, of the %d allowed", e.Bytes, e.Limit)
+	}
+	return fmt.Sprintf("losses: %v: stopped at position %d of %d with %d columns, %s; %s",
+		ErrBudget, e.Layer, e.Length, e.Columns, size, advice)
+}
+
+func (e *BudgetError) Unwrap() error { return ErrBudget }
+
+// allowance is Bytes with its default in place.
+func (b Budget) allowance() int64 {
+	switch {
+	case b.Bytes > 0:
+		return b.Bytes
+	case b.Columns > 0:
+		return 1 << 62
+	}
+	return DefaultBytes
+}
+
+// over returns the error of a build of length l that has reached layer t with so
+// much, or of a context that is done; nil while all is well.
+func (b Budget) over(l, t, columns int, bytes int64) error {
+	limit := b.allowance()
+	switch {
+	case b.Columns > 0 && columns > b.Columns:
+		return &BudgetError{Columns: columns, Bytes: bytes, Length: l, Layer: t}
+	case bytes > limit:
+		return &BudgetError{Columns: columns, Bytes: bytes, Limit: limit, Length: l, Layer: t}
+	}
+	return b.stopped(l, t)
+}
+
+// outgrown returns the error of an exact build that cannot but exceed the bytes, so
+// that the caller hears of it in a tenth of the time. Layer t+1 has so many columns
+// of so many bytes, layer t had before.
+//
+// Columns grow until the middle of the shorter string, ever more slowly: taking the
+// logarithm of the growth to fall in a straight line to 0 there gives between a tenth
+// and the whole of what the largest layer came to have (unit and other costs,
+// alphabets of 4 and 10, lengths 12 to 24), a fifth of all. Eight times the budget
+// by that count are beyond doubt. Bands grow otherwise.
+func (b Budget) outgrown(l, m, t, before, columns, total int, bytes, column int64) error {
+	limit := b.allowance()
+	rest := float64(min(l, m)/2 - t - 1)
+	if bytes < limit/32 || rest <= 0 || columns <= before {
+		return nil
+	}
+	growth := math.Log(float64(columns) / float64(before))
+	if peak := float64(columns) * math.Exp(growth*rest/2) * float64(column); peak > 8*float64(limit) {
+		return &BudgetError{Columns: total, Bytes: int64(min(peak, 1e18)), Limit: limit, Length: l, Layer: t + 1}
+	}
+	return nil
+}
+
+// stopped returns the error of a context that is done.
+func (b Budget) stopped(l, t int) error {
+	if b.Ctx != nil {
+		if err := b.Ctx.Err(); err != nil {
+			return fmt.Errorf("losses: stopped at position %d of %d: %w", t, l, err)
+		}
+	}
+	return nil
+}
+
+// checkBudget refuses negative bounds.
+func (b Budget) check(loss string) error {
+	if b.Columns < 0 || b.Bytes < 0 {
+		return fmt.Errorf("losses: %s: a budget of %d columns and %d bytes: neither may be negative", loss, b.Columns, b.Bytes)
+	}
+	return nil
+}
+
+// appendKey appends what decides whether a machine is made.
+func (b Budget) appendKey(dst []byte) []byte { return appendInts(dst, b.Columns, int(b.Bytes)) }

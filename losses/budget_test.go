@@ -1,0 +1,198 @@
+package losses
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every construction and evaluation stops with its context, and within its bytes.
+func TestBudgetStops(t *testing.T) {
+	dead, cancel := context.WithCancel(context.Background())
+	cancel()
+	ref := publishedRef(0, 20)
+	for name, loss := range map[string]Loss{
+		"words":    Edit{Sub: 1, Ins: 1, Del: 1, Budget: Budget{Ctx: dead}},
+		"whole":    Edit{Sub: math.Sqrt2, Ins: 1, Del: 1, Budget: Budget{Ctx: dead}},
+		"limbs":    Edit{Match: -1e-9, Sub: 1e20, Ins: 1e20, Del: 3e20, Budget: Budget{Ctx: dead}},
+		"local":    Local{Match: 1, Sub: -1, Ins: -1, Del: -1, Budget: Budget{Ctx: dead}},
+		"ngram":    NGram{N: 3, Budget: Budget{Ctx: dead}},
+		"w bytes":  Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Budget: Budget{Bytes: 1 << 22}},
+		"wh bytes": Edit{Sub: math.Sqrt2, Ins: 1, Del: 1, Budget: Budget{Bytes: 1 << 22}},
+		"l bytes":  Local{Match: 1, Sub: -1, Ins: -1, Del: -1, Budget: Budget{Bytes: 1 << 20}},
+		"n bytes":  NGram{N: 4, Budget: Budget{Bytes: 1 << 14}},
+	} {
+		start := time.Now()
+		_, err := loss.Machine(ref, 10, 20)
+		want := error(context.Canceled)
+		if strings.Contains(name, "bytes") {
+			want = ErrBudget
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", name, err, want)
+		}
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("%s: %v", name, d)
+		}
+	}
+	m, err := Unit.Machine(ref[:12], 10, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := publishedPotentials(1, 10, 12, 2)
+	var r Result
+	for _, e := range []*Evaluator{{Budget: Budget{Ctx: dead}}, {Budget: Budget{Ctx: dead}, logOnly: true}} {
+		if err := e.Eval(m, p, 1, WantMarginals|WantMaxAug, &r); !errors.Is(err, context.Canceled) {
+			t.Errorf("an evaluation whose context is done: %v", err)
+		}
+	}
+	small := &Evaluator{Budget: Budget{Bytes: 1 << 16}}
+	if err := small.Eval(m, p, 1, WantMarginals, &r); !errors.Is(err, ErrBudget) {
+		t.Errorf("an evaluation of more bytes than allowed: %v", err)
+	}
+	if err := small.Sample(m, p, 1, rand.New(rand.NewPCG(1, 1)), make([][]int, 1)); !errors.Is(err, ErrBudget) {
+		t.Errorf("a sample of more bytes than allowed: %v", err)
+	}
+	n, err := NGram{N: 2}.Machine(ref, 10, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := publishedPotentials(1, 10, 20, 2)
+	for _, e := range []*Evaluator{{Budget: Budget{Ctx: dead}}, small} {
+		if err := e.Eval(n, q, 1, WantMarginals, &r); err == nil {
+			t.Error("an n-gram evaluation beyond its budget")
+		}
+	}
+}
+
+// A context that one may wait for costs no allocation.
+func TestBudgetAllocatesNothing(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	m, err := Unit.Machine(publishedRef(0, 8), 10, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := publishedPotentials(1, 10, 8, 2)
+	e := Evaluator{Budget: Budget{Ctx: ctx, Bytes: 1 << 30}}
+	var r Result
+	if n := testing.AllocsPerRun(20, func() {
+		if err := e.Eval(m, p, 1, WantMarginals|WantExpected, &r); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// What an exact build cannot hold is refused soon, and what it can is built.
+func TestOutgrown(t *testing.T) {
+	ref := publishedRef(0, 30)
+	e := Edit{Sub: 1, Ins: 1, Del: 1, Budget: Budget{Bytes: 1 << 26}}
+	_, err := e.Machine(ref, 10, 30)
+	var b *BudgetError
+	if !errors.As(err, &b) || b.Band < 1 || b.Columns > 1<<18 || b.Bytes <= b.Limit {
+		t.Errorf("%v", err)
+	}
+	for l := 4; l <= 16; l += 3 { // with hardly more than it takes
+		e.Bytes = 0
+		m, err := e.Machine(ref[:l], 10, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Bytes = 4*m.Bytes() + 1<<20
+		if _, err := e.Machine(ref[:l], 10, l); err != nil {
+			t.Errorf("l %d: %v", l, err)
+		}
+	}
+}
+
+// γ of all sizes, and what no float64 can hold, on both paths alike.
+func TestGammaRange(t *testing.T) {
+	ref := []int{0, 1, 0}
+	for _, loss := range []valued{Unit, SmithWaterman, Edit{Sub: 1e17, Match: -1e17, Ins: 1, Del: 1}, NGram{N: 1, C: 1}, Local{Match: 1, Sub: -1, Ins: -1, Del: -1}} {
+		for _, gamma := range []float64{1e6, -1e6, 1e12, -1e12, 1e300, -1e300, 1e308, -1e308, math.NaN(), math.Inf(1)} {
+			m, err := loss.Machine(ref, 2, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := publishedPotentials(2, 2, 3, 1)
+			var got, want Result
+			err = new(Evaluator).Eval(m, p, gamma, WantMarginals, &got)
+			err1 := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, WantMarginals, nil, &want)
+			// Losses of both signs may be subtracted from a bound that none of them
+			// reaches: refused, where enumeration need not.
+			refused := errors.Is(err, ErrRange) && math.Abs(gamma) >= 1e12
+			if (err == nil) != (err1 == nil) && !refused {
+				t.Errorf("%+v γ %v: directly %v, by enumeration %v", loss, gamma, err, err1)
+			} else if err == nil && !(math.Abs(got.LogZ-want.LogZ) <= 1e-9*math.Max(1e-3, math.Abs(want.LogZ))) {
+				t.Errorf("%+v γ %v: %v, by enumeration %v", loss, gamma, got.LogZ, want.LogZ)
+			}
+			if err := new(Evaluator).Sample(m, p, gamma, rand.New(rand.NewPCG(1, 1)), make([][]int, 2)); (err == nil) != (err1 == nil) && !refused {
+				t.Errorf("%+v γ %v: sample %v, by enumeration %v", loss, gamma, err, err1)
+			}
+		}
+	}
+	p := NewPotentials(2, 3, 1)
+	p.Theta[0][0], p.Theta[1][0] = 1e308, 1e308
+	var r Result
+	if err := new(Evaluator).Eval(nil, p, 1, 0, &r); !errors.Is(err, ErrRange) {
+		t.Errorf("potentials of 1e308: %v", err)
+	}
+	if err := Naive(func([]int) float64 { return 0 }, p, 1, 0, nil, &r); !errors.Is(err, ErrRange) {
+		t.Errorf("potentials of 1e308 by enumeration: %v", err)
+	}
+}
+
+// Machines that nobody made, and sizes below 0, say what is wrong.
+func TestObscure(t *testing.T) {
+	if err := new(Evaluator).Eval(&Machine{}, NewPotentials(2, 0, 1), 1, 0, new(Result)); err == nil {
+		t.Error("an empty Machine was evaluated")
+	}
+	for name, f := range map[string]func(){
+		"NewPotentials": func() { NewPotentials(2, -1, 1) },
+		"Strings":       func() { Strings(2, -1) },
+	} {
+		func() {
+			defer func() {
+				if s, ok := recover().(string); !ok || !strings.Contains(s, "-1") {
+					t.Errorf("%s(…, -1) panics with %v", name, s)
+				}
+			}()
+			f()
+		}()
+	}
+	first, last := bandWindows(3, 2, math.MaxInt)
+	if first[3] != 0 || last[0] != 2 {
+		t.Errorf("a band beyond all cells: %v %v", first, last)
+	}
+}
+
+// The mean of a loss far below its constant keeps its places.
+func TestSmallMeans(t *testing.T) {
+	ref := []int{0, 1, 2, 0, 1}
+	p := NewPotentials(3, 5, 1)
+	for s, row := range p.Theta {
+		row[ref[s]] = 30
+	}
+	m, err := Unit.Machine(ref, 3, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want Result
+	if err := new(Evaluator).Eval(m, p, 1, WantExpected|WantRisk, &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := Naive(func(u []int) float64 { return Unit.Value(u, ref) }, p, 1, WantExpected|WantRisk, nil, &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range [][2]float64{{got.Expected, want.Expected}, {got.Risk, want.Risk}} {
+		if math.Abs(x[0]-x[1]) > 1e-9*x[1] {
+			t.Errorf("mean %v, want %v", x[0], x[1])
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package losses
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// ErrRange reports an evaluation of which float64s cannot hold, or not tell, the
+// result: θ + γ L overflows, or is the difference of numbers so large that
+// nothing is left of it.
+var ErrRange = errors.New("beyond the range of float64")
+
+// careful is a machine for when rounding in the constant of another would show: one
+// that adds up losses from their least (see least.go). It has the same strings and
+// losses; what builds machines of one word a column is fifteen times faster and
+// subtracts.
+type careful struct {
+	once    sync.Once
+	builder *columnBuilder
+	machine *Machine
+	err     error
+}
+
+func (m *Machine) carefully() (*Machine, error) {
+	c := m.careful
+	c.once.Do(func() {
+		b := *c.builder
+		b.noWords = true
+		if c.machine, c.err = b.build(); c.err == nil {
+			c.machine.surrogate = m.surrogate
+			m.mu.Lock()
+			m.bytes += c.machine.bytes
+			m.mu.Unlock()
+		}
+	})
+	return c.machine, c.err
+}
+
+// harmlessConstant is the greatest |γ base| of which the rounding, some 1e-16 of it,
+// is no concern beside the logarithms of sums over strings.
+const harmlessConstant = 1e4
+
+// suited returns the machine to use at γ.
+func (m *Machine) suited(gamma float64) (*Machine, error) {
+	if m.careful == nil || math.Abs(gamma)*m.cancels <= harmlessConstant {
+		return m, nil
+	}
+	return m.carefully()
+}
+
+// certain returns an error when rounding in the constant may exceed a billionth
+// of log Z.
+func (m *Machine) certain(gamma, logZ float64) error {
+	if math.IsNaN(logZ) || math.IsInf(logZ, 1) {
+		return fmt.Errorf("losses: log Z at γ = %v: potentials or losses are too large: %w", gamma, ErrRange)
+	}
+	size := math.Abs(logZ)
+	if math.IsInf(logZ, -1) {
+		size = 0 // no string, or γ L overflowed
+	}
+	if c := math.Abs(gamma) * m.cancels; c*4e-16 > 1e-9*max(1, size) {
+		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a billionth of it; costs of both signs and such different sizes cannot be told apart: %w", logZ, c, ErrRange)
+	}
+	return nil
+}
