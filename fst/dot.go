@@ -183,40 +183,47 @@ func (d *dotWriter[W]) state(q StateID) {
 }
 
 func (d *dotWriter[W]) name(q StateID, table *SymbolTable, l Label, what string) {
+	var missing error
+	d.tmp, missing = appendName(d.tmp[:0], q, table, l, what)
+	if missing != nil && d.err == nil {
+		d.err = missing
+	}
+	d.escaped(d.tmp)
+}
+
+// appendName appends what a label or state is drawn as: its symbol, or its number where
+// there is no table.
+func appendName(dst []byte, q StateID, table *SymbolTable, l Label, what string) ([]byte, error) {
 	if table == nil {
-		d.int(int(l))
-		return
+		return strconv.AppendInt(dst, int64(l), 10), nil
 	}
-	s, _ := table.Symbol(l)
-	if s == "" {
-		if d.err == nil {
-			d.err = &MissingSymbolError{q, what, l, table.Name()}
-		}
-		s = "?"
+	if s, _ := table.Symbol(l); s != "" {
+		return append(dst, s...), nil
 	}
-	d.escaped([]byte(s))
+	return append(dst, '?'), &MissingSymbolError{q, what, l, table.Name()}
 }
 
 // weight writes a slash and w, or nothing if w is 1̄ and that is not shown.
-// Weights that are one number follow Precision and Format, others print as they
-// do elsewhere.
 func (d *dotWriter[W]) weight(w W) {
-	if !d.ShowWeightOne && semiring.IsOne(w) {
-		return
+	if d.ShowWeightOne || !semiring.IsOne(w) {
+		d.text("/")
+		d.tmp = appendWeight(d.tmp[:0], w, d.layout, d.Format, d.Precision)
+		d.escaped(d.tmp)
 	}
-	d.text("/")
-	var x float64
-	switch d.layout.float {
+}
+
+// appendWeight appends a weight as it is drawn. Weights that are one number follow format
+// and precision, others print as they do elsewhere.
+func appendWeight[W semiring.Codec[W]](dst []byte, w W, l layout, format byte, precision int) []byte {
+	x := math.NaN()
+	switch l.float {
 	case reflect.Float32:
 		x = float64(*(*float32)(unsafe.Pointer(&w)))
 	case reflect.Float64:
 		x = *(*float64)(unsafe.Pointer(&w))
-	default:
-		x = math.NaN()
 	}
 	if math.IsInf(x, 0) || x != x {
-		d.escaped(w.AppendText(nil))
-		return
+		return w.AppendText(dst)
 	}
-	d.number(x)
+	return strconv.AppendFloat(dst, x, format, precision, 64)
 }

@@ -225,3 +225,7 @@ func (component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[
 func (component[W]) WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error {
 	return fst.WriteDOT(w, m.(fst.Fst[W]), o)
 }
+
+func (component[W]) WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error {
+	return fst.WriteSVG(w, m.(fst.Fst[W]), o)
+}

@@ -97,6 +97,7 @@ type Suite interface {
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
+	WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error
 }
 
 // EncodeTable encodes and decodes any number of machines.

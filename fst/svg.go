@@ -1,0 +1,244 @@
+package fst
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst/internal/layered"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// SVGOptions adjusts WriteSVG; nil is the same as the zero value. Of the DOTOptions,
+// zero Width and Height draw at the natural size; otherwise the drawing is made smaller, where it must
+// be, to fit a page of that size, whose sides are exchanged unless Portrait is set. Exact means
+// nothing here.
+type SVGOptions struct {
+	DOTOptions
+
+	// Vertices bounds the states, and the places where drawn arcs pass a column of states or of
+	// labels; beyond it the error says so. Zero is 4000, which takes some seconds at worst.
+	Vertices int
+
+	// Labels is how many labels are shown of arcs that lead from one state to the same other one, and
+	// are drawn as one; zero is 32. The count of the others is shown, too.
+	Labels int
+}
+
+// WriteSVG draws f as a scalable picture, without help from other programs: states in
+// layers from left to right in the order in which arcs lead from the start, which is bold; final states
+// with a double border and their weight; arcs that lead from one state to the same other one
+// as one, with their labels beneath one another; ε for label 0 where its table has one of the usual names
+// for it, or there is none. Labels lie neither on states nor on one another. Where it is looked at in
+// a dark surrounding, the picture is dark.
+//
+// The same machine always gives the same bytes. A label that its table lacks is a
+// MissingSymbolError; see SVGOptions.Vertices for the bound on sizes.
+//
+// Cost: see package layered in fst/internal; a hundred states take milliseconds.
+func WriteSVG[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *SVGOptions) error {
+	o := SVGOptions{}
+	if opts != nil {
+		o = *opts
+	}
+	orDefault(&o.Vertices, 4000)
+	orDefault(&o.Labels, 32)
+	orDefault(&o.RankSep, 0.4)
+	orDefault(&o.NodeSep, 0.25)
+	orDefault(&o.FontSize, 14)
+	if o.Precision == 0 && !o.Exact {
+		o.Precision = 5
+	}
+	if o.Format == 0 {
+		o.Format = 'g'
+	}
+	o.Acceptor = o.Acceptor && PropertiesOf(f, Acceptor).Has(Acceptor)
+	d := &svgPicture{o: &o, size: float64(o.FontSize)}
+	if err := collectSVG(d, expanded(f), layoutOf[W]()); err != nil {
+		return err
+	}
+	if err := Err(f); err != nil {
+		return err
+	}
+	if err := d.lay(); err != nil {
+		return fmt.Errorf("drawing as SVG: %w (fst.WriteDOT draws any machine for other programs)", err)
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	d.write(out)
+	return out.Flush()
+}
+
+// svgPicture is a machine as it is to be drawn, without its weight type.
+type svgPicture struct {
+	o      *SVGOptions
+	size   float64 // of letters
+	states []svgState
+	arcs   []svgArc
+	graph  layered.Graph
+	edges  []int // the arc that each edge of graph draws
+	layout *layered.Layout
+}
+
+type svgState struct {
+	name, weight string
+	final, start bool
+	loop         int // the index of its arc, -1 is none
+	width        float64
+}
+
+// svgArc is all arcs from one state to one state.
+type svgArc struct {
+	from, to StateID
+	labels   []svgLabel
+	more     int // labels not shown
+	block    svgBlock
+}
+
+type svgLabel struct{ symbols, weight string }
+
+// collectSVG gathers what is to be drawn of f, within the bounds of d.
+func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) error {
+	o := d.o
+	n := f.NumStates()
+	if n > o.Vertices {
+		return fmt.Errorf("drawing as SVG: %w", &layered.SizeError{Bound: o.Vertices})
+	}
+	var tmp []byte
+	weight := func(w W) string {
+		if !o.ShowWeightOne && semiring.IsOne(w) {
+			return ""
+		}
+		tmp = appendWeight(append(tmp[:0], '/'), w, l, o.Format, o.Precision)
+		return svgInfinity(string(tmp))
+	}
+	d.graph.Start = int(f.Start())
+	for q := range StateID(n) {
+		var err error
+		if tmp, err = appendName(tmp[:0], q, o.StateSymbols, Label(q), "state"); err != nil {
+			return err
+		}
+		s := svgState{name: string(tmp), start: q == f.Start(), loop: -1}
+		if w := f.Final(q); !semiring.IsZero(w) {
+			s.final, s.weight = true, weight(w)
+		}
+		arcs := f.Arcs(q)
+		// The drawn arcs go in the order of their first arc, which is the machine's.
+		first := map[StateID]int{}
+		for i := range arcs {
+			e := &arcs[i]
+			k, ok := first[e.NextState]
+			if !ok {
+				k = len(d.arcs)
+				first[e.NextState] = k
+				if k > o.Vertices {
+					return fmt.Errorf("drawing as SVG: %w", &layered.SizeError{Bound: o.Vertices})
+				}
+				d.arcs = append(d.arcs, svgArc{from: q, to: e.NextState})
+				if e.NextState == q {
+					s.loop = k
+				}
+			}
+			a := &d.arcs[k]
+			if len(a.labels) == o.Labels {
+				a.more++
+				continue
+			}
+			in, err := svgSymbol(q, o.InputSymbols, e.ILabel, "input label")
+			if err != nil {
+				return err
+			}
+			if !o.Acceptor {
+				out, err := svgSymbol(q, o.OutputSymbols, e.OLabel, "output label")
+				if err != nil {
+					return err
+				}
+				in += ":" + out
+			}
+			a.labels = append(a.labels, svgLabel{in, weight(e.Weight)})
+		}
+		d.states = append(d.states, s)
+	}
+	return nil
+}
+
+// svgSymbol is a label as it is drawn.
+func svgSymbol(q StateID, table *SymbolTable, l Label, what string) (string, error) {
+	if l == Epsilon && table == nil {
+		return "ε", nil
+	}
+	s, err := appendName(nil, q, table, l, what)
+	if err != nil {
+		return "", err
+	}
+	if l == Epsilon && slices.Contains([]string{"<eps>", "<epsilon>", "eps", "epsilon"}, string(s)) {
+		return "ε", nil
+	}
+	return string(s), nil
+}
+
+func svgInfinity(s string) string {
+	switch s {
+	case "/Infinity":
+		return "/∞"
+	case "/-Infinity":
+		return "/-∞"
+	}
+	return s
+}
+
+// The shapes, in pixels, at letters of 14.
+const (
+	svgDouble   = 3.5 // between the borders of a final state
+	svgLoopRise = 19
+	svgGap      = 4 // between a label and its line
+	svgMargin   = 12
+)
+
+// lay makes the graph and has it laid out.
+func (d *svgPicture) lay() error {
+	unit := d.size / 14
+	for i := range d.arcs {
+		d.arcs[i].block = d.arrange(&d.arcs[i])
+	}
+	for i := range d.states {
+		s := &d.states[i]
+		s.name = svgShorten(s.name)
+		s.width = svgTextWidth(s.name+s.weight, d.size)
+		x := layered.Node{Radius: max(17*unit, min(s.width/2+5*unit, 24*unit))}
+		half := max(0, s.width/2+6*unit-x.Radius)
+		if s.final {
+			x.Radius += svgDouble * unit
+		}
+		if d.o.Vertical {
+			x.HalfAcross = half
+		} else {
+			x.HalfAlong = half
+		}
+		if s.loop >= 0 {
+			b := &d.arcs[s.loop].block
+			x.Loop = layered.Loop{Rise: svgLoopRise * unit, Along: b.width, Across: b.height + svgGap*unit, Less: true}
+			if d.o.Vertical {
+				x.Loop = layered.Loop{Rise: svgLoopRise * unit, Along: b.height, Across: b.width + 1.5*svgGap*unit}
+			}
+		}
+		d.graph.Nodes = append(d.graph.Nodes, x)
+	}
+	for i := range d.arcs {
+		a := &d.arcs[i]
+		if a.from == a.to {
+			continue
+		}
+		e := layered.Edge{From: int(a.from), To: int(a.to), Along: a.block.width, Less: a.block.height + svgGap*unit, More: 2 * unit}
+		if d.o.Vertical {
+			e.Along, e.Less, e.More = a.block.height, 2 * unit, a.block.width + 1.5*svgGap*unit
+		}
+		d.edges = append(d.edges, i)
+		d.graph.Edges = append(d.graph.Edges, e)
+	}
+	var err error
+	d.layout, err = layered.Lay(&d.graph, &layered.Options{
+		LayerSep: (float64(d.o.RankSep)*72/2 + 6) * cmp.Or(unit, 1), NodeSep: float64(d.o.NodeSep) * 72, EdgeSep: 8 * unit, Vertices: d.o.Vertices})
+	return err
+}
