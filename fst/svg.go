@@ -232,7 +232,7 @@ func (d *svgPicture) lay() error {
 		}
 		e := layered.Edge{From: int(a.from), To: int(a.to), Along: a.block.width, Less: a.block.height + svgGap*unit, More: 2 * unit}
 		if d.o.Vertical {
-			e.Along, e.Less, e.More = a.block.height, 2 * unit, a.block.width + 1.5*svgGap*unit
+			e.Along, e.Less, e.More = a.block.height, 2*unit, a.block.width+1.5*svgGap*unit
 		}
 		d.edges = append(d.edges, i)
 		d.graph.Edges = append(d.graph.Edges, e)
