@@ -357,7 +357,7 @@ Time O(states + arcs).`,
 					var r io.ReadCloser
 					if *decode || *reuse {
 						var err error
-						if r, err = os.Open(c.args[1]); err != nil {
+						if r, err = c.openFile(c.args[1]); err != nil {
 							return nil, "", err
 						}
 						defer r.Close()

@@ -20,6 +20,32 @@ func (c *call) arg(i int) string {
 	return ""
 }
 
+// Open opens a file, or within fst run a value, for reading; "" and "-" are standard input.
+func (c *call) Open(name string) (r io.ReadCloser, shown string, err error) {
+	if c.pipe != nil {
+		return c.pipe.open(name)
+	}
+	return c.Streams.Open(name)
+}
+
+// openFile is Open for what cannot be standard input.
+func (c *call) openFile(name string) (io.ReadCloser, error) {
+	if c.pipe != nil && !cli.IsStandard(name) {
+		r, _, err := c.pipe.open(name)
+		return r, err
+	}
+	return os.Open(name)
+}
+
+// Output writes a file, a value of fst run, or standard output, through f: whole or not at
+// all.
+func (c *call) Output(name string, f func(io.Writer) error) error {
+	if c.pipe != nil {
+		return c.pipe.output(name, f)
+	}
+	return c.Streams.Output(name, f)
+}
+
 // machine is an fst.Expanded over some weight type.
 type machine = suite.Machine
 
@@ -35,6 +61,9 @@ type typed struct {
 func (c *call) machine(i int) (*typed, error) { return c.readMachine(c.arg(i)) }
 
 func (c *call) readMachine(name string) (*typed, error) {
+	if t, err := c.pipe.machine(name); t != nil || err != nil {
+		return t, err
+	}
 	r, shown, err := c.Open(name)
 	if err != nil {
 		return nil, err
@@ -97,6 +126,9 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	if err != nil {
 		return err
 	}
+	if c.pipe != nil && fstType == "vector" {
+		return c.pipe.putMachine(c.arg(i), &typed{Suite: t.Suite, m: m, fstType: fstType}, *c.lib.align)
+	}
 	return c.Output(c.arg(i), func(w io.Writer) error {
 		return t.Write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align, Special: c.special})
 	})
@@ -123,7 +155,7 @@ func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 	if name == "" {
 		return nil, nil
 	}
-	f, err := os.Open(name)
+	f, err := c.openFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -66,7 +64,7 @@ Labels of arcs are not touched: fst relabel does that.
 // labelPairs reads a file of label pairs: old and new label on each line, lines
 // that start with # skipped.
 func (c *call) labelPairs(name string, negative bool) ([]fst.LabelPair, error) {
-	f, err := os.Open(name)
+	f, err := c.openFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,37 @@ type library struct {
 	limitStates, limitArcs, limitBytes                 *int64
 	timeout                                            *time.Duration
 	started                                            time.Time
+	latest                                             time.Time // of the fst run that the tool is a stage of; zero is none
+}
+
+// inherit takes what the command line of fst run said of flags that a stage's does
+// not mention; the time is counted from the beginning of the run, and its end holds whatever
+// the stage says.
+func (l *library) inherit(from *library, fs *flags.Set) {
+	take := func(name string) bool { return !fs.Given(name) }
+	for name, p := range map[string][2]**string{
+		"fst_field_separator": {&l.fieldSeparator, &from.fieldSeparator}, "fst_weight_separator": {&l.weightSeparator, &from.weightSeparator},
+		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses},
+	} {
+		if take(name) {
+			*p[0] = *p[1]
+		}
+	}
+	for name, p := range map[string][2]**bool{"fst_compat_symbols": {&l.compatSymbols, &from.compatSymbols},
+		"fst_verify_properties": {&l.verifyProperties, &from.verifyProperties}, "fst_align": {&l.align, &from.align}} {
+		if take(name) {
+			*p[0] = *p[1]
+		}
+	}
+	for name, p := range map[string][2]**int64{"v": {&l.verbosity, &from.verbosity}, "limit_states": {&l.limitStates, &from.limitStates},
+		"limit_arcs": {&l.limitArcs, &from.limitArcs}, "limit_bytes": {&l.limitBytes, &from.limitBytes}} {
+		if take(name) {
+			*p[0] = *p[1]
+		}
+	}
+	if *from.timeout > 0 {
+		l.latest = from.started.Add(*from.timeout)
+	}
 }
 
 func (l *library) define(fs *flags.Set) {
@@ -69,9 +100,16 @@ func (l *library) check() error {
 // and what releases their timer.
 func (l *library) limits() (ops.Limits, context.CancelFunc) {
 	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes}
-	cancel := func() {}
+	end := l.latest
 	if *l.timeout > 0 {
-		lim.Ctx, cancel = context.WithDeadline(context.Background(), l.started.Add(*l.timeout))
+		if own := l.started.Add(*l.timeout); end.IsZero() || own.Before(end) {
+			end = own
+		}
 	}
+	if end.IsZero() {
+		return lim, func() {}
+	}
+	var cancel context.CancelFunc
+	lim.Ctx, cancel = context.WithDeadline(context.Background(), end)
 	return lim, cancel
 }

@@ -73,6 +73,7 @@ type call struct {
 	lib   library
 
 	special *fst.SpecialLabel // of a phi, rho or sigma machine to be written; nil is the default
+	pipe    *pipe             // of fst run, else nil
 	cli.Streams
 }
 

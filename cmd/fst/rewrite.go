@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -158,7 +156,7 @@ Time O(states + arcs).`,
 			if err != nil {
 				return err
 			}
-			f, err := os.Open(c.arg(1))
+			f, err := c.openFile(c.arg(1))
 			if err != nil {
 				return err
 			}
@@ -192,7 +190,7 @@ Time O(states + arcs).`,
 			}
 			var mapper io.Reader
 			if *decode || *reuse {
-				f, err := os.Open(c.arg(1))
+				f, err := c.openFile(c.arg(1))
 				if err != nil {
 					return err
 				}
@@ -217,18 +215,12 @@ Time O(states + arcs).`,
 				return err
 			}
 			// Both files or neither: a machine without its mapper is lost.
-			out, err := output.Create(c.arg(1), c.Out)
-			if err != nil {
-				return err
-			}
-			defer out.Abort()
-			if err := write(out); err != nil {
-				return err
-			}
-			if err := c.writeMachine(2, t, t.m, ""); err != nil {
-				return err
-			}
-			return out.Commit()
+			return c.Output(c.arg(1), func(w io.Writer) error {
+				if err := write(w); err != nil {
+					return err
+				}
+				return c.writeMachine(2, t, t.m, "")
+			})
 		}
 	}}
 

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -163,27 +163,18 @@ Time O(arcs · log states), linear for acyclic machines.`,
 
 // writeBoth writes two machines to arguments 1 and 2, both or neither.
 func (c *call) writeBoth(t *typed, a, b machine) error {
-	var outs [2]*output.File
-	for i, m := range []machine{a, b} {
+	for _, m := range []machine{a, b} {
 		if err := c.withinLimits(t, m); err != nil {
 			return err
 		}
-		out, err := output.Create(c.arg(1+i), c.Out)
-		if err != nil {
-			return err
-		}
-		defer out.Abort()
-		if err := t.Write(out, m, &fst.WriteOptions{Type: "vector"}); err != nil {
-			return err
-		}
-		outs[i] = out
 	}
-	for _, out := range outs {
-		if err := out.Commit(); err != nil {
+	o := &fst.WriteOptions{Type: "vector"}
+	return c.Output(c.arg(1), func(w io.Writer) error {
+		if err := t.Write(w, a, o); err != nil {
 			return err
 		}
-	}
-	return nil
+		return c.Output(c.arg(2), func(w io.Writer) error { return t.Write(w, b, o) })
+	})
 }
 
 var rmepsilonTool = inPlace("rmepsilon", "Removes the arcs with ε on both sides.", `

@@ -62,6 +62,7 @@ func init() {
 		reverseTool,
 		reweightTool,
 		rmepsilonTool,
+		runTool,
 		shortestdistanceTool,
 		shortestpathTool,
 		symbolsTool,
