@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -14,6 +15,14 @@ type ComposeOptions struct {
 	KeepDead bool   // keep states that reach no final state; by default they are trimmed
 	Trace    *Trace // if not nil, receives for each output arc the two arcs it came from
 	Limits          // zero is none; beyond one, a LimitError says how far it came
+
+	// First and Second give labels of the machines a meaning of their own: failure, the rest,
+	// any. Where they are nil, they are what the file of a machine says (fst.AddOn).
+	First, Second *Matcher
+
+	// LookAhead, if not nil, leaves out pairs of states that come to nothing as early as they
+	// are seen to.
+	LookAhead *LookAhead
 }
 
 // Compose returns A∘B, the machine with
@@ -44,6 +53,9 @@ type ComposeOptions struct {
 // speech processing", ECAI 1996 workshop, with the filters of Allauzen, Riley
 // and Schalkwyk, Interspeech 2009.
 func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
+	if opts.matching(a, b) {
+		return composeMatched(a, b, opts)
+	}
 	c, err := NewComposer(a, b, opts)
 	if err != nil {
 		return nil, err
@@ -66,7 +78,13 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 // table of pairs and the arcs of any one state. cache adjusts the result's
 // cache; nil is the default.
 func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
-	c, err := NewComposer(a, b, opts)
+	var c fst.Expander[W]
+	var err error
+	if opts.matching(a, b) {
+		c, err = newMatchedComposer(a, b, opts)
+	} else {
+		c, err = NewComposer(a, b, opts)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +93,7 @@ func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, ca
 		lo = *cache
 	}
 	lo.InputSymbols, lo.OutputSymbols = fst.InputSymbols(a), fst.OutputSymbols(b)
-	return fst.NewLazy[W](c, &lo), nil
+	return fst.NewLazy(c, &lo), nil
 }
 
 // Composer is the Expander of A∘B. Compose and ComposeLazy are made from it.
@@ -93,10 +111,14 @@ type Composer[W semiring.Weight[W]] struct {
 	trace *Trace
 }
 
-// NewComposer prepares A∘B; requirements and errors are those of Compose.
+// NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain labels:
+// options that ask for more are an error.
 func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
 	if opts == nil {
 		opts = &ComposeOptions{}
+	}
+	if opts.matching(a, b) {
+		return nil, errors.New("ops: NewComposer: matchers and looking ahead are for Compose and ComposeLazy")
 	}
 	if int(opts.Filter) >= len(filterNames) {
 		return nil, fmt.Errorf("ops: Compose: unknown filter %v", opts.Filter)

@@ -1,0 +1,258 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// matching reports whether opts, or what files brought with a and b, ask for more than plain
+// labels.
+func (o *ComposeOptions) matching(a, b any) bool {
+	return o != nil && (o.First != nil || o.Second != nil || o.LookAhead != nil) ||
+		matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
+}
+
+// matchedComposer is the Expander of A∘B with matchers, or that looks ahead. It is apart
+// from Composer, whose loops have nothing to ask for each arc.
+type matchedComposer[W semiring.Weight[W]] struct {
+	a, b   matcherSide[W]
+	filter Filter
+	match  matchSide
+	table  triples
+	meter  meter
+	arcs   int64 // handed out
+	start  fst.StateID
+	ahead  *lookAhead[W] // nil if none
+
+	found []fst.Arc[W]
+}
+
+func newMatchedComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*matchedComposer[W], error) {
+	o := ComposeOptions{}
+	if opts != nil {
+		o = *opts
+	}
+	if int(o.Filter) >= len(filterNames) {
+		return nil, fmt.Errorf("ops: Compose: unknown filter %v", o.Filter)
+	}
+	if o.Trace != nil {
+		return nil, errors.New("ops: Compose: with matchers, an arc of the result may come from several of an operand, so that there is no Trace")
+	}
+	if err := compatibleSymbols("Compose", "output symbols of the first machine", "input symbols of the second",
+		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
+		return nil, err
+	}
+	if o.First == nil {
+		o.First = matcherOf(a, outputLabels)
+	}
+	if o.Second == nil {
+		o.Second = matcherOf(b, inputLabels)
+	}
+	if err := errors.Join(o.First.check("first"), o.Second.check("second")); err != nil {
+		return nil, err
+	}
+	c := &matchedComposer[W]{filter: o.Filter, meter: meter{op: "Compose", lim: o.Limits}, start: fst.NoState,
+		a: newMatcherSide(a, outputLabels, o.First), b: newMatcherSide(b, inputLabels, o.Second)}
+	var waiting []fst.Label
+	for _, m := range []*Matcher{o.First, o.Second} {
+		if m != nil && m.Kind == MatchEpsilons {
+			waiting = append(waiting, m.Labels...)
+		}
+	}
+	slices.Sort(waiting)
+	c.a.epsilons = slices.Compact(waiting)
+	c.b.epsilons = c.a.epsilons
+	var err error
+	if c.match, err = c.chooseSide(); err != nil {
+		return nil, fmt.Errorf("ops: Compose: %w", err)
+	}
+	if o.LookAhead != nil {
+		if o.First != nil || o.Second != nil {
+			return nil, fmt.Errorf("ops: Compose: looking ahead and matchers at once: %w", ErrMatcher)
+		}
+		if c.ahead, err = newLookAhead(a, b, o.LookAhead, o.Limits); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// chooseSide is that of plain composition, but that machines with a matcher must be sorted.
+func (c *matchedComposer[W]) chooseSide() (matchSide, error) {
+	for _, s := range []*matcherSide[W]{&c.a, &c.b} {
+		if s.m == nil {
+			continue
+		}
+		sorted, known := knownSorted(s.f, s.labels)
+		if _, whole := s.f.(fst.Expanded[W]); whole && !known {
+			sorted = fst.PropertiesOf(s.f, s.labels.sorted()).Has(s.labels.sorted())
+		} else if !known {
+			sorted = true // each state is checked when it is met
+		}
+		if !sorted {
+			return 0, fmt.Errorf("the %s has a matcher, and its arcs are not sorted: %w", s.name, ErrNotSorted)
+		}
+	}
+	if c.a.m == nil && c.b.m == nil {
+		return chooseSide(c.a.f, c.b.f)
+	}
+	sortedA, _ := knownSorted(c.a.f, outputLabels)
+	sortedB, _ := knownSorted(c.b.f, inputLabels)
+	switch {
+	case c.a.m != nil && c.b.m != nil || sortedA && sortedB:
+		return matchEither, nil
+	case c.a.m != nil:
+		return matchFirst, nil
+	}
+	return matchSecond, nil
+}
+
+// Start returns the pair of start states, NoState if one is missing.
+func (c *matchedComposer[W]) Start() (fst.StateID, error) {
+	s1, s2 := c.a.f.Start(), c.b.f.Start()
+	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
+		return fst.NoState, err
+	}
+	if s1 == fst.NoState || s2 == fst.NoState {
+		return fst.NoState, nil
+	}
+	if c.start == fst.NoState {
+		c.start = c.table.id(triple(s1, s2, 0))
+	}
+	return c.start, nil
+}
+
+// Expand makes the arcs of q in the order of plain composition.
+func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
+	key := c.table.keys[q]
+	s1, s2, fs := untriple(key)
+	final = semiring.Zero[W]()
+	arcs1, arcs2 := c.a.f.Arcs(s1), c.b.f.Arcs(s2)
+	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
+		return final, dst, err
+	}
+	info1, info2 := c.a.of(s1, arcs1), c.b.of(s2, arcs2)
+	final1, err := c.a.final(s1)
+	if err != nil {
+		return final, dst, err
+	}
+	if !semiring.IsZero(final1) {
+		final2, err := c.b.final(s2)
+		if err != nil {
+			return final, dst, err
+		}
+		if !semiring.IsZero(final2) {
+			final = final1.Times(final2)
+		}
+	}
+	base := len(dst)
+	first := c.match == matchFirst || c.match == matchEither && len(arcs1) > len(arcs2)
+	if need1, need2 := c.a.special(arcs1, info1&sideSorted != 0), c.b.special(arcs2, info2&sideSorted != 0); need1 && need2 {
+		return final, dst, c.a.fail(s1, "state %d of the second one has %v at the same time as this one has %v", s2, c.b.m.Kind, c.a.m.Kind)
+	} else if need1 || need2 {
+		first = need1
+	}
+	m := c.filter.moves(fs, info1, info2)
+	in, se, inArcs, seArcs, seState := &c.a, &c.b, arcs1, arcs2, s2
+	inAlone, seAlone := m.alone1, m.alone2
+	if first {
+		in, se, inArcs, seArcs, seState = &c.b, &c.a, arcs2, arcs1, s1
+		inAlone, seAlone = m.alone2, m.alone1
+	}
+	if se.of(seState, seArcs)&sideSorted == 0 {
+		return final, dst, se.unsorted(seState)
+	}
+	from := c.ahead.potential(s1, s2, q == c.start)
+	// add appends the arc that e of the iterated and f of the searched machine make; nil waits.
+	add := func(e, f *fst.Arc[W], next int8) {
+		x, y := e, f
+		if first {
+			x, y = f, e
+		}
+		out := fst.Arc[W]{}
+		t1, t2 := s1, s2
+		switch {
+		case y == nil:
+			out.ILabel, out.Weight, t1 = x.ILabel, x.Weight, x.NextState
+		case x == nil:
+			out.OLabel, out.Weight, t2 = y.OLabel, y.Weight, y.NextState
+		default:
+			out.ILabel, out.OLabel, out.Weight, t1, t2 = x.ILabel, y.OLabel, x.Weight.Times(y.Weight), x.NextState, y.NextState
+		}
+		k := triple(t1, t2, next)
+		if c.ahead != nil {
+			if !c.ahead.meets(t1, t2) {
+				return
+			}
+			if c.ahead.divide != nil {
+				out.Weight = c.ahead.divide(from, out.Weight.Times(c.ahead.potential(t1, t2, k == c.table.keys[c.start])))
+			}
+		}
+		out.NextState = c.table.id(k)
+		dst = append(dst, out)
+	}
+	if seAlone != blocked {
+		c.found = se.alone(seArcs, c.found[:0])
+		for i := range c.found {
+			add(nil, &c.found[i], seAlone)
+		}
+	}
+	for i := range inArcs {
+		e := &inArcs[i]
+		l := label(e, in.labels)
+		next := int8(0)
+		if in.waits(l) {
+			if inAlone != blocked {
+				add(e, nil, inAlone)
+			}
+			if l != fst.Epsilon || m.both == blocked {
+				continue
+			}
+			c.found, next = append(c.found[:0], equalTo(seArcs, se.labels, fst.Epsilon)...), m.both
+		} else if c.found, err = se.find(seState, seArcs, l, c.found[:0]); err != nil {
+			return final, dst, err
+		}
+		for j := range c.found {
+			add(e, &c.found[j], next)
+		}
+		if (i+1)%checkEvery == 0 {
+			if err := c.check(len(dst) - base); err != nil {
+				return final, dst, err
+			}
+		}
+	}
+	if c.ahead != nil && c.ahead.divide != nil && !semiring.IsZero(final) {
+		final = c.ahead.divide(from, final)
+	}
+	c.arcs += int64(len(dst) - base)
+	return final, dst, c.check(0)
+}
+
+// check compares with the limits what has been built, with n arcs of the state at hand.
+func (c *matchedComposer[W]) check(n int) error {
+	p := sizeOf[W](c.table.len(), c.arcs+int64(n))
+	p.Bytes += int64(c.table.len()) * tripleBytes
+	return c.meter.check(p)
+}
+
+// composeMatched is Compose with matchers, or looking ahead.
+func composeMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
+	c, err := newMatchedComposer(a, b, opts)
+	if err != nil {
+		return nil, err
+	}
+	out, err := Materialize[W](c, Limits{})
+	if err != nil {
+		return nil, err
+	}
+	out.SetInputSymbols(fst.InputSymbols(a))
+	out.SetOutputSymbols(fst.OutputSymbols(b))
+	if opts == nil || !opts.KeepDead {
+		trim(out, nil)
+	}
+	return out, nil
+}
