@@ -18,6 +18,7 @@ func init() {
 	tools = []*tool{
 		arcsortTool,
 		benchTool,
+		checkTool,
 		closureTool,
 		compileTool,
 		completionTool,
@@ -242,6 +243,7 @@ func composition(name, summary, about string, do func(t *typed, a, b machine, o 
 		setup: func(fs *flags.Set) func(*call) error {
 			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, no_match, null, sequence, trivial")
 			connect := fs.Bool("connect", true, "Trim the result")
+			options := matcherFlags(fs)
 			return func(c *call) error {
 				f, err := ops.ParseFilter(*filter)
 				if err != nil {
@@ -257,7 +259,11 @@ func composition(name, summary, about string, do func(t *typed, a, b machine, o 
 					a.m = a.Mutable(a.m)
 					a.SetSymbols(a.m, fst.InputSymbols(a.m), nil)
 				}
-				m, err := do(a, a.m, b.m, &ops.ComposeOptions{Filter: f, KeepDead: !*connect, Limits: lim})
+				o := &ops.ComposeOptions{Filter: f, KeepDead: !*connect, Limits: lim}
+				if err := options(o); err != nil {
+					return err
+				}
+				m, err := do(a, a.m, b.m, o)
 				if err != nil {
 					return err
 				}
@@ -269,8 +275,15 @@ func composition(name, summary, about string, do func(t *typed, a, b machine, o 
 var composeTool = composition("compose", "Composes two transducers: (A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z).", `
 The first must be sorted by output label or the second by input label (fst arcsort).
 Where both sides have ε on the inner tape, a filter keeps one order of the ε-moves.
+--first_matcher and --second_matcher give labels of the inner tape of a machine a meaning of their own:
+phi:L is followed where nothing else matches (failure), and consumes nothing; rho:L matches the rest,
+sigma:L any label; epsilons:L,M,... match nothing, as ε. The machine must be sorted on that side. Files of the types phi,
+rho and sigma have theirs with them. --lookahead leaves out pairs of states that come to nothing as early as possible,
+which pays where the first machine puts out labels late, as a lexicon does.
 
   fst compose a.fst b.fst ab.fst
+  fst compose --second_matcher=phi:9 words.fst backoff.fst scored.fst
+  fst compose --lookahead=auto lexicon.fst grammar.fst lg.fst
 
 Time O(pairs reached · arcs · log arcs).`,
 	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.Compose(a, b, o) })

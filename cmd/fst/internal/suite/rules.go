@@ -81,3 +81,7 @@ func (component[W]) Functional(m Machine, lim ops.Limits) (*ops.FunctionalError,
 func (component[W]) AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error {
 	return fst.AddToArchive(a, key, m.(fst.Expanded[W]), o)
 }
+
+func (component[W]) Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error) {
+	return ops.Check(m.(fst.Expanded[W]), o)
+}

@@ -96,6 +96,7 @@ type Suite interface {
 	Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error)
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
+	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
 	WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
+	summary: "Tries the laws of weighted machines on a machine: does determinize keep its relation?", about: `
+Axioms of the semiring are tried on the weights that the machine has; operations that are to
+keep the relation, or to turn it (reverse, invert), on pairs of strings up to --max_length, which are
+found by enumeration and weighed by composition and shortest distance, so that
+cycles of ε count. A law that does not hold comes with a witness, and makes the exit status 2;
+what cannot be applied to the machine is skipped, with the reason.
+
+  fst check in.fst
+  fst run 'random.fst | rmepsilon | check --max_length=8'
+
+Time: that of the operations, and --max_pairs compositions with strings for each. Operations stop
+at 100000 states if --limit_states is not given.`,
+	setup: func(fs *flags.Set) func(*call) error {
+		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings at most")
+		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")
+		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
+		return func(c *call) error {
+			if *length < 1 || *pairs < 1 {
+				return fmt.Errorf("flags --max_length and --max_pairs: %d and %d are not both at least 1", *length, *pairs)
+			}
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			results, err := t.Check(t.m, &ops.CheckOptions{MaxLength: int(*length), MaxPairs: int(*pairs), Delta: *delta, Limits: lim})
+			if err != nil {
+				return err
+			}
+			bad := 0
+			if err := c.Output("", func(w io.Writer) error {
+				for _, r := range results {
+					switch {
+					case r.Witness != "":
+						bad++
+						fmt.Fprintf(w, "FAILS    %s\n         %s\n", r.Law, r.Witness)
+					case r.Skipped != nil:
+						fmt.Fprintf(w, "skipped  %s\n         %v\n", r.Law, r.Skipped)
+					default:
+						fmt.Fprintf(w, "holds    %s (%d compared)\n", r.Law, r.Compared)
+					}
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if bad > 0 {
+				return errDifferent
+			}
+			return nil
+		}
+	}}

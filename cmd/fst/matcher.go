@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+// matcherFlags defines the flags for labels with a meaning of their own and for looking ahead.
+func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions) error {
+	first := fs.String("first_matcher", "", "Output labels of the first machine with a meaning of their own: phi:L, rho:L, sigma:L or epsilons:L,M,...")
+	second := fs.String("second_matcher", "", "Input labels of the second machine with a meaning of their own, likewise")
+	loop := fs.Bool("phi_loop", true, "A loop of phi matches what nothing else does")
+	rewrite := fs.Enum("rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what rho, sigma or a loop of phi matched on both sides of an arc; auto does for acceptors")
+	ahead := fs.Enum("lookahead", "none", []string{"none", "auto", "first", "second"}, "Machine that looks ahead")
+	push := fs.Bool("lookahead_push", false, "With --lookahead, push weights to where they are seen")
+	return func(o *ops.ComposeOptions) error {
+		mode := map[string]fst.Rewrite{"auto": fst.RewriteAuto, "always": fst.RewriteAlways, "never": fst.RewriteNever}[*rewrite]
+		for name, m := range map[string]struct {
+			text string
+			to   **ops.Matcher
+		}{"first_matcher": {*first, &o.First}, "second_matcher": {*second, &o.Second}} {
+			if m.text == "" {
+				continue
+			}
+			x, err := parseMatcher(m.text)
+			if err != nil {
+				return fmt.Errorf("flag --%s: %w", name, err)
+			}
+			x.NoLoop, x.Rewrite = !*loop, mode
+			*m.to = x
+		}
+		side, ok := map[string]ops.LookAheadSide{"auto": ops.LookAheadAuto, "first": ops.LookAheadFirst, "second": ops.LookAheadSecond}[*ahead]
+		if ok {
+			o.LookAhead = &ops.LookAhead{Side: side, PushWeights: *push}
+		} else if *push {
+			return fmt.Errorf("flag --lookahead_push: needs --lookahead")
+		}
+		return nil
+	}
+}
+
+func parseMatcher(s string) (*ops.Matcher, error) {
+	kind, list, _ := strings.Cut(s, ":")
+	var labels []fst.Label
+	for _, l := range strings.Split(list, ",") {
+		n, err := strconv.ParseInt(l, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %q is not a label", s, l)
+		}
+		labels = append(labels, fst.Label(n))
+	}
+	m := &ops.Matcher{Label: labels[0], Labels: labels}
+	for _, k := range []ops.MatcherKind{ops.MatchPhi, ops.MatchRho, ops.MatchSigma, ops.MatchEpsilons} {
+		if k.String() == kind {
+			m.Kind = k
+		}
+	}
+	switch {
+	case m.Kind == 0:
+		return nil, fmt.Errorf("%q is none of phi:L, rho:L, sigma:L, epsilons:L,M,...", s)
+	case m.Kind != ops.MatchEpsilons && len(labels) > 1:
+		return nil, fmt.Errorf("%q: one label is %s", s, kind)
+	}
+	return m, nil
+}

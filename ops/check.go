@@ -1,0 +1,424 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// CheckOptions adjusts Check; nil is the same as the zero value.
+type CheckOptions struct {
+	MaxLength int     // of input and of output strings; zero is 6
+	MaxPairs  int     // pairs of strings that are compared; zero is 300
+	Delta     float64 // difference of weights to pass over; zero is 1/1024
+	Limits            // of each machine that an operation builds; zero States is 100,000, for some have no end
+}
+
+// CheckResult is the outcome of one law.
+type CheckResult struct {
+	Law      string // "determinize keeps the relation"
+	Compared int    // pairs of strings, or tuples of weights
+	Witness  string // where it does not hold; "" is nowhere
+	Skipped  error  // why it was not tried, or not to the end
+}
+
+// Check tries the laws of weighted machines on f: that the semiring's axioms hold for the weights it has, and that
+// operations which are to keep the relation, or to turn it in a known way, do so on pairs
+// of strings up to a length. It is for those who write a semiring, or
+// wonder whether it is the machine or the program.
+//
+// Pairs are found by enumeration of the paths of f and of the result, shortest first; each is weighed in both
+// machines exactly, by composition and shortest distance, so that cycles of ε are no
+// obstacle. What cannot be applied to f (determinizing what has no deterministic equivalent, ...) is
+// skipped with the reason. A result within the bounds is no proof.
+//
+// Cost: for each operation its own, and MaxPairs compositions with strings. The error is the context's.
+func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]CheckResult, error) {
+	c := &checker[W]{f: copyOf(f)}
+	if opts != nil {
+		c.CheckOptions = *opts
+	}
+	if c.MaxLength <= 0 {
+		c.MaxLength = 6
+	}
+	if c.MaxPairs <= 0 {
+		c.MaxPairs = 300
+	}
+	if c.Delta == 0 {
+		c.Delta = DefaultDelta
+	}
+	if c.States == 0 {
+		c.States = 100_000
+	}
+	c.f.SetInputSymbols(nil)
+	c.f.SetOutputSymbols(nil)
+	results := c.weightLaws()
+	for _, law := range c.relationLaws() {
+		if c.Ctx != nil && c.Ctx.Err() != nil {
+			return results, limitOf(&LimitError{Limit: "context", Cause: c.Ctx.Err()}, "Check")
+		}
+		results = append(results, c.compare(law))
+	}
+	return results, nil
+}
+
+var errCheckCyclic = errors.New("tried on machines without cycles only")
+
+type checker[W semiring.Component[W]] struct {
+	CheckOptions
+	f *fst.Vector[W]
+}
+
+// relationLaw is an operation with what it does to the relation: a pair has
+// the weight in the result that the pair turned back has in f.
+type relationLaw[W semiring.Component[W]] struct {
+	name  string
+	apply func(g *fst.Vector[W]) (*fst.Vector[W], error) // may change g
+	turn  func(p labelPair) labelPair                    // nil is as it is
+	twice bool                                           // a pair counts twice
+}
+
+type labelPair struct{ in, out []fst.Label }
+
+func (p labelPair) reversed() labelPair {
+	r := labelPair{slices.Clone(p.in), slices.Clone(p.out)}
+	slices.Reverse(r.in)
+	slices.Reverse(r.out)
+	return r
+}
+
+func (c *checker[W]) relationLaws() []relationLaw[W] {
+	lim := c.Limits
+	inPlace := func(do func(g *fst.Vector[W]) error) func(*fst.Vector[W]) (*fst.Vector[W], error) {
+		return func(g *fst.Vector[W]) (*fst.Vector[W], error) { return g, do(g) }
+	}
+	encoded := func(do func(g *fst.Vector[W]) (*fst.Vector[W], error)) func(*fst.Vector[W]) (*fst.Vector[W], error) {
+		return func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+			t := NewEncodeTable[W](EncodeLabels)
+			Encode(g, t)
+			g, err := do(g)
+			if err != nil {
+				return nil, err
+			}
+			return g, Decode(g, t)
+		}
+	}
+	reverse := func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+		return Reverse[W, W](g, &ReverseOptions{Limits: lim})
+	}
+	push := func(o PushOptions) func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+		o.Limits = lim
+		return func(g *fst.Vector[W]) (*fst.Vector[W], error) { return Push(g, &o) }
+	}
+	determinize := func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+		return Determinize(g, &DeterminizeOptions{Limits: lim})
+	}
+	rmEpsilon := func(g *fst.Vector[W]) error { return RmEpsilon(g, &RmEpsilonOptions{Limits: lim}) }
+	return []relationLaw[W]{
+		{name: "connect keeps the relation", apply: inPlace(func(g *fst.Vector[W]) error { Connect(g); return nil })},
+		{name: "arcsort keeps the relation", apply: inPlace(func(g *fst.Vector[W]) error { ArcSort(g, Output); return nil })},
+		{name: "topsort keeps the relation", apply: inPlace(TopSort[W])},
+		{name: "rmepsilon keeps the relation", apply: inPlace(rmEpsilon)},
+		{name: "epsnormalize keeps the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) { return EpsNormalize(g, Input, lim) }},
+		{name: "synchronize keeps the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) { return Synchronize(g, lim) }},
+		{name: "pushing weights to the start keeps the relation", apply: push(PushOptions{})},
+		{name: "pushing weights to the end keeps the relation", apply: push(PushOptions{ToFinal: true})},
+		{name: "pushing labels keeps the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+			// Round cycles without input, common prefixes of outputs can take for ever to settle.
+			if !fst.PropertiesOf(g, fst.Acyclic).Has(fst.Acyclic) {
+				return nil, errCheckCyclic
+			}
+			return push(PushOptions{Labels: true, KeepWeights: true})(g)
+		}},
+		{name: "determinize keeps the relation", apply: determinize},
+		{name: "determinize of encoded labels keeps the relation", apply: encoded(determinize)},
+		{name: "rmepsilon, determinize and minimize keep the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+			if err := rmEpsilon(g); err != nil {
+				return nil, err
+			}
+			return encoded(func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+				d, err := determinize(g)
+				if err != nil {
+					return nil, err
+				}
+				return Minimize(d, &MinimizeOptions{Limits: lim})
+			})(g)
+		}},
+		{name: "disambiguate keeps the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+			return Disambiguate(g, &DisambiguateOptions{Limits: lim})
+		}},
+		{name: "encode and decode keep the relation", apply: inPlace(func(g *fst.Vector[W]) error {
+			t := NewEncodeTable[W](EncodeLabels | EncodeWeights)
+			Encode(g, t)
+			return Decode(g, t)
+		})},
+		{name: "composition with all strings keeps the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+			return Compose[W](g, anyString(g), &ComposeOptions{Limits: lim})
+		}},
+		{name: "reverse turns strings round", apply: reverse, turn: labelPair.reversed},
+		{name: "reverse twice keeps the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+			g, err := reverse(g)
+			if err != nil {
+				return nil, err
+			}
+			return reverse(g)
+		}},
+		{name: "invert exchanges strings", apply: inPlace(func(g *fst.Vector[W]) error { Invert(g); return nil }),
+			turn: func(p labelPair) labelPair { return labelPair{p.out, p.in} }},
+		{name: "union with itself doubles weights", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) { return g, Union(g, c.f, lim) }, twice: true},
+	}
+}
+
+// anyString is the acceptor of all strings of the output labels of f, with weight 1̄.
+func anyString[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
+	var labels []fst.Label
+	for q := range fst.StateID(f.NumStates()) {
+		for _, e := range f.Arcs(q) {
+			labels = append(labels, e.OLabel)
+		}
+	}
+	slices.Sort(labels)
+	g := fst.NewVector[W](0)
+	g.AddState()
+	g.SetStart(0)
+	g.SetFinal(0, semiring.One[W]())
+	for _, l := range slices.Compact(labels) {
+		if l != fst.Epsilon {
+			g.AddArc(0, fst.Arc[W]{ILabel: l, OLabel: l, Weight: semiring.One[W](), NextState: 0})
+		}
+	}
+	return g
+}
+
+// compare applies an operation, and weighs pairs of strings in f and in what it made.
+func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
+	r := CheckResult{Law: law.name}
+	g, err := law.apply(copyOf[W](c.f))
+	if err != nil {
+		r.Skipped = err
+		return r
+	}
+	turn := law.turn
+	if turn == nil {
+		turn = func(p labelPair) labelPair { return p }
+	}
+	sides := [2]*fst.Vector[W]{ArcSorted(c.f, Input), ArcSorted(g, Input)}
+	pairs := c.pairs(sides[0])
+	seen := map[string]bool{}
+	for _, p := range pairs {
+		seen[p.key()] = true
+	}
+	for _, p := range c.pairs(sides[1]) { // turning is its own inverse
+		if q := turn(p); !seen[q.key()] {
+			pairs = append(pairs, q)
+		}
+	}
+	for _, p := range pairs {
+		want, err := c.weigh(sides[0], p)
+		if err == nil && law.twice {
+			want = want.Plus(want)
+		}
+		var got W
+		if err == nil {
+			got, err = c.weigh(sides[1], turn(p))
+		}
+		if errors.Is(err, ErrNotClosed) {
+			continue
+		}
+		if err != nil {
+			r.Skipped = err
+			return r
+		}
+		r.Compared++
+		if !c.near(got, want) {
+			r.Witness = fmt.Sprintf("input %v, output %v of the machine: weight %s by the law, %s in the result",
+				shortLabels(p.in), shortLabels(p.out), weightText(want), weightText(got))
+			return r
+		}
+	}
+	return r
+}
+
+func (p labelPair) key() string { return fmt.Sprint(p.in, p.out) }
+
+func (c *checker[W]) near(a, b W) bool { return a.Equal(b) || a.Near(b, c.Delta) }
+
+// weigh is the weight of a pair in f.
+func (c *checker[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
+	left, err := Compose[W](linear[W](p.in), f, &ComposeOptions{Limits: c.Limits})
+	if err != nil {
+		return semiring.Zero[W](), err
+	}
+	both, err := Compose[W](left, linear[W](p.out), &ComposeOptions{Limits: c.Limits})
+	if err != nil || both.Start() == fst.NoState {
+		return semiring.Zero[W](), err
+	}
+	d, err := ShortestDistance[W](both, &ShortestDistanceOptions{Reverse: true, Ctx: c.Ctx})
+	if err != nil {
+		return semiring.Zero[W](), err
+	}
+	return d[both.Start()], nil
+}
+
+// linear is the acceptor of one string.
+func linear[W semiring.Weight[W]](labels []fst.Label) *fst.Vector[W] {
+	v := fst.NewVector[W](0)
+	v.AddStates(len(labels) + 1)
+	v.SetStart(0)
+	for q, l := range labels {
+		v.AddArc(fst.StateID(q), fst.Arc[W]{ILabel: l, OLabel: l, Weight: semiring.One[W](), NextState: fst.StateID(q + 1)})
+	}
+	v.SetFinal(fst.StateID(len(labels)), semiring.One[W]())
+	fst.PropertiesOf(v, fst.ILabelSorted|fst.OLabelSorted)
+	return v
+}
+
+// pairs enumerates pairs of strings with accepting paths in f, shortest first: each state is
+// visited once with each pair, so that cycles of ε do not matter.
+func (c *checker[W]) pairs(f *fst.Vector[W]) []labelPair {
+	if f.Start() == fst.NoState {
+		return nil
+	}
+	f = copyOf[W](f)
+	Connect(f)
+	if f.Start() == fst.NoState {
+		return nil
+	}
+	type place struct {
+		q fst.StateID
+		p labelPair
+	}
+	visited, found := map[string]bool{}, map[string]bool{}
+	var out []labelPair
+	layer := []place{{q: f.Start()}}
+	budget := 200 * c.MaxPairs
+	for len(layer) > 0 {
+		var next []place
+		for k := 0; k < len(layer); k++ { // grows by moves on ε
+			at := layer[k]
+			key := fmt.Sprint(at.q, " ", at.p.key())
+			if visited[key] {
+				continue
+			}
+			visited[key] = true
+			if len(visited) > budget {
+				return out
+			}
+			if pk := at.p.key(); fst.IsFinal[W](f, at.q) && !found[pk] {
+				found[pk] = true
+				if out = append(out, at.p); len(out) == c.MaxPairs {
+					return out
+				}
+			}
+			for _, e := range f.Arcs(at.q) {
+				to := place{e.NextState, at.p}
+				if e.ILabel != fst.Epsilon {
+					to.p.in = append(slices.Clip(at.p.in), e.ILabel)
+				}
+				if e.OLabel != fst.Epsilon {
+					to.p.out = append(slices.Clip(at.p.out), e.OLabel)
+				}
+				if len(to.p.in) > c.MaxLength || len(to.p.out) > c.MaxLength {
+					continue
+				}
+				if e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon {
+					layer = append(layer, to)
+				} else {
+					next = append(next, to)
+				}
+				if len(layer)+len(next) > budget {
+					break
+				}
+			}
+		}
+		layer = next
+	}
+	return out
+}
+
+// weightLaws tries the axioms on weights of f, at most a dozen different ones, with 0̄ and 1̄.
+func (c *checker[W]) weightLaws() []CheckResult {
+	zero, one := semiring.Zero[W](), semiring.One[W]()
+	pool := []W{zero, one}
+	seen := map[string]bool{string(zero.AppendKey(nil)): true, string(one.AppendKey(nil)): true}
+	add := func(w W) {
+		if k := string(w.AppendKey(nil)); len(pool) < 14 && !seen[k] {
+			seen[k] = true
+			pool = append(pool, w)
+		}
+	}
+	for q := range fst.StateID(c.f.NumStates()) {
+		add(c.f.Final(q))
+		for _, e := range c.f.Arcs(q) {
+			add(e.Weight)
+		}
+	}
+	_, idempotent := any(one).(semiring.Idempotent[W])
+	_, hasPath := any(one).(semiring.Path[W])
+	laws := []struct {
+		name string
+		n    int  // weights that the law is about
+		asks bool // whether the weights claim it
+		try  func(a, b, d W) (got, want W)
+	}{
+		{"⊕ is associative", 3, true, func(a, b, d W) (W, W) { return a.Plus(b).Plus(d), a.Plus(b.Plus(d)) }},
+		{"⊕ commutes", 2, true, func(a, b, _ W) (W, W) { return a.Plus(b), b.Plus(a) }},
+		{"0̄ is the identity of ⊕", 1, true, func(a, _, _ W) (W, W) { return a.Plus(zero), a }},
+		{"⊗ is associative", 3, true, func(a, b, d W) (W, W) { return a.Times(b).Times(d), a.Times(b.Times(d)) }},
+		{"⊗ commutes", 2, true, func(a, b, _ W) (W, W) { return a.Times(b), b.Times(a) }},
+		{"1̄ is the identity of ⊗", 1, true, func(a, _, _ W) (W, W) { return one.Times(a), a }},
+		{"0̄ annihilates", 1, true, func(a, _, _ W) (W, W) { return a.Times(zero), zero }},
+		{"⊗ distributes over ⊕", 3, true, func(a, b, d W) (W, W) { return a.Times(b.Plus(d)), a.Times(b).Plus(a.Times(d)) }},
+		{"⊕ is idempotent", 1, idempotent, func(a, _, _ W) (W, W) { return a.Plus(a), a }},
+		{"⊕ chooses one of two", 2, hasPath, func(a, b, _ W) (W, W) {
+			if s := a.Plus(b); s.Equal(b) {
+				return s, b
+			} else {
+				return s, a
+			}
+		}},
+		{"division undoes ⊗", 2, true, func(a, b, _ W) (W, W) {
+			if semiring.IsZero(a) {
+				return one, one
+			}
+			p := a.Times(b)
+			return a.Times(a.DivideLeft(p)), p
+		}},
+	}
+	var out []CheckResult
+	for _, law := range laws {
+		if !law.asks {
+			continue
+		}
+		r := CheckResult{Law: law.name}
+		bs, ds := pool, pool
+		if law.n < 3 {
+			ds = pool[:1]
+		}
+		if law.n < 2 {
+			bs = pool[:1]
+		}
+	tuples:
+		for _, a := range pool {
+			for _, b := range bs {
+				for _, d := range ds {
+					r.Compared++
+					if got, want := law.try(a, b, d); !c.near(got, want) {
+						var ws []string
+						for _, w := range []W{a, b, d}[:law.n] {
+							ws = append(ws, weightText(w))
+						}
+						r.Witness = fmt.Sprintf("for %s: %s, not %s", strings.Join(ws, ", "), weightText(got), weightText(want))
+						break tuples
+					}
+				}
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
