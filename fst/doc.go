@@ -34,7 +34,8 @@
 // symbolsio.go symbol tables; text.go, textwrite.go and number.go the text
 // format; stream.go, binary.go, binarywrite.go, layout.go and arcfacts.go the
 // binary ones, compact.go, edit.go, addon.go and ngram.go further types of them, far.go
-// archives; strings.go strings to machines and back; dot.go drawing; paths.go enumeration. Package fsttest helps to
+// archives; strings.go strings to machines and back; dot.go drawing for
+// Graphviz; svg.go, svgtext.go and svgwrite.go drawing by ourselves; paths.go enumeration. Package fsttest helps to
 // test operations.
 //
 // # Files

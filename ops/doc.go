@@ -65,6 +65,9 @@
 //   - Bisection that does not branch on its last 64 arcs: 0.19 and 0.48, and a fifth
 //     less on a machine of a thousand arcs. Without branches throughout: 0.23 on
 //     the first, where a guess ahead hides a cache miss.
+//   - Looking ahead (LookAhead) on a lexicon of 5000 words and a random grammar of 200 states:
+//     13 ms in place of 1.1 s, for one pair in a hundred comes to something there. It and the
+//     matchers have an expansion of their own (composematch.go), for plain composition to stay as it is.
 //   - Sweeps over states from the highest down, in place of a depth-first search,
 //     find the states to trim: 5 % of the whole.
 //

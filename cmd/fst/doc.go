@@ -74,8 +74,12 @@
 //
 // All types of machines in files are read by every tool and written by fstconvert and
 // fstcompile: vector, const and compact with any size of offsets, edit, ngram, the
-// look-ahead types, and of the newest OpenFst phi, rho and sigma, whose labels compose does
-// not yet take in their special way.
+// look-ahead types, and of the newest OpenFst phi, rho and sigma, whose labels compose takes in
+// their special way.
+//
+// Beyond OpenFst's: fst run has pipelines of tools in one process, fst check the laws on a machine,
+// fst draw --format=svg pictures with nothing else installed, fst compose --first_matcher,
+// --second_matcher and --lookahead.
 //
 // The arc types are standard (tropical weights), log, log64, tropical64, real64
 // (probabilities), boolean, minmax, tropical_X_tropical and tropical_X_log (products),
