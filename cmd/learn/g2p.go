@@ -144,11 +144,17 @@ Example:
 					return nil, err
 				}
 				if kind == g2p.MaxMargin {
+					if !(*beta > 0) {
+						return nil, errors.New("flag --beta must be positive")
+					}
 					o.Beta = *beta
 				} else if err := c.idle(why, "beta"); err != nil {
 					return nil, err
 				}
 				if kind == g2p.RiskMix {
+					if !(*mix > 0 && *mix <= 1) {
+						return nil, errors.New("flag --mix is above 0 and at most 1; --objective cross-entropy is what 0 would be")
+					}
 					o.Mix = *mix
 				} else if err := c.idle(why, "mix"); err != nil {
 					return nil, err
@@ -198,8 +204,8 @@ Example:
 				if n.Restricted > 0 {
 					notes = append(notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", n.Restricted, problem.Words()))
 				}
-				if n.Restricted == problem.Words() && r.Iterations == 0 {
-					return nil, fmt.Errorf("flag --max_edges: %d leaves no word anything but its own alignment, and nothing to learn: the default is 40000", *p.maxEdges)
+				if n.Restricted > 0 && r.Iterations == 0 {
+					return nil, fmt.Errorf("flag --max_edges: %d cut the lattices of %d of %d words, and left nothing to learn: the default is 40000", *p.maxEdges, n.Restricted, problem.Words())
 				}
 				if 10*n.Restricted > problem.Words() {
 					c.Warn(c.prog, "--max_edges %d cut the lattices of %d of %d words: what was cut never competes", *p.maxEdges, n.Restricted, problem.Words())
@@ -264,7 +270,7 @@ var g2pPredict = &command{
 	summary: "Gives the pronunciation of words.",
 	about: `
 Reads a word a line; columns after a tab are not used. Writes a word, a tab and
-its phones a line. With --nbest, JSON lines: the word and its pronunciations with
+its phones a line, and a blank line for a blank line. With --nbest, JSON lines: the word and its pronunciations with
 log probabilities.
 
 Example:
@@ -294,15 +300,22 @@ Example:
 				return err
 			}
 			defer r.Close()
-			rows, err := dataset.ReadTSV(r, shown, nil)
-			if err != nil {
-				return err
-			}
 			return c.Output(c.arg(1), func(w io.Writer) error {
 				e := json.NewEncoder(w)
 				e.SetEscapeHTML(false)
-				for _, row := range rows {
-					word := row.Fields[0]
+				for row, err := range dataset.Lines(r, shown) {
+					if err != nil {
+						return err
+					}
+					word, _, _ := strings.Cut(row.Text, "\t")
+					if strings.TrimSpace(word) == "" {
+						if *nbest > 0 {
+							fmt.Fprintln(w, `{"word":"","nbest":[]}`)
+						} else {
+							fmt.Fprintln(w)
+						}
+						continue
+					}
 					if err := c.ctx.Err(); err != nil {
 						return &stopped{"the output is not complete"}
 					}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"unicode/utf8"
 )
 
@@ -94,4 +95,27 @@ func (l *lines) fail(column int, format string, args ...any) error {
 // failAt names the character at a byte offset of the line.
 func (l *lines) failAt(b []byte, offset int, format string, args ...any) error {
 	return l.fail(utf8.RuneCount(b[:offset])+1, format, args...)
+}
+
+// Line is a line of text.
+type Line struct {
+	Line int // its number, from 1
+	Text string
+}
+
+// Lines reads text a line at a time, for input that is answered as it comes. Each
+// line is checked as the other readers do; after an error there is no more.
+func Lines(r io.Reader, name string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		l := newLines(r, name, 0)
+		for {
+			b, err := l.next()
+			if err == io.EOF {
+				return
+			}
+			if !yield(Line{l.line, string(b)}, err) || err != nil {
+				return
+			}
+		}
+	}
 }

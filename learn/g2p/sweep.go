@@ -136,6 +136,10 @@ const maxPairScore = 100
 // all such edges together weigh less than e^-40 of the sum.
 const maxSpread = 450
 
+// maxGain bounds the logarithm of what a path's losses multiply it by, and so of
+// backward values.
+const maxGain = 600
+
 // expect returns E_p[∏ table[value] over the edges of the path] in g, and adds
 // f times the probability of every pair under p reweighted by that product to
 // out. table holds exp(gamma·loss). ok is false when underflow could matter; out
@@ -177,7 +181,7 @@ func (k *kernel) expect(s *shape, g *columnGraph, table []float64, gamma, f floa
 	}
 	z := alpha[g.nodes-1]
 	logZ = math.Log(z)
-	if !(math.Abs(gamma)*g.reach-logZ <= maxSpread && z < 1e280) {
+	if gain := math.Abs(gamma) * g.reach; !(gain-logZ <= maxSpread && gain <= maxGain && z < 1e280) {
 		return logZ, false
 	}
 	if out == nil {

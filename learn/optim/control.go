@@ -49,9 +49,9 @@ func Recorders(rs ...Recorder) Recorder {
 type Stop struct {
 	Iterations  int           // steps or passes; zero is the solver's default
 	Evaluations int           // of the objective; zero is 10 an iteration
-	Gradient    float64       // largest gradient entry at most this times max(1, |f|); zero is 1e-7, negative never
+	Gradient    float64       // largest gradient entry at most this times max(1, |f|), at the start at most this; zero is 1e-7, negative never
 	Relative    float64       // the last Window+1 values are within this fraction of one another and of the lowest so far; zero is 1e-6, negative never
-	Window      int           // zero is 5
+	Window      int           // zero or less is 5
 	Time        time.Duration // zero is none
 }
 
@@ -68,7 +68,7 @@ func (s Stop) withDefaults(iterations int) Stop {
 	if s.Relative == 0 {
 		s.Relative = 1e-6
 	}
-	if s.Window == 0 {
+	if s.Window <= 0 {
 		s.Window = 5
 	}
 	return s
@@ -125,7 +125,9 @@ type Result struct {
 // Converged reports whether every stage of the run ended because it had arrived.
 func (r *Result) Converged() bool {
 	for ; r != nil; r = r.First {
-		if !r.Reason.Converged() {
+		// What stops the line search short of that is no optimum: numbers too far apart.
+		stuck := r.Reason == NoProgress && r.GradNorm > 1e-3*math.Max(1, math.Abs(r.F))
+		if stuck || !r.Reason.Converged() {
 			return false
 		}
 	}
@@ -193,7 +195,9 @@ func (r *run) step(iteration int, f, gradNorm, step float64) (Reason, error) {
 		r.first = f
 	}
 	switch {
-	case gradNorm >= 0 && gradNorm <= s.Gradient*math.Max(1, math.Abs(f)):
+	case gradNorm >= 0 && (gradNorm <= s.Gradient || iteration > 0 && gradNorm <= s.Gradient*math.Abs(f)):
+		// A value may be large by a constant alone, beside which no gradient of the
+		// first point would count.
 		return GradientSmall, nil
 	case r.settled(f):
 		return ImprovementSmall, nil
