@@ -83,7 +83,7 @@ Example:
 				if state == "" && !cli.IsStandard(*name) {
 					state = *name + ".checkpoint"
 				}
-				if err := apart(places("the data", c.arg(0), *valid), []place{{"the model", *name}, {"the history", *history}, {"the checkpoint", state}}); err != nil {
+				if err := apart(places("the data", c.arg(0), *valid), []place{{"the model", *name}, {"the history", *history}, {"the picture", *picture}, {"the checkpoint", state}}); err != nil {
 					return err
 				}
 				x, err := t.read(c, c.arg(0))

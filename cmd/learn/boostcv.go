@@ -48,6 +48,9 @@ Example:
 			picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *splits}}, places("the picture", *picture)); err != nil {
+					return err
+				}
 				x, err := t.read(c, c.arg(0))
 				if err != nil {
 					return err

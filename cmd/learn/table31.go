@@ -68,6 +68,9 @@ Examples:
 			if *seed == 0 {
 				return errors.New("flag --seed must be at least 1")
 			}
+			if err := apart(nil, []place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
+				return err
+			}
 			folder, wanted := *data, list(*names)
 			if folder == "" {
 				folder = "testdata/tables"
