@@ -33,7 +33,7 @@ func TestRecordedDivisions(t *testing.T) {
 		for i, trial := range trials {
 			numbers = append(numbers, i)
 			divisions = append(divisions, Fingerprint(&trial, x.Rows))
-			other = append(other, Fingerprint(&s.Fresh(x, "1")[i], x.Rows))
+			other = append(other, Fingerprint(&s.Fresh(x, "other")[i], x.Rows))
 		}
 		thesis, peers, lacks := recorded(s.Name, numbers, divisions)
 		if thesis == nil || (len(peers) == 0) != (s.Name == "higgs") || (lacks == "") != (len(peers) > 0) {
@@ -56,7 +56,7 @@ func TestRecordedMeans(t *testing.T) {
 	}
 	for name, want := range map[string][2]float64{"sonar": {15.40, 5.05}, "cancer": {5.08, 1.28}, "diabetes": {24.94, 2.84}, "ocr17": {0.725, 0.51},
 		"ocr49": {2.975, 0.78}, "higgs": {28.80, 0.65}, "mnist17": {0.38, 0.12}, "mnist49": {1.27, 0.18}} {
-		s := all[name]
+		s := all[name][0]
 		var e []float64
 		for i, n := range s.Peers[0].Wrong {
 			e = append(e, 100*float64(n)/float64(s.Tested[i]))

@@ -26,8 +26,11 @@ type ThesisFigures struct {
 //go:embed testdata/table31.json
 var table31JSON []byte
 
+// recordedSet are the runs of one set on one division into trials. A set may have
+// several; the first has the thesis' figures.
 type recordedSet struct {
 	Name      string     `json:"name"`
+	Fresh     string     `json:"fresh,omitempty"` // seed of the trials; "" is the usual ones
 	RGB       [2]float64 `json:"thesis_rgb"`
 	GB        [2]float64 `json:"thesis_gb"`
 	Level     string     `json:"thesis_level"`
@@ -39,7 +42,7 @@ type recordedSet struct {
 	} `json:"peers"`
 }
 
-var recordedSets = sync.OnceValues(func() (map[string]recordedSet, error) {
+var recordedSets = sync.OnceValues(func() (map[string][]recordedSet, error) {
 	var file struct {
 		Source []string      `json:"source"`
 		Sets   []recordedSet `json:"sets"`
@@ -47,12 +50,12 @@ var recordedSets = sync.OnceValues(func() (map[string]recordedSet, error) {
 	if err := json.Unmarshal(table31JSON, &file); err != nil {
 		return nil, fmt.Errorf("experiment: testdata/table31.json: %w", err)
 	}
-	out := map[string]recordedSet{}
+	out := map[string][]recordedSet{}
 	for _, s := range file.Sets {
 		if len(s.Divisions) != len(s.Tested) {
 			return nil, fmt.Errorf("experiment: testdata/table31.json: %s: %d divisions, %d numbers of test rows", s.Name, len(s.Divisions), len(s.Tested))
 		}
-		out[s.Name] = s
+		out[s.Name] = append(out[s.Name], s)
 	}
 	return out, nil
 })
@@ -65,17 +68,32 @@ func recorded(set string, trials []int, divisions []string) (*ThesisFigures, []P
 	if err != nil {
 		return nil, nil, err.Error()
 	}
-	s, ok := all[set]
-	if !ok {
+	list := all[set]
+	if len(list) == 0 {
 		return nil, nil, "no other program's errors are on record"
 	}
-	thesis := &ThesisFigures{s.RGB, s.GB, s.Level}
-	for k, i := range trials {
-		if i >= len(s.Tested) || s.Divisions[i] != divisions[k] {
-			return thesis, nil, "other rows or divisions than those of the record: no paired tests against it"
+	thesis := &ThesisFigures{list[0].RGB, list[0].GB, list[0].Level}
+	for k := range list {
+		if list[k].holds(trials, divisions) {
+			return thesis, list[k].peers(trials), ""
 		}
 	}
-	var peers []Peer
+	return thesis, nil, "other rows or divisions than those of the record: no paired tests against it"
+}
+
+// holds reports whether the trials are those of the record.
+func (s *recordedSet) holds(trials []int, divisions []string) bool {
+	for k, i := range trials {
+		if i >= len(s.Tested) || s.Divisions[i] != divisions[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// peers are the programs that have all the trials.
+func (s *recordedSet) peers(trials []int) []Peer {
+	var out []Peer
 	for _, p := range s.Peers {
 		q := Peer{Name: p.Name}
 		for _, i := range trials {
@@ -84,8 +102,8 @@ func recorded(set string, trials []int, divisions []string) (*ThesisFigures, []P
 			}
 		}
 		if len(q.Errors) == len(trials) {
-			peers = append(peers, q)
+			out = append(out, q)
 		}
 	}
-	return thesis, peers, ""
+	return out
 }
