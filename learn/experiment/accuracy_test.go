@@ -39,6 +39,12 @@ func TestRecordedDivisions(t *testing.T) {
 		if thesis == nil || (len(peers) == 0) != (s.Name == "higgs") || (lacks == "") != (len(peers) > 0) {
 			t.Errorf("%s: %v, %d programs, %q", s.Name, thesis, len(peers), lacks)
 		}
+		for i, trial := range s.Fresh(x, "confirm") {
+			divisions[i] = Fingerprint(&trial, x.Rows)
+		}
+		if _, peers, _ := recorded(s.Name, numbers, divisions); s.Name == "cancer" && len(peers) != 1 {
+			t.Errorf("%s: %d programs on the fresh divisions on record", s.Name, len(peers))
+		}
 		if _, peers, lacks := recorded(s.Name, numbers, other); peers != nil || lacks == "" {
 			t.Errorf("%s: fresh trials are compared with the record", s.Name)
 		}
