@@ -55,8 +55,9 @@
 //
 // The control, plain gradient boosting with XGBoost's own grid, trials 0 to 4, RGB in
 // brackets: by loss cancer 3.72 (3.58), diabetes 24.35 (23.69), ocr49 3.05 (2.45); by
-// error 5.29 (3.15), 25.26 (22.78), 3.35 (2.75). So on cancer most of the lead over
-// XGBoost comes of choosing by loss; on ocr49 it is RGB's.
+// error 5.29 (3.15), 25.26 (22.78), 3.35 (2.75). So plain boosting, and XGBoost with it,
+// pays for the choice by error on cancer, and RGB does not; by loss the control is as good
+// as RGB there.
 //
 // # The task of native, homolog and decoy sequences
 //
