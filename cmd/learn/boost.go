@@ -66,6 +66,7 @@ Example:
 			every := fs.Int("checkpoint_every", 32, 10, "Rounds between checkpoints")
 			resume := fs.Bool("resume", false, "Go on from the checkpoint; the data and all other flags must be as they were")
 			history := fs.String("csv", "", "File for the history of the run: a line for each round")
+			picture := fs.String("plot", "", "File for a picture of the losses by round, as SVG")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
 				switch {
@@ -82,7 +83,7 @@ Example:
 				if state == "" && !cli.IsStandard(*name) {
 					state = *name + ".checkpoint"
 				}
-				if err := apart(places("the data", c.arg(0), *valid), []place{{"the model", *name}, {"the history", *history}, {"the checkpoint", state}}); err != nil {
+				if err := apart(places("the data", c.arg(0), *valid), []place{{"the model", *name}, {"the history", *history}, {"the picture", *picture}, {"the checkpoint", state}}); err != nil {
 					return err
 				}
 				x, err := t.read(c, c.arg(0))
@@ -111,7 +112,7 @@ Example:
 						return err
 					}
 				}
-				s := &boostRun{c: c, b: b, model: *name, checkpoint: *checkpoint, resume: *resume, history: *history, json: *asJSON}
+				s := &boostRun{c: c, b: b, model: *name, checkpoint: *checkpoint, resume: *resume, history: *history, picture: *picture, json: *asJSON}
 				return s.run(x, d, control)
 			}
 		},
@@ -124,7 +125,7 @@ type boostRun struct {
 	b                 *booster
 	model, checkpoint string
 	resume, json      bool
-	history           string
+	history, picture  string
 }
 
 // boostReport is what training reports.
@@ -188,6 +189,7 @@ func (s *boostRun) run(x *table.Table, d *boost.Data, control boost.Control) err
 	bar := progress.Start(c.Err, c.prog)
 	begin := time.Now()
 	var last boost.Progress
+	var curve []boost.Progress // of this run: a resumed one has no earlier rounds
 	first, total := 0, s.b.rounds()
 	control.Watch = func(p *boost.Progress) error {
 		if first == 0 {
@@ -195,6 +197,9 @@ func (s *boostRun) run(x *table.Table, d *boost.Data, control boost.Control) err
 			begin = begin.Add(-time.Duration(p.Seconds*float64(time.Second)) / time.Duration(p.Round)) // the first round counts too
 		}
 		last = *p
+		if s.picture != "" {
+			curve = append(curve, *p)
+		}
 		if write != nil {
 			if err := write(p); err != nil {
 				return err
@@ -234,6 +239,12 @@ func (s *boostRun) run(x *table.Table, d *boost.Data, control boost.Control) err
 	}
 	if err := out.Commit(); err != nil {
 		return err
+	}
+	if s.picture != "" {
+		chart := roundsChart(e.Algorithm, e.Loss.Name(), curve)
+		if err := c.Output(s.picture, chart.Write); err != nil {
+			return err
+		}
 	}
 	if s.checkpoint == "" && s.resume {
 		os.Remove(path) // it served its purpose, and was not asked for by name

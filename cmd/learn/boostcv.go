@@ -45,8 +45,12 @@ Example:
 			splits := fs.String("trials", "", "File with trials and inner folds, a line for each row and a character for each trial: - for a test row, else its inner fold; in place of --folds")
 			rule := fs.Enum("choose", "loss", []string{"loss", "error"}, "What settings are chosen by; loss is steadier on small tables")
 			foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
+			picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *splits}}, places("the picture", *picture)); err != nil {
+					return err
+				}
 				x, err := t.read(c, c.arg(0))
 				if err != nil {
 					return err
@@ -98,6 +102,12 @@ Example:
 				}
 				if err != nil {
 					return err
+				}
+				if *picture != "" {
+					chart := errorsChart(r)
+					if err := c.Output(*picture, chart.Write); err != nil {
+						return err
+					}
 				}
 				if *asJSON {
 					return c.json(r)

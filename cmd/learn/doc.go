@@ -8,6 +8,7 @@
 //	learn gb train|predict|eval|cv|explain       gradient boosting
 //	learn almo train|predict|eval                one model for many losses, of tables
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
+//	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
 //	learn experiment table51|table52             models robust to mixtures of four losses
 //	learn experiment objectives                  one sequence model for several objectives
 //

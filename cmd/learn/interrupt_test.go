@@ -31,6 +31,7 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"g2p", "cv", "--data", filepath.Join(data, "g2p"), "--languages", "gre"}, "cross-validation has no state to keep"},
 		{[]string{"sequence", "compare", sample, "--test", sample}, "a comparison has no state to keep"},
 		{[]string{"experiment", "homologs"}, "the experiment has no state to keep"},
+		{[]string{"experiment", "table31", "--data", filepath.Join(data, "tables"), "--sets", "cancer", "--csv", filepath.Join(dir, "csv")}, "keeps its results only with --checkpoint"},
 	} {
 		var out, errs bytes.Buffer
 		status := run(ctx, c.words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})

@@ -50,7 +50,7 @@ var commands = slices.Concat([]*command{
 	g2pTrain, g2pPredict, g2pEval, g2pCV,
 }, boostCommands(), []*command{
 	almoTrain, almoPredict, almoEval,
-	experimentHomologs, experimentTable51, experimentTable52, experimentObjectives,
+	experimentHomologs, experimentTable31, experimentTable51, experimentTable52, experimentObjectives,
 })
 
 // run executes a command line and returns the exit status: 0, or 1 for any error.

@@ -11,9 +11,53 @@
 // comparisons were made on; their comments say what the folder must have and how the
 // features are made. Small ones are in testdata/tables.
 //
+// Accuracy is table 3.1: boosters that choose their settings on inner folds.
+//
 // Almo is tables 5.1 and 5.2: models robust to every mixture of four losses, beside the
 // even mixture and each loss alone. Tagging and Pronouncing do the same for sequence
 // models and the losses of package losses, in regrets.
+//
+// # Table 3.1: RGB beside XGBoost
+//
+// Accuracy runs the protocol of table 3.1, nested: five folds, twice; each booster
+// chooses from a grid on inner folds of the training part. The grids are those of
+// Boosters, as large as XGBoost's were (48 settings on five inner folds, 18 on two, 6 on
+// one), T = 100. The rule of choice is the inner log-loss, laid down beforehand
+// because the study of the default setting found it steadier; the choice by inner
+// error, which was XGBoost's, is beside it. XGBoost's errors are of the same trials.
+//
+//	learn experiment table31 --data DIR --sets ... --boosters rgb
+//
+// Test error in %, mean (standard deviation) of 10 trials; differences with the plain and
+// the corrected p of two-sided paired tests:
+//
+//	          RGB by loss   XGBoost       difference  p     corrected   RGB by error
+//	sonar     14.19 (5.87)  15.40 (5.05)  -1.21       0.50  0.72        16.34 (5.44)
+//	cancer     3.58 (1.51)   5.08 (1.28)  -1.50       0.01  0.13         3.29 (1.22)
+//	diabetes  24.02 (3.06)  24.94 (2.84)  -0.91       0.33  0.60        23.83 (3.05)
+//	ocr17      0.60 (0.34)   0.72 (0.51)  -0.12       0.32  0.59         0.57 (0.31)
+//	ocr49      2.50 (0.91)   2.98 (0.78)  -0.48       0.06  0.27         2.70 (1.13)
+//	higgs     28.63 (0.59)  28.80 (0.65)  -0.16       0.49  0.71        28.81 (0.57)
+//
+// So RGB is ahead on all six by its rule, on four (sonar and higgs are not) by XGBoost's,
+// and nowhere significantly, but for cancer by the plain test, which overlapping training
+// parts make too sure of itself.
+//
+// How far to trust it: the values of the grids were chosen by inner folds of trials 0 to
+// 4 alone (rgbGrids has what was seen), but the test rows of one trial are training
+// rows of others, and the default setting that the grid starts from was found, by the
+// study, on test errors of the same trials. Hence fresh divisions with XGBoost run on them
+// too (--fresh confirm; by loss, ten trials): cancer 3.43 (XGBoost 4.08, p 0.11,
+// corrected 0.37), ocr17 0.68 (0.78, p 0.34, corrected 0.61). They are fresh divisions of
+// the same rows, not fresh rows. RGB alone has diabetes at 23.57 there, XGBoost ocr49 at
+// 2.98; sonar, higgs and the rest of these two were not run, nor any trial of mnist17 and
+// mnist49.
+//
+// The control, plain gradient boosting with XGBoost's own grid, trials 0 to 4, RGB in
+// brackets: by loss cancer 3.72 (3.58), diabetes 24.35 (23.69), ocr49 3.05 (2.45); by
+// error 5.29 (3.15), 25.26 (22.78), 3.35 (2.75). So plain boosting, and XGBoost with it,
+// pays for the choice by error on cancer, and RGB does not; by loss the control is as good
+// as RGB there.
 //
 // # The task of native, homolog and decoy sequences
 //
