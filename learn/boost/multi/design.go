@@ -71,7 +71,7 @@ func standard(column, level int, mean, variance float64, leave bool) feature {
 
 // design holds the scaled features of rows, x·Scale, without the shift: it is made up for
 // by the constant, and so zeros stay zeros. Rows are dense, or lists of what is not
-// zero when that is at most a third.
+// zero when that is at most three fifths.
 type design struct {
 	n, d  int
 	dense []float32
@@ -109,7 +109,7 @@ func newDesign(x *table.Table, fs []feature, workers int) *design {
 	for _, n := range nonzero {
 		total += n
 	}
-	if 3*total > d.n*d.d {
+	if 5*total > 3*d.n*d.d {
 		d.dense = make([]float32, d.n*d.d)
 		forBlocks(workers, d.n, func(_, from, to int) {
 			for j := range fs {
@@ -176,6 +176,18 @@ func (d *design) times(s []float64, i int, w []float64) {
 		}
 		return
 	}
+	if p == 3 {
+		a, b, c := s[0], s[1], s[2]
+		value := d.value[d.start[i]:d.start[i+1]]
+		for k, j := range d.index[d.start[i]:d.start[i+1]][:len(value)] {
+			x, y := float64(value[k]), w[int(j)*3:][:3:3]
+			a += x * y[0]
+			b += x * y[1]
+			c += x * y[2]
+		}
+		s[0], s[1], s[2] = a, b, c
+		return
+	}
 	for at := d.start[i]; at < d.start[i+1]; at++ {
 		x, y := float64(d.value[at]), w[int(d.index[at])*p:][:p]
 		for k := range s {
@@ -209,6 +221,17 @@ func (d *design) add(g []float64, i int, r []float64) {
 					y[k] += x * r[k]
 				}
 			}
+		}
+		return
+	}
+	if p == 3 {
+		a, b, c := r[0], r[1], r[2]
+		value := d.value[d.start[i]:d.start[i+1]]
+		for k, j := range d.index[d.start[i]:d.start[i+1]][:len(value)] {
+			x, y := float64(value[k]), g[int(j)*3:][:3:3]
+			y[0] += x * a
+			y[1] += x * b
+			y[2] += x * c
 		}
 		return
 	}

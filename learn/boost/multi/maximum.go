@@ -223,9 +223,15 @@ func (r *run) common(p *Progress, a *aggregate, cands []*candidate, active []int
 // shortest returns the vector of least norm in the convex hull of the given ones, by
 // pairwise steps of Frank and Wolfe's method, each exact.
 func shortest(of [][]float64) []float64 {
-	weight := make([]float64, len(of))
+	v, _ := shortestWith(of)
+	return v
+}
+
+// shortestWith returns the weights too.
+func shortestWith(of [][]float64) (v, weight []float64) {
+	weight = make([]float64, len(of))
 	weight[0] = 1
-	v := slices.Clone(of[0])
+	v = slices.Clone(of[0])
 	for range 10000 {
 		toward, away := 0, -1
 		for k := range of {
@@ -254,5 +260,5 @@ func shortest(of [][]float64) []float64 {
 			}
 		}
 	}
-	return v
+	return v, weight
 }

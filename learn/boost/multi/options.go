@@ -69,11 +69,13 @@ type Options struct {
 	Beta    float64   `json:"beta"` // of Skewed
 	Target  TargetSet `json:"target"`
 
-	Directions   Directions `json:"directions"`
-	Slots        Slots      `json:"slots"` // one source never has a shared slot, which would be its own twice
-	Round        RoundKind  `json:"round"`
-	Score        Score      `json:"score"`
-	DomainFactor float64    `json:"domain_factor"` // multiplies the scores of domain slots; 0 is 1
+	Directions Directions `json:"directions"` // Max always has Own directions, and greedy rounds
+	// Slots: Own directions never have a shared slot, which has no rows of its own, nor has
+	// one source, where it would be its slot twice.
+	Slots        Slots     `json:"slots"`
+	Round        RoundKind `json:"round"`
+	Score        Score     `json:"score"`
+	DomainFactor float64   `json:"domain_factor"` // multiplies the scores of domain slots; 0 is 1
 
 	Step   Step    `json:"step"`
 	StepC  float64 `json:"step_c"`  // of SqrtStep; 0 is 0.3
@@ -196,8 +198,6 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		return o, fmt.Errorf("multi: the objective skew takes bounds on the shares of domains, not vertices")
 	case o.Objective == Sum && !o.Target.simplex():
 		return o, fmt.Errorf("multi: the objective sum weighs all domains alike: it has no target set")
-	case (o.Step == Closed || o.Step == Bound || o.Step == SqrtStep) && (o.Directions != Own && p > 1 && o.Objective == Max):
-		return o, fmt.Errorf("multi: with the objective max the step %s is that of figure 4.1, whose directions are own", o.Step)
 	case (o.Step == Closed || o.Step == Bound) && o.Round == Block && p > 1:
 		return o, fmt.Errorf("multi: the step %s is for greedy rounds", o.Step)
 	case o.Step == Bound && (o.Objective != Max || !o.Target.simplex()):

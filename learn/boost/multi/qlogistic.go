@@ -187,7 +187,7 @@ type FittedQ struct {
 //
 // Every domain has the same total weight unless the prior is Empirical; means and
 // deviations for standardising are taken with those weights from all rows, so that a
-// domain whose rows are all doubled changes nothing. L-BFGS starts from zero, always.
+// domain whose rows are all doubled changes nothing.
 //
 // Errors: a domain without rows (in x, or with OnlyUnlabelled among the unlabelled), and
 // interruption.
@@ -294,7 +294,7 @@ func (f *qFit) run(x *table.Table) (*FittedQ, error) {
 		}
 		f.o.Lambda = out.Lambda
 	}
-	final, err := f.fit(rows, f.o.Lambda)
+	final, _, err := f.fit(rows, f.o.Lambda, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (f *qFit) run(x *table.Table) (*FittedQ, error) {
 		if !out.Crossed {
 			break
 		}
-		l, err := f.fit(f.rows(fold, k), f.o.Lambda)
+		l, _, err := f.fit(f.rows(fold, k), f.o.Lambda, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -407,10 +407,14 @@ func (f *qFit) weights(rows []int32, balanced bool) []float64 {
 	return w
 }
 
-// fit minimises Σ w_i log(1/Q(k_i|x_i)) + lambda/2 |W|² on some of the rows.
-func (f *qFit) fit(rows []int32, lambda float64) (*Logistic, error) {
+// fit minimises Σ w_i log(1/Q(k_i|x_i)) + lambda/2 |W|² on some of the rows, from the
+// given point (nil: 0), and returns where it ended.
+func (f *qFit) fit(rows []int32, lambda float64, start []float64) (*Logistic, []float64, error) {
 	p, d := f.p, len(f.features)
 	w := f.weights(rows, false)
+	if start == nil {
+		start = make([]float64, (d+1)*p)
+	}
 	// As many parts as give work to several goroutines, each with a gradient of its own.
 	parts := min(16, (len(rows)+1023)/1024)
 	grads := make([][]float64, parts)
@@ -478,17 +482,18 @@ func (f *qFit) fit(rows []int32, lambda float64) (*Logistic, error) {
 		}
 		return value + lambda/2*sq, nil
 	}}
-	r, err := optim.LBFGS{}.Minimize(objective, make([]float64, (d+1)*p), &optim.Control{Ctx: f.ctx, Stop: optim.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-6}})
+	r, err := optim.LBFGS{}.Minimize(objective, start, &optim.Control{Ctx: f.ctx, Stop: optim.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-5}})
 	if err != nil {
-		return nil, fmt.Errorf("multi: domain classifier: %w", err)
+		return nil, nil, fmt.Errorf("multi: domain classifier: %w", err)
 	}
 	l := &Logistic{P: p, Bias: slices.Clone(r.X[d*p:]), W: slices.Clone(r.X[:d*p]), Features: f.features, Temperature: f.o.Temperature, Floor: f.o.Floor}
 	l.prepare()
-	return l, nil
+	return l, r.X, nil
 }
 
 // choose returns the penalty of least held-out log loss, the larger of equals: fold 0
-// is held out.
+// is held out. Each fit starts from the one before, with a larger penalty: it was trained
+// on the same rows.
 func (f *qFit) choose(fold []int) (float64, error) {
 	var test []int32
 	for i := range f.labelled {
@@ -508,8 +513,11 @@ func (f *qFit) choose(fold []int) (float64, error) {
 		}
 		return 0
 	})
+	var start []float64
 	for _, lambda := range lambdas {
-		l, err := f.fit(f.rows(fold, 0), lambda)
+		var l *Logistic
+		var err error
+		l, start, err = f.fit(f.rows(fold, 0), lambda, start)
 		if err != nil {
 			return 0, err
 		}

@@ -99,7 +99,7 @@ func (r *run) smoothStep(a *aggregate, pi []float64, x *candidate) float64 {
 	return eta
 }
 
-// closedStep minimises (1-eps) exp(-eta) + eps exp(eta) + 2·penalty·eta/2 over [0, most]:
+// closedStep minimises (1-eps) exp(-eta) + eps exp(eta) + penalty·eta over [0, most]:
 // ½ log((1-eps)/eps) without penalty.
 func closedStep(eps, penalty, most float64) float64 {
 	eps = min(max(eps, 1e-12), 1-1e-12)

@@ -66,15 +66,15 @@ func Train(d *boost.Data, opts *Options) (*Model, error) {
 		s.mass[k] += s.weight(i)
 		s.m[k]++
 	}
-	o, err := o.withDefaults(p, s.m)
-	if err != nil {
-		return nil, err
-	}
 	if o.Objective == Max {
 		o.Directions, o.Round = Own, Greedy
 	}
 	if o.Directions == Own {
 		o.Slots = DomainsOnly
+	}
+	o, err := o.withDefaults(p, s.m)
+	if err != nil {
+		return nil, err
 	}
 	if o.Ctx == nil {
 		o.Ctx = context.Background()
