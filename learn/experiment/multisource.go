@@ -16,6 +16,7 @@ type SourceOptions struct {
 	Ctx     context.Context
 	Rounds  int           // T: 100
 	Folds   int           // of the trials, the first so many; 0 is all
+	MaxRows int           // of each source and part, the first so many; 0 is all
 	Fresh   string        // if not "", trials are made afresh with this seed, by the same rule
 	Options multi.Options // of MULTIBOOST; its rounds are Rounds
 	Literal bool          // run figure 4.1 with the closed step too
@@ -101,13 +102,17 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	if o.Folds > 0 && o.Folds < len(trials) {
 		trials = trials[:o.Folds]
 	}
+	if o.MaxRows > 0 {
+		for i := range trials {
+			trials[i].Train, trials[i].Test = firstRows(t, trials[i].Train, o.MaxRows), firstRows(t, trials[i].Test, o.MaxRows)
+		}
+	}
 	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(), Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh}
 	p := len(t.Sources)
 	for k := range p {
 		r.Models = append(r.Models, &SourceModel{Name: fmt.Sprintf("AdaBoost-%d", k+1), Versus: AdaBoostAll})
 	}
-	r.Models = append(r.Models, &SourceModel{Name: AdaBoostAll}, &SourceModel{Name: MultiBoost, Versus: AdaBoostAll}, &SourceModel{Name: AdaBoostTerms}, &SourceModel{Name: MultiEqual, Versus: AdaBoostAll})
-	r.Model(MultiBoost).Versus = AdaBoostAll
+	r.Models = append(r.Models, &SourceModel{Name: AdaBoostAll}, &SourceModel{Name: MultiBoost, Versus: AdaBoostAll}, &SourceModel{Name: AdaBoostTerms, Versus: AdaBoostAll}, &SourceModel{Name: MultiEqual, Versus: AdaBoostAll})
 	if o.Literal {
 		r.Models = append(r.Models, &SourceModel{Name: MultiLiteral, Versus: AdaBoostAll})
 	}
@@ -121,6 +126,19 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return r, nil
+}
+
+// firstRows keeps the first n rows of each source.
+func firstRows(t *table.Table, rows []int, n int) []int {
+	taken := make([]int, len(t.Sources))
+	var out []int
+	for _, i := range rows {
+		if k := t.Source[i]; taken[k] < n {
+			taken[k]++
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // sourceTrial runs all models of one trial.
@@ -153,27 +171,13 @@ func (x *sourceTrial) run(t *table.Table, trial table.Trial) error {
 	return nil
 }
 
-// ada trains AdaBoost on a table.
-func (x *sourceTrial) ada(d *boost.Data, rounds int) (*boost.Ensemble, error) {
-	return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: rounds, Learner: multi.Stumps{}, Control: boost.Control{Ctx: x.o.Ctx, Workers: x.o.Workers}})
-}
-
 // adaboosts trains AdaBoost on each source and on all; of the latter, terms rounds give
 // the comparison at equal terms.
 func (x *sourceTrial) adaboosts(d *boost.Data, terms int) error {
+	control := boost.Control{Ctx: x.o.Ctx, Workers: x.o.Workers}
 	for k := range d.X.Sources {
 		x.at = time.Now()
-		var rows []int
-		for i, s := range d.X.Source {
-			if int(s) == k {
-				rows = append(rows, i)
-			}
-		}
-		own, err := boost.NewData(d.X.Subset(rows), boost.Exponential{})
-		if err != nil {
-			return err
-		}
-		e, err := x.ada(own, x.o.Rounds)
+		e, err := multi.TrainBaseline(d, k, x.o.Rounds, nil, control)
 		if err != nil {
 			return err
 		}
@@ -182,7 +186,7 @@ func (x *sourceTrial) adaboosts(d *boost.Data, terms int) error {
 		}
 	}
 	x.at = time.Now()
-	e, err := x.ada(d, max(x.o.Rounds, terms))
+	e, err := multi.TrainBaseline(d, -1, max(x.o.Rounds, terms), nil, control)
 	if err != nil {
 		return err
 	}
