@@ -108,6 +108,9 @@ func (r *SourceReport) write(w io.Writer) error {
 }
 
 func (p *Paired) text(folds int) string {
+	if folds < 2 {
+		return fmt.Sprintf("%+.2f", 100*p.Difference)
+	}
 	return fmt.Sprintf("%+.2f (p %.2g, corrected %.2g, won %d of %d)", 100*p.Difference, p.P, p.Corrected, p.Won, folds)
 }
 

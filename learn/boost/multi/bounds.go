@@ -54,11 +54,14 @@ type MixtureBound struct {
 
 	// Theorem 4.4: of the mixture asked for, and the largest over the target set. The
 	// second of each is without the correction, as the thesis states it.
-	Mixture, MixtureStated   float64
-	Agnostic, AgnosticStated float64
-	// Theorem 4.5 for the mixture: by the nearest point of the cover (Inf when none is
-	// within the radius), and as a mixture of its points (Inf when it is none).
-	Near, Mixed float64
+	Mixture        float64 `json:"mixture"`
+	MixtureStated  float64 `json:"mixture_as_stated"`
+	Agnostic       float64 `json:"agnostic"`
+	AgnosticStated float64 `json:"agnostic_as_stated"`
+	// Theorem 4.5 for the mixture: by the best point of the cover (nil when none is
+	// within the radius), and as a mixture of its points (nil when it is none).
+	Near  *float64 `json:"cover_point,omitempty"`
+	Mixed *float64 `json:"cover_mixture,omitempty"`
 }
 
 // BoundReport is Theorems 4.4 and 4.5 evaluated for a trained model: with probability at
@@ -329,7 +332,6 @@ func (r *BoundReport) at(o *BoundOptions, rho, delta float64, p int) MixtureBoun
 		}
 		return 2/rho*(rad+math.Sqrt(2*math.Log(float64(p))*square)) + math.Sqrt(math.Log(float64(len(o.Cover))/delta)*square/2)
 	}
-	b.Near, b.Mixed = math.Inf(1), math.Inf(1)
 	for _, beta := range o.Cover {
 		distance := 0.0
 		for k, v := range beta {
@@ -338,16 +340,19 @@ func (r *BoundReport) at(o *BoundOptions, rho, delta float64, p int) MixtureBoun
 		// Half the radius for the error and half for the margins: the printed 3e/2
 		// outside the root does not follow from the derivation.
 		if distance <= o.Radius+1e-12 {
-			b.Near = min(b.Near, empirical+o.Radius+point(beta))
+			if v := empirical + o.Radius + point(beta); b.Near == nil || v < *b.Near {
+				b.Near = &v
+			}
 		}
 	}
 	if mu := mixtureOf(o.Cover, o.Lambda); mu != nil {
-		b.Mixed = empirical
+		sum := empirical
 		for l, beta := range o.Cover {
 			if mu[l] > 0 {
-				b.Mixed += mu[l] * point(beta)
+				sum += mu[l] * point(beta)
 			}
 		}
+		b.Mixed = &sum
 	}
 	return b
 }

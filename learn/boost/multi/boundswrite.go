@@ -21,7 +21,7 @@ func (r *BoundReport) Write(w io.Writer) error {
 		if i == r.Best {
 			mark = "  <- least"
 		}
-		fmt.Fprintf(&b, "%8.4g %12.4g %12.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Agnostic, t.AgnosticStated, t.Mixture, t.MixtureStated, t.Near, t.Mixed, mark)
+		fmt.Fprintf(&b, "%8.4g %12.4g %12.4g %12.4g %12.4g %12s %12s%s\n", t.Rho, t.Agnostic, t.AgnosticStated, t.Mixture, t.MixtureStated, known(t.Near), known(t.Mixed), mark)
 	}
 	fmt.Fprintf(&b, "\"As stated\" is without the correction for the union of the domains' classes, which the proof needs. The mixture is %.4g; Theorem 4.5 has a cover of %d points, radius %.4g.\n", r.Lambda, r.Cover, r.Radius)
 	fmt.Fprintf(&b, "\nParts for each source at rho = %.4g:\n%24s %8s %10s %10s %10s %10s %10s %10s\n", t.Rho, "source", "rows", "error", "margin<=", "complexity", "union", "confidence", "sum")
@@ -45,4 +45,11 @@ func (r *BoundReport) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func known(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4g", *v)
 }
