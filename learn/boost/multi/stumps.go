@@ -24,8 +24,8 @@ import (
 // value; a round costs O(entries·slots).
 type Stumps struct{}
 
-// Name is "stumps".
-func (Stumps) Name() string { return "stumps" }
+// Name is "multi.stumps": on categorical columns they are others than boost.Stumps.
+func (Stumps) Name() string { return "multi.stumps" }
 
 // SlotFitter is met by fitters that fit several directions in one pass: u[s] are the
 // signed weights (-w g, see boost.Direction) of slot s. The result has a fit a slot, as

@@ -277,7 +277,7 @@ func (r *run) prepareValid() error {
 	for i, k := range v.X.Source {
 		r.valid.mass[k] += r.valid.weight(i)
 	}
-	r.best, _ = r.o.Target.Max(r.valid.losses())
+	// The model without terms is no candidate, whatever its loss: it errs on every row.
 	return nil
 }
 
