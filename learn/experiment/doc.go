@@ -15,6 +15,10 @@
 // even mixture and each loss alone. Tagging and Pronouncing do the same for sequence
 // models and the losses of package losses, in regrets.
 //
+// Sources reruns table 4.1: MULTIBOOST beside AdaBoost on data of several sources, at
+// equal rounds and at equal terms; WriteTable41 prints it beside the thesis' numbers.
+// Package learn/boost/multi has the figures.
+//
 // # The task of native, homolog and decoy sequences
 //
 // The thesis says that each example consists of native, homolog and decoy

@@ -68,10 +68,14 @@ func (c *stumpColumn) prepare(x *table.Table, j int) error {
 			}
 		}
 	}
+	most := len(c.distinct) // the largest code in use
+	if c.count[most] == 0 {
+		most-- // so that pixels, of 256 values, have codes of a byte
+	}
 	switch {
-	case len(c.distinct) < 1<<8:
+	case most < 1<<8:
 		c.code8 = narrow[uint8](keep)
-	case len(c.distinct) < 1<<16:
+	case most < 1<<16:
 		c.code16 = narrow[uint16](keep)
 	default:
 		c.code32 = keep
@@ -171,7 +175,9 @@ func (c *stumpColumn) sum(hist, u []float64, slots int, total []float64) {
 }
 
 // sumCodes is the inner loop. Four slots, three domains and a shared one, have a loop of
-// their own: it took 2.1 ns a cell where the general one took 4.9.
+// their own: some 8 ns a cell where the general one took 28 for five slots (medians of a
+// busy machine; most of it is the weights, which pass through the second-level cache
+// once a column).
 func sumCodes[C uint8 | uint16 | int32](hist, u []float64, slots int, rows []int32, codes []C) {
 	switch {
 	case slots == 1 && rows == nil:
@@ -184,7 +190,7 @@ func sumCodes[C uint8 | uint16 | int32](hist, u []float64, slots int, rows []int
 		}
 	case slots == 4 && rows == nil:
 		for i, c := range codes {
-			h, v := hist[int(c)*4:][:4:4], u[i*4:][:4:4]
+			h, v := (*[4]float64)(hist[int(c)*4:]), (*[4]float64)(u[i*4:])
 			h[0] += v[0]
 			h[1] += v[1]
 			h[2] += v[2]
@@ -192,7 +198,7 @@ func sumCodes[C uint8 | uint16 | int32](hist, u []float64, slots int, rows []int
 		}
 	case slots == 4:
 		for k, c := range codes {
-			h, v := hist[int(c)*4:][:4:4], u[int(rows[k])*4:][:4:4]
+			h, v := (*[4]float64)(hist[int(c)*4:]), (*[4]float64)(u[int(rows[k])*4:])
 			h[0] += v[0]
 			h[1] += v[1]
 			h[2] += v[2]

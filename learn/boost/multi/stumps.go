@@ -104,6 +104,10 @@ func (t *stumpFitter) FitSlots(ctx context.Context, u [][]float64, _ int) ([]*bo
 // fit looks for the best stump of each slot on the rows that are in (nil: all).
 func (t *stumpFitter) fit(ctx context.Context, u [][]float64, in []bool) ([]*boost.Fit, error) {
 	slots := len(u)
+	width := slots // of a row's weights and of a histogram's cell
+	if 1 < width && width < 4 {
+		width = 4 // which has a loop of its own
+	}
 	for s, list := range u {
 		if len(list) != t.rows {
 			return nil, fmt.Errorf("multi: stumps: slot %d has %d weights for %d rows", s, len(list), t.rows)
@@ -112,18 +116,17 @@ func (t *stumpFitter) fit(ctx context.Context, u [][]float64, in []bool) ([]*boo
 	if slots == 1 {
 		t.packed = append(t.packed[:0], u[0]...)
 	} else {
-		if len(t.packed) < slots*t.rows {
-			t.packed = make([]float64, slots*t.rows)
+		if len(t.packed) != width*t.rows {
+			t.packed = make([]float64, width*t.rows)
 		}
-		t.packed = t.packed[:slots*t.rows]
 		for s, list := range u {
 			for i, v := range list {
-				t.packed[i*slots+s] = v
+				t.packed[i*width+s] = v
 			}
 		}
 	}
-	total := make([]float64, slots)
-	for i := 0; i < len(t.packed); i += slots {
+	total := make([]float64, width)
+	for i := 0; i < len(t.packed); i += width {
 		for s := range total {
 			total[s] += t.packed[i+s]
 		}
@@ -143,13 +146,13 @@ func (t *stumpFitter) fit(ctx context.Context, u [][]float64, in []bool) ([]*boo
 			return
 		}
 		c := &t.columns[j]
-		need := (c.codes() + 1) * slots
+		need := (c.codes() + 1) * width
 		if cap(t.hists[w]) < need {
 			t.hists[w] = make([]float64, need)
 		}
 		hist := t.hists[w][:need]
 		clear(hist)
-		c.sum(hist, t.packed, slots, total)
+		c.sum(hist, t.packed, width, total)
 		counts := c.count
 		if in != nil {
 			if cap(t.counts[w]) < c.codes()+1 {
@@ -159,7 +162,7 @@ func (t *stumpFitter) fit(ctx context.Context, u [][]float64, in []bool) ([]*boo
 			c.countIn(counts, in, rows)
 		}
 		for s := range slots {
-			found[j*slots+s] = c.search(hist, counts, slots, s, total[s])
+			found[j*slots+s] = c.search(hist, counts, width, s, total[s])
 		}
 	})
 	if ctx != nil && ctx.Err() != nil {
@@ -247,9 +250,9 @@ var beyond = float64(math.Nextafter32(math.MaxFloat32, 0))
 
 // search looks for the best split of one slot. hist has the signed weights by code and
 // slot, those that are missing last.
-func (c *stumpColumn) search(hist []float64, counts []int32, slots, s int, total float64) (best stump) {
+func (c *stumpColumn) search(hist []float64, counts []int32, width, s int, total float64) (best stump) {
 	n := c.codes()
-	missing := hist[n*slots+s]
+	missing := hist[n*width+s]
 	some := counts[n] > 0
 	all, before := int64(0), int64(0)
 	for _, k := range counts {
@@ -270,7 +273,7 @@ func (c *stumpColumn) search(hist []float64, counts []int32, slots, s int, total
 			if counts[code] == 0 {
 				continue
 			}
-			x := hist[code*slots+s]
+			x := hist[code*width+s]
 			// Where nothing is missing, what will be joins the larger side.
 			try(x, code, n, !some && 2*int64(counts[code]) >= all)
 			if some {
@@ -286,7 +289,7 @@ func (c *stumpColumn) search(hist []float64, counts []int32, slots, s int, total
 			next++
 		}
 		if counts[code] > 0 {
-			left += hist[code*slots+s]
+			left += hist[code*width+s]
 			before += int64(counts[code])
 			if next < n {
 				try(left, code, next, !some && 2*before >= all)
