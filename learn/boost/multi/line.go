@@ -82,3 +82,25 @@ func descend(at func(float64) (g, h float64), size, h, most float64, jumps bool)
 	}
 	return x
 }
+
+// golden finds the minimum of a function of one valley.
+func golden(f func(float64) float64, lo, hi float64, steps int) float64 {
+	const r = 0.6180339887498949
+	a, b := hi-r*(hi-lo), lo+r*(hi-lo)
+	fa, fb := f(a), f(b)
+	for range steps {
+		if fa <= fb {
+			hi, b, fb = b, a, fa
+			a = hi - r*(hi-lo)
+			fa = f(a)
+		} else {
+			lo, a, fa = a, b, fb
+			b = lo + r*(hi-lo)
+			fb = f(b)
+		}
+	}
+	if fa <= fb {
+		return a
+	}
+	return b
+}

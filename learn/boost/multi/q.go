@@ -33,7 +33,7 @@ func (u Uniform) Predict(dst []float64, _ *table.Table, _ int) {
 
 // TrueSource is the exact Q: 1 for the source that the table names, 0 for the others. It
 // is for tests and upper lines, since rows that are to be predicted have no source;
-// where a table has none, it is Uniform.
+// where a table has none, or a row one that is not of the P, it is Uniform.
 type TrueSource struct{ P int }
 
 func (s TrueSource) Domains() int { return s.P }
@@ -44,9 +44,14 @@ func (s TrueSource) Predict(dst []float64, x *table.Table, from int) {
 		Uniform{s.P}.Predict(dst, x, from)
 		return
 	}
-	clear(dst)
 	for i := 0; i*s.P < len(dst); i++ {
-		dst[i*s.P+int(x.Source[from+i])] = 1
+		q := dst[i*s.P : (i+1)*s.P]
+		if k := x.Source[from+i]; k >= 0 && int(k) < s.P {
+			clear(q)
+			q[k] = 1
+		} else {
+			Uniform{s.P}.Predict(q, x, from+i)
+		}
 	}
 }
 
