@@ -302,4 +302,3 @@ func (f *qFit) calibrate(crossed []*Logistic, fold []int, final *Logistic) float
 	}
 	return math.Exp(golden(loss, math.Log(0.1), math.Log(10), 30))
 }
-

@@ -264,4 +264,3 @@ func joined(x, u *table.Table) (*table.Table, error) {
 	}
 	return out, nil
 }
-

@@ -380,4 +380,3 @@ func (r *run) result() *Model {
 	}
 	return r.e
 }
-
