@@ -35,6 +35,7 @@ type SourceReport struct {
 	Rounds  int            `json:"rounds"`
 	Folds   int            `json:"folds"`
 	Fresh   string         `json:"fresh,omitempty"`
+	MaxRows int            `json:"max_rows,omitempty"` // of each source and part
 	Models  []*SourceModel `json:"models"`
 	Train   float64        `json:"train_rows"` // mean over folds
 	Test    float64        `json:"test_rows"`
@@ -107,7 +108,7 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 			trials[i].Train, trials[i].Test = firstRows(t, trials[i].Train, o.MaxRows), firstRows(t, trials[i].Test, o.MaxRows)
 		}
 	}
-	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(), Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh}
+	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(), Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh, MaxRows: o.MaxRows}
 	p := len(t.Sources)
 	for k := range p {
 		r.Models = append(r.Models, &SourceModel{Name: fmt.Sprintf("AdaBoost-%d", k+1), Versus: AdaBoostAll})

@@ -59,6 +59,9 @@ func (r *SourceReport) write(w io.Writer) error {
 	if r.Fresh != "" {
 		trials += fmt.Sprintf(" made afresh (%s)", r.Fresh)
 	}
+	if r.MaxRows > 0 {
+		trials += fmt.Sprintf(" of the first %d rows of each source", r.MaxRows)
+	}
 	fmt.Fprintf(w, "%s: %v rows, %d columns, %s, T = %d, %.0f s", r.Name, r.Rows, r.Columns, trials, r.Rounds, r.Seconds)
 	if r.Note != "" {
 		fmt.Fprintf(w, " (%s)", r.Note)
@@ -87,7 +90,7 @@ func (r *SourceReport) write(w io.Writer) error {
 			fmt.Fprint(t, thesis[min(n, 4)].text(1))
 		}
 		fmt.Fprint(t, "\t")
-		if there && n <= 3 && r.Rounds == 100 && r.Fresh == "" {
+		if there && n <= 3 && r.Rounds == 100 && r.Fresh == "" && r.MaxRows == 0 {
 			fmt.Fprint(t, recorded[n].text(2))
 		}
 		fmt.Fprintln(t)
