@@ -94,12 +94,12 @@
 //	sentiment (10)         22.91 / 25.53  20.61 / 23.12   397  19.68 / 22.02  22.78 / 25.48
 //	Adult (10)             15.35 / 20.01  15.18 / 19.79   391  14.70 / 19.12  15.19 / 19.58
 //	  no education (10)    16.10 / 21.28  15.84 / 19.59   329  15.65 / 20.59  15.98 / 19.85
-//	fashion, 6000 rows (2)  1.11 /  1.83   0.69 /  1.50   386   0.78 /  1.42   1.17 /  2.00
+//	fashion, 6000 rows (5)  1.22 /  1.93   0.72 /  1.50   388   0.96 /  1.63   1.23 /  1.97
 //	digits 4, 9 (2)        20.98 / 42.13  15.34 / 40.16   332  18.59 / 41.54  17.58 / 39.93
 //
 // At equal rounds both errors are below AdaBoost-all's on every set. At equal terms both
-// are on the digits, the uniform one on fashion, and the agnostic one on Adult without
-// education: where sources differ in what they label how. On sentiment and on Adult with
+// are on fashion and the digits, and the agnostic one is on Adult without education:
+// where sources differ in what they label how. On sentiment and on Adult with
 // education, where the source is itself a feature, AdaBoost-all with as many rounds as
 // MULTIBOOST has terms is better: there what counts is the number of terms.
 //
