@@ -97,7 +97,7 @@
 //	fashion, 6000 rows (5)  1.22 /  1.93   0.72 /  1.50   388   0.96 /  1.63   1.23 /  1.97
 //	digits 4, 9 (2)        20.98 / 42.13  15.34 / 40.16   332  18.59 / 41.54  17.58 / 39.93
 //
-// At equal rounds both errors are below AdaBoost-all's on every set. At equal terms both
+// At equal rounds both errors are below AdaBoost-all's on all of these. At equal terms both
 // are on fashion and the digits, and the agnostic one is on Adult without education:
 // where sources differ in what they label how. On sentiment and on Adult with
 // education, where the source is itself a feature, AdaBoost-all with as many rounds as
