@@ -16,6 +16,7 @@ import (
 type tableFlags struct {
 	target, source, weight, categorical, drop, format, task *string
 	noHeader                                                *bool
+	keepSource                                              *bool // nil where the command has no such flag
 	workers                                                 func() (int, error)
 }
 
@@ -36,6 +37,9 @@ func (t *tableFlags) options() (*table.Options, error) {
 		Target: *t.target, Source: *t.source, Weight: *t.weight, Categorical: list(*t.categorical), Drop: list(*t.drop), NoHeader: *t.noHeader,
 		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV, "libsvm": table.LibSVM, "idx": table.IDX}[*t.format],
 		Task:   map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification, "regression": table.Regression}[*t.task],
+	}
+	if t.keepSource != nil {
+		o.KeepSource = *t.keepSource
 	}
 	var err error
 	o.Workers, err = t.workers()

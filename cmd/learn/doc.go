@@ -6,9 +6,11 @@
 //	learn rgb train|predict|eval|cv|explain      regularised gradient boosting
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
 //	learn gb train|predict|eval|cv|explain       gradient boosting
+//	learn multiboost train|predict|eval|cv|explain  one classifier for rows of several sources
 //	learn almo train|predict|eval                one model for many losses, of tables
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
+//	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses
 //	learn experiment objectives                  one sequence model for several objectives
 //
@@ -71,6 +73,13 @@
 //	learn rgb predict new.csv --model my.model --output probabilities
 //	learn rgb cv train.csv --target class --grid "rate=0.1,0.3 columns=0.3,1" --versus "gb depth=2,4,6 rate=0.1,0.3"
 //	learn rgb explain train.csv --model my.model --bounds --plot curve.svg
+//
+// Tables of several sources, for one classifier that is good on any mixture of them;
+// new rows need not say where they are from:
+//
+//	learn multiboost train train.csv --target class --source shop --model my.model
+//	learn multiboost cv train.csv --target class --source shop --grid "mu=2,5,20"
+//	learn multiboost explain train.csv --model my.model --bounds --picture q --plot q.svg
 //
 // On a terminal, standard error shows how far training is. --csv keeps the history
 // of the run (of comparisons, the table), --json makes a report for programs. Ctrl-C saves the state of the

@@ -48,9 +48,9 @@ type call struct {
 var commands = slices.Concat([]*command{
 	sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 	g2pTrain, g2pPredict, g2pEval, g2pCV,
-}, boostCommands(), []*command{
+}, boostCommands(), multiCommands(), []*command{
 	almoTrain, almoPredict, almoEval,
-	experimentHomologs, experimentTable31, experimentTable51, experimentTable52, experimentObjectives,
+	experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
 })
 
 // run executes a command line and returns the exit status: 0, or 1 for any error.

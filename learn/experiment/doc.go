@@ -17,6 +17,10 @@
 // even mixture and each loss alone. Tagging and Pronouncing do the same for sequence
 // models and the losses of package losses, in regrets.
 //
+// Sources reruns table 4.1: MULTIBOOST beside AdaBoost on data of several sources, at
+// equal rounds and at equal terms; WriteTable41 prints it beside the thesis' numbers.
+// Package learn/boost/multi has the figures.
+//
 // # Table 3.1: RGB beside XGBoost
 //
 // Accuracy runs the protocol of table 3.1, nested: five folds, twice; each booster

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/boost/multi"
+	"github.com/tropica-fst/tropica/learn/experiment"
+)
+
+var experimentTable41 = &command{
+	name: "experiment table41", args: "", min: 0, max: 0,
+	summary: "Reruns table 4.1 of the thesis: MULTIBOOST on data of several sources.",
+	about: `
+For each data set and trial: AdaBoost with stumps on each source and on all, and
+MULTIBOOST with its default setting, T rounds each; and at equal terms, AdaBoost-all with
+as many rounds as MULTIBOOST has terms, and MULTIBOOST with one term a round. The penalty
+of the domain classifier is chosen on a fold of the training rows. Printed beside the
+thesis' numbers and those that another program's AdaBoost had on the same trials.
+
+--data is a folder with files of the names that learn/experiment.Table41Sets lists; sets
+whose files are not there are left out with a word, unless --sets asks for them. Folds
+come from the folder's splits, or are made by their rule; --fresh makes others.
+
+Example, and a small version on the data in testdata (15 s of processor time):
+
+  learn experiment table41 --data data --sets adult,fashion-sub --folds 3
+  learn experiment table41 --data testdata/tables --sets fashion,adult-noedu --folds 3 --max_rows 500`,
+	setup: func(fs *flags.Set) func(*call) error {
+		data := fs.String("data", "", "Folder with the data; needed")
+		names := fs.String("sets", "", "Data sets, separated by commas: sentiment, digits49, digits17, fashion, adult, adult-noedu, fashion-sub; those of the thesis that are there when not given")
+		folds := fs.Int("folds", 32, 0, "Run the first so many trials; 0 is all ten")
+		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
+		literal := fs.Bool("figure", false, "Run the literal algorithm of figure 4.1 too")
+		limit := fs.Int("max_rows", 32, 0, "Use the first so many rows of each source only, for a quick look; 0 is all")
+		apply := multiSettings(fs)
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			if *data == "" {
+				return errors.New("flag --data is needed: the folder with the data")
+			}
+			if info, err := os.Stat(*data); err != nil || !info.IsDir() {
+				return fmt.Errorf("flag --data: %s is no folder that can be read", *data)
+			}
+			if *folds < 0 || *limit < 0 {
+				return errors.New("flags --folds and --max_rows must not be negative")
+			}
+			o := &experiment.SourceOptions{Ctx: c.ctx, Folds: int(*folds), Fresh: *fresh, Literal: *literal, MaxRows: int(*limit)}
+			if err := apply(&o.Options); err != nil {
+				return err
+			}
+			if o.Options.Loss != nil && o.Options.Loss != (boost.Exponential{}) || o.Options.Learner != nil {
+				return errors.New("flags --loss and --splits: table 4.1 is with the exponential loss and stumps")
+			}
+			if _, uniform := o.Options.Q.(multi.Uniform); uniform {
+				return errors.New("flag --q: table 4.1 is with the trained domain classifier")
+			}
+			o.Rounds = o.Options.Rounds
+			var err error
+			if o.Workers, err = workersOf(); err != nil {
+				return err
+			}
+			sets, err := experiment.Table41Sets(os.DirFS(*data), list(*names)...)
+			if err != nil {
+				return err
+			}
+			var reports []*experiment.SourceReport
+			for _, s := range sets {
+				if len(s.Lacks) > 0 && *names == "" {
+					c.Warn(c.prog, "%s is left out: the folder has no %s", s.Name, s.Lacks[0])
+					continue
+				}
+				bar := progress.Start(c.Err, s.Name)
+				done := bar.Counter()
+				o.Fitted = func(all int, name string, fold int) { done(all, "trial %d: %s", fold+1, name) }
+				r, err := experiment.Sources(s, o)
+				bar.Stop()
+				if c.ctx.Err() != nil {
+					return &stopped{"the experiment has no state to keep; start it again, with fewer --folds or --sets if it takes too long"}
+				}
+				if err != nil {
+					return err
+				}
+				reports = append(reports, r)
+				if !*asJSON { // one table after the other: a run may take long
+					if err := experiment.WriteTable41(c.Out, []*experiment.SourceReport{r}); err != nil {
+						return err
+					}
+					fmt.Fprintln(c.Out)
+				}
+			}
+			if len(reports) == 0 {
+				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in learn/experiment", *data)
+			}
+			if *asJSON {
+				return c.json(reports)
+			}
+			return nil
+		}
+	},
+}

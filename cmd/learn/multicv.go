@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/boost/multi"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/metrics"
+)
+
+var multiCV = &command{
+	name: "multiboost cv", args: "table", min: 1, max: 1,
+	summary: "Cross-validates MULTIBOOST beside AdaBoost on each source and on all.",
+	about: `
+Nested cross-validation, every source divided for itself: in every fold the setting of
+--grid that does best on inner folds of the training rows (by the largest error of a
+source; --choose=uniform: by the mean) is trained on all of them and tested, beside
+AdaBoost with as many rounds. MULTIBOOST adds up to a term for each source and one more
+in a round, so terms are listed; --preset=equal adds one.
+
+Example:
+
+  learn multiboost cv data.csv --target class --source shop --grid "mu=2,5,20"`,
+	setup: func(fs *flags.Set) func(*call) error {
+		var t multiTable
+		t.define(fs)
+		apply := multiSettings(fs)
+		grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as mu=2,5,20 q_lambda=0.001,0.01")
+		folds := fs.Int("folds", 32, 5, "Folds")
+		repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
+		inner := fs.Int("inner_folds", 32, 3, "Folds of the training rows on which settings are chosen")
+		rule := fs.Enum("choose", "agnostic", []string{"agnostic", "uniform"}, "Error that settings are chosen by")
+		foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		return func(c *call) error {
+			var base multi.Options
+			if err := apply(&base); err != nil {
+				return err
+			}
+			x, err := t.sources(c, c.arg(0))
+			if err != nil {
+				return err
+			}
+			withSources(&base, x)
+			entries, err := multiGrid(&base, *grid, x)
+			if err != nil {
+				return fmt.Errorf("flag --grid: %w", err)
+			}
+			if _, err := multi.NewData(x, boost.Exponential{}); err != nil {
+				return err
+			}
+			if *folds < 2 || *inner < 2 || *repeats < 1 {
+				return errors.New("flags --folds and --inner_folds must be at least 2, --repeats at least 1")
+			}
+			n := int(*inner)
+			if len(entries) == 1 {
+				n = 0
+			}
+			trials, err := x.Stratified(int(*folds), n, int(*repeats), *foldSeed)
+			if err != nil {
+				return err
+			}
+			o := &multi.CVOptions{Ctx: c.ctx, ByUniform: *rule == "uniform"}
+			if o.Workers, err = t.workers(); err != nil {
+				return err
+			}
+			bar := progress.Start(c.Err, c.prog)
+			done := bar.Counter()
+			o.Fitted = func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, len(trials)) }
+			r, err := multi.CrossValidate(x, trials, entries, o)
+			bar.Stop()
+			if err != nil && c.ctx.Err() != nil {
+				return &stopped{"cross-validation has no state to keep; start it again, with a smaller --grid if it takes too long"}
+			}
+			if err != nil {
+				return err
+			}
+			if *asJSON {
+				return c.json(r)
+			}
+			return writeMultiCV(c.Out, r)
+		}
+	},
+}
+
+// multiGrid makes a setting of every combination of values.
+func multiGrid(base *multi.Options, text string, x *table.Table) ([]multi.Entry, error) {
+	type axis struct {
+		flag   string
+		values []string
+	}
+	var axes []axis
+	total := 1
+	for _, word := range strings.Fields(text) {
+		flag, values, ok := strings.Cut(word, "=")
+		flag = strings.TrimLeft(flag, "-")
+		if !ok || values == "" {
+			return nil, fmt.Errorf("%q is not a flag, =, and values", word)
+		}
+		if flag == "preset" || flag == "low" || flag == "high" || flag == "vertices" {
+			return nil, fmt.Errorf("%s is no part of a grid: it changes what is compared, or all the rest", flag)
+		}
+		a := axis{flag, list(values)}
+		if total *= len(a.values); total > maxGrid {
+			return nil, fmt.Errorf("there are more than %d combinations", maxGrid)
+		}
+		axes = append(axes, a)
+	}
+	var out []multi.Entry
+	for n := range total {
+		e := multi.Entry{Options: *base}
+		var words, name []string
+		for _, a := range axes {
+			v := a.values[n%len(a.values)]
+			n /= len(a.values)
+			words = append(words, "--"+a.flag+"="+v)
+			name = append(name, a.flag+"="+v)
+		}
+		fs := flags.New()
+		apply := multiSettings(fs)
+		if _, err := fs.Parse(words); err != nil {
+			return nil, err
+		}
+		if err := apply(&e.Options); err != nil {
+			return nil, err
+		}
+		withSources(&e.Options, x)
+		if e.Name = strings.Join(name, " "); e.Name == "" {
+			e.Name = "default"
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// meanSD writes mean and standard deviation in per cent.
+func meanSD(v []float64) string { return metrics.FormatMeanSD(v, 100, 2) }
+
+// writeMultiCV prints the comparison for a person.
+func writeMultiCV(w io.Writer, r *multi.CVReport) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "model")
+	for _, s := range r.Sources {
+		fmt.Fprintf(t, "\t%s", s)
+	}
+	fmt.Fprint(t, "\tuniform\tagnostic\tterms\tdiff. uniform\tp\tcorrected p\tdiff. agnostic\tp\tcorrected p\n")
+	for _, m := range r.Models {
+		fmt.Fprint(t, m.Name)
+		for k := range r.Sources {
+			var v []float64
+			for _, e := range m.Domain {
+				v = append(v, e[k])
+			}
+			fmt.Fprintf(t, "\t%s", meanSD(v))
+		}
+		terms, _ := metrics.MeanSD(m.Terms)
+		fmt.Fprintf(t, "\t%s\t%s\t%.0f", meanSD(m.Uniform), meanSD(m.Agnostic), math.Round(terms))
+		if m.UniformPlain != nil {
+			fmt.Fprintf(t, "\t%+.2f\t%.3f\t%.3f\t%+.2f\t%.3f\t%.3f", 100*m.UniformPlain.Mean, m.UniformPlain.P, m.UniformCorrected.P, 100*m.AgnosticPlain.Mean, m.AgnosticPlain.P, m.AgnosticCorrected.P)
+		} else {
+			fmt.Fprint(t, "\t\t\t\t\t\t")
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d rows, %d trials; errors in per cent with standard deviations. Differences are from adaboost-all, with the plain paired t-test and the corrected resampled one, which is the honest one. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
+	return err
+}
+
+// tally counts equal names, in order of appearance.
+func tally(names []string) string {
+	counts, order := map[string]int{}, []string{}
+	for _, s := range names {
+		if counts[s] == 0 {
+			order = append(order, s)
+		}
+		counts[s]++
+	}
+	for i, s := range order {
+		order[i] = fmt.Sprintf("%s (%d)", s, counts[s])
+	}
+	return strings.Join(order, ", ")
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/boost/multi"
+)
+
+// multiMeasure is how well a model does on rows with labels and sources.
+type multiMeasure struct {
+	Rows     int        `json:"rows"`
+	Errors   []*float64 `json:"errors"` // per cent, by source; null where there are no rows
+	Uniform  float64    `json:"uniform"`
+	Agnostic float64    `json:"agnostic"`
+	Loss     float64    `json:"loss"` // mean over the rows
+}
+
+func measureMulti(m *multi.Model, d *boost.Data, target *multi.TargetSet, workers, rounds int) (*multiMeasure, error) {
+	f, err := m.Scores(d.X, &multi.PredictOptions{Workers: workers, Rounds: rounds})
+	if err != nil {
+		return nil, err
+	}
+	e, err := multi.ErrorRates(d, f, target)
+	if err != nil {
+		return nil, err
+	}
+	r := &multiMeasure{Rows: d.Rows(), Uniform: 100 * e.Uniform, Agnostic: 100 * e.Agnostic, Loss: boost.MeanLoss(m.Loss, d.Y, d.W, f)}
+	for _, v := range e.Domain {
+		if math.IsNaN(v) {
+			r.Errors = append(r.Errors, nil)
+			continue
+		}
+		v *= 100
+		r.Errors = append(r.Errors, &v)
+	}
+	return r, nil
+}
+
+func (r *multiMeasure) text(sources []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "error %.4g %% uniform, %.4g %% agnostic, loss %.5g;", r.Uniform, r.Agnostic, r.Loss)
+	for k, v := range r.Errors {
+		if v == nil {
+			fmt.Fprintf(&b, " %s: no rows", sources[k])
+			continue
+		}
+		fmt.Fprintf(&b, " %s %.4g %%", sources[k], *v)
+	}
+	return b.String()
+}
+
+var multiPredict = &command{
+	name: "multiboost predict", args: "[table]", min: 0, max: 1,
+	summary: "Predicts the rows of a table with a model of MULTIBOOST.",
+	about: `
+The table has the model's columns, in any order; target and source may be absent, and
+are not used. One line of CSV for each row: the class and its probability (roughly
+calibrated at best), the scores, or Q: the probability of each source.
+
+Example:
+
+  learn multiboost predict new.csv --model my.model > classes.csv`,
+	setup: func(fs *flags.Set) func(*call) error {
+		var t multiTable
+		t.define(fs)
+		name := fs.String("model", "", "File with the model; needed")
+		what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores", "sources"}, "What to write")
+		to := fs.String("predictions", "", "File for the predictions; standard output when not given")
+		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+		return func(c *call) error {
+			if *rounds < 0 {
+				return errors.New("flag --rounds: it must not be negative")
+			}
+			m, err := c.multiModel(*name)
+			if err != nil {
+				return err
+			}
+			x, err := t.likeMulti(c, c.arg(0), m.Table(), false, false)
+			if err != nil {
+				return err
+			}
+			workers, err := t.workers()
+			if err != nil {
+				return err
+			}
+			q, err := m.QOf(x, workers)
+			if err != nil {
+				return err
+			}
+			f, err := m.Scores(x, &multi.PredictOptions{Workers: workers, Rounds: int(*rounds), Q: q})
+			if err != nil {
+				return err
+			}
+			if err := c.ctx.Err(); err != nil {
+				return &stopped{"nothing was written"}
+			}
+			return c.Output(*to, func(w io.Writer) error { return writeMulti(w, m, f, q, *what) })
+		}
+	},
+}
+
+// writeMulti writes a header and a line for each row.
+func writeMulti(w io.Writer, m *multi.Model, f, q []float64, what string) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	out := csv.NewWriter(b)
+	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	header := map[string][]string{"classes": {"class", "probability"}, "probabilities": m.Schema.Classes, "scores": {"score"}, "sources": m.Sources}[what]
+	if err := out.Write(header); err != nil {
+		return err
+	}
+	p := m.Probabilities(f)
+	k := m.Domains()
+	for i, score := range f {
+		var row []string
+		switch what {
+		case "scores":
+			row = []string{g(score)}
+		case "sources":
+			for _, v := range q[i*k : i*k+k] {
+				row = append(row, g(v))
+			}
+		case "probabilities":
+			row = []string{g(1 - p[i]), g(p[i])}
+		default:
+			row = []string{m.Schema.Classes[0], g(1 - p[i])}
+			if score > 0 {
+				row = []string{m.Schema.Classes[1], g(p[i])}
+			}
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return errors.Join(out.Error(), b.Flush())
+}
+
+var multiEval = &command{
+	name: "multiboost eval", args: "table ...", min: 1, max: -1,
+	summary: "Measures a model of MULTIBOOST on rows with labels and sources.",
+	about: `
+Error rates of each source, their mean (uniform) and the largest mixture (agnostic; over
+all mixtures, or those of --low, --high, --vertices). A score of zero is an error. One
+line for each table.
+
+Example:
+
+  learn multiboost eval test.csv --model my.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		var t multiTable
+		t.define(fs)
+		name := fs.String("model", "", "File with the model; needed")
+		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+		target := targetFlags(fs)
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		return func(c *call) error {
+			if *rounds < 0 {
+				return errors.New("flag --rounds: it must not be negative")
+			}
+			m, err := c.multiModel(*name)
+			if err != nil {
+				return err
+			}
+			workers, err := t.workers()
+			if err != nil {
+				return err
+			}
+			set, err := target()
+			if err != nil {
+				return err
+			}
+			if err := set.Check(m.Domains()); err != nil {
+				return err
+			}
+			var all []*multiMeasure
+			for _, path := range c.args {
+				x, err := t.likeMulti(c, path, m.Table(), true, true)
+				if err != nil {
+					return err
+				}
+				d, err := boost.NewData(x, m.Loss)
+				if err != nil {
+					return err
+				}
+				r, err := measureMulti(m, d, set, workers, int(*rounds))
+				if err != nil {
+					return err
+				}
+				all = append(all, r)
+				if !*asJSON {
+					fmt.Fprintf(c.Out, "%s: %d rows, %s\n", path, r.Rows, r.text(m.Sources))
+				}
+			}
+			if *asJSON {
+				return c.json(all)
+			}
+			return nil
+		}
+	},
+}
+
+// targetFlags defines the flags of a target set.
+func targetFlags(fs *flags.Set) func() (*multi.TargetSet, error) {
+	low := fs.String("low", "", "Least share of each source in the target mixture, separated by commas, in the sources' order")
+	high := fs.String("high", "", "Largest share of each source in the target mixture")
+	vertices := fs.String("vertices", "", "Target mixtures, whose hull is the target set: shares separated by commas, mixtures by semicolons")
+	return func() (*multi.TargetSet, error) {
+		s := &multi.TargetSet{}
+		var err error
+		if *low != "" {
+			if s.Lo, err = numbers("low", *low); err != nil {
+				return nil, err
+			}
+		}
+		if *high != "" {
+			if s.Hi, err = numbers("high", *high); err != nil {
+				return nil, err
+			}
+		}
+		if *vertices != "" {
+			s.Vertices, err = points("vertices", *vertices)
+		}
+		return s, err
+	}
+}

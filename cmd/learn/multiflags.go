@@ -1,0 +1,241 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/boost/multi"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// multiTable are the flags of tables with sources.
+type multiTable struct{ tableFlags }
+
+func (t *multiTable) define(fs *flags.Set) {
+	t.tableFlags.define(fs)
+	t.keepSource = fs.Bool("keep_source", false, "The source column is a feature as well")
+}
+
+// sources reads a table with a target and at least two sources.
+func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
+	if *t.source == "" {
+		return nil, errors.New("flag --source is needed: the column that names the domain of each row")
+	}
+	x, err := t.read(c, name)
+	if err != nil {
+		return nil, err
+	}
+	if x.Classification() && len(x.Classes) != 2 || !x.Classification() {
+		return nil, fmt.Errorf("%s: MULTIBOOST separates two classes; the target %q has %s", x.Name, x.TargetName, describeTarget(x))
+	}
+	if len(x.Sources) < 2 {
+		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is AdaBoost, which is learn adaboost", x.Name, x.SourceName, x.Sources)
+	}
+	return x, x.CheckSources()
+}
+
+// likeMulti reads a table of a model's form. Sources are not needed to predict; where they
+// are there, they must be the model's.
+func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled, sourced bool) (*table.Table, error) {
+	o, err := t.options()
+	if err != nil {
+		return nil, err
+	}
+	o.Like = like
+	o.KeepSource = o.KeepSource || like.Column(like.SourceName) >= 0
+	x, err := c.openTable(name, o)
+	if err != nil {
+		return nil, err
+	}
+	if labelled && x.Target == nil {
+		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another", x.Name, like.TargetName)
+	}
+	if sourced && x.Source == nil {
+		return nil, fmt.Errorf("%s: there is no column %q with the source of each row; --source names another", x.Name, like.SourceName)
+	}
+	return x, nil
+}
+
+// multiModel reads a model.
+func (c *call) multiModel(name string) (*multi.Model, error) {
+	if name == "" {
+		return nil, errors.New("flag --model is needed: the file with the model")
+	}
+	f, shown, err := c.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("flag --model: %w", err)
+	}
+	defer f.Close()
+	m, err := multi.Load(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	return m, nil
+}
+
+// points reads mixtures: shares separated by commas, mixtures by semicolons.
+func points(name, value string) ([][]float64, error) {
+	var out [][]float64
+	for _, text := range strings.Split(value, ";") {
+		v, err := numbers(name, text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// multiSettings defines the flags of MULTIBOOST and returns what applies those that were
+// given to options.
+func multiSettings(fs *flags.Set) func(o *multi.Options) error {
+	preset := fs.Enum("preset", "default", []string{"default", "equal", "thesis"}, "Setting that the other flags change: default; equal, which adds one term a round; thesis, the literal algorithm of figure 4.1, which can stall")
+	objective := fs.Enum("objective", "softmax", []string{"softmax", "max", "sum", "skew"}, "How the losses of the domains are made one number")
+	loss := fs.Enum("loss", "exponential", []string{"exponential", "logistic", "logistic2"}, "Loss; logistic2 is in base 2")
+	rounds := fs.Int("rounds", 32, 100, "Rounds T")
+	mu := fs.Float("mu", 5, "mu of softmax, divided by the largest loss in each round: 2 to 5 when the mean error matters, 20 when only the worst source does")
+	fixedMu := fs.Bool("fixed_mu", false, "mu is not divided by the largest loss")
+	beta := fs.Float("beta", 0, "What the adversary of skew pays for weight on small sources")
+	low := fs.String("low", "", "Least share of each source in the target mixture, separated by commas, in the sources' order")
+	high := fs.String("high", "", "Largest share of each source in the target mixture")
+	vertices := fs.String("vertices", "", "Target mixtures, whose hull is the target set: shares separated by commas, mixtures by semicolons")
+	directions := fs.Enum("directions", "pooled", []string{"pooled", "own"}, "Rows that a source's base predictors are trained on: all, or its own")
+	slots := fs.Enum("slots", "shared", []string{"shared", "domain"}, "One slot a source, and perhaps one that they share")
+	round := fs.Enum("round", "block", []string{"block", "greedy"}, "A round adds a term in every slot, or one")
+	score := fs.Enum("score", "newton", []string{"newton", "derivative", "decrease"}, "Order of the slots in a round")
+	factor := fs.Float("domain_factor", 1, "Multiplies the scores of the sources' slots against the shared one (0.3 suits greedy rounds)")
+	step := fs.Enum("step", "line", []string{"line", "closed", "bound", "sqrt"}, "Length of steps: line search, the closed form of the own source, the bound of lemma 4.3, C/sqrt(t)")
+	stepC := fs.Float("step_c", 0.3, "C of --step=sqrt")
+	etaMax := fs.Float("eta_max", 10, "Longest step")
+	l1 := fs.Float("l1", 0, "c of the penalty c/sqrt(m_k) times the sum of weights, in each source's loss")
+	literal := fs.Bool("literal", false, "Let --objective=max stall, as the thesis' algorithm does")
+	best := fs.Bool("best", false, "Keep the rounds up to the least maximum of the losses")
+	splits := fs.Int("splits", 32, 1, "Internal nodes of base trees; 1 is stumps")
+	bins := fs.Int("bins", 32, 0, "Bins of a histogram for trees; 0 searches all thresholds")
+	q := fs.Enum("q", "logistic", []string{"logistic", "uniform"}, "Domain classifier Q(k|x): logistic regression, or 1/p")
+	qLambda := fs.Float("q_lambda", 0.001, "L2 penalty of the logistic regression")
+	qChoose := fs.String("q_choose", "", "Penalties, separated by commas, of which the one with the least held-out log loss is taken")
+	qPrior := fs.Enum("q_prior", "balanced", []string{"balanced", "empirical"}, "Weight of the sources in Q: the same, or by their rows")
+	qFolds := fs.Int("q_folds", 32, 5, "Folds to cross-fit Q; 1 is none")
+	qOnly := fs.Bool("q_unlabelled_only", false, "Train Q on --unlabelled alone: it is then independent of the labelled rows, as the bounds want")
+	qTemperature := fs.Float("q_temperature", 1, "Scores of Q are divided by it")
+	qCalibrate := fs.Bool("q_calibrate", false, "Choose the temperature on held-out rows")
+	qFloor := fs.Float("q_floor", 1e-6, "Least Q of any source")
+	qIterations := fs.Int("q_iterations", 32, 60, "Most iterations of L-BFGS for Q")
+	seed := fs.Uint("seed", 0, "Seed of Q's folds")
+	return func(o *multi.Options) error {
+		if fs.Given("preset") {
+			switch *preset {
+			case "equal":
+				*o = *multi.EqualTerms()
+			case "thesis":
+				*o = *multi.Thesis(multi.Closed)
+			}
+		}
+		plain := func(zero string) func(string) string {
+			return func(v string) string {
+				if v == zero {
+					return ""
+				}
+				return v
+			}
+		}
+		set(fs, "objective", &o.Objective, objective, named)
+		set(fs, "rounds", &o.Rounds, rounds, asInt)
+		set(fs, "mu", &o.Mu, mu, same)
+		set(fs, "fixed_mu", &o.FixedMu, fixedMu, same)
+		set(fs, "beta", &o.Beta, beta, same)
+		set(fs, "directions", &o.Directions, directions, func(v string) multi.Directions { return multi.Directions(plain("pooled")(v)) })
+		set(fs, "slots", &o.Slots, slots, func(v string) multi.Slots { return multi.Slots(plain("shared")(v)) })
+		set(fs, "round", &o.Round, round, func(v string) multi.RoundKind { return multi.RoundKind(plain("block")(v)) })
+		set(fs, "score", &o.Score, score, func(v string) multi.Score { return multi.Score(plain("newton")(v)) })
+		set(fs, "domain_factor", &o.DomainFactor, factor, same)
+		set(fs, "step", &o.Step, step, func(v string) multi.Step { return multi.Step(plain("line")(v)) })
+		set(fs, "step_c", &o.StepC, stepC, same)
+		set(fs, "eta_max", &o.EtaMax, etaMax, same)
+		set(fs, "l1", &o.L1, l1, same)
+		set(fs, "literal", &o.Literal, literal, same)
+		set(fs, "best", &o.Best, best, same)
+		set(fs, "q_lambda", &o.QOptions.Lambda, qLambda, same)
+		set(fs, "q_prior", &o.QOptions.Prior, qPrior, func(v string) multi.Prior { return multi.Prior(plain("balanced")(v)) })
+		set(fs, "q_folds", &o.QOptions.Folds, qFolds, asInt)
+		set(fs, "q_unlabelled_only", &o.QOptions.OnlyUnlabelled, qOnly, same)
+		set(fs, "q_temperature", &o.QOptions.Temperature, qTemperature, same)
+		set(fs, "q_calibrate", &o.QOptions.Calibrate, qCalibrate, same)
+		set(fs, "q_floor", &o.QOptions.Floor, qFloor, negated)
+		set(fs, "q_iterations", &o.QOptions.Iterations, qIterations, asInt)
+		set(fs, "seed", &o.QOptions.Seed, seed, same)
+		for name, v := range map[string]float64{"rounds": float64(*rounds), "mu": *mu, "domain_factor": *factor, "step_c": *stepC, "eta_max": *etaMax, "q_lambda": *qLambda, "q_folds": float64(*qFolds), "q_temperature": *qTemperature, "q_iterations": float64(*qIterations)} {
+			if fs.Given(name) && v <= 0 {
+				return fmt.Errorf("flag --%s: it must be positive", name)
+			}
+		}
+		var err error
+		if fs.Given("loss") {
+			if o.Loss, err = boost.ParseLoss(*loss); err != nil {
+				return err
+			}
+		}
+		for _, f := range []struct {
+			name, value string
+			to          *[]float64
+		}{{"low", *low, &o.Target.Lo}, {"high", *high, &o.Target.Hi}, {"q_choose", *qChoose, &o.QOptions.Choose}} {
+			if f.value != "" {
+				if *f.to, err = numbers(f.name, f.value); err != nil {
+					return err
+				}
+			}
+		}
+		if *vertices != "" {
+			if o.Target.Vertices, err = points("vertices", *vertices); err != nil {
+				return err
+			}
+		}
+		if *bins < 0 || *bins > 255 {
+			return fmt.Errorf("flag --bins: %d is not between 0 and 255", *bins)
+		}
+		if *splits < 0 || *splits > 1<<16 {
+			return fmt.Errorf("flag --splits: %d is not a number of internal nodes", *splits)
+		}
+		if *splits != 1 || *bins != 0 {
+			o.Learner = boost.SignTrees{Splits: int(*splits), Bins: int(*bins)}
+		}
+		if fs.Given("q") {
+			o.Q = nil
+			if *q == "uniform" {
+				o.Q = uniformQ
+			}
+		}
+		return nil
+	}
+}
+
+// uniformQ stands for 1/p until the number of sources is known.
+var uniformQ = multi.Uniform{}
+
+// withSources fills in what waits for the table.
+func withSources(o *multi.Options, x *table.Table) {
+	if u, ok := o.Q.(multi.Uniform); ok && u.P == 0 {
+		o.Q = multi.Uniform{P: len(x.Sources)}
+	}
+}
+
+func readMultiCheckpoint(path string) (*multi.Checkpoint, error) {
+	if path == "" {
+		return nil, errors.New("flag --resume: --checkpoint names no file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("flag --resume: %w", err)
+	}
+	defer f.Close()
+	k, err := multi.ReadCheckpoint(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return k, nil
+}

@@ -1,0 +1,36 @@
+package multi
+
+import (
+	"fmt"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+)
+
+// TrainBaseline trains AdaBoost with the exponential loss on the rows of one source, or
+// on those of all (source < 0): what section 4.6 compares MULTIBOOST with. learner nil is
+// Stumps.
+func TrainBaseline(d *boost.Data, source, rounds int, learner boost.Learner, c boost.Control) (*boost.Ensemble, error) {
+	if learner == nil {
+		learner = Stumps{}
+	}
+	if source >= 0 {
+		var rows []int
+		for i, s := range d.X.Source {
+			if int(s) == source {
+				rows = append(rows, i)
+			}
+		}
+		if len(rows) == 0 {
+			return nil, fmt.Errorf("multi: %s: %w: source %d has no rows", d.X.Name, boost.ErrData, source+1)
+		}
+		own := &boost.Data{X: d.X.Subset(rows), Y: make([]float64, len(rows))}
+		for n, i := range rows {
+			own.Y[n] = d.Y[i]
+			if d.W != nil {
+				own.W = append(own.W, d.W[i])
+			}
+		}
+		d = own
+	}
+	return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: rounds, Learner: learner, Control: c})
+}

@@ -1,0 +1,176 @@
+package multi
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+)
+
+// The golden numbers: stumps on 100 features, three domains of 2000 rows, rho 0.5.
+func TestTheorem44Golden(t *testing.T) {
+	p := Theorem44(Massart(LogStumps(100, 2000), 2000), 0.5, 0.05, 3, 2000)
+	near(t, "complexity and confidence", p.Complexity+p.Confidence, 0.4862837432, 1e-10)
+	near(t, "correction", p.Union, 0.1325812831, 1e-10)
+}
+
+// Massart's bound against the complexity itself: all stumps on eight rows of two columns,
+// all signs. The number of stumps bounds those that differ.
+func TestStumpComplexity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	const m, d = 8, 2
+	x := make([][]float64, d)
+	for j := range x {
+		x[j] = make([]float64, m)
+		for i := range x[j] {
+			x[j][i] = rng.NormFloat64()
+		}
+	}
+	seen := map[[m]float64]bool{}
+	for j := range d {
+		for _, at := range append(slices.Clone(x[j]), math.Inf(-1)) {
+			for _, s := range []float64{1, -1} {
+				var h [m]float64
+				for i, v := range x[j] {
+					h[i] = -s
+					if v <= at {
+						h[i] = s
+					}
+				}
+				seen[h] = true
+			}
+		}
+	}
+	if n := 2*d*(m-1) + 2; len(seen) != n || math.Log(float64(n)) != LogStumps(d, m) {
+		t.Errorf("%d different stumps, counted %d", len(seen), n)
+	}
+	sum := 0.0
+	for bits := range 1 << m {
+		best := 0.0
+		for h := range seen {
+			e := 0.0
+			for i, v := range h {
+				e += v * float64(2*(bits>>i&1)-1)
+			}
+			best = max(best, e/m)
+		}
+		sum += best / (1 << m)
+	}
+	if bound := Massart(LogStumps(d, m), m); !(sum <= bound) || math.Abs(bound-0.9221) > 1e-4 {
+		t.Errorf("complexity %v, bound %v", sum, bound)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	d := mixed(3, 3, 400, 3, 0.05)
+	m := trained(t, d, &Options{Rounds: 10})
+	r, err := Bounds(m, d, &BoundOptions{Lambda: []float64{0.2, 0.3, 0.5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range r.At {
+		// With the unit vectors as cover part 2 of Theorem 4.5 is Theorem 4.4.
+		near(t, "Theorem 4.5 part 2", *b.Mixed, b.Mixture, 1e-12)
+		if b.Near != nil {
+			t.Error("the mixture is no point of the cover, and the radius is 0")
+		}
+		if b.Agnostic < b.Mixture || b.AgnosticStated > b.Agnostic {
+			t.Errorf("agnostic %v (as stated %v), mixture %v", b.Agnostic, b.AgnosticStated, b.Mixture)
+		}
+		top := math.Inf(-1)
+		for _, p := range b.Domains {
+			top = max(top, p.Sum)
+			near(t, "sum", p.Empirical+p.Complexity+p.Union+p.Confidence, p.Sum, 1e-12)
+			near(t, "as stated", p.Sum-p.Union, p.AsStated, 1e-12)
+		}
+		near(t, "agnostic", b.Agnostic, top, 1e-12)
+	}
+	if !r.Vacuous || r.Bound != 1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "vacuous") || !strings.Contains(strings.Join(r.Warnings, "\n"), "cross-fitted") {
+		t.Errorf("vacuous %v, bound %v, warnings %q", r.Vacuous, r.Bound, r.Warnings)
+	}
+	// The mixture as a point of the cover, within its radius, and between other points.
+	lambda := []float64{0.2, 0.3, 0.5}
+	near4 := func(cover [][]float64, radius float64) MixtureBound {
+		r, err := Bounds(m, d, &BoundOptions{Lambda: lambda, Cover: cover, Radius: radius, Rho: []float64{0.5}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.At[0]
+	}
+	exact := near4([][]float64{lambda}, 0)
+	near(t, "a cover of one point", *exact.Near, *exact.Mixed, 1e-12)
+	shifted := near4([][]float64{{0.25, 0.25, 0.5}}, 0.1)
+	if shifted.Mixed != nil || shifted.Near == nil {
+		t.Error("a point next to the mixture")
+	}
+	empirical := 0.0
+	for k, l := range lambda {
+		empirical += l * shifted.Domains[k].Empirical
+	}
+	square := 0.0
+	for k, v := range []float64{0.25, 0.25, 0.5} {
+		square += v * v / float64(r.Rows[k])
+	}
+	all := r.Rows[0] + r.Rows[1] + r.Rows[2]
+	want := empirical + 0.1 + 4*(math.Sqrt(square)*math.Sqrt(2*LogStumps(3, all))+math.Sqrt(2*math.Log(3)*square)) + math.Sqrt(math.Log(1/0.05)*square/2)
+	near(t, "part 1", *shifted.Near, want, 1e-12)
+	between := near4([][]float64{{0, 0, 1}, {0.4, 0.6, 0}, {1, 0, 0}}, 0)
+	if between.Mixed == nil {
+		t.Error("a mixture of points of the cover was not found")
+	}
+	// Theorem B.2 costs a little for each domain.
+	b2, err := Bounds(m, d, &BoundOptions{Rho: []float64{0.5}, AnyRho: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, _ := Bounds(m, d, &BoundOptions{Rho: []float64{0.5}})
+	for k, p := range b2.At[0].Domains {
+		near(t, "all rho", p.Confidence-one.At[0].Domains[k].Confidence, math.Sqrt(math.Log(math.Log2(4))/float64(r.Rows[k])), 1e-12)
+	}
+	var out bytes.Buffer
+	if err := r.Write(&out); err != nil || !strings.Contains(out.String(), "Warning: the bound is vacuous") {
+		t.Error(err, out.String())
+	}
+	// Many rows, strong margins: not vacuous.
+	big := mixed(4, 2, 30000, 2, 0)
+	for i := range big.Y {
+		big.Y[i] = -1
+		if big.X.Columns[0].Values[i] > 0.6 {
+			big.Y[i] = 1
+		}
+	}
+	strong := trained(t, big, &Options{Rounds: 2, Q: Uniform{2}})
+	if r, err = Bounds(strong, big, nil); err != nil || r.Vacuous || len(r.Warnings) > 0 || r.Bound > 0.5 {
+		t.Errorf("bound %v, warnings %q, %v", r.Bound, r.Warnings, err)
+	}
+	// What is not known must be given.
+	custom := trained(t, &boost.Data{X: byRow([]int32{0, 1}), Y: []float64{1, -1}}, &Options{Learner: dictionary{{1, 1}}, Q: TrueSource{2}, Rounds: 1})
+	if _, err := Bounds(custom, &boost.Data{X: byRow([]int32{0, 1}), Y: []float64{1, -1}}, nil); err == nil {
+		t.Error("bounds of an unknown class")
+	}
+	for _, o := range []BoundOptions{{Delta: 2}, {Rho: []float64{0}}, {Lambda: []float64{1}}, {Radius: -1}, {Cover: [][]float64{{1, 1, 1}}}} {
+		if _, err := Bounds(m, d, &o); err == nil {
+			t.Errorf("%+v was accepted", o)
+		}
+	}
+}
+
+// The shortest vector of a hull, and what a cover makes of a mixture.
+func TestShortest(t *testing.T) {
+	v := shortest([][]float64{{1, 0}, {0, 1}})
+	near(t, "shortest", v[0], 0.5, 1e-7)
+	near(t, "shortest", v[1], 0.5, 1e-7)
+	if v = shortest([][]float64{{1, 1}, {-1, 1}, {0, -3}}); math.Hypot(v[0], v[1]) > 1e-6 {
+		t.Errorf("the hull has the origin, and %v is its shortest vector", v)
+	}
+	if v = shortest([][]float64{{2, 1}, {2, 3}}); v[0] != 2 || v[1] != 1 {
+		t.Errorf("%v", v)
+	}
+	if mu := mixtureOf([][]float64{{1, 0}, {0.5, 0.5}}, []float64{0, 1}); mu != nil {
+		t.Errorf("%v outside the hull is the mixture %v", []float64{0, 1}, mu)
+	}
+}

@@ -1,0 +1,207 @@
+package multi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/model"
+)
+
+// Checkpoint is the state of a run between two rounds: going on gives the bits of the
+// unbroken run.
+type Checkpoint struct {
+	Model   *Model
+	Round   int
+	Seconds float64
+	Norm    float64
+	Q       []float64 // of the training rows, by row and domain
+	G       []float64 // Σ_j alpha h of the training rows, by row and slot
+	Data    uint64    // fingerprint of the training rows
+
+	Valid  []float64 // the same for the validation rows; nil without any
+	Best   float64
+	BestAt int
+	Waited int
+}
+
+func (r *run) checkpoint() *Checkpoint {
+	m := *r.e
+	m.Trained = r.round
+	m.Slots = nil
+	for _, e := range r.e.Slots {
+		c := *e
+		c.Terms = slices.Clone(e.Terms)
+		m.Slots = append(m.Slots, &c)
+	}
+	m.History = slices.Clone(r.e.History)
+	m.Warnings = slices.Clone(r.e.Warnings)
+	k := &Checkpoint{Model: &m, Round: r.round, Seconds: r.seconds(), Norm: r.s.norm, G: slices.Clone(r.s.g), Data: fingerprint(r.d), Best: r.best, BestAt: r.bestAt, Waited: r.waited}
+	k.Q = make([]float64, len(r.s.f)*r.s.p)
+	for i := range r.s.f {
+		copy(k.Q[i*r.s.p:(i+1)*r.s.p], r.s.q[i*r.s.slots:])
+	}
+	if r.valid != nil {
+		k.Valid = slices.Clone(r.valid.g)
+	}
+	return k
+}
+
+// resume takes up a checkpoint.
+func (r *run) resume(k *Checkpoint) error {
+	bad := func(format string, v ...any) error {
+		return fmt.Errorf("multi: %w: %s", boost.ErrResume, fmt.Sprintf(format, v...))
+	}
+	m := k.Model
+	switch {
+	case !sameRun(m.Settings, r.e.Settings) || m.Loss.Name() != r.e.Loss.Name():
+		return bad("the settings differ; it has %s, now %s", m.Settings, r.e.Settings)
+	case k.Data != fingerprint(r.d) || len(k.G) != len(r.s.g):
+		return bad("the training rows differ")
+	case !slices.Equal(m.Learners, r.e.Learners):
+		return bad("it has the learners %q, now %q", m.Learners, r.e.Learners)
+	case len(m.Slots) != len(r.e.Slots):
+		return bad("%d slots, now %d", len(m.Slots), len(r.e.Slots))
+	case (r.valid == nil) != (k.Valid == nil) || r.valid != nil && len(k.Valid) != len(r.valid.g):
+		return bad("the validation rows differ")
+	}
+	for s, e := range m.Slots {
+		r.e.Slots[s].Terms = slices.Clone(e.Terms)
+	}
+	r.e.History, r.e.Warnings = slices.Clone(m.History), slices.Clone(m.Warnings)
+	r.e.QLambda, r.e.QLogLoss = m.QLambda, m.QLogLoss
+	copy(r.s.g, k.G)
+	r.s.norm = k.Norm
+	r.s.rescore()
+	if r.valid != nil {
+		copy(r.valid.g, k.Valid)
+		r.valid.rescore()
+	}
+	r.round, r.spent, r.best, r.bestAt, r.waited = k.Round, k.Seconds, k.Best, k.BestAt, k.Waited
+	return nil
+}
+
+// sameRun compares settings but for the number of rounds.
+func sameRun(a, b string) bool {
+	var x, y map[string]any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return a == b
+	}
+	delete(x, "rounds")
+	delete(y, "rounds")
+	return reflect.DeepEqual(x, y)
+}
+
+// fingerprint hashes labels, weights, sources and features.
+func fingerprint(d *boost.Data) uint64 {
+	h := fnv.New64a()
+	buf := make([]byte, 0, 1<<13)
+	flush := func(n int) {
+		if len(buf) > n {
+			h.Write(buf)
+			buf = buf[:0]
+		}
+	}
+	for _, list := range [][]float64{d.Y, d.W} {
+		for _, v := range list {
+			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
+			flush(1 << 12)
+		}
+	}
+	for _, v := range d.X.Source {
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(v))
+		flush(1 << 12)
+	}
+	for j := range d.X.Columns {
+		for _, v := range d.X.Columns[j].Values {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+			flush(1 << 12)
+		}
+	}
+	flush(0)
+	return h.Sum64()
+}
+
+const (
+	checkpointKind    = "multiboost-checkpoint"
+	checkpointVersion = 1
+)
+
+type checkpointMeta struct {
+	Round    int     `json:"round"`
+	Seconds  float64 `json:"seconds"`
+	Data     uint64  `json:"data,string"`
+	BestAt   int     `json:"best_at"`
+	Waited   int     `json:"waited"`
+	HasValid bool    `json:"has_valid"`
+}
+
+// Write writes the checkpoint as a model file of kind "multiboost-checkpoint".
+func (k *Checkpoint) Write(w io.Writer) error {
+	f := model.New(checkpointKind, checkpointVersion)
+	if err := f.SetMeta(checkpointMeta{k.Round, k.Seconds, k.Data, k.BestAt, k.Waited, k.Valid != nil}); err != nil {
+		return fmt.Errorf("multi: checkpoint: %w", err)
+	}
+	var b bytes.Buffer
+	if err := k.Model.Save(&b); err != nil {
+		return err
+	}
+	model.Put(f, "model", b.Bytes())
+	model.Put(f, "q", k.Q)
+	model.Put(f, "g", k.G)
+	model.Put(f, "numbers", []float64{k.Norm, k.Best})
+	if k.Valid != nil {
+		model.Put(f, "valid", k.Valid)
+	}
+	return f.Write(w)
+}
+
+// ReadCheckpoint reads what Write wrote.
+func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
+	f, err := model.Read(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Expect(checkpointKind, checkpointVersion); err != nil {
+		return nil, err
+	}
+	var m checkpointMeta
+	if err := f.Meta(&m); err != nil {
+		return nil, err
+	}
+	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, BestAt: m.BestAt, Waited: m.Waited}
+	b, err := model.Get[uint8](f, "model")
+	if err != nil {
+		return nil, err
+	}
+	if k.Model, err = Load(bytes.NewReader(b)); err != nil {
+		return nil, err
+	}
+	if k.Q, err = model.Get[float64](f, "q"); err != nil {
+		return nil, err
+	}
+	if k.G, err = model.Get[float64](f, "g"); err != nil {
+		return nil, err
+	}
+	n, err := model.Get[float64](f, "numbers", 2)
+	if err != nil {
+		return nil, err
+	}
+	k.Norm, k.Best = n[0], n[1]
+	if m.HasValid {
+		if k.Valid, err = model.Get[float64](f, "valid"); err != nil {
+			return nil, err
+		}
+	}
+	if k.Round != k.Model.Trained || k.BestAt < 0 || k.BestAt > k.Round || k.Waited < 0 {
+		return nil, fmt.Errorf("multi: checkpoint: %w: round %d of a model of %d, best %d, waited %d", model.ErrFormat, k.Round, k.Model.Trained, k.BestAt, k.Waited)
+	}
+	return k, nil
+}

@@ -1,0 +1,85 @@
+package multi
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+func TestCrossValidate(t *testing.T) {
+	d := mixed(71, 2, 60, 3, 0.1)
+	x := d.X
+	x.Target = make([]float64, x.Rows)
+	for i, y := range d.Y {
+		x.Target[i] = (y + 1) / 2
+	}
+	trials, err := x.Stratified(3, 2, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A penalty that leaves no terms: every row is an error.
+	grid := []Entry{{"nothing", Options{L1: 100, Q: Uniform{2}}}, {"long", Options{Rounds: 15}}}
+	fits := 0
+	r, err := CrossValidate(x, trials, grid, &CVOptions{Workers: 1, Fitted: func(all int, _ string, _ int) {
+		if fits++; fits > all {
+			t.Errorf("fit %d of %d", fits, all)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fits != 3*(2*2+4) || len(r.Models) != 4 || len(r.Models[0].Chosen) != 3 || r.Models[1].UniformPlain != nil || r.Models[0].AgnosticCorrected == nil {
+		t.Errorf("%d fits, %+v", fits, r)
+	}
+	if !slices.Equal(r.Models[0].Chosen, []string{"long", "long", "long"}) {
+		t.Errorf("chosen: %q", r.Models[0].Chosen)
+	}
+	again, err := CrossValidate(x, trials, grid, &CVOptions{Workers: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(r, again); d != "" {
+		t.Error(d)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+	// One trial by hand.
+	a, _ := NewData(x.Subset(trials[0].Train), boost.Exponential{})
+	b, _ := NewData(x.Subset(trials[0].Test), boost.Exponential{})
+	e, err := TrainBaseline(a, 1, 15, nil, boost.Control{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := e.Scores(b.X, nil)
+	want, _ := ErrorRates(b, f, nil)
+	if !cmp.Equal(r.Models[3].Domain[0], want.Domain) {
+		t.Errorf("adaboost-2 has errors %v, want %v", r.Models[3].Domain[0], want.Domain)
+	}
+	// All differences equal: still a report that JSON can hold.
+	two := &crossing{r: &CVReport{Trials: 2, Models: []*CVModel{{Uniform: []float64{0.5, 0.5}, Agnostic: []float64{0, 0}}, {Uniform: []float64{0.25, 0.25}, Agnostic: []float64{0, 0}}}}}
+	if err := two.compare(1, 2); err != nil {
+		t.Error(err)
+	}
+	if _, err := json.Marshal(two.r); err != nil {
+		t.Error(err)
+	}
+	for want, f := range map[string]func() error{
+		"no inner folds": func() error {
+			_, err := CrossValidate(x, []table.Trial{{Train: trials[0].Train, Test: trials[0].Test}}, grid, nil)
+			return err
+		},
+		"0 settings":    func() error { _, err := CrossValidate(x, trials, nil, nil); return err },
+		"has no rows":   func() error { _, err := TrainBaseline(a, 7, 3, nil, boost.Control{}); return err },
+		"no column say": func() error { y := *x; y.Source = nil; _, err := CrossValidate(&y, trials, grid, nil); return err },
+	} {
+		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q: %v", want, err)
+		}
+	}
+}

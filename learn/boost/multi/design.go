@@ -1,0 +1,253 @@
+package multi
+
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// feature is one standardised input of the domain classifier: (x - Mean)·Scale for a
+// numeric column, 1 or 0 for a level of a categorical one, likewise shifted and scaled.
+// What is missing is the mean.
+type feature struct {
+	Column int
+	Level  int // -1 for a numeric column
+	Mean   float64
+	Scale  float64
+}
+
+// rareShare of ones is where a column of zeros and ones is left as it is: standardised,
+// a word that ten reviews have would weigh as much as one that half of them have.
+const rareShare = 0.1
+
+// features standardises the columns of x with row weights w, which sum to 1.
+func features(x *table.Table, w []float64, workers int) []feature {
+	parts := make([][]feature, len(x.Columns))
+	forEach(workers, len(x.Columns), func(_, j int) {
+		c := &x.Columns[j]
+		if c.Kind == table.Categorical {
+			mass := make([]float64, len(c.Levels))
+			for i, v := range c.Values {
+				if v == v && int(v) < len(mass) {
+					mass[int(v)] += w[i]
+				}
+			}
+			for l, m := range mass {
+				if m > 0 && m < 1 {
+					parts[j] = append(parts[j], standard(j, l, m, m*(1-m), m < rareShare))
+				}
+			}
+			return
+		}
+		total, mean, sq := 0.0, 0.0, 0.0
+		binary := true
+		for i, v := range c.Values {
+			if v != v || w[i] == 0 {
+				continue
+			}
+			binary = binary && (v == 0 || v == 1)
+			total += w[i]
+			d := float64(v) - mean
+			mean += d * w[i] / total
+			sq += w[i] * d * (float64(v) - mean)
+		}
+		if total > 0 && sq/total > 1e-12*mean*mean && sq > 0 {
+			parts[j] = append(parts[j], standard(j, -1, mean, sq/total, binary && mean < rareShare))
+		}
+	})
+	var out []feature
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+func standard(column, level int, mean, variance float64, leave bool) feature {
+	if leave {
+		return feature{column, level, 0, 1}
+	}
+	return feature{column, level, mean, 1 / math.Sqrt(variance)}
+}
+
+// design holds the scaled features of rows, x·Scale, without the shift: it is made up for
+// by the constant, and so zeros stay zeros. Rows are dense, or lists of what is not
+// zero when that is at most three fifths.
+type design struct {
+	n, d  int
+	dense []float32
+	start []int
+	index []int32
+	value []float32
+}
+
+// cell is feature f of row i before the shift.
+func (f *feature) cell(x *table.Table, i int) float64 {
+	v := x.Columns[f.Column].Values[i]
+	switch {
+	case v != v:
+		return f.Mean
+	case f.Level < 0:
+		return float64(v)
+	case int(v) == f.Level:
+		return 1
+	}
+	return 0
+}
+
+func newDesign(x *table.Table, fs []feature, workers int) *design {
+	d := &design{n: x.Rows, d: len(fs)}
+	nonzero := make([]int, len(fs))
+	forEach(workers, len(fs), func(_, j int) {
+		f := &fs[j]
+		for i := range x.Rows {
+			if f.cell(x, i) != 0 {
+				nonzero[j]++
+			}
+		}
+	})
+	total := 0
+	for _, n := range nonzero {
+		total += n
+	}
+	if 5*total > 3*d.n*d.d {
+		d.dense = make([]float32, d.n*d.d)
+		forBlocks(workers, d.n, func(_, from, to int) {
+			for j := range fs {
+				f := &fs[j]
+				for i := from; i < to; i++ {
+					d.dense[i*d.d+j] = float32(f.cell(x, i) * f.Scale)
+				}
+			}
+		})
+		return d
+	}
+	// Columns are counted, then written, so that the table is read in its own order.
+	d.start = make([]int, d.n+1)
+	for j := range fs {
+		for i := range x.Rows {
+			if fs[j].cell(x, i) != 0 {
+				d.start[i+1]++
+			}
+		}
+	}
+	for i := range d.n {
+		d.start[i+1] += d.start[i]
+	}
+	d.index, d.value = make([]int32, total), make([]float32, total)
+	at := append([]int(nil), d.start[:d.n]...)
+	for j := range fs {
+		f := &fs[j]
+		for i := range x.Rows {
+			if v := f.cell(x, i); v != 0 {
+				d.index[at[i]], d.value[at[i]] = int32(j), float32(v*f.Scale)
+				at[i]++
+			}
+		}
+	}
+	return d
+}
+
+// times adds Σ_j row_ij w[j·p+k] to s[k].
+func (d *design) times(s []float64, i int, w []float64) {
+	p := len(s)
+	if d.dense != nil {
+		row := d.dense[i*d.d:][:d.d]
+		if p == 3 {
+			a, b, c := s[0], s[1], s[2]
+			for j, v := range row {
+				if v == 0 {
+					continue
+				}
+				x, y := float64(v), w[j*3:][:3:3]
+				a += x * y[0]
+				b += x * y[1]
+				c += x * y[2]
+			}
+			s[0], s[1], s[2] = a, b, c
+			return
+		}
+		for j, v := range row {
+			if v != 0 {
+				x, y := float64(v), w[j*p:][:p]
+				for k := range s {
+					s[k] += x * y[k]
+				}
+			}
+		}
+		return
+	}
+	if p == 3 {
+		a, b, c := s[0], s[1], s[2]
+		value := d.value[d.start[i]:d.start[i+1]]
+		for k, j := range d.index[d.start[i]:d.start[i+1]][:len(value)] {
+			x, y := float64(value[k]), w[int(j)*3:][:3:3]
+			a += x * y[0]
+			b += x * y[1]
+			c += x * y[2]
+		}
+		s[0], s[1], s[2] = a, b, c
+		return
+	}
+	for at := d.start[i]; at < d.start[i+1]; at++ {
+		x, y := float64(d.value[at]), w[int(d.index[at])*p:][:p]
+		for k := range s {
+			s[k] += x * y[k]
+		}
+	}
+}
+
+// add adds row_ij r[k] to g[j·p+k].
+func (d *design) add(g []float64, i int, r []float64) {
+	p := len(r)
+	if d.dense != nil {
+		row := d.dense[i*d.d:][:d.d]
+		if p == 3 {
+			a, b, c := r[0], r[1], r[2]
+			for j, v := range row {
+				if v == 0 {
+					continue
+				}
+				x, y := float64(v), g[j*3:][:3:3]
+				y[0] += x * a
+				y[1] += x * b
+				y[2] += x * c
+			}
+			return
+		}
+		for j, v := range row {
+			if v != 0 {
+				x, y := float64(v), g[j*p:][:p]
+				for k := range r {
+					y[k] += x * r[k]
+				}
+			}
+		}
+		return
+	}
+	if p == 3 {
+		a, b, c := r[0], r[1], r[2]
+		value := d.value[d.start[i]:d.start[i+1]]
+		for k, j := range d.index[d.start[i]:d.start[i+1]][:len(value)] {
+			x, y := float64(value[k]), g[int(j)*3:][:3:3]
+			y[0] += x * a
+			y[1] += x * b
+			y[2] += x * c
+		}
+		return
+	}
+	for at := d.start[i]; at < d.start[i+1]; at++ {
+		x, y := float64(d.value[at]), g[int(d.index[at])*p:][:p]
+		for k := range r {
+			y[k] += x * r[k]
+		}
+	}
+}
+
+// shifts returns Mean·Scale of each feature.
+func shifts(fs []feature) []float64 {
+	out := make([]float64, len(fs))
+	for j, f := range fs {
+		out[j] = f.Mean * f.Scale
+	}
+	return out
+}

@@ -1,0 +1,265 @@
+package multi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// Directions says on which rows the base predictors of a domain's slot are trained.
+type Directions string
+
+const (
+	Pooled Directions = ""    // on the rows of all domains, which sees the harm to others
+	Own    Directions = "own" // on the rows of that domain, as figure 4.1 has it
+)
+
+// Slots says which slots a model has.
+type Slots string
+
+const (
+	WithShared  Slots = ""       // one a domain, and a slot with Q = 1: the same alpha and h in all domains
+	DomainsOnly Slots = "domain" // one a domain, as in eq. 4.3
+)
+
+// RoundKind says how many terms a round adds.
+type RoundKind string
+
+const (
+	Block  RoundKind = ""       // one a slot, each with a line search of its own, best first
+	Greedy RoundKind = "greedy" // the best one
+)
+
+// Score orders the slots of a round.
+type Score string
+
+const (
+	NewtonScore     Score = ""           // g²/c, g the derivative and c = Σ (pi_k/m_k) Phi' Q²
+	DerivativeScore Score = "derivative" // -g
+	DecreaseScore   Score = "decrease"   // the fall of the objective by a line search of each slot
+)
+
+// Step says how far a term goes.
+type Step string
+
+const (
+	LineSearch Step = ""       // to the least objective within [0, EtaMax]
+	Closed     Step = "closed" // ½ log((1-eps)/eps): the least of the bound of its own domain
+	Bound      Step = "bound"  // to the least of the bound of lemma 4.3, corrected
+	SqrtStep   Step = "sqrt"   // StepC/sqrt(t)
+)
+
+// Options adjusts Train; nil is the zero value, the recommended setting. Thesis is the
+// literal algorithm of figure 4.1.
+type Options struct {
+	Objective Objective `json:"objective"` // "" is SoftMax
+	// Loss is exponential (nil), or logistic in either base.
+	Loss   boost.Loss `json:"-"`
+	Rounds int        `json:"rounds"` // 0 is 100
+	// Mu is that of SoftMax relative to the largest loss, mu_t = Mu / max F_k; 0 is 5.
+	// With FixedMu it is mu itself, which makes a plain average of the maximum as
+	// losses shrink.
+	Mu      float64   `json:"mu"`
+	FixedMu bool      `json:"fixed_mu"`
+	Beta    float64   `json:"beta"` // of Skewed
+	Target  TargetSet `json:"target"`
+
+	Directions Directions `json:"directions"` // Max always has Own directions, and greedy rounds
+	// Slots: Own directions never have a shared slot, which has no rows of its own, nor has
+	// one source, where it would be its slot twice.
+	Slots        Slots     `json:"slots"`
+	Round        RoundKind `json:"round"`
+	Score        Score     `json:"score"`
+	DomainFactor float64   `json:"domain_factor"` // multiplies the scores of domain slots; 0 is 1
+
+	Step   Step    `json:"step"`
+	StepC  float64 `json:"step_c"`  // of SqrtStep; 0 is 0.3
+	EtaMax float64 `json:"eta_max"` // longest step; 0 is 10, for Closed and Bound 5
+
+	// L1 is c in the penalty Σ r_k |alpha| within each domain's loss, with r_k =
+	// c/sqrt(m_k); Penalty gives the r_k themselves.
+	L1      float64   `json:"l1"`
+	Penalty []float64 `json:"penalty,omitempty"`
+
+	// Literal leaves out what rescues Max from a stall: the next candidates, other
+	// slots, and a step along a common direction of descent.
+	Literal bool `json:"literal"`
+	// Best returns the rounds up to the least maximum of the losses (of the validation
+	// rows when there are any), not all of them.
+	Best bool `json:"best"`
+
+	// Learner makes the base predictors of all slots, with values in [-1, 1], of a
+	// class closed under negation; nil is Stumps. Learners, if not nil, has one for each
+	// slot: the domains, then the shared one.
+	Learner  boost.Learner   `json:"-"`
+	Learners []boost.Learner `json:"-"`
+
+	// Q is a domain classifier that is there already; QTrain its values on the training
+	// rows, by row and domain, in place of or beside it. When both are nil, multinomial
+	// logistic regression is trained as QOptions says.
+	Q          Classifier   `json:"-"`
+	QTrain     []float64    `json:"-"`
+	QOptions   QOptions     `json:"q"`
+	Unlabelled *table.Table `json:"-"` // rows of known domain without labels, for Q alone
+
+	Control `json:"-"`
+}
+
+// Control is what every run can have; the zero value suits most callers.
+type Control struct {
+	Ctx     context.Context // cancels the run; nil is none
+	Workers int             // goroutines; 0 is GOMAXPROCS. The model does not depend on it
+
+	Watch func(*Progress) error // if not nil, called after each round; an error stops the run
+
+	// Valid, if not nil, are rows with sources on which the largest loss of a domain is
+	// watched. With Patience the run ends when so many rounds brought no new least.
+	Valid    *boost.Data
+	Patience int
+
+	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when
+	// the context was cancelled. It may keep what it is given. An error stops the run.
+	Checkpoint      func(*Checkpoint) error
+	CheckpointEvery int
+	// Resume, if not nil, is where to go on. Data and settings must be what they were,
+	// but for the number of rounds; the model is then that of the unbroken run.
+	Resume *Checkpoint
+}
+
+// Thesis returns the literal algorithm of figure 4.1 with the given step: the maximum,
+// each slot trained on its own domain, one term a round.
+func Thesis(step Step) *Options {
+	return &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy, Step: step, Literal: true}
+}
+
+// EqualTerms returns the setting that adds one term a round: as many as AdaBoost in as
+// many rounds. The factor keeps domain slots, which help one source, from being
+// taken before the shared one does all it can.
+func EqualTerms() *Options {
+	return &Options{Round: Greedy, DomainFactor: 0.3}
+}
+
+// withDefaults fills in and checks settings for data of p domains with m rows each.
+func (o Options) withDefaults(p int, m []float64) (Options, error) {
+	if o.Objective == "" {
+		o.Objective = SoftMax
+	}
+	if o.Loss == nil {
+		o.Loss = boost.Exponential{}
+	}
+	for _, d := range []struct {
+		v    *float64
+		zero float64
+	}{{&o.Mu, 5}, {&o.DomainFactor, 1}, {&o.StepC, 0.3}, {&o.EtaMax, 10}} {
+		if *d.v == 0 {
+			*d.v = d.zero
+			if d.v == &o.EtaMax && (o.Step == Closed || o.Step == Bound) {
+				*d.v = 5
+			}
+		}
+		if !(*d.v > 0) || math.IsInf(*d.v, 1) {
+			return o, fmt.Errorf("multi: mu %v, domain factor %v, step constant %v and longest step %v must be positive and finite", o.Mu, o.DomainFactor, o.StepC, o.EtaMax)
+		}
+	}
+	if o.Rounds == 0 {
+		o.Rounds = 100
+	}
+	if o.CheckpointEvery == 0 {
+		o.CheckpointEvery = 10
+	}
+	if p == 1 {
+		o.Slots = DomainsOnly
+	}
+	switch {
+	case !slices.Contains([]Objective{SoftMax, Max, Sum, Skewed}, o.Objective):
+		return o, fmt.Errorf("multi: objective %q is none of softmax, max, sum, skew", o.Objective)
+	case !slices.Contains([]Directions{Pooled, Own}, o.Directions):
+		return o, fmt.Errorf("multi: directions %q are neither pooled (\"\") nor own", o.Directions)
+	case !slices.Contains([]Slots{WithShared, DomainsOnly}, o.Slots):
+		return o, fmt.Errorf("multi: slots %q are neither with a shared one (\"\") nor domain", o.Slots)
+	case !slices.Contains([]RoundKind{Block, Greedy}, o.Round):
+		return o, fmt.Errorf("multi: rounds %q are neither block (\"\") nor greedy", o.Round)
+	case !slices.Contains([]Score{NewtonScore, DerivativeScore, DecreaseScore}, o.Score):
+		return o, fmt.Errorf("multi: score %q is none of newton (\"\"), derivative, decrease", o.Score)
+	case !slices.Contains([]Step{LineSearch, Closed, Bound, SqrtStep}, o.Step):
+		return o, fmt.Errorf("multi: step %q is none of line (\"\"), closed, bound, sqrt", o.Step)
+	case o.Rounds < 0 || o.CheckpointEvery < 0 || o.Patience < 0:
+		return o, fmt.Errorf("multi: %d rounds, a checkpoint every %d, patience %d: none may be negative", o.Rounds, o.CheckpointEvery, o.Patience)
+	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1) || !(o.L1 >= 0) || math.IsInf(o.L1, 1):
+		return o, fmt.Errorf("multi: beta %v and l1 %v must be finite and not negative", o.Beta, o.L1)
+	case o.Beta != 0 && o.Objective != Skewed:
+		return o, fmt.Errorf("multi: beta belongs to the objective skew, and this is %s", o.Objective)
+	case o.Objective == Skewed && o.Target.Vertices != nil:
+		return o, fmt.Errorf("multi: the objective skew takes bounds on the shares of domains, not vertices")
+	case o.Objective == Sum && !o.Target.simplex():
+		return o, fmt.Errorf("multi: the objective sum weighs all domains alike: it has no target set")
+	case (o.Step == Closed || o.Step == Bound) && o.Round == Block && p > 1:
+		return o, fmt.Errorf("multi: the step %s is for greedy rounds", o.Step)
+	case o.Step == Bound && (o.Objective != Max || !o.Target.simplex()):
+		return o, fmt.Errorf("multi: the step bound is that of the objective max over the whole simplex")
+	case o.L1 != 0 && o.Penalty != nil:
+		return o, fmt.Errorf("multi: both l1 and penalty are given; they are two ways to say r_k")
+	case o.Penalty != nil && len(o.Penalty) != p:
+		return o, fmt.Errorf("multi: %d penalties for %d domains", len(o.Penalty), p)
+	case o.Unlabelled != nil && (o.Q != nil || o.QTrain != nil):
+		return o, fmt.Errorf("multi: unlabelled rows train Q, and Q is given")
+	}
+	for k, r := range o.Penalty {
+		if !(r >= 0) || math.IsInf(r, 1) {
+			return o, fmt.Errorf("multi: penalty %v of domain %d must be finite and not negative", r, k+1)
+		}
+	}
+	if o.L1 > 0 {
+		o.Penalty = make([]float64, p)
+		for k := range o.Penalty {
+			o.Penalty[k] = o.L1 / math.Sqrt(m[k])
+		}
+	}
+	return o, o.Target.Check(p)
+}
+
+// settings are the options as JSON, for the record.
+func (o *Options) settings() (string, error) {
+	learners := []string{}
+	for _, l := range o.Learners {
+		learners = append(learners, l.Name())
+	}
+	b, err := json.Marshal(struct {
+		*Options
+		Penalty  []float64 `json:"penalty,omitempty"`
+		Learners []string  `json:"learners"`
+	}{o, nil, learners})
+	if err != nil {
+		return "", fmt.Errorf("multi: settings: %w", err)
+	}
+	return string(b), nil
+}
+
+// Progress is one line of a run's history.
+type Progress struct {
+	Round     int       // rounds finished
+	Losses    []float64 // F_k of the training rows, penalties aside
+	Max       float64   // the largest over the target set, penalties aside
+	Objective float64   // what was minimised in this round, after it
+	Terms     []Added   // terms of the round
+	Valid     float64   // the same maximum of the validation rows; NaN without any
+	Seconds   float64   // since the run began, resumed parts included
+	// Rescued is set when the literal algorithm would have stalled here, and says how it
+	// was helped.
+	Rescued string
+}
+
+// Added is a term that a round added.
+type Added struct {
+	Slot       int
+	Step       float64
+	Derivative float64 // of the objective along it, when it was chosen
+	// Qbar is Σ D_k(i) Q(k|x_i) over the rows of the slot's own domain (1 for a shared
+	// slot). Near 1/p Q does not separate the domain, and progress is slow.
+	Qbar float64
+}

@@ -1,0 +1,266 @@
+package multi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// Prior says how much each domain weighs when Q is trained.
+type Prior string
+
+const (
+	Balanced  Prior = ""          // all domains the same, since the target mixture is not known
+	Empirical Prior = "empirical" // as many as there are rows
+)
+
+// QOptions adjusts the default domain classifier, multinomial logistic regression. The
+// labels of the rows play no part.
+type QOptions struct {
+	Lambda float64   `json:"lambda"` // of the penalty Lambda/2 |W|² on the mean log loss; 0 is 1e-3
+	Choose []float64 `json:"choose"` // if not nil, Lambda is the one of these with the least log loss on a held-out fold
+	Prior  Prior     `json:"prior"`
+
+	// Folds of cross-fitting: a training row's Q comes from a classifier that was
+	// trained on the other folds, since boosting would use an overconfident Q on the
+	// rows that it was trained on. New rows get a Q trained on everything. 0 is 5; 1 is
+	// none.
+	Folds int `json:"folds"`
+	// OnlyUnlabelled trains Q on the unlabelled rows alone: it is then independent of
+	// the labelled sample, as the bounds want it, and needs no cross-fitting.
+	OnlyUnlabelled bool    `json:"only_unlabelled"`
+	Temperature    float64 `json:"temperature"` // scores are divided by it; 0 is 1
+	Calibrate      bool    `json:"calibrate"`   // choose Temperature by the log loss of rows held out by cross-fitting
+	Floor          float64 `json:"floor"`       // Q(k|x) is at least this, so that it is positive on the domain; 0 is 1e-6, negative none
+	Iterations     int     `json:"iterations"`  // of L-BFGS; 0 is 60
+	Seed           uint64  `json:"seed"`        // of the folds
+}
+
+func (o QOptions) withDefaults() (QOptions, error) {
+	if o.Lambda == 0 {
+		o.Lambda = 1e-3
+	}
+	if o.Folds == 0 {
+		o.Folds = 5
+	}
+	if o.Temperature == 0 {
+		o.Temperature = 1
+	}
+	switch {
+	case o.Floor == 0:
+		o.Floor = 1e-6
+	case o.Floor < 0:
+		o.Floor = 0
+	}
+	if o.Iterations == 0 {
+		o.Iterations = 60
+	}
+	for _, v := range append([]float64{o.Lambda}, o.Choose...) {
+		if !(v > 0) || math.IsInf(v, 1) {
+			return o, fmt.Errorf("multi: the penalty of Q is %v; it must be positive and finite", v)
+		}
+	}
+	switch {
+	case o.Folds < 1 || o.Folds > 1000:
+		return o, fmt.Errorf("multi: %d folds to cross-fit Q; 1 (none) to 1000 are possible", o.Folds)
+	case !(o.Temperature > 0) || math.IsInf(o.Temperature, 1):
+		return o, fmt.Errorf("multi: the temperature of Q is %v; it must be positive and finite", o.Temperature)
+	case !(o.Floor < 1):
+		return o, fmt.Errorf("multi: the least Q is %v; it must be far below 1", o.Floor)
+	case o.Iterations < 1:
+		return o, fmt.Errorf("multi: %d iterations for Q", o.Iterations)
+	case o.Prior != Balanced && o.Prior != Empirical:
+		return o, fmt.Errorf("multi: the prior of Q is %q; it is balanced (\"\") or empirical", o.Prior)
+	}
+	return o, nil
+}
+
+// Logistic is the default Classifier: soft-max of linear scores of standardised columns.
+type Logistic struct {
+	P           int
+	Bias        []float64
+	Features    []feature
+	W           []float64 // of standardised features, by feature and domain
+	Temperature float64
+	Floor       float64
+
+	terms []linearTerm
+	base  []float64
+}
+
+// linearTerm is a feature with its weights as prediction wants them: of the raw value.
+type linearTerm struct {
+	column, level int
+	mean          float64
+	w             []float64
+}
+
+func (l *Logistic) Domains() int { return l.P }
+
+// prepare folds shifts and scales into the weights.
+func (l *Logistic) prepare() {
+	l.base = slices.Clone(l.Bias)
+	l.terms = nil
+	for j, f := range l.Features {
+		w := make([]float64, l.P)
+		for k := range w {
+			w[k] = l.W[j*l.P+k] * f.Scale
+			l.base[k] -= w[k] * f.Mean
+		}
+		l.terms = append(l.terms, linearTerm{f.Column, f.Level, f.Mean, w})
+	}
+}
+
+// Predict stores Q of the rows. O(rows·columns·domains).
+func (l *Logistic) Predict(dst []float64, x *table.Table, from int) {
+	p := l.P
+	n := len(dst) / p
+	for i := range n {
+		copy(dst[i*p:i*p+p], l.base)
+	}
+	for t := range l.terms {
+		term := &l.terms[t]
+		values, w := x.Columns[term.column].Values[from:][:n], term.w
+		for i, v := range values {
+			c := float64(v)
+			switch {
+			case v != v:
+				c = term.mean
+			case term.level >= 0 && int(v) == term.level:
+				c = 1
+			case term.level >= 0:
+				continue
+			}
+			if c == 0 {
+				continue
+			}
+			s := dst[i*p:][:p]
+			for k := range s {
+				s[k] += c * w[k]
+			}
+		}
+	}
+	for i := range n {
+		l.finish(dst[i*p : i*p+p])
+	}
+}
+
+// finish turns scores into probabilities.
+func (l *Logistic) finish(s []float64) {
+	top := math.Inf(-1)
+	for _, v := range s {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for k, v := range s {
+		s[k] = math.Exp((v - top) / l.Temperature)
+		sum += s[k]
+	}
+	total := 0.0
+	for k := range s {
+		s[k] = max(s[k]/sum, l.Floor)
+		total += s[k]
+	}
+	for k := range s {
+		s[k] /= total
+	}
+}
+
+// FittedQ is a trained domain classifier and what it says of the training rows.
+type FittedQ struct {
+	Classifier Classifier
+	Train      []float64 // Q of the labelled rows, by row and domain, cross-fitted where that was asked for
+	Lambda     float64   // chosen
+	LogLoss    float64   // balanced mean of -log Q(k|x) over the labelled rows, held out where Q is cross-fitted
+	Crossed    bool      // Train is cross-fitted
+	Apart      bool      // Q is independent of the labelled rows
+}
+
+// FitQ trains the default domain classifier on the rows of x and of unlabelled (nil: none),
+// which must have the columns and sources of x.
+//
+// Every domain has the same total weight unless the prior is Empirical; means and
+// deviations for standardising are taken with those weights from all rows, so that a
+// domain whose rows are all doubled changes nothing.
+//
+// Errors: a domain without rows (in x, or with OnlyUnlabelled among the unlabelled), and
+// interruption.
+func FitQ(ctx context.Context, x, unlabelled *table.Table, workers int, opts *QOptions) (*FittedQ, error) {
+	var o QOptions
+	if opts != nil {
+		o = *opts
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := x.CheckSources(); err != nil {
+		return nil, fmt.Errorf("multi: Q: %w", err)
+	}
+	p := len(x.Sources)
+	all := x
+	if unlabelled != nil {
+		if err := sameForm(x, unlabelled); err != nil {
+			return nil, err
+		}
+		if all, err = joined(x, unlabelled); err != nil {
+			return nil, err
+		}
+	}
+	if o.OnlyUnlabelled {
+		if unlabelled == nil {
+			return nil, fmt.Errorf("multi: Q is to be trained on unlabelled rows alone, and there are none")
+		}
+		if err := unlabelled.CheckSources(); err != nil {
+			return nil, fmt.Errorf("multi: Q: unlabelled rows: %w", err)
+		}
+		o.Folds = 1
+	}
+	f := &qFit{ctx: ctx, workers: workers, o: o, p: p, all: all, labelled: x.Rows}
+	if f.ctx == nil {
+		f.ctx = context.Background()
+	}
+	return f.run(x)
+}
+
+// sameForm returns an error unless u has the columns and sources of x.
+func sameForm(x, u *table.Table) error {
+	s := boost.SchemaOf(x)
+	if err := s.Match(u); err != nil {
+		return fmt.Errorf("multi: unlabelled rows: %w", err)
+	}
+	if u.Source == nil {
+		return fmt.Errorf("multi: unlabelled rows: %s: no column says which source a row is from; they are of use only with it", u.Name)
+	}
+	if !slices.Equal(x.Sources, u.Sources) {
+		return fmt.Errorf("multi: unlabelled rows: %s has the sources %q, the labelled rows %q; read them with the form of the labelled table", u.Name, u.Sources, x.Sources)
+	}
+	return nil
+}
+
+// joined is x with the features, sources and weights of u below it.
+func joined(x, u *table.Table) (*table.Table, error) {
+	out := &table.Table{Name: x.Name, Rows: x.Rows + u.Rows, Sources: x.Sources, SourceName: x.SourceName}
+	for j := range x.Columns {
+		c := x.Columns[j]
+		c.Values = slices.Concat(c.Values, u.Columns[j].Values)
+		out.Columns = append(out.Columns, c)
+	}
+	out.Source = slices.Concat(x.Source, u.Source)
+	if x.Weight != nil || u.Weight != nil {
+		for _, t := range []*table.Table{x, u} {
+			for i := range t.Rows {
+				w := 1.0
+				if t.Weight != nil {
+					w = t.Weight[i]
+				}
+				out.Weight = append(out.Weight, w)
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,382 @@
+package multi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// Interrupted is the error of a run that was cancelled; the model returned beside it
+// holds the rounds that were finished.
+type Interrupted struct {
+	Round int
+	Err   error
+}
+
+func (e *Interrupted) Error() string {
+	return fmt.Sprintf("multi: stopped after %d rounds: %v", e.Round, e.Err)
+}
+func (e *Interrupted) Unwrap() error { return e.Err }
+
+// run is one training.
+type run struct {
+	o       Options
+	d       *boost.Data
+	s       *state
+	e       *Model
+	fitters []boost.Fitter // by slot; the same one where slots share a learner
+	rows    [][]int32      // by domain, for own directions
+	round   int
+	begin   time.Time
+	spent   float64
+	best    float64 // least maximum of the losses
+	bestAt  int     // rounds that gave it
+	waited  int
+	valid   *state // scores of the validation rows; nil without any
+	stalled string
+}
+
+// Train minimises the objective of a Q-ensemble f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x)
+// over alpha >= 0 by coordinate descent: MULTIBOOST of section 4.3, in the form that the
+// package comment recommends unless options say otherwise. The table of d must have
+// sources, each with rows; NewData makes such data.
+//
+// A round costs one pass of the base learner for every slot, and some ten passes over
+// the rows for every step. Memory beside the data is two numbers a row and slot.
+//
+// Errors: unusable data or settings, errors of the learner, and Interrupted (with the
+// model so far).
+func Train(d *boost.Data, opts *Options) (*Model, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if err := check(d); err != nil {
+		return nil, err
+	}
+	p := len(d.X.Sources)
+	s := &state{p: p, y: d.Y, w: d.W, dom: d.X.Source, mass: make([]float64, p), m: make([]float64, p), workers: o.Workers}
+	for i, k := range d.X.Source {
+		s.mass[k] += s.weight(i)
+		s.m[k]++
+	}
+	if o.Objective == Max {
+		o.Directions, o.Round = Own, Greedy
+	}
+	if o.Directions == Own {
+		o.Slots = DomainsOnly
+	}
+	o, err := o.withDefaults(p, s.m)
+	if err != nil {
+		return nil, err
+	}
+	if o.Ctx == nil {
+		o.Ctx = context.Background()
+	}
+	if s.phi, err = phiOf(o.Loss); err != nil {
+		return nil, err
+	}
+	s.slots, s.penalty = p, o.Penalty
+	if o.Slots == WithShared {
+		s.slots++
+	}
+	r := &run{o: o, d: d, s: s, begin: time.Now(), best: math.Inf(1)}
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	return r.train()
+}
+
+// check is what training and reports ask of data.
+func check(d *boost.Data) error {
+	if d == nil || d.X == nil || d.X.Rows == 0 || len(d.X.Columns) == 0 {
+		return fmt.Errorf("multi: %w: no rows or no columns", boost.ErrData)
+	}
+	if len(d.Y) != d.X.Rows || d.W != nil && len(d.W) != d.X.Rows {
+		return fmt.Errorf("multi: %w: %d rows, %d labels, %d weights", boost.ErrData, d.X.Rows, len(d.Y), len(d.W))
+	}
+	for i, v := range d.Y {
+		if v != 1 && v != -1 {
+			return fmt.Errorf("multi: %s: %w: %v; it must be -1 or +1", d.X.At(i), boost.ErrLabel, v)
+		}
+	}
+	for i, w := range d.W {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("multi: %s: %w: the weight %v is not positive and finite (NewData leaves rows of weight 0 out)", d.X.At(i), boost.ErrData, w)
+		}
+	}
+	if d.X.Source != nil {
+		if len(d.X.Source) != d.X.Rows {
+			return fmt.Errorf("multi: %w: %d rows, %d sources", boost.ErrData, d.X.Rows, len(d.X.Source))
+		}
+		for i, k := range d.X.Source {
+			if k < 0 || int(k) >= len(d.X.Sources) {
+				return fmt.Errorf("multi: %s: %w: source %d of %d", d.X.At(i), boost.ErrData, k+1, len(d.X.Sources))
+			}
+		}
+	}
+	if err := d.X.CheckSources(); err != nil {
+		return fmt.Errorf("multi: %w", err)
+	}
+	return nil
+}
+
+// NewData takes labels, weights and sources from a table: boost.NewData, and every
+// source must have rows.
+func NewData(t *table.Table, l boost.Loss) (*boost.Data, error) {
+	d, err := boost.NewData(t, l)
+	if err != nil {
+		return nil, err
+	}
+	return d, check(d)
+}
+
+func (r *run) prepare() error {
+	o, s, d := &r.o, r.s, r.d
+	settings, err := o.settings()
+	if err != nil {
+		return err
+	}
+	n := d.X.Rows
+	s.g, s.f = make([]float64, n*s.slots), make([]float64, n)
+	r.e = &Model{Settings: settings, Loss: o.Loss, Schema: boost.SchemaOf(d.X), Sources: slices.Clone(d.X.Sources), Rows: make([]int, s.p), Shared: s.slots > s.p}
+	for k, m := range s.m {
+		r.e.Rows[k] = int(m)
+	}
+	for range s.slots {
+		r.e.Slots = append(r.e.Slots, r.e.slot())
+	}
+	if err := r.fitQ(); err != nil {
+		return err
+	}
+	if o.Valid != nil {
+		if err := r.prepareValid(); err != nil {
+			return err
+		}
+	}
+	learners := o.Learners
+	if learners == nil {
+		l := o.Learner
+		if l == nil {
+			l = Stumps{}
+		}
+		learners = slices.Repeat([]boost.Learner{l}, 1)
+	} else if len(learners) != s.slots {
+		return fmt.Errorf("multi: %d learners for %d slots", len(learners), s.slots)
+	}
+	for _, l := range learners {
+		f, err := l.Prepare(d, o.Workers)
+		if err != nil {
+			return fmt.Errorf("multi: learner %s: %w", l.Name(), err)
+		}
+		r.fitters = append(r.fitters, f)
+		r.e.Learners = append(r.e.Learners, l.Name())
+	}
+	if len(r.fitters) == 1 {
+		r.fitters = slices.Repeat(r.fitters, s.slots)
+		r.e.Learners = slices.Repeat(r.e.Learners, s.slots)
+	}
+	if o.Directions == Own {
+		r.rows = make([][]int32, s.p)
+		for i, k := range d.X.Source {
+			r.rows[k] = append(r.rows[k], int32(i))
+		}
+	}
+	if o.Resume != nil {
+		return r.resume(o.Resume)
+	}
+	return nil
+}
+
+// fitQ finds Q on the training rows, and the classifier for others.
+func (r *run) fitQ() error {
+	o, s, x := &r.o, r.s, r.d.X
+	p := s.p
+	var q []float64
+	var err error
+	switch {
+	case o.Resume != nil:
+		q = o.Resume.Q
+		r.e.Q, r.e.CrossFitted, r.e.Apart = o.Resume.Model.Q, o.Resume.Model.CrossFitted, o.Resume.Model.Apart
+		if len(q) != x.Rows*p {
+			return fmt.Errorf("multi: %w: it has Q for other rows", boost.ErrResume)
+		}
+	case o.QTrain != nil:
+		q, r.e.Q = o.QTrain, o.Q
+		if err := checkQ(q, p, x); err != nil {
+			return err
+		}
+	case o.Q != nil:
+		r.e.Q = o.Q
+		if q, err = qMatrix(o.Q, x, p, o.Workers); err != nil {
+			return err
+		}
+	case p == 1:
+		r.e.Q = Uniform{1}
+		q = slices.Repeat([]float64{1}, x.Rows)
+	default:
+		f, err := FitQ(o.Ctx, x, o.Unlabelled, o.Workers, &o.QOptions)
+		if err != nil {
+			if o.Ctx.Err() != nil {
+				return &Interrupted{0, context.Cause(o.Ctx)}
+			}
+			return err
+		}
+		q, r.e.Q, r.e.CrossFitted, r.e.Apart, r.e.QLambda, r.e.QLogLoss = f.Train, f.Classifier, f.Crossed, f.Apart, f.Lambda, f.LogLoss
+	}
+	r.e.MeanQ = MeanQ(q, x.Source, p)
+	for k := range p {
+		if v := r.e.MeanQ[k][k]; p > 1 && v <= 1/float64(p)*(1+1e-9) {
+			r.e.warn("the mean of Q(%d|x) over the rows of source %q is %.3g, no more than 1/%d: the domain classifier does not know this source from the others", k+1, x.Sources[k], v, p)
+		}
+	}
+	s.q = make([]float64, x.Rows*s.slots)
+	fillQ(s.q, q, p, s.slots)
+	return nil
+}
+
+// fillQ copies Q and sets the shared slot's to 1.
+func fillQ(dst, q []float64, p, slots int) {
+	for i := 0; i*p < len(q); i++ {
+		copy(dst[i*slots:], q[i*p:i*p+p])
+		if slots > p {
+			dst[i*slots+p] = 1
+		}
+	}
+}
+
+func (r *run) prepareValid() error {
+	v := r.o.Valid
+	if err := check(v); err != nil {
+		return fmt.Errorf("validation rows: %w", err)
+	}
+	if err := r.e.Schema.Match(v.X); err != nil {
+		return fmt.Errorf("validation rows: %w", err)
+	}
+	if !slices.Equal(v.X.Sources, r.e.Sources) {
+		return fmt.Errorf("multi: validation rows: sources %q, the training rows have %q", v.X.Sources, r.e.Sources)
+	}
+	if r.e.Q == nil {
+		return fmt.Errorf("multi: validation rows: %w that says what Q is on them; give Q beside QTrain", ErrNoQ)
+	}
+	s := r.s
+	q, err := qMatrix(r.e.Q, v.X, s.p, r.o.Workers)
+	if err != nil {
+		return err
+	}
+	n := v.X.Rows
+	r.valid = &state{phi: s.phi, workers: s.workers, p: s.p, slots: s.slots, y: v.Y, w: v.W, dom: v.X.Source, mass: make([]float64, s.p), m: make([]float64, s.p),
+		q: make([]float64, n*s.slots), g: make([]float64, n*s.slots), f: make([]float64, n)}
+	fillQ(r.valid.q, q, s.p, s.slots)
+	for i, k := range v.X.Source {
+		r.valid.mass[k] += r.valid.weight(i)
+	}
+	// The model without terms is no candidate, whatever its loss: it errs on every row.
+	return nil
+}
+
+func (r *run) train() (*Model, error) {
+	if !r.o.Best && r.valid == nil {
+		r.best = math.Inf(-1) // nothing is chosen
+	}
+	for r.round < r.o.Rounds {
+		if r.o.Ctx.Err() != nil {
+			return r.interrupted()
+		}
+		p := &Progress{}
+		step := r.smooth
+		if r.o.Objective == Max {
+			step = r.maximum
+		}
+		err := step(p)
+		if err != nil {
+			if r.o.Ctx.Err() != nil {
+				return r.interrupted()
+			}
+			return nil, fmt.Errorf("multi: round %d: %w", r.round+1, err)
+		}
+		if len(p.Terms) == 0 {
+			if r.stalled != "" {
+				r.e.warn("%s", r.stalled)
+			}
+			break
+		}
+		stop, err := r.finish(p)
+		if err != nil {
+			var i *Interrupted
+			if errors.As(err, &i) {
+				return r.result(), err
+			}
+			return nil, err
+		}
+		if stop {
+			break
+		}
+	}
+	return r.result(), nil
+}
+
+func (r *run) interrupted() (*Model, error) {
+	if r.o.Checkpoint != nil && r.round > 0 {
+		if err := r.o.Checkpoint(r.checkpoint()); err != nil {
+			return nil, fmt.Errorf("multi: checkpoint after round %d: %w", r.round, err)
+		}
+	}
+	return r.result(), &Interrupted{r.round, context.Cause(r.o.Ctx)}
+}
+
+// finish closes a round.
+func (r *run) finish(p *Progress) (stop bool, err error) {
+	r.round++
+	p.Round = r.round
+	p.Losses = r.s.losses()
+	p.Max, _ = r.o.Target.Max(p.Losses)
+	r.e.History = append(r.e.History, p.Losses)
+	p.Valid = math.NaN()
+	watched := p.Max
+	if r.valid != nil {
+		p.Valid, _ = r.o.Target.Max(r.valid.losses())
+		watched = p.Valid
+	}
+	if watched < r.best {
+		r.best, r.bestAt, r.waited = watched, r.round, 0
+	} else if r.valid != nil {
+		r.waited++
+		stop = r.o.Patience > 0 && r.waited >= r.o.Patience
+	}
+	p.Seconds = r.seconds()
+	if r.o.Watch != nil {
+		if err := r.o.Watch(p); err != nil {
+			return true, err
+		}
+	}
+	cancelled := context.Cause(r.o.Ctx)
+	if r.o.Checkpoint != nil && !stop && (cancelled != nil || r.round%r.o.CheckpointEvery == 0) {
+		if err := r.o.Checkpoint(r.checkpoint()); err != nil {
+			return true, fmt.Errorf("multi: checkpoint after round %d: %w", r.round, err)
+		}
+	}
+	if cancelled != nil {
+		return true, &Interrupted{r.round, cancelled}
+	}
+	return stop, nil
+}
+
+func (r *run) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+
+// result is the model: all rounds, or those up to the best.
+func (r *run) result() *Model {
+	r.e.Trained = r.round
+	if r.o.Best || r.valid != nil {
+		m := r.e.Prefix(r.bestAt)
+		m.History = r.e.History
+		return m
+	}
+	return r.e
+}

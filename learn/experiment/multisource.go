@@ -1,0 +1,324 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/boost/multi"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/metrics"
+)
+
+// SourceOptions adjusts Sources; each zero field is the default given.
+type SourceOptions struct {
+	Ctx     context.Context
+	Rounds  int           // T: 100
+	Folds   int           // of the trials, the first so many; 0 is all
+	MaxRows int           // of each source and part, the first so many; 0 is all
+	Fresh   string        // if not "", trials are made afresh with this seed, by the same rule
+	Options multi.Options // of MULTIBOOST; its rounds are Rounds
+	Literal bool          // run figure 4.1 with the closed step too
+	Workers int           // 0 is GOMAXPROCS. Results do not depend on it
+	// Fitted, if not nil, is called after each model: which, of how many, and its name.
+	Fitted func(all int, name string, fold int)
+}
+
+// SourceReport is one data set of table 4.1 rerun.
+type SourceReport struct {
+	Name    string         `json:"name"`
+	Note    string         `json:"note,omitempty"`
+	Sources []string       `json:"sources"`
+	Rows    []int          `json:"rows"` // of each source
+	Columns int            `json:"columns"`
+	Rounds  int            `json:"rounds"`
+	Folds   int            `json:"folds"`
+	Fresh   string         `json:"fresh,omitempty"`
+	MaxRows int            `json:"max_rows,omitempty"` // of each source and part
+	Models  []*SourceModel `json:"models"`
+	Train   float64        `json:"train_rows"` // mean over folds
+	Test    float64        `json:"test_rows"`
+	Seconds float64        `json:"seconds"`
+}
+
+// SourceModel is one model's errors, by fold.
+type SourceModel struct {
+	Name     string      `json:"name"`
+	Domain   [][]float64 `json:"domain"` // by fold and source
+	Uniform  []float64   `json:"uniform"`
+	Agnostic []float64   `json:"agnostic"`
+	Terms    []float64   `json:"terms"`
+	Seconds  float64     `json:"seconds"`              // of training, all folds, Q included
+	Versus   string      `json:"versus,omitempty"`     // the model it is compared with
+	OfQ      []float64   `json:"q_log_loss,omitempty"` // balanced log loss of the cross-fitted Q
+}
+
+// Names of the models of a report beside AdaBoost-1, …
+const (
+	AdaBoostAll   = "AdaBoost-all"
+	AdaBoostTerms = "AdaBoost-all, equal terms"
+	MultiBoost    = "MULTIBOOST"
+	MultiEqual    = "MULTIBOOST, one term a round"
+	MultiLiteral  = "MULTIBOOST, figure 4.1"
+)
+
+// Model returns the model of that name, nil without one.
+func (r *SourceReport) Model(name string) *SourceModel {
+	for _, m := range r.Models {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// Sources reruns the protocol of section 4.6 on one data set: in every trial AdaBoost on
+// each source alone and on their union, and MULTIBOOST, all with decision stumps and the
+// exponential loss for T rounds, are tested on the test rows of every source. A round of
+// MULTIBOOST adds up to p+1 terms, so beside it stand AdaBoost-all with as many rounds as
+// that has terms, and MULTIBOOST with one term a round.
+//
+// Nothing is chosen on test rows: the penalty of Q is the one of five with the least log
+// loss on a fold of the training rows.
+func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
+	var o SourceOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Rounds == 0 {
+		o.Rounds = 100
+	}
+	if o.Ctx == nil {
+		o.Ctx = context.Background()
+	}
+	begin := time.Now()
+	t, trials, err := set.Load()
+	if err != nil {
+		return nil, err
+	}
+	if o.Fresh != "" {
+		trials = set.Fresh(t, o.Fresh)
+	}
+	if o.Folds > 0 && o.Folds < len(trials) {
+		trials = trials[:o.Folds]
+	}
+	if o.MaxRows > 0 {
+		for i := range trials {
+			trials[i].Train, trials[i].Test = firstRows(t, trials[i].Train, o.MaxRows), firstRows(t, trials[i].Test, o.MaxRows)
+		}
+	}
+	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(), Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh, MaxRows: o.MaxRows}
+	p := len(t.Sources)
+	for k := range p {
+		r.Models = append(r.Models, &SourceModel{Name: fmt.Sprintf("AdaBoost-%d", k+1), Versus: AdaBoostAll})
+	}
+	r.Models = append(r.Models, &SourceModel{Name: AdaBoostAll}, &SourceModel{Name: MultiBoost, Versus: AdaBoostAll}, &SourceModel{Name: AdaBoostTerms, Versus: AdaBoostAll}, &SourceModel{Name: MultiEqual, Versus: AdaBoostAll})
+	if o.Literal {
+		r.Models = append(r.Models, &SourceModel{Name: MultiLiteral, Versus: AdaBoostAll})
+	}
+	for f, trial := range trials {
+		x := &sourceTrial{r: r, o: &o, fold: f, all: len(trials) * (len(r.Models) - 1)}
+		if err := x.run(t, trial); err != nil {
+			return nil, fmt.Errorf("experiment: %s: trial %d: %w", set.Name, f+1, err)
+		}
+		r.Train += float64(len(trial.Train)) / float64(len(trials))
+		r.Test += float64(len(trial.Test)) / float64(len(trials))
+	}
+	r.Seconds = time.Since(begin).Seconds()
+	return r, nil
+}
+
+// firstRows keeps the first n rows of each source.
+func firstRows(t *table.Table, rows []int, n int) []int {
+	taken := make([]int, len(t.Sources))
+	var out []int
+	for _, i := range rows {
+		if k := t.Source[i]; taken[k] < n {
+			taken[k]++
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// sourceTrial runs all models of one trial.
+type sourceTrial struct {
+	r    *SourceReport
+	o    *SourceOptions
+	fold int
+	all  int // models of all trials, for progress
+	test *boost.Data
+	at   time.Time
+}
+
+func (x *sourceTrial) run(t *table.Table, trial table.Trial) error {
+	loss := boost.Exponential{}
+	d, err := multi.NewData(t.Subset(trial.Train), loss)
+	if err != nil {
+		return err
+	}
+	if x.test, err = multi.NewData(t.Subset(trial.Test), loss); err != nil {
+		return err
+	}
+	m, err := x.boosts(d)
+	if err != nil {
+		return err
+	}
+	terms := m.Terms()
+	if err := x.adaboosts(d, terms); err != nil {
+		return err
+	}
+	return nil
+}
+
+// adaboosts trains AdaBoost on each source and on all; of the latter, terms rounds give
+// the comparison at equal terms.
+func (x *sourceTrial) adaboosts(d *boost.Data, terms int) error {
+	control := boost.Control{Ctx: x.o.Ctx, Workers: x.o.Workers}
+	for k := range d.X.Sources {
+		x.at = time.Now()
+		e, err := multi.TrainBaseline(d, k, x.o.Rounds, nil, control)
+		if err != nil {
+			return err
+		}
+		if err := x.scoreAda(fmt.Sprintf("AdaBoost-%d", k+1), e); err != nil {
+			return err
+		}
+	}
+	x.at = time.Now()
+	e, err := multi.TrainBaseline(d, -1, max(x.o.Rounds, terms), nil, control)
+	if err != nil {
+		return err
+	}
+	if err := x.scoreAda(AdaBoostAll, e.Prefix(x.o.Rounds)); err != nil {
+		return err
+	}
+	return x.scoreAda(AdaBoostTerms, e.Prefix(terms))
+}
+
+func (x *sourceTrial) scoreAda(name string, e *boost.Ensemble) error {
+	f, err := e.Scores(x.test.X, &boost.PredictOptions{Workers: x.o.Workers})
+	if err != nil {
+		return err
+	}
+	return x.record(name, f, len(e.Terms))
+}
+
+// boosts trains MULTIBOOST in all its settings, with one Q.
+func (x *sourceTrial) boosts(d *boost.Data) (*multi.Model, error) {
+	x.at = time.Now()
+	o := x.o.Options
+	o.Rounds, o.Ctx, o.Workers = x.o.Rounds, x.o.Ctx, x.o.Workers
+	if o.Q == nil && o.QTrain == nil {
+		q := o.QOptions
+		if q.Choose == nil && q.Lambda == 0 {
+			q.Choose = []float64{1e-1, 3e-2, 1e-2, 1e-3, 1e-4}
+		}
+		fit, err := multi.FitQ(x.o.Ctx, d.X, nil, x.o.Workers, &q)
+		if err != nil {
+			return nil, err
+		}
+		o.Q, o.QTrain = fit.Classifier, fit.Train
+		m := x.r.Model(MultiBoost)
+		m.OfQ = append(m.OfQ, fit.LogLoss)
+	}
+	train := func(name string, o multi.Options) (*multi.Model, error) {
+		m, err := multi.Train(d, &o)
+		if err != nil {
+			return nil, err
+		}
+		f, err := m.Scores(x.test.X, &multi.PredictOptions{Workers: o.Workers})
+		if err != nil {
+			return nil, err
+		}
+		return m, x.record(name, f, m.Terms())
+	}
+	m, err := train(MultiBoost, o)
+	if err != nil {
+		return nil, err
+	}
+	one := o
+	one.Round, one.DomainFactor = multi.EqualTerms().Round, multi.EqualTerms().DomainFactor
+	if _, err := train(MultiEqual, one); err != nil {
+		return nil, err
+	}
+	if x.o.Literal {
+		l := *multi.Thesis(multi.Closed)
+		l.Rounds, l.Ctx, l.Workers, l.Q, l.QTrain = o.Rounds, o.Ctx, o.Workers, o.Q, o.QTrain
+		if _, err := train(MultiLiteral, l); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// record measures scores of the test rows.
+func (x *sourceTrial) record(name string, f []float64, terms int) error {
+	e, err := multi.ErrorRates(x.test, f, nil)
+	if err != nil {
+		return err
+	}
+	m := x.r.Model(name)
+	m.Domain = append(m.Domain, e.Domain)
+	m.Uniform, m.Agnostic = append(m.Uniform, e.Uniform), append(m.Agnostic, e.Agnostic)
+	m.Terms = append(m.Terms, float64(terms))
+	m.Seconds += time.Since(x.at).Seconds()
+	x.at = time.Now()
+	if x.o.Fitted != nil && name != AdaBoostTerms {
+		x.o.Fitted(x.all, name, x.fold)
+	}
+	return nil
+}
+
+// Comparison of two models' errors over the same trials.
+type Comparison struct {
+	Of, With string
+	Uniform  Paired
+	Agnostic Paired
+}
+
+// Paired is a difference of errors with its tests.
+type Paired struct {
+	Difference float64 `json:"difference"`  // mean; negative is better
+	P          float64 `json:"p"`           // plain paired t-test over folds, which finds too much: training parts overlap
+	Corrected  float64 `json:"p_corrected"` // corrected resampled one
+	Won        int     `json:"won"`         // folds with a strictly smaller error
+}
+
+// Compare compares two models of the report.
+func (r *SourceReport) Compare(of, with string) (*Comparison, error) {
+	a, b := r.Model(of), r.Model(with)
+	if a == nil || b == nil {
+		return nil, fmt.Errorf("experiment: %s: there are no models %q and %q", r.Name, of, with)
+	}
+	pair := func(u, v []float64) (Paired, error) {
+		out := Paired{P: 1, Corrected: 1}
+		for i := range u {
+			out.Difference += (u[i] - v[i]) / float64(len(u))
+			if u[i] < v[i] {
+				out.Won++
+			}
+		}
+		if len(u) < 2 {
+			return out, nil
+		}
+		t, err := metrics.PairedT(u, v)
+		if err != nil {
+			return out, err
+		}
+		c, err := metrics.CorrectedT(u, v, r.Test, r.Train)
+		if err != nil {
+			return out, err
+		}
+		out.P, out.Corrected = t.P, c.P
+		return out, nil
+	}
+	c := &Comparison{Of: of, With: with}
+	var err error
+	if c.Uniform, err = pair(a.Uniform, b.Uniform); err != nil {
+		return nil, err
+	}
+	c.Agnostic, err = pair(a.Agnostic, b.Agnostic)
+	return c, err
+}
