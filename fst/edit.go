@@ -3,7 +3,6 @@ package fst
 import (
 	"encoding/binary"
 
-	"github.com/tropica-fst/tropica/semiring"
 )
 
 // edit reads the body of an edit file: a machine, and what was changed of it. That
@@ -21,7 +20,6 @@ func (b *bodyReader[W]) edit() (*Vector[W], error) {
 	if err != nil {
 		return nil, err
 	}
-	zero := semiring.Zero[W]()
 	old := wrapped.NumStates()
 	n := int(b.h.NumStates)
 	if n < old || n > old+changed.NumStates() {
@@ -71,7 +69,8 @@ func (b *bodyReader[W]) edit() (*Vector[W], error) {
 	}
 	v := NewVector[W](n)
 	for q := range StateID(n) {
-		final, arcs := zero, []Arc[W](nil)
+		var final W
+		var arcs []Arc[W]
 		if s, ok := stand[q]; ok {
 			final, arcs = changed.Final(s), changed.Arcs(s)
 		} else if int(q) < old {

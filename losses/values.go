@@ -42,7 +42,7 @@ func (e Edit) Value(y, ref []int) float64 {
 			lo, hi = first[t+1], last[t+1]
 		}
 		// Cells before the window are never looked at again but for the one next to it.
-		diagonal := infinity
+		var diagonal float64
 		if lo > 0 {
 			diagonal = row[lo-1]
 			if before < lo {

@@ -62,7 +62,7 @@ func parseMatcher(s string) (*ops.Matcher, error) {
 	}
 	switch {
 	case m.Kind == 0:
-		return nil, fmt.Errorf("%q is none of phi:L, rho:L, sigma:L, epsilons:L,M,...", s)
+		return nil, fmt.Errorf("%q is none of phi:L, rho:L, sigma:L and epsilons:L,M", s)
 	case m.Kind != ops.MatchEpsilons && len(labels) > 1:
 		return nil, fmt.Errorf("%q: one label is %s", s, kind)
 	}

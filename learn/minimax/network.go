@@ -62,7 +62,6 @@ type netRun struct {
 	history              []float64 // λ by pass
 	begin                time.Time
 	spent                float64
-	penalty              float64
 }
 
 // rate is the factor of both steps in a pass.
