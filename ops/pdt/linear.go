@@ -29,10 +29,10 @@ type components struct {
 func (r *replacer[W]) linearize() error {
 	r.linear = r.findLinear()
 	r.out.SetProperties(0, fst.AllProperties)
-	for i := range r.rules {
+	for _, i := range r.order {
 		c := r.linear.of[i]
 		m := r.linear.member[c]
-		if m == nil || r.offset[i] == fst.NoState {
+		if m == nil {
 			continue
 		}
 		if r.linear.left[c] {

@@ -59,8 +59,8 @@ type ReplaceOptions struct {
 // of parentheses belongs to the state that it returns to, for each rule called.
 //
 // Of two rules for one label the last counts. Rules for labels that are not positive
-// are an error, and so is, around ErrParenLabels, a FirstParen that makes a
-// parenthesis of the label of a rule, or of a symbol of another label. Symbol tables must agree; those of the first
+// are an error, and so is, around ErrParenLabels, a parenthesis that has the label of
+// some other arc's input, or the symbol of another label. Symbol tables must agree; those of the first
 // rule get the symbols of the parentheses. O(states + arcs) of the rules, and an arc
 // for each final state of each call.
 //
@@ -126,6 +126,7 @@ type replacer[W semiring.Weight[W]] struct {
 	zero, one W
 
 	out         *fst.Vector[W]
+	order       []int         // rules that are reached, in the order of their states in out
 	of          []int32       // rule of each state of out
 	offset      []fst.StateID // first state of each rule in out, NoState of one that is not reached
 	start       []fst.StateID // where calls of each rule lead
@@ -159,11 +160,11 @@ func (r *replacer[W]) union() error {
 	r.offset, r.start = slices.Repeat([]fst.StateID{fst.NoState}, n), slices.Repeat([]fst.StateID{fst.NoState}, n)
 	r.finals = make([][]final[W], n)
 	r.top = fst.NoLabel
-	queue := []int{r.root}
+	r.order = []int{r.root}
 	queued := make([]bool, n)
 	queued[r.root] = true
-	for k := 0; k < len(queue); k++ {
-		i := queue[k]
+	for k := 0; k < len(r.order); k++ {
+		i := r.order[k]
 		f := r.rules[i].F
 		base := fst.StateID(r.out.NumStates())
 		r.offset[i] = base
@@ -191,7 +192,7 @@ func (r *replacer[W]) union() error {
 					}
 					if !queued[next] {
 						queued[next] = true
-						queue = append(queue, next)
+						r.order = append(r.order, next)
 					}
 				}
 				r.out.AddArc(s, e)
@@ -247,9 +248,12 @@ func (r *replacer[W]) label(op string) ([]fst.LabelPair, error) {
 	if total > 0 && (base < 1 || base+2*int64(total)-1 > 1<<31-1) {
 		return nil, fmt.Errorf("ops: %s: %d pairs of parentheses would get the labels from %d on, which are not all positive 32-bit numbers: %w", op, total, base, ErrParenLabels)
 	}
-	for l := range r.rule {
-		if int64(l) >= base && int64(l) < base+2*int64(total) {
-			return nil, fmt.Errorf("ops: %s: %d pairs of parentheses get the labels from %d on, but %d is that of a rule: %w", op, total, base, l, ErrParenLabels)
+	for s := range fst.StateID(r.out.NumStates()) {
+		for _, e := range r.out.Arcs(s) {
+			if _, ok := r.called(&e); !ok && int64(e.ILabel) >= base && int64(e.ILabel) < base+2*int64(total) {
+				return nil, fmt.Errorf("ops: %s: %d pairs of parentheses get the labels from %d on, but the rule of label %d has arcs with input label %d: %w",
+					op, total, base, r.rules[r.of[s]].Label, e.ILabel, ErrParenLabels)
+			}
 		}
 	}
 	pairs := make([]fst.LabelPair, total)
@@ -263,9 +267,13 @@ func (r *replacer[W]) label(op string) ([]fst.LabelPair, error) {
 // addParens turns calls into parentheses.
 func (r *replacer[W]) addParens(pairs []fst.LabelPair) error {
 	dead := fst.NoState
-	states := fst.StateID(r.out.NumStates())
-	for s := range states {
-		for k := 0; k < len(r.out.Arcs(s)); k++ { // arcs may be added to s itself
+	calls := make([]int, r.out.NumStates()) // arcs are added behind those that may be calls
+	for s := range calls {
+		calls[s] = len(r.out.Arcs(fst.StateID(s)))
+	}
+	for q, n := range calls {
+		s := fst.StateID(q)
+		for k := range n {
 			e := r.out.Arcs(s)[k]
 			i, ok := r.called(&e)
 			if !ok {

@@ -106,7 +106,8 @@ type search[W semiring.Path[W]] struct {
 	data   []searchState[W]
 	calls  *fst.Table[callKey]
 	entry  []callData[W]
-	closer map[entryKey][]fst.StateID // states, ascending, with a matching parenthesis, once the search is over
+	opened map[entryKey]bool          // where parentheses lead to
+	closer map[entryKey][]fst.StateID // of those, states, ascending, with a matching parenthesis, once the search is over
 
 	final  W // of the best path
 	finalQ int32
@@ -120,7 +121,14 @@ func newSearch[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, kin
 	}
 	s := &search[W]{f: f, parens: newParens(pairs), kind: kind, op: op,
 		meter: ops.NewMeter(op, ops.Limits{Ctx: lim.Ctx, Bytes: lim.Bytes}), zero: semiring.Zero[W](), one: semiring.One[W](),
-		states: configurations(), closer: map[entryKey][]fst.StateID{}, finalQ: none}
+		states: configurations(), opened: map[entryKey]bool{}, closer: map[entryKey][]fst.StateID{}, finalQ: none}
+	for q := range fst.StateID(f.NumStates()) {
+		for _, a := range f.Arcs(q) {
+			if id, opens := s.parens.of(a.ILabel); opens {
+				s.opened[entryKey{id, a.NextState}] = true
+			}
+		}
+	}
 	s.calls = fst.NewTable(func(k callKey) uint64 {
 		return fst.Mix(fst.Mix(uint64(uint32(k.from))<<32|uint64(uint32(k.to))) ^ uint64(uint32(k.paren)))
 	})
@@ -251,8 +259,9 @@ func (s *search[W]) step(r *run) (entered fst.StateID, err error) {
 					a.ILabel, a.NextState, ErrUnbounded)}
 			}
 		case s.data[r.at].flags&relaxed == 0:
-			k := entryKey{id, r.source}
-			s.closer[k] = append(s.closer[k], q)
+			if k := (entryKey{id, r.source}); s.opened[k] {
+				s.closer[k] = append(s.closer[k], q)
+			}
 		}
 	}
 	s.data[r.at].flags |= relaxed
