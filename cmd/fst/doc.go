@@ -81,13 +81,12 @@
 //	pdtreplace                  gives parentheses labels that       an error where the input of an arc has
 //	                              other arcs have; replaces them      one; they stay
 //	                              where a rule has their label;
-//	                              crashes without the root's rule;
 //	                              takes rules for ε
 //	pdtreplace                  takes rules for linear that are     goes by what is linear, so that the
 //	  --pdt_parser_type=left_sr   not, and not those that are, by     relation is that of the rules
 //	                              which strings change
-//	mpdtreverse                 wrong stacks where the first pair   the other stack
-//	                              is on the highest
+//	mpdtreverse                 writes stacks such as -1, for one   1 and 2
+//	                              pair or where the first is on 2
 //
 // All types of machines in files are read by every tool and written by fstconvert and
 // fstcompile: vector, const and compact with any size of offsets, edit, ngram, the

@@ -296,9 +296,9 @@ Time: a shortest distance for each state that an opening parenthesis leads to.`}
 		queue := fs.String("queue_type", "fifo", "Queue: fifo, lifo or state")
 		fs.Bool("path_gc", true, "Accepted for compatibility")
 		return func(c *call) error {
-			q, err := ops.ParseQueue(*queue)
-			if err != nil {
-				return fmt.Errorf("flag --queue_type: %w", err)
+			q, ok := map[string]ops.Queue{"fifo": ops.QueueFIFO, "lifo": ops.QueueLIFO, "state": ops.QueueStateOrder}[*queue]
+			if !ok {
+				return fmt.Errorf("flag --queue_type: %q is none of fifo, lifo, state", *queue)
 			}
 			parens, err := p.read(c)
 			if err != nil {
