@@ -113,7 +113,7 @@ func TestExpandAsOpenFst(t *testing.T) {
 	o := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(11, 1))
 	unbounded := 0
-	for range 120 {
+	for range 80 {
 		f, pairs, stack := drawPDT(rng, 1+rng.IntN(9))
 		opts := &pdt.ExpandOptions{KeepParens: rng.IntN(2) == 0, KeepDead: rng.IntN(2) == 0}
 		flags := []string{fmt.Sprint("--keep_parentheses=", opts.KeepParens), fmt.Sprint("--connect=", !opts.KeepDead)}
@@ -137,15 +137,15 @@ func TestExpandAsOpenFst(t *testing.T) {
 		}
 		same(t, o, ours, "mpdtexpand", append(flags, "--mpdt_parentheses="+pairsFile(o, pairs, stack)), f)
 	}
-	if unbounded < 5 || unbounded > 80 {
-		t.Errorf("%d machines of 120 with an unbounded stack: the draw is no good", unbounded)
+	if unbounded < 5 || unbounded > 60 {
+		t.Errorf("%d machines of 80 with an unbounded stack: the draw is no good", unbounded)
 	}
 }
 
 func TestComposeAsOpenFst(t *testing.T) {
 	o := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(11, 2))
-	for range 150 {
+	for range 100 {
 		f, pairs, stack := drawPDT(rng, 1+rng.IntN(6))
 		g := fsttest.Random(rng, 1+rng.IntN(6), weightOf, fsttest.Options{Epsilon: 0.3, Cyclic: rng.IntN(2) == 0, EpsilonCycles: true})
 		if rng.IntN(8) == 0 { // parentheses in the finite machine, too
