@@ -113,3 +113,16 @@ func (e *partError) Error() string {
 	return "ops: " + e.op + ": " + strings.TrimPrefix(e.err.Error(), "ops: ")
 }
 func (e *partError) Unwrap() error { return e.err }
+
+// Meter checks Limits for an operation of another package while it builds.
+type Meter struct{ m meter }
+
+// NewMeter returns the meter of the operation op.
+func NewMeter(op string, lim Limits) *Meter { return &Meter{meter{op: op, lim: lim}} }
+
+// Check returns a LimitError when p exceeds a limit, or the context is done; it
+// looks at the context once in every 256 calls.
+func (m *Meter) Check(p Progress) error { return m.m.check(p) }
+
+// SizeOf is the size of a machine over W, with the bytes that its arcs and states take.
+func SizeOf[W any](states int, arcs int64) Progress { return sizeOf[W](states, arcs) }

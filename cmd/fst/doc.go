@@ -70,7 +70,23 @@
 //	  output, --far_type=sttable
 //	fstlinear,                  make and apply linear models        not there: these formats are not
 //	  fstloglinearapply                                               read either
-//	pdt and mpdt tools          of pushdown transducers             not there yet
+//	pdtexpand                   no end where the stack is not       an error that says where it grows
+//	                              bounded; nor with --weight, of
+//	                              fewer than nine states
+//	pdtshortestpath, pdtexpand  aborts where nothing closes a       the best path, and what is near it;
+//	  --weight                    parenthesis; takes one entry of     a cycle that improves paths is an
+//	                              a nested search for another, and    error; --path_gc means nothing
+//	                              so may miss the best path; no
+//	                              end where cycles improve paths
+//	pdtreplace                  gives parentheses labels that       an error where the input of an arc has
+//	                              other arcs have; replaces them      one; they stay
+//	                              where a rule has their label;
+//	                              takes rules for ε
+//	pdtreplace                  takes rules for linear that are     goes by what is linear, so that the
+//	  --pdt_parser_type=left_sr   not, and not those that are, by     relation is that of the rules
+//	                              which strings change
+//	mpdtreverse                 writes stacks such as -1, for one   1 and 2
+//	                              pair or where the first is on 2
 //
 // All types of machines in files are read by every tool and written by fstconvert and
 // fstcompile: vector, const and compact with any size of offsets, edit, ngram, the

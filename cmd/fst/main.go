@@ -128,10 +128,13 @@ func findTool(name string) *tool {
 	return nil
 }
 
-// prog is the name of OpenFst's binary: those for archives have no fst in front.
+// prog is the name of OpenFst's binary: those for archives and pushdown transducers
+// have no fst in front.
 func (t *tool) prog() string {
-	if strings.HasPrefix(t.name, "far") {
-		return t.name
+	for _, family := range []string{"far", "pdt", "mpdt"} {
+		if strings.HasPrefix(t.name, family) {
+			return t.name
+		}
 	}
 	return "fst" + t.name
 }

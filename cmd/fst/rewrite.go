@@ -251,32 +251,9 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 					return fmt.Errorf("flags --call_arc_labeling and --return_arc_labeling: %q or %q is none of input, output, both, neither", *called, *back)
 				}
 			}
-			var (
-				first  *typed
-				labels []fst.Label
-				rules  []machine
-			)
-			for i := 0; i+1 < len(c.args); i += 2 {
-				if i > 0 && cli.IsStandard(c.args[i]) && cli.IsStandard(c.args[0]) {
-					return errors.New("can't take two inputs from standard input")
-				}
-				t, err := c.machine(i)
-				if err != nil {
-					return err
-				}
-				if first == nil {
-					first = t
-				} else if x, y := first.ArcType(), t.ArcType(); x != y {
-					return fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s", c.args[0], x, c.args[i], y)
-				}
-				if i > 0 && !*c.lib.compatSymbols {
-					c.forgetSymbols(t)
-				}
-				l, err := strconv.ParseInt(c.args[i+1], 10, 32)
-				if err != nil {
-					return fmt.Errorf("argument %d: %q is not a label", i+2, c.args[i+1])
-				}
-				labels, rules = append(labels, fst.Label(l)), append(rules, t.m)
+			first, labels, rules, out, err := c.rules()
+			if err != nil {
+				return err
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
@@ -285,10 +262,38 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 			if err != nil {
 				return err
 			}
-			out := ""
-			if len(c.args)%2 == 1 {
-				out = c.args[len(c.args)-1]
-			}
 			return c.Output(out, func(w io.Writer) error { return first.Write(w, m, &fst.WriteOptions{Type: "vector"}) })
 		}
 	}}
+
+// rules reads the arguments of the tools that replace: machines, each with its label,
+// and the output.
+func (c *call) rules() (first *typed, labels []fst.Label, rules []machine, out string, err error) {
+	fail := func(err error) (*typed, []fst.Label, []machine, string, error) { return nil, nil, nil, "", err }
+	for i := 0; i+1 < len(c.args); i += 2 {
+		if i > 0 && cli.IsStandard(c.args[i]) && cli.IsStandard(c.args[0]) {
+			return fail(errors.New("can't take two inputs from standard input"))
+		}
+		t, err := c.machine(i)
+		if err != nil {
+			return fail(err)
+		}
+		if first == nil {
+			first = t
+		} else if x, y := first.ArcType(), t.ArcType(); x != y {
+			return fail(fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s", c.args[0], x, c.args[i], y))
+		}
+		if i > 0 && !*c.lib.compatSymbols {
+			c.forgetSymbols(t)
+		}
+		l, err := strconv.ParseInt(c.args[i+1], 10, 32)
+		if err != nil {
+			return fail(fmt.Errorf("argument %d: %q is not a label", i+2, c.args[i+1]))
+		}
+		labels, rules = append(labels, fst.Label(l)), append(rules, t.m)
+	}
+	if len(c.args)%2 == 1 {
+		out = c.args[len(c.args)-1]
+	}
+	return first, labels, rules, out, nil
+}

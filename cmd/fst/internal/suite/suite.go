@@ -99,6 +99,8 @@ type Suite interface {
 	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
 	WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error
+
+	Pushdown
 }
 
 // EncodeTable encodes and decodes any number of machines.

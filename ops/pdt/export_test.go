@@ -1,0 +1,27 @@
+package pdt
+
+import (
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Shared reports whether two searches of ShortestPath enter a third one by the same
+// parenthesis: OpenFst 1.7.9 compares the keys of such entries without the search that
+// enters, and so may take the one for the other.
+func Shared[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair) bool {
+	s, err := newSearch(f, pairs, ops.QueueFIFO, "Shared", ops.Limits{})
+	if err != nil || s.run() != nil {
+		return true
+	}
+	seen := map[entryKey]bool{}
+	for i := range s.calls.Len() {
+		c := s.calls.Key(fst.StateID(i))
+		k := entryKey{c.paren, c.to}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package pdt
+
+import (
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+)
+
+// queue holds the states of one search that wait, each at most once.
+type queue interface {
+	push(q fst.StateID)
+	pop() fst.StateID
+	empty() bool
+}
+
+func newQueue(kind ops.Queue) queue {
+	switch kind {
+	case ops.QueueLIFO:
+		return &lifo{}
+	case ops.QueueStateOrder:
+		// A heap and not a place for each state: there is a queue for every search
+		// under way, as many as parentheses are deep.
+		return &order{newHeap(func(p, q fst.StateID) bool { return p < q })}
+	}
+	return &fifo{}
+}
+
+// fifo is a slice whose front is given up when it is half of it.
+type fifo struct {
+	states []fst.StateID
+	head   int
+}
+
+func (f *fifo) push(q fst.StateID) {
+	if f.head > 32 && 2*f.head > len(f.states) {
+		f.states = f.states[:copy(f.states, f.states[f.head:])]
+		f.head = 0
+	}
+	f.states = append(f.states, q)
+}
+
+func (f *fifo) pop() fst.StateID { f.head++; return f.states[f.head-1] }
+func (f *fifo) empty() bool      { return f.head == len(f.states) }
+
+type lifo struct{ states []fst.StateID }
+
+func (l *lifo) push(q fst.StateID) { l.states = append(l.states, q) }
+func (l *lifo) pop() fst.StateID {
+	q := l.states[len(l.states)-1]
+	l.states = l.states[:len(l.states)-1]
+	return q
+}
+func (l *lifo) empty() bool { return len(l.states) == 0 }
+
+type order struct{ *heap }
+
+func (o *order) empty() bool { return o.len() == 0 }
+
+// heap is a binary heap that knows where each state is. Of states that compare as
+// equal, and of those whose order changes while they are in it, it pops those that
+// OpenFst's heap does: equal ones rise past each other on their way up.
+type heap struct {
+	less   func(p, q fst.StateID) bool
+	states []fst.StateID
+	place  map[fst.StateID]int
+}
+
+func newHeap(less func(p, q fst.StateID) bool) *heap {
+	return &heap{less: less, place: map[fst.StateID]int{}}
+}
+
+func (h *heap) len() int { return len(h.states) }
+
+func (h *heap) push(q fst.StateID) {
+	h.states = append(h.states, q)
+	h.place[q] = len(h.states) - 1
+	h.up(len(h.states)-1, q)
+}
+
+func (h *heap) pop() fst.StateID {
+	q, n := h.states[0], len(h.states)-1
+	h.swap(0, n)
+	h.states = h.states[:n]
+	delete(h.place, q)
+	h.down(0)
+	return q
+}
+
+// update puts q, which is in the heap and whose order has changed, in its place.
+func (h *heap) update(q fst.StateID) {
+	i := h.place[q]
+	if h.less(q, h.states[max(i-1, 0)/2]) {
+		h.up(i, q)
+	} else {
+		h.down(i)
+	}
+}
+
+func (h *heap) swap(i, j int) {
+	h.states[i], h.states[j] = h.states[j], h.states[i]
+	h.place[h.states[i]], h.place[h.states[j]] = i, j
+}
+
+func (h *heap) up(i int, q fst.StateID) {
+	for i > 0 && !h.less(h.states[(i-1)/2], q) {
+		h.swap(i, (i-1)/2)
+		i = (i - 1) / 2
+	}
+}
+
+func (h *heap) down(i int) {
+	for {
+		best := i
+		if l := 2*i + 1; l < len(h.states) && h.less(h.states[l], h.states[i]) {
+			best = l
+		}
+		if r := 2*i + 2; r < len(h.states) && h.less(h.states[r], h.states[best]) {
+			best = r
+		}
+		if best == i {
+			return
+		}
+		h.swap(i, best)
+		i = best
+	}
+}
