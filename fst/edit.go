@@ -2,7 +2,6 @@ package fst
 
 import (
 	"encoding/binary"
-
 )
 
 // edit reads the body of an edit file: a machine, and what was changed of it. That

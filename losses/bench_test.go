@@ -118,6 +118,9 @@ func benchInstances(b *testing.B, l int, run, before func(*Potentials, []int, *R
 			if err := before(p, ref, &r); err != nil {
 				b.Fatal(err)
 			}
+			if err := run(p, ref, &r); err != nil {
+				b.Fatal(err)
+			}
 		}
 		b.StartTimer()
 		at := b.Elapsed()

@@ -69,7 +69,7 @@ func (m *meter) check(p Progress) error {
 	case l.Bytes > 0 && p.Bytes > l.Bytes:
 		return &LimitError{Op: m.op, Limit: "bytes", Bound: l.Bytes, Built: p, Cause: ErrLimit}
 	}
-	if m.calls++; l.Ctx != nil && m.calls&255 == 0 {
+	if m.calls++; l.Ctx != nil && (m.calls&255 == 0 || m.calls == 1) {
 		if err := l.Ctx.Err(); err != nil {
 			return &LimitError{Op: m.op, Limit: "context", Built: p, Cause: err}
 		}

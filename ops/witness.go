@@ -96,7 +96,7 @@ type TwinsError struct {
 func (e *TwinsError) Error() string {
 	how := "determinization may not end"
 	if e.Exact {
-		how = "no deterministic machine is equivalent"
+		how = "determinization does not end"
 	}
 	if e.Op == opDisambiguate {
 		how = "disambiguation may not end"

@@ -176,6 +176,9 @@ func evaluateCases(r io.Reader, name string, w io.Writer, o *lossOptions, worker
 		}
 		if err == nil {
 			_, err = w.Write(append(text, '\n'))
+			if f, ok := w.(interface{ Flush() error }); ok && err == nil && len(queue) == 0 {
+				err = f.Flush() // whoever sends one case after the other waits for it
+			}
 		}
 	}
 	wg.Wait()

@@ -27,7 +27,7 @@ func main() {
 	go func() {
 		s := <-signals
 		output.Stop()
-		fmt.Fprintf(os.Stderr, "ERROR: %s: %v; nothing was written\n", progName(os.Args[0]), s)
+		fmt.Fprintf(os.Stderr, "ERROR: %s: %v; no output file was written\n", progName(os.Args[0]), s)
 		os.Exit(1)
 	}()
 	status := run(os.Args, cli.Standard())
@@ -205,7 +205,7 @@ func (c *call) watch() (stop func()) {
 	grace := limit/20 + 200*time.Millisecond
 	t := time.AfterFunc(limit+grace, func() {
 		output.Stop()
-		os.Exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; nothing was written", limit)))
+		os.Exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no output file was written", limit)))
 	})
 	return func() { t.Stop() }
 }

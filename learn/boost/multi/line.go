@@ -31,7 +31,8 @@ func (s *state) lineSearch(a *aggregate, r *ray, most float64) (eta, slope float
 
 // descend finds the root of an increasing derivative that is -size at 0.
 func descend(at func(float64) (g, h float64), size, h, most float64, jumps bool) float64 {
-	lo, hi, x, g := 0.0, math.Inf(1), 0.0, -size
+	lo, x := 0.0, 0.0
+	var hi, g float64
 	step := 1.0
 	if h > 0 {
 		step = min(max(1.05*size/h, 1e-10), 4)

@@ -41,7 +41,7 @@ func (s TrueSource) Domains() int { return s.P }
 // Predict stores 1 at each row's source.
 func (s TrueSource) Predict(dst []float64, x *table.Table, from int) {
 	if x.Source == nil {
-		Uniform{s.P}.Predict(dst, x, from)
+		Uniform(s).Predict(dst, x, from)
 		return
 	}
 	for i := 0; i*s.P < len(dst); i++ {
@@ -50,7 +50,7 @@ func (s TrueSource) Predict(dst []float64, x *table.Table, from int) {
 			clear(q)
 			q[k] = 1
 		} else {
-			Uniform{s.P}.Predict(q, x, from+i)
+			Uniform(s).Predict(q, x, from+i)
 		}
 	}
 }

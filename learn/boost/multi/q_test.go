@@ -204,7 +204,7 @@ func TestQRefuses(t *testing.T) {
 	}
 	u := d.X.Subset([]int{0, 1})
 	u.Sources = []string{"X", "Y"}
-	if _, err := FitQ(nil, d.X, u, 1, nil); err == nil || !strings.Contains(err.Error(), "unlabelled rows") {
+	if _, err := FitQ(t.Context(), d.X, u, 1, nil); err == nil || !strings.Contains(err.Error(), "unlabelled rows") {
 		t.Error(err)
 	}
 	// A matrix for the training rows is no classifier for others.
