@@ -169,9 +169,6 @@ func (l *Lazy[W]) insert(s *lazyState[W]) {
 	for l.max >= 0 && l.bytes > l.max && l.cached > 1 {
 		h := l.hand
 		l.hand = h.next
-		if h == s {
-			continue
-		}
 		if h.used {
 			h.used = false
 			continue

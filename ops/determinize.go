@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -161,6 +162,9 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 func quantizer[W semiring.Weight[W]](op string, delta float64) (func(W) W, error) {
 	if delta == 0 {
 		return nil, nil
+	}
+	if !(delta > 0) || math.IsInf(delta, 1) {
+		return nil, fmt.Errorf("ops: %s: Delta: %v is neither zero nor a positive number", op, delta)
 	}
 	var w W
 	if _, ok := any(w).(semiring.Quantizable[W]); !ok {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/losses"
@@ -516,4 +517,36 @@ func Example() {
 	// shox [ʃ ɒ k s] <nil>
 	// hish [h ɪ ʃ] <nil>
 	// pix [p ɪ k s] <nil>
+}
+
+// Margins between those that the fast sweeps can count and those beyond every number:
+// the fast sweeps must say in time that they cannot.
+func TestLargeMargins(t *testing.T) {
+	var pairs []Pair
+	for i := range 40 {
+		phones := []string{}
+		for range i % 4 {
+			phones = append(phones, "A", "B", "C")
+		}
+		pairs = append(pairs, Pair{Word: strings.Repeat("x", 1+i%12), Phones: append(phones, "D")})
+	}
+	p := prepared(t, pairs, nil)
+	for gamma := 30.0; gamma <= 130; gamma += 10 {
+		for _, kind := range []Kind{LatentMargin, MaxMargin} {
+			o, err := Objective{Kind: kind, Gamma: gamma, L2: 1}.withDefaults()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := p.evaluation(o, 1)
+			grad := make([]float64, e.Dim())
+			if _, err := e.Eval(make([]float64, e.Dim()), grad); err != nil {
+				t.Fatal(err)
+			}
+			for i, g := range grad {
+				if math.IsNaN(g) || math.IsInf(g, 0) {
+					t.Fatalf("%v, gamma %v: gradient[%d] is %v", kind, gamma, i, g)
+				}
+			}
+		}
+	}
 }
