@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -71,9 +72,13 @@ func encodeModel[W semiring.Codec[W]](m *model, w func(float64) W) []byte {
 		fst.PropertiesOf(v, fst.AllProperties)
 	}
 	var b bytes.Buffer
-	if err := fst.Write(&b, v, &fst.WriteOptions{Type: m.fstType}); err != nil {
-		panic(err)
+	err := fst.Write(&b, v, &fst.WriteOptions{Type: m.fstType})
+	if errors.Is(err, fst.ErrCompact) { // it was an acceptor when its type was drawn
+		m.fstType = "vector"
+		b.Reset()
+		err = fst.Write(&b, v, nil)
 	}
+	must(err)
 	return b.Bytes()
 }
 
@@ -323,4 +328,14 @@ func (m *model) smaller(yield func(*model) bool) {
 	if m.isyms+m.osyms > 0 {
 		try(func(c *model) { c.isyms, c.osyms = 0, 0 })
 	}
+}
+
+// hasZeroArc tells whether an arc has the weight 0̄.
+func (m *model) hasZeroArc() bool {
+	for _, a := range m.arcs {
+		if math.IsInf(a.weight, 1) {
+			return true
+		}
+	}
+	return false
 }

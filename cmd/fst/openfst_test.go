@@ -348,6 +348,9 @@ func (p *peers) run(c *peerCase) string {
 	}
 	switch c.tool.result {
 	case 't':
+		if c.tool.name == "info" && c.inputs[0].fstType == "edit" && slices.Contains(c.flags, "--test_properties=false") {
+			return "" // what an edit machine knows of itself without a look is no result
+		}
 		if out.String() != wantOut {
 			return complain("printed\n%s\nOpenFst printed\n%s", out.String(), wantOut)
 		}
@@ -372,7 +375,7 @@ func (p *peers) run(c *peerCase) string {
 			if strings.HasPrefix(d, "OpenFst's file") && strings.Contains(d, "BadNumber") {
 				return "" // which it makes by dividing 0̄ by 0̄
 			}
-			if (c.tool.name == "push" || c.tool.name == "minimize") && c.inputs[0].arcType != "standard" && c.inputs[0].cyclic() {
+			if (c.tool.name == "push" || c.tool.name == "minimize" || c.tool.name == "rmepsilon" && c.inputs[0].hasZeroArc()) && c.inputs[0].arcType != "standard" && c.inputs[0].cyclic() {
 				p.rounded++ // sums over cycles are exact here, and decide which residuals are the same
 				return ""
 			}
