@@ -283,11 +283,3 @@ func (r *run) save(iteration int, force bool, make func() *Checkpoint) error {
 	}
 	return nil
 }
-
-func maxAbs(x []float64) float64 {
-	m := 0.0
-	for _, v := range x {
-		m = max(m, math.Abs(v))
-	}
-	return m
-}

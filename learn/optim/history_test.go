@@ -9,7 +9,7 @@ import (
 // uphill or make it endless: it is left out, and what was kept stays as it is.
 func TestHistoryLeavesOutBadCurvature(t *testing.T) {
 	v := vectors{workers: 1}
-	h := newHistory(3, 2)
+	h := newHistory[float64](3, 2)
 	zero := []float64{0, 0}
 	h.push(v, []float64{1, 0}, zero, []float64{2, 0}, zero) // curvature 2
 	if h.len() != 1 {
@@ -17,13 +17,13 @@ func TestHistoryLeavesOutBadCurvature(t *testing.T) {
 	}
 	g := []float64{3, 5}
 	before, after := make([]float64, 2), make([]float64, 2)
-	h.direction(v, before, g, false)
+	h.direction(v, before, g, false, nil, nil)
 	for _, y := range [][]float64{{-1, 0}, {0, 7}, {0, 0}, {1e-12, 1}, {math.NaN(), 0}} {
 		h.push(v, []float64{1, 0}, zero, y, zero)
 		if h.len() != 1 {
 			t.Fatalf("the step (1, 0) with the change %v of the gradient was kept", y)
 		}
-		h.direction(v, after, g, false)
+		h.direction(v, after, g, false, nil, nil)
 		if before[0] != after[0] || before[1] != after[1] {
 			t.Fatalf("the change %v of the gradient moved the direction from %v to %v", y, before, after)
 		}

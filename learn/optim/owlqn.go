@@ -27,6 +27,11 @@ type OWLQN struct {
 	Penalty []float64 // multiplies L1 for each coordinate; nil is all ones. Zero leaves one free
 	Memory  int       // pairs kept; zero is 10
 	Workers int       // goroutines for vector work; zero is 1
+	// Single keeps the pairs in float32, half the memory, and nearly half the time of
+	// problems with more weights than the processor's caches hold. Pairs with entries
+	// beyond the range of float32 are left out. Points, gradients, inner products and
+	// sums stay float64.
+	Single bool
 }
 
 // Minimize runs from x0, which it keeps intact.
@@ -80,7 +85,12 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 		return res, err
 	}
 	fx += m.l1(x)
-	h := newHistory(memory, n)
+	var h pairs
+	if m.Single {
+		h = newHistory[float32](memory, n)
+	} else {
+		h = newHistory[float64](memory, n)
+	}
 	m.pseudoGradient(pseudo, x, g)
 
 	checkpoint := func() *Checkpoint {
@@ -110,21 +120,25 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 			recorded = res.Iterations
 		}
 
-		h.direction(v, dir, pseudo, pushed && m.L1 == 0)
+		var next []float64
+		if m.L1 == 0 {
+			next = xNew
+		}
+		slope := h.direction(v, dir, pseudo, pushed && m.L1 == 0, x, next)
 		if m.L1 > 0 { // keep to directions that agree with steepest descent, per coordinate
 			for i, d := range dir {
 				if m.penalty(i) > 0 && d*pseudo[i] >= 0 {
 					dir[i] = 0
 				}
 			}
+			slope = v.dot(dir, pseudo)
 		}
-		slope := v.dot(dir, pseudo)
 		if !(slope < 0) { // a history spoilt by rounding
 			h.reset()
 			for i := range dir {
 				dir[i] = -pseudo[i]
 			}
-			slope = v.dot(dir, pseudo)
+			slope, next = v.dot(dir, pseudo), nil
 		}
 		step = 1
 		if h.len() == 0 {
@@ -132,7 +146,9 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 		}
 		fNew, ok := 0.0, false
 		for range 40 {
-			m.trial(v, xNew, x, dir, pseudo, step)
+			if next == nil || step != 1 { // else it is there
+				m.trial(v, xNew, x, dir, pseudo, step)
+			}
 			if fNew, err = r.eval(f, xNew, gNew); err != nil {
 				return finish(Interrupted, err)
 			}

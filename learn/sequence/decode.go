@@ -40,7 +40,7 @@ func (t *Tagger) encode(in *Input) (int, error) {
 	clear(t.node)
 	for p := range n {
 		ids, values := c.single.row(p)
-		t.m.layout.addScores(t.node[p*t.stride:], t.m.w, ids, values)
+		t.m.layout.addScores(t.node[p*t.stride:], t.m.w, t.m.w, t.m.layout.labels, ids, values)
 	}
 	return n, nil
 }

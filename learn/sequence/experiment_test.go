@@ -157,22 +157,28 @@ func TestExperiment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	var clock stopwatch
+	clock.start()
 	train, test := read("train"), read("test")
+	reading := clock.lap()
 	opts.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error {
 		if r.Iteration%10 == 0 {
 			t.Logf("%+v", r)
 		}
 		return nil
 	})
-	begin := time.Now()
-	m, r, err := sequence.Train(train, opts)
+	problem, err := sequence.Prepare(train, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	trained := time.Since(begin)
+	features := clock.lap()
+	m, r, err := problem.Train()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trained := clock.lap()
 	weights, nonzero := m.Size()
 	t.Logf("%d weights, %d not zero; %d iterations, %d evaluations, %s, objective %.3f", weights, nonzero, r.Iterations, r.Evaluations, r.Reason, r.F)
-	begin = time.Now()
 	tagger := m.Tagger()
 	var symbols, strs metrics.Rate
 	var chunks metrics.ChunkCounts
@@ -185,11 +191,40 @@ func TestExperiment(t *testing.T) {
 		strs = strs.Add(metrics.Strings(got, test[i].Labels))
 		chunks = chunks.Add(metrics.Chunks(got, test[i].Labels))
 	}
-	t.Logf("%s: training with features %.1f s, labelling %.2f s; tokens %.2f%%, sequences %.2f%%",
-		task, trained.Seconds(), time.Since(begin).Seconds(), 100-100*symbols.Value(), 100-100*strs.Value())
+	t.Logf("%s: reading %v, features %v, training %v, labelling %v; tokens %.2f%%, sequences %.2f%%",
+		task, reading, features, trained, clock.lap(), 100-100*symbols.Value(), 100-100*strs.Value())
 	if slices.ContainsFunc(m.Labels(), func(y string) bool { return strings.HasPrefix(y, "B-") }) {
 		t.Logf("%s: chunk F1 %.2f", task, 100*chunks.F1())
 	}
+}
+
+// stopwatch measures one thing after the other.
+type stopwatch struct {
+	wall      time.Time
+	processor time.Duration
+}
+
+// stretch is a duration by both clocks; processor is what all threads of the process
+// took together, negative where that is not known.
+type stretch struct{ wall, processor time.Duration }
+
+func (s stretch) String() string {
+	if s.processor < 0 {
+		return fmt.Sprintf("%.2f s", s.wall.Seconds())
+	}
+	return fmt.Sprintf("%.2f s (processor %.2f s)", s.wall.Seconds(), s.processor.Seconds())
+}
+
+func (s *stopwatch) start() { s.wall, s.processor = time.Now(), processorTime() }
+
+func (s *stopwatch) lap() stretch {
+	before := *s
+	s.start()
+	d := stretch{s.wall.Sub(before.wall), s.processor - before.processor}
+	if s.processor < 0 {
+		d.processor = -1
+	}
+	return d
 }
 
 func open(t *testing.T, folder, name string) *bufio.Reader {

@@ -75,8 +75,9 @@ func (l *layout) label3(w []float64) []float64 {
 }
 
 // addScores adds the scores of labels from the single attributes of a position
-// and from the label itself.
-func (l *layout) addScores(dst, w []float64, ids []int32, values []float64) {
+// and from the label itself. The rows of single attributes are in rows, one every
+// stride floats; w itself holds them as such with stride D.
+func (l *layout) addScores(dst, w, rows []float64, stride int, ids []int32, values []float64) {
 	d := l.labels
 	dst = dst[:d]
 	switch {
@@ -92,9 +93,9 @@ func (l *layout) addScores(dst, w []float64, ids []int32, values []float64) {
 			}
 		}
 	case values == nil:
-		sumRows(dst, w, ids, d)
+		sumRows(dst, rows, ids, stride)
 	default:
-		sumScaledRows(dst, w, ids, values, d)
+		sumScaledRows(dst, rows, ids, values, stride)
 	}
 	for y, v := range w[l.at1 : l.at1+d] {
 		dst[y] += v

@@ -29,6 +29,13 @@ type objective struct {
 	l2     float64
 	ctx    context.Context // stops an evaluation midway; nil is none
 
+	// With scale, the objective is a function of z, the weights being scale∘z:
+	// optim.Scaled would do the same with three more passes over memory. All weights of
+	// an attribute have the same scale.
+	scale []float64
+	x     []float64 // the weights then, but for those in rows
+	rows  []float64 // weights of single attributes, one every stride floats
+
 	workers    []*scorer
 	values     []float64 // by sequence
 	residual   []float64 // positions · stride
@@ -137,7 +144,15 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 		clear(lane.two.exact)
 		clear(lane.three)
 	}
+	z := x
+	if o.scale != nil {
+		o.unscale(z)
+		x = o.x
+	}
 	o.workers[0].prepare(x, nil)
+	if o.rows != nil {
+		o.workers[0].rows, o.workers[0].stride = o.rows, o.loss.stride
+	}
 	for _, s := range o.workers[1:] {
 		s.prepare(x, o.workers[0])
 	}
@@ -182,19 +197,61 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 	value := optim.TreeSum(o.values)
 	if grad == nil {
 		sq := 0.0
-		for _, w := range x {
+		for _, w := range z {
 			sq += w * w
+		}
+		if o.scale != nil {
+			sq = 0
+			for j, w := range z {
+				w *= o.scale[j]
+				sq += w * w
+			}
 		}
 		return value + o.l2/2*sq, nil
 	}
-	o.singles(x, grad)
+	o.singles(z, grad)
 	o.ngrams(grad)
 	rest := 0.0
 	for j := l.at1; j < l.dim; j++ {
 		grad[j] += o.l2 * x[j]
 		rest += x[j] * x[j]
+		if o.scale != nil {
+			grad[j] *= o.scale[j]
+		}
 	}
 	return value + o.l2/2*(optim.TreeSum(o.squares)+rest), nil
+}
+
+// unscale makes the weights of z.
+func (o *objective) unscale(z []float64) {
+	l, stride := o.layout, o.loss.stride
+	o.parallel(len(o.ranges)-1, func(_ *scorer, job int) error { // cannot fail
+		for a := o.ranges[job]; a < o.ranges[job+1]; a++ {
+			from, to := l.row(a)
+			row := o.x[from:to]
+			if o.rows != nil {
+				row = o.rows[a*stride:][:to-from]
+			}
+			for i, v := range z[from:to] {
+				row[i] = o.scale[from] * v
+			}
+		}
+		return nil
+	})
+	for j := l.at1; j < l.dim; j++ {
+		o.x[j] = o.scale[j] * z[j]
+	}
+}
+
+// precondition makes the objective a function of x/scale, with the guess at the
+// curvature that kappa stands for, and returns scale.
+func (o *objective) precondition(kappa float64) []float64 {
+	o.scale = o.guess(kappa)
+	o.x = make([]float64, o.layout.dim) // where rows hold the weights, memory that is never touched
+	if o.layout.ptr == nil {
+		o.rows = make([]float64, o.layout.single*o.loss.stride)
+	}
+	return o.scale
 }
 
 func (o *objective) laneOf(i int) int {
@@ -206,69 +263,75 @@ func (o *objective) laneOf(i int) int {
 	return k
 }
 
-// A frequent attribute is one that at least one position in frequentOf has. Their
-// residuals are most of the corpus, too much for a processor's second cache, so
-// groups of them are summed together, some positions at a time: on handwriting, with
-// 129 attributes of which each position has 30, that halves the time of these sums. The
-// order of the sums is the same.
+// The residuals of a corpus are too much for a processor's second cache, and an
+// attribute of many positions walks through all of them. So attributes of at least
+// frequentFrom positions are summed in groups, frequentStride positions at a time, which
+// stay in that cache while all of a group's attributes pass. A group ends when it has
+// frequentShare entries a position, and so reads each row of residuals about as often.
+// The order of the sums is the same. On chunking this takes FIGURE.
 const (
-	frequentOf     = 16
-	frequentGroup  = 16
-	frequentStride = 1024 // positions at a time
+	frequentFrom   = 64
+	frequentShare  = 3
+	frequentStride = 2048 // positions at a time
 )
 
 // frequentAttribute is a frequent attribute with its entries of byID: cuts[b] is the
 // first of stretch b of the positions.
 type frequentAttribute struct {
 	id   int
-	cuts []int
+	cuts []int32
 }
 
 // frequentAttributes finds the frequent attributes, in groups.
 func frequentAttributes(byID *sparse, positions int) (groups [][]frequentAttribute) {
-	var all []frequentAttribute
+	stretches := (positions + frequentStride - 1) / frequentStride
+	entries := 0
 	for a := range byID.rows() {
 		from, to := byID.ptr[a], byID.ptr[a+1]
-		if to-from < frequentStride || (to-from)*frequentOf < positions {
+		// Where a stretch holds less than one entry in the mean, the calls would cost more
+		// than the cache saves.
+		if to-from < max(frequentFrom, stretches/2) || positions <= frequentStride {
 			continue
 		}
-		f := frequentAttribute{id: a}
-		for k, end := from, 0; ; end += frequentStride {
-			for k < to && int(byID.ids[k]) < end {
+		f := frequentAttribute{id: a, cuts: make([]int32, 0, stretches+1)}
+		for k, b := from, 0; b <= stretches; b++ {
+			for k < to && int(byID.ids[k]) < b*frequentStride {
 				k++
 			}
-			f.cuts = append(f.cuts, k)
-			if end >= positions {
-				break
-			}
+			f.cuts = append(f.cuts, int32(k-from))
 		}
-		all = append(all, f)
-	}
-	for len(all) > 0 {
-		n := min(frequentGroup, len(all))
-		groups = append(groups, all[:n])
-		all = all[n:]
+		if entries == 0 {
+			groups = append(groups, nil)
+		}
+		g := &groups[len(groups)-1]
+		*g = append(*g, f)
+		if entries += to - from; entries >= frequentShare*positions {
+			entries = 0
+		}
 	}
 	return groups
 }
 
 // singles stores the gradient of the single attributes' weights, l2 included.
-func (o *objective) singles(x, grad []float64) {
+func (o *objective) singles(z, grad []float64) {
 	d, stride := o.layout.labels, o.loss.stride
 	groups := len(o.frequent)
 	o.parallel(groups+len(o.ranges)-1, func(s *scorer, job int) error { // cannot fail
 		sq := 0.0
 		if job < groups {
 			group := o.frequent[job]
-			s.rows = slices.Grow(s.rows[:0], len(group)*d)[:len(group)*d]
-			clear(s.rows)
+			s.sums = slices.Grow(s.sums[:0], len(group)*stride)[:len(group)*stride]
+			clear(s.sums)
 			for b := range len(group[0].cuts) - 1 {
-				for i, f := range group {
-					o.addResiduals(s.rows[i*d:][:d], f.cuts[b], f.cuts[b+1], stride)
+				for i := range group {
+					if f := &group[i]; f.cuts[b] < f.cuts[b+1] {
+						at := o.byID.ptr[f.id]
+						o.addResiduals(s.sums[i*stride:][:d], at+int(f.cuts[b]), at+int(f.cuts[b+1]), stride)
+					}
 				}
 			}
 			for i, f := range group {
-				sq += o.single(x, grad, f.id, s.rows[i*d:][:d])
+				sq += o.single(z, grad, f.id, s.sums[i*stride:][:d])
 			}
 		} else {
 			for a := o.ranges[job-groups]; a < o.ranges[job-groups+1]; a++ {
@@ -277,7 +340,7 @@ func (o *objective) singles(x, grad []float64) {
 				}
 				clear(s.row)
 				o.addResiduals(s.row, o.byID.ptr[a], o.byID.ptr[a+1], stride)
-				sq += o.single(x, grad, a, s.row)
+				sq += o.single(z, grad, a, s.row)
 			}
 		}
 		o.squares[job] = sq
@@ -296,7 +359,7 @@ func (o *objective) addResiduals(sum []float64, from, to, stride int) {
 
 // single stores the gradient of the weights of attribute a, whose residuals sum up to
 // sum, and returns the sum of the weights' squares.
-func (o *objective) single(x, grad []float64, a int, sum []float64) float64 {
+func (o *objective) single(z, grad []float64, a int, sum []float64) float64 {
 	l := o.layout
 	from, to := l.row(a)
 	if l.ptr == nil {
@@ -308,11 +371,20 @@ func (o *objective) single(x, grad []float64, a int, sum []float64) float64 {
 	}
 	sq := 0.0
 	g := grad[from:to]
-	for j, v := range x[from:to] {
-		g[j] += o.l2 * v
+	if o.scale == nil || from == to {
+		for j, v := range z[from:to] {
+			g[j] += o.l2 * v
+			sq += v * v
+		}
+		return sq
+	}
+	scale := o.scale[from]
+	l2 := o.l2 * scale
+	for j, v := range z[from:to] {
+		g[j] = scale * (g[j] + l2*v)
 		sq += v * v
 	}
-	return sq
+	return scale * scale * sq
 }
 
 // ngrams stores the gradient of the label n-grams, without l2.
@@ -385,11 +457,11 @@ func (o *objective) addPairs(grad []float64, from, to int) {
 	})
 }
 
-// scale returns, for each weight, the root of the inverse of a guess at the
+// guess returns, for each weight, the root of the inverse of a guess at the
 // curvature along it: l2, plus kappa for each position that has the attribute.
 // Attributes are seen from a few times to once a position, and L-BFGS, which
 // starts from one scale for all, needs twice the iterations without this.
-func (o *objective) scale(kappa float64) []float64 {
+func (o *objective) guess(kappa float64) []float64 {
 	l := o.layout
 	scale := make([]float64, l.dim)
 	set := func(from, to int, count float64) {

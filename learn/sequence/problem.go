@@ -14,11 +14,14 @@ type Problem struct {
 	model  *Model
 	corpus *corpus
 	opts   TrainOptions
+
+	examples []Example // for the identity of checkpoints
 }
 
 // Prepare numbers the labels and features of examples as Train does. Of the options it
 // uses what says which features there are (Order, Templates, MinCount, Observed), and
-// Workers and MachineBytes.
+// Workers and MachineBytes; Problem.Train uses the others. The examples must not change
+// while the Problem is in use.
 func Prepare(examples []Example, opts *TrainOptions) (*Problem, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -28,7 +31,7 @@ func Prepare(examples []Example, opts *TrainOptions) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Problem{m, c, o}, nil
+	return &Problem{m, c, o, examples}, nil
 }
 
 // Dim returns the number of weights.

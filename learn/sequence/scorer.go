@@ -13,10 +13,13 @@ type scorer struct {
 	loss    *lossOf
 	chain   *chain
 	scaled  []float64 // transitions times the smoothing
+	rows    []float64 // weights of single attributes, one every stride floats
+	stride  int
 	row     []float64
-	rows    []float64 // of a group of attributes
+	sums    []float64 // rows of a group of attributes
 	general *general  // nil when the chain suffices
 	best    []int
+	numbers []int32
 	back    viterbi
 }
 
@@ -31,6 +34,10 @@ func newScorer(l *layout, c *corpus, loss *lossOf) *scorer {
 // prepare sets what is common to all sequences; from, if not nil, is another
 // scorer that was prepared for the same weights.
 func (s *scorer) prepare(x []float64, from *scorer) {
+	s.rows, s.stride = x, s.layout.labels
+	if from != nil {
+		s.rows, s.stride = from.rows, from.stride
+	}
 	if s.general != nil || s.layout.order < 2 {
 		return
 	}
@@ -63,7 +70,7 @@ func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums
 	node := s.chain.begin(to - from)
 	for t := from; t < to; t++ {
 		ids, values := s.corpus.single.row(t)
-		s.layout.addScores(node[(t-from)*stride:], x, ids, values)
+		s.layout.addScores(node[(t-from)*stride:], x, s.rows, s.stride, ids, values)
 	}
 	labels := s.corpus.labels[from:to]
 	var value float64
@@ -79,12 +86,16 @@ func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums
 	if math.IsInf(value, -1) {
 		return value, fmt.Errorf("every labelling has an infinite loss (one of n-grams without a constant leaves out what shares none with the truth, and %d labels may have too few); give the loss a constant above 0, or leave the example out", len(labels))
 	}
-	for t := range labels {
-		for y, r := range residual[t*stride:][:d] {
-			lane.label[y] += r
-		}
-	}
+	sumRows(lane.label[:d], residual, s.consecutive(len(labels)), stride)
 	return value, nil
+}
+
+// consecutive returns 0 … n-1.
+func (s *scorer) consecutive(n int) []int32 {
+	for len(s.numbers) < n {
+		s.numbers = append(s.numbers, int32(len(s.numbers)))
+	}
+	return s.numbers[:n]
 }
 
 // onChain handles cross-entropy, and the margins whose loss is the Hamming

@@ -145,13 +145,34 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.Kind == MaxMargin && o.Beta == 0 && o.Solver <= GonumLBFGS {
-		return nil, nil, fmt.Errorf("sequence: max-margin has corners, where %v stops too early: smooth it with a positive beta, or use the solver sgd, adagrad or adam", o.Solver)
+	if err := o.trainable(); err != nil { // before the work of preparing
+		return nil, nil, err
 	}
-	m, c, err := prepare(examples, &o)
+	p, err := Prepare(examples, opts)
 	if err != nil {
 		return nil, nil, err
 	}
+	return p.Train()
+}
+
+// trainable tells what no solver can do.
+func (o *TrainOptions) trainable() error {
+	if o.Kind == MaxMargin && o.Beta == 0 && o.Solver <= GonumLBFGS {
+		return fmt.Errorf("sequence: max-margin has corners, where %v stops too early: smooth it with a positive beta, or use the solver sgd, adagrad or adam", o.Solver)
+	}
+	return nil
+}
+
+// Train fits a model with the options that Prepare was given, as the function Train
+// does. It may be called again, and gives the same.
+func (p *Problem) Train() (*Model, *optim.Result, error) {
+	o, c := p.opts, p.corpus
+	if err := o.trainable(); err != nil {
+		return nil, nil, err
+	}
+	m := new(Model)
+	*m = *p.model
+	var err error
 	loss := newLossOf(&o, m.layout, c)
 	x0 := make([]float64, m.layout.dim)
 	if o.Init != nil {
@@ -159,9 +180,9 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	}
 	control := o.Control
 	control.Examples = c.sequences()
-	problem := fmt.Sprintf("sequence order=%d labels=%d dim=%d %v gamma=%v beta=%v l2=%v l1=%v sequences=%d", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta, o.L2, o.L1, c.sequences())
+	about := fmt.Sprintf("sequence order=%d labels=%d dim=%d %v gamma=%v beta=%v l2=%v l1=%v sequences=%d", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta, o.L2, o.L1, c.sequences())
 	if control.Resume != nil || control.Checkpoint != nil {
-		identity := o.identity(examples)
+		identity := o.identity(p.examples)
 		if k := control.Resume; k != nil {
 			if err := k.BelongsTo(identity); err != nil {
 				return nil, nil, fmt.Errorf("sequence: %w", err)
@@ -176,15 +197,14 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	case QuasiNewton, GonumLBFGS:
 		f := newObjective(m.layout, c, loss, o.L2, o.Workers)
 		f.ctx = control.Ctx
-		scale := f.scale(curvature)
+		scale := f.precondition(curvature)
 		for i := range x0 {
 			x0[i] /= scale[i]
 		}
-		g := optim.Scaled(f, scale, o.Workers)
 		if o.Solver == GonumLBFGS {
-			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, &control)
+			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(f, x0, &control)
 		} else {
-			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers}.Minimize(g, x0, &control)
+			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(f, x0, &control)
 		}
 		if r != nil {
 			for i := range r.X {
@@ -200,9 +220,13 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 		return nil, nil, err
 	}
 	m.w = r.X
-	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", problem, o.Solver, r.Iterations, r.Reason)
+	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", about, o.Solver, r.Iterations, r.Reason)
 	return m, r, err
 }
+
+// singleFrom is the number of weights beyond which pairs of L-BFGS are kept in float32:
+// 20 pairs of vectors of so many no longer fit a processor's own caches.
+const singleFrom = 1 << 16
 
 // curvature is what a position is taken to add to the curvature of the objective
 // along the weights of its attributes: p(1-p) of labels that are mostly settled.
