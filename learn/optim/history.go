@@ -67,14 +67,8 @@ func (h *history[T]) push(v vectors, xNew, x, gNew, g []float64) {
 		s, y, g := s[lo:hi], y[lo:hi], g[lo:hi]
 		gNew, x, xNew := gNew[lo:hi], x[lo:hi], xNew[lo:hi]
 		ds, dy := bufS[:hi-lo], bufY[:hi-lo]
-		for i, w := range xNew {
-			s[i] = T(w - x[i])
-			ds[i] = float64(s[i])
-		}
-		for i, w := range gNew {
-			y[i] = T(w - g[i])
-			dy[i] = float64(y[i])
-		}
+		difference(s, ds, xNew, x)
+		difference(y, dy, gNew, g)
 		for i := range m {
 			dots((*[5]float64)(out[5*i:]), h.s[i][lo:hi], h.y[i][lo:hi], dy, gNew, ds)
 		}
@@ -147,18 +141,13 @@ func (h *history[T]) direction(v vectors, dst, g []float64, pushed bool, x, xNew
 	}
 	return v.sums(len(dst), 1, func(out []float64, lo, hi int) {
 		d, g := dst[lo:hi], g[lo:hi]
-		for i, w := range g {
-			d[i] = -c * w
-		}
+		floats.ScaleTo(d, -c, g)
 		for i := range m {
 			addTwo(d, h.s[i][lo:hi], h.y[i][lo:hi], -a[i], -b[i])
 		}
 		out[0] = floats.Dot(d, g)
 		if xNew != nil {
-			x, xNew := x[lo:hi], xNew[lo:hi]
-			for i, w := range d {
-				xNew[i] = x[i] + w
-			}
+			floats.AddTo(xNew[lo:hi], x[lo:hi], d)
 		}
 	})[0]
 }

@@ -176,7 +176,7 @@ type minimizer interface {
 	Minimize(optim.Objective, []float64, *optim.Control) (*optim.Result, error)
 }
 
-var solvers = map[string]minimizer{"LBFGS": optim.LBFGS{}, "OWLQN": optim.OWLQN{}}
+var solvers = map[string]minimizer{"LBFGS": optim.LBFGS{}, "OWLQN": optim.OWLQN{}, "OWLQN in single precision": optim.OWLQN{Single: true}}
 
 func TestSolversReachTheMinimum(t *testing.T) {
 	for name, m := range solvers {

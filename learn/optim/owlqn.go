@@ -17,7 +17,7 @@ import (
 // loops are those of W. Chen, Z. Wang and J. Zhou, "Large-scale L-BFGS using
 // MapReduce", NIPS 2014: the direction is a combination of the stored vectors
 // with coefficients found from their inner products, hence two passes over
-// memory instead of 4·Memory dependent ones.
+// memory instead of 4·Memory dependent ones; pairs.go has their inner loops.
 //
 // Value and GradNorm in rows and Result include the l1 term, GradNorm being that
 // of the pseudo-gradient (zero exactly at a minimum). Checkpoints hold the point

@@ -26,6 +26,14 @@ func addTwo[T float32 | float64](dst []float64, si, yi []T, a, b float64) {
 	}
 }
 
+// difference stores a - b in s, rounded to its precision, and what s then holds in d.
+func difference[T float32 | float64](s []T, d, a, b []float64) {
+	for k := differenceFront(s, d, a, b); k < len(s); k++ {
+		s[k] = T(a[k] - b[k])
+		d[k] = float64(s[k])
+	}
+}
+
 // maxAbs returns the largest absolute value of x; NaN if there is one.
 func maxAbs(x []float64) float64 {
 	m, k := largestFront(x)

@@ -17,6 +17,9 @@ func addTwo32AVX2(dst *float64, si, yi *float32, n int, a, b float64)
 func addTwo64AVX2(dst, si, yi *float64, n int, a, b float64)
 
 //go:noescape
+func difference32AVX2(s *float32, d, a, b *float64, n int)
+
+//go:noescape
 func largestAVX2(x *float64, n int) (m, bad float64)
 
 var hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA
@@ -55,6 +58,18 @@ func addTwoFront[T float32 | float64](dst []float64, si, yi []T, a, b float64) i
 	case []float64:
 		addTwo64AVX2(&dst[0], &si[0], &any(yi).([]float64)[0], n, a, b)
 	}
+	return n
+}
+
+// differenceFront does the same for difference.
+func differenceFront[T float32 | float64](s []T, d, a, b []float64) int {
+	n := len(s) &^ 7
+	s32, single := any(s).([]float32)
+	if !hasAVX2 || n == 0 || !single {
+		return 0
+	}
+	_, _, _ = d[n-1], a[n-1], b[n-1]
+	difference32AVX2(&s32[0], &d[0], &a[0], &b[0], n)
 	return n
 }
 

@@ -153,3 +153,35 @@ largest:
 	VMOVSD X2, bad+24(FP)
 	VZEROUPPER
 	RET
+
+// func difference32AVX2(s *float32, d, a, b *float64, n int)
+//
+// stores a - b in s, and what s then holds in d. n is a positive multiple of 8.
+TEXT ·difference32AVX2(SB), NOSPLIT, $0-40
+	MOVQ s+0(FP), SI
+	MOVQ d+8(FP), DI
+	MOVQ a+16(FP), R8
+	MOVQ b+24(FP), R9
+	MOVQ n+32(FP), CX
+
+difference:
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VSUBPD (R9), Y0, Y0
+	VSUBPD 32(R9), Y1, Y1
+	VCVTPD2PSY Y0, X0
+	VCVTPD2PSY Y1, X1
+	VMOVUPS X0, (SI)
+	VMOVUPS X1, 16(SI)
+	VCVTPS2PD X0, Y0
+	VCVTPS2PD X1, Y1
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	ADDQ $32, SI
+	ADDQ $64, DI
+	ADDQ $64, R8
+	ADDQ $64, R9
+	SUBQ $8, CX
+	JG difference
+	VZEROUPPER
+	RET

@@ -15,7 +15,7 @@ import (
 // this underflows, the same sums are done in logarithms.
 type chain struct {
 	labels int // D
-	stride int // D rounded up to a multiple of 4; the padding has probability zero
+	stride int // D rounded up to a multiple of 8, which is a line of cache; the padding has probability zero
 
 	// Set by transitions for one evaluation; nil for order 1.
 	score     []float64 // of pairs, D·D
@@ -28,13 +28,12 @@ type chain struct {
 	exp   []float64 // their exponentials, relative to the best of the position
 	alpha []float64
 	scale []float64
-	right []float64 // node·β/scale of the position to the right
 	beta  []float64
 }
 
 // pairSums adds up expected numbers of label pairs, D rows of stride.
 type pairSums struct {
-	scaled []float64 // still to be multiplied by the transitions, the same for all positions
+	scaled []float64 // room for a multiple of 4 rows; still to be multiplied by the transitions, the same for all positions
 	exact  []float64 // what was summed in logarithms; nil if nothing was
 }
 
@@ -45,8 +44,8 @@ type pairSums struct {
 const safeSpan = 600
 
 func newChain(labels int) *chain {
-	s := (labels + 3) &^ 3
-	return &chain{labels: labels, stride: s, right: make([]float64, s), beta: make([]float64, s)}
+	s := (labels + 7) &^ 7
+	return &chain{labels: labels, stride: s, beta: make([]float64, s)}
 }
 
 // share takes over the transitions of another chain, to read them.
@@ -93,24 +92,62 @@ func (c *chain) begin(n int) []float64 {
 // rows of stride, the probability of each label at each position. It adds the
 // expected numbers of label pairs to pairs.
 func (c *chain) marginals(post []float64, pairs *pairSums) float64 {
-	d, s := c.labels, c.stride
+	s := c.stride
 	n := len(c.node) / s
 	if n == 0 {
 		return 0
 	}
-	logZ, factor := float64(n-1)*c.transTop, 1.0 // logZ + log(factor) is what is known so far
+	tops, spread := c.expRows(n)
+	if !(spread+c.transSpan <= safeSpan) {
+		return c.inLogs(post, pairs)
+	}
+	c.forward(n)
+	logZ, factor := float64(n-1)*c.transTop+tops, 1.0 // logZ - log(factor) is what is known so far
+	for _, inv := range c.scale[:n] {
+		if inv > 1e100 {
+			logZ -= math.Log(inv)
+		} else if factor *= inv; factor < 1e-100 || factor > 1e100 { // one logarithm in many positions
+			logZ -= math.Log(factor)
+			factor = 1
+		}
+	}
+	logZ -= math.Log(factor)
+	if c.trans == nil {
+		copy(post[:n*s], c.alpha[:n*s])
+		return logZ
+	}
+	copy(post[(n-1)*s:n*s], c.alpha[(n-1)*s:n*s])
+	if n > 1 {
+		c.backward(n, post, pairs)
+	}
+	return logZ
+}
+
+// expRows stores the exponentials of all scores, relative to the best of the position,
+// and returns the sum of those best ones, and how far apart the scores of a position are
+// at most.
+func (c *chain) expRows(n int) (tops, spread float64) {
+	d, s := c.labels, c.stride
+	if useRows(s) {
+		return c.expRowsFast(n)
+	}
 	for t := range n {
 		row, e := c.node[t*s:][:s], c.exp[t*s:][:s]
 		top, low := span(row[:d])
-		if !(top-low+c.transSpan <= safeSpan) {
-			return c.inLogs(post, pairs)
+		tops += top
+		if !(top-low <= spread) {
+			spread = top - low
 		}
-		logZ += top
 		expRow(e, row, top)
-		for j := d; j < s; j++ {
-			e[j] = 0
-		}
+		clear(e[d:])
 	}
+	return tops, spread
+}
+
+// forward stores the scaled forward values, and by what they were scaled.
+func (c *chain) forward(n int) {
+	d, s := c.labels, c.stride
+	fast := c.trans != nil && useRows(s)
 	for t := range n {
 		a, e := c.alpha[t*s:][:s], c.exp[t*s:][:s]
 		sum := 0.0
@@ -121,48 +158,41 @@ func (c *chain) marginals(post []float64, pairs *pairSums) float64 {
 			}
 		} else {
 			vecMat(a, c.alpha[(t-1)*s:][:d], c.trans)
-			for j, v := range e {
-				a[j] *= v
-				sum += a[j]
-			}
+			sum = mulSum(a, e)
 		}
 		inv := 1 / sum
-		for j := range a {
-			a[j] *= inv
-		}
+		scale(a, inv)
 		c.scale[t] = inv
-		if sum < 1e-100 {
-			logZ += math.Log(sum)
-		} else if factor *= sum; factor < 1e-100 || factor > 1e100 { // one logarithm in many positions
-			logZ += math.Log(factor)
-			factor = 1
+		if fast {
+			c.forwardFast(n)
+			return
 		}
 	}
-	logZ += math.Log(factor)
-	if c.trans == nil {
-		copy(post[:n*s], c.alpha[:n*s])
-		return logZ
-	}
-	copy(post[(n-1)*s:n*s], c.alpha[(n-1)*s:n*s])
-	beta, right := c.beta, c.right
+}
+
+// backward stores the probabilities of the labels of all positions but the last, and
+// adds up pairs. Rows of exp become node·β/scale.
+func (c *chain) backward(n int, post []float64, pairs *pairSums) {
+	d, s := c.labels, c.stride
+	beta := c.beta
 	for j := range beta {
 		beta[j] = 1
 	}
-	for t := n - 1; t > 0; t-- {
-		e, inv := c.exp[t*s:][:s], c.scale[t]
-		for j, v := range e {
-			right[j] = v * beta[j] * inv
-		}
-		a := c.alpha[(t-1)*s:][:s]
-		addOuter(pairs.scaled, a[:d], right)
-		vecMat(beta, right[:d], c.transT)
-		p := post[(t-1)*s:][:s]
-		for j, v := range a {
-			p[j] = v * beta[j]
-		}
+	if useRows(s) {
+		c.backwardFast(n, post, pairs)
+		return
 	}
-	return logZ
+	for t := n - 1; t > 0; t-- {
+		right := c.exp[t*s:][:s]
+		mul(right, right, beta, c.scale[t])
+		addOuter(pairs.scaled[:d*s], c.alpha[(t-1)*s:][:d], right)
+		vecMat(beta, right[:d], c.transT)
+		mul(post[(t-1)*s:][:s], c.alpha[(t-1)*s:][:s], beta, 1)
+	}
 }
+
+// newPairs returns room for pairSums.scaled.
+func newPairs(labels, stride int) []float64 { return make([]float64, (labels+3)&^3*stride) }
 
 // finish stores the expected numbers of label pairs in dst, D·D.
 func (c *chain) finish(dst []float64, pairs *pairSums) {

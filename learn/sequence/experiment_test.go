@@ -80,7 +80,8 @@ func parse(t testing.TB, text string) []*sequence.Template {
 // ud-english-ewt/en_ewt-ud-{train,test}.conllu.gz (Universal Dependencies) and
 // ocr-letters/ocr-letters-{train,test}.tsv.gz (words of a column for the word's
 // number, one for the position, the letter, and 128 pixels). Settings may be given
-// in SEQUENCE_OPTIONS, such as "observed order=3 l2=0.5 iterations=50 solver=adagrad".
+// in SEQUENCE_OPTIONS, such as "observed order=3 l2=0.5 iterations=50 solver=adagrad", or
+// "workers=1" to time the training alone, on one thread but for the collector of garbage.
 func TestExperiment(t *testing.T) {
 	folder, task := os.Getenv("SEQUENCE_DATA"), os.Getenv("SEQUENCE_TASK")
 	if folder == "" {

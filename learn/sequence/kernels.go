@@ -26,6 +26,11 @@ func sumRowsGo(dst, w []float64, rows []int32, stride int) {
 	}
 }
 
+// sumRowsOfGo is sumRows of the first count rows, the others coming next.
+func sumRowsOfGo(dst, w []float64, rows []int32, count, stride int) {
+	sumRowsGo(dst, w, rows[:count], stride)
+}
+
 // sumScaledRows is sumRows with a factor for each row.
 func sumScaledRows(dst, w []float64, rows []int32, factors []float64, stride int) {
 	n := len(dst)
@@ -66,6 +71,31 @@ func addOuterGo(m, a, r []float64) {
 		for j, y := range r {
 			row[j] += x * y
 		}
+	}
+}
+
+// mulSumGo multiplies a by e, entry by entry, and returns the sum.
+func mulSumGo(a, e []float64) float64 {
+	sum := 0.0
+	for j, v := range e[:len(a)] {
+		a[j] *= v
+		sum += a[j]
+	}
+	return sum
+}
+
+// mulGo stores a·b·factor, entry by entry.
+func mulGo(dst, a, b []float64, factor float64) {
+	b = b[:len(dst)]
+	for j, v := range a[:len(dst)] {
+		dst[j] = v * b[j] * factor
+	}
+}
+
+// scaleGo multiplies all of a by factor.
+func scaleGo(a []float64, factor float64) {
+	for j := range a {
+		a[j] *= factor
 	}
 }
 

@@ -93,7 +93,8 @@ func (l *layout) addScores(dst, w, rows []float64, stride int, ids []int32, valu
 			}
 		}
 	case values == nil:
-		sumRows(dst, rows, ids, stride)
+		// Behind a position's attributes stand those of the next, to be fetched early.
+		sumRowsOf(dst, rows, ids[:cap(ids)], len(ids), stride)
 	default:
 		sumScaledRows(dst, rows, ids, values, stride)
 	}

@@ -42,7 +42,7 @@ type objective struct {
 	lanes      []laneSums
 	byID       sparse // positions of each single attribute
 	ranges     []int  // boundaries of attribute ranges of about equal work
-	frequent   [][]frequentAttribute
+	frequent   []frequentGroup
 	isFrequent []bool // by single attribute
 	squares    []float64
 	rounds     []int // boundaries of rounds, in sequences
@@ -76,7 +76,7 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 	for k := range o.lanes {
 		o.lanes[k].label = make([]float64, stride)
 		if l.order >= 2 {
-			o.lanes[k].two.scaled = make([]float64, d*stride)
+			o.lanes[k].two.scaled = newPairs(d, stride)
 		}
 		if l.order >= 3 {
 			o.lanes[k].three = make([]float64, d*d*d)
@@ -84,11 +84,11 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 	}
 	o.byID = c.single.transposed(l.single)
 	o.ranges = balanced(o.byID.ptr, 512)
-	o.frequent = frequentAttributes(&o.byID, c.positions())
+	o.frequent = frequentGroups(&o.byID, c.positions())
 	o.isFrequent = make([]bool, o.byID.rows())
 	for _, g := range o.frequent {
-		for _, f := range g {
-			o.isFrequent[f.id] = true
+		for _, a := range g.ids {
+			o.isFrequent[a] = true
 		}
 	}
 	o.squares = make([]float64, len(o.frequent)+len(o.ranges)-1)
@@ -222,38 +222,6 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 	return value + o.l2/2*(optim.TreeSum(o.squares)+rest), nil
 }
 
-// unscale makes the weights of z.
-func (o *objective) unscale(z []float64) {
-	l, stride := o.layout, o.loss.stride
-	o.parallel(len(o.ranges)-1, func(_ *scorer, job int) error { // cannot fail
-		for a := o.ranges[job]; a < o.ranges[job+1]; a++ {
-			from, to := l.row(a)
-			row := o.x[from:to]
-			if o.rows != nil {
-				row = o.rows[a*stride:][:to-from]
-			}
-			for i, v := range z[from:to] {
-				row[i] = o.scale[from] * v
-			}
-		}
-		return nil
-	})
-	for j := l.at1; j < l.dim; j++ {
-		o.x[j] = o.scale[j] * z[j]
-	}
-}
-
-// precondition makes the objective a function of x/scale, with the guess at the
-// curvature that kappa stands for, and returns scale.
-func (o *objective) precondition(kappa float64) []float64 {
-	o.scale = o.guess(kappa)
-	o.x = make([]float64, o.layout.dim) // where rows hold the weights, memory that is never touched
-	if o.layout.ptr == nil {
-		o.rows = make([]float64, o.layout.single*o.loss.stride)
-	}
-	return o.scale
-}
-
 func (o *objective) laneOf(i int) int {
 	n, lanes := o.corpus.sequences(), len(o.lanes)
 	k := i * lanes / n
@@ -263,55 +231,6 @@ func (o *objective) laneOf(i int) int {
 	return k
 }
 
-// The residuals of a corpus are too much for a processor's second cache, and an
-// attribute of many positions walks through all of them. So attributes of at least
-// frequentFrom positions are summed in groups, frequentStride positions at a time, which
-// stay in that cache while all of a group's attributes pass. A group ends when it has
-// frequentShare entries a position, and so reads each row of residuals about as often.
-// The order of the sums is the same. On chunking this takes FIGURE.
-const (
-	frequentFrom   = 64
-	frequentShare  = 3
-	frequentStride = 2048 // positions at a time
-)
-
-// frequentAttribute is a frequent attribute with its entries of byID: cuts[b] is the
-// first of stretch b of the positions.
-type frequentAttribute struct {
-	id   int
-	cuts []int32
-}
-
-// frequentAttributes finds the frequent attributes, in groups.
-func frequentAttributes(byID *sparse, positions int) (groups [][]frequentAttribute) {
-	stretches := (positions + frequentStride - 1) / frequentStride
-	entries := 0
-	for a := range byID.rows() {
-		from, to := byID.ptr[a], byID.ptr[a+1]
-		// Where a stretch holds less than one entry in the mean, the calls would cost more
-		// than the cache saves.
-		if to-from < max(frequentFrom, stretches/2) || positions <= frequentStride {
-			continue
-		}
-		f := frequentAttribute{id: a, cuts: make([]int32, 0, stretches+1)}
-		for k, b := from, 0; b <= stretches; b++ {
-			for k < to && int(byID.ids[k]) < b*frequentStride {
-				k++
-			}
-			f.cuts = append(f.cuts, int32(k-from))
-		}
-		if entries == 0 {
-			groups = append(groups, nil)
-		}
-		g := &groups[len(groups)-1]
-		*g = append(*g, f)
-		if entries += to - from; entries >= frequentShare*positions {
-			entries = 0
-		}
-	}
-	return groups
-}
-
 // singles stores the gradient of the single attributes' weights, l2 included.
 func (o *objective) singles(z, grad []float64) {
 	d, stride := o.layout.labels, o.loss.stride
@@ -319,19 +238,22 @@ func (o *objective) singles(z, grad []float64) {
 	o.parallel(groups+len(o.ranges)-1, func(s *scorer, job int) error { // cannot fail
 		sq := 0.0
 		if job < groups {
-			group := o.frequent[job]
-			s.sums = slices.Grow(s.sums[:0], len(group)*stride)[:len(group)*stride]
+			g := &o.frequent[job]
+			s.sums = slices.Grow(s.sums[:0], len(g.ids)*stride)[:len(g.ids)*stride]
 			clear(s.sums)
-			for b := range len(group[0].cuts) - 1 {
-				for i := range group {
-					if f := &group[i]; f.cuts[b] < f.cuts[b+1] {
-						at := o.byID.ptr[f.id]
-						o.addResiduals(s.sums[i*stride:][:d], at+int(f.cuts[b]), at+int(f.cuts[b+1]), stride)
-					}
+			at := 0
+			for _, r := range g.runs {
+				n := int(r.entries)
+				sum := s.sums[int(r.attribute)*stride:][:d]
+				if g.values == nil {
+					sumRowsOf(sum, o.residual, g.rows[at:], n, stride)
+				} else {
+					sumScaledRows(sum, o.residual, g.rows[at:at+n], g.values[at:at+n], stride)
 				}
+				at += n
 			}
-			for i, f := range group {
-				sq += o.single(z, grad, f.id, s.sums[i*stride:][:d])
+			for i, a := range g.ids {
+				sq += o.single(z, grad, int(a), s.sums[i*stride:][:d])
 			}
 		} else {
 			for a := o.ranges[job-groups]; a < o.ranges[job-groups+1]; a++ {
@@ -339,22 +261,17 @@ func (o *objective) singles(z, grad []float64) {
 					continue
 				}
 				clear(s.row)
-				o.addResiduals(s.row, o.byID.ptr[a], o.byID.ptr[a+1], stride)
+				if at, end := o.byID.ptr[a], o.byID.ptr[a+1]; o.byID.values == nil {
+					sumRowsOf(s.row, o.residual, o.byID.ids[at:], end-at, stride)
+				} else {
+					sumScaledRows(s.row, o.residual, o.byID.ids[at:end], o.byID.values[at:end], stride)
+				}
 				sq += o.single(z, grad, a, s.row)
 			}
 		}
 		o.squares[job] = sq
 		return nil
 	})
-}
-
-// addResiduals adds to sum the residuals of entries from to to-1 of byID.
-func (o *objective) addResiduals(sum []float64, from, to, stride int) {
-	if o.byID.values == nil {
-		sumRows(sum, o.residual, o.byID.ids[from:to], stride)
-	} else {
-		sumScaledRows(sum, o.residual, o.byID.ids[from:to], o.byID.values[from:to], stride)
-	}
 }
 
 // single stores the gradient of the weights of attribute a, whose residuals sum up to
@@ -455,34 +372,6 @@ func (o *objective) addPairs(grad []float64, from, to int) {
 		}
 		return nil
 	})
-}
-
-// guess returns, for each weight, the root of the inverse of a guess at the
-// curvature along it: l2, plus kappa for each position that has the attribute.
-// Attributes are seen from a few times to once a position, and L-BFGS, which
-// starts from one scale for all, needs twice the iterations without this.
-func (o *objective) guess(kappa float64) []float64 {
-	l := o.layout
-	scale := make([]float64, l.dim)
-	set := func(from, to int, count float64) {
-		v := 1 / math.Sqrt(o.l2+kappa*max(count, 1))
-		for i := from; i < to; i++ {
-			scale[i] = v
-		}
-	}
-	for a := range l.single {
-		from, to := l.row(a)
-		set(from, to, float64(o.byID.ptr[a+1]-o.byID.ptr[a]))
-	}
-	n, d := float64(o.corpus.positions()), float64(l.labels)
-	set(l.at1, l.at2, n)
-	set(l.at2, l.at3, n/d)
-	set(l.at3, l.atPair, n/d/d)
-	for a := range l.pair {
-		from, to := l.pairRow(a)
-		set(from, to, float64(o.pairByID.ptr[a+1]-o.pairByID.ptr[a])/d)
-	}
-	return scale
 }
 
 var _ optim.Objective = (*objective)(nil)

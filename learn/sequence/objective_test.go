@@ -133,10 +133,10 @@ func TestChainInLogs(t *testing.T) {
 						node[t*c.stride+y] = size * rng.NormFloat64()
 					}
 				}
-				scaled := pairSums{scaled: make([]float64, d*c.stride)}
+				scaled := pairSums{scaled: newPairs(d, c.stride)}
 				post := make([]float64, n*c.stride)
 				z := c.marginals(post, &scaled)
-				inLogs := pairSums{scaled: make([]float64, d*c.stride)}
+				inLogs := pairSums{scaled: newPairs(d, c.stride)}
 				logPost := make([]float64, n*c.stride)
 				logZ := c.inLogs(logPost, &inLogs)
 				if math.Abs(z-logZ) > 1e-9*(1+math.Abs(z)) || !near(post, logPost, 1e-9) {
@@ -192,7 +192,7 @@ func TestChainFindsWhatForwardMassForgot(t *testing.T) {
 		node[t*c.stride+1] = 20.5
 	}
 	post := make([]float64, n*c.stride)
-	z := c.marginals(post, &pairSums{scaled: make([]float64, 2*c.stride)})
+	z := c.marginals(post, &pairSums{scaled: newPairs(2, c.stride)})
 	want := logSum([]float64{790, 20.5 * (n - 1)})
 	if math.Abs(z-want) > 1e-9*want || math.Abs(post[0]-math.Exp(790-want)) > 1e-9 {
 		t.Errorf("log Z %v, want %v; first label %v", z, want, post[:2])
@@ -206,7 +206,7 @@ func TestFrequentAttributes(t *testing.T) {
 	for _, valued := range []bool{false, true} {
 		examples := randomExamples(rng, 1500, 5, valued)
 		_, c, f, _ := build(t, examples, TrainOptions{Order: 2, Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]", "U2:"), L2: 1}, 2)
-		if len(f.frequent) == 0 || len(f.frequent[0][0].cuts) < 3 {
+		if len(f.frequent) == 0 || len(f.frequent[0].runs) <= len(f.frequent[0].ids) {
 			t.Fatalf("no frequent attributes among %d positions: nothing is tested", c.positions())
 		}
 		w := random(rng, f.Dim())
@@ -223,6 +223,42 @@ func TestFrequentAttributes(t *testing.T) {
 		}
 		if !slices.Equal(grouped, single) || math.Abs(a-b) > 1e-12*math.Abs(b) {
 			t.Errorf("values %v and %v, gradients equal: %v", a, b, slices.Equal(grouped, single))
+		}
+	}
+}
+
+// The objective of scaled weights is that of the weights, by the chain rule.
+func TestPrecondition(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 1))
+	for _, s := range settings(t) {
+		for _, observed := range []bool{false, true} {
+			opts := s.opts
+			opts.Observed = observed
+			examples := randomExamples(rng, 40, 4, true)
+			_, _, plain, _ := build(t, examples, opts, 2)
+			_, _, f, _ := build(t, examples, opts, 3)
+			scale := f.precondition(0.3)
+			w := random(rng, f.Dim())
+			z, want, got := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
+			for i := range z {
+				z[i] = w[i] / scale[i]
+			}
+			v, err := plain.Eval(w, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range want {
+				want[i] *= scale[i]
+			}
+			for _, g := range [][]float64{got, nil} {
+				u, err := f.Eval(z, g)
+				if err != nil || math.Abs(u-v) > 1e-9*(1+math.Abs(v)) {
+					t.Fatalf("%s, observed %v: value %v of scaled weights, %v of the weights; %v", s.name, observed, u, v, err)
+				}
+			}
+			if !near(got, want, 1e-8) {
+				t.Fatalf("%s, observed %v: gradients differ", s.name, observed)
+			}
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 		w.lane.label = make([]float64, stride)
 		w.row = make([]float64, max(d, l.atPair-l.at2))
 		if l.order >= 2 {
-			w.lane.two.scaled = make([]float64, d*stride)
+			w.lane.two.scaled = newPairs(d, stride)
 		}
 		if l.order >= 3 {
 			w.lane.three = make([]float64, d*d*d)

@@ -138,8 +138,9 @@ func finite(values ...float64) bool {
 //
 // The objective is convex but for Risk, so that solvers agree up to where they
 // stop. Results are the same for any number of workers. Memory, beside the
-// examples: 8 bytes a label and position, 16 an attribute of a position, and about
-// 28 floats a weight for L-BFGS with 10 pairs; loss machines as MachineBytes says.
+// examples: 8 bytes a label (their number rounded up to a multiple of 8) and position, 16
+// an attribute of a position, and for L-BFGS with 10 pairs about 19 floats a weight, 29
+// where they are fewer than 65536; loss machines as MachineBytes says.
 func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
