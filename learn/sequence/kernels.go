@@ -15,7 +15,7 @@ func sumRowsGo(dst, w []float64, rows []int32, stride int) {
 		a := w[int(rows[k])*stride:][:n]
 		b := w[int(rows[k+1])*stride:][:n]
 		for j := range dst {
-			dst[j] += a[j] + b[j]
+			dst[j] = dst[j] + a[j] + b[j] // in turn: the same for any division of rows among calls
 		}
 	}
 	for ; k < len(rows); k++ {
