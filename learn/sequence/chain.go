@@ -101,7 +101,7 @@ func (c *chain) marginals(post []float64, pairs *pairSums) float64 {
 	if !(spread+c.transSpan <= safeSpan) {
 		return c.inLogs(post, pairs)
 	}
-	c.forward(n)
+	c.forward(n, spread)
 	logZ, factor := float64(n-1)*c.transTop+tops, 1.0 // logZ - log(factor) is what is known so far
 	for _, inv := range c.scale[:n] {
 		if inv > 1e100 {
@@ -144,10 +144,12 @@ func (c *chain) expRows(n int) (tops, spread float64) {
 	return tops, spread
 }
 
-// forward stores the scaled forward values, and by what they were scaled.
-func (c *chain) forward(n int) {
+// forward stores the scaled forward values, and by what they were scaled. The assembly
+// scales a row when the next was made of it: then the transitions count twice for what
+// may vanish.
+func (c *chain) forward(n int, spread float64) {
 	d, s := c.labels, c.stride
-	fast := c.trans != nil && useRows(s)
+	fast := c.trans != nil && useRows(s) && spread+2*c.transSpan <= safeSpan
 	for t := range n {
 		a, e := c.alpha[t*s:][:s], c.exp[t*s:][:s]
 		sum := 0.0

@@ -68,11 +68,31 @@ odd: \
 done: \
 	both
 
-#define FORWARD(step, rows, odd, done, zero, even, oddrow, both, times, all, by, put) \
+#define KEEP1 VMOVAPD Z0, Z24
+#define KEEP2 KEEP1; VMOVAPD Z1, Z25
+#define KEEP3 KEEP2; VMOVAPD Z2, Z26
+#define KEEP4 KEEP3; VMOVAPD Z3, Z27
+#define LAST1 VMULPD Z10, Z24, Z24; VMOVUPD Z24, (SI)
+#define LAST2 LAST1; VMULPD Z10, Z25, Z25; VMOVUPD Z25, 64(SI)
+#define LAST3 LAST2; VMULPD Z10, Z26, Z26; VMOVUPD Z26, 128(SI)
+#define LAST4 LAST3; VMULPD Z10, Z27, Z27; VMOVUPD Z27, 192(SI)
+
+// A row is multiplied by the scale of the one before (Z10), which is known by then, and
+// by its own (when it is in Z24-Z27) only after the next was made of it: so no row waits
+// for a sum and a division.
+#define FORWARD(step, rows, odd, done, zero, even, oddrow, both, times, all, by, put, get, keep, last) \
+	VBROADCASTSD X14, Z10 \
+	get(SI) \
+	keep \
 step: \
 	MOVQ SI, R12 \
 	VECMAT(rows, odd, done, zero, even, oddrow, both) \
 	times(DX) \
+	by(Z10) \
+	last \
+	ADDQ R8, SI \
+	put(SI) \
+	keep \
 	all \
 	VEXTRACTF64X4 $1, Z8, Y9 \
 	VADDPD Y9, Y8, Y8 \
@@ -83,17 +103,20 @@ step: \
 	VDIVSD X8, X14, X10 \
 	VMOVSD X10, (R11) \
 	VBROADCASTSD X10, Z10 \
-	ADDQ R8, SI \
 	ADDQ R8, DX \
 	ADDQ $8, R11 \
-	by(Z10) \
-	put(SI) \
 	DECQ R9 \
 	JNZ step \
+	last \
 	VZEROUPPER \
 	RET
 
-#define BACKWARD(step, rows, odd, done, zero, even, oddrow, both, times, by, put, get) \
+#define POST1 VMULPD (SI), Z0, Z8; VMOVUPD Z8, (BX)
+#define POST2 POST1; VMULPD 64(SI), Z1, Z9; VMOVUPD Z9, 64(BX)
+#define POST3 POST2; VMULPD 128(SI), Z2, Z10; VMOVUPD Z10, 128(BX)
+#define POST4 POST3; VMULPD 192(SI), Z3, Z11; VMOVUPD Z11, 192(BX)
+
+#define BACKWARD(step, rows, odd, done, zero, even, oddrow, both, times, by, put, get, post) \
 	MOVQ beta+40(FP), AX \
 	get(AX) \
 step: \
@@ -103,16 +126,15 @@ step: \
 	put(DX) \
 	MOVQ DX, R12 \
 	VECMAT(rows, odd, done, zero, even, oddrow, both) \
-	put(R14) \
-	times(SI) \
-	put(BX) \
-	get(R14) \
+	post \
 	SUBQ R8, SI \
 	SUBQ R8, DX \
 	SUBQ R8, BX \
 	SUBQ $8, R11 \
 	DECQ R9 \
 	JNZ step \
+	MOVQ beta+40(FP), AX \
+	put(AX) \
 	VZEROUPPER \
 	RET
 
@@ -139,16 +161,16 @@ TEXT ·forwardAVX512(SB), NOSPLIT, $0-56
 	JEQ four
 	CMPQ R8, $128
 	JEQ two
-	FORWARD(step1, rows1, odd1, done1, ZERO1, EVEN1, ODD1, BOTH1, TIMES1, ALL1, BY1, PUT1)
+	FORWARD(step1, rows1, odd1, done1, ZERO1, EVEN1, ODD1, BOTH1, TIMES1, ALL1, BY1, PUT1, GET1, KEEP1, LAST1)
 
 two:
-	FORWARD(step2, rows2, odd2, done2, ZERO2, EVEN2, ODD2, BOTH2, TIMES2, ALL2, BY2, PUT2)
+	FORWARD(step2, rows2, odd2, done2, ZERO2, EVEN2, ODD2, BOTH2, TIMES2, ALL2, BY2, PUT2, GET2, KEEP2, LAST2)
 
 three:
-	FORWARD(step3, rows3, odd3, done3, ZERO3, EVEN3, ODD3, BOTH3, TIMES3, ALL3, BY3, PUT3)
+	FORWARD(step3, rows3, odd3, done3, ZERO3, EVEN3, ODD3, BOTH3, TIMES3, ALL3, BY3, PUT3, GET3, KEEP3, LAST3)
 
 four:
-	FORWARD(step4, rows4, odd4, done4, ZERO4, EVEN4, ODD4, BOTH4, TIMES4, ALL4, BY4, PUT4)
+	FORWARD(step4, rows4, odd4, done4, ZERO4, EVEN4, ODD4, BOTH4, TIMES4, ALL4, BY4, PUT4, GET4, KEEP4, LAST4)
 
 // func backwardAVX512(alpha, exp, trans, scale, post, beta *float64, labels, stride, steps int)
 //
@@ -161,7 +183,6 @@ TEXT ·backwardAVX512(SB), NOSPLIT, $0-72
 	MOVQ trans+16(FP), DI
 	MOVQ scale+24(FP), R11
 	MOVQ post+32(FP), BX
-	MOVQ beta+40(FP), R14
 	MOVQ labels+48(FP), R10
 	MOVQ stride+56(FP), R8
 	MOVQ steps+64(FP), R9
@@ -172,16 +193,16 @@ TEXT ·backwardAVX512(SB), NOSPLIT, $0-72
 	JEQ four
 	CMPQ R8, $128
 	JEQ two
-	BACKWARD(step1, rows1, odd1, done1, ZERO1, EVEN1, ODD1, BOTH1, TIMES1, BY1, PUT1, GET1)
+	BACKWARD(step1, rows1, odd1, done1, ZERO1, EVEN1, ODD1, BOTH1, TIMES1, BY1, PUT1, GET1, POST1)
 
 two:
-	BACKWARD(step2, rows2, odd2, done2, ZERO2, EVEN2, ODD2, BOTH2, TIMES2, BY2, PUT2, GET2)
+	BACKWARD(step2, rows2, odd2, done2, ZERO2, EVEN2, ODD2, BOTH2, TIMES2, BY2, PUT2, GET2, POST2)
 
 three:
-	BACKWARD(step3, rows3, odd3, done3, ZERO3, EVEN3, ODD3, BOTH3, TIMES3, BY3, PUT3, GET3)
+	BACKWARD(step3, rows3, odd3, done3, ZERO3, EVEN3, ODD3, BOTH3, TIMES3, BY3, PUT3, GET3, POST3)
 
 four:
-	BACKWARD(step4, rows4, odd4, done4, ZERO4, EVEN4, ODD4, BOTH4, TIMES4, BY4, PUT4, GET4)
+	BACKWARD(step4, rows4, odd4, done4, ZERO4, EVEN4, ODD4, BOTH4, TIMES4, BY4, PUT4, GET4, POST4)
 
 #define READ1 VMOVUPD 0(DX), Z16
 #define READ2 VMOVUPD 0(DX), Z16; VMOVUPD 64(DX), Z17

@@ -38,6 +38,16 @@ func TestChainForms(t *testing.T) {
 		for _, n := range lengths {
 			score := random(rng, d*d)
 			nodes := random(rng, n*d)
+			if n == 40 { // near what the scaled recursions may be asked for, and beyond
+				size := 100 * rng.Float64()
+				for i := range score {
+					score[i] *= size
+				}
+				size = 100 * rng.Float64()
+				for i := range nodes {
+					nodes[i] *= size
+				}
+			}
 			var z float64
 			var post, expect []float64
 			forms(func(name string) {
@@ -119,6 +129,43 @@ func TestRowForms(t *testing.T) {
 				want = got
 			} else if !near(got, want, 1e-13) {
 				t.Fatalf("%s: products of rows of %d: %v, want %v", name, n, got, want)
+			}
+		})
+	}
+}
+
+// What a position keeps of the forward mass may be all that matters later, whichever
+// form finds it.
+func TestChainFormsKeepWhatIsSmall(t *testing.T) {
+	for _, span := range []float64{100, 299, 301, 450, 590} {
+		const d, n = 3, 12
+		score := make([]float64, d*d)
+		for i := range score {
+			if i%d != i/d {
+				score[i] = -span
+			}
+		}
+		var want float64
+		forms(func(name string) {
+			c := newChain(d)
+			c.transitions(score)
+			node := c.begin(n)
+			for t := range n { // the best label changes at every position
+				for y := range d {
+					if y != t%d {
+						node[t*c.stride+y] = -9
+					}
+				}
+			}
+			z := c.marginals(make([]float64, n*c.stride), &pairSums{scaled: newPairs(d, c.stride)})
+			if name == "Go" {
+				logs := newChain(d)
+				logs.transitions(score)
+				copy(logs.begin(n), node)
+				want = logs.inLogs(make([]float64, n*c.stride), &pairSums{})
+			}
+			if math.Abs(z-want) > 1e-10*math.Abs(want) {
+				t.Errorf("%s, transitions %v apart: log Z %v, in logarithms %v", name, span, z, want)
 			}
 		})
 	}
