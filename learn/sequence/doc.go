@@ -49,24 +49,23 @@
 // products. The machine was busy: read ratios only.
 //
 // Then, in processor seconds of the whole training on one worker of a busy machine,
-// from 33 to FINAL. L-BFGS, at the speed of memory, fell from 15 to 6 with pairs in
-// float32, products that read each pair once, the step's end and slope taken in the pass
-// that makes the direction, and the preconditioning inside of the objective instead of
-// around it; fewer pairs were no way: with 4 instead of 10, the objective after 100
-// iterations is 8655 for 8634, on handwriting 5 give 85.71 % of the letters for 85.83.
-// The sums over rows (scores by position, gradients by attribute), 9 to 5: with rows
-// that begin at lines of the cache, rows fetched 24 ahead, AVX-512, and groups of
-// frequent attributes (objective.go). The chain, 6.7 to 2.9: with the recursions of a
-// whole sequence in one call, no pass of which leaves the registers but for the row in
-// hand, and the expected pairs of a sequence as a product of matrices (by package gemm,
-// a third of the chain's time went into its preparations). Not worth their while: large
-// pages (a tenth at most), and merging attributes that always stand together (5 % of
-// chunking's, 18 % of the part-of-speech tagger's).
+// from 33 to 17. L-BFGS, at the speed of memory, fell from 15 to 6 with pairs in
+// float32, products that read each pair once, the step's end and slope taken in the
+// pass that makes the direction, and the preconditioning inside of the objective
+// instead of around it; fewer pairs were no way: with 4 instead of 10, the objective
+// after 100 iterations is 8655 for 8634, and on handwriting 5 give 85.71 % of the
+// letters for 85.83. The sums over rows (scores by position, gradients by attribute),
+// 9 to 5: with rows that begin at lines of the cache and are fetched ahead, AVX-512,
+// and groups of frequent attributes (frequent.go). The chain, 6.7 to 2.5: with the
+// recursions of a whole sequence in one call, rows of the forward pass scaled one
+// position late, and the expected pairs of a sequence as a product of matrices (by
+// package gemm, a third of the chain's time went into its preparations). Not worth
+// their while: large pages (a tenth at most), and merging attributes that always stand
+// together (5 % of chunking's, 18 % of the part-of-speech tagger's).
 //
-// Scaling weights by their
-// guessed curvature (train.go) saves a third to a half of the iterations. Weights
-// for observed pairs only (TrainOptions.Observed) are a tenth as many, at about
-// the same time an iteration.
+// Scaling weights by their guessed curvature (precondition.go) saves a third to a half
+// of the iterations. Weights for observed pairs only (TrainOptions.Observed) are a
+// tenth as many, at about the same time an iteration.
 //
 // # References
 //
