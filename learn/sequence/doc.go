@@ -49,7 +49,7 @@
 // products. The machine was busy: read ratios only.
 //
 // Then, in processor seconds of the whole training on one worker of a busy machine,
-// from 33 to 17. L-BFGS, at the speed of memory, fell from 15 to 6 with pairs in
+// from 33 to 16. L-BFGS, at the speed of memory, fell from 15 to 6 with pairs in
 // float32, products that read each pair once, the step's end and slope taken in the
 // pass that makes the direction, and the preconditioning inside of the objective
 // instead of around it; fewer pairs were no way: with 4 instead of 10, the objective
