@@ -498,7 +498,7 @@ func TestStochasticResumesExactly(t *testing.T) {
 			t.Fatalf("%v: %s after %d passes: what a lost history would change is not seen", method, want.Reason, want.Iterations)
 		}
 		m.Workers = 1
-		last := (want.Iterations - 1) * l.Len() // of the last pass: with the history of it alone, three more would follow
+		last := (want.Iterations - 1) * l.Len()                                              // of the last pass: with the history of it alone, three more would follow
 		for _, kill := range []int{1, 100, 229, 230, 231, 500, last, last + 1, last + 100} { // evaluations of a term
 			ctx, cancel := context.WithCancel(context.Background())
 			var saved bytes.Buffer
