@@ -150,7 +150,7 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	if err != nil {
 		return err
 	}
-	if err := e.evalGraph(m, p, gamma, want, r); err != nil {
+	if err := e.evalGraph(m.pushed(gamma), p, gamma, want, r); err != nil {
 		return err
 	}
 	// A mean far below the constant that it was subtracted from has lost its
