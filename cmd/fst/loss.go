@@ -36,7 +36,8 @@ unweighted transducer from labels to symbols), tied and w, v, and a loss:
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
-argmax_aug, hvp, columns, exact, log_z_error. A case that cannot be evaluated gives an error,
+argmax_aug, hvp, columns, exact, log_z_error. What a band costs in log_z (log_z_error) takes tens
+to hundreds of times the time of all else: where it is not needed, name the others in --only. A case that cannot be evaluated gives an error,
 the others are still answered, and the exit status is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl`,
