@@ -2,6 +2,8 @@ package sequence
 
 import (
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -31,6 +33,31 @@ func TestProbabilitiesOfAList(t *testing.T) {
 			if !(math.Abs(k.Probability-c.want[i]) <= 1e-11) || k.Score != c.scores[i] {
 				t.Errorf("scores %v, scale %v: %+v, expected %v", c.scores, c.scale, list, c.want)
 			}
+		}
+	}
+}
+
+// Options that mean nothing are refused by name.
+func TestRefusedOptions(t *testing.T) {
+	examples := randomExamples(rand.New(rand.NewPCG(6, 6)), 5, 3, true)
+	m, _, err := Train(examples, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]RiskOptions{
+		"Scale NaN": {Scale: math.NaN()}, "Scale +Inf": {Scale: math.Inf(1)}, "Scale -1": {Scale: -1}, "List -1": {List: -1}, "Candidates -2": {Candidates: -2},
+	} {
+		if _, _, err := m.Tagger().MinRisk(&examples[1].Input, &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, should say %q", o, err, want)
+		}
+	}
+	for want, o := range map[string]TrainOptions{
+		"template 2 is nil": {Templates: []*Template{templates(t, "U0:%x[0,0]")[0], nil}},
+		"infinite or NaN":   {Rate: math.NaN()},
+		"Batch -1":          {Batch: -1},
+	} {
+		if _, _, err := Train(examples, &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, should say %q", o, err, want)
 		}
 	}
 }
