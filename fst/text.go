@@ -36,7 +36,7 @@ type ReadTextOptions struct {
 // and weight for an arc, a line of state and weight for a final state, weights
 // being 1̄ where they are missing. The source of the first line is the start
 // state. Lines may have any length and end in LF or CRLF; blank ones are
-// skipped; there are no comments.
+// skipped, and so is a byte-order mark before the first; there are no comments.
 //
 // Unlike OpenFst's compiler, it refuses labels and states outside int32, and
 // weights that are not numbers. Errors are TextErrors, or those of r. Time is
@@ -56,6 +56,9 @@ func ReadText[W semiring.Codec[W]](r io.Reader, opts *ReadTextOptions) (*Vector[
 		line, ok := t.in.next()
 		if !ok {
 			break
+		}
+		if t.in.line == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if err := t.line(line); err != nil {
 			return nil, err

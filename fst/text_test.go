@@ -82,6 +82,10 @@ func TestTextCases(t *testing.T) {
 			if got := textOf(t, crlf, &fst.WriteTextOptions{Acceptor: c.acceptor}); got != c.want {
 				t.Errorf("with CRLF: printed %q, want %q", got, c.want)
 			}
+			marked := readText[semiring.Tropical](t, "\ufeff"+c.in, &fst.ReadTextOptions{Acceptor: c.acceptor, KeepStateNumbering: c.keep})
+			if got := textOf(t, marked, &fst.WriteTextOptions{Acceptor: c.acceptor}); got != c.want {
+				t.Errorf("with a byte-order mark: printed %q, want %q", got, c.want)
+			}
 			slow, err := fst.ReadText[semiring.Tropical](iotest.OneByteReader(strings.NewReader(c.in)), &fst.ReadTextOptions{Acceptor: c.acceptor, KeepStateNumbering: c.keep})
 			if err != nil {
 				t.Fatal(err)

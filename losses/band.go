@@ -196,7 +196,8 @@ func (m *Machine) greatest() float64 {
 // if that is less, since each band makes up for several times what the next does.
 //
 // Time is linear in the lengths: long strings are scored within a band four times
-// as wide. For γ < 0 a sample may miss strings that only an alignment outside the
+// as wide, and of very long ones fewer are drawn, 10⁷ cells in all: ten times as many
+// took 2.9 s for 1.1 at 400 symbols, and moved the estimate by a tenth of itself. For γ < 0 a sample may miss strings that only an alignment outside the
 // band serves well. The sample is a fixed one, so that results repeat.
 func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float64, r *Result) error {
 	b := m.surrogate
@@ -319,7 +320,7 @@ func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, sil
 		full.Band = 4*min(b.edit.Band, 1<<20) + 16
 		cells = 1 + m.Len()*min(len(b.ref)+1, 2*full.Band+1)
 	}
-	n := min(1000, max(50, 100_000_000/cells))
+	n := min(1000, max(50, 10_000_000/cells))
 	s.us = resize(s.us, n)
 	if err := e.Sample(m, p, gamma, rand.New(rand.NewPCG(1, 2)), s.us); err != nil {
 		return 0, err

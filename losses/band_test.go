@@ -14,8 +14,14 @@ import (
 func TestBandBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20))
 	bounds, estimates, low := 0, 0, 0
-	for i := range 120 {
+	for i := range 210 {
 		alphabet, l := 2+rng.IntN(4), 4+rng.IntN(7)
+		// Where the wider band that is tried is nearly the whole, bounds are had
+		// nearly always; estimates are of longer strings in narrow bands.
+		long := i >= 120
+		if long {
+			l = 10 + rng.IntN(3)
+		}
 		m := l
 		if rng.IntN(3) == 0 {
 			m = max(0, l+rng.IntN(5)-2)
@@ -49,6 +55,9 @@ func TestBandBounds(t *testing.T) {
 			t.Fatalf("exact loss: %v %v", want.LogZError, want.LogZErrorKind)
 		}
 		for band := 1; band <= l+m; band++ {
+			if long && band == 3 {
+				band = l + m
+			}
 			e.Band = band
 			mb, err := e.Machine(ref, alphabet, l)
 			if err != nil {
@@ -109,8 +118,9 @@ func TestBandBounds(t *testing.T) {
 	if low > estimates/20 {
 		t.Errorf("%d of %d estimates are below half the truth", low, estimates)
 	}
-	if bounds < 20 || estimates < 10 {
-		t.Errorf("%d bounds, %d estimates", bounds, estimates)
+	t.Logf("%d bounds, %d estimates, %d of them below half", bounds, estimates, low)
+	if bounds < 200 || estimates < 40 {
+		t.Error("too few of one kind for the test to say much")
 	}
 }
 

@@ -85,15 +85,24 @@ func (c *Cache) recount(x *cached) {
 	n := x.machine.Bytes() + int64(len(x.key)) + 200
 	c.bytes += n - x.bytes
 	x.bytes = n
+	if n > c.limit { // alone too large: others would go in vain
+		c.drop(x)
+		return
+	}
 	for c.bytes > c.limit {
-		used, y, ok := c.recent.Min()
+		_, y, ok := c.recent.Min()
 		if !ok {
 			break
 		}
-		c.recent.Remove(used)
-		delete(c.byKey, y.key)
-		c.bytes -= y.bytes
+		c.drop(y)
 	}
+}
+
+// drop forgets x, which callers may go on using.
+func (c *Cache) drop(x *cached) {
+	c.recent.Remove(x.used)
+	delete(c.byKey, x.key)
+	c.bytes -= x.bytes
 }
 
 // CacheStats says what a cache holds and how it served.

@@ -67,6 +67,9 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	if err := e.tooLarge(ref, alphabet, l); err != nil {
 		return nil, err
 	}
+	if over := e.hopeless(ref, alphabet, l); over != nil {
+		return nil, over
+	}
 	b := e.columns(ref, alphabet, l)
 	m, err := b.build()
 	var over *BudgetError
@@ -79,40 +82,89 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	return m, err
 }
 
+// hopeless returns the error of an exact loss of which a hundredth part is too large
+// already: the bounds of all cells, which come before the first column, take seconds
+// for thousands of symbols.
+func (e Edit) hopeless(ref []int, alphabet, l int) *BudgetError {
+	const part = 200
+	m := len(ref)
+	if e.Band > 0 || e.cells(m, l) <= 1<<20 {
+		return nil
+	}
+	lead, head := min(l, part), min(m, part)
+	if l > m {
+		lead = l * head / max(1, m)
+	} else {
+		head = m * lead / l
+	}
+	if lead*head > 64*part*part {
+		return nil // one is so much longer that columns stay few
+	}
+	b := e.columns(ref[:head], alphabet, lead)
+	var over *BudgetError
+	if _, err := b.build(); !errors.As(err, &over) {
+		return nil
+	}
+	over.Length, over.Band = l, e.fitting(ref, alphabet, l)
+	return over
+}
+
 // fitting returns a band below e.Band (any if that is 0) whose machine fits the
-// budget of e, 0 if none does.
+// budget of e by an estimate, 0 if none does.
 //
 // Columns grow by a factor of 5 to 60 from one band to the next, depending on
 // costs, reference and alphabet, and estimates from the costs alone named bands
-// that were too wide (7 for unit costs and 60 symbols, which fails). So
-// bands are tried, from 1 up: the first with the whole budget, the others with
-// a 16th of it, which bounds the time by a fraction of that of the build that failed,
-// and no more of them once their windows have some 2²³ cells together: long
-// references of few columns would have bands tried for minutes.
+// that were too wide (7 for unit costs and 60 symbols, which fails). So bands are
+// tried, from 1 up, on the first part of the reference and with few columns in all:
+// some 0.1 s, where complete trials took 5 to 27. Layers of a band are of one size,
+// but for chance, once a few bands' widths have been read; what the rest takes is
+// then in proportion, here half as much again. A trial that stops before says that
+// its band does not fit, as the next one would not.
 func (e Edit) fitting(ref []int, alphabet, l int) int {
-	top := max(l, len(ref))
+	const part, most = 1 << 12, 1 << 16
+	m := len(ref)
+	top := max(l, m)
 	if e.Band > 0 {
 		top = min(top, e.Band-1)
 	}
-	fits, tried := 0, int64(0)
-	for band := 1; band <= top; band++ {
+	lead := min(l, part)
+	if m > 4*part { // few positions for so many symbols
+		lead = min(lead, max(1, 4*part*l/m))
+	}
+	head := ref[:m*lead/max(1, l)]
+	limit, columns := e.allowance(), e.Columns
+	fits, left := 0, most
+	for band := 1; band <= top && left > 0; band++ {
 		trial := e
 		trial.Band = band
-		cells := trial.cells(len(ref), l)
-		if tried += cells; cells > mostCells || band > 1 && tried > 1<<23 {
+		if trial.cells(m, l) > mostCells || trial.cells(len(head), lead) > 1<<20 {
 			break
 		}
-		b := trial.columns(ref, alphabet, l)
-		if band > 1 {
-			b.budget.Bytes = b.budget.allowance() / 16
-			if b.budget.Columns > 0 {
-				b.budget.Columns = max(1, b.budget.Columns/16)
+		trial.Budget = Budget{Ctx: e.Ctx, Columns: left}
+		b := trial.columns(head, alphabet, lead)
+		made, err := b.build()
+		total, bytes, layers := 0, int64(0), lead
+		var over *BudgetError
+		switch {
+		case err == nil:
+			total = made.TotalColumns()
+			for t := range made.layers {
+				bytes += withGraph(len(made.layers[t].narrow)+2*len(made.layers[t].wide), made.layers[t].columns)
 			}
+			if lead == l && bytes <= limit && (columns == 0 || total <= columns) {
+				fits, left = band, left-total
+				continue
+			}
+		case errors.As(err, &over) && over.Layer > 3*band:
+			total, bytes, layers = over.Columns, over.Bytes, over.Layer
+		default:
+			return fits
 		}
-		if _, err := b.build(); err != nil {
+		more := 1.5 * float64(l) / float64(max(1, layers))
+		if more*float64(bytes) > float64(limit) || columns > 0 && more*float64(total) > float64(columns) {
 			break
 		}
-		fits = band
+		fits, left = band, left-total
 	}
 	return fits
 }

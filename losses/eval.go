@@ -19,7 +19,7 @@ const (
 	WantMaxAug                        // the best θ(u) + γ L(u), and its u
 	WantViterbi                       // the best θ(u), and its u
 	WantHVP                           // Hessian of log Z times Evaluator.Direction
-	WantError                         // for a surrogate loss: how far LogZ is off
+	WantError                         // for a surrogate loss: how far LogZ is off; tens to hundreds of times the cost of all else, see LogZError
 )
 
 // Result holds what one evaluation computed. Slices belong to the Result and
@@ -48,7 +48,10 @@ type Result struct {
 	// whether that is a certified bound or an estimate; the total variation
 	// distance of the marginals is at most 1 - exp(-LogZError). Zero and
 	// ErrorExact without a band, zero and ErrorBound for a band that was proven
-	// to change no loss.
+	// to change no loss. It takes a machine of a wider band, made for the purpose,
+	// and up to 1000 strings drawn and scored: for 30 to 400 symbols of 10 in bands of 1
+	// and 2, 25 ms to 1.1 s where all other outputs together took 0.2 to 22 ms and
+	// marginals alone 0.03 to 1.8. Ask for it once for a band, not in each epoch.
 	LogZError     float64
 	LogZErrorKind ErrorKind
 
@@ -150,7 +153,7 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	if err != nil {
 		return err
 	}
-	if err := e.evalGraph(m, p, gamma, want, r); err != nil {
+	if err := e.evalGraph(m.pushed(gamma), p, gamma, want, r); err != nil {
 		return err
 	}
 	// A mean far below the constant that it was subtracted from has lost its

@@ -328,4 +328,19 @@ func TestCacheBounded(t *testing.T) {
 	if _, err := small.Machine(Unit, ref, 10, 9); err != nil || small.Stats().Machines != 0 || small.Stats().Bytes != 0 {
 		t.Errorf("%v, %+v", err, small.Stats())
 	}
+	// Nor does it, or one that grows beyond the limit, take the place of others.
+	kept := NewCache(60_000)
+	first, err := kept.Machine(Unit, ref[:4], 10, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := kept.Machine(Unit, ref, 10, 9); err != nil || e.Eval(m, NewPotentials(10, 9, 3), 1, 0, &r) != nil || m.Bytes() < 60_000 {
+		t.Fatalf("%v, %d bytes: no machine beyond the limit", err, m.Bytes())
+	}
+	if s := kept.Stats(); s.Machines != 1 || s.Bytes > 60_000 {
+		t.Errorf("%+v", s)
+	}
+	if again, err := kept.Machine(Unit, ref[:4], 10, 4); err != nil || again != first {
+		t.Errorf("a machine that fits was dropped for one that does not (%v)", err)
+	}
 }

@@ -41,8 +41,10 @@ type Machine struct {
 	base   float64
 	bytes  int64
 
-	cancels float64  // how large a constant is that values subtract from, 0 if they add to it
-	careful *careful // the same machine without such a subtraction; nil where there is none
+	cancels float64     // how large a constant is that values subtract from, 0 if they add to it
+	reach   float64     // at least |base + values of the first arcs| of every path
+	careful *careful    // the same machine without such a subtraction; nil where there is none
+	pushes  [2]*Machine // for γ above and below 0, see pushed; under mu
 
 	partial   bool    // some string may be excluded
 	surrogate *banded // what is known of a surrogate loss; nil without a band
@@ -384,15 +386,25 @@ func (b *Builder) Finish(final []uint32) (*Machine, error) {
 	return m, nil
 }
 
-// count sets partial and bytes; layers that share one class slice count it each.
+// count sets partial, cancels, reach and bytes; layers that share one class slice count it each.
 func (m *Machine) count() {
 	n := int64(256 + 8*len(m.values) + 4*len(m.final))
+	last := 0.0
+	for _, v := range m.final {
+		if v != Excluded {
+			last = max(last, math.Abs(m.values[v]))
+		}
+	}
+	m.reach = math.Abs(m.base) + last
 	m.partial = len(m.final) == 0 || slices.Contains(m.final, Excluded) // no final column: no string at all
 	for t := range m.layers {
 		l := &m.layers[t]
 		m.partial = m.partial || l.partial
 		if l.lo <= l.hi && (m.base > 0 && l.lo < 0 || m.base < 0 && l.hi > 0) {
 			m.cancels = math.Abs(m.base)
+		}
+		if l.lo <= l.hi {
+			m.reach += max(math.Abs(l.lo), math.Abs(l.hi))
 		}
 		n += 128 + 4*int64(len(l.class)+len(l.narrow)) + 8*int64(len(l.wide))
 	}

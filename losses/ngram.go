@@ -309,6 +309,7 @@ func (p *ngramPlan) layers(m *Machine) error {
 		return err
 	}
 	m.layers, m.values, m.final, m.base, m.partial = made.layers, made.values, made.final, made.base, made.partial
+	m.cancels, m.reach = made.cancels, made.reach
 	m.mu.Lock()
 	m.bytes += made.bytes
 	m.mu.Unlock()

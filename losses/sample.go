@@ -29,6 +29,7 @@ func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.R
 	if err != nil {
 		return err
 	}
+	m = m.pushed(gamma)
 	g, err := m.graph(p.Order, e.Budget)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@
 //	  more in text files
 //	labels beyond 32 bits       wrap around, silently               are an error with line and field
 //	CRLF line ends              are an error                        are read
+//	a byte-order mark before    is an error of fstcompile           is skipped
+//	  the first line
 //	NaN weights                 are read, and printed BadNumber     are an error where they enter, in
 //	                                                                  files and flags
 //	a file that cannot be       fstcompile: message, status 0       status 1; a result appears whole or

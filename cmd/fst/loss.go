@@ -36,7 +36,8 @@ unweighted transducer from labels to symbols), tied and w, v, and a loss:
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
-argmax_aug, hvp, columns, exact, log_z_error. A case that cannot be evaluated gives an error,
+argmax_aug, hvp, columns, exact, log_z_error. What a band costs in log_z (log_z_error) takes tens
+to hundreds of times the time of all else: where it is not needed, name the others in --only. A case that cannot be evaluated gives an error,
 the others are still answered, and the exit status is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl`,
@@ -98,6 +99,7 @@ type lossOptions struct {
 	limits  ops.Limits
 	working int64 // bytes of an evaluation in all, where --limit_bytes sets them
 	errs    io.Writer
+	warning sync.Mutex // one worker at a time writes to errs
 }
 
 // budget is what the limits leave to a loss machine and its evaluation.
@@ -286,6 +288,8 @@ type lossResult struct {
 	LogZErrorKind string          `json:"log_z_error_kind,omitempty"`
 	ColdNS        *int64          `json:"cold_ns,omitempty"`
 	WarmNS        *int64          `json:"warm_ns,omitempty"`
+
+	void bool // no string has a finite loss and score
 }
 
 type lossFailure struct {
@@ -325,6 +329,11 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 	if err != nil {
 		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})
 		return answer, false
+	}
+	if res.void && o.errs != nil {
+		o.warning.Lock()
+		defer o.warning.Unlock()
+		fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: the loss is infinite for every string: sums are empty, and means are nan\n", source, line)
 	}
 	if answer, err = json.Marshal(res); err != nil {
 		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})

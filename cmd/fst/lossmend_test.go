@@ -119,3 +119,16 @@ func TestNumberZero(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
+
+// A case without any string of a finite loss has its numbers, and a warning that
+// names its line.
+func TestLossWithoutStrings(t *testing.T) {
+	for _, path := range []string{"direct", "general"} {
+		var errs bytes.Buffer
+		text := `{"name":"a","alphabet":2,"l":1,"q":1,"yi":[0],"loss":{"kind":"ngram","n":2,"c":0},"theta":[[0,0]]}`
+		answer, ok := evaluateLine(&losses.Evaluator{}, []byte(text), "cases", 4, &lossOptions{path: path, errs: &errs})
+		if !ok || !strings.Contains(string(answer), `"risk":"nan"`) || !strings.Contains(errs.String(), "WARNING: fst loss: cases, line 4: the loss is infinite for every string") {
+			t.Errorf("%s: %s; %s", path, answer, errs.String())
+		}
+	}
+}

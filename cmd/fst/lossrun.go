@@ -553,7 +553,7 @@ func (ev *evaluation) time(res *lossResult) error {
 // result gathers the fields that were asked for and apply.
 func (ev *evaluation) result() *lossResult {
 	c, r := ev.c, &ev.res
-	out := &lossResult{Name: c.Name}
+	out := &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
 	set := func(field string, to **number, x float64) {
 		if ev.o.asks(field) {
 			*to = (*number)(&x)

@@ -75,6 +75,12 @@ func TestErrorsNameThePlace(t *testing.T) {
 		{line + "2-1" + line[1:], conllu, 2, 1},
 		{line + "x.1" + line[1:], conllu, 2, 1},
 		{line + "+2" + line[1:], conllu, 2, 1},
+		{line + "0-1" + line[1:], conllu, 2, 1},
+		{line + "2-" + line[1:], conllu, 2, 1},
+		{line + "2-x" + line[1:], conllu, 2, 1},
+		{line + "1.0" + line[1:], conllu, 2, 1},
+		{line + "-1.1" + line[1:], conllu, 2, 1},
+		{line + "1." + line[1:], conllu, 2, 1},
 		{"a\tb\nc\n", pairs, 2, 0},
 		{"a\tb\nc\td\te\n", pairs, 2, 0},
 		{"ab\t\n", pairs, 1, 4},
@@ -109,6 +115,19 @@ func TestCoNLLU(t *testing.T) {
 	}
 	if got[0].Line != 3 || got[1].Line != 8 || got[1].Tokens[0][dataset.Form] != "a b" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// An empty node may stand before the first word (0.1), and a range may be of one word.
+func TestCoNLLUSkipsNodesAndRanges(t *testing.T) {
+	const rest = "\ta\ta\tX\tX\t_\t_\t_\t_\t_\n"
+	in := "0.1" + rest + "1-1" + rest + "1" + rest + "1.1" + rest + "1.2" + rest + "2-3" + rest + "2" + rest + "3" + rest
+	got, err := dataset.ReadCoNLLU(strings.NewReader(in), "f", nil)
+	if err != nil || len(got) != 1 {
+		t.Fatal(got, err)
+	}
+	if ids := got[0].Column(dataset.ID); !slices.Equal(ids, []string{"1", "2", "3"}) || got[0].Line != 3 {
+		t.Errorf("words %q from line %d", ids, got[0].Line)
 	}
 }
 

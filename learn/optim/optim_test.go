@@ -347,6 +347,65 @@ func TestOWLQN(t *testing.T) {
 	}
 }
 
+// What makes the method orthant-wise: wherever it looks from a point, no coordinate
+// under the penalty has moved against the steepest descent there, nor beyond zero.
+func TestOWLQNKeepsToTheOrthant(t *testing.T) {
+	const c = 3.0
+	aligned, crossed := 0, 0
+	for seed := range uint64(8) {
+		l := newLogistic(seed, 15, 80, 4)
+		smooth := optim.Ridge(optim.NewSum(l, nil), 0.1)
+		penalty := slices.Repeat([]float64{1}, 15)
+		penalty[2] = 0
+		at, last := make([]float64, 15), make([]float64, 15) // the point of the iteration, and what was evaluated last
+		slope := make([]float64, 15)
+		f := optim.Func{N: 15, F: func(x, g []float64) (float64, error) {
+			copy(last, x)
+			for i, v := range x {
+				if penalty[i] == 0 || slope[i] == 0 && at[i] == v {
+					continue
+				}
+				if (v-at[i])*slope[i] > 0 {
+					t.Fatalf("seed %d: coordinate %d goes from %v to %v, where the slope is %v", seed, i, at[i], v, slope[i])
+				}
+				if v*at[i] < 0 || at[i] == 0 && v*slope[i] > 0 {
+					t.Fatalf("seed %d: coordinate %d goes from %v to %v: another orthant", seed, i, at[i], v)
+				}
+				switch {
+				case at[i] != 0 && v == 0:
+					crossed++
+				case v == at[i]:
+					aligned++
+				}
+			}
+			return smooth.Eval(x, g)
+		}}
+		record := optim.RecorderFunc(func(optim.Row) error {
+			copy(at, last)
+			g := make([]float64, 15)
+			if _, err := smooth.Eval(at, g); err != nil {
+				return err
+			}
+			for i, w := range at {
+				lambda := c * penalty[i]
+				switch {
+				case w != 0:
+					slope[i] = g[i] + math.Copysign(lambda, w)
+				default:
+					slope[i] = math.Copysign(math.Max(math.Abs(g[i])-lambda, 0), g[i])
+				}
+			}
+			return nil
+		})
+		if _, err := (optim.OWLQN{L1: c, Penalty: penalty}).Minimize(f, make([]float64, 15), &optim.Control{Recorder: record}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if aligned == 0 || crossed == 0 {
+		t.Fatalf("%d coordinates stayed for their direction, %d at zero: the test says nothing", aligned, crossed)
+	}
+}
+
 func TestOWLQNWorkers(t *testing.T) {
 	const n = 30000 // several stripes
 	l := newLogistic(4, n, 2000, 30)
@@ -427,13 +486,20 @@ func TestStochasticResumesExactly(t *testing.T) {
 	l := newLogistic(9, 100, 230, 5)
 	for _, method := range []optim.Method{optim.SGD, optim.AdaGrad, optim.Adam} {
 		m := optim.Stochastic{Method: method, Batch: 7, Seed: 11, L1: 0.1, L2: 1, Workers: 3}
+		if method == optim.Adam {
+			m.Rate = 0.02 // settles within the passes
+		}
 		stop := optim.Stop{Iterations: 12, Relative: 0.02, Window: 3} // the history must survive, too
 		want, err := m.Minimize(l, make([]float64, 100), &optim.Control{Stop: stop})
 		if err != nil {
 			t.Fatal(err)
 		}
+		if want.Reason != optim.ImprovementSmall || want.Iterations < 4 {
+			t.Fatalf("%v: %s after %d passes: what a lost history would change is not seen", method, want.Reason, want.Iterations)
+		}
 		m.Workers = 1
-		for _, kill := range []int{1, 100, 229, 230, 231, 500} { // evaluations of a term
+		last := (want.Iterations - 1) * l.Len()                                              // of the last pass: with the history of it alone, three more would follow
+		for _, kill := range []int{1, 100, 229, 230, 231, 500, last, last + 1, last + 100} { // evaluations of a term
 			ctx, cancel := context.WithCancel(context.Background())
 			var saved bytes.Buffer
 			_, err := m.Minimize(&killer{l, kill, cancel}, make([]float64, 100), &optim.Control{

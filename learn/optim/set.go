@@ -34,6 +34,16 @@ func projectSimplex(x []float64, sum float64) {
 	if !(sum > 0) {
 		panic(fmt.Sprintf("optim: a simplex of sum %v: it must be positive", sum))
 	}
+	if sum > 0x1p900 { // sums of so many overflow
+		for i := range x {
+			x[i] *= 0x1p-200
+		}
+		projectSimplex(x, sum*0x1p-200)
+		for i := range x {
+			x[i] *= 0x1p200
+		}
+		return
+	}
 	top := slices.Max(x)
 	near := make([]float64, 0, len(x))
 	for i, v := range x {
@@ -106,7 +116,14 @@ func (b Ball) Project(x []float64) {
 		}
 		return
 	}
-	if norm(x, q) <= radius {
+	// In units of the greatest coordinate and the radius nothing overflows: the norm
+	// of coordinates near the greatest float64 is beyond it.
+	top := maxAbs(x)
+	if top == 0 || math.IsInf(top, 0) || math.IsNaN(top) {
+		return // no point is nearest: who evaluates there reports what is not finite
+	}
+	inner := unitNorm(x, top, q)
+	if radius/top >= inner {
 		return
 	}
 	switch q {
@@ -120,9 +137,8 @@ func (b Ball) Project(x []float64) {
 			x[i] = math.Copysign(a[i], v)
 		}
 	case 2:
-		scale := radius / norm(x, 2)
 		for i := range x {
-			x[i] *= scale
+			x[i] = x[i] / top / inner * radius
 		}
 	default:
 		projectLq(x, q, radius)
@@ -135,11 +151,16 @@ func norm(x []float64, q float64) float64 {
 	if m == 0 || math.IsInf(m, 0) {
 		return m
 	}
+	return m * unitNorm(x, m, q)
+}
+
+// unitNorm is |x/top|_q, where top is the greatest of |x|: between 1 and n^{1/q}.
+func unitNorm(x []float64, top, q float64) float64 {
 	sum := 0.0
 	for _, v := range x {
-		sum += math.Pow(math.Abs(v)/m, q)
+		sum += math.Pow(math.Abs(v)/top, q)
 	}
-	return m * math.Pow(sum, 1/q)
+	return math.Pow(sum, 1/q)
 }
 
 // projectLq projects a point outside of the ball. In units of the radius, with
@@ -157,9 +178,12 @@ func norm(x []float64, q float64) float64 {
 // where u = -log(z_i/s) ≥ 0 solves s e^{-u} + top e^{-u(q-1)} = a_i, whose left side
 // falls. Σ z_i^q = e^{-v} Σ e^{-q u_i} falls in v: v is found by bisection.
 func projectLq(x []float64, q, radius float64) {
+	// A point beyond 1e290 radii is as good as one there: what is left of a coordinate
+	// is then no part of it.
+	unit := math.Max(radius, maxAbs(x)/1e290)
 	top, a := 0.0, make([]float64, len(x))
 	for i, v := range x {
-		a[i] = math.Abs(v) / radius
+		a[i] = math.Abs(v) / unit
 		top = math.Max(top, a[i])
 	}
 	u := make([]float64, len(x))
@@ -202,11 +226,17 @@ func logRatioLq(a, s, rest, q float64) float64 {
 	if a >= s+rest {
 		return 0
 	}
+	below := func(b float64) float64 { // log(b/a)
+		if c := a / b; c > 0x1p-1000 {
+			return -math.Log(c)
+		}
+		return math.Log(b) - math.Log(a) // the quotient would vanish
+	}
 	// Each term alone is at most a, and one of them at least a/2.
-	lo := -math.Log(a / s)
+	lo := below(s)
 	hi := lo + math.Ln2
 	if rest > 0 {
-		second := -math.Log(a/rest) / (q - 1)
+		second := below(rest) / (q - 1)
 		lo, hi = math.Max(lo, second), math.Max(hi, second+math.Ln2/(q-1))
 	}
 	lo = math.Max(lo, 0)

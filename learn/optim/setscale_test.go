@@ -167,3 +167,33 @@ func TestSetsThatAreNone(t *testing.T) {
 		}()
 	}
 }
+
+// Coordinates near the greatest float64 project as smaller ones in proportion do.
+func TestProjectionsOfTheLargest(t *testing.T) {
+	const big = math.MaxFloat64
+	for _, q := range []float64{1, 1.5, 2, 3, 20, math.Inf(1)} {
+		for _, x := range [][]float64{{big, big, big}, {big, -big / 2, big / 4, 0}, {-big}, {big, 1, 1e-300}} {
+			for _, radius := range []float64{1e-3, 1, 1e150, big / 16, big} {
+				p := slices.Clone(x)
+				optim.Ball{Q: q, Radius: radius}.Project(p)
+				small, r := slices.Clone(x), radius*0x1p-400
+				for i := range small {
+					small[i] *= 0x1p-400
+				}
+				optim.Ball{Q: q, Radius: r}.Project(small)
+				for i, v := range p {
+					want := small[i] * 0x1p400
+					if !(math.Abs(v-want) <= 1e-12*radius) || v*x[i] < 0 {
+						t.Errorf("q %v, radius %v: %v to %v, should be %v at %d", q, radius, x, p, want, i)
+						break
+					}
+				}
+			}
+		}
+	}
+	p := []float64{big, big, -big}
+	optim.Simplex{Sum: big / 2}.Project(p)
+	if want := big / 4; math.Abs(p[0]-want) > 1e-12*want || p[0] != p[1] || p[2] != 0 {
+		t.Errorf("simplex: %v", p)
+	}
+}

@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tropica-fst/tropica/losses"
@@ -106,7 +105,7 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 		value, rows = r.Risk, r.RiskGradient
 	case loss.kind == MaxMargin && loss.beta == 0:
 		if len(r.ArgmaxAug) != n {
-			return 0, fmt.Errorf("the loss allows no label sequence of length %d", n)
+			return 0, &NoLabellingError{Example: i, Labels: n}
 		}
 		value = r.MaxAug - reference
 		for t := range n {

@@ -37,6 +37,21 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%s makes a difference", name)
 		}
 	}
+	// Every objective that has a gamma is told apart by it; the others, for which it
+	// means nothing, are not.
+	for kind := CrossEntropy; kind <= Risk; kind++ {
+		at := func(gamma float64) string {
+			return of(func(o *TrainOptions) {
+				o.Kind, o.Gamma = kind, gamma
+				if kind == CrossEntropy {
+					o.Loss = nil
+				}
+			}, examples)
+		}
+		if differs := at(1) != at(2); differs != (kind != CrossEntropy && kind != Risk) {
+			t.Errorf("%v: gamma makes a difference: %v", kind, differs)
+		}
+	}
 	turned := slices.Clone(examples)
 	slices.Reverse(turned)
 	if of(func(*TrainOptions) {}, turned) == same {

@@ -3,7 +3,6 @@ package sequence
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -80,8 +79,8 @@ func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, e
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	if o.List < 0 || o.Candidates < 0 || o.Scale < 0 {
-		return nil, nil, errors.New("sequence: MinRisk: negative option")
+	if o.List < 0 || o.Candidates < 0 || !(o.Scale > 0) || math.IsInf(o.Scale, 1) {
+		return nil, nil, fmt.Errorf("sequence: MinRisk: List %d, Candidates %d, Scale %v: none may be negative, infinite or NaN", o.List, o.Candidates, o.Scale)
 	}
 	if o.Candidates == 0 {
 		o.Candidates = o.List

@@ -74,6 +74,17 @@ func (e LongEdit) AppendKey(dst []byte) []byte {
 	return fmt.Appendf(e.Edit.AppendKey(append(dst, "long"...)), ",%d,%d", e.Exact, e.Band)
 }
 
+// NoLabellingError reports an example for which every labelling has an infinite loss,
+// so that no objective of that loss has a value. Train's error holds one.
+type NoLabellingError struct {
+	Example int // index among the examples
+	Labels  int // how many it has
+}
+
+func (e *NoLabellingError) Error() string {
+	return fmt.Sprintf("every labelling has an infinite loss (one of n-grams without a constant leaves out what shares none with the truth, and %d labels may have too few); give the loss a constant above 0, or leave the example out", e.Labels)
+}
+
 // lossOf is the training objective of every sequence, and the machines made so far.
 type lossOf struct {
 	kind   Kind

@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -83,8 +82,8 @@ func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums
 	if err != nil {
 		return value, err
 	}
-	if math.IsInf(value, -1) {
-		return value, fmt.Errorf("every labelling has an infinite loss (one of n-grams without a constant leaves out what shares none with the truth, and %d labels may have too few); give the loss a constant above 0, or leave the example out", len(labels))
+	if math.IsInf(value, -1) || math.IsNaN(value) && s.loss.kind == Risk { // log of an empty sum, mean of nothing
+		return value, &NoLabellingError{Example: i, Labels: len(labels)}
 	}
 	sumRows(lane.label[:d], residual, s.consecutive(len(labels)), stride)
 	return value, nil

@@ -117,6 +117,8 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, errors.New("sequence: a margin needs a positive gamma")
 	case p.Memory < 0 || p.Batch < 0 || p.MinCount < 0 || p.MachineBytes < 0:
 		return p, fmt.Errorf("sequence: Memory %d, Batch %d, MinCount %d, MachineBytes %d: none may be negative", p.Memory, p.Batch, p.MinCount, p.MachineBytes)
+	case slices.Contains(p.Templates, nil):
+		return p, fmt.Errorf("sequence: template %d is nil", slices.Index(p.Templates, nil)+1)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
 	}

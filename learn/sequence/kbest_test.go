@@ -1,0 +1,63 @@
+package sequence
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// Probabilities are exp(scale·θ) over their sum, whatever the size of the scores.
+func TestProbabilitiesOfAList(t *testing.T) {
+	for _, c := range []struct {
+		scores []float64
+		scale  float64
+		want   []float64
+	}{
+		{[]float64{math.Log(3), 0}, 1, []float64{0.75, 0.25}},
+		{[]float64{math.Log(3), 0}, 2, []float64{0.9, 0.1}},
+		{[]float64{1e4 + math.Log(3), 1e4}, 1, []float64{0.75, 0.25}},
+		{[]float64{-1e4, -1e4 - math.Log(4)}, 1, []float64{0.8, 0.2}},
+		{[]float64{1e300, -1e300}, 1, []float64{1, 0}},
+		{[]float64{-1e4, -1e4 - 1e3*math.Log(4)}, 1e-3, []float64{0.8, 0.2}},
+		{[]float64{-5}, 1, []float64{1}},
+		{[]float64{2, 2, 2, 2}, 0.5, []float64{0.25, 0.25, 0.25, 0.25}},
+		{nil, 1, nil},
+	} {
+		list := make([]Candidate, len(c.scores))
+		for i, s := range c.scores {
+			list[i].Score = s
+		}
+		weigh(list, c.scale)
+		for i, k := range list {
+			if !(math.Abs(k.Probability-c.want[i]) <= 1e-11) || k.Score != c.scores[i] {
+				t.Errorf("scores %v, scale %v: %+v, expected %v", c.scores, c.scale, list, c.want)
+			}
+		}
+	}
+}
+
+// Options that mean nothing are refused by name.
+func TestRefusedOptions(t *testing.T) {
+	examples := randomExamples(rand.New(rand.NewPCG(6, 6)), 5, 3, true)
+	m, _, err := Train(examples, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]RiskOptions{
+		"Scale NaN": {Scale: math.NaN()}, "Scale +Inf": {Scale: math.Inf(1)}, "Scale -1": {Scale: -1}, "List -1": {List: -1}, "Candidates -2": {Candidates: -2},
+	} {
+		if _, _, err := m.Tagger().MinRisk(&examples[1].Input, &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, should say %q", o, err, want)
+		}
+	}
+	for want, o := range map[string]TrainOptions{
+		"template 2 is nil": {Templates: []*Template{templates(t, "U0:%x[0,0]")[0], nil}},
+		"infinite or NaN":   {Rate: math.NaN()},
+		"Batch -1":          {Batch: -1},
+	} {
+		if _, _, err := Train(examples, &o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, should say %q", o, err, want)
+		}
+	}
+}

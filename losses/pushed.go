@@ -1,0 +1,116 @@
+package losses
+
+import (
+	"math"
+)
+
+// pushed returns the machine to use at γ where the sums of γ L would swallow the
+// potentials that they are added to: the same strings and losses, with values pushed towards the start
+// (M. Mohri, "Finite-state transducers in language and speech processing",
+// Computational Linguistics 23(2), 1997) by the greatest loss that can still follow a
+// column, or the least for γ < 0. Then the constant is the greatest γ L there is, a
+// value says how far an arc falls behind it, and what Z consists of, the strings near
+// the greatest, is a sum of numbers of one sign: nothing is subtracted, however large γ.
+//
+// The sums must be exact in float64, as they are for costs with few binary places;
+// where one is not, the losses themselves are not known well enough to be multiplied
+// by such a γ, and m is returned: certain then refuses what is in doubt.
+//
+// It takes as much memory again as m, and O(arcs) once for each sign of γ.
+func (m *Machine) pushed(gamma float64) *Machine {
+	if m.Build() != nil || !(math.Abs(gamma)*m.reach > pushedFrom) {
+		return m // evaluations report what Build has
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	side := &m.pushes[0]
+	if gamma < 0 {
+		side = &m.pushes[1]
+	}
+	if *side == nil {
+		if *side = m.push(gamma < 0); *side != m {
+			m.bytes += (*side).bytes
+		}
+	}
+	return *side
+}
+
+// pushedFrom is the least |γ| times reach for which machines are pushed: rounding is
+// 1e-10 there, and certain refuses nothing below it.
+const pushedFrom = 1e6
+
+// push returns the pushed machine, m itself where a sum is not exact.
+func (m *Machine) push(least bool) *Machine {
+	worst, better := math.Inf(-1), math.Max
+	if least {
+		worst, better = math.Inf(1), math.Min
+	}
+	exact := true
+	sum := func(a, b float64) float64 {
+		if math.IsInf(a, 0) || math.IsInf(b, 0) {
+			return a + b
+		}
+		s := a + b
+		t := s - a
+		if (a-(s-t))+(b-t) != 0 { // the error of the sum (D. Knuth, TAOCP 2, 4.2.2)
+			exact = false
+		}
+		return s
+	}
+	ahead := make([][]float64, len(m.layers)+1) // by layer and column: the best loss to come
+	last := make([]float64, len(m.final))
+	for c, v := range m.final {
+		last[c] = worst
+		if v != Excluded {
+			last[c] = m.values[v]
+		}
+	}
+	ahead[len(m.layers)] = last
+	for t := len(m.layers) - 1; t >= 0; t-- {
+		l := &m.layers[t]
+		own := make([]float64, l.columns)
+		for c := range own {
+			own[c] = worst
+			for k := range l.classes {
+				if to, v := l.arc(c*l.classes + k); v != Excluded && ahead[t+1][to] != worst {
+					own[c] = better(own[c], sum(m.values[v], ahead[t+1][to]))
+				}
+			}
+		}
+		ahead[t] = own
+	}
+	if len(ahead[0]) == 0 || ahead[0][0] == worst {
+		return m // no string
+	}
+	var b Builder
+	b.SetBase(sum(m.base, ahead[0][0]))
+	for t := range m.layers {
+		l := &m.layers[t]
+		next, off := make([]uint32, l.columns*l.classes), make([]uint32, l.columns*l.classes)
+		for i := range next {
+			to, v := l.arc(i)
+			from := ahead[t][i/l.classes]
+			if v == Excluded || ahead[t+1][to] == worst {
+				off[i] = b.Value(math.Inf(1))
+				continue
+			}
+			next[i], off[i] = to, b.Value(sum(sum(m.values[v], ahead[t+1][to]), -from))
+		}
+		if b.Layer(Layer{Labels: len(l.class), Class: l.class, Classes: l.classes, Columns: l.columns, Next: next, Off: off}) != nil {
+			return m
+		}
+	}
+	final := make([]uint32, len(last))
+	for c, x := range last {
+		final[c] = Excluded
+		if x != worst {
+			final[c] = b.Value(0)
+		}
+	}
+	p, err := b.Finish(final)
+	if err != nil || !exact {
+		return m
+	}
+	p.cancels, p.surrogate = 0, m.surrogate
+	return p
+}
