@@ -45,7 +45,10 @@ func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled
 		return nil, err
 	}
 	o.Like = like
-	o.KeepSource = o.KeepSource || like.Column(like.SourceName) >= 0
+	if !labelled {
+		t.unread(o, !sourced)
+	}
+	o.KeepSource = o.KeepSource || o.Like.Column(o.Like.SourceName) >= 0
 	x, err := c.openTable(name, o)
 	if err != nil {
 		return nil, err
