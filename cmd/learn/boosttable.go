@@ -61,9 +61,14 @@ func (t *tableFlags) read(c *call, name string) (*table.Table, error) {
 		// target and refuse one by name.
 		var e *table.Error
 		if errors.As(err, &e) && errors.Is(err, table.ErrColumns) && !cli.IsStandard(name) {
+			ours := e.Column == o.Target // which is a mistake of ours: the user named none
 			o.Target = ""
-			if y, again := c.openTable(name, o); again == nil && y.Target != nil {
+			y, again := c.openTable(name, o)
+			switch {
+			case again == nil && y.Target != nil:
 				return y, informative(y)
+			case again != nil && ours:
+				return nil, again
 			}
 		}
 	}
@@ -99,7 +104,7 @@ func (t *tableFlags) unread(o *table.Options, all bool) {
 			continue
 		}
 		if like.Column(*f.name) < 0 {
-			o.Drop = append(o.Drop, *f.name)
+			o.Unread = append(o.Unread, *f.name)
 		}
 		*f.name = ""
 	}
