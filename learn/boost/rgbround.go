@@ -310,7 +310,7 @@ func (r *rgbRun) grow(splits int) error {
 				}
 			}
 		}
-		r.grown[c] = collect(r.grower, m, r.in, r.Workers)
+		r.grown[c] = collect(r.grower, m, r.in, r.Workers, r.grown[c])
 		r.fold.fit[c] = r.grown[c].sums(r.Workers, r.d.W, g, h, r.in)
 		r.fold.step[c] = r.fold.fit[c]
 		if out != nil {
