@@ -26,7 +26,19 @@ type boostMeasure struct {
 	MAE     *float64 `json:"mae,omitempty"`
 	Note    string   `json:"note,omitempty"`
 
+	// Where the table says which source each row is from; sources without rows are left out.
+	Sources  []sourceMeasure `json:"sources,omitempty"`
+	Uniform  *float64        `json:"uniform,omitempty"`  // mean of the sources' errors
+	Agnostic *float64        `json:"agnostic,omitempty"` // the largest of them
+
 	classify bool
+}
+
+// sourceMeasure is the error on the rows of one source.
+type sourceMeasure struct {
+	Source string  `json:"source"`
+	Rows   int     `json:"rows"`
+	Error  float64 `json:"error"`
 }
 
 func (m *boostMeasure) errorText() string {
@@ -36,6 +48,41 @@ func (m *boostMeasure) errorText() string {
 	return fmt.Sprintf("RMSE %.5g", m.Error)
 }
 
+// bySource measures the error of each source, in the order of their names.
+func (m *boostMeasure) bySource(e *boost.Ensemble, d *boost.Data, f []float64) {
+	k := e.Outputs()
+	for s, name := range d.X.Sources {
+		part := &boost.Data{}
+		var scores []float64
+		for i, from := range d.X.Source {
+			if int(from) != s {
+				continue
+			}
+			part.Y, scores = append(part.Y, d.Y[i]), append(scores, f[i*k:i*k+k]...)
+			if d.W != nil {
+				part.W = append(part.W, d.W[i])
+			}
+		}
+		if len(part.Y) == 0 {
+			continue
+		}
+		v := metrics.RMSE(scores, part.Y, part.W)
+		if m.classify {
+			v = 100 * boost.ErrorRate(e.Loss, part.Y, part.W, scores)
+		}
+		m.Sources = append(m.Sources, sourceMeasure{name, len(part.Y), v})
+	}
+	if len(m.Sources) == 0 {
+		return
+	}
+	uniform, agnostic := 0.0, 0.0
+	for _, s := range m.Sources {
+		uniform += s.Error / float64(len(m.Sources))
+		agnostic = max(agnostic, s.Error)
+	}
+	m.Uniform, m.Agnostic = &uniform, &agnostic
+}
+
 // measure predicts the rows and compares.
 func measure(e *boost.Ensemble, d *boost.Data, workers int) (*boostMeasure, error) {
 	f, err := e.Scores(d.X, &boost.PredictOptions{Workers: workers})
@@ -43,6 +90,9 @@ func measure(e *boost.Ensemble, d *boost.Data, workers int) (*boostMeasure, erro
 		return nil, err
 	}
 	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(), Loss: boost.MeanLoss(e.Loss, d.Y, d.W, f), classify: boost.HasMargin(e.Loss) || e.Outputs() > 1}
+	if d.X.Source != nil {
+		m.bySource(e, d, f)
+	}
 	if !m.classify {
 		m.Error = metrics.RMSE(f, d.Y, d.W)
 		mae := metrics.MAE(f, d.Y, d.W)
@@ -219,7 +269,8 @@ func boostEval(group, title string) *command {
 		about: `
 Error rate (a score of zero is an error), loss, log-loss and area under the ROC
 curve; for regression root mean squared and mean absolute error. One line for each
-table.
+table, and where --source (or the model) names a column of sources a second one: the
+errors of each source, their mean (uniform) and the largest (agnostic).
 
 Example:
 
@@ -274,6 +325,20 @@ Example:
 						}
 					}
 					fmt.Fprintln(c.Out)
+					if r.Uniform != nil {
+						unit := ""
+						if r.classify {
+							unit = " %"
+						}
+						fmt.Fprintf(c.Out, "by source: %.4g%s uniform, %.4g%s agnostic;", *r.Uniform, unit, *r.Agnostic, unit)
+						for i, s := range r.Sources {
+							if i > 0 {
+								fmt.Fprint(c.Out, ",")
+							}
+							fmt.Fprintf(c.Out, " %s %.4g%s", s.Source, s.Error, unit)
+						}
+						fmt.Fprintln(c.Out)
+					}
 					if r.Note != "" {
 						fmt.Fprintf(c.Out, "note: %s\n", r.Note)
 					}

@@ -22,7 +22,7 @@ type tableFlags struct {
 
 func (t *tableFlags) define(fs *flags.Set) {
 	t.target = fs.String("target", "", "Column to predict: its name, or #1 for the first and #-1 for the last; the last one when not given (LIBSVM: the first field)")
-	t.source = fs.String("source", "", "Column that names the domain a row comes from; it is then no feature")
+	t.source = fs.String("source", "", "Column that names the domain a row comes from; it is then no feature, folds divide each source by itself, and reports have errors by source")
 	t.weight = fs.String("weight", "", "Column with the weights of rows")
 	t.categorical = fs.String("categorical", "", "Columns, separated by commas, whose numbers are names of levels")
 	t.drop = fs.String("drop", "", "Columns, separated by commas, to leave out")
@@ -61,13 +61,21 @@ func (t *tableFlags) read(c *call, name string) (*table.Table, error) {
 		// target and refuse one by name.
 		var e *table.Error
 		if errors.As(err, &e) && errors.Is(err, table.ErrColumns) && !cli.IsStandard(name) {
+			ours := e.Column == o.Target // which is a mistake of ours: the user named none
 			o.Target = ""
-			if y, again := c.openTable(name, o); again == nil && y.Target != nil {
-				return y, nil
+			y, again := c.openTable(name, o)
+			switch {
+			case again == nil && y.Target != nil:
+				return y, informative(y)
+			case again != nil && ours:
+				return nil, again
 			}
 		}
 	}
-	return x, err
+	if err != nil {
+		return nil, err
+	}
+	return x, informative(x)
 }
 
 // openTable reads a table and passes its warnings on.
@@ -81,9 +89,42 @@ func (c *call) openTable(name string, o *table.Options) (*table.Table, error) {
 		return nil, err
 	}
 	for _, w := range x.Warnings {
-		c.Warn(c.prog, "%s", w)
+		c.Warn(c.prog, "%s: %s", x.Name, w)
 	}
 	return x, nil
+}
+
+// unread leaves the target of a table unread, and with all its source and weights as well,
+// unless a flag names them: they are not used, and may be wrong or empty. A source that is a
+// feature as well is then a feature only.
+func (t *tableFlags) unread(o *table.Options, all bool) {
+	like := *o.Like
+	for i, f := range []struct{ given, name *string }{{t.target, &like.TargetName}, {t.source, &like.SourceName}, {t.weight, &like.WeightName}} {
+		if *f.given != "" || *f.name == "" || i > 0 && !all {
+			continue
+		}
+		if like.Column(*f.name) < 0 {
+			o.Unread = append(o.Unread, *f.name)
+		}
+		*f.name = ""
+	}
+	o.Like = &like
+}
+
+// informative refuses a table none of whose features tells two rows apart.
+func informative(x *table.Table) error {
+	for j := range x.Columns {
+		v := x.Columns[j].Values
+		for _, u := range v {
+			if u != v[0] && (u == u || v[0] == v[0]) { // NaN is missing
+				return nil
+			}
+		}
+	}
+	if x.Rows < 2 {
+		return nil // which has an error of its own where it matters
+	}
+	return fmt.Errorf("%s: no column tells two of its %d rows apart: all values of each are the same, or missing; there is nothing to learn from", x.Name, x.Rows)
 }
 
 // like reads a table of a model's form.
@@ -93,6 +134,9 @@ func (t *tableFlags) like(c *call, name string, m *boost.Ensemble, labelled bool
 		return nil, err
 	}
 	o.Like = m.Schema.Table() // the target may then be absent
+	if !labelled {
+		t.unread(o, true)
+	}
 	x, err := c.openTable(name, o)
 	if err != nil {
 		return nil, err

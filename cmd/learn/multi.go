@@ -1,19 +1,12 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/output"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -44,25 +37,12 @@ Example:
 		var t multiTable
 		t.define(fs)
 		apply := multiSettings(fs)
-		name := fs.String("model", "", "File for the model; needed")
 		unlabelled := fs.String("unlabelled", "", "Table of rows with known sources for Q; a target in it is not read")
-		valid := fs.String("valid", "", "Table on which the largest loss of a source is watched; the model is the prefix of rounds with the least")
-		patience := fs.Int("patience", 32, 0, "Stop when so many rounds brought no lower validation loss; 0 is never")
-		checkpoint := fs.String("checkpoint", "", "File for the state of the run, written while it lasts. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint")
-		every := fs.Int("checkpoint_every", 32, 10, "Rounds between checkpoints")
-		resume := fs.Bool("resume", false, "Go on from the checkpoint; the data and all other flags must be as they were")
-		history := fs.String("csv", "", "File for the history of the run: a line for each round")
-		asJSON := fs.Bool("json", false, "Report as JSON")
+		var f roundFlags
+		f.define(fs, "the largest loss of a source")
 		return func(c *call) error {
-			switch {
-			case *name == "":
-				return errors.New("flag --model is needed: the file for the model")
-			case cli.IsStandard(*name) && (*asJSON || *history == "-"):
-				return errors.New("flag --model: standard output cannot hold the model and a report; name a file")
-			case *every < 1 || *patience < 0:
-				return errors.New("flags --checkpoint_every and --patience: the first must be at least 1, the second not negative")
-			case *patience > 0 && *valid == "":
-				return errors.New("flag --patience: it counts rounds without a lower validation loss; --valid names the table")
+			if err := f.check(places("the data", c.arg(0), *f.valid, *unlabelled)); err != nil {
+				return err
 			}
 			var o multi.Options
 			if err := apply(&o); err != nil {
@@ -76,7 +56,7 @@ Example:
 			if o.Workers, err = t.workers(); err != nil {
 				return err
 			}
-			o.Ctx, o.CheckpointEvery, o.Patience = c.ctx, int(*every), int(*patience)
+			o.Ctx, o.CheckpointEvery, o.Patience = c.ctx, int(*f.every), int(*f.patience)
 			loss := o.Loss
 			if loss == nil {
 				loss = boost.Exponential{}
@@ -91,8 +71,8 @@ Example:
 					return fmt.Errorf("flag --unlabelled: %w", err)
 				}
 			}
-			if *valid != "" {
-				v, err := t.likeMulti(c, *valid, like, true, true)
+			if *f.valid != "" {
+				v, err := t.likeMulti(c, *f.valid, like, true, true)
 				if err != nil {
 					return fmt.Errorf("flag --valid: %w", err)
 				}
@@ -100,19 +80,9 @@ Example:
 					return fmt.Errorf("flag --valid: %w", err)
 				}
 			}
-			s := &multiRun{c: c, o: &o, model: *name, checkpoint: *checkpoint, resume: *resume, history: *history, json: *asJSON}
-			return s.run(x, d)
+			return f.multi(c, &o, x, d)
 		}
 	},
-}
-
-// multiRun is one training with its files.
-type multiRun struct {
-	c                 *call
-	o                 *multi.Options
-	model, checkpoint string
-	resume, json      bool
-	history           string
 }
 
 // multiReport is what training reports.
@@ -134,114 +104,40 @@ type multiReport struct {
 	Seconds  float64       `json:"seconds"`
 }
 
-func (s *multiRun) run(x *table.Table, d *boost.Data) error {
-	c, o := s.c, s.o
-	path := s.checkpoint
-	if path == "" && !cli.IsStandard(s.model) {
-		path = s.model + ".checkpoint"
-	}
-	if s.resume {
-		k, err := readMultiCheckpoint(path)
-		if err != nil {
-			return err
-		}
-		o.Resume = k
-	}
-	saved := false
-	if path != "" {
-		o.Checkpoint = func(k *multi.Checkpoint) error {
-			if s.checkpoint == "" && c.ctx.Err() == nil {
-				return nil
-			}
-			if err := c.Output(path, k.Write); err != nil {
-				return err
-			}
-			saved = true
-			return nil
-		}
-	}
-	// Both files are opened before the work: a name that cannot be written should
-	// say so now.
-	out, err := output.Create(s.model, c.Out)
-	if err != nil {
+// multi trains MULTIBOOST, with all its files.
+func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.Data) error {
+	var err error
+	if o.Resume, err = earlier(f, multi.ReadCheckpoint); err != nil {
 		return err
 	}
-	defer out.Abort()
-	var hist *output.File
-	var write func(*multi.Progress) error
-	if s.history != "" {
-		if hist, err = output.Create(s.history, c.Out); err != nil {
-			return err
-		}
-		defer hist.Abort()
-		write = multiHistory(hist, x.Sources)
-	}
-	bar := progress.Start(c.Err, c.prog)
-	begin := time.Now()
 	total := o.Rounds
 	if total == 0 {
 		total = 100
 	}
-	first := 0
-	var last multi.Progress
-	o.Watch = func(p *multi.Progress) error {
-		if first == 0 {
-			first, begin = p.Round, time.Now() // Q, which takes its own time, is trained by then
-		}
-		last = *p
-		if write != nil {
-			if err := write(p); err != nil {
-				return err
-			}
-		}
-		left := time.Duration(0)
-		if done := p.Round - first; done > 0 {
-			left = time.Since(begin) / time.Duration(done) * time.Duration(max(total-p.Round, 0))
-		}
-		bar.Set(p.Round, total, "round %d, largest loss %.5g, about %v left", p.Round, p.Max, left.Round(time.Second))
-		return nil
-	}
-	bar.Set(0, total, "domain classifier")
-	m, err := multi.Train(d, o)
-	bar.Stop()
-	if err != nil && c.ctx.Err() != nil {
-		if hist != nil && last.Round > 0 {
-			if e := hist.Commit(); e != nil {
-				return errors.Join(&stopped{"no model was written"}, e)
-			}
-		}
-		if !saved {
-			return &stopped{"no round was finished, and nothing written"}
-		}
-		flag := ""
-		if s.checkpoint != "" {
-			flag = " --checkpoint " + path
-		}
-		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command with --resume%s", path, flag)}
-	}
+	r, err := f.begin(c, total)
 	if err != nil {
 		return err
 	}
-	if err := m.Save(out); err != nil {
+	defer r.abort()
+	if f.state() != "" {
+		o.Checkpoint = func(k *multi.Checkpoint) error { return r.keep(k.Write) }
+	}
+	seconds := 0.0
+	o.Watch = func(p *multi.Progress) error {
+		seconds = p.Seconds
+		return r.watch(p.Round, func() []string { return multiHistoryHeader(x.Sources) }, func() []string { return multiHistoryLine(p) }, fmt.Sprintf("largest loss %.5g", p.Max))
+	}
+	r.bar.Set(0, total, "domain classifier")
+	m, err := multi.Train(d, o)
+	if err := r.end(err, func(w io.Writer) error { return m.Save(w) }); err != nil {
 		return err
 	}
-	if hist != nil {
-		if err := hist.Commit(); err != nil {
-			return err
-		}
-	}
-	if err := out.Commit(); err != nil {
-		return err
-	}
-	if s.checkpoint == "" && s.resume {
-		os.Remove(path) // it served its purpose, and was not asked for by name
-	}
-	return s.report(x, d, m, out.Name(), last.Seconds)
+	return r.multiReport(o, x, d, m, seconds)
 }
 
-func (s *multiRun) report(x *table.Table, d *boost.Data, m *multi.Model, name string, seconds float64) error {
-	c, o := s.c, s.o
-	r := multiReport{Model: name, Loss: m.Loss.Name(), Rows: m.Rows, Sources: m.Sources, Columns: len(x.Columns), Rounds: m.Trained, Terms: m.Terms(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss, QLambda: m.QLambda, Warnings: m.Warnings, Seconds: seconds}
+func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, m *multi.Model, seconds float64) error {
+	c := run.c
+	r := multiReport{Model: run.out.Name(), Loss: m.Loss.Name(), Rows: m.Rows, Sources: m.Sources, Columns: len(x.Columns), Rounds: m.Trained, Terms: m.Terms(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss, QLambda: m.QLambda, Warnings: m.Warnings, Seconds: seconds}
 	if n := len(m.History); n > 0 && m.Trained > 0 {
 		r.Losses = m.History[m.Trained-1]
 	}
@@ -254,13 +150,10 @@ func (s *multiRun) report(x *table.Table, d *boost.Data, m *multi.Model, name st
 			return err
 		}
 	}
-	if s.json {
+	if *run.json {
 		return c.json(r)
 	}
-	w := c.Out
-	if cli.IsStandard(s.model) {
-		w = c.Err // standard output has the model
-	}
+	w := run.report()
 	fmt.Fprintf(w, "multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s\n", d.Rows(), len(r.Sources), r.Columns, r.Rounds, r.Terms, r.Seconds)
 	fmt.Fprintf(w, "training: %s\n", r.Training.text(r.Sources))
 	if r.Valid != nil {
@@ -276,41 +169,24 @@ func (s *multiRun) report(x *table.Table, d *boost.Data, m *multi.Model, name st
 	return nil
 }
 
-// multiHistory writes a header, then a line for each round: losses of the sources, slots
-// and steps of the terms.
-func multiHistory(w io.Writer, sources []string) func(*multi.Progress) error {
-	out := csv.NewWriter(w)
-	begun := false
-	g := func(v float64) string {
-		if v != v {
-			return ""
-		}
-		return strconv.FormatFloat(v, 'g', -1, 64)
+// A history has a line for each round: losses of the sources, slots and steps of the terms.
+func multiHistoryHeader(sources []string) []string {
+	head := []string{"round", "max_loss", "objective", "validation_max", "terms", "slots", "steps", "qbar", "rescued", "seconds"}
+	for _, s := range sources {
+		head = append(head, "loss "+s)
 	}
-	return func(p *multi.Progress) error {
-		if !begun {
-			begun = true
-			head := []string{"round", "max_loss", "objective", "validation_max", "terms", "slots", "steps", "qbar", "rescued", "seconds"}
-			for _, s := range sources {
-				head = append(head, "loss "+s)
-			}
-			if err := out.Write(head); err != nil {
-				return err
-			}
-		}
-		var slots, steps, qbar []string
-		for _, t := range p.Terms {
-			slots, steps, qbar = append(slots, strconv.Itoa(t.Slot+1)), append(steps, g(t.Step)), append(qbar, strconv.FormatFloat(t.Qbar, 'g', 4, 64))
-		}
-		row := []string{strconv.Itoa(p.Round), g(p.Max), g(p.Objective), g(p.Valid), strconv.Itoa(len(p.Terms)),
-			strings.Join(slots, " "), strings.Join(steps, " "), strings.Join(qbar, " "), p.Rescued, strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
-		for _, f := range p.Losses {
-			row = append(row, g(f))
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-		out.Flush()
-		return out.Error()
+	return head
+}
+
+func multiHistoryLine(p *multi.Progress) []string {
+	var slots, steps, qbar []string
+	for _, t := range p.Terms {
+		slots, steps, qbar = append(slots, strconv.Itoa(t.Slot+1)), append(steps, cellOf(t.Step)), append(qbar, strconv.FormatFloat(t.Qbar, 'g', 4, 64))
 	}
+	line := []string{strconv.Itoa(p.Round), cellOf(p.Max), cellOf(p.Objective), cellOf(p.Valid), strconv.Itoa(len(p.Terms)),
+		strings.Join(slots, " "), strings.Join(steps, " "), strings.Join(qbar, " "), p.Rescued, strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
+	for _, f := range p.Losses {
+		line = append(line, cellOf(f))
+	}
+	return line
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -46,7 +45,10 @@ func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled
 		return nil, err
 	}
 	o.Like = like
-	o.KeepSource = o.KeepSource || like.Column(like.SourceName) >= 0
+	if !labelled {
+		t.unread(o, !sourced)
+	}
+	o.KeepSource = o.KeepSource || o.Like.Column(o.Like.SourceName) >= 0
 	x, err := c.openTable(name, o)
 	if err != nil {
 		return nil, err
@@ -222,20 +224,4 @@ func withSources(o *multi.Options, x *table.Table) {
 	if u, ok := o.Q.(multi.Uniform); ok && u.P == 0 {
 		o.Q = multi.Uniform{P: len(x.Sources)}
 	}
-}
-
-func readMultiCheckpoint(path string) (*multi.Checkpoint, error) {
-	if path == "" {
-		return nil, errors.New("flag --resume: --checkpoint names no file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("flag --resume: %w", err)
-	}
-	defer f.Close()
-	k, err := multi.ReadCheckpoint(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return k, nil
 }

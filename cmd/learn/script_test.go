@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 //
 //	json FILE       fails unless the file holds JSON values, one after the other
 //	waitfor FILE    waits until the file exists, a minute at most
+//	nosecondscolumn FILE  takes times out of histories whose last column they are
 //	cut FILE N      cuts the file to its first N bytes
 //	flip FILE N     changes byte N of the file
 //	noseconds FILE  takes times out of reports
@@ -51,6 +52,12 @@ func TestScript(t *testing.T) {
 			"notimes": func(ts *testscript.TestScript, neg bool, args []string) {
 				for _, a := range args {
 					b := regexp.MustCompile(`(?m),[0-9.]+,[0-9.]+$`).ReplaceAll([]byte(ts.ReadFile(a)), nil)
+					ts.Check(os.WriteFile(ts.MkAbs(a), b, 0o666))
+				}
+			},
+			"nosecondscolumn": func(ts *testscript.TestScript, neg bool, args []string) {
+				for _, a := range args {
+					b := regexp.MustCompile(`(?m),[0-9.]+$`).ReplaceAll([]byte(ts.ReadFile(a)), nil)
 					ts.Check(os.WriteFile(ts.MkAbs(a), b, 0o666))
 				}
 			},

@@ -63,6 +63,26 @@
 // setting, the zero RGBOptions the other; the learning rate (0.1 or 0.3) and the share
 // of columns (0.3 or 1) deserve a cross-validation.
 //
+// # Speed
+//
+// 100 rounds, binning included, processor time as a fraction of that of XGBoost 1.7 with
+// trees of depth 6 and 255 bins (testdata/bench/boost/run.sh; one thread, least of two runs,
+// on a machine that was busy otherwise); in brackets that of our gradient boosting. RGB
+// draws five candidates a round: of families up to 63 splits on all rows and columns,
+// that is trees as large as those of depth 6, and with its defaults.
+//
+//	                      gradient boosting  RGB, all rows  RGB, default
+//	higgs 10,984 x 28     0.36               0.56 (1.57)    0.46 (1.29)
+//	mnist49 13,782 x 400  0.39               0.58 (1.47)    0.25 (0.62)
+//	a million x 28        0.64               0.88 (1.37)    0.84 (1.30)
+//
+// All candidates of a round are prefixes of one tree, so that five cost little more than one:
+// what RGB takes longer is growing best split first, which looks at both children of every
+// split, 125 nodes for 63 splits where level by level it is 63. Children that can no longer be
+// among the splits of the round cannot be told beforehand: the bound Σ g²/h - G²/H on a
+// node's gain, and the best division of its rows in two by g/h, rule out nodes
+// with 0.3 % of the rows on higgs and 3 % on mnist49.
+//
 // Start reading at loss.go and ensemble.go, then coordinate.go (AdaBoost) or rgb.go
 // and rgbround.go.
 //

@@ -2,6 +2,7 @@ package boost
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 )
@@ -23,11 +24,17 @@ type growth struct {
 func (g *growth) splits() int { return len(g.parent) }
 
 // collect reads a growth off the grower. Rows that were not sampled are sent down
-// the tree.
-func collect(g *tree.Grower, rows int, in []bool, workers int) *growth {
+// the tree. The memory of an earlier growth, which is not needed any more, is used again;
+// nil is none.
+func collect(g *tree.Grower, rows int, in []bool, workers int, earlier *growth) *growth {
 	n := g.Splits()
 	nodes := g.Nodes()
-	out := &growth{full: g.Tree(n), parent: make([]int32, n), node: make([]int32, n), low: make([]float64, 2*n+1), high: make([]float64, 2*n+1), slot: make([]int32, rows)}
+	out := &growth{full: g.Tree(n), parent: make([]int32, n), node: make([]int32, n), low: make([]float64, 2*n+1), high: make([]float64, 2*n+1)}
+	if earlier != nil {
+		out.slot = earlier.slot // every row's is written
+	} else {
+		out.slot = make([]int32, rows)
+	}
 	at := make([]int32, 2*n+1) // slot of each node
 	for s := range n {
 		p := nodes[2*s+1].Parent
@@ -50,13 +57,15 @@ func collect(g *tree.Grower, rows int, in []bool, workers int) *growth {
 	})
 	if in != nil {
 		forBlocks(workers, rows, sumBlock, func(from, to int) {
-			list := make([]int32, 0, to-from)
+			room := routings.Get().(*routing)
+			defer routings.Put(room)
+			list := room.rows[:0]
 			for i := from; i < to; i++ {
 				if !in[i] {
 					list = append(list, int32(i))
 				}
 			}
-			leaf := make([]int32, len(list))
+			leaf := room.leaves[:len(list)]
 			g.RouteRows(leaf, list, n)
 			for k, i := range list {
 				out.slot[i] = at[leaf[k]]
@@ -65,6 +74,11 @@ func collect(g *tree.Grower, rows int, in []bool, workers int) *growth {
 	}
 	return out
 }
+
+// routing is room for the rows of a block that are sent down a tree.
+type routing struct{ rows, leaves [sumBlock]int32 }
+
+var routings = sync.Pool{New: func() any { return new(routing) }}
 
 // fold returns, for the tree of the first n splits, the leaf into which each slot
 // of the whole growth falls.

@@ -617,7 +617,7 @@ func TestTreesAgainstReference(t *testing.T) {
 			if err := gr.Grow(context.Background(), &tree.Target{G: g, H: h}); err != nil {
 				t.Fatal(err)
 			}
-			got := collect(gr, 60, nil, 1)
+			got := collect(gr, 60, nil, 1, nil)
 			want := newExactGrower(d.X, 1).grow(g, h, nil, nil, n, x.c)
 			if !samePartition(got.slot, want.slot) {
 				t.Fatalf("trial %d, %+v: %v, want %v", trial, x.c, got.slot, want.slot)

@@ -2,8 +2,8 @@ package boost
 
 import (
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // workerCount resolves a number of goroutines; 0 is one a processor.
@@ -17,23 +17,7 @@ func workerCount(n int) int {
 // forEach calls do(i) for i = 0 … n-1 on that many goroutines. What do writes must
 // not depend on who calls it or when.
 func forEach(workers, n int, do func(i int)) {
-	workers = min(workerCount(workers), n)
-	if workers <= 1 {
-		for i := range n {
-			do(i)
-		}
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wg.Wait()
+	optim.Parallel(workerCount(workers), n, func(_, i int) error { do(i); return nil }) // cannot fail
 }
 
 // forBlocks calls do for the ranges [0, block), [block, 2 block), … up to n. The

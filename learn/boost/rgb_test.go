@@ -210,7 +210,7 @@ func TestPrefix(t *testing.T) {
 			if err := gr.Grow(context.Background(), &tree.Target{G: g}); err != nil {
 				t.Fatal(err)
 			}
-			return collect(gr, d.Rows(), nil, 1)
+			return collect(gr, d.Rows(), nil, 1, nil)
 		}
 		big := grow(20)
 		for n := range 20 {

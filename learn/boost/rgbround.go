@@ -52,6 +52,7 @@ type proposal struct {
 	derivative, curvature float64
 	step                  float64 // a
 	charge                float64 // Omega~
+	loss                  float64 // mean, on the rows that candidates are compared on
 	score                 float64 // J
 }
 
@@ -181,8 +182,18 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 			return nil, err
 		}
 	}
-	for j, loss := range r.scorer.losses(proposals, r.o.Score) {
-		p := proposals[j]
+	// A Newton step is compared with none on the rows that it comes from; where
+	// candidates are compared on the same rows, one pass serves both.
+	compared := proposals
+	still := proposal{values: proposals[0].values, table: proposals[0].table}
+	together := r.o.Step == StepHess && (r.in == nil || r.o.Score == r.o.StepRows)
+	if together {
+		compared = append(slices.Clone(proposals), &still)
+	}
+	losses := r.scorer.losses(compared, r.o.Score)
+	for j, p := range proposals {
+		loss := losses[j]
+		p.loss = loss
 		p.score = loss + r.beta()*p.charge
 		if r.o.Mode == L1Mode {
 			p.score = loss + r.beta()*math.Abs(p.step)*p.charge
@@ -194,8 +205,13 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 			best = p
 		}
 	}
-	if r.o.Step == StepHess {
-		r.halve(best)
+	switch {
+	case together:
+		r.halve(best, losses[len(proposals)], best.loss)
+	case r.o.Step == StepHess && best.step != 0:
+		still.values, still.table = best.values, best.table
+		losses := r.scorer.losses([]*proposal{&still, best}, r.o.StepRows)
+		r.halve(best, losses[0], losses[1])
 	}
 	progress := &Progress{Family: best.family, Derivative: best.derivative, Curvature: best.curvature, Step: best.step}
 	if best.step == 0 {
@@ -294,7 +310,7 @@ func (r *rgbRun) grow(splits int) error {
 				}
 			}
 		}
-		r.grown[c] = collect(r.grower, m, r.in, r.Workers)
+		r.grown[c] = collect(r.grower, m, r.in, r.Workers, r.grown[c])
 		r.fold.fit[c] = r.grown[c].sums(r.Workers, r.d.W, g, h, r.in)
 		r.fold.step[c] = r.fold.fit[c]
 		if out != nil {

@@ -201,8 +201,9 @@ func (r *rgbRun) line(p *proposal) float64 {
 }
 
 // halve shortens a Newton step until the objective on its own rows does not rise:
-// the second derivative at one point bounds nothing elsewhere.
-func (r *rgbRun) halve(p *proposal) {
+// the second derivative at one point bounds nothing elsewhere. before and after are the
+// mean losses of those rows without the step and with it.
+func (r *rgbRun) halve(p *proposal, before, after float64) {
 	if p.step == 0 {
 		return
 	}
@@ -210,10 +211,6 @@ func (r *rgbRun) halve(p *proposal) {
 	if r.o.Mode == L1Mode {
 		penalty = r.beta() * p.charge
 	}
-	still := *p
-	still.step = 0
-	losses := r.scorer.losses([]*proposal{&still, p}, r.o.StepRows)
-	before, after := losses[0], losses[1]
 	for range 60 {
 		if after+penalty*p.step <= before {
 			return

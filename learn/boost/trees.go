@@ -101,7 +101,7 @@ func (t *treeFitter) Fit(ctx context.Context, p *Direction) (*Fit, error) {
 			in[i] = true
 		}
 	}
-	gr := collect(t.grower, m, in, t.workers)
+	gr := collect(t.grower, m, in, t.workers, nil)
 	s := gr.sums(t.workers, p.W, p.G, target.H, in)
 	leaves := make([]float64, gr.splits()+1)
 	for l := range leaves {

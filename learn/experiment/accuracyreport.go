@@ -77,6 +77,17 @@ func Compare(sets []AccuracySet) ([]Versus, error) {
 	return out, nil
 }
 
+// tText writes a t for people: all differences alike have no spread, and their t is infinite.
+func tText(t float64) string {
+	switch {
+	case t >= most:
+		return "+inf"
+	case t <= -most:
+		return "-inf"
+	}
+	return fmt.Sprintf("%+.2f", t)
+}
+
 func ruleName(c boost.Choice) string {
 	if c == boost.ByError {
 		return "error"
@@ -104,7 +115,7 @@ func WriteAccuracy(w io.Writer, sets []AccuracySet) error {
 		fmt.Fprintln(t, "data\tbooster\tagainst\tdifference\tt\tp\tcorrected t\tp")
 		for _, v := range versus {
 			if v.Rule == ruleName(rule) && !strings.HasSuffix(v.With, " default") {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%+.2f\t%+.2f\t%.3f\t%+.2f\t%.3f\n", v.Set, v.Of, v.With, 100*v.Plain.Mean, v.Plain.T, v.Plain.P, v.Correct.T, v.Correct.P)
+				fmt.Fprintf(t, "%s\t%s\t%s\t%+.2f\t%s\t%.3f\t%s\t%.3f\n", v.Set, v.Of, v.With, 100*v.Plain.Mean, tText(v.Plain.T), v.Plain.P, tText(v.Correct.T), v.Correct.P)
 			}
 		}
 		if err := t.Flush(); err != nil {

@@ -80,8 +80,10 @@
 //   - The prior of the sources in Q is not stated; it is Balanced.
 //
 // What the specification leaves optional and is not here: steps that decrease an
-// existing weight, and penalties that differ by family. F is minimised over terms that
-// are only ever added.
+// existing weight, and penalties that differ by family. Terms are only ever added, so that
+// a model's first rounds are the model of so many rounds. Without a penalty nothing is lost:
+// the classes are closed under negation, and a step along -h is a smaller weight of h; with
+// one, the norm counts both.
 //
 // # Figures
 //

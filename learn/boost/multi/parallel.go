@@ -2,30 +2,14 @@ package multi
 
 import (
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // forEach calls do(worker, i) for i = 0 … n-1 on that many goroutines (0: one a
 // processor). What do writes must not depend on who calls it or when.
 func forEach(workers, n int, do func(worker, i int)) {
-	workers = min(workerCount(workers), n)
-	if workers <= 1 {
-		for i := range n {
-			do(0, i)
-		}
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(w, i)
-			}
-		})
-	}
-	wg.Wait()
+	optim.Parallel(workerCount(workers), n, func(w, i int) error { do(w, i); return nil }) // cannot fail
 }
 
 func workerCount(n int) int {

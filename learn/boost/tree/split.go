@@ -147,39 +147,43 @@ func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, m
 	if s.o.Monotone != nil {
 		direction = s.o.Monotone[column]
 	}
-	shift := s.scale.shift
+	shift := s.scale.shift & 63
 	need := s.need(b)
 	at := -1
 	var atLeft Cell
-	for k, code := range occupied {
-		c := cells[code]
-		left.G += c.G
-		left.H += c.H
-		if left.H>>shift < s.minH || s.minRows > 0 && s.scale.rows(left) < s.minRows {
-			continue
-		}
-		right := Cell{s.total.G - left.G, s.total.H - left.H}
-		if right.H>>shift < s.minH || s.minRows > 0 && s.scale.rows(right) < s.minRows || right.H == 0 {
-			break
-		}
-		var score float64
-		if s.plain {
-			gl, hl := float64(left.G), float64(left.H>>shift)+s.l2
-			gr, hr := float64(right.G), float64(right.H>>shift)+s.l2
-			// One product against another spares two divisions for all but the
-			// few cuts that are better than those before; the slack keeps
-			// rounding from losing one.
-			gl *= gl
-			gr *= gr
-			if gl*hr+gr*hl <= need*(1-1e-14)*(hl*hr) {
+	if s.plain && shift == 0 {
+		need, at, atLeft = s.plainCut(need, occupied, cells, left)
+	} else {
+		for k, code := range occupied {
+			c := cells[code]
+			left.G += c.G
+			left.H += c.H
+			if left.H>>shift < s.minH || s.minRows > 0 && s.scale.rows(left) < s.minRows {
 				continue
 			}
-			score = gl/hl + gr/hr
-		} else {
-			score = s.both(left, right, direction)
-		}
-		if score > need {
-			need, at, atLeft = score, k, left
+			right := Cell{s.total.G - left.G, s.total.H - left.H}
+			if right.H>>shift < s.minH || s.minRows > 0 && s.scale.rows(right) < s.minRows || right.H == 0 {
+				break
+			}
+			var score float64
+			if s.plain {
+				gl, hl := float64(left.G), float64(left.H>>shift)+s.l2
+				gr, hr := float64(right.G), float64(right.H>>shift)+s.l2
+				// One product against another spares two divisions for all but the
+				// few cuts that are better than those before; the slack keeps
+				// rounding from losing one.
+				gl *= gl
+				gr *= gr
+				if gl*hr+gr*hl <= need*(1-1e-14)*(hl*hr) {
+					continue
+				}
+				score = gl/hl + gr/hr
+			} else {
+				score = s.both(left, right, direction)
+			}
+			if score > need {
+				need, at, atLeft = score, k, left
+			}
 		}
 	}
 	if at < 0 {

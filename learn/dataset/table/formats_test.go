@@ -242,3 +242,38 @@ func FuzzReadIDX(f *testing.F) {
 	f.Add(idx(0xe, []float64{1, 2}, 2))
 	fuzzTable(f, table.Options{}, "f-idx1-ubyte")
 }
+
+// What is not to be read may be wrong, empty, or absent, in every format.
+func TestUnread(t *testing.T) {
+	o := func(like *table.Table) *table.Options {
+		like = like.Schema()
+		names := []string{like.TargetName, like.SourceName}
+		like.TargetName, like.SourceName = "", ""
+		return &table.Options{Like: like, Unread: names}
+	}
+	whole := read(t, "a,s,y\n1,u,no\n2,v,yes\n", "x.csv", &table.Options{Target: "y", Source: "s"})
+	for _, text := range []string{"a,s,y\n3,,\n4,elsewhere,maybe\n", "y,a\n,3\n,4\n", "a\n3\n4\n"} {
+		got := read(t, text, "new.csv", o(whole))
+		if d := cmp.Diff([][]string{{"3"}, {"4"}}, cells(got)); d != "" || got.Target != nil || got.Source != nil {
+			t.Errorf("%q: %s %v %v", text, d, got.Target, got.Source)
+		}
+	}
+	svm := read(t, "1 1:1\n0 2:2\n", "x.svm", nil)
+	if got := read(t, "? 1:3\n7 2:4\n", "new.svm", o(svm)); got.Target != nil || cells(got)[1][1] != "4" {
+		t.Error(got.Target, cells(got))
+	}
+	files := fstest.MapFS{
+		"train-images-idx3-ubyte": {Data: idx(8, []uint8{1, 2, 3, 4}, 2, 2, 1)}, "train-labels-idx1-ubyte": {Data: idx(8, []uint8{7, 1}, 2)},
+		"test-images-idx3-ubyte": {Data: idx(8, []uint8{5, 6}, 1, 2, 1)}, "test-labels-idx1-ubyte": {Data: idx(8, []uint8{9}, 1)},
+	}
+	images, err := table.Open(files, "train-images-idx3-ubyte", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := table.Open(files, "test-images-idx3-ubyte", o(images)); err != nil || got.Target != nil || cells(got)[0][1] != "6" {
+		t.Error(err, got)
+	}
+	if _, err := table.Open(files, "test-images-idx3-ubyte", &table.Options{Like: images}); err == nil {
+		t.Error("a label that the training data do not have was read")
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -116,7 +117,7 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 	if err := t.readPixels(r, h, o); err != nil {
 		return nil, err
 	}
-	if o.Labels != nil {
+	if o.Labels != nil && !slices.Contains(o.Unread, IDXTarget) {
 		if err := t.readLabels(o); err != nil {
 			return nil, err
 		}

@@ -90,6 +90,11 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 			return nil, err
 		}
 	}
+	for _, d := range o.Unread {
+		if _, err := assign("unread", d, roleDrop, false); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range []struct {
 		what, ref string
 		r         role

@@ -131,7 +131,7 @@ type svmParser struct {
 }
 
 func newSVMParser(name string, o *Options) (*svmParser, error) {
-	p := &svmParser{out: &Table{Name: name, TargetName: LibSVMTarget}, rule: newTargetRule(o), label: !slices.Contains(o.Drop, LibSVMTarget), qid: true, most: o.MaxLevels}
+	p := &svmParser{out: &Table{Name: name, TargetName: LibSVMTarget}, rule: newTargetRule(o), label: !slices.Contains(o.Drop, LibSVMTarget) && !slices.Contains(o.Unread, LibSVMTarget), qid: true, most: o.MaxLevels}
 	if o.Target != "" && o.Target != LibSVMTarget && o.Target != "#1" {
 		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of a LIBSVM file is its first field, called %q", LibSVMTarget), Err: ErrColumns}
 	}

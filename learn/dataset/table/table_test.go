@@ -149,6 +149,7 @@ func TestRefused(t *testing.T) {
 		{"a,y\n1,2.5\n2,3\n", table.Options{Target: "y", Task: table.Classification}, `x.csv:2 (row 1): column "y": "2.5" is not a label: labels are words or integers; if it is a number to predict, choose regression`, table.ErrValue},
 		{"a,y\n1,2\n2,2\n", table.Options{Target: "y"}, `x.csv: column "y": all rows are of one class, "2"; a classifier needs two`, table.ErrUseless},
 		{"y\n" + seq(100) + "x\n" + seq(5000), table.Options{Target: "y"}, `x.csv:102 (row 101): column "y": the target is not a number here, and there are too many values (over 1024) for them to be classes`, table.ErrValue},
+		{"y\n0.5\n1.5\nx\n2.5\n", table.Options{Target: "y"}, `x.csv:4 (row 3): column "y": "x" is not a number, but most values of the target are; correct it, or choose classification`, table.ErrValue},
 		{"y\n" + seq(100) + "x\n", table.Options{Target: "y"}, `x.csv:102 (row 101): column "y": "x" is not a number, but most values of the target are; correct it, or choose classification`, table.ErrValue},
 		{"y\n" + seq(70000), table.Options{Target: "y", Task: table.Classification}, `x.csv: column "y": more than 65536 classes: these are not labels; if they are numbers to predict, choose regression`, table.ErrValue},
 		{"a,w\n1,2\n2,-1\n", table.Options{Weight: "w"}, `x.csv:3 (row 2): column "w": the weight -1 is negative; weights are 0 or more`, table.ErrValue},

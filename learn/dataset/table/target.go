@@ -106,14 +106,11 @@ func (b *builder) decideTarget() error {
 	}
 	list := b.classes.names
 	values := make([]float64, len(list))
-	numeric, whole, word := true, true, ""
+	numeric, whole := true, true // all are numbers; those that are have no fraction
 	for k, s := range list {
 		x, fault := parseNumber([]byte(s), 64)
 		if fault != numberFine {
 			numeric = false
-			if word == "" {
-				word = s
-			}
 		}
 		whole = whole && x == math.Trunc(x)
 		values[k] = x
@@ -136,8 +133,9 @@ func (b *builder) decideTarget() error {
 			}
 		}
 	}
-	if !numeric && len(list) > autoClasses && b.rule.numbers {
-		// Mostly numbers with a few words is a column with mistakes in it.
+	if !numeric && b.rule.numbers && (len(list) > autoClasses || !whole) {
+		// Mostly numbers, of many values or with fractions, and a few words is a column with
+		// mistakes in it.
 		numbers := 0
 		for _, y := range t.Target {
 			if y == y {

@@ -48,7 +48,7 @@ func processor() float64 {
 
 func run(args []string) error {
 	if len(args) != 6 {
-		return fmt.Errorf("usage: boost NAME ROWS.f32 LABELS.u8 THREADS depth6|leaves64 gb|rgb")
+		return fmt.Errorf("usage: boost NAME ROWS.f32 LABELS.u8 THREADS depth6|leaves64 gb|rgb|rgb-default")
 	}
 	workers, err := strconv.Atoi(args[3])
 	if err != nil {
@@ -89,8 +89,10 @@ func run(args []string) error {
 	case "rgb":
 		e, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Candidates: 5, Families: boost.Grid([]int{4, 8, 16, 32, 63}, boost.ThesisLambdas),
 			RowSample: 1, ColumnSample: 1, Score: boost.Training, Control: boost.Control{Workers: workers}})
+	case "rgb-default":
+		e, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Control: boost.Control{Workers: workers}})
 	default:
-		return fmt.Errorf("the algorithm is gb or rgb, not %q", args[5])
+		return fmt.Errorf("the algorithm is gb, rgb or rgb-default, not %q", args[5])
 	}
 	if err != nil {
 		return err

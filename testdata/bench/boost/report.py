@@ -1,20 +1,35 @@
 """Ratios of our times to XGBoost's from the lines of run.sh: the least of each over the runs, wall clock and processor time."""
 import sys
+
+MEASURES = {"bins": 5, "bins-cpu": 6, "train": 8, "train-cpu": 9, "predict": 11, "predict-cpu": 12, "peak-mb": 14}
 best = {}
 for line in open(sys.argv[1]):
     f = line.rstrip("\n").split("\t")
-    key, who = (f[0], f[1], f[2]), f[3]
-    v = {"bins": f[5], "bins-cpu": f[6], "train": f[8], "train-cpu": f[9], "predict": f[11], "predict-cpu": f[12], "peak-mb": f[14]}
-    d = best.setdefault(key, {}).setdefault(who, {})
-    for k, x in v.items():
-        d[k] = min(d.get(k, 9e9), float(x))
-print("\nours / XGBoost (at most 1 is as fast, or as small); rgb: RGB / our gradient boosting")
-print("rows\ttrees\tthreads\tbins\tcpu\ttrain\tcpu\tpredict\tcpu\tpeak\trgb train\tcpu")
+    d = best.setdefault((f[0], f[1], f[2]), {}).setdefault(f[3], {})
+    for k, at in MEASURES.items():
+        d[k] = min(d.get(k, 9e9), float(f[at]))
+
+
+def ratio(a, b):
+    return "%.2f" % (a / b if b > 0 else float("nan"))
+
+
+print("\nour gradient boosting / XGBoost (at most 1 is as fast, or as small)")
+print("rows", "trees", "threads", *MEASURES, sep="\t")
 for key, d in sorted(best.items()):
-    if "gb" not in d or "xgboost" not in d:
-        continue
-    a, b = d["gb"], d["xgboost"]
-    r = ["%.2f" % (a[k] / b[k] if b[k] > 0 else float("nan")) for k in ("bins", "bins-cpu", "train", "train-cpu", "predict", "predict-cpu", "peak-mb")]
-    if "rgb" in d:
-        r += ["%.2f" % (d["rgb"][k] / a[k]) for k in ("train", "train-cpu")]
-    print(*key, *r, sep="\t")
+    if "gb" in d and "xgboost" in d:
+        print(*key, *(ratio(d["gb"][k], d["xgboost"][k]) for k in MEASURES), sep="\t")
+print("\nRGB with five candidates: training time / XGBoost's (asked: at most 1.5), then / our gradient boosting's")
+print("rows", "threads", "setting", "xgb wall", "xgb cpu", "gb wall", "gb cpu", sep="\t")
+for key, d in sorted(best.items()):
+    for who in ("rgb", "rgb-default"):
+        if who in d:
+            r = [ratio(d[who][k], d[peer][k]) if peer in d else "-" for peer in ("xgboost", "gb") for k in ("train", "train-cpu")]
+            print(key[0], key[2], who, *r, sep="\t")
+print("\nprocessor time with two threads / with one")
+for key, d in sorted(best.items()):
+    one = best.get((key[0], key[1], "1"), {})
+    if key[2] == "2":
+        for who in d:
+            if who in one:
+                print(key[0], who, "train", ratio(d[who]["train-cpu"], one[who]["train-cpu"]), "predict", ratio(d[who]["predict-cpu"], one[who]["predict-cpu"]), sep="\t")

@@ -19,8 +19,9 @@ for rows in "$folder"/*.f32; do
 	name=$(basename "$rows" .f32)
 	for t in "${threads[@]}"; do
 		for _ in $(seq "$runs"); do
-			"$bin/boost" "$name" "$rows" "$folder/$name.u8" "$t" depth6 gb
-			"$bin/boost" "$name" "$rows" "$folder/$name.u8" "$t" depth6 rgb
+			for ours in gb rgb rgb-default; do
+				"$bin/boost" "$name" "$rows" "$folder/$name.u8" "$t" depth6 "$ours"
+			done
 			"$python" "$here/peer.py" "$name" "$rows" "$folder/$name.u8" "$t" depth6
 		done
 	done
