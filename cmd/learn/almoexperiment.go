@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
@@ -30,6 +31,7 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 			layers := fs.String("hidden", fmt.Sprint(hidden), "Sizes of hidden layers")
 			rate := fs.Float("rate", 0, "Step of the parameters; 0 is the solver's")
 			lambdaRate := fs.Float("lambda_rate", 0, "Step of the weights of objectives; 0 is the solver's")
+			checkpoint := fs.String("checkpoint", "", "File that keeps trained models' figures as they come; if it exists, those are not made again. Remove it when the program or the data changed")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			workersOf := workersFlag(fs)
 			return func(c *call) error {
@@ -63,26 +65,30 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				if err != nil {
 					return err
 				}
-				bar := progress.Start(c.Err, name)
-				models := 2
-				if o.Singles {
-					models += 4
-				}
-				if o.Regrets {
-					models++
-				}
-				total, done, last := len(list)*models*o.Seeds*o.Passes, 0, 0
-				o.Watch = func(set, model string, seed int, row optim.Row) {
-					if row.Iteration != last {
-						done++
+				var kept results[experiment.AlmoCell]
+				if *checkpoint != "" {
+					if err := apart(nil, []place{{"the checkpoint", *checkpoint}}); err != nil {
+						return err
 					}
-					last = row.Iteration
-					bar.Set(min(done, total), total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, row.Saddle.Values, row.Saddle.Lambda)
+					if err := kept.open(*checkpoint, "table5 results 1"); err != nil {
+						return err
+					}
+					o.Known = slices.Clone(kept.Results)
+					o.Save = func(cell *experiment.AlmoCell) error { return kept.add(c, *cell) }
+				}
+				bar := progress.Start(c.Err, name)
+				total, done := len(list)*o.Models()*o.Seeds, 0
+				o.Done = func(*experiment.AlmoCell) { done++ }
+				o.Watch = func(set, model string, seed int, row optim.Row) {
+					bar.Set(done, total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, row.Saddle.Values, row.Saddle.Lambda)
 				}
 				r, err := experiment.Almo(c.ctx, list, o)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					return &stopped{"the experiment has no state to keep; start it again, with fewer --seeds or --sets if it takes too long"}
+					if *checkpoint == "" {
+						return &stopped{"the experiment keeps its results only with --checkpoint"}
+					}
+					return &stopped{fmt.Sprintf("%d results are in %s. To go on, give the same command", len(kept.Results), *checkpoint)}
 				}
 				if err != nil {
 					return err
@@ -106,8 +112,12 @@ far from the best possible it is at most.
 The default data are small; --data takes a folder of the same shape with all of MNIST
 and Fashion-MNIST.
 
-Example:
+A long run should have --checkpoint: the same command goes on from it, with other
+--sets or more --seeds if you like.
 
+Examples:
+
+  learn experiment table51 --data DIR --sets mnist --checkpoint t51.json
   learn experiment table51 --sets adult --seeds 3`, nil, 20)
 
 var experimentTable52 = tableCommand("table52", "networks", `

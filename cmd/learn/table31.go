@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -97,13 +94,13 @@ Examples:
 			if sets, err = c.present(sets, wanted != nil, folder); err != nil {
 				return err
 			}
-			var kept results
+			var kept results[experiment.Nested]
 			if *checkpoint != "" {
-				if err := kept.open(*checkpoint); err != nil {
+				if err := kept.open(*checkpoint, "table31 results 1"); err != nil {
 					return err
 				}
 				o.Known = slices.Clone(kept.Results)
-				o.Save = func(r *experiment.Nested) error { return kept.add(c, r) }
+				o.Save = func(r *experiment.Nested) error { return kept.add(c, *r) }
 			}
 			bar := progress.Start(c.Err, c.prog)
 			var mu sync.Mutex
@@ -170,51 +167,6 @@ func (c *call) present(sets []experiment.Set, named bool, folder string) ([]expe
 		return nil, fmt.Errorf("%s has none of the data sets", folder)
 	}
 	return out, nil
-}
-
-// results is a checkpoint of an experiment.
-type results struct {
-	name    string
-	Format  string              `json:"format"`
-	Results []experiment.Nested `json:"results"`
-}
-
-const resultsFormat = "table31 results 1"
-
-// open reads the file if it exists.
-func (k *results) open(name string) error {
-	k.name, k.Format = name, resultsFormat
-	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("flag --checkpoint: %w", err)
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	err = d.Decode(k)
-	if err == nil && d.More() {
-		err = errors.New("there is more after its end")
-	}
-	if err == nil && k.Format != resultsFormat {
-		err = fmt.Errorf("its format is %q, not %q", k.Format, resultsFormat)
-	}
-	if err != nil {
-		return fmt.Errorf("flag --checkpoint: %s is no file of results, or damaged: %w; remove it to begin afresh", name, err)
-	}
-	return nil
-}
-
-// add keeps one more result. The file is replaced as a whole: a run that is killed
-// leaves the old one or the new one.
-func (k *results) add(c *call, r *experiment.Nested) error {
-	k.Results = append(k.Results, *r)
-	return c.Output(k.name, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		return e.Encode(k)
-	})
 }
 
 // ranges reads numbers and ranges such as 0-4,7; "" is nil.

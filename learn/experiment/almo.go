@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/metrics"
@@ -28,6 +30,11 @@ type AlmoOptions struct {
 	StepW   float64
 	StepL   float64
 	Workers int
+	// Known cells of the same settings are not trained again; Save, if not nil, is given
+	// each new one, and Done each one, known or new.
+	Known []AlmoCell
+	Save  func(*AlmoCell) error
+	Done  func(*AlmoCell)
 	// Watch, if not nil, is told of each model's passes.
 	Watch func(set, model string, seed int, row optim.Row)
 }
@@ -105,6 +112,7 @@ const (
 	modelUniform = "uniform"
 	modelAlmo    = "almo"
 	modelRegret  = "almo-regret"
+	modelOnly    = "only "
 )
 
 // Almo trains the robust model, the uniform mixture and, with Singles, each loss alone on
@@ -136,112 +144,98 @@ func Almo(ctx context.Context, sets []SplitSet, opts *AlmoOptions) (*AlmoReport,
 	return r, nil
 }
 
-func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*AlmoSet, error) {
-	trainTable, testTable, err := s.Load()
-	if err != nil {
-		return nil, err
-	}
-	encoder, err := minimax.NewEncoder(trainTable, minimax.Unchanged) // the sets are scaled
-	if err != nil {
-		return nil, err
-	}
-	train, err := encoder.Data(trainTable, nil)
-	if err != nil {
-		return nil, err
-	}
-	test, err := encoder.Data(testTable, trainTable.Classes)
-	if err != nil {
-		return nil, err
-	}
-	if train.Class == nil || test.Class == nil {
-		return nil, errors.New("the rows have no classes")
-	}
-	losses := []string{"zero-one", "hinge", "1-norm", "cross-entropy"}
-	r.Losses = losses
-	out := &AlmoSet{Name: s.Name, Train: train.Rows, Test: test.Rows, Features: train.Features}
-	p := len(losses)
+// almoLosses are the objectives of the tables.
+var almoLosses = []string{"zero-one", "hinge", "1-norm", "cross-entropy"}
+
+// models names what is trained on a set, in the order of the report; regrets come after
+// the single losses that they are measured from.
+func (o *AlmoOptions) models() []string {
 	names := []string{modelUniform, modelAlmo}
 	if o.Singles {
-		for _, l := range losses {
-			names = append(names, "only "+l)
+		for _, l := range almoLosses {
+			names = append(names, modelOnly+l)
 		}
 	}
-	offsets := make([][]float64, o.Seeds)
 	if o.Regrets {
 		names = append(names, modelRegret)
 	}
-	for m, name := range names {
-		model := AlmoModel{Name: name, Test: map[string]Mean{}, Train: make([]float64, p), Lambda: make([]float64, p)}
-		tests := map[string][]float64{}
-		for seed := range o.Seeds {
-			mo := &minimax.Options{Beta1: o.Beta1, Hidden: o.Hidden, Passes: o.Passes, Batch: o.Batch, Gap: o.Gap, Seed: o.Seed + uint64(seed), Workers: o.Workers,
-				Network: o.Network, StepW: o.StepW, StepLambda: o.StepL, NoPolish: true}
-			for _, l := range losses {
-				loss, err := minimax.ParseLoss(l)
-				if err != nil {
-					return nil, err
+	return names
+}
+
+// Models returns how many models there are of each set and seed.
+func (o *AlmoOptions) Models() int { return len(o.models()) }
+
+// set fills in what is not known of a set, seed by seed, so that a run that is stopped
+// leaves whole rows of the comparison.
+func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*AlmoSet, error) {
+	names := o.models()
+	cells := map[string][]*AlmoCell{}
+	var data *almoData
+	for seed := range o.Seeds {
+		var offsets []float64
+		for _, name := range names {
+			key := AlmoCell{Table: r.Table, Set: s.Name, Model: name, Seed: o.Seed + uint64(seed), Settings: o.settings(name)}
+			cell := o.known(&key)
+			if cell == nil {
+				if data == nil {
+					var err error
+					if data, err = loadAlmo(s); err != nil {
+						return nil, err
+					}
 				}
-				mo.Losses = append(mo.Losses, loss)
-			}
-			switch {
-			case name == modelUniform:
-				mo.Fixed = make([]float64, p)
-				for k := range mo.Fixed {
-					mo.Fixed[k] = 1 / float64(p)
+				cell = &key
+				if err := o.train(ctx, data, cell, seed, offsets); err != nil {
+					return nil, fmt.Errorf("%s: %w", name, err)
 				}
-			case name == modelAlmo:
-				mo.NoPolish = false
-			case name == modelRegret:
-				mo.Normalization, mo.Offsets, mo.NoPolish = minimax.Regret, offsets[seed], false
-			default:
-				mo.Fixed = make([]float64, p)
-				mo.Fixed[m-2] = 1
-			}
-			mo.Control = optim.Control{Ctx: ctx}
-			if o.Watch != nil {
-				mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error { o.Watch(s.Name, name, seed, row); return nil })
-			}
-			begin := time.Now()
-			f, err := minimax.Train(train, mo)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			model.Seconds += time.Since(begin).Seconds() / float64(o.Seeds)
-			if name == modelRegret { // judged by the same measure as the others
-				f.Worst = math.Inf(-1)
-				for k := range f.Values {
-					f.Values[k] += offsets[seed][k]
-					f.Worst = math.Max(f.Worst, f.Values[k])
+				if o.Save != nil {
+					if err := o.Save(cell); err != nil {
+						return nil, err
+					}
 				}
 			}
-			if m >= 2 && name != modelRegret {
-				offsets[seed] = append(offsets[seed], f.Values[m-2])
+			if l, ok := strings.CutPrefix(name, modelOnly); ok {
+				offsets = append(offsets, cell.Values[slices.Index(almoLosses, l)])
 			}
-			scored, err := f.Model.Evaluate(test, o.Workers)
-			if err != nil {
-				return nil, err
-			}
-			for k, l := range losses {
-				tests[l] = append(tests[l], scored.Raw[k])
-				model.Train[k] += f.Values[k] / float64(o.Seeds)
-				model.Lambda[k] += f.Lambda[k] / float64(o.Seeds)
-			}
-			tests[columnError] = append(tests[columnError], scored.Error)
-			tests[columnProb] = append(tests[columnProb], scored.Prob)
-			tests[columnAUC] = append(tests[columnAUC], scored.AUC)
-			model.worsts = append(model.worsts, f.Worst)
-			if f.Certified {
-				model.Certified = true
-				model.Gap = math.Max(model.Gap, f.Gap())
+			cells[name] = append(cells[name], cell)
+			if o.Done != nil {
+				o.Done(cell)
 			}
 		}
-		for c, v := range tests {
-			model.Test[c] = meanOf(v)
-		}
-		model.Worst = meanOf(model.worsts)
-		out.Models = append(out.Models, model)
+	}
+	first := cells[names[0]][0]
+	r.Losses = almoLosses
+	out := &AlmoSet{Name: s.Name, Train: first.TrainRows, Test: first.TestRows, Features: first.Features}
+	for _, name := range names {
+		out.Models = append(out.Models, summary(name, cells[name]))
 	}
 	return out, nil
+}
+
+// summary is a model over its seeds.
+func summary(name string, cells []*AlmoCell) AlmoModel {
+	m := AlmoModel{Name: name, Test: map[string]Mean{}, Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
+	tests := map[string][]float64{}
+	n := float64(len(cells))
+	for _, c := range cells {
+		for k := range almoLosses {
+			m.Train[k] += c.Values[k] / n
+			m.Lambda[k] += c.Lambda[k] / n
+		}
+		m.Seconds += c.Seconds / n
+		m.worsts = append(m.worsts, c.Worst)
+		for column, v := range c.Test {
+			tests[column] = append(tests[column], v)
+		}
+		if c.Certified {
+			m.Certified = true
+			m.Gap = math.Max(m.Gap, c.Gap)
+		}
+	}
+	for c, v := range tests {
+		m.Test[c] = meanOf(v)
+	}
+	m.Worst = meanOf(m.worsts)
+	return m
 }
 
 // Reached reports whether the robust model's worst training loss is below those of all

@@ -2,9 +2,15 @@ package experiment_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/experiment"
@@ -34,10 +40,42 @@ func TestAlmo(t *testing.T) {
 		t.Fatal(err)
 	}
 	sets[0] = first(sets[0], 600, 500)
-	r, err := experiment.Almo(context.Background(), sets, &experiment.AlmoOptions{Seeds: 2, Passes: 8, Singles: true, Regrets: true, Workers: 2, Beta1: 1e-2, Gap: 2e-3})
+	o := &experiment.AlmoOptions{Seeds: 2, Passes: 8, Singles: true, Regrets: true, Workers: 2, Beta1: 1e-2, Gap: 2e-3}
+	var kept []experiment.AlmoCell
+	o.Save = func(c *experiment.AlmoCell) error { kept = append(kept, *c); return nil }
+	r, err := experiment.Almo(context.Background(), sets, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("kept", func(t *testing.T) {
+		// A run that lost its last six cells, among them single losses that regrets are
+		// measured from, makes those again, alike; one that has all does not load the data.
+		part := *o
+		part.Workers, part.Known = 1, kept[:len(kept)-6]
+		var again []experiment.AlmoCell
+		part.Save = func(c *experiment.AlmoCell) error { again = append(again, *c); return nil }
+		if _, err := experiment.Almo(context.Background(), sets, &part); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(kept[len(kept)-6:], again, cmpopts.IgnoreFields(experiment.AlmoCell{}, "Seconds")); diff != "" {
+			t.Error(diff)
+		}
+		part.Known = kept
+		part.Save = func(c *experiment.AlmoCell) error { return fmt.Errorf("%s trained again", c.Model) }
+		without := slices.Clone(sets)
+		without[0].Load = func() (*table.Table, *table.Table, error) { return nil, nil, errors.New("loaded") }
+		same, err := experiment.Almo(context.Background(), without, &part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(r.Sets, same.Sets, cmpopts.IgnoreUnexported(experiment.AlmoModel{})); diff != "" {
+			t.Error(diff)
+		}
+		part.Beta1 = 2e-2 // another problem: nothing is known of it
+		if _, err := experiment.Almo(context.Background(), without, &part); err == nil {
+			t.Error("cells of other settings were taken")
+		}
+	})
 	for _, s := range r.Sets {
 		if !s.Reached() {
 			t.Errorf("%s: the robust model's worst loss is not below the others'", s.Name)

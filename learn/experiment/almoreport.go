@@ -65,7 +65,12 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 		t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "  trained on\tcross-entropy\terror\thinge\t1-norm\t1-norm of prob\tAUC\tworst (training)\tλ (%s)\tgap\tseconds\n", strings.Join(r.Losses, ", "))
 		for _, m := range s.Models {
-			cell := func(c string) string { return fmt.Sprintf("%.4f", m.Test[c].Mean) }
+			cell := func(c string) string {
+				if v, ok := m.Test[c]; ok {
+					return fmt.Sprintf("%.4f", v.Mean)
+				}
+				return "none"
+			}
 			lambda := make([]string, len(m.Lambda))
 			for k, v := range m.Lambda {
 				lambda[k] = fmt.Sprintf("%.2f", v)

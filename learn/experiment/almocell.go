@@ -1,0 +1,152 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// AlmoCell is one model of tables 5.1 and 5.2, trained once: what a long experiment
+// keeps as it goes. The first five fields say which it is.
+type AlmoCell struct {
+	Table    string `json:"table"`
+	Set      string `json:"set"`
+	Model    string `json:"model"`
+	Seed     uint64 `json:"seed"`
+	Settings string `json:"settings"` // all else that its result depends on, but for the data
+
+	TrainRows int                `json:"train_rows"`
+	TestRows  int                `json:"test_rows"`
+	Features  int                `json:"features"`
+	Worst     float64            `json:"worst"`  // largest normalised training loss
+	Values    []float64          `json:"values"` // normalised training losses
+	Lambda    []float64          `json:"lambda"`
+	Test      map[string]float64 `json:"test"` // what is not a number is left out
+	Certified bool               `json:"certified,omitempty"`
+	Gap       float64            `json:"gap,omitempty"` // certified
+	Seconds   float64            `json:"seconds"`
+}
+
+// settings names what a cell's result depends on; workers are not of it.
+func (o *AlmoOptions) settings(model string) string {
+	n := o.Network
+	s := fmt.Sprintf("hidden=%v passes=%d batch=%d beta1=%v rate=%v lambda_rate=%v", o.Hidden, o.Passes, o.Batch, o.Beta1, o.StepW, o.StepL)
+	if len(o.Hidden) > 0 {
+		s += fmt.Sprintf(" %v momentum=%v constant=%v", n.Method, n.Momentum, n.Constant)
+	} else if model == modelAlmo || model == modelRegret {
+		s += fmt.Sprintf(" gap=%v", o.Gap)
+	}
+	return s
+}
+
+// known returns the cell of that description, or nil.
+func (o *AlmoOptions) known(key *AlmoCell) *AlmoCell {
+	for i := range o.Known {
+		c := &o.Known[i]
+		if c.Table == key.Table && c.Set == key.Set && c.Model == key.Model && c.Seed == key.Seed && c.Settings == key.Settings &&
+			len(c.Values) == len(almoLosses) && len(c.Lambda) == len(almoLosses) {
+			return c
+		}
+	}
+	return nil
+}
+
+// almoData is a set as numbers.
+type almoData struct {
+	name        string
+	train, test *minimax.Data
+}
+
+func loadAlmo(s SplitSet) (*almoData, error) {
+	trainTable, testTable, err := s.Load()
+	if err != nil {
+		return nil, err
+	}
+	encoder, err := minimax.NewEncoder(trainTable, minimax.Unchanged) // the sets are scaled
+	if err != nil {
+		return nil, err
+	}
+	d := &almoData{name: s.Name}
+	if d.train, err = encoder.Data(trainTable, nil); err != nil {
+		return nil, err
+	}
+	if d.test, err = encoder.Data(testTable, trainTable.Classes); err != nil {
+		return nil, err
+	}
+	if d.train.Class == nil || d.test.Class == nil {
+		return nil, errors.New("the rows have no classes")
+	}
+	return d, nil
+}
+
+// train completes a cell. offsets are what each loss reached alone with this seed.
+func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, seed int, offsets []float64) error {
+	p := len(almoLosses)
+	mo := &minimax.Options{Beta1: o.Beta1, Hidden: o.Hidden, Passes: o.Passes, Batch: o.Batch, Gap: o.Gap, Seed: cell.Seed, Workers: o.Workers,
+		Network: o.Network, StepW: o.StepW, StepLambda: o.StepL, NoPolish: true}
+	for k, l := range almoLosses {
+		loss, err := minimax.ParseLoss(l)
+		if err != nil {
+			return err
+		}
+		mo.Losses = append(mo.Losses, loss)
+		if cell.Model == modelOnly+l {
+			mo.Fixed = make([]float64, p)
+			mo.Fixed[k] = 1
+		}
+	}
+	switch cell.Model {
+	case modelUniform:
+		for range p {
+			mo.Fixed = append(mo.Fixed, 1/float64(p))
+		}
+	case modelAlmo:
+		mo.NoPolish = false
+	case modelRegret:
+		mo.Normalization, mo.Offsets, mo.NoPolish = minimax.Regret, offsets, false
+	}
+	mo.Control = optim.Control{Ctx: ctx}
+	if o.Watch != nil {
+		mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error { o.Watch(cell.Set, cell.Model, seed, row); return nil })
+	}
+	begin := time.Now()
+	f, err := minimax.Train(d.train, mo)
+	if err != nil {
+		return err
+	}
+	cell.Seconds = time.Since(begin).Seconds()
+	cell.TrainRows, cell.TestRows, cell.Features = d.train.Rows, d.test.Rows, d.train.Features
+	cell.Worst, cell.Values, cell.Lambda = f.Worst, f.Values, f.Lambda
+	if cell.Model == modelRegret { // judged by the same measure as the others
+		cell.Worst = math.Inf(-1)
+		for k := range f.Values {
+			f.Values[k] += offsets[k]
+			cell.Worst = math.Max(cell.Worst, f.Values[k])
+		}
+	}
+	if f.Certified {
+		cell.Certified, cell.Gap = true, f.Gap()
+	}
+	scored, err := f.Model.Evaluate(d.test, o.Workers)
+	if err != nil {
+		return err
+	}
+	cell.Test = map[string]float64{}
+	set := func(column string, v float64) {
+		if !math.IsNaN(v) {
+			cell.Test[column] = v
+		}
+	}
+	for k, l := range almoLosses {
+		set(l, scored.Raw[k])
+	}
+	set(columnError, scored.Error)
+	set(columnProb, scored.Prob)
+	set(columnAUC, scored.AUC)
+	return nil
+}
