@@ -5,8 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/blas"
 
+	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -382,20 +383,15 @@ func (g *Game) gradient(w, gw []float64) []float64 {
 			l.losses(g.examples, scores, n, func(i int) int { return from + i }, class, g.coef, parts[b*p:(b+1)*p], true)
 			ds := l.ds[:n*outputs]
 			if linear {
-				// One output after the other, so that examples are added as rows: with
-				// ten outputs a product would pack more than it multiplies (0.19 s against
-				// 0.07 s for the gradient on 60,000 rows of 784).
+				// Dᵀ·X, output by feature: what is packed for the product is then read in
+				// rows. Two thirds of the time of adding examples one by one, which
+				// reading X once takes anyway; Xᵀ·D took three times as long.
 				_, biases := nn.Layer(g.net, 0, sum)
 				l.rows = sized(l.rows, outputs*f)
-				clear(l.rows)
 				for i, d := range ds {
-					c := i % outputs
-					biases[c] += d
-					if d != 0 {
-						x := g.x[(from+i/outputs)*f:][:f]
-						floats.AddScaled(l.rows[c*f:(c+1)*f], d, x)
-					}
+					biases[i%outputs] += d
 				}
+				gemm.Gemm(1, blas.Trans, blas.NoTrans, outputs, f, n, 1, ds, outputs, g.x[from*f:], f, 0, l.rows, f)
 				for c := range outputs {
 					for j, v := range l.rows[c*f : (c+1)*f] {
 						sum[j*outputs+c] += v

@@ -36,6 +36,9 @@ type Loss struct {
 
 	logistic float64 // multiple of ln(1+e^{-ys}): such losses share their exponentials
 	errors   bool    // its λ-player may be shown the true zero-one loss
+	// corner, if not nil, says that for y = ±1 the loss is linear in ys on both sides of
+	// 1, with these slopes, and zero there.
+	corner *[2]float64
 }
 
 func constant(v float64) func(float64) float64 { return func(float64) float64 { return v } }
@@ -83,7 +86,7 @@ func Hinge() Loss {
 			return 0, 0
 		},
 		Lipschitz: constant(1), Bound: func(b float64) float64 { return 1 + b },
-		Relax: smoothHinge,
+		Relax: smoothHinge, corner: &[2]float64{-1, 0},
 	}
 }
 
@@ -91,7 +94,7 @@ func Hinge() Loss {
 // most width/2.
 func smoothHinge(width float64) Loss {
 	l := Hinge()
-	l.Relax = nil
+	l.Relax, l.corner = nil, nil
 	l.At = func(s, y float64) (float64, float64) {
 		switch z := y * s; {
 		case z >= 1:
@@ -128,6 +131,7 @@ func QNorm(q float64) (Loss, error) {
 	}
 	if q == 1 {
 		l := absolute()
+		l.corner = &[2]float64{-1, 1}
 		l.Relax = func(width float64) Loss {
 			h := absolute()
 			h.Relax = nil

@@ -25,6 +25,9 @@ const (
 	// Smoothed is optim.Smoothed, on all examples: the quickest for linear models
 	// whose data fit into memory, and the reference for the others.
 	Smoothed Solver = "smoothed"
+	// DualAscent is cutting planes over λ with stochastic dual coordinate ascent for w: the
+	// quickest to a certificate where losses have kinks and the data are many.
+	DualAscent Solver = "dual-ascent"
 )
 
 // Preferences are the mixtures that the model must be robust to. The zero value is

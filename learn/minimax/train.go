@@ -303,7 +303,7 @@ func (t *trainer) linear() (*Fit, error) {
 			first.Gap = -1
 		}
 		fallthrough
-	case MirrorProx, Smoothed:
+	case MirrorProx, Smoothed, DualAscent:
 		// Backtracking is for smooth problems: at kinks it ends in tiny steps.
 		if t.StepW == 0 && t.Steps == optim.ConstantSteps && (t.Batch > 0 || relaxed != nil) {
 			first.Steps = optim.AdaptiveSteps
@@ -313,7 +313,7 @@ func (t *trainer) linear() (*Fit, error) {
 	case Alternating:
 		first.Method = optim.Alternating
 	default:
-		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating or smoothed", t.Solver)
+		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed or dual-ascent", t.Solver)
 	}
 	control, err := t.control(passes)
 	if err != nil {
@@ -321,8 +321,8 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	w := t.start()
 	var r *optim.SaddleResult
-	inSecond := control.Resume != nil && control.Resume.Solver == "smoothed"
-	if t.Solver != Smoothed && !inSecond {
+	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver)
+	if t.Solver != Smoothed && t.Solver != DualAscent && !inSecond {
 		r, err = first.Solve(g, w, lambda, control)
 		if r == nil {
 			return nil, err
@@ -332,6 +332,24 @@ func (t *trainer) linear() (*Fit, error) {
 		}
 		w = r.W
 		control.Resume = nil
+	}
+	if (t.Solver == Auto && second || t.Solver == DualAscent) && gap > 0 && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
+		l := lambda
+		if r != nil {
+			l = r.Lambda
+		}
+		s, err := t.dual(g, set, w, l, gap, control)
+		if err != nil && s != nil {
+			return t.fit(g, s, frozen), err
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			r, second = s, false
+		} else if t.Solver == DualAscent {
+			return nil, errDual
+		}
 	}
 	if second {
 		control.Stop.Iterations = 0
@@ -353,6 +371,8 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	return t.fit(g, r, frozen), nil
 }
+
+var errDual = errors.New("minimax: dual ascent is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty (--l2, no radius, no bound of biases); choose another solver")
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {

@@ -1,0 +1,309 @@
+package minimax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// cutSolver is the name in checkpoints.
+const cutSolver = "dual-ascent"
+
+// cutRun finds the saddle point by cutting planes over λ. The function D(λ) = min_w φ(w, λ)
+// is concave; dual ascent bounds it from below at one λ after the other, and every w met
+// bounds it from above everywhere, by φ(w, ·). The saddle point of these planes, a matrix
+// game of a few rows, gives the next λ, and weights for the w whose mean attains at most
+// the game's value (J. Kelley, J. SIAM 8, 1960). Objectives are few, so that planes are.
+//
+// State is what a checkpoint holds, at the end of any pass.
+type cutRun struct {
+	*trainer
+	g      *Game
+	set    optim.Maximizer
+	a      *ascent
+	lambda []float64
+
+	round, inRound, next int // passes of the round, and at which to look at bounds
+	cuts                 []cut
+	open                 bool    // the last cut is of this round
+	trust                float64 // λ moves by at most this: planes say nothing of what is far from where they were made
+	best                 optim.Certificate
+	evals                int
+	begin                time.Time
+	spent                float64
+}
+
+// cut is a w with its penalty and the values of the objectives.
+type cut struct {
+	w, values []float64
+	penalty   float64
+}
+
+const (
+	mostRounds = 60
+	mostCuts   = 24
+	mostPasses = 400 // of a round
+	firstTrust = 0.03
+)
+
+// seconds that the run took so far.
+func (r *cutRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+
+// dual solves from w and lambda by dual ascent; nil when the game does not separate.
+// gap is what to reach, times max(1, value).
+func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, c *optim.Control) (*optim.SaddleResult, error) {
+	a := g.dualAscent(w, t.Seed)
+	if a == nil {
+		return nil, nil
+	}
+	r := &cutRun{trainer: t, g: g, set: set, a: a, lambda: slices.Clone(lambda), trust: firstTrust, begin: time.Now()}
+	if k := c.Resume; k != nil {
+		if err := r.resume(k); err != nil {
+			return nil, err
+		}
+	} else {
+		r.set.Project(r.lambda)
+		if _, err := r.look(w); err != nil {
+			return nil, err
+		}
+		r.turn()
+	}
+	for r.round < mostRounds {
+		if ctx := c.Ctx; ctx != nil && ctx.Err() != nil {
+			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", cutSolver, r.round+1, context.Cause(ctx))
+			return r.finish(optim.Interrupted), errors.Join(err, r.save(c, true))
+		}
+		r.a.pass()
+		r.inRound++
+		r.evals++
+		if r.inRound < r.next {
+			continue
+		}
+		r.next = r.inRound + max(1, r.inRound/2)
+		lower := r.a.bound(r.lambda)
+		w := r.a.params()
+		v, err := r.look(w)
+		if err != nil {
+			return r.finish(optim.Interrupted), err
+		}
+		if math.IsNaN(lower) {
+			return r.finish(optim.Interrupted), &optim.DivergenceError{Solver: cutSolver, Step: r.a.passes, Value: lower, First: r.best.Upper, Norm: floats.Norm(w, math.Inf(1)), Err: optim.ErrNotFinite}
+		}
+		better := r.best.Lambda == nil || lower > r.best.Lower
+		if better {
+			r.best.Lower, r.best.Lambda = lower, slices.Clone(r.lambda)
+		}
+		// What is left of the round's own gap must not hide what other λ would tell.
+		// Where even φ(w, λ) ≥ D(λ) is below the best D known, the plane is all that is wanted.
+		tol := gap * math.Max(1, math.Abs(r.best.Upper))
+		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
+			continue
+		}
+		if len(r.cuts) > mostCuts {
+			r.cuts = slices.Delete(r.cuts, 0, 1)
+		}
+		next, err := r.game()
+		if err != nil {
+			return r.finish(optim.Interrupted), err
+		}
+		r.round++
+		if c.Recorder != nil {
+			row := optim.Row{Iteration: r.round, Objective: v, Step: float64(r.inRound), Evaluations: r.evals, Seconds: r.seconds(),
+				Saddle: &optim.SaddleRow{Values: r.last().values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.best.Lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
+			if err := c.Recorder.Record(row); err != nil {
+				return r.finish(optim.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
+			}
+		}
+		if r.best.Gap() <= tol {
+			return r.finish(optim.GapSmall), nil
+		}
+		r.move(next, better)
+		r.turn()
+		if err := r.save(c, false); err != nil {
+			return r.finish(optim.Interrupted), err
+		}
+		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
+			return r.finish(optim.TimeLimit), nil
+		}
+	}
+	return r.finish(optim.IterationLimit), nil
+}
+
+// move goes from the λ of the best lower bound towards next, as far as is trusted: twice as
+// far after a round that raised the bound, half as far after one that did not.
+func (r *cutRun) move(next []float64, better bool) {
+	far := 0.0
+	for k, l := range next {
+		far = math.Max(far, math.Abs(l-r.best.Lambda[k]))
+	}
+	switch {
+	case r.round == 1:
+	case !better:
+		r.trust = math.Max(r.trust/2, 1e-4)
+	default:
+		r.trust = math.Min(1, 2*r.trust)
+	}
+	share := 1.0
+	if far > r.trust {
+		share = r.trust / far
+	}
+	for k, l := range next {
+		r.lambda[k] = r.best.Lambda[k] + share*(l-r.best.Lambda[k])
+	}
+}
+
+// turn begins a round.
+func (r *cutRun) turn() {
+	r.a.turn(r.lambda)
+	r.inRound, r.next, r.open = 0, 1, false
+}
+
+func (r *cutRun) last() *cut { return &r.cuts[len(r.cuts)-1] }
+
+// look makes a cut of w, in place of the round's earlier one, and returns φ(w, λ).
+func (r *cutRun) look(w []float64) (float64, error) {
+	k := cut{w: w, values: make([]float64, len(r.lambda))}
+	v, err := r.g.Eval(w, r.lambda, nil, k.values)
+	r.evals++
+	if err != nil {
+		return v, err
+	}
+	k.penalty = v - floats.Dot(r.lambda, k.values)
+	if upper := k.penalty + r.set.Maximize(k.values, nil); r.best.W == nil || upper < r.best.Upper {
+		r.best.Upper, r.best.W = upper, slices.Clone(w)
+	}
+	if r.open {
+		*r.last() = k
+	} else {
+		r.cuts = append(r.cuts, k)
+	}
+	r.open = r.inRound > 0
+	return v, nil
+}
+
+// game solves the matrix game of the cuts, looks at the mean that it makes of their w,
+// and returns its λ.
+func (r *cutRun) game() ([]float64, error) {
+	j, p := len(r.cuts), len(r.lambda)
+	// Differences alone matter on both simplices; large equal parts would only slow the
+	// steps down.
+	least := math.Inf(1)
+	for _, k := range r.cuts {
+		least = math.Min(least, k.penalty+slices.Min(k.values))
+	}
+	payoff := optim.SaddleFunc{W: j, Lambda: p, F: func(theta, lambda, gw, gl []float64) (float64, error) {
+		v := 0.0
+		clear(gl)
+		for i, k := range r.cuts {
+			row := floats.Dot(lambda, k.values) + k.penalty - least
+			v += theta[i] * row
+			if gw != nil {
+				gw[i] = row
+			}
+			for q := range gl {
+				gl[q] += theta[i] * k.values[q]
+			}
+		}
+		return v, nil
+	}}
+	start := make([]float64, j)
+	start[j-1] = 1
+	// The last point converges as well for such games, and the suffix keeps its mean.
+	s, err := optim.SaddlePoint{W: optim.Simplex{}, Lambda: r.set, Suffix: true, Gap: -1}.Solve(payoff, start, r.lambda, &optim.Control{Stop: optim.Stop{Iterations: 4000}})
+	if err != nil {
+		return nil, fmt.Errorf("minimax: %s: the game of %d cuts: %w", cutSolver, j, err)
+	}
+	w := make([]float64, len(r.cuts[0].w))
+	for i, k := range r.cuts {
+		if s.W[i] > 0 {
+			floats.AddScaled(w, s.W[i], k.w)
+		}
+	}
+	values := make([]float64, p)
+	v, err := r.g.Eval(w, s.Lambda, nil, values)
+	r.evals++
+	if err != nil {
+		return nil, err
+	}
+	if upper := v - floats.Dot(s.Lambda, values) + r.set.Maximize(values, nil); upper < r.best.Upper {
+		r.best.Upper, r.best.W = upper, w
+	}
+	return s.Lambda, nil
+}
+
+func (r *cutRun) finish(reason optim.Reason) *optim.SaddleResult {
+	s := &optim.SaddleResult{LastW: r.a.params(), LastLambda: slices.Clone(r.lambda), Steps: r.a.passes, Iterations: r.round, Evaluations: r.evals, Reason: reason}
+	s.W, s.Lambda = s.LastW, s.LastLambda
+	if r.best.W != nil && r.best.Lambda != nil {
+		s.Certified, s.Certificate = true, r.best
+		s.W, s.Lambda = r.best.W, r.best.Lambda
+	}
+	s.Value = r.best.Upper
+	return s
+}
+
+// save writes the state.
+func (r *cutRun) save(c *optim.Control, force bool) error {
+	every := c.CheckpointEvery
+	if every <= 0 {
+		every = 10
+	}
+	if c.Checkpoint == nil || !force && r.round%every != 0 {
+		return nil
+	}
+	k := &optim.Checkpoint{Solver: cutSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.a.w),
+		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust},
+		Arrays:  map[string][]float64{"lambda": slices.Clone(r.lambda), "s": slices.Clone(r.a.s), "alpha": slices.Clone(r.a.alpha), "value": slices.Clone(r.a.value)}}
+	if r.open {
+		k.Scalars["open"] = 1
+	}
+	for _, cut := range r.cuts {
+		k.Arrays["cutW"] = append(k.Arrays["cutW"], cut.w...)
+		k.Arrays["cutValues"] = append(k.Arrays["cutValues"], cut.values...)
+		k.Arrays["cutPenalty"] = append(k.Arrays["cutPenalty"], cut.penalty)
+	}
+	k.Scalars["upper"], k.Arrays["upperW"] = r.best.Upper, slices.Clone(r.best.W)
+	if r.best.Lambda != nil {
+		k.Scalars["lower"], k.Arrays["lowerLambda"] = r.best.Lower, slices.Clone(r.best.Lambda)
+	}
+	if err := c.Checkpoint(k); err != nil {
+		return fmt.Errorf("minimax: checkpoint: %w", err)
+	}
+	return nil
+}
+
+func (r *cutRun) resume(k *optim.Checkpoint) error {
+	p, n, cells := len(r.lambda), len(r.a.w), len(r.a.s)
+	m := len(k.Arrays["cutPenalty"])
+	if k.Solver != cutSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || len(k.Arrays["s"]) != cells || len(k.Arrays["alpha"]) != cells || len(k.Arrays["value"]) != cells ||
+		m == 0 || len(k.Arrays["cutW"]) != m*n || len(k.Arrays["cutValues"]) != m*p || len(k.Arrays["upperW"]) != n {
+		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights) belongs to another problem", k.Solver, len(k.X))
+	}
+	copy(r.lambda, k.Arrays["lambda"])
+	r.a.mix = r.g.mixtureOf(r.lambda)
+	copy(r.a.w, k.X)
+	copy(r.a.s, k.Arrays["s"])
+	copy(r.a.alpha, k.Arrays["alpha"])
+	copy(r.a.value, k.Arrays["value"])
+	for i := range m {
+		r.cuts = append(r.cuts, cut{w: slices.Clone(k.Arrays["cutW"][i*n : (i+1)*n]), values: slices.Clone(k.Arrays["cutValues"][i*p : (i+1)*p]), penalty: k.Arrays["cutPenalty"][i]})
+	}
+	r.round, r.evals, r.spent = k.Iteration, k.Evaluations, k.Seconds
+	r.a.passes, r.inRound, r.next = int(k.Scalars["passes"]), int(k.Scalars["in"]), int(k.Scalars["next"])
+	if r.a.passes < 0 || r.inRound < 0 {
+		return errors.New("minimax: the checkpoint's counts are impossible")
+	}
+	r.open, r.trust = k.Scalars["open"] != 0, k.Scalars["trust"]
+	r.best.Upper, r.best.W = k.Scalars["upper"], slices.Clone(k.Arrays["upperW"])
+	if l := k.Arrays["lowerLambda"]; len(l) == p {
+		r.best.Lower, r.best.Lambda = k.Scalars["lower"], slices.Clone(l)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package minimax
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/gemm"
+	"github.com/tropica-fst/tropica/learn/nn"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// ascent is stochastic dual coordinate ascent on φ(·, λ) for one λ, where that separates
+// over examples and outputs: with f = Σ_k λ_k a_k ℓ_k,
+//
+//	min_w 1/n Σ_i Σ_c f(w_c·x_i) + β_1/2 |w|²
+//	  = max_α 1/n Σ_i Σ_c -f*(-α_ic) - β_1/2 |w(α)|²,   w_c(α) = 1/(β_1 n) Σ_i α_ic x_i.
+//
+// Every α proves a lower bound, which is what the certificate lacks: at kinks a gradient
+// proves little until its square is of the size of β_1 times the gap, and L-BFGS had a
+// gap of 0.04 left after 3400 evaluations on 2,500 images, β_1 = 1e-4. S. Shalev-Shwartz and
+// T. Zhang, "Stochastic dual coordinate ascent methods for regularized loss
+// minimization", JMLR 14, 2013.
+//
+// Outputs do not meet, so that workers share them out, and results do not depend on how.
+type ascent struct {
+	g        *Game
+	mix      *mixed
+	inv      float64   // 1/(β_1 n)
+	size     []float64 // |(x_i, 1)|²/(β_1 n)
+	y        []float64
+	s, alpha []float64 // example by example, output by output: α = -f'(s) there
+	value    []float64 // -f*(-α), or less; where mix.corner is set, not kept
+	w        []float64 // output by output, the bias last
+	seed     uint64
+	passes   int
+}
+
+// dualAscent returns an ascent from the scores of w, or nil when the game does not separate.
+func (g *Game) dualAscent(w []float64, seed uint64) *ascent {
+	n, f, outputs := g.data.Rows, g.data.Features, g.net.Outputs()
+	if !g.Curvature(make([]float64, g.net.Dim())) || g.norm || g.beta1 <= 0 || len(g.spans) != 1 || g.spans[0] != (nn.Span{From: 0, To: g.net.Dim()}) {
+		return nil
+	}
+	for k := range g.objectives {
+		if g.objectives[k].row(g.multi, outputs) != notRow {
+			return nil
+		}
+	}
+	a := &ascent{g: g, inv: 1 / (g.beta1 * float64(n)), seed: seed, mix: &mixed{}, size: make([]float64, n), y: make([]float64, n*outputs),
+		s: make([]float64, n*outputs), alpha: make([]float64, n*outputs), value: make([]float64, n*outputs), w: make([]float64, outputs*(f+1))}
+	for i := range n {
+		x := g.x[i*f:][:f]
+		a.size[i] = (floats.Dot(x, x) + 1) * a.inv
+		g.data.targets(i, outputs, a.y[i*outputs:])
+	}
+	g.scoresOf(w, a.s)
+	return a
+}
+
+// turn takes up another mixture.
+func (a *ascent) turn(lambda []float64) {
+	old := a.mix
+	a.mix = a.g.mixtureOf(lambda)
+	for k, s := range a.s {
+		a.alpha[k], a.value[k] = a.mix.remix(old, s, a.y[k], a.alpha[k])
+	}
+	a.sum()
+}
+
+// sum makes w from α, without the rounding of many steps.
+func (a *ascent) sum() {
+	n, f, outputs := a.g.data.Rows, a.g.data.Features, a.g.net.Outputs()
+	gemm.Gemm(a.g.workers, blas.Trans, blas.NoTrans, outputs, f, n, a.inv, a.alpha, outputs, a.g.x, f, 0, a.w, f+1)
+	for c := range outputs {
+		b := 0.0
+		for i := range n {
+			b += a.alpha[i*outputs+c]
+		}
+		a.w[c*(f+1)+f] = b * a.inv
+	}
+}
+
+// pass visits every example once, in an order of its own, and maximises over each of its
+// α in turn.
+func (a *ascent) pass() {
+	n, f, outputs := a.g.data.Rows, a.g.data.Features, a.g.net.Outputs()
+	order := rand.New(rand.NewPCG(a.seed, 1<<32+uint64(a.passes))).Perm(n)
+	lanes := min(len(a.g.lanes), outputs)
+	optim.Parallel(lanes, lanes, func(_, lane int) error { // cannot fail
+		from, to := lane*outputs/lanes, (lane+1)*outputs/lanes
+		for _, i := range order {
+			x, q := a.g.x[i*f:][:f], a.size[i]
+			for c := from; c < to; c++ {
+				k := i*outputs + c
+				w := a.w[c*(f+1):][:f+1]
+				others := floats.Dot(x, w[:f]) + w[f] - q*a.alpha[k]
+				s, alpha, value := a.mix.solve(others, q, a.y[k], a.s[k])
+				if d := (alpha - a.alpha[k]) * a.inv; d != 0 {
+					floats.AddScaled(w[:f], d, x)
+					w[f] += d
+				}
+				a.s[k], a.alpha[k], a.value[k] = s, alpha, value
+			}
+		}
+		return nil
+	})
+	a.passes++
+}
+
+// bound returns the dual value: no w has a lower φ(w, λ).
+func (a *ascent) bound(lambda []float64) float64 {
+	a.sum()
+	sum := 0.0
+	for k, v := range a.value {
+		if a.mix.corner {
+			v = a.mix.valueAt(a.s[k], a.y[k], a.alpha[k])
+		}
+		sum += v
+	}
+	sum /= float64(a.g.data.Rows)
+	for k, l := range lambda {
+		sum += l * (a.g.handicap(k) - a.g.objectives[k].offset)
+	}
+	return sum - a.g.beta1/2*floats.Dot(a.w, a.w)
+}
+
+// params returns w as parameters of the network.
+func (a *ascent) params() []float64 {
+	f, outputs := a.g.data.Features, a.g.net.Outputs()
+	out := make([]float64, a.g.net.Dim())
+	weights, biases := nn.Layer(a.g.net, 0, out)
+	for c := range outputs {
+		row := a.w[c*(f+1):][:f+1]
+		for j, v := range row[:f] {
+			weights[j*outputs+c] = v
+		}
+		biases[c] = row[f]
+	}
+	return out
+}
+
+func finiteAll(v []float64) bool { return !math.IsNaN(floats.Sum(v)) && finite(v...) }

@@ -1,0 +1,175 @@
+package minimax
+
+import "math"
+
+// mixed is a mixture Σ_k κ_k ℓ_k of convex losses of one score, as dual ascent sees it.
+type mixed struct {
+	parts []part
+	// Where every loss is a multiple of the logistic one or has a corner at ys = 1 only
+	// (the losses of the thesis), the mixture is a·ln(1+e^{-z}) plus a line of slope
+	// left below z = ys = 1, right above. Newton's steps then find what bisection does.
+	corner         bool
+	a, left, right float64
+}
+
+type part struct {
+	at func(s, y float64) (float64, float64)
+	k  float64
+}
+
+// mixtureOf returns the mixture of objectives that separates over outputs, for λ.
+func (g *Game) mixtureOf(lambda []float64) *mixed {
+	m := &mixed{corner: g.data.Y == nil}
+	for k, l := range lambda {
+		o := &g.objectives[k]
+		kappa := l * o.scale * o.factor / float64(g.net.Outputs())
+		if kappa == 0 {
+			continue
+		}
+		m.parts = append(m.parts, part{o.At, kappa})
+		switch {
+		case o.logistic != 0:
+			m.a += kappa * o.logistic
+		case o.corner != nil:
+			m.left, m.right = m.left+kappa*o.corner[0], m.right+kappa*o.corner[1]
+		default:
+			m.corner = false
+		}
+	}
+	return m
+}
+
+// at returns the value and a subgradient.
+func (m *mixed) at(s, y float64) (v, d float64) {
+	for _, p := range m.parts {
+		x, g := p.at(s, y)
+		v, d = v+p.k*x, d+p.k*g
+	}
+	return v, d
+}
+
+// solve returns the s with s + q·f'(s) = s0, the subgradient α = -f'(s) that holds there
+// and -f*(-α), which it is or a little more than: the proximal step of f at s0 and its
+// dual. near is where to look first.
+func (m *mixed) solve(s0, q, y, near float64) (s, alpha, value float64) {
+	if m.corner {
+		z, a := m.solveCorner(y*s0, q, y*near)
+		return y * z, y * a, 0 // the value is left to valueAt: most are never asked for
+	}
+	// The root lies between s0 and s0 - q f'(s0), since f' rises.
+	lo, hi := s0, s0
+	if _, d := m.at(s0, y); d >= 0 {
+		lo = s0 - q*d
+	} else {
+		hi = s0 - q*d
+	}
+	vl, dl := m.at(lo, y)
+	vh, dh := m.at(hi, y)
+	if near > lo && near < hi {
+		s = near
+	} else {
+		s = lo + (hi-lo)/2
+	}
+	for range 100 {
+		if !(hi-lo > 1e-10*(1+math.Abs(lo)+math.Abs(hi))) {
+			break
+		}
+		v, d := m.at(s, y)
+		h := s - s0 + q*d
+		if h == 0 {
+			return s, -d, v - d*s
+		}
+		if h > 0 {
+			hi, vh, dh = s, v, d
+		} else {
+			lo, vl, dl = s, v, d
+		}
+		s = lo + (hi-lo)/2
+	}
+	// f lies above its tangents at both ends, so that for a slope between theirs -f* is
+	// at least the same mean of where these cut the axis.
+	theta := 0.5
+	if dh > dl {
+		theta = math.Min(1, math.Max(0, ((s0-s)/q-dl)/(dh-dl)))
+	}
+	return s, -(dl + theta*(dh-dl)), (1-theta)*(vl-dl*lo) + theta*(vh-dh*hi)
+}
+
+// atOne is the derivative of -ln(1+e^{-z}) at the corner.
+const atOne = 0.2689414213699951 // 1/(1+e)
+
+func (m *mixed) solveCorner(z0, q, near float64) (z, alpha float64) {
+	if v := (z0 - 1) / q; v < m.left-m.a*atOne {
+		z = m.newton(z0, q, m.left, math.Inf(-1), 1, near)
+		return z, m.a/(1+math.Exp(z)) - m.left
+	} else if v <= m.right-m.a*atOne {
+		return 1, -v
+	}
+	z = m.newton(z0, q, m.right, 1, math.Inf(1), near)
+	return z, m.a/(1+math.Exp(z)) - m.right
+}
+
+// newton solves z - z0 + q(slope - a/(1+e^z)) = 0 between lo and hi.
+func (m *mixed) newton(z0, q, slope, lo, hi, near float64) float64 {
+	least := z0 - q*slope
+	lo, hi = math.Max(lo, least), math.Min(hi, least+q*m.a)
+	if !(lo < hi) {
+		return lo
+	}
+	z := near
+	if !(z > lo && z < hi) {
+		z = lo + (hi-lo)/2
+	}
+	for range 60 {
+		p := 1 / (1 + math.Exp(z))
+		h := z - least - q*m.a*p
+		if h > 0 {
+			hi = z
+		} else {
+			lo = z
+		}
+		next := z - h/(1+q*m.a*p*(1-p))
+		if !(next > lo && next < hi) {
+			next = lo + (hi-lo)/2
+		}
+		done := math.Abs(next-z) <= 1e-9*(1+math.Abs(z))
+		z = next
+		if done {
+			break
+		}
+	}
+	return z
+}
+
+// valueAt returns -f*(-α) for an α that solveCorner gave, or remix.
+func (m *mixed) valueAt(s, y, alpha float64) float64 {
+	z := y * s
+	v := m.a * softplus(-z)
+	if z < 1 {
+		v += m.left * (z - 1)
+	} else {
+		v += m.right * (z - 1)
+	}
+	return v + alpha*s
+}
+
+// remix returns the dual of s for this mixture when α was its dual for another: at the
+// corner, the same share of the subgradients.
+func (m *mixed) remix(old *mixed, s, y, alpha float64) (dual, value float64) {
+	if !m.corner {
+		v, d := m.at(s, y)
+		return -d, v - d*s
+	}
+	z := y * s
+	switch {
+	case z < 1:
+		return y * (m.a/(1+math.Exp(z)) - m.left), 0
+	case z > 1:
+		return y * (m.a/(1+math.Exp(z)) - m.right), 0
+	}
+	share := 0.5
+	if width := old.right - old.left; old.corner && width > 0 {
+		share = math.Min(1, math.Max(0, (-y*alpha-old.left+old.a*atOne)/width))
+	}
+	return y * (m.a*atOne - m.left - share*(m.right-m.left)), 0
+}
