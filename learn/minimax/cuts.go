@@ -57,8 +57,11 @@ const (
 func (r *cutRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
 
 // dual solves from w and lambda by dual ascent; nil when the game does not separate.
-// gap is what to reach, times max(1, value).
+// gap is what to reach, times max(1, value); negative never stops for it, but at 1e-9.
 func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, c *optim.Control) (*optim.SaddleResult, error) {
+	if gap < 0 {
+		gap = 1e-9
+	}
 	a := g.dualAscent(w, t.Seed)
 	if a == nil {
 		return nil, nil

@@ -261,6 +261,17 @@ func TestCertifiedLinear(t *testing.T) {
 				t.Errorf("%d classes %v: complementarity fails by %g: values %v λ %v", classes, losses, s, f.Values, f.Lambda)
 			}
 			o2 := *o
+			o2.Solver, o2.Gap = minimax.DualAscent, 1e-4
+			u, err := minimax.Train(d, &o2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u.Gap() > 1e-4*math.Max(1, u.Worst) || u.Gap() < -1e-9 {
+				t.Errorf("%d classes %v: dual ascent certifies %g", classes, losses, u.Gap())
+			}
+			if u.Certificate.Lower > f.Certificate.Upper+1e-9 || f.Certificate.Lower > u.Certificate.Upper+1e-9 {
+				t.Errorf("%d classes %v: certificates exclude each other: %v %v", classes, losses, u.Certificate, f.Certificate)
+			}
 			o2.Solver, o2.Batch, o2.Passes, o2.Gap = minimax.MirrorProx, -1, 3000, 2e-2 // at kinks only 1/√T
 			h, err := minimax.Train(d, &o2)
 			if err != nil {
@@ -653,6 +664,8 @@ func TestDeterminism(t *testing.T) {
 		"linear":   {Beta1: 1e-3, Batch: 64, Passes: 4},
 		"gda":      {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Descent, StepW: 0.1},
 		"smoothed": {Beta1: 1e-3, Solver: minimax.Smoothed},
+		"dual":     {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 2e-4},
+		"bent":     {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 1e-3, Losses: all(t, "squared-hinge", "hinge", "huber:0.5", "1.5-norm"), Normalization: minimax.Baseline},
 		"network":  {Hidden: []int{16, 8}, Batch: 64, Passes: 4, Network: minimax.Network{Heldout: blobs(300, 5, 3, 17)}},
 		"adam":     {Hidden: []int{16, 8}, Batch: 64, Passes: 4, StepW: 0.001, Network: minimax.Network{Method: optim.Adam}},
 	} {

@@ -234,8 +234,12 @@ func only(l []float64) optim.Maximizer {
 }
 
 func (t *trainer) problem() string {
-	s := fmt.Sprintf("almo rows=%d features=%d outputs=%d hidden=%v %s %s %s beta1=%v norm=%v beta2=%v %s radius=%v fixed=%v solver=%s batch=%d",
-		t.data.Rows, t.data.Features, t.data.Outputs(), t.Hidden, t.Normalization, t.ZeroOne, t.MultiClass, t.Beta1, t.Norm, t.Beta2, t.Penalty, t.Radius, t.Fixed, t.Solver, t.Batch)
+	s := fmt.Sprintf("almo rows=%d features=%d outputs=%d hidden=%v %s %s %s beta1=%v norm=%v beta2=%v %s radius=%v bias=%v fixed=%v preferences=%v solver=%s steps=%v,%v,%v entropic=%v all=%v batch=%d gap=%v seed=%d",
+		t.data.Rows, t.data.Features, t.data.Outputs(), t.Hidden, t.Normalization, t.ZeroOne, t.MultiClass, t.Beta1, t.Norm, t.Beta2, t.Penalty, t.Radius, t.Bias, t.Fixed, t.Preferences, t.Solver,
+		t.Steps, t.StepW, t.StepLambda, t.Entropic, t.All, t.Batch, t.Gap, t.Seed)
+	if len(t.Hidden) > 0 {
+		s += fmt.Sprintf(" %v momentum=%v constant=%v", t.Network.Method, t.Network.Momentum, t.Network.Constant)
+	}
 	for k := range t.objectives {
 		s += fmt.Sprintf(" %s*%v-%v", t.objectives[k].Name, t.objectives[k].scale, t.objectives[k].offset)
 	}
@@ -333,7 +337,10 @@ func (t *trainer) linear() (*Fit, error) {
 		w = r.W
 		control.Resume = nil
 	}
-	if (t.Solver == Auto && second || t.Solver == DualAscent) && gap > 0 && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
+	if t.Solver == DualAscent && gap < 0 && t.Gap > 0 {
+		return nil, errDual
+	}
+	if (t.Solver == Auto && second || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
 		l := lambda
 		if r != nil {
 			l = r.Lambda
