@@ -38,6 +38,9 @@ func BoundReport(data *Data, opts *Options, f *Fit, delta float64) (*Bound, erro
 	if len(o.Hidden) > 0 {
 		return nil, fmt.Errorf("minimax: no bound is known that says anything for a network")
 	}
+	if data.Weight != nil {
+		return nil, fmt.Errorf("minimax: the bounds are for examples that count alike, not for weighted ones")
+	}
 	if o.Radius == 0 {
 		return nil, fmt.Errorf("minimax: a bound needs a radius of the weights")
 	}

@@ -3,6 +3,7 @@ package minimax
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Data are examples in numbers.
@@ -16,6 +17,11 @@ type Data struct {
 	Classes int
 
 	Y []float64 // for regression, in place of Class
+
+	// Weight, if not nil, says how much each example counts in every loss, error and AUC:
+	// means are weighted ones, and a weight of 2 is the same as two copies. Minibatches are
+	// drawn evenly.
+	Weight []float64
 }
 
 // Outputs returns the number of scores that a model has for these data.
@@ -49,6 +55,18 @@ func (d *Data) Check() error {
 			return fmt.Errorf("minimax: example %d: class %d of %d", i+1, c, d.Classes)
 		}
 	}
+	if d.Weight != nil {
+		sum := 0.0
+		for i, v := range d.Weight {
+			if !(v >= 0) || math.IsInf(v, 1) {
+				return fmt.Errorf("minimax: example %d: weight %v", i+1, v)
+			}
+			sum += v
+		}
+		if len(d.Weight) != d.Rows || !(sum > 0) || math.IsInf(sum, 1) {
+			return fmt.Errorf("minimax: %d weights for %d examples, of sum %v: they must be as many, and their sum positive", len(d.Weight), d.Rows, sum)
+		}
+	}
 	for i, v := range d.Y {
 		if v-v != 0 {
 			return fmt.Errorf("minimax: example %d: target %v", i+1, v)
@@ -67,8 +85,46 @@ func (d *Data) Subset(rows []int) *Data {
 		} else {
 			s.Class = append(s.Class, d.Class[i])
 		}
+		if d.Weight != nil {
+			s.Weight = append(s.Weight, d.Weight[i])
+		}
 	}
 	return s
+}
+
+// weights returns the weights with mean 1, or nil.
+func (d *Data) weights() []float64 {
+	if d.Weight == nil {
+		return nil
+	}
+	out := slices.Clone(d.Weight)
+	// By the mean, not the sum: n/sum may overflow where weights are tiny.
+	mean := 0.0
+	for _, v := range out {
+		mean += v / float64(len(out))
+	}
+	for i := range out {
+		out[i] /= mean
+	}
+	return out
+}
+
+// sum tells data apart that a checkpoint must not be taken to: FNV-1a over all numbers,
+// eight bytes at a time.
+func (d *Data) sum() uint64 {
+	h := uint64(14695981039346656037)
+	add := func(v uint64) { h = (h ^ v) * 1099511628211 }
+	for _, list := range [][]float64{d.X, d.Y, d.Weight} {
+		add(uint64(len(list)))
+		for _, v := range list {
+			b := math.Float64bits(v)
+			add(b ^ b>>32) // the low half alone moves the low bits of a product
+		}
+	}
+	for _, c := range d.Class {
+		add(uint64(c))
+	}
+	return h
 }
 
 // target returns y of output c: ±1, or the number to be predicted.

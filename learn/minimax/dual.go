@@ -34,6 +34,7 @@ type ascent struct {
 	s, alpha []float64 // example by example, output by output: α = -f'(s) there
 	value    []float64 // -f*(-α), or less; where mix.corner is set, not kept
 	w        []float64 // output by output, the bias last
+	scaled   []float64 // α by the weights of examples, where there are some
 	seed     uint64
 	passes   int
 }
@@ -53,11 +54,20 @@ func (g *Game) dualAscent(w []float64, seed uint64) *ascent {
 		s: make([]float64, n*outputs), alpha: make([]float64, n*outputs), value: make([]float64, n*outputs), w: make([]float64, outputs*(f+1))}
 	for i := range n {
 		x := g.x[i*f:][:f]
-		a.size[i] = (floats.Dot(x, x) + 1) * a.inv
+		a.size[i] = (floats.Dot(x, x) + 1) * a.inv * a.weight(i)
 		g.data.targets(i, outputs, a.y[i*outputs:])
 	}
 	g.scoresOf(w, a.s)
 	return a
+}
+
+// weight is what example i counts for: its losses are as if multiplied by it. α is kept
+// without it.
+func (a *ascent) weight(i int) float64 {
+	if a.g.weight == nil {
+		return 1
+	}
+	return a.g.weight[i]
 }
 
 // turn takes up another mixture.
@@ -73,11 +83,19 @@ func (a *ascent) turn(lambda []float64) {
 // sum makes w from α, without the rounding of many steps.
 func (a *ascent) sum() {
 	n, f, outputs := a.g.data.Rows, a.g.data.Features, a.g.net.Outputs()
-	gemm.Gemm(a.g.workers, blas.Trans, blas.NoTrans, outputs, f, n, a.inv, a.alpha, outputs, a.g.x, f, 0, a.w, f+1)
+	alpha := a.alpha
+	if a.g.weight != nil {
+		a.scaled = sized(a.scaled, len(alpha))
+		for k, v := range alpha {
+			a.scaled[k] = v * a.g.weight[k/outputs]
+		}
+		alpha = a.scaled
+	}
+	gemm.Gemm(a.g.workers, blas.Trans, blas.NoTrans, outputs, f, n, a.inv, alpha, outputs, a.g.x, f, 0, a.w, f+1)
 	for c := range outputs {
 		b := 0.0
 		for i := range n {
-			b += a.alpha[i*outputs+c]
+			b += alpha[i*outputs+c]
 		}
 		a.w[c*(f+1)+f] = b * a.inv
 	}
@@ -92,13 +110,16 @@ func (a *ascent) pass() {
 	optim.Parallel(lanes, lanes, func(_, lane int) error { // cannot fail
 		from, to := lane*outputs/lanes, (lane+1)*outputs/lanes
 		for _, i := range order {
-			x, q := a.g.x[i*f:][:f], a.size[i]
+			x, q, weight := a.g.x[i*f:][:f], a.size[i], a.weight(i)
+			if weight == 0 {
+				continue
+			}
 			for c := from; c < to; c++ {
 				k := i*outputs + c
 				w := a.w[c*(f+1):][:f+1]
 				others := floats.Dot(x, w[:f]) + w[f] - q*a.alpha[k]
 				s, alpha, value := a.mix.solve(others, q, a.y[k], a.s[k])
-				if d := (alpha - a.alpha[k]) * a.inv; d != 0 {
+				if d := (alpha - a.alpha[k]) * a.inv * weight; d != 0 {
 					floats.AddScaled(w[:f], d, x)
 					w[f] += d
 				}
@@ -113,12 +134,12 @@ func (a *ascent) pass() {
 // bound returns the dual value: no w has a lower φ(w, λ).
 func (a *ascent) bound(lambda []float64) float64 {
 	a.sum()
-	sum := 0.0
+	sum, outputs := 0.0, a.g.net.Outputs()
 	for k, v := range a.value {
 		if a.mix.corner {
 			v = a.mix.valueAt(a.s[k], a.y[k], a.alpha[k])
 		}
-		sum += v
+		sum += a.weight(k/outputs) * v
 	}
 	sum /= float64(a.g.data.Rows)
 	for k, l := range lambda {

@@ -19,7 +19,8 @@ const (
 
 // Encoder turns rows of tables into numbers: numeric columns scaled by what the
 // training data had, a column for each level of a categorical one. Missing values and
-// unseen levels are zero, which for Standard is the mean.
+// unseen levels are zero, which for Standard is the mean. Weights of rows do not enter the
+// scaling: it is a choice of units.
 type Encoder struct {
 	Scaling Scaling         `json:"scaling"`
 	Columns []EncoderColumn `json:"columns"`
@@ -140,6 +141,7 @@ func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 		}
 		at += len(k.Levels)
 	}
+	d.Weight = slices.Clone(t.Weight)
 	if t.Target == nil {
 		return d, nil
 	}

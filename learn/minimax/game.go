@@ -31,6 +31,7 @@ type examples[T nn.Float] struct {
 	multi      MultiClass
 	mode       ZeroOneMode
 	workers    int
+	weight     []float64 // of examples, 1 in the mean; nil is 1 each
 
 	lanes    []*lane[T] // of workers, for all rows
 	small    lane[T]    // for minibatches, whose products are shared among the workers
@@ -53,7 +54,7 @@ type lane[T nn.Float] struct {
 const evalRows = 512
 
 func newExamples[T nn.Float](net *nn.Network, data *Data, objectives []objective, multi MultiClass, mode ZeroOneMode, workers int) *examples[T] {
-	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode, workers: max(1, workers)}
+	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode, workers: max(1, workers), weight: data.weights()}
 	if x, ok := any(data.X).([]T); ok {
 		e.x = x
 	} else {
@@ -92,6 +93,17 @@ func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) i
 	var ds []float64
 	if back {
 		ds = l.ds[:rows*outputs]
+	}
+	l.scratch.weight = nil
+	if e.weight != nil {
+		l.scratch.weight = sized(l.scratch.weights, rows*outputs)
+		l.scratch.weights = l.scratch.weight
+		for i := range rows {
+			v := e.weight[index(i)]
+			for c := range outputs {
+				l.scratch.weight[i*outputs+c] = v
+			}
+		}
 	}
 	evaluate(e.objectives, e.multi, e.mode, outputs, s, y, class, coef, sums, ds, &l.scratch)
 }

@@ -722,6 +722,12 @@ func TestDeterminism(t *testing.T) {
 			if _, err := minimax.Train(d, &other); err == nil {
 				t.Errorf("%s: another problem's checkpoint was taken", name)
 			}
+			changed := *d
+			changed.X = slices.Clone(d.X)
+			changed.X[7] += 1e-3
+			if _, err := minimax.Train(&changed, &resumed); err == nil {
+				t.Errorf("%s: other data's checkpoint was taken", name)
+			}
 		}
 	}
 }

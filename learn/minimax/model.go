@@ -235,11 +235,20 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	for i := range d.Rows {
 		d.targets(i, outputs, y[i*outputs:])
 	}
-	s.Error = float64(countErrors(outputs, scores, y, d.Class)) / float64(d.Rows)
+	var weight []float64 // of scores
+	if e.weight != nil {
+		for i := range scores {
+			weight = append(weight, e.weight[i/outputs])
+		}
+	}
+	s.Error = countErrors(outputs, scores, y, d.Class, weight) / float64(d.Rows)
 	prob, _ := ProbNorm(1)
 	s.Prob = 0
 	for i, v := range scores {
 		l, _ := prob.At(v, y[i])
+		if weight != nil {
+			l *= weight[i]
+		}
 		s.Prob += l
 	}
 	s.Prob /= float64(len(scores))
@@ -248,9 +257,9 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 		target[i] = float64(c)
 	}
 	if outputs == 1 {
-		s.AUC = metrics.AUC(scores, target, nil)
+		s.AUC = metrics.AUC(scores, target, e.weight)
 	} else {
-		s.AUC = metrics.MeanAUC(scores, target, nil, outputs)
+		s.AUC = metrics.MeanAUC(scores, target, e.weight, outputs)
 	}
 	return s, nil
 }

@@ -151,7 +151,10 @@ type scratch struct {
 	y      []float64 // targets
 	lv, ld []float64 // logistic value and derivative in s
 	have   bool
-	under  bool // relaxed losses give the lines below what was relaxed
+	// weight, if not nil, is what each score counts for, alike within a row; weights is
+	// where it lives.
+	weight, weights []float64
+	under           bool // relaxed losses give the lines below what was relaxed
 }
 
 // evaluate adds, for each objective k, Σ_i of its loss (mean over outputs times
@@ -159,8 +162,7 @@ type scratch struct {
 // coef_k·Σ_i in the scores. Rows of s have the width outputs.
 //
 // y holds a target for each score; class the rows' classes, for losses of whole
-// rows. lead[k], if lead is not nil, takes the true zero-one errors in place of
-// sums[k] where the λ-player sees these.
+// rows. Where the λ-player sees true zero-one errors, these are in sums.
 func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, outputs int, s []float64, y []float64, class []int32, coef, sums, ds []float64, c *scratch) {
 	clear(ds)
 	c.have = false
@@ -173,7 +175,7 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 		}
 		switch row := o.row(multi, outputs); {
 		case row != notRow:
-			sum = o.rows(row, outputs, s, class, a, ds, c.under)
+			sum = o.rows(row, outputs, s, class, a, ds, c)
 		case o.logistic != 0:
 			if !c.have {
 				c.lv, c.ld = sized(c.lv, len(s)), sized(c.ld, len(s))
@@ -183,8 +185,8 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 				}
 				c.have = true
 			}
-			for _, v := range c.lv {
-				sum += v
+			for i, v := range c.lv {
+				sum += c.of(i) * v
 			}
 			sum *= o.logistic * inv * o.factor
 			if a *= o.logistic * inv * o.factor; a != 0 && !(o.errors && mode == ZeroGradient) {
@@ -198,22 +200,35 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 			if a == 0 || o.errors && mode == ZeroGradient {
 				for i, v := range s {
 					l, _ := at(v, y[i])
-					sum += l
+					sum += c.of(i) * l
 				}
 			} else {
 				for i, v := range s {
 					l, d := at(v, y[i])
-					sum += l
+					sum += c.of(i) * l
 					ds[i] += a * d
 				}
 			}
 			sum *= inv * o.factor
 		}
 		if o.errors && (mode == Proxy || mode == ZeroGradient) {
-			sum = float64(countErrors(outputs, s, y, class))
+			sum = countErrors(outputs, s, y, class, c.weight)
 		}
 		sums[k] += sum
 	}
+	if c.weight != nil {
+		for i := range ds {
+			ds[i] *= c.weight[i]
+		}
+	}
+}
+
+// of returns what score i counts for.
+func (c *scratch) of(i int) float64 {
+	if c.weight == nil {
+		return 1
+	}
+	return c.weight[i]
 }
 
 func (o *objective) at(under bool) func(s, y float64) (float64, float64) {
@@ -224,10 +239,11 @@ func (o *objective) at(under bool) func(s, y float64) (float64, float64) {
 }
 
 // rows returns Σ_i of a loss of whole rows, and adds a times its derivative.
-func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, a float64, ds []float64, under bool) float64 {
-	sum, at := 0.0, o.at(under)
+func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, a float64, ds []float64, scratch *scratch) float64 {
+	sum, at := 0.0, o.at(scratch.under)
 	for i, yi := range class {
 		row := s[i*outputs:][:outputs]
+		weight := scratch.of(i * outputs)
 		var d []float64
 		if a != 0 {
 			d = ds[i*outputs:][:outputs]
@@ -238,7 +254,7 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 			for _, v := range row {
 				z += math.Exp(v - most)
 			}
-			sum += o.logistic * (most + math.Log(z) - row[yi])
+			sum += weight * o.logistic * (most + math.Log(z) - row[yi])
 			if d != nil {
 				for c, v := range row {
 					d[c] += a * o.logistic * math.Exp(v-most) / z
@@ -253,7 +269,7 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 				}
 			}
 			if v := 1 + row[best] - row[yi]; v > 0 {
-				sum += v
+				sum += weight * v
 				if d != nil {
 					d[best] += a
 					d[yi] -= a
@@ -269,7 +285,7 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 					target = 2*target - 1
 				}
 				l, g := at(v, target)
-				sum += l
+				sum += weight * l
 				if d != nil {
 					d[c] += a * g
 				}
@@ -280,13 +296,21 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 }
 
 // countErrors counts rows whose score is on the wrong side, or whose class is not
-// the only one of the best score: ties are errors.
-func countErrors(outputs int, s, y []float64, class []int32) int {
-	n := 0
+// the only one of the best score: ties are errors. Each counts by the weight of its
+// score, or 1.
+func countErrors(outputs int, s, y []float64, class []int32, weight []float64) float64 {
+	n := 0.0
+	count := func(i int) {
+		if weight == nil {
+			n++
+		} else {
+			n += weight[i]
+		}
+	}
 	if outputs == 1 {
 		for i, v := range s {
 			if v*y[i] <= 0 {
-				n++
+				count(i)
 			}
 		}
 		return n
@@ -295,7 +319,7 @@ func countErrors(outputs int, s, y []float64, class []int32) int {
 		row := s[i*outputs:][:outputs]
 		for c, v := range row {
 			if c != int(yi) && v >= row[yi] {
-				n++
+				count(i * outputs)
 				break
 			}
 		}

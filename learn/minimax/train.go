@@ -237,6 +237,9 @@ func (t *trainer) problem() string {
 	s := fmt.Sprintf("almo rows=%d features=%d outputs=%d hidden=%v %s %s %s beta1=%v norm=%v beta2=%v %s radius=%v bias=%v fixed=%v preferences=%v solver=%s steps=%v,%v,%v entropic=%v all=%v batch=%d gap=%v seed=%d",
 		t.data.Rows, t.data.Features, t.data.Outputs(), t.Hidden, t.Normalization, t.ZeroOne, t.MultiClass, t.Beta1, t.Norm, t.Beta2, t.Penalty, t.Radius, t.Bias, t.Fixed, t.Preferences, t.Solver,
 		t.Steps, t.StepW, t.StepLambda, t.Entropic, t.All, t.Batch, t.Gap, t.Seed)
+	if t.data.Weight != nil {
+		s += " weighted"
+	}
 	if len(t.Hidden) > 0 {
 		s += fmt.Sprintf(" %v momentum=%v constant=%v", t.Network.Method, t.Network.Momentum, t.Network.Constant)
 	}
@@ -252,6 +255,12 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 	c := t.Control
 	c.Stop.Iterations = iterations
 	problem := t.problem()
+	if c.Resume != nil || c.Checkpoint != nil {
+		problem += fmt.Sprintf(" data=%016x", t.data.sum())
+		if h := t.Network.Heldout; h != nil && len(t.Hidden) > 0 {
+			problem += fmt.Sprintf(" heldout=%016x", h.sum())
+		}
+	}
 	if k := c.Resume; k != nil && k.Problem != problem {
 		return nil, fmt.Errorf("minimax: the checkpoint belongs to another problem: %q, this is %q", k.Problem, problem)
 	}
