@@ -44,7 +44,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
 	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
-	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed"}, "Optimiser; auto is mirror-prox, then smoothed until the gap is certified, and gda for networks")
+	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, --radius and --norm) until the gap is certified, and gda for networks")
 	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps")
 	a.stepW = fs.Float("rate", 0, "Step of the parameters (a radius for adaptive steps); 0 is the solver's")
 	a.stepL = fs.Float("lambda_rate", 0, "Step of the weights of objectives")
@@ -205,27 +205,16 @@ compare with:
 				if err != nil {
 					return nil, err
 				}
-				if to.Target == "" && to.Format != table.LibSVM && to.Format != table.IDX && !strings.Contains(c.args[0], "idx") && !strings.Contains(c.args[0], "svm") {
-					return nil, errors.New("flag --target is needed: the column to predict")
+				if err := needsTarget(to, c.args[0]); err != nil {
+					return nil, err
 				}
 				o, err := a.options(c)
 				if err != nil {
 					return nil, err
 				}
-				tab, err := tables.Open(c.args[0], c.In, to)
+				tab, encoder, d, err := c.almoTable(to, *a.scaling)
 				if err != nil {
 					return nil, err
-				}
-				encoder, err := minimax.NewEncoder(tab, minimax.Scaling(*a.scaling))
-				if err != nil {
-					return nil, err
-				}
-				d, err := encoder.Data(tab, nil)
-				if err != nil {
-					return nil, err
-				}
-				if tab.Target == nil {
-					return nil, fmt.Errorf("%s has no targets to train on", tab.Name)
 				}
 				if *a.heldout > 0 {
 					d, o.Network.Heldout = split(d, *a.heldout, *a.seed)

@@ -661,13 +661,18 @@ func TestRefusals(t *testing.T) {
 func TestDeterminism(t *testing.T) {
 	d := blobs(1500, 5, 3, 17)
 	for name, o := range map[string]minimax.Options{
-		"linear":   {Beta1: 1e-3, Batch: 64, Passes: 4},
-		"gda":      {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Descent, StepW: 0.1},
-		"smoothed": {Beta1: 1e-3, Solver: minimax.Smoothed},
-		"dual":     {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 2e-4},
-		"bent":     {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 1e-3, Losses: all(t, "squared-hinge", "hinge", "huber:0.5", "1.5-norm"), Normalization: minimax.Baseline},
-		"network":  {Hidden: []int{16, 8}, Batch: 64, Passes: 4, Network: minimax.Network{Heldout: blobs(300, 5, 3, 17)}},
-		"adam":     {Hidden: []int{16, 8}, Batch: 64, Passes: 4, StepW: 0.001, Network: minimax.Network{Method: optim.Adam}},
+		"linear":      {Beta1: 1e-3, Batch: 64, Passes: 4},
+		"all":         {Beta1: 1e-2, Batch: -1, Passes: 40, Solver: minimax.MirrorProx, Gap: -1, All: true},
+		"alternating": {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Alternating, StepW: 0.1, Steps: optim.DecreasingSteps, Entropic: true},
+		"theorem":     {Radius: 3, Batch: 64, Passes: 4, Solver: minimax.Descent, Steps: optim.TheoremSteps},
+		"regret":      {Beta1: 1e-2, Batch: 64, Passes: 4, Normalization: minimax.Regret, Gap: 1e-2},
+		"baseline":    {Hidden: []int{8}, Batch: 64, Passes: 4, Normalization: minimax.Baseline},
+		"gda":         {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Descent, StepW: 0.1},
+		"smoothed":    {Beta1: 1e-3, Solver: minimax.Smoothed},
+		"dual":        {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 2e-4},
+		"bent":        {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 1e-3, Losses: all(t, "squared-hinge", "hinge", "huber:0.5", "1.5-norm"), Normalization: minimax.Baseline},
+		"network":     {Hidden: []int{16, 8}, Batch: 64, Passes: 4, Network: minimax.Network{Heldout: blobs(300, 5, 3, 17)}},
+		"adam":        {Hidden: []int{16, 8}, Batch: 64, Passes: 4, StepW: 0.001, Network: minimax.Network{Method: optim.Adam}},
 	} {
 		o.Seed, o.Workers = 3, 1
 		want, err := minimax.Train(d, &o)
