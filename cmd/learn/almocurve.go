@@ -122,7 +122,7 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 	var list []tradePoint
 	frontier := plot.Series{Name: "mixtures"}
 	along := []plot.Series{{Name: names[0]}, {Name: names[1]}, {Name: "the larger", Dashed: true}}
-	low, high := math.Inf(1), math.Inf(-1)
+	low, most := math.Inf(1), [2]float64{math.Inf(-1), math.Inf(-1)}
 	for _, t := range curve {
 		p := point("mixture", t)
 		list = append(list, p)
@@ -130,7 +130,8 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 		for k, v := range []float64{t.Values[0], t.Values[1], p.Worst} {
 			along[k].X, along[k].Y = append(along[k].X, t.Lambda), append(along[k].Y, v)
 		}
-		low, high = min(low, min(t.Values[0], t.Values[1])), max(high, p.Worst)
+		low = min(low, t.Values[0], t.Values[1])
+		most[0], most[1] = max(most[0], t.Values[0]), max(most[1], t.Values[1])
 	}
 	r := point("almo", robust)
 	list = append(list, r)
@@ -153,6 +154,7 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 		}
 	}
 	almo := plot.Series{Name: "almo", Kind: plot.Points, X: robust.Values[:1], Y: robust.Values[1:]}
+	high := min(most[0], most[1]) // farther out the diagonal would only flatten the curve
 	diagonal := plot.Series{Name: "equal", X: []float64{low, high}, Y: []float64{low, high}, Dashed: true}
 	for _, p := range []struct {
 		file  string

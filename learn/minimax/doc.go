@@ -19,7 +19,8 @@
 //   - Game is the problem itself, for the solvers of package optim.
 //
 // Files: loss.go and objective.go (losses, units), game.go (values and gradients over
-// data), train.go (linear models), network.go (networks), mixture.go; pareto.go,
+// data), train.go (linear models), dual.go, prox.go and cuts.go (how they are certified),
+// network.go (networks), mixture.go; pareto.go,
 // bound.go, tradeoff.go and model.go report.
 //
 // # What may be relied on
@@ -47,8 +48,15 @@
 // # How linear models are solved
 //
 // Auto first runs stochastic mirror-prox, the thesis' algorithm in the form its text
-// speaks of, and then, from there, optim.Smoothed on all examples: L-BFGS on the smoothed
-// maximum, with hinge and 1-norm smoothed along. Its stopping rule is the certificate.
+// speaks of, and then, from there, until the certificate is as close as asked for,
+// DualAscent: cutting planes over λ (cuts.go), and for each λ stochastic dual coordinate
+// ascent (dual.go), which proves bounds at the kinks of hinge and 1-norm. Where losses do
+// not separate by score (Softmax), or w is in a ball, it is optim.Smoothed instead: L-BFGS
+// on the smoothed maximum, with kinks smoothed along.
+//
 // Stochastic steps alone come within a few per cent of the value quickly, and need
-// millions of steps for a gap of 1e-3; L-BFGS alone starts slowly where data are many.
+// millions of steps for a gap of 1e-3. On the four losses and β_1 = 1e-4, to a gap of 1e-3,
+// dual ascent took 23 s of one processor on 60,000 images of MNIST (reading them and 24
+// passes of mirror-prox included) and 9 on 2,500, where L-BFGS had gaps of 1.2e-3 after 922
+// evaluations of all examples (a quarter of a second each) and of 0.04 after 3400.
 package minimax

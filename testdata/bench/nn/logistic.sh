@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Logistic regression on MNIST: scikit-learn's SGDClassifier for a number of passes, then
-# package nn until it reaches the same objective. Needs Debian's python3-sklearn.
+# package nn until it first reaches the same objective. Of both, the times are those at
+# which the lowest objective of SGDClassifier was first seen to be reached; it is looked
+# at many times a pass while the clock stands still. Needs Debian's python3-sklearn.
 # usage: logistic.sh FOLDER_OF_MNIST [PASSES]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,8 +14,9 @@ for p in python3 /usr/bin/python3; do
 done
 target=0.0672
 if [ -n "$python" ]; then
-	read -r seconds target < <("$python" "$here/sklearn_logistic.py" --data "$data" --passes "$passes")
-	echo "SGDClassifier: $passes passes, objective $target, $seconds s"
+	# The lowest objective met, and when: what comes after is not held against it.
+	read -r seconds processors target < <("$python" "$here/sklearn_logistic.py" --data "$data" --passes "$passes" | sort -g -k 3 | head -1)
+	echo "SGDClassifier: $passes passes, lowest objective $target after $seconds s, processors $processors s"
 else
 	echo "SGDClassifier: skipped, no python3 here imports sklearn (Debian: python3-sklearn); its objective after 20 passes is $target"
 fi
