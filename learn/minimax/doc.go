@@ -31,8 +31,9 @@
 //   - Results have the same bits for any number of workers, and after an interruption.
 //   - A loss that is not convex, or a zero-one loss shown to the two players in two
 //     ways, takes the certificate away.
-//   - What a run diverged at is an optim.DivergenceError with the step; no model with a
-//     NaN is handed out or written.
+//   - Auto goes on by dual ascent, from the start, where the stochastic steps that it
+//     chose itself diverge. Otherwise what a run diverged at is an optim.DivergenceError
+//     with the step. No model with a NaN is handed out or written.
 //
 // # Readings
 //

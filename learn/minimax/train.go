@@ -337,13 +337,19 @@ func (t *trainer) linear() (*Fit, error) {
 	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver)
 	if t.Solver != Smoothed && t.Solver != DualAscent && !inSecond {
 		r, err = first.Solve(g, w, lambda, control)
-		if r == nil {
+		var astray *optim.DivergenceError
+		switch {
+		case err != nil && second && gap > 0 && t.StepW == 0 && errors.As(err, &astray) && g.dualAscent(w, t.Seed) != nil:
+			// Losses of very different steepness: no step that was chosen here suits them,
+			// but dual ascent needs none.
+			r = nil
+		case r == nil:
 			return nil, err
-		}
-		if err != nil {
+		case err != nil:
 			return t.fit(g, r, frozen), err
+		default:
+			w = r.W
 		}
-		w = r.W
 		control.Resume = nil
 	}
 	if t.Solver == DualAscent && gap < 0 && t.Gap > 0 {
