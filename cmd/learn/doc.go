@@ -136,18 +136,21 @@
 //	learn experiment table51 --sets adult
 //
 // Worst normalised training loss over three seeds, test error in per cent, and AUC; the
-// robust model's gap is below 9.5e-4, so that no linear model has a worst loss that is
+// robust model's gap is below 6.5e-4, so that no linear model has a worst loss that is
 // lower by more (penalty included):
 //
-//	robust (almo)          0.4821 ± 0.0000  19.4  .863
+//	robust (almo)          0.4815 ± 0.0003  19.4  .863
 //	even mixture           0.5589 ± 0.0020  17.2  .883
 //	1-norm alone           0.5189 ± 0.0003  21.7  .847
 //	hinge alone            1.3728 ± 0.0023  14.8  .902
 //	cross-entropy alone    2.2255 ± 0.0074  14.7  .906
-//	robust, of regrets     0.5731 ± 0.0002  16.4  .889
+//	robust, of regrets     0.5720 ± 0.0008  16.3  .890
 //
 // Robust here means ready for a judge who counts the 1-norm of scores alone, and that
 // costs AUC; measured from what each loss can reach alone it does not.
+//
+// The same on all 60,000 images of MNIST is certified too (0.9725 with one seed, gap
+// 4.5e-4). `learn almo curve` draws the trade-off of two of the losses.
 //
 // Pronunciation (800 words each of Icelandic and Greek), cross-entropy and margins of
 // wrong labels and of the edit distance at once:
