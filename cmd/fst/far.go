@@ -86,7 +86,7 @@ func (a *archive) advance(p *archivePart) error {
 	if err != nil {
 		return err
 	}
-	p.entry = &archived{key, &typed{su, m, h.FstType, h}}
+	p.entry = &archived{key, &typed{Suite: su, m: m, fstType: h.FstType, header: h}}
 	return nil
 }
 
