@@ -97,6 +97,9 @@
 // look-ahead types, and of the newest OpenFst phi, rho and sigma, whose labels compose takes in
 // their special way.
 //
+// Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as
+// OpenFst's does.
+//
 // Beyond OpenFst's: fst run has pipelines of tools in one process, fst check the laws on a machine,
 // fst draw --format=svg pictures with nothing else installed, fst compose --first_matcher,
 // --second_matcher and --lookahead.

@@ -153,4 +153,3 @@ func (c *call) expandModel(t *typed, lim ops.Limits) (err error) {
 	}
 	return err
 }
-

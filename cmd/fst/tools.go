@@ -295,7 +295,8 @@ Where both sides have ε on the inner tape, a filter keeps one order of the ε-m
 phi:L is followed where nothing else matches (failure), and consumes nothing; rho:L matches the rest,
 sigma:L any label; epsilons:L,M,... match nothing, as ε. The machine must be sorted on that side. Files of the types phi,
 rho and sigma have theirs with them. --lookahead leaves out pairs of states that come to nothing as early as possible,
-which pays where the first machine puts out labels late, as a lexicon does.
+which pays where the first machine puts out labels late, as a lexicon does. A file of a look-ahead type
+(fst convert) has composition look ahead of itself, and push weights and labels, unless a filter is asked for.
 
   fst compose a.fst b.fst ab.fst
   fst compose --second_matcher=phi:9 words.fst backoff.fst scored.fst
@@ -307,7 +308,9 @@ Time O(pairs reached · arcs · log arcs).`,
 var intersectTool = composition("intersect", "Intersects two acceptors: (A∩B)(x) = A(x) ⊗ B(x).", `
 One of them must be sorted (fst arcsort).
 
-  fst intersect a.fst b.fst ab.fst`,
+  fst intersect a.fst b.fst ab.fst
+
+Time O(pairs reached · arcs · log arcs).`,
 	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Intersect(a.m, b.m, o) })
 
 // joining makes the tools that append the second machine to the first.
@@ -351,7 +354,9 @@ var equalTool = &tool{name: "equal", args: "in1.fst in2.fst", min: 2, max: 2,
 	summary: "Tells whether two machines have the same states and arcs in the same order.", about: `
 Exit status 0 if they have, 2 if not; --v=1 says where they differ.
 
-  fst equal a.fst b.fst`,
+  fst equal a.fst b.fst
+
+Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
@@ -373,7 +378,9 @@ var isomorphicTool = &tool{name: "isomorphic", args: "in1.fst in2.fst", min: 2, 
 	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.", about: `
 Exit status 0 if they are, 2 if not.
 
-  fst isomorphic a.fst b.fst`,
+  fst isomorphic a.fst b.fst
+
+Time O(states + arcs · log(arcs at a state)).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
