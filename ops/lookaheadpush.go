@@ -51,6 +51,10 @@ type pushState struct {
 	label fst.Label // NoLabel if none
 }
 
+func hashPushState(s pushState) uint64 {
+	return fst.Mix(s.pair ^ fst.Mix(uint64(s.taken)<<32|uint64(uint32(s.label))))
+}
+
 // seen is what looking ahead from a pair of states finds.
 type seen[W any] struct {
 	meets  bool
@@ -100,9 +104,7 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 		return nil, err
 	}
 	c := &pushComposer[W]{first: first, filter: SequenceFilter, one: semiring.One[W](), meter: meter{op: "Compose", lim: lim},
-		table: fst.NewTable(func(s pushState) uint64 {
-			return fst.Mix(s.pair ^ fst.Mix(uint64(s.taken)<<32|uint64(uint32(s.label))))
-		}),
+		table: fst.NewTable(hashPushState),
 		taken: fst.NewTable[string](nil)}
 	c.looks, c.other = newSide(b, inputLabels), newSide(a, outputLabels)
 	c.a, c.b = &c.other, &c.looks
