@@ -38,8 +38,10 @@ func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions) error {
 		side, ok := map[string]ops.LookAheadSide{"auto": ops.LookAheadAuto, "first": ops.LookAheadFirst, "second": ops.LookAheadSecond}[*ahead]
 		if ok {
 			o.LookAhead = &ops.LookAhead{Side: side, PushWeights: *push, PushLabels: *pushLabels}
-		} else if *push || *pushLabels {
-			return fmt.Errorf("flags --lookahead_push and --lookahead_push_labels: need --lookahead")
+		} else if *push {
+			return fmt.Errorf("flag --lookahead_push: needs --lookahead")
+		} else if *pushLabels {
+			return fmt.Errorf("flag --lookahead_push_labels: needs --lookahead")
 		}
 		return nil
 	}
