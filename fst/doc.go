@@ -28,12 +28,13 @@
 //
 // # Where to read
 //
-// fst.go the interfaces; vector.go, const.go, lazy.go the machines; table.go
+// fst.go the interfaces; vector.go, const.go, lazy.go and lazyretain.go the machines; table.go
 // the numbering of state tuples; properties.go what mutations leave known,
 // compute.go properties by inspection, verify.go well-formedness; symbols.go and
 // symbolsio.go symbol tables; text.go, textwrite.go and number.go the text
 // format; stream.go, binary.go, binarywrite.go, layout.go and arcfacts.go the
-// binary ones, compact.go, edit.go, addon.go and ngram.go further types of them, far.go
+// binary ones, compact.go, edit.go, addon.go and ngram.go further types of them, linear.go,
+// lineario.go, linearbuild.go and lineartext.go log-linear models ([LinearModel]), far.go
 // archives; strings.go strings to machines and back; dot.go drawing for
 // Graphviz; svg.go, svgtext.go and svgwrite.go drawing by ourselves; paths.go enumeration. Package fsttest helps to
 // test operations.

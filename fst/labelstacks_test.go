@@ -2,6 +2,7 @@ package fst_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,4 +24,31 @@ func TestLabelStacks(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
+}
+
+// What is read as pairs with stacks is written, and read back, as the same.
+func FuzzReadLabelStacks(f *testing.F) {
+	f.Add([]byte("1 2 1\n3\t4\t2\n"), false)
+	f.Add([]byte("# open close stack\n\n-1 2147483647 1\r\n 5  6 2147483647 \n"), true)
+	f.Add([]byte("1 2\n"), false)
+	f.Add([]byte("1 2 -1\n"), true)
+	f.Add([]byte("99999999999 1 1"), true)
+	f.Fuzz(func(t *testing.T, in []byte, negative bool) {
+		o := &fst.LabelPairOptions{Negative: negative}
+		pairs, stacks, err := fst.ReadLabelStacks(bytes.NewReader(in), o)
+		if err != nil {
+			return
+		}
+		if len(pairs) != len(stacks) {
+			t.Fatalf("%d pairs, %d stacks", len(pairs), len(stacks))
+		}
+		var b bytes.Buffer
+		if err := fst.WriteLabelStacks(&b, pairs, stacks); err != nil {
+			t.Fatal(err)
+		}
+		again, stacks2, err := fst.ReadLabelStacks(bytes.NewReader(b.Bytes()), o)
+		if err != nil || !slices.Equal(again, pairs) || !slices.Equal(stacks2, stacks) {
+			t.Fatalf("%q reads back as %v %v, not %v %v: %v", b.Bytes(), again, stacks2, pairs, stacks, err)
+		}
+	})
 }

@@ -24,7 +24,8 @@ type Expander[W semiring.Weight[W]] interface {
 // Lazy is an Fst whose states are computed by an Expander when they are first
 // asked for, and kept in a cache bounded in bytes; beside it, each state that
 // was ever mentioned costs 8 bytes and what the Expander remembers of it. A
-// slice that Arcs returned stays valid after its state has left the cache.
+// slice that Arcs returned stays valid after its state has left the cache. Retain
+// frees also the 8 bytes, and what the Expander remembers, of states no longer needed.
 // Safe for several goroutines, which take turns.
 //
 // A state may only be asked for after Start or Arcs has mentioned it.
@@ -40,6 +41,7 @@ type Lazy[W semiring.Weight[W]] struct {
 	hand       *lazyState[W] // clock hand in the ring of cached states
 	bytes, max int64
 	scratch    []Arc[W]
+	names      *renamed // of states, once some have been forgotten; else nil
 
 	isyms, osyms *SymbolTable
 }
@@ -80,6 +82,9 @@ func (l *Lazy[W]) Start() StateID {
 		l.start, l.err = l.e.Start()
 		if l.err != nil {
 			l.start = NoState
+		}
+		if l.names != nil && l.start != NoState {
+			l.start = l.names.show(l.start)
 		}
 		l.mention(l.start)
 	}
@@ -133,11 +138,22 @@ func (l *Lazy[W]) state(q StateID) *lazyState[W] {
 	if l.err != nil {
 		return s
 	}
-	final, arcs, err := l.e.Expand(q, l.scratch[:0])
+	in := q
+	if l.names != nil {
+		if in = l.names.inner[q]; in == NoState {
+			panic(fmt.Sprintf("fst: state %d of a machine that has forgotten it", q))
+		}
+	}
+	final, arcs, err := l.e.Expand(in, l.scratch[:0])
 	l.scratch = arcs
 	if err != nil {
 		l.err = err
 		return s
+	}
+	if l.names != nil {
+		for i := range arcs {
+			arcs[i].NextState = l.names.show(arcs[i].NextState)
+		}
 	}
 	s.final = final
 	if len(arcs) > 0 {

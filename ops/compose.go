@@ -81,7 +81,7 @@ func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, ca
 	var c fst.Expander[W]
 	var err error
 	if opts.matching(a, b) {
-		c, err = newMatchedComposer(a, b, opts)
+		c, err = newMatched(a, b, opts)
 	} else {
 		c, err = NewComposer(a, b, opts)
 	}

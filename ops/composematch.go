@@ -12,8 +12,53 @@ import (
 // matching reports whether opts, or what files brought with a and b, ask for more than plain
 // labels.
 func (o *ComposeOptions) matching(a, b any) bool {
+	if (o == nil || o.Filter == AutoFilter && o.Trace == nil) && (looksAhead(a) || looksAhead(b)) {
+		return true
+	}
 	return o != nil && (o.First != nil || o.Second != nil || o.LookAhead != nil) ||
 		matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
+}
+
+// looksAhead reports whether f comes from a file of a look-ahead type.
+func looksAhead(f any) bool {
+	g, ok := f.(interface{ AddOn() *fst.AddOn })
+	if !ok || g.AddOn() == nil {
+		return false
+	}
+	switch g.AddOn().Type {
+	case "arc_lookahead", "ilabel_lookahead", "olabel_lookahead":
+		return true
+	}
+	return false
+}
+
+// newMatched returns the Expander that opts, or the files of a and b, ask for.
+func newMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (fst.Expander[W], error) {
+	var o ComposeOptions
+	if opts != nil {
+		o = *opts
+	}
+	special := o.First != nil || o.Second != nil || matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
+	switch {
+	case o.LookAhead != nil && o.LookAhead.PushLabels:
+		switch {
+		case special:
+			return nil, fmt.Errorf("ops: Compose: looking ahead and matchers at once: %w", ErrMatcher)
+		case o.Trace != nil:
+			return nil, errors.New("ops: Compose: where labels are pushed, an arc of the result may come from several of an operand, so that there is no Trace")
+		}
+		first := firstLooks(a, b, o.LookAhead.Side)
+		if want := map[bool]Filter{true: AltSequenceFilter, false: SequenceFilter}[first]; o.Filter != AutoFilter && o.Filter != want {
+			return nil, fmt.Errorf("ops: Compose: labels can be pushed with the filter %v here, not with %v", want, o.Filter)
+		}
+		return newPushComposer(a, b, first, o.LookAhead, o.Limits)
+	case o.LookAhead == nil && !special && o.Filter == AutoFilter && o.Trace == nil && (looksAhead(a) || looksAhead(b)):
+		if first, ok := lookAheadFile(a, b); ok {
+			return newPushComposer(a, b, first, nil, o.Limits)
+		}
+		return NewComposer(a, b, opts)
+	}
+	return newMatchedComposer(a, b, opts)
 }
 
 // matchedComposer is the Expander of A∘B with matchers, or that looks ahead. It is apart
@@ -241,11 +286,11 @@ func (c *matchedComposer[W]) check(n int) error {
 
 // composeMatched is Compose with matchers, or looking ahead.
 func composeMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
-	c, err := newMatchedComposer(a, b, opts)
+	c, err := newMatched(a, b, opts)
 	if err != nil {
 		return nil, err
 	}
-	out, err := Materialize[W](c, Limits{})
+	out, err := Materialize(c, Limits{})
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,14 @@ type LookAhead struct {
 	// pruning, knows of them as early as can be. The weights must be divisible and commute. It
 	// needs no filter states: what is pushed depends on the pair of states alone.
 	PushWeights bool
+
+	// PushLabels puts out the other machine's label where the machine that looks ahead can come to
+	// one of its arcs only, on the way there and not at its end, and goes on behind that arc: a
+	// determinization of what is put out, as far as it can be had on the fly. The filter is then
+	// SequenceFilter or AltSequenceFilter, as the machine that looks asks for. With PushWeights this is
+	// how OpenFst composes with files of its look-ahead types, which Compose does of itself when it is
+	// given one and no other filter or matcher.
+	PushLabels bool
 }
 
 // LookAheadSide is a machine of a composition.
@@ -67,13 +75,20 @@ type numbered[W any] struct {
 	w W // the sum of the arcs with the label
 }
 
+// firstLooks tells whether it is the first machine that looks.
+func firstLooks[W semiring.Weight[W]](a, b fst.Fst[W], s LookAheadSide) bool {
+	if s != LookAheadAuto {
+		return s == LookAheadFirst
+	}
+	_, okA := a.(fst.Expanded[W])
+	_, okB := b.(fst.Expanded[W])
+	return okA && (!okB || !fst.PropertiesOf(a, fst.NoOEpsilons).Has(fst.NoOEpsilons))
+}
+
 func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limits) (*lookAhead[W], error) {
 	wholeA, okA := a.(fst.Expanded[W])
 	wholeB, okB := b.(fst.Expanded[W])
-	first := o.Side == LookAheadFirst
-	if o.Side == LookAheadAuto {
-		first = okA && (!okB || !fst.PropertiesOf(a, fst.NoOEpsilons).Has(fst.NoOEpsilons))
-	}
+	first := firstLooks(a, b, o.Side)
 	looks, by := wholeB, Input
 	l := &lookAhead[W]{first: first, other: newSide(a, outputLabels), one: semiring.One[W](), final: fst.NoLabel}
 	if first {

@@ -150,15 +150,16 @@ type subsetArc[R any] struct {
 // subsetMachine is the weighted subset construction: its states are the subsets
 // of table, its arcs are computed by expand.
 type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
-	op    string
-	f     fst.Fst[W]
-	alg   A
-	delta func(R) R // rounds residuals; nil keeps them exact
-	table subsetTable[R]
-	guard *twinsGuard[W]
-	meter meter
-	arcs  int64 // made so far
-	work  int64 // arcs of the input looked at so far
+	op       string
+	f        fst.Fst[W]
+	alg      A
+	delta    func(R) R // rounds residuals; nil keeps them exact
+	table    subsetTable[R]
+	retained bool // the start may not be subset 0 any more
+	guard    *twinsGuard[W]
+	meter    meter
+	arcs     int64 // made so far
+	work     int64 // arcs of the input looked at so far
 
 	// Called for each new subset; nil is nothing.
 	added func([]element[R])
@@ -195,7 +196,7 @@ func (c candidate) state() fst.StateID { return fst.StateID(uint32(c.key)) }
 // start returns the subset of the start state.
 func (m *subsetMachine[W, R, A]) start() fst.StateID {
 	s := m.f.Start()
-	if s == fst.NoState || m.table.len() > 0 {
+	if s == fst.NoState || m.table.len() > 0 && !m.retained {
 		return min(s, 0)
 	}
 	m.next, m.head = append(m.next[:0], element[R]{s, m.alg.one()}), s

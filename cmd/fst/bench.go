@@ -27,7 +27,9 @@ the workloads, a driver for OpenFst and the scripts that make a corpus.
   fst bench --compare ours.jsonl peer.jsonl
 
 Inputs are loaded, and copies that are changed in place are made, outside the clock.
-Garbage collection is inside. --cpuprofile writes a profile of the repetitions.`,
+Garbage collection is inside. --cpuprofile writes a profile of the repetitions.
+
+Time: that of the operation, reps times and once more.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		compare := fs.Bool("compare", false, "Print the ratios of two files of results: ours, the peer's")
 		newer := fs.String("newer", "", "With --compare: a file of a newer peer's recorded speed-ups, by which the peer's times are divided")

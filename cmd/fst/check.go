@@ -9,7 +9,7 @@ import (
 )
 
 var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
-	summary: "Tries the laws of weighted machines on a machine: does determinize keep its relation?", about: `
+	summary: "Tries the laws of weighted machines on a machine: does determinize keep its relation, and the like.", about: `
 Axioms of the semiring are tried on the weights that the machine has; operations that are to
 keep the relation, or to turn it (reverse, invert), on pairs of strings up to --max_length, which are
 found by enumeration and weighed by composition and shortest distance, so that

@@ -70,8 +70,10 @@
 //	  in Unicode                  five and six bytes
 //	farcreate to standard       crashes                             works
 //	  output, --far_type=sttable
-//	fstlinear,                  make and apply linear models        not there: these formats are not
-//	  fstloglinearapply                                               read either
+//	fstlinear                   reads a window of -1 or 10¹⁴        at most 1024 words
+//	                              words, and a NaN weight
+//	words that a linear model   are looked up behind its tables     have no arc
+//	  does not have
 //	pdtexpand                   no end where the stack is not       an error that says where it grows
 //	                              bounded; nor with --weight, of
 //	                              fewer than nine states
@@ -91,9 +93,12 @@
 //	                              pair or where the first is on 2
 //
 // All types of machines in files are read by every tool and written by fstconvert and
-// fstcompile: vector, const and compact with any size of offsets, edit, ngram, the
+// fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector, const and compact with any size of offsets, edit, ngram, the
 // look-ahead types, and of the newest OpenFst phi, rho and sigma, whose labels compose takes in
 // their special way.
+//
+// Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as
+// OpenFst's does.
 //
 // Beyond OpenFst's: fst run has pipelines of tools in one process, fst check the laws on a machine,
 // fst draw --format=svg pictures with nothing else installed, fst compose --first_matcher,

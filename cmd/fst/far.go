@@ -86,7 +86,7 @@ func (a *archive) advance(p *archivePart) error {
 	if err != nil {
 		return err
 	}
-	p.entry = &archived{key, &typed{su, m, h.FstType, h}}
+	p.entry = &archived{key, &typed{Suite: su, m: m, fstType: h.FstType, header: h}}
 	return nil
 }
 
@@ -145,7 +145,9 @@ var farcreateTool = &tool{name: "farcreate", args: "[in1.fst [in2.fst ...] out.f
 Keys are the names of files without their directories, or with --generate_keys=N numbers of
 N digits. They must be in order.
 
-  farcreate a.fst b.fst out.far`,
+  farcreate a.fst b.fst out.far
+
+Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		typ := farTypeFlag(fs)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
@@ -240,7 +242,9 @@ of several machines under one key the others get .1, .2 and so on. Keys that lea
 directory are refused.
 
   farextract --filename_suffix=.fst in.far
-  farextract --keys=a,k-m in.far`,
+  farextract --keys=a,k-m in.far
+
+Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		prefix := fs.String("filename_prefix", "", "What file names begin with")
 		suffix := fs.String("filename_suffix", "", "What file names end with")
@@ -325,7 +329,9 @@ func keyRange(fs *flags.Set) (begin, end *string) {
 
 var farinfoTool = &tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
 	summary: "Prints what is in archives.", about: `
-  farinfo --list_fsts in.far`,
+  farinfo --list_fsts in.far
+
+Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		begin, end := keyRange(fs)
 		list := fs.Bool("list_fsts", false, "A line for each machine")
@@ -396,7 +402,9 @@ func comparingArchives(name, summary string, same func(a, b *archived, delta flo
 	return &tool{name: name, args: "in1.far in2.far", min: 2, max: 2, summary: summary, about: `
 Exit status 0 if all machines are the same, 2 if not.
 
-  ` + name + ` a.far b.far`,
+  ` + name + ` a.far b.far
+
+Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.`,
 		setup: func(fs *flags.Set) func(*call) error {
 			begin, end := keyRange(fs)
 			delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")

@@ -229,7 +229,9 @@ Each machine must have one path; its output is printed on a line, or with --entr
 file of its own. What is no string is an empty line, with a message.
 
   farprintstrings --symbols=words.txt in.far
-  farprintstrings --token_type=utf8 --print_key --print_weight in.far`,
+  farprintstrings --token_type=utf8 --print_key --print_weight in.far
+
+Time O(labels), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		begin, end := keyRange(fs)
 		prefix := fs.String("filename_prefix", "", "What file names begin with")
@@ -312,7 +314,9 @@ file of its own. What is no string is an empty line, with a message.
 
 var farconvertTool = &tool{name: "farconvert", args: "[in.far [out.far]]", max: 2,
 	summary: "Converts an archive and its machines to other types.", about: `
-  farconvert --far_type=stlist --fst_type=const in.far out.far`,
+  farconvert --far_type=stlist --fst_type=const in.far out.far
+
+Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		typ := farTypeFlag(fs)
 		to := fs.Enum("fst_type", "", append([]string{""}, fst.FileTypes()...), "Type of the machines; empty leaves them as they are")

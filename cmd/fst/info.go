@@ -25,12 +25,13 @@ Time O(states + arcs · log(arcs at a state)).`,
 		kind := fs.Enum("info_type", "auto", []string{"auto", "long", "short", "fast"}, "How much to print")
 		test := fs.Bool("test_properties", true, "Find out properties that the machine does not know")
 		return func(c *call) error {
+			c.models = *kind == "auto" || *kind == "short" // a model is shown as it is
 			t, err := c.machine(0)
 			if err != nil {
 				return err
 			}
 			var d *ops.Description
-			if *kind != "short" {
+			if *kind != "short" && t.m != nil {
 				if *verify {
 					if err := t.Verify(t.m); err != nil {
 						return fmt.Errorf("%w (--fst_verify=false prints all the same)", err)
@@ -38,6 +39,9 @@ Time O(states + arcs · log(arcs at a state)).`,
 				}
 				along := map[string]ops.ArcFilter{"any": ops.AnyArc, "epsilon": ops.EpsilonArc, "iepsilon": ops.IEpsilonArc, "oepsilon": ops.OEpsilonArc}[*filter]
 				d = t.Describe(t.m, &ops.DescribeOptions{Along: along, KnownOnly: !*test || *kind == "fast"})
+				if t.model != nil { // of which the machine is made as it is looked at
+					d.Properties &^= fst.Expandable | fst.Mutable
+				}
 			}
 			return c.Output("", func(w io.Writer) error {
 				if *kind == "fast" {
@@ -81,8 +85,12 @@ func printInfo(w io.Writer, t *typed, d *ops.Description, filter string) {
 	}
 	infoLine(w, "fst type", t.fstType)
 	infoLine(w, "arc type", t.ArcType())
-	infoLine(w, "input symbol table", name(fst.InputSymbols(t.m)))
-	infoLine(w, "output symbol table", name(fst.OutputSymbols(t.m)))
+	in, out := fst.InputSymbols(t.m), fst.OutputSymbols(t.m)
+	if t.m == nil {
+		in, out = fst.InputSymbols(t.model), fst.OutputSymbols(t.model)
+	}
+	infoLine(w, "input symbol table", name(in))
+	infoLine(w, "output symbol table", name(out))
 	if d == nil {
 		return
 	}
@@ -105,18 +113,18 @@ func printInfo(w io.Writer, t *typed, d *ops.Description, filter string) {
 	p := d.Properties
 	infoLine(w, "input matcher", yesNoUnknown(p, fst.ILabelSorted, fst.NotILabelSorted))
 	infoLine(w, "output matcher", yesNoUnknown(p, fst.OLabelSorted, fst.NotOLabelSorted))
-	in, out := "n", "n"
+	inAhead, outAhead := "n", "n"
 	if g, ok := t.m.(interface{ AddOn() *fst.AddOn }); ok && g.AddOn() != nil {
 		arcs := g.AddOn().Type == "arc_lookahead"
 		if a := g.AddOn().Input; arcs || a != nil && a.Reach != nil {
-			in = "y"
+			inAhead = "y"
 		}
 		if a := g.AddOn().Output; arcs || a != nil && a.Reach != nil {
-			out = "y"
+			outAhead = "y"
 		}
 	}
-	infoLine(w, "input lookahead", in)
-	infoLine(w, "output lookahead", out)
+	infoLine(w, "input lookahead", inAhead)
+	infoLine(w, "output lookahead", outAhead)
 	printProperties(w, p)
 }
 

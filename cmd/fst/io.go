@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
@@ -54,7 +55,8 @@ type typed struct {
 	suite.Suite
 	m       machine
 	fstType string
-	header  *fst.Header // of the file, where it came from one
+	header  *fst.Header       // of the file, where it came from one
+	model   suite.LinearModel // that m is, or is to be made of
 }
 
 // machine reads the machine that argument i names.
@@ -78,11 +80,20 @@ func (c *call) readMachine(name string) (*typed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
+	if slices.Contains(fst.LinearTypes(), h.FstType) {
+		t := &typed{Suite: su, fstType: h.FstType, header: h}
+		if t.model, err = su.ReadLinear(s, h); err != nil || c.models {
+			return t, err
+		}
+		lim, cancel := c.lib.limits()
+		defer cancel()
+		return t, c.expandModel(t, lim)
+	}
 	m, err := su.Read(s, h)
 	if err != nil {
 		return nil, err
 	}
-	return &typed{su, m, h.FstType, h}, nil
+	return &typed{Suite: su, m: m, fstType: h.FstType, header: h}, nil
 }
 
 // mutableMachine reads the machine that argument i names, for changing.

@@ -9,7 +9,9 @@ var symbolsTool = inPlace("symbols", "Attaches, removes, renumbers or saves a ma
 Labels of arcs are not touched: fst relabel does that.
 
   fst symbols --isymbols=in.txt --osymbols=out.txt in.fst out.fst
-  fst symbols --save_isymbols=in.txt --clear_isymbols in.fst out.fst`,
+  fst symbols --save_isymbols=in.txt --clear_isymbols in.fst out.fst
+
+Time O(states + arcs + symbols).`,
 	func(fs *flags.Set) func(*call, *typed) error {
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		var side [2]struct {

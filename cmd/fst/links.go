@@ -15,7 +15,9 @@ var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
 Scripts that call fstcompose and the like then run unchanged with DIR first in PATH. Links
 that point here already stay; other files of these names are an error unless --force.
 
-  fst links /usr/local/bin`,
+  fst links /usr/local/bin
+
+Time O(tools).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		force := fs.Bool("force", false, "Replace files that have one of the names")
 		return func(c *call) error {
@@ -78,7 +80,9 @@ func linked() []*tool {
 var completionTool = &tool{name: "completion", args: "bash|zsh|fish", min: 1, max: 1,
 	summary: "Prints a script that completes tools and flags in a shell.", about: `
   source <(fst completion bash)
-  fst completion fish > ~/.config/fish/completions/fst.fish`,
+  fst completion fish > ~/.config/fish/completions/fst.fish
+
+Time O(tools · flags).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		return func(c *call) error {
 			var print func(io.Writer)

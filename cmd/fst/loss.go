@@ -40,7 +40,10 @@ argmax_aug, hvp, columns, exact, log_z_error. What a band costs in log_z (log_z_
 to hundreds of times the time of all else: where it is not needed, name the others in --only. A case that cannot be evaluated gives an error,
 the others are still answered, and the exit status is 1.
 
-  fst loss --only=log_z,q --time < cases.jsonl`,
+  fst loss --only=log_z,q --time < cases.jsonl
+
+Time, on the direct paths: O(l · columns · alphabet^q), where an edit loss has columns of the reference's
+length, or the band's; a general transducer as many as its determinization needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"}, "How to evaluate; auto is direct where that covers the case, else general")
 		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")

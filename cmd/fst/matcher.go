@@ -18,6 +18,7 @@ func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions) error {
 	rewrite := fs.Enum("rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what rho, sigma or a loop of phi matched on both sides of an arc; auto does for acceptors")
 	ahead := fs.Enum("lookahead", "none", []string{"none", "auto", "first", "second"}, "Machine that looks ahead")
 	push := fs.Bool("lookahead_push", false, "With --lookahead, push weights to where they are seen")
+	pushLabels := fs.Bool("lookahead_push_labels", false, "With --lookahead, put out labels where they are seen")
 	return func(o *ops.ComposeOptions) error {
 		mode := map[string]fst.Rewrite{"auto": fst.RewriteAuto, "always": fst.RewriteAlways, "never": fst.RewriteNever}[*rewrite]
 		for name, m := range map[string]struct {
@@ -36,9 +37,11 @@ func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions) error {
 		}
 		side, ok := map[string]ops.LookAheadSide{"auto": ops.LookAheadAuto, "first": ops.LookAheadFirst, "second": ops.LookAheadSecond}[*ahead]
 		if ok {
-			o.LookAhead = &ops.LookAhead{Side: side, PushWeights: *push}
+			o.LookAhead = &ops.LookAhead{Side: side, PushWeights: *push, PushLabels: *pushLabels}
 		} else if *push {
 			return fmt.Errorf("flag --lookahead_push: needs --lookahead")
+		} else if *pushLabels {
+			return fmt.Errorf("flag --lookahead_push_labels: needs --lookahead")
 		}
 		return nil
 	}

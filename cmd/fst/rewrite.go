@@ -18,7 +18,7 @@ The second machine must be unweighted, deterministic, without ε, and sorted.
   fst difference a.fst b.fst out.fst
 
 Time O(pairs reached · arcs · log arcs).`,
-	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.Subtract(a, b, o) })
+	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Subtract(a.m, b.m, o) })
 
 // building makes a tool that builds one machine from one.
 func building(name, summary, about string, prepare func(*flags.Set) func(*call, *typed, ops.Limits) (machine, error)) *tool {

@@ -32,7 +32,9 @@ $1, $2, ... are the arguments after the program; --file=PROGRAM reads it from a 
 All outputs appear at the end, whole, or none does: an error, which names line and stage, a
 comparison that finds a difference (status 2), or a limit leaves files as they were. --limit_... hold for
 each stage, --timeout for all together; a stage's own flags go before. Results stay
-in memory until the end.`,
+in memory until the end.
+
+Time: that of the tools.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		file := fs.String("file", "", "File with the program")
 		return func(c *call) error {

@@ -54,7 +54,7 @@ part, and need the path property.
 
   fst determinize in.fst out.fst
 
-Exponential in the states of the input at worst; linear in the result.`,
+Time: exponential in the states of the input at worst; linear in the result.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		pruned := pruneFlags(fs, ops.DefaultDelta)
 		kind := fs.Enum("det_type", "functional", []string{"functional", "nonfunctional", "disambiguate"}, "What a transducer may be")
@@ -96,7 +96,7 @@ best part of its result, and need the path property.
 
   fst disambiguate in.fst out.fst
 
-Exponential in the states of the input at worst.`,
+Time: exponential in the states of the input at worst.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		pruned := pruneFlags(fs, ops.DefaultDelta)
 		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a final state")

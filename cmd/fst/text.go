@@ -14,7 +14,9 @@ var compileTool = &tool{name: "compile", args: "[text.fst [binary.fst]]", max: 2
 Each line is an arc, "source destination input output [weight]" (one label with
 --acceptor), or a final state, "state [weight]". The first line's source is the start.
 
-  fst compile --isymbols=in.txt --osymbols=out.txt text.fst binary.fst`,
+  fst compile --isymbols=in.txt --osymbols=out.txt text.fst binary.fst
+
+Time O(bytes of the text).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		acceptor := fs.Bool("acceptor", false, "Lines have one label")
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
@@ -107,7 +109,9 @@ var printTool = &tool{name: "print", args: "[binary.fst [text.fst]]", max: 2,
 	summary: "Prints a binary machine as text.", about: `
 The start state comes first, then the others by number; see fst compile for the lines.
 
-  fst print --acceptor binary.fst`,
+  fst print --acceptor binary.fst
+
+Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		named := naming(fs)
 		missing := fs.String("missing_symbol", "", "Text for labels without a symbol (default: they are an error)")

@@ -49,7 +49,9 @@ func init() {
 		intersectTool,
 		invertTool,
 		isomorphicTool,
+		linearTool,
 		linksTool,
+		loglinearapplyTool,
 		lossTool,
 		mapTool,
 		minimizeTool,
@@ -248,7 +250,7 @@ Time O(states + arcs).`,
 	}}
 
 // composition makes the two tools that compose.
-func composition(name, summary, about string, do func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error)) *tool {
+func composition(name, summary, about string, do func(c *call, a, b *typed, o *ops.ComposeOptions) (machine, error)) *tool {
 	return &tool{name: name, args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about,
 		setup: func(fs *flags.Set) func(*call) error {
 			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, no_match, null, sequence, trivial")
@@ -259,12 +261,16 @@ func composition(name, summary, about string, do func(t *typed, a, b machine, o 
 				if err != nil {
 					return fmt.Errorf("flag --compose_filter: %w", err)
 				}
+				c.models = name == "compose"
 				a, b, err := c.twoMachines()
 				if err != nil {
 					return err
 				}
 				lim, cancel := c.lib.limits()
 				defer cancel()
+				if err := c.expandModel(a, lim); err != nil {
+					return err
+				}
 				if !*c.lib.compatSymbols {
 					a.m = a.Mutable(a.m)
 					a.SetSymbols(a.m, fst.InputSymbols(a.m), nil)
@@ -273,7 +279,7 @@ func composition(name, summary, about string, do func(t *typed, a, b machine, o 
 				if err := options(o); err != nil {
 					return err
 				}
-				m, err := do(a, a.m, b.m, o)
+				m, err := do(c, a, b, o)
 				if err != nil {
 					return err
 				}
@@ -289,20 +295,23 @@ Where both sides have ε on the inner tape, a filter keeps one order of the ε-m
 phi:L is followed where nothing else matches (failure), and consumes nothing; rho:L matches the rest,
 sigma:L any label; epsilons:L,M,... match nothing, as ε. The machine must be sorted on that side. Files of the types phi,
 rho and sigma have theirs with them. --lookahead leaves out pairs of states that come to nothing as early as possible,
-which pays where the first machine puts out labels late, as a lexicon does.
+which pays where the first machine puts out labels late, as a lexicon does. A file of a look-ahead type
+(fst convert) has composition look ahead of itself, and push weights and labels, unless a filter is asked for.
 
   fst compose a.fst b.fst ab.fst
   fst compose --second_matcher=phi:9 words.fst backoff.fst scored.fst
   fst compose --lookahead=auto lexicon.fst grammar.fst lg.fst
 
 Time O(pairs reached · arcs · log arcs).`,
-	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.Compose(a, b, o) })
+	(*call).composeModel)
 
 var intersectTool = composition("intersect", "Intersects two acceptors: (A∩B)(x) = A(x) ⊗ B(x).", `
 One of them must be sorted (fst arcsort).
 
-  fst intersect a.fst b.fst ab.fst`,
-	func(t *typed, a, b machine, o *ops.ComposeOptions) (machine, error) { return t.Intersect(a, b, o) })
+  fst intersect a.fst b.fst ab.fst
+
+Time O(pairs reached · arcs · log arcs).`,
+	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Intersect(a.m, b.m, o) })
 
 // joining makes the tools that append the second machine to the first.
 func joining(name, summary, about string, do func(t *typed, a, b machine, lim ops.Limits) error) *tool {
@@ -345,7 +354,9 @@ var equalTool = &tool{name: "equal", args: "in1.fst in2.fst", min: 2, max: 2,
 	summary: "Tells whether two machines have the same states and arcs in the same order.", about: `
 Exit status 0 if they have, 2 if not; --v=1 says where they differ.
 
-  fst equal a.fst b.fst`,
+  fst equal a.fst b.fst
+
+Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
@@ -367,7 +378,9 @@ var isomorphicTool = &tool{name: "isomorphic", args: "in1.fst in2.fst", min: 2, 
 	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.", about: `
 Exit status 0 if they are, 2 if not.
 
-  fst isomorphic a.fst b.fst`,
+  fst isomorphic a.fst b.fst
+
+Time O(states + arcs · log(arcs at a state)).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {

@@ -101,6 +101,7 @@ type Suite interface {
 	WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error
 
 	Pushdown
+	Linear
 }
 
 // EncodeTable encodes and decodes any number of machines.

@@ -1,0 +1,156 @@
+package ops
+
+import (
+	"errors"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ComposeLinear returns A∘M for a linear model M. Of the model's machine only those arcs
+// are computed whose words A puts out where they are met, so that the cost does not grow with the
+// vocabulary; A need not be sorted. Filters other than SequenceFilter, matchers, look-ahead
+// and traces are errors: compose with the whole machine for these (Materialize of its
+// Expander).
+//
+// The result has the states and arcs of OpenFst's composition with a linear-tagger or
+// linear-classifier.
+//
+// Cost: O(arcs of the result · groups of features · length of contexts).
+func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W], opts *ComposeOptions) (*fst.Vector[W], error) {
+	var o ComposeOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Filter != AutoFilter && o.Filter != SequenceFilter || o.First != nil || o.Second != nil || o.LookAhead != nil || o.Trace != nil {
+		return nil, errors.New("ops: ComposeLinear: only the sequence filter, and no matchers, looking ahead or trace: compose with the model's whole machine for these")
+	}
+	if err := compatibleSymbols("ComposeLinear", "output symbols of the machine", "input symbols of the model",
+		fst.OutputSymbols(a), m.InputSymbols()); err != nil {
+		return nil, err
+	}
+	c := &linearComposer[W]{a: newSide[W](a, outputLabels), m: m.Expander(), meter: meter{op: "ComposeLinear", lim: o.Limits}}
+	out, err := Materialize[W](c, Limits{})
+	if err != nil {
+		return nil, err
+	}
+	out.SetInputSymbols(fst.InputSymbols(a))
+	out.SetOutputSymbols(m.OutputSymbols())
+	if !o.KeepDead {
+		trim(out, nil)
+	}
+	return out, nil
+}
+
+// linearComposer is the Expander of A∘M, where M is asked for the arcs with a label.
+type linearComposer[W semiring.Weight[W]] struct {
+	a     side[W]
+	m     *fst.LinearExpander[W]
+	table triples
+	meter meter
+	arcs  int64
+	found []fst.Arc[W]
+}
+
+func (c *linearComposer[W]) Start() (fst.StateID, error) {
+	s1 := c.a.f.Start()
+	if s1 == fst.NoState {
+		return fst.NoState, nil
+	}
+	s2, err := c.m.Start()
+	if err != nil {
+		return fst.NoState, err
+	}
+	return c.table.id(triple(s1, s2, 0)), nil
+}
+
+// Expand goes as plain composition that searches the second machine: its ε-moves alone come
+// first, then what matches the arcs of A in turn.
+func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
+	s1, s2, fs := untriple(c.table.keys[q])
+	arcs1 := c.a.f.Arcs(s1)
+	base := len(dst)
+	if final = c.a.f.Final(s1); !semiring.IsZero(final) {
+		if final2 := c.m.Final(s2); semiring.IsZero(final2) {
+			final = final2
+		} else {
+			final = final.Times(final2)
+		}
+	}
+	moves := SequenceFilter.moves(fs, c.a.of(s1, arcs1), 0) // looks at A alone
+	if moves.alone2 != blocked {
+		if c.found, err = c.m.Match(s2, fst.Epsilon, c.found[:0]); err != nil {
+			return final, dst, err
+		}
+		for _, f := range c.found {
+			f.NextState = c.table.id(triple(s1, f.NextState, moves.alone2))
+			dst = append(dst, f)
+		}
+	}
+	for i := range arcs1 {
+		e := &arcs1[i]
+		if e.OLabel == fst.Epsilon {
+			if moves.alone1 != blocked {
+				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight, NextState: c.table.id(triple(e.NextState, s2, moves.alone1))})
+			}
+			continue
+		}
+		if c.found, err = c.m.Match(s2, e.OLabel, c.found[:0]); err != nil {
+			return final, dst, err
+		}
+		for _, f := range c.found {
+			dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight),
+				NextState: c.table.id(triple(e.NextState, f.NextState, 0))})
+		}
+		if err := c.check(len(dst) - base); err != nil {
+			return final, dst, err
+		}
+	}
+	c.arcs += int64(len(dst) - base)
+	return final, dst, c.check(0)
+}
+
+func (c *linearComposer[W]) check(n int) error {
+	p := sizeOf[W](c.table.len(), c.arcs+int64(n))
+	p.Bytes += int64(c.table.len())*tripleBytes + c.m.Bytes()
+	return c.meter.check(p)
+}
+
+// NormalizeLinear turns a composition A∘M with a linear model of unnormalized conditional
+// probabilities Q(z | y) into that with Q(z | y) / Σ_z Q(z | y): where A is P(x, y), the result has
+// P(x, y) · Q(z | y) / Σ Q for each path of x and z. The sums are over the strings that A reads, in the
+// log semiring, so that weights are negative logarithms of probabilities; the paths of A that
+// read a string should put out one.
+//
+// The steps are those of OpenFst's LogLinearApply: sums by determinization of the input side, and
+// two compositions. Cost: theirs; exponential in the ambiguity of A at worst, unless Limits end it.
+func NormalizeLinear[W semiring.Component[W]](a fst.Expanded[W], composed *fst.Vector[W], lim Limits) (*fst.Vector[W], error) {
+	sums, err := Convert[semiring.Log](Projected[W](composed, Input))
+	if err != nil {
+		return nil, err
+	}
+	if err := RmEpsilon(sums, &RmEpsilonOptions{Limits: lim}); err != nil {
+		return nil, err
+	}
+	// The quantum of OpenFst: what is the same up to rounding is one state.
+	det, err := Determinize[semiring.Log](sums, &DeterminizeOptions{Delta: DefaultDelta, Limits: lim})
+	if err != nil {
+		return nil, err
+	}
+	small, err := Minimize(det, &MinimizeOptions{Limits: lim})
+	if err != nil {
+		return nil, err
+	}
+	InvertWeights(small)
+	divisor, err := Convert[W](small)
+	if err != nil {
+		return nil, err
+	}
+	ArcSort(divisor, Output)
+	divided, err := Compose[W](divisor, a, &ComposeOptions{Limits: lim})
+	if err != nil {
+		return nil, err
+	}
+	ArcSort(divided, Output)
+	return Compose[W](divided, composed, &ComposeOptions{Limits: lim})
+}

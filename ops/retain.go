@@ -1,0 +1,70 @@
+package ops
+
+import (
+	"hash/maphash"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// The delayed forms of composition and determinization can forget states (fst.Lazy.Retain): the
+// table of pairs, or of subsets, is then made anew of those that are left. O(states that are left).
+
+// Retain forgets all states but live.
+func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.only(live) }
+
+// only returns a table of some of t's keys, in their order.
+func (t *triples) only(live []fst.StateID) triples {
+	var out triples
+	for _, q := range live {
+		out.id(t.keys[q])
+	}
+	return out
+}
+
+// Retain forgets all states but live. The start, with which weights are pushed, stays in the table.
+func (c *matchedComposer[W]) Retain(live []fst.StateID) {
+	old := c.table
+	c.table = old.only(live)
+	if c.start != fst.NoState {
+		c.start = c.table.id(old.keys[c.start])
+	}
+}
+
+// Retain forgets all states but live.
+func (c *pushComposer[W]) Retain(live []fst.StateID) {
+	old, weights := c.table, c.ahead
+	c.table, c.taken, c.ahead = fst.NewTable(hashPushState), fst.NewTable[string](nil), nil
+	for _, q := range live {
+		s := old.Key(q)
+		s.taken = c.take(weights[s.taken])
+		c.table.ID(s)
+	}
+}
+
+// Retain forgets all subsets but live. What is found to be wrong later is told by the labels
+// from a subset that was kept, and not from the start.
+func (d *acceptorDeterminizer[W]) Retain(live []fst.StateID) { d.m.retain(live) }
+
+func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
+	old := m.table
+	m.table, m.retained = newSubsetTable[R](), true
+	for _, q := range live {
+		key := m.key[:0]
+		subset := old.subset(q)
+		for i := range subset {
+			e := &subset[i]
+			key = append(key, byte(e.state), byte(e.state>>8), byte(e.state>>16), byte(e.state>>24))
+			key = m.alg.appendKey(key, e.residual)
+		}
+		m.key = key
+		copy(m.table.add(uint32(maphash.Bytes(m.table.seed, key)), len(subset), fst.NoState, fst.NoLabel), subset)
+	}
+}
+
+var (
+	_ fst.Retainer = (*Composer[semiring.Tropical])(nil)
+	_ fst.Retainer = (*matchedComposer[semiring.Tropical])(nil)
+	_ fst.Retainer = (*pushComposer[semiring.Tropical])(nil)
+	_ fst.Retainer = (*acceptorDeterminizer[semiring.Tropical])(nil)
+)

@@ -1,0 +1,205 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// walk compares f with want along random paths, forgetting all but the states at hand every few steps.
+func walk[W semiring.Weight[W]](t *testing.T, rng *rand.Rand, f *fst.Lazy[W], want fst.Fst[W], start fst.StateID) {
+	t.Helper()
+	type place struct{ ours, theirs fst.StateID }
+	at := []place{{f.Start(), start}}
+	for range 60 {
+		var next []place
+		for _, p := range at {
+			a, b := f.Arcs(p.ours), want.Arcs(p.theirs)
+			if len(a) != len(b) || !f.Final(p.ours).Equal(want.Final(p.theirs)) {
+				t.Fatalf("state %d has %d arcs, not %d, or another final weight (%v)", p.ours, len(a), len(b), f.Err())
+			}
+			for i := range a {
+				if a[i].ILabel != b[i].ILabel || a[i].OLabel != b[i].OLabel || !a[i].Weight.Equal(b[i].Weight) {
+					t.Fatalf("arc %v, not %v", a[i], b[i])
+				}
+				if rng.IntN(2) == 0 && len(next) < 5 {
+					next = append(next, place{a[i].NextState, b[i].NextState})
+				}
+			}
+		}
+		if len(next) == 0 || rng.IntN(10) == 0 {
+			next = append(next, place{f.Start(), start})
+		}
+		if at = next; rng.IntN(3) == 0 {
+			var live []fst.StateID
+			for _, p := range at {
+				live = append(live, p.ours)
+			}
+			rng.Shuffle(len(live), func(i, k int) { live[i], live[k] = live[k], live[i] })
+			if !f.Retain(live) {
+				t.Fatal("cannot forget")
+			}
+		}
+	}
+}
+
+// What is left when states are forgotten is as before.
+func TestRetain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 1))
+	type W = semiring.Tropical
+	for trial := range 150 {
+		o := fsttest.Options{Epsilon: 0.2, Cyclic: true, Labels: 3, Start: true}
+		a, b := fsttest.Random(rng, 1+rng.IntN(8), drawTropical, o), fsttest.Random(rng, 1+rng.IntN(8), drawTropical, o)
+		ArcSort(a, Output)
+		ArcSort(b, Input)
+		for _, o := range []*ComposeOptions{{KeepDead: true}, {KeepDead: true, LookAhead: &LookAhead{PushWeights: true}},
+			{KeepDead: true, LookAhead: &LookAhead{PushLabels: true, PushWeights: true}}} {
+			lazy := fsttest.Must(ComposeLazy[W](a, b, o, &fst.LazyOptions{CacheBytes: int64(200 * rng.IntN(9))}))
+			whole := fsttest.Must(Compose[W](a, b, o))
+			if whole.Start() != fst.NoState {
+				walk(t, rng, lazy, whole, whole.Start())
+			}
+		}
+		if acceptor := fsttest.Random(rng, 1+rng.IntN(8), drawTropical, fsttest.Options{Acceptor: true, Labels: 3, Start: true}); trial%2 == 0 {
+			lazy := fsttest.Must(DeterminizeLazy[W](acceptor, nil, nil))
+			whole := fsttest.Must(Determinize[W](acceptor, nil))
+			walk(t, rng, lazy, whole, whole.Start())
+		}
+	}
+	lazy := fst.NewLazy[W](fsttest.Must(NewComposer[W](fst.NewVector[W](0), fst.NewVector[W](0), nil)), nil)
+	if lazy.Start() != fst.NoState || !lazy.Retain(nil) || lazy.Start() != fst.NoState {
+		t.Error("an empty machine has a start")
+	}
+}
+
+// counter is a machine whose state q has arcs to q+1 … q+k under the labels 1 … k; it ends at the last.
+type counter struct{ k, last fst.StateID }
+
+func (c counter) Start() fst.StateID { return 0 }
+func (c counter) Final(q fst.StateID) semiring.Tropical {
+	if q == c.last {
+		return 0
+	}
+	return semiring.Zero[semiring.Tropical]()
+}
+func (c counter) Arcs(q fst.StateID) []fst.Arc[semiring.Tropical] {
+	arcs := make([]fst.Arc[semiring.Tropical], 0, c.k)
+	for i := range c.k {
+		if q+i+1 <= c.last {
+			arcs = append(arcs, fst.Arc[semiring.Tropical]{ILabel: fst.Label(i + 1), OLabel: fst.Label(i + 1), Weight: semiring.Tropical(i + 1), NextState: q + i + 1})
+		}
+	}
+	return arcs
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A walk through a hundred thousand pairs holds what is at hand: the table of pairs is freed, too.
+func TestRetainBoundsMemory(t *testing.T) {
+	a := counter{2, 1 << 30}
+	walkOn := func(retain bool) uint64 {
+		e := fsttest.Must(NewComposer[semiring.Tropical](a, a, nil))
+		lazy := fst.NewLazy[semiring.Tropical](e, &fst.LazyOptions{CacheBytes: 1 << 16})
+		before := heap()
+		q := lazy.Start()
+		most := fst.StateID(0)
+		for i := range 60_000 {
+			q = lazy.Arcs(q)[1].NextState
+			if most = max(most, q); retain && i%1000 == 0 {
+				lazy.Retain([]fst.StateID{q})
+			}
+		}
+		// What is kept of the operands' states, a byte each, is not the composition's.
+		held := int64(heap()) - int64(before) - int64(cap(e.a.info)+cap(e.b.info))
+		if retain && most > 5000 {
+			t.Errorf("states are numbered up to %d, where 1000 are held", most)
+		}
+		runtime.KeepAlive(lazy)
+		return uint64(max(held, 0))
+	}
+	with, without := walkOn(true), walkOn(false)
+	t.Logf("%d bytes held, %d without forgetting", with, without)
+	if with > 1<<20 || without < 2<<20 {
+		t.Errorf("%d bytes held, %d without forgetting", with, without)
+	}
+}
+
+// The best path of a machine with ten million pairs of states, of which a search meets few, takes no more
+// memory than these.
+func TestLazySearchBoundsMemory(t *testing.T) {
+	type W = semiring.Tropical
+	const n = 3200 // n² pairs
+	ladder := func(l fst.StateID) *fst.Vector[W] {
+		v := fst.NewVector[W](n)
+		v.AddStates(n)
+		v.SetStart(0)
+		v.SetFinal(n-1, 0)
+		for q := range fst.StateID(n) {
+			for k, to := range []fst.StateID{q + 1, (q + 7*l) % n, (q*5 + l) % n} {
+				if to < n {
+					v.AddArc(q, fst.Arc[W]{ILabel: fst.Label(k + 1), OLabel: fst.Label(k + 1), Weight: W(20 * k), NextState: to})
+				}
+			}
+		}
+		ArcSort(v, Input)
+		return v
+	}
+	a, b := ladder(1), ladder(2)
+	before := heap()
+	lazy := fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1 << 20}))
+	path, err := ShortestPathLazy(context.Background(), lazy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := int64(heap()) - int64(before)
+	if total, err := TotalWeight(path, nil); err != nil || total != 0 || path.NumStates() != n {
+		t.Fatalf("a path of %d states and weight %v (%v)", path.NumStates(), total, err)
+	}
+	runtime.KeepAlive(lazy)
+	if held > 8<<20 {
+		t.Errorf("%d bytes held", held)
+	}
+}
+
+func TestShortestDistanceLazy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 2))
+	type W = semiring.Log64
+	for range 200 {
+		a := fsttest.Random(rng, 1+rng.IntN(8), drawLog64, fsttest.Options{Epsilon: 0.2, Labels: 3})
+		b := fsttest.Random(rng, 1+rng.IntN(8), drawLog64, fsttest.Options{Epsilon: 0.2, Labels: 3})
+		ArcSort(a, Output)
+		whole := fsttest.Must(Compose[W](a, b, &ComposeOptions{KeepDead: true}))
+		want := fsttest.Must(ShortestDistance[W](whole, nil))
+		got, err := ShortestDistanceLazy[W](nil, fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1000})), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.EqualFunc(got, want, func(x, y W) bool { return x.Near(y, 1e-5) }) {
+			t.Fatalf("%v, not %v", got, want)
+		}
+	}
+	v := fst.NewVector[semiring.Tropical](1)
+	v.AddState()
+	v.SetStart(0)
+	v.AddArc(0, fst.Arc[semiring.Tropical]{Weight: -1})
+	if _, err := ShortestDistanceLazy[semiring.Tropical](nil, v, 0); !errors.Is(err, ErrNotClosed) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := ShortestDistanceLazy[semiring.Tropical](ctx, v, 0); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
