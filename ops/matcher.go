@@ -163,11 +163,13 @@ func (s *matcherSide[W]) waits(l fst.Label) bool {
 
 // of is side.of, where labels that nothing matches count as ε.
 func (s *matcherSide[W]) of(q fst.StateID, arcs []fst.Arc[W]) sideInfo {
-	known := int(q) < len(s.info) && s.info[q] != 0
-	x := s.side.of(q, arcs)
-	if known || len(s.epsilons) == 0 {
+	if len(s.epsilons) == 0 {
+		return s.side.of(q, arcs)
+	}
+	if x := s.kept(q); x != 0 {
 		return x
 	}
+	x := s.side.of(q, arcs)
 	waiting := 0
 	for i := range arcs {
 		if s.waits(label(&arcs[i], s.labels)) {
@@ -181,7 +183,7 @@ func (s *matcherSide[W]) of(q fst.StateID, arcs []fst.Arc[W]) sideInfo {
 	if waiting == len(arcs) && !fst.IsFinal(s.f, q) {
 		x |= sideAllEps
 	}
-	s.info[q] = x
+	s.keep(q, x)
 	return x
 }
 

@@ -248,7 +248,7 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 	n := f.NumStates()
 	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1}
 	r.d = slices.Repeat([]W{alg.zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, nil, alg, beforeBy(r.d, alg))
+	q, better, err := newQueue(op, o.Queue, f, known, nil, alg, nearest(r.d, alg))
 	if err != nil {
 		return nil, err
 	}
@@ -279,17 +279,6 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 		return nil, err
 	}
 	return r.d, nil
-}
-
-// beforeBy orders states by their distances.
-func beforeBy[W semiring.Weight[W]](d []W, alg *algebraOf[W]) func(p, q fst.StateID) bool {
-	switch d := any(d).(type) {
-	case []semiring.Tropical:
-		return func(p, q fst.StateID) bool { return d[p] < d[q] }
-	case []semiring.Tropical64:
-		return func(p, q fst.StateID) bool { return d[p] < d[q] }
-	}
-	return func(p, q fst.StateID) bool { return alg.less(d[p], d[q]) }
 }
 
 // relaxGeneric is the loop for any weights. add[q] is what reached q since q

@@ -149,7 +149,7 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 	r.o.FirstPath = o.FirstPath
 	r.d = slices.Repeat([]W{alg.zero}, n)
 	var err error
-	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, beforeBy(r.d, &alg))
+	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, nearest(r.d, &alg))
 	if err != nil {
 		return nil, err
 	}
