@@ -17,19 +17,27 @@ import (
 //
 // O(|E| log D) time, where D is the largest out-degree, and O(D) space. States
 // that are in strict order already, which are most, cost a look at their arcs.
-func ArcSort[W semiring.Weight[W]](f *fst.Vector[W], side Side) {
+func ArcSort[W semiring.Weight[W]](f *fst.Vector[W], side Side) { ArcSortWorkers(f, side, 1) }
+
+// ArcSortWorkers is ArcSort by several goroutines, between which the states are
+// divided; the result is the same for any number of them.
+func ArcSortWorkers[W semiring.Weight[W]](f *fst.Vector[W], side Side, workers int) {
 	p := f.KnownProperties()
-	var s arcSorter[W]
-	for q := range f.NumStates() {
-		if arcs := f.MutableArcs(fst.StateID(q)); len(arcs) > 1 {
-			s.sort(arcs, func(e *fst.Arc[W]) sortKey {
-				if side == Input {
-					return labelKey(e.ILabel, e.OLabel)
-				}
-				return labelKey(e.OLabel, e.ILabel)
-			})
-		}
+	const block = 4096 // states
+	workers = Limits{Workers: workers}.workers(f.NumStates()/block + 1)
+	sorters := make([]arcSorter[W], workers)
+	key := func(e *fst.Arc[W]) sortKey { return labelKey(e.ILabel, e.OLabel) }
+	if side == Output {
+		key = func(e *fst.Arc[W]) sortKey { return labelKey(e.OLabel, e.ILabel) }
 	}
+	inBlocks(f.NumStates(), block, workers, func(k, lo, hi int) {
+		s := &sorters[k]
+		for q := lo; q < hi; q++ {
+			if arcs := f.MutableArcs(fst.StateID(q)); len(arcs) > 1 {
+				s.sort(arcs, key)
+			}
+		}
+	})
 	const unsorted = fst.ILabelSorted | fst.NotILabelSorted | fst.OLabelSorted | fst.NotOLabelSorted
 	p &^= unsorted
 	if side == Input || p.Has(fst.Acceptor) {

@@ -108,6 +108,7 @@ type Composer[W semiring.Weight[W]] struct {
 
 	zero  W
 	keys  []uint64 // targets of the arcs that are being made
+	arcs  []fst.Arc[W]
 	trace *Trace
 }
 
@@ -385,32 +386,19 @@ func (c *Composer[W]) run() (*fst.Vector[W], error) {
 	if start == fst.NoState {
 		return out, nil
 	}
-	// A block of states at a time: what they need is read, then all their arcs
-	// are made, then all are numbered, so that cache misses overlap.
-	var block [32]pairOf[W]
-	var end [len(block)]int // of each state's arcs
-	var arcs []fst.Arc[W]
+	w := c.meter.lim.Workers
+	if c.trace != nil || !shareable(c.a.f) || !shareable(c.b.f) {
+		w = 1
+	}
 	for q := 0; q < c.table.len(); {
-		n := min(len(block), c.table.len()-q)
-		c.read(fst.StateID(q), block[:n])
-		arcs, c.keys = arcs[:0], c.keys[:0]
-		for i := range n {
-			if arcs, err = c.expand(&block[i], arcs, c.trace); err != nil {
+		if w > 1 && c.table.len()-q >= composeAlone {
+			if err := c.runAhead(out, q, w); err != nil {
 				return nil, err
 			}
-			end[i] = len(arcs)
-			if c.trace != nil {
-				c.trace.endState(block[i].s1, block[i].s2)
-			}
+			break
 		}
-		c.number(arcs)
-		begin := 0
-		for i := range n {
-			out.PushState(block[i].final, arcs[begin:end[i]])
-			begin = end[i]
-		}
-		c.built += int64(len(arcs))
-		if err := c.check(0); err != nil {
+		n := min(composeBlock, c.table.len()-q)
+		if err := c.step(out, q, n); err != nil {
 			return nil, err
 		}
 		q += n
@@ -418,6 +406,37 @@ func (c *Composer[W]) run() (*fst.Vector[W], error) {
 	out.SetStart(start)
 	out.SetProperties(composeProperties(knownProperties(c.a.f), knownProperties(c.b.f)), fst.AllProperties)
 	return out, nil
+}
+
+// composeBlock is how many states are expanded at a time: what they need is read, then
+// all their arcs are made, then all are numbered, so that cache misses overlap.
+const composeBlock = 32
+
+// step writes the n states from q on.
+func (c *Composer[W]) step(out *fst.Vector[W], q, n int) (err error) {
+	var block [composeBlock]pairOf[W]
+	var end [len(block)]int // of each state's arcs
+	c.read(fst.StateID(q), block[:n])
+	arcs := c.arcs[:0]
+	c.keys = c.keys[:0]
+	for i := range n {
+		if arcs, err = c.expand(&block[i], arcs, c.trace); err != nil {
+			return err
+		}
+		end[i] = len(arcs)
+		if c.trace != nil {
+			c.trace.endState(block[i].s1, block[i].s2)
+		}
+	}
+	c.arcs = arcs
+	c.number(arcs)
+	begin := 0
+	for i := range n {
+		out.PushState(block[i].final, arcs[begin:end[i]])
+		begin = end[i]
+	}
+	c.built += int64(len(arcs))
+	return c.check(0)
 }
 
 // composeProperties returns what is known of A∘B before it is trimmed.

@@ -18,6 +18,11 @@ type Limits struct {
 	States int             // states of the result
 	Arcs   int64           // arcs of the result
 	Bytes  int64           // estimated bytes held: the result, state tables and work space
+
+	// Workers is how many goroutines may work at once, where an operation can use more
+	// than one: Compose, RmEpsilon, ArcSortWorkers and Batch. 0 and 1 are one. The
+	// result is the same for any number; each takes work space of its own.
+	Workers int
 }
 
 // ErrLimit is the reason of every LimitError that did not come from a context.
@@ -92,7 +97,14 @@ func sizeOf[W any](states int, arcs int64) Progress {
 
 // workspace is lim without the bounds on the result: for a part of an operation
 // whose own result is not the operation's.
-func (lim Limits) workspace() Limits { return Limits{Ctx: lim.Ctx, Bytes: lim.Bytes} }
+func (lim Limits) workspace() Limits {
+	return Limits{Ctx: lim.Ctx, Bytes: lim.Bytes, Workers: lim.Workers}
+}
+
+// any reports whether something is bounded.
+func (lim Limits) any() bool {
+	return lim.Ctx != nil || lim.States != 0 || lim.Arcs != 0 || lim.Bytes != 0
+}
 
 // limitOf gives the LimitError of a part the name of the whole.
 func limitOf(err error, op string) error {

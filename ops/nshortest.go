@@ -62,7 +62,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 	h.push(0)
 	var complete []int32
 	m := meter{op: in.op, lim: o.Limits, calls: 255}
-	bounded := o.Limits != Limits{}
+	bounded := o.Limits.any()
 	since := int64(0)              // states looked at since a path was complete
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
 	for len(h.heap) > 0 {

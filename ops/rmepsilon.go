@@ -125,8 +125,19 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 			}
 		}
 	}
-	order := epsilonOrder(f)
+	order, first := epsilonOrder(f)
 	p := f.KnownProperties()
+	if o.Workers > 1 && n >= closeAlone {
+		if skip {
+			err = closeByLevels(f, c, order, first, entered)
+		} else {
+			err = closeByLevels(f, c, order, first, nil)
+		}
+		if err != nil {
+			return err
+		}
+		order = nil
+	}
 	for i := len(order) - 1; i >= 0; i-- {
 		q := order[i]
 		if skip && !entered[q] {
@@ -151,29 +162,30 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 }
 
 // epsilonOrder lists the states so that ε-arcs go to the right, but inside
-// components of the ε-graph, where the order is that of OpenFst.
-func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W]) []fst.StateID {
+// components of the ε-graph, where the order is that of OpenFst. Component k is
+// order[first[k]:first[k+1]]; where first is nil, each state is one.
+func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W]) (order []fst.StateID, first []int32) {
 	n := f.NumStates()
-	order := make([]fst.StateID, n)
+	order = make([]fst.StateID, n)
 	switch p := knownProperties(f); {
 	case p&fst.TopSorted != 0:
 		for q := range order {
 			order[q] = fst.StateID(q)
 		}
-		return order
+		return order, nil
 	case p&fst.Acyclic != 0:
 		position, _ := topOrder(f, isEpsilon[W])
 		for q, k := range position {
 			order[k] = fst.StateID(q)
 		}
-		return order
+		return order, nil
 	}
 	c, _ := findComponents(f, isEpsilon[W], 0)
-	order, first := c.members()
+	order, first = c.members()
 	for k := range c.n {
 		slices.Reverse(order[first[k]:first[k+1]])
 	}
-	return order
+	return order, first
 }
 
 // epsilonCloser is the Expander of ε-removal. Its arrays are indexed by state of
@@ -271,10 +283,15 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 		return c.zero, dst, err
 	}
 	slices.Reverse(dst[base:])
-	c.built.States++
-	c.built.Arcs += int64(len(dst) - base)
-	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
-	return final, dst, c.meter.check(c.built)
+	return final, dst, c.count(1, len(dst)-base, 1)
+}
+
+// count looks at the limits when states have been closed, and got arcs.
+func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
+	c.built.States += states
+	c.built.Arcs += int64(arcs)
+	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(workers)*int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
+	return c.meter.check(c.built)
 }
 
 // gather finds the ε-closure of q: from the last found to the first, as a stack

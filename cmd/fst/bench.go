@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/ops"
 )
 
 var benchTool = &tool{name: "bench", args: "corpus workloads.tsv id [reps]", min: 2, max: 4,
@@ -34,6 +35,7 @@ Time: that of the operation, reps times and once more.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		compare := fs.Bool("compare", false, "Print the ratios of two files of results: ours, the peer's")
 		newer := fs.String("newer", "", "With --compare: a file of a newer peer's recorded speed-ups, by which the peer's times are divided")
+		workers := fs.Int("workers", 32, 1, "Goroutines that an operation, or a batch of them, may use")
 		profile := fs.String("cpuprofile", "", "Write a profile of the repetitions, in Go's format")
 		return func(c *call) error {
 			if *compare {
@@ -54,6 +56,7 @@ Time: that of the operation, reps times and once more.`,
 					return fmt.Errorf("%q is not a number of repetitions", c.args[3])
 				}
 			}
+			w.workers = int(*workers)
 			r, err := w.run(c.args[0], *profile)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.id, err)
@@ -72,6 +75,7 @@ type workload struct {
 	id, op, in1, in2 string
 	options          map[string]string
 	reps             int
+	workers          int
 }
 
 // findWorkload reads the list up to the workload id.
@@ -235,6 +239,9 @@ type benchInputs struct {
 	*workload
 	dir string
 }
+
+// limits has no limit but the number of workers.
+func (in *benchInputs) limits() ops.Limits { return ops.Limits{Workers: in.workers} }
 
 func (in *benchInputs) path(name string) string { return filepath.Join(in.dir, name) }
 

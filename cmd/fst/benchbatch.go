@@ -41,19 +41,24 @@ func benchLatticeDistance(in *benchInputs) (*job, error) {
 	total := 0.0
 	return &job{
 		run: func() error {
-			total = 0
-			for _, f := range all {
-				d, err := ops.ShortestDistance(f, nil)
+			sums := make([]float64, len(all))
+			err := ops.Batch(len(all), in.limits(), func(i int) error {
+				d, err := ops.ShortestDistance(all[i], nil)
 				if err != nil {
 					return err
 				}
 				w := semiring.Zero[semiring.Log64]()
 				for q := range d {
-					w = w.Plus(d[q].Times(f.Final(fst.StateID(q))))
+					w = w.Plus(d[q].Times(all[i].Final(fst.StateID(q))))
 				}
-				total += float64(w)
+				sums[i] = float64(w)
+				return nil
+			})
+			total = 0
+			for _, w := range sums { // in order, whoever finished first
+				total += w
 			}
-			return nil
+			return err
 		},
 		note: func(r *benchResult) error { r.Value = total; return nil },
 	}, nil
@@ -82,14 +87,11 @@ func benchLatticeDeterminize(in *benchInputs) (*job, error) {
 	var out []fst.Expanded[semiring.Log64]
 	return &job{
 		run: func() error {
-			for _, a := range all {
-				f, err := benchDeterminize[semiring.Log64](a)
-				if err != nil {
-					return err
-				}
-				out = append(out, f)
-			}
-			return nil
+			out = make([]fst.Expanded[semiring.Log64], len(all))
+			return ops.Batch(len(all), in.limits(), func(i int) (err error) {
+				out[i], err = benchDeterminize[semiring.Log64](all[i])
+				return err
+			})
 		},
 		note: func(r *benchResult) error {
 			for _, f := range out {
@@ -146,18 +148,15 @@ func benchWords(op wordOp) func(*benchInputs) (*job, error) {
 		unique := in.options["unique"] == "1"
 		var out []stdF
 		return results(&job{run: func() error {
-			for _, word := range words {
-				s, err := chain(word, letters)
+			out = make([]stdF, len(words))
+			return ops.Batch(len(words), in.limits(), func(i int) error {
+				s, err := chain(words[i], letters)
 				if err != nil {
 					return err
 				}
-				f, err := op(s, a, b, unique, find)
-				if err != nil {
-					return err
-				}
-				out = append(out, f)
-			}
-			return nil
+				out[i], err = op(s, a, b, unique, find)
+				return err
+			})
 		}}, &out), nil
 	}
 }

@@ -29,11 +29,11 @@ var benchOps = map[string]func(*benchInputs) (*job, error){
 	"read_const":    benchRead,
 	"convert_const": unary(func(a stdF) (stdF, error) { return fst.NewConst(a), nil }),
 	"arcsort":       benchArcSort,
-	"compose":       binary(func(a, b stdF) (stdF, error) { return ops.Compose(a, b, nil) }),
+	"compose":       benchCompose,
 	"determinize":   unary(benchDeterminize[trop]),
 	"minimize":      inPlaceOp(minimizeInPlace),
 	"encdetmin":     unary(encodeDeterminizeMinimize),
-	"rmepsilon":     inPlaceOp(func(v stdV) (stdV, error) { return v, ops.RmEpsilon(v, nil) }),
+	"rmepsilon":     benchRmEpsilon,
 	"epsnormalize": unary(func(a stdF) (stdF, error) {
 		return ops.EpsNormalize(a, ops.Input, ops.Limits{})
 	}),
@@ -189,15 +189,18 @@ func unary(op stdOp) func(*benchInputs) (*job, error) {
 	}
 }
 
-// binary is an operation that makes a new machine of two.
-func binary(op func(a, b stdF) (stdF, error)) func(*benchInputs) (*job, error) {
-	return func(in *benchInputs) (*job, error) {
-		b, err := in.load(in.in2)
-		if err != nil {
-			return nil, err
-		}
-		return unary(func(a stdF) (stdF, error) { return op(a, b) })(in)
+func benchCompose(in *benchInputs) (*job, error) {
+	b, err := in.load(in.in2)
+	if err != nil {
+		return nil, err
 	}
+	o := &ops.ComposeOptions{Limits: in.limits()}
+	return unary(func(a stdF) (stdF, error) { return ops.Compose(a, b, o) })(in)
+}
+
+func benchRmEpsilon(in *benchInputs) (*job, error) {
+	o := &ops.RmEpsilonOptions{Limits: in.limits()}
+	return inPlaceOp(func(v stdV) (stdV, error) { return v, ops.RmEpsilon(v, o) })(in)
 }
 
 // inPlaceOp is an operation that changes a copy made outside the clock.
@@ -240,14 +243,11 @@ func batch(op stdOp) func(*benchInputs) (*job, error) {
 		}
 		var out []stdF
 		return results(&job{run: func() error {
-			for _, a := range all {
-				f, err := op(a)
-				if err != nil {
-					return err
-				}
-				out = append(out, f)
-			}
-			return nil
+			out = make([]stdF, len(all))
+			return ops.Batch(len(all), in.limits(), func(i int) (err error) {
+				out[i], err = op(all[i])
+				return err
+			})
 		}}, &out), nil
 	}
 }
@@ -314,7 +314,7 @@ func benchArcSort(in *benchInputs) (*job, error) {
 	if in.options["by"] == "olabel" {
 		side = ops.Output
 	}
-	return inPlaceOp(func(v stdV) (stdV, error) { ops.ArcSort(v, side); return v, nil })(in)
+	return inPlaceOp(func(v stdV) (stdV, error) { ops.ArcSortWorkers(v, side, in.workers); return v, nil })(in)
 }
 
 func benchDeterminize[W semiring.Divisible[W]](a fst.Expanded[W]) (fst.Expanded[W], error) {
