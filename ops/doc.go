@@ -67,6 +67,14 @@
 //   - Bisection that does not branch on its last 64 arcs: 0.19 and 0.48, and a fifth
 //     less on a machine of a thousand arcs. Without branches throughout: 0.23 on
 //     the first, where a guess ahead hides a cache miss.
+//   - What is known of a state's labels: a byte a state was half of composing the lexicon with a
+//     grammar of 1000 arcs, for it had to be made zero. States of up to 8 arcs are looked at again,
+//     longer lists that are known to be sorted are bisected for ε: 1.03 ms, then 0.65 (OpenFst 0.79).
+//   - Bisection of more than 64 arcs that starts where the label would lie if all were spread
+//     evenly: lexicon and grammar 0.21 to 0.18 s, lattices with a grammar 0.45 to 0.43.
+//   - Workers: all expand, one numbers. Of the processor time of lexicon and grammar 55 % can be
+//     shared and 45 % is the numbering, which goes on meanwhile; on the random machine a sixth,
+//     the trimming, cannot.
 //   - Looking ahead (LookAhead) on a lexicon of 5000 words and a random grammar of 200 states:
 //     13 ms in place of 1.1 s, for one pair in a hundred comes to something there. It and the
 //     matchers have an expansion of their own (composematch.go), for plain composition to stay as it is.
@@ -74,6 +82,11 @@
 //     OpenFst's filters have; files of look-ahead types ask for it.
 //   - Sweeps over states from the highest down, in place of a depth-first search,
 //     find the states to trim: 5 % of the whole.
+//
+// On shortest distances: a heap that compares costs in place, where it had called a
+// function, takes a search of a thousand arcs from 71 to 29 µs (OpenFst 57). On ε-removal:
+// states whose ε-arcs lead nowhere unfinished are closed side by side, a fifth of
+// the time on a million arcs; most of the rest is finding what to trim.
 //
 // # References
 //

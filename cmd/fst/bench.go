@@ -35,7 +35,6 @@ Time: that of the operation, reps times and once more.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		compare := fs.Bool("compare", false, "Print the ratios of two files of results: ours, the peer's")
 		newer := fs.String("newer", "", "With --compare: a file of a newer peer's recorded speed-ups, by which the peer's times are divided")
-		workers := fs.Int("workers", 32, 1, "Goroutines that an operation, or a batch of them, may use")
 		profile := fs.String("cpuprofile", "", "Write a profile of the repetitions, in Go's format")
 		return func(c *call) error {
 			if *compare {
@@ -56,7 +55,7 @@ Time: that of the operation, reps times and once more.`,
 					return fmt.Errorf("%q is not a number of repetitions", c.args[3])
 				}
 			}
-			w.workers = int(*workers)
+			w.workers = int(*c.lib.workers)
 			r, err := w.run(c.args[0], *profile)
 			if err != nil {
 				return fmt.Errorf("%s: %w", w.id, err)

@@ -16,7 +16,7 @@ type library struct {
 	compatSymbols, verifyProperties, align             *bool
 	saveIPairs, saveOPairs                             *string
 	verbosity                                          *int64
-	limitStates, limitArcs, limitBytes                 *int64
+	limitStates, limitArcs, limitBytes, workers        *int64
 	timeout                                            *time.Duration
 	started                                            time.Time
 	latest                                             time.Time // of the fst run that the tool is a stage of; zero is none
@@ -42,7 +42,8 @@ func (l *library) inherit(from *library, fs *flags.Set) {
 		}
 	}
 	for name, p := range map[string][2]**int64{"v": {&l.verbosity, &from.verbosity}, "limit_states": {&l.limitStates, &from.limitStates},
-		"limit_arcs": {&l.limitArcs, &from.limitArcs}, "limit_bytes": {&l.limitBytes, &from.limitBytes}} {
+		"limit_arcs": {&l.limitArcs, &from.limitArcs}, "limit_bytes": {&l.limitBytes, &from.limitBytes},
+		"workers": {&l.workers, &from.workers}} {
 		if take(name) {
 			*p[0] = *p[1]
 		}
@@ -66,6 +67,7 @@ func (l *library) define(fs *flags.Set) {
 	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond so many states of the result; 0 is no limit")
 	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond so many arcs of the result; 0 is no limit")
 	l.limitBytes = fs.Int("limit_bytes", 64, 0, "Stop with an error beyond so many bytes of memory for the operation; 0 is no limit")
+	l.workers = fs.Int("workers", 32, 1, "Threads that an operation may use, where it can use more than one; results do not depend on it")
 	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit")
 	fs.Bool("fst_default_cache_gc", true, "Accepted for compatibility")
 	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "Accepted for compatibility")
@@ -74,7 +76,7 @@ func (l *library) define(fs *flags.Set) {
 	fs.String("tmpdir", "/tmp", "Accepted for compatibility")
 	fs.Library("fst_field_separator", "fst_weight_separator", "fst_weight_parentheses", "fst_compat_symbols",
 		"fst_verify_properties", "fst_align", "save_relabel_ipairs", "save_relabel_opairs", "v",
-		"limit_states", "limit_arcs", "limit_bytes", "timeout",
+		"limit_states", "limit_arcs", "limit_bytes", "workers", "timeout",
 		"fst_default_cache_gc", "fst_default_cache_gc_limit", "fst_read_mode", "fst_error_fatal", "tmpdir")
 }
 
@@ -93,13 +95,16 @@ func (l *library) check() error {
 			return fmt.Errorf("flag --%s: %d is negative", name, *v)
 		}
 	}
+	if *l.workers < 1 || *l.workers > 1024 {
+		return fmt.Errorf("flag --workers: %d is not within 1 and 1024", *l.workers)
+	}
 	return nil
 }
 
 // limits returns the bounds for operations, the time counted from the tool's start,
 // and what releases their timer.
 func (l *library) limits() (ops.Limits, context.CancelFunc) {
-	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes}
+	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes, Workers: int(*l.workers)}
 	end := l.latest
 	if *l.timeout > 0 {
 		if own := l.started.Add(*l.timeout); end.IsZero() || own.Before(end) {

@@ -49,15 +49,14 @@ length, or the band's; a general transducer as many as its determinization needs
 		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")
 		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on the reference, lengths and costs alone")
 		columns := fs.Int("budget_columns", 64, 0, "Most columns of a loss machine; 0 is as many as 2 GB hold")
-		workers := fs.Int("workers", 32, 1, "Cases to evaluate at a time")
 		return func(c *call) error {
 			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns), errs: c.Err}
 			var err error
 			if o.only, err = parseOnly(*only); err != nil {
 				return fmt.Errorf("flag --only: %w", err)
 			}
-			if *columns < 0 || *workers < 1 || *workers > 1024 {
-				return errors.New("--budget_columns must not be negative, and --workers within 1 and 1024")
+			if *columns < 0 {
+				return errors.New("--budget_columns must not be negative")
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
@@ -83,7 +82,7 @@ length, or the band's; a general transducer as many as its determinization needs
 			failed := 0
 			err = c.Output(c.arg(1), func(w io.Writer) error {
 				var err error
-				failed, err = evaluateCases(r, shown, w, o, int(*workers))
+				failed, err = evaluateCases(r, shown, w, o, int(*c.lib.workers))
 				return err
 			})
 			if err == nil && failed > 0 {

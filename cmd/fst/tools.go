@@ -123,7 +123,7 @@ Time O(arcs · log(arcs at a state)).`,
 			if *by == "olabel" {
 				side = ops.Output
 			}
-			t.ArcSort(t.m, side)
+			t.ArcSort(t.m, side, int(*c.lib.workers))
 			return nil
 		}
 	})

@@ -59,7 +59,7 @@ type Suite interface {
 	Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error
 	Within(op string, m Machine, lim ops.Limits) error // a LimitError where m is beyond lim
 	Connect(m Machine)
-	ArcSort(m Machine, side ops.Side)
+	ArcSort(m Machine, side ops.Side, workers int)
 	TopSort(m Machine) error
 	Invert(m Machine)
 	Project(m Machine, side ops.Side)
@@ -211,7 +211,9 @@ func (component[W]) Within(op string, m Machine, lim ops.Limits) error {
 }
 
 func (component[W]) Connect(m Machine)                { ops.Connect(m.(*fst.Vector[W])) }
-func (component[W]) ArcSort(m Machine, side ops.Side) { ops.ArcSort(m.(*fst.Vector[W]), side) }
+func (component[W]) ArcSort(m Machine, side ops.Side, workers int) {
+	ops.ArcSortWorkers(m.(*fst.Vector[W]), side, workers)
+}
 func (component[W]) TopSort(m Machine) error          { return ops.TopSort(m.(*fst.Vector[W])) }
 func (component[W]) Invert(m Machine)                 { ops.Invert(m.(*fst.Vector[W])) }
 func (component[W]) Project(m Machine, side ops.Side) { ops.Project(m.(*fst.Vector[W]), side) }
