@@ -210,7 +210,7 @@ func (component[W]) Within(op string, m Machine, lim ops.Limits) error {
 	return ops.CheckLimits(op, m.(fst.Expanded[W]), lim)
 }
 
-func (component[W]) Connect(m Machine)                { ops.Connect(m.(*fst.Vector[W])) }
+func (component[W]) Connect(m Machine) { ops.Connect(m.(*fst.Vector[W])) }
 func (component[W]) ArcSort(m Machine, side ops.Side, workers int) {
 	ops.ArcSortWorkers(m.(*fst.Vector[W]), side, workers)
 }
