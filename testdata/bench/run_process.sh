@@ -34,5 +34,5 @@ cd "$corpus"
     i=$((i + 1))
   done
   echo "$id $(median peer 1) $(median ours 1) $(median peer 2) $(median ours 2) $(median peer 3) $(median ours 3)" |
-    awk '{ printf "| %s | %.2f | %.2f | %s | %.2f | %.2f | %d | %d |\n", $1, $2, $3, $3 > 0 ? sprintf("%.2f", $2 / $3) : "-", $4, $5, $6 / 1024, $7 / 1024 }'
+    awk '{ printf "| %s | %.2f | %.2f | %s | %.2f | %.2f | %d | %d |\n", $1, $2, $3, ($3 > 0 ? sprintf("%.2f", $2 / $3) : "-"), $4, $5, $6 / 1024, $7 / 1024 }'
 done
