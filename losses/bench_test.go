@@ -110,6 +110,7 @@ func BenchmarkGradient(b *testing.B) {
 // the median of their mean times, and what one evaluation allocates, in the mean over
 // all three. TestAllocationFree asserts that this is nothing on warm direct paths.
 func benchInstances(b *testing.B, l int, run, before func(*Potentials, []int, *Result) error) {
+	b.ReportAllocs() // prints what ReportMetric puts in place below
 	var mallocs, bytes uint64
 	var at0, at1 runtime.MemStats
 	var r Result
