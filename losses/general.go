@@ -45,11 +45,6 @@ type GeneralOptions struct {
 	ops.Limits
 }
 
-// residualDelta is how far determinization may round residuals that are costs or
-// logarithms, so that those which are equal but for the order of additions are
-// taken for equal. See mass for residuals that are masses.
-const residualDelta = 0x1p-40
-
 // Strings returns the acceptor of all strings of l symbols, Y of the thesis. It has
 // alphabet·l arcs. It panics when a size is negative, as make would.
 func Strings(alphabet, l int) *fst.Vector[semiring.Log64] {
@@ -100,20 +95,24 @@ func (b *Automaton) Loss(u []int) float64 {
 // with the ε-removal that the printed pseudocode omits and without which a
 // string keeps one path for every way to place its insertions. A cycle of ε in
 // U of negative weight is an error.
+//
+// Weights of U are rounded to multiples of a power of two, 2⁻⁴⁰ or what keeps the
+// loss of each path of weights of one sign within 10⁻⁹ of itself: see costGrid.
 func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int, opts *GeneralOptions) (*Automaton, error) {
 	if opts == nil {
 		opts = &GeneralOptions{}
 	}
-	m, err := pairUp(y, u, ref, opts)
+	rounding := costGridOf(u, opts.Cap, longest(y)+len(ref))
+	m, err := pairUp(y, rounding.machine(u), ref, opts)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Cap != nil {
-		if m, err = withConstant(m, semiring.Tropical64(*opts.Cap), y, opts); err != nil {
+		if m, err = withConstant(m, rounding.round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
 			return nil, err
 		}
 	}
-	det, err := determinize(m, opts)
+	det, err := determinize(m, float64(rounding), opts)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +213,11 @@ func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c
 			return nil, err
 		}
 	}
-	det, err := determinize(m, opts)
+	delta := residualDelta
+	if _, rounds := any(c).(mass); rounds {
+		delta = 0
+	}
+	det, err := determinize(m, delta, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -295,11 +298,7 @@ func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref
 	return m, nil
 }
 
-func determinize[W algebra[W]](m *fst.Vector[W], opts *GeneralOptions) (*fst.Vector[W], error) {
-	delta := residualDelta
-	if _, rounds := any(semiring.Zero[W]()).(mass); rounds {
-		delta = 0
-	}
+func determinize[W algebra[W]](m *fst.Vector[W], delta float64, opts *GeneralOptions) (*fst.Vector[W], error) {
 	det, err := ops.Determinize(m, &ops.DeterminizeOptions{Delta: delta, Limits: opts.Limits})
 	if err != nil {
 		return nil, err
@@ -325,7 +324,7 @@ func distinct[W algebra[W]](y *fst.Vector[W], opts *GeneralOptions) (*fst.Vector
 	if err := ops.RmEpsilon(b, &ops.RmEpsilonOptions{Limits: opts.Limits}); err != nil {
 		return nil, err
 	}
-	det, err := determinize(b, opts)
+	det, err := determinize(b, 0, opts) // all weights are 0 or infinite
 	if err != nil {
 		return nil, err
 	}

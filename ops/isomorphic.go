@@ -21,9 +21,14 @@ var ErrAmbiguousArcs = errors.New("cannot decide: a state has several arcs with 
 //
 // Arcs are paired in order of labels, then weights, then next states. This
 // decides the question for machines that are deterministic when labels and
-// weight together are taken for the label. For others true is right, but where
-// the pairing fails after a choice was made, the error wraps ErrAmbiguousArcs:
-// to try all pairings is as hard as graph isomorphism.
+// weight together are taken for the label. For others true is right, but one
+// pairing alone is tried, since to try all is as hard as graph isomorphism: where
+// it fails after a choice was made, the error wraps ErrAmbiguousArcs, and where it
+// fails at the first of the arcs that leave a choice, false may be wrong.
+//
+// So does fstisomorphic, with the same choices, the same errors and the same false
+// negatives. But it takes two states of a for one of b: arcs to two states that
+// nothing tells apart pass there for two arcs to one of them, and do not here.
 //
 // O(|Q| + |E| log D) time.
 func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool, error) {
@@ -32,6 +37,7 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 	}
 	m := isomorphism[W]{delta: delta, order: weightOrder[W](delta)}
 	m.image = slices.Repeat([]fst.StateID{fst.NoState}, a.NumStates())
+	m.source = slices.Repeat([]fst.StateID{fst.NoState}, b.NumStates())
 	m.pair(a.Start(), b.Start())
 	for i := 0; i < len(m.queue); i++ {
 		p := m.queue[i]
@@ -49,18 +55,20 @@ type isomorphism[W semiring.Approx[W]] struct {
 	delta  float64
 	order  func(v, w W) int
 	image  []fst.StateID // of a's states in b
+	source []fst.StateID // of b's states in a
 	queue  []fst.StateID // a's states that have an image
 	choice bool          // arcs were paired that could have been paired otherwise
 	ea, eb []fst.Arc[W]
 }
 
-// pair maps p to q, and reports whether that agrees with what p is mapped to.
+// pair maps p to q, and reports whether that agrees with what p is mapped to, and with
+// what is mapped to q.
 func (m *isomorphism[W]) pair(p, q fst.StateID) bool {
-	if m.image[p] == fst.NoState {
-		m.image[p] = q
+	if m.image[p] == fst.NoState && m.source[q] == fst.NoState {
+		m.image[p], m.source[q] = q, p
 		m.queue = append(m.queue, p)
 	}
-	return m.image[p] == q
+	return m.image[p] == q && m.source[q] == p
 }
 
 func (m *isomorphism[W]) same(finalA, finalB W, arcsA, arcsB []fst.Arc[W]) bool {

@@ -1,9 +1,17 @@
 package ops_test
 
 import (
+	"context"
+	"errors"
+	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -62,6 +70,53 @@ func pushAsOpenFst[W interface {
 		}
 		if !sameAs(p, "out", got, tolerance) {
 			t.Fatalf("machine %d, fstpush %v:\n%s", i, args, p.show("in", "out", "ours"))
+		}
+	}
+}
+
+// Labels are pushed round cycles in time that does not grow with the turns: of cycles
+// that settle slowly, of those that diverge, which are found out, and until a context ends.
+func TestPushLabelsRoundCycles(t *testing.T) {
+	type W = semiring.Log64
+	machine := func(n int, loop float64) *fst.Vector[W] {
+		f := fst.NewVector[W](0)
+		f.AddStates(n)
+		f.SetStart(0)
+		for q := range fst.StateID(n) {
+			f.AddArc(q, fst.Arc[W]{ILabel: 1, OLabel: fst.Label(1 + q%3), NextState: (q + 1) % fst.StateID(n), Weight: W(-math.Log(loop))})
+		}
+		if n == 3 { // and a way off: where ways meet, strings become short
+			f.AddArc(1, fst.Arc[W]{ILabel: 2, OLabel: 3, NextState: 1, Weight: W(-math.Log(1e-6))})
+		}
+		f.SetFinal(0, W(-math.Log(0.25)))
+		return f
+	}
+	const enough = 30 * time.Second // 1 s of processor in all; with the strings of what is new, beyond 60
+	for _, toFinal := range []bool{false, true} {
+		o := &ops.PushOptions{Labels: true, ToFinal: toFinal}
+		small := machine(3, 0.5)
+		got, err := ops.Push(small, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fsttest.Relation[W](small, 7), fsttest.Relation[W](got, 7), fsttest.Within[W](1e-6)); diff != "" {
+			t.Errorf("to final %v: the relation changes (-want +got):\n%s", toFinal, diff)
+		}
+		began := time.Now()
+		if _, err := ops.Push(machine(100, 0.9999), o); err != nil {
+			t.Error(err)
+		}
+		if _, err := ops.Push(machine(100, 1.0001), o); !errors.Is(err, ops.ErrNotClosed) {
+			t.Errorf("to final %v: a cycle that diverges: %v", toFinal, err)
+		}
+		if took := time.Since(began); took > enough {
+			t.Errorf("to final %v: %v for cycles of 100 states", toFinal, took)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
+		_, err = ops.Push(machine(1000, 1.0001), &ops.PushOptions{Labels: true, ToFinal: toFinal, Limits: ops.Limits{Ctx: ctx}})
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("to final %v: a context that ends: %v", toFinal, err)
 		}
 	}
 }

@@ -277,7 +277,33 @@ func (s *componentSolver[W]) eliminate(b []W) int {
 	return solved
 }
 
+// stringed is met by pairs of a string and a weight.
+type stringed[W any] interface{ WithStringOf(W) W }
+
+// factorsOut reports whether strings that differ only further on may be passed on as
+// what they have in common: where arcs multiply on the side on which ⊗ distributes.
+func (s *componentSolver[W]) factorsOut() bool {
+	switch any(semiring.Zero[W]()).(type) {
+	case interface {
+		stringed[W]
+		LeftOnly()
+	}:
+		return s.o.Reverse
+	case interface {
+		stringed[W]
+		RightOnly()
+	}:
+		return !s.o.Reverse
+	}
+	return false
+}
+
 // iterate solves by relaxation first in, first out.
+//
+// Over pairs of a string and a weight, what is passed on has the string of the sum so
+// far, not that of what is new: the strings of ever more turns round a cycle would get
+// ever longer, and time quadratic in the visits, where the sum needs their common part
+// alone. So no string is longer than the first that came to a state.
 func (s *componentSolver[W]) iterate(b []W) (int, error) {
 	n := len(b)
 	first := make([]int32, n+2)
@@ -314,17 +340,21 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 			queue.push(fst.StateID(p))
 		}
 	}
+	factorsOut := s.factorsOut()
 	delta, limit := s.o.delta(false), s.o.maxVisits(n)
 	for visits := int64(0); !queue.empty(); visits++ {
 		p := queue.pop()
 		if visits == limit {
 			return int(p), nil
 		}
-		if visits&1023 == 0 && s.o.Ctx != nil && s.o.Ctx.Err() != nil {
+		if visits&63 == 0 && s.o.Ctx != nil && s.o.Ctx.Err() != nil {
 			return 0, &StateError{Op: s.op, State: p, Err: s.o.Ctx.Err()}
 		}
 		waiting[p] = false
 		x := add[p]
+		if factorsOut {
+			x = any(x).(stringed[W]).WithStringOf(b[p])
+		}
 		add[p] = zero
 		for _, e := range steps[first[p]:first[p+1]] {
 			w := x.Times(e.w)

@@ -49,6 +49,12 @@ func (a GallicLeft[W]) Near(b GallicLeft[W], delta float64) bool {
 	return a.String == b.String && a.Weight.Near(b.Weight, delta)
 }
 
+// WithStringOf is b's string with a's weight: sums over cycles need the weight of what
+// is new, and of the strings what they have all in common, which is shorter.
+func (a GallicLeft[W]) WithStringOf(b GallicLeft[W]) GallicLeft[W] {
+	return GallicLeft[W]{b.String, a.Weight}
+}
+
 // Quantize rounds the weight.
 func (a GallicLeft[W]) Quantize(delta float64) GallicLeft[W] {
 	return GallicLeft[W]{a.String, a.Weight.Quantize(delta)}

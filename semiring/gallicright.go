@@ -44,6 +44,12 @@ func (a GallicRight[W]) Near(b GallicRight[W], delta float64) bool {
 	return a.String == b.String && a.Weight.Near(b.Weight, delta)
 }
 
+// WithStringOf is b's string with a's weight: sums over cycles need the weight of what
+// is new, and of the strings what they have all in common, which is shorter.
+func (a GallicRight[W]) WithStringOf(b GallicRight[W]) GallicRight[W] {
+	return GallicRight[W]{b.String, a.Weight}
+}
+
 // Quantize rounds the weight.
 func (a GallicRight[W]) Quantize(delta float64) GallicRight[W] {
 	return GallicRight[W]{a.String, a.Weight.Quantize(delta)}

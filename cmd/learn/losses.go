@@ -111,14 +111,19 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 	edit := losses.Unit
 	switch name {
 	case "transducer":
-		if *l.transducer == "" {
-			return nil, errors.New("flag --transducer is needed: the machine of the loss")
+		var names []string
+		for _, e := range examples {
+			names = append(names, e.Labels...)
+			if len(names) > 1<<20 {
+				names = distinct(names)
+			}
 		}
-		loss, err := transducerLoss(c, *l.transducer, *l.plus, examples)
-		if t, ok := loss.(*losses.Transducer); ok && err == nil {
-			t.Limits = ops.Limits{Ctx: c.ctx, States: int(*l.columns)}
+		loss, err := l.user(c, distinct(names), "of the examples")
+		if err != nil {
+			return nil, err
 		}
-		return loss, err
+		loss.Limits.States = int(*l.columns)
+		return loss, nil
 	case "hamming":
 		return nil, nil
 	case "ngram":
@@ -135,8 +140,23 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 	return sequence.LongEdit{Edit: edit, Exact: max(1, int(*l.exact)), Band: int(*l.band)}, nil
 }
 
+// user returns the loss of the transducer in a file between labels, whose origin is
+// told in errors.
+func (l *lossFlags) user(c *call, labels []string, origin string) (*losses.Transducer, error) {
+	if *l.transducer == "" {
+		return nil, errors.New("flag --transducer is needed: the machine of the loss")
+	}
+	loss, err := transducerLoss(c, *l.transducer, *l.plus, labels, origin)
+	if err != nil {
+		return nil, err
+	}
+	loss.Limits = ops.Limits{Ctx: c.ctx}
+	return loss, nil
+}
+
 // between returns the loss of one labelling when another is right, for decoding: exact
-// at any length, since no sum over all labellings is taken. nil is Hamming's.
+// at any length, since no sum over all labellings is taken. nil is Hamming's. That of a
+// transducer is user's.
 func (l *lossFlags) between(c *call, labels []string) (func(u, truth []string) float64, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -157,7 +177,7 @@ func (l *lossFlags) between(c *call, labels []string) (func(u, truth []string) f
 		}
 		value = losses.NGram{N: int(*l.n), C: *l.plus}
 	default:
-		return nil, fmt.Errorf("flag --loss: %s cannot be decoded with; choose another", *l.loss)
+		return nil, fmt.Errorf("flag --loss: %s is not a loss of two labellings", *l.loss)
 	}
 	number := map[string]int{}
 	for k, y := range labels {

@@ -243,11 +243,18 @@ func (d *decoder) labeller(c *call, m *sequence.Model) (func(t *sequence.Tagger,
 	if *d.decoding == "viterbi" {
 		return (*sequence.Tagger).Viterbi, nil
 	}
-	loss, err := d.loss.between(c, m.Labels())
+	o := &sequence.RiskOptions{List: int(*d.list), Ctx: c.ctx}
+	var err error
+	if *d.loss.loss == "transducer" {
+		if err = d.loss.check(); err == nil {
+			o.Transducer, err = d.loss.user(c, m.Labels(), "of the model")
+		}
+	} else {
+		o.Loss, err = d.loss.between(c, m.Labels())
+	}
 	if err != nil {
 		return nil, err
 	}
-	o := &sequence.RiskOptions{List: int(*d.list), Loss: loss, Ctx: c.ctx}
 	return func(t *sequence.Tagger, in *sequence.Input) ([]string, error) {
 		u, _, err := t.MinRisk(in, o)
 		return u, err

@@ -5,16 +5,15 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/learn/sequence"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// transducerLoss reads the loss that a machine in a file defines between the labels
-// of the examples. Symbol tables of the machine name the labels; without one, label k
-// is the k-th of the examples' labels in the order of their bytes.
-func transducerLoss(c *call, name string, plus float64, examples []sequence.Example) (losses.Loss, error) {
+// transducerLoss reads the loss that a machine in a file defines between labels. Symbol
+// tables of the machine name the labels; without one, label k+1 is that of index k. The
+// origin of the labels is told in errors.
+func transducerLoss(c *call, name string, plus float64, names []string, origin string) (*losses.Transducer, error) {
 	r, shown, err := c.Open(name)
 	if err != nil {
 		return nil, err
@@ -27,19 +26,12 @@ func transducerLoss(c *call, name string, plus float64, examples []sequence.Exam
 	}
 	labels := fst.NewSymbolTable("labels")
 	labels.AddLabel("<eps>", fst.Epsilon)
-	var names []string
-	for _, e := range examples {
-		names = append(names, e.Labels...)
-		if len(names) > 1<<20 {
-			names = distinct(names)
-		}
-	}
-	for i, y := range distinct(names) {
+	for i, y := range names {
 		labels.AddLabel(y, fst.Label(i+1))
 	}
 	switch h.ArcType {
 	case "standard":
-		u, err := overLabels[semiring.Tropical](s, h, shown, labels)
+		u, err := overLabels[semiring.Tropical](s, h, shown, labels, origin)
 		if err != nil {
 			return nil, err
 		}
@@ -49,17 +41,17 @@ func transducerLoss(c *call, name string, plus float64, examples []sequence.Exam
 		}
 		return losses.TropicalTransducer(wide)
 	case "tropical64":
-		u, err := overLabels[semiring.Tropical64](s, h, shown, labels)
+		u, err := overLabels[semiring.Tropical64](s, h, shown, labels, origin)
 		if err != nil {
 			return nil, err
 		}
 		return losses.TropicalTransducer(u)
 	case "real64":
-		return rationalLoss[semiring.Probability](s, h, shown, labels, plus)
+		return rationalLoss[semiring.Probability](s, h, shown, labels, origin, plus)
 	case "log":
-		return rationalLoss[semiring.Log](s, h, shown, labels, plus)
+		return rationalLoss[semiring.Log](s, h, shown, labels, origin, plus)
 	case "log64":
-		return rationalLoss[semiring.Log64](s, h, shown, labels, plus)
+		return rationalLoss[semiring.Log64](s, h, shown, labels, origin, plus)
 	}
 	return nil, fmt.Errorf("%s: arc type %s: a loss is over standard or tropical64 (a least cost), or real64, log or log64 (a sum)", shown, h.ArcType)
 }
@@ -69,8 +61,8 @@ func distinct(names []string) []string {
 	return slices.Compact(names)
 }
 
-func rationalLoss[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable, plus float64) (losses.Loss, error) {
-	u, err := overLabels[W](s, h, shown, labels)
+func rationalLoss[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable, origin string, plus float64) (*losses.Transducer, error) {
+	u, err := overLabels[W](s, h, shown, labels, origin)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +70,17 @@ func rationalLoss[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown strin
 }
 
 // overLabels reads the rest of a machine and numbers its labels as labels does.
-func overLabels[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable) (*fst.Vector[W], error) {
+func overLabels[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable, origin string) (*fst.Vector[W], error) {
 	f, err := fst.ReadBody[W](s, h)
 	if err != nil {
 		return nil, err
 	}
 	u := ops.MapInto(f, func(w W) W { return w })
-	in, err := renumber(u.InputSymbols(), labels, shown, "input")
+	in, err := renumber(u.InputSymbols(), labels, shown, "input", origin)
 	if err != nil {
 		return nil, err
 	}
-	out, err := renumber(u.OutputSymbols(), labels, shown, "output")
+	out, err := renumber(u.OutputSymbols(), labels, shown, "output", origin)
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +104,16 @@ func overLabels[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string,
 	return u, nil
 }
 
-// renumber pairs the labels of a machine's table with those of the examples. Symbols
-// that no example has get labels beyond; a label of the examples without a symbol is
+// renumber pairs the labels of a machine's table with those of the examples, or of a
+// model. Symbols that these lack get labels beyond; one of theirs without a symbol is
 // an error, since no path could ever read it.
-func renumber(table, labels *fst.SymbolTable, shown, side string) ([]fst.LabelPair, error) {
+func renumber(table, labels *fst.SymbolTable, shown, side, origin string) ([]fst.LabelPair, error) {
 	if table == nil {
 		return nil, nil
 	}
 	for y := range labels.All() {
 		if _, ok := table.Find(y); !ok && y != "<eps>" {
-			return nil, fmt.Errorf("%s: the %s symbols lack the label %q of the examples", shown, side, y)
+			return nil, fmt.Errorf("%s: the %s symbols lack the label %q %s", shown, side, y, origin)
 		}
 	}
 	var pairs []fst.LabelPair

@@ -81,6 +81,54 @@ func TestTransducerLoss(t *testing.T) {
 	if !(math.Abs(odd-oddly) <= 1e-6*odd) || math.Abs(odd-want) < 1e-3*want {
 		t.Errorf("a loss that treats labels differently: objectives %v and %v, where unit costs have %v", odd, oddly, want)
 	}
+	// Decoding: the same labels, of the same risk, as with the built-in loss.
+	predict := func(words ...string) (labels, errs string) {
+		var out, e bytes.Buffer
+		words = append([]string{"sequence", "predict", path("unlabelled"), "--model", path("m"), "--decode", "min-risk"}, words...)
+		if run(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &e}) != 0 {
+			return "", e.String()
+		}
+		return out.String(), e.String()
+	}
+	if err := os.WriteFile(path("unlabelled"), []byte("a\nb\n\nb\na\na\nb\n\na\n\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plain, errs := predict("--loss", "edit", "--list", "20")
+	if plain == "" {
+		t.Fatal(errs)
+	}
+	for _, name := range []string{"edit.fst", "odd.fst", "oddly.fst"} {
+		labels, errs := predict("--loss", "transducer", "--transducer", path(name), "--list", "20")
+		if name == "edit.fst" && labels != plain || len(labels) != len(plain) || labels == "" {
+			t.Errorf("%s: %q, with the built-in loss %q; %s", name, labels, plain, errs)
+		}
+	}
+	in, _ := predict("--loss", "transducer", "--transducer", path("odd.fst"))
+	if other, _ := predict("--loss", "transducer", "--transducer", path("oddly.fst")); in != other {
+		t.Errorf("labels %q and, with another numbering of the file's, %q", in, other)
+	}
+	nothing := fst.NewVector[semiring.Tropical64](1)
+	nothing.SetStart(nothing.AddState())
+	var none bytes.Buffer
+	if err := fst.Write(&none, nothing, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path("nothing.fst"), none.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"--loss", "transducer"}, "--transducer is needed"},
+		{[]string{"--loss", "transducer", "--transducer", path("lacks.fst")}, `lack the label "Z" of the model`},
+		{[]string{"--loss", "transducer", "--transducer", path("nothing.fst")}, "no labelling of the list has a finite expected loss"},
+		{[]string{"--loss", "transducer", "--transducer", path("edit.fst"), "--sub", "2"}, "the loss is transducer"},
+	} {
+		if _, errs := predict(c.words...); !strings.Contains(errs, c.want) {
+			t.Errorf("%v: %q", c.words, errs)
+		}
+	}
 	for _, c := range []struct {
 		words []string
 		want  string

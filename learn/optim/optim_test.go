@@ -409,17 +409,20 @@ func TestOWLQNKeepsToTheOrthant(t *testing.T) {
 func TestOWLQNWorkers(t *testing.T) {
 	const n = 30000 // several stripes
 	l := newLogistic(4, n, 2000, 30)
-	var first []float64
-	for _, workers := range []int{1, 2, 5} {
-		f := optim.Ridge(optim.NewSum(l, &optim.SumOptions{Workers: workers}), 1)
-		r, err := optim.OWLQN{Workers: workers}.Minimize(f, make([]float64, n), &optim.Control{Stop: optim.Stop{Iterations: 15}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if first == nil {
-			first = r.X
-		} else if !slices.Equal(first, r.X) {
-			t.Fatalf("%d workers give another result than one", workers)
+	for _, m := range []optim.OWLQN{{}, {Single: true}, {Single: true, L1: 0.1}} {
+		var first []float64
+		for _, workers := range []int{1, 2, 7} {
+			f := optim.Ridge(optim.NewSum(l, &optim.SumOptions{Workers: workers}), 1)
+			m.Workers = workers
+			r, err := m.Minimize(f, make([]float64, n), &optim.Control{Stop: optim.Stop{Iterations: 12}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = r.X
+			} else if !slices.Equal(first, r.X) {
+				t.Fatalf("%+v: %d workers give another result than one", m, workers)
+			}
 		}
 	}
 }

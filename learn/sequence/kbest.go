@@ -3,9 +3,12 @@ package sequence
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses"
 )
 
 // Candidate is one labelling out of an n-best list.
@@ -62,12 +65,22 @@ type RiskOptions struct {
 	Scale      float64 // multiplies scores before they become probabilities; zero is 1
 
 	Loss func(u, truth []string) float64 // of a labelling when another is right; nil is the Hamming distance
+
+	// Transducer, if not nil, takes the place of Loss, which must be nil: the loss that
+	// it defines, symbol k being label k of Model.Labels. A labelling that it has no path
+	// for has an infinite loss.
+	Transducer *losses.Transducer
 }
+
+// ErrNoRisk reports that all labellings that may be chosen have an infinite expected
+// loss, or none at all (NaN).
+var ErrNoRisk = errors.New("no labelling of the list has a finite expected loss; a loss with a path for every two labellings, or with a constant above 0, has one")
 
 // MinRisk returns the labelling of least expected loss among an n-best list
 // (S. Kumar and W. Byrne, "Minimum Bayes-risk decoding", HLT-NAACL 2004), and the
 // list, best score first, with risks. Ties go to the better score. Beside the list,
-// it takes List·Candidates losses.
+// it takes List·Candidates losses, those of a transducer all at once for each of List.
+// ErrNoRisk is the error when none has a finite risk.
 func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, error) {
 	var o RiskOptions
 	if opts != nil {
@@ -85,6 +98,9 @@ func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, e
 	if o.Candidates == 0 {
 		o.Candidates = o.List
 	}
+	if o.Loss != nil && o.Transducer != nil {
+		return nil, nil, errors.New("sequence: MinRisk: both Loss and Transducer are given; there is one loss")
+	}
 	if o.Loss == nil {
 		o.Loss = func(u, truth []string) float64 {
 			n := 0.0
@@ -101,24 +117,74 @@ func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, e
 		return []string{}, list, err
 	}
 	weigh(list, o.Scale)
-	best := 0
-	for i := range list {
-		if i >= o.Candidates {
-			list[i].Risk = math.NaN()
-			continue
+	candidates := list[:min(len(list), o.Candidates)]
+	for i := range list[len(candidates):] {
+		list[len(candidates)+i].Risk = math.NaN()
+	}
+	against := func(j int, add func(i int, loss float64)) error {
+		for i := range candidates {
+			// i = j too: the loss of what is right need not be 0, a match may count.
+			add(i, o.Loss(candidates[i].Labels, list[j].Labels))
 		}
+		return nil
+	}
+	if o.Transducer != nil {
+		against = t.m.againstBy(o.Transducer, o.Ctx, list, len(candidates))
+	}
+	for j := range list {
 		if o.Ctx != nil && o.Ctx.Err() != nil {
-			return nil, nil, fmt.Errorf("sequence: MinRisk: stopped after %d of %d labellings: %w", i, len(list), context.Cause(o.Ctx))
+			return nil, nil, fmt.Errorf("sequence: MinRisk: stopped after %d of %d labellings: %w", j, len(list), context.Cause(o.Ctx))
 		}
-		for j := range list {
-			// i too: the loss of what is right need not be 0, a match may count.
-			list[i].Risk += list[j].Probability * o.Loss(list[i].Labels, list[j].Labels)
+		p := list[j].Probability
+		err := against(j, func(i int, loss float64) {
+			if p > 0 { // of one that is as good as impossible, an infinite loss is nothing
+				candidates[i].Risk += p * loss
+			}
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("sequence: MinRisk: against labelling %d of %d: %w", j+1, len(list), err)
 		}
-		if list[i].Risk < list[best].Risk {
+	}
+	best := -1
+	for i := range candidates {
+		if r := candidates[i].Risk; r < math.Inf(1) && (best < 0 || r < candidates[best].Risk) {
 			best = i
 		}
 	}
+	if best < 0 {
+		return nil, nil, fmt.Errorf("sequence: MinRisk: %w", ErrNoRisk)
+	}
 	return list[best].Labels, list, nil
+}
+
+// againstBy returns what gives the transducer's losses of the first n of a list when
+// another of it is right.
+func (m *Model) againstBy(u *losses.Transducer, ctx context.Context, list []Candidate, n int) func(j int, add func(i int, loss float64)) error {
+	number := make(map[string]int, len(m.labels))
+	for k, y := range m.labels {
+		number[y] = k
+	}
+	strings := make([][]int, len(list))
+	for i := range list {
+		strings[i] = make([]int, len(list[i].Labels))
+		for t, y := range list[i].Labels {
+			strings[i][t] = number[y]
+		}
+	}
+	loss := *u
+	if loss.Limits.Ctx == nil {
+		loss.Limits.Ctx = ctx
+	}
+	return func(j int, add func(i int, loss float64)) error {
+		found, err := loss.Among(strings[:n], strings[j])
+		if err != nil {
+			return err
+		}
+		for i, x := range found {
+			add(i, x)
+		}
+		return nil
+	}
 }
 
 type scored struct {

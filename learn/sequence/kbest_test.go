@@ -1,10 +1,15 @@
 package sequence
 
 import (
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses"
 )
 
 // Probabilities are exp(scale·θ) over their sum, whatever the size of the scores.
@@ -59,5 +64,62 @@ func TestRefusedOptions(t *testing.T) {
 		if _, _, err := Train(examples, &o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, should say %q", o, err, want)
 		}
+	}
+}
+
+// A transducer's losses give the risks and the choice of the function that they are
+// the values of; labellings that it has no path for have an infinite risk.
+func TestMinRiskOfTransducer(t *testing.T) {
+	examples := randomExamples(rand.New(rand.NewPCG(6, 7)), 12, 3, true)
+	m, _, err := Train(examples, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := losses.Edit{Sub: 1.25, Ins: .5, Del: .75, Match: -.125}
+	u, err := edit.Transducer(len(m.Labels()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transducer := func() *losses.Transducer {
+		tr, err := losses.TropicalTransducer(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tr
+	}
+	loss := func(u, truth []string) float64 { return edit.Value(numbers(m, u), numbers(m, truth)) }
+	tagger := m.Tagger()
+	for i := range examples {
+		in := &examples[i].Input
+		want, wantList, err := tagger.MinRisk(in, &RiskOptions{List: 20, Candidates: 12, Loss: loss, Scale: .3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, list, err := tagger.MinRisk(in, &RiskOptions{List: 20, Candidates: 12, Transducer: transducer(), Scale: .3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("example %d: %v, with the function %v", i, got, want)
+		}
+		for k := range list {
+			if a, b := list[k].Risk, wantList[k].Risk; math.Abs(a-b) > 1e-9 || math.IsNaN(a) != math.IsNaN(b) || math.IsNaN(a) != (k >= 12) {
+				t.Errorf("example %d: risk of labelling %d is %v, with the function %v", i, k, a, b)
+			}
+		}
+	}
+	in := &examples[slices.IndexFunc(examples, func(e Example) bool { return e.Len() > 0 })].Input
+	if _, _, err := tagger.MinRisk(in, &RiskOptions{Transducer: transducer(), Loss: loss}); err == nil || !strings.Contains(err.Error(), "both") {
+		t.Errorf("two losses: %v", err)
+	}
+	u.DeleteArcs(0)
+	if _, _, err := tagger.MinRisk(in, &RiskOptions{Transducer: transducer()}); !errors.Is(err, ErrNoRisk) {
+		t.Errorf("a transducer without arcs: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	u, _ = edit.Transducer(len(m.Labels()))
+	if _, _, err := tagger.MinRisk(in, &RiskOptions{Transducer: transducer(), Ctx: ctx}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,6 +21,7 @@ type File struct {
 	f    *os.File
 	temp string // to rename to path on Commit; "" when written straight
 	path string
+	free func() // lets go of the lock on temp, after it was renamed or removed
 	err  error
 }
 
@@ -114,21 +114,15 @@ func Create(name string, stdout io.Writer) (*File, error) {
 		}
 		probe.Close()
 	}
-	for {
-		temp := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
-		f, err := create(temp, perm)
-		if errors.Is(err, fs.ErrExist) {
-			continue
+	f, temp, free, err := temporary(path, perm)
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err // the temporary name is of no use to anybody
 		}
-		if err != nil {
-			var pe *fs.PathError
-			if errors.As(err, &pe) {
-				err = pe.Err // the temporary name is of no use to anybody
-			}
-			return nil, fmt.Errorf("cannot create %s: %w", name, err)
-		}
-		return &File{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), temp: temp, path: path}, nil
+		return nil, fmt.Errorf("cannot create %s: %w", name, err)
 	}
+	return &File{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), temp: temp, path: path, free: free}, nil
 }
 
 // Name is the file's name for messages.
@@ -175,7 +169,7 @@ func (f *File) Commit() error {
 			settle(f.temp, "")
 		}
 	}
-	f.f, f.temp = nil, ""
+	f.done()
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", f.name, err)
 	}
@@ -190,5 +184,13 @@ func (f *File) Abort() {
 	if f.temp != "" {
 		settle(f.temp, "")
 	}
-	f.f, f.temp = nil, ""
+	f.done()
+}
+
+// done lets go of the temporary file, whose name is gone by now.
+func (f *File) done() {
+	if f.free != nil {
+		f.free()
+	}
+	f.f, f.temp, f.free = nil, "", nil
 }

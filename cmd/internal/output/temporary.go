@@ -1,0 +1,105 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+)
+
+// What a process that was killed left behind is found again by its name: there are a
+// few names beside each target, and the temporary file of a living process is locked.
+// The lock goes with the process, however that ends. Rivals: a file without a name
+// (O_TMPFILE) leaves nothing, but is Linux's alone, not every file system's, and
+// cannot be put in the place of another without a name on the way; names drawn at
+// random need a look through the whole folder.
+//
+// Where locks are missing (Windows, some network file systems), names in use and names
+// left behind cannot be told apart, and stay.
+
+// slots is how many names there are beside a target. More writers of one target at
+// once than that get names at random, which nobody looks for.
+const slots = 8
+
+func slotName(path string, slot int) string { return fmt.Sprintf("%s.tropica%d.tmp", path, slot) }
+
+// temporary makes a file beside path that Stop knows of, and removes those that
+// processes which are no more left for the same path. free lets go of its lock.
+func temporary(path string, perm fs.FileMode) (f *os.File, temp string, free func(), err error) {
+	for slot := range slots {
+		name := slotName(path, slot)
+		removed := removeAbandoned(name)
+		if f != nil {
+			continue
+		}
+		g, err := create(name, perm)
+		if errors.Is(err, fs.ErrExist) && removed {
+			g, err = create(name, perm)
+		}
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, "", nil, err
+		}
+		unlock, err := lock(g)
+		if err == errLocked || err == nil && !isAt(g, name) {
+			// Somebody found it before it was locked, and removes it, or has.
+			g.Close()
+			forget(name)
+			if unlock != nil {
+				unlock()
+			}
+			continue
+		}
+		f, temp, free = g, name, unlock // with any other error nobody has locks here
+	}
+	for f == nil {
+		temp = fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+		if f, err = create(temp, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, "", nil, err
+		}
+	}
+	return f, temp, free, nil
+}
+
+// forget keeps Stop from removing a file that is no longer this process'.
+func forget(temp string) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	delete(unfinished.temps, temp)
+}
+
+// isAt reports whether name is still a name of the file f.
+func isAt(f *os.File, name string) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(name)
+	return err == nil && os.SameFile(a, b)
+}
+
+// removeAbandoned removes a temporary file if no process holds it, and reports whether
+// it did. While the lock is held, nobody else removes or renames it: the name is
+// the same file's from the look to the removal.
+func removeAbandoned(name string) bool {
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := openHere(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	unlock, err := lock(f)
+	if err != nil {
+		return false
+	}
+	defer unlock()
+	return isAt(f, name) && os.Remove(name) == nil
+}
+
+// errLocked is lock's error for a file that another holds.
+var errLocked = errors.New("locked by another process")
