@@ -503,7 +503,11 @@ func TestStructureOfTheGame(t *testing.T) {
 				t.Errorf("%s: constant %g and value %g", u.Name, u.Lipschitz, g.Values[k])
 			}
 		}
-		b, err := minimax.BoundReport(d, &o, g, 0.05)
+		s, err := g.Model.Evaluate(d, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := g.Model.Bound(d, s, 2, 0.05)
 		if err != nil {
 			t.Fatal(err)
 		}
