@@ -73,6 +73,9 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 	if *a.batch < 0 {
 		return nil, errors.New("flag --batch must not be negative")
 	}
+	if len(list(*a.losses)) == 0 {
+		return nil, errors.New("flag --losses: none given; one at least is needed")
+	}
 	for _, name := range list(*a.losses) {
 		l, err := minimax.ParseLoss(name)
 		if err != nil {
