@@ -41,7 +41,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.norm = fs.Bool("norm", false, "--l2 weighs the norm, not its square")
 	a.beta2 = fs.Float("beta2", 0, "Weight of the mixture's Lipschitz constant")
 	a.penalty = fs.Enum("penalty", "handicap", []string{"handicap", "shy", "constraint"}, "What --beta2 does: added to objectives, taken from them, or a bound for mixtures")
-	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
+	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none. Where it holds the model back, the proof is less close: --iterations and --batch 0 mend that")
 	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
 	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, --radius and --norm) until the gap is certified, and gda for networks")
