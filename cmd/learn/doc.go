@@ -186,5 +186,6 @@
 //
 // Margins of wrong labels and of the edit distance are nearly one objective here, and so
 // are cross-entropy and the margin of bigrams: the mixture that the robust model ends
-// with leaves bigrams out (0.61, 0.27, 0.12, 0).
+// with leaves bigrams out (0.61, 0.27, 0.12, 0). With a tenth (1255 sentences, 56
+// seconds) the largest regrets are 0.295, 0.403, 0.813, 0.811, 1.747 and 2.071.
 package main
