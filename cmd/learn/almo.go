@@ -41,7 +41,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.norm = fs.Bool("norm", false, "--l2 weighs the norm, not its square")
 	a.beta2 = fs.Float("beta2", 0, "Weight of the mixture's Lipschitz constant")
 	a.penalty = fs.Enum("penalty", "handicap", []string{"handicap", "shy", "constraint"}, "What --beta2 does: added to objectives, taken from them, or a bound for mixtures")
-	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
+	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none. Where it holds the model back, the proof is less close: --iterations and --batch 0 mend that")
 	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
 	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, --radius and --norm) until the gap is certified, and gda for networks")
@@ -72,6 +72,9 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 	}
 	if *a.batch < 0 {
 		return nil, errors.New("flag --batch must not be negative")
+	}
+	if len(list(*a.losses)) == 0 {
+		return nil, errors.New("flag --losses: none given; one at least is needed")
 	}
 	for _, name := range list(*a.losses) {
 		l, err := minimax.ParseLoss(name)
@@ -390,11 +393,19 @@ var almoEval = &command{
 	about: `
 Losses are those that the model was trained on, raw and in the units of training.
 
-Example:
+--bound says how large the worst mixture can be on new rows, in the same units, but for
+that chance, when the rows given are those of training: for linear models that were
+trained within a --radius, the same here as there, on losses of bounded slope. It is
+theory: few data sets are large enough for it to say much.
 
-  learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model`,
+Examples:
+
+  learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model
+  learn almo eval testdata/tables/uci/adult-train.csv.gz --target income --model within1.model --bound 0.05 --radius 1`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File of the model; needed")
+		delta := fs.Float("bound", 0, "Chance that the bound on new rows fails, 0.05 say; 0 tells no bound")
+		radius := fs.Float("radius", 0, "For --bound: the --radius of training")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		read := tables.Flags(fs, true)
 		workersOf := workersFlag(fs)
@@ -422,8 +433,19 @@ Example:
 			if err != nil {
 				return err
 			}
+			var b *minimax.Bound
+			if *delta != 0 {
+				if *radius == 0 {
+					return errors.New("flag --bound needs --radius, that of training: a bound is for all models within")
+				}
+				if b, err = m.Bound(d, s, *radius, *delta); err != nil {
+					return fmt.Errorf("flag --bound: %w", err)
+				}
+			} else if *radius != 0 {
+				return errors.New("flag --radius is of --bound")
+			}
 			if *asJSON {
-				return c.json(scoredJSON(m, s, d.Rows))
+				return c.json(scoredJSON(m, s, b, d.Rows))
 			}
 			return c.Output("", func(w io.Writer) error {
 				fmt.Fprintf(w, "%d rows; units: %s\n", d.Rows, m.Normalized)
@@ -434,6 +456,10 @@ Example:
 				if m.Classes > 0 {
 					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %.6f\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", s.AUC)
 				}
+				if b != nil {
+					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
+					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at most %.6f).\n", b.Cover, b.Rademacher)
+				}
 				return nil
 			})
 		}
@@ -441,7 +467,7 @@ Example:
 }
 
 // scoredJSON leaves out what is not a number.
-func scoredJSON(m *minimax.Model, s *minimax.Scored, rows int) any {
+func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int) any {
 	type loss struct {
 		Name   string  `json:"name"`
 		Raw    float64 `json:"raw"`
@@ -455,7 +481,8 @@ func scoredJSON(m *minimax.Model, s *minimax.Scored, rows int) any {
 		Worst  float64                    `json:"worst"`
 		Mixed  float64                    `json:"mixed"`
 		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
-	}{Rows: rows, Units: m.Normalized, Worst: s.Worst, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+		Bound  *minimax.Bound             `json:"bound,omitempty"`
+	}{Bound: b, Rows: rows, Units: m.Normalized, Worst: s.Worst, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
 	for k, u := range m.Objectives {
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}

@@ -165,4 +165,27 @@
 //	label margin alone    0.508      0.285
 //	edit margin alone     0.562      0.275
 //	cross-entropy alone   1.499      0.804
+//
+// Tagging, a third of English EWT (4181 sentences, universal parts of speech, tested on
+// the 2077 of the test part): cross-entropy and margins of wrong labels, of the edit
+// distance and of bigrams, each model within 1e-3 of the best possible, in 137 processor
+// seconds:
+//
+//	learn experiment objectives --languages '' --train en_ewt-ud-train.conllu.gz \
+//	    --test en_ewt-ud-test.conllu.gz --sentences 4181
+//
+// Regrets by sentence, and wrong tags in the test part:
+//
+//	                      cross-entropy  labels  edits  bigrams  largest  tags %
+//	robust                0.181          0.180   0.179  0.138    0.181    7.07
+//	even mixture          0.249          0.097   0.096  0.197    0.249    7.05
+//	label margin alone    0.499          0       0      0.431    0.499    6.98
+//	edit margin alone     0.499          0       0      0.431    0.499    6.98
+//	bigram margin alone   0.014          1.033   1.029  0        1.033    7.34
+//	cross-entropy alone   0              1.293   1.288  0.023    1.293    7.28
+//
+// Margins of wrong labels and of the edit distance are nearly one objective here, and so
+// are cross-entropy and the margin of bigrams: the mixture that the robust model ends
+// with leaves bigrams out (0.61, 0.27, 0.12, 0). With a tenth (1255 sentences, 56
+// seconds) the largest regrets are 0.295, 0.403, 0.813, 0.811, 1.747 and 2.071.
 package main

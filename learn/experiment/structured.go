@@ -85,24 +85,40 @@ func (r *StructuredReport) Reached() bool {
 	return true
 }
 
+// structured is what run trains on: parts apart, or evaluated by joint.
+type structured struct {
+	parts []minimax.Part
+	joint minimax.Joint
+	along []float64 // preconditions L-BFGS
+	test  func(w []float64) ([]float64, error)
+}
+
 // run trains all models. test gives the measures of weights on test data.
 //
 // Regrets are what makes the objectives comparable: a softmax margin is nowhere below
 // the cross-entropy, so that in one unit the largest margin would be the whole game.
-func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, parts []minimax.Part, test func(w []float64) ([]float64, error)) error {
+func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, problem *structured) error {
+	parts, test := problem.parts, problem.test
 	p := len(parts)
 	for _, q := range parts {
 		r.Objectives = append(r.Objectives, q.Name)
 	}
 	beta1 := o.L2 / float64(r.Examples)
+	var fits []*minimax.MixtureFit
 	fit := func(name string, fixed, offsets, start []float64) (*minimax.MixtureFit, error) {
-		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Inner: o.Inner, Workers: o.Workers, Control: optim.Control{Ctx: ctx}}
+		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Absolute: true, Inner: o.Inner, Workers: o.Workers, Control: optim.Control{Ctx: ctx},
+			Joint: problem.joint, Along: problem.along, Memory: 10}
 		if offsets != nil {
 			mo.Normalization, mo.Offsets = minimax.Regret, offsets
 		}
 		if o.Watch != nil {
 			mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error {
 				row.Saddle.Names = r.Objectives
+				for k, v := range fixed {
+					if v == 0 {
+						row.Saddle.Values[k] = math.NaN() // not evaluated
+					}
+				}
 				o.Watch(name, row)
 				return nil
 			})
@@ -111,32 +127,42 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, parts 
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %s, %s: %w", r.Name, name, err)
 		}
+		fits = append(fits, f)
 		return f, nil
 	}
-	fits := make([]*minimax.MixtureFit, 0, p+2)
 	offsets := make([]float64, p)
-	var start []float64
 	for k := range p {
 		one := make([]float64, p)
 		one[k] = 1
+		// All are of the same features, so that each starts where the model of another is
+		// the best for it.
+		var start []float64
+		least := math.Inf(1)
+		for _, f := range fits {
+			if v := f.Raw[k] + penalty(beta1, f.W); v < least {
+				start, least = f.W, v
+			}
+		}
 		f, err := fit("only "+parts[k].Name, one, nil, start)
 		if err != nil {
 			return err
 		}
-		// The next objective starts near: all are of the same features.
-		start = f.W
 		offsets[k] = f.Values[k] + penalty(beta1, f.W)
-		fits = append(fits, f)
+	}
+	// The mean of the models is nowhere worse than their mean value: the objectives are convex.
+	start := make([]float64, len(fits[0].W))
+	for _, f := range fits {
+		for j, v := range f.W {
+			start[j] += v / float64(p)
+		}
 	}
 	even, err := fit(modelUniform, slices.Repeat([]float64{1 / float64(p)}, p), offsets, start)
 	if err != nil {
 		return err
 	}
-	robust, err := fit(modelAlmo, nil, offsets, even.W)
-	if err != nil {
+	if _, err = fit(modelAlmo, nil, offsets, even.W); err != nil {
 		return err
 	}
-	fits = append(fits, even, robust)
 	for i, f := range fits {
 		m := StructuredModel{Lambda: f.Lambda, Worst: math.Inf(-1), Gap: f.Result.Certificate.Gap()}
 		for k, raw := range f.Raw {
@@ -192,6 +218,7 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 	}
 	r := &StructuredReport{Name: name, Examples: p.Examples(), Weights: p.Dim(), Measures: []string{"token errors %", "edits %", "sentence errors %"}}
 	var parts []minimax.Part
+	var objectives []*sequence.TrainOptions
 	for _, q := range []struct {
 		name string
 		kind sequence.Kind
@@ -202,14 +229,14 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 		{"edit", sequence.SoftmaxMargin, sequence.LongEdit{Band: 1, Exact: 4}},
 		{"bigrams", sequence.SoftmaxMargin, losses.NGram{N: 2, C: 1}},
 	} {
-		to := sequence.TrainOptions{Kind: q.kind, Loss: q.loss, Gamma: o.Gamma}
-		f, err := p.Objective(&to)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, minimax.Part{Name: q.name, Objective: f, Scale: 1 / float64(p.Examples())})
+		objectives = append(objectives, &sequence.TrainOptions{Kind: q.kind, Loss: q.loss, Gamma: o.Gamma})
+		parts = append(parts, minimax.Part{Name: q.name, Scale: 1 / float64(p.Examples())})
 	}
-	err = o.run(ctx, r, parts, func(w []float64) ([]float64, error) {
+	joint, err := p.Joint(ctx, objectives...)
+	if err != nil {
+		return nil, err
+	}
+	err = o.run(ctx, r, &structured{parts: parts, joint: joint, along: joint.Scale(o.L2), test: func(w []float64) ([]float64, error) {
 		m, err := p.Model(w, "")
 		if err != nil {
 			return nil, err
@@ -230,7 +257,7 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 			whole = whole.Add(wrong)
 		}
 		return []float64{100 * symbols.Value(), 100 * edits.Value(), 100 * whole.Value()}, nil
-	})
+	}})
 	return r, err
 }
 
@@ -258,14 +285,14 @@ func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts 
 		r.Weights = f.Dim()
 		parts = append(parts, minimax.Part{Name: string(kind), Objective: f, Scale: 1 / float64(p.Words())})
 	}
-	err = o.run(ctx, r, parts, func(w []float64) ([]float64, error) {
+	err = o.run(ctx, r, &structured{parts: parts, test: func(w []float64) ([]float64, error) {
 		report, err := g2p.Evaluate(name, []*g2p.Model{p.Model(last, w)}, test, nil, o.Workers)
 		if err != nil {
 			return nil, err
 		}
 		s := report.Pooled.Models[0]
 		return []float64{s.PER, s.WER}, nil
-	})
+	}})
 	return r, err
 }
 

@@ -3,12 +3,15 @@ package minimax
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Bound is what theory says of the loss on new data, with probability 1-Delta, for a
 // linear model with |w| ≤ Radius (and losses in its own units).
 type Bound struct {
 	Delta      float64 `json:"delta"`
+	Radius     float64 `json:"radius"`
 	Empirical  float64 `json:"empirical"`  // worst mixture on the training data
 	Rademacher float64 `json:"rademacher"` // of the scores on the training data, at most this
 	// Vertex bounds the worst mixture by a union over the p objectives, which is
@@ -20,35 +23,43 @@ type Bound struct {
 	Epsilon float64 `json:"epsilon"`
 }
 
-// BoundReport returns the bounds for a model that was fitted to data with a Radius.
-// Losses must have finite Lipschitz constants and bounds; models with hidden layers have
-// no report.
+// Bound returns the bounds for a linear model that was trained on data, of which s is
+// the account (Evaluate), among the models with |w| ≤ radius, biases included. The radius
+// must have been chosen without a look at the data, as must delta, the chance that the
+// bounds fail. Losses must have finite Lipschitz constants and bounds on scores of up to
+// radius·max|x_i|; models with hidden layers have no report, and neither have weighted
+// examples.
 //
-// The complexity of linear scores is at most Radius·√(Σ|x_i|²)/m; several outputs count
+// The complexity of linear scores is at most radius·√(Σ|x_i|²)/m; several outputs count
 // with a factor √2 each, after the vector contraction of A. Maurer (ALT 2016), divided by
 // their number since losses are means over them.
-func BoundReport(data *Data, opts *Options, f *Fit, delta float64) (*Bound, error) {
+func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Loss) (*Bound, error) {
 	if !(delta > 0 && delta < 1) {
 		return nil, fmt.Errorf("minimax: a probability of %v is not between 0 and 1", delta)
 	}
-	o, err := opts.withDefaults(data)
-	if err != nil {
-		return nil, err
-	}
-	if len(o.Hidden) > 0 {
+	if len(m.Sizes) > 2 {
 		return nil, fmt.Errorf("minimax: no bound is known that says anything for a network")
 	}
 	if data.Weight != nil {
 		return nil, fmt.Errorf("minimax: the bounds are for examples that count alike, not for weighted ones")
 	}
-	if o.Radius == 0 {
-		return nil, fmt.Errorf("minimax: a bound needs a radius of the weights")
+	if data.Features != m.Sizes[0] || data.Outputs() != m.Outputs() || len(s.Values) != len(m.Objectives) {
+		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d", data.Features, data.Outputs(), m.Sizes[0], m.Outputs())
 	}
-	bound := o.ScoreBound
-	if bound == 0 {
-		bound = o.Radius * data.longest()
+	norm := floats.Norm(m.Params, 2)
+	if !(radius > 0) || math.IsInf(radius, 1) || norm > radius*(1+1e-9) {
+		return nil, fmt.Errorf("minimax: a bound for models with parameters of norm at most %v says nothing of one with %.6g; train within a radius", radius, norm)
 	}
-	objectives, err := newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(), bound)
+	own, err := m.losses(custom)
+	if err != nil {
+		return nil, err
+	}
+	var losses []Loss
+	for _, o := range own {
+		losses = append(losses, o.Loss)
+	}
+	bound := radius * data.longest()
+	objectives, err := newObjectives(losses, Raw, m.ZeroOne, m.MultiClass, data.Outputs(), bound)
 	if err != nil {
 		return nil, err
 	}
@@ -57,31 +68,30 @@ func BoundReport(data *Data, opts *Options, f *Fit, delta float64) (*Bound, erro
 		sq += v * v
 	}
 	sq += float64(data.Rows) // the constant feature of the bias
-	m, p := float64(data.Rows), float64(len(objectives))
-	b := &Bound{Delta: delta, Empirical: f.Worst, Rademacher: o.Radius * math.Sqrt(sq) / m, Vertex: math.Inf(-1), Epsilon: 0.01}
+	rows, p := float64(data.Rows), float64(len(objectives))
+	b := &Bound{Delta: delta, Empirical: s.Worst, Radius: radius, Rademacher: radius * math.Sqrt(sq) / rows, Vertex: math.Inf(-1), Epsilon: 0.01}
 	outputs := float64(data.Outputs())
 	contraction := 1.0
 	if outputs > 1 {
 		contraction = math.Sqrt2 * outputs
 	}
-	root := math.Sqrt(math.Log(2*p/delta) / (2 * m))
+	root := math.Sqrt(math.Log(2*p/delta) / (2 * rows))
 	most, lip := 0.0, 0.0
 	for k := range objectives {
-		u := f.Model.Objectives[k]
-		c := u.Scale / objectives[k].scale // Baseline's units are known after training only
-		mk, bk := objectives[k].lipschitz*c, objectives[k].bound*c
-		if outputs > 1 && o.MultiClass == OneVsAll {
+		u := m.Objectives[k]
+		mk, bk := objectives[k].lipschitz*u.Scale, objectives[k].bound*u.Scale
+		if outputs > 1 && m.MultiClass == OneVsAll {
 			mk *= objectives[k].factor / outputs // each output has its share of the mean
 		}
 		if !finite(mk, bk) {
 			return nil, fmt.Errorf("minimax: %s has no finite Lipschitz constant or bound", u.Name)
 		}
-		b.Vertex = math.Max(b.Vertex, f.Values[k]+2*mk*contraction*b.Rademacher+3*bk*root)
+		b.Vertex = math.Max(b.Vertex, s.Values[k]+2*mk*contraction*b.Rademacher+3*bk*root)
 		most, lip = math.Max(most, bk), math.Max(lip, mk)
 	}
 	// ln N of an ℓ1-cover is at most p ln(1+2/ε).
-	cover := math.Sqrt((p*math.Log1p(2/b.Epsilon) - math.Log(delta)) / (2 * m))
+	cover := math.Sqrt((p*math.Log1p(2/b.Epsilon) - math.Log(delta)) / (2 * rows))
 	diameter := 2 * bound
-	b.Cover = f.Worst + 2*lip*contraction*b.Rademacher + most*b.Epsilon + lip*diameter*cover
+	b.Cover = s.Worst + 2*lip*contraction*b.Rademacher + most*b.Epsilon + lip*diameter*cover
 	return b, nil
 }

@@ -503,12 +503,33 @@ func TestStructureOfTheGame(t *testing.T) {
 				t.Errorf("%s: constant %g and value %g", u.Name, u.Lipschitz, g.Values[k])
 			}
 		}
-		b, err := minimax.BoundReport(d, &o, g, 0.05)
+		s, err := g.Model.Evaluate(d, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := g.Model.Bound(d, s, 2, 0.05)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !(b.Vertex > g.Worst) || !(b.Cover > g.Worst) || b.Vertex > g.Worst+10 {
 			t.Errorf("bound report %+v for a worst loss of %g", b, g.Worst)
+		}
+	})
+	t.Run("penalty and radius", func(t *testing.T) {
+		o := base
+		for _, solver := range []minimax.Solver{minimax.Auto, minimax.MirrorProx, minimax.Descent, minimax.Smoothed} {
+			o.Solver, o.Radius, o.Gap, o.Passes = solver, 0.2, 1e-3, 5
+			g, err := minimax.Train(d, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sq := 0.0
+			for _, v := range g.Model.Params {
+				sq += v * v
+			}
+			if math.Sqrt(sq) > 0.2*(1+1e-9) {
+				t.Errorf("%s: the norm is %g, the radius 0.2", solver, math.Sqrt(sq))
+			}
 		}
 	})
 	t.Run("norm penalty", func(t *testing.T) {

@@ -18,34 +18,104 @@ type Part struct {
 	Concave   bool    // the objective is not convex: there is no certificate
 }
 
-// Mixture is the game over objectives that each have a gradient of their own,
+// Joint is several objectives of common parameters that share work, such as
+// sequence.Joint. It belongs to one goroutine.
+type Joint interface {
+	Dim() int
+	Len() int
+	// Values stores the value at w of each objective for which need holds (nil: of all),
+	// and leaves the others' as they are.
+	Values(w, values []float64, need []bool) error
+	// Gradient stores Σ_k c_k ∇L_k at the w of the last call of Values, which needed all
+	// with c_k ≠ 0.
+	Gradient(c, grad []float64) error
+}
+
+// apart makes a Joint of objectives that share nothing. Memory: a vector each.
+type apart struct {
+	parts []Part
+	grads [][]float64
+}
+
+func newApart(parts []Part) *apart {
+	a := &apart{parts: parts}
+	for _, p := range parts {
+		a.grads = append(a.grads, make([]float64, p.Objective.Dim()))
+	}
+	return a
+}
+
+func (a *apart) Dim() int { return a.parts[0].Objective.Dim() }
+func (a *apart) Len() int { return len(a.parts) }
+
+func (a *apart) Values(w, values []float64, need []bool) error {
+	for k, p := range a.parts {
+		if need != nil && !need[k] {
+			continue
+		}
+		v, err := p.Objective.Eval(w, a.grads[k])
+		if err != nil {
+			return fmt.Errorf("minimax: %s: %w", p.Name, err)
+		}
+		values[k] = v
+	}
+	return nil
+}
+
+func (a *apart) Gradient(c, grad []float64) error {
+	clear(grad)
+	for k, g := range a.grads {
+		if c[k] != 0 {
+			for j, x := range g {
+				grad[j] += c[k] * x
+			}
+		}
+	}
+	return nil
+}
+
+// Mixture is the game over objectives that are any functions of common parameters,
 //
 //	φ(w, λ) = Σ_k λ_k (a_k L_k(w) - b_k) + β_1/2 |w|².
 //
-// An evaluation at a new w costs one of each objective; values and gradients are kept,
-// so that another λ at the same w costs p vector operations. Memory: p+1 vectors.
+// An evaluation at a new w costs one of each objective; what it found is kept, so that
+// another λ at the same w costs p vector operations, or what the Joint asks for.
 type Mixture struct {
 	parts         []Part
+	joint         Joint
 	scale, offset []float64
 	beta1         float64
 	dim           int
 
+	need   []bool    // objectives that count; nil is all
 	at     []float64 // nil: nothing is kept
 	values []float64
-	grads  [][]float64
+	c      []float64
 }
 
 // NewMixture returns the game with a_k = Scale and b_k = 0.
 func NewMixture(parts []Part, beta1 float64) (*Mixture, error) {
+	return newMixture(parts, nil, beta1)
+}
+
+func newMixture(parts []Part, joint Joint, beta1 float64) (*Mixture, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("minimax: no objectives: give at least one")
 	}
 	if !(beta1 >= 0) || math.IsInf(beta1, 1) {
 		return nil, fmt.Errorf("minimax: a penalty of %v", beta1)
 	}
-	m := &Mixture{parts: slices.Clone(parts), beta1: beta1, dim: parts[0].Objective.Dim(), values: make([]float64, len(parts))}
+	m := &Mixture{parts: slices.Clone(parts), joint: joint, beta1: beta1, values: make([]float64, len(parts)), c: make([]float64, len(parts))}
+	switch {
+	case joint != nil && joint.Len() != len(parts):
+		return nil, fmt.Errorf("minimax: %d parts for the %d objectives of their joint", len(parts), joint.Len())
+	case joint != nil:
+		m.dim = joint.Dim()
+	default:
+		m.dim = parts[0].Objective.Dim()
+	}
 	for k, p := range parts {
-		if p.Objective.Dim() != m.dim {
+		if joint == nil && p.Objective.Dim() != m.dim {
 			return nil, fmt.Errorf("minimax: %s has %d parameters, %s has %d: they must share them", p.Name, p.Objective.Dim(), parts[0].Name, m.dim)
 		}
 		if p.Scale == 0 {
@@ -58,7 +128,9 @@ func NewMixture(parts []Part, beta1 float64) (*Mixture, error) {
 			return nil, fmt.Errorf("minimax: two objectives are called %q", p.Name)
 		}
 		m.scale, m.offset = append(m.scale, p.Scale), append(m.offset, 0)
-		m.grads = append(m.grads, make([]float64, m.dim))
+	}
+	if joint == nil {
+		m.joint = newApart(m.parts)
 	}
 	return m, nil
 }
@@ -74,22 +146,35 @@ func (m *Mixture) Curvature(mu []float64) bool {
 	return !slices.ContainsFunc(m.parts, func(p Part) bool { return p.Concave })
 }
 
+// only makes later evaluations leave out the objectives without a weight in lambda; their
+// values then are zero. Nil counts all.
+func (m *Mixture) only(lambda []float64) {
+	m.at, m.need = nil, nil
+	if lambda != nil {
+		m.need = make([]bool, len(lambda))
+		for k, v := range lambda {
+			m.need[k] = v != 0
+		}
+	}
+}
+
 // Eval implements optim.Saddle.
 func (m *Mixture) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	if m.at == nil || !slices.Equal(m.at, w) {
+		kept := m.at
 		m.at = nil
-		for k, p := range m.parts {
-			v, err := p.Objective.Eval(w, m.grads[k])
-			if err != nil {
-				return v, fmt.Errorf("minimax: %s: %w", p.Name, err)
-			}
-			m.values[k] = v
+		if err := m.joint.Values(w, m.values, m.need); err != nil {
+			return math.NaN(), err
 		}
-		m.at = slices.Clone(w)
+		m.at = append(kept[:0], w...)
 	}
 	v, sq := 0.0, 0.0
 	for k, x := range m.values {
-		x = m.scale[k]*x - m.offset[k]
+		if m.need != nil && !m.need[k] {
+			x = 0
+		} else {
+			x = m.scale[k]*x - m.offset[k]
+		}
 		v += lambda[k] * x
 		if gl != nil {
 			gl[k] = x
@@ -99,15 +184,14 @@ func (m *Mixture) Eval(w, lambda, gw, gl []float64) (float64, error) {
 		sq += x * x
 	}
 	if gw != nil {
-		for j, x := range w {
-			gw[j] = m.beta1 * x
+		for k := range m.c {
+			m.c[k] = lambda[k] * m.scale[k]
 		}
-		for k, g := range m.grads {
-			if a := lambda[k] * m.scale[k]; a != 0 {
-				for j, x := range g {
-					gw[j] += a * x
-				}
-			}
+		if err := m.joint.Gradient(m.c, gw); err != nil {
+			return math.NaN(), err
+		}
+		for j, x := range w {
+			gw[j] += m.beta1 * x
 		}
 	}
 	return v + m.beta1/2*sq, nil
@@ -123,10 +207,15 @@ type MixtureOptions struct {
 	Solver        Solver    // Smoothed is the default; MirrorProx and Descent take Steps steps
 	Steps         int       // zero is 1000
 	Gap           float64   // as in Options
+	Absolute      bool      // Gap is meant as it is, not times max(1, |upper|): of Smoothed
 	Inner         int       // L-BFGS steps of a round of Smoothed; zero is 200
 	Workers       int       // for vector work; zero is 1
 	Control       optim.Control
 	Offsets       []float64 // of Regret, where they are known from before; nil finds them
+
+	Joint  Joint     // evaluates the parts, which then need no Objective; nil is each apart
+	Memory int       // pairs of Smoothed's L-BFGS, in float32 where parameters are many; zero is 20
+	Along  []float64 // preconditions it; see optim.Smoothed.Scale
 }
 
 // MixtureFit is what TrainMixture found.
@@ -147,7 +236,7 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 	if opts != nil {
 		o = *opts
 	}
-	m, err := NewMixture(parts, o.Beta1)
+	m, err := newMixture(parts, o.Joint, o.Beta1)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +301,9 @@ func (m *Mixture) Account(w []float64) (raw, values []float64, err error) {
 	return raw, values, nil
 }
 
+// singleFrom is as in learn/sequence.
+const singleFrom = 1 << 16
+
 func (m *Mixture) solve(o *MixtureOptions, start []float64) (*MixtureFit, error) {
 	p := len(m.parts)
 	set, err := o.Preferences.set(slices.Repeat([]float64{1}, p), Handicap, 0)
@@ -239,7 +331,13 @@ func (m *Mixture) solve(o *MixtureOptions, start []float64) (*MixtureFit, error)
 	switch o.Solver {
 	case Auto, Smoothed:
 		control.Stop.Iterations = 0
-		r, err = optim.Smoothed{Lambda: lambda, Gap: math.Max(gap, 1e-9), Inner: o.Inner, Workers: o.Workers}.Solve(m, start, &control)
+		s := optim.Smoothed{Lambda: lambda, Gap: math.Max(gap, 1e-9), Absolute: o.Absolute, Inner: o.Inner, Workers: o.Workers, Memory: o.Memory, Single: m.dim > singleFrom, Scale: o.Along}
+		if o.Fixed != nil {
+			s.Start = 1e-9 // there is nothing to smooth, and rounds would only forget curvature
+			m.only(o.Fixed)
+		}
+		r, err = s.Solve(m, start, &control)
+		m.only(nil)
 	case MirrorProx, Descent, Alternating:
 		s := optim.SaddlePoint{Lambda: lambda, Frozen: o.Fixed != nil, Suffix: true, Gap: gap}
 		if !convex {

@@ -312,7 +312,7 @@ func (t *trainer) linear() (*Fit, error) {
 	switch t.Solver {
 	case Auto:
 		second = convex && !t.NoPolish
-		if second {
+		if second && t.Radius == 0 {
 			first.Gap = -1
 		}
 		fallthrough
@@ -339,7 +339,7 @@ func (t *trainer) linear() (*Fit, error) {
 		r, err = first.Solve(g, w, lambda, control)
 		var astray *optim.DivergenceError
 		switch {
-		case err != nil && second && gap > 0 && t.StepW == 0 && errors.As(err, &astray) && g.dualAscent(w, t.Seed) != nil:
+		case err != nil && second && gap > 0 && t.StepW == 0 && errors.As(err, &astray) && t.set == nil && g.dualAscent(w, t.Seed) != nil:
 			// Losses of very different steepness: no step that was chosen here suits them,
 			// but dual ascent needs none.
 			r = nil
@@ -352,10 +352,11 @@ func (t *trainer) linear() (*Fit, error) {
 		}
 		control.Resume = nil
 	}
-	if t.Solver == DualAscent && gap < 0 && t.Gap > 0 {
+	if t.Solver == DualAscent && (gap < 0 && t.Gap > 0 || t.set != nil) {
 		return nil, errDual
 	}
-	if (t.Solver == Auto && second || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
+	// Dual ascent knows of no set: with a penalty and a radius it would leave the ball.
+	if t.set == nil && (t.Solver == Auto && second || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
 		l := lambda
 		if r != nil {
 			l = r.Lambda
@@ -373,6 +374,9 @@ func (t *trainer) linear() (*Fit, error) {
 			return nil, errDual
 		}
 	}
+	if second && r != nil && r.Reason == optim.GapSmall {
+		second = false
+	}
 	if second {
 		control.Stop.Iterations = 0
 		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
@@ -388,6 +392,15 @@ func (t *trainer) linear() (*Fit, error) {
 		}
 		if err != nil {
 			return t.fit(g, s, frozen), err
+		}
+		// Where the radius is active, L-BFGS runs into it and the steps before came closer.
+		if r != nil && r.Certified && s.Certified {
+			if a, b := r.Certificate, &s.Certificate; a.Upper < b.Upper {
+				b.Upper, b.W, s.W, s.Lambda = a.Upper, a.W, a.W, r.Lambda
+			}
+			if a, b := r.Certificate, &s.Certificate; a.Lower > b.Lower {
+				b.Lower, b.Lambda = a.Lower, a.Lambda
+			}
 		}
 		r = s
 	}

@@ -403,7 +403,76 @@ func (c *countdown) EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64
 
 func TestSmoothedResume(t *testing.T) {
 	e := someExamples(23, 3, 4)
-	m := optim.Smoothed{W: optim.Ball{Radius: 5}, Gap: 1e-9}
+	testSmoothedResume(t, e, optim.Smoothed{W: optim.Ball{Radius: 5}, Gap: 1e-9})
+	// Without a set, and bent along all coordinates: every evaluation is certified.
+	testSmoothedResume(t, bent{e}, optim.Smoothed{Gap: 1e-9, Absolute: true})
+	testSmoothedResume(t, bent{e}, optim.Smoothed{Gap: 1e-9, Scale: []float64{1, 0.5, 2}, Single: true, Memory: 3})
+}
+
+// bent is examples with |w|²/20.
+type bent struct{ *examples }
+
+func (b bent) Curvature(mu []float64) bool {
+	for j := range mu {
+		mu[j] = 0.1
+	}
+	return true
+}
+
+func (b bent) Eval(w, lambda, gw, gl []float64) (float64, error) {
+	v, err := b.examples.Eval(w, lambda, gw, gl)
+	for j, x := range w {
+		v += 0.05 * x * x
+		if gw != nil {
+			gw[j] += 0.1 * x
+		}
+	}
+	return v, err
+}
+
+// The bounds that evaluations prove hold the value that another run proves more closely,
+// and are as close as was asked for.
+func TestSmoothedBounds(t *testing.T) {
+	for seed := range 6 {
+		e := bent{someExamples(20+seed, 4, 5)}
+		box, err := optim.NewBoxSimplex(5, []float64{0.05}, []float64{0.5}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, set := range []optim.Set{nil, box} {
+			// The ball is too large to matter, and leaves the proof to Certify.
+			ref, err := optim.Smoothed{W: optim.Ball{Radius: 100}, Lambda: set, Gap: 1e-8}.Solve(e, make([]float64, 4), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, gap := range []float64{1e-1, 1e-3, 1e-6} {
+				r, err := optim.Smoothed{Lambda: set, Gap: gap, Absolute: true}.Solve(e, make([]float64, 4), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := r.Certificate
+				if r.Reason != optim.GapSmall || c.Gap() > gap || c.Lower > ref.Certificate.Upper+1e-12 || c.Upper < ref.Certificate.Lower-1e-12 {
+					t.Errorf("seed %d, gap %g: %v, bounds %v and %v; the value is between %v and %v", seed, gap, r.Reason, c.Lower, c.Upper, ref.Certificate.Lower, ref.Certificate.Upper)
+				}
+				near(t, "what is proved, at its point", upperAt(e, c.W, set), c.Upper, 1e-12)
+			}
+		}
+	}
+}
+
+// upperAt is max_λ φ(w, λ).
+func upperAt(e bent, w []float64, set optim.Set) float64 {
+	values := make([]float64, 5)
+	zero := make([]float64, 5)
+	v, _ := e.Eval(w, zero, nil, values)
+	if set == nil {
+		return v + slices.Max(values)
+	}
+	return v + set.(optim.Maximizer).Maximize(values, nil)
+}
+
+func testSmoothedResume(t *testing.T, e optim.Saddle, m optim.Smoothed) {
+	t.Helper()
 	w0 := []float64{1, 0, -1}
 	var marks []*optim.Checkpoint
 	want, err := m.Solve(e, w0, &optim.Control{CheckpointEvery: 1, Checkpoint: func(k *optim.Checkpoint) error { marks = append(marks, k); return nil }})

@@ -30,10 +30,13 @@ import (
 type Smoothed struct {
 	W, Lambda Set     // as in SaddlePoint
 	Gap       float64 // stop at a gap of this times max(1, |upper|); zero is 1e-4
+	Absolute  bool    // Gap is meant as it is, not times max(1, |upper|)
 	Start     float64 // τ of the first round as a part of max L - min L at the start; zero is 0.1
 	Factor    float64 // τ falls by this factor each round; zero is 0.2
 	Inner     int     // L-BFGS steps of a round; zero is 200
 	Workers   int     // for vector work; zero is 1
+	Memory    int     // pairs of L-BFGS; zero is 20
+	Single    bool    // which are kept in float32; see OWLQN
 	// Scale, if not nil, preconditions L-BFGS: the root of the inverse of a guess at the
 	// curvature along each coordinate of w (see Scaled).
 	Scale []float64
@@ -49,6 +52,10 @@ type Smoothed struct {
 // where it alone would leave an eighth of the gap asked for. The
 // certificate is that of the best points met; W and Lambda are its points. Runs that
 // reach no certificate at Gap end with IterationLimit.
+//
+// Where all curvatures are positive, and there are no kinks to relax and no W, every
+// evaluation proves both bounds, for two passes over its gradient: rounds then end where
+// what is left is the part of τ, and the run as soon as the gap is proved.
 //
 // When the problem is not convex there is no certificate, and the run ends with the
 // last round.
@@ -84,6 +91,15 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		convex = nil
 	}
 	inner := p
+	within := func(c *Certificate) bool {
+		return c.within(m.Gap) && (!m.Absolute || c.Gap() <= m.Gap)
+	}
+	size := func(v float64) float64 {
+		if m.Absolute {
+			return 1
+		}
+		return math.Max(1, math.Abs(v))
+	}
 	res := &SaddleResult{}
 	w := slices.Clone(w0)
 	begin := 0
@@ -146,6 +162,20 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		return res, err
 	}
 	f := &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: run}
+	if convex != nil && m.W == nil && m.Relaxed == nil {
+		mu := make([]float64, n)
+		convex.Curvature(mu)
+		if slices.Min(mu) > 0 {
+			f.watch = &smoothedBounds{mu: mu, tol: func(upper float64) float64 { return m.Gap * size(upper) }}
+			if res.Certified {
+				f.watch.merge(res.Certificate)
+			}
+		}
+	}
+	memory := m.Memory
+	if memory == 0 {
+		memory = 20
+	}
 	for round < run.Stop.Iterations {
 		f.tau = tau
 		var below ConvexSaddle
@@ -164,11 +194,20 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 				z[j] /= m.Scale[j]
 			}
 		}
-		r, err := OWLQN{Memory: 20, Workers: max(1, m.Workers)}.Minimize(objective, z, &Control{
-			Ctx: run.Ctx,
-			// A round need not be finished more finely than its τ.
-			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: math.Max(m.Gap*1e-4, 2e-2*tau/math.Max(1, math.Abs(v))), Window: 20, Gradient: 1e-12},
+		// A round need not be finished more finely than its τ.
+		relative := math.Max(m.Gap*1e-4, 2e-2*tau/math.Max(1, math.Abs(v)))
+		if f.watch != nil {
+			relative = m.Gap * 1e-4 / math.Max(1, math.Abs(v)/size(v)) // the bounds tell better
+			f.watch.begin()
+		}
+		r, err := OWLQN{Memory: memory, Single: m.Single, Workers: max(1, m.Workers)}.Minimize(objective, z, &Control{
+			Ctx:  run.Ctx,
+			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: relative, Window: 20, Gradient: 1e-12},
 		})
+		proved := errors.Is(err, errProved)
+		if proved {
+			err = nil
+		}
 		if err != nil {
 			if run.Ctx.Err() != nil {
 				// The round will be run again from where it began.
@@ -178,9 +217,11 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			}
 			return finish(Interrupted, &DivergenceError{Solver: solver, Step: round + 1, Value: math.NaN(), Norm: maxAbs(w), Err: errors.Join(ErrNotFinite, err)})
 		}
-		copy(w, r.X)
-		if m.Scale != nil {
-			for j := range w {
+		if proved {
+			copy(w, f.watch.at)
+		} else {
+			copy(w, r.X)
+			for j := range m.Scale {
 				w[j] *= m.Scale[j]
 			}
 		}
@@ -196,10 +237,16 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		res.Steps += r.Iterations
 		row := &SaddleRow{Values: slices.Clone(f.values), Lambda: slices.Clone(lambda), Mean: slices.Clone(lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 		if convex != nil {
-			c, e, err := certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: below, Scale: m.Scale, Enough: m.Gap})
-			run.evals += e
-			if err != nil {
-				return finish(Interrupted, err)
+			var c Certificate
+			if f.watch != nil {
+				c = f.watch.certificate()
+			} else {
+				var e int
+				c, e, err = certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: below, Scale: m.Scale, Enough: m.Gap})
+				run.evals += e
+				if err != nil {
+					return finish(Interrupted, err)
+				}
 			}
 			before := math.Inf(1)
 			if res.Certified {
@@ -217,10 +264,10 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 				return finish(Interrupted, fmt.Errorf("optim: smoothed: recorder: %w", err))
 			}
 		}
-		if res.Certified && res.Certificate.within(m.Gap) {
+		if res.Certified && within(&res.Certificate) {
 			return finish(GapSmall, nil)
 		}
-		floor := m.Gap / 8 * math.Max(1, slices.Max(f.values))
+		floor := m.Gap / 8 * size(math.Max(0, slices.Max(f.values)))
 		if tau <= floor && (convex == nil || stuck >= 3) {
 			return finish(NoProgress, nil)
 		}
@@ -247,6 +294,57 @@ type smoothed struct {
 	tau            float64
 	lambda, values []float64
 	run            *run
+	watch          *smoothedBounds // nil: evaluations prove nothing
+}
+
+// errProved ends a round whose bounds are as close as it can bring them.
+var errProved = errors.New("proved")
+
+// smoothedBounds are the bounds of Certify at every evaluation, of a problem that is
+// strongly convex in w along every coordinate, w anywhere.
+type smoothedBounds struct {
+	mu      []float64
+	tol     func(upper float64) float64
+	best    Certificate
+	at      []float64 // where the round ended
+	running bool      // the first evaluation of a round is where the last ended
+}
+
+func (b *smoothedBounds) begin() { b.running = false }
+
+func (b *smoothedBounds) merge(c Certificate) {
+	b.best = Certificate{Upper: c.Upper, Lower: c.Lower, W: slices.Clone(c.W), Lambda: slices.Clone(c.Lambda)}
+}
+
+func (b *smoothedBounds) certificate() Certificate {
+	return Certificate{Upper: b.best.Upper, Lower: b.best.Lower, W: slices.Clone(b.best.W), Lambda: slices.Clone(b.best.Lambda)}
+}
+
+// add takes note of φ(w, λ), its gradient along w, and max φ(w, ·). It returns errProved
+// when the gap is proved, or when of the gap here what is due to w is a quarter of what is
+// due to λ, which only a smaller τ can mend.
+func (b *smoothedBounds) add(w, lambda, grad []float64, v, upper float64) error {
+	rest := 0.0 // drop(nil, w, grad, b.mu), in half the time
+	for j, g := range grad {
+		rest += g * g / b.mu[j]
+	}
+	rest /= 2
+	if b.best.W == nil || upper < b.best.Upper {
+		b.best.Upper = upper
+		b.best.W = append(b.best.W[:0], w...)
+	}
+	if b.best.Lambda == nil || v-rest > b.best.Lower {
+		b.best.Lower = v - rest
+		b.best.Lambda = append(b.best.Lambda[:0], lambda...)
+	}
+	first := !b.running
+	b.running = true
+	tol := b.tol(upper)
+	if b.best.Gap() <= b.tol(b.best.Upper) || !first && upper-v > tol/2 && rest <= math.Max(upper-v, tol)/4 {
+		b.at = append(b.at[:0], w...)
+		return errProved
+	}
+	return nil
 }
 
 // best stores the λ that attains the maximum for the values.
@@ -277,6 +375,11 @@ func (f *smoothed) eval(w, grad []float64) (float64, error) {
 	if grad != nil {
 		if _, err := f.p.Eval(w, f.lambda, grad, f.values); err != nil {
 			return base, err
+		}
+		if f.watch != nil {
+			if err := f.watch.add(w, f.lambda, grad, base+dot(f.lambda, f.values), base+maximize(f.set, f.values, nil)); err != nil {
+				return base, err
+			}
 		}
 	}
 	return base + dot(f.lambda, f.values) - f.tau/2*dot(f.lambda, f.lambda), nil

@@ -72,16 +72,7 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 		windows *= d
 	}
 	lanes := max(1, min(n, 256, max(8, (1<<21)/windows)))
-	o.lanes = make([]laneSums, lanes)
-	for k := range o.lanes {
-		o.lanes[k].label = make([]float64, stride)
-		if l.order >= 2 {
-			o.lanes[k].two.scaled = newPairs(d, stride)
-		}
-		if l.order >= 3 {
-			o.lanes[k].three = make([]float64, d*d*d)
-		}
-	}
+	o.makeLanes(lanes)
 	o.byID = c.single.transposed(l.single)
 	o.ranges = balanced(o.byID.ptr, 512)
 	o.frequent = frequentGroups(&o.byID, c.positions())
@@ -112,6 +103,30 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 	return o
 }
 
+func (o *objective) makeLanes(n int) {
+	d, stride := o.layout.labels, o.loss.stride
+	o.lanes = make([]laneSums, n)
+	for k := range o.lanes {
+		o.lanes[k].label = make([]float64, stride)
+		if o.layout.order >= 2 {
+			o.lanes[k].two.scaled = newPairs(d, stride)
+		}
+		if o.layout.order >= 3 {
+			o.lanes[k].three = make([]float64, d*d*d)
+		}
+	}
+}
+
+func (o *objective) clearLanes() {
+	for k := range o.lanes {
+		lane := &o.lanes[k]
+		clear(lane.label)
+		clear(lane.two.scaled)
+		clear(lane.two.exact)
+		clear(lane.three)
+	}
+}
+
 // balanced cuts the rows that begin at ptr into at most parts ranges with about
 // as many entries each, counting an empty row as one.
 func balanced(ptr []int, parts int) []int {
@@ -137,13 +152,7 @@ func (o *objective) parallel(jobs int, f func(s *scorer, job int) error) error {
 // Eval implements optim.Objective.
 func (o *objective) Eval(x, grad []float64) (float64, error) {
 	l, c, n := o.layout, o.corpus, o.corpus.sequences()
-	for k := range o.lanes {
-		lane := &o.lanes[k]
-		clear(lane.label)
-		clear(lane.two.scaled)
-		clear(lane.two.exact)
-		clear(lane.three)
-	}
+	o.clearLanes()
 	z := x
 	if o.scale != nil {
 		o.unscale(z)
@@ -275,7 +284,7 @@ func (o *objective) singles(z, grad []float64) {
 }
 
 // single stores the gradient of the weights of attribute a, whose residuals sum up to
-// sum, and returns the sum of the weights' squares.
+// sum, and returns the sum of the weights' squares. A nil z leaves l2 out of both.
 func (o *objective) single(z, grad []float64, a int, sum []float64) float64 {
 	l := o.layout
 	from, to := l.row(a)
@@ -285,6 +294,9 @@ func (o *objective) single(z, grad []float64, a int, sum []float64) float64 {
 		for i, y := range l.seen[from:to] {
 			grad[from+i] = sum[y]
 		}
+	}
+	if z == nil {
+		return 0
 	}
 	sq := 0.0
 	g := grad[from:to]

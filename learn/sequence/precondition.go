@@ -26,7 +26,7 @@ func (o *objective) unscale(z []float64) {
 // precondition makes the objective a function of x/scale, with the guess at the
 // curvature that kappa stands for, and returns scale.
 func (o *objective) precondition(kappa float64) []float64 {
-	o.scale = o.guess(kappa)
+	o.scale = o.guess(o.l2, kappa)
 	o.x = make([]float64, o.layout.dim) // where rows hold the weights, memory that is never touched
 	if o.layout.ptr == nil {
 		o.rows = make([]float64, o.layout.single*o.loss.stride)
@@ -38,11 +38,11 @@ func (o *objective) precondition(kappa float64) []float64 {
 // curvature along it: l2, plus kappa for each position that has the attribute.
 // Attributes are seen from a few times to once a position, and L-BFGS, which
 // starts from one scale for all, needs twice the iterations without this.
-func (o *objective) guess(kappa float64) []float64 {
+func (o *objective) guess(l2, kappa float64) []float64 {
 	l := o.layout
 	scale := make([]float64, l.dim)
 	set := func(from, to int, count float64) {
-		v := 1 / math.Sqrt(o.l2+kappa*max(count, 1))
+		v := 1 / math.Sqrt(l2+kappa*max(count, 1))
 		for i := from; i < to; i++ {
 			scale[i] = v
 		}

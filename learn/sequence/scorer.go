@@ -61,17 +61,28 @@ func (s *scorer) prepare(x []float64, from *scorer) {
 // whole corpus at once. Unless pairs is nil, it stores the residual of each pair
 // of labels that ends at each position there, D·D a position.
 func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums, pairs []float64) (float64, error) {
-	from, to := s.corpus.start[i], s.corpus.start[i+1]
-	if from == to {
+	if s.corpus.start[i] == s.corpus.start[i+1] {
 		return 0, nil
 	}
-	stride, d := s.loss.stride, s.layout.labels
+	return s.evaluate(x, i, s.labelScores(x, i), residual, lane, pairs)
+}
+
+// labelScores returns the scores of the labels of sequence i, but for label n-grams, in
+// the chain's own room.
+func (s *scorer) labelScores(x []float64, i int) []float64 {
+	from, to := s.corpus.start[i], s.corpus.start[i+1]
 	node := s.chain.begin(to - from)
 	for t := from; t < to; t++ {
 		ids, values := s.corpus.single.row(t)
-		s.layout.addScores(node[(t-from)*stride:], x, s.rows, s.stride, ids, values)
+		s.layout.addScores(node[(t-from)*s.loss.stride:], x, s.rows, s.stride, ids, values)
 	}
-	labels := s.corpus.labels[from:to]
+	return node
+}
+
+// evaluate is sequence with the scores of labels given, in the chain's room.
+func (s *scorer) evaluate(x []float64, i int, node, residual []float64, lane *laneSums, pairs []float64) (float64, error) {
+	stride, d := s.loss.stride, s.layout.labels
+	labels := s.corpus.labels[s.corpus.start[i]:s.corpus.start[i+1]]
 	var value float64
 	var err error
 	if s.general != nil {
