@@ -190,21 +190,25 @@ func TestFittingTrials(t *testing.T) {
 		for _, l := range []int{60, 200} {
 			e.Bytes = 1 << 60 // so that nothing but the trials themselves ends the search
 			ref := randomRef(rng, l, 10)
-			trial := e
-			trial.Band = e.fitting(ref, 10, l)
-			stop := func(band int) int {
-				trial.Band = band
-				trial.Budget = Budget{Columns: 1 << 16}
+			want, left := 0, 1<<16 // columns of all trials
+			for band := 1; left > 0; band++ {
+				trial := e
+				trial.Band, trial.Budget = band, Budget{Columns: left}
+				m, err := trial.columns(ref, 10, l).build()
 				var over *BudgetError
-				if _, err := trial.columns(ref, 10, l).build(); errors.As(err, &over) {
-					return over.Layer
+				if err == nil {
+					want, left = band, left-m.TotalColumns()
+					continue
 				}
-				return l
+				if errors.As(err, &over) && over.Layer > 3*band {
+					want = band
+				} else {
+					early++
+				}
+				break
 			}
-			if named := trial.Band; named < 1 || stop(named) <= 3*named {
-				t.Errorf("%+v, %d symbols: band %d was named after %d layers", e, l, named, stop(named))
-			} else if stop(named+1) <= 3*(named+1) {
-				early++
+			if got := e.fitting(ref, 10, l); got != want {
+				t.Errorf("%+v, %d symbols: band %d, want %d", e, l, got, want)
 			}
 		}
 	}
