@@ -8,7 +8,7 @@ import (
 )
 
 // Budget bounds what the construction of a loss machine, or an evaluation, may
-// take. The zero value allows DefaultBytes and any time.
+// take. The zero value allows DefaultBytes (Local: DefaultLocalBytes) and any time.
 type Budget struct {
 	Ctx     context.Context // looked at while columns are made and between layers of sweeps; nil is none
 	Columns int             // most columns of a machine, all layers together; 0 is as many as Bytes hold
@@ -29,11 +29,16 @@ type BudgetError struct {
 	Length  int   // l
 	Layer   int   // the position at which it stopped
 	Band    int   // a band that should fit the budget, see Edit.fitting; 0 where none does, or the loss has none
+
+	advice string // instead of a band
 }
 
 func (e *BudgetError) Error() string {
 	advice := "raise the budget"
-	if e.Band > 0 {
+	switch {
+	case e.advice != "":
+		advice = e.advice
+	case e.Band > 0:
 		advice = fmt.Sprintf("try band %d (an upper bound on the loss), or raise the budget", e.Band)
 	}
 	size := fmt.Sprintf("%d bytes", e.Bytes)

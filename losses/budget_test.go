@@ -150,6 +150,73 @@ func TestOutgrown(t *testing.T) {
 	}
 }
 
+// A local loss beyond its bytes is refused at a few thousand columns, with what else to
+// do; one that fits is built, however little room is left.
+func TestLocalOutgrown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(83, 84))
+	x := Local{Match: 1, Sub: -1, Ins: -1, Del: -1}
+	for _, c := range []struct{ d, l, columns int }{{15, 24, 1 << 17}, {15, 28, 1 << 16}, {15, 40, 1 << 16}, {4, 40, 1 << 17}, {2, 60, 1 << 17}} {
+		_, err := x.Machine(randomRef(rng, c.l, c.d), c.d, c.l)
+		var b *BudgetError
+		if !errors.As(err, &b) || b.Columns > c.columns || b.Limit != DefaultLocalBytes || !strings.Contains(err.Error(), "with a band") {
+			t.Errorf("%d symbols of %d: %v", c.l, c.d, err)
+		}
+	}
+	for _, c := range []struct{ d, l, m int }{{2, 20, 20}, {4, 15, 15}, {15, 14, 14}, {8, 12, 19}} {
+		ref := randomRef(rng, c.m, c.d)
+		m, err := x.Machine(ref, c.d, c.l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, classes := referenceClasses(ref, c.d)
+		room := x
+		room.Bytes = int64(m.TotalColumns())*(withGraph(len(classes), 1)+4*int64(len(classes))+16) + 1<<19
+		if _, err := room.Machine(ref, c.d, c.l); err != nil {
+			t.Errorf("%d symbols of %d: %v", c.l, c.d, err)
+		}
+		room.Bytes = withGraph(len(classes), 1) * int64(m.TotalColumns()) / 4
+		if _, err := room.Machine(ref, c.d, c.l); !errors.Is(err, ErrBudget) {
+			t.Errorf("%d symbols of %d in a quarter of their bytes: %v", c.l, c.d, err)
+		}
+	}
+}
+
+// A band is named after a trial that has come beyond 3·band layers or to the end: columns
+// of the first layers say nothing of the rest.
+func TestFittingTrials(t *testing.T) {
+	rng := rand.New(rand.NewPCG(85, 86))
+	early := 0
+	for _, e := range []Edit{{Match: -2, Sub: 1, Ins: 1, Del: 1}, {Sub: 1.7, Ins: 1.1, Del: 0.9}, {Sub: 3, Ins: 2, Del: 1}} {
+		for _, l := range []int{60, 200} {
+			e.Bytes = 1 << 60 // so that nothing but the trials themselves ends the search
+			ref := randomRef(rng, l, 10)
+			want, left := 0, 1<<16 // columns of all trials
+			for band := 1; left > 0; band++ {
+				trial := e
+				trial.Band, trial.Budget = band, Budget{Columns: left}
+				m, err := trial.columns(ref, 10, l).build()
+				var over *BudgetError
+				if err == nil {
+					want, left = band, left-m.TotalColumns()
+					continue
+				}
+				if errors.As(err, &over) && over.Layer > 3*band {
+					want = band
+				} else {
+					early++
+				}
+				break
+			}
+			if got := e.fitting(ref, 10, l); got != want {
+				t.Errorf("%+v, %d symbols: band %d, want %d", e, l, got, want)
+			}
+		}
+	}
+	if early == 0 {
+		t.Error("no search was ended by a trial that stopped early: this tests nothing")
+	}
+}
+
 // γ of all sizes, and what no float64 can hold, on both paths alike.
 func TestGammaRange(t *testing.T) {
 	ref := []int{0, 1, 0}

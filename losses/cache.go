@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/emirpasic/gods/v2/maps/treemap"
@@ -10,7 +11,8 @@ import (
 // these alone is built once and serves every epoch. It holds at most as many
 // bytes as it was made for, least recently used first out; a machine larger
 // than that is built again each time. Safe for several goroutines, which may
-// build one machine twice at the same moment but get the same one afterwards.
+// build one machine twice at the same moment but get the same one afterwards. The zero
+// value is a cache of DefaultBytes.
 type Cache struct {
 	mu     sync.Mutex
 	limit  int64
@@ -32,15 +34,29 @@ type cached struct {
 
 // NewCache returns a cache of at most limit bytes; 0 stands for DefaultBytes.
 func NewCache(limit int64) *Cache {
+	c := &Cache{}
+	c.setup(limit)
+	return c
+}
+
+func (c *Cache) setup(limit int64) {
 	if limit <= 0 {
 		limit = DefaultBytes
 	}
-	return &Cache{limit: limit, byKey: map[string]*cached{}, recent: treemap.New[int64, *cached]()}
+	c.limit, c.byKey, c.recent = limit, map[string]*cached{}, treemap.New[int64, *cached]()
 }
 
 // Machine returns loss.Machine(ref, alphabet, l), kept or built.
+//
+// Errors: those of loss, and a nil loss.
 func (c *Cache) Machine(loss Loss, ref []int, alphabet, l int) (*Machine, error) {
+	if loss == nil {
+		return nil, errors.New("losses: Cache.Machine: the loss is nil; the loss 0 needs no machine, see Evaluator.Eval")
+	}
 	c.mu.Lock()
+	if c.byKey == nil { // made without NewCache
+		c.setup(0)
+	}
 	c.key = loss.AppendKey(c.key[:0])
 	c.key = appendInts(c.key, alphabet, l, len(ref))
 	c.key = appendInts(c.key, ref...)
@@ -117,6 +133,9 @@ type CacheStats struct {
 func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.byKey == nil {
+		return CacheStats{}
+	}
 	for _, x := range c.recent.Values() { // a copy: recount may drop some
 		if c.byKey[x.key] == x {
 			c.recount(x)

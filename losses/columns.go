@@ -240,12 +240,29 @@ func (b *columnBuilder) windows(band int) { b.first, b.last = bandWindows(b.l, b
 // bandWindows returns the first and last cell of each layer: all, or those with
 // |j - t m/l| ≤ band, widened until consecutive windows touch.
 func bandWindows(l, m, band int) (first, last []int) {
+	first, last, _ = widenedWindows(l, m, band)
+	return first, last
+}
+
+// BandFor returns the band that alignments of l symbols with a reference of m are kept to:
+// Band, or the least that has an alignment of them. 0 is none. O(l) time, times the
+// logarithm of m/l where Band has none.
+func (e Edit) BandFor(m, l int) int {
+	if e.Band <= 0 || l <= 0 || m < 0 || e.Band >= l+m {
+		return e.Band
+	}
+	_, _, used := widenedWindows(l, m, e.Band)
+	return used
+}
+
+// widenedWindows is bandWindows with the band that it took.
+func widenedWindows(l, m, band int) (first, last []int, used int) {
 	first, last = make([]int, l+1), make([]int, l+1)
 	if band == 0 || l == 0 {
 		for t := range last {
 			last[t] = m
 		}
-		return first, last
+		return first, last, band
 	}
 	// ceil and floor of t m/l ∓ band, without overflow: m, l ≤ 2³¹ or so, and a band
 	// beyond the lengths is one of all cells.
@@ -262,7 +279,7 @@ func bandWindows(l, m, band int) (first, last []int) {
 		return touch
 	}
 	if set(band) {
-		return first, last
+		return first, last, band
 	}
 	// Windows move by m/l a layer, and have 2·band+1 cells or one less: the
 	// wider, the sooner they touch, and at m/l they all do.
@@ -275,7 +292,7 @@ func bandWindows(l, m, band int) (first, last []int) {
 		}
 	}
 	set(hi)
-	return first, last
+	return first, last, hi
 }
 
 // bounds fills up and low backwards from the end, which every cell of the

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -117,6 +118,9 @@ type Evaluator struct {
 func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
+	}
+	if r == nil {
+		return errors.New("losses: Eval: the result is nil; give a *Result to fill")
 	}
 	if err := e.white.check(p); err != nil {
 		return err

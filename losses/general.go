@@ -1,8 +1,10 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -293,9 +295,50 @@ func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref
 	}
 	ops.Project(m, ops.Input)
 	if err := ops.RmEpsilon(m, &ops.RmEpsilonOptions{Limits: lim}); err != nil {
+		if opts.Band == 0 && errors.Is(err, ops.ErrNotClosed) { // a band renumbers states
+			err = divergent(err, func(q fst.StateID) fst.StateID {
+				_, v := ty.States(q)
+				p, _ := tu.States(v)
+				return p
+			})
+		}
 		return nil, err
 	}
 	return m, nil
+}
+
+// divergent says which states of U a cycle of ε goes through whose sum diverges, where an
+// error tells states of the composition; origin finds those of U.
+func divergent(err error, origin func(fst.StateID) fst.StateID) error {
+	const most = 16
+	var cycle *ops.CycleError
+	var at *ops.StateError
+	var b strings.Builder
+	switch {
+	case errors.As(err, &cycle) && len(cycle.Cycle) > 0:
+		first := origin(cycle.Cycle[0].State)
+		fmt.Fprintf(&b, "states %d", first)
+		last, n := first, 1
+		for _, arc := range cycle.Cycle[1:] {
+			q := origin(arc.State)
+			if q == last { // a step of what the labels expand to
+				continue
+			}
+			if n++; n > most {
+				b.WriteString(" -> …")
+				break
+			}
+			fmt.Fprintf(&b, " -> %d", q)
+			last = q
+		}
+		fmt.Fprintf(&b, " -> %d", first)
+	case errors.As(err, &at):
+		fmt.Fprintf(&b, "state %d", origin(at.State))
+	default:
+		return err
+	}
+	return fmt.Errorf("losses: the loss transducer has a cycle that reads and writes nothing through its %s, round which weights do not settle: "+
+		"give the cycle a weight that does (a cost of at least 0, or a mass below 1): %w", b.String(), ops.ErrNotClosed)
 }
 
 func determinize[W algebra[W]](m *fst.Vector[W], delta float64, opts *GeneralOptions) (*fst.Vector[W], error) {

@@ -43,6 +43,9 @@ type LatticeResult struct {
 // CheckLattice returns an error that wraps ErrNotLattice or ErrNotPotential, and
 // names the state, unless a is an acyclic acceptor whose weights are numbers.
 func CheckLattice(a fst.Expanded[semiring.Log64]) error {
+	if a == nil {
+		return errors.New("losses: lattice: there is no machine: Lattice.A is nil")
+	}
 	for q := range fst.StateID(a.NumStates()) {
 		if w := a.Final(q); !w.Member() {
 			return fmt.Errorf("losses: lattice: state %d has final weight %v: %w", q, float64(w), ErrNotPotential)
@@ -191,6 +194,9 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 //
 // Errors: those of Eval; ErrNoString when no path is allowed.
 func (l *Lattice) Sample(b *Automaton, gamma float64, rng *rand.Rand, us [][]int, lim ops.Limits) error {
+	if rng == nil {
+		return errNoSource
+	}
 	if err := CheckLattice(l.A); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -21,8 +22,52 @@ import (
 type Local struct {
 	Match, Sub, Ins, Del float64
 
-	// Budget is as in Edit.
+	// Budget is as in Edit, but that zero Bytes with zero Columns are DefaultLocalBytes.
 	Budget
+}
+
+// DefaultLocalBytes is the budget of a Local machine that states none. Columns of Local
+// are many, and take a dynamic program for each symbol: by DefaultBytes, one more than
+// fits was known after 20 s and more (24 to 28 random symbols of 15). These are some 900000
+// columns: about 20 random symbols of 15, or 30 of 2.
+const DefaultLocalBytes = 1 << 27
+
+// localAdvice is what to do about a machine that is too large.
+const localAdvice = "take shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
+
+// advised adds localAdvice to a BudgetError.
+func (x Local) advised(err error) error {
+	var over *BudgetError
+	if errors.As(err, &over) {
+		over.advice = localAdvice
+	}
+	return err
+}
+
+// outgrown is as Budget.outgrown, for columns that grow longer: the logarithm of the
+// growth falls to 0 at 0.6 to 0.75 of the shorter string, and half of all columns and
+// more lie within a few layers of the peak. Growth falling in a straight line to 0 at
+// 0.6, times a quarter of the length for the layers about the peak, gave 0.1 to 0.8 of
+// all columns, from any layer of 2000 on: 12 machines of random references of 10 to 28
+// symbols of 2 to 15, three scores, lengths equal or not. Growth is taken over two layers,
+// for it alternates: an odd number of symbols is needed to make up for a mismatch.
+func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error {
+	limit, n := x.allowance(), len(sizes)
+	if n < 3 || sizes[n-1] < 1<<12 || sizes[n-1] <= sizes[n-3] {
+		return nil
+	}
+	short := float64(min(l, m))
+	rest := 0.6*short - float64(t+1)
+	if rest <= 0 {
+		return nil
+	}
+	growth := math.Log(float64(sizes[n-1])/float64(sizes[n-3])) / 2
+	all := float64(sizes[n-1]) * math.Exp(growth*rest/2) * max(1, short/4)
+	if size := all * float64(column); size > float64(limit) {
+		// How far beyond them nobody needs to know, nor is it known.
+		return &BudgetError{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
+	}
+	return nil
 }
 
 // AppendKey implements Loss.
@@ -112,6 +157,9 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	if err := x.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
+	if x.Bytes == 0 && x.Columns == 0 {
+		x.Bytes = DefaultLocalBytes
+	}
 	m := len(ref)
 	class, rep := referenceClasses(ref, alphabet)
 	unit, g, err := x.units(l, m)
@@ -150,6 +198,7 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	encode(0, h, 0)
 	tab.insert(key)
 	total, bytes := 1, int64(0)
+	sizes := []int{1}
 	for t := range l {
 		n := tab.len()
 		next := newWordTable(words)
@@ -196,7 +245,7 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 			}
 			if c&255 == 0 {
 				if err := x.over(l, t, total+next.len(), bytes+withGraph(n*len(rep), n)+int64(n*len(rep))*4+tab.bytes()+next.bytes()); err != nil {
-					return nil, err
+					return nil, x.advised(err)
 				}
 			}
 		}
@@ -205,8 +254,9 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		}
 		bytes += withGraph(len(to), n)
 		total += next.len()
-		if err := x.outgrown(l, m, t, n, next.len(), total, bytes, withGraph(len(rep), 1)); err != nil {
-			return nil, err
+		sizes = append(sizes, next.len())
+		if err := x.outgrown(l, m, t, sizes, total, withGraph(len(rep), 1)); err != nil {
+			return nil, x.advised(err)
 		}
 		tab = next
 	}

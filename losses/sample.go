@@ -10,12 +10,18 @@ import (
 // ErrNoString reports that there is no allowed string to sample.
 var ErrNoString = errors.New("losses: no string is allowed")
 
+// errNoSource is what Sample says to no source of randomness.
+var errNoSource = errors.New("losses: Sample: the source of randomness is nil; give a *rand.Rand")
+
 // Sample fills each element of us with a string drawn from the augmented
 // distribution, P(u) ∝ exp(θ(u) + γ L(u)), reusing its memory. A nil machine
 // stands for the loss 0. One backward pass, then O(l·labels) a string.
 func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.Rand, us [][]int) error {
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
+	}
+	if rng == nil {
+		return errNoSource
 	}
 	if err := e.white.check(p); err != nil {
 		return err

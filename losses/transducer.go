@@ -23,6 +23,9 @@ type Transducer struct {
 	// Limits bounds what is built for a reference.
 	Limits ops.Limits
 
+	// Name is what errors call the machine, such as its file; empty is nothing.
+	Name string
+
 	automaton func(y fst.Expanded[semiring.Log64], ref []int, opts *GeneralOptions) (*Automaton, error)
 	key       [sha256.Size]byte
 }
@@ -74,6 +77,9 @@ func (t *Transducer) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	}
 	a, err := t.automaton(Strings(alphabet, l), ref, &GeneralOptions{Limits: t.Limits})
 	if err != nil {
+		if t.Name != "" {
+			err = fmt.Errorf("%s: %w", t.Name, err)
+		}
 		return nil, err
 	}
 	return a.Machine(alphabet, l)

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -41,6 +42,9 @@ type whitening struct {
 
 // check validates the shape and values of p, and finds the peaks.
 func (w *whitening) check(p *Potentials) error {
+	if p == nil {
+		return errors.New("losses: the potentials are nil; NewPotentials makes those of score 0")
+	}
 	if p.Order < 1 || p.Order > 3 {
 		return fmt.Errorf("losses: potentials of order %d: 1, 2 and 3 are supported", p.Order)
 	}

@@ -13,7 +13,8 @@ import (
 var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
 	summary: "Links this program under the names of OpenFst's tools.", about: `
 Scripts that call fstcompose and the like then run unchanged with DIR first in PATH. Links
-that point here already stay; other files of these names are an error unless --force.
+that point here already stay; other files of these names are an error unless --force. DIR is
+made if it is not there.
 
   fst links /usr/local/bin
 
@@ -29,6 +30,9 @@ Time O(tools).`,
 				self = real
 			}
 			dir := c.args[0]
+			if err := os.MkdirAll(dir, 0o777); err != nil { // no error where it is there
+				return err
+			}
 			if info, err := os.Stat(dir); err != nil {
 				return err
 			} else if !info.IsDir() {

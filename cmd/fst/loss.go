@@ -36,7 +36,8 @@ unweighted transducer from labels to symbols), tied and w, v, and a loss:
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
-argmax_aug, hvp, columns, exact, log_z_error. What a band costs in log_z (log_z_error) takes tens
+argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, band (the one used, where that
+asked for had to be widened). What a band costs in log_z (log_z_error) takes tens
 to hundreds of times the time of all else: where it is not needed, name the others in --only. A case that cannot be evaluated gives an error,
 the others are still answered, and the exit status is 1.
 
@@ -110,7 +111,7 @@ func (o *lossOptions) budget() losses.Budget {
 }
 
 var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad", "max_aug", "argmax_aug",
-	"hvp", "columns", "exact", "log_z_error", "log_z_error_kind"}
+	"hvp", "columns", "exact", "log_z_error", "log_z_error_kind", "band"}
 
 func parseOnly(s string) (map[string]bool, error) {
 	if s == "" {
@@ -288,10 +289,12 @@ type lossResult struct {
 	Exact         *bool           `json:"exact,omitempty"`
 	LogZError     *number         `json:"log_z_error,omitempty"`
 	LogZErrorKind string          `json:"log_z_error_kind,omitempty"`
+	Band          int             `json:"band,omitempty"`
 	ColdNS        *int64          `json:"cold_ns,omitempty"`
 	WarmNS        *int64          `json:"warm_ns,omitempty"`
 
-	void bool // no string has a finite loss and score
+	void    bool // no string has a finite loss and score
+	widened int  // the band used, where it is not the one asked for
 }
 
 type lossFailure struct {
@@ -319,11 +322,7 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 	err := json.Unmarshal(text, &c)
 	var res *lossResult
 	if err != nil {
-		var named struct {
-			Name string `json:"name"`
-		}
-		_ = json.Unmarshal(text, &named) // the name, if it can be had, for the report
-		c.Name = named.Name
+		c.Name = nameOf(text)
 		err = fmt.Errorf("%s, line %d: %w", source, line, err)
 	} else {
 		res, err = c.evaluate(e, o)
@@ -332,16 +331,63 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})
 		return answer, false
 	}
-	if res.void && o.errs != nil {
-		o.warning.Lock()
-		defer o.warning.Unlock()
-		fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: the loss is infinite for every string: sums are empty, and means are nan\n", source, line)
+	warn := func(format string, args ...any) {
+		if o.errs != nil {
+			o.warning.Lock()
+			defer o.warning.Unlock()
+			fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: "+format+"\n", append([]any{source, line}, args...)...)
+		}
+	}
+	if res.void {
+		warn("the loss is infinite for every string: sums are empty, and means are nan")
+	}
+	if res.widened > 0 {
+		warn("no alignment of %d with %d symbols is within the band: band %d, the least that has one, was used", c.l, len(c.yi), res.widened)
 	}
 	if answer, err = json.Marshal(res); err != nil {
 		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})
 		return answer, false
 	}
 	return answer, true
+}
+
+// nameOf returns the name of a case that is no proper JSON, as far as it can be read:
+// what was cut short or has text behind it has one still.
+func nameOf(text []byte) string {
+	d := json.NewDecoder(bytes.NewReader(text))
+	for depth, key := 0, false; ; {
+		token, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		switch x := token.(type) {
+		case json.Delim:
+			if x == '{' || x == '[' {
+				if depth++; depth == 1 && x == '[' {
+					return ""
+				}
+			} else {
+				depth--
+			}
+			if depth == 0 {
+				return ""
+			}
+			key = depth == 1 // of the case itself: the next is a key, or the end
+			continue
+		case string:
+			if depth == 1 && key && x == "name" {
+				if token, err = d.Token(); err != nil {
+					return ""
+				}
+				name, _ := token.(string)
+				return name
+			}
+		}
+		if depth == 0 {
+			return ""
+		}
+		key = depth == 1 && !key
+	}
 }
 
 func (c *lossCase) gamma() float64 {

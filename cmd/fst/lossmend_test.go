@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +131,109 @@ func TestLossWithoutStrings(t *testing.T) {
 		answer, ok := evaluateLine(&losses.Evaluator{}, []byte(text), "cases", 4, &lossOptions{path: path, errs: &errs})
 		if !ok || !strings.Contains(string(answer), `"risk":"nan"`) || !strings.Contains(errs.String(), "WARNING: fst loss: cases, line 4: the loss is infinite for every string") {
 			t.Errorf("%s: %s; %s", path, answer, errs.String())
+		}
+	}
+}
+
+// A number is printed with what it is, a band with what it became, and a constant that
+// means nothing to a loss is refused.
+func TestLossSaysWhatWasUsed(t *testing.T) {
+	const shape = `"alphabet":2,"l":2,"q":1,"theta":[[0,0],[0,0]],`
+	const narrow = shape + `"yi":[0,1,0,1,0,1,0,1,0],"loss":{"kind":"edit","band":1}`
+	_, out, errs := fstTool(t, "{"+narrow+"}\n", "loss", "--only=band,log_z_error")
+	got := decodeLines(t, out)[0]
+	if kind, _ := got["log_z_error_kind"].(string); kind != "bound" && kind != "estimate" {
+		t.Errorf("log_z_error of kind %q: %s", kind, out)
+	}
+	if got["band"] != 2.0 || !strings.Contains(errs, "line 1: no alignment of 2 with 9 symbols is within the band: band 2, the least that has one, was used") {
+		t.Errorf("%s%s, want band 2 and a warning", out, errs)
+	}
+	for _, path := range []string{"direct", "general", "naive"} {
+		_, wide, errs := fstTool(t, "{"+strings.Replace(narrow, `"band":1`, `"band":2`, 1)+"}\n", "loss", "--only=log_z", "--path="+path)
+		_, out, _ := fstTool(t, "{"+narrow+"}\n", "loss", "--only=log_z", "--path="+path)
+		if out != wide || errs != "" {
+			t.Errorf("%s: band 1 gives %s, band 2 %s%s", path, out, wide, errs)
+		}
+	}
+	_, out, _ = fstTool(t, `{"name":"n",`+shape+`"yi":[0,1],"loss":{"kind":"edit","band":1}}`, "loss")
+	if strings.Contains(out, `"band"`) {
+		t.Errorf("a band used as given is told: %s", out)
+	}
+	for loss, word := range map[string]string{
+		`{"kind":"transducer","family":"tropical","file":"u.fst","c":1}`: `c = 1 belongs to ngram losses and rational transducers, not to transducers of family "tropical"`,
+		`{"kind":"edit","c":1}`: `not to "edit"`,
+	} {
+		_, out, _ := fstTool(t, "{"+shape+`"yi":[0,1],"loss":`+loss+"}", "loss")
+		if s, _ := decodeLines(t, out)[0]["error"].(string); !strings.Contains(s, word) {
+			t.Errorf("%s: %q, want %q", loss, s, word)
+		}
+	}
+}
+
+// The name of a case is found as far as it can be read.
+func TestLossNames(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"a","l":1} x`:                          "a",
+		`{"l":[{"name":"b"}],"name":"a","theta":[[1,`:   "a",
+		`{"theta":"name","name":"a"}}`:                  "a",
+		`{"name":"a\u00e9","x":tru}`:                    "a\u00e9",
+		`["name","a"]`:                                  "",
+		`{"x":{"name":"b"}} {"name":"c"}`:               "",
+		`{"name":{"name":"b"}}`:                         "",
+		`{"name":`:                                      "",
+		strings.Repeat("[", 1<<16):                      "",
+		`{"x":` + strings.Repeat("[", 100) + `,"name":`: "",
+		``:     "",
+		`"x"`:  "",
+		`{"na`: "",
+	} {
+		if got := nameOf([]byte(text)); got != want {
+			t.Errorf("%.40s: name %q, want %q", text, got, want)
+		}
+	}
+	_, out, _ := fstTool(t, `{"name":"mine","alphabet":2} and more`, "loss")
+	if got := decodeLines(t, out)[0]; got["name"] != "mine" || got["error"] == nil {
+		t.Errorf("%s", out)
+	}
+}
+
+// A local loss of the length of a sentence is refused at once, with what to do.
+func TestLossLocalIsRefusedSoon(t *testing.T) {
+	var lines strings.Builder
+	for l := 24; l <= 40; l += 4 {
+		ref, row := make([]string, l), "["+strings.Repeat("0,", 14)+"0]"
+		for i := range ref {
+			ref[i] = strconv.Itoa(i * i * 7 % 31 % 15)
+		}
+		fmt.Fprintf(&lines, `{"alphabet":15,"l":%d,"q":1,"yi":[%s],"theta":[%s],"loss":{"kind":"local","match":1,"sub":-1,"ins":-1,"del":-1}}`+"\n",
+			l, strings.Join(ref, ","), strings.Repeat(row+",", l-1)+row)
+	}
+	_, out, _ := fstTool(t, lines.String(), "loss", "--only=log_z,columns")
+	for i, got := range decodeLines(t, out) {
+		var columns int
+		s, _ := got["error"].(string)
+		_, after, _ := strings.Cut(s, " with ")
+		if _, err := fmt.Sscan(after, &columns); err != nil || columns > 1<<17 || !strings.Contains(s, "take shorter strings, or Edit or SmithWaterman with a band") {
+			t.Errorf("%d symbols: %v", 24+4*i, got)
+		}
+	}
+}
+
+// A loss transducer with a cycle that diverges is named with its file and states.
+func TestLossNamesDivergentCycle(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "u.txt"), filepath.Join(dir, "u.fst")
+	if err := os.WriteFile(in, []byte("0 1 1 1 0\n1 1 0 0 -1\n1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, errs := fstTool(t, "", "compile", in, out); status != 0 {
+		t.Fatal(errs)
+	}
+	line := `{"alphabet":1,"l":1,"q":1,"yi":[0],"theta":[[0]],"loss":{"kind":"transducer","family":"tropical","file":"` + out + `"}}`
+	for _, path := range []string{"direct", "general", "naive"} {
+		_, got, _ := fstTool(t, line, "loss", "--path="+path)
+		if s, _ := decodeLines(t, got)[0]["error"].(string); !strings.HasPrefix(s, out+": ") || !strings.Contains(s, "through its states 1 -> 1,") {
+			t.Errorf("%s: %s", path, s)
 		}
 	}
 }

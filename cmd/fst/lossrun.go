@@ -63,7 +63,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 		Band   integer    `json:"band"`
 		Cap    *number    `json:"cap"`
 		N      *integer   `json:"n"`
-		C      number     `json:"c"`
+		C      *number    `json:"c"`
 		Scale  *number    `json:"scale"`
 		File   string     `json:"file"`
 		Family string     `json:"family"`
@@ -81,7 +81,17 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 			return t.constant, nil
 		}
 	}
-	s := &lossSpec{band: int(in.Band), c: float64(in.C)}
+	s := &lossSpec{band: int(in.Band)}
+	if in.C != nil {
+		s.c = float64(*in.C)
+		if s.c != 0 && in.Kind != "ngram" && !(in.Kind == "transducer" && in.Family == "rational") {
+			what := fmt.Sprintf("%q", in.Kind)
+			if in.Kind == "transducer" {
+				what = fmt.Sprintf("transducers of family %q", in.Family)
+			}
+			return nil, fmt.Errorf("c = %v belongs to ngram losses and rational transducers, not to %s", s.c, what)
+		}
+	}
 	if in.Band < 0 {
 		return nil, fmt.Errorf("band %d is negative", in.Band)
 	}
@@ -153,7 +163,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 		if in.N == nil {
 			return nil, errors.New("n is missing")
 		}
-		n := losses.NGram{N: int(*in.N), C: float64(in.C)}
+		n := losses.NGram{N: int(*in.N), C: s.c}
 		s.direct, s.value = n, n.Value
 	case "hamming":
 		h := losses.Hamming{Scale: 1}
@@ -400,7 +410,9 @@ func (ev *evaluation) prepare() (err error) {
 			x.Budget = ev.o.budget()
 			loss = x
 		case losses.Local:
-			x.Budget = ev.o.budget()
+			if x.Budget = ev.o.budget(); ev.o.working == 0 && ev.o.columns == 0 {
+				x.Budget.Bytes = 0 // its own default is less
+			}
 			loss = x
 		case losses.NGram:
 			x.Budget = ev.o.budget()
@@ -420,11 +432,19 @@ func (ev *evaluation) prepare() (err error) {
 	}
 	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Limits: ev.o.limits}
 	if ev.automaton, err = spec.automaton(y, ev.u, c, opts); err != nil {
-		return err
+		return spec.named(err)
 	}
 	ev.columns = ev.automaton.States()
 	if ev.path == "direct" {
 		ev.machine, err = ev.automaton.Machine(c.alphabet, c.l)
+	}
+	return err
+}
+
+// named adds the file of a loss that is read from one.
+func (s *lossSpec) named(err error) error {
+	if err != nil && s.file != "" {
+		return fmt.Errorf("%s: %w", s.file, err)
 	}
 	return err
 }
@@ -471,7 +491,7 @@ func (ev *evaluation) transducerValues() error {
 		return a.Loss(y)
 	}
 	spec.value(make([]int, c.l), c.yi) // the errors of one string are those of all
-	return failed
+	return spec.named(failed)
 }
 
 func (ev *evaluation) run() error {
@@ -554,6 +574,16 @@ func (ev *evaluation) time(res *lossResult) error {
 func (ev *evaluation) result() *lossResult {
 	c, r := ev.c, &ev.res
 	out := &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
+	if edit, ok := ev.spec.direct.(losses.Edit); ok && edit.Band > 0 && ev.p != nil {
+		if used := edit.BandFor(len(c.yi), c.l); used != edit.Band {
+			out.widened = used
+			if ev.o.asks("band") {
+				out.Band = used
+			}
+		} else if ev.o.only["band"] {
+			out.Band = used
+		}
+	}
 	set := func(field string, to **number, x float64) {
 		if ev.o.asks(field) {
 			*to = (*number)(&x)
@@ -605,7 +635,7 @@ func (ev *evaluation) result() *lossResult {
 	}
 	if !exact && r.LogZErrorKind != losses.ErrorExact {
 		set("log_z_error", &out.LogZError, r.LogZError)
-		if ev.o.asks("log_z_error_kind") {
+		if ev.o.asks("log_z_error") || ev.o.asks("log_z_error_kind") { // a number without its kind means nothing
 			out.LogZErrorKind = r.LogZErrorKind.String()
 		}
 	}

@@ -23,8 +23,10 @@ var sequenceCompare = &command{
 	about: `
 Trains a model for each of --objectives, every one with the l2 and gamma that do
 best on a part of the training sentences set apart (or on --heldout_data), all
-to the same stopping rule, and tests them on --test, with tests paired by
-sentence against the first.
+to the same stopping rule. With these constants it is fitted once more to all
+training sentences, the part included (but not --heldout_data, which leaves
+all training sentences to the first fit), and tested on --test, with tests
+paired by sentence against the first.
 
   cross-entropy   the conditional random field
   hamming, edit, smith-waterman, local, ngram, transducer
@@ -43,7 +45,7 @@ Example, on the sample of English in testdata:
 		var l lossFlags
 		testNames := fs.String("test", "", "Files of test sentences, separated by commas; needed")
 		heldoutNames := fs.String("heldout_data", "", "Files of sentences that choose constants; without any, a part of the training sentences does")
-		share := fs.Float("heldout", 0.2, "Part of the training sentences that chooses constants, and is not trained on")
+		share := fs.Float("heldout", 0.2, "Part of the training sentences that chooses constants; trained on when these are chosen")
 		objectives := fs.String("objectives", "cross-entropy,hamming,ngram,edit", "Objectives, the first of which others are compared with")
 		l2 := fs.String("l2", "0.1,0.3,1", "Values of l2 to choose from")
 		gamma := fs.String("gamma", "1,3", "Values of gamma to choose from")
@@ -71,7 +73,7 @@ Example, on the sample of English in testdata:
 			if err := apart(inputs, places("the table", *table)); err != nil {
 				return err
 			}
-			contest := experiment.Contest{Workers: workers}
+			contest := experiment.Contest{Workers: workers, Refit: *heldoutNames == ""}
 			switch *measure {
 			case "tokens":
 				contest.Measure = func(u, truth []string) float64 { return float64(metrics.Symbols(u, truth).Errors) }

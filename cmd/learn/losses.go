@@ -40,7 +40,7 @@ func (l *lossFlags) constants(fs *flags.Set) {
 	l.n = fs.Int("ngram", 32, 2, "Labels of an n-gram")
 	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what shares none. So with sums over a transducer's paths")
 	l.transducer = fs.String("transducer", "", "Machine of the loss transducer: input side the prediction, output side the truth, labels by its symbol tables; over tropical weights the least cost, over real64 or log weights -log of the sum")
-	l.columns = fs.Int("columns", 64, 0, "Most columns of the loss machine of a sequence (states, for a transducer's); 0 is as many as 2 GB hold. Beyond, the error names a band that fits")
+	l.columns = fs.Int("columns", 64, 0, "Most columns of the loss machine of a sequence (states, for a transducer's); 0 is as many as 2 GB hold (32 MB for local). Beyond, the error names a band that fits")
 }
 
 // lossUses says which flags a loss looks at.
@@ -99,9 +99,17 @@ func (l *lossFlags) edit(c *call, of losses.Edit) losses.Edit {
 }
 
 func (l *lossFlags) local(c *call) losses.Local {
+	budget := losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}
+	if *l.columns == 0 { // one of many machines, most of which are made anew in each iteration
+		budget.Bytes = localBytes
+	}
 	return losses.Local{Match: l.cost(c, "match", l.match, 1), Sub: l.cost(c, "sub", l.sub, -1),
-		Ins: l.cost(c, "ins", l.ins, -1), Del: l.cost(c, "del", l.del, -1), Budget: losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}}
+		Ins: l.cost(c, "ins", l.ins, -1), Del: l.cost(c, "del", l.del, -1), Budget: budget}
 }
+
+// localBytes bounds the machine of a sentence for the local loss: some 200000 columns,
+// two or three tenths of a second.
+const localBytes = 1 << 25
 
 // value returns the loss of a name, over the labels of the examples; nil is Hamming's.
 func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (losses.Loss, error) {
@@ -122,6 +130,7 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 		if err != nil {
 			return nil, err
 		}
+		loss.Name = *l.transducer
 		loss.Limits.States = int(*l.columns)
 		return loss, nil
 	case "hamming":

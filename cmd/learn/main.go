@@ -148,6 +148,11 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 	if err != nil {
 		return std.Fail(x.prog, err)
 	}
+	if x.flags.Given("resume") {
+		if err := noCheckpoint(args); err != nil {
+			return std.Fail(x.prog, err)
+		}
+	}
 	if len(args) < c.min || c.max >= 0 && len(args) > c.max {
 		return std.Fail(x.prog, fmt.Errorf("%d arguments given; usage: %s %s (--help tells more)", len(args), c.prog(), c.args))
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -254,6 +255,23 @@ func (t *training) resumeFlag(path string) string {
 		return " --checkpoint " + path
 	}
 	return ""
+}
+
+// noCheckpoint refuses a checkpoint among the arguments of a command with --resume, which
+// takes none: --resume x.checkpoint would have x.checkpoint read as data.
+func noCheckpoint(args []string) error {
+	for _, name := range args {
+		found := strings.HasSuffix(name, ".checkpoint")
+		if info, err := os.Stat(name); !found && err == nil && info.Mode().IsRegular() {
+			k, err := readCheckpoint(name)
+			found = err == nil && k != nil
+		}
+		if found {
+			return fmt.Errorf("flag --resume takes no argument, so that %s would be data; the checkpoint is that of --checkpoint, "+
+				"or of --model with .checkpoint behind it: give --resume --checkpoint %s", name, name)
+		}
+	}
+	return nil
 }
 
 func readCheckpoint(path string) (*optim.Checkpoint, error) {

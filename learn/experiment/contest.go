@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/sequence"
@@ -58,7 +59,7 @@ type Outcome struct {
 	Edge        bool    // chosen at the end of a list: the best constants may lie beyond
 	Heldout     float64 // mean measure
 	Converged   bool
-	Model       *sequence.Model
+	Model       *sequence.Model // with Refit, of the second fit; so Converged, Predictions and Values
 	Predictions [][]string
 	Values      []float64 // the measure of every test example
 }
@@ -67,6 +68,10 @@ type Outcome struct {
 type Contest struct {
 	Entries []Entry
 	Measure Measure
+	// Refit has the model of the constants chosen fitted once more, to the training and
+	// held-out examples together, and tests that one: right where the held-out ones were
+	// set apart of the training examples.
+	Refit   bool
 	Workers int // fits at the same time; zero is 1. Results do not depend on it
 	// Fitted, if not nil, is called after each fit by any goroutine, with the number
 	// of fits that there are in all.
@@ -79,7 +84,8 @@ type Contest struct {
 // entry.
 //
 // An entry of the kind Risk without Init starts from the model that the first
-// CrossEntropy entry chose, and is fitted after it.
+// CrossEntropy entry chose, and is fitted after it: from the one that has not seen the
+// held-out examples while it chooses, from the other when it is fitted once more.
 func (c *Contest) Run(ctx context.Context, trials []Trial) ([][]Outcome, error) {
 	first := -1 // the cross-entropy entry that risk starts from
 	for i := range c.Entries {
@@ -114,6 +120,9 @@ func (c *Contest) Run(ctx context.Context, trials []Trial) ([][]Outcome, error) 
 		}
 	}
 	all := len(now) + len(later)
+	if c.Refit {
+		all += len(trials) * len(c.Entries)
+	}
 	out := make([][]Outcome, len(trials))
 	for t := range trials {
 		out[t] = make([]Outcome, len(c.Entries))
@@ -152,7 +161,53 @@ func (c *Contest) Run(ctx context.Context, trials []Trial) ([][]Outcome, error) 
 			}
 		}
 	}
+	if c.Refit {
+		if err := c.refit(ctx, trials, out, first, all); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
+}
+
+// refit fits what was chosen to the training and held-out examples, entries that others
+// start from first.
+func (c *Contest) refit(ctx context.Context, trials []Trial, out [][]Outcome, first, all int) error {
+	n := len(c.Entries)
+	from := func(e int) bool {
+		o := &c.Entries[e].Options
+		return o.Kind == sequence.Risk && o.Init == nil && first >= 0
+	}
+	for _, later := range []bool{false, true} {
+		err := optim.Parallel(max(1, c.Workers), len(trials)*n, func(_, i int) error {
+			t, k := i/n, i%n
+			if from(k) != later {
+				return nil
+			}
+			e, trial, chosen := &c.Entries[k], &trials[t], &out[t][k]
+			o := e.Options
+			if later {
+				o.Init = out[t][first].Model
+			}
+			var f fit
+			whole := Trial{Train: slices.Concat(trial.Train, trial.Heldout), Heldout: trial.Heldout}
+			err := f.fit(ctx, &whole, o, chosen.Chosen, c.Measure)
+			if err == nil {
+				chosen.Model, chosen.Converged = f.model, f.converged
+				chosen.Values, chosen.Predictions, err = test(f.model, trial.Test, c.Measure)
+			}
+			if err != nil {
+				return fmt.Errorf("experiment: trial %d, %s with %v, on all training examples: %w", t+1, e.Name, chosen.Chosen, err)
+			}
+			if c.Fitted != nil {
+				c.Fitted(t, e, chosen.Chosen, chosen.Heldout, all)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fit is one model of an entry.

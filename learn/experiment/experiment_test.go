@@ -187,6 +187,24 @@ func TestContestChooses(t *testing.T) {
 	if diff := cmp.Diff([]float64{0, 0}, o.Values); diff != "" || len(o.Predictions) != 2 {
 		t.Error(diff)
 	}
+	// Fitted once more, it has seen the held-out examples, and an entry that starts from
+	// another starts from such a model.
+	apart := Trial{Train: train[:1], Heldout: train[1:], Test: train[1:]}
+	again := c
+	risk := e
+	risk.Name, risk.L2, risk.Options.Kind = "risk", []float64{0.01}, sequence.Risk
+	again.Entries, again.Refit, fits = []Entry{risk, e}, true, 0
+	if out, err = again.Run(context.Background(), []Trial{apart}); err != nil {
+		t.Fatal(err)
+	}
+	for k := range out[0] {
+		if diff := cmp.Diff([]float64{0, 0}, out[0][k].Values); diff != "" || len(out[0][k].Model.Labels()) != 2 {
+			t.Errorf("%s after a second fit: labels %q\n%s", again.Entries[k].Name, out[0][k].Model.Labels(), diff)
+		}
+	}
+	if fits != 4+2 {
+		t.Errorf("%d fits, want 4 and 2", fits)
+	}
 	if _, err := c.Run(context.Background(), []Trial{{Train: train, Heldout: train}}); err == nil {
 		t.Error("a trial without test examples was accepted")
 	}

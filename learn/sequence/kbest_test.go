@@ -42,6 +42,27 @@ func TestProbabilitiesOfAList(t *testing.T) {
 	}
 }
 
+// Of labellings of one risk, the one of the better score is chosen.
+func TestTiesGoToTheBetterScore(t *testing.T) {
+	examples := randomExamples(rand.New(rand.NewPCG(7, 7)), 20, 3, true)
+	m, _, err := Train(examples, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range examples {
+		if examples[i].Len() == 0 {
+			continue
+		}
+		labels, list, err := m.Tagger().MinRisk(&examples[i].Input, &RiskOptions{Loss: func(u, truth []string) float64 { return 0 }})
+		if err != nil || len(list) < 2 {
+			t.Fatal(len(list), err)
+		}
+		if !slices.Equal(labels, list[0].Labels) || slices.Equal(labels, list[len(list)-1].Labels) {
+			t.Errorf("example %d: chose %q, the first is %q", i+1, labels, list[0].Labels)
+		}
+	}
+}
+
 // Options that mean nothing are refused by name.
 func TestRefusedOptions(t *testing.T) {
 	examples := randomExamples(rand.New(rand.NewPCG(6, 6)), 5, 3, true)

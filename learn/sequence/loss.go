@@ -47,7 +47,8 @@ type LongEdit struct {
 }
 
 func (e LongEdit) withDefaults() LongEdit {
-	if e.Edit.Match == 0 && e.Edit.Sub == 0 && e.Edit.Ins == 0 && e.Edit.Del == 0 && e.Edit.SubTable == nil {
+	if e.Edit.Match == 0 && e.Edit.Sub == 0 && e.Edit.Ins == 0 && e.Edit.Del == 0 &&
+		e.Edit.SubTable == nil && e.Edit.InsTable == nil && e.Edit.DelTable == nil {
 		e.Edit.Sub, e.Edit.Ins, e.Edit.Del = 1, 1, 1
 	}
 	if e.Exact == 0 {

@@ -55,7 +55,7 @@ func (s *Set) Bool(name string, def bool, usage string) *bool {
 		case "false", "0", "f", "no", "n":
 			*p = false
 		default:
-			return fmt.Errorf("%q is not true or false", v)
+			return fmt.Errorf("%q is not true or false, and the flag takes no other value", v)
 		}
 		return nil
 	}})
