@@ -61,7 +61,7 @@ Example:
 			name := fs.String("model", "", "File with the model; needed")
 			bounds := fs.Bool("bounds", false, "Evaluate the generalisation bound on the table, which must hold the training rows")
 			delta := fs.Float("delta", 0.05, "Probability with which the bound may fail")
-			rho := fs.String("rho", "", "Margins of the bound, separated by commas, chosen without a look at the data; six fixed ones when not given")
+			rho := fs.String("rho", "", "Margins of the bound, separated by commas, chosen without a look at the data; when not given, a fixed grid of halvings down to the margins that the model has")
 			bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
 			q := fs.Float("q", 0, "Norm of leaf vectors in the families; 0 is that of the model")
 			repeats := fs.Int("repeats", 32, 5, "Shuffles of each column; 0 is none")
