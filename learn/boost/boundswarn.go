@@ -75,6 +75,16 @@ func (r *BoundReport) advice() string {
 type trainedWith struct {
 	Rounds int     `json:"rounds"`
 	Rows   float64 `json:"rowSample"`
+	Exact  bool    `json:"exact"`
+	Bins   int     `json:"bins"`
+}
+
+// bins is how many levels of a column trees tell apart.
+func (s trainedWith) bins() int {
+	if s.Exact || s.Bins == 0 {
+		return tree.MaxBins
+	}
+	return s.Bins
 }
 
 func settingsOf(e *Ensemble) trainedWith {

@@ -348,6 +348,7 @@ func TestMergedValues(t *testing.T) {
 	want := []string{
 		`column "stamp": features are float32, in which 1700000000 and 1700000001 (line 3) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier`,
 		`column "half": features are float32, in which -16777216 and -16777216.5 (line 3) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier`,
+		`columns with one value only: "half"`,
 	}
 	if d := cmp.Diff(want, got.Warnings); d != "" {
 		t.Error(d)
