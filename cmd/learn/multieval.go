@@ -84,6 +84,9 @@ Example:
 			if err != nil {
 				return err
 			}
+			if *rounds > int64(m.Trained) {
+				c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
+			}
 			x, err := t.likeMulti(c, c.arg(0), m.Table(), false, false)
 			if err != nil {
 				return err
@@ -169,6 +172,9 @@ Example:
 			m, err := c.multiModel(*name)
 			if err != nil {
 				return err
+			}
+			if *rounds > int64(m.Trained) {
+				c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
 			}
 			workers, err := t.workers()
 			if err != nil {

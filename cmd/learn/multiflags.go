@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -171,6 +172,9 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		set(fs, "q_floor", &o.QOptions.Floor, qFloor, negated)
 		set(fs, "q_iterations", &o.QOptions.Iterations, qIterations, asInt)
 		set(fs, "seed", &o.QOptions.Seed, seed, same)
+		if err := idleMulti(fs, o); err != nil {
+			return err
+		}
 		for name, v := range map[string]float64{"rounds": float64(*rounds), "mu": *mu, "domain_factor": *factor, "step_c": *stepC, "eta_max": *etaMax, "q_lambda": *qLambda, "q_folds": float64(*qFolds), "q_temperature": *qTemperature, "q_iterations": float64(*qIterations)} {
 			if fs.Given(name) && v <= 0 {
 				return fmt.Errorf("flag --%s: it must be positive", name)
@@ -214,6 +218,28 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		}
 		return nil
 	}
+}
+
+// idleMulti refuses flags that the objective or the step asked for does not read.
+func idleMulti(fs *flags.Set, o *multi.Options) error {
+	objective, step := o.Objective, o.Step
+	if objective == "" {
+		objective = multi.SoftMax
+	}
+	for _, f := range []struct {
+		name string
+		read bool
+		by   string
+	}{
+		{"mu", objective == multi.SoftMax, "--objective=softmax"}, {"fixed_mu", objective == multi.SoftMax, "--objective=softmax"},
+		{"literal", objective == multi.Max, "--objective=max"},
+		{"step_c", step == multi.SqrtStep, "--step=sqrt"},
+	} {
+		if fs.Given(f.name) && !f.read {
+			return fmt.Errorf("flag --%s has no effect: only %s reads it, and the objective is %s, the step %s", f.name, f.by, objective, cmp.Or(step, "line"))
+		}
+	}
+	return nil
 }
 
 // uniformQ stands for 1/p until the number of sources is known.
