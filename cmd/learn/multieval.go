@@ -48,6 +48,10 @@ func measureMulti(m *multi.Model, d *boost.Data, target *multi.TargetSet, worker
 func (r *multiMeasure) text(sources []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "error %.4g %% uniform, %.4g %% agnostic, loss %.5g;", r.Uniform, r.Agnostic, r.Loss)
+	if len(r.Errors) > manySources {
+		fmt.Fprintf(&b, " %d sources, --json has them all", len(r.Errors))
+		return b.String()
+	}
 	for k, v := range r.Errors {
 		if v == nil {
 			fmt.Fprintf(&b, " %s: no rows", sources[k])

@@ -178,7 +178,7 @@ func (x *multiExplanation) write(w io.Writer, top int) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	if err := multi.WriteMeanQ(w, x.Sources, x.MeanQ); err != nil {
+	if err := writeMeanQ(w, x.Sources, x.MeanQ); err != nil {
 		return err
 	}
 	for _, v := range x.Warnings {

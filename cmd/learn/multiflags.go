@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -35,7 +36,27 @@ func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
 	if len(x.Sources) < 2 {
 		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is AdaBoost, which is learn adaboost", x.Name, x.SourceName, x.Sources)
 	}
+	if n := len(x.Sources); n > manySources && x.Rows < rowsPerSource*n {
+		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is a measurement or an identifier, not a domain of which there are rows enough to learn from (%d or more on the average where there are more than %d domains); name another column with --source, or group its values first", x.Name, x.SourceName, n, x.Sources[0], x.Sources[1], x.Sources[2], x.Rows, rowsPerSource, manySources)
+	}
 	return x, x.CheckSources()
+}
+
+// Beyond so many sources, a column of them must have so many rows for each, or it is taken for
+// a mistake: training a slot for each value of a measurement takes long and says nothing.
+// Reports list no more of them one by one.
+const (
+	manySources   = 32
+	rowsPerSource = 10
+)
+
+// writeMeanQ prints the table of mean Q while it can be read.
+func writeMeanQ(w io.Writer, sources []string, q [][]float64) error {
+	if len(sources) > manySources {
+		_, err := fmt.Fprintf(w, "mean Q of %d sources: too many for a table here; --json has it\n", len(sources))
+		return err
+	}
+	return multi.WriteMeanQ(w, sources, q)
 }
 
 // likeMulti reads a table of a model's form. Sources are not needed to predict; where they
