@@ -31,6 +31,9 @@ func boostCommands() []*command {
 	var out []*command
 	for _, g := range boostGroups {
 		out = append(out, boostTrain(g.name, g.title, g.about), boostPredict(g.name, g.title), boostEval(g.name, g.title), boostCV(g.name, g.title), boostExplain(g.name, g.title))
+		if g.name == "gb" {
+			out = append(out, boostImport, boostExport)
+		}
 	}
 	return out
 }
@@ -42,7 +45,8 @@ func boostTrain(group, title, about string) *command {
 		about: about + `
 
 The table is CSV, TSV, LIBSVM or IDX, compressed or not; - is standard input. Words
-make a column categorical, and blanks, ? and NA are missing values. A target of
+make a column categorical, and blanks, ? and NA are missing values; numbers are float32,
+of some 7 digits (values that this makes equal are warned of). A target of
 words or of few integers is a class (--task says otherwise).
 
 Example:
@@ -130,7 +134,13 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		}
 		return r.watch(p.Round, boostHistoryHeader, func() []string { return boostHistoryLine(p) }, fmt.Sprintf("loss %.5g", p.Loss))
 	}
+	var said []string // when the progress line is gone
+	control.Warn = func(s string) { said = append(said, s) }
 	e, err := b.train(d, control)
+	r.stopBar()
+	for _, s := range said {
+		c.Warn(c.prog, "%s: %s", x.Name, s)
+	}
 	if err := r.end(err, func(w io.Writer) error { return e.Save(w) }); err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ Example:
 					return err
 				}
 				contestants := []boost.Contestant{{Name: group}}
-				if contestants[0].Grid, err = gridOf(base, *grid, x); err != nil {
+				if contestants[0].Grid, err = gridOf(base, *grid, x, fs); err != nil {
 					return fmt.Errorf("flag --grid: %w", err)
 				}
 				for _, text := range strings.Split(*versus, ";") {
@@ -83,7 +83,7 @@ Example:
 						return fmt.Errorf("flag --versus: %w", err)
 					}
 					k := boost.Contestant{Name: name}
-					if k.Grid, err = gridOf(b, rest, x); err != nil {
+					if k.Grid, err = gridOf(b, rest, x, nil); err != nil {
 						return fmt.Errorf("flag --versus: %w", err)
 					}
 					contestants = append(contestants, k)
@@ -154,8 +154,9 @@ func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint
 	return x.Stratified(folds, inner, repeats, seed)
 }
 
-// gridOf makes a trainer of every combination of values.
-func gridOf(base *booster, text string, x *table.Table) ([]boost.Trainer, error) {
+// gridOf makes a trainer of every combination of values. Flags that are given beside the grid
+// (nil: none are) and in it would be overruled in every setting.
+func gridOf(base *booster, text string, x *table.Table, given *flags.Set) ([]boost.Trainer, error) {
 	type axis struct {
 		flag   string
 		values []string
@@ -170,6 +171,9 @@ func gridOf(base *booster, text string, x *table.Table) ([]boost.Trainer, error)
 		}
 		if flag == "preset" {
 			return nil, errors.New("preset is no part of a grid: give --preset, or compare the presets with --versus")
+		}
+		if given != nil && given.Given(flag) {
+			return nil, overruled(flag)
 		}
 		a := axis{flag, list(values)}
 		if total *= len(a.values); total > maxGrid {
@@ -206,6 +210,11 @@ func gridOf(base *booster, text string, x *table.Table) ([]boost.Trainer, error)
 		out = append(out, boost.Trainer{Name: label, Train: b.train})
 	}
 	return out, nil
+}
+
+// overruled is the error of a flag that stands in the grid as well.
+func overruled(flag string) error {
+	return fmt.Errorf("--%s is given outside the grid too, and would have no effect there; leave one of them out", flag)
 }
 
 // writeCV prints the comparison for a person.

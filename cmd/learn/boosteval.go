@@ -153,13 +153,14 @@ Example:
 			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
 			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
 			return func(c *call) error {
-				if *rounds < 0 {
-					return errors.New("flag --rounds: it must not be negative")
-				}
 				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
 					return err
 				}
-				m, err := c.boostModel(*name)
+				m, err := c.boostModel(group, *name)
+				if err != nil {
+					return err
+				}
+				prefix, err := c.prefixOf(m, *rounds)
 				if err != nil {
 					return err
 				}
@@ -171,7 +172,7 @@ Example:
 				if err != nil {
 					return err
 				}
-				f, err := m.Scores(x, &boost.PredictOptions{Workers: workers, Rounds: int(*rounds)})
+				f, err := m.Scores(x, &boost.PredictOptions{Workers: workers, Rounds: prefix})
 				if err != nil {
 					return err
 				}
@@ -282,15 +283,16 @@ Example:
 			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
-				if *rounds < 0 {
-					return errors.New("flag --rounds: it must not be negative")
-				}
-				m, err := c.boostModel(*name)
+				m, err := c.boostModel(group, *name)
 				if err != nil {
 					return err
 				}
-				if *rounds > 0 {
-					m = m.Prefix(int(*rounds))
+				prefix, err := c.prefixOf(m, *rounds)
+				if err != nil {
+					return err
+				}
+				if prefix > 0 {
+					m = m.Prefix(prefix)
 				}
 				workers, err := t.workers()
 				if err != nil {

@@ -29,6 +29,7 @@ type explanation struct {
 	Curve      []curvePoint       `json:"curve,omitempty"`
 
 	margins []float64
+	joint   bool // there is no curve but its last point
 }
 
 type columnUse struct {
@@ -61,7 +62,7 @@ Example:
 			name := fs.String("model", "", "File with the model; needed")
 			bounds := fs.Bool("bounds", false, "Evaluate the generalisation bound on the table, which must hold the training rows")
 			delta := fs.Float("delta", 0.05, "Probability with which the bound may fail")
-			rho := fs.String("rho", "", "Margins of the bound, separated by commas, chosen without a look at the data; six fixed ones when not given")
+			rho := fs.String("rho", "", "Margins of the bound, separated by commas, chosen without a look at the data; when not given, a fixed grid of halvings down to the margins that the model has")
 			bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
 			q := fs.Float("q", 0, "Norm of leaf vectors in the families; 0 is that of the model")
 			repeats := fs.Int("repeats", 32, 5, "Shuffles of each column; 0 is none")
@@ -74,12 +75,15 @@ Example:
 				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the picture", *file)); err != nil {
 					return err
 				}
-				m, err := c.boostModel(*name)
+				m, err := c.boostModel(group, *name)
 				if err != nil {
 					return err
 				}
 				if *repeats < 0 || *top < 0 {
 					return errors.New("flags --repeats and --top must not be negative")
+				}
+				if m.Joint && *file != "" && *picture == "curve" {
+					return fmt.Errorf("flag --picture: there is no curve: %w; importance and margins can be drawn", boost.ErrPrefix)
 				}
 				if len(c.args) == 0 && (*bounds || *file != "" && *picture != "importance") {
 					return errors.New("bounds, curves and margins need the table: give it as argument")
@@ -129,7 +133,7 @@ Example:
 }
 
 func explain(m *boost.Ensemble) *explanation {
-	x := &explanation{Algorithm: m.Algorithm, Loss: m.Loss.Name(), Settings: m.Settings, Rows: m.Rows, Rounds: m.Rounds(), Terms: len(m.Terms)}
+	x := &explanation{Algorithm: m.Algorithm, Loss: m.Loss.Name(), Settings: m.Settings, Rows: m.Rows, Rounds: m.Rounds(), Terms: len(m.Terms), joint: m.Joint}
 	for i := range m.Terms {
 		x.Weight += m.Terms[i].Weight
 	}
@@ -179,7 +183,7 @@ func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats in
 func (x *explanation) write(w io.Writer, top int) error {
 	fmt.Fprintf(w, "%s: %s loss, %d training rows, %d rounds, %d terms, weights that sum to %.4g\n", x.Algorithm, x.Loss, x.Rows, x.Rounds, x.Terms, x.Weight)
 	if x.Settings != "" {
-		fmt.Fprintf(w, "settings: %s\n", x.Settings)
+		fmt.Fprintf(w, "settings: %s\n", settingsText(x.Settings))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "\ncolumn\tgain %\tsplits")
@@ -209,8 +213,14 @@ func (x *explanation) write(w io.Writer, top int) error {
 		fmt.Fprintf(w, "(%d more columns; --top 0 lists all)\n", len(x.Columns)-top)
 	}
 	if n := len(x.Curve); n > 0 {
+		if x.joint {
+			fmt.Fprintf(w, "\nloss %.5g after all %d rounds; what it was after fewer is not known, since rounds of penalised coordinate descent change the weights of earlier terms\n", x.Curve[n-1].Loss, x.Curve[n-1].Round)
+			n = 0
+		}
 		best := slices.MinFunc(x.Curve, func(a, b curvePoint) int { return cmp.Compare(a.Loss, b.Loss) })
-		fmt.Fprintf(w, "\nloss %.5g after all %d rounds; least %.5g after %d\n", x.Curve[n-1].Loss, x.Curve[n-1].Round, best.Loss, best.Round)
+		if n > 0 {
+			fmt.Fprintf(w, "\nloss %.5g after all %d rounds; least %.5g after %d\n", x.Curve[n-1].Loss, x.Curve[n-1].Round, best.Loss, best.Round)
+		}
 	}
 	if x.Bound != nil {
 		fmt.Fprintln(w)

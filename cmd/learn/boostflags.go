@@ -80,6 +80,9 @@ func settings(group string, fs *flags.Set) func(b *booster, x *table.Table) erro
 	loss := fs.Enum("loss", "auto", []string{"auto", "logistic", "logistic2", "exponential", "squared", "huber", "softmax"}, "Loss; auto is logistic for two classes, softmax for more, squared for numbers. logistic2 is in base 2")
 	delta := fs.Float("huber_delta", 1, "Residual from which Huber's loss is linear")
 	return func(b *booster, x *table.Table) error {
+		if fs.Given("huber_delta") && *loss != "huber" {
+			return errors.New("flag --huber_delta has no effect: only --loss=huber reads it")
+		}
 		if b.loss == nil || fs.Given("loss") || fs.Given("huber_delta") {
 			var err error
 			if b.loss, err = lossFor(*loss, *delta, x); err != nil {
@@ -186,6 +189,14 @@ func set[T, F any](fs *flags.Set, name string, to *T, value *F, convert func(F) 
 	}
 }
 
+// binsOfExact refuses bins of a search that has none.
+func binsOfExact(fs *flags.Set) error {
+	if fs.Given("exact") && fs.Given("bins") {
+		return errors.New("flag --bins has no effect beside --exact, which searches all thresholds; leave one out")
+	}
+	return nil
+}
+
 func asInt(v int64) int           { return int(v) }
 func same[T any](v T) T           { return v }
 func negated(v float64) float64   { return amount(v) } // in the library 0 is the default, and negative is none
@@ -262,6 +273,9 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 				return fmt.Errorf("flag --%s: it must be positive", name)
 			}
 		}
+		if err := binsOfExact(fs); err != nil {
+			return err
+		}
 		if fs.Given("splits") || fs.Given("lambdas") {
 			n, err := integers("splits", *splits)
 			if err != nil {
@@ -337,6 +351,9 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "exact", &o.Exact, exact, same)
 		set(fs, "bins", &o.Bins, bins, asInt)
 		set(fs, "seed", &o.Seed, seed, same)
+		if err := binsOfExact(fs); err != nil {
+			return err
+		}
 		for name, v := range map[string]float64{"rounds": float64(*rounds), "rate": *rate} {
 			if fs.Given(name) && v == 0 {
 				return fmt.Errorf("flag --%s: it must be positive", name)

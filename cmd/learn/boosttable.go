@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -147,8 +148,9 @@ func (t *tableFlags) like(c *call, name string, m *boost.Ensemble, labelled bool
 	return x, nil
 }
 
-// boostModel reads a model.
-func (c *call) boostModel(name string) (*boost.Ensemble, error) {
+// boostModel reads a model for a command of a group. One of another group is the same kind
+// of thing and serves as well, but who names it may have mistaken the file.
+func (c *call) boostModel(group, name string) (*boost.Ensemble, error) {
 	if name == "" {
 		return nil, errors.New("flag --model is needed: the file with the model")
 	}
@@ -161,5 +163,37 @@ func (c *call) boostModel(name string) (*boost.Ensemble, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
+	if of := groupOf(e); group != "" && of != "" && of != group {
+		c.Warn(c.prog, "%s: the model is one of %s, not of %s; it is used as it is", shown, of, group)
+	}
 	return e, nil
+}
+
+// groupOf is the group of commands that a model comes from; "" when it is none of ours.
+func groupOf(e *boost.Ensemble) string {
+	group, _, _ := strings.Cut(e.Algorithm, "-")
+	if group == "xgboost" {
+		group = "gb"
+	}
+	if !knownGroup(group) {
+		return ""
+	}
+	return group
+}
+
+// prefixOf looks at --rounds: 0 is all, and so, with a word, is any number beyond.
+func (c *call) prefixOf(m *boost.Ensemble, rounds int64) (int, error) {
+	switch {
+	case rounds < 0:
+		return 0, errors.New("flag --rounds: it must not be negative")
+	case rounds == 0:
+		return 0, nil
+	case rounds > int64(m.Rounds()):
+		c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Rounds())
+		return 0, nil
+	}
+	if err := m.CheckRounds(int(rounds)); err != nil {
+		return 0, fmt.Errorf("flag --rounds: %w", err)
+	}
+	return int(rounds), nil
 }

@@ -73,6 +73,8 @@
 //	learn rgb predict new.csv --model my.model --output probabilities
 //	learn rgb cv train.csv --target class --grid "rate=0.1,0.3 columns=0.3,1" --versus "gb depth=2,4,6 rate=0.1,0.3"
 //	learn rgb explain train.csv --model my.model --bounds --plot curve.svg
+//	learn gb import xgboost.json --like train.csv --target class --model my.model
+//	learn gb export --model my.model --to xgboost.json
 //
 // Tables of several sources, for one classifier that is good on any mixture of them;
 // new rows need not say where they are from:

@@ -159,7 +159,7 @@ func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, 
 	if r.Valid != nil {
 		fmt.Fprintf(w, "validation: %s\n", r.Valid.text(r.Sources))
 	}
-	if err := multi.WriteMeanQ(w, r.Sources, r.MeanQ); err != nil {
+	if err := writeMeanQ(w, r.Sources, r.MeanQ); err != nil {
 		return err
 	}
 	for _, v := range r.Warnings {

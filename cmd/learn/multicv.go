@@ -50,7 +50,7 @@ Example:
 				return err
 			}
 			withSources(&base, x)
-			entries, err := multiGrid(&base, *grid, x)
+			entries, err := multiGrid(&base, *grid, x, fs)
 			if err != nil {
 				return fmt.Errorf("flag --grid: %w", err)
 			}
@@ -92,7 +92,7 @@ Example:
 }
 
 // multiGrid makes a setting of every combination of values.
-func multiGrid(base *multi.Options, text string, x *table.Table) ([]multi.Entry, error) {
+func multiGrid(base *multi.Options, text string, x *table.Table, given *flags.Set) ([]multi.Entry, error) {
 	type axis struct {
 		flag   string
 		values []string
@@ -107,6 +107,9 @@ func multiGrid(base *multi.Options, text string, x *table.Table) ([]multi.Entry,
 		}
 		if flag == "preset" || flag == "low" || flag == "high" || flag == "vertices" {
 			return nil, fmt.Errorf("%s is no part of a grid: it changes what is compared, or all the rest", flag)
+		}
+		if given.Given(flag) {
+			return nil, overruled(flag)
 		}
 		a := axis{flag, list(values)}
 		if total *= len(a.values); total > maxGrid {

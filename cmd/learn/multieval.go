@@ -48,6 +48,10 @@ func measureMulti(m *multi.Model, d *boost.Data, target *multi.TargetSet, worker
 func (r *multiMeasure) text(sources []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "error %.4g %% uniform, %.4g %% agnostic, loss %.5g;", r.Uniform, r.Agnostic, r.Loss)
+	if len(r.Errors) > manySources {
+		fmt.Fprintf(&b, " %d sources, --json has them all", len(r.Errors))
+		return b.String()
+	}
 	for k, v := range r.Errors {
 		if v == nil {
 			fmt.Fprintf(&b, " %s: no rows", sources[k])
@@ -83,6 +87,9 @@ Example:
 			m, err := c.multiModel(*name)
 			if err != nil {
 				return err
+			}
+			if *rounds > int64(m.Trained) {
+				c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
 			}
 			x, err := t.likeMulti(c, c.arg(0), m.Table(), false, false)
 			if err != nil {
@@ -169,6 +176,9 @@ Example:
 			m, err := c.multiModel(*name)
 			if err != nil {
 				return err
+			}
+			if *rounds > int64(m.Trained) {
+				c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
 			}
 			workers, err := t.workers()
 			if err != nil {

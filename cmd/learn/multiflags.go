@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -34,7 +36,27 @@ func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
 	if len(x.Sources) < 2 {
 		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is AdaBoost, which is learn adaboost", x.Name, x.SourceName, x.Sources)
 	}
+	if n := len(x.Sources); n > manySources && x.Rows < rowsPerSource*n {
+		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is a measurement or an identifier, not a domain of which there are rows enough to learn from (%d or more on the average where there are more than %d domains); name another column with --source, or group its values first", x.Name, x.SourceName, n, x.Sources[0], x.Sources[1], x.Sources[2], x.Rows, rowsPerSource, manySources)
+	}
 	return x, x.CheckSources()
+}
+
+// Beyond so many sources, a column of them must have so many rows for each, or it is taken for
+// a mistake: training a slot for each value of a measurement takes long and says nothing.
+// Reports list no more of them one by one.
+const (
+	manySources   = 32
+	rowsPerSource = 10
+)
+
+// writeMeanQ prints the table of mean Q while it can be read.
+func writeMeanQ(w io.Writer, sources []string, q [][]float64) error {
+	if len(sources) > manySources {
+		_, err := fmt.Fprintf(w, "mean Q of %d sources: too many for a table here; --json has it\n", len(sources))
+		return err
+	}
+	return multi.WriteMeanQ(w, sources, q)
 }
 
 // likeMulti reads a table of a model's form. Sources are not needed to predict; where they
@@ -171,6 +193,9 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		set(fs, "q_floor", &o.QOptions.Floor, qFloor, negated)
 		set(fs, "q_iterations", &o.QOptions.Iterations, qIterations, asInt)
 		set(fs, "seed", &o.QOptions.Seed, seed, same)
+		if err := idleMulti(fs, o); err != nil {
+			return err
+		}
 		for name, v := range map[string]float64{"rounds": float64(*rounds), "mu": *mu, "domain_factor": *factor, "step_c": *stepC, "eta_max": *etaMax, "q_lambda": *qLambda, "q_folds": float64(*qFolds), "q_temperature": *qTemperature, "q_iterations": float64(*qIterations)} {
 			if fs.Given(name) && v <= 0 {
 				return fmt.Errorf("flag --%s: it must be positive", name)
@@ -214,6 +239,28 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		}
 		return nil
 	}
+}
+
+// idleMulti refuses flags that the objective or the step asked for does not read.
+func idleMulti(fs *flags.Set, o *multi.Options) error {
+	objective, step := o.Objective, o.Step
+	if objective == "" {
+		objective = multi.SoftMax
+	}
+	for _, f := range []struct {
+		name string
+		read bool
+		by   string
+	}{
+		{"mu", objective == multi.SoftMax, "--objective=softmax"}, {"fixed_mu", objective == multi.SoftMax, "--objective=softmax"},
+		{"literal", objective == multi.Max, "--objective=max"},
+		{"step_c", step == multi.SqrtStep, "--step=sqrt"},
+	} {
+		if fs.Given(f.name) && !f.read {
+			return fmt.Errorf("flag --%s has no effect: only %s reads it, and the objective is %s, the step %s", f.name, f.by, objective, cmp.Or(step, "line"))
+		}
+	}
+	return nil
 }
 
 // uniformQ stands for 1/p until the number of sources is known.

@@ -13,9 +13,13 @@ import (
 
 // BoundOptions adjusts Bounds; nil is the zero value.
 type BoundOptions struct {
-	// Rho are the margins for which the bound is evaluated, each in (0, 1]. They must
-	// not be chosen after a look at the data: delta is shared among them. nil is
-	// 0.05, 0.1, 0.2, 0.3, 0.5 and 0.7 times the largest |h| that the families allow.
+	// Rho are the margins for which the bound is evaluated, each above 0 and at most
+	// the report's Range B, which no margin exceeds. They must not be chosen after a
+	// look at the data: delta is shared among them evenly. nil is the unending grid B,
+	// B/2, B/4, …, of which the i-th, from 0, may fail with probability
+	// Delta/((i+1)(i+2)): these sum to Delta, and a small margin costs 2 ln ln(B/rho)
+	// or so within the confidence term, as where the theorem is stated for all margins
+	// at once. It is followed until no smaller margin can be better.
 	Rho   []float64
 	Delta float64         // failure probability; 0 is 0.05
 	Bound ComplexityBound // of the families
@@ -24,6 +28,8 @@ type BoundOptions struct {
 	// ensemble's own. It must not depend on the data.
 	Grid []Family
 
+	// What the model's settings do not say of its training; what they do say is warned
+	// of anyway.
 	Sampled      bool // the model was trained on weighted or selected rows
 	LabelledBins bool // features were chosen or binned with the help of labels
 }
@@ -62,6 +68,7 @@ type FamilyShare struct {
 // BoundTerms are the parts of the bound at one rho.
 type BoundTerms struct {
 	Rho        float64 `json:"rho"`
+	Delta      float64 `json:"delta"`      // failure probability of this rho's part
 	Empirical  float64 `json:"empirical"`  // share of rows with margin at most rho
 	Complexity float64 `json:"complexity"` // (4/rho) Σ (|alpha|/A) Omega
 	Confidence float64 `json:"confidence"`
@@ -127,7 +134,8 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	if !(o.Delta > 0 && o.Delta < 1) {
 		return nil, fmt.Errorf("boost: bounds: delta is %v; it must lie between 0 and 1", o.Delta)
 	}
-	if o.Grid == nil {
+	derived := o.Grid == nil
+	if derived {
 		o.Grid = gridOf(e, o.Q)
 	}
 	if err := checkFamilies(o.Grid); err != nil {
@@ -140,9 +148,9 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 		}
 		r.Range = max(r.Range, f.Lambda)
 	}
-	if o.Rho == nil {
-		for _, v := range []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7} {
-			o.Rho = append(o.Rho, v*r.Range)
+	for _, rho := range o.Rho {
+		if !(rho > 0 && rho <= r.Range) {
+			return nil, fmt.Errorf("boost: bounds: rho is %v; margins y F/Σ|alpha| of this grid lie between 0 and %v", rho, r.Range)
 		}
 	}
 	complexity, err := r.charge(e, o)
@@ -158,41 +166,52 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	}
 	r.TrainError = shareUpTo(f, d.W, 0)
 	r.Margins = quantiles(f, []float64{0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1})
-	for _, rho := range o.Rho {
-		if !(rho > 0) || math.IsInf(rho, 1) {
-			return nil, fmt.Errorf("boost: bounds: rho is %v; margins are positive", rho)
-		}
-		t := BoundTerms{Rho: rho, Empirical: shareUpTo(f, d.W, rho), Complexity: 4 / rho * complexity}
+	for i := range rhoCount(o) {
+		rho, delta := rhoAt(o, i, r.Range)
+		t := BoundTerms{Rho: rho, Delta: delta, Empirical: shareUpTo(f, d.W, rho), Complexity: 4 / rho * complexity}
 		if r.GridSize == 1 {
 			t.Complexity = 2 / rho * complexity
 		}
-		t.Confidence = Confidence(r.Range, r.Rows, r.GridSize, rho, o.Delta/float64(len(o.Rho)))
+		t.Confidence = Confidence(r.Range, r.Rows, r.GridSize, rho, delta)
 		t.Sum = t.Empirical + t.Complexity + t.Confidence
 		t.Bound = min(1, t.Sum)
 		r.Terms = append(r.Terms, t)
 		if t.Sum < r.Terms[r.Best].Sum {
 			r.Best = len(r.Terms) - 1
 		}
+		if o.Rho == nil && t.Empirical <= r.TrainError {
+			break // the empirical part cannot fall any more, and the others grow
+		}
 	}
 	r.Bound = r.Terms[r.Best].Bound
 	r.Vacuous = r.Terms[r.Best].Sum >= 1
-	if r.Vacuous {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the bound is vacuous: its parts add up to %.3g, and no error exceeds 1; more rows, or smaller trees and lambda, would lower it", r.Terms[r.Best].Sum))
-	}
-	if d.W != nil || o.Sampled {
-		r.Warnings = append(r.Warnings, "rows are weighted or selected: the theorem is about rows drawn independently from one distribution, each counted once")
-	}
-	if o.LabelledBins {
-		r.Warnings = append(r.Warnings, "features were chosen or binned with the help of labels: the families then depend on the sample, which the theorem excludes")
-	}
-	if e.Rows != 0 && e.Rows != d.Rows() {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the model was trained on %d rows and these are %d: the bound holds for the rows that it was trained on", e.Rows, d.Rows()))
-	}
+	r.warn(e, d, o, derived)
 	return r, nil
 }
 
+// rhoCount is how many margins are evaluated at most. 64 halvings are below the
+// resolution of margins that any table has.
+func rhoCount(o *BoundOptions) int {
+	if o.Rho == nil {
+		return 64
+	}
+	return len(o.Rho)
+}
+
+// rhoAt is the i-th margin and its part of delta.
+func rhoAt(o *BoundOptions, i int, most float64) (rho, delta float64) {
+	if o.Rho == nil {
+		return math.Ldexp(most, -i), o.Delta / (float64(i+1) * float64(i+2))
+	}
+	return o.Rho[i], o.Delta / float64(len(o.Rho))
+}
+
 // normOf reads the norm of leaf vectors from the settings that RGB leaves in a model.
+// The predictors of AdaBoost are bounded value by value.
 func normOf(e *Ensemble) float64 {
+	if strings.HasPrefix(e.Algorithm, "adaboost-") && e.Algorithm != "adaboost-"+string(LogitNewton) {
+		return math.Inf(1)
+	}
 	var s struct{ Q string }
 	if e.Settings != "" && json.Unmarshal([]byte(e.Settings), &s) == nil {
 		if q, err := strconv.ParseFloat(s.Q, 64); err == nil && checkNorm(q) == nil {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 func TestConfidenceGolden(t *testing.T) {
@@ -47,13 +49,18 @@ func TestBounds(t *testing.T) {
 	near(t, "shares", sum, 1, 1e-12)
 	f := must[[]float64](t)(e.Scores(d.X, nil))
 	near(t, "training error", r.TrainError, ErrorRate(e.Loss, d.Y, nil, f), 1e-15)
-	for _, terms := range r.Terms {
+	spent := 0.0
+	for i, terms := range r.Terms {
+		spent += terms.Delta
+		if terms.Rho != math.Ldexp(1, -i) || terms.Empirical < r.TrainError {
+			t.Errorf("term %d: %+v", i, terms)
+		}
 		complexity := 0.0
 		for _, f := range r.Families {
 			complexity += 4 / terms.Rho * f.Part
 		}
 		near(t, "complexity", terms.Complexity, complexity, 1e-12)
-		near(t, "confidence", terms.Confidence, Confidence(1, 400, 6, terms.Rho, 0.05/6), 1e-14)
+		near(t, "confidence", terms.Confidence, Confidence(1, 400, 6, terms.Rho, 0.05/float64((i+1)*(i+2))), 1e-14)
 		count := 0.0
 		for i, y := range d.Y {
 			if y*f[i]/r.WeightSum <= terms.Rho {
@@ -64,6 +71,10 @@ func TestBounds(t *testing.T) {
 		if terms.Bound > 1 || r.Terms[r.Best].Sum > terms.Sum {
 			t.Errorf("%+v is not above the best, %+v", terms, r.Terms[r.Best])
 		}
+	}
+	// The grid reaches the margins that the model has, however small its lambdas.
+	if last := r.Terms[len(r.Terms)-1]; spent > 0.05 || last.Empirical > r.TrainError || last.Rho > 0.1 {
+		t.Errorf("delta %v, last %+v", spent, last)
 	}
 	if !r.Vacuous || len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "vacuous") {
 		t.Errorf("400 rows cannot give a bound below 1: %+v", r.Warnings)
@@ -108,7 +119,7 @@ func TestBounds(t *testing.T) {
 
 	// AdaBoost's model has no grid of its own: one is made.
 	ada := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Rounds: 20}))
-	if r := must[*BoundReport](t)(Bounds(ada, d, nil)); r.GridSize < 1 || r.Range < math.Sqrt2 {
+	if r := must[*BoundReport](t)(Bounds(ada, d, nil)); r.GridSize != 1 || r.Range != 1 || !warns(r, "made to fit the trained model") {
 		t.Errorf("%+v", r)
 	}
 
@@ -141,5 +152,100 @@ func TestBounds(t *testing.T) {
 	}
 	if _, err := Bounds(e, d, &BoundOptions{Grid: Grid([]int{1}, []float64{1e-6})}); !errors.Is(err, ErrBound) {
 		t.Errorf("terms outside the grid: %v", err)
+	}
+}
+
+func warns(r *BoundReport, text string) bool {
+	return strings.Contains(strings.Join(r.Warnings, "\n"), text)
+}
+
+// A tree belongs to a family only if its leaf vector is in the family's ball, and rho
+// to the range of margins.
+func TestBoundsCharge(t *testing.T) {
+	d := randomData(rand.New(rand.NewPCG(3, 1)), 50, 1, 0)
+	stump := leaf(0)
+	stump.Feature, stump.Threshold = []int32{0, -1, -1}, []float64{0, 0, 0}
+	stump.Left, stump.Right, stump.Flags = []int32{1, -1, -1}, []int32{2, -1, -1}, make([]uint8, 3)
+	stump.Value, stump.Gain, stump.Cover, stump.Count = []float64{0, 0.9, -0.9}, make([]float64, 3), make([]float64, 3), make([]int32, 3)
+	e := &Ensemble{Loss: Logistic{}, Schema: SchemaOf(d.X), Start: []float64{0}, Terms: []Term{{Weight: 3, Predictor: stump, Family: 0}}}
+	for _, c := range []struct{ q, lambda float64 }{{2, 1.3}, {1, 2}, {math.Inf(1), 1}} {
+		r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Grid: Grid([]int{1, 2}, []float64{0.5, 1, 1.3, 2}), Q: c.q, Rho: []float64{0.5, 2}}))
+		if len(r.Families) != 1 || r.Families[0].Family.Splits != 1 || r.Families[0].Family.Lambda != c.lambda || r.Families[0].Terms != 1 || r.WeightSum != 3 {
+			t.Errorf("q = %v: charged to %+v", c.q, r.Families)
+		}
+		if !warns(r, "does not say how many rows") {
+			t.Errorf("warnings %q", r.Warnings)
+		}
+	}
+	for _, rho := range []float64{0, -1, 2.1, 100, math.NaN(), math.Inf(1)} {
+		if _, err := Bounds(e, d, &BoundOptions{Grid: Grid([]int{1}, []float64{2}), Rho: []float64{rho}}); err == nil || !strings.Contains(err.Error(), "rho") {
+			t.Errorf("rho %v: %v", rho, err)
+		}
+	}
+}
+
+// What a model was trained with, and on, voids assumptions of the theorem.
+func TestBoundsWarnings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	d := randomData(rng, 200, 3, 0)
+	train := func(d *Data) *Ensemble {
+		return must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 8, Families: Grid([]int{2, 4}, []float64{0.01, 4})}))
+	}
+	e := train(d)
+	r := must[*BoundReport](t)(Bounds(e, d, nil))
+	if !warns(r, "share 0.6 of the rows") || warns(r, "stopped early") || warns(r, "sets of levels") || warns(r, "missing") || warns(r, "no grid") || warns(r, "weighted") {
+		t.Errorf("%q", r.Warnings)
+	}
+	if r := must[*BoundReport](t)(Bounds(e.Prefix(5), d, nil)); !warns(r, "stopped early, after 5 of 8") {
+		t.Errorf("%q", r.Warnings)
+	}
+	if r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Sampled: true, LabelledBins: true})); !warns(r, "weighted or selected") || !warns(r, "help of labels") {
+		t.Errorf("%q", r.Warnings)
+	}
+	e.Schema.Weight = "w" // trained on weights that the caller does not give now
+	if r := must[*BoundReport](t)(Bounds(e, d, nil)); !warns(r, "weighted or selected") {
+		t.Errorf("%q", r.Warnings)
+	}
+	// Columns with gaps, and columns of levels.
+	gaps := randomData(rng, 200, 3, 0)
+	for j := range gaps.X.Columns {
+		gaps.X.Columns[j].Values[7] = float32(math.NaN())
+	}
+	if r := must[*BoundReport](t)(Bounds(train(gaps), gaps, nil)); !warns(r, "are missing") {
+		t.Errorf("%q", r.Warnings)
+	}
+	levels := randomData(rng, 200, 1, 0)
+	c := &levels.X.Columns[0]
+	c.Kind, c.Levels = table.Categorical, []string{"a", "b", "c", "d", "e", "f"}
+	for i, y := range levels.Y {
+		c.Values[i] = float32(rng.IntN(3))
+		if y > 0 {
+			c.Values[i] += 3
+		}
+	}
+	if r := must[*BoundReport](t)(Bounds(train(levels), levels, nil)); !warns(r, "sets of levels") || warns(r, "are missing") {
+		t.Errorf("%q", r.Warnings)
+	}
+	// DeepBoost's trees lie in its own families.
+	deep := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Variant: Deep, Rounds: 5}))
+	if r := must[*BoundReport](t)(Bounds(deep, d, nil)); r.GridSize != 4 || warns(r, "no grid") {
+		t.Errorf("%+v", r)
+	}
+	// The advice names the largest part: of labels that are noise, the error.
+	hard := randomData(rng, 500, 1, 0)
+	for i := range hard.Y {
+		hard.Y[i] = float64(2*rng.IntN(2) - 1)
+	}
+	wild := must[*Ensemble](t)(TrainAdaBoost(hard, &AdaBoostOptions{Rounds: 1}))
+	wild.Terms[0].Weight = -1
+	if r := must[*BoundReport](t)(Bounds(wild, hard, nil)); !warns(r, "training error alone") {
+		t.Errorf("%q", r.Warnings)
+	}
+	few := randomData(rng, 60, 3, 0)
+	if r := must[*BoundReport](t)(Bounds(train(few), few, &BoundOptions{Bound: CountBound, Grid: Grid([]int{1, 2, 3, 4}, []float64{4, 1e6})})); !warns(r, "confidence part") {
+		t.Errorf("%q", r.Warnings)
+	}
+	if r := must[*BoundReport](t)(Bounds(train(few), few, &BoundOptions{Grid: Grid([]int{4}, []float64{4})})); !warns(r, "complexity of the families") {
+		t.Errorf("%q", r.Warnings)
 	}
 }

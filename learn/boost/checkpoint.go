@@ -2,14 +2,12 @@ package boost
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/model"
@@ -28,7 +26,9 @@ type Checkpoint struct {
 	Least    float64   // that loss
 	Waited   int       // rounds since
 	Valid    []float64 // scores of the validation rows
-	Extra    map[string]float64
+	// ValidData is the fingerprint of the validation rows; 0 without any.
+	ValidData uint64
+	Extra     map[string]float64
 }
 
 // ErrResume reports a checkpoint that belongs to other data or settings.
@@ -40,6 +40,7 @@ func (r *run) checkpoint() *Checkpoint {
 	c := &Checkpoint{Ensemble: &e, Round: r.round, Idle: r.idle, Seconds: r.seconds(), Scores: slices.Clone(r.scores),
 		Data: fingerprint(r.d), Extra: maps.Clone(r.extra)}
 	if r.valid != nil {
+		c.ValidData = fingerprint(r.Control.Valid)
 		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.best, r.waited, slices.Clone(r.valid)
 	}
 	return c
@@ -48,15 +49,25 @@ func (r *run) checkpoint() *Checkpoint {
 // resume takes up a checkpoint.
 func (r *run) resume(c *Checkpoint) error {
 	e := c.Ensemble
+	different, rounds := "", settingsOf(r.e).Rounds
+	if e != nil {
+		different = SettingsDifference(e.Settings, r.e.Settings)
+	}
 	switch {
 	case e == nil || e.Algorithm != r.e.Algorithm:
 		return fmt.Errorf("boost: %s: %w: it was written by %q", r.e.Algorithm, ErrResume, algorithmOf(e))
-	case !sameRun(e.Settings, r.e.Settings) || e.Loss.Name() != r.e.Loss.Name():
-		return fmt.Errorf("boost: %s: %w: the settings differ; it has %s, now %s", r.e.Algorithm, ErrResume, e.Settings, r.e.Settings)
+	case e.Loss.Name() != r.e.Loss.Name():
+		return fmt.Errorf("boost: %s: %w: the settings differ: the loss was %s and is now %s", r.e.Algorithm, ErrResume, e.Loss.Name(), r.e.Loss.Name())
+	case different != "":
+		return fmt.Errorf("boost: %s: %w: the settings differ: %s", r.e.Algorithm, ErrResume, different)
+	case rounds > 0 && c.Round > rounds:
+		return fmt.Errorf("boost: %s: %w: it has %d rounds already, and %d are asked for; ask for as many or more, or take a prefix of the finished model", r.e.Algorithm, ErrResume, c.Round, rounds)
 	case len(c.Scores) != len(r.scores) || c.Data != fingerprint(r.d):
 		return fmt.Errorf("boost: %s: %w: the training rows differ", r.e.Algorithm, ErrResume)
 	case len(c.Valid) != len(r.valid):
 		return fmt.Errorf("boost: %s: %w: %d validation scores, now %d", r.e.Algorithm, ErrResume, len(c.Valid), len(r.valid))
+	case r.valid != nil && c.ValidData != fingerprint(r.Control.Valid):
+		return fmt.Errorf("boost: %s: %w: the validation rows differ", r.e.Algorithm, ErrResume)
 	case !slices.EqualFunc(e.Start, r.e.Start, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }):
 		return fmt.Errorf("boost: %s: %w: the start scores differ", r.e.Algorithm, ErrResume)
 	}
@@ -71,17 +82,6 @@ func (r *run) resume(c *Checkpoint) error {
 		r.best, r.bestOf, r.waited = c.Least, slices.Clone(c.Best), c.Waited
 	}
 	return nil
-}
-
-// sameRun compares settings but for the number of rounds: a run may be made longer.
-func sameRun(a, b string) bool {
-	var x, y map[string]any
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
-		return a == b
-	}
-	delete(x, "rounds")
-	delete(y, "rounds")
-	return reflect.DeepEqual(x, y)
 }
 
 func algorithmOf(e *Ensemble) string {
@@ -128,6 +128,7 @@ type checkpointMeta struct {
 	Idle    int                `json:"idle"`
 	Seconds float64            `json:"seconds"`
 	Data    uint64             `json:"data,string"`
+	Valid   uint64             `json:"valid,string"` // 0 in files of earlier programs, which fit no validation rows
 	HasBest bool               `json:"has_best"`
 	Waited  int                `json:"waited"`
 	Extra   map[string]float64 `json:"extra,omitempty"`
@@ -140,7 +141,7 @@ func (c *Checkpoint) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := f.SetMeta(checkpointMeta{meta, c.Round, c.Idle, c.Seconds, c.Data, c.Best != nil, c.Waited, c.Extra}); err != nil {
+	if err := f.SetMeta(checkpointMeta{meta, c.Round, c.Idle, c.Seconds, c.Data, c.ValidData, c.Best != nil, c.Waited, c.Extra}); err != nil {
 		return fmt.Errorf("boost: checkpoint: %w", err)
 	}
 	if err := putTerms(f, "", c.Ensemble); err != nil {
@@ -173,7 +174,7 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	if err := f.Meta(&m); err != nil {
 		return nil, err
 	}
-	c := &Checkpoint{Round: m.Round, Idle: m.Idle, Seconds: m.Seconds, Data: m.Data, Waited: m.Waited, Extra: m.Extra}
+	c := &Checkpoint{Round: m.Round, Idle: m.Idle, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, Waited: m.Waited, Extra: m.Extra}
 	if c.Ensemble, err = m.Model.ensemble(); err != nil {
 		return nil, err
 	}

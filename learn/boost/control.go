@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -17,6 +18,11 @@ type Control struct {
 
 	// Watch, if not nil, is called after each round; an error stops the run.
 	Watch func(*Progress) error
+
+	// Warn, if not nil, is told what a user should know of the data or the result, in
+	// sentences without a full stop: levels that trees do not tell apart, trees without a
+	// split.
+	Warn func(message string)
 
 	// Valid, if not nil, are rows on which the loss is watched: the model is the
 	// prefix of rounds with the least validation loss, and the run ends when
@@ -118,6 +124,11 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 		r.best = MeanLoss(l, r.Valid.Y, r.Valid.W, r.valid)
 	}
 	r.scores = repeat(start, d.Rows())
+	if r.Warn != nil {
+		for _, w := range ColumnWarnings(d, settingsOf(r.e).bins()) {
+			r.Warn(w)
+		}
+	}
 	if p := r.Resume; p != nil {
 		if err := r.resume(p); err != nil {
 			return nil, err
@@ -203,6 +214,12 @@ func (r *run) seconds() float64 { return r.spent + time.Since(r.begin).Seconds()
 func (r *run) result() *Ensemble {
 	if r.valid != nil {
 		r.e.Terms = r.bestOf
+	}
+	if r.Warn != nil && len(r.e.Terms) > 0 && !slices.ContainsFunc(r.e.Terms, func(t Term) bool {
+		s, ok := t.Predictor.(Sized)
+		return !ok || s.Splits() > 0
+	}) {
+		r.Warn("no tree has a split, and the model gives every row the same score: no column says anything of the target, or what a leaf needs (rows, sum of second derivatives) and what a split must gain leave no room for one")
 	}
 	return r.e
 }

@@ -65,7 +65,7 @@ type AdaBoostOptions struct {
 //
 // Plain AdaBoost and LogitCD without penalty add a term each round, even if a
 // predictor comes twice; with a penalty a predictor is one coordinate, which can
-// shrink and return to exactly zero. Training ends early when no base predictor
+// shrink and return to exactly zero: such a model is Joint, and has no prefixes. Training ends early when no base predictor
 // has an edge, or when one is perfect.
 //
 // Errors: unusable data or settings, errors of the learner, and Interrupted (with
@@ -213,6 +213,7 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 		c.e.Families = o.Families
 	}
 	merge := o.Lambda > 0 || o.Beta > 0
+	c.e.Joint = merge
 	c.seed = maphash.MakeSeed() // only equality of hashes is used, and then the values are compared
 	for k := range families {
 		learner, pen := o.Learner, o.Lambda
@@ -504,14 +505,13 @@ func equalUpToSign(a, b []float64) bool {
 	return true
 }
 
-// terms lists the coordinates in the model. In a prefix of a penalised run all
-// weights are those of its own last round, so every term belongs to round 0 …
-// in the order the coordinates came in.
+// terms lists the coordinates in the model, in the order they came in. A round may
+// change the weight of any of them, so all belong to the last one: the model is Joint.
 func (c *coordinateRun) terms() {
 	c.e.Terms = c.e.Terms[:0:0]
 	for i := range c.coords {
 		co := &c.coords[i]
-		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family, Round: i})
+		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family, Round: c.round})
 	}
 }
 

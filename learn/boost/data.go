@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -82,6 +83,36 @@ func Labels(t *table.Table, l Loss) ([]float64, error) {
 // of one score.
 func HasMargin(l Loss) bool {
 	return l.Outputs() == 1 && l.Check(1) == nil && l.Check(-1) == nil && l.Check(0) != nil
+}
+
+// ColumnWarnings says which categorical columns have more levels than trees of so many bins
+// a column (0 is tree.MaxBins, for exact trees too) tell apart, and how many rows that
+// concerns.
+func ColumnWarnings(d *Data, bins int) []string {
+	if bins == 0 {
+		bins = tree.MaxBins
+	}
+	var out []string
+	for j := range d.X.Columns {
+		c := &d.X.Columns[j]
+		if c.Kind != table.Categorical || len(c.Levels) <= bins && c.Levels != nil {
+			continue
+		}
+		levels, rows := tree.DroppedLevels(c.Values, d.W, bins)
+		if levels > 0 {
+			out = append(out, fmt.Sprintf("column %q has %d levels and trees tell %d apart: the %d of least weight, in %d rows, count as missing; join rare levels, or drop the column if it is an identifier", c.Name, levels+bins, bins, levels, rows))
+		}
+	}
+	return out
+}
+
+// weightScale is what sums of weighted derivatives, such as those that a leaf needs, and
+// penalties on leaves are multiplied by: the mean weight where that is less than 1. So weights
+// that are shares, or in another unit, give the trees that weights of mean 1 do (section 0
+// of the specification has their sum 1), and integer weights remain the same as repeated
+// rows.
+func (d *Data) weightScale() float64 {
+	return min(1, d.total()/float64(d.Rows()))
 }
 
 // Rows is the number of rows.

@@ -22,6 +22,11 @@ type Ensemble struct {
 	Terms     []Term    // in the order they were added
 	Families  []Family  // the grid that Term.Family points into; may be empty
 	Rows      int       // training rows, for bounds
+
+	// Joint says that rounds changed the weights of earlier terms, as penalised
+	// coordinate descent does: the terms have their final weights, all bear the number
+	// of the last round, and what the model was after earlier ones is not known.
+	Joint bool
 }
 
 // Term is one base predictor of an ensemble.
@@ -45,8 +50,20 @@ func (e *Ensemble) Rounds() int {
 	return e.Terms[len(e.Terms)-1].Round + 1
 }
 
+// ErrPrefix reports a request for the state of a Joint ensemble after some of its rounds.
+var ErrPrefix = errors.New("the model has no prefixes: its rounds changed the weights of earlier terms")
+
+// CheckRounds returns ErrPrefix unless the ensemble after so many rounds is known.
+func (e *Ensemble) CheckRounds(rounds int) error {
+	if e.Joint && rounds < e.Rounds() {
+		return fmt.Errorf("boost: %s: %d rounds of %d: %w", e.Algorithm, rounds, e.Rounds(), ErrPrefix)
+	}
+	return nil
+}
+
 // Prefix returns the ensemble after the given number of rounds, sharing its
-// predictors.
+// predictors. CheckRounds says whether there is one; of a Joint ensemble all terms
+// belong to the last round.
 func (e *Ensemble) Prefix(rounds int) *Ensemble {
 	p := *e
 	n, _ := slices.BinarySearchFunc(e.Terms, rounds, func(t Term, r int) int { return t.Round - r })
@@ -56,7 +73,7 @@ func (e *Ensemble) Prefix(rounds int) *Ensemble {
 
 // PredictOptions adjusts prediction; nil is the zero value.
 type PredictOptions struct {
-	Rounds  int // terms of so many rounds; 0 is all
+	Rounds  int // terms of so many rounds; 0 is all. Fewer than all of a Joint ensemble are ErrPrefix
 	Workers int // goroutines; 0 is GOMAXPROCS. Results do not depend on it
 }
 
@@ -70,6 +87,9 @@ func (e *Ensemble) Scores(x *table.Table, o *PredictOptions) ([]float64, error) 
 		return nil, err
 	}
 	if o.Rounds > 0 {
+		if err := e.CheckRounds(o.Rounds); err != nil {
+			return nil, err
+		}
 		e = e.Prefix(o.Rounds)
 	}
 	k := e.Outputs()
@@ -129,7 +149,7 @@ func addScaled(f, h []float64, a float64, output, k int) {
 
 // Staged calls see with the scores of all rows after each round from 1 on, which
 // it may read until it returns; false ends the walk. It costs one prediction
-// with the whole ensemble.
+// with the whole ensemble. A Joint ensemble is seen after its last round only.
 func (e *Ensemble) Staged(x *table.Table, see func(rounds int, scores []float64) bool) error {
 	if err := e.Schema.Match(x); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -53,6 +54,53 @@ func TestStaged(t *testing.T) {
 			}
 		}
 		near(t, "error rate", ErrorRate(e.Loss, d.Y, nil, whole), wrong/700, 1e-12)
+	}
+}
+
+// A penalised run changes the weights of earlier terms: its model is the one that its last
+// round left, and there is no other.
+func TestJointHasNoPrefix(t *testing.T) {
+	d := randomData(rand.New(rand.NewPCG(8, 1)), 120, 3, 2)
+	for _, o := range []AdaBoostOptions{{Variant: L1, Lambda: 0.01}, {Variant: Deep, Lambda: 0.002}, {Variant: LogitCD, Lambda: 0.01}, {Variant: LogitCD}} {
+		o.Rounds = 40
+		var kept []*Checkpoint
+		o.CheckpointEvery, o.Checkpoint = 1, func(c *Checkpoint) error { kept = append(kept, c); return nil }
+		e := must[*Ensemble](t)(TrainAdaBoost(d, &o))
+		e = must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+		whole := must[[]float64](t)(e.Scores(d.X, nil))
+		if n := e.Rounds(); n != len(kept) || e.Joint != (o.Lambda > 0) || len(e.Terms) == n == e.Joint {
+			t.Errorf("%s, lambda %v: %d rounds of %d, %d terms, joint %v", o.Variant, o.Lambda, n, len(kept), len(e.Terms), e.Joint)
+		}
+		stages := 0
+		if err := e.Staged(d.X, func(rounds int, f []float64) bool {
+			stages++
+			// The scores that training had after this round.
+			for i, v := range kept[rounds-1].Scores {
+				near(t, "staged score", f[i], v, 1e-9)
+			}
+			if rounds == e.Rounds() && !slices.Equal(f, whole) {
+				t.Errorf("%s: the last stage is not the model", o.Variant)
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, rounds := range []int{1, e.Rounds() - 1, e.Rounds(), e.Rounds() + 1} {
+			f, err := e.Scores(d.X, &PredictOptions{Rounds: rounds})
+			switch {
+			case e.Joint && rounds < e.Rounds():
+				if !errors.Is(err, ErrPrefix) {
+					t.Errorf("%s: scores of %d rounds: %v", o.Variant, rounds, err)
+				}
+			case err != nil:
+				t.Errorf("%s: scores of %d rounds: %v", o.Variant, rounds, err)
+			case rounds >= e.Rounds() && !slices.Equal(f, whole):
+				t.Errorf("%s: scores of all rounds are not the model's", o.Variant)
+			}
+		}
+		if want := map[bool]int{true: 1, false: e.Rounds()}[e.Joint]; stages != want {
+			t.Errorf("%s, lambda %v: %d stages, want %d", o.Variant, o.Lambda, stages, want)
+		}
 	}
 }
 

@@ -179,5 +179,5 @@ func ExampleBounds() {
 	fmt.Println(len(report.Terms), "margins,", report.GridSize, "families")
 	// Output:
 	// vacuous: true
-	// 6 margins, 6 families
+	// 8 margins, 6 families
 }

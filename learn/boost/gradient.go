@@ -43,7 +43,7 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	if err := d.check(o.Loss); err != nil {
 		return nil, err
 	}
-	trees := o.tree()
+	trees := o.tree(d.weightScale())
 	if err := trees.Check(len(d.X.Columns), func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
 		return nil, fmt.Errorf("boost: gb: %w", err)
 	}

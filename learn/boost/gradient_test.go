@@ -145,8 +145,46 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 			other.LearningRate = 0.77
 			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) {
 				t.Errorf("resumed with another learning rate: %v", err)
+			} else if text := fmt.Sprintf("rate was %v and is now 0.77", o.settled().LearningRate); !strings.Contains(err.Error(), text) || len(err.Error()) > 200 {
+				t.Errorf("%v; want %q", err, text)
+			}
+			// As many validation rows, but others.
+			moved := *valid
+			moved.W = slices.Repeat([]float64{2}, valid.Rows())
+			other = again
+			other.Valid = &moved
+			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "validation rows differ") {
+				t.Errorf("resumed with other validation rows: %v", err)
+			}
+			other = again
+			other.Rounds = 4
+			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "5 rounds already, and 4 are asked for") {
+				t.Errorf("resumed with fewer rounds: %v", err)
 			}
 		})
+	}
+}
+
+// settled is a copy with defaults filled in.
+func (o GradientOptions) settled() GradientOptions {
+	o.fill()
+	return o
+}
+
+func TestSettingsDifference(t *testing.T) {
+	long := strings.Repeat("é", 300)
+	for _, c := range []struct{ was, now, want string }{
+		{`{"a":1,"rounds":3}`, `{"rounds":4,"a":1}`, ""},
+		{`{"a":1}`, `{"a":2}`, "a was 1 and is now 2"},
+		{`{"q":{"x":1,"y":2},"b":[1,2]}`, `{"q":{"x":1,"y":3},"b":[1]}`, "b was [1,2] and is now [1], q.y was 2 and is now 3"},
+		{`{"a":1}`, `{"b":null}`, "a was 1 and is now not set, b was not set and is now null"},
+		{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`, `{}`, "a was 1 and is now not set, b was 1 and is now not set, c was 1 and is now not set, d was 1 and is now not set, 2 more"},
+		{`{"a":"x"}`, `{"a":"` + long + `"}`, `a was "x" and is now "` + long[:152] + "..."},
+		{`{`, `{}`, "they cannot be compared"},
+	} {
+		if got := SettingsDifference(c.was, c.now); got != c.want {
+			t.Errorf("%s, %s: %q, want %q", c.was, c.now, got, c.want)
+		}
 	}
 }
 

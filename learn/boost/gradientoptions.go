@@ -11,6 +11,10 @@ import (
 // GradientOptions adjusts TrainGradient. The zero value grows 100 trees level by level
 // to depth 6 with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling.
 // Where a field says "0 is", zero stands for that default.
+//
+// MinWeight, L2, L1, Gamma and Smooth are multiplied by the mean weight of the rows where
+// that is below 1, so that the unit of weights does not matter there; weights of mean 1 or more
+// count as they are, as in XGBoost, and integer ones as so many rows.
 type GradientOptions struct {
 	Loss         Loss    `json:"-"`      // nil is Logistic{}
 	Rounds       int     `json:"rounds"` // 0 is 100
@@ -109,12 +113,17 @@ func (o *GradientOptions) check() error {
 	return nil
 }
 
-// tree returns the growers' options.
-func (o *GradientOptions) tree() tree.Options {
+// tree returns the growers' options; all that is in units of weighted derivatives is
+// multiplied by scale.
+func (o *GradientOptions) tree(scale float64) tree.Options {
+	smooth := o.Smooth
+	if smooth == 0 {
+		smooth = 1
+	}
 	return tree.Options{
 		MaxDepth: max(o.Depth, 0), MaxLeaves: o.Leaves, DepthWise: o.Leaves == 0,
-		MinRows: o.MinRows, MinWeight: max(o.MinWeight, 0), L2: max(o.L2, 0), L1: o.L1, Gamma: o.Gamma,
-		Monotone: o.Monotone, OneHot: o.OneHot, Smooth: o.Smooth,
+		MinRows: o.MinRows, MinWeight: max(o.MinWeight, 0) * scale, L2: max(o.L2, 0) * scale, L1: o.L1 * scale, Gamma: o.Gamma * scale,
+		Monotone: o.Monotone, OneHot: o.OneHot, Smooth: smooth * scale,
 		ColumnsByLevel: o.ColumnsByLevel, ColumnsByNode: o.ColumnsByNode, Workers: o.Workers,
 	}
 }

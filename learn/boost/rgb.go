@@ -91,7 +91,7 @@ type RGBOptions struct {
 	StepRows     Rows    `json:"stepRows"`     // rows that the step is taken from; "" is Training
 
 	MinRows    int     `json:"minRows"`    // rows a leaf needs; 0 is 1 for Newton leaves, else max(5, rows/500)
-	MinHessian float64 `json:"minHessian"` // Σ Phi'' a leaf needs, rows counted by their weights, Newton leaves only; 0 is 1, negative is none
+	MinHessian float64 `json:"minHessian"` // Σ Phi'' a leaf needs, rows counted by their weights (brought to mean 1 if that is less), Newton leaves only; 0 is 1, negative is none
 	MinGain    float64 `json:"minGain"`    // of a split, relative to the gradients' size; 0 is 1e-12
 
 	Exact    bool   `json:"exact"`              // search all thresholds; by default those of histograms

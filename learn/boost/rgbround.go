@@ -147,14 +147,14 @@ func (r *rgbRun) prepare() error {
 
 // newGrower prepares the features for the trees of all rounds.
 func (r *rgbRun) newGrower() (*tree.Grower, error) {
-	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone, Workers: r.Workers}
+	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone, Smooth: r.d.weightScale(), Workers: r.Workers}
 	switch r.o.Leaf {
 	case LeafSteepest:
 		// Structure and leaves must want the same thing: the increase of the norm
 		// dual to the ball's.
 		o.Criterion, o.R = tree.DualNorm, dualExponent(r.o.Q)
 	case LeafNewton:
-		o.MinWeight = max(r.o.MinHessian, 0)
+		o.MinWeight = max(r.o.MinHessian, 0) * r.d.weightScale()
 	}
 	return newGrower(r.d, r.o.Exact, r.o.Bins, o)
 }

@@ -29,6 +29,7 @@ type ensembleMeta struct {
 	Start     []string        `json:"start"` // shortest decimals that read back equal
 	Rows      int             `json:"rows"`
 	Outputs   int             `json:"outputs"`
+	Joint     bool            `json:"joint,omitempty"`
 }
 
 type familyMeta struct {
@@ -38,7 +39,7 @@ type familyMeta struct {
 }
 
 func (e *Ensemble) meta() (ensembleMeta, error) {
-	m := ensembleMeta{Algorithm: e.Algorithm, Loss: e.Loss.Name(), Schema: e.Schema, Rows: e.Rows, Outputs: e.Outputs()}
+	m := ensembleMeta{Algorithm: e.Algorithm, Loss: e.Loss.Name(), Schema: e.Schema, Rows: e.Rows, Outputs: e.Outputs(), Joint: e.Joint}
 	if e.Settings != "" {
 		if !json.Valid([]byte(e.Settings)) {
 			return m, fmt.Errorf("boost: the settings of the model are not JSON: %.40q", e.Settings)
@@ -67,7 +68,7 @@ func (m *ensembleMeta) ensemble() (*Ensemble, error) {
 			return nil, fmt.Errorf("%w: %w", model.ErrFormat, err)
 		}
 	}
-	e := &Ensemble{Algorithm: m.Algorithm, Settings: string(m.Settings), Loss: l, Schema: m.Schema, Rows: m.Rows}
+	e := &Ensemble{Algorithm: m.Algorithm, Settings: string(m.Settings), Loss: l, Schema: m.Schema, Rows: m.Rows, Joint: m.Joint}
 	bad := func(format string, v ...any) error {
 		return fmt.Errorf("boost: %w: %s", model.ErrFormat, fmt.Sprintf(format, v...))
 	}

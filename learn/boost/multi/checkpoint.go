@@ -3,12 +3,10 @@ package multi
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -26,10 +24,12 @@ type Checkpoint struct {
 	G       []float64 // Σ_j alpha h of the training rows, by row and slot
 	Data    uint64    // fingerprint of the training rows
 
-	Valid  []float64 // the same for the validation rows; nil without any
-	Best   float64
-	BestAt int
-	Waited int
+	Valid []float64 // the same for the validation rows; nil without any
+	// ValidData is the fingerprint of the validation rows; 0 without any.
+	ValidData uint64
+	Best      float64
+	BestAt    int
+	Waited    int
 }
 
 func (r *run) checkpoint() *Checkpoint {
@@ -49,7 +49,7 @@ func (r *run) checkpoint() *Checkpoint {
 		copy(k.Q[i*r.s.p:(i+1)*r.s.p], r.s.q[i*r.s.slots:])
 	}
 	if r.valid != nil {
-		k.Valid = slices.Clone(r.valid.g)
+		k.Valid, k.ValidData = slices.Clone(r.valid.g), fingerprint(r.o.Valid)
 	}
 	return k
 }
@@ -60,16 +60,21 @@ func (r *run) resume(k *Checkpoint) error {
 		return fmt.Errorf("multi: %w: %s", boost.ErrResume, fmt.Sprintf(format, v...))
 	}
 	m := k.Model
+	different := boost.SettingsDifference(m.Settings, r.e.Settings)
 	switch {
-	case !sameRun(m.Settings, r.e.Settings) || m.Loss.Name() != r.e.Loss.Name():
-		return bad("the settings differ; it has %s, now %s", m.Settings, r.e.Settings)
+	case m.Loss.Name() != r.e.Loss.Name():
+		return bad("the settings differ: the loss was %s and is now %s", m.Loss.Name(), r.e.Loss.Name())
+	case different != "":
+		return bad("the settings differ: %s", different)
+	case k.Round > r.o.Rounds:
+		return bad("it has %d rounds already, and %d are asked for; ask for as many or more, or take a prefix of the finished model", k.Round, r.o.Rounds)
 	case k.Data != fingerprint(r.d) || len(k.G) != len(r.s.g):
 		return bad("the training rows differ")
 	case !slices.Equal(m.Learners, r.e.Learners):
 		return bad("it has the learners %q, now %q", m.Learners, r.e.Learners)
 	case len(m.Slots) != len(r.e.Slots):
 		return bad("%d slots, now %d", len(m.Slots), len(r.e.Slots))
-	case (r.valid == nil) != (k.Valid == nil) || r.valid != nil && len(k.Valid) != len(r.valid.g):
+	case (r.valid == nil) != (k.Valid == nil) || r.valid != nil && (len(k.Valid) != len(r.valid.g) || k.ValidData != fingerprint(r.o.Valid)):
 		return bad("the validation rows differ")
 	}
 	for s, e := range m.Slots {
@@ -86,17 +91,6 @@ func (r *run) resume(k *Checkpoint) error {
 	}
 	r.round, r.spent, r.best, r.bestAt, r.waited = k.Round, k.Seconds, k.Best, k.BestAt, k.Waited
 	return nil
-}
-
-// sameRun compares settings but for the number of rounds.
-func sameRun(a, b string) bool {
-	var x, y map[string]any
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
-		return a == b
-	}
-	delete(x, "rounds")
-	delete(y, "rounds")
-	return reflect.DeepEqual(x, y)
 }
 
 // fingerprint hashes labels, weights, sources and features.
@@ -141,12 +135,13 @@ type checkpointMeta struct {
 	BestAt   int     `json:"best_at"`
 	Waited   int     `json:"waited"`
 	HasValid bool    `json:"has_valid"`
+	Valid    uint64  `json:"valid,string"` // 0 in files of earlier programs, which fit no validation rows
 }
 
 // Write writes the checkpoint as a model file of kind "multiboost-checkpoint".
 func (k *Checkpoint) Write(w io.Writer) error {
 	f := model.New(checkpointKind, checkpointVersion)
-	if err := f.SetMeta(checkpointMeta{k.Round, k.Seconds, k.Data, k.BestAt, k.Waited, k.Valid != nil}); err != nil {
+	if err := f.SetMeta(checkpointMeta{k.Round, k.Seconds, k.Data, k.BestAt, k.Waited, k.Valid != nil, k.ValidData}); err != nil {
 		return fmt.Errorf("multi: checkpoint: %w", err)
 	}
 	var b bytes.Buffer
@@ -176,7 +171,7 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	if err := f.Meta(&m); err != nil {
 		return nil, err
 	}
-	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, BestAt: m.BestAt, Waited: m.Waited}
+	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, BestAt: m.BestAt, Waited: m.Waited}
 	b, err := model.Get[uint8](f, "model")
 	if err != nil {
 		return nil, err

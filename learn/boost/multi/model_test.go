@@ -134,6 +134,8 @@ func TestResume(t *testing.T) {
 			"settings": func(o *Options, _ *boost.Data) { o.Mu = 7 },
 			"rows":     func(_ *Options, d *boost.Data) { d.Y[0] = -d.Y[0] },
 			"learners": func(o *Options, _ *boost.Data) { o.Learner = boost.Stumps{} },
+			"valid":    func(o *Options, _ *boost.Data) { o.Valid = mixed(43, 3, 60, 3, 0.2) },
+			"rounds":   func(o *Options, _ *boost.Data) { o.Rounds = 4 },
 		} {
 			other, data := rest, mixed(41, 3, 100, 3, 0.2)
 			change(&other, data)

@@ -149,6 +149,9 @@ func (r *run) prepare() error {
 	for k, m := range s.m {
 		r.e.Rows[k] = int(m)
 	}
+	for _, w := range boost.ColumnWarnings(d, 0) {
+		r.e.warn("%s", w)
+	}
 	for range s.slots {
 		r.e.Slots = append(r.e.Slots, r.e.slot())
 	}

@@ -184,6 +184,31 @@ func floor32(v float64) float32 {
 	return f
 }
 
+// DroppedLevels counts the levels of a categorical column that are not among its most
+// heaviest, which trees take for missing, and their rows. Values are as NewBins wants them;
+// w are weights, nil is all 1.
+func DroppedLevels(values []float32, w []float64, most int) (levels, rows int) {
+	for _, v := range values {
+		if v == v && !(v >= 0 && v < MaxLevel) {
+			return 0, 0 // NewBins has an error for it
+		}
+	}
+	var c column
+	c.prepareLevels(values, w, most)
+	seen := make([]bool, len(c.codes))
+	for i, v := range values {
+		if v != v || w != nil && !(w[i] > 0) || int(c.codes[int(v)]) < c.values {
+			continue
+		}
+		rows++
+		if !seen[int(v)] {
+			seen[int(v)] = true
+			levels++
+		}
+	}
+	return levels, rows
+}
+
 func (c *column) prepareLevels(values []float32, w []float64, most int) {
 	var mass []float64
 	for i, v := range values {

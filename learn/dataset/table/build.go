@@ -17,6 +17,7 @@ type builder struct {
 	parts   []part
 	columns []dictionary
 	unseen  []unseen
+	merged  []merged
 	classes dictionary
 	classOf []int32
 	over    bool // classOf was given up: more classes than a class target may have
@@ -26,6 +27,7 @@ type builder struct {
 func (b *builder) start() {
 	b.columns = make([]dictionary, len(b.out.Columns))
 	b.unseen = make([]unseen, len(b.out.Columns))
+	b.merged = make([]merged, len(b.out.Columns))
 }
 
 func (t *Table) warn(format string, args ...any) {
@@ -60,6 +62,7 @@ func (b *builder) merge(c *chunk) error {
 	b.parts = append(b.parts, part{c.vals, c.stride, c.rows})
 	t.Target = append(t.Target, c.numbers...)
 	t.Weight = append(t.Weight, c.weights...)
+	b.mergeLarge(c)
 	b.mergeLines(c)
 	t.Rows += c.rows
 	b.line += c.height
@@ -222,6 +225,7 @@ func (b *builder) finish() (*Table, error) {
 			t.warn("column %s: %d values are levels that the training data do not have (first: %s on line %d); they count as missing", quote(c.Name), u.count, quote(u.text), u.row)
 		}
 	}
+	b.warnMerged()
 	if like := b.o.Like; like != nil {
 		if t.Source != nil && like.Sources != nil {
 			t.Sources = like.Sources

@@ -143,6 +143,7 @@ type chunk struct {
 	stride int // rows that there is room for: column j begins at j·stride
 	dicts  []dictionary
 	unseen []unseen // by column: values that Options.Like does not have
+	large  []large  // by column: values at which float32 is coarse; nil when there are none
 
 	classes  dictionary
 	classOf  []int32
@@ -204,6 +205,11 @@ func (p *rowParser) parse(b []byte) *chunk {
 				if d, end, ok := scan(b, i); ok {
 					if v, ok := d.float32(); ok {
 						e := b[end]
+						if isCoarse(v) {
+							if x, ok := d.float64(); ok {
+								c.note(p.dest[f], r, x)
+							}
+						}
 						if f < nf-1 && e == p.sep {
 							c.vals[p.dest[f]*stride+r] = v
 							i = end + 1
@@ -286,6 +292,11 @@ func (p *rowParser) store(c *chunk, r, f int, role role, text []byte) bool {
 			return false
 		}
 		c.vals[j*c.stride+r] = float32(x)
+		if isCoarse(float32(x)) {
+			if exact, fault := parseNumber(text, 64); fault == numberFine {
+				c.note(j, r, exact)
+			}
+		}
 	case roleCategorical:
 		j := p.dest[f]
 		if p.missing(text) {

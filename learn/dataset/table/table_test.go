@@ -337,6 +337,41 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// Values that differ in the input and not in float32 are warned of, wherever they stand.
+func TestMergedValues(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("stamp,half,big,fine,word,y\n")
+	for i := range 5000 {
+		fmt.Fprintf(&b, "%d, -16777216.%d,%d,%d,%d,%d\n", 1700000000+i, i%2*5, 2*i+16777216, i, 1700000000+i, i%2)
+	}
+	got := read(t, b.String(), "m.csv", &table.Options{Target: "y", Categorical: []string{"word"}})
+	want := []string{
+		`column "stamp": features are float32, in which 1700000000 and 1700000001 (line 3) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier`,
+		`column "half": features are float32, in which -16777216 and -16777216.5 (line 3) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier`,
+		`columns with one value only: "half"`,
+	}
+	if d := cmp.Diff(want, got.Warnings); d != "" {
+		t.Error(d)
+	}
+	// Far apart, in the same chunk or another.
+	for _, rows := range []int{3, 100000} {
+		b.Reset()
+		b.WriteString("a,b,y\n")
+		for i := range rows {
+			v := 16777217 // rounded to 16777216
+			if i%(rows-1) != 0 {
+				v = 16777216
+			}
+			fmt.Fprintf(&b, "%d,%d,%d\n", v, i, i%2)
+		}
+		if got := read(t, b.String(), "n.csv", &table.Options{Target: "y"}); !slices.ContainsFunc(got.Warnings, func(w string) bool {
+			return strings.Contains(w, `"a"`) && strings.Contains(w, "16777217 and 16777216 (line 3)")
+		}) {
+			t.Errorf("%d rows: %q", rows, got.Warnings)
+		}
+	}
+}
+
 func TestKeepSource(t *testing.T) {
 	train := read(t, "a,s,y\n1,north,no\n2,south,yes\n", "t.csv", &table.Options{Target: "y", Source: "s", KeepSource: true})
 	if d := cmp.Diff([][]string{{"1", "north"}, {"2", "south"}}, cells(train)); d != "" || !slices.Equal(train.Source, []int32{0, 1}) {

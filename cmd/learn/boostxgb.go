@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/output"
+	"github.com/tropica-fst/tropica/learn/boost"
+)
+
+// XGBoost's models come in and go out as those of gradient boosting.
+
+var boostImport = &command{
+	name: "gb import", args: "[model.json]", min: 0, max: 1,
+	summary: "Makes a model of one that XGBoost saved as JSON.",
+	about: `
+The model is one of trees (booster gbtree), as XGBoost's save_model("model.json") writes
+it, for two classes, many classes or numbers. learn gb predict, eval and explain then take
+it. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
+
+XGBoost's file has the names of columns, if any, but not those of classes and levels: these
+are numbers, unless --like names a table, such as the training data, which has the columns
+in the same order and --target as its target.
+
+Example:
+
+  learn gb import xgb.json --like train.csv --target class --model my.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		var t tableFlags
+		t.define(fs)
+		name := fs.String("model", "", "File for the model; needed")
+		like := fs.String("like", "", "Table with the model's columns, levels and classes")
+		return func(c *call) error {
+			if *name == "" {
+				return errors.New("flag --model is needed: the file for the model")
+			}
+			if err := apart(places("XGBoost's model", c.arg(0), *like), places("the model", *name)); err != nil {
+				return err
+			}
+			var schema *boost.Schema
+			if *like != "" {
+				x, err := t.read(c, *like)
+				if err != nil {
+					return fmt.Errorf("flag --like: %w", err)
+				}
+				s := boost.SchemaOf(x)
+				schema = &s
+			} else if err := c.idle("it is about the table of --like", "target", "source", "weight", "categorical", "drop", "format", "task", "no_header"); err != nil {
+				return err
+			}
+			f, shown, err := c.Open(c.arg(0))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			e, err := boost.ReadXGBoost(f, schema)
+			if err != nil {
+				return fmt.Errorf("%s: %w", shown, err)
+			}
+			out, err := output.Create(*name, c.Out)
+			if err != nil {
+				return err
+			}
+			defer out.Abort()
+			if err := e.Save(out); err != nil {
+				return err
+			}
+			if err := out.Commit(); err != nil {
+				return err
+			}
+			w := c.Out
+			if cli.IsStandard(*name) {
+				w = c.Err
+			}
+			fmt.Fprintf(w, "%s: %s loss, %d columns; %d rounds, %d trees\nmodel: %s\n", shown, e.Loss.Name(), len(e.Schema.Columns), e.Rounds(), len(e.Terms), out.Name())
+			return nil
+		}
+	},
+}
+
+var boostExport = &command{
+	name: "gb export", args: "", min: 0, max: 0,
+	summary: "Writes a model of trees as JSON that XGBoost loads.",
+	about: `
+A model of gb, or of rgb, with the loss logistic, squared or softmax, in the format of XGBoost
+1.7's save_model("model.json"). XGBoost adds scores up in 32 bits, so that they agree to about
+1e-7 a tree. The names of classes and levels are not part of the format.
+
+Example:
+
+  learn gb export --model my.model --to xgb.json`,
+	setup: func(fs *flags.Set) func(*call) error {
+		name := fs.String("model", "", "File with the model; needed")
+		to := fs.String("to", "", "File for XGBoost's model; standard output when not given")
+		return func(c *call) error {
+			if err := apart(places("the model", *name), places("XGBoost's model", *to)); err != nil {
+				return err
+			}
+			m, err := c.boostModel("", *name)
+			if err != nil {
+				return err
+			}
+			return c.Output(*to, func(w io.Writer) error { return m.WriteXGBoost(w) })
+		}
+	},
+}

@@ -1,0 +1,135 @@
+package boost
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/learn/boost/tree"
+)
+
+// warn says where a report's numbers are no guarantee (section 6 of the
+// specification): what is vacuous and why, and which of the theorem's assumptions
+// the model or the rows do not meet.
+func (r *BoundReport) warn(e *Ensemble, d *Data, o *BoundOptions, derived bool) {
+	add := func(format string, v ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, v...)) }
+	if r.Vacuous {
+		add("the bound is vacuous: its parts add up to %.3g, and no error exceeds 1; %s", r.Terms[r.Best].Sum, r.advice())
+	}
+	if derived {
+		add("the model has no grid of families of its own: the %d families and the range %.4g were made to fit the trained model, and the theorem wants them chosen before it saw the data", r.GridSize, r.Range)
+	}
+	s := settingsOf(e)
+	if d.W != nil || e.Schema.Weight != "" || o.Sampled {
+		add("rows are weighted or selected: the theorem is about rows drawn independently from one distribution, each counted once")
+	}
+	if s.Rows > 0 && s.Rows < 1 {
+		add("each round was trained on a share %.4g of the rows, drawn anew: the bound is of the whole table, and says nothing of what the draws chose", s.Rows)
+	}
+	if n := e.Rounds(); s.Rounds > 0 && n < s.Rounds {
+		add("the model was stopped early, after %d of %d rounds: the bound holds for any way of stopping, but an error measured on rows that the stop was chosen by is no estimate of that on new ones", n, s.Rounds)
+	}
+	if o.LabelledBins {
+		add("features were chosen or binned with the help of labels: the families then depend on the sample, which the theorem excludes")
+	} else if e.Algorithm == "xgboost" {
+		add("thresholds of an imported model may come from bins that were weighted with derivatives of the loss, hence made with the help of labels: the families then depend on the sample, which the theorem excludes")
+	}
+	sets, missing := beyondThresholds(e, d)
+	if sets != "" {
+		add("column %q is split by sets of levels, which neither bound of the families' complexity counts: they are about thresholds x <= c alone, and the complexity part is too small", sets)
+	}
+	if missing != "" {
+		add("values of column %q are missing, and its splits have learned on which side they go, which neither bound of the families' complexity counts: the complexity part is too small", missing)
+	}
+	switch {
+	case e.Rows != 0 && e.Rows != d.Rows():
+		add("the model was trained on %d rows and these are %d: the bound holds for the rows that it was trained on", e.Rows, d.Rows())
+	case e.Rows == 0:
+		add("the model does not say how many rows it was trained on: the bound holds if they are these %d", d.Rows())
+	}
+}
+
+// advice names the part that keeps a vacuous bound from falling below 1.
+func (r *BoundReport) advice() string {
+	if r.TrainError >= 0.5 {
+		return fmt.Sprintf("the training error alone is %.3g", r.TrainError)
+	}
+	// Where rho exceeds most margins the empirical part is large for want of a smaller
+	// rho, and that is dear: what makes it so is the larger of the other parts at the
+	// largest rho that most rows are beyond.
+	t := r.Terms[r.Best]
+	for _, u := range r.Terms {
+		if t = u; u.Empirical < 0.5 {
+			break
+		}
+	}
+	if t.Complexity >= t.Confidence {
+		return fmt.Sprintf("most of it is the complexity of the families at the margins that the model reaches (%.3g at rho = %.3g): smaller trees, a smaller lambda or more rows would lower it", t.Complexity, t.Rho)
+	}
+	if r.GridSize == 1 {
+		return fmt.Sprintf("most of it is the confidence part (%.3g at rho = %.3g): more rows would lower it", t.Confidence, t.Rho)
+	}
+	return fmt.Sprintf("most of it is the confidence part at the margins that the model reaches (%.3g at rho = %.3g), which grows with the number of families, here %d, and with their range, here %.3g, against the margins: more rows, or a grid without large lambda, would lower it", t.Confidence, t.Rho, r.GridSize, r.Range)
+}
+
+// trainedWith is what reports read from the settings that boosters leave in models.
+type trainedWith struct {
+	Rounds int     `json:"rounds"`
+	Rows   float64 `json:"rowSample"`
+	Exact  bool    `json:"exact"`
+	Bins   int     `json:"bins"`
+}
+
+// bins is how many levels of a column trees tell apart.
+func (s trainedWith) bins() int {
+	if s.Exact || s.Bins == 0 {
+		return tree.MaxBins
+	}
+	return s.Bins
+}
+
+func settingsOf(e *Ensemble) trainedWith {
+	var s trainedWith
+	if e.Settings == "" || json.Unmarshal([]byte(e.Settings), &s) != nil {
+		return trainedWith{} // a user's own settings say nothing here
+	}
+	return s
+}
+
+// beyondThresholds returns the names of a column that a tree splits by levels and of one
+// with missing values that a tree splits, each the first in the table and empty where
+// there is none.
+func beyondThresholds(e *Ensemble, d *Data) (sets, missing string) {
+	split := make([]bool, len(d.X.Columns))
+	for i := range e.Terms {
+		p := e.Terms[i].Predictor
+		if s, ok := p.(Scaled); ok {
+			p = s.Of
+		}
+		if t, ok := p.(*tree.Tree); ok {
+			for _, j := range t.Feature {
+				if j >= 0 {
+					split[j] = true
+				}
+			}
+		}
+	}
+	for j, yes := range split {
+		if !yes {
+			continue
+		}
+		c := &d.X.Columns[j]
+		if e.Schema.Columns[j].Categorical && sets == "" {
+			sets = c.Name
+		}
+		if missing != "" {
+			continue
+		}
+		for _, v := range c.Values {
+			if v != v {
+				missing = c.Name
+				break
+			}
+		}
+	}
+	return sets, missing
+}

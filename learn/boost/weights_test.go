@@ -1,0 +1,107 @@
+package boost
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// The unit of weights does not matter where they are shares: what a leaf needs and the
+// penalties are in units of the mean weight. Powers of two keep the bits.
+func TestWeightsInAnyUnit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d := mixed(rng, 300)
+	runs := map[string]func(d *Data) (*Ensemble, error){
+		"rgb": func(d *Data) (*Ensemble, error) { return TrainRGB(d, &RGBOptions{Rounds: 8}) },
+		"gb": func(d *Data) (*Ensemble, error) {
+			return TrainGradient(d, &GradientOptions{Rounds: 8, L1: 0.1, Gamma: 0.05})
+		},
+		"least squares": func(d *Data) (*Ensemble, error) {
+			return TrainGradient(d, &GradientOptions{Rounds: 8, LeastSquares: true, MinWeight: 6, L2: 2})
+		},
+	}
+	for name, train := range runs {
+		want := must[[]float64](t)(must[*Ensemble](t)(train(d)).Scores(d.X, nil))
+		if !slices.ContainsFunc(want, func(v float64) bool { return v != want[0] }) {
+			t.Fatalf("%s: a constant model", name)
+		}
+		for _, unit := range []float64{1, 0x1p-10, 0x1p-40} {
+			w := &Data{X: d.X, Y: d.Y, W: slices.Repeat([]float64{unit}, d.Rows())}
+			got := must[[]float64](t)(must[*Ensemble](t)(train(w)).Scores(d.X, nil))
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: weights of %v give another model", name, unit)
+			}
+		}
+	}
+	// Weights that count, as rows repeated, are not brought to mean 1.
+	for _, c := range []struct{ w, want float64 }{{3, 1}, {1, 1}, {0.25, 0.25}} {
+		w := &Data{X: d.X, Y: d.Y, W: slices.Repeat([]float64{c.w}, d.Rows())}
+		if got := w.weightScale(); got != c.want {
+			t.Errorf("weights of %v: scale %v", c.w, got)
+		}
+	}
+}
+
+// Users hear of trees that say nothing, and of levels that trees cannot tell apart.
+func TestWarn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 5))
+	d := randomData(rng, 60, 2, 0)
+	var heard []string
+	control := Control{Warn: func(s string) { heard = append(heard, s) }}
+	for name, train := range map[string]func() (*Ensemble, error){
+		"gb": func() (*Ensemble, error) {
+			return TrainGradient(d, &GradientOptions{Rounds: 3, MinWeight: 1e6, Control: control})
+		},
+		"rgb": func() (*Ensemble, error) {
+			return TrainRGB(d, &RGBOptions{Rounds: 3, MinHessian: 1e6, BestStart: true, Score: Training, RowSample: 0.4, Control: control})
+		},
+	} {
+		heard = nil
+		e := must[*Ensemble](t)(train())
+		if len(e.Terms) == 0 {
+			continue // nothing to say of: no step was taken
+		}
+		if len(heard) != 1 || !strings.Contains(heard[0], "no tree has a split") {
+			t.Errorf("%s: %q", name, heard)
+		}
+	}
+	heard = nil
+	must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: 3, Control: control}))
+	if len(heard) != 0 {
+		t.Errorf("%q", heard)
+	}
+	// 300 levels of a row each, and one of 40: 46 are too many.
+	many := &Data{X: numeric(make([]float32, 342)), Y: make([]float64, 342)}
+	c := &many.X.Columns[0]
+	c.Kind = table.Categorical
+	for l := range 301 {
+		c.Levels = append(c.Levels, fmt.Sprint("level ", l))
+	}
+	for i := range many.Y {
+		many.Y[i] = float64(2*(i%2) - 1)
+		c.Values[i] = float32(min(i, 300))
+	}
+	c.Values[341] = float32(math.NaN())
+	want := `column "x0" has 301 levels and trees tell %d apart: the %d of least weight, in %[2]d rows, count as missing`
+	for _, bins := range []int{255, 100} {
+		heard = nil
+		must[*Ensemble](t)(TrainGradient(many, &GradientOptions{Rounds: 1, Bins: bins, Control: control}))
+		if text := fmt.Sprintf(want, bins, 301-bins); len(heard) == 0 || !strings.HasPrefix(heard[0], text) {
+			t.Errorf("%d bins: %q, want %q", bins, heard, text)
+		}
+	}
+	if w := ColumnWarnings(&Data{X: many.X, Y: many.Y, W: append(slices.Repeat([]float64{0.5}, 300), slices.Repeat([]float64{1}, 42)...)}, 0); len(w) != 1 || !strings.Contains(w[0], "the 46 of least weight, in 46 rows") {
+		t.Errorf("%q", w)
+	}
+	for i := range c.Values {
+		c.Values[i] = float32(i % 255) // of 301 levels in the schema 255 occur
+	}
+	if w := ColumnWarnings(many, 0); w != nil {
+		t.Errorf("%q", w)
+	}
+}
