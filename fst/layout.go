@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
+	"strings"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -129,4 +130,22 @@ func badNumber[W any](l layout, w *W) bool {
 		return x != x
 	}
 	return math.IsNaN(*(*float64)(unsafe.Pointer(w)))
+}
+
+// unwritten returns an empty slice with room for n items, to be had without
+// growing. When the room is large and T, made of numbers only, is all written before
+// it is read, as a reader does, it is memory that is not cleared first: clearing
+// took a tenth of the reading of a const machine of 30 MB.
+func unwritten[T any](n int) []T {
+	var t T
+	size := int(unsafe.Sizeof(t))
+	if n < 64<<10 || numbers(reflect.TypeFor[T]()) != uintptr(size) {
+		return make([]T, 0, n)
+	}
+	// A strings.Builder has the one door to such memory. Objects of this size
+	// start at a page, so that any number is aligned in them.
+	var mem strings.Builder
+	mem.Grow(n * size)
+	mem.WriteByte(0)
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.StringData(mem.String()))), n)[:0]
 }

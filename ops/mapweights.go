@@ -285,6 +285,11 @@ func Convert[V semiring.Weight[V], W semiring.Weight[W]](f fst.Expanded[W]) (*fs
 func MapInto[V semiring.Weight[V], W semiring.Weight[W]](f fst.Expanded[W], g func(W) V) *fst.Vector[V] {
 	out := fst.NewVector[V](f.NumStates())
 	c := weightChange[W, V]{kept: true}
+	n := 0
+	for q := range f.NumStates() {
+		n += len(f.Arcs(fst.StateID(q)))
+	}
+	out.ReserveArcs(n)
 	var arcs []fst.Arc[V]
 	for q := range f.NumStates() {
 		arcs = arcs[:0]
