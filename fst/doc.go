@@ -66,6 +66,13 @@
 // 58, and reading short decimals exactly by one division a third of its time;
 // both are proven equal to strconv by test, which still does the rest.
 //
+// Reading a const machine of 30 MB, processor time: 16 ms state by state and with arcs tested
+// until the first wrong one, 8.6 to 11 by blocks, without branches, into memory that is not cleared
+// first (OpenFst, which checks nothing, 6.5 in the same minutes; 5 of ours are the kernel's copying,
+// 2.6 when nothing else ran). Mapping the file and copying from there took 4.2 ms where
+// reading took 2.6, and a file that is cut off meanwhile would be a crash. Slabs that
+// double all the way took 1.6 times what 200 lattices of 3,808 arcs hold.
+//
 // # References
 //
 // M. Mohri, "Weighted automata algorithms", in Handbook of Weighted Automata,
