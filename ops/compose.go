@@ -458,7 +458,7 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 // trim removes the states that reach no final state, given that all are reached
 // from the start. tr, if not nil, follows.
 func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace) {
-	if dead := deadStates(v); dead != nil {
+	if dead := deadStates(v, nil); dead != nil {
 		if tr != nil {
 			tr.remap(dead, func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
@@ -467,28 +467,36 @@ func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace) {
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
 }
 
-// deadStates marks the states that reach no final state; nil if there are none.
+// deadStates marks the states that reach no final state, and those that are not among
+// reached (nil: all are), which no arc from a reached one may leave; nil if there
+// are none.
 //
 // States are numbered as they are reached, so that most arcs lead to higher
 // numbers, and a few sweeps from the highest state down find nearly all live
 // states without a reversed copy of the arcs. The rest is then searched
 // backwards, over arcs between undecided states alone, so that the whole is
 // linear whatever the numbering.
-func deadStates[W semiring.Weight[W]](v *fst.Vector[W]) []bool {
+func deadStates[W semiring.Weight[W]](v *fst.Vector[W], reached []bool) []bool {
 	n := v.NumStates()
 	dead := make([]bool, n)
 	left := 0 // undecided or dead
+	away := 0 // not reached
 	for q := range n {
-		if !fst.IsFinal[W](v, fst.StateID(q)) {
+		if reached != nil && !reached[q] {
+			dead[q] = true
+			away++
+		} else if !fst.IsFinal[W](v, fst.StateID(q)) {
 			dead[q] = true
 			left++
 		}
 	}
+	// undecided states are dead so far and may yet come to life.
+	undecided := func(q int) bool { return dead[q] && (reached == nil || reached[q]) }
 	const sweeps = 3
 	for range sweeps {
 		before := left
 		for q := n - 1; q >= 0; q-- {
-			if !dead[q] {
+			if !undecided(q) {
 				continue
 			}
 			arcs := v.Arcs(fst.StateID(q))
@@ -500,10 +508,10 @@ func deadStates[W semiring.Weight[W]](v *fst.Vector[W]) []bool {
 				}
 			}
 		}
-		if left == 0 {
+		if left+away == 0 {
 			return nil
 		}
-		if left == before {
+		if left == before || left == 0 {
 			return dead
 		}
 	}
@@ -512,7 +520,7 @@ func deadStates[W semiring.Weight[W]](v *fst.Vector[W]) []bool {
 	var live []fst.StateID
 	total := 0
 	for q := range n {
-		if !dead[q] {
+		if !undecided(q) {
 			continue
 		}
 		for _, e := range v.Arcs(fst.StateID(q)) {
@@ -531,7 +539,7 @@ func deadStates[W semiring.Weight[W]](v *fst.Vector[W]) []bool {
 	}
 	in := make([]fst.StateID, total)
 	for q := range n {
-		if dead[q] {
+		if undecided(q) {
 			for _, e := range v.Arcs(fst.StateID(q)) {
 				if dead[e.NextState] {
 					offset[e.NextState]--
@@ -555,7 +563,7 @@ func deadStates[W semiring.Weight[W]](v *fst.Vector[W]) []bool {
 			}
 		}
 	}
-	if left == 0 {
+	if left+away == 0 {
 		return nil
 	}
 	return dead

@@ -303,9 +303,13 @@ func TestDeadStates(t *testing.T) {
 			}
 		}
 		v.SetFinal(fst.StateID(rng.IntN(n)), 0)
-		got := deadStates(v)
+		var reached []bool // now all of them, now those from the start
+		if i%3 == 0 {
+			reached = reachedStates(v)
+		}
+		got := deadStates(v, reached)
 		for q := range n {
-			want := !reachesFinal(v, fst.StateID(q))
+			want := !reachesFinal(v, fst.StateID(q)) || reached != nil && !reached[q]
 			if is := got != nil && got[q]; is != want {
 				t.Fatalf("case %d: state %d of %d: dead is %v, want %v", i, q, n, is, want)
 			}

@@ -10,11 +10,9 @@ import (
 // Arcs keep their order, and the relation of f does not change. A machine
 // without a start state becomes the empty machine.
 //
-// Cost: O(states + arcs), one depth-first search for components; a component
-// reaches a final state when any of its states does.
-//
-// After R. Tarjan, "Depth-first search and linear graph algorithms", SIAM J.
-// Computing 1(2), 1972.
+// Cost: O(states + arcs): a search from the start, and a few sweeps from the highest state down,
+// with a search backwards among what they leave undecided. Nobody asks for components,
+// whose search looks at each state on its path again behind each child.
 func Connect[W semiring.Weight[W]](f *fst.Vector[W]) {
 	if dead, any := useless(f); any {
 		f.DeleteStates(dead)
@@ -33,11 +31,30 @@ const keptByDeletion = fst.Expandable | fst.Mutable | fst.Error | fst.Acceptor |
 
 // useless marks the states that lie on no path from the start to a final state.
 func useless[W semiring.Weight[W]](f *fst.Vector[W]) (dead []bool, any bool) {
-	c, live := findComponents(f, nil, fromStart|wantCoaccess)
-	dead = live // it is ours: turn it round in place
-	for q := range dead {
-		dead[q] = !live[q] || c.of[q] < 0
-		any = any || dead[q]
+	if dead = deadStates(f, reachedStates(f)); dead != nil {
+		return dead, true
 	}
-	return dead, any
+	return make([]bool, f.NumStates()), false
+}
+
+// reachedStates marks the states that are reached from the start.
+func reachedStates[W semiring.Weight[W]](f *fst.Vector[W]) []bool {
+	reached := make([]bool, f.NumStates())
+	if f.Start() == fst.NoState {
+		return reached
+	}
+	todo := []fst.StateID{f.Start()}
+	reached[f.Start()] = true
+	for len(todo) > 0 {
+		q := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			if t := arcs[i].NextState; !reached[t] {
+				reached[t] = true
+				todo = append(todo, t)
+			}
+		}
+	}
+	return reached
 }

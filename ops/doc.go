@@ -86,7 +86,13 @@
 // On shortest distances: a heap that compares costs in place, where it had called a
 // function, takes a search of a thousand arcs from 71 to 29 µs (OpenFst 57). On ε-removal:
 // states whose ε-arcs lead nowhere unfinished are closed side by side, a fifth of
-// the time on a million arcs; most of the rest is finding what to trim.
+// the time on a million arcs; most of the rest is finding what to trim. On Connect: a search
+// from the start and sweeps backwards in place of Tarjan's search took 0.157 s for 0.164 on
+// 635,000 arcs left of a random machine (OpenFst 0.264), and 66 MB at most for 74.
+//
+// On memory: 200 lattices converted to Log64, each in one slab of its size, 35 MB for 39; their
+// determinization over Log64 132 MB for 136, over Tropical 53 as before (OpenFst 45): what is left of
+// that is what each construction throws away, up to a quarter of the heap.
 //
 // # References
 //

@@ -229,7 +229,7 @@ func Decode[W semiring.Weight[W]](f *fst.Vector[W], t *EncodeTable[W]) error {
 // state it leaves. The machine is then trimmed.
 func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 	n := f.NumStates()
-	dead := deadStates(f)
+	dead := deadStates(f, nil)
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	ends := make([]bool, n) // final, and no way on from here
 	for q := range n {
