@@ -103,3 +103,29 @@ func TestLimitBytesOfPaths(t *testing.T) {
 		}
 	}
 }
+
+// One pair of states may have the square of a state's arcs: the limits hold within it too.
+func TestLimitsWithinOnePair(t *testing.T) {
+	const k = 3000
+	f := fst.NewVector[semiring.Tropical](k + 1)
+	f.AddStates(k + 1)
+	f.SetStart(0)
+	for q := fst.StateID(1); q <= k; q++ {
+		f.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, Weight: semiring.Tropical(q), NextState: q})
+		f.SetFinal(q, 0)
+	}
+	stopped := func(name string, slack int64, err error) {
+		t.Helper()
+		var limit *ops.LimitError
+		if !errors.As(err, &limit) || limit.Built.Bytes > 1<<20+slack {
+			t.Errorf("%s: %v, want a limit met soon after %d bytes", name, err, 1<<20)
+		}
+	}
+	lim := ops.Limits{Bytes: 1 << 20}
+	_, err := ops.Disambiguate(f, &ops.DisambiguateOptions{Limits: lim})
+	stopped("Disambiguate", 1<<18, err)
+	_, err = ops.Unambiguous(f, &ops.SearchOptions{Limits: lim})
+	stopped("Unambiguous", 1<<18, err)
+	_, err = ops.Functional(f, &ops.SearchOptions{Limits: lim})
+	stopped("Functional", 1<<18, err)
+}

@@ -129,13 +129,12 @@ func (s *square[W]) explore() error {
 	}
 	s.id(start, start)
 	for p := int32(0); int(p) < len(s.pairs); p++ {
-		s.expand(p)
+		if err := s.expand(p); err != nil {
+			return err
+		}
 		s.first = append(s.first, int64(len(s.list)))
 		if err := s.check(); err != nil {
 			return err
-		}
-		if s.budget > 0 && int64(len(s.pairs)+len(s.list)) > s.budget || len(s.pairs) >= 1<<31-1 {
-			return ErrUndecided
 		}
 	}
 	if s.shared {
@@ -144,9 +143,12 @@ func (s *square[W]) explore() error {
 	return nil
 }
 
-// check holds the square against its caller's limits, which count its pairs as
-// states and their arcs as arcs.
+// check holds the square against its budget and its caller's limits, which count
+// its pairs as states and their arcs as arcs.
 func (s *square[W]) check() error {
+	if s.budget > 0 && int64(len(s.pairs)+len(s.list)) > s.budget || len(s.pairs) >= 1<<31-1 {
+		return ErrUndecided
+	}
 	return s.meter.check(Progress{States: len(s.pairs), Arcs: int64(len(s.list)), Bytes: int64(len(s.pairs))*28 + int64(len(s.list))*12})
 }
 
@@ -176,8 +178,12 @@ func (s *square[W]) id(l, r fst.StateID) int32 {
 	return int32(id)
 }
 
-// expand appends the arcs of pair p.
-func (s *square[W]) expand(p int32) {
+// checkPairArcs is how many pairs of arcs expand looks at between two checks: one pair
+// of states with k arcs each has k², far more than the limits may allow.
+const checkPairArcs = 4096
+
+// expand appends the arcs of pair p; its errors are those of check.
+func (s *square[W]) expand(p int32) error {
 	l, r := s.states(p)
 	left, right := s.f.Arcs(l), s.f.Arcs(r)
 	lo, ro := s.labelOrder(l), s.labelOrder(r)
@@ -193,6 +199,7 @@ func (s *square[W]) expand(p int32) {
 			}
 		}
 	}
+	seen := 0
 	for i, j := 0, 0; i < len(lo) && j < len(ro); {
 		a, b := left[lo[i]].ILabel, right[ro[j]].ILabel
 		if a < b {
@@ -216,6 +223,11 @@ func (s *square[W]) expand(p int32) {
 				continue
 			}
 			for k := j; k < end; k++ {
+				if seen++; seen%checkPairArcs == 0 {
+					if err := s.check(); err != nil {
+						return err
+					}
+				}
 				g := &right[ro[k]]
 				if !s.keep(g) {
 					continue
@@ -234,6 +246,7 @@ func (s *square[W]) expand(p int32) {
 		}
 		j = end
 	}
+	return nil
 }
 
 func (s *square[W]) keep(e *fst.Arc[W]) bool {

@@ -202,6 +202,7 @@ func TestNames(t *testing.T) {
 		{ExpectationOf[Tropical]{}.ArcType(), "expectation_standard_tropical"},
 		{GallicUnion[Log]{}.ArcType(), "gallic_log"},
 		{CanonicalArcType("probability"), "real64"},
+		{CanonicalArcType("expectation"), "expectation_real64_real64"},
 		{CanonicalArcType("standard"), "standard"},
 	} {
 		if c.got != c.want {

@@ -61,10 +61,13 @@ type TextFormat struct {
 }
 
 // CanonicalArcType returns the arc type that files carry for one that a user
-// wrote: "probability" means "real64".
+// wrote: "probability" means "real64", "expectation" "expectation_real64_real64".
 func CanonicalArcType(name string) string {
-	if name == "probability" {
+	switch name {
+	case "probability":
 		return Probability(0).ArcType()
+	case "expectation":
+		return Expectation{}.ArcType()
 	}
 	return name
 }

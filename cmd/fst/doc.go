@@ -45,6 +45,8 @@
 //	flags                       of 1.7.9                            of both generations, --flag value,
 //	                                                                  --noflag, --version; --help with
 //	                                                                  definition, cost and an example
+//	numbers in flags            beyond 32 bits wrap around; NaN     are an error
+//	                              is taken
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read
 //	  are false
 //	arc types                   standard, log, log64                the 11 listed below
@@ -105,8 +107,9 @@
 // --second_matcher and --lookahead.
 //
 // The arc types are standard (tropical weights), log, log64, tropical64, real64
-// (probabilities), boolean, minmax, tropical_X_tropical and tropical_X_log (products),
-// tropical_LT_tropical (lexicographic) and expectation_real64_real64.
+// (or probability), boolean, minmax, tropical_X_tropical and tropical_X_log (products),
+// tropical_LT_tropical (lexicographic) and
+// expectation_real64_real64 (or expectation).
 //
 // The tools are thin: main.go finds the tool, library.go has the flags that all
 // take, package suite erases the weight type (one suite for each set of capabilities,

@@ -3,22 +3,27 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/ops"
 )
 
 var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
-	summary: "Tells whether a machine is ambiguous, functional, determinizable, and shows paths that prove it.", about: `
+	summary: "Tells whether a machine is ambiguous, functional, determinizable, stochastic, and shows paths that prove it.", about: `
 ambiguous: two accepting paths carry the same input labels. functional: no input has two
 outputs. twins property: no two paths with one input go round cycles with different weights
 or outputs; an unambiguous machine can be determinized exactly when it has it, and any
-machine over an idempotent semiring when it has it.
+machine over an idempotent semiring when it has it. stochastic: over log, log64 and real64, the
+final weight and the arcs of each state that the start leads to sum to one, but for --delta.
 
   fst explain in.fst
 
 Time O(states² + arcs²) at worst, on the pairs that one string reaches; --limit_states and
 --limit_arcs bound these pairs.`,
 	setup: func(fs *flags.Set) func(*call) error {
+		delta := fs.Float("delta", ops.DefaultDelta, "Difference of a sum from one to pass over")
 		return func(c *call) error {
 			t, err := c.machine(0)
 			if err != nil {
@@ -38,16 +43,29 @@ Time O(states² + arcs²) at worst, on the pairs that one string reaches; --limi
 			if err != nil {
 				return err
 			}
+			var stochastic *ops.StochasticError
+			sums := slices.Contains([]string{"log", "log64", "real64"}, t.ArcType())
+			if sums {
+				if stochastic, err = t.Stochastic(t.m, *delta, lim); err != nil {
+					return err
+				}
+			}
 			return c.Output("", func(w io.Writer) error {
 				verdict := func(name string, holds bool, evidence error) {
 					infoLine(w, name, yesNo(holds))
 					if evidence != nil {
-						fmt.Fprintf(w, "    %v\n", evidence)
+						_, what, _ := strings.Cut(strings.TrimPrefix(evidence.Error(), "ops: "), ": ") // without the operation
+						fmt.Fprintf(w, "    %s\n", what)
 					}
 				}
 				verdict("unambiguous", ambiguous == nil, orNil(ambiguous))
 				verdict("functional", functional == nil, orNil(functional))
 				verdict("twins property", twins == nil, orNil(twins))
+				if !sums {
+					infoLine(w, "stochastic", "not applicable: no probabilities")
+					return nil
+				}
+				verdict("stochastic", stochastic == nil, orNil(stochastic))
 				return nil
 			})
 		}

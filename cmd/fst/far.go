@@ -27,6 +27,7 @@ type archive struct {
 
 type archivePart struct {
 	r     *fst.ArchiveReader
+	name  string // as it was given: the key of an archive that is one plain machine
 	shown string
 	close func() error
 	entry *archived // the next one, nil at the end
@@ -47,7 +48,7 @@ func (c *call) openArchive(names ...string) (*archive, error) {
 			a.Close()
 			return nil, err
 		}
-		p := &archivePart{shown: shown, close: r.Close}
+		p := &archivePart{name: name, shown: shown, close: r.Close}
 		a.parts = append(a.parts, p)
 		if p.r, err = fst.NewArchiveReader(r, &fst.ReadOptions{Name: shown}); err == nil {
 			err = a.advance(p)
@@ -72,6 +73,9 @@ func (a *archive) advance(p *archivePart) error {
 	}
 	if err != nil {
 		return err
+	}
+	if p.r.Type == fst.ArchiveSingle {
+		key = p.name
 	}
 	su, err := suite.Of(h.ArcType)
 	if err != nil {
@@ -112,7 +116,11 @@ func (a *archive) Close() {
 }
 
 // each calls do for the machines from begin to end, "" for no bound.
+// Plain machines answer to any key that one begins at, as in OpenFst.
 func (a *archive) each(begin, end string, do func(*archived) error) error {
+	if a.ftype == fst.ArchiveSingle {
+		begin = ""
+	}
 	for {
 		e, err := a.next()
 		if err != nil || e == nil || end != "" && end < e.key {
@@ -169,7 +177,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 			}
 			t := archiveType(*typ, out)
 			return c.Output(out, func(w io.Writer) error {
-				a, err := fst.NewArchiveWriter(w, t)
+				a, err := c.newArchive(w, t)
 				if err != nil {
 					return err
 				}
@@ -187,7 +195,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 					if *generate > 0 {
 						key = padded(i+1, int(*generate))
 					}
-					if err := m.AddTo(a, *prefix+key+*suffix, m.m, &fst.WriteOptions{Type: m.fstType, Align: m.header.Flags&fst.IsAligned != 0 || *c.lib.align}); err != nil {
+					if err := a.add(m, *prefix+key+*suffix, m.m, &fst.WriteOptions{Type: m.fstType, Align: m.header.Flags&fst.IsAligned != 0 || *c.lib.align}); err != nil {
 						return fmt.Errorf("%s: %w", name, err)
 					}
 				}
@@ -199,6 +207,31 @@ Time O(states + arcs), a machine in memory at a time.`,
 // farTypeFlag defines --far_type.
 func farTypeFlag(fs *flags.Set) *string {
 	return fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format; by default sttable, and stlist on standard output")
+}
+
+// archiveWriter is an archive in the making. Of type fst it takes the first machine, and says
+// once that it drops the others.
+type archiveWriter struct {
+	*fst.ArchiveWriter
+	c *call
+	t fst.ArchiveType
+	n int
+}
+
+func (c *call) newArchive(w io.Writer, t fst.ArchiveType) (*archiveWriter, error) {
+	a, err := fst.NewArchiveWriter(w, t)
+	return &archiveWriter{a, c, t, 0}, err
+}
+
+// add writes a machine over s under a key.
+func (a *archiveWriter) add(s suite.Suite, key string, m machine, o *fst.WriteOptions) error {
+	if a.n++; a.t == fst.ArchiveSingle && a.n > 1 {
+		if a.n == 2 {
+			a.c.Warn(a.c.prog, "key %q: an archive of type fst holds one machine: this one and those after it are dropped", key)
+		}
+		return nil
+	}
+	return s.AddTo(a.ArchiveWriter, key, m, o)
 }
 
 // archiveType is the type that --far_type means for an output.
@@ -296,9 +329,16 @@ Time O(states + arcs), a machine in memory at a time.`,
 				if err != nil {
 					return err
 				}
-				found := false
-				err = a.each(begin, end, func(e *archived) error {
-					if !found && e.key != begin {
+				found, last := false, end
+				if a.ftype == fst.ArchiveSingle && !ranged {
+					last = ""
+				}
+				err = a.each(begin, last, func(e *archived) error {
+					if !found && a.ftype == fst.ArchiveSingle {
+						if !ranged { // a plain machine goes by the name that is asked for
+							e.key = begin
+						}
+					} else if !found && e.key != begin {
 						return fmt.Errorf("there is no key %q", begin)
 					}
 					if found && !ranged { // the first one of a key
@@ -350,7 +390,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 			var types []string
 			found := *begin == ""
 			err = a.each(*begin, *end, func(e *archived) error {
-				if !found && e.key != *begin {
+				if !found && e.key != *begin && a.ftype != fst.ArchiveSingle {
 					return fmt.Errorf("there is no key %q", *begin)
 				}
 				found = true
@@ -436,7 +476,7 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 							if err != nil {
 								return err
 							}
-							if e == nil || e.key >= *begin {
+							if e == nil || e.key >= *begin || a.ftype == fst.ArchiveSingle {
 								es[i] = e
 								break
 							}

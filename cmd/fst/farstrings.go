@@ -100,7 +100,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 				wo.Type = "compact_string"
 			}
 			return c.Output(out, func(w io.Writer) error {
-				a, err := fst.NewArchiveWriter(w, archiveType(*typ, out))
+				a, err := c.newArchive(w, archiveType(*typ, out))
 				if err != nil {
 					return err
 				}
@@ -145,7 +145,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 								key += "-" + padded(n, digits)
 							}
 						}
-						return s.AddTo(a, *prefix+key+*suffix, m, wo)
+						return a.add(s, *prefix+key+*suffix, m, wo)
 					})
 					if err != nil {
 						return err
@@ -407,14 +407,14 @@ func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, st
 	}
 	defer a.Close()
 	return c.Output(out, func(w io.Writer) error {
-		b, err := fst.NewArchiveWriter(w, archiveType(typ, out))
+		b, err := c.newArchive(w, archiveType(typ, out))
 		if err != nil {
 			return err
 		}
 		if err := a.each("", "", func(e *archived) error {
 			m, fstType, err := do(e)
 			if err == nil {
-				err = e.AddTo(b, e.key, m, &fst.WriteOptions{Type: fstType, Align: e.header.Flags&fst.IsAligned != 0 || *c.lib.align})
+				err = b.add(e, e.key, m, &fst.WriteOptions{Type: fstType, Align: e.header.Flags&fst.IsAligned != 0 || *c.lib.align})
 			}
 			if err != nil {
 				return fmt.Errorf("key %s: %w", e.key, err)

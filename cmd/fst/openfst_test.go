@@ -758,7 +758,7 @@ func TestStringArchivesAsOpenFst(t *testing.T) {
 			inputs = append(inputs, name)
 		}
 		flags := []string{"--token_type=" + pick("symbol", "symbol", "byte", "utf8", pick("utf8", "words")), "--entry_type=" + pick("line", "line", "file"),
-			"--far_type=" + pick("default", "stlist", "sttable"), "--arc_type=" + pick("standard", "log", "log64")}
+			"--far_type=" + pick("default", "stlist", "sttable", "fst"), "--arc_type=" + pick("standard", "log", "log64")}
 		if rng.IntN(3) > 0 {
 			flags = append(flags, "--symbols=syms.txt")
 		}
@@ -819,7 +819,8 @@ func TestStringArchivesAsOpenFst(t *testing.T) {
 func TestArchivesAsOpenFst(t *testing.T) {
 	o := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(5, 1))
-	dir := t.TempDir()
+	t.Chdir(t.TempDir()) // keys of plain machines are names of files, as they are given
+	dir := "."
 	ours := func(want int, words ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
@@ -828,8 +829,8 @@ func TestArchivesAsOpenFst(t *testing.T) {
 		}
 		return out.String()
 	}
-	for i := range 6 {
-		typ := []string{"sttable", "stlist"}[i%2]
+	for i := range 9 {
+		typ := []string{"sttable", "stlist", "fst"}[i%3]
 		var names []string
 		for k := range 1 + rng.IntN(4) {
 			m := drawModel(rng, "log64", traits{})
@@ -839,7 +840,7 @@ func TestArchivesAsOpenFst(t *testing.T) {
 			names = append(names, name)
 		}
 		a, b := filepath.Join(dir, "a.far"), filepath.Join(dir, "b.far")
-		flags := []string{"--far_type=" + typ, "--key_prefix=p-", []string{"--generate_keys=3", "--key_suffix=.x"}[i/2%2]}
+		flags := []string{"--far_type=" + typ, "--key_prefix=p-", []string{"--generate_keys=3", "--key_suffix=.x"}[i/3%2]}
 		o.Do("farcreate", slices.Concat(flags, names, []string{b})...)
 		ours(0, slices.Concat([]string{"farcreate"}, flags, names, []string{a})...)
 		if !bytes.Equal(must1(os.ReadFile(a)), must1(os.ReadFile(b))) {
@@ -866,5 +867,15 @@ func TestArchivesAsOpenFst(t *testing.T) {
 			}
 			must(os.Remove(name))
 		}
+		if typ != "fst" {
+			continue
+		}
+		// Plain machines: the key is the name of the file, as it was given.
+		for _, flag := range []string{"--list_fsts", "--begin_key=zz", "--end_key=a"} {
+			if got, want := ours(0, "farinfo", flag, names[0], a), o.Do("farinfo", flag, names[0], a); got != want {
+				t.Fatalf("farinfo %s of plain machines:\n%s\nOpenFst's:\n%s", flag, got, want)
+			}
+		}
+		ours(o.Run("farequal", "--begin_key=zz", a, a).Exit, "farequal", "--begin_key=zz", a, a)
 	}
 }

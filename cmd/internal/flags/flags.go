@@ -9,6 +9,7 @@
 package flags
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -66,14 +67,33 @@ func (s *Set) Bool(name string, def bool, usage string) *bool {
 func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
 	p := &def
 	s.add(&Flag{Name: name, Type: "int" + strconv.Itoa(bits), Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
-		n, err := strconv.ParseInt(v, 10, bits)
-		if err != nil {
+		n, err := integer(v)
+		if err != nil || bits == 32 && n != int64(int32(n)) {
 			return fmt.Errorf("%q is not an integer of %d bits", v, bits)
 		}
 		*p = n
 		return nil
 	}})
 	return p
+}
+
+// integer reads a number as C's strtoll does with base 0: 0x10 and 020 are 16, and what
+// is beyond 64 bits is the nearest number within.
+func integer(v string) (int64, error) {
+	base, digits := 10, strings.TrimLeft(v, "+-")
+	switch {
+	case strings.Contains(v, "_") || len(v)-len(digits) > 1:
+		return 0, strconv.ErrSyntax
+	case strings.HasPrefix(digits, "0x") || strings.HasPrefix(digits, "0X"):
+		base = 0
+	case strings.HasPrefix(digits, "0"):
+		base = 8
+	}
+	n, err := strconv.ParseInt(v, base, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil
+	}
+	return n, err
 }
 
 // Uint defines an unsigned 64-bit flag.
@@ -95,6 +115,9 @@ func (s *Set) Float(name string, def float64, usage string) *float64 {
 	p := &def
 	s.add(&Flag{Name: name, Type: "double", Default: strconv.FormatFloat(def, 'g', -1, 64), Usage: usage, set: func(v string) error {
 		x, err := strconv.ParseFloat(v, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			err = nil // ±Inf, as in C
+		}
 		if err != nil || x != x {
 			return fmt.Errorf("%q is not a number", v)
 		}
@@ -261,10 +284,11 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// PrintHelp lists the flags, the common ones too when library is set.
+// PrintHelp lists the flags, the common ones too when library is set; a section without
+// flags is left out.
 func (s *Set) PrintHelp(w io.Writer, library bool) {
 	for _, group := range []bool{false, true} {
-		if group && (!library || !slices.ContainsFunc(s.Flags(), func(f *Flag) bool { return f.Library })) {
+		if group && !library || !slices.ContainsFunc(s.Flags(), func(f *Flag) bool { return f.Library == group }) {
 			continue
 		}
 		title := "PROGRAM FLAGS:"

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,11 @@ func TestParse(t *testing.T) {
 		{"--out a=b", func(v *values) { v.Out = "a=b" }, ""},
 		{"--timeout 1.5", func(v *values) { v.Limit = 1500 * time.Millisecond }, ""},
 		{"--timeout=2m", func(v *values) { v.Limit = 2 * time.Minute }, ""},
+		{"--nstate=0x10", func(v *values) { v.N = 16 }, ""},
+		{"--nstate=-010", func(v *values) { v.N = -8 }, ""},
+		{"--delta=1e400", func(v *values) { v.Delta = math.Inf(1) }, ""},
+		{"--nstate=1_0", nil, "not an integer"},
+		{"--nstate=09", nil, "not an integer"},
 		{"--conect", nil, "did you mean --connect?"},
 		{"--nodelta", nil, "did you mean --delta?"},
 		{"--zzzzzzz", nil, "--help lists them"},
@@ -90,4 +96,25 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("nstate %d is not within 32 bits", got.N)
 		}
 	})
+}
+
+func TestIntegerBeyond64Bits(t *testing.T) {
+	s := New()
+	n := s.Int("n", 64, 0, "")
+	for word, want := range map[string]int64{"--n=99999999999999999999": math.MaxInt64, "--n=-0x10000000000000000": math.MinInt64} {
+		if _, err := s.Parse([]string{word}); err != nil || *n != want {
+			t.Errorf("%s: %d, %v, want %d", word, *n, err, want)
+		}
+	}
+}
+
+// A command without flags of its own has no section for them.
+func TestPrintHelpWithoutFlags(t *testing.T) {
+	s := New()
+	s.Bool("v", false, "")
+	s.Library("v")
+	var b strings.Builder
+	if s.PrintHelp(&b, false); b.Len() != 0 {
+		t.Errorf("help: %q", b.String())
+	}
 }

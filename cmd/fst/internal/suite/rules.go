@@ -78,6 +78,10 @@ func (component[W]) Functional(m Machine, lim ops.Limits) (*ops.FunctionalError,
 	return ops.Functional(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
 }
 
+func (component[W]) Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error) {
+	return ops.Stochastic(m.(fst.Expanded[W]), delta, lim)
+}
+
 func (component[W]) AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error {
 	return fst.AddToArchive(a, key, m.(fst.Expanded[W]), o)
 }

@@ -94,6 +94,7 @@ type Suite interface {
 	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
 	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
 	Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error)
+	Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error)
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
 	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
@@ -142,7 +143,7 @@ func Of(arcType string) (Suite, error) {
 		for _, s := range All {
 			known = append(known, s.ArcType())
 		}
-		return nil, fmt.Errorf("unknown arc type %q (known are %s)", arcType, strings.Join(known, ", "))
+		return nil, fmt.Errorf("unknown arc type %q (known are %s, and probability for real64, expectation for expectation_real64_real64)", arcType, strings.Join(known, ", "))
 	}
 	return All[i], nil
 }

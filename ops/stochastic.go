@@ -1,0 +1,80 @@
+package ops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// StochasticError is the evidence that a machine is not stochastic: a path from the
+// start to a state whose final weight and arcs do not sum to 1̄.
+type StochasticError struct {
+	State fst.StateID
+	Path  Path   // a shortest one, in arcs
+	Sum   string // ⊕ of the final weight and of the weights of the arcs
+}
+
+func (e *StochasticError) Error() string {
+	return fmt.Sprintf("ops: Stochastic: the final weight and the arcs of state %d sum to %s, not to one: [%s]", e.State, e.Sum, e.Path.String())
+}
+
+// Stochastic tests whether at each state that the start leads to, the final weight and
+// the weights of the arcs sum to 1̄ but for delta: the machine then generates strings
+// with its weights as probabilities (or their negative logarithms). It returns nil when
+// that is so, and otherwise, of the states that fail, one nearest to the start, with a
+// shortest path to it. Arcs of weight 0̄ lead nowhere. A machine without a start state is
+// stochastic. Sums are taken in the order of the arcs.
+//
+// Over an idempotent semiring the sum is the best weight, and so has another meaning.
+//
+// The errors are LimitErrors, from lim's context and bytes. Cost: O(|Q| + |E|).
+func Stochastic[W interface {
+	semiring.Codec[W]
+	semiring.Approx[W]
+}](f fst.Expanded[W], delta float64, lim Limits) (*StochasticError, error) {
+	start := f.Start()
+	if start == fst.NoState {
+		return nil, nil
+	}
+	type step struct {
+		from fst.StateID
+		arc  int32 // -1: not seen yet
+	}
+	m := meter{op: "Stochastic", lim: lim.workspace()}
+	n := f.NumStates()
+	if err := m.check(Progress{Bytes: int64(n) * 12}); err != nil {
+		return nil, err
+	}
+	via := make([]step, n)
+	for q := range via {
+		via[q].arc = -1
+	}
+	via[start] = step{start, 0}
+	queue := []fst.StateID{start}
+	for head := 0; head < len(queue); head++ {
+		q := queue[head]
+		if err := m.check(Progress{Bytes: int64(n) * 12}); err != nil {
+			return nil, err
+		}
+		sum := f.Final(q)
+		for i, e := range f.Arcs(q) {
+			sum = sum.Plus(e.Weight)
+			if via[e.NextState].arc < 0 && !semiring.IsZero(e.Weight) {
+				via[e.NextState] = step{q, int32(i)}
+				queue = append(queue, e.NextState)
+			}
+		}
+		if sum.Near(semiring.One[W](), delta) {
+			continue
+		}
+		var arcs []int32
+		for p := q; p != start; p = via[p].from {
+			arcs = append(arcs, via[p].arc)
+		}
+		slices.Reverse(arcs)
+		return &StochasticError{State: q, Path: pathOf[W](f, start, arcs), Sum: string(sum.AppendText(nil))}, nil
+	}
+	return nil, nil
+}
