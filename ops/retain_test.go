@@ -181,7 +181,7 @@ func TestShortestDistanceLazy(t *testing.T) {
 		ArcSort(a, Output)
 		whole := fsttest.Must(Compose[W](a, b, &ComposeOptions{KeepDead: true}))
 		want := fsttest.Must(ShortestDistance[W](whole, nil))
-		got, err := ShortestDistanceLazy[W](nil, fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1000})), 0)
+		got, err := ShortestDistanceLazy[W](t.Context(), fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1000})), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestShortestDistanceLazy(t *testing.T) {
 	v.AddState()
 	v.SetStart(0)
 	v.AddArc(0, fst.Arc[semiring.Tropical]{Weight: -1})
-	if _, err := ShortestDistanceLazy[semiring.Tropical](nil, v, 0); !errors.Is(err, ErrNotClosed) {
+	if _, err := ShortestDistanceLazy[semiring.Tropical](t.Context(), v, 0); !errors.Is(err, ErrNotClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,7 +1,6 @@
 package minimax
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas"
@@ -162,5 +161,3 @@ func (a *ascent) params() []float64 {
 	}
 	return out
 }
-
-func finiteAll(v []float64) bool { return !math.IsNaN(floats.Sum(v)) && finite(v...) }

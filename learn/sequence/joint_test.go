@@ -36,7 +36,7 @@ func TestJoint(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				j, err := p.Joint(nil, opts...)
+				j, err := p.Joint(t.Context(), opts...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +93,7 @@ func TestJointStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Joint(nil); err == nil {
+	if _, err := p.Joint(t.Context()); err == nil {
 		t.Error("no objectives are accepted")
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -26,11 +26,6 @@ func sumRowsGo(dst, w []float64, rows []int32, stride int) {
 	}
 }
 
-// sumRowsOfGo is sumRows of the first count rows, the others coming next.
-func sumRowsOfGo(dst, w []float64, rows []int32, count, stride int) {
-	sumRowsGo(dst, w, rows[:count], stride)
-}
-
 // sumScaledRows is sumRows with a factor for each row.
 func sumScaledRows(dst, w []float64, rows []int32, factors []float64, stride int) {
 	n := len(dst)

@@ -4,7 +4,7 @@ package sequence
 
 func sumRows(dst, w []float64, rows []int32, stride int) { sumRowsGo(dst, w, rows, stride) }
 func sumRowsOf(dst, w []float64, rows []int32, count, stride int) {
-	sumRowsOfGo(dst, w, rows, count, stride)
+	sumRowsGo(dst, w, rows[:count], stride)
 }
 func mulSum(a, e []float64) float64           { return mulSumGo(a, e) }
 func mul(dst, a, b []float64, factor float64) { mulGo(dst, a, b, factor) }
