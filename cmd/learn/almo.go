@@ -51,7 +51,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.entropic = fs.Bool("entropic", false, "Weights of objectives move by factors")
 	a.all = fs.Bool("average_all", false, "Average all steps, not the last half")
 	a.batch = fs.Int("batch", 32, 128, "Rows of a minibatch; 0 is all")
-	a.gap = fs.Float("gap", 1e-3, "Certified gap to stop at, relative to the value; for linear models")
+	a.gap = fs.Float("gap", 1e-3, "Certified gap to stop at, relative to the value (to 0.01, if that is more); for linear models")
 	a.method = fs.Enum("optimizer", "sgd", []string{"sgd", "adagrad", "adam"}, "Steps of networks")
 	a.momentum = fs.Float("momentum", 0.9, "Momentum of sgd for networks")
 	a.heldout = fs.Float("heldout", 0, "Share of the rows held out from training: of a network, the pass with the least worst objective on them is kept")

@@ -25,7 +25,7 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 			seed := fs.Uint("seed", 0, "First seed")
 			epochs := fs.Int("passes", 32, passes, "Passes over the training rows")
 			beta1 := fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
-			gap := fs.Float("gap", 1e-3, "Certified gap of linear models, relative to the value")
+			gap := fs.Float("gap", 1e-3, "Certified gap of linear models, relative to the value (to 0.01, if that is more)")
 			singles := fs.Bool("singles", true, "Train on each loss alone as well")
 			regrets := fs.Bool("regrets", len(hidden) == 0, "Train on regrets as well")
 			layers := fs.String("hidden", fmt.Sprint(hidden), "Sizes of hidden layers")

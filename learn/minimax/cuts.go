@@ -57,7 +57,7 @@ const (
 func (r *cutRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
 
 // dual solves from w and lambda by dual ascent; nil when the game does not separate.
-// gap is what to reach, times max(1, value); negative never stops for it, but at 1e-9.
+// gap is what to reach, times max(leastValue, value); negative never stops for it, but at 1e-9.
 func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, c *optim.Control) (*optim.SaddleResult, error) {
 	if gap < 0 {
 		gap = 1e-9
@@ -105,7 +105,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		}
 		// What is left of the round's own gap must not hide what other λ would tell.
 		// Where even φ(w, λ) ≥ D(λ) is below the best D known, the plane is all that is wanted.
-		tol := gap * math.Max(1, math.Abs(r.best.Upper))
+		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
 		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
 			continue
 		}

@@ -267,12 +267,17 @@ func (g *Game) Values(raw []float64) []float64 {
 	return out
 }
 
-// handicap is ±β_2 M_k. Without β_2 constants may be infinite.
+// handicap is ±β_2 (M_k - min M): what all share has no effect on the game, and would only
+// hide how small a gap is. Without β_2 constants may be infinite.
 func (g *Game) handicap(k int) float64 {
 	if g.beta2 == 0 {
 		return 0
 	}
-	return g.beta2 * g.objectives[k].lipschitz
+	least := math.Inf(1)
+	for i := range g.objectives {
+		least = math.Min(least, g.objectives[i].lipschitz)
+	}
+	return g.beta2 * (g.objectives[k].lipschitz - least)
 }
 
 // finish turns raw means into φ and its gradient with respect to λ, and adds the

@@ -151,7 +151,7 @@ type Options struct {
 	Batch      int     // zero is 128, negative all; Smoothed takes all
 	Passes     int     // over the data; zero is 20, for networks 10; steps where Batch is negative, 1000
 	All        bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
-	Gap        float64 // certified gap to stop at, times max(1, value); zero is 1e-3, negative never asks
+	Gap        float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative never asks
 	NoPolish   bool    // Auto: leave the second part out
 	Width      float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
 

@@ -282,6 +282,10 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 	return &c, nil
 }
 
+// leastValue is the least value that a gap is relative to: below it, where next to
+// nothing is lost, gaps are held against this.
+const leastValue = 0.01
+
 // linear trains a model that is linear in its parameters; with other losses than
 // convex ones too, but then without a certificate.
 func (t *trainer) linear() (*Fit, error) {
@@ -302,11 +306,11 @@ func (t *trainer) linear() (*Fit, error) {
 	if convex && relaxed != nil {
 		certify.Relaxed = relaxed(t.Width)
 	}
-	certify.Scale, certify.Enough = g.scale(), math.Max(t.Gap, 0)
+	certify.Scale, certify.Enough, certify.Least = g.scale(), math.Max(t.Gap, 0), leastValue
 	passes := t.Passes
 	first := optim.SaddlePoint{
 		W: t.set, Lambda: set, Entropic: t.Entropic, Steps: t.Steps, StepW: t.StepW, StepLambda: t.StepLambda,
-		Frozen: frozen, Batch: t.Batch, Seed: t.Seed, Suffix: !t.All, Gap: gap, Certify: certify,
+		Frozen: frozen, Batch: t.Batch, Seed: t.Seed, Suffix: !t.All, Gap: gap, Least: leastValue, Certify: certify,
 	}
 	second := t.Solver == Smoothed
 	switch t.Solver {
@@ -379,7 +383,7 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if second {
 		control.Stop.Iterations = 0
-		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
+		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Least: leastValue, Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
 		if r != nil {
 			polish.Start, polish.Inner = 0.002, 400 // the stochastic part came closer than this
 		}

@@ -17,9 +17,17 @@ type Certificate struct {
 // Gap is Upper - Lower: not negative but for rounding.
 func (c Certificate) Gap() float64 { return c.Upper - c.Lower }
 
-// within reports whether the gap is at most tol·max(1, |Upper|).
-func (c *Certificate) within(tol float64) bool {
-	return c.Gap() <= tol*math.Max(1, math.Abs(c.Upper))
+// within reports whether the gap is at most tol·max(least, |Upper|).
+func (c *Certificate) within(tol, least float64) bool {
+	return c.Gap() <= tol*sizeOf(c.Upper, least)
+}
+
+// sizeOf is what a gap is relative to: |v|, but no less than least, where 0 is 1.
+func sizeOf(v, least float64) float64 {
+	if least == 0 {
+		least = 1
+	}
+	return math.Max(least, math.Abs(v))
 }
 
 // merge keeps the better of each bound: both stay true apart.
@@ -50,7 +58,8 @@ type CertifyOptions struct {
 	// Lower: a smooth one, which L-BFGS can minimise where the other has kinks.
 	Relaxed ConvexSaddle
 	Scale   []float64 // preconditions L-BFGS, as in Smoothed; nil is none
-	Enough  float64   // nothing is refined when the gap is at most this times max(1, |Upper|); zero refines always
+	Enough  float64   // nothing is refined when the gap is at most this times max(Least, |Upper|); zero refines always
+	Least   float64   // zero is 1
 }
 
 // Certify bounds the value of the game with the sets W (nil is all space) and
@@ -135,7 +144,7 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 		if err := lower(w); err != nil {
 			return c, evaluations, fmt.Errorf("optim: Certify: %w", err)
 		}
-		if opts.Enough > 0 && c.within(opts.Enough) {
+		if opts.Enough > 0 && c.within(opts.Enough, opts.Least) {
 			return c, evaluations, nil
 		}
 		var f Objective = Func{n, func(x, grad []float64) (float64, error) {

@@ -29,8 +29,9 @@ import (
 // projected before they are certified, and the certificate says what it cost.
 type Smoothed struct {
 	W, Lambda Set     // as in SaddlePoint
-	Gap       float64 // stop at a gap of this times max(1, |upper|); zero is 1e-4
-	Absolute  bool    // Gap is meant as it is, not times max(1, |upper|)
+	Gap       float64 // stop at a gap of this times max(Least, |upper|); zero is 1e-4
+	Least     float64 // zero is 1
+	Absolute  bool    // Gap is meant as it is, not times max(Least, |upper|)
 	Start     float64 // τ of the first round as a part of max L - min L at the start; zero is 0.1
 	Factor    float64 // τ falls by this factor each round; zero is 0.2
 	Inner     int     // L-BFGS steps of a round; zero is 200
@@ -92,13 +93,16 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	}
 	inner := p
 	within := func(c *Certificate) bool {
-		return c.within(m.Gap) && (!m.Absolute || c.Gap() <= m.Gap)
+		if m.Absolute {
+			return c.Gap() <= m.Gap
+		}
+		return c.within(m.Gap, m.Least)
 	}
 	size := func(v float64) float64 {
 		if m.Absolute {
 			return 1
 		}
-		return math.Max(1, math.Abs(v))
+		return sizeOf(v, m.Least)
 	}
 	res := &SaddleResult{}
 	w := slices.Clone(w0)
@@ -242,7 +246,7 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 				c = f.watch.certificate()
 			} else {
 				var e int
-				c, e, err = certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: below, Scale: m.Scale, Enough: m.Gap})
+				c, e, err = certify(convex, w, lambda, m.W, m.Lambda, &CertifyOptions{Relaxed: below, Scale: m.Scale, Enough: m.Gap, Least: m.Least})
 				run.evals += e
 				if err != nil {
 					return finish(Interrupted, err)

@@ -47,10 +47,10 @@ type SaddlePoint struct {
 	Suffix bool
 
 	// Gap, if positive, stops a convex run when a certificate has upper - lower ≤
-	// Gap·max(1, |upper|). It is looked at every CheckEvery iterations (zero is 10
+	// Gap·max(Least, |upper|), where a Least of zero is 1. It is looked at every CheckEvery iterations (zero is 10
 	// for minibatches, 50 without), and at the end whatever Gap is, unless it is
 	// negative or the problem not convex.
-	Gap        float64
+	Gap, Least float64
 	CheckEvery int
 	Certify    CertifyOptions
 }
@@ -577,7 +577,7 @@ func (s *saddleRun) solve() (*SaddleResult, error) {
 		if err := s.record(); err != nil {
 			return s.result(Interrupted), err
 		}
-		if s.certified && s.Gap > 0 && s.best.within(s.Gap) {
+		if s.certified && s.Gap > 0 && s.best.within(s.Gap, s.Least) {
 			return s.result(GapSmall), nil
 		}
 		if err := s.run.save(s.pass, false, s.checkpoint); err != nil {
