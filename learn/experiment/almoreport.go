@@ -108,7 +108,10 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 			verdict = "is below those of all other models by more than two standard deviations"
 		}
 		if len(s.Models) > 0 && len(s.Models[0].worsts) < 2 {
-			verdict += " (one seed: these are zero)"
+			if verdict = "is NOT below those of all other models"; s.Reached() {
+				verdict = "is below those of all other models"
+			}
+			verdict += "; with one seed there are no standard deviations to judge that by"
 		}
 		fmt.Fprintf(&b, "  The worst normalised training loss of almo %s.\n", verdict)
 		if note := s.aucNote(); note != "" {
