@@ -120,6 +120,7 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 	saved, afresh := false, ""
 	var history *output.File
 	var rows bytes.Buffer // of a history that appears whole
+	var before []byte     // the history of the run that goes on
 	if path != "" {
 		periodic := *t.checkpoint != ""
 		control.Checkpoint = func(k *optim.Checkpoint) error {
@@ -161,11 +162,10 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 		if history.Whole() {
 			w = &rows
 			if *t.resume {
-				b, err := os.ReadFile(*t.csv)
-				if err != nil && !os.IsNotExist(err) {
+				if before, err = os.ReadFile(*t.csv); err != nil && !os.IsNotExist(err) {
 					return fmt.Errorf("flag --csv: the history to go on with: %w", err)
 				}
-				earlier = bytes.NewReader(b)
+				earlier = bytes.NewReader(before)
 			}
 		}
 		record := progress.CSV(w, earlier)
@@ -181,6 +181,9 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 			return nil
 		}
 		if history.Whole() {
+			if rows.Len() == 0 {
+				rows.Write(before) // the run that was to go on had ended: its history stands
+			}
 			history.Write(rows.Bytes()) // Commit has its error
 		}
 		return history.Commit()
