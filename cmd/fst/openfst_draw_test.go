@@ -330,6 +330,11 @@ func (m *model) smaller(yield func(*model) bool) {
 	}
 }
 
+// hasNegativeArc reports whether a cycle may be negative.
+func (m *model) hasNegativeArc() bool {
+	return slices.ContainsFunc(m.arcs, func(a modelArc) bool { return a.weight < 0 })
+}
+
 // hasZeroArc tells whether an arc has the weight 0̄.
 func (m *model) hasZeroArc() bool {
 	for _, a := range m.arcs {

@@ -305,6 +305,7 @@ type peers struct {
 	bin, dir string
 	hung     map[string]int // calls that OpenFst did not finish, or crashed on, by tool
 	diverged int            // sums that we refuse
+	denied   int            // isomorphic machines that OpenFst says are not
 	emptied  int            // affixes of machines that accept nothing
 	rounded  int            // residuals that differ because sums over cycles are exact here
 	words    [2][]string    // of the last case: OpenFst's and ours
@@ -413,8 +414,14 @@ func (p *peers) run(c *peerCase) string {
 		p.hung[c.tool.name]++
 		return ""
 	}
-	if got == 1 && want != 1 && strings.Contains(errs.String(), "not k-closed") && strings.HasPrefix(c.inputs[0].arcType, "log") {
-		p.diverged++ // OpenFst sums what diverges until a term is below its delta
+	if got == 1 && want != 1 && strings.Contains(errs.String(), "not k-closed") && (strings.HasPrefix(c.inputs[0].arcType, "log") || c.inputs[0].cyclic() && c.inputs[0].hasNegativeArc()) {
+		// OpenFst sums what diverges until a term is below its delta, and goes round a
+		// negative cycle until float32 counts no further, which takes it about a second.
+		p.diverged++
+		return ""
+	}
+	if c.tool.name == "isomorphic" && got == 0 && want == 2 && slices.ContainsFunc(c.flags, func(f string) bool { return strings.HasPrefix(f, "--delta=") }) {
+		p.denied++ // among arcs that differ in less than delta OpenFst may pair wrong ones; ours is a proof
 		return ""
 	}
 	if want == 1 && got == 0 && strings.Contains(wantErr, "FromGallicMapper: Unrepresentable weight") {
@@ -434,8 +441,8 @@ func (p *peers) run(c *peerCase) string {
 		p.rounded++ // sums over cycles are exact here, and decide which weights are the same
 		return ""
 	}
-	if want == 1 && got == 0 && (strings.Contains(wantErr, "Can't determine stream position") || strings.Contains(wantErr, "EditFstImpl::DeleteStates")) {
-		return "" // OpenFst aligns no standard output, and deletes no states of an edit machine
+	if got == 0 && strings.Contains(wantErr, "Can't determine stream position") || want == 1 && got == 0 && strings.Contains(wantErr, "EditFstImpl::DeleteStates") {
+		return "" // OpenFst aligns no standard output, whatever its status, and deletes no states of an edit machine
 	}
 	if got != want {
 		return complain("exit status %d, OpenFst's %d", got, want)
