@@ -115,8 +115,12 @@ func decodeFloat64(src []byte) (float64, int) {
 	return math.Float64frombits(binary.LittleEndian.Uint64(src)), 8
 }
 
-// near is |a-b| ≤ delta, equal infinities included: ∞-∞ would be NaN.
-func near(a, b, delta float64) bool { return a == b || math.Abs(a-b) <= delta }
+// near is |a-b| ≤ delta in OpenFst's arithmetic, a ≤ b+delta and b ≤ a+delta with sums rounded
+// to T (0.3 is near 0.2 by 0.1 in float32, not in float64). Equal infinities are near.
+func near[T float](a, b T, delta float64) bool {
+	d := T(delta)
+	return a == b || a <= b+d && b <= a+d
+}
 
 // quantize is OpenFst's rounding to multiples of delta, ⌊v/delta + ½⌋·delta in
 // the arithmetic of T. What has no finer digits than delta stays as it is: there

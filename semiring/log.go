@@ -52,7 +52,7 @@ func (a Log) Star() (Log, bool) {
 func (a Log) Power(x float64) Log { return power(a, x) }
 
 // Near reports whether a and b differ by at most delta.
-func (a Log) Near(b Log, delta float64) bool { return near(float64(a), float64(b), delta) }
+func (a Log) Near(b Log, delta float64) bool { return near(a, b, delta) }
 
 // Quantize rounds to a multiple of delta.
 func (a Log) Quantize(delta float64) Log { return quantize(a, delta) }

@@ -51,7 +51,7 @@ func (a Log64) Star() (Log64, bool) {
 func (a Log64) Power(x float64) Log64 { return power(a, x) }
 
 // Near reports whether a and b differ by at most delta.
-func (a Log64) Near(b Log64, delta float64) bool { return near(float64(a), float64(b), delta) }
+func (a Log64) Near(b Log64, delta float64) bool { return near(a, b, delta) }
 
 // Quantize rounds to a multiple of delta.
 func (a Log64) Quantize(delta float64) Log64 { return quantize(a, delta) }

@@ -59,7 +59,7 @@ func (a MinMax) Power(x float64) MinMax {
 }
 
 // Near reports whether a and b differ by at most delta.
-func (a MinMax) Near(b MinMax, delta float64) bool { return near(float64(a), float64(b), delta) }
+func (a MinMax) Near(b MinMax, delta float64) bool { return near(a, b, delta) }
 
 // Quantize rounds to a multiple of delta.
 func (a MinMax) Quantize(delta float64) MinMax { return quantize(a, delta) }

@@ -57,7 +57,7 @@ func (a Probability) Power(x float64) Probability { return Probability(math.Pow(
 
 // Near reports whether a and b differ by at most delta.
 func (a Probability) Near(b Probability, delta float64) bool {
-	return near(float64(a), float64(b), delta)
+	return near(a, b, delta)
 }
 
 // Quantize rounds to a multiple of delta.

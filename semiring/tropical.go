@@ -56,7 +56,7 @@ func (a Tropical) Star() (Tropical, bool) { return 0, a >= 0 }
 func (a Tropical) Power(x float64) Tropical { return power(a, x) }
 
 // Near reports whether a and b differ by at most delta.
-func (a Tropical) Near(b Tropical, delta float64) bool { return near(float64(a), float64(b), delta) }
+func (a Tropical) Near(b Tropical, delta float64) bool { return near(a, b, delta) }
 
 // Quantize rounds to a multiple of delta.
 func (a Tropical) Quantize(delta float64) Tropical { return quantize(a, delta) }

@@ -57,7 +57,7 @@ func (a Tropical64) Power(x float64) Tropical64 { return power(a, x) }
 
 // Near reports whether a and b differ by at most delta.
 func (a Tropical64) Near(b Tropical64, delta float64) bool {
-	return near(float64(a), float64(b), delta)
+	return near(a, b, delta)
 }
 
 // Quantize rounds to a multiple of delta.

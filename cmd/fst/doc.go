@@ -47,6 +47,12 @@
 //	                                                                  definition, cost and an example
 //	numbers in flags            beyond 32 bits wrap around; NaN     are an error
 //	                              is taken
+//	counts and tolerances       mean what falls out: a state that   are taken for 0
+//	  below 0 in flags            is not final, a machine that is
+//	                              not equal to itself, no end
+//	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
+//	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
+//	                              tells apart for one                 status 2
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read
 //	  are false
 //	arc types                   standard, log, log64                the 11 listed below
@@ -95,9 +101,9 @@
 //	                              pair or where the first is on 2
 //
 // All types of machines in files are read by every tool and written by fstconvert and
-// fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector, const and compact with any size of offsets, edit, ngram, the
-// look-ahead types, and of the newest OpenFst phi, rho and sigma, whose labels compose takes in
-// their special way.
+// fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
+// const and compact with any size of offsets, edit, ngram, the look-ahead types, and of the
+// newest OpenFst phi, rho and sigma, whose labels compose takes in their special way.
 //
 // Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as
 // OpenFst's does.

@@ -330,9 +330,46 @@ func (m *model) smaller(yield func(*model) bool) {
 	}
 }
 
-// hasNegativeArc reports whether a cycle may be negative.
-func (m *model) hasNegativeArc() bool {
-	return slices.ContainsFunc(m.arcs, func(a modelArc) bool { return a.weight < 0 })
+// negativeCycle reports whether the weights round some cycle sum to less than 0: costs
+// still fall after as many sweeps as there are states.
+func (m *model) negativeCycle() bool {
+	cost := make([]float64, len(m.finals))
+	for range len(cost) + 1 {
+		fell := false
+		for _, a := range m.arcs {
+			if c := cost[a.from] + a.weight; c < cost[a.to] {
+				cost[a.to], fell = c, true
+			}
+		}
+		if !fell {
+			return false
+		}
+	}
+	return true
+}
+
+// unordered reports whether arcs of a state with the same labels have weights of which a is
+// within delta of b, and b of c, but not a of c. Then "less by more than delta, or the lower
+// next state" is no order, and what std::sort makes of it is undefined.
+func (m *model) unordered(delta float32) bool {
+	near := func(x, y modelArc) bool {
+		v, w := float32(x.weight), float32(y.weight)
+		return v <= w+delta && w <= v+delta
+	}
+	like := func(x, y modelArc) bool { return x.from == y.from && x.in == y.in && x.out == y.out }
+	for _, a := range m.arcs {
+		for _, b := range m.arcs {
+			if !like(a, b) || !near(a, b) {
+				continue
+			}
+			for _, c := range m.arcs {
+				if like(b, c) && near(b, c) && !near(a, c) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // hasZeroArc tells whether an arc has the weight 0̄.
