@@ -1,10 +1,8 @@
 package boost
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"maps"
 	"math"
@@ -91,31 +89,8 @@ func algorithmOf(e *Ensemble) string {
 	return e.Algorithm
 }
 
-// fingerprint hashes labels, weights and features.
-func fingerprint(d *Data) uint64 {
-	h := fnv.New64a()
-	buf := make([]byte, 0, 1<<13)
-	flush := func(n int) {
-		if len(buf) > n {
-			h.Write(buf)
-			buf = buf[:0]
-		}
-	}
-	for _, list := range [][]float64{d.Y, d.W} {
-		for _, v := range list {
-			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
-			flush(1 << 12)
-		}
-	}
-	for j := range d.X.Columns {
-		for _, v := range d.X.Columns[j].Values {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-			flush(1 << 12)
-		}
-	}
-	flush(0)
-	return h.Sum64()
-}
+// fingerprint is that of features and domains by name, labels and weights.
+func fingerprint(d *Data) uint64 { return d.X.Fingerprint(d.Y, d.W) }
 
 const (
 	checkpointKind    = "boost-checkpoint"

@@ -2,11 +2,8 @@ package multi
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -27,9 +24,12 @@ type Checkpoint struct {
 	Valid []float64 // the same for the validation rows; nil without any
 	// ValidData is the fingerprint of the validation rows; 0 without any.
 	ValidData uint64
-	Best      float64
-	BestAt    int
-	Waited    int
+	// Unlabelled is the fingerprint of the unlabelled rows that Q was trained on; 0 without any.
+	Unlabelled uint64
+
+	Best   float64
+	BestAt int
+	Waited int
 }
 
 func (r *run) checkpoint() *Checkpoint {
@@ -43,7 +43,7 @@ func (r *run) checkpoint() *Checkpoint {
 	}
 	m.History = slices.Clone(r.e.History)
 	m.Warnings = slices.Clone(r.e.Warnings)
-	k := &Checkpoint{Model: &m, Round: r.round, Seconds: r.seconds(), Norm: r.s.norm, G: slices.Clone(r.s.g), Data: fingerprint(r.d), Best: r.best, BestAt: r.bestAt, Waited: r.waited}
+	k := &Checkpoint{Model: &m, Round: r.round, Seconds: r.seconds(), Norm: r.s.norm, G: slices.Clone(r.s.g), Data: fingerprint(r.d), Unlabelled: r.unlabelled(), Best: r.best, BestAt: r.bestAt, Waited: r.waited}
 	k.Q = make([]float64, len(r.s.f)*r.s.p)
 	for i := range r.s.f {
 		copy(k.Q[i*r.s.p:(i+1)*r.s.p], r.s.q[i*r.s.slots:])
@@ -70,6 +70,8 @@ func (r *run) resume(k *Checkpoint) error {
 		return bad("it has %d rounds already, and %d are asked for; ask for as many or more, or take a prefix of the finished model", k.Round, r.o.Rounds)
 	case k.Data != fingerprint(r.d) || len(k.G) != len(r.s.g):
 		return bad("the training rows differ")
+	case k.Unlabelled != r.unlabelled():
+		return bad("the unlabelled rows differ")
 	case !slices.Equal(m.Learners, r.e.Learners):
 		return bad("it has the learners %q, now %q", m.Learners, r.e.Learners)
 	case len(m.Slots) != len(r.e.Slots):
@@ -93,34 +95,15 @@ func (r *run) resume(k *Checkpoint) error {
 	return nil
 }
 
-// fingerprint hashes labels, weights, sources and features.
-func fingerprint(d *boost.Data) uint64 {
-	h := fnv.New64a()
-	buf := make([]byte, 0, 1<<13)
-	flush := func(n int) {
-		if len(buf) > n {
-			h.Write(buf)
-			buf = buf[:0]
-		}
+// fingerprint is that of features and domains by name, labels and weights.
+func fingerprint(d *boost.Data) uint64 { return d.X.Fingerprint(d.Y, d.W) }
+
+// unlabelled is the fingerprint of the rows without labels that Q was trained on, 0 without any.
+func (r *run) unlabelled() uint64 {
+	if r.o.Unlabelled == nil {
+		return 0
 	}
-	for _, list := range [][]float64{d.Y, d.W} {
-		for _, v := range list {
-			buf = binary.LittleEndian.AppendUint64(buf, math.Float64bits(v))
-			flush(1 << 12)
-		}
-	}
-	for _, v := range d.X.Source {
-		buf = binary.LittleEndian.AppendUint32(buf, uint32(v))
-		flush(1 << 12)
-	}
-	for j := range d.X.Columns {
-		for _, v := range d.X.Columns[j].Values {
-			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
-			flush(1 << 12)
-		}
-	}
-	flush(0)
-	return h.Sum64()
+	return r.o.Unlabelled.Fingerprint()
 }
 
 const (
@@ -129,19 +112,20 @@ const (
 )
 
 type checkpointMeta struct {
-	Round    int     `json:"round"`
-	Seconds  float64 `json:"seconds"`
-	Data     uint64  `json:"data,string"`
-	BestAt   int     `json:"best_at"`
-	Waited   int     `json:"waited"`
-	HasValid bool    `json:"has_valid"`
-	Valid    uint64  `json:"valid,string"` // 0 in files of earlier programs, which fit no validation rows
+	Round      int     `json:"round"`
+	Seconds    float64 `json:"seconds"`
+	Data       uint64  `json:"data,string"`
+	BestAt     int     `json:"best_at"`
+	Waited     int     `json:"waited"`
+	HasValid   bool    `json:"has_valid"`
+	Valid      uint64  `json:"valid,string"`      // 0 in files of earlier programs, which fit no validation rows
+	Unlabelled uint64  `json:"unlabelled,string"` // 0 without any
 }
 
 // Write writes the checkpoint as a model file of kind "multiboost-checkpoint".
 func (k *Checkpoint) Write(w io.Writer) error {
 	f := model.New(checkpointKind, checkpointVersion)
-	if err := f.SetMeta(checkpointMeta{k.Round, k.Seconds, k.Data, k.BestAt, k.Waited, k.Valid != nil, k.ValidData}); err != nil {
+	if err := f.SetMeta(checkpointMeta{k.Round, k.Seconds, k.Data, k.BestAt, k.Waited, k.Valid != nil, k.ValidData, k.Unlabelled}); err != nil {
 		return fmt.Errorf("multi: checkpoint: %w", err)
 	}
 	var b bytes.Buffer
@@ -171,7 +155,7 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	if err := f.Meta(&m); err != nil {
 		return nil, err
 	}
-	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, BestAt: m.BestAt, Waited: m.Waited}
+	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, Unlabelled: m.Unlabelled, BestAt: m.BestAt, Waited: m.Waited}
 	b, err := model.Get[uint8](f, "model")
 	if err != nil {
 		return nil, err

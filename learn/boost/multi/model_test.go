@@ -107,7 +107,8 @@ func TestPermutedDomains(t *testing.T) {
 // are refused.
 func TestResume(t *testing.T) {
 	d, v := mixed(41, 3, 100, 3, 0.2), mixed(42, 3, 60, 3, 0.2)
-	for name, o := range map[string]Options{"default": {}, "max": {Objective: Max, Step: Closed}, "valid": {Control: Control{Valid: v}}, "best": {Best: true, Objective: Max, Step: SqrtStep}} {
+	for name, o := range map[string]Options{"default": {}, "max": {Objective: Max, Step: Closed}, "valid": {Control: Control{Valid: v}}, "best": {Best: true, Objective: Max, Step: SqrtStep},
+		"unlabelled": {Unlabelled: mixed(43, 3, 50, 3, 0.2).X}} {
 		o.Rounds = 14
 		whole := saved(t, trained(t, d, &o))
 		var file bytes.Buffer
@@ -136,6 +137,12 @@ func TestResume(t *testing.T) {
 			"learners": func(o *Options, _ *boost.Data) { o.Learner = boost.Stumps{} },
 			"valid":    func(o *Options, _ *boost.Data) { o.Valid = mixed(43, 3, 60, 3, 0.2) },
 			"rounds":   func(o *Options, _ *boost.Data) { o.Rounds = 4 },
+			"names":    func(o *Options, d *boost.Data) { d.X.Columns[0].Name, o.Valid = "another", nil },
+			"rows for Q": func(o *Options, _ *boost.Data) {
+				if o.Unlabelled = mixed(44, 3, 50, 3, 0.2).X; name == "unlabelled" {
+					o.Unlabelled = nil
+				}
+			},
 		} {
 			other, data := rest, mixed(41, 3, 100, 3, 0.2)
 			change(&other, data)
