@@ -195,6 +195,9 @@ func (t *tool) run(words []string, std cli.Streams) int {
 	}
 }
 
+// exit ends the process; tests of many calls want to see which one it was.
+var exit = os.Exit
+
 // watch ends the process when a tool has not come to its end by itself some time
 // after its --timeout: not all that takes time looks at a clock. What looks has
 // more to say, and so goes first. The returned function calls it off.
@@ -206,7 +209,7 @@ func (c *call) watch() (stop func()) {
 	grace := limit/20 + 200*time.Millisecond
 	t := time.AfterFunc(limit+grace, func() {
 		output.Stop()
-		os.Exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no output file was written", limit)))
+		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no output file was written", limit)))
 	})
 	return func() { t.Stop() }
 }

@@ -671,6 +671,8 @@ func (p *peers) shrink(c *peerCase) *peerCase {
 // take some hours of two cores, and so go test's -timeout=0.
 func TestAsOpenFst(t *testing.T) {
 	o := fsttest.OpenFst(t) // or skip
+	exit = func(int) { panic("a call went on after its --timeout; the stacks below say which") }
+	defer func() { exit = os.Exit }()
 	n := 200
 	if s := os.Getenv("TROPICA_CASES"); s != "" {
 		n = must1(strconv.Atoi(s))
