@@ -15,9 +15,6 @@ import (
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
-// maxGrid bounds the settings of one booster.
-const maxGrid = 4096
-
 func boostCV(group, title string) *command {
 	return &command{
 		name: group + " cv", args: "table", min: 1, max: 1,
@@ -157,43 +154,21 @@ func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint
 // gridOf makes a trainer of every combination of values. Flags that are given beside the grid
 // (nil: none are) and in it would be overruled in every setting.
 func gridOf(base *booster, text string, x *table.Table, given *flags.Set) ([]boost.Trainer, error) {
-	type axis struct {
-		flag   string
-		values []string
-	}
-	var axes []axis
-	total := 1
-	for _, word := range strings.Fields(text) {
-		flag, values, ok := strings.Cut(word, "=")
-		flag = strings.TrimLeft(flag, "-")
-		if !ok || values == "" {
-			return nil, fmt.Errorf("%q is not a flag, =, and values", word)
-		}
+	grid, err := gridSettings(text, func(flag string) error {
 		if flag == "preset" {
-			return nil, errors.New("preset is no part of a grid: give --preset, or compare the presets with --versus")
+			return errors.New("preset is no part of a grid: give --preset, or compare the presets with --versus")
 		}
-		if given != nil && given.Given(flag) {
-			return nil, overruled(flag)
-		}
-		a := axis{flag, list(values)}
-		if total *= len(a.values); total > maxGrid {
-			return nil, fmt.Errorf("there are more than %d combinations", maxGrid)
-		}
-		axes = append(axes, a)
+		return nil
+	}, given)
+	if err != nil {
+		return nil, err
 	}
 	var out []boost.Trainer
-	for n := range total {
+	for _, g := range grid {
 		b := *base
-		var words, name []string
-		for _, a := range axes {
-			v := a.values[n%len(a.values)]
-			n /= len(a.values)
-			words = append(words, "--"+a.flag+"="+strings.ReplaceAll(v, "+", ","))
-			name = append(name, a.flag+"="+v)
-		}
 		fs := flags.New()
 		apply := settings(base.group, fs)
-		if _, err := fs.Parse(words); err != nil {
+		if _, err := fs.Parse(g.words); err != nil {
 			return nil, err
 		}
 		loss := b.loss
@@ -203,18 +178,9 @@ func gridOf(base *booster, text string, x *table.Table, given *flags.Set) ([]boo
 		if b.group != "adaboost" && b.loss.Name() != loss.Name() {
 			return nil, errors.New("loss is no part of a grid: settings with other losses cannot be compared by it")
 		}
-		label := strings.Join(name, " ")
-		if label == "" {
-			label = "default"
-		}
-		out = append(out, boost.Trainer{Name: label, Train: b.train})
+		out = append(out, boost.Trainer{Name: g.name, Train: b.train})
 	}
 	return out, nil
-}
-
-// overruled is the error of a flag that stands in the grid as well.
-func overruled(flag string) error {
-	return fmt.Errorf("--%s is given outside the grid too, and would have no effect there; leave one of them out", flag)
 }
 
 // writeCV prints the comparison for a person.

@@ -151,17 +151,13 @@ func (t *tableFlags) like(c *call, name string, m *boost.Ensemble, labelled bool
 // boostModel reads a model for a command of a group. One of another group is the same kind
 // of thing and serves as well, but who names it may have mistaken the file.
 func (c *call) boostModel(group, name string) (*boost.Ensemble, error) {
-	if name == "" {
-		return nil, errors.New("flag --model is needed: the file with the model")
+	command := group + " train"
+	if group == "" {
+		command = "gb train"
 	}
-	f, shown, err := c.Open(name)
+	e, shown, err := load(c, name, command, boost.Load)
 	if err != nil {
-		return nil, fmt.Errorf("flag --model: %w", err)
-	}
-	defer f.Close()
-	e, err := boost.Load(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
+		return nil, err
 	}
 	if of := groupOf(e); group != "" && of != "" && of != group {
 		c.Warn(c.prog, "%s: the model is one of %s, not of %s; it is used as it is", shown, of, group)

@@ -227,19 +227,8 @@ func digestOf(pairs []g2p.Pair) string {
 
 // g2pModel reads a model file.
 func (c *call) g2pModel(name string) (*g2p.Model, error) {
-	if name == "" {
-		return nil, errors.New("flag --model is needed: a file that `learn g2p train` wrote")
-	}
-	r, shown, err := c.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	m, err := g2p.Load(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
-	}
-	return m, nil
+	m, _, err := load(c, name, "g2p train", g2p.Load)
+	return m, err
 }
 
 // decodeFlags defines the flags that say which output is given out.
@@ -373,20 +362,9 @@ Example:
 			if err != nil {
 				return err
 			}
-			var list []*g2p.Model
-			names, err := modelNames(*models)
+			_, list, err := loadAll(c, *models, *table, c.g2pModel)
 			if err != nil {
 				return err
-			}
-			if err := apart(slices.Concat(places("the data", c.args...), places("the model", names...)), places("the table", *table)); err != nil {
-				return err
-			}
-			for _, name := range names {
-				m, err := c.g2pModel(name)
-				if err != nil {
-					return err
-				}
-				list = append(list, m)
 			}
 			pairs, err := c.pairs(c.args)
 			if err != nil {

@@ -93,52 +93,27 @@ Example:
 
 // multiGrid makes a setting of every combination of values.
 func multiGrid(base *multi.Options, text string, x *table.Table, given *flags.Set) ([]multi.Entry, error) {
-	type axis struct {
-		flag   string
-		values []string
-	}
-	var axes []axis
-	total := 1
-	for _, word := range strings.Fields(text) {
-		flag, values, ok := strings.Cut(word, "=")
-		flag = strings.TrimLeft(flag, "-")
-		if !ok || values == "" {
-			return nil, fmt.Errorf("%q is not a flag, =, and values", word)
-		}
+	grid, err := gridSettings(text, func(flag string) error {
 		if flag == "preset" || flag == "low" || flag == "high" || flag == "vertices" {
-			return nil, fmt.Errorf("%s is no part of a grid: it changes what is compared, or all the rest", flag)
+			return fmt.Errorf("%s is no part of a grid: it changes what is compared, or all the rest", flag)
 		}
-		if given.Given(flag) {
-			return nil, overruled(flag)
-		}
-		a := axis{flag, list(values)}
-		if total *= len(a.values); total > maxGrid {
-			return nil, fmt.Errorf("there are more than %d combinations", maxGrid)
-		}
-		axes = append(axes, a)
+		return nil
+	}, given)
+	if err != nil {
+		return nil, err
 	}
 	var out []multi.Entry
-	for n := range total {
-		e := multi.Entry{Options: *base}
-		var words, name []string
-		for _, a := range axes {
-			v := a.values[n%len(a.values)]
-			n /= len(a.values)
-			words = append(words, "--"+a.flag+"="+v)
-			name = append(name, a.flag+"="+v)
-		}
+	for _, g := range grid {
+		e := multi.Entry{Name: g.name, Options: *base}
 		fs := flags.New()
 		apply := multiSettings(fs)
-		if _, err := fs.Parse(words); err != nil {
+		if _, err := fs.Parse(g.words); err != nil {
 			return nil, err
 		}
 		if err := apply(&e.Options); err != nil {
 			return nil, err
 		}
 		withSources(&e.Options, x)
-		if e.Name = strings.Join(name, " "); e.Name == "" {
-			e.Name = "default"
-		}
 		out = append(out, e)
 	}
 	return out, nil

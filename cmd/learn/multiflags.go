@@ -86,19 +86,8 @@ func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled
 
 // multiModel reads a model.
 func (c *call) multiModel(name string) (*multi.Model, error) {
-	if name == "" {
-		return nil, errors.New("flag --model is needed: the file with the model")
-	}
-	f, shown, err := c.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("flag --model: %w", err)
-	}
-	defer f.Close()
-	m, err := multi.Load(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
-	}
-	return m, nil
+	m, _, err := load(c, name, "multiboost train", multi.Load)
+	return m, err
 }
 
 // points reads mixtures: shares separated by commas, mixtures by semicolons.

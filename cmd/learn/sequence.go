@@ -193,19 +193,8 @@ up to 8 tokens and within a band of 2 beyond:
 
 // sequenceModel reads a model file.
 func (c *call) sequenceModel(name string) (*sequence.Model, error) {
-	if name == "" {
-		return nil, errors.New("flag --model is needed: a file that `learn sequence train` wrote")
-	}
-	r, shown, err := c.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	m, err := sequence.Read(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
-	}
-	return m, nil
+	m, _, err := load(c, name, "sequence train", sequence.Read)
+	return m, err
 }
 
 // decoder holds the flags that say which labelling is given out.

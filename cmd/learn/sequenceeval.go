@@ -189,20 +189,9 @@ Example:
 			if err := d.check(c); err != nil {
 				return err
 			}
-			var list []*sequence.Model
-			names, err := modelNames(*models)
+			names, list, err := loadAll(c, *models, *table, c.sequenceModel)
 			if err != nil {
 				return err
-			}
-			if err := apart(slices.Concat(places("the data", c.args...), places("the model", names...)), places("the table", *table)); err != nil {
-				return err
-			}
-			for _, name := range names {
-				m, err := c.sequenceModel(name)
-				if err != nil {
-					return err
-				}
-				list = append(list, m)
 			}
 			examples, _, _, err := s.read(c, c.args)
 			if err != nil {

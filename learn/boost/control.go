@@ -162,6 +162,28 @@ func (r *run) addValid(t *Term) {
 	})
 }
 
+// rounds learns round by round while more says so, or until a round or the control ends the
+// run: the ensemble is what there is by then, with the error if there was one.
+func (r *run) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble, error) {
+	for more() {
+		if err := r.cancelled(); err != nil {
+			return r.result(), err
+		}
+		p, err := one()
+		if err != nil {
+			return r.result(), err
+		}
+		stop, err := r.finish(p)
+		if err != nil {
+			return r.result(), err
+		}
+		if stop {
+			break
+		}
+	}
+	return r.result(), nil
+}
+
 // finish closes a round: it reports, watches the validation loss, saves and looks
 // whether the run is over.
 func (r *run) finish(p *Progress) (stop bool, err error) {

@@ -84,23 +84,7 @@ func (r *gradientRun) train() (*Ensemble, error) {
 	if r.k > 1 {
 		r.all = make([]float64, 2*m*r.k)
 	}
-	for r.round < r.o.Rounds {
-		if err := r.cancelled(); err != nil {
-			return r.result(), err
-		}
-		p, err := r.oneRound()
-		if err != nil {
-			return r.result(), err
-		}
-		stop, err := r.finish(p)
-		if err != nil {
-			return r.result(), err
-		}
-		if stop {
-			break
-		}
-	}
-	return r.result(), nil
+	return r.rounds(func() bool { return r.round < r.o.Rounds }, r.oneRound)
 }
 
 // gradientBlock rows have their derivatives computed together.

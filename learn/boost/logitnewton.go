@@ -36,10 +36,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	}
 	m := d.Rows()
 	g, w := make([]float64, m), make([]float64, m)
-	for r.round < o.Rounds {
-		if err := r.cancelled(); err != nil {
-			return r.result(), err
-		}
+	return r.rounds(func() bool { return r.round < o.Rounds }, func() (*Progress, error) {
 		for i, y := range d.Y {
 			p := sigma(r.scores[i])
 			v := max(p*(1-p), leastVariance)
@@ -52,15 +49,15 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		}
 		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w, Round: r.round})
 		if err != nil {
-			return r.result(), fmt.Errorf("boost: %s: round %d: %w", r.e.Algorithm, r.round+1, err)
+			return nil, fmt.Errorf("boost: %s: round %d: %w", r.e.Algorithm, r.round+1, err)
 		}
 		if len(fit.Values) != m {
-			return r.result(), fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm, r.round+1, len(fit.Values), m)
+			return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm, r.round+1, len(fit.Values), m)
 		}
 		p := &Progress{Family: -1, Step: 1, Splits: splitsOf(fit.Predictor)}
 		for i, v := range fit.Values {
 			if v-v != 0 {
-				return r.result(), fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm, r.round+1, ErrRange, v, d.X.At(i))
+				return nil, fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm, r.round+1, ErrRange, v, d.X.At(i))
 			}
 			p.Derivative += weight(d.W, i) * (sigma(r.scores[i]) - (d.Y[i]+1)/2) * v / r.total
 			r.scores[i] += v
@@ -70,13 +67,6 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		r.addValid(&t)
 		p.Loss = meanLoss(r.e.Loss, d.Y, d.W, r.scores, r.Workers)
 		p.Objective = p.Loss
-		stop, err := r.finish(p)
-		if err != nil {
-			return r.result(), err
-		}
-		if stop {
-			break
-		}
-	}
-	return r.result(), nil
+		return p, nil
+	})
 }

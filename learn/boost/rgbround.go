@@ -72,23 +72,7 @@ func (r *rgbRun) train() (*Ensemble, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	for r.round < r.o.Rounds && r.idle < r.o.IdleStop {
-		if err := r.cancelled(); err != nil {
-			return r.result(), err
-		}
-		p, err := r.oneRound()
-		if err != nil {
-			return r.result(), err
-		}
-		stop, err := r.finish(p)
-		if err != nil {
-			return r.result(), err
-		}
-		if stop {
-			break
-		}
-	}
-	return r.result(), nil
+	return r.rounds(func() bool { return r.round < r.o.Rounds && r.idle < r.o.IdleStop }, r.oneRound)
 }
 
 func (r *rgbRun) prepare() error {
