@@ -31,6 +31,7 @@ type cutRun struct {
 	lambda []float64
 
 	round, inRound, next int // passes of the round, and at which to look at bounds
+	idle                 int // rounds in which neither a penalty nor the radius held w
 	cuts                 []cut
 	open                 bool    // the last cut is of this round
 	trust                float64 // λ moves by at most this: planes say nothing of what is far from where they were made
@@ -50,11 +51,25 @@ const (
 	mostRounds = 60
 	mostCuts   = 24
 	mostPasses = 400 // of a round
+	mostIdle   = 2
 	firstTrust = 0.03
 )
 
 // seconds that the run took so far.
 func (r *cutRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+
+// ascent returns what dual works with, or nil.
+func (t *trainer) ascent(g *Game, set optim.Maximizer, w []float64, gap float64) (*ascent, error) {
+	slack := 0.0
+	if t.Radius > 0 && t.Beta1 == 0 {
+		values := make([]float64, len(g.objectives))
+		if _, err := g.Eval(w, make([]float64, len(values)), nil, values); err != nil {
+			return nil, err
+		}
+		slack = gap / 8 * math.Max(leastValue, math.Abs(set.Maximize(values, nil)))
+	}
+	return g.dualAscent(w, t.Radius, slack, t.Seed), nil
+}
 
 // dual solves from w and lambda by dual ascent; nil when the game does not separate.
 // gap is what to reach, times max(leastValue, value); negative never stops for it, but at 1e-9.
@@ -62,7 +77,10 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 	if gap < 0 {
 		gap = 1e-9
 	}
-	a := g.dualAscent(w, t.Seed)
+	a, err := t.ascent(g, set, w, gap)
+	if err != nil {
+		return nil, err
+	}
 	if a == nil {
 		return nil, nil
 	}
@@ -127,6 +145,9 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		if r.best.Gap() <= tol {
 			return r.finish(optim.GapSmall), nil
 		}
+		if r.slack(); r.idle >= mostIdle && r.Solver == Auto {
+			return r.finish(optim.NoProgress), nil
+		}
 		r.move(next, better)
 		r.turn()
 		if err := r.save(c, false); err != nil {
@@ -159,6 +180,13 @@ func (r *cutRun) move(next []float64, better bool) {
 	}
 	for k, l := range next {
 		r.lambda[k] = r.best.Lambda[k] + share*(l-r.best.Lambda[k])
+	}
+}
+
+// slack counts rounds at whose end nothing but the floor penalised w.
+func (r *cutRun) slack() {
+	if r.idle++; !r.unheld() || r.a.beta > 1.01*r.a.floor {
+		r.idle = 0
 	}
 }
 
@@ -262,7 +290,7 @@ func (r *cutRun) save(c *optim.Control, force bool) error {
 		return nil
 	}
 	k := &optim.Checkpoint{Solver: cutSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.a.w),
-		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust},
+		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust, "beta": r.a.beta, "floor": r.a.floor, "idle": float64(r.idle)},
 		Arrays:  map[string][]float64{"lambda": slices.Clone(r.lambda), "s": slices.Clone(r.a.s), "alpha": slices.Clone(r.a.alpha), "value": slices.Clone(r.a.value)}}
 	if r.open {
 		k.Scalars["open"] = 1
@@ -302,6 +330,14 @@ func (r *cutRun) resume(k *optim.Checkpoint) error {
 	r.a.passes, r.inRound, r.next = int(k.Scalars["passes"]), int(k.Scalars["in"]), int(k.Scalars["next"])
 	if r.a.passes < 0 || r.inRound < 0 {
 		return errors.New("minimax: the checkpoint's counts are impossible")
+	}
+	if r.a.radius > 0 {
+		beta, floor := k.Scalars["beta"], k.Scalars["floor"]
+		if !(beta > 0) || !(floor >= 0) || !finite(beta, floor) {
+			return errors.New("minimax: the checkpoint's penalty is impossible")
+		}
+		r.a.floor, r.idle = floor, int(k.Scalars["idle"])
+		r.a.regularize(beta)
 	}
 	r.open, r.trust = k.Scalars["open"] != 0, k.Scalars["trust"]
 	r.best.Upper, r.best.W = k.Scalars["upper"], slices.Clone(k.Arrays["upperW"])

@@ -51,9 +51,10 @@
 // Auto first runs stochastic mirror-prox, the thesis' algorithm in the form its text
 // speaks of, and then, from there, until the certificate is as close as asked for,
 // DualAscent: cutting planes over λ (cuts.go), and for each λ stochastic dual coordinate
-// ascent (dual.go), which proves bounds at the kinks of hinge and 1-norm. Where losses do
-// not separate by score (Softmax), or w is in a ball, it is optim.Smoothed instead: L-BFGS
-// on the smoothed maximum, with kinks smoothed along.
+// ascent (dual.go), which proves bounds at the kinks of hinge and 1-norm, in all space or in
+// a ball. Where losses do not separate by score (Softmax), where the norm itself is
+// penalised, and where neither a penalty nor the radius holds w, it is optim.Smoothed
+// instead: L-BFGS on the smoothed maximum, with kinks smoothed along.
 //
 // Stochastic steps alone come within a few per cent of the value quickly, and need
 // millions of steps for a gap of 1e-3. On the four losses and β_1 = 1e-4, to a gap of 1e-3,

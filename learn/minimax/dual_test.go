@@ -80,7 +80,7 @@ func TestDualAscent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := g.dualAscent(make([]float64, g.net.Dim()), 1)
+		a := g.dualAscent(make([]float64, g.net.Dim()), 0, 0, 1)
 		best := math.Inf(1)
 		for round, lambda := range [][]float64{{0.25, 0.25, 0.25, 0.25}, {0, 0.5, 0.5, 0}, {0.25, 0.25, 0.25, 0.25}} {
 			a.turn(lambda)
@@ -113,7 +113,7 @@ func TestDualAscent(t *testing.T) {
 func TestDualAscentRefuses(t *testing.T) {
 	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
 	for name, o := range map[string]Options{
-		"radius": {Radius: 1, ScoreBound: 1}, "penalty and radius": {Beta1: 1, Radius: 1}, "norm": {Beta1: 1, Norm: true}, "bias": {Beta1: 1, Bias: 2}, "softmax": {Beta1: 1, MultiClass: Softmax}, "penalty": {}, "convexity": {Beta1: 1, ZeroOne: RampSurrogate},
+		"norm": {Beta1: 1, Norm: true}, "norm in a ball": {Beta1: 1, Norm: true, Radius: 1}, "bias": {Beta1: 1, Bias: 2}, "softmax": {Beta1: 1, MultiClass: Softmax}, "penalty": {}, "convexity": {Beta1: 1, ZeroOne: RampSurrogate},
 	} {
 		o.Solver = DualAscent
 		if _, err := Train(d, &o); err == nil || !strings.Contains(err.Error(), "dual ascent is for") {

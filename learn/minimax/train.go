@@ -316,7 +316,7 @@ func (t *trainer) linear() (*Fit, error) {
 	switch t.Solver {
 	case Auto:
 		second = convex && !t.NoPolish
-		if second && t.Radius == 0 {
+		if second {
 			first.Gap = -1
 		}
 		fallthrough
@@ -337,13 +337,14 @@ func (t *trainer) linear() (*Fit, error) {
 		return nil, err
 	}
 	w := t.start()
+	ascends := t.set == nil || t.Radius > 0 // of other sets dual ascent knows nothing
 	var r *optim.SaddleResult
 	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver)
 	if t.Solver != Smoothed && t.Solver != DualAscent && !inSecond {
 		r, err = first.Solve(g, w, lambda, control)
 		var astray *optim.DivergenceError
 		switch {
-		case err != nil && second && gap > 0 && t.StepW == 0 && errors.As(err, &astray) && t.set == nil && g.dualAscent(w, t.Seed) != nil:
+		case err != nil && second && gap > 0 && t.StepW == 0 && errors.As(err, &astray) && ascends && g.dualAscent(w, t.Radius, 1, t.Seed) != nil:
 			// Losses of very different steepness: no step that was chosen here suits them,
 			// but dual ascent needs none.
 			r = nil
@@ -356,11 +357,10 @@ func (t *trainer) linear() (*Fit, error) {
 		}
 		control.Resume = nil
 	}
-	if t.Solver == DualAscent && (gap < 0 && t.Gap > 0 || t.set != nil) {
+	if t.Solver == DualAscent && (gap < 0 && t.Gap > 0 || !ascends) {
 		return nil, errDual
 	}
-	// Dual ascent knows of no set: with a penalty and a radius it would leave the ball.
-	if t.set == nil && (t.Solver == Auto && second || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
+	if ascends && (t.Solver == Auto && second || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
 		l := lambda
 		if r != nil {
 			l = r.Lambda
@@ -373,7 +373,11 @@ func (t *trainer) linear() (*Fit, error) {
 			return nil, err
 		}
 		if s != nil {
-			r, second = s, false
+			// A radius that holds nothing back, and no penalty: there is no curvature for dual
+			// ascent, but L-BFGS needs none.
+			r, second = s, t.Solver == Auto && t.unheld() && s.Reason != optim.GapSmall
+			control.Resume = nil
+			w = s.W
 		} else if t.Solver == DualAscent {
 			return nil, errDual
 		}
@@ -384,11 +388,14 @@ func (t *trainer) linear() (*Fit, error) {
 	if second {
 		control.Stop.Iterations = 0
 		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Least: leastValue, Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
-		if r != nil {
+		if t.Solver == Auto { // whether this run or the one that it goes on from came here
 			polish.Start, polish.Inner = 0.002, 400 // the stochastic part came closer than this
 		}
 		if gap < 0 {
 			polish.Gap = math.Max(t.Gap, 1e-6)
+		}
+		if r != nil && r.Certified {
+			polish.Known = r.Certificate
 		}
 		s, err := polish.Solve(g, w, control)
 		if s == nil {
@@ -397,21 +404,15 @@ func (t *trainer) linear() (*Fit, error) {
 		if err != nil {
 			return t.fit(g, s, frozen), err
 		}
-		// Where the radius is active, L-BFGS runs into it and the steps before came closer.
-		if r != nil && r.Certified && s.Certified {
-			if a, b := r.Certificate, &s.Certificate; a.Upper < b.Upper {
-				b.Upper, b.W, s.W, s.Lambda = a.Upper, a.W, a.W, r.Lambda
-			}
-			if a, b := r.Certificate, &s.Certificate; a.Lower > b.Lower {
-				b.Lower, b.Lambda = a.Lower, a.Lambda
-			}
-		}
 		r = s
 	}
 	return t.fit(g, r, frozen), nil
 }
 
-var errDual = errors.New("minimax: dual ascent is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty (--l2, no radius, no bound of biases); choose another solver")
+// unheld reports whether there may be nothing but a radius to keep weights small.
+func (t *trainer) unheld() bool { return t.Radius > 0 && t.Beta1 == 0 }
+
+var errDual = errors.New("minimax: dual ascent is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty or within a radius (no bound of biases); choose another solver")
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {

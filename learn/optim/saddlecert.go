@@ -75,7 +75,9 @@ type CertifyOptions struct {
 // for all u (a Relaxed problem may know a higher right side, see Minorized). The right side is minimised over W: with μ = 0 the bound of M. Frank
 // and P. Wolfe (1956), which is finite on bounded sets only, and with μ > 0 and no
 // constraint φ - Σ g_j²/2μ_j. It is taken at w and at the points that L-BFGS finds
-// from there, the best counts.
+// from there, the best counts. Where w is on the sphere of a Euclidean Ball, L-BFGS minimises
+// φ + ν/2 |·|² for the multiplier ν of the constraint, since φ alone has its minimum outside,
+// where the right side proves nothing.
 //
 // A problem that is not convex, or a w outside W, gives an error.
 func Certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *CertifyOptions) (Certificate, error) {
@@ -147,9 +149,19 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 		if opts.Enough > 0 && c.within(opts.Enough, opts.Least) {
 			return c, evaluations, nil
 		}
+		nu := sphere(setW, w, gw)
 		var f Objective = Func{n, func(x, grad []float64) (float64, error) {
 			evaluations++
-			return below.Eval(x, lambda, grad, nil)
+			v, err := below.Eval(x, lambda, grad, nil)
+			if nu > 0 && err == nil {
+				if grad != nil {
+					for j, u := range x {
+						grad[j] += nu * u
+					}
+				}
+				v += nu / 2 * dot(x, x)
+			}
+			return v, err
 		}}
 		z := slices.Clone(w)
 		if opts.Scale != nil {
@@ -165,6 +177,9 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 					r.X[j] *= opts.Scale[j]
 				}
 			}
+			if nu > 0 {
+				setW.Project(r.X)
+			}
 			err = lower(r.X)
 		}
 		if err != nil {
@@ -175,6 +190,22 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 		return c, evaluations, fmt.Errorf("optim: Certify: bounds %v and %v: %w", c.Lower, c.Upper, ErrNotFinite)
 	}
 	return c, evaluations, nil
+}
+
+func euclidean(b Ball) bool { return (b.Q == 0 || b.Q == 2) && b.Radius > 0 }
+
+// sphere returns the ν ≥ 0 for which g + νw is smallest when w is on the sphere of a
+// Euclidean ball, else 0.
+func sphere(set Set, w, g []float64) float64 {
+	b, ok := set.(Ball)
+	if !ok || !euclidean(b) {
+		return 0
+	}
+	sq := dot(w, w)
+	if math.Sqrt(sq) < b.Radius*(1-1e-6) {
+		return 0
+	}
+	return math.Max(0, -dot(w, g)/sq)
 }
 
 // outside returns the distance of the projection along the worst coordinate.

@@ -25,8 +25,13 @@ import (
 //
 // It is the reference that the steps of SaddlePoint are held against, and the
 // quicker way where all examples fit into memory and φ is smooth in w, or nearly.
-// The set of w must be all space, or one whose constraints are not active: points are
-// projected before they are certified, and the certificate says what it cost.
+// A Euclidean Ball for w is a constraint c(w) = (|w|² - D²)/2 ≤ 0 with the multiplier ν
+// of the augmented Lagrangian, F_τ + (max(0, ν + ρc)² - ν²)/2ρ (R. T. Rockafellar, J.
+// Optimization Theory and Applications 12, 1973), whose ρ grows from round to round: at its
+// minimum -∇F_τ points along w, so that the bound of the linearised problem over the ball
+// is off by what is left across w alone. Any other set must be one whose constraints are not
+// active. Points are projected before they are certified, and the certificate says what
+// that cost.
 type Smoothed struct {
 	W, Lambda Set     // as in SaddlePoint
 	Gap       float64 // stop at a gap of this times max(Least, |upper|); zero is 1e-4
@@ -41,6 +46,9 @@ type Smoothed struct {
 	// Scale, if not nil, preconditions L-BFGS: the root of the inverse of a guess at the
 	// curvature along each coordinate of w (see Scaled).
 	Scale []float64
+
+	// Known, if its W is not nil, are bounds proved before: the run goes on from them.
+	Known Certificate
 
 	// Relaxed, if not nil, gives problems with a continuous gradient that never exceed
 	// the problem, and are below it by at most the width: F_τ is then made of one whose
@@ -105,6 +113,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		return sizeOf(v, m.Least)
 	}
 	res := &SaddleResult{}
+	if m.Known.W != nil && convex != nil {
+		res.Certified, res.Certificate = true, m.Known
+	}
 	w := slices.Clone(w0)
 	begin := 0
 	if r := run.Resume; r != nil {
@@ -147,9 +158,30 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	if r := run.Resume; r != nil {
 		stuck, width = int(r.Scalars["stuck"]), r.Scalars["width"]
 	}
+	f := &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: run}
+	if b, ok := m.W.(Ball); ok && euclidean(b) {
+		f.ball = &multiplier{radius: b.Radius}
+		if r := run.Resume; r != nil {
+			f.ball.nu, f.ball.rho = r.Scalars["nu"], r.Scalars["rho"]
+			if !(f.ball.nu >= 0) || !(f.ball.rho > 0) {
+				return nil, errors.New("optim: smoothed: the checkpoint belongs to another problem")
+			}
+		} else {
+			// |∇φ|/D is of the size that ν has where the constraint holds.
+			g := make([]float64, n)
+			if _, err := inner.Eval(w, lambda, g, nil); err != nil {
+				return nil, fmt.Errorf("optim: smoothed: %w", err)
+			}
+			run.evals++
+			f.ball.rho = 10 * math.Max(math.Sqrt(dot(g, g))/b.Radius, 1e-6*size(v)/(b.Radius*b.Radius)) / (b.Radius * b.Radius)
+		}
+	}
 	checkpoint := func() *Checkpoint {
 		c := &Checkpoint{Solver: solver, Iteration: round, Evaluations: run.evals, Seconds: run.seconds(), X: slices.Clone(w),
 			Scalars: map[string]float64{"tau": tau, "stuck": float64(stuck), "width": width}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
+		if f.ball != nil {
+			c.Scalars["nu"], c.Scalars["rho"] = f.ball.nu, f.ball.rho
+		}
 		if res.Certified && !math.IsInf(res.Certificate.Lower, -1) {
 			c.Scalars["upper"], c.Scalars["lower"] = res.Certificate.Upper, res.Certificate.Lower
 			c.Arrays["upperW"], c.Arrays["lowerLambda"] = slices.Clone(res.Certificate.W), slices.Clone(res.Certificate.Lambda)
@@ -165,7 +197,6 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		res.Value, res.Iterations, res.Evaluations, res.Reason = v, round, run.evals, reason
 		return res, err
 	}
-	f := &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: run}
 	if convex != nil && m.W == nil && m.Relaxed == nil {
 		mu := make([]float64, n)
 		convex.Curvature(mu)
@@ -228,6 +259,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			for j := range m.Scale {
 				w[j] *= m.Scale[j]
 			}
+		}
+		if f.ball != nil {
+			f.ball.update(w)
 		}
 		if m.W != nil {
 			m.W.Project(w)
@@ -299,6 +333,32 @@ type smoothed struct {
 	lambda, values []float64
 	run            *run
 	watch          *smoothedBounds // nil: evaluations prove nothing
+	ball           *multiplier     // nil: there is no ball
+}
+
+// multiplier is the constraint |w| ≤ radius.
+type multiplier struct{ radius, nu, rho float64 }
+
+// add returns what the constraint adds at w, and adds its gradient.
+func (b *multiplier) add(w, grad []float64) float64 {
+	t := math.Max(0, b.nu+b.rho*b.excess(w))
+	if grad != nil && t > 0 {
+		for j, v := range w {
+			grad[j] += t * v
+		}
+	}
+	return (t*t - b.nu*b.nu) / (2 * b.rho)
+}
+
+func (b *multiplier) excess(w []float64) float64 { return (dot(w, w) - b.radius*b.radius) / 2 }
+
+// update ends a round at w. The factor is one that L-BFGS copes with: ρ is the curvature
+// along w, and nothing else.
+func (b *multiplier) update(w []float64) {
+	b.nu = math.Max(0, b.nu+b.rho*b.excess(w))
+	if far := math.Abs(b.excess(w)); far > 1e-9*b.radius*b.radius && b.nu > 0 {
+		b.rho *= 4
+	}
 }
 
 // errProved ends a round whose bounds are as close as it can bring them.
@@ -385,6 +445,9 @@ func (f *smoothed) eval(w, grad []float64) (float64, error) {
 				return base, err
 			}
 		}
+	}
+	if f.ball != nil {
+		base += f.ball.add(w, grad)
 	}
 	return base + dot(f.lambda, f.values) - f.tau/2*dot(f.lambda, f.lambda), nil
 }
