@@ -26,9 +26,12 @@ type Bound struct {
 // Bound returns the bounds for a linear model that was trained on data, of which s is
 // the account (Evaluate), among the models with |w| ≤ radius, biases included. The radius
 // must have been chosen without a look at the data, as must delta, the chance that the
-// bounds fail. Losses must have finite Lipschitz constants and bounds on scores of up to
-// radius·max|x_i|; models with hidden layers have no report, and neither have weighted
-// examples.
+// bounds fail. What losses must have is a finite Lipschitz constant and bound for scores up to
+// radius·max|x_i|, and for numbers as targets up to the largest |y_i|: all that are named
+// here have these, whatever the units of training were, and new rows are taken to be no
+// longer and their targets no larger. Units and offsets, such as those of regrets, may come
+// from the data: they do the same to both sides. Models with hidden layers have no report,
+// and neither have weighted examples.
 //
 // The complexity of linear scores is at most radius·√(Σ|x_i|²)/m; several outputs count
 // with a factor √2 each, after the vector contraction of A. Maurer (ALT 2016), divided by
@@ -59,7 +62,7 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 		losses = append(losses, o.Loss)
 	}
 	bound := radius * data.longest()
-	objectives, err := newObjectives(losses, Raw, m.ZeroOne, m.MultiClass, data.Outputs(), bound)
+	objectives, err := newObjectives(losses, Raw, m.ZeroOne, m.MultiClass, data.Outputs(), bound+data.beyond())
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +87,7 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 			mk *= objectives[k].factor / outputs // each output has its share of the mean
 		}
 		if !finite(mk, bk) {
-			return nil, fmt.Errorf("minimax: %s has no finite Lipschitz constant or bound", u.Name)
+			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v and the bound %v on scores up to %.4g: the report needs both finite", u.Name, mk, bk, bound)
 		}
 		b.Vertex = math.Max(b.Vertex, s.Values[k]+2*mk*contraction*b.Rademacher+3*bk*root)
 		most, lip = math.Max(most, bk), math.Max(lip, mk)

@@ -145,6 +145,17 @@ func (d *Data) targets(i, outputs int, y []float64) {
 	}
 }
 
+// beyond returns by how much targets exceed 1 in size. Losses tell their constants for |y| ≤ 1;
+// those of numbers are functions of s - y, so that |s| ≤ b and |y| ≤ 1 + beyond is to them
+// what |s| ≤ b + beyond and |y| ≤ 1 is.
+func (d *Data) beyond() float64 {
+	most := 1.0
+	for _, v := range d.Y {
+		most = math.Max(most, math.Abs(v))
+	}
+	return most - 1
+}
+
 // longest returns the largest |(x, 1)| of a row, which bounds what |w| ≤ 1 can score.
 func (d *Data) longest() float64 {
 	most := 0.0

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
@@ -488,6 +489,27 @@ func TestStructureOfTheGame(t *testing.T) {
 			if v+g.Penalty < -1e-3 {
 				t.Errorf("regret of objective %d is %g", k, v)
 			}
+		}
+		// Losses without a Lipschitz constant are measured from their least as they are.
+		o.Losses = all(t, "squared", "4-norm", "squared-hinge", "huber:2", "cross-entropy")
+		h := smoothedFit(t, d, o)
+		for k, l := range o.Losses {
+			if k < 3 && h.Model.Objectives[k].Scale != 1 {
+				t.Errorf("%s is scaled by %g", l.Name, h.Model.Objectives[k].Scale)
+			}
+			alone := minimax.Options{Losses: []minimax.Loss{l}, Normalization: minimax.Raw}
+			if k == 3 {
+				alone.Normalization = minimax.Lipschitz
+			}
+			least := smoothedFit(t, d, alone)
+			near(t, l.Name+" alone", h.Model.Objectives[k].Offset, least.Values[0], 1e-2)
+			if h.Values[k]+h.Penalty < -1e-3 {
+				t.Errorf("regret of %s is %g", l.Name, h.Values[k])
+			}
+		}
+		o.Beta2 = 0.1
+		if _, err := minimax.Train(d, &o); err == nil || !strings.Contains(err.Error(), "that of squared is not finite") {
+			t.Errorf("β_2 with losses of any steepness: %v", err)
 		}
 		// Zero-one and cross-entropy differ by scale alone here: their regrets agree.
 		near(t, "regret of multiples", g.Values[0], g.Values[3], 1e-3)

@@ -34,8 +34,11 @@ const (
 	Lipschitz Normalization = "lipschitz" // ℓ_k / Lip_k, so that M_k = 1; the default
 	Bounded   Normalization = "bounded"   // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
 	Baseline  Normalization = "baseline"  // L_k / L_k(w0) for the start w0, which is zero for linear models
-	Regret    Normalization = "regret"    // Lipschitz, less L_k* = min_w L_k (with its penalty): excess losses
-	Raw       Normalization = "none"
+	// Regret is Lipschitz, less L_k* = min_w L_k (with its penalty): excess losses. A loss
+	// without a finite constant is taken as it is, since L_k* alone is what regrets need;
+	// constants are then for β_2 and Bound, which have their own words on that.
+	Regret Normalization = "regret"
+	Raw    Normalization = "none"
 )
 
 // MultiClass says how losses of a margin become losses of several classes.
@@ -124,8 +127,12 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 		}
 		by := 1.0
 		switch norm {
-		case Lipschitz, Regret:
+		case Lipschitz:
 			by = lip
+		case Regret:
+			if !math.IsInf(lip, 1) {
+				by = lip
+			}
 		case Bounded:
 			by = math.Max(lip, o.factor*bound)
 		case Baseline, Raw:
@@ -133,7 +140,7 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, regret or none", norm)
 		}
 		if math.IsInf(by, 1) {
-			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores are unbounded; bound the weights, or give a bound of the scores, or choose another normalisation", l.Name, norm)
+			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores are unbounded; bound the weights, or give a bound of the scores, or choose another normalisation: %s needs no constant", l.Name, norm, Regret)
 		}
 		if !(by > 0) {
 			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name, by)

@@ -115,6 +115,7 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 			bound = o.Radius * data.longest()
 		}
 	}
+	bound += data.beyond()
 	if t.objectives, err = newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(), bound); err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 		t.constants = append(t.constants, t.objectives[k].lipschitz)
 	}
 	if o.Beta2 > 0 && !finite(t.constants...) {
-		return nil, errors.New("minimax: β_2 needs finite Lipschitz constants of all objectives; bound the weights or the scores")
+		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while scores are unbounded; bound the weights or the scores", t.steepest())
 	}
 	if t.preferences, err = o.Preferences.set(t.constants, o.Penalty, o.Beta2); err != nil {
 		return nil, err
@@ -135,6 +136,15 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 		t.set = optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-o.Bias}, Hi: []float64{o.Bias}}, Dim: b.To - b.From}}
 	}
 	return t, nil
+}
+
+// steepest names the first objective without a finite constant.
+func (t *trainer) steepest() string {
+	k := slices.IndexFunc(t.objectives, func(o objective) bool { return math.IsInf(o.lipschitz, 1) })
+	if k < 0 {
+		return "none"
+	}
+	return t.objectives[k].Name
 }
 
 // beta2 is the signed coefficient of M_k in the values.
