@@ -100,7 +100,7 @@ func (e *EdgeBudgetError) Error() string {
 	if e.Bytes > 0 {
 		what = fmt.Sprintf("%d bytes", e.Bytes)
 	}
-	return fmt.Sprintf("losses: edit distance of expansions: more than %s at position %d of %d (%d columns so far); "+
+	return fmt.Sprintf("losses: loss machine of expansions: more than %s at position %d of %d (%d columns so far); "+
 		"offer fewer labels a position or raise the budget", what, e.Position, e.Positions, e.Columns)
 }
 
@@ -123,7 +123,8 @@ type ExpandStats struct {
 	Columns int // columns of the result
 }
 
-// An ExpandBuilder builds loss machines for the edit distance of expansions. It
+// An ExpandBuilder builds loss machines of expansions, for the edit distance (Build) and
+// for n-grams (BuildNGram). It
 // keeps its working memory from one build to the next, which matters when
 // machines are small and many: words take 10 to 1000 µs each. It is not safe
 // for concurrent use; its zero value is ready.
@@ -329,7 +330,7 @@ func (b *ExpandBuilder) check(t, columns, columnBytes int) error {
 	}
 	if b.opts.Ctx != nil {
 		if err := b.opts.Ctx.Err(); err != nil {
-			return fmt.Errorf("losses: edit distance of expansions: stopped at position %d of %d: %w", t, len(b.labels), err)
+			return fmt.Errorf("losses: loss machine of expansions: stopped at position %d of %d: %w", t, len(b.labels), err)
 		}
 	}
 	return nil

@@ -84,10 +84,7 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 func (e *evaluation) word(k *kernel, w *word, weights []float64, wantGrad bool) (float64, error) {
 	f, o := e.p.Features, &e.o
 	n := len(w.x)
-	full := w.full
-	if !o.Kind.usesLoss() {
-		full = nil
-	}
+	graph, full := w.machine(o.Kind)
 	k.u = sized(k.u, w.shape.unary[n])
 	k.pair = sized(k.pair, n)
 	beta, gold, logScale := o.beta(), 0.0, 0.0
@@ -140,15 +137,23 @@ func (e *evaluation) word(k *kernel, w *word, weights []float64, wantGrad bool) 
 			k.marginals(&w.shape, 1, out)
 			subtractGold(w, 1, out)
 		}
-	case SoftmaxMargin, MaxMargin:
-		if w.loss == nil {
+	case SoftmaxMargin, MaxMargin, NGramMargin:
+		if graph == nil {
 			return e.slow(w, weights, out)
 		}
-		logE, ok := k.expect(&w.shape, w.loss, e.table, beta*o.Gamma, 1, out)
+		table := e.table
+		if graph.values != nil { // a few logarithms, of this word alone
+			table = sized(k.table, len(graph.values))
+			k.table = table
+			for i, v := range graph.values {
+				table[i] = math.Exp(o.Gamma * v)
+			}
+		}
+		logE, ok := k.expect(&w.shape, graph, table, beta*o.Gamma, 1, out)
 		if !ok {
 			return e.slow(w, weights, out)
 		}
-		value = (logZ+logE)/beta + o.Gamma*w.loss.base - gold
+		value = (logZ+logE)/beta + o.Gamma*graph.base - gold
 		if wantGrad {
 			subtractGold(w, 1, out)
 		}

@@ -48,10 +48,8 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	if err != nil {
 		return nil, nil, err
 	}
-	if o.Kind.usesLoss() {
-		if err := p.BuildGraphs(ctx); err != nil {
-			return nil, nil, err
-		}
+	if err := p.need(ctx, o.Kind); err != nil {
+		return nil, nil, err
 	}
 	if fo.Stop.Relative == 0 {
 		fo.Stop.Relative = 2e-4
@@ -179,10 +177,8 @@ func (p *Problem) Objective(ctx context.Context, o Objective) (optim.Objective, 
 	if err != nil {
 		return nil, err
 	}
-	if o.Kind.usesLoss() {
-		if err := p.BuildGraphs(ctx); err != nil {
-			return nil, err
-		}
+	if err := p.need(ctx, o.Kind); err != nil {
+		return nil, err
 	}
 	return p.evaluation(o, p.opts.Workers), nil
 }

@@ -39,6 +39,9 @@ func prepared(t testing.TB, pairs []Pair, o *Options) *Problem {
 	if err := p.BuildGraphs(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	if err := p.need(context.Background(), NGramMargin); err != nil {
+		t.Fatal(err)
+	}
 	return p
 }
 
@@ -47,6 +50,7 @@ func objectives() []Objective {
 	return []Objective{
 		{Kind: CrossEntropy, L2: 0.1}, {Kind: HammingMargin, Gamma: 2, L2: 0.3},
 		{Kind: SoftmaxMargin, Gamma: 1, L2: 0.3}, {Kind: SoftmaxMargin, Gamma: -1, L2: 0},
+		{Kind: NGramMargin, Gamma: 2, L2: 0.3}, {Kind: NGramMargin, Gamma: -0.5, L2: 0},
 		{Kind: LatentMargin, Gamma: 4, L2: 0.3}, {Kind: LatentMargin, Gamma: 0, L2: 0.3},
 		{Kind: MaxMargin, Gamma: 1, L2: 0.2, Beta: 3}, {Kind: RiskMix, L2: 0.3, Mix: 0.3}, {Kind: RiskMix, L2: 0.3, Mix: 1},
 	}
@@ -70,10 +74,12 @@ func short(pairs []Pair, letters int) []Pair {
 func TestObjectivesByEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	pairs := short(words(t, "ady", "train", 400), 5)
-	restricted := 0
-	for _, budget := range []int{0, 60} {
-		p := prepared(t, pairs, &Options{MaxEdges: budget})
+	restricted, ngrams := 0, 0
+	for k, budget := range []int{0, 30} {
+		// Bigrams with c = 1, and trigrams with another c.
+		p := prepared(t, pairs, &Options{MaxEdges: budget, NGram: []losses.NGram{{}, {N: 3, C: 0.5}}[k]})
 		restricted += p.Stats.Restricted
+		ngrams += p.Stats.RestrictedNGram
 		for _, o := range objectives() {
 			o, err := o.withDefaults()
 			if err != nil {
@@ -97,7 +103,7 @@ func TestObjectivesByEnumeration(t *testing.T) {
 			}
 		}
 	}
-	if restricted == 0 {
+	if restricted == 0 || ngrams == 0 {
 		t.Fatal("no lattice was restricted: the budget is too large for this test")
 	}
 }
@@ -134,6 +140,9 @@ func enumerate(e *evaluation, w *word, weights []float64) (value float64, grad [
 		}
 		allowed = !math.IsInf(q.theta, -1)
 		q.loss = float64(table(spelt, w.ref))
+		if o.Kind == NGramMargin {
+			q.loss = e.p.opts.NGram.Value(spelt, w.ref)
+		}
 		q.right = slices.Equal(spelt, w.ref)
 		if wrong == 0 {
 			gold = q
@@ -174,7 +183,7 @@ func enumerate(e *evaluation, w *word, weights []float64) (value float64, grad [
 	switch o.Kind {
 	case CrossEntropy, HammingMargin: // the margin is in the scores already
 		value = add(1, plain) - minusGold(1)
-	case SoftmaxMargin, MaxMargin:
+	case SoftmaxMargin, MaxMargin, NGramMargin:
 		b := o.beta()
 		value = add(1, func(q path) float64 { return math.Exp(b * (q.theta + o.Gamma*q.loss)) })/b - minusGold(1)
 	case LatentMargin:

@@ -19,7 +19,8 @@ type columnGraph struct {
 	node   []int32      // first node of each column, by column over all layers, and one past the last
 	label  []uint16     // of each node: index in the list of the letter before
 	target []int32      // by edge: column by column, label by label
-	value  []uint8      // by edge: number of the loss, see lossID
+	value  []uint8      // by edge: number of the loss, see lossID and values
+	values []float64    // losses by number; nil for small integers
 	nodes  int          // all of them; the last is the final node
 	reach  float64      // greatest loss, in absolute value, of a path from any column to the end
 }
@@ -39,6 +40,14 @@ func lossID(v float64) (id uint8, ok bool) {
 		return uint8(2*v - 1), true
 	}
 	return uint8(-2 * v), true
+}
+
+// loss returns the loss of a number.
+func (g *columnGraph) loss(id uint8) float64 {
+	if g.values != nil {
+		return g.values[id]
+	}
+	return lossValue(int(id))
 }
 
 func lossValue(id int) float64 {
@@ -120,21 +129,20 @@ func newGraph(sizes []int, columns func(t int) int, arc func(t, column, label in
 		}
 	}
 	g.nodes++ // the final node
-	g.setReach(sizes)
 	return g
 }
 
 // setReach computes reach. Columns without a path to the end count as having
 // one of loss 0, which is no harm for a bound.
 func (g *columnGraph) setReach(sizes []int) {
-	lo, hi := make([]float32, g.nodes), make([]float32, g.nodes) // by node; small integers
+	lo, hi := make([]float64, g.nodes), make([]float64, g.nodes) // by node
 	for t := len(sizes) - 1; t >= 0; t-- {
 		e := int(g.layers[t].edge)
 		for c := int(g.layers[t].column); c < g.columnEnd(t); c++ {
-			least, most := float32(math.Inf(1)), float32(math.Inf(-1))
+			least, most := math.Inf(1), math.Inf(-1)
 			for i, to := range g.target[e : e+sizes[t]] {
 				if to != 0 {
-					v := float32(lossValue(int(g.value[e+i])))
+					v := g.loss(g.value[e+i])
 					least, most = min(least, v+lo[to]), max(most, v+hi[to])
 				}
 			}
@@ -144,7 +152,7 @@ func (g *columnGraph) setReach(sizes []int) {
 			for i := g.node[c]; i < g.node[c+1]; i++ {
 				lo[i], hi[i] = least, most
 			}
-			g.reach = max(g.reach, float64(-least), float64(most))
+			g.reach = max(g.reach, -least, most)
 			e += sizes[t]
 		}
 	}
@@ -155,11 +163,44 @@ func (g *columnGraph) setReach(sizes []int) {
 // false when a loss on an arc is not a small integer.
 func lossGraph(m *losses.Machine, sizes []int, full [][]int32) (*columnGraph, bool) {
 	ok := true
-	value := func(v uint32) uint8 {
+	g := machineGraph(m, sizes, full, func(v uint32) uint8 {
 		id, fits := lossID(m.Value(v))
 		ok = ok && fits
 		return id
+	})
+	g.setReach(sizes)
+	return g, ok
+}
+
+// maxValues is how many different losses the arcs of a graph may have.
+const maxValues = 256
+
+// valueGraph is lossGraph for losses of any values, which the graph keeps; nil when they are
+// more than maxValues.
+func valueGraph(m *losses.Machine, sizes []int, full [][]int32) *columnGraph {
+	number := map[uint32]uint8{}
+	values := []float64{}
+	g := machineGraph(m, sizes, full, func(v uint32) uint8 {
+		id, ok := number[v]
+		if !ok && len(values) < maxValues {
+			id = uint8(len(values))
+			number[v] = id
+		}
+		if !ok {
+			values = append(values, m.Value(v))
+		}
+		return id
+	})
+	if len(values) > maxValues {
+		return nil
 	}
+	g.values = values
+	g.setReach(sizes)
+	return g
+}
+
+// machineGraph lays out a loss machine whose values are numbered by value.
+func machineGraph(m *losses.Machine, sizes []int, full [][]int32, value func(v uint32) uint8) *columnGraph {
 	classes := make([][]uint32, len(sizes))
 	for t := range sizes {
 		_, classes[t] = m.Classes(t)
@@ -181,7 +222,7 @@ func lossGraph(m *losses.Machine, sizes []int, full [][]int32) (*columnGraph, bo
 	if len(sizes) > 0 && m.Columns(len(sizes)) > 0 {
 		g.base += m.Value(m.Final(0))
 	}
-	return g, ok
+	return g
 }
 
 // rightGraph lays out the label strings that expand to exactly r: its columns

@@ -22,6 +22,11 @@ const (
 	// "Softmax-margin CRFs: training log-linear models with cost functions",
 	// NAACL 2010.
 	SoftmaxMargin Kind = "margin"
+	// NGramMargin is SoftmaxMargin with the n-gram loss -log(U + c) of what u expands to in
+	// place of L, U being the count of its phone n-grams that the reference has: an
+	// objective that sees which phones follow each other, and not how many are wrong. n and
+	// c are of Options. Convex.
+	NGramMargin Kind = "ngram"
 	// LatentMargin is log Z_γ - log Σ exp θ(u) over all u that expand to the
 	// reference: no alignment is fixed, and none of the right ones is a
 	// competitor. Not convex; it starts well from zero. With γ = 0 it is the
@@ -37,7 +42,7 @@ const (
 
 // Kinds lists all kinds, in the order in which reports show them.
 func Kinds() []Kind {
-	return []Kind{CrossEntropy, HammingMargin, SoftmaxMargin, LatentMargin, MaxMargin, RiskMix}
+	return []Kind{CrossEntropy, HammingMargin, SoftmaxMargin, NGramMargin, LatentMargin, MaxMargin, RiskMix}
 }
 
 // Objective is a training objective with its constants. Beside the sum over
@@ -62,9 +67,10 @@ func DefaultObjective(kind Kind) Objective {
 }
 
 func (k Kind) usesGamma() bool {
-	return k == HammingMargin || k == SoftmaxMargin || k == LatentMargin || k == MaxMargin
+	return k == HammingMargin || k == SoftmaxMargin || k == NGramMargin || k == LatentMargin || k == MaxMargin
 }
 
+// usesLoss says whether an objective needs the loss machines of the edit distance.
 func (k Kind) usesLoss() bool {
 	return k == SoftmaxMargin || k == LatentMargin || k == MaxMargin || k == RiskMix
 }
@@ -74,7 +80,7 @@ func (o Objective) withDefaults() (Objective, error) {
 		o.Kind = LatentMargin
 	}
 	switch o.Kind {
-	case CrossEntropy, HammingMargin, SoftmaxMargin, LatentMargin:
+	case CrossEntropy, HammingMargin, SoftmaxMargin, NGramMargin, LatentMargin:
 	case MaxMargin:
 		if o.Beta == 0 {
 			o.Beta = 6

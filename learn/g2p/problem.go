@@ -23,7 +23,11 @@ type Options struct {
 	// double with every letter; a word over the budget has its rarest labels
 	// taken from its lattice, which they then no longer compete in.
 	MaxEdges int
-	Workers  int // 0 is GOMAXPROCS; results do not depend on it
+	// NGram is the loss of NGramMargin; an N of 0 is 2, a C of 0 is 1 (without it strings that
+	// share no n-gram with the reference would have no loss). Its machines have the same
+	// budget, and lattices of their own.
+	NGram   losses.NGram
+	Workers int // 0 is GOMAXPROCS; results do not depend on it
 }
 
 func (o *Options) withDefaults() Options {
@@ -33,6 +37,12 @@ func (o *Options) withDefaults() Options {
 	}
 	if d.MaxEdges == 0 {
 		d.MaxEdges = 40000
+	}
+	if d.NGram.N == 0 {
+		d.NGram.N = 2
+	}
+	if d.NGram.C == 0 {
+		d.NGram.C = 1
 	}
 	if d.Workers <= 0 {
 		d.Workers = runtime.GOMAXPROCS(0)
@@ -61,21 +71,22 @@ type Problem struct {
 
 	graphs struct {
 		sync.Mutex
-		built bool
+		built, ngrams bool
 	}
 }
 
 // ProblemStats counts what preparation met.
 type ProblemStats struct {
-	Pairs      int     `json:"pairs"`
-	Unaligned  int     `json:"unaligned"`  // pairs left out: no alignment remained
-	Restricted int     `json:"restricted"` // words whose lattice was cut to the budget; known once loss machines are built
-	Labels     int     `json:"labels"`
-	PerLetter  float64 `json:"labels_per_letter"` // mean over the letters of the words
-	Weights    int     `json:"weights"`
-	Trained    int     `json:"trained_weights"` // after features that always occur together were merged
-	Columns    int     `json:"columns"`         // of the minimal loss machines, all words together
-	Built      int     `json:"built"`           // before minimization
+	Pairs           int     `json:"pairs"`
+	Unaligned       int     `json:"unaligned"`                  // pairs left out: no alignment remained
+	Restricted      int     `json:"restricted"`                 // words whose lattice was cut to the budget; known once loss machines are built
+	RestrictedNGram int     `json:"restricted_ngram,omitempty"` // the same for the n-gram loss
+	Labels          int     `json:"labels"`
+	PerLetter       float64 `json:"labels_per_letter"` // mean over the letters of the words
+	Weights         int     `json:"weights"`
+	Trained         int     `json:"trained_weights"` // after features that always occur together were merged
+	Columns         int     `json:"columns"`         // of the minimal loss machines, all words together
+	Built           int     `json:"built"`           // before minimization
 
 	columns, built []int // by word
 }
@@ -93,6 +104,21 @@ type word struct {
 	full  [][]int32    // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
 	loss  *columnGraph // nil when losses leave the range of the fast sweep
 	right *columnGraph
+
+	fullNGram [][]int32 // as full, for the n-gram loss
+	ngram     *columnGraph
+}
+
+// machine returns the loss machine that an objective needs, with the restriction of its
+// lattice: nil for objectives without.
+func (w *word) machine(k Kind) (*columnGraph, [][]int32) {
+	switch {
+	case k == NGramMargin:
+		return w.ngram, w.fullNGram
+	case k.usesLoss():
+		return w.loss, w.full
+	}
+	return nil, nil
 }
 
 // occurrences lists, for every block, where the scores it adds to begin.
@@ -213,37 +239,24 @@ func (p *Problem) index() {
 // Words returns the number of words that are trained on.
 func (p *Problem) Words() int { return len(p.words) }
 
-// BuildGraphs builds the loss machines and the machines of right outputs of all words, if that
-// has not been done, and completes Stats. Fit does so when its objective needs
-// them. After an error, such as the context's, it can be called again.
+// BuildGraphs builds the loss machines of the edit distance and the machines of right outputs
+// of all words, if that has not been done, and completes Stats. Fit does so when its objective
+// needs them, and builds those of the n-gram loss for NGramMargin. After an error, such as
+// the context's, it can be called again.
 func (p *Problem) BuildGraphs(ctx context.Context) error {
 	p.graphs.Lock()
 	defer p.graphs.Unlock()
 	if p.graphs.built {
 		return nil
 	}
-	err := p.buildGraphs(ctx)
-	p.graphs.built = err == nil
-	return err
-}
-
-func (p *Problem) buildGraphs(ctx context.Context) error {
-	stats := make([]losses.ExpandStats, len(p.words))
-	builders := make([]graphBuilder, p.opts.Workers)
-	errs := make([]error, len(p.words))
-	parallel(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
-		for i := lo; i < hi && ctx.Err() == nil; i++ {
-			p.words[i].full = nil
-			stats[i], errs[i] = builders[worker].build(&p.words[i], p.Inventory, p.opts.MaxEdges)
-		}
+	stats, err := p.buildGraphs(ctx, func(b *graphBuilder, w *word) error {
+		w.full = nil
+		return b.build(w, p.Inventory, p.opts.MaxEdges)
 	})
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("g2p: stopped while loss machines were built: %w", err)
+	if err != nil {
+		return err
 	}
 	for i := range p.words {
-		if errs[i] != nil {
-			return fmt.Errorf("g2p: pair %d: %w", p.words[i].index+1, errs[i])
-		}
 		if p.words[i].full != nil {
 			p.Stats.Restricted++
 		}
@@ -252,41 +265,143 @@ func (p *Problem) buildGraphs(ctx context.Context) error {
 		p.Stats.columns = append(p.Stats.columns, stats[i].Columns)
 		p.Stats.built = append(p.Stats.built, stats[i].Built)
 	}
+	p.graphs.built = true
 	return nil
+}
+
+// buildNGrams is BuildGraphs for the n-gram loss.
+func (p *Problem) buildNGrams(ctx context.Context) error {
+	p.graphs.Lock()
+	defer p.graphs.Unlock()
+	if p.graphs.ngrams {
+		return nil
+	}
+	_, err := p.buildGraphs(ctx, func(b *graphBuilder, w *word) error {
+		w.fullNGram = nil
+		return b.buildNGram(w, p.Inventory, p.opts.NGram, p.opts.MaxEdges)
+	})
+	if err != nil {
+		return err
+	}
+	for i := range p.words {
+		if p.words[i].fullNGram != nil {
+			p.Stats.RestrictedNGram++
+		}
+	}
+	p.graphs.ngrams = true
+	return nil
+}
+
+// need builds what an objective needs.
+func (p *Problem) need(ctx context.Context, k Kind) error {
+	switch {
+	case k == NGramMargin:
+		return p.buildNGrams(ctx)
+	case k.usesLoss():
+		return p.BuildGraphs(ctx)
+	}
+	return nil
+}
+
+func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *word) error) ([]losses.ExpandStats, error) {
+	stats := make([]losses.ExpandStats, len(p.words))
+	builders := make([]graphBuilder, p.opts.Workers)
+	errs := make([]error, len(p.words))
+	parallel(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
+			errs[i] = build(&builders[worker], &p.words[i])
+			stats[i] = builders[worker].expand.Stats
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("g2p: stopped while loss machines were built: %w", err)
+	}
+	for i := range p.words {
+		if errs[i] != nil {
+			return nil, fmt.Errorf("g2p: pair %d: %w", p.words[i].index+1, errs[i])
+		}
+	}
+	return stats, nil
 }
 
 // graphBuilder is one worker's memory for building.
 type graphBuilder struct {
 	expand losses.ExpandBuilder
 	labels losses.Expansions
+	all    losses.Expansions
 	full   [][]int32
 }
 
-// build makes the machines of a word, with fewer labels when they do not fit
-// the budget: those with p(u|x) below .01, .016, … are taken away, the aligned one
-// never.
-func (b *graphBuilder) build(w *word, inv *Inventory, budget int) (losses.ExpandStats, error) {
-	n := len(w.x)
-	b.labels, b.full = sized(b.labels, n), sized(b.full, n)
-	all := make(losses.Expansions, n)
-	for t, x := range w.x {
-		all[t] = all[t][:0]
-		for _, l := range inv.Allowed[x] {
-			all[t] = append(all[t], inv.Labels[l])
+// build makes the machines of a word for the edit distance.
+func (b *graphBuilder) build(w *word, inv *Inventory, budget int) error {
+	return b.fit(w, inv, budget, func(labels losses.Expansions, opts *losses.ExpandOptions, full [][]int32) error {
+		machine, err := b.expand.Build(w.ref, labels, opts)
+		if err != nil {
+			return err
 		}
-		b.labels[t], b.full[t] = all[t], nil
+		small := true
+		if w.full = nil; !b.whole() {
+			w.full = full
+		}
+		if w.loss, small = lossGraph(machine, w.sizes, full); !small {
+			w.loss = nil
+		}
+		w.right = rightGraph(w.ref, b.all, full)
+		return nil
+	})
+}
+
+// buildNGram makes the machine of a word for the n-gram loss. More losses than a graph can
+// number are, like more edges than the budget, a matter of fewer labels: one a letter leaves
+// one loss.
+func (b *graphBuilder) buildNGram(w *word, inv *Inventory, loss losses.NGram, budget int) error {
+	return b.fit(w, inv, budget, func(labels losses.Expansions, opts *losses.ExpandOptions, full [][]int32) error {
+		machine, err := b.expand.BuildNGram(w.ref, labels, loss, opts)
+		if err != nil {
+			return err
+		}
+		if w.fullNGram = nil; !b.whole() {
+			w.fullNGram = full
+		}
+		if w.ngram = valueGraph(machine, w.sizes, full); w.ngram == nil {
+			return fmt.Errorf("g2p: more than %d different n-gram losses: %w", maxValues, losses.ErrEdgeBudget)
+		}
+		return nil
+	})
+}
+
+// whole reports whether no label has been taken away.
+func (b *graphBuilder) whole() bool {
+	return !slices.ContainsFunc(b.full, func(f []int32) bool { return f != nil })
+}
+
+// fit calls try with the labels of a word, and with fewer while that exceeds a budget: those
+// with p(u|x) below .01, .016, … are taken away, the aligned one never. full says what is
+// left, as in word.
+func (b *graphBuilder) fit(w *word, inv *Inventory, budget int, try func(labels losses.Expansions, opts *losses.ExpandOptions, full [][]int32) error) error {
+	n := len(w.x)
+	b.labels, b.full = sized(b.labels, n), make([][]int32, n) // the last full may be a word's
+	b.all = make(losses.Expansions, n)
+	for t, x := range w.x {
+		for _, l := range inv.Allowed[x] {
+			b.all[t] = append(b.all[t], inv.Labels[l])
+		}
+		b.labels[t], b.full[t] = b.all[t], nil
 	}
 	opts := &losses.ExpandOptions{MaxEdges: max(budget, 0)}
-	machine, err := b.expand.Build(w.ref, b.labels, opts)
+	err := try(b.labels, opts, b.full)
 	for least := 0.01; errors.Is(err, losses.ErrEdgeBudget); least *= 1.6 {
-		w.full = make([][]int32, n)
+		if least > 2 { // one label a letter was tried without a budget
+			return err
+		}
+		b.full = make([][]int32, n)
 		for t, x := range w.x {
 			b.labels[t] = nil
-			w.full[t] = make([]int32, len(all[t]))
-			for k, u := range all[t] {
-				w.full[t][k] = -1
+			b.full[t] = make([]int32, len(b.all[t]))
+			for k, u := range b.all[t] {
+				b.full[t][k] = -1
 				if inv.Prob[x][k] >= least || k == int(w.gold[t]) {
-					w.full[t][k] = int32(len(b.labels[t]))
+					b.full[t][k] = int32(len(b.labels[t]))
 					b.labels[t] = append(b.labels[t], u)
 				}
 			}
@@ -294,21 +409,9 @@ func (b *graphBuilder) build(w *word, inv *Inventory, budget int) (losses.Expand
 		if least > 1 { // one label a letter is left: whatever the budget, it is small
 			opts.MaxEdges = 0
 		}
-		machine, err = b.expand.Build(w.ref, b.labels, opts)
+		err = try(b.labels, opts, b.full)
 	}
-	if err != nil {
-		return b.expand.Stats, err
-	}
-	full := b.full
-	if w.full != nil {
-		full = w.full
-	}
-	var small bool
-	if w.loss, small = lossGraph(machine, w.sizes, full); !small {
-		w.loss = nil
-	}
-	w.right = rightGraph(w.ref, all, full)
-	return b.expand.Stats, nil
+	return err
 }
 
 // parallel calls f for chunks of 0 … n-1. Chunks go to workers in any order:

@@ -11,7 +11,8 @@ import (
 // Scores that are not even finite give +Inf, from which a line search steps back.
 func (e *evaluation) slow(w *word, weights, out []float64) (float64, error) {
 	o := &e.o
-	l := logSweep{s: &w.shape, graph: w.loss, score: e.logScores(w, weights)}
+	graph, _ := w.machine(o.Kind)
+	l := logSweep{s: &w.shape, graph: graph, score: e.logScores(w, weights)}
 	for _, x := range l.score {
 		if math.IsNaN(x) || math.IsInf(x, 1) {
 			return diverged(out)
@@ -23,7 +24,7 @@ func (e *evaluation) slow(w *word, weights, out []float64) (float64, error) {
 		gold += l.score[w.shape.pairs[t]+left*w.sizes[t]+int(b)]
 		left = int(b)
 	}
-	if !o.Kind.usesLoss() {
+	if o.Kind == CrossEntropy || o.Kind == HammingMargin {
 		l.graph = chainGraph(w.sizes)
 	}
 	if l.graph == nil {
@@ -35,9 +36,9 @@ func (e *evaluation) slow(w *word, weights, out []float64) (float64, error) {
 	case CrossEntropy, HammingMargin:
 		value = l.sum(1, 0, 1, out) - gold
 		subtractGoldIf(w, 1, out)
-	case SoftmaxMargin, MaxMargin:
+	case SoftmaxMargin, MaxMargin, NGramMargin:
 		beta := o.beta()
-		value = l.sum(beta, beta*o.Gamma, 1, out)/beta + o.Gamma*w.loss.base - gold
+		value = l.sum(beta, beta*o.Gamma, 1, out)/beta + o.Gamma*l.graph.base - gold
 		subtractGoldIf(w, 1, out)
 	case LatentMargin:
 		value = l.sum(1, o.Gamma, 1, out) + o.Gamma*w.loss.base
@@ -72,6 +73,7 @@ func subtractGoldIf(w *word, f float64, out []float64) {
 func (e *evaluation) logScores(w *word, weights []float64) []float64 {
 	f := e.p.Features
 	out := make([]float64, w.shape.pairs[len(w.x)])
+	_, full := w.machine(e.o.Kind)
 	for t, size := range w.sizes {
 		u := make([]float64, size)
 		e.p.groups.unary(weights, &w.compiled, t, u)
@@ -79,7 +81,7 @@ func (e *evaluation) logScores(w *word, weights []float64) []float64 {
 			if e.o.Kind == HammingMargin && b != int(w.gold[t]) {
 				u[b] += e.o.Gamma
 			}
-			if e.o.Kind.usesLoss() && w.full != nil && w.full[t] != nil && w.full[t][b] < 0 {
+			if full != nil && full[t] != nil && full[t][b] < 0 {
 				u[b] = math.Inf(-1)
 			}
 		}
@@ -121,7 +123,7 @@ func (l *logSweep) edges(backward bool, f func(from, to int32, at int, loss floa
 			for from := g.node[c]; from < g.node[c+1]; from++ {
 				for b := range size {
 					if to := g.target[e+b]; to != 0 {
-						f(from, to, l.s.pairs[t]+int(g.label[from])*size+b, lossValue(int(g.value[e+b])))
+						f(from, to, l.s.pairs[t]+int(g.label[from])*size+b, g.loss(g.value[e+b]))
 					}
 				}
 			}

@@ -19,6 +19,7 @@ type kernel struct {
 	beta  []float64
 	rest  []float64
 	v, g  []float64
+	table []float64   // of a graph with values of its own
 	pair  [][]float64 // exponentiated pair scores of each letter
 }
 

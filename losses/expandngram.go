@@ -1,0 +1,155 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tropica-fst/tropica/fst"
+)
+
+// BuildNGram returns the loss machine of labels for an n-gram loss: its strings are the
+// choices of one label a position, and the loss of a string is that of what it spells,
+// NGram's exactly. With C = 0 strings that share no n-gram with ref are excluded. A position
+// without labels leaves no string.
+//
+// A column is a state of the automaton of the reference's n-grams (the longest end of what
+// has been spelt that begins one of them) with the count so far; the last arc carries the
+// loss. Columns are at most the states times the counts, both polynomial in the lengths; edges
+// are columns times classes of labels, labels being in one class when they spell the same
+// but for symbols that are not in ref. MaxEdges and MaxBytes bound them; Costs, NoClamp and
+// NoMinimize are of edit distances and not read.
+//
+// Cost: O(edges) table operations after O(states · symbols of the labels) a position.
+//
+// Errors: *EdgeBudgetError, the context's error, an n below 1, a C that is not a finite
+// number of at least 0, ErrBudget where the automaton alone exceeds the loss' Budget.
+func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opts *ExpandOptions) (*Machine, error) {
+	b.opts = ExpandOptions{}
+	if opts != nil {
+		b.opts = *opts
+	}
+	if err := loss.Budget.check("ngram"); err != nil {
+		return nil, err
+	}
+	if err := loss.check(); err != nil {
+		return nil, err
+	}
+	b.ref, b.labels = ref, labels
+	b.Stats = ExpandStats{}
+	b.spent = 0
+	longest := 0
+	for t := range labels {
+		most := 0
+		for _, e := range labels[t] {
+			most = max(most, len(e))
+		}
+		longest += most
+	}
+	if len(ref)+longest >= maxExpandLength {
+		return nil, fmt.Errorf("losses: n-grams of expansions: a reference of %d symbols against up to %d: too long", len(ref), longest)
+	}
+	// Symbols by their order in the reference, and one number for all others.
+	number := map[int]int{}
+	plain := make([]int, len(ref))
+	for j, r := range ref {
+		id, ok := number[r]
+		if !ok {
+			id = len(number)
+			number[r] = id
+		}
+		plain[j] = id
+	}
+	p := &ngramPlan{loss: loss, alphabet: len(number) + 1, length: longest}
+	if err := p.index(plain); err != nil {
+		return nil, err
+	}
+	if p.top > 0 && longest > math.MaxUint32/p.top {
+		return nil, fmt.Errorf("losses: n-grams of expansions: up to %d symbols against a reference that has an n-gram %d times: too long", longest, p.top)
+	}
+	var out Builder
+	zero := out.Value(0)
+	columns := []uint64{0} // state<<32 | count
+	for t := range labels {
+		l := b.newLayer(len(columns))
+		b.classify(t, l)
+		if err := b.charge(t, len(columns), len(columns)*l.classes); err != nil {
+			return nil, err
+		}
+		moves := b.ngramMoves(p, number, l.classes)
+		last := t+1 == len(labels)
+		table := fst.NewTable[uint64](fst.Mix)
+		b.arcs = [2][]uint32{b.arcs[0][:0], b.arcs[1][:0]}
+		for _, c := range columns {
+			q, count := uint32(c>>32), uint32(c)
+			for k := range l.classes {
+				to := moves[k*p.states+int(q)]
+				if last {
+					b.arcs[0] = append(b.arcs[0], 0)
+					b.arcs[1] = append(b.arcs[1], out.Value(loss.of(int(count+uint32(to)))))
+					continue
+				}
+				id, isNew := table.ID(to>>32<<32 | uint64(count+uint32(to)))
+				b.arcs[0], b.arcs[1] = append(b.arcs[0], uint32(id)), append(b.arcs[1], zero)
+				if n := table.Len(); isNew && n&1023 == 0 {
+					if err := b.check(t, n, 16); err != nil {
+						return nil, err
+					}
+				}
+			}
+		}
+		if err := out.Layer(Layer{Labels: len(l.class), Class: l.class, Classes: l.classes, Columns: len(columns), Next: b.arcs[0], Off: b.arcs[1]}); err != nil {
+			return nil, err
+		}
+		columns = columns[:0]
+		if last {
+			break
+		}
+		for id := range table.Len() {
+			columns = append(columns, table.Key(fst.StateID(id)))
+		}
+	}
+	b.Stats.Built++
+	b.Stats.Columns = b.Stats.Built
+	final := []uint32{zero}
+	switch {
+	case len(labels) == 0:
+		final[0] = out.Value(loss.of(0))
+	case b.dead():
+		final = nil
+	}
+	return out.Finish(final)
+}
+
+// dead reports whether some position has no labels.
+func (b *ExpandBuilder) dead() bool {
+	for _, list := range b.labels {
+		if len(list) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ngramMoves returns, class by class, what the symbols of a class make of each state: the
+// state reached <<32 | n-grams met on the way, each as often as it is in the reference.
+func (b *ExpandBuilder) ngramMoves(p *ngramPlan, number map[int]int, classes int) []uint64 {
+	s := &b.classes
+	moves := make([]uint64, classes*p.states)
+	for k := range classes {
+		row := moves[k*p.states : (k+1)*p.states]
+		for q := range row {
+			at, count := uint32(q), uint64(0)
+			for _, where := range s.where[s.ends[k]:s.ends[k+1]] {
+				symbol := len(number)
+				if where >= 0 {
+					symbol = number[b.ref[where]]
+				}
+				e := int(at)*p.classes + int(p.class[symbol])
+				count += uint64(p.gain[e])
+				at = p.delta[e]
+			}
+			row[q] = uint64(at)<<32 | count
+		}
+	}
+	return moves
+}
