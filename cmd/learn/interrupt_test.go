@@ -30,6 +30,7 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"g2p", "train", words, "--model", model, "--csv", filepath.Join(dir, "csv")}, "nothing written"},
 		{[]string{"g2p", "cv", "--data", filepath.Join(data, "g2p"), "--languages", "gre"}, "cross-validation has no state to keep"},
 		{[]string{"sequence", "compare", sample, "--test", sample}, "a comparison has no state to keep"},
+		{[]string{"experiment", "objectives", "--data", filepath.Join(data, "g2p"), "--languages", "ice", "--words", "50"}, "keeps its models only with --checkpoint"},
 		{[]string{"experiment", "homologs"}, "the experiment has no state to keep"},
 		{[]string{"experiment", "table31", "--data", filepath.Join(data, "tables"), "--sets", "cancer", "--csv", filepath.Join(dir, "csv")}, "keeps its results only with --checkpoint"},
 	} {
@@ -75,5 +76,40 @@ func TestInterruptedInTheMiddle(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 2 {
 		t.Errorf("left behind: %v (%v), want the state and the history", left, err)
+	}
+}
+
+// The sequence experiment goes on from the models it had kept, to the same report.
+func TestObjectivesGoOn(t *testing.T) {
+	dir := t.TempDir()
+	words := []string{"experiment", "objectives", "--data", filepath.Join("..", "..", "testdata", "g2p"), "--languages", "ice,gre", "--words", "60"}
+	var whole, out, errs bytes.Buffer
+	if status := run(context.Background(), words, cli.Streams{Out: &whole, Err: &errs}); status != 0 {
+		t.Fatalf("status %d: %s", status, errs.String())
+	}
+	state := filepath.Join(dir, "state")
+	words = append(words, "--checkpoint", state)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(state); err == nil {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if status := run(ctx, words, cli.Streams{Out: &out, Err: &errs}); status != 1 || out.Len() > 0 {
+		t.Fatalf("status %d: %s%s", status, out.String(), errs.String())
+	}
+	if !strings.Contains(errs.String(), "models are in "+state+". To go on, give the same command") {
+		t.Errorf("the message: %s", errs.String())
+	}
+	errs.Reset()
+	if status := run(context.Background(), words, cli.Streams{Out: &out, Err: &errs}); status != 0 {
+		t.Fatalf("status %d: %s", status, errs.String())
+	}
+	if out.String() != whole.String() {
+		t.Errorf("the report after an interruption:\n%s\nwithout one:\n%s", out.String(), whole.String())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -20,13 +21,16 @@ var experimentObjectives = &command{
 	summary: "One sequence model for several objectives at once, beside models of each alone.",
 	about: `
 Trains models of pronunciation for each of --languages (cross-entropy, margins of
-wrong labels and of the edit distance), and with --train a labeller of sentences
+wrong labels, of the edit distance and of bigrams of phones), and with --train a labeller of sentences
 (cross-entropy, margins of the Hamming distance, the edit distance and bigrams): on
 each objective alone, on the even mixture, and robust to every mixture (almo).
 Objectives are measured by their regret, their excess over what each reaches alone,
 penalty included: margins are nowhere below the cross-entropy, and without this the
 largest of them would be the whole game. gap proves how far a model is at most from
 the best possible.
+
+A long run should have --checkpoint: the same command goes on from it, to the same result,
+with other --languages as well if you like.
 
 Example:
 
@@ -47,6 +51,7 @@ Example:
 		gamma := fs.Float("gamma", 2, "Weight of losses in margins")
 		gap := fs.Float("gap", 1e-3, "Certified gap to stop at")
 		inner := fs.Int("inner", 32, 200, "Steps of L-BFGS between certificates")
+		checkpoint := fs.String("checkpoint", "", "File that keeps models as they come; if it exists, those are not trained again. Remove it when the program changed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -63,16 +68,33 @@ Example:
 			if *train == "" && len(list(*languages)) == 0 {
 				return errors.New("there is nothing to do: no --languages and no --train")
 			}
+			var kept results[experiment.StructuredCell]
+			if *checkpoint != "" {
+				if err := apart(places("the sentences", *train, *test), []place{{"the checkpoint", *checkpoint}}); err != nil {
+					return err
+				}
+				if err := kept.open(*checkpoint, "objectives results 1"); err != nil {
+					return err
+				}
+			}
 			var reports []*experiment.StructuredReport
 			one := func(name string, run func(*experiment.StructuredOptions) (*experiment.StructuredReport, error)) error {
 				bar := progress.Start(c.Err, name)
-				r, err := run(&experiment.StructuredOptions{L2: *l2, Gamma: *gamma, Gap: *gap, Inner: int(*inner), Workers: workers,
+				so := &experiment.StructuredOptions{L2: *l2, Gamma: *gamma, Gap: *gap, Inner: int(*inner), Workers: workers,
 					Watch: func(model string, row optim.Row) {
 						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration, row.Saddle.Values, row.Saddle.Lambda)
-					}})
+					}}
+				if *checkpoint != "" {
+					so.Known = slices.Clone(kept.Results)
+					so.Save = func(cell *experiment.StructuredCell) error { return kept.add(c, *cell) }
+				}
+				r, err := run(so)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					return &stopped{"the experiment has no state to keep; start it again, with fewer --words or --sentences if it takes too long"}
+					if *checkpoint == "" {
+						return &stopped{"the experiment keeps its models only with --checkpoint"}
+					}
+					return &stopped{fmt.Sprintf("%d models are in %s. To go on, give the same command", len(kept.Results), *checkpoint)}
 				}
 				if err == nil {
 					reports = append(reports, r)

@@ -27,6 +27,11 @@ type StructuredOptions struct {
 	Inner   int     // L-BFGS steps of a round; 200
 	Workers int
 	Watch   func(model string, row optim.Row)
+	// Known models of the same problem and settings are not trained again; Save, if not nil,
+	// is given each new one, and Done each one's name, known or new.
+	Known []StructuredCell
+	Save  func(*StructuredCell) error
+	Done  func(model string)
 }
 
 func (o *StructuredOptions) withDefaults() (StructuredOptions, error) {
@@ -105,7 +110,23 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, proble
 	}
 	beta1 := o.L2 / float64(r.Examples)
 	var fits []*minimax.MixtureFit
+	print := ""
+	if o.Known != nil || o.Save != nil {
+		var err error
+		if print, err = problem.fingerprint(problem.dim()); err != nil {
+			return fmt.Errorf("experiment: %s: %w", r.Name, err)
+		}
+	}
+	settings := fmt.Sprintf("objectives=%s examples=%d l2=%v gamma=%v gap=%v inner=%d problem=%s", strings.Join(r.Objectives, ","), r.Examples, o.L2, o.Gamma, o.Gap, o.Inner, print)
 	fit := func(name string, fixed, offsets, start []float64) (*minimax.MixtureFit, error) {
+		key := StructuredCell{Problem: r.Name, Model: name, Settings: settings}
+		if f := o.known(&key, p, problem.dim()); f != nil {
+			fits = append(fits, f)
+			if o.Done != nil {
+				o.Done(name)
+			}
+			return f, nil
+		}
 		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Absolute: true, Inner: o.Inner, Workers: o.Workers, Control: optim.Control{Ctx: ctx},
 			Joint: problem.joint, Along: problem.along, Memory: 10}
 		if offsets != nil {
@@ -126,6 +147,12 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, proble
 		f, err := minimax.TrainMixture(parts, mo)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %s, %s: %w", r.Name, name, err)
+		}
+		if err := o.keep(key, f); err != nil {
+			return nil, err
+		}
+		if o.Done != nil {
+			o.Done(name)
 		}
 		fits = append(fits, f)
 		return f, nil
@@ -262,8 +289,8 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 }
 
 // Pronouncing trains models of pronunciation on cross-entropy and on softmax margins of
-// wrong labels and of the edit distance to the right phones, and on all mixtures of
-// these. Measures are phone and word error rates, in per cent.
+// wrong labels, of the edit distance to the right phones and of the bigrams of phones, and
+// on all mixtures of these. Measures are phone and word error rates, in per cent.
 func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts *StructuredOptions) (*StructuredReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -276,14 +303,14 @@ func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts 
 	r := &StructuredReport{Name: name, Examples: p.Words(), Measures: []string{"phone errors %", "word errors %"}}
 	var parts []minimax.Part
 	var last g2p.Objective
-	for _, kind := range []g2p.Kind{g2p.CrossEntropy, g2p.HammingMargin, g2p.SoftmaxMargin} {
+	for _, kind := range []g2p.Kind{g2p.CrossEntropy, g2p.HammingMargin, g2p.SoftmaxMargin, g2p.NGramMargin} {
 		last = g2p.Objective{Kind: kind, Gamma: o.Gamma}
 		f, err := p.Objective(ctx, last)
 		if err != nil {
 			return nil, err
 		}
 		r.Weights = f.Dim()
-		parts = append(parts, minimax.Part{Name: string(kind), Objective: f, Scale: 1 / float64(p.Words())})
+		parts = append(parts, minimax.Part{Name: pronouncingNames[kind], Objective: f, Scale: 1 / float64(p.Words())})
 	}
 	err = o.run(ctx, r, &structured{parts: parts, test: func(w []float64) ([]float64, error) {
 		report, err := g2p.Evaluate(name, []*g2p.Model{p.Model(last, w)}, test, nil, o.Workers)
@@ -295,6 +322,9 @@ func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts 
 	}})
 	return r, err
 }
+
+// pronouncingNames are those of Tagging, for what is alike.
+var pronouncingNames = map[g2p.Kind]string{g2p.CrossEntropy: "cross-entropy", g2p.HammingMargin: "hamming", g2p.SoftmaxMargin: "edit", g2p.NGramMargin: "bigrams"}
 
 // WriteTable writes the report for people.
 func (r *StructuredReport) WriteTable(w io.Writer) error {

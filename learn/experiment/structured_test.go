@@ -2,10 +2,14 @@ package experiment_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/experiment"
 	"github.com/tropica-fst/tropica/learn/g2p"
@@ -22,8 +26,67 @@ func TestPronouncing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := experiment.Pronouncing(context.Background(), "Icelandic", pairs[:200], pairs[200:], &experiment.StructuredOptions{Workers: 2})
+	run := func(ctx context.Context, train []g2p.Pair, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+		o.Workers = 2
+		return experiment.Pronouncing(ctx, "Icelandic", train, pairs[200:300], o)
+	}
+	kept(t, func(ctx context.Context, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+		return run(ctx, pairs[:200], o)
+	}, func(ctx context.Context, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+		return run(ctx, pairs[1:201], o)
+	})
+}
+
+// kept runs an experiment whole, and again after it was stopped: with what was kept it comes
+// to the same report, and trains no model twice. What is kept of it is nothing to other data,
+// nor to other settings.
+func kept(t *testing.T, run, otherData func(context.Context, *experiment.StructuredOptions) (*experiment.StructuredReport, error)) {
+	t.Helper()
+	r, err := run(context.Background(), &experiment.StructuredOptions{})
 	check(t, r, err)
+	var cells []experiment.StructuredCell
+	ctx, cancel := context.WithCancel(context.Background())
+	o := &experiment.StructuredOptions{Save: func(c *experiment.StructuredCell) error {
+		if cells = append(cells, *c); len(cells) == 3 {
+			cancel()
+		}
+		return nil
+	}}
+	if _, err := run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped: %v", err)
+	}
+	// Through a file, as a command keeps them.
+	file, err := json.Marshal(cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []experiment.StructuredCell
+	if err := json.Unmarshal(file, &known); err != nil {
+		t.Fatal(err)
+	}
+	if len(known) != 3 {
+		t.Fatalf("%d models were kept", len(known))
+	}
+	trained, done := 0, 0
+	again := &experiment.StructuredOptions{Known: known, Save: func(*experiment.StructuredCell) error { trained++; return nil }, Done: func(string) { done++ }}
+	s, err := run(context.Background(), again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, s); diff != "" {
+		t.Error(diff)
+	}
+	if trained != len(r.Models)-3 || done != len(r.Models) {
+		t.Errorf("%d models were trained again of %d with 3 known, %d done", trained, len(r.Models), done)
+	}
+	stop := errors.New("trained")
+	never := func(*experiment.StructuredCell) error { return stop }
+	if _, err := run(context.Background(), &experiment.StructuredOptions{Known: known, L2: 1.5, Save: never}); !errors.Is(err, stop) {
+		t.Errorf("models of other settings were taken: %v", err)
+	}
+	if _, err := otherData(context.Background(), &experiment.StructuredOptions{Known: known, Save: never}); !errors.Is(err, stop) {
+		t.Errorf("models of other data were taken: %v", err)
+	}
 }
 
 func check(t *testing.T, r *experiment.StructuredReport, err error) {
@@ -56,6 +119,16 @@ func TestTagging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := experiment.Tagging(context.Background(), "homologs", examples[:40], examples[40:], &sequence.TrainOptions{Templates: templates}, &experiment.StructuredOptions{Workers: 2, L2: 10})
-	check(t, r, err)
+	run := func(ctx context.Context, train []sequence.Example, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+		o.Workers = 2
+		if o.L2 == 0 {
+			o.L2 = 10
+		}
+		return experiment.Tagging(ctx, "homologs", train, examples[40:], &sequence.TrainOptions{Templates: templates}, o)
+	}
+	kept(t, func(ctx context.Context, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+		return run(ctx, examples[:40], o)
+	}, func(ctx context.Context, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+		return run(ctx, examples[1:41], o)
+	})
 }
