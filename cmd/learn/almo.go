@@ -70,6 +70,9 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 	if o.Batch == 0 {
 		o.Batch = -1
 	}
+	if *a.gap < 0 {
+		return nil, errors.New("flag --gap must not be negative; 0 goes on to the last iteration")
+	}
 	if *a.batch < 0 {
 		return nil, errors.New("flag --batch must not be negative")
 	}
@@ -130,6 +133,15 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		}
 		o.Hidden = append(o.Hidden, n)
 	}
+	if len(o.Hidden) == 0 {
+		if err := c.idle("it is for networks (--hidden), and this is a linear model", "optimizer", "momentum", "heldout"); err != nil {
+			return nil, err
+		}
+		return o, nil
+	}
+	if err := c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all", "steps", "entropic"); err != nil {
+		return nil, err
+	}
 	o.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[*a.method]
 	if o.Network.Momentum = *a.momentum; *a.momentum == 0 {
 		o.Network.Momentum = -1
@@ -144,6 +156,23 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		return nil, errors.New("flag --heldout: the share is from 0 to below 1")
 	}
 	return o, nil
+}
+
+// almoFlagOf names the flag that differs from a checkpoint's.
+func almoFlagOf(err error) error {
+	var e *minimax.ProblemError
+	if !errors.As(err, &e) {
+		return err
+	}
+	name, ok := map[string]string{"beta1": "l2", "all": "average_all", "preferences": "min, --max or --vertices"}[e.Field]
+	switch {
+	case ok:
+	case slices.Contains([]string{"losses", "units", "zero_one", "classes", "hidden", "norm", "beta2", "penalty", "radius", "mixture", "solver", "steps", "rate", "lambda_rate", "entropic", "batch", "gap", "seed", "optimizer", "momentum"}, e.Field):
+		name = e.Field
+	default:
+		return err // of the data, or nothing that a flag says
+	}
+	return fmt.Errorf("flag --resume: %w: --%s must be as it was", err, name)
 }
 
 // split divides rows in a fixed pseudo-random way.
@@ -186,10 +215,7 @@ compare with:
 		var a almoFlags
 		t.define(fs, 20, 0)
 		for _, f := range fs.Flags() {
-			switch f.Name {
-			case "stop":
-				f.Usage = "Not used here; see --gap"
-			case "iterations":
+			if f.Name == "iterations" {
 				f.Usage = "Passes over the rows (steps with --batch 0)"
 			}
 		}
@@ -229,7 +255,7 @@ compare with:
 				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
-					return nil, err
+					return nil, almoFlagOf(err)
 				}
 				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
 				r := &optim.Result{F: f.Worst, Iterations: f.Passes, Reason: f.Reason, Note: f.Guarantee}

@@ -26,6 +26,7 @@ type training struct {
 	workers                func() (int, error)
 }
 
+// define defines them. Without a relative improvement to stop at there is no flag for one.
 func (t *training) define(fs *flags.Set, iterations int, relative float64) {
 	t.model = fs.String("model", "", "File for the model; needed")
 	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint")
@@ -34,7 +35,9 @@ func (t *training) define(fs *flags.Set, iterations int, relative float64) {
 	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration. With --resume it goes on where the checkpoint was written")
 	t.json = fs.Bool("json", false, "Report as JSON")
 	t.iterations = fs.Int("iterations", 32, int64(iterations), "Most iterations (passes, for stochastic solvers)")
-	t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five iterations")
+	if t.relative = new(float64); relative != 0 {
+		t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five iterations")
+	}
 	t.workers = workersFlag(fs)
 }
 

@@ -680,6 +680,8 @@ func TestRefusals(t *testing.T) {
 		"unknown penalty":      {Penalty: "other"},
 		"constraint without":   {Penalty: minimax.Constraint},
 		"network, mirror-prox": {Hidden: []int{3}, Solver: minimax.MirrorProx},
+		"network, norm":        {Hidden: []int{3}, Norm: true},
+		"linear, momentum":     {Network: minimax.Network{Momentum: 0.9}},
 	} {
 		if _, err := minimax.Train(d, o); err == nil {
 			t.Errorf("%s: no error", name)
@@ -776,15 +778,30 @@ func TestDeterminism(t *testing.T) {
 			}
 			other := resumed
 			other.Beta1 += 0.5
-			if _, err := minimax.Train(d, &other); err == nil {
-				t.Errorf("%s: another problem's checkpoint was taken", name)
+			var differs *minimax.ProblemError
+			if _, err := minimax.Train(d, &other); !errors.As(err, &differs) || differs.Field != "beta1" || differs.Was != fmt.Sprint(o.Beta1) {
+				t.Errorf("%s: another problem's checkpoint was taken, or not told apart by its penalty: %v", name, err)
 			}
 			changed := *d
 			changed.X = slices.Clone(d.X)
 			changed.X[7] += 1e-3
-			if _, err := minimax.Train(&changed, &resumed); err == nil {
-				t.Errorf("%s: other data's checkpoint was taken", name)
+			if _, err := minimax.Train(&changed, &resumed); !errors.As(err, &differs) || !slices.Contains([]string{"data", "losses"}, differs.Field) {
+				t.Errorf("%s: other data's checkpoint was taken, or not told apart: %v", name, err)
 			}
+		}
+	}
+}
+
+// Without a weight of constants a network trains on losses that have none.
+func TestNetworkWithoutConstants(t *testing.T) {
+	d := blobs(60, 3, 2, 4)
+	for _, units := range []minimax.Normalization{minimax.Raw, minimax.Regret} {
+		f, err := minimax.Train(d, &minimax.Options{Hidden: []int{4}, StepW: 0.003, Batch: 16, Passes: 3, Losses: all(t, "squared", "cross-entropy"), Normalization: units})
+		if err != nil {
+			t.Fatalf("%s: %v", units, err)
+		}
+		if !(f.Worst < 10) {
+			t.Errorf("%s: worst %v", units, f.Worst)
 		}
 	}
 }

@@ -126,7 +126,10 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 				o := &r.objectives[k]
 				x := o.scale*s/float64(len(batch)) - o.offset
 				r.passValues[k] += x * float64(len(batch))
-				gl[k] = x + r.beta2()*o.lipschitz
+				gl[k] = x
+				if r.Beta2 > 0 { // constants may be infinite where nothing weighs them
+					gl[k] += r.beta2() * o.lipschitz
+				}
 				value += r.lambda[k] * gl[k]
 			}
 			if r.step == 0 {

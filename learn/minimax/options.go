@@ -240,6 +240,10 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		return p, fmt.Errorf("minimax: networks are trained by %s, not by %s", Descent, p.Solver)
 	case network && (p.Steps != optim.ConstantSteps || p.Entropic):
 		return p, errors.New("minimax: networks take plain projected steps of λ; leave rule and geometry as they are")
+	case network && (p.Norm || p.Bias != 0 || p.All):
+		return p, errors.New("minimax: Norm, Bias and All are for linear models, not for networks")
+	case !network && p.Network != Network{}:
+		return p, errors.New("minimax: Network is for models with hidden layers, not for linear ones")
 	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features || p.Network.Heldout.Outputs() != d.Outputs()):
 		return p, errors.New("minimax: held-out data have other features or classes than the training data")
 	}

@@ -39,7 +39,7 @@ func (f *Fit) Gap() float64 {
 	if !f.Certified {
 		return math.Inf(1)
 	}
-	return f.Certificate.Gap()
+	return math.Max(0, f.Certificate.Gap()) // rounding can make it -1e-16
 }
 
 // Train fits a model to data that is robust to every mixture of the objectives. When
@@ -243,36 +243,24 @@ func only(l []float64) optim.Maximizer {
 	return s
 }
 
-func (t *trainer) problem() string {
-	s := fmt.Sprintf("almo rows=%d features=%d outputs=%d hidden=%v %s %s %s beta1=%v norm=%v beta2=%v %s radius=%v bias=%v fixed=%v preferences=%v solver=%s steps=%v,%v,%v entropic=%v all=%v batch=%d gap=%v seed=%d",
-		t.data.Rows, t.data.Features, t.data.Outputs(), t.Hidden, t.Normalization, t.ZeroOne, t.MultiClass, t.Beta1, t.Norm, t.Beta2, t.Penalty, t.Radius, t.Bias, t.Fixed, t.Preferences, t.Solver,
-		t.Steps, t.StepW, t.StepLambda, t.Entropic, t.All, t.Batch, t.Gap, t.Seed)
-	if t.data.Weight != nil {
-		s += " weighted"
-	}
-	if len(t.Hidden) > 0 {
-		s += fmt.Sprintf(" %v momentum=%v constant=%v", t.Network.Method, t.Network.Momentum, t.Network.Constant)
-	}
-	for k := range t.objectives {
-		s += fmt.Sprintf(" %s*%v-%v", t.objectives[k].Name, t.objectives[k].scale, t.objectives[k].offset)
-	}
-	return s
-}
-
 // control returns the caller's Control with the problem written into checkpoints, and
 // refuses another problem's.
 func (t *trainer) control(iterations int) (*optim.Control, error) {
 	c := t.Control
 	c.Stop.Iterations = iterations
-	problem := t.problem()
+	problem := ""
 	if c.Resume != nil || c.Checkpoint != nil {
-		problem += fmt.Sprintf(" data=%016x", t.data.sum())
+		fields := t.fields()
+		fields = append(fields, field{"data", fmt.Sprintf("%016x", t.data.sum())})
 		if h := t.Network.Heldout; h != nil && len(t.Hidden) > 0 {
-			problem += fmt.Sprintf(" heldout=%016x", h.sum())
+			fields = append(fields, field{"heldout", fmt.Sprintf("%016x", h.sum())})
 		}
-	}
-	if k := c.Resume; k != nil && k.Problem != problem {
-		return nil, fmt.Errorf("minimax: the checkpoint belongs to another problem: %q, this is %q", k.Problem, problem)
+		problem = text(fields)
+		if c.Resume != nil {
+			if err := same(c.Resume.Problem, fields); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if save := c.Checkpoint; save != nil {
 		c.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = problem; return save(k) }
