@@ -122,7 +122,8 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 var experimentTable51 = tableCommand("table51", "linear models", `
 Trains, on each data set, the robust model (almo), the even mixture (uniform), each
 loss alone, and the robust model of regrets, and tells their losses on the test rows
-beside the thesis' figures and those of an independent implementation on all data.
+beside the thesis' figures and those of an independent implementation, both on all data:
+where ours are a part of it, the table says so.
 "worst" is the largest normalised training loss, which almo minimises; gap proves how
 far from the best possible it is at most.
 

@@ -63,6 +63,9 @@ func (o *AlmoOptions) withDefaults() (AlmoOptions, error) {
 type AlmoReport struct {
 	Table   string    `json:"table"` // "5.1" or "5.2"
 	Losses  []string  `json:"losses"`
+	Seeds   int       `json:"seeds"`
+	Passes  int       `json:"passes"`
+	Gap     float64   `json:"gap_asked,omitempty"` // of robust linear models, relative to the value; 0 for networks
 	Sets    []AlmoSet `json:"sets"`
 	Seconds float64   `json:"seconds"`
 }
@@ -129,9 +132,16 @@ func Almo(ctx context.Context, sets []SplitSet, opts *AlmoOptions) (*AlmoReport,
 		return nil, err
 	}
 	begin := time.Now()
-	r := &AlmoReport{Table: "5.1"}
+	r := &AlmoReport{Table: "5.1", Seeds: o.Seeds, Passes: o.Passes, Gap: o.Gap}
+	passes := 20
+	if r.Gap == 0 {
+		r.Gap = 1e-3
+	}
 	if len(o.Hidden) > 0 {
-		r.Table = "5.2"
+		r.Table, r.Gap, passes = "5.2", 0, 10
+	}
+	if r.Passes == 0 {
+		r.Passes = passes
 	}
 	for _, s := range sets {
 		a, err := o.set(ctx, s, r)

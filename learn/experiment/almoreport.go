@@ -7,6 +7,9 @@ import (
 	"text/tabwriter"
 )
 
+// wholeSets are the rows to train on that the figures of others are of.
+var wholeSets = map[string]int{"mnist": 60000, "fashion-mnist": 60000, "adult": 32561}
+
 // known are figures of others: cross-entropy, error, hinge, 1-norm and AUC; a NaN is
 // what was not given.
 type known struct{ uniform, almo [5]float64 }
@@ -50,7 +53,8 @@ var baselines = map[string]map[string]baseline{
 }
 
 // WriteTable writes the report for people: our models, then the figures of others where
-// there are some for the set.
+// there are some for the set. Of a part of a set these are figures of other data, and the
+// table says so.
 func (r *AlmoReport) WriteTable(w io.Writer) error {
 	var b strings.Builder
 	for i, s := range r.Sets {
@@ -62,6 +66,16 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 			model = "network"
 		}
 		fmt.Fprintf(&b, "Table %s, %s: %s, %d rows to train on, %d to test on, %d features\n", r.Table, s.Name, model, s.Train, s.Test, s.Features)
+		fmt.Fprintf(&b, "  %s, %s", plural(r.Passes, "passes"), plural(r.Seeds, "seeds"))
+		if r.Gap > 0 {
+			fmt.Fprintf(&b, "; robust models within %g of the best possible, relative to it", r.Gap)
+		}
+		b.WriteByte('\n')
+		whole := wholeSets[s.Name]
+		of := ""
+		if s.Train != whole {
+			of = " *"
+		}
 		t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
 		fmt.Fprintf(t, "  trained on\tcross-entropy\terror\thinge\t1-norm\t1-norm of prob\tAUC\tworst (training)\tλ (%s)\tgap\tseconds\n", strings.Join(r.Losses, ", "))
 		for _, m := range s.Models {
@@ -90,18 +104,21 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 			fmt.Fprintf(t, "  %s\t%.4f\t%.4f\t%.4f\t%.4f\t\t%.4f\t%s\n", name, v[0], v[1], v[2], v[3], v[4], last)
 		}
 		if k, ok := thesis[r.Table][s.Name]; ok {
-			other("thesis: uniform", k.uniform, 0)
-			other("thesis: almo", k.almo, 0)
+			other("thesis: uniform"+of, k.uniform, 0)
+			other("thesis: almo"+of, k.almo, 0)
 		}
 		if k, ok := baselines[r.Table][s.Name]; ok {
-			other("recorded: uniform", k.uniform, k.worst)
-			other("recorded: gda", k.almo, k.worstAlmo)
+			other("recorded: uniform"+of, k.uniform, k.worst)
+			other("recorded: gda"+of, k.almo, k.worstAlmo)
 			if k.worstSingle > 0 {
-				fmt.Fprintf(t, "  recorded: only %s\t\t\t\t\t\t\t%.4f\n", k.single, k.worstSingle)
+				fmt.Fprintf(t, "  recorded: only %s%s\t\t\t\t\t\t\t%.4f\n", k.single, of, k.worstSingle)
 			}
 		}
 		if err := t.Flush(); err != nil {
 			return err
+		}
+		if of != "" && thesis[r.Table][s.Name] != (known{}) {
+			fmt.Fprintf(&b, "  * of all %d rows of %s, and not of the %d that ours are trained on: not to be compared.\n", whole, s.Name, s.Train)
 		}
 		verdict := "is NOT below those of all other models by more than two standard deviations"
 		if s.Reached() {
@@ -120,6 +137,14 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// plural counts seeds and passes.
+func plural(n int, things string) string {
+	if n == 1 {
+		things = map[string]string{"seeds": "seed", "passes": "pass"}[things]
+	}
+	return fmt.Sprintf("%d %s", n, things)
 }
 
 func (s *AlmoSet) model(name string) *AlmoModel {
