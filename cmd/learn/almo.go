@@ -158,23 +158,6 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 	return o, nil
 }
 
-// almoFlagOf names the flag that differs from a checkpoint's.
-func almoFlagOf(err error) error {
-	var e *minimax.ProblemError
-	if !errors.As(err, &e) {
-		return err
-	}
-	name, ok := map[string]string{"beta1": "l2", "all": "average_all", "preferences": "min, --max or --vertices"}[e.Field]
-	switch {
-	case ok:
-	case slices.Contains([]string{"losses", "units", "zero_one", "classes", "hidden", "norm", "beta2", "penalty", "radius", "mixture", "solver", "steps", "rate", "lambda_rate", "entropic", "batch", "gap", "seed", "optimizer", "momentum"}, e.Field):
-		name = e.Field
-	default:
-		return err // of the data, or nothing that a flag says
-	}
-	return fmt.Errorf("flag --resume: %w: --%s must be as it was", err, name)
-}
-
 // split divides rows in a fixed pseudo-random way.
 func split(d *minimax.Data, share float64, seed uint64) (train, held *minimax.Data) {
 	var a, b []int
@@ -255,7 +238,7 @@ compare with:
 				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
-					return nil, almoFlagOf(err)
+					return nil, err
 				}
 				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
 				r := &optim.Result{F: f.Worst, Iterations: f.Passes, Reason: f.Reason, Note: f.Guarantee}

@@ -778,14 +778,14 @@ func TestDeterminism(t *testing.T) {
 			}
 			other := resumed
 			other.Beta1 += 0.5
-			var differs *minimax.ProblemError
-			if _, err := minimax.Train(d, &other); !errors.As(err, &differs) || differs.Field != "beta1" || differs.Was != fmt.Sprint(o.Beta1) {
+			says := fmt.Sprintf("its l2 is %v, here it is %v", o.Beta1, other.Beta1)
+			if _, err := minimax.Train(d, &other); err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: another problem's checkpoint was taken, or not told apart by its penalty: %v", name, err)
 			}
 			changed := *d
 			changed.X = slices.Clone(d.X)
 			changed.X[7] += 1e-3
-			if _, err := minimax.Train(&changed, &resumed); !errors.As(err, &differs) || !slices.Contains([]string{"data", "losses"}, differs.Field) {
+			if _, err := minimax.Train(&changed, &resumed); err == nil || !strings.Contains(err.Error(), "its data is") {
 				t.Errorf("%s: other data's checkpoint was taken, or not told apart: %v", name, err)
 			}
 		}

@@ -248,18 +248,16 @@ func only(l []float64) optim.Maximizer {
 func (t *trainer) control(iterations int) (*optim.Control, error) {
 	c := t.Control
 	c.Stop.Iterations = iterations
-	problem := ""
+	problem := t.problem()
 	if c.Resume != nil || c.Checkpoint != nil {
-		fields := t.fields()
-		fields = append(fields, field{"data", fmt.Sprintf("%016x", t.data.sum())})
+		problem += fmt.Sprintf(" data=%016x", t.data.sum())
 		if h := t.Network.Heldout; h != nil && len(t.Hidden) > 0 {
-			fields = append(fields, field{"heldout", fmt.Sprintf("%016x", h.sum())})
+			problem += fmt.Sprintf(" heldout=%016x", h.sum())
 		}
-		problem = text(fields)
-		if c.Resume != nil {
-			if err := same(c.Resume.Problem, fields); err != nil {
-				return nil, err
-			}
+	}
+	if k := c.Resume; k != nil {
+		if err := k.BelongsTo(problem); err != nil {
+			return nil, fmt.Errorf("minimax: %w", err)
 		}
 	}
 	if save := c.Checkpoint; save != nil {
