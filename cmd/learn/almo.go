@@ -257,34 +257,39 @@ compare with:
 			if err != nil {
 				return err
 			}
-			for _, p := range []struct {
-				file, title, label string
-				of                 func(*optim.SaddleRow) []float64
-			}{{*picture, "Weights of the objectives", "λ", func(s *optim.SaddleRow) []float64 { return s.Lambda }},
-				{*losses, "Objectives", "value", func(s *optim.SaddleRow) []float64 { return s.Values }}} {
-				if p.file == "" {
-					continue
-				}
-				chart := plot.Chart{Title: p.title, XLabel: "pass", YLabel: p.label, ZeroY: true}
-				for i, r := range rows {
-					if r.Saddle == nil {
-						continue
-					}
-					for k, v := range p.of(r.Saddle) {
-						if k >= len(chart.Series) {
-							chart.Series = append(chart.Series, plot.Series{Name: r.Saddle.Names[k]})
-						}
-						s := &chart.Series[k]
-						s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, v)
-					}
-				}
-				if err := c.Output(p.file, chart.Write); err != nil {
-					return err
-				}
-			}
-			return nil
+			return c.almoPictures(rows, *picture, *losses)
 		}
 	},
+}
+
+// almoPictures draws how the weights of objectives moved, and the objectives.
+func (c *call) almoPictures(rows []optim.Row, picture, losses string) error {
+	for _, p := range []struct {
+		file, title, label string
+		of                 func(*optim.SaddleRow) []float64
+	}{{picture, "Weights of the objectives", "λ", func(s *optim.SaddleRow) []float64 { return s.Lambda }},
+		{losses, "Objectives", "value", func(s *optim.SaddleRow) []float64 { return s.Values }}} {
+		if p.file == "" {
+			continue
+		}
+		chart := plot.Chart{Title: p.title, XLabel: "pass", YLabel: p.label, ZeroY: true}
+		for i, r := range rows {
+			if r.Saddle == nil {
+				continue
+			}
+			for k, v := range p.of(r.Saddle) {
+				if k >= len(chart.Series) {
+					chart.Series = append(chart.Series, plot.Series{Name: r.Saddle.Names[k]})
+				}
+				s := &chart.Series[k]
+				s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, v)
+			}
+		}
+		if err := c.Output(p.file, chart.Write); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // almoModel reads a model file.

@@ -102,7 +102,9 @@ Letters and phones are aligned first. The objectives:
   hamming             softmax-margin with gamma times the labels that differ
   margin              softmax-margin with gamma times the edit distance of the
                       phones
-  latent              the same, with every alignment of the right phones as the
+  ngram               softmax-margin with gamma times the n-gram loss -log(1+U), U
+                      the bigrams of phones that the reference has too
+  latent              margin with every alignment of the right phones as the
                       truth: the default
   maxmargin           smoothed maximum margin (--beta)
   risk                --mix of expected edit distance, the rest cross-entropy
@@ -197,6 +199,9 @@ Example:
 					return nil, err
 				}
 				n := problem.Stats
+				if kind == g2p.NGramMargin {
+					n.Restricted = n.RestrictedNGram
+				}
 				var notes []string
 				if n.Unaligned > 0 {
 					notes = append(notes, fmt.Sprintf("%d of %d pairs have no alignment and were left out", n.Unaligned, n.Pairs))

@@ -49,7 +49,7 @@ var commands = slices.Concat([]*command{
 	sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 	g2pTrain, g2pPredict, g2pEval, g2pCV,
 }, boostCommands(), multiCommands(), []*command{
-	almoTrain, almoPredict, almoEval, almoCurve,
+	almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
 	experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
 })
 

@@ -223,6 +223,79 @@ func penalty(beta1 float64, w []float64) float64 {
 	return beta1 / 2 * sq
 }
 
+// structuredObjectives are the objectives of Tagging and Pronouncing.
+var structuredObjectives = []struct {
+	name string
+	kind sequence.Kind
+	loss losses.Loss
+	g2p  g2p.Kind
+}{
+	{"cross-entropy", sequence.CrossEntropy, nil, g2p.CrossEntropy},
+	{"hamming", sequence.SoftmaxMargin, nil, g2p.HammingMargin},
+	{"edit", sequence.SoftmaxMargin, sequence.LongEdit{Band: 1, Exact: 4}, g2p.SoftmaxMargin},
+	{"bigrams", sequence.SoftmaxMargin, losses.NGram{N: 2, C: 1}, g2p.NGramMargin},
+}
+
+// StructuredNames are the names of the objectives of Tagging and Pronouncing.
+func StructuredNames() []string {
+	var names []string
+	for _, q := range structuredObjectives {
+		names = append(names, q.name)
+	}
+	return names
+}
+
+// wanted reports which objectives are asked for: those named, or all.
+func wanted(name string, names []string) bool { return len(names) == 0 || slices.Contains(names, name) }
+
+// knownNames refuses names that there are not.
+func knownNames(names []string) error {
+	for _, n := range names {
+		if !slices.Contains(StructuredNames(), n) {
+			return fmt.Errorf("experiment: there is no objective %q; there are %s", n, strings.Join(StructuredNames(), ", "))
+		}
+	}
+	return nil
+}
+
+// TaggingObjectives returns the objectives of Tagging, those named or all, as means over the
+// sentences of p, with what evaluates them together. gamma is the weight of losses.
+func TaggingObjectives(ctx context.Context, p *sequence.Problem, gamma float64, names ...string) ([]minimax.Part, *sequence.Joint, error) {
+	if err := knownNames(names); err != nil {
+		return nil, nil, err
+	}
+	var parts []minimax.Part
+	var objectives []*sequence.TrainOptions
+	for _, q := range structuredObjectives {
+		if wanted(q.name, names) {
+			objectives = append(objectives, &sequence.TrainOptions{Kind: q.kind, Loss: q.loss, Gamma: gamma})
+			parts = append(parts, minimax.Part{Name: q.name, Scale: 1 / float64(p.Examples())})
+		}
+	}
+	joint, err := p.Joint(ctx, objectives...)
+	return parts, joint, err
+}
+
+// PronouncingObjectives returns the objectives of Pronouncing, those named or all, as means
+// over the words of p.
+func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64, names ...string) ([]minimax.Part, error) {
+	if err := knownNames(names); err != nil {
+		return nil, err
+	}
+	var parts []minimax.Part
+	for _, q := range structuredObjectives {
+		if !wanted(q.name, names) {
+			continue
+		}
+		f, err := p.Objective(ctx, g2p.Objective{Kind: q.g2p, Gamma: gamma})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, minimax.Part{Name: q.name, Objective: f, Scale: 1 / float64(p.Words())})
+	}
+	return parts, nil
+}
+
 // Tagging trains labellers of sequences on cross-entropy and on softmax margins of the
 // Hamming distance, of the edit distance within a band of 1, and of bigrams, and on
 // all mixtures of these. Measures are errors by token, edits by token, and sentences with
@@ -244,22 +317,7 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 		return nil, err
 	}
 	r := &StructuredReport{Name: name, Examples: p.Examples(), Weights: p.Dim(), Measures: []string{"token errors %", "edits %", "sentence errors %"}}
-	var parts []minimax.Part
-	var objectives []*sequence.TrainOptions
-	for _, q := range []struct {
-		name string
-		kind sequence.Kind
-		loss losses.Loss
-	}{
-		{"cross-entropy", sequence.CrossEntropy, nil},
-		{"hamming", sequence.SoftmaxMargin, nil},
-		{"edit", sequence.SoftmaxMargin, sequence.LongEdit{Band: 1, Exact: 4}},
-		{"bigrams", sequence.SoftmaxMargin, losses.NGram{N: 2, C: 1}},
-	} {
-		objectives = append(objectives, &sequence.TrainOptions{Kind: q.kind, Loss: q.loss, Gamma: o.Gamma})
-		parts = append(parts, minimax.Part{Name: q.name, Scale: 1 / float64(p.Examples())})
-	}
-	joint, err := p.Joint(ctx, objectives...)
+	parts, joint, err := TaggingObjectives(ctx, p, o.Gamma)
 	if err != nil {
 		return nil, err
 	}
@@ -301,17 +359,12 @@ func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts 
 		return nil, err
 	}
 	r := &StructuredReport{Name: name, Examples: p.Words(), Measures: []string{"phone errors %", "word errors %"}}
-	var parts []minimax.Part
-	var last g2p.Objective
-	for _, kind := range []g2p.Kind{g2p.CrossEntropy, g2p.HammingMargin, g2p.SoftmaxMargin, g2p.NGramMargin} {
-		last = g2p.Objective{Kind: kind, Gamma: o.Gamma}
-		f, err := p.Objective(ctx, last)
-		if err != nil {
-			return nil, err
-		}
-		r.Weights = f.Dim()
-		parts = append(parts, minimax.Part{Name: pronouncingNames[kind], Objective: f, Scale: 1 / float64(p.Words())})
+	parts, err := PronouncingObjectives(ctx, p, o.Gamma)
+	if err != nil {
+		return nil, err
 	}
+	r.Weights = parts[0].Objective.Dim()
+	last := g2p.Objective{Kind: g2p.NGramMargin, Gamma: o.Gamma} // what decoding does not look at
 	err = o.run(ctx, r, &structured{parts: parts, test: func(w []float64) ([]float64, error) {
 		report, err := g2p.Evaluate(name, []*g2p.Model{p.Model(last, w)}, test, nil, o.Workers)
 		if err != nil {
@@ -322,9 +375,6 @@ func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts 
 	}})
 	return r, err
 }
-
-// pronouncingNames are those of Tagging, for what is alike.
-var pronouncingNames = map[g2p.Kind]string{g2p.CrossEntropy: "cross-entropy", g2p.HammingMargin: "hamming", g2p.SoftmaxMargin: "edit", g2p.NGramMargin: "bigrams"}
 
 // WriteTable writes the report for people.
 func (r *StructuredReport) WriteTable(w io.Writer) error {

@@ -38,6 +38,9 @@ const (
 	// RiskMix is (1-Mix) times CrossEntropy plus Mix times the expected loss
 	// E_0[L]. Not convex: start it from the weights of a CrossEntropy model.
 	RiskMix Kind = "risk"
+	// Mixture is no objective to fit, but what a model says that was trained on several of
+	// them at once by a solver of the caller's (Problem.Objective, Problem.Model).
+	Mixture Kind = "mixture"
 )
 
 // Kinds lists all kinds, in the order in which reports show them.

@@ -134,7 +134,10 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, l.bad("%v", err)
 	}
-	objective, err := meta.Trained.withDefaults()
+	objective, err := meta.Trained, error(nil)
+	if objective.Kind != Mixture {
+		objective, err = objective.withDefaults()
+	}
 	if err != nil {
 		return nil, l.bad("%v", err)
 	}

@@ -205,7 +205,7 @@ type MixtureOptions struct {
 	Beta1         float64   // of |w|²/2
 	Start         []float64 // nil is zero
 	Solver        Solver    // Smoothed is the default; MirrorProx and Descent take Steps steps
-	Steps         int       // zero is 1000
+	Steps         int       // zero is 1000; of Smoothed the rounds, where zero is 30
 	Gap           float64   // as in Options
 	Absolute      bool      // Gap is meant as it is, not times max(1, |upper|): of Smoothed
 	Inner         int       // L-BFGS steps of a round of Smoothed; zero is 200
@@ -262,13 +262,20 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 			m.scale[k] /= v
 		}
 	case Regret:
-		if o.Offsets != nil && len(o.Offsets) != p {
-			return nil, fmt.Errorf("minimax: %d offsets for %d objectives", len(o.Offsets), p)
+		const kept = "offsets" // of checkpoints: a run that goes on need not find them again
+		if k := o.Control.Resume; k != nil && o.Offsets == nil {
+			o.Offsets = slices.Clone(k.Arrays[kept])
+		}
+		if o.Offsets != nil && (len(o.Offsets) != p || !finite(o.Offsets...)) {
+			return nil, fmt.Errorf("minimax: %d offsets for %d objectives: there must be a finite one for each", len(o.Offsets), p)
 		}
 		if o.Offsets == nil {
 			for k := range parts {
 				single := o
 				single.Normalization, single.Fixed, single.Control = Raw, make([]float64, p), optim.Control{Ctx: o.Control.Ctx}
+				if o.Solver == Auto || o.Solver == Smoothed {
+					single.Steps = 0 // a run that is cut short by its rounds is not to be measured from the wrong place
+				}
 				single.Fixed[k] = 1
 				f, err := m.solve(&single, start)
 				if err != nil {
@@ -283,6 +290,15 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 			}
 		}
 		copy(m.offset, o.Offsets)
+		if save := o.Control.Checkpoint; save != nil {
+			o.Control.Checkpoint = func(k *optim.Checkpoint) error {
+				if k.Arrays == nil {
+					k.Arrays = map[string][]float64{}
+				}
+				k.Arrays[kept] = slices.Clone(m.offset)
+				return save(k)
+			}
+		}
 	default:
 		return nil, fmt.Errorf("minimax: mixtures have no normalisation %q: their Lipschitz constants are not known; choose none, baseline or regret", o.Normalization)
 	}
@@ -330,7 +346,7 @@ func (m *Mixture) solve(o *MixtureOptions, start []float64) (*MixtureFit, error)
 	var r *optim.SaddleResult
 	switch o.Solver {
 	case Auto, Smoothed:
-		control.Stop.Iterations = 0
+		control.Stop.Iterations = o.Steps
 		s := optim.Smoothed{Lambda: lambda, Gap: math.Max(gap, 1e-9), Absolute: o.Absolute, Inner: o.Inner, Workers: o.Workers, Memory: o.Memory, Single: m.dim > singleFrom, Scale: o.Along}
 		if o.Fixed != nil {
 			s.Start = 1e-9 // there is nothing to smooth, and rounds would only forget curvature
