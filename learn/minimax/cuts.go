@@ -31,7 +31,7 @@ type cutRun struct {
 	lambda []float64
 
 	round, inRound, next int // passes of the round, and at which to look at bounds
-	idle                 int // rounds in which neither a penalty nor the radius held w
+	idle                 int // passes in a row after which neither a penalty nor the radius held w
 	cuts                 []cut
 	open                 bool    // the last cut is of this round
 	trust                float64 // λ moves by at most this: planes say nothing of what is far from where they were made
@@ -51,7 +51,7 @@ const (
 	mostRounds = 60
 	mostCuts   = 24
 	mostPasses = 400 // of a round
-	mostIdle   = 2
+	mostIdle   = 30  // passes
 	firstTrust = 0.03
 )
 
@@ -104,6 +104,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		r.a.pass()
 		r.inRound++
 		r.evals++
+		r.slack()
 		if r.inRound < r.next {
 			continue
 		}
@@ -124,6 +125,9 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		// What is left of the round's own gap must not hide what other λ would tell.
 		// Where even φ(w, λ) ≥ D(λ) is below the best D known, the plane is all that is wanted.
 		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
+		if r.idle >= mostIdle && r.best.Gap() > tol && r.Solver == Auto {
+			return r.finish(optim.NoProgress), nil
+		}
 		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
 			continue
 		}
@@ -144,9 +148,6 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		}
 		if r.best.Gap() <= tol {
 			return r.finish(optim.GapSmall), nil
-		}
-		if r.slack(); r.idle >= mostIdle && r.Solver == Auto {
-			return r.finish(optim.NoProgress), nil
 		}
 		r.move(next, better)
 		r.turn()
@@ -183,7 +184,7 @@ func (r *cutRun) move(next []float64, better bool) {
 	}
 }
 
-// slack counts rounds at whose end nothing but the floor penalised w.
+// slack counts passes at whose end nothing but the floor penalised w.
 func (r *cutRun) slack() {
 	if r.idle++; !r.unheld() || r.a.beta > 1.01*r.a.floor {
 		r.idle = 0

@@ -757,7 +757,7 @@ func TestDeterminism(t *testing.T) {
 			if err == nil && rows < after {
 				break // it was done before
 			}
-			if !errors.Is(err, context.Canceled) && rows >= after && name != "smoothed" {
+			if !errors.Is(err, context.Canceled) && rows >= after && name != "smoothed" && name != "loose ball" { // these may end with that row
 				t.Fatalf("%s: interrupted after %d: %v", name, after, err)
 			}
 			if err == nil {
