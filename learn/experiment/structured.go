@@ -110,14 +110,14 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, proble
 	}
 	beta1 := o.L2 / float64(r.Examples)
 	var fits []*minimax.MixtureFit
-	print := ""
+	fingerprint := ""
 	if o.Known != nil || o.Save != nil {
 		var err error
-		if print, err = problem.fingerprint(problem.dim()); err != nil {
+		if fingerprint, err = problem.fingerprint(problem.dim()); err != nil {
 			return fmt.Errorf("experiment: %s: %w", r.Name, err)
 		}
 	}
-	settings := fmt.Sprintf("objectives=%s examples=%d l2=%v gamma=%v gap=%v inner=%d problem=%s", strings.Join(r.Objectives, ","), r.Examples, o.L2, o.Gamma, o.Gap, o.Inner, print)
+	settings := fmt.Sprintf("objectives=%s examples=%d l2=%v gamma=%v gap=%v inner=%d problem=%s", strings.Join(r.Objectives, ","), r.Examples, o.L2, o.Gamma, o.Gap, o.Inner, fingerprint)
 	fit := func(name string, fixed, offsets, start []float64) (*minimax.MixtureFit, error) {
 		key := StructuredCell{Problem: r.Name, Model: name, Settings: settings}
 		if f := o.known(&key, p, problem.dim()); f != nil {

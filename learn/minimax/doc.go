@@ -20,8 +20,8 @@
 //
 // Files: loss.go and objective.go (losses, units), game.go (values and gradients over
 // data), train.go (linear models), dual.go, prox.go and cuts.go (how they are certified),
-// network.go (networks), mixture.go; pareto.go,
-// bound.go, tradeoff.go and model.go report.
+// network.go (networks), mixture.go; problem.go
+// (what a checkpoint belongs to); pareto.go, bound.go, tradeoff.go and model.go report.
 //
 // # What may be relied on
 //
@@ -60,5 +60,7 @@
 // millions of steps for a gap of 1e-3. On the four losses and β_1 = 1e-4, to a gap of 1e-3,
 // dual ascent took 23 s of one processor on 60,000 images of MNIST (reading them and 24
 // passes of mirror-prox included) and 9 on 2,500, where L-BFGS had gaps of 1.2e-3 after 922
-// evaluations of all examples (a quarter of a second each) and of 0.04 after 3400.
+// evaluations of all examples (a quarter of a second each) and of 0.04 after 3400. Within a
+// radius that holds (1, on Adult) its gap of 1.5e-4 takes 6 evaluations, where L-BFGS without
+// a multiplier for the radius ended at 4.2e-3 after 1377.
 package minimax
