@@ -91,6 +91,18 @@ func TestObjectivesByEnumeration(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := 0; i < len(p.words); i += 3 {
+				// The lattice is that of the objective's own machine: what was taken away for
+				// another still competes.
+				score, fatal := e.logScores(&p.words[i], w), t.Fatalf
+				for t, size := range p.words[i].sizes {
+					for b := range size {
+						gone := o.Kind.usesLoss() && p.words[i].full != nil && p.words[i].full[t][b] < 0 ||
+							o.Kind == NGramMargin && p.words[i].fullNGram != nil && p.words[i].fullNGram[t][b] < 0
+						if math.IsInf(score[p.words[i].shape.pairs[t]+b], -1) != gone {
+							fatal("%v, word %d: label %d of letter %d is in the lattice or not, wrongly", o, i, b, t)
+						}
+					}
+				}
 				value, grad := enumerate(e, &p.words[i], w)
 				if d := math.Abs(value-e.value[i]) / max(1, math.Abs(value)); !(d < 1e-11) {
 					t.Fatalf("%v, word %d: value %v, by enumeration %v", o, i, e.value[i], value)

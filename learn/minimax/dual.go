@@ -213,13 +213,12 @@ func (a *ascent) conjugate() float64 {
 	return a.radius*u - a.g.beta1/2*a.radius*a.radius
 }
 
-// params returns the w of conjugate as parameters of the network: within the ball.
+// params returns w, which attains conjugate, as parameters of the network.
 func (a *ascent) params() []float64 {
 	f, outputs := a.g.data.Features, a.g.net.Outputs()
 	scale := 1.0
-	if size := floats.Norm(a.w, 2); size > 0 && a.radius > 0 {
-		// With the floor instead of no penalty w may be inside, and is left there.
-		scale = math.Min(a.beta/math.Max(a.g.beta1, a.floor), a.radius/size)
+	if size := floats.Norm(a.w, 2); a.radius > 0 && size > a.radius {
+		scale = a.radius / size // what rounding left: settle has made u/β' fit
 	}
 	out := make([]float64, a.g.net.Dim())
 	weights, biases := nn.Layer(a.g.net, 0, out)
