@@ -59,7 +59,7 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 	results := c.weightLaws()
 	for _, law := range c.relationLaws() {
 		if c.Ctx != nil && c.Ctx.Err() != nil {
-			return results, limitOf(&LimitError{Limit: "context", Cause: c.Ctx.Err()}, "Check")
+			return results, &LimitError{Op: "Check", Limit: "context", Cause: c.Ctx.Err()}
 		}
 		results = append(results, c.compare(law))
 	}

@@ -103,7 +103,7 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 	}
 	if between != nil {
 		if err := between(d); err != nil {
-			return nil, renamed(limitOf(err, opDisambiguate), opDisambiguate)
+			return nil, renamed(err, opDisambiguate)
 		}
 	}
 	sortByNext(d.out, &s)

@@ -35,17 +35,21 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 			return nil, fmt.Errorf("ops: EpsNormalize: on the %s: %w", side, err)
 		}
 	}
+	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
+	// that of a later one, so that Limits.Bytes bounds all that is held at once.
 	g := toGallic[W](in, unionPair[W])
-	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim}); err != nil {
-		return nil, renamed(err, "EpsNormalize")
+	held := machineBytes[W](in) + machineBytes[semiring.GallicUnion[W]](g)
+	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace().beside(held)}); err != nil {
+		return nil, wholeOf(err, "EpsNormalize", lim, held)
 	}
-	factored, err := FactorWeight(g, factorGallicUnion[W], &FactorWeightOptions{Limits: lim})
+	held = machineBytes[W](in) + machineBytes[semiring.GallicUnion[W]](g)
+	factored, err := FactorWeight(g, factorGallicUnion[W], &FactorWeightOptions{Limits: lim.beside(held)})
 	if err != nil {
-		return nil, renamed(err, "EpsNormalize")
+		return nil, wholeOf(err, "EpsNormalize", lim, held)
 	}
 	out, err := fromGallic(factored, splitUnion[W])
 	if err != nil {
-		return nil, err
+		return nil, renamed(err, "EpsNormalize")
 	}
 	out.CopySymbols(in)
 	if side == Output {

@@ -127,6 +127,7 @@ type factorer[W semiring.Weight[W]] struct {
 	key      []byte
 	meter    meter
 	arcs     int64
+	heap     func(*W) int64 // nil where weights hold nothing outside of themselves
 	held     int64
 }
 
@@ -143,6 +144,9 @@ func newFactorer[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W]
 		x.o = *opts
 	}
 	x.meter = meter{op: "FactorWeight", lim: x.o.Limits}
+	if x.o.Bytes > 0 {
+		x.heap = heapOf[W]()
+	}
 	var err error
 	x.quantize, err = quantizer[W]("FactorWeight", x.o.Delta)
 	return x, err
@@ -166,6 +170,9 @@ func (x *factorer[W]) id(q fst.StateID, w W) fst.StateID {
 		}
 		x.ids[string(x.key)] = next
 		x.held += int64(len(x.key)) + 48
+	}
+	if x.heap != nil {
+		x.held += x.heap(&w)
 	}
 	x.states = append(x.states, owed[W]{q, w})
 	return next
@@ -226,6 +233,9 @@ func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 		}
 	}
 	x.arcs += int64(len(dst) - before)
+	if x.heap != nil {
+		x.held += heapOfArcs(x.heap, dst[before:])
+	}
 	bytes := x.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(x.states))*(24+int64(unsafe.Sizeof(owed[W]{}))) + x.held
 	return final, dst, x.meter.check(Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes})
 }

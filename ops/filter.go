@@ -51,7 +51,7 @@ func ParseFilter(name string) (Filter, error) {
 			return Filter(i), nil
 		}
 	}
-	return 0, fmt.Errorf("ops: unknown compose filter %q: want one of %q", name, filterNames)
+	return 0, fmt.Errorf("ops: ParseFilter: unknown compose filter %q: want one of %q", name, filterNames)
 }
 
 // blocked is the successor of a filter state under a move that is not allowed.

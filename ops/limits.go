@@ -106,15 +106,6 @@ func (lim Limits) any() bool {
 	return lim.Ctx != nil || lim.States != 0 || lim.Arcs != 0 || lim.Bytes != 0
 }
 
-// limitOf gives the LimitError of a part the name of the whole.
-func limitOf(err error, op string) error {
-	var l *LimitError
-	if errors.As(err, &l) {
-		l.Op = op
-	}
-	return err
-}
-
 // partError is the error of a part of an operation, under the name of the whole.
 type partError struct {
 	op  string

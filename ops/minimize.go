@@ -77,13 +77,14 @@ func Minimize[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions)
 	if err != nil {
 		return nil, err
 	}
-	factored, err := FactorWeight(g, FactorGallicLeft[W], &FactorWeightOptions{Limits: o.Limits})
+	held := machineBytes[semiring.GallicLeft[W]](g)
+	factored, err := FactorWeight(g, FactorGallicLeft[W], &FactorWeightOptions{Limits: o.Limits.beside(held)})
 	if err != nil {
-		return nil, err
+		return nil, wholeOf(err, "Minimize", o.Limits, held)
 	}
 	out, err := fromGallic(factored, splitLeft[W])
 	if err != nil {
-		return nil, err
+		return nil, renamed(err, "Minimize")
 	}
 	out.CopySymbols(f)
 	return out, nil
@@ -165,7 +166,7 @@ func MinimizeFactored[W semiring.Component[W]](f fst.Expanded[W], opts *Minimize
 		return spell(w.String), w.Weight, true
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, renamed(err, "MinimizeFactored")
 	}
 	main.SetInputSymbols(fst.InputSymbols(f))
 	main.SetOutputSymbols(isyms)
@@ -263,7 +264,7 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 		return nil
 	}
 	if err := PushWeights(f, &PushOptions{Delta: o.delta(), Limits: o.Limits.workspace()}); err != nil {
-		return err
+		return renamed(err, "Minimize")
 	}
 	if o.delta() > 0 {
 		QuantizeWeights(f, o.delta())

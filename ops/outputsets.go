@@ -15,13 +15,16 @@ type outputSet[W any] []outputTerm[W]
 
 // outputSets is the algebra of transducers that need not be functional: ⊕ is
 // union, summing the weights of equal strings.
-type outputSets[W semiring.Divisible[W]] struct{ held int64 }
+type outputSets[W semiring.Divisible[W]] struct {
+	held int64 // bytes of the sets that are kept
+	pass int64 // and of those that steps made since the last begin
+}
 
 func (*outputSets[W]) one() outputSet[W]                    { return outputSet[W]{{weight: semiring.One[W]()}} }
 func (*outputSets[W]) zero() outputSet[W]                   { return nil }
 func (*outputSets[W]) isZero(r outputSet[W]) bool           { return len(r) == 0 }
-func (*outputSets[W]) begin()                               {}
-func (a *outputSets[W]) bytes() int64                       { return a.held }
+func (a *outputSets[W]) begin()                             { a.pass = 0 }
+func (a *outputSets[W]) bytes() int64                       { return a.held + a.pass }
 func (*outputSets[W]) weight(r outputSet[W]) W              { return r[0].weight }
 func (*outputSets[W]) terms(r outputSet[W]) []outputTerm[W] { return r }
 func (*outputSets[W]) outputBefore(r outputSet[W]) []fst.Label {
@@ -66,6 +69,9 @@ func (outputSets[W]) each(r outputSet[W], to func(outputTerm[W]) outputTerm[W]) 
 }
 
 func (a *outputSets[W]) step(r outputSet[W], e *fst.Arc[W]) outputSet[W] {
+	for i := range r {
+		a.pass += 48 + 4*int64(len(r[i].labels))
+	}
 	return a.each(r, func(t outputTerm[W]) outputTerm[W] {
 		if e.OLabel != fst.Epsilon {
 			t.labels = append(t.labels[:len(t.labels):len(t.labels)], e.OLabel)

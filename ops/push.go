@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -123,13 +124,14 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 		return nil, err
 	}
 	removeWeight(g, total, o.ToFinal, divide)
-	factored, err := FactorWeight(g, factor, &FactorWeightOptions{Limits: o.Limits})
+	held := machineBytes[G](g)
+	factored, err := FactorWeight(g, factor, &FactorWeightOptions{Limits: o.Limits.beside(held)})
 	if err != nil {
-		return nil, limitOf(err, "Push")
+		return nil, wholeOf(err, "Push", o.Limits, held)
 	}
 	out, err := fromGallic(factored, split)
 	if err != nil {
-		return nil, err
+		return nil, renamed(err, "Push")
 	}
 	if err := CheckLimits("Push", out, o.Limits); err != nil {
 		return nil, err
@@ -179,9 +181,31 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 
 // pushDistances returns the distances to the final states, or from the start.
 func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
-	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx})
+	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx, bytes: o.Bytes})
+	if errors.Is(err, ErrLimit) {
+		return nil, renamed(err, "Push")
+	}
 	if err != nil {
 		return nil, &partError{"Push", err}
+	}
+	// Where distances are strings, an arc is multiplied with one before it is divided by another,
+	// and what is left may keep all of the product in memory.
+	if heap := heapOf[W](); heap != nil && o.Bytes > 0 {
+		m := meter{op: "Push", lim: o.Limits.workspace()}
+		size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
+		for q := range fst.StateID(len(d)) {
+			size.Bytes += heap(&d[q])
+			for _, e := range f.Arcs(q) {
+				if o.ToFinal {
+					size.Bytes += heap(&d[q])
+				} else {
+					size.Bytes += heap(&d[e.NextState])
+				}
+			}
+		}
+		if err := m.check(size); err != nil {
+			return nil, err
+		}
 	}
 	return d, nil
 }

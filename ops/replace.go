@@ -127,6 +127,9 @@ func (r *replacer[W]) acyclic() error {
 	return nil
 }
 
+// Bytes is what the tables of states and calls take.
+func (r *replacer[W]) Bytes() int64 { return r.table.Bytes() + r.stacks.Bytes() }
+
 func (r *replacer[W]) id(s callState) fst.StateID {
 	id, _ := r.table.ID(s)
 	return id

@@ -207,6 +207,7 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	scratch    []fst.Arc[W]
 	meter      meter
 	built      Progress
+	heap       *heapGuard[W] // nil where weights hold nothing outside of themselves
 }
 
 // epsilonState is what is known of a state in the present closure.
@@ -227,6 +228,7 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 		return nil, fmt.Errorf("ops: RmEpsilon: unknown queue discipline %d", o.Queue)
 	}
 	c.meter = meter{op: "RmEpsilon", lim: o.Limits}
+	c.heap = newHeapGuard[W](&c.meter)
 	return c, nil
 }
 
@@ -265,6 +267,11 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	for _, p := range c.closure {
 		d := c.d[p]
 		arcs := c.f.Arcs(p)
+		if c.heap != nil {
+			if err := c.heap.step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
+				return c.zero, dst, err
+			}
+		}
 		for i := range arcs {
 			e := &arcs[i]
 			if isEpsilon(e) {
@@ -283,6 +290,10 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 		return c.zero, dst, err
 	}
 	slices.Reverse(dst[base:])
+	if c.heap != nil {
+		was := c.f.Final(q)
+		c.heap.finish(heapOfArcs(c.heap.heap, c.f.Arcs(q))+c.heap.heap(&was), dst[base:], final)
+	}
 	return final, dst, c.count(1, len(dst)-base, 1)
 }
 
@@ -291,7 +302,11 @@ func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 	c.built.States += states
 	c.built.Arcs += int64(arcs)
 	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(workers)*int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
-	return c.meter.check(c.built)
+	built := c.built
+	if c.heap != nil {
+		built.Bytes += c.heap.done
+	}
+	return c.meter.check(built)
 }
 
 // gather finds the ε-closure of q: from the last found to the first, as a stack
@@ -337,6 +352,11 @@ func (c *epsilonCloser[W]) sum(q fst.StateID) error {
 			c.stack = c.stack[:len(c.stack)-1]
 			done++
 			arcs := c.f.Arcs(p)
+			if c.heap != nil {
+				if err := c.heap.step(c.built, c.d[p], arcs, isEpsilon[W], c.zero); err != nil {
+					return err
+				}
+			}
 			for i := range arcs {
 				if e := &arcs[i]; isEpsilon(e) {
 					t := e.NextState
@@ -418,7 +438,7 @@ func (c *epsilonCloser[W]) solve(q fst.StateID) error {
 		g.PushState(c.zero, arcs)
 	}
 	g.SetStart(local[q])
-	d, err := ShortestDistance[W](g, &ShortestDistanceOptions{Delta: c.o.Delta, Ctx: c.o.Ctx})
+	d, err := ShortestDistance[W](g, &ShortestDistanceOptions{Delta: c.o.Delta, Ctx: c.o.Ctx, bytes: c.o.Bytes})
 	if err != nil {
 		return c.located(err, first, place)
 	}

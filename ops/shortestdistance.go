@@ -43,6 +43,8 @@ type ShortestDistanceOptions struct {
 	// relaxation came to: what OpenFst's vector of distances would be long.
 	Touched *int
 	Ctx     context.Context // stops a long computation; nil is none
+
+	bytes int64 // bound on what distances that are strings may hold, a LimitError; 0 is none
 }
 
 func (o *ShortestDistanceOptions) delta(path bool) float64 {

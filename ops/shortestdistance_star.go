@@ -26,7 +26,18 @@ type innerArc[W any] struct {
 // path property.
 func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
 	n := f.NumStates()
+	heap := heapOf[W]()
+	if o.bytes <= 0 {
+		heap = nil
+	}
+	sources := o.Sources
+	if sources == nil {
+		sources = []fst.StateID{f.Start()}
+	}
 	if isTopSorted(f) {
+		if heap != nil {
+			return sweepSized(op, f, nil, sources, o.Reverse, o.bytes)
+		}
 		if o.Reverse {
 			return sweepReverse(f, nil), nil
 		}
@@ -38,6 +49,9 @@ func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shor
 		for q, k := range c.of {
 			order[k] = fst.StateID(q)
 		}
+		if heap != nil {
+			return sweepSized(op, f, order, sources, o.Reverse, o.bytes)
+		}
 		if o.Reverse {
 			return sweepReverse(f, order), nil
 		}
@@ -46,21 +60,36 @@ func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shor
 	s := &componentSolver[W]{op: op, f: f, o: o, c: c, d: slices.Repeat([]W{semiring.Zero[W]()}, n), local: make([]int32, n)}
 	list, first := c.members()
 	var err error
+	held := int64(0)
+	within := func(members []fst.StateID) error {
+		if heap == nil {
+			return nil
+		}
+		for _, q := range members {
+			held += heap(&s.d[q])
+		}
+		if held > o.bytes {
+			return &LimitError{Op: op, Limit: "bytes", Bound: o.bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
+		}
+		return nil
+	}
 	if o.Reverse {
 		for k := c.n - 1; k >= 0 && err == nil; k-- {
-			err = s.reverse(int32(k), list[first[k]:first[k+1]])
+			members := list[first[k]:first[k+1]]
+			if err = s.reverse(int32(k), members); err == nil {
+				err = within(members)
+			}
 		}
 	} else {
-		sources := o.Sources
-		if sources == nil {
-			sources = []fst.StateID{f.Start()}
-		}
 		sums := newPathSums(s.d)
 		for _, q := range slices.Compact(slices.Sorted(slices.Values(sources))) {
 			sums.add(q, s.d[0].One())
 		}
 		for k := 0; k < c.n && err == nil; k++ {
-			err = s.forward(int32(k), list[first[k]:first[k+1]], sums)
+			members := list[first[k]:first[k+1]]
+			if err = s.forward(int32(k), members, sums); err == nil {
+				err = within(members)
+			}
 		}
 	}
 	if err != nil {

@@ -120,11 +120,14 @@ func reversedDistances[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOption
 func renamed(err error, op string) error {
 	var s *StateError
 	var c *CycleError
+	var l *LimitError
 	switch {
 	case errors.As(err, &s):
 		s.Op = op
 	case errors.As(err, &c):
 		c.Op = op
+	case errors.As(err, &l):
+		l.Op = op
 	}
 	return err
 }

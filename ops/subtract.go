@@ -69,6 +69,9 @@ type subtraction[W semiring.Weight[W]] struct {
 	zero  W
 }
 
+// Bytes is what the table of pairs takes.
+func (d *subtraction[W]) Bytes() int64 { return d.table.Bytes() }
+
 func (d *subtraction[W]) id(p, q fst.StateID) fst.StateID {
 	id, _ := d.table.ID(statePair{p, q})
 	return id

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -47,7 +48,11 @@ type synchronizer[W semiring.Weight[W]] struct {
 	labels [][]fst.Label    // and back
 	key    []byte
 	word   []fst.Label
+	held   int64 // bytes of words and labels
 }
+
+// Bytes is what the table of states and the strings take.
+func (s *synchronizer[W]) Bytes() int64 { return s.table.Bytes() + s.held }
 
 func (s *synchronizer[W]) id(d delayed) fst.StateID {
 	id, _ := s.table.ID(d)
@@ -72,7 +77,8 @@ func (s *synchronizer[W]) intern(word []fst.Label) int32 {
 	}
 	n := int32(len(s.labels))
 	s.words[string(s.key)] = n
-	s.labels = append(s.labels, append([]fst.Label(nil), word...))
+	s.labels = append(s.labels, slices.Clone(word))
+	s.held += 96 + 8*int64(len(word)) // twice the string, its header, the map's entry and room to grow
 	return n
 }
 

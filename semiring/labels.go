@@ -127,6 +127,8 @@ func (a labels) divideLeft(c labels) labels {
 		return c
 	case a == infinite || !strings.HasPrefix(string(c), string(a)):
 		return badPrefix
+	case len(a) == len(c):
+		return noLabels // which, unlike an empty suffix of c, does not keep c in memory
 	}
 	return c[len(a):]
 }
@@ -140,6 +142,8 @@ func (a labels) divideRight(c labels) labels {
 		return c
 	case a == infinite || !strings.HasSuffix(string(c), string(a)):
 		return badPrefix
+	case len(a) == len(c):
+		return noLabels
 	}
 	return c[:len(c)-len(a)]
 }
