@@ -114,6 +114,13 @@ func (d *dotWriter[W]) int(x int) {
 }
 
 func (d *dotWriter[W]) number(x float64) {
+	if math.IsInf(x, 0) { // as C prints it
+		if x < 0 {
+			d.text("-")
+		}
+		d.text("inf")
+		return
+	}
 	d.tmp = strconv.AppendFloat(d.tmp[:0], x, d.Format, d.Precision, 64)
 	d.out.Write(d.tmp)
 }

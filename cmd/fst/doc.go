@@ -47,6 +47,8 @@
 //	                                                                  definition, cost and an example
 //	numbers in flags            beyond 32 bits wrap around; NaN     are an error
 //	                              is taken
+//	--fst_error_fatal=false     goes on with a machine that is an   ends with the error
+//	                              error, and may write it
 //	counts and tolerances       mean what falls out: a state that   are taken for 0
 //	  below 0 in flags            is not final, a machine that is
 //	                              not equal to itself, no end
@@ -111,6 +113,9 @@
 // Beyond OpenFst's: fst run has pipelines of tools in one process, fst check the laws on a machine,
 // fst draw --format=svg pictures with nothing else installed, fst compose --first_matcher,
 // --second_matcher and --lookahead.
+//
+// Flags that say how OpenFst holds and reads its machines (--fst_read_mode, --tmpdir,
+// --fst_default_cache_gc, --fst_default_cache_gc_limit, --path_gc) are accepted and have no effect; help says why.
 //
 // The arc types are standard (tropical weights), log, log64, tropical64, real64
 // (or probability), boolean, minmax, tropical_X_tropical and tropical_X_log (products),

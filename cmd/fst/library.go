@@ -10,7 +10,7 @@ import (
 )
 
 // library holds the flags that every tool takes. Those that say how OpenFst
-// manages its memory and files are accepted and mean nothing here.
+// manages its memory and files are accepted, and their help says why they have no effect.
 type library struct {
 	fieldSeparator, weightSeparator, weightParentheses *string
 	compatSymbols, verifyProperties, align             *bool
@@ -69,11 +69,11 @@ func (l *library) define(fs *flags.Set) {
 	l.limitBytes = fs.Int("limit_bytes", 64, 0, "Stop with an error beyond so many bytes of memory for the operation; 0 is no limit")
 	l.workers = fs.Int("workers", 32, 1, "Threads that an operation may use, where it can use more than one; results do not depend on it")
 	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit")
-	fs.Bool("fst_default_cache_gc", true, "Accepted for compatibility")
-	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "Accepted for compatibility")
-	fs.String("fst_read_mode", "read", "Accepted for compatibility")
-	fs.Bool("fst_error_fatal", true, "Accepted for compatibility: errors always end the tool")
-	fs.String("tmpdir", "/tmp", "Accepted for compatibility")
+	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; --limit_bytes bounds the memory")
+	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "No effect here: there is no cache; --limit_bytes bounds the memory")
+	fs.String("fst_read_mode", "read", "No effect here: files are read, whether it says read or map, since a mapped one may change under the tool")
+	fs.Bool("fst_error_fatal", true, "No effect here: an error always ends the tool, with status 1")
+	fs.String("tmpdir", "/tmp", "No effect here: a result that is not complete yet is beside where it will be, so that its place is taken at once")
 	fs.Library("fst_field_separator", "fst_weight_separator", "fst_weight_parentheses", "fst_compat_symbols",
 		"fst_verify_properties", "fst_align", "save_relabel_ipairs", "save_relabel_opairs", "v",
 		"limit_states", "limit_arcs", "limit_bytes", "workers", "timeout",

@@ -294,7 +294,7 @@ Time: a shortest distance for each state that an opening parenthesis leads to.`}
 	func(fs *flags.Set, p *parenFile) func(*call) error {
 		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")
 		queue := fs.String("queue_type", "fifo", "Queue: fifo, lifo or state")
-		fs.Bool("path_gc", true, "Accepted for compatibility")
+		fs.Bool("path_gc", true, "No effect here: the search keeps the distances alone, and the path is found from them")
 		return func(c *call) error {
 			q, ok := map[string]ops.Queue{"fifo": ops.QueueFIFO, "lifo": ops.QueueLIFO, "state": ops.QueueStateOrder}[*queue]
 			if !ok {

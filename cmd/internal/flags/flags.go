@@ -50,8 +50,8 @@ func (s *Set) add(f *Flag) {
 func (s *Set) Bool(name string, def bool, usage string) *bool {
 	p := &def
 	s.add(&Flag{Name: name, Type: "bool", Default: strconv.FormatBool(def), Usage: usage, set: func(v string) error {
-		switch v {
-		case "true", "1", "t", "yes", "y":
+		switch strings.ToLower(v) {
+		case "true", "1", "t", "yes", "y", "": // --f= is --f in OpenFst 1.7.9
 			*p = true
 		case "false", "0", "f", "no", "n":
 			*p = false
@@ -77,30 +77,81 @@ func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
 	return p
 }
 
+// C's functions that read numbers skip this before them, and nothing after them.
+const space = " \t\n\v\f\r"
+
+// split returns the sign of a number as C has it, the digits, and their base.
+func split(v string) (negative bool, digits string, base int, err error) {
+	v = strings.TrimLeft(v, space)
+	if v != "" && (v[0] == '+' || v[0] == '-') {
+		negative, v = v[0] == '-', v[1:]
+	}
+	switch {
+	case v == "" || strings.ContainsAny(v, "_+-"):
+		return negative, "", 0, strconv.ErrSyntax
+	case strings.HasPrefix(v, "0x") || strings.HasPrefix(v, "0X"):
+		return negative, v[2:], 16, nil
+	case v[0] == '0':
+		return negative, v, 8, nil
+	}
+	return negative, v, 10, nil
+}
+
 // integer reads a number as C's strtoll does with base 0: 0x10 and 020 are 16, and what
 // is beyond 64 bits is the nearest number within.
 func integer(v string) (int64, error) {
-	base, digits := 10, strings.TrimLeft(v, "+-")
-	switch {
-	case strings.Contains(v, "_") || len(v)-len(digits) > 1:
-		return 0, strconv.ErrSyntax
-	case strings.HasPrefix(digits, "0x") || strings.HasPrefix(digits, "0X"):
-		base = 0
-	case strings.HasPrefix(digits, "0"):
-		base = 8
+	negative, digits, base, err := split(v)
+	if err != nil {
+		return 0, err
 	}
-	n, err := strconv.ParseInt(v, base, 64)
+	if negative {
+		digits = "-" + digits
+	}
+	n, err := strconv.ParseInt(digits, base, 64)
 	if errors.Is(err, strconv.ErrRange) {
 		err = nil
 	}
 	return n, err
 }
 
+// unsigned reads a number as C's strtoull does with base 0: -1 is the greatest one, and so
+// is what is beyond 64 bits.
+func unsigned(v string) (uint64, error) {
+	negative, digits, base, err := split(v)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(digits, base, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		return n, nil
+	}
+	if negative {
+		n = -n
+	}
+	return n, err
+}
+
+// real reads a number as C's strtod does, where hexadecimal digits need no exponent.
+func real(v string) (float64, error) {
+	v = strings.TrimLeft(v, space)
+	if strings.Contains(v, "_") {
+		return 0, strconv.ErrSyntax
+	}
+	if digits := strings.ToLower(strings.TrimLeft(v, "+-")); strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p") {
+		v += "p0"
+	}
+	x, err := strconv.ParseFloat(v, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil // ±Inf, as in C
+	}
+	return x, err
+}
+
 // Uint defines an unsigned 64-bit flag.
 func (s *Set) Uint(name string, def uint64, usage string) *uint64 {
 	p := &def
 	s.add(&Flag{Name: name, Type: "uint64", Default: strconv.FormatUint(def, 10), Usage: usage, set: func(v string) error {
-		n, err := strconv.ParseUint(v, 10, 64)
+		n, err := unsigned(v)
 		if err != nil {
 			return fmt.Errorf("%q is not an unsigned integer", v)
 		}
@@ -114,10 +165,7 @@ func (s *Set) Uint(name string, def uint64, usage string) *uint64 {
 func (s *Set) Float(name string, def float64, usage string) *float64 {
 	p := &def
 	s.add(&Flag{Name: name, Type: "double", Default: strconv.FormatFloat(def, 'g', -1, 64), Usage: usage, set: func(v string) error {
-		x, err := strconv.ParseFloat(v, 64)
-		if errors.Is(err, strconv.ErrRange) {
-			err = nil // ±Inf, as in C
-		}
+		x, err := real(v)
 		if err != nil || x != x {
 			return fmt.Errorf("%q is not a number", v)
 		}

@@ -118,3 +118,54 @@ func TestPrintHelpWithoutFlags(t *testing.T) {
 		t.Errorf("help: %q", b.String())
 	}
 }
+
+// Numbers and truth values are read as by C's functions, with which OpenFst 1.7.9 reads them.
+func TestValuesAsInC(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		v string
+		n any // int64, or nil where it is none
+		u any // uint64
+		x any // float64
+		b any // bool
+	}{
+		{"0x10", int64(16), uint64(16), 16.0, nil},
+		{"0X1f", int64(31), uint64(31), 31.0, nil},
+		{"-0x10", int64(-16), ^uint64(15), -16.0, nil},
+		{"010", int64(8), uint64(8), 10.0, nil},
+		{"08", nil, nil, 8.0, nil},
+		{"0", int64(0), uint64(0), 0.0, false},
+		{"1", int64(1), uint64(1), 1.0, true},
+		{" 5", int64(5), uint64(5), 5.0, nil},
+		{"5 ", nil, nil, nil, nil},
+		{"+5", int64(5), uint64(5), 5.0, nil},
+		{"-5", int64(-5), ^uint64(4), -5.0, nil},
+		{"--5", nil, nil, nil, nil},
+		{"+-5", nil, nil, nil, nil},
+		{"1e3", nil, nil, 1000.0, nil},
+		{"", nil, nil, nil, true},
+		{"0x", nil, nil, nil, nil},
+		{"0x1g", nil, nil, nil, nil},
+		{"0x1p3", nil, nil, 8.0, nil},
+		{"1_0", nil, nil, nil, nil},
+		{"0x_1p3", nil, nil, nil, nil},
+		{"99999999999999999999", int64(math.MaxInt64), uint64(math.MaxUint64), 1e20, nil},
+		{"-99999999999999999999", int64(math.MinInt64), uint64(math.MaxUint64), -1e20, nil},
+		{"1e999", nil, nil, inf, nil},
+		{"-infinity", nil, nil, -inf, nil},
+		{"nan", nil, nil, nil, nil}, // which is refused on purpose
+		{"True", nil, nil, nil, true},
+		{"no", nil, nil, nil, false},
+		{"on", nil, nil, nil, nil},
+	} {
+		s := New()
+		n, u, x, b := s.Int("n", 64, 0, ""), s.Uint("u", 0, ""), s.Float("x", 0, ""), s.Bool("b", false, "")
+		for name, want := range map[string]any{"n": c.n, "u": c.u, "x": c.x, "b": c.b} {
+			_, err := s.Parse([]string{"--" + name + "=" + c.v})
+			got := map[string]any{"n": *n, "u": *u, "x": *x, "b": *b}[name]
+			if (err == nil) != (want != nil) || err == nil && got != want {
+				t.Errorf("--%s=%q: %v, %v, want %v", name, c.v, got, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/fst/fsttest"
+)
+
+// Values of flags of every type are read as OpenFst's tools read them: fstdraw shows what they made of
+// an integer, a number and a truth value, and of the seed of fstrandgen there is the exit status. What differs
+// on purpose is in the package comment: integers beyond 32 bits, NaN, and the words of newer releases.
+func TestFlagValuesAsOpenFst(t *testing.T) {
+	o := fsttest.OpenFst(t)
+	t.Chdir(t.TempDir())
+	must(os.WriteFile("a.txt", []byte("0 1 1 2 0.5\n1\n"), 0o666))
+	o.Do("fstcompile", "a.txt", "a.fst")
+	values := []string{"0x10", "0X1F", "-0x10", "010", "08", "0", "1", " 5", "\t5", "5 ", "+5", "-5", "--5", "+-5", "1e3", "", "0x", "0x1g", "0x1p3", "1_0",
+		"5.5", "5.", ".5", "1e", "1e999", "-1e999", "1e-400", "inf", "-Infinity", "INF", "nan", "99999999999", "99999999999999999999",
+		"true", "false", "2", "on", "off", " true", "truex"}
+	for _, flag := range []string{"fstdraw --fontsize", "fstdraw --width", "fstdraw --portrait", "fstrandgen --seed"} {
+		tool, name, _ := strings.Cut(flag, " ")
+		for _, v := range values {
+			if v == "nan" || name == "--fontsize" && len(v) > 10 {
+				continue // an error here
+			}
+			words := []string{name + "=" + v, "a.fst"}
+			want := o.Run(tool, words...)
+			var out, errs bytes.Buffer
+			got := run(append([]string{tool}, words...), cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
+			if got != want.Exit || tool == "fstdraw" && got == 0 && out.String() != want.Stdout {
+				t.Errorf("%s %q: status %d, OpenFst %d: %s\n%s\nOpenFst:\n%s", tool, words, got, want.Exit, errs.String(), out.String(), want.Stdout)
+			}
+		}
+	}
+}
+
+// A flag that is accepted without effect says so, and why; there are no others than these.
+func TestFlagsWithoutEffect(t *testing.T) {
+	library := []string{"fst_default_cache_gc", "fst_default_cache_gc_limit", "fst_error_fatal", "fst_read_mode", "tmpdir"}
+	own := map[string]string{"pdtshortestpath": "path_gc"}
+	for _, x := range tools {
+		c := x.newCall(cli.Streams{})
+		x.setup(c.flags)
+		want := slices.Clone(library)
+		if f := own[x.name]; f != "" {
+			want = append(want, f)
+		}
+		slices.Sort(want)
+		var got []string
+		for _, f := range c.flags.Flags() {
+			if why, ok := strings.CutPrefix(f.Usage, "No effect here: "); ok && len(why) > 20 {
+				got = append(got, f.Name)
+			} else if strings.Contains(strings.ToLower(f.Usage), "effect") || strings.Contains(f.Usage, "compatib") {
+				t.Errorf("%s --%s: %q", x.name, f.Name, f.Usage)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: without effect are %q, want %q", x.name, got, want)
+		}
+	}
+}
