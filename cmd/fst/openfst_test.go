@@ -31,7 +31,7 @@ type peerTool struct {
 	name   string
 	inputs func(rng *rand.Rand, arcType string) []*model
 	flags  func(rng *rand.Rand) []string
-	result byte // 'f' a machine, 't' text, 'd' distances, 'x' the exit status alone
+	result byte // 'f' a machine, 't' text, 'd' distances, 'x' the exit status alone, 'b' the best part of an expansion
 }
 
 func one(of ...traits) func(*rand.Rand, string) []*model {
@@ -270,6 +270,8 @@ var peerTools = []peerTool{
 	{"pdtcompose", toPush(1), always("--pdt_parentheses=PARENS", choose(pushFilters, words("--connect=false --connect"))), 'f'},
 	{"pdtcompose", toPush(2), always("--pdt_parentheses=PARENS --left_pdt=false", choose(pushFilters, words("--connect=false --connect"))), 'f'},
 	{"pdtexpand", toPush(0), always("--pdt_parentheses=PARENS", choose(words("--keep_parentheses"), words("--connect=false --connect"))), 'f'},
+	{"pdtexpand", toExpand, always("--pdt_parentheses=PARENS", choose(thresholds, words("--keep_parentheses"))), 'b'},
+	{"pdtshortestpath", toExpand, always("--pdt_parentheses=PARENS", choose(words("--keep_parentheses"), words("--queue_type=fifo --queue_type=lifo --queue_type=state --queue_type=foo"), words("--path_gc=false"))), 'b'},
 	{"pdtinfo", toPush(0), always("--pdt_parentheses=PARENS", choose()), 't'},
 	{"pdtreverse", toPush(0), always("--pdt_parentheses=PARENS", choose()), 'f'},
 	{"pdtreplace", toReplace, always("--start_paren_labels=200", choose(words("--pdt_parser_type=left --pdt_parser_type=foo"))), 'f'},
@@ -397,7 +399,7 @@ func (p *peers) run(c *peerCase) string {
 		must(os.WriteFile(potentials, b.Bytes(), 0o666))
 		middle = func(int) []string { return []string{potentials} }
 	}
-	if c.tool.result == 'f' && !c.stdout {
+	if (c.tool.result == 'f' || c.tool.result == 'b') && !c.stdout {
 		theirArgs, ourArgs = slices.Concat(args, middle(0), []string{theirs}), slices.Concat(args, middle(1), []string{ours})
 	} else {
 		theirArgs, ourArgs = slices.Concat(args, middle(0)), slices.Concat(args, middle(1))
@@ -413,6 +415,9 @@ func (p *peers) run(c *peerCase) string {
 		flags[i] = strings.Replace(f, "PAIRS", filepath.Join(p.dir, "pairs.txt"), 1)
 	}
 	prog := findTool(c.tool.name).prog()
+	if c.tool.result == 'b' {
+		return p.runPushdown(c, prog, flags, args, ourArgs, stdin)
+	}
 	theirWords := slices.Concat([]string{prog}, flags, made(0), theirArgs)
 	wantOut, wantErr, want := p.openFst(prog, theirWords[1:], stdin)
 	var out, errs bytes.Buffer
