@@ -10,19 +10,20 @@ import (
 )
 
 var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
-	summary: "Draws a machine, as SVG or in the language of Graphviz.", about: `
+	summary: "Draws a machine, as SVG or in the languages of Graphviz and D2.", about: `
 With --format=svg the picture is complete: states in layers, arcs between the same two states
 as one, labels apart from one another. It has its natural size unless --width or --height is given: then it
 is made smaller where it must be to fit such a page. --limit_states bounds what is laid out
-(4000 states and places where arcs pass by others, if not given). Otherwise the output is for Graphviz' dot.
+(4000 states and places where arcs pass by others, if not given). Otherwise the output is for Graphviz' dot,
+or with --format=d2 for D2, which lays out by itself and takes no sizes but that of letters.
 
   fst draw --format=svg binary.fst machine.svg
   fst draw --portrait binary.fst | dot -Tpdf > machine.pdf
 
-Time O(states + arcs) for dot; for svg about quadratic in the states and arcs.`,
+Time O(states + arcs) for dot and d2; for svg about quadratic in the states and arcs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		named := naming(fs)
-		kind := fs.Enum("format", "dot", []string{"dot", "svg"}, "What to write")
+		kind := fs.Enum("format", "dot", []string{"dot", "d2", "svg"}, "What to write")
 		format := fs.String("float_format", "g", "Format of numbers: e, f or g")
 		fontsize := fs.Int("fontsize", 32, 14, "Size of the letters, in points")
 		height := fs.Float("height", 11, "Height of the drawing, in inches")
@@ -58,6 +59,9 @@ Time O(states + arcs) for dot; for svg about quadratic in the states and arcs.`,
 				}
 				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32))}
 				return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(w, t.m, so) })
+			}
+			if *kind == "d2" {
+				return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteD2(w, t.m, o) })
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteDOT(w, t.m, o) })
 		}

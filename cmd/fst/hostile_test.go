@@ -411,8 +411,8 @@ func TestHelpOfEveryTool(t *testing.T) {
 			if f.Library {
 				continue
 			}
-			if f.Usage == "" || !strings.Contains(help, "--"+f.Name) {
-				t.Errorf("%s: nothing said of --%s", x.name, f.Name)
+			if f.Usage == "" || !strings.Contains(help, fmt.Sprintf("  --%s: type = %s, default = %s\n  %s\n", f.Name, f.Type, f.Default, f.Usage)) {
+				t.Errorf("%s: --%s: no type, default and use in the help", x.name, f.Name)
 			}
 			for shell, script := range completion {
 				if !strings.Contains(script, f.Name) {

@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -149,7 +150,16 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 func (c *call) withinLimits(t *typed, m machine) error {
 	lim, cancel := c.lib.limits()
 	defer cancel()
-	return t.Within(c.tool.name, m, lim)
+	err := t.Within(m, lim)
+	var l *ops.LimitError
+	if !errors.As(err, &l) {
+		return err
+	}
+	if l.Limit == "context" {
+		return fmt.Errorf("stopped: %w", l.Cause)
+	}
+	return fmt.Errorf("the result has more than %d %s, which --limit_%s allows: %d states, %d arcs, %d bytes",
+		l.Bound, l.Limit, l.Limit, l.Built.States, l.Built.Arcs, l.Built.Bytes)
 }
 
 // format is how composite weights are written and read.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 )
@@ -13,8 +14,8 @@ import (
 var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
 	summary: "Links this program under the names of OpenFst's tools.", about: `
 Scripts that call fstcompose and the like then run unchanged with DIR first in PATH. Links
-that point here already stay; other files of these names are an error unless --force. DIR is
-made if it is not there.
+that point here already stay; other files of these names stay as they are, and are an error after
+the links that can be made, unless --force. DIR is made if it is not there.
 
   fst links /usr/local/bin
 
@@ -51,8 +52,7 @@ Time O(tools).`,
 					}
 				}
 				// Made aside and renamed: no moment without the name.
-				aside := link + ".new"
-				os.Remove(aside)
+				aside := filepath.Join(dir, fmt.Sprintf(".%s.%d", t.prog(), os.Getpid()))
 				if err := os.Symlink(self, aside); err != nil {
 					return err
 				}
@@ -62,7 +62,7 @@ Time O(tools).`,
 				}
 			}
 			if len(taken) > 0 {
-				return fmt.Errorf("%s and %d more are there already (--force replaces files)", taken[0], len(taken)-1)
+				return fmt.Errorf("%d files are there already, and stay: %s (--force replaces files, but no directories)", len(taken), strings.Join(taken, ", "))
 			}
 			return nil
 		}
@@ -132,15 +132,25 @@ func completeBash(w io.Writer, c *call) {
 		}
 		fmt.Fprint(w, t.name)
 	}
-	fmt.Fprint(w, "' -- \"$cur\") )\n      return\n    fi\n    tool=\"fst${COMP_WORDS[1]}\"\n  fi\n  case $tool in\n")
+	fmt.Fprint(w, "' -- \"$cur\") )\n      return\n    fi\n    tool=\"${COMP_WORDS[1]}\"\n  fi\n  case $tool in\n")
 	eachTool(c, func(t *tool, own []*flags.Flag) {
-		fmt.Fprintf(w, "    %s) words='", t.prog())
+		fmt.Fprintf(w, "    %s", t.name)
+		if t.prog() != t.name {
+			fmt.Fprintf(w, "|%s", t.prog())
+		}
+		fmt.Fprint(w, ") words='")
 		for _, f := range own {
 			fmt.Fprintf(w, "--%s ", f.Name)
 		}
-		fmt.Fprint(w, "--help --version' ;;\n")
+		fmt.Fprint(w, "' ;;\n")
 	})
-	fmt.Fprint(w, "  esac\n  if [[ $cur == -* ]]; then COMPREPLY=( $(compgen -W \"$words\" -- \"$cur\") )\n"+
+	fmt.Fprint(w, "  esac\n  words+='")
+	for _, f := range c.flags.Flags() {
+		if f.Library {
+			fmt.Fprintf(w, " --%s", f.Name)
+		}
+	}
+	fmt.Fprint(w, " --help --helpshort --version'\n  if [[ $cur == -* ]]; then COMPREPLY=( $(compgen -W \"$words\" -- \"$cur\") )\n"+
 		"  else COMPREPLY=( $(compgen -f -- \"$cur\") ); fi\n}\ncomplete -o filenames -F _fst fst")
 	for _, t := range linked() {
 		fmt.Fprintf(w, " %s", t.prog())
@@ -155,6 +165,11 @@ func completeFish(w io.Writer, c *call) {
 			fmt.Fprintf(w, "complete -c fst -n '__fish_seen_subcommand_from %s' -l %s -d %s\n", t.name, f.Name, fishQuote(f.Usage))
 		}
 	})
+	for _, f := range c.flags.Flags() {
+		if f.Library {
+			fmt.Fprintf(w, "complete -c fst -l %s -d %s\n", f.Name, fishQuote(f.Usage))
+		}
+	}
 }
 
 // fishQuote quotes s for fish.

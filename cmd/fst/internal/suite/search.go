@@ -226,6 +226,10 @@ func (component[W]) WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error {
 	return fst.WriteDOT(w, m.(fst.Fst[W]), o)
 }
 
+func (component[W]) WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error {
+	return fst.WriteD2(w, m.(fst.Fst[W]), o)
+}
+
 func (component[W]) WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error {
 	return fst.WriteSVG(w, m.(fst.Fst[W]), o)
 }

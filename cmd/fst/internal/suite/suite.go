@@ -57,7 +57,7 @@ type Suite interface {
 	Union(a, b Machine, lim ops.Limits) error
 	Concat(a, b Machine, lim ops.Limits) error
 	Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error
-	Within(op string, m Machine, lim ops.Limits) error // a LimitError where m is beyond lim
+	Within(m Machine, lim ops.Limits) error // a LimitError where m is beyond lim
 	Connect(m Machine)
 	ArcSort(m Machine, side ops.Side, workers int)
 	TopSort(m Machine) error
@@ -99,6 +99,7 @@ type Suite interface {
 	Verify(m Machine) error
 	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
+	WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error
 	WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error
 
 	Pushdown
@@ -207,8 +208,8 @@ func (component[W]) Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) err
 	return ops.Closure(m.(*fst.Vector[W]), kind, lim)
 }
 
-func (component[W]) Within(op string, m Machine, lim ops.Limits) error {
-	return ops.CheckLimits(op, m.(fst.Expanded[W]), lim)
+func (component[W]) Within(m Machine, lim ops.Limits) error {
+	return ops.CheckLimits("CheckLimits", m.(fst.Expanded[W]), lim)
 }
 
 func (component[W]) Connect(m Machine) { ops.Connect(m.(*fst.Vector[W])) }
