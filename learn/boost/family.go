@@ -46,6 +46,9 @@ const (
 // CountBound replaces the number of labellings by Cat(n) (d(m-1)+1)^n 2^(n+1): the
 // shapes of the tree (Catalan number), a threshold between consecutive values
 // or none at each node, and a sign at each leaf.
+//
+// Both are about thresholds on columns of numbers in which nothing is missing; Questions
+// has the bounds for other columns.
 func Omega(b ComplexityBound, n int, lambda float64, d, m int) float64 {
 	if m < 1 {
 		return math.Inf(1)
