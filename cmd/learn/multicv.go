@@ -49,7 +49,9 @@ Example:
 			if err != nil {
 				return err
 			}
-			withSources(&base, x)
+			if err := withSources(&base, x); err != nil {
+				return err
+			}
 			entries, err := multiGrid(&base, *grid, x, fs)
 			if err != nil {
 				return fmt.Errorf("flag --grid: %w", err)
@@ -113,7 +115,9 @@ func multiGrid(base *multi.Options, text string, x *table.Table, given *flags.Se
 		if err := apply(&e.Options); err != nil {
 			return nil, err
 		}
-		withSources(&e.Options, x)
+		if err := withSources(&e.Options, x); err != nil {
+			return nil, err
+		}
 		out = append(out, e)
 	}
 	return out, nil

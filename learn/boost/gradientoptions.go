@@ -129,10 +129,12 @@ func (o *GradientOptions) tree(scale float64) tree.Options {
 }
 
 func (o *GradientOptions) settings() (string, error) {
+	used := *o
+	used.MinWeight, used.L2, used.Depth = max(o.MinWeight, 0), max(o.L2, 0), max(o.Depth, 0) // negative is none, and no limit
 	b, err := json.Marshal(struct {
 		*GradientOptions
 		Loss string `json:"loss"`
-	}{o, o.Loss.Name()})
+	}{&used, o.Loss.Name()})
 	if err != nil {
 		return "", fmt.Errorf("boost: gb: settings: %w", err)
 	}

@@ -274,7 +274,9 @@ type rgbSettings struct {
 }
 
 func (o *RGBOptions) settings() (string, error) {
-	b, err := json.Marshal(rgbSettings{o, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name()})
+	used := *o
+	used.Beta, used.MinHessian = max(o.Beta, 0), max(o.MinHessian, 0) // negative is none
+	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name()})
 	if err != nil {
 		return "", fmt.Errorf("boost: rgb: settings: %w", err)
 	}

@@ -223,17 +223,27 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	return o, o.Target.Check(p)
 }
 
-// settings are the options as JSON, for the record.
-func (o *Options) settings() (string, error) {
+// settings are the options as JSON, for the record, for data of p domains: those of Q as it is
+// trained, null where it is given.
+func (o *Options) settings(p int) (string, error) {
 	learners := []string{}
 	for _, l := range o.Learners {
 		learners = append(learners, l.Name())
 	}
+	var q *QOptions
+	if o.Q == nil && o.QTrain == nil {
+		used, err := o.QOptions.withDefaults(p)
+		if err != nil {
+			return "", err
+		}
+		q = &used
+	}
 	b, err := json.Marshal(struct {
 		*Options
 		Penalty  []float64 `json:"penalty,omitempty"`
+		Q        *QOptions `json:"q"`
 		Learners []string  `json:"learners"`
-	}{o, nil, learners})
+	}{o, nil, q, learners})
 	if err != nil {
 		return "", fmt.Errorf("multi: settings: %w", err)
 	}

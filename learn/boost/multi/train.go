@@ -139,7 +139,7 @@ func NewData(t *table.Table, l boost.Loss) (*boost.Data, error) {
 
 func (r *run) prepare() error {
 	o, s, d := &r.o, r.s, r.d
-	settings, err := o.settings()
+	settings, err := o.settings(s.p)
 	if err != nil {
 		return err
 	}
