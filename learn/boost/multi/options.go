@@ -153,9 +153,10 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		o.Loss = boost.Exponential{}
 	}
 	for _, d := range []struct {
+		name string
 		v    *float64
 		zero float64
-	}{{&o.Mu, 5}, {&o.DomainFactor, 1}, {&o.StepC, 0.3}, {&o.EtaMax, 10}} {
+	}{{"Mu", &o.Mu, 5}, {"DomainFactor", &o.DomainFactor, 1}, {"StepC", &o.StepC, 0.3}, {"EtaMax", &o.EtaMax, 10}} {
 		if *d.v == 0 {
 			*d.v = d.zero
 			if d.v == &o.EtaMax && (o.Step == Closed || o.Step == Bound) {
@@ -163,7 +164,7 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 			}
 		}
 		if !(*d.v > 0) || math.IsInf(*d.v, 1) {
-			return o, fmt.Errorf("multi: mu %v, domain factor %v, step constant %v and longest step %v must be positive and finite", o.Mu, o.DomainFactor, o.StepC, o.EtaMax)
+			return o, fmt.Errorf("multi: %s is %v; it must be positive and finite", d.name, *d.v)
 		}
 	}
 	if o.Rounds == 0 {
@@ -188,10 +189,16 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		return o, fmt.Errorf("multi: score %q is none of newton (\"\"), derivative, decrease", o.Score)
 	case !slices.Contains([]Step{LineSearch, Closed, Bound, SqrtStep}, o.Step):
 		return o, fmt.Errorf("multi: step %q is none of line (\"\"), closed, bound, sqrt", o.Step)
-	case o.Rounds < 0 || o.CheckpointEvery < 0 || o.Patience < 0:
-		return o, fmt.Errorf("multi: %d rounds, a checkpoint every %d, patience %d: none may be negative", o.Rounds, o.CheckpointEvery, o.Patience)
-	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1) || !(o.L1 >= 0) || math.IsInf(o.L1, 1):
-		return o, fmt.Errorf("multi: beta %v and l1 %v must be finite and not negative", o.Beta, o.L1)
+	case o.Rounds < 0:
+		return o, fmt.Errorf("multi: Rounds is %d; it must be at least 1, or 0 for 100", o.Rounds)
+	case o.CheckpointEvery < 0:
+		return o, fmt.Errorf("multi: CheckpointEvery is %d; it must be at least 1, or 0 for 10", o.CheckpointEvery)
+	case o.Patience < 0:
+		return o, fmt.Errorf("multi: Patience is %d; it must be at least 1, or 0 for none", o.Patience)
+	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1):
+		return o, fmt.Errorf("multi: Beta is %v; it must be finite and not negative", o.Beta)
+	case !(o.L1 >= 0) || math.IsInf(o.L1, 1):
+		return o, fmt.Errorf("multi: L1 is %v; it must be finite and not negative", o.L1)
 	case o.Beta != 0 && o.Objective != Skewed:
 		return o, fmt.Errorf("multi: beta belongs to the objective skew, and this is %s", o.Objective)
 	case o.Objective == Skewed && o.Target.Vertices != nil:
