@@ -400,7 +400,7 @@ func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	lambda := fs.Float("lambda", 0, "Penalty on weights (l1, logit-cd), or on complexity times weight (deep)")
 	beta := fs.Float("beta", 0, "Penalty on weights (deep)")
 	splits := fs.String("splits", "1", "Internal nodes of trees; for deep a list, one family each (1,2,4,8 when not given)")
-	bins := fs.Int("bins", 32, 0, "Bins of a histogram; 0 searches all thresholds")
+	bins := fs.Int("bins", 32, 0, "Bins of a histogram; 0 searches all thresholds, which sorts every column: from some 100000 rows on, --bins 255 is several times faster")
 	bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
 	alphaMax := fs.Float("alpha_max", 0, "Weight of a perfect base predictor; 0 is that of half a row's error")
 	return func(b *booster, x *table.Table) error {

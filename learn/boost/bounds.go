@@ -363,6 +363,9 @@ func (r *BoundReport) Write(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "%10.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Empirical, t.Complexity, t.Confidence, t.Sum, mark)
 	}
+	if slices.ContainsFunc(r.Terms, func(t BoundTerms) bool { return t.Rho > 1 }) {
+		fmt.Fprintf(&b, "Margins reach B = %.4g here, the largest |h| of the families, and so does rho: both are not divided by B.\n", r.Range)
+	}
 	b.WriteString("\nMargins y F(x)/Σ|alpha|, quantiles:\n")
 	for i, p := range []int{0, 5, 10, 25, 50, 75, 90, 95, 100} {
 		fmt.Fprintf(&b, "%9d%% %12.4g\n", p, r.Margins[i])

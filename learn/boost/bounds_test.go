@@ -80,7 +80,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("400 rows cannot give a bound below 1: %+v", r.Warnings)
 	}
 	var text strings.Builder
-	if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Theorem 3.2") || !strings.Contains(text.String(), "Warning: the bound is vacuous") {
+	if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Theorem 3.2") || strings.Contains(text.String(), "Margins reach") || !strings.Contains(text.String(), "Warning: the bound is vacuous") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 
@@ -172,6 +172,10 @@ func TestBoundsCharge(t *testing.T) {
 		r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Grid: Grid([]int{1, 2}, []float64{0.5, 1, 1.3, 2}), Q: c.q, Rho: []float64{0.5, 2}}))
 		if len(r.Families) != 1 || r.Families[0].Family.Splits != 1 || r.Families[0].Family.Lambda != c.lambda || r.Families[0].Terms != 1 || r.WeightSum != 3 {
 			t.Errorf("q = %v: charged to %+v", c.q, r.Families)
+		}
+		var text strings.Builder
+		if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Margins reach B = 2 here") {
+			t.Errorf("%v: %s", err, text.String())
 		}
 		if !warns(r, "does not say how many rows") {
 			t.Errorf("warnings %q", r.Warnings)
