@@ -98,6 +98,10 @@ type Options struct {
 	// slot: the domains, then the shared one.
 	Learner  boost.Learner   `json:"-"`
 	Learners []boost.Learner `json:"-"`
+	// Families, if not nil, are the classes that base predictors come from, in place of
+	// Learner: each slot trains one of every family and takes the one of the best score,
+	// its penalty counted.
+	Families []Family `json:"-"`
 
 	// Q is a domain classifier that is there already; QTrain its values on the training
 	// rows, by row and domain, in place of or beside it. When both are nil, multinomial
@@ -129,6 +133,35 @@ type Control struct {
 	// Resume, if not nil, is where to go on. Data and settings must be what they were,
 	// but for the number of rounds; the model is then that of the unbroken run.
 	Resume *Checkpoint
+}
+
+// Family is a class of base predictors and what it costs: the penalty of domain k is
+//
+//	Σ_j alpha_j r_k Charge(family of j)
+//
+// the family-dependent r_{k,fam(j)} of section 4.4, after C. Cortes, M. Mohri and U. Syed,
+// "Deep boosting", ICML 2014. That r is a product is no loss for r_{k,fam} = 2 Rad_{m_k}(H_fam) by
+// Theorem 3.1, which is one of a number of the family and one of the sample; TreeFamilies has the first.
+type Family struct {
+	Learner boost.Learner
+	Charge  float64 // at least 0; 1 is the penalty as it is without families
+}
+
+// TreeFamilies are trees with leaves ±1 of so many splits each (ascending or not), with charges
+// that grow as their complexity over x by Theorem 3.1 does: the least is 1. bins is that of
+// boost.SignTrees.
+func TreeFamilies(x *table.Table, splits []int, bins int) []Family {
+	q := boost.QuestionsOf(x)
+	out := make([]Family, len(splits))
+	least := math.Inf(1)
+	for j, n := range splits {
+		out[j] = Family{boost.SignTrees{Splits: n, Bins: bins}, q.Omega(boost.VCBound, n, 1, x.Rows)}
+		least = min(least, out[j].Charge)
+	}
+	for j := range out {
+		out[j].Charge /= least
+	}
+	return out
 }
 
 // Thesis returns the literal algorithm of figure 4.1 with the given step: the maximum,
@@ -221,6 +254,17 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 			return o, fmt.Errorf("multi: penalty %v of domain %d must be finite and not negative", r, k+1)
 		}
 	}
+	if o.Families != nil && (o.Learner != nil || o.Learners != nil) {
+		return o, fmt.Errorf("multi: both families and a learner are given; Families are in place of Learner and Learners")
+	}
+	if o.Families != nil && len(o.Families) == 0 {
+		return o, fmt.Errorf("multi: Families is empty; nil is none")
+	}
+	for j, f := range o.Families {
+		if f.Learner == nil || !(f.Charge >= 0) || math.IsInf(f.Charge, 1) {
+			return o, fmt.Errorf("multi: family %d needs a learner, and its charge is %v; it must be finite and not negative", j+1, f.Charge)
+		}
+	}
 	if o.L1 > 0 {
 		o.Penalty = make([]float64, p)
 		for k := range o.Penalty {
@@ -237,6 +281,14 @@ func (o *Options) settings(p int) (string, error) {
 	for _, l := range o.Learners {
 		learners = append(learners, l.Name())
 	}
+	type family struct {
+		Learner string  `json:"learner"`
+		Charge  float64 `json:"charge"`
+	}
+	var families []family
+	for _, f := range o.Families {
+		families = append(families, family{f.Learner.Name(), f.Charge})
+	}
 	var q *QOptions
 	if o.Q == nil && o.QTrain == nil {
 		used, err := o.QOptions.withDefaults(p)
@@ -250,7 +302,8 @@ func (o *Options) settings(p int) (string, error) {
 		Penalty  []float64 `json:"penalty,omitempty"`
 		Q        *QOptions `json:"q"`
 		Learners []string  `json:"learners"`
-	}{o, nil, q, learners})
+		Families []family  `json:"families,omitempty"`
+	}{o, nil, q, learners, families})
 	if err != nil {
 		return "", fmt.Errorf("multi: settings: %w", err)
 	}
