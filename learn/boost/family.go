@@ -86,8 +86,9 @@ const (
 )
 
 // NormalisedOmega returns the penalties Omega~_k that multiply beta. For a grid of
-// trees m and d cancel in ByMaximum. An unbounded family has 1; so has the only one,
-// and with MinMax all of several equal ones.
+// trees m and d cancel in ByMaximum of VCBound, and so would the columns that Questions
+// adds. An unbounded family has 1; so has the only one, and with MinMax all of several
+// equal ones.
 func NormalisedOmega(families []Family, how Normalisation, b ComplexityBound, d, m int) []float64 {
 	out := make([]float64, len(families))
 	lo, hi := math.Inf(1), 0.0
