@@ -22,7 +22,9 @@ the literal algorithm. The flags worth a cross-validation are --rate (0.1, 0.3) 
 	{"adaboost", "AdaBoost and LogitBoost", `
 Weighted majority votes of stumps or small trees, by coordinate descent on the
 exponential loss (plain; l1 and deep with penalties) or the logistic loss (logit-cd,
-logit-newton).`},
+logit-newton). Every threshold of every column is searched; on large tables (from some
+100000 rows on) --bins 255 searches those of histograms, several times faster and hardly
+worse.`},
 	{"gb", "gradient boosting", `
 Trees fitted to the gradient in turn, by Newton steps or least squares.`},
 }

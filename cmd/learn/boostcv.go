@@ -23,9 +23,9 @@ func boostCV(group, title string) *command {
 Nested cross-validation: in every fold the setting that does best on inner folds of
 its training rows is trained on all of them and tested. --grid lists flags with their
 values. --versus names other boosters, each with its own grid, which get the same
-folds; their errors are compared with the first one's by the plain paired t-test and
-by the corrected resampled one, which allows for training parts that overlap and is
-the honest one.
+folds; their errors are compared with the first one's by the plain paired t-test (two-
+and one-tailed: the latter is the thesis' test) and by the corrected resampled one, which
+allows for training parts that overlap and is the honest one.
 
 Example:
 
@@ -190,18 +190,21 @@ func writeCV(w io.Writer, r *boost.CVReport) error {
 		scale, unit = 1, "RMSE"
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "booster\t%s\tloss\tdifference\tt\tp\tcorrected t\tp\tbest by hindsight\n", unit)
+	fmt.Fprintf(t, "booster\t%s\tloss\tdifference\tt\tp\tone-tailed p\tcorrected t\tp\tbest by hindsight\n", unit)
 	for _, c := range r.Contestants {
 		fmt.Fprintf(t, "%s\t%s\t%s", c.Name, metrics.FormatMeanSD(c.Error, scale, 2), metrics.FormatMeanSD(c.Loss, 1, 4))
 		if c.Plain != nil {
-			fmt.Fprintf(t, "\t%+.2f\t%+.2f\t%.3f\t%+.2f\t%.3f", scale*c.Plain.Mean, c.Plain.T, c.Plain.P, c.Corrected.T, c.Corrected.P)
+			fmt.Fprintf(t, "\t%+.2f\t%s\t%s\t%s\t%s\t%s", scale*c.Plain.Mean, c.Plain.T.Text("%+.2f"), c.Plain.P.Text("%.3f"), c.Plain.OneTailed().Text("%.3f"), c.Corrected.T.Text("%+.2f"), c.Corrected.P.Text("%.3f"))
 		} else {
-			fmt.Fprint(t, "\t\t\t\t\t")
+			fmt.Fprint(t, "\t\t\t\t\t\t")
 		}
 		fmt.Fprintf(t, "\t%s (%s)\n", metrics.FormatMeanSD(c.BestError, scale, 2), c.Best)
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	if len(r.Contestants) > 1 {
+		fmt.Fprintln(w, "p are two-tailed but where it says one-tailed, which is the test of the thesis; - is undefined: all trials differ by the same number, and nothing can be said by so few.")
 	}
 	fmt.Fprintf(w, "%d rows, %d trials; means with standard deviations. The last column is not nested: its setting was chosen on the test parts.\n", r.Rows, r.Trials)
 	for _, c := range r.Contestants {

@@ -183,7 +183,7 @@ func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats in
 func (x *explanation) write(w io.Writer, top int) error {
 	fmt.Fprintf(w, "%s: %s loss, %d training rows, %d rounds, %d terms, weights that sum to %.4g\n", x.Algorithm, x.Loss, x.Rows, x.Rounds, x.Terms, x.Weight)
 	if x.Settings != "" {
-		fmt.Fprintf(w, "settings: %s\n", settingsText(x.Settings))
+		fmt.Fprintf(w, "settings: %s\n", settingsText(x.Algorithm, x.Settings))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "\ncolumn\tgain %\tsplits")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -197,6 +198,26 @@ func binsOfExact(fs *flags.Set) error {
 	return nil
 }
 
+// idleRGB refuses flags that the other settings leave without effect.
+func idleRGB(fs *flags.Set, b *booster) error {
+	o := &b.rgb
+	bounded := b.loss == nil || !math.IsInf(b.loss.Curvature(1), 1)
+	for _, f := range []struct {
+		name string
+		idle bool
+		why  string
+	}{
+		{"score", o.RowSample == 1 && o.Score == boost.HeldOut, "--rows=1 leaves no row out, and candidates are compared on the training rows"},
+		{"min_hessian", o.Leaf != "" && o.Leaf != boost.LeafNewton, fmt.Sprintf("only --leaf=newton reads it, and the leaf rule is %s", o.Leaf)},
+		{"alpha_max", bounded && o.Step != boost.StepLine, "only --step=line and losses whose curvature has no bound (exponential) read it"},
+	} {
+		if fs.Given(f.name) && f.idle {
+			return fmt.Errorf("flag --%s has no effect: %s", f.name, f.why)
+		}
+	}
+	return nil
+}
+
 func asInt(v int64) int           { return int(v) }
 func same[T any](v T) T           { return v }
 func negated(v float64) float64   { return amount(v) } // in the library 0 is the default, and negative is none
@@ -234,6 +255,12 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	alphaMax := fs.Float("alpha_max", 0, "Largest step for losses without a curvature bound and of line searches; 0 is 1, for line searches 16")
 	seed := fs.Uint("seed", 1, "Seed of all draws")
 	return func(b *booster, x *table.Table) error {
+		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), counted("candidates", candidates, 1, math.MaxInt32),
+			span{flag: "q", value: *q, least: 1, most: math.Inf(1), infinite: true}, notNegative("beta", beta), positive("rate", rate), share("rows", rows),
+			span{flag: "columns", value: *columns, most: 1}, counted("min_rows", minRows, 0, math.MaxInt32), notNegative("min_hessian", minHessian),
+			positive("min_gain", minGain), counted("bins", bins, 2, 255), counted("idle_stop", idle, 1, math.MaxInt32), notNegative("alpha_max", alphaMax)); err != nil {
+			return err
+		}
 		o := &b.rgb
 		if fs.Given("preset") || o.Rounds == 0 {
 			*o = boost.RGBOptions{Rounds: 100, Seed: 1}
@@ -268,12 +295,10 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "idle_stop", &o.IdleStop, idle, asInt)
 		set(fs, "alpha_max", &o.AlphaMax, alphaMax, same)
 		set(fs, "seed", &o.Seed, seed, same)
-		for name, v := range map[string]float64{"rounds": float64(*rounds), "candidates": float64(*candidates), "rate": *rate, "q": *q, "rows": *rows} {
-			if fs.Given(name) && v == 0 {
-				return fmt.Errorf("flag --%s: it must be positive", name)
-			}
-		}
 		if err := binsOfExact(fs); err != nil {
+			return err
+		}
+		if err := idleRGB(fs, b); err != nil {
 			return err
 		}
 		if fs.Given("splits") || fs.Given("lambdas") {
@@ -325,6 +350,12 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	mono := fs.String("monotone", "", "Monotone constraints, such as age:+,price:-")
 	seed := fs.Uint("seed", 1, "Seed of all draws")
 	return func(b *booster, x *table.Table) error {
+		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), positive("rate", rate), counted("depth", depth, 0, math.MaxInt32),
+			counted("leaves", leaves, 0, boost.MaxSplits+1), counted("min_rows", minRows, 1, math.MaxInt32), notNegative("min_weight", minWeight),
+			notNegative("l2", l2), notNegative("l1", l1), notNegative("gamma", gamma), share("rows", rows), share("columns", columns),
+			share("columns_by_level", byLevel), share("columns_by_node", byNode), counted("bins", bins, 1, 255)); err != nil {
+			return err
+		}
 		o := &b.gb
 		if o.Rounds == 0 {
 			o.Rounds, o.Seed = 100, 1
@@ -354,11 +385,6 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		if err := binsOfExact(fs); err != nil {
 			return err
 		}
-		for name, v := range map[string]float64{"rounds": float64(*rounds), "rate": *rate} {
-			if fs.Given(name) && v == 0 {
-				return fmt.Errorf("flag --%s: it must be positive", name)
-			}
-		}
 		if fs.Given("monotone") {
 			var err error
 			o.Monotone, err = monotone(*mono, x)
@@ -374,10 +400,14 @@ func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	lambda := fs.Float("lambda", 0, "Penalty on weights (l1, logit-cd), or on complexity times weight (deep)")
 	beta := fs.Float("beta", 0, "Penalty on weights (deep)")
 	splits := fs.String("splits", "1", "Internal nodes of trees; for deep a list, one family each (1,2,4,8 when not given)")
-	bins := fs.Int("bins", 32, 0, "Bins of a histogram; 0 searches all thresholds")
+	bins := fs.Int("bins", 32, 0, "Bins of a histogram; 0 searches all thresholds, which sorts every column: from some 100000 rows on, --bins 255 is several times faster")
 	bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
 	alphaMax := fs.Float("alpha_max", 0, "Weight of a perfect base predictor; 0 is that of half a row's error")
 	return func(b *booster, x *table.Table) error {
+		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), notNegative("lambda", lambda), notNegative("beta", beta),
+			counted("bins", bins, 0, 255), notNegative("alpha_max", alphaMax)); err != nil {
+			return err
+		}
 		o := &b.ada
 		if o.Rounds == 0 {
 			o.Rounds = 100
@@ -388,15 +418,21 @@ func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "beta", &o.Beta, beta, same)
 		set(fs, "bound", &o.Bound, bound, func(v string) boost.ComplexityBound { return boost.ComplexityBound(strings.TrimPrefix(v, "vc")) })
 		set(fs, "alpha_max", &o.AlphaMax, alphaMax, same)
-		if fs.Given("rounds") && *rounds == 0 {
-			return errors.New("flag --rounds: it must be positive")
-		}
-		if *bins < 0 || *bins > 255 {
-			return fmt.Errorf("flag --bins: %d is not between 0 and 255", *bins)
-		}
 		n, err := integers("splits", *splits)
 		if err != nil {
 			return err
+		}
+		for _, f := range []struct {
+			name string
+			read bool
+			by   string
+		}{
+			{"bound", o.Variant == boost.Deep, "deep"}, {"bins", o.Variant != boost.Deep, "plain, l1, logit-cd and logit-newton"},
+			{"alpha_max", o.Variant != boost.LogitNewton, "plain, l1, deep and logit-cd"},
+		} {
+			if fs.Given(f.name) && !f.read {
+				return fmt.Errorf("flag --%s has no effect: only --variant=%s looks at it, and the variant is %s", f.name, f.by, cmp.Or(o.Variant, boost.Plain))
+			}
 		}
 		if o.Variant == boost.Deep {
 			o.Learner = nil

@@ -52,7 +52,9 @@ Example:
 			if err != nil {
 				return err
 			}
-			withSources(&o, x)
+			if err := withSources(&o, x); err != nil {
+				return err
+			}
 			if o.Workers, err = t.workers(); err != nil {
 				return err
 			}

@@ -49,7 +49,9 @@ Example:
 			if err != nil {
 				return err
 			}
-			withSources(&base, x)
+			if err := withSources(&base, x); err != nil {
+				return err
+			}
 			entries, err := multiGrid(&base, *grid, x, fs)
 			if err != nil {
 				return fmt.Errorf("flag --grid: %w", err)
@@ -113,7 +115,9 @@ func multiGrid(base *multi.Options, text string, x *table.Table, given *flags.Se
 		if err := apply(&e.Options); err != nil {
 			return nil, err
 		}
-		withSources(&e.Options, x)
+		if err := withSources(&e.Options, x); err != nil {
+			return nil, err
+		}
 		out = append(out, e)
 	}
 	return out, nil
@@ -129,7 +133,7 @@ func writeMultiCV(w io.Writer, r *multi.CVReport) error {
 	for _, s := range r.Sources {
 		fmt.Fprintf(t, "\t%s", s)
 	}
-	fmt.Fprint(t, "\tuniform\tagnostic\tterms\tdiff. uniform\tp\tcorrected p\tdiff. agnostic\tp\tcorrected p\n")
+	fmt.Fprint(t, "\tuniform\tagnostic\tterms\tdiff. uniform\tp\tone-tailed\tcorrected p\tdiff. agnostic\tp\tone-tailed\tcorrected p\n")
 	for _, m := range r.Models {
 		fmt.Fprint(t, m.Name)
 		for k := range r.Sources {
@@ -142,16 +146,18 @@ func writeMultiCV(w io.Writer, r *multi.CVReport) error {
 		terms, _ := metrics.MeanSD(m.Terms)
 		fmt.Fprintf(t, "\t%s\t%s\t%.0f", meanSD(m.Uniform), meanSD(m.Agnostic), math.Round(terms))
 		if m.UniformPlain != nil {
-			fmt.Fprintf(t, "\t%+.2f\t%.3f\t%.3f\t%+.2f\t%.3f\t%.3f", 100*m.UniformPlain.Mean, m.UniformPlain.P, m.UniformCorrected.P, 100*m.AgnosticPlain.Mean, m.AgnosticPlain.P, m.AgnosticCorrected.P)
+			for _, x := range [][2]*metrics.TTest{{m.UniformPlain, m.UniformCorrected}, {m.AgnosticPlain, m.AgnosticCorrected}} {
+				fmt.Fprintf(t, "\t%+.2f\t%s\t%s\t%s", 100*x[0].Mean, x[0].P.Text("%.3f"), x[0].OneTailed().Text("%.3f"), x[1].P.Text("%.3f"))
+			}
 		} else {
-			fmt.Fprint(t, "\t\t\t\t\t\t")
+			fmt.Fprint(t, strings.Repeat("\t", 8))
 		}
 		fmt.Fprintln(t)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d rows, %d trials; errors in per cent with standard deviations. Differences are from adaboost-all, with the plain paired t-test and the corrected resampled one, which is the honest one. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
+	_, err := fmt.Fprintf(w, "%d rows, %d trials; errors in per cent with standard deviations. Differences are from adaboost-all, with the plain paired t-test, two- and one-tailed (the latter is the thesis' test), and the corrected resampled one, two-tailed, which is the honest one; - is undefined. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
 	return err
 }
 

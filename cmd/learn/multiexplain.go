@@ -157,7 +157,7 @@ func explainMulti(m *multi.Model) *multiExplanation {
 }
 
 func (x *multiExplanation) write(w io.Writer, top int) error {
-	fmt.Fprintf(w, "multiboost: %s loss, %d rounds\nsettings: %s\n\n", x.Loss, x.Rounds, settingsText(x.Settings))
+	fmt.Fprintf(w, "multiboost: %s loss, %d rounds\nsettings: %s\n\n", x.Loss, x.Rounds, settingsText("multiboost", x.Settings))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "slot\trows\tterms\tΣ alpha\tshare of ||alpha||_1")
 	for s, n := range x.Terms {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -127,7 +128,7 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 	l1 := fs.Float("l1", 0, "c of the penalty c/sqrt(m_k) times the sum of weights, in each source's loss")
 	literal := fs.Bool("literal", false, "Let --objective=max stall, as the thesis' algorithm does")
 	best := fs.Bool("best", false, "Keep the rounds up to the least maximum of the losses")
-	splits := fs.Int("splits", 32, 1, "Internal nodes of base trees; 1 is stumps")
+	splits := fs.String("splits", "1", "Internal nodes of base trees; 1 is stumps. Several numbers are families, of which each slot takes the best in every round; their --l1 grows with their complexity")
 	bins := fs.Int("bins", 32, 0, "Bins of a histogram for trees; 0 searches all thresholds")
 	q := fs.Enum("q", "logistic", []string{"logistic", "uniform"}, "Domain classifier Q(k|x): logistic regression, or 1/p")
 	qLambda := fs.Float("q_lambda", 0.001, "L2 penalty of the logistic regression")
@@ -141,6 +142,12 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 	qIterations := fs.Int("q_iterations", 32, 60, "Most iterations of L-BFGS for Q")
 	seed := fs.Uint("seed", 0, "Seed of Q's folds")
 	return func(o *multi.Options) error {
+		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), positive("mu", mu), notNegative("beta", beta), positive("domain_factor", factor),
+			positive("step_c", stepC), positive("eta_max", etaMax), notNegative("l1", l1), counted("bins", bins, 0, 255),
+			positive("q_lambda", qLambda), counted("q_folds", qFolds, 1, 1000), positive("q_temperature", qTemperature),
+			span{flag: "q_floor", value: *qFloor, most: 1}, counted("q_iterations", qIterations, 1, math.MaxInt32)); err != nil {
+			return err
+		}
 		if fs.Given("preset") {
 			switch *preset {
 			case "equal":
@@ -185,11 +192,6 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		if err := idleMulti(fs, o); err != nil {
 			return err
 		}
-		for name, v := range map[string]float64{"rounds": float64(*rounds), "mu": *mu, "domain_factor": *factor, "step_c": *stepC, "eta_max": *etaMax, "q_lambda": *qLambda, "q_folds": float64(*qFolds), "q_temperature": *qTemperature, "q_iterations": float64(*qIterations)} {
-			if fs.Given(name) && v <= 0 {
-				return fmt.Errorf("flag --%s: it must be positive", name)
-			}
-		}
 		var err error
 		if fs.Given("loss") {
 			if o.Loss, err = boost.ParseLoss(*loss); err != nil {
@@ -211,14 +213,28 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 				return err
 			}
 		}
-		if *bins < 0 || *bins > 255 {
-			return fmt.Errorf("flag --bins: %d is not between 0 and 255", *bins)
+		sizes, err := integers("splits", *splits)
+		if err != nil {
+			return err
 		}
-		if *splits < 0 || *splits > 1<<16 {
-			return fmt.Errorf("flag --splits: %d is not a number of internal nodes", *splits)
+		for _, n := range sizes {
+			if n < 0 || n > 1<<16 {
+				return fmt.Errorf("flag --splits: %d is out of range: it must be at least 0 and at most %d", n, 1<<16)
+			}
 		}
-		if *splits != 1 || *bins != 0 {
-			o.Learner = boost.SignTrees{Splits: int(*splits), Bins: int(*bins)}
+		switch {
+		case !fs.Given("splits") && !fs.Given("bins"): // a grid's flags leave what was chosen before it
+		case len(sizes) == 0:
+			return errors.New("flag --splits: no number is given")
+		case len(sizes) > 1:
+			o.Learner, o.Families = nil, make([]multi.Family, len(sizes))
+			for j, n := range sizes {
+				o.Families[j].Learner = boost.SignTrees{Splits: n, Bins: int(*bins)} // withSources has their charges
+			}
+		case sizes[0] != 1 || *bins != 0:
+			o.Learner, o.Families = boost.SignTrees{Splits: sizes[0], Bins: int(*bins)}, nil
+		default:
+			o.Learner, o.Families = nil, nil
 		}
 		if fs.Given("q") {
 			o.Q = nil
@@ -226,7 +242,7 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 				o.Q = uniformQ
 			}
 		}
-		return nil
+		return idleQ(fs, o)
 	}
 }
 
@@ -252,12 +268,38 @@ func idleMulti(fs *flags.Set, o *multi.Options) error {
 	return nil
 }
 
+// idleQ refuses flags for the training of a domain classifier that is not trained.
+func idleQ(fs *flags.Set, o *multi.Options) error {
+	if _, ok := o.Q.(multi.Uniform); !ok {
+		return nil
+	}
+	for _, name := range []string{"q_lambda", "q_choose", "q_prior", "q_folds", "q_unlabelled_only", "q_temperature", "q_calibrate", "q_floor", "q_iterations", "seed"} {
+		if fs.Given(name) {
+			return fmt.Errorf("flag --%s has no effect: only --q=logistic reads it, and Q is uniform", name)
+		}
+	}
+	return nil
+}
+
 // uniformQ stands for 1/p until the number of sources is known.
 var uniformQ = multi.Uniform{}
 
-// withSources fills in what waits for the table.
-func withSources(o *multi.Options, x *table.Table) {
+// withSources fills in what waits for the table, and checks what only it can tell.
+func withSources(o *multi.Options, x *table.Table) error {
 	if u, ok := o.Q.(multi.Uniform); ok && u.P == 0 {
 		o.Q = multi.Uniform{P: len(x.Sources)}
 	}
+	var sizes []int
+	bins := 0
+	for _, f := range o.Families {
+		t := f.Learner.(boost.SignTrees) // as multiSettings made them
+		sizes, bins = append(sizes, t.Splits), t.Bins
+	}
+	if sizes != nil {
+		o.Families = multi.TreeFamilies(x, sizes, bins)
+	}
+	if n := float64(len(x.Sources)); o.QOptions.Floor*n > 1 {
+		return fmt.Errorf("flag --q_floor: %v is out of range: %d sources have probabilities that sum to 1, so that it must be at most %.4g", o.QOptions.Floor, len(x.Sources), 1/n)
+	}
+	return nil
 }

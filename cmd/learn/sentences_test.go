@@ -168,7 +168,7 @@ func TestAgainst(t *testing.T) {
 	if v.Fixed != 1 || v.Broken != 2 || v.Model != "a" {
 		t.Errorf("b against a fixes %d and breaks %d, should be 1 and 2", v.Fixed, v.Broken)
 	}
-	test := func(x, y []float64) float64 {
+	test := func(x, y []float64) metrics.Maybe {
 		r, err := metrics.PairedT(x, y)
 		if err != nil {
 			t.Fatal(err)

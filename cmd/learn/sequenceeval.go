@@ -97,12 +97,12 @@ type evalScore struct {
 
 // evalDifferences compares a model with another on the same sequences.
 type evalDifferences struct {
-	Model    string  `json:"model"`
-	TokensP  float64 `json:"p_tokens"` // paired t over sequences, of wrong positions
-	EditsP   float64 `json:"p_edits"`
-	Fixed    int     `json:"fixed"` // sequences that only this model has right
-	Broken   int     `json:"broken"`
-	McNemarP float64 `json:"p_sequences"` // exact
+	Model    string        `json:"model"`
+	TokensP  metrics.Maybe `json:"p_tokens"` // paired t over sequences, of wrong positions
+	EditsP   metrics.Maybe `json:"p_edits"`
+	Fixed    int           `json:"fixed"` // sequences that only this model has right
+	Broken   int           `json:"broken"`
+	McNemarP float64       `json:"p_sequences"` // exact
 }
 
 func newEvalScore(name string, t *tagged, chunks bool) evalScore {
@@ -148,7 +148,7 @@ func writeScores(w io.Writer, scores []evalScore) error {
 		}
 		if len(s.Versus) > 0 {
 			v := s.Versus[0]
-			fmt.Fprintf(t, "\t%.2g\t%.2g\t%d/%d\t%.2g", v.TokensP, v.EditsP, v.Fixed, v.Broken, v.McNemarP)
+			fmt.Fprintf(t, "\t%s\t%s\t%d/%d\t%.2g", v.TokensP.Text("%.2g"), v.EditsP.Text("%.2g"), v.Fixed, v.Broken, v.McNemarP)
 		}
 		fmt.Fprintln(t)
 	}
@@ -233,7 +233,7 @@ func writeScoresCSV(w io.Writer, scores []evalScore) error {
 		}
 		if len(s.Versus) > 0 {
 			v := s.Versus[0]
-			row = append(row, decimal(v.TokensP), decimal(v.EditsP), strconv.Itoa(v.Fixed), strconv.Itoa(v.Broken), decimal(v.McNemarP))
+			row = append(row, decimal(float64(v.TokensP)), decimal(float64(v.EditsP)), strconv.Itoa(v.Fixed), strconv.Itoa(v.Broken), decimal(v.McNemarP))
 		} else {
 			row = append(row, "", "", "", "", "")
 		}

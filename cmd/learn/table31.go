@@ -27,7 +27,7 @@ boosting by the same code: the control) and adaboost. Grids are no larger than t
 of the XGBoost runs on record, and are tried on as many inner folds: five for
 small tables, two for medium ones, one for MNIST. Both choices are
 reported, by inner loss and by inner error. Errors are compared by the plain
-paired t-test, as in the thesis, and by the corrected resampled one, which is the
+paired t-test, two-tailed and, as in the thesis, one-tailed, and by the corrected resampled one, which is the
 honest one; with XGBoost's only where rows and divisions are those of its runs.
 
 --data is a folder with the tables; the package comments of learn/experiment say how

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 // BoundOptions adjusts Bounds; nil is the zero value.
@@ -61,7 +63,7 @@ type FamilyShare struct {
 	Name   string  `json:"name"`
 	Terms  int     `json:"terms"`
 	Share  float64 `json:"share"` // of Σ |alpha|
-	Omega  float64 `json:"omega"` // Rademacher bound of Theorem 3.1
+	Omega  float64 `json:"omega"` // Rademacher bound of Theorem 3.1, levels and missing values counted
 	Part   float64 `json:"part"`  // Share · Omega
 }
 
@@ -104,7 +106,8 @@ func Confidence(b float64, m, families int, rho, delta float64) float64 {
 // trained on. The model is read as a convex combination: F is divided by the sum A
 // of the weights, signs move into the trees, and a constant start counts as a
 // single leaf of its size. Each tree is charged to the smallest family of the grid that
-// holds it, which is as valid as the family it was drawn from.
+// holds it, which is as valid as the family it was drawn from. Families are those of trees
+// over the table's columns as they are, with levels and missing values (Questions).
 //
 // Every component is reported, since on small tables the sum exceeds 1; models
 // can be compared all the same.
@@ -153,7 +156,7 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 			return nil, fmt.Errorf("boost: bounds: rho is %v; margins y F/Σ|alpha| of this grid lie between 0 and %v", rho, r.Range)
 		}
 	}
-	complexity, err := r.charge(e, o)
+	complexity, err := r.charge(e, d.X, o)
 	if err != nil {
 		return nil, err
 	}
@@ -243,12 +246,17 @@ func gridOf(e *Ensemble, q float64) []Family {
 }
 
 // charge assigns every term to a family and returns Σ (|alpha|/A) Omega.
-func (r *BoundReport) charge(e *Ensemble, o *BoundOptions) (float64, error) {
+func (r *BoundReport) charge(e *Ensemble, x *table.Table, o *BoundOptions) (float64, error) {
 	omega := make([]float64, len(o.Grid))
 	shares := make([]FamilyShare, len(o.Grid))
+	questions := QuestionsOf(x)
 	for k := range o.Grid {
 		f := &o.Grid[k]
-		omega[k] = f.omega(o.Bound, r.Features, r.Rows)
+		if f.Learner != nil {
+			omega[k] = f.Complexity(r.Features, r.Rows)
+		} else {
+			omega[k] = questions.Omega(o.Bound, f.Splits, f.Lambda, r.Rows)
+		}
 		shares[k] = FamilyShare{Family: *f, Name: f.String(), Omega: omega[k]}
 	}
 	add := func(k int, alpha float64) {
@@ -354,6 +362,9 @@ func (r *BoundReport) Write(w io.Writer) error {
 			mark = "  <- least"
 		}
 		fmt.Fprintf(&b, "%10.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Empirical, t.Complexity, t.Confidence, t.Sum, mark)
+	}
+	if slices.ContainsFunc(r.Terms, func(t BoundTerms) bool { return t.Rho > 1 }) {
+		fmt.Fprintf(&b, "Margins reach B = %.4g here, the largest |h| of the families, and so does rho: both are not divided by B.\n", r.Range)
 	}
 	b.WriteString("\nMargins y F(x)/Σ|alpha|, quantiles:\n")
 	for i, p := range []int{0, 5, 10, 25, 50, 75, 90, 95, 100} {

@@ -80,7 +80,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("400 rows cannot give a bound below 1: %+v", r.Warnings)
 	}
 	var text strings.Builder
-	if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Theorem 3.2") || !strings.Contains(text.String(), "Warning: the bound is vacuous") {
+	if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Theorem 3.2") || strings.Contains(text.String(), "Margins reach") || !strings.Contains(text.String(), "Warning: the bound is vacuous") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 
@@ -173,6 +173,10 @@ func TestBoundsCharge(t *testing.T) {
 		if len(r.Families) != 1 || r.Families[0].Family.Splits != 1 || r.Families[0].Family.Lambda != c.lambda || r.Families[0].Terms != 1 || r.WeightSum != 3 {
 			t.Errorf("q = %v: charged to %+v", c.q, r.Families)
 		}
+		var text strings.Builder
+		if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Margins reach B = 2 here") {
+			t.Errorf("%v: %s", err, text.String())
+		}
 		if !warns(r, "does not say how many rows") {
 			t.Errorf("warnings %q", r.Warnings)
 		}
@@ -193,7 +197,7 @@ func TestBoundsWarnings(t *testing.T) {
 	}
 	e := train(d)
 	r := must[*BoundReport](t)(Bounds(e, d, nil))
-	if !warns(r, "share 0.6 of the rows") || warns(r, "stopped early") || warns(r, "sets of levels") || warns(r, "missing") || warns(r, "no grid") || warns(r, "weighted") {
+	if !warns(r, "share 0.6 of the rows") || warns(r, "stopped early") || warns(r, "levels") || warns(r, "no grid") || warns(r, "weighted") {
 		t.Errorf("%q", r.Warnings)
 	}
 	if r := must[*BoundReport](t)(Bounds(e.Prefix(5), d, nil)); !warns(r, "stopped early, after 5 of 8") {
@@ -211,8 +215,9 @@ func TestBoundsWarnings(t *testing.T) {
 	for j := range gaps.X.Columns {
 		gaps.X.Columns[j].Values[7] = float32(math.NaN())
 	}
-	if r := must[*BoundReport](t)(Bounds(train(gaps), gaps, nil)); !warns(r, "are missing") {
-		t.Errorf("%q", r.Warnings)
+	// They count: three columns with gaps are six of thresholds.
+	if r := must[*BoundReport](t)(Bounds(train(gaps), gaps, nil)); math.Abs(r.Families[0].Omega-Omega(VCBound, r.Families[0].Family.Splits, r.Families[0].Family.Lambda, 6, 200)) > 1e-12 {
+		t.Errorf("%+v", r.Families[0])
 	}
 	levels := randomData(rng, 200, 1, 0)
 	c := &levels.X.Columns[0]
@@ -223,7 +228,14 @@ func TestBoundsWarnings(t *testing.T) {
 			c.Values[i] += 3
 		}
 	}
-	if r := must[*BoundReport](t)(Bounds(train(levels), levels, nil)); !warns(r, "sets of levels") || warns(r, "are missing") {
+	// Six levels are 31 columns of 0 and 1.
+	if r := must[*BoundReport](t)(Bounds(train(levels), levels, nil)); math.Abs(r.Families[0].Omega-Omega(VCBound, r.Families[0].Family.Splits, r.Families[0].Family.Lambda, 31, 200)) > 1e-12 || warns(r, "levels") {
+		t.Errorf("%+v %q", r.Families[0], r.Warnings)
+	}
+	for len(c.Levels) < 10 {
+		c.Levels = append(c.Levels, string(rune('g'+len(c.Levels))))
+	}
+	if r := must[*BoundReport](t)(Bounds(train(levels), levels, nil)); !warns(r, "has 10 levels") {
 		t.Errorf("%q", r.Warnings)
 	}
 	// DeepBoost's trees lie in its own families.

@@ -3,8 +3,10 @@ package boost
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 // warn says where a report's numbers are no guarantee (section 6 of the
@@ -33,12 +35,8 @@ func (r *BoundReport) warn(e *Ensemble, d *Data, o *BoundOptions, derived bool) 
 	} else if e.Algorithm == "xgboost" {
 		add("thresholds of an imported model may come from bins that were weighted with derivatives of the loss, hence made with the help of labels: the families then depend on the sample, which the theorem excludes")
 	}
-	sets, missing := beyondThresholds(e, d)
-	if sets != "" {
-		add("column %q is split by sets of levels, which neither bound of the families' complexity counts: they are about thresholds x <= c alone, and the complexity part is too small", sets)
-	}
-	if missing != "" {
-		add("values of column %q are missing, and its splits have learned on which side they go, which neither bound of the families' complexity counts: the complexity part is too small", missing)
+	if c := widest(d.X); c != nil {
+		add("column %q has %d levels, and a split may divide them in any way: each counts in the complexity of the families like a doubling of the columns; fewer levels would lower it", c.Name, len(c.Levels))
 	}
 	switch {
 	case e.Rows != 0 && e.Rows != d.Rows():
@@ -95,41 +93,17 @@ func settingsOf(e *Ensemble) trainedWith {
 	return s
 }
 
-// beyondThresholds returns the names of a column that a tree splits by levels and of one
-// with missing values that a tree splits, each the first in the table and empty where
-// there is none.
-func beyondThresholds(e *Ensemble, d *Data) (sets, missing string) {
-	split := make([]bool, len(d.X.Columns))
-	for i := range e.Terms {
-		p := e.Terms[i].Predictor
-		if s, ok := p.(Scaled); ok {
-			p = s.Of
-		}
-		if t, ok := p.(*tree.Tree); ok {
-			for _, j := range t.Feature {
-				if j >= 0 {
-					split[j] = true
-				}
-			}
+// widest returns the categorical column of the most levels (the first of equals) when its
+// divisions are more than the thresholds of any column of numbers can be; nil otherwise.
+func widest(x *table.Table) *table.Column {
+	var most *table.Column
+	for j := range x.Columns {
+		if c := &x.Columns[j]; c.Kind == table.Categorical && (most == nil || len(c.Levels) > len(most.Levels)) {
+			most = c
 		}
 	}
-	for j, yes := range split {
-		if !yes {
-			continue
-		}
-		c := &d.X.Columns[j]
-		if e.Schema.Columns[j].Categorical && sets == "" {
-			sets = c.Name
-		}
-		if missing != "" {
-			continue
-		}
-		for _, v := range c.Values {
-			if v != v {
-				missing = c.Name
-				break
-			}
-		}
+	if most == nil || float64(min(len(most.Levels), x.Rows)-1) <= math.Log2(float64(x.Rows)) {
+		return nil
 	}
-	return sets, missing
+	return most
 }

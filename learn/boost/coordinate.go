@@ -118,15 +118,19 @@ func (o *AdaBoostOptions) check() error {
 	case !slices.Contains([]Variant{Plain, L1, Deep, LogitCD, LogitNewton}, o.Variant):
 		return fmt.Errorf("boost: variant %q is none of plain, l1, deep, logit-cd, logit-newton", o.Variant)
 	case o.Rounds < 0:
-		return fmt.Errorf("boost: %d rounds", o.Rounds)
-	case !(o.Lambda >= 0) || math.IsInf(o.Lambda, 1) || !(o.Beta >= 0) || math.IsInf(o.Beta, 1):
-		return fmt.Errorf("boost: penalties lambda %v and beta %v must be finite and not negative", o.Lambda, o.Beta)
+		return fmt.Errorf("boost: adaboost: Rounds is %d; it must be at least 1, or 0 for 100", o.Rounds)
+	case !(o.Lambda >= 0) || math.IsInf(o.Lambda, 1):
+		return fmt.Errorf("boost: adaboost: Lambda is %v; it must be finite and not negative", o.Lambda)
+	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1):
+		return fmt.Errorf("boost: adaboost: Beta is %v; it must be finite and not negative", o.Beta)
 	case o.Lambda != 0 && (o.Variant == Plain || o.Variant == LogitNewton):
 		return fmt.Errorf("boost: the variant %s has no penalty: lambda must be 0", o.Variant)
 	case o.Beta != 0 && o.Variant != Deep:
 		return fmt.Errorf("boost: beta is for the variant deep")
-	case o.AlphaMax < 0 || math.IsNaN(o.AlphaMax) || o.Tolerance < 0 || math.IsNaN(o.Tolerance):
-		return fmt.Errorf("boost: alpha-max %v and tolerance %v must not be negative", o.AlphaMax, o.Tolerance)
+	case !(o.AlphaMax >= 0):
+		return fmt.Errorf("boost: adaboost: AlphaMax is %v; it must not be negative", o.AlphaMax)
+	case !(o.Tolerance >= 0):
+		return fmt.Errorf("boost: adaboost: Tolerance is %v; it must not be negative", o.Tolerance)
 	case o.Families != nil && o.Variant != Deep:
 		return fmt.Errorf("boost: families are for the variant deep; the others take one learner")
 	case o.Variant == Deep && o.Learner != nil:

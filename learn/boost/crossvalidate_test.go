@@ -103,7 +103,7 @@ func TestGoldenT(t *testing.T) {
 	if err != nil || r.DF != 4 {
 		t.Fatal(r, err)
 	}
-	near(t, "t", r.T, 2.4188315916, 1e-9)
+	near(t, "t", float64(r.T), 2.4188315916, 1e-9)
 	near(t, "one-sided p", r.Greater(), 0.0364275298, 1e-9)
 }
 

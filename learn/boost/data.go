@@ -26,11 +26,14 @@ var ErrData = errors.New("unusable data")
 // that they influence nothing, bins and thresholds included; so do rows of a
 // source that is not one (negative).
 func NewData(t *table.Table, l Loss) (*Data, error) {
+	if t == nil {
+		return nil, fmt.Errorf("boost: %w: there is no table", ErrData)
+	}
 	if t.Rows == 0 || len(t.Columns) == 0 {
-		return nil, fmt.Errorf("boost: %s: %w: %d rows and %d columns of features", t.Name, ErrData, t.Rows, len(t.Columns))
+		return nil, fmt.Errorf("boost: %s: %w: %d rows and %d columns of features", t.Title(), ErrData, t.Rows, len(t.Columns))
 	}
 	if t.Target == nil {
-		return nil, fmt.Errorf("boost: %s: %w: there is no target column", t.Name, ErrData)
+		return nil, fmt.Errorf("boost: %s: %w: there is no target column", t.Title(), ErrData)
 	}
 	total := 0.0
 	keep := make([]int, 0, t.Rows)
@@ -45,7 +48,7 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 		}
 	}
 	if len(keep) == 0 || math.IsInf(total, 1) {
-		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v", t.Name, ErrData, total)
+		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v", t.Title(), ErrData, total)
 	}
 	if len(keep) < t.Rows {
 		t = t.Subset(keep)
@@ -60,12 +63,12 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 // Labels returns the labels of a table's rows as the loss wants them.
 func Labels(t *table.Table, l Loss) ([]float64, error) {
 	if len(t.Target) != t.Rows {
-		return nil, fmt.Errorf("boost: %s: %w: %d targets for %d rows", t.Name, ErrData, len(t.Target), t.Rows)
+		return nil, fmt.Errorf("boost: %s: %w: %d targets for %d rows", t.Title(), ErrData, len(t.Target), t.Rows)
 	}
 	y := make([]float64, t.Rows)
 	sign := HasMargin(l)
 	if sign && t.Classes != nil && len(t.Classes) != 2 {
-		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Name, ErrLabel, t.TargetName, len(t.Classes), l.Name())
+		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Title(), ErrLabel, t.TargetName, len(t.Classes), l.Name())
 	}
 	for i, v := range t.Target {
 		if sign && t.Classes != nil {

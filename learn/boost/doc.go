@@ -46,6 +46,8 @@
 //     since min–max scaling makes the smallest family free and is 0/0 for one family.
 //   - The families are nested. A tree is charged to the family it was drawn for, with
 //     Tight to the smallest that holds it; Bounds always does the latter.
+//   - Theorem 3.1 is about thresholds alone: sides of missing values and sets of levels are
+//     counted as thresholds on more columns, see Questions.
 //   - Theorem 3.1's statement lacks the 1/m of its proof; Theorem 3.2 hides constants, and
 //     its base predictors must lie in [-1, 1]: see Confidence.
 //   - The convergence rate of eq. 3.12 is for finitely many coordinates and exact

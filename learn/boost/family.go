@@ -46,6 +46,9 @@ const (
 // CountBound replaces the number of labellings by Cat(n) (d(m-1)+1)^n 2^(n+1): the
 // shapes of the tree (Catalan number), a threshold between consecutive values
 // or none at each node, and a sign at each leaf.
+//
+// Both are about thresholds on columns of numbers in which nothing is missing; Questions
+// has the bounds for other columns.
 func Omega(b ComplexityBound, n int, lambda float64, d, m int) float64 {
 	if m < 1 {
 		return math.Inf(1)
@@ -83,8 +86,9 @@ const (
 )
 
 // NormalisedOmega returns the penalties Omega~_k that multiply beta. For a grid of
-// trees m and d cancel in ByMaximum. An unbounded family has 1; so has the only one,
-// and with MinMax all of several equal ones.
+// trees m and d cancel in ByMaximum of VCBound, and so would the columns that Questions
+// adds. An unbounded family has 1; so has the only one, and with MinMax all of several
+// equal ones.
 func NormalisedOmega(families []Family, how Normalisation, b ComplexityBound, d, m int) []float64 {
 	out := make([]float64, len(families))
 	lo, hi := math.Inf(1), 0.0

@@ -405,9 +405,9 @@ func TestGradientRefuses(t *testing.T) {
 	}{
 		"no data":        {nil, nil, "no rows"},
 		"infinite":       {&inf, nil, `column "x0" is infinite`},
-		"rate":           {good, &GradientOptions{LearningRate: -1}, "learning rate -1"},
-		"sample":         {good, &GradientOptions{RowSample: 1.5}, "1.5 of the rows"},
-		"bins":           {good, &GradientOptions{Bins: 300}, "300 bins"},
+		"rate":           {good, &GradientOptions{LearningRate: -1}, "LearningRate is -1"},
+		"sample":         {good, &GradientOptions{RowSample: 1.5}, "RowSample is 1.5"},
+		"bins":           {good, &GradientOptions{Bins: 300}, "Bins is 300"},
 		"monotone":       {good, &GradientOptions{Monotone: []int8{1, 1}}, "the table has 1"},
 		"direction":      {good, &GradientOptions{Monotone: []int8{2}}, "-1, 0 or +1"},
 		"start":          {good, &GradientOptions{Start: []float64{1, 2}}, "2 start scores"},

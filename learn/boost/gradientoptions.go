@@ -88,20 +88,24 @@ func (o *GradientOptions) fill() {
 }
 
 func (o *GradientOptions) check() error {
-	share := func(v float64) bool { return v > 0 && v <= 1 }
+	if err := firstBad("gb", []limit{
+		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for 100"},
+		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
+		{"Leaves", float64(o.Leaves), o.Leaves >= 0 && o.Leaves <= MaxSplits+1, fmt.Sprintf("between 0 (level by level) and %d", MaxSplits+1)},
+		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1), "positive and finite"},
+		{"RowSample", o.RowSample, isShare(o.RowSample), "a share, above 0 and at most 1"},
+		{"ColumnSample", o.ColumnSample, isShare(o.ColumnSample), "a share, above 0 and at most 1"},
+		{"ColumnsByLevel", o.ColumnsByLevel, isShare(o.ColumnsByLevel), "a share, above 0 and at most 1"},
+		{"ColumnsByNode", o.ColumnsByNode, isShare(o.ColumnsByNode), "a share, above 0 and at most 1"},
+		{"MinWeight", o.MinWeight, !math.IsNaN(o.MinWeight) && !math.IsInf(o.MinWeight, 1), "finite (negative is none)"},
+		{"L2", o.L2, !math.IsNaN(o.L2) && !math.IsInf(o.L2, 1), "finite (negative is none)"},
+		{"L1", o.L1, o.L1 >= 0 && !math.IsInf(o.L1, 1), "finite and not negative"},
+		{"Gamma", o.Gamma, o.Gamma >= 0 && !math.IsInf(o.Gamma, 1), "finite and not negative"},
+		{"Bins", float64(o.Bins), o.Bins >= 1 && o.Bins <= tree.MaxBins, fmt.Sprintf("between 1 and %d", tree.MaxBins)},
+	}); err != nil {
+		return err
+	}
 	switch {
-	case o.Rounds < 0 || o.MinRows < 1 || o.Leaves < 0:
-		return fmt.Errorf("boost: gb: %d rounds, %d rows and %d leaves a tree; none may be negative", o.Rounds, o.MinRows, o.Leaves)
-	case o.Leaves > MaxSplits+1:
-		return fmt.Errorf("boost: gb: %d leaves a tree; there may be %d", o.Leaves, MaxSplits+1)
-	case !(o.LearningRate > 0) || math.IsInf(o.LearningRate, 1):
-		return fmt.Errorf("boost: gb: learning rate %v is not positive", o.LearningRate)
-	case !share(o.RowSample) || !share(o.ColumnSample) || !share(o.ColumnsByLevel) || !share(o.ColumnsByNode):
-		return fmt.Errorf("boost: gb: samples of %v of the rows, %v of the columns, %v a level and %v a node; all are shares, above 0 and at most 1", o.RowSample, o.ColumnSample, o.ColumnsByLevel, o.ColumnsByNode)
-	case math.IsNaN(o.MinWeight) || math.IsNaN(o.L2):
-		return fmt.Errorf("boost: gb: least weight %v or L2 %v is not a number", o.MinWeight, o.L2)
-	case o.Bins < 1 || o.Bins > tree.MaxBins:
-		return fmt.Errorf("boost: gb: %d bins; 1 to %d are possible", o.Bins, tree.MaxBins)
 	case o.Start != nil && len(o.Start) != o.Loss.Outputs():
 		return fmt.Errorf("boost: gb: %d start scores; the %s loss has %d", len(o.Start), o.Loss.Name(), o.Loss.Outputs())
 	}
@@ -112,6 +116,26 @@ func (o *GradientOptions) check() error {
 	}
 	return nil
 }
+
+// limit is a number among a booster's settings, whether it is in its range, and which that is.
+type limit struct {
+	name  string
+	value float64
+	ok    bool
+	want  string
+}
+
+// firstBad names the first setting out of its range, with its value and what is allowed.
+func firstBad(algorithm string, limits []limit) error {
+	for _, l := range limits {
+		if !l.ok {
+			return fmt.Errorf("boost: %s: %s is %v; it must be %s", algorithm, l.name, l.value, l.want)
+		}
+	}
+	return nil
+}
+
+func isShare(v float64) bool { return v > 0 && v <= 1 }
 
 // tree returns the growers' options; all that is in units of weighted derivatives is
 // multiplied by scale.
@@ -129,10 +153,12 @@ func (o *GradientOptions) tree(scale float64) tree.Options {
 }
 
 func (o *GradientOptions) settings() (string, error) {
+	used := *o
+	used.MinWeight, used.L2, used.Depth = max(o.MinWeight, 0), max(o.L2, 0), max(o.Depth, 0) // negative is none, and no limit
 	b, err := json.Marshal(struct {
 		*GradientOptions
 		Loss string `json:"loss"`
-	}{o, o.Loss.Name()})
+	}{&used, o.Loss.Name()})
 	if err != nil {
 		return "", fmt.Errorf("boost: gb: settings: %w", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/boost/tree"
 )
 
 // Mode says where RGB's complexity penalty acts.
@@ -202,16 +204,23 @@ func (o *RGBOptions) fill(rows, columns int) {
 }
 
 func (o *RGBOptions) check(columns int) error {
-	share := func(v float64) bool { return v > 0 && v <= 1 }
+	if err := firstBad("rgb", []limit{
+		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for 100"},
+		{"Candidates", float64(o.Candidates), o.Candidates >= 1, "at least 1"},
+		{"IdleStop", float64(o.IdleStop), o.IdleStop >= 1, "at least 1"},
+		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
+		{"Beta", o.Beta, !math.IsNaN(o.Beta) && !math.IsInf(o.Beta, 1), "finite (negative is none)"},
+		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1), "positive and finite"},
+		{"RowSample", o.RowSample, isShare(o.RowSample), "a share, above 0 and at most 1"},
+		{"ColumnSample", o.ColumnSample, isShare(o.ColumnSample), "a share, above 0 and at most 1"},
+		{"MinHessian", o.MinHessian, !math.IsNaN(o.MinHessian) && !math.IsInf(o.MinHessian, 1), "finite (negative is none)"},
+		{"MinGain", o.MinGain, o.MinGain >= 0 && !math.IsInf(o.MinGain, 1), "finite and not negative"},
+		{"AlphaMax", o.AlphaMax, o.AlphaMax > 0 && !math.IsInf(o.AlphaMax, 1), "positive and finite"},
+		{"Bins", float64(o.Bins), o.Bins >= 2 && o.Bins <= tree.MaxBins, fmt.Sprintf("between 2 and %d", tree.MaxBins)},
+	}); err != nil {
+		return err
+	}
 	switch {
-	case o.Rounds < 0 || o.Candidates < 1 || o.IdleStop < 1 || o.MinRows < 1:
-		return fmt.Errorf("boost: rgb: rounds %d, candidates %d, idle-stop %d and min-rows %d must be positive", o.Rounds, o.Candidates, o.IdleStop, o.MinRows)
-	case math.IsNaN(o.Beta) || math.IsInf(o.Beta, 1):
-		return fmt.Errorf("boost: rgb: beta is %v", o.Beta)
-	case !(o.LearningRate > 0) || math.IsInf(o.LearningRate, 1):
-		return fmt.Errorf("boost: rgb: learning rate %v is not positive", o.LearningRate)
-	case !share(o.RowSample) || !share(o.ColumnSample):
-		return fmt.Errorf("boost: rgb: samples of %v of the rows and %v of the columns; both are shares, above 0 and at most 1", o.RowSample, o.ColumnSample)
 	case o.Mode != Select && o.Mode != L1Mode:
 		return fmt.Errorf("boost: rgb: mode %q is neither select nor l1", o.Mode)
 	case !slices.Contains([]LeafRule{LeafWeighted, LeafNewton, LeafRadial, LeafSteepest}, o.Leaf):
@@ -228,10 +237,6 @@ func (o *RGBOptions) check(columns int) error {
 		return fmt.Errorf("boost: rgb: score rows %q or step rows %q are neither held-out nor training", o.Score, o.StepRows)
 	case o.StepRows == HeldOut && o.RowSample == 1:
 		return fmt.Errorf("boost: rgb: the step is to come from left-out rows, and a row sample of 1 leaves none out")
-	case math.IsNaN(o.MinHessian) || !(o.MinGain >= 0) || !(o.AlphaMax > 0) || math.IsInf(o.AlphaMax, 1):
-		return fmt.Errorf("boost: rgb: min-hessian %v, min-gain %v or alpha-max %v cannot be", o.MinHessian, o.MinGain, o.AlphaMax)
-	case o.Bins < 2 || o.Bins > 255:
-		return fmt.Errorf("boost: rgb: %d bins; 2 to 255 are possible", o.Bins)
 	case o.Leaf == LeafSteepest && o.Step == StepLambda:
 		return fmt.Errorf("boost: rgb: steepest leaves lie on the sphere of radius lambda, where lambda Cmax does not bound the curvature once lambda > 1; take step safe, tree, lambda2, hess or line")
 	case o.Monotone != nil && len(o.Monotone) != columns:
@@ -274,7 +279,9 @@ type rgbSettings struct {
 }
 
 func (o *RGBOptions) settings() (string, error) {
-	b, err := json.Marshal(rgbSettings{o, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name()})
+	used := *o
+	used.Beta, used.MinHessian = max(o.Beta, 0), max(o.MinHessian, 0) // negative is none
+	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name()})
 	if err != nil {
 		return "", fmt.Errorf("boost: rgb: settings: %w", err)
 	}

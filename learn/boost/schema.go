@@ -51,23 +51,26 @@ func (s *Schema) Table() *table.Table {
 // Match returns an error that names the first column in which a table differs
 // from the description.
 func (s *Schema) Match(t *table.Table) error {
+	if t == nil {
+		return fmt.Errorf("boost: %w: there is no table", ErrData)
+	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		switch {
 		case i >= len(s.Columns):
-			return fmt.Errorf("boost: %s: %w: column %d, %q, is one more than the model has", t.Name, ErrData, i+1, c.Name)
+			return fmt.Errorf("boost: %s: %w: column %d, %q, is one more than the model has", t.Title(), ErrData, i+1, c.Name)
 		case c.Name != s.Columns[i].Name:
-			return fmt.Errorf("boost: %s: %w: column %d is %q, the model has %q there", t.Name, ErrData, i+1, c.Name, s.Columns[i].Name)
+			return fmt.Errorf("boost: %s: %w: column %d is %q, the model has %q there", t.Title(), ErrData, i+1, c.Name, s.Columns[i].Name)
 		case (c.Kind == table.Categorical) != s.Columns[i].Categorical:
-			return fmt.Errorf("boost: %s: %w: column %q is categorical in one of table and model only", t.Name, ErrData, c.Name)
+			return fmt.Errorf("boost: %s: %w: column %q is categorical in one of table and model only", t.Title(), ErrData, c.Name)
 		case !slices.Equal(c.Levels, s.Columns[i].Levels):
-			return fmt.Errorf("boost: %s: %w: the levels of column %q are not the model's; read the table with the model's columns", t.Name, ErrData, c.Name)
+			return fmt.Errorf("boost: %s: %w: the levels of column %q are not the model's; read the table with the model's columns", t.Title(), ErrData, c.Name)
 		case len(c.Values) != t.Rows:
-			return fmt.Errorf("boost: %s: %w: column %q has %d values for %d rows", t.Name, ErrData, c.Name, len(c.Values), t.Rows)
+			return fmt.Errorf("boost: %s: %w: column %q has %d values for %d rows", t.Title(), ErrData, c.Name, len(c.Values), t.Rows)
 		}
 	}
 	if n := len(t.Columns); n < len(s.Columns) {
-		return fmt.Errorf("boost: %s: %w: column %q of the model is missing", t.Name, ErrData, s.Columns[n].Name)
+		return fmt.Errorf("boost: %s: %w: column %q of the model is missing", t.Title(), ErrData, s.Columns[n].Name)
 	}
 	return nil
 }

@@ -189,15 +189,18 @@ func TestAccuracyResumes(t *testing.T) {
 }
 
 func TestTally(t *testing.T) {
-	test := func(mean, p float64) metrics.TTest { return metrics.TTest{Mean: mean, P: p} }
+	test := func(mean, p float64) metrics.TTest { return metrics.TTest{Mean: mean, P: metrics.Maybe(p)} }
+	// One-tailed as in the thesis: 0.08 of two tails is significant by the plain test.
 	versus := []Versus{
 		{"a", "loss", "rgb", "x", test(-1, 0.01), test(-1, 0.02)},
 		{"b", "loss", "rgb", "x", test(0, 1), test(0, 1)},
-		{"c", "loss", "rgb", "x", test(1, 0.01), test(1, 0.06)},
+		{"c", "loss", "rgb", "x", test(1, 0.08), test(1, 0.06)},
 		{"d", "loss", "rgb", "x", test(1, 0.01), test(1, 0.04)},
+		{"f", "loss", "rgb", "x", test(1, 0.12), test(1, 0.4)},
+		{"g", "loss", "rgb", "x", test(1, math.NaN()), test(1, math.NaN())},
 		{"e", "error", "rgb", "x", test(1, 0.01), test(1, 0.04)},
 	}
-	if got, want := Tally(versus, "rgb", "x", "loss"), "rgb: at or below x on 2 of 4; significantly above at 5% by the plain test: c, d; by the corrected one: d"; got != want {
+	if got, want := Tally(versus, "rgb", "x", "loss"), "rgb: at or below x on 2 of 6; significantly above at 5% by the plain test, one-tailed: c, d; by the corrected one, two-tailed: d"; got != want {
 		t.Error(got)
 	}
 	if got := Tally(versus, "gb", "x", "loss"); !strings.Contains(got, "no errors on record") {

@@ -22,11 +22,9 @@ type Versus struct {
 	Correct metrics.TTest `json:"corrected_t_test"` // see metrics.CorrectedT
 }
 
-// level is the significance that the summary speaks of, two-sided.
+// level is the significance that the summary speaks of: one-tailed by the plain test, as in the
+// thesis, two-tailed by the corrected one.
 const level = 0.05
-
-// most is the largest t that is reported.
-const most = 1e9
 
 // Compare tests every booster against every recorded program, and the first booster
 // against the others, under both rules of choice. The corrected test is the one
@@ -52,10 +50,6 @@ func Compare(sets []AccuracySet) ([]Versus, error) {
 				if err != nil {
 					return fmt.Errorf("experiment: %s: %s against %s: %w", s.Name, of, with, err)
 				}
-				// Without spread T is infinite, which JSON lacks.
-				for _, v := range []*metrics.TTest{&plain, &corrected} {
-					v.T = max(-most, min(most, v.T))
-				}
 				out = append(out, Versus{s.Name, ruleName(rule), of, with, plain, corrected})
 				return nil
 			}
@@ -75,17 +69,6 @@ func Compare(sets []AccuracySet) ([]Versus, error) {
 		}
 	}
 	return out, nil
-}
-
-// tText writes a t for people: all differences alike have no spread, and their t is infinite.
-func tText(t float64) string {
-	switch {
-	case t >= most:
-		return "+inf"
-	case t <= -most:
-		return "-inf"
-	}
-	return fmt.Sprintf("%+.2f", t)
 }
 
 func ruleName(c boost.Choice) string {
@@ -110,12 +93,12 @@ func WriteAccuracy(w io.Writer, sets []AccuracySet) error {
 		return err
 	}
 	for _, rule := range rules {
-		fmt.Fprintf(w, "\nDifferences in points of %%, settings chosen by inner %s; negative: the first is better. The corrected test allows for training parts that overlap.\n", ruleName(rule))
+		fmt.Fprintf(w, "\nDifferences in points of %%, settings chosen by inner %s; negative: the first is better. p are of the plain paired t-test, two-tailed and, as in the thesis, one-tailed, and of the corrected one, two-tailed, which allows for training parts that overlap.\n", ruleName(rule))
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "data\tbooster\tagainst\tdifference\tt\tp\tcorrected t\tp")
+		fmt.Fprintln(t, "data\tbooster\tagainst\tdifference\tt\tp\tone-tailed p\tcorrected t\tp")
 		for _, v := range versus {
 			if v.Rule == ruleName(rule) && !strings.HasSuffix(v.With, " default") {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%+.2f\t%s\t%.3f\t%s\t%.3f\n", v.Set, v.Of, v.With, 100*v.Plain.Mean, tText(v.Plain.T), v.Plain.P, tText(v.Correct.T), v.Correct.P)
+				fmt.Fprintf(t, "%s\t%s\t%s\t%+.2f\t%s\t%s\t%s\t%s\t%s\n", v.Set, v.Of, v.With, 100*v.Plain.Mean, v.Plain.T.Text("%+.2f"), v.Plain.P.Text("%.3f"), v.Plain.OneTailed().Text("%.3f"), v.Correct.T.Text("%+.2f"), v.Correct.P.Text("%.3f"))
 			}
 		}
 		if err := t.Flush(); err != nil {
@@ -158,7 +141,7 @@ func Tally(versus []Versus, of, with, rule string) string {
 			at++
 			continue
 		}
-		if v.Plain.P < level {
+		if v.Plain.OneTailed() < level {
 			plain = append(plain, v.Set)
 		}
 		if v.Correct.P < level {
@@ -174,7 +157,7 @@ func Tally(versus []Versus, of, with, rule string) string {
 		}
 		return strings.Join(list, ", ")
 	}
-	return fmt.Sprintf("%s: at or below %s on %d of %d; significantly above at 5%% by the plain test: %s; by the corrected one: %s", of, with, at, n, or(plain), or(corrected))
+	return fmt.Sprintf("%s: at or below %s on %d of %d; significantly above at 5%% by the plain test, one-tailed: %s; by the corrected one, two-tailed: %s", of, with, at, n, or(plain), or(corrected))
 }
 
 // writeErrors writes the table of errors, a line for each set and rule.

@@ -280,10 +280,10 @@ type Comparison struct {
 
 // Paired is a difference of errors with its tests.
 type Paired struct {
-	Difference float64 `json:"difference"`  // mean; negative is better
-	P          float64 `json:"p"`           // plain paired t-test over folds, which finds too much: training parts overlap
-	Corrected  float64 `json:"p_corrected"` // corrected resampled one
-	Won        int     `json:"won"`         // folds with a strictly smaller error
+	Difference float64       `json:"difference"`  // mean; negative is better
+	P          metrics.Maybe `json:"p"`           // two-sided: plain paired t-test over folds, which finds too much: training parts overlap
+	Corrected  metrics.Maybe `json:"p_corrected"` // two-sided: corrected resampled one
+	Won        int           `json:"won"`         // folds with a strictly smaller error
 }
 
 // Compare compares two models of the report.

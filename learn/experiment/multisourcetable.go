@@ -115,7 +115,7 @@ func (p *Paired) text(folds int) string {
 	if folds < 2 {
 		return fmt.Sprintf("%+.2f", 100*p.Difference)
 	}
-	return fmt.Sprintf("%+.2f (p %.2g, corrected %.2g, won %d of %d)", 100*p.Difference, p.P, p.Corrected, p.Won, folds)
+	return fmt.Sprintf("%+.2f (two-tailed p %s, corrected %s, won %d of %d)", 100*p.Difference, p.P.Text("%.2g"), p.Corrected.Text("%.2g"), p.Won, folds)
 }
 
 // text writes errors with the given digits.

@@ -94,9 +94,9 @@ type HomologScore struct {
 	Converged bool        `json:"converged"`
 
 	// Against the first objective.
-	Difference float64 `json:"difference"`
-	P          float64 `json:"p"`       // paired t over all test sequences
-	PSeeds     float64 `json:"p_seeds"` // paired t over the seeds' means
+	Difference float64       `json:"difference"`
+	P          metrics.Maybe `json:"p"`       // paired t over all test sequences
+	PSeeds     metrics.Maybe `json:"p_seeds"` // paired t over the seeds' means
 
 	// Of the band, for objectives with the Smith-Waterman loss.
 	BandExact float64 `json:"band_exact,omitempty"` // share of predictions whose banded loss is the exact one
@@ -311,7 +311,7 @@ func (r *HomologReport) WriteTable(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprint(t, "\t\t\t")
 		} else {
-			fmt.Fprintf(t, "\t%+.2f\t%.2g\t%.2g", s.Difference, s.P, s.PSeeds)
+			fmt.Fprintf(t, "\t%+.2f\t%s\t%s", s.Difference, s.P.Text("%.2g"), s.PSeeds.Text("%.2g"))
 		}
 		fmt.Fprintf(t, "\t%s\n", tally(s.Chosen))
 	}
@@ -361,7 +361,7 @@ func (r *HomologReport) WriteCSV(w io.Writer) error {
 	for i, s := range r.Scores {
 		row := []string{s.Name, g(s.Score), g(s.SD), g(s.Accuracy), "", "", "", strconv.FormatBool(s.Converged), tally(s.Chosen), "", "", "", ""}
 		if i > 0 {
-			row[4], row[5], row[6] = g(s.Difference), g(s.P), g(s.PSeeds)
+			row[4], row[5], row[6] = g(s.Difference), g(float64(s.P)), g(float64(s.PSeeds))
 		}
 		if s.ErrorKind != "" {
 			row[9], row[10], row[11], row[12] = g(s.BandExact), g(s.LogZ), g(s.LogZError), s.ErrorKind

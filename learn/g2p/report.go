@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -48,13 +47,13 @@ type Score struct {
 
 // Comparison is a paired test of a model against another on the same words.
 type Comparison struct {
-	Kind     Kind    `json:"kind"`         // of the other
-	Relative float64 `json:"relative_per"` // change of the phone error rate, in per cent: negative is better than the other
-	T        float64 `json:"t"`            // of the edits, paired by word
-	P        float64 `json:"p"`            // two-sided
-	Fixed    int     `json:"fixed"`        // words that only this model has right
-	Broken   int     `json:"broken"`       // words that only the other has right
-	McNemar  float64 `json:"mcnemar_p"`    // exact, two-sided
+	Kind     Kind          `json:"kind"`         // of the other
+	Relative float64       `json:"relative_per"` // change of the phone error rate, in per cent: negative is better than the other
+	T        metrics.Maybe `json:"t"`            // of the edits, paired by word
+	P        metrics.Maybe `json:"p"`            // two-sided
+	Fixed    int           `json:"fixed"`        // words that only this model has right
+	Broken   int           `json:"broken"`       // words that only the other has right
+	McNemar  float64       `json:"mcnemar_p"`    // exact, two-sided
 }
 
 // newReport pools units by data set and all together.
@@ -126,8 +125,7 @@ func compare(a, b *Score, editsA, editsB []float64, rightA, rightB []bool) Compa
 	}
 	// Fewer than two words leave nothing to test.
 	if t, err := metrics.PairedT(editsB, editsA); err == nil {
-		// Equal differences everywhere give an infinite t, which JSON has not.
-		c.T, c.P = max(-math.MaxFloat64, min(math.MaxFloat64, t.T)), t.P
+		c.T, c.P = t.T, t.P
 	}
 	if m, err := metrics.McNemar(rightA, rightB); err == nil {
 		c.Fixed, c.Broken, c.McNemar = m.OnlyB, m.OnlyA, m.Exact
@@ -153,7 +151,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 			fmt.Fprintf(t, "%s\t%s\t%.2f\t%.1f", name, m.label(), m.PER, m.WER)
 			if i > 0 {
 				c := m.Versus[0]
-				fmt.Fprintf(t, "\t%+.1f%%\t%.2g\t%d/%d\t%.2g", c.Relative, c.P, c.Fixed, c.Broken, c.McNemar)
+				fmt.Fprintf(t, "\t%+.1f%%\t%s\t%d/%d\t%.2g", c.Relative, c.P.Text("%.2g"), c.Fixed, c.Broken, c.McNemar)
 			}
 			fmt.Fprintln(t)
 		}
@@ -187,7 +185,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 				strconv.Itoa(m.Edits), strconv.Itoa(m.Wrong), strconv.FormatBool(m.Converged), "", "", "", "", ""}
 			if i > 0 {
 				c := m.Versus[0]
-				row = append(row[:10], g(c.Relative), g(c.P), strconv.Itoa(c.Fixed), strconv.Itoa(c.Broken), g(c.McNemar))
+				row = append(row[:10], g(c.Relative), g(float64(c.P)), strconv.Itoa(c.Fixed), strconv.Itoa(c.Broken), g(c.McNemar))
 			}
 			rows = append(rows, row)
 		}

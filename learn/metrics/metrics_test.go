@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -139,7 +140,7 @@ func TestPairedT(t *testing.T) {
 	a := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
 	b := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
 	r, err := metrics.PairedT(a, b)
-	if err != nil || math.Abs(r.T+4.0621) > 5e-5 || r.DF != 9 || math.Abs(r.P-0.002833) > 5e-7 || math.Abs(r.Mean+1.58) > 1e-12 {
+	if err != nil || math.Abs(float64(r.T)+4.0621) > 5e-5 || r.DF != 9 || math.Abs(float64(r.P)-0.002833) > 5e-7 || math.Abs(r.Mean+1.58) > 1e-12 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if r, err := metrics.PairedT(a, a); err != nil || r.P != 1 || r.T != 0 {
@@ -147,6 +148,49 @@ func TestPairedT(t *testing.T) {
 	}
 	if _, err := metrics.PairedT(a[:1], b[:1]); err == nil {
 		t.Error("one pair was taken")
+	}
+}
+
+// Two trials with the same difference are no evidence, whatever the last bits of the
+// difference are: T and P are undefined, in JSON and in tables too. Two trials without a
+// difference are none of one, and P is 1.
+func TestPairedTWithoutSpread(t *testing.T) {
+	for _, c := range []struct {
+		a, b []float64
+		none bool
+	}{
+		{[]float64{0.25, 0.5}, []float64{0, 0.25}, true}, {[]float64{0.3, 0.2}, []float64{0.2, 0.1}, true},
+		{[]float64{0.7, 0.8, 0.4}, []float64{0.8, 0.9, 0.5}, true}, {[]float64{1000.1, 0.1}, []float64{1000, 0}, true},
+		{[]float64{0.1, 0.2}, []float64{0.1, 0.2}, false}, {[]float64{0.1, 0.2}, []float64{0.2, 0.1}, false},
+	} {
+		plain, err := metrics.PairedT(c.a, c.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		corrected, err := metrics.CorrectedT(c.a, c.b, 1, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range map[string]metrics.TTest{"plain": plain, "corrected": corrected} {
+			if undefined := r.T != r.T && r.P != r.P; undefined != c.none || !c.none && (r.P != 1 || r.T != 0) {
+				t.Errorf("%s, %v against %v: %+v", name, c.a, c.b, r)
+			}
+			b, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back metrics.TTest
+			if err := json.Unmarshal(b, &back); err != nil || (back.P != back.P) != c.none || (r.Less() != r.Less()) != c.none {
+				t.Errorf("%s: %+v, %v", b, back, err)
+			}
+			if text := r.P.Text("%.3f"); c.none != (text == "-") {
+				t.Errorf("P is written %q", text)
+			}
+		}
+	}
+	// A little spread is some.
+	if r, err := metrics.PairedT([]float64{0.1, 0.2}, []float64{0.05, 0.1499}); err != nil || !(r.P > 0 && r.P < 0.01) || math.Abs(float64(r.OneTailed()-r.P/2)) > 0 || r.Greater() != float64(r.OneTailed()) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestOneSided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "t", r.T, 2.4188315916, 1e-9)
+	near(t, "t", float64(r.T), 2.4188315916, 1e-9)
 	near(t, "greater", r.Greater(), 0.0364275298, 1e-9)
 	near(t, "less", r.Less(), 1-0.0364275298, 1e-9)
 	if r, _ = metrics.PairedT(zero, d); math.Abs(r.Less()-0.0364275298) > 1e-9 {
@@ -101,8 +101,8 @@ func TestOneSided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "corrected t", c.T, 2.4188315916/math.Sqrt(2.25), 1e-9)
-	near(t, "corrected P", c.P, 0.182136298928, 1e-9)
+	near(t, "corrected t", float64(c.T), 2.4188315916/math.Sqrt(2.25), 1e-9)
+	near(t, "corrected P", float64(c.P), 0.182136298928, 1e-9)
 	if c, err := metrics.CorrectedT(d, d, 1, 4); err != nil || c.P != 1 {
 		t.Error(c, err)
 	}

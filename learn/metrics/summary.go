@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"gonum.org/v1/gonum/mathext"
 )
 
 // MeanSD returns the mean and the standard deviation, with n-1 in its denominator
@@ -51,11 +49,7 @@ func CorrectedT(a, b []float64, test, train float64) (TTest, error) {
 	}
 	n := float64(len(a))
 	r.SE *= math.Sqrt(1 + n*test/train)
-	if r.SE > 0 && r.Mean != 0 {
-		r.T = r.Mean / r.SE
-		nu := float64(r.DF)
-		r.P = mathext.RegIncBeta(nu/2, 0.5, nu/(nu+r.T*r.T))
-	}
+	r.judge()
 	return r, nil
 }
 
@@ -71,16 +65,20 @@ func trimPackage(err error) string {
 // most as large. Small values say that a is less than b.
 func (t TTest) Less() float64 {
 	if t.T <= 0 {
-		return t.P / 2
+		return float64(t.P / 2)
 	}
-	return 1 - t.P/2
+	return float64(1 - t.P/2)
 }
 
 // Greater is the one-sided probability, under no difference, of a T at least as
 // large. Small values say that a is greater than b.
 func (t TTest) Greater() float64 {
 	if t.T >= 0 {
-		return t.P / 2
+		return float64(t.P / 2)
 	}
-	return 1 - t.P/2
+	return float64(1 - t.P/2)
 }
+
+// OneTailed is the one-sided probability on the side on which the mean lies: the test of the
+// thesis' experiments, which look at whether the better mean is better by chance.
+func (t TTest) OneTailed() Maybe { return t.P / 2 }

@@ -12,12 +12,16 @@ import (
 )
 
 // TTest is the outcome of a paired t-test.
+//
+// When all differences are one number other than 0 there is no spread to measure it by: the
+// test says nothing, and T and P are undefined. That happens with two or three folds of
+// few rows, where an infinite T and a P of 0 would pass for the strongest of evidence.
 type TTest struct {
 	Mean float64 // of a-b
 	SE   float64 // its standard error
-	T    float64 // Mean/SE; 0 when all differences are 0, infinite when they are all one other number
+	T    Maybe   // Mean/SE; 0 when all differences are 0
 	DF   int     // degrees of freedom
-	P    float64 // two-sided: probability under no difference of a |T| at least this large
+	P    Maybe   // two-sided: probability under no difference of a |T| at least this large; 1 when all differences are 0
 }
 
 // PairedT tests whether the mean of a_i - b_i is zero: a and b are the errors of
@@ -27,9 +31,10 @@ func PairedT(a, b []float64) (TTest, error) {
 		return TTest{}, fmt.Errorf("metrics: PairedT: %d and %d values; two or more pairs are needed", len(a), len(b))
 	}
 	n := float64(len(a))
-	mean := 0.0
+	mean, largest := 0.0, 0.0
 	for i := range a {
 		mean += (a[i] - b[i]) / n
+		largest = max(largest, math.Abs(a[i]), math.Abs(b[i]))
 	}
 	sq := 0.0
 	for i := range a {
@@ -40,17 +45,28 @@ func PairedT(a, b []float64) (TTest, error) {
 	switch {
 	case math.IsNaN(mean) || math.IsNaN(sq):
 		return TTest{}, errors.New("metrics: PairedT: a value is NaN or infinite")
-	case mean == 0:
-		r.P = 1
-	case r.SE == 0:
-		r.T = math.Copysign(math.Inf(1), mean)
-	default:
-		r.T = mean / r.SE
-		// P(|T| ≥ t) = I_{ν/(ν+t²)}(ν/2, 1/2): no cancellation in the tail.
-		nu := float64(r.DF)
-		r.P = mathext.RegIncBeta(nu/2, 0.5, nu/(nu+r.T*r.T))
+	case math.Sqrt(sq/n) <= 4*epsilon*largest: // 0.3-0.2 and 0.2-0.1 differ in their last bits
+		r.SE = 0
 	}
+	r.judge()
 	return r, nil
+}
+
+// epsilon is the spacing of float64 at 1.
+const epsilon = 0x1p-52
+
+// judge computes T and P from Mean and SE.
+func (t *TTest) judge() {
+	switch {
+	case t.Mean == 0:
+		t.T, t.P = 0, 1
+	case t.SE == 0:
+		t.T, t.P = Maybe(math.NaN()), Maybe(math.NaN())
+	default:
+		// P(|T| ≥ t) = I_{ν/(ν+t²)}(ν/2, 1/2): no cancellation in the tail.
+		v, nu := t.Mean/t.SE, float64(t.DF)
+		t.T, t.P = Maybe(v), Maybe(mathext.RegIncBeta(nu/2, 0.5, nu/(nu+v*v)))
+	}
 }
 
 // McNemarTest compares two models on the same examples by those on which just

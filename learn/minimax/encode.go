@@ -44,7 +44,7 @@ func NewEncoder(t *table.Table, scaling Scaling) (*Encoder, error) {
 		return nil, fmt.Errorf("minimax: there is no scaling %q; choose standard, largest or none", scaling)
 	}
 	if len(t.Columns) == 0 {
-		return nil, fmt.Errorf("minimax: %s has no feature columns", t.Name)
+		return nil, fmt.Errorf("minimax: %s has no feature columns", t.Title())
 	}
 	e := &Encoder{Scaling: scaling}
 	most := 0.0
@@ -115,11 +115,11 @@ func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 		k := &e.Columns[j]
 		i := t.Column(k.Name)
 		if i < 0 {
-			return nil, fmt.Errorf("minimax: %s has no column %q, which the model was trained on", t.Name, k.Name)
+			return nil, fmt.Errorf("minimax: %s has no column %q, which the model was trained on", t.Title(), k.Name)
 		}
 		c := &t.Columns[i]
 		if (c.Kind == table.Categorical) != (len(k.Levels) > 0) {
-			return nil, fmt.Errorf("minimax: column %q of %s is %v, which it was not in training", k.Name, t.Name, c.Kind)
+			return nil, fmt.Errorf("minimax: column %q of %s is %v, which it was not in training", k.Name, t.Title(), c.Kind)
 		}
 		if len(k.Levels) == 0 {
 			for r, v := range c.Values {

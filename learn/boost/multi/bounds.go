@@ -28,10 +28,11 @@ type BoundOptions struct {
 	Cover  [][]float64
 	Radius float64
 	// Complexity returns a bound on the Rademacher complexity of each H_l over m rows; nil
-	// counts stumps, or takes Omega of trees with as many splits as any of the model.
+	// is Massart's of Count, or Theorem 3.1 where that is less.
 	Complexity func(m int) float64
 	// Count is the logarithm of the number of different base predictors on m rows, for
-	// Theorem 4.5; nil counts stumps, or trees.
+	// Theorem 4.5; nil counts stumps, or trees with as many splits as any of the model:
+	// thresholds, sides of what is missing and sets of levels (boost.Questions).
 	Count func(m int) float64
 
 	IndependentQ bool // Q does not depend on the labelled rows; Model.Apart says so of itself
@@ -222,8 +223,9 @@ func (o *BoundOptions) complexities(m *Model, x *table.Table) error {
 	if o.Complexity != nil && o.Count != nil {
 		return nil
 	}
-	splits := 1
+	splits, stumps := 1, true
 	for s, e := range m.Slots {
+		stumps = stumps && m.Learners[s] == Stumps{}.Name()
 		for i := range e.Terms {
 			p := e.Terms[i].Predictor
 			if v, ok := p.(boost.Scaled); ok && (v.Factor == 1 || v.Factor == -1) {
@@ -236,23 +238,25 @@ func (o *BoundOptions) complexities(m *Model, x *table.Table) error {
 			splits = max(splits, t.Splits())
 		}
 	}
-	d := len(x.Columns)
+	if splits == 1 && stumps && o.Count == nil {
+		o.Count = func(rows int) float64 { return logStumps(x, rows) }
+	}
+	questions := boost.QuestionsOf(x)
 	if o.Count == nil {
 		o.Count = func(rows int) float64 {
 			if splits == 1 {
-				return logStumps(x, rows)
+				// A division with a sign for each side, and the constants.
+				return math.Ln2 + questions.LogDivisions(rows)
 			}
 			// Omega of the counting bound is sqrt(2 ln N/m).
-			w := boost.Omega(boost.CountBound, splits, 1, d, rows)
+			w := questions.Omega(boost.CountBound, splits, 1, rows)
 			return w * w * float64(rows) / 2
 		}
 	}
 	if o.Complexity == nil {
+		count := o.Count
 		o.Complexity = func(rows int) float64 {
-			if splits == 1 {
-				return Massart(logStumps(x, rows), rows)
-			}
-			return min(boost.Omega(boost.VCBound, splits, 1, d, rows), boost.Omega(boost.CountBound, splits, 1, d, rows))
+			return min(Massart(count(rows), rows), questions.Omega(boost.VCBound, splits, 1, rows))
 		}
 	}
 	return nil

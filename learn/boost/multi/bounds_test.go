@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 // The golden numbers: stumps on 100 features, three domains of 2000 rows, rho 0.5.
@@ -172,5 +173,42 @@ func TestShortest(t *testing.T) {
 	}
 	if mu := mixtureOf([][]float64{{1, 0}, {0.5, 0.5}}, []float64{0, 1}); mu != nil {
 		t.Errorf("%v outside the hull is the mixture %v", []float64{0, 1}, mu)
+	}
+}
+
+// Trees of several splits ask for sides of missing values and for sets of levels: both
+// count, in Theorem 4.4 and in Theorem 4.5; so do the sets of trees of one split, which the
+// stumps of this package do not have.
+func TestBoundsCountLevelsAndGaps(t *testing.T) {
+	plain, d := mixed(5, 2, 300, 3, 0.05), mixed(5, 2, 300, 3, 0.05)
+	d.X.Columns[1].Values[4] = float32(math.NaN())
+	c := &d.X.Columns[2]
+	c.Kind, c.Levels = table.Categorical, []string{"a", "b", "c", "d", "e", "f", "g"}
+	for i := range c.Values {
+		c.Values[i] = float32(i * 7 % 11 % 7)
+	}
+	for _, splits := range []int{1, 3} {
+		o := &Options{Rounds: 3, Q: Uniform{2}, Learner: boost.SignTrees{Splits: splits}}
+		m := trained(t, d, o)
+		b := BoundOptions{Rho: []float64{0.5}}
+		r, err := Bounds(m, d, &b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		thresholds, err := Bounds(trained(t, plain, o), plain, &b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, rows := range r.Rows {
+			// One column, two for the gaps, and 63 divisions of seven levels.
+			logN := math.Log(float64(3*(rows-1)+63+1)) + math.Ln2
+			if splits == 3 {
+				logN = math.Log(5) + 3*(logN-math.Ln2) + 4*math.Ln2
+			}
+			near(t, "complexity", r.At[0].Domains[k].Complexity, 4*Massart(logN, rows), 1e-12)
+			if old := thresholds.At[0].Domains[k].Complexity; r.At[0].Domains[k].Complexity <= old {
+				t.Errorf("%d splits: complexity %v with levels, %v without", splits, r.At[0].Domains[k].Complexity, old)
+			}
+		}
 	}
 }

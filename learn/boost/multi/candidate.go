@@ -11,6 +11,7 @@ import (
 // candidate is a base predictor for a slot.
 type candidate struct {
 	slot      int
+	charge    float64 // of its family; 1 without families
 	values    []float64
 	predictor boost.Predictor
 	ray       *ray
@@ -20,11 +21,42 @@ type candidate struct {
 }
 
 // fit asks the learners of the given slots for predictors along signed weights u, of all
-// slots; own leaves each learner the rows of its domain.
+// slots; own leaves each learner the rows of its domain. With families there is one of each
+// for every slot, slot by slot.
 func (r *run) fit(u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
-	out := make([]*candidate, len(slots))
 	normalise(u)
-	if m, ok := r.fitters[0].(SlotFitter); ok && !ownRows && len(slots) == len(u) && len(r.o.Learners) == 0 {
+	if r.o.Families == nil {
+		return r.fitBy(r.fitters, u, slots, ownRows)
+	}
+	out := make([]*candidate, len(slots)*len(r.o.Families))
+	for j, f := range r.families {
+		list, err := r.fitBy(slices.Repeat([]boost.Fitter{f}, r.s.slots), u, slots, ownRows)
+		if err != nil {
+			return nil, fmt.Errorf("family %d: %w", j+1, err)
+		}
+		for n, c := range list {
+			c.charge = r.o.Families[j].Charge
+			out[n*len(r.o.Families)+j] = c
+		}
+	}
+	return out, nil
+}
+
+// firstOfSlots keeps the first candidate of each slot, of those in order of their scores: its
+// best family.
+func firstOfSlots(cands []*candidate) []*candidate {
+	seen := map[int]bool{}
+	return slices.DeleteFunc(cands, func(c *candidate) bool {
+		again := seen[c.slot]
+		seen[c.slot] = true
+		return again
+	})
+}
+
+// fitBy asks these fitters, by slot.
+func (r *run) fitBy(fitters []boost.Fitter, u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
+	out := make([]*candidate, len(slots))
+	if m, ok := fitters[0].(SlotFitter); ok && !ownRows && len(slots) == len(u) && len(r.o.Learners) == 0 {
 		fits, err := m.FitSlots(r.o.Ctx, u, r.round)
 		if err != nil {
 			return nil, err
@@ -45,7 +77,7 @@ func (r *run) fit(u [][]float64, slots []int, ownRows bool) ([]*candidate, error
 		if ownRows {
 			d.Rows = r.rows[slot]
 		}
-		f, err := r.fitters[slot].Fit(r.o.Ctx, d)
+		f, err := fitters[slot].Fit(r.o.Ctx, d)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +110,7 @@ func (r *run) candidate(slot int, f *boost.Fit, u []float64) (*candidate, error)
 	if len(f.Values) != len(r.s.f) {
 		return nil, fmt.Errorf("the base predictor of slot %d has %d values for %d rows", slot+1, len(f.Values), len(r.s.f))
 	}
-	c := &candidate{slot: slot, values: f.Values, predictor: f.Predictor}
+	c := &candidate{slot: slot, charge: 1, values: f.Values, predictor: f.Predictor}
 	edge := 0.0
 	for i, v := range f.Values {
 		if !(v >= -1 && v <= 1) {
@@ -107,14 +139,14 @@ func (c *candidate) negate() {
 // take adds a candidate's term to the model and to all scores.
 func (r *run) take(p *Progress, c *candidate, alpha float64) {
 	s := r.s
-	s.add(c.slot, c.values, alpha)
+	s.add(c.slot, c.values, c.charge, alpha)
 	s.rescore()
 	e := r.e.Slots[c.slot]
 	e.Terms = append(e.Terms, boost.Term{Weight: alpha, Predictor: c.predictor, Family: -1, Round: r.round})
 	if v := r.valid; v != nil {
 		h := make([]float64, len(v.f))
 		forBlocks(s.workers, len(h), func(_, from, to int) { c.predictor.Predict(h[from:to:to], r.o.Valid.X, from) })
-		v.add(c.slot, h, alpha)
+		v.add(c.slot, h, c.charge, alpha)
 		v.rescore()
 	}
 	p.Terms = append(p.Terms, Added{Slot: c.slot, Step: alpha, Derivative: c.g, Qbar: c.own.qbar})

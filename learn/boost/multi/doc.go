@@ -79,11 +79,12 @@
 //     a Q from elsewhere, makes it so, and reports say when it is not.
 //   - The prior of the sources in Q is not stated; it is Balanced.
 //
-// What the specification leaves optional and is not here: steps that decrease an
-// existing weight, and penalties that differ by family. Terms are only ever added, so that
-// a model's first rounds are the model of so many rounds. Without a penalty nothing is lost:
-// the classes are closed under negation, and a step along -h is a smaller weight of h; with
-// one, the norm counts both.
+// What the specification leaves optional (section 5, correction steps) and is not here: steps
+// that decrease an existing weight. Terms are only ever added, so that a model's first
+// rounds are the model of so many rounds, which early stopping, Best, predictions by prefix and
+// resuming rely on. Without a penalty nothing is lost: the classes are closed under
+// negation, and a step along -h is a smaller weight of h; with one, the norm counts both, and
+// the penalty is then an upper bound of the least one that writes the same function.
 //
 // # Figures
 //

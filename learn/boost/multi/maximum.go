@@ -86,13 +86,13 @@ func (r *run) ownCandidates(domains []int) ([]*candidate, error) {
 		x.own = s.onOwn(x.slot, x.values)
 		x.score = x.own.z * (1 - 2*x.own.eps)
 		if s.penalty != nil {
-			x.score -= s.penalty[x.slot]
+			x.score -= s.penalty[x.slot] * x.charge
 		}
 		x.g = -x.score
 	}
 	cands = slices.DeleteFunc(cands, func(x *candidate) bool { return !(x.score > 2*noSlope*x.own.z) })
 	slices.SortStableFunc(cands, func(a, b *candidate) int { return cmp.Compare(b.score, a.score) })
-	return cands, nil
+	return firstOfSlots(cands), nil
 }
 
 // nilShares stands for weights that own directions do not read.
@@ -105,7 +105,7 @@ func (r *run) maximumStep(a *aggregate, f []float64, x *candidate) float64 {
 	case Closed:
 		penalty := 0.0
 		if s.penalty != nil {
-			penalty = s.penalty[x.slot] / x.own.z
+			penalty = s.penalty[x.slot] * x.charge / x.own.z
 		}
 		return closedStep(x.own.eps, penalty, o.EtaMax)
 	case SqrtStep:
@@ -113,7 +113,7 @@ func (r *run) maximumStep(a *aggregate, f []float64, x *candidate) float64 {
 	case Bound:
 		b := newBound(s.phi, f, s.onAll(x.slot, x.values))
 		for k, v := range s.penalty {
-			b.rate[k] = v * s.cost(x.slot)
+			b.rate[k] = v * s.cost(x.slot, x.charge)
 		}
 		eta := b.minimise(o.EtaMax)
 		if b.at(eta) >= b.at(0) {
@@ -121,7 +121,7 @@ func (r *run) maximumStep(a *aggregate, f []float64, x *candidate) float64 {
 		}
 		return eta
 	}
-	x.ray = s.ray(x.slot, x.values)
+	x.ray = s.ray(x.slot, x.values, x.charge)
 	eta, _ := s.lineSearch(a, x.ray, o.EtaMax)
 	return eta
 }
@@ -176,12 +176,12 @@ func (r *run) common(p *Progress, a *aggregate, cands []*candidate, active []int
 		grads[i] = make([]float64, n)
 	}
 	for j, x := range cands {
-		x.ray = s.ray(x.slot, x.values)
+		x.ray = s.ray(x.slot, x.values, x.charge)
 		_, d, _ := s.along(x.ray, 0, true)
 		for i, k := range active {
 			grads[i][j] = d[k]
 			if s.penalty != nil {
-				grads[i][j] += s.penalty[k]
+				grads[i][j] += s.penalty[k] * x.charge
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (r *run) common(p *Progress, a *aggregate, cands []*candidate, active []int
 		step := -v[j] / size
 		if step < 0 {
 			x.negate()
-			x.ray = s.ray(x.slot, x.values)
+			x.ray = s.ray(x.slot, x.values, x.charge)
 			step = -step
 		}
 		v[j] = step

@@ -134,7 +134,7 @@ func (m *Model) QOf(x *table.Table, workers int) ([]float64, error) {
 		return nil, err
 	}
 	if m.Q == nil {
-		return nil, fmt.Errorf("multi: %s: %w: it was trained with a matrix of Q for its training rows; give one for these rows (PredictOptions.Q)", x.Name, ErrNoQ)
+		return nil, fmt.Errorf("multi: %s: %w: it was trained with a matrix of Q for its training rows; give one for these rows (PredictOptions.Q)", x.Title(), ErrNoQ)
 	}
 	return qMatrix(m.Q, x, m.Domains(), workers)
 }

@@ -37,7 +37,7 @@ func TestDirectionalDerivatives(t *testing.T) {
 					h[i] = 2*rng.Float64() - 1
 				}
 				a := &aggregate{kind: kind, set: &set, mu: 7, beta: 30, m: s.m}
-				r := s.ray(rng.IntN(3), h)
+				r := s.ray(rng.IntN(3), h, 1)
 				value := func(eta float64) float64 {
 					f, _, _ := s.along(r, eta, false)
 					return a.value(s.penalised(f, eta*r.cost))

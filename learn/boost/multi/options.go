@@ -98,6 +98,10 @@ type Options struct {
 	// slot: the domains, then the shared one.
 	Learner  boost.Learner   `json:"-"`
 	Learners []boost.Learner `json:"-"`
+	// Families, if not nil, are the classes that base predictors come from, in place of
+	// Learner: each slot trains one of every family and takes the one of the best score,
+	// its penalty counted.
+	Families []Family `json:"-"`
 
 	// Q is a domain classifier that is there already; QTrain its values on the training
 	// rows, by row and domain, in place of or beside it. When both are nil, multinomial
@@ -131,6 +135,35 @@ type Control struct {
 	Resume *Checkpoint
 }
 
+// Family is a class of base predictors and what it costs: the penalty of domain k is
+//
+//	Σ_j alpha_j r_k Charge(family of j)
+//
+// the family-dependent r_{k,fam(j)} of section 4.4, after C. Cortes, M. Mohri and U. Syed,
+// "Deep boosting", ICML 2014. That r is a product is no loss for r_{k,fam} = 2 Rad_{m_k}(H_fam) by
+// Theorem 3.1, which is one of a number of the family and one of the sample; TreeFamilies has the first.
+type Family struct {
+	Learner boost.Learner
+	Charge  float64 // at least 0; 1 is the penalty as it is without families
+}
+
+// TreeFamilies are trees with leaves ±1 of so many splits each (ascending or not), with charges
+// that grow as their complexity over x by Theorem 3.1 does: the least is 1. bins is that of
+// boost.SignTrees.
+func TreeFamilies(x *table.Table, splits []int, bins int) []Family {
+	q := boost.QuestionsOf(x)
+	out := make([]Family, len(splits))
+	least := math.Inf(1)
+	for j, n := range splits {
+		out[j] = Family{boost.SignTrees{Splits: n, Bins: bins}, q.Omega(boost.VCBound, n, 1, x.Rows)}
+		least = min(least, out[j].Charge)
+	}
+	for j := range out {
+		out[j].Charge /= least
+	}
+	return out
+}
+
 // Thesis returns the literal algorithm of figure 4.1 with the given step: the maximum,
 // each slot trained on its own domain, one term a round.
 func Thesis(step Step) *Options {
@@ -153,9 +186,10 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		o.Loss = boost.Exponential{}
 	}
 	for _, d := range []struct {
+		name string
 		v    *float64
 		zero float64
-	}{{&o.Mu, 5}, {&o.DomainFactor, 1}, {&o.StepC, 0.3}, {&o.EtaMax, 10}} {
+	}{{"Mu", &o.Mu, 5}, {"DomainFactor", &o.DomainFactor, 1}, {"StepC", &o.StepC, 0.3}, {"EtaMax", &o.EtaMax, 10}} {
 		if *d.v == 0 {
 			*d.v = d.zero
 			if d.v == &o.EtaMax && (o.Step == Closed || o.Step == Bound) {
@@ -163,7 +197,7 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 			}
 		}
 		if !(*d.v > 0) || math.IsInf(*d.v, 1) {
-			return o, fmt.Errorf("multi: mu %v, domain factor %v, step constant %v and longest step %v must be positive and finite", o.Mu, o.DomainFactor, o.StepC, o.EtaMax)
+			return o, fmt.Errorf("multi: %s is %v; it must be positive and finite", d.name, *d.v)
 		}
 	}
 	if o.Rounds == 0 {
@@ -188,10 +222,16 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		return o, fmt.Errorf("multi: score %q is none of newton (\"\"), derivative, decrease", o.Score)
 	case !slices.Contains([]Step{LineSearch, Closed, Bound, SqrtStep}, o.Step):
 		return o, fmt.Errorf("multi: step %q is none of line (\"\"), closed, bound, sqrt", o.Step)
-	case o.Rounds < 0 || o.CheckpointEvery < 0 || o.Patience < 0:
-		return o, fmt.Errorf("multi: %d rounds, a checkpoint every %d, patience %d: none may be negative", o.Rounds, o.CheckpointEvery, o.Patience)
-	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1) || !(o.L1 >= 0) || math.IsInf(o.L1, 1):
-		return o, fmt.Errorf("multi: beta %v and l1 %v must be finite and not negative", o.Beta, o.L1)
+	case o.Rounds < 0:
+		return o, fmt.Errorf("multi: Rounds is %d; it must be at least 1, or 0 for 100", o.Rounds)
+	case o.CheckpointEvery < 0:
+		return o, fmt.Errorf("multi: CheckpointEvery is %d; it must be at least 1, or 0 for 10", o.CheckpointEvery)
+	case o.Patience < 0:
+		return o, fmt.Errorf("multi: Patience is %d; it must be at least 1, or 0 for none", o.Patience)
+	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1):
+		return o, fmt.Errorf("multi: Beta is %v; it must be finite and not negative", o.Beta)
+	case !(o.L1 >= 0) || math.IsInf(o.L1, 1):
+		return o, fmt.Errorf("multi: L1 is %v; it must be finite and not negative", o.L1)
 	case o.Beta != 0 && o.Objective != Skewed:
 		return o, fmt.Errorf("multi: beta belongs to the objective skew, and this is %s", o.Objective)
 	case o.Objective == Skewed && o.Target.Vertices != nil:
@@ -214,6 +254,17 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 			return o, fmt.Errorf("multi: penalty %v of domain %d must be finite and not negative", r, k+1)
 		}
 	}
+	if o.Families != nil && (o.Learner != nil || o.Learners != nil) {
+		return o, fmt.Errorf("multi: both families and a learner are given; Families are in place of Learner and Learners")
+	}
+	if o.Families != nil && len(o.Families) == 0 {
+		return o, fmt.Errorf("multi: Families is empty; nil is none")
+	}
+	for j, f := range o.Families {
+		if f.Learner == nil || !(f.Charge >= 0) || math.IsInf(f.Charge, 1) {
+			return o, fmt.Errorf("multi: family %d needs a learner, and its charge is %v; it must be finite and not negative", j+1, f.Charge)
+		}
+	}
 	if o.L1 > 0 {
 		o.Penalty = make([]float64, p)
 		for k := range o.Penalty {
@@ -223,17 +274,36 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	return o, o.Target.Check(p)
 }
 
-// settings are the options as JSON, for the record.
-func (o *Options) settings() (string, error) {
+// settings are the options as JSON, for the record, for data of p domains: those of Q as it is
+// trained, null where it is given.
+func (o *Options) settings(p int) (string, error) {
 	learners := []string{}
 	for _, l := range o.Learners {
 		learners = append(learners, l.Name())
 	}
+	type family struct {
+		Learner string  `json:"learner"`
+		Charge  float64 `json:"charge"`
+	}
+	var families []family
+	for _, f := range o.Families {
+		families = append(families, family{f.Learner.Name(), f.Charge})
+	}
+	var q *QOptions
+	if o.Q == nil && o.QTrain == nil {
+		used, err := o.QOptions.withDefaults(p)
+		if err != nil {
+			return "", err
+		}
+		q = &used
+	}
 	b, err := json.Marshal(struct {
 		*Options
 		Penalty  []float64 `json:"penalty,omitempty"`
+		Q        *QOptions `json:"q"`
 		Learners []string  `json:"learners"`
-	}{o, nil, learners})
+		Families []family  `json:"families,omitempty"`
+	}{o, nil, q, learners, families})
 	if err != nil {
 		return "", fmt.Errorf("multi: settings: %w", err)
 	}

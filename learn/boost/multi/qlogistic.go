@@ -40,7 +40,7 @@ type QOptions struct {
 	Seed           uint64  `json:"seed"`        // of the folds
 }
 
-func (o QOptions) withDefaults() (QOptions, error) {
+func (o QOptions) withDefaults(p int) (QOptions, error) {
 	if o.Lambda == 0 {
 		o.Lambda = 1e-3
 	}
@@ -69,8 +69,8 @@ func (o QOptions) withDefaults() (QOptions, error) {
 		return o, fmt.Errorf("multi: %d folds to cross-fit Q; 1 (none) to 1000 are possible", o.Folds)
 	case !(o.Temperature > 0) || math.IsInf(o.Temperature, 1):
 		return o, fmt.Errorf("multi: the temperature of Q is %v; it must be positive and finite", o.Temperature)
-	case !(o.Floor < 1):
-		return o, fmt.Errorf("multi: the least Q is %v; it must be far below 1", o.Floor)
+	case !(o.Floor*float64(p) <= 1):
+		return o, fmt.Errorf("multi: the least Q is %v; of %d domains, whose probabilities sum to 1, it must be at most %.4g", o.Floor, p, 1/float64(p))
 	case o.Iterations < 1:
 		return o, fmt.Errorf("multi: %d iterations for Q", o.Iterations)
 	case o.Prior != Balanced && o.Prior != Empirical:
@@ -194,7 +194,7 @@ func FitQ(ctx context.Context, x, unlabelled *table.Table, workers int, opts *QO
 	if opts != nil {
 		o = *opts
 	}
-	o, err := o.withDefaults()
+	o, err := o.withDefaults(len(x.Sources))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (r *run) smooth(p *Progress) error {
 	c := s.newtonCurvature(pi)
 	slope := 0.0 // of the losses: the largest derivative that could be
 	for _, x := range cands {
-		x.ray = s.ray(x.slot, x.values)
+		x.ray = s.ray(x.slot, x.values, x.charge)
 		_, d, _ := s.along(x.ray, 0, true)
 		for k, v := range s.penalty {
 			d[k] += v * x.ray.cost
@@ -61,6 +61,7 @@ func (r *run) smooth(p *Progress) error {
 	}
 	cands = slices.DeleteFunc(cands, func(x *candidate) bool { return !(x.score > 0) || !(x.g < -noSlope*slope) })
 	slices.SortStableFunc(cands, func(a, b *candidate) int { return cmp.Compare(b.score, a.score) })
+	cands = firstOfSlots(cands)
 	if r.o.Round == Greedy && len(cands) > 1 {
 		cands = cands[:1]
 	}

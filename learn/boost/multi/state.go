@@ -19,7 +19,7 @@ type state struct {
 	g       []float64 // Σ_j alpha_{s,j} h_{s,j}(x), by row and slot
 	f       []float64 // Σ_s Q_s g_s
 	penalty []float64 // r_k; nil is none
-	norm    float64   // ||alpha||_1, a shared term counted p times
+	norm    float64   // ||alpha||_1, a shared term counted p times; each term times its family's charge
 }
 
 func (s *state) weight(i int) float64 {
@@ -29,13 +29,13 @@ func (s *state) weight(i int) float64 {
 	return s.w[i]
 }
 
-// cost is what a unit of weight in a slot adds to ||alpha||_1: a shared term is one in
-// every domain.
-func (s *state) cost(slot int) float64 {
+// cost is what a unit of weight in a slot adds to what the penalties multiply, for a predictor
+// of a family of that charge: a shared term is one in every domain.
+func (s *state) cost(slot int, charge float64) float64 {
 	if slot == s.p {
-		return float64(s.p)
+		return float64(s.p) * charge
 	}
-	return 1
+	return charge
 }
 
 // rescore computes f afresh from the slots, in their order: so do predictions, to the
@@ -52,14 +52,14 @@ func (s *state) rescore() {
 	})
 }
 
-// add adds a predictor with its values to a slot.
-func (s *state) add(slot int, values []float64, alpha float64) {
+// add adds a predictor with its values, of a family of that charge, to a slot.
+func (s *state) add(slot int, values []float64, charge, alpha float64) {
 	forBlocks(s.workers, len(s.f), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			s.g[i*s.slots+slot] += float64(alpha * values[i])
 		}
 	})
-	s.norm += alpha * s.cost(slot)
+	s.norm += alpha * s.cost(slot, charge)
 }
 
 // losses returns F_k without penalties.
@@ -68,7 +68,7 @@ func (s *state) losses() []float64 {
 	return f
 }
 
-// penalised adds r_k (||alpha||_1 + more).
+// penalised adds r_k (norm + more).
 func (s *state) penalised(f []float64, more float64) []float64 {
 	for k, r := range s.penalty {
 		f[k] += r * (s.norm + more)
@@ -80,11 +80,11 @@ func (s *state) penalised(f []float64, more float64) []float64 {
 // u_i = -y_i f(x_i).
 type ray struct {
 	z    []float64
-	cost float64 // of a unit of eta in ||alpha||_1
+	cost float64 // of a unit of eta in state.norm
 }
 
-func (s *state) ray(slot int, values []float64) *ray {
-	r := &ray{z: make([]float64, len(s.f)), cost: s.cost(slot)}
+func (s *state) ray(slot int, values []float64, charge float64) *ray {
+	r := &ray{z: make([]float64, len(s.f)), cost: s.cost(slot, charge)}
 	forBlocks(s.workers, len(s.f), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			r.z[i] = s.y[i] * s.q[i*s.slots+slot] * values[i]

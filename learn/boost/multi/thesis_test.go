@@ -101,14 +101,14 @@ func TestStallA(t *testing.T) {
 	}
 	// The derivatives along e_1, and the losses along (1, 1).
 	r := newState(d, 2, Uniform{2})
-	x := r.ray(0, learners[0].(dictionary)[0])
+	x := r.ray(0, learners[0].(dictionary)[0], 1)
 	_, g, _ := r.along(x, 0, true)
 	near(t, "derivative of F_1", g[0], -0.5, 1e-15)
 	near(t, "derivative of F_2", g[1], 0.45, 1e-15)
 	for _, c := range []struct{ at, want float64 }{{1, 0.9683939721}, {3, 0.9524893534}} {
 		r := newState(d, 2, Uniform{2})
 		for k := range learners {
-			r.add(k, learners[k].(dictionary)[0], c.at)
+			r.add(k, learners[k].(dictionary)[0], 1, c.at)
 		}
 		r.rescore()
 		near(t, fmt.Sprintf("F(%v, %v)", c.at, c.at), maxOf(r.losses()), c.want, 1e-10)
@@ -317,7 +317,7 @@ func TestStepBound(t *testing.T) {
 		f := s.losses()
 		b := newBound(s.phi, f, s.onAll(0, h))
 		eta := 2 * rng.Float64()
-		moved, _, _ := s.along(s.ray(0, h), eta, false)
+		moved, _, _ := s.along(s.ray(0, h, 1), eta, false)
 		if maxOf(moved) > b.at(eta)*(1+1e-12) {
 			t.Fatalf("trial %d: max F %v exceeds the bound %v", n, maxOf(moved), b.at(eta))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -26,20 +27,21 @@ func (e *Interrupted) Unwrap() error { return e.Err }
 
 // run is one training.
 type run struct {
-	o       Options
-	d       *boost.Data
-	s       *state
-	e       *Model
-	fitters []boost.Fitter // by slot; the same one where slots share a learner
-	rows    [][]int32      // by domain, for own directions
-	round   int
-	begin   time.Time
-	spent   float64
-	best    float64 // least maximum of the losses
-	bestAt  int     // rounds that gave it
-	waited  int
-	valid   *state // scores of the validation rows; nil without any
-	stalled string
+	o        Options
+	d        *boost.Data
+	s        *state
+	e        *Model
+	families []boost.Fitter // of Options.Families
+	fitters  []boost.Fitter // by slot, without families; the same one where slots share a learner
+	rows     [][]int32      // by domain, for own directions
+	round    int
+	begin    time.Time
+	spent    float64
+	best     float64 // least maximum of the losses
+	bestAt   int     // rounds that gave it
+	waited   int
+	valid    *state // scores of the validation rows; nil without any
+	stalled  string
 }
 
 // Train minimises the objective of a Q-ensemble f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x)
@@ -139,7 +141,7 @@ func NewData(t *table.Table, l boost.Loss) (*boost.Data, error) {
 
 func (r *run) prepare() error {
 	o, s, d := &r.o, r.s, r.d
-	settings, err := o.settings()
+	settings, err := o.settings(s.p)
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,17 @@ func (r *run) prepare() error {
 		}
 	}
 	learners := o.Learners
-	if learners == nil {
+	if o.Families != nil {
+		names := make([]string, len(o.Families))
+		for j, f := range o.Families {
+			fitter, err := f.Learner.Prepare(d, o.Workers)
+			if err != nil {
+				return fmt.Errorf("multi: family %d: learner %s: %w", j+1, f.Learner.Name(), err)
+			}
+			r.families, names[j] = append(r.families, fitter), f.Learner.Name()
+		}
+		r.e.Learners = []string{strings.Join(names, " | ")}
+	} else if learners == nil {
 		l := o.Learner
 		if l == nil {
 			l = Stumps{}
@@ -181,7 +193,7 @@ func (r *run) prepare() error {
 		r.fitters = append(r.fitters, f)
 		r.e.Learners = append(r.e.Learners, l.Name())
 	}
-	if len(r.fitters) == 1 {
+	if len(r.e.Learners) == 1 {
 		r.fitters = slices.Repeat(r.fitters, s.slots)
 		r.e.Learners = slices.Repeat(r.e.Learners, s.slots)
 	}

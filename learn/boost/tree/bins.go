@@ -82,7 +82,7 @@ func NewBins(x *table.Table, o *BinOptions) (*Bins, error) {
 		return nil, err
 	}
 	if o.Weights != nil && len(o.Weights) != x.Rows {
-		return nil, fmt.Errorf("tree: %s: %w: %d weights for %d rows", x.Name, ErrData, len(o.Weights), x.Rows)
+		return nil, fmt.Errorf("tree: %s: %w: %d weights for %d rows", x.Title(), ErrData, len(o.Weights), x.Rows)
 	}
 	for i, w := range o.Weights {
 		if !(w >= 0) || math.IsInf(w, 1) {
@@ -107,11 +107,11 @@ func checkTable(x *table.Table) error {
 		return fmt.Errorf("tree: %w: no rows or no columns", ErrData)
 	}
 	if x.Rows > math.MaxInt32 {
-		return fmt.Errorf("tree: %s: %w: %d rows; there may be %d", x.Name, ErrData, x.Rows, math.MaxInt32)
+		return fmt.Errorf("tree: %s: %w: %d rows; there may be %d", x.Title(), ErrData, x.Rows, math.MaxInt32)
 	}
 	for j := range x.Columns {
 		if c := &x.Columns[j]; len(c.Values) != x.Rows {
-			return fmt.Errorf("tree: %s: %w: column %q has %d values for %d rows", x.Name, ErrData, c.Name, len(c.Values), x.Rows)
+			return fmt.Errorf("tree: %s: %w: column %q has %d values for %d rows", x.Title(), ErrData, c.Name, len(c.Values), x.Rows)
 		}
 	}
 	return nil
@@ -349,11 +349,11 @@ func (b *Bins) With(x *table.Table, workers int) (*Bins, error) {
 		return nil, err
 	}
 	if len(x.Columns) != len(b.columns) {
-		return nil, fmt.Errorf("tree: %s: %w: %d columns, the bins have %d", x.Name, ErrData, len(x.Columns), len(b.columns))
+		return nil, fmt.Errorf("tree: %s: %w: %d columns, the bins have %d", x.Title(), ErrData, len(x.Columns), len(b.columns))
 	}
 	for j := range x.Columns {
 		if c := &b.columns[j]; x.Columns[j].Name != c.name || (x.Columns[j].Kind == table.Categorical) != c.categorical {
-			return nil, fmt.Errorf("tree: %s: %w: column %d is %q (%v), the bins have %q there", x.Name, ErrData, j+1, x.Columns[j].Name, x.Columns[j].Kind, c.name)
+			return nil, fmt.Errorf("tree: %s: %w: column %d is %q (%v), the bins have %q there", x.Title(), ErrData, j+1, x.Columns[j].Name, x.Columns[j].Kind, c.name)
 		}
 		for i, v := range x.Columns[j].Values {
 			if v-v != 0 || b.columns[j].categorical {

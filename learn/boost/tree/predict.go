@@ -120,7 +120,7 @@ func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 	}
 	for _, j := range f.columns {
 		if int(j) >= len(x.Columns) || len(x.Columns[j].Values) != x.Rows {
-			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows", x.Name, ErrData, j, len(x.Columns), x.Rows)
+			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows", x.Title(), ErrData, j, len(x.Columns), x.Rows)
 		}
 	}
 	scratch := make([]walk, min(workerCount(workers), (x.Rows+rowBlock-1)/rowBlock))

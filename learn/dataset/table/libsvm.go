@@ -53,6 +53,9 @@ func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 	if o.Like == nil {
 		n := 0
 		if sp.high >= 0 && len(sp.index) > 0 {
+			if sp.low == 0 {
+				t.warn("an index is 0, so that columns are numbered from 0; LIBSVM numbers them from 1, and so must every file that goes with this one (or none)")
+			}
 			sp.low = min(sp.low, 1)
 			n = sp.high - sp.low + 1
 		}

@@ -73,12 +73,20 @@ func (t *Table) LineOf(i int) int {
 	return t.FirstLine + i
 }
 
+// Title names the table for messages: its name, or "the table" for one that was built without.
+func (t *Table) Title() string {
+	if t.Name == "" {
+		return "the table"
+	}
+	return t.Name
+}
+
 // At names row i for messages: "data.csv:12 (row 11)", both counted from 1.
 func (t *Table) At(i int) string {
 	if n := t.LineOf(i); n > 0 {
-		return fmt.Sprintf("%s:%d (row %d)", t.Name, n, i+1)
+		return fmt.Sprintf("%s:%d (row %d)", t.Title(), n, i+1)
 	}
-	return fmt.Sprintf("%s: row %d", t.Name, i+1)
+	return fmt.Sprintf("%s: row %d", t.Title(), i+1)
 }
 
 // Column returns the index of the column of that name, -1 without one.
