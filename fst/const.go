@@ -2,17 +2,20 @@ package fst
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // Const is a frozen machine: final weights, offsets and arcs in three flat
-// arrays (CSR). It is safe to share between goroutines.
+// arrays (CSR). It is safe to share between goroutines. One that ReadBytes made may
+// have its states and arcs in the bytes of a file instead.
 type Const[W semiring.Weight[W]] struct {
 	start  StateID
 	finals []W
 	offset []int64 // arcs of q: arcs[offset[q]:offset[q+1]]
 	arcs   []Arc[W]
+	states []constState // in place of finals and offset, when they are used where they were read
 
 	props        atomic.Uint64
 	isyms, osyms *SymbolTable
@@ -40,7 +43,7 @@ func NewConst[W semiring.Weight[W]](f Expanded[W]) *Const[W] {
 }
 
 // NumStates returns the number of states.
-func (c *Const[W]) NumStates() int { return len(c.finals) }
+func (c *Const[W]) NumStates() int { return len(c.finals) + len(c.states) }
 
 // NumArcs returns the number of arcs.
 func (c *Const[W]) NumArcs() int { return len(c.arcs) }
@@ -49,10 +52,25 @@ func (c *Const[W]) NumArcs() int { return len(c.arcs) }
 func (c *Const[W]) Start() StateID { return c.start }
 
 // Final returns the final weight of q, 0̄ when q is not final.
-func (c *Const[W]) Final(q StateID) W { return c.finals[q] }
+func (c *Const[W]) Final(q StateID) W {
+	if len(c.states) > 0 {
+		return *(*W)(unsafe.Pointer(&c.states[q].final))
+	}
+	return c.finals[q]
+}
 
 // Arcs returns the arcs of q in order, for reading.
-func (c *Const[W]) Arcs(q StateID) []Arc[W] { return c.arcs[c.offset[q]:c.offset[q+1]:c.offset[q+1]] }
+func (c *Const[W]) Arcs(q StateID) []Arc[W] {
+	if len(c.states) > 0 {
+		s := &c.states[q]
+		begin, n := int(s.pos), int(s.narcs)
+		if n == 0 {
+			return nil // where their place has no meaning
+		}
+		return c.arcs[begin : begin+n : begin+n]
+	}
+	return c.arcs[c.offset[q]:c.offset[q+1]:c.offset[q+1]]
+}
 
 // InputSymbols returns the table that names input labels, or nil.
 func (c *Const[W]) InputSymbols() *SymbolTable { return c.isyms }

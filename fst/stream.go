@@ -49,6 +49,7 @@ type Stream struct {
 	err      error // of r, when not io.EOF
 	depth    int   // of machines inside machines
 	size     int64 // offset at which the file is known to end; -1 if not known
+	lasting  bool  // buf is all of the input, and stays
 }
 
 // NewStream returns a Stream over r. It reads ahead. If r tells its size, as

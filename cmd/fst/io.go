@@ -72,7 +72,7 @@ func (c *call) readMachine(name string) (*typed, error) {
 		return nil, err
 	}
 	defer r.Close()
-	s := fst.NewStream(r, &fst.ReadOptions{Name: shown})
+	s := c.stream(name, r, &fst.ReadOptions{Name: shown})
 	h, err := s.ReadHeader()
 	if err != nil {
 		return nil, err
@@ -95,6 +95,17 @@ func (c *call) readMachine(name string) (*typed, error) {
 		return nil, err
 	}
 	return &typed{Suite: su, m: m, fstType: h.FstType, header: h}, nil
+}
+
+// stream reads r, or maps it where the flags say so and it is a file; a mapping lasts as
+// long as the process.
+func (c *call) stream(name string, r io.Reader, o *fst.ReadOptions) *fst.Stream {
+	if f, isFile := r.(*os.File); isFile && *c.lib.readMode == "map" && !cli.IsStandard(name) {
+		if m, err := fst.Map(f); err == nil {
+			return fst.NewMemoryStream(m.Bytes(), o)
+		}
+	}
+	return fst.NewStream(r, o)
 }
 
 // mutableMachine reads the machine that argument i names, for changing.

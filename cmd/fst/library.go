@@ -12,14 +12,14 @@ import (
 // library holds the flags that every tool takes. Those that say how OpenFst
 // manages its memory and files are accepted, and their help says why they have no effect.
 type library struct {
-	fieldSeparator, weightSeparator, weightParentheses *string
-	compatSymbols, verifyProperties, align             *bool
-	saveIPairs, saveOPairs                             *string
-	verbosity                                          *int64
-	limitStates, limitArcs, limitBytes, workers        *int64
-	timeout                                            *time.Duration
-	started                                            time.Time
-	latest                                             time.Time // of the fst run that the tool is a stage of; zero is none
+	fieldSeparator, weightSeparator, weightParentheses, readMode *string
+	compatSymbols, verifyProperties, align                       *bool
+	saveIPairs, saveOPairs                                       *string
+	verbosity                                                    *int64
+	limitStates, limitArcs, limitBytes, workers                  *int64
+	timeout                                                      *time.Duration
+	started                                                      time.Time
+	latest                                                       time.Time // of the fst run that the tool is a stage of; zero is none
 }
 
 // inherit takes what the command line of fst run said of flags that a stage's does
@@ -71,7 +71,7 @@ func (l *library) define(fs *flags.Set) {
 	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit")
 	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; --limit_bytes bounds the memory")
 	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "No effect here: there is no cache; --limit_bytes bounds the memory")
-	fs.String("fst_read_mode", "read", "No effect here: files are read, whether it says read or map, since a mapped one may change under the tool")
+	l.readMode = fs.String("fst_read_mode", "read", "How machines are read: read; map uses const machines where they are in the file, which must not be cut off meanwhile")
 	fs.Bool("fst_error_fatal", true, "No effect here: an error always ends the tool, with status 1")
 	fs.String("tmpdir", "/tmp", "No effect here: a result that is not complete yet is beside where it will be, so that its place is taken at once")
 	fs.Library("fst_field_separator", "fst_weight_separator", "fst_weight_parentheses", "fst_compat_symbols",

@@ -1,0 +1,130 @@
+package fst
+
+import (
+	"reflect"
+	"runtime"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// ReadBytes is Read of a machine that lies in memory, at the beginning of data. A const
+// machine with weights that are float32 and 4-byte offsets, the common ones, is checked
+// but not copied: its states and arcs stay where they are, so that data must not
+// change, nor go away, as long as the machine or a slice of its arcs is used. Others are copied.
+//
+// What is returned is as well formed as what Read returns. Cost: one pass over the data,
+// without a branch or a store, and no memory where nothing is copied. With the data
+// of a file, see [Map].
+func ReadBytes[W semiring.Codec[W]](data []byte, opts *ReadOptions) (Expanded[W], error) {
+	s := NewMemoryStream(data, opts)
+	h, err := s.ReadHeader()
+	if err != nil {
+		return nil, err
+	}
+	return ReadBody[W](s, h)
+}
+
+// NewMemoryStream is NewStream over data, out of which machines are read as by ReadBytes.
+func NewMemoryStream(data []byte, opts *ReadOptions) *Stream {
+	// All of the data are the buffer, which is never refilled.
+	s := &Stream{buf: data, end: len(data), eof: true, lasting: true}
+	if opts != nil {
+		s.opts = *opts
+	}
+	s.base = s.opts.Offset
+	s.size = s.base + int64(len(data))
+	return s
+}
+
+// canStay reports whether states and arcs of a const file with offsets of u bytes, which
+// begin at data, can be used where they are.
+func (b *bodyReader[W]) canStay(u int, data []byte) bool {
+	if !b.lasting || u != 4 || b.layout.float != reflect.Float32 || len(data) == 0 {
+		return false
+	}
+	switch runtime.GOARCH {
+	case "amd64", "arm64", "386":
+		return true // which load from any address; most const files are not aligned
+	}
+	return uintptr(unsafe.Pointer(&data[0]))%4 == 0
+}
+
+// stay is constant for a machine that is not to be copied.
+func (b *bodyReader[W]) stay(c *Const[W], n int, aligned bool) error {
+	const size = int(unsafe.Sizeof(constState{}))
+	if b.h.NumArcs > int64(b.end) {
+		return b.fail("a header that tells of %d arcs in %d bytes", b.h.NumArcs, b.end)
+	}
+	at := b.offset()
+	src, err := b.take(n * size)
+	if err != nil {
+		return err
+	}
+	c.states = unsafe.Slice((*constState)(unsafe.Pointer(&src[0])), n)
+	end, err := b.checkStates(c.states, at)
+	if err != nil {
+		return err
+	}
+	if end != b.h.NumArcs {
+		return b.fail("the states have %d arcs, where the header says %d", end, b.h.NumArcs)
+	}
+	if aligned {
+		if err := b.align(); err != nil {
+			return err
+		}
+	}
+	if total := int(b.h.NumArcs); total > 0 {
+		at := b.offset()
+		src, err := b.take(total * b.layout.arcSize())
+		if err != nil {
+			return err
+		}
+		c.arcs = unsafe.Slice((*Arc[W])(unsafe.Pointer(&src[0])), total)
+		if b.facts.kind == 0 {
+			return b.check(c.arcs, uint32(b.h.NumStates), 0, at, b.layout.arcSize())
+		}
+		return b.noteStates(c, at)
+	}
+	return b.noteStates(c, b.offset())
+}
+
+// checkStates looks at the states that begin at offset at of the file: their arcs must
+// lie one after the other, and no final weight be NaN. It returns the number of the arcs.
+//
+// Blocks are looked at whole, without branches; only one with something odd in it is then gone
+// through state by state.
+func (b *bodyReader[W]) checkStates(states []constState, at int64) (int64, error) {
+	const block = 4096
+	end := uint64(0)
+	for q := 0; q < len(states); {
+		part := states[q:min(q+block, len(states))]
+		begin := end
+		odd, next := oddStates(part, end)
+		if end = next; odd || end > uint64(b.h.NumArcs) {
+			if err := b.badState(part, q, begin, at+int64(q)*int64(unsafe.Sizeof(part[0]))); err != nil {
+				return 0, err
+			}
+		}
+		q += len(part)
+	}
+	return int64(end), nil
+}
+
+// oddStates reports whether there is a NaN among the final weights of states, or arcs that
+// do not follow those of the state before, the first of which are to begin at end; and
+// where the arcs end.
+//
+// A function of its own, so that all that its loop needs stays in registers.
+//
+//go:noinline
+func oddStates(states []constState, end uint64) (bool, uint64) {
+	odd, nan := uint64(0), uint64(0)
+	for i := range states {
+		s := &states[i]
+		odd |= uint64(s.pos) ^ end
+		nan |= 2*infinity32 - uint64(s.final<<1) // negative for NaN
+		end += uint64(s.narcs)
+	}
+	return odd != 0 || nan>>63 != 0, end
+}

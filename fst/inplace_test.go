@@ -1,0 +1,243 @@
+package fst_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/semiring"
+	"github.com/tropica-fst/tropica/semiring/semiringtest"
+)
+
+// constBytes is a const file of a random machine.
+func constBytes[W semiring.Codec[W]](t testing.TB, rng *rand.Rand, states int, gen func(*rand.Rand) W, align bool) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := fst.Write(&file, fst.NewConst[W](fsttest.Random(rng, states, gen)), &fst.WriteOptions{Type: "const", Align: align}); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// readBoth reads data with and without copying, which must agree, and returns the machine.
+func readBoth[W semiring.Codec[W]](t *testing.T, data []byte, opts *fst.ReadOptions) fst.Expanded[W] {
+	t.Helper()
+	a, errA := fst.Read[W](bytes.NewReader(data), opts)
+	b, errB := fst.ReadBytes[W](data, opts)
+	if (errA == nil) != (errB == nil) {
+		t.Fatalf("copying: %v; in place: %v", errA, errB)
+	}
+	if errA != nil {
+		return nil
+	}
+	if a.NumStates() != b.NumStates() || a.Start() != b.Start() {
+		t.Fatalf("%d states from %d, in place %d from %d", a.NumStates(), a.Start(), b.NumStates(), b.Start())
+	}
+	for q := range fst.StateID(a.NumStates()) {
+		x, y := a.Arcs(q), b.Arcs(q)
+		if !a.Final(q).Equal(b.Final(q)) || len(x) != len(y) {
+			t.Fatalf("state %d: final %v, in place %v; %d arcs, in place %d", q, a.Final(q), b.Final(q), len(x), len(y))
+		}
+		for i := range x {
+			if x[i].ILabel != y[i].ILabel || x[i].OLabel != y[i].OLabel || !x[i].Weight.Equal(y[i].Weight) || x[i].NextState != y[i].NextState {
+				t.Fatalf("state %d: arc %v, in place %v", q, x[i], y[i])
+			}
+		}
+	}
+	if p, q := a.(fst.Propertied).KnownProperties(), b.(fst.Propertied).KnownProperties(); p != q {
+		t.Fatalf("properties %#x, in place %#x", uint64(p), uint64(q))
+	}
+	return b
+}
+
+func TestReadBytesAgreesWithRead(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	for range 100 {
+		for _, align := range []bool{false, true} {
+			n := 1 + rng.IntN(40)
+			for _, trust := range []bool{false, true} {
+				o := &fst.ReadOptions{Trust: trust}
+				readBoth[semiring.Tropical](t, constBytes(t, rng, n, semiringtest.Tropical, align), o)
+				readBoth[semiring.Log](t, constBytes(t, rng, n, semiringtest.Log, align), o)
+				readBoth[semiring.Log64](t, constBytes(t, rng, n, semiringtest.Log64, align), o)
+			}
+		}
+	}
+}
+
+// More states than a block of checkStates, so that one behind the first is found, too.
+func TestReadBytesOfManyStates(t *testing.T) {
+	v := fst.NewVector[semiring.Tropical](0)
+	v.AddStates(10_000)
+	v.SetStart(0)
+	for q := range fst.StateID(9_999) {
+		v.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 1})
+	}
+	var file bytes.Buffer
+	if err := fst.Write(&file, fst.NewConst[semiring.Tropical](v), &fst.WriteOptions{Type: "const"}); err != nil {
+		t.Fatal(err)
+	}
+	data := file.Bytes()
+	o := &fst.ReadOptions{Trust: true}
+	if f := readBoth[semiring.Tropical](t, data, o); f == nil {
+		t.Fatal("a good file was refused")
+	}
+	states, arcs := len(data)-9_999*16-10_000*20, len(data)-9_999*16
+	nan := math.Float32bits(float32(math.NaN()))
+	for _, bad := range []struct {
+		name  string
+		at    int
+		value uint32
+	}{
+		{"final weight", states + 9_000*20, nan},
+		{"final weight, negative", states + 9_000*20, nan | 1<<31},
+		{"place", states + 9_000*20 + 4, 1},
+		{"number of arcs", states + 9_000*20 + 8, 2},
+		{"number of arcs beyond all", states + 9_000*20 + 8, 1 << 31},
+		{"arc's weight", arcs + 9_000*16 + 8, nan},
+		{"arc's weight, negative", arcs + 9_000*16 + 8, 1<<32 - 1},
+		{"next state", arcs + 9_000*16 + 12, 10_000},
+		{"next state, negative", arcs + 9_000*16 + 12, 1<<32 - 1},
+		{"next state, greatest", arcs + 9_000*16 + 12, 1<<31 - 1},
+	} {
+		spoilt := bytes.Clone(data)
+		binary.LittleEndian.PutUint32(spoilt[bad.at:], bad.value)
+		if f := readBoth[semiring.Tropical](t, spoilt, o); f != nil {
+			t.Errorf("a wrong %s went unnoticed", bad.name)
+		}
+	}
+	for _, fine := range []uint32{0, 1 << 31, 0x7f800000, 0xff800000, 0x7f7fffff} { // ±0, ±∞, the largest
+		spoilt := bytes.Clone(data)
+		binary.LittleEndian.PutUint32(spoilt[arcs+9_000*16+8:], fine)
+		binary.LittleEndian.PutUint32(spoilt[arcs+9_000*16+12:], 9_999)
+		if f := readBoth[semiring.Tropical](t, spoilt, o); f == nil {
+			t.Errorf("weight %#x was refused", fine)
+		}
+	}
+}
+
+// Whatever a byte is changed to, and wherever the file ends, both ways of reading agree, and
+// what they return is well formed.
+func TestReadBytesOfSpoiltFiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 2))
+	for _, align := range []bool{false, true} {
+		data := constBytes(t, rng, 6, semiringtest.Tropical, align)
+		for i := range data {
+			readBoth[semiring.Tropical](t, data[:i], nil)
+			for _, x := range []byte{1, 0x7f, 0x80, 0xff} {
+				spoilt := bytes.Clone(data)
+				spoilt[i] ^= x
+				if f := readBoth[semiring.Tropical](t, spoilt, nil); f != nil {
+					wellFormed[semiring.Tropical](t, f)
+				}
+			}
+		}
+	}
+}
+
+func TestReadBytesDoesNotCopy(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 3))
+	data := constBytes(t, rng, 2000, semiringtest.Tropical, false)
+	o := &fst.ReadOptions{Trust: true}
+	r := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := fst.ReadBytes[semiring.Tropical](data, o); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	if got := r.AllocedBytesPerOp(); got > 4096 {
+		t.Errorf("%d bytes for a machine in %d bytes", got, len(data))
+	}
+}
+
+func TestMap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 4))
+	data := constBytes(t, rng, 50, semiringtest.Tropical, false)
+	name := filepath.Join(t.TempDir(), "m.fst")
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := mapped(t, name)
+	if !bytes.Equal(m.Bytes(), data) {
+		t.Fatal("the mapping differs from the file")
+	}
+	if f := readBoth[semiring.Tropical](t, m.Bytes(), nil); f == nil {
+		t.Fatal("no machine")
+	}
+	for range 2 {
+		if err := m.Close(); err != nil || m.Bytes() != nil {
+			t.Fatalf("after Close: %v, %d bytes", err, len(m.Bytes()))
+		}
+	}
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := mapped(t, name)
+	if _, err := fst.ReadBytes[semiring.Tropical](empty.Bytes(), nil); err == nil {
+		t.Error("an empty file is no machine")
+	}
+	if err := empty.Close(); err != nil {
+		t.Error(err)
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if _, err := fst.Map(dir); err == nil {
+		t.Error("a directory was mapped")
+	}
+}
+
+func mapped(t *testing.T, name string) *fst.Mapping {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	m, err := fst.Map(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func BenchmarkReadConst(b *testing.B) {
+	v := fst.NewVector[semiring.Tropical](0)
+	v.AddStates(200_000)
+	v.SetStart(0)
+	for q := range fst.StateID(199_999) {
+		v.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 1})
+	}
+	var file bytes.Buffer
+	if err := fst.Write(&file, fst.NewConst[semiring.Tropical](v), &fst.WriteOptions{Type: "const"}); err != nil {
+		b.Fatal(err)
+	}
+	data := file.Bytes()
+	o := &fst.ReadOptions{Trust: true}
+	b.Run("copy", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := fst.Read[semiring.Tropical](bytes.NewReader(data), o); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/199_999, "ns/arc")
+	})
+	b.Run("inplace", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := fst.ReadBytes[semiring.Tropical](data, o); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/199_999, "ns/arc")
+	})
+}
