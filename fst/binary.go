@@ -130,6 +130,18 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 			v.grow(int(n))
 		}
 	}
+	var slab []Arc[W] // the arcs of a small machine among many, until their number is known
+	if b.size < 0 {
+		slab, _ = b.scratch.([]Arc[W])
+		if slab == nil && b.scratch == nil {
+			slab = make([]Arc[W], firstScratch)
+		}
+		b.scratch = nil
+		if slab != nil {
+			v.addSlabs(slab)
+			v.end = int64(len(slab))
+		}
+	}
 	for {
 		if b.facts.kind != 0 {
 			b.quick(v)
@@ -170,7 +182,19 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 		return nil, b.fail("start state %d of %d", b.h.Start, len(v.finals))
 	}
 	v.start = StateID(b.h.Start) + 1
-	if whole := v.slabs; len(whole) > 0 && int64(len(whole[0])) == v.end && v.end > 2*v.top {
+	if slab != nil {
+		if len(v.slabs) == 1 {
+			v.slabs = nil
+			if v.top > 0 {
+				v.slabs = [][]Arc[W]{slices.Clone(slab[:v.top])}
+			}
+			v.end = v.top
+			b.scratch = slab
+		} else { // it is the machine's from now on
+			b.scratch = make([]Arc[W], min(2*len(slab), slabSize))
+		}
+	}
+	if whole := v.slabs; slab == nil && len(whole) > 0 && int64(len(whole[0])) == v.end && v.end > 2*v.top {
 		v.slabs = nil
 		v.addSlabs(slices.Clone(whole[0][:v.top]))
 		v.end = v.top
@@ -188,6 +212,11 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 	v.props.Store(uint64(p))
 	return v, nil
 }
+
+// firstScratch is how many arcs the slab has, at first, into which machines of unknown size are
+// read before they get one of just their size: 200 lattices of 3,808 arcs took an eighth more
+// when each had slabs that grow.
+const firstScratch = 512
 
 // maxSlab bounds, in arcs, the slab that is reserved at once.
 const maxSlab = 1 << 28

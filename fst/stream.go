@@ -49,6 +49,7 @@ type Stream struct {
 	err      error // of r, when not io.EOF
 	depth    int   // of machines inside machines
 	size     int64 // offset at which the file is known to end; -1 if not known
+	scratch  any   // a slab, between machines
 	lasting  bool  // buf is all of the input, and stays
 }
 

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"sync"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -13,8 +15,13 @@ import (
 // Cost: O(states + arcs): a search from the start, and a few sweeps from the highest state down,
 // with a search backwards among what they leave undecided. Nobody asks for components,
 // whose search looks at each state on its path again behind each child.
-func Connect[W semiring.Weight[W]](f *fst.Vector[W]) {
-	if dead, any := useless(f); any {
+func Connect[W semiring.Weight[W]](f *fst.Vector[W]) { ConnectWorkers(f, 1) }
+
+// ConnectWorkers is Connect by several goroutines, of which it uses two; the result is the
+// same for any number of them. One searches from the start while the other finds what reaches a
+// final state, reached or not, which costs more work in all where much is not reached.
+func ConnectWorkers[W semiring.Weight[W]](f *fst.Vector[W], workers int) {
+	if dead := useless(f, workers); dead != nil {
 		f.DeleteStates(dead)
 	} else {
 		f.SetProperties(f.KnownProperties()&keptByDeletion, fst.AllProperties)
@@ -29,12 +36,29 @@ const keptByDeletion = fst.Expandable | fst.Mutable | fst.Error | fst.Acceptor |
 	fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons | fst.ILabelSorted | fst.OLabelSorted | fst.Unweighted |
 	fst.Acyclic | fst.InitialAcyclic | fst.TopSorted | fst.UnweightedCycles
 
-// useless marks the states that lie on no path from the start to a final state.
-func useless[W semiring.Weight[W]](f *fst.Vector[W]) (dead []bool, any bool) {
-	if dead = deadStates(f, reachedStates(f)); dead != nil {
-		return dead, true
+// useless marks the states that lie on no path from the start to a final state; nil is none.
+func useless[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
+	n := f.NumStates()
+	if workers < 2 || n < closeAlone {
+		return deadStates(f, reachedStates(f))
 	}
-	return make([]bool, f.NumStates()), false
+	var reached []bool
+	var wg sync.WaitGroup
+	wg.Go(func() { reached = reachedStates(f) })
+	dead := deadStates(f, nil)
+	wg.Wait()
+	if dead == nil {
+		dead = make([]bool, n)
+	}
+	gone := false
+	for q := range dead {
+		dead[q] = dead[q] || !reached[q]
+		gone = gone || dead[q]
+	}
+	if !gone {
+		return nil
+	}
+	return dead
 }
 
 // reachedStates marks the states that are reached from the start.

@@ -84,9 +84,16 @@ func Determinize[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions
 	if err != nil {
 		return nil, err
 	}
+	a, borrows := d.(*acceptorDeterminizer[W])
+	if borrows = borrows && (opts == nil || opts.States == 0 && opts.Arcs == 0 && opts.Bytes == 0); borrows {
+		a.m.borrow()
+	}
 	out, err := expandAll(d)
 	if err != nil {
-		return nil, err
+		return nil, err // which may tell of subsets
+	}
+	if borrows {
+		a.m.giveBack()
 	}
 	out.SetInputSymbols(fst.InputSymbols(f))
 	out.SetOutputSymbols(fst.OutputSymbols(f))
@@ -119,24 +126,27 @@ func newDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOpt
 // expandAll runs an expander of this package, which meets its own limits, to
 // the end.
 func expandAll[W semiring.Weight[W]](e fst.Expander[W]) (*fst.Vector[W], error) {
-	out := fst.NewVector[W](0)
 	start, err := e.Start()
 	if err != nil || start == fst.NoState {
-		return out, err
+		return fst.NewVector[W](0), err
 	}
-	var scratch []fst.Arc[W]
+	pool := scratchOf[stateBuffer[W]]()
+	b := pool.Get().(*stateBuffer[W])
+	defer pool.Put(b)
 	known := start
 	for q := fst.StateID(0); q <= known; q++ {
-		final, arcs, err := e.Expand(q, scratch[:0])
-		scratch = arcs
+		final, arcs, err := e.Expand(q, b.state[:0])
+		b.state = arcs
 		if err != nil {
+			b.reset()
 			return nil, err
 		}
 		for i := range arcs {
 			known = max(known, arcs[i].NextState)
 		}
-		out.PushState(final, arcs)
+		b.push(final, arcs)
 	}
+	out := b.machine()
 	out.SetStart(start)
 	return out, nil
 }

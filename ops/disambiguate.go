@@ -135,14 +135,14 @@ func trimmedCopy[W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[W], []fst
 			in.TruncateArcs(q, len(kept))
 		}
 	}
-	dead, any := useless(in)
+	dead := useless(in, 1)
 	var original []fst.StateID
-	for q := range dead {
-		if !dead[q] {
-			original = append(original, fst.StateID(q))
+	for q := range fst.StateID(in.NumStates()) {
+		if dead == nil || !dead[q] {
+			original = append(original, q)
 		}
 	}
-	if any {
+	if dead != nil {
 		in.DeleteStates(dead)
 	}
 	return in, original

@@ -20,7 +20,7 @@ type Limits struct {
 	Bytes  int64           // estimated bytes held: the result, state tables and work space
 
 	// Workers is how many goroutines may work at once, where an operation can use more
-	// than one: Compose, RmEpsilon, ArcSortWorkers and Batch. 0 and 1 are one. The
+	// than one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The
 	// result is the same for any number; each takes work space of its own.
 	Workers int
 }

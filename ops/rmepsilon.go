@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -61,7 +62,7 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 		return err
 	}
 	if !o.KeepDead {
-		Connect(f)
+		ConnectWorkers(f, o.Workers)
 	}
 	return nil
 }
@@ -116,16 +117,18 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 		}
 	}
 	n := f.NumStates()
-	entered := make([]bool, n)
-	entered[f.Start()] = true
-	for q := range n {
-		for i, arcs := 0, f.Arcs(fst.StateID(q)); i < len(arcs); i++ {
-			if !isEpsilon(&arcs[i]) {
-				entered[arcs[i].NextState] = true
-			}
-		}
+	var (
+		order []fst.StateID
+		first []int32
+		wg    sync.WaitGroup
+	)
+	if o.Workers > 1 && n >= closeAlone {
+		wg.Go(func() { order, first = epsilonOrder(f) })
+	} else {
+		order, first = epsilonOrder(f)
 	}
-	order, first := epsilonOrder(f)
+	entered := enteredStates(f)
+	wg.Wait()
 	p := f.KnownProperties()
 	if o.Workers > 1 && n >= closeAlone {
 		if skip {
@@ -159,6 +162,21 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
 	f.SetProperties(p&kept|fst.NoEpsilons, fst.AllProperties)
 	return nil
+}
+
+// enteredStates marks the start and the states that an arc with a label leads to.
+func enteredStates[W semiring.Weight[W]](f *fst.Vector[W]) []bool {
+	entered := make([]bool, f.NumStates())
+	entered[f.Start()] = true
+	for q := range entered {
+		arcs := f.Arcs(fst.StateID(q))
+		for i := range arcs {
+			if !isEpsilon(&arcs[i]) {
+				entered[arcs[i].NextState] = true
+			}
+		}
+	}
+	return entered
 }
 
 // epsilonOrder lists the states so that ε-arcs go to the right, but inside

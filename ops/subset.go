@@ -47,6 +47,7 @@ type element[R any] struct {
 // three times its contents while it does.
 type subsetTable[R any] struct {
 	pages [][]element[R]
+	spare [][]element[R] // empty pages of an earlier construction
 	refs  []subsetRef
 	slots []subsetSlot
 	seed  maphash.Seed
@@ -120,7 +121,13 @@ func (t *subsetTable[R]) add(hash uint32, n int, parent fst.StateID, label fst.L
 	if last < 0 || len(t.pages[last])+n > cap(t.pages[last]) {
 		// Small constructions start with small pages, doubling up to subsetPage.
 		size := max(n, min(subsetPage, max(16, 2*len(t.refs))))
-		t.pages = append(t.pages, make([]element[R], 0, size))
+		if k := len(t.spare) - 1; k >= 0 && cap(t.spare[k]) >= n {
+			t.pages = append(t.pages, t.spare[k])
+			size = cap(t.spare[k])
+			t.spare = t.spare[:k]
+		} else {
+			t.pages = append(t.pages, make([]element[R], 0, size))
+		}
 		t.held += int64(size) * int64(unsafe.Sizeof(element[R]{}))
 		last++
 	}

@@ -86,6 +86,8 @@ func TestWorkersAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	sorted := ops.ArcSorted(a, ops.Output)
+	connected := a.Clone()
+	ops.Connect(connected)
 	for _, w := range []int{2, 3, 8} {
 		lim := ops.Limits{Workers: w}
 		got, err := ops.Compose(a, b, &ops.ComposeOptions{Limits: lim})
@@ -106,6 +108,49 @@ func TestWorkersAgree(t *testing.T) {
 		got = a.Clone()
 		ops.ArcSortWorkers(got, ops.Output, w)
 		sameMachine(t, fmt.Sprintf("ArcSortWorkers with %d", w), got, sorted)
+		got = a.Clone()
+		ops.ConnectWorkers(got, w)
+		sameMachine(t, fmt.Sprintf("ConnectWorkers with %d", w), got, connected)
+	}
+}
+
+// Machines with states that are not reached, that lead nowhere, both, and neither.
+func TestConnectWorkers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	for trial, arcs := range []float64{0, 0.7, 1.1, 1.5, 2.5, 2.5} {
+		const n = 6000
+		v := fst.NewVector[semiring.Tropical](n)
+		v.AddStates(n)
+		if trial < 5 {
+			v.SetStart(fst.StateID(rng.IntN(n)))
+		}
+		for q := range fst.StateID(n) {
+			if rng.IntN(200) == 0 {
+				v.SetFinal(q, 1)
+			}
+			for range int(arcs + rng.Float64()) {
+				v.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 2, NextState: fst.StateID(rng.IntN(n))})
+			}
+		}
+		chain := fst.NewVector[semiring.Tropical](n) // of which nothing goes
+		chain.AddStates(n)
+		chain.SetStart(n - 1)
+		chain.SetFinal(0, 1)
+		for q := range fst.StateID(n - 1) {
+			chain.AddArc(q+1, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 2, NextState: q})
+		}
+		for _, f := range []*fst.Vector[semiring.Tropical]{v, chain} {
+			want := f.Clone()
+			ops.Connect(want)
+			for _, w := range []int{2, 3} {
+				got := f.Clone()
+				ops.ConnectWorkers(got, w)
+				sameMachine(t, fmt.Sprintf("trial %d, %d workers", trial, w), got, want)
+				if p, q := got.KnownProperties(), want.KnownProperties(); p != q {
+					t.Errorf("trial %d, %d workers: properties %#x, of one worker %#x", trial, w, uint64(p), uint64(q))
+				}
+			}
+		}
 	}
 }
 

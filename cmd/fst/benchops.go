@@ -44,7 +44,7 @@ var benchOps = map[string]func(*benchInputs) (*job, error){
 	"prune":         benchPrune,
 	"reverse":       unary(func(a stdF) (stdF, error) { return ops.Reverse[trop, trop](a, nil) }),
 	"topsort":       inPlaceOp(func(v stdV) (stdV, error) { return v, ops.TopSort(v) }),
-	"connect":       inPlaceOp(func(v stdV) (stdV, error) { ops.Connect(v); return v, nil }),
+	"connect":       benchConnect,
 	"closure":       inPlaceOp(func(v stdV) (stdV, error) { return v, ops.Closure(v, ops.Star, ops.Limits{}) }),
 	"union":         benchJoin(func(v stdV, b stdF) error { return ops.Union(v, b, ops.Limits{}) }),
 	"concat":        benchJoin(func(v stdV, b stdF) error { return ops.Concat(v, b, ops.Limits{}) }),
@@ -340,6 +340,10 @@ func benchArcSort(in *benchInputs) (*job, error) {
 		side = ops.Output
 	}
 	return inPlaceOp(func(v stdV) (stdV, error) { ops.ArcSortWorkers(v, side, in.workers); return v, nil })(in)
+}
+
+func benchConnect(in *benchInputs) (*job, error) {
+	return inPlaceOp(func(v stdV) (stdV, error) { ops.ConnectWorkers(v, in.workers); return v, nil })(in)
 }
 
 func benchDeterminize[W semiring.Divisible[W]](a fst.Expanded[W]) (fst.Expanded[W], error) {

@@ -153,7 +153,7 @@ var connectTool = inPlace("connect", "Removes states and arcs that lie on no acc
   fst connect in.fst out.fst
 
 Time O(states + arcs).`,
-	noFlags(func(c *call, t *typed) error { t.Connect(t.m); return nil }))
+	noFlags(func(c *call, t *typed) error { t.Connect(t.m, int(*c.lib.workers)); return nil }))
 
 var invertTool = inPlace("invert", "Exchanges input and output labels.", `
   fst invert in.fst out.fst

@@ -58,7 +58,7 @@ type Suite interface {
 	Concat(a, b Machine, lim ops.Limits) error
 	Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error
 	Within(m Machine, lim ops.Limits) error // a LimitError where m is beyond lim
-	Connect(m Machine)
+	Connect(m Machine, workers int)
 	ArcSort(m Machine, side ops.Side, workers int)
 	TopSort(m Machine) error
 	Invert(m Machine)
@@ -212,7 +212,7 @@ func (component[W]) Within(m Machine, lim ops.Limits) error {
 	return ops.CheckLimits("CheckLimits", m.(fst.Expanded[W]), lim)
 }
 
-func (component[W]) Connect(m Machine) { ops.Connect(m.(*fst.Vector[W])) }
+func (component[W]) Connect(m Machine, workers int) { ops.ConnectWorkers(m.(*fst.Vector[W]), workers) }
 func (component[W]) ArcSort(m Machine, side ops.Side, workers int) {
 	ops.ArcSortWorkers(m.(*fst.Vector[W]), side, workers)
 }

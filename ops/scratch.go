@@ -1,0 +1,136 @@
+package ops
+
+import (
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// scratchOf is where work space of type T waits between operations. Whoever runs an operation on
+// each machine of a corpus would otherwise throw away as much as the results hold, and
+// the collector lets that lie up to a share of the heap.
+func scratchOf[T any]() *sync.Pool {
+	key := reflect.TypeFor[T]()
+	if p, ok := scratchPools.Load(key); ok {
+		return p.(*sync.Pool)
+	}
+	p, _ := scratchPools.LoadOrStore(key, &sync.Pool{New: func() any { return new(T) }})
+	return p.(*sync.Pool)
+}
+
+var scratchPools sync.Map // from reflect.Type to *sync.Pool
+
+// stateBuffer collects the states of a result in arrays that are used again, so that a
+// result that fits is then copied into arrays of just its size: with slabs that grow, the
+// results of a corpus hold an eighth too much. A larger one goes on in a Vector.
+type stateBuffer[W semiring.Weight[W]] struct {
+	finals []W
+	ends   []int64
+	arcs   []fst.Arc[W]
+	state  []fst.Arc[W]   // of the state under way
+	out    *fst.Vector[W] // of a result that did not fit
+}
+
+const (
+	bufferedStates = 1 << 14
+	bufferedArcs   = 1 << 15
+)
+
+// push adds a state.
+func (b *stateBuffer[W]) push(final W, arcs []fst.Arc[W]) {
+	if b.out == nil && len(b.finals) < bufferedStates && len(b.arcs)+len(arcs) <= bufferedArcs {
+		b.finals = append(b.finals, final)
+		b.arcs = append(b.arcs, arcs...)
+		b.ends = append(b.ends, int64(len(b.arcs)))
+		return
+	}
+	if b.out == nil {
+		b.out = fst.NewVector[W](0)
+		begin := int64(0)
+		for q, end := range b.ends {
+			b.out.PushState(b.finals[q], b.arcs[begin:end])
+			begin = end
+		}
+	}
+	b.out.PushState(final, arcs)
+}
+
+// machine returns the result, and empties the buffer.
+func (b *stateBuffer[W]) machine() *fst.Vector[W] {
+	out := b.out
+	if out == nil {
+		out = fst.VectorOf(slices.Clone(b.finals), b.ends, slices.Clone(b.arcs))
+	}
+	b.reset()
+	return out
+}
+
+// reset forgets what is in the buffer, also what its weights point to.
+func (b *stateBuffer[W]) reset() {
+	clear(b.finals)
+	clear(b.arcs)
+	clear(b.state)
+	if cap(b.state) > bufferedArcs {
+		b.state = nil
+	}
+	b.finals, b.ends, b.arcs, b.out = b.finals[:0], b.ends[:0], b.arcs[:0], nil
+}
+
+// subsetScratch is the work space of a subset construction, when none is under way.
+type subsetScratch[R any] struct {
+	table subsetTable[R]
+	order []candidate
+	cand  []R
+	next  []element[R]
+	key   []byte
+	out   []subsetArc[R]
+}
+
+// keptScratch is how many elements, or slots, of a subset table are kept for the next: more
+// would have to be cleared for machines that need few.
+const keptScratch = 1 << 14
+
+// borrow makes the work space of m that of an earlier construction. How many bytes are held then
+// depends on what went before, so that constructions with limits, which tell that
+// in their errors, should not.
+func (m *subsetMachine[W, R, A]) borrow() {
+	s := scratchOf[subsetScratch[R]]().Get().(*subsetScratch[R])
+	if len(s.table.slots) > 0 {
+		m.table = s.table
+	}
+	m.order, m.cand, m.next, m.key, m.out = s.order, s.cand, s.next, s.key, s.out
+}
+
+// giveBack ends the use of m.
+func (m *subsetMachine[W, R, A]) giveBack() {
+	m.table.reset()
+	clear(m.cand[:cap(m.cand)])
+	clear(m.next[:cap(m.next)])
+	clear(m.out[:cap(m.out)])
+	if cap(m.cand) > keptScratch {
+		m.order, m.cand, m.next, m.out = nil, nil, nil, nil
+	}
+	scratchOf[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.cand, m.next, m.key[:0], m.out})
+	m.table, m.order, m.cand, m.next, m.key, m.out = newSubsetTable[R](), nil, nil, nil, nil, nil
+}
+
+// reset empties the table and keeps some of its memory.
+func (t *subsetTable[R]) reset() {
+	kept := 0
+	spare := t.spare[:0]
+	for _, p := range append(t.pages, t.spare...) {
+		if kept += cap(p); kept <= keptScratch {
+			clear(p)
+			spare = append(spare, p[:0])
+		}
+	}
+	slots, refs := t.slots, t.refs[:0]
+	clear(slots)
+	if len(slots) > keptScratch {
+		slots, refs = nil, nil
+	}
+	*t = subsetTable[R]{spare: spare, refs: refs, slots: slots, seed: t.seed}
+}
