@@ -33,7 +33,7 @@
 // compute.go properties by inspection, verify.go well-formedness; symbols.go and
 // symbolsio.go symbol tables; text.go, textwrite.go and number.go the text
 // format; stream.go, binary.go, binarywrite.go, layout.go and arcfacts.go the
-// binary ones, inplace.go and map_unix.go const machines that are not copied, compact.go, edit.go, addon.go and ngram.go further types of them, linear.go,
+// binary ones, inplace.go const machines that are not copied, compact.go, edit.go, addon.go and ngram.go further types of them, linear.go,
 // lineario.go, linearbuild.go and lineartext.go log-linear models ([LinearModel]), far.go
 // archives; strings.go strings to machines and back; dot.go drawing for
 // Graphviz; svg.go, svgtext.go and svgwrite.go drawing by ourselves; paths.go enumeration. Package fsttest helps to
@@ -70,7 +70,7 @@
 // until the first wrong one, 8.6 to 11 by blocks, without branches, into memory that is not cleared
 // first (OpenFst, which checks nothing, 6.5 in the same minutes; 5 of ours are the kernel's copying,
 // 2.6 when nothing else ran). Mapping the file and copying from there took 4.2 ms where
-// reading took 2.6. Mapping it and leaving states and arcs where they are ([Map], [ReadBytes]) takes 2.2 to 2.4,
+// reading took 2.6. Mapping it and leaving states and arcs where they are ([ReadBytes]) takes 2.2 to 2.4,
 // 0.85 of it the page faults (populating the mapping at once: the same), and 1.35 the checks: 1.7
 // before the loop over states had a function, and so registers, of its own, and that over
 // arcs four at once. OpenFst, which copies, took 2.3 to 2.9 in turn with it. A file that is cut

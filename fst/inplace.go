@@ -14,8 +14,8 @@ import (
 // change, nor go away, as long as the machine or a slice of its arcs is used. Others are copied.
 //
 // What is returned is as well formed as what Read returns. Cost: one pass over the data,
-// without a branch or a store, and no memory where nothing is copied. With the data
-// of a file, see [Map].
+// without a branch or a store, and no memory where nothing is copied. The data
+// may be those of a file mapped into the address space.
 func ReadBytes[W semiring.Codec[W]](data []byte, opts *ReadOptions) (Expanded[W], error) {
 	s := NewMemoryStream(data, opts)
 	h, err := s.ReadHeader()

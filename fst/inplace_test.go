@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -156,59 +154,6 @@ func TestReadBytesDoesNotCopy(t *testing.T) {
 	if got := r.AllocedBytesPerOp(); got > 4096 {
 		t.Errorf("%d bytes for a machine in %d bytes", got, len(data))
 	}
-}
-
-func TestMap(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 4))
-	data := constBytes(t, rng, 50, semiringtest.Tropical, false)
-	name := filepath.Join(t.TempDir(), "m.fst")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m := mapped(t, name)
-	if !bytes.Equal(m.Bytes(), data) {
-		t.Fatal("the mapping differs from the file")
-	}
-	if f := readBoth[semiring.Tropical](t, m.Bytes(), nil); f == nil {
-		t.Fatal("no machine")
-	}
-	for range 2 {
-		if err := m.Close(); err != nil || m.Bytes() != nil {
-			t.Fatalf("after Close: %v, %d bytes", err, len(m.Bytes()))
-		}
-	}
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	empty := mapped(t, name)
-	if _, err := fst.ReadBytes[semiring.Tropical](empty.Bytes(), nil); err == nil {
-		t.Error("an empty file is no machine")
-	}
-	if err := empty.Close(); err != nil {
-		t.Error(err)
-	}
-	dir, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	if _, err := fst.Map(dir); err == nil {
-		t.Error("a directory was mapped")
-	}
-}
-
-func mapped(t *testing.T, name string) *fst.Mapping {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	m, err := fst.Map(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 func BenchmarkReadConst(b *testing.B) {

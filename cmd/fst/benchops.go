@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/tropica-fst/tropica/cmd/internal/mapping"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
@@ -312,14 +313,14 @@ func benchRead(in *benchInputs) (*job, error) {
 // benchMap reads a const machine in the way of --fst_read_mode=map.
 func benchMap(in *benchInputs) (*job, error) {
 	var out []stdF
-	var mapped *fst.Mapping
+	var mapped *mapping.File
 	j := results(&job{run: func() error {
 		file, err := os.Open(in.path(in.in1))
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		if mapped, err = fst.Map(file); err != nil {
+		if mapped, err = mapping.Map(file); err != nil {
 			return err
 		}
 		f, err := fst.ReadBytes[trop](mapped.Bytes(), &fst.ReadOptions{Name: in.in1, Trust: true})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/mapping"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
@@ -101,7 +102,7 @@ func (c *call) readMachine(name string) (*typed, error) {
 // long as the process.
 func (c *call) stream(name string, r io.Reader, o *fst.ReadOptions) *fst.Stream {
 	if f, isFile := r.(*os.File); isFile && *c.lib.readMode == "map" && !cli.IsStandard(name) {
-		if m, err := fst.Map(f); err == nil {
+		if m, err := mapping.Map(f); err == nil {
 			return fst.NewMemoryStream(m.Bytes(), o)
 		}
 	}

@@ -1,6 +1,8 @@
 //go:build unix
 
-package fst
+// Package mapping puts files into the address space, for machines that are used where they are in
+// their file: see fst.ReadBytes.
+package mapping
 
 import (
 	"fmt"
@@ -9,43 +11,43 @@ import (
 	"syscall"
 )
 
-// Mapping is a file in the address space, for reading: what the system has of it in memory
+// File is a file in the address space, for reading: what the system has of it in memory
 // already is not read or copied again.
-type Mapping struct{ data []byte }
+type File struct{ data []byte }
 
 // Map maps f, which must be a regular file and can be closed afterwards.
 //
 // The file must not be cut off as long as the mapping is used: the program would be killed
 // by a fault where a page is gone, as with any mapping. Who cannot be sure of that reads it with
-// Read, which copies. On systems without mappings the file is read.
-func Map(f *os.File) (*Mapping, error) {
+// fst.Read, which copies. On systems without mappings the file is read.
+func Map(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("fst: %s: only a regular file can be mapped", f.Name())
+		return nil, fmt.Errorf("%s: only a regular file can be mapped", f.Name())
 	}
 	if info.Size() == 0 {
-		return &Mapping{}, nil // which systems refuse to map
+		return &File{}, nil // which systems refuse to map
 	}
 	if info.Size() > math.MaxInt {
-		return nil, fmt.Errorf("fst: %s: %d bytes are more than the address space holds", f.Name(), info.Size())
+		return nil, fmt.Errorf("%s: %d bytes are more than the address space holds", f.Name(), info.Size())
 	}
 	data, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_PRIVATE)
 	if err != nil {
 		return nil, &os.PathError{Op: "map", Path: f.Name(), Err: err}
 	}
-	return &Mapping{data}, nil
+	return &File{data}, nil
 }
 
 // Bytes returns the contents of the file, to be read only, until Close.
-func (m *Mapping) Bytes() []byte { return m.data }
+func (m *File) Bytes() []byte { return m.data }
 
-// Close ends the mapping. Machines that ReadBytes made of it, and slices of their arcs,
+// Close ends the mapping. Machines that fst.ReadBytes made of it, and slices of their arcs,
 // must not be used any more: nobody but the caller knows when the last is gone, which is why
 // the garbage collector does not do this.
-func (m *Mapping) Close() error {
+func (m *File) Close() error {
 	if m.data == nil {
 		return nil
 	}
