@@ -114,8 +114,9 @@
 // fst draw --format=svg pictures with nothing else installed, fst compose --first_matcher,
 // --second_matcher and --lookahead.
 //
-// Flags that say how OpenFst holds and reads its machines (--fst_read_mode, --tmpdir,
-// --fst_default_cache_gc, --fst_default_cache_gc_limit, --path_gc) are accepted and have no effect; help says why.
+// Flags that say how OpenFst holds its machines (--tmpdir, --fst_default_cache_gc,
+// --fst_default_cache_gc_limit, --path_gc) are accepted and have no effect; help says why.
+// --fst_read_mode=map has one: const machines are used where they are in their file.
 //
 // The arc types are standard (tropical weights), log, log64, tropical64, real64
 // (or probability), boolean, minmax, tropical_X_tropical and tropical_X_log (products),

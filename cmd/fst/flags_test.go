@@ -41,7 +41,7 @@ func TestFlagValuesAsOpenFst(t *testing.T) {
 
 // A flag that is accepted without effect says so, and why; there are no others than these.
 func TestFlagsWithoutEffect(t *testing.T) {
-	library := []string{"fst_default_cache_gc", "fst_default_cache_gc_limit", "fst_error_fatal", "fst_read_mode", "tmpdir"}
+	library := []string{"fst_default_cache_gc", "fst_default_cache_gc_limit", "fst_error_fatal", "tmpdir"}
 	own := map[string]string{"pdtshortestpath": "path_gc"}
 	for _, x := range tools {
 		c := x.newCall(cli.Streams{})
