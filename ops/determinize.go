@@ -96,6 +96,14 @@ func Determinize[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions
 
 // DeterminizeLazy returns the machine of Determinize, to be computed where it is
 // looked at. f must not change meanwhile.
+//
+// f may be computed on demand, and without end: of its states only those are asked
+// for that the subsets hold which are looked at. Whether such a machine is an acceptor
+// is not known beforehand where it does not say. It is then determinized as a
+// transducer, which gives the same; but over weights with a CommonDivisor, or
+// without the path property for DeterminizeDisambiguate, as an acceptor, and an arc
+// with two different labels is an error around ErrNotAcceptor. The same holds of
+// Determinize.
 func DeterminizeLazy[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	d, err := newDeterminizer(f, opts)
 	if err != nil {
@@ -110,10 +118,23 @@ func newDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOpt
 	if opts != nil {
 		o = *opts
 	}
-	if fst.PropertiesOf(f, fst.Acceptor)&fst.Acceptor != 0 {
-		return newAcceptorDeterminizer(f, &o)
+	acceptor, known := isAcceptor(f)
+	if known && !acceptor {
+		return newTransducerDeterminizer(f, &o)
 	}
-	return newTransducerDeterminizer(f, &o)
+	if !known {
+		// As a transducer an acceptor has the same subsets, divisors and arcs: the
+		// paths that one string takes to a state have one output, the string
+		// itself, of which nothing is left when the label of an arc is put out.
+		var w W
+		_, common := any(w).(semiring.CommonDivisor[W])
+		_, path := any(w).(semiring.Path[W])
+		if !common && (path || o.Type != DeterminizeDisambiguate) {
+			return newTransducerDeterminizer(f, &o)
+		}
+		f = &acceptorOnly[W]{Fst: f, op: "Determinize"}
+	}
+	return newAcceptorDeterminizer(f, &o)
 }
 
 // expandAll runs an expander of this package, which meets its own limits, to
@@ -186,7 +207,7 @@ func quantizer[W semiring.Weight[W]](op string, delta float64) (func(W) W, error
 }
 
 // Start returns the subset of the start state.
-func (d *acceptorDeterminizer[W]) Start() (fst.StateID, error) { return d.m.start(), nil }
+func (d *acceptorDeterminizer[W]) Start() (fst.StateID, error) { return d.m.start() }
 
 // Expand returns the final weight of subset q and its arcs by increasing label.
 func (d *acceptorDeterminizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], error) {
