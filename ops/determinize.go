@@ -65,7 +65,8 @@ type DeterminizeOptions struct {
 // breach is a proof, and the error is a TwinsError. On others it is not: the
 // construction goes on to a quarter of a million states or 256 MiB of output
 // strings (or to the limit on states or bytes, when set) and then returns the
-// TwinsError as a suspicion. What stops at a
+// TwinsError as a suspicion. Machines with weights that do not cancel (see Twins) are not
+// searched: only a limit ends what does not end by itself. What stops at a
 // limit is a DeterminizeError around the LimitError.
 //
 // States are numbered in the order in which they are first reached, arcs ordered
