@@ -97,7 +97,7 @@ func (b *Automaton) Loss(u []int) float64 {
 // It is B of GRAD-TROPICAL before weights are exponentiated: Det(Π₁(Y∘U∘Y_i)),
 // with the ε-removal that the printed pseudocode omits and without which a
 // string keeps one path for every way to place its insertions. A cycle of ε in
-// U of negative weight is an error.
+// U of negative weight is an error, and so is a cycle of y, around ErrNotLattice.
 //
 // Weights of U are rounded to multiples of a power of two, 2⁻⁴⁰ or what keeps the
 // loss of each path of weights of one sign within 10⁻⁹ of itself: see costGrid.
@@ -276,6 +276,9 @@ func spelling(y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector
 
 // pairUp returns Π₁(Y∘E∘U∘Y_i) without ε.
 func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, opts *GeneralOptions) (*fst.Vector[W], error) {
+	if _, err := topologicalOrder(y); err != nil {
+		return nil, fmt.Errorf("losses: the acceptor of the strings: %w", err)
+	}
 	lim := opts.Limits
 	sorted := ops.ArcSorted(u, ops.Output)
 	var tu, ty ops.Trace
