@@ -194,6 +194,9 @@ func (l *Lazy[W]) insert(s *lazyState[W]) {
 		l.cached--
 		l.bytes -= l.size(h)
 	}
+	// Being computed is no use yet: else all states would have been used when the hand
+	// comes by, those that are never asked for again too, and the oldest would go.
+	s.used = false
 }
 
 // size is what a cached state holds.
