@@ -55,6 +55,10 @@ func Compute[W semiring.Weight[W]](f Fst[W], mask Properties) (props, known Prop
 // PropertiesOf returns what is known of f, after making sure that what mask
 // names (either side of a pair names both) is known: f is looked at only for
 // what it does not remember, and is told what was found.
+//
+// A machine computed on demand that says nothing of itself is expanded whole,
+// which does not end where it is infinite; where it fails, the properties are those
+// of what was there before, and Err tells.
 func PropertiesOf[W semiring.Weight[W]](f Fst[W], mask Properties) Properties {
 	g, ok := f.(Propertied)
 	if !ok {

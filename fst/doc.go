@@ -54,6 +54,10 @@
 // as in OpenFst, number the states of their result by what is known of their
 // arguments. So the mutations of a Vector keep exactly OpenFst's bits.
 //
+// A state that a machine never issued, and a nil receiver, machine or callback where none is
+// documented, are programming errors, and panic as an index out of range does; what
+// comes of data is an error.
+//
 // # Rivals
 //
 // Arcs in slabs and a 16-byte span a state, against a slice a state: the latter

@@ -127,7 +127,7 @@ func (l *Lazy[W]) InputSymbols() *SymbolTable { return l.isyms }
 func (l *Lazy[W]) OutputSymbols() *SymbolTable { return l.osyms }
 
 func (l *Lazy[W]) state(q StateID) *lazyState[W] {
-	if int(q) >= len(l.cache) {
+	if q < 0 || int(q) >= len(l.cache) {
 		panic(fmt.Sprintf("fst: state %d of a machine that has mentioned %d states", q, len(l.cache)))
 	}
 	if s := l.cache[q]; s != nil {
@@ -194,6 +194,9 @@ func (l *Lazy[W]) insert(s *lazyState[W]) {
 		l.cached--
 		l.bytes -= l.size(h)
 	}
+	// Being computed is no use yet: else all states would have been used when the hand
+	// comes by, those that are never asked for again too, and the oldest would go.
+	s.used = false
 }
 
 // size is what a cached state holds.

@@ -2,8 +2,10 @@ package fst
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -137,12 +139,57 @@ func TestLazyErrors(t *testing.T) {
 	if l := NewLazy[semiring.Tropical](&copying{f: v, failAt: NoState}, nil); l.Start() != NoState || !errors.Is(l.Err(), errExpand) {
 		t.Fatal("an error at the start")
 	}
-	defer func() {
-		if recover() == nil {
-			t.Fatal("a state that was never mentioned must panic")
+	for _, q := range []StateID{4, NoState} {
+		func() {
+			defer func() {
+				if s, ok := recover().(string); !ok || !strings.Contains(s, fmt.Sprintf("state %d of a machine", q)) {
+					t.Fatalf("state %d, which was never mentioned, must panic: %q", q, s)
+				}
+			}()
+			NewLazy[semiring.Tropical](&copying{f: v, failAt: noFailure}, nil).Arcs(q)
+		}()
+	}
+}
+
+// star leads from state 0 to n others, and counts how often each is expanded.
+type star struct{ expanded []int }
+
+func (s *star) Start() (StateID, error) { return 0, nil }
+
+func (s *star) Expand(q StateID, dst []Arc[semiring.Tropical]) (semiring.Tropical, []Arc[semiring.Tropical], error) {
+	s.expanded[q]++
+	for i := range s.expanded { // all alike in size
+		dst = append(dst, Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: StateID(i)})
+	}
+	return 0, dst, nil
+}
+
+// A state that is used again and again stays in the cache while others pass through it: it has a
+// second chance, where first in, first out would drop it each time round.
+func TestLazySecondChance(t *testing.T) {
+	const n, held = 400, 8
+	s := &star{expanded: make([]int, n)}
+	one := NewLazy[semiring.Tropical](s, nil)
+	one.Arcs(one.Start())
+	l := NewLazy[semiring.Tropical](s, &LazyOptions{CacheBytes: held * one.bytes})
+	clear(s.expanded)
+	l.Start()
+	for q := range StateID(n) {
+		l.Arcs(0)
+		l.Arcs(q)
+	}
+	// First in, first out drops state 0 once for every held-1 others.
+	if got, fifo := s.expanded[0], n/(held-1); got > 3 || fifo < 10 {
+		t.Errorf("the state that is always used was expanded %d times, of %d by first in, first out", got, fifo)
+	}
+	for q := 1; q < n; q++ {
+		if s.expanded[q] != 1 {
+			t.Fatalf("state %d was expanded %d times", q, s.expanded[q])
 		}
-	}()
-	NewLazy[semiring.Tropical](&copying{f: v, failAt: noFailure}, nil).Arcs(4)
+	}
+	if l.cached > held {
+		t.Errorf("%d states are cached, and room is for %d", l.cached, held)
+	}
 }
 
 func TestLazyShared(t *testing.T) {

@@ -213,6 +213,9 @@ func ToLabels[W semiring.Weight[W]](f Fst[W]) (input, output []Label, w W, err e
 		return nil, nil, semiring.Zero[W](), fmt.Errorf("fst: "+format+": %w", append(args, ErrString)...)
 	}
 	if q == NoState {
+		if err := Err(f); err != nil {
+			return nil, nil, semiring.Zero[W](), err
+		}
 		return fail("there is no start state")
 	}
 	// A cycle is found after at most three times the states on the way to it and

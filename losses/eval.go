@@ -108,7 +108,8 @@ type Evaluator struct {
 
 // Eval computes what want asks for: log Z = log Σ_u exp(θ(u) + γ L(u)) over the
 // strings u of p, L the loss of m, and its companions. A nil machine stands for
-// the loss 0. γ may be any finite number.
+// the loss 0. γ may be any finite number. With an error r is cleared: its numbers are 0, its
+// slices empty, whatever it held.
 //
 // Exact up to rounding: each output is within about 1e-13 of its scale. Cost:
 // one forward and one backward pass over the graph of the machine and the
@@ -116,11 +117,20 @@ type Evaluator struct {
 // cost about two passes more for each of Expected, Risk with its gradient, and
 // HVP, and one for each maximum.
 func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
-	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
-		return fmt.Errorf("losses: γ is %v", gamma)
-	}
 	if r == nil {
 		return errors.New("losses: Eval: the result is nil; give a *Result to fill")
+	}
+	err := e.eval(m, p, gamma, want, r)
+	if err != nil {
+		r.reset()
+	}
+	return err
+}
+
+// eval is Eval, which may leave what it has come to in r with an error.
+func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return fmt.Errorf("losses: γ is %v", gamma)
 	}
 	if err := e.white.check(p); err != nil {
 		return err
@@ -369,6 +379,12 @@ func (r *Result) clear() {
 	r.MaxAug, r.MaxScore, r.MaxAugGap, r.MaxScoreGap = nan, nan, nan, nan
 	r.ArgmaxAug, r.Viterbi = r.ArgmaxAug[:0], r.Viterbi[:0]
 	r.LogZError, r.LogZErrorKind, r.LogSpace = 0, ErrorExact, false
+}
+
+// reset leaves nothing in r but the memory of its slices.
+func (r *Result) reset() {
+	*r = Result{Marginals: r.Marginals[:0], RiskGradient: r.RiskGradient[:0], HVP: r.HVP[:0],
+		ArgmaxAug: r.ArgmaxAug[:0], Viterbi: r.Viterbi[:0]}
 }
 
 // nothing fills in the answers when no string is allowed.

@@ -31,7 +31,8 @@ func (b *Automaton) States() int { return b.L.NumStates() }
 // GeneralOptions adjusts the general path; nil is the same as the zero value.
 type GeneralOptions struct {
 	// Expand is an unweighted transducer that the strings go through before the
-	// loss sees them, from labels to symbols; nil is the identity.
+	// loss sees them, from labels to symbols; nil is the identity. Strings for which it has no path
+	// spell nothing, not even the empty string, and are left out by every loss.
 	Expand fst.Expanded[semiring.Tropical64]
 
 	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band as Edit.Band does. It
@@ -96,7 +97,7 @@ func (b *Automaton) Loss(u []int) float64 {
 // It is B of GRAD-TROPICAL before weights are exponentiated: Det(Π₁(Y∘U∘Y_i)),
 // with the ε-removal that the printed pseudocode omits and without which a
 // string keeps one path for every way to place its insertions. A cycle of ε in
-// U of negative weight is an error.
+// U of negative weight is an error, and so is a cycle of y, around ErrNotLattice.
 //
 // Weights of U are rounded to multiples of a power of two, 2⁻⁴⁰ or what keeps the
 // loss of each path of weights of one sign within 10⁻⁹ of itself: see costGrid.
@@ -126,7 +127,9 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 // strings that the acyclic acceptor y accepts. U is over the probability
 // semiring, or over log weights, which stand for exp(-w). With c = 0 strings
 // without a path have an infinite loss and are left out, as the thesis'
-// automaton does; c > 0 gives a proper finite loss to all.
+// automaton does; c > 0 gives a proper finite loss to all. With opts.Expand, a string
+// for which it has no path spells nothing, and is left out under any c, as it is by every
+// other loss: what is summed over does not depend on the loss.
 //
 // A cycle of ε in U whose sum diverges is an error.
 func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, c float64, opts *GeneralOptions) (*Automaton, error) {
@@ -226,9 +229,18 @@ func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c
 	return ops.MapInto(det, loss), nil
 }
 
-// withConstant adds one component to m in which every string of y has weight c.
+// withConstant adds one component to m in which every string of y has weight c that
+// spells something: the losses of all others are infinite, whatever the constant.
 func withConstant[W algebra[W]](m *fst.Vector[W], c W, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[W], error) {
-	all, err := distinct(support[W](y), opts)
+	strings := support[W](y)
+	if opts.Expand != nil {
+		spelling, err := spelling(y, opts)
+		if err != nil {
+			return nil, err
+		}
+		strings = support[W](spelling)
+	}
+	all, err := distinct(strings, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -246,8 +258,27 @@ func withConstant[W algebra[W]](m *fst.Vector[W], c W, y fst.Expanded[semiring.L
 	return m, nil
 }
 
+// spelling returns an acceptor of the strings of y for which opts.Expand has a path. Its weights are 0 and
+// infinite, so that no number of paths, nor a cycle of them, matters.
+func spelling(y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[semiring.Tropical64], error) {
+	e, err := unweighted[semiring.Tropical64](opts.Expand)
+	if err != nil {
+		return nil, err
+	}
+	ops.ArcSort(e, ops.Input)
+	s, err := ops.Compose(support[semiring.Tropical64](y), e, &ops.ComposeOptions{Limits: opts.Limits})
+	if err != nil {
+		return nil, err
+	}
+	ops.Project(s, ops.Input)
+	return s, nil
+}
+
 // pairUp returns Π₁(Y∘E∘U∘Y_i) without ε.
 func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, opts *GeneralOptions) (*fst.Vector[W], error) {
+	if _, err := topologicalOrder(y); err != nil {
+		return nil, fmt.Errorf("losses: the acceptor of the strings: %w", err)
+	}
 	lim := opts.Limits
 	sorted := ops.ArcSorted(u, ops.Output)
 	var tu, ty ops.Trace

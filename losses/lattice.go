@@ -114,6 +114,9 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return nil, fmt.Errorf("losses: gamma = %v is not a finite number", gamma)
 	}
+	if b == nil && (gamma != 0 || want&(WantExpected|WantRisk|WantRiskGradient) != 0) {
+		return nil, fmt.Errorf("losses: lattice: there is no loss automaton: nil is for gamma = 0, not %v, and where neither expected loss nor risk is wanted", gamma)
+	}
 	c, err := l.product(b, lim)
 	if err != nil {
 		return nil, err

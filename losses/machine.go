@@ -141,6 +141,9 @@ func (m *Machine) Loss(u []int) float64 {
 	if len(u) != len(m.layers) {
 		panic(fmt.Sprintf("losses: a string of %d labels for a machine of %d positions", len(u), len(m.layers)))
 	}
+	if len(m.final) == 0 { // no string at all
+		return math.Inf(1)
+	}
 	c, sum := uint32(0), m.base
 	for t, k := range u {
 		l := &m.layers[t]

@@ -2,6 +2,7 @@ package losses
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -110,5 +111,86 @@ func TestBandFor(t *testing.T) {
 	}
 	if got := (Edit{}).BandFor(3, 9); got != 0 {
 		t.Errorf("no band became %d", got)
+	}
+}
+
+// Without a loss automaton there is no loss to augment by, nor to expect.
+func TestLatticeWithoutALoss(t *testing.T) {
+	lattice := &Lattice{A: Strings(2, 1)}
+	p := NewPotentials(2, 1, 1)
+	for _, c := range []struct {
+		gamma float64
+		want  Want
+		ok    bool
+	}{
+		{0, WantMarginals | WantPlain | WantViterbi | WantMaxAug, true},
+		{1, 0, false}, {-1, WantMarginals, false},
+		{0, WantExpected, false}, {0, WantRisk, false}, {0, WantRiskGradient, false},
+	} {
+		if _, err := lattice.Eval(nil, c.gamma, c.want, ops.Limits{}); (err == nil) != c.ok {
+			t.Errorf("lattice, γ = %v, want %b: %v", c.gamma, c.want, err)
+		}
+		if _, err := EvalGeneral(p, nil, c.gamma, c.want, nil, ops.Limits{}); (err == nil) != c.ok {
+			t.Errorf("general, γ = %v, want %b: %v", c.gamma, c.want, err)
+		}
+	}
+}
+
+// Strings without end have no automaton.
+func TestAutomatonOfACycle(t *testing.T) {
+	y := Strings(2, 2)
+	y.AddArc(2, fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 1, NextState: 1})
+	if _, err := Unit.Automaton(y, []int{0}, 2, nil); !errors.Is(err, ErrNotLattice) {
+		t.Errorf("tropical: %v", err)
+	}
+	if _, err := (NGram{N: 1, C: 1}).Automaton(y, []int{0}, 2, nil); !errors.Is(err, ErrNotLattice) {
+		t.Errorf("rational: %v", err)
+	}
+}
+
+// An error leaves nothing in the result, neither what it held nor what was half done.
+func TestErrorsClearTheResult(t *testing.T) {
+	const want = WantMarginals | WantExpected | WantRisk | WantRiskGradient | WantPlain | WantViterbi
+	m, err := Unit.Machine([]int{0, 1, 1}, 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := NewPotentials(2, 3, 2)
+	bad.Theta[1][0] = math.NaN()
+	huge := NewPotentials(2, 3, 2)
+	for _, row := range huge.Theta {
+		for i := range row {
+			row[i] = 1e308
+		}
+	}
+	for name, call := range map[string]func(e *Evaluator, r *Result) error{
+		"NaN as γ":         func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 3, 2), math.NaN(), want, r) },
+		"no potentials":    func(e *Evaluator, r *Result) error { return e.Eval(m, nil, 1, want, r) },
+		"NaN as potential": func(e *Evaluator, r *Result) error { return e.Eval(m, bad, 1, want, r) },
+		"another length":   func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 4, 2), 1, want, r) },
+		"no direction":     func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 3, 2), 1, want|WantHVP, r) },
+		"beyond the budget": func(e *Evaluator, r *Result) error {
+			e.Budget.Bytes = 1
+			fresh, err := Unit.Machine([]int{0, 1, 1}, 2, 3)
+			if err != nil {
+				return nil
+			}
+			return e.Eval(fresh, NewPotentials(2, 3, 2), 1, want, r)
+		},
+		"sums beyond float64": func(e *Evaluator, r *Result) error { return e.Eval(m, huge, 1, want, r) },
+	} {
+		var e Evaluator
+		var r Result
+		if err := e.Eval(m, NewPotentials(2, 3, 2), 1, want, &r); err != nil || r.LogZ == 0 || len(r.Marginals) == 0 {
+			t.Fatal(err, r)
+		}
+		if err := call(&e, &r); err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		if r.LogZ != 0 || r.Expected != 0 || r.Risk != 0 || r.LogZ0 != 0 || r.MaxScore != 0 ||
+			len(r.Marginals)+len(r.RiskGradient)+len(r.HVP)+len(r.Viterbi)+len(r.ArgmaxAug) != 0 {
+			t.Errorf("%s: the result is %+v", name, r)
+		}
 	}
 }

@@ -93,7 +93,8 @@ func (m *model) windows(p *Potentials, rows [][]float64) [][]float64 {
 
 // EvalGeneral evaluates potentials under the loss automaton b along the general
 // path: the reference for the direct one, which it agrees with to rounding.
-// direction is for WantHVP, shaped as the potentials. b may be nil when γ = 0.
+// direction is for WantHVP, shaped as the potentials. b may be nil when γ = 0
+// and nothing of the loss is wanted; otherwise that is an error.
 //
 // Cost: O(|C|) for the composition C of Model(p) with b, several hundred times
 // what an Evaluator takes on a Machine.

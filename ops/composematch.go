@@ -273,6 +273,10 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 	if c.ahead != nil && c.ahead.divide != nil && !semiring.IsZero(final) {
 		final = c.ahead.divide(from, final)
 	}
+	// States that were looked at ahead are read here, and nowhere else if nothing meets there.
+	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
+		return final, dst, err
+	}
 	c.arcs += int64(len(dst) - base)
 	return final, dst, c.check(0)
 }

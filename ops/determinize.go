@@ -65,7 +65,8 @@ type DeterminizeOptions struct {
 // breach is a proof, and the error is a TwinsError. On others it is not: the
 // construction goes on to a quarter of a million states or 256 MiB of output
 // strings (or to the limit on states or bytes, when set) and then returns the
-// TwinsError as a suspicion. What stops at a
+// TwinsError as a suspicion. Machines with weights that do not cancel (see Twins) are not
+// searched: only a limit ends what does not end by itself. What stops at a
 // limit is a DeterminizeError around the LimitError.
 //
 // States are numbered in the order in which they are first reached, arcs ordered
@@ -103,6 +104,14 @@ func Determinize[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions
 
 // DeterminizeLazy returns the machine of Determinize, to be computed where it is
 // looked at. f must not change meanwhile.
+//
+// f may be computed on demand, and without end: of its states only those are asked
+// for that the subsets hold which are looked at. Whether such a machine is an acceptor
+// is not known beforehand where it does not say. It is then determinized as a
+// transducer, which gives the same; but over weights with a CommonDivisor, or
+// without the path property for DeterminizeDisambiguate, as an acceptor, and an arc
+// with two different labels is an error around ErrNotAcceptor. The same holds of
+// Determinize.
 func DeterminizeLazy[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	d, err := newDeterminizer(f, opts)
 	if err != nil {
@@ -117,10 +126,23 @@ func newDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOpt
 	if opts != nil {
 		o = *opts
 	}
-	if fst.PropertiesOf(f, fst.Acceptor)&fst.Acceptor != 0 {
-		return newAcceptorDeterminizer(f, &o)
+	acceptor, known := isAcceptor(f)
+	if known && !acceptor {
+		return newTransducerDeterminizer(f, &o)
 	}
-	return newTransducerDeterminizer(f, &o)
+	if !known {
+		// As a transducer an acceptor has the same subsets, divisors and arcs: the
+		// paths that one string takes to a state have one output, the string
+		// itself, of which nothing is left when the label of an arc is put out.
+		var w W
+		_, common := any(w).(semiring.CommonDivisor[W])
+		_, path := any(w).(semiring.Path[W])
+		if !common && (path || o.Type != DeterminizeDisambiguate) {
+			return newTransducerDeterminizer(f, &o)
+		}
+		f = &acceptorOnly[W]{Fst: f, op: "Determinize"}
+	}
+	return newAcceptorDeterminizer(f, &o)
 }
 
 // expandAll runs an expander of this package, which meets its own limits, to
@@ -196,7 +218,7 @@ func quantizer[W semiring.Weight[W]](op string, delta float64) (func(W) W, error
 }
 
 // Start returns the subset of the start state.
-func (d *acceptorDeterminizer[W]) Start() (fst.StateID, error) { return d.m.start(), nil }
+func (d *acceptorDeterminizer[W]) Start() (fst.StateID, error) { return d.m.start() }
 
 // Expand returns the final weight of subset q and its arcs by increasing label.
 func (d *acceptorDeterminizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], error) {

@@ -83,9 +83,9 @@ func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]
 
 // Start returns the subset of the start state.
 func (d *outputDeterminizer[W, R, A]) Start() (fst.StateID, error) {
-	s := d.m.start()
-	if s == fst.NoState {
-		return s, nil
+	s, err := d.m.start()
+	if err != nil || s == fst.NoState {
+		return s, err
 	}
 	return d.subset(s), nil
 }

@@ -28,6 +28,10 @@ func (d *Distinction) String() string {
 // compares them exactly. What a and b are not is a StateError or an error around
 // ErrNotDeterministic; symbol tables that disagree are one around ErrSymbols.
 //
+// Pushed weights are the same for the same function only where quotients are unique:
+// a weight other than 0̄ that does not cancel (see semiring.Cancellative), as over MinMax
+// all do but 1̄, is an error around ErrCapability.
+//
 // Sets of states that must be equivalent, if the start states are, are joined
 // until none is left to join or one has final and other states. Cost: almost
 // linear, O((|Q|+|E|)·α(|Q|)), and a Push of each machine with weights.
@@ -46,6 +50,11 @@ func Equivalent[W minimizable[W]](a, b fst.Expanded[W], delta float64) (bool, er
 	}
 	if fst.PropertiesOf[W](a, fst.Unweighted)&fst.PropertiesOf[W](b, fst.Unweighted)&fst.Unweighted != 0 {
 		return sameLanguage(a, b), nil
+	}
+	for i, f := range []fst.Expanded[W]{a, b} {
+		if err := cancelling("Equivalent", f); err != nil {
+			return false, fmt.Errorf("%w (in the %s machine)", err, [...]string{"first", "second"}[i])
+		}
 	}
 	table := NewEncodeTable[W](EncodeLabels | EncodeWeights)
 	var encoded [2]*fst.Vector[W]

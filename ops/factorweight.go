@@ -181,10 +181,18 @@ func (x *factorer[W]) id(q fst.StateID, w W) fst.StateID {
 // Start returns the start state of f, with nothing owed.
 func (x *factorer[W]) Start() (fst.StateID, error) {
 	s := x.f.Start()
-	if s == fst.NoState {
-		return s, nil
+	if err := x.operandErr(); err != nil || s == fst.NoState {
+		return fst.NoState, err
 	}
 	return x.id(s, semiring.One[W]()), nil
+}
+
+// operandErr returns the error of f, if reading it can fail and has.
+func (x *factorer[W]) operandErr() error {
+	if err := fst.Err(x.f); err != nil {
+		return &partError{"FactorWeight", err}
+	}
+	return nil
 }
 
 func (x *factorer[W]) rest(w W) W {
@@ -231,6 +239,9 @@ func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 				ol++
 			}
 		}
+	}
+	if err := x.operandErr(); err != nil {
+		return final, dst, err
 	}
 	x.arcs += int64(len(dst) - before)
 	if x.heap != nil {

@@ -453,6 +453,10 @@ func (c *pushComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs
 			return final, x.dst, err
 		}
 	}
+	// States that were looked at ahead are read here, and nowhere else if nothing meets there.
+	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
+		return final, x.dst, err
+	}
 	c.arcs += int64(len(x.dst) - x.base)
 	return final, x.dst, c.check(0)
 }

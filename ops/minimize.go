@@ -44,7 +44,9 @@ func (o *MinimizeOptions) delta() float64 {
 }
 
 // Minimize returns a machine with the relation of f that has the fewest states of
-// all deterministic ones. f must be deterministic on its input side, ε being an
+// all deterministic ones, where the weights of f cancel (see semiring.Cancellative).
+// Where they do not, as over MinMax, states whose pushed weights differ may yet be
+// equivalent: the relation is kept, but fewer states might do. f must be deterministic on its input side, ε being an
 // ordinary label; else the error is a StateError around ErrNotDeterministic,
 // unless AllowNondet is set.
 //

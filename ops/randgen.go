@@ -97,6 +97,9 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 		return nil, fmt.Errorf("ops: RandGen: %d paths asked for, more than 2³¹-1", g.o.NPath)
 	}
 	if f.Start() == fst.NoState || g.o.NPath < 0 {
+		if err := fst.Err(f); err != nil {
+			return nil, err
+		}
 		return g.out, nil
 	}
 	var err error

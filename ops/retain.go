@@ -46,6 +46,30 @@ func (c *pushComposer[W]) Retain(live []fst.StateID) {
 // from a subset that was kept, and not from the start.
 func (d *acceptorDeterminizer[W]) Retain(live []fst.StateID) { d.m.retain(live) }
 
+// Retain forgets all states but live. The output strings of residuals that are longer than a
+// label stay in the slab where they lie.
+func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
+	old := d.states
+	d.states, d.ofSubset, d.ofRest, d.superfinal = nil, nil, map[string]fst.StateID{}, fst.NoState
+	var subsets []fst.StateID
+	for _, q := range live {
+		s := old[q]
+		id := fst.StateID(len(d.states))
+		switch s.subset {
+		case -2:
+			d.superfinal = id
+		case -1:
+			d.ofRest[s.rest] = id
+		default:
+			subsets = append(subsets, fst.StateID(s.subset))
+			s.subset = int32(len(d.ofSubset))
+			d.ofSubset = append(d.ofSubset, id)
+		}
+		d.states = append(d.states, s)
+	}
+	d.m.retain(subsets)
+}
+
 func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
 	old := m.table
 	m.table, m.retained = newSubsetTable[R](), true
@@ -67,4 +91,5 @@ var (
 	_ fst.Retainer = (*matchedComposer[semiring.Tropical])(nil)
 	_ fst.Retainer = (*pushComposer[semiring.Tropical])(nil)
 	_ fst.Retainer = (*acceptorDeterminizer[semiring.Tropical])(nil)
+	_ fst.Retainer = (*outputDeterminizer[semiring.Tropical, outResidual[semiring.Tropical], *outputResiduals[semiring.Tropical]])(nil)
 )

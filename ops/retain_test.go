@@ -71,6 +71,12 @@ func TestRetain(t *testing.T) {
 			lazy := fsttest.Must(DeterminizeLazy[W](acceptor, nil, nil))
 			whole := fsttest.Must(Determinize[W](acceptor, nil))
 			walk(t, rng, lazy, whole, whole.Start())
+			// A machine that does not say whether it is an acceptor.
+			walk(t, rng, fsttest.Must(DeterminizeLazy[W](struct{ fst.Fst[W] }{acceptor}, nil, nil)), whole, whole.Start())
+		}
+		transducer := fsttest.Random(rng, 1+rng.IntN(6), drawTropical, fsttest.Options{Labels: 2, Start: true})
+		if whole, err := Determinize[W](transducer, &DeterminizeOptions{Type: DeterminizeDisambiguate, Limits: Limits{States: 300}}); err == nil {
+			walk(t, rng, fsttest.Must(DeterminizeLazy[W](transducer, &DeterminizeOptions{Type: DeterminizeDisambiguate}, nil)), whole, whole.Start())
 		}
 	}
 	lazy := fst.NewLazy[W](fsttest.Must(NewComposer[W](fst.NewVector[W](0), fst.NewVector[W](0), nil)), nil)

@@ -85,7 +85,11 @@ func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.
 			out.SetFinal(p, f.Final(q))
 			continue
 		}
-		e := f.Arcs(q)[predArc[prev]]
+		arcs := f.Arcs(q)
+		if err := fst.Err(f); err != nil {
+			return nil, err // q had left the machine's cache, and could not be computed again
+		}
+		e := arcs[predArc[prev]]
 		e.NextState = p - 1
 		out.AddArc(p, e)
 	}
@@ -93,7 +97,10 @@ func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.
 		out.SetStart(fst.StateID(k - 1))
 	}
 	setPathProperties(out, true)
-	return out, fst.Err(f)
+	if err := fst.Err(f); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // bestItem is a state with the distance at which it was entered.

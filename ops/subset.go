@@ -159,6 +159,7 @@ type subsetArc[R any] struct {
 type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	op       string
 	f        fst.Fst[W]
+	fails    fst.Failing // f, if reading it can fail; else nil
 	alg      A
 	delta    func(R) R // rounds residuals; nil keeps them exact
 	table    subsetTable[R]
@@ -200,14 +201,29 @@ func candidateKey(l fst.Label, q fst.StateID) uint64 {
 func (c candidate) label() fst.Label   { return fst.Label(uint32(c.key>>32) ^ 1<<31) }
 func (c candidate) state() fst.StateID { return fst.StateID(uint32(c.key)) }
 
+// operandErr returns the error of f, if reading it can fail and has.
+func (m *subsetMachine[W, R, A]) operandErr() error {
+	if m.fails == nil {
+		return nil
+	}
+	if err := m.fails.Err(); err != nil {
+		return &partError{m.op, err}
+	}
+	return nil
+}
+
 // start returns the subset of the start state.
-func (m *subsetMachine[W, R, A]) start() fst.StateID {
+func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
+	m.fails, _ = m.f.(fst.Failing)
 	s := m.f.Start()
+	if err := m.operandErr(); err != nil {
+		return fst.NoState, err
+	}
 	if s == fst.NoState || m.table.len() > 0 && !m.retained {
-		return min(s, 0)
+		return min(s, 0), nil
 	}
 	m.next, m.head = append(m.next[:0], element[R]{s, m.alg.one()}), s
-	return m.id(fst.NoState, fst.NoLabel)
+	return m.id(fst.NoState, fst.NoLabel), nil
 }
 
 // id returns the number of the subset in m.next.
@@ -285,6 +301,9 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		}
 	}
 	m.work += int64(len(m.cand)) + 1
+	if err := m.operandErr(); err != nil {
+		return final, nil, err
+	}
 	if !m.alg.member(final) {
 		return final, nil, &StateError{Op: m.op, State: subset[0].state, Err: ErrNotMember}
 	}
@@ -436,7 +455,13 @@ func (m *subsetMachine[W, R, A]) largest() *Subset {
 // conflict makes the evidence when a sum does not exist: two paths with the same
 // input labels and different outputs. They end with candidates i and k of subset
 // q, or for label NoLabel at elements of q: i, and an earlier one that is final.
+//
+// The states on the way are read again for it. Where that fails, as a machine
+// computed on demand may that has dropped them since, its error is the result.
 func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k int) error {
+	if err := m.operandErr(); err != nil {
+		return err
+	}
 	e := &FunctionalError{Op: m.op, Final: label == fst.NoLabel}
 	subset := m.table.subset(q)
 	var left, right []int32
@@ -453,6 +478,9 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 	}
 	start := m.f.Start()
 	e.Left, e.Right = pathOf(m.f, start, left), pathOf(m.f, start, right)
+	if err := m.operandErr(); err != nil {
+		return err
+	}
 	if !e.Final {
 		// Where the state leads to a final one, let both paths go there: the
 		// evidence is then two outputs for one accepted string.
@@ -461,6 +489,9 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 			e.Right = pathOf(m.f, start, append(right, rest...))
 			e.Final = true
 		}
+	}
+	if err := m.operandErr(); err != nil {
+		return err
 	}
 	return e
 }
@@ -474,7 +505,15 @@ func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []element[R], i in
 		}
 		return append(m.trace(q, e.state), int32(i))
 	}
-	panic("ops: no such candidate")
+	return m.lost("ops: no such candidate")
+}
+
+// lost is for what only a machine that fails while it is read again can bring about.
+func (m *subsetMachine[W, R, A]) lost(what string) []int32 {
+	if m.operandErr() == nil {
+		panic(what)
+	}
+	return nil
 }
 
 // trace returns the arcs of a path from the start to state s of subset q, along
@@ -495,8 +534,11 @@ func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) []int32 {
 					}
 				}
 			}
-			panic("ops: no way back")
+			return fst.NoState
 		}()
+		if s == fst.NoState {
+			return m.lost("ops: no way back")
+		}
 	}
 	slices.Reverse(arcs)
 	return arcs

@@ -85,8 +85,12 @@ func againstGallic[R any, A outputAlgebra[semiring.Tropical, R], G semiring.Divi
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.m.start()
-	g.m.start()
+	if _, err := d.m.start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.m.start(); err != nil {
+		t.Fatal(err)
+	}
 	for q := fst.StateID(0); int(q) < d.m.table.len(); q++ {
 		final, arcs, err := d.m.expand(q)
 		if err != nil {

@@ -41,7 +41,10 @@ type TwinsOptions struct {
 // necessary; over semirings that are not idempotent, such as log, an ambiguous
 // machine may have the property and still not be determinizable.
 //
-// The weights must commute; weights that do not claim it are an error around
+// The weights must commute, and those of the machine cancel (see
+// semiring.Cancellative): where they do not, as 3 over MinMax, which takes 1 and 2 to 3,
+// quotients are not unique and cycles of different weights prove nothing. Weights that
+// claim neither, and a machine with a weight that does not cancel, are errors around
 // ErrCapability.
 //
 // Cost: O(|Q|² + |E|²) for acceptors, on the pairs that are reached alone.
@@ -67,6 +70,9 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	if _, ok := any(w).(semiring.Commutative[W]); !ok {
 		return nil, capabilityError[W]("Twins", "commutative")
 	}
+	if err := cancelling("Twins", f); err != nil {
+		return nil, err
+	}
 	s := newSquare(f, true, o.Pairs)
 	s.meter = meter{op: "Twins", lim: o.Limits}
 	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
@@ -75,6 +81,29 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	return findTwins("Twins", s, newOutputDelays[W](), func(a, b outputDelay[W]) bool {
 		return a.left == b.left && a.right == b.right && near(a.weight, b.weight)
 	})
+}
+
+// cancelling returns an error around ErrCapability, with the place, if f has a weight other than
+// 0̄ that does not cancel. O(states + arcs).
+func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W]) error {
+	var w W
+	if _, ok := any(w).(semiring.Cancellative[W]); !ok {
+		return capabilityError[W](op, "cancellation (a⊗c = b⊗c only for a = b)")
+	}
+	refuse := func(q fst.StateID, what string, w W) error {
+		return &StateError{Op: op, State: q, Err: fmt.Errorf("%w: %s %s of %T does not cancel: products with it do not tell what it was multiplied with", ErrCapability, what, weightText(w), w)}
+	}
+	for q := range fst.StateID(f.NumStates()) {
+		for i, e := range f.Arcs(q) {
+			if !any(e.Weight).(semiring.Cancellative[W]).Cancels() && !semiring.IsZero(e.Weight) {
+				return refuse(q, fmt.Sprintf("arc %d: the weight", i), e.Weight)
+			}
+		}
+		if w := f.Final(q); !any(w).(semiring.Cancellative[W]).Cancels() && !semiring.IsZero(w) {
+			return refuse(q, "the final weight", w)
+		}
+	}
+	return nil
 }
 
 // nearness returns the test whether two weights are at most delta apart.
@@ -376,6 +405,10 @@ func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64) error
 func (g *twinsGuard[W]) decide(op string, budget int64) {
 	if fst.PropertiesOf[W](g.f, fst.Acyclic)&fst.Acyclic != 0 {
 		g.looked = true // always determinizable
+		return
+	}
+	if cancelling(op, g.f) != nil {
+		g.looked = true // factors that differ prove nothing
 		return
 	}
 	found, err := g.search(op, budget)

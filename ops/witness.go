@@ -210,12 +210,17 @@ func weightText[W any](w W) string {
 	return fmt.Sprint(w)
 }
 
-// pathOf follows arcs, one index a step, from the state q.
+// pathOf follows arcs, one index a step, from the state q, as far as they go: a
+// machine computed on demand that fails meanwhile has none from there on.
 func pathOf[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, arcs []int32) Path {
 	p := Path{States: []fst.StateID{q}}
 	w := semiring.One[W]()
 	for _, k := range arcs {
-		e := &f.Arcs(q)[k]
+		out := f.Arcs(q)
+		if int(k) >= len(out) && fst.Err(f) != nil {
+			break
+		}
+		e := &out[k]
 		p.ILabels, p.OLabels = append(p.ILabels, e.ILabel), append(p.OLabels, e.OLabel)
 		w, q = w.Times(e.Weight), e.NextState
 		p.States = append(p.States, q)

@@ -15,6 +15,7 @@ func (a Boolean) Equal(b Boolean) bool          { return a == b }
 func (a Boolean) Less(b Boolean) bool           { return bool(a && !b) }
 func (Boolean) Member() bool                    { return true }
 func (Boolean) Commutes()                       {}
+func (a Boolean) Cancels() bool                 { return bool(a) }
 func (Boolean) Idempotent()                     {}
 func (a Boolean) Reverse() Boolean              { return a }
 func (a Boolean) DivideLeft(c Boolean) Boolean  { return c }
@@ -37,6 +38,7 @@ func (a Boolean) AppendKey(dst []byte) []byte { return a.AppendBinary(dst) }
 
 // Claimed here, so that losing one fails the build.
 var _ PathComponent[Boolean] = Boolean(false)
+var _ Cancellative[Boolean] = Boolean(false)
 
 func (Boolean) ArcType() string    { return "boolean" }
 func (Boolean) WeightType() string { return "boolean" }

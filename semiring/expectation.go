@@ -31,6 +31,7 @@ func (Expectation) Zero() Expectation          { return Expectation{} }
 func (Expectation) One() Expectation           { return Expectation{1, 0} }
 func (a Expectation) Equal(b Expectation) bool { return a == b }
 func (a Expectation) Commutes()                {}
+func (a Expectation) Cancels() bool            { return a.P != 0 }
 func (a Expectation) Reverse() Expectation     { return a }
 
 // Member holds for finite parts, of which the first is not negative.
@@ -89,6 +90,7 @@ func (a Expectation) AppendKey(dst []byte) []byte {
 
 // Claimed here, so that losing one fails the build.
 var _ Component[Expectation] = Expectation{}
+var _ Cancellative[Expectation] = Expectation{}
 
 func (a Expectation) ArcType() string    { return "expectation_real64_real64" }
 func (a Expectation) WeightType() string { return "expectation_real64_real64" }

@@ -65,7 +65,11 @@ func (a Lexicographic[A, B]) Member() bool {
 	return a.First.Member() && a.Second.Member() && IsZero(a.First) == IsZero(a.Second)
 }
 
-func (Lexicographic[A, B]) Commutes()                      {}
+func (Lexicographic[A, B]) Commutes() {}
+
+// Cancels holds when both parts cancel.
+func (a Lexicographic[A, B]) Cancels() bool { return cancels(a.First) && cancels(a.Second) }
+
 func (a Lexicographic[A, B]) Reverse() Lexicographic[A, B] { return a }
 
 // DivideLeft divides by parts.
@@ -106,6 +110,7 @@ func (a Lexicographic[A, B]) AppendKey(dst []byte) []byte {
 
 // Claimed here, so that losing one fails the build.
 var _ PathComponent[Lexicographic[Tropical, Tropical64]] = Lexicographic[Tropical, Tropical64]{}
+var _ Cancellative[Lexicographic[Tropical, Tropical]] = Lexicographic[Tropical, Tropical]{}
 
 func (a Lexicographic[A, B]) ArcType() string { return a.WeightType() }
 

@@ -29,6 +29,7 @@ func (Log) One() Log           { return 0 }
 func (a Log) Equal(b Log) bool { return a == b }
 func (a Log) Member() bool     { return a > Log(math.Inf(-1)) }
 func (Log) Commutes()          {}
+func (a Log) Cancels() bool    { return !a.Equal(a.Zero()) }
 func (a Log) Reverse() Log     { return a }
 
 // DivideLeft is c - a.
@@ -59,6 +60,7 @@ func (a Log) Quantize(delta float64) Log { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
 var _ Component[Log] = Log(0)
+var _ Cancellative[Log] = Log(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Log) AppendKey(dst []byte) []byte {

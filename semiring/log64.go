@@ -28,6 +28,7 @@ func (Log64) One() Log64           { return 0 }
 func (a Log64) Equal(b Log64) bool { return a == b }
 func (a Log64) Member() bool       { return a > Log64(math.Inf(-1)) }
 func (Log64) Commutes()            {}
+func (a Log64) Cancels() bool      { return !a.Equal(a.Zero()) }
 func (a Log64) Reverse() Log64     { return a }
 
 // DivideLeft is c - a.
@@ -58,6 +59,7 @@ func (a Log64) Quantize(delta float64) Log64 { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
 var _ Component[Log64] = Log64(0)
+var _ Cancellative[Log64] = Log64(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Log64) AppendKey(dst []byte) []byte {

@@ -32,8 +32,12 @@ func (a MinMax) Equal(b MinMax) bool { return a == b }
 func (a MinMax) Less(b MinMax) bool  { return a < b }
 func (a MinMax) Member() bool        { return a == a }
 func (MinMax) Commutes()             {}
-func (MinMax) Idempotent()           {}
-func (a MinMax) Reverse() MinMax     { return a }
+
+// Cancels holds for 1̄ alone: max(1, 3) = max(2, 3).
+func (a MinMax) Cancels() bool { return a.Equal(a.One()) }
+
+func (MinMax) Idempotent()       {}
+func (a MinMax) Reverse() MinMax { return a }
 
 // DivideLeft is c, the greatest of the solutions, where c ≥ a; there is none
 // below, and NaN stands for it.
@@ -66,6 +70,7 @@ func (a MinMax) Quantize(delta float64) MinMax { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
 var _ PathComponent[MinMax] = MinMax(0)
+var _ Cancellative[MinMax] = MinMax(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a MinMax) AppendKey(dst []byte) []byte {

@@ -74,7 +74,18 @@ func (a Power[W, V]) Member() bool {
 	return true
 }
 
-func (Power[W, V]) Commutes()              {}
+func (Power[W, V]) Commutes() {}
+
+// Cancels holds when all parts cancel.
+func (a Power[W, V]) Cancels() bool {
+	for i := range len(a.Values) {
+		if !cancels(a.Values[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 func (a Power[W, V]) Reverse() Power[W, V] { return a }
 
 // DivideLeft divides by parts; 0̄ divided by 0̄ in a part gives 0̄ there.
@@ -135,6 +146,7 @@ func (a Power[W, V]) AppendKey(dst []byte) []byte {
 
 // Claimed here, so that losing one fails the build.
 var _ Component[Power[Tropical, [3]Tropical]] = Power[Tropical, [3]Tropical]{}
+var _ Cancellative[Power[Log, [2]Log]] = Power[Log, [2]Log]{}
 
 func (a Power[W, V]) ArcType() string {
 	return Zero[W]().ArcType() + "_^" + strconv.Itoa(len(a.Values))

@@ -36,6 +36,7 @@ func (Probability) One() Probability           { return 1 }
 func (a Probability) Equal(b Probability) bool { return a == b }
 func (a Probability) Member() bool             { return a >= 0 && a <= math.MaxFloat64 }
 func (Probability) Commutes()                  {}
+func (a Probability) Cancels() bool            { return a != 0 }
 func (a Probability) Reverse() Probability     { return a }
 
 // DivideLeft is c/a.
@@ -65,6 +66,7 @@ func (a Probability) Quantize(delta float64) Probability { return quantize(a, de
 
 // Claimed here, so that losing one fails the build.
 var _ Component[Probability] = Probability(0)
+var _ Cancellative[Probability] = Probability(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Probability) AppendKey(dst []byte) []byte {

@@ -23,8 +23,12 @@ func (a Product[A, B]) Equal(b Product[A, B]) bool {
 	return a.First.Equal(b.First) && a.Second.Equal(b.Second)
 }
 
-func (a Product[A, B]) Member() bool           { return a.First.Member() && a.Second.Member() }
-func (Product[A, B]) Commutes()                {}
+func (a Product[A, B]) Member() bool { return a.First.Member() && a.Second.Member() }
+func (Product[A, B]) Commutes()      {}
+
+// Cancels holds when both parts cancel.
+func (a Product[A, B]) Cancels() bool { return cancels(a.First) && cancels(a.Second) }
+
 func (a Product[A, B]) Reverse() Product[A, B] { return a }
 
 // DivideLeft divides by parts. Where a part of a is 0̄, though a is not, that of
@@ -75,6 +79,7 @@ func (a Product[A, B]) AppendKey(dst []byte) []byte {
 
 // Claimed here, so that losing one fails the build.
 var _ Component[Product[Tropical, Log]] = Product[Tropical, Log]{}
+var _ Cancellative[Product[Tropical, Log]] = Product[Tropical, Log]{}
 
 func (a Product[A, B]) ArcType() string { return a.WeightType() }
 

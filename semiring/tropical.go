@@ -35,6 +35,7 @@ func (a Tropical) Equal(b Tropical) bool { return a == b }
 func (a Tropical) Less(b Tropical) bool  { return a < b }
 func (a Tropical) Member() bool          { return a > Tropical(math.Inf(-1)) }
 func (Tropical) Commutes()               {}
+func (a Tropical) Cancels() bool         { return !a.Equal(a.Zero()) }
 func (Tropical) Idempotent()             {}
 func (a Tropical) Reverse() Tropical     { return a }
 
@@ -63,6 +64,7 @@ func (a Tropical) Quantize(delta float64) Tropical { return quantize(a, delta) }
 
 // Claimed here, so that losing one fails the build.
 var _ PathComponent[Tropical] = Tropical(0)
+var _ Cancellative[Tropical] = Tropical(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Tropical) AppendKey(dst []byte) []byte {

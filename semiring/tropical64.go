@@ -35,6 +35,7 @@ func (a Tropical64) Equal(b Tropical64) bool { return a == b }
 func (a Tropical64) Less(b Tropical64) bool  { return a < b }
 func (a Tropical64) Member() bool            { return a > Tropical64(math.Inf(-1)) }
 func (Tropical64) Commutes()                 {}
+func (a Tropical64) Cancels() bool           { return !a.Equal(a.Zero()) }
 func (Tropical64) Idempotent()               {}
 func (a Tropical64) Reverse() Tropical64     { return a }
 
@@ -65,6 +66,7 @@ func (a Tropical64) Quantize(delta float64) Tropical64 { return quantize(a, delt
 
 // Claimed here, so that losing one fails the build.
 var _ PathComponent[Tropical64] = Tropical64(0)
+var _ Cancellative[Tropical64] = Tropical64(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Tropical64) AppendKey(dst []byte) []byte {

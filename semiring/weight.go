@@ -61,6 +61,23 @@ type Commutative[W any] interface {
 	Commutes()
 }
 
+// Cancellative is met by weights of which is told which ones cancel: when
+// c.Cancels(), then a⊗c = b⊗c and c⊗a = c⊗b only for a = b, up to rounding. Sums and
+// products of weights that cancel cancel too, and 0̄ does not. Quotients by weights that
+// cancel are unique; what compares quotients, as the twins property and the pushing
+// before a comparison do, is right for machines of such weights alone. In most semirings
+// all but 0̄ cancel; in MinMax max(1, 3) = max(2, 3), and in a Product (1, 0̄) does not.
+type Cancellative[W any] interface {
+	Weight[W]
+	Cancels() bool
+}
+
+// cancels is Cancels for weights of which it is not known whether they have it.
+func cancels[W any](w W) bool {
+	c, ok := any(w).(interface{ Cancels() bool })
+	return ok && c.Cancels()
+}
+
 // Idempotent is met when a⊕a = a for all a. The method does nothing; it is
 // there to be claimed.
 type Idempotent[W any] interface {

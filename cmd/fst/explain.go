@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,7 +16,8 @@ var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
 ambiguous: two accepting paths carry the same input labels. functional: no input has two
 outputs. twins property: no two paths with one input go round cycles with different weights
 or outputs; an unambiguous machine can be determinized exactly when it has it, and any
-machine over an idempotent semiring when it has it. stochastic: over log, log64 and real64, the
+machine over an idempotent semiring when it has it. It says nothing, and is not looked for,
+where weights do not cancel, as those of minmax, or do not commute. stochastic: over log, log64 and real64, the
 final weight and the arcs of each state that the start leads to sum to one, but for --delta.
 
   fst explain in.fst
@@ -40,9 +42,11 @@ Time O(states² + arcs²) at worst, on the pairs that one string reaches; --limi
 				return err
 			}
 			twins, err := t.Twins(t.m, lim)
-			if err != nil {
+			undecided := errors.Is(err, ops.ErrCapability) // the weights do not cancel, or not commute
+			if err != nil && !undecided {
 				return err
 			}
+			noTwins := err
 			var stochastic *ops.StochasticError
 			sums := slices.Contains([]string{"log", "log64", "real64"}, t.ArcType())
 			if sums {
@@ -60,7 +64,12 @@ Time O(states² + arcs²) at worst, on the pairs that one string reaches; --limi
 				}
 				verdict("unambiguous", ambiguous == nil, orNil(ambiguous))
 				verdict("functional", functional == nil, orNil(functional))
-				verdict("twins property", twins == nil, orNil(twins))
+				if undecided {
+					_, why, _ := strings.Cut(strings.TrimPrefix(noTwins.Error(), "ops: "), ": ")
+					infoLine(w, "twins property", "not applicable: "+why)
+				} else {
+					verdict("twins property", twins == nil, orNil(twins))
+				}
 				if !sums {
 					infoLine(w, "stochastic", "not applicable: no probabilities")
 					return nil

@@ -26,7 +26,8 @@ var lossTool = &tool{name: "loss", args: "[cases.jsonl [results.jsonl]]", max: 2
 A case has alphabet (symbols are 0 .. alphabet-1), l, q (order 1, 2 or 3), gamma (default 1),
 yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "-inf" forbids),
 or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
-unweighted transducer from labels to symbols), tied and w, v, and a loss:
+unweighted transducer from labels to symbols; label strings for which it has no path spell
+nothing and are left out by every loss), tied and w, v, and a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment)

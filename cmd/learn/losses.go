@@ -164,9 +164,9 @@ func (l *lossFlags) user(c *call, labels []string, origin string) (*losses.Trans
 }
 
 // between returns the loss of one labelling when another is right, for decoding: exact
-// at any length, since no sum over all labellings is taken. nil is Hamming's. That of a
-// transducer is user's.
-func (l *lossFlags) between(c *call, labels []string) (func(u, truth []string) float64, error) {
+// at any length, since no sum over all labellings is taken. Labels are places among the model's.
+// nil is Hamming's. That of a transducer is user's.
+func (l *lossFlags) between(c *call) (func(u, truth []int) float64, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -188,16 +188,5 @@ func (l *lossFlags) between(c *call, labels []string) (func(u, truth []string) f
 	default:
 		return nil, fmt.Errorf("flag --loss: %s is not a loss of two labellings", *l.loss)
 	}
-	number := map[string]int{}
-	for k, y := range labels {
-		number[y] = k
-	}
-	indices := func(y []string) []int {
-		out := make([]int, len(y))
-		for i, s := range y {
-			out[i] = number[s]
-		}
-		return out
-	}
-	return func(u, truth []string) float64 { return value.Value(indices(u), indices(truth)) }, nil
+	return value.Value, nil
 }

@@ -239,7 +239,7 @@ func (d *decoder) labeller(c *call, m *sequence.Model) (func(t *sequence.Tagger,
 			o.Transducer, err = d.loss.user(c, m.Labels(), "of the model")
 		}
 	} else {
-		o.Loss, err = d.loss.between(c, m.Labels())
+		o.Places, err = d.loss.between(c)
 	}
 	if err != nil {
 		return nil, err

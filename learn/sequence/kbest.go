@@ -21,7 +21,8 @@ type Candidate struct {
 
 // NBest returns up to n labellings of the best scores, best first, all
 // different. The k-best lists of all last windows of labels are extended position
-// by position: O(len · D^order · n) time at most.
+// by position, the D lists that lead to one merged through a heap: of len positions each
+// takes O(D^order + D^(order-1) · n log D) time, for the last two factors with order-1 at least 1.
 func (t *Tagger) NBest(in *Input, n int) ([]Candidate, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("sequence: %d-best list", n)
@@ -66,6 +67,10 @@ type RiskOptions struct {
 
 	Loss func(u, truth []string) float64 // of a labelling when another is right; nil is the Hamming distance
 
+	// Places, if not nil, takes the place of Loss, which must be nil: labels are given by
+	// their places in Model.Labels, looked up once for each labelling of the list.
+	Places func(u, truth []int) float64
+
 	// Transducer, if not nil, takes the place of Loss, which must be nil: the loss that
 	// it defines, symbol k being label k of Model.Labels. A labelling that it has no path
 	// for has an infinite loss.
@@ -98,8 +103,14 @@ func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, e
 	if o.Candidates == 0 {
 		o.Candidates = o.List
 	}
-	if o.Loss != nil && o.Transducer != nil {
-		return nil, nil, errors.New("sequence: MinRisk: both Loss and Transducer are given; there is one loss")
+	given := 0
+	for _, is := range []bool{o.Loss != nil, o.Places != nil, o.Transducer != nil} {
+		if is {
+			given++
+		}
+	}
+	if given > 1 {
+		return nil, nil, errors.New("sequence: MinRisk: two of Loss, Places and Transducer are given, and not both can be meant: there is one loss")
 	}
 	if o.Loss == nil {
 		o.Loss = func(u, truth []string) float64 {
@@ -127,6 +138,15 @@ func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, e
 			add(i, o.Loss(candidates[i].Labels, list[j].Labels))
 		}
 		return nil
+	}
+	if o.Places != nil {
+		strings := t.m.placesOf(list)
+		against = func(j int, add func(i int, loss float64)) error {
+			for i := range candidates {
+				add(i, o.Places(strings[i], strings[j]))
+			}
+			return nil
+		}
 	}
 	if o.Transducer != nil {
 		against = t.m.againstBy(o.Transducer, o.Ctx, list, len(candidates))
@@ -157,9 +177,8 @@ func (t *Tagger) MinRisk(in *Input, opts *RiskOptions) ([]string, []Candidate, e
 	return list[best].Labels, list, nil
 }
 
-// againstBy returns what gives the transducer's losses of the first n of a list when
-// another of it is right.
-func (m *Model) againstBy(u *losses.Transducer, ctx context.Context, list []Candidate, n int) func(j int, add func(i int, loss float64)) error {
+// placesOf returns the labellings of a list as places in m.labels.
+func (m *Model) placesOf(list []Candidate) [][]int {
 	number := make(map[string]int, len(m.labels))
 	for k, y := range m.labels {
 		number[y] = k
@@ -171,6 +190,13 @@ func (m *Model) againstBy(u *losses.Transducer, ctx context.Context, list []Cand
 			strings[i][t] = number[y]
 		}
 	}
+	return strings
+}
+
+// againstBy returns what gives the transducer's losses of the first n of a list when
+// another of it is right.
+func (m *Model) againstBy(u *losses.Transducer, ctx context.Context, list []Candidate, n int) func(j int, add func(i int, loss float64)) error {
+	strings := m.placesOf(list)
 	loss := *u
 	if loss.Limits.Ctx == nil {
 		loss.Limits.Ctx = ctx
@@ -196,7 +222,8 @@ type scored struct {
 type kbest struct {
 	items []kbestItem // of all positions
 	lists [][2]int32  // by position and state: from, to in items
-	pool  []kbestItem
+	heap  []kbestHead // of merge
+	final []kbestItem
 }
 
 // kbestItem is a labelling up to a position, as one label more on an item of the
@@ -232,10 +259,11 @@ func (t *Tagger) nBest(n, k int) []scored {
 		here := len(b.lists)
 		states := statesAt(p)
 		for s := range states {
-			b.pool = b.pool[:0]
+			b.heap = b.heap[:0]
 			y := s % d
+			from := int32(len(b.items))
 			if p == 0 {
-				b.pool = append(b.pool, kbestItem{t.windows[s], -1, int32(y)})
+				b.items = append(b.items, kbestItem{t.windows[s], -1, int32(y)})
 			} else {
 				// Which states come before, and the window that each makes with y.
 				from, to, step := 0, statesAt(p-1), 1
@@ -249,26 +277,21 @@ func (t *Tagger) nBest(n, k int) []scored {
 					if l.order > 1 {
 						w = q*d + y // with q = (a, b) at order 3, the window (a, b, y)
 					}
-					list := b.lists[before+q]
-					for i := list[0]; i < list[1]; i++ {
-						b.pool = append(b.pool, kbestItem{b.items[i].score + t.windows[w], i, int32(y)})
-					}
+					b.offer(b.lists[before+q], t.windows[w])
 				}
+				b.items = b.merge(b.items, k, int32(y))
 			}
-			from := int32(len(b.items))
-			b.items = append(b.items, bestOf(b.pool, k)...)
 			b.lists = append(b.lists, [2]int32{from, int32(len(b.items))})
 		}
 		before = here
 	}
-	b.pool = b.pool[:0]
+	b.heap = b.heap[:0]
 	for _, list := range b.lists[before:] {
-		for i := list[0]; i < list[1]; i++ {
-			b.pool = append(b.pool, kbestItem{b.items[i].score, i, 0})
-		}
+		b.offer(list, 0)
 	}
+	b.final = b.merge(b.final[:0], k, 0)
 	var out []scored
-	for _, end := range bestOf(b.pool, k) {
+	for _, end := range b.final {
 		s := scored{make([]int, n), end.score}
 		for p, i := n-1, end.back; p >= 0; p, i = p-1, b.items[i].back {
 			s.labels[p] = int(b.items[i].label)
@@ -278,24 +301,81 @@ func (t *Tagger) nBest(n, k int) []scored {
 	return out
 }
 
-// bestOf sorts the k best items to the front and returns them; ties keep the
-// order in which they came, that is of the states before.
-func bestOf(items []kbestItem, k int) []kbestItem {
-	if k == 1 {
-		if len(items) == 0 {
-			return items
+// kbestHead is the best item of a sorted list that is not taken yet, with what is added to
+// the scores of the list.
+type kbestHead struct {
+	score   float64
+	add     float64
+	at, end int32
+}
+
+// before orders heads by score, best first; ties go by the item, that is by the state before,
+// and NaN, which no potential of a trained model is, goes last.
+func (x *kbestHead) before(y *kbestHead) bool {
+	if c := cmp.Compare(y.score, x.score); c != 0 {
+		return c < 0
+	}
+	return x.at < y.at
+}
+
+// offer gives merge a list, best first.
+func (b *kbest) offer(list [2]int32, add float64) {
+	if list[0] < list[1] {
+		b.heap = append(b.heap, kbestHead{b.items[list[0]].score + add, add, list[0], list[1]})
+	}
+}
+
+// merge appends to dst the k best items of the lists that were offered, O(k log lists) after O(lists).
+// Sums that round to one score keep the order of their list, as adding one number
+// turns no two of them around.
+func (b *kbest) merge(dst []kbestItem, k int, label int32) []kbestItem {
+	h := b.heap
+	if k > 1 { // the least of a list needs no heap
+		for i := len(h)/2 - 1; i >= 0; i-- {
+			sink(h, i)
 		}
+	} else {
 		best := 0
-		for i := range items {
-			if items[i].score > items[best].score {
+		for i := range h {
+			if h[i].before(&h[best]) {
 				best = i
 			}
 		}
-		items[0] = items[best]
-		return items[:1]
+		if len(h) > 0 {
+			h[0] = h[best]
+		}
 	}
-	slices.SortFunc(items, func(a, b kbestItem) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.back, b.back))
-	})
-	return items[:min(k, len(items))]
+	for ; k > 0 && len(h) > 0; k-- {
+		top := &h[0]
+		dst = append(dst, kbestItem{top.score, top.at, label})
+		if k == 1 {
+			break
+		}
+		if top.at++; top.at < top.end {
+			top.score = b.items[top.at].score + top.add
+		} else {
+			h[0] = h[len(h)-1]
+			h = h[:len(h)-1]
+		}
+		sink(h, 0)
+	}
+	return dst
+}
+
+// sink moves head i of a heap down to where it belongs.
+func sink(h []kbestHead, i int) {
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && h[c+1].before(&h[c]) {
+			c++
+		}
+		if !h[c].before(&h[i]) {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
 }

@@ -144,3 +144,98 @@ func TestMinRiskOfTransducer(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// The expected loss of a labelling is over what may be right: the loss is asked for it first,
+// and for the truth second, in each of the forms in which a loss can be given.
+func TestMinRiskOfAnAsymmetricLoss(t *testing.T) {
+	examples := randomExamples(rand.New(rand.NewPCG(3, 19)), 30, 3, true)
+	m, _, err := Train(examples, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := m.Labels()
+	number := map[string]int{}
+	for k, y := range labels {
+		number[y] = k
+	}
+	// Taking label k where r is right costs this, and something else the other way round.
+	cost := func(k, r int) float64 { return float64((5*k+r*r+1)%7) / 2 }
+	sum := func(u, truth []int) float64 {
+		x := 0.0
+		for i := range u {
+			x += cost(u[i], truth[i])
+		}
+		return x
+	}
+	names := func(y []string) []int {
+		out := make([]int, len(y))
+		for i := range y {
+			out[i] = number[y[i]]
+		}
+		return out
+	}
+	tried, reversible := 0, 0
+	for i := range examples {
+		in := &examples[i].Input
+		if in.Len() == 0 {
+			continue
+		}
+		_, byNames, err := m.Tagger().MinRisk(in, &RiskOptions{List: 8, Loss: func(u, truth []string) float64 { return sum(names(u), names(truth)) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, byPlaces, err := m.Tagger().MinRisk(in, &RiskOptions{List: 8, Places: sum})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a := range byNames {
+			want, reversed := 0.0, 0.0
+			for _, r := range byNames {
+				want += r.Probability * sum(names(byNames[a].Labels), names(r.Labels))
+				reversed += r.Probability * sum(names(r.Labels), names(byNames[a].Labels))
+			}
+			if tried++; math.Abs(want-reversed) > 1e-6 {
+				reversible++
+			}
+			for form, got := range map[string]float64{"Loss": byNames[a].Risk, "Places": byPlaces[a].Risk} {
+				if math.Abs(got-want) > 1e-9 {
+					t.Fatalf("%s: labelling %d of example %d has risk %v, by its definition %v (the wrong way round %v)", form, a, i, got, want, reversed)
+				}
+			}
+		}
+	}
+	if reversible < tried/2 || tried < 20 {
+		t.Errorf("%d of %d risks would show that the arguments are exchanged", reversible, tried)
+	}
+	if _, _, err := m.Tagger().MinRisk(&examples[0].Input, &RiskOptions{Places: sum, Loss: func(u, truth []string) float64 { return 0 }}); err == nil {
+		t.Error("two losses are taken")
+	}
+}
+
+// Lists merged through a heap are those of sorting all candidates of a position, ties included:
+// by score, then by the state before.
+func TestMergeIsSorting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	for range 2000 {
+		var b kbest
+		var all []kbestItem
+		k := 1 + rng.IntN(12)
+		for range 1 + rng.IntN(7) {
+			from := int32(len(b.items))
+			score := 3.0
+			for range rng.IntN(6) {
+				score -= float64(rng.IntN(3)) // ties
+				b.items = append(b.items, kbestItem{score: score})
+			}
+			add := float64(rng.IntN(3))
+			b.offer([2]int32{from, int32(len(b.items))}, add)
+			for i := from; i < int32(len(b.items)); i++ {
+				all = append(all, kbestItem{b.items[i].score + add, i, 5})
+			}
+		}
+		slices.SortStableFunc(all, func(x, y kbestItem) int { return int(y.score - x.score) })
+		if got := b.merge(nil, k, 5); !slices.Equal(got, all[:min(k, len(all))]) {
+			t.Fatalf("the best %d of %v: %v", k, all, got)
+		}
+	}
+}

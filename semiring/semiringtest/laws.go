@@ -156,6 +156,10 @@ func (c *checker[W]) constants() {
 	zero, one := semiring.Zero[W](), semiring.One[W]()
 	c.check("constants", zero.Member() && one.Member(), "0̄ and 1̄ are not both members")
 	c.check("constants", !zero.Equal(one), "0̄ is 1̄")
+	if w, ok := any(zero).(semiring.Cancellative[W]); ok {
+		c.check("cancellation", !w.Cancels(), "0̄ cancels")
+		c.check("cancellation", any(one).(semiring.Cancellative[W]).Cancels(), "1̄ does not cancel")
+	}
 	distinct := 0
 	for _, a := range c.pool {
 		if !a.Equal(zero) && !a.Equal(one) {
@@ -209,6 +213,16 @@ func (c *checker[W]) ternary(a, b, d W) {
 	if _, ok := any(a).(semiring.LeftSemiring[W]); !ok {
 		if sum := a.Plus(b); c.members(sum) {
 			c.near("right distributivity", sum.Times(d), a.Times(d).Plus(b.Times(d)), a, b, d)
+		}
+	}
+	if w, ok := any(d).(semiring.Cancellative[W]); ok && w.Cancels() {
+		for _, same := range []bool{a.Times(d).Equal(b.Times(d)), d.Times(a).Equal(d.Times(b))} {
+			c.check("cancellation", !same || c.close(a, b), "%v and %v times %v are the same", show(a), show(b), show(d))
+		}
+		if v, ok := any(a).(semiring.Cancellative[W]); ok && v.Cancels() {
+			for _, x := range []W{a.Times(d), a.Plus(d)} {
+				c.check("cancellation", any(x).(semiring.Cancellative[W]).Cancels(), "%v and %v cancel, but their product or sum %v does not", show(a), show(d), show(x))
+			}
 		}
 	}
 	if a, ok := any(a).(semiring.Path[W]); ok {
