@@ -298,7 +298,24 @@ func (c component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine
 	default:
 		return nil, errors.New("unknown map type " + kind)
 	}
-	return v, nil
+	return v, members(v, kind)
+}
+
+// members says where a change of weights has left the semiring: MinMax has no inverses but of
+// its least weight, and powers and products of numbers may overflow.
+func members[W semiring.Component[W]](v *fst.Vector[W], kind string) error {
+	for q := range v.NumStates() {
+		q := fst.StateID(q)
+		if w := v.Final(q); !w.Member() {
+			return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the final weight, which is no weight of %s", kind, w, w.ArcType())}
+		}
+		for i, a := range v.Arcs(q) {
+			if !a.Weight.Member() {
+				return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the weight of arc %d, %d:%d, which is no weight of %s", kind, a.Weight, i, a.ILabel, a.OLabel, a.Weight.ArcType())}
+			}
+		}
+	}
+	return nil
 }
 
 // owns reports whether m is a machine over the suite's weights.
