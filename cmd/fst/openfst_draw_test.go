@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -348,6 +349,50 @@ func (m *model) negativeCycle() bool {
 	return true
 }
 
+// distances returns the sums over all paths from the start to each state, or in reverse from it
+// to the end, of log weights: -log x for the solution x of x = b + Ax, by elimination.
+func (m *model) distances(reverse bool) []float64 {
+	n := len(m.finals)
+	rows := make([][]float64, n) // of I - A, and b
+	for i := range rows {
+		rows[i] = make([]float64, n+1)
+		rows[i][i] = 1
+		if reverse {
+			rows[i][n] = math.Exp(-float64(float32(m.finals[i])))
+		} else if i == m.start {
+			rows[i][n] = 1
+		}
+	}
+	for _, a := range m.arcs {
+		from, to := a.to, a.from
+		if reverse {
+			from, to = a.from, a.to
+		}
+		rows[from][to] -= math.Exp(-float64(float32(a.weight)))
+	}
+	for k := range n {
+		best := k
+		for i := k; i < n; i++ {
+			if math.Abs(rows[i][k]) > math.Abs(rows[best][k]) {
+				best = i
+			}
+		}
+		rows[k], rows[best] = rows[best], rows[k]
+		for i := range n {
+			if f := rows[i][k] / rows[k][k]; i != k && f != 0 {
+				for j := k; j <= n; j++ {
+					rows[i][j] -= f * rows[k][j]
+				}
+			}
+		}
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = -math.Log(rows[i][n] / rows[i][i])
+	}
+	return out
+}
+
 // unordered reports whether arcs of a state with the same labels have weights of which a is
 // within delta of b, and b of c, but not a of c. Then "less by more than delta, or the lower
 // next state" is no order, and what std::sort makes of it is undefined.
@@ -380,4 +425,38 @@ func (m *model) hasZeroArc() bool {
 		}
 	}
 	return false
+}
+
+// The exact sums that compareDistances judges by, on a machine that OpenFst sums to -3.4296.
+func TestModelDistances(t *testing.T) {
+	m := &model{arcType: "log", finals: []float64{0}}
+	for w, n := range map[float64]int{2.5: 6, 3.25: 8, 4: 6, 5.5: 4} {
+		for range n {
+			m.arcs = append(m.arcs, modelArc{weight: w})
+		}
+	}
+	m.arcs = append(m.arcs, modelArc{weight: 3.25})
+	for _, reverse := range []bool{false, true} {
+		loops := 6*math.Exp(-2.5) + 9*math.Exp(-3.25) + 6*math.Exp(-4) + 4*math.Exp(-5.5)
+		if got, want := m.distances(reverse)[0], math.Log(1-loops); math.Abs(got-want) > 1e-9 {
+			t.Errorf("reverse %v: %v, want %v", reverse, got, want)
+		}
+	}
+	c := &peerCase{inputs: []*model{m}}
+	exact := fmt.Sprintf("0\t%.9g\n", m.distances(false)[0])
+	for theirs, same := range map[string]bool{exact: true, "0\t-2.8\n": true, "0\t-9.5\n": false} {
+		if d := compareDistances(exact, theirs, c); (d == "") != same {
+			t.Errorf("ours %q, theirs %q: %q", exact, theirs, d)
+		}
+		if d := compareDistances(theirs, exact, c); theirs != exact && d == "" {
+			t.Errorf("ours %q is wrong and passes", theirs)
+		}
+	}
+	two := &model{finals: []float64{math.Inf(1), 0.5}, arcs: []modelArc{{from: 0, to: 1, weight: 1}, {from: 1, to: 1, weight: math.Ln2}}}
+	if d := two.distances(false); math.Abs(d[0]) > 1e-7 || math.Abs(d[1]-(1-math.Ln2)) > 1e-7 {
+		t.Errorf("from the start %v", d)
+	}
+	if d := two.distances(true); math.Abs(d[0]-(1.5-math.Ln2)) > 1e-7 || math.Abs(d[1]-(0.5-math.Ln2)) > 1e-7 {
+		t.Errorf("to the end %v", d)
+	}
 }
