@@ -552,6 +552,21 @@ func TestDivergence(t *testing.T) {
 	if !errors.As(err, &at) || !errors.Is(err, optim.ErrNotFinite) || at.Step != 5 {
 		t.Errorf("a NaN after five steps: %v", err)
 	}
+	// Mirror-prox looks at two points a step: the second of the first step is where that led,
+	// and the first of the third where the second did.
+	for looks, step := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 6: 3} {
+		calls := 0
+		broken := optim.SaddleFunc{W: 1, Lambda: 1, F: func(w, lambda, gw, gl []float64) (float64, error) {
+			if calls++; calls == looks {
+				return math.Inf(1), nil
+			}
+			return 1, nil
+		}}
+		_, err := optim.SaddlePoint{StepW: 0.1}.Solve(broken, []float64{1}, nil, nil)
+		if !errors.As(err, &at) || at.Step != step {
+			t.Errorf("infinite at look %d: %v, want step %d", looks, err, step)
+		}
+	}
 }
 
 // With λ frozen, gda is the loop that a reader would write, bit for bit; and so it
