@@ -106,6 +106,13 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 			if *f.to, err = numbers(f.name, f.text); err != nil {
 				return nil, err
 			}
+			if i := slices.IndexFunc(*f.to, func(v float64) bool { return v < 0 }); i >= 0 {
+				of := "objectives"
+				if len(*f.to) == len(o.Losses) {
+					of = o.Losses[i].Name
+				}
+				return nil, fmt.Errorf("flag --%s: the weight of %s is %v; weights of a mixture are from 0 to 1", f.name, of, (*f.to)[i])
+			}
 		}
 	}
 	if *a.vertices != "" {

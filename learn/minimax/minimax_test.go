@@ -671,6 +671,11 @@ func TestRefusals(t *testing.T) {
 		"unbounded":            {Losses: all(t, "squared")},
 		"mixture of three":     {Fixed: []float64{1, 0, 0}},
 		"negative mixture":     {Fixed: []float64{1, 0, -1, 1}},
+		"empty mixture":        {Fixed: []float64{0, 0, 0, 0}},
+		"endless mixture":      {Fixed: []float64{1e308, 1e308, 0, 0}},
+		"negative least":       {Preferences: minimax.Preferences{Lo: []float64{-1}}},
+		"one negative least":   {Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}},
+		"least of constraint":  {Preferences: minimax.Preferences{Lo: []float64{-1}}, Penalty: minimax.Constraint, Beta2: 1},
 		"NaN":                  {Beta1: math.NaN()},
 		"negative":             {Beta1: -1},
 		"unknown":              {Normalization: "other"},
@@ -686,6 +691,10 @@ func TestRefusals(t *testing.T) {
 		if _, err := minimax.Train(d, o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+	_, err := minimax.Train(d, &minimax.Options{Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}})
+	if err == nil || !strings.Contains(err.Error(), "least weight of 1-norm") {
+		t.Errorf("a negative least weight: %v", err)
 	}
 	bad := *d
 	bad.X = slices.Clone(d.X)
@@ -704,6 +713,16 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := minimax.Train(regression, &minimax.Options{Losses: all(t, "1-norm", "huber:0.1"), Beta1: 0.01}); err != nil {
 		t.Errorf("regression: %v", err)
+	}
+}
+
+// Weights of a mixture count by their share.
+func TestMixtureOfWeights(t *testing.T) {
+	d := blobs(40, 2, 2, 1)
+	a := smoothedFit(t, d, minimax.Options{Fixed: []float64{5, 0, 0, 5}})
+	b := smoothedFit(t, d, minimax.Options{Fixed: []float64{0.5, 0, 0, 0.5}})
+	if !slices.Equal(a.Model.Params, b.Model.Params) || !slices.Equal(a.Lambda, []float64{0.5, 0, 0, 0.5}) {
+		t.Errorf("weights 5, 0, 0, 5 are the mixture %v", a.Lambda)
 	}
 }
 

@@ -14,16 +14,18 @@ import (
 type Solver string
 
 const (
-	// Auto is Stochastic followed by Polished for linear models, and Descent for
-	// networks.
+	// Auto, for linear models, is MirrorProx, then from there DualAscent until the
+	// certificate is as close as asked for, and Smoothed where that does not apply or
+	// makes no progress. For networks it is Descent.
 	Auto Solver = ""
 	// MirrorProx and Descent are optim.SaddlePoint with optim.MirrorProx and
 	// optim.DescentAscent.
 	MirrorProx  Solver = "mirror-prox"
 	Descent     Solver = "gda"
 	Alternating Solver = "alternating"
-	// Smoothed is optim.Smoothed, on all examples: the quickest for linear models
-	// whose data fit into memory, and the reference for the others.
+	// Smoothed is optim.Smoothed, on all examples: the quickest where no loss has a kink,
+	// the only one of those here to certify losses of whole rows (Softmax) and a penalty
+	// of the norm itself, and the reference for the others.
 	Smoothed Solver = "smoothed"
 	// DualAscent is cutting planes over λ with stochastic dual coordinate ascent for w: the
 	// quickest to a certificate where losses have kinks and the data are many.
@@ -58,6 +60,13 @@ func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maxi
 			return nil, fmt.Errorf("minimax: preferences: %w", err)
 		}
 		return s, nil
+	}
+	for k, v := range f.Lo {
+		// Mixtures are not negative: with a negative weight a convex loss is concave in w, and
+		// what is proved for convex games would be false.
+		if v < 0 {
+			return nil, fmt.Errorf("minimax: preferences: least weight %d is %v: weights of objectives are not negative; give 0 or more", k+1, v)
+		}
 	}
 	if penalty == Constraint {
 		a, b := slices.Clone(f.A), slices.Clone(f.B)
@@ -125,7 +134,7 @@ type Options struct {
 	ZeroOne       ZeroOneMode   // zero is Surrogate
 	MultiClass    MultiClass    // zero is OneVsAll
 	Preferences   Preferences
-	Fixed         []float64 // if not nil, the mixture to train on: a baseline
+	Fixed         []float64 // if not nil, the mixture to train on: a baseline. Weights are divided by their sum
 	Offsets       []float64 // L_k* of Regret, in its units, where they are known: Values[k] of the model of objective k alone; nil finds them
 
 	// Penalties and sets.
@@ -247,9 +256,15 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features || p.Network.Heldout.Outputs() != d.Outputs()):
 		return p, errors.New("minimax: held-out data have other features or classes than the training data")
 	}
-	for k, v := range p.Fixed {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return p, fmt.Errorf("minimax: weight %d of the mixture is %v", k+1, v)
+	for k, v := range p.Preferences.Lo {
+		if v < 0 && len(p.Preferences.Lo) == len(p.Losses) {
+			return p, fmt.Errorf("minimax: preferences: the least weight of %s is %v: weights of objectives are not negative; give 0 or more", p.Losses[k].Name, v)
+		}
+	}
+	if p.Fixed != nil {
+		var err error
+		if p.Fixed, err = mixtureOfWeights(p.Fixed); err != nil {
+			return p, err
 		}
 	}
 	if d.Y != nil {
@@ -260,6 +275,31 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		}
 	}
 	return p, nil
+}
+
+// mixtureOfWeights returns weights divided by their sum, so that values are those of a
+// mixture whatever the units of the weights. Weights that add up to 1 stay what they are.
+func mixtureOfWeights(weights []float64) ([]float64, error) {
+	sum := 0.0
+	for k, v := range weights {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1, v)
+		}
+		sum += v
+	}
+	switch {
+	case sum == 0:
+		return nil, errors.New("minimax: all weights of the mixture are zero: there is nothing to train on; give one objective weight at least")
+	case math.IsInf(sum, 1):
+		return nil, fmt.Errorf("minimax: the weights of the mixture add up to more than %.3g; divide them all by the largest", math.MaxFloat64)
+	}
+	out := slices.Clone(weights)
+	if math.Abs(sum-1) > 1e-9 {
+		for k := range out {
+			out[k] /= sum
+		}
+	}
+	return out, nil
 }
 
 func finite(values ...float64) bool {
