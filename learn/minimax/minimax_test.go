@@ -842,6 +842,38 @@ func TestNetworkDivergence(t *testing.T) {
 	}
 }
 
+// Neither is a model handed out whose last step led astray: to what is not finite, or far
+// above where it came from. Steps in between that a run recovers from are its own affair.
+func TestNetworkLastStep(t *testing.T) {
+	d := blobs(400, 5, 2, 3)
+	for _, batch := range []int{400, 128} {
+		for _, passes := range []int{1, 2} {
+			for _, l2 := range []float64{0, 1e-4} {
+				for _, rate := range []float64{1e-2, 1e3, 1e6, 1e12, 1e30, 3e38, 1e39, 1e300} {
+					for _, method := range []optim.Method{optim.SGD, optim.Adam} {
+						name := fmt.Sprintf("batch %d, %d passes, l2 %g, rate %g, %v", batch, passes, l2, rate, method)
+						f, err := minimax.Train(d, &minimax.Options{Hidden: []int{8}, StepW: rate, Batch: batch, Passes: passes, Beta1: l2, Seed: 1, Network: minimax.Network{Method: method}})
+						if rate < 1 {
+							if err != nil || !(f.Worst < 2) {
+								t.Errorf("%s: %v", name, err)
+							}
+							continue
+						}
+						var at *optim.DivergenceError
+						if err == nil {
+							if rate >= 1e12 || !(f.Worst < 4) || method == optim.SGD && rate >= 1e6 && passes*(400/batch) == 1 {
+								t.Errorf("%s: a model with worst %v", name, f.Worst)
+							}
+						} else if most := passes * ((400 + batch - 1) / batch); !errors.As(err, &at) || at.Step < 1 || at.Step > most {
+							t.Errorf("%s: %v", name, err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestModelFile(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		d := blobs(90, 4, classes, 8)

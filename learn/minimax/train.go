@@ -44,7 +44,8 @@ func (f *Fit) Gap() float64 {
 
 // Train fits a model to data that is robust to every mixture of the objectives. When
 // interrupted (an error, divergence, a cancelled context), the fit holds the last
-// finite state beside the error, unless the error came before training began.
+// finite state beside the error, unless the error came before training began or that state
+// is not kept: networks that diverge in their last step give none.
 //
 // Linear models with convex losses are certified: Fit.Gap proves how far the
 // model's worst mixture is from the best possible. Results are the same for any number
