@@ -242,6 +242,9 @@ compare with:
 					}
 				}
 				o.Workers, o.Control, o.Passes = workers, control, int(*t.iterations)
+				if o.Solver == minimax.DualAscent && !c.flags.Given("iterations") {
+					o.Passes = 0 // as many as it makes progress by
+				}
 				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {

@@ -157,12 +157,15 @@ type Options struct {
 	StepW      float64 // zero is 1, for networks 0.03
 	StepLambda float64 // zero is 1, for networks 0.01
 	Entropic   bool
-	Batch      int     // zero is 128, negative all; Smoothed takes all
-	Passes     int     // over the data; zero is 20, for networks 10; steps where Batch is negative, 1000
-	All        bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
-	Gap        float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative never asks
-	NoPolish   bool    // Auto: leave the second part out
-	Width      float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
+	Batch      int // zero is 128, negative all; Smoothed takes all
+	// Passes over the data; zero is 20, for networks 10, for DualAscent as many as it makes
+	// progress by; steps where Batch is negative, 1000. Of Auto they limit the first part;
+	// Smoothed has none.
+	Passes   int
+	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
+	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative never asks
+	NoPolish bool    // Auto: leave the second part out
+	Width    float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
 
 	Network Network // of models with hidden layers
 
@@ -221,6 +224,7 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		switch {
 		case network:
 			p.Passes = 10
+		case p.Solver == DualAscent: // no limit but its own
 		case p.Batch == 0:
 			p.Passes = 1000
 		default:

@@ -341,23 +341,27 @@ func (t *trainer) linear() (*Fit, error) {
 		r, err = first.Solve(g, w, lambda, control)
 		var astray *optim.DivergenceError
 		switch {
-		case err != nil && second && gap > 0 && t.StepW == 0 && errors.As(err, &astray) && ascends && g.dualAscent(w, t.Radius, 1, t.Seed) != nil:
+		case err != nil && second && t.StepW == 0 && errors.As(err, &astray):
 			// Losses of very different steepness: no step that was chosen here suits them,
-			// but dual ascent needs none.
+			// but what follows needs none.
 			r = nil
 		case r == nil:
 			return nil, err
 		case err != nil:
 			return t.fit(g, r, frozen), err
 		default:
-			w = r.W
+			if w, err = t.lower(g, set, r.W, w); err != nil {
+				return nil, err
+			}
 		}
 		control.Resume = nil
 	}
 	if t.Solver == DualAscent && (gap < 0 && t.Gap > 0 || !ascends) {
 		return nil, errDual
 	}
-	if ascends && (t.Solver == Auto && second || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
+	// Losses without kinks are for L-BFGS, unless dual ascent has Newton's steps for them.
+	quick := relaxed != nil || g.cornered()
+	if ascends && (t.Solver == Auto && second && quick || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
 		l := lambda
 		if r != nil {
 			l = r.Lambda
@@ -370,9 +374,10 @@ func (t *trainer) linear() (*Fit, error) {
 			return nil, err
 		}
 		if s != nil {
-			// A radius that holds nothing back, and no penalty: there is no curvature for dual
-			// ascent, but L-BFGS needs none.
-			r, second = s, t.Solver == Auto && t.unheld() && s.Reason != optim.GapSmall
+			// There may be no curvature for dual ascent, as in a radius that holds nothing back
+			// without a penalty, or dual coordinates far from where they should be: L-BFGS
+			// needs neither.
+			r, second = s, t.Solver == Auto && s.Reason == optim.NoProgress
 			control.Resume = nil
 			w = s.W
 		} else if t.Solver == DualAscent {
@@ -384,9 +389,13 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if second {
 		control.Stop.Iterations = 0
+		fresh := r == nil && !inSecond
 		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Least: leastValue, Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
 		if t.Solver == Auto { // whether this run or the one that it goes on from came here
-			polish.Start, polish.Inner = 0.002, 400 // the stochastic part came closer than this
+			polish.Inner = 400
+		}
+		if t.Solver == Auto && !fresh {
+			polish.Start = 0.002 // the stochastic part came closer than this
 		}
 		if gap < 0 {
 			polish.Gap = math.Max(t.Gap, 1e-6)
@@ -401,9 +410,28 @@ func (t *trainer) linear() (*Fit, error) {
 		if err != nil {
 			return t.fit(g, s, frozen), err
 		}
-		r = s
+		if r = s; r.Reason == optim.IterationLimit {
+			r.Reason = optim.NoProgress // its rounds are not the caller's iterations
+		}
 	}
 	return t.fit(g, r, frozen), nil
+}
+
+// lower returns w, or the start where the worst mixture there is better, or alone finite.
+func (t *trainer) lower(g *Game, set optim.Maximizer, w, start []float64) ([]float64, error) {
+	values := make([]float64, len(t.objectives))
+	var worst [2]float64
+	for i, x := range [][]float64{w, start} {
+		v, err := g.Eval(x, make([]float64, len(values)), nil, values)
+		if err != nil {
+			return nil, err
+		}
+		worst[i] = v + set.Maximize(values, nil)
+	}
+	if worst[0] <= worst[1] {
+		return w, nil
+	}
+	return start, nil
 }
 
 // unheld reports whether there may be nothing but a radius to keep weights small.
