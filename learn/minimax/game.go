@@ -472,7 +472,7 @@ func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
 	var kinks []int
 	for k := range g.objectives {
 		o := &g.objectives[k]
-		if o.Relax != nil && o.row(g.multi, g.net.Outputs()) != rowHinge {
+		if o.Relax != nil {
 			kinks = append(kinks, k)
 		}
 	}
@@ -491,7 +491,7 @@ func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
 		for _, k := range kinks {
 			o := &g.objectives[k]
 			// The width is of the objective as it enters the game. On rows of several
-			// outputs the loss is a mean, or with Softmax a sum.
+			// outputs the loss is a mean, or with Softmax a sum (of the hinge a maximum).
 			w := width / (o.scale * o.factor)
 			if o.row(g.multi, g.net.Outputs()) == rowSum {
 				w /= float64(g.net.Outputs())

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // ZeroOneMode says what the players of the game see of a zero-one loss, whose own
@@ -161,7 +163,8 @@ type scratch struct {
 	// weight, if not nil, is what each score counts for, alike within a row; weights is
 	// where it lives.
 	weight, weights []float64
-	under           bool // relaxed losses give the lines below what was relaxed
+	z, p            []float64 // of a row, for smoothRow
+	under           bool      // relaxed losses give the lines below what was relaxed
 }
 
 // evaluate adds, for each objective k, Σ_i of its loss (mean over outputs times
@@ -269,6 +272,10 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 				d[yi] -= a * o.logistic
 			}
 		case rowHinge:
+			if o.width > 0 {
+				sum += weight * o.smoothRow(row, int(yi), a, d, scratch)
+				continue
+			}
 			best := -1
 			for c, v := range row {
 				if c != int(yi) && (best < 0 || v > row[best]) {
@@ -302,8 +309,46 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 	return sum
 }
 
+// smoothRow is the hinge of a row with its maximum smoothed (Yu. Nesterov, "Smooth
+// minimization of non-smooth functions", Math. Programming 103, 2005): for z_y = 0 and
+// z_c = 1 + s_c - s_y, the largest ⟨p, z⟩ - width/2 |p|² over the p of the simplex, which
+// is below the largest z_c by at most width/2. With scratch.under it is ⟨p, z⟩ for that p:
+// linear in the scores, and nowhere above the largest z_c. It adds a times the derivative p
+// to d unless that is nil.
+func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scratch *scratch) float64 {
+	scratch.z, scratch.p = sized(scratch.z, len(row)), sized(scratch.p, len(row))
+	z, p := scratch.z, scratch.p
+	most := 0.0
+	for c, v := range row {
+		z[c] = 1 + v - row[y]
+		if c == y {
+			z[c] = 0
+		}
+		most = math.Max(most, z[c])
+	}
+	if !finite(z...) {
+		return math.Inf(1) // solvers turn back from there
+	}
+	for c, v := range z { // only differences matter, and large numbers lose them
+		p[c] = (v - most) / o.width
+	}
+	optim.Simplex{}.Project(p)
+	value, sq := 0.0, 0.0
+	for c, q := range p {
+		value, sq = value+q*z[c], sq+q*q
+		if d != nil {
+			d[c] += a * q
+			d[y] -= a * q
+		}
+	}
+	if !scratch.under {
+		value -= o.width / 2 * sq
+	}
+	return value
+}
+
 // countErrors counts rows whose score is on the wrong side, or whose class is not
-// the only one of the best score: ties are errors. Each counts by the weight of its
+// the only one of the best score: ties are errors, and so is NaN. Each counts by the weight of its
 // score, or 1.
 func countErrors(outputs int, s, y []float64, class []int32, weight []float64) float64 {
 	n := 0.0
@@ -316,7 +361,7 @@ func countErrors(outputs int, s, y []float64, class []int32, weight []float64) f
 	}
 	if outputs == 1 {
 		for i, v := range s {
-			if v*y[i] <= 0 {
+			if !(v*y[i] > 0) {
 				count(i)
 			}
 		}
@@ -325,7 +370,7 @@ func countErrors(outputs int, s, y []float64, class []int32, weight []float64) f
 	for i, yi := range class {
 		row := s[i*outputs:][:outputs]
 		for c, v := range row {
-			if c != int(yi) && v >= row[yi] {
+			if c != int(yi) && !(v < row[yi]) {
 				count(i * outputs)
 				break
 			}

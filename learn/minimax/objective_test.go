@@ -1,0 +1,77 @@
+package minimax
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// The smoothed hinge of rows is below it by at most half the width, has the derivative that
+// differences give, and its tangents with Under lie below the hinge itself.
+func TestSmoothRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	const outputs, rows = 4, 50
+	class := make([]int32, rows)
+	random := func() []float64 {
+		s := make([]float64, rows*outputs)
+		for i := range s {
+			s[i] = 2 * rng.NormFloat64()
+		}
+		return s
+	}
+	s, u := random(), random()
+	for i := range class {
+		class[i] = int32(rng.IntN(outputs))
+	}
+	of := func(l Loss, s, ds []float64, under bool) float64 {
+		o := objective{Loss: l, factor: 1, scale: 1}
+		sums := []float64{0}
+		evaluate([]objective{o}, Softmax, Surrogate, outputs, s, make([]float64, len(s)), class, []float64{1}, sums, ds, &scratch{under: under})
+		return sums[0]
+	}
+	hard, ds := of(Hinge(), s, nil, false), make([]float64, len(s))
+	for _, width := range []float64{1e-6, 0.1, 1, 10} {
+		l := Hinge().Relax(width)
+		v := of(l, s, ds, false)
+		if v > hard+1e-12 || v < hard-rows*width/2-1e-12 {
+			t.Errorf("width %g: %v of the hinge's %v", width, v, hard)
+		}
+		line := of(l, s, nil, true)
+		for i := range s {
+			line += ds[i] * (u[i] - s[i])
+		}
+		if above := of(Hinge(), u, nil, false); line > above+1e-9 {
+			t.Errorf("width %g: the line below the hinge is at %v, the hinge at %v", width, line, above)
+		}
+		if width < 0.1 {
+			continue
+		}
+		for i := range s {
+			const h = 1e-6
+			x := s[i]
+			s[i] = x + h
+			up := of(l, s, nil, false)
+			s[i] = x - h
+			down := of(l, s, nil, false)
+			s[i] = x
+			if num := (up - down) / (2 * h); math.Abs(num-ds[i]) > 1e-5 {
+				t.Errorf("width %g: derivative %v in score %d, differences give %v", width, ds[i], i, num)
+			}
+		}
+	}
+	s[0] = math.Inf(1)
+	if v := of(Hinge().Relax(1), s, nil, false); !math.IsInf(v, 1) {
+		t.Errorf("an infinite score gives %v", v)
+	}
+}
+
+// What is no number is no right answer.
+func TestErrorsOfNaN(t *testing.T) {
+	nan := math.NaN()
+	if n := countErrors(1, []float64{nan, 1, -1, 0}, []float64{1, 1, 1, 1}, nil, nil); n != 3 {
+		t.Errorf("%v errors of one output, want 3", n)
+	}
+	if n := countErrors(2, []float64{nan, 1, 1, nan, 1, 0, nan, nan}, nil, []int32{1, 0, 0, 0}, nil); n != 3 {
+		t.Errorf("%v errors of two outputs, want 3", n)
+	}
+}
