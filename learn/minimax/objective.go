@@ -33,9 +33,12 @@ const (
 type Normalization string
 
 const (
-	Lipschitz Normalization = "lipschitz" // ℓ_k / Lip_k, so that M_k = 1; the default
-	Bounded   Normalization = "bounded"   // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
-	Baseline  Normalization = "baseline"  // L_k / L_k(w0) for the start w0, which is zero for linear models
+	// Lipschitz is ℓ_k / Lip_k for the loss of one score, so that M_k = 1; the default. The
+	// zero-one surrogate of C > 2 classes, C/2 times a mean, keeps that factor, and then has
+	// M_k = C/2.
+	Lipschitz Normalization = "lipschitz"
+	Bounded   Normalization = "bounded"  // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
+	Baseline  Normalization = "baseline" // L_k / L_k(w0) for the start w0, which is zero for linear models
 	// Regret is Lipschitz, less L_k* = min_w L_k (with its penalty): excess losses. A loss
 	// without a finite constant is taken as it is, since L_k* alone is what regrets need;
 	// constants are then for β_2 and Bound, which have their own words on that.
@@ -136,7 +139,7 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 				by = lip
 			}
 		case Bounded:
-			by = math.Max(lip, o.factor*bound)
+			by = o.factor * math.Max(lip, bound)
 		case Baseline, Raw:
 		default:
 			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, regret or none", norm)
@@ -148,7 +151,7 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name, by)
 		}
 		o.scale = 1 / by
-		o.lipschitz, o.bound = lip*o.scale, o.factor*bound*o.scale
+		o.lipschitz, o.bound = o.factor*lip*o.scale, o.factor*bound*o.scale
 		out = append(out, o)
 	}
 	return out, nil

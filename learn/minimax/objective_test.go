@@ -75,3 +75,37 @@ func TestErrorsOfNaN(t *testing.T) {
 		t.Errorf("%v errors of two outputs, want 3", n)
 	}
 }
+
+// The constants of objectives are those of the multiple that enters the game: differences of
+// their means over the classes are nowhere steeper, measured in the largest change of a
+// score, and somewhere as steep.
+func TestConstantsOfClasses(t *testing.T) {
+	const outputs = 5
+	for _, norm := range []Normalization{Lipschitz, Bounded, Raw} {
+		objectives, err := newObjectives([]Loss{ZeroOne(), CrossEntropy(), Hinge()}, norm, Surrogate, OneVsAll, outputs, 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range objectives {
+			o := &objectives[k]
+			value := func(z float64) float64 { // every score on the wrong side
+				s, y, sums := make([]float64, outputs), make([]float64, outputs), []float64{0}
+				for c := range y {
+					y[c] = -1
+					if c == 0 {
+						y[c] = 1
+					}
+					s[c] = z * y[c]
+				}
+				evaluate([]objective{*o}, OneVsAll, Surrogate, outputs, s, y, []int32{0}, nil, sums, nil, &scratch{})
+				return o.scale * sums[0]
+			}
+			if slope := (value(-20) - value(-19)); math.Abs(slope-o.lipschitz) > 1e-6*o.lipschitz {
+				t.Errorf("%s in units %s: the constant is %v, a slope %v", o.Name, norm, o.lipschitz, slope)
+			}
+			if norm == Bounded && (o.lipschitz > 1+1e-12 || o.bound > 1+1e-12) {
+				t.Errorf("%s: constant %v and bound %v", o.Name, o.lipschitz, o.bound)
+			}
+		}
+	}
+}
