@@ -129,3 +129,44 @@ func TestRadiusSolversAgree(t *testing.T) {
 		}
 	}
 }
+
+// With the norm itself as penalty the ball that losses imply proves what a search finds: also
+// where weights of zero are the best, and where the units have offsets.
+func TestNormCertified(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	d := &minimax.Data{Rows: 70, Features: 1, Classes: 2}
+	for i := range d.Rows {
+		d.Class = append(d.Class, int32(i%2))
+		d.X = append(d.X, rng.NormFloat64()+1.3*float64(i%2))
+	}
+	for _, losses := range [][]string{{"cross-entropy"}, {"zero-one", "hinge", "1-norm", "cross-entropy"}, {"squared", "huber:0.5", "cross-entropy"}} {
+		for _, beta1 := range []float64{1e-4, 1e-2, 0.2, 3} {
+			for _, offset := range []float64{0, 0.3} {
+				o := minimax.Options{Losses: all(t, losses...), Norm: true, Beta1: beta1, Gap: 1e-4, ScoreBound: 4, Passes: 3}
+				if offset != 0 {
+					o.Normalization = minimax.Regret
+					for k := range losses {
+						o.Offsets = append(o.Offsets, offset*float64(k+1))
+					}
+				}
+				best := math.Inf(1)
+				for _, within := range []float64{0.3, 2, 8} { // the search is coarse far out
+					best = math.Min(best, inBall(t, d, o, within))
+				}
+				f, err := minimax.Train(d, &o)
+				name := fmt.Sprintf("%v β_1 %g offset %g", losses, beta1, offset)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				c := f.Certificate
+				if !f.Certified || c.Lower > best+1e-9 || c.Upper < best-1e-7 {
+					t.Errorf("%s: [%v, %v], %v by search", name, c.Lower, c.Upper, best)
+				}
+				if !(f.Gap() <= 1e-4*math.Max(0.01, math.Abs(c.Upper))) {
+					t.Errorf("%s: a gap of %g at %g, |w| %g", name, f.Gap(), c.Upper, normOf(f.Model.Params))
+				}
+			}
+		}
+	}
+}

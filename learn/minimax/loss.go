@@ -20,6 +20,9 @@ type Loss struct {
 	Lipschitz func(b float64) float64
 	// Bound returns the largest value for |s| ≤ b and |y| ≤ 1.
 	Bound func(b float64) float64
+	// Least is a lower bound of the values; zero, which suits all losses of this package,
+	// says that they are not negative. Certificates with Options.Norm rely on it.
+	Least float64
 	// Convex says that ℓ is convex in s: without it there is no certificate.
 	Convex bool
 	// Margin says that y must be -1 or +1.

@@ -563,11 +563,23 @@ func TestStructureOfTheGame(t *testing.T) {
 	t.Run("norm penalty", func(t *testing.T) {
 		o := base
 		o.Norm = true
-		g := smoothedFit(t, d, o)
-		if g.Certified {
-			t.Error("|w| gives no curvature, yet the model is certified")
+		// |w| gives no curvature, but a ball.
+		for _, o.Beta1 = range []float64{1e-4, 1e-2, 0.3, 10} {
+			for _, o.Solver = range []minimax.Solver{minimax.Auto, minimax.Smoothed} {
+				for _, o.Bias = range []float64{0, 3} {
+					o.Passes = 5
+					g, err := minimax.Train(d, &o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !g.Certified || !(g.Gap() <= 1e-3*g.Certificate.Upper) {
+						t.Errorf("β_1 %g, bias %g, %q: certified %v, a gap of %v at %v (%v)", o.Beta1, o.Bias, o.Solver, g.Certified, g.Gap(), g.Certificate.Upper, g.Guarantee)
+					}
+				}
+			}
 		}
-		o.Radius = 5
+		o = minimax.Options{Losses: base.Losses, Norm: true, Radius: 5}
+		g := smoothedFit(t, d, o)
 		if g = smoothedFit(t, d, o); !g.Certified || g.Gap() < -1e-12 {
 			t.Errorf("in a ball: certified %v, gap %g", g.Certified, g.Gap())
 		}

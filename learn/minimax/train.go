@@ -293,7 +293,12 @@ func (t *trainer) linear() (*Fit, error) {
 		set = only(lambda)
 	}
 	convex := g.Curvature(make([]float64, t.net.Dim()))
-	bounded := t.Beta1 > 0 && !t.Norm || t.Radius > 0
+	if convex {
+		if err := t.confine(g, set); err != nil {
+			return nil, err
+		}
+	}
+	bounded := t.Beta1 > 0 || t.Radius > 0
 	gap := t.Gap
 	if !convex || !bounded {
 		gap = -1
@@ -334,7 +339,7 @@ func (t *trainer) linear() (*Fit, error) {
 		return nil, err
 	}
 	w := t.start()
-	ascends := t.set == nil || t.Radius > 0 // of other sets dual ascent knows nothing
+	ascends := t.Bias == 0 // of other sets dual ascent knows nothing
 	var r *optim.SaddleResult
 	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver)
 	if t.Solver != Smoothed && t.Solver != DualAscent && !inSecond {
@@ -417,6 +422,48 @@ func (t *trainer) linear() (*Fit, error) {
 	return t.fit(g, r, frozen), nil
 }
 
+// confine bounds the weights of a game whose penalty is their norm. That has no curvature,
+// without which all space proves nothing; but a w with φ(w, ·) ≤ φ(0, ·) for the worst mixture
+// has
+//
+//	β_1|w| ≤ max_λ Σ λ_k L_k(0) - max_λ Σ λ_k min L_k
+//
+// and among these is the one that is sought: the least over that ball of φ(·, λ), for any
+// λ, is a lower bound of the game. A ball that it sets does not hold weights back.
+func (t *trainer) confine(g *Game, set optim.Maximizer) error {
+	if !t.Norm || t.Beta1 == 0 {
+		return nil
+	}
+	values, least := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
+	if _, err := g.Eval(make([]float64, t.net.Dim()), make([]float64, len(values)), nil, values); err != nil {
+		return err
+	}
+	outputs := t.net.Outputs()
+	for k := range least {
+		o := &t.objectives[k]
+		low := math.Min(o.Least, 0) * o.factor
+		if o.row(t.MultiClass, outputs) == rowSum {
+			low *= float64(outputs)
+		}
+		least[k] = o.scale*low - o.offset + g.handicap(k)
+	}
+	radius := (set.Maximize(values, nil) - set.Maximize(least, nil)) / t.Beta1 * (1 + 1e-9)
+	if !(radius > 0) || math.IsInf(radius, 1) {
+		return nil // no loss at zero, which is then the best; or none that can be written
+	}
+	switch s := t.set.(type) {
+	case nil:
+		t.set = optim.Ball{Radius: radius}
+	case optim.Ball:
+		t.set = optim.Ball{Radius: math.Min(s.Radius, radius)}
+	case optim.Product: // biases have their own bound, and no part in the norm
+		s = slices.Clone(s)
+		s[0].Set = optim.Ball{Radius: radius}
+		t.set = s
+	}
+	return nil
+}
+
 // lower returns w, or the start where the worst mixture there is better, or alone finite.
 func (t *trainer) lower(g *Game, set optim.Maximizer, w, start []float64) ([]float64, error) {
 	values := make([]float64, len(t.objectives))
@@ -449,7 +496,7 @@ func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
 		switch {
 		case !g.Curvature(make([]float64, t.net.Dim())):
 			f.Guarantee = "no convergence guarantee: the problem is not convex"
-		case !(t.Beta1 > 0 && !t.Norm || t.Radius > 0):
+		case !(t.Beta1 > 0 || t.Radius > 0):
 			f.Guarantee = "not certified: without a penalty or a radius the weights are unbounded, and so is the bound"
 		default:
 			f.Guarantee = "not certified"
