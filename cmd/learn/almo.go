@@ -416,6 +416,8 @@ var almoEval = &command{
 	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
 	about: `
 Losses are those that the model was trained on, raw and in the units of training.
+"worst" is the worst mixture of the latter that the model was to be robust to (--min,
+--max, --vertices), "largest" the largest of them where that is not the same.
 
 --bound says how large the worst mixture can be on new rows, in the same units, but for
 that chance, when the rows given are those of training: for linear models that were
@@ -477,6 +479,9 @@ Examples:
 					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k], s.Values[k], m.Lambda[k])
 				}
 				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
+				if s.Largest != s.Worst {
+					fmt.Fprintf(w, "%-16s %.6f\n", "largest", s.Largest)
+				}
 				if m.Classes > 0 {
 					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %.6f\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", s.AUC)
 				}
@@ -503,10 +508,11 @@ func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int)
 		Units  minimax.Normalization      `json:"units"`
 		Losses []loss                     `json:"losses"`
 		Worst  float64                    `json:"worst"`
+		Most   float64                    `json:"largest"`
 		Mixed  float64                    `json:"mixed"`
 		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
 		Bound  *minimax.Bound             `json:"bound,omitempty"`
-	}{Bound: b, Rows: rows, Units: m.Normalized, Worst: s.Worst, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+	}{Bound: b, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
 	for k, u := range m.Objectives {
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}

@@ -934,3 +934,50 @@ func TestModelFile(t *testing.T) {
 		}
 	}
 }
+
+// A model file says which mixtures the model is robust to, and its account is of these.
+func TestModelKeepsPreferences(t *testing.T) {
+	d := blobs(90, 3, 3, 8)
+	for name, o := range map[string]minimax.Options{
+		"simplex":      {},
+		"least":        {Preferences: minimax.Preferences{Lo: []float64{0.2}}},
+		"box":          {Preferences: minimax.Preferences{Lo: []float64{0, 0.1, 0, 0}, Hi: []float64{1, 1, 0.3, 1}}},
+		"vertices":     {Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.5, 0, 0}, {0.1, 0.2, 0.3, 0.4}}}},
+		"inequalities": {Preferences: minimax.Preferences{A: [][]float64{{0, 1, 1, 0}}, B: []float64{0.4}}},
+		"ball":         {Preferences: minimax.Preferences{Radius: 0.6}},
+		"constraint":   {Preferences: minimax.Preferences{Lo: []float64{0.05}}, Penalty: minimax.Constraint, Beta2: 1.2},
+		"mixture":      {Preferences: minimax.Preferences{Hi: []float64{0.4}}, Fixed: []float64{1, 0, 0, 0}},
+	} {
+		o.Beta1, o.Solver, o.Gap = 0.01, minimax.Smoothed, 1e-2
+		f, err := minimax.Train(d, &o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var b bytes.Buffer
+		if err := f.Model.Write(&b); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		m, err := minimax.Read(&b)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		s, err := m.Evaluate(d, 1)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		near(t, name+": worst after reading", s.Worst, f.Worst, 1e-9)
+		near(t, name+": largest", s.Largest, slices.Max(s.Values), 0)
+		if (s.Worst < s.Largest-1e-6) != (name != "simplex") {
+			t.Errorf("%s: worst %v, largest %v", name, s.Worst, s.Largest)
+		}
+		bad := *f.Model
+		bad.Preferences = minimax.Preferences{Lo: []float64{0.5}}
+		b.Reset()
+		if err := bad.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := minimax.Read(&b); err == nil || !strings.Contains(err.Error(), "preferences") {
+			t.Errorf("impossible preferences were read: %v", err)
+		}
+	}
+}

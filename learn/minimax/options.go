@@ -35,11 +35,41 @@ const (
 // Preferences are the mixtures that the model must be robust to. The zero value is
 // the whole simplex; at most one of the others may be given.
 type Preferences struct {
-	Lo, Hi   []float64   // least and greatest λ_k; length 1 is for all
-	Vertices [][]float64 // the hull of these mixtures
-	A        [][]float64 // A λ ≤ B
-	B        []float64
-	Radius   float64 // |λ|_2 at most this: Theorem 5.3's simplified constraint
+	Lo       []float64   `json:"lo,omitempty"` // least and greatest λ_k; length 1 is for all
+	Hi       []float64   `json:"hi,omitempty"`
+	Vertices [][]float64 `json:"vertices,omitempty"` // the hull of these mixtures
+	A        [][]float64 `json:"a,omitempty"`        // A λ ≤ B
+	B        []float64   `json:"b,omitempty"`
+	Radius   float64     `json:"radius,omitempty"` // |λ|_2 at most this: Theorem 5.3's simplified constraint
+}
+
+// apart returns a copy for a model to keep, which says the same set without constants and
+// β_2: nothing that a file could not hold.
+func (f Preferences) apart(m []float64, penalty Penalty, beta float64) Preferences {
+	if penalty == Constraint {
+		a, b := f.inequalities(m, beta)
+		return Preferences{A: a, B: b}
+	}
+	f.Lo, f.Hi, f.B = slices.Clone(f.Lo), slices.Clone(f.Hi), slices.Clone(f.B)
+	f.Vertices, f.A = slices.Clone(f.Vertices), slices.Clone(f.A)
+	return f
+}
+
+// inequalities returns those of f, of its bounds, and Σ λ_k m_k ≤ beta.
+func (f Preferences) inequalities(m []float64, beta float64) (a [][]float64, b []float64) {
+	a, b = slices.Clone(f.A), slices.Clone(f.B)
+	for k := range m {
+		bound := func(list []float64, sign float64) {
+			if list != nil {
+				row := make([]float64, len(m))
+				row[k] = sign
+				a, b = append(a, row), append(b, sign*list[min(k, len(list)-1)])
+			}
+		}
+		bound(f.Lo, -1)
+		bound(f.Hi, 1)
+	}
+	return append(a, slices.Clone(m)), append(b, beta)
 }
 
 // set returns the set for p objectives with constants M, cut by Σ λ_k M_k ≤ beta if
@@ -69,30 +99,16 @@ func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maxi
 		}
 	}
 	if penalty == Constraint {
-		a, b := slices.Clone(f.A), slices.Clone(f.B)
 		if f.Vertices != nil || f.Radius != 0 {
 			return nil, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 goes with bounds or inequalities, not with vertices or a radius")
-		}
-		for k := range p {
-			bound := func(list []float64, sign float64) {
-				if list != nil && len(list) != 1 && len(list) != p {
-					return
-				}
-				if list != nil {
-					row := make([]float64, p)
-					row[k] = sign
-					a, b = append(a, row), append(b, sign*list[min(k, len(list)-1)])
-				}
-			}
-			bound(f.Lo, -1)
-			bound(f.Hi, 1)
 		}
 		for _, list := range [][]float64{f.Lo, f.Hi} {
 			if list != nil && len(list) != 1 && len(list) != p {
 				return nil, fmt.Errorf("minimax: preferences: %d bounds for %d objectives", len(list), p)
 			}
 		}
-		s, err := optim.NewPolytope(p, append(a, m), append(b, beta))
+		a, b := f.inequalities(m, beta)
+		s, err := optim.NewPolytope(p, a, b)
 		return wrap(s, err)
 	}
 	switch {
