@@ -44,7 +44,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
 	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
-	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, for --norm, and where neither --l2 nor --radius holds the weights) until the gap is certified, and gda for networks")
+	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, for --norm, for losses without kinks, and where dual-ascent makes no progress) until the gap is certified, and gda for networks")
 	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps")
 	a.stepW = fs.Float("rate", 0, "Step of the parameters (a radius for adaptive steps); 0 is the solver's")
 	a.stepL = fs.Float("lambda_rate", 0, "Step of the weights of objectives")
