@@ -927,6 +927,8 @@ func TestNetworkLastStep(t *testing.T) {
 							if rate >= 1e12 || !(f.Worst < 4) || method == optim.SGD && rate >= 1e6 && passes*(400/batch) == 1 {
 								t.Errorf("%s: a model with worst %v", name, f.Worst)
 							}
+						} else if passes == 1 && errors.As(err, &at) && at.StepW != rate {
+							t.Errorf("%s: a step of length %v", name, at.StepW)
 						} else if most := passes * ((400 + batch - 1) / batch); !errors.As(err, &at) || at.Step < 1 || at.Step > most {
 							t.Errorf("%s: %v", name, err)
 						}

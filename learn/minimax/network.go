@@ -183,17 +183,23 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 // last one led. A model that is worse than the start by a clear factor is none.
 func (r *netRun) ended(reason optim.Reason) (*Fit, error) {
 	if !finite32(r.w) {
-		return nil, r.diverged(r.step, math.NaN(), optim.ErrNotFinite)
+		return nil, r.lastStep(math.NaN(), optim.ErrNotFinite)
 	}
 	f := r.finish(reason)
 	value := r.accounted(f.Values)
 	switch {
 	case value-value != 0 || f.Penalty-f.Penalty != 0:
-		return nil, r.diverged(r.step, value+f.Penalty, optim.ErrNotFinite)
+		return nil, r.lastStep(value+f.Penalty, optim.ErrNotFinite)
 	case r.worse(value, r.zero()) && r.worse(value, r.accounted(r.values(nn.He[float32](r.net, r.Seed)))):
-		return nil, r.diverged(r.step, value, optim.ErrDiverged)
+		return nil, r.lastStep(value, optim.ErrDiverged)
 	}
 	return f, nil
+}
+
+// lastStep is the error of a run that its last step, in the pass before, led astray.
+func (r *netRun) lastStep(value float64, err error) error {
+	r.pass = max(0, r.pass-1) // whose rate it had
+	return r.diverged(r.step, value, err)
 }
 
 // worse tells a value that no run which converges ends at.
