@@ -44,7 +44,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
 	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
-	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, for --norm, and where neither --l2 nor --radius holds the weights) until the gap is certified, and gda for networks")
+	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, for --norm, for losses without kinks, and where dual-ascent makes no progress) until the gap is certified, and gda for networks")
 	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps")
 	a.stepW = fs.Float("rate", 0, "Step of the parameters (a radius for adaptive steps); 0 is the solver's")
 	a.stepL = fs.Float("lambda_rate", 0, "Step of the weights of objectives")
@@ -105,6 +105,13 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		if f.text != "" {
 			if *f.to, err = numbers(f.name, f.text); err != nil {
 				return nil, err
+			}
+			if i := slices.IndexFunc(*f.to, func(v float64) bool { return v < 0 }); i >= 0 {
+				of := "objectives"
+				if len(*f.to) == len(o.Losses) {
+					of = o.Losses[i].Name
+				}
+				return nil, fmt.Errorf("flag --%s: the weight of %s is %v; weights of a mixture are from 0 to 1", f.name, of, (*f.to)[i])
 			}
 		}
 	}
@@ -235,6 +242,9 @@ compare with:
 					}
 				}
 				o.Workers, o.Control, o.Passes = workers, control, int(*t.iterations)
+				if o.Solver == minimax.DualAscent && !c.flags.Given("iterations") {
+					o.Passes = 0 // as many as it makes progress by
+				}
 				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
@@ -406,6 +416,8 @@ var almoEval = &command{
 	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
 	about: `
 Losses are those that the model was trained on, raw and in the units of training.
+"worst" is the worst mixture of the latter that the model was to be robust to (--min,
+--max, --vertices), "largest" the largest of them where that is not the same.
 
 --bound says how large the worst mixture can be on new rows, in the same units, but for
 that chance, when the rows given are those of training: for linear models that were
@@ -467,6 +479,9 @@ Examples:
 					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k], s.Values[k], m.Lambda[k])
 				}
 				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
+				if s.Largest != s.Worst {
+					fmt.Fprintf(w, "%-16s %.6f\n", "largest", s.Largest)
+				}
 				if m.Classes > 0 {
 					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %.6f\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", s.AUC)
 				}
@@ -493,10 +508,11 @@ func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int)
 		Units  minimax.Normalization      `json:"units"`
 		Losses []loss                     `json:"losses"`
 		Worst  float64                    `json:"worst"`
+		Most   float64                    `json:"largest"`
 		Mixed  float64                    `json:"mixed"`
 		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
 		Bound  *minimax.Bound             `json:"bound,omitempty"`
-	}{Bound: b, Rows: rows, Units: m.Normalized, Worst: s.Worst, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+	}{Bound: b, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
 	for k, u := range m.Objectives {
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}

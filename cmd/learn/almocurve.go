@@ -78,6 +78,9 @@ Example:
 				return err
 			}
 			o.Passes = int(*passes)
+			if o.Solver == minimax.DualAscent && !c.flags.Given("iterations") {
+				o.Passes = 0 // as many as it makes progress by
+			}
 			bar := progress.Start(c.Err, c.prog)
 			trained, last := 0, 0
 			o.Control = optim.Control{Ctx: c.ctx, Recorder: optim.RecorderFunc(func(r optim.Row) error {

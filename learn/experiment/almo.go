@@ -23,7 +23,7 @@ type AlmoOptions struct {
 	Passes  int // over the data: 20, for networks 10
 	Batch   int // 128
 	Beta1   float64
-	Gap     float64 // certified gap of linear models, times max(1, value); 1e-3
+	Gap     float64 // certified gap of linear models, times max(0.01, value); 1e-3
 	Singles bool    // train each loss alone as well
 	Regrets bool    // train the robust model of regrets as well, which needs Singles
 	Network minimax.Network

@@ -91,7 +91,8 @@ func TestAlmo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"only 1-norm", "thesis: almo", "almo-regret", "is below those of all other models",
-		"8 passes, 2 seeds; robust models within 0.002 of the best possible", "thesis: almo *", "recorded: gda *", "* of all 32561 rows of adult, and not of the 600 that ours are trained on"} {
+		"8 passes, 2 seeds; robust models within 0.002 of the best possible", "thesis: almo *", "recorded: gda *", "* of all 32561 rows of adult, and not of the 600 that ours are trained on",
+		"single losses take stochastic steps for 8 passes"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}

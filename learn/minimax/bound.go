@@ -84,7 +84,7 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 		u := m.Objectives[k]
 		mk, bk := objectives[k].lipschitz*u.Scale, objectives[k].bound*u.Scale
 		if outputs > 1 && m.MultiClass == OneVsAll {
-			mk *= objectives[k].factor / outputs // each output has its share of the mean
+			mk /= outputs // each output has its share of the mean
 		}
 		if !finite(mk, bk) {
 			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v and the bound %v on scores up to %.4g: the report needs both finite", u.Name, mk, bk, bound)

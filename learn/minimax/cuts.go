@@ -36,6 +36,8 @@ type cutRun struct {
 	open                 bool    // the last cut is of this round
 	trust                float64 // λ moves by at most this: planes say nothing of what is far from where they were made
 	best                 optim.Certificate
+	gain                 float64 // the gap when it last fell by a clear factor, after
+	gained               int     // so many passes
 	evals                int
 	begin                time.Time
 	spent                float64
@@ -54,6 +56,26 @@ const (
 	mostIdle   = 30  // passes
 	firstTrust = 0.03
 )
+
+// patience is how many passes may go by until the gap has to be less than share of what it
+// was: beyond that a run makes no progress. Where every loss is a multiple of the logistic
+// one or has its corner at the margin, rounds are cheap and end; powers of scores have duals
+// that steps along one coordinate follow as slowly as you like, and Auto knows better.
+func (r *cutRun) patience() (passes int, share float64) {
+	if r.Solver == Auto && !r.g.cornered() {
+		return 30, 0.5
+	}
+	return mostPasses, 0.9
+}
+
+// stuck reports whether patience is at an end.
+func (r *cutRun) stuck() bool {
+	passes, share := r.patience()
+	if gap := r.best.Gap(); r.best.Lambda != nil && (r.gain == 0 || gap < share*r.gain) {
+		r.gain, r.gained = gap, r.a.passes
+	}
+	return r.a.passes-r.gained >= passes
+}
 
 // seconds that the run took so far.
 func (r *cutRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
@@ -94,12 +116,21 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		if _, err := r.look(w); err != nil {
 			return nil, err
 		}
+		if len(r.cuts) == 0 {
+			return r.overflows(math.NaN())
+		}
 		r.turn()
 	}
 	for r.round < mostRounds {
 		if ctx := c.Ctx; ctx != nil && ctx.Err() != nil {
 			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", cutSolver, r.round+1, context.Cause(ctx))
 			return r.finish(optim.Interrupted), errors.Join(err, r.save(c, true))
+		}
+		if most := c.Stop.Iterations; t.Solver == DualAscent && most > 0 && r.a.passes >= most {
+			return r.finish(optim.IterationLimit), nil
+		}
+		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
+			return r.finish(optim.TimeLimit), r.save(c, true)
 		}
 		r.a.pass()
 		r.inRound++
@@ -115,8 +146,8 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		if err != nil {
 			return r.finish(optim.Interrupted), err
 		}
-		if math.IsNaN(lower) {
-			return r.finish(optim.Interrupted), &optim.DivergenceError{Solver: cutSolver, Step: r.a.passes, Value: lower, First: r.best.Upper, Norm: floats.Norm(w, math.Inf(1)), Err: optim.ErrNotFinite}
+		if lower-lower != 0 {
+			return r.overflows(lower)
 		}
 		better := r.best.Lambda == nil || lower > r.best.Lower
 		if better {
@@ -128,6 +159,9 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		if r.idle >= mostIdle && r.best.Gap() > tol && r.Solver == Auto {
 			return r.finish(optim.NoProgress), nil
 		}
+		if r.best.Gap() > tol && r.stuck() {
+			return r.finish(optim.NoProgress), nil
+		}
 		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
 			continue
 		}
@@ -135,6 +169,9 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			r.cuts = slices.Delete(r.cuts, 0, 1)
 		}
 		next, err := r.game()
+		if errors.Is(err, optim.ErrNotFinite) || errors.Is(err, optim.ErrDiverged) {
+			return r.overflows(v)
+		}
 		if err != nil {
 			return r.finish(optim.Interrupted), err
 		}
@@ -154,11 +191,20 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		if err := r.save(c, false); err != nil {
 			return r.finish(optim.Interrupted), err
 		}
-		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			return r.finish(optim.TimeLimit), nil
-		}
 	}
-	return r.finish(optim.IterationLimit), nil
+	// Nothing that a caller could raise ended the run: planes no longer tell λ apart.
+	return r.finish(optim.NoProgress), nil
+}
+
+// overflows ends a run that met v, or values, beyond what can be written: for Auto that is
+// only a reason to go on otherwise.
+func (r *cutRun) overflows(v float64) (*optim.SaddleResult, error) {
+	s := r.finish(optim.NoProgress)
+	if r.Solver == Auto {
+		return s, nil
+	}
+	s.Reason = optim.Interrupted
+	return s, fmt.Errorf("minimax: %s: pass %d: a bound or value is %v: %w; the losses are too steep for this solver: choose smoothed, or other units, or a smaller scale of features", cutSolver, r.a.passes, v, optim.ErrNotFinite)
 }
 
 // move goes from the λ of the best lower bound towards next, as far as is trusted: twice as
@@ -199,13 +245,17 @@ func (r *cutRun) turn() {
 
 func (r *cutRun) last() *cut { return &r.cuts[len(r.cuts)-1] }
 
-// look makes a cut of w, in place of the round's earlier one, and returns φ(w, λ).
+// look makes a cut of w, in place of the round's earlier one, and returns φ(w, λ). A w whose
+// values overflow is +Inf, and none.
 func (r *cutRun) look(w []float64) (float64, error) {
 	k := cut{w: w, values: make([]float64, len(r.lambda))}
 	v, err := r.g.Eval(w, r.lambda, nil, k.values)
 	r.evals++
 	if err != nil {
 		return v, err
+	}
+	if !finite(v) || !finite(k.values...) {
+		return math.Inf(1), nil
 	}
 	k.penalty = v - floats.Dot(r.lambda, k.values)
 	if upper := k.penalty + r.set.Maximize(k.values, nil); r.best.W == nil || upper < r.best.Upper {
@@ -272,6 +322,9 @@ func (r *cutRun) game() ([]float64, error) {
 
 func (r *cutRun) finish(reason optim.Reason) *optim.SaddleResult {
 	s := &optim.SaddleResult{LastW: r.a.params(), LastLambda: slices.Clone(r.lambda), Steps: r.a.passes, Iterations: r.round, Evaluations: r.evals, Reason: reason}
+	if r.best.W != nil && !finite(s.LastW...) {
+		s.LastW = slices.Clone(r.best.W)
+	}
 	s.W, s.Lambda = s.LastW, s.LastLambda
 	if r.best.W != nil && r.best.Lambda != nil {
 		s.Certified, s.Certificate = true, r.best
@@ -291,7 +344,7 @@ func (r *cutRun) save(c *optim.Control, force bool) error {
 		return nil
 	}
 	k := &optim.Checkpoint{Solver: cutSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.a.w),
-		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust, "beta": r.a.beta, "floor": r.a.floor, "idle": float64(r.idle)},
+		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust, "beta": r.a.beta, "floor": r.a.floor, "idle": float64(r.idle), "gain": r.gain, "gained": float64(r.gained)},
 		Arrays:  map[string][]float64{"lambda": slices.Clone(r.lambda), "s": slices.Clone(r.a.s), "alpha": slices.Clone(r.a.alpha), "value": slices.Clone(r.a.value)}}
 	if r.open {
 		k.Scalars["open"] = 1
@@ -329,6 +382,7 @@ func (r *cutRun) resume(k *optim.Checkpoint) error {
 	}
 	r.round, r.evals, r.spent = k.Iteration, k.Evaluations, k.Seconds
 	r.a.passes, r.inRound, r.next = int(k.Scalars["passes"]), int(k.Scalars["in"]), int(k.Scalars["next"])
+	r.gain, r.gained = k.Scalars["gain"], int(k.Scalars["gained"])
 	if r.a.passes < 0 || r.inRound < 0 {
 		return errors.New("minimax: the checkpoint's counts are impossible")
 	}

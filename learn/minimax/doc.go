@@ -31,8 +31,8 @@
 //   - Results have the same bits for any number of workers, and after an interruption.
 //   - A loss that is not convex, or a zero-one loss shown to the two players in two
 //     ways, takes the certificate away.
-//   - Auto goes on by dual ascent, from the start, where the stochastic steps that it
-//     chose itself diverge. Otherwise what a run diverged at is an optim.DivergenceError
+//   - Auto goes on, from the start, where the stochastic steps that it chose itself
+//     diverge. Otherwise what a run diverged at is an optim.DivergenceError
 //     with the step. No model with a NaN is handed out or written.
 //
 // # Readings
@@ -53,8 +53,9 @@
 // DualAscent: cutting planes over λ (cuts.go), and for each λ stochastic dual coordinate
 // ascent (dual.go), which proves bounds at the kinks of hinge and 1-norm, in all space or in
 // a ball. Where losses do not separate by score (Softmax), where the norm itself is
-// penalised, and where neither a penalty nor the radius holds w, it is optim.Smoothed
-// instead: L-BFGS on the smoothed maximum, with kinks smoothed along.
+// penalised, where neither a penalty nor the radius holds w, where no loss has a kink, and
+// where dual ascent overflows or makes no progress (high powers of scores), it is
+// optim.Smoothed instead: L-BFGS on the smoothed maximum, with kinks smoothed along.
 //
 // Stochastic steps alone come within a few per cent of the value quickly, and need
 // millions of steps for a gap of 1e-3. On the four losses and β_1 = 1e-4, to a gap of 1e-3,

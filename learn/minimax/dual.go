@@ -111,6 +111,24 @@ func (a *ascent) turn(lambda []float64) {
 		a.alpha[k], a.value[k] = a.mix.remix(old, s, a.y[k], a.alpha[k])
 	}
 	a.sum()
+	if a.mix.corner {
+		a.settle()
+		return
+	}
+	// Powers of far scores make α that prove less than none do, or are too large to write.
+	// With α = 0 the first pass finds better ones.
+	proved := -a.conjugate()
+	for k, v := range a.value {
+		if weight := a.weight(k / a.g.net.Outputs()); weight > 0 {
+			proved += weight * v / float64(a.g.data.Rows)
+		}
+	}
+	if !(proved >= 0) || math.IsInf(proved, 1) {
+		for _, v := range [][]float64{a.alpha, a.value, a.w} {
+			clear(v)
+		}
+		a.regularize(math.Max(a.g.beta1, a.floor))
+	}
 	a.settle()
 }
 
@@ -189,6 +207,9 @@ func (a *ascent) bound(lambda []float64) float64 {
 	a.sum()
 	sum, outputs := 0.0, a.g.net.Outputs()
 	for k, v := range a.value {
+		if a.weight(k/outputs) == 0 {
+			continue // never visited
+		}
 		if a.mix.corner {
 			v = a.mix.valueAt(a.s[k], a.y[k], a.alpha[k])
 		}

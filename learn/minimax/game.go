@@ -304,6 +304,10 @@ func (g *Game) finish(raw, w, lambda, gw, gl []float64) (float64, error) {
 			a, r = 0, g.beta1*size
 			if size > 0 {
 				a = g.beta1 / size
+			} else if gw != nil {
+				// Of all the slopes at zero the least one: it is zero where zero is best, and a
+				// lower bound has no use for a steeper one.
+				g.least(gw)
 			}
 		}
 		v += r
@@ -316,6 +320,25 @@ func (g *Game) finish(raw, w, lambda, gw, gl []float64) (float64, error) {
 		}
 	}
 	return v, nil
+}
+
+// least adds the subgradient of β_1|w| at zero that leaves the smallest sum.
+func (g *Game) least(gw []float64) {
+	sq := 0.0
+	for _, s := range g.spans {
+		for _, x := range gw[s.From:s.To] {
+			sq += x * x
+		}
+	}
+	share := 0.0
+	if size := math.Sqrt(sq); size > g.beta1 {
+		share = 1 - g.beta1/size
+	}
+	for _, s := range g.spans {
+		for j := s.From; j < s.To; j++ {
+			gw[j] *= share
+		}
+	}
 }
 
 func (g *Game) coefficients(lambda []float64, rows int) {
@@ -472,7 +495,7 @@ func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
 	var kinks []int
 	for k := range g.objectives {
 		o := &g.objectives[k]
-		if o.Relax != nil && o.row(g.multi, g.net.Outputs()) != rowHinge {
+		if o.Relax != nil {
 			kinks = append(kinks, k)
 		}
 	}
@@ -491,7 +514,7 @@ func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
 		for _, k := range kinks {
 			o := &g.objectives[k]
 			// The width is of the objective as it enters the game. On rows of several
-			// outputs the loss is a mean, or with Softmax a sum.
+			// outputs the loss is a mean, or with Softmax a sum (of the hinge a maximum).
 			w := width / (o.scale * o.factor)
 			if o.row(g.multi, g.net.Outputs()) == rowSum {
 				w /= float64(g.net.Outputs())

@@ -20,6 +20,9 @@ type Loss struct {
 	Lipschitz func(b float64) float64
 	// Bound returns the largest value for |s| ≤ b and |y| ≤ 1.
 	Bound func(b float64) float64
+	// Least is a lower bound of the values; zero, which suits all losses of this package,
+	// says that they are not negative. Certificates with Options.Norm rely on it.
+	Least float64
 	// Convex says that ℓ is convex in s: without it there is no certificate.
 	Convex bool
 	// Margin says that y must be -1 or +1.
@@ -34,6 +37,7 @@ type Loss struct {
 	// which proves more than the relaxed loss does. Nil is At.
 	Under func(s, y float64) (value, derivative float64)
 
+	width    float64 // of a relaxed hinge: what Softmax relaxes its maximum by
 	logistic float64 // multiple of ln(1+e^{-ys}): such losses share their exponentials
 	errors   bool    // its λ-player may be shown the true zero-one loss
 	// corner, if not nil, says that for y = ±1 the loss is linear in ys on both sides of
@@ -94,7 +98,7 @@ func Hinge() Loss {
 // most width/2.
 func smoothHinge(width float64) Loss {
 	l := Hinge()
-	l.Relax, l.corner = nil, nil
+	l.Relax, l.corner, l.width = nil, nil, width
 	l.At = func(s, y float64) (float64, float64) {
 		switch z := y * s; {
 		case z >= 1:

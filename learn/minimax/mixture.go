@@ -201,7 +201,7 @@ func (m *Mixture) Eval(w, lambda, gw, gl []float64) (float64, error) {
 type MixtureOptions struct {
 	Normalization Normalization // Raw (the zero value here), Baseline or Regret; see Normalization
 	Preferences   Preferences
-	Fixed         []float64 // if not nil, the mixture to train on: a baseline
+	Fixed         []float64 // if not nil, the mixture to train on: a baseline. Weights are divided by their sum
 	Beta1         float64   // of |w|²/2
 	Start         []float64 // nil is zero
 	Solver        Solver    // Smoothed is the default; MirrorProx and Descent take Steps steps
@@ -247,6 +247,11 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 	}
 	if len(start) != m.dim || o.Fixed != nil && len(o.Fixed) != p {
 		return nil, fmt.Errorf("minimax: a start of %d parameters and a mixture of %d weights for %d and %d", len(start), len(o.Fixed), m.dim, p)
+	}
+	if o.Fixed != nil {
+		if o.Fixed, err = mixtureOfWeights(o.Fixed); err != nil {
+			return nil, err
+		}
 	}
 	switch o.Normalization {
 	case "", Raw:
@@ -329,11 +334,6 @@ func (m *Mixture) solve(o *MixtureOptions, start []float64) (*MixtureFit, error)
 	var lambda optim.Set = set
 	l0 := slices.Repeat([]float64{1 / float64(p)}, p)
 	if o.Fixed != nil {
-		for k, v := range o.Fixed {
-			if !(v >= 0) || math.IsInf(v, 1) {
-				return nil, fmt.Errorf("minimax: weight %d of the mixture is %v", k+1, v)
-			}
-		}
 		l0 = o.Fixed
 		lambda = only(l0)
 	}

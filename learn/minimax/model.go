@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/nn"
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // Model scores examples. What it was trained on is part of it: which losses, in which
@@ -22,11 +23,14 @@ type Model struct {
 	ClassNames []string
 	Objectives []Unit
 	Lambda     []float64
-	Normalized Normalization
-	ZeroOne    ZeroOneMode
-	MultiClass MultiClass
-	Encoder    *Encoder // how rows of tables become numbers; nil when the caller does that
-	Training   string   // how it was trained, for people
+	// Preferences are the mixtures that it was made robust to. The zero value, which older
+	// files have, is the whole simplex.
+	Preferences Preferences
+	Normalized  Normalization
+	ZeroOne     ZeroOneMode
+	MultiClass  MultiClass
+	Encoder     *Encoder // how rows of tables become numbers; nil when the caller does that
+	Training    string   // how it was trained, for people
 
 	net *nn.Network
 }
@@ -40,7 +44,8 @@ type Unit struct {
 
 func (t *trainer) model(w, lambda []float64) *Model {
 	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes, Lambda: slices.Clone(lambda), Normalized: t.Normalization,
-		ZeroOne: t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
+		Preferences: t.Options.Preferences.apart(t.constants, t.Penalty, t.Beta2),
+		ZeroOne:     t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
 	if t.data.Y != nil {
 		m.Classes = 0
 	}
@@ -126,6 +131,7 @@ type modelMeta struct {
 	MultiClass MultiClass    `json:"multi_class"`
 	Encoder    *Encoder      `json:"encoder,omitempty"`
 	Training   string        `json:"training,omitempty"`
+	Preferred  Preferences   `json:"preferences,omitzero"`
 }
 
 // Write writes the model as a model file of kind "almo": a float64 array weights, layer
@@ -136,7 +142,7 @@ func (m *Model) Write(w io.Writer) error {
 		return fmt.Errorf("minimax: weight %d of the model is %v: it is not written", k, m.Params[k])
 	}
 	f := model.New(modelKind, modelVersion)
-	if err := f.SetMeta(modelMeta{m.Sizes, m.Classes, m.Objectives, m.Lambda, m.Normalized, m.ZeroOne, m.MultiClass, m.Encoder, m.Training}); err != nil {
+	if err := f.SetMeta(modelMeta{m.Sizes, m.Classes, m.Objectives, m.Lambda, m.Normalized, m.ZeroOne, m.MultiClass, m.Encoder, m.Training, m.Preferences}); err != nil {
 		return err
 	}
 	model.Put(f, "weights", m.Params)
@@ -160,7 +166,7 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Sizes: meta.Sizes, Classes: meta.Classes, Objectives: meta.Objectives, Lambda: meta.Lambda, Normalized: meta.Normalized,
-		ZeroOne: meta.ZeroOne, MultiClass: meta.MultiClass, Encoder: meta.Encoder, Training: meta.Training}
+		ZeroOne: meta.ZeroOne, MultiClass: meta.MultiClass, Encoder: meta.Encoder, Training: meta.Training, Preferences: meta.Preferred}
 	if m.net, err = nn.New(meta.Sizes...); err != nil {
 		return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
 	}
@@ -182,6 +188,11 @@ func Read(r io.Reader) (*Model, error) {
 	if m.Outputs() != outputs || len(m.Lambda) != len(m.Objectives) || len(m.ClassNames) != 0 && len(m.ClassNames) != m.Classes {
 		return nil, fmt.Errorf("minimax: model file: %w: %d outputs for %d classes, %d weights of %d objectives", model.ErrFormat, m.Outputs(), m.Classes, len(m.Lambda), len(m.Objectives))
 	}
+	if len(m.Objectives) > 0 {
+		if _, err := m.preferences(); err != nil {
+			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+		}
+	}
 	if m.Encoder != nil {
 		if err := m.Encoder.check(m.Sizes[0]); err != nil {
 			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
@@ -190,15 +201,23 @@ func Read(r io.Reader) (*Model, error) {
 	return m, nil
 }
 
+// preferences is the set of Preferences.
+func (m *Model) preferences() (optim.Maximizer, error) {
+	return m.Preferences.set(make([]float64, len(m.Objectives)), Handicap, 0)
+}
+
 // Scored is a model's account on some data.
 type Scored struct {
 	Raw    []float64 `json:"raw"`        // each objective's loss
 	Values []float64 `json:"normalized"` // as they entered the game
-	Worst  float64   `json:"worst"`      // largest of Values
-	Mixed  float64   `json:"mixed"`      // of the model's own mixture
-	Error  float64   `json:"error"`      // zero-one loss, ties being errors; NaN for regression
-	AUC    float64   `json:"auc"`        // mean over classes against the rest (metrics.MeanAUC); NaN for regression, and where there is one class only
-	Prob   float64   `json:"prob"`       // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
+	// Worst is the value of the worst mixture that the model was to be robust to, and Largest
+	// the largest of Values, which is the same where that is every mixture.
+	Worst   float64 `json:"worst"`
+	Largest float64 `json:"largest"`
+	Mixed   float64 `json:"mixed"` // of the model's own mixture
+	Error   float64 `json:"error"` // zero-one loss, ties being errors; NaN for regression
+	AUC     float64 `json:"auc"`   // mean over classes against the rest (metrics.MeanAUC); NaN for regression, and where there is one class only
+	Prob    float64 `json:"prob"`  // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
 }
 
 // Evaluate returns how a model does on data. Losses of the caller's own must be given
@@ -218,15 +237,20 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	e := newExamples[float64](m.net, d, objectives, m.MultiClass, m.ZeroOne, workers)
 	scores := make([]float64, d.Rows*m.Outputs())
 	e.scoresOf(m.Params, scores)
-	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(), Worst: math.Inf(-1)}
+	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(), Largest: math.Inf(-1)}
 	for k, v := range s.Raw {
 		v = objectives[k].scale*v - objectives[k].offset
 		s.Values = append(s.Values, v)
-		s.Worst = math.Max(s.Worst, v)
+		s.Largest = math.Max(s.Largest, v)
 		if k < len(m.Lambda) {
 			s.Mixed += m.Lambda[k] * v
 		}
 	}
+	set, err := m.preferences()
+	if err != nil {
+		return nil, err
+	}
+	s.Worst = set.Maximize(s.Values, nil)
 	if regression {
 		return s, nil
 	}

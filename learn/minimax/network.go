@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -107,7 +109,9 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 		return nil
 	}
 	for ; r.pass < r.Passes; r.pass++ {
-		if err := r.optimizer(); err != nil {
+		if err := r.optimizer(); errors.Is(err, optim.ErrNotFinite) {
+			return r.finish(optim.Interrupted), r.diverged(r.step, math.NaN(), err)
+		} else if err != nil {
 			return nil, err
 		}
 		order := rand.New(rand.NewPCG(r.Seed, uint64(r.pass))).Perm(r.data.Rows)
@@ -169,33 +173,109 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 		}
 		if limit := control.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
 			r.pass++
-			return r.finish(optim.TimeLimit), nil
+			return r.ended(optim.TimeLimit)
 		}
 	}
-	return r.finish(optim.IterationLimit), nil
+	return r.ended(optim.IterationLimit)
+}
+
+// ended is finish for a run that took all of its steps: only then is it known where the
+// last one led. A model that is worse than the start by a clear factor is none.
+func (r *netRun) ended(reason optim.Reason) (*Fit, error) {
+	if !finite32(r.w) {
+		return nil, r.lastStep(math.NaN(), optim.ErrNotFinite)
+	}
+	f := r.finish(reason)
+	value := r.accounted(f.Values)
+	switch {
+	case value-value != 0 || f.Penalty-f.Penalty != 0:
+		return nil, r.lastStep(value+f.Penalty, optim.ErrNotFinite)
+	case r.worse(value, r.zero()) && r.worse(value, r.accounted(r.values(nn.He[float32](r.net, r.Seed)))):
+		return nil, r.lastStep(value, optim.ErrDiverged)
+	}
+	return f, nil
+}
+
+// lastStep is the error of a run that its last step, in the pass before, led astray.
+func (r *netRun) lastStep(value float64, err error) error {
+	r.pass = max(0, r.pass-1) // whose rate it had
+	return r.diverged(r.step, value, err)
+}
+
+// worse tells a value that no run which converges ends at.
+func (r *netRun) worse(value, start float64) bool { return value > clearlyWorse*start+floorWorse }
+
+// zero is the value of the model whose scores are all zero.
+func (r *netRun) zero() float64 {
+	raw := r.e.values(make([]float32, r.data.Rows*r.net.Outputs()))
+	for k, v := range raw {
+		raw[k] = r.objectives[k].scale*v - r.objectives[k].offset
+	}
+	return r.accounted(raw)
+}
+
+// A model whose value is more than clearlyWorse times that of the start, and of scores of
+// zero, has diverged: steps that are too long end there, if not at +Inf. Where the start is
+// next to perfect already, up to floorWorse is no divergence.
+const (
+	clearlyWorse = 3
+	floorWorse   = 0.01
+)
+
+// accounted is the value that a run's end is held against its start by: of the worst mixture
+// that it was trained for. Offsets, and terms that no weight changes, are left out: what
+// remains is not negative, so that factors mean something.
+func (r *netRun) accounted(values []float64) float64 {
+	raw := make([]float64, len(values))
+	for k, v := range values {
+		raw[k] = v + r.objectives[k].offset
+	}
+	if r.frozen {
+		return floats.Dot(r.lambda, raw)
+	}
+	return r.preferences.Maximize(raw, nil)
+}
+
+// values are the objectives at w on all training examples, as they enter the game.
+func (r *netRun) values(w []float32) []float64 {
+	scores := make([]float32, r.data.Rows*r.net.Outputs())
+	r.e.scoresOf(w, scores)
+	raw := r.e.values(scores)
+	for k, v := range raw {
+		raw[k] = r.objectives[k].scale*v - r.objectives[k].offset
+	}
+	return raw
+}
+
+func finite32(w []float32) bool {
+	return !slices.ContainsFunc(w, func(v float32) bool { return v-v != 0 })
 }
 
 func (r *netRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
 
+// diverged is the error of a run that went astray by a step, counted from 1.
+func (r *netRun) diverged(step int, value float64, err error) error {
+	norm := 0.0
+	for _, v := range r.w {
+		if v == v {
+			norm = math.Max(norm, math.Abs(float64(v)))
+		}
+	}
+	return &optim.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * r.rate(), StepLambda: r.StepLambda * r.rate(), Value: value, First: r.first, Norm: norm, Err: err}
+}
+
 // move takes both steps, or says that the run diverged at this one, w being what it
 // was before.
 func (r *netRun) move(value float64, gl []float64, grad []float32) error {
-	diverged := func(err error) error {
-		norm := 0.0
-		for _, v := range r.w {
-			norm = math.Max(norm, math.Abs(float64(v)))
-		}
-		return &optim.DivergenceError{Solver: string(Descent), Step: r.step + 1, StepW: r.StepW * r.rate(), StepLambda: r.StepLambda * r.rate(), Value: value, First: r.first, Norm: norm, Err: err}
-	}
 	switch {
 	case value-value != 0:
-		return diverged(optim.ErrNotFinite)
+		return r.diverged(r.step, value, optim.ErrNotFinite)
 	case math.Abs(value) > 1e8*(1+math.Abs(r.first)):
-		return diverged(optim.ErrDiverged)
+		return r.diverged(r.step, value, optim.ErrDiverged)
 	}
 	if err := r.opt.Step(r.w, grad); err != nil {
 		if errors.Is(err, optim.ErrNotFinite) {
-			return diverged(err)
+			return r.diverged(r.step+1, value, err)
 		}
 		return fmt.Errorf("minimax: %w", err)
 	}
@@ -227,6 +307,9 @@ func (r *netRun) look() {
 	if r.heldout == nil {
 		return
 	}
+	if !finite32(r.w) { // the next step, or the end of the run, says so
+		return
+	}
 	scores := make([]float32, r.heldout.data.Rows*r.net.Outputs())
 	r.heldout.scoresOf(r.w, scores)
 	values := r.heldout.values(scores)
@@ -254,7 +337,7 @@ func (r *netRun) finish(reason optim.Reason) *Fit {
 	for j, v := range params {
 		w[j] = float64(v)
 		if v-v != 0 {
-			return nil // the steps refuse what is not finite; float32 may still overflow
+			return nil // float32 overflowed in the last step: the error beside it says so
 		}
 	}
 	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.pass, Reason: reason, Seconds: r.seconds(),
@@ -267,11 +350,9 @@ func (r *netRun) finish(reason optim.Reason) *Fit {
 	for k := range r.objectives {
 		f.Objectives = append(f.Objectives, r.objectives[k].Name)
 	}
-	scores := make([]float32, r.data.Rows*r.net.Outputs())
-	r.e.scoresOf(params, scores)
-	f.Raw = r.e.values(scores)
-	for k, v := range f.Raw {
-		f.Values = append(f.Values, r.objectives[k].scale*v-r.objectives[k].offset)
+	f.Values = r.values(params)
+	for k, v := range f.Values {
+		f.Raw = append(f.Raw, (v+r.objectives[k].offset)/r.objectives[k].scale)
 	}
 	f.Worst = r.preferences.Maximize(f.Values, nil)
 	sq := 0.0

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // ZeroOneMode says what the players of the game see of a zero-one loss, whose own
@@ -31,9 +33,12 @@ const (
 type Normalization string
 
 const (
-	Lipschitz Normalization = "lipschitz" // ℓ_k / Lip_k, so that M_k = 1; the default
-	Bounded   Normalization = "bounded"   // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
-	Baseline  Normalization = "baseline"  // L_k / L_k(w0) for the start w0, which is zero for linear models
+	// Lipschitz is ℓ_k / Lip_k for the loss of one score, so that M_k = 1; the default. The
+	// zero-one surrogate of C > 2 classes, C/2 times a mean, keeps that factor, and then has
+	// M_k = C/2.
+	Lipschitz Normalization = "lipschitz"
+	Bounded   Normalization = "bounded"  // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
+	Baseline  Normalization = "baseline" // L_k / L_k(w0) for the start w0, which is zero for linear models
 	// Regret is Lipschitz, less L_k* = min_w L_k (with its penalty): excess losses. A loss
 	// without a finite constant is taken as it is, since L_k* alone is what regrets need;
 	// constants are then for β_2 and Bound, which have their own words on that.
@@ -134,7 +139,7 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 				by = lip
 			}
 		case Bounded:
-			by = math.Max(lip, o.factor*bound)
+			by = o.factor * math.Max(lip, bound)
 		case Baseline, Raw:
 		default:
 			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, regret or none", norm)
@@ -146,7 +151,7 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name, by)
 		}
 		o.scale = 1 / by
-		o.lipschitz, o.bound = lip*o.scale, o.factor*bound*o.scale
+		o.lipschitz, o.bound = o.factor*lip*o.scale, o.factor*bound*o.scale
 		out = append(out, o)
 	}
 	return out, nil
@@ -161,7 +166,8 @@ type scratch struct {
 	// weight, if not nil, is what each score counts for, alike within a row; weights is
 	// where it lives.
 	weight, weights []float64
-	under           bool // relaxed losses give the lines below what was relaxed
+	z, p            []float64 // of a row, for smoothRow
+	under           bool      // relaxed losses give the lines below what was relaxed
 }
 
 // evaluate adds, for each objective k, Σ_i of its loss (mean over outputs times
@@ -269,6 +275,10 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 				d[yi] -= a * o.logistic
 			}
 		case rowHinge:
+			if o.width > 0 {
+				sum += weight * o.smoothRow(row, int(yi), a, d, scratch)
+				continue
+			}
 			best := -1
 			for c, v := range row {
 				if c != int(yi) && (best < 0 || v > row[best]) {
@@ -302,8 +312,46 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 	return sum
 }
 
+// smoothRow is the hinge of a row with its maximum smoothed (Yu. Nesterov, "Smooth
+// minimization of non-smooth functions", Math. Programming 103, 2005): for z_y = 0 and
+// z_c = 1 + s_c - s_y, the largest ⟨p, z⟩ - width/2 |p|² over the p of the simplex, which
+// is below the largest z_c by at most width/2. With scratch.under it is ⟨p, z⟩ for that p:
+// linear in the scores, and nowhere above the largest z_c. It adds a times the derivative p
+// to d unless that is nil.
+func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scratch *scratch) float64 {
+	scratch.z, scratch.p = sized(scratch.z, len(row)), sized(scratch.p, len(row))
+	z, p := scratch.z, scratch.p
+	most := 0.0
+	for c, v := range row {
+		z[c] = 1 + v - row[y]
+		if c == y {
+			z[c] = 0
+		}
+		most = math.Max(most, z[c])
+	}
+	if !finite(z...) {
+		return math.Inf(1) // solvers turn back from there
+	}
+	for c, v := range z { // only differences matter, and large numbers lose them
+		p[c] = (v - most) / o.width
+	}
+	optim.Simplex{}.Project(p)
+	value, sq := 0.0, 0.0
+	for c, q := range p {
+		value, sq = value+q*z[c], sq+q*q
+		if d != nil {
+			d[c] += a * q
+			d[y] -= a * q
+		}
+	}
+	if !scratch.under {
+		value -= o.width / 2 * sq
+	}
+	return value
+}
+
 // countErrors counts rows whose score is on the wrong side, or whose class is not
-// the only one of the best score: ties are errors. Each counts by the weight of its
+// the only one of the best score: ties are errors, and so is NaN. Each counts by the weight of its
 // score, or 1.
 func countErrors(outputs int, s, y []float64, class []int32, weight []float64) float64 {
 	n := 0.0
@@ -316,7 +364,7 @@ func countErrors(outputs int, s, y []float64, class []int32, weight []float64) f
 	}
 	if outputs == 1 {
 		for i, v := range s {
-			if v*y[i] <= 0 {
+			if !(v*y[i] > 0) {
 				count(i)
 			}
 		}
@@ -325,7 +373,7 @@ func countErrors(outputs int, s, y []float64, class []int32, weight []float64) f
 	for i, yi := range class {
 		row := s[i*outputs:][:outputs]
 		for c, v := range row {
-			if c != int(yi) && v >= row[yi] {
+			if c != int(yi) && !(v < row[yi]) {
 				count(i * outputs)
 				break
 			}

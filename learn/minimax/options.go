@@ -14,16 +14,18 @@ import (
 type Solver string
 
 const (
-	// Auto is Stochastic followed by Polished for linear models, and Descent for
-	// networks.
+	// Auto, for linear models, is MirrorProx, then from there DualAscent until the
+	// certificate is as close as asked for, and Smoothed where that does not apply or
+	// makes no progress. For networks it is Descent.
 	Auto Solver = ""
 	// MirrorProx and Descent are optim.SaddlePoint with optim.MirrorProx and
 	// optim.DescentAscent.
 	MirrorProx  Solver = "mirror-prox"
 	Descent     Solver = "gda"
 	Alternating Solver = "alternating"
-	// Smoothed is optim.Smoothed, on all examples: the quickest for linear models
-	// whose data fit into memory, and the reference for the others.
+	// Smoothed is optim.Smoothed, on all examples: the quickest where no loss has a kink,
+	// the only one of those here to certify losses of whole rows (Softmax) and a penalty
+	// of the norm itself, and the reference for the others.
 	Smoothed Solver = "smoothed"
 	// DualAscent is cutting planes over λ with stochastic dual coordinate ascent for w: the
 	// quickest to a certificate where losses have kinks and the data are many.
@@ -33,11 +35,41 @@ const (
 // Preferences are the mixtures that the model must be robust to. The zero value is
 // the whole simplex; at most one of the others may be given.
 type Preferences struct {
-	Lo, Hi   []float64   // least and greatest λ_k; length 1 is for all
-	Vertices [][]float64 // the hull of these mixtures
-	A        [][]float64 // A λ ≤ B
-	B        []float64
-	Radius   float64 // |λ|_2 at most this: Theorem 5.3's simplified constraint
+	Lo       []float64   `json:"lo,omitempty"` // least and greatest λ_k; length 1 is for all
+	Hi       []float64   `json:"hi,omitempty"`
+	Vertices [][]float64 `json:"vertices,omitempty"` // the hull of these mixtures
+	A        [][]float64 `json:"a,omitempty"`        // A λ ≤ B
+	B        []float64   `json:"b,omitempty"`
+	Radius   float64     `json:"radius,omitempty"` // |λ|_2 at most this: Theorem 5.3's simplified constraint
+}
+
+// apart returns a copy for a model to keep, which says the same set without constants and
+// β_2: nothing that a file could not hold.
+func (f Preferences) apart(m []float64, penalty Penalty, beta float64) Preferences {
+	if penalty == Constraint {
+		a, b := f.inequalities(m, beta)
+		return Preferences{A: a, B: b}
+	}
+	f.Lo, f.Hi, f.B = slices.Clone(f.Lo), slices.Clone(f.Hi), slices.Clone(f.B)
+	f.Vertices, f.A = slices.Clone(f.Vertices), slices.Clone(f.A)
+	return f
+}
+
+// inequalities returns those of f, of its bounds, and Σ λ_k m_k ≤ beta.
+func (f Preferences) inequalities(m []float64, beta float64) (a [][]float64, b []float64) {
+	a, b = slices.Clone(f.A), slices.Clone(f.B)
+	for k := range m {
+		bound := func(list []float64, sign float64) {
+			if list != nil {
+				row := make([]float64, len(m))
+				row[k] = sign
+				a, b = append(a, row), append(b, sign*list[min(k, len(list)-1)])
+			}
+		}
+		bound(f.Lo, -1)
+		bound(f.Hi, 1)
+	}
+	return append(a, slices.Clone(m)), append(b, beta)
 }
 
 // set returns the set for p objectives with constants M, cut by Σ λ_k M_k ≤ beta if
@@ -59,31 +91,24 @@ func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maxi
 		}
 		return s, nil
 	}
+	for k, v := range f.Lo {
+		// Mixtures are not negative: with a negative weight a convex loss is concave in w, and
+		// what is proved for convex games would be false.
+		if v < 0 {
+			return nil, fmt.Errorf("minimax: preferences: least weight %d is %v: weights of objectives are not negative; give 0 or more", k+1, v)
+		}
+	}
 	if penalty == Constraint {
-		a, b := slices.Clone(f.A), slices.Clone(f.B)
 		if f.Vertices != nil || f.Radius != 0 {
 			return nil, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 goes with bounds or inequalities, not with vertices or a radius")
-		}
-		for k := range p {
-			bound := func(list []float64, sign float64) {
-				if list != nil && len(list) != 1 && len(list) != p {
-					return
-				}
-				if list != nil {
-					row := make([]float64, p)
-					row[k] = sign
-					a, b = append(a, row), append(b, sign*list[min(k, len(list)-1)])
-				}
-			}
-			bound(f.Lo, -1)
-			bound(f.Hi, 1)
 		}
 		for _, list := range [][]float64{f.Lo, f.Hi} {
 			if list != nil && len(list) != 1 && len(list) != p {
 				return nil, fmt.Errorf("minimax: preferences: %d bounds for %d objectives", len(list), p)
 			}
 		}
-		s, err := optim.NewPolytope(p, append(a, m), append(b, beta))
+		a, b := f.inequalities(m, beta)
+		s, err := optim.NewPolytope(p, a, b)
 		return wrap(s, err)
 	}
 	switch {
@@ -125,7 +150,7 @@ type Options struct {
 	ZeroOne       ZeroOneMode   // zero is Surrogate
 	MultiClass    MultiClass    // zero is OneVsAll
 	Preferences   Preferences
-	Fixed         []float64 // if not nil, the mixture to train on: a baseline
+	Fixed         []float64 // if not nil, the mixture to train on: a baseline. Weights are divided by their sum
 	Offsets       []float64 // L_k* of Regret, in its units, where they are known: Values[k] of the model of objective k alone; nil finds them
 
 	// Penalties and sets.
@@ -148,12 +173,15 @@ type Options struct {
 	StepW      float64 // zero is 1, for networks 0.03
 	StepLambda float64 // zero is 1, for networks 0.01
 	Entropic   bool
-	Batch      int     // zero is 128, negative all; Smoothed takes all
-	Passes     int     // over the data; zero is 20, for networks 10; steps where Batch is negative, 1000
-	All        bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
-	Gap        float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative never asks
-	NoPolish   bool    // Auto: leave the second part out
-	Width      float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
+	Batch      int // zero is 128, negative all; Smoothed takes all
+	// Passes over the data; zero is 20, for networks 10, for DualAscent as many as it makes
+	// progress by; steps where Batch is negative, 1000. Of Auto they limit the first part;
+	// Smoothed has none.
+	Passes   int
+	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
+	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative never asks
+	NoPolish bool    // Auto: leave the second part out
+	Width    float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
 
 	Network Network // of models with hidden layers
 
@@ -212,6 +240,7 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		switch {
 		case network:
 			p.Passes = 10
+		case p.Solver == DualAscent: // no limit but its own
 		case p.Batch == 0:
 			p.Passes = 1000
 		default:
@@ -247,9 +276,15 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features || p.Network.Heldout.Outputs() != d.Outputs()):
 		return p, errors.New("minimax: held-out data have other features or classes than the training data")
 	}
-	for k, v := range p.Fixed {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return p, fmt.Errorf("minimax: weight %d of the mixture is %v", k+1, v)
+	for k, v := range p.Preferences.Lo {
+		if v < 0 && len(p.Preferences.Lo) == len(p.Losses) {
+			return p, fmt.Errorf("minimax: preferences: the least weight of %s is %v: weights of objectives are not negative; give 0 or more", p.Losses[k].Name, v)
+		}
+	}
+	if p.Fixed != nil {
+		var err error
+		if p.Fixed, err = mixtureOfWeights(p.Fixed); err != nil {
+			return p, err
 		}
 	}
 	if d.Y != nil {
@@ -260,6 +295,31 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		}
 	}
 	return p, nil
+}
+
+// mixtureOfWeights returns weights divided by their sum, so that values are those of a
+// mixture whatever the units of the weights. Weights that add up to 1 stay what they are.
+func mixtureOfWeights(weights []float64) ([]float64, error) {
+	sum := 0.0
+	for k, v := range weights {
+		if !(v >= 0) || math.IsInf(v, 1) {
+			return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1, v)
+		}
+		sum += v
+	}
+	switch {
+	case sum == 0:
+		return nil, errors.New("minimax: all weights of the mixture are zero: there is nothing to train on; give one objective weight at least")
+	case math.IsInf(sum, 1):
+		return nil, fmt.Errorf("minimax: the weights of the mixture add up to more than %.3g; divide them all by the largest", math.MaxFloat64)
+	}
+	out := slices.Clone(weights)
+	if math.Abs(sum-1) > 1e-9 {
+		for k := range out {
+			out[k] /= sum
+		}
+	}
+	return out, nil
 }
 
 func finite(values ...float64) bool {

@@ -39,6 +39,16 @@ func (g *Game) mixtureOf(lambda []float64) *mixed {
 	return m
 }
 
+// cornered reports whether every mixture is of the kind that mixed has Newton's steps for.
+func (g *Game) cornered() bool {
+	for k := range g.objectives {
+		if o := &g.objectives[k]; o.logistic == 0 && o.corner == nil {
+			return false
+		}
+	}
+	return g.data.Y == nil
+}
+
 // at returns the value and a subgradient.
 func (m *mixed) at(s, y float64) (v, d float64) {
 	for _, p := range m.parts {
@@ -56,15 +66,28 @@ func (m *mixed) solve(s0, q, y, near float64) (s, alpha, value float64) {
 		z, a := m.solveCorner(y*s0, q, y*near)
 		return y * z, y * a, 0 // the value is left to valueAt: most are never asked for
 	}
-	// The root lies between s0 and s0 - q f'(s0), since f' rises.
+	// The root lies between s0 and s0 - q f'(s0), since f' rises. That far end may be where
+	// powers overflow, while the root is never beyond the minimum of f: it is looked for in
+	// growing steps.
 	lo, hi := s0, s0
-	if _, d := m.at(s0, y); d >= 0 {
-		lo = s0 - q*d
-	} else {
-		hi = s0 - q*d
+	vl, dl := m.at(s0, y)
+	vh, dh := vl, dl
+	far, up := math.Abs(q*dl), dl < 0
+	for step := math.Min(far, 1); ; step = math.Min(far, 4*step) {
+		if up {
+			hi = s0 + step
+			if vh, dh = m.at(hi, y); !(step < far) || !(step+q*dh < 0) {
+				break
+			}
+			lo, vl, dl = hi, vh, dh
+		} else {
+			lo = s0 - step
+			if vl, dl = m.at(lo, y); !(step < far) || !(q*dl > step) {
+				break
+			}
+			hi, vh, dh = lo, vl, dl
+		}
 	}
-	vl, dl := m.at(lo, y)
-	vh, dh := m.at(hi, y)
 	if near > lo && near < hi {
 		s = near
 	} else {
@@ -91,6 +114,12 @@ func (m *mixed) solve(s0, q, y, near float64) (s, alpha, value float64) {
 	theta := 0.5
 	if dh > dl {
 		theta = math.Min(1, math.Max(0, ((s0-s)/q-dl)/(dh-dl)))
+	}
+	if math.IsInf(dh-dl, 0) { // what overflows has no share
+		if math.IsInf(dh, 0) {
+			return s, -dl, vl - dl*lo
+		}
+		return s, -dh, vh - dh*hi
 	}
 	return s, -(dl + theta*(dh-dl)), (1-theta)*(vl-dl*lo) + theta*(vh-dh*hi)
 }

@@ -44,7 +44,8 @@ func (f *Fit) Gap() float64 {
 
 // Train fits a model to data that is robust to every mixture of the objectives. When
 // interrupted (an error, divergence, a cancelled context), the fit holds the last
-// finite state beside the error, unless the error came before training began.
+// finite state beside the error, unless the error came before training began or that state
+// is not kept: networks that diverge in their last step give none.
 //
 // Linear models with convex losses are certified: Fit.Gap proves how far the
 // model's worst mixture is from the best possible. Results are the same for any number
@@ -292,7 +293,12 @@ func (t *trainer) linear() (*Fit, error) {
 		set = only(lambda)
 	}
 	convex := g.Curvature(make([]float64, t.net.Dim()))
-	bounded := t.Beta1 > 0 && !t.Norm || t.Radius > 0
+	if convex {
+		if err := t.confine(g, set); err != nil {
+			return nil, err
+		}
+	}
+	bounded := t.Beta1 > 0 || t.Radius > 0
 	gap := t.Gap
 	if !convex || !bounded {
 		gap = -1
@@ -333,30 +339,34 @@ func (t *trainer) linear() (*Fit, error) {
 		return nil, err
 	}
 	w := t.start()
-	ascends := t.set == nil || t.Radius > 0 // of other sets dual ascent knows nothing
+	ascends := t.Bias == 0 // of other sets dual ascent knows nothing
 	var r *optim.SaddleResult
 	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver)
 	if t.Solver != Smoothed && t.Solver != DualAscent && !inSecond {
 		r, err = first.Solve(g, w, lambda, control)
 		var astray *optim.DivergenceError
 		switch {
-		case err != nil && second && gap > 0 && t.StepW == 0 && errors.As(err, &astray) && ascends && g.dualAscent(w, t.Radius, 1, t.Seed) != nil:
+		case err != nil && second && t.StepW == 0 && errors.As(err, &astray):
 			// Losses of very different steepness: no step that was chosen here suits them,
-			// but dual ascent needs none.
+			// but what follows needs none.
 			r = nil
 		case r == nil:
 			return nil, err
 		case err != nil:
 			return t.fit(g, r, frozen), err
 		default:
-			w = r.W
+			if w, err = t.lower(g, set, r.W, w); err != nil {
+				return nil, err
+			}
 		}
 		control.Resume = nil
 	}
 	if t.Solver == DualAscent && (gap < 0 && t.Gap > 0 || !ascends) {
 		return nil, errDual
 	}
-	if ascends && (t.Solver == Auto && second || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
+	// Losses without kinks are for L-BFGS, unless dual ascent has Newton's steps for them.
+	quick := relaxed != nil || g.cornered()
+	if ascends && (t.Solver == Auto && second && quick || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
 		l := lambda
 		if r != nil {
 			l = r.Lambda
@@ -369,9 +379,10 @@ func (t *trainer) linear() (*Fit, error) {
 			return nil, err
 		}
 		if s != nil {
-			// A radius that holds nothing back, and no penalty: there is no curvature for dual
-			// ascent, but L-BFGS needs none.
-			r, second = s, t.Solver == Auto && t.unheld() && s.Reason != optim.GapSmall
+			// There may be no curvature for dual ascent, as in a radius that holds nothing back
+			// without a penalty, or dual coordinates far from where they should be: L-BFGS
+			// needs neither.
+			r, second = s, t.Solver == Auto && s.Reason == optim.NoProgress
 			control.Resume = nil
 			w = s.W
 		} else if t.Solver == DualAscent {
@@ -383,9 +394,13 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if second {
 		control.Stop.Iterations = 0
+		fresh := r == nil && !inSecond
 		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Least: leastValue, Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
 		if t.Solver == Auto { // whether this run or the one that it goes on from came here
-			polish.Start, polish.Inner = 0.002, 400 // the stochastic part came closer than this
+			polish.Inner = 400
+		}
+		if t.Solver == Auto && !fresh {
+			polish.Start = 0.002 // the stochastic part came closer than this
 		}
 		if gap < 0 {
 			polish.Gap = math.Max(t.Gap, 1e-6)
@@ -400,9 +415,70 @@ func (t *trainer) linear() (*Fit, error) {
 		if err != nil {
 			return t.fit(g, s, frozen), err
 		}
-		r = s
+		if r = s; r.Reason == optim.IterationLimit {
+			r.Reason = optim.NoProgress // its rounds are not the caller's iterations
+		}
 	}
 	return t.fit(g, r, frozen), nil
+}
+
+// confine bounds the weights of a game whose penalty is their norm. That has no curvature,
+// without which all space proves nothing; but a w with φ(w, ·) ≤ φ(0, ·) for the worst mixture
+// has
+//
+//	β_1|w| ≤ max_λ Σ λ_k L_k(0) - max_λ Σ λ_k min L_k
+//
+// and among these is the one that is sought: the least over that ball of φ(·, λ), for any
+// λ, is a lower bound of the game. A ball that it sets does not hold weights back.
+func (t *trainer) confine(g *Game, set optim.Maximizer) error {
+	if !t.Norm || t.Beta1 == 0 {
+		return nil
+	}
+	values, least := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
+	if _, err := g.Eval(make([]float64, t.net.Dim()), make([]float64, len(values)), nil, values); err != nil {
+		return err
+	}
+	outputs := t.net.Outputs()
+	for k := range least {
+		o := &t.objectives[k]
+		low := math.Min(o.Least, 0) * o.factor
+		if o.row(t.MultiClass, outputs) == rowSum {
+			low *= float64(outputs)
+		}
+		least[k] = o.scale*low - o.offset + g.handicap(k)
+	}
+	radius := (set.Maximize(values, nil) - set.Maximize(least, nil)) / t.Beta1 * (1 + 1e-9)
+	if !(radius > 0) || math.IsInf(radius, 1) {
+		return nil // no loss at zero, which is then the best; or none that can be written
+	}
+	switch s := t.set.(type) {
+	case nil:
+		t.set = optim.Ball{Radius: radius}
+	case optim.Ball:
+		t.set = optim.Ball{Radius: math.Min(s.Radius, radius)}
+	case optim.Product: // biases have their own bound, and no part in the norm
+		s = slices.Clone(s)
+		s[0].Set = optim.Ball{Radius: radius}
+		t.set = s
+	}
+	return nil
+}
+
+// lower returns w, or the start where the worst mixture there is better, or alone finite.
+func (t *trainer) lower(g *Game, set optim.Maximizer, w, start []float64) ([]float64, error) {
+	values := make([]float64, len(t.objectives))
+	var worst [2]float64
+	for i, x := range [][]float64{w, start} {
+		v, err := g.Eval(x, make([]float64, len(values)), nil, values)
+		if err != nil {
+			return nil, err
+		}
+		worst[i] = v + set.Maximize(values, nil)
+	}
+	if worst[0] <= worst[1] {
+		return w, nil
+	}
+	return start, nil
 }
 
 // unheld reports whether there may be nothing but a radius to keep weights small.
@@ -420,7 +496,7 @@ func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
 		switch {
 		case !g.Curvature(make([]float64, t.net.Dim())):
 			f.Guarantee = "no convergence guarantee: the problem is not convex"
-		case !(t.Beta1 > 0 && !t.Norm || t.Radius > 0):
+		case !(t.Beta1 > 0 || t.Radius > 0):
 			f.Guarantee = "not certified: without a penalty or a radius the weights are unbounded, and so is the bound"
 		default:
 			f.Guarantee = "not certified"

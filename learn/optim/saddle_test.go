@@ -552,6 +552,21 @@ func TestDivergence(t *testing.T) {
 	if !errors.As(err, &at) || !errors.Is(err, optim.ErrNotFinite) || at.Step != 5 {
 		t.Errorf("a NaN after five steps: %v", err)
 	}
+	// Mirror-prox looks at two points a step: the second of the first step is where that led,
+	// and the first of the third where the second did.
+	for looks, step := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 6: 3} {
+		calls := 0
+		broken := optim.SaddleFunc{W: 1, Lambda: 1, F: func(w, lambda, gw, gl []float64) (float64, error) {
+			if calls++; calls == looks {
+				return math.Inf(1), nil
+			}
+			return 1, nil
+		}}
+		_, err := optim.SaddlePoint{StepW: 0.1}.Solve(broken, []float64{1}, nil, nil)
+		if !errors.As(err, &at) || at.Step != step {
+			t.Errorf("infinite at look %d: %v, want step %d", looks, err, step)
+		}
+	}
 }
 
 // With λ frozen, gda is the loop that a reader would write, bit for bit; and so it
@@ -633,5 +648,37 @@ func TestSaddleRefusals(t *testing.T) {
 	}
 	if _, err := (optim.SaddlePoint{Batch: 2}).Solve(quadratic(1, 2), []float64{0}, nil, nil); err == nil {
 		t.Error("minibatches of a problem without examples: no error")
+	}
+}
+
+// The norms that TheoremSteps are made from are those of the first 50 minibatches, or of all
+// where there are fewer.
+func TestRadiiOfMinibatches(t *testing.T) {
+	const batch, seed = 5, 3
+	for n, rounds := range map[int]int{23: 5, 600: 50} {
+		e := someExamples(n, 3, 4)
+		w, lambda := []float64{1, 0, -1}, []float64{0.25, 0.25, 0.25, 0.25}
+		order := rand.New(rand.NewPCG(seed, 0)).Perm(n)
+		w2, l2 := 0.0, 0.0
+		for k := range rounds {
+			gw, gl := make([]float64, 3), make([]float64, 4)
+			if _, err := e.EvalBatch(order[k*batch:min(n, (k+1)*batch)], w, lambda, gw, gl); err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range gw {
+				w2 += g * g / float64(rounds)
+			}
+			for _, g := range gl {
+				l2 += g * g / float64(rounds)
+			}
+		}
+		m := optim.SaddlePoint{Method: optim.DescentAscent, Batch: batch, Seed: seed, Steps: optim.TheoremSteps, W: optim.Ball{Radius: 3}}
+		r, err := m.Solve(e, w, nil, &optim.Control{Stop: optim.Stop{Iterations: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(r.Radii.NormW-math.Sqrt(w2)) > 1e-12*math.Sqrt(w2) || math.Abs(r.Radii.NormLambda-math.Sqrt(l2)) > 1e-12*math.Sqrt(l2) {
+			t.Errorf("%d examples: norms %v and %v, want %v and %v", n, r.Radii.NormW, r.Radii.NormLambda, math.Sqrt(w2), math.Sqrt(l2))
+		}
 	}
 }

@@ -297,14 +297,15 @@ func (s *saddleRun) eval(w, lambda, gw, gl []float64) (v float64, examples int, 
 	return v, examples, nil
 }
 
-// healthy returns why the values met are no longer those of a run that converges.
-func (s *saddleRun) healthy(v float64, gw, gl, w []float64) error {
+// healthy returns why the values met at w, where the given step led (the start counts as
+// where the first does), are no longer those of a run that converges.
+func (s *saddleRun) healthy(step int, v float64, gw, gl, w []float64) error {
 	bad := v-v != 0 || firstNotFinite(gw) >= 0 || firstNotFinite(gl) >= 0 || firstNotFinite(w) >= 0
 	norm := maxAbs(w)
 	if !bad && math.Abs(v) <= saddleDiverged*(1+math.Abs(s.first)) && norm <= s.limitNorm {
 		return nil
 	}
-	e := &DivergenceError{Solver: s.run.solver, Step: s.step, StepW: s.gammaW, StepLambda: s.gammaL, Value: v, First: s.first, Norm: norm, Err: ErrDiverged}
+	e := &DivergenceError{Solver: s.run.solver, Step: step, StepW: s.gammaW, StepLambda: s.gammaL, Value: v, First: s.first, Norm: norm, Err: ErrDiverged}
 	if bad {
 		e.Err = ErrNotFinite
 	}
@@ -427,7 +428,7 @@ func (s *saddleRun) descentAscent() error {
 	if s.step == 0 {
 		s.first = v
 	}
-	if err := s.healthy(v, s.gw, s.gl, s.w); err != nil {
+	if err := s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w); err != nil {
 		return err
 	}
 	if s.Steps == AdaptiveSteps {
@@ -464,7 +465,7 @@ func (s *saddleRun) mirrorProx() error {
 	if s.step == 0 {
 		s.first = v
 	}
-	if err := s.healthy(v, s.gw, s.gl, s.w); err != nil {
+	if err := s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w); err != nil {
 		return err
 	}
 	from := s.position
@@ -488,7 +489,7 @@ func (s *saddleRun) mirrorProx() error {
 			break // the next step says that it diverges, or it does not matter
 		}
 	}
-	if err := s.healthy(v2, s.gw2, s.gl2, s.trialW); err != nil {
+	if err := s.healthy(s.step+1, v2, s.gw2, s.gl2, s.trialW); err != nil {
 		return err
 	}
 	if s.Steps == AdaptiveSteps {
