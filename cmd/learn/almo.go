@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
@@ -207,7 +206,7 @@ compare with:
 		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
-			var rows []optim.Row
+			var rows gameRows
 			err := apart(slices.Concat(places("the data", c.args...), places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
 			if err != nil {
 				return err
@@ -234,8 +233,12 @@ compare with:
 						return nil, errors.New("flag --heldout leaves one of the parts empty")
 					}
 				}
-				o.Workers, o.Control, o.Passes = workers, control, int(*t.iterations)
-				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
+				o.Workers, o.Passes = workers, int(*t.iterations)
+				var names []string
+				for _, l := range o.Losses {
+					names = append(names, l.Name)
+				}
+				o.Control = rows.watch(control, names)
 				f, err := minimax.Train(d, o)
 				if err != nil {
 					return nil, err
@@ -245,8 +248,8 @@ compare with:
 				if f.Certified {
 					r.Note = fmt.Sprintf("certified: the worst mixture is within %.3g of the best possible", f.Gap())
 				}
-				if len(rows) > 0 {
-					r.Evaluations = rows[len(rows)-1].Evaluations
+				if n := len(rows.rows); n > rows.old {
+					r.Evaluations = rows.rows[n-1].Evaluations
 				}
 				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee, "units": o.Normalization}
 				if f.Certified {
@@ -257,39 +260,9 @@ compare with:
 			if err != nil {
 				return err
 			}
-			return c.almoPictures(rows, *picture, *losses)
+			return rows.pictures(c, *picture, *losses)
 		}
 	},
-}
-
-// almoPictures draws how the weights of objectives moved, and the objectives.
-func (c *call) almoPictures(rows []optim.Row, picture, losses string) error {
-	for _, p := range []struct {
-		file, title, label string
-		of                 func(*optim.SaddleRow) []float64
-	}{{picture, "Weights of the objectives", "λ", func(s *optim.SaddleRow) []float64 { return s.Lambda }},
-		{losses, "Objectives", "value", func(s *optim.SaddleRow) []float64 { return s.Values }}} {
-		if p.file == "" {
-			continue
-		}
-		chart := plot.Chart{Title: p.title, XLabel: "pass", YLabel: p.label, ZeroY: true}
-		for i, r := range rows {
-			if r.Saddle == nil {
-				continue
-			}
-			for k, v := range p.of(r.Saddle) {
-				if k >= len(chart.Series) {
-					chart.Series = append(chart.Series, plot.Series{Name: r.Saddle.Names[k]})
-				}
-				s := &chart.Series[k]
-				s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, v)
-			}
-		}
-		if err := c.Output(p.file, chart.Write); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // almoModel reads a model file.
