@@ -290,6 +290,8 @@ func (c *call) almoData(m *minimax.Model, name string, o *table.Options) (*table
 	o.Task = table.Classification
 	if m.Classes == 0 {
 		o.Task = table.Regression
+	} else if len(m.ClassNames) > 0 {
+		o.Classes = m.ClassNames
 	}
 	for _, k := range m.Encoder.Columns {
 		if len(k.Levels) > 0 {
@@ -441,7 +443,11 @@ Examples:
 				}
 				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
 				if m.Classes > 0 {
-					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %.6f\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", s.AUC)
+					auc := "-" // of rows of one class there is none
+					if !math.IsNaN(s.AUC) {
+						auc = fmt.Sprintf("%.6f", s.AUC)
+					}
+					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", auc)
 				}
 				if b != nil {
 					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
@@ -453,7 +459,8 @@ Examples:
 	},
 }
 
-// scoredJSON leaves out what is not a number.
+// scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
+// such as the AUC of one class, is null.
 func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int) any {
 	type loss struct {
 		Name   string  `json:"name"`
@@ -474,7 +481,11 @@ func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int)
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}
 	for name, v := range map[string]float64{"error": s.Error, "auc": s.AUC, "prob": s.Prob} {
-		if !math.IsNaN(v) {
+		switch {
+		case m.Classes == 0:
+		case math.IsNaN(v):
+			out.Rates[name] = json.RawMessage("null")
+		default:
 			out.Rates[name] = json.RawMessage(strconv.FormatFloat(v, 'g', -1, 64))
 		}
 	}
