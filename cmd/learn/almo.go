@@ -20,20 +20,23 @@ import (
 
 // almoFlags say what game is played and how.
 type almoFlags struct {
-	losses, normalization, zeroOne, multi, penalty, solver, steps, scaling, hidden, lo, hi, fixed, vertices, method *string
-	beta1, beta2, radius, stepW, stepL, gap, momentum, heldout                                                      *float64
-	norm, entropic, all                                                                                             *bool
-	batch                                                                                                           *int64
-	seed                                                                                                            *uint64
+	losses, normalization, zeroOne, multi, penalty, solver, steps, scaling, hidden, method *string
+	lo, hi, fixed, vertices, inequalities                                                  *string
+	beta1, beta2, radius, ball, bound, bias, stepW, stepL, gap, momentum, heldout          *float64
+	norm, entropic, all, polish                                                            *bool
+	batch                                                                                  *int64
+	seed                                                                                   *uint64
 }
 
 func (a *almoFlags) define(fs *flags.Set) {
 	a.losses = fs.String("losses", "zero-one,hinge,1-norm,cross-entropy", "Objectives: zero-one (by its surrogate), hinge, cross-entropy, 1-norm (or any q-norm), squared, squared-hinge, huber:δ, ramp:ρ, 1-norm-prob")
 	a.normalization = fs.Enum("units", "lipschitz", []string{"lipschitz", "bounded", "baseline", "regret", "none"}, "What objectives are measured in: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone, or nothing")
-	a.zeroOne = fs.Enum("zero_one", "surrogate", []string{"surrogate", "ramp", "proxy", "zero-grad"}, "What the players see of zero-one")
+	a.zeroOne = fs.Enum("zero_one", "surrogate", []string{"surrogate", "ramp", "proxy", "zero-grad"}, "What the players see of zero-one. surrogate: both the logarithmic loss that bounds it, which is sound; ramp: both a ramp, which is not convex; proxy: the model that loss and the mixture the errors themselves, a game that is not zero-sum, without a certificate; zero-grad: as proxy, but errors have no gradient, which is unsound (the mixture can move to an objective that the model cannot see): to reproduce only")
 	a.multi = fs.Enum("classes", "ova-mean", []string{"ova-mean", "softmax"}, "Losses of more than two classes")
 	a.lo = fs.String("min", "", "Least weights of the objectives, one or one each, separated by commas")
 	a.hi = fs.String("max", "", "Greatest weights")
+	a.ball = fs.Float("ball", 0, "Bound of the norm of the weights of the objectives, from 1/√p for p of them; 0 is none")
+	a.inequalities = fs.String("inequalities", "", "File of inequalities that the weights of the objectives meet: on each line a factor for each objective, <= or >=, and the bound, as 1 -2 0 0 <= 0.1; # begins a remark")
 	a.vertices = fs.String("vertices", "", "Mixtures whose hull the preferences are: weights separated by commas, mixtures by semicolons")
 	a.fixed = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform")
 	a.beta1 = fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
@@ -41,10 +44,13 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.beta2 = fs.Float("beta2", 0, "Weight of the mixture's Lipschitz constant")
 	a.penalty = fs.Enum("penalty", "handicap", []string{"handicap", "shy", "constraint"}, "What --beta2 does: added to objectives, taken from them, or a bound for mixtures")
 	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
+	a.bound = fs.Float("score_bound", 0, "What scores are taken not to exceed in size where the units of a loss depend on it, as those of squared, and --units bounded; nothing enforces it. 0 is what --radius implies")
+	a.bias = fs.Float("bias", 0, "For linear models without --radius: --l2 leaves out biases, which are at most this in size; 0 counts them among the weights")
 	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
 	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, for --norm, and where neither --l2 nor --radius holds the weights) until the gap is certified, and gda for networks")
-	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps")
+	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps; of networks constant, or decreasing with the root of the pass (auto)")
+	a.polish = fs.Bool("polish", true, "The second part of --solver auto, which proves the gap; without it the first ends after its --iterations")
 	a.stepW = fs.Float("rate", 0, "Step of the parameters (a radius for adaptive steps); 0 is the solver's")
 	a.stepL = fs.Float("lambda_rate", 0, "Step of the weights of objectives")
 	a.entropic = fs.Bool("entropic", false, "Weights of objectives move by factors")
@@ -62,12 +68,22 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		Normalization: minimax.Normalization(*a.normalization), ZeroOne: minimax.ZeroOneMode(*a.zeroOne), MultiClass: minimax.MultiClass(*a.multi),
 		Penalty: minimax.Penalty(*a.penalty), Beta1: *a.beta1, Beta2: *a.beta2, Norm: *a.norm, Radius: *a.radius, StepW: *a.stepW, StepLambda: *a.stepL,
 		Entropic: *a.entropic, All: *a.all, Batch: int(*a.batch), Gap: *a.gap, Seed: *a.seed,
+		ScoreBound: *a.bound, Bias: *a.bias, NoPolish: !*a.polish,
 	}
 	if o.Gap == 0 {
 		o.Gap = -1
 	}
 	if o.Batch == 0 {
 		o.Batch = -1
+	}
+	if err := within(c.flags, positive("ball", a.ball), positive("score_bound", a.bound), positive("bias", a.bias)); err != nil {
+		return nil, err
+	}
+	if *a.radius > 0 && *a.bias > 0 {
+		return nil, errors.New("flags --bias and --radius: a radius holds biases too; give one of the two")
+	}
+	if !*a.polish && *a.solver != "auto" {
+		return nil, errors.New("flag --polish is of --solver auto")
 	}
 	if *a.gap < 0 {
 		return nil, errors.New("flag --gap must not be negative; 0 goes on to the last iteration")
@@ -93,7 +109,7 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		if o.Steps, err = optim.ParseStepRule(*a.steps); err != nil {
 			return nil, err
 		}
-		if o.Steps == optim.ConstantSteps && o.StepW == 0 {
+		if o.Steps == optim.ConstantSteps && o.StepW == 0 && *a.hidden == "" {
 			return nil, errors.New("flag --steps: constant steps need a --rate")
 		}
 	}
@@ -105,6 +121,12 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 			if *f.to, err = numbers(f.name, f.text); err != nil {
 				return nil, err
 			}
+		}
+	}
+	o.Preferences.Radius = *a.ball
+	if *a.inequalities != "" {
+		if o.Preferences.A, o.Preferences.B, err = c.inequalities(*a.inequalities, len(o.Losses)); err != nil {
+			return nil, err
 		}
 	}
 	if *a.vertices != "" {
@@ -138,9 +160,17 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		}
 		return o, nil
 	}
-	if err := c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all", "steps", "entropic"); err != nil {
+	if err := c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all", "entropic", "bias", "polish"); err != nil {
 		return nil, err
 	}
+	switch *a.steps {
+	case "auto", "decreasing":
+	case "constant":
+		o.Network.Constant = true
+	default:
+		return nil, fmt.Errorf("flag --steps: those of networks (--hidden) are constant or decreasing, not %s", *a.steps)
+	}
+	o.Steps = optim.ConstantSteps // the rule of linear models
 	o.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[*a.method]
 	if o.Network.Momentum = *a.momentum; *a.momentum == 0 {
 		o.Network.Momentum = -1
@@ -155,6 +185,40 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		return nil, errors.New("flag --heldout: the share is from 0 to below 1")
 	}
 	return o, nil
+}
+
+// inputs are the files that training reads.
+func (a *almoFlags) inputs(c *call) []place {
+	inputs := places("the data", c.args...)
+	if *a.inequalities != "" {
+		inputs = append(inputs, place{"the inequalities", *a.inequalities})
+	}
+	return inputs
+}
+
+// flagged names the flag that an error of the library asks for.
+func flagged(err error) error {
+	const asked = "give a bound of the scores"
+	if text := err.Error(); strings.Contains(text, asked) {
+		return errors.New(strings.Replace(text, asked, asked+" (--score_bound)", 1))
+	}
+	return err
+}
+
+// notes say what is to be known of the game that was chosen.
+func (a *almoFlags) notes(o *minimax.Options) []string {
+	if !slices.ContainsFunc(o.Losses, func(l minimax.Loss) bool { return l.Name == minimax.ZeroOne().Name }) {
+		return nil
+	}
+	switch o.ZeroOne {
+	case minimax.Proxy:
+		return []string{"--zero_one proxy: the game is not zero-sum: each player has no regret in its own loss, and there is no certificate"}
+	case minimax.ZeroGradient:
+		return []string{"--zero_one zero-grad is unsound: the mixture can move to errors, of which the model sees no gradient; use it to reproduce results only"}
+	case minimax.RampSurrogate:
+		return []string{"--zero_one ramp: the ramp is not convex: there is no certificate"}
+	}
+	return nil
 }
 
 // split divides rows in a fixed pseudo-random way.
@@ -207,11 +271,12 @@ compare with:
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
 			var rows gameRows
-			err := apart(slices.Concat(places("the data", c.args...), places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
+			inputs := a.inputs(c)
+			err := apart(slices.Concat(inputs, places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
 			if err != nil {
 				return err
 			}
-			err = t.run(c, "almo", places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
+			err = t.run(c, "almo", inputs, func(workers int, control optim.Control) (*fitted, error) {
 				to, err := read()
 				if err != nil {
 					return nil, err
@@ -241,7 +306,7 @@ compare with:
 				o.Control = rows.watch(control, names)
 				f, err := minimax.Train(d, o)
 				if err != nil {
-					return nil, err
+					return nil, flagged(err)
 				}
 				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
 				r := &optim.Result{F: f.Worst, Iterations: f.Passes, Reason: f.Reason, Note: f.Guarantee}
@@ -255,7 +320,11 @@ compare with:
 				if f.Certified {
 					details["gap"] = f.Gap()
 				}
-				return &fitted{result: r, write: f.Model.Write, details: details}, nil
+				notes := a.notes(o)
+				if len(notes) > 0 {
+					details["notes"] = notes // programs should know as well
+				}
+				return &fitted{result: r, write: f.Model.Write, details: details, notes: notes}, nil
 			})
 			if err != nil {
 				return err

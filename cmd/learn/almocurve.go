@@ -47,6 +47,9 @@ Example:
 		read := tables.Flags(fs, false)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
+			if err := c.idle("a curve is over all mixtures of its two losses", "min", "max", "vertices", "inequalities", "ball"); err != nil {
+				return err
+			}
 			o, err := a.options(c)
 			if err != nil {
 				return err
@@ -94,7 +97,7 @@ Example:
 				return &stopped{"a curve has no state to keep; start it again, with fewer --points if it takes too long"}
 			}
 			if err != nil {
-				return err
+				return flagged(err)
 			}
 			return c.tradeOff(d, curve, robust, *picture, *both, *csvName, *asJSON)
 		}
