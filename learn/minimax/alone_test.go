@@ -12,9 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
-// A run for regrets goes on from any of its checkpoints, those of the runs on one objective
-// alone among them, to the same model and the same rows; what was found is not sought again.
-func TestRegretsGoOn(t *testing.T) {
+// noisy are 60 examples of two classes that no line parts.
+func noisy() *Data {
 	d := &Data{Rows: 60, Features: 2, Classes: 2}
 	for i := range d.Rows {
 		a, b := float64(i*37%61)/30-1, float64(i*17%59)/30-1
@@ -25,6 +24,74 @@ func TestRegretsGoOn(t *testing.T) {
 		}
 		d.Class = append(d.Class, class)
 	}
+	return d
+}
+
+// A run that is interrupted after any row of any stage goes on to the rows and the model of one
+// that was not.
+func TestStagesGoOn(t *testing.T) {
+	d := noisy()
+	one, _ := QNorm(1)
+	for _, c := range []struct {
+		stages string
+		o      Options
+	}{
+		{"mirror-prox dual-ascent", Options{Beta1: 0.01, Passes: 3, Batch: 16}},
+		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{CrossEntropy(), one}}},
+		{"smoothed", Options{Beta1: 0.01, Radius: 1, Solver: Smoothed}},
+	} {
+		o := c.o
+		var stages []string
+		train := func(resume *optim.Checkpoint, after int) (f *Fit, rows []string, last *optim.Checkpoint, err error) {
+			o := o
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o.Workers = 1
+			o.Control = optim.Control{Ctx: ctx, Resume: resume,
+				Recorder: optim.RecorderFunc(func(r optim.Row) error {
+					rows = append(rows, fmt.Sprint(r.Stage, r.Iteration, r.Evaluations, r.Objective, *r.Saddle))
+					if !slices.Contains(stages, r.Stage) {
+						stages = append(stages, r.Stage)
+					}
+					if len(rows) == after {
+						cancel()
+					}
+					return nil
+				}),
+				Checkpoint: func(k *optim.Checkpoint) error { last = k; return nil }}
+			f, err = Train(d, &o)
+			return f, rows, last, err
+		}
+		whole, rows, _, err := train(nil, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(stages, " "); got != c.stages || len(rows) < len(stages)+2 {
+			t.Errorf("%d rows of stages %s, should be of %s", len(rows), got, c.stages)
+		}
+		for after := 1; after < len(rows); after++ {
+			_, first, k, err := train(nil, after)
+			if !errors.Is(err, context.Canceled) || k == nil {
+				t.Fatalf("interrupted after row %d: %v, state %v", after, err, k)
+			}
+			f, second, _, err := train(k, -1)
+			if err != nil {
+				t.Fatalf("from row %d: %v", after, err)
+			}
+			if got := append(first, second...); !slices.Equal(got, rows) {
+				t.Errorf("interrupted after row %d of %d: %s", after, len(rows), cmp.Diff(rows, got))
+			}
+			if !slices.Equal(f.Model.Params, whole.Model.Params) || !slices.Equal(f.Lambda, whole.Lambda) {
+				t.Errorf("interrupted after row %d of %d: another model", after, len(rows))
+			}
+		}
+	}
+}
+
+// A run for regrets goes on from any of its checkpoints, those of the runs on one objective
+// alone among them, to the same model and the same rows; what was found is not sought again.
+func TestRegretsGoOn(t *testing.T) {
+	d := noisy()
 	one, _ := QNorm(1)
 	for _, o := range []Options{
 		{Beta1: 0.1, Passes: 4, Batch: 16, Solver: MirrorProx, Gap: -1},
