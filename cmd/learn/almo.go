@@ -21,7 +21,7 @@ import (
 // almoFlags say what game is played and how.
 type almoFlags struct {
 	losses, normalization, zeroOne, multi, penalty, solver, steps, scaling, hidden, method *string
-	lo, hi, fixed, vertices, inequalities                                                  *string
+	lo, hi, fixed, vertices, inequalities, offsets                                         *string
 	beta1, beta2, radius, ball, bound, bias, stepW, stepL, gap, momentum, heldout          *float64
 	norm, entropic, all, polish                                                            *bool
 	batch                                                                                  *int64
@@ -38,6 +38,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.ball = fs.Float("ball", 0, "Bound of the norm of the weights of the objectives, from 1/√p for p of them; 0 is none")
 	a.inequalities = fs.String("inequalities", "", "File of inequalities that the weights of the objectives meet: on each line a factor for each objective, <= or >=, and the bound, as 1 -2 0 0 <= 0.1; # begins a remark")
 	a.vertices = fs.String("vertices", "", "Mixtures whose hull the preferences are: weights separated by commas, mixtures by semicolons")
+	a.offsets = fs.String("offsets", "", "For --units regret: what each objective reaches alone, in its Lipschitz units, separated by commas, where that is known (the report has it as offsets): it is not sought again")
 	a.fixed = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform")
 	a.beta1 = fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
 	a.norm = fs.Bool("norm", false, "--l2 weighs the norm, not its square")
@@ -121,6 +122,14 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 			if *f.to, err = numbers(f.name, f.text); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if *a.offsets != "" {
+		if o.Normalization != minimax.Regret || len(o.Losses) != strings.Count(*a.offsets, ",")+1 {
+			return nil, fmt.Errorf("flag --offsets: they are for --units regret, one for each of the %d --losses", len(o.Losses))
+		}
+		if o.Offsets, err = numbers("offsets", *a.offsets); err != nil {
+			return nil, err
 		}
 	}
 	o.Preferences.Radius = *a.ball
@@ -319,6 +328,13 @@ compare with:
 				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee, "units": o.Normalization}
 				if f.Certified {
 					details["gap"] = f.Gap()
+				}
+				if o.Normalization == minimax.Regret {
+					var offsets []float64
+					for _, u := range f.Model.Objectives {
+						offsets = append(offsets, u.Offset)
+					}
+					details["offsets"] = offsets
 				}
 				notes := a.notes(o)
 				if len(notes) > 0 {
