@@ -82,12 +82,20 @@ Example:
 			}
 			o.Passes = int(*passes)
 			bar := progress.Start(c.Err, c.prog)
-			trained, last := 0, 0
+			trained, last, begins := 0, 0, "" // a point begins with the stage that the first began with
 			o.Control = optim.Control{Ctx: c.ctx, Recorder: optim.RecorderFunc(func(r optim.Row) error {
-				if r.Iteration < last {
+				switch {
+				case minimax.Alone(r):
+					bar.Set(0, int(*points)+1, "%s, %d", r.Stage, r.Iteration)
+					return nil
+				case begins == "":
+					begins = r.Stage
+				case r.Stage == begins && r.Iteration <= last:
 					trained++
 				}
-				last = r.Iteration
+				if r.Stage == begins {
+					last = r.Iteration
+				}
 				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", r.Saddle.Values, r.Saddle.Lambda)
 				return nil
 			})}

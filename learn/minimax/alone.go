@@ -104,3 +104,12 @@ func (t *trainer) alone() ([]float64, error) {
 	}
 	return known, nil
 }
+
+// known returns the offsets of a fit by regrets, for further runs on the same objectives.
+func (f *Fit) known() []float64 {
+	var out []float64
+	for _, u := range f.Model.Objectives {
+		out = append(out, u.Offset)
+	}
+	return out
+}

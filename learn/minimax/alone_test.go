@@ -168,3 +168,30 @@ func TestRegretsInterrupted(t *testing.T) {
 		t.Errorf("state: %+v", last)
 	}
 }
+
+// What each objective reaches alone is sought once for all points of a curve and all baselines.
+func TestRegretsOnce(t *testing.T) {
+	passes := 0
+	o := &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 2, NoPolish: true, Control: optim.Control{Recorder: optim.RecorderFunc(func(r optim.Row) error {
+		if Alone(r) {
+			passes++
+		}
+		return nil
+	})}}
+	curve, robust, err := TradeOff(noisy(), o, 0, 1, 3)
+	if err != nil || passes != 4 {
+		t.Errorf("%d passes on one objective alone for a curve, %v", passes, err)
+	}
+	for _, p := range curve {
+		if !slices.Equal(p.Fit.known(), robust.Fit.known()) {
+			t.Errorf("offsets %v and %v", p.Fit.known(), robust.Fit.known())
+		}
+	}
+	passes = 0
+	if _, err := Baselines(noisy(), o); err != nil || passes != 4 {
+		t.Errorf("%d passes on one objective alone for baselines, %v", passes, err)
+	}
+	if o.Offsets != nil {
+		t.Error("the caller's options were changed")
+	}
+}

@@ -472,6 +472,9 @@ func Baselines(data *Data, opts *Options) ([]*Fit, error) {
 		if err != nil {
 			return out, err
 		}
+		if d.Normalization == Regret {
+			o.Offsets = f.known()
+		}
 		out = append(out, f)
 	}
 	return out, nil
