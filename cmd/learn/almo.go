@@ -279,7 +279,8 @@ compare with:
 		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
-			var rows gameRows
+			var rows []optim.Row // of this run
+			var drawn gameRows
 			inputs := a.inputs(c)
 			err := apart(slices.Concat(inputs, places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
 			if err != nil {
@@ -297,6 +298,11 @@ compare with:
 				if err != nil {
 					return nil, err
 				}
+				var names []string
+				for _, l := range o.Losses {
+					names = append(names, l.Name)
+				}
+				control = drawn.watch(control, names)
 				tab, encoder, d, err := c.almoTable(to, *a.scaling)
 				if err != nil {
 					return nil, err
@@ -307,12 +313,8 @@ compare with:
 						return nil, errors.New("flag --heldout leaves one of the parts empty")
 					}
 				}
-				o.Workers, o.Passes = workers, int(*t.iterations)
-				var names []string
-				for _, l := range o.Losses {
-					names = append(names, l.Name)
-				}
-				o.Control = rows.watch(control, names)
+				o.Workers, o.Control, o.Passes = workers, control, int(*t.iterations)
+				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
 					return nil, flagged(err)
@@ -322,8 +324,8 @@ compare with:
 				if f.Certified {
 					r.Note = fmt.Sprintf("certified: the worst mixture is within %.3g of the best possible", f.Gap())
 				}
-				if n := len(rows.rows); n > rows.old {
-					r.Evaluations = rows.rows[n-1].Evaluations
+				if len(rows) > 0 {
+					r.Evaluations = rows[len(rows)-1].Evaluations
 				}
 				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee, "units": o.Normalization}
 				if f.Certified {
@@ -345,7 +347,7 @@ compare with:
 			if err != nil {
 				return err
 			}
-			return rows.pictures(c, *picture, *losses)
+			return drawn.pictures(c, *picture, *losses)
 		}
 	},
 }
