@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
@@ -21,28 +20,34 @@ import (
 
 // almoFlags say what game is played and how.
 type almoFlags struct {
-	losses, normalization, zeroOne, multi, penalty, solver, steps, scaling, hidden, lo, hi, fixed, vertices, method *string
-	beta1, beta2, radius, stepW, stepL, gap, momentum, heldout                                                      *float64
-	norm, entropic, all                                                                                             *bool
-	batch                                                                                                           *int64
-	seed                                                                                                            *uint64
+	losses, normalization, zeroOne, multi, penalty, solver, steps, scaling, hidden, method *string
+	lo, hi, fixed, vertices, inequalities, offsets                                         *string
+	beta1, beta2, radius, ball, bound, bias, stepW, stepL, gap, momentum, heldout          *float64
+	norm, entropic, all, polish                                                            *bool
+	batch                                                                                  *int64
+	seed                                                                                   *uint64
 }
 
 func (a *almoFlags) define(fs *flags.Set) {
 	a.losses = fs.String("losses", "zero-one,hinge,1-norm,cross-entropy", "Objectives: zero-one (by its surrogate), hinge, cross-entropy, 1-norm (or any q-norm), squared, squared-hinge, huber:δ, ramp:ρ, 1-norm-prob")
 	a.normalization = fs.Enum("units", "lipschitz", []string{"lipschitz", "bounded", "baseline", "regret", "none"}, "What objectives are measured in: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone, or nothing")
-	a.zeroOne = fs.Enum("zero_one", "surrogate", []string{"surrogate", "ramp", "proxy", "zero-grad"}, "What the players see of zero-one")
+	a.zeroOne = fs.Enum("zero_one", "surrogate", []string{"surrogate", "ramp", "proxy", "zero-grad"}, "What the players see of zero-one. surrogate: both the logarithmic loss that bounds it, which is sound; ramp: both a ramp, which is not convex; proxy: the model that loss and the mixture the errors themselves, a game that is not zero-sum, without a certificate; zero-grad: as proxy, but errors have no gradient, which is unsound (the mixture can move to an objective that the model cannot see): to reproduce only")
 	a.multi = fs.Enum("classes", "ova-mean", []string{"ova-mean", "softmax"}, "Losses of more than two classes")
 	a.lo = fs.String("min", "", "Least weights of the objectives, one or one each, separated by commas")
 	a.hi = fs.String("max", "", "Greatest weights")
+	a.ball = fs.Float("ball", 0, "Bound of the norm of the weights of the objectives, from 1/√p for p of them; 0 is none")
+	a.inequalities = fs.String("inequalities", "", "File of inequalities that the weights of the objectives meet: on each line a factor for each objective, <= or >=, and the bound, as 1 -2 0 0 <= 0.1; # begins a remark")
 	a.vertices = fs.String("vertices", "", "Mixtures whose hull the preferences are: weights separated by commas, mixtures by semicolons")
+	a.offsets = fs.String("offsets", "", "For --units regret: what each objective reaches alone, in its Lipschitz units, separated by commas, where that is known (the report has it as offsets): it is not sought again")
 	a.fixed = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform")
 	a.beta1 = fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
 	a.norm = fs.Bool("norm", false, "--l2 weighs the norm, not its square")
 	a.beta2 = fs.Float("beta2", 0, "Weight of the mixture's Lipschitz constant")
 	a.penalty = fs.Enum("penalty", "handicap", []string{"handicap", "shy", "constraint"}, "What --beta2 does: added to objectives, taken from them, or a bound for mixtures")
 	a.radius = fs.Float("radius", 0, "Bound of the norm of the parameters; 0 is none")
-	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model")
+	a.bound = fs.Float("score_bound", 0, "What scores are taken not to exceed in size where the units of a loss depend on it, as those of squared, and --units bounded; nothing enforces it. 0 is what --radius implies")
+	a.bias = fs.Float("bias", 0, "For linear models without --radius: --l2 leaves out biases, which are at most this in size; 0 counts them among the weights")
+	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model. --steps of networks are constant, or decreasing with the root of the pass (auto)")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
 	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent"}, "Optimiser; auto is mirror-prox, then dual-ascent (smoothed for softmax, for --norm, for losses without kinks, and where dual-ascent makes no progress) until the gap is certified, and gda for networks")
 	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps")
@@ -50,6 +55,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.stepL = fs.Float("lambda_rate", 0, "Step of the weights of objectives")
 	a.entropic = fs.Bool("entropic", false, "Weights of objectives move by factors")
 	a.all = fs.Bool("average_all", false, "Average all steps, not the last half")
+	a.polish = fs.Bool("polish", true, "The second part of --solver auto, which proves the gap; without it the first ends after its --iterations")
 	a.batch = fs.Int("batch", 32, 128, "Rows of a minibatch; 0 is all")
 	a.gap = fs.Float("gap", 1e-3, "Certified gap to stop at, relative to the value (to 0.01, if that is more); for linear models")
 	a.method = fs.Enum("optimizer", "sgd", []string{"sgd", "adagrad", "adam"}, "Steps of networks")
@@ -63,12 +69,22 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		Normalization: minimax.Normalization(*a.normalization), ZeroOne: minimax.ZeroOneMode(*a.zeroOne), MultiClass: minimax.MultiClass(*a.multi),
 		Penalty: minimax.Penalty(*a.penalty), Beta1: *a.beta1, Beta2: *a.beta2, Norm: *a.norm, Radius: *a.radius, StepW: *a.stepW, StepLambda: *a.stepL,
 		Entropic: *a.entropic, All: *a.all, Batch: int(*a.batch), Gap: *a.gap, Seed: *a.seed,
+		ScoreBound: *a.bound, Bias: *a.bias, NoPolish: !*a.polish,
 	}
 	if o.Gap == 0 {
 		o.Gap = -1
 	}
 	if o.Batch == 0 {
 		o.Batch = -1
+	}
+	if err := within(c.flags, positive("ball", a.ball), positive("score_bound", a.bound), positive("bias", a.bias)); err != nil {
+		return nil, err
+	}
+	if *a.radius > 0 && *a.bias > 0 {
+		return nil, errors.New("flags --bias and --radius: a radius holds biases too; give one of the two")
+	}
+	if !*a.polish && *a.solver != "auto" {
+		return nil, errors.New("flag --polish is of --solver auto")
 	}
 	if *a.gap < 0 {
 		return nil, errors.New("flag --gap must not be negative; 0 goes on to the last iteration")
@@ -94,7 +110,7 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		if o.Steps, err = optim.ParseStepRule(*a.steps); err != nil {
 			return nil, err
 		}
-		if o.Steps == optim.ConstantSteps && o.StepW == 0 {
+		if o.Steps == optim.ConstantSteps && o.StepW == 0 && *a.hidden == "" {
 			return nil, errors.New("flag --steps: constant steps need a --rate")
 		}
 	}
@@ -113,6 +129,20 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 				}
 				return nil, fmt.Errorf("flag --%s: the weight of %s is %v; weights of a mixture are from 0 to 1", f.name, of, (*f.to)[i])
 			}
+		}
+	}
+	if *a.offsets != "" {
+		if o.Normalization != minimax.Regret || len(o.Losses) != strings.Count(*a.offsets, ",")+1 {
+			return nil, fmt.Errorf("flag --offsets: they are for --units regret, one for each of the %d --losses", len(o.Losses))
+		}
+		if o.Offsets, err = numbers("offsets", *a.offsets); err != nil {
+			return nil, err
+		}
+	}
+	o.Preferences.Radius = *a.ball
+	if *a.inequalities != "" {
+		if o.Preferences.A, o.Preferences.B, err = c.inequalities(*a.inequalities, len(o.Losses)); err != nil {
+			return nil, err
 		}
 	}
 	if *a.vertices != "" {
@@ -146,9 +176,17 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		}
 		return o, nil
 	}
-	if err := c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all", "steps", "entropic"); err != nil {
+	if err := c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all", "entropic", "bias", "polish"); err != nil {
 		return nil, err
 	}
+	switch *a.steps {
+	case "auto", "decreasing":
+	case "constant":
+		o.Network.Constant = true
+	default:
+		return nil, fmt.Errorf("flag --steps: those of networks (--hidden) are constant or decreasing, not %s", *a.steps)
+	}
+	o.Steps = optim.ConstantSteps // the rule of linear models
 	o.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[*a.method]
 	if o.Network.Momentum = *a.momentum; *a.momentum == 0 {
 		o.Network.Momentum = -1
@@ -163,6 +201,40 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		return nil, errors.New("flag --heldout: the share is from 0 to below 1")
 	}
 	return o, nil
+}
+
+// inputs are the files that training reads.
+func (a *almoFlags) inputs(c *call) []place {
+	inputs := places("the data", c.args...)
+	if *a.inequalities != "" {
+		inputs = append(inputs, place{"the inequalities", *a.inequalities})
+	}
+	return inputs
+}
+
+// flagged names the flag that an error of the library asks for.
+func flagged(err error) error {
+	const asked = "give a bound of the scores"
+	if text := err.Error(); strings.Contains(text, asked) {
+		return errors.New(strings.Replace(text, asked, asked+" (--score_bound)", 1))
+	}
+	return err
+}
+
+// notes say what is to be known of the game that was chosen.
+func (a *almoFlags) notes(o *minimax.Options) []string {
+	if !slices.ContainsFunc(o.Losses, func(l minimax.Loss) bool { return l.Name == minimax.ZeroOne().Name }) {
+		return nil
+	}
+	switch o.ZeroOne {
+	case minimax.Proxy:
+		return []string{"--zero_one proxy: the game is not zero-sum: each player has no regret in its own loss, and there is no certificate"}
+	case minimax.ZeroGradient:
+		return []string{"--zero_one zero-grad is unsound: the mixture can move to errors, of which the model sees no gradient; use it to reproduce results only"}
+	case minimax.RampSurrogate:
+		return []string{"--zero_one ramp: the ramp is not convex: there is no certificate"}
+	}
+	return nil
 }
 
 // split divides rows in a fixed pseudo-random way.
@@ -214,12 +286,14 @@ compare with:
 		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
-			var rows []optim.Row
-			err := apart(slices.Concat(places("the data", c.args...), places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
+			var rows []optim.Row // of this run
+			var drawn gameRows
+			inputs := a.inputs(c)
+			err := apart(slices.Concat(inputs, places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
 			if err != nil {
 				return err
 			}
-			err = t.run(c, "almo", places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
+			err = t.run(c, "almo", inputs, func(workers int, control optim.Control) (*fitted, error) {
 				to, err := read()
 				if err != nil {
 					return nil, err
@@ -231,6 +305,11 @@ compare with:
 				if err != nil {
 					return nil, err
 				}
+				var names []string
+				for _, l := range o.Losses {
+					names = append(names, l.Name)
+				}
+				control = drawn.watch(control, names)
 				tab, encoder, d, err := c.almoTable(to, *a.scaling)
 				if err != nil {
 					return nil, err
@@ -248,7 +327,7 @@ compare with:
 				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
-					return nil, err
+					return nil, flagged(err)
 				}
 				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
 				r := &optim.Result{F: f.Worst, Iterations: f.Passes, Reason: f.Reason, Note: f.Guarantee}
@@ -262,44 +341,25 @@ compare with:
 				if f.Certified {
 					details["gap"] = f.Gap()
 				}
-				return &fitted{result: r, write: f.Model.Write, details: details}, nil
+				if o.Normalization == minimax.Regret {
+					var offsets []float64
+					for _, u := range f.Model.Objectives {
+						offsets = append(offsets, u.Offset)
+					}
+					details["offsets"] = offsets
+				}
+				notes := a.notes(o)
+				if len(notes) > 0 {
+					details["notes"] = notes // programs should know as well
+				}
+				return &fitted{result: r, write: f.Model.Write, details: details, notes: notes}, nil
 			})
 			if err != nil {
 				return err
 			}
-			return c.almoPictures(rows, *picture, *losses)
+			return drawn.pictures(c, *picture, *losses)
 		}
 	},
-}
-
-// almoPictures draws how the weights of objectives moved, and the objectives.
-func (c *call) almoPictures(rows []optim.Row, picture, losses string) error {
-	for _, p := range []struct {
-		file, title, label string
-		of                 func(*optim.SaddleRow) []float64
-	}{{picture, "Weights of the objectives", "λ", func(s *optim.SaddleRow) []float64 { return s.Lambda }},
-		{losses, "Objectives", "value", func(s *optim.SaddleRow) []float64 { return s.Values }}} {
-		if p.file == "" {
-			continue
-		}
-		chart := plot.Chart{Title: p.title, XLabel: "pass", YLabel: p.label, ZeroY: true}
-		for i, r := range rows {
-			if r.Saddle == nil {
-				continue
-			}
-			for k, v := range p.of(r.Saddle) {
-				if k >= len(chart.Series) {
-					chart.Series = append(chart.Series, plot.Series{Name: r.Saddle.Names[k]})
-				}
-				s := &chart.Series[k]
-				s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, v)
-			}
-		}
-		if err := c.Output(p.file, chart.Write); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // almoModel reads a model file.
@@ -327,6 +387,8 @@ func (c *call) almoData(m *minimax.Model, name string, o *table.Options) (*table
 	o.Task = table.Classification
 	if m.Classes == 0 {
 		o.Task = table.Regression
+	} else if len(m.ClassNames) > 0 {
+		o.Classes = m.ClassNames
 	}
 	for _, k := range m.Encoder.Columns {
 		if len(k.Levels) > 0 {
@@ -483,7 +545,11 @@ Examples:
 					fmt.Fprintf(w, "%-16s %.6f\n", "largest", s.Largest)
 				}
 				if m.Classes > 0 {
-					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %.6f\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", s.AUC)
+					auc := "-" // of rows of one class there is none
+					if !math.IsNaN(s.AUC) {
+						auc = fmt.Sprintf("%.6f", s.AUC)
+					}
+					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", auc)
 				}
 				if b != nil {
 					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
@@ -495,7 +561,8 @@ Examples:
 	},
 }
 
-// scoredJSON leaves out what is not a number.
+// scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
+// such as the AUC of one class, is null.
 func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int) any {
 	type loss struct {
 		Name   string  `json:"name"`
@@ -517,7 +584,11 @@ func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int)
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}
 	for name, v := range map[string]float64{"error": s.Error, "auc": s.AUC, "prob": s.Prob} {
-		if !math.IsNaN(v) {
+		switch {
+		case m.Classes == 0:
+		case math.IsNaN(v):
+			out.Rates[name] = json.RawMessage("null")
+		default:
 			out.Rates[name] = json.RawMessage(strconv.FormatFloat(v, 'g', -1, 64))
 		}
 	}

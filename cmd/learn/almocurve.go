@@ -47,6 +47,9 @@ Example:
 		read := tables.Flags(fs, false)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
+			if err := c.idle("a curve is over all mixtures of its two losses", "min", "max", "vertices", "inequalities", "ball"); err != nil {
+				return err
+			}
 			o, err := a.options(c)
 			if err != nil {
 				return err
@@ -82,12 +85,20 @@ Example:
 				o.Passes = 0 // as many as it makes progress by
 			}
 			bar := progress.Start(c.Err, c.prog)
-			trained, last := 0, 0
+			trained, last, begins := 0, 0, "" // a point begins with the stage that the first began with
 			o.Control = optim.Control{Ctx: c.ctx, Recorder: optim.RecorderFunc(func(r optim.Row) error {
-				if r.Iteration < last {
+				switch {
+				case minimax.Alone(r):
+					bar.Set(0, int(*points)+1, "%s, %d", r.Stage, r.Iteration)
+					return nil
+				case begins == "":
+					begins = r.Stage
+				case r.Stage == begins && r.Iteration <= last:
 					trained++
 				}
-				last = r.Iteration
+				if r.Stage == begins {
+					last = r.Iteration
+				}
 				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", r.Saddle.Values, r.Saddle.Lambda)
 				return nil
 			})}
@@ -97,7 +108,7 @@ Example:
 				return &stopped{"a curve has no state to keep; start it again, with fewer --points if it takes too long"}
 			}
 			if err != nil {
-				return err
+				return flagged(err)
 			}
 			return c.tradeOff(d, curve, robust, *picture, *both, *csvName, *asJSON)
 		}

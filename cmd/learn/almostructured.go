@@ -24,7 +24,7 @@ type structuredFlags struct {
 	objectives, units, mixture, picture, losses *string
 	l2, gamma, gap                              *float64
 	inner                                       *int64
-	rows                                        []optim.Row
+	rows                                        gameRows
 }
 
 func (s *structuredFlags) define(fs *flags.Set, t *training) {
@@ -74,6 +74,7 @@ func (s *structuredFlags) train(identity string, examples int, parts []minimax.P
 		}
 	}
 	what := fmt.Sprintf("%s objectives=%s units=%s l2=%v gamma=%v gap=%v inner=%d mixture=%s", identity, strings.Join(names, ","), *s.units, *s.l2, *s.gamma, *s.gap, *s.inner, *s.mixture)
+	control = s.rows.watch(control, names)
 	o.Control = control
 	o.Control.Stop = optim.Stop{}
 	if k := control.Resume; k != nil {
@@ -91,7 +92,6 @@ func (s *structuredFlags) train(identity string, examples int, parts []minimax.P
 				r.Saddle.Values[k] = math.NaN() // not evaluated
 			}
 		}
-		s.rows = append(s.rows, r)
 		return control.Recorder.Record(r)
 	})
 	f, err := minimax.TrainMixture(parts, o)
@@ -207,7 +207,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			return c.almoPictures(s.rows, *s.picture, *s.losses)
+			return s.rows.pictures(c, *s.picture, *s.losses)
 		}
 	},
 }
@@ -281,7 +281,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			return c.almoPictures(s.rows, *s.picture, *s.losses)
+			return s.rows.pictures(c, *s.picture, *s.losses)
 		}
 	},
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 //	flip FILE N     changes byte N of the file
 //	noseconds FILE  takes times out of reports
 //	notimes FILE    takes times and rates out of histories
+//	untimed FILE    empties the columns of histories that depend on the clock
 //	head FILE N TO  writes the first N lines of a file of this repository's testdata
 func TestScript(t *testing.T) {
 	data, err := filepath.Abs("../../testdata")
@@ -59,6 +61,22 @@ func TestScript(t *testing.T) {
 				for _, a := range args {
 					b := regexp.MustCompile(`(?m),[0-9.]+$`).ReplaceAll([]byte(ts.ReadFile(a)), nil)
 					ts.Check(os.WriteFile(ts.MkAbs(a), b, 0o666))
+				}
+			},
+			"untimed": func(ts *testscript.TestScript, neg bool, args []string) {
+				for _, a := range args {
+					rows, err := csv.NewReader(strings.NewReader(ts.ReadFile(a))).ReadAll()
+					ts.Check(err)
+					var out bytes.Buffer
+					for _, row := range rows {
+						for j, name := range rows[0] {
+							if name != "seconds" && name != "examples_per_second" {
+								fmt.Fprintf(&out, "%s,", row[j])
+							}
+						}
+						out.WriteByte('\n')
+					}
+					ts.Check(os.WriteFile(ts.MkAbs(a), out.Bytes(), 0o666))
 				}
 			},
 			"cut": func(ts *testscript.TestScript, neg bool, args []string) {

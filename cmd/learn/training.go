@@ -154,7 +154,8 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 	defer model.Abort()
 	var recorders []optim.Recorder
 	var last optim.Row
-	recorders = append(recorders, optim.RecorderFunc(func(r optim.Row) error { last = r; return nil }))
+	recorded := false
+	recorders = append(recorders, optim.RecorderFunc(func(r optim.Row) error { last, recorded = r, true; return nil }))
 	if *t.csv != "" {
 		if history, err = output.Create(*t.csv, c.Out); err != nil {
 			return err
@@ -208,11 +209,38 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 		}
 		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on%s, give the same command with --resume%s", path, afresh, t.resumeFlag(path))}
 	}
-	if err != nil {
+	// What led to a failure is what one then wants to see: the rows stay without a model.
+	failed := func(err error) error {
+		if !recorded || history == nil {
+			return err
+		}
+		whole := history.Whole()
+		if e := commit(); e != nil {
+			return errors.Join(err, e)
+		}
+		if whole {
+			err = fmt.Errorf("%w (the history up to there is in %s)", err, *t.csv)
+		}
 		return err
 	}
+	if err != nil {
+		return failed(err)
+	}
+	r := f.result
+	report := fitReport{Model: model.Name(), Objective: r.F, GradNorm: r.GradNorm, Iterations: r.Iterations, Evaluations: r.Evaluations,
+		Reason: r.Reason, Converged: r.Converged(), Seconds: last.Seconds, Note: r.Note, Details: f.details}
+	if r.First != nil {
+		report.First = &stageReport{r.First.F, r.First.Iterations, r.First.Evaluations, r.First.Reason}
+	}
+	// No file appears before it is known that its report can be given.
+	var encoded bytes.Buffer
+	if *t.json {
+		if err := encodeJSON(&encoded, report); err != nil {
+			return failed(err)
+		}
+	}
 	if err := f.write(model); err != nil {
-		return err
+		return failed(err)
 	}
 	if err := commit(); err != nil {
 		return err
@@ -223,14 +251,8 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 	if *t.checkpoint == "" && *t.resume {
 		os.Remove(path) // it served its purpose, and was not asked for by name
 	}
-	r := f.result
-	report := fitReport{Model: model.Name(), Objective: r.F, GradNorm: r.GradNorm, Iterations: r.Iterations, Evaluations: r.Evaluations,
-		Reason: r.Reason, Converged: r.Converged(), Seconds: last.Seconds, Note: r.Note, Details: f.details}
-	if r.First != nil {
-		report.First = &stageReport{r.First.F, r.First.Iterations, r.First.Evaluations, r.First.Reason}
-	}
 	if *t.json {
-		return c.json(report)
+		return c.Output("", func(w io.Writer) error { _, err := w.Write(encoded.Bytes()); return err })
 	}
 	w := c.Out
 	if cli.IsStandard(*t.model) {
@@ -298,13 +320,15 @@ func readCheckpoint(path string) (*optim.Checkpoint, error) {
 
 // json writes a value to standard output, for programs to read.
 func (c *call) json(v any) error {
-	return c.Output("", func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
-			return fmt.Errorf("report as JSON: %w", err)
-		}
-		return nil
-	})
+	return c.Output("", func(w io.Writer) error { return encodeJSON(w, v) })
+}
+
+func encodeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("report as JSON: %w", err)
+	}
+	return nil
 }

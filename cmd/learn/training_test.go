@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,45 @@ func trained(t *testing.T, ctx context.Context, words []string, solver func(opti
 		write := func(w io.Writer) error { _, err := io.WriteString(w, "model"); return err }
 		return &fitted{result: &optim.Result{X: []float64{1}, Reason: optim.GradientSmall}, write: write}, nil
 	})
+}
+
+// A report that cannot be given in the form asked for ends the run before there is a model;
+// the history, which shows what happened, stays, as it does where the solver fails.
+func TestNothingWithoutReport(t *testing.T) {
+	for _, json := range []bool{true, false} {
+		for _, fails := range []error{nil, optim.ErrDiverged} {
+			dir := t.TempDir()
+			m, history := filepath.Join(dir, "m"), filepath.Join(dir, "h.csv")
+			var of training
+			var out strings.Builder
+			c := &call{ctx: t.Context(), prog: "learn test", flags: flags.New(), Streams: cli.Streams{Out: &out, Err: io.Discard}}
+			of.define(c.flags, 10, 1e-5)
+			words := []string{"--model", m, "--csv", history}
+			if json {
+				words = append(words, "--json")
+			}
+			if _, err := c.flags.Parse(words); err != nil {
+				t.Fatal(err)
+			}
+			err := of.run(c, "test", nil, func(_ int, control optim.Control) (*fitted, error) {
+				if err := control.Recorder.Record(optim.Row{Iteration: 1, Objective: 3, Evaluations: 1}); err != nil {
+					return nil, err
+				}
+				write := func(w io.Writer) error { _, err := io.WriteString(w, "model"); return err }
+				return &fitted{result: &optim.Result{F: math.Inf(1), Reason: optim.IterationLimit}, write: write}, fails
+			})
+			_, none := os.Stat(m)
+			if whole := !json && fails == nil; whole != (err == nil) || whole != (none == nil) || !whole && out.Len() > 0 {
+				t.Errorf("JSON %v, solver's error %v: error %v, the model's %v, %q", json, fails, err, none, out.String())
+			}
+			if fails != nil && (!errors.Is(err, fails) || !strings.Contains(err.Error(), "the history up to there is in "+history)) {
+				t.Errorf("solver's error %v: %v", fails, err)
+			}
+			if b, err := os.ReadFile(history); err != nil || strings.Count(string(b), "\n") != 2 {
+				t.Errorf("JSON %v, solver's error %v: history %q, %v", json, fails, b, err)
+			}
+		}
+	}
 }
 
 // Checkpoints are written as the run goes on where --checkpoint asks for them, else

@@ -267,9 +267,8 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 			m.scale[k] /= v
 		}
 	case Regret:
-		const kept = "offsets" // of checkpoints: a run that goes on need not find them again
 		if k := o.Control.Resume; k != nil && o.Offsets == nil {
-			o.Offsets = slices.Clone(k.Arrays[kept])
+			o.Offsets = slices.Clone(k.Arrays[offsetsArray])
 		}
 		if o.Offsets != nil && (len(o.Offsets) != p || !finite(o.Offsets...)) {
 			return nil, fmt.Errorf("minimax: %d offsets for %d objectives: there must be a finite one for each", len(o.Offsets), p)
@@ -297,10 +296,7 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 		copy(m.offset, o.Offsets)
 		if save := o.Control.Checkpoint; save != nil {
 			o.Control.Checkpoint = func(k *optim.Checkpoint) error {
-				if k.Arrays == nil {
-					k.Arrays = map[string][]float64{}
-				}
-				k.Arrays[kept] = slices.Clone(m.offset)
+				keep(k, m.offset)
 				return save(k)
 			}
 		}

@@ -21,6 +21,7 @@ import (
 // The last pass gives the model, or the one with the least worst objective on held-out
 // data: averages of weights mean nothing here, and nothing is guaranteed.
 func (t *trainer) network() (*Fit, error) {
+	t.stage = string(Descent)
 	control, err := t.control(t.Passes)
 	if err != nil {
 		return nil, err

@@ -58,3 +58,12 @@ func (t *trainer) problem() string {
 	add("losses", strings.Join(losses, ","))
 	return strings.Join(words, " ")
 }
+
+// identity is problem with the data: what checkpoints are of.
+func (t *trainer) identity() string {
+	problem := t.problem() + fmt.Sprintf(" data=%016x", t.data.sum())
+	if h := t.Network.Heldout; h != nil && len(t.Hidden) > 0 {
+		problem += fmt.Sprintf(" heldout=%016x", h.sum())
+	}
+	return problem
+}

@@ -37,6 +37,9 @@ func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []Trad
 		if err != nil {
 			return TradePoint{}, err
 		}
+		if d.Normalization == Regret {
+			o.Offsets = f.known()
+		}
 		return TradePoint{f.Lambda[0], [2]float64{f.Values[0], f.Values[1]}, f}, nil
 	}
 	for i := range steps + 1 {

@@ -100,6 +100,10 @@ type trainer struct {
 	constants   []float64 // M_k
 	preferences optim.Maximizer
 	set         optim.Set
+
+	single string // of a run for regrets: what its checkpoints are of, in place of problem
+	prefix string // of its stages
+	stage  string // of the rows that are recorded
 }
 
 func newTrainer(data *Data, o *Options) (*trainer, error) {
@@ -198,30 +202,14 @@ func (t *trainer) offsets() error {
 		t.preferences, err = t.Options.Preferences.set(t.constants, t.Penalty, t.Beta2)
 		return err
 	case Regret:
-		if t.Offsets != nil {
-			for k, v := range t.Offsets {
-				t.objectives[k].offset = v
-			}
-			return nil
-		}
-		for k := range t.objectives {
-			s := *t
-			s.Normalization = Lipschitz
-			s.objectives = slices.Clone(t.objectives)
-			s.Fixed = make([]float64, len(t.objectives))
-			s.Fixed[k] = 1
-			s.Control = optim.Control{Ctx: t.Control.Ctx}
-			var f *Fit
+		if t.Offsets == nil {
 			var err error
-			if len(s.Hidden) > 0 {
-				f, err = s.network()
-			} else {
-				f, err = s.linear()
+			if t.Offsets, err = t.alone(); err != nil {
+				return err
 			}
-			if err != nil {
-				return fmt.Errorf("minimax: the least %s alone, for regrets: %w", t.objectives[k].Name, err)
-			}
-			t.objectives[k].offset = f.Values[k]
+		}
+		for k, v := range t.Offsets {
+			t.objectives[k].offset = v
 		}
 	}
 	return nil
@@ -249,12 +237,9 @@ func only(l []float64) optim.Maximizer {
 func (t *trainer) control(iterations int) (*optim.Control, error) {
 	c := t.Control
 	c.Stop.Iterations = iterations
-	problem := t.problem()
-	if c.Resume != nil || c.Checkpoint != nil {
-		problem += fmt.Sprintf(" data=%016x", t.data.sum())
-		if h := t.Network.Heldout; h != nil && len(t.Hidden) > 0 {
-			problem += fmt.Sprintf(" heldout=%016x", h.sum())
-		}
+	problem := t.single
+	if problem == "" && (c.Resume != nil || c.Checkpoint != nil) {
+		problem = t.identity()
 	}
 	if k := c.Resume; k != nil {
 		if err := k.BelongsTo(problem); err != nil {
@@ -262,7 +247,13 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 		}
 	}
 	if save := c.Checkpoint; save != nil {
-		c.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = problem; return save(k) }
+		c.Checkpoint = func(k *optim.Checkpoint) error {
+			k.Problem = problem
+			if t.Normalization == Regret {
+				keep(k, t.Offsets)
+			}
+			return save(k)
+		}
 	}
 	if recorder := c.Recorder; recorder != nil {
 		var names []string
@@ -270,6 +261,7 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 			names = append(names, t.objectives[k].Name)
 		}
 		c.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+			r.Stage = t.prefix + t.stage
 			if r.Saddle != nil {
 				r.Saddle.Names = names
 			}
@@ -343,6 +335,9 @@ func (t *trainer) linear() (*Fit, error) {
 	var r *optim.SaddleResult
 	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver)
 	if t.Solver != Smoothed && t.Solver != DualAscent && !inSecond {
+		if t.stage = string(t.Solver); t.Solver == Auto {
+			t.stage = string(MirrorProx)
+		}
 		r, err = first.Solve(g, w, lambda, control)
 		var astray *optim.DivergenceError
 		switch {
@@ -371,6 +366,7 @@ func (t *trainer) linear() (*Fit, error) {
 		if r != nil {
 			l = r.Lambda
 		}
+		t.stage = cutSolver
 		s, err := t.dual(g, set, w, l, gap, control)
 		if err != nil && s != nil {
 			return t.fit(g, s, frozen), err
@@ -408,6 +404,7 @@ func (t *trainer) linear() (*Fit, error) {
 		if r != nil && r.Certified {
 			polish.Known = r.Certificate
 		}
+		t.stage = string(Smoothed)
 		s, err := polish.Solve(g, w, control)
 		if s == nil {
 			return nil, err
@@ -550,6 +547,9 @@ func Baselines(data *Data, opts *Options) ([]*Fit, error) {
 		f, err := Train(data, &o)
 		if err != nil {
 			return out, err
+		}
+		if d.Normalization == Regret {
+			o.Offsets = f.known()
 		}
 		out = append(out, f)
 	}

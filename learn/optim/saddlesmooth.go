@@ -134,7 +134,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	}
 	m.Lambda.Project(lambda)
 	v, err := inner.Eval(w, lambda, nil, values)
-	run.evals++
+	if run.Resume == nil { // the run that goes on has counted it
+		run.evals++
+	}
 	if err != nil {
 		return nil, fmt.Errorf("optim: smoothed: %w", err)
 	}
@@ -157,6 +159,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	round, stuck, width := begin, 0, 20*tau
 	if r := run.Resume; r != nil {
 		stuck, width = int(r.Scalars["stuck"]), r.Scalars["width"]
+		if last, ok := r.Scalars["value"]; ok {
+			v = last // of what was relaxed, where something is
+		}
 	}
 	f := &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: run}
 	if b, ok := m.W.(Ball); ok && euclidean(b) {
@@ -179,6 +184,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	checkpoint := func() *Checkpoint {
 		c := &Checkpoint{Solver: solver, Iteration: round, Evaluations: run.evals, Seconds: run.seconds(), X: slices.Clone(w),
 			Scalars: map[string]float64{"tau": tau, "stuck": float64(stuck), "width": width}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
+		if v-v == 0 {
+			c.Scalars["value"] = v
+		}
 		if f.ball != nil {
 			c.Scalars["nu"], c.Scalars["rho"] = f.ball.nu, f.ball.rho
 		}

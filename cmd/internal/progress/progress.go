@@ -106,14 +106,17 @@ func (b *Bar) Training(name string, stop optim.Stop) optim.Recorder {
 		if b == nil {
 			return nil
 		}
-		if first == nil {
-			first = &r
+		if first == nil || first.Stage != r.Stage { // a stage counts from its own beginning
+			first, e = &r, newEstimate(stop)
 		}
 		e.add(r)
 		left := e.left()
 		message := fmt.Sprintf("%s: iteration %d, objective %.6g, gradient %.2g", name, r.Iteration, r.Objective, r.GradNorm)
 		if r.Saddle != nil {
-			message = name + ": " + saddle(r)
+			if message = name + ": "; r.Stage != "" {
+				message += r.Stage + " "
+			}
+			message += saddle(r)
 		}
 		if r.Rate > 0 {
 			message += fmt.Sprintf(", %.0f examples/s", r.Rate)

@@ -96,6 +96,30 @@ func TestBar(t *testing.T) {
 	}
 }
 
+func TestBarOfStages(t *testing.T) {
+	var out buffer
+	b := start(&out, "begin")
+	r := b.Training("almo", optim.Stop{Iterations: 10})
+	for k := range 5 {
+		if err := r.Record(optim.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k), Saddle: &optim.SaddleRow{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each stage has an estimate of its own, and a name.
+	game := func(k int) optim.Row {
+		return optim.Row{Stage: "hinge alone: gda", Iteration: k, Seconds: float64(k), Saddle: &optim.SaddleRow{Names: []string{"hinge"}, Values: []float64{0.5}, Lambda: []float64{1}, Upper: math.Inf(1)}}
+	}
+	for k := range 3 {
+		if err := r.Record(game(k)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Stop()
+	if got := out.b.String(); !strings.Contains(got, "almo: hinge alone: gda 2, hinge 0.5000 (λ 1.00), about 8s left") {
+		t.Error(got)
+	}
+}
+
 func TestCounter(t *testing.T) {
 	var out buffer
 	b := start(&out, "begin")

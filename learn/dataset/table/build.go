@@ -230,9 +230,10 @@ func (b *builder) finish() (*Table, error) {
 		if t.Source != nil && like.Sources != nil {
 			t.Sources = like.Sources
 		}
-		if t.Target != nil {
-			t.Classes = like.Classes
-		}
+	}
+	classes, known := b.o.known()
+	if known && t.Target != nil {
+		t.Classes = classes
 	}
 	if t.Source != nil && t.Sources == nil {
 		var rank []int32
@@ -241,12 +242,12 @@ func (b *builder) finish() (*Table, error) {
 			t.Source[i] = rank[k]
 		}
 	}
-	if b.o.Like == nil {
+	if !known {
 		if err := b.decideTarget(); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.usable(b.o.Like != nil); err != nil {
+	if err := t.usable(known); err != nil {
 		return nil, err
 	}
 	if b.o.Like == nil {

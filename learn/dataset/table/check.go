@@ -2,8 +2,9 @@ package table
 
 import "fmt"
 
-// usable refuses tables from which nothing can be learned.
-func (t *Table) usable(like bool) error {
+// usable refuses tables from which nothing can be learned; where the classes are known
+// before, rows are to be predicted or measured, and one class will do.
+func (t *Table) usable(known bool) error {
 	if t.Weight != nil {
 		sum := 0.0
 		for _, w := range t.Weight {
@@ -16,7 +17,7 @@ func (t *Table) usable(like bool) error {
 			return &Error{Name: t.Name, Column: t.WeightName, Msg: "the sum of the weights is too large to compute with; scale them", Err: ErrValue}
 		}
 	}
-	if !like && len(t.Classes) == 1 {
+	if !known && len(t.Classes) == 1 {
 		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("all rows are of one class, %s; a classifier needs two", quote(t.Classes[0])), Err: ErrUseless}
 	}
 	return nil

@@ -122,7 +122,8 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 			return nil, err
 		}
 	}
-	if err := t.usable(o.Like != nil); err != nil {
+	_, known := o.known()
+	if err := t.usable(known); err != nil {
 		return nil, err
 	}
 	if o.Like == nil {
@@ -271,8 +272,8 @@ func (t *Table) readLabels(o *Options) error {
 			return c.err
 		}
 	}
-	if o.Like != nil {
-		t.Target, t.Classes = c.numbers, o.Like.Classes
+	if classes, ok := o.known(); ok {
+		t.Target, t.Classes = c.numbers, classes
 		return nil
 	}
 	d := &builder{layout: &layout{out: t}, o: o, rule: rule, classes: c.classes, classOf: c.classOf, over: c.overflow}

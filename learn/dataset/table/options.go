@@ -60,6 +60,11 @@ type Options struct {
 	// where they are there, classes and sources must be its own.
 	Like *Table
 
+	// Classes, if not nil, are those that the target may have: the codes are their places in
+	// this list, and another one is an error. Rows of one class alone are then as good as
+	// any. Like, where given, has its own.
+	Classes []string
+
 	// Labels is the file of labels that belongs to an IDX file of images (it may be
 	// compressed); nil for none. Open finds it by its name.
 	Labels     io.Reader
@@ -107,4 +112,13 @@ func (o *Options) withDefaults() Options {
 	}
 	d.MaxLevels = min(d.MaxLevels, 1<<24) // a float32 counts that far
 	return d
+}
+
+// known reports the classes that the target may have, and whether that is decided: nil is then
+// a target of numbers.
+func (o *Options) known() (classes []string, ok bool) {
+	if o.Like != nil {
+		return o.Like.Classes, true
+	}
+	return o.Classes, o.Classes != nil
 }

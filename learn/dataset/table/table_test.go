@@ -416,3 +416,22 @@ func TestLongRecords(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Classes that are known beforehand: the codes are theirs, one of them alone will do, and
+// another is an error.
+func TestKnownClasses(t *testing.T) {
+	for name, text := range map[string]string{"x.csv": "a,y\n1,2\n3,2\n", "x.svm": "2 1:1\n2 1:3\n"} {
+		o := &table.Options{Classes: []string{"3", "2", "1"}}
+		if name == "x.csv" {
+			o.Target = "y"
+		}
+		got, err := table.Read(strings.NewReader(text), name, o)
+		if err != nil || !slices.Equal(got.Target, []float64{1, 1}) || !slices.Equal(got.Classes, o.Classes) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		o.Classes = []string{"1", "3"}
+		if _, err := table.Read(strings.NewReader(text), name, o); !errors.Is(err, table.ErrValue) || !strings.Contains(err.Error(), `"2" is not a class of the training data, which are "1", "3"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -18,12 +18,12 @@ type targetRule struct {
 }
 
 func newTargetRule(o *Options) *targetRule {
-	if l := o.Like; l != nil {
-		t := &targetRule{numbers: l.Classes == nil, list: l.Classes}
-		if l.Classes != nil {
+	if classes, ok := o.known(); ok {
+		t := &targetRule{numbers: classes == nil, list: classes}
+		if classes != nil {
 			t.fixed = make(map[string]int32)
 			t.byValue = make(map[float64]int32)
-			for k, c := range l.Classes {
+			for k, c := range classes {
 				t.fixed[c] = int32(k)
 				if x, fault := parseNumber([]byte(c), 64); fault == numberFine && t.byValue != nil {
 					t.byValue[x] = int32(k)

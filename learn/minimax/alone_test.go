@@ -1,0 +1,197 @@
+package minimax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// noisy are 60 examples of two classes that no line parts.
+func noisy() *Data {
+	d := &Data{Rows: 60, Features: 2, Classes: 2}
+	for i := range d.Rows {
+		a, b := float64(i*37%61)/30-1, float64(i*17%59)/30-1
+		d.X = append(d.X, a, b)
+		class := int32(0)
+		if a+b*b > 0.2 != (i%7 == 0) {
+			class = 1
+		}
+		d.Class = append(d.Class, class)
+	}
+	return d
+}
+
+// A run that is interrupted after any row of any stage goes on to the rows and the model of one
+// that was not.
+func TestStagesGoOn(t *testing.T) {
+	d := noisy()
+	one, _ := QNorm(1)
+	for _, c := range []struct {
+		stages string
+		o      Options
+	}{
+		{"mirror-prox dual-ascent", Options{Beta1: 0.01, Passes: 3, Batch: 16}},
+		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{CrossEntropy(), one}}},
+		{"smoothed", Options{Beta1: 0.01, Radius: 1, Solver: Smoothed}},
+	} {
+		o := c.o
+		var stages []string
+		train := func(resume *optim.Checkpoint, after int) (f *Fit, rows []string, last *optim.Checkpoint, err error) {
+			o := o
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o.Workers = 1
+			o.Control = optim.Control{Ctx: ctx, Resume: resume,
+				Recorder: optim.RecorderFunc(func(r optim.Row) error {
+					rows = append(rows, fmt.Sprint(r.Stage, r.Iteration, r.Evaluations, r.Objective, *r.Saddle))
+					if !slices.Contains(stages, r.Stage) {
+						stages = append(stages, r.Stage)
+					}
+					if len(rows) == after {
+						cancel()
+					}
+					return nil
+				}),
+				Checkpoint: func(k *optim.Checkpoint) error { last = k; return nil }}
+			f, err = Train(d, &o)
+			return f, rows, last, err
+		}
+		whole, rows, _, err := train(nil, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(stages, " "); got != c.stages || len(rows) < len(stages)+2 {
+			t.Errorf("%d rows of stages %s, should be of %s", len(rows), got, c.stages)
+		}
+		for after := 1; after < len(rows); after++ {
+			_, first, k, err := train(nil, after)
+			if !errors.Is(err, context.Canceled) || k == nil {
+				t.Fatalf("interrupted after row %d: %v, state %v", after, err, k)
+			}
+			f, second, _, err := train(k, -1)
+			if err != nil {
+				t.Fatalf("from row %d: %v", after, err)
+			}
+			if got := append(first, second...); !slices.Equal(got, rows) {
+				t.Errorf("interrupted after row %d of %d: %s", after, len(rows), cmp.Diff(rows, got))
+			}
+			if !slices.Equal(f.Model.Params, whole.Model.Params) || !slices.Equal(f.Lambda, whole.Lambda) {
+				t.Errorf("interrupted after row %d of %d: another model", after, len(rows))
+			}
+		}
+	}
+}
+
+// A run for regrets goes on from any of its checkpoints, those of the runs on one objective
+// alone among them, to the same model and the same rows; what was found is not sought again.
+func TestRegretsGoOn(t *testing.T) {
+	d := noisy()
+	one, _ := QNorm(1)
+	for _, o := range []Options{
+		{Beta1: 0.1, Passes: 4, Batch: 16, Solver: MirrorProx, Gap: -1},
+		{Beta1: 0.1, Passes: 3, Batch: 16},
+		{Beta1: 0.01, Passes: 3, Batch: 16, Hidden: []int{3}},
+	} {
+		o.Normalization, o.Losses, o.Workers = Regret, []Loss{Hinge(), one, CrossEntropy()}, 1
+		type saved struct {
+			k    *optim.Checkpoint
+			rows int // that were recorded before
+		}
+		train := func(resume *optim.Checkpoint) (*Fit, []string, []saved, error) {
+			var rows []string
+			var list []saved
+			o := o
+			o.Control = optim.Control{Resume: resume, CheckpointEvery: 1,
+				Recorder: optim.RecorderFunc(func(r optim.Row) error {
+					rows = append(rows, fmt.Sprint(r.Stage, Alone(r), r.Iteration, r.Objective, r.Saddle.Values, r.Saddle.Lambda))
+					return nil
+				}),
+				Checkpoint: func(k *optim.Checkpoint) error { list = append(list, saved{k, len(rows)}); return nil }}
+			f, err := Train(d, &o)
+			return f, rows, list, err
+		}
+		f, rows, list, err := train(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := slices.DeleteFunc(slices.Clone(rows), func(r string) bool { return !strings.Contains(r, "cross-entropy alone: ") })
+		if len(alone) < o.Passes || len(list) < 4*min(o.Passes, 3) {
+			t.Errorf("hidden %v: %d rows of cross-entropy alone, %d checkpoints", o.Hidden, len(alone), len(list))
+		}
+		for i, at := range list {
+			g, more, _, err := train(at.k)
+			if err != nil {
+				t.Fatalf("hidden %v: from checkpoint %d of %d: %v", o.Hidden, i+1, len(list), err)
+			}
+			if d := cmp.Diff(f.Model.Params, g.Model.Params); d != "" || !slices.Equal(f.Lambda, g.Lambda) {
+				t.Errorf("hidden %v: from checkpoint %d of %d: another model: %s", o.Hidden, i+1, len(list), d)
+			}
+			if !slices.Equal(rows[at.rows:], more) {
+				t.Errorf("hidden %v: from checkpoint %d of %d: other rows: %s", o.Hidden, i+1, len(list), cmp.Diff(rows[at.rows:], more))
+			}
+		}
+		// What a checkpoint is of is told, also before all offsets are known.
+		o.Beta1 = 0.2
+		for _, at := range []saved{list[0], list[len(list)-1]} {
+			if _, _, _, err := train(at.k); err == nil || !strings.Contains(err.Error(), "another problem: its l2 is 0.") {
+				t.Errorf("with another penalty: %v", err)
+			}
+		}
+		o.Beta1 /= 2
+	}
+}
+
+// Interrupted in a run on one objective alone, training says so and leaves its state.
+func TestRegretsInterrupted(t *testing.T) {
+	d := &Data{X: []float64{1, 2, 3, 4}, Rows: 4, Features: 1, Class: []int32{0, 1, 0, 1}, Classes: 2}
+	ctx, cancel := context.WithCancel(t.Context())
+	var last *optim.Checkpoint
+	_, err := Train(d, &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 5, Solver: MirrorProx, Gap: -1, Control: optim.Control{Ctx: ctx,
+		Recorder: optim.RecorderFunc(func(r optim.Row) error {
+			if strings.HasPrefix(r.Stage, "cross-entropy alone") && r.Iteration == 2 {
+				cancel()
+			}
+			return nil
+		}),
+		Checkpoint: func(k *optim.Checkpoint) error { last = k; return nil }}})
+	cancel()
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the least cross-entropy alone, for regrets") {
+		t.Error(err)
+	}
+	if last == nil || len(last.Arrays["offsets"]) != 1 || last.Iteration != 2 {
+		t.Errorf("state: %+v", last)
+	}
+}
+
+// What each objective reaches alone is sought once for all points of a curve and all baselines.
+func TestRegretsOnce(t *testing.T) {
+	passes := 0
+	o := &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 2, NoPolish: true, Control: optim.Control{Recorder: optim.RecorderFunc(func(r optim.Row) error {
+		if Alone(r) {
+			passes++
+		}
+		return nil
+	})}}
+	curve, robust, err := TradeOff(noisy(), o, 0, 1, 3)
+	if err != nil || passes != 4 {
+		t.Errorf("%d passes on one objective alone for a curve, %v", passes, err)
+	}
+	for _, p := range curve {
+		if !slices.Equal(p.Fit.known(), robust.Fit.known()) {
+			t.Errorf("offsets %v and %v", p.Fit.known(), robust.Fit.known())
+		}
+	}
+	passes = 0
+	if _, err := Baselines(noisy(), o); err != nil || passes != 4 {
+		t.Errorf("%d passes on one objective alone for baselines, %v", passes, err)
+	}
+	if o.Offsets != nil {
+		t.Error("the caller's options were changed")
+	}
+}
