@@ -579,8 +579,7 @@ func TestStructureOfTheGame(t *testing.T) {
 			}
 		}
 		o = minimax.Options{Losses: base.Losses, Norm: true, Radius: 5}
-		g := smoothedFit(t, d, o)
-		if g = smoothedFit(t, d, o); !g.Certified || g.Gap() < -1e-12 {
+		if g := smoothedFit(t, d, o); !g.Certified || g.Gap() < -1e-12 {
 			t.Errorf("in a ball: certified %v, gap %g", g.Certified, g.Gap())
 		}
 	})
