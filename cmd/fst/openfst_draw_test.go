@@ -349,9 +349,9 @@ func (m *model) negativeCycle() bool {
 	return true
 }
 
-// distances returns the sums over all paths from the start to each state, or in reverse from it
+// distances returns the sums over all paths from source to each state, or in reverse from it
 // to the end, of log weights: -log x for the solution x of x = b + Ax, by elimination.
-func (m *model) distances(reverse bool) []float64 {
+func (m *model) distances(source int, reverse bool) []float64 {
 	n := len(m.finals)
 	rows := make([][]float64, n) // of I - A, and b
 	for i := range rows {
@@ -359,7 +359,7 @@ func (m *model) distances(reverse bool) []float64 {
 		rows[i][i] = 1
 		if reverse {
 			rows[i][n] = math.Exp(-float64(float32(m.finals[i])))
-		} else if i == m.start {
+		} else if i == source {
 			rows[i][n] = 1
 		}
 	}
@@ -438,12 +438,12 @@ func TestModelDistances(t *testing.T) {
 	m.arcs = append(m.arcs, modelArc{weight: 3.25})
 	for _, reverse := range []bool{false, true} {
 		loops := 6*math.Exp(-2.5) + 9*math.Exp(-3.25) + 6*math.Exp(-4) + 4*math.Exp(-5.5)
-		if got, want := m.distances(reverse)[0], math.Log(1-loops); math.Abs(got-want) > 1e-9 {
+		if got, want := m.distances(0, reverse)[0], math.Log(1-loops); math.Abs(got-want) > 1e-9 {
 			t.Errorf("reverse %v: %v, want %v", reverse, got, want)
 		}
 	}
 	c := &peerCase{inputs: []*model{m}}
-	exact := fmt.Sprintf("0\t%.9g\n", m.distances(false)[0])
+	exact := fmt.Sprintf("0\t%.9g\n", m.distances(0, false)[0])
 	for theirs, same := range map[string]bool{exact: true, "0\t-2.8\n": true, "0\t-9.5\n": false} {
 		if d := compareDistances(exact, theirs, c); (d == "") != same {
 			t.Errorf("ours %q, theirs %q: %q", exact, theirs, d)
@@ -453,10 +453,10 @@ func TestModelDistances(t *testing.T) {
 		}
 	}
 	two := &model{finals: []float64{math.Inf(1), 0.5}, arcs: []modelArc{{from: 0, to: 1, weight: 1}, {from: 1, to: 1, weight: math.Ln2}}}
-	if d := two.distances(false); math.Abs(d[0]) > 1e-7 || math.Abs(d[1]-(1-math.Ln2)) > 1e-7 {
+	if d := two.distances(0, false); math.Abs(d[0]) > 1e-7 || math.Abs(d[1]-(1-math.Ln2)) > 1e-7 {
 		t.Errorf("from the start %v", d)
 	}
-	if d := two.distances(true); math.Abs(d[0]-(1.5-math.Ln2)) > 1e-7 || math.Abs(d[1]-(0.5-math.Ln2)) > 1e-7 {
+	if d := two.distances(0, true); math.Abs(d[0]-(1.5-math.Ln2)) > 1e-7 || math.Abs(d[1]-(0.5-math.Ln2)) > 1e-7 {
 		t.Errorf("to the end %v", d)
 	}
 }

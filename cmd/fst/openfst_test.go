@@ -302,6 +302,17 @@ func (c *peerCase) String() string {
 	return b.String()
 }
 
+// source returns the state that fstshortestdistance measures from.
+func (c *peerCase) source() int {
+	source := c.inputs[0].start
+	for _, f := range c.flags {
+		if v, ok := strings.CutPrefix(f, "--nstate="); ok {
+			source = must1(strconv.Atoi(v))
+		}
+	}
+	return source
+}
+
 // delta returns the last --delta among the flags, as OpenFst rounds it, or its default.
 func (c *peerCase) delta() float32 {
 	delta := float32(1.0 / 1024)
@@ -436,6 +447,10 @@ func (p *peers) run(c *peerCase) string {
 		// OpenFst sums what diverges until a term is below its delta, and goes round a
 		// negative cycle until float32 counts no further, which takes it about a second.
 		p.diverged++
+		return ""
+	}
+	if c.tool.name == "shortestdistance" && got == 1 && want != 1 && c.source() >= len(c.inputs[0].finals) && strings.Contains(errs.String(), "no such source state") {
+		p.hung[c.tool.name]++ // OpenFst writes beyond its arrays there; mostly it crashes
 		return ""
 	}
 	if c.tool.name == "isomorphic" && got+want == 2 && got != 1 && c.inputs[0].unordered(c.delta()) {
@@ -628,11 +643,7 @@ func compareDistances(a, b string, c *peerCase) string {
 			continue
 		}
 		if exact == nil {
-			if slices.ContainsFunc(c.flags, func(f string) bool { return strings.HasPrefix(f, "--nstate") }) {
-				exact = []float64{}
-			} else {
-				exact = c.inputs[0].distances(slices.Contains(c.flags, "--reverse"))
-			}
+			exact = c.inputs[0].distances(c.source(), slices.Contains(c.flags, "--reverse"))
 		}
 		if q, err := strconv.Atoi(qa); qa == qb && err == nil && q < len(exact) && math.Abs(x-exact[q]) <= 1e-5*max(1, math.Abs(x)) && y > x {
 			continue
