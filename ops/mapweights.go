@@ -270,14 +270,43 @@ func mergeArcs[W semiring.Weight[W]](f *fst.Vector[W], merge func(kept, e *fst.A
 // Convert returns f over the semiring V: ops.Convert[semiring.Log64](f). Tropical
 // and log weights are negative logarithms of probabilities and keep their value;
 // to and from probabilities it is x = -log p. Between float32 and float64 the
-// number is rounded. Other pairs of semirings give an error; MapInto takes any
-// function.
+// number is rounded. Other pairs of semirings give an error, and so does a weight that
+// V has no number for, or only 0̄, which would take its paths away (a *StateError). But a
+// probability below the least float64 is 0: underflow is what probabilities do. MapInto takes
+// any function.
 func Convert[V semiring.Weight[V], W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[V], error) {
 	g, err := Converter[V, W]()
 	if err != nil {
 		return nil, err
 	}
-	return MapInto(f, g), nil
+	out := MapInto(f, g)
+	for q := range f.NumStates() {
+		q := fst.StateID(q)
+		if err := converted(f.Final(q), out.Final(q)); err != nil {
+			return nil, &StateError{Op: "Convert", State: q, Err: fmt.Errorf("the final weight %w", err)}
+		}
+		to := out.Arcs(q)
+		for i, e := range f.Arcs(q) {
+			if err := converted(e.Weight, to[i].Weight); err != nil {
+				return nil, &StateError{Op: "Convert", State: q, Err: fmt.Errorf("the weight of arc %d, %d:%d, %w", i, e.ILabel, e.OLabel, err)}
+			}
+		}
+	}
+	return out, nil
+}
+
+// converted says how w got lost on the way to v.
+func converted[W semiring.Weight[W], V semiring.Weight[V]](w W, v V) error {
+	_, probability := any(v).(semiring.Probability)
+	switch {
+	case !w.Member():
+		return nil // it was no weight before
+	case !v.Member():
+		return fmt.Errorf("%v is too large for %T", w, v)
+	case semiring.IsZero(v) && !semiring.IsZero(w) && !probability:
+		return fmt.Errorf("%v would be 0̄ in %T, and its paths lost", w, v)
+	}
+	return nil
 }
 
 // MapInto returns a machine like f with each weight replaced by its image in

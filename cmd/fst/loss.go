@@ -176,14 +176,22 @@ func evaluateCases(r io.Reader, name string, w io.Writer, o *lossOptions, worker
 		}
 	}()
 	for j := range queue {
-		text := <-j.answer
+		var text []byte
+		select {
+		case text = <-j.answer:
+		default: // what is finished does not wait for a hard case, nor who sends one case after the other
+			if f, ok := w.(interface{ Flush() error }); ok && err == nil {
+				err = f.Flush()
+			}
+			text = <-j.answer
+		}
 		if *j.failed {
 			failed++
 		}
 		if err == nil {
 			_, err = w.Write(append(text, '\n'))
 			if f, ok := w.(interface{ Flush() error }); ok && err == nil && len(queue) == 0 {
-				err = f.Flush() // whoever sends one case after the other waits for it
+				err = f.Flush()
 			}
 		}
 	}
@@ -340,7 +348,7 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 		}
 	}
 	if res.void {
-		warn("the loss is infinite for every string: sums are empty, and means are nan")
+		warn("no string has both a finite loss and a potential (or spells anything at all): sums are empty, and means are nan")
 	}
 	if res.widened > 0 {
 		warn("no alignment of %d with %d symbols is within the band: band %d, the least that has one, was used", c.l, len(c.yi), res.widened)
