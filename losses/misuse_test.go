@@ -163,6 +163,7 @@ func TestErrorsClearTheResult(t *testing.T) {
 			row[i] = 1e308
 		}
 	}
+	none := func([]int) float64 { return 0 }
 	for name, call := range map[string]func(e *Evaluator, r *Result) error{
 		"NaN as γ":         func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 3, 2), math.NaN(), want, r) },
 		"no potentials":    func(e *Evaluator, r *Result) error { return e.Eval(m, nil, 1, want, r) },
@@ -178,6 +179,14 @@ func TestErrorsClearTheResult(t *testing.T) {
 			return e.Eval(fresh, NewPotentials(2, 3, 2), 1, want, r)
 		},
 		"sums beyond float64": func(e *Evaluator, r *Result) error { return e.Eval(m, huge, 1, want, r) },
+		"NaN as γ, naive": func(_ *Evaluator, r *Result) error {
+			return Naive(none, NewPotentials(2, 3, 2), math.NaN(), want, nil, r)
+		},
+		"NaN as potential, naive": func(_ *Evaluator, r *Result) error { return Naive(none, bad, 1, want, nil, r) },
+		"no direction, naive": func(_ *Evaluator, r *Result) error {
+			return Naive(none, NewPotentials(2, 3, 2), 1, want|WantHVP, nil, r)
+		},
+		"beyond float64, naive": func(_ *Evaluator, r *Result) error { return Naive(none, huge, 1, want, nil, r) },
 	} {
 		var e Evaluator
 		var r Result

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -10,8 +11,20 @@ import (
 // L(u), +Inf for an excluded u; it must not keep u. direction is V of WantHVP.
 //
 // Cost: the product of all label counts times the cost of loss. Of equally
-// good strings the lexicographically first is the best.
+// good strings the lexicographically first is the best. With an error r is cleared, as Eval does.
 func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+	if r == nil {
+		return errors.New("losses: Naive: the result is nil; give a *Result to fill")
+	}
+	err := naive(loss, p, gamma, want, direction, r)
+	if err != nil {
+		r.reset()
+	}
+	return err
+}
+
+// naive is Naive, which may leave what it has come to in r with an error.
+func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
 	}
