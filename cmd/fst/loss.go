@@ -33,14 +33,15 @@ nothing and are left out by every loss), tied and w, v, and a loss:
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment)
   {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment
   {"kind":"ngram","n":2,"c":1}                                  -log(common n-grams + c)
-  {"kind":"hamming","scale":1}
+  {"kind":"hamming","scale":1}                                  wrong symbols; strings of another length are left out
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
 argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, band (the one used, where that
 asked for had to be widened). What a band costs in log_z (log_z_error) takes tens
-to hundreds of times the time of all else: where it is not needed, name the others in --only. A case that cannot be evaluated gives an error,
-the others are still answered, and the exit status is 1.
+to hundreds of times the time of all else: where it is not needed, name the others in --only. A
+case that cannot be evaluated gives an error, the others are still answered, and the exit status
+is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl
 
