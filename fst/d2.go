@@ -1,7 +1,6 @@
 package fst
 
 import (
-	"bufio"
 	"io"
 	"strings"
 
@@ -18,23 +17,13 @@ import (
 //
 // Cost: O(states + arcs).
 func WriteD2[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *DOTOptions) error {
-	d := &d2Writer[W]{dotWriter[W]{out: bufio.NewWriterSize(w, 64<<10), f: f, layout: layoutOf[W]()}}
-	if opts != nil {
-		d.DOTOptions = *opts
-	}
-	if !d.Exact {
-		orDefault(&d.FontSize, 14)
-		orDefault(&d.Precision, 5)
-	}
-	if d.Format == 0 {
-		d.Format = 'g'
-	}
-	d.Acceptor = d.Acceptor && PropertiesOf(f, Acceptor).Has(Acceptor)
-	g := expanded(f)
-	start := f.Start()
-	if start == NoState {
-		return Err(f)
-	}
+	d := &d2Writer[W]{newDOTWriter(w, f, opts)}
+	return d.write(d.head, d.state, "")
+}
+
+type d2Writer[W semiring.Codec[W]] struct{ *dotWriter[W] }
+
+func (d *d2Writer[W]) head() {
 	if d.Vertical {
 		d.text("direction: up\n")
 	} else {
@@ -43,25 +32,7 @@ func WriteD2[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *DOTOptions) error
 	if d.Title != "" {
 		d.text("title: " + d2Quote(d.Title) + " {shape: text; near: top-center}\n")
 	}
-	d.state(start)
-	for q := range StateID(g.NumStates()) {
-		if q != start {
-			d.state(q)
-		}
-		if d.err != nil {
-			break
-		}
-	}
-	if err := d.out.Flush(); err != nil {
-		return err
-	}
-	if d.err != nil {
-		return d.err
-	}
-	return Err(f)
 }
-
-type d2Writer[W semiring.Codec[W]] struct{ dotWriter[W] }
 
 // d2Quote quotes s: a quote is written twice, a line break as a space, since it would end the label.
 func d2Quote(s string) string {

@@ -40,6 +40,11 @@ type DOTOptions struct {
 // with a double circle. A machine without a start state is an empty file. A
 // label that its table lacks is a MissingSymbolError.
 func WriteDOT[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *DOTOptions) error {
+	d := newDOTWriter(w, f, opts)
+	return d.write(d.head, d.state, "}\n")
+}
+
+func newDOTWriter[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *DOTOptions) *dotWriter[W] {
 	d := &dotWriter[W]{out: bufio.NewWriterSize(w, 64<<10), f: f, layout: layoutOf[W]()}
 	if opts != nil {
 		d.DOTOptions = *opts
@@ -56,22 +61,29 @@ func WriteDOT[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *DOTOptions) erro
 		d.Format = 'g'
 	}
 	d.Acceptor = d.Acceptor && PropertiesOf(f, Acceptor).Has(Acceptor)
+	return d
+}
+
+// write writes the head, the states, the start first, and the tail; nothing of a machine without
+// a start.
+func (d *dotWriter[W]) write(head func(), state func(StateID), tail string) error {
+	f := d.f
 	g := expanded(f)
 	start := f.Start()
 	if start == NoState {
 		return Err(f)
 	}
-	d.head()
-	d.state(start)
+	head()
+	state(start)
 	for q := range StateID(g.NumStates()) {
 		if q != start {
-			d.state(q)
+			state(q)
 		}
 		if d.err != nil {
 			break
 		}
 	}
-	d.text("}\n")
+	d.text(tail)
 	if err := d.out.Flush(); err != nil {
 		return err
 	}

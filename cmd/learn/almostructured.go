@@ -170,15 +170,7 @@ Example:
 				return err
 			}
 			err := t.run(c, "almo g2p", places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
-				opts, err := p.options(workers)
-				if err != nil {
-					return nil, err
-				}
-				pairs, err := c.pairs(c.args)
-				if err != nil {
-					return nil, err
-				}
-				problem, err := g2p.Prepare(c.ctx, pairs, opts)
+				problem, pairs, err := p.problem(c, workers)
 				if err != nil {
 					return nil, err
 				}

@@ -54,6 +54,20 @@ func (p *preparation) define(fs *flags.Set) {
 	p.maxEdges = fs.Int("max_edges", 32, 40000, "Edges of the loss machine of a word, above which its rarest labels leave its lattice; 0 is no limit")
 }
 
+// problem reads the words that a command is to train on, and prepares them.
+func (p *preparation) problem(c *call, workers int) (*g2p.Problem, []g2p.Pair, error) {
+	opts, err := p.options(workers)
+	if err != nil {
+		return nil, nil, err
+	}
+	pairs, err := c.pairs(c.args)
+	if err != nil {
+		return nil, nil, err
+	}
+	problem, err := g2p.Prepare(c.ctx, pairs, opts)
+	return problem, pairs, err
+}
+
 func (p *preparation) options(workers int) (*g2p.Options, error) {
 	if *p.maxPhones < 1 || *p.alignIterations < 1 || *p.window < 1 || *p.minFeature < 1 || *p.maxEdges < 0 || !(*p.damping > 0) {
 		return nil, errors.New("flags --max_phones, --align_iterations, --window and --min_count must be at least 1, --damping positive, --max_edges not negative")
@@ -166,20 +180,9 @@ Example:
 						return nil, err
 					}
 				}
-				opts, err := p.options(workers)
+				problem, pairs, err := p.problem(c, workers)
 				if err != nil {
 					return nil, err
-				}
-				pairs, err := c.pairs(c.args)
-				if err != nil {
-					return nil, err
-				}
-				problem, err := g2p.Prepare(c.ctx, pairs, opts)
-				if err != nil {
-					return nil, err
-				}
-				if problem.Words() == 0 {
-					return nil, errors.New("no word could be aligned with its phones; is the form a word, a tab, and phones separated by blanks?")
 				}
 				what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d damping=%v min_count=%d max_edges=%d words=%d weights=%d data=%s",
 					o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, *p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb, *p.window, *p.damping, *p.minFeature, *p.maxEdges,

@@ -71,7 +71,7 @@
 // The soft ramp, log Z_γ - log Z_-γ (K. Gimpel and N. A. Smith, NAACL 2012), which lets near misses
 // stand in for a reference that the model all but excludes: from zero it ends in poor optima
 // (pooled 7.04 where cross-entropy has 5.74, one setting for all), from the latent margin's model it
-// stays there (5.48 for 5.45 at l2 .3, 5.56 for 5.56 at .1). Expected loss on Dutch (RiskMix, l2 .1): 2.88
+// stays there (5.48 for 5.45 at l2 .3, 5.56 for 5.56 at .1). Expected loss on Dutch (RiskMix, l2 .1, --seed 7): 2.88
 // where cross-entropy has 2.93 and the latent margin 2.86, at four times the time. A smaller
 // least probability of labels (.0003) or three phones a letter, on Dutch: all objectives alike,
 // within .01.

@@ -40,7 +40,7 @@ type Preferences struct {
 	Vertices [][]float64 `json:"vertices,omitempty"` // the hull of these mixtures
 	A        [][]float64 `json:"a,omitempty"`        // A λ ≤ B
 	B        []float64   `json:"b,omitempty"`
-	Radius   float64     `json:"radius,omitempty"` // |λ|_2 at most this: Theorem 5.3's simplified constraint
+	Radius   float64     `json:"radius,omitempty"` // |λ|_2 at most this, 0 is no bound: the set over which Theorem 5.3 is stated in closed form
 }
 
 // apart returns a copy for a model to keep, which says the same set without constants and
