@@ -25,7 +25,7 @@ var ErrEncoding = errors.New("not an arc of an encoded machine")
 // triple (NoLabel, NoLabel, w), so that they are not mistaken for ε-arcs.
 type EncodeTable[W semiring.Weight[W]] struct {
 	kind    EncodeKind
-	weights map[string]int32 // canonical bytes to a number
+	weights keyTable // numbers the canonical bytes of weights
 	table   *fst.Table[encodeKey]
 	value   []W // weight of each triple
 	key     []byte
@@ -42,8 +42,7 @@ type encodeKey struct {
 // EncodeWeights or both.
 func NewEncodeTable[W semiring.Weight[W]](kind EncodeKind) *EncodeTable[W] {
 	return &EncodeTable[W]{
-		kind:    kind & (EncodeLabels | EncodeWeights),
-		weights: map[string]int32{},
+		kind: kind & (EncodeLabels | EncodeWeights),
 		table: fst.NewTable(func(k encodeKey) uint64 {
 			return fst.Mix(fst.Mix(uint64(uint32(k.ilabel))<<32|uint64(uint32(k.olabel))) + uint64(k.weight))
 		}),
@@ -78,12 +77,7 @@ func (t *EncodeTable[W]) Add(ilabel, olabel fst.Label, w W) fst.Label {
 	k := encodeKey{ilabel: ilabel, olabel: olabel}
 	if t.kind&EncodeWeights != 0 {
 		t.key = w.AppendKey(t.key[:0])
-		id, ok := t.weights[string(t.key)]
-		if !ok {
-			id = int32(len(t.weights))
-			t.weights[string(t.key)] = id
-		}
-		k.weight = id
+		k.weight, _ = t.weights.id(t.key)
 	}
 	id, isNew := t.table.ID(k)
 	if isNew {

@@ -23,33 +23,33 @@ import (
 // algorithms for weighted transducers", Int. J. Foundations of Computer Science
 // 13(1):129-143, 2002.
 func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
-	in := copyOf(f)
+	in := f
 	if side == Output {
-		Invert(in)
+		c := copyOf(f)
+		Invert(c)
+		in = c
 	}
 	if endlessOutput(in) != nil {
 		// What no path uses must not decide whether there is a result. Otherwise it
 		// stays until ε-removal trims it: the order of arcs depends on it.
-		Connect(in)
-		if err := endlessOutput(in); err != nil {
+		c := copyOf(in)
+		Connect(c)
+		if err := endlessOutput[W](c); err != nil {
 			return nil, fmt.Errorf("ops: EpsNormalize: on the %s: %w", side, err)
 		}
+		in = c
 	}
 	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
 	// that of a later one, so that Limits.Bytes bounds all that is held at once.
-	g := toGallic[W](in, unionPair[W])
-	held := machineBytes[W](in) + machineBytes[semiring.GallicUnion[W]](g)
-	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace().beside(held)}); err != nil {
-		return nil, wholeOf(err, "EpsNormalize", lim, held)
+	held := machineBytes(in, lim)
+	g := toGallic(in, unionPair[W])
+	begun := held + machineBytes[semiring.GallicUnion[W]](g, lim)
+	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace().beside(begun)}); err != nil {
+		return nil, wholeOf(err, "EpsNormalize", lim, begun)
 	}
-	held = machineBytes[W](in) + machineBytes[semiring.GallicUnion[W]](g)
-	factored, err := FactorWeight(g, factorGallicUnion[W], &FactorWeightOptions{Limits: lim.beside(held)})
+	out, err := spellOut("EpsNormalize", g, factorGallicUnion[W], splitUnion[W], lim, held+machineBytes[semiring.GallicUnion[W]](g, lim))
 	if err != nil {
-		return nil, wholeOf(err, "EpsNormalize", lim, held)
-	}
-	out, err := fromGallic(factored, splitUnion[W])
-	if err != nil {
-		return nil, renamed(err, "EpsNormalize")
+		return nil, err
 	}
 	out.CopySymbols(in)
 	if side == Output {
@@ -59,8 +59,8 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 }
 
 // endlessOutput returns an error if f has a cycle with input ε and an output.
-func endlessOutput[W semiring.Weight[W]](f *fst.Vector[W]) error {
-	c, _ := findComponents[W](f, keepArcs[W](IEpsilonArc), 0)
+func endlessOutput[W semiring.Weight[W]](f fst.Expanded[W]) error {
+	c, _ := findComponents(f, keepArcs[W](IEpsilonArc), 0)
 	for q := range fst.StateID(f.NumStates()) {
 		for _, e := range f.Arcs(q) {
 			if e.ILabel == fst.Epsilon && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState] {

@@ -123,7 +123,8 @@ type factorer[W semiring.Weight[W]] struct {
 	quantize func(W) W
 	states   []owed[W]
 	plain    []fst.StateID // the state with nothing owed, for each state of f
-	ids      map[string]fst.StateID
+	ids      keyTable      // of states with something owed, numbered apart
+	owing    []fst.StateID
 	key      []byte
 	meter    meter
 	arcs     int64
@@ -139,7 +140,7 @@ type owed[W any] struct {
 }
 
 func newFactorer[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W], opts *FactorWeightOptions) (*factorer[W], error) {
-	x := &factorer[W]{f: f, factor: factor, ids: map[string]fst.StateID{}}
+	x := &factorer[W]{f: f, factor: factor}
 	if opts != nil {
 		x.o = *opts
 	}
@@ -165,10 +166,11 @@ func (x *factorer[W]) id(q fst.StateID, w W) fst.StateID {
 	} else {
 		x.key = append(x.key[:0], byte(q), byte(q>>8), byte(q>>16), byte(q>>24))
 		x.key = w.AppendKey(x.key)
-		if id, ok := x.ids[string(x.key)]; ok {
-			return id
+		k, isNew := x.ids.id(x.key)
+		if !isNew {
+			return x.owing[k]
 		}
-		x.ids[string(x.key)] = next
+		x.owing = append(x.owing, next)
 		x.held += int64(len(x.key)) + 48
 	}
 	if x.heap != nil {

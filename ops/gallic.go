@@ -15,6 +15,7 @@ import (
 func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G) *fst.Vector[G] {
 	n := f.NumStates()
 	g := fst.NewVector[G](n)
+	g.ReserveArcs(fst.NumArcs(f))
 	var arcs []fst.Arc[G]
 	zero := semiring.Zero[G]()
 	for q := range n {
@@ -51,48 +52,104 @@ func rightPair[W semiring.Component[W]](l fst.Label, w W) semiring.GallicRight[W
 	return semiring.GallicRight[W]{String: semiring.NewStringRight(int32(l)), Weight: w}
 }
 
-// fromGallic turns an acceptor over pairs back into a transducer. split gives
-// the only output label of a pair, ε for none, and its weight. A final weight
+// splitter turns the states of an acceptor over pairs, in order, into those of a transducer.
+// split gives the only output label of a pair, ε for none, and its weight. A final weight
 // with an output becomes an arc, ε on the input side, to a new last state.
-func fromGallic[G semiring.Weight[G], W semiring.Weight[W]](g fst.Expanded[G], split func(G) (l fst.Label, w W, ok bool)) (*fst.Vector[W], error) {
+type splitter[G semiring.Weight[G], W semiring.Weight[W]] struct {
+	split  func(G) (l fst.Label, w W, ok bool)
+	out    *fst.Vector[W]
+	arcs   []fst.Arc[W]
+	ending []fst.StateID // their last arcs go to the new last state
+}
+
+// push adds the next state.
+func (s *splitter[G, W]) push(final G, arcs []fst.Arc[G]) error {
+	s.arcs = s.arcs[:0]
+	for i := range arcs {
+		e := &arcs[i]
+		l, w, ok := s.split(e.Weight)
+		if !ok {
+			return s.bad(e.Weight)
+		}
+		s.arcs = append(s.arcs, fst.Arc[W]{ILabel: e.ILabel, OLabel: l, Weight: w, NextState: e.NextState})
+	}
+	last := semiring.Zero[W]()
+	if !semiring.IsZero(final) {
+		l, w, ok := s.split(final)
+		if !ok {
+			return s.bad(final)
+		}
+		if l == fst.Epsilon {
+			last = w
+		} else {
+			s.ending = append(s.ending, fst.StateID(s.out.NumStates()))
+			s.arcs = append(s.arcs, fst.Arc[W]{OLabel: l, Weight: w, NextState: fst.NoState})
+		}
+	}
+	s.out.PushState(last, s.arcs)
+	return nil
+}
+
+func (s *splitter[G, W]) bad(w G) error {
+	return &StateError{Op: "fromGallic", State: fst.StateID(s.out.NumStates()), Err: fmt.Errorf("weight %s does not stand for one label", weightText(w))}
+}
+
+// machine returns the transducer, with its start state.
+func (s *splitter[G, W]) machine(start fst.StateID) *fst.Vector[W] {
+	if len(s.ending) > 0 {
+		last := s.out.PushState(semiring.One[W](), nil)
+		for _, q := range s.ending {
+			arcs := s.out.MutableArcs(q)
+			arcs[len(arcs)-1].NextState = last
+		}
+	}
+	s.out.SetStart(start)
+	return s.out
+}
+
+// fromGallic turns an acceptor over pairs, of one label each, back into a transducer.
+func fromGallic[G semiring.Weight[G], W semiring.Weight[W]](g fst.Expanded[G], split func(G) (fst.Label, W, bool)) (*fst.Vector[W], error) {
 	n := g.NumStates()
-	f := fst.NewVector[W](n)
-	zero := semiring.Zero[W]()
-	superfinal := fst.NoState
-	var arcs []fst.Arc[W]
-	bad := func(q int, w G) error {
-		return &StateError{Op: "fromGallic", State: fst.StateID(q), Err: fmt.Errorf("weight %s does not stand for one label", weightText(w))}
-	}
-	for q := range n {
-		arcs = arcs[:0]
-		for _, e := range g.Arcs(fst.StateID(q)) {
-			l, w, ok := split(e.Weight)
-			if !ok {
-				return nil, bad(q, e.Weight)
-			}
-			arcs = append(arcs, fst.Arc[W]{ILabel: e.ILabel, OLabel: l, Weight: w, NextState: e.NextState})
+	s := splitter[G, W]{split: split, out: fst.NewVector[W](n)}
+	s.out.ReserveArcs(fst.NumArcs(g))
+	for q := range fst.StateID(n) {
+		if err := s.push(g.Final(q), g.Arcs(q)); err != nil {
+			return nil, err
 		}
-		final := zero
-		if gw := g.Final(fst.StateID(q)); !semiring.IsZero(gw) {
-			l, w, ok := split(gw)
-			if !ok {
-				return nil, bad(q, gw)
-			}
-			if l == fst.Epsilon {
-				final = w
-			} else {
-				superfinal = fst.StateID(n)
-				arcs = append(arcs, fst.Arc[W]{OLabel: l, Weight: w, NextState: superfinal})
-			}
+	}
+	out := s.machine(g.Start())
+	out.SetInputSymbols(fst.InputSymbols(g))
+	return out, nil
+}
+
+// spellOut is fromGallic of FactorWeight: a transducer in which each output string is spelled
+// out label by label. The factored machine is not kept; held is what the operation op, whose
+// limits are lim, has in use besides.
+func spellOut[G semiring.Weight[G], W semiring.Weight[W]](op string, g fst.Expanded[G], factor func(G) []Factors[G],
+	split func(G) (fst.Label, W, bool), lim Limits, held int64) (*fst.Vector[W], error) {
+	x, err := newFactorer[G](g, factor, &FactorWeightOptions{Limits: lim.beside(held)})
+	if err != nil {
+		return nil, renamed(err, op)
+	}
+	start, err := x.Start()
+	if err != nil {
+		return nil, renamed(err, op)
+	}
+	s := splitter[G, W]{split: split, out: fst.NewVector[W](0)}
+	var arcs []fst.Arc[G]
+	for q := 0; q < len(x.states); q++ {
+		var final G
+		if final, arcs, err = x.Expand(fst.StateID(q), arcs[:0]); err != nil {
+			return nil, wholeOf(err, op, lim, held)
 		}
-		f.PushState(final, arcs)
+		if err := s.push(final, arcs); err != nil {
+			return nil, renamed(err, op)
+		}
 	}
-	if superfinal != fst.NoState {
-		f.PushState(zero.One(), nil)
-	}
-	f.SetStart(g.Start())
-	f.SetInputSymbols(fst.InputSymbols(g))
-	return f, nil
+	out := s.machine(start)
+	out.SetInputSymbols(fst.InputSymbols(g))
+	out.LearnProperties(fst.Accessible)
+	return out, nil
 }
 
 func splitLeft[W semiring.Component[W]](g semiring.GallicLeft[W]) (fst.Label, W, bool) {

@@ -79,14 +79,9 @@ func Minimize[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions)
 	if err != nil {
 		return nil, err
 	}
-	held := machineBytes[semiring.GallicLeft[W]](g)
-	factored, err := FactorWeight(g, FactorGallicLeft[W], &FactorWeightOptions{Limits: o.Limits.beside(held)})
+	out, err := spellOut("Minimize", g, FactorGallicLeft[W], splitLeft[W], o.Limits, machineBytes[semiring.GallicLeft[W]](g, o.Limits))
 	if err != nil {
-		return nil, wholeOf(err, "Minimize", o.Limits, held)
-	}
-	out, err := fromGallic(factored, splitLeft[W])
-	if err != nil {
-		return nil, renamed(err, "Minimize")
+		return nil, err
 	}
 	out.CopySymbols(f)
 	return out, nil

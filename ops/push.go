@@ -124,14 +124,9 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 		return nil, err
 	}
 	removeWeight(g, total, o.ToFinal, divide)
-	held := machineBytes[G](g)
-	factored, err := FactorWeight(g, factor, &FactorWeightOptions{Limits: o.Limits.beside(held)})
+	out, err := spellOut("Push", g, factor, split, o.Limits, machineBytes[G](g, o.Limits))
 	if err != nil {
-		return nil, wholeOf(err, "Push", o.Limits, held)
-	}
-	out, err := fromGallic(factored, split)
-	if err != nil {
-		return nil, renamed(err, "Push")
+		return nil, err
 	}
 	if err := CheckLimits("Push", out, o.Limits); err != nil {
 		return nil, err

@@ -30,10 +30,11 @@ func heapOfArcs[W any](heap func(*W) int64, arcs []fst.Arc[W]) int64 {
 	return n
 }
 
-// machineBytes is what f takes, with what its weights hold outside of themselves.
-func machineBytes[W semiring.Weight[W]](f fst.Expanded[W]) int64 {
+// machineBytes is what f takes, with what its weights hold outside of themselves where lim
+// bounds bytes: otherwise it is not worth the walk over all arcs.
+func machineBytes[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) int64 {
 	n := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
-	if heap := heapOf[W](); heap != nil {
+	if heap := heapOf[W](); heap != nil && lim.Bytes > 0 {
 		for q := range fst.StateID(f.NumStates()) {
 			final := f.Final(q)
 			n += heap(&final) + heapOfArcs(heap, f.Arcs(q))

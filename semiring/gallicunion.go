@@ -15,9 +15,22 @@ import (
 // The set is kept in military order: shorter strings first, then by labels.
 // What has weight 0̄ in W is not in it.
 type GallicUnion[W Component[W]] struct {
-	n     int                   // number of elements; 1 also for non-members
-	first GallicRestricted[W]   // if n > 0: most sets have one element, and need nothing allocated
-	rest  []GallicRestricted[W] // the n-1 others
+	// Most sets have one element and need nothing allocated but its string. Its parts stand
+	// here, beside n, so that over Tropical an arc takes 48 bytes and not 72.
+	labels labels
+	weight W
+	n      int32                  // number of elements; 1 also for non-members
+	rest   *[]GallicRestricted[W] // the n-1 others, nil for none
+}
+
+// first is the first element, if there is one.
+func (a GallicUnion[W]) first() GallicRestricted[W] {
+	return GallicRestricted[W]{StringRestricted{a.labels}, a.weight}
+}
+
+// only is the set of w, which may be no member, but not 0̄.
+func only[W Component[W]](w GallicRestricted[W]) GallicUnion[W] {
+	return GallicUnion[W]{labels: w.String.labels, weight: w.Weight, n: 1}
 }
 
 // NewGallicUnion returns the set of ws, in which equal strings may come several
@@ -33,7 +46,7 @@ func singleton[W Component[W]](w GallicRestricted[W]) GallicUnion[W] {
 	if w.Member() && (w.String.labels == infinite || IsZero(w.Weight)) {
 		return GallicUnion[W]{}
 	}
-	return GallicUnion[W]{n: 1, first: w}
+	return only(w)
 }
 
 // newUnion is NewGallicUnion that takes ws for itself. Equal strings are summed
@@ -56,7 +69,7 @@ func mergeSorted[W Component[W]](ws []GallicRestricted[W]) GallicUnion[W] {
 	out := ws[:0]
 	for _, w := range ws {
 		if !w.Member() {
-			return GallicUnion[W]{n: 1, first: w}
+			return only(w)
 		}
 		if w.String.labels == infinite {
 			continue
@@ -71,30 +84,34 @@ func mergeSorted[W Component[W]](ws []GallicRestricted[W]) GallicUnion[W] {
 	// negative weights 0̄.
 	for _, w := range out {
 		if !w.Member() {
-			return GallicUnion[W]{n: 1, first: w}
+			return only(w)
 		}
 	}
 	out = slices.DeleteFunc(out, func(w GallicRestricted[W]) bool { return IsZero(w.Weight) })
 	if len(out) == 0 {
 		return GallicUnion[W]{}
 	}
-	return GallicUnion[W]{n: len(out), first: out[0], rest: out[1:]}
+	set := only(out[0])
+	if others := out[1:]; len(others) > 0 {
+		set.n, set.rest = int32(len(out)), &others
+	}
+	return set
 }
 
 // Len is the number of elements; 0̄ has none, and a non-member one.
-func (a GallicUnion[W]) Len() int { return a.n }
+func (a GallicUnion[W]) Len() int { return int(a.n) }
 
 // At is the i-th element in military order, for 0 ≤ i < Len.
 func (a GallicUnion[W]) At(i int) GallicRestricted[W] {
 	if i == 0 && a.n > 0 {
-		return a.first
+		return a.first()
 	}
-	return a.rest[i-1]
+	return (*a.rest)[i-1]
 }
 
 func (a GallicUnion[W]) appendTo(dst []GallicRestricted[W]) []GallicRestricted[W] {
-	if a.n > 0 {
-		dst = append(append(dst, a.first), a.rest...)
+	for i := range a.Len() {
+		dst = append(dst, a.At(i))
 	}
 	return dst
 }
@@ -106,12 +123,12 @@ func (a GallicUnion[W]) Plus(b GallicUnion[W]) GallicUnion[W] {
 		return a
 	case a.n == 0 || !b.Member():
 		return b
-	case a.n == 1 && b.n == 1 && a.first.String == b.first.String:
-		return singleton(GallicRestricted[W]{a.first.String, a.first.Weight.Plus(b.first.Weight)})
+	case a.n == 1 && b.n == 1 && a.labels == b.labels:
+		return singleton(GallicRestricted[W]{StringRestricted{a.labels}, a.weight.Plus(b.weight)})
 	}
-	merged := make([]GallicRestricted[W], 0, a.n+b.n)
+	merged := make([]GallicRestricted[W], 0, a.Len()+b.Len())
 	i, j := 0, 0
-	for i < a.n && j < b.n {
+	for i < a.Len() && j < b.Len() {
 		if x, y := a.At(i), b.At(j); y.String.labels.less(x.String.labels) {
 			merged = append(merged, y)
 			j++
@@ -120,10 +137,10 @@ func (a GallicUnion[W]) Plus(b GallicUnion[W]) GallicUnion[W] {
 			i++
 		}
 	}
-	for ; i < a.n; i++ {
+	for ; i < a.Len(); i++ {
 		merged = append(merged, a.At(i))
 	}
-	for ; j < b.n; j++ {
+	for ; j < b.Len(); j++ {
 		merged = append(merged, b.At(j))
 	}
 	return mergeSorted(merged)
@@ -139,11 +156,11 @@ func (a GallicUnion[W]) Times(b GallicUnion[W]) GallicUnion[W] {
 	case a.n == 0 || b.n == 0:
 		return GallicUnion[W]{}
 	case a.n == 1 && b.n == 1:
-		return singleton(a.first.Times(b.first))
+		return singleton(a.first().Times(b.first()))
 	}
-	products := make([]GallicRestricted[W], 0, a.n*b.n)
-	for i := range a.n {
-		for j := range b.n {
+	products := make([]GallicRestricted[W], 0, a.Len()*b.Len())
+	for i := range a.Len() {
+		for j := range b.Len() {
 			products = append(products, a.At(i).Times(b.At(j)))
 		}
 	}
@@ -153,15 +170,15 @@ func (a GallicUnion[W]) Times(b GallicUnion[W]) GallicUnion[W] {
 func (GallicUnion[W]) Zero() GallicUnion[W] { return GallicUnion[W]{} }
 
 func (GallicUnion[W]) One() GallicUnion[W] {
-	return GallicUnion[W]{n: 1, first: One[GallicRestricted[W]]()}
+	return only(One[GallicRestricted[W]]())
 }
 
 func (a GallicUnion[W]) Equal(b GallicUnion[W]) bool {
-	if a.n != b.n || a.n > 0 && !a.first.Equal(b.first) {
+	if a.n != b.n {
 		return false
 	}
-	for i, w := range a.rest {
-		if !w.Equal(b.rest[i]) {
+	for i := range a.Len() {
+		if !a.At(i).Equal(b.At(i)) {
 			return false
 		}
 	}
@@ -169,7 +186,7 @@ func (a GallicUnion[W]) Equal(b GallicUnion[W]) bool {
 }
 
 // Member is false for a set that a non-member came into, and has swallowed.
-func (a GallicUnion[W]) Member() bool { return a.n != 1 || a.first.Member() }
+func (a GallicUnion[W]) Member() bool { return a.n != 1 || a.first().Member() }
 
 // DivideLeft divides each element of c by the only one of a. There is a quotient
 // by larger sets sometimes, but it is not looked for: the result is no member
@@ -190,13 +207,13 @@ func (a GallicUnion[W]) divide(c GallicUnion[W], by func(a, c GallicRestricted[W
 	case !c.Member() || c.n == 0:
 		return c
 	case a.n != 1:
-		return GallicUnion[W]{n: 1, first: GallicRestricted[W]{String: StringRestricted{badPrefix}}}
+		return only(GallicRestricted[W]{String: StringRestricted{badPrefix}})
 	case c.n == 1:
-		return singleton(by(a.first, c.first))
+		return singleton(by(a.first(), c.first()))
 	}
-	quotients := make([]GallicRestricted[W], c.n)
-	for i := range c.n {
-		quotients[i] = by(a.first, c.At(i))
+	quotients := make([]GallicRestricted[W], c.Len())
+	for i := range c.Len() {
+		quotients[i] = by(a.first(), c.At(i))
 	}
 	return newUnion(quotients)
 }
@@ -211,10 +228,10 @@ func (a GallicUnion[W]) CommonDivisor(b GallicUnion[W]) GallicUnion[W] {
 		return b
 	}
 	d := Zero[GallicRestricted[W]]()
-	for i := range a.n {
+	for i := range a.Len() {
 		d = d.CommonDivisor(a.At(i))
 	}
-	for i := range b.n {
+	for i := range b.Len() {
 		d = d.CommonDivisor(b.At(i))
 	}
 	return singleton(d)
@@ -222,11 +239,13 @@ func (a GallicUnion[W]) CommonDivisor(b GallicUnion[W]) GallicUnion[W] {
 
 // Reverse turns all strings around.
 func (a GallicUnion[W]) Reverse() GallicUnion[W] {
-	if a.n <= 1 {
-		a.first = a.first.Reverse()
+	switch a.n {
+	case 0:
 		return a
+	case 1:
+		return only(a.first().Reverse())
 	}
-	ws := a.appendTo(make([]GallicRestricted[W], 0, a.n))
+	ws := a.appendTo(make([]GallicRestricted[W], 0, a.Len()))
 	for i := range ws {
 		ws[i] = ws[i].Reverse()
 	}
@@ -238,14 +257,14 @@ func (a GallicUnion[W]) Reverse() GallicUnion[W] {
 func (a GallicUnion[W]) Near(b GallicUnion[W], delta float64) bool {
 	zero := Zero[W]()
 	i, j := 0, 0
-	for i < a.n || j < b.n {
+	for i < a.Len() || j < b.Len() {
 		switch {
-		case j == b.n || i < a.n && a.At(i).String.labels.less(b.At(j).String.labels):
+		case j == b.Len() || i < a.Len() && a.At(i).String.labels.less(b.At(j).String.labels):
 			if !a.At(i).Weight.Near(zero, delta) {
 				return false
 			}
 			i++
-		case i == a.n || b.At(j).String.labels.less(a.At(i).String.labels):
+		case i == a.Len() || b.At(j).String.labels.less(a.At(i).String.labels):
 			if !b.At(j).Weight.Near(zero, delta) {
 				return false
 			}
@@ -266,7 +285,7 @@ func (a GallicUnion[W]) Quantize(delta float64) GallicUnion[W] {
 	if a.n == 0 {
 		return a
 	}
-	ws := a.appendTo(make([]GallicRestricted[W], 0, a.n))
+	ws := a.appendTo(make([]GallicRestricted[W], 0, a.Len()))
 	for i := range ws {
 		ws[i] = ws[i].Quantize(delta)
 	}
@@ -276,7 +295,7 @@ func (a GallicUnion[W]) Quantize(delta float64) GallicUnion[W] {
 // AppendKey appends the number of elements and the key of each.
 func (a GallicUnion[W]) AppendKey(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(a.n))
-	for i := range a.n {
+	for i := range a.Len() {
 		dst = a.At(i).AppendKey(dst)
 	}
 	return dst
@@ -308,7 +327,7 @@ func (a GallicUnion[W]) AppendTextFormat(dst []byte, f TextFormat) []byte {
 		return append(dst, "BadSet"...)
 	}
 	dst = f.open(dst)
-	for i := range a.n {
+	for i := range a.Len() {
 		if i > 0 {
 			dst = append(dst, f.separator())
 		}
@@ -349,10 +368,10 @@ func (a GallicUnion[W]) ParseTextFormat(s string, f TextFormat) (GallicUnion[W],
 func (a GallicUnion[W]) AppendBinary(dst []byte) []byte {
 	if !a.Member() {
 		dst = binary.LittleEndian.AppendUint32(dst, 2)
-		return a.first.AppendBinary(a.first.Zero().AppendBinary(dst))
+		return a.first().AppendBinary(Zero[GallicRestricted[W]]().AppendBinary(dst))
 	}
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(a.n))
-	for i := range a.n {
+	for i := range a.Len() {
 		dst = a.At(i).AppendBinary(dst)
 	}
 	return dst

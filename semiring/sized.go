@@ -37,9 +37,13 @@ func (a GallicMin[W]) HeapBytes() int64 { return a.String.HeapBytes() }
 // HeapBytes is that of all elements but the first, which is in the set itself, and of all
 // strings. It takes time linear in the number of elements.
 func (a GallicUnion[W]) HeapBytes() int64 {
-	n := a.first.HeapBytes() + int64(cap(a.rest))*int64(unsafe.Sizeof(a.first))
-	for i := range a.rest {
-		n += a.rest[i].HeapBytes()
+	n := a.first().HeapBytes()
+	if a.rest == nil {
+		return n
+	}
+	n += int64(unsafe.Sizeof(*a.rest)) + int64(cap(*a.rest))*int64(unsafe.Sizeof(a.first()))
+	for _, w := range *a.rest {
+		n += w.HeapBytes()
 	}
 	return n
 }
@@ -51,7 +55,7 @@ func (a GallicUnion[W]) ProductBytes(b GallicUnion[W]) int64 {
 	if n == 0 || m == 0 {
 		return 0
 	}
-	return n*m*int64(unsafe.Sizeof(a.first)) + m*a.HeapBytes() + n*b.HeapBytes()
+	return n*m*int64(unsafe.Sizeof(a.first())) + m*a.HeapBytes() + n*b.HeapBytes()
 }
 
 var (
