@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -212,7 +213,7 @@ func Decode[W semiring.Weight[W]](f *fst.Vector[W], t *EncodeTable[W]) error {
 	}
 	f.SetInputSymbols(t.isyms)
 	f.SetOutputSymbols(t.osyms)
-	const structure = fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
+	const structure = fst.Acyclic | fst.InitialAcyclic | fst.TopSorted | fst.Accessible | fst.CoAccessible
 	f.SetProperties(f.KnownProperties()&structure, fst.AllProperties)
 	RmFinalEpsilon(f)
 	return nil
@@ -223,7 +224,12 @@ func Decode[W semiring.Weight[W]](f *fst.Vector[W], t *EncodeTable[W]) error {
 // state it leaves. The machine is then trimmed.
 func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 	n := f.NumStates()
-	dead := deadStates(f, nil)
+	p, changed := f.KnownProperties(), false
+	trim := p.Has(fst.Accessible | fst.CoAccessible)
+	var dead []bool
+	if !trim {
+		dead = deadStates(f, nil)
+	}
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	ends := make([]bool, n) // final, and no way on from here
 	for q := range n {
@@ -239,15 +245,21 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 			}
 		}
 	}
-	p, changed := f.KnownProperties(), false
+	left := slices.Clone(ends) // ends that no arc leads to any more
+	if s := f.Start(); s != fst.NoState {
+		left[s] = false
+	}
 	for q := range n {
 		s := fst.StateID(q)
 		arcs := f.MutableArcs(s)
 		w, k := f.Final(s), 0
 		for _, e := range arcs {
-			if ends[e.NextState] && e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon {
-				w = f.Final(e.NextState).Times(e.Weight).Plus(w)
-				continue
+			if ends[e.NextState] {
+				if e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon {
+					w = f.Final(e.NextState).Times(e.Weight).Plus(w)
+					continue
+				}
+				left[e.NextState] = false
 			}
 			arcs[k] = e
 			k++
@@ -256,6 +268,7 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 			f.TruncateArcs(s, k)
 			f.SetFinal(s, w)
 			changed = changed || k > 0
+			trim = trim && !semiring.IsZero(w) // otherwise it may have lost its only way on
 		}
 	}
 	const structure = fst.Acceptor | fst.IDeterministic | fst.ODeterministic | fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons |
@@ -264,5 +277,13 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 		p &^= fst.Acyclic | fst.InitialAcyclic // as OpenFst, which adds the other arcs anew
 	}
 	f.SetProperties(p&structure, fst.AllProperties)
-	Connect(f)
+	if !trim {
+		Connect(f)
+		return
+	}
+	// Only ends can have become useless, and nothing leads on from them.
+	if slices.Contains(left, true) {
+		f.DeleteStates(left)
+	}
+	f.SetProperties(fst.Accessible|fst.CoAccessible, fst.Accessible|fst.NotAccessible|fst.CoAccessible|fst.NotCoAccessible)
 }

@@ -267,7 +267,9 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 		QuantizeWeights(f, o.delta())
 	}
 	table := NewEncodeTable[W](EncodeLabels | EncodeWeights)
+	known := f.KnownProperties()
 	Encode(f, table)
+	f.LearnProperties(known & fst.IDeterministic) // no two labels of a state have become one
 	if err := minimizeUnweighted(f, o); err != nil {
 		return err
 	}
@@ -298,7 +300,8 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 
 // mergeStates keeps the states that stand for themselves, and leads the arcs to
 // the others to what stands for these. The arcs of a deterministic machine's
-// merged states are the same; those of others come together.
+// merged states are the same; those of others come together. f is trim and stays so:
+// what stands for the states of a path has the arcs of a path with the same labels.
 func mergeStates[W semiring.Weight[W]](f *fst.Vector[W], stands []fst.StateID, deterministic bool) {
 	n := f.NumStates()
 	start := f.Start()
@@ -319,6 +322,6 @@ func mergeStates[W semiring.Weight[W]](f *fst.Vector[W], stands []fst.StateID, d
 	}
 	f.SetStart(stands[start])
 	f.DeleteStates(dead)
-	f.SetProperties(f.KnownProperties()&(fst.Acceptor|fst.Unweighted), fst.AllProperties)
-	Connect(f)
+	const trim = fst.Accessible | fst.CoAccessible
+	f.SetProperties(f.KnownProperties()&(fst.Acceptor|fst.Unweighted)|trim, fst.AllProperties)
 }

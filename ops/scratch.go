@@ -32,6 +32,7 @@ type stateBuffer[W semiring.Weight[W]] struct {
 	arcs   []fst.Arc[W]
 	state  []fst.Arc[W]   // of the state under way
 	out    *fst.Vector[W] // of a result that did not fit
+	room   int            // states that out has room for
 }
 
 const (
@@ -55,6 +56,10 @@ func (b *stateBuffer[W]) push(final W, arcs []fst.Arc[W]) {
 			begin = end
 		}
 	}
+	if n := b.out.NumStates(); n >= b.room {
+		b.room = max(2*bufferedStates, n+n/2) // append by quarters copies twice as much
+		b.out.ReserveStates(b.room)
+	}
 	b.out.PushState(final, arcs)
 }
 
@@ -77,6 +82,7 @@ func (b *stateBuffer[W]) reset() {
 		b.state = nil
 	}
 	b.finals, b.ends, b.arcs, b.out = b.finals[:0], b.ends[:0], b.arcs[:0], nil
+	b.room = 0
 }
 
 // subsetScratch is the work space of a subset construction, when none is under way.
@@ -98,7 +104,7 @@ const keptScratch = 1 << 14
 // in their errors, should not.
 func (m *subsetMachine[W, R, A]) borrow() {
 	s := scratchOf[subsetScratch[R]]().Get().(*subsetScratch[R])
-	if len(s.table.slots) > 0 {
+	if cap(s.table.refs) > 0 {
 		m.table = s.table
 	}
 	m.order, m.cand, m.next, m.key, m.out = s.order, s.cand, s.next, s.key, s.out
@@ -132,5 +138,10 @@ func (t *subsetTable[R]) reset() {
 	if len(slots) > keptScratch {
 		slots, refs = nil, nil
 	}
-	*t = subsetTable[R]{spare: spare, refs: refs, slots: slots, seed: t.seed}
+	alone := t.alone
+	clear(alone)
+	if cap(alone) > keptScratch {
+		alone = nil
+	}
+	*t = subsetTable[R]{spare: spare, refs: refs, slots: slots, alone: alone[:0], seed: t.seed}
 }

@@ -50,7 +50,14 @@ type subsetTable[R any] struct {
 	spare [][]element[R] // empty pages of an earlier construction
 	refs  []subsetRef
 	slots []subsetSlot
+	known int // subsets in slots
 	seed  maphash.Seed
+
+	// The subsets of one state with residual 1̄, by state, biased by one: most of what a
+	// lexicon is determinized into is found without a hash. Where the number of input
+	// states is not known beforehand, it is empty, and these are in slots as all others.
+	alone []fst.StateID
+
 	held  int64 // bytes in pages
 	most  int32 // size of the largest subset
 	which fst.StateID
@@ -80,7 +87,7 @@ func (t *subsetTable[R]) subset(q fst.StateID) []element[R] {
 }
 
 func (t *subsetTable[R]) bytes() int64 {
-	return t.held + int64(cap(t.refs))*int64(unsafe.Sizeof(subsetRef{})) + int64(len(t.slots))*int64(unsafe.Sizeof(subsetSlot{}))
+	return t.held + int64(cap(t.refs))*int64(unsafe.Sizeof(subsetRef{})) + int64(len(t.slots))*int64(unsafe.Sizeof(subsetSlot{})) + 4*int64(cap(t.alone))
 }
 
 // find returns the number of the subset with the given hash for which same
@@ -101,22 +108,35 @@ func (t *subsetTable[R]) find(hash uint32, same func(fst.StateID) bool) fst.Stat
 	}
 }
 
-// add gives a new subset, of n elements for the caller to fill, the next number.
+// add gives a new subset, of n elements for the caller to fill, the next number, under which
+// find will have it.
 func (t *subsetTable[R]) add(hash uint32, n int, parent fst.StateID, label fst.Label) []element[R] {
-	if 3*len(t.slots) <= 4*len(t.refs) {
+	if 3*len(t.slots) <= 4*t.known {
 		old := t.slots
 		t.slots = make([]subsetSlot, max(64, 2*len(old)))
-		mask := uint32(len(t.slots) - 1)
 		for _, s := range old {
 			if s.id != 0 {
-				i := s.hash & mask
-				for t.slots[i].id != 0 {
-					i = (i + 1) & mask
-				}
-				t.slots[i] = s
+				t.enter(s)
 			}
 		}
 	}
+	t.known++
+	t.enter(subsetSlot{id: uint32(len(t.refs)) + 1, hash: hash})
+	return t.place(n, parent, label)
+}
+
+// enter takes the first free slot.
+func (t *subsetTable[R]) enter(s subsetSlot) {
+	mask := uint32(len(t.slots) - 1)
+	i := s.hash & mask
+	for t.slots[i].id != 0 {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = s
+}
+
+// place makes room for the next subset, of n elements.
+func (t *subsetTable[R]) place(n int, parent fst.StateID, label fst.Label) []element[R] {
 	last := len(t.pages) - 1
 	if last < 0 || len(t.pages[last])+n > cap(t.pages[last]) {
 		// Small constructions start with small pages, doubling up to subsetPage.
@@ -137,13 +157,10 @@ func (t *subsetTable[R]) add(hash uint32, n int, parent fst.StateID, label fst.L
 	if int32(n) > t.most {
 		t.most, t.which = int32(n), fst.StateID(id)
 	}
-	t.refs = append(t.refs, subsetRef{page: int32(last), at: int32(at), n: int32(n), parent: parent, label: label})
-	mask := uint32(len(t.slots) - 1)
-	i := hash & mask
-	for t.slots[i].id != 0 {
-		i = (i + 1) & mask
+	if len(t.refs) == cap(t.refs) {
+		t.refs = slices.Grow(t.refs, max(64, len(t.refs))) // doubling: append by quarters copies five times as much
 	}
-	t.slots[i] = subsetSlot{id: id + 1, hash: hash}
+	t.refs = append(t.refs, subsetRef{page: int32(last), at: int32(at), n: int32(n), parent: parent, label: label})
 	return t.pages[last][at : at+n]
 }
 
@@ -222,12 +239,24 @@ func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
 	if s == fst.NoState || m.table.len() > 0 && !m.retained {
 		return min(s, 0), nil
 	}
+	if e, ok := m.f.(fst.Expanded[W]); ok && m.related == nil && !m.retained {
+		n := e.NumStates()
+		m.table.alone = slices.Grow(m.table.alone[:0], n)[:n]
+	}
 	m.next, m.head = append(m.next[:0], element[R]{s, m.alg.one()}), s
 	return m.id(fst.NoState, fst.NoLabel), nil
 }
 
 // id returns the number of the subset in m.next.
 func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.StateID {
+	if len(m.next) == 1 && int(m.next[0].state) < len(m.table.alone) && m.alg.equal(m.next[0].residual, m.alg.one()) {
+		at := &m.table.alone[m.next[0].state]
+		if *at == 0 {
+			*at = fst.StateID(m.table.len() + 1)
+			m.keep(m.table.place(1, parent, label))
+		}
+		return *at - 1
+	}
 	key := m.key[:0]
 	if m.related != nil {
 		key = append(key, byte(m.head), byte(m.head>>8), byte(m.head>>16), byte(m.head>>24))
@@ -242,17 +271,21 @@ func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.Sta
 	if q := m.table.find(hash, m.same); q != fst.NoState {
 		return q
 	}
-	kept := m.table.add(hash, len(m.next), parent, label)
+	m.keep(m.table.add(hash, len(m.next), parent, label))
+	return fst.StateID(m.table.len() - 1)
+}
+
+// keep fills the place of a new subset with m.next.
+func (m *subsetMachine[W, R, A]) keep(place []element[R]) {
 	for i, e := range m.next {
-		kept[i] = element[R]{e.state, m.alg.keep(e.residual)}
+		place[i] = element[R]{e.state, m.alg.keep(e.residual)}
 	}
 	if m.added != nil {
-		m.added(kept)
+		m.added(place)
 	}
 	if m.related != nil {
 		m.heads = append(m.heads, m.head)
 	}
-	return fst.StateID(m.table.len() - 1)
 }
 
 // same reports whether q is the subset in m.next.
