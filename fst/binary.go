@@ -446,11 +446,13 @@ func allRight(arcs []Arc[float32], n uint32) bool {
 	most := uint64(n-1)<<32 | infinity32
 	wrong := uint64(0)
 	pairs := unsafe.Slice((*struct{ labels, rest uint64 })(unsafe.Pointer(&arcs[0])), len(arcs))
-	for ; len(pairs) >= 4; pairs = pairs[4:] {
-		a, b, c, d := pairs[0].rest&^sign, pairs[1].rest&^sign, pairs[2].rest&^sign, pairs[3].rest&^sign
+	k := len(pairs) / streams
+	as, bs, cs, ds := pairs[:k], pairs[k:2*k], pairs[2*k:3*k], pairs[3*k:4*k]
+	for i := range k {
+		a, b, c, d := as[i].rest&^sign, bs[i].rest&^sign, cs[i].rest&^sign, ds[i].rest&^sign
 		wrong |= a | (most - a) | b | (most - b) | (c | (most - c) | d | (most - d))
 	}
-	for i := range pairs {
+	for i := streams * k; i < len(pairs); i++ {
 		x := pairs[i].rest &^ sign
 		wrong |= x | (most - x)
 	}

@@ -119,12 +119,30 @@ func (b *bodyReader[W]) checkStates(states []constState, at int64) (int64, error
 //
 //go:noinline
 func oddStates(states []constState, end uint64) (bool, uint64) {
-	odd, nan := uint64(0), uint64(0)
-	for i := range states {
-		s := &states[i]
-		odd |= uint64(s.pos) ^ end
-		nan |= 2*infinity32 - uint64(s.final<<1) // negative for NaN
-		end += uint64(s.narcs)
+	last := len(states) - 1
+	if last < 0 {
+		return false, end
 	}
-	return odd != 0 || nan>>63 != 0, end
+	odd, nan := uint64(states[0].pos)^end, 2*infinity32-uint64(states[last].final<<1) // negative for NaN
+	k := last / streams
+	a, b, c, d := states[:k+1], states[k:2*k+1], states[2*k:3*k+1], states[3*k:4*k+1]
+	for i := 0; i < k; i++ {
+		s, t, u, v := &a[i], &b[i], &c[i], &d[i]
+		odd |= uint64(s.pos) + uint64(s.narcs) ^ uint64(a[i+1].pos)
+		odd |= uint64(t.pos) + uint64(t.narcs) ^ uint64(b[i+1].pos)
+		odd |= uint64(u.pos) + uint64(u.narcs) ^ uint64(c[i+1].pos)
+		odd |= uint64(v.pos) + uint64(v.narcs) ^ uint64(d[i+1].pos)
+		nan |= 2*infinity32 - uint64(s.final<<1) | 2*infinity32 - uint64(t.final<<1) |
+			2*infinity32 - uint64(u.final<<1) | 2*infinity32 - uint64(v.final<<1)
+	}
+	for i := streams * k; i < last; i++ {
+		s := &states[i]
+		odd |= uint64(s.pos) + uint64(s.narcs) ^ uint64(states[i+1].pos)
+		nan |= 2*infinity32 - uint64(s.final<<1)
+	}
+	return odd != 0 || nan>>63 != 0, uint64(states[last].pos) + uint64(states[last].narcs)
 }
+
+// streams is how many parts of a block are looked at in turn: the memory brings several pages
+// faster at once than one after the other.
+const streams = 4
