@@ -128,19 +128,25 @@ func oddStates(states []constState, end uint64) (bool, uint64) {
 	a, b, c, d := states[:k+1], states[k:2*k+1], states[2*k:3*k+1], states[3*k:4*k+1]
 	for i := 0; i < k; i++ {
 		s, t, u, v := &a[i], &b[i], &c[i], &d[i]
-		odd |= uint64(s.pos) + uint64(s.narcs) ^ uint64(a[i+1].pos)
-		odd |= uint64(t.pos) + uint64(t.narcs) ^ uint64(b[i+1].pos)
-		odd |= uint64(u.pos) + uint64(u.narcs) ^ uint64(c[i+1].pos)
-		odd |= uint64(v.pos) + uint64(v.narcs) ^ uint64(d[i+1].pos)
-		nan |= 2*infinity32 - uint64(s.final<<1) | 2*infinity32 - uint64(t.final<<1) |
-			2*infinity32 - uint64(u.final<<1) | 2*infinity32 - uint64(v.final<<1)
+		odd |= (uint64(s.pos) + uint64(s.narcs)) ^ uint64(a[i+1].pos)
+		odd |= (uint64(t.pos) + uint64(t.narcs)) ^ uint64(b[i+1].pos)
+		odd |= (uint64(u.pos) + uint64(u.narcs)) ^ uint64(c[i+1].pos)
+		odd |= (uint64(v.pos) + uint64(v.narcs)) ^ uint64(d[i+1].pos)
+		nan |= (2*infinity32 - uint64(s.final<<1)) | (2*infinity32 - uint64(t.final<<1)) |
+			(2*infinity32 - uint64(u.final<<1)) | (2*infinity32 - uint64(v.final<<1))
 	}
 	for i := streams * k; i < last; i++ {
 		s := &states[i]
-		odd |= uint64(s.pos) + uint64(s.narcs) ^ uint64(states[i+1].pos)
+		odd |= (uint64(s.pos) + uint64(s.narcs)) ^ uint64(states[i+1].pos)
 		nan |= 2*infinity32 - uint64(s.final<<1)
 	}
-	return odd != 0 || nan>>63 != 0, uint64(states[last].pos) + uint64(states[last].narcs)
+	if odd != 0 { // places may be wrong where there are no arcs
+		for i := range states {
+			end += uint64(states[i].narcs)
+		}
+		return true, end
+	}
+	return nan>>63 != 0, end + uint64(states[last].pos-states[0].pos) + uint64(states[last].narcs)
 }
 
 // streams is how many parts of a block are looked at in turn: the memory brings several pages
