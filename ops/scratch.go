@@ -57,7 +57,7 @@ func (b *stateBuffer[W]) push(final W, arcs []fst.Arc[W]) {
 		}
 	}
 	if n := b.out.NumStates(); n >= b.room {
-		b.room = max(2*bufferedStates, n+n/2) // append by quarters copies twice as much
+		b.room = n + n/2 // append by quarters copies twice as much
 		b.out.ReserveStates(b.room)
 	}
 	b.out.PushState(final, arcs)
