@@ -45,13 +45,19 @@ is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl
 
+Every path has a budget, of 2 GB or as --limit_bytes and --budget_columns say: a loss machine beyond it is an
+error, which names for edit losses the band to try, and else what would help. The general path
+counts the machines of all its steps that are held at a time, names the step that stopped, and
+takes bands too, on lattices and behind expansions as well; its machines are not reduced as
+those of the direct path are, so that a narrower band may be needed.
+
 Time, on the direct paths: O(l · columns · alphabet^q), where an edit loss has columns of the reference's
 length, or the band's; a general transducer as many as its determinization needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"}, "How to evaluate; auto is direct where that covers the case, else general")
 		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")
 		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on the reference, lengths and costs alone")
-		columns := fs.Int("budget_columns", 64, 0, "Most columns of a loss machine; 0 is as many as 2 GB hold")
+		columns := fs.Int("budget_columns", 64, 0, "Most columns (on the general path, states) of a loss machine; 0 is as many as 2 GB hold")
 		return func(c *call) error {
 			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns), errs: c.Err}
 			var err error
@@ -66,9 +72,6 @@ length, or the band's; a general transducer as many as its determinization needs
 			o.working = lim.Bytes
 			if lim.Bytes == 0 {
 				lim.Bytes = losses.DefaultBytes
-			}
-			if lim.States == 0 && *columns > 0 {
-				lim.States = int(*columns)
 			}
 			o.limits = lim
 			if *path == "general" && os.Getenv("GOGC") == "" {

@@ -430,7 +430,7 @@ func (ev *evaluation) prepare() (err error) {
 		}
 		y = losses.Strings(c.alphabet, c.l)
 	}
-	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Limits: ev.o.limits}
+	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Columns: ev.o.columns, Limits: ev.o.limits}
 	if ev.automaton, err = spec.automaton(y, ev.u, c, opts); err != nil {
 		return spec.named(err)
 	}
