@@ -266,6 +266,11 @@ func (l *Lattice) checkDirection() error {
 		if n := len(l.A.Arcs(fst.StateID(q))); len(row) != n {
 			return fmt.Errorf("losses: lattice: the direction has %d values for the %d arcs of state %d", len(row), n, q)
 		}
+		for i, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("losses: lattice: the direction of arc %d of state %d is %v", i, q, x)
+			}
+		}
 	}
 	return nil
 }

@@ -27,7 +27,9 @@ A case has alphabet (symbols are 0 .. alphabet-1), l, q (order 1, 2 or 3), gamma
 yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "-inf" forbids),
 or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
 unweighted transducer from labels to symbols; label strings for which it has no path spell
-nothing and are left out by every loss), tied and w, v, and a loss:
+nothing and are left out by every loss), tied and w, v (the direction of hvp: shaped as theta, or for
+a lattice as q is printed, a row for each state in the order of fst print and a value for each of
+its arcs), and a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment)

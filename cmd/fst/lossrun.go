@@ -217,14 +217,19 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 	var err error
 	switch {
 	case c.Lattice != "":
-		if c.Theta != nil || c.V != nil {
-			return nil, errors.New("a case has theta and v, or a lattice, not both")
+		if c.Theta != nil {
+			return nil, errors.New("a case has theta, or a lattice, not both")
 		}
 		if ev.lattice, err = readOver[semiring.Log64](c.Lattice, "log64", "log"); err != nil {
 			return nil, fmt.Errorf("lattice: %w", err)
 		}
 		if err := losses.CheckLattice(ev.lattice); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Lattice, err)
+		}
+		if c.V != nil {
+			if ev.v, err = ev.arcDirection(); err != nil {
+				return nil, err
+			}
 		}
 	default:
 		if ev.p, err = c.potentials(o.limits.Bytes); err != nil {
@@ -275,6 +280,30 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 		}
 	}
 	return ev, nil
+}
+
+// arcDirection reads v for a lattice: shaped as the marginals that are printed, a row for each state
+// in the order of fst print, with a value for each of its arcs. What it returns is by state.
+func (ev *evaluation) arcDirection() ([][]float64, error) {
+	n := ev.lattice.NumStates()
+	if len(ev.c.V) != n {
+		return nil, fmt.Errorf("v has %d rows for the %d states of %s (a row for each, in the order of fst print, with a value for each arc)", len(ev.c.V), n, ev.c.Lattice)
+	}
+	v := make([][]float64, n)
+	for i, q := range ev.printOrder(n) {
+		row := ev.c.V[i]
+		if arcs := len(ev.lattice.Arcs(fst.StateID(q))); len(row) != arcs {
+			return nil, fmt.Errorf("v[%d] has %d values for the %d arcs of state %d of %s", i, len(row), arcs, q, ev.c.Lattice)
+		}
+		v[q] = make([]float64, len(row))
+		for j, x := range row {
+			if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+				return nil, fmt.Errorf("v[%d][%d] is %v, not a finite number", i, j, f)
+			}
+			v[q][j] = float64(x)
+		}
+	}
+	return v, nil
 }
 
 // potentials checks theta, or makes it of tied weights.
@@ -517,7 +546,7 @@ func (ev *evaluation) run() error {
 	var r *losses.LatticeResult
 	var err error
 	if ev.lattice != nil {
-		r, err = (&losses.Lattice{A: ev.lattice}).Eval(ev.automaton, c.gamma(), ev.want, ev.o.limits)
+		r, err = (&losses.Lattice{A: ev.lattice, V: ev.v}).Eval(ev.automaton, c.gamma(), ev.want, ev.o.limits)
 	} else {
 		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), ev.want, ev.v, ev.o.limits)
 	}
