@@ -58,6 +58,7 @@ type GeneralOptions struct {
 
 	advice   string // what to do about a machine that is too large; "" is adviceMachine
 	allPairs bool   // every state of the strings, a chain, meets every symbol of the reference
+	outside  []bool // by state of U: whether a band lets it be, as where a local alignment has not begun
 	trial    bool   // of a band to advise: its errors need no advice
 }
 
@@ -332,7 +333,7 @@ func pairUp[W algebra[W]](s *stages, y fst.Expanded[semiring.Log64], u fst.Expan
 	}
 	var m *fst.Vector[W]
 	if opts.Band > 0 {
-		m, err = composeBanded(s, strings, uy, &tu, len(ref), opts.Band)
+		m, err = composeBanded(s, strings, uy, &tu, len(ref), opts)
 	} else {
 		hold(s, strings)
 		if opts.allPairs {

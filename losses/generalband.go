@@ -12,7 +12,7 @@ import (
 // composeBanded returns strings∘uy without the pairs that lie outside the band, which are
 // never made: time and memory are those of the band. uy reads symbols against a
 // reference of m, and tu tells how many of its symbols a state has read.
-func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], tu *ops.Trace, m, band int) (*fst.Vector[W], error) {
+func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], tu *ops.Trace, m int, opts *GeneralOptions) (*fst.Vector[W], error) {
 	byLength, at, err := separate(s, strings)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], 
 		if err := s.room(stageLengths, byLength.NumStates(), cells*16); err != nil {
 			return nil, err
 		}
-		first, last := bandWindows(int(x.length), m, band)
+		first, last := bandWindows(int(x.length), m, opts.Band)
 		windows[x.length] = [2][]int{first, last}
 	}
 	s.held += cells * 16
@@ -45,7 +45,10 @@ func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], 
 		if x.t < 0 {
 			return true
 		}
-		_, j := tu.States(v)
+		p, j := tu.States(v)
+		if int(p) < len(opts.outside) && opts.outside[p] {
+			return true
+		}
 		w := windows[x.length]
 		return int(j) >= w[0][x.t] && int(j) <= w[1][x.t]
 	}}

@@ -238,6 +238,7 @@ func (s Local) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int
 	if err != nil {
 		return nil, err
 	}
+	opts.outside = []bool{true, false, true} // skipping is free
 	return TropicalAutomaton(y, u, ref, opts)
 }
 

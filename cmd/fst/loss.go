@@ -33,7 +33,7 @@ its arcs), and a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment)
-  {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment
+  {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment; band as for edit
   {"kind":"ngram","n":2,"c":1}                                  -log(common n-grams + c)
   {"kind":"hamming","scale":1}                                  wrong symbols; strings of another length are left out
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"

@@ -95,8 +95,8 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 	if in.Band < 0 {
 		return nil, fmt.Errorf("band %d is negative", in.Band)
 	}
-	if in.Band > 0 && in.Kind != "edit" {
-		return nil, fmt.Errorf("a band belongs to edit losses, not to %q", in.Kind)
+	if in.Band > 0 && in.Kind != "edit" && in.Kind != "local" {
+		return nil, fmt.Errorf("a band belongs to edit and local losses, not to %q", in.Kind)
 	}
 	if in.Cap != nil {
 		if in.Kind != "edit" {
@@ -145,7 +145,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 			s.value = func(y, ref []int) float64 { return min(e.Value(y, ref), *s.cap) }
 		}
 	case "local":
-		var x losses.Local
+		x := losses.Local{Band: int(in.Band)}
 		for _, f := range []struct {
 			name string
 			in   *costTable
@@ -433,21 +433,7 @@ func (ev *evaluation) prepare() (err error) {
 		}
 		return nil
 	case ev.path == "direct" && spec.direct != nil:
-		loss := spec.direct
-		switch x := loss.(type) {
-		case losses.Edit:
-			x.Budget = ev.o.budget()
-			loss = x
-		case losses.Local:
-			if x.Budget = ev.o.budget(); ev.o.working == 0 && ev.o.columns == 0 {
-				x.Budget.Bytes = 0 // its own default is less
-			}
-			loss = x
-		case losses.NGram:
-			x.Budget = ev.o.budget()
-			loss = x
-		}
-		if ev.machine, err = loss.Machine(c.yi, c.alphabet, c.l); err == nil {
+		if ev.machine, err = ev.o.within(spec.direct).Machine(c.yi, c.alphabet, c.l); err == nil {
 			ev.columns = ev.machine.TotalColumns()
 		}
 		return err
@@ -468,6 +454,24 @@ func (ev *evaluation) prepare() (err error) {
 		ev.machine, err = ev.automaton.Machine(c.alphabet, c.l)
 	}
 	return err
+}
+
+// within returns a loss with the budget of the flags.
+func (o *lossOptions) within(loss losses.Loss) losses.Loss {
+	switch x := loss.(type) {
+	case losses.Edit:
+		x.Budget = o.budget()
+		return x
+	case losses.Local:
+		if x.Budget = o.budget(); o.working == 0 && o.columns == 0 {
+			x.Budget.Bytes = 0 // its own default is less
+		}
+		return x
+	case losses.NGram:
+		x.Budget = o.budget()
+		return x
+	}
+	return loss
 }
 
 // named adds the file of a loss that is read from one.
@@ -564,9 +568,7 @@ func (ev *evaluation) bandError() error {
 	if ev.spec.band == 0 || ev.spec.direct == nil || ev.p == nil || ev.want&losses.WantError == 0 {
 		return nil
 	}
-	edit := ev.spec.direct.(losses.Edit) // no other has a band
-	edit.Budget = ev.o.budget()
-	m, err := edit.Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
+	m, err := ev.o.within(ev.spec.direct).Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
 	if err != nil {
 		return err
 	}
@@ -603,8 +605,8 @@ func (ev *evaluation) time(res *lossResult) error {
 func (ev *evaluation) result() *lossResult {
 	c, r := ev.c, &ev.res
 	out := &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
-	if edit, ok := ev.spec.direct.(losses.Edit); ok && edit.Band > 0 && ev.p != nil {
-		if used := edit.BandFor(len(c.yi), c.l); used != edit.Band {
+	if banded, ok := ev.spec.direct.(interface{ BandFor(m, l int) int }); ok && ev.spec.band > 0 && ev.p != nil {
+		if used := banded.BandFor(len(c.yi), c.l); used != ev.spec.band {
 			out.widened = used
 			if ev.o.asks("band") {
 				out.Band = used
