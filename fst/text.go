@@ -43,7 +43,7 @@ type ReadTextOptions struct {
 // linear in the input; memory too, though the numbers of states that are kept
 // may leave gaps of up to a million states, or as many as there are bytes.
 func ReadText[W semiring.Codec[W]](r io.Reader, opts *ReadTextOptions) (*Vector[W], error) {
-	t := &textReader[W]{in: newLineReader(r), v: &Vector[W]{}, unweighted: true, kind: numberKind[W]()}
+	t := &textReader[W]{in: newLineReader(r), v: &Vector[W]{}, unweighted: true, kind: numberKind[W](), lenient: readsNonMembers[W]()}
 	if opts != nil {
 		t.ReadTextOptions = *opts
 	}
@@ -81,6 +81,7 @@ type textReader[W semiring.Codec[W]] struct {
 	seps      *separators
 	v         *Vector[W]
 	kind      numbers32or64
+	lenient   bool                    // weights may be no members: OpenFst reads them
 	format    semiring.FormatCodec[W] // nil unless a TextFormat is asked for
 	one, zero W
 	cols      [6][]byte
@@ -262,17 +263,29 @@ func (t *textReader[W]) label(s []byte, table *SymbolTable, what string) (Label,
 	return l, nil
 }
 
+// readsNonMembers reports whether W is of an arc type of OpenFst's tools, which read -Infinity
+// though it is no weight of theirs, and do with it what they do. Nothing needs to
+// be read so that they do not have.
+func readsNonMembers[W semiring.Codec[W]]() bool {
+	var w W
+	switch w.ArcType() {
+	case "standard", "log", "log64":
+		return true
+	}
+	return false
+}
+
 func (t *textReader[W]) weight(s []byte) (w W, err error) {
 	switch t.kind {
 	case number32:
 		if x, ok := parseDecimal(s); ok {
 			*(*float32)(unsafe.Pointer(&w)) = float32(x)
-			return w, nil
+			return w, t.member(s, w)
 		}
 	case number64:
 		if x, ok := parseDecimal(s); ok {
 			*(*float64)(unsafe.Pointer(&w)) = x
-			return w, nil
+			return w, t.member(s, w)
 		}
 	}
 	s = bytes.TrimSpace(s) // some is left when only commas, say, separate fields
@@ -284,7 +297,18 @@ func (t *textReader[W]) weight(s []byte) (w W, err error) {
 	if err == nil && badWeight(w) {
 		err = fmt.Errorf("the weight is %s", w.AppendText(nil))
 	}
+	if err == nil {
+		err = t.member(s, w)
+	}
 	return w, err
+}
+
+// member refuses what is no weight of the semiring, but for what OpenFst reads.
+func (t *textReader[W]) member(s []byte, w W) error {
+	if t.lenient || w.Member() {
+		return nil
+	}
+	return fmt.Errorf("%s is not a weight of arc type %s", clip(s), w.ArcType())
 }
 
 // finish puts states where they belong and says what is known.

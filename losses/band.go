@@ -8,8 +8,9 @@ import (
 
 // banded is what is known of a banded edit distance L_w ≥ L.
 type banded struct {
-	edit Edit
-	ref  []int
+	edit  Edit
+	local *Local // in place of edit, a local loss; it has no threshold
+	ref   []int
 	// An alignment that leaves the band costs at least threshold, so that
 	// L ≥ min(L_w, threshold), and L = L_w where L_w ≤ threshold.
 	threshold float64
@@ -205,6 +206,14 @@ func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float
 	if b.harmless || gamma == 0 || math.IsInf(r.LogZ, -1) {
 		return nil
 	}
+	if b.local != nil {
+		// An alignment that leaves the band can gain nearly as much as any, so that no
+		// threshold certifies anything.
+		var err error
+		r.LogZErrorKind = ErrorEstimate
+		r.LogZError, err = s.sample(e, m, p, gamma, math.Inf(1))
+		return err
+	}
 	x, err := s.certain(e, m, p, gamma, r.LogZ)
 	if err != nil {
 		return err
@@ -313,12 +322,22 @@ func (s *bandSweeper) certain(e *Evaluator, m *Machine, p *Potentials, gamma, lo
 // that it says where no string of the sample tells.
 func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, silent float64) (float64, error) {
 	b := m.surrogate
-	full := b.edit
-	full.Band = 0
+	band, wide := b.edit.Band, 0
+	if b.local != nil {
+		band = b.local.Band
+	}
 	cells := (1 + len(b.ref)) * (1 + m.Len())
 	if cells > 1<<16 {
-		full.Band = 4*min(b.edit.Band, 1<<20) + 16
-		cells = 1 + m.Len()*min(len(b.ref)+1, 2*full.Band+1)
+		wide = 4*min(band, 1<<20) + 16
+		cells = 1 + m.Len()*min(len(b.ref)+1, 2*wide+1)
+	}
+	full := b.edit
+	full.Band = wide
+	value := full.Value
+	if b.local != nil {
+		whole := *b.local
+		whole.Band = wide
+		value = whole.Value
 	}
 	n := min(1000, max(50, 10_000_000/cells))
 	s.us = resize(s.us, n)
@@ -330,7 +349,7 @@ func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, sil
 		if err := e.Budget.stopped(m.Len(), 0); err != nil {
 			return 0, err
 		}
-		x := math.Expm1(gamma * (full.Value(u, b.ref) - m.Loss(u)))
+		x := math.Expm1(gamma * (value(u, b.ref) - m.Loss(u)))
 		d := x - mean
 		mean += d / float64(i+1)
 		square += d * (x - mean)

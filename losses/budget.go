@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/ops"
 )
 
 // Budget bounds what the construction of a loss machine, or an evaluation, may
@@ -21,16 +23,21 @@ const DefaultBytes = 2 << 30
 // ErrBudget is the reason of every BudgetError.
 var ErrBudget = errors.New("the exact loss machine exceeds its budget")
 
-// BudgetError reports that a loss machine would be larger than allowed.
+// BudgetError reports that a loss machine, or one on the way to it, would be larger than allowed.
 type BudgetError struct {
+	// Stage is the operation of the general path that stopped; Columns then are the states of its
+	// result, and Length and Layer 0. It is empty for a direct construction.
+	Stage string
+
 	Columns int   // columns built
 	Bytes   int64 // what they, those to come if that is certain, and their evaluation take at least, as estimated; at most 1000 Limit
 	Limit   int64 // the bytes allowed; 0 when it was the columns that ran out
 	Length  int   // l
 	Layer   int   // the position at which it stopped
-	Band    int   // a band that should fit the budget, see Edit.fitting; 0 where none does, or the loss has none
+	Band    int   // a band that should fit the budget, see Edit.fitting and editOrigin.fitting; 0 where none does, or the loss has none
 
 	advice string // instead of a band
+	cause  error  // of a stage: what the operation said; may be nil
 }
 
 func (e *BudgetError) Error() string {
@@ -45,11 +52,26 @@ func (e *BudgetError) Error() string {
 	if e.Limit > 0 {
 		size = fmt.Sprintf("as it would take more than %d bytes, its evaluation included, of the %d allowed", e.Bytes, e.Limit)
 	}
+	if e.Stage != "" {
+		if e.Limit > 0 {
+			size = fmt.Sprintf("%d bytes in all of the %d allowed", e.Bytes, e.Limit)
+		} else if over := (*ops.LimitError)(nil); errors.As(e.cause, &over) {
+			size = fmt.Sprintf("%d bytes in all, beyond %d %s", e.Bytes, over.Bound, over.Limit)
+		}
+		return fmt.Sprintf("losses: %v: general path: %s stopped with %d states, %s; %s", ErrBudget, e.Stage, e.Columns, size, advice)
+	}
 	return fmt.Sprintf("losses: %v: stopped at position %d of %d with %d columns, %s; %s",
 		ErrBudget, e.Layer, e.Length, e.Columns, size, advice)
 }
 
-func (e *BudgetError) Unwrap() error { return ErrBudget }
+// Unwrap returns ErrBudget and, for a stage of the general path, the error of the operation: errors.As
+// finds its *ops.LimitError.
+func (e *BudgetError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrBudget}
+	}
+	return []error{ErrBudget, e.cause}
+}
 
 // allowance is Bytes with its default in place.
 func (b Budget) allowance() int64 {

@@ -158,7 +158,7 @@ func TestLocalOutgrown(t *testing.T) {
 	for _, c := range []struct{ d, l, columns int }{{15, 24, 1 << 17}, {15, 28, 1 << 16}, {15, 40, 1 << 16}, {4, 40, 1 << 17}, {2, 60, 1 << 17}} {
 		_, err := x.Machine(randomRef(rng, c.l, c.d), c.d, c.l)
 		var b *BudgetError
-		if !errors.As(err, &b) || b.Columns > c.columns || b.Limit != DefaultLocalBytes || !strings.Contains(err.Error(), "with a band") {
+		if !errors.As(err, &b) || b.Columns > c.columns || b.Limit != DefaultLocalBytes || b.Band < 1 || !strings.Contains(err.Error(), "try band") {
 			t.Errorf("%d symbols of %d: %v", c.l, c.d, err)
 		}
 	}

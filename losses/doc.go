@@ -30,6 +30,7 @@
 //     of package ops; [EvalGeneral] pairs it with potentials, a [Lattice] with any
 //     acyclic acceptor of labels, which may expand to strings of symbols on the
 //     way; [Automaton.Machine] hands it to an [Evaluator].
+//   - [Budget], [BudgetError]: what a machine may take, and by which band or else it would fit.
 //
 // A newcomer reads machine.go, then columns.go, then sweep.go.
 //
@@ -87,12 +88,25 @@
 // variation distance is at most 1 - exp(-|log Z' - log Z|). The bound says
 // something for models that know their references and bands that are wide
 // enough; otherwise a wider band tells the greater part, and an estimate the rest
-// (band.go). For γ < 0 it may be far off still: strings that the band scores badly
+// (band.go). Local.Band is an upper bound likewise, with columns that grow as about the cube of the
+// length, and an estimate alone: an alignment outside the band may gain as much as any. For γ < 0 it may be far off still: strings that the band scores badly
 // are missing from its sample. Costs of both signs and of sizes that differ by more
 // than a float64 holds may make log Z a difference of which nothing is left: that is
 // an error, ErrRange. Evaluator.Nodes below the exact
 // number truncates the quadrature. An n-gram loss with C = 0 leaves out
 // the strings that share no n-gram with the reference.
+//
+// # Budgets
+//
+// Every machine has a budget, of DefaultBytes where none is stated, and beyond it a *[BudgetError],
+// which says how far the machine had come and what to do. Direct constructions
+// (budget.go) count columns and their evaluation; an edit loss is told the band to try.
+// The general path (generalbudget.go) counts the machines of all its operations that are
+// held at one time, and the error names the operation. Where the loss is an
+// edit loss, on strings of one length or a lattice, it names a band whose automaton was found to fit on
+// this path; else what would help: the direct path, a pruned lattice, a smaller
+// transducer. A band holds on the general path too (generalband.go), on lattices and behind expansions
+// as on strings of one length: l is then the length of each string of symbols.
 //
 // # What lost
 //

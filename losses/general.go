@@ -23,6 +23,8 @@ type Automaton struct {
 	// its paths have one string, so that ⊕ means nothing in it; it is over log
 	// weights because that is what it is composed with.
 	L fst.Expanded[semiring.Log64]
+
+	from *editOrigin // nil unless it is of an edit loss
 }
 
 // States returns the number of states.
@@ -35,17 +37,38 @@ type GeneralOptions struct {
 	// spell nothing, not even the empty string, and are left out by every loss.
 	Expand fst.Expanded[semiring.Tropical64]
 
-	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band as Edit.Band does. It
-	// needs strings of one length l, that is Strings, and no Expand.
+	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band as Edit.Band does: l is the
+	// number of symbols that a string has, or one of its expansions, and a band
+	// too narrow for that l is widened as there. Tropical losses alone have one, and
+	// the symbols must be bounded in number.
 	Band int
 
 	// Cap, if not nil, replaces a tropical loss L by min(L, Cap); a string that U
 	// has no path for then has the loss Cap.
 	Cap *float64
 
-	// Limits bound each operation on the way. The number of states can grow
+	// Columns, if positive, is the most states of the automaton.
+	Columns int
+
+	// Limits bound each operation on the way, and their Bytes all together: what one
+	// may take is what the machines leave that are still needed. Zero Bytes are DefaultBytes. What exceeds
+	// a bound on size is a *BudgetError. The number of states can grow
 	// exponentially with the length of the strings: see the package comment.
 	ops.Limits
+
+	advice   string // what to do about a machine that is too large; "" is adviceMachine
+	allPairs bool   // every state of the strings, a chain, meets every symbol of the reference
+	outside  []bool // by state of U: whether a band lets it be, as where a local alignment has not begun
+	trial    bool   // of a band to advise: its errors need no advice
+}
+
+// stages begins the operations of opts.
+func (o *GeneralOptions) stages() *stages {
+	s := newStages(o.Limits)
+	if s.advice = o.advice; s.advice == "" {
+		s.advice = adviceMachine
+	}
+	return s
 }
 
 // Strings returns the acceptor of all strings of l symbols, Y of the thesis. It has
@@ -105,21 +128,22 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 	if opts == nil {
 		opts = &GeneralOptions{}
 	}
+	s := opts.stages()
 	rounding := costGridOf(u, opts.Cap, longest(y)+len(ref))
-	m, err := pairUp(y, rounding.machine(u), ref, opts)
+	m, err := pairUp(s, y, rounding.machine(u), ref, opts)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Cap != nil {
-		if m, err = withConstant(m, rounding.round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
+		if m, err = withConstant(s, m, rounding.round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
 			return nil, err
 		}
 	}
-	det, err := determinize(m, float64(rounding), opts)
+	det, err := determinizeLoss(s, m, float64(rounding), opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}, nil
+	return &Automaton{L: ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}, nil
 }
 
 // RationalAutomaton prepares the rational loss L(y, ref) = -log(U(y, ref) + c),
@@ -164,7 +188,7 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{l}, nil
+	return &Automaton{L: l}, nil
 }
 
 // scale returns the greatest absolute logarithm of a weight of u that is not 0̄.
@@ -210,12 +234,13 @@ type algebra[W any] interface {
 }
 
 func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, loss func(W) semiring.Log64) (*fst.Vector[semiring.Log64], error) {
-	m, err := pairUp(y, u, ref, opts)
+	s := opts.stages()
+	m, err := pairUp(s, y, u, ref, opts)
 	if err != nil {
 		return nil, err
 	}
 	if !semiring.IsZero(c) {
-		if m, err = withConstant(m, c, y, opts); err != nil {
+		if m, err = withConstant(s, m, c, y, opts); err != nil {
 			return nil, err
 		}
 	}
@@ -223,7 +248,7 @@ func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c
 	if _, rounds := any(c).(mass); rounds {
 		delta = 0
 	}
-	det, err := determinize(m, delta, opts)
+	det, err := determinizeLoss(s, m, delta, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -232,16 +257,17 @@ func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c
 
 // withConstant adds one component to m in which every string of y has weight c that
 // spells something: the losses of all others are infinite, whatever the constant.
-func withConstant[W algebra[W]](m *fst.Vector[W], c W, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[W], error) {
+func withConstant[W algebra[W]](s *stages, m *fst.Vector[W], c W, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[W], error) {
+	hold(s, m)
 	strings := support[W](y)
 	if opts.Expand != nil {
-		spelling, err := spelling(y, opts)
+		spelling, err := spelling(s, y, opts)
 		if err != nil {
 			return nil, err
 		}
 		strings = support[W](spelling)
 	}
-	all, err := distinct(strings, opts)
+	all, err := distinct(s, strings)
 	if err != nil {
 		return nil, err
 	}
@@ -250,83 +276,84 @@ func withConstant[W algebra[W]](m *fst.Vector[W], c W, y fst.Expanded[semiring.L
 			all.SetFinal(q, c)
 		}
 	}
-	if err := ops.Union(m, all, opts.Limits); err != nil {
-		return nil, err
+	release(s, m)
+	if err := ops.Union(m, all, s.left()); err != nil {
+		return nil, s.fail(stageConstant, err)
 	}
-	if err := ops.RmEpsilon(m, &ops.RmEpsilonOptions{Limits: opts.Limits}); err != nil {
-		return nil, err
+	if err := ops.RmEpsilon(m, &ops.RmEpsilonOptions{Limits: s.left()}); err != nil {
+		return nil, s.fail(stageConstant, err)
 	}
 	return m, nil
 }
 
 // spelling returns an acceptor of the strings of y for which opts.Expand has a path. Its weights are 0 and
 // infinite, so that no number of paths, nor a cycle of them, matters.
-func spelling(y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[semiring.Tropical64], error) {
+func spelling(s *stages, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[semiring.Tropical64], error) {
 	e, err := unweighted[semiring.Tropical64](opts.Expand)
 	if err != nil {
 		return nil, err
 	}
 	ops.ArcSort(e, ops.Input)
-	s, err := ops.Compose(support[semiring.Tropical64](y), e, &ops.ComposeOptions{Limits: opts.Limits})
+	spelled, err := ops.Compose(support[semiring.Tropical64](y), e, &ops.ComposeOptions{Limits: s.left()})
 	if err != nil {
-		return nil, err
+		return nil, s.fail(stageExpand, err)
 	}
-	ops.Project(s, ops.Input)
-	return s, nil
+	ops.Project(spelled, ops.Input)
+	return spelled, nil
 }
 
 // pairUp returns Π₁(Y∘E∘U∘Y_i) without ε.
-func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, opts *GeneralOptions) (*fst.Vector[W], error) {
+func pairUp[W algebra[W]](s *stages, y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, opts *GeneralOptions) (*fst.Vector[W], error) {
 	if _, err := topologicalOrder(y); err != nil {
 		return nil, fmt.Errorf("losses: the acceptor of the strings: %w", err)
 	}
-	lim := opts.Limits
 	sorted := ops.ArcSorted(u, ops.Output)
 	var tu, ty ops.Trace
-	uy, err := ops.Compose(sorted, chain[W](ref), &ops.ComposeOptions{Limits: lim, Trace: &tu})
+	uy, err := ops.Compose(sorted, chain[W](ref), &ops.ComposeOptions{Limits: s.left(), Trace: &tu})
 	if err != nil {
-		return nil, err
+		return nil, s.fail(stageReference, err)
 	}
+	hold(s, uy)
+	defer release(s, uy)
 	// Sorting would part the trace from the arcs; only states are asked of it.
 	ops.ArcSort(uy, ops.Input)
-	strings, err := distinct(support[W](y), opts)
+	strings, err := distinct(s, support[W](y))
 	if err != nil {
 		return nil, err
 	}
 	if opts.Expand != nil {
-		if opts.Band > 0 {
-			return nil, fmt.Errorf("losses: a band needs symbols, not labels that expand to strings")
-		}
 		e, err := unweighted[W](opts.Expand)
 		if err != nil {
 			return nil, err
 		}
 		ops.ArcSort(e, ops.Input)
-		if strings, err = ops.Compose(strings, e, &ops.ComposeOptions{Limits: lim}); err != nil {
-			return nil, err
+		if strings, err = ops.Compose(strings, e, &ops.ComposeOptions{Limits: s.left()}); err != nil {
+			return nil, s.fail(stageExpand, err)
 		}
 	}
-	m, err := ops.Compose(strings, uy, &ops.ComposeOptions{Limits: lim, Trace: &ty})
+	var m *fst.Vector[W]
+	if opts.Band > 0 {
+		m, err = composeBanded(s, strings, uy, &tu, len(ref), opts)
+	} else {
+		hold(s, strings)
+		if opts.allPairs {
+			// Known beforehand: filling two gigabytes took twenty seconds.
+			n, v := strings.NumStates(), uy.NumStates()
+			arcs := int64(strings.NumArcs()) * int64(2*v-1) // each symbol deleted, or aligned with one of the reference
+			size := ops.SizeOf[W](n*v, arcs+int64(n)*int64(v-1))
+			if err := s.room(stageCompose, n*v, size.Bytes); err != nil {
+				return nil, err
+			}
+		}
+		m, err = ops.Compose(strings, uy, &ops.ComposeOptions{Limits: s.left(), Trace: &ty})
+		release(s, strings)
+		err = s.fail(stageCompose, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if opts.Band > 0 {
-		l, err := chainLength(y)
-		if err != nil {
-			return nil, err
-		}
-		dead := make([]bool, m.NumStates())
-		first, last := bandWindows(l, len(ref), opts.Band)
-		for q := range dead {
-			t, v := ty.States(fst.StateID(q))
-			_, j := tu.States(v)
-			dead[q] = int(j) < first[t] || int(j) > last[t]
-		}
-		m.DeleteStates(dead)
-		ops.Connect(m)
-	}
 	ops.Project(m, ops.Input)
-	if err := ops.RmEpsilon(m, &ops.RmEpsilonOptions{Limits: lim}); err != nil {
+	if err := ops.RmEpsilon(m, &ops.RmEpsilonOptions{Limits: s.left()}); err != nil {
 		if opts.Band == 0 && errors.Is(err, ops.ErrNotClosed) { // a band renumbers states
 			err = divergent(err, func(q fst.StateID) fst.StateID {
 				_, v := ty.States(q)
@@ -334,7 +361,7 @@ func pairUp[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref
 				return p
 			})
 		}
-		return nil, err
+		return nil, s.fail(stageRmEpsilon, err)
 	}
 	return m, nil
 }
@@ -373,10 +400,28 @@ func divergent(err error, origin func(fst.StateID) fst.StateID) error {
 		"give the cycle a weight that does (a cost of at least 0, or a mass below 1): %w", b.String(), ops.ErrNotClosed)
 }
 
-func determinize[W algebra[W]](m *fst.Vector[W], delta float64, opts *GeneralOptions) (*fst.Vector[W], error) {
-	det, err := ops.Determinize(m, &ops.DeterminizeOptions{Delta: delta, Limits: opts.Limits})
+// determinizeLoss makes the automaton, with room for the copy that is made of it.
+func determinizeLoss[W algebra[W]](s *stages, m *fst.Vector[W], delta float64, opts *GeneralOptions) (*fst.Vector[W], error) {
+	det, err := determinize(s, stageDeterminize, m, delta, opts.Columns)
 	if err != nil {
 		return nil, err
+	}
+	hold(s, det)
+	return det, s.room(stageConvert, det.NumStates(), ops.SizeOf[semiring.Log64](det.NumStates(), int64(det.NumArcs())).Bytes)
+}
+
+// determinize returns what m is, as a trim deterministic machine of at most so many
+// states, 0 for as many as the limits allow.
+func determinize[W algebra[W]](s *stages, stage string, m *fst.Vector[W], delta float64, most int) (*fst.Vector[W], error) {
+	hold(s, m)
+	defer release(s, m)
+	lim := s.left()
+	if most > 0 && (lim.States == 0 || most < lim.States) {
+		lim.States = most
+	}
+	det, err := ops.Determinize(m, &ops.DeterminizeOptions{Delta: delta, Limits: lim})
+	if err != nil {
+		return nil, s.fail(stage, err)
 	}
 	ops.Connect(det)
 	ops.ArcSort(det, ops.Input)
@@ -385,7 +430,7 @@ func determinize[W algebra[W]](m *fst.Vector[W], delta float64, opts *GeneralOpt
 
 // distinct makes an unweighted acceptor accept each string along one path: a
 // sum over its paths is then one over its strings.
-func distinct[W algebra[W]](y *fst.Vector[W], opts *GeneralOptions) (*fst.Vector[W], error) {
+func distinct[W algebra[W]](s *stages, y *fst.Vector[W]) (*fst.Vector[W], error) {
 	const one = fst.IDeterministic | fst.NoIEpsilons
 	if fst.PropertiesOf(y, one).Has(one) {
 		return y, nil
@@ -396,10 +441,10 @@ func distinct[W algebra[W]](y *fst.Vector[W], opts *GeneralOptions) (*fst.Vector
 		}
 		return 0
 	})
-	if err := ops.RmEpsilon(b, &ops.RmEpsilonOptions{Limits: opts.Limits}); err != nil {
-		return nil, err
+	if err := ops.RmEpsilon(b, &ops.RmEpsilonOptions{Limits: s.left()}); err != nil {
+		return nil, s.fail(stageStrings, err)
 	}
-	det, err := determinize(b, 0, opts) // all weights are 0 or infinite
+	det, err := determinize(s, stageStrings, b, 0, 0) // all weights are 0 or infinite
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func TestGoldenGeneral(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.compare(&r.Result, p); err != nil {
+			if err := c.compare(t, &r.Result, p); err != nil {
 				t.Error(err)
 			}
 		})

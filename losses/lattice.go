@@ -106,8 +106,16 @@ func topologicalOrder[W semiring.Weight[W]](f fst.Expanded[W]) ([]fst.StateID, e
 // the loss is wanted.
 //
 // Cost: the composition, and a constant number of passes over its arcs. All
-// sums are taken in the log semiring, so no potential overflows.
+// sums are taken in the log semiring, so no potential overflows. lim bounds the
+// composition, its bytes with those of b and of the sums; zero Bytes are DefaultBytes,
+// and what exceeds a bound on size is a *BudgetError.
 func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (*LatticeResult, error) {
+	return l.eval(b, gamma, want, lim, nil)
+}
+
+// eval is Eval. head, if not nil, makes the lattice of the first positions, for a band
+// to be found by.
+func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, head func(lead int) (*Lattice, error)) (*LatticeResult, error) {
 	if err := CheckLattice(l.A); err != nil {
 		return nil, err
 	}
@@ -119,7 +127,7 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 	}
 	c, err := l.product(b, lim)
 	if err != nil {
-		return nil, err
+		return nil, l.advise(err, b, lim, head)
 	}
 	res := &LatticeResult{States: c.f.NumStates(), Arcs: c.f.NumArcs()}
 	if b != nil {
@@ -208,7 +216,7 @@ func (l *Lattice) Sample(b *Automaton, gamma float64, rng *rand.Rand, us [][]int
 	}
 	c, err := l.product(b, lim)
 	if err != nil {
-		return err
+		return l.advise(err, b, lim, nil)
 	}
 	p, err := c.pass(gamma)
 	if err != nil {
@@ -257,6 +265,11 @@ func (l *Lattice) checkDirection() error {
 	for q, row := range l.V {
 		if n := len(l.A.Arcs(fst.StateID(q))); len(row) != n {
 			return fmt.Errorf("losses: lattice: the direction has %d values for the %d arcs of state %d", len(row), n, q)
+		}
+		for i, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("losses: lattice: the direction of arc %d of state %d is %v", i, q, x)
+			}
 		}
 	}
 	return nil
@@ -321,17 +334,60 @@ func (c *product) final(q fst.StateID, o *origin) (score, loss float64) {
 	return score, loss
 }
 
+// advise names the band with which the automaton and its composition with the lattice
+// would fit, where err is that they do not and b is of an edit loss.
+func (l *Lattice) advise(err error, b *Automaton, lim ops.Limits, head func(lead int) (*Lattice, error)) error {
+	if b == nil {
+		return err
+	}
+	return b.from.advise(err, func(a *Automaton, lead int, share float64) error {
+		of := l
+		if lead >= 0 {
+			if head == nil {
+				return ErrBudget // of what shape l is nobody knows
+			}
+			var err error
+			if of, err = head(lead); err != nil {
+				return err
+			}
+		}
+		part := newStages(lim).Limits
+		part.Bytes = max(1, int64(float64(part.Bytes)/share))
+		if part.States > 0 {
+			part.States = max(1, int(float64(part.States)/share))
+		}
+		if part.Arcs > 0 {
+			part.Arcs = max(1, int64(float64(part.Arcs)/share))
+		}
+		_, err := of.product(a, part)
+		return err
+	})
+}
+
+// perState and perArc are what trace, posteriors and means take beside the composition.
+const perState, perArc = 16 + 12*8, 8 + 4*8
+
 func (l *Lattice) product(b *Automaton, lim ops.Limits) (*product, error) {
 	c := &product{a: l.A}
+	s := newStages(lim)
+	s.advice = adviceLattice
 	if b == nil {
+		if err := s.room(stageSums, l.A.NumStates(), machineBytes(l.A)); err != nil {
+			return nil, err
+		}
 		c.f = ops.MapInto(l.A, func(w semiring.Log64) semiring.Log64 { return w })
 	} else {
+		hold(s, b.L)
 		c.b, c.trace = b.L, &ops.Trace{}
 		// What matters is the structure; pass sets the weights.
 		var err error
-		if c.f, err = ops.Compose(fst.Fst[semiring.Log64](l.A), fst.Fst[semiring.Log64](b.L), &ops.ComposeOptions{Limits: lim, Trace: c.trace}); err != nil {
-			return nil, err
+		if c.f, err = ops.Compose(fst.Fst[semiring.Log64](l.A), fst.Fst[semiring.Log64](b.L), &ops.ComposeOptions{Limits: s.left(), Trace: c.trace}); err != nil {
+			return nil, s.fail(stageProduct, err)
 		}
+	}
+	hold(s, c.f)
+	if err := s.room(stageSums, c.f.NumStates(), perState*int64(c.f.NumStates())+perArc*int64(c.f.NumArcs())); err != nil {
+		return nil, err
 	}
 	var err error
 	if c.order, err = topologicalOrder[semiring.Log64](c.f); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Local is the negated score of the best local alignment: the greatest sum of
@@ -22,6 +23,11 @@ import (
 type Local struct {
 	Match, Sub, Ins, Del float64
 
+	// Band > 0 keeps alignments to |j - t·m/l| ≤ Band, as Edit.Band does: each step of the alignment of a
+	// piece of y with a piece of the reference ends there; what is skipped before and after is not
+	// restricted. That gains no more, and is an upper bound on the loss. 0 is the exact loss.
+	Band int
+
 	// Budget is as in Edit, but that zero Bytes with zero Columns are DefaultLocalBytes.
 	Budget
 }
@@ -32,17 +38,33 @@ type Local struct {
 // columns: about 20 random symbols of 15, or 30 of 2.
 const DefaultLocalBytes = 1 << 27
 
-// localAdvice is what to do about a machine that is too large.
-const localAdvice = "take shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
+// localAdvice is what to do about a machine that is too large, where no band is known to help.
+const localAdvice = "take a band, narrower than the one there is, or shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
 
-// advised adds localAdvice to a BudgetError.
-func (x Local) advised(err error) error {
-	var over *BudgetError
-	if errors.As(err, &over) {
-		over.advice = localAdvice
+// fitting returns a band, narrower than that of x if it has one, whose machine fits its
+// budget; 0 where none is found among machines of some ten thousands of columns in all.
+func (x Local) fitting(ref []int, alphabet, l int) int {
+	top := l + len(ref)
+	if x.Band > 0 {
+		top = x.Band - 1
 	}
-	return err
+	trial, found, left := x, 0, 1<<16
+	for trial.Band = 1; trial.Band <= top && left > 0; trial.Band++ {
+		trial.Columns = left
+		if x.Columns > 0 {
+			trial.Columns = min(left, x.Columns)
+		}
+		m, err := trial.build(ref, alphabet, l)
+		if err != nil {
+			break
+		}
+		found, left = trial.Band, left-m.TotalColumns()
+	}
+	return found
 }
+
+// BandFor is as Edit.BandFor.
+func (x Local) BandFor(m, l int) int { return Edit{Band: x.Band}.BandFor(m, l) }
 
 // outgrown is as Budget.outgrown, for columns that grow longer: the logarithm of the
 // growth falls to 0 at 0.6 to 0.75 of the shorter string, and half of all columns and
@@ -53,7 +75,7 @@ func (x Local) advised(err error) error {
 // for it alternates: an odd number of symbols is needed to make up for a mismatch.
 func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error {
 	limit, n := x.allowance(), len(sizes)
-	if n < 3 || sizes[n-1] < 1<<12 || sizes[n-1] <= sizes[n-3] {
+	if x.Band > 0 || n < 3 || sizes[n-1] < 1<<12 || sizes[n-1] <= sizes[n-3] {
 		return nil
 	}
 	short := float64(min(l, m))
@@ -72,7 +94,7 @@ func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error
 
 // AppendKey implements Loss.
 func (x Local) AppendKey(dst []byte) []byte {
-	return x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del))
+	return appendInts(x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del)), x.Band)
 }
 
 func (x Local) check() error {
@@ -89,16 +111,32 @@ func (x Local) check() error {
 
 // Value returns the loss of y by the usual dynamic program.
 func (x Local) Value(y, ref []int) float64 {
-	h, next := make([]float64, len(ref)+1), make([]float64, len(ref)+1)
+	l, m := len(y), len(ref)
+	h, next := make([]float64, m+1), make([]float64, m+1)
 	best := 0.0
-	for _, s := range y {
-		for j, r := range ref {
-			gain := x.Sub
-			if s == r {
-				gain = x.Match
+	first, last := bandWindows(l, m, x.Band)
+	for t, s := range y {
+		// Cells outside the window of their layer end no step of an alignment.
+		for j := first[t+1]; j <= last[t+1]; j++ {
+			v := 0.0
+			if j > first[t+1] {
+				v = max(v, next[j-1]+x.Ins)
 			}
-			next[j+1] = max(0, h[j]+gain, h[j+1]+x.Del, next[j]+x.Ins)
-			best = max(best, next[j+1])
+			if j >= first[t] && j <= last[t] {
+				v = max(v, h[j]+x.Del)
+			}
+			if j > 0 {
+				gain := x.Sub
+				if s == ref[j-1] {
+					gain = x.Match
+				}
+				if j-1 >= first[t] && j-1 <= last[t] {
+					gain += h[j-1]
+				}
+				v = max(v, gain)
+			}
+			next[j] = v
+			best = max(best, v)
 		}
 		h, next = next, h
 	}
@@ -146,13 +184,18 @@ func (x Local) Check(ref []int, alphabet, l int) error {
 	if err := checkShape(ref, alphabet, l); err != nil {
 		return err
 	}
+	if x.Band < 0 {
+		return fmt.Errorf("losses: local: band %d is negative", x.Band)
+	}
 	if err := x.Budget.check("local"); err != nil {
 		return err
 	}
 	return x.check()
 }
 
-// Machine implements Loss.
+// Machine implements Loss. With a band, columns are as wide as the band, and have two numbers more that grow
+// with the length: by how much their cells are behind the best score, and what that is where it still
+// matters.
 func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	if err := x.Check(ref, alphabet, l); err != nil {
 		return nil, err
@@ -160,6 +203,21 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	if x.Bytes == 0 && x.Columns == 0 {
 		x.Bytes = DefaultLocalBytes
 	}
+	made, err := x.build(ref, alphabet, l)
+	var over *BudgetError
+	switch {
+	case errors.As(err, &over):
+		if over.Band = x.fitting(ref, alphabet, l); over.Band == 0 {
+			over.advice = localAdvice
+		}
+	case err == nil && x.Band > 0:
+		made.surrogate = &banded{local: &x, ref: slices.Clone(ref), harmless: x.Band >= len(ref)}
+	}
+	return made, err
+}
+
+// build is Machine without what its errors and its surrogate say.
+func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
 	m := len(ref)
 	class, rep := referenceClasses(ref, alphabet)
 	unit, g, err := x.units(l, m)
@@ -173,13 +231,20 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	// starts are all that matters otherwise, it is at most step·min(l, m).
 	width := max(1, bits.Len64(uint64(step)*uint64(min(l, m))+1))
 	perWord := 64 / width
-	words := (m+perWord-1)/perWord + 1 // and one for M
+	first, last := bandWindows(l, m, x.Band)
+	wide := 0
+	for t := range first {
+		wide = max(wide, last[t]-max(1, first[t])+1)
+	}
+	words := (wide+perWord-1)/perWord + 1 // and one for M
 	key := make([]uint64, words)
 	mask := uint64(math.MaxUint64) >> (64 - width)
 
 	var b Builder
 	values := map[int64]uint32{}
 	h, made := make([]int64, m+1), make([]int64, m+1)
+	// Cell j of layer t is at j - low in the key.
+	low := func(t int) int { return max(1, first[t]) }
 	encode := func(t int, h []int64, best int64) {
 		r := l - t
 		clear(key)
@@ -188,9 +253,9 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		} else {
 			key[0] = uint64(fresh) // whatever M is, no fresh start exceeds it
 		}
-		for j := 1; j <= m; j++ {
+		for j, i := low(t), 0; j <= last[t]; j, i = j+1, i+1 {
 			if h[j] > 0 && h[j]+step*int64(min(r, m-j)) > best {
-				key[1+(j-1)/perWord] |= uint64(best-h[j]+1) & mask << ((j - 1) % perWord * width)
+				key[1+i/perWord] |= uint64(best-h[j]+1) & mask << (i % perWord * width)
 			}
 		}
 	}
@@ -206,9 +271,9 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		for c := range n {
 			k := tab.key(c)
 			best := int64(k[0])
-			for j := 1; j <= m; j++ {
+			for j, i := low(t), 0; j <= last[t]; j, i = j+1, i+1 {
 				h[j] = 0
-				if v := int64(k[1+(j-1)/perWord] >> ((j - 1) % perWord * width) & mask); v > 0 {
+				if v := int64(k[1+i/perWord] >> (i % perWord * width) & mask); v > 0 {
 					// Below M where M was forgotten, a cell may come out
 					// negative: it is still so much behind, and only that counts.
 					h[j] = best - (v - 1)
@@ -216,21 +281,22 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 			}
 			for _, y := range rep {
 				top := best
-				for j := 1; j <= m; j++ {
+				for j := low(t + 1); j <= last[t+1]; j++ {
+					v := int64(0)
+					if j > low(t+1) {
+						v = max(v, made[j-1]+ins)
+					}
+					if j >= first[t] && j <= last[t] {
+						v = max(v, h[j]+del)
+					}
 					gain := sub
 					if y == ref[j-1] {
 						gain = match
 					}
-					v := max(0, made[j-1]+ins)
-					if j == 1 {
-						v = 0
+					if j-1 >= low(t) && j-1 <= last[t] { // else it begins there
+						gain += h[j-1]
 					}
-					v = max(v, h[j]+del)
-					if j > 1 {
-						v = max(v, h[j-1]+gain)
-					} else {
-						v = max(v, gain)
-					}
+					v = max(v, gain)
 					made[j] = v
 					top = max(top, v)
 				}
@@ -245,7 +311,7 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 			}
 			if c&255 == 0 {
 				if err := x.over(l, t, total+next.len(), bytes+withGraph(n*len(rep), n)+int64(n*len(rep))*4+tab.bytes()+next.bytes()); err != nil {
-					return nil, x.advised(err)
+					return nil, err
 				}
 			}
 		}
@@ -256,7 +322,7 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		total += next.len()
 		sizes = append(sizes, next.len())
 		if err := x.outgrown(l, m, t, sizes, total, withGraph(len(rep), 1)); err != nil {
-			return nil, x.advised(err)
+			return nil, err
 		}
 		tab = next
 	}

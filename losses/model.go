@@ -97,7 +97,7 @@ func (m *model) windows(p *Potentials, rows [][]float64) [][]float64 {
 // and nothing of the loss is wanted; otherwise that is an error.
 //
 // Cost: O(|C|) for the composition C of Model(p) with b, several hundred times
-// what an Evaluator takes on a Machine.
+// what an Evaluator takes on a Machine. lim is as for Lattice.Eval.
 func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, direction [][]float64, lim ops.Limits) (*LatticeResult, error) {
 	m, err := newModel(p)
 	if err != nil {
@@ -116,7 +116,13 @@ func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, directio
 			}
 		}
 	}
-	res, err := lat.Eval(b, gamma, want, lim)
+	res, err := lat.eval(b, gamma, want, lim, func(lead int) (*Lattice, error) {
+		m, err := newModel(&Potentials{Sizes: p.Sizes[:min(lead, len(p.Sizes))], Order: p.Order, Theta: p.Theta[:min(lead, len(p.Theta))]})
+		if err != nil {
+			return nil, err
+		}
+		return &Lattice{A: m.a}, nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +134,8 @@ func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, directio
 
 // Machine converts an automaton of strings of l labels below alphabet, so that
 // an Evaluator can sweep it: any user-given transducer then trains as fast as
-// the size of its automaton allows. It fails when some path has another length.
+// the size of its automaton allows. It fails when some path has another length, and with
+// a *BudgetError where a table of its states by the alphabet would exceed DefaultBytes.
 func (b *Automaton) Machine(alphabet, l int) (*Machine, error) {
 	var mb Builder
 	f := b.L
@@ -137,7 +144,11 @@ func (b *Automaton) Machine(alphabet, l int) (*Machine, error) {
 		layer = append(layer, s)
 	}
 	column := map[fst.StateID]uint32{}
+	cells := int64(0)
 	for t := range l {
+		if cells += int64(len(layer)) * int64(max(alphabet, 0)); cells > DefaultBytes/8 {
+			return nil, &BudgetError{Stage: stageTable, Columns: b.States(), Bytes: cells * 8, Limit: DefaultBytes, advice: "take a smaller alphabet or shorter strings"}
+		}
 		var following []fst.StateID
 		clear(column)
 		next := make([]uint32, len(layer)*alphabet)

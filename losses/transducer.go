@@ -20,7 +20,8 @@ import (
 // may be as large as that makes it: exponential in the length for losses like an edit
 // distance. Direct constructions exist for Edit, Local and NGram.
 type Transducer struct {
-	// Limits bounds what is built for a reference.
+	// Limits bounds what is built for a reference, as those of GeneralOptions do: zero
+	// Bytes are DefaultBytes, and beyond them is a *BudgetError.
 	Limits ops.Limits
 
 	// Name is what errors call the machine, such as its file; empty is nothing.

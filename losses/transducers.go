@@ -129,7 +129,7 @@ func used(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *General
 	}
 	rs = slices.Clone(ref)
 	slices.Sort(rs)
-	return ys, slices.Compact(rs), o, nil
+	return ys, slices.Compact(rs), o.advise(y), nil
 }
 
 // Automaton prepares the loss along the general path, by the transducer between the
@@ -146,7 +146,14 @@ func (e Edit) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
 	if err != nil {
 		return nil, err
 	}
-	return TropicalAutomaton(y, u, ref, opts)
+	opts.allPairs = opts.advice == adviceDirect // strings of one length, without an expansion
+	from := &editOrigin{edit: e, y: y, ref: slices.Clone(ref), alphabet: alphabet, opts: opts}
+	a, err := TropicalAutomaton(y, u, ref, opts)
+	if err != nil {
+		return nil, from.advise(err, nil)
+	}
+	a.from = from
+	return a, nil
 }
 
 // cost returns the cost of aligning symbol y with symbol r, where -1 is nothing.
@@ -231,6 +238,7 @@ func (s Local) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int
 	if err != nil {
 		return nil, err
 	}
+	opts.outside = []bool{true, false, true} // skipping is free
 	return TropicalAutomaton(y, u, ref, opts)
 }
 

@@ -363,6 +363,9 @@ func (c *Composer[W]) check(n int) error {
 	arc := int64(unsafe.Sizeof(fst.Arc[W]{}))
 	p := Progress{States: c.table.len(), Arcs: c.built + int64(n)}
 	p.Bytes = p.Arcs*arc + int64(p.States)*tripleBytes + int64(cap(c.keys))*8
+	if c.trace != nil {
+		p.Bytes += p.Arcs*8 + int64(p.States)*16
+	}
 	return c.meter.check(p)
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ErrCapability reports an option that asks for algebra which the weight type
-// does not have.
-var ErrCapability = errors.New("the weight type lacks a capability that the option needs")
+// ErrCapability reports an operation, or an option of one, that asks for algebra which the
+// weights do not have.
+var ErrCapability = errors.New("the weights lack a capability that this needs")
 
 // DeterminizeType says what a transducer may be.
 type DeterminizeType uint8

@@ -1,7 +1,6 @@
 package ops_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -124,8 +123,8 @@ func operandTable() map[string]operation {
 		"RandGen": func(f F) (F, error) {
 			return only(ops.RandGen[T](f, rand.New(rand.NewPCG(1, 1)), &ops.RandGenOptions{NPath: 200, MaxLength: 50}))
 		},
-		"ShortestDistanceLazy": func(f F) (F, error) { return only(ops.ShortestDistanceLazy[T](context.Background(), f, 0)) },
-		"ShortestPathLazy":     func(f F) (F, error) { return only(ops.ShortestPathLazy[T](context.Background(), f)) },
+		"ShortestDistanceLazy": func(f F) (F, error) { return only(ops.ShortestDistanceLazy[T](f, 0, ops.Limits{})) },
+		"ShortestPathLazy":     func(f F) (F, error) { return only(ops.ShortestPathLazy[T](f, ops.Limits{})) },
 		"Synchronize":          func(f F) (F, error) { return only(ops.Synchronize[T](f, ops.Limits{})) },
 		"pdt.NewExpander":      func(f F) (F, error) { return expander(pdt.NewExpander[T](f, nil, nil), nil) },
 	}

@@ -164,7 +164,7 @@ func TestLazySearchBoundsMemory(t *testing.T) {
 	a, b := ladder(1), ladder(2)
 	before := heap()
 	lazy := fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1 << 20}))
-	path, err := ShortestPathLazy(context.Background(), lazy)
+	path, err := ShortestPathLazy(lazy, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestShortestDistanceLazy(t *testing.T) {
 		ArcSort(a, Output)
 		whole := fsttest.Must(Compose[W](a, b, &ComposeOptions{KeepDead: true}))
 		want := fsttest.Must(ShortestDistance[W](whole, nil))
-		got, err := ShortestDistanceLazy[W](t.Context(), fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1000})), 0)
+		got, err := ShortestDistanceLazy[W](fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1000})), 0, Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,12 +199,12 @@ func TestShortestDistanceLazy(t *testing.T) {
 	v.AddState()
 	v.SetStart(0)
 	v.AddArc(0, fst.Arc[semiring.Tropical]{Weight: -1})
-	if _, err := ShortestDistanceLazy[semiring.Tropical](t.Context(), v, 0); !errors.Is(err, ErrNotClosed) {
+	if _, err := ShortestDistanceLazy[semiring.Tropical](v, 0, Limits{}); !errors.Is(err, ErrNotClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := ShortestDistanceLazy[semiring.Tropical](ctx, v, 0); !errors.Is(err, context.Canceled) {
+	if _, err := ShortestDistanceLazy[semiring.Tropical](v, 0, Limits{Ctx: ctx}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,7 @@
 package ops
 
 import (
-	"context"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -13,13 +13,14 @@ import (
 // ShortestDistance wants them whole.
 //
 // delta is the least change of a sum that is passed on; zero is ShortestDelta. Where sums do not
-// settle within ten thousand visits a state, the error wraps ErrNotClosed; ctx, which may be nil,
-// ends what takes too long.
+// settle within ten thousand visits a state, the error wraps ErrNotClosed. lim bounds the
+// states that are met, the bytes held besides the machine's own, and the time; Arcs mean
+// nothing, as no machine is made.
 //
 // Cost: O(states · arcs) at worst, and O(states + arcs) where states are met in topological order.
 // This is Gen-Single-Source with a queue of M. Mohri, "Semiring frameworks and algorithms for
 // shortest-distance problems", J. Automata, Languages and Combinatorics 7(3):321-350, 2002.
-func ShortestDistanceLazy[W semiring.Approx[W]](ctx context.Context, f fst.Fst[W], delta float64) ([]W, error) {
+func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], delta float64, lim Limits) ([]W, error) {
 	const op, most = "ShortestDistance", 10_000
 	s := f.Start()
 	if s == fst.NoState {
@@ -29,7 +30,7 @@ func ShortestDistanceLazy[W semiring.Approx[W]](ctx context.Context, f fst.Fst[W
 		delta = ShortestDelta
 	}
 	zero := semiring.Zero[W]()
-	m := meter{op: op, lim: Limits{Ctx: ctx}}
+	m := meter{op: op, lim: lim}
 	var (
 		d, r   []W // r: of what reached a state since it was last visited
 		queued []bool
@@ -53,7 +54,8 @@ func ShortestDistanceLazy[W semiring.Approx[W]](ctx context.Context, f fst.Fst[W
 		if visits++; visits > most*int64(len(d)) {
 			return nil, &StateError{Op: op, State: q, Err: ErrNotClosed}
 		}
-		if err := m.check(Progress{States: len(d)}); err != nil {
+		held := int64(cap(d)+cap(r))*int64(unsafe.Sizeof(zero)) + int64(cap(queued)) + int64(cap(queue))*4
+		if err := m.check(Progress{States: len(d), Bytes: held}); err != nil {
 			return nil, err
 		}
 		rq := r[q]

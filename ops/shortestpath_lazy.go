@@ -1,7 +1,7 @@
 package ops
 
 import (
-	"context"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -13,15 +13,16 @@ import (
 //
 // No weight may be better than 1̄ (a negative cost over Tropical): an arc or a final
 // weight that is ends the search with ErrNotClosed. A machine with infinitely many
-// states and no successful path keeps the search going until ctx, which may be nil,
-// ends it.
+// states and no successful path keeps the search going until lim ends it: its Bytes are
+// those of the search, besides the machine's own, and of the result, of which alone States
+// and Arcs are counted.
 //
 // Cost: O((states + arcs) log arcs) of the part that was looked at.
 //
 // E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische
 // Mathematik 1:269-271, 1959, with states entered anew instead of moved up: what
 // comes out of the heap a second time is passed over.
-func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.Vector[W], error) {
+func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
 	const op = "ShortestPath"
 	out := fst.NewVector[W](0)
 	out.CopySymbols(f)
@@ -29,7 +30,7 @@ func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.
 	if s == fst.NoState {
 		return out, fst.Err(f)
 	}
-	m := meter{op: op, lim: Limits{Ctx: ctx}}
+	search := meter{op: op, lim: lim.workspace()}
 	var (
 		one, zero = semiring.One[W](), semiring.Zero[W]()
 		d         []W
@@ -38,6 +39,10 @@ func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.
 		heap      bestHeap[W]
 		end, best = fst.NoState, zero
 	)
+	held := func() int64 {
+		var w W
+		return int64(cap(d))*int64(unsafe.Sizeof(w)) + int64(cap(pred)+cap(predArc))*4 + int64(cap(heap))*int64(unsafe.Sizeof(bestItem[W]{}))
+	}
 	mention := func(q fst.StateID) {
 		for int(q) >= len(d) {
 			d, pred, predArc = append(d, zero), append(pred, fst.NoState), append(predArc, 0)
@@ -55,7 +60,7 @@ func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.
 		if end != fst.NoState && !it.d.Less(best) {
 			break
 		}
-		if err := m.check(Progress{States: len(d)}); err != nil {
+		if err := search.check(Progress{States: len(d), Bytes: held()}); err != nil {
 			return nil, err
 		}
 		w := f.Final(q)
@@ -79,8 +84,14 @@ func ShortestPathLazy[W PathWeight[W]](ctx context.Context, f fst.Fst[W]) (*fst.
 			return nil, err
 		}
 	}
+	result := meter{op: op, lim: lim, calls: 255}
 	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, pred[q] {
 		p := out.AddState()
+		size := sizeOf[W](int(p)+1, int64(p))
+		size.Bytes += held()
+		if err := result.check(size); err != nil {
+			return nil, err
+		}
 		if prev == fst.NoState {
 			out.SetFinal(p, f.Final(q))
 			continue

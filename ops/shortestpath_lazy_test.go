@@ -47,7 +47,7 @@ func TestShortestPathLazyAgainstEager(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, err := ops.ShortestPathLazy(t.Context(), lazy)
+		path, err := ops.ShortestPathLazy(lazy, ops.Limits{Ctx: t.Context()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,36 @@ func TestShortestPathLazyAgainstEager(t *testing.T) {
 	}
 	bad := random(3)
 	bad.AddArc(0, fst.Arc[W]{ILabel: 1, OLabel: 1, Weight: -1, NextState: 0})
-	if _, err := ops.ShortestPathLazy(t.Context(), bad); !errors.Is(err, ops.ErrNotClosed) {
+	if _, err := ops.ShortestPathLazy(bad, ops.Limits{Ctx: t.Context()}); !errors.Is(err, ops.ErrNotClosed) {
 		t.Errorf("a negative arc: %v", err)
 	}
+}
+
+// Searches of machines on demand keep to their limits, on one without end too.
+func TestLazySearchLimits(t *testing.T) {
+	type W = semiring.Tropical
+	limited(t, "ShortestPathLazy", func(lim ops.Limits) (*fst.Vector[W], error) {
+		return ops.ShortestPathLazy[W](manyPaths(40, 3), lim)
+	})
+	endless := fst.NewLazy[W](countUp{}, nil)
+	for _, lim := range []ops.Limits{{Bytes: 1 << 16}, {States: 1000}} {
+		var over *ops.LimitError
+		if lim.States == 0 {
+			if _, err := ops.ShortestPathLazy[W](endless, lim); !errors.As(err, &over) || over.Built.Bytes > 1<<17 {
+				t.Errorf("ShortestPathLazy on a machine without end, %+v: %v", lim, err)
+			}
+		}
+		over = nil
+		if _, err := ops.ShortestDistanceLazy[W](endless, 0, lim); !errors.As(err, &over) || over.Built.States > 10_000 {
+			t.Errorf("ShortestDistanceLazy on a machine without end, %+v: %v", lim, err)
+		}
+	}
+}
+
+// countUp has an arc from each state to the next, and no final state.
+type countUp struct{}
+
+func (countUp) Start() (fst.StateID, error) { return 0, nil }
+func (countUp) Expand(q fst.StateID, dst []fst.Arc[semiring.Tropical]) (semiring.Tropical, []fst.Arc[semiring.Tropical], error) {
+	return semiring.Zero[semiring.Tropical](), append(dst, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, Weight: 1, NextState: q + 1}), nil
 }

@@ -91,7 +91,7 @@ func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W]) error {
 		return capabilityError[W](op, "cancellation (a⊗c = b⊗c only for a = b)")
 	}
 	refuse := func(q fst.StateID, what string, w W) error {
-		return &StateError{Op: op, State: q, Err: fmt.Errorf("%w: %s %s of %T does not cancel: products with it do not tell what it was multiplied with", ErrCapability, what, weightText(w), w)}
+		return &StateError{Op: op, State: q, Err: fmt.Errorf("%w: %s %s of %s does not cancel: products with it do not tell what it was multiplied with", ErrCapability, what, weightText(w), weightName(w))}
 	}
 	for q := range fst.StateID(f.NumStates()) {
 		for i, e := range f.Arcs(q) {
@@ -431,5 +431,13 @@ func (g *twinsGuard[W]) evidence(op string) *TwinsError {
 
 func capabilityError[W any](op, lacks string) error {
 	var w W
-	return fmt.Errorf("ops: %s: %w: %T lacks %s", op, ErrCapability, w, lacks)
+	return fmt.Errorf("ops: %s: %w: %s lacks %s", op, ErrCapability, weightName(w), lacks)
+}
+
+// weightName is what files call machines over W, or its Go type where they cannot have them.
+func weightName[W any](w W) string {
+	if c, ok := any(w).(interface{ ArcType() string }); ok {
+		return c.ArcType()
+	}
+	return fmt.Sprintf("%T", w)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -209,7 +208,7 @@ func spellLazy(word stdV, edits, lexicon stdF, _ bool, _ stdOp) (stdF, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ops.ShortestPathLazy(context.Background(), y)
+	return ops.ShortestPathLazy(y, ops.Limits{})
 }
 
 // pronounce finds the pronunciation of a word: word ∘ model.

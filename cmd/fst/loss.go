@@ -27,11 +27,13 @@ A case has alphabet (symbols are 0 .. alphabet-1), l, q (order 1, 2 or 3), gamma
 yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "-inf" forbids),
 or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
 unweighted transducer from labels to symbols; label strings for which it has no path spell
-nothing and are left out by every loss), tied and w, v, and a loss:
+nothing and are left out by every loss), tied and w, v (the direction of hvp: shaped as theta, or for
+a lattice as q is printed, a row for each state in the order of fst print and a value for each of
+its arcs), and a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment)
-  {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment
+  {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment; band as for edit
   {"kind":"ngram","n":2,"c":1}                                  -log(common n-grams + c)
   {"kind":"hamming","scale":1}                                  wrong symbols; strings of another length are left out
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
@@ -45,13 +47,19 @@ is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl
 
+Every path has a budget, of 2 GB or as --limit_bytes and --budget_columns say: a loss machine beyond it is an
+error, which names for edit losses the band to try, and else what would help. The general path
+counts the machines of all its steps that are held at a time, names the step that stopped, and
+takes bands too, on lattices and behind expansions as well; its machines are not reduced as
+those of the direct path are, so that a narrower band may be needed.
+
 Time, on the direct paths: O(l · columns · alphabet^q), where an edit loss has columns of the reference's
 length, or the band's; a general transducer as many as its determinization needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"}, "How to evaluate; auto is direct where that covers the case, else general")
 		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")
 		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on the reference, lengths and costs alone")
-		columns := fs.Int("budget_columns", 64, 0, "Most columns of a loss machine; 0 is as many as 2 GB hold")
+		columns := fs.Int("budget_columns", 64, 0, "Most columns (on the general path, states) of a loss machine; 0 is as many as 2 GB hold")
 		return func(c *call) error {
 			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns), errs: c.Err}
 			var err error
@@ -66,9 +74,6 @@ length, or the band's; a general transducer as many as its determinization needs
 			o.working = lim.Bytes
 			if lim.Bytes == 0 {
 				lim.Bytes = losses.DefaultBytes
-			}
-			if lim.States == 0 && *columns > 0 {
-				lim.States = int(*columns)
 			}
 			o.limits = lim
 			if *path == "general" && os.Getenv("GOGC") == "" {

@@ -95,8 +95,8 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 	if in.Band < 0 {
 		return nil, fmt.Errorf("band %d is negative", in.Band)
 	}
-	if in.Band > 0 && in.Kind != "edit" {
-		return nil, fmt.Errorf("a band belongs to edit losses, not to %q", in.Kind)
+	if in.Band > 0 && in.Kind != "edit" && in.Kind != "local" {
+		return nil, fmt.Errorf("a band belongs to edit and local losses, not to %q", in.Kind)
 	}
 	if in.Cap != nil {
 		if in.Kind != "edit" {
@@ -145,7 +145,7 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 			s.value = func(y, ref []int) float64 { return min(e.Value(y, ref), *s.cap) }
 		}
 	case "local":
-		var x losses.Local
+		x := losses.Local{Band: int(in.Band)}
 		for _, f := range []struct {
 			name string
 			in   *costTable
@@ -217,14 +217,19 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 	var err error
 	switch {
 	case c.Lattice != "":
-		if c.Theta != nil || c.V != nil {
-			return nil, errors.New("a case has theta and v, or a lattice, not both")
+		if c.Theta != nil {
+			return nil, errors.New("a case has theta, or a lattice, not both")
 		}
 		if ev.lattice, err = readOver[semiring.Log64](c.Lattice, "log64", "log"); err != nil {
 			return nil, fmt.Errorf("lattice: %w", err)
 		}
 		if err := losses.CheckLattice(ev.lattice); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Lattice, err)
+		}
+		if c.V != nil {
+			if ev.v, err = ev.arcDirection(); err != nil {
+				return nil, err
+			}
 		}
 	default:
 		if ev.p, err = c.potentials(o.limits.Bytes); err != nil {
@@ -275,6 +280,30 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 		}
 	}
 	return ev, nil
+}
+
+// arcDirection reads v for a lattice: shaped as the marginals that are printed, a row for each state
+// in the order of fst print, with a value for each of its arcs. What it returns is by state.
+func (ev *evaluation) arcDirection() ([][]float64, error) {
+	n := ev.lattice.NumStates()
+	if len(ev.c.V) != n {
+		return nil, fmt.Errorf("v has %d rows for the %d states of %s (a row for each, in the order of fst print, with a value for each arc)", len(ev.c.V), n, ev.c.Lattice)
+	}
+	v := make([][]float64, n)
+	for i, q := range ev.printOrder(n) {
+		row := ev.c.V[i]
+		if arcs := len(ev.lattice.Arcs(fst.StateID(q))); len(row) != arcs {
+			return nil, fmt.Errorf("v[%d] has %d values for the %d arcs of state %d of %s", i, len(row), arcs, q, ev.c.Lattice)
+		}
+		v[q] = make([]float64, len(row))
+		for j, x := range row {
+			if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+				return nil, fmt.Errorf("v[%d][%d] is %v, not a finite number", i, j, f)
+			}
+			v[q][j] = float64(x)
+		}
+	}
+	return v, nil
 }
 
 // potentials checks theta, or makes it of tied weights.
@@ -404,21 +433,7 @@ func (ev *evaluation) prepare() (err error) {
 		}
 		return nil
 	case ev.path == "direct" && spec.direct != nil:
-		loss := spec.direct
-		switch x := loss.(type) {
-		case losses.Edit:
-			x.Budget = ev.o.budget()
-			loss = x
-		case losses.Local:
-			if x.Budget = ev.o.budget(); ev.o.working == 0 && ev.o.columns == 0 {
-				x.Budget.Bytes = 0 // its own default is less
-			}
-			loss = x
-		case losses.NGram:
-			x.Budget = ev.o.budget()
-			loss = x
-		}
-		if ev.machine, err = loss.Machine(c.yi, c.alphabet, c.l); err == nil {
+		if ev.machine, err = ev.o.within(spec.direct).Machine(c.yi, c.alphabet, c.l); err == nil {
 			ev.columns = ev.machine.TotalColumns()
 		}
 		return err
@@ -430,7 +445,7 @@ func (ev *evaluation) prepare() (err error) {
 		}
 		y = losses.Strings(c.alphabet, c.l)
 	}
-	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Limits: ev.o.limits}
+	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Columns: ev.o.columns, Limits: ev.o.limits}
 	if ev.automaton, err = spec.automaton(y, ev.u, c, opts); err != nil {
 		return spec.named(err)
 	}
@@ -439,6 +454,24 @@ func (ev *evaluation) prepare() (err error) {
 		ev.machine, err = ev.automaton.Machine(c.alphabet, c.l)
 	}
 	return err
+}
+
+// within returns a loss with the budget of the flags.
+func (o *lossOptions) within(loss losses.Loss) losses.Loss {
+	switch x := loss.(type) {
+	case losses.Edit:
+		x.Budget = o.budget()
+		return x
+	case losses.Local:
+		if x.Budget = o.budget(); o.working == 0 && o.columns == 0 {
+			x.Budget.Bytes = 0 // its own default is less
+		}
+		return x
+	case losses.NGram:
+		x.Budget = o.budget()
+		return x
+	}
+	return loss
 }
 
 // named adds the file of a loss that is read from one.
@@ -517,7 +550,7 @@ func (ev *evaluation) run() error {
 	var r *losses.LatticeResult
 	var err error
 	if ev.lattice != nil {
-		r, err = (&losses.Lattice{A: ev.lattice}).Eval(ev.automaton, c.gamma(), ev.want, ev.o.limits)
+		r, err = (&losses.Lattice{A: ev.lattice, V: ev.v}).Eval(ev.automaton, c.gamma(), ev.want, ev.o.limits)
 	} else {
 		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), ev.want, ev.v, ev.o.limits)
 	}
@@ -535,9 +568,7 @@ func (ev *evaluation) bandError() error {
 	if ev.spec.band == 0 || ev.spec.direct == nil || ev.p == nil || ev.want&losses.WantError == 0 {
 		return nil
 	}
-	edit := ev.spec.direct.(losses.Edit) // no other has a band
-	edit.Budget = ev.o.budget()
-	m, err := edit.Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
+	m, err := ev.o.within(ev.spec.direct).Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
 	if err != nil {
 		return err
 	}
@@ -574,8 +605,8 @@ func (ev *evaluation) time(res *lossResult) error {
 func (ev *evaluation) result() *lossResult {
 	c, r := ev.c, &ev.res
 	out := &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
-	if edit, ok := ev.spec.direct.(losses.Edit); ok && edit.Band > 0 && ev.p != nil {
-		if used := edit.BandFor(len(c.yi), c.l); used != edit.Band {
+	if banded, ok := ev.spec.direct.(interface{ BandFor(m, l int) int }); ok && ev.spec.band > 0 && ev.p != nil {
+		if used := banded.BandFor(len(c.yi), c.l); used != ev.spec.band {
 			out.widened = used
 			if ev.o.asks("band") {
 				out.Band = used

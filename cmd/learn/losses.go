@@ -35,7 +35,7 @@ func (l *lossFlags) constants(fs *flags.Set) {
 	l.sub = fs.Float("sub", 1, "Cost of two different labels (1), gain in local (-1)")
 	l.ins = fs.Float("ins", 1, "Cost of a label of the truth that the prediction lacks (1), gain in local (-1)")
 	l.del = fs.Float("del", 1, "Cost of a label of the prediction that the truth lacks (1), gain in local (-1)")
-	l.band = fs.Int("band", 32, 2, "Alignments of edit and smith-waterman losses stay within so many positions of the diagonal, where a sequence is longer than --exact; 0 is exact for all, which grows exponentially with the length")
+	l.band = fs.Int("band", 32, 2, "Alignments of edit, smith-waterman and local losses stay within so many positions of the diagonal, where a sequence is longer than --exact (local: or fewer, where that would exceed its budget); 0 is exact for all, which grows exponentially with the length")
 	l.exact = fs.Int("exact", 32, 8, "Sequences up to this length have the exact loss")
 	l.n = fs.Int("ngram", 32, 2, "Labels of an n-gram")
 	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what shares none. So with sums over a transducer's paths")
@@ -47,7 +47,7 @@ func (l *lossFlags) constants(fs *flags.Set) {
 var lossUses = map[string][]string{
 	"edit":           {"match", "sub", "ins", "del", "band", "exact", "columns"},
 	"smith-waterman": {"match", "sub", "ins", "del", "band", "exact", "columns"},
-	"local":          {"match", "sub", "ins", "del", "columns"},
+	"local":          {"match", "sub", "ins", "del", "band", "exact", "columns"},
 	"ngram":          {"ngram", "ngram_plus"},
 	"transducer":     {"transducer", "ngram_plus", "columns"},
 }
@@ -138,7 +138,10 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 	case "ngram":
 		return losses.NGram{N: int(*l.n), C: *l.plus}, nil
 	case "local":
-		return l.local(c), nil
+		if *l.band == 0 {
+			return l.local(c), nil
+		}
+		return sequence.LongLocal{Local: l.local(c), Exact: max(1, int(*l.exact)), Band: int(*l.band)}, nil
 	case "smith-waterman":
 		edit = losses.SmithWaterman
 	}

@@ -22,7 +22,7 @@
 // # What training can minimise
 //
 // Kind names the objectives; Loss is any loss of package losses, the Hamming
-// distance by default, or LongEdit for edit distances on long sequences. Label k
+// distance by default, or LongEdit and LongLocal for alignments of long sequences. Label k
 // of Model.Labels is symbol k to the loss. All but Risk are convex.
 //
 // # How it computes

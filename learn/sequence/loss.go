@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -73,6 +74,49 @@ func (e LongEdit) Machine(ref []int, alphabet, l int) (*losses.Machine, error) {
 func (e LongEdit) AppendKey(dst []byte) []byte {
 	e = e.withDefaults()
 	return fmt.Appendf(e.Edit.AppendKey(append(dst, "long"...)), ",%d,%d", e.Exact, e.Band)
+}
+
+// LongLocal is the local alignment loss for sequences of any length: exact up to Exact labels,
+// and restricted to a band beyond, which is never below the exact loss. Columns of a
+// band still grow with about the cube of the length: where those of Band exceed the
+// budget of Local, the widest narrower one that fits is taken, and with none the error
+// says so. Which it is depends on the reference, lengths and budget alone.
+type LongLocal struct {
+	Local losses.Local
+	Exact int // zero is 8
+	Band  int // zero is 2
+}
+
+func (x LongLocal) withDefaults() LongLocal {
+	if x.Exact == 0 {
+		x.Exact = 8
+	}
+	if x.Band == 0 {
+		x.Band = 2
+	}
+	return x
+}
+
+// Machine implements losses.Loss.
+func (x LongLocal) Machine(ref []int, alphabet, l int) (*losses.Machine, error) {
+	x = x.withDefaults()
+	if max(len(ref), l) <= x.Exact {
+		return x.Local.Machine(ref, alphabet, l)
+	}
+	x.Local.Band = x.Band
+	m, err := x.Local.Machine(ref, alphabet, l)
+	// The error names the widest band known to fit, by machines of some ten thousands of columns; more may.
+	for x.Local.Band > 1 && errors.Is(err, losses.ErrBudget) {
+		x.Local.Band--
+		m, err = x.Local.Machine(ref, alphabet, l)
+	}
+	return m, err
+}
+
+// AppendKey implements losses.Loss.
+func (x LongLocal) AppendKey(dst []byte) []byte {
+	x = x.withDefaults()
+	return fmt.Appendf(x.Local.AppendKey(append(dst, "long"...)), ",%d,%d", x.Exact, x.Band)
 }
 
 // NoLabellingError reports an example for which every labelling has an infinite loss,

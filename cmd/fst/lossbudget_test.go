@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/losses"
+)
+
+// lossAnswer returns the answer of fst loss to one case.
+func lossAnswer(t *testing.T, line string, flags ...string) map[string]any {
+	t.Helper()
+	_, out, _ := fstTool(t, line+"\n", append([]string{"loss"}, flags...)...)
+	return decodeLines(t, out)[0]
+}
+
+// The general path has the direct one's budget, its flags, and its error with the band to try.
+func TestLossGeneralBudget(t *testing.T) {
+	theta := "[" + strings.Repeat("[0,0,0,0,0,0],", 11) + "[0,0,0,0,0,0]]"
+	edit := func(band int) string {
+		return fmt.Sprintf(`{"alphabet":6,"l":12,"q":1,"yi":[5,2,0,3,4,1,2,5,5,4,0,3],"theta":%s,"loss":{"kind":"edit","match":-2,"band":%d}}`, theta, band)
+	}
+	for _, flag := range []string{"--limit_bytes=8000000", "--budget_columns=5000"} {
+		got := lossAnswer(t, edit(0), "--path=general", "--only=log_z", flag)
+		s, _ := got["error"].(string)
+		_, after, found := strings.Cut(s, "try band ")
+		band := 0
+		if _, err := fmt.Sscanf(after, "%d", &band); !found || err != nil || !strings.Contains(s, "determinization of the loss") {
+			t.Errorf("%s: %v", flag, got)
+			continue
+		}
+		got = lossAnswer(t, edit(band), "--path=general", "--only=log_z,exact", flag)
+		want := lossAnswer(t, edit(band), "--path=direct", "--only=log_z")
+		if x, ok := want["log_z"].(float64); !ok || agree(got["log_z"], x) != nil || got["exact"] != false {
+			t.Errorf("%s, band %d: %v, directly %v", flag, band, got, want)
+		}
+	}
+	// Nothing but the default.
+	long := fmt.Sprintf(`{"alphabet":2,"l":6000,"q":1,"yi":[%s0],"tied":true,"w":[0,0],"loss":{"kind":"edit"}}`, strings.Repeat("0,1,", 3000))
+	if s, _ := lossAnswer(t, long, "--path=general", "--only=log_z")["error"].(string); !strings.Contains(s, fmt.Sprint(losses.DefaultBytes)) || !strings.Contains(s, "try band") {
+		t.Errorf("6000 symbols: %v", s)
+	}
+}
+
+// A band on a lattice with strings of two lengths is that of each string.
+func TestLossBandOnLattice(t *testing.T) {
+	lattice := compiled(t, "0 1 1 1 0.5\n0 1 2 2 0.2\n1 2 1 1 0.3\n2 3 2 2\n2 0.25\n3 4 1 1\n3 4 2 2 1\n4\n")
+	line := `{"alphabet":2,"yi":[0,0,1,1],"lattice":"` + lattice + `","loss":{"kind":"edit","sub":3,"band":1}}`
+	e := losses.Edit{Sub: 3, Ins: 1, Del: 1, Band: 1}
+	ref := []int{0, 0, 1, 1}
+	sum, differs := 0.0, false
+	for _, x := range []struct {
+		u     []int
+		theta float64
+	}{
+		{[]int{0, 0}, -1.05}, {[]int{1, 0}, -.75},
+		{[]int{0, 0, 1, 0}, -.8}, {[]int{0, 0, 1, 1}, -1.8}, {[]int{1, 0, 1, 0}, -.5}, {[]int{1, 0, 1, 1}, -1.5},
+	} {
+		exact := e
+		exact.Band = 0
+		differs = differs || exact.Value(x.u, ref) != e.Value(x.u, ref)
+		sum += math.Exp(x.theta + e.Value(x.u, ref))
+	}
+	got := lossAnswer(t, line, "--only=log_z,exact")
+	if err := agree(got["log_z"], math.Log(sum)); err != nil || got["exact"] != false {
+		t.Errorf("%v: %v", got, err)
+	}
+	if !differs {
+		t.Error("the band changes nothing")
+	}
+}
