@@ -123,9 +123,9 @@ var experimentTable51 = tableCommand("table51", "linear models", `
 Trains, on each data set, the robust model (almo), the even mixture (uniform), each
 loss alone, and the robust model of regrets, and tells their losses on the test rows
 beside the thesis' figures and those of an independent implementation, both on all data:
-where ours are a part of it, the table says so.
-"worst" is the largest normalised training loss, which almo minimises; gap proves how
-far from the best possible it is at most.
+where ours are a part of it, the table says so. All models are trained by the same solver.
+"worst" is the largest normalised training loss, which almo minimises; gap proves how far
+a model is at most from the best possible for what it is trained on.
 
 The default data are small; --data takes a folder of the same shape with all of MNIST
 and Fashion-MNIST. With neither --data nor --sets this is a look of less than a minute:

@@ -23,7 +23,7 @@ type AlmoOptions struct {
 	Passes  int // over the data: 20, for networks 10
 	Batch   int // 128
 	Beta1   float64
-	Gap     float64 // certified gap of linear models, times max(0.01, value); 1e-3
+	Gap     float64 // certified gap of linear models, times max(leastValue, value); 1e-3
 	Singles bool    // train each loss alone as well
 	Regrets bool    // train the robust model of regrets as well, which needs Singles
 	Network minimax.Network
@@ -59,13 +59,16 @@ func (o *AlmoOptions) withDefaults() (AlmoOptions, error) {
 	return p, nil
 }
 
+// leastValue is what gaps are relative to where the value is less, as of package minimax.
+const leastValue = 0.01
+
 // AlmoReport is a table of models by data set.
 type AlmoReport struct {
 	Table   string    `json:"table"` // "5.1" or "5.2"
 	Losses  []string  `json:"losses"`
 	Seeds   int       `json:"seeds"`
 	Passes  int       `json:"passes"`
-	Gap     float64   `json:"gap_asked,omitempty"` // of robust linear models, relative to the value; 0 for networks
+	Gap     float64   `json:"gap_asked,omitempty"` // of linear models, relative to the value; 0 for networks
 	Sets    []AlmoSet `json:"sets"`
 	Seconds float64   `json:"seconds"`
 }
@@ -121,11 +124,10 @@ const (
 // Almo trains the robust model, the uniform mixture and, with Singles, each loss alone on
 // every set, with the losses of the thesis in units of their Lipschitz constants.
 //
-// Linear models are trained by stochastic mirror-prox, and the robust ones then until
-// their gap is certified; the others are left where the passes end, which is to their
-// advantage here: single losses drive the largest of the others up the longer they are
-// trained. Networks are trained by gradient descent with momentum, and λ by plain
-// projected steps.
+// Linear models are trained by stochastic mirror-prox, and then until their gap is
+// certified: the robust ones and, by the same trainer, those of fixed mixtures and of single
+// losses, whose values are within the gap of the least there are. Networks are trained by
+// gradient descent with momentum, and λ by plain projected steps.
 func Almo(ctx context.Context, sets []SplitSet, opts *AlmoOptions) (*AlmoReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {

@@ -38,7 +38,7 @@ func (o *AlmoOptions) settings(model string) string {
 	s := fmt.Sprintf("hidden=%v passes=%d batch=%d beta1=%v rate=%v lambda_rate=%v", o.Hidden, o.Passes, o.Batch, o.Beta1, o.StepW, o.StepL)
 	if len(o.Hidden) > 0 {
 		s += fmt.Sprintf(" %v momentum=%v constant=%v", n.Method, n.Momentum, n.Constant)
-	} else if model == modelAlmo || model == modelRegret {
+	} else {
 		s += fmt.Sprintf(" gap=%v", o.Gap)
 	}
 	return s
@@ -88,7 +88,7 @@ func loadAlmo(s SplitSet) (*almoData, error) {
 func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, seed int, offsets []float64) error {
 	p := len(almoLosses)
 	mo := &minimax.Options{Beta1: o.Beta1, Hidden: o.Hidden, Passes: o.Passes, Batch: o.Batch, Gap: o.Gap, Seed: cell.Seed, Workers: o.Workers,
-		Network: o.Network, StepW: o.StepW, StepLambda: o.StepL, NoPolish: true}
+		Network: o.Network, StepW: o.StepW, StepLambda: o.StepL}
 	for k, l := range almoLosses {
 		loss, err := minimax.ParseLoss(l)
 		if err != nil {
@@ -105,10 +105,8 @@ func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, se
 		for range p {
 			mo.Fixed = append(mo.Fixed, 1/float64(p))
 		}
-	case modelAlmo:
-		mo.NoPolish = false
 	case modelRegret:
-		mo.Normalization, mo.Offsets, mo.NoPolish = minimax.Regret, offsets, false
+		mo.Normalization, mo.Offsets = minimax.Regret, offsets
 	}
 	mo.Control = optim.Control{Ctx: ctx}
 	if o.Watch != nil {

@@ -28,6 +28,7 @@ type cutRun struct {
 	g      *Game
 	set    optim.Maximizer
 	a      *ascent
+	limit  int // passes after which another solver takes over; 0 is none
 	lambda []float64
 
 	round, inRound, next int // passes of the round, and at which to look at bounds
@@ -55,6 +56,8 @@ const (
 	mostPasses = 400 // of a round
 	mostIdle   = 30  // passes
 	firstTrust = 0.03
+
+	leastPasses = 50 // before Newton's method takes over
 )
 
 // patience is how many passes may go by until the gap has to be less than share of what it
@@ -123,6 +126,13 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		}
 		r.turn()
 	}
+	if t.Solver == Auto {
+		if s := t.newtonOf(g); s != nil {
+			// What a pass costs, as dot products, Newton's steps on m features cost some m/20 times:
+			// they have the game where it takes longer than they ever do.
+			r.limit = max(leastPasses, s.m)
+		}
+	}
 	for r.round < mostRounds {
 		if ctx := c.Ctx; ctx != nil && ctx.Err() != nil {
 			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", cutSolver, r.round+1, context.Cause(ctx))
@@ -142,6 +152,9 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			continue
 		}
 		r.next = r.inRound + max(1, r.inRound/2)
+		if r.limit > 0 {
+			r.next = min(r.next, max(r.inRound+1, r.inRound+r.limit-r.a.passes))
+		}
 		lower := r.a.bound(r.lambda)
 		w := r.a.params()
 		v, err := r.look(w)
@@ -161,7 +174,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		if r.idle >= mostIdle && r.best.Gap() > tol && r.Solver == Auto {
 			return r.finish(optim.NoProgress), nil
 		}
-		if r.best.Gap() > tol && r.stuck() {
+		if r.best.Gap() > tol && (r.stuck() || r.limit > 0 && r.a.passes >= r.limit) {
 			return r.finish(optim.NoProgress), nil
 		}
 		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
