@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/minimax"
+)
+
+// almoModel reads a model file.
+func (c *call) almoModel(name string) (*minimax.Model, error) {
+	if name == "" {
+		return nil, errors.New("flag --model is needed: a file that `learn almo train` wrote")
+	}
+	r, shown, err := c.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	m, err := minimax.Read(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	if m.Encoder == nil {
+		return nil, fmt.Errorf("%s: the model says nothing of columns; it was not trained by this command", shown)
+	}
+	return m, nil
+}
+
+// almoData reads a table for a model.
+func (c *call) almoData(m *minimax.Model, name string, o *table.Options) (*table.Table, *minimax.Data, error) {
+	o.Task = table.Classification
+	if m.Classes == 0 {
+		o.Task = table.Regression
+	} else if len(m.ClassNames) > 0 {
+		o.Classes = m.ClassNames
+	}
+	for _, k := range m.Encoder.Columns {
+		if len(k.Levels) > 0 {
+			o.Categorical = append(o.Categorical, k.Name)
+		}
+	}
+	t, err := tables.Open(name, c.In, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := m.Encoder.Data(t, m.ClassNames)
+	return t, d, err
+}
+
+var almoPredict = &command{
+	name: "almo predict", args: "[input [output]]", min: 0, max: 2,
+	summary: "Predicts classes or numbers of the rows of a table.",
+	about: `
+Output is CSV: a line for each row with its prediction, and the scores, one for two
+classes (positive for the second) and for numbers, else one for each class.
+
+Example:
+
+  learn almo predict new.csv predictions.csv --model adult.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		model := fs.String("model", "", "File of the model; needed")
+		read := tables.Flags(fs, true)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			o, err := read()
+			if err != nil {
+				return err
+			}
+			m, err := c.almoModel(*model)
+			if err != nil {
+				return err
+			}
+			_, d, err := c.almoData(m, c.arg(0), o)
+			if err != nil {
+				return err
+			}
+			scores, err := m.Scores(d.X, workers)
+			if err != nil {
+				return err
+			}
+			return c.Output(c.arg(1), func(w io.Writer) error {
+				out := csv.NewWriter(w)
+				header := []string{"prediction"}
+				n := m.Outputs()
+				for k := range n {
+					name := "score"
+					if n > 1 {
+						name += " " + m.ClassNames[k]
+					}
+					header = append(header, name)
+				}
+				if err := out.Write(header); err != nil {
+					return err
+				}
+				for i := range d.Rows {
+					row := scores[i*n : (i+1)*n]
+					line := make([]string, 1, n+1)
+					for _, v := range row {
+						line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
+					}
+					line[0] = line[1]
+					if m.Classes > 0 {
+						line[0] = m.ClassNames[m.Class(row)]
+					}
+					if err := out.Write(line); err != nil {
+						return err
+					}
+				}
+				out.Flush()
+				return out.Error()
+			})
+		}
+	},
+}
+
+var almoEval = &command{
+	name: "almo eval", args: "[test.csv]", min: 0, max: 1,
+	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
+	about: `
+Losses are those that the model was trained on, raw and in the units of training.
+"worst" is the worst mixture of the latter that the model was to be robust to (--min,
+--max, --vertices), "largest" the largest of them where that is not the same.
+
+--bound says how large the worst mixture can be on new rows, in the same units, but for
+that chance, when the rows given are those of training: for linear models that were
+trained within a --radius, the same here as there, on losses of bounded slope. It is
+theory: few data sets are large enough for it to say much.
+
+Examples:
+
+  learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model
+  learn almo eval testdata/tables/uci/adult-train.csv.gz --target income --model within1.model --bound 0.05 --radius 1`,
+	setup: func(fs *flags.Set) func(*call) error {
+		model := fs.String("model", "", "File of the model; needed")
+		delta := fs.Float("bound", 0, "Chance that the bound on new rows fails, 0.05 say; 0 tells no bound")
+		radius := fs.Float("radius", 0, "For --bound: the --radius of training")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		read := tables.Flags(fs, true)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			o, err := read()
+			if err != nil {
+				return err
+			}
+			m, err := c.almoModel(*model)
+			if err != nil {
+				return err
+			}
+			t, d, err := c.almoData(m, c.arg(0), o)
+			if err != nil {
+				return err
+			}
+			if t.Target == nil {
+				return fmt.Errorf("%s has no targets; name them with --target", t.Name)
+			}
+			s, err := m.Evaluate(d, workers)
+			if err != nil {
+				return err
+			}
+			var b *minimax.Bound
+			if *delta != 0 {
+				if *radius == 0 {
+					return errors.New("flag --bound needs --radius, that of training: a bound is for all models within")
+				}
+				if b, err = m.Bound(d, s, *radius, *delta); err != nil {
+					return fmt.Errorf("flag --bound: %w", err)
+				}
+			} else if *radius != 0 {
+				return errors.New("flag --radius is of --bound")
+			}
+			if *asJSON {
+				return c.json(scoredJSON(m, s, b, d.Rows))
+			}
+			return c.Output("", func(w io.Writer) error {
+				fmt.Fprintf(w, "%d rows; units: %s\n", d.Rows, m.Normalized)
+				for k, u := range m.Objectives {
+					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k], s.Values[k], m.Lambda[k])
+				}
+				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
+				if s.Largest != s.Worst {
+					fmt.Fprintf(w, "%-16s %.6f\n", "largest", s.Largest)
+				}
+				if m.Classes > 0 {
+					auc := "-" // of rows of one class there is none
+					if !math.IsNaN(s.AUC) {
+						auc = fmt.Sprintf("%.6f", s.AUC)
+					}
+					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", auc)
+				}
+				if b != nil {
+					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
+					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at most %.6f).\n", b.Cover, b.Rademacher)
+				}
+				return nil
+			})
+		}
+	},
+}
+
+// scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
+// such as the AUC of one class, is null.
+func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int) any {
+	type loss struct {
+		Name   string  `json:"name"`
+		Raw    float64 `json:"raw"`
+		Value  float64 `json:"value"`
+		Lambda float64 `json:"lambda"`
+	}
+	out := struct {
+		Rows   int                        `json:"rows"`
+		Units  minimax.Normalization      `json:"units"`
+		Losses []loss                     `json:"losses"`
+		Worst  float64                    `json:"worst"`
+		Most   float64                    `json:"largest"`
+		Mixed  float64                    `json:"mixed"`
+		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
+		Bound  *minimax.Bound             `json:"bound,omitempty"`
+	}{Bound: b, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+	for k, u := range m.Objectives {
+		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
+	}
+	for name, v := range map[string]float64{"error": s.Error, "auc": s.AUC, "prob": s.Prob} {
+		switch {
+		case m.Classes == 0:
+		case math.IsNaN(v):
+			out.Rates[name] = json.RawMessage("null")
+		default:
+			out.Rates[name] = json.RawMessage(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	return out
+}
