@@ -135,4 +135,3 @@ func split(d *minimax.Data, share float64, seed uint64) (train, held *minimax.Da
 	}
 	return d.Subset(a), d.Subset(b)
 }
-

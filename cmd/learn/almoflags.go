@@ -230,4 +230,3 @@ func (a *almoFlags) notes(o *minimax.Options) []string {
 	}
 	return nil
 }
-

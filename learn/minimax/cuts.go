@@ -364,6 +364,11 @@ func (r *cutRun) save(c *optim.Control, force bool) error {
 	if r.open {
 		k.Scalars["open"] = 1
 	}
+	rest := make([]float64, len(r.a.rest))
+	for i, v := range r.a.rest {
+		rest[i] = float64(v)
+	}
+	k.Arrays["rest"] = rest
 	for _, cut := range r.cuts {
 		k.Arrays["cutW"] = append(k.Arrays["cutW"], cut.w...)
 		k.Arrays["cutValues"] = append(k.Arrays["cutValues"], cut.values...)
@@ -392,6 +397,11 @@ func (r *cutRun) resume(k *optim.Checkpoint) error {
 	copy(r.a.s, k.Arrays["s"])
 	copy(r.a.alpha, k.Arrays["alpha"])
 	copy(r.a.value, k.Arrays["value"])
+	if rest := k.Arrays["rest"]; len(rest) == cells {
+		for i, v := range rest {
+			r.a.rest[i] = uint8(min(max(v, 0), mostRest))
+		}
+	}
 	for i := range m {
 		r.cuts = append(r.cuts, cut{w: slices.Clone(k.Arrays["cutW"][i*n : (i+1)*n]), values: slices.Clone(k.Arrays["cutValues"][i*p : (i+1)*p]), penalty: k.Arrays["cutPenalty"][i]})
 	}
