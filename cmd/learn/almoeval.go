@@ -8,7 +8,9 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -139,14 +141,22 @@ that chance, when the rows given are those of training: for linear models that w
 trained within a --radius, the same here as there, on losses of bounded slope. It is
 theory: few data sets are large enough for it to say much.
 
+--pareto looks for what is better in some losses and worse in none: among the models of
+--against, on the same losses, and among random changes of the parameters. On the rows of
+training a robust model should have none that is better in all, and none at all where all λ
+are positive.
+
 Examples:
 
   learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model
-  learn almo eval testdata/tables/uci/adult-train.csv.gz --target income --model within1.model --bound 0.05 --radius 1`,
+  learn almo eval testdata/tables/uci/adult-train.csv.gz --target income --model within1.model --bound 0.05 --radius 1
+  learn almo eval testdata/tables/uci/adult-train.csv.gz --target income --model adult.model --pareto --against even.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File of the model; needed")
 		delta := fs.Float("bound", 0, "Chance that the bound on new rows fails, 0.05 say; 0 tells no bound")
 		radius := fs.Float("radius", 0, "For --bound: the --radius of training")
+		pareto := fs.Bool("pareto", false, "Look for what is better in some losses and worse in none")
+		against := fs.String("against", "", "For --pareto: files of other models, separated by commas")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		read := tables.Flags(fs, true)
 		workersOf := workersFlag(fs)
@@ -154,6 +164,12 @@ Examples:
 			workers, err := workersOf()
 			if err != nil {
 				return err
+			}
+			if *against != "" && !*pareto {
+				return errors.New("flag --against is of --pareto")
+			}
+			if *against != "" && (len(c.args) == 0 || cli.IsStandard(c.args[0])) {
+				return errors.New("flag --against: the rows are read for each model: name a file of them, not standard input")
 			}
 			o, err := read()
 			if err != nil {
@@ -185,8 +201,26 @@ Examples:
 			} else if *radius != 0 {
 				return errors.New("flag --radius is of --bound")
 			}
+			var check *minimax.ParetoCheck
+			if *pareto {
+				p := &minimax.ParetoOptions{Workers: workers, Seed: 1}
+				for _, name := range list(*against) {
+					again, err := read() // a model's classes and columns are its own
+					if err != nil {
+						return err
+					}
+					r, err := c.rival(name, again, workers)
+					if err != nil {
+						return fmt.Errorf("flag --against: %w", err)
+					}
+					p.Rivals = append(p.Rivals, r)
+				}
+				if check, err = m.CheckPareto(d, p); err != nil {
+					return fmt.Errorf("flag --pareto: %w", err)
+				}
+			}
 			if *asJSON {
-				return c.json(scoredJSON(m, s, b, d.Rows))
+				return c.json(scoredJSON(m, s, b, check, d.Rows))
 			}
 			return c.Output("", func(w io.Writer) error {
 				fmt.Fprintf(w, "%d rows; units: %s\n", d.Rows, m.Normalized)
@@ -208,15 +242,61 @@ Examples:
 					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
 					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at most %.6f).\n", b.Cover, b.Rademacher)
 				}
+				if check != nil {
+					writePareto(w, check)
+				}
 				return nil
 			})
 		}
 	},
 }
 
+// rival evaluates another model on the rows of the call.
+func (c *call) rival(name string, o *table.Options, workers int) (minimax.Rival, error) {
+	m, err := c.almoModel(name)
+	if err != nil {
+		return minimax.Rival{}, err
+	}
+	_, d, err := c.almoData(m, c.arg(0), o)
+	if err != nil {
+		return minimax.Rival{}, err
+	}
+	s, err := m.Evaluate(d, workers)
+	if err != nil {
+		return minimax.Rival{}, err
+	}
+	r := minimax.Rival{Name: name, Raw: map[string]float64{}}
+	for k, u := range m.Objectives {
+		r.Raw[u.Name] = s.Raw[k]
+	}
+	return r, nil
+}
+
+// writePareto says what was found of who dominates whom, for people.
+func writePareto(w io.Writer, p *minimax.ParetoCheck) {
+	fmt.Fprintf(w, "Pareto check, losses that differ by more than %.3g:\n", p.Tolerance)
+	if len(p.Weightless) == 0 {
+		fmt.Fprintf(w, "  all λ are positive: the best model for them is dominated by none\n")
+	} else {
+		fmt.Fprintf(w, "  no λ for %s: the best model for the others is bettered by none in all losses, but may be dominated\n", strings.Join(p.Weightless, ", "))
+	}
+	fmt.Fprintf(w, "  complementarity is missed by %.3g (losses with λ below the largest loss)\n", p.Slack)
+	for _, r := range p.Rivals {
+		how := "neither dominates the other"
+		switch {
+		case r.Dominates:
+			how = "dominates this model"
+		case r.Dominated:
+			how = "is dominated by this model"
+		}
+		fmt.Fprintf(w, "  %s: %s (%.4f)\n", r.Name, how, r.Values)
+	}
+	fmt.Fprintf(w, "  of %d changes of the parameters, %d dominate this model, %d are better in all losses, penalties counted\n", p.Changes, p.Dominating, p.Better)
+}
+
 // scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
 // such as the AUC of one class, is null.
-func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int) any {
+func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, p *minimax.ParetoCheck, rows int) any {
 	type loss struct {
 		Name   string  `json:"name"`
 		Raw    float64 `json:"raw"`
@@ -232,7 +312,8 @@ func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, rows int)
 		Mixed  float64                    `json:"mixed"`
 		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
 		Bound  *minimax.Bound             `json:"bound,omitempty"`
-	}{Bound: b, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+		Pareto *minimax.ParetoCheck       `json:"pareto,omitempty"`
+	}{Bound: b, Pareto: p, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
 	for k, u := range m.Objectives {
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}
