@@ -30,6 +30,13 @@ type AlmoOptions struct {
 	StepW   float64
 	StepL   float64
 	Workers int
+
+	// Validation, if not zero, is the share of the training rows on which each model's
+	// hyper-parameters are chosen among Trials (50) settings, the thesis' protocol with 0.2; see
+	// AlmoSetting. By default nothing is chosen, and all models have those given here.
+	Validation float64
+	Trials     int
+
 	// Known cells of the same settings are not trained again; Save, if not nil, is given
 	// each new one, and Done each one, known or new.
 	Known []AlmoCell
@@ -53,6 +60,12 @@ func (o *AlmoOptions) withDefaults() (AlmoOptions, error) {
 	if p.Seeds < 1 || p.Passes < 0 || p.Batch < 0 {
 		return p, errors.New("experiment: seeds, passes and examples of a minibatch must be positive")
 	}
+	if !(p.Validation >= 0 && p.Validation < 1) || p.Trials < 0 {
+		return p, errors.New("experiment: the share of rows to choose hyper-parameters on is from 0 to below 1, and the settings tried are at least 1")
+	}
+	if p.Trials == 0 {
+		p.Trials = 50
+	}
 	if p.Regrets && !p.Singles {
 		return p, errors.New("experiment: regrets are measured from the models of single losses")
 	}
@@ -71,6 +84,9 @@ type AlmoReport struct {
 	Gap     float64   `json:"gap_asked,omitempty"` // of linear models, relative to the value; 0 for networks
 	Sets    []AlmoSet `json:"sets"`
 	Seconds float64   `json:"seconds"`
+
+	Validation float64 `json:"validation,omitempty"` // share of the training rows that settings were chosen on
+	Trials     int     `json:"trials,omitempty"`
 }
 
 // AlmoSet is a data set of a report.
@@ -92,6 +108,7 @@ type AlmoModel struct {
 	Gap       float64         `json:"gap,omitempty"` // largest certified gap; 0 where there is none
 	Certified bool            `json:"certified"`
 	Seconds   float64         `json:"seconds"` // of a training run, mean
+	Chosen    *AlmoSetting    `json:"chosen,omitempty"`
 	worsts    []float64
 }
 
@@ -145,6 +162,9 @@ func Almo(ctx context.Context, sets []SplitSet, opts *AlmoOptions) (*AlmoReport,
 	if r.Passes == 0 {
 		r.Passes = passes
 	}
+	if o.Validation > 0 {
+		r.Validation, r.Trials = o.Validation, o.Trials
+	}
 	for _, s := range sets {
 		a, err := o.set(ctx, s, r)
 		if err != nil {
@@ -196,6 +216,16 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 					}
 				}
 				cell = &key
+				switch {
+				case o.Validation == 0:
+				case seed > 0:
+					cell.Chosen = cells[name][0].Chosen
+				default:
+					var err error
+					if cell.Chosen, err = o.choose(ctx, data, &key, offsets); err != nil {
+						return nil, fmt.Errorf("%s: %w", name, err)
+					}
+				}
 				if err := o.train(ctx, data, cell, seed, offsets); err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
@@ -225,7 +255,7 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 
 // summary is a model over its seeds.
 func summary(name string, cells []*AlmoCell) AlmoModel {
-	m := AlmoModel{Name: name, Test: map[string]Mean{}, Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
+	m := AlmoModel{Name: name, Chosen: cells[0].Chosen, Test: map[string]Mean{}, Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
 	tests := map[string][]float64{}
 	n := float64(len(cells))
 	for _, c := range cells {

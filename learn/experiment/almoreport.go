@@ -120,6 +120,14 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 		if of != "" && thesis[r.Table][s.Name] != (known{}) {
 			fmt.Fprintf(&b, "  * of all %d rows of %s, and not of the %d that ours are trained on: not to be compared.\n", whole, s.Name, s.Train)
 		}
+		if r.Validation > 0 {
+			fmt.Fprintf(&b, "  Chosen of %d settings, by the largest loss on %g of the training rows:\n", r.Trials, r.Validation)
+			for _, m := range s.Models {
+				if m.Chosen != nil {
+					fmt.Fprintf(&b, "    %s: %v\n", m.Name, *m.Chosen)
+				}
+			}
+		}
 		verdict := "is NOT below those of all other models by more than two standard deviations"
 		if s.Reached() {
 			verdict = "is below those of all other models by more than two standard deviations"
