@@ -52,7 +52,7 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				if err != nil {
 					return err
 				}
-				// The command alone is a look at what it does. Processor seconds: table51 16,
+				// The command alone is a look at what it does. Processor seconds: table51 49,
 				// table52 32; by the defaults of the flags both take minutes, most of
 				// which go into the last digit of the gap on a few images.
 				if !c.flags.Given("data") && !c.flags.Given("sets") {
