@@ -85,15 +85,6 @@ func (s *structuredFlags) train(identity string, examples int, parts []minimax.P
 	if control.Checkpoint != nil {
 		o.Control.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
 	}
-	o.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error {
-		r.Saddle.Names = names
-		for k, v := range o.Fixed {
-			if v == 0 {
-				r.Saddle.Values[k] = math.NaN() // not evaluated
-			}
-		}
-		return control.Recorder.Record(r)
-	})
 	f, err := minimax.TrainMixture(parts, o)
 	if err != nil {
 		return nil, err

@@ -195,6 +195,7 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 	bar := progress.Start(c.Err, name)
 	recorders = append(recorders, bar.Training(name, control.Stop))
 	control.Recorder = optim.Recorders(recorders...)
+	control.Live = bar.Within(name)
 	f, err := fit(workers, control)
 	bar.Stop()
 	if err != nil && c.ctx.Err() != nil {

@@ -23,13 +23,20 @@ type AlmoOptions struct {
 	Passes  int // over the data: 20, for networks 10
 	Batch   int // 128
 	Beta1   float64
-	Gap     float64 // certified gap of linear models, times max(0.01, value); 1e-3
+	Gap     float64 // certified gap of linear models, times max(leastValue, value); 1e-3
 	Singles bool    // train each loss alone as well
 	Regrets bool    // train the robust model of regrets as well, which needs Singles
 	Network minimax.Network
 	StepW   float64
 	StepL   float64
 	Workers int
+
+	// Validation, if not zero, is the share of the training rows on which each model's
+	// hyper-parameters are chosen among Trials (50) settings, the thesis' protocol with 0.2; see
+	// AlmoSetting. By default nothing is chosen, and all models have those given here.
+	Validation float64
+	Trials     int
+
 	// Known cells of the same settings are not trained again; Save, if not nil, is given
 	// each new one, and Done each one, known or new.
 	Known []AlmoCell
@@ -53,11 +60,20 @@ func (o *AlmoOptions) withDefaults() (AlmoOptions, error) {
 	if p.Seeds < 1 || p.Passes < 0 || p.Batch < 0 {
 		return p, errors.New("experiment: seeds, passes and examples of a minibatch must be positive")
 	}
+	if !(p.Validation >= 0 && p.Validation < 1) || p.Trials < 0 {
+		return p, errors.New("experiment: the share of rows to choose hyper-parameters on is from 0 to below 1, and the settings tried are at least 1")
+	}
+	if p.Trials == 0 {
+		p.Trials = 50
+	}
 	if p.Regrets && !p.Singles {
 		return p, errors.New("experiment: regrets are measured from the models of single losses")
 	}
 	return p, nil
 }
+
+// leastValue is what gaps are relative to where the value is less, as of package minimax.
+const leastValue = 0.01
 
 // AlmoReport is a table of models by data set.
 type AlmoReport struct {
@@ -65,9 +81,12 @@ type AlmoReport struct {
 	Losses  []string  `json:"losses"`
 	Seeds   int       `json:"seeds"`
 	Passes  int       `json:"passes"`
-	Gap     float64   `json:"gap_asked,omitempty"` // of robust linear models, relative to the value; 0 for networks
+	Gap     float64   `json:"gap_asked,omitempty"` // of linear models, relative to the value; 0 for networks
 	Sets    []AlmoSet `json:"sets"`
 	Seconds float64   `json:"seconds"`
+
+	Validation float64 `json:"validation,omitempty"` // share of the training rows that settings were chosen on
+	Trials     int     `json:"trials,omitempty"`
 }
 
 // AlmoSet is a data set of a report.
@@ -89,6 +108,7 @@ type AlmoModel struct {
 	Gap       float64         `json:"gap,omitempty"` // largest certified gap; 0 where there is none
 	Certified bool            `json:"certified"`
 	Seconds   float64         `json:"seconds"` // of a training run, mean
+	Chosen    *AlmoSetting    `json:"chosen,omitempty"`
 	worsts    []float64
 }
 
@@ -121,11 +141,10 @@ const (
 // Almo trains the robust model, the uniform mixture and, with Singles, each loss alone on
 // every set, with the losses of the thesis in units of their Lipschitz constants.
 //
-// Linear models are trained by stochastic mirror-prox, and the robust ones then until
-// their gap is certified; the others are left where the passes end, which is to their
-// advantage here: single losses drive the largest of the others up the longer they are
-// trained. Networks are trained by gradient descent with momentum, and λ by plain
-// projected steps.
+// Linear models are trained by stochastic mirror-prox, and then until their gap is
+// certified: the robust ones and, by the same trainer, those of fixed mixtures and of single
+// losses, whose values are within the gap of the least there are. Networks are trained by
+// gradient descent with momentum, and λ by plain projected steps.
 func Almo(ctx context.Context, sets []SplitSet, opts *AlmoOptions) (*AlmoReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -142,6 +161,9 @@ func Almo(ctx context.Context, sets []SplitSet, opts *AlmoOptions) (*AlmoReport,
 	}
 	if r.Passes == 0 {
 		r.Passes = passes
+	}
+	if o.Validation > 0 {
+		r.Validation, r.Trials = o.Validation, o.Trials
 	}
 	for _, s := range sets {
 		a, err := o.set(ctx, s, r)
@@ -194,6 +216,16 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 					}
 				}
 				cell = &key
+				switch {
+				case o.Validation == 0:
+				case seed > 0:
+					cell.Chosen = cells[name][0].Chosen
+				default:
+					var err error
+					if cell.Chosen, err = o.choose(ctx, data, &key, offsets); err != nil {
+						return nil, fmt.Errorf("%s: %w", name, err)
+					}
+				}
 				if err := o.train(ctx, data, cell, seed, offsets); err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
@@ -223,7 +255,7 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 
 // summary is a model over its seeds.
 func summary(name string, cells []*AlmoCell) AlmoModel {
-	m := AlmoModel{Name: name, Test: map[string]Mean{}, Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
+	m := AlmoModel{Name: name, Chosen: cells[0].Chosen, Test: map[string]Mean{}, Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
 	tests := map[string][]float64{}
 	n := float64(len(cells))
 	for _, c := range cells {

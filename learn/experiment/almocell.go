@@ -30,6 +30,8 @@ type AlmoCell struct {
 	Certified bool               `json:"certified,omitempty"`
 	Gap       float64            `json:"gap,omitempty"` // certified
 	Seconds   float64            `json:"seconds"`
+
+	Chosen *AlmoSetting `json:"chosen,omitempty"` // on a part of the rows; nil where nothing was
 }
 
 // settings names what a cell's result depends on; workers are not of it.
@@ -38,8 +40,11 @@ func (o *AlmoOptions) settings(model string) string {
 	s := fmt.Sprintf("hidden=%v passes=%d batch=%d beta1=%v rate=%v lambda_rate=%v", o.Hidden, o.Passes, o.Batch, o.Beta1, o.StepW, o.StepL)
 	if len(o.Hidden) > 0 {
 		s += fmt.Sprintf(" %v momentum=%v constant=%v", n.Method, n.Momentum, n.Constant)
-	} else if model == modelAlmo || model == modelRegret {
+	} else {
 		s += fmt.Sprintf(" gap=%v", o.Gap)
+	}
+	if o.Validation > 0 {
+		s += fmt.Sprintf(" validation=%v trials=%d first=%d", o.Validation, o.Trials, o.Seed)
 	}
 	return s
 }
@@ -86,30 +91,11 @@ func loadAlmo(s SplitSet) (*almoData, error) {
 
 // train completes a cell. offsets are what each loss reached alone with this seed.
 func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, seed int, offsets []float64) error {
-	p := len(almoLosses)
-	mo := &minimax.Options{Beta1: o.Beta1, Hidden: o.Hidden, Passes: o.Passes, Batch: o.Batch, Gap: o.Gap, Seed: cell.Seed, Workers: o.Workers,
-		Network: o.Network, StepW: o.StepW, StepLambda: o.StepL, NoPolish: true}
-	for k, l := range almoLosses {
-		loss, err := minimax.ParseLoss(l)
-		if err != nil {
-			return err
-		}
-		mo.Losses = append(mo.Losses, loss)
-		if cell.Model == modelOnly+l {
-			mo.Fixed = make([]float64, p)
-			mo.Fixed[k] = 1
-		}
+	mo, err := o.model(cell.Model, cell.Chosen, offsets)
+	if err != nil {
+		return err
 	}
-	switch cell.Model {
-	case modelUniform:
-		for range p {
-			mo.Fixed = append(mo.Fixed, 1/float64(p))
-		}
-	case modelAlmo:
-		mo.NoPolish = false
-	case modelRegret:
-		mo.Normalization, mo.Offsets, mo.NoPolish = minimax.Regret, offsets, false
-	}
+	mo.Seed = cell.Seed
 	mo.Control = optim.Control{Ctx: ctx}
 	if o.Watch != nil {
 		mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error { o.Watch(cell.Set, cell.Model, seed, row); return nil })
@@ -149,4 +135,34 @@ func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, se
 	set(columnProb, scored.Prob)
 	set(columnAUC, scored.AUC)
 	return nil
+}
+
+// model returns how a model is trained, but for the seed.
+func (o *AlmoOptions) model(name string, chosen *AlmoSetting, offsets []float64) (*minimax.Options, error) {
+	p := len(almoLosses)
+	mo := &minimax.Options{Beta1: o.Beta1, Hidden: o.Hidden, Passes: o.Passes, Batch: o.Batch, Gap: o.Gap, Workers: o.Workers,
+		Network: o.Network, StepW: o.StepW, StepLambda: o.StepL}
+	if c := chosen; c != nil {
+		mo.Beta1, mo.StepW, mo.StepLambda, mo.Batch, mo.Passes = c.Beta1, c.StepW, c.StepLambda, c.Batch, c.Passes
+	}
+	for k, l := range almoLosses {
+		loss, err := minimax.ParseLoss(l)
+		if err != nil {
+			return nil, err
+		}
+		mo.Losses = append(mo.Losses, loss)
+		if name == modelOnly+l {
+			mo.Fixed = make([]float64, p)
+			mo.Fixed[k] = 1
+		}
+	}
+	switch name {
+	case modelUniform:
+		for range p {
+			mo.Fixed = append(mo.Fixed, 1/float64(p))
+		}
+	case modelRegret:
+		mo.Normalization, mo.Offsets = minimax.Regret, offsets
+	}
+	return mo, nil
 }

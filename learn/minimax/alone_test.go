@@ -36,7 +36,9 @@ func TestStagesGoOn(t *testing.T) {
 		stages string
 		o      Options
 	}{
-		{"mirror-prox dual-ascent", Options{Beta1: 0.01, Passes: 3, Batch: 16}},
+		{"mirror-prox dual-ascent newton", Options{Beta1: 0.01, Passes: 3, Batch: 16}},
+		{"mirror-prox dual-ascent", Options{Beta1: 0.01, Radius: 1, Passes: 3, Batch: 16}},
+		{"newton", Options{Beta1: 0.01, Solver: Newton, Gap: 1e-6}},
 		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{CrossEntropy(), one}}},
 		{"smoothed", Options{Beta1: 0.01, Radius: 1, Solver: Smoothed}},
 	} {

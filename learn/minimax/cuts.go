@@ -28,6 +28,7 @@ type cutRun struct {
 	g      *Game
 	set    optim.Maximizer
 	a      *ascent
+	limit  int // passes after which another solver takes over; 0 is none
 	lambda []float64
 
 	round, inRound, next int // passes of the round, and at which to look at bounds
@@ -55,13 +56,15 @@ const (
 	mostPasses = 400 // of a round
 	mostIdle   = 30  // passes
 	firstTrust = 0.03
+
+	leastPasses = 50 // before Newton's method takes over
 )
 
 // patience is how many passes may go by until the gap has to be less than share of what it
 // was: beyond that a run makes no progress. Where every loss is a multiple of the logistic
 // one or has its corner at the margin, rounds are cheap and the limits of rounds and passes are
-// enough: on sonar with the default losses (l2 1e-3) 17,000 evaluations in 35 rounds end within
-// 4.5e-4, where a patience of 400 passes gave up at 1.8e-3. Powers of scores have duals that
+// enough where Newton's method does not take over (limit): on sonar with the default losses (l2
+// 1e-3) 17,000 evaluations in 35 rounds end within 4.5e-4, where a patience of 400 passes gave up at 1.8e-3. Powers of scores have duals that
 // steps along one coordinate follow as slowly as you like, and Auto knows better.
 func (r *cutRun) patience() (passes int, share float64) {
 	if r.Solver == Auto && !r.g.cornered() {
@@ -123,6 +126,13 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		}
 		r.turn()
 	}
+	if t.Solver == Auto {
+		if s := t.newtonOf(g); s != nil {
+			// What a pass costs, as dot products, Newton's steps on m features cost some m/20 times:
+			// they have the game where it takes longer than they ever do.
+			r.limit = max(leastPasses, s.m)
+		}
+	}
 	for r.round < mostRounds {
 		if ctx := c.Ctx; ctx != nil && ctx.Err() != nil {
 			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", cutSolver, r.round+1, context.Cause(ctx))
@@ -142,6 +152,9 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			continue
 		}
 		r.next = r.inRound + max(1, r.inRound/2)
+		if r.limit > 0 {
+			r.next = min(r.next, max(r.inRound+1, r.inRound+r.limit-r.a.passes))
+		}
 		lower := r.a.bound(r.lambda)
 		w := r.a.params()
 		v, err := r.look(w)
@@ -161,7 +174,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		if r.idle >= mostIdle && r.best.Gap() > tol && r.Solver == Auto {
 			return r.finish(optim.NoProgress), nil
 		}
-		if r.best.Gap() > tol && r.stuck() {
+		if r.best.Gap() > tol && (r.stuck() || r.limit > 0 && r.a.passes >= r.limit) {
 			return r.finish(optim.NoProgress), nil
 		}
 		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
@@ -351,6 +364,11 @@ func (r *cutRun) save(c *optim.Control, force bool) error {
 	if r.open {
 		k.Scalars["open"] = 1
 	}
+	rest := make([]float64, len(r.a.rest))
+	for i, v := range r.a.rest {
+		rest[i] = float64(v)
+	}
+	k.Arrays["rest"] = rest
 	for _, cut := range r.cuts {
 		k.Arrays["cutW"] = append(k.Arrays["cutW"], cut.w...)
 		k.Arrays["cutValues"] = append(k.Arrays["cutValues"], cut.values...)
@@ -379,6 +397,11 @@ func (r *cutRun) resume(k *optim.Checkpoint) error {
 	copy(r.a.s, k.Arrays["s"])
 	copy(r.a.alpha, k.Arrays["alpha"])
 	copy(r.a.value, k.Arrays["value"])
+	if rest := k.Arrays["rest"]; len(rest) == cells {
+		for i, v := range rest {
+			r.a.rest[i] = uint8(min(max(v, 0), mostRest))
+		}
+	}
 	for i := range m {
 		r.cuts = append(r.cuts, cut{w: slices.Clone(k.Arrays["cutW"][i*n : (i+1)*n]), values: slices.Clone(k.Arrays["cutValues"][i*p : (i+1)*p]), penalty: k.Arrays["cutPenalty"][i]})
 	}

@@ -44,6 +44,7 @@ func TestCutRunState(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.stuck()
+	r.a.rest[2] = 3
 	r.idle, r.next, r.round, r.trust, r.gained = 7, 4, 2, 0.0625, 1
 	var file bytes.Buffer
 	if err := r.save(&optim.Control{Checkpoint: func(k *optim.Checkpoint) error { return k.Write(&file) }}, true); err != nil {
@@ -64,9 +65,10 @@ func TestCutRunState(t *testing.T) {
 		Lambda, W, S, Alpha                               []float64
 		Cuts                                              []cut
 		Best                                              optim.Certificate
+		Rest                                              []uint8
 	}
 	of := func(r *cutRun) state {
-		return state{r.round, r.inRound, r.next, r.idle, r.gained, r.evals, r.a.passes, r.open, r.trust, r.gain, r.a.beta, r.a.floor, r.lambda, r.a.w, r.a.s, r.a.alpha, r.cuts, r.best}
+		return state{r.round, r.inRound, r.next, r.idle, r.gained, r.evals, r.a.passes, r.open, r.trust, r.gain, r.a.beta, r.a.floor, r.lambda, r.a.w, r.a.s, r.a.alpha, r.cuts, r.best, r.a.rest}
 	}
 	if got, want := of(s), of(r); !reflect.DeepEqual(got, want) || want.Gain == 0 || want.Floor == 0 || !want.Open {
 		t.Errorf("resumed as %+v\nfrom %+v", got, want)

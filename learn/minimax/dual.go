@@ -48,7 +48,15 @@ type ascent struct {
 	scaled   []float64 // α by the weights of examples, where there are some
 	seed     uint64
 	passes   int
+
+	// rest counts the visits in a row that left an α as it was, up to mostRest: such a one is
+	// visited in one pass of 2^rest. At a bound, which the slope of a kink is, most stay: of
+	// 60,000 examples of the 1-norm alone at most as many as there are features have their
+	// score at the kink.
+	rest []uint8
 }
+
+const mostRest = 4
 
 // dualAscent returns an ascent from the scores of w, within a radius unless that is 0, or
 // nil when the game does not separate. slack is what a bound may miss by where there is no
@@ -64,7 +72,7 @@ func (g *Game) dualAscent(w []float64, radius, slack float64, seed uint64) *asce
 		}
 	}
 	a := &ascent{g: g, radius: radius, seed: seed, mix: &mixed{}, size: make([]float64, n), y: make([]float64, n*outputs),
-		s: make([]float64, n*outputs), alpha: make([]float64, n*outputs), value: make([]float64, n*outputs), w: make([]float64, outputs*(f+1))}
+		s: make([]float64, n*outputs), alpha: make([]float64, n*outputs), value: make([]float64, n*outputs), w: make([]float64, outputs*(f+1)), rest: make([]uint8, n*outputs)}
 	for i := range n {
 		x := g.x[i*f:][:f]
 		a.size[i] = (floats.Dot(x, x) + 1) * a.weight(i)
@@ -107,6 +115,7 @@ func (a *ascent) settle() {
 func (a *ascent) turn(lambda []float64) {
 	old := a.mix
 	a.mix = a.g.mixtureOf(lambda)
+	clear(a.rest)
 	for k, s := range a.s {
 		a.alpha[k], a.value[k] = a.mix.remix(old, s, a.y[k], a.alpha[k])
 	}
@@ -188,12 +197,18 @@ func (a *ascent) visit(order []int) {
 			}
 			for c := from; c < to; c++ {
 				k := i*outputs + c
+				if (a.passes+k)&(1<<a.rest[k]-1) != 0 {
+					continue
+				}
 				w := a.w[c*(f+1):][:f+1]
 				others := floats.Dot(x, w[:f]) + w[f] - q*a.alpha[k]
 				s, alpha, value := a.mix.solve(others, q, a.y[k], a.s[k])
 				if d := (alpha - a.alpha[k]) * a.inv * weight; d != 0 {
 					floats.AddScaled(w[:f], d, x)
 					w[f] += d
+					a.rest[k] = 0
+				} else {
+					a.rest[k] = min(a.rest[k]+1, mostRest)
 				}
 				a.s[k], a.alpha[k], a.value[k] = s, alpha, value
 			}

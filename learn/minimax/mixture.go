@@ -216,6 +216,8 @@ type MixtureOptions struct {
 	Joint  Joint     // evaluates the parts, which then need no Objective; nil is each apart
 	Memory int       // pairs of Smoothed's L-BFGS, in float32 where parameters are many; zero is 20
 	Along  []float64 // preconditions it; see optim.Smoothed.Scale
+
+	stage string // in front of the solver's name in rows
 }
 
 // MixtureFit is what TrainMixture found.
@@ -267,31 +269,8 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 			m.scale[k] /= v
 		}
 	case Regret:
-		if k := o.Control.Resume; k != nil && o.Offsets == nil {
-			o.Offsets = slices.Clone(k.Arrays[offsetsArray])
-		}
-		if o.Offsets != nil && (len(o.Offsets) != p || !finite(o.Offsets...)) {
-			return nil, fmt.Errorf("minimax: %d offsets for %d objectives: there must be a finite one for each", len(o.Offsets), p)
-		}
-		if o.Offsets == nil {
-			for k := range parts {
-				single := o
-				single.Normalization, single.Fixed, single.Control = Raw, make([]float64, p), optim.Control{Ctx: o.Control.Ctx}
-				if o.Solver == Auto || o.Solver == Smoothed {
-					single.Steps = 0 // a run that is cut short by its rounds is not to be measured from the wrong place
-				}
-				single.Fixed[k] = 1
-				f, err := m.solve(&single, start)
-				if err != nil {
-					return nil, fmt.Errorf("minimax: the least %s alone, for regrets: %w", parts[k].Name, err)
-				}
-				sq := 0.0
-				for _, x := range f.W {
-					sq += x * x
-				}
-				// With the penalty: regrets, penalties included, are then never negative.
-				o.Offsets = append(o.Offsets, f.Values[k]+m.beta1/2*sq)
-			}
+		if err := m.alone(&o, start); err != nil {
+			return nil, err
 		}
 		copy(m.offset, o.Offsets)
 		if save := o.Control.Checkpoint; save != nil {
@@ -339,6 +318,7 @@ func (m *Mixture) solve(o *MixtureOptions, start []float64) (*MixtureFit, error)
 	}
 	convex := m.Curvature(make([]float64, m.dim)) && m.beta1 > 0
 	control := o.Control
+	m.tell(o, &control)
 	var r *optim.SaddleResult
 	switch o.Solver {
 	case Auto, Smoothed:

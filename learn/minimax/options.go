@@ -15,8 +15,8 @@ type Solver string
 
 const (
 	// Auto, for linear models, is MirrorProx, then from there DualAscent until the
-	// certificate is as close as asked for, and Smoothed where that does not apply or
-	// makes no progress. For networks it is Descent.
+	// certificate is as close as asked for, Newton where that takes longer and Newton's
+	// steps are affordable, and Smoothed where neither applies or makes progress. For networks it is Descent.
 	Auto Solver = ""
 	// MirrorProx and Descent are optim.SaddlePoint with optim.MirrorProx and
 	// optim.DescentAscent.
@@ -30,6 +30,10 @@ const (
 	// DualAscent is cutting planes over λ with stochastic dual coordinate ascent for w: the
 	// quickest to a certificate where losses have kinks and the data are many.
 	DualAscent Solver = "dual-ascent"
+	// Newton is Newton's method in both players, on all examples: the quickest to a close
+	// certificate, whatever the kinks and powers of losses of one score are, where an
+	// iteration of Outputs·Rows·Features² multiplications is cheap.
+	Newton Solver = "newton"
 )
 
 // Preferences are the mixtures that the model must be robust to. The zero value is
@@ -174,8 +178,8 @@ type Options struct {
 	StepLambda float64 // zero is 1, for networks 0.01
 	Entropic   bool
 	Batch      int // zero is 128, negative all; Smoothed takes all
-	// Passes over the data; zero is 20, for networks 10, for DualAscent as many as it makes
-	// progress by; steps where Batch is negative, 1000. Of Auto they limit the first part;
+	// Passes over the data; zero is 20, for networks 10, for DualAscent and Newton as many as they
+	// make progress by; steps where Batch is negative, 1000. Of Auto they limit the first part;
 	// Smoothed has none.
 	Passes   int
 	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
@@ -240,7 +244,7 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		switch {
 		case network:
 			p.Passes = 10
-		case p.Solver == DualAscent: // no limit but its own
+		case p.Solver == DualAscent || p.Solver == Newton: // no limit but their own
 		case p.Batch == 0:
 			p.Passes = 1000
 		default:

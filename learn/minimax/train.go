@@ -314,7 +314,7 @@ func (t *trainer) linear() (*Fit, error) {
 			first.Gap = -1
 		}
 		fallthrough
-	case MirrorProx, Smoothed, DualAscent:
+	case MirrorProx, Smoothed, DualAscent, Newton:
 		// Backtracking is for smooth problems: at kinks it ends in tiny steps.
 		if t.StepW == 0 && t.Steps == optim.ConstantSteps && (t.Batch > 0 || relaxed != nil) {
 			first.Steps = optim.AdaptiveSteps
@@ -324,7 +324,7 @@ func (t *trainer) linear() (*Fit, error) {
 	case Alternating:
 		first.Method = optim.Alternating
 	default:
-		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed or dual-ascent", t.Solver)
+		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, dual-ascent or newton", t.Solver)
 	}
 	control, err := t.control(passes)
 	if err != nil {
@@ -333,8 +333,8 @@ func (t *trainer) linear() (*Fit, error) {
 	w := t.start()
 	ascends := t.Bias == 0 // of other sets dual ascent knows nothing
 	var r *optim.SaddleResult
-	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver)
-	if t.Solver != Smoothed && t.Solver != DualAscent && !inSecond {
+	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver || control.Resume.Solver == newtonSolver)
+	if t.Solver != Smoothed && t.Solver != DualAscent && t.Solver != Newton && !inSecond {
 		if t.stage = string(t.Solver); t.Solver == Auto {
 			t.stage = string(MirrorProx)
 		}
@@ -361,7 +361,8 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	// Losses without kinks are for L-BFGS, unless dual ascent has Newton's steps for them.
 	quick := relaxed != nil || g.cornered()
-	if ascends && (t.Solver == Auto && second && quick || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !(control.Resume != nil && control.Resume.Solver == "smoothed") {
+	beyond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == newtonSolver)
+	if ascends && (t.Solver == Auto && second && quick || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !beyond {
 		l := lambda
 		if r != nil {
 			l = r.Lambda
@@ -387,6 +388,22 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if second && r != nil && r.Reason == optim.GapSmall {
 		second = false
+	}
+	if t.Solver == Auto && second && gap > 0 && quick || t.Solver == Newton {
+		s, err := t.newtonStage(g, set, w, lambda, gap, r, control)
+		if err != nil && s != nil {
+			return t.fit(g, s, frozen), err
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			control.Resume = nil
+			r, w = s, s.W
+			second = t.Solver == Auto && s.Reason == optim.NoProgress
+		} else if t.Solver == Newton {
+			return nil, errNewton
+		}
 	}
 	if second {
 		control.Stop.Iterations = 0
@@ -482,6 +499,8 @@ func (t *trainer) lower(g *Game, set optim.Maximizer, w, start []float64) ([]flo
 func (t *trainer) unheld() bool { return t.Radius > 0 && t.Beta1 == 0 }
 
 var errDual = errors.New("minimax: dual ascent is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty or within a radius (no bound of biases); choose another solver")
+
+var errNewton = errors.New("minimax: newton is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty (no radius, no bound of biases) and few enough rows and features for their products; choose another solver")
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {

@@ -80,7 +80,10 @@ type Control struct {
 	Ctx      context.Context // cancels the run; nil is none
 	Stop     Stop
 	Recorder Recorder // nil is none
-	Examples int      // examples that one evaluation visits, for Row.Rate; Sum and Stochastic know it
+	// Live, if not nil, is shown what goes on within iterations that take long, by solvers that
+	// have such: rows for people, which are of no history.
+	Live     Recorder
+	Examples int // examples that one evaluation visits, for Row.Rate; Sum and Stochastic know it
 
 	// Checkpoint, if not nil, is called every CheckpointEvery iterations (zero
 	// is 10) and when the context was cancelled. It may keep the checkpoint,

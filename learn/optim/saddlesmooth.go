@@ -244,7 +244,7 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			f.watch.begin()
 		}
 		r, err := OWLQN{Memory: memory, Single: m.Single, Workers: max(1, m.Workers)}.Minimize(objective, z, &Control{
-			Ctx:  run.Ctx,
+			Ctx: run.Ctx, Recorder: f.live(round+1, res),
 			Stop: Stop{Iterations: m.Inner, Evaluations: 3 * m.Inner, Relative: relative, Window: 20, Gradient: 1e-12},
 		})
 		proved := errors.Is(err, errProved)
@@ -417,6 +417,24 @@ func (b *smoothedBounds) add(w, lambda, grad []float64, v, upper float64) error 
 		return errProved
 	}
 	return nil
+}
+
+// live returns a recorder of the steps of a round for run.Live, or nil. res has the bounds
+// of the rounds before.
+func (f *smoothed) live(round int, res *SaddleResult) Recorder {
+	if f.run.Live == nil {
+		return nil
+	}
+	return RecorderFunc(func(r Row) error {
+		s := &SaddleRow{Values: slices.Clone(f.values), Lambda: slices.Clone(f.lambda), Mean: slices.Clone(f.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+		switch {
+		case f.watch != nil && f.watch.best.W != nil:
+			s.Upper, s.Lower = f.watch.best.Upper, f.watch.best.Lower
+		case res.Certified:
+			s.Upper, s.Lower = res.Certificate.Upper, res.Certificate.Lower
+		}
+		return f.run.Live.Record(Row{Iteration: round, Objective: r.Objective, GradNorm: r.GradNorm, Step: f.tau, Evaluations: f.run.evals, Seconds: f.run.seconds(), Saddle: s})
+	})
 }
 
 // best stores the λ that attains the maximum for the values.

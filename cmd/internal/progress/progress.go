@@ -130,6 +130,22 @@ func (b *Bar) Training(name string, stop optim.Stop) optim.Recorder {
 	})
 }
 
+// Within returns a Recorder for optim.Control.Live: it shows the rows within an iteration
+// without moving on.
+func (b *Bar) Within(name string) optim.Recorder {
+	if b == nil {
+		return nil
+	}
+	return optim.RecorderFunc(func(r optim.Row) error {
+		message := fmt.Sprintf("%s: iteration %d, objective %.6g", name, r.Iteration, r.Objective)
+		if r.Saddle != nil {
+			message = fmt.Sprintf("%s: %s %s", name, r.Stage, saddle(r))
+		}
+		b.tracker.UpdateMessage(fmt.Sprintf("%s, %d evaluations", message, r.Evaluations))
+		return nil
+	})
+}
+
 // saddle tells of a game of objectives: each with its value and weight, and how far the
 // best model so far is from the best there is, where that is known.
 func saddle(r optim.Row) string {
@@ -139,6 +155,9 @@ func saddle(r optim.Row) string {
 		objective := fmt.Sprintf("objective %d", k+1)
 		if k < len(s.Names) {
 			objective = s.Names[k]
+		}
+		if math.IsNaN(v) {
+			continue // not evaluated: it has no weight
 		}
 		m += fmt.Sprintf(", %s %.4f (λ %.2f)", objective, v, s.Lambda[k])
 	}

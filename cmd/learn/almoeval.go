@@ -1,0 +1,330 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/minimax"
+)
+
+// almoModel reads a model file.
+func (c *call) almoModel(name string) (*minimax.Model, error) {
+	if name == "" {
+		return nil, errors.New("flag --model is needed: a file that `learn almo train` wrote")
+	}
+	r, shown, err := c.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	m, err := minimax.Read(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	if m.Encoder == nil {
+		return nil, fmt.Errorf("%s: the model says nothing of columns; it was not trained by this command", shown)
+	}
+	return m, nil
+}
+
+// almoData reads a table for a model.
+func (c *call) almoData(m *minimax.Model, name string, o *table.Options) (*table.Table, *minimax.Data, error) {
+	o.Task = table.Classification
+	if m.Classes == 0 {
+		o.Task = table.Regression
+	} else if len(m.ClassNames) > 0 {
+		o.Classes = m.ClassNames
+	}
+	for _, k := range m.Encoder.Columns {
+		if len(k.Levels) > 0 {
+			o.Categorical = append(o.Categorical, k.Name)
+		}
+	}
+	t, err := tables.Open(name, c.In, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := m.Encoder.Data(t, m.ClassNames)
+	return t, d, err
+}
+
+var almoPredict = &command{
+	name: "almo predict", args: "[input [output]]", min: 0, max: 2,
+	summary: "Predicts classes or numbers of the rows of a table.",
+	about: `
+Output is CSV: a line for each row with its prediction, and the scores, one for two
+classes (positive for the second) and for numbers, else one for each class.
+
+Example:
+
+  learn almo predict new.csv predictions.csv --model adult.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		model := fs.String("model", "", "File of the model; needed")
+		read := tables.Flags(fs, true)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			o, err := read()
+			if err != nil {
+				return err
+			}
+			m, err := c.almoModel(*model)
+			if err != nil {
+				return err
+			}
+			_, d, err := c.almoData(m, c.arg(0), o)
+			if err != nil {
+				return err
+			}
+			scores, err := m.Scores(d.X, workers)
+			if err != nil {
+				return err
+			}
+			return c.Output(c.arg(1), func(w io.Writer) error {
+				out := csv.NewWriter(w)
+				header := []string{"prediction"}
+				n := m.Outputs()
+				for k := range n {
+					name := "score"
+					if n > 1 {
+						name += " " + m.ClassNames[k]
+					}
+					header = append(header, name)
+				}
+				if err := out.Write(header); err != nil {
+					return err
+				}
+				for i := range d.Rows {
+					row := scores[i*n : (i+1)*n]
+					line := make([]string, 1, n+1)
+					for _, v := range row {
+						line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
+					}
+					line[0] = line[1]
+					if m.Classes > 0 {
+						line[0] = m.ClassNames[m.Class(row)]
+					}
+					if err := out.Write(line); err != nil {
+						return err
+					}
+				}
+				out.Flush()
+				return out.Error()
+			})
+		}
+	},
+}
+
+var almoEval = &command{
+	name: "almo eval", args: "[test.csv]", min: 0, max: 1,
+	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
+	about: `
+Losses are those that the model was trained on, raw and in the units of training.
+"worst" is the worst mixture of the latter that the model was to be robust to (--min,
+--max, --vertices), "largest" the largest of them where that is not the same.
+
+--bound says how large the worst mixture can be on new rows, in the same units, but for
+that chance, when the rows given are those of training: for linear models that were
+trained within a --radius, the same here as there, on losses of bounded slope. It is
+theory: few data sets are large enough for it to say much.
+
+--pareto looks for what is better in some losses and worse in none: among the models of
+--against, on the same losses, and among random changes of the parameters. On the rows of
+training a robust model should have none that is better in all, and none at all where all λ
+are positive.
+
+Examples:
+
+  learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model
+  learn almo eval testdata/tables/uci/adult-train.csv.gz --target income --model within1.model --bound 0.05 --radius 1
+  learn almo eval testdata/tables/uci/adult-train.csv.gz --target income --model adult.model --pareto --against even.model`,
+	setup: func(fs *flags.Set) func(*call) error {
+		model := fs.String("model", "", "File of the model; needed")
+		delta := fs.Float("bound", 0, "Chance that the bound on new rows fails, 0.05 say; 0 tells no bound")
+		radius := fs.Float("radius", 0, "For --bound: the --radius of training")
+		pareto := fs.Bool("pareto", false, "Look for what is better in some losses and worse in none")
+		against := fs.String("against", "", "For --pareto: files of other models, separated by commas")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		read := tables.Flags(fs, true)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			workers, err := workersOf()
+			if err != nil {
+				return err
+			}
+			if *against != "" && !*pareto {
+				return errors.New("flag --against is of --pareto")
+			}
+			if *against != "" && (len(c.args) == 0 || cli.IsStandard(c.args[0])) {
+				return errors.New("flag --against: the rows are read for each model: name a file of them, not standard input")
+			}
+			o, err := read()
+			if err != nil {
+				return err
+			}
+			m, err := c.almoModel(*model)
+			if err != nil {
+				return err
+			}
+			t, d, err := c.almoData(m, c.arg(0), o)
+			if err != nil {
+				return err
+			}
+			if t.Target == nil {
+				return fmt.Errorf("%s has no targets; name them with --target", t.Name)
+			}
+			s, err := m.Evaluate(d, workers)
+			if err != nil {
+				return err
+			}
+			var b *minimax.Bound
+			if *delta != 0 {
+				if *radius == 0 {
+					return errors.New("flag --bound needs --radius, that of training: a bound is for all models within")
+				}
+				if b, err = m.Bound(d, s, *radius, *delta); err != nil {
+					return fmt.Errorf("flag --bound: %w", err)
+				}
+			} else if *radius != 0 {
+				return errors.New("flag --radius is of --bound")
+			}
+			var check *minimax.ParetoCheck
+			if *pareto {
+				p := &minimax.ParetoOptions{Workers: workers, Seed: 1}
+				for _, name := range list(*against) {
+					again, err := read() // a model's classes and columns are its own
+					if err != nil {
+						return err
+					}
+					r, err := c.rival(name, again, workers)
+					if err != nil {
+						return fmt.Errorf("flag --against: %w", err)
+					}
+					p.Rivals = append(p.Rivals, r)
+				}
+				if check, err = m.CheckPareto(d, p); err != nil {
+					return fmt.Errorf("flag --pareto: %w", err)
+				}
+			}
+			if *asJSON {
+				return c.json(scoredJSON(m, s, b, check, d.Rows))
+			}
+			return c.Output("", func(w io.Writer) error {
+				fmt.Fprintf(w, "%d rows; units: %s\n", d.Rows, m.Normalized)
+				for k, u := range m.Objectives {
+					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k], s.Values[k], m.Lambda[k])
+				}
+				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
+				if s.Largest != s.Worst {
+					fmt.Fprintf(w, "%-16s %.6f\n", "largest", s.Largest)
+				}
+				if m.Classes > 0 {
+					auc := "-" // of rows of one class there is none
+					if !math.IsNaN(s.AUC) {
+						auc = fmt.Sprintf("%.6f", s.AUC)
+					}
+					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", auc)
+				}
+				if b != nil {
+					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
+					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at most %.6f).\n", b.Cover, b.Rademacher)
+				}
+				if check != nil {
+					writePareto(w, check)
+				}
+				return nil
+			})
+		}
+	},
+}
+
+// rival evaluates another model on the rows of the call.
+func (c *call) rival(name string, o *table.Options, workers int) (minimax.Rival, error) {
+	m, err := c.almoModel(name)
+	if err != nil {
+		return minimax.Rival{}, err
+	}
+	_, d, err := c.almoData(m, c.arg(0), o)
+	if err != nil {
+		return minimax.Rival{}, err
+	}
+	s, err := m.Evaluate(d, workers)
+	if err != nil {
+		return minimax.Rival{}, err
+	}
+	r := minimax.Rival{Name: name, Raw: map[string]float64{}}
+	for k, u := range m.Objectives {
+		r.Raw[u.Name] = s.Raw[k]
+	}
+	return r, nil
+}
+
+// writePareto says what was found of who dominates whom, for people.
+func writePareto(w io.Writer, p *minimax.ParetoCheck) {
+	fmt.Fprintf(w, "Pareto check, losses that differ by more than %.3g:\n", p.Tolerance)
+	if len(p.Weightless) == 0 {
+		fmt.Fprintf(w, "  all λ are positive: the best model for them is dominated by none\n")
+	} else {
+		fmt.Fprintf(w, "  no λ for %s: the best model for the others is bettered by none in all losses, but may be dominated\n", strings.Join(p.Weightless, ", "))
+	}
+	fmt.Fprintf(w, "  complementarity is missed by %.3g (losses with λ below the largest loss)\n", p.Slack)
+	for _, r := range p.Rivals {
+		how := "neither dominates the other"
+		switch {
+		case r.Dominates:
+			how = "dominates this model"
+		case r.Dominated:
+			how = "is dominated by this model"
+		}
+		fmt.Fprintf(w, "  %s: %s (%.4f)\n", r.Name, how, r.Values)
+	}
+	fmt.Fprintf(w, "  of %d changes of the parameters, %d dominate this model, %d are better in all losses, penalties counted\n", p.Changes, p.Dominating, p.Better)
+}
+
+// scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
+// such as the AUC of one class, is null.
+func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, p *minimax.ParetoCheck, rows int) any {
+	type loss struct {
+		Name   string  `json:"name"`
+		Raw    float64 `json:"raw"`
+		Value  float64 `json:"value"`
+		Lambda float64 `json:"lambda"`
+	}
+	out := struct {
+		Rows   int                        `json:"rows"`
+		Units  minimax.Normalization      `json:"units"`
+		Losses []loss                     `json:"losses"`
+		Worst  float64                    `json:"worst"`
+		Most   float64                    `json:"largest"`
+		Mixed  float64                    `json:"mixed"`
+		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
+		Bound  *minimax.Bound             `json:"bound,omitempty"`
+		Pareto *minimax.ParetoCheck       `json:"pareto,omitempty"`
+	}{Bound: b, Pareto: p, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+	for k, u := range m.Objectives {
+		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
+	}
+	for name, v := range map[string]float64{"error": s.Error, "auc": s.AUC, "prob": s.Prob} {
+		switch {
+		case m.Classes == 0:
+		case math.IsNaN(v):
+			out.Rates[name] = json.RawMessage("null")
+		default:
+			out.Rates[name] = json.RawMessage(strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	return out
+}

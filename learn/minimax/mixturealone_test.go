@@ -1,0 +1,93 @@
+package minimax_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// A mixture by regrets goes on from every checkpoint, those of and between the runs on one
+// objective alone among them, through a file, to the rows and the weights of a run that was
+// not stopped; what runs alone is told as it goes.
+func TestMixtureRegretsGoOn(t *testing.T) {
+	type saved struct {
+		file string
+		rows int // that were recorded before
+	}
+	train := func(from string) (*minimax.MixtureFit, []string, []saved, int) {
+		parts, _ := three()
+		var rows []string
+		var list []saved
+		live := 0
+		o := &minimax.MixtureOptions{Beta1: 1e-4, Gap: 1e-7, Absolute: true, Inner: 2, Normalization: minimax.Regret}
+		o.Control = optim.Control{CheckpointEvery: 1,
+			Recorder: optim.RecorderFunc(func(r optim.Row) error {
+				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective, *r.Saddle))
+				return nil
+			}),
+			Live: optim.RecorderFunc(func(r optim.Row) error {
+				if len(r.Saddle.Names) != 3 || r.Stage == "" {
+					t.Errorf("a live row without names or stage: %+v", r)
+				}
+				live++
+				return nil
+			}),
+			Checkpoint: func(k *optim.Checkpoint) error {
+				var b bytes.Buffer
+				if err := k.Write(&b); err != nil {
+					return err
+				}
+				list = append(list, saved{b.String(), len(rows)})
+				return nil
+			}}
+		if from != "" {
+			k, err := optim.ReadCheckpoint(strings.NewReader(from))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Control.Resume = k
+		}
+		f, err := minimax.TrainMixture(parts, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f, rows, list, live
+	}
+	f, rows, list, live := train("")
+	alone := 0
+	for _, r := range rows {
+		if strings.Contains(r, "alone: smoothed") && strings.Contains(r, "NaN") {
+			alone++
+		}
+	}
+	if alone < 3 || alone == len(rows) || len(list) < 4 || live < len(rows) {
+		t.Errorf("%d rows, %d of them alone, %d live; %d checkpoints", len(rows), alone, live, len(list))
+	}
+	for i, at := range list {
+		g, more, _, _ := train(at.file)
+		if !slices.Equal(f.W, g.W) || !slices.Equal(f.Lambda, g.Lambda) || !slices.Equal(f.Offsets, g.Offsets) {
+			t.Errorf("from checkpoint %d of %d: another model", i+1, len(list))
+		}
+		if d := cmp.Diff(rows[at.rows:], more); d != "" {
+			t.Errorf("from checkpoint %d of %d: other rows: %s", i+1, len(list), d)
+		}
+	}
+	// A state of fewer objectives is refused.
+	parts, _ := three()
+	k, err := optim.ReadCheckpoint(strings.NewReader(list[len(list)-1].file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &minimax.MixtureOptions{Beta1: 1e-4, Normalization: minimax.Regret}
+	o.Control.Resume = k
+	if _, err := minimax.TrainMixture(parts[:2], o); err == nil {
+		t.Error("offsets of three objectives were taken for two")
+	}
+}

@@ -1,0 +1,341 @@
+package minimax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
+
+// newtonSolver is the name in checkpoints.
+const newtonSolver = "newton"
+
+// newtonRun finds the saddle point by Newton's method in both players. For each λ, newton
+// finds w(λ), so that D(λ) = min_w φ(w, λ) is known with its gradient, the objectives at
+// w(λ), and its second derivative; the next λ maximises the model that these make of D over
+// the preferences, whatever set those are, and goes back towards the last where D did not
+// rise. Kinks are relaxed by a width that falls from round to round until what they leave is
+// below the gap asked for: K. Madsen and H. Nielsen, "A finite smoothing algorithm for
+// linear ℓ_1 estimation", SIAM J. Optimization 3, 1993, for one such loss.
+//
+// Where cutting planes over λ (cutRun) learn one slope of D a round, which dual ascent
+// has to bring out, and L-BFGS on the smoothed maximum (optim.Smoothed) stops getting
+// anywhere once the width is small, this takes some twenty rounds of a few steps each.
+//
+// State is what a checkpoint holds, at the end of any round.
+type newtonRun struct {
+	*trainer
+	g, r *Game // r has the losses as they are relaxed
+	s    *newton
+	set  optim.Maximizer
+
+	lambda, w []float64 // to be looked at next, and where to begin
+	width     float64
+	share     float64   // of the way from at to the model's maximum that lambda is
+	at        *newtonAt // the best at this width; nil before there is one
+	best      optim.Certificate
+	round     int
+	evals     int
+	begin     time.Time
+	spent     float64
+}
+
+// newtonAt is a λ with w(λ) and what is known of D there.
+type newtonAt struct {
+	lambda, w   []float64
+	value       float64
+	slope, bend []float64
+}
+
+const (
+	newtonRounds = 200
+	leastShare   = 1e-4 // of a step to the model's maximum
+	firstWidth   = 0.25 // of kinks, times the value
+	innerShare   = 1e-3 // of the gap asked for: what w(λ) may miss D(λ) by
+)
+
+// newtonStage goes on by newtonRun from w, from where r ended and from what it proved, unless
+// it is nil; nil when that is not for the game, or c resumes what comes after.
+func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *optim.Control) (*optim.SaddleResult, error) {
+	if k := c.Resume; k != nil && k.Solver != newtonSolver && t.Solver == Auto {
+		return nil, nil
+	}
+	if gap < 0 {
+		if t.Gap > 0 {
+			return nil, nil // there is no penalty to prove a gap with
+		}
+		gap = 1e-9
+	}
+	var known optim.Certificate
+	if r != nil {
+		lambda = r.Lambda
+		if r.Certified {
+			known = r.Certificate
+		}
+	}
+	t.stage = newtonSolver
+	return t.newton(g, set, w, lambda, gap, known, c)
+}
+
+// newton solves from w and lambda by newtonRun; nil when that is not for the game. gap is
+// what to reach, times max(leastValue, value).
+func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known optim.Certificate, c *optim.Control) (*optim.SaddleResult, error) {
+	s := t.newtonOf(g)
+	if s == nil {
+		return nil, nil
+	}
+	r := &newtonRun{trainer: t, g: g, s: s, set: set, best: known, lambda: slices.Clone(lambda), w: slices.Clone(w), share: 1, begin: time.Now()}
+	set.Project(r.lambda)
+	relaxed := g.relaxer()
+	if k := c.Resume; k != nil {
+		if err := r.resume(k); err != nil {
+			return nil, err
+		}
+	} else {
+		if err := r.look(r.w); err != nil {
+			return nil, err
+		}
+		r.width = math.Max(firstWidth, 16*gap) * math.Max(leastValue, math.Abs(r.best.Upper))
+	}
+	ctx := c.Ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	for r.round < newtonRounds {
+		if ctx.Err() != nil {
+			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", newtonSolver, r.round+1, context.Cause(ctx))
+			return r.finish(optim.Interrupted), errors.Join(err, r.save(c, true))
+		}
+		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
+			return r.finish(optim.TimeLimit), r.save(c, true)
+		}
+		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
+		if r.r = g; relaxed != nil {
+			r.r = relaxed(r.width).(*Game)
+		}
+		w := slices.Clone(r.w)
+		bend, steps, err := s.solve(ctx, r.r, w, r.lambda, innerShare*tol)
+		if err != nil {
+			continue // the context ended
+		}
+		r.evals += steps
+		here := &newtonAt{lambda: slices.Clone(r.lambda), w: w, slope: make([]float64, len(r.lambda)), bend: bend}
+		if here.value, err = r.r.Eval(w, r.lambda, nil, here.slope); err != nil {
+			return r.finish(optim.Interrupted), err
+		}
+		if err := r.prove(w); err != nil {
+			return r.finish(optim.Interrupted), err
+		}
+		if !finite(here.value) || !finite(here.slope...) {
+			return r.finish(optim.NoProgress), nil
+		}
+		r.round++
+		if c.Recorder != nil {
+			row := optim.Row{Iteration: r.round, Objective: here.value, Step: float64(steps), Evaluations: r.evals, Seconds: r.seconds(),
+				Saddle: &optim.SaddleRow{Values: slices.Clone(here.slope), Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
+			if r.best.Lambda != nil {
+				row.Saddle.Mean = slices.Clone(r.best.Lambda)
+			}
+			if err := c.Recorder.Record(row); err != nil {
+				return r.finish(optim.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
+			}
+		}
+		if r.best.Lambda != nil && r.best.Gap() <= tol {
+			return r.finish(optim.GapSmall), nil
+		}
+		if !r.move(here, tol, relaxed != nil) {
+			return r.finish(optim.NoProgress), nil
+		}
+		if err := r.save(c, false); err != nil {
+			return r.finish(optim.Interrupted), err
+		}
+	}
+	return r.finish(optim.NoProgress), nil
+}
+
+// newtonOf returns what minimises at one λ, or nil where w has another set than all space.
+func (t *trainer) newtonOf(g *Game) *newton {
+	if t.set != nil {
+		return nil
+	}
+	return g.newNewton()
+}
+
+// move chooses the next λ and width; false when there is nothing left to try.
+func (r *newtonRun) move(here *newtonAt, tol float64, kinks bool) bool {
+	if r.at == nil || here.value >= r.at.value-2*innerShare*tol {
+		r.at, r.share = here, 1
+	} else {
+		r.share /= 4
+	}
+	// What D can rise by is of second order in what the maximum over λ exceeds φ by: the
+	// latter is what the gap is made of.
+	spread := r.set.Maximize(r.at.slope, nil) - floats.Dot(r.at.slope, r.at.lambda)
+	if spread <= tol/4 || r.share < leastShare {
+		return r.narrow(tol, kinks)
+	}
+	target := r.highest()
+	r.w = slices.Clone(r.at.w)
+	for k, l := range target {
+		r.lambda[k] = r.at.lambda[k] + r.share*(l-r.at.lambda[k])
+	}
+	return true
+}
+
+// narrow goes on with the best λ at a smaller width.
+func (r *newtonRun) narrow(tol float64, kinks bool) bool {
+	r.lambda, r.w = slices.Clone(r.at.lambda), slices.Clone(r.at.w)
+	r.at, r.share = nil, 1
+	r.width /= 4
+	return kinks && r.width > tol/64
+}
+
+// highest returns where over the preferences the model of D around at is highest: by projected gradients with momentum, which starts afresh
+// where it points down (B. O'Donoghue and E. Candès, Found. Comput. Math. 15, 2015).
+func (r *newtonRun) highest() []float64 {
+	at, p := r.at, len(r.lambda)
+	steepest := 0.0
+	for k := range p {
+		steepest += at.bend[k*p+k]
+	}
+	if steepest == 0 {
+		x := make([]float64, p)
+		r.set.Maximize(at.slope, x)
+		return x
+	}
+	x, y, next, slope := slices.Clone(at.lambda), slices.Clone(at.lambda), make([]float64, p), make([]float64, p)
+	momentum := 1.0
+	for range 2000 {
+		for k := range p {
+			slope[k] = at.slope[k]
+			for l := range p {
+				slope[k] -= at.bend[k*p+l] * (y[l] - at.lambda[l])
+			}
+			next[k] = y[k] + slope[k]/steepest
+		}
+		r.set.Project(next)
+		down, far := 0.0, 0.0
+		for k := range p {
+			down += slope[k] * (next[k] - x[k])
+			far = math.Max(far, math.Abs(next[k]-x[k]))
+		}
+		after := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
+		beta := (momentum - 1) / after
+		if momentum = after; down < 0 {
+			beta, momentum = 0, 1
+		}
+		for k := range p {
+			y[k] = next[k] + beta*(next[k]-x[k])
+		}
+		copy(x, next)
+		if far <= 1e-12 {
+			break
+		}
+	}
+	return x
+}
+
+// look takes w for Upper.
+func (r *newtonRun) look(w []float64) error {
+	values := make([]float64, len(r.lambda))
+	v, err := r.g.Eval(w, r.lambda, nil, values)
+	r.evals++
+	if err != nil {
+		return err
+	}
+	upper := v - floats.Dot(r.lambda, values) + r.set.Maximize(values, nil)
+	if upper-upper == 0 && (r.best.W == nil || upper < r.best.Upper) {
+		r.best.Upper, r.best.W = upper, slices.Clone(w)
+	}
+	return nil
+}
+
+// prove takes (w, lambda) for both bounds.
+func (r *newtonRun) prove(w []float64) error {
+	if err := r.look(w); err != nil {
+		return err
+	}
+	gw := make([]float64, len(w))
+	v, err := r.r.Minorant(w, r.lambda, gw)
+	r.evals++
+	if err != nil {
+		return err
+	}
+	lower := v - floats.Dot(gw, gw)/(2*r.Beta1)
+	if lower-lower == 0 && (r.best.Lambda == nil || lower > r.best.Lower) {
+		r.best.Lower, r.best.Lambda = lower, slices.Clone(r.lambda)
+	}
+	return nil
+}
+
+// seconds that the run took so far.
+func (r *newtonRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+
+func (r *newtonRun) finish(reason optim.Reason) *optim.SaddleResult {
+	s := &optim.SaddleResult{W: r.w, Lambda: r.lambda, LastW: r.w, LastLambda: r.lambda, Steps: r.evals, Iterations: r.round, Evaluations: r.evals, Reason: reason, Value: r.best.Upper}
+	if r.best.W != nil && r.best.Lambda != nil {
+		s.Certified, s.Certificate = true, r.best
+		s.W, s.Lambda = r.best.W, r.best.Lambda
+	}
+	return s
+}
+
+// save writes the state.
+func (r *newtonRun) save(c *optim.Control, force bool) error {
+	every := c.CheckpointEvery
+	if every <= 0 {
+		every = 10
+	}
+	if c.Checkpoint == nil || !force && r.round%every != 0 {
+		return nil
+	}
+	k := &optim.Checkpoint{Solver: newtonSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.w),
+		Scalars: map[string]float64{"width": r.width, "share": r.share},
+		Arrays:  map[string][]float64{"lambda": slices.Clone(r.lambda)}}
+	if a := r.at; a != nil {
+		k.Scalars["value"] = a.value
+		for name, v := range map[string][]float64{"atW": a.w, "atLambda": a.lambda, "atSlope": a.slope, "atBend": a.bend} {
+			k.Arrays[name] = slices.Clone(v)
+		}
+	}
+	if r.best.W != nil {
+		k.Scalars["upper"], k.Arrays["upperW"] = r.best.Upper, slices.Clone(r.best.W)
+	}
+	if r.best.Lambda != nil {
+		k.Scalars["lower"], k.Arrays["lowerLambda"] = r.best.Lower, slices.Clone(r.best.Lambda)
+	}
+	if err := c.Checkpoint(k); err != nil {
+		return fmt.Errorf("minimax: checkpoint: %w", err)
+	}
+	return nil
+}
+
+func (r *newtonRun) resume(k *optim.Checkpoint) error {
+	p, n := len(r.lambda), len(r.w)
+	r.width, r.share = k.Scalars["width"], k.Scalars["share"]
+	if k.Solver != newtonSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || !(r.width > 0) || !(r.share > 0) {
+		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights) belongs to another problem", k.Solver, len(k.X))
+	}
+	copy(r.lambda, k.Arrays["lambda"])
+	copy(r.w, k.X)
+	if w := k.Arrays["atW"]; w != nil {
+		r.at = &newtonAt{lambda: slices.Clone(k.Arrays["atLambda"]), w: slices.Clone(w), value: k.Scalars["value"], slope: slices.Clone(k.Arrays["atSlope"]), bend: slices.Clone(k.Arrays["atBend"])}
+		if len(w) != n || len(r.at.lambda) != p || len(r.at.slope) != p || len(r.at.bend) != p*p {
+			return errors.New("minimax: the checkpoint belongs to another problem")
+		}
+	}
+	if w := k.Arrays["upperW"]; len(w) == n {
+		r.best.Upper, r.best.W = k.Scalars["upper"], slices.Clone(w)
+	}
+	if l := k.Arrays["lowerLambda"]; len(l) == p {
+		r.best.Lower, r.best.Lambda = k.Scalars["lower"], slices.Clone(l)
+	}
+	r.round, r.evals, r.spent = k.Iteration, k.Evaluations, k.Seconds
+	return nil
+}
