@@ -3,6 +3,7 @@ package fst
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -283,7 +284,11 @@ func (v *Vector[W]) TruncateArcs(q StateID, n int) {
 
 // DeleteStates removes the states for which dead is true, with the arcs into
 // them, and renumbers the others in order.
-func (v *Vector[W]) DeleteStates(dead []bool) {
+func (v *Vector[W]) DeleteStates(dead []bool) { v.DeleteStatesWorkers(dead, 1) }
+
+// DeleteStatesWorkers is DeleteStates by several goroutines, between which the arcs are divided; the
+// result is the same for any number of them.
+func (v *Vector[W]) DeleteStatesWorkers(dead []bool, workers int) {
 	newID := make([]StateID, len(v.finals))
 	n := 0
 	for q := range v.finals {
@@ -294,30 +299,60 @@ func (v *Vector[W]) DeleteStates(dead []bool) {
 		newID[q] = StateID(n)
 		n++
 	}
-	for q := range v.finals {
-		if dead[q] {
-			v.arcs -= int(v.spans[q].n)
-			continue
-		}
-		s := v.spans[q]
-		arcs := v.arcsOf(s)
-		k := 0
-		for _, e := range arcs {
-			if t := newID[e.NextState]; t != NoState {
-				e.NextState = t
-				arcs[k] = e
-				k++
+	const block = 1 << 14 // states
+	var next, arcs atomic.Int64
+	work := func() {
+		for {
+			hi := int(next.Add(block))
+			lo := hi - block
+			if lo >= len(dead) {
+				return
 			}
+			arcs.Add(v.renumberArcs(lo, min(hi, len(dead)), newID))
 		}
-		v.arcs -= int(s.n) - k
-		s.n = int32(k)
-		v.spans[newID[q]], v.finals[newID[q]] = s, v.finals[q]
+	}
+	var wg sync.WaitGroup
+	for k := 1; k < workers && k*block < len(dead); k++ {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	v.arcs = int(arcs.Load())
+	for q, t := range newID {
+		if t != NoState {
+			v.spans[t], v.finals[t] = v.spans[q], v.finals[q]
+		}
 	}
 	v.finals, v.spans = v.finals[:n], v.spans[:n]
 	if v.start > 0 {
 		v.start = newID[v.start-1] + 1
 	}
 	v.setProps(deleteStatesProps(v.knownProps()))
+}
+
+// renumberArcs drops the arcs of the states lo ≤ q < hi that lead to states without a new number, gives
+// the others of those that have one that of their next state, and returns how many are left.
+func (v *Vector[W]) renumberArcs(lo, hi int, newID []StateID) (left int64) {
+	for q := lo; q < hi; q++ {
+		if newID[q] == NoState {
+			continue
+		}
+		s := &v.spans[q]
+		arcs := v.arcsOf(*s)
+		k := 0
+		for i := range arcs {
+			if t := newID[arcs[i].NextState]; t != NoState {
+				if k < i {
+					arcs[k] = arcs[i]
+				}
+				arcs[k].NextState = t
+				k++
+			}
+		}
+		s.n = int32(k)
+		left += int64(k)
+	}
+	return left
 }
 
 // Clear removes all states and keeps the symbol tables.

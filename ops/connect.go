@@ -22,7 +22,7 @@ func Connect[W semiring.Weight[W]](f *fst.Vector[W]) { ConnectWorkers(f, 1) }
 // final state, reached or not, which costs more work in all where much is not reached.
 func ConnectWorkers[W semiring.Weight[W]](f *fst.Vector[W], workers int) {
 	if dead := useless(f, workers); dead != nil {
-		f.DeleteStates(dead)
+		f.DeleteStatesWorkers(dead, workers)
 	} else {
 		f.SetProperties(f.KnownProperties()&keptByDeletion, fst.AllProperties)
 	}

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"fmt"
-
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -12,8 +10,10 @@ import (
 // are no arcs with ε on both sides but for those that spell out what is left of an
 // output string.
 //
-// No cycle may have ε only on the side and a label on the other, for then one string
-// goes with infinitely many: that is a StateError around ErrNotClosed.
+// No cycle may have more labels on the other side than on this, for then there are ever more
+// left to come: that is an UnboundedOutputError with the cycle, around
+// ErrUnboundedDelay, or ErrNotClosed where there is none on this side. It is met before the work
+// that would not end, if and only if it would not; epsnormalizeend.go has the proof.
 //
 // The outputs become part of the weights, ε-arcs are removed, and the outputs
 // spelled out again; states and arcs are OpenFst's. Cost: that of RmEpsilon, and
@@ -29,15 +29,8 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 		Invert(c)
 		in = c
 	}
-	if endlessOutput(in) != nil {
-		// What no path uses must not decide whether there is a result. Otherwise it
-		// stays until ε-removal trims it: the order of arcs depends on it.
-		c := copyOf(in)
-		Connect(c)
-		if err := endlessOutput[W](c); err != nil {
-			return nil, fmt.Errorf("ops: EpsNormalize: on the %s: %w", side, err)
-		}
-		in = c
+	if err := endlessRemoval(in, side, lim); err != nil {
+		return nil, err
 	}
 	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
 	// that of a later one, so that Limits.Bytes bounds all that is held at once.
@@ -46,6 +39,9 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 	begun := held + machineBytes[semiring.GallicUnion[W]](g, lim)
 	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace().beside(begun)}); err != nil {
 		return nil, wholeOf(err, "EpsNormalize", lim, begun)
+	}
+	if err := endlessFactoring(g, in, side, lim); err != nil {
+		return nil, err
 	}
 	out, err := spellOut("EpsNormalize", g, factorGallicUnion[W], splitUnion[W], lim, held+machineBytes[semiring.GallicUnion[W]](g, lim))
 	if err != nil {
@@ -56,19 +52,6 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 		Invert(out)
 	}
 	return out, nil
-}
-
-// endlessOutput returns an error if f has a cycle with input ε and an output.
-func endlessOutput[W semiring.Weight[W]](f fst.Expanded[W]) error {
-	c, _ := findComponents(f, keepArcs[W](IEpsilonArc), 0)
-	for q := range fst.StateID(f.NumStates()) {
-		for _, e := range f.Arcs(q) {
-			if e.ILabel == fst.Epsilon && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState] {
-				return &StateError{Op: "EpsNormalize", State: q, Err: fmt.Errorf("a cycle of ε puts out label %d again and again: %w", e.OLabel, ErrNotClosed)}
-			}
-		}
-	}
-	return nil
 }
 
 func unionPair[W semiring.Component[W]](l fst.Label, w W) semiring.GallicUnion[W] {

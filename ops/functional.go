@@ -86,6 +86,7 @@ func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchO
 func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*FunctionalError, error) {
 	s := newSearch("Functional", f, opts)
 	s.epsFree = false
+	s.perPair = 64 // lead, via, seen and queue, as below
 	if err := s.explore(); err != nil {
 		return nil, err
 	}
@@ -144,6 +145,7 @@ func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*
 			switch {
 			case !seen[e.to]:
 				seen[e.to], leads[e.to], via[e.to] = true, next, pairStep{p, e}
+				s.held += int64(len(next.left) + len(next.right))
 				queue = append(queue, e.to)
 			case leads[e.to] != next:
 				return evidence(e.to, tree(e.to), append(tree(p), pairStep{p, e})), nil

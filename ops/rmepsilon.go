@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -42,7 +42,8 @@ type RmEpsilonOptions struct {
 // a Star, else to within Delta. A sum that diverges is an error around
 // ErrNotClosed, a CycleError with the cycle where the weights have the path
 // property. When an error or a limit stops it, f has its relation still, and
-// ε-arcs left.
+// ε-arcs left. Unless KeepDead is set, what is on no path from the start to a final state
+// is not looked at, and no error.
 //
 // Cost: for each state the ε-closure and its arcs. States are taken in reverse
 // topological order of the ε-arcs, so that most closures are one step deep.
@@ -58,13 +59,10 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 	if f.Start() == fst.NoState {
 		return nil
 	}
-	if err := removeEpsilons(f, &o, !o.KeepDead); err != nil {
-		return err
+	if o.KeepDead {
+		return removeEpsilons(f, &o, keepAll)
 	}
-	if !o.KeepDead {
-		ConnectWorkers(f, o.Workers)
-	}
-	return nil
+	return removeEpsilons(f, &o, keepUseful)
 }
 
 // RmEpsilonPrunedOptions adjusts RmEpsilonPruned: what Prune is asked for.
@@ -82,7 +80,7 @@ func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOpt
 	if f.Start() == fst.NoState {
 		return nil
 	}
-	if err := removeEpsilons(f, &o.RmEpsilonOptions, true); err != nil {
+	if err := removeEpsilons(f, &o.RmEpsilonOptions, keepEntered); err != nil {
 		return err
 	}
 	return Prune(f, &o.Prune)
@@ -104,9 +102,17 @@ func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, c
 
 func isEpsilon[W any](e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon }
 
-// removeEpsilons does the work. With skip, states that only ε-arcs lead to lose
-// their arcs without being looked at: nothing will reach them.
-func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions, skip bool) error {
+// What removeEpsilons keeps.
+type epsilonKeep int
+
+const (
+	keepAll     epsilonKeep = iota
+	keepEntered             // not the arcs of states that only ε-arcs lead to: nothing will reach them
+	keepUseful              // no states but those that Connect would leave
+)
+
+// removeEpsilons does the work.
+func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
 	c, err := newEpsilonCloser[W](f, o)
 	if err != nil {
 		return err
@@ -116,34 +122,18 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 			return &CycleError{Op: "RmEpsilon", Cycle: cycle, Err: ErrCyclic}
 		}
 	}
-	n := f.NumStates()
-	var (
-		order []fst.StateID
-		first []int32
-		wg    sync.WaitGroup
-	)
-	if o.Workers > 1 && n >= closeAlone {
-		wg.Go(func() { order, first = epsilonOrder(f) })
-	} else {
-		order, first = epsilonOrder(f)
+	// One worker where products of weights have to be asked how large they will be.
+	if n := f.NumStates(); o.Workers > 1 && n >= closeAlone && c.heap == nil {
+		return closeSideBySide(f, o, keep)
 	}
-	entered := enteredStates(f)
-	wg.Wait()
+	order, _ := epsilonOrder(f)
+	plan := planRemoval(f, keep, 1)
+	c.status = plan.status
+	c.live = plan.gone
 	p := f.KnownProperties()
-	if o.Workers > 1 && n >= closeAlone {
-		if skip {
-			err = closeByLevels(f, c, order, first, entered)
-		} else {
-			err = closeByLevels(f, c, order, first, nil)
-		}
-		if err != nil {
-			return err
-		}
-		order = nil
-	}
 	for i := len(order) - 1; i >= 0; i-- {
 		q := order[i]
-		if skip && !entered[q] {
+		if plan.status[q] != epsilonOpen {
 			continue
 		}
 		final, arcs, err := c.Expand(q, c.scratch[:0])
@@ -153,29 +143,137 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 		}
 		f.SetFinal(q, final)
 		f.SetArcs(q, arcs)
+		plan.status[q] = epsilonClosed
 	}
-	for q := range n {
-		if skip && !entered[q] {
-			f.DeleteArcs(fst.StateID(q))
+	c.status = nil
+	if plan.kept != nil {
+		dead := plan.kept
+		for q, k := range plan.kept {
+			dead[q] = !k
 		}
-	}
-	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
-	f.SetProperties(p&kept|fst.NoEpsilons, fst.AllProperties)
-	return nil
-}
-
-// enteredStates marks the start and the states that an arc with a label leads to.
-func enteredStates[W semiring.Weight[W]](f *fst.Vector[W]) []bool {
-	entered := make([]bool, f.NumStates())
-	entered[f.Start()] = true
-	for q := range entered {
-		arcs := f.Arcs(fst.StateID(q))
-		for i := range arcs {
-			if !isEpsilon(&arcs[i]) {
-				entered[arcs[i].NextState] = true
+		f.DeleteStates(dead)
+	} else {
+		for q, s := range plan.status {
+			if s != epsilonClosed {
+				f.DeleteArcs(fst.StateID(q))
 			}
 		}
 	}
+	finishRemoval(f, p, keep, c.lost, o)
+	return nil
+}
+
+// finishRemoval sets the properties of f, which had p, and trims it if that has not been done: where
+// lost tells that something sums to 0̄ that was not.
+func finishRemoval[W semiring.Weight[W]](f *fst.Vector[W], p fst.Properties, keep epsilonKeep, lost bool, o *RmEpsilonOptions) {
+	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
+	f.SetProperties(p&kept|fst.NoEpsilons, fst.AllProperties)
+	switch {
+	case keep != keepUseful:
+	case lost:
+		ConnectWorkers(f, o.Workers)
+	default:
+		f.SetProperties(fst.Accessible|fst.CoAccessible, fst.Accessible|fst.CoAccessible)
+	}
+}
+
+// removalPlan is what becomes of each state, found out before any is touched.
+type removalPlan struct {
+	status []uint32
+	gone   bool   // some are epsilonGone
+	kept   []bool // whether a state is in the result; nil is all
+}
+
+// The status of a state during removal.
+const (
+	epsilonOpen   = iota // to be closed
+	epsilonRaw           // stays as it is and is read: only ε-arcs lead to it
+	epsilonClosed        // has its final arcs
+	epsilonGone          // on no path from the start to a final state: not looked at
+	epsilonMark          // and above: to be closed, in the component of states with the same mark
+)
+
+// planRemoval finds the states that are to be closed.
+//
+// What Connect would leave is known beforehand. After removal, p has an arc to t exactly if an arc
+// with a label leads to t from a state that p reaches by ε. So t is reached from the start exactly if
+// an arc with a label leads to it from a state that was; and t reaches a final state if
+// it did, unless all the weights that it gets as a final state sum to 0̄, of which the
+// closer tells. Arcs to states that reached no final state are never made. That is work on the arcs
+// before removal, which may be many times fewer.
+//
+// The states that nothing but an arc from an unreached state leads to, besides ε-arcs, are closed
+// all the same: the order of arcs depends on it, and is OpenFst's.
+func planRemoval[W semiring.Weight[W]](f *fst.Vector[W], keep epsilonKeep, workers int) removalPlan {
+	n := f.NumStates()
+	p := removalPlan{status: make([]uint32, n)}
+	if keep == keepAll {
+		return p
+	}
+	var dead []bool
+	if keep == keepUseful {
+		dead = useless(f, workers)
+	}
+	entered := enteredStates(f, dead, workers)
+	drop := dead != nil
+	for q, e := range entered {
+		switch {
+		case dead != nil && dead[q]:
+			p.status[q], entered[q] = epsilonGone, false
+		case !e:
+			p.status[q] = epsilonRaw
+			drop = true
+		}
+	}
+	if p.gone = dead != nil; p.gone {
+		for q, d := range dead {
+			if !d {
+				continue
+			}
+			arcs := f.Arcs(fst.StateID(q))
+			for i := range arcs {
+				if t := arcs[i].NextState; p.status[t] == epsilonRaw && !isEpsilon(&arcs[i]) {
+					p.status[t] = epsilonOpen
+				}
+			}
+		}
+	}
+	if drop && keep == keepUseful {
+		p.kept = entered
+	}
+	return p
+}
+
+// enteredStates marks the start and the states that an arc with a label leads to from a state
+// not among dead (nil is none).
+func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers int) []bool {
+	n := f.NumStates()
+	workers = Limits{Workers: workers}.workers(n/closeAlone + 1)
+	marks := make([][]bool, workers)
+	for k := range marks {
+		marks[k] = make([]bool, n)
+	}
+	inBlocks(n, closeAlone, workers, func(k, lo, hi int) {
+		entered := marks[k]
+		for q := lo; q < hi; q++ {
+			if dead != nil && dead[q] {
+				continue
+			}
+			arcs := f.Arcs(fst.StateID(q))
+			for i := range arcs {
+				if !isEpsilon(&arcs[i]) {
+					entered[arcs[i].NextState] = true
+				}
+			}
+		}
+	})
+	entered := marks[0]
+	for _, other := range marks[1:] {
+		for q, e := range other {
+			entered[q] = entered[q] || e
+		}
+	}
+	entered[f.Start()] = true
 	return entered
 }
 
@@ -226,6 +324,13 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	meter      meter
 	built      Progress
 	heap       *heapGuard[W] // nil where weights hold nothing outside of themselves
+
+	// Of ε-removal as a whole; nil or zero of what is computed on demand.
+	status []uint32      // of each state
+	live   bool          // some are epsilonGone
+	mark   uint32        // epsilonMark and above: wait for open states of other components
+	number []fst.StateID // the number that a state will have, if that is to be written at once
+	lost   bool          // a state has lost what made it final
 }
 
 // epsilonState is what is known of a state in the present closure.
@@ -253,6 +358,20 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 // Start returns the start state of f: states keep their numbers.
 func (c *epsilonCloser[W]) Start() (fst.StateID, error) { return c.f.Start(), fst.Err(c.f) }
 
+// follows reports whether e is an ε-arc to be followed.
+func (c *epsilonCloser[W]) follows(e *fst.Arc[W]) bool {
+	return isEpsilon(e) && !(c.live && atomic.LoadUint32(&c.status[e.NextState]) == epsilonGone)
+}
+
+// waits reports whether the closure of q must wait until t is closed.
+func (c *epsilonCloser[W]) waits(q, t fst.StateID) bool {
+	s := atomic.LoadUint32(&c.status[t])
+	return s == epsilonOpen && t != q || s >= epsilonMark && s != c.mark
+}
+
+// errWait is returned by Expand for a state that others have to be closed before.
+var errWait = errors.New("ops: RmEpsilon: a state is not closed yet")
+
 // enter makes q a member of the present round.
 func (c *epsilonCloser[W]) enter(q fst.StateID) {
 	if int(q) >= len(c.stamp) {
@@ -275,16 +394,20 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 		clear(c.stamp)
 		c.round = 1
 	}
-	c.gather(q)
+	if !c.gather(q) {
+		return c.zero, dst, errWait
+	}
 	if err := c.sum(q); err != nil {
 		return c.zero, dst, err
 	}
 	base := len(dst)
-	final := c.zero
+	final, ended := c.zero, false
 	c.merge.begin()
 	for _, p := range c.closure {
 		d := c.d[p]
 		arcs := c.f.Arcs(p)
+		// The arcs of a closed state lead to what is kept, by their new numbers if there are any.
+		raw := (c.live || c.number != nil) && atomic.LoadUint32(&c.status[p]) != epsilonClosed
 		if c.heap != nil {
 			if err := c.heap.step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
 				return c.zero, dst, err
@@ -295,15 +418,28 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 			if isEpsilon(e) {
 				continue
 			}
+			next := e.NextState
+			if raw {
+				if c.live && atomic.LoadUint32(&c.status[next]) == epsilonGone {
+					continue
+				}
+				if c.number != nil {
+					next = c.number[next]
+				}
+			}
 			w := d.Times(e.Weight)
-			if k, found := c.merge.find(e.ILabel, e.OLabel, e.NextState, int32(len(dst)-base)); found {
+			if k, found := c.merge.find(e.ILabel, e.OLabel, next, int32(len(dst)-base)); found {
 				dst[base+int(k)].Weight = dst[base+int(k)].Weight.Plus(w)
 			} else {
-				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: e.NextState})
+				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: next})
 			}
 		}
-		final = final.Plus(d.Times(c.f.Final(p)))
+		if w := c.f.Final(p); !w.Equal(c.zero) {
+			final = final.Plus(d.Times(w))
+			ended = true
+		}
 	}
+	c.lost = c.lost || ended && final.Equal(c.zero)
 	if err := fst.Err(c.f); err != nil {
 		return c.zero, dst, err
 	}
@@ -328,8 +464,8 @@ func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 }
 
 // gather finds the ε-closure of q: from the last found to the first, as a stack
-// gives them, and counts the ε-arcs into each member.
-func (c *epsilonCloser[W]) gather(q fst.StateID) {
+// gives them, and counts the ε-arcs into each member. It returns false if it has to wait.
+func (c *epsilonCloser[W]) gather(q fst.StateID) bool {
 	c.closure = c.closure[:0]
 	c.stack = append(c.stack[:0], q)
 	c.enter(q)
@@ -343,8 +479,11 @@ func (c *epsilonCloser[W]) gather(q fst.StateID) {
 		c.closure = append(c.closure, p)
 		arcs := c.f.Arcs(p)
 		for i := range arcs {
-			if isEpsilon(&arcs[i]) {
+			if c.follows(&arcs[i]) {
 				t := arcs[i].NextState
+				if c.mark != 0 && c.waits(q, t) {
+					return false
+				}
 				c.enter(t)
 				c.state[t].into++
 				if !c.state[t].visited {
@@ -353,6 +492,7 @@ func (c *epsilonCloser[W]) gather(q fst.StateID) {
 			}
 		}
 	}
+	return true
 }
 
 // sum computes the sums d of the ε-paths from q to the states of its closure.
@@ -371,12 +511,12 @@ func (c *epsilonCloser[W]) sum(q fst.StateID) error {
 			done++
 			arcs := c.f.Arcs(p)
 			if c.heap != nil {
-				if err := c.heap.step(c.built, c.d[p], arcs, isEpsilon[W], c.zero); err != nil {
+				if err := c.heap.step(c.built, c.d[p], arcs, c.follows, c.zero); err != nil {
 					return err
 				}
 			}
 			for i := range arcs {
-				if e := &arcs[i]; isEpsilon(e) {
+				if e := &arcs[i]; c.follows(e) {
 					t := e.NextState
 					c.d[t] = c.d[t].Plus(c.d[p].Times(e.Weight))
 					if c.state[t].into--; c.state[t].into == 0 {
@@ -416,7 +556,7 @@ func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 		arcs := c.f.Arcs(p)
 		for i := range arcs {
 			e := &arcs[i]
-			if !isEpsilon(e) {
+			if !c.follows(e) {
 				continue
 			}
 			t := e.NextState
@@ -447,7 +587,7 @@ func (c *epsilonCloser[W]) solve(q fst.StateID) error {
 		arcs = arcs[:0]
 		first = append(first, int32(len(place)))
 		for i, e := range c.f.Arcs(p) {
-			if isEpsilon(&e) {
+			if c.follows(&e) {
 				e.NextState = local[e.NextState]
 				arcs = append(arcs, e)
 				place = append(place, int32(i))

@@ -1,146 +1,277 @@
 package ops
 
 import (
+	"errors"
+	"math"
+	"runtime"
 	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 const (
-	closeAlone = 2048 // states of a machine, or of a level, that are not worth sharing out
-	closeBlock = 64   // states that a worker takes at once
-	closeWave  = 64   // blocks between two times that results are put in place
+	closeAlone = 2048 // states of a machine that are not worth sharing out
+	closeBlock = 128  // states that a worker takes at once, but for components that straddle the end
+	closeLater = 4 * closeBlock
 )
 
-// epsilonBlock is what a worker made of some states.
-type epsilonBlock[W any] struct {
-	finals []W
-	ends   []int
-	arcs   []fst.Arc[W]
-	err    error
-}
-
-// closeByLevels does the loop of removeEpsilons with several workers. The level of a
-// component of the ε-graph is the length of the longest way out of it: states of one
-// level need nothing of each other, unless they are in one component, and everything of
-// the levels before. So a level's states are closed side by side, and those of greater
-// components one by one, as ever. What a state gets is what it gets from one worker;
-// only of several errors another may be the one that is met.
+// closeSideBySide is removeEpsilons by several workers. What a state gets is what it gets from one
+// worker, to the bit.
 //
-// entered, if not nil, tells which states are to be closed.
-func closeByLevels[W semiring.Approx[W]](f *fst.Vector[W], c *epsilonCloser[W], order []fst.StateID, first []int32, entered []bool) error {
-	single, circular := epsilonLevels(f, order, first, entered)
-	put := func(q fst.StateID, final W, arcs []fst.Arc[W]) {
-		f.SetFinal(q, final)
-		f.SetArcs(q, arcs)
-	}
-	alone := func(q fst.StateID) error {
-		final, arcs, err := c.Expand(q, c.scratch[:0])
-		if c.scratch = arcs; err == nil {
-			put(q, final, arcs)
-		}
-		return err
-	}
-	w := c.o.Workers
-	closers := make([]*epsilonCloser[W], w)
-	lim := *c.o
-	lim.Limits = Limits{Ctx: c.o.Ctx} // the others are looked at where results come together
-	var blocks [closeWave]epsilonBlock[W]
-	for l := range single {
-		for _, q := range circular[l] {
-			if err := alone(q); err != nil {
-				return err
-			}
-		}
-		states := single[l]
-		if len(states) < closeAlone {
-			for _, q := range states {
-				if err := alone(q); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		for len(states) > 0 {
-			wave := states[:min(len(states), closeWave*closeBlock)]
-			states = states[len(wave):]
-			inBlocks(len(wave), closeBlock, w, func(k, lo, hi int) {
-				b := &blocks[lo/closeBlock]
-				b.finals, b.ends, b.arcs, b.err = b.finals[:0], b.ends[:0], b.arcs[:0], nil
-				if closers[k] == nil {
-					if closers[k], b.err = newEpsilonCloser[W](f, &lim); b.err != nil {
-						return
-					}
-				}
-				for _, q := range wave[lo:hi] {
-					final, arcs, err := closers[k].Expand(q, b.arcs)
-					if err != nil {
-						b.err = err
-						return
-					}
-					b.finals, b.ends, b.arcs = append(b.finals, final), append(b.ends, len(arcs)), arcs
-				}
-			})
-			for lo := 0; lo < len(wave); lo += closeBlock {
-				b := &blocks[lo/closeBlock]
-				begin := 0
-				for i, end := range b.ends {
-					put(wave[lo+i], b.finals[i], b.arcs[begin:end])
-					begin = end
-				}
-				if b.err != nil {
-					return b.err
-				}
-				if err := c.count(len(b.ends), len(b.arcs), w); err != nil {
-					return err
-				}
+// A state needs the states that it has ε-arcs to, closed, unless they are of its component. In the
+// order in which states are closed these come before it, so workers take blocks of that
+// order, and one that meets a state for which it would have to wait puts it aside, for after
+// the block: most of these are at the end of another's block. No two wait for each other: of all
+// states not closed, the first in order needs none of the others. (Before, states were
+// sorted into levels, of which one was closed after the other; on a random machine of a million arcs the sorting took
+// a seventh of what closing did, the results were copied by one worker, and two
+// workers took as long as one.)
+//
+// Results go to a RowSet, where they stay: nothing is copied again, f is as it was until all is
+// done, and so it is after an error.
+func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
+	n := f.NumStates()
+	s := &closing[W]{f: f, o: o, finals: make([]W, n), rows: make([]fst.Row, n), set: fst.NewRowSet[W](o.Workers)}
+	s.failed.Store(-1)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.order, s.first = epsilonOrder(f) })
+	plan := planRemoval(f, keep, o.Workers)
+	wg.Wait()
+	s.status, s.live = plan.status, plan.gone
+	kept := n
+	if plan.kept != nil {
+		kept = 0
+		s.number = make([]fst.StateID, n)
+		for q, keep := range plan.kept {
+			s.number[q] = fst.NoState
+			if keep {
+				s.number[q] = fst.StateID(kept)
+				kept++
 			}
 		}
 	}
+	for k := range o.Workers - 1 {
+		wg.Go(func() { s.work(k + 1) })
+	}
+	s.work(0)
+	wg.Wait()
+	if s.err != nil {
+		return s.err
+	}
+	p, start := f.KnownProperties(), f.Start()
+	if s.number != nil {
+		for q, t := range s.number {
+			if t != fst.NoState {
+				s.finals[t], s.rows[t] = s.finals[q], s.rows[q]
+			}
+		}
+		start = s.number[start]
+	} else {
+		for q, status := range plan.status {
+			if status != epsilonClosed {
+				s.finals[q] = f.Final(fst.StateID(q))
+			}
+		}
+	}
+	if s.finals = s.finals[:kept]; kept < n/2 {
+		s.finals = slices.Clone(s.finals)
+	}
+	f.SetRows(s.set, s.finals, s.rows[:kept])
+	f.SetStart(start)
+	finishRemoval(f, p, keep, s.lost, o)
 	return nil
 }
 
-// epsilonLevels lists, level by level, the states that are a component by themselves,
-// and those that are not, in reverse order.
-func epsilonLevels[W semiring.Weight[W]](f *fst.Vector[W], order []fst.StateID, first []int32, entered []bool) (single, circular [][]fst.StateID) {
-	level := make([]int32, f.NumStates())
-	for i := range level {
-		level[i] = -1 // until its component is done
+// closing is the work of several closers on f, and f as they see it: closed where it is.
+type closing[W semiring.Approx[W]] struct {
+	f      *fst.Vector[W]
+	o      *RmEpsilonOptions
+	order  []fst.StateID // closed from the last to the first
+	first  []int32       // of each component in order; nil where each state is one
+	status []uint32
+	live   bool
+	number []fst.StateID
+	finals []W // these three where the status is epsilonClosed
+	rows   []fst.Row
+	set    *fst.RowSet[W]
+
+	taken        atomic.Int64 // blocks
+	states, arcs atomic.Int64 // done
+	failed       atomic.Int64 // the place in order of the first that failed: what comes later, down from there, is left out
+
+	mu   sync.Mutex
+	err  error // of the state at failed
+	lost bool
+}
+
+// nowhere is later than no place: all is left out.
+const nowhere = math.MaxInt64
+
+// fail notes the error of the state at a place.
+func (s *closing[W]) fail(place int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if place > s.failed.Load() {
+		s.err = err
+		s.failed.Store(place)
 	}
-	groups := len(order)
-	if first != nil {
-		groups = len(first) - 1
+}
+
+// Start returns the start state of f.
+func (s *closing[W]) Start() fst.StateID { return s.f.Start() }
+
+// NumStates returns the number of states of f.
+func (s *closing[W]) NumStates() int { return s.f.NumStates() }
+
+func (s *closing[W]) closed(q fst.StateID) bool {
+	return atomic.LoadUint32(&s.status[q]) == epsilonClosed
+}
+
+// Final returns what q has as a final state by now.
+func (s *closing[W]) Final(q fst.StateID) W {
+	if s.closed(q) {
+		return s.finals[q]
 	}
-	for g := groups - 1; g >= 0; g-- {
-		group := order[g : g+1]
-		if first != nil {
-			group = order[first[g]:first[g+1]]
-		}
-		l := int32(0)
-		for _, q := range group {
-			arcs := f.Arcs(q)
-			for i := range arcs {
-				if e := &arcs[i]; isEpsilon(e) {
-					l = max(l, level[e.NextState]+1)
+	return s.f.Final(q)
+}
+
+// Arcs returns what q has by now.
+func (s *closing[W]) Arcs(q fst.StateID) []fst.Arc[W] {
+	if s.closed(q) {
+		return s.set.At(s.rows[q])
+	}
+	return s.f.Arcs(q)
+}
+
+// boundary is the first place from i on down at which a component begins.
+func (s *closing[W]) boundary(i int) int {
+	if s.first == nil || i <= 0 || i >= len(s.order) {
+		return max(0, min(i, len(s.order)))
+	}
+	return int(s.first[s.component(i)])
+}
+
+// component is the component of the state at place i.
+func (s *closing[W]) component(i int) int {
+	return sort.Search(len(s.first), func(k int) bool { return int(s.first[k]) > i }) - 1
+}
+
+// stretch is a part of a component, of places lo ≤ i < hi, that is still to be closed.
+type stretch struct{ lo, hi int }
+
+// mark is the status of the states of the component, while they are to be closed: they read one
+// another, as they are by then, and nobody else may.
+func (r stretch) mark() uint32 { return epsilonMark + uint32(r.lo) }
+
+// work is what worker k does.
+func (s *closing[W]) work(k int) {
+	lim := *s.o
+	lim.Limits = Limits{Ctx: s.o.Ctx} // the others are looked at for all workers together
+	c, err := newEpsilonCloser[W](s, &lim)
+	if err != nil {
+		s.fail(nowhere, err)
+		return
+	}
+	c.status, c.live, c.number = s.status, s.live, s.number
+	limits := meter{op: "RmEpsilon", lim: s.o.Limits}
+	var later []stretch // put aside, in order
+	idle := 0
+	more := true
+	for more || len(later) > 0 {
+		before := c.built
+		if more && len(later) < closeLater {
+			hi := len(s.order) - int(s.taken.Add(1)-1)*closeBlock
+			if more = hi > 0 && int64(hi-1) > s.failed.Load(); more {
+				lo := s.boundary(hi - closeBlock)
+				if hi = s.boundary(hi); hi > lo {
+					later = s.closeBlock(c, k, lo, hi, later)
 				}
 			}
 		}
-		for _, q := range group {
-			level[q] = l
+		waiting := later
+		later = later[:0]
+		for _, r := range waiting {
+			if int64(r.hi-1) > s.failed.Load() {
+				later = s.closeStretch(c, k, r, later)
+			}
 		}
-		for int(l) >= len(single) {
-			single, circular = append(single, nil), append(circular, nil)
-		}
-		for _, q := range slices.Backward(group) {
-			switch {
-			case entered != nil && !entered[q]:
-			case len(group) == 1:
-				single[l] = append(single[l], q)
-			default:
-				circular[l] = append(circular[l], q)
+		// The limits are those of all workers' work.
+		if states := c.built.States - before.States; states > 0 {
+			idle = 0
+			built := Progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
+			built.Bytes = closingBytes[W](built, s.o.Workers*len(c.stamp))
+			if err := limits.check(built); err != nil {
+				s.fail(nowhere, err)
+			}
+		} else if !more || len(later) >= closeLater {
+			// Others are at what this one waits for.
+			if idle++; idle < 64 {
+				runtime.Gosched()
+			} else {
+				time.Sleep(20 * time.Microsecond)
 			}
 		}
 	}
-	return single, circular
+	if c.lost {
+		s.mu.Lock()
+		s.lost = true
+		s.mu.Unlock()
+	}
+}
+
+// closingBytes estimates what has been built, and what is in use for stamped states.
+func closingBytes[W any](built Progress, stamped int) int64 {
+	var w W
+	return built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(stamped)*(16+int64(unsafe.Sizeof(w))) + 24*int64(built.States)
+}
+
+// closeBlock closes the places lo ≤ i < hi, component by component, and returns later with what has to wait.
+func (s *closing[W]) closeBlock(c *epsilonCloser[W], k, lo, hi int, later []stretch) []stretch {
+	if s.first == nil {
+		for i := hi - 1; i >= lo; i-- {
+			later = s.closeStretch(c, k, stretch{i, i + 1}, later)
+		}
+		return later
+	}
+	for g := s.component(hi - 1); g >= 0 && int(s.first[g]) >= lo; g-- {
+		r := stretch{int(s.first[g]), int(s.first[g+1])}
+		if r.hi-r.lo > 1 {
+			for _, q := range s.order[r.lo:r.hi] {
+				if s.status[q] == epsilonOpen {
+					atomic.StoreUint32(&s.status[q], r.mark())
+				}
+			}
+		}
+		later = s.closeStretch(c, k, r, later)
+	}
+	return later
+}
+
+// closeStretch closes the states of a component, and appends to later what has to wait.
+func (s *closing[W]) closeStretch(c *epsilonCloser[W], k int, r stretch, later []stretch) []stretch {
+	c.mark = r.mark()
+	for i := r.hi - 1; i >= r.lo; i-- {
+		q := s.order[i]
+		if status := atomic.LoadUint32(&s.status[q]); status == epsilonRaw || status == epsilonGone {
+			continue
+		}
+		final, arcs, err := c.Expand(q, c.scratch[:0])
+		c.scratch = arcs
+		switch {
+		case errors.Is(err, errWait):
+			return append(later, stretch{r.lo, i + 1})
+		case err != nil:
+			s.fail(int64(i), err)
+			return later
+		}
+		s.finals[q], s.rows[q] = final, s.set.Put(k, arcs)
+		atomic.StoreUint32(&s.status[q], epsilonClosed)
+	}
+	return later
 }

@@ -17,6 +17,8 @@ type square[W semiring.Weight[W]] struct {
 	epsFree bool      // input ε does not move one side alone
 	budget  int64     // bound on pairs and their arcs; zero is none
 	meter   meter     // what the caller allows the square to take
+	perPair int64     // bytes that the search takes for each pair,
+	held    int64     // and what it holds besides
 	shared  bool      // drop what leads to no pair from which one string takes both sides to final states
 
 	pairs []uint64 // left<<32 | right, in the order in which they were reached
@@ -149,8 +151,15 @@ func (s *square[W]) check() error {
 	if s.budget > 0 && int64(len(s.pairs)+len(s.list)) > s.budget || len(s.pairs) >= 1<<31-1 {
 		return ErrUndecided
 	}
-	return s.meter.check(Progress{States: len(s.pairs), Arcs: int64(len(s.list)), Bytes: int64(len(s.pairs))*28 + int64(len(s.list))*12})
+	return s.meter.check(Progress{States: len(s.pairs), Arcs: int64(len(s.list)), Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
 }
+
+// What a pair takes in the list of pairs, the table and the ends of its arcs, and an arc, with the room
+// to grow of each and what the search backwards from final pairs takes besides.
+const (
+	pairBytes    = 64
+	pairArcBytes = 24
+)
 
 // trimPairs drops the arcs that lead to pairs that are not coaccessible.
 func (s *square[W]) trimPairs() {

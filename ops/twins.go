@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -125,6 +126,8 @@ type delays[W, D any] interface {
 	step(d D, left, right *fst.Arc[W]) D
 	factor(arcs []*fst.Arc[W]) string // printed weight and output of a cycle
 	tooLong(d D) bool
+	// heap is the number of bytes that a delay holds outside of itself.
+	heap(d D) int64
 	// key tells apart the delays with which a component must be looked at
 	// separately; differ is false when one is as good as another.
 	key(pair int32, d D) (k string, differ bool)
@@ -140,6 +143,7 @@ func (weightDelays[W]) step(d W, left, right *fst.Arc[W]) W {
 	return left.Weight.DivideLeft(d.Times(right.Weight))
 }
 func (weightDelays[W]) tooLong(W) bool              { return false }
+func (weightDelays[W]) heap(W) int64                { return 0 }
 func (weightDelays[W]) key(int32, W) (string, bool) { return "", false }
 func (weightDelays[W]) factor(arcs []*fst.Arc[W]) string {
 	w := semiring.One[W]()
@@ -188,6 +192,8 @@ func reduceDelay(a, b string) (string, string) {
 // further, and leave the question open.
 func (outputDelays[W]) tooLong(d outputDelay[W]) bool { return len(d.left)+len(d.right) > 4<<12 }
 
+func (outputDelays[W]) heap(d outputDelay[W]) int64 { return int64(len(d.left) + len(d.right)) }
+
 func (outputDelays[W]) key(p int32, d outputDelay[W]) (string, bool) {
 	return string([]byte{byte(p), byte(p >> 8), byte(p >> 16), byte(p >> 24)}) + d.left + "|" + d.right, true
 }
@@ -214,6 +220,10 @@ type twinsEntry[D any] struct {
 // findTwins looks for a cycle of the square round which the delay changes. The
 // breach is Exact when no two paths lead to one state with the same labels.
 func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *square[W], alg A, near func(a, b D) bool) (*TwinsError, error) {
+	// A pair's delay, components, entries and place in the queue, as below. What its delays hold outside of
+	// themselves is counted from when they come up until others take their place.
+	entry := int64(unsafe.Sizeof(twinsEntry[D]{}))
+	s.perPair = entry + 56
 	if err := s.explore(); err != nil || len(s.pairs) == 0 {
 		return nil, err
 	}
@@ -233,6 +243,7 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 		for _, id := range into[k] {
 			root := entries[id].pair
 			queue = append(queue[:0], root)
+			s.held += alg.heap(entries[id].at) - alg.heap(delay[root])
 			delay[root], seen[root] = entries[id].at, id+1
 			for head := 0; head < len(queue); head++ {
 				if err := s.check(); err != nil {
@@ -253,7 +264,9 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 								continue
 							}
 						}
+						s.held += 2*entry + alg.heap(d)
 						if key, differ := alg.key(t, d); differ {
+							s.held += int64(len(key)) + 64
 							if keys[comp[t]] == nil {
 								keys[comp[t]] = map[string]bool{}
 							}
@@ -262,6 +275,7 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 						into[comp[t]] = append(into[comp[t]], int32(len(entries)))
 						entries = append(entries, twinsEntry[D]{t, d, pairStep{p, e}, id})
 					case seen[t] != id+1:
+						s.held += alg.heap(d) - alg.heap(delay[t])
 						delay[t], seen[t] = d, id+1
 						queue = append(queue, t)
 					case !near(delay[t], d):

@@ -114,6 +114,92 @@ func TestWorkersAgree(t *testing.T) {
 	}
 }
 
+// ε-removal by several workers, to the bit what one does: random ε-graphs, with many components of
+// several states, chains that one worker must wait for the other at, states that are not reached or lead
+// nowhere or are reached by ε alone, and weights that sum to 0̄.
+func TestRmEpsilonWorkers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for trial := range 16 {
+		n := 3000 + rng.IntN(12000)
+		degree := []float64{0.8, 1.3, 2, 4}[rng.IntN(4)]
+		epsilons := min([]float64{0.05, 0.2, 0.5, 0.8}[rng.IntN(4)], 0.9/degree)
+		next := []func(q int) int{
+			func(int) int { return rng.IntN(n) },
+			func(q int) int { return min(n-1, max(0, q+rng.IntN(25)-5)) },
+			func(q int) int { return min(n-1, q+1+rng.IntN(50)) },
+			func(q int) int { return (q + 1) % n },
+		}[trial%4]
+		v := fst.NewVector[semiring.Tropical](n)
+		v.AddStates(n)
+		v.SetStart(0)
+		for q := range n {
+			for range int(degree + rng.Float64()) {
+				e := fst.Arc[semiring.Tropical]{NextState: fst.StateID(next(q)), Weight: semiring.Tropical(rng.IntN(64)) / 8}
+				if rng.Float64() >= epsilons {
+					e.ILabel, e.OLabel = fst.Label(1+rng.IntN(5)), fst.Label(rng.IntN(6))
+				}
+				if trial%3 == 0 && rng.IntN(20) == 0 {
+					e.Weight = semiring.Zero[semiring.Tropical]()
+				}
+				v.AddArc(fst.StateID(q), e)
+			}
+			if rng.IntN(20) == 0 {
+				v.SetFinal(fst.StateID(q), semiring.Tropical(rng.IntN(32))/4)
+			}
+		}
+		for _, dead := range []bool{false, true} {
+			want := v.Clone()
+			if err := ops.RmEpsilon(want, &ops.RmEpsilonOptions{KeepDead: dead}); err != nil {
+				t.Fatal(err)
+			}
+			if !dead {
+				// Trimming first or last is the same, though arcs are found in another order.
+				late := v.Clone()
+				if err := ops.RmEpsilon(late, &ops.RmEpsilonOptions{KeepDead: true}); err != nil {
+					t.Fatal(err)
+				}
+				ops.Connect(late)
+				if late.NumStates() != want.NumStates() || late.NumArcs() != want.NumArcs() {
+					t.Fatalf("trial %d: %d states and %d arcs; trimmed afterwards, %d and %d", trial, want.NumStates(), want.NumArcs(), late.NumStates(), late.NumArcs())
+				}
+			}
+			for range 3 {
+				for w := 2; w < 5; w++ {
+					got := v.Clone()
+					if err := ops.RmEpsilon(got, &ops.RmEpsilonOptions{KeepDead: dead, Limits: ops.Limits{Workers: w}}); err != nil {
+						t.Fatal(err)
+					}
+					sameMachine(t, fmt.Sprintf("trial %d, %d workers, keeping dead states: %v", trial, w, dead), got, want)
+				}
+			}
+		}
+	}
+}
+
+// An ε-cycle whose sum diverges is the same error for any number of workers, and leaves the machine as it was.
+func TestRmEpsilonWorkersFail(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 7))
+	f := largeMachine(rng, 6000)
+	for range 5 { // five of them, of which the first in order is told
+		a, b := fst.StateID(rng.IntN(6000)), fst.StateID(rng.IntN(6000))
+		f.AddArc(a, fst.Arc[semiring.Tropical]{NextState: b, Weight: -900})
+		f.AddArc(b, fst.Arc[semiring.Tropical]{NextState: a, Weight: 1})
+	}
+	want := ops.RmEpsilon(f.Clone(), nil)
+	if !errors.Is(want, ops.ErrNotClosed) {
+		t.Fatalf("negative ε-cycles: %v", want)
+	}
+	for range 5 {
+		for w := 2; w < 5; w++ {
+			g := f.Clone()
+			if err := ops.RmEpsilon(g, &ops.RmEpsilonOptions{Limits: ops.Limits{Workers: w}}); err == nil || err.Error() != want.Error() {
+				t.Fatalf("%d workers: %v; one worker: %v", w, err, want)
+			}
+			sameMachine(t, "after an error", g, f)
+		}
+	}
+}
+
 // Machines with states that are not reached, that lead nowhere, both, and neither.
 func TestConnectWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))

@@ -59,11 +59,24 @@ func TestLimitBytesBoundsMemory(t *testing.T) {
 	for i := range 30000 { // 4.5·10⁸ labels in distances
 		fmt.Fprintf(&chain, "%d %d %d %d\n", i, i+1, 1+i%2, 1+i%3)
 	}
+	var many, leads, ladder strings.Builder
+	for i := range 2000 { // 4·10⁶ pairs
+		fmt.Fprintf(&many, "%d %d 1 1\n%d %d 1 1\n%d\n", i, (i+1)%2000, i, (7*i+3)%2000, i)
+	}
+	for i := range 30000 { // one output is ahead of the other by up to so many labels
+		fmt.Fprintf(&leads, "%d %d 1 1\n%d %d 1 0\n", i+1, i+2, i+40001, i+40002)
+	}
+	for i := range 40 { // ways into each component with as many delays as there are strings
+		fmt.Fprintf(&ladder, "%d %d 1 1\n%d %d 1 2\n%d %d 2 1\n%d %d 2 2\n%d %d 3 0\n", i, i+1, i, i+1, i, i+1, i, i+1, i, i)
+	}
+	write("many.txt", many.String())
+	write("leads.txt", "0 1 1 1\n0 40001 1 0\n"+leads.String()+"30001 90000 2 0\n70001 90000 3 0\n90000\n")
+	write("ladder.txt", ladder.String()+"40\n")
 	write("subsets.txt", subsets.String()+"41\n")
 	write("pairs.txt", pairs.String()+"40 41 3 3\n41\n")
 	write("delays.txt", delays.String()+"80\n")
 	write("chain.txt", chain.String()+"30000\n")
-	for _, name := range []string{"subsets", "pairs", "delays", "chain"} {
+	for _, name := range []string{"subsets", "pairs", "delays", "chain", "many", "leads", "ladder"} {
 		if status := run([]string{"fstcompile", name + ".txt", name + ".fst"}, cli.Streams{Out: os.Stdout, Err: os.Stderr}); status != 0 {
 			t.Fatal(name, status)
 		}
@@ -80,6 +93,9 @@ func TestLimitBytesBoundsMemory(t *testing.T) {
 		{"synchronize delays.fst out", 20000000},
 		{"push --push_labels chain.fst out", 20000000},
 		{"minimize chain.fst out", 20000000},
+		{"explain many.fst", 20000000},
+		{"explain leads.fst", 20000000},
+		{"explain ladder.fst", 20000000},
 	} {
 		var errs bytes.Buffer
 		status := 0

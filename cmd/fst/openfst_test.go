@@ -778,6 +778,8 @@ func (p *peers) writeTables() {
 	must(os.WriteFile(filepath.Join(p.dir, "pairs.txt"), []byte("# old new\n1 2\n2 1\n\n3\t30\n"), 0o666))
 }
 
+// drawCase draws a tool, machines and options. The arc types are all that OpenFst's packaged tools know: any other,
+// also tropical and real64, they look for in a library NAME-arc.so, of which none is installed with them.
 func drawCase(rng *rand.Rand, tools []peerTool) *peerCase {
 	arcType := []string{"standard", "standard", "log", "log64"}[rng.IntN(4)]
 	tool := &tools[rng.IntN(len(tools))]
