@@ -55,7 +55,7 @@ Example:
 		bounds := fs.Bool("bounds", false, "Evaluate the bounds on the table, which must hold the training rows")
 		delta := fs.Float("delta", 0.05, "Probability with which the bounds may fail")
 		rho := fs.String("rho", "", "Margins of the bounds, separated by commas, chosen without a look at the data; six fixed ones when not given")
-		anyRho := fs.Bool("any_rho", false, "A bound for all margins at once (Theorem B.2)")
+		anyRho := fs.Bool("any_rho", false, "A bound for all margins at once (Theorem B.2, with the constants that hold)")
 		mixture := fs.String("mixture", "", "Mixture that the bounds are evaluated for: shares separated by commas; even when not given")
 		cover := fs.String("cover", "", "Cover of Theorem 4.5: mixtures separated by semicolons; the sources themselves when not given")
 		radius := fs.Float("radius", 0, "l1 distance from the cover that Theorem 4.5 allows")

@@ -22,7 +22,8 @@ var experimentTable31 = &command{
 	about: `
 In every trial (five folds, twice) each booster chooses its setting on inner folds of
 the training part, is trained on all of it for 100 rounds, and tested. The
-boosters are rgb (default preset), rgb-thesis (the literal setting), gb (plain gradient
+boosters are rgb (a grid around the default preset), rgb-default (the preset as it is:
+nothing is chosen), rgb-thesis (the literal setting), gb (plain gradient
 boosting by the same code: the control) and adaboost. Grids are no larger than those
 of the XGBoost runs on record, and are tried on as many inner folds: five for
 small tables, two for medium ones, one for MNIST. Both choices are

@@ -228,6 +228,39 @@ func TestBoosters(t *testing.T) {
 			}
 		}
 	}
+	// The preset is what a user has who chooses nothing: the zero value of the options, T = 100.
+	list, _, err := Boosters([]string{"rgb-default"}, 699, 9, 7, false)
+	if err != nil || len(list) != 1 || len(list[0].Grid) != 1 {
+		t.Fatal(list, err)
+	}
+	sets, err := Table31Sets(smallTables, "cancer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, _, err := sets[0].Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := boost.NewData(x, boost.Logistic{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved [2]bytes.Buffer
+	for k, train := range []func() (*boost.Ensemble, error){
+		func() (*boost.Ensemble, error) { return list[0].Grid[0].Train(d, boost.Control{}) },
+		func() (*boost.Ensemble, error) { return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Seed: 7}) },
+	} {
+		e, err := train()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Save(&saved[k]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(saved[0].Bytes(), saved[1].Bytes()) {
+		t.Error("rgb-default is not the zero value of RGBOptions")
+	}
 	for _, names := range [][]string{{"rbg"}, {"gb", "rgb", "gb"}} {
 		if _, _, err := Boosters(names, 1, 1, 1, false); err == nil {
 			t.Errorf("%v is accepted", names)
