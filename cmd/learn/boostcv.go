@@ -48,7 +48,7 @@ Example:
 				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *splits}}, places("the picture", *picture)); err != nil {
 					return err
 				}
-				x, err := t.read(c, c.arg(0))
+				x, err := t.labelled(c, c.arg(0))
 				if err != nil {
 					return err
 				}
