@@ -3,6 +3,7 @@ package multi
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -150,5 +151,16 @@ func TestQCalibrated(t *testing.T) {
 	fixed := fittedQ(t, tab, nil, &QOptions{Lambda: 0.3, Folds: 1, Temperature: cold})
 	for i, v := range self.Train {
 		near(t, "Q without cross-fitting", v, fixed.Train[i], 1e-12)
+	}
+}
+
+func TestNegativeRoundsRefused(t *testing.T) {
+	d := mixed(3, 2, 40, 2, 0.1)
+	m := trained(t, d, &Options{Rounds: 3, Q: Uniform{2}})
+	if _, err := m.Scores(d.X, &PredictOptions{Rounds: -1}); err == nil || !strings.Contains(err.Error(), "must not be negative") {
+		t.Errorf("scores after -1 rounds: %v", err)
+	}
+	if p := m.Prefix(-1); p.Terms() != 0 || p.Trained != 0 || len(p.History) != 0 {
+		t.Errorf("a prefix of -1 rounds has %d terms of %d rounds", p.Terms(), p.Trained)
 	}
 }
