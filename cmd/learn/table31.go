@@ -71,7 +71,7 @@ Examples:
 			}
 			folder, wanted := *data, list(*names)
 			if folder == "" {
-				folder = "testdata/tables"
+				folder = smallTables
 				if !fs.Given("quick") {
 					o.Quick = true
 				}
@@ -85,8 +85,8 @@ Examples:
 			if o.Trials == nil && o.Quick {
 				o.Trials = []int{0, 1}
 			}
-			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-				return fmt.Errorf("flag --data: %s is not a folder; the small tables are found from the top of the source tree", folder)
+			if err := isFolder(folder, *data != ""); err != nil {
+				return err
 			}
 			sets, err := experiment.Table31Sets(os.DirFS(folder), wanted...)
 			if err != nil {
@@ -147,6 +147,20 @@ Examples:
 			return err
 		}
 	},
+}
+
+// smallTables is where the source tree has small tables of some sets, from its top.
+const smallTables = "testdata/tables"
+
+// isFolder refuses what is no folder of data; given says that the user named it.
+func isFolder(name string, given bool) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil
+	}
+	if given {
+		return fmt.Errorf("flag --data: %s is not a folder", name)
+	}
+	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of learn/experiment say how it must look)", name)
 }
 
 // present leaves sets out whose files are not there, with a warning; those that were
