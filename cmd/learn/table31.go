@@ -54,6 +54,7 @@ Examples:
 		quick := fs.Bool("quick", false, "Small grids and trials 0,1, to see that it runs")
 		hindsight := fs.Bool("hindsight", false, "Test every setting, for the figure that is not nested")
 		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its results are not made again. Remove it when the program or the data changed")
+		peers := fs.String("peers", "", "File with errors of other programs by trial, to compare with beside those on record: testdata/bench/boost/trials.py of the source tree makes one with XGBoost for any --fresh")
 		csvName := fs.String("csv", "", "File for all results: a line for each set, trial and booster")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -66,7 +67,7 @@ Examples:
 			if *seed == 0 {
 				return errors.New("flag --seed must be at least 1")
 			}
-			if err := apart(nil, []place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
+			if err := apart(places("the errors of others", *peers), []place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
 				return err
 			}
 			folder, wanted := *data, list(*names)
@@ -87,6 +88,17 @@ Examples:
 			}
 			if err := isFolder(folder, *data != ""); err != nil {
 				return err
+			}
+			if *peers != "" {
+				f, err := os.Open(*peers)
+				if err != nil {
+					return fmt.Errorf("flag --peers: %w", err)
+				}
+				o.Record, err = experiment.ReadRecord(f)
+				f.Close()
+				if err != nil {
+					return fmt.Errorf("flag --peers: %s: %w", *peers, err)
+				}
 			}
 			sets, err := experiment.Table31Sets(os.DirFS(folder), wanted...)
 			if err != nil {

@@ -65,8 +65,8 @@ type AdaBoostOptions struct {
 //
 // Plain AdaBoost and LogitCD without penalty add a term each round, even if a
 // predictor comes twice; with a penalty a predictor is one coordinate, which can
-// shrink and return to exactly zero: such a model is Joint, and has no prefixes. Training ends early when no base predictor
-// has an edge, or when one is perfect.
+// shrink and return to exactly zero: such a model is Joint, and has no prefixes.
+// Training ends early when no base predictor has an edge, or when one is perfect.
 //
 // Errors: unusable data or settings, errors of the learner, and Interrupted (with
 // the model so far).
