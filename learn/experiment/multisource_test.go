@@ -99,10 +99,6 @@ func TestSources(t *testing.T) {
 	if _, err := Sources(sets[0], &torn); err == nil || !strings.Contains(err.Error(), "is not one of a trial") {
 		t.Error(err)
 	}
-	o.Known, o.Save, o.Fitted = nil, nil, nil
-	if again, err = Sources(sets[0], o); err != nil {
-		t.Fatal(err)
-	}
 	var b bytes.Buffer
 	if err := WriteTable41(&b, []*SourceReport{r, again}); err != nil || !strings.Contains(b.String(), "MULTIBOOST against AdaBoost-all: uniform") || !strings.Contains(b.String(), "19.0 13.2 13.0 15.0 19.0") {
 		t.Error(err, b.String())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -227,8 +228,8 @@ func TestFreshSources(t *testing.T) {
 		if name == "sentiment" {
 			usual = table.MakeSourceTrials(seeds, source, label, 10)
 		}
-		if len(one) != 10 || !cmp.Equal(one, sets[0].Fresh(x, "1")) || cmp.Equal(one, two) || cmp.Equal(one, usual) || cmp.Equal(two, usual) {
-			t.Errorf("%s: %d trials; seeds 1 and 2 give the same: %v; the usual ones: %v", name, len(one), cmp.Equal(one, two), cmp.Equal(one, usual))
+		if len(one) != 10 || !reflect.DeepEqual(one, sets[0].Fresh(x, "1")) || reflect.DeepEqual(one, two) || reflect.DeepEqual(one, usual) || reflect.DeepEqual(two, usual) {
+			t.Errorf("%s: %d trials; seeds 1 and 2 give the same: %v; the usual ones: %v", name, len(one), reflect.DeepEqual(one, two), reflect.DeepEqual(one, usual))
 		}
 	}
 }
