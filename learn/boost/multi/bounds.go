@@ -33,12 +33,13 @@ type BoundOptions struct {
 	Complexity func(m int) float64
 	// Count is the logarithm of the number of different base predictors on m rows, for
 	// Theorem 4.5; nil counts stumps, or trees with as many splits as the model's learners
-	// were allowed, whether or not such a tree was used: thresholds, sides of what is missing and sets of levels (boost.Questions).
+	// were allowed, whether or not such a tree was used: thresholds, sides of what is
+	// missing and sets of levels (boost.Questions).
 	Count func(m int) float64
 
-	fitted []int // slots whose class of base predictors had to be taken from the trained ones
-
 	IndependentQ bool // Q does not depend on the labelled rows; Model.Apart says so of itself
+
+	fitted []int // slots whose class of base predictors had to be taken from the trained ones
 }
 
 // DomainTerms are the parts of Theorem 4.4 for one domain at one rho.
@@ -144,7 +145,7 @@ func Theorem44(rad, rho, delta float64, p, m int) DomainTerms {
 // It follows from Theorem 4.4 at rho_k = 2^-k, k = 1, 2, …, with (delta/2)/k² for the k-th:
 // these sum to less than delta, and sqrt(ln(2p k²/delta)/(2m)) is at most sqrt(ln(2p/delta)/(2m))
 // + sqrt(ln k/m). Of rho the next rho_k below serves: no more margins are below it, k is at
-// most log2(2/rho), and 1/rho_k is less than 2/rho, but not less than 1/rho. So the factor is 4,
+// most log2(2/rho), and 1/rho_k is more than 1/rho and at most 2/rho. So the factor is 4,
 // as in the theorem that the thesis quotes (M. Mohri, A. Rostamizadeh, A. Talwalkar,
 // "Foundations of machine learning", 2nd edition, Theorem 5.9), where Theorem B.2 and its
 // proof have 2, and the logarithm is of 2/delta, not of 1/delta.
