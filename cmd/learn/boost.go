@@ -65,7 +65,7 @@ Example:
 				if err := f.check(places("the data", c.arg(0), *f.valid), place{"the picture", *picture}); err != nil {
 					return err
 				}
-				x, err := t.read(c, c.arg(0))
+				x, err := t.labelled(c, c.arg(0))
 				if err != nil {
 					return err
 				}

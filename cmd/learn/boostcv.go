@@ -27,6 +27,9 @@ folds; their errors are compared with the first one's by the plain paired t-test
 and one-tailed: the latter is the thesis' test) and by the corrected resampled one, which
 allows for training parts that overlap and is the honest one.
 
+A long run should have --checkpoint: every fit is kept in that file as it comes, and the
+same command with --resume goes on from it, to the same table.
+
 Example:
 
   learn ` + group + ` cv data.csv --target class --repeats 2` + cvGrid(group) + ` --versus "gb depth=2,4,6 rate=0.03,0.1,0.3"`,
@@ -43,12 +46,14 @@ Example:
 			rule := fs.Enum("choose", "loss", []string{"loss", "error"}, "What settings are chosen by; loss is steadier on small tables")
 			foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
 			picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
+			var log fitLog[boost.CVFit]
+			log.define(fs)
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *splits}}, places("the picture", *picture)); err != nil {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *splits}}, append(places("the picture", *picture), place{"the checkpoint", *log.name})); err != nil {
 					return err
 				}
-				x, err := t.read(c, c.arg(0))
+				x, err := t.labelled(c, c.arg(0))
 				if err != nil {
 					return err
 				}
@@ -89,15 +94,23 @@ Example:
 				if err != nil {
 					return err
 				}
+				if err := log.open("cv fits 1", fmt.Sprintf("%016x %s", x.Fingerprint(x.Target, x.Weight), base.loss.Name())); err != nil {
+					return err
+				}
+				defer log.close()
+				o.Known, o.Save = log.known, log.save()
 				bar := progress.Start(c.Err, c.prog)
 				done := bar.Counter()
 				o.Fitted = func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, len(trials)) }
 				r, err := boost.CrossValidate(x, base.loss, trials, contestants, o)
 				bar.Stop()
 				if err != nil && c.ctx.Err() != nil {
-					return &stopped{"cross-validation has no state to keep; start it again, with a smaller --grid if it takes too long"}
+					return log.interrupted()
 				}
 				if err != nil {
+					return err
+				}
+				if err := log.close(); err != nil {
 					return err
 				}
 				if *picture != "" {
@@ -178,7 +191,7 @@ func gridOf(base *booster, text string, x *table.Table, given *flags.Set) ([]boo
 		if b.group != "adaboost" && b.loss.Name() != loss.Name() {
 			return nil, errors.New("loss is no part of a grid: settings with other losses cannot be compared by it")
 		}
-		out = append(out, boost.Trainer{Name: g.name, Train: b.train})
+		out = append(out, boost.Trainer{Name: g.name, Train: b.train, Settings: b.spelt()})
 	}
 	return out, nil
 }

@@ -40,6 +40,18 @@ func (b *booster) train(d *boost.Data, c boost.Control) (*boost.Ensemble, error)
 	return boost.TrainAdaBoost(d, &o)
 }
 
+// spelt is all of the setting as text, the same for the same setting whenever it is asked: there
+// are no pointers in what flags set.
+func (b *booster) spelt() string {
+	switch b.group {
+	case "rgb":
+		return fmt.Sprintf("rgb %#v %#v", b.loss, b.rgb)
+	case "gb":
+		return fmt.Sprintf("gb %#v %#v", b.loss, b.gb)
+	}
+	return fmt.Sprintf("adaboost %#v", b.ada)
+}
+
 func (b *booster) rounds() int {
 	n := 0
 	switch b.group {

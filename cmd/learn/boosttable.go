@@ -112,6 +112,23 @@ func (t *tableFlags) unread(o *table.Options, all bool) {
 	o.Like = &like
 }
 
+// labelled reads a table to learn from: its target, where it is of classes, must have rows
+// enough of them. A column of identifiers would be trained on for long and say nothing.
+func (t *tableFlags) labelled(c *call, name string) (*table.Table, error) {
+	x, err := t.read(c, name)
+	if err != nil {
+		return nil, err
+	}
+	n, least, other := len(x.Classes), rowsPerSource, "name another column with --target, group its values, or say --task=classification if they are classes all the same"
+	if *t.task == "classification" { // who says so may know more, but not of values that come once
+		least, other = 2, "name another column with --target, or group its values"
+	}
+	if n > manySources && x.Rows < least*n {
+		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is an identifier or free text, not a label of which there are rows enough to learn from (%d or more on the average where there are more than %d classes); %s", x.Name, x.TargetName, n, x.Classes[0], x.Classes[1], x.Classes[2], x.Rows, least, manySources, other)
+	}
+	return x, nil
+}
+
 // informative refuses a table none of whose features tells two rows apart.
 func informative(x *table.Table) error {
 	for j := range x.Columns {

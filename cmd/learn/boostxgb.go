@@ -23,7 +23,8 @@ it. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
 
 XGBoost's file has the names of columns, if any, but not those of classes and levels: these
 are numbers, unless --like names a table, such as the training data, which has the columns
-in the same order and --target as its target.
+in the same order and --target as its target. Columns without names are f0, f1, ..., or
+with --no_header #1, #2, ..., as in tables without a header.
 
 Example:
 
@@ -48,7 +49,7 @@ Example:
 				}
 				s := boost.SchemaOf(x)
 				schema = &s
-			} else if err := c.idle("it is about the table of --like", "target", "source", "weight", "categorical", "drop", "format", "task", "no_header"); err != nil {
+			} else if err := c.idle("it is about the table of --like", "target", "source", "weight", "categorical", "drop", "format", "task"); err != nil {
 				return err
 			}
 			f, shown, err := c.Open(c.arg(0))
@@ -59,6 +60,15 @@ Example:
 			e, err := boost.ReadXGBoost(f, schema)
 			if err != nil {
 				return fmt.Errorf("%s: %w", shown, err)
+			}
+			nameless := nameless(e)
+			if *t.noHeader && *like == "" {
+				if !nameless {
+					return fmt.Errorf("flag --no_header: %s has names of columns (%q is the first), by which tables are read; leave the flag out", shown, e.Schema.Columns[0].Name)
+				}
+				for j := range e.Schema.Columns {
+					e.Schema.Columns[j].Name = fmt.Sprintf("#%d", j+1)
+				}
 			}
 			out, err := output.Create(*name, c.Out)
 			if err != nil {
@@ -75,10 +85,27 @@ Example:
 			if cli.IsStandard(*name) {
 				w = c.Err
 			}
-			fmt.Fprintf(w, "%s: %s loss, %d columns; %d rounds, %d trees\nmodel: %s\n", shown, e.Loss.Name(), len(e.Schema.Columns), e.Rounds(), len(e.Terms), out.Name())
+			fmt.Fprintf(w, "%s: %s loss, %d columns; %d rounds, %d trees\n", shown, e.Loss.Name(), len(e.Schema.Columns), e.Rounds(), len(e.Terms))
+			if rounds, ok := boost.XGBoostBest(e); ok {
+				fmt.Fprintf(w, "note: XGBoost stopped early and found %d of the %d rounds best; all are kept, and --rounds=%d predicts as its scikit-learn wrapper does\n", rounds, e.Rounds(), rounds)
+			}
+			if nameless && *like == "" && !*t.noHeader {
+				fmt.Fprintln(w, "note: the columns have no names in the file and are called f0, f1, ...; give --no_header to call them #1, #2, ..., as in tables without a header")
+			}
+			fmt.Fprintf(w, "model: %s\n", out.Name())
 			return nil
 		}
 	},
+}
+
+// nameless reports whether the columns have the names that the import gives those without.
+func nameless(e *boost.Ensemble) bool {
+	for j, c := range e.Schema.Columns {
+		if c.Name != fmt.Sprintf("f%d", j) {
+			return false
+		}
+	}
+	return true
 }
 
 var boostExport = &command{

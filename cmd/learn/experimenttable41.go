@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
@@ -28,6 +29,9 @@ come from the folder's splits, or are made by their rule; --fresh makes others. 
 --data the small sets of testdata are used, three trials of the first 500 rows of each
 source, which takes 15 s of processor time.
 
+A long run should have --checkpoint: trials are kept in that file as they come, and the
+same command goes on from it.
+
 Examples:
 
   learn experiment table41
@@ -39,12 +43,16 @@ Examples:
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		literal := fs.Bool("figure", false, "Run the literal algorithm of figure 4.1 too")
 		limit := fs.Int("max_rows", 32, 0, "Use the first so many rows of each source only, for a quick look; 0 is all")
+		checkpoint := fs.String("checkpoint", "", "File that keeps trials as they come; if it exists, its trials are not made again. Remove it when the program changed")
 		apply := multiSettings(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
+			if err := apart(nil, places("the checkpoint", *checkpoint)); err != nil {
+				return err
+			}
 			if *data == "" {
-				*data = "testdata/tables"
+				*data = smallTables
 				if *names == "" {
 					*names = "fashion,adult-noedu"
 				}
@@ -55,8 +63,8 @@ Examples:
 					*limit = 500
 				}
 			}
-			if info, err := os.Stat(*data); err != nil || !info.IsDir() {
-				return fmt.Errorf("flag --data: %s is not a folder; the small sets are found from the top of the source tree", *data)
+			if err := isFolder(*data, fs.Given("data")); err != nil {
+				return err
 			}
 			if *folds < 0 || *limit < 0 {
 				return errors.New("flags --folds and --max_rows must not be negative")
@@ -80,6 +88,14 @@ Examples:
 			if err != nil {
 				return err
 			}
+			var kept results[experiment.SourceTrial]
+			if *checkpoint != "" {
+				if err := kept.open(*checkpoint, "table41 results 1"); err != nil {
+					return err
+				}
+				o.Known = slices.Clone(kept.Results)
+				o.Save = func(t *experiment.SourceTrial) error { return kept.add(c, *t) }
+			}
 			var reports []*experiment.SourceReport
 			for _, s := range sets {
 				if len(s.Lacks) > 0 && *names == "" {
@@ -92,7 +108,10 @@ Examples:
 				r, err := experiment.Sources(s, o)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					return &stopped{"the experiment has no state to keep; start it again, with fewer --folds or --sets if it takes too long"}
+					if *checkpoint == "" {
+						return &stopped{"the experiment keeps its results only with --checkpoint"}
+					}
+					return &stopped{fmt.Sprintf("%d trials are in %s. To go on, give the same command", len(kept.Results), *checkpoint)}
 				}
 				if err != nil {
 					return err

@@ -39,6 +39,11 @@ func gridSettings(text string, refuse func(flag string) error, given *flags.Set)
 		if given != nil && given.Given(flag) {
 			return nil, overruled(flag)
 		}
+		for _, a := range axes {
+			if a.flag == flag {
+				return nil, fmt.Errorf("%s is named twice: put its values behind one =, with commas between them", flag)
+			}
+		}
 		a := axis{flag, list(values)}
 		if total *= len(a.values); total > maxGrid {
 			return nil, fmt.Errorf("there are more than %d combinations", maxGrid)

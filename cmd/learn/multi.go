@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -40,8 +41,9 @@ Example:
 		unlabelled := fs.String("unlabelled", "", "Table of rows with known sources for Q; a target in it is not read")
 		var f roundFlags
 		f.define(fs, "the largest loss of a source")
+		picture := fs.String("plot", "", "File for a picture of the losses of the sources by round, as SVG")
 		return func(c *call) error {
-			if err := f.check(places("the data", c.arg(0), *f.valid, *unlabelled)); err != nil {
+			if err := f.check(places("the data", c.arg(0), *f.valid, *unlabelled), place{"the picture", *picture}); err != nil {
 				return err
 			}
 			var o multi.Options
@@ -82,7 +84,7 @@ Example:
 					return fmt.Errorf("flag --valid: %w", err)
 				}
 			}
-			return f.multi(c, &o, x, d)
+			return f.multi(c, &o, x, d, *picture)
 		}
 	},
 }
@@ -107,7 +109,7 @@ type multiReport struct {
 }
 
 // multi trains MULTIBOOST, with all its files.
-func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.Data) error {
+func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.Data, picture string) error {
 	var err error
 	if o.Resume, err = earlier(f, multi.ReadCheckpoint); err != nil {
 		return err
@@ -125,14 +127,27 @@ func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.D
 		o.Checkpoint = func(k *multi.Checkpoint) error { return r.keep(k.Write) }
 	}
 	seconds := 0.0
+	valid := plot.Series{Name: "largest, validation"} // of this run: a resumed one has no earlier rounds
 	o.Watch = func(p *multi.Progress) error {
 		seconds = p.Seconds
+		if p.Valid == p.Valid { // NaN without validation rows
+			valid.X, valid.Y = append(valid.X, float64(p.Round)), append(valid.Y, p.Valid)
+		}
 		return r.watch(p.Round, func() []string { return multiHistoryHeader(x.Sources) }, func() []string { return multiHistoryLine(p) }, fmt.Sprintf("largest loss %.5g", p.Max))
 	}
 	r.bar.Set(0, total, "domain classifier")
 	m, err := multi.Train(d, o)
 	if err := r.end(err, func(w io.Writer) error { return m.Save(w) }); err != nil {
 		return err
+	}
+	if picture != "" {
+		chart := lossesChart(m)
+		if len(valid.X) > 0 {
+			chart.Series = append(chart.Series, valid)
+		}
+		if err := c.Output(picture, chart.Write); err != nil {
+			return err
+		}
 	}
 	return r.multiReport(o, x, d, m, seconds)
 }

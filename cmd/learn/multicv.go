@@ -26,6 +26,9 @@ source; --choose=uniform: by the mean) is trained on all of them and tested, bes
 AdaBoost with as many rounds. MULTIBOOST adds up to a term for each source and one more
 in a round, so terms are listed; --preset=equal adds one.
 
+A long run should have --checkpoint: every fit is kept in that file as it comes, and the
+same command with --resume goes on from it, to the same table.
+
 Example:
 
   learn multiboost cv data.csv --target class --source shop --grid "mu=2,5,20"`,
@@ -39,8 +42,14 @@ Example:
 		inner := fs.Int("inner_folds", 32, 3, "Folds of the training rows on which settings are chosen")
 		rule := fs.Enum("choose", "agnostic", []string{"agnostic", "uniform"}, "Error that settings are chosen by")
 		foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
+		picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
+		var log fitLog[multi.CVFit]
+		log.define(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {
+			if err := apart(places("the data", c.arg(0)), append(places("the picture", *picture), place{"the checkpoint", *log.name})); err != nil {
+				return err
+			}
 			var base multi.Options
 			if err := apply(&base); err != nil {
 				return err
@@ -74,16 +83,30 @@ Example:
 			if o.Workers, err = t.workers(); err != nil {
 				return err
 			}
+			if err := log.open("multiboost cv fits 1", fmt.Sprintf("%016x", x.Fingerprint(x.Target, x.Weight))); err != nil {
+				return err
+			}
+			defer log.close()
+			o.Known, o.Save = log.known, log.save()
 			bar := progress.Start(c.Err, c.prog)
 			done := bar.Counter()
 			o.Fitted = func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, len(trials)) }
 			r, err := multi.CrossValidate(x, trials, entries, o)
 			bar.Stop()
 			if err != nil && c.ctx.Err() != nil {
-				return &stopped{"cross-validation has no state to keep; start it again, with a smaller --grid if it takes too long"}
+				return log.interrupted()
 			}
 			if err != nil {
 				return err
+			}
+			if err := log.close(); err != nil {
+				return err
+			}
+			if *picture != "" {
+				chart := multiErrorsChart(r)
+				if err := c.Output(*picture, chart.Write); err != nil {
+					return err
+				}
 			}
 			if *asJSON {
 				return c.json(r)
@@ -118,6 +141,7 @@ func multiGrid(base *multi.Options, text string, x *table.Table, given *flags.Se
 		if err := withSources(&e.Options, x); err != nil {
 			return nil, err
 		}
+		e.Settings = fmt.Sprintf("%#v", e.Options) // flags set no pointers: the same for the same setting
 		out = append(out, e)
 	}
 	return out, nil

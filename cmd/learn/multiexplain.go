@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
 // multiExplanation is what is known of a model.
@@ -55,7 +56,7 @@ Example:
 		bounds := fs.Bool("bounds", false, "Evaluate the bounds on the table, which must hold the training rows")
 		delta := fs.Float("delta", 0.05, "Probability with which the bounds may fail")
 		rho := fs.String("rho", "", "Margins of the bounds, separated by commas, chosen without a look at the data; six fixed ones when not given")
-		anyRho := fs.Bool("any_rho", false, "A bound for all margins at once (Theorem B.2)")
+		anyRho := fs.Bool("any_rho", false, "A bound for all margins at once (Theorem B.2, with the constants that hold)")
 		mixture := fs.String("mixture", "", "Mixture that the bounds are evaluated for: shares separated by commas; even when not given")
 		cover := fs.String("cover", "", "Cover of Theorem 4.5: mixtures separated by semicolons; the sources themselves when not given")
 		radius := fs.Float("radius", 0, "l1 distance from the cover that Theorem 4.5 allows")
@@ -231,15 +232,40 @@ func (x *multiExplanation) chart(m *multi.Model, tab *table.Table, what string, 
 	case "q":
 		return chartQ(m, tab, bins, workers)
 	}
-	c := plot.Chart{Title: "Surrogate loss of each source", XLabel: "round", YLabel: x.Loss + " loss"}
-	for k, name := range x.Sources {
+	return lossesChart(m), nil
+}
+
+// lossesChart is figure B.4's: the surrogate loss of each source after each round.
+func lossesChart(m *multi.Model) plot.Chart {
+	c := plot.Chart{Title: "Surrogate loss of each source", XLabel: "round", YLabel: m.Loss.Name() + " loss"}
+	for k, name := range m.Sources {
 		s := plot.Series{Name: name}
 		for round, f := range m.History {
 			s.X, s.Y = append(s.X, float64(round+1)), append(s.Y, f[k])
 		}
 		c.Series = append(c.Series, s)
 	}
-	return c, nil
+	return c
+}
+
+// multiErrorsChart draws the uniform and the agnostic errors of a cross-validation, with a standard
+// deviation to each side.
+func multiErrorsChart(r *multi.CVReport) plot.Chart {
+	c := plot.Chart{Title: "Errors in cross-validation", Subtitle: "mean over trials, and the standard deviation to each side", XLabel: "error, %", Horizontal: true, Legend: true}
+	uniform, agnostic := plot.Series{Name: "uniform", Kind: plot.Bars}, plot.Series{Name: "agnostic", Kind: plot.Bars}
+	for _, m := range r.Models {
+		c.Categories = append(c.Categories, m.Name)
+		for _, x := range []struct {
+			s *plot.Series
+			v []float64
+		}{{&uniform, m.Uniform}, {&agnostic, m.Agnostic}} {
+			mean, sd := metrics.MeanSD(x.v)
+			x.s.Y = append(x.s.Y, 100*mean)
+			x.s.Low, x.s.High = append(x.s.Low, 100*max(0, mean-sd)), append(x.s.High, 100*(mean+sd))
+		}
+	}
+	c.Series = []plot.Series{uniform, agnostic}
+	return c
 }
 
 // chartQ is figure 4.3: for the rows of each source, the mean of Q of that source along the

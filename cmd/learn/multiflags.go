@@ -43,8 +43,8 @@ func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
 	return x, x.CheckSources()
 }
 
-// Beyond so many sources, a column of them must have so many rows for each, or it is taken for
-// a mistake: training a slot for each value of a measurement takes long and says nothing.
+// Beyond so many sources, or classes, a column of them must have so many rows for each, or it is
+// taken for a mistake: training a slot for each value of a measurement takes long and says nothing.
 // Reports list no more of them one by one.
 const (
 	manySources   = 32

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,10 @@ func TestMain(m *testing.M) {
 //	noseconds FILE  takes times out of reports
 //	notimes FILE    takes times and rates out of histories
 //	untimed FILE    empties the columns of histories that depend on the clock
+//	lines FILE N    holds when the file has so many lines
+//	samelines A B   holds when the files have the same lines, in any order
+//	appended FILE OTHER appends another file
+//	waitforline FILE N  waits until the file has so many lines
 //	head FILE N TO  writes the first N lines of a file of this repository's testdata
 func TestScript(t *testing.T) {
 	data, err := filepath.Abs("../../testdata")
@@ -86,6 +91,31 @@ func TestScript(t *testing.T) {
 				b := []byte(ts.ReadFile(args[0]))
 				b[number(ts, args[1])] ^= 1
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o666))
+			},
+			"lines": func(ts *testscript.TestScript, neg bool, args []string) {
+				if n := strings.Count(ts.ReadFile(args[0]), "\n"); (n == number(ts, args[1])) == neg {
+					ts.Fatalf("%s has %d lines", args[0], n)
+				}
+			},
+			"samelines": func(ts *testscript.TestScript, neg bool, args []string) {
+				a, b := strings.Split(ts.ReadFile(args[0]), "\n"), strings.Split(ts.ReadFile(args[1]), "\n")
+				slices.Sort(a)
+				slices.Sort(b)
+				if slices.Equal(a, b) == neg {
+					ts.Fatalf("%s has %d lines, %s %d, and their being the same is %v", args[0], len(a), args[1], len(b), !neg)
+				}
+			},
+			"appended": func(ts *testscript.TestScript, neg bool, args []string) {
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])), 0o666))
+			},
+			"waitforline": func(ts *testscript.TestScript, neg bool, args []string) {
+				for range 6000 {
+					if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && bytes.Count(b, []byte("\n")) >= number(ts, args[1]) {
+						return
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				ts.Fatalf("%s never had %s lines", args[0], args[1])
 			},
 			"head": func(ts *testscript.TestScript, neg bool, args []string) {
 				b, err := os.ReadFile(filepath.Join(data, args[0]))

@@ -22,7 +22,8 @@ var experimentTable31 = &command{
 	about: `
 In every trial (five folds, twice) each booster chooses its setting on inner folds of
 the training part, is trained on all of it for 100 rounds, and tested. The
-boosters are rgb (default preset), rgb-thesis (the literal setting), gb (plain gradient
+boosters are rgb (a grid around the default preset), rgb-default (the preset as it is:
+nothing is chosen), rgb-thesis (the literal setting), gb (plain gradient
 boosting by the same code: the control) and adaboost. Grids are no larger than those
 of the XGBoost runs on record, and are tried on as many inner folds: five for
 small tables, two for medium ones, one for MNIST. Both choices are
@@ -53,6 +54,7 @@ Examples:
 		quick := fs.Bool("quick", false, "Small grids and trials 0,1, to see that it runs")
 		hindsight := fs.Bool("hindsight", false, "Test every setting, for the figure that is not nested")
 		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its results are not made again. Remove it when the program or the data changed")
+		peers := fs.String("peers", "", "File with errors of other programs by trial, to compare with beside those on record: testdata/bench/boost/trials.py of the source tree makes one with XGBoost for any --fresh")
 		csvName := fs.String("csv", "", "File for all results: a line for each set, trial and booster")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -65,12 +67,12 @@ Examples:
 			if *seed == 0 {
 				return errors.New("flag --seed must be at least 1")
 			}
-			if err := apart(nil, []place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
+			if err := apart(places("the errors of others", *peers), []place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
 				return err
 			}
 			folder, wanted := *data, list(*names)
 			if folder == "" {
-				folder = "testdata/tables"
+				folder = smallTables
 				if !fs.Given("quick") {
 					o.Quick = true
 				}
@@ -84,8 +86,19 @@ Examples:
 			if o.Trials == nil && o.Quick {
 				o.Trials = []int{0, 1}
 			}
-			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-				return fmt.Errorf("flag --data: %s is not a folder; the small tables are found from the top of the source tree", folder)
+			if err := isFolder(folder, *data != ""); err != nil {
+				return err
+			}
+			if *peers != "" {
+				f, err := os.Open(*peers)
+				if err != nil {
+					return fmt.Errorf("flag --peers: %w", err)
+				}
+				o.Record, err = experiment.ReadRecord(f)
+				f.Close()
+				if err != nil {
+					return fmt.Errorf("flag --peers: %s: %w", *peers, err)
+				}
 			}
 			sets, err := experiment.Table31Sets(os.DirFS(folder), wanted...)
 			if err != nil {
@@ -146,6 +159,20 @@ Examples:
 			return err
 		}
 	},
+}
+
+// smallTables is where the source tree has small tables of some sets, from its top.
+const smallTables = "testdata/tables"
+
+// isFolder refuses what is no folder of data; given says that the user named it.
+func isFolder(name string, given bool) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return nil
+	}
+	if given {
+		return fmt.Errorf("flag --data: %s is not a folder", name)
+	}
+	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of learn/experiment say how it must look)", name)
 }
 
 // present leaves sets out whose files are not there, with a warning; those that were

@@ -17,7 +17,7 @@ import (
 type BoundOptions struct {
 	// Rho are the margins for which the bound is evaluated, each above 0 and at most
 	// the report's Range B, which no margin exceeds. They must not be chosen after a
-	// look at the data: delta is shared among them evenly. nil is the unending grid B,
+	// look at the data: delta is shared among them evenly. None is the unending grid B,
 	// B/2, B/4, …, of which the i-th, from 0, may fail with probability
 	// Delta/((i+1)(i+2)): these sum to Delta, and a small margin costs 2 ln ln(B/rho)
 	// or so within the confidence term, as where the theorem is stated for all margins
@@ -27,7 +27,8 @@ type BoundOptions struct {
 	Bound ComplexityBound // of the families
 	Q     float64         // norm of leaf vectors; 0 is that of the model's settings, or 2
 	// Grid is the set of families that the model was chosen from; nil is the
-	// ensemble's own. It must not depend on the data.
+	// ensemble's own, or that of the learner which its settings name. It must not depend
+	// on the data.
 	Grid []Family
 
 	// What the model's settings do not say of its training; what they do say is warned
@@ -128,6 +129,12 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	if o.Grid == nil {
 		o.Grid = e.Families
 	}
+	if o.Grid == nil {
+		o.Grid = offered(e)
+	}
+	if len(o.Rho) == 0 {
+		o.Rho = nil
+	}
 	if !HasMargin(e.Loss) {
 		return nil, fmt.Errorf("boost: bounds: %w: the %s loss does not separate two classes by the sign of one score", ErrBound, e.Loss.Name())
 	}
@@ -222,6 +229,22 @@ func normOf(e *Ensemble) float64 {
 		}
 	}
 	return 2
+}
+
+// offered is the family of the learner that the settings of a coordinate-descent booster
+// name, if that is one of trees with leaves ±1 and every term is such a tree; else nil.
+func offered(e *Ensemble) []Family {
+	splits, ok := SignTreesOf(settingsOf(e).Learner)
+	if !ok {
+		return nil
+	}
+	for i := range e.Terms {
+		t, ok := e.Terms[i].Predictor.(Sized)
+		if !ok || t.Splits() > splits || Norm(t.Leaves(), math.Inf(1)) > 1 {
+			return nil
+		}
+	}
+	return []Family{{Splits: splits, Lambda: 1}}
 }
 
 // gridOf makes a grid for a model without one: powers of two of splits and norms up

@@ -117,10 +117,39 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%+v", started.Families)
 	}
 
-	// AdaBoost's model has no grid of its own: one is made.
+	// AdaBoost's class is that of its learner, also where the model uses less of it; one whose
+	// leaves have no bound, as gradient boosting's, gets a grid made to fit.
 	ada := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Rounds: 20}))
-	if r := must[*BoundReport](t)(Bounds(ada, d, nil)); r.GridSize != 1 || r.Range != 1 || !warns(r, "made to fit the trained model") {
+	if r := must[*BoundReport](t)(Bounds(ada, d, nil)); r.GridSize != 1 || r.Range != 1 || warns(r, "made to fit the trained model") || r.Families[0].Family.Splits != 1 {
 		t.Errorf("%+v", r)
+	}
+	pure := &Data{X: d.X, Y: make([]float64, 400)}
+	for i, v := range d.X.Columns[0].Values {
+		pure.Y[i] = 1
+		if v > 0 {
+			pure.Y[i] = -1
+		}
+	}
+	wide := must[*Ensemble](t)(TrainAdaBoost(pure, &AdaBoostOptions{Rounds: 3, Learner: SignTrees{Splits: 31}}))
+	for _, e := range []*Ensemble{wide, must[*Ensemble](t)(Load(bytes.NewReader(saved(t, wide))))} {
+		r := must[*BoundReport](t)(Bounds(e, pure, nil))
+		if n := e.Terms[0].Predictor.(Sized).Splits(); n != 1 || r.GridSize != 1 || r.Families[0].Family.Splits != 31 || warns(r, "made to fit") {
+			t.Errorf("a tree of %d splits, of 31 on offer: %+v", n, r.Families)
+		}
+		near(t, "Omega of the class", r.Families[0].Omega, Omega(VCBound, 31, 1, 3, 400), 1e-14)
+	}
+	gb := must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: 5}))
+	if r := must[*BoundReport](t)(Bounds(gb, d, nil)); !warns(r, "made to fit the trained model") {
+		t.Errorf("%q", r.Warnings)
+	}
+	for name, want := range map[string]int{"stumps": 1, "trees:0": 0, "trees:31": 31, "trees:031": -1, "trees:": -1, "trees:-1": -1, "forest": -1, "trees:1 | trees:2": -1} {
+		if n, ok := SignTreesOf(name); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%q: %d %v", name, n, ok)
+		}
+	}
+	// No margins are the default ones.
+	if a, b := must[*BoundReport](t)(Bounds(ada, d, nil)), must[*BoundReport](t)(Bounds(ada, d, &BoundOptions{Rho: []float64{}})); len(a.Terms) != len(b.Terms) || a.Bound != b.Bound {
+		t.Errorf("%+v, of none %+v", a, b)
 	}
 
 	// Weighted rows void the assumptions.

@@ -75,6 +75,8 @@ type trainedWith struct {
 	Rows   float64 `json:"rowSample"`
 	Exact  bool    `json:"exact"`
 	Bins   int     `json:"bins"`
+
+	Learner string `json:"learner"` // of AdaBoost and its kin
 }
 
 // bins is how many levels of a column trees tell apart.

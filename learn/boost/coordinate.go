@@ -65,8 +65,8 @@ type AdaBoostOptions struct {
 //
 // Plain AdaBoost and LogitCD without penalty add a term each round, even if a
 // predictor comes twice; with a penalty a predictor is one coordinate, which can
-// shrink and return to exactly zero: such a model is Joint, and has no prefixes. Training ends early when no base predictor
-// has an edge, or when one is perfect.
+// shrink and return to exactly zero: such a model is Joint, and has no prefixes.
+// Training ends early when no base predictor has an edge, or when one is perfect.
 //
 // Errors: unusable data or settings, errors of the learner, and Interrupted (with
 // the model so far).
@@ -98,7 +98,10 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		e0 := 1 / (2 * float64(max(d.Rows(), 1)))
 		o.AlphaMax = math.Log((1-e0)/e0) / 2
 	}
-	settings, err := json.Marshal(o)
+	settings, err := json.Marshal(struct {
+		*AdaBoostOptions
+		Learner string `json:"learner,omitempty"` // its name; Deep has families
+	}{o, o.learnerName()})
 	if err != nil {
 		return nil, fmt.Errorf("boost: settings: %w", err)
 	}
@@ -111,6 +114,17 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		return nil, err
 	}
 	return c.train()
+}
+
+// learnerName is the learner's, or that of the default one; "" where families are in its place.
+func (o *AdaBoostOptions) learnerName() string {
+	switch {
+	case o.Variant == Deep:
+		return ""
+	case o.Learner == nil:
+		return Stumps{}.Name()
+	}
+	return o.Learner.Name()
 }
 
 func (o *AdaBoostOptions) check() error {

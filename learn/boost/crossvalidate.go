@@ -3,6 +3,7 @@ package boost
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"sync"
 
@@ -17,7 +18,25 @@ import (
 type Trainer struct {
 	Name  string
 	Train func(d *Data, c Control) (*Ensemble, error)
+	// Settings is all that the model depends on beside the data, as text of any form: fits
+	// of an earlier run are known by it. "" is not known, and such fits are made again.
+	Settings string
 }
+
+// CVFit is what one fit of a cross-validation came to.
+type CVFit struct {
+	Contestant string  `json:"contestant"`
+	Setting    string  `json:"setting"`
+	Trial      int     `json:"trial"`
+	Inner      int     `json:"inner"`    // fold of the trial's training part; -1 is all of that
+	Settings   string  `json:"settings"` // fingerprint of the trainer's
+	Division   string  `json:"division"` // of the rows: dataset.Fold.Fingerprint
+	Loss       float64 `json:"loss"`
+	Error      float64 `json:"error"`
+}
+
+// key says what a fit is of: fits with the same key, of the same data and loss, are the same.
+func (f *CVFit) key() string { return f.Settings + "/" + f.Division }
 
 // Contestant is a booster with the settings to choose from.
 type Contestant struct {
@@ -38,6 +57,13 @@ type CVOptions struct {
 	Ctx     context.Context // cancels; nil is none
 	Choice  Choice
 	Workers int // fits at the same time, each on one goroutine; 0 is GOMAXPROCS. Results do not depend on it
+
+	// Known are fits of an earlier run on the same table with the same loss: those with the
+	// settings and division of one of this run are not made again.
+	Known []CVFit
+	// Save, if not nil, is called with each new fit of known settings and finite loss, one
+	// call at a time. An error ends the run.
+	Save func(*CVFit) error
 
 	// Fitted, if not nil, is told after each fit, by several goroutines at once; all
 	// is the number of fits.
@@ -120,6 +146,10 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 			}
 		}
 	}
+	known := map[string]*CVFit{}
+	for i := range o.Known {
+		known[o.Known[i].key()] = &o.Known[i]
+	}
 	r := &CVReport{Rows: t.Rows, Trials: len(trials), Classify: HasMargin(l) || l.Outputs() > 1}
 	run := func(j *job) error {
 		c := &contestants[j.contestant]
@@ -163,7 +193,28 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 		if skip {
 			return
 		}
-		if errs[i] = run(jobs[i]); errs[i] != nil {
+		j := jobs[i]
+		setting := &contestants[j.contestant].Grid[j.setting]
+		fit := CVFit{Contestant: contestants[j.contestant].Name, Setting: setting.Name, Trial: j.trial, Inner: j.inner}
+		var was *CVFit
+		if setting.Settings != "" {
+			fit.Settings, fit.Division = settingsPrint(setting.Settings), j.fold.Fingerprint()
+			was = known[fit.key()]
+		}
+		if was != nil {
+			j.loss, j.wrong = was.Loss, was.Error
+		} else {
+			errs[i] = run(j)
+		}
+		if fit.Loss, fit.Error = j.loss, j.wrong; errs[i] == nil && was == nil && setting.Settings != "" && o.Save != nil && !math.IsInf(j.loss-j.wrong, 0) && j.loss-j.wrong == j.loss-j.wrong {
+			mu.Lock()
+			if !failed { // the first error is the last call
+				errs[i] = o.Save(&fit)
+				failed = errs[i] != nil
+			}
+			mu.Unlock()
+		}
+		if errs[i] != nil {
 			mu.Lock()
 			failed = true
 			mu.Unlock()
@@ -236,6 +287,13 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 		r.Contestants = append(r.Contestants, out)
 	}
 	return r, nil
+}
+
+// settingsPrint is a short name of settings.
+func settingsPrint(text string) string {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 // compare tests the errors against another contestant's.

@@ -3,6 +3,7 @@ package boost
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -13,7 +14,7 @@ import (
 )
 
 func rgbTrainer(name string, o RGBOptions) Trainer {
-	return Trainer{name, func(d *Data, c Control) (*Ensemble, error) {
+	return Trainer{Name: name, Settings: fmt.Sprintf("%#v", o), Train: func(d *Data, c Control) (*Ensemble, error) {
 		o := o
 		o.Control = c
 		return TrainRGB(d, &o)
@@ -34,7 +35,7 @@ func TestCrossValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	contestants := []Contestant{
-		{"stumps", []Trainer{{"adaboost", func(d *Data, c Control) (*Ensemble, error) {
+		{"stumps", []Trainer{{Name: "adaboost", Train: func(d *Data, c Control) (*Ensemble, error) {
 			return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 10, Variant: LogitCD, Control: c})
 		}}}},
 		{"rgb", []Trainer{rgbTrainer("short", RGBOptions{Rounds: 3}), rgbTrainer("long", RGBOptions{Rounds: 40})}},
@@ -97,6 +98,62 @@ func TestCrossValidate(t *testing.T) {
 	}
 }
 
+// A run that is cut goes on from the fits that it kept, to the same report; fits of other settings
+// or divisions, or of settings that are not known, are made again.
+func TestCrossValidateGoesOn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	d := randomData(rng, 120, 3, 0)
+	x := d.X
+	x.Target, x.Classes = make([]float64, 120), []string{"-", "+"}
+	for i, y := range d.Y {
+		x.Target[i] = (y + 1) / 2
+	}
+	trials, err := x.Stratified(3, 2, 1, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trained := 0
+	counted := func(s Trainer) Trainer {
+		train := s.Train
+		s.Train = func(d *Data, c Control) (*Ensemble, error) { trained++; return train(d, c) }
+		return s
+	}
+	unnamed := rgbTrainer("c", RGBOptions{Rounds: 4})
+	unnamed.Settings = ""
+	contestants := []Contestant{{"rgb", []Trainer{counted(rgbTrainer("a", RGBOptions{Rounds: 2})), counted(rgbTrainer("b", RGBOptions{Rounds: 3}))}}, {"other", []Trainer{counted(unnamed)}}}
+	whole, err := CrossValidate(x, Logistic{}, trials, contestants, &CVOptions{Workers: 1})
+	if err != nil || trained != 3*(2*3+1) {
+		t.Fatal(err, trained)
+	}
+	stop := errors.New("cut")
+	var kept []CVFit
+	if _, err := CrossValidate(x, Logistic{}, trials, contestants, &CVOptions{Workers: 1, Save: func(f *CVFit) error {
+		if kept = append(kept, *f); len(kept) == 7 {
+			return stop
+		}
+		return nil
+	}}); !errors.Is(err, stop) || len(kept) != 7 {
+		t.Fatal(err, len(kept))
+	}
+	alien := kept[0]
+	alien.Division, alien.Error = "0", 1
+	trained = 0
+	more := 0
+	again, err := CrossValidate(x, Logistic{}, trials, contestants, &CVOptions{Workers: 1, Known: append(kept, alien), Save: func(*CVFit) error { more++; return nil }})
+	if err != nil || trained != 3*(2*3+1)-7 || more != 3*2*3-7 {
+		t.Fatalf("%v: %d were trained, %d kept", err, trained, more)
+	}
+	if diff := cmp.Diff(whole, again); diff != "" {
+		t.Error(diff)
+	}
+	// Of another setting nothing is known.
+	trained = 0
+	other := []Contestant{{"rgb", []Trainer{counted(rgbTrainer("a", RGBOptions{Rounds: 2, LearningRate: 0.3}))}}}
+	if _, err := CrossValidate(x, Logistic{}, trials, other, &CVOptions{Workers: 1, Known: kept}); err != nil || trained != 3 {
+		t.Errorf("%v: %d of 3 were trained", err, trained)
+	}
+}
+
 // The golden t-test of section 7 of the specification.
 func TestGoldenT(t *testing.T) {
 	r, err := metrics.PairedT([]float64{0.02, 0.01, 0.03, -0.005, 0.015}, make([]float64, 5))
@@ -119,7 +176,7 @@ func TestCrossValidateRefuses(t *testing.T) {
 	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"none", nil}}, nil); err == nil {
 		t.Error("a contestant without settings was taken")
 	}
-	bad := Trainer{"bad", func(*Data, Control) (*Ensemble, error) { return nil, ErrRange }}
+	bad := Trainer{Name: "bad", Train: func(*Data, Control) (*Ensemble, error) { return nil, ErrRange }}
 	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"bad", []Trainer{bad}}}, nil); !errors.Is(err, ErrRange) {
 		t.Errorf("%v", err)
 	}

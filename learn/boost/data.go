@@ -62,6 +62,9 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 
 // Labels returns the labels of a table's rows as the loss wants them.
 func Labels(t *table.Table, l Loss) ([]float64, error) {
+	if err := checkLoss(l); err != nil {
+		return nil, err
+	}
 	if len(t.Target) != t.Rows {
 		return nil, fmt.Errorf("boost: %s: %w: %d targets for %d rows", t.Title(), ErrData, len(t.Target), t.Rows)
 	}

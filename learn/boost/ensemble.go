@@ -53,8 +53,12 @@ func (e *Ensemble) Rounds() int {
 // ErrPrefix reports a request for the state of a Joint ensemble after some of its rounds.
 var ErrPrefix = errors.New("the model has no prefixes: its rounds changed the weights of earlier terms")
 
-// CheckRounds returns ErrPrefix unless the ensemble after so many rounds is known.
+// CheckRounds returns an error unless the ensemble after so many rounds is known: ErrPrefix where
+// it is Joint, and one for a negative number.
 func (e *Ensemble) CheckRounds(rounds int) error {
+	if rounds < 0 {
+		return fmt.Errorf("boost: %s: the model after %d rounds: the number must not be negative", e.Algorithm, rounds)
+	}
 	if e.Joint && rounds < e.Rounds() {
 		return fmt.Errorf("boost: %s: %d rounds of %d: %w", e.Algorithm, rounds, e.Rounds(), ErrPrefix)
 	}
@@ -73,7 +77,7 @@ func (e *Ensemble) Prefix(rounds int) *Ensemble {
 
 // PredictOptions adjusts prediction; nil is the zero value.
 type PredictOptions struct {
-	Rounds  int // terms of so many rounds; 0 is all. Fewer than all of a Joint ensemble are ErrPrefix
+	Rounds  int // terms of so many rounds; 0 is all, negative an error. Fewer than all of a Joint ensemble are ErrPrefix
 	Workers int // goroutines; 0 is GOMAXPROCS. Results do not depend on it
 }
 
@@ -86,7 +90,7 @@ func (e *Ensemble) Scores(x *table.Table, o *PredictOptions) ([]float64, error) 
 	if err := e.Schema.Match(x); err != nil {
 		return nil, err
 	}
-	if o.Rounds > 0 {
+	if o.Rounds != 0 {
 		if err := e.CheckRounds(o.Rounds); err != nil {
 			return nil, err
 		}

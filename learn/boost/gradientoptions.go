@@ -88,6 +88,9 @@ func (o *GradientOptions) fill() {
 }
 
 func (o *GradientOptions) check() error {
+	if err := checkLoss(o.Loss); err != nil {
+		return err
+	}
 	if err := firstBad("gb", []limit{
 		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for 100"},
 		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},

@@ -344,6 +344,22 @@ func ParseLoss(name string) (Loss, error) {
 	return nil, fmt.Errorf("boost: loss %q is none of logistic, logistic2, exponential, squared, huber:DELTA (positive), softmax:CLASSES (2 to %d)", name, MaxClasses)
 }
 
+// checkLoss refuses a loss of this package whose parameter has no meaning: it would train, to
+// a model that cannot be read back.
+func checkLoss(l Loss) error {
+	switch l := l.(type) {
+	case Huber:
+		if !(l.Delta > 0) || math.IsInf(l.Delta, 1) {
+			return fmt.Errorf("boost: the Huber loss has Delta %v; it must be positive and finite", l.Delta)
+		}
+	case SoftMax:
+		if l.Classes < 2 || l.Classes > MaxClasses {
+			return fmt.Errorf("boost: the soft-max loss has %d classes; it must have 2 to %d", l.Classes, MaxClasses)
+		}
+	}
+	return nil
+}
+
 // MaxClasses bounds the scores of a row, so that a damaged header cannot ask for
 // any amount of memory.
 const MaxClasses = 1 << 16

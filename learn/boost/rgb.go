@@ -204,6 +204,9 @@ func (o *RGBOptions) fill(rows, columns int) {
 }
 
 func (o *RGBOptions) check(columns int) error {
+	if err := checkLoss(o.Loss); err != nil {
+		return err
+	}
 	if err := firstBad("rgb", []limit{
 		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for 100"},
 		{"Candidates", float64(o.Candidates), o.Candidates >= 1, "at least 1"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 )
@@ -28,6 +30,20 @@ func (l Stumps) Prepare(d *Data, workers int) (Fitter, error) {
 type SignTrees struct{ Splits, Bins int }
 
 func (l SignTrees) Name() string { return fmt.Sprintf("trees:%d", l.Splits) }
+
+// SignTreesOf reads the name of Stumps or SignTrees, as models record it: the most splits that
+// their trees may have, with leaves ±1. It is not ok for the names of other learners.
+func SignTreesOf(name string) (splits int, ok bool) {
+	if name == (Stumps{}).Name() {
+		return 1, true
+	}
+	text, ok := strings.CutPrefix(name, "trees:")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0 && n <= MaxSplits && SignTrees{Splits: n}.Name() == name
+}
 
 // Prepare sorts or bins the columns.
 func (l SignTrees) Prepare(d *Data, workers int) (Fitter, error) {

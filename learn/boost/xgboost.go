@@ -91,6 +91,8 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	}
 	// An iteration of XGBoost has one tree for each output, in their order.
 	next := 0
+	best, stopped := XGBoostBest(e)
+	trees := 0 // of the rounds up to the best
 	for i := range e.Terms {
 		t := &e.Terms[i]
 		p, weight := t.Predictor, t.Weight
@@ -110,6 +112,9 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 			return err
 		}
 		next++
+		if t.Round < best {
+			trees = len(g.Model.Trees)
+		}
 	}
 	for ; next%k != 0; next++ {
 		if err := add(leaf(0), 1, next%k); err != nil {
@@ -118,6 +123,9 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	}
 	g.Model.Param = map[string]string{"num_parallel_tree": "1", "num_trees": strconv.Itoa(len(g.Model.Trees)), "size_leaf_vector": "0"}
 	l.Attributes = map[string]string{}
+	if stopped {
+		l.Attributes["best_iteration"] = strconv.Itoa((trees+k-1)/k - 1)
+	}
 	l.FeatureNames, l.FeatureTypes = []string{}, []string{}
 	for _, c := range e.Schema.Columns {
 		l.FeatureNames = append(l.FeatureNames, strings.Map(func(r rune) rune {
@@ -159,6 +167,10 @@ func margin(l Loss, base float64) float64 {
 // Columns, levels and classes are those of like when that is not nil; it must have as
 // many columns as the model, of the same kinds. Without it columns have the model's
 // names, or f0, f1, …, and levels and classes are numbers.
+//
+// All trees are kept. Where XGBoost stopped early it notes best_iteration, counted from 0, beside
+// them; that stays in Settings, and XGBoostBest has it: its own wrapper for scikit-learn predicts
+// with that many rounds and one more, its Booster with all.
 //
 // The reader trusts nothing. Errors name the tree and node.
 func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
@@ -240,6 +252,9 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 		}
 		e.Terms = append(e.Terms, Term{Weight: 1, Predictor: trees[i], Output: g.TreeInfo[i], Family: -1, Round: i / (parallel * e.Outputs())})
 	}
+	if best, err := strconv.Atoi(l.Attributes["best_iteration"]); err == nil && best >= 0 && best+1 < e.Rounds() {
+		e.Settings = fmt.Sprintf(`{"best_iteration":%d}`, best)
+	}
 	classifies := objective != "reg:squarederror" && objective != "reg:linear"
 	if e.Schema, err = xgbSchema(l.FeatureNames, l.FeatureTypes, columns, like, e.Outputs(), classifies, trees); err != nil {
 		return nil, err
@@ -259,6 +274,18 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 		}
 	}
 	return e, nil
+}
+
+// XGBoostBest returns the number of rounds that XGBoost's early stopping found best, of an
+// imported model that has more; ok is false for others.
+func XGBoostBest(e *Ensemble) (rounds int, ok bool) {
+	var s struct {
+		Best *int `json:"best_iteration"`
+	}
+	if e.Algorithm != "xgboost" || e.Settings == "" || json.Unmarshal([]byte(e.Settings), &s) != nil || s.Best == nil || *s.Best < 0 || *s.Best >= e.Rounds() {
+		return 0, false
+	}
+	return *s.Best + 1, true
 }
 
 // properJSON replaces the numbers that JSON lacks and XGBoost writes, NaN, Infinity and

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -316,4 +317,47 @@ func FuzzReadXGBoost(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What XGBoost's early stopping noted is there after an import, a file and an export, where the model
+// has more rounds; a damaged note is none.
+func TestXGBoostBest(t *testing.T) {
+	raw, err := os.ReadFile("testdata/xgboost/binary.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for note, want := range map[string]int{"2": 3, "6": 7, "7": 0, "-1": 0, "x": 0, "99999999999999999999": 0} {
+		text := strings.Replace(string(raw), `"best_iteration":"7"`, fmt.Sprintf(`"best_iteration":%q`, note), 1)
+		if note != "7" && text == string(raw) {
+			t.Fatal("the file has another form")
+		}
+		e := must[*Ensemble](t)(ReadXGBoost(strings.NewReader(text), nil))
+		again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+		var out bytes.Buffer
+		if err := again.WriteXGBoost(&out); err != nil {
+			t.Fatal(err)
+		}
+		back := must[*Ensemble](t)(ReadXGBoost(&out, nil))
+		for _, m := range []*Ensemble{e, again, back} {
+			if n, ok := XGBoostBest(m); n != want || ok != (want > 0) || m.Rounds() < 8 {
+				t.Errorf("best iteration %s of %d rounds: %d %v", note, m.Rounds(), n, ok)
+			}
+		}
+		// Start scores that are no base_score take an iteration of their own, the first.
+		if e.Start[0] = 40; want > 0 {
+			out.Reset()
+			if err := e.WriteXGBoost(&out); err != nil {
+				t.Fatal(err)
+			}
+			if n, ok := XGBoostBest(must[*Ensemble](t)(ReadXGBoost(&out, nil))); !ok || n != want+1 {
+				t.Errorf("best iteration %s after one of leaves: %d %v", note, n, ok)
+			}
+		}
+		if _, ok := XGBoostBest(e.Prefix(2)); ok {
+			t.Error("a prefix has rounds beyond its end")
+		}
+	}
+	if _, ok := XGBoostBest(&Ensemble{Algorithm: "rgb", Settings: `{"best_iteration":1}`}); ok {
+		t.Error("a model of ours has a best iteration")
+	}
 }

@@ -1,13 +1,29 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 )
 
 // Fold is one division of examples, by number, each part in ascending order.
 type Fold struct{ Train, Test []int }
+
+// Fingerprint names the division: 64 bits of FNV-1a, in hexadecimal. Others have other names but
+// for one in 2⁶⁴.
+func (f *Fold) Fingerprint() string {
+	h := fnv.New64a()
+	var b [binary.MaxVarintLen64]byte
+	for _, part := range [][]int{f.Train, f.Test} {
+		h.Write(b[:binary.PutVarint(b[:], int64(len(part)))])
+		for _, i := range part {
+			h.Write(b[:binary.PutVarint(b[:], int64(i))])
+		}
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
 
 // KFold divides n examples into k parts whose sizes differ by one at most, and
 // returns for each the division that tests on it. rng shuffles the examples

@@ -21,6 +21,9 @@ type AccuracyOptions struct {
 	Hindsight bool   // test every setting, for the figure that is not nested
 	Workers   int    // fits at the same time; 0 is one a processor. Results do not depend on it
 
+	// Record has errors of other programs beside those that came with this one.
+	Record Record
+
 	// Known are results of an earlier run; those of the same set, trial,
 	// division, contestant and grid are not made again.
 	Known []Nested
@@ -164,7 +167,7 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 				set.Contestants[c].Results = append(set.Contestants[c].Results, *r)
 			}
 		}
-		set.Thesis, set.Recorded, set.NoRecord = recorded(s.Name, w.numbers, w.divisions)
+		set.Thesis, set.Recorded, set.NoRecord = recorded(s.Name, w.numbers, w.divisions, o.Record)
 		out = append(out, set)
 	}
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -35,22 +36,57 @@ func TestRecordedDivisions(t *testing.T) {
 			divisions = append(divisions, Fingerprint(&trial, x.Rows))
 			other = append(other, Fingerprint(&s.Fresh(x, "other")[i], x.Rows))
 		}
-		thesis, peers, lacks := recorded(s.Name, numbers, divisions)
+		thesis, peers, lacks := recorded(s.Name, numbers, divisions, nil)
 		if thesis == nil || (len(peers) == 0) != (s.Name == "higgs") || (lacks == "") != (len(peers) > 0) {
 			t.Errorf("%s: %v, %d programs, %q", s.Name, thesis, len(peers), lacks)
 		}
 		for i, trial := range s.Fresh(x, "confirm") {
 			divisions[i] = Fingerprint(&trial, x.Rows)
 		}
-		if _, peers, _ := recorded(s.Name, numbers, divisions); s.Name == "cancer" && len(peers) != 1 {
+		if _, peers, _ := recorded(s.Name, numbers, divisions, nil); s.Name == "cancer" && len(peers) != 1 {
 			t.Errorf("%s: %d programs on the fresh divisions on record", s.Name, len(peers))
 		}
-		if _, peers, lacks := recorded(s.Name, numbers, other); peers != nil || lacks == "" {
+		if _, peers, lacks := recorded(s.Name, numbers, other, nil); peers != nil || lacks == "" {
 			t.Errorf("%s: fresh trials are compared with the record", s.Name)
 		}
 	}
-	if _, peers, lacks := recorded("semeion-even", nil, nil); peers != nil || !strings.Contains(lacks, "no other program") {
+	if _, peers, lacks := recorded("semeion-even", nil, nil, nil); peers != nil || !strings.Contains(lacks, "no other program") {
 		t.Error(lacks)
+	}
+}
+
+// A record of one's own gives peers to other trials.
+func TestReadRecord(t *testing.T) {
+	sets, err := Table31Sets(smallTables, "cancer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, _, err := sets[0].Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials := sets[0].Fresh(x, "mine")
+	text := fmt.Sprintf(`{"sets": [{"name": "cancer", "fresh": "mine", "divisions": [%q, %q], "tested": [%d, %d], "peers": [{"name": "other", "wrong": [7, 14]}]}]}`,
+		Fingerprint(&trials[0], x.Rows), Fingerprint(&trials[1], x.Rows), len(trials[0].Test), len(trials[1].Test))
+	r, err := ReadRecord(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fresh := range []string{"mine", "yours"} {
+		out, err := Accuracy(context.Background(), sets, &AccuracyOptions{Boosters: []string{"rgb-default"}, Trials: []int{0, 1}, Fresh: fresh, Record: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		peers := out[0].Recorded
+		if fresh == "yours" && (peers != nil || out[0].NoRecord == "") || fresh == "mine" && (len(peers) != 1 || peers[0].Name != "other" || peers[0].Errors[1] != 14/float64(len(trials[1].Test)) || out[0].Thesis == nil) {
+			t.Errorf("%s: %+v, %q", fresh, peers, out[0].NoRecord)
+		}
+	}
+	for _, bad := range []string{"", "[]", `{"sets": [{"nome": "x"}]}`, `{"sets": [{"name": "x", "divisions": ["1"], "tested": []}]}`, `{"sets": [{"name": "x", "divisions": ["1"], "tested": [0]}]}`,
+		`{"sets": [{"name": "x", "divisions": ["1"], "tested": [5], "peers": [{"name": "a", "wrong": [6]}]}]}`, `{"sets": [{"name": "x", "divisions": ["1"], "tested": [5], "peers": [{"name": "a", "wrong": [1, 1]}]}]}`} {
+		if _, err := ReadRecord(strings.NewReader(bad)); err == nil {
+			t.Errorf("%s is a record", bad)
+		}
 	}
 }
 
@@ -227,6 +263,39 @@ func TestBoosters(t *testing.T) {
 				}
 			}
 		}
+	}
+	// The preset is what a user has who chooses nothing: the zero value of the options, T = 100.
+	list, _, err := Boosters([]string{"rgb-default"}, 699, 9, 7, false)
+	if err != nil || len(list) != 1 || len(list[0].Grid) != 1 {
+		t.Fatal(list, err)
+	}
+	sets, err := Table31Sets(smallTables, "cancer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, _, err := sets[0].Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := boost.NewData(x, boost.Logistic{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved [2]bytes.Buffer
+	for k, train := range []func() (*boost.Ensemble, error){
+		func() (*boost.Ensemble, error) { return list[0].Grid[0].Train(d, boost.Control{}) },
+		func() (*boost.Ensemble, error) { return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Seed: 7}) },
+	} {
+		e, err := train()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Save(&saved[k]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(saved[0].Bytes(), saved[1].Bytes()) {
+		t.Error("rgb-default is not the zero value of RGBOptions")
 	}
 	for _, names := range [][]string{{"rbg"}, {"gb", "rgb", "gb"}} {
 		if _, _, err := Boosters(names, 1, 1, 1, false); err == nil {

@@ -70,6 +70,54 @@
 //
 // Six of eight at or below XGBoost, none significantly above, one-tailed either.
 //
+// The draws of RGB's own (rows, columns, families) are one sample too. With --seed 2 on the
+// same fresh divisions the differences by loss are: sonar -0.02, cancer -0.86, diabetes
+// +0.13, ocr17 -0.07, ocr49 -0.35, higgs -0.34, mnist17 -0.08, mnist49 +0.04: the same
+// signs, but sonar's lead is gone. None is significantly above.
+//
+// All this is of a choice among up to 48 settings for each training part. The default
+// preset itself, frozen before these runs and choosing nothing (--boosters rgb-default, with
+// and without --fresh confirm), beside XGBoost, which chooses:
+//
+//	          given divisions                              fresh divisions
+//	          rgb-default   difference  p     corrected    rgb-default   difference  p       corrected
+//	sonar     14.67 (4.61)  -0.73       0.69  0.83         16.34 (3.71)  -0.99       0.62    0.79
+//	cancer     3.72 (1.54)  -1.36       0.004 0.08          3.22 (1.13)  -0.86       0.02    0.16
+//	diabetes  24.48 (3.01)  -0.46       0.45  0.68         25.01 (2.36)  +1.70       0.006   0.09
+//	ocr17      0.57 (0.41)  -0.15       0.22  0.50          0.57 (0.46)  -0.20       0.17    0.44
+//	ocr49      2.83 (0.72)  -0.15       0.30  0.57          2.73 (0.56)  -0.25       0.42    0.67
+//	mnist17    0.42 (0.13)  +0.04       0.38  0.64          0.37 (0.08)  +0.02       0.64    0.80
+//	mnist49    1.49 (0.23)  +0.22       0.004 0.07          1.62 (0.15)  +0.39       0.00007 0.005
+//	higgs     28.97 (0.83)  +0.18       0.40  0.65         28.75 (0.76)  -0.17       0.42    0.67
+//
+// Five of eight at or below XGBoost on either, but significantly above it on mnist49, by both
+// tests on fresh divisions, and on diabetes on fresh divisions by the plain one. The study that
+// found the preset had seen the given divisions, where it does better on diabetes than it
+// should. Why: T = 100 at the rate 0.1 is too short for MNIST and too long for diabetes. On fresh
+// divisions, with that one setting changed, mnist49 has 1.26 at the rate 0.3 and 1.15 in
+// 300 rounds (XGBoost took the rate 0.5 in nine of the ten given trials), diabetes 25.33 and
+// 26.37. So choose the rate where there is time: the rows of RGB above have what a choice
+// brings, but not of the rate alone. The grids hold settings that the preset has not: 0.9 of the
+// rows, other least sums in a leaf, on small tables stumps, and the larger ones leave the
+// preset's own values of these out.
+//
+// XGBoost's errors on other fresh divisions are made by testdata/bench/boost/trials.py of the source
+// tree (the same grids and rules, for any seed), and read by --peers. One more was run so when all
+// of the above was written down (--boosters rgb,rgb-default --fresh second), with nothing changed:
+//
+//	          RGB by loss   difference  p      corrected    rgb-default   difference  p      corrected  XGBoost
+//	sonar     12.97 (3.18)  -1.93       0.18   0.46         13.95 (4.73)  -0.95       0.55   0.75       14.90 (4.78)
+//	cancer     3.50 (1.36)  -0.72       0.02   0.18          3.72 (1.30)  -0.50       0.09   0.33        4.22 (1.37)
+//	diabetes  23.70 (2.01)  -0.39       0.66   0.81         24.35 (2.40)  +0.26       0.76   0.87       24.09 (2.84)
+//	ocr17      0.62 (0.56)  -0.10       0.40   0.65          0.57 (0.39)  -0.15       0.14   0.41        0.73 (0.36)
+//	ocr49      2.40 (0.83)  -0.45       0.18   0.46          2.75 (0.90)  -0.10       0.67   0.82        2.85 (1.17)
+//	mnist17    0.27 (0.14)  -0.12       0.007  0.10          0.42 (0.17)  +0.03       0.29   0.56        0.39 (0.19)
+//	mnist49    1.27 (0.28)  -0.03       0.41   0.65          1.52 (0.31)  +0.23       0.002  0.04        1.30 (0.24)
+//	higgs     28.89 (1.12)  +0.20       0.44   0.68         28.56 (0.72)  -0.12       0.40   0.65       28.69 (0.75)
+//
+// RGB by its rule is at or below XGBoost on seven of eight (by inner error on five: sonar is +0.96,
+// higgs +0.11, diabetes +0.0004), the preset on five, again significantly above on mnist49.
+//
 // The literal setting of the thesis (--boosters rgb-thesis --trials 0-4; XGBoost's in
 // brackets): sonar 23.58 (17.80), cancer 4.72 (5.44), diabetes 21.87 (24.61), ocr17 1.35
 // (0.75), ocr49 4.65 (3.20), mnist17 1.27 (0.41), mnist49 2.53 (1.26), higgs 29.93 (29.05). On fresh

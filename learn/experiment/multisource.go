@@ -2,7 +2,10 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -21,6 +24,12 @@ type SourceOptions struct {
 	Options multi.Options // of MULTIBOOST; its rounds are Rounds
 	Literal bool          // run figure 4.1 with the closed step too
 	Workers int           // 0 is GOMAXPROCS. Results do not depend on it
+	// Known are trials of an earlier run: those of the same set, rows, division and settings
+	// are not made again.
+	Known []SourceTrial
+	// Save, if not nil, is called with each new trial. An error ends the run. Neither it nor
+	// Known goes with options that are no settings: a learner, families or Q of one's own.
+	Save func(*SourceTrial) error
 	// Fitted, if not nil, is called after each model: which, of how many, and its name.
 	Fitted func(all int, name string, fold int)
 }
@@ -52,6 +61,21 @@ type SourceModel struct {
 	Seconds  float64     `json:"seconds"`              // of training, all folds, Q included
 	Versus   string      `json:"versus,omitempty"`     // the model it is compared with
 	OfQ      []float64   `json:"q_log_loss,omitempty"` // balanced log loss of the cross-fitted Q
+}
+
+// SourceTrial is what one trial of a set came to.
+type SourceTrial struct {
+	Set      string        `json:"set"`
+	Trial    int           `json:"trial"`
+	Data     string        `json:"data"`     // fingerprint of the rows
+	Division string        `json:"division"` // Fingerprint of the trial
+	Settings string        `json:"settings"` // fingerprint of all that models are trained with
+	Models   []SourceModel `json:"models"`   // with one entry in each list
+}
+
+// key says what a trial is of: trials with the same key are the same.
+func (t *SourceTrial) key() string {
+	return fmt.Sprintf("%s\x00%d\x00%s\x00%s\x00%s", t.Set, t.Trial, t.Data, t.Division, t.Settings)
 }
 
 // Names of the models of a report beside AdaBoost-1, …
@@ -117,9 +141,33 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	if o.Literal {
 		r.Models = append(r.Models, &SourceModel{Name: MultiLiteral, Versus: AdaBoostAll})
 	}
+	settings, known, err := o.kept()
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %s: %w", set.Name, err)
+	}
+	data := fmt.Sprintf("%016x", t.Fingerprint(t.Target, t.Weight))
 	for f, trial := range trials {
-		x := &sourceTrial{r: r, o: &o, fold: f, all: len(trials) * (len(r.Models) - 1)}
-		if err := x.run(t, trial); err != nil {
+		one := &SourceTrial{Set: set.Name, Trial: f, Data: data, Division: Fingerprint(&trial, t.Rows), Settings: settings}
+		x := &sourceTrial{o: &o, fold: f, all: len(trials) * (len(r.Models) - 1)}
+		if was := known[one.key()]; was != nil && len(was.Models) == len(r.Models) {
+			one = was
+			for _, m := range one.Models {
+				x.fitted(m.Name)
+			}
+		} else {
+			for _, m := range r.Models {
+				one.Models = append(one.Models, SourceModel{Name: m.Name})
+			}
+			x.r = one
+			err := x.run(t, trial)
+			if err == nil && o.Save != nil {
+				err = o.Save(one)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("experiment: %s: trial %d: %w", set.Name, f+1, err)
+			}
+		}
+		if err := r.add(one); err != nil {
 			return nil, fmt.Errorf("experiment: %s: trial %d: %w", set.Name, f+1, err)
 		}
 		r.Train += float64(len(trial.Train)) / float64(len(trials))
@@ -127,6 +175,44 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return r, nil
+}
+
+// kept returns the fingerprint of the settings, and the known trials by key.
+func (o *SourceOptions) kept() (string, map[string]*SourceTrial, error) {
+	if o.Known == nil && o.Save == nil {
+		return "", nil, nil
+	}
+	m := o.Options
+	if m.Loss != nil && m.Loss != (boost.Exponential{}) || m.Learner != nil || m.Learners != nil || m.Families != nil || m.Q != nil || m.QTrain != nil || m.Unlabelled != nil {
+		return "", nil, errors.New("trials are kept by their settings, and a loss, learners, families, Q or unlabelled rows of one's own are none")
+	}
+	m.Rounds = o.Rounds
+	text, err := json.Marshal(&m)
+	if err != nil {
+		return "", nil, err
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s %v %d", text, o.Literal, o.MaxRows)
+	known := map[string]*SourceTrial{}
+	for i := range o.Known {
+		known[o.Known[i].key()] = &o.Known[i]
+	}
+	return fmt.Sprintf("%016x", h.Sum64()), known, nil
+}
+
+// add appends a trial's errors to the models'.
+func (r *SourceReport) add(t *SourceTrial) error {
+	for k := range t.Models {
+		one := &t.Models[k]
+		m := r.Model(one.Name)
+		if m == nil || len(one.Domain) != 1 || len(one.Domain[0]) != len(r.Sources) || len(one.Uniform) != 1 || len(one.Agnostic) != 1 || len(one.Terms) != 1 {
+			return fmt.Errorf("the result of %q is not one of a trial of %d sources", one.Name, len(r.Sources))
+		}
+		m.Domain, m.Uniform, m.Agnostic = append(m.Domain, one.Domain...), append(m.Uniform, one.Uniform...), append(m.Agnostic, one.Agnostic...)
+		m.Terms, m.OfQ = append(m.Terms, one.Terms...), append(m.OfQ, one.OfQ...)
+		m.Seconds += one.Seconds
+	}
+	return nil
 }
 
 // firstRows keeps the first n rows of each source.
@@ -144,7 +230,7 @@ func firstRows(t *table.Table, rows []int, n int) []int {
 
 // sourceTrial runs all models of one trial.
 type sourceTrial struct {
-	r    *SourceReport
+	r    *SourceTrial
 	o    *SourceOptions
 	fold int
 	all  int // models of all trials, for progress
@@ -220,7 +306,7 @@ func (x *sourceTrial) boosts(d *boost.Data) (*multi.Model, error) {
 			return nil, err
 		}
 		o.Q, o.QTrain = fit.Classifier, fit.Train
-		m := x.r.Model(MultiBoost)
+		m := x.r.model(MultiBoost)
 		m.OfQ = append(m.OfQ, fit.LogLoss)
 	}
 	train := func(name string, o multi.Options) (*multi.Model, error) {
@@ -259,14 +345,28 @@ func (x *sourceTrial) record(name string, f []float64, terms int) error {
 	if err != nil {
 		return err
 	}
-	m := x.r.Model(name)
+	m := x.r.model(name)
 	m.Domain = append(m.Domain, e.Domain)
 	m.Uniform, m.Agnostic = append(m.Uniform, e.Uniform), append(m.Agnostic, e.Agnostic)
 	m.Terms = append(m.Terms, float64(terms))
 	m.Seconds += time.Since(x.at).Seconds()
 	x.at = time.Now()
+	x.fitted(name)
+	return nil
+}
+
+func (x *sourceTrial) fitted(name string) {
 	if x.o.Fitted != nil && name != AdaBoostTerms {
 		x.o.Fitted(x.all, name, x.fold)
+	}
+}
+
+// model returns the trial's model of that name.
+func (t *SourceTrial) model(name string) *SourceModel {
+	for k := range t.Models {
+		if t.Models[k].Name == name {
+			return &t.Models[k]
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/tropica-fst/tropica/learn/boost/multi"
 )
 
 // A small rerun: what is recorded fits together, and does not depend on workers.
@@ -54,6 +56,48 @@ func TestSources(t *testing.T) {
 	}
 	if d := cmp.Diff(r, again, cmpopts.IgnoreFields(SourceReport{}, "Seconds"), cmpopts.IgnoreFields(SourceModel{}, "Seconds")); d != "" {
 		t.Error(d)
+	}
+	// A run that is cut goes on from the trials that it kept, to the same report.
+	stop := errors.New("cut")
+	var kept []SourceTrial
+	o.Save = func(t *SourceTrial) error {
+		if kept = append(kept, *t); len(kept) == 2 {
+			return stop
+		}
+		return nil
+	}
+	if _, err := Sources(sets[0], o); !errors.Is(err, stop) || len(kept) != 2 {
+		t.Fatal(err, len(kept))
+	}
+	more, told := 0, 0
+	o.Known, o.Save = kept, func(*SourceTrial) error { more++; return nil }
+	o.Fitted = func(int, string, int) { told++ }
+	if again, err = Sources(sets[0], o); err != nil || more != 1 || told != 3*7 {
+		t.Fatalf("%v: %d trials were made after 2 of 3, %d models told", err, more, told)
+	}
+	if d := cmp.Diff(r, again, cmpopts.IgnoreFields(SourceReport{}, "Seconds"), cmpopts.IgnoreFields(SourceModel{}, "Seconds")); d != "" {
+		t.Error(d)
+	}
+	// Of other settings, rows or divisions none is known.
+	for _, change := range []func(*SourceOptions){func(o *SourceOptions) { o.Options.Mu = 2 }, func(o *SourceOptions) { o.Fresh = "1" }, func(o *SourceOptions) { o.MaxRows = 50 }, func(o *SourceOptions) { o.Rounds = 4 }} {
+		other := *o
+		change(&other)
+		other.Folds, more = 1, 0
+		if _, err := Sources(sets[0], &other); err != nil || more != 1 {
+			t.Errorf("%v: %d trials were made of other settings", err, more)
+		}
+	}
+	bad := *o
+	bad.Options.Q = multi.Uniform{P: 3}
+	if _, err := Sources(sets[0], &bad); err == nil || !strings.Contains(err.Error(), "kept by their settings") {
+		t.Error(err)
+	}
+	torn := *o
+	torn.Known = []SourceTrial{kept[0]}
+	torn.Known[0].Models = slices.Clone(kept[0].Models)
+	torn.Known[0].Models[0].Uniform = nil
+	if _, err := Sources(sets[0], &torn); err == nil || !strings.Contains(err.Error(), "is not one of a trial") {
+		t.Error(err)
 	}
 	var b bytes.Buffer
 	if err := WriteTable41(&b, []*SourceReport{r, again}); err != nil || !strings.Contains(b.String(), "MULTIBOOST against AdaBoost-all: uniform") || !strings.Contains(b.String(), "19.0 13.2 13.0 15.0 19.0") {

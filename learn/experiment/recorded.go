@@ -1,9 +1,12 @@
 package experiment
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
 	"sync"
 )
 
@@ -42,37 +45,72 @@ type recordedSet struct {
 	} `json:"peers"`
 }
 
-var recordedSets = sync.OnceValues(func() (map[string][]recordedSet, error) {
+var recordedSets = sync.OnceValues(func() (Record, error) {
+	r, err := ReadRecord(bytes.NewReader(table31JSON))
+	if err != nil {
+		return nil, fmt.Errorf("testdata/table31.json: %w", err)
+	}
+	return r, nil
+})
+
+// Record are errors of other programs by trial, of several sets and divisions.
+type Record map[string][]recordedSet
+
+// ReadRecord reads a record: the form is that of testdata/table31.json in this package, and
+// testdata/bench/boost/trials.py of the source tree writes one for any fresh trials.
+func ReadRecord(r io.Reader) (Record, error) {
 	var file struct {
 		Source []string      `json:"source"`
 		Sets   []recordedSet `json:"sets"`
 	}
-	if err := json.Unmarshal(table31JSON, &file); err != nil {
-		return nil, fmt.Errorf("experiment: testdata/table31.json: %w", err)
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, fmt.Errorf("no record of errors by trial: %w", err)
 	}
-	out := map[string][]recordedSet{}
+	out := Record{}
 	for _, s := range file.Sets {
 		if len(s.Divisions) != len(s.Tested) {
-			return nil, fmt.Errorf("experiment: testdata/table31.json: %s: %d divisions, %d numbers of test rows", s.Name, len(s.Divisions), len(s.Tested))
+			return nil, fmt.Errorf("no record of errors by trial: %s: %d divisions, %d numbers of test rows", s.Name, len(s.Divisions), len(s.Tested))
+		}
+		for _, n := range s.Tested {
+			if n < 1 {
+				return nil, fmt.Errorf("no record of errors by trial: %s: a trial of %d test rows", s.Name, n)
+			}
+		}
+		for _, p := range s.Peers {
+			if len(p.Wrong) > len(s.Tested) {
+				return nil, fmt.Errorf("no record of errors by trial: %s: %s has errors of %d trials, of %d", s.Name, p.Name, len(p.Wrong), len(s.Tested))
+			}
+			for k, n := range p.Wrong {
+				if n < 0 || n > s.Tested[k] {
+					return nil, fmt.Errorf("no record of errors by trial: %s: %s is wrong on %d of %d test rows of trial %d", s.Name, p.Name, n, s.Tested[k], k)
+				}
+			}
 		}
 		out[s.Name] = append(out[s.Name], s)
 	}
 	return out, nil
-})
+}
 
 // recorded returns what is on record for the trials of a set. Errors of other programs
 // are given only when every trial divides the rows as theirs did: only then can
 // tests be paired.
-func recorded(set string, trials []int, divisions []string) (*ThesisFigures, []Peer, string) {
+//
+// More is looked at first, then what came with this program.
+func recorded(set string, trials []int, divisions []string, more Record) (*ThesisFigures, []Peer, string) {
 	all, err := recordedSets()
 	if err != nil {
 		return nil, nil, err.Error()
 	}
-	list := all[set]
+	list := slices.Concat(more[set], all[set])
 	if len(list) == 0 {
 		return nil, nil, "no other program's errors are on record"
 	}
-	thesis := &ThesisFigures{list[0].RGB, list[0].GB, list[0].Level}
+	var thesis *ThesisFigures
+	if own := all[set]; len(own) > 0 {
+		thesis = &ThesisFigures{own[0].RGB, own[0].GB, own[0].Level}
+	}
 	for k := range list {
 		if list[k].holds(trials, divisions) {
 			return thesis, list[k].peers(trials), ""

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -201,5 +202,34 @@ func TestCentred(t *testing.T) {
 func TestWords(t *testing.T) {
 	if got := strings.Join(words("A don't\u00c9a X2... A DON'T"), "|"); got != "a|a don't|a x2|don't|don't a|x2|x2 a" {
 		t.Error(got)
+	}
+}
+
+// Fresh trials of sources are drawn with the seed: others for each, none of them the usual ones,
+// and a seed gives the same again. The rule needs no files.
+func TestFreshSources(t *testing.T) {
+	x := &table.Table{Name: "x", Rows: 600, Target: make([]float64, 600), Source: make([]int32, 600), Sources: []string{"a", "b", "c"}}
+	source, label := make([]int, 600), make([]int, 600)
+	for i := range x.Rows {
+		x.Source[i], x.Target[i] = int32(i%3), float64(i/3%2)
+		source[i], label[i] = i%3+1, 2*(i/3%2)-1
+	}
+	for _, name := range append([]string{"adult-noedu", "fashion-sub"}, Table41Names...) {
+		sets, err := Table41Sets(fstest.MapFS{}, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, two := sets[0].Fresh(x, "1"), sets[0].Fresh(x, "2")
+		seeds := name
+		if name == "adult-noedu" {
+			seeds = "adult"
+		}
+		usual := table.ByFold(table.MakeSourceFolds(seeds, source, label, 10))
+		if name == "sentiment" {
+			usual = table.MakeSourceTrials(seeds, source, label, 10)
+		}
+		if len(one) != 10 || !reflect.DeepEqual(one, sets[0].Fresh(x, "1")) || reflect.DeepEqual(one, two) || reflect.DeepEqual(one, usual) || reflect.DeepEqual(two, usual) {
+			t.Errorf("%s: %d trials; seeds 1 and 2 give the same: %v; the usual ones: %v", name, len(one), reflect.DeepEqual(one, two), reflect.DeepEqual(one, usual))
+		}
 	}
 }

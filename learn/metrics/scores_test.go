@@ -81,6 +81,9 @@ func TestScores(t *testing.T) {
 	if s := metrics.FormatMeanSD([]float64{.25, .27}, 100, 2); s != "26.00 (1.41)" {
 		t.Error(s)
 	}
+	if s := metrics.FormatMeanSD([]float64{.25}, 100, 2); s != "25.00" {
+		t.Errorf("one number has the standard deviation %s", s)
+	}
 }
 
 func TestOneSided(t *testing.T) {

@@ -26,9 +26,12 @@ func MeanSD(xs []float64) (mean, sd float64) {
 }
 
 // FormatMeanSD writes "26.94 (2.10)": the mean and the standard deviation times
-// scale, with the given digits.
+// scale, with the given digits. One number alone has no standard deviation: "26.94".
 func FormatMeanSD(xs []float64, scale float64, digits int) string {
 	mean, sd := MeanSD(xs)
+	if len(xs) == 1 {
+		return fmt.Sprintf("%.*f", digits, mean*scale)
+	}
 	return fmt.Sprintf("%.*f (%.*f)", digits, mean*scale, digits, sd*scale)
 }
 

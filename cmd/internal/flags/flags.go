@@ -298,11 +298,16 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 	return args, nil
 }
 
+// unknown is the error of a flag that there is not. It guesses what was meant only where that is
+// near, a mistake in three letters, or what was written is its beginning: a poor guess (--plot,
+// did you mean --low?) is worse than none.
 func (s *Set) unknown(word, name string) error {
-	best, bestDist := "", 1+len(name)/2
+	best, bestDist := "", 1+len(name)/3
 	for _, n := range slices.Sorted(slices.Values(s.names)) {
-		if d := distance(name, n); d < bestDist || strings.HasPrefix(n, name) && best == "" {
+		if d := distance(name, n); d < bestDist {
 			best, bestDist = n, d
+		} else if len(name) > 1 && strings.HasPrefix(n, name) && best == "" {
+			best = n
 		}
 	}
 	if best != "" {
@@ -311,22 +316,25 @@ func (s *Set) unknown(word, name string) error {
 	return fmt.Errorf("unknown flag %s (--help lists them)", word)
 }
 
-// distance is the edit distance with unit costs.
+// distance is the edit distance with unit costs, in which two neighbours exchanged are one
+// mistake.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diag := row[0]
+		before, last, row = last, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			sub := diag
+			sub := last[j]
 			if a[i] != b[j] {
 				sub++
 			}
-			diag = row[j+1]
-			row[j+1] = min(sub, row[j]+1, row[j+1]+1)
+			row[j+1] = min(sub, row[j]+1, last[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

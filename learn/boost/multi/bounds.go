@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -13,12 +14,12 @@ import (
 // BoundOptions adjusts Bounds; nil is the zero value.
 type BoundOptions struct {
 	// Rho are the margins for which the bounds are evaluated, each in (0, 1], chosen
-	// without a look at the data: delta is shared among them. nil is 0.05, 0.1, 0.2,
+	// without a look at the data: delta is shared among them. None is 0.05, 0.1, 0.2,
 	// 0.3, 0.5 and 0.7.
 	Rho   []float64
 	Delta float64 // probability with which the bounds may fail; 0 is 0.05
-	// AnyRho makes Theorem 4.4 hold for all rho in (0, 1) at once, instead of sharing
-	// delta (Theorem B.2): sqrt(ln log2(2/rho)/m_k) more for each domain.
+	// AnyRho makes both theorems hold for all rho in (0, 1] at once, instead of sharing
+	// delta among those given: TheoremB2.
 	AnyRho bool
 	Target TargetSet // over which the agnostic bound is the largest
 	// Lambda is a mixture to evaluate the bounds for; nil is the even one.
@@ -31,21 +32,24 @@ type BoundOptions struct {
 	// is Massart's of Count, or Theorem 3.1 where that is less.
 	Complexity func(m int) float64
 	// Count is the logarithm of the number of different base predictors on m rows, for
-	// Theorem 4.5; nil counts stumps, or trees with as many splits as any of the model:
-	// thresholds, sides of what is missing and sets of levels (boost.Questions).
+	// Theorem 4.5; nil counts stumps, or trees with as many splits as the model's learners
+	// were allowed, whether or not such a tree was used: thresholds, sides of what is
+	// missing and sets of levels (boost.Questions).
 	Count func(m int) float64
 
 	IndependentQ bool // Q does not depend on the labelled rows; Model.Apart says so of itself
+
+	fitted []int // slots whose class of base predictors had to be taken from the trained ones
 }
 
 // DomainTerms are the parts of Theorem 4.4 for one domain at one rho.
 type DomainTerms struct {
 	Empirical  float64 `json:"empirical"`  // share of its rows with margin at most rho
-	Complexity float64 `json:"complexity"` // (2/rho) max_l Rad(H_l)
-	Union      float64 `json:"union"`      // (2/rho) sqrt(2 ln p/m_k), which the thesis does not have
+	Complexity float64 `json:"complexity"` // (2/rho) max_l Rad(H_l); 4/rho in Theorem B.2
+	Union      float64 `json:"union"`      // (2/rho) sqrt(2 ln p/m_k), or 4/rho, which the thesis does not have
 	Confidence float64 `json:"confidence"`
 	Sum        float64 `json:"sum"`
-	AsStated   float64 `json:"as_stated"` // without Union
+	AsStated   float64 `json:"as_stated"` // as the thesis prints it: without Union, and Theorem B.2 with less elsewhere too
 }
 
 // MixtureBound are the bounds at one rho.
@@ -53,7 +57,7 @@ type MixtureBound struct {
 	Rho     float64       `json:"rho"`
 	Domains []DomainTerms `json:"domains"`
 
-	// Theorem 4.4: of the mixture asked for, and the largest over the target set. The
+	// Theorem 4.4, or B.2: of the mixture asked for, and the largest over the target set. The
 	// second of each is without the correction, as the thesis states it.
 	Mixture        float64 `json:"mixture"`
 	MixtureStated  float64 `json:"mixture_as_stated"`
@@ -73,6 +77,7 @@ type BoundReport struct {
 	Columns  int            `json:"columns"`
 	Norm     float64        `json:"weight_sum"`
 	Delta    float64        `json:"delta"`
+	AnyRho   bool           `json:"any_rho"` // the bounds are those for all rho at once
 	Lambda   []float64      `json:"lambda"`
 	Cover    int            `json:"cover"`
 	Radius   float64        `json:"radius"`
@@ -133,6 +138,28 @@ func Theorem44(rad, rho, delta float64, p, m int) DomainTerms {
 	return DomainTerms{Complexity: 2 / rho * rad, Union: 2 / rho * math.Sqrt(2*math.Log(float64(p))/rows), Confidence: math.Sqrt(math.Log(float64(p)/delta) / (2 * rows))}
 }
 
+// TheoremB2 is Theorem44 for all rho in (0, 1] at once:
+//
+//	(4/rho) (rad + sqrt(2 ln p/m)) + sqrt(ln log2(2/rho)/m) + sqrt(ln(2p/delta)/(2m))
+//
+// It follows from Theorem 4.4 at rho_k = 2^-k, k = 1, 2, …, with (delta/2)/k² for the k-th:
+// these sum to less than delta, and sqrt(ln(2p k²/delta)/(2m)) is at most sqrt(ln(2p/delta)/(2m))
+// + sqrt(ln k/m). Of rho the next rho_k below serves: no more margins are below it, k is at
+// most log2(2/rho), and 1/rho_k is more than 1/rho and at most 2/rho. So the factor is 4,
+// as in the theorem that the thesis quotes (M. Mohri, A. Rostamizadeh, A. Talwalkar,
+// "Foundations of machine learning", 2nd edition, Theorem 5.9), where Theorem B.2 and its
+// proof have 2, and the logarithm is of 2/delta, not of 1/delta.
+func TheoremB2(rad, rho, delta float64, p, m int) DomainTerms {
+	t := Theorem44(rad, rho, delta/2, p, m)
+	t.Complexity *= 2
+	t.Union *= 2
+	t.Confidence += math.Sqrt(peeling(rho) / float64(m))
+	return t
+}
+
+// peeling is ln log2(2/rho).
+func peeling(rho float64) float64 { return math.Log(math.Log2(2 / rho)) }
+
 // Bounds evaluates Theorems 4.4 and 4.5 on the rows that a model was trained on. The model
 // is read as a convex combination: f is divided by ||alpha||_1, in which a shared term counts
 // once for each domain.
@@ -156,7 +183,7 @@ func Bounds(m *Model, d *boost.Data, opts *BoundOptions) (*BoundReport, error) {
 	if o.Delta == 0 {
 		o.Delta = 0.05
 	}
-	if o.Rho == nil {
+	if len(o.Rho) == 0 {
 		o.Rho = []float64{0.05, 0.1, 0.2, 0.3, 0.5, 0.7}
 	}
 	if o.Lambda == nil {
@@ -175,7 +202,7 @@ func Bounds(m *Model, d *boost.Data, opts *BoundOptions) (*BoundReport, error) {
 	if err := o.complexities(m, d.X); err != nil {
 		return nil, err
 	}
-	r := &BoundReport{Sources: d.X.Sources, Rows: d.X.SourceCounts(), Columns: len(d.X.Columns), Norm: m.Norm(), Delta: o.Delta, Lambda: o.Lambda, Cover: len(o.Cover), Radius: o.Radius}
+	r := &BoundReport{Sources: d.X.Sources, Rows: d.X.SourceCounts(), Columns: len(d.X.Columns), Norm: m.Norm(), Delta: o.Delta, AnyRho: o.AnyRho, Lambda: o.Lambda, Cover: len(o.Cover), Radius: o.Radius}
 	if r.Norm == 0 {
 		return nil, fmt.Errorf("multi: bounds: %w: the model has no terms", ErrBound)
 	}
@@ -225,7 +252,16 @@ func (o *BoundOptions) complexities(m *Model, x *table.Table) error {
 	}
 	splits, stumps := 1, true
 	for s, e := range m.Slots {
-		stumps = stumps && m.Learners[s] == Stumps{}.Name()
+		offered, known := 0, true
+		for _, name := range strings.Split(m.Learners[s], familySeparator) {
+			own := name == Stumps{}.Name()
+			n, ok := boost.SignTreesOf(name)
+			if own {
+				n = 1
+			}
+			offered, known, stumps = max(offered, n), known && (ok || own), stumps && own
+		}
+		used := 0
 		for i := range e.Terms {
 			p := e.Terms[i].Predictor
 			if v, ok := p.(boost.Scaled); ok && (v.Factor == 1 || v.Factor == -1) {
@@ -235,8 +271,12 @@ func (o *BoundOptions) complexities(m *Model, x *table.Table) error {
 			if !ok {
 				return fmt.Errorf("multi: bounds: %w: the base predictors of slot %d (%s) are no trees; give Complexity and Count", ErrBound, s+1, m.Learners[s])
 			}
-			splits = max(splits, t.Splits())
+			used = max(used, t.Splits())
 		}
+		if !known || used > offered {
+			o.fitted = append(o.fitted, s+1)
+		}
+		splits = max(splits, offered, used)
 	}
 	if splits == 1 && stumps && o.Count == nil {
 		o.Count = func(rows int) float64 { return logStumps(x, rows) }
@@ -302,13 +342,16 @@ func (r *BoundReport) at(o *BoundOptions, rho, delta float64, p int) MixtureBoun
 	b := MixtureBound{Rho: rho, Domains: make([]DomainTerms, p)}
 	sums, stated := make([]float64, p), make([]float64, p)
 	for k, m := range r.Rows {
-		t := Theorem44(o.Complexity(m), rho, delta, p, m)
-		if o.AnyRho {
-			t.Confidence += math.Sqrt(max(0, math.Log(math.Log2(2/rho))) / float64(m))
-		}
+		rad := o.Complexity(m)
+		t := Theorem44(rad, rho, delta, p, m)
 		t.Empirical = r.upTo(k, rho)
 		t.AsStated = t.Empirical + t.Complexity + t.Confidence
-		t.Sum = t.AsStated + t.Union
+		if o.AnyRho {
+			b2 := TheoremB2(rad, rho, delta, p, m)
+			b2.Empirical, b2.AsStated = t.Empirical, t.AsStated+math.Sqrt(peeling(rho)/float64(m))
+			t = b2
+		}
+		t.Sum = t.Empirical + t.Complexity + t.Union + t.Confidence
 		b.Domains[k], sums[k], stated[k] = t, t.Sum, t.AsStated
 	}
 	b.Mixture, b.MixtureStated = dot(o.Lambda, sums), dot(o.Lambda, stated)
@@ -334,7 +377,12 @@ func (r *BoundReport) at(o *BoundOptions, rho, delta float64, p int) MixtureBoun
 			// At a vertex the complexity is the domain's own, as in Theorem 4.4.
 			rad = o.Complexity(r.Rows[k])
 		}
-		return 2/rho*(rad+math.Sqrt(2*math.Log(float64(p))*square)) + math.Sqrt(math.Log(float64(len(o.Cover))/delta)*square/2)
+		complexity := rad + math.Sqrt(2*math.Log(float64(p))*square)
+		points := float64(len(o.Cover))
+		if o.AnyRho { // as in TheoremB2, with square in place of 1/m
+			return 4/rho*complexity + math.Sqrt(peeling(rho)*square) + math.Sqrt(math.Log(2*points/delta)*square/2)
+		}
+		return 2/rho*complexity + math.Sqrt(math.Log(points/delta)*square/2)
 	}
 	for _, beta := range o.Cover {
 		distance := 0.0
@@ -411,6 +459,9 @@ func (r *BoundReport) warn(m *Model, d *boost.Data, o *BoundOptions, best float6
 		default:
 			add("Q must be independent of the labelled rows; whether this one is, is not known here")
 		}
+	}
+	if len(o.fitted) > 0 {
+		add("what the learners of slots %v may return is not known here, and was taken from the trained trees: the theorems want the class chosen before it saw the data (give Complexity and Count)", o.fitted)
 	}
 	if d.W != nil {
 		add("rows are weighted: the theorems are about rows drawn independently from each source, each counted once")

@@ -3,9 +3,11 @@ package multi
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
@@ -14,13 +16,35 @@ import (
 type Entry struct {
 	Name    string
 	Options Options // Ctx and Workers are those of CVOptions; no validation rows, checkpoint or resume
+	// Settings is all that the options say, as text of any form: fits of an earlier run are
+	// known by it. "" is not known, and such fits are made again.
+	Settings string
 }
+
+// CVFit is what one fit of a cross-validation came to.
+type CVFit struct {
+	Model    string    `json:"model"`    // the setting's name, or that of a baseline
+	Settings string    `json:"settings"` // fingerprint of what it was trained with
+	Division string    `json:"division"` // of the rows: dataset.Fold.Fingerprint
+	Domain   []float64 `json:"domain"`
+	Uniform  float64   `json:"uniform"`
+	Agnostic float64   `json:"agnostic"`
+	Terms    int       `json:"terms"`
+}
+
+// key says what a fit is of: fits with the same key, of the same data, are the same.
+func (f *CVFit) key() string { return f.Settings + "/" + f.Division }
 
 // CVOptions adjusts CrossValidate; nil is the zero value.
 type CVOptions struct {
 	Ctx       context.Context
 	Workers   int  // 0 is GOMAXPROCS. Results do not depend on it
 	ByUniform bool // settings are chosen by the uniform error of inner folds, not by the agnostic one
+	// Known are fits of an earlier run on the same table: those with the settings and
+	// division of one of this run are not made again.
+	Known []CVFit
+	// Save, if not nil, is called with each new fit of known settings. An error ends the run.
+	Save func(*CVFit) error
 	// Fitted, if not nil, is called after each training: of how many, what, which trial.
 	Fitted func(all int, name string, trial int)
 }
@@ -63,7 +87,10 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 	if len(grid) == 0 || len(trials) == 0 {
 		return nil, fmt.Errorf("multi: cross-validation: %d settings and %d trials", len(grid), len(trials))
 	}
-	c := &crossing{t: t, grid: grid, o: o, r: &CVReport{Sources: t.Sources, Rows: t.Rows, Trials: len(trials)}}
+	c := &crossing{t: t, grid: grid, o: o, r: &CVReport{Sources: t.Sources, Rows: t.Rows, Trials: len(trials)}, known: map[string]*CVFit{}}
+	for i := range o.Known {
+		c.known[o.Known[i].key()] = &o.Known[i]
+	}
 	c.r.Models = []*CVModel{{Name: "multiboost"}, {Name: "adaboost-all"}}
 	for k := range t.Sources {
 		c.r.Models = append(c.r.Models, &CVModel{Name: fmt.Sprintf("adaboost-%d", k+1)})
@@ -91,6 +118,27 @@ type crossing struct {
 	o    CVOptions
 	r    *CVReport
 	all  int
+
+	known map[string]*CVFit
+}
+
+// keep returns the known fit of that model, or makes and saves it.
+func (c *crossing) keep(name, settings string, fold dataset.Fold, fit func(train, test []int) (*Errors, int, error)) (*Errors, int, error) {
+	f := CVFit{Model: name}
+	if settings != "" {
+		h := fnv.New64a()
+		h.Write([]byte(settings))
+		f.Settings, f.Division = fmt.Sprintf("%016x", h.Sum64()), fold.Fingerprint()
+		if k := c.known[f.key()]; k != nil && len(k.Domain) == len(c.t.Sources) {
+			return &Errors{k.Domain, k.Uniform, k.Agnostic}, k.Terms, nil
+		}
+	}
+	e, terms, err := fit(fold.Train, fold.Test)
+	if err == nil && settings != "" && c.o.Save != nil {
+		f.Domain, f.Uniform, f.Agnostic, f.Terms = e.Domain, e.Uniform, e.Agnostic, terms
+		err = c.o.Save(&f)
+	}
+	return e, terms, err
 }
 
 // parts are the rows of a division.
@@ -103,7 +151,11 @@ func (c *crossing) parts(train, test []int, l boost.Loss) (a, b *boost.Data, err
 }
 
 // errors trains one setting and measures it.
-func (c *crossing) errors(e *Entry, train, test []int) (*Errors, int, error) {
+func (c *crossing) errors(e *Entry, fold dataset.Fold) (*Errors, int, error) {
+	return c.keep(e.Name, e.Settings, fold, func(train, test []int) (*Errors, int, error) { return c.fit(e, train, test) })
+}
+
+func (c *crossing) fit(e *Entry, train, test []int) (*Errors, int, error) {
 	o := e.Options
 	o.Ctx, o.Workers = c.o.Ctx, c.o.Workers
 	l := o.Loss
@@ -133,7 +185,7 @@ func (c *crossing) fitted(name string, trial int) {
 }
 
 func (c *crossing) trial(n int, t *table.Trial) error {
-	best := 0
+	best, whole := 0, dataset.Fold{Train: t.Train, Test: t.Test}
 	if len(c.grid) > 1 {
 		folds := t.InnerFolds()
 		if len(folds) < 2 {
@@ -143,7 +195,7 @@ func (c *crossing) trial(n int, t *table.Trial) error {
 		for g := range c.grid {
 			sum := 0.0
 			for _, f := range folds {
-				e, _, err := c.errors(&c.grid[g], f.Train, f.Test)
+				e, _, err := c.errors(&c.grid[g], f)
 				if err != nil {
 					return fmt.Errorf("%s: %w", c.grid[g].Name, err)
 				}
@@ -159,7 +211,7 @@ func (c *crossing) trial(n int, t *table.Trial) error {
 			}
 		}
 	}
-	e, terms, err := c.errors(&c.grid[best], t.Train, t.Test)
+	e, terms, err := c.errors(&c.grid[best], whole)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.grid[best].Name, err)
 	}
@@ -176,19 +228,27 @@ func (c *crossing) trial(n int, t *table.Trial) error {
 		rounds = 100
 	}
 	for k, m := range c.r.Models[1:] {
-		b, err := TrainBaseline(train, k-1, rounds, o.Learner, boost.Control{Ctx: c.o.Ctx, Workers: c.o.Workers})
+		// The setting says what the baseline is: its rounds, learner and target set.
+		settings := c.grid[best].Settings
+		if settings != "" {
+			settings = m.Name + " beside " + settings
+		}
+		e, terms, err := c.keep(m.Name, settings, whole, func([]int, []int) (*Errors, int, error) {
+			b, err := TrainBaseline(train, k-1, rounds, o.Learner, boost.Control{Ctx: c.o.Ctx, Workers: c.o.Workers})
+			if err != nil {
+				return nil, 0, err
+			}
+			f, err := b.Scores(test.X, &boost.PredictOptions{Workers: c.o.Workers})
+			if err != nil {
+				return nil, 0, err
+			}
+			e, err := ErrorRates(test, f, &o.Target)
+			return e, len(b.Terms), err
+		})
 		if err != nil {
 			return err
 		}
-		f, err := b.Scores(test.X, &boost.PredictOptions{Workers: c.o.Workers})
-		if err != nil {
-			return err
-		}
-		e, err := ErrorRates(test, f, &o.Target)
-		if err != nil {
-			return err
-		}
-		m.add(e, len(b.Terms))
+		m.add(e, terms)
 		c.fitted(m.Name, n)
 	}
 	return nil

@@ -2,6 +2,7 @@ package multi
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestCrossValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A penalty that leaves no terms: every row is an error.
-	grid := []Entry{{"nothing", Options{L1: 100, Q: Uniform{2}}}, {"long", Options{Rounds: 15}}}
+	grid := []Entry{{Name: "nothing", Options: Options{L1: 100, Q: Uniform{2}}}, {"long", Options{Rounds: 15}, "15 rounds"}}
 	fits := 0
 	r, err := CrossValidate(x, trials, grid, &CVOptions{Workers: 1, Fitted: func(all int, _ string, _ int) {
 		if fits++; fits > all {
@@ -48,6 +49,34 @@ func TestCrossValidate(t *testing.T) {
 	}
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
+	}
+	// A run that is cut goes on from what it kept, to the same report; settings that are not
+	// known are fitted again.
+	stop := errors.New("cut")
+	var kept []CVFit
+	_, err = CrossValidate(x, trials, grid, &CVOptions{Save: func(f *CVFit) error {
+		if kept = append(kept, *f); len(kept) == 8 {
+			return stop
+		}
+		return nil
+	}})
+	if !errors.Is(err, stop) || len(kept) != 8 {
+		t.Fatal(err, len(kept))
+	}
+	more := 0
+	again, err = CrossValidate(x, trials, grid, &CVOptions{Known: kept, Save: func(*CVFit) error { more++; return nil }})
+	if err != nil || more != 3*(2+4)-8 {
+		t.Fatalf("%v: %d fits were kept after 8 of 18", err, more)
+	}
+	if d := cmp.Diff(r, again); d != "" {
+		t.Error(d)
+	}
+	// They are used: what an altered file says is what the report has.
+	for i := range kept {
+		kept[i].Uniform = 0.75
+	}
+	if again, err = CrossValidate(x, trials, grid, &CVOptions{Known: kept}); err != nil || again.Models[0].Uniform[0] != 0.75 {
+		t.Errorf("%v: %+v", err, again)
 	}
 	// One trial by hand.
 	a, _ := NewData(x.Subset(trials[0].Train), boost.Exponential{})

@@ -73,6 +73,8 @@
 //   - The skewness term of section 4.4 has no sign: see Skewed.
 //   - Theorem 4.4's proof takes the complexity of a union for the largest one: see
 //     Theorem44. Reports have the value with and without the correction.
+//   - Theorem B.2, for all rho at once, is printed with 2/rho and ln(p/delta); the theorem that
+//     it quotes, and a proof, have 4/rho and ln(2p/delta): see TheoremB2.
 //   - Theorem 4.5, part 1: the printed 3e/2 outside the root does not follow, the radius e
 //     itself does. Part 2 with the unit vectors as cover is Theorem 4.4.
 //   - The bounds want Q to be independent of the labelled rows: QOptions.OnlyUnlabelled, or

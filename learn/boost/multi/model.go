@@ -99,8 +99,10 @@ func (m *Model) Shares() []float64 {
 	return out
 }
 
-// Prefix returns the model after the given number of rounds, sharing its predictors.
+// Prefix returns the model after the given number of rounds (negative is none), sharing its
+// predictors.
 func (m *Model) Prefix(rounds int) *Model {
+	rounds = max(rounds, 0)
 	p := *m
 	p.Slots = nil
 	for _, e := range m.Slots {
@@ -122,7 +124,7 @@ func (m *Model) Table() *table.Table {
 
 // PredictOptions adjusts prediction; nil is the zero value.
 type PredictOptions struct {
-	Rounds  int       // terms of so many rounds; 0 is all
+	Rounds  int       // terms of so many rounds; 0 is all, negative an error
 	Workers int       // goroutines; 0 is GOMAXPROCS. Results do not depend on it
 	Q       []float64 // Q of the rows, by row and domain, in place of the model's classifier
 }
@@ -156,6 +158,9 @@ func (m *Model) Scores(x *table.Table, o *PredictOptions) ([]float64, error) {
 		}
 	} else if err := checkQ(q, m.Domains(), x); err != nil {
 		return nil, err
+	}
+	if o.Rounds < 0 {
+		return nil, fmt.Errorf("multi: the model after %d rounds: the number must not be negative", o.Rounds)
 	}
 	if o.Rounds > 0 {
 		m = m.Prefix(o.Rounds)

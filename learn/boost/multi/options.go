@@ -147,6 +147,9 @@ type Family struct {
 	Charge  float64 // at least 0; 1 is the penalty as it is without families
 }
 
+// familySeparator stands between the names of families in Model.Learners.
+const familySeparator = " | "
+
 // TreeFamilies are trees with leaves ±1 of so many splits each (ascending or not), with charges
 // that grow as their complexity over x by Theorem 3.1 does: the least is 1. bins is that of
 // boost.SignTrees.

@@ -10,9 +10,9 @@ import (
 // as none.
 const noSlope = 1e-10
 
-// smooth is a round on a differentiable objective (section 5 of appendix B.4): the
-// predictors of all slots are trained with the weights at its start, ordered by score,
-// and the first one, or each in turn, takes a step.
+// smooth is a round on a differentiable objective (appendix B.4): the predictors of all
+// slots are trained with the weights at its start, ordered by score, and the first one, or
+// each in turn, takes a step.
 func (r *run) smooth(p *Progress) error {
 	s := r.s
 	f := s.losses()

@@ -141,8 +141,8 @@ func (s *state) along(r *ray, eta float64, slopes bool) (f, d, dd []float64) {
 }
 
 // signed returns y_i (pi_k/M_k) w_i Phi'(u_i) Q_s(x_i) for every slot, scaled by one common
-// factor so that neither large margins nor large errors overflow. only, if not negative,
-// leaves the rows of that domain alone, for each slot its own.
+// factor so that neither large margins nor large errors overflow. With own the slot of a domain
+// has the rows of that domain alone, and pi plays no part.
 func (s *state) signed(pi []float64, own bool) [][]float64 {
 	n := len(s.f)
 	tops := make([]float64, blocksOf(n))

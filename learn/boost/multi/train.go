@@ -175,7 +175,7 @@ func (r *run) prepare() error {
 			}
 			r.families, names[j] = append(r.families, fitter), f.Learner.Name()
 		}
-		r.e.Learners = []string{strings.Join(names, " | ")}
+		r.e.Learners = []string{strings.Join(names, familySeparator)}
 	} else if learners == nil {
 		l := o.Learner
 		if l == nil {

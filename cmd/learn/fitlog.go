@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+)
+
+// fitLog is the checkpoint of a cross-validation: a line that says of what data, then a line for
+// each fit. Unlike an experiment, which replaces its file with every result, it may have thousands
+// of them, many a second, so lines are appended; of a run that was killed the last may be torn,
+// and is then dropped.
+type fitLog[T any] struct {
+	name   *string
+	resume *bool
+	file   *os.File
+	known  []T
+}
+
+// fitLogHeader is the first line.
+type fitLogHeader struct {
+	Format string `json:"format"`
+	Data   string `json:"data"`
+}
+
+// define defines the flags.
+func (l *fitLog[T]) define(fs *flags.Set) {
+	l.name = fs.String("checkpoint", "", "File that keeps every finished fit, of a setting on a fold, as it comes")
+	l.resume = fs.Bool("resume", false, "Go on from the checkpoint: what is in it is not fitted again. The data must be as they were; folds and settings may differ, and those that were there are used. Remove the file when the program changed")
+}
+
+// open begins the file, or reads it and goes on.
+func (l *fitLog[T]) open(format, data string) error {
+	header := fitLogHeader{format, data}
+	switch {
+	case *l.name == "" && *l.resume:
+		return errors.New("flag --resume: --checkpoint names no file")
+	case *l.name == "":
+		return nil
+	case cli.IsStandard(*l.name):
+		return errors.New("flag --checkpoint: a standard stream keeps nothing; name a file")
+	}
+	b, err := os.ReadFile(*l.name)
+	switch {
+	case *l.resume && err != nil:
+		return fmt.Errorf("flag --resume: %w", err)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("flag --checkpoint: %w", err)
+	case err == nil && !*l.resume:
+		return fmt.Errorf("flag --checkpoint: %s is there already: give --resume to go on from it, or remove it to begin afresh", *l.name)
+	}
+	if err != nil {
+		first, err := json.Marshal(header)
+		if err == nil {
+			l.file, err = os.OpenFile(*l.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		}
+		if err == nil {
+			_, err = l.file.Write(append(first, '\n'))
+		}
+		if err != nil {
+			return fmt.Errorf("flag --checkpoint: %w", err)
+		}
+		return nil
+	}
+	whole, err := l.read(b, header)
+	if err != nil {
+		return fmt.Errorf("flag --resume: %s: %w", *l.name, err)
+	}
+	if l.file, err = os.OpenFile(*l.name, os.O_WRONLY, 0); err == nil {
+		if err = l.file.Truncate(int64(whole)); err == nil {
+			_, err = l.file.Seek(0, io.SeekEnd)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("flag --checkpoint: %w", err)
+	}
+	return nil
+}
+
+// read takes the fits of a file, and says how much of it is whole lines.
+func (l *fitLog[T]) read(b []byte, want fitLogHeader) (whole int, err error) {
+	strict := func(line []byte, to any) error {
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(to); err != nil {
+			return err
+		}
+		if rest := bytes.TrimSpace(line[d.InputOffset():]); len(rest) > 0 {
+			return fmt.Errorf("%.20q follows its end", rest)
+		}
+		return nil
+	}
+	for n := 1; ; n++ {
+		end := bytes.IndexByte(b[whole:], '\n')
+		if end < 0 {
+			if n == 1 {
+				return 0, errors.New("it has no whole line, and is no checkpoint of a cross-validation; remove it to begin afresh")
+			}
+			return whole, nil
+		}
+		line := b[whole : whole+end]
+		if n == 1 {
+			var h fitLogHeader
+			if err := strict(line, &h); err != nil || h.Format != want.Format {
+				return 0, fmt.Errorf("it is no checkpoint of this cross-validation (%s); remove it to begin afresh", want.Format)
+			}
+			if h.Data != want.Data {
+				return 0, errors.New("it is of other data, columns, or another loss; give those that it was begun with, or remove it to begin afresh")
+			}
+		} else {
+			var fit T
+			if err := strict(line, &fit); err != nil {
+				return 0, fmt.Errorf("line %d is damaged: %w; remove the file to begin afresh", n, err)
+			}
+			l.known = append(l.known, fit)
+		}
+		whole += end + 1
+	}
+}
+
+// save appends a fit; it is nil where none are kept.
+func (l *fitLog[T]) save() func(*T) error {
+	if l.file == nil {
+		return nil
+	}
+	return func(fit *T) error {
+		line, err := json.Marshal(fit)
+		if err == nil {
+			_, err = l.file.Write(slices.Concat(line, []byte{'\n'})) // at once: what is torn is the end alone
+		}
+		if err != nil {
+			return fmt.Errorf("flag --checkpoint: %w", err)
+		}
+		return nil
+	}
+}
+
+// close ends the file.
+func (l *fitLog[T]) close() error {
+	if l.file == nil {
+		return nil
+	}
+	file := l.file
+	l.file = nil
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("flag --checkpoint: %w", err)
+	}
+	return nil
+}
+
+// interrupted says what is left of a run that was stopped.
+func (l *fitLog[T]) interrupted() error {
+	if *l.name == "" {
+		return &stopped{"cross-validation keeps its fits only with --checkpoint; start it again, with a smaller --grid if it takes too long"}
+	}
+	return &stopped{fmt.Sprintf("the finished fits are in %s. To go on, give the same command with --resume", *l.name)}
+}
