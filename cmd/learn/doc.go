@@ -154,7 +154,7 @@
 //
 // MNIST and Fashion-MNIST (--data DIR; 60,000 images, three seeds) are certified too: robust
 // 0.9725 and 0.9719, even mixture 1.1434 and 1.1821, gaps below 6.0e-4 and 4e-4; the 1-norm
-// alone, the best of one loss, 1.9914 and 1.9294, takes the longest (minutes). The
+// alone, the best of one loss, 1.9914 and 1.9291, takes the longest (minutes). The
 // networks (table52), robust and even: MNIST 0.8071 ± 0.0016 and 0.9617 ± 0.0008,
 // Fashion-MNIST 0.8864 ± 0.0026 and 1.0801 ± 0.0187, Adult 0.4090 ± 0.0022 and 0.4314 ±
 // 0.0005; no model of one loss is below 1.62, 1.74 and 0.438. `learn almo curve` draws the
