@@ -2,6 +2,7 @@ package optim_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"math"
 	"reflect"
 	"testing"
@@ -46,6 +47,10 @@ func FuzzReadCheckpoint(f *testing.F) {
 	f.Add([]byte("TROPICA"))
 	l := newLogistic(1, 4, 10, 2)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if n := len(data) - sha256.Size; n > 0 { // with the checksum that these bytes should have
+			sum := sha256.Sum256(data[:n])
+			data = append(data[:n:n], sum[:]...)
+		}
 		k, err := optim.ReadCheckpoint(bytes.NewReader(data))
 		if err != nil {
 			return
