@@ -36,7 +36,7 @@ compare with:
 		t.define(fs, 20, 0)
 		for _, f := range fs.Flags() {
 			if f.Name == "iterations" {
-				f.Usage = "Passes over the rows (steps with --batch 0)"
+				f.Usage = "Passes over the rows (steps with --batch 0; rounds of --solver newton and smoothed, by default as many as make progress)"
 			}
 		}
 		a.define(fs)
@@ -79,7 +79,7 @@ compare with:
 					}
 				}
 				o.Workers, o.Control, o.Passes = workers, control, int(*t.iterations)
-				if (o.Solver == minimax.DualAscent || o.Solver == minimax.Newton) && !c.flags.Given("iterations") {
+				if ownRounds(o.Solver) && !c.flags.Given("iterations") {
 					o.Passes = 0 // as many as it makes progress by
 				}
 				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
@@ -89,15 +89,16 @@ compare with:
 				}
 				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
 				r := &optim.Result{F: f.Worst, Iterations: f.Passes, Reason: f.Reason, Note: f.Guarantee}
-				if f.Certified {
-					r.Note = fmt.Sprintf("certified: the worst mixture is within %.3g of the best possible", f.Gap())
-				}
+				r.Evaluations = f.Evaluations
 				if len(rows) > 0 {
 					r.Evaluations = rows[len(rows)-1].Evaluations
 				}
+				if f.Certified {
+					r.Note = certified(o, f)
+				}
 				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee, "units": o.Normalization}
 				if f.Certified {
-					details["gap"] = f.Gap()
+					details["gap"], details["penalized"] = f.Gap(), f.Certificate.Upper
 				}
 				if o.Normalization == minimax.Regret {
 					var offsets []float64
@@ -118,6 +119,22 @@ compare with:
 			return drawn.pictures(c, *picture, *losses)
 		}
 	},
+}
+
+// certified says what the gap is proved of: the value of the game, penalties included, and not
+// the worst mixture of losses alone.
+func certified(o *minimax.Options, f *minimax.Fit) string {
+	what := "the worst mixture"
+	if o.Fixed != nil {
+		what = "the mixture"
+	}
+	if o.Beta2 > 0 && o.Penalty != minimax.Constraint {
+		what += ", constants weighed by --beta2 counted,"
+	}
+	if o.Beta1 > 0 {
+		what += " plus the penalty"
+	}
+	return fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what, f.Certificate.Upper, f.Gap())
 }
 
 // split divides rows in a fixed pseudo-random way.

@@ -164,6 +164,11 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		}
 		o.Hidden = append(o.Hidden, n)
 	}
+	if ownRounds(o.Solver) {
+		if err := c.idle(fmt.Sprintf("--solver %s takes all rows at once, and no steps along gradients", o.Solver), "batch", "steps", "rate", "lambda_rate", "entropic", "average_all"); err != nil {
+			return nil, err
+		}
+	}
 	if len(o.Hidden) == 0 {
 		if err := c.idle("it is for networks (--hidden), and this is a linear model", "optimizer", "momentum", "heldout"); err != nil {
 			return nil, err
@@ -195,6 +200,12 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		return nil, errors.New("flag --heldout: the share is from 0 to below 1")
 	}
 	return o, nil
+}
+
+// ownRounds reports whether a solver has no steps and minibatches, and as many rounds as it
+// makes progress by where no iterations are asked for.
+func ownRounds(s minimax.Solver) bool {
+	return s == minimax.DualAscent || s == minimax.Newton || s == minimax.Smoothed
 }
 
 // inputs are the files that training reads.

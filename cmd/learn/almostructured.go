@@ -107,7 +107,7 @@ func (s *structuredFlags) train(identity string, examples int, parts []minimax.P
 		f.Values[k] += penalty
 	}
 	r := &optim.Result{F: f.Worst + penalty, Iterations: f.Result.Iterations, Evaluations: f.Result.Evaluations, Reason: f.Result.Reason,
-		Note: fmt.Sprintf("certified: the worst mixture is within %.3g of the best possible", gap)}
+		Note: fmt.Sprintf("certified: the worst mixture plus the penalty (value %.6g) is within %.3g of the least possible", f.Worst+penalty, gap)}
 	return &fitted{result: r, write: out, details: map[string]any{
 		"examples": examples, "weights": len(f.W), "objectives": names, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst + penalty, "penalty": penalty, "units": *s.units, "offsets": f.Offsets, "gap": gap}}, nil
 }

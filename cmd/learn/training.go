@@ -14,6 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
@@ -272,6 +273,8 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 	switch {
 	case r.Reason == optim.Diverged:
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
+	case r.Reason == minimax.GapMissed || r.Reason == minimax.RoundLimit:
+		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
 	case !report.Converged:
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}

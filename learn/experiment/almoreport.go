@@ -68,7 +68,7 @@ func (r *AlmoReport) WriteTable(w io.Writer) error {
 		fmt.Fprintf(&b, "Table %s, %s: %s, %d rows to train on, %d to test on, %d features\n", r.Table, s.Name, model, s.Train, s.Test, s.Features)
 		fmt.Fprintf(&b, "  %s, %s", plural(r.Passes, "passes"), plural(r.Seeds, "seeds"))
 		if r.Gap > 0 {
-			fmt.Fprintf(&b, "; each model within %g of the best possible for what it is trained on, relative to it (to %g, if that is more)", r.Gap, leastValue)
+			fmt.Fprintf(&b, "; each model within %g of the least possible for what it is trained on (penalty counted), relative to it (to %g, if that is more)", r.Gap, leastValue)
 		}
 		b.WriteByte('\n')
 		whole := wholeSets[s.Name]

@@ -61,7 +61,7 @@ func TestDualAscentEnds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d passes: %v", passes, err)
 		}
-		if passes > 0 && f.Reason != optim.IterationLimit || passes == 0 && f.Reason != optim.NoProgress && f.Reason != optim.GapSmall {
+		if passes > 0 && f.Reason != optim.IterationLimit || passes == 0 && f.Reason != minimax.GapMissed && f.Reason != minimax.RoundLimit && f.Reason != optim.GapSmall {
 			t.Errorf("%d passes: ended for %s", passes, f.Reason)
 		}
 		if f.Gap() > last {

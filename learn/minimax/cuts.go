@@ -207,8 +207,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			return r.finish(optim.Interrupted), err
 		}
 	}
-	// Nothing that a caller could raise ended the run: planes no longer tell λ apart.
-	return r.finish(optim.NoProgress), nil
+	return r.finish(RoundLimit), nil // planes no longer tell λ apart
 }
 
 // overflows ends a run that met v, or values, beyond what can be written: for Auto that is

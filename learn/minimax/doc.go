@@ -26,8 +26,9 @@
 // # What may be relied on
 //
 //   - For linear models and convex losses, with a penalty or a radius, Fit.Gap is proved:
-//     no weights have a worst mixture that is better by more. For networks there is no
-//     such thing, and Fit.Guarantee says so.
+//     no weights have a worst mixture plus penalty that is lower by more. Of the worst
+//     mixture alone that says something where the penalty is small beside the gap, or none.
+//     For networks there is no such thing, and Fit.Guarantee says so.
 //   - Results have the same bits for any number of workers, and after an interruption.
 //   - A loss that is not convex, or a zero-one loss shown to the two players in two
 //     ways, takes the certificate away.

@@ -42,6 +42,7 @@ type newtonRun struct {
 	best      optim.Certificate
 	round     int
 	evals     int
+	first     float64 // φ at the start, for what is said of a run that went astray
 	begin     time.Time
 	spent     float64
 }
@@ -115,12 +116,15 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
 			return r.finish(optim.TimeLimit), r.save(c, true)
 		}
-		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
+		if most := c.Stop.Iterations; t.Solver == Newton && most > 0 && r.round >= most {
+			return r.finish(optim.IterationLimit), r.save(c, true)
+		}
+		coarse := gap * math.Max(leastValue, math.Abs(r.best.Upper))
 		if r.r = g; relaxed != nil {
 			r.r = relaxed(r.width).(*Game)
 		}
 		w := slices.Clone(r.w)
-		bend, steps, err := s.solve(ctx, r.r, w, r.lambda, innerShare*tol)
+		bend, steps, err := s.solve(ctx, r.r, w, r.lambda, innerShare*coarse)
 		if err != nil {
 			continue // the context ended
 		}
@@ -133,8 +137,11 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 			return r.finish(optim.Interrupted), err
 		}
 		if !finite(here.value) || !finite(here.slope...) {
-			return r.finish(optim.NoProgress), nil
+			return r.astray(here.value)
 		}
+		// Upper may just have fallen by orders of magnitude, and with it what the gap is held
+		// against: targets far from the scores of the start.
+		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
 		r.round++
 		if c.Recorder != nil {
 			row := optim.Row{Iteration: r.round, Objective: here.value, Step: float64(steps), Evaluations: r.evals, Seconds: r.seconds(),
@@ -149,14 +156,33 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 		if r.best.Lambda != nil && r.best.Gap() <= tol {
 			return r.finish(optim.GapSmall), nil
 		}
-		if !r.move(here, tol, relaxed != nil) {
+		if tol < coarse/2 {
+			r.w = here.w // not near enough to its minimum for what is now asked
+		} else if !r.move(here, tol, relaxed != nil) {
 			return r.finish(optim.NoProgress), nil
 		}
 		if err := r.save(c, false); err != nil {
 			return r.finish(optim.Interrupted), err
 		}
 	}
-	return r.finish(optim.NoProgress), nil
+	return r.finish(RoundLimit), nil
+}
+
+// astray ends a run that met a value that is not finite: for Auto that is only a reason to
+// go on otherwise.
+func (r *newtonRun) astray(v float64) (*optim.SaddleResult, error) {
+	if r.Solver == Auto {
+		return r.finish(optim.NoProgress), nil
+	}
+	norm := 0.0
+	for _, x := range r.w {
+		norm = math.Max(norm, math.Abs(x))
+	}
+	err := &optim.DivergenceError{Solver: newtonSolver, Step: r.round + 1, StepW: 1, StepLambda: r.share, Value: v, First: r.first, Norm: norm, Err: optim.ErrNotFinite}
+	if r.best.W == nil {
+		return nil, err // there is no finite state to hand out
+	}
+	return r.finish(optim.Interrupted), err
 }
 
 // newtonOf returns what minimises at one λ, or nil where w has another set than all space.
@@ -196,8 +222,9 @@ func (r *newtonRun) narrow(tol float64, kinks bool) bool {
 	return kinks && r.width > tol/64
 }
 
-// highest returns where over the preferences the model of D around at is highest: by projected gradients with momentum, which starts afresh
-// where it points down (B. O'Donoghue and E. Candès, Found. Comput. Math. 15, 2015).
+// highest returns where over the preferences the model of D around at is highest: by
+// projected gradients with momentum, which starts afresh where it points down
+// (B. O'Donoghue and E. Candès, Found. Comput. Math. 15, 2015).
 func (r *newtonRun) highest() []float64 {
 	at, p := r.at, len(r.lambda)
 	steepest := 0.0
@@ -249,6 +276,9 @@ func (r *newtonRun) look(w []float64) error {
 	if err != nil {
 		return err
 	}
+	if r.evals == 1 {
+		r.first = v
+	}
 	upper := v - floats.Dot(r.lambda, values) + r.set.Maximize(values, nil)
 	if upper-upper == 0 && (r.best.W == nil || upper < r.best.Upper) {
 		r.best.Upper, r.best.W = upper, slices.Clone(w)
@@ -298,6 +328,9 @@ func (r *newtonRun) save(c *optim.Control, force bool) error {
 	k := &optim.Checkpoint{Solver: newtonSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.w),
 		Scalars: map[string]float64{"width": r.width, "share": r.share},
 		Arrays:  map[string][]float64{"lambda": slices.Clone(r.lambda)}}
+	if finite(r.first) {
+		k.Scalars["first"] = r.first
+	}
 	if a := r.at; a != nil {
 		k.Scalars["value"] = a.value
 		for name, v := range map[string][]float64{"atW": a.w, "atLambda": a.lambda, "atSlope": a.slope, "atBend": a.bend} {
@@ -318,7 +351,7 @@ func (r *newtonRun) save(c *optim.Control, force bool) error {
 
 func (r *newtonRun) resume(k *optim.Checkpoint) error {
 	p, n := len(r.lambda), len(r.w)
-	r.width, r.share = k.Scalars["width"], k.Scalars["share"]
+	r.width, r.share, r.first = k.Scalars["width"], k.Scalars["share"], k.Scalars["first"]
 	if k.Solver != newtonSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || !(r.width > 0) || !(r.share > 0) {
 		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights) belongs to another problem", k.Solver, len(k.X))
 	}

@@ -178,9 +178,9 @@ type Options struct {
 	StepLambda float64 // zero is 1, for networks 0.01
 	Entropic   bool
 	Batch      int // zero is 128, negative all; Smoothed takes all
-	// Passes over the data; zero is 20, for networks 10, for DualAscent and Newton as many as they
-	// make progress by; steps where Batch is negative, 1000. Of Auto they limit the first part;
-	// Smoothed has none.
+	// Passes over the data; zero is 20, for networks 10, for DualAscent and the rounds of Newton
+	// and Smoothed as many as they make progress by; steps where Batch is negative, 1000. Of Auto
+	// they limit the first part.
 	Passes   int
 	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
 	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative never asks
@@ -244,7 +244,7 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		switch {
 		case network:
 			p.Passes = 10
-		case p.Solver == DualAscent || p.Solver == Newton: // no limit but their own
+		case p.Solver == DualAscent || p.Solver == Newton || p.Solver == Smoothed: // no limit but their own
 		case p.Batch == 0:
 			p.Passes = 1000
 		default:

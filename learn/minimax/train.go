@@ -21,20 +21,23 @@ type Fit struct {
 	Worst      float64   // max over the preferences of Σ λ_k Values_k
 	Penalty    float64   // β_1 R(w)
 
-	// Certificate bounds the value of the game, penalties included, when Certified:
-	// the model is within its Gap of the best there is.
+	// Certificate bounds the value of the game when Certified: the worst mixture with what β_2
+	// adds, plus the penalty, is Upper at the model, and nowhere less than Lower. Worst, which is
+	// without penalties, may well be further from the least possible.
 	Certificate optim.Certificate
 	Certified   bool
 
-	Radii      optim.Radii // of TheoremSteps
-	Passes     int
-	Seconds    float64
-	Reason     optim.Reason
-	Guarantee  string // what is known of the model: "certified", or why not
-	Objectives []string
+	Radii       optim.Radii // of TheoremSteps
+	Passes      int
+	Evaluations int
+	Seconds     float64
+	Reason      optim.Reason
+	Guarantee   string // what is known of the model: "certified", or why not
+	Objectives  []string
 }
 
-// Gap returns the certified gap, or +Inf.
+// Gap returns the certified gap, or +Inf: no weights have a worst mixture plus penalty that is
+// lower than the model's by more.
 func (f *Fit) Gap() float64 {
 	if !f.Certified {
 		return math.Inf(1)
@@ -48,7 +51,7 @@ func (f *Fit) Gap() float64 {
 // is not kept: networks that diverge in their last step give none.
 //
 // Linear models with convex losses are certified: Fit.Gap proves how far the
-// model's worst mixture is from the best possible. Results are the same for any number
+// model's worst mixture plus the penalty is from the least possible. Results are the same for any number
 // of workers. Memory beside the data: 10·Rows·Outputs numbers, some twenty times the
 // parameters.
 func Train(data *Data, opts *Options) (*Fit, error) {
@@ -379,7 +382,7 @@ func (t *trainer) linear() (*Fit, error) {
 			// There may be no curvature for dual ascent, as in a radius that holds nothing back
 			// without a penalty, or dual coordinates far from where they should be: L-BFGS
 			// needs neither.
-			r, second = s, t.Solver == Auto && s.Reason == optim.NoProgress
+			r, second = s, t.Solver == Auto && stopped(s.Reason)
 			control.Resume = nil
 			w = s.W
 		} else if t.Solver == DualAscent {
@@ -400,13 +403,15 @@ func (t *trainer) linear() (*Fit, error) {
 		if s != nil {
 			control.Resume = nil
 			r, w = s, s.W
-			second = t.Solver == Auto && s.Reason == optim.NoProgress
+			second = t.Solver == Auto && stopped(s.Reason)
 		} else if t.Solver == Newton {
 			return nil, errNewton
 		}
 	}
 	if second {
-		control.Stop.Iterations = 0
+		if t.Solver == Auto {
+			control.Stop.Iterations = 0 // those of the first part
+		}
 		fresh := r == nil && !inSecond
 		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Least: leastValue, Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
 		if t.Solver == Auto { // whether this run or the one that it goes on from came here
@@ -429,11 +434,19 @@ func (t *trainer) linear() (*Fit, error) {
 		if err != nil {
 			return t.fit(g, s, frozen), err
 		}
-		if r = s; r.Reason == optim.IterationLimit {
-			r.Reason = optim.NoProgress // its rounds are not the caller's iterations
+		if r = s; r.Reason == optim.IterationLimit && control.Stop.Iterations == 0 {
+			r.Reason = RoundLimit // its rounds are not the caller's iterations
+			if !r.Certified {
+				r.Reason = optim.NoProgress // τ is as small as it gets: there is no other end
+			}
 		}
 	}
-	return t.fit(g, r, frozen), nil
+	r.Reason = ended(r, gap)
+	f := t.fit(g, r, frozen)
+	if !finite(f.Values...) || !finite(f.Penalty) || !finite(f.Model.Params...) {
+		return nil, &optim.DivergenceError{Solver: t.stage, Step: max(1, r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
+	}
+	return f, nil
 }
 
 // confine bounds the weights of a game whose penalty is their norm. That has no curvature,
@@ -504,7 +517,7 @@ var errNewton = errors.New("minimax: newton is for linear models whose losses ar
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
-	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Reason: r.Reason, Objectives: g.Names()}
+	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: g.Names()}
 	f.Guarantee = "certified"
 	if !r.Certified || math.IsInf(r.Certificate.Lower, -1) {
 		f.Certified = false
