@@ -142,9 +142,9 @@ trained within a --radius, the same here as there, on losses of bounded slope. I
 theory: few data sets are large enough for it to say much.
 
 --pareto looks for what is better in some losses and worse in none: among the models of
---against, on the same losses, and among random changes of the parameters. On the rows of
-training a robust model should have none that is better in all, and none at all where all λ
-are positive.
+--against, on the same losses, and among random changes of the parameters within the bounds of
+training. On the rows of training a certified model should have none that is better in all,
+and none at all where all λ are positive.
 
 Examples:
 
@@ -275,12 +275,17 @@ func (c *call) rival(name string, o *table.Options, workers int) (minimax.Rival,
 // writePareto says what was found of who dominates whom, for people.
 func writePareto(w io.Writer, p *minimax.ParetoCheck) {
 	fmt.Fprintf(w, "Pareto check, losses that differ by more than %.3g:\n", p.Tolerance)
-	if len(p.Weightless) == 0 {
-		fmt.Fprintf(w, "  all λ are positive: the best model for them is dominated by none\n")
-	} else {
-		fmt.Fprintf(w, "  no λ for %s: the best model for the others is bettered by none in all losses, but may be dominated\n", strings.Join(p.Weightless, ", "))
+	switch { // theory speaks of what was proved to be near the best alone
+	case !p.Certified:
+		fmt.Fprintf(w, "  the model is not certified: there may be better ones in all losses\n")
+	case len(p.Weightless) == 0:
+		fmt.Fprintf(w, "  certified, and all λ are positive: the best model for them is dominated by none, penalties counted\n")
+	default:
+		fmt.Fprintf(w, "  certified, no λ for %s: the best model for the others is bettered by none in all losses, penalties counted, but may be dominated\n", strings.Join(p.Weightless, ", "))
 	}
-	fmt.Fprintf(w, "  complementarity is missed by %.3g (losses with λ below the largest loss)\n", p.Slack)
+	if p.Slack != nil {
+		fmt.Fprintf(w, "  complementarity is missed by %.3g (by which the mixture λ is below the worst one that it was robust to)\n", *p.Slack)
+	}
 	for _, r := range p.Rivals {
 		how := "neither dominates the other"
 		switch {

@@ -31,6 +31,10 @@ type Model struct {
 	MultiClass  MultiClass
 	Encoder     *Encoder // how rows of tables become numbers; nil when the caller does that
 	Training    string   // how it was trained, for people
+	// Certified says that Gap was proved in training: no parameters have a worst mixture plus
+	// penalty that is lower by more. Older files do not say.
+	Certified bool
+	Gap       float64
 
 	net *nn.Network
 }
@@ -132,6 +136,7 @@ type modelMeta struct {
 	Encoder    *Encoder      `json:"encoder,omitempty"`
 	Training   string        `json:"training,omitempty"`
 	Preferred  Preferences   `json:"preferences,omitzero"`
+	Gap        *float64      `json:"gap,omitempty"` // where it is certified
 }
 
 // Write writes the model as a model file of kind "almo": a float64 array weights, layer
@@ -142,7 +147,11 @@ func (m *Model) Write(w io.Writer) error {
 		return fmt.Errorf("minimax: weight %d of the model is %v: it is not written", k, m.Params[k])
 	}
 	f := model.New(modelKind, modelVersion)
-	if err := f.SetMeta(modelMeta{m.Sizes, m.Classes, m.Objectives, m.Lambda, m.Normalized, m.ZeroOne, m.MultiClass, m.Encoder, m.Training, m.Preferences}); err != nil {
+	var gap *float64
+	if m.Certified {
+		gap = &m.Gap
+	}
+	if err := f.SetMeta(modelMeta{m.Sizes, m.Classes, m.Objectives, m.Lambda, m.Normalized, m.ZeroOne, m.MultiClass, m.Encoder, m.Training, m.Preferences, gap}); err != nil {
 		return err
 	}
 	model.Put(f, "weights", m.Params)
@@ -167,6 +176,9 @@ func Read(r io.Reader) (*Model, error) {
 	}
 	m := &Model{Sizes: meta.Sizes, Classes: meta.Classes, Objectives: meta.Objectives, Lambda: meta.Lambda, Normalized: meta.Normalized,
 		ZeroOne: meta.ZeroOne, MultiClass: meta.MultiClass, Encoder: meta.Encoder, Training: meta.Training, Preferences: meta.Preferred}
+	if meta.Gap != nil {
+		m.Certified, m.Gap = true, *meta.Gap
+	}
 	if m.net, err = nn.New(meta.Sizes...); err != nil {
 		return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
 	}

@@ -63,6 +63,7 @@ type netRun struct {
 	first, best          float64
 	keptPass             int
 	history              []float64 // λ by pass
+	evals                int       // of all examples, as in rows
 	begin                time.Time
 	spent                float64
 }
@@ -95,7 +96,6 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 	p := len(r.objectives)
 	coef, sums, gl := make([]float64, p), make([]float64, p), make([]float64, p)
 	grad := make([]float32, r.net.Dim())
-	evals := 0
 	save := func(force bool) error {
 		every := control.CheckpointEvery
 		if every == 0 {
@@ -147,10 +147,10 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 			r.position += len(batch)
 			r.step++
 		}
-		evals++
+		r.evals++
 		r.position = 0
 		r.history = append(r.history, r.lambda...)
-		row := optim.Row{Iteration: r.pass + 1, Step: r.StepW * r.rate(), Evaluations: evals, Seconds: r.seconds(),
+		row := optim.Row{Iteration: r.pass + 1, Step: r.StepW * r.rate(), Evaluations: r.evals, Seconds: r.seconds(),
 			Saddle: &optim.SaddleRow{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
 		for k := range row.Saddle.Values {
 			row.Saddle.Values[k] /= float64(r.passRows)
@@ -341,7 +341,7 @@ func (r *netRun) finish(reason optim.Reason) *Fit {
 			return nil // float32 overflowed in the last step: the error beside it says so
 		}
 	}
-	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.pass, Reason: reason, Seconds: r.seconds(),
+	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.pass, Evaluations: r.evals, Reason: reason, Seconds: r.seconds(),
 		Guarantee: "no convergence guarantee: a network is not convex"}
 	if r.step > 0 {
 		for k := range f.Lambda {
@@ -378,7 +378,7 @@ func (r *netRun) checkpoint() *optim.Checkpoint {
 		return out
 	}
 	s := r.opt.State()
-	k := &optim.Checkpoint{Solver: netSolver, Iteration: r.pass, Evaluations: r.pass, Seconds: r.seconds(), X: wide(r.w),
+	k := &optim.Checkpoint{Solver: netSolver, Iteration: r.pass, Evaluations: r.evals, Seconds: r.seconds(), X: wide(r.w),
 		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "rows": float64(r.passRows), "first": r.first,
 			"seed": float64(r.Seed), "kept": float64(r.keptPass), "optimizer": float64(s.Step)},
 		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": wide(s.A), "b": wide(s.B), "history": slices.Clone(r.history)}}
@@ -409,7 +409,7 @@ func (r *netRun) resume(k *optim.Checkpoint) error {
 	copy(r.passValues, k.Arrays["values"])
 	r.history = slices.Clone(k.Arrays["history"])
 	r.pass, r.step, r.position, r.passRows, r.first = k.Iteration, int(k.Scalars["step"]), int(k.Scalars["position"]), int(k.Scalars["rows"]), k.Scalars["first"]
-	r.spent = k.Seconds
+	r.spent, r.evals = k.Seconds, k.Evaluations
 	if r.position < 0 || r.position >= r.data.Rows || r.step < 0 || r.passRows < 0 {
 		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position, r.data.Rows)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/nn"
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // ParetoOptions adjusts CheckPareto; nil is the same as the zero value.
@@ -27,13 +28,18 @@ type Rival struct {
 }
 
 // ParetoCheck is what CheckPareto found. The first fields are of theory, if the model is what
-// training was to find: of a game over the simplex it is weakly Pareto-optimal, so that no
-// model is better in all objectives, and Pareto-optimal where λ is positive for all of them. The
-// others are of a search, which can only find that it is not.
+// training was to find, which is known of certified ones alone: it then is weakly
+// Pareto-optimal, so that no model that was allowed is better in all objectives, and
+// Pareto-optimal where λ is positive for all of them; the penalty counts in each. The others are
+// of a search, which can only find that it is not.
 type ParetoCheck struct {
+	Certified  bool     `json:"certified"`  // the gap was proved in training: what theory says holds, up to it
 	Weightless []string `json:"weightless"` // objectives with no weight in λ
-	Slack      float64  `json:"slack"`      // by which complementarity is missed, see Slack
-	Tolerance  float64  `json:"tolerance"`
+	// Slack is by how much the model's mixture is below the worst one of its preferences: at a
+	// saddle point nothing, whatever they are (on the simplex: see Slack). It is nil where the
+	// mixture was fixed, and nobody was to make it the worst.
+	Slack     *float64 `json:"slack,omitempty"`
+	Tolerance float64  `json:"tolerance"`
 
 	Rivals []RivalCheck `json:"rivals,omitempty"`
 
@@ -52,8 +58,9 @@ type RivalCheck struct {
 
 // CheckPareto looks for what is better than the model on data, those of training if it is to
 // say something of training: among rivals, and among random changes of its parameters, of a
-// thousandth to a third of their size. Changes are judged with the penalty of training, which
-// counts for every objective, and without which larger weights alone would often be better.
+// thousandth to a third of their size. Changes are brought back to where training kept the
+// parameters, the radius or the bound of biases, and judged with the penalty of training, which
+// counts for every objective: without either, larger weights alone would often be better.
 // Cost: an evaluation of data for each change.
 func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*ParetoCheck, error) {
 	var o ParetoOptions
@@ -73,7 +80,16 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-3 * math.Max(leastValue, math.Abs(s.Largest))
 	}
-	c := &ParetoCheck{Tolerance: o.Tolerance, Slack: Slack(s.Values, m.Lambda), Weightless: []string{}}
+	how, err := m.trained()
+	if err != nil {
+		return nil, err
+	}
+	c := &ParetoCheck{Certified: m.Certified, Tolerance: o.Tolerance, Weightless: []string{}}
+	if !how.fixed {
+		if c.Slack, err = m.slack(s.Values, how); err != nil {
+			return nil, err
+		}
+	}
 	for k, l := range m.Lambda {
 		if l <= 1e-9 {
 			c.Weightless = append(c.Weightless, m.Objectives[k].Name)
@@ -96,10 +112,7 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 	if err != nil {
 		return nil, err
 	}
-	penalty, err := m.penalty()
-	if err != nil {
-		return nil, err
-	}
+	penalty, set := m.penalty(how), m.set(how)
 	e := newExamples[float64](m.net, d, objectives, m.MultiClass, m.ZeroOne, o.Workers)
 	scores := make([]float64, d.Rows*m.Outputs())
 	at := func(w []float64) []float64 {
@@ -126,6 +139,9 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 		for j := range w {
 			w[j] = stretch*w[j] + far*size*rng.NormFloat64()
 		}
+		if set != nil {
+			set.Project(w)
+		}
 		values := at(w)
 		if IsDominated(here, [][]float64{values}, o.Tolerance) {
 			c.Dominating++
@@ -141,34 +157,74 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 	return c, nil
 }
 
-// penalty returns β_1 R as the model was trained with, by the words of Training.
-func (m *Model) penalty() (func(w []float64) float64, error) {
+// training is what a check needs to know of how a model was trained.
+type training struct {
+	beta1, bias, radius float64
+	beta2               float64 // with its sign in the game
+	norm, fixed         bool
+}
+
+// trained reads the words of Training. Models of other words were trained without any of it.
+func (m *Model) trained() (training, error) {
 	words := map[string]string{}
 	for _, word := range strings.Fields(m.Training) {
 		if key, value, ok := strings.Cut(word, "="); ok {
 			words[key] = value
 		}
 	}
-	number := func(key string) (float64, error) {
+	t := training{norm: words["norm"] == "true", fixed: words["mixture"] != ""}
+	for key, to := range map[string]*float64{"l2": &t.beta1, "bias": &t.bias, "radius": &t.radius, "beta2": &t.beta2} {
 		if words[key] == "" {
-			return 0, nil
+			continue
 		}
 		v, err := strconv.ParseFloat(words[key], 64)
-		if err != nil {
-			return 0, fmt.Errorf("minimax: the model was trained with %s=%q, which is no number", key, words[key])
+		if err != nil || !(v >= 0) || math.IsInf(v, 1) {
+			return t, fmt.Errorf("minimax: the model was trained with %s=%q, which is no number from 0 on", key, words[key])
 		}
-		return v, nil
+		*to = v
 	}
-	beta, err := number("l2")
+	switch Penalty(words["penalty"]) {
+	case Shy:
+		t.beta2 = -t.beta2
+	case Constraint: // is in the preferences
+		t.beta2 = 0
+	}
+	return t, nil
+}
+
+// slack is by how much the model's mixture of values is below the worst one.
+func (m *Model) slack(values []float64, how training) (*float64, error) {
+	set, err := m.preferences()
 	if err != nil {
 		return nil, err
 	}
-	bias, err := number("bias")
-	if err != nil {
-		return nil, err
+	values = slices.Clone(values)
+	mixed := 0.0
+	for k := range values {
+		if how.beta2 != 0 {
+			values[k] += how.beta2 * m.Objectives[k].Lipschitz
+		}
+		mixed += m.Lambda[k] * values[k]
 	}
+	v := set.Maximize(values, nil) - mixed
+	return &v, nil
+}
+
+// set returns where training kept the parameters, or nil.
+func (m *Model) set(how training) optim.Set {
+	switch {
+	case how.radius > 0:
+		return optim.Ball{Radius: how.radius}
+	case how.bias > 0 && m.net.Layers() == 1:
+		return biasBox(m.net, how.bias)
+	}
+	return nil
+}
+
+// penalty returns β_1 R.
+func (m *Model) penalty(how training) func(w []float64) float64 {
 	spans := m.net.AllWeights()
-	if m.net.Layers() == 1 && bias == 0 {
+	if m.net.Layers() == 1 && how.bias == 0 {
 		spans = []nn.Span{{From: 0, To: m.net.Dim()}}
 	}
 	return func(w []float64) float64 {
@@ -178,9 +234,9 @@ func (m *Model) penalty() (func(w []float64) float64, error) {
 				sq += v * v
 			}
 		}
-		if words["norm"] == "true" {
-			return beta * math.Sqrt(sq)
+		if how.norm {
+			return how.beta1 * math.Sqrt(sq)
 		}
-		return beta / 2 * sq
-	}, nil
+		return how.beta1 / 2 * sq
+	}
 }

@@ -1,6 +1,7 @@
 package minimax_test
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func TestCheckPareto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Better != 0 || c.Changes != 200 || c.Slack > 1e-3 || c.Slack < 0 {
+	if c.Better != 0 || c.Changes != 200 || !c.Certified || c.Slack == nil || *c.Slack > 1e-3 || *c.Slack < 0 {
 		t.Errorf("%+v", c)
 	}
 	for k, v := range f.Lambda {
@@ -56,5 +57,59 @@ func TestCheckPareto(t *testing.T) {
 	}
 	if _, err := f.Model.CheckPareto(d, &minimax.ParetoOptions{Tolerance: -1}); err == nil {
 		t.Error("a negative tolerance was taken")
+	}
+}
+
+// Changes of a model are judged as training would have: with the penalty, and within the bounds
+// of the parameters, where these hold the model back. Then a certified one has none that is
+// better in all objectives; without either it has many.
+func TestCheckParetoAsTrained(t *testing.T) {
+	d := blobs(80, 3, 2, 9)
+	for name, o := range map[string]minimax.Options{
+		"penalty": {Beta1: 0.5},
+		"norm":    {Beta1: 0.2, Norm: true},
+		"radius":  {Radius: 0.1},
+		"box":     {Beta1: 0.5, Preferences: minimax.Preferences{Lo: []float64{0.2}, Hi: []float64{0.6}}},
+	} {
+		o.Losses, o.Gap = all(t, "hinge", "1-norm", "cross-entropy"), 1e-4
+		f, err := minimax.Train(d, &o)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		check := &minimax.ParetoOptions{Tolerance: 2e-4, Changes: 400}
+		c, err := f.Model.CheckPareto(d, check)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if c.Better != 0 || !c.Certified {
+			t.Errorf("%s: %d changes are better in all objectives (certified: %v, gap %v)", name, c.Better, c.Certified, f.Gap())
+		}
+		if c.Slack == nil || *c.Slack < -1e-9 || *c.Slack > 2e-2 {
+			t.Errorf("%s: complementarity is missed by %v", name, c.Slack)
+		}
+		free := *f.Model
+		free.Training = ""
+		if c, err := free.CheckPareto(d, check); err != nil || c.Better == 0 {
+			t.Errorf("%s: without what held it back nothing is better: %+v, %v", name, c, err)
+		}
+		var b bytes.Buffer
+		if err := f.Model.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		read, err := minimax.Read(&b)
+		if err != nil || read.Certified != f.Certified || read.Gap != f.Gap() {
+			t.Errorf("%s: read back, certified %v, gap %v of %v: %v", name, read.Certified, read.Gap, f.Gap(), err)
+		}
+	}
+	for name, o := range map[string]minimax.Options{"fixed": {Beta1: 0.5, Fixed: []float64{1, 1, 1}}, "network": {Hidden: []int{4}, Passes: 2}} {
+		o.Losses = all(t, "hinge", "1-norm", "cross-entropy")
+		f, err := minimax.Train(d, &o)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		c, err := f.Model.CheckPareto(d, nil)
+		if err != nil || (c.Slack == nil) != (name == "fixed") || c.Certified != (name == "fixed") {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
 	}
 }

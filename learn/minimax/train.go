@@ -140,10 +140,15 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 	case o.Radius > 0:
 		t.set = optim.Ball{Radius: o.Radius}
 	case len(o.Hidden) == 0 && o.Bias > 0:
-		b := t.net.Biases(0)
-		t.set = optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-o.Bias}, Hi: []float64{o.Bias}}, Dim: b.To - b.From}}
+		t.set = biasBox(t.net, o.Bias)
 	}
 	return t, nil
+}
+
+// biasBox is the set of a linear model's parameters with biases of at most bound in size.
+func biasBox(net *nn.Network, bound float64) optim.Product {
+	b := net.Biases(0)
+	return optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-bound}, Hi: []float64{bound}}, Dim: b.To - b.From}}
 }
 
 // steepest names the first objective without a finite constant.
@@ -535,6 +540,10 @@ func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
 		f.Lambda, f.LastLambda = slices.Clone(t.Fixed), slices.Clone(t.Fixed)
 	}
 	t.describe(f, g, r.W)
+	f.Model.Certified, f.Model.Gap = f.Certified, 0
+	if f.Certified {
+		f.Model.Gap = f.Gap()
+	}
 	return f
 }
 
