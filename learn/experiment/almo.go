@@ -202,6 +202,7 @@ func (o *AlmoOptions) Models() int { return len(o.models()) }
 func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*AlmoSet, error) {
 	names := o.models()
 	cells := map[string][]*AlmoCell{}
+	made := map[string]*AlmoCell{} // trials
 	var data *almoData
 	for seed := range o.Seeds {
 		var offsets []float64
@@ -222,11 +223,15 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 					cell.Chosen = cells[name][0].Chosen
 				default:
 					var err error
-					if cell.Chosen, err = o.choose(ctx, data, &key, offsets); err != nil {
+					if cell.Chosen, err = o.choose(ctx, data, &key, made); err != nil {
 						return nil, fmt.Errorf("%s: %w", name, err)
 					}
 				}
-				if err := o.train(ctx, data, cell, seed, offsets); err != nil {
+				own := offsets
+				if o.Validation > 0 {
+					own = nil // the single losses chose settings of their own
+				}
+				if err := o.train(ctx, data, cell, seed, own); err != nil {
 					return nil, fmt.Errorf("%s: %w", name, err)
 				}
 				if o.Save != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -170,6 +171,93 @@ func TestAlmoChoice(t *testing.T) {
 	for _, o := range []experiment.AlmoOptions{{Validation: 1}, {Validation: -0.1}, {Validation: 0.2, Trials: -1}, {Validation: 1e-4}} {
 		if _, err := experiment.Almo(context.Background(), sets, &o); err == nil {
 			t.Errorf("validation %v with %d trials: no error", o.Validation, o.Trials)
+		}
+	}
+}
+
+// Regrets with hyper-parameters chosen: a trial's are measured from what each loss reaches alone
+// with its own penalty on its own rows, the final model's with the chosen one on all rows.
+func TestAlmoChoiceOfRegrets(t *testing.T) {
+	sets, err := experiment.Table5Sets(os.DirFS("../../testdata/tables"), "adult")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets[0] = first(sets[0], 300, 200)
+	var kept []experiment.AlmoCell
+	o := &experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 2, Beta1: 1e-2, Gap: 1e-3, Singles: true, Regrets: true, Validation: 0.2, Trials: 4,
+		Save: func(c *experiment.AlmoCell) error { kept = append(kept, *c); return nil }}
+	if _, err := experiment.Almo(context.Background(), sets, o); err != nil {
+		t.Fatal(err)
+	}
+	losses := []string{"zero-one", "hinge", "1-norm", "cross-entropy"}
+	of := map[string]experiment.AlmoCell{}
+	trials := 0
+	for _, c := range kept {
+		_, trial, _ := strings.Cut(c.Settings, " trial=")
+		of[c.Model+trial] = c
+		if c.Model != "almo-regret" {
+			continue
+		}
+		if len(c.Offsets) != len(losses) {
+			t.Fatalf("trial %q has the offsets %v", trial, c.Offsets)
+		}
+		if trial == "" {
+			continue
+		}
+		trials++
+		for k, l := range losses {
+			single := of["only "+l+trial]
+			if *single.Chosen != *c.Chosen || c.Offsets[k] != single.Own[k] {
+				t.Errorf("trial %s is measured from %v of %s, alone with %v it reaches %v", trial, c.Offsets[k], l, *single.Chosen, single.Own[k])
+			}
+		}
+	}
+	if trials != 4 {
+		t.Fatalf("%d trials", trials)
+	}
+	final := of["almo-regret"]
+	// The setting is the one whose largest loss over what any setting reaches alone is the least.
+	var chosen experiment.AlmoSetting
+	lowest := math.Inf(1)
+	for i := range 4 {
+		worst := math.Inf(-1)
+		for k := range losses {
+			least := math.Inf(1)
+			for j := range 4 {
+				least = min(least, of[fmt.Sprint("almo-regret", j)].Offsets[k])
+			}
+			c := of[fmt.Sprint("almo-regret", i)]
+			worst = max(worst, c.Values[k]+c.Offsets[k]-least)
+		}
+		if worst < lowest {
+			lowest, chosen = worst, *of[fmt.Sprint("almo-regret", i)].Chosen
+		}
+	}
+	if *final.Chosen != chosen {
+		t.Errorf("chosen is %v, not %v", *final.Chosen, chosen)
+	}
+	alone := experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 1, Beta1: chosen.Beta1, Gap: 1e-3, Singles: true,
+		Save: func(c *experiment.AlmoCell) error {
+			for k, l := range losses {
+				if c.Model == "only "+l && c.Values[k] != final.Offsets[k] {
+					t.Errorf("%s is measured from %v, and alone with %v it is %v", l, final.Offsets[k], chosen, c.Values[k])
+				}
+			}
+			return nil
+		}}
+	if _, err := experiment.Almo(context.Background(), sets, &alone); err != nil {
+		t.Fatal(err)
+	}
+	// From any number of cells that were kept on.
+	all := kept
+	for _, n := range []int{len(all) - 1, len(all) - 3, len(all) - 8} {
+		again := *o
+		again.Known, kept = all[:n], slices.Clone(all[:n])
+		if _, err := experiment.Almo(context.Background(), sets, &again); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(all, kept, cmpopts.IgnoreFields(experiment.AlmoCell{}, "Seconds")); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

@@ -32,6 +32,10 @@ type AlmoCell struct {
 	Seconds   float64            `json:"seconds"`
 
 	Chosen *AlmoSetting `json:"chosen,omitempty"` // on a part of the rows; nil where nothing was
+	// Own are a trial's values on the rows it was trained on, and Offsets what regrets are
+	// measured from in training, where that is not what the cells of single losses reached.
+	Own     []float64 `json:"own,omitempty"`
+	Offsets []float64 `json:"offsets,omitempty"`
 }
 
 // settings names what a cell's result depends on; workers are not of it.
@@ -45,6 +49,9 @@ func (o *AlmoOptions) settings(model string) string {
 	}
 	if o.Validation > 0 {
 		s += fmt.Sprintf(" validation=%v trials=%d first=%d", o.Validation, o.Trials, o.Seed)
+		if model == modelRegret {
+			s += " offsets=own" // of the same setting and rows
+		}
 	}
 	return s
 }
@@ -89,7 +96,17 @@ func loadAlmo(s SplitSet) (*almoData, error) {
 	return d, nil
 }
 
-// train completes a cell. offsets are what each loss reached alone with this seed.
+// offsetsOf returns what a model by regrets measured them from.
+func offsetsOf(f *minimax.Fit) []float64 {
+	var offsets []float64
+	for _, u := range f.Model.Objectives {
+		offsets = append(offsets, u.Offset)
+	}
+	return offsets
+}
+
+// train completes a cell. offsets are what each loss reached alone with this seed and setting;
+// nil finds them.
 func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, seed int, offsets []float64) error {
 	mo, err := o.model(cell.Model, cell.Chosen, offsets)
 	if err != nil {
@@ -109,6 +126,10 @@ func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, se
 	cell.TrainRows, cell.TestRows, cell.Features = d.train.Rows, d.test.Rows, d.train.Features
 	cell.Worst, cell.Values, cell.Lambda = f.Worst, f.Values, f.Lambda
 	if cell.Model == modelRegret { // judged by the same measure as the others
+		if offsets == nil {
+			offsets = offsetsOf(f)
+			cell.Offsets = offsets
+		}
 		cell.Worst = math.Inf(-1)
 		for k := range f.Values {
 			f.Values[k] += offsets[k]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
@@ -16,8 +17,11 @@ import (
 //
 // The thesis tries 50 of them on a fifth of the training rows, and says no more. Here they
 // are drawn at random, evenly in their logarithms, the first being those of AlmoOptions; what
-// counts for every model alike is the largest normalised loss on the rows held out (of the model
-// of regrets, the largest regret). Models are then trained on all rows, for every seed. A
+// counts for every model alike is the largest normalised loss on the rows held out. Of the model
+// of regrets it is the largest regret: each setting is trained on regrets from what each loss
+// reaches alone on the same part of the rows with the same setting, and judged by those from the
+// least that any setting reaches, since a penalty so large that no loss can be lowered leaves
+// nothing to regret. Models are then trained on all rows, for every seed. A
 // linear model is trained to its certified optimum whatever its steps are: the penalty alone is
 // chosen. A network's are steps of both players, penalty, minibatch and passes.
 type AlmoSetting struct {
@@ -69,20 +73,24 @@ func (o *AlmoOptions) apart(d *minimax.Data) (train, held *minimax.Data, err err
 }
 
 // choose returns the setting of a cell's model that does best on the rows held out. Settings
-// that diverge are out. What each did is kept as a cell of its own, by Save.
-func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, offsets []float64) (*AlmoSetting, error) {
+// that diverge are out. What each did is kept as a cell of its own, by Save, and in made, by
+// model and settings.
+func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, made map[string]*AlmoCell) (*AlmoSetting, error) {
 	var train, held *minimax.Data
-	var best *AlmoSetting
-	least := math.Inf(1)
+	var done []*AlmoCell
 	for i, setting := range o.trials() {
 		trial := AlmoCell{Table: cell.Table, Set: cell.Set, Model: cell.Model, Seed: cell.Seed, Settings: fmt.Sprintf("%s trial=%d", cell.Settings, i)}
-		done := o.known(&trial)
-		if done == nil {
+		trained := o.known(&trial)
+		if trained == nil {
 			if train == nil {
 				var err error
 				if train, held, err = o.apart(d.train); err != nil {
 					return nil, err
 				}
+			}
+			var offsets []float64
+			if cell.Model == modelRegret {
+				offsets = o.alone(cell, i, made)
 			}
 			mo, err := o.model(cell.Model, &setting, offsets)
 			if err != nil {
@@ -106,26 +114,74 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, o
 				if err != nil {
 					return nil, err
 				}
-				trial.Values, trial.Lambda = s.Values, f.Lambda
+				trial.Values, trial.Lambda, trial.Own = s.Values, f.Lambda, f.Values
+				if cell.Model == modelRegret {
+					trial.Offsets = offsetsOf(f)
+				}
 				if trial.Worst = s.Largest; !(s.Largest < math.MaxFloat64) {
-					trial.Worst, trial.Values = math.MaxFloat64, make([]float64, len(almoLosses))
+					trial.Worst, trial.Values, trial.Own, trial.Offsets = math.MaxFloat64, make([]float64, len(almoLosses)), nil, nil
 				}
 			} else if i == 0 {
 				return nil, err // the caller's own setting
 			}
 			trial.TrainRows, trial.TestRows, trial.Features, trial.Seconds = train.Rows, held.Rows, train.Features, time.Since(begin).Seconds()
-			if done = &trial; o.Save != nil {
-				if err := o.Save(done); err != nil {
+			if trained = &trial; o.Save != nil {
+				if err := o.Save(trained); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if done.Worst < least {
-			least, best = done.Worst, done.Chosen
-		}
+		done = append(done, trained)
+		made[trial.Model+" "+trial.Settings] = trained
 	}
+	best := bestTrial(done)
 	if best == nil {
 		return nil, fmt.Errorf("no setting of %d gave a model", o.Trials)
 	}
-	return best, nil
+	return best.Chosen, nil
+}
+
+// alone returns what each loss alone reached in the trial of that number, on the rows that all
+// trials are trained on: as made, or kept. It is nil where a single loss has no such trial.
+func (o *AlmoOptions) alone(cell *AlmoCell, trial int, made map[string]*AlmoCell) []float64 {
+	var offsets []float64
+	for k, l := range almoLosses {
+		key := AlmoCell{Table: cell.Table, Set: cell.Set, Model: modelOnly + l, Seed: cell.Seed, Settings: fmt.Sprintf("%s trial=%d", o.settings(modelOnly+l), trial)}
+		c := made[key.Model+" "+key.Settings]
+		if c == nil {
+			c = o.known(&key)
+		}
+		if c == nil || len(c.Own) != len(almoLosses) {
+			return nil
+		}
+		offsets = append(offsets, c.Own[k])
+	}
+	return offsets
+}
+
+// bestTrial returns the trial that does best on the rows held out, or nil where all diverged. Of
+// regrets, whose offsets are each trial's own, those are compared that are over the least offsets
+// of all.
+func bestTrial(trials []*AlmoCell) *AlmoCell {
+	least := slices.Repeat([]float64{math.Inf(1)}, len(almoLosses))
+	for _, c := range trials {
+		for k, v := range c.Offsets {
+			least[k] = math.Min(least[k], v)
+		}
+	}
+	var best *AlmoCell
+	lowest := math.Inf(1)
+	for _, c := range trials {
+		worst := c.Worst
+		if c.Offsets != nil {
+			worst = math.Inf(-1)
+			for k, v := range c.Values {
+				worst = math.Max(worst, v+c.Offsets[k]-least[k])
+			}
+		}
+		if worst < lowest && c.Worst < math.MaxFloat64 {
+			lowest, best = worst, c
+		}
+	}
+	return best
 }
