@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -108,6 +109,9 @@ compare with:
 					details["offsets"] = offsets
 				}
 				notes := a.notes(o)
+				if empty(tab) {
+					notes = append(notes, "no row has a value of any feature: the model tells rows apart by nothing")
+				}
 				if len(notes) > 0 {
 					details["notes"] = notes // programs should know as well
 				}
@@ -135,6 +139,18 @@ func certified(o *minimax.Options, f *minimax.Fit) string {
 		what += " plus the penalty"
 	}
 	return fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what, f.Certificate.Upper, f.Gap())
+}
+
+// empty reports whether all values of all features are missing.
+func empty(t *table.Table) bool {
+	for j := range t.Columns {
+		for _, v := range t.Columns[j].Values {
+			if v == v {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // split divides rows in a fixed pseudo-random way.

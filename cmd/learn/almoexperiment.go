@@ -43,6 +43,9 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				if !(*validation >= 0 && *validation < 1) || *trials < 1 {
 					return errors.New("flags --validation and --trials: a share from 0 to below 1, and at least one setting")
 				}
+				if *regrets && !*singles && c.flags.Given("regrets") {
+					return errors.New("flag --regrets: regrets are measured from the models of single losses, and --singles=false leaves those out; give one of the two")
+				}
 				if *validation == 0 {
 					if err := c.idle("it is of --validation", "trials"); err != nil {
 						return err

@@ -1,6 +1,7 @@
 package minimax
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,6 +37,8 @@ func (d *Data) Outputs() int {
 // finite.
 func (d *Data) Check() error {
 	switch {
+	case d == nil:
+		return errors.New("minimax: no data: give examples to learn from")
 	case d.Rows < 1 || d.Features < 1:
 		return fmt.Errorf("minimax: %d examples with %d features: there is nothing to learn from", d.Rows, d.Features)
 	case len(d.X) != d.Rows*d.Features:

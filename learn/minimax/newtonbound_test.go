@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,5 +182,24 @@ func TestNewtonGoesOnFromItsLimit(t *testing.T) {
 	}
 	if a, b := fmt.Sprint(f.Model.Params), fmt.Sprint(whole.Model.Params); a != b || f.Passes != whole.Passes {
 		t.Errorf("%d rounds to another model than in %d", f.Passes, whole.Passes)
+	}
+}
+
+// No data are refused wherever data go in.
+func TestNoData(t *testing.T) {
+	_, train := Train(nil, nil)
+	_, baselines := Baselines(nil, nil)
+	_, _, _, game := NewGame(nil, nil)
+	_, _, curve := TradeOff(nil, nil, 0, 1, 3)
+	f, err := Train(numbersOf(20, 1, 1), &Options{Losses: parsed(t, "1-norm"), Beta1: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, evaluate := f.Model.Evaluate(nil, 1)
+	_, check := f.Model.CheckPareto(nil, nil)
+	for i, err := range []error{train, baselines, game, curve, evaluate, check} {
+		if err == nil || !strings.Contains(err.Error(), "no data") {
+			t.Errorf("%d: %v", i, err)
+		}
 	}
 }

@@ -17,6 +17,9 @@ type TradePoint struct {
 // data. For convex problems the curve bounds what can be had, and the robust model is
 // where it meets the diagonal, unless one objective is the larger all along.
 func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []TradePoint, robust TradePoint, err error) {
+	if err := data.Check(); err != nil {
+		return nil, robust, err
+	}
 	var o Options
 	if opts != nil {
 		o = *opts

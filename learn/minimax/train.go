@@ -566,6 +566,9 @@ func (t *trainer) describe(f *Fit, g *Game, w []float64) {
 // and budget: on each objective alone, and on their even mixture (last). Their Worst is
 // over the preferences, as the robust model's is.
 func Baselines(data *Data, opts *Options) ([]*Fit, error) {
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
 	var o Options
 	if opts != nil {
 		o = *opts
