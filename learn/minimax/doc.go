@@ -55,7 +55,9 @@
 // ascent (dual.go), which proves bounds at the kinks of hinge and 1-norm, in all space or in
 // a ball. Where that takes as many passes as there are features, and an iteration costs no
 // more than newtonWork multiplications, Newton's method in both players goes on from there
-// (newtonrun.go, and newton.go for each λ). Where losses do not separate by score (Softmax),
+// (newtonrun.go, and newton.go for each λ). Biases within a bound (Bias) are Newton's from the
+// beginning: on sonar, whose default losses L-BFGS left with gaps of 0.9 at |bias| ≤ 0.01 and
+// 0.007 at 0.1, it takes 14 and 19 rounds to 1e-3. Where losses do not separate by score (Softmax),
 // where the norm itself is penalised, where neither a penalty nor the radius holds w, where no
 // loss has a kink, and where the others overflow or make no progress, it is optim.Smoothed
 // instead: L-BFGS on the smoothed maximum, with kinks smoothed along.

@@ -24,6 +24,8 @@ type newton struct {
 	g    *Game
 	cols []int // features that are not zero throughout: the others' weights are zero
 	m    int   // of them, and the bias
+	// bias, if not 0, is what biases are at most in size; they are then without penalty.
+	bias float64
 }
 
 const (
@@ -37,9 +39,13 @@ const (
 )
 
 // newNewton returns nil when g is not for it: losses of whole rows, no square of the norm
-// as penalty, or too many features.
-func (g *Game) newNewton() *newton {
-	if g.net.Layers() > 1 || g.norm || g.beta1 <= 0 || len(g.spans) != 1 || g.spans[0] != (nn.Span{From: 0, To: g.net.Dim()}) || !g.Curvature(make([]float64, g.net.Dim())) {
+// as penalty, or too many features. Biases that are not in the penalty are bounded by bias.
+func (g *Game) newNewton(bias float64) *newton {
+	penalized := nn.Span{From: 0, To: g.net.Dim()}
+	if bias > 0 {
+		penalized.To = g.net.Biases(0).From
+	}
+	if g.net.Layers() > 1 || g.norm || g.beta1 <= 0 || len(g.spans) != 1 || g.spans[0] != penalized || !g.Curvature(make([]float64, g.net.Dim())) {
 		return nil
 	}
 	outputs, f := g.net.Outputs(), g.data.Features
@@ -56,7 +62,7 @@ func (g *Game) newNewton() *newton {
 			}
 		}
 	}
-	s := &newton{g: g}
+	s := &newton{g: g, bias: bias}
 	for j, u := range used {
 		if u {
 			s.cols = append(s.cols, j)
@@ -89,6 +95,9 @@ func (s *newton) solve(ctx context.Context, r *Game, w, lambda []float64, tol fl
 			o.w[i] = weights[j*outputs+c]
 		}
 		o.w[s.m-1] = biases[c]
+		if s.bias > 0 {
+			o.w[s.m-1] = math.Max(-s.bias, math.Min(s.bias, biases[c]))
+		}
 		var err error
 		bends[c], steps[c], err = o.solve(ctx, tol/float64(outputs))
 		next[c] = o.w
@@ -111,7 +120,8 @@ func (s *newton) solve(ctx context.Context, r *Game, w, lambda []float64, tol fl
 }
 
 // newtonOutput is the problem of one output, min 1/n Σ_i f(x_i·w) + β_1/2 |w|² for
-// f = Σ_k λ_k a_k ℓ_k.
+// f = Σ_k λ_k a_k ℓ_k. A bias that is bounded is one coordinate without a penalty: steps end
+// where it meets its bound, and leave it out while the gradient holds it there.
 type newtonOutput struct {
 	*newton
 	r      *Game // of the losses
@@ -126,6 +136,51 @@ type newtonOutput struct {
 	hessian   []float64 // lower triangle, or its Cholesky factor
 	packed    []float64
 	positions []int // of examples with curvature
+	held      bool  // the Hessian leaves out the bias, which is at its bound
+}
+
+// penalized returns the part of v that is in the penalty.
+func (o *newtonOutput) penalized(v []float64) []float64 {
+	if o.bias > 0 {
+		return v[:o.m-1]
+	}
+	return v
+}
+
+// rest is what the value at w may be above the minimum: |g|²/2β_1 for what is penalised,
+// the most that a linear function falls by for a bounded bias.
+func (o *newtonOutput) rest() float64 {
+	g := o.penalized(o.grad)
+	rest := floats.Dot(g, g) / (2 * o.g.beta1)
+	if o.bias > 0 {
+		d := o.grad[o.m-1]
+		rest += d*o.w[o.m-1] + o.bias*math.Abs(d)
+	}
+	return rest
+}
+
+// direction stores Newton's step in along, and returns how much of it there may be; false
+// where rounding leaves none.
+func (o *newtonOutput) direction(along []float64) (most float64, ok bool) {
+	m := o.m
+	for {
+		if !o.factor() {
+			return 0, false
+		}
+		copy(along, o.grad)
+		if o.held {
+			along[m-1] = 0
+		}
+		o.divide(along)
+		floats.Scale(-1, along)
+		if o.bias == 0 || o.held || along[m-1] == 0 {
+			return math.Inf(1), true
+		}
+		if most = (math.Copysign(o.bias, along[m-1]) - o.w[m-1]) / along[m-1]; most > 0 {
+			return most, true
+		}
+		o.held = true // at its bound, the other weights would take it out
+	}
 }
 
 func (o *newtonOutput) weight(i int) float64 {
@@ -195,9 +250,8 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 			o.first[i] = o.weight(i) / float64(n) * o.slope(kappa, s, o.y[i])
 		}
 		o.back(o.first, o.grad)
-		floats.AddScaled(o.grad, beta, o.w)
-		rest := floats.Dot(o.grad, o.grad) / (2 * beta)
-		done := rest <= tol || steps >= newtonSteps
+		floats.AddScaled(o.penalized(o.grad), beta, o.penalized(o.w))
+		done := o.rest() <= tol || steps >= newtonSteps
 		if done && (factored || p == 1) {
 			break
 		}
@@ -207,22 +261,24 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 			h := 1e-6 * (1 + math.Abs(s))
 			o.second[i] = o.weight(i) / float64(n) * math.Max(0, (o.slope(kappa, s+h, o.y[i])-o.slope(kappa, s-h, o.y[i]))/(2*h))
 		}
-		if !o.factor() {
+		o.held = o.bias > 0 && math.Abs(o.w[o.m-1]) >= o.bias && o.grad[o.m-1]*o.w[o.m-1] < 0
+		longest, ok := o.direction(along)
+		if !ok {
 			break
 		}
 		if factored = true; done {
 			break
 		}
-		copy(along, o.grad)
-		o.divide(along)
-		floats.Scale(-1, along)
 		o.score(along, ds)
-		t := o.search(kappa, along, ds)
+		t := o.search(kappa, along, ds, longest)
 		if t == 0 {
 			break
 		}
 		steps++
 		floats.AddScaled(o.w, t, along)
+		if o.bias > 0 && t == longest {
+			o.w[o.m-1] = math.Copysign(o.bias, along[o.m-1])
+		}
 	}
 	bend = make([]float64, p*p)
 	if !factored || p == 1 {
@@ -239,6 +295,9 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 		}
 		rows[k] = make([]float64, o.m)
 		o.back(d, rows[k])
+		if o.held {
+			rows[k][o.m-1] = 0
+		}
 		o.blas.Dtrsv(blas.Lower, blas.NoTrans, blas.NonUnit, o.m, o.hessian, o.m, rows[k], 1)
 	}
 	for k := range p {
@@ -250,11 +309,11 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 }
 
 // search returns the step along which φ is least, to a tenth of its slope at the start; the
-// scores are linear in it, so that trying one costs next to nothing. Zero says that
-// rounding leaves no descent.
-func (o *newtonOutput) search(kappa, along, ds []float64) float64 {
+// scores are linear in it, so that trying one costs next to nothing; longest, if φ still falls
+// there. Zero says that rounding leaves no descent.
+func (o *newtonOutput) search(kappa, along, ds []float64, longest float64) float64 {
 	n := float64(len(ds))
-	wd, dd := floats.Dot(o.w, along), floats.Dot(along, along)
+	wd, dd := floats.Dot(o.penalized(o.w), o.penalized(along)), floats.Dot(o.penalized(along), o.penalized(along))
 	slope := func(t float64) float64 {
 		sum := 0.0
 		for i, d := range ds {
@@ -269,11 +328,11 @@ func (o *newtonOutput) search(kappa, along, ds []float64) float64 {
 		return 0
 	}
 	lo, hi, at, most := 0.0, math.Inf(1), start, 0.0
-	t := 1.0
+	t := math.Min(1, longest)
 	for try := range 60 {
 		v := slope(t)
 		switch {
-		case math.Abs(v) <= -start/10:
+		case math.Abs(v) <= -start/10 || v < 0 && t == longest:
 			return t
 		case v < 0:
 			lo, at = t, v
@@ -282,7 +341,7 @@ func (o *newtonOutput) search(kappa, along, ds []float64) float64 {
 		}
 		switch {
 		case math.IsInf(hi, 1):
-			t *= 2
+			t = math.Min(2*t, longest)
 		case most-most != 0:
 			t = lo + (hi-lo)/8
 		case try%2 == 0: // at kinks secants come from one side only
@@ -303,6 +362,11 @@ func (o *newtonOutput) factor() bool {
 	for j := range m {
 		o.hessian[j*m+j] = o.g.beta1
 	}
+	if o.bias > 0 {
+		// Without curvature at kinks a step would be without end: this makes it one of the size
+		// of the bound, and is gone where the gradient is.
+		o.hessian[m*m-1] = math.Max(1e-12, math.Abs(o.grad[m-1])/(2*o.bias))
+	}
 	o.positions = o.positions[:0]
 	for i, v := range o.second {
 		if v > 0 {
@@ -321,6 +385,10 @@ func (o *newtonOutput) factor() bool {
 			row[m-1] = root
 		}
 		o.blas.Dsyrk(blas.Lower, blas.Trans, m, len(rows), 1, o.packed, m, 1, o.hessian, m)
+	}
+	if o.held {
+		clear(o.hessian[(m-1)*m:])
+		o.hessian[m*m-1] = 1
 	}
 	return cholesky(o.blas, m, o.hessian)
 }

@@ -132,7 +132,7 @@ func TestNewtonSecondDerivative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := g.newNewton()
+	s := g.newNewton(0)
 	at := func(lambda []float64) (values, bend []float64) {
 		w := make([]float64, g.net.Dim())
 		bend, _, err := s.solve(t.Context(), g, w, lambda, 1e-22)
@@ -210,7 +210,7 @@ func TestCholesky(t *testing.T) {
 func TestNewtonRefuses(t *testing.T) {
 	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
 	for name, o := range map[string]Options{
-		"norm": {Beta1: 1, Norm: true}, "ball": {Beta1: 1, Radius: 1}, "bias": {Beta1: 1, Bias: 2}, "softmax": {Beta1: 1, MultiClass: Softmax}, "penalty": {}, "convexity": {Beta1: 1, ZeroOne: RampSurrogate},
+		"norm": {Beta1: 1, Norm: true}, "ball": {Beta1: 1, Radius: 1}, "softmax": {Beta1: 1, MultiClass: Softmax}, "penalty": {}, "convexity": {Beta1: 1, ZeroOne: RampSurrogate},
 	} {
 		o.Solver = Newton
 		if _, err := Train(d, &o); err == nil || !strings.Contains(err.Error(), "newton is for") {

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
@@ -185,12 +186,13 @@ func (r *newtonRun) astray(v float64) (*optim.SaddleResult, error) {
 	return r.finish(optim.Interrupted), err
 }
 
-// newtonOf returns what minimises at one λ, or nil where w has another set than all space.
+// newtonOf returns what minimises at one λ, or nil where w has another set than all space, but
+// for a bound of biases.
 func (t *trainer) newtonOf(g *Game) *newton {
-	if t.set != nil {
+	if t.Radius > 0 || t.set != nil && t.Bias == 0 {
 		return nil
 	}
-	return g.newNewton()
+	return g.newNewton(t.Bias)
 }
 
 // move chooses the next λ and width; false when there is nothing left to try.
@@ -297,11 +299,25 @@ func (r *newtonRun) prove(w []float64) error {
 	if err != nil {
 		return err
 	}
-	lower := v - floats.Dot(gw, gw)/(2*r.Beta1)
+	lower := v - r.rest(w, gw)
 	if lower-lower == 0 && (r.best.Lambda == nil || lower > r.best.Lower) {
 		r.best.Lower, r.best.Lambda = lower, slices.Clone(r.lambda)
 	}
 	return nil
+}
+
+// rest is what φ(·, λ) may be lower than at w, where gw is its gradient: see newtonOutput.rest.
+func (r *newtonRun) rest(w, gw []float64) float64 {
+	if r.Bias == 0 {
+		return floats.Dot(gw, gw) / (2 * r.Beta1)
+	}
+	weights, slopes := nn.Layer(r.g.net, 0, gw)
+	_, biases := nn.Layer(r.g.net, 0, w)
+	rest := floats.Dot(weights, weights) / (2 * r.Beta1)
+	for c, d := range slopes {
+		rest += d*biases[c] + r.Bias*math.Abs(d)
+	}
+	return rest
 }
 
 // seconds that the run took so far.

@@ -32,7 +32,7 @@ const (
 	DualAscent Solver = "dual-ascent"
 	// Newton is Newton's method in both players, on all examples: the quickest to a close
 	// certificate, whatever the kinks and powers of losses of one score are, where an
-	// iteration of Outputs·Rows·Features² multiplications is cheap.
+	// iteration of Outputs·Rows·Features² multiplications is cheap. Biases may have a bound.
 	Newton Solver = "newton"
 )
 

@@ -69,9 +69,19 @@ func TestCheckParetoAsTrained(t *testing.T) {
 		"penalty": {Beta1: 0.5},
 		"norm":    {Beta1: 0.2, Norm: true},
 		"radius":  {Radius: 0.1},
+		"bias":    {Beta1: 0.01, Bias: 0.01},
 		"box":     {Beta1: 0.5, Preferences: minimax.Preferences{Lo: []float64{0.2}, Hi: []float64{0.6}}},
 	} {
 		o.Losses, o.Gap = all(t, "hinge", "1-norm", "cross-entropy"), 1e-4
+		d := d
+		if name == "bias" { // a bias is what is missing where most are of one class
+			uneven := *d
+			uneven.Class = make([]int32, d.Rows)
+			for i := range d.Rows / 10 {
+				uneven.Class[i] = 1
+			}
+			d = &uneven
+		}
 		f, err := minimax.Train(d, &o)
 		if err != nil {
 			t.Fatal(name, err)

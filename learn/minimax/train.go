@@ -367,8 +367,9 @@ func (t *trainer) linear() (*Fit, error) {
 	if t.Solver == DualAscent && (gap < 0 && t.Gap > 0 || !ascends) {
 		return nil, errDual
 	}
-	// Losses without kinks are for L-BFGS, unless dual ascent has Newton's steps for them.
-	quick := relaxed != nil || g.cornered()
+	// Losses without kinks are for L-BFGS, unless dual ascent has Newton's steps for them, or
+	// biases a bound: of what is at its bound L-BFGS knows nothing.
+	quick := relaxed != nil || g.cornered() || t.Bias > 0
 	beyond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == newtonSolver)
 	if ascends && (t.Solver == Auto && second && quick || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !beyond {
 		l := lambda
@@ -518,7 +519,7 @@ func (t *trainer) unheld() bool { return t.Radius > 0 && t.Beta1 == 0 }
 
 var errDual = errors.New("minimax: dual ascent is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty or within a radius (no bound of biases); choose another solver")
 
-var errNewton = errors.New("minimax: newton is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty (no radius, no bound of biases) and few enough rows and features for their products; choose another solver")
+var errNewton = errors.New("minimax: newton is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty (no radius) and few enough rows and features for their products; choose another solver")
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
