@@ -43,7 +43,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.bias = fs.Float("bias", 0, "For linear models without --radius: --l2 leaves out biases, which are at most this in size; 0 counts them among the weights")
 	a.hidden = fs.String("hidden", "", "Sizes of hidden layers, as 1024,512,128; none is a linear model. --steps of networks are constant, or decreasing with the root of the pass (auto)")
 	a.scaling = fs.Enum("scaling", "standard", []string{"standard", "largest", "none"}, "Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are")
-	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent", "newton"}, "Optimiser; auto is mirror-prox, then dual-ascent, and newton where that takes long and rows and features are few, until the gap is certified (smoothed for softmax, for --norm and for losses without kinks), and gda for networks")
+	a.solver = fs.Enum("solver", "auto", []string{"auto", "mirror-prox", "gda", "alternating", "smoothed", "dual-ascent", "newton"}, "Optimiser; auto is mirror-prox, then dual-ascent, and newton where that takes long and rows and features are few, until the gap is certified (smoothed for softmax and for losses without kinks), and gda for networks")
 	a.steps = fs.Enum("steps", "auto", []string{"auto", "constant", "theorem", "decreasing", "adaptive", "backtracked"}, "Lengths of steps")
 	a.stepW = fs.Float("rate", 0, "Step of the parameters (a radius for adaptive steps); 0 is the solver's")
 	a.stepL = fs.Float("lambda_rate", 0, "Step of the weights of objectives")

@@ -39,7 +39,9 @@ func TestStagesGoOn(t *testing.T) {
 		{"mirror-prox dual-ascent newton", Options{Beta1: 0.01, Passes: 3, Batch: 16}},
 		{"mirror-prox dual-ascent", Options{Beta1: 0.01, Radius: 1, Passes: 3, Batch: 16}},
 		{"newton", Options{Beta1: 0.01, Solver: Newton, Gap: 1e-6}},
-		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{CrossEntropy(), one}}},
+		{"mirror-prox newton", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{CrossEntropy(), one}}},
+		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true, Losses: []Loss{CrossEntropy(), one}}},
+		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw, Losses: []Loss{Squared(), CrossEntropy()}}},
 		{"smoothed", Options{Beta1: 0.01, Radius: 1, Solver: Smoothed}},
 	} {
 		o := c.o

@@ -47,6 +47,45 @@ func inBall(t *testing.T, d *minimax.Data, o minimax.Options, radius float64) fl
 	return best
 }
 
+// inPlane returns the least worst value over all w of two coordinates up to size in each: golden
+// sections of one, within those of the other.
+func inPlane(t *testing.T, d *minimax.Data, o minimax.Options, size float64) float64 {
+	t.Helper()
+	g, _, _, err := minimax.NewGame(d, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, p := g.Dims()
+	zero, values := make([]float64, p), make([]float64, p)
+	sections := func(f func(x float64) float64) float64 {
+		const share = 0.6180339887498949
+		lo, hi := -size, size
+		a, b := hi-share*(hi-lo), lo+share*(hi-lo)
+		fa, fb := f(a), f(b)
+		for range 60 {
+			if fa < fb {
+				hi, b, fb = b, a, fa
+				a = hi - share*(hi-lo)
+				fa = f(a)
+			} else {
+				lo, a, fa = a, b, fb
+				b = lo + share*(hi-lo)
+				fb = f(b)
+			}
+		}
+		return math.Min(fa, fb)
+	}
+	return sections(func(b float64) float64 {
+		return sections(func(w float64) float64 {
+			penalty, err := g.Eval([]float64{w, b}, zero, nil, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return penalty + worstOf(values)
+		})
+	})
+}
+
 func normOf(w []float64) float64 {
 	sq := 0.0
 	for _, v := range w {
@@ -149,10 +188,7 @@ func TestNormCertified(t *testing.T) {
 						o.Offsets = append(o.Offsets, offset*float64(k+1))
 					}
 				}
-				best := math.Inf(1)
-				for _, within := range []float64{0.3, 3} { // the search is coarse far out
-					best = math.Min(best, inBall(t, d, o, within))
-				}
+				best := inPlane(t, d, o, 8)
 				f, err := minimax.Train(d, &o)
 				name := fmt.Sprintf("%v β_1 %g offset %g", losses, beta1, offset)
 				if err != nil {

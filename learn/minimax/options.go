@@ -24,8 +24,8 @@ const (
 	Descent     Solver = "gda"
 	Alternating Solver = "alternating"
 	// Smoothed is optim.Smoothed, on all examples: the quickest where no loss has a kink,
-	// the only one of those here to certify losses of whole rows (Softmax) and a penalty
-	// of the norm itself, and the reference for the others.
+	// the only one of those here to certify losses of whole rows (Softmax), and the reference
+	// for the others.
 	Smoothed Solver = "smoothed"
 	// DualAscent is cutting planes over λ with stochastic dual coordinate ascent for w: the
 	// quickest to a certificate where losses have kinks and the data are many.

@@ -341,7 +341,7 @@ func (t *trainer) linear() (*Fit, error) {
 	w := t.start()
 	ascends := t.Bias == 0 // of other sets dual ascent knows nothing
 	var r *optim.SaddleResult
-	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver || control.Resume.Solver == newtonSolver)
+	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver || control.Resume.Solver == newtonSolver || control.Resume.Solver == normSolver)
 	if t.Solver != Smoothed && t.Solver != DualAscent && t.Solver != Newton && !inSecond {
 		if t.stage = string(t.Solver); t.Solver == Auto {
 			t.stage = string(MirrorProx)
@@ -370,7 +370,7 @@ func (t *trainer) linear() (*Fit, error) {
 	// Losses without kinks are for L-BFGS, unless dual ascent has Newton's steps for them, or
 	// biases a bound: of what is at its bound L-BFGS knows nothing.
 	quick := relaxed != nil || g.cornered() || t.Bias > 0
-	beyond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == newtonSolver)
+	beyond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == newtonSolver || control.Resume.Solver == normSolver)
 	if ascends && (t.Solver == Auto && second && quick || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !beyond {
 		l := lambda
 		if r != nil {
@@ -397,6 +397,20 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if second && r != nil && r.Reason == optim.GapSmall {
 		second = false
+	}
+	if t.Solver == Auto && second && gap > 0 && t.Norm {
+		s, err := t.normStage(g, set, w, lambda, gap, r, control)
+		if err != nil && s != nil {
+			return t.fit(g, s, frozen), err
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			control.Resume = nil
+			r, w = s, s.W
+			second = stopped(s.Reason)
+		}
 	}
 	if t.Solver == Auto && second && gap > 0 && quick || t.Solver == Newton {
 		s, err := t.newtonStage(g, set, w, lambda, gap, r, control)
