@@ -10,7 +10,7 @@ import (
 )
 
 // Budget bounds what the construction of a loss machine, or an evaluation, may
-// take. The zero value allows DefaultBytes (Local: DefaultLocalBytes) and any time.
+// take. The zero value allows DefaultBytes and any time.
 type Budget struct {
 	Ctx     context.Context // looked at while columns are made and between layers of sweeps; nil is none
 	Columns int             // most columns of a machine, all layers together; 0 is as many as Bytes hold

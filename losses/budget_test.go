@@ -156,12 +156,14 @@ func TestLocalOutgrown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(83, 84))
 	x := Local{Match: 1, Sub: -1, Ins: -1, Del: -1}
 	for _, c := range []struct{ d, l, columns int }{{15, 24, 1 << 17}, {15, 28, 1 << 16}, {15, 40, 1 << 16}, {4, 40, 1 << 17}, {2, 60, 1 << 17}} {
+		x.Bytes = 1 << 27
 		_, err := x.Machine(randomRef(rng, c.l, c.d), c.d, c.l)
 		var b *BudgetError
-		if !errors.As(err, &b) || b.Columns > c.columns || b.Limit != DefaultLocalBytes || b.Band < 1 || !strings.Contains(err.Error(), "try band") {
+		if !errors.As(err, &b) || b.Columns > c.columns || b.Limit != x.Bytes || b.Band < 1 || !strings.Contains(err.Error(), "try band") {
 			t.Errorf("%d symbols of %d: %v", c.l, c.d, err)
 		}
 	}
+	x.Bytes = 0
 	for _, c := range []struct{ d, l, m int }{{2, 20, 20}, {4, 15, 15}, {15, 14, 14}, {8, 12, 19}} {
 		ref := randomRef(rng, c.m, c.d)
 		m, err := x.Machine(ref, c.d, c.l)
@@ -297,5 +299,18 @@ func TestSmallMeans(t *testing.T) {
 		if math.Abs(x[0]-x[1]) > 1e-9*x[1] {
 			t.Errorf("mean %v, want %v", x[0], x[1])
 		}
+	}
+}
+
+// Columns that no continuation can tell apart are one: a cell from which the rest of both
+// strings cannot lead beyond the best score counts as 0. Without that, these are 371161.
+func TestLocalColumns(t *testing.T) {
+	ref := randomRef(rand.New(rand.NewPCG(85, 86)), 12, 10)
+	m, err := Local{Match: 2, Sub: -1, Ins: -1, Del: -1}.Machine(ref, 10, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := m.TotalColumns(); n != 101307 {
+		t.Errorf("%d columns, want 101307", n)
 	}
 }

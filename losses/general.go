@@ -154,7 +154,8 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 // automaton does; c > 0 gives a proper finite loss to all. With opts.Expand, a string
 // for which it has no path spells nothing, and is left out under any c, as it is by every
 // other loss. (Hamming leaves out more: its loss is infinite where a string spells another number
-// of symbols than the reference has.)
+// of symbols than the reference has.) Where a string expands in several ways, U is the sum over the
+// paths of the expansion: an expansion that is reached twice counts twice.
 //
 // A cycle of ε in U whose sum diverges is an error.
 func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, c float64, opts *GeneralOptions) (*Automaton, error) {

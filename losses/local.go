@@ -28,18 +28,13 @@ type Local struct {
 	// restricted. That gains no more, and is an upper bound on the loss. 0 is the exact loss.
 	Band int
 
-	// Budget is as in Edit, but that zero Bytes with zero Columns are DefaultLocalBytes.
+	// Budget is as in Edit. Columns of Local are many, and take a dynamic program for each symbol:
+	// 24 random symbols of 15 fit the default and take half a minute.
 	Budget
 }
 
-// DefaultLocalBytes is the budget of a Local machine that states none. Columns of Local
-// are many, and take a dynamic program for each symbol: by DefaultBytes, one more than
-// fits was known after 20 s and more (24 to 28 random symbols of 15). These are some 900000
-// columns: about 20 random symbols of 15, or 30 of 2.
-const DefaultLocalBytes = 1 << 27
-
 // localAdvice is what to do about a machine that is too large, where no band is known to help.
-const localAdvice = "take a band, narrower than the one there is, or shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
+const localAdvice = "take a band (narrower, if there is one), or shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
 
 // fitting returns a band, narrower than that of x if it has one, whose machine fits its
 // budget; 0 where none is found among machines of some ten thousands of columns in all.
@@ -201,7 +196,7 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		return nil, err
 	}
 	if x.Bytes == 0 && x.Columns == 0 {
-		x.Bytes = DefaultLocalBytes
+		x.Bytes = DefaultBytes
 	}
 	made, err := x.build(ref, alphabet, l)
 	var over *BudgetError

@@ -36,6 +36,10 @@
 //	                              number                              error
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
+//	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,
+//	  fstdeterminize, fstpush,                                        weights stay 0̄; which labels such
+//	  fstminimize and                                                 an arc keeps may differ
+//	  fstepsnormalize
 //	fstpush of an affix or a    an error                            the machine as it is
 //	  total of no path at all
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
