@@ -71,6 +71,7 @@ func (s *stages) fail(stage string, err error) error {
 
 // The stages of the general path, as errors name them.
 const (
+	stageForeseen    = "columns of the loss"
 	stageReference   = "composition of the loss with the reference"
 	stageExpand      = "composition of the strings with what their labels expand to"
 	stageLengths     = "separation of the strings by length"
@@ -110,6 +111,37 @@ type editOrigin struct {
 	ref      []int
 	alphabet int
 	opts     *GeneralOptions
+}
+
+// outgrown is the error of an automaton of all strings of a length whose columns alone, as the
+// direct path counts and clamps them, are beyond the budget, which that path foresees in a
+// fraction of a second: determinization would find it out after minutes. Its states are those
+// columns unclamped, each with as many arcs as there are symbols.
+func (o *editOrigin) outgrown() error {
+	l, err := chainLength(o.y)
+	if err != nil || !o.opts.allPairs || o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0 || o.edit.cells(len(o.ref), l) > 1<<20 {
+		return nil // what is longer is refused before anything is composed
+	}
+	seen := make([]int, o.alphabet+1)
+	for t := range fst.StateID(l) {
+		n := 0
+		for _, a := range o.y.Arcs(t) {
+			if k := int(a.ILabel); k >= 1 && k <= o.alphabet && seen[k] != int(t)+1 {
+				seen[k] = int(t) + 1
+				n++
+			}
+		}
+		if n < o.alphabet {
+			return nil // some strings only: there may be few columns
+		}
+	}
+	e := o.edit
+	e.Budget = Budget{Ctx: o.opts.Ctx, Bytes: newStages(o.opts.Limits).Bytes}
+	var over *BudgetError
+	if _, err := e.columns(o.ref, o.alphabet, l).build(); !errors.As(err, &over) {
+		return nil // and what other errors there are the path finds itself
+	}
+	return &BudgetError{Stage: stageForeseen, Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length, Layer: over.Layer}
 }
 
 // advise names the band to try in a BudgetError. fits, if not nil, tells whether what

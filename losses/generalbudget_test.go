@@ -26,21 +26,26 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 	}{
 		{Unit, 10, 10, 1 << 22, stageDeterminize},
 		{SmithWaterman, 14, 12, 1 << 22, stageDeterminize},
-		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageDeterminize},
+		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageForeseen},
 		{Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Band: 6}, 20, 20, 1 << 22, stageDeterminize},
+		{Unit, 150, 149, 1 << 25, stageForeseen},
 		{Unit, 150, 150, 1 << 25, stageRmEpsilon},
 		{Unit, 600, 500, 1 << 25, stageCompose},
 	} {
 		t.Run(fmt.Sprintf("%v/%d/%d", c.edit.Match, c.m, c.l), func(t *testing.T) {
 			const alphabet = 5
 			ref, y := randomRef(rng, c.m, alphabet), Strings(alphabet, c.l)
+			foreseen := c.stage == stageForeseen
+			if !foreseen { // what would take long is foreseen of all strings only
+				y.TruncateArcs(0, alphabet-1)
+			}
 			opts := &GeneralOptions{Band: c.edit.Band, Limits: ops.Limits{Bytes: c.bytes}}
 			_, err := c.edit.Automaton(y, ref, alphabet, opts)
 			var b *BudgetError
 			if !errors.As(err, &b) || !errors.Is(err, ErrBudget) {
 				t.Fatalf("error %v", err)
 			}
-			if over := (*ops.LimitError)(nil); c.stage != stageCompose && (!errors.As(err, &over) || !errors.Is(err, ops.ErrLimit)) {
+			if over := (*ops.LimitError)(nil); c.stage != stageCompose && !foreseen && (!errors.As(err, &over) || !errors.Is(err, ops.ErrLimit)) {
 				t.Errorf("no LimitError in %v", err)
 			}
 			if b.Stage != c.stage || b.Limit != c.bytes || b.Bytes <= c.bytes || b.Band < 1 || c.edit.Band > 0 && b.Band >= c.edit.Band ||
@@ -55,6 +60,7 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 			edit := c.edit
 			edit.Band = b.Band
 			u := randomRef(rng, c.l, alphabet)
+			u[0] = 0
 			if got, want := a.Loss(u), edit.Value(u, ref); math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
 				t.Errorf("banded loss %v, by definition %v", got, want)
 			}

@@ -1,0 +1,27 @@
+package losses
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// All strings of 30 symbols are refused on the general path before anything is determinized, with a
+// band; one string of that length, or few, are not.
+func TestGeneralForeseesColumns(t *testing.T) {
+	ref := randomRef(rand.New(rand.NewPCG(91, 92)), 30, 10)
+	e := Edit{Sub: 1, Ins: 1, Del: 1}
+	begin := time.Now()
+	_, err := e.Automaton(Strings(10, 30), ref, 10, nil)
+	var over *BudgetError
+	if !errors.As(err, &over) || over.Band < 1 || over.Stage == "" {
+		t.Errorf("all strings: %v", err)
+	}
+	if d := time.Since(begin); d > 60*time.Second {
+		t.Errorf("refused after %v", d)
+	}
+	if _, err := e.Automaton(Chain(ref), ref, 10, nil); err != nil {
+		t.Errorf("one string: %v", err)
+	}
+}
