@@ -25,23 +25,19 @@ const cutSolver = "dual-ascent"
 // State is what a checkpoint holds, at the end of any pass.
 type cutRun struct {
 	*trainer
-	g      *Game
-	set    optim.Maximizer
-	a      *ascent
-	limit  int // passes after which another solver takes over; 0 is none
-	lambda []float64
+	g     *Game
+	set   optim.Maximizer
+	a     *ascent
+	limit int // passes after which another solver takes over; 0 is none
 
-	round, inRound, next int // passes of the round, and at which to look at bounds
-	idle                 int // passes in a row after which neither a penalty nor the radius held w
-	cuts                 []cut
-	open                 bool    // the last cut is of this round
-	trust                float64 // λ moves by at most this: planes say nothing of what is far from where they were made
-	best                 optim.Certificate
-	gain                 float64 // the gap when it last fell by a clear factor, after
-	gained               int     // so many passes
-	evals                int
-	begin                time.Time
-	spent                float64
+	certified
+	inRound, next int // passes of the round, and at which to look at bounds
+	idle          int // passes in a row after which neither a penalty nor the radius held w
+	cuts          []cut
+	open          bool    // the last cut is of this round
+	trust         float64 // λ moves by at most this: planes say nothing of what is far from where they were made
+	gain          float64 // the gap when it last fell by a clear factor, after
+	gained        int     // so many passes
 }
 
 // cut is a w with its penalty and the values of the objectives.
@@ -82,9 +78,6 @@ func (r *cutRun) stuck() bool {
 	return r.a.passes-r.gained >= passes
 }
 
-// seconds that the run took so far.
-func (r *cutRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
-
 // ascent returns what dual works with, or nil.
 func (t *trainer) ascent(g *Game, set optim.Maximizer, w []float64, gap float64) (*ascent, error) {
 	slack := 0.0
@@ -111,7 +104,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 	if a == nil {
 		return nil, nil
 	}
-	r := &cutRun{trainer: t, g: g, set: set, a: a, lambda: slices.Clone(lambda), trust: firstTrust, begin: time.Now()}
+	r := &cutRun{trainer: t, g: g, set: set, a: a, certified: certified{lambda: slices.Clone(lambda), begin: time.Now()}, trust: firstTrust}
 	if k := c.Resume; k != nil {
 		if err := r.resume(k); err != nil {
 			return nil, err
@@ -350,16 +343,12 @@ func (r *cutRun) finish(reason optim.Reason) *optim.SaddleResult {
 
 // save writes the state.
 func (r *cutRun) save(c *optim.Control, force bool) error {
-	every := c.CheckpointEvery
-	if every <= 0 {
-		every = 10
-	}
-	if c.Checkpoint == nil || !force && r.round%every != 0 {
+	if !r.due(c, force) {
 		return nil
 	}
-	k := &optim.Checkpoint{Solver: cutSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.a.w),
+	k := &optim.Checkpoint{Solver: cutSolver, X: slices.Clone(r.a.w),
 		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust, "beta": r.a.beta, "floor": r.a.floor, "idle": float64(r.idle), "gain": r.gain, "gained": float64(r.gained)},
-		Arrays:  map[string][]float64{"lambda": slices.Clone(r.lambda), "s": slices.Clone(r.a.s), "alpha": slices.Clone(r.a.alpha), "value": slices.Clone(r.a.value)}}
+		Arrays:  map[string][]float64{"s": slices.Clone(r.a.s), "alpha": slices.Clone(r.a.alpha), "value": slices.Clone(r.a.value)}}
 	if r.open {
 		k.Scalars["open"] = 1
 	}
@@ -373,24 +362,19 @@ func (r *cutRun) save(c *optim.Control, force bool) error {
 		k.Arrays["cutValues"] = append(k.Arrays["cutValues"], cut.values...)
 		k.Arrays["cutPenalty"] = append(k.Arrays["cutPenalty"], cut.penalty)
 	}
-	k.Scalars["upper"], k.Arrays["upperW"] = r.best.Upper, slices.Clone(r.best.W)
-	if r.best.Lambda != nil {
-		k.Scalars["lower"], k.Arrays["lowerLambda"] = r.best.Lower, slices.Clone(r.best.Lambda)
-	}
-	if err := c.Checkpoint(k); err != nil {
-		return fmt.Errorf("minimax: checkpoint: %w", err)
-	}
-	return nil
+	return r.write(c, k)
 }
 
 func (r *cutRun) resume(k *optim.Checkpoint) error {
 	p, n, cells := len(r.lambda), len(r.a.w), len(r.a.s)
-	m := len(k.Arrays["cutPenalty"])
-	if k.Solver != cutSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || len(k.Arrays["s"]) != cells || len(k.Arrays["alpha"]) != cells || len(k.Arrays["value"]) != cells ||
-		m == 0 || len(k.Arrays["cutW"]) != m*n || len(k.Arrays["cutValues"]) != m*p || len(k.Arrays["upperW"]) != n {
-		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights) belongs to another problem", k.Solver, len(k.X))
+	if err := r.read(k, cutSolver, n); err != nil {
+		return err
 	}
-	copy(r.lambda, k.Arrays["lambda"])
+	m := len(k.Arrays["cutPenalty"])
+	if len(k.Arrays["s"]) != cells || len(k.Arrays["alpha"]) != cells || len(k.Arrays["value"]) != cells ||
+		m == 0 || len(k.Arrays["cutW"]) != m*n || len(k.Arrays["cutValues"]) != m*p || r.best.W == nil {
+		return otherProblem(k)
+	}
 	r.a.mix = r.g.mixtureOf(r.lambda)
 	copy(r.a.w, k.X)
 	copy(r.a.s, k.Arrays["s"])
@@ -404,7 +388,6 @@ func (r *cutRun) resume(k *optim.Checkpoint) error {
 	for i := range m {
 		r.cuts = append(r.cuts, cut{w: slices.Clone(k.Arrays["cutW"][i*n : (i+1)*n]), values: slices.Clone(k.Arrays["cutValues"][i*p : (i+1)*p]), penalty: k.Arrays["cutPenalty"][i]})
 	}
-	r.round, r.evals, r.spent = k.Iteration, k.Evaluations, k.Seconds
 	r.a.passes, r.inRound, r.next = int(k.Scalars["passes"]), int(k.Scalars["in"]), int(k.Scalars["next"])
 	r.gain, r.gained = k.Scalars["gain"], int(k.Scalars["gained"])
 	if r.a.passes < 0 || r.inRound < 0 {
@@ -419,9 +402,5 @@ func (r *cutRun) resume(k *optim.Checkpoint) error {
 		r.a.regularize(beta)
 	}
 	r.open, r.trust = k.Scalars["open"] != 0, k.Scalars["trust"]
-	r.best.Upper, r.best.W = k.Scalars["upper"], slices.Clone(k.Arrays["upperW"])
-	if l := k.Arrays["lowerLambda"]; len(l) == p {
-		r.best.Lower, r.best.Lambda = k.Scalars["lower"], slices.Clone(l)
-	}
 	return nil
 }

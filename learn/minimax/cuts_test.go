@@ -27,7 +27,7 @@ func TestCutRunState(t *testing.T) {
 		if err != nil || a == nil {
 			t.Fatal(a, err)
 		}
-		return &cutRun{trainer: tr, g: g, set: tr.preferences, a: a, lambda: []float64{0.25, 0.75}, trust: firstTrust, begin: time.Now()}
+		return &cutRun{trainer: tr, g: g, set: tr.preferences, a: a, certified: certified{lambda: []float64{0.25, 0.75}, begin: time.Now()}, trust: firstTrust}
 	}
 	r := begin()
 	if _, err := r.look(r.start()); err != nil {

@@ -79,10 +79,8 @@ func (t *trainer) linear() (*Fit, error) {
 			// Losses of very different steepness: no step that was chosen here suits them,
 			// but what follows needs none.
 			r = nil
-		case r == nil:
-			return nil, err
 		case err != nil:
-			return t.fit(g, r, frozen), err
+			return t.partial(g, r, frozen), err
 		default:
 			if w, err = t.lower(g, set, r.W, w); err != nil {
 				return nil, err
@@ -104,11 +102,8 @@ func (t *trainer) linear() (*Fit, error) {
 		}
 		t.stage = cutSolver
 		s, err := t.dual(g, set, w, l, gap, control)
-		if err != nil && s != nil {
-			return t.fit(g, s, frozen), err
-		}
 		if err != nil {
-			return nil, err
+			return t.partial(g, s, frozen), err
 		}
 		if s != nil {
 			// There may be no curvature for dual ascent, as in a radius that holds nothing back
@@ -126,11 +121,8 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if t.Solver == Auto && second && gap > 0 && t.Norm {
 		s, err := t.normStage(g, set, w, lambda, gap, r, control)
-		if err != nil && s != nil {
-			return t.fit(g, s, frozen), err
-		}
 		if err != nil {
-			return nil, err
+			return t.partial(g, s, frozen), err
 		}
 		if s != nil {
 			control.Resume = nil
@@ -140,11 +132,8 @@ func (t *trainer) linear() (*Fit, error) {
 	}
 	if t.Solver == Auto && second && gap > 0 && quick || t.Solver == Newton {
 		s, err := t.newtonStage(g, set, w, lambda, gap, r, control)
-		if err != nil && s != nil {
-			return t.fit(g, s, frozen), err
-		}
 		if err != nil {
-			return nil, err
+			return t.partial(g, s, frozen), err
 		}
 		if s != nil {
 			control.Resume = nil
@@ -174,11 +163,8 @@ func (t *trainer) linear() (*Fit, error) {
 		}
 		t.stage = string(Smoothed)
 		s, err := polish.Solve(g, w, control)
-		if s == nil {
-			return nil, err
-		}
 		if err != nil {
-			return t.fit(g, s, frozen), err
+			return t.partial(g, s, frozen), err
 		}
 		if r = s; r.Reason == optim.IterationLimit && control.Stop.Iterations == 0 {
 			r.Reason = RoundLimit // its rounds are not the caller's iterations
@@ -193,6 +179,14 @@ func (t *trainer) linear() (*Fit, error) {
 		return nil, &optim.DivergenceError{Solver: t.stage, Step: max(1, r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
 	}
 	return f, nil
+}
+
+// partial is the fit of a run that ended with an error, nil where it left nothing.
+func (t *trainer) partial(g *Game, s *optim.SaddleResult, frozen bool) *Fit {
+	if s == nil {
+		return nil
+	}
+	return t.fit(g, s, frozen)
 }
 
 // confine bounds the weights of a game whose penalty is their norm. That has no curvature,

@@ -36,16 +36,12 @@ type newtonRun struct {
 	s    *newton
 	set  optim.Maximizer
 
-	lambda, w []float64 // to be looked at next, and where to begin
-	width     float64
-	share     float64   // of the way from at to the model's maximum that lambda is
-	at        *newtonAt // the best at this width; nil before there is one
-	best      optim.Certificate
-	round     int
-	evals     int
-	first     float64 // φ at the start, for what is said of a run that went astray
-	begin     time.Time
-	spent     float64
+	certified
+	w     []float64 // where to begin
+	width float64
+	share float64   // of the way from at to the model's maximum that lambda is
+	at    *newtonAt // the best at this width; nil before there is one
+	first float64   // φ at the start, for what is said of a run that went astray
 }
 
 // newtonAt is a λ with w(λ) and what is known of D there.
@@ -92,7 +88,7 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 	if s == nil {
 		return nil, nil
 	}
-	r := &newtonRun{trainer: t, g: g, s: s, set: set, best: known, lambda: slices.Clone(lambda), w: slices.Clone(w), share: 1, begin: time.Now()}
+	r := &newtonRun{trainer: t, g: g, s: s, set: set, certified: certified{best: known, lambda: slices.Clone(lambda), begin: time.Now()}, w: slices.Clone(w), share: 1}
 	set.Project(r.lambda)
 	relaxed := g.relaxer()
 	if k := c.Resume; k != nil {
@@ -282,9 +278,7 @@ func (r *newtonRun) look(w []float64) error {
 		r.first = v
 	}
 	upper := v - floats.Dot(r.lambda, values) + r.set.Maximize(values, nil)
-	if upper-upper == 0 && (r.best.W == nil || upper < r.best.Upper) {
-		r.best.Upper, r.best.W = upper, slices.Clone(w)
-	}
+	r.reached(upper, w)
 	return nil
 }
 
@@ -299,10 +293,7 @@ func (r *newtonRun) prove(w []float64) error {
 	if err != nil {
 		return err
 	}
-	lower := v - r.rest(w, gw)
-	if lower-lower == 0 && (r.best.Lambda == nil || lower > r.best.Lower) {
-		r.best.Lower, r.best.Lambda = lower, slices.Clone(r.lambda)
-	}
+	r.proved(v-r.rest(w, gw), r.lambda)
 	return nil
 }
 
@@ -320,30 +311,16 @@ func (r *newtonRun) rest(w, gw []float64) float64 {
 	return rest
 }
 
-// seconds that the run took so far.
-func (r *newtonRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
-
 func (r *newtonRun) finish(reason optim.Reason) *optim.SaddleResult {
-	s := &optim.SaddleResult{W: r.w, Lambda: r.lambda, LastW: r.w, LastLambda: r.lambda, Steps: r.evals, Iterations: r.round, Evaluations: r.evals, Reason: reason, Value: r.best.Upper}
-	if r.best.W != nil && r.best.Lambda != nil {
-		s.Certified, s.Certificate = true, r.best
-		s.W, s.Lambda = r.best.W, r.best.Lambda
-	}
-	return s
+	return r.result(r.w, r.evals, reason)
 }
 
 // save writes the state.
 func (r *newtonRun) save(c *optim.Control, force bool) error {
-	every := c.CheckpointEvery
-	if every <= 0 {
-		every = 10
-	}
-	if c.Checkpoint == nil || !force && r.round%every != 0 {
+	if !r.due(c, force) {
 		return nil
 	}
-	k := &optim.Checkpoint{Solver: newtonSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.w),
-		Scalars: map[string]float64{"width": r.width, "share": r.share},
-		Arrays:  map[string][]float64{"lambda": slices.Clone(r.lambda)}}
+	k := &optim.Checkpoint{Solver: newtonSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share}, Arrays: map[string][]float64{}}
 	if finite(r.first) {
 		k.Scalars["first"] = r.first
 	}
@@ -353,38 +330,24 @@ func (r *newtonRun) save(c *optim.Control, force bool) error {
 			k.Arrays[name] = slices.Clone(v)
 		}
 	}
-	if r.best.W != nil {
-		k.Scalars["upper"], k.Arrays["upperW"] = r.best.Upper, slices.Clone(r.best.W)
-	}
-	if r.best.Lambda != nil {
-		k.Scalars["lower"], k.Arrays["lowerLambda"] = r.best.Lower, slices.Clone(r.best.Lambda)
-	}
-	if err := c.Checkpoint(k); err != nil {
-		return fmt.Errorf("minimax: checkpoint: %w", err)
-	}
-	return nil
+	return r.write(c, k)
 }
 
 func (r *newtonRun) resume(k *optim.Checkpoint) error {
 	p, n := len(r.lambda), len(r.w)
-	r.width, r.share, r.first = k.Scalars["width"], k.Scalars["share"], k.Scalars["first"]
-	if k.Solver != newtonSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || !(r.width > 0) || !(r.share > 0) {
-		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights) belongs to another problem", k.Solver, len(k.X))
+	if err := r.read(k, newtonSolver, n); err != nil {
+		return err
 	}
-	copy(r.lambda, k.Arrays["lambda"])
+	r.width, r.share, r.first = k.Scalars["width"], k.Scalars["share"], k.Scalars["first"]
+	if !(r.width > 0) || !(r.share > 0) {
+		return otherProblem(k)
+	}
 	copy(r.w, k.X)
 	if w := k.Arrays["atW"]; w != nil {
 		r.at = &newtonAt{lambda: slices.Clone(k.Arrays["atLambda"]), w: slices.Clone(w), value: k.Scalars["value"], slope: slices.Clone(k.Arrays["atSlope"]), bend: slices.Clone(k.Arrays["atBend"])}
 		if len(w) != n || len(r.at.lambda) != p || len(r.at.slope) != p || len(r.at.bend) != p*p {
-			return errors.New("minimax: the checkpoint belongs to another problem")
+			return otherProblem(k)
 		}
 	}
-	if w := k.Arrays["upperW"]; len(w) == n {
-		r.best.Upper, r.best.W = k.Scalars["upper"], slices.Clone(w)
-	}
-	if l := k.Arrays["lowerLambda"]; len(l) == p {
-		r.best.Lower, r.best.Lambda = k.Scalars["lower"], slices.Clone(l)
-	}
-	r.round, r.evals, r.spent = k.Iteration, k.Evaluations, k.Seconds
 	return nil
 }

@@ -40,13 +40,11 @@ type normRun struct {
 	set    optim.Maximizer
 	radius float64
 
-	w, lambda     []float64
-	tau           float64
-	was, rest     float64 // log τ of the round before, and log |w|/τ there; NaN where there is none
-	best          optim.Certificate
-	round, evals  int
-	begin         time.Time
-	spent, target float64
+	certified
+	w         []float64
+	tau       float64
+	was, rest float64 // log τ of the round before, and log |w|/τ there; NaN where there is none
+	target    float64
 }
 
 // normStage goes on by normRun; nil when that is not for the game, or c resumes what comes after.
@@ -55,7 +53,7 @@ func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, g
 	if k := c.Resume; !ok || !t.Norm || t.Radius > 0 || t.Bias > 0 || k != nil && k.Solver != normSolver {
 		return nil, nil
 	}
-	n := &normRun{trainer: t, g: g, set: set, radius: ball.Radius, w: slices.Clone(w), lambda: slices.Clone(lambda), was: math.NaN(), begin: time.Now(), target: gap}
+	n := &normRun{trainer: t, g: g, set: set, radius: ball.Radius, certified: certified{lambda: slices.Clone(lambda), begin: time.Now()}, w: slices.Clone(w), was: math.NaN(), target: gap}
 	n.tau = math.Max(floats.Norm(w, 2), 1e-3)
 	if r != nil {
 		copy(n.lambda, r.Lambda)
@@ -112,7 +110,10 @@ func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
 		w := slices.Clone(in.W)
 		_, steps, err := s.newtonOf(squared).solve(ctx, below, w, in.Lambda, 1e-6*tol)
 		if err != nil {
-			continue // the context ended
+			if ctx.Err() == nil {
+				return nil, err
+			}
+			continue // to where a run ends that is stopped
 		}
 		r.evals += steps
 		for _, at := range [][]float64{in.W, w} {
@@ -178,9 +179,7 @@ func (r *normRun) look(w []float64) error {
 	if err != nil {
 		return err
 	}
-	if upper := penalty + r.set.Maximize(values, nil); finite(upper) && (r.best.W == nil || upper < r.best.Upper) {
-		r.best.Upper, r.best.W = upper, slices.Clone(w)
-	}
+	r.reached(penalty+r.set.Maximize(values, nil), w)
 	return nil
 }
 
@@ -193,69 +192,36 @@ func (r *normRun) prove(under *Game, w, lambda []float64) error {
 	if err != nil {
 		return err
 	}
-	lower := v - floats.Dot(gw, w) - r.radius*math.Max(0, floats.Norm(gw, 2)-r.Beta1)
-	if finite(lower) && (r.best.Lambda == nil || lower > r.best.Lower) {
-		r.best.Lower, r.best.Lambda = lower, slices.Clone(lambda)
-	}
+	r.proved(v-floats.Dot(gw, w)-r.radius*math.Max(0, floats.Norm(gw, 2)-r.Beta1), lambda)
 	return nil
 }
 
-// seconds that the run took so far.
-func (r *normRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
-
 func (r *normRun) finish(reason optim.Reason) *optim.SaddleResult {
-	s := &optim.SaddleResult{W: r.w, Lambda: r.lambda, LastW: r.w, LastLambda: r.lambda, Steps: r.evals, Iterations: r.round, Evaluations: r.evals, Reason: reason, Value: r.best.Upper}
-	if r.best.W != nil && r.best.Lambda != nil {
-		s.Certified, s.Certificate = true, r.best
-		s.W, s.Lambda = r.best.W, r.best.Lambda
-	}
-	return s
+	return r.result(r.w, r.evals, reason)
 }
 
 // save writes the state.
 func (r *normRun) save(c *optim.Control, force bool) error {
-	every := c.CheckpointEvery
-	if every <= 0 {
-		every = 10
-	}
-	if c.Checkpoint == nil || !force && r.round%every != 0 {
+	if !r.due(c, force) {
 		return nil
 	}
-	k := &optim.Checkpoint{Solver: normSolver, Iteration: r.round, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(r.w),
-		Scalars: map[string]float64{"tau": r.tau}, Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda)}}
+	k := &optim.Checkpoint{Solver: normSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"tau": r.tau}, Arrays: map[string][]float64{}}
 	if finite(r.was) {
 		k.Scalars["was"], k.Scalars["rest"] = r.was, r.rest
 	}
-	if r.best.W != nil {
-		k.Scalars["upper"], k.Arrays["upperW"] = r.best.Upper, slices.Clone(r.best.W)
-	}
-	if r.best.Lambda != nil {
-		k.Scalars["lower"], k.Arrays["lowerLambda"] = r.best.Lower, slices.Clone(r.best.Lambda)
-	}
-	if err := c.Checkpoint(k); err != nil {
-		return fmt.Errorf("minimax: checkpoint: %w", err)
-	}
-	return nil
+	return r.write(c, k)
 }
 
 func (r *normRun) resume(k *optim.Checkpoint) error {
-	p, n := len(r.lambda), len(r.w)
-	r.tau = k.Scalars["tau"]
-	if len(k.X) != n || len(k.Arrays["lambda"]) != p || !(r.tau > 0) {
-		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights) belongs to another problem", k.Solver, len(k.X))
+	if err := r.read(k, normSolver, len(r.w)); err != nil {
+		return err
+	}
+	if r.tau = k.Scalars["tau"]; !(r.tau > 0) {
+		return otherProblem(k)
 	}
 	copy(r.w, k.X)
-	copy(r.lambda, k.Arrays["lambda"])
 	if was, ok := k.Scalars["was"]; ok {
 		r.was, r.rest = was, k.Scalars["rest"]
 	}
-	r.best = optim.Certificate{}
-	if w := k.Arrays["upperW"]; len(w) == n {
-		r.best.Upper, r.best.W = k.Scalars["upper"], slices.Clone(w)
-	}
-	if l := k.Arrays["lowerLambda"]; len(l) == p {
-		r.best.Lower, r.best.Lambda = k.Scalars["lower"], slices.Clone(l)
-	}
-	r.round, r.evals, r.spent = k.Iteration, k.Evaluations, k.Seconds
 	return nil
 }
