@@ -138,15 +138,9 @@ func (c *Checkpoint) Write(w io.Writer) error {
 // ReadCheckpoint reads what Write wrote. Families with learners are those of the
 // run that resumes.
 func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
-	f, err := model.Read(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Expect(checkpointKind, checkpointVersion); err != nil {
-		return nil, err
-	}
 	var m checkpointMeta
-	if err := f.Meta(&m); err != nil {
+	f, err := model.ReadKind(r, checkpointKind, checkpointVersion, &m)
+	if err != nil {
 		return nil, err
 	}
 	c := &Checkpoint{Round: m.Round, Idle: m.Idle, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, Waited: m.Waited, Extra: m.Extra}

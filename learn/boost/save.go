@@ -129,15 +129,9 @@ func (e *Ensemble) Save(w io.Writer) error {
 // one. It trusts nothing: every departure is an error with one of package model's
 // reasons, and memory grows with the file.
 func Load(r io.Reader) (*Ensemble, error) {
-	c, err := model.Read(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Expect(fileKind, fileVersion); err != nil {
-		return nil, err
-	}
 	var m ensembleMeta
-	if err := c.Meta(&m); err != nil {
+	c, err := model.ReadKind(r, fileKind, fileVersion, &m)
+	if err != nil {
 		return nil, err
 	}
 	e, err := m.ensemble()

@@ -163,15 +163,9 @@ func (m *Model) Write(w io.Writer) error {
 
 // Read reads what Write wrote.
 func Read(r io.Reader) (*Model, error) {
-	f, err := model.Read(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Expect(modelKind, modelVersion); err != nil {
-		return nil, err
-	}
 	var meta modelMeta
-	if err := f.Meta(&meta); err != nil {
+	f, err := model.ReadKind(r, modelKind, modelVersion, &meta)
+	if err != nil {
 		return nil, err
 	}
 	m := &Model{Sizes: meta.Sizes, Classes: meta.Classes, Objectives: meta.Objectives, Lambda: meta.Lambda, Normalized: meta.Normalized,

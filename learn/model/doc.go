@@ -3,8 +3,8 @@
 // a JSON header, versioned, checksummed, and bit-identical when read back.
 //
 // A learner fills a Container with Put, PutStrings and SetMeta and writes it;
-// later it reads the file with Read, asks Expect whether it understands the
-// kind and the version, and takes the arrays out with Get and Strings.
+// later it reads the file with ReadKind, which also asks whether the reader understands
+// the kind and the version, and takes the arrays out with Get and Strings.
 //
 // # Layout
 //

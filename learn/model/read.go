@@ -47,6 +47,22 @@ func Read(r io.Reader, opts *ReadOptions) (*Container, error) {
 	return c, nil
 }
 
+// ReadKind reads a container that must be of the kind, with a version up to newest, and
+// decodes its meta field into meta: Read, Expect and Meta, and the first error of theirs.
+func ReadKind(r io.Reader, kind string, newest int, meta any) (*Container, error) {
+	c, err := Read(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Expect(kind, newest); err != nil {
+		return nil, err
+	}
+	if err := c.Meta(meta); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 type decoder struct {
 	r   *bufio.Reader
 	sum hash.Hash

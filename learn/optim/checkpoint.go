@@ -56,15 +56,9 @@ func (c *Checkpoint) Write(w io.Writer) error {
 
 // ReadCheckpoint reads what Write wrote.
 func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
-	f, err := model.Read(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Expect(checkpointKind, checkpointVersion); err != nil {
-		return nil, err
-	}
 	var m checkpointMeta
-	if err := f.Meta(&m); err != nil {
+	f, err := model.ReadKind(r, checkpointKind, checkpointVersion, &m)
+	if err != nil {
 		return nil, err
 	}
 	c := &Checkpoint{m.Solver, m.Problem, m.Iteration, m.Evaluations, m.Seconds, nil, m.Scalars, map[string][]float64{}}

@@ -140,15 +140,9 @@ func (m *Model) Write(w io.Writer) error {
 
 // Read reads what Write wrote. The error says what is wrong with the file.
 func Read(r io.Reader) (*Model, error) {
-	f, err := model.Read(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Expect(modelKind, modelVersion); err != nil {
-		return nil, err
-	}
 	var meta modelMeta
-	if err := f.Meta(&meta); err != nil {
+	f, err := model.ReadKind(r, modelKind, modelVersion, &meta)
+	if err != nil {
 		return nil, err
 	}
 	bad := func(format string, args ...any) error {

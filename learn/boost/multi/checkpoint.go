@@ -144,15 +144,9 @@ func (k *Checkpoint) Write(w io.Writer) error {
 
 // ReadCheckpoint reads what Write wrote.
 func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
-	f, err := model.Read(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Expect(checkpointKind, checkpointVersion); err != nil {
-		return nil, err
-	}
 	var m checkpointMeta
-	if err := f.Meta(&m); err != nil {
+	f, err := model.ReadKind(r, checkpointKind, checkpointVersion, &m)
+	if err != nil {
 		return nil, err
 	}
 	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, Unlabelled: m.Unlabelled, BestAt: m.BestAt, Waited: m.Waited}

@@ -103,15 +103,9 @@ func (l *Logistic) put(c *model.Container) {
 // Load reads a model that Save wrote. It trusts nothing: every departure is an error
 // with one of package model's reasons, and memory grows with the file.
 func Load(r io.Reader) (*Model, error) {
-	c, err := model.Read(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Expect(fileKind, fileVersion); err != nil {
-		return nil, err
-	}
 	var meta fileMeta
-	if err := c.Meta(&meta); err != nil {
+	c, err := model.ReadKind(r, fileKind, fileVersion, &meta)
+	if err != nil {
 		return nil, err
 	}
 	bad := func(format string, v ...any) error {
