@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
@@ -100,12 +99,11 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 					if err := apart(nil, []place{{"the checkpoint", *checkpoint}}); err != nil {
 						return err
 					}
-					if err := kept.open(*checkpoint, "table5 results 1"); err != nil {
-						return err
-					}
-					o.Known = slices.Clone(kept.Results)
-					o.Save = func(cell *experiment.AlmoCell) error { return kept.add(c, *cell) }
 				}
+				if err := kept.open(*checkpoint, "table5 results 1"); err != nil {
+					return err
+				}
+				o.Known, o.Save = kept.keeper(c)
 				bar := progress.Start(c.Err, name)
 				total, done := len(list)*o.Models()*o.Seeds, 0
 				o.Done = func(*experiment.AlmoCell) { done++ }
@@ -115,10 +113,7 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				r, err := experiment.Almo(c.ctx, list, o)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					if *checkpoint == "" {
-						return &stopped{"the experiment keeps its results only with --checkpoint"}
-					}
-					return &stopped{fmt.Sprintf("%d results are in %s. To go on, give the same command", len(kept.Results), *checkpoint)}
+					return kept.interrupted("results")
 				}
 				if err != nil {
 					return err

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
@@ -94,23 +93,11 @@ Example:
 				if err != nil {
 					return err
 				}
-				if err := log.open("cv fits 1", fmt.Sprintf("%016x %s", x.Fingerprint(x.Target, x.Weight), base.loss.Name())); err != nil {
-					return err
-				}
-				defer log.close()
-				o.Known, o.Save = log.known, log.save()
-				bar := progress.Start(c.Err, c.prog)
-				done := bar.Counter()
-				o.Fitted = func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, len(trials)) }
-				r, err := boost.CrossValidate(x, base.loss, trials, contestants, o)
-				bar.Stop()
-				if err != nil && c.ctx.Err() != nil {
-					return log.interrupted()
-				}
+				r, err := logged(c, &log, "cv fits 1", fmt.Sprintf("%016x %s", x.Fingerprint(x.Target, x.Weight), base.loss.Name()), len(trials), func(fitted func(int, string, int)) (*boost.CVReport, error) {
+					o.Known, o.Save, o.Fitted = log.known, log.save(), fitted
+					return boost.CrossValidate(x, base.loss, trials, contestants, o)
+				})
 				if err != nil {
-					return err
-				}
-				if err := log.close(); err != nil {
 					return err
 				}
 				if *picture != "" {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
@@ -89,13 +88,10 @@ Examples:
 				return err
 			}
 			var kept results[experiment.SourceTrial]
-			if *checkpoint != "" {
-				if err := kept.open(*checkpoint, "table41 results 1"); err != nil {
-					return err
-				}
-				o.Known = slices.Clone(kept.Results)
-				o.Save = func(t *experiment.SourceTrial) error { return kept.add(c, *t) }
+			if err := kept.open(*checkpoint, "table41 results 1"); err != nil {
+				return err
 			}
+			o.Known, o.Save = kept.keeper(c)
 			var reports []*experiment.SourceReport
 			for _, s := range sets {
 				if len(s.Lacks) > 0 && *names == "" {
@@ -108,10 +104,7 @@ Examples:
 				r, err := experiment.Sources(s, o)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					if *checkpoint == "" {
-						return &stopped{"the experiment keeps its results only with --checkpoint"}
-					}
-					return &stopped{fmt.Sprintf("%d trials are in %s. To go on, give the same command", len(kept.Results), *checkpoint)}
+					return kept.interrupted("trials")
 				}
 				if err != nil {
 					return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
 )
 
 // fitLog is the checkpoint of a cross-validation: a line that says of what data, then a line for
@@ -154,6 +155,27 @@ func (l *fitLog[T]) close() error {
 		return fmt.Errorf("flag --checkpoint: %w", err)
 	}
 	return nil
+}
+
+// logged runs a cross-validation with a progress bar, where cv takes what l has kept, keeps in
+// it what it fits, and tells fitted of each fit.
+func logged[T, R any](c *call, l *fitLog[T], format, data string, trials int, cv func(fitted func(all int, name string, trial int)) (R, error)) (R, error) {
+	var none R
+	if err := l.open(format, data); err != nil {
+		return none, err
+	}
+	defer l.close()
+	bar := progress.Start(c.Err, c.prog)
+	done := bar.Counter()
+	r, err := cv(func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, trials) })
+	bar.Stop()
+	if err != nil && c.ctx.Err() != nil {
+		return none, l.interrupted()
+	}
+	if err != nil {
+		return none, err
+	}
+	return r, l.close()
 }
 
 // interrupted says what is left of a run that was stopped.

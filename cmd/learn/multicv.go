@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -83,23 +82,11 @@ Example:
 			if o.Workers, err = t.workers(); err != nil {
 				return err
 			}
-			if err := log.open("multiboost cv fits 1", fmt.Sprintf("%016x", x.Fingerprint(x.Target, x.Weight))); err != nil {
-				return err
-			}
-			defer log.close()
-			o.Known, o.Save = log.known, log.save()
-			bar := progress.Start(c.Err, c.prog)
-			done := bar.Counter()
-			o.Fitted = func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, len(trials)) }
-			r, err := multi.CrossValidate(x, trials, entries, o)
-			bar.Stop()
-			if err != nil && c.ctx.Err() != nil {
-				return log.interrupted()
-			}
+			r, err := logged(c, &log, "multiboost cv fits 1", fmt.Sprintf("%016x", x.Fingerprint(x.Target, x.Weight)), len(trials), func(fitted func(int, string, int)) (*multi.CVReport, error) {
+				o.Known, o.Save, o.Fitted = log.known, log.save(), fitted
+				return multi.CrossValidate(x, trials, entries, o)
+			})
 			if err != nil {
-				return err
-			}
-			if err := log.close(); err != nil {
 				return err
 			}
 			if *picture != "" {

@@ -81,15 +81,9 @@ Example:
 		to := fs.String("predictions", "", "File for the predictions; standard output when not given")
 		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
 		return func(c *call) error {
-			if *rounds < 0 {
-				return errors.New("flag --rounds: it must not be negative")
-			}
-			m, err := c.multiModel(*name)
+			m, err := c.multiPrefix(*name, *rounds)
 			if err != nil {
 				return err
-			}
-			if *rounds > int64(m.Trained) {
-				c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
 			}
 			x, err := t.likeMulti(c, c.arg(0), m.Table(), false, false)
 			if err != nil {
@@ -170,15 +164,9 @@ Example:
 		target := targetFlags(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {
-			if *rounds < 0 {
-				return errors.New("flag --rounds: it must not be negative")
-			}
-			m, err := c.multiModel(*name)
+			m, err := c.multiPrefix(*name, *rounds)
 			if err != nil {
 				return err
-			}
-			if *rounds > int64(m.Trained) {
-				c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
 			}
 			workers, err := t.workers()
 			if err != nil {

@@ -91,6 +91,18 @@ func (c *call) multiModel(name string) (*multi.Model, error) {
 	return m, err
 }
 
+// multiPrefix reads a model of which so many rounds are used, 0 being all, and looks at --rounds.
+func (c *call) multiPrefix(name string, rounds int64) (*multi.Model, error) {
+	if rounds < 0 {
+		return nil, errors.New("flag --rounds: it must not be negative")
+	}
+	m, err := c.multiModel(name)
+	if err == nil && rounds > int64(m.Trained) {
+		c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
+	}
+	return m, err
+}
+
 // points reads mixtures: shares separated by commas, mixtures by semicolons.
 func points(name, value string) ([][]float64, error) {
 	var out [][]float64

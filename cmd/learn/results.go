@@ -8,18 +8,23 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
-// results is the checkpoint of an experiment: what it has found so far.
+// results is the checkpoint of an experiment: what it has found so far. Without a name it
+// keeps nothing.
 type results[T any] struct {
 	name    string
 	Format  string `json:"format"`
 	Results []T    `json:"results"`
 }
 
-// open reads the file if it exists.
+// open reads the file if it has a name and exists.
 func (k *results[T]) open(name, format string) error {
 	k.name, k.Format = name, format
+	if name == "" {
+		return nil
+	}
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -40,6 +45,22 @@ func (k *results[T]) open(name, format string) error {
 		return fmt.Errorf("flag --checkpoint: %s is no file of results, or damaged: %w; remove it to begin afresh", name, err)
 	}
 	return nil
+}
+
+// keeper returns the results that are there, and what keeps one more; both nil without a file.
+func (k *results[T]) keeper(c *call) (known []T, save func(*T) error) {
+	if k.name == "" {
+		return nil, nil
+	}
+	return slices.Clone(k.Results), func(r *T) error { return k.add(c, *r) }
+}
+
+// interrupted says what is left of a run that was stopped, and what its results are.
+func (k *results[T]) interrupted(what string) error {
+	if k.name == "" {
+		return &stopped{fmt.Sprintf("the experiment keeps its %s only with --checkpoint", what)}
+	}
+	return &stopped{fmt.Sprintf("%d %s are in %s. To go on, give the same command", len(k.Results), what, k.name)}
 }
 
 // add keeps one more result. The file is replaced as a whole: a run that is killed

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -73,9 +72,9 @@ Example:
 				if err := apart(places("the sentences", *train, *test), []place{{"the checkpoint", *checkpoint}}); err != nil {
 					return err
 				}
-				if err := kept.open(*checkpoint, "objectives results 1"); err != nil {
-					return err
-				}
+			}
+			if err := kept.open(*checkpoint, "objectives results 1"); err != nil {
+				return err
 			}
 			var reports []*experiment.StructuredReport
 			one := func(name string, run func(*experiment.StructuredOptions) (*experiment.StructuredReport, error)) error {
@@ -84,17 +83,11 @@ Example:
 					Watch: func(model string, row optim.Row) {
 						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration, row.Saddle.Values, row.Saddle.Lambda)
 					}}
-				if *checkpoint != "" {
-					so.Known = slices.Clone(kept.Results)
-					so.Save = func(cell *experiment.StructuredCell) error { return kept.add(c, *cell) }
-				}
+				so.Known, so.Save = kept.keeper(c)
 				r, err := run(so)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					if *checkpoint == "" {
-						return &stopped{"the experiment keeps its models only with --checkpoint"}
-					}
-					return &stopped{fmt.Sprintf("%d models are in %s. To go on, give the same command", len(kept.Results), *checkpoint)}
+					return kept.interrupted("models")
 				}
 				if err == nil {
 					reports = append(reports, r)

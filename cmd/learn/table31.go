@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,13 +107,10 @@ Examples:
 				return err
 			}
 			var kept results[experiment.Nested]
-			if *checkpoint != "" {
-				if err := kept.open(*checkpoint, "table31 results 1"); err != nil {
-					return err
-				}
-				o.Known = slices.Clone(kept.Results)
-				o.Save = func(r *experiment.Nested) error { return kept.add(c, *r) }
+			if err := kept.open(*checkpoint, "table31 results 1"); err != nil {
+				return err
 			}
+			o.Known, o.Save = kept.keeper(c)
 			bar := progress.Start(c.Err, c.prog)
 			var mu sync.Mutex
 			made, begin := 0, time.Now()
@@ -132,10 +128,7 @@ Examples:
 			out, err := experiment.Accuracy(c.ctx, sets, o)
 			bar.Stop()
 			if c.ctx.Err() != nil {
-				if *checkpoint == "" {
-					return &stopped{"the experiment keeps its results only with --checkpoint"}
-				}
-				return &stopped{fmt.Sprintf("%d results are in %s. To go on, give the same command", len(kept.Results), *checkpoint)}
+				return kept.interrupted("results")
 			}
 			if err != nil {
 				return err
