@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -74,6 +75,30 @@ func TestRmEpsilonPrunedAsOpenFst(t *testing.T) {
 		p.must("fstrmepsilon", append(args, "in", "out")...)
 		if !sameAs(p, "out", g, 1e-3) {
 			t.Fatalf("machine %d, fstrmepsilon %v:\n%s", i, args, p.show("in", "out", "ours"))
+		}
+	}
+}
+
+// Weights beyond what a float32 holds sum to 0̄: a state that ended through an ε-arc then ends no
+// more, and neither it nor what leads to it alone is left. By one worker and, where there are many states, by two.
+func TestRmEpsilonLosesFinal(t *testing.T) {
+	for _, n := range []int{1, 5000} {
+		for workers := range 3 {
+			f := fst.NewVector[semiring.Tropical](n + 2)
+			f.AddStates(n + 2)
+			f.SetStart(0)
+			for q := range n {
+				f.AddArc(fst.StateID(q), fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, Weight: 1, NextState: fst.StateID(q + 1)})
+			}
+			f.AddArc(fst.StateID(n), fst.Arc[semiring.Tropical]{Weight: 3e38, NextState: fst.StateID(n + 1)})
+			f.SetFinal(fst.StateID(n+1), 3e38)
+			f.SetFinal(0, 2)
+			if err := ops.RmEpsilon(f, &ops.RmEpsilonOptions{Limits: ops.Limits{Workers: workers}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := f.NumStates(); got != 1 || f.Final(0) != 2 || len(f.Arcs(0)) != 0 {
+				t.Errorf("chain of %d, %d workers: %d states are left of which one ends, with %v and %d arcs; want it alone, with 2 and none", n, workers, got, f.Final(0), len(f.Arcs(0)))
+			}
 		}
 	}
 }
