@@ -293,31 +293,26 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 	} else {
 		stands = minimalCyclic(f, o.ArcOrder, p&fst.IDeterministic != 0)
 	}
-	mergeStates(f, stands, p&fst.IDeterministic != 0)
+	mergeStates(f, stands)
 	ArcUnique(f)
 	return CheckLimits("Minimize", f, o.Limits)
 }
 
 // mergeStates keeps the states that stand for themselves, and leads the arcs to
-// the others to what stands for these. The arcs of a deterministic machine's
-// merged states are the same; those of others come together. f is trim and stays so:
-// what stands for the states of a path has the arcs of a path with the same labels.
-func mergeStates[W semiring.Weight[W]](f *fst.Vector[W], stands []fst.StateID, deterministic bool) {
-	n := f.NumStates()
+// the others to what stands for these. States of one class have, but for
+// repetitions, the same labels to the same classes, so the arcs of one are enough.
+// f is trim and stays so: what stands for the states of a path has the arcs of a path
+// with the same labels.
+func mergeStates[W semiring.Weight[W]](f *fst.Vector[W], stands []fst.StateID) {
 	start := f.Start()
-	for q := range n {
+	dead := make([]bool, f.NumStates())
+	for q := range dead {
+		if dead[q] = int(stands[q]) != q; dead[q] {
+			continue
+		}
 		arcs := f.MutableArcs(fst.StateID(q))
 		for i := range arcs {
 			arcs[i].NextState = stands[arcs[i].NextState]
-		}
-	}
-	dead := make([]bool, n)
-	for q := range n {
-		s := stands[q]
-		if dead[q] = int(s) != q; dead[q] && !deterministic {
-			for _, e := range f.Arcs(fst.StateID(q)) {
-				f.AddArc(s, e)
-			}
 		}
 	}
 	f.SetStart(stands[start])
