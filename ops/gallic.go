@@ -124,7 +124,7 @@ func fromGallic[G semiring.Weight[G], W semiring.Weight[W]](g fst.Expanded[G], s
 
 // spellOut is fromGallic of FactorWeight: a transducer in which each output string is spelled
 // out label by label. The factored machine is not kept; held is what the operation op, whose
-// limits are lim, has in use besides.
+// limits are lim, has in use besides. Symbols are the caller's.
 func spellOut[G semiring.Weight[G], W semiring.Weight[W]](op string, g fst.Expanded[G], factor func(G) []Factors[G],
 	split func(G) (fst.Label, W, bool), lim Limits, held int64) (*fst.Vector[W], error) {
 	x, err := newFactorer[G](g, factor, &FactorWeightOptions{Limits: lim.beside(held)})
@@ -147,7 +147,6 @@ func spellOut[G semiring.Weight[G], W semiring.Weight[W]](op string, g fst.Expan
 		}
 	}
 	out := s.machine(start)
-	out.SetInputSymbols(fst.InputSymbols(g))
 	out.LearnProperties(fst.Accessible)
 	return out, nil
 }
