@@ -104,7 +104,12 @@ func (v *Vector[W]) MutableArcs(q StateID) []Arc[W] { return v.Arcs(q) }
 
 // ReserveStates makes room for n states in all.
 func (v *Vector[W]) ReserveStates(n int) {
-	if d := n - len(v.finals); d > 0 {
+	d := n - len(v.finals)
+	switch {
+	case d <= 0:
+	case cap(v.finals) == 0: // fresh memory, which nobody has to clear
+		v.finals, v.spans = make([]W, 0, n), make([]span, 0, n)
+	default:
 		v.finals = slices.Grow(v.finals, d)
 		v.spans = slices.Grow(v.spans, d)
 	}

@@ -22,6 +22,7 @@ import (
 
 func main() {
 	ballast := tuneMemory()
+	processors = useProcessors
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -51,6 +52,21 @@ func tuneMemory() (ballast []byte) {
 		debug.SetGCPercent(25)
 	}
 	return ballast
+}
+
+// processors is told how many workers a tool has. Only the program itself changes how the
+// runtime schedules, once: not a test of many calls, nor a stage of fst run.
+var processors = func(workers int) {}
+
+// useProcessors keeps the runtime to as many processors as there are workers. A collector that finds a
+// second one idle marks there, which takes processor time for the time it saves; worse, it waits busily,
+// sending signals, for whoever works to come to where his stack can be looked at, and the
+// clearing or copying of a large array, each page of which faults, is a long time to wait: inverting
+// a lexicon of 24 MB took from 0.08 to 0.20 s of processor time on two idle processors, and takes 0.065 on one.
+func useProcessors(workers int) {
+	if workers < runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(workers)
+	}
 }
 
 // tool is one operation of the command line.
@@ -184,6 +200,7 @@ func (t *tool) run(words []string, std cli.Streams) int {
 	if err := c.lib.check(); err != nil {
 		return std.Fail(c.prog, err)
 	}
+	processors(int(*c.lib.workers))
 	defer c.watch()()
 	switch err := do(c); {
 	case err == nil:
