@@ -350,14 +350,22 @@ func (s *Stream) ReadSymbols() (*SymbolTable, error) {
 	}
 	t.reserve(s.room(size, 12))
 	for i := range size {
-		symbol, err := s.str(1<<31 - 1)
+		n, err := s.int32()
 		if err != nil {
 			return nil, err
 		}
-		l, err := s.int64()
+		n = max(n, 0) // as str has it
+		both := int(n) + 8
+		if both < 0 { // where an int has 32 bits
+			s.pos -= 4
+			return nil, s.fail("a symbol of %d bytes", n)
+		}
+		b, err := s.take(both)
 		if err != nil {
 			return nil, err
 		}
+		symbol := viewString(b[:n])
+		l := int64(binary.LittleEndian.Uint64(b[n:]))
 		if l < -1<<31 || l > 1<<31-1 {
 			s.pos -= 8
 			return nil, s.fail("symbol %d (%q) has the label %d, outside the range of 32-bit integers", i, clip([]byte(symbol)), l)
@@ -379,10 +387,11 @@ func (t *SymbolTable) AppendBinary(dst []byte) []byte {
 	dst = le.AppendUint32(dst, symbolMagic)
 	dst = appendString(dst, t.name)
 	dst = le.AppendUint64(dst, uint64(t.next))
-	dst = le.AppendUint64(dst, uint64(len(t.symbols)))
+	dst = le.AppendUint64(dst, uint64(t.Len()))
 	for _, i := range t.inBinaryOrder() {
-		dst = appendString(dst, t.symbols[i])
-		dst = le.AppendUint64(dst, uint64(int64(t.labels[i])))
+		s, l := t.At(int(i))
+		dst = appendString(dst, s)
+		dst = le.AppendUint64(dst, uint64(int64(l)))
 	}
 	return dst
 }

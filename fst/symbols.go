@@ -17,14 +17,12 @@ import (
 // a table must not change; it may then be read by several goroutines.
 type SymbolTable struct {
 	name    string
-	symbols []string
-	labels  []Label // of symbols, by position
-	dense   Label   // positions below it have the position as label
+	symbols symbolStore
+	dense   Label // positions below it have the position as label
 	next    int64
 
-	bySymbol map[string]int32 // position
-	low      []int32          // position+1 by label, for labels not far above the number of symbols
-	other    map[Label]int32  // position by label, for the rest
+	low   []int32         // position+1 by label, for labels not far above the number of symbols
+	other map[Label]int32 // position by label, for the rest
 }
 
 // NewSymbolTable returns an empty table. OpenFst calls a nameless one
@@ -48,19 +46,20 @@ func (t *SymbolTable) Name() string { return t.name }
 func (t *SymbolTable) SetName(name string) { t.name = name }
 
 // Len returns the number of symbols.
-func (t *SymbolTable) Len() int { return len(t.symbols) }
+func (t *SymbolTable) Len() int { return len(t.symbols.entries) }
 
 // AvailableKey returns one more than the largest label that the table has had,
 // at least 0: what Add gives to the next new symbol.
 func (t *SymbolTable) AvailableKey() int64 { return t.next }
 
 // Add returns the label of symbol, giving it the next available one if it is
-// new. It returns NoLabel when the table is full, that is after label 2³¹-1.
+// new. It returns NoLabel when the table is full, that is after label 2³¹-1, and for
+// a symbol of 2³¹ bytes or more, which no file could hold.
 func (t *SymbolTable) Add(symbol string) Label {
-	if i, ok := t.bySymbol[symbol]; ok {
-		return t.labels[i]
+	if i := t.symbols.find(symbol); i >= 0 {
+		return t.symbols.entries[i].label
 	}
-	if t.next > 1<<31-1 {
+	if t.next > 1<<31-1 || len(symbol) > maxSymbol {
 		return NoLabel
 	}
 	l := Label(t.next)
@@ -70,12 +69,14 @@ func (t *SymbolTable) Add(symbol string) Label {
 
 // AddLabel gives symbol the label l and returns true. If the symbol has a label
 // already, that stays: the answer is that label, and whether it is l. NoLabel
-// is never given: the answer is then NoLabel and false.
+// is never given, nor any to a symbol of 2³¹ bytes or more: the answer is then
+// NoLabel and false.
 func (t *SymbolTable) AddLabel(symbol string, l Label) (Label, bool) {
-	if i, ok := t.bySymbol[symbol]; ok {
-		return t.labels[i], t.labels[i] == l
+	if i := t.symbols.find(symbol); i >= 0 {
+		has := t.symbols.entries[i].label
+		return has, has == l
 	}
-	if l == NoLabel {
+	if l == NoLabel || len(symbol) > maxSymbol {
 		return NoLabel, false
 	}
 	t.insert(symbol, l)
@@ -83,13 +84,7 @@ func (t *SymbolTable) AddLabel(symbol string, l Label) (Label, bool) {
 }
 
 func (t *SymbolTable) insert(symbol string, l Label) {
-	if t.bySymbol == nil {
-		t.bySymbol = make(map[string]int32)
-	}
-	i := int32(len(t.symbols))
-	t.bySymbol[symbol] = i
-	t.symbols = append(t.symbols, symbol)
-	t.labels = append(t.labels, l)
+	i := t.symbols.add(symbol, l)
 	t.next = max(t.next, int64(l)+1)
 	if l == t.dense && Label(i) == l {
 		t.dense++
@@ -107,7 +102,7 @@ func (t *SymbolTable) index(l Label, i int32) {
 		t.low[l] = i + 1
 		return
 	}
-	if l >= 0 && int64(l) < 4*int64(len(t.symbols))+16 {
+	if l >= 0 && int64(l) < 4*int64(t.Len())+16 {
 		t.low = slices.Grow(t.low, int(l)+1-len(t.low))
 		old := len(t.low)
 		t.low = t.low[:l+1]
@@ -141,24 +136,21 @@ func (t *SymbolTable) position(l Label) int32 {
 
 // Find returns the label of symbol.
 func (t *SymbolTable) Find(symbol string) (Label, bool) {
-	if i, ok := t.bySymbol[symbol]; ok {
-		return t.labels[i], true
+	if i := t.symbols.find(symbol); i >= 0 {
+		return t.symbols.entries[i].label, true
 	}
 	return NoLabel, false
 }
 
 // FindBytes is Find without a copy of the symbol.
 func (t *SymbolTable) FindBytes(symbol []byte) (Label, bool) {
-	if i, ok := t.bySymbol[string(symbol)]; ok {
-		return t.labels[i], true
-	}
-	return NoLabel, false
+	return t.Find(viewString(symbol))
 }
 
 // Symbol returns the symbol that l stands for.
 func (t *SymbolTable) Symbol(l Label) (string, bool) {
 	if i := t.position(l); i >= 0 {
-		return t.symbols[i], true
+		return t.symbols.text(i), true
 	}
 	return "", false
 }
@@ -167,13 +159,15 @@ func (t *SymbolTable) Symbol(l Label) (string, bool) {
 func (t *SymbolTable) Has(l Label) bool { return t.position(l) >= 0 }
 
 // At returns the i-th symbol in order of insertion, and its label.
-func (t *SymbolTable) At(i int) (string, Label) { return t.symbols[i], t.labels[i] }
+func (t *SymbolTable) At(i int) (string, Label) {
+	return t.symbols.text(int32(i)), t.symbols.entries[i].label
+}
 
 // All yields symbols and labels in order of insertion.
 func (t *SymbolTable) All() iter.Seq2[string, Label] {
 	return func(yield func(string, Label) bool) {
-		for i, s := range t.symbols {
-			if !yield(s, t.labels[i]) {
+		for i := range t.symbols.entries {
+			if !yield(t.At(i)) {
 				return
 			}
 		}
@@ -183,8 +177,9 @@ func (t *SymbolTable) All() iter.Seq2[string, Label] {
 // Clone returns a copy that may be changed.
 func (t *SymbolTable) Clone() *SymbolTable {
 	c := &SymbolTable{name: t.name}
-	for i, s := range t.symbols {
-		c.insert(s, t.labels[i])
+	c.reserve(t.Len())
+	for s, l := range t.All() {
+		c.insert(s, l)
 	}
 	c.next = t.next
 	return c
@@ -203,16 +198,17 @@ func (t *SymbolTable) AddTable(u *SymbolTable) {
 // share a label are put so that a reader, by the rule of AddLabel, lets the
 // same one win as here.
 func (t *SymbolTable) inBinaryOrder() []int32 {
-	order := make([]int32, len(t.symbols))
+	labels := t.symbols.entries
+	order := make([]int32, len(labels))
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order[t.dense:], func(i, j int32) int { return int(t.labels[i]) - int(t.labels[j]) })
+	slices.SortStableFunc(order[t.dense:], func(i, j int32) int { return int(labels[i].label) - int(labels[j].label) })
 	dense := true // as the reader will count
 	for a := 0; a < len(order); {
-		l := t.labels[order[a]]
+		l := labels[order[a]].label
 		b := a + 1
-		for b < len(order) && t.labels[order[b]] == l {
+		for b < len(order) && labels[order[b]].label == l {
 			b++
 		}
 		dense = dense && int(l) == a
@@ -243,9 +239,9 @@ func Compatible(a, b *SymbolTable) bool {
 
 // covers reports whether every label of b stands for the same in a.
 func (a *SymbolTable) covers(b *SymbolTable) bool {
-	for _, l := range b.labels {
-		i, j := a.position(l), b.position(l)
-		if i < 0 || a.symbols[i] != b.symbols[j] {
+	for _, e := range b.symbols.entries {
+		i, j := a.position(e.label), b.position(e.label)
+		if i < 0 || a.symbols.text(i) != b.symbols.text(j) {
 			return false
 		}
 	}
@@ -280,7 +276,7 @@ func (t *SymbolTable) PairsTo(to *SymbolTable, unknown string) (pairs []LabelPai
 		other, hasOther = to.Find(unknown)
 	}
 	for s, l := range t.All() {
-		if t.symbols[t.position(l)] != s {
+		if t.symbols.text(t.position(l)) != s {
 			continue // a second symbol of l: l stands for another
 		}
 		if k, ok := to.Find(s); ok {
@@ -295,10 +291,4 @@ func (t *SymbolTable) PairsTo(to *SymbolTable, unknown string) (pairs []LabelPai
 }
 
 // reserve makes room for n symbols.
-func (t *SymbolTable) reserve(n int) {
-	t.symbols = slices.Grow(t.symbols, n)
-	t.labels = slices.Grow(t.labels, n)
-	if t.bySymbol == nil {
-		t.bySymbol = make(map[string]int32, n)
-	}
-}
+func (t *SymbolTable) reserve(n int) { t.symbols.reserve(n) }

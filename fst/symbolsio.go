@@ -50,7 +50,10 @@ func ReadSymbols(r io.Reader, opts *SymbolTextOptions) (*SymbolTable, error) {
 		if err != nil {
 			return nil, &TextError{o.Name, in.line, 2, err}
 		}
-		if kept, same := t.AddLabel(string(cols[0]), l); !same && o.Duplicate != nil {
+		if len(cols[0]) > maxSymbol {
+			return nil, &TextError{o.Name, in.line, 1, fmt.Errorf("a symbol of %d bytes, where 2³¹-1 is the most", len(cols[0]))}
+		}
+		if kept, same := t.AddLabel(viewString(cols[0]), l); !same && o.Duplicate != nil {
 			o.Duplicate(in.line, string(cols[0]), kept, l)
 		}
 	}
@@ -70,10 +73,10 @@ func (t *SymbolTable) WriteText(w io.Writer, opts *SymbolTextOptions) error {
 	_, sep := newSeparators(o.Separators)
 	out := bufio.NewWriterSize(w, 64<<10)
 	var num []byte
-	for i, s := range t.symbols {
+	for s, l := range t.All() {
 		out.WriteString(s)
 		out.WriteByte(sep)
-		num = append(appendInt(num[:0], int32(t.labels[i])), '\n')
+		num = append(appendInt(num[:0], int32(l)), '\n')
 		if _, err := out.Write(num); err != nil {
 			return err
 		}
@@ -86,13 +89,13 @@ func (t *SymbolTable) WriteText(w io.Writer, opts *SymbolTextOptions) error {
 // empty, or holds a separator or the end of a line.
 func (t *SymbolTable) CheckText(separators string) error {
 	seps, _ := newSeparators(separators)
-	for i, s := range t.symbols {
+	for s, l := range t.All() {
 		if s == "" {
-			return fmt.Errorf("fst: symbol table %q: the symbol of label %d is empty", t.name, t.labels[i])
+			return fmt.Errorf("fst: symbol table %q: the symbol of label %d is empty", t.name, l)
 		}
 		for k := range len(s) {
 			if c := s[k]; seps[c] || c == '\n' {
-				return fmt.Errorf("fst: symbol table %q: the symbol %q of label %d holds a separator", t.name, clip([]byte(s)), t.labels[i])
+				return fmt.Errorf("fst: symbol table %q: the symbol %q of label %d holds a separator", t.name, clip([]byte(s)), l)
 			}
 		}
 	}
