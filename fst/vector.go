@@ -108,11 +108,20 @@ func (v *Vector[W]) ReserveStates(n int) {
 	switch {
 	case d <= 0:
 	case cap(v.finals) == 0: // fresh memory, which nobody has to clear
-		v.finals, v.spans = make([]W, 0, n), make([]span, 0, n)
+		v.finals, v.spans = make([]W, 0, withSpare(n)), make([]span, 0, withSpare(n))
 	default:
 		v.finals = slices.Grow(v.finals, d)
 		v.spans = slices.Grow(v.spans, d)
 	}
+}
+
+// withSpare is n, or a little more where n is large: operations that add a start or an end
+// then do not copy the arrays of all states.
+func withSpare(n int) int {
+	if n < 256 {
+		return n
+	}
+	return n + 4
 }
 
 // AddState adds a state without arcs that is not final, and returns its id.
@@ -207,7 +216,11 @@ func (v *Vector[W]) appendArcs(q StateID, n int) []Arc[W] {
 		panic("fst: more than 2³¹-1 arcs at a state")
 	}
 	if need > int(s.room) {
-		v.moveArcs(s, need)
+		room := need
+		if s.n > 0 { // it has grown before and will again
+			room = min(2*need, maxState)
+		}
+		v.moveArcs(s, need, room)
 	}
 	slab := v.slabs[s.pos>>slabBits]
 	i := int(s.pos&slabMask) + int(s.n)
@@ -215,17 +228,13 @@ func (v *Vector[W]) appendArcs(q StateID, n int) []Arc[W] {
 	return slab[i : i+n]
 }
 
-// moveArcs gives the span s room for need arcs.
-func (v *Vector[W]) moveArcs(s *span, need int) {
+// moveArcs gives the span s room for need arcs where it is, or for room of them at the end.
+func (v *Vector[W]) moveArcs(s *span, need, room int) {
 	if s.room > 0 && s.pos+int64(s.room) == v.top && s.pos+int64(need) <= v.end &&
 		int(s.pos&slabMask)+need <= len(v.slabs[s.pos>>slabBits]) {
 		v.top = s.pos + int64(need) // the last state of the slabs: extend where it is
 		s.room = int32(need)
 		return
-	}
-	room := need
-	if s.n > 0 { // it has grown before and will again
-		room = min(2*need, maxState)
 	}
 	if v.top+int64(room) > v.end {
 		v.grow(room)
@@ -371,7 +380,7 @@ func (v *Vector[W]) Clear() {
 func (v *Vector[W]) Clone() *Vector[W] {
 	c := &Vector[W]{start: v.start, isyms: v.isyms, osyms: v.osyms}
 	c.finals = slices.Clone(v.finals)
-	c.spans = make([]span, len(v.spans))
+	c.spans = make([]span, len(v.spans), withSpare(len(v.spans)))
 	c.ReserveArcs(v.arcs)
 	for q := range v.spans {
 		if a := v.arcsOf(v.spans[q]); len(a) > 0 {

@@ -22,15 +22,11 @@ const (
 func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limits) error {
 	p := f.KnownProperties()
 	start := f.Start()
-	zero, one := semiring.Zero[W](), semiring.One[W]()
+	one := semiring.One[W]()
 	any := false
 	size := Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}
 	if start != fst.NoState {
-		for q := range f.NumStates() {
-			if fst.IsFinal(f, fst.StateID(q)) {
-				size.Arcs++
-			}
-		}
+		size.Arcs += int64(f.NumFinals())
 	}
 	if kind == Star {
 		size.States++
@@ -43,12 +39,7 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limit
 		return err
 	}
 	if start != fst.NoState {
-		for q := range f.NumStates() {
-			if w := f.Final(fst.StateID(q)); !w.Equal(zero) {
-				f.AddArc(fst.StateID(q), fst.Arc[W]{Weight: w, NextState: start})
-				any = true
-			}
-		}
+		any = f.JoinFinals(start) > 0
 	}
 	if kind == Star {
 		s := f.AddState()
