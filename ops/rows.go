@@ -112,13 +112,13 @@ func sumLog[T float](d []T, arcs []fst.Arc[T], final T) T {
 	if len(arcs) == 0 || !(math.Abs(least) <= math.MaxFloat64) {
 		return T(slowSumLog(d, arcs, float64(final), least))
 	}
-	sum := math.Exp(least - float64(final))
+	sum := expOfNegative(float64(final) - least)
 	for i := range arcs {
 		e := &arcs[i]
 		if x := float64(e.Weight) + float64(d[e.NextState]) - least; x == 0 {
 			sum++
 		} else if x < 746 {
-			sum += math.Exp(-x)
+			sum += expOfNegative(x)
 		}
 	}
 	return T(least - math.Log(sum))
@@ -150,11 +150,11 @@ func (l *logSum) add(x float64) {
 		if t == 0 {
 			l.s++
 		} else if t < 746 {
-			l.s += math.Exp(-t)
+			l.s += expOfNegative(t)
 		}
 	} else if t < 0 {
 		if l.s != 0 {
-			l.s *= math.Exp(t)
+			l.s *= expOfNegative(-t)
 		}
 		l.s++
 		l.m = x
