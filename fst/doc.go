@@ -82,6 +82,16 @@
 // double all the way took 1.6 times what 200 lattices of 3,808 arcs hold, with smaller ones
 // 1.2 times; reading each into a slab that is used again, and copying it from there, takes 1.0.
 //
+// Compiling text, processor time of the whole process, one processor: a lexicon of 917,000 arcs 257 ms
+// with symbols as strings and a map of them, 182 with symbols in blocks and a table of positions (the
+// collector had a fifth of the first), 176 when it is written from where it lies; a grammar of
+// 383,000 arcs, 126,000 words, 180, then 116 (OpenFst 530 and 370), and 43 MB, then 30. Writing that lexicon: 20 ms
+// through a buffered writer in two calls a state, 13 from a buffer of its own. Not faster, so far as was seen: to
+// find a symbol and then add it with one hash for two (21.3 ms for 22.5 of reading the words). Arrays that are
+// grown by slices.Grow are cleared by the runtime in one piece that cannot be interrupted; a collection that
+// begins meanwhile waits busily for its end, which cost up to 0.1 s of processor time on two idle processors: large
+// fresh ones are made at once.
+//
 // # References
 //
 // M. Mohri, "Weighted automata algorithms", in Handbook of Weighted Automata,

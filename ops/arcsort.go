@@ -31,12 +31,13 @@ func ArcSortWorkers[W semiring.Weight[W]](f *fst.Vector[W], side Side, workers i
 		key = func(e *fst.Arc[W]) sortKey { return labelKey(e.OLabel, e.ILabel) }
 	}
 	inBlocks(f.NumStates(), block, workers, func(k, lo, hi int) {
-		s := &sorters[k]
+		s := sorters[k] // a copy: side by side they would share a line of the cache, written at every state
 		for q := lo; q < hi; q++ {
 			if arcs := f.MutableArcs(fst.StateID(q)); len(arcs) > 1 {
 				s.sort(arcs, key)
 			}
 		}
+		sorters[k] = s
 	})
 	const unsorted = fst.ILabelSorted | fst.NotILabelSorted | fst.OLabelSorted | fst.NotOLabelSorted
 	p &^= unsorted

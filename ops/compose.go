@@ -517,11 +517,30 @@ func deadStates[W semiring.Weight[W]](v *fst.Vector[W], reached []bool) []bool {
 		if left == before || left == 0 {
 			return dead
 		}
+		if before-left < before/8 {
+			break // in a numbering like this, further sweeps find little either
+		}
 	}
+	if uint64(v.NumArcs()) < 1<<32 {
+		left -= revive[uint32](v, dead, undecided)
+	} else {
+		left -= revive[uint64](v, dead, undecided)
+	}
+	if left+away == 0 {
+		return nil
+	}
+	return dead
+}
+
+// revive searches backwards, from undecided states with an arc to a live one and over arcs between
+// undecided ones, for those that live, and returns how many there are. I counts arcs: the smaller it
+// is, the less of what is accessed at random lies outside of a cache.
+func revive[I uint32 | uint64, W semiring.Weight[W]](v *fst.Vector[W], dead []bool, undecided func(int) bool) (found int) {
+	n := len(dead)
 	// in[offset[t]:offset[t+1]] are the undecided states with an arc to t.
-	offset := make([]int, n+1)
+	offset := make([]I, n+1)
 	var live []fst.StateID
-	total := 0
+	total := I(0)
 	for q := range n {
 		if !undecided(q) {
 			continue
@@ -535,7 +554,7 @@ func deadStates[W semiring.Weight[W]](v *fst.Vector[W], reached []bool) []bool {
 			}
 		}
 	}
-	sum := 0
+	sum := I(0)
 	for t := range n + 1 {
 		sum += offset[t]
 		offset[t] = sum
@@ -553,21 +572,18 @@ func deadStates[W semiring.Weight[W]](v *fst.Vector[W], reached []bool) []bool {
 	}
 	for _, q := range live {
 		dead[q] = false
-		left--
 	}
+	found = len(live)
 	for len(live) > 0 {
 		t := live[len(live)-1]
 		live = live[:len(live)-1]
 		for _, q := range in[offset[t]:offset[t+1]] {
 			if dead[q] {
 				dead[q] = false
-				left--
+				found++
 				live = append(live, q)
 			}
 		}
 	}
-	if left+away == 0 {
-		return nil
-	}
-	return dead
+	return found
 }

@@ -45,7 +45,7 @@ func TestExpOfNegative(t *testing.T) {
 		}
 	}
 	for i := range 3000 {
-		check(r.Float64() * math.Ldexp(700, -(i % 60)))
+		check(r.Float64() * math.Ldexp(700, -(i%60)))
 		check(float64(i) * 700 / 3000)
 		check((float64(i) + 0.5) * math.Ln2 / 64) // where the nearest integer changes
 	}

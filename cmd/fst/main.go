@@ -22,7 +22,10 @@ import (
 
 func main() {
 	ballast := tuneMemory()
-	processors = useProcessors
+	settle = func(workers int) {
+		useProcessors(workers)
+		dropStartPages()
+	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -54,9 +57,9 @@ func tuneMemory() (ballast []byte) {
 	return ballast
 }
 
-// processors is told how many workers a tool has. Only the program itself changes how the
-// runtime schedules, once: not a test of many calls, nor a stage of fst run.
-var processors = func(workers int) {}
+// settle is called before a tool begins its work, with the number of its workers. Only the program itself
+// changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.
+var settle = func(workers int) {}
 
 // useProcessors keeps the runtime to as many processors as there are workers. A collector that finds a
 // second one idle marks there, which takes processor time for the time it saves; worse, it waits busily,
@@ -200,7 +203,7 @@ func (t *tool) run(words []string, std cli.Streams) int {
 	if err := c.lib.check(); err != nil {
 		return std.Fail(c.prog, err)
 	}
-	processors(int(*c.lib.workers))
+	settle(int(*c.lib.workers))
 	defer c.watch()()
 	switch err := do(c); {
 	case err == nil:
