@@ -699,7 +699,13 @@ func (b *bodyReader[W]) properties(f Expanded[W]) Properties {
 			truth |= b.facts.properties()
 		}
 		if open := p & trinaryProperties &^ truth.Known(); open != 0 {
-			found, _ := Compute[W](f, open)
+			found, ok := Properties(0), false
+			if open&^accessProperties == 0 {
+				found, ok = computeAccess(f, open)
+			}
+			if !ok {
+				found, _ = Compute[W](f, open)
+			}
 			truth |= found
 		}
 		p &= truth

@@ -90,7 +90,9 @@
 // find a symbol and then add it with one hash for two (21.3 ms for 22.5 of reading the words). Arrays that are
 // grown by slices.Grow are cleared by the runtime in one piece that cannot be interrupted; a collection that
 // begins meanwhile waits busily for its end, which cost up to 0.1 s of processor time on two idle processors: large
-// fresh ones are made at once.
+// fresh ones are made at once. What headers claim of which states are reached, or reach a final one, is checked by a search
+// and a few sweeps: the components of a composed machine of 882,000 arcs took 64 of the 113 ms, and 15 of the 41 MB, of
+// reading it.
 //
 // # References
 //
