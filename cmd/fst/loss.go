@@ -453,7 +453,10 @@ func (c *lossCase) evaluate(e *losses.Evaluator, o *lossOptions) (*lossResult, e
 	if err := ev.run(); err != nil {
 		return nil, err
 	}
-	res := ev.result()
+	res, err := ev.result()
+	if err != nil {
+		return nil, err
+	}
 	if o.timed {
 		if err := ev.time(res); err != nil {
 			return nil, err

@@ -44,6 +44,31 @@ func TestLossGeneralBudget(t *testing.T) {
 	}
 }
 
+// What only columns needs is made only for columns: an n-gram loss whose vectors of counts fit
+// the budget, and whose automaton does not, has its values.
+func TestLossNGramColumnsBudget(t *testing.T) {
+	line := fmt.Sprintf(`{"alphabet":4,"l":40,"q":1,"yi":[%s],"tied":true,"w":[0.3,-0.2,0.1,0],"loss":{"kind":"ngram","n":2,"c":1}}`, strings.Repeat("0,2,1,1,3,1,2,0,3,", 5)[:2*40-1])
+	want := lossAnswer(t, line, "--only=log_z,columns")
+	for limit := int64(1 << 18); ; limit += limit / 64 {
+		flag := fmt.Sprintf("--limit_bytes=%d", limit)
+		got := lossAnswer(t, line, "--only=log_z", flag)
+		if s, failed := got["error"].(string); failed {
+			if !strings.Contains(s, "budget") {
+				t.Fatalf("%s: %v", flag, s)
+			}
+			continue
+		}
+		if x, ok := want["log_z"].(float64); !ok || agree(got["log_z"], x) != nil {
+			t.Errorf("%s: %v, want %v", flag, got, want)
+		}
+		got = lossAnswer(t, line, "--only=log_z,columns", flag)
+		if s, _ := got["error"].(string); !strings.Contains(s, "budget") || strings.Contains(s, "defect") {
+			t.Errorf("%s, with columns: %v", flag, got)
+		}
+		return
+	}
+}
+
 // A band on a lattice with strings of two lengths is that of each string.
 func TestLossBandOnLattice(t *testing.T) {
 	lattice := compiled(t, "0 1 1 1 0.5\n0 1 2 2 0.2\n1 2 1 1 0.3\n2 3 2 2\n2 0.25\n3 4 1 1\n3 4 2 2 1\n4\n")
