@@ -50,9 +50,8 @@ is 1.
 Every path has a budget, of 2 GB or as --limit_bytes and --budget_columns say: a loss machine beyond it is an
 error, which names for edit losses the band to try, and else what would help. The general path
 counts the machines of all its steps that are held at a time, names the step that stopped, and
-takes bands too, on lattices and behind expansions as well, where what a band costs is not
-estimated (no log_z_error); its machines are not reduced as those of the direct path are, so that
-a narrower band may be needed.
+takes bands too, on lattices and behind expansions as well; its machines are not reduced as those
+of the direct path are, so that a narrower band may be needed.
 
 Time, on the direct paths: O(l · columns · alphabet^q), where an edit loss has columns of the reference's
 length, or the band's; a general transducer as many as its determinization needs.`,

@@ -95,4 +95,30 @@ func TestLossBandOnLattice(t *testing.T) {
 	if !differs {
 		t.Error("the band changes nothing")
 	}
+	got = lossAnswer(t, strings.Replace(line, `"band":1`, `"band":0`, 1), "--only=log_z")
+	whole, ok := got["log_z"].(float64)
+	got = lossAnswer(t, line, "--only=log_z_error")
+	if x, told := got["log_z_error"].(float64); !ok || !told || math.Abs(x-math.Log(sum)+whole) > 0.01 || got["log_z_error_kind"] != "estimate" {
+		t.Errorf("%v, the error is %v", got, math.Log(sum)-whole)
+	}
+}
+
+// What a band costs behind an expansion is what it costs there, and not without.
+func TestLossBandBehindExpansion(t *testing.T) {
+	expand := compiled(t, "0 0 1 2\n0 1 2 1\n1 0 0 2\n0\n")
+	line := `{"alphabet":2,"l":4,"q":1,"yi":[0,0,1,1,0],"theta":[[0,0.3],[0.1,0],[0,0.2],[0,0]],"loss":{"kind":"edit","sub":3,"band":%d},"expand":"` + expand + `"}`
+	exact := lossAnswer(t, fmt.Sprintf(line, 0), "--only=log_z,log_z_error")
+	for band := 1; band <= 3; band++ {
+		got := lossAnswer(t, fmt.Sprintf(line, band), "--only=log_z,log_z_error")
+		x, ok := got["log_z_error"].(float64)
+		whole, _ := exact["log_z"].(float64)
+		banded, _ := got["log_z"].(float64)
+		// Band 1 has band 3 and a sample, the others the exact loss beside them.
+		if d := banded - whole; !ok || x < d-1e-9 || x > d*1.1+1e-9 || (got["log_z_error_kind"] == "bound") != (band > 1) {
+			t.Errorf("band %d: %v, exactly %v", band, got, exact)
+		}
+	}
+	if _, ok := exact["log_z_error"]; ok {
+		t.Errorf("an error without a band: %v", exact)
+	}
 }

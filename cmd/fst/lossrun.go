@@ -541,12 +541,16 @@ func (ev *evaluation) run() error {
 		ev.e.Budget = losses.Budget{Ctx: ev.o.limits.Ctx, Bytes: ev.o.working}
 		return ev.e.Eval(ev.machine, ev.p, c.gamma(), ev.want, &ev.res)
 	}
+	want := ev.want
+	if ev.errorIsDirect() {
+		want &^= losses.WantError
+	}
 	var r *losses.LatticeResult
 	var err error
 	if ev.lattice != nil {
-		r, err = (&losses.Lattice{A: ev.lattice, V: ev.v}).Eval(ev.automaton, c.gamma(), ev.want, ev.o.limits)
+		r, err = (&losses.Lattice{A: ev.lattice, V: ev.v}).Eval(ev.automaton, c.gamma(), want, ev.o.limits)
 	} else {
-		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), ev.want, ev.v, ev.o.limits)
+		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), want, ev.v, ev.o.limits)
 	}
 	if err != nil {
 		return err
@@ -555,11 +559,16 @@ func (ev *evaluation) run() error {
 	return ev.bandError()
 }
 
+// errorIsDirect reports whether what a band may have cost comes from the direct machine, whatever
+// the path: it is a property of the loss and the potentials, where the loss sees their labels.
+func (ev *evaluation) errorIsDirect() bool {
+	return ev.spec.direct != nil && ev.p != nil && ev.expand == nil && ev.spec.cap == nil
+}
+
 // bandError adds what a band may have cost to a result that another path than the
-// direct one computed: the bound or estimate is a property of the loss and the
-// potentials, and comes from the direct machine.
+// direct one computed, where that is for the direct machine to tell.
 func (ev *evaluation) bandError() error {
-	if ev.spec.band == 0 || ev.spec.direct == nil || ev.p == nil || ev.want&losses.WantError == 0 {
+	if ev.spec.band == 0 || !ev.errorIsDirect() || ev.want&losses.WantError == 0 {
 		return nil
 	}
 	m, err := ev.o.within(ev.spec.direct).Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
