@@ -72,7 +72,12 @@ func (o *editOrigin) outgrownSubsets(u fst.Expanded[semiring.Tropical64]) error 
 		size := ops.SizeOf[semiring.Tropical64](states, arcs).Bytes
 		return size + max(size, 12*int64(states-1)*int64(len(o.ref)+1)) // with the copy of it, or the subsets
 	}
-	states, arcs := o.countSubsets(u, s, func(states int, arcs int64) bool { return need(states, arcs) <= s.Bytes })
+	states, arcs := o.countSubsets(u, s, func(states int, arcs int64) bool {
+		if most := o.opts.Columns; most > 0 && states > most || s.States > 0 && states > s.States || s.Arcs > 0 && arcs > s.Arcs {
+			return false // determinization ends there soon, and says so
+		}
+		return need(states, arcs) <= s.Bytes
+	})
 	if n := need(states, arcs); n > s.Bytes {
 		return &BudgetError{Stage: stageForeseen, Columns: states, Bytes: n, Limit: s.Bytes, advice: o.opts.advice}
 	}
