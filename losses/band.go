@@ -344,19 +344,30 @@ func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, sil
 	if err := e.Sample(m, p, gamma, rand.New(rand.NewPCG(1, 2)), s.us); err != nil {
 		return 0, err
 	}
+	return shortfall(gamma, n, silent, func(i int) (float64, error) {
+		u := s.us[i]
+		return value(u, b.ref) - m.Loss(u), e.Budget.stopped(m.Len(), 0)
+	})
+}
+
+// shortfall estimates |log Z' - log Z|, where Z' is of a surrogate L' for L, from n strings
+// drawn from the distribution of Z': less(i) is L - L' of string i. It takes the upper end of
+// a 95 % interval of the mean of exp(γ (L - L')), which is Z over Z'; where no string tells,
+// 3/n or silent, if that is less.
+func shortfall(gamma float64, n int, silent float64, less func(i int) (float64, error)) (float64, error) {
 	mean, square := 0.0, 0.0
-	for i, u := range s.us {
-		if err := e.Budget.stopped(m.Len(), 0); err != nil {
+	for i := range n {
+		x, err := less(i)
+		if err != nil {
 			return 0, err
 		}
-		x := math.Expm1(gamma * (value(u, b.ref) - m.Loss(u)))
+		x = math.Expm1(gamma * x)
 		d := x - mean
 		mean += d / float64(i+1)
 		square += d * (x - mean)
 	}
-	few := min(3/float64(n), silent)
 	if math.Abs(mean) < 1e-12 && square < 1e-20 {
-		return few, nil
+		return min(3/float64(n), silent), nil
 	}
 	spread := 2 * math.Sqrt(square/float64(n)/float64(n))
 	if gamma < 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,60 @@ func TestBudgetStops(t *testing.T) {
 		if err := e.Eval(n, q, 1, WantMarginals, &r); err == nil {
 			t.Error("an n-gram evaluation beyond its budget")
 		}
+	}
+}
+
+// Vectors of all counts up to the greatest give way to the automaton, which has the
+// possible ones alone, where they exceed the budget of the loss or of the evaluation.
+func TestNGramVectorsWithinBudget(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 92))
+	const want = WantMarginals | WantExpected | WantRisk | WantRiskGradient | WantPlain
+	for _, n := range []int{1, 2} {
+		ref, p := randomRef(rng, 60, 2), randomPotentials(rng, slices.Repeat([]int{2}, 60), 2)
+		if n == 2 {
+			clear(ref) // every bigram that is one of the reference's counts 59
+		}
+		free, err := NGram{N: n, C: 1}.Machine(ref, 2, 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b Result
+		var vectors Evaluator
+		if err := vectors.Eval(free, p, 1, want, &a); err != nil {
+			t.Fatal(err)
+		}
+		whole := int64(cap(vectors.ngram.alpha)) * 8
+		if whole == 0 {
+			t.Fatalf("n = %d: the evaluation without a bound has no vectors of counts", n)
+		}
+		tight, err := NGram{N: n, C: 1, Budget: Budget{Bytes: whole - 1}}.Machine(ref, 2, 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			e *Evaluator
+			m *Machine
+		}{{&Evaluator{}, tight}, {&Evaluator{Budget: Budget{Bytes: whole - 1}}, free}, {&Evaluator{Nodes: 1 << 20}, tight}} {
+			if err := c.e.Eval(c.m, p, 1, want, &b); err != nil {
+				t.Fatalf("n = %d: %v", n, err)
+			}
+			if c.e.ngram.alpha != nil {
+				t.Errorf("n = %d: vectors of %d bytes in a budget of %d", n, cap(c.e.ngram.alpha)*8, whole-1)
+			}
+			if err := compareResults(&b, &a, want); err != nil {
+				t.Errorf("n = %d: %v", n, err)
+			}
+		}
+	}
+	// Under the default budget: 8 GB of vectors, for half a million columns.
+	m, err := NGram{N: 1, C: 1}.Machine(randomRef(rng, 1000, 2), 2, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e Evaluator
+	var r Result
+	if err := e.Eval(m, randomPotentials(rng, slices.Repeat([]int{2}, 1000), 1), 1, 0, &r); err != nil || e.ngram.alpha != nil {
+		t.Errorf("1000 symbols of 2: error %v, vectors of %d bytes", err, cap(e.ngram.alpha)*8)
 	}
 }
 

@@ -106,7 +106,8 @@
 // edit loss, on strings of one length or a lattice, it names a band whose automaton was found to fit on
 // this path; else what would help: the direct path, a pruned lattice, a smaller
 // transducer. A band holds on the general path too (generalband.go), on lattices and behind expansions
-// as on strings of one length: l is then the length of each string of symbols.
+// as on strings of one length: l is then the length of each string of symbols. What it costs is told by a
+// wider band, and a sample for the rest (latticeband.go).
 //
 // # What lost
 //

@@ -147,10 +147,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 		return err
 	}
 	if m.ngram != nil {
-		if e.ngram.covers(m.ngram, p, want) {
-			if err := e.ngram.room(e.Budget, m.ngram); err != nil {
-				return err
-			}
+		if e.ngram.covers(m.ngram, p, want) && e.ngram.fits(e.Budget, m.ngram, e.Nodes) {
 			if e.ngram.eval(e, m, p, gamma, want, r) {
 				return m.certain(gamma, r.LogZ)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -24,7 +25,8 @@ type Automaton struct {
 	// weights because that is what it is composed with.
 	L fst.Expanded[semiring.Log64]
 
-	from *editOrigin // nil unless it is of an edit loss
+	from   *editOrigin // nil unless it is of an edit loss
+	banded *bandOrigin // nil unless alignments keep to a band
 }
 
 // States returns the number of states.
@@ -143,7 +145,11 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{L: ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}, nil
+	a := &Automaton{L: ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}
+	if opts.Band > 0 {
+		a.banded = &bandOrigin{y: y, u: u, ref: slices.Clone(ref), opts: opts}
+	}
+	return a, nil
 }
 
 // RationalAutomaton prepares the rational loss L(y, ref) = -log(U(y, ref) + c),
@@ -347,8 +353,8 @@ func pairUp[W algebra[W]](s *stages, y fst.Expanded[semiring.Log64], u fst.Expan
 			}
 		}
 		m, err = ops.Compose(strings, uy, &ops.ComposeOptions{Limits: s.left(), Trace: &ty})
-		release(s, strings)
 		err = s.fail(stageCompose, err)
+		release(s, strings)
 	}
 	if err != nil {
 		return nil, err

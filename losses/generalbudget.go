@@ -113,37 +113,6 @@ type editOrigin struct {
 	opts     *GeneralOptions
 }
 
-// outgrown is the error of an automaton of all strings of a length whose columns alone, as the
-// direct path counts and clamps them, are beyond the budget, which that path foresees in a
-// fraction of a second: determinization would find it out after minutes. Its states are those
-// columns unclamped, each with as many arcs as there are symbols.
-func (o *editOrigin) outgrown() error {
-	l, err := chainLength(o.y)
-	if err != nil || !o.opts.allPairs || o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0 || o.edit.cells(len(o.ref), l) > 1<<20 {
-		return nil // what is longer is refused before anything is composed
-	}
-	seen := make([]int, o.alphabet+1)
-	for t := range fst.StateID(l) {
-		n := 0
-		for _, a := range o.y.Arcs(t) {
-			if k := int(a.ILabel); k >= 1 && k <= o.alphabet && seen[k] != int(t)+1 {
-				seen[k] = int(t) + 1
-				n++
-			}
-		}
-		if n < o.alphabet {
-			return nil // some strings only: there may be few columns
-		}
-	}
-	e := o.edit
-	e.Budget = Budget{Ctx: o.opts.Ctx, Bytes: newStages(o.opts.Limits).Bytes}
-	var over *BudgetError
-	if _, err := e.columns(o.ref, o.alphabet, l).build(); !errors.As(err, &over) {
-		return nil // and what other errors there are the path finds itself
-	}
-	return &BudgetError{Stage: stageForeseen, Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length, Layer: over.Layer}
-}
-
 // advise names the band to try in a BudgetError. fits, if not nil, tells whether what
 // is to be done with the automaton of the first lead positions, -1 for all, fits a
 // share of the budget.

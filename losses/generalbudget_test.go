@@ -19,33 +19,45 @@ import (
 func TestGeneralBudgetNamesBand(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 1))
 	for _, c := range []struct {
-		edit  Edit
-		m, l  int
-		bytes int64
-		stage string
+		edit    Edit
+		m, l    int
+		bytes   int64
+		stage   string
+		strings string
 	}{
-		{Unit, 10, 10, 1 << 22, stageDeterminize},
-		{SmithWaterman, 14, 12, 1 << 22, stageDeterminize},
-		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageForeseen},
-		{Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Band: 6}, 20, 20, 1 << 22, stageDeterminize},
-		{Unit, 150, 149, 1 << 25, stageForeseen},
-		{Unit, 150, 150, 1 << 25, stageRmEpsilon},
-		{Unit, 600, 500, 1 << 25, stageCompose},
+		{Unit, 10, 10, 1 << 22, stageDeterminize, "some"},
+		{SmithWaterman, 14, 12, 1 << 22, stageForeseen, "some"},
+		{SmithWaterman, 14, 12, 1 << 22, stageDeterminize, "expanded"},
+		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageForeseen, "all"},
+		{Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Band: 6}, 20, 20, 1 << 22, stageDeterminize, "some"},
+		{Unit, 150, 149, 1 << 25, stageForeseen, "all"},
+		{Unit, 150, 150, 1 << 25, stageForeseen, "some"},
+		{Unit, 150, 150, 1 << 25, stageRmEpsilon, "expanded"},
+		{Unit, 600, 500, 1 << 25, stageCompose, "expanded"},
 	} {
-		t.Run(fmt.Sprintf("%v/%d/%d", c.edit.Match, c.m, c.l), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v/%d/%d/%s", c.edit.Match, c.m, c.l, c.strings), func(t *testing.T) {
 			const alphabet = 5
 			ref, y := randomRef(rng, c.m, alphabet), Strings(alphabet, c.l)
 			foreseen := c.stage == stageForeseen
-			if !foreseen { // what would take long is foreseen of all strings only
-				y.TruncateArcs(0, alphabet-1)
-			}
 			opts := &GeneralOptions{Band: c.edit.Band, Limits: ops.Limits{Bytes: c.bytes}}
+			switch c.strings {
+			case "some":
+				y.TruncateArcs(0, alphabet-1)
+			case "expanded": // nothing is foreseen there
+				e := fst.NewVector[semiring.Tropical64](1)
+				e.SetStart(e.AddState())
+				e.SetFinal(0, 0)
+				for k := fst.Label(1); k <= alphabet; k++ {
+					e.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: k, OLabel: k})
+				}
+				opts.Expand = e
+			}
 			_, err := c.edit.Automaton(y, ref, alphabet, opts)
 			var b *BudgetError
 			if !errors.As(err, &b) || !errors.Is(err, ErrBudget) {
 				t.Fatalf("error %v", err)
 			}
-			if over := (*ops.LimitError)(nil); c.stage != stageCompose && !foreseen && (!errors.As(err, &over) || !errors.Is(err, ops.ErrLimit)) {
+			if over := (*ops.LimitError)(nil); !foreseen && (!errors.As(err, &over) || !errors.Is(err, ops.ErrLimit)) {
 				t.Errorf("no LimitError in %v", err)
 			}
 			if b.Stage != c.stage || b.Limit != c.bytes || b.Bytes <= c.bytes || b.Band < 1 || c.edit.Band > 0 && b.Band >= c.edit.Band ||

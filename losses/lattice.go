@@ -195,6 +195,11 @@ func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, h
 		res.MaxScore, second, res.Viterbi = c.best(0)
 		res.MaxScoreGap = gap(res.MaxScore, second)
 	}
+	if want&WantError != 0 && b != nil && b.banded != nil {
+		if res.LogZError, res.LogZErrorKind, err = l.bandError(b, c, gamma, res.LogZ, lim); err != nil {
+			return nil, err
+		}
+	}
 	return res, nil
 }
 
@@ -225,6 +230,11 @@ func (l *Lattice) Sample(b *Automaton, gamma float64, rng *rand.Rand, us [][]int
 	if err := (&Machine{}).certain(gamma, p.logZ); err != nil {
 		return err
 	}
+	return c.draw(p, rng, us)
+}
+
+// draw is Sample for the distribution of a pass over c.
+func (c *product) draw(p *pass, rng *rand.Rand, us [][]int) error {
 	start := c.f.Start()
 	if start == fst.NoState || math.IsInf(p.logZ, -1) {
 		return ErrNoString

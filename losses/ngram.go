@@ -239,9 +239,8 @@ func (p *ngramPlan) count() error {
 		}
 		best, next = next, best
 	}
-	// The automaton's size: for a caller who wants a word before the memory.
-	cells := int64(p.length+1) * int64(p.states) * int64(p.most[p.length]+1)
-	if p.states > 0 && cells/int64(p.states) > p.loss.allowance()/4 {
+	// What finds the columns of the last layer, of which vectors would have more.
+	if found := 4 * int64(p.states) * int64(p.most[p.length]+1); found > p.loss.allowance() {
 		return fmt.Errorf("losses: ngram: %d positions with counts up to %d are too many: %w", p.length, p.most[p.length], ErrBudget)
 	}
 	return nil
@@ -269,6 +268,9 @@ func (p *ngramPlan) layers(m *Machine) error {
 	total, bytes := 1, int64(0)
 	for t := range p.length {
 		width := p.most[t+1] + 1
+		if err := p.loss.over(p.length, t, total, bytes+4*int64(p.states)*int64(width)); err != nil {
+			return err
+		}
 		id := make([]uint32, p.states*width) // id + 1
 		var next []uint64
 		to, off := make([]uint32, 0, len(columns)*k), make([]uint32, len(columns)*k)

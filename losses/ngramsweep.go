@@ -41,15 +41,18 @@ func (s *ngramSweeper) covers(n *ngramPlan, p *Potentials, want Want) bool {
 		want&(WantMaxAug|WantViterbi|WantHVP) == 0
 }
 
-// room returns an error when the forward values exceed the budget.
-func (s *ngramSweeper) room(b Budget, n *ngramPlan) error {
-	s.ctx = b.Ctx
-	_, stride := s.stride(n)
-	need := int64(n.length+2) * int64(n.alphabet) * int64(stride) * 8
-	if b.Bytes > 0 && need > b.Bytes {
-		return &BudgetError{Bytes: need, Limit: b.Bytes, Length: n.length}
+// fits reports whether the values that a pass keeps are within the budget of the
+// evaluation, or that of the loss where the evaluation has none.
+func (s *ngramSweeper) fits(b Budget, n *ngramPlan, quadrature int) bool {
+	_, width := s.stride(n)
+	if quadrature > 0 {
+		width = max(width, (n.top+1)*lanes(min(quadrature, n.exactNodes())-1))
 	}
-	return nil
+	limit := b.Bytes
+	if limit <= 0 {
+		limit = n.loss.allowance()
+	}
+	return int64(n.length+2)*int64(n.alphabet)*int64(width)*8 <= limit
 }
 
 func (s *ngramSweeper) prepare(n *ngramPlan) {
@@ -80,6 +83,7 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 // small to be certain.
 func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float64, want Want, r *Result) (done bool) {
 	n := m.ngram
+	s.ctx = e.Budget.Ctx
 	w := &e.white
 	w.prepareRaw(p)
 	if math.IsInf(w.logZ0, -1) {

@@ -22,8 +22,8 @@ type Potentials struct {
 }
 
 // NewPotentials returns potentials of zero for strings of length l over an
-// alphabet of size labels, rows in one array. It panics when a size is negative,
-// as make would.
+// alphabet of size labels, rows in one array. It panics when a size is negative, or
+// memory has no room for so many windows, as make would.
 func NewPotentials(alphabet, l, q int) *Potentials {
 	if alphabet < 0 || l < 0 {
 		panic(fmt.Sprintf("losses: potentials for strings of length %d over %d labels: neither may be negative", l, alphabet))
@@ -41,6 +41,13 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 	p := &Potentials{Sizes: sizes, Order: q, Theta: make([][]float64, len(sizes))}
 	n := 0
 	for t := range sizes {
+		windows := 1.0 // beyond 2⁵³, where an int would overflow
+		for s := max(0, t-q+1); s <= t; s++ {
+			windows *= float64(sizes[s])
+		}
+		if float64(n)+windows > 1<<48 {
+			panic(fmt.Sprintf("losses: potentials of order %d: %.3g windows of labels at position %d are too many", q, windows, t))
+		}
 		n += p.RowLen(t)
 	}
 	all := make([]float64, n)

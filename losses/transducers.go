@@ -148,7 +148,7 @@ func (e Edit) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
 	}
 	opts.allPairs = opts.advice == adviceDirect // strings of one length, without an expansion
 	from := &editOrigin{edit: e, y: y, ref: slices.Clone(ref), alphabet: alphabet, opts: opts}
-	if err := from.outgrown(); err != nil {
+	if err := from.outgrown(u); err != nil {
 		return nil, from.advise(err, nil)
 	}
 	a, err := TropicalAutomaton(y, u, ref, opts)
@@ -156,6 +156,8 @@ func (e Edit) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
 		return nil, from.advise(err, nil)
 	}
 	a.from = from
+	e.Band = 0
+	a.banded.definedBy(e.Value)
 	return a, nil
 }
 
@@ -242,7 +244,13 @@ func (s Local) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int
 		return nil, err
 	}
 	opts.outside = []bool{true, false, true} // skipping is free
-	return TropicalAutomaton(y, u, ref, opts)
+	a, err := TropicalAutomaton(y, u, ref, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.Band = 0
+	a.banded.definedBy(s.Value)
+	return a, nil
 }
 
 func (s Local) transducer(ys, rs []int, lim ops.Limits) (*fst.Vector[semiring.Tropical64], error) {

@@ -168,7 +168,6 @@ func (w *workload) run(corpus, profile string) (*benchResult, error) {
 	}
 	// What loading left behind is no part of what is measured.
 	debug.FreeOSMemory()
-	dropStartPages()
 	r := &benchResult{Impl: "tropica", ID: w.id, Op: w.op, Reps: w.reps, RSSIn: residentKB()}
 	stop, err := startProfile(profile)
 	if err != nil {

@@ -44,6 +44,31 @@ func TestLossGeneralBudget(t *testing.T) {
 	}
 }
 
+// What only columns needs is made only for columns: an n-gram loss whose vectors of counts fit
+// the budget, and whose automaton does not, has its values.
+func TestLossNGramColumnsBudget(t *testing.T) {
+	line := fmt.Sprintf(`{"alphabet":4,"l":40,"q":1,"yi":[%s],"tied":true,"w":[0.3,-0.2,0.1,0],"loss":{"kind":"ngram","n":2,"c":1}}`, strings.Repeat("0,2,1,1,3,1,2,0,3,", 5)[:2*40-1])
+	want := lossAnswer(t, line, "--only=log_z,columns")
+	for limit := int64(1 << 18); ; limit += limit / 64 {
+		flag := fmt.Sprintf("--limit_bytes=%d", limit)
+		got := lossAnswer(t, line, "--only=log_z", flag)
+		if s, failed := got["error"].(string); failed {
+			if !strings.Contains(s, "budget") {
+				t.Fatalf("%s: %v", flag, s)
+			}
+			continue
+		}
+		if x, ok := want["log_z"].(float64); !ok || agree(got["log_z"], x) != nil {
+			t.Errorf("%s: %v, want %v", flag, got, want)
+		}
+		got = lossAnswer(t, line, "--only=log_z,columns", flag)
+		if s, _ := got["error"].(string); !strings.Contains(s, "budget") || strings.Contains(s, "defect") {
+			t.Errorf("%s, with columns: %v", flag, got)
+		}
+		return
+	}
+}
+
 // A band on a lattice with strings of two lengths is that of each string.
 func TestLossBandOnLattice(t *testing.T) {
 	lattice := compiled(t, "0 1 1 1 0.5\n0 1 2 2 0.2\n1 2 1 1 0.3\n2 3 2 2\n2 0.25\n3 4 1 1\n3 4 2 2 1\n4\n")
@@ -69,5 +94,31 @@ func TestLossBandOnLattice(t *testing.T) {
 	}
 	if !differs {
 		t.Error("the band changes nothing")
+	}
+	got = lossAnswer(t, strings.Replace(line, `"band":1`, `"band":0`, 1), "--only=log_z")
+	whole, ok := got["log_z"].(float64)
+	got = lossAnswer(t, line, "--only=log_z_error")
+	if x, told := got["log_z_error"].(float64); !ok || !told || math.Abs(x-math.Log(sum)+whole) > 0.01 || got["log_z_error_kind"] != "estimate" {
+		t.Errorf("%v, the error is %v", got, math.Log(sum)-whole)
+	}
+}
+
+// What a band costs behind an expansion is what it costs there, and not without.
+func TestLossBandBehindExpansion(t *testing.T) {
+	expand := compiled(t, "0 0 1 2\n0 1 2 1\n1 0 0 2\n0\n")
+	line := `{"alphabet":2,"l":4,"q":1,"yi":[0,0,1,1,0],"theta":[[0,0.3],[0.1,0],[0,0.2],[0,0]],"loss":{"kind":"edit","sub":3,"band":%d},"expand":"` + expand + `"}`
+	exact := lossAnswer(t, fmt.Sprintf(line, 0), "--only=log_z,log_z_error")
+	for band := 1; band <= 3; band++ {
+		got := lossAnswer(t, fmt.Sprintf(line, band), "--only=log_z,log_z_error")
+		x, ok := got["log_z_error"].(float64)
+		whole, _ := exact["log_z"].(float64)
+		banded, _ := got["log_z"].(float64)
+		// Band 1 has band 3 and a sample, the others the exact loss beside them.
+		if d := banded - whole; !ok || x < d-1e-9 || x > d*1.1+1e-9 || (got["log_z_error_kind"] == "bound") != (band > 1) {
+			t.Errorf("band %d: %v, exactly %v", band, got, exact)
+		}
+	}
+	if _, ok := exact["log_z_error"]; ok {
+		t.Errorf("an error without a band: %v", exact)
 	}
 }

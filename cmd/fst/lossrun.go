@@ -209,7 +209,6 @@ type evaluation struct {
 	machine   *losses.Machine
 	automaton *losses.Automaton
 	res       losses.Result
-	columns   int
 }
 
 func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOptions) (*evaluation, error) {
@@ -433,9 +432,7 @@ func (ev *evaluation) prepare() (err error) {
 		}
 		return nil
 	case ev.path == "direct" && spec.direct != nil:
-		if ev.machine, err = ev.o.within(spec.direct).Machine(c.yi, c.alphabet, c.l); err == nil {
-			ev.columns = ev.machine.TotalColumns()
-		}
+		ev.machine, err = ev.o.within(spec.direct).Machine(c.yi, c.alphabet, c.l)
 		return err
 	}
 	y := ev.lattice
@@ -449,7 +446,6 @@ func (ev *evaluation) prepare() (err error) {
 	if ev.automaton, err = spec.automaton(y, ev.u, c, opts); err != nil {
 		return spec.named(err)
 	}
-	ev.columns = ev.automaton.States()
 	if ev.path == "direct" {
 		ev.machine, err = ev.automaton.Machine(c.alphabet, c.l)
 	}
@@ -463,9 +459,7 @@ func (o *lossOptions) within(loss losses.Loss) losses.Loss {
 		x.Budget = o.budget()
 		return x
 	case losses.Local:
-		if x.Budget = o.budget(); o.working == 0 && o.columns == 0 {
-			x.Budget.Bytes = 0 // its own default is less
-		}
+		x.Budget = o.budget()
 		return x
 	case losses.NGram:
 		x.Budget = o.budget()
@@ -547,12 +541,16 @@ func (ev *evaluation) run() error {
 		ev.e.Budget = losses.Budget{Ctx: ev.o.limits.Ctx, Bytes: ev.o.working}
 		return ev.e.Eval(ev.machine, ev.p, c.gamma(), ev.want, &ev.res)
 	}
+	want := ev.want
+	if ev.errorIsDirect() {
+		want &^= losses.WantError
+	}
 	var r *losses.LatticeResult
 	var err error
 	if ev.lattice != nil {
-		r, err = (&losses.Lattice{A: ev.lattice, V: ev.v}).Eval(ev.automaton, c.gamma(), ev.want, ev.o.limits)
+		r, err = (&losses.Lattice{A: ev.lattice, V: ev.v}).Eval(ev.automaton, c.gamma(), want, ev.o.limits)
 	} else {
-		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), ev.want, ev.v, ev.o.limits)
+		r, err = losses.EvalGeneral(ev.p, ev.automaton, c.gamma(), want, ev.v, ev.o.limits)
 	}
 	if err != nil {
 		return err
@@ -561,11 +559,16 @@ func (ev *evaluation) run() error {
 	return ev.bandError()
 }
 
+// errorIsDirect reports whether what a band may have cost comes from the direct machine, whatever
+// the path: it is a property of the loss and the potentials, where the loss sees their labels.
+func (ev *evaluation) errorIsDirect() bool {
+	return ev.spec.direct != nil && ev.p != nil && ev.expand == nil && ev.spec.cap == nil
+}
+
 // bandError adds what a band may have cost to a result that another path than the
-// direct one computed: the bound or estimate is a property of the loss and the
-// potentials, and comes from the direct machine.
+// direct one computed, where that is for the direct machine to tell.
 func (ev *evaluation) bandError() error {
-	if ev.spec.band == 0 || ev.spec.direct == nil || ev.p == nil || ev.want&losses.WantError == 0 {
+	if ev.spec.band == 0 || !ev.errorIsDirect() || ev.want&losses.WantError == 0 {
 		return nil
 	}
 	m, err := ev.o.within(ev.spec.direct).Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
@@ -581,13 +584,10 @@ func (ev *evaluation) bandError() error {
 	return nil
 }
 
-// time measures what a caller waits for the first time, and every time after.
+// time measures what a caller waits for the first time, and every time after. Both have
+// the memory of the evaluation before, which is of no reference.
 func (ev *evaluation) time(res *lossResult) error {
-	shared := ev.e
-	defer func() { ev.e = shared }()
 	cold, err := median5(func() error {
-		ev.e = &losses.Evaluator{}
-		ev.res = losses.Result{}
 		if err := ev.prepare(); err != nil {
 			return err
 		}
@@ -602,9 +602,9 @@ func (ev *evaluation) time(res *lossResult) error {
 }
 
 // result gathers the fields that were asked for and apply.
-func (ev *evaluation) result() *lossResult {
+func (ev *evaluation) result() (out *lossResult, err error) {
 	c, r := ev.c, &ev.res
-	out := &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
+	out = &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
 	if banded, ok := ev.spec.direct.(interface{ BandFor(m, l int) int }); ok && ev.spec.band > 0 && ev.p != nil {
 		if used := banded.BandFor(len(c.yi), c.l); used != ev.spec.band {
 			out.widened = used
@@ -657,8 +657,10 @@ func (ev *evaluation) result() *lossResult {
 			}
 		}
 	}
-	if ev.o.asks("columns") && ev.path != "naive" {
-		out.Columns = &ev.columns
+	if ev.o.asks("columns") {
+		if out.Columns, err = ev.columns(); err != nil {
+			return nil, err
+		}
 	}
 	exact := ev.spec.band == 0
 	if ev.o.asks("exact") {
@@ -670,7 +672,25 @@ func (ev *evaluation) result() *lossResult {
 			out.LogZErrorKind = r.LogZErrorKind.String()
 		}
 	}
-	return out
+	return out, nil
+}
+
+// columns counts the states of the loss machine; nil where there is none. Those of an n-gram
+// loss may be made for this alone, since its evaluation can do without.
+func (ev *evaluation) columns() (*int, error) {
+	n := 0
+	switch {
+	case ev.automaton != nil:
+		n = ev.automaton.States()
+	case ev.machine != nil:
+		if err := ev.machine.Build(); err != nil {
+			return nil, err
+		}
+		n = ev.machine.TotalColumns()
+	default:
+		return nil, nil
+	}
+	return &n, nil
 }
 
 // printOrder is the order in which fst print shows the states of a lattice, or

@@ -21,11 +21,8 @@ import (
 )
 
 func main() {
-	ballast := tuneMemory()
-	settle = func(workers int) {
-		useProcessors(workers)
-		dropStartPages()
-	}
+	tuneMemory()
+	settle = useProcessors
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -47,15 +44,15 @@ func main() {
 // large symbol tables are traced). Without the ballast, which is never written and
 // so never resident, small machines are collected at every megabyte or so: at 30 %
 // spelling took 2.7 s where with it it took 1.4 to 1.6 (on a loaded machine).
-//
-// The ballast counts as long as the caller keeps it.
-func tuneMemory() (ballast []byte) {
+func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, 48<<20)
 		debug.SetGCPercent(25)
 	}
-	return ballast
 }
+
+// ballast counts as live until a tool that minds its memory more than its time drops it.
+var ballast []byte
 
 // settle is called before a tool begins its work, with the number of its workers. Only the program itself
 // changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -527,6 +528,51 @@ func TestStochasticResumesExactly(t *testing.T) {
 		k := &optim.Checkpoint{Solver: "Adam", X: make([]float64, 100)}
 		if _, err := (optim.Stochastic{}).Minimize(l, nil, &optim.Control{Resume: k}); err == nil {
 			t.Error("another solver's checkpoint was taken")
+		}
+	}
+}
+
+// A checkpoint of other minibatches, drawn otherwise or of other terms is not taken: its position
+// means nothing here.
+func TestStochasticRefusesOtherRuns(t *testing.T) {
+	l := newLogistic(9, 20, 50, 5)
+	m := optim.Stochastic{Method: optim.AdaGrad, Batch: 7, Seed: 11}
+	var k *optim.Checkpoint
+	_, err := m.Minimize(l, make([]float64, 20), &optim.Control{Stop: optim.Stop{Iterations: 2}, CheckpointEvery: 1,
+		Checkpoint: func(c *optim.Checkpoint) error { k = c; return nil }})
+	if err != nil || k == nil {
+		t.Fatalf("checkpoint %v, error %v", k, err)
+	}
+	if _, err := m.Minimize(l, nil, &optim.Control{Stop: optim.Stop{Iterations: 3}, Resume: k}); err != nil {
+		t.Fatal(err)
+	}
+	seed, batch := m, m
+	seed.Seed++
+	batch.Batch++
+	for name, run := range map[string]struct {
+		m optim.Stochastic
+		l *logistic
+	}{"seed": {seed, l}, "batch": {batch, l}, "terms": {m, newLogistic(9, 20, 49, 5)}} {
+		if _, err := run.m.Minimize(run.l, nil, &optim.Control{Resume: k}); err == nil || !strings.Contains(err.Error(), "written with "+name) {
+			t.Errorf("another %s: error %v", name, err)
+		}
+	}
+}
+
+// A line search that is stuck where the gradient is not small has not converged.
+func TestStuckHasNotConverged(t *testing.T) {
+	for _, c := range []struct {
+		r    optim.Result
+		want bool
+	}{
+		{optim.Result{Reason: optim.NoProgress, F: 2, GradNorm: 1e-3}, true},
+		{optim.Result{Reason: optim.NoProgress, F: 2, GradNorm: 3e-3}, false},
+		{optim.Result{Reason: optim.NoProgress, F: -1000, GradNorm: 0.5}, true},
+		{optim.Result{Reason: optim.NoProgress, F: 0, GradNorm: 2e-3}, false},
+		{optim.Result{Reason: optim.GradientSmall, F: 2, First: &optim.Result{Reason: optim.NoProgress, GradNorm: 1}}, false},
+	} {
+		if got := c.r.Converged(); got != c.want {
+			t.Errorf("%+v: converged %v", c.r, got)
 		}
 	}
 }

@@ -153,9 +153,12 @@ func (s *stochastic) start(x0 []float64, k *Checkpoint) error {
 		s.shrink, s.slack, s.partial = k.Scalars["shrink"], k.Scalars["slack"], k.Scalars["partial"]
 		s.pass, s.position, s.step = k.Iteration, int(k.Scalars["position"]), int(k.Scalars["step"])
 		s.run.evals, s.run.spent = k.Evaluations, k.Seconds
-		for name, have := range map[string]float64{"seed": float64(s.Seed), "batch": float64(s.Batch), "terms": float64(s.n)} {
-			if k.Scalars[name] != have {
-				return fmt.Errorf("optim: %s: the checkpoint was written with %s %v, this run has %v", solver, name, k.Scalars[name], have)
+		for _, x := range []struct {
+			name string
+			have float64
+		}{{"seed", float64(s.Seed)}, {"batch", float64(s.Batch)}, {"terms", float64(s.n)}} {
+			if k.Scalars[x.name] != x.have {
+				return fmt.Errorf("optim: %s: the checkpoint was written with %s %v, this run has %v", solver, x.name, k.Scalars[x.name], x.have)
 			}
 		}
 		if s.position < 0 || s.position >= s.n || s.step < 0 || !(s.shrink > 0) {

@@ -1,0 +1,86 @@
+package losses
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// sausage is a lattice of n positions with so many labels each, of which some skip one.
+func sausage(rng *rand.Rand, n, width, labels int) *fst.Vector[semiring.Log64] {
+	a := fst.NewVector[semiring.Log64](n + 1)
+	a.AddStates(n + 1)
+	a.SetStart(0)
+	a.SetFinal(fst.StateID(n), 0)
+	for q := range n {
+		for i := range width {
+			k, next := fst.Label(1+rng.IntN(labels)), q+1
+			if i > 0 && rng.IntN(4) == 0 {
+				next = min(n, q+2)
+			}
+			a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: k, OLabel: k, Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(next)})
+		}
+	}
+	return a
+}
+
+// What is counted before determinization is what that then has.
+func TestCountSubsets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(96, 1))
+	several := 0
+	for i := range 200 {
+		labels := 1 + rng.IntN(5)
+		y, ref := sausage(rng, rng.IntN(14), 1+rng.IntN(4), labels), randomRef(rng, rng.IntN(10), labels)
+		if i%5 == 0 {
+			y = randomLattice(rng, 2+rng.IntN(5), labels)
+		}
+		e := randomEdit(rng, labels)
+		e.Band = 0
+		a, err := e.Automaton(y, ref, labels, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := e.transducer(upTo(labels), upTo(labels), ops.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, arcs := a.from.countSubsets(u, newStages(ops.Limits{}), func(int, int64) bool { return true })
+		if got := int64(fst.NumArcs(a.L)); states != a.States() || arcs != got {
+			t.Errorf("%d: %+v: counted %d states and %d arcs, there are %d and %d", i, e, states, arcs, a.States(), got)
+		}
+		if a.States() > 50 {
+			several++
+		}
+	}
+	if several < 20 {
+		t.Errorf("only %d automata of more than 50 states", several)
+	}
+}
+
+// A lattice of which determinization would take minutes is refused in seconds, with a word of advice.
+func TestGeneralForeseesLattices(t *testing.T) {
+	rng := rand.New(rand.NewPCG(96, 2))
+	y, ref := sausage(rng, 30, 8, 10), randomRef(rng, 30, 10)
+	start := time.Now()
+	_, err := Unit.Automaton(y, ref, 10, &GeneralOptions{Limits: ops.Limits{Bytes: 1 << 28}})
+	var b *BudgetError
+	if !errors.As(err, &b) || b.Stage != stageForeseen || b.Bytes <= 1<<28 || b.Limit != 1<<28 ||
+		b.Band == 0 && !strings.Contains(err.Error(), "prune the lattice") || b.Band > 0 && !strings.Contains(err.Error(), "try band") {
+		t.Errorf("error %v", err)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("the error took %v", d)
+	}
+	// All strings of a length are foreseen by their clamped columns; where no band fits either,
+	// the direct path is what helps.
+	_, err = SmithWaterman.Automaton(Strings(10, 40), randomRef(rng, 40, 10), 10, &GeneralOptions{Limits: ops.Limits{Bytes: 1 << 16}})
+	if !errors.As(err, &b) || b.Stage != stageForeseen || b.Band != 0 || !strings.Contains(err.Error(), "the direct path") {
+		t.Errorf("error %v", err)
+	}
+}
