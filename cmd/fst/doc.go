@@ -17,6 +17,7 @@
 //	  more in text files
 //	labels beyond 32 bits       wrap around, silently               are an error with line and field
 //	CRLF line ends              are an error                        are read
+//	zero bytes in text          end the line                        belong to the symbol
 //	a byte-order mark before    is an error of fstcompile           is skipped
 //	  the first line
 //	NaN weights                 are read, and printed BadNumber     are an error where they enter, in
@@ -35,8 +36,8 @@
 //	                              without their tables; no end        end, the path or cycle that shows
 //	                              where there is none                 it, or --limit_states and the like
 //	sums over log weights       steps below --delta are dropped,    exact, so that weights agree to a
-//	  round cycles                divergent sums become some          thousandth; divergent sums are an
-//	                              number                              error
+//	  round cycles                divergent sums become some          thousandth, less where cycles lose
+//	                              number                              little; divergent sums are an error
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,
@@ -52,6 +53,8 @@
 //	keys of archives            farextract writes where they lead   only below the prefix
 //	potentials out of order     fstreweight gives them to the last  are those of the states they name
 //	                              state so far
+//	two symbols for one label   --save_isymbols writes one of them  writes both
+//	                              twice
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
 //	flags                       of 1.7.9                            of both generations, --flag value,
