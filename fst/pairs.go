@@ -60,6 +60,7 @@ func WriteLabelPairs(w io.Writer, pairs []LabelPair) error {
 type PotentialOptions struct {
 	Name       string              // of the source, for errors
 	States     int                 // states of the machine that the weights are for: others are an error; zero is any
+	Beyond     func(q StateID)     // takes the states that are none of States, in place of the error, and their weights are dropped
 	Separators string              // the first is written; empty is DefaultSeparators
 	Format     semiring.TextFormat // of composite weights
 }
@@ -85,7 +86,8 @@ func ReadPotentials[W semiring.FormatCodec[W]](r io.Reader, opts *PotentialOptio
 		if err != nil {
 			return 1, err
 		}
-		if o.States > 0 && int(q) >= o.States {
+		beyond := o.States > 0 && int(q) >= o.States
+		if beyond && o.Beyond == nil {
 			return 1, fmt.Errorf("there is no state %d: the machine has %d", q, o.States)
 		}
 		w, err := zero.ParseTextFormat(string(cols[1]), o.Format)
@@ -94,6 +96,10 @@ func ReadPotentials[W semiring.FormatCodec[W]](r io.Reader, opts *PotentialOptio
 		}
 		if err != nil {
 			return 2, err
+		}
+		if beyond {
+			o.Beyond(StateID(q))
+			return 0, nil
 		}
 		lines = append(lines, line{q, w})
 		top = max(top, q)

@@ -200,7 +200,7 @@ func quantizer[W semiring.Weight[W]](op string, delta float64) (func(W) W, error
 	}
 	var w W
 	if _, ok := any(w).(semiring.Quantizable[W]); !ok {
-		return nil, fmt.Errorf("ops: %s: Delta: %w: %T cannot be quantized", op, ErrCapability, w)
+		return nil, fmt.Errorf("ops: %s: Delta: %w: %s cannot be quantized", op, ErrCapability, weightName(w))
 	}
 	q := func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }
 	// The numbers without an interface around each.

@@ -223,10 +223,10 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	if err := sq.explore(); err != nil {
 		return err
 	}
-	co := sq.coaccessiblePairs()
+	rest := sq.finalDistances()
 	related := func(s, head fst.StateID) bool {
 		p := sq.ids.Find(pairKey(s, head))
-		return p != fst.NoState && co[p]
+		return p != fst.NoState && rest[p] >= 0
 	}
 	do := &DeterminizeOptions{Delta: o.Delta, SubsequentialLabel: o.SubsequentialLabel, Limits: o.Limits}
 	var expander fst.Expander[W]

@@ -13,13 +13,15 @@ type Distinction struct {
 	Labels  []fst.Label
 	A, B    string // printed weights of the string
 	Unknown bool   // no such string was found: the machines differ, perhaps by rounding alone
+
+	isyms *fst.SymbolTable // for String
 }
 
 func (d *Distinction) String() string {
 	if d.Unknown {
 		return "the weights differ, but by no more than the tolerance on any string that was tried"
 	}
-	return fmt.Sprintf("labels %v have weight %s in the first machine and %s in the second", shortLabels(d.Labels), d.A, d.B)
+	return fmt.Sprintf("labels %s have weight %s in the first machine and %s in the second", shortSymbols(d.isyms, d.Labels), d.A, d.B)
 }
 
 // Equivalent reports whether two deterministic acceptors without ε give the same
@@ -91,7 +93,7 @@ func comparable1[W semiring.Weight[W]](f fst.Expanded[W], i int) error {
 	}
 	if p&fst.IDeterministic == 0 {
 		q, l := nondeterministic(f)
-		return &StateError{Op: "Equivalent", State: q, Err: fmt.Errorf("%w: the %s has two arcs with label %d", ErrNotDeterministic, which, l)}
+		return &StateError{Op: "Equivalent", State: q, Err: fmt.Errorf("%w: the %s has two arcs with label %s", ErrNotDeterministic, which, symbolText(fst.InputSymbols(f), l))}
 	}
 	return nil
 }
@@ -203,7 +205,7 @@ func Distinguish[W minimizable[W]](a, b fst.Expanded[W], delta float64) (*Distin
 	d := &distinguisher[W]{f: [2]fst.Expanded[W]{a, b}, delta: delta, ids: fst.NewTable(fst.Mix)}
 	if l, ok := d.search(); ok {
 		x, y := d.weigh(0, l), d.weigh(1, l)
-		return &Distinction{Labels: l, A: weightText(x), B: weightText(y)}, nil
+		return &Distinction{Labels: l, A: weightText(x), B: weightText(y), isyms: fst.InputSymbols(a)}, nil
 	}
 	return &Distinction{Unknown: true}, nil
 }

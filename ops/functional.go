@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -20,11 +21,12 @@ type SearchOptions struct {
 
 // Unambiguous tests whether no two accepting paths of f have the same input
 // labels, ε being one of them: on a machine with ε-arcs, call RmEpsilon first. It
-// returns nil when that is so, and otherwise two such paths, with the fewest
-// arcs before they part or meet.
+// returns nil when that is so, and otherwise two such paths, of the fewest arcs
+// that any two have.
 //
 // f is unambiguous exactly when, of the pairs of different states that one
-// string reaches, none has a string that takes both to final states.
+// string reaches, none has a string that takes both to final states, and no two
+// arcs with one label lead from one state to another.
 //
 // Cost: O(|Q|² + |E|²), on the pairs that are reached alone.
 //
@@ -32,33 +34,34 @@ type SearchOptions struct {
 // transducers", Theoretical Computer Science 292(1):45-63, 2003.
 func Unambiguous[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*AmbiguousError, error) {
 	s := newSearch("Unambiguous", f, opts)
+	s.perPair = 8 // distances, as below
 	if err := s.explore(); err != nil {
 		return nil, err
 	}
 	if len(s.pairs) == 0 {
 		return nil, nil
 	}
-	co := s.coaccessiblePairs()
-	for p := range s.pairs {
-		if l, r := s.states(int32(p)); l != r && co[p] {
-			left, right := s.paths(append(s.path(0, int32(p), nil), s.toFinal(int32(p))...))
-			return &AmbiguousError{Op: "Unambiguous", Left: left, Right: right}, nil
+	there, rest := s.distances(), s.finalDistances()
+	// Two paths of fewest arcs go through a pair of different states, or part at parallel arcs.
+	fewest, through, after := int32(math.MaxInt32), int32(-1), int32(-1)
+	var parting []pairStep
+	for p := range int32(len(s.pairs)) {
+		if l, r := s.states(p); l != r && rest[p] >= 0 && there[p]+rest[p] < fewest {
+			fewest, through, after, parting = there[p]+rest[p], p, p, nil
+		}
+		if s.parallel {
+			s.eachParallel(p, func(e pairArc) {
+				if n := there[p] + 1 + rest[e.to]; n < fewest {
+					fewest, through, after, parting = n, p, e.to, []pairStep{{p, e}}
+				}
+			})
 		}
 	}
-	if s.parallel == nil {
+	if through < 0 {
 		return nil, nil
 	}
-	access := s.path(0, s.parallel.pair, nil)
-	end, _ := s.arcs(s.parallel.pair, s.parallel.arc)
-	rest, _ := pathToFinal[W](f, end.NextState)
-	tail := func(k int32) Path {
-		arcs := []int32{}
-		for _, st := range access {
-			arcs = append(arcs, st.arc.left)
-		}
-		return pathOf[W](f, f.Start(), append(append(arcs, k), rest...))
-	}
-	return &AmbiguousError{Op: "Unambiguous", Left: tail(s.parallel.arc.left), Right: tail(s.parallel.arc.right)}, nil
+	left, right := s.paths(slices.Concat(s.path(0, through, nil), parting, s.toFinal(after)))
+	return &AmbiguousError{Op: "Unambiguous", Left: left, Right: right}, nil
 }
 
 // newSearch prepares the square of f for a search under opts.
@@ -73,12 +76,17 @@ func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchO
 
 // Functional tests whether f has at most one output string for each input
 // string, ε being no symbol here. It returns nil when that is so, and otherwise
-// two paths with one input and two outputs. Weights are not looked at.
+// two paths with one input and two outputs, of the fewest steps that any two
+// have: a step reads a label on both, or ε on one. Weights are not looked at.
 //
 // Of two paths that read the same so far, one's output is ahead of the other's
-// by some labels. f is functional exactly when, at each pair of states from which
-// both can go on to accept one string, that lead is the same whichever way the
-// pair was reached, and is none at final states.
+// by some labels, or they differ for good. f is functional exactly when, at each
+// pair of states from which both can go on to accept one string, that lead is the
+// same whichever way the pair was reached, and is none at final states.
+//
+// The search is breadth-first, with two leads a pair. Others are not needed: a way
+// on to final states makes up for one lead at most, and so with one of the first
+// two the outputs differ, too, and after no more steps.
 //
 // Cost: O(|Q|² + |E|²) steps on leads, which are as long as a path at worst.
 //
@@ -86,70 +94,65 @@ func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchO
 func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*FunctionalError, error) {
 	s := newSearch("Functional", f, opts)
 	s.epsFree = false
-	s.perPair = 64 // lead, via, seen and queue, as below
+	s.perPair = 200 // kept and reached, as below, and the room of the latter to grow
 	if err := s.explore(); err != nil {
 		return nil, err
 	}
 	if len(s.pairs) == 0 {
 		return nil, nil
 	}
-	co := s.coaccessiblePairs()
+	rest := s.finalDistances()
 	type lead struct{ left, right string }
-	leads := make([]lead, len(s.pairs))
-	via := make([]pairStep, len(s.pairs))
-	seen := make([]bool, len(s.pairs))
-	tree := func(p int32) []pairStep {
-		var steps []pairStep
-		for ; p != 0; p = via[p].pair {
-			steps = append(steps, via[p])
-		}
-		slices.Reverse(steps)
-		return steps
+	apart := lead{"apart", "apart"} // no way on makes up for it
+	type place struct {
+		lead lead
+		pair int32
+		from int32 // place before this one
+		by   pairArc
 	}
-	// evidence tries the ways given, each gone on with to final states.
-	evidence := func(p int32, ways ...[]pairStep) *FunctionalError {
-		rest := s.toFinal(p)
-		for _, way := range ways {
-			e := &FunctionalError{Op: "Functional", Final: true}
-			e.Left, e.Right = s.paths(slices.Concat(way, rest))
-			if !slices.Equal(e.Left.Output(), e.Right.Output()) {
-				return e
-			}
-		}
-		panic("ops: Functional: two leads, but one output")
-	}
-	seen[0] = true
-	queue := []int32{0}
-	for head := 0; head < len(queue); head++ {
+	reached := []place{{from: -1}}
+	kept := make([][2]int32, len(s.pairs)) // of each pair its places, plus one; zero is none
+	kept[0][0] = 1
+	for head := int32(0); int(head) < len(reached); head++ {
 		if err := s.check(); err != nil {
 			return nil, err
 		}
-		p := queue[head]
-		at := leads[p]
-		if l, r := s.states(p); at != (lead{}) && (fst.IsFinal[W](f, l) && fst.IsFinal[W](f, r) || at.left != "" && at.right != "") {
-			return evidence(p, tree(p)), nil
+		at := reached[head]
+		if l, r := s.states(at.pair); at.lead != (lead{}) && fst.IsFinal[W](f, l) && fst.IsFinal[W](f, r) {
+			var steps []pairStep
+			for p := at; p.from >= 0; p = reached[p.from] {
+				steps = append(steps, pairStep{reached[p.from].pair, p.by})
+			}
+			slices.Reverse(steps)
+			e := &FunctionalError{Op: "Functional", Final: true}
+			e.Left, e.Right = s.paths(steps)
+			return e, nil
 		}
-		for _, e := range s.out(p) {
-			if !co[e.to] {
+		for _, e := range s.out(at.pair) {
+			if rest[e.to] < 0 {
 				continue
 			}
-			next := at
-			l, r := s.arcs(p, e)
-			if l != nil {
-				next.left = appendLabel(next.left, l.OLabel)
+			next := at.lead
+			if next != apart {
+				l, r := s.arcs(at.pair, e)
+				if l != nil {
+					next.left = appendLabel(next.left, l.OLabel)
+				}
+				if r != nil {
+					next.right = appendLabel(next.right, r.OLabel)
+				}
+				if next.left, next.right = reduceDelay(next.left, next.right); next.left != "" && next.right != "" {
+					next = apart
+				}
 			}
-			if r != nil {
-				next.right = appendLabel(next.right, r.OLabel)
+			k := &kept[e.to]
+			i := slices.Index(k[:], 0)
+			if i < 0 || i == 1 && reached[k[0]-1].lead == next {
+				continue
 			}
-			next.left, next.right = reduceDelay(next.left, next.right)
-			switch {
-			case !seen[e.to]:
-				seen[e.to], leads[e.to], via[e.to] = true, next, pairStep{p, e}
-				s.held += int64(len(next.left) + len(next.right))
-				queue = append(queue, e.to)
-			case leads[e.to] != next:
-				return evidence(e.to, tree(e.to), append(tree(p), pairStep{p, e})), nil
-			}
+			s.held += int64(len(next.left) + len(next.right))
+			reached = append(reached, place{next, e.to, head, e})
+			k[i] = int32(len(reached))
 		}
 	}
 	return nil, nil

@@ -302,9 +302,9 @@ func converted[W semiring.Weight[W], V semiring.Weight[V]](w W, v V) error {
 	case !w.Member():
 		return nil // it was no weight before
 	case !v.Member():
-		return fmt.Errorf("%v is too large for %T", w, v)
+		return fmt.Errorf("%v is too large for %s", w, weightName(v))
 	case semiring.IsZero(v) && !semiring.IsZero(w) && !probability:
-		return fmt.Errorf("%v would be 0̄ in %T, and its paths lost", w, v)
+		return fmt.Errorf("%v would be 0̄ in %s, and its paths lost", w, weightName(v))
 	}
 	return nil
 }
@@ -348,7 +348,7 @@ func Converter[V semiring.Weight[V], W semiring.Weight[W]]() (func(W) V, error) 
 	}
 	to, from := cost[W](), fromCost[V]()
 	if to == nil || from == nil {
-		return nil, fmt.Errorf("ops: Convert: no conversion from %T to %T is defined", w, v)
+		return nil, fmt.Errorf("ops: Convert: no conversion from arc type %s to %s is defined", weightName(w), weightName(v))
 	}
 	return func(w W) V { return from(to(w)) }, nil
 }

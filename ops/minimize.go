@@ -235,7 +235,7 @@ func mayMinimize[W semiring.Weight[W]](f fst.Expanded[W], o *MinimizeOptions) er
 		return nil
 	}
 	q, l := nondeterministic(f)
-	return &StateError{Op: "Minimize", State: q, Err: fmt.Errorf("%w: two arcs with input label %d (determinize it first)", ErrNotDeterministic, l)}
+	return &StateError{Op: "Minimize", State: q, Err: fmt.Errorf("%w: two arcs with input label %s (determinize it first)", ErrNotDeterministic, symbolText(fst.InputSymbols(f), l))}
 }
 
 // nondeterministic returns a state with two arcs of one input label, and that.

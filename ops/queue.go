@@ -510,7 +510,7 @@ func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], kn
 		q = newOrderQueue(nil, n)
 	case QueueShortestFirst:
 		if !alg.path {
-			return nil, false, fmt.Errorf("ops: %s: the queue %q needs weights with the path property, %T has not", op, kind, alg.zero)
+			return nil, false, fmt.Errorf("ops: %s: the queue %q needs weights with the path property, %s has not", op, kind, weightName(alg.zero))
 		}
 		q = nearest(n, true)
 	default:

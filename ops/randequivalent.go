@@ -22,11 +22,13 @@ type RandEquivalentOptions struct {
 type PairDistinction struct {
 	Input, Output []fst.Label
 	A, B          string // printed weights of the pair
+
+	isyms, osyms *fst.SymbolTable // for String
 }
 
 func (d *PairDistinction) String() string {
-	return fmt.Sprintf("input %v with output %v has weight %s in the first machine and %s in the second",
-		shortLabels(d.Input), shortLabels(d.Output), d.A, d.B)
+	return fmt.Sprintf("input %s with output %s has weight %s in the first machine and %s in the second",
+		shortSymbols(d.isyms, d.Input), shortSymbols(d.osyms, d.Output), d.A, d.B)
 }
 
 // RandEquivalent compares two transducers on the strings of random paths, drawn
@@ -78,7 +80,7 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 			}
 		}
 		if settled && !sums[0].Near(sums[1], o.Delta) {
-			d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1])}
+			d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1]), isyms: fst.InputSymbols(path), osyms: fst.OutputSymbols(path)}
 			for p := range fst.Paths(path, &fst.PathsOptions{MaxPaths: 1}) {
 				d.Input, d.Output = p.Input(), p.Output()
 			}

@@ -86,7 +86,7 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 	g.meter = meter{op: "RandGen", lim: g.o.Limits}
 	var ok bool
 	if g.cost, g.weight, ok = costsOf[W](); !ok && (g.o.Weighted || g.o.Select != SelectUniform) {
-		return nil, fmt.Errorf("ops: RandGen: %w: %T", ErrNoProbability, g.zero)
+		return nil, fmt.Errorf("ops: RandGen: %w: %s", ErrNoProbability, weightName(g.zero))
 	}
 	if g.o.Select > SelectFastLogProb {
 		return nil, fmt.Errorf("ops: RandGen: unknown selection %d", g.o.Select)

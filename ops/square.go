@@ -29,9 +29,8 @@ type square[W semiring.Weight[W]] struct {
 	// single is true when no two paths lead from the start to one state with
 	// the same labels.
 	single bool
-	// parallel is the first pair of arcs from one state to another with one
-	// label, if any.
-	parallel *pairStep
+	// parallel is true when there are arcs from one state to another with one label.
+	parallel bool
 }
 
 // pairArc is an arc of the square: arc number left of the left state and right
@@ -163,12 +162,12 @@ const (
 
 // trimPairs drops the arcs that lead to pairs that are not coaccessible.
 func (s *square[W]) trimPairs() {
-	co := s.coaccessiblePairs()
+	rest := s.finalDistances()
 	kept := s.list[:0]
 	at := int64(0)
 	for p := range s.pairs {
 		for _, e := range s.list[at:s.first[p+1]] {
-			if co[e.to] {
+			if rest[e.to] >= 0 {
 				kept = append(kept, e)
 			}
 		}
@@ -243,9 +242,7 @@ func (s *square[W]) expand(p int32) error {
 				}
 				if e.NextState == g.NextState && (l != r || lo[i] != ro[k]) {
 					s.single = false
-					if l == r && s.parallel == nil {
-						s.parallel = &pairStep{p, pairArc{-1, lo[i], ro[k]}}
-					}
+					s.parallel = s.parallel || l == r
 					if l == r && e.OLabel == g.OLabel && s.epsFree {
 						continue // parallel arcs: as one
 					}
@@ -415,9 +412,47 @@ func (s *square[W]) paths(steps []pairStep) (left, right Path) {
 	return pathOf[W](s.f, start, l), pathOf[W](s.f, start, r)
 }
 
-// coaccessiblePairs marks the pairs from which both sides reach final states by
-// one string.
-func (s *square[W]) coaccessiblePairs() []bool {
+// eachParallel calls do for arcs from the state of pair p, if it is of one state, to another with one
+// label: with the first of them and each other one. Pairs must be explored.
+func (s *square[W]) eachParallel(p int32, do func(pairArc)) {
+	q, r := s.states(p)
+	if q != r {
+		return
+	}
+	arcs, order := s.f.Arcs(q), s.labelOrder(q)
+	first := map[fst.StateID]int32{}
+	for i, k := range order {
+		e := &arcs[k]
+		if i == 0 || arcs[order[i-1]].ILabel != e.ILabel {
+			clear(first)
+		}
+		if !s.keep(e) {
+			continue
+		}
+		if j, ok := first[e.NextState]; ok {
+			do(pairArc{s.id(e.NextState, e.NextState), j, k})
+		} else {
+			first[e.NextState] = k
+		}
+	}
+}
+
+// distances returns the number of steps to each pair from pair 0.
+func (s *square[W]) distances() []int32 {
+	d := make([]int32, len(s.pairs))
+	for p := range int32(len(s.pairs)) { // in breadth-first order
+		for _, e := range s.out(p) {
+			if e.to != 0 && d[e.to] == 0 {
+				d[e.to] = d[p] + 1
+			}
+		}
+	}
+	return d
+}
+
+// finalDistances returns, for each pair, the number of steps on which both sides reach final states by
+// one string, -1 where there are none.
+func (s *square[W]) finalDistances() []int32 {
 	n := len(s.pairs)
 	first := make([]int64, n+2)
 	for _, e := range s.list {
@@ -433,26 +468,26 @@ func (s *square[W]) coaccessiblePairs() []bool {
 			first[e.to+1]++
 		}
 	}
-	co := make([]bool, n)
+	d := make([]int32, n)
 	var queue []int32
 	for p := range n {
+		d[p] = -1
 		l, r := s.states(int32(p))
 		if fst.IsFinal[W](s.f, l) && fst.IsFinal[W](s.f, r) {
-			co[p] = true
+			d[p] = 0
 			queue = append(queue, int32(p))
 		}
 	}
-	for len(queue) > 0 {
-		p := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
+	for head := 0; head < len(queue); head++ {
+		p := queue[head]
 		for _, t := range from[first[p]:first[p+1]] {
-			if !co[t] {
-				co[t] = true
+			if d[t] < 0 {
+				d[t] = d[p] + 1
 				queue = append(queue, t)
 			}
 		}
 	}
-	return co
+	return d
 }
 
 // toFinal returns steps from pair p to one of two final states.

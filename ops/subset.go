@@ -478,7 +478,7 @@ func (m *subsetMachine[W, R, A]) largest() *Subset {
 	if m.table.len() == 0 {
 		return nil
 	}
-	s := &Subset{Labels: m.labels(m.table.which)}
+	s := &Subset{Labels: m.labels(m.table.which), isyms: fst.InputSymbols(m.f)}
 	for _, e := range m.table.subset(m.table.which) {
 		s.States = append(s.States, e.state)
 	}

@@ -124,7 +124,7 @@ func nearness[W semiring.Weight[W]](op string, delta float64) (func(a, b W) bool
 type delays[W, D any] interface {
 	one() D
 	step(d D, left, right *fst.Arc[W]) D
-	factor(arcs []*fst.Arc[W]) string // printed weight and output of a cycle
+	factor(arcs []*fst.Arc[W], osyms *fst.SymbolTable) string // printed weight and output of a cycle
 	tooLong(d D) bool
 	// heap is the number of bytes that a delay holds outside of itself.
 	heap(d D) int64
@@ -145,7 +145,7 @@ func (weightDelays[W]) step(d W, left, right *fst.Arc[W]) W {
 func (weightDelays[W]) tooLong(W) bool              { return false }
 func (weightDelays[W]) heap(W) int64                { return 0 }
 func (weightDelays[W]) key(int32, W) (string, bool) { return "", false }
-func (weightDelays[W]) factor(arcs []*fst.Arc[W]) string {
+func (weightDelays[W]) factor(arcs []*fst.Arc[W], _ *fst.SymbolTable) string {
 	w := semiring.One[W]()
 	for _, e := range arcs {
 		w = w.Times(e.Weight)
@@ -198,14 +198,14 @@ func (outputDelays[W]) key(p int32, d outputDelay[W]) (string, bool) {
 	return string([]byte{byte(p), byte(p >> 8), byte(p >> 16), byte(p >> 24)}) + d.left + "|" + d.right, true
 }
 
-func (outputDelays[W]) factor(arcs []*fst.Arc[W]) string {
-	var p Path
+func (outputDelays[W]) factor(arcs []*fst.Arc[W], osyms *fst.SymbolTable) string {
+	p := Path{osyms: osyms}
 	w := semiring.One[W]()
 	for _, e := range arcs {
 		w = w.Times(e.Weight)
 		p.OLabels = append(p.OLabels, e.OLabel)
 	}
-	return weightText(w) + " with output " + shortLabels(p.Output())
+	return weightText(w) + " with output " + p.outputText()
 }
 
 // twinsEntry is a way into a component of the square: by step, out of the
@@ -326,7 +326,7 @@ func breach[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *square
 		}
 		b := &TwinsError{Op: op, Cycle: len(access), Exact: s.single}
 		b.Left, b.Right = s.paths(append(access, cycle...))
-		b.LeftFactor, b.RightFactor = alg.factor(left), alg.factor(right)
+		b.LeftFactor, b.RightFactor = alg.factor(left, b.Left.osyms), alg.factor(right, b.Right.osyms)
 		return b
 	}
 	return nil

@@ -82,6 +82,14 @@ func TestUnambiguous(t *testing.T) {
 			if slices.Equal(got.Left.States, got.Right.States) && got.Left.Weight == got.Right.Weight && parallelArcs(f) == 0 {
 				t.Fatalf("one path twice: %v", got)
 			}
+			seen := map[string]bool{}
+			paths(f, min(len(got.Left.ILabels)-1, 8), func(in, _ []fst.Label) {
+				if k := key(in, true); seen[k] {
+					t.Fatalf("shorter than %v: %q\n%s", got, k, printText(f))
+				} else {
+					seen[k] = true
+				}
+			})
 			continue
 		}
 		yes++
@@ -128,6 +136,31 @@ func TestFunctional(t *testing.T) {
 				slices.Equal(got.Left.Output(), got.Right.Output()) {
 				t.Fatalf("no evidence: %v", got)
 			}
+			// No two paths of fewer steps are evidence.
+			epsilons := func(in []fst.Label) (n int) {
+				for _, l := range in {
+					if l == fst.Epsilon {
+						n++
+					}
+				}
+				return n
+			}
+			steps := len(got.Left.ILabels) + epsilons(got.Right.ILabels)
+			least := map[string]map[string]int{} // of each input and output, the fewest ε on a path
+			paths(f, min(steps-1, 7), func(in, out []fst.Label) {
+				x, y, n := key(in, false), key(out, false), epsilons(in)
+				if least[x] == nil {
+					least[x] = map[string]int{}
+				}
+				if m, ok := least[x][y]; !ok || n < m {
+					least[x][y] = n
+				}
+				for z, m := range least[x] {
+					if z != y && len(in)+m < steps {
+						t.Fatalf("fewer steps than %v: %q gives %q and %q\n%s", got, x, y, z, printText(f))
+					}
+				}
+			})
 			continue
 		}
 		yes++

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -28,6 +29,8 @@ type Path struct {
 	ILabels []fst.Label
 	OLabels []fst.Label
 	Weight  string // ⊗ of the arcs, and of the final weight where the path is said to end in one
+
+	isyms, osyms *fst.SymbolTable // of the machine, for String; nil prints numbers
 }
 
 // Output returns the output labels without epsilons.
@@ -41,8 +44,12 @@ func (p *Path) Output() []fst.Label {
 	return out
 }
 
-// String prints the path as states and labels: "0 -1:2-> 4 -3-> 5 / 0.5". The
-// middle of a long path is left out.
+// inputText and outputText print the labels without epsilons.
+func (p *Path) inputText() string  { return shortSymbols(p.isyms, withoutEpsilons(p.ILabels)) }
+func (p *Path) outputText() string { return shortSymbols(p.osyms, p.Output()) }
+
+// String prints the path as states and labels: "0 -1:2-> 4 -3-> 5 / 0.5", with symbols for labels
+// where the machine has them. The middle of a long path is left out.
 func (p *Path) String() string {
 	const ends = 12 // arcs printed at either end
 	var b strings.Builder
@@ -56,10 +63,11 @@ func (p *Path) String() string {
 		}
 		fmt.Fprintf(&b, "%d", q)
 		if i < n {
-			if p.ILabels[i] == p.OLabels[i] {
-				fmt.Fprintf(&b, " -%d-> ", p.ILabels[i])
+			in, out := symbolText(p.isyms, p.ILabels[i]), symbolText(p.osyms, p.OLabels[i])
+			if p.ILabels[i] == p.OLabels[i] && in == out {
+				fmt.Fprintf(&b, " -%s-> ", in)
 			} else {
-				fmt.Fprintf(&b, " -%d:%d-> ", p.ILabels[i], p.OLabels[i])
+				fmt.Fprintf(&b, " -%s:%s-> ", in, out)
 			}
 		}
 	}
@@ -104,7 +112,7 @@ func (e *TwinsError) Error() string {
 	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) but factors %s and %s: [%s] against [%s]",
 		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, e.LeftFactor, e.RightFactor, e.Left.String(), e.Right.String())
 	if e.States > 0 && !e.Exact {
-		s += fmt.Sprintf("; stopped at %d states, set Limits.States and Limits.Bytes to allow more", e.States)
+		s += fmt.Sprintf("; stopped at %d states; with limits on states and bytes it goes on as far as they allow", e.States)
 	}
 	return s
 }
@@ -125,8 +133,8 @@ func (e *FunctionalError) Error() string {
 	if !e.Final {
 		where = fmt.Sprintf("both in state %d", e.Left.States[len(e.Left.States)-1])
 	}
-	return fmt.Sprintf("ops: %s: %v: outputs %v and %v for input %v, ending %s: [%s] against [%s]",
-		e.Op, ErrNotFunctional, e.Left.Output(), e.Right.Output(), shortLabels(withoutEpsilons(e.Left.ILabels)), where, e.Left.String(), e.Right.String())
+	return fmt.Sprintf("ops: %s: %v: outputs %s and %s for input %s, ending %s: [%s] against [%s]",
+		e.Op, ErrNotFunctional, e.Left.outputText(), e.Right.outputText(), e.Left.inputText(), where, e.Left.String(), e.Right.String())
 }
 
 func (e *FunctionalError) Unwrap() error { return ErrNotFunctional }
@@ -149,10 +157,12 @@ func (e *AmbiguousError) Unwrap() error { return ErrAmbiguous }
 type Subset struct {
 	Labels []fst.Label
 	States []fst.StateID
+
+	isyms *fst.SymbolTable // for String
 }
 
 func (s *Subset) String() string {
-	return fmt.Sprintf("labels %v reach a subset of %d states %v", shortLabels(s.Labels), len(s.States), shortLabels(s.States))
+	return fmt.Sprintf("labels %s reach a subset of %d states %v", shortSymbols(s.isyms, s.Labels), len(s.States), shortLabels(s.States))
 }
 
 // DeterminizeError reports that a limit stopped a determinization, with what is
@@ -185,11 +195,37 @@ func (e *DeterminizeError) Unwrap() []error {
 
 // shortLabels formats a long list by its ends.
 func shortLabels[L ~int32](l []L) string {
+	return short(l, func(l []L) string { return fmt.Sprint(l) })
+}
+
+// short formats a long list by its ends.
+func short[T any](l []T, format func([]T) string) string {
 	const ends = 10
-	if len(l) <= 2*ends {
-		return fmt.Sprint(l)
+	if n := len(l); n > 2*ends {
+		return fmt.Sprintf("%s … (%d) … %s", format(l[:ends]), n-2*ends, format(l[n-ends:]))
 	}
-	return fmt.Sprintf("%v … (%d) … %v", l[:ends], len(l)-2*ends, l[len(l)-ends:])
+	return format(l)
+}
+
+// symbolText is what a machine's table calls a label, or its number.
+func symbolText(table *fst.SymbolTable, l fst.Label) string {
+	if table != nil {
+		if s, ok := table.Symbol(l); ok {
+			return s
+		}
+	}
+	return strconv.Itoa(int(l))
+}
+
+// shortSymbols is shortLabels with the symbols of a table; nil has none.
+func shortSymbols(table *fst.SymbolTable, labels []fst.Label) string {
+	return short(labels, func(labels []fst.Label) string {
+		words := make([]string, len(labels))
+		for i, l := range labels {
+			words[i] = symbolText(table, l)
+		}
+		return "[" + strings.Join(words, " ") + "]"
+	})
 }
 
 func withoutEpsilons(l []fst.Label) []fst.Label {
@@ -213,7 +249,7 @@ func weightText[W any](w W) string {
 // pathOf follows arcs, one index a step, from the state q, as far as they go: a
 // machine computed on demand that fails meanwhile has none from there on.
 func pathOf[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, arcs []int32) Path {
-	p := Path{States: []fst.StateID{q}}
+	p := Path{States: []fst.StateID{q}, isyms: fst.InputSymbols(f), osyms: fst.OutputSymbols(f)}
 	w := semiring.One[W]()
 	for _, k := range arcs {
 		out := f.Arcs(q)

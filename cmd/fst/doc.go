@@ -17,23 +17,27 @@
 //	  more in text files
 //	labels beyond 32 bits       wrap around, silently               are an error with line and field
 //	CRLF line ends              are an error                        are read
+//	zero bytes in text          end the line                        belong to the symbol
 //	a byte-order mark before    is an error of fstcompile           is skipped
 //	  the first line
 //	NaN weights                 are read, and printed BadNumber     are an error where they enter, in
 //	                                                                  files and flags
-//	a file that cannot be       fstcompile: message, status 0       status 1; a result appears whole or
-//	  written                                                         not at all
+//	a file that cannot be       fstcompile, farextract: message,    status 1; a result appears whole or
+//	  written                     status 0                            not at all
 //	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere
 //	  name                        fstreplace and fstreweight
 //	                              cannot read -
-//	pair files that cannot be   fstsymbols: message, status 0       status 1
-//	  read
+//	pairs and tables that       fstsymbols, fstrelabel,             status 1
+//	  cannot be read              farcompilestrings,
+//	                              farprintstrings: message, status 0
+//	later inputs that cannot be farcreate: message, status 0;       status 1
+//	  read                        farequal, farisomorphic: status 2
 //	crashes and loops           fstencode --decode and fstsymbols   errors; where a computation has no
 //	                              without their tables; no end        end, the path or cycle that shows
 //	                              where there is none                 it, or --limit_states and the like
 //	sums over log weights       steps below --delta are dropped,    exact, so that weights agree to a
-//	  round cycles                divergent sums become some          thousandth; divergent sums are an
-//	                              number                              error
+//	  round cycles                divergent sums become some          thousandth, less where cycles lose
+//	                              number                              little; divergent sums are an error
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,
@@ -42,8 +46,15 @@
 //	  fstepsnormalize
 //	fstpush of an affix or a    an error                            the machine as it is
 //	  total of no path at all
+//	fstreplace, root label 0    takes ε for calls of the root       leaves ε alone
+//	fstencode --encode_reuse    leaves the mapper without the new   adds them
+//	                              labels, which nothing can decode
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
 //	keys of archives            farextract writes where they lead   only below the prefix
+//	potentials out of order     fstreweight gives them to the last  are those of the states they name
+//	                              state so far
+//	two symbols for one label   --save_isymbols writes one of them  writes both
+//	                              twice
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
 //	flags                       of 1.7.9                            of both generations, --flag value,
@@ -78,8 +89,15 @@
 //	                              the type when changed in place
 //	--save_relabel_ipairs       pairs in the order of a hash table  in the order of labels
 //	last line without an end    farcompilestrings reads it twice    once
-//	tables that cannot be read  farcompilestrings, farprintstrings: status 1
-//	                              message, status 0
+//	machines of other weights   farcreate, farinfo,                 status 1
+//	  in one archive              farprintstrings: message, status 0
+//	keys that are not there     farextract: message, status 0       status 1
+//	archives of no machine      an error, but on standard input     are taken
+//	archives of several types   an error                            are read together
+//	--begin_key                 an error in archives of type        in all archives; behind the last
+//	                              stlist; behind the last key means   key there is nothing
+//	                              the last machine
+//	blank lines in file lists   are standard input                  are passed over
 //	characters that are not     farcompilestrings reads surrogates, an error that says which byte
 //	  in Unicode                  five and six bytes
 //	farcreate to standard       crashes                             works

@@ -35,8 +35,12 @@ Time O(states + arcs) for dot and d2; for svg about quadratic in the states and 
 		vertical := fs.Bool("vertical", false, "From bottom to top instead of from left to right")
 		width := fs.Float("width", 8.5, "Width of the drawing, in inches")
 		return func(c *call) error {
-			if *precision < 0 || *precision > 64 {
-				return fmt.Errorf("flag --precision: %d is not within 0 and 64", *precision)
+			const digits = 1100 // no number has more
+			if *precision > digits {
+				return fmt.Errorf("flag --precision: %d is more than %d", *precision, digits)
+			}
+			if *precision < 0 {
+				*precision = 6 // as OpenFst has it
 			}
 			t, err := c.machine(0)
 			if err != nil {

@@ -13,10 +13,11 @@ import (
 
 var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
 	summary: "Tells whether a machine is ambiguous, functional, determinizable, stochastic, and shows paths that prove it.", about: `
-ambiguous: two accepting paths carry the same input labels. functional: no input has two
-outputs. twins property: no two paths with one input go round cycles with different weights
-or outputs; an unambiguous machine can be determinized exactly when it has it, and any
-machine over an idempotent semiring when it has it. It says nothing, and is not looked for,
+ambiguous: two accepting paths carry the same input labels, ε being one of them (fst rmepsilon
+first). functional: no input has two outputs. Of either the shortest evidence is shown. twins
+property: no two paths with one input go round cycles with different weights or outputs; an
+unambiguous machine can be determinized exactly when it has it, and any machine over an
+idempotent semiring when it has it. It says nothing, and is not looked for,
 where weights do not cancel, as those of minmax, or do not commute. stochastic: over log, log64 and real64, the
 final weight and the arcs of each state that the start leads to sum to one, but for --delta.
 

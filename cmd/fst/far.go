@@ -115,23 +115,31 @@ func (a *archive) Close() {
 	}
 }
 
-// each calls do for the machines from begin to end, "" for no bound.
+// seek returns the first of the machines to come whose key is begin or a later one, nil if there is none.
 // Plain machines answer to any key that one begins at, as in OpenFst.
-func (a *archive) each(begin, end string, do func(*archived) error) error {
-	if a.ftype == fst.ArchiveSingle {
-		begin = ""
-	}
+func (a *archive) seek(begin string) (*archived, error) {
 	for {
 		e, err := a.next()
-		if err != nil || e == nil || end != "" && end < e.key {
-			return err
-		}
-		if e.key >= begin {
-			if err := do(e); err != nil {
-				return err
-			}
+		if err != nil || e == nil || e.key >= begin || a.ftype == fst.ArchiveSingle {
+			return e, err
 		}
 	}
+}
+
+// answers tells whether e, which seek returned for key, is what the archive has under it.
+func (a *archive) answers(e *archived, key string) bool {
+	return e != nil && (e.key == key || a.ftype == fst.ArchiveSingle)
+}
+
+// each calls do for the machines from begin to end, "" for no bound; begin need not be there.
+func (a *archive) each(begin, end string, do func(*archived) error) error {
+	e, err := a.seek(begin)
+	for ; err == nil && e != nil && (end == "" || e.key <= end); e, err = a.next() {
+		if err := do(e); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // archiveNames returns the arguments, standard input where there are none.
@@ -363,7 +371,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 
 // keyRange defines --begin_key and --end_key.
 func keyRange(fs *flags.Set) (begin, end *string) {
-	return fs.String("begin_key", "", "First key (default: the first of the archive)"),
+	return fs.String("begin_key", "", "First key, or one before it (default: the first of the archive)"),
 		fs.String("end_key", "", "Last key (default: the last of the archive)")
 }
 
@@ -388,12 +396,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 			var rows []row
 			var total row
 			var types []string
-			found := *begin == ""
 			err = a.each(*begin, *end, func(e *archived) error {
-				if !found && e.key != *begin && a.ftype != fst.ArchiveSingle {
-					return fmt.Errorf("there is no key %q", *begin)
-				}
-				found = true
 				d := e.Describe(e.m, &ops.DescribeOptions{KnownOnly: true})
 				rows = append(rows, row{e.key, e.fstType, d.States, d.Arcs, d.Finals})
 				total.states, total.arcs, total.finals = total.states+d.States, total.arcs+d.Arcs, total.finals+d.Finals
@@ -468,21 +471,27 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 					fmt.Fprintf(c.Err, "ERROR: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
 					return errDifferent
 				}
-				for {
-					var es [2]*archived
-					for i, a := range as {
-						for {
-							e, err := a.next()
-							if err != nil {
-								return err
-							}
-							if e == nil || e.key >= *begin || a.ftype == fst.ArchiveSingle {
-								es[i] = e
-								break
-							}
-						}
+				x, err := as[0].seek(*begin)
+				if err != nil {
+					return err
+				}
+				y, err := as[1].seek(*begin)
+				if err != nil {
+					return err
+				}
+				if *begin != "" {
+					// As in OpenFst, archives are the same from a key on that neither has.
+					has0, has1 := as[0].answers(x, *begin), as[1].answers(y, *begin)
+					switch {
+					case !has0 && !has1:
+						return nil
+					case !has0:
+						return differ("key %s is missing from the first archive", *begin)
+					case !has1:
+						return differ("key %s is missing from the second archive", *begin)
 					}
-					x, y := es[0], es[1]
+				}
+				for {
 					switch {
 					case x == nil && y == nil:
 						return nil
@@ -501,6 +510,12 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 					}
 					if !ok {
 						return differ("the machines of key %s are not the same", x.key)
+					}
+					if x, err = as[0].next(); err != nil {
+						return err
+					}
+					if y, err = as[1].next(); err != nil {
+						return err
 					}
 				}
 			}

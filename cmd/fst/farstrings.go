@@ -14,7 +14,6 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/ops"
 )
 
 // stringFlags are the flags of the tools that turn strings into machines and back.
@@ -328,7 +327,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 				}
 				m, err := c.lookAhead(e.typed, e.m, fstType)
 				return m, fstType, err
-			})
+			}, nil)
 		}
 	}}
 
@@ -348,33 +347,15 @@ Time O(states + arcs).`,
 		weights := fs.Bool("encode_weights", false, "Encode the weight in the label")
 		reuse := fs.Bool("encode_reuse", false, "Add to an existing mapper")
 		return func(c *call) error {
-			var kind ops.EncodeKind
-			if *labels {
-				kind |= ops.EncodeLabels
-			}
-			if *weights {
-				kind |= ops.EncodeWeights
-			}
 			var table suite.EncodeTable
-			err := c.eachArchived(c.args[0], c.arg(2), *typ, func(e *archived) (machine, string, error) {
+			had := 0
+			return c.eachArchived(c.args[0], c.arg(2), *typ, func(e *archived) (machine, string, error) {
 				if table == nil {
-					var r io.ReadCloser
-					if *decode || *reuse {
-						var err error
-						if r, err = c.openFile(c.args[1]); err != nil {
-							return nil, "", err
-						}
-						defer r.Close()
-					}
 					var err error
-					if r == nil {
-						table, err = e.EncodeTable(nil, "", kind)
-					} else {
-						table, err = e.EncodeTable(r, c.args[1], kind)
-					}
-					if err != nil {
+					if table, err = c.encodeTable(e.typed, 1, *decode || *reuse, *labels, *weights); err != nil {
 						return nil, "", err
 					}
+					had = table.Len()
 				}
 				m := e.Mutable(e.m)
 				if *decode {
@@ -382,25 +363,27 @@ Time O(states + arcs).`,
 				}
 				table.Encode(m)
 				return m, "vector", nil
+			}, func() error {
+				if *decode || *reuse && (table == nil || table.Len() == had) { // leave the file as it is
+					return nil
+				}
+				if table == nil { // of an empty archive
+					s, err := suite.Of("standard")
+					if err != nil {
+						return err
+					}
+					if table, err = c.encodeTable(&typed{Suite: s}, 1, false, *labels, *weights); err != nil {
+						return err
+					}
+				}
+				return c.Output(c.args[1], table.Write)
 			})
-			if err != nil || *decode {
-				return err
-			}
-			if table == nil { // of an empty archive
-				s, err := suite.Of("standard")
-				if err != nil {
-					return err
-				}
-				if table, err = s.EncodeTable(nil, "", kind); err != nil {
-					return err
-				}
-			}
-			return c.Output(c.args[1], table.Write)
 		}
 	}}
 
 // eachArchived writes what do makes of the machines of an archive to another one.
-func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, string, error)) error {
+// Then, if last is not nil, it calls that; where it fails the new archive is not written either.
+func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, string, error), last func() error) error {
 	a, err := c.openArchive(in)
 	if err != nil {
 		return err
@@ -423,6 +406,9 @@ func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, st
 		}); err != nil {
 			return err
 		}
-		return b.Close()
+		if err := b.Close(); err != nil || last == nil {
+			return err
+		}
+		return last()
 	})
 }

@@ -73,7 +73,7 @@ func linked() []*tool {
 	var out []*tool
 	for _, t := range tools {
 		switch t.name {
-		case "links", "completion", "explain", "loss":
+		case "links", "completion", "explain", "loss", "bench", "check", "run":
 		default:
 			out = append(out, t)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -112,17 +113,15 @@ func run(argv []string, std cli.Streams) int {
 	switch word := words[0]; word {
 	case "help", "--help", "-help", "-h", "--helpshort":
 		if len(words) > 1 {
-			if t := findTool(words[1]); t != nil {
-				t.help(std.Out, t.newCall(std), false)
-				return 0
+			t := findTool(words[1])
+			if t == nil {
+				return std.Fail("fst", unknownTool(words[1]))
 			}
-			return std.Fail("fst", unknownTool(words[1]))
+			return show(std, func(w io.Writer) { t.help(w, t.newCall(std), false) })
 		}
-		overview(std.Out)
-		return 0
+		return show(std, overview)
 	case "version", "--version", "-version":
-		fmt.Fprintln(std.Out, "fst", cli.Version())
-		return 0
+		return show(std, func(w io.Writer) { fmt.Fprintln(w, "fst", cli.Version()) })
 	default:
 		t := findTool(word)
 		if t == nil {
@@ -130,6 +129,14 @@ func run(argv []string, std cli.Streams) int {
 		}
 		return t.run(words[1:], std)
 	}
+}
+
+// show prints a text, and returns the exit status.
+func show(std cli.Streams, text func(io.Writer)) int {
+	if err := std.Output("", func(w io.Writer) error { text(w); return nil }); err != nil {
+		return std.Fail("fst", err)
+	}
+	return 0
 }
 
 // progName is the name that the program was called by.
@@ -207,6 +214,8 @@ func (t *tool) run(words []string, std cli.Streams) int {
 		return 0
 	case errors.Is(err, errDifferent):
 		return 2
+	case errors.Is(err, context.DeadlineExceeded):
+		return std.Fail(c.prog, fmt.Errorf("%w (--timeout=%v)", err, *c.lib.timeout))
 	default:
 		return std.Fail(c.prog, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
@@ -161,7 +162,14 @@ Time O(states + arcs).`,
 				return err
 			}
 			defer f.Close()
-			if err := t.Reweight(t.m, f, &fst.PotentialOptions{Name: c.arg(1), Format: c.format()}, toFinal()); err != nil {
+			warned := false
+			beyond := func(q fst.StateID) {
+				if !warned {
+					c.Warn(c.prog, "%s: there is no state %d; what is said of it and others like it means nothing", c.arg(1), q)
+				}
+				warned = true
+			}
+			if err := t.Reweight(t.m, f, &fst.PotentialOptions{Name: c.arg(1), Format: c.format(), Beyond: beyond}, toFinal()); err != nil {
 				return err
 			}
 			return c.writeMachine(2, t, t.m, "")
@@ -182,47 +190,56 @@ Time O(states + arcs).`,
 		decode := fs.Bool("decode", false, "Decode")
 		labels := fs.Bool("encode_labels", false, "Encode the output labels")
 		weights := fs.Bool("encode_weights", false, "Encode the weights")
-		reuse := fs.Bool("encode_reuse", false, "Go on with an existing mapper")
+		reuse := fs.Bool("encode_reuse", false, "Go on with an existing mapper; it is written again if it has become longer")
 		return func(c *call) error {
 			t, err := c.mutableMachine(0)
 			if err != nil {
 				return err
 			}
-			var mapper io.Reader
-			if *decode || *reuse {
-				f, err := c.openFile(c.arg(1))
-				if err != nil {
-					return err
-				}
-				defer f.Close()
-				mapper = f
+			table, err := c.encodeTable(t, 1, *decode || *reuse, *labels, *weights)
+			if err != nil {
+				return err
 			}
 			if *decode {
-				if err := t.Decode(t.m, mapper, c.arg(1)); err != nil {
+				if err := table.Decode(t.m); err != nil {
 					return err
 				}
 				return c.writeMachine(2, t, t.m, "")
 			}
-			var kind ops.EncodeKind
-			if *labels {
-				kind |= ops.EncodeLabels
-			}
-			if *weights {
-				kind |= ops.EncodeWeights
-			}
-			write, err := t.Encode(t.m, mapper, c.arg(1), kind)
-			if err != nil {
-				return err
+			had := table.Len()
+			table.Encode(t.m)
+			if *reuse && table.Len() == had { // leave the file as it is
+				return c.writeMachine(2, t, t.m, "")
 			}
 			// Both files or neither: a machine without its mapper is lost.
 			return c.Output(c.arg(1), func(w io.Writer) error {
-				if err := write(w); err != nil {
+				if err := table.Write(w); err != nil {
 					return err
 				}
 				return c.writeMachine(2, t, t.m, "")
 			})
 		}
 	}}
+
+// encodeTable reads the table that argument i names, for machines over t, or makes a new one.
+func (c *call) encodeTable(t *typed, i int, read, labels, weights bool) (suite.EncodeTable, error) {
+	if read {
+		f, err := c.openFile(c.arg(i))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return t.EncodeTable(f, c.arg(i), 0)
+	}
+	var kind ops.EncodeKind
+	if labels {
+		kind |= ops.EncodeLabels
+	}
+	if weights {
+		kind |= ops.EncodeWeights
+	}
+	return t.EncodeTable(nil, "", kind)
+}
 
 var labelings = map[string]ops.Labeling{"neither": ops.LabelNeither, "input": ops.LabelInput, "output": ops.LabelOutput, "both": ops.LabelBoth}
 

@@ -68,7 +68,7 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			if *label != int64(fst.Label(*label)) || *label < 0 {
+			if *label != int64(fst.Label(*label)) || *label == int64(fst.NoLabel) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
 			o := &ops.DeterminizeOptions{Delta: max(p.Delta, 0), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
@@ -108,7 +108,7 @@ Time: exponential in the states of the input at worst.`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			if *label != int64(fst.Label(*label)) || *label < 0 {
+			if *label != int64(fst.Label(*label)) || *label == int64(fst.NoLabel) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
 			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: max(p.Delta, 0), SubsequentialLabel: fst.Label(*label), Limits: lim}, p)

@@ -204,9 +204,10 @@ func (s *Set) String(name, def, usage string) *string {
 // Enum defines a string flag that takes one of the given values.
 func (s *Set) Enum(name, def string, values []string, usage string) *string {
 	p := &def
-	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + strings.Join(values, ", "), set: func(v string) error {
+	named := strings.TrimPrefix(strings.Join(values, ", "), ", ") // the empty value is for the default to say
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named, set: func(v string) error {
 		if !slices.Contains(values, v) {
-			return fmt.Errorf("%q is none of %s", v, strings.Join(values, ", "))
+			return fmt.Errorf("%q is none of %s", v, named)
 		}
 		*p = v
 		return nil

@@ -56,4 +56,5 @@ type encodeTable[W semiring.Component[W]] struct{ t *ops.EncodeTable[W] }
 
 func (t encodeTable[W]) Encode(m Machine)        { ops.Encode(m.(*fst.Vector[W]), t.t) }
 func (t encodeTable[W]) Decode(m Machine) error  { return ops.Decode(m.(*fst.Vector[W]), t.t) }
+func (t encodeTable[W]) Len() int                { return t.t.Len() }
 func (t encodeTable[W]) Write(w io.Writer) error { return ops.WriteEncodeTable(w, t.t) }

@@ -44,28 +44,6 @@ func (component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, to
 	return ops.ReweightToInitial(v, potentials)
 }
 
-// encode encodes m with the table that r holds, a new one if r is nil, and
-// returns what writes the table.
-func (component[W]) Encode(m Machine, r io.Reader, name string, kind ops.EncodeKind) (func(io.Writer) error, error) {
-	t := ops.NewEncodeTable[W](kind)
-	if r != nil {
-		var err error
-		if t, err = ops.ReadEncodeTable[W](r, name); err != nil {
-			return nil, err
-		}
-	}
-	ops.Encode(m.(*fst.Vector[W]), t)
-	return func(w io.Writer) error { return ops.WriteEncodeTable(w, t) }, nil
-}
-
-func (component[W]) Decode(m Machine, r io.Reader, name string) error {
-	t, err := ops.ReadEncodeTable[W](r, name)
-	if err != nil {
-		return err
-	}
-	return ops.Decode(m.(*fst.Vector[W]), t)
-}
-
 func (component[W]) Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error) {
 	return ops.Twins(m.(fst.Expanded[W]), &ops.TwinsOptions{Limits: lim})
 }

@@ -88,8 +88,6 @@ type Suite interface {
 	Relabel(m Machine, in, out []fst.LabelPair) error
 	Replace(labels []fst.Label, rules []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error)
 	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
-	Encode(m Machine, table io.Reader, name string, kind ops.EncodeKind) (write func(io.Writer) error, err error)
-	Decode(m Machine, table io.Reader, name string) error
 
 	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
 	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
@@ -110,6 +108,7 @@ type Suite interface {
 type EncodeTable interface {
 	Encode(m Machine) // in place
 	Decode(m Machine) error
+	Len() int // how many labels it has
 	Write(w io.Writer) error
 }
 
