@@ -85,6 +85,9 @@ Example:
 					if err := settings(name, flags.New())(b, x); err != nil {
 						return fmt.Errorf("flag --versus: %w", err)
 					}
+					if b.loss.Outputs() != base.loss.Outputs() { // --loss=softmax of two classes
+						return fmt.Errorf("flag --versus: %s gives %d score a row, and with --loss=%s there are %d: no loss judges both", name, b.loss.Outputs(), base.loss.Name(), base.loss.Outputs())
+					}
 					k := boost.Contestant{Name: name}
 					for slices.ContainsFunc(contestants, func(c boost.Contestant) bool { return c.Name == k.Name }) {
 						k.Name += " " + cmp.Or(strings.Join(strings.Fields(rest), " "), "again")

@@ -140,7 +140,7 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 		for i := range trials {
 			inner := trials[i].InnerFolds()
 			if len(c.Grid) > 1 && len(inner) == 0 {
-				return nil, fmt.Errorf("boost: cross-validation: %s has %d settings, and trial %d no inner folds to choose on", c.Name, len(c.Grid), i)
+				return nil, fmt.Errorf("boost: cross-validation: %s has %d settings, and trial %d no inner folds to choose on", c.Name, len(c.Grid), i+1)
 			}
 			for s := range c.Grid {
 				jobs = append(jobs, &job{contestant: k, trial: i, setting: s, inner: -1, fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}})
@@ -235,7 +235,7 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	for i, err := range errs {
 		if err != nil {
 			j := jobs[i]
-			return nil, fmt.Errorf("boost: cross-validation: trial %d, %s: %w", j.trial, contestants[j.contestant].Grid[j.setting].Name, err)
+			return nil, fmt.Errorf("boost: cross-validation: trial %d, %s: %w", j.trial+1, contestants[j.contestant].Grid[j.setting].Name, err)
 		}
 	}
 
