@@ -210,7 +210,7 @@ func TestTrials(t *testing.T) {
 		"0-\n-1":     "cv: 2 rows, but the table has 3",
 		"0-\n-\n00":  "cv:2: 1 characters where there should be one for each of 2 trials",
 		"0-\n-x\n00": "cv:2: 'x' is neither - nor a digit",
-		"00\n-0\n01": "cv: trial 1 has 3 rows to train on and 0 to test on",
+		"00\n-0\n01": "cv: trial 2 has 3 rows to train on and 0 to test on",
 	} {
 		if _, err := ReadTrials(strings.NewReader(text), "cv", 3); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
