@@ -60,7 +60,7 @@ Example:
 			apply := settings(group, fs)
 			var f roundFlags
 			f.define(fs, "the loss")
-			picture := fs.String("plot", "", "File for a picture of the losses by round, as SVG")
+			picture := fs.String("plot", "", "File for a picture of the losses by round, as SVG; of a resumed run, of the rounds since")
 			return func(c *call) error {
 				if err := f.check(places("the data", c.arg(0), *f.valid), place{"the picture", *picture}); err != nil {
 					return err
@@ -106,7 +106,7 @@ type boostReport struct {
 	Columns   int     `json:"columns"`
 	Rounds    int     `json:"rounds"`
 	Terms     int     `json:"terms"`
-	Objective float64 `json:"objective"`
+	Objective any     `json:"objective"` // null where the model's rounds were all made before it was resumed
 	Training  float64 `json:"training_loss"`
 	Error     float64 `json:"training_error"`  // per cent; root of the mean squared error for regression
 	Valid     any     `json:"validation_loss"` // of the model; null without validation rows
@@ -127,10 +127,14 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	if f.state() != "" {
 		control.Checkpoint = func(k *boost.Checkpoint) error { return r.keep(k.Write) }
 	}
-	var last boost.Progress
-	var curve []boost.Progress // of this run: a resumed one has no earlier rounds
+	round, seconds := 0, 0.0
+	if k := control.Resume; k != nil { // which may have nothing left to do
+		round, seconds = k.Round, k.Seconds
+	}
+	objective := map[int]float64{} // by round
+	var curve []boost.Progress     // of this run: a resumed one has no earlier rounds
 	control.Watch = func(p *boost.Progress) error {
-		last = *p
+		round, seconds, objective[p.Round] = p.Round, p.Seconds, p.Objective
 		if picture != "" {
 			curve = append(curve, *p)
 		}
@@ -157,7 +161,10 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		return err
 	}
 	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(x.Columns), Rounds: e.Rounds(), Terms: len(e.Terms),
-		Objective: last.Objective, Training: m.Loss, Error: m.Error, Seconds: last.Seconds}
+		Training: m.Loss, Error: m.Error, Seconds: seconds}
+	if v, ok := objective[e.Rounds()]; ok { // early stopping leaves out the last rounds
+		report.Objective = v
+	}
 	if control.Valid != nil {
 		v, err := measure(e, control.Valid, control.Workers)
 		if err != nil {
@@ -172,7 +179,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds, %d terms, %.1f s\n", report.Algorithm, report.Rows, report.Columns, report.Rounds, report.Terms, report.Seconds)
 	fmt.Fprintf(w, "training: loss (%s) %.5g, %s\n", report.Loss, report.Training, m.errorText())
 	if report.Valid != nil {
-		fmt.Fprintf(w, "validation: loss %.5g after the best %d of %d rounds\n", report.Valid, report.Rounds, last.Round)
+		fmt.Fprintf(w, "validation: loss %.5g after the best %d of %d rounds\n", report.Valid, report.Rounds, round)
 	}
 	fmt.Fprintf(w, "model: %s\n", report.Model)
 	return nil

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -37,7 +39,7 @@ Example:
 			t.define(fs)
 			apply := settings(group, fs)
 			grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as rate=0.1,0.3 columns=0.3,1. A value with commas of its own is written with + between: splits=4+8,16+32")
-			versus := fs.String("versus", "", "Other boosters with their grids, separated by semicolons, such as gb depth=2,4;adaboost rounds=50,100")
+			versus := fs.String("versus", "", "Other boosters, separated by semicolons, with their own settings: defaults but for the flags and values behind the name, such as gb depth=2,4;rgb preset=thesis rounds=50")
 			folds := fs.Int("folds", 32, 5, "Folds")
 			repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
 			inner := fs.Int("inner_folds", 32, 5, "Folds of the training rows on which settings are chosen")
@@ -83,7 +85,13 @@ Example:
 					if err := settings(name, flags.New())(b, x); err != nil {
 						return fmt.Errorf("flag --versus: %w", err)
 					}
+					if b.loss.Outputs() != base.loss.Outputs() { // --loss=softmax of two classes
+						return fmt.Errorf("flag --versus: %s gives %d score a row, and with --loss=%s there are %d: no loss judges both", name, b.loss.Outputs(), base.loss.Name(), base.loss.Outputs())
+					}
 					k := boost.Contestant{Name: name}
+					for slices.ContainsFunc(contestants, func(c boost.Contestant) bool { return c.Name == k.Name }) {
+						k.Name += " " + cmp.Or(strings.Join(strings.Fields(rest), " "), "again")
+					}
 					if k.Grid, err = gridOf(b, rest, x, nil); err != nil {
 						return fmt.Errorf("flag --versus: %w", err)
 					}
@@ -155,7 +163,7 @@ func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint
 // (nil: none are) and in it would be overruled in every setting.
 func gridOf(base *booster, text string, x *table.Table, given *flags.Set) ([]boost.Trainer, error) {
 	grid, err := gridSettings(text, func(flag string) error {
-		if flag == "preset" {
+		if flag == "preset" && given != nil { // it would undo the flags beside the grid
 			return errors.New("preset is no part of a grid: give --preset, or compare the presets with --versus")
 		}
 		return nil

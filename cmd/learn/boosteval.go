@@ -66,9 +66,11 @@ func (m *boostMeasure) bySource(e *boost.Ensemble, d *boost.Data, f []float64) {
 		if len(part.Y) == 0 {
 			continue
 		}
-		v := metrics.RMSE(scores, part.Y, part.W)
+		v := 0.0
 		if m.classify {
 			v = 100 * boost.ErrorRate(e.Loss, part.Y, part.W, scores)
+		} else {
+			v = metrics.RMSE(scores, part.Y, part.W)
 		}
 		m.Sources = append(m.Sources, sourceMeasure{name, len(part.Y), v})
 	}

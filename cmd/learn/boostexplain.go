@@ -75,6 +75,14 @@ Example:
 				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the picture", *file)); err != nil {
 					return err
 				}
+				if !*bounds {
+					if err := c.idle("it is of --bounds", "delta", "rho", "bound", "q"); err != nil {
+						return err
+					}
+				}
+				if err := within(fs, share("delta", delta)); err != nil {
+					return err
+				}
 				m, err := c.boostModel(group, *name)
 				if err != nil {
 					return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -221,6 +222,7 @@ func idleRGB(fs *flags.Set, b *booster) error {
 	}{
 		{"score", o.RowSample == 1 && o.Score == boost.HeldOut, "--rows=1 leaves no row out, and candidates are compared on the training rows"},
 		{"min_hessian", o.Leaf != "" && o.Leaf != boost.LeafNewton, fmt.Sprintf("only --leaf=newton reads it, and the leaf rule is %s", o.Leaf)},
+		{"hoelder", !bounded || slices.Contains([]boost.StepRule{boost.StepLambda, boost.StepLambda2, boost.StepLine}, o.Step), "it bounds the curvature of a tree, which this step rule or loss has no use for"},
 		{"alpha_max", bounded && o.Step != boost.StepLine, "only --step=line and losses whose curvature has no bound (exponential) read it"},
 	} {
 		if fs.Given(f.name) && f.idle {

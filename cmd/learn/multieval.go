@@ -81,6 +81,9 @@ Example:
 		to := fs.String("predictions", "", "File for the predictions; standard output when not given")
 		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
 		return func(c *call) error {
+			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
+				return err
+			}
 			m, err := c.multiPrefix(*name, *rounds)
 			if err != nil {
 				return err

@@ -67,6 +67,17 @@ Example:
 		file := fs.String("plot", "", "File for a picture, as SVG")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {
+			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the picture", *file)); err != nil {
+				return err
+			}
+			if !*bounds {
+				if err := c.idle("it is of --bounds", "delta", "rho", "any_rho", "mixture", "cover", "radius", "low", "high", "vertices"); err != nil {
+					return err
+				}
+			}
+			if err := within(fs, share("delta", delta)); err != nil {
+				return err
+			}
 			m, err := c.multiModel(*name)
 			if err != nil {
 				return err

@@ -264,6 +264,7 @@ func idleMulti(fs *flags.Set, o *multi.Options) error {
 	if objective == "" {
 		objective = multi.SoftMax
 	}
+	pooled := objective != multi.Max && o.Directions == multi.Pooled
 	for _, f := range []struct {
 		name string
 		read bool
@@ -272,6 +273,11 @@ func idleMulti(fs *flags.Set, o *multi.Options) error {
 		{"mu", objective == multi.SoftMax, "--objective=softmax"}, {"fixed_mu", objective == multi.SoftMax, "--objective=softmax"},
 		{"literal", objective == multi.Max, "--objective=max"},
 		{"step_c", step == multi.SqrtStep, "--step=sqrt"},
+		{"round", objective != multi.Max || o.Round == multi.Greedy, "another objective than max"},
+		{"directions", objective != multi.Max || o.Directions == multi.Own, "another objective than max"},
+		{"score", objective != multi.Max, "another objective than max"},
+		{"slots", pooled || o.Slots == multi.DomainsOnly, "--directions=pooled"},
+		{"domain_factor", pooled && o.Slots == multi.WithShared, "a shared slot, of --directions=pooled,"},
 	} {
 		if fs.Given(f.name) && !f.read {
 			return fmt.Errorf("flag --%s has no effect: only %s reads it, and the objective is %s, the step %s", f.name, f.by, objective, cmp.Or(step, "line"))

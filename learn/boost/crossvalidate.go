@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
@@ -72,7 +73,7 @@ type CVOptions struct {
 
 // CVReport is what a cross-validation found.
 type CVReport struct {
-	Rows        int            `json:"rows"`
+	Rows        int            `json:"rows"` // of positive weight
 	Trials      int            `json:"trials"`
 	Classify    bool           `json:"classify"` // false: Error is the root of the mean squared error
 	Contestants []CVContestant `json:"contestants"`
@@ -99,7 +100,7 @@ type CVContestant struct {
 // setting that does best on the trial's inner folds, and measures it on the test
 // part: nested cross-validation, on the same divisions for all. A contestant with one
 // setting, or a trial without inner folds, makes no choice (with several settings
-// that is an error).
+// that is an error). Rows of weight 0 take no part, and a trial without others is an error.
 //
 // The fits run side by side, so a table should have many; the sum is
 // trials·(inner folds + 1)·settings.
@@ -117,8 +118,13 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	if len(trials) == 0 || len(contestants) == 0 {
 		return nil, fmt.Errorf("boost: cross-validation: %d trials and %d contestants", len(trials), len(contestants))
 	}
-	if _, err := NewData(t, l); err != nil {
+	d, err := NewData(t, l)
+	if err != nil {
 		return nil, err
+	}
+	choice := slices.ContainsFunc(contestants, func(c Contestant) bool { return len(c.Grid) > 1 })
+	if trials, err = t.Usable(trials, choice); err != nil {
+		return nil, fmt.Errorf("boost: cross-validation: %w", err)
 	}
 	type job struct {
 		contestant, trial, setting int
@@ -134,7 +140,7 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 		for i := range trials {
 			inner := trials[i].InnerFolds()
 			if len(c.Grid) > 1 && len(inner) == 0 {
-				return nil, fmt.Errorf("boost: cross-validation: %s has %d settings, and trial %d no inner folds to choose on", c.Name, len(c.Grid), i)
+				return nil, fmt.Errorf("boost: cross-validation: %s has %d settings, and trial %d no inner folds to choose on", c.Name, len(c.Grid), i+1)
 			}
 			for s := range c.Grid {
 				jobs = append(jobs, &job{contestant: k, trial: i, setting: s, inner: -1, fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}})
@@ -150,7 +156,7 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	for i := range o.Known {
 		known[o.Known[i].key()] = &o.Known[i]
 	}
-	r := &CVReport{Rows: t.Rows, Trials: len(trials), Classify: HasMargin(l) || l.Outputs() > 1}
+	r := &CVReport{Rows: d.Rows(), Trials: len(trials), Classify: HasMargin(l) || l.Outputs() > 1}
 	run := func(j *job) error {
 		c := &contestants[j.contestant]
 		d, err := NewData(t.Subset(j.fold.Train), l)
@@ -229,12 +235,12 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	for i, err := range errs {
 		if err != nil {
 			j := jobs[i]
-			return nil, fmt.Errorf("boost: cross-validation: trial %d, %s: %w", j.trial, contestants[j.contestant].Grid[j.setting].Name, err)
+			return nil, fmt.Errorf("boost: cross-validation: trial %d, %s: %w", j.trial+1, contestants[j.contestant].Grid[j.setting].Name, err)
 		}
 	}
 
 	// Sums in the order of the jobs: choices do not depend on who finished first.
-	type score struct{ loss, wrong, rows float64 }
+	type score struct{ loss, wrong, weight float64 }
 	inner := map[[3]int]*score{}
 	outer := map[[3]int]*job{}
 	for _, j := range jobs {
@@ -246,12 +252,15 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 		if inner[key] == nil {
 			inner[key] = &score{}
 		}
-		n := float64(len(j.fold.Test))
+		n := 0.0
+		for _, i := range j.fold.Test {
+			n += weight(t.Weight, i)
+		}
 		s := inner[key]
-		s.loss, s.wrong, s.rows = s.loss+n*j.loss, s.wrong+n*j.wrong, s.rows+n
+		s.loss, s.wrong, s.weight = s.loss+n*j.loss, s.wrong+n*j.wrong, s.weight+n
 	}
 	better := func(a, b *score) bool {
-		x, y, u, v := a.loss/a.rows, b.loss/b.rows, a.wrong/a.rows, b.wrong/b.rows
+		x, y, u, v := a.loss/a.weight, b.loss/b.weight, a.wrong/a.weight, b.wrong/b.weight
 		if o.Choice == ByError {
 			x, y, u, v = u, v, x, y
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -162,6 +163,113 @@ func TestGoldenT(t *testing.T) {
 	}
 	near(t, "t", float64(r.T), 2.4188315916, 1e-9)
 	near(t, "one-sided p", r.Greater(), 0.0364275298, 1e-9)
+}
+
+// A row of weight 0 is a row that is not there, and one of weight 3 is three: inner folds
+// count by their weight.
+func TestCrossValidateCountsRowsByWeight(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	d := randomData(rng, 120, 2, 0)
+	x := d.X
+	x.Target, x.Classes, x.Weight = make([]float64, x.Rows), []string{"-", "+"}, make([]float64, x.Rows)
+	var rows, repeated []int
+	for i, y := range d.Y {
+		x.Target[i], x.Weight[i] = (y+1)/2, float64(rng.IntN(4))
+		for range int(x.Weight[i]) {
+			repeated = append(repeated, i)
+		}
+		if x.Weight[i] > 0 {
+			rows = append(rows, i)
+		}
+	}
+	grid := []Contestant{{"gb", []Trainer{
+		{Name: "a", Train: func(d *Data, c Control) (*Ensemble, error) {
+			return TrainGradient(d, &GradientOptions{Rounds: 2, Control: c})
+		}},
+		{Name: "b", Train: func(d *Data, c Control) (*Ensemble, error) {
+			return TrainGradient(d, &GradientOptions{Rounds: 20, LearningRate: 0.5, Control: c})
+		}}}}}
+	report := func(x *table.Table, trials []table.Trial) *CVReport {
+		t.Helper()
+		r, err := CrossValidate(x, Logistic{}, trials, grid, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	trials := must[[]table.Trial](t)(x.Stratified(4, 2, 1, 3))
+	whole := report(x, trials)
+	near(t, "rows", float64(whole.Rows), float64(len(rows)), 0)
+	// The same trials of the table in which rows stand as often as their weight says.
+	y := x.Subset(repeated)
+	y.Weight = nil
+	at := map[int][]int{}
+	for k, i := range repeated {
+		at[i] = append(at[i], k)
+	}
+	same := make([]table.Trial, len(trials))
+	for n, trial := range trials {
+		for k, i := range trial.Train {
+			same[n].Train = append(same[n].Train, at[i]...)
+			same[n].Inner = append(same[n].Inner, slices.Repeat(trial.Inner[k:k+1], len(at[i]))...)
+		}
+		for _, i := range trial.Test {
+			same[n].Test = append(same[n].Test, at[i]...)
+		}
+	}
+	for _, other := range []*CVReport{report(y, same), report(x.Subset(rows), renumbered(trials, rows))} {
+		a, b := whole.Contestants[0], other.Contestants[0]
+		for k := range a.Error {
+			near(t, "error", b.Error[k], a.Error[k], 1e-12)
+			near(t, "loss", b.Loss[k], a.Loss[k], 1e-12)
+		}
+		if !slices.Equal(a.Chosen, b.Chosen) {
+			t.Errorf("chosen: %v, without weights %v", a.Chosen, b.Chosen)
+		}
+	}
+	for _, i := range trials[0].Test {
+		x.Weight[i] = 0
+	}
+	if _, err := CrossValidate(x, Logistic{}, trials, grid, nil); !errors.Is(err, table.ErrUseless) {
+		t.Errorf("a trial that tests on no weight: %v", err)
+	}
+}
+
+// An inner fold of one row of weight 3 counts more than one of two rows of weight 1.
+func TestInnerFoldsCountByWeight(t *testing.T) {
+	x := numeric([]float32{1, 2, 3, 4})
+	x.Target, x.Classes, x.Weight = []float64{0, 1, 1, 1}, []string{"-", "+"}, []float64{3, 1, 1, 1}
+	constant := func(name string, score float64) Trainer {
+		return Trainer{Name: name, Train: func(d *Data, _ Control) (*Ensemble, error) {
+			return &Ensemble{Loss: Logistic{}, Schema: SchemaOf(d.X), Start: []float64{score}}, nil
+		}}
+	}
+	trials := []table.Trial{{Train: []int{0, 1, 2}, Inner: []int{0, 1, 1}, Test: []int{3}}}
+	for _, choice := range []Choice{ByLoss, ByError} {
+		r, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"constant", []Trainer{constant("+", 1), constant("-", -1)}}}, &CVOptions{Choice: choice})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Contestants[0].Chosen; !slices.Equal(got, []string{"-"}) {
+			t.Errorf("by %q: %v is chosen, though the rows of class - weigh 3 and those of + 2", choice, got)
+		}
+	}
+}
+
+// renumbered are trials of those rows.
+func renumbered(trials []table.Trial, rows []int) []table.Trial {
+	to := func(part []int) (out []int) {
+		for _, i := range part {
+			k, _ := slices.BinarySearch(rows, i)
+			out = append(out, k)
+		}
+		return out
+	}
+	out := make([]table.Trial, len(trials))
+	for n, trial := range trials {
+		out[n] = table.Trial{Train: to(trial.Train), Test: to(trial.Test), Inner: trial.Inner}
+	}
+	return out
 }
 
 func TestCrossValidateRefuses(t *testing.T) {

@@ -47,8 +47,8 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 			keep = append(keep, i)
 		}
 	}
-	if len(keep) == 0 || math.IsInf(total, 1) {
-		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v", t.Title(), ErrData, total)
+	if len(keep) == 0 || !usableWeights(total, len(keep)) {
+		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v", t.Title(), ErrData, total, leastWeight, 1/leastWeight)
 	}
 	if len(keep) < t.Rows {
 		t = t.Subset(keep)
@@ -154,10 +154,23 @@ func (d *Data) check(l Loss) error {
 			return fmt.Errorf("boost: %s: %w: the weight %v is not positive and finite (NewData leaves rows of weight 0 out)", d.X.At(i), ErrData, w)
 		}
 	}
+	if total := d.total(); !usableWeights(total, d.X.Rows) {
+		return fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v", d.X.Title(), ErrData, total, leastWeight, 1/leastWeight)
+	}
 	for i, v := range d.Y {
 		if err := l.Check(v); err != nil {
 			return fmt.Errorf("boost: %s: %w", d.X.At(i), err)
 		}
 	}
 	return nil
+}
+
+// leastWeight and its inverse bound the mean weight: gains of splits have squares of sums of
+// weighted derivatives, which beyond it leave the range of floats, and trees without a split
+// would be all that is found.
+const leastWeight = 1e-100
+
+func usableWeights(total float64, rows int) bool {
+	mean := total / float64(rows)
+	return mean >= leastWeight && mean <= 1/leastWeight
 }

@@ -363,3 +363,24 @@ func TestRGBIsTrainGradient(t *testing.T) {
 		}
 	}
 }
+
+// Candidates of equal score: the cheaper family is taken, whatever its place.
+func TestTiesGoToTheCheaperFamily(t *testing.T) {
+	d := &Data{X: numeric([]float32{0, 0, 1, 1}), Y: []float64{-1, -1, 1, -1}} // one split is all there is
+	for _, splits := range [][]int{{8, 1, 4}, {1, 4, 8}, {8, 4, 1}} {
+		o := Thesis()
+		o.Rounds, o.Candidates, o.Beta, o.Families = 5, 64, -1, Grid(splits, []float64{1})
+		e, err := TrainRGB(d, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, term := range e.Terms {
+			if f := e.Families[term.Family]; f.Splits != 1 {
+				t.Errorf("families of %v splits: a tree is charged to that of %d", splits, f.Splits)
+			}
+		}
+		if len(e.Terms) != 5 {
+			t.Errorf("%d terms", len(e.Terms))
+		}
+	}
+}

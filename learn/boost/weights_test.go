@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -30,13 +31,26 @@ func TestWeightsInAnyUnit(t *testing.T) {
 		if !slices.ContainsFunc(want, func(v float64) bool { return v != want[0] }) {
 			t.Fatalf("%s: a constant model", name)
 		}
-		for _, unit := range []float64{1, 0x1p-10, 0x1p-40} {
+		for _, unit := range []float64{1, 0x1p-10, 0x1p-40, 0x1p-330} {
 			w := &Data{X: d.X, Y: d.Y, W: slices.Repeat([]float64{unit}, d.Rows())}
 			got := must[[]float64](t)(must[*Ensemble](t)(train(w)).Scores(d.X, nil))
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: weights of %v give another model", name, unit)
 			}
 		}
+	}
+	for name, train := range runs {
+		for _, unit := range []float64{5e-324, 1e-200, 1e101, 1e307} {
+			w := &Data{X: d.X, Y: d.Y, W: slices.Repeat([]float64{unit}, d.Rows())}
+			if _, err := train(w); !errors.Is(err, ErrData) {
+				t.Errorf("%s: weights of %v: %v", name, unit, err)
+			}
+		}
+	}
+	x := d.X.Subset([]int{0, 1})
+	x.Target, x.Weight = []float64{0, 1}, []float64{1e-200, 1e-200}
+	if _, err := NewData(x, Squared{}); !errors.Is(err, ErrData) {
+		t.Errorf("a table with weights of 1e-200: %v", err)
 	}
 	// Weights that count, as rows repeated, are not brought to mean 1.
 	for _, c := range []struct{ w, want float64 }{{3, 1}, {1, 1}, {0.25, 0.25}} {

@@ -52,7 +52,7 @@ type CVOptions struct {
 // CVReport is the outcome of CrossValidate: MULTIBOOST, AdaBoost-all, AdaBoost-1, ….
 type CVReport struct {
 	Sources []string   `json:"sources"`
-	Rows    int        `json:"rows"`
+	Rows    int        `json:"rows"` // of a trial
 	Trials  int        `json:"trials"`
 	Models  []*CVModel `json:"models"`
 }
@@ -87,7 +87,11 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 	if len(grid) == 0 || len(trials) == 0 {
 		return nil, fmt.Errorf("multi: cross-validation: %d settings and %d trials", len(grid), len(trials))
 	}
-	c := &crossing{t: t, grid: grid, o: o, r: &CVReport{Sources: t.Sources, Rows: t.Rows, Trials: len(trials)}, known: map[string]*CVFit{}}
+	trials, err := t.Usable(trials, len(grid) > 1)
+	if err != nil {
+		return nil, fmt.Errorf("multi: cross-validation: %w", err)
+	}
+	c := &crossing{t: t, grid: grid, o: o, r: &CVReport{Sources: t.Sources, Rows: len(trials[0].Train) + len(trials[0].Test), Trials: len(trials)}, known: map[string]*CVFit{}}
 	for i := range o.Known {
 		c.known[o.Known[i].key()] = &o.Known[i]
 	}

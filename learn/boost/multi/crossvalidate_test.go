@@ -50,6 +50,24 @@ func TestCrossValidate(t *testing.T) {
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
 	}
+	// Rows of weight 0 are not there: more of them change nothing, wherever they are.
+	rows := make([]int, 0, 2*x.Rows)
+	for i := range x.Rows {
+		rows = append(rows, i, i)
+	}
+	double := x.Subset(rows)
+	double.Weight = make([]float64, double.Rows)
+	for i := range double.Weight {
+		double.Weight[i] = float64(i % 2)
+	}
+	divided, err := double.Stratified(3, 2, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	divided[0].Test = append(divided[0].Test, 0)
+	if half, err := CrossValidate(double, divided, grid, nil); err != nil || !cmp.Equal(r, half) {
+		t.Errorf("%v: %s", err, cmp.Diff(r, half))
+	}
 	// A run that is cut goes on from what it kept, to the same report; settings that are not
 	// known are fitted again.
 	stop := errors.New("cut")

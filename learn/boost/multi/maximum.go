@@ -33,7 +33,7 @@ func (r *run) maximum(p *Progress) error {
 		r.take(p, cands[0], eta)
 		return nil
 	}
-	r.stalled = fmt.Sprintf("the step in round %d is 0: %d domains share the largest loss, and no predictor of one of them lowers all (the literal algorithm stalls; the default objective does not)", r.round+1, len(active))
+	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)", r.round+1, len(active), s.p)
 	if r.o.Literal {
 		return nil
 	}

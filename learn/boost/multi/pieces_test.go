@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -91,6 +92,26 @@ func TestActiveDomainsTie(t *testing.T) {
 	} {
 		if got := (&run{}).active(c.f); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v are active, want %v", c.f, got, c.want)
+		}
+	}
+}
+
+// The closed step of the pooled objective weighs errors as the losses are weighed: with both
+// sources alike and one row in four wrong in each it is ½ ln 3, as AdaBoost's.
+func TestClosedStepOfPooledObjective(t *testing.T) {
+	d := &boost.Data{X: numeric([]int32{0, 0, 0, 0, 1, 1, 1, 1}, []float32{0, 0, 1, 1, 0, 0, 1, 1}), Y: []float64{-1, -1, 1, -1, -1, -1, 1, -1}}
+	for _, objective := range []Objective{SoftMax, Sum, Skewed} {
+		m, err := Train(d, &Options{Rounds: 1, Round: Greedy, DomainFactor: 0.3, Step: Closed, Objective: objective, Beta: map[Objective]float64{Skewed: 1}[objective], Q: Uniform{2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared := m.Slots[2].Terms
+		if len(shared) != 1 || math.Abs(shared[0].Weight-math.Log(3)/2) > 1e-12 {
+			t.Errorf("%s: %+v, want one term of weight %v", objective, shared, math.Log(3)/2)
+		}
+		// Q = 1/2 on both does not know them.
+		if len(m.Warnings) != 2 || !strings.Contains(m.Warnings[1], `rows of source "B" is 0.5, no more than 1/2`) {
+			t.Errorf("warnings: %q", m.Warnings)
 		}
 	}
 }

@@ -111,6 +111,10 @@ func (f *Forest) Add(t *Tree, weight float64, output int) {
 // the one before, few enough that their features stay in the cache.
 const forestRows = 128
 
+// predictRows rows are one task: half a millisecond with a hundred small trees, so that a
+// few thousand rows keep several workers busy.
+const predictRows = 8 * forestRows
+
 // Predict adds the forest's outputs for all rows of x to dst, row by row. The
 // columns of x must be those that the trees were grown on. workers is a number of
 // goroutines, 0 for one a processor; results do not depend on it.
@@ -123,12 +127,14 @@ func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows", x.Title(), ErrData, j, len(x.Columns), x.Rows)
 		}
 	}
-	scratch := make([]walk, min(workerCount(workers), (x.Rows+rowBlock-1)/rowBlock))
-	forRows(workers, x.Rows, func(w, from, to int) {
+	tasks := (x.Rows + predictRows - 1) / predictRows
+	scratch := make([]walk, min(workerCount(workers), tasks))
+	forEach(workers, tasks, func(w, task int) {
 		s := &scratch[w]
 		if s.features == nil {
 			s.features = make([]float32, forestRows*max(len(f.columns), 1))
 		}
+		from, to := task*predictRows, min(x.Rows, (task+1)*predictRows)
 		for ; from < to; from += forestRows {
 			n := min(forestRows, to-from)
 			f.block(s, dst[from*f.outputs:(from+n)*f.outputs], x, from, n)

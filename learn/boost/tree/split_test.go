@@ -448,3 +448,36 @@ func BenchmarkGrow(b *testing.B) {
 		}
 	}
 }
+
+// Up to four levels a split takes one of them, and from five on any set that is first in
+// the order of their means (section 8 of the specification).
+func TestFewLevelsAreSplitOneByOne(t *testing.T) {
+	for levels, want := range map[int]int{4: 1, 5: 2, 6: 3} {
+		x := &table.Table{Name: "t", Rows: levels, Columns: []table.Column{{Name: "a", Kind: table.Categorical}}}
+		target := &Target{G: make([]float64, levels)}
+		for i := range levels {
+			c := &x.Columns[0]
+			c.Levels, c.Values = append(c.Levels, string(rune('a'+i))), append(c.Values, float32(i))
+			// Half of the levels are of one sign, the other of the other: the best set has half of them.
+			target.G[i] = 1
+			if i < levels/2 {
+				target.G[i] = -1
+			}
+		}
+		b, err := NewBins(x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := NewGrower(b, Options{MaxLeaves: 2, Smooth: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Grow(context.Background(), target); err != nil {
+			t.Fatal(err)
+		}
+		left, right := len(g.Rows(1)), len(g.Rows(2))
+		if min(left, right) != want {
+			t.Errorf("%d levels are split %d and %d, want the smaller part to be %d", levels, left, right, want)
+		}
+	}
+}

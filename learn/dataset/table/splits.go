@@ -96,8 +96,18 @@ func (t *Table) Labels() []int {
 
 // Stratified divides the table into k folds, repeats times, and for each the rest
 // into inner folds (0 for none). Classes, and sources, are in proportion in each
-// fold. The seed decides everything; trial r·k+f tests on fold f of repetition r.
+// fold. The seed decides everything; trial r·k+f tests on fold f of repetition r. Rows of
+// weight 0 are in no trial, and the others are divided as they are without them.
 func (t *Table) Stratified(k, inner, repeats int, seed uint64) ([]Trial, error) {
+	if rows := t.weighted(); len(rows) < t.Rows {
+		labels := &Table{Name: t.Name, Rows: len(rows), Target: pick(t.Target, rows), TargetName: t.TargetName, Classes: t.Classes,
+			Source: pick(t.Source, rows), SourceName: t.SourceName, Sources: t.Sources}
+		trials, err := labels.Stratified(k, inner, repeats, seed)
+		for n := range trials {
+			trials[n].Train, trials[n].Test = pick(rows, trials[n].Train), pick(rows, trials[n].Test)
+		}
+		return trials, err
+	}
 	if _, err := t.CheckFolds(k); err != nil {
 		return nil, err
 	}
@@ -125,6 +135,45 @@ func (t *Table) Stratified(k, inner, repeats int, seed uint64) ([]Trial, error) 
 		}
 	}
 	return trials, nil
+}
+
+// weighted lists the rows whose weight is not 0.
+func (t *Table) weighted() []int {
+	rows := make([]int, 0, t.Rows)
+	for i := range t.Rows {
+		if t.Weight == nil || t.Weight[i] != 0 {
+			rows = append(rows, i)
+		}
+	}
+	return rows
+}
+
+// Usable returns the trials without rows of weight 0, which neither train nor test. A trial
+// that has then no row to train or to test on is an error; so is, where settings are to be chosen,
+// an inner fold without any.
+func (t *Table) Usable(trials []Trial, choice bool) ([]Trial, error) {
+	out := slices.Clone(trials)
+	for n := range out {
+		if t.Weight != nil {
+			out[n] = out[n].without(func(i int) bool { return t.Weight[i] == 0 })
+		}
+		u := &out[n]
+		fail := func(what string, train, test int) error {
+			return &Error{Name: t.Name, Msg: fmt.Sprintf("%s has %d rows to train on and %d to test on, rows of weight 0 left out", what, train, test), Err: ErrUseless}
+		}
+		if len(u.Train) == 0 || len(u.Test) == 0 {
+			return nil, fail(fmt.Sprintf("trial %d", n+1), len(u.Train), len(u.Test))
+		}
+		if !choice {
+			continue
+		}
+		for f, fold := range u.InnerFolds() {
+			if len(fold.Train) == 0 || len(fold.Test) == 0 {
+				return nil, fail(fmt.Sprintf("inner fold %d of trial %d", f, n+1), len(fold.Train), len(fold.Test))
+			}
+		}
+	}
+	return out, nil
 }
 
 // divide makes the trial that tests on fold f; rows with fold -1 take no part.

@@ -210,7 +210,7 @@ func TestTrials(t *testing.T) {
 		"0-\n-1":     "cv: 2 rows, but the table has 3",
 		"0-\n-\n00":  "cv:2: 1 characters where there should be one for each of 2 trials",
 		"0-\n-x\n00": "cv:2: 'x' is neither - nor a digit",
-		"00\n-0\n01": "cv: trial 1 has 3 rows to train on and 0 to test on",
+		"00\n-0\n01": "cv: trial 2 has 3 rows to train on and 0 to test on",
 	} {
 		if _, err := ReadTrials(strings.NewReader(text), "cv", 3); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -304,4 +304,61 @@ func FuzzReadSourceSplits(f *testing.F) {
 			t.Fatal("lengths differ")
 		}
 	})
+}
+
+// Rows of weight 0 are as if they were not there: the others are divided as in the table
+// without them.
+func TestDivisionsLeaveOutRowsOfWeightZero(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	values := make([]float64, 60)
+	tab := column(values...)
+	tab.Weight, tab.Sources, tab.Source = make([]float64, 60), []string{"u", "v"}, make([]int32, 60)
+	var rows []int
+	for i := range values {
+		tab.Target[i], tab.Source[i], tab.Weight[i] = float64(rng.IntN(3)), int32(rng.IntN(2)), float64(rng.IntN(3))
+		if tab.Weight[i] > 0 {
+			rows = append(rows, i)
+		}
+	}
+	got, err := tab.Stratified(3, 2, 2, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := tab.Subset(rows).Stratified(3, 2, 2, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range want {
+		want[n].Train, want[n].Test = pick(rows, want[n].Train), pick(rows, want[n].Test)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if same, err := tab.Usable(got, true); err != nil || !cmp.Equal(same, got) {
+		t.Errorf("%v: %v are divided into %v", err, got, same)
+	}
+	if _, err := column(0, 1, 1).Usable([]Trial{{Train: []int{0, 1}, Inner: []int{0, 0}, Test: []int{2}}}, false); err != nil {
+		t.Errorf("inner folds that nobody needs: %v", err)
+	}
+	// Trials of another origin, here a file, may hold them.
+	all := []Trial{{Train: []int{0, 1, 2}, Inner: []int{0, 1, 1}, Test: []int{3}}, {Train: []int{2, 3}, Test: []int{0, 1}}}
+	for _, c := range []struct {
+		weight []float64
+		want   string
+	}{
+		{[]float64{1, 1, 0, 1}, ""},
+		{[]float64{1, 1, 1, 0}, "t: trial 1 has 3 rows to train on and 0 to test on, rows of weight 0 left out"},
+		{[]float64{1, 0, 0, 1}, "t: inner fold 0 of trial 1 has 0 rows to train on and 1 to test on"},
+		{[]float64{0, 0, 1, 1}, "t: inner fold 0 of trial 1 has 1 rows to train on and 0 to test on, rows of weight 0 left out"},
+	} {
+		u := column(0, 1, 1, 0)
+		u.Weight = c.weight
+		got, err := u.Usable(all, true)
+		switch {
+		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
+			t.Errorf("weights %v: %v, want %s", c.weight, err, c.want)
+		case c.want == "" && (err != nil || !cmp.Equal(got, []Trial{{Train: []int{0, 1}, Inner: []int{0, 1}, Test: []int{3}}, {Train: []int{3}, Test: []int{0, 1}}})):
+			t.Errorf("weights %v: %v, %v", c.weight, got, err)
+		}
+	}
 }
