@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -197,5 +198,52 @@ func TestRegretsOnce(t *testing.T) {
 	}
 	if o.Offsets != nil {
 		t.Error("the caller's options were changed")
+	}
+}
+
+// What an objective reaches alone, its penalty counted, is known as closely as OffsetGap says:
+// what is proved by rough offsets and by fine ones agrees.
+func TestRegretsProved(t *testing.T) {
+	d := sonar(t)
+	for name, o := range map[string]Options{
+		"penalty": {Beta1: 0.1, Losses: parsed(t, "2-norm,1.5-norm,squared,1-norm")},
+		"default": {Beta1: 0.01, Preferences: Preferences{Lo: []float64{0.1}}},
+		"radius":  {Radius: 2, Losses: parsed(t, "squared-hinge,hinge,cross-entropy")},
+	} {
+		var fits []*Fit
+		for _, gap := range []float64{1e-2, 1e-5} {
+			o.Normalization, o.Gap, o.Workers, o.Offsets = Regret, gap, 1, nil
+			f, err := Train(d, &o)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if f.Reason != optim.GapSmall || !(f.OffsetGap > 0) || !(f.OffsetGap < gap) {
+				t.Errorf("%s: %s, gap %v, offsets within %v", name, f.Reason, f.Gap(), f.OffsetGap)
+			}
+			for k, v := range f.Values {
+				if v+f.Penalty < -f.OffsetGap {
+					t.Errorf("%s: a regret of %v with a penalty of %v for objective %d, offsets within %v", name, v, f.Penalty, k, f.OffsetGap)
+				}
+			}
+			fits = append(fits, f)
+			o.Offsets = f.known()
+			given, err := Train(d, &o)
+			if err != nil || given.OffsetGap != 0 || !slices.Equal(given.Model.Params, f.Model.Params) {
+				t.Errorf("%s: with the offsets given: %v, within %v, another model", name, err, given.OffsetGap)
+			}
+		}
+		rough, fine := fits[0], fits[1]
+		for k, v := range fine.known() {
+			if was := rough.known()[k]; was-v > rough.OffsetGap+1e-12 || v-was > fine.OffsetGap+1e-12 {
+				t.Errorf("%s: offset %d is %v within %v, and %v within %v", name, k, was, rough.OffsetGap, v, fine.OffsetGap)
+			}
+		}
+		if fine.Certificate.Lower > rough.Certificate.Upper+rough.OffsetGap || rough.Certificate.Lower > fine.Certificate.Upper+fine.OffsetGap {
+			t.Errorf("%s: the value is in %v within %v, and in %v within %v", name, rough.Certificate, rough.OffsetGap, fine.Certificate, fine.OffsetGap)
+		}
+	}
+	o := Options{Normalization: Regret, Hidden: []int{3}, Passes: 2, Workers: 1}
+	if f, err := Train(noisy(), &o); err != nil || !math.IsInf(f.OffsetGap, 1) {
+		t.Errorf("a network's offsets are within %v, %v", f.OffsetGap, err)
 	}
 }
