@@ -28,10 +28,54 @@ func noisy() *Data {
 	return d
 }
 
+// uneven are 90 examples of three classes, a half of them of the last, which biases would say.
+func uneven() *Data {
+	d := &Data{Rows: 90, Features: 2, Classes: 3}
+	for i := range d.Rows {
+		class := []int32{0, 1, 2, 2}[i%4]
+		d.X = append(d.X, float64(i*37%61)/30-1+0.5*float64(class), float64(i*17%59)/30-1-0.4*float64(class*class%3))
+		d.Class = append(d.Class, class)
+	}
+	return d
+}
+
+// Biases that are at their bounds are certified where losses do not separate by score, which is
+// L-BFGS's: what it found without minding the bounds, projected, was far from the least.
+func TestBoundedBiasesOfSoftmax(t *testing.T) {
+	d := uneven()
+	for _, bias := range []float64{0.001, 0.05, 0.2} {
+		for _, beta := range []float64{1e-4, 1e-2} {
+			f, err := Train(d, &Options{Beta1: beta, Bias: bias, MultiClass: Softmax, Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := f.Certificate; f.Reason != optim.GapSmall || !(f.Gap() <= 1e-3*c.Upper) || !(c.Lower > 0) {
+				t.Errorf("biases to %v, β %v: %v (%s)", bias, beta, c.Gap(), f.Reason)
+			}
+			at := 0
+			for _, b := range f.Model.Params[d.Features*d.Classes:] {
+				if math.Abs(b) > bias {
+					t.Errorf("a bias of %v", b)
+				}
+				if math.Abs(b) == bias {
+					at++
+				}
+			}
+			if at == 0 {
+				t.Errorf("biases to %v: none is at its bound", bias)
+			}
+			// What holds back less is no worse.
+			free, err := Train(d, &Options{Beta1: beta, Bias: 2 * bias, MultiClass: Softmax, Workers: 1})
+			if err != nil || free.Certificate.Lower > f.Certificate.Upper {
+				t.Errorf("biases to %v reach %v, to %v no less than %v, %v", bias, f.Certificate.Upper, 2*bias, free.Certificate.Lower, err)
+			}
+		}
+	}
+}
+
 // A run that is interrupted after any row of any stage goes on to the rows and the model of one
 // that was not.
 func TestStagesGoOn(t *testing.T) {
-	d := noisy()
 	one, _ := QNorm(1)
 	for _, c := range []struct {
 		stages string
@@ -44,8 +88,12 @@ func TestStagesGoOn(t *testing.T) {
 		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true, Losses: []Loss{CrossEntropy(), one}}},
 		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw, Losses: []Loss{Squared(), CrossEntropy()}}},
 		{"smoothed", Options{Beta1: 0.01, Radius: 1, Solver: Smoothed}},
+		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 0.02, MultiClass: Softmax}},
 	} {
-		o := c.o
+		o, d := c.o, noisy()
+		if o.MultiClass == Softmax {
+			d = uneven()
+		}
 		var stages []string
 		train := func(resume *optim.Checkpoint, after int) (f *Fit, rows []string, last *optim.Checkpoint, err error) {
 			o := o
