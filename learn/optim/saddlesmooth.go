@@ -228,7 +228,7 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			inner = below
 		}
 		f.p = inner
-		copy(f.lambda, lambda) // so that a round depends on what a checkpoint holds alone
+		copy(f.lambda, lambda)    // so that a round depends on what a checkpoint holds alone
 		if run.Ctx.Err() == nil { // else the run that goes on does
 			if err := f.hold(m.W, w); err != nil {
 				return finish(Interrupted, err)
