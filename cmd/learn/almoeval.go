@@ -144,7 +144,8 @@ theory: few data sets are large enough for it to say much.
 --pareto looks for what is better in some losses and worse in none: among the models of
 --against, on the same losses, and among random changes of the parameters within the bounds of
 training. On the rows of training a certified model should have none that is better in all,
-and none at all where all λ are positive.
+and none at all where all λ are positive. Of --against, one that was trained within wider bounds may
+well be better in all.
 
 Examples:
 
