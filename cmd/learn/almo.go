@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -138,7 +139,14 @@ func certified(o *minimax.Options, f *minimax.Fit) string {
 	if o.Beta1 > 0 {
 		what += " plus the penalty"
 	}
-	return fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what, f.Certificate.Upper, f.Gap())
+	note := fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what, f.Certificate.Upper, f.Gap())
+	switch {
+	case math.IsInf(f.OffsetGap, 1):
+		note += "; what each objective reaches alone is not proved"
+	case f.OffsetGap > 0:
+		note += fmt.Sprintf("; what each objective reaches alone is known within %.3g", f.OffsetGap)
+	}
+	return note
 }
 
 // empty reports whether all values of all features are missing.

@@ -37,8 +37,12 @@ func (c *call) almoModel(name string) (*minimax.Model, error) {
 	return m, nil
 }
 
-// almoData reads a table for a model.
-func (c *call) almoData(m *minimax.Model, name string, o *table.Options) (*table.Table, *minimax.Data, error) {
+// almoRows reads a model, and the table that is the call's first argument as it is for that model.
+func (c *call) almoRows(model string, o *table.Options) (*minimax.Model, *table.Table, *minimax.Data, error) {
+	m, err := c.almoModel(model)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	o.Task = table.Classification
 	if m.Classes == 0 {
 		o.Task = table.Regression
@@ -50,12 +54,12 @@ func (c *call) almoData(m *minimax.Model, name string, o *table.Options) (*table
 			o.Categorical = append(o.Categorical, k.Name)
 		}
 	}
-	t, err := tables.Open(name, c.In, o)
+	t, err := tables.Open(c.arg(0), c.In, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	d, err := m.Encoder.Data(t, m.ClassNames)
-	return t, d, err
+	return m, t, d, err
 }
 
 var almoPredict = &command{
@@ -81,11 +85,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			m, err := c.almoModel(*model)
-			if err != nil {
-				return err
-			}
-			_, d, err := c.almoData(m, c.arg(0), o)
+			m, _, d, err := c.almoRows(*model, o)
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,8 @@ theory: few data sets are large enough for it to say much.
 --pareto looks for what is better in some losses and worse in none: among the models of
 --against, on the same losses, and among random changes of the parameters within the bounds of
 training. On the rows of training a certified model should have none that is better in all,
-and none at all where all λ are positive.
+and none at all where all λ are positive. Of --against, one that was trained within wider bounds may
+well be better in all.
 
 Examples:
 
@@ -175,11 +176,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			m, err := c.almoModel(*model)
-			if err != nil {
-				return err
-			}
-			t, d, err := c.almoData(m, c.arg(0), o)
+			m, t, d, err := c.almoRows(*model, o)
 			if err != nil {
 				return err
 			}
@@ -253,11 +250,7 @@ Examples:
 
 // rival evaluates another model on the rows of the call.
 func (c *call) rival(name string, o *table.Options, workers int) (minimax.Rival, error) {
-	m, err := c.almoModel(name)
-	if err != nil {
-		return minimax.Rival{}, err
-	}
-	_, d, err := c.almoData(m, c.arg(0), o)
+	m, _, d, err := c.almoRows(name, o)
 	if err != nil {
 		return minimax.Rival{}, err
 	}

@@ -24,7 +24,7 @@ type almoFlags struct {
 
 func (a *almoFlags) define(fs *flags.Set) {
 	a.losses = fs.String("losses", "zero-one,hinge,1-norm,cross-entropy", "Objectives: zero-one (by its surrogate), hinge, cross-entropy, 1-norm (or any q-norm), squared, squared-hinge, huber:δ, ramp:ρ, 1-norm-prob")
-	a.normalization = fs.Enum("units", "lipschitz", []string{"lipschitz", "bounded", "baseline", "regret", "none"}, "What objectives are measured in: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone, or nothing")
+	a.normalization = fs.Enum("units", "lipschitz", []string{"lipschitz", "bounded", "baseline", "regret", "none"}, "What objectives are measured in: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone (the penalty of linear models counted), or nothing")
 	a.zeroOne = fs.Enum("zero_one", "surrogate", []string{"surrogate", "ramp", "proxy", "zero-grad"}, "What the players see of zero-one. surrogate: both the logarithmic loss that bounds it, which is sound; ramp: both a ramp, which is not convex; proxy: the model that loss and the mixture the errors themselves, a game that is not zero-sum, without a certificate; zero-grad: as proxy, but errors have no gradient, which is unsound (the mixture can move to an objective that the model cannot see): to reproduce only")
 	a.multi = fs.Enum("classes", "ova-mean", []string{"ova-mean", "softmax"}, "Losses of more than two classes")
 	a.lo = fs.String("min", "", "Least weights of the objectives, one or one each, separated by commas")
@@ -32,7 +32,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.ball = fs.Float("ball", 0, "Bound of the norm of the weights of the objectives, from 1/√p for p of them; 0 is none")
 	a.inequalities = fs.String("inequalities", "", "File of inequalities that the weights of the objectives meet: on each line a factor for each objective, <= or >=, and the bound, as 1 -2 0 0 <= 0.1; # begins a remark")
 	a.vertices = fs.String("vertices", "", "Mixtures whose hull the preferences are: weights separated by commas, mixtures by semicolons")
-	a.offsets = fs.String("offsets", "", "For --units regret: what each objective reaches alone, in its Lipschitz units, separated by commas, where that is known (the report has it as offsets): it is not sought again")
+	a.offsets = fs.String("offsets", "", "For --units regret: what each objective reaches alone, in its Lipschitz units, the penalty of linear models counted, separated by commas, where that is known (the report has it as offsets): it is not sought again")
 	a.fixed = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform")
 	a.beta1 = fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
 	a.norm = fs.Bool("norm", false, "--l2 weighs the norm, not its square")

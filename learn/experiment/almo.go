@@ -241,7 +241,7 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 				}
 			}
 			if l, ok := strings.CutPrefix(name, modelOnly); ok {
-				offsets = append(offsets, cell.Values[slices.Index(almoLosses, l)])
+				offsets = append(offsets, cell.Values[slices.Index(almoLosses, l)]+cell.Penalty)
 			}
 			cells[name] = append(cells[name], cell)
 			if o.Done != nil {

@@ -26,7 +26,8 @@ type AlmoCell struct {
 	Worst     float64            `json:"worst"`  // largest normalised training loss
 	Values    []float64          `json:"values"` // normalised training losses
 	Lambda    []float64          `json:"lambda"`
-	Test      map[string]float64 `json:"test"` // what is not a number is left out
+	Penalty   float64            `json:"penalty,omitempty"` // in training, of linear models: a part of what regrets are measured from
+	Test      map[string]float64 `json:"test"`              // what is not a number is left out
 	Certified bool               `json:"certified,omitempty"`
 	Gap       float64            `json:"gap,omitempty"` // certified
 	Seconds   float64            `json:"seconds"`
@@ -96,6 +97,14 @@ func loadAlmo(s SplitSet) (*almoData, error) {
 	return d, nil
 }
 
+// penalty is what a model's penalty adds to what its loss alone reaches (minimax.Regret).
+func (o *AlmoOptions) penalty(f *minimax.Fit) float64 {
+	if len(o.Hidden) > 0 {
+		return 0
+	}
+	return f.Penalty
+}
+
 // offsetsOf returns what a model by regrets measured them from.
 func offsetsOf(f *minimax.Fit) []float64 {
 	var offsets []float64
@@ -125,6 +134,7 @@ func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, se
 	cell.Seconds = time.Since(begin).Seconds()
 	cell.TrainRows, cell.TestRows, cell.Features = d.train.Rows, d.test.Rows, d.train.Features
 	cell.Worst, cell.Values, cell.Lambda = f.Worst, f.Values, f.Lambda
+	cell.Penalty = o.penalty(f)
 	if cell.Model == modelRegret { // judged by the same measure as the others
 		if offsets == nil {
 			offsets = offsetsOf(f)

@@ -114,7 +114,7 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 				if err != nil {
 					return nil, err
 				}
-				trial.Values, trial.Lambda, trial.Own = s.Values, f.Lambda, f.Values
+				trial.Values, trial.Lambda, trial.Own, trial.Penalty = s.Values, f.Lambda, f.Values, o.penalty(f)
 				if cell.Model == modelRegret {
 					trial.Offsets = offsetsOf(f)
 				}
@@ -154,7 +154,7 @@ func (o *AlmoOptions) alone(cell *AlmoCell, trial int, made map[string]*AlmoCell
 		if c == nil || len(c.Own) != len(almoLosses) {
 			return nil
 		}
-		offsets = append(offsets, c.Own[k])
+		offsets = append(offsets, c.Own[k]+c.Penalty)
 	}
 	return offsets
 }

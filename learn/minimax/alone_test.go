@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -27,10 +28,54 @@ func noisy() *Data {
 	return d
 }
 
+// uneven are 90 examples of three classes, a half of them of the last, which biases would say.
+func uneven() *Data {
+	d := &Data{Rows: 90, Features: 2, Classes: 3}
+	for i := range d.Rows {
+		class := []int32{0, 1, 2, 2}[i%4]
+		d.X = append(d.X, float64(i*37%61)/30-1+0.5*float64(class), float64(i*17%59)/30-1-0.4*float64(class*class%3))
+		d.Class = append(d.Class, class)
+	}
+	return d
+}
+
+// Biases that are at their bounds are certified where losses do not separate by score, which is
+// L-BFGS's: what it found without minding the bounds, projected, was far from the least.
+func TestBoundedBiasesOfSoftmax(t *testing.T) {
+	d := uneven()
+	for _, bias := range []float64{0.001, 0.05, 0.2} {
+		for _, beta := range []float64{1e-4, 1e-2} {
+			f, err := Train(d, &Options{Beta1: beta, Bias: bias, MultiClass: Softmax, Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := f.Certificate; f.Reason != optim.GapSmall || !(f.Gap() <= 1e-3*c.Upper) || !(c.Lower > 0) {
+				t.Errorf("biases to %v, β %v: %v (%s)", bias, beta, c.Gap(), f.Reason)
+			}
+			at := 0
+			for _, b := range f.Model.Params[d.Features*d.Classes:] {
+				if math.Abs(b) > bias {
+					t.Errorf("a bias of %v", b)
+				}
+				if math.Abs(b) == bias {
+					at++
+				}
+			}
+			if at == 0 {
+				t.Errorf("biases to %v: none is at its bound", bias)
+			}
+			// What holds back less is no worse.
+			free, err := Train(d, &Options{Beta1: beta, Bias: 2 * bias, MultiClass: Softmax, Workers: 1})
+			if err != nil || free.Certificate.Lower > f.Certificate.Upper {
+				t.Errorf("biases to %v reach %v, to %v no less than %v, %v", bias, f.Certificate.Upper, 2*bias, free.Certificate.Lower, err)
+			}
+		}
+	}
+}
+
 // A run that is interrupted after any row of any stage goes on to the rows and the model of one
 // that was not.
 func TestStagesGoOn(t *testing.T) {
-	d := noisy()
 	one, _ := QNorm(1)
 	for _, c := range []struct {
 		stages string
@@ -43,8 +88,12 @@ func TestStagesGoOn(t *testing.T) {
 		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true, Losses: []Loss{CrossEntropy(), one}}},
 		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw, Losses: []Loss{Squared(), CrossEntropy()}}},
 		{"smoothed", Options{Beta1: 0.01, Radius: 1, Solver: Smoothed}},
+		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 0.02, MultiClass: Softmax}},
 	} {
-		o := c.o
+		o, d := c.o, noisy()
+		if o.MultiClass == Softmax {
+			d = uneven()
+		}
 		var stages []string
 		train := func(resume *optim.Checkpoint, after int) (f *Fit, rows []string, last *optim.Checkpoint, err error) {
 			o := o
@@ -197,5 +246,52 @@ func TestRegretsOnce(t *testing.T) {
 	}
 	if o.Offsets != nil {
 		t.Error("the caller's options were changed")
+	}
+}
+
+// What an objective reaches alone, its penalty counted, is known as closely as OffsetGap says:
+// what is proved by rough offsets and by fine ones agrees.
+func TestRegretsProved(t *testing.T) {
+	d := sonar(t)
+	for name, o := range map[string]Options{
+		"penalty": {Beta1: 0.1, Losses: parsed(t, "2-norm,1.5-norm,squared,1-norm")},
+		"default": {Beta1: 0.01, Preferences: Preferences{Lo: []float64{0.1}}},
+		"radius":  {Radius: 2, Losses: parsed(t, "squared-hinge,hinge,cross-entropy")},
+	} {
+		var fits []*Fit
+		for _, gap := range []float64{1e-2, 1e-5} {
+			o.Normalization, o.Gap, o.Workers, o.Offsets = Regret, gap, 1, nil
+			f, err := Train(d, &o)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if f.Reason != optim.GapSmall || !(f.OffsetGap > 0) || !(f.OffsetGap < gap) {
+				t.Errorf("%s: %s, gap %v, offsets within %v", name, f.Reason, f.Gap(), f.OffsetGap)
+			}
+			for k, v := range f.Values {
+				if v+f.Penalty < -f.OffsetGap {
+					t.Errorf("%s: a regret of %v with a penalty of %v for objective %d, offsets within %v", name, v, f.Penalty, k, f.OffsetGap)
+				}
+			}
+			fits = append(fits, f)
+			o.Offsets = f.known()
+			given, err := Train(d, &o)
+			if err != nil || given.OffsetGap != 0 || !slices.Equal(given.Model.Params, f.Model.Params) {
+				t.Errorf("%s: with the offsets given: %v, within %v, another model", name, err, given.OffsetGap)
+			}
+		}
+		rough, fine := fits[0], fits[1]
+		for k, v := range fine.known() {
+			if was := rough.known()[k]; was-v > rough.OffsetGap+1e-12 || v-was > fine.OffsetGap+1e-12 {
+				t.Errorf("%s: offset %d is %v within %v, and %v within %v", name, k, was, rough.OffsetGap, v, fine.OffsetGap)
+			}
+		}
+		if fine.Certificate.Lower > rough.Certificate.Upper+rough.OffsetGap || rough.Certificate.Lower > fine.Certificate.Upper+fine.OffsetGap {
+			t.Errorf("%s: the value is in %v within %v, and in %v within %v", name, rough.Certificate, rough.OffsetGap, fine.Certificate, fine.OffsetGap)
+		}
+	}
+	o := Options{Normalization: Regret, Hidden: []int{3}, Passes: 2, Workers: 1}
+	if f, err := Train(noisy(), &o); err != nil || !math.IsInf(f.OffsetGap, 1) {
+		t.Errorf("a network's offsets are within %v, %v", f.OffsetGap, err)
 	}
 }

@@ -10,183 +10,243 @@ import (
 )
 
 // linear trains a model that is linear in its parameters; with other losses than
-// convex ones too, but then without a certificate.
+// convex ones too, but then without a certificate. Solvers take their turns, each from where the
+// last ended, until one has come as near as was asked for.
 func (t *trainer) linear() (*Fit, error) {
-	g := t.game()
-	lambda, frozen := t.mixture()
-	set := t.preferences
-	if frozen {
-		set = only(lambda)
-	}
-	convex := g.Curvature(make([]float64, t.net.Dim()))
-	if convex {
-		if err := t.confine(g, set); err != nil {
-			return nil, err
-		}
-	}
-	bounded := t.Beta1 > 0 || t.Radius > 0
-	gap := t.Gap
-	if !convex || !bounded {
-		gap = -1
-	}
-	relaxed := g.relaxer()
-	var certify optim.CertifyOptions
-	if convex && relaxed != nil {
-		certify.Relaxed = relaxed(t.Width)
-	}
-	certify.Scale, certify.Enough, certify.Least = g.scale(), math.Max(t.Gap, 0), leastValue
-	passes := t.Passes
-	first := optim.SaddlePoint{
-		W: t.set, Lambda: set, Entropic: t.Entropic, Steps: t.Steps, StepW: t.StepW, StepLambda: t.StepLambda,
-		Frozen: frozen, Batch: t.Batch, Seed: t.Seed, Suffix: !t.All, Gap: gap, Least: leastValue, Certify: certify,
-	}
-	second := t.Solver == Smoothed
-	switch t.Solver {
-	case Auto:
-		second = convex && !t.NoPolish
-		if second {
-			first.Gap = -1
-		}
-		fallthrough
-	case MirrorProx, Smoothed, DualAscent, Newton:
-		// Backtracking is for smooth problems: at kinks it ends in tiny steps.
-		if t.StepW == 0 && t.Steps == optim.ConstantSteps && (t.Batch > 0 || relaxed != nil) {
-			first.Steps = optim.AdaptiveSteps
-		}
-	case Descent:
-		first.Method = optim.DescentAscent
-	case Alternating:
-		first.Method = optim.Alternating
-	default:
-		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, dual-ascent or newton", t.Solver)
-	}
-	control, err := t.control(passes)
+	l, err := t.linearRun()
 	if err != nil {
 		return nil, err
 	}
-	w := t.start()
-	ascends := t.Bias == 0 // of other sets dual ascent knows nothing
-	var r *optim.SaddleResult
-	inSecond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == cutSolver || control.Resume.Solver == newtonSolver || control.Resume.Solver == normSolver)
-	if t.Solver != Smoothed && t.Solver != DualAscent && t.Solver != Newton && !inSecond {
-		if t.stage = string(t.Solver); t.Solver == Auto {
-			t.stage = string(MirrorProx)
-		}
-		r, err = first.Solve(g, w, lambda, control)
-		var astray *optim.DivergenceError
-		switch {
-		case err != nil && second && t.StepW == 0 && errors.As(err, &astray):
-			// Losses of very different steepness: no step that was chosen here suits them,
-			// but what follows needs none.
-			r = nil
-		case err != nil:
-			return t.partial(g, r, frozen), err
-		default:
-			if w, err = t.lower(g, set, r.W, w); err != nil {
-				return nil, err
-			}
-		}
-		control.Resume = nil
-	}
-	if t.Solver == DualAscent && (gap < 0 && t.Gap > 0 || !ascends) {
-		return nil, errDual
-	}
-	// Losses without kinks are for L-BFGS, unless dual ascent has Newton's steps for them, or
-	// biases a bound: of what is at its bound L-BFGS knows nothing.
-	quick := relaxed != nil || g.cornered() || t.Bias > 0
-	beyond := control.Resume != nil && (control.Resume.Solver == "smoothed" || control.Resume.Solver == newtonSolver || control.Resume.Solver == normSolver)
-	if ascends && (t.Solver == Auto && second && quick || t.Solver == DualAscent) && (gap > 0 || t.Solver == DualAscent) && !beyond {
-		l := lambda
-		if r != nil {
-			l = r.Lambda
-		}
-		t.stage = cutSolver
-		s, err := t.dual(g, set, w, l, gap, control)
-		if err != nil {
-			return t.partial(g, s, frozen), err
-		}
-		if s != nil {
-			// There may be no curvature for dual ascent, as in a radius that holds nothing back
-			// without a penalty, or dual coordinates far from where they should be: L-BFGS
-			// needs neither.
-			r, second = s, t.Solver == Auto && stopped(s.Reason)
-			control.Resume = nil
-			w = s.W
-		} else if t.Solver == DualAscent {
-			return nil, errDual
+	for _, stage := range []func() (*optim.SaddleResult, error){l.steps, l.ascend, l.norms, l.newtons, l.smooth} {
+		if s, err := stage(); err != nil {
+			return l.partial(s), err
 		}
 	}
-	if second && r != nil && r.Reason == optim.GapSmall {
-		second = false
-	}
-	if t.Solver == Auto && second && gap > 0 && t.Norm {
-		s, err := t.normStage(g, set, w, lambda, gap, r, control)
-		if err != nil {
-			return t.partial(g, s, frozen), err
-		}
-		if s != nil {
-			control.Resume = nil
-			r, w = s, s.W
-			second = stopped(s.Reason)
-		}
-	}
-	if t.Solver == Auto && second && gap > 0 && quick || t.Solver == Newton {
-		s, err := t.newtonStage(g, set, w, lambda, gap, r, control)
-		if err != nil {
-			return t.partial(g, s, frozen), err
-		}
-		if s != nil {
-			control.Resume = nil
-			r, w = s, s.W
-			second = t.Solver == Auto && stopped(s.Reason)
-		} else if t.Solver == Newton {
-			return nil, errNewton
-		}
-	}
-	if second {
-		if t.Solver == Auto {
-			control.Stop.Iterations = 0 // those of the first part
-		}
-		fresh := r == nil && !inSecond
-		polish := optim.Smoothed{W: t.set, Lambda: set, Gap: math.Max(gap, 1e-9), Least: leastValue, Workers: t.Workers, Relaxed: relaxed, Scale: g.scale()}
-		if t.Solver == Auto { // whether this run or the one that it goes on from came here
-			polish.Inner = 400
-		}
-		if t.Solver == Auto && !fresh {
-			polish.Start = 0.002 // the stochastic part came closer than this
-		}
-		if gap < 0 {
-			polish.Gap = math.Max(t.Gap, 1e-6)
-		}
-		if r != nil && r.Certified {
-			polish.Known = r.Certificate
-		}
-		t.stage = string(Smoothed)
-		s, err := polish.Solve(g, w, control)
-		if err != nil {
-			return t.partial(g, s, frozen), err
-		}
-		if r = s; r.Reason == optim.IterationLimit && control.Stop.Iterations == 0 {
-			r.Reason = RoundLimit // its rounds are not the caller's iterations
-			if !r.Certified {
-				r.Reason = optim.NoProgress // τ is as small as it gets: there is no other end
-			}
-		}
-	}
-	r.Reason = ended(r, gap)
-	f := t.fit(g, r, frozen)
+	l.r.Reason = ended(l.r, l.gap)
+	f := t.fit(l.g, l.r, l.frozen)
 	if !finite(f.Values...) || !finite(f.Penalty) || !finite(f.Model.Params...) {
-		return nil, &optim.DivergenceError{Solver: t.stage, Step: max(1, r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
+		return nil, &optim.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
 	}
 	return f, nil
 }
 
+// linearRun is the training of a linear model: stages, of which each looks at what those before
+// it found. A stage that is not for this game, or not needed, leaves the run as it is; one
+// that ends with an error returns what it had.
+type linearRun struct {
+	*trainer
+	g        *Game
+	mixtures optim.Maximizer // the set of λ; set is that of w
+	frozen   bool            // whether it is Fixed alone
+	relaxed  func(float64) optim.ConvexSaddle
+	gap      float64 // to be proved, times max(leastValue, value); negative where there is none
+	control  *optim.Control
+	later    bool // whether the run goes on from a checkpoint of a stage after steps
+
+	w, lambda []float64 // where the next stage begins
+	r         *optim.SaddleResult
+	more      bool // whether there is to be another stage
+}
+
+// lateSolvers are those of checkpoints of stages after steps.
+var lateSolvers = []string{cutSolver, normSolver, newtonSolver, string(Smoothed)}
+
+func (t *trainer) linearRun() (*linearRun, error) {
+	l := &linearRun{trainer: t, g: t.game(), mixtures: t.preferences, gap: t.Gap, w: t.start()}
+	if l.lambda, l.frozen = t.mixture(); l.frozen {
+		l.mixtures = only(l.lambda)
+	}
+	l.relaxed = l.g.relaxer()
+	convex := l.g.Curvature(make([]float64, t.net.Dim()))
+	if convex {
+		if err := t.confine(l.g, l.mixtures); err != nil {
+			return nil, err
+		}
+	}
+	if bounded := t.Beta1 > 0 || t.Radius > 0; !convex || !bounded {
+		l.gap = -1
+	}
+	switch t.Solver {
+	case Auto:
+		l.more = convex && !t.NoPolish
+	case Smoothed:
+		l.more = true
+	case MirrorProx, DualAscent, Newton, Descent, Alternating:
+	default:
+		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, dual-ascent or newton", t.Solver)
+	}
+	var err error
+	if l.control, err = t.control(t.Passes); err != nil {
+		return nil, err
+	}
+	l.later = l.resumes(lateSolvers...)
+	return l, nil
+}
+
+// resumes reports whether the run goes on from a checkpoint of one of these solvers.
+func (l *linearRun) resumes(solvers ...string) bool {
+	return l.control.Resume != nil && slices.Contains(solvers, l.control.Resume.Solver)
+}
+
+// take has what a stage found, for the next.
+func (l *linearRun) take(s *optim.SaddleResult) {
+	l.control.Resume = nil
+	l.r, l.w = s, s.W
+	l.more = l.Solver == Auto && stopped(s.Reason)
+}
+
+// steps takes those of mirror-prox, or of what else was chosen that takes any, on minibatches.
+func (l *linearRun) steps() (*optim.SaddleResult, error) {
+	if l.later || l.Solver == Smoothed || l.Solver == DualAscent || l.Solver == Newton {
+		return nil, nil
+	}
+	certify := optim.CertifyOptions{Scale: l.g.scale(), Enough: math.Max(l.Gap, 0), Least: leastValue}
+	if l.relaxed != nil && l.g.Curvature(make([]float64, l.net.Dim())) {
+		certify.Relaxed = l.relaxed(l.Width)
+	}
+	p := optim.SaddlePoint{
+		W: l.set, Lambda: l.mixtures, Entropic: l.Entropic, Steps: l.Steps, StepW: l.StepW, StepLambda: l.StepLambda,
+		Frozen: l.frozen, Batch: l.Batch, Seed: l.Seed, Suffix: !l.All, Gap: l.gap, Least: leastValue, Certify: certify,
+	}
+	l.stage = string(l.Solver)
+	switch l.Solver {
+	case Descent:
+		p.Method = optim.DescentAscent
+	case Alternating:
+		p.Method = optim.Alternating
+	default:
+		l.stage = string(MirrorProx)
+		// Backtracking is for smooth problems: at kinks it ends in tiny steps.
+		if l.StepW == 0 && l.Steps == optim.ConstantSteps && (l.Batch > 0 || l.relaxed != nil) {
+			p.Steps = optim.AdaptiveSteps
+		}
+	}
+	if l.more {
+		p.Gap = -1 // later stages prove one
+	}
+	r, err := p.Solve(l.g, l.w, l.lambda, l.control)
+	var astray *optim.DivergenceError
+	switch {
+	case err != nil && l.more && l.StepW == 0 && errors.As(err, &astray):
+		// Losses of very different steepness: no step that was chosen here suits them,
+		// but what follows needs none.
+	case err != nil:
+		return r, err
+	default:
+		l.r = r
+		if l.w, err = l.lower(l.g, l.mixtures, r.W, l.w); err != nil {
+			return nil, err
+		}
+	}
+	l.control.Resume = nil
+	return nil, nil
+}
+
+// quick reports whether dual ascent and Newton's method are what the game is for. Losses
+// without kinks are for L-BFGS, unless dual ascent has Newton's steps for them, or biases a
+// bound: of what is at its bound L-BFGS knows nothing.
+func (l *linearRun) quick() bool { return l.relaxed != nil || l.g.cornered() || l.Bias > 0 }
+
+// ascend goes on by dual ascent.
+func (l *linearRun) ascend() (*optim.SaddleResult, error) {
+	if l.Solver == DualAscent {
+		if l.gap < 0 && l.Gap > 0 || l.Bias > 0 {
+			return nil, errDual
+		}
+	} else if l.Solver != Auto || !l.more || !l.quick() || l.gap <= 0 || l.Bias > 0 { // of other sets than balls it knows nothing
+		return nil, nil
+	}
+	if l.resumes(normSolver, newtonSolver, string(Smoothed)) {
+		return nil, nil
+	}
+	lambda := l.lambda
+	if l.r != nil {
+		lambda = l.r.Lambda
+	}
+	l.stage = cutSolver
+	s, err := l.dual(l.g, l.mixtures, l.w, lambda, l.gap, l.control)
+	switch {
+	case err != nil:
+		return s, err
+	case s != nil:
+		// There may be no curvature for dual ascent, as in a radius that holds nothing back
+		// without a penalty, or dual coordinates far from where they should be: L-BFGS
+		// needs neither.
+		l.take(s)
+	case l.Solver == DualAscent:
+		return nil, errDual
+	}
+	return nil, nil
+}
+
+// norms goes on by games with the square of a norm that is the penalty.
+func (l *linearRun) norms() (*optim.SaddleResult, error) {
+	if l.Solver != Auto || !l.more || l.gap <= 0 || !l.Norm {
+		return nil, nil
+	}
+	s, err := l.normStage(l.g, l.mixtures, l.w, l.lambda, l.gap, l.r, l.control)
+	if err == nil && s != nil {
+		l.take(s)
+	}
+	return s, err
+}
+
+// newtons goes on by Newton's method.
+func (l *linearRun) newtons() (*optim.SaddleResult, error) {
+	if l.Solver != Newton && (l.Solver != Auto || !l.more || l.gap <= 0 || !l.quick()) {
+		return nil, nil
+	}
+	s, err := l.newtonStage(l.g, l.mixtures, l.w, l.lambda, l.gap, l.r, l.control)
+	switch {
+	case err != nil:
+		return s, err
+	case s != nil:
+		l.take(s)
+	case l.Solver == Newton:
+		return nil, errNewton
+	}
+	return nil, nil
+}
+
+// smooth goes on by L-BFGS, which is for every game.
+func (l *linearRun) smooth() (*optim.SaddleResult, error) {
+	if !l.more {
+		return nil, nil
+	}
+	p := optim.Smoothed{W: l.set, Lambda: l.mixtures, Gap: math.Max(l.gap, 1e-9), Least: leastValue, Workers: l.Workers, Relaxed: l.relaxed, Scale: l.g.scale()}
+	if l.gap < 0 {
+		p.Gap = math.Max(l.Gap, 1e-6)
+	}
+	if l.Solver == Auto {
+		l.control.Stop.Iterations = 0 // those of the first part
+		p.Inner = 400
+		if l.r != nil || l.later {
+			p.Start = 0.002 // the stochastic part came closer than this
+		}
+	}
+	if l.r != nil && l.r.Certified {
+		p.Known = l.r.Certificate
+	}
+	l.stage = string(Smoothed)
+	s, err := p.Solve(l.g, l.w, l.control)
+	if err != nil {
+		return s, err
+	}
+	if l.r = s; s.Reason == optim.IterationLimit && l.control.Stop.Iterations == 0 {
+		s.Reason = RoundLimit // its rounds are not the caller's iterations
+		if !s.Certified {
+			s.Reason = optim.NoProgress // τ is as small as it gets: there is no other end
+		}
+	}
+	return nil, nil
+}
+
 // partial is the fit of a run that ended with an error, nil where it left nothing.
-func (t *trainer) partial(g *Game, s *optim.SaddleResult, frozen bool) *Fit {
+func (l *linearRun) partial(s *optim.SaddleResult) *Fit {
 	if s == nil {
 		return nil
 	}
-	return t.fit(g, s, frozen)
+	return l.fit(l.g, s, l.frozen)
 }
 
 // confine bounds the weights of a game whose penalty is their norm. That has no curvature,

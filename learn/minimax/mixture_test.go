@@ -126,6 +126,11 @@ func TestMixture(t *testing.T) {
 			if v < -gap {
 				t.Errorf("joint %v: regret %g of objective %d", joint, v, k)
 			}
+			// |w-c|² + β_1/2 |w|² is the least at w = c/(1+β_1/2).
+			c := all[k].c
+			if want := (c[0]*c[0] + c[1]*c[1]) * beta1 / 2 / (1 + beta1/2); f.Offsets[k] < want-1e-12 || f.Offsets[k] > want+gap {
+				t.Errorf("joint %v: objective %d alone is said to reach %g with its penalty, it does %g", joint, k, f.Offsets[k], want)
+			}
 		}
 	}
 }

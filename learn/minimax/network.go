@@ -129,13 +129,12 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 			value := 0.0
 			for k, s := range sums {
 				o := &r.objectives[k]
-				x := o.scale*s/float64(len(batch)) - o.offset
-				r.passValues[k] += x * float64(len(batch))
-				gl[k] = x
-				if r.Beta2 > 0 { // constants may be infinite where nothing weighs them
-					gl[k] += r.beta2() * o.lipschitz
-				}
-				value += r.lambda[k] * gl[k]
+				gl[k] = o.scale*s/float64(len(batch)) - o.offset
+				r.passValues[k] += gl[k] * float64(len(batch))
+			}
+			r.handicap(gl)
+			for k, l := range r.lambda {
+				value += l * gl[k]
 			}
 			if r.step == 0 {
 				r.first = value
@@ -303,6 +302,17 @@ func (r *netRun) move(value float64, gl []float64, grad []float32) error {
 	return nil
 }
 
+// handicap adds ±β_2 M_k to values of objectives. Constants may be infinite where nothing weighs
+// them.
+func (r *netRun) handicap(values []float64) {
+	if r.Beta2 == 0 {
+		return
+	}
+	for k := range values {
+		values[k] += r.beta2() * r.objectives[k].lipschitz
+	}
+}
+
 // look keeps the parameters of the pass if they are the best on held-out data.
 func (r *netRun) look() {
 	if r.heldout == nil {
@@ -317,6 +327,7 @@ func (r *netRun) look() {
 	for k := range values {
 		values[k] = r.objectives[k].scale*values[k] - r.objectives[k].offset
 	}
+	r.handicap(values)
 	worst := r.preferences.Maximize(values, nil)
 	if r.frozen {
 		worst = 0

@@ -21,14 +21,18 @@ func TestNormAroundSearch(t *testing.T) {
 		d.X = append(d.X, rng.NormFloat64()+float64(c))
 	}
 	for _, names := range []string{"hinge", "zero-one,hinge,1-norm,cross-entropy", "squared,huber:1"} {
-		for _, beta := range []float64{1e-3, 0.02, 0.3, 5} {
-			o := Options{Losses: parsed(t, names), Beta1: beta, Norm: true, Normalization: Raw, Gap: 1e-4, Workers: 1}
+		for _, c := range []struct{ beta, bias float64 }{{beta: 1e-3}, {beta: 0.02}, {beta: 0.3}, {beta: 5}, {1e-3, 2}, {0.02, 0.1}, {0.3, 0.4}, {5, 0.2}} {
+			beta, farthest := c.beta, 8.0
+			if c.bias > 0 {
+				farthest = c.bias
+			}
+			o := Options{Losses: parsed(t, names), Beta1: beta, Bias: c.bias, Norm: true, Normalization: Raw, Gap: 1e-4, Workers: 1}
 			g, _, _, err := NewGame(d, &o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			values := make([]float64, len(o.Losses))
-			want := least(-8, 8, func(b float64) float64 {
+			want := least(-farthest, farthest, func(b float64) float64 {
 				return least(-8, 8, func(w float64) float64 {
 					v, err := g.Eval([]float64{w, b}, make([]float64, len(values)), nil, values)
 					if err != nil {
@@ -41,9 +45,9 @@ func TestNormAroundSearch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := f.Certificate
-			if !(c.Lower <= want+1e-9 && c.Upper >= want-1e-9) || f.Reason != optim.GapSmall || !(f.Gap() <= 1e-4*c.Upper) {
-				t.Errorf("%s, %v|w|: [%v, %v] (%s), %v by search", names, beta, c.Lower, c.Upper, f.Reason, want)
+			proved := f.Certificate
+			if !(proved.Lower <= want+1e-9 && proved.Upper >= want-1e-9) || f.Reason != optim.GapSmall || !(f.Gap() <= 1e-4*proved.Upper) {
+				t.Errorf("%s, %v|w|, biases to %v: [%v, %v] (%s), %v by search", names, beta, c.bias, proved.Lower, proved.Upper, f.Reason, want)
 			}
 			r := &normRun{trainer: &trainer{Options: o}, g: g, set: optim.Simplex{}, radius: 8}
 			for range 50 {
@@ -52,7 +56,7 @@ func TestNormAroundSearch(t *testing.T) {
 					lambda[k] = rng.Float64()
 				}
 				r.set.Project(lambda)
-				if err := r.prove(g, []float64{rng.NormFloat64(), rng.NormFloat64()}, lambda); err != nil {
+				if err := r.prove(g, []float64{rng.NormFloat64(), math.Max(-farthest, math.Min(farthest, rng.NormFloat64()))}, lambda); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -67,14 +71,15 @@ func TestNormAroundSearch(t *testing.T) {
 // interrupted in any of them goes on to the same end.
 func TestNormOnRows(t *testing.T) {
 	d := sonar(t)
-	for _, beta := range []float64{1e-4, 1e-2} {
-		o := Options{Beta1: beta, Norm: true, Workers: 1}
+	for _, c := range []struct{ beta, bias, gap float64 }{{1e-4, 0, 1e-3}, {1e-2, 0, 1e-3}, {1e-3, 0, 1e-6}, {1e-4, 0.5, 1e-3}, {1e-2, 0.01, 1e-3}} {
+		beta := c.beta
+		o := Options{Beta1: beta, Norm: true, Bias: c.bias, Gap: c.gap, Workers: 1}
 		whole, err := Train(d, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if whole.Reason != optim.GapSmall || !(whole.Gap() <= 1e-3*math.Max(leastValue, whole.Certificate.Upper)) || whole.Passes > 12 {
-			t.Errorf("%v|w|: a gap of %v after %d rounds (%s)", beta, whole.Gap(), whole.Passes, whole.Reason)
+		if whole.Reason != optim.GapSmall || !(whole.Gap() <= c.gap*math.Max(leastValue, whole.Certificate.Upper)) || whole.Passes > 12 {
+			t.Errorf("%v|w|, biases to %v: a gap of %v after %d rounds (%s)", beta, c.bias, whole.Gap(), whole.Passes, whole.Reason)
 		}
 		for stop := 1; stop < whole.Passes; stop++ {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -39,7 +39,8 @@ const (
 	Lipschitz Normalization = "lipschitz"
 	Bounded   Normalization = "bounded"  // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
 	Baseline  Normalization = "baseline" // L_k / L_k(w0) for the start w0, which is zero for linear models
-	// Regret is Lipschitz, less L_k* = min_w L_k (with its penalty): excess losses. A loss
+	// Regret is Lipschitz, less L_k* = min_w L_k: excess losses. The penalty of linear models
+	// is part of that least, so that regrets are not negative where it is counted. A loss
 	// without a finite constant is taken as it is, since L_k* alone is what regrets need;
 	// constants are then for β_2 and Bound, which have their own words on that.
 	Regret Normalization = "regret"

@@ -155,7 +155,7 @@ type Options struct {
 	MultiClass    MultiClass    // zero is OneVsAll
 	Preferences   Preferences
 	Fixed         []float64 // if not nil, the mixture to train on: a baseline. Weights are divided by their sum
-	Offsets       []float64 // L_k* of Regret, in its units, where they are known: Values[k] of the model of objective k alone; nil finds them
+	Offsets       []float64 // L_k* of Regret, in its units, where they are known: Values[k] of the model of objective k alone, for a linear one plus its Penalty; nil finds them
 
 	// Penalties and sets.
 	Beta1   float64 // of R(w) on the weights (and biases, see Bias); certificates need it or Radius

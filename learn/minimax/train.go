@@ -25,6 +25,10 @@ type Fit struct {
 	// without penalties, may well be further from the least possible.
 	Certificate optim.Certificate
 	Certified   bool
+	// OffsetGap, of Regret, is what the least of an objective alone may be below where it was
+	// found: Certificate takes offsets for what they are. It is +Inf where nothing is proved,
+	// zero where offsets were given.
+	OffsetGap float64
 
 	Radii       optim.Radii // of TheoremSteps
 	Passes      int
@@ -68,10 +72,15 @@ func Train(data *Data, opts *Options) (*Fit, error) {
 	if err := t.offsets(); err != nil {
 		return nil, err
 	}
+	train := t.linear
 	if len(o.Hidden) > 0 {
-		return t.network()
+		train = t.network
 	}
-	return t.linear()
+	f, err := train()
+	if f != nil {
+		f.OffsetGap = t.offsetGap()
+	}
+	return f, err
 }
 
 // NewGame returns the game that Train would play for a linear model or, in float64, a
@@ -102,6 +111,8 @@ type trainer struct {
 	constants   []float64 // M_k
 	preferences optim.Maximizer
 	set         optim.Set
+
+	offsetErrors []float64 // of Offsets that were sought: what each may be above the least, -1 where that is not known
 
 	single string // of a run for regrets: what its checkpoints are of, in place of problem
 	prefix string // of its stages
@@ -210,8 +221,7 @@ func (t *trainer) offsets() error {
 		return err
 	case Regret:
 		if t.Offsets == nil {
-			var err error
-			if t.Offsets, err = t.alone(); err != nil {
+			if err := t.alone(); err != nil {
 				return err
 			}
 		}
@@ -258,6 +268,7 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 			k.Problem = problem
 			if t.Normalization == Regret {
 				keep(k, t.Offsets)
+				k.Arrays[errorsArray] = slices.Clone(t.offsetErrors)
 			}
 			return save(k)
 		}

@@ -77,7 +77,8 @@ type CertifyOptions struct {
 // constraint φ - Σ g_j²/2μ_j. It is taken at w and at the points that L-BFGS finds
 // from there, the best counts. Where w is on the sphere of a Euclidean Ball, L-BFGS minimises
 // φ + ν/2 |·|² for the multiplier ν of the constraint, since φ alone has its minimum outside,
-// where the right side proves nothing.
+// where the right side proves nothing. A coordinate that a Box in a Product holds back stays where
+// it is.
 //
 // A problem that is not convex, or a w outside W, gives an error.
 func Certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *CertifyOptions) (Certificate, error) {
@@ -150,6 +151,7 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 			return c, evaluations, nil
 		}
 		nu := sphere(setW, w, gw)
+		held := wallsAt(setW, w, gw)
 		var f Objective = Func{n, func(x, grad []float64) (float64, error) {
 			evaluations++
 			v, err := below.Eval(x, lambda, grad, nil)
@@ -160,6 +162,9 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 					}
 				}
 				v += nu / 2 * dot(x, x)
+			}
+			if grad != nil {
+				leave(held, grad)
 			}
 			return v, err
 		}}

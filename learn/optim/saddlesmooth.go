@@ -29,7 +29,8 @@ import (
 // of the augmented Lagrangian, F_τ + (max(0, ν + ρc)² - ν²)/2ρ (R. T. Rockafellar, J.
 // Optimization Theory and Applications 12, 1973), whose ρ grows from round to round: at its
 // minimum -∇F_τ points along w, so that the bound of the linearised problem over the ball
-// is off by what is left across w alone. Any other set must be one whose constraints are not
+// is off by what is left across w alone. Of a Product's Box a round leaves alone the coordinates that
+// are at their bound and would cross it. Any other set must be one whose constraints are not
 // active. Points are projected before they are certified, and the certificate says what
 // that cost.
 type Smoothed struct {
@@ -156,9 +157,9 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			res.Certified, res.Certificate = true, Certificate{r.Scalars["upper"], r.Scalars["lower"], u, l}
 		}
 	}
-	round, stuck, width := begin, 0, 20*tau
+	round, stuck, unsettled, width := begin, 0, 0, 20*tau
 	if r := run.Resume; r != nil {
-		stuck, width = int(r.Scalars["stuck"]), r.Scalars["width"]
+		stuck, unsettled, width = int(r.Scalars["stuck"]), int(r.Scalars["unsettled"]), r.Scalars["width"]
 		if last, ok := r.Scalars["value"]; ok {
 			v = last // of what was relaxed, where something is
 		}
@@ -183,7 +184,7 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 	}
 	checkpoint := func() *Checkpoint {
 		c := &Checkpoint{Solver: solver, Iteration: round, Evaluations: run.evals, Seconds: run.seconds(), X: slices.Clone(w),
-			Scalars: map[string]float64{"tau": tau, "stuck": float64(stuck), "width": width}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
+			Scalars: map[string]float64{"tau": tau, "stuck": float64(stuck), "unsettled": float64(unsettled), "width": width}, Arrays: map[string][]float64{"lambda": slices.Clone(lambda)}}
 		if v-v == 0 {
 			c.Scalars["value"] = v
 		}
@@ -227,7 +228,13 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 			inner = below
 		}
 		f.p = inner
-		copy(f.lambda, lambda) // so that a round depends on what a checkpoint holds alone
+		copy(f.lambda, lambda)    // so that a round depends on what a checkpoint holds alone
+		if run.Ctx.Err() == nil { // else the run that goes on does
+			if err := f.hold(m.W, w); err != nil {
+				return finish(Interrupted, err)
+			}
+			copy(f.lambda, lambda)
+		}
 		before := slices.Clone(w)
 		var objective Objective = Func{n, f.eval}
 		z := slices.Clone(w)
@@ -313,6 +320,20 @@ func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, erro
 		if res.Certified && within(&res.Certificate) {
 			return finish(GapSmall, nil)
 		}
+		// Which coordinates are left alone has to settle first: at a smaller τ rounds take longer.
+		if held := f.held; walled(m.W) && unsettled < mostUnsettled {
+			if err := f.hold(m.W, w); err != nil {
+				return finish(Interrupted, err)
+			}
+			if !slices.Equal(held, f.held) {
+				unsettled++
+				if err := run.save(round, false, checkpoint); err != nil {
+					return finish(Interrupted, err)
+				}
+				continue
+			}
+		}
+		unsettled = 0
 		floor := m.Gap / 8 * size(math.Max(0, slices.Max(f.values)))
 		if tau <= floor && (convex == nil || stuck >= 3) {
 			return finish(NoProgress, nil)
@@ -342,6 +363,7 @@ type smoothed struct {
 	run            *run
 	watch          *smoothedBounds // nil: evaluations prove nothing
 	ball           *multiplier     // nil: there is no ball
+	held           []int           // coordinates that a round leaves alone
 }
 
 // multiplier is the constraint |w| ≤ radius.
@@ -419,6 +441,22 @@ func (b *smoothedBounds) add(w, lambda, grad []float64, v, upper float64) error 
 	return nil
 }
 
+// mostUnsettled bounds the rounds in a row at the same τ.
+const mostUnsettled = 4
+
+// hold stores the coordinates that a round from w is to leave alone.
+func (f *smoothed) hold(set Set, w []float64) error {
+	if f.held = nil; !walled(set) {
+		return nil
+	}
+	g := make([]float64, len(w))
+	if _, err := f.eval(w, g); err != nil {
+		return err
+	}
+	f.held = wallsAt(set, w, g)
+	return nil
+}
+
 // live returns a recorder of the steps of a round for run.Live, or nil. res has the bounds
 // of the rounds before.
 func (f *smoothed) live(round int, res *SaddleResult) Recorder {
@@ -474,6 +512,9 @@ func (f *smoothed) eval(w, grad []float64) (float64, error) {
 	}
 	if f.ball != nil {
 		base += f.ball.add(w, grad)
+	}
+	if grad != nil {
+		leave(f.held, grad)
 	}
 	return base + dot(f.lambda, f.values) - f.tau/2*dot(f.lambda, f.lambda), nil
 }
