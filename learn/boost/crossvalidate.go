@@ -126,170 +126,215 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	if trials, err = t.Usable(trials, choice); err != nil {
 		return nil, fmt.Errorf("boost: cross-validation: %w", err)
 	}
-	type job struct {
-		contestant, trial, setting int
-		inner                      int // -1: the whole training part
-		fold                       dataset.Fold
-		loss, wrong                float64
+	cv := &crossValidation{ctx: ctx, table: t, loss: l, trials: trials, contestants: contestants, o: o,
+		classify: HasMargin(l) || l.Outputs() > 1}
+	if err := cv.list(); err != nil {
+		return nil, err
 	}
-	var jobs []*job
-	for k, c := range contestants {
+	if err := cv.runAll(); err != nil {
+		return nil, err
+	}
+	return cv.report(d.Rows())
+}
+
+// crossValidation is a run of CrossValidate.
+type crossValidation struct {
+	ctx         context.Context
+	table       *table.Table
+	loss        Loss
+	trials      []table.Trial
+	contestants []Contestant
+	o           *CVOptions
+	classify    bool
+	jobs        []*cvJob
+}
+
+// cvJob is one fit, and what it was found to be worth on the rows left out.
+type cvJob struct {
+	contestant, trial, setting int
+	inner                      int // -1: the whole training part
+	fold                       dataset.Fold
+	loss, wrong                float64
+}
+
+// list stores the jobs.
+func (cv *crossValidation) list() error {
+	for k, c := range cv.contestants {
 		if len(c.Grid) == 0 {
-			return nil, fmt.Errorf("boost: cross-validation: %s has no setting", c.Name)
+			return fmt.Errorf("boost: cross-validation: %s has no setting", c.Name)
 		}
-		for i := range trials {
-			inner := trials[i].InnerFolds()
+		for i, trial := range cv.trials {
+			inner := trial.InnerFolds()
 			if len(c.Grid) > 1 && len(inner) == 0 {
-				return nil, fmt.Errorf("boost: cross-validation: %s has %d settings, and trial %d no inner folds to choose on", c.Name, len(c.Grid), i+1)
+				return fmt.Errorf("boost: cross-validation: %s has %d settings, and trial %d no inner folds to choose on", c.Name, len(c.Grid), i+1)
 			}
 			for s := range c.Grid {
-				jobs = append(jobs, &job{contestant: k, trial: i, setting: s, inner: -1, fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}})
+				cv.jobs = append(cv.jobs, &cvJob{contestant: k, trial: i, setting: s, inner: -1, fold: dataset.Fold{Train: trial.Train, Test: trial.Test}})
 				for f := range inner {
 					if len(c.Grid) > 1 {
-						jobs = append(jobs, &job{contestant: k, trial: i, setting: s, inner: f, fold: inner[f]})
+						cv.jobs = append(cv.jobs, &cvJob{contestant: k, trial: i, setting: s, inner: f, fold: inner[f]})
 					}
 				}
 			}
 		}
 	}
+	return nil
+}
+
+// runAll makes the fits that are not known, side by side. The first error ends it.
+func (cv *crossValidation) runAll() error {
 	known := map[string]*CVFit{}
-	for i := range o.Known {
-		known[o.Known[i].key()] = &o.Known[i]
+	for i := range cv.o.Known {
+		known[cv.o.Known[i].key()] = &cv.o.Known[i]
 	}
-	r := &CVReport{Rows: d.Rows(), Trials: len(trials), Classify: HasMargin(l) || l.Outputs() > 1}
-	run := func(j *job) error {
-		c := &contestants[j.contestant]
-		d, err := NewData(t.Subset(j.fold.Train), l)
-		if err != nil {
-			return err
-		}
-		e, err := c.Grid[j.setting].Train(d, Control{Ctx: ctx, Workers: 1})
-		if err != nil {
-			return err
-		}
-		test := t.Subset(j.fold.Test)
-		y, err := Labels(test, l)
-		if err != nil {
-			return err
-		}
-		f, err := e.Scores(test, &PredictOptions{Workers: 1})
-		if err != nil {
-			return err
-		}
-		// Losses of other scales than e's would not compare: the model's own loss
-		// trained it, the common one judges it.
-		if e.Loss.Outputs() != l.Outputs() {
-			return fmt.Errorf("boost: cross-validation: %s gives %d scores a row, the loss %s has %d", c.Grid[j.setting].Name, e.Loss.Outputs(), l.Name(), l.Outputs())
-		}
-		j.loss = MeanLoss(l, y, test.Weight, f)
-		if r.Classify {
-			j.wrong = ErrorRate(l, y, test.Weight, f)
-		} else {
-			j.wrong = metrics.RMSE(f, y, test.Weight)
-		}
-		return nil
-	}
-	errs := make([]error, len(jobs))
-	var mu sync.Mutex
+	errs := make([]error, len(cv.jobs))
+	var mu sync.Mutex // of failed and Save
 	failed := false
-	forEach(o.Workers, len(jobs), func(i int) {
+	forEach(cv.o.Workers, len(cv.jobs), func(i int) {
 		mu.Lock()
-		skip := failed || ctx.Err() != nil
+		skip := failed || cv.ctx.Err() != nil
 		mu.Unlock()
 		if skip {
 			return
 		}
-		j := jobs[i]
-		setting := &contestants[j.contestant].Grid[j.setting]
-		fit := CVFit{Contestant: contestants[j.contestant].Name, Setting: setting.Name, Trial: j.trial, Inner: j.inner}
-		var was *CVFit
-		if setting.Settings != "" {
-			fit.Settings, fit.Division = settingsPrint(setting.Settings), j.fold.Fingerprint()
-			was = known[fit.key()]
+		j := cv.jobs[i]
+		fit, err := cv.fit(j, known)
+		mu.Lock()
+		if err == nil && fit != nil && cv.o.Save != nil && !failed { // the first error is the last call
+			err = cv.o.Save(fit)
 		}
-		if was != nil {
-			j.loss, j.wrong = was.Loss, was.Error
-		} else {
-			errs[i] = run(j)
-		}
-		if fit.Loss, fit.Error = j.loss, j.wrong; errs[i] == nil && was == nil && setting.Settings != "" && o.Save != nil && !math.IsInf(j.loss-j.wrong, 0) && j.loss-j.wrong == j.loss-j.wrong {
-			mu.Lock()
-			if !failed { // the first error is the last call
-				errs[i] = o.Save(&fit)
-				failed = errs[i] != nil
-			}
-			mu.Unlock()
-		}
-		if errs[i] != nil {
-			mu.Lock()
-			failed = true
-			mu.Unlock()
-		}
-		if o.Fitted != nil {
-			o.Fitted(len(jobs), contestants[jobs[i].contestant].Name, jobs[i].trial)
+		errs[i] = err
+		failed = failed || err != nil
+		mu.Unlock()
+		if cv.o.Fitted != nil {
+			cv.o.Fitted(len(cv.jobs), cv.contestants[j.contestant].Name, j.trial)
 		}
 	})
-	if err := ctx.Err(); err != nil {
-		return nil, &Interrupted{"cross-validation", 0, context.Cause(ctx)}
+	if cv.ctx.Err() != nil {
+		return &Interrupted{"cross-validation", 0, context.Cause(cv.ctx)}
 	}
 	for i, err := range errs {
 		if err != nil {
-			j := jobs[i]
-			return nil, fmt.Errorf("boost: cross-validation: trial %d, %s: %w", j.trial+1, contestants[j.contestant].Grid[j.setting].Name, err)
+			j := cv.jobs[i]
+			return fmt.Errorf("boost: cross-validation: trial %d, %s: %w", j.trial+1, cv.contestants[j.contestant].Grid[j.setting].Name, err)
 		}
 	}
+	return nil
+}
 
+// fit makes the fit of a job, or takes it from those known. It returns the fit where
+// it is one to save: new, of settings with a name, and finite.
+func (cv *crossValidation) fit(j *cvJob, known map[string]*CVFit) (*CVFit, error) {
+	c := &cv.contestants[j.contestant]
+	setting := &c.Grid[j.setting]
+	fit := &CVFit{Contestant: c.Name, Setting: setting.Name, Trial: j.trial, Inner: j.inner}
+	if setting.Settings != "" {
+		fit.Settings, fit.Division = settingsPrint(setting.Settings), j.fold.Fingerprint()
+		if was := known[fit.key()]; was != nil {
+			j.loss, j.wrong = was.Loss, was.Error
+			return nil, nil
+		}
+	}
+	if err := cv.train(j, setting); err != nil {
+		return nil, err
+	}
+	fit.Loss, fit.Error = j.loss, j.wrong
+	if sum := j.loss + j.wrong; setting.Settings == "" || math.IsInf(sum, 0) || math.IsNaN(sum) {
+		return nil, nil
+	}
+	return fit, nil
+}
+
+// train trains a setting on the job's training rows and judges it on the others.
+func (cv *crossValidation) train(j *cvJob, setting *Trainer) error {
+	d, err := NewData(cv.table.Subset(j.fold.Train), cv.loss)
+	if err != nil {
+		return err
+	}
+	e, err := setting.Train(d, Control{Ctx: cv.ctx, Workers: 1})
+	if err != nil {
+		return err
+	}
+	test := cv.table.Subset(j.fold.Test)
+	y, err := Labels(test, cv.loss)
+	if err != nil {
+		return err
+	}
+	f, err := e.Scores(test, &PredictOptions{Workers: 1})
+	if err != nil {
+		return err
+	}
+	// Losses of other scales than e's would not compare: the model's own loss
+	// trained it, the common one judges it.
+	if e.Loss.Outputs() != cv.loss.Outputs() {
+		return fmt.Errorf("boost: cross-validation: %s gives %d scores a row, the loss %s has %d", setting.Name, e.Loss.Outputs(), cv.loss.Name(), cv.loss.Outputs())
+	}
+	j.loss = MeanLoss(cv.loss, y, test.Weight, f)
+	if cv.classify {
+		j.wrong = ErrorRate(cv.loss, y, test.Weight, f)
+	} else {
+		j.wrong = metrics.RMSE(f, y, test.Weight)
+	}
+	return nil
+}
+
+// cvScore is what a setting is chosen by: sums over its inner folds.
+type cvScore struct{ loss, wrong, weight float64 }
+
+func (a *cvScore) better(b *cvScore, by Choice) bool {
+	x, y, u, v := a.loss/a.weight, b.loss/b.weight, a.wrong/a.weight, b.wrong/b.weight
+	if by == ByError {
+		x, y, u, v = u, v, x, y
+	}
+	return x < y || x == y && u < v
+}
+
+// report makes the choices and compares the contestants, when all jobs are done.
+func (cv *crossValidation) report(rows int) (*CVReport, error) {
 	// Sums in the order of the jobs: choices do not depend on who finished first.
-	type score struct{ loss, wrong, weight float64 }
-	inner := map[[3]int]*score{}
-	outer := map[[3]int]*job{}
-	for _, j := range jobs {
+	inner := map[[3]int]*cvScore{}
+	outer := map[[3]int]*cvJob{}
+	for _, j := range cv.jobs {
 		key := [3]int{j.contestant, j.trial, j.setting}
 		if j.inner < 0 {
 			outer[key] = j
 			continue
 		}
 		if inner[key] == nil {
-			inner[key] = &score{}
+			inner[key] = &cvScore{}
 		}
 		n := 0.0
 		for _, i := range j.fold.Test {
-			n += weight(t.Weight, i)
+			n += weight(cv.table.Weight, i)
 		}
 		s := inner[key]
 		s.loss, s.wrong, s.weight = s.loss+n*j.loss, s.wrong+n*j.wrong, s.weight+n
 	}
-	better := func(a, b *score) bool {
-		x, y, u, v := a.loss/a.weight, b.loss/b.weight, a.wrong/a.weight, b.wrong/b.weight
-		if o.Choice == ByError {
-			x, y, u, v = u, v, x, y
-		}
-		return x < y || x == y && u < v
-	}
-	for k, c := range contestants {
+	r := &CVReport{Rows: rows, Trials: len(cv.trials), Classify: cv.classify}
+	for k, c := range cv.contestants {
 		out := CVContestant{Name: c.Name}
 		least := math.Inf(1)
 		for s := range c.Grid {
-			errors := make([]float64, len(trials))
-			for i := range trials {
+			errors := make([]float64, len(cv.trials))
+			for i := range errors {
 				errors[i] = outer[[3]int{k, i, s}].wrong
 			}
 			if mean, _ := metrics.MeanSD(errors); mean < least {
 				least, out.Best, out.BestError = mean, c.Grid[s].Name, errors
 			}
 		}
-		for i := range trials {
+		for i := range cv.trials {
 			chosen := 0
 			for s := 1; s < len(c.Grid); s++ {
-				if better(inner[[3]int{k, i, s}], inner[[3]int{k, i, chosen}]) {
+				if inner[[3]int{k, i, s}].better(inner[[3]int{k, i, chosen}], cv.o.Choice) {
 					chosen = s
 				}
 			}
 			j := outer[[3]int{k, i, chosen}]
 			out.Error, out.Loss, out.Chosen = append(out.Error, j.wrong), append(out.Loss, j.loss), append(out.Chosen, c.Grid[chosen].Name)
 		}
-		if k > 0 && len(trials) > 1 {
-			if err := out.compare(&r.Contestants[0], trials); err != nil {
+		if k > 0 && len(cv.trials) > 1 {
+			if err := out.compare(&r.Contestants[0], cv.trials); err != nil {
 				return nil, err
 			}
 		}
