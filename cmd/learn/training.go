@@ -82,192 +82,258 @@ type fitted struct {
 // solver is to be told, and writes the model and the report. inputs are the files that
 // fit reads.
 func (t *training) run(c *call, name string, inputs []place, fit func(workers int, control optim.Control) (*fitted, error)) error {
-	if *t.model == "" {
-		return errors.New("flag --model is needed: the file for the model")
-	}
-	if cli.IsStandard(*t.model) && (*t.json || *t.csv == "-") {
-		return errors.New("flag --model: standard output cannot hold the model and a report; name a file")
-	}
-	if *t.iterations < 1 || *t.every < 1 {
-		return errors.New("flags --iterations and --checkpoint_every must be at least 1")
-	}
-	if math.IsInf(*t.relative, 0) {
-		return errors.New("flag --stop must be finite")
-	}
-	workers, err := t.workers()
+	workers, err := t.check(c)
 	if err != nil {
 		return err
 	}
-	path := *t.checkpoint
-	if path == "" && !cli.IsStandard(*t.model) {
-		path = *t.model + ".checkpoint"
-	}
-	outputs := []place{{"the model", *t.model}, {"the history", *t.csv}, {"the checkpoint", path}}
-	if err := apart(inputs, outputs); err != nil {
+	r := &trainingRun{training: t, call: c, name: name, path: t.checkpointPath()}
+	defer r.abort()
+	if err := r.open(inputs); err != nil {
 		return err
+	}
+	bar := progress.Start(c.Err, name)
+	r.control.Recorder = optim.Recorders(append(r.recorders, bar.Training(name, r.control.Stop))...)
+	r.control.Live = bar.Within(name)
+	f, err := fit(workers, r.control)
+	bar.Stop()
+	switch {
+	case err != nil && c.ctx.Err() != nil:
+		return r.interrupted()
+	case err != nil:
+		return r.failed(err)
+	}
+	return r.finish(f)
+}
+
+// check refuses flags that contradict each other, and returns the number of workers.
+func (t *training) check(c *call) (workers int, err error) {
+	if *t.model == "" {
+		return 0, errors.New("flag --model is needed: the file for the model")
+	}
+	if cli.IsStandard(*t.model) && (*t.json || *t.csv == "-") {
+		return 0, errors.New("flag --model: standard output cannot hold the model and a report; name a file")
+	}
+	if *t.iterations < 1 || *t.every < 1 {
+		return 0, errors.New("flags --iterations and --checkpoint_every must be at least 1")
+	}
+	if math.IsInf(*t.relative, 0) {
+		return 0, errors.New("flag --stop must be finite")
 	}
 	if *t.checkpoint == "" {
 		if err := c.idle("without --checkpoint, the state is written when the run is interrupted", "checkpoint_every"); err != nil {
+			return 0, err
+		}
+	}
+	return t.workers()
+}
+
+// checkpointPath returns the file for the state; "" is none.
+func (t *training) checkpointPath() string {
+	if *t.checkpoint == "" && !cli.IsStandard(*t.model) {
+		return *t.model + ".checkpoint"
+	}
+	return *t.checkpoint
+}
+
+// trainingRun is a run of training: its files, and how far it has come.
+type trainingRun struct {
+	*training
+	*call
+	name      string
+	path      string // of the checkpoint
+	control   optim.Control
+	recorders []optim.Recorder
+
+	model, history *output.File // history: nil without --csv
+	rows           bytes.Buffer // of a history that appears whole
+	before         []byte       // the history of the run that goes on
+
+	last     optim.Row
+	recorded bool   // last is one
+	saved    bool   // a checkpoint was written
+	afresh   string // what a resumed run does not go on with
+}
+
+// open reads the checkpoint, sets control, and opens the files.
+func (r *trainingRun) open(inputs []place) error {
+	outputs := []place{{"the model", *r.training.model}, {"the history", *r.csv}, {"the checkpoint", r.path}}
+	if err := apart(inputs, outputs); err != nil {
+		return err
+	}
+	r.control = optim.Control{Ctx: r.ctx, CheckpointEvery: int(*r.every)}
+	r.control.Stop = optim.Stop{Iterations: int(*r.iterations), Relative: *r.relative}
+	if r.control.Stop.Relative == 0 {
+		r.control.Stop.Relative = -1 // asked for: never
+	}
+	var err error
+	if *r.resume {
+		if r.control.Resume, err = readCheckpoint(r.path); err != nil {
 			return err
 		}
 	}
-	control := optim.Control{Ctx: c.ctx, CheckpointEvery: int(*t.every)}
-	control.Stop = optim.Stop{Iterations: int(*t.iterations), Relative: *t.relative}
-	if control.Stop.Relative == 0 {
-		control.Stop.Relative = -1 // asked for: never
-	}
-	if *t.resume {
-		if control.Resume, err = readCheckpoint(path); err != nil {
-			return err
-		}
-	}
-	saved, afresh := false, ""
-	var history *output.File
-	var rows bytes.Buffer // of a history that appears whole
-	var before []byte     // the history of the run that goes on
-	if path != "" {
-		periodic := *t.checkpoint != ""
-		control.Checkpoint = func(k *optim.Checkpoint) error {
-			if !periodic && c.ctx.Err() == nil {
-				return nil
-			}
-			if history != nil && history.Whole() { // what is killed later still has the rows that led here
-				if err := c.Output(*t.csv, func(w io.Writer) error { _, err := w.Write(rows.Bytes()); return err }); err != nil {
-					return err
-				}
-			}
-			if err := c.Output(path, k.Write); err != nil {
-				return err
-			}
-			saved = true
-			if len(k.Arrays) == 0 {
-				afresh = " (L-BFGS goes on from the point it had reached, with a new history)"
-			}
-			return nil
-		}
+	if r.path != "" {
+		r.control.Checkpoint = r.save
 	}
 	// Both files are opened before hours of work: a name that cannot be written
 	// should say so now.
-	model, err := output.Create(*t.model, c.Out)
-	if err != nil {
+	if r.model, err = output.Create(*r.training.model, r.Out); err != nil {
 		return err
 	}
-	defer model.Abort()
-	var recorders []optim.Recorder
-	var last optim.Row
-	recorded := false
-	recorders = append(recorders, optim.RecorderFunc(func(r optim.Row) error { last, recorded = r, true; return nil }))
-	if *t.csv != "" {
-		if history, err = output.Create(*t.csv, c.Out); err != nil {
-			return err
-		}
-		defer history.Abort()
-		var w io.Writer = history
-		var earlier io.Reader
-		if history.Whole() {
-			w = &rows
-			if *t.resume {
-				if before, err = os.ReadFile(*t.csv); err != nil && !os.IsNotExist(err) {
-					return fmt.Errorf("flag --csv: the history to go on with: %w", err)
-				}
-				earlier = bytes.NewReader(before)
-			}
-		}
-		record := progress.CSV(w, earlier)
-		recorders = append(recorders, optim.RecorderFunc(func(r optim.Row) error {
-			if err := record.Record(r); err != nil {
-				return fmt.Errorf("flag --csv: %s: %w", *t.csv, err)
-			}
-			return nil
-		}))
+	r.recorders = append(r.recorders, optim.RecorderFunc(func(row optim.Row) error { r.last, r.recorded = row, true; return nil }))
+	if *r.csv == "" {
+		return nil
 	}
-	commit := func() error {
-		if history == nil {
-			return nil
-		}
-		if history.Whole() {
-			if rows.Len() == 0 {
-				rows.Write(before) // the run that was to go on had ended: its history stands
-			}
-			history.Write(rows.Bytes()) // Commit has its error
-		}
-		return history.Commit()
-	}
-	bar := progress.Start(c.Err, name)
-	recorders = append(recorders, bar.Training(name, control.Stop))
-	control.Recorder = optim.Recorders(recorders...)
-	control.Live = bar.Within(name)
-	f, err := fit(workers, control)
-	bar.Stop()
-	if err != nil && c.ctx.Err() != nil {
-		// What was recorded is of use, the model of an unfinished run is not.
-		if last.Evaluations > 0 {
-			if e := commit(); e != nil {
-				return errors.Join(&stopped{"no model was written"}, e)
-			}
-		}
-		if !saved {
-			return &stopped{"no iteration was finished, and nothing written"}
-		}
-		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on%s, give the same command with --resume%s", path, afresh, t.resumeFlag(path))}
-	}
-	// What led to a failure is what one then wants to see: the rows stay without a model.
-	failed := func(err error) error {
-		if !recorded || history == nil {
-			return err
-		}
-		whole := history.Whole()
-		if e := commit(); e != nil {
-			return errors.Join(err, e)
-		}
-		if whole {
-			err = fmt.Errorf("%w (the history up to there is in %s)", err, *t.csv)
-		}
+	return r.openHistory()
+}
+
+func (r *trainingRun) openHistory() error {
+	var err error
+	if r.history, err = output.Create(*r.csv, r.Out); err != nil {
 		return err
 	}
-	if err != nil {
-		return failed(err)
+	var w io.Writer = r.history
+	var earlier io.Reader
+	if r.history.Whole() {
+		w = &r.rows
+		if *r.resume {
+			if r.before, err = os.ReadFile(*r.csv); err != nil && !os.IsNotExist(err) {
+				return fmt.Errorf("flag --csv: the history to go on with: %w", err)
+			}
+			earlier = bytes.NewReader(r.before)
+		}
 	}
-	r := f.result
-	report := fitReport{Model: model.Name(), Objective: r.F, GradNorm: r.GradNorm, Iterations: r.Iterations, Evaluations: r.Evaluations,
-		Reason: r.Reason, Converged: r.Converged(), Seconds: last.Seconds, Note: r.Note, Details: f.details}
-	if r.First != nil {
-		report.First = &stageReport{r.First.F, r.First.Iterations, r.First.Evaluations, r.First.Reason}
+	record := progress.CSV(w, earlier)
+	r.recorders = append(r.recorders, optim.RecorderFunc(func(row optim.Row) error {
+		if err := record.Record(row); err != nil {
+			return fmt.Errorf("flag --csv: %s: %w", *r.csv, err)
+		}
+		return nil
+	}))
+	return nil
+}
+
+// abort takes away what was not committed.
+func (r *trainingRun) abort() {
+	for _, f := range []*output.File{r.model, r.history} {
+		if f != nil {
+			f.Abort()
+		}
+	}
+}
+
+// save writes a checkpoint: at intervals where one was asked for by name, else when the
+// run is interrupted.
+func (r *trainingRun) save(k *optim.Checkpoint) error {
+	if *r.checkpoint == "" && r.ctx.Err() == nil {
+		return nil
+	}
+	if r.history != nil && r.history.Whole() { // what is killed later still has the rows that led here
+		if err := r.Output(*r.csv, func(w io.Writer) error { _, err := w.Write(r.rows.Bytes()); return err }); err != nil {
+			return err
+		}
+	}
+	if err := r.Output(r.path, k.Write); err != nil {
+		return err
+	}
+	r.saved = true
+	if len(k.Arrays) == 0 {
+		r.afresh = " (L-BFGS goes on from the point it had reached, with a new history)"
+	}
+	return nil
+}
+
+// commit makes the history appear.
+func (r *trainingRun) commit() error {
+	if r.history == nil {
+		return nil
+	}
+	if r.history.Whole() {
+		if r.rows.Len() == 0 {
+			r.rows.Write(r.before) // the run that was to go on had ended: its history stands
+		}
+		r.history.Write(r.rows.Bytes()) // Commit has its error
+	}
+	return r.history.Commit()
+}
+
+// interrupted returns the error of a run that an interrupt ended. What was recorded is of
+// use, the model of an unfinished run is not.
+func (r *trainingRun) interrupted() error {
+	if r.last.Evaluations > 0 {
+		if err := r.commit(); err != nil {
+			return errors.Join(&stopped{"no model was written"}, err)
+		}
+	}
+	if !r.saved {
+		return &stopped{"no iteration was finished, and nothing written"}
+	}
+	return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on%s, give the same command with --resume%s", r.path, r.afresh, r.resumeFlag(r.path))}
+}
+
+// failed returns the error of a run without a model. What led to a failure is what one then
+// wants to see: the rows stay.
+func (r *trainingRun) failed(err error) error {
+	if !r.recorded || r.history == nil {
+		return err
+	}
+	whole := r.history.Whole()
+	if e := r.commit(); e != nil {
+		return errors.Join(err, e)
+	}
+	if whole {
+		err = fmt.Errorf("%w (the history up to there is in %s)", err, *r.csv)
+	}
+	return err
+}
+
+// finish writes the model and the report.
+func (r *trainingRun) finish(f *fitted) error {
+	result := f.result
+	report := fitReport{Model: r.model.Name(), Objective: result.F, GradNorm: result.GradNorm, Iterations: result.Iterations, Evaluations: result.Evaluations,
+		Reason: result.Reason, Converged: result.Converged(), Seconds: r.last.Seconds, Note: result.Note, Details: f.details}
+	if first := result.First; first != nil {
+		report.First = &stageReport{first.F, first.Iterations, first.Evaluations, first.Reason}
 	}
 	// No file appears before it is known that its report can be given.
 	var encoded bytes.Buffer
-	if *t.json {
+	if *r.training.json {
 		if err := encodeJSON(&encoded, report); err != nil {
-			return failed(err)
+			return r.failed(err)
 		}
 	}
-	if err := f.write(model); err != nil {
-		return failed(err)
+	if err := f.write(r.model); err != nil {
+		return r.failed(err)
 	}
-	if err := commit(); err != nil {
+	if err := r.commit(); err != nil {
 		return err
 	}
-	if err := model.Commit(); err != nil {
+	if err := r.model.Commit(); err != nil {
 		return err
 	}
-	if *t.checkpoint == "" && *t.resume {
-		os.Remove(path) // it served its purpose, and was not asked for by name
+	if *r.checkpoint == "" && *r.resume {
+		os.Remove(r.path) // it served its purpose, and was not asked for by name
 	}
-	if *t.json {
-		return c.Output("", func(w io.Writer) error { _, err := w.Write(encoded.Bytes()); return err })
+	if *r.training.json {
+		return r.Output("", func(w io.Writer) error { _, err := w.Write(encoded.Bytes()); return err })
 	}
-	w := c.Out
-	if cli.IsStandard(*t.model) {
-		w = c.Err // standard output has the model
+	w := r.Out
+	if cli.IsStandard(*r.training.model) {
+		w = r.Err // standard output has the model
 	}
+	report.print(w, r.name, f.notes)
+	return nil
+}
+
+// print writes the report for people.
+func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	if r.First != nil {
-		fmt.Fprintf(w, "%s, first stage: objective %.6g after %d iterations, %d evaluations (%s)\n", name, r.First.F, r.First.Iterations, r.First.Evaluations, r.First.Reason)
+		fmt.Fprintf(w, "%s, first stage: objective %.6g after %d iterations, %d evaluations (%s)\n", name, r.First.Objective, r.First.Iterations, r.First.Evaluations, r.First.Reason)
 	}
-	fmt.Fprintf(w, "%s: objective %.6g after %d iterations, %d evaluations, %.1f s (%s)\n", name, r.F, r.Iterations, r.Evaluations, last.Seconds, r.Reason)
+	fmt.Fprintf(w, "%s: objective %.6g after %d iterations, %d evaluations, %.1f s (%s)\n", name, r.Objective, r.Iterations, r.Evaluations, r.Seconds, r.Reason)
 	if r.Note != "" {
 		fmt.Fprintf(w, "note: %s\n", r.Note)
 	}
-	for _, n := range f.notes {
+	for _, n := range notes {
 		fmt.Fprintf(w, "note: %s\n", n)
 	}
 	switch {
@@ -275,11 +341,10 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
 	case r.Reason == minimax.GapMissed || r.Reason == minimax.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
-	case !report.Converged:
+	case !r.Converged:
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}
-	fmt.Fprintf(w, "model: %s\n", model.Name())
-	return nil
+	fmt.Fprintf(w, "model: %s\n", r.Model)
 }
 
 func (t *training) resumeFlag(path string) string {
