@@ -56,16 +56,33 @@ func (t *ngramTree) next(s StateID, w Label) (to StateID, words int32) {
 
 const ngramVersion = 4
 
+// ngramFile is what the body of an ngram file holds.
+type ngramFile[W semiring.Weight[W]] struct {
+	contexts      ngramTree
+	words         []Label // that each context can read, one context after the other
+	futures       bitmap  // for each context a 1 for each word, then a 0
+	final         bitmap
+	back, ends, w []W // of backing off, of ending, of reading a word
+}
+
 // ngram reads the body of an ngram file.
 func (b *bodyReader[W]) ngram() (*Const[W], error) {
 	if b.h.Version != ngramVersion {
 		return nil, b.fail("version %d of the ngram format; %d is what can be read", b.h.Version, ngramVersion)
 	}
-	size := b.layout.size
-	if !b.layout.raw || size&(size-1) != 0 {
+	if size := b.layout.size; !b.layout.raw || size&(size-1) != 0 {
 		return nil, b.fail("an ngram machine cannot have arcs of type %q", b.h.ArcType)
 	}
 	b.facts.kind = 0
+	f, err := b.ngramFile()
+	if err != nil {
+		return nil, err
+	}
+	return b.ngramMachine(f)
+}
+
+// ngramFile reads the parts of the file. Of the words it checks only that they are labels.
+func (b *bodyReader[W]) ngramFile() (*ngramFile[W], error) {
 	var counts [3]int64
 	for i := range counts {
 		var err error
@@ -81,42 +98,22 @@ func (b *bodyReader[W]) ngram() (*Const[W], error) {
 	if n < 2 || n != b.h.NumStates || finals > n {
 		return nil, b.fail("%d states, %d of them final, where the header says %d and two are the least", n, finals, b.h.NumStates)
 	}
-	t := &ngramTree{}
-	t.parent = make([]StateID, 1, b.room(n, 1)+1)
-	t.first = make([]StateID, 0, b.room(n, 1)+1)
+	f := &ngramFile[W]{}
 	read := 24 // bytes since the counts began
 	contextBits, err := b.bits(2*n+1, &read)
 	if err != nil {
 		return nil, err
 	}
-	futureBits, err := b.bits(futures+n+1, &read)
-	if err != nil {
+	if f.futures, err = b.bits(futures+n+1, &read); err != nil {
 		return nil, err
 	}
-	finalBits, err := b.bits(n, &read)
-	if err != nil {
+	if f.final, err = b.bits(n, &read); err != nil {
 		return nil, err
 	}
-	bad := func(what string) error { return b.fail("a tree of %s that is none", what) }
-	// The root is the child of a state that is none.
-	if !contextBits.at(0) || contextBits.at(1) {
-		return nil, bad("contexts")
+	if err := b.ngramContexts(&f.contexts, contextBits, n); err != nil {
+		return nil, err
 	}
-	at := int64(2)
-	for s := StateID(0); int64(s) < n; s++ {
-		t.first = append(t.first, StateID(len(t.parent)))
-		for ; at < 2*n+1 && contextBits.at(at); at++ {
-			t.parent = append(t.parent, s)
-		}
-		at++
-		if int64(len(t.parent)) > n || int64(s)+1 < n && int64(len(t.parent)) <= int64(s)+1 {
-			return nil, bad("contexts")
-		}
-	}
-	t.first = append(t.first, StateID(len(t.parent)))
-	if at != 2*n+1 || int64(len(t.parent)) != n || t.first[1] == t.first[0] {
-		return nil, bad("contexts")
-	}
+	t := &f.contexts
 	if t.word, err = b.labels(n+1, &read); err != nil {
 		return nil, err
 	}
@@ -128,100 +125,159 @@ func (b *bodyReader[W]) ngram() (*Const[W], error) {
 			}
 		}
 	}
-	words, err := b.labels(futures, &read)
-	if err != nil {
+	if f.words, err = b.labels(futures, &read); err != nil {
 		return nil, err
 	}
-	if k := read % size; k != 0 {
-		if _, err := b.take(size - k); err != nil {
+	if k := read % b.layout.size; k != 0 {
+		if _, err := b.take(b.layout.size - k); err != nil {
 			return nil, err
 		}
 	}
-	var weights [3][]W // of backing off, of ending, of reading a word
-	for i, k := range []int64{n + 1, finals, futures + 1} {
-		weights[i] = make([]W, 0, b.room(k, size))
-		for range k {
+	for _, part := range []struct {
+		weights *[]W
+		n       int64
+	}{{&f.back, n + 1}, {&f.ends, finals}, {&f.w, futures + 1}} {
+		*part.weights = make([]W, 0, b.room(part.n, b.layout.size))
+		for range part.n {
 			w, err := b.weight()
 			if err != nil {
 				return nil, err
 			}
-			weights[i] = append(weights[i], w)
+			*part.weights = append(*part.weights, w)
 		}
 	}
-	zero := semiring.Zero[W]()
+	return f, nil
+}
+
+// noNgramTree is the error of bits that are no tree.
+func (b *bodyReader[W]) noNgramTree(of string) error { return b.fail("a tree of %s that is none", of) }
+
+// ngramContexts sets the parents and children of n contexts.
+func (b *bodyReader[W]) ngramContexts(t *ngramTree, bits bitmap, n int64) error {
+	t.parent = make([]StateID, 1, b.room(n, 1)+1)
+	t.first = make([]StateID, 0, b.room(n, 1)+1)
+	// The root is the child of a state that is none.
+	if !bits.at(0) || bits.at(1) {
+		return b.noNgramTree("contexts")
+	}
+	at := int64(2)
+	for s := StateID(0); int64(s) < n; s++ {
+		t.first = append(t.first, StateID(len(t.parent)))
+		for ; at < 2*n+1 && bits.at(at); at++ {
+			t.parent = append(t.parent, s)
+		}
+		at++
+		if int64(len(t.parent)) > n || int64(s)+1 < n && int64(len(t.parent)) <= int64(s)+1 {
+			return b.noNgramTree("contexts")
+		}
+	}
+	t.first = append(t.first, StateID(len(t.parent)))
+	if at != 2*n+1 || int64(len(t.parent)) != n || t.first[1] == t.first[0] {
+		return b.noNgramTree("contexts")
+	}
+	return nil
+}
+
+// ngramMachine makes the arcs.
+func (b *bodyReader[W]) ngramMachine(f *ngramFile[W]) (*Const[W], error) {
+	t, words := &f.contexts, f.words
+	n, futures := int64(len(t.parent)), int64(len(words))
 	c := &Const[W]{start: 1, isyms: b.h.InputSymbols, osyms: b.h.OutputSymbols}
 	c.finals = make([]W, n)
 	c.offset = make([]int64, 1, n+1)
 	c.arcs = make([]Arc[W], 0, futures+n-1)
-	if futureBits.at(0) {
-		return nil, bad("words")
+	if f.futures.at(0) {
+		return nil, b.noNgramTree("words")
 	}
-	at = 1
-	depth := make([]int32, n)
+	zero := semiring.Zero[W]()
+	at := int64(1) // in futures
 	final, word := 0, 0
-	budget := 64*(n+futures) + 1<<20   // words of contexts that may be looked up one by one
-	stays := make([]int32, 0, futures) // how much of its context each word's arc keeps
-	place := make([]int, 1, n+1)       // of the first word of each state
+	look := ngramLookup{tree: t, words: words, depth: make([]int32, n), place: make([]int, 1, n+1), stays: make([]int32, 0, futures), budget: 64*(n+futures) + 1<<20}
 	for s := range StateID(n) {
-		p := t.parent[s]
 		c.finals[s] = zero
-		if finalBits.at(int64(s)) {
-			if final == int(finals) {
-				return nil, b.fail("more final states than %d", finals)
+		if f.final.at(int64(s)) {
+			if final == len(f.ends) {
+				return nil, b.fail("more final states than %d", len(f.ends))
 			}
-			c.finals[s] = weights[1][final]
+			c.finals[s] = f.ends[final]
 			final++
 		}
+		p := t.parent[s]
+		var shorter []Arc[W] // that read the words of the parent
 		if s > 0 {
-			depth[s] = depth[p] + 1
-			c.arcs = append(c.arcs, Arc[W]{Weight: weights[0][s], NextState: p})
+			look.depth[s] = look.depth[p] + 1
+			c.arcs = append(c.arcs, Arc[W]{Weight: f.back[s], NextState: p})
+			shorter = c.arcs[c.offset[p]:c.offset[p+1]]
+			if p > 0 {
+				shorter = shorter[1:] // backing off
+			}
 		}
-		for ; at < futures+n+1 && futureBits.at(at); at++ {
-			if word == int(futures) {
-				return nil, bad("words")
+		for ; at < futures+n+1 && f.futures.at(at); at++ {
+			if word == len(words) {
+				return nil, b.noNgramTree("words")
 			}
 			w := words[word]
-			if word > place[s] && words[word-1] >= w {
+			if word > look.place[s] && words[word-1] >= w {
 				return nil, b.fail("the words after context %d are not in order", s)
 			}
-			var to StateID
-			var stay int32
-			i, ok := 0, false
-			if s > 0 {
-				i, ok = slices.BinarySearch(words[place[p]:place[p+1]], w)
+			to, stay := StateID(0), int32(0)
+			if i, ok := look.shorter(s, w); ok {
+				to, stay = look.longer(s, shorter[i].NextState, look.stays[look.place[p]+i])
+			} else if to, stay, ok = look.next(s, w); !ok {
+				return nil, b.fail("state %d: contexts too long to look up", s)
 			}
-			if ok {
-				// The shorter context reads the word, too: from where that leads, one
-				// word more may be remembered.
-				back := 1
-				if p == 0 {
-					back = 0
-				}
-				to, stay = c.arcs[int(c.offset[p])+back+i].NextState, stays[place[p]+i]
-				if to != 0 && stay == depth[p] {
-					if q, ok := t.child(to, t.word[s]); ok {
-						to, stay = q, stay+1
-					}
-				}
-			} else {
-				if budget -= int64(depth[s]) + 1; budget < 0 {
-					return nil, b.fail("state %d: contexts too long to look up", s)
-				}
-				to, stay = t.next(s, w)
-			}
-			c.arcs = append(c.arcs, Arc[W]{w, w, weights[2][word], to})
-			stays = append(stays, stay)
+			c.arcs = append(c.arcs, Arc[W]{w, w, f.w[word], to})
+			look.stays = append(look.stays, stay)
 			word++
 		}
 		at++
-		place = append(place, word)
+		look.place = append(look.place, word)
 		c.offset = append(c.offset, int64(len(c.arcs)))
 	}
-	if at != futures+n+1 || word != int(futures) || final != int(finals) {
-		return nil, bad("words")
+	if at != futures+n+1 || word != len(words) || final != len(f.ends) {
+		return nil, b.noNgramTree("words")
 	}
 	c.props.Store(uint64(b.properties(c)))
 	return c, nil
+}
+
+// ngramLookup finds where arcs lead, for one context after the other, parents first.
+type ngramLookup struct {
+	tree   *ngramTree
+	words  []Label
+	depth  []int32 // words of each context
+	place  []int   // of the first word that each context reads
+	stays  []int32 // how much of its context each word's arc keeps
+	budget int64   // words of contexts that may be looked up one by one
+}
+
+// shorter finds w among the words of the parent of s.
+func (l *ngramLookup) shorter(s StateID, w Label) (int, bool) {
+	if s == 0 {
+		return 0, false
+	}
+	p := l.tree.parent[s]
+	return slices.BinarySearch(l.words[l.place[p]:l.place[p+1]], w)
+}
+
+// longer returns where a word leads from s that leads from its parent to the context to, and
+// keeps stay words: to one word more, if that is remembered.
+func (l *ngramLookup) longer(s, to StateID, stay int32) (StateID, int32) {
+	if to != 0 && stay == l.depth[l.tree.parent[s]] {
+		if q, ok := l.tree.child(to, l.tree.word[s]); ok {
+			return q, stay + 1
+		}
+	}
+	return to, stay
+}
+
+// next looks w up from the newest word on; false says that the budget is spent.
+func (l *ngramLookup) next(s StateID, w Label) (StateID, int32, bool) {
+	if l.budget -= int64(l.depth[s]) + 1; l.budget < 0 {
+		return 0, 0, false
+	}
+	to, stay := l.tree.next(s, w)
+	return to, stay, true
 }
 
 // bitmap is bits in words of 64, the lowest first.
