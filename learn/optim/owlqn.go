@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -36,162 +37,214 @@ type OWLQN struct {
 
 // Minimize runs from x0, which it keeps intact.
 func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) {
-	const solver = "OWLQN"
 	n := f.Dim()
-	r := newRun(solver, c, 1000)
-	if r.Examples == 0 {
-		r.Examples = examplesOf(f)
-	}
-	res := &Result{}
-	if k := r.Resume; k != nil {
-		if err := k.resume(solver, n); err != nil {
-			return nil, err
-		}
-		x0, res.Iterations, r.evals, r.spent = k.X, k.Iteration, k.Evaluations, k.Seconds
-		res.Note = lbfgsNote
-	}
-	if err := checkDim(solver, n, x0); err != nil {
+	q := &owlqnRun{OWLQN: m, f: f, run: newRun(owlqnSolver, c, 1000), res: &Result{}}
+	if err := q.check(n); err != nil {
 		return nil, err
 	}
-	if m.Penalty != nil && len(m.Penalty) != n {
-		return nil, fmt.Errorf("optim: OWLQN: Penalty has length %d, the objective dimension %d", len(m.Penalty), n)
+	if q.run.Examples == 0 {
+		q.run.Examples = examplesOf(f)
 	}
-	if !nonNegative(m.L1) || !nonNegative(m.Penalty...) {
-		return nil, fmt.Errorf("optim: OWLQN: L1 is %v; it and Penalty must not be negative, infinite or NaN", m.L1)
-	}
-	if m.Memory < 0 {
-		return nil, fmt.Errorf("optim: OWLQN: Memory is %d; it must not be negative", m.Memory)
-	}
-	memory := m.Memory
-	if memory == 0 {
-		memory = 10
-	}
-	v := vectors{workers: max(1, m.Workers)}
-	x, xNew := slices.Clone(x0), make([]float64, n)
-	g, gNew := make([]float64, n), make([]float64, n)
-	dir := make([]float64, n)
-	pseudo := g // without l1 the pseudo-gradient is the gradient itself
-	if m.L1 > 0 {
-		pseudo = make([]float64, n)
-	}
-	r.vectors = v
-	fx, err := r.eval(f, x, g)
-	if err == nil && math.IsInf(fx, 1) {
-		err = ErrNotFinite
-	}
-	res.X = x
-	if err != nil {
-		res.Reason, res.Evaluations = Interrupted, r.evals
-		return res, err
-	}
-	fx += m.l1(x)
-	var h pairs
-	if m.Single {
-		h = newHistory[float32](memory, n)
-	} else {
-		h = newHistory[float64](memory, n)
-	}
-	m.pseudoGradient(pseudo, x, g)
-
-	checkpoint := func() *Checkpoint {
-		return &Checkpoint{Solver: solver, Iteration: res.Iterations, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(x)}
-	}
-	finish := func(reason Reason, err error) (*Result, error) {
-		res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = x, fx, v.maxAbs(pseudo), reason, r.evals
-		if r.Ctx.Err() != nil {
-			err = errors.Join(err, r.save(res.Iterations, true, checkpoint))
+	if k := q.run.Resume; k != nil {
+		if err := k.resume(owlqnSolver, n); err != nil {
+			return nil, err
 		}
-		return res, err
+		x0, q.res.Iterations, q.run.evals, q.run.spent = k.X, k.Iteration, k.Evaluations, k.Seconds
+		q.res.Note = lbfgsNote
 	}
-	step, pushed := 0.0, false
-	recorded := -1 // the last iteration that was: one that begins again after h.reset is not another
+	if err := checkDim(owlqnSolver, n, x0); err != nil {
+		return nil, err
+	}
+	if err := q.start(x0); err != nil {
+		q.res.X, q.res.Reason, q.res.Evaluations = q.x, Interrupted, q.run.evals
+		return q.res, err
+	}
+	recorded := -1 // the last iteration that was: one that begins again after a reset is not another
 	for {
-		if res.Iterations > recorded {
-			reason, err := r.step(res.Iterations, fx, v.maxAbs(pseudo), step)
-			if err == nil && res.Iterations > 0 {
-				err = r.save(res.Iterations, false, checkpoint)
+		if q.res.Iterations > recorded {
+			recorded = q.res.Iterations
+			if reason, err := q.record(); reason != "" {
+				return q.finish(reason, err)
 			}
-			if err != nil {
-				return finish(Interrupted, err)
-			}
-			if reason != "" {
-				return finish(reason, nil)
-			}
-			recorded = res.Iterations
 		}
-
-		var next []float64
-		if m.L1 == 0 {
-			next = xNew
+		slope, reached := q.descent()
+		if reason, err := q.search(slope, reached); reason != "" {
+			return q.finish(reason, err)
 		}
-		slope := h.direction(v, dir, pseudo, pushed && m.L1 == 0, x, next)
-		if m.L1 > 0 { // keep to directions that agree with steepest descent, per coordinate
-			for i, d := range dir {
-				if m.penalty(i) > 0 && d*pseudo[i] >= 0 {
-					dir[i] = 0
-				}
-			}
-			slope = v.dot(dir, pseudo)
-		}
-		if !(slope < 0) { // a history spoilt by rounding
-			h.reset()
-			for i := range dir {
-				dir[i] = -pseudo[i]
-			}
-			slope, next = v.dot(dir, pseudo), nil
-		}
-		step = 1
-		if h.len() == 0 {
-			step = 1 / math.Max(1, math.Sqrt(v.dot(pseudo, pseudo)))
-		}
-		fNew, ok := 0.0, false
-		for range 40 {
-			if next == nil || step != 1 { // else it is there
-				m.trial(v, xNew, x, dir, pseudo, step)
-			}
-			if fNew, err = r.eval(f, xNew, gNew); err != nil {
-				return finish(Interrupted, err)
-			}
-			fNew += m.l1(xNew)
-			decrease := step * slope
-			if m.L1 > 0 { // the projected step decides, as in the paper
-				decrease = 0
-				for i := range xNew {
-					decrease += pseudo[i] * (xNew[i] - x[i])
-				}
-			}
-			if ok = fNew <= fx+1e-4*decrease && decrease < 0; ok {
-				break
-			}
-			if r.evals >= r.Stop.Evaluations {
-				return finish(EvaluationLimit, nil)
-			}
-			shrink := 0.5
-			if h.len() == 0 {
-				shrink = 0.1 // the first step's scale is a guess
-			} else if t := -decrease / (2 * (fNew - fx - decrease)); t >= 0.1 && t <= 0.5 {
-				shrink = t // minimiser of the parabola through what is known
-			}
-			step *= shrink
-		}
-		if !ok {
-			if h.len() == 0 {
-				return finish(NoProgress, nil)
-			}
-			h.reset() // once more from the steepest descent
-			continue
-		}
-		h.push(v, xNew, x, gNew, g)
-		pushed = true
-		x, xNew = xNew, x
-		g, gNew = gNew, g
-		if m.L1 == 0 {
-			pseudo = g
-		}
-		fx = fNew
-		m.pseudoGradient(pseudo, x, g)
-		res.Iterations++
 	}
+}
+
+const owlqnSolver = "OWLQN"
+
+// owlqnRun is a run of OWLQN: the point, its gradient, and room for the next.
+type owlqnRun struct {
+	OWLQN
+	f   Objective
+	run *run
+	res *Result
+	v   vectors
+	h   pairs
+
+	x, xNew, g, gNew, dir []float64
+	pseudo                []float64 // the pseudo-gradient; without l1 the gradient itself
+	fx                    float64   // with the l1 term
+	step                  float64   // the last
+	moved                 bool      // h has the pair of the last step, whose gradients are pseudo and gNew
+}
+
+// check refuses settings that do not fit n coordinates, and sets those that are zero.
+func (q *owlqnRun) check(n int) error {
+	if q.Penalty != nil && len(q.Penalty) != n {
+		return fmt.Errorf("optim: OWLQN: Penalty has length %d, the objective dimension %d", len(q.Penalty), n)
+	}
+	if !nonNegative(q.L1) || !nonNegative(q.Penalty...) {
+		return fmt.Errorf("optim: OWLQN: L1 is %v; it and Penalty must not be negative, infinite or NaN", q.L1)
+	}
+	if q.Memory < 0 {
+		return fmt.Errorf("optim: OWLQN: Memory is %d; it must not be negative", q.Memory)
+	}
+	q.Memory = cmp.Or(q.Memory, 10)
+	return nil
+}
+
+// start evaluates the first point.
+func (q *owlqnRun) start(x0 []float64) error {
+	n := len(x0)
+	q.v = vectors{workers: max(1, q.Workers)}
+	q.run.vectors = q.v
+	q.x, q.xNew = slices.Clone(x0), make([]float64, n)
+	q.g, q.gNew = make([]float64, n), make([]float64, n)
+	q.dir = make([]float64, n)
+	q.pseudo = q.g
+	if q.L1 > 0 {
+		q.pseudo = make([]float64, n)
+	}
+	fx, err := q.run.eval(q.f, q.x, q.g)
+	if err != nil {
+		return err
+	}
+	if math.IsInf(fx, 1) {
+		return ErrNotFinite
+	}
+	q.fx = fx + q.l1(q.x)
+	if q.Single {
+		q.h = newHistory[float32](q.Memory, n)
+	} else {
+		q.h = newHistory[float64](q.Memory, n)
+	}
+	q.pseudoGradient(q.pseudo, q.x, q.g)
+	return nil
+}
+
+// record reports and saves the point. The run ends where it returns a reason.
+func (q *owlqnRun) record() (Reason, error) {
+	reason, err := q.run.step(q.res.Iterations, q.fx, q.v.maxAbs(q.pseudo), q.step)
+	if err == nil && q.res.Iterations > 0 {
+		err = q.run.save(q.res.Iterations, false, q.checkpoint)
+	}
+	if err != nil {
+		return Interrupted, err
+	}
+	return reason, nil
+}
+
+func (q *owlqnRun) checkpoint() *Checkpoint {
+	return &Checkpoint{Solver: owlqnSolver, Iteration: q.res.Iterations, Evaluations: q.run.evals, Seconds: q.run.seconds(), X: slices.Clone(q.x)}
+}
+
+func (q *owlqnRun) finish(reason Reason, err error) (*Result, error) {
+	res := q.res
+	res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = q.x, q.fx, q.v.maxAbs(q.pseudo), reason, q.run.evals
+	if q.run.Ctx.Err() != nil {
+		err = errors.Join(err, q.run.save(res.Iterations, true, q.checkpoint))
+	}
+	return res, err
+}
+
+// descent sets the direction and returns the slope along it. reached tells that xNew has
+// the point that a step of one leads to.
+func (q *owlqnRun) descent() (slope float64, reached bool) {
+	var next []float64
+	if q.L1 == 0 {
+		next = q.xNew
+	}
+	slope = q.h.direction(q.v, q.dir, q.pseudo, q.moved && q.L1 == 0, q.x, next)
+	if q.L1 > 0 { // keep to directions that agree with steepest descent, per coordinate
+		for i, d := range q.dir {
+			if q.penalty(i) > 0 && d*q.pseudo[i] >= 0 {
+				q.dir[i] = 0
+			}
+		}
+		slope = q.v.dot(q.dir, q.pseudo)
+	}
+	if slope < 0 {
+		return slope, next != nil
+	}
+	q.h.reset() // spoilt by rounding
+	for i := range q.dir {
+		q.dir[i] = -q.pseudo[i]
+	}
+	return q.v.dot(q.dir, q.pseudo), false
+}
+
+// search goes along the direction until the objective has fallen enough, and takes that
+// point. Where none is found it forgets the pairs, so that the next search is along the
+// steepest descent; the run ends where that was it, which is one of the reasons returned.
+func (q *owlqnRun) search(slope float64, reached bool) (Reason, error) {
+	q.step = 1
+	if q.h.len() == 0 {
+		q.step = 1 / math.Max(1, math.Sqrt(q.v.dot(q.pseudo, q.pseudo)))
+	}
+	for range 40 {
+		if !reached || q.step != 1 {
+			q.trial(q.v, q.xNew, q.x, q.dir, q.pseudo, q.step)
+		}
+		fNew, err := q.run.eval(q.f, q.xNew, q.gNew)
+		if err != nil {
+			return Interrupted, err
+		}
+		fNew += q.l1(q.xNew)
+		decrease := q.step * slope
+		if q.L1 > 0 { // the projected step decides, as in the paper
+			decrease = 0
+			for i := range q.xNew {
+				decrease += q.pseudo[i] * (q.xNew[i] - q.x[i])
+			}
+		}
+		if fNew <= q.fx+1e-4*decrease && decrease < 0 {
+			q.take(fNew)
+			return "", nil
+		}
+		if q.run.evals >= q.run.Stop.Evaluations {
+			return EvaluationLimit, nil
+		}
+		shrink := 0.5
+		if q.h.len() == 0 {
+			shrink = 0.1 // the first step's scale is a guess
+		} else if t := -decrease / (2 * (fNew - q.fx - decrease)); t >= 0.1 && t <= 0.5 {
+			shrink = t // minimiser of the parabola through what is known
+		}
+		q.step *= shrink
+	}
+	if q.h.len() == 0 {
+		return NoProgress, nil
+	}
+	q.h.reset()
+	return "", nil
+}
+
+// take makes xNew the point.
+func (q *owlqnRun) take(fNew float64) {
+	q.h.push(q.v, q.xNew, q.x, q.gNew, q.g)
+	q.moved = true
+	q.x, q.xNew = q.xNew, q.x
+	q.g, q.gNew = q.gNew, q.g
+	if q.L1 == 0 {
+		q.pseudo = q.g
+	}
+	q.fx = fNew
+	q.pseudoGradient(q.pseudo, q.x, q.g)
+	q.res.Iterations++
 }
 
 func (m *OWLQN) penalty(i int) float64 {
