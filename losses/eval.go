@@ -50,7 +50,7 @@ type Result struct {
 	// distance of the marginals is at most 1 - exp(-LogZError). Zero and
 	// ErrorExact without a band, zero and ErrorBound for a band that was proven
 	// to change no loss. It takes a machine of a wider band, made for the purpose,
-	// and up to 1000 strings drawn and scored: for 30 to 400 symbols of 10 in bands of 1
+	// and up to 1000 strings drawn and scored, twice where few of them decide: for 30 to 400 symbols of 10 in bands of 1
 	// and 2, 25 ms to 1.1 s where all other outputs together took 0.2 to 22 ms and
 	// marginals alone 0.03 to 1.8. Ask for it once for a band, not in each epoch.
 	LogZError     float64

@@ -101,7 +101,7 @@ func (o *bandOrigin) sample(a *Automaton, c *product, p *pass, gamma, silent flo
 		return 0, err
 	}
 	known := map[string]float64{}
-	return shortfall(gamma, n, silent, func(i int) (float64, error) {
+	x, _, err := shortfall(gamma, n, silent, func(i int) (float64, error) {
 		if lim.Ctx != nil && lim.Ctx.Err() != nil {
 			return 0, lim.Ctx.Err()
 		}
@@ -128,4 +128,5 @@ func (o *bandOrigin) sample(a *Automaton, c *product, p *pass, gamma, silent flo
 		known[key] = less
 		return less, nil
 	})
+	return x, err
 }

@@ -17,31 +17,44 @@ var errNoSource = errors.New("losses: Sample: the source of randomness is nil; g
 // distribution, P(u) ∝ exp(θ(u) + γ L(u)), reusing its memory. A nil machine
 // stands for the loss 0. One backward pass, then O(l·labels) a string.
 func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.Rand, us [][]int) error {
-	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
-		return fmt.Errorf("losses: γ is %v", gamma)
-	}
 	if rng == nil {
 		return errNoSource
 	}
-	if err := e.white.check(p); err != nil {
+	s, err := e.sampler(m, p, gamma)
+	if err != nil {
 		return err
+	}
+	for i := range us {
+		us[i] = s.draw(rng, us[i][:0])
+	}
+	return nil
+}
+
+// sampler makes the backward pass that Sample draws strings by. What it returns is good until
+// the evaluator is used again.
+func (e *Evaluator) sampler(m *Machine, p *Potentials, gamma float64) (*sampler, error) {
+	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
+		return nil, fmt.Errorf("losses: γ is %v", gamma)
+	}
+	if err := e.white.check(p); err != nil {
+		return nil, err
 	}
 	if m == nil {
 		m = e.white.plainMachine(p)
 	} else if err := m.matches(p); err != nil {
-		return err
+		return nil, err
 	}
 	m, err := m.suited(gamma)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m = m.pushed(gamma)
 	g, err := m.graph(p.Order, e.Budget)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := e.room(m, g, 5); err != nil {
-		return err
+		return nil, err
 	}
 	e.sweep.ctx, e.logs.ctx = e.Budget.Ctx, e.Budget.Ctx
 	w := &e.white
@@ -59,19 +72,16 @@ func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.R
 	}
 	e.sweep.keep = e.sweep.keep[:0]
 	if err := e.Budget.stopped(len(m.layers), len(m.layers)); err != nil {
-		return err
+		return nil, err
 	}
 	if math.IsInf(j.logZ, -1) {
-		return ErrNoString
+		return nil, ErrNoString
 	}
 	if err := m.certain(gamma, j.logZ); err != nil {
-		return err
+		return nil, err
 	}
 	s.weight = make([]float64, g.most)
-	for i := range us {
-		us[i] = s.draw(rng, us[i][:0])
-	}
-	return nil
+	return s, nil
 }
 
 // sampler walks forward with the backward values of every entry.
@@ -88,55 +98,62 @@ type sampler struct {
 func (s *sampler) draw(rng *rand.Rand, u []int) []int {
 	entry := uint32(0)
 	for t := range s.m.layers {
-		gl, next := &s.g.layers[t], &s.g.layers[t+1]
-		row, o := gl.rowOf(entry)
-		n := gl.labels
-		weight := s.weight[:n]
-		p := s.w.fold[t][int(gl.ctx[entry])*n:][:n]
-		for k := range gl.classes {
-			to, v := gl.arc(row*gl.classes + k)
-			size, cut := gl.size[k], gl.cut[k]
-			at := next.at + int(to+o*size)
-			for d := range size {
-				x := s.beta[at+int(d)]
-				switch {
-				case v == Excluded:
-					x = 0
-					if s.logs {
-						x = math.Inf(-1)
-					}
-				case s.logs:
-					x += s.arc[v]
-				default:
-					x *= s.arc[v]
-				}
-				weight[cut+d] = x
-			}
-		}
-		if s.logs {
-			// Potentials in logarithms, so that p0 that underflowed counts.
-			s.fromLogs(t, int(gl.ctx[entry]), weight)
-		} else {
-			for d, x := range p {
-				weight[d] *= x
-			}
-		}
-		d := pick(rng, weight)
-		var k int
-		label := d
-		if s.w.order == 1 { // d is a class: draw the label within it
-			k = d
-			label = s.within(rng, gl, t, d)
-		} else {
-			k = int(gl.classOf[d])
-		}
-		u = append(u, int(gl.perm[label]))
-		entry, _ = gl.arc(row*gl.classes + k)
-		if s.w.order > 1 {
-			entry += o*gl.size[k] + uint32(d) - gl.cut[k]
-		}
+		var y int
+		y, entry = s.step(rng, t, entry)
+		u = append(u, y)
 	}
 	return u
+}
+
+// step draws the symbol at position t, and returns it with the entry that it leads to.
+func (s *sampler) step(rng *rand.Rand, t int, entry uint32) (int, uint32) {
+	gl, next := &s.g.layers[t], &s.g.layers[t+1]
+	row, o := gl.rowOf(entry)
+	n := gl.labels
+	weight := s.weight[:n]
+	p := s.w.fold[t][int(gl.ctx[entry])*n:][:n]
+	for k := range gl.classes {
+		to, v := gl.arc(row*gl.classes + k)
+		size, cut := gl.size[k], gl.cut[k]
+		at := next.at + int(to+o*size)
+		for d := range size {
+			x := s.beta[at+int(d)]
+			switch {
+			case v == Excluded:
+				x = 0
+				if s.logs {
+					x = math.Inf(-1)
+				}
+			case s.logs:
+				x += s.arc[v]
+			default:
+				x *= s.arc[v]
+			}
+			weight[cut+d] = x
+		}
+	}
+	if s.logs {
+		// Potentials in logarithms, so that p0 that underflowed counts.
+		s.fromLogs(t, int(gl.ctx[entry]), weight)
+	} else {
+		for d, x := range p {
+			weight[d] *= x
+		}
+	}
+	d := pick(rng, weight)
+	var k int
+	label := d
+	if s.w.order == 1 { // d is a class: draw the label within it
+		k = d
+		label = s.within(rng, gl, t, d)
+	} else {
+		k = int(gl.classOf[d])
+	}
+	to, _ := gl.arc(row*gl.classes + k)
+	if s.w.order > 1 {
+		to += o*gl.size[k] + uint32(d) - gl.cut[k]
+	}
+	return int(gl.perm[label]), to
 }
 
 // fromLogs turns log weights into weights, potentials included.
