@@ -21,6 +21,9 @@ var ErrNotMember = errors.New("a distance left the semiring (NaN, or a number ou
 // the limit only, and in OpenFst's tools over all weights.
 const ShortestDelta = 1e-6
 
+// ErrNoSource reports a source that is no state of the machine.
+var ErrNoSource = errors.New("no such source state")
+
 // ShortestDistanceOptions adjusts ShortestDistance; nil is the same as the zero
 // value.
 type ShortestDistanceOptions struct {
@@ -119,7 +122,7 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	}
 	for _, s := range o.Sources {
 		if s < 0 || int(s) >= n {
-			return nil, &StateError{Op: op, State: s, Err: errors.New("no such source state")}
+			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
 		}
 	}
 	if !alg.path && o.Queue == QueueAuto {

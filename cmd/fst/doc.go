@@ -72,6 +72,8 @@
 //	                              tells apart for one                 status 2
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read
 //	  are false
+//	fstinfo                     says only what the header says      also what has no exception in a
+//	  --test_properties=false                                         machine without states or arcs
 //	arc types                   standard, log, log64                the 11 listed below
 //	fstdisambiguate             confuses states where it has pruned,  goes by the right states, so that the
 //	                              or outputs are left over: two       result has one path a string; takes

@@ -48,6 +48,9 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 				o.Sources = []fst.StateID{fst.StateID(*nstate)}
 			}
 			d, err := t.ShortestDistance(t.m, o)
+			if errors.Is(err, ops.ErrNoSource) {
+				return fmt.Errorf("flag --nstate: there is no state %d", *nstate)
+			}
 			if err != nil {
 				return err
 			}
