@@ -11,12 +11,26 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// What a band costs on a lattice, behind an expansion and under a cap: where it is a bound it is the
+// What a band costs on a lattice, behind an expansion, under a cap and with a user's transducer: where it is a bound it is the
 // exact difference, and an estimate is close to that.
 func TestLatticeBandError(t *testing.T) {
 	rng := rand.New(rand.NewPCG(95, 1))
 	const alphabet = 3
 	kinds, low := map[ErrorKind]int{}, 0
+	// A user's transducer: edits, and two symbols in the other order.
+	swaps, err := Edit{Sub: 1.5, Ins: 1, Del: 0.8}.Transducer(alphabet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := fst.Label(1); x <= alphabet; x++ {
+		for y := fst.Label(1); y <= alphabet; y++ {
+			if x != y {
+				q := swaps.AddState()
+				swaps.AddArc(swaps.Start(), fst.Arc[semiring.Tropical64]{ILabel: x, OLabel: y, Weight: 0.6, NextState: q})
+				swaps.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: y, OLabel: x, NextState: swaps.Start()})
+			}
+		}
+	}
 	for i := range 120 {
 		a := sausage(rng, 4+rng.IntN(7), 1+rng.IntN(3), alphabet)
 		ref := randomRef(rng, 3+rng.IntN(9), alphabet)
@@ -41,7 +55,9 @@ func TestLatticeBandError(t *testing.T) {
 			o.Band = band
 			var b *Automaton
 			var err error
-			if i%3 == 0 {
+			if i%5 == 4 {
+				b, err = TropicalAutomaton(a, swaps, ref, &o)
+			} else if i%3 == 0 {
 				b, err = Local{Match: 2, Sub: -1, Ins: -1, Del: -1}.Automaton(a, ref, alphabet, &o)
 			} else {
 				b, err = Edit{Sub: 1.5, Ins: 1, Del: 0.8}.Automaton(a, ref, alphabet, &o)

@@ -122,3 +122,22 @@ func TestLossBandBehindExpansion(t *testing.T) {
 		t.Errorf("an error without a band: %v", exact)
 	}
 }
+
+// Enumeration tells what a band costs under a cap, which is the difference; the general path estimates it.
+func TestLossBandCapNaive(t *testing.T) {
+	line := `{"alphabet":2,"l":6,"q":1,"yi":[0,0,0,1,1,1],"theta":[[0,0.3],[0.1,0],[0,0.2],[0,0],[0.4,0],[0,0]],"loss":{"kind":"edit","sub":3,"band":%d,"cap":5}}`
+	exact := lossAnswer(t, fmt.Sprintf(line, 0), "--path=naive", "--only=log_z,log_z_error")
+	banded := lossAnswer(t, fmt.Sprintf(line, 1), "--path=naive", "--only=log_z,log_z_error")
+	whole, _ := exact["log_z"].(float64)
+	z, _ := banded["log_z"].(float64)
+	if z <= whole {
+		t.Fatalf("the band changes nothing: %v, exactly %v", banded, exact)
+	}
+	if err := agree(banded["log_z_error"], z-whole); err != nil || banded["log_z_error_kind"] != "bound" {
+		t.Errorf("%v, exactly %v: %v", banded, exact, err)
+	}
+	general := lossAnswer(t, fmt.Sprintf(line, 1), "--path=general", "--only=log_z_error")
+	if x, ok := general["log_z_error"].(float64); !ok || x < (z-whole)*0.99 || x > (z-whole)*1.3 {
+		t.Errorf("by the general path %v, the error is %v", general, z-whole)
+	}
+}

@@ -18,6 +18,7 @@ import (
 type lossSpec struct {
 	direct losses.Loss // nil for a transducer
 	value  func(y, ref []int) float64
+	whole  func(y, ref []int) float64 // value without the band, for a cap
 
 	band int
 	cap  *float64
@@ -142,7 +143,10 @@ func parseLoss(raw json.RawMessage) (*lossSpec, error) {
 		}
 		s.direct, s.value = e, e.Value
 		if s.cap != nil { // for enumeration
+			whole := e
+			whole.Band = 0
 			s.value = func(y, ref []int) float64 { return min(e.Value(y, ref), *s.cap) }
+			s.whole = func(y, ref []int) float64 { return min(whole.Value(y, ref), *s.cap) }
 		}
 	case "local":
 		x := losses.Local{Band: int(in.Band)}
@@ -566,9 +570,23 @@ func (ev *evaluation) errorIsDirect() bool {
 }
 
 // bandError adds what a band may have cost to a result that another path than the
-// direct one computed, where that is for the direct machine to tell.
+// direct one computed, where that is for the direct machine to tell, or for enumeration.
 func (ev *evaluation) bandError() error {
-	if ev.spec.band == 0 || !ev.errorIsDirect() || ev.want&losses.WantError == 0 {
+	if ev.spec.band == 0 || ev.want&losses.WantError == 0 {
+		return nil
+	}
+	if ev.path == "naive" && ev.spec.whole != nil {
+		var r losses.Result
+		if err := losses.Naive(func(u []int) float64 { return ev.spec.whole(u, ev.c.yi) }, ev.p, ev.c.gamma(), 0, nil, &r); err != nil {
+			return err
+		}
+		ev.res.LogZError, ev.res.LogZErrorKind = 0, losses.ErrorBound
+		if !math.IsInf(r.LogZ, -1) {
+			ev.res.LogZError = math.Abs(ev.res.LogZ - r.LogZ)
+		}
+		return nil
+	}
+	if !ev.errorIsDirect() {
 		return nil
 	}
 	m, err := ev.o.within(ev.spec.direct).Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
