@@ -28,6 +28,8 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 		{Unit, 10, 10, 1 << 22, stageDeterminize, "some"},
 		{SmithWaterman, 14, 12, 1 << 22, stageForeseen, "some"},
 		{SmithWaterman, 14, 12, 1 << 22, stageDeterminize, "expanded"},
+		{SmithWaterman, 14, 12, 1 << 22, stageForeseen, "some capped"},
+		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageForeseen, "all capped"},
 		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageForeseen, "all"},
 		{Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Band: 6}, 20, 20, 1 << 22, stageDeterminize, "some"},
 		{Unit, 150, 149, 1 << 25, stageForeseen, "all"},
@@ -40,7 +42,12 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 			ref, y := randomRef(rng, c.m, alphabet), Strings(alphabet, c.l)
 			foreseen := c.stage == stageForeseen
 			opts := &GeneralOptions{Band: c.edit.Band, Limits: ops.Limits{Bytes: c.bytes}}
-			switch c.strings {
+			kind, capped := strings.CutSuffix(c.strings, " capped")
+			most := 9.5
+			if capped {
+				opts.Cap = &most
+			}
+			switch kind {
 			case "some":
 				y.TruncateArcs(0, alphabet-1)
 			case "expanded": // nothing is foreseen there
@@ -73,7 +80,11 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 			edit.Band = b.Band
 			u := randomRef(rng, c.l, alphabet)
 			u[0] = 0
-			if got, want := a.Loss(u), edit.Value(u, ref); math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+			want := edit.Value(u, ref)
+			if capped {
+				want = min(want, most)
+			}
+			if got := a.Loss(u); math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
 				t.Errorf("banded loss %v, by definition %v", got, want)
 			}
 		})

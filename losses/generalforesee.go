@@ -12,10 +12,11 @@ import (
 )
 
 // outgrown is the error of an automaton whose states are certain to exceed the budget, which
-// determinization would find out after minutes; u is the transducer of the loss.
+// determinization would find out after minutes; u is the transducer of the loss. A cap has no
+// fewer: a state's subset has the column still, with the cap beside it.
 func (o *editOrigin) outgrown(u fst.Expanded[semiring.Tropical64]) error {
 	switch {
-	case o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0 || o.opts.Expand != nil || o.opts.Cap != nil:
+	case o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0 || o.opts.Expand != nil:
 		return nil
 	case o.allStrings():
 		return o.outgrownColumns()
@@ -102,7 +103,7 @@ func (o *editOrigin) countSubsets(u fst.Expanded[semiring.Tropical64], s *stages
 	if err != nil || len(order) == 0 {
 		return 0, 0
 	}
-	c := o.subsetColumns(costGridOf(u, nil, longest(o.y)+len(o.ref)))
+	c := o.subsetColumns(costGridOf(u, o.opts.Cap, longest(o.y)+len(o.ref)))
 	m := len(o.ref)
 	type seen struct {
 		columns []float64 // those with another closure, under insertions

@@ -57,6 +57,16 @@ func TestCountSubsets(t *testing.T) {
 		if a.States() > 50 {
 			several++
 		}
+		// Under a cap there are no fewer.
+		most := 3 * rng.Float64()
+		capped, err := e.Automaton(y, ref, labels, &GeneralOptions{Cap: &most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, arcs = capped.from.countSubsets(u, newStages(ops.Limits{}), func(int, int64) bool { return true })
+		if got := int64(fst.NumArcs(capped.L)); states > capped.States() || arcs > got {
+			t.Errorf("%d: %+v: counted %d states and %d arcs, under the cap %v there are %d and %d", i, e, states, arcs, most, capped.States(), got)
+		}
 	}
 	if several < 20 {
 		t.Errorf("only %d automata of more than 50 states", several)

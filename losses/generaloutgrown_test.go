@@ -18,6 +18,10 @@ func TestGeneralForeseesColumns(t *testing.T) {
 	if !errors.As(err, &over) || over.Band < 1 || over.Stage == "" {
 		t.Errorf("all strings: %v", err)
 	}
+	most := 8.0
+	if _, err := e.Automaton(Strings(10, 30), ref, 10, &GeneralOptions{Cap: &most}); !errors.As(err, &over) || over.Stage != stageForeseen {
+		t.Errorf("under a cap: %v", err)
+	}
 	if d := time.Since(begin); d > 60*time.Second {
 		t.Errorf("refused after %v", d)
 	}

@@ -177,7 +177,7 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		p.words = append(p.words, w)
 	}
 	if len(p.words) == 0 {
-		return nil, fmt.Errorf("g2p: none of %d pairs could be aligned", len(pairs))
+		return nil, fmt.Errorf("g2p: none of %d pairs could be aligned; of few pairs, or short ones, no label is certain: take more, or drop fewer labels (MinCount and MinProb of AlignOptions)", len(pairs))
 	}
 	if err := p.Features.collect(letters); err != nil {
 		return nil, err
