@@ -23,8 +23,12 @@ it. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
 
 XGBoost's file has the names of columns, if any, but not those of classes and levels: these
 are numbers, unless --like names a table, such as the training data, which has the columns
-in the same order and --target as its target. Columns without names are f0, f1, ..., or
+in the same order and --target as its target. Level and class number 0 is then the first of
+the table's in sorted order, as pandas numbers them. Columns without names are f0, f1, ..., or
 with --no_header #1, #2, ..., as in tables without a header.
+
+What a line of a LIBSVM file leaves out is missing to the model, as XGBoost reads it, where it
+is 0 to models that are trained here.
 
 Example:
 
@@ -114,7 +118,9 @@ var boostExport = &command{
 	about: `
 A model of gb, or of rgb, with the loss logistic, squared or softmax, in the format of XGBoost
 1.7's save_model("model.json"). XGBoost adds scores up in 32 bits, so that they agree to about
-1e-7 a tree. The names of classes and levels are not part of the format.
+1e-7 a tree. The names of classes and levels are not part of the format: level and class
+number 0 is the first in sorted order. XGBoost takes what a LIBSVM file leaves out for missing,
+where it was 0 when the model was trained here: give XGBoost such rows as a dense matrix.
 
 Example:
 

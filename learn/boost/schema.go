@@ -14,6 +14,8 @@ type Schema struct {
 	Classes []string `json:"classes,omitempty"` // nil for regression
 	Source  string   `json:"source,omitempty"`  // column of domains, which is no feature
 	Weight  string   `json:"weight,omitempty"`  // column of weights
+	// AbsentMissing is that of table.Table; models of XGBoost have it.
+	AbsentMissing bool `json:"absent_missing,omitempty"`
 }
 
 // Column is a column's name and, for a categorical one, its levels: a value is
@@ -26,7 +28,7 @@ type Column struct {
 
 // SchemaOf describes a table.
 func SchemaOf(t *table.Table) Schema {
-	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes), Source: t.SourceName, Weight: t.WeightName}
+	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes), Source: t.SourceName, Weight: t.WeightName, AbsentMissing: t.AbsentMissing}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		s.Columns = append(s.Columns, Column{c.Name, c.Kind == table.Categorical, slices.Clone(c.Levels)})
@@ -37,7 +39,7 @@ func SchemaOf(t *table.Table) Schema {
 // Table returns an empty table of this description: what a reader of prediction
 // data takes as its model.
 func (s *Schema) Table() *table.Table {
-	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes), SourceName: s.Source, WeightName: s.Weight}
+	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes), SourceName: s.Source, WeightName: s.Weight, AbsentMissing: s.AbsentMissing}
 	for _, c := range s.Columns {
 		kind := table.Numeric
 		if c.Categorical {

@@ -165,8 +165,12 @@ func margin(l Loss, base float64) float64 {
 // what XGBoost has, but for arithmetic: scores are added up in 64 bits here.
 //
 // Columns, levels and classes are those of like when that is not nil; it must have as
-// many columns as the model, of the same kinds. Without it columns have the model's
-// names, or f0, f1, …, and levels and classes are numbers.
+// many columns as the model, of the same kinds, or those of a LIBSVM file that counts them from
+// 1, which to XGBoost has one more. Without it columns have the model's names, or f0, f1, …,
+// and levels and classes are numbers.
+//
+// What a LIBSVM file leaves out is missing to such a model (Schema.AbsentMissing): XGBoost reads
+// it so.
 //
 // All trees are kept. Where XGBoost stopped early it notes best_iteration, counted from 0, beside
 // them; that stays in Settings, and XGBoostBest has it: its own wrapper for scikit-learn predicts
@@ -180,6 +184,11 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 	}
 	bad := func(format string, v ...any) error {
 		return fmt.Errorf("boost: XGBoost model: %w: %s", ErrXGBoost, fmt.Sprintf(format, v...))
+	}
+	// Behind the brace the text has a quote or a space; the binary form, which is what save_model
+	// writes by other names, the type of a length.
+	if len(raw) > 1 && raw[0] == '{' && strings.IndexByte("LliIU#$", raw[1]) >= 0 {
+		return nil, bad("it is in XGBoost's binary form (UBJSON); load it in XGBoost and save it by a name that ends in .json")
 	}
 	var m xgbModel
 	if err := json.Unmarshal(properJSON(raw), &m); err != nil {
@@ -200,10 +209,11 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := strconv.ParseFloat(strings.Trim(l.Param["base_score"], "[]"), 32)
-	if err != nil || base-base != 0 {
+	bases, ok := baseScores(l.Param["base_score"])
+	if !ok {
 		return nil, bad("base_score is %q", l.Param["base_score"])
 	}
+	base := bases[0]
 	e := &Ensemble{Algorithm: "xgboost"}
 	objective, _ := l.Objective["name"].(string)
 	switch objective {
@@ -224,9 +234,15 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 		if k < 2 {
 			return nil, bad("%s with %d classes", objective, k)
 		}
-		e.Loss, e.Start = SoftMax{k}, slices.Repeat([]float64{base}, k)
+		e.Loss, e.Start = SoftMax{k}, bases
+		if len(bases) == 1 {
+			e.Start = slices.Repeat(bases, k)
+		}
 	default:
 		return nil, bad("the objective is %q; supported are binary:logistic, binary:logitraw, reg:logistic, reg:squarederror, multi:softprob and multi:softmax", objective)
+	}
+	if k := e.Outputs(); len(e.Start) != k || len(bases) > k {
+		return nil, bad("base_score has %d numbers for %d scores", len(bases), k)
 	}
 	g := &l.GradientBooster.Model
 	if len(g.TreeInfo) != len(g.Trees) {
@@ -274,6 +290,25 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 		}
 	}
 	return e, nil
+}
+
+// baseScores reads base_score: a number, or from version 3.1 on a list of them, one for each
+// score or for all.
+func baseScores(text string) ([]float64, bool) {
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		if text, ok = strings.CutSuffix(inner, "]"); !ok {
+			return nil, false
+		}
+	}
+	var out []float64
+	for s := range strings.SplitSeq(text, ",") {
+		v, err := strconv.ParseFloat(s, 32)
+		if err != nil || v-v != 0 {
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
 }
 
 // XGBoostBest returns the number of rounds that XGBoost's early stopping found best, of an

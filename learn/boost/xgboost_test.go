@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,7 +115,55 @@ func checkImport(t *testing.T, folder string) {
 	}
 }
 
-func TestXGBoostRecordedModels(t *testing.T) { checkImport(t, "testdata/xgboost") }
+func TestXGBoostRecordedModels(t *testing.T) {
+	checkImport(t, "testdata/xgboost")
+	checkSparse(t, "testdata/xgboost")
+}
+
+// To a model of XGBoost what a line of LIBSVM leaves out is missing, and its columns are
+// counted from 0.
+func checkSparse(t *testing.T, folder string) {
+	files := os.DirFS(folder)
+	x := must[*table.Table](t)(table.Open(files, "sparse.rows.svm", nil))
+	raw := must[[]byte](t)(os.ReadFile(filepath.Join(folder, "sparse.json")))
+	s := SchemaOf(x)
+	e := must[*Ensemble](t)(ReadXGBoost(bytes.NewReader(raw), &s))
+	e = must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+	if x = must[*table.Table](t)(table.Open(files, "sparse.rows.svm", &table.Options{Like: e.Schema.Table()})); x.Missing() == 0 {
+		t.Error("nothing is missing")
+	}
+	compareScores(t, "sparse", must[[]float64](t)(e.Scores(x, nil)), readGrid(t, filepath.Join(folder, "sparse.scores.csv")))
+	// A model of ours reads zeros.
+	if x = must[*table.Table](t)(table.Open(files, "sparse.rows.svm", &table.Options{Like: s.Table()})); x.Missing() > 0 {
+		t.Errorf("%d cells are missing", x.Missing())
+	}
+	s.Columns = s.Columns[1:]
+	if _, err := ReadXGBoost(bytes.NewReader(raw), &s); !errors.Is(err, ErrXGBoost) {
+		t.Errorf("two columns less: %v", err)
+	}
+}
+
+// XGBoost 3.1 writes base_score as a list.
+func TestXGBoostBaseScores(t *testing.T) {
+	raw := string(must[[]byte](t)(os.ReadFile("testdata/xgboost/classes.json")))
+	for list, want := range map[string][]float64{"5E-1": {.5, .5, .5}, "[5E-1]": {.5, .5, .5}, "[5E-1,-1E0,2.5E-1]": {.5, -1, .25}, "[5E-1,1E0]": nil, "[]": nil, "[1E0": nil, "[1E0,1E0,NaN]": nil} {
+		text := strings.Replace(raw, `"base_score":"5E-1"`, `"base_score":"`+list+`"`, 1)
+		e, err := ReadXGBoost(strings.NewReader(text), nil)
+		switch {
+		case want == nil && (!errors.Is(err, ErrXGBoost) || !strings.Contains(err.Error(), "base_score")):
+			t.Errorf("%s: %v", list, err)
+		case want != nil && (err != nil || !slices.Equal(e.Start, want)):
+			t.Errorf("%s: %v, %v", list, e, err)
+		}
+	}
+	text := strings.Replace(string(must[[]byte](t)(os.ReadFile("testdata/xgboost/binary.json"))), `"base_score":"3E-1"`, `"base_score":"[3E-1,3E-1]"`, 1)
+	if _, err := ReadXGBoost(strings.NewReader(text), nil); !errors.Is(err, ErrXGBoost) {
+		t.Errorf("two for one score: %v", err)
+	}
+	if _, err := ReadXGBoost(strings.NewReader("{L\x00\x00"), nil); !errors.Is(err, ErrXGBoost) || !strings.Contains(err.Error(), "UBJSON") {
+		t.Errorf("the binary form: %v", err)
+	}
+}
 
 // peer returns the interpreter that has XGBoost, or skips.
 func peer(t *testing.T) string {
@@ -140,6 +189,7 @@ func TestXGBoostReadsBack(t *testing.T) {
 	folder := t.TempDir()
 	runPeer(t, python, "train", folder)
 	checkImport(t, folder)
+	checkSparse(t, folder)
 }
 
 // levelled makes the last column of some data categorical.

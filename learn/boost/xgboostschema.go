@@ -3,6 +3,7 @@ package boost
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
@@ -46,20 +47,25 @@ func xgbSchema(names, types []string, columns int, like *Schema, outputs int, cl
 		return levels[int32(j)] > 0
 	}
 	if like != nil {
-		if len(like.Columns) != columns {
-			return Schema{}, bad("%d columns; the table has %d", columns, len(like.Columns))
+		s := *like
+		s.AbsentMissing = true
+		if len(s.Columns) == columns-1 && numberedFromOne(s.Columns) {
+			s.Columns = slices.Insert(slices.Clone(s.Columns), 0, Column{Name: "0"})
 		}
-		for j, c := range like.Columns {
+		if len(s.Columns) != columns {
+			return Schema{}, bad("%d columns; the table has %d", columns, len(s.Columns))
+		}
+		for j, c := range s.Columns {
 			if c.Categorical != categorical(j) {
 				return Schema{}, bad("column %d, %q, is categorical in one of model and table only", j+1, c.Name)
 			}
 		}
-		if classifies && like.Classes != nil && len(like.Classes) != max(outputs, 2) {
-			return Schema{}, bad("%d classes; the table has %d", max(outputs, 2), len(like.Classes))
+		if classifies && s.Classes != nil && len(s.Classes) != max(outputs, 2) {
+			return Schema{}, bad("%d classes; the table has %d", max(outputs, 2), len(s.Classes))
 		}
-		return *like, nil
+		return s, nil
 	}
-	var s Schema
+	s := Schema{AbsentMissing: true}
 	for j := range columns {
 		c := Column{Name: "f" + strconv.Itoa(j), Categorical: categorical(j)}
 		if len(names) > 0 {
@@ -74,6 +80,18 @@ func xgbSchema(names, types []string, columns int, like *Schema, outputs int, cl
 		s.Classes = numbers(max(outputs, 2))
 	}
 	return s, nil
+}
+
+// numberedFromOne reports whether the columns are called 1, 2, …, as those of a LIBSVM file
+// are. To XGBoost these are the second, the third and so on: it counts from 0, and the first
+// occurs in no row.
+func numberedFromOne(columns []Column) bool {
+	for j, c := range columns {
+		if c.Name != strconv.Itoa(j+1) {
+			return false
+		}
+	}
+	return true
 }
 
 // numbers are the names 0 … n-1.

@@ -52,6 +52,10 @@ type Table struct {
 	Weight     []float64 // finite, not negative, some positive; nil: all 1
 	WeightName string
 
+	// AbsentMissing, of Options.Like, has what lines of LIBSVM leave out read as missing, as
+	// XGBoost reads it, not as 0.
+	AbsentMissing bool
+
 	Name     string   // of the input, for messages
 	Warnings []string // what is odd but usable: constant columns, levels unseen in training, ...
 
@@ -137,7 +141,7 @@ func pick[T any](xs []T, rows []int) []T {
 // Schema returns the table without its rows: what Options.Like needs to read
 // further data of the same form, and what a model should keep.
 func (t *Table) Schema() *Table {
-	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName, WeightName: t.WeightName, Name: t.Name}
+	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName, WeightName: t.WeightName, Name: t.Name, AbsentMissing: t.AbsentMissing}
 	s.Columns = make([]Column, len(t.Columns))
 	for j, c := range t.Columns {
 		s.Columns[j] = Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}

@@ -44,6 +44,23 @@ def train(folder):
         b.save_model(f"{folder}/{name}.json")
         rows_file(f"{folder}/{name}.rows.csv", data)
         scores_file(f"{folder}/{name}.scores.csv", b.predict(xgb.DMatrix(data, feature_types=types, enable_categorical=True), output_margin=True))
+    train_sparse(folder)
+
+
+def train_sparse(folder):
+    """A model of a LIBSVM file: what a line leaves out is missing to XGBoost, and so is its column 0."""
+    rng = np.random.default_rng(5)
+    X = np.round(rng.normal(size=(80, 4)) * 16) / 16
+    absent = rng.random(X.shape) < 0.5
+    y = np.where(absent, 0, X)[:, 0] - 2 * absent[:, 1] + np.where(absent, 0, X)[:, 2] > -0.5
+    path = f"{folder}/sparse.rows.svm"
+    with open(path, "w") as f:
+        for r, a, c in zip(X, absent, y):
+            f.write(f"{int(c)}" + "".join(f" {j + 1}:{v:g}" for j, v in enumerate(r) if not a[j]) + "\n")
+    d = xgb.DMatrix(path + "?format=libsvm")
+    b = xgb.train({"objective": "binary:logistic", "max_depth": 3, "nthread": 1, "verbosity": 0}, d, 6)
+    b.save_model(f"{folder}/sparse.json")
+    scores_file(f"{folder}/sparse.scores.csv", b.predict(d, output_margin=True))
 
 
 def predict(folder):
