@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -60,7 +61,7 @@ Example:
 			apply := settings(group, fs)
 			var f roundFlags
 			f.define(fs, "the loss")
-			picture := fs.String("plot", "", "File for a picture of the losses by round, as SVG; of a resumed run, of the rounds since")
+			picture := fs.String("plot", "", "File for a picture of the losses by round, as SVG")
 			return func(c *call) error {
 				if err := f.check(places("the data", c.arg(0), *f.valid), place{"the picture", *picture}); err != nil {
 					return err
@@ -106,7 +107,7 @@ type boostReport struct {
 	Columns   int     `json:"columns"`
 	Rounds    int     `json:"rounds"`
 	Terms     int     `json:"terms"`
-	Objective any     `json:"objective"` // null where the model's rounds were all made before it was resumed
+	Objective any     `json:"objective"` // null where the rounds of the model were made before it was resumed from a checkpoint of an earlier program
 	Training  float64 `json:"training_loss"`
 	Error     float64 `json:"training_error"`  // per cent; root of the mean squared error for regression
 	Valid     any     `json:"validation_loss"` // of the model; null without validation rows
@@ -128,16 +129,12 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		control.Checkpoint = func(k *boost.Checkpoint) error { return r.keep(k.Write) }
 	}
 	round, seconds := 0, 0.0
+	var history []boost.Progress
 	if k := control.Resume; k != nil { // which may have nothing left to do
-		round, seconds = k.Round, k.Seconds
+		round, seconds, history = k.Round, k.Seconds, slices.Clone(k.History)
 	}
-	objective := map[int]float64{} // by round
-	var curve []boost.Progress     // of this run: a resumed one has no earlier rounds
 	control.Watch = func(p *boost.Progress) error {
-		round, seconds, objective[p.Round] = p.Round, p.Seconds, p.Objective
-		if picture != "" {
-			curve = append(curve, *p)
-		}
+		round, seconds, history = p.Round, p.Seconds, append(history, *p)
 		return r.watch(p.Round, boostHistoryHeader, func() []string { return boostHistoryLine(p) }, fmt.Sprintf("loss %.5g", p.Loss))
 	}
 	var said []string // when the progress line is gone
@@ -151,7 +148,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		return err
 	}
 	if picture != "" {
-		chart := roundsChart(e.Algorithm, e.Loss.Name(), curve)
+		chart := roundsChart(e.Algorithm, e.Loss.Name(), history)
 		if err := c.Output(picture, chart.Write); err != nil {
 			return err
 		}
@@ -162,8 +159,10 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	}
 	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(x.Columns), Rounds: e.Rounds(), Terms: len(e.Terms),
 		Training: m.Loss, Error: m.Error, Seconds: seconds}
-	if v, ok := objective[e.Rounds()]; ok { // early stopping leaves out the last rounds
-		report.Objective = v
+	for _, p := range history {
+		if p.Round == e.Rounds() { // early stopping leaves out the last rounds
+			report.Objective = p.Objective
+		}
 	}
 	if control.Valid != nil {
 		v, err := measure(e, control.Valid, control.Workers)

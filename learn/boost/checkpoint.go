@@ -27,6 +27,8 @@ type Checkpoint struct {
 	// ValidData is the fingerprint of the validation rows; 0 without any.
 	ValidData uint64
 	Extra     map[string]float64
+	// History has the rounds so far; nil in files of earlier programs.
+	History []Progress
 }
 
 // ErrResume reports a checkpoint that belongs to other data or settings.
@@ -36,7 +38,7 @@ func (r *run) checkpoint() *Checkpoint {
 	e := *r.e
 	e.Terms = slices.Clone(r.e.Terms)
 	c := &Checkpoint{Ensemble: &e, Round: r.round, Idle: r.idle, Seconds: r.seconds(), Scores: slices.Clone(r.scores),
-		Data: fingerprint(r.d), Extra: maps.Clone(r.extra)}
+		Data: fingerprint(r.d), Extra: maps.Clone(r.extra), History: slices.Clone(r.history)}
 	if r.valid != nil {
 		c.ValidData = fingerprint(r.Control.Valid)
 		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.best, r.waited, slices.Clone(r.valid)
@@ -71,6 +73,7 @@ func (r *run) resume(c *Checkpoint) error {
 	}
 	r.e.Terms = slices.Clone(e.Terms)
 	r.round, r.idle, r.spent = c.Round, c.Idle, c.Seconds
+	r.history = slices.Clone(c.History)
 	copy(r.scores, c.Scores)
 	if c.Extra != nil {
 		r.extra = maps.Clone(c.Extra)
@@ -123,6 +126,9 @@ func (c *Checkpoint) Write(w io.Writer) error {
 		return err
 	}
 	model.Put(f, "scores", c.Scores)
+	if len(c.History) > 0 {
+		model.Put(f, "history", historyNumbers(c.History), len(c.History), progressNumbers)
+	}
 	if c.Best != nil {
 		best := *c.Ensemble
 		best.Terms = c.Best
@@ -156,6 +162,16 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	if c.Round < 0 || c.Idle < 0 {
 		return nil, fmt.Errorf("boost: checkpoint: %w: round %d, idle %d", model.ErrFormat, c.Round, c.Idle)
 	}
+	if shape, ok := f.Shape("history"); ok {
+		if len(shape) != 2 {
+			return nil, fmt.Errorf("boost: checkpoint: %w: the history has %d dimensions", model.ErrFormat, len(shape))
+		}
+		numbers, err := model.Get[float64](f, "history", shape[0], progressNumbers)
+		if err != nil {
+			return nil, err
+		}
+		c.History = historyOf(numbers)
+	}
 	if m.HasBest {
 		best := *c.Ensemble
 		if err := getTerms(f, "best/", &best); err != nil {
@@ -171,4 +187,24 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 		c.Best, c.Least = append([]Term{}, best.Terms...), least[0]
 	}
 	return c, nil
+}
+
+// progressNumbers is how many numbers a file has for a round of the history.
+const progressNumbers = 10
+
+func historyNumbers(h []Progress) []float64 {
+	var out []float64
+	for _, p := range h {
+		out = append(out, float64(p.Round), p.Loss, p.Objective, p.Valid, p.Derivative, p.Curvature, p.Step, float64(p.Family), float64(p.Splits), p.Seconds)
+	}
+	return out
+}
+
+// historyOf is the inverse. The numbers are for reports alone: no run depends on them.
+func historyOf(numbers []float64) []Progress {
+	var out []Progress
+	for v := range slices.Chunk(numbers, progressNumbers) {
+		out = append(out, Progress{Round: int(v[0]), Loss: v[1], Objective: v[2], Valid: v[3], Derivative: v[4], Curvature: v[5], Step: v[6], Family: int(v[7]), Splits: int(v[8]), Seconds: v[9]})
+	}
+	return out
 }

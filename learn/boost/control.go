@@ -91,6 +91,7 @@ type run struct {
 	best    float64   // least validation loss
 	bestOf  []Term    // the terms that gave it
 	waited  int       // rounds since
+	history []Progress
 	scratch []float64
 	extra   map[string]float64 // numbers of the booster's own that a checkpoint keeps
 }
@@ -200,6 +201,7 @@ func (r *run) finish(p *Progress) (stop bool, err error) {
 		}
 	}
 	p.Seconds = r.seconds()
+	r.history = append(r.history, *p)
 	if r.Watch != nil {
 		if err := r.Watch(p); err != nil {
 			return true, err

@@ -118,7 +118,9 @@ func TestResume(t *testing.T) {
 	}
 	for name, train := range runs {
 		for _, v := range []*Data{nil, valid} {
-			whole := saved(t, must[*Ensemble](t)(train(Control{Valid: v, Patience: 12})))
+			var rounds []Progress
+			watch := func(p *Progress) error { rounds = append(rounds, *p); return nil }
+			whole := saved(t, must[*Ensemble](t)(train(Control{Valid: v, Patience: 12, Watch: watch})))
 			for _, cut := range []int{1, 5, 9} {
 				ctx, cancel := context.WithCancel(context.Background())
 				var file bytes.Buffer
@@ -136,9 +138,15 @@ func TestResume(t *testing.T) {
 					t.Fatalf("%s: cut at %d: %v", name, cut, err)
 				}
 				c := must[*Checkpoint](t)(ReadCheckpoint(bytes.NewReader(file.Bytes())))
-				again := must[*Ensemble](t)(train(Control{Valid: v, Patience: 12, Resume: c}))
+				rest := slices.Clone(c.History)
+				var last *Checkpoint
+				again := must[*Ensemble](t)(train(Control{Valid: v, Patience: 12, Resume: c, CheckpointEvery: 1, Checkpoint: func(c *Checkpoint) error { last = c; return nil },
+					Watch: func(p *Progress) error { rest = append(rest, *p); return nil }}))
 				if !bytes.Equal(saved(t, again), whole) {
 					t.Errorf("%s: cut at %d and resumed: another model (validation %v)", name, cut, v != nil)
+				}
+				if len(c.History) != cut || !sameRounds(rest, rounds) || last != nil && !sameRounds(last.History, rounds[:last.Round]) {
+					t.Errorf("%s: cut at %d and resumed: another history (validation %v), %d rounds of it from the file:\n%v\n%v", name, cut, v != nil, len(c.History), rest, rounds)
 				}
 			}
 		}
@@ -164,6 +172,14 @@ func TestResume(t *testing.T) {
 	if _, err := TrainAdaBoost(d, &AdaBoostOptions{Control: Control{Resume: c}}); !errors.Is(err, ErrResume) {
 		t.Errorf("algorithm: %v", err)
 	}
+}
+
+// sameRounds compares histories in all but their times; NaN is equal to itself.
+func sameRounds(a, b []Progress) bool {
+	return slices.EqualFunc(a, b, func(x, y Progress) bool {
+		x.Seconds, y.Seconds = 0, 0
+		return slices.EqualFunc(historyNumbers([]Progress{x}), historyNumbers([]Progress{y}), func(u, v float64) bool { return math.Float64bits(u) == math.Float64bits(v) })
+	})
 }
 
 // plain is deterministic RGB: no sampling, so that only the data count.

@@ -262,3 +262,122 @@ func TestBoundsChargeAnyOrderAndTheStart(t *testing.T) {
 		}
 	}
 }
+
+// Where the penalty is part of the objective, a Newton step is halved until the two together
+// do not rise: the loss alone would allow more.
+func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
+	d := overshooting(20)
+	for _, c := range []struct{ lambda, beta float64 }{{4, 0.001}, {4, 0.003}, {16, 0.05}, {64, 0.05}} {
+		o := &RGBOptions{Rounds: 4, BestStart: true, LearningRate: 1, RowSample: 1, MinHessian: -1, Mode: L1Mode, Beta: c.beta, Families: Grid([]int{1}, []float64{c.lambda})}
+		h := history(o)
+		e := must[*Ensemble](t)(TrainRGB(d, o))
+		start := MeanLoss(Logistic{}, d.Y, nil, repeat(e.Start, d.Rows()))
+		before := start
+		for k, p := range *h {
+			if p.Objective > before*(1+1e-12) {
+				t.Errorf("%v, round %d: the objective rises from %v to %v", c, k+1, before, p.Objective)
+			}
+			before = p.Objective
+		}
+		first := *e
+		first.Terms = []Term{e.Terms[0]}
+		first.Terms[0].Weight *= 2
+		loss := MeanLoss(Logistic{}, d.Y, nil, must[[]float64](t)(first.Scores(d.X, nil)))
+		if penalty := c.beta * first.Terms[0].Weight; loss > start || loss+penalty <= start {
+			t.Errorf("%v: twice the first step takes the loss from %v to %v, the penalty to %v: the case shows nothing", c, start, loss, penalty)
+		}
+	}
+}
+
+// A run ends after so many idle rounds in a row, not in all.
+func TestIdleRoundsCountInARow(t *testing.T) {
+	const most = 3
+	scattered := false
+	for seed := range uint64(6) {
+		// Steps from left-out rows against a tree that has learned noise are none.
+		d := randomData(rand.New(rand.NewPCG(21, 30+seed)), 40, 2, 0)
+		o := &RGBOptions{Rounds: 60, StepRows: HeldOut, RowSample: 0.5, IdleStop: most, Seed: seed}
+		h := history(o)
+		must[*Ensemble](t)(TrainRGB(d, o))
+		idle, all := 0, 0
+		for _, p := range *h {
+			if idle == most {
+				t.Errorf("seed %d: round %d follows %d idle ones", seed, p.Round, most)
+			}
+			if idle++; p.Step != 0 {
+				idle = 0
+			} else {
+				all++
+			}
+		}
+		if idle < most && len(*h) < o.Rounds {
+			t.Errorf("seed %d: the run ends after %d rounds, the last %d idle", seed, len(*h), idle)
+		}
+		scattered = scattered || all > most && idle < all
+	}
+	if !scattered {
+		t.Error("no run has more idle rounds than end it: the case shows nothing")
+	}
+}
+
+// The step comes from the rows that it is said to come from: the derivatives of the sample
+// and of the rest add up to that of all rows.
+func TestStepRows(t *testing.T) {
+	d := mixed(rand.New(rand.NewPCG(21, 40)), 200)
+	const share = 0.7
+	derivative := map[Rows]float64{}
+	var e *Ensemble
+	for _, rows := range []Rows{Training, HeldOut} {
+		o := &RGBOptions{Rounds: 1, RowSample: share, StepRows: rows, Candidates: 1, LearningRate: 1, Families: Grid([]int{6}, []float64{4})}
+		h := history(o)
+		e = must[*Ensemble](t)(TrainRGB(d, o))
+		derivative[rows] = (*h)[0].Derivative
+	}
+	f := must[[]float64](t)(e.Scores(d.X, nil))
+	all := 0.0
+	for i, y := range d.Y {
+		all -= y / 2 * f[i] / e.Terms[0].Weight / float64(d.Rows())
+	}
+	near(t, "derivative of all rows", share*derivative[Training]+(1-share)*derivative[HeldOut], all, 1e-12)
+	if math.Abs(derivative[Training]-derivative[HeldOut]) < 1e-3 {
+		t.Errorf("derivatives %v: the case shows nothing", derivative)
+	}
+}
+
+// With Tight a tree is charged to the smallest family that holds it, in the norm of the run.
+func TestTightChargesByTheNorm(t *testing.T) {
+	d := mixed(rand.New(rand.NewPCG(21, 50)), 200)
+	families := Grid([]int{2, 6}, []float64{0.2, 0.4, 0.8, 1.2, 4})
+	omega := NormalisedOmega(families, ByMaximum, VCBound, len(d.X.Columns), d.Rows())
+	different := 0
+	for _, q := range []float64{1, 2, 3, math.Inf(1)} {
+		o := &RGBOptions{Rounds: 12, Tight: true, Q: q, Beta: 0.01, Families: families}
+		h := history(o)
+		e := must[*Ensemble](t)(TrainRGB(d, o))
+		charge := func(i int, q float64) float64 {
+			leaves := e.Terms[i].Predictor.(Sized)
+			least := omega[e.Terms[i].Family]
+			for k, f := range families {
+				if leaves.Splits() <= f.Splits && Norm(leaves.Leaves(), q) <= f.Lambda {
+					least = min(least, omega[k])
+				}
+			}
+			return least
+		}
+		penalties, at := 0.0, 0
+		for _, p := range *h {
+			if p.Step == 0 {
+				continue
+			}
+			penalties += p.Step * charge(at, q)
+			if charge(at, q) != charge(at, 2) {
+				different++
+			}
+			at++
+			near(t, "penalties", (p.Objective-p.Loss)/o.Beta, penalties, 1e-9)
+		}
+	}
+	if different < 5 {
+		t.Errorf("in %d rounds the norm makes a difference: the case shows little", different)
+	}
+}
