@@ -123,6 +123,9 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	if o.Delta == 0 {
 		o.Delta = 0.05
 	}
+	if e == nil {
+		return nil, fmt.Errorf("boost: bounds: %w: there is no model", ErrBound)
+	}
 	if o.Q == 0 {
 		o.Q = normOf(e)
 	}

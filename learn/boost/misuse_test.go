@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -38,5 +39,11 @@ func TestNegativeRoundsRefused(t *testing.T) {
 	}
 	if n := len(e.Prefix(-1).Terms); n != 0 {
 		t.Errorf("a prefix of -1 rounds has %d terms", n)
+	}
+}
+
+func TestBoundsWithoutModel(t *testing.T) {
+	if _, err := Bounds(nil, golden(), nil); !errors.Is(err, ErrBound) {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package multi
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -162,5 +163,16 @@ func TestNegativeRoundsRefused(t *testing.T) {
 	}
 	if p := m.Prefix(-1); p.Terms() != 0 || p.Trained != 0 || len(p.History) != 0 {
 		t.Errorf("a prefix of -1 rounds has %d terms of %d rounds", p.Terms(), p.Trained)
+	}
+}
+
+// What is not there is an error, not a panic.
+func TestNothingRefused(t *testing.T) {
+	d := mixed(3, 2, 40, 2, 0.1)
+	if _, err := Train(d, &Options{Rounds: 3, Q: Uniform{2}, Learners: []boost.Learner{Stumps{}, nil, Stumps{}}}); err == nil || !strings.Contains(err.Error(), "slot 2 has no learner") {
+		t.Errorf("a slot without learner: %v", err)
+	}
+	if _, _, err := FirstComponent(nil, 1); !errors.Is(err, boost.ErrData) {
+		t.Errorf("the first component of nothing: %v", err)
 	}
 }

@@ -14,6 +14,9 @@ import (
 // turns by less than 1e-7 or 300 times. The sign makes the entry of largest size
 // positive. Memory is four bytes a cell, less where most are zero.
 func FirstComponent(x *table.Table, workers int) (projection []float64, share float64, err error) {
+	if x == nil {
+		return nil, 0, fmt.Errorf("multi: principal component: %w: there is no table", boost.ErrData)
+	}
 	if x.Rows < 2 {
 		return nil, 0, fmt.Errorf("multi: principal component: %w: %d rows", boost.ErrData, x.Rows)
 	}

@@ -263,6 +263,11 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	if o.Families != nil && len(o.Families) == 0 {
 		return o, fmt.Errorf("multi: Families is empty; nil is none")
 	}
+	for s, l := range o.Learners {
+		if l == nil {
+			return o, fmt.Errorf("multi: slot %d has no learner", s+1)
+		}
+	}
 	for j, f := range o.Families {
 		if f.Learner == nil || !(f.Charge >= 0) || math.IsInf(f.Charge, 1) {
 			return o, fmt.Errorf("multi: family %d needs a learner, and its charge is %v; it must be finite and not negative", j+1, f.Charge)

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	stdcmp "cmp"
 	"context"
 	"fmt"
 	"math"
@@ -479,5 +480,79 @@ func TestFewLevelsAreSplitOneByOne(t *testing.T) {
 		if min(left, right) != want {
 			t.Errorf("%d levels are split %d and %d, want the smaller part to be %d", levels, left, right, want)
 		}
+	}
+}
+
+// Levels are ordered by G/(H+Smooth), so that one of few rows stands near the middle, and cut
+// where the gain is largest.
+func TestLevelsAreOrderedBySmoothedMeans(t *testing.T) {
+	const levels = 7
+	rng := rand.New(rand.NewPCG(8, 1))
+	different := 0
+	for range 60 {
+		x := &table.Table{Name: "t", Rows: levels, Columns: []table.Column{{Name: "a", Kind: table.Categorical}}}
+		target := &Target{G: make([]float64, levels), W: make([]float64, levels)}
+		for i := range levels {
+			c := &x.Columns[0]
+			c.Levels, c.Values = append(c.Levels, string(rune('a'+i))), append(c.Values, float32(i))
+			target.W[i] = math.Exp2(float64(rng.IntN(9) - 4))
+			target.G[i] = rng.NormFloat64()
+		}
+		// cut returns the levels on the side of level 0.
+		cut := func(smooth float64) string {
+			order := make([]int, levels)
+			for i := range order {
+				order[i] = i
+			}
+			key := func(i int) float64 { return target.W[i] * target.G[i] / (target.W[i] + smooth) }
+			slices.SortFunc(order, func(a, b int) int { return stdcmp.Compare(key(a), key(b)) })
+			best, at := 0.0, 0
+			for n := 1; n < levels; n++ {
+				var g, h [2]float64
+				for k, i := range order {
+					side := 0
+					if k >= n {
+						side = 1
+					}
+					g[side] += target.W[i] * target.G[i]
+					h[side] += target.W[i]
+				}
+				if v := g[0]*g[0]/h[0] + g[1]*g[1]/h[1]; v > best {
+					best, at = v, n
+				}
+			}
+			left := order[:at]
+			if !slices.Contains(left, 0) {
+				left = order[at:]
+			}
+			return fmt.Sprint(slices.Sorted(slices.Values(left)))
+		}
+		for _, smooth := range []float64{-1, 0, 10} {
+			want := cut(map[float64]float64{-1: 0, 0: 1, 10: 10}[smooth])
+			if want != cut(0) {
+				different++
+			}
+			b, err := NewBins(x, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := NewGrower(b, Options{MaxLeaves: 2, Smooth: smooth})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Grow(context.Background(), target); err != nil {
+				t.Fatal(err)
+			}
+			rows := slices.Clone(g.Rows(1))
+			if !slices.Contains(rows, 0) {
+				rows = g.Rows(2)
+			}
+			if got := fmt.Sprint(slices.Sorted(slices.Values(rows))); got != want {
+				t.Errorf("smooth %v, means %.3g, weights %v: levels %s are apart, want %s", smooth, target.G, target.W, got, want)
+			}
+		}
+	}
+	if different < 10 {
+		t.Errorf("smoothing makes a difference in %d cases: too few", different)
 	}
 }
