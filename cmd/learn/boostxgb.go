@@ -94,7 +94,7 @@ Example:
 				fmt.Fprintf(w, "note: XGBoost stopped early and found %d of the %d rounds best; all are kept, and --rounds=%d predicts as its scikit-learn wrapper does\n", rounds, e.Rounds(), rounds)
 			}
 			if nameless && *like == "" && !*t.noHeader {
-				fmt.Fprintln(w, "note: the columns have no names in the file and are called f0, f1, ...; give --no_header to call them #1, #2, ..., as in tables without a header")
+				fmt.Fprintln(w, "note: the columns have no names in the file and are called f0, f1, ...; give --no_header to call them #1, #2, ..., as in tables without a header, or name a table with --like, such as a LIBSVM file")
 			}
 			fmt.Fprintf(w, "model: %s\n", out.Name())
 			return nil
