@@ -127,10 +127,13 @@ func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.D
 		o.Checkpoint = func(k *multi.Checkpoint) error { return r.keep(k.Write) }
 	}
 	seconds := 0.0
-	if o.Resume != nil { // which may have nothing left to do
-		seconds = o.Resume.Seconds
+	valid := plot.Series{Name: "largest, validation"}
+	if k := o.Resume; k != nil { // which may have nothing left to do
+		seconds = k.Seconds
+		for i, v := range k.ValidHistory {
+			valid.X, valid.Y = append(valid.X, float64(k.Round-len(k.ValidHistory)+i+1)), append(valid.Y, v)
+		}
 	}
-	valid := plot.Series{Name: "largest, validation"} // of this run: a resumed one has no earlier rounds
 	o.Watch = func(p *multi.Progress) error {
 		seconds = p.Seconds
 		if p.Valid == p.Valid { // NaN without validation rows

@@ -22,6 +22,9 @@ type Checkpoint struct {
 	Data    uint64    // fingerprint of the training rows
 
 	Valid []float64 // the same for the validation rows; nil without any
+	// ValidHistory is the largest loss of a domain on those after every round; nil in files of
+	// earlier programs.
+	ValidHistory []float64
 	// ValidData is the fingerprint of the validation rows; 0 without any.
 	ValidData uint64
 	// Unlabelled is the fingerprint of the unlabelled rows that Q was trained on; 0 without any.
@@ -49,7 +52,7 @@ func (r *run) checkpoint() *Checkpoint {
 		copy(k.Q[i*r.s.p:(i+1)*r.s.p], r.s.q[i*r.s.slots:])
 	}
 	if r.valid != nil {
-		k.Valid, k.ValidData = slices.Clone(r.valid.g), fingerprint(r.o.Valid)
+		k.Valid, k.ValidData, k.ValidHistory = slices.Clone(r.valid.g), fingerprint(r.o.Valid), slices.Clone(r.validHistory)
 	}
 	return k
 }
@@ -90,6 +93,7 @@ func (r *run) resume(k *Checkpoint) error {
 	if r.valid != nil {
 		copy(r.valid.g, k.Valid)
 		r.valid.rescore()
+		r.validHistory = slices.Clone(k.ValidHistory)
 	}
 	r.round, r.spent, r.best, r.bestAt, r.waited = k.Round, k.Seconds, k.Best, k.BestAt, k.Waited
 	return nil
@@ -139,6 +143,9 @@ func (k *Checkpoint) Write(w io.Writer) error {
 	if k.Valid != nil {
 		model.Put(f, "valid", k.Valid)
 	}
+	if len(k.ValidHistory) > 0 {
+		model.Put(f, "valid_history", k.ValidHistory)
+	}
 	return f.Write(w)
 }
 
@@ -170,6 +177,11 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	k.Norm, k.Best = n[0], n[1]
 	if m.HasValid {
 		if k.Valid, err = model.Get[float64](f, "valid"); err != nil {
+			return nil, err
+		}
+	}
+	if _, ok := f.Shape("valid_history"); ok {
+		if k.ValidHistory, err = model.Get[float64](f, "valid_history"); err != nil {
 			return nil, err
 		}
 	}

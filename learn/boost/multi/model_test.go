@@ -110,7 +110,15 @@ func TestResume(t *testing.T) {
 	for name, o := range map[string]Options{"default": {}, "max": {Objective: Max, Step: Closed}, "valid": {Control: Control{Valid: v}}, "best": {Best: true, Objective: Max, Step: SqrtStep},
 		"unlabelled": {Unlabelled: mixed(43, 3, 50, 3, 0.2).X}} {
 		o.Rounds = 14
+		var losses []float64 // of the validation rows
+		o.Watch = func(p *Progress) error {
+			if o.Valid != nil {
+				losses = append(losses, p.Valid)
+			}
+			return nil
+		}
 		whole := saved(t, trained(t, d, &o))
+		unbroken := losses
 		var file bytes.Buffer
 		part := o
 		part.Rounds, part.CheckpointEvery = 9, 5
@@ -128,8 +136,15 @@ func TestResume(t *testing.T) {
 		}
 		rest := o
 		rest.Resume = k
+		losses = slices.Clone(k.ValidHistory)
+		rest.CheckpointEvery = 7
+		var last *Checkpoint
+		rest.Checkpoint = func(k *Checkpoint) error { last = k; return nil }
 		if got := saved(t, trained(t, d, &rest)); !bytes.Equal(got, whole) {
 			t.Errorf("%s: the resumed run gave another model", name)
+		}
+		if !slices.Equal(losses, unbroken) || o.Valid != nil && !slices.Equal(last.ValidHistory, unbroken[:last.Round]) {
+			t.Errorf("%s: losses of the validation rows are %v, resumed %v, in the checkpoint after it %v", name, unbroken, losses, last.ValidHistory)
 		}
 		for what, change := range map[string]func(*Options, *boost.Data){
 			"settings": func(o *Options, _ *boost.Data) { o.Mu = 7 },

@@ -41,7 +41,9 @@ type run struct {
 	bestAt   int     // rounds that gave it
 	waited   int
 	valid    *state // scores of the validation rows; nil without any
-	stalled  string
+	// validHistory is the largest loss of a domain on them after every round.
+	validHistory []float64
+	stalled      string
 }
 
 // Train minimises the objective of a Q-ensemble f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x)
@@ -358,6 +360,7 @@ func (r *run) finish(p *Progress) (stop bool, err error) {
 	if r.valid != nil {
 		p.Valid, _ = r.o.Target.Max(r.valid.losses())
 		watched = p.Valid
+		r.validHistory = append(r.validHistory, p.Valid)
 	}
 	if watched < r.best {
 		r.best, r.bestAt, r.waited = watched, r.round, 0
