@@ -88,8 +88,8 @@
 // variation distance is at most 1 - exp(-|log Z' - log Z|). The bound says
 // something for models that know their references and bands that are wide
 // enough; otherwise a wider band tells the greater part, and an estimate the rest
-// (band.go). Local.Band is an upper bound likewise, with columns that grow as about the cube of the
-// length, and an estimate alone: an alignment outside the band may gain as much as any. For γ < 0 it may be far off still: strings that the band scores badly
+// (band.go). Local.Band is an upper bound likewise, with columns that grow as the cube of the
+// length, as those of any such machine must (local.go), and an estimate alone: an alignment outside the band may gain as much as any. For γ < 0 it may be far off still: strings that the band scores badly
 // are missing from its sample. Costs of both signs and of sizes that differ by more
 // than a float64 holds may make log Z a difference of which nothing is left: that is
 // an error, ErrRange. Evaluator.Nodes below the exact

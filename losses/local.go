@@ -20,6 +20,14 @@ import (
 // Exact. A column has the best score of an alignment that ends at each cell and
 // the best score so far, M. Entries that cannot exceed M any more count as
 // fresh starts, and M itself is forgotten once no fresh start can reach it.
+//
+// No deterministic machine for it is linear in the length, however narrow the band. Take the
+// diagonal alone, gains +1 and -1, and after t of l symbols the score h of the alignment that
+// ends there (0 is a fresh start) and the best, M. If j mismatches and then k matches follow,
+// M grows by max(0, max(h-j, 0) + k - M). With j = 0 that tells M - h; and from j = h on one
+// more mismatch makes no difference, which tells h, if l - t exceeds h + M. So for t between
+// l/4 and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own: of the order of l² a layer, l³ in
+// all. (The least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962 and 81675 states.)
 type Local struct {
 	Match, Sub, Ins, Del float64
 
