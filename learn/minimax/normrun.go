@@ -96,6 +96,9 @@ func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
 		s.Norm, s.Beta1, s.set, s.Solver = false, r.Beta1/r.tau, nil, Newton
 		in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, optim.Certificate{}, &optim.Control{Ctx: c.Ctx, Stop: optim.Stop{Time: c.Stop.Time}})
 		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
+			if r.best.W != nil && r.best.Lambda != nil {
+				return r.finish(optim.NoProgress), nil
+			}
 			return nil, nil // L-BFGS is left
 		}
 		if ctx.Err() != nil {
@@ -154,7 +157,9 @@ func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
 func (r *normRun) close(ctx context.Context, squared *Game, w, lambda []float64, tol float64) error {
 	relaxed, alike := r.g.relaxer(), squared.relaxer()
 	s := squared.newNewton(r.Bias)
-	for width := 4 * tol; width > tol/20; width /= 4 {
+	// Narrower ones alone may prove nothing, where as much as 1e-8 of the value is asked for.
+	first := math.Max(4*tol, 1e-5*math.Max(leastValue, math.Abs(r.best.Upper)))
+	for width := first; width > tol/20; width /= 4 {
 		under, below := r.g, squared
 		if relaxed != nil {
 			under, below = relaxed(width).(*Game), alike(width).(*Game)
