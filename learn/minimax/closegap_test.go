@@ -29,7 +29,7 @@ func TestCloseGaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if most := max(gap, 2e-6) * f.Certificate.Upper; !(f.Gap() <= most) {
+		if most := max(gap, 1e-4) * f.Certificate.Upper; !(f.Gap() <= most) {
 			t.Errorf("norm, gap %g asked: %g of %g (%v)", gap, f.Gap(), f.Certificate.Upper, f.Reason)
 		}
 	}
