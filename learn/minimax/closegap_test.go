@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // Whoever asks for more gets more: a gap of 1e-8, or the least that there is, and not what is
@@ -31,6 +32,33 @@ func TestCloseGaps(t *testing.T) {
 		}
 		if most := max(gap, 1e-4) * f.Certificate.Upper; !(f.Gap() <= most) {
 			t.Errorf("norm, gap %g asked: %g of %g (%v)", gap, f.Gap(), f.Certificate.Upper, f.Reason)
+		}
+	}
+}
+
+// The norm itself where losses are of whole rows, which Newton's method is not for: L-BFGS, which
+// proves next to nothing at small weights of the norm, is followed by what does.
+func TestNormOfSoftmax(t *testing.T) {
+	d := blobs(100, 15, 3, 1)
+	for _, o := range []minimax.Options{{Beta1: 1e-4}, {Beta1: 1e-3, Preferences: minimax.Preferences{Lo: []float64{0.1}}}} {
+		o.Norm, o.MultiClass = true, minimax.Softmax
+		f, err := minimax.Train(d, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(f.Gap() <= 1e-3*f.Certificate.Upper) || f.Reason != optim.GapSmall {
+			t.Errorf("%v|w|: a gap of %g of %g (%v)", o.Beta1, f.Gap(), f.Certificate.Upper, f.Reason)
+		}
+		if o.Beta1 < 1e-3 {
+			continue
+		}
+		o.Gap = 1e-4 // which bounds what the first may have proved
+		g, err := minimax.Train(d, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Certificate.Lower > g.Certificate.Upper || g.Certificate.Lower > f.Certificate.Upper {
+			t.Errorf("%v|w|: the value is in [%v, %v], and in [%v, %v]", o.Beta1, f.Certificate.Lower, f.Certificate.Upper, g.Certificate.Lower, g.Certificate.Upper)
 		}
 	}
 }

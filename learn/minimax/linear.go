@@ -246,7 +246,7 @@ func (l *linearRun) smooth() (*optim.SaddleResult, error) {
 			s.Reason = optim.NoProgress // τ is as small as it gets: there is no other end
 		}
 	}
-	return nil, nil
+	return s, l.tightened(l.control.Ctx, l.g, l.mixtures, s, l.gap)
 }
 
 // partial is the fit of a run that ended with an error, nil where it left nothing.
