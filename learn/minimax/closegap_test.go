@@ -62,3 +62,40 @@ func TestNormOfSoftmax(t *testing.T) {
 		}
 	}
 }
+
+// A radius is certified where it holds something back, where it barely does, and where it does not.
+func TestRadiusOfAnySize(t *testing.T) {
+	d := blobs(150, 20, 2, 4)
+	free, err := minimax.Train(d, &minimax.Options{Beta1: 1e-9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	norm := 0.0
+	for _, v := range free.Model.Params {
+		norm = math.Hypot(norm, v)
+	}
+	for _, radius := range []float64{0.9 * norm, 3 * norm, 1e5 * norm} {
+		for _, beta := range []float64{0, 1e-4} {
+			if beta > 0 && radius > norm {
+				continue // an ordinary game
+			}
+			f, err := minimax.Train(d, &minimax.Options{Beta1: beta, Radius: radius})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !(f.Gap() <= 1e-3*f.Certificate.Upper) || f.Reason != optim.GapSmall {
+				t.Errorf("radius %g, β %g: a gap of %g of %g (%v)", radius, beta, f.Gap(), f.Certificate.Upper, f.Reason)
+			}
+			if reached := free.Worst + beta/2*norm*norm; radius > norm && f.Certificate.Lower > reached {
+				t.Errorf("radius %g, β %g: a lower bound of %g, and %g is reached", radius, beta, f.Certificate.Lower, reached)
+			}
+			size := 0.0
+			for _, v := range f.Model.Params {
+				size = math.Hypot(size, v)
+			}
+			if size > radius*(1+1e-9) {
+				t.Errorf("radius %g: a model of norm %g", radius, size)
+			}
+		}
+	}
+}

@@ -19,7 +19,7 @@
 //   - Game is the problem itself, for the solvers of package optim.
 //
 // Files: loss.go and objective.go (losses, units), game.go (values and gradients over
-// data), train.go (linear models), dual.go, prox.go, cuts.go, newton.go and newtonrun.go, normrun.go
+// data), train.go (linear models), dual.go, prox.go, cuts.go, newton.go and newtonrun.go, normrun.go, ballrun.go
 // (how they are certified), network.go (networks), mixture.go and mixturealone.go; problem.go (what a
 // checkpoint belongs to); pareto.go, paretocheck.go, bound.go, tradeoff.go and model.go report.
 //
@@ -66,7 +66,8 @@
 // is optim.Smoothed instead: L-BFGS on the smoothed maximum, with kinks smoothed along. Bounds of
 // biases it keeps; of a penalty of the norm that is small it proves little, so that its end is
 // looked at again there (tighten, in normrun.go): on 300 rows of 20 features and three classes by
-// Softmax, β_1 = 1e-4, a gap of 0.39 became one of 1.8e-4. Few
+// Softmax, β_1 = 1e-4, a gap of 0.39 became one of 1.8e-4. A radius that barely holds, of which it proves as
+// little, is proved by games without one (ballrun.go). Few
 // rows of many features (80 of 5000) take Newton's method seconds to minutes where dual ascent,
 // which is for neither a norm nor a bound of biases, takes a tenth of one.
 //

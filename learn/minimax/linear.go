@@ -246,7 +246,10 @@ func (l *linearRun) smooth() (*optim.SaddleResult, error) {
 			s.Reason = optim.NoProgress // τ is as small as it gets: there is no other end
 		}
 	}
-	return s, l.tightened(l.control.Ctx, l.g, l.mixtures, s, l.gap)
+	if err := l.tightened(l.control.Ctx, l.g, l.mixtures, s, l.gap); err != nil {
+		return s, err
+	}
+	return s, l.tightenedBall(l.control.Ctx, l.g, l.mixtures, s, l.gap)
 }
 
 // partial is the fit of a run that ended with an error, nil where it left nothing.

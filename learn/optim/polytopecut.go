@@ -96,6 +96,14 @@ func (s *Polytope) Project(x []float64) {
 
 // project returns the multipliers of the rows, and false when the set is empty.
 func (s *Polytope) project(x []float64) ([]float64, bool) {
+	if u, ok := s.projectWithin(x, 0); ok {
+		return u, true
+	}
+	return s.projectWithin(x, flat+1e-15*float64(s.n)*maxAbs(x))
+}
+
+// projectWithin is project where x may exceed rows of A by slack.
+func (s *Polytope) projectWithin(x []float64, slack float64) ([]float64, bool) {
 	n := s.n
 	shift := (1 - floats.Sum(x)) / float64(n)
 	floats.AddConst(shift, x) // nearest with Σ = 1; what follows stays there
@@ -103,7 +111,6 @@ func (s *Polytope) project(x []float64) ([]float64, bool) {
 	// made free of their means.
 	columns := make([][]float64, len(s.rows))
 	scale := 0.0
-	slack := flat + 1e-15*float64(n)*maxAbs(x)
 	for i, row := range s.rows {
 		c := make([]float64, n+1)
 		copy(c, row)
