@@ -100,7 +100,7 @@ compare with:
 				}
 				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee, "units": o.Normalization}
 				if f.Certified {
-					details["gap"], details["penalized"] = f.Gap(), f.Certificate.Upper
+					details["gap"], details["penalized"] = f.Gap(), f.Certificate.Upper+f.Shared
 				}
 				if o.Normalization == minimax.Regret {
 					var offsets []float64
@@ -139,7 +139,7 @@ func certified(o *minimax.Options, f *minimax.Fit) string {
 	if o.Beta1 > 0 {
 		what += " plus the penalty"
 	}
-	note := fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what, f.Certificate.Upper, f.Gap())
+	note := fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what, f.Certificate.Upper+f.Shared, f.Gap())
 	switch {
 	case math.IsInf(f.OffsetGap, 1):
 		note += "; what each objective reaches alone is not proved"

@@ -149,9 +149,10 @@ type trainingRun struct {
 	before         []byte       // the history of the run that goes on
 
 	last     optim.Row
-	recorded bool   // last is one
-	saved    bool   // a checkpoint was written
-	afresh   string // what a resumed run does not go on with
+	recorded bool    // last is one
+	spent    float64 // seconds of the stages before last's, whose clocks are their own
+	saved    bool    // a checkpoint was written
+	afresh   string  // what a resumed run does not go on with
 }
 
 // open reads the checkpoint, sets control, and opens the files.
@@ -179,11 +180,20 @@ func (r *trainingRun) open(inputs []place) error {
 	if r.model, err = output.Create(*r.training.model, r.Out); err != nil {
 		return err
 	}
-	r.recorders = append(r.recorders, optim.RecorderFunc(func(row optim.Row) error { r.last, r.recorded = row, true; return nil }))
+	r.recorders = append(r.recorders, optim.RecorderFunc(r.note))
 	if *r.csv == "" {
 		return nil
 	}
 	return r.openHistory()
+}
+
+// note keeps the last row, and the time of the stages before it.
+func (r *trainingRun) note(row optim.Row) error {
+	if r.recorded && row.Stage != r.last.Stage {
+		r.spent += r.last.Seconds
+	}
+	r.last, r.recorded = row, true
+	return nil
 }
 
 func (r *trainingRun) openHistory() error {
@@ -290,7 +300,7 @@ func (r *trainingRun) failed(err error) error {
 func (r *trainingRun) finish(f *fitted) error {
 	result := f.result
 	report := fitReport{Model: r.model.Name(), Objective: result.F, GradNorm: result.GradNorm, Iterations: result.Iterations, Evaluations: result.Evaluations,
-		Reason: result.Reason, Converged: result.Converged(), Seconds: r.last.Seconds, Note: result.Note, Details: f.details}
+		Reason: result.Reason, Converged: result.Converged(), Seconds: r.spent + r.last.Seconds, Note: result.Note, Details: f.details}
 	if first := result.First; first != nil {
 		report.First = &stageReport{first.F, first.Iterations, first.Evaluations, first.Reason}
 	}

@@ -139,3 +139,19 @@ func TestCheckpointsAndTheirHistory(t *testing.T) {
 		}
 	}
 }
+
+// A run in stages, as those for regrets are, took the time of all of them.
+func TestSecondsOfStages(t *testing.T) {
+	r := &trainingRun{}
+	for _, row := range []optim.Row{
+		{Stage: "hinge alone: newton", Seconds: 1}, {Stage: "hinge alone: newton", Seconds: 4},
+		{Stage: "mirror-prox", Seconds: 2}, {Stage: "newton", Seconds: 5}, {Stage: "newton", Seconds: 7},
+	} {
+		if err := r.note(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.spent + r.last.Seconds; got != 4+2+7 {
+		t.Errorf("%v seconds, and not 13", got)
+	}
+}

@@ -295,3 +295,31 @@ func TestRegretsProved(t *testing.T) {
 		t.Errorf("a network's offsets are within %v, %v", f.OffsetGap, err)
 	}
 }
+
+// A network that is to go on for more passes than before: fine where nothing hangs on their
+// number, refused where what each objective reaches alone does.
+func TestNetworkRegretsPasses(t *testing.T) {
+	for _, n := range []Normalization{Lipschitz, Regret} {
+		var first, last *optim.Checkpoint
+		o := Options{Normalization: n, Losses: []Loss{Hinge(), CrossEntropy()}, Hidden: []int{3}, Passes: 2, Workers: 1}
+		o.Control.CheckpointEvery = 1
+		o.Control.Checkpoint = func(k *optim.Checkpoint) error {
+			if first == nil {
+				first = k
+			}
+			last = k
+			return nil
+		}
+		if _, err := Train(noisy(), &o); err != nil {
+			t.Fatal(err)
+		}
+		o.Control.Checkpoint, o.Passes = nil, 4
+		for _, k := range []*optim.Checkpoint{first, last} {
+			o.Control.Resume = k
+			_, err := Train(noisy(), &o)
+			if refused := err != nil && strings.Contains(err.Error(), "another problem: its iterations is 2, here it is 4"); refused != (n == Regret) || err != nil && !refused {
+				t.Errorf("%s: %v", n, err)
+			}
+		}
+	}
+}

@@ -273,11 +273,24 @@ func (g *Game) handicap(k int) float64 {
 	if g.beta2 == 0 {
 		return 0
 	}
+	return g.beta2 * (g.objectives[k].lipschitz - g.flattest())
+}
+
+// shared is the ±β_2 min M that handicap leaves out.
+func (g *Game) shared() float64 {
+	if g.beta2 == 0 {
+		return 0
+	}
+	return g.beta2 * g.flattest()
+}
+
+// flattest returns min M.
+func (g *Game) flattest() float64 {
 	least := math.Inf(1)
 	for i := range g.objectives {
 		least = math.Min(least, g.objectives[i].lipschitz)
 	}
-	return g.beta2 * (g.objectives[k].lipschitz - least)
+	return least
 }
 
 // finish turns raw means into φ and its gradient with respect to λ, and adds the

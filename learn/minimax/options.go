@@ -183,7 +183,7 @@ type Options struct {
 	// they limit the first part.
 	Passes   int
 	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
-	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative never asks
+	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative goes as near as it gets
 	NoPolish bool    // Auto: leave the second part out
 	Width    float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
 

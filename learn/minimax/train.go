@@ -22,9 +22,12 @@ type Fit struct {
 
 	// Certificate bounds the value of the game when Certified: the worst mixture with what β_2
 	// adds, plus the penalty, is Upper at the model, and nowhere less than Lower. Worst, which is
-	// without penalties, may well be further from the least possible.
+	// without penalties, may well be further from the least possible. What β_2 adds to all
+	// objectives alike, ±β_2 min M_k, is Shared: it has no effect on the game, and is left out
+	// of Certificate and of recorded rows, where it would only hide how small a gap is.
 	Certificate optim.Certificate
 	Certified   bool
+	Shared      float64
 	// OffsetGap, of Regret, is what the least of an objective alone may be below where it was
 	// found: Certificate takes offsets for what they are. It is +Inf where nothing is proved,
 	// zero where offsets were given.
@@ -207,9 +210,11 @@ func (t *trainer) offsets() error {
 		if _, err := g.Eval(w, make([]float64, len(gl)), nil, gl); err != nil {
 			return err
 		}
-		for k := range gl {
+		for k := range gl { // all, before their constants change
+			gl[k] -= g.handicap(k)
+		}
+		for k, v := range gl {
 			o := &t.objectives[k]
-			v := gl[k] - g.handicap(k)
 			if !(v > 1e-12) {
 				return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose another normalisation", o.Name, v)
 			}
@@ -295,7 +300,7 @@ const leastValue = 0.01
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
-	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: g.Names()}
+	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: g.Names(), Shared: g.shared()}
 	f.Guarantee = "certified"
 	if !r.Certified || math.IsInf(r.Certificate.Lower, -1) {
 		f.Certified = false

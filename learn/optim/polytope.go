@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -59,54 +60,78 @@ func NewBoxSimplex(n int, lo, hi []float64, sum float64) (*BoxSimplex, error) {
 	return s, nil
 }
 
-// Project implements Set.
+// Project implements Set. Entries are only ever compared and subtracted from one another: of
+// 1e16 - τ nothing of a sum of 1 would be left.
 func (s *BoxSimplex) Project(x []float64) {
-	total := func(tau float64) float64 {
+	// Where, as τ grows, coordinate i leaves Hi (τ = v_i - Hi_i) or comes to Lo, each as a sum
+	// of two floats that is exact (D. Knuth, The Art of Computer Programming 2, 4.2.2).
+	type bend struct {
+		i           int
+		bound       float64
+		upper       bool
+		tau, behind float64
+	}
+	bends := make([]bend, 0, 2*len(x))
+	add := func(i int, bound float64, upper bool) {
+		tau := x[i] - bound
+		b := x[i] - tau
+		bends = append(bends, bend{i, bound, upper, tau, (x[i] - (tau + b)) + (b - bound)})
+	}
+	for i := range x {
+		add(i, s.lo[i], false)
+		add(i, s.hi[i], true)
+	}
+	slices.SortFunc(bends, func(a, b bend) int {
+		upper := 0 // first, of one coordinate whose bounds are the same
+		if a.upper != b.upper {
+			upper = 1
+			if a.upper {
+				upper = -1
+			}
+		}
+		return cmp.Or(cmp.Compare(a.tau, b.tau), cmp.Compare(a.behind, b.behind), upper)
+	})
+	clip := func(i int, v float64) float64 { return math.Max(s.lo[i], math.Min(s.hi[i], v)) }
+	total := func(b bend) float64 {
 		t := 0.0
 		for i, v := range x {
-			t += math.Max(s.lo[i], math.Min(s.hi[i], v-tau))
+			t += clip(i, (v-x[b.i])+b.bound)
 		}
 		return t
 	}
-	at := make([]float64, 0, 2*len(x))
-	for i, v := range x {
-		at = append(at, v-s.lo[i], v-s.hi[i])
-	}
-	slices.Sort(at)
-	// The last breakpoint whose sum is not below: there the piece begins that
-	// the answer lies on.
-	lo, hi := 0, len(at)-1
+	// The last bend whose sum is not below: there the piece begins that the answer lies on.
+	lo, hi := 0, len(bends)-1
 	for lo < hi {
-		if mid := (lo + hi + 1) / 2; total(at[mid]) >= s.sum {
+		if mid := (lo + hi + 1) / 2; total(bends[mid]) >= s.sum {
 			lo = mid
 		} else {
 			hi = mid - 1
 		}
 	}
-	tau := at[lo]
-	// Which coordinates are free on the piece is asked in its middle: at its end
-	// v-(v-hi) need not be hi.
-	middle := tau + 1
-	if lo+1 < len(at) {
-		middle = tau + (at[lo+1]-tau)/2
-	}
-	free, fixed := 0, 0.0
-	for i, v := range x {
-		switch {
-		case v-middle <= s.lo[i]:
-			fixed += s.lo[i]
-		case v-middle >= s.hi[i]:
-			fixed += s.hi[i]
-		default:
-			free++
-			fixed += v
+	at := slices.Clone(s.hi) // on that piece; NaN for those that are free
+	for _, b := range bends[:lo+1] {
+		if at[b.i] = math.NaN(); !b.upper {
+			at[b.i] = b.bound
 		}
 	}
-	if free > 0 {
-		tau = (fixed - s.sum) / float64(free)
+	// All that are free are within a bound's width of one of them.
+	one := slices.IndexFunc(at, math.IsNaN)
+	free, rest := 0.0, s.sum
+	for i, v := range at {
+		if math.IsNaN(v) {
+			free, v = free+1, x[i]-x[one]
+		}
+		rest -= v
 	}
-	for i, v := range x {
-		x[i] = math.Max(s.lo[i], math.Min(s.hi[i], v-tau))
+	pivot := 0.0
+	if one >= 0 {
+		pivot = x[one]
+	}
+	for i, v := range at {
+		if math.IsNaN(v) {
+			v = clip(i, (x[i]-pivot)+rest/free)
+		}
+		x[i] = v
 	}
 }
 

@@ -366,3 +366,79 @@ func TestMaximize(t *testing.T) {
 		t.Errorf("the maximum of zero over all space is %v", v)
 	}
 }
+
+// Sets without an inside, said by rows of any length: one point by different rows (which
+// rounding would leave empty), rows that are the same for all points, faces. None is empty,
+// points far away come to within 1e-10 of it, and to the nearest of it.
+func TestPolytopesWithoutInside(t *testing.T) {
+	for name, c := range map[string]struct {
+		a [][]float64
+		b []float64
+	}{
+		"touching":       {[][]float64{{0, 0x1p-15}, {0x1.8p-18, -0x1p-18}, {0, 0x1.8p-9}}, []float64{0x1p-16, 0x1p-20, 0x1.8p-10}},
+		"same for all":   {[][]float64{{-16384, -16384}, {0, -0x1p-16}, {768, -768}}, []float64{-16384, -0x1p-17, 225.6}},
+		"four ways":      {[][]float64{{0.00018310546875, -0.00006103515625, 0}, {0.00048828125, 0.00146484375, -0.00146484375}, {-2, -6, 0}, {0, 256, 0}}, []float64{7.416537890888444e-05, 0.00016276041666666663, -2.6666666666666665, 85.33333333333333}},
+		"nearly for all": {[][]float64{{1, 1, 1 + 1e-9}, {-1, -1, -1 - 1e-9}}, []float64{1 + 3e-10, -1 - 3e-10}},
+		"thirds":         {[][]float64{{3, 0, 0}, {0, 7, 0}, {0, 0, 1e-9}}, []float64{1, 7. / 3, 1e-9 / 3}},
+		"a face":         {[][]float64{{1, 1, 0, 0}, {-5, -5, 0, 0}}, []float64{0.5, -2.5}},
+		"largest":        {[][]float64{{1e308, -1e308, 1e308}}, []float64{0}},
+	} {
+		n := len(c.a[0])
+		s, err := optim.NewPolytope(n, c.a, c.b)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		rng := rand.New(rand.NewPCG(1, 5))
+		excess := func(x []float64) float64 {
+			sum, most := -1.0, 0.0
+			for _, v := range x {
+				sum, most = sum+v, math.Max(most, -v)
+			}
+			for i, row := range c.a {
+				size, d := 0.0, 0.0
+				for _, v := range row {
+					size = math.Max(size, math.Abs(v))
+				}
+				for j, v := range row {
+					d += v / size * x[j]
+				}
+				most = math.Max(most, d-c.b[i]/size)
+			}
+			return math.Max(most, math.Abs(sum))
+		}
+		var inside [][]float64
+		for range 20 {
+			x := normal(rng, n)
+			s.Project(x)
+			inside = append(inside, x)
+		}
+		for _, far := range []float64{1e-6, 1, 1e3, 1e7, 1e12} {
+			x := normal(rng, n)
+			for j := range x {
+				x[j] *= far
+			}
+			z := slices.Clone(x)
+			if s.Project(z); excess(z) > 1e-10 {
+				t.Errorf("%s: %v is projected to %v, which exceeds the constraints by %v", name, x, z, excess(z))
+			}
+			most := s.Maximize(x, nil)
+			for _, u := range inside {
+				along, value := 0.0, 0.0
+				for j := range u {
+					along += (x[j] - z[j]) * (u[j] - z[j])
+					value += x[j] * u[j]
+				}
+				if along > 1e-6*(1+far) || value > most+1e-10*(1+far) {
+					t.Errorf("%s: %v is projected to %v: %v is nearer (%v), or has more than the maximum %v: %v", name, x, z, u, along, most, value)
+				}
+			}
+		}
+	}
+	if _, err := optim.NewPolytope(2, [][]float64{{1, 0}, {0, 1}}, []float64{0.5, 0.499999999}); !errors.Is(err, optim.ErrEmptySet) {
+		t.Errorf("what misses the simplex by 1e-9 is not empty: %v", err)
+	}
+	if _, err := optim.NewPolytope(2, [][]float64{{3, 3}}, []float64{2.9}); !errors.Is(err, optim.ErrEmptySet) {
+		t.Errorf("a row that no point meets is met: %v", err)
+	}
+}

@@ -23,8 +23,12 @@ type Polytope struct {
 	b    []float64
 }
 
+// flat is what points may exceed rows of unit length by: sets without an inside, such as one
+// point that rows say in different words, would else be empty by a rounding.
+const flat = 1e-12
+
 // NewPolytope returns the set in n dimensions. The error is ErrEmptySet when no
-// point meets all constraints.
+// point meets all constraints, each within some 1e-12 of its length along the simplex.
 func NewPolytope(n int, a [][]float64, b []float64) (*Polytope, error) {
 	if len(a) != len(b) || n < 1 {
 		return nil, fmt.Errorf("optim: polytope: %d rows and %d right sides in %d dimensions", len(a), len(b), n)
@@ -34,22 +38,34 @@ func NewPolytope(n int, a [][]float64, b []float64) (*Polytope, error) {
 		if len(row) != n {
 			return nil, fmt.Errorf("optim: polytope: row %d has %d entries for %d coordinates", i+1, len(row), n)
 		}
-		// A row of unit length: the tolerances below are then of the same kind.
-		size := floats.Norm(row, 2)
 		if j := firstNotFinite(row); j >= 0 || b[i]-b[i] != 0 {
 			return nil, fmt.Errorf("optim: polytope: row %d has entries that are not finite", i+1)
 		}
-		if size == 0 {
-			if b[i] < 0 {
-				return nil, fmt.Errorf("optim: polytope: row %d says 0 ≤ %g: %w", i+1, b[i], ErrEmptySet)
+		// Σ x = 1, so that a row free of its mean says the same of x. Of unit length: the
+		// tolerances below are then of the same kind, whatever the row has across the simplex.
+		largest := maxAbs(row)
+		unit, right := make([]float64, n), 0.0
+		if largest > 0 { // which sums of squares may overflow
+			floats.AddScaled(unit, 1/largest, row)
+			mean := floats.Sum(unit) / float64(n)
+			floats.AddConst(-mean, unit)
+			right = b[i]/largest - mean
+		} else {
+			right = b[i]
+		}
+		size := floats.Norm(unit, 2)
+		if size <= 1e-15*float64(n) { // the same for all x
+			if right < -flat {
+				return nil, fmt.Errorf("optim: polytope: no point of the simplex meets row %d, which is the same for all: %w", i+1, ErrEmptySet)
 			}
 			continue
 		}
-		unit, g := slices.Clone(row), slices.Clone(row)
 		floats.Scale(1/size, unit)
-		floats.Scale(-1/size, g)
-		s.a, s.b = append(s.a, unit), append(s.b, b[i]/size)
-		s.rows, s.h = append(s.rows, g), append(s.h, -b[i]/size)
+		right /= size
+		g := slices.Clone(unit)
+		floats.Scale(-1, g)
+		s.a, s.b = append(s.a, unit), append(s.b, right)
+		s.rows, s.h = append(s.rows, g), append(s.h, -right)
 	}
 	for k := range n {
 		e := make([]float64, n)
@@ -65,12 +81,29 @@ func NewPolytope(n int, a [][]float64, b []float64) (*Polytope, error) {
 
 // Project implements Set.
 func (s *Polytope) Project(x []float64) {
+	from := slices.Clone(x)
 	s.project(x)
-	s.project(x) // from afar the first leaves an error relative to the distance
+	// From afar that leaves an error relative to the distance. What is on the way from the
+	// nearest point to x has the same nearest point.
+	if far := maxAbs(from); far > 1e3 {
+		for i, v := range from {
+			x[i] += 1e3 / far * (v - x[i])
+		}
+		s.project(x)
+	}
+	s.project(x)
 }
 
 // project returns the multipliers of the rows, and false when the set is empty.
 func (s *Polytope) project(x []float64) ([]float64, bool) {
+	if u, ok := s.projectWithin(x, 0); ok {
+		return u, true
+	}
+	return s.projectWithin(x, flat+1e-15*float64(s.n)*maxAbs(x))
+}
+
+// projectWithin is project where x may exceed rows of A by slack.
+func (s *Polytope) projectWithin(x []float64, slack float64) ([]float64, bool) {
 	n := s.n
 	shift := (1 - floats.Sum(x)) / float64(n)
 	floats.AddConst(shift, x) // nearest with Σ = 1; what follows stays there
@@ -83,6 +116,9 @@ func (s *Polytope) project(x []float64) ([]float64, bool) {
 		copy(c, row)
 		floats.AddConst(-floats.Sum(row)/float64(n), c[:n])
 		c[n] = s.h[i] - floats.Dot(row, x)
+		if i < len(s.a) {
+			c[n] -= slack
+		}
 		columns[i] = c
 		scale = math.Max(scale, c[n])
 	}

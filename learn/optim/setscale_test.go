@@ -197,3 +197,50 @@ func TestProjectionsOfTheLargest(t *testing.T) {
 		t.Errorf("simplex: %v", p)
 	}
 }
+
+// However far away a point is, its projection keeps the sum and the bounds, and is the nearest:
+// where z_i may fall and z_j may rise, x_i - z_i ≥ x_j - z_j.
+func TestBoxSimplexOfAnyMagnitude(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	for trial := range 20000 {
+		n := 2 + rng.IntN(5)
+		lo, hi := make([]float64, n), make([]float64, n)
+		for i := range lo {
+			if rng.IntN(4) > 0 {
+				lo[i] = rng.Float64() / float64(n)
+			}
+			hi[i] = lo[i] + rng.Float64()
+			if rng.IntN(6) == 0 {
+				hi[i] = lo[i]
+			}
+		}
+		s, err := optim.NewBoxSimplex(n, lo, hi, 0)
+		if err != nil {
+			continue
+		}
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = math.Ldexp(float64(rng.IntN(9)-4), rng.IntN(2000)-1000)
+			if trial%2 == 0 {
+				x[i] = math.Ldexp(float64(rng.IntN(9)-4), trial%100-30)
+			}
+		}
+		z := slices.Clone(x)
+		s.Project(z)
+		sum := 0.0
+		for i, v := range z {
+			sum += v
+			if !(v >= lo[i] && v <= hi[i]) {
+				t.Fatalf("%v within %v and %v: %v", x, lo, hi, z)
+			}
+			for j := range z {
+				if v > lo[i] && z[j] < hi[j] && x[i]-x[j] < v-z[j]-1e-12 {
+					t.Fatalf("%v within %v and %v: %v is not the nearest: %d and %d", x, lo, hi, z, i, j)
+				}
+			}
+		}
+		if math.Abs(sum-1) > 1e-12 {
+			t.Fatalf("%v within %v and %v: %v has the sum %v", x, lo, hi, z, sum)
+		}
+	}
+}
