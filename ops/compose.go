@@ -65,7 +65,7 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 		return nil, err
 	}
 	if opts == nil || !opts.KeepDead {
-		trim(out, c.trace)
+		trim(out, c.trace, c.meter.lim.Workers)
 	}
 	return out, nil
 }
@@ -460,130 +460,12 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 
 // trim removes the states that reach no final state, given that all are reached
 // from the start. tr, if not nil, follows.
-func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace) {
-	if dead := deadStates(v, nil); dead != nil {
+func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
+	if dead := deadStates(v, workers); dead != nil {
 		if tr != nil {
 			tr.remap(dead, func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
-		v.DeleteStates(dead)
+		v.DeleteStatesWorkers(dead, workers)
 	}
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
-}
-
-// deadStates marks the states that reach no final state, and those that are not among
-// reached (nil: all are), which no arc from a reached one may leave; nil if there
-// are none.
-//
-// States are numbered as they are reached, so that most arcs lead to higher
-// numbers, and a few sweeps from the highest state down find nearly all live
-// states without a reversed copy of the arcs. The rest is then searched
-// backwards, over arcs between undecided states alone, so that the whole is
-// linear whatever the numbering.
-func deadStates[W semiring.Weight[W]](v *fst.Vector[W], reached []bool) []bool {
-	n := v.NumStates()
-	dead := make([]bool, n)
-	left := 0 // undecided or dead
-	away := 0 // not reached
-	for q := range n {
-		if reached != nil && !reached[q] {
-			dead[q] = true
-			away++
-		} else if !fst.IsFinal[W](v, fst.StateID(q)) {
-			dead[q] = true
-			left++
-		}
-	}
-	// undecided states are dead so far and may yet come to life.
-	undecided := func(q int) bool { return dead[q] && (reached == nil || reached[q]) }
-	const sweeps = 3
-	for range sweeps {
-		before := left
-		for q := n - 1; q >= 0; q-- {
-			if !undecided(q) {
-				continue
-			}
-			arcs := v.Arcs(fst.StateID(q))
-			for i := range arcs {
-				if !dead[arcs[i].NextState] {
-					dead[q] = false
-					left--
-					break
-				}
-			}
-		}
-		if left+away == 0 {
-			return nil
-		}
-		if left == before || left == 0 {
-			return dead
-		}
-		if before-left < before/8 {
-			break // in a numbering like this, further sweeps find little either
-		}
-	}
-	if uint64(v.NumArcs()) < 1<<32 {
-		left -= revive[uint32](v, dead, undecided)
-	} else {
-		left -= revive[uint64](v, dead, undecided)
-	}
-	if left+away == 0 {
-		return nil
-	}
-	return dead
-}
-
-// revive searches backwards, from undecided states with an arc to a live one and over arcs between
-// undecided ones, for those that live, and returns how many there are. I counts arcs: the smaller it
-// is, the less of what is accessed at random lies outside of a cache.
-func revive[I uint32 | uint64, W semiring.Weight[W]](v *fst.Vector[W], dead []bool, undecided func(int) bool) (found int) {
-	n := len(dead)
-	// in[offset[t]:offset[t+1]] are the undecided states with an arc to t.
-	offset := make([]I, n+1)
-	var live []fst.StateID
-	total := I(0)
-	for q := range n {
-		if !undecided(q) {
-			continue
-		}
-		for _, e := range v.Arcs(fst.StateID(q)) {
-			if dead[e.NextState] {
-				offset[e.NextState]++
-				total++
-			} else if len(live) == 0 || live[len(live)-1] != fst.StateID(q) {
-				live = append(live, fst.StateID(q))
-			}
-		}
-	}
-	sum := I(0)
-	for t := range n + 1 {
-		sum += offset[t]
-		offset[t] = sum
-	}
-	in := make([]fst.StateID, total)
-	for q := range n {
-		if undecided(q) {
-			for _, e := range v.Arcs(fst.StateID(q)) {
-				if dead[e.NextState] {
-					offset[e.NextState]--
-					in[offset[e.NextState]] = fst.StateID(q)
-				}
-			}
-		}
-	}
-	for _, q := range live {
-		dead[q] = false
-	}
-	found = len(live)
-	for len(live) > 0 {
-		t := live[len(live)-1]
-		live = live[:len(live)-1]
-		for _, q := range in[offset[t]:offset[t+1]] {
-			if dead[q] {
-				dead[q] = false
-				found++
-				live = append(live, q)
-			}
-		}
-	}
-	return found
 }
