@@ -60,14 +60,54 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.run()
+	s := c.borrow()
+	out, err := c.run(&s.out)
 	if err != nil {
 		return nil, err
 	}
 	if opts == nil || !opts.KeepDead {
 		trim(out, c.trace, c.meter.lim.Workers)
 	}
+	if s.out.out == nil {
+		out = out.Clone() // the arrays belong to the buffer
+	}
+	c.giveBack(s)
 	return out, nil
+}
+
+// composeScratch is the work space of a composition, when none is under way.
+type composeScratch[W semiring.Weight[W]] struct {
+	table triples
+	keys  []uint64
+	arcs  []fst.Arc[W]
+	out   stateBuffer[W]
+}
+
+// borrow makes the work space of c that of an earlier composition, unless how much is
+// in use may be told in an error.
+func (c *Composer[W]) borrow() *composeScratch[W] {
+	if l := c.meter.lim; l.States != 0 || l.Arcs != 0 || l.Bytes != 0 {
+		return new(composeScratch[W])
+	}
+	s := scratchOf[composeScratch[W]]().Get().(*composeScratch[W])
+	c.table, c.keys, c.arcs = s.table, s.keys, s.arcs
+	return s
+}
+
+// giveBack ends the use of c.
+func (c *Composer[W]) giveBack(s *composeScratch[W]) {
+	c.table.reset()
+	clear(c.arcs[:cap(c.arcs)])
+	if s.keys = c.keys[:0]; cap(s.keys) > keptScratch {
+		s.keys = nil
+	}
+	if s.arcs = c.arcs[:0]; cap(s.arcs) > keptScratch {
+		s.arcs = nil
+	}
+	s.table = c.table
+	s.out.reset()
+	c.table, c.keys, c.arcs = triples{}, nil, nil
+	scratchOf[composeScratch[W]]().Put(s)
 }
 
 // ComposeLazy returns A∘B, to be computed where it is looked at. A and B may
@@ -374,11 +414,9 @@ func (c *Composer[W]) check(n int) error {
 const tripleBytes = 8 + 14 + 16 + 8
 
 // run expands every state in order of its number, and writes the result as it
-// goes. It is Materialize without the calls between, and with a trace.
-func (c *Composer[W]) run() (*fst.Vector[W], error) {
-	out := fst.NewVector[W](0)
-	out.SetInputSymbols(fst.InputSymbols(c.a.f))
-	out.SetOutputSymbols(fst.OutputSymbols(c.b.f))
+// goes. It is Materialize without the calls between, and with a trace. The arrays of a result that fits
+// into the buffer are the buffer's.
+func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 	if c.trace != nil {
 		c.trace.reset()
 	}
@@ -386,25 +424,28 @@ func (c *Composer[W]) run() (*fst.Vector[W], error) {
 	if err != nil {
 		return nil, err
 	}
-	if start == fst.NoState {
-		return out, nil
-	}
 	w := c.meter.lim.Workers
 	if c.trace != nil || !shareable(c.a.f) || !shareable(c.b.f) {
 		w = 1
 	}
-	for q := 0; q < c.table.len(); {
+	for q := 0; q < c.table.len(); { // no state at all without a start
 		if w > 1 && c.table.len()-q >= composeAlone {
-			if err := c.runAhead(out, q, w); err != nil {
+			if err := c.runAhead(b, q, w); err != nil {
 				return nil, err
 			}
 			break
 		}
 		n := min(composeBlock, c.table.len()-q)
-		if err := c.step(out, q, n); err != nil {
+		if err := c.step(b, q, n); err != nil {
 			return nil, err
 		}
 		q += n
+	}
+	out := b.view()
+	out.SetInputSymbols(fst.InputSymbols(c.a.f))
+	out.SetOutputSymbols(fst.OutputSymbols(c.b.f))
+	if start == fst.NoState {
+		return out, nil
 	}
 	out.SetStart(start)
 	out.SetProperties(composeProperties(knownProperties(c.a.f), knownProperties(c.b.f)), fst.AllProperties)
@@ -416,7 +457,7 @@ func (c *Composer[W]) run() (*fst.Vector[W], error) {
 const composeBlock = 32
 
 // step writes the n states from q on.
-func (c *Composer[W]) step(out *fst.Vector[W], q, n int) (err error) {
+func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (err error) {
 	var block [composeBlock]pairOf[W]
 	var end [len(block)]int // of each state's arcs
 	c.read(fst.StateID(q), block[:n])
@@ -435,7 +476,7 @@ func (c *Composer[W]) step(out *fst.Vector[W], q, n int) (err error) {
 	c.number(arcs)
 	begin := 0
 	for i := range n {
-		out.PushState(block[i].final, arcs[begin:end[i]])
+		out.push(block[i].final, arcs[begin:end[i]])
 		begin = end[i]
 	}
 	c.built += int64(len(arcs))

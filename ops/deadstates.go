@@ -75,9 +75,9 @@ type liveSearch[I uint32 | uint64, W semiring.Weight[W]] struct {
 	f       *fst.Vector[W]
 	pending stateSet // what is not known to live
 	live    []fst.StateID
-	first   []I // by state: the last that began to wait for it; nil while nothing waits
-	rooms   []*waitingRoom[I]
-	waiting I // and one
+	first   []I           // by state: the last that began to wait for it; nil while nothing waits
+	rooms   [][]waiter[I] // of 1<<waitingRoomBits each, or what all arcs need
+	waiting I             // how many wait; they begin at 1
 }
 
 // waiter is a state that lives if another does, and the one that waits for the same; 0 is none.
@@ -87,9 +87,6 @@ type waiter[I uint32 | uint64] struct {
 }
 
 const waitingRoomBits = 12
-
-// A waitingRoom is full before the next is made.
-type waitingRoom[I uint32 | uint64] [1 << waitingRoomBits]waiter[I]
 
 // sweep goes through the pending states from the highest down. Those with an arc to a live one come to life;
 // the others wait at all that their arcs lead to.
@@ -130,8 +127,9 @@ func (l *liveSearch[I, W]) wait(q fst.StateID, arcs []fst.Arc[W]) {
 	k := l.waiting
 	for i := range arcs {
 		k++
-		for k>>waitingRoomBits >= I(len(l.rooms)) {
-			l.rooms = append(l.rooms, new(waitingRoom[I]))
+		if k>>waitingRoomBits >= I(len(l.rooms)) {
+			need := l.f.NumArcs() + 1 - len(l.rooms)<<waitingRoomBits
+			l.rooms = append(l.rooms, make([]waiter[I], min(need, 1<<waitingRoomBits)))
 		}
 		first := &l.first[arcs[i].NextState]
 		l.rooms[k>>waitingRoomBits][k%(1<<waitingRoomBits)] = waiter[I]{q, *first}

@@ -75,6 +75,11 @@
 //   - Workers: all expand, one numbers. Of the processor time of lexicon and grammar 55 % can be
 //     shared and 45 % is the numbering, which goes on meanwhile; on the random machine a sixth
 //     is the trimming, half of which can.
+//   - Work space that is borrowed from the composition before, and a result collected there and copied when it is
+//     trimmed, where it is small: of 173 kB for a result of 1447 arcs 76 are left, and of 42 first touches of
+//     a page 20, each of which takes about 2 µs. compose_R_1e3 0.29 to 0.25 ms (OpenFst 0.33), compose_LG_1e3 0.54 to 0.42 (0.65),
+//     words through two compositions each (spell_E2) 1.34 to 1.12 s, 200 lattices with a grammar 0.345 to 0.318 s and 104 to 90 MB at most.
+//     Of larger results the first 16,000 states are copied once more, which is not to be seen.
 //   - Looking ahead (LookAhead) on a lexicon of 5000 words and a random grammar of 200 states:
 //     13 ms in place of 1.1 s, for one pair in a hundred comes to something there. It and the
 //     matchers have an expansion of their own (composematch.go), for plain composition to stay as it is.
