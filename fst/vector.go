@@ -97,6 +97,9 @@ func (v *Vector[W]) Arcs(q StateID) []Arc[W] {
 	return v.slabs[s.pos>>slabBits][i : i+int(s.n) : i+int(s.n)]
 }
 
+// OutDegree returns how many arcs q has, without a look at where they are.
+func (v *Vector[W]) OutDegree(q StateID) int { return int(v.spans[q].n) }
+
 // MutableArcs returns the arcs of q for changing in place. Whoever writes to
 // them says afterwards with SetProperties what still holds: the machine cannot
 // see the writes.
