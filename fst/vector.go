@@ -97,6 +97,9 @@ func (v *Vector[W]) Arcs(q StateID) []Arc[W] {
 	return v.slabs[s.pos>>slabBits][i : i+int(s.n) : i+int(s.n)]
 }
 
+// OutDegree returns how many arcs q has, without a look at where they are.
+func (v *Vector[W]) OutDegree(q StateID) int { return int(v.spans[q].n) }
+
 // MutableArcs returns the arcs of q for changing in place. Whoever writes to
 // them says afterwards with SetProperties what still holds: the machine cannot
 // see the writes.
@@ -313,29 +316,34 @@ func (v *Vector[W]) DeleteStatesWorkers(dead []bool, workers int) {
 		newID[q] = StateID(n)
 		n++
 	}
-	const block = 1 << 14 // states
-	var next, arcs atomic.Int64
+	// Each block of states moves up to its own beginning, by whoever takes it, and then all blocks
+	// move up. One worker does all as one block.
+	block := max(1, len(dead))
+	if workers > 1 {
+		block = min(block, deleteAtOnce)
+	}
+	kept := make([]blockKept, (len(dead)+block-1)/block)
+	var next atomic.Int64
 	work := func() {
-		for {
-			hi := int(next.Add(block))
-			lo := hi - block
-			if lo >= len(dead) {
-				return
-			}
-			arcs.Add(v.renumberArcs(lo, min(hi, len(dead)), newID))
+		for k := int(next.Add(1) - 1); k < len(kept); k = int(next.Add(1) - 1) {
+			kept[k] = v.deleteBlock(k*block, min((k+1)*block, len(dead)), newID)
 		}
 	}
 	var wg sync.WaitGroup
-	for k := 1; k < workers && k*block < len(dead); k++ {
+	for k := 1; k < workers && k < len(kept); k++ {
 		wg.Go(work)
 	}
 	work()
 	wg.Wait()
-	v.arcs = int(arcs.Load())
-	for q, t := range newID {
-		if t != NoState {
-			v.spans[t], v.finals[t] = v.spans[q], v.finals[q]
+	v.arcs = 0
+	to := 0
+	for k, b := range kept {
+		v.arcs += b.arcs
+		if lo := k * block; to < lo {
+			copy(v.spans[to:], v.spans[lo:lo+b.states])
+			copy(v.finals[to:], v.finals[lo:lo+b.states])
 		}
+		to += b.states
 	}
 	v.finals, v.spans = v.finals[:n], v.spans[:n]
 	if v.start > 0 {
@@ -344,15 +352,21 @@ func (v *Vector[W]) DeleteStatesWorkers(dead []bool, workers int) {
 	v.setProps(deleteStatesProps(v.knownProps()))
 }
 
-// renumberArcs drops the arcs of the states lo ≤ q < hi that lead to states without a new number, gives
-// the others of those that have one that of their next state, and returns how many are left.
-func (v *Vector[W]) renumberArcs(lo, hi int, newID []StateID) (left int64) {
+// deleteAtOnce is how many states a worker takes at once.
+const deleteAtOnce = 1 << 14
+
+// blockKept is what is left of a block.
+type blockKept struct{ states, arcs int }
+
+// deleteBlock moves the states lo ≤ q < hi that have a new number to the beginning of the block, drops their
+// arcs to states without one, and gives the others that of their next state.
+func (v *Vector[W]) deleteBlock(lo, hi int, newID []StateID) (b blockKept) {
 	for q := lo; q < hi; q++ {
 		if newID[q] == NoState {
 			continue
 		}
-		s := &v.spans[q]
-		arcs := v.arcsOf(*s)
+		s := v.spans[q]
+		arcs := v.arcsOf(s)
 		k := 0
 		for i := range arcs {
 			if t := newID[arcs[i].NextState]; t != NoState {
@@ -364,9 +378,12 @@ func (v *Vector[W]) renumberArcs(lo, hi int, newID []StateID) (left int64) {
 			}
 		}
 		s.n = int32(k)
-		left += int64(k)
+		to := lo + b.states
+		v.spans[to], v.finals[to] = s, v.finals[q]
+		b.states++
+		b.arcs += k
 	}
-	return left
+	return b
 }
 
 // Clear removes all states and keeps the symbol tables.

@@ -65,3 +65,42 @@ func TestVectorOf(t *testing.T) {
 		t.Error("the empty machine is not empty")
 	}
 }
+
+// Deleting by several workers, in blocks that are more than one, leaves what one leaves as one block.
+func TestDeleteStatesWorkers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 8))
+	for i, share := range []int{0, 2, 10, 1000} {
+		n := 3*deleteAtOnce + rng.IntN(deleteAtOnce)
+		v := NewVector[semiring.Tropical](n)
+		v.AddStates(n)
+		v.SetStart(StateID(n - 1))
+		for q := range StateID(n) {
+			v.SetFinal(q, semiring.Tropical(q))
+			for range rng.IntN(4) {
+				v.AddArc(q, Arc[semiring.Tropical]{ILabel: Label(q), NextState: StateID(rng.IntN(n))})
+			}
+		}
+		dead := make([]bool, n)
+		for q := range dead {
+			dead[q] = share == 0 || rng.IntN(share) == 0
+		}
+		want := v.Clone()
+		want.DeleteStates(dead)
+		if left := want.NumStates(); share == 0 && left > 0 || share > 2 && left <= 2*deleteAtOnce {
+			t.Fatalf("case %d: %d states of %d are left", i, left, n)
+		}
+		for _, w := range []int{2, 3, 7} {
+			got := v.Clone()
+			got.DeleteStatesWorkers(dead, w)
+			if got.NumStates() != want.NumStates() || got.NumArcs() != want.NumArcs() || got.Start() != want.Start() || got.KnownProperties() != want.KnownProperties() {
+				t.Fatalf("case %d, %d workers: %d states, %d arcs, start %d; want %d, %d, %d", i, w,
+					got.NumStates(), got.NumArcs(), got.Start(), want.NumStates(), want.NumArcs(), want.Start())
+			}
+			for q := range StateID(want.NumStates()) {
+				if got.Final(q) != want.Final(q) || !slices.Equal(got.Arcs(q), want.Arcs(q)) {
+					t.Fatalf("case %d, %d workers: state %d differs", i, w, q)
+				}
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -23,8 +24,8 @@ func ArcSort[W semiring.Weight[W]](f *fst.Vector[W], side Side) { ArcSortWorkers
 // divided; the result is the same for any number of them.
 func ArcSortWorkers[W semiring.Weight[W]](f *fst.Vector[W], side Side, workers int) {
 	p := f.KnownProperties()
-	const block = 4096 // states
-	workers = Limits{Workers: workers}.workers(f.NumStates()/block + 1)
+	const block = 4096 // states, or arcs where there are fewer states
+	workers = Limits{Workers: workers}.workers(f.NumArcs()/block + 1)
 	sorters := make([]arcSorter[W], workers)
 	key := func(e *fst.Arc[W]) sortKey { return labelKey(e.ILabel, e.OLabel) }
 	if side == Output {
@@ -33,12 +34,21 @@ func ArcSortWorkers[W semiring.Weight[W]](f *fst.Vector[W], side Side, workers i
 	inBlocks(f.NumStates(), block, workers, func(k, lo, hi int) {
 		s := sorters[k] // a copy: side by side they would share a line of the cache, written at every state
 		for q := lo; q < hi; q++ {
-			if arcs := f.MutableArcs(fst.StateID(q)); len(arcs) > 1 {
-				s.sort(arcs, key)
+			switch n := f.OutDegree(fst.StateID(q)); {
+			case n < 2:
+			case n > sharedPiece && workers > 1:
+				s.large = append(s.large, fst.StateID(q))
+			default:
+				s.sort(f.MutableArcs(fst.StateID(q)), key)
 			}
 		}
 		sorters[k] = s
 	})
+	for _, s := range sorters {
+		for _, q := range s.large {
+			sortShared(f.MutableArcs(q), key, workers)
+		}
+	}
 	const unsorted = fst.ILabelSorted | fst.NotILabelSorted | fst.OLabelSorted | fst.NotOLabelSorted
 	p &^= unsorted
 	if side == Input || p.Has(fst.Acceptor) {
@@ -76,20 +86,14 @@ func labelKey(l1, l2 fst.Label) sortKey {
 
 // arcSorter sorts arcs by keys, which are smaller and quicker to compare.
 type arcSorter[W any] struct {
-	keys []sortKey
-	old  []fst.Arc[W]
+	keys  []sortKey
+	old   []fst.Arc[W]
+	large []fst.StateID // left for several workers together
 }
 
 func (s *arcSorter[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey) {
-	s.keys = s.keys[:0]
-	strict := true
-	for i := range arcs {
-		k := key(&arcs[i])
-		k.at = int32(i)
-		strict = strict && (i == 0 || s.keys[i-1].less(k))
-		s.keys = append(s.keys, k)
-	}
-	if strict {
+	s.keys = slices.Grow(s.keys[:0], len(arcs))[:len(arcs)]
+	if sortKeys(s.keys, arcs, 0, len(arcs), key) {
 		return
 	}
 	introsort(s.keys)
@@ -97,6 +101,18 @@ func (s *arcSorter[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey) {
 	for i, k := range s.keys {
 		arcs[i] = s.old[k.at]
 	}
+}
+
+// sortKeys fills in the keys lo ≤ i < hi, and reports whether they are in strict order.
+func sortKeys[W any](keys []sortKey, arcs []fst.Arc[W], lo, hi int, key func(*fst.Arc[W]) sortKey) bool {
+	strict := true
+	for i := lo; i < hi; i++ {
+		k := key(&arcs[i])
+		k.at = int32(i)
+		strict = strict && (i == lo || keys[i-1].less(k))
+		keys[i] = k
+	}
+	return strict
 }
 
 // introsort sorts keys by D. Musser, "Introspective sorting and selection
@@ -109,7 +125,15 @@ func introsort(keys []sortKey) {
 	if len(keys) < 2 {
 		return
 	}
-	introsortPiece(keys, 2*(bits.Len(uint(len(keys)))-1))
+	introsortPiece(keys, introsortDepth(len(keys)))
+	insertionSort(keys)
+}
+
+// introsortDepth is how many unlucky splits are put up with.
+func introsortDepth(n int) int { return 2 * (bits.Len(uint(n)) - 1) }
+
+// insertionSort is quick where no key is far from its place.
+func insertionSort(keys []sortKey) {
 	for i := 1; i < len(keys); i++ {
 		k, j := keys[i], i
 		for j > 0 && k.less(keys[j-1]) {

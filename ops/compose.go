@@ -60,14 +60,54 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.run()
+	s := c.borrow()
+	out, err := c.run(&s.out)
 	if err != nil {
 		return nil, err
 	}
 	if opts == nil || !opts.KeepDead {
-		trim(out, c.trace)
+		trim(out, c.trace, c.meter.lim.Workers)
 	}
+	if s.out.out == nil {
+		out = out.Clone() // the arrays belong to the buffer
+	}
+	c.giveBack(s)
 	return out, nil
+}
+
+// composeScratch is the work space of a composition, when none is under way.
+type composeScratch[W semiring.Weight[W]] struct {
+	table triples
+	keys  []uint64
+	arcs  []fst.Arc[W]
+	out   stateBuffer[W]
+}
+
+// borrow makes the work space of c that of an earlier composition, unless how much is
+// in use may be told in an error.
+func (c *Composer[W]) borrow() *composeScratch[W] {
+	if l := c.meter.lim; l.States != 0 || l.Arcs != 0 || l.Bytes != 0 {
+		return new(composeScratch[W])
+	}
+	s := scratchOf[composeScratch[W]]().Get().(*composeScratch[W])
+	c.table, c.keys, c.arcs = s.table, s.keys, s.arcs
+	return s
+}
+
+// giveBack ends the use of c.
+func (c *Composer[W]) giveBack(s *composeScratch[W]) {
+	c.table.reset()
+	clear(c.arcs[:cap(c.arcs)])
+	if s.keys = c.keys[:0]; cap(s.keys) > keptScratch {
+		s.keys = nil
+	}
+	if s.arcs = c.arcs[:0]; cap(s.arcs) > keptScratch {
+		s.arcs = nil
+	}
+	s.table = c.table
+	s.out.reset()
+	c.table, c.keys, c.arcs = triples{}, nil, nil
+	scratchOf[composeScratch[W]]().Put(s)
 }
 
 // ComposeLazy returns A∘B, to be computed where it is looked at. A and B may
@@ -374,11 +414,9 @@ func (c *Composer[W]) check(n int) error {
 const tripleBytes = 8 + 14 + 16 + 8
 
 // run expands every state in order of its number, and writes the result as it
-// goes. It is Materialize without the calls between, and with a trace.
-func (c *Composer[W]) run() (*fst.Vector[W], error) {
-	out := fst.NewVector[W](0)
-	out.SetInputSymbols(fst.InputSymbols(c.a.f))
-	out.SetOutputSymbols(fst.OutputSymbols(c.b.f))
+// goes. It is Materialize without the calls between, and with a trace. The arrays of a result that fits
+// into the buffer are the buffer's.
+func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 	if c.trace != nil {
 		c.trace.reset()
 	}
@@ -386,25 +424,28 @@ func (c *Composer[W]) run() (*fst.Vector[W], error) {
 	if err != nil {
 		return nil, err
 	}
-	if start == fst.NoState {
-		return out, nil
-	}
 	w := c.meter.lim.Workers
 	if c.trace != nil || !shareable(c.a.f) || !shareable(c.b.f) {
 		w = 1
 	}
-	for q := 0; q < c.table.len(); {
+	for q := 0; q < c.table.len(); { // no state at all without a start
 		if w > 1 && c.table.len()-q >= composeAlone {
-			if err := c.runAhead(out, q, w); err != nil {
+			if err := c.runAhead(b, q, w); err != nil {
 				return nil, err
 			}
 			break
 		}
 		n := min(composeBlock, c.table.len()-q)
-		if err := c.step(out, q, n); err != nil {
+		if err := c.step(b, q, n); err != nil {
 			return nil, err
 		}
 		q += n
+	}
+	out := b.view()
+	out.SetInputSymbols(fst.InputSymbols(c.a.f))
+	out.SetOutputSymbols(fst.OutputSymbols(c.b.f))
+	if start == fst.NoState {
+		return out, nil
 	}
 	out.SetStart(start)
 	out.SetProperties(composeProperties(knownProperties(c.a.f), knownProperties(c.b.f)), fst.AllProperties)
@@ -416,7 +457,7 @@ func (c *Composer[W]) run() (*fst.Vector[W], error) {
 const composeBlock = 32
 
 // step writes the n states from q on.
-func (c *Composer[W]) step(out *fst.Vector[W], q, n int) (err error) {
+func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (err error) {
 	var block [composeBlock]pairOf[W]
 	var end [len(block)]int // of each state's arcs
 	c.read(fst.StateID(q), block[:n])
@@ -435,7 +476,7 @@ func (c *Composer[W]) step(out *fst.Vector[W], q, n int) (err error) {
 	c.number(arcs)
 	begin := 0
 	for i := range n {
-		out.PushState(block[i].final, arcs[begin:end[i]])
+		out.push(block[i].final, arcs[begin:end[i]])
 		begin = end[i]
 	}
 	c.built += int64(len(arcs))
@@ -460,130 +501,12 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 
 // trim removes the states that reach no final state, given that all are reached
 // from the start. tr, if not nil, follows.
-func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace) {
-	if dead := deadStates(v, nil); dead != nil {
+func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
+	if dead := deadStates(v, workers); dead != nil {
 		if tr != nil {
 			tr.remap(dead, func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
-		v.DeleteStates(dead)
+		v.DeleteStatesWorkers(dead, workers)
 	}
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
-}
-
-// deadStates marks the states that reach no final state, and those that are not among
-// reached (nil: all are), which no arc from a reached one may leave; nil if there
-// are none.
-//
-// States are numbered as they are reached, so that most arcs lead to higher
-// numbers, and a few sweeps from the highest state down find nearly all live
-// states without a reversed copy of the arcs. The rest is then searched
-// backwards, over arcs between undecided states alone, so that the whole is
-// linear whatever the numbering.
-func deadStates[W semiring.Weight[W]](v *fst.Vector[W], reached []bool) []bool {
-	n := v.NumStates()
-	dead := make([]bool, n)
-	left := 0 // undecided or dead
-	away := 0 // not reached
-	for q := range n {
-		if reached != nil && !reached[q] {
-			dead[q] = true
-			away++
-		} else if !fst.IsFinal[W](v, fst.StateID(q)) {
-			dead[q] = true
-			left++
-		}
-	}
-	// undecided states are dead so far and may yet come to life.
-	undecided := func(q int) bool { return dead[q] && (reached == nil || reached[q]) }
-	const sweeps = 3
-	for range sweeps {
-		before := left
-		for q := n - 1; q >= 0; q-- {
-			if !undecided(q) {
-				continue
-			}
-			arcs := v.Arcs(fst.StateID(q))
-			for i := range arcs {
-				if !dead[arcs[i].NextState] {
-					dead[q] = false
-					left--
-					break
-				}
-			}
-		}
-		if left+away == 0 {
-			return nil
-		}
-		if left == before || left == 0 {
-			return dead
-		}
-		if before-left < before/8 {
-			break // in a numbering like this, further sweeps find little either
-		}
-	}
-	if uint64(v.NumArcs()) < 1<<32 {
-		left -= revive[uint32](v, dead, undecided)
-	} else {
-		left -= revive[uint64](v, dead, undecided)
-	}
-	if left+away == 0 {
-		return nil
-	}
-	return dead
-}
-
-// revive searches backwards, from undecided states with an arc to a live one and over arcs between
-// undecided ones, for those that live, and returns how many there are. I counts arcs: the smaller it
-// is, the less of what is accessed at random lies outside of a cache.
-func revive[I uint32 | uint64, W semiring.Weight[W]](v *fst.Vector[W], dead []bool, undecided func(int) bool) (found int) {
-	n := len(dead)
-	// in[offset[t]:offset[t+1]] are the undecided states with an arc to t.
-	offset := make([]I, n+1)
-	var live []fst.StateID
-	total := I(0)
-	for q := range n {
-		if !undecided(q) {
-			continue
-		}
-		for _, e := range v.Arcs(fst.StateID(q)) {
-			if dead[e.NextState] {
-				offset[e.NextState]++
-				total++
-			} else if len(live) == 0 || live[len(live)-1] != fst.StateID(q) {
-				live = append(live, fst.StateID(q))
-			}
-		}
-	}
-	sum := I(0)
-	for t := range n + 1 {
-		sum += offset[t]
-		offset[t] = sum
-	}
-	in := make([]fst.StateID, total)
-	for q := range n {
-		if undecided(q) {
-			for _, e := range v.Arcs(fst.StateID(q)) {
-				if dead[e.NextState] {
-					offset[e.NextState]--
-					in[offset[e.NextState]] = fst.StateID(q)
-				}
-			}
-		}
-	}
-	for _, q := range live {
-		dead[q] = false
-	}
-	found = len(live)
-	for len(live) > 0 {
-		t := live[len(live)-1]
-		live = live[:len(live)-1]
-		for _, q := range in[offset[t]:offset[t+1]] {
-			if dead[q] {
-				dead[q] = false
-				found++
-				live = append(live, q)
-			}
-		}
-	}
-	return found
 }

@@ -303,13 +303,14 @@ func TestDeadStates(t *testing.T) {
 			}
 		}
 		v.SetFinal(fst.StateID(rng.IntN(n)), 0)
-		var reached []bool // now all of them, now those from the start
+		var reached stateSet // now all of them, now those from the start
+		got := deadStates(v, 1)
 		if i%3 == 0 {
 			reached = reachedStates(v)
+			got = useless(v, 1)
 		}
-		got := deadStates(v, reached)
 		for q := range n {
-			want := !reachesFinal(v, fst.StateID(q)) || reached != nil && !reached[q]
+			want := !reachesFinal(v, fst.StateID(q)) || reached != nil && !reached.has(fst.StateID(q))
 			if is := got != nil && got[q]; is != want {
 				t.Fatalf("case %d: state %d of %d: dead is %v, want %v", i, q, n, is, want)
 			}

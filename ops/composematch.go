@@ -301,7 +301,7 @@ func composeMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions)
 	out.SetInputSymbols(fst.InputSymbols(a))
 	out.SetOutputSymbols(fst.OutputSymbols(b))
 	if opts == nil || !opts.KeepDead {
-		trim(out, nil)
+		trim(out, nil, 1)
 	}
 	return out, nil
 }

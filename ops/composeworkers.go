@@ -79,7 +79,7 @@ func (c *Composer[W]) fill(k *composeChunk[W]) {
 // that the error is the one that a single worker meets.
 //
 // Numbering is half of the whole, so that a third worker finds little to do.
-func (c *Composer[W]) runAhead(out *fst.Vector[W], q, w int) error {
+func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) error {
 	tasks := make(chan *composeChunk[W], w*composeAhead)
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -142,7 +142,7 @@ func (c *Composer[W]) runAhead(out *fst.Vector[W], q, w int) error {
 		c.number(k.arcs)
 		begin := 0
 		for i, end := range k.ends {
-			out.PushState(k.finals[i], k.arcs[begin:end])
+			out.push(k.finals[i], k.arcs[begin:end])
 			begin = end
 		}
 		c.built += int64(len(k.arcs))

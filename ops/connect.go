@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"sync"
-
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -36,39 +34,14 @@ const keptByDeletion = fst.Expandable | fst.Mutable | fst.Error | fst.Acceptor |
 	fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons | fst.ILabelSorted | fst.OLabelSorted | fst.Unweighted |
 	fst.Acyclic | fst.InitialAcyclic | fst.TopSorted | fst.UnweightedCycles
 
-// useless marks the states that lie on no path from the start to a final state; nil is none.
-func useless[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
-	n := f.NumStates()
-	if workers < 2 || n < closeAlone {
-		return deadStates(f, reachedStates(f))
-	}
-	var reached []bool
-	var wg sync.WaitGroup
-	wg.Go(func() { reached = reachedStates(f) })
-	dead := deadStates(f, nil)
-	wg.Wait()
-	if dead == nil {
-		dead = make([]bool, n)
-	}
-	gone := false
-	for q := range dead {
-		dead[q] = dead[q] || !reached[q]
-		gone = gone || dead[q]
-	}
-	if !gone {
-		return nil
-	}
-	return dead
-}
-
 // reachedStates marks the states that are reached from the start.
-func reachedStates[W semiring.Weight[W]](f *fst.Vector[W]) []bool {
-	reached := make([]bool, f.NumStates())
+func reachedStates[W semiring.Weight[W]](f *fst.Vector[W]) stateSet {
+	reached := newStateSet(f.NumStates())
 	if f.Start() == fst.NoState {
 		return reached
 	}
 	todo := []fst.StateID{f.Start()}
-	reached[f.Start()] = true
+	reached.add(f.Start())
 	// The order in which states are taken does not matter, so that several are taken at once: where their arcs
 	// lie is looked up, and the first of them touched, before any is gone through. Misses of the cache then overlap,
 	// which one after the other are most of the search: 120 to 88 ms of the whole of Connect on a random machine.
@@ -91,8 +64,8 @@ func reachedStates[W semiring.Weight[W]](f *fst.Vector[W]) []bool {
 		}
 		for _, arcs := range rows[:k] {
 			for i := range arcs {
-				if t := arcs[i].NextState; !reached[t] {
-					reached[t] = true
+				if t := arcs[i].NextState; !reached.has(t) {
+					reached.add(t)
 					todo = append(todo, t)
 				}
 			}

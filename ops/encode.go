@@ -228,7 +228,7 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 	trim := p.Has(fst.Accessible | fst.CoAccessible)
 	var dead []bool
 	if !trim {
-		dead = deadStates(f, nil)
+		dead = deadStates(f, 1)
 	}
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	ends := make([]bool, n) // final, and no way on from here

@@ -37,7 +37,7 @@ func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W
 	out.SetInputSymbols(fst.InputSymbols(a))
 	out.SetOutputSymbols(m.OutputSymbols())
 	if !o.KeepDead {
-		trim(out, nil)
+		trim(out, nil, 1)
 	}
 	return out, nil
 }

@@ -73,6 +73,14 @@ func (b *stateBuffer[W]) machine() *fst.Vector[W] {
 	return out
 }
 
+// view returns what has been pushed, in the arrays of the buffer unless it did not fit.
+func (b *stateBuffer[W]) view() *fst.Vector[W] {
+	if b.out != nil {
+		return b.out
+	}
+	return fst.VectorOf(b.finals, b.ends, b.arcs)
+}
+
 // reset forgets what is in the buffer, also what its weights point to.
 func (b *stateBuffer[W]) reset() {
 	clear(b.finals)

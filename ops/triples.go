@@ -75,7 +75,12 @@ func (t *triples) grow(n int) {
 	for 4*(len(t.keys)+n) >= 3*size {
 		size *= 2
 	}
-	t.slots = make([]tripleSlot, size)
+	if size <= cap(t.slots) {
+		t.slots = t.slots[:size]
+		clear(t.slots)
+	} else {
+		t.slots = make([]tripleSlot, size)
+	}
 	mask := uint64(size - 1)
 	for id, k := range t.keys {
 		h := fst.Mix(k)
@@ -84,5 +89,14 @@ func (t *triples) grow(n int) {
 			i = (i + 1) & mask
 		}
 		t.slots[i] = tripleSlot{id: uint32(id + 1), tag: uint32(h >> 32)}
+	}
+}
+
+// reset empties the table and keeps its memory, unless that is much. What is kept is made zero as far
+// as it is used again, so that a table of few keys stays in the nearest cache.
+func (t *triples) reset() {
+	t.keys, t.slots, t.hashes = t.keys[:0], t.slots[:0], t.hashes[:0]
+	if cap(t.slots) > keptScratch || cap(t.keys) > keptScratch || cap(t.hashes) > keptScratch {
+		*t = triples{}
 	}
 }

@@ -1,0 +1,90 @@
+package ops
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Of machines large enough for workers to share, with few final states, useless marks what a search forwards
+// and a closure backwards leave out, for any number of workers: random ones, whose states mostly wait for
+// each other, and chains, of which there is never more than one state to wake.
+func TestUselessWorkers(t *testing.T) {
+	type W = semiring.Tropical
+	rng := rand.New(rand.NewPCG(8, 2))
+	for i := range 8 {
+		n := 2*closeAlone + rng.IntN(20000)
+		v := fst.NewVector[W](n)
+		v.AddStates(n)
+		v.SetStart(fst.StateID(rng.IntN(n)))
+		add := func(p, q int) { v.AddArc(fst.StateID(p), fst.Arc[W]{ILabel: 1, OLabel: 1, NextState: fst.StateID(q)}) }
+		if i%4 == 3 {
+			v.SetStart(fst.StateID(n - 1))
+			for q := range n - 1 {
+				add(q+1, q)
+			}
+		} else {
+			for range (2 + i%4) * n {
+				add(rng.IntN(n), rng.IntN(n))
+			}
+		}
+		for range 3 {
+			v.SetFinal(fst.StateID(rng.IntN(n)), 0)
+		}
+		want := make([]bool, n)
+		live := make([]bool, n)
+		for q := range live {
+			live[q] = fst.IsFinal(v, fst.StateID(q))
+		}
+		for changed := true; changed; {
+			changed = false
+			visit := func(q int) {
+				for _, e := range v.Arcs(fst.StateID(q)) {
+					if live[e.NextState] && !live[q] {
+						live[q], changed = true, true
+					}
+				}
+			}
+			for q := range n {
+				visit(q)
+			}
+		}
+		reached := reachedStates(v)
+		for q := range want {
+			want[q] = !live[q] || !reached.has(fst.StateID(q))
+		}
+		if k := len(want) - countTrue(want); k < 2 || k == n {
+			t.Fatalf("case %d: %d of %d states are left: the test sees too little", i, k, n)
+		}
+		for _, w := range []int{0, 1, 2, 3, 8} {
+			if got := useless(v, w); !slices.Equal(got, want) {
+				t.Fatalf("case %d, %d states, %d workers: %d useless, want %d", i, n, w, countTrue(got), countTrue(want))
+			}
+			for q, d := range deadStates(v, w) {
+				if d == live[q] {
+					t.Fatalf("case %d, %d workers: dead is %v of state %d", i, w, d, q)
+				}
+			}
+		}
+		v.SetStart(0)
+		for q := range n {
+			add(0, q)
+			v.SetFinal(fst.StateID(q), 1)
+		}
+		if got := useless(v, 2); got != nil {
+			t.Fatalf("case %d: %d useless of a machine that is connected", i, countTrue(got))
+		}
+	}
+}
+
+func countTrue(s []bool) (n int) {
+	for _, b := range s {
+		if b {
+			n++
+		}
+	}
+	return n
+}
