@@ -48,6 +48,9 @@ func WriteSVG[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *SVGOptions) erro
 	orDefault(&o.RankSep, 0.4)
 	orDefault(&o.NodeSep, 0.25)
 	orDefault(&o.FontSize, 14)
+	if err := o.checkSizes(); err != nil {
+		return fmt.Errorf("drawing as SVG: %w", err)
+	}
 	if o.Precision == 0 && !o.Exact {
 		o.Precision = 5
 	}
@@ -68,6 +71,23 @@ func WriteSVG[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *SVGOptions) erro
 	out := bufio.NewWriterSize(w, 64<<10)
 	d.write(out)
 	return out.Flush()
+}
+
+// checkSizes refuses sizes that make no picture: DOT's are for Graphviz to judge.
+func (o *SVGOptions) checkSizes() error {
+	const inches, points = 1000, 10000
+	for _, s := range []struct {
+		name  string
+		value float32
+	}{{"width", o.Width}, {"height", o.Height}, {"distance of ranks", o.RankSep}, {"distance of nodes", o.NodeSep}} {
+		if !(s.value >= 0 && s.value <= inches) {
+			return fmt.Errorf("the %s is %v inches, which is not within 0 and %d", s.name, s.value, inches)
+		}
+	}
+	if o.FontSize < 1 || o.FontSize > points {
+		return fmt.Errorf("the size of letters is %d points, which is not within 1 and %d", o.FontSize, points)
+	}
+	return nil
 }
 
 // svgPicture is a machine as it is to be drawn, without its weight type.

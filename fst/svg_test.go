@@ -219,3 +219,24 @@ func TestWriteSVGLarge(t *testing.T) {
 		t.Errorf("the machine without states: %q", s.texts)
 	}
 }
+
+// Sizes that make no picture are errors, not pictures of infinite width or with letters of size -3.
+func TestWriteSVGSizes(t *testing.T) {
+	v := NewVector[semiring.Tropical](0)
+	v.AddStates(1)
+	v.SetStart(0)
+	inf := float32(math.Inf(1))
+	for _, o := range []DOTOptions{{RankSep: inf}, {RankSep: -1}, {NodeSep: -1}, {NodeSep: 1e30}, {Width: -1}, {Height: inf},
+		{FontSize: -3}, {FontSize: 1 << 30}} {
+		var out strings.Builder
+		err := WriteSVG(&out, v, &SVGOptions{DOTOptions: o})
+		if err == nil || !strings.Contains(err.Error(), "not within") || out.Len() > 0 {
+			t.Errorf("%+v: %v, %d bytes", o, err, out.Len())
+		}
+	}
+	for _, o := range []DOTOptions{{}, {RankSep: 1000, NodeSep: 1000, Width: 1000, Height: 1000, FontSize: 10000}} {
+		if err := WriteSVG(io.Discard, v, &SVGOptions{DOTOptions: o}); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

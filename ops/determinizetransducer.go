@@ -258,11 +258,12 @@ func (a *outputResiduals[W]) sameString(s, t outString) bool {
 	return true
 }
 
+// plus passes over strings of weight 0̄: no path puts them out, so that they differ from nothing.
 func (a *outputResiduals[W]) plus(r, t outResidual[W]) (outResidual[W], bool) {
 	switch {
-	case r.s == noString:
+	case r.s == noString || semiring.IsZero(r.w):
 		return t, true
-	case t.s == noString:
+	case t.s == noString || semiring.IsZero(t.w):
 		return r, true
 	case a.least:
 		// Ties go to the second, as OpenFst has it.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -205,7 +206,7 @@ func Distinguish[W minimizable[W]](a, b fst.Expanded[W], delta float64) (*Distin
 	d := &distinguisher[W]{f: [2]fst.Expanded[W]{a, b}, delta: delta, ids: fst.NewTable(fst.Mix)}
 	if l, ok := d.search(); ok {
 		x, y := d.weigh(0, l), d.weigh(1, l)
-		return &Distinction{Labels: l, A: weightText(x), B: weightText(y), isyms: fst.InputSymbols(a)}, nil
+		return &Distinction{Labels: l, A: weightText(x), B: weightText(y), isyms: cmp.Or(fst.InputSymbols(a), fst.InputSymbols(b))}, nil
 	}
 	return &Distinction{Unknown: true}, nil
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -80,7 +81,8 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 			}
 		}
 		if settled && !sums[0].Near(sums[1], o.Delta) {
-			d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1]), isyms: fst.InputSymbols(path), osyms: fst.OutputSymbols(path)}
+			d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1]),
+				isyms: cmp.Or(fst.InputSymbols(a), fst.InputSymbols(b)), osyms: cmp.Or(fst.OutputSymbols(a), fst.OutputSymbols(b))}
 			for p := range fst.Paths(path, &fst.PathsOptions{MaxPaths: 1}) {
 				d.Input, d.Output = p.Input(), p.Output()
 			}

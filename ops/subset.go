@@ -375,7 +375,11 @@ func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []can
 		if n := len(m.next); n > 0 && m.next[n-1].state == c.state() {
 			sum, ok := m.alg.plus(m.next[n-1].residual, r)
 			if !ok {
-				return m.conflict(q, label, int(group[i-1].index), int(c.index))
+				other := i - 1
+				for m.alg.isZero(m.cand[group[other].index]) {
+					other-- // the sum is without it
+				}
+				return m.conflict(q, label, int(group[other].index), int(c.index))
 			}
 			m.next[n-1].residual = sum
 			continue
@@ -501,7 +505,7 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 	if e.Final {
 		right = m.trace(q, subset[i].state)
 		for j := range i {
-			if fst.IsFinal(m.f, subset[j].state) && !m.alg.isZero(subset[j].residual) {
+			if !m.alg.isZero(m.alg.stop(subset[j].residual, m.f.Final(subset[j].state))) {
 				left = m.trace(q, subset[j].state)
 				break
 			}
@@ -557,11 +561,10 @@ func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) []int32 {
 	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[r.parent] {
 		s = func() fst.StateID {
 			for _, e := range m.table.subset(r.parent) {
-				if m.alg.isZero(e.residual) {
-					continue
-				}
-				for k, a := range m.f.Arcs(e.state) {
-					if a.ILabel == r.label && a.NextState == s && !semiring.IsZero(a.Weight) {
+				arcsOf := m.f.Arcs(e.state)
+				for k := range arcsOf {
+					a := &arcsOf[k]
+					if a.ILabel == r.label && a.NextState == s && !m.alg.isZero(m.alg.step(e.residual, a)) {
 						arcs = append(arcs, int32(k))
 						return e.state
 					}

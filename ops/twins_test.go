@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
@@ -301,5 +303,49 @@ func TestDeterminizeReportsTwoOutputs(t *testing.T) {
 	}
 	if n < 100 {
 		t.Fatalf("only %d machines with two outputs", n)
+	}
+}
+
+// Arcs of weight 0̄ put nothing out: with them a transducer has two outputs just if it has without, the
+// evidence is without them, and the relation is the same.
+func TestDeterminizeWithArcsOfZero(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 11))
+	twoOutputs, compared := 0, 0
+	for range 4000 {
+		f := fsttest.Random(rng, 2+rng.IntN(4), func(rng *rand.Rand) semiring.Tropical {
+			if rng.IntN(3) == 0 {
+				return semiring.Zero[semiring.Tropical]()
+			}
+			return quarters(rng)
+		}, fsttest.Options{Labels: 2, Degree: 2, Epsilon: 0.2})
+		without := f.Clone()
+		for q := range fst.StateID(f.NumStates()) {
+			without.SetArcs(q, slices.DeleteFunc(slices.Clone(f.Arcs(q)), func(e fst.Arc[semiring.Tropical]) bool {
+				return semiring.IsZero(e.Weight)
+			}))
+		}
+		o := &ops.DeterminizeOptions{Limits: ops.Limits{States: 400}}
+		d, err := ops.Determinize(f, o)
+		_, want := ops.Determinize(without, o)
+		var e *ops.FunctionalError
+		if errors.As(err, &e) != errors.Is(want, ops.ErrNotFunctional) {
+			t.Fatalf("%v, without arcs of weight 0̄ %v\n%s", err, want, printText(f))
+		}
+		switch {
+		case e != nil:
+			twoOutputs++
+			l, r := checkPath(t, without, &e.Left), checkPath(t, without, &e.Right)
+			if !slices.Equal(e.Left.ILabels, e.Right.ILabels) || slices.Equal(e.Left.Output(), e.Right.Output()) || e.Final != (l && r) {
+				t.Fatalf("no evidence: %v\n%s", err, printText(f))
+			}
+		case err == nil:
+			compared++
+			if diff := cmp.Diff(fsttest.Relation(f, 4), fsttest.Relation(d, 4)); diff != "" {
+				t.Fatalf("(-want +got):\n%s\n%s", diff, printText(f))
+			}
+		}
+	}
+	if twoOutputs < 100 || compared < 1000 {
+		t.Fatalf("only %d machines with two outputs, %d compared", twoOutputs, compared)
 	}
 }

@@ -27,6 +27,8 @@
 //	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere
 //	  name                        fstreplace and fstreweight
 //	                              cannot read -
+//	standard output closed      an error if a machine is to be      /dev/null: Go opens it there, before
+//	  before the start            written, status 0 if text is        anything here could tell
 //	pairs and tables that       fstsymbols, fstrelabel,             status 1
 //	  cannot be read              farcompilestrings,
 //	                              farprintstrings: message, status 0
@@ -58,8 +60,9 @@
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
 //	flags                       of 1.7.9                            of both generations, --flag value,
-//	                                                                  --noflag, --version; --help with
-//	                                                                  definition, cost and an example
+//	                                                                  --noflag, --flagfile, --undefok,
+//	                                                                  --version; --help with definition,
+//	                                                                  cost and an example
 //	numbers in flags            beyond 32 bits wrap around; NaN     are an error
 //	                              is taken
 //	--fst_error_fatal=false     goes on with a machine that is an   ends with the error
@@ -68,6 +71,8 @@
 //	  below 0 in flags            is not final, a machine that is
 //	                              not equal to itself, no end
 //	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
+//	weights from 4 million      fstminimize, fstmap get rounding    stay as they are: they have no finer
+//	  times --delta on            errors, or Infinity                 digits than --delta
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read
@@ -111,6 +116,8 @@
 //	pdtexpand                   no end where the stack is not       an error that says where it grows
 //	                              bounded; nor with --weight, of
 //	                              fewer than nine states
+//	pdtshortestpath             an error where it comes upon a      an error on all machines whose stack
+//	                              stack that is not bounded           is not bounded, as pdtexpand
 //	pdtshortestpath, pdtexpand  aborts where nothing closes a       the best path, and what is near it;
 //	  --weight                    parenthesis; takes one entry of     a cycle that improves paths is an
 //	                              a nested search for another, and    error; --path_gc means nothing
@@ -130,6 +137,8 @@
 // fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
 // const and compact with any size of offsets, edit, ngram, the look-ahead types, and of the
 // newest OpenFst phi, rho and sigma, whose labels compose takes in their special way.
+// Machines of arc type boolean, which OpenFst does not have, are in files of type vector and
+// edit only: the other types need weights of four or eight bytes.
 //
 // Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as
 // OpenFst's does.

@@ -17,8 +17,8 @@ ambiguous: two accepting paths carry the same input labels, ε being one of them
 first). functional: no input has two outputs. Of either the shortest evidence is shown. twins
 property: no two paths with one input go round cycles with different weights or outputs; an
 unambiguous machine can be determinized exactly when it has it, and any machine over an
-idempotent semiring when it has it. It says nothing, and is not looked for,
-where weights do not cancel, as those of minmax, or do not commute. stochastic: over log, log64 and real64, the
+idempotent semiring when it has it; the cycles shown are not always the shortest. It says
+nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute. stochastic: over log, log64 and real64, the
 final weight and the arcs of each state that the start leads to sum to one, but for --delta.
 
   fst explain in.fst

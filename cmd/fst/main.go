@@ -111,7 +111,7 @@ func run(argv []string, std cli.Streams) int {
 		return 1
 	}
 	switch word := words[0]; word {
-	case "help", "--help", "-help", "-h", "--helpshort":
+	case "help", "--help", "-help", "-h", "--helpshort", "--helpfull":
 		if len(words) > 1 {
 			t := findTool(words[1])
 			if t == nil {
@@ -178,7 +178,7 @@ func (t *tool) run(words []string, std cli.Streams) int {
 	do := t.setup(c.flags)
 	for _, w := range words {
 		switch strings.TrimLeft(w, "-") {
-		case "help", "helpshort", "version":
+		case "help", "helpshort", "helpfull", "version":
 			if w[0] != '-' {
 				continue
 			}

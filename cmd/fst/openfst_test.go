@@ -332,7 +332,7 @@ type peers struct {
 	hung      map[string]int // calls that OpenFst did not finish, or crashed on, by tool
 	diverged  int            // sums that we refuse
 	unordered int            // comparisons by what is no order
-	emptied   int            // affixes of machines that accept nothing
+	emptied   int            // affixes, and outputs, of what accepts nothing
 	rounded   int            // residuals that differ because sums over cycles are exact here
 	words     [2][]string    // of the last case: OpenFst's and ours
 }
@@ -459,6 +459,10 @@ func (p *peers) run(c *peerCase) string {
 	}
 	if want == 1 && got == 0 && strings.Contains(wantErr, "FromGallicMapper: Unrepresentable weight") {
 		p.emptied++ // a common affix or weight of no path at all, which OpenFst takes for an error
+		return ""
+	}
+	if want == 1 && got == 0 && c.tool.name == "determinize" && c.inputs[0].hasZeroArc() && strings.Contains(wantErr, "StringWeight::Plus: Unequal") {
+		p.emptied++ // an output of weight 0̄, which is none here
 		return ""
 	}
 	if got == 1 && want == 0 && strings.Contains(errs.String(), "more than 50000 states") && !c.stdout {

@@ -5,7 +5,8 @@
 // Accepted are -f, --f, --f=v, --f v and, for booleans, --nof, before and after
 // arguments. A boolean never takes its value from the next word. After -- all
 // words are arguments; - alone is one always (standard input or output), and so
-// is a negative number where no flag has such a name.
+// is a negative number where no flag has such a name. --flagfile and --undefok are
+// those of the newer generation.
 package flags
 
 import (
@@ -258,6 +259,10 @@ func (s *Set) Flags() []*Flag {
 // returns the arguments among them. The error of an unknown flag names the
 // nearest known one.
 func (s *Set) Parse(words []string) (args []string, err error) {
+	words, undefined, err := expand(words)
+	if err != nil {
+		return nil, err
+	}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if w == "--" {
@@ -277,6 +282,9 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 		if f == nil {
 			if _, err := strconv.ParseFloat(w, 64); err == nil && !hasValue {
 				args = append(args, w)
+				continue
+			}
+			if passedOver(undefined, name) {
 				continue
 			}
 			return nil, s.unknown(w, name)

@@ -175,3 +175,17 @@ func TestValuesAsInC(t *testing.T) {
 		}
 	}
 }
+
+// The empty value of an enumeration is its default's to say, not that of the message.
+func TestEnumMessage(t *testing.T) {
+	s := New()
+	s.Enum("type", "", []string{"", "a", "b"}, "What")
+	_, err := s.Parse([]string{"--type=c"})
+	if want := `flag --type: "c" is none of a, b`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	var b strings.Builder
+	if s.PrintHelp(&b, false); !strings.Contains(b.String(), "What: a, b\n") {
+		t.Errorf("help: %s", b.String())
+	}
+}
