@@ -44,8 +44,8 @@ var ErrXGBoost = errors.New("not a model that both programs have")
 // XGBoost keeps leaf values, and adds them up, in 32 bits, so that scores agree to about
 // 1e-7 a tree. Thresholds are exact. Where the start scores are not a base_score
 // that XGBoost keeps to that precision, a tree of one leaf for each score comes
-// first. In column names the characters [, ] and <, which XGBoost refuses,
-// become underscores. A level that the training table did not have goes left in
+// first. In column names the characters [, ] and <, which XGBoost refuses, and control
+// characters become underscores. A level that the training table did not have goes left in
 // XGBoost, and here where missing values go.
 func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	var m xgbModel
@@ -128,12 +128,7 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	}
 	l.FeatureNames, l.FeatureTypes = []string{}, []string{}
 	for _, c := range e.Schema.Columns {
-		l.FeatureNames = append(l.FeatureNames, strings.Map(func(r rune) rune {
-			if strings.ContainsRune("[]<", r) {
-				return '_'
-			}
-			return r
-		}, c.Name))
+		l.FeatureNames = append(l.FeatureNames, strings.Map(xgbNameRune, c.Name))
 		kind := "float"
 		if c.Categorical {
 			kind = "c"
@@ -142,7 +137,18 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	}
 	l.Param = map[string]string{"base_score": strconv.FormatFloat(base, 'E', -1, 32), "boost_from_average": "1", "num_class": classes, "num_feature": strconv.Itoa(d), "num_target": "1"}
 	m.Version = []int{1, 7, 4}
-	return json.NewEncoder(w).Encode(&m)
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false) // XGBoost would keep \u0026 as six characters of a name
+	return out.Encode(&m)
+}
+
+// xgbNameRune replaces what XGBoost refuses in names of columns, and what JSON can write only by
+// escapes that its reader does not decode.
+func xgbNameRune(r rune) rune {
+	if strings.ContainsRune("[]<\u2028\u2029", r) || r < ' ' && r != '\t' && r != '\n' && r != '\r' {
+		return '_'
+	}
+	return r
 }
 
 // leaf is a tree of one leaf.

@@ -287,6 +287,31 @@ func TestXGBoostStartScores(t *testing.T) {
 	}
 }
 
+// TestXGBoostNames: XGBoost's reader decodes no \u escapes, so names must be written without.
+func TestXGBoostNames(t *testing.T) {
+	d := golden()
+	want := "é & >\t\"'\\_____"
+	d.X.Columns[0].Name = "é & >\t\"'\\[]<\b\u2028"
+	e, err := TrainGradient(d, &GradientOptions{Rounds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := e.WriteXGBoost(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), `\u`) {
+		t.Errorf("the file has an escape that XGBoost does not decode: %s", b.String())
+	}
+	back, err := ReadXGBoost(&b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := back.Schema.Columns[0].Name; got != want {
+		t.Errorf("name %q, want %q", got, want)
+	}
+}
+
 func TestXGBoostRefuses(t *testing.T) {
 	raw, err := os.ReadFile("testdata/xgboost/binary.json")
 	if err != nil {
