@@ -35,7 +35,7 @@ func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
 		return nil, fmt.Errorf("%s: MULTIBOOST separates two classes; the target %q has %s", x.Name, x.TargetName, describeTarget(x))
 	}
 	if len(x.Sources) < 2 {
-		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is AdaBoost, which is learn adaboost", x.Name, x.SourceName, x.Sources)
+		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is AdaBoost, which is learn adaboost", x.Name, x.SourceName, strings.Join(x.Sources, ""))
 	}
 	if n := len(x.Sources); n > manySources && x.Rows < rowsPerSource*n {
 		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is a measurement or an identifier, not a domain of which there are rows enough to learn from (%d or more on the average where there are more than %d domains); name another column with --source, or group its values first", x.Name, x.SourceName, n, x.Sources[0], x.Sources[1], x.Sources[2], x.Rows, rowsPerSource, manySources)
