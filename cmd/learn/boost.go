@@ -58,6 +58,7 @@ Example:
 		setup: func(fs *flags.Set) func(*call) error {
 			var t tableFlags
 			t.define(fs)
+			t.defineAbsent(fs)
 			apply := settings(group, fs)
 			var f roundFlags
 			f.define(fs, "the loss")

@@ -37,6 +37,7 @@ Example:
 		setup: func(fs *flags.Set) func(*call) error {
 			var t tableFlags
 			t.define(fs)
+			t.defineAbsent(fs)
 			apply := settings(group, fs)
 			grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as rate=0.1,0.3 columns=0.3,1. A value with commas of its own is written with + between: splits=4+8,16+32")
 			versus := fs.String("versus", "", "Other boosters, separated by semicolons, with their own settings: defaults but for the flags and values behind the name, such as gb depth=2,4;rgb preset=thesis rounds=50")

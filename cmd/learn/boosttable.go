@@ -17,7 +17,7 @@ import (
 type tableFlags struct {
 	target, source, weight, categorical, drop, format, task *string
 	noHeader                                                *bool
-	keepSource                                              *bool // nil where the command has no such flag
+	keepSource, absent                                      *bool // nil where the command has no such flag
 	workers                                                 func() (int, error)
 }
 
@@ -33,6 +33,11 @@ func (t *tableFlags) define(fs *flags.Set) {
 	t.workers = workersFlag(fs)
 }
 
+// defineAbsent defines the flag of commands that train: a model keeps it for tables to come.
+func (t *tableFlags) defineAbsent(fs *flags.Set) {
+	t.absent = fs.Bool("absent_missing", false, "What lines of a LIBSVM file leave out is missing, as XGBoost has it, not 0; the model reads its tables so too")
+}
+
 func (t *tableFlags) options() (*table.Options, error) {
 	o := &table.Options{
 		Target: *t.target, Source: *t.source, Weight: *t.weight, Categorical: list(*t.categorical), Drop: list(*t.drop), NoHeader: *t.noHeader,
@@ -41,6 +46,9 @@ func (t *tableFlags) options() (*table.Options, error) {
 	}
 	if t.keepSource != nil {
 		o.KeepSource = *t.keepSource
+	}
+	if t.absent != nil {
+		o.AbsentMissing = *t.absent
 	}
 	var err error
 	o.Workers, err = t.workers()
@@ -67,7 +75,7 @@ func (t *tableFlags) read(c *call, name string) (*table.Table, error) {
 			y, again := c.openTable(name, o)
 			switch {
 			case again == nil && y.Target != nil:
-				return y, informative(y)
+				return y, usable(y, o)
 			case again != nil && ours:
 				return nil, again
 			}
@@ -76,7 +84,15 @@ func (t *tableFlags) read(c *call, name string) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x, informative(x)
+	return x, usable(x, o)
+}
+
+// usable refuses a table that was read against the flags, or that nothing can be learnt from.
+func usable(x *table.Table, o *table.Options) error {
+	if o.AbsentMissing && !x.AbsentMissing {
+		return fmt.Errorf("flag --absent_missing: %s is no LIBSVM file; other formats say what is missing", x.Name)
+	}
+	return informative(x)
 }
 
 // openTable reads a table and passes its warnings on.

@@ -28,7 +28,7 @@ the table's in sorted order, as pandas numbers them. Columns without names are f
 with --no_header #1, #2, ..., as in tables without a header.
 
 What a line of a LIBSVM file leaves out is missing to the model, as XGBoost reads it, where it
-is 0 to models that are trained here.
+is 0 to models that are trained here without --absent_missing.
 
 Example:
 
@@ -120,7 +120,8 @@ A model of gb, or of rgb, with the loss logistic, squared or softmax, in the for
 1.7's save_model("model.json"). XGBoost adds scores up in 32 bits, so that they agree to about
 1e-7 a tree. The names of classes and levels are not part of the format: level and class
 number 0 is the first in sorted order. XGBoost takes what a LIBSVM file leaves out for missing,
-where it was 0 when the model was trained here: give XGBoost such rows as a dense matrix.
+where it was 0 when the model was trained here, unless with --absent_missing: give XGBoost such
+rows as a dense matrix.
 
 Example:
 

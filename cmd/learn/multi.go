@@ -37,6 +37,7 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		var t multiTable
 		t.define(fs)
+		t.defineAbsent(fs)
 		apply := multiSettings(fs)
 		unlabelled := fs.String("unlabelled", "", "Table of rows with known sources for Q; a target in it is not read")
 		var f roundFlags

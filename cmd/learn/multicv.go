@@ -34,6 +34,7 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		var t multiTable
 		t.define(fs)
+		t.defineAbsent(fs)
 		apply := multiSettings(fs)
 		grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as mu=2,5,20 q_lambda=0.001,0.01")
 		folds := fs.Int("folds", 32, 5, "Folds")

@@ -14,7 +14,7 @@ type Schema struct {
 	Classes []string `json:"classes,omitempty"` // nil for regression
 	Source  string   `json:"source,omitempty"`  // column of domains, which is no feature
 	Weight  string   `json:"weight,omitempty"`  // column of weights
-	// AbsentMissing is that of table.Table; models of XGBoost have it.
+	// AbsentMissing is that of table.Table; models of XGBoost have it, and those of tables read so.
 	AbsentMissing bool `json:"absent_missing,omitempty"`
 }
 

@@ -66,6 +66,36 @@ func TestReadLibSVM(t *testing.T) {
 	}
 }
 
+// TestLibSVMAbsentMissing: what lines leave out is 0 or missing as the options say, but for tables
+// of a model's form, where the model says.
+func TestLibSVMAbsentMissing(t *testing.T) {
+	const text = "1 1:0.5 3:0\n0 2:1\n"
+	value := func(o *table.Options) (float32, *table.Table) {
+		x, err := table.Read(strings.NewReader(text), "a.svm", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := x.Columns[2].Values[0]; got != 0 {
+			t.Errorf("a 0 that is written reads as %v", got)
+		}
+		return x.Columns[1].Values[0], x
+	}
+	v, zero := value(nil)
+	if v != 0 || zero.AbsentMissing {
+		t.Errorf("without the option: %v, %v", v, zero.AbsentMissing)
+	}
+	v, missing := value(&table.Options{AbsentMissing: true})
+	if v == v || !missing.AbsentMissing || missing.Missing() != 3 {
+		t.Errorf("with the option: %v, %v, %d missing", v, missing.AbsentMissing, missing.Missing())
+	}
+	if v, x := value(&table.Options{Like: missing.Schema()}); v == v || !x.AbsentMissing {
+		t.Errorf("like a table with it: %v, %v", v, x.AbsentMissing)
+	}
+	if v, x := value(&table.Options{Like: zero.Schema(), AbsentMissing: true}); v != 0 || x.AbsentMissing {
+		t.Errorf("like a table without it: %v, %v", v, x.AbsentMissing)
+	}
+}
+
 // The same numbers as CSV and as LIBSVM, through blocks.
 func TestLibSVMAgainstCSV(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))

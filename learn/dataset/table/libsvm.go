@@ -19,7 +19,8 @@ const (
 // readLibSVM reads lines "label index:value index:value ... # comment", after the
 // tools of C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector
 // machines", 2011. Indices increase along a line. A feature that a line leaves out
-// is 0, not missing, as LIBSVM has it, unless Options.Like has AbsentMissing; "nan" is missing.
+// is 0, not missing, as LIBSVM has it, unless Options, or their Like, have AbsentMissing; "nan" is
+// missing.
 // The columns are named by
 // their indices, "1" (or "0", if one line has it) to the largest that occurs, and
 // stored in full: rows·columns·4 bytes.
@@ -71,9 +72,13 @@ func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 			t.Columns[j].Name = strconv.Itoa(sp.low + j)
 		}
 	}
+	t.AbsentMissing = o.AbsentMissing
+	if o.Like != nil {
+		t.AbsentMissing = o.Like.AbsentMissing
+	}
 	for j := range t.Columns {
 		t.Columns[j].Values = make([]float32, t.Rows)
-		if o.Like != nil && o.Like.AbsentMissing {
+		if t.AbsentMissing {
 			for i := range t.Columns[j].Values {
 				t.Columns[j].Values[i] = nan32
 			}

@@ -46,8 +46,11 @@ type Options struct {
 	Unread      []string // columns to leave out where they are there: no error where not, or in a format that has none of the name
 	Task        Task     // what the target is for
 	KeepSource  bool     // the source column is a feature as well
-	NoHeader    bool     // the first line is data; columns are then called "#1", "#2", ...
-	Separator   byte     // between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
+	// AbsentMissing has what lines of LIBSVM leave out read as missing, as XGBoost reads it, not
+	// as 0. With Like, its field of that name decides.
+	AbsentMissing bool
+	NoHeader      bool // the first line is data; columns are then called "#1", "#2", ...
+	Separator     byte // between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
 
 	// Missing lists the texts that stand for a missing value, beside blanks; nil is
 	// "", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN".

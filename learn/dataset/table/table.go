@@ -52,8 +52,8 @@ type Table struct {
 	Weight     []float64 // finite, not negative, some positive; nil: all 1
 	WeightName string
 
-	// AbsentMissing, of Options.Like, has what lines of LIBSVM leave out read as missing, as
-	// XGBoost reads it, not as 0.
+	// AbsentMissing says that what lines of LIBSVM left out was read as missing, as XGBoost reads
+	// it, not as 0; of Options.Like, that it is to be read so.
 	AbsentMissing bool
 
 	Name     string   // of the input, for messages
