@@ -121,7 +121,8 @@ A model of gb, or of rgb, with the loss logistic, squared or softmax, in the for
 1e-7 a tree. The names of classes and levels are not part of the format: level and class
 number 0 is the first in sorted order. XGBoost takes what a LIBSVM file leaves out for missing,
 where it was 0 when the model was trained here, unless with --absent_missing: give XGBoost such
-rows as a dense matrix.
+rows as a dense matrix. It counts the columns of such files from 0: where they begin with 1, read
+them as "FILE?indexing_mode=1", with the model's feature_names.
 
 Example:
 
