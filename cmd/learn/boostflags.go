@@ -416,7 +416,7 @@ func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	splits := fs.String("splits", "1", "Internal nodes of trees; for deep a list, one family each (1,2,4,8 when not given)")
 	bins := fs.Int("bins", 32, 0, "Bins of a histogram; 0 searches all thresholds, which sorts every column: from some 100000 rows on, --bins 255 is several times faster")
 	bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
-	alphaMax := fs.Float("alpha_max", 0, "Weight of a perfect base predictor; 0 is that of half a row's error")
+	alphaMax := fs.Float("alpha_max", 0, "Weight of a perfect base predictor, and the longest step without penalty; 0 is that of half a row's error")
 	return func(b *booster, x *table.Table) error {
 		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), notNegative("lambda", lambda), notNegative("beta", beta),
 			counted("bins", bins, 0, 255), notNegative("alpha_max", alphaMax)); err != nil {

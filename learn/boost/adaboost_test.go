@@ -257,6 +257,30 @@ func TestL1ReturnsToZero(t *testing.T) {
 	}
 }
 
+// TestLogitFirstStep: the minimiser along the first stump, log((1-e)/e), is taken whole, also
+// where it is longer than AdaBoost's weight of a perfect stump. (One row of 40 is wrong.) And an
+// integer weight is a row that occurs so many times.
+func TestLogitFirstStep(t *testing.T) {
+	var x, x2 []float32
+	var y, y2, w []float64
+	for i := range 40 {
+		v, n := math.Copysign(1, float64(i)-19.5), 1+i%3
+		if i == 3 {
+			v, n = -v, 1
+		}
+		x, y, w = append(x, float32(i)), append(y, v), append(w, float64(n))
+		for range n {
+			x2, y2 = append(x2, float32(i)), append(y2, v)
+		}
+	}
+	first := func(d *Data) float64 {
+		return must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Variant: LogitCD, Rounds: 1})).Terms[0].Weight
+	}
+	near(t, "step", first(&Data{X: numeric(x), Y: y}), math.Log(39), 1e-9)
+	near(t, "step with weights", first(&Data{X: numeric(x), Y: y, W: w}), first(&Data{X: numeric(x2), Y: y2}), 1e-9)
+	near(t, "step with rows repeated", first(&Data{X: numeric(x2), Y: y2}), math.Log(float64(len(y2)-1)), 1e-9)
+}
+
 // Both logit variants lower the logistic loss; Newton's responses are bounded.
 func TestLogitVariants(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))

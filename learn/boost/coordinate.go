@@ -31,11 +31,13 @@ const (
 // AdaBoostOptions adjusts TrainAdaBoost; nil is the zero value, plain AdaBoost with
 // stumps.
 type AdaBoostOptions struct {
-	Variant  Variant `json:"variant"`  // "" is Plain
-	Rounds   int     `json:"rounds"`   // 0 is 100
-	Lambda   float64 `json:"lambda"`   // of the penalty; see Variant
-	Beta     float64 `json:"beta"`     // of the penalty; Deep only
-	AlphaMax float64 `json:"alphaMax"` // weight of a perfect base predictor; 0 is ½ log((1-e)/e) at e = 1/(2m)
+	Variant Variant `json:"variant"` // "" is Plain
+	Rounds  int     `json:"rounds"`  // 0 is 100
+	Lambda  float64 `json:"lambda"`  // of the penalty; see Variant
+	Beta    float64 `json:"beta"`    // of the penalty; Deep only
+	// AlphaMax is the weight of a perfect base predictor, and the longest step without penalty; 0 is
+	// ½ log((1-e)/e) at e = 1/(2m), for LogitCD, whose scores are whole log-odds, twice that.
+	AlphaMax float64 `json:"alphaMax"`
 	// Tolerance is the least edge, ½ - eps, or subgradient that still counts; 0 is
 	// 1e-10.
 	Tolerance float64 `json:"tolerance"`
@@ -97,6 +99,9 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	if o.AlphaMax == 0 && d != nil && d.X != nil {
 		e0 := 1 / (2 * float64(max(d.Rows(), 1)))
 		o.AlphaMax = math.Log((1-e0)/e0) / 2
+		if o.Variant == LogitCD {
+			o.AlphaMax *= 2
+		}
 	}
 	settings, err := json.Marshal(struct {
 		*AdaBoostOptions
