@@ -241,17 +241,17 @@ func (c *call) g2pModel(name string) (*g2p.Model, error) {
 
 // decodeFlags defines the flags that say which output is given out.
 func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "minrisk"}, "The phones of the best labels, of the most probable phone string, or of least expected edit distance")
-	best := fs.Int("best", 32, 50, "Label strings that merged and minrisk look at")
-	candidates := fs.Int("candidates", 32, 20, "Phone strings that minrisk chooses from")
+	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk"}, "The phones of the best labels, of the most probable phone string, or of least expected edit distance")
+	best := fs.Int("best", 32, 50, "Label strings that merged and min-risk look at")
+	candidates := fs.Int("candidates", 32, 20, "Phone strings that min-risk chooses from")
 	return func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-		if *decoding != "minrisk" {
-			if err := c.idle("it needs --decode minrisk", "candidates"); err != nil {
+		if *decoding != "min-risk" {
+			if err := c.idle("it needs --decode min-risk", "candidates"); err != nil {
 				return nil, err
 			}
 		}
 		if *decoding == "viterbi" && !nbest {
-			if err := c.idle("it needs --decode merged or minrisk", "best"); err != nil {
+			if err := c.idle("it needs --decode merged or min-risk", "best"); err != nil {
 				return nil, err
 			}
 		}

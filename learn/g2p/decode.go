@@ -21,7 +21,7 @@ const (
 	// MinRisk takes, of the most probable phone strings, the one with the least
 	// expected edit distance. It lowers the phone error rate of a cross-entropy
 	// model a little, a margin model's hardly, and costs some word accuracy.
-	MinRisk Decoding = "minrisk"
+	MinRisk Decoding = "min-risk"
 )
 
 // DecodeOptions adjusts Predict and NBest; the zero value is right.

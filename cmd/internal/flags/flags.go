@@ -202,15 +202,19 @@ func (s *Set) String(name, def, usage string) *string {
 	return p
 }
 
-// Enum defines a string flag that takes one of the given values.
+// Enum defines a string flag that takes one of the given values; the hyphens of a value may be left out.
 func (s *Set) Enum(name, def string, values []string, usage string) *string {
 	p := &def
 	named := strings.TrimPrefix(strings.Join(values, ", "), ", ") // the empty value is for the default to say
 	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named, set: func(v string) error {
-		if !slices.Contains(values, v) {
+		i := slices.Index(values, v)
+		if i < 0 {
+			i = slices.IndexFunc(values, func(s string) bool { return strings.ReplaceAll(s, "-", "") == v })
+		}
+		if i < 0 {
 			return fmt.Errorf("%q is none of %s", v, named)
 		}
-		*p = v
+		*p = values[i]
 		return nil
 	}})
 	return p

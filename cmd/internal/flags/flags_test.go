@@ -176,6 +176,23 @@ func TestValuesAsInC(t *testing.T) {
 	}
 }
 
+// Hyphens may be left out of a value, not brought in.
+func TestEnumHyphens(t *testing.T) {
+	s := New()
+	kind := s.Enum("kind", "viterbi", []string{"viterbi", "min-risk"}, "")
+	for _, given := range []string{"min-risk", "minrisk"} {
+		*kind = ""
+		if _, err := s.Parse([]string{"--kind=" + given}); err != nil || *kind != "min-risk" {
+			t.Errorf("%s: %q, %v", given, *kind, err)
+		}
+	}
+	for _, given := range []string{"vit-erbi", "min_risk", "minrisk-", ""} {
+		if _, err := s.Parse([]string{"--kind=" + given}); err == nil {
+			t.Errorf("%q is accepted", given)
+		}
+	}
+}
+
 // The empty value of an enumeration is its default's to say, not that of the message.
 func TestEnumMessage(t *testing.T) {
 	s := New()
