@@ -27,15 +27,18 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 	}{
 		{Unit, 10, 10, 1 << 22, stageDeterminize, "some"},
 		{SmithWaterman, 14, 12, 1 << 22, stageForeseen, "some"},
-		{SmithWaterman, 14, 12, 1 << 22, stageDeterminize, "expanded"},
+		{SmithWaterman, 14, 12, 1 << 22, stageForeseen, "expanded"},
+		{SmithWaterman, 14, 12, 1 << 22, stageForeseen, "expanded capped"},
+		{SmithWaterman, 14, 12, 1 << 22, stageDeterminize, "expanded twice"},
 		{SmithWaterman, 14, 12, 1 << 22, stageForeseen, "some capped"},
 		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageForeseen, "all capped"},
 		{Edit{Sub: 1.7, Ins: 1.1, Del: 0.9}, 12, 16, 1 << 22, stageForeseen, "all"},
 		{Edit{Match: -2, Sub: 1, Ins: 1, Del: 1, Band: 6}, 20, 20, 1 << 22, stageDeterminize, "some"},
 		{Unit, 150, 149, 1 << 25, stageForeseen, "all"},
 		{Unit, 150, 150, 1 << 25, stageForeseen, "some"},
-		{Unit, 150, 150, 1 << 25, stageRmEpsilon, "expanded"},
-		{Unit, 600, 500, 1 << 25, stageCompose, "expanded"},
+		{Unit, 150, 150, 1 << 25, stageForeseen, "expanded"},
+		{Unit, 150, 150, 1 << 25, stageRmEpsilon, "expanded twice"},
+		{Unit, 600, 500, 1 << 25, stageCompose, "expanded twice"},
 	} {
 		t.Run(fmt.Sprintf("%v/%d/%d/%s", c.edit.Match, c.m, c.l, c.strings), func(t *testing.T) {
 			const alphabet = 5
@@ -50,12 +53,15 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 			switch kind {
 			case "some":
 				y.TruncateArcs(0, alphabet-1)
-			case "expanded": // nothing is foreseen there
+			case "expanded", "expanded twice":
 				e := fst.NewVector[semiring.Tropical64](1)
 				e.SetStart(e.AddState())
 				e.SetFinal(0, 0)
 				for k := fst.Label(1); k <= alphabet; k++ {
 					e.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: k, OLabel: k})
+				}
+				if kind == "expanded twice" { // nothing is foreseen where a string has several paths
+					e.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1})
 				}
 				opts.Expand = e
 			}

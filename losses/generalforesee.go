@@ -16,7 +16,7 @@ import (
 // fewer: a state's subset has the column still, with the cap beside it.
 func (o *editOrigin) outgrown(u fst.Expanded[semiring.Tropical64]) error {
 	switch {
-	case o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0 || o.opts.Expand != nil:
+	case o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0:
 		return nil
 	case o.allStrings():
 		return o.outgrownColumns()
@@ -65,7 +65,7 @@ func (o *editOrigin) outgrownColumns() error {
 	return &BudgetError{Stage: stageForeseen, Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length, Layer: over.Layer, advice: o.opts.advice}
 }
 
-// outgrownSubsets is outgrown for any lattice: where the states of the automaton, counted, with
+// outgrownSubsets is outgrown for any lattice, and behind an expansion: where the states of the automaton, counted, with
 // their subsets exceed the budget.
 func (o *editOrigin) outgrownSubsets(u fst.Expanded[semiring.Tropical64]) error {
 	s := o.opts.stages()
@@ -92,15 +92,19 @@ func (o *editOrigin) outgrownSubsets(u fst.Expanded[semiring.Tropical64]) error 
 // for each position in the reference, the least cost of an alignment up to there whose last step
 // reads a symbol of the string, less the least of the column. They are met as in determinization,
 // but without arcs, weights or ε, in a fiftieth of its time. Columns are known by 64 bits: should
-// one be taken for another, the count is less, and no error where there is none.
+// one be taken for another, the count is less, and no error where there is none. Behind an expansion of
+// each string to one, not shorter, states are those after the first symbol of a label; behind others it is 0.
 func (o *editOrigin) countSubsets(u fst.Expanded[semiring.Tropical64], s *stages, fits func(states int, arcs int64) bool) (states int, arcs int64) {
-	y, err := distinct(s, support[semiring.Tropical64](o.y))
+	y, err := o.spelled(s)
 	if err != nil {
 		return 0, 0 // the path finds it itself, as other errors
 	}
-	ops.Connect(y)
 	order, err := topologicalOrder[semiring.Tropical64](y)
 	if err != nil || len(order) == 0 {
+		return 0, 0
+	}
+	labels, ok := plainLabels(y, order)
+	if !ok {
 		return 0, 0
 	}
 	c := o.subsetColumns(costGridOf(u, o.opts.Cap, longest(o.y)+len(o.ref)))
@@ -116,11 +120,12 @@ func (o *editOrigin) countSubsets(u fst.Expanded[semiring.Tropical64], s *stages
 		first[j+1] = first[j] + c.ins[j]
 	}
 	at[y.Start()].columns = first
-	states, arcs = 1, int64(len(y.Arcs(y.Start())))
+	states, arcs = 1, labels[y.Start()]
 	open, closed := make([]float64, m+1), make([]float64, m+1)
 	type target struct {
 		class int
 		next  fst.StateID
+		label bool // read here; else the symbol is a further one of the label before
 	}
 	var targets []target
 	for _, q := range order {
@@ -128,7 +133,7 @@ func (o *editOrigin) countSubsets(u fst.Expanded[semiring.Tropical64], s *stages
 		at[q] = seen{}
 		targets = targets[:0]
 		for _, e := range y.Arcs(q) {
-			targets = append(targets, target{c.class(int(e.ILabel) - 1), e.NextState})
+			targets = append(targets, target{c.class(int(e.OLabel) - 1), e.NextState, e.ILabel != fst.Epsilon})
 		}
 		slices.SortFunc(targets, func(a, b target) int { return cmp.Or(cmp.Compare(a.next, b.next), cmp.Compare(a.class, b.class)) })
 		targets = slices.Compact(targets)
@@ -142,15 +147,17 @@ func (o *editOrigin) countSubsets(u fst.Expanded[semiring.Tropical64], s *stages
 					next.subsets, next.closed = map[uint64]struct{}{}, map[uint64]struct{}{}
 				}
 				c.step(open, from[:m+1], t.class)
-				h := hashColumn(open)
-				if _, ok := next.subsets[h]; ok {
-					continue
+				if t.label {
+					h := hashColumn(open)
+					if _, ok := next.subsets[h]; ok {
+						continue
+					}
+					next.subsets[h] = struct{}{}
+					states++
+					arcs += labels[t.next]
 				}
-				next.subsets[h] = struct{}{}
-				states++
-				arcs += int64(len(y.Arcs(t.next)))
 				c.close(closed, open)
-				h = hashColumn(closed)
+				h := hashColumn(closed)
 				if _, ok := next.closed[h]; !ok {
 					next.closed[h] = struct{}{}
 					next.columns = append(next.columns, closed...)
@@ -162,6 +169,55 @@ func (o *editOrigin) countSubsets(u fst.Expanded[semiring.Tropical64], s *stages
 		}
 	}
 	return states, arcs
+}
+
+// spelled returns the strings, each along one path, with what their labels expand to as output.
+func (o *editOrigin) spelled(s *stages) (*fst.Vector[semiring.Tropical64], error) {
+	y, err := distinct(s, support[semiring.Tropical64](o.y))
+	if err != nil {
+		return nil, err
+	}
+	if o.opts.Expand == nil {
+		ops.Project(y, ops.Input)
+		ops.Connect(y)
+		return y, nil
+	}
+	e, err := unweighted[semiring.Tropical64](o.opts.Expand)
+	if err != nil {
+		return nil, err
+	}
+	ops.ArcSort(e, ops.Input)
+	if y, err = ops.Compose(y, e, &ops.ComposeOptions{Limits: s.left()}); err != nil {
+		return nil, err
+	}
+	ops.Connect(y)
+	return y, nil
+}
+
+// plainLabels returns by state of y how many labels can be read next. ok reports whether y has one path
+// for each string and a symbol on every arc: a state reads labels, no two of them equal, or spells one more symbol
+// without a label and does nothing else.
+func plainLabels(y *fst.Vector[semiring.Tropical64], order []fst.StateID) (labels []int64, ok bool) {
+	labels = make([]int64, y.NumStates())
+	seen := map[fst.Label]bool{}
+	for _, q := range slices.Backward(order) {
+		clear(seen)
+		arcs := y.Arcs(q)
+		for _, e := range arcs {
+			if e.OLabel == fst.Epsilon || seen[e.ILabel] {
+				return nil, false
+			}
+			seen[e.ILabel] = true
+		}
+		labels[q] = int64(len(arcs))
+		if seen[fst.Epsilon] {
+			if len(arcs) > 1 || fst.IsFinal(y, q) {
+				return nil, false
+			}
+			labels[q] = labels[arcs[0].NextState]
+		}
+	}
+	return labels, true
 }
 
 // subsetColumns has the costs of an edit loss as the general path rounds them.

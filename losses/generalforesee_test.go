@@ -73,6 +73,84 @@ func TestCountSubsets(t *testing.T) {
 	}
 }
 
+// randomSpelling is an expansion of each of labels to one string of 1 to 3 symbols, by way of one or two
+// states between labels.
+func randomSpelling(rng *rand.Rand, labels, symbols int) *fst.Vector[semiring.Tropical64] {
+	e := fst.NewVector[semiring.Tropical64](8)
+	homes := 1 + rng.IntN(2)
+	e.AddStates(homes)
+	e.SetStart(0)
+	for h := range fst.StateID(homes) {
+		e.SetFinal(h, 0)
+		for k := range labels {
+			from, label := h, fst.Label(k+1)
+			for range rng.IntN(3) {
+				mid := e.AddState()
+				e.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: label, OLabel: fst.Label(1 + rng.IntN(symbols)), NextState: mid})
+				from, label = mid, fst.Epsilon
+			}
+			e.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: label, OLabel: fst.Label(1 + rng.IntN(symbols)), NextState: fst.StateID(rng.IntN(homes))})
+		}
+	}
+	return e
+}
+
+// Behind an expansion of each string to one too; behind others nothing is counted.
+func TestCountSubsetsExpanded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(97, 1))
+	several := 0
+	for i := range 600 {
+		labels, symbols := 1+rng.IntN(5), 1+rng.IntN(4)
+		y, ref, expand := sausage(rng, rng.IntN(12), 1+rng.IntN(4), labels), randomRef(rng, rng.IntN(12), symbols), randomSpelling(rng, labels, symbols)
+		if i%5 == 0 {
+			y = randomLattice(rng, 2+rng.IntN(5), labels)
+		}
+		kind := i % 3
+		if kind == 1 { // a label may spell nothing
+			expand.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: fst.Epsilon, NextState: 0})
+		} else if kind == 2 && i%2 == 0 { // or one of two strings
+			expand.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1, NextState: 0})
+		}
+		e := randomEdit(rng, symbols)
+		e.Band = 0
+		a, err := e.Automaton(y, ref, symbols, &GeneralOptions{Expand: expand})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := e.transducer(upTo(symbols), upTo(symbols), ops.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, arcs := a.from.countSubsets(u, newStages(ops.Limits{}), func(int, int64) bool { return true })
+		if got := int64(fst.NumArcs(a.L)); (states != 0 || kind == 0) && (states != a.States() || arcs != got) {
+			t.Errorf("%d: %+v: counted %d states and %d arcs, there are %d and %d", i, e, states, arcs, a.States(), got)
+		}
+		if states > 50 {
+			several++
+		}
+	}
+	if several < 20 {
+		t.Errorf("only %d automata of more than 50 states", several)
+	}
+}
+
+// What is too large behind an expansion is refused before anything is determinized.
+func TestGeneralForeseesExpanded(t *testing.T) {
+	const labels = 10
+	expand := fst.NewVector[semiring.Tropical64](1)
+	expand.SetStart(expand.AddState())
+	expand.SetFinal(0, 0)
+	for k := fst.Label(1); k <= labels; k++ {
+		expand.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: k, OLabel: k, NextState: 0})
+	}
+	ref := randomRef(rand.New(rand.NewPCG(97, 2)), 14, labels)
+	_, err := SmithWaterman.Automaton(Strings(labels, 14), ref, labels, &GeneralOptions{Expand: expand, Limits: ops.Limits{Bytes: 1 << 27}})
+	var b *BudgetError
+	if !errors.As(err, &b) || b.Stage != stageForeseen || b.Bytes <= 1<<27 || b.Limit != 1<<27 {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A lattice of which determinization would take minutes is refused in seconds, with a word of advice.
 func TestGeneralForeseesLattices(t *testing.T) {
 	rng := rand.New(rand.NewPCG(96, 2))
