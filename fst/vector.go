@@ -59,18 +59,31 @@ func NewVector[W semiring.Weight[W]](states int) *Vector[W] {
 // arcs from ends[q-1] (0 for the first) up to ends[q]. The arrays are not copied:
 // finals and arcs belong to the machine from then on. It has no start state and
 // no known properties.
-func VectorOf[W semiring.Weight[W]](finals []W, ends []int64, arcs []Arc[W]) *Vector[W] {
-	v := &Vector[W]{finals: finals, spans: make([]span, len(finals)), arcs: len(arcs)}
+//
+// The arcs may be in several parts, which then are counted as if they lay back to back. No state
+// straddles two of them. So a result of which nobody knows the size beforehand is kept in
+// arrays of just its size, and not copied whole.
+func VectorOf[W semiring.Weight[W]](finals []W, ends []int64, arcs ...[]Arc[W]) *Vector[W] {
+	v := &Vector[W]{finals: finals, spans: make([]span, len(finals))}
 	begin := int64(0)
+	rest := arcs
+	shift, until := int64(0), int64(0) // of the part that is under way: from counts to positions, its end as counted
 	for q := range v.spans {
 		n := int32(ends[q] - begin)
-		v.spans[q] = span{pos: begin, n: n, room: n}
+		if n > 0 && begin == until {
+			for len(rest[0]) == 0 {
+				rest = rest[1:]
+			}
+			shift = int64(len(v.slabs))<<slabBits - begin
+			until += int64(len(rest[0]))
+			v.addSlabs(rest[0])
+			v.top = until + shift
+			rest = rest[1:]
+		}
+		v.spans[q] = span{pos: begin + shift, n: n, room: n}
 		begin = ends[q]
 	}
-	for off := 0; off < len(arcs); off += slabSize {
-		v.slabs = append(v.slabs, arcs[off:])
-	}
-	v.top, v.end = int64(len(arcs)), int64(len(arcs))
+	v.arcs, v.end = int(begin), v.top
 	return v
 }
 

@@ -31,7 +31,19 @@ func TestVectorOf(t *testing.T) {
 			ends = append(ends, int64(len(arcs)))
 			want.PushState(finals[q], arcs[begin:])
 		}
-		got := VectorOf(finals, ends, arcs)
+		var parts [][]Arc[semiring.Tropical]
+		switch begin := int64(0); i % 4 {
+		case 0, 1:
+			parts = append(parts, arcs)
+		default: // in parts with a few states each, some of them empty
+			for q, end := range ends {
+				if rng.IntN(20) == 0 || q == n-1 {
+					parts = append(parts, slices.Clone(arcs[begin:end]))
+					begin = end
+				}
+			}
+		}
+		got := VectorOf(finals, ends, parts...)
 		same := func() {
 			t.Helper()
 			if got.NumStates() != want.NumStates() || got.NumArcs() != want.NumArcs() || got.Start() != want.Start() {

@@ -166,7 +166,7 @@ func expandAll[W semiring.Weight[W]](e fst.Expander[W]) (*fst.Vector[W], error) 
 		for i := range arcs {
 			known = max(known, arcs[i].NextState)
 		}
-		b.push(final, arcs)
+		b.pushPart(final, arcs)
 	}
 	out := b.machine()
 	out.SetStart(start)
