@@ -160,4 +160,12 @@
 // take, package suite erases the weight type (one suite for each set of capabilities,
 // so that a tool which needs more algebra than the weights have says so), io.go reads
 // and writes; the other files hold the tools.
+//
+// Before it does anything the program has 8.5 MB resident, of which 3.7 are type descriptors, interface tables and
+// strings, 1.9 code, 1.4 the runtime's tables of functions, 1.3 heap and stacks; each page that is touched
+// brings its neighbors within 64 KiB. It had 9.7 when names in fst run were checked by package regexp
+// and user machines of losses were told apart by crypto/sha256, neither needed elsewhere: what such
+// packages initialize is code, tables and heap of every call. Most of the rest is the runtime's
+// registering of all 579 interface tables at start, of types that lie scattered over 3.6 MB;
+// a third of these are names and types of string weights (Gallic), instantiated for each arc type.
 package main

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -159,7 +158,15 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-var runName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// isRunName says whether s is a name: letters, digits and _, no digit first.
+func isRunName(s string) bool {
+	for i := range len(s) {
+		if !isNameByte(s[i]) {
+			return false
+		}
+	}
+	return s != "" && (s[0] < '0' || s[0] > '9')
+}
 
 // parseRun reads a program.
 func parseRun(program string, args []string) ([]runStatement, error) {
@@ -186,7 +193,7 @@ func parseRun(program string, args []string) ([]runStatement, error) {
 			begun = true
 			s = runStatement{line: t.line}
 			if i+1 < len(tokens) && !t.op && !tokens[i+1].op && tokens[i+1].text == "=" {
-				if !runName.MatchString(t.text) {
+				if !isRunName(t.text) {
 					return nil, fmt.Errorf("line %d: %q is no name for a variable (letters, digits and _, not a digit first)", t.line, shownWords(t.text))
 				}
 				s.name = t.text
