@@ -137,8 +137,7 @@
 // fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
 // const and compact with any size of offsets, edit, ngram, the look-ahead types, and of the
 // newest OpenFst phi, rho and sigma, whose labels compose takes in their special way.
-// Machines of arc type boolean, which OpenFst does not have, are in files of type vector and
-// edit only: the other types need weights of four or eight bytes.
+// Weights of arc type boolean, which OpenFst does not have, are a byte in all of them.
 //
 // Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as
 // OpenFst's does.
