@@ -45,7 +45,8 @@
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,
 //	  fstdeterminize, fstpush,                                        weights stay 0̄; which labels such
 //	  fstminimize and                                                 an arc keeps may differ
-//	  fstepsnormalize
+//	  fstepsnormalize; such ε   fstrmepsilon may make what only
+//	  arcs                        they lead to an end of weight 1̄
 //	fstpush of an affix or a    an error                            the machine as it is
 //	  total of no path at all
 //	fstreplace, root label 0    takes ε for calls of the root       leaves ε alone

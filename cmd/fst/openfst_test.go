@@ -526,6 +526,10 @@ func (p *peers) run(c *peerCase) string {
 				p.rounded++ // sums over cycles are exact here, and decide which residuals are the same
 				return ""
 			}
+			if c.tool.name == "rmepsilon" && c.inputs[0].arcType == "standard" && c.inputs[0].hasZeroEpsilon() {
+				p.emptied++ // of what only ε-arcs of weight 0̄ lead to, OpenFst may take the end for one of weight 1̄
+				return ""
+			}
 			return complain("%s\nours:\n%s\nOpenFst's:\n%s", d, printed(a), printed(b))
 		}
 		if made(0) != nil || c.tool.name == "encode" {
