@@ -465,8 +465,8 @@ func (b *bodyReader[W]) constant(u int) (*Const[W], error) {
 	if b.h.Version != 1 && b.h.Version != 2 {
 		return nil, b.fail("version %d of the const format; 1 and 2 are what can be read", b.h.Version)
 	}
-	if !b.layout.raw {
-		return nil, b.fail("a const machine cannot have arcs of type %q", b.h.ArcType)
+	if b.layout.size == 0 {
+		return nil, b.fail("a const machine cannot have arcs of type %q, whose weights take any number of bytes", b.h.ArcType)
 	}
 	if b.h.NumStates < 0 {
 		return nil, b.fail("a const machine must tell the number of its states")
@@ -631,11 +631,11 @@ func (b *bodyReader[W]) constArcs(c *Const[W]) error {
 		k := min(total-done, piece/size)
 		c.arcs = slices.Grow(c.arcs, k)[:done+k]
 		at := b.offset()
-		mem := rawArcs(b.layout, c.arcs[done:])
-		if mem == nil {
-			return b.fail("a const machine cannot have arcs of type %q here", b.h.ArcType)
-		}
-		if err := b.full(mem); err != nil {
+		if mem := rawArcs(b.layout, c.arcs[done:]); mem != nil {
+			if err := b.full(mem); err != nil {
+				return err
+			}
+		} else if err := b.structs(c.arcs[done:], done); err != nil {
 			return err
 		}
 		if b.facts.kind == 0 {
@@ -646,6 +646,25 @@ func (b *bodyReader[W]) constArcs(c *Const[W]) error {
 		done += k
 	}
 	return b.noteStates(c, begin)
+}
+
+// structs reads the arcs of a const file from the first on one field after the other.
+func (b *bodyReader[W]) structs(arcs []Arc[W], first int) error {
+	size, next := b.layout.arcSize(), b.layout.nextAt()
+	le := binary.LittleEndian
+	for i := range arcs {
+		src, err := b.peek(size)
+		if err != nil {
+			return err
+		}
+		w, k, err := (*new(W)).DecodeBinary(src[weightAt:][:b.layout.size])
+		if err != nil || k != b.layout.size {
+			return b.fail("arc %d has a malformed weight", first+i)
+		}
+		arcs[i] = Arc[W]{Label(le.Uint32(src)), Label(le.Uint32(src[4:])), w, StateID(le.Uint32(src[next:]))}
+		b.pos += size
+	}
+	return nil
 }
 
 // noteStates gathers what the arcs, which begin at offset begin of the file, tell, and

@@ -97,7 +97,8 @@ func tropical(rng *rand.Rand) semiring.Tropical {
 func log64(rng *rand.Rand) semiring.Log64 {
 	return []semiring.Log64{0, 1, 2.5, 0.1, -3, semiring.Log64(math.Inf(1)), 1.0 / 3}[rng.IntN(7)]
 }
-func log32(rng *rand.Rand) semiring.Log { return semiring.Log(tropical(rng)) }
+func boolean(rng *rand.Rand) semiring.Boolean { return rng.IntN(4) != 0 }
+func log32(rng *rand.Rand) semiring.Log       { return semiring.Log(tropical(rng)) }
 
 var shapes = []fsttest.Options{
 	{Epsilon: 0.2}, {Cyclic: true, Start: true}, {Acceptor: true}, {Acceptor: true, Sorted: true, Deterministic: true},
@@ -341,7 +342,7 @@ func TestBinaryOtherWeights(t *testing.T) {
 	t.Run("tropical64", func(t *testing.T) { roundTrip(t, semiringtest.Tropical64, true) })
 	t.Run("real64", func(t *testing.T) { roundTrip(t, semiringtest.Probability, true) })
 	t.Run("minmax", func(t *testing.T) { roundTrip(t, semiringtest.MinMax, true) })
-	t.Run("boolean", func(t *testing.T) { roundTrip(t, semiringtest.Boolean, false) })
+	t.Run("boolean", func(t *testing.T) { roundTrip(t, semiringtest.Boolean, true) })
 	t.Run("expectation", func(t *testing.T) { roundTrip(t, semiringtest.Expectation, true) })
 	t.Run("product", func(t *testing.T) {
 		roundTrip(t, semiringtest.Product(semiringtest.Tropical, semiringtest.Log), true)

@@ -203,7 +203,7 @@ func (b *bodyWriter[W]) quick(v *Vector[W]) error {
 }
 
 func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) error {
-	if !b.layout.raw {
+	if b.layout.size == 0 {
 		return fmt.Errorf("fst: a const file cannot hold arcs of type %q", h.ArcType)
 	}
 	if align {
@@ -248,7 +248,7 @@ func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) er
 		return err
 	}
 	// Arcs one field after the other: memory may hold anything between them.
-	n := b.layout.arcSize()
+	n, next := b.layout.arcSize(), b.layout.nextAt()
 	for q := range StateID(f.NumStates()) {
 		arcs := f.Arcs(q)
 		if n == 12+b.layout.size {
@@ -265,6 +265,9 @@ func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) er
 			b.tmp = le.AppendUint32(b.tmp[:0], uint32(e.ILabel))
 			b.tmp = le.AppendUint32(b.tmp, uint32(e.OLabel))
 			b.tmp = e.Weight.AppendBinary(b.tmp)
+			for len(b.tmp) < next {
+				b.tmp = append(b.tmp, 0)
+			}
 			b.tmp = le.AppendUint32(b.tmp, uint32(e.NextState))
 			for len(b.tmp) < n {
 				b.tmp = append(b.tmp, 0)

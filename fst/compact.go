@@ -81,7 +81,7 @@ func (b *bodyReader[W]) compact(k compactKind, u int) (*Const[W], error) {
 	switch {
 	case b.h.Version != 1 && b.h.Version != 2:
 		return nil, b.fail("version %d of the compact format; 1 and 2 are what can be read", b.h.Version)
-	case !b.layout.raw:
+	case b.layout.size == 0:
 		return nil, b.fail("a compact machine cannot have arcs of type %q", b.h.ArcType)
 	case b.h.NumStates < 0:
 		return nil, b.fail("a compact machine must tell the number of its states")
@@ -165,7 +165,7 @@ func (b *bodyReader[W]) compact(k compactKind, u int) (*Const[W], error) {
 
 // compact writes f as one of the compact types.
 func (b *bodyWriter[W]) compact(f Expanded[W], h *Header, k compactKind, u int, align bool) error {
-	if !b.layout.raw {
+	if b.layout.size == 0 {
 		return fmt.Errorf("fst: a file of type %s cannot hold arcs of type %q", h.FstType, h.ArcType)
 	}
 	p := PropertiesOf[W](f, AllProperties)

@@ -79,12 +79,14 @@ func FuzzReadBinary(f *testing.F) {
 		o := fst.WriteOptions{Type: fstType, Align: rng.IntN(2) == 0}
 		f.Add(bytesOf(f, machineFor(rng, fstType, tropical), &o))
 		f.Add(bytesOf(f, machineFor(rng, fstType, log64), &o))
+		f.Add(bytesOf(f, machineFor(rng, fstType, boolean), &o))
 	}
 	s := readText[semiring.StringLeft](f, "0 1 1 1 1_2\n1 Epsilon\n", nil)
 	f.Add(bytesOf[semiring.StringLeft](f, s, nil))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		fuzzBinary[semiring.Tropical](t, in)
 		fuzzBinary[semiring.Log64](t, in)
+		fuzzBinary[semiring.Boolean](t, in)
 		fuzzBinary[semiring.StringLeft](t, in)
 	})
 }

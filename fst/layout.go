@@ -32,12 +32,27 @@ func layoutOf[W semiring.Codec[W]]() layout {
 	if numbers(t) == t.Size() && t.Size() > 0 {
 		l.raw = rawCodec[W]()
 	}
-	if l.raw {
+	switch {
+	case l.raw:
 		l.size = int(t.Size())
-	} else {
+	case t.Kind() == reflect.Bool && oneByte[W]():
+		l.size = 1
+	default:
 		l.float = 0
 	}
 	return l
+}
+
+// oneByte reports whether W, a bool, encodes to one byte, as it lies in memory. It is not raw all the same: a byte
+// other than 0 and 1 must not get there.
+func oneByte[W semiring.Codec[W]]() bool {
+	var w W
+	for _, w := range []W{w.Zero(), w.One()} {
+		if len(w.AppendBinary(nil)) != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // rawCodec reports whether W, made of numbers only, encodes to its own bytes.
@@ -103,6 +118,9 @@ func (l layout) arcSize() int { return roundUp(12+l.size, max(4, l.align)) }
 // it, eight bytes, so that no alignment up to 8 needs padding.
 const weightAt = 8
 
+// nextAt is the offset of the next state, behind the weight.
+func (l layout) nextAt() int { return roundUp(weightAt+l.size, 4) }
+
 func roundUp(n, k int) int { return (n + k - 1) / k * k }
 
 // rawArcs returns the memory of arcs as bytes if it lies as in const files
@@ -110,7 +128,7 @@ func roundUp(n, k int) int { return (n + k - 1) / k * k }
 func rawArcs[W any](l layout, arcs []Arc[W]) []byte {
 	var e Arc[W]
 	if !l.raw || len(arcs) == 0 || int(unsafe.Sizeof(e)) != l.arcSize() ||
-		unsafe.Offsetof(e.Weight) != weightAt || int(unsafe.Offsetof(e.NextState)) != weightAt+l.size || l.align > 8 {
+		unsafe.Offsetof(e.Weight) != weightAt || int(unsafe.Offsetof(e.NextState)) != l.nextAt() || l.align > 8 {
 		return nil
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(&arcs[0])), len(arcs)*int(unsafe.Sizeof(e)))

@@ -70,7 +70,7 @@ func (b *bodyReader[W]) ngram() (*Const[W], error) {
 	if b.h.Version != ngramVersion {
 		return nil, b.fail("version %d of the ngram format; %d is what can be read", b.h.Version, ngramVersion)
 	}
-	if size := b.layout.size; !b.layout.raw || size&(size-1) != 0 {
+	if size := b.layout.size; size == 0 || size&(size-1) != 0 {
 		return nil, b.fail("an ngram machine cannot have arcs of type %q", b.h.ArcType)
 	}
 	b.facts.kind = 0
@@ -320,7 +320,7 @@ func (b *bodyReader[W]) labels(n int64, read *int) ([]Label, error) {
 // ngram writes f as an ngram file, its states in the order of the tree of contexts.
 func (b *bodyWriter[W]) ngram(f Expanded[W], h *Header) error {
 	size := b.layout.size
-	if !b.layout.raw || size&(size-1) != 0 {
+	if size == 0 || size&(size-1) != 0 {
 		return fmt.Errorf("fst: an ngram file cannot hold arcs of type %q", h.ArcType)
 	}
 	t, order, err := ngramContexts(f)

@@ -128,6 +128,7 @@ func TestFileTypes(t *testing.T) {
 		for i := range 8 {
 			fileType(t, rng, fstType, i%2 == 0, machineFor(rng, fstType, tropical))
 			fileType(t, rng, fstType, i%2 == 0, machineFor(rng, fstType, log64))
+			fileType(t, rng, fstType, i%2 == 0, machineFor(rng, fstType, boolean))
 		}
 	}
 }

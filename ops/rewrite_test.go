@@ -3,6 +3,7 @@ package ops
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -172,6 +173,47 @@ func TestEpsNormalizeAgainstRelation(t *testing.T) {
 	f.SetFinal(0, semiring.Zero[semiring.Log64]()) // no path uses it
 	if _, err := EpsNormalize[semiring.Log64](f, Input, Limits{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Sums round cycles of ε on both sides are those of the inverse of I-A, also with outputs on the way there,
+// and where cycles lose little; over an idempotent ⊕ they are the best path; what diverges is an error.
+func TestEpsNormalizeSumsCycles(t *testing.T) {
+	a := [2][2]float64{{0.26, 0.38}, {0.74, 0.4999}} // of I-A the determinant is 0.089
+	f, g := fst.NewVector[semiring.Log64](3), fst.NewVector[semiring.Tropical](3)
+	f.AddStates(3)
+	g.AddStates(3)
+	f.SetStart(0)
+	g.SetStart(0)
+	f.SetFinal(2, semiring.Log64(-math.Log(0.5)))
+	g.SetFinal(2, 0.5)
+	f.AddArc(0, fst.Arc[semiring.Log64]{OLabel: 7, NextState: 1})
+	g.AddArc(0, fst.Arc[semiring.Tropical]{OLabel: 7, NextState: 1})
+	for i := range 2 {
+		for j := range 2 {
+			f.AddArc(fst.StateID(1+i), fst.Arc[semiring.Log64]{Weight: semiring.Log64(-math.Log(a[i][j])), NextState: fst.StateID(1 + j)})
+			g.AddArc(fst.StateID(1+i), fst.Arc[semiring.Tropical]{Weight: semiring.Tropical(1 + i + 2*j), NextState: fst.StateID(1 + j)})
+		}
+	}
+	want := 0.5 * a[0][1] / ((1-a[0][0])*(1-a[1][1]) - a[0][1]*a[1][0])
+	for p, w := range fsttest.Relation[semiring.Log64](fsttest.Must(EpsNormalize[semiring.Log64](f, Input, Limits{})), -1) {
+		if p.In != "" || p.Out == "" || math.Abs(math.Exp(-float64(w))-want) > 1e-9*want {
+			t.Errorf("%v: %v, want %v", p, math.Exp(-float64(w)), want)
+		}
+		want = math.NaN() // one path only
+	}
+	if !math.IsNaN(want) {
+		t.Error("no path is left")
+	}
+	for p, w := range fsttest.Relation[semiring.Tropical](fsttest.Must(EpsNormalize[semiring.Tropical](g, Input, Limits{})), -1) {
+		if w != 3.5 {
+			t.Errorf("%v: %v, want 3.5", p, w)
+		}
+	}
+	f.AddArc(2, fst.Arc[semiring.Log64]{Weight: 0.1, NextState: 2})
+	var state *StateError
+	if _, err := EpsNormalize[semiring.Log64](f, Input, Limits{}); !errors.Is(err, ErrNotClosed) || !errors.As(err, &state) {
+		t.Errorf("a sum that diverges: %v", err)
 	}
 }
 

@@ -247,11 +247,14 @@ const (
 )
 
 // eliminate solves by elimination of one state after the other, for weights
-// with a Star.
+// with a Star, but for sets of strings with idempotent weights.
 func (s *componentSolver[W]) eliminate(b []W) int {
 	n := len(b)
 	if _, ok := any(b[0]).(semiring.Star[W]); !ok || n > eliminationStates {
 		return notTried
+	}
+	if s, ok := any(b[0]).(interface{ IdempotentWeights() bool }); ok && s.IdempotentWeights() {
+		return notTried // relaxation comes to an end, with weights rounded as along a path
 	}
 	zero := semiring.Zero[W]()
 	a := slices.Repeat([]W{zero}, n*n)

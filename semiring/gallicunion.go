@@ -280,6 +280,28 @@ func (a GallicUnion[W]) Near(b GallicUnion[W], delta float64) bool {
 	return true
 }
 
+// Star is that of the weight where ε is the only string, 1̄ of the empty set. With any other string
+// the closure has strings of all lengths, and so is no set that can be had.
+func (a GallicUnion[W]) Star() (GallicUnion[W], bool) {
+	switch {
+	case a.n == 0:
+		return a.One(), true
+	case a.n > 1 || !a.Member() || a.first().String.Len() > 0:
+		return a, false
+	}
+	w, ok := a.weight.Star()
+	if !ok {
+		return a, false
+	}
+	return singleton(GallicRestricted[W]{Weight: w}), true
+}
+
+// IdempotentWeights reports whether ⊕ of W is idempotent, so that ⊕ here is too.
+func (GallicUnion[W]) IdempotentWeights() bool {
+	_, ok := any(Zero[W]()).(Idempotent[W])
+	return ok
+}
+
 // Quantize rounds all weights.
 func (a GallicUnion[W]) Quantize(delta float64) GallicUnion[W] {
 	if a.n == 0 {
@@ -307,6 +329,7 @@ var (
 	_ RightDivisible[GallicUnion[Log]]               = GallicUnion[Log]{}
 	_ Approx[GallicUnion[Log]]                       = GallicUnion[Log]{}
 	_ Quantizable[GallicUnion[Log]]                  = GallicUnion[Log]{}
+	_ Star[GallicUnion[Log]]                         = GallicUnion[Log]{}
 	_ Reversible[GallicUnion[Log], GallicUnion[Log]] = GallicUnion[Log]{}
 	_ FormatCodec[GallicUnion[Log]]                  = GallicUnion[Log]{}
 )

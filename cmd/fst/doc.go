@@ -45,7 +45,8 @@
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,
 //	  fstdeterminize, fstpush,                                        weights stay 0̄; which labels such
 //	  fstminimize and                                                 an arc keeps may differ
-//	  fstepsnormalize
+//	  fstepsnormalize; such ε   fstrmepsilon may make what only
+//	  arcs                        they lead to an end of weight 1̄
 //	fstpush of an affix or a    an error                            the machine as it is
 //	  total of no path at all
 //	fstreplace, root label 0    takes ε for calls of the root       leaves ε alone
@@ -137,8 +138,7 @@
 // fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
 // const and compact with any size of offsets, edit, ngram, the look-ahead types, and of the
 // newest OpenFst phi, rho and sigma, whose labels compose takes in their special way.
-// Machines of arc type boolean, which OpenFst does not have, are in files of type vector and
-// edit only: the other types need weights of four or eight bytes.
+// Weights of arc type boolean, which OpenFst does not have, are a byte in all of them.
 //
 // Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as
 // OpenFst's does.

@@ -417,6 +417,11 @@ func (m *model) unordered(delta float32) bool {
 	return false
 }
 
+// hasZeroEpsilon tells whether an arc with ε on both sides has the weight 0̄.
+func (m *model) hasZeroEpsilon() bool {
+	return slices.ContainsFunc(m.arcs, func(a modelArc) bool { return a.in == 0 && a.out == 0 && math.IsInf(a.weight, 1) })
+}
+
 // hasZeroArc tells whether an arc has the weight 0̄.
 func (m *model) hasZeroArc() bool {
 	for _, a := range m.arcs {
@@ -458,5 +463,26 @@ func TestModelDistances(t *testing.T) {
 	}
 	if d := two.distances(0, true); math.Abs(d[0]-(1.5-math.Ln2)) > 1e-7 || math.Abs(d[1]-(0.5-math.Ln2)) > 1e-7 {
 		t.Errorf("to the end %v", d)
+	}
+}
+
+// Nothing but weights from coarse on may go astray, and they by no more than three halves of a step.
+func TestSameButRounding(t *testing.T) {
+	const a = "0\t1\t1\t1\t2000001\n1\t2\t1\t1\n2\t3\t1\t0\n3\t1.5\n"
+	for b, same := range map[string]bool{
+		a: true,
+		"0\t1\t1\t1\t2000001.12\n1\t2\t1\t1\n2\t3\t1\t0\n3\t1.5\n":      true,
+		"0\t1\t1\t1\t2000001.5\n1\t2\t1\t1\n2\t3\t1\t0\n3\t1.5\n":       false,
+		"0\t1\t1\t1\t2000001\n1\t2\t1\t1\n2\t3\t1\t0\n3\t1.5001\n":      false,
+		"0\t1\t1\t1\t2000001\n1\t2\t1\t1\n2\t3\t1\t0\t1e-7\n3\t1.5\n":   false,
+		"0\t1\t1\t2\t2000001\n1\t2\t1\t1\n2\t3\t1\t0\n3\t1.5\n":         false,
+		"0\t1\t1\t1\t2000001\n1\t2\t1\t1\n2\t3\t1\t0\n3\t1.5\n4\t1.5\n": false,
+	} {
+		if sameButRounding(a, b, 1e-5, 40000) != same {
+			t.Errorf("%q", b)
+		}
+		if b != a && sameButRounding(a, b, 1e-5, 4e6) {
+			t.Errorf("below coarse: %q", b)
+		}
 	}
 }

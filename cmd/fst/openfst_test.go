@@ -465,13 +465,14 @@ func (p *peers) run(c *peerCase) string {
 		p.emptied++ // an output of weight 0̄, which is none here
 		return ""
 	}
-	if got == 1 && want == 0 && strings.Contains(errs.String(), "more than 50000 states") && !c.stdout {
-		if r, err := os.Open(theirs); err == nil {
-			defer r.Close()
-			if h, err := fst.NewStream(r, &fst.ReadOptions{Name: theirs}).ReadHeader(); err == nil && h.NumStates > 50000 {
-				p.hung[c.tool.name]++ // ends, but beyond the limit that we were given
-				return ""
-			}
+	if got == 1 && want == 0 && strings.Contains(errs.String(), "more than 50000 states") {
+		large := []byte(wantOut)
+		if !c.stdout {
+			large, _ = os.ReadFile(theirs)
+		}
+		if h, err := fst.NewMemoryStream(large, nil).ReadHeader(); err == nil && h.NumStates > 50000 {
+			p.hung[c.tool.name]++ // ends, but beyond the limit that we were given
+			return ""
 		}
 	}
 	if c.tool.name == "equivalent" && got+want == 2 && got != 1 && c.inputs[0].arcType != "standard" && slices.ContainsFunc(c.inputs, (*model).cyclic) {
@@ -508,16 +509,26 @@ func (p *peers) run(c *peerCase) string {
 		delta := 1e-5
 		if c.inputs[0].arcType != "standard" {
 			delta = 1e-3
-			if c.tool.name == "push" || c.tool.name == "rmepsilon" {
+			// OpenFst loses more where cycles lose little: of 54 arcs in one epsnormalize put out .26306 where the inverse
+			// of I-A, and we, have .26193.
+			if c.tool.name == "push" || c.tool.name == "rmepsilon" || c.tool.name == "epsnormalize" && c.inputs[0].cyclic() {
 				delta = 1e-2
 			}
 		}
-		if d := compareFiles(a, b, delta); d != "" {
+		coarse := math.Inf(1)
+		if c.tool.name == "minimize" || slices.Contains(c.flags, "--map_type=quantize") {
+			coarse = 4e6 * float64(c.delta())
+		}
+		if d := compareFiles(a, b, delta, coarse); d != "" {
 			if strings.HasPrefix(d, "OpenFst's file") && strings.Contains(d, "BadNumber") {
 				return "" // which it makes by dividing 0̄ by 0̄
 			}
 			if (c.tool.name == "push" || c.tool.name == "minimize" || c.tool.name == "rmepsilon" && c.inputs[0].hasZeroArc()) && c.inputs[0].arcType != "standard" && c.inputs[0].cyclic() {
 				p.rounded++ // sums over cycles are exact here, and decide which residuals are the same
+				return ""
+			}
+			if c.tool.name == "rmepsilon" && c.inputs[0].arcType == "standard" && c.inputs[0].hasZeroEpsilon() {
+				p.emptied++ // of what only ε-arcs of weight 0̄ lead to, OpenFst may take the end for one of weight 1̄
 				return ""
 			}
 			return complain("%s\nours:\n%s\nOpenFst's:\n%s", d, printed(a), printed(b))
@@ -585,8 +596,9 @@ func respell(rng *rand.Rand, flags, args []string) []string {
 	return slices.Concat(before, args, after)
 }
 
-// compareFiles compares two machines as fstequal does, with their types and symbols.
-func compareFiles(a, b []byte, delta float64) string {
+// compareFiles compares two machines as fstequal does, with their types and symbols. Weights from coarse on
+// may differ by the steps that rounding to multiples of --delta goes astray in OpenFst.
+func compareFiles(a, b []byte, delta, coarse float64) string {
 	read := func(b []byte) (*typed, error) {
 		c := findTool("print").newCall(cli.Streams{In: bytes.NewReader(b), Out: io.Discard, Err: io.Discard})
 		return c.readMachine("")
@@ -603,7 +615,7 @@ func compareFiles(a, b []byte, delta float64) string {
 	if x.ArcType() != y.ArcType() || x.fstType != y.fstType && y.fstType != "edit" {
 		return fmt.Sprintf("a %s over %s against a %s over %s", x.fstType, x.ArcType(), y.fstType, y.ArcType())
 	}
-	if d := x.Equal(x.m, y.m, delta); d != nil {
+	if d := x.Equal(x.m, y.m, delta); d != nil && (math.IsInf(coarse, 1) || !sameButRounding(printed(a), printed(b), delta, coarse)) {
 		return d.String()
 	}
 	for i, side := range []func(any) *fst.SymbolTable{fst.InputSymbols, fst.OutputSymbols} {
@@ -620,6 +632,37 @@ func printed(b []byte) string {
 	var out bytes.Buffer
 	run([]string{"fstprint", "--numeric"}, cli.Streams{In: bytes.NewReader(b), Out: &out, Err: &out})
 	return out.String()
+}
+
+// sameButRounding reports whether printed machines differ in weights only, by delta, or where the first is finite
+// and at least coarse by the errors of the second in ⌊w/d + ½⌋·d: of the quotient, the sum and the product, each at
+// most half a step of float32.
+func sameButRounding(a, b string, delta, coarse float64) bool {
+	la, lb := strings.Split(a, "\n"), strings.Split(b, "\n")
+	if len(la) != len(lb) {
+		return false
+	}
+	for i := range la {
+		fa, fb := strings.Split(la[i], "\t"), strings.Split(lb[i], "\t")
+		// Weights are the last of two or five fields, and left out where they are 1̄.
+		n := len(fa)
+		if n != len(fb) || n > 1 && !slices.Equal(fa[:n-1], fb[:n-1]) {
+			return false
+		}
+		if fa[n-1] == fb[n-1] {
+			continue
+		}
+		x, err1 := strconv.ParseFloat(fa[n-1], 64)
+		y, err2 := strconv.ParseFloat(fb[n-1], 64)
+		off := delta
+		if math.Abs(x) >= coarse {
+			off = max(off, math.Abs(x)*3/(1<<24))
+		}
+		if err1 != nil || err2 != nil || n != 2 && n != 5 || !(math.Abs(x-y) <= off) {
+			return false
+		}
+	}
+	return true
 }
 
 // compareDistances compares printed distances: to the byte with the path property,
