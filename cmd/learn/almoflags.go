@@ -33,7 +33,7 @@ func (a *almoFlags) define(fs *flags.Set) {
 	a.inequalities = fs.String("inequalities", "", "File of inequalities that the weights of the objectives meet: on each line a factor for each objective, <= or >=, and the bound, as 1 -2 0 0 <= 0.1; # begins a remark")
 	a.vertices = fs.String("vertices", "", "Mixtures whose hull the preferences are: weights separated by commas, mixtures by semicolons")
 	a.offsets = fs.String("offsets", "", "For --units regret: what each objective reaches alone, in its Lipschitz units, the penalty of linear models counted, separated by commas, where that is known (the report has it as offsets): it is not sought again")
-	a.fixed = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform")
+	a.fixed = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform; weights are divided by their sum")
 	a.beta1 = fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
 	a.norm = fs.Bool("norm", false, "--l2 weighs the norm, not its square")
 	a.beta2 = fs.Float("beta2", 0, "Weight of the mixture's Lipschitz constant")

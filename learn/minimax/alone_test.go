@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,52 @@ func uneven() *Data {
 		d.Class = append(d.Class, class)
 	}
 	return d
+}
+
+// The norm as penalty with bounded biases (or without, 0), where losses do not separate by score:
+// biases are within their bounds, at them, or all that there is, since the penalty leaves no
+// weight. One mixture as a vertex is what it is as a mixture. L-BFGS alone left gaps of up to 0.4.
+func TestNormOfSoftmaxWithBoundedBiases(t *testing.T) {
+	for _, c := range []struct {
+		seed       uint64
+		beta, bias float64
+	}{{1, 0.5, 0}, {4, 1, 0}, {51, 0.5, 0}, {57, 1, 0}, {11, 0.4, 7}, {0, 1e-3, 0.5}, {0, 0.02, 0.3}, {0, 2, 0.05}} {
+		rng := rand.New(rand.NewPCG(5, c.seed))
+		d := &Data{Rows: 14, Features: 1, Classes: 3}
+		for i := range d.Rows {
+			d.Class = append(d.Class, int32(i%3))
+			d.X = append(d.X, 3*rng.NormFloat64())
+		}
+		o := Options{Losses: parsed(t, "zero-one,1-norm,cross-entropy"), Normalization: Raw, Beta1: c.beta, Norm: true, Bias: c.bias, MultiClass: Softmax, Workers: 1}
+		f, err := Train(d, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range f.Model.Params[d.Features*d.Classes:] {
+			if c.bias > 0 && math.Abs(b) > c.bias {
+				t.Errorf("%v|w|, biases to %v: a bias of %v", c.beta, c.bias, b)
+			}
+		}
+		one := []float64{0.6, 0.25, 0.15}
+		o.Preferences.Vertices = [][]float64{one}
+		vertex, err := Train(d, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Preferences.Vertices, o.Fixed = nil, one
+		mixture, err := Train(d, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, g := range map[string]*Fit{"all mixtures": f, "a vertex": vertex, "a mixture": mixture} {
+			if g.Reason != optim.GapSmall || !(g.Gap() <= 1e-3*g.Certificate.Upper) || g.Certificate.Lower > g.Certificate.Upper {
+				t.Errorf("%v|w|, biases to %v, %s: a gap of %v of %v (%s)", c.beta, c.bias, name, g.Gap(), g.Certificate.Upper, g.Reason)
+			}
+		}
+		if v, m := vertex.Certificate, mixture.Certificate; v.Lower > m.Upper || m.Lower > v.Upper || m.Lower > f.Certificate.Upper {
+			t.Errorf("%v|w|, biases to %v: in [%v, %v] as a vertex, in [%v, %v] as a mixture, all mixtures to %v", c.beta, c.bias, v.Lower, v.Upper, m.Lower, m.Upper, f.Certificate.Upper)
+		}
+	}
 }
 
 // Biases that are at their bounds are certified where losses do not separate by score, which is

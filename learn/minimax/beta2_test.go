@@ -2,9 +2,11 @@ package minimax_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // What β_2 adds is of the constants as they are when every unit has been found: a unit of
@@ -51,5 +53,39 @@ func TestSharedHandicap(t *testing.T) {
 			worst = math.Max(worst, v+sign*o.Beta2*f.Model.Objectives[k].Lipschitz)
 		}
 		near(t, name, f.Certificate.Upper+f.Shared, worst+f.Penalty, 1e-12)
+	}
+}
+
+// What rows say is proved is in the same measure as what the fit does: with all that β_2 adds.
+func TestRowsWithBeta2(t *testing.T) {
+	d := blobs(40, 3, 2, 1)
+	for _, penalty := range []minimax.Penalty{minimax.Handicap, minimax.Shy} {
+		var last *optim.SaddleRow
+		o := minimax.Options{Beta1: 0.1, Beta2: 0.7, Penalty: penalty}
+		o.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error { last = r.Saddle; return nil })
+		f, err := minimax.Train(d, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Shared == 0 || last == nil {
+			t.Fatalf("%s: nothing to look at", penalty)
+		}
+		near(t, string(penalty)+": upper", last.Upper, f.Certificate.Upper+f.Shared, 1e-12)
+		near(t, string(penalty)+": lower", last.Lower, f.Certificate.Lower+f.Shared, 1e-12)
+	}
+}
+
+// A constant that is too large to be written is not laid to scores that have no bound.
+func TestConstantThatOverflows(t *testing.T) {
+	d := blobs(40, 3, 2, 1)
+	for _, o := range []minimax.Options{{Radius: 5}, {Radius: 5, Beta2: 1, Normalization: minimax.Raw}} {
+		o.Losses = all(t, "400-norm")
+		if _, err := minimax.Train(d, &o); err == nil || strings.Contains(err.Error(), "unbounded") || !strings.Contains(err.Error(), "may be as large as") {
+			t.Errorf("%v", err)
+		}
+	}
+	o := minimax.Options{Losses: all(t, "squared"), Beta1: 1}
+	if _, err := minimax.Train(d, &o); err == nil || !strings.Contains(err.Error(), "scores are unbounded") {
+		t.Errorf("%v", err)
 	}
 }

@@ -273,22 +273,24 @@ func (g *Game) handicap(k int) float64 {
 	if g.beta2 == 0 {
 		return 0
 	}
-	return g.beta2 * (g.objectives[k].lipschitz - g.flattest())
+	return g.beta2 * (g.objectives[k].lipschitz - flattest(g.objectives))
 }
 
 // shared is the ±β_2 min M that handicap leaves out.
-func (g *Game) shared() float64 {
-	if g.beta2 == 0 {
+func (g *Game) shared() float64 { return shared(g.beta2, g.objectives) }
+
+func shared(beta2 float64, objectives []objective) float64 {
+	if beta2 == 0 {
 		return 0
 	}
-	return g.beta2 * g.flattest()
+	return beta2 * flattest(objectives)
 }
 
 // flattest returns min M.
-func (g *Game) flattest() float64 {
+func flattest(objectives []objective) float64 {
 	least := math.Inf(1)
-	for i := range g.objectives {
-		least = math.Min(least, g.objectives[i].lipschitz)
+	for i := range objectives {
+		least = math.Min(least, objectives[i].lipschitz)
 	}
 	return least
 }

@@ -93,6 +93,14 @@ func (o *objective) row(m MultiClass, outputs int) rowLoss {
 	return rowSum
 }
 
+// size says how large scores are, in messages.
+func size(bound float64) string {
+	if math.IsInf(bound, 1) {
+		return "are unbounded"
+	}
+	return fmt.Sprintf("may be as large as %.4g", bound)
+}
+
 // newObjectives resolves losses by everything but baselines and regrets, which need
 // training. scoreBound is how large scores can be, +Inf when nothing is known.
 func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi MultiClass, outputs int, scoreBound float64) ([]objective, error) {
@@ -146,7 +154,7 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, regret or none", norm)
 		}
 		if math.IsInf(by, 1) {
-			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores are unbounded; bound the weights, or give a bound of the scores, or choose another normalisation: %s needs no constant", l.Name, norm, Regret)
+			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores %s; bound the weights, or give a bound of the scores, or choose another normalisation: %s needs no constant", l.Name, norm, size(scoreBound), Regret)
 		}
 		if !(by > 0) {
 			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name, by)

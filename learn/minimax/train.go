@@ -144,7 +144,7 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 		t.constants = append(t.constants, t.objectives[k].lipschitz)
 	}
 	if o.Beta2 > 0 && !finite(t.constants...) {
-		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while scores are unbounded; bound the weights or the scores", t.steepest())
+		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while scores %s; bound the weights or the scores", t.steepest(), size(bound))
 	}
 	if t.preferences, err = o.Preferences.set(t.constants, o.Penalty, o.Beta2); err != nil {
 		return nil, err
@@ -279,6 +279,7 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 		}
 	}
 	if recorder := c.Recorder; recorder != nil {
+		shared := shared(t.beta2(), t.objectives)
 		var names []string
 		for k := range t.objectives {
 			names = append(names, t.objectives[k].Name)
@@ -287,6 +288,8 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 			r.Stage = t.prefix + t.stage
 			if r.Saddle != nil {
 				r.Saddle.Names = names
+				r.Saddle.Upper += shared // as Fit.Shared
+				r.Saddle.Lower += shared
 			}
 			return recorder.Record(r)
 		})
