@@ -155,6 +155,25 @@ func TestIsomorphicOfNondeterministic(t *testing.T) {
 	}
 }
 
+// A state that is taken is no reason to say that there is no isomorphism while arcs can be paired
+// otherwise: 1, 2 and 3 are the ends of all arcs with label 2, and label 1 leads to 3 here, to 1 there.
+func TestIsomorphicTakenByChoice(t *testing.T) {
+	star := func(first fst.StateID) *fst.Vector[semiring.Tropical] {
+		v := fst.NewVector[semiring.Tropical](4)
+		v.AddStates(4)
+		v.SetStart(0)
+		v.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: first})
+		for q := fst.StateID(1); q < 4; q++ {
+			v.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 2, OLabel: 2, NextState: q})
+			v.SetFinal(q, 0)
+		}
+		return v
+	}
+	if ok, err := Isomorphic[semiring.Tropical](star(3), star(1), 0); ok || !errors.Is(err, ErrAmbiguousArcs) {
+		t.Errorf("%v, %v; what was tried is one pairing of several", ok, err)
+	}
+}
+
 // isomorphicByPermutations is the definition for machines in which all states are
 // reached from the start.
 func isomorphicByPermutations(a, b *fst.Vector[semiring.Tropical]) bool {

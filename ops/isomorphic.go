@@ -28,7 +28,8 @@ var ErrAmbiguousArcs = errors.New("cannot decide: a state has several arcs with 
 //
 // So does fstisomorphic, with the same choices, the same errors and the same false
 // negatives. But it takes two states of a for one of b: arcs to two states that
-// nothing tells apart pass there for two arcs to one of them, and do not here.
+// nothing tells apart pass there for two arcs to one of them. Here they do not: if all arcs
+// agree when two states of a are one of b, a reaches more states than b.
 //
 // O(|Q| + |E| log D) time.
 func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool, error) {
@@ -37,7 +38,7 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 	}
 	m := isomorphism[W]{delta: delta, order: weightOrder[W](delta)}
 	m.image = slices.Repeat([]fst.StateID{fst.NoState}, a.NumStates())
-	m.source = slices.Repeat([]fst.StateID{fst.NoState}, b.NumStates())
+	m.taken = newStateSet(b.NumStates())
 	m.pair(a.Start(), b.Start())
 	for i := 0; i < len(m.queue); i++ {
 		p := m.queue[i]
@@ -48,27 +49,29 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 			return false, nil
 		}
 	}
-	return true, nil
+	return !m.shared, nil
 }
 
 type isomorphism[W semiring.Approx[W]] struct {
 	delta  float64
 	order  func(v, w W) int
 	image  []fst.StateID // of a's states in b
-	source []fst.StateID // of b's states in a
+	taken  stateSet      // b's states that are images
 	queue  []fst.StateID // a's states that have an image
+	shared bool          // two of a's states have one image
 	choice bool          // arcs were paired that could have been paired otherwise
 	ea, eb []fst.Arc[W]
 }
 
-// pair maps p to q, and reports whether that agrees with what p is mapped to, and with
-// what is mapped to q.
+// pair maps p to q, and reports whether that agrees with what p is mapped to.
 func (m *isomorphism[W]) pair(p, q fst.StateID) bool {
-	if m.image[p] == fst.NoState && m.source[q] == fst.NoState {
-		m.image[p], m.source[q] = q, p
+	if m.image[p] == fst.NoState {
+		m.shared = m.shared || m.taken.has(q)
+		m.taken.add(q)
+		m.image[p] = q
 		m.queue = append(m.queue, p)
 	}
-	return m.image[p] == q && m.source[q] == p
+	return m.image[p] == q
 }
 
 func (m *isomorphism[W]) same(finalA, finalB W, arcsA, arcsB []fst.Arc[W]) bool {
