@@ -10,9 +10,6 @@ import (
 // All strings of 30 symbols are refused on the general path before anything is determinized, with a
 // band; one string of that length, or few, are not.
 func TestGeneralForeseesColumns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long sums that the race detector makes slower: left out of -short")
-	}
 	ref := randomRef(rand.New(rand.NewPCG(91, 92)), 30, 10)
 	e := Edit{Sub: 1, Ins: 1, Del: 1}
 	begin := time.Now()

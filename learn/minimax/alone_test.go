@@ -299,9 +299,6 @@ func TestRegretsOnce(t *testing.T) {
 // What an objective reaches alone, its penalty counted, is known as closely as OffsetGap says:
 // what is proved by rough offsets and by fine ones agrees.
 func TestRegretsProved(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long sums that the race detector makes slower: left out of -short")
-	}
 	d := sonar(t)
 	for name, o := range map[string]Options{
 		"penalty": {Beta1: 0.1, Losses: parsed(t, "2-norm,1.5-norm,squared,1-norm")},

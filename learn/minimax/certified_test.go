@@ -47,9 +47,6 @@ func TestEveryConvexLossIsCertified(t *testing.T) {
 // Dual ascent by itself ends: at the passes it is given, and where it makes no progress. Its
 // bounds hold there as well.
 func TestDualAscentEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long sums that the race detector makes slower: left out of -short")
-	}
 	d := blobs(120, 5, 2, 3)
 	o := minimax.Options{Losses: all(t, "8-norm", "hinge"), Normalization: minimax.Raw, Beta1: 1e-4, Gap: 1e-4}
 	best, err := minimax.Train(d, &o)

@@ -46,9 +46,6 @@ func sonar(t *testing.T) *Data {
 // default solver reaches the gap that it has by default, and Newton's method one a hundred
 // times smaller. Steps are bounded: these are milliseconds.
 func TestMixturesOfKinksAndPowers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long sums that the race detector makes slower: left out of -short")
-	}
 	d := sonar(t)
 	for _, names := range []string{"1-norm,2-norm,1.5-norm", "1-norm,1.5-norm,hinge", "1-norm,2-norm", "2-norm,1.5-norm", "1.5-norm,3-norm,cross-entropy",
 		"zero-one,hinge,1-norm,cross-entropy", "8-norm,hinge", "1-norm", "hinge"} {
@@ -79,9 +76,6 @@ func TestMixturesOfKinksAndPowers(t *testing.T) {
 // Newton's method, over preferences that are not the simplex, with weights of examples and
 // several outputs, proves what dual ascent proves; with the same bits for any number of workers.
 func TestNewtonAgrees(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long sums that the race detector makes slower: left out of -short")
-	}
 	rng := rand.New(rand.NewPCG(9, 9))
 	d := &Data{Rows: 300, Features: 6, Classes: 3}
 	for i := range d.Rows {

@@ -70,9 +70,6 @@ func TestNormAroundSearch(t *testing.T) {
 // Real rows, where L-BFGS ended with gaps of up to 19.5, in a few rounds; a run that is
 // interrupted in any of them goes on to the same end.
 func TestNormOnRows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long sums that the race detector makes slower: left out of -short")
-	}
 	d := sonar(t)
 	for _, c := range []struct{ beta, bias, gap float64 }{{1e-4, 0, 1e-3}, {1e-2, 0, 1e-3}, {1e-3, 0, 1e-6}, {1e-4, 0.5, 1e-3}, {1e-2, 0.01, 1e-3}} {
 		beta := c.beta
