@@ -67,7 +67,7 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 	}
 	if c.tool.name == "pdtexpand" {
 		if threshold == "" || threshold == "Infinity" { // nothing is pruned; OpenFst trims as we do
-			return compareFiles(ours, must1(os.ReadFile(whole)), 1.0/1024, math.Inf(1))
+			return compareFiles(ours, must1(os.ReadFile(whole)), 1.0/1024, 0)
 		}
 		if !must2("fstprune", "--weight="+threshold, whole, part) {
 			p.hung[c.tool.name]++
