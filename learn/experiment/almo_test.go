@@ -236,10 +236,11 @@ func TestAlmoChoiceOfRegrets(t *testing.T) {
 	if *final.Chosen != chosen {
 		t.Errorf("chosen is %v, not %v", *final.Chosen, chosen)
 	}
-	alone := experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 1, Beta1: chosen.Beta1, Gap: 1e-3, Singles: true,
+	// What a linear model is measured from is found to a quarter of the gap asked for.
+	alone := experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 1, Beta1: chosen.Beta1, Gap: 0.25e-3, Singles: true,
 		Save: func(c *experiment.AlmoCell) error {
 			for k, l := range losses {
-				if c.Model == "only "+l && math.Abs(c.Values[k]+c.Penalty-final.Offsets[k]) > 1e-3*c.Values[k] { // both within the gap
+				if c.Model == "only "+l && c.Values[k]+c.Penalty != final.Offsets[k] {
 					t.Errorf("%s is measured from %v, and alone with %v it is %v with a penalty of %v", l, final.Offsets[k], chosen, c.Values[k], c.Penalty)
 				}
 			}

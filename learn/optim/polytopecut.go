@@ -99,7 +99,13 @@ func (s *Polytope) project(x []float64) ([]float64, bool) {
 	if u, ok := s.projectWithin(x, 0); ok {
 		return u, true
 	}
-	return s.projectWithin(x, flat+1e-15*float64(s.n)*maxAbs(x))
+	// A set without an inside may be empty by a rounding, which is mostly of the last digits: what is
+	// found within those is exact but for them, which within flat it would not be.
+	digits := 1e-15 * float64(s.n)
+	if u, ok := s.projectWithin(x, digits*(1+maxAbs(x))); ok {
+		return u, true
+	}
+	return s.projectWithin(x, flat+digits*maxAbs(x))
 }
 
 // projectWithin is project where x may exceed rows of A by slack.
