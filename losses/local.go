@@ -27,7 +27,7 @@ import (
 // M grows by max(0, max(h-j, 0) + k - M). With j = 0 that tells M - h; and from j = h on one
 // more mismatch makes no difference, which tells h, if l - t exceeds h + M. So for t between
 // l/4 and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own: of the order of l² a layer, l³ in
-// all. (The least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962 and 81675 states.)
+// all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962 and 81675 states.)
 type Local struct {
 	Match, Sub, Ins, Del float64
 

@@ -148,3 +148,46 @@ func TestLocalBandOfSentences(t *testing.T) {
 		t.Errorf("loss %v, want %v", got, want)
 	}
 }
+
+// leastDiagonal counts the states of the least deterministic machine of Local on the diagonal alone, with
+// gains of 1 and -1, for l symbols: classes of (h, M) after t of them by how much M grows in all futures, from
+// the last layer back.
+func leastDiagonal(l int) int {
+	type state struct{ h, m int }
+	layers := []map[state]int{{{}: 0}}
+	step := func(s state) [2]state { // on a match, and on a mismatch
+		return [2]state{{s.h + 1, max(s.m, s.h+1)}, {max(s.h-1, 0), s.m}}
+	}
+	for t := range l {
+		next := map[state]int{}
+		for s := range layers[t] {
+			for _, to := range step(s) {
+				next[to] = 0
+			}
+		}
+		layers = append(layers, next)
+	}
+	total := 1 // the last layer, where nothing grows any more
+	for t := l - 1; t >= 0; t-- {
+		classes := map[[3]int]int{}
+		for s := range layers[t] {
+			to := step(s)
+			key := [3]int{to[0].m - s.m, layers[t+1][to[0]], layers[t+1][to[1]]}
+			if _, ok := classes[key]; !ok {
+				classes[key] = len(classes)
+			}
+			layers[t][s] = classes[key]
+		}
+		total += len(classes)
+	}
+	return total
+}
+
+// The figures behind the claim in Local's comment that no machine is linear, nor quadratic, in the length.
+func TestLeastLocalMachine(t *testing.T) {
+	for l, want := range map[int]int{20: 252, 40: 1575, 80: 10962, 160: 81675} {
+		if got := leastDiagonal(l); got != want {
+			t.Errorf("l = %d: %d states, the comment says %d", l, got, want)
+		}
+	}
+}
