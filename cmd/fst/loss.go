@@ -32,7 +32,8 @@ a lattice as q is printed, a row for each state in the order of fst print and a 
 its arcs), and a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
-                      keeps to |j - t m/l| <= B (wider where that leaves no alignment)
+                      keeps to |j - t m/l| <= B (wider where that leaves no alignment); sub may be a
+                      table sub[y][yi], ins and del arrays by symbol; "cap":C for min(cost, C)
   {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment; band as for edit
   {"kind":"ngram","n":2,"c":1}                                  -log(common n-grams + c)
   {"kind":"hamming","scale":1}                                  wrong symbols; strings of another length are left out
@@ -312,6 +313,7 @@ type lossResult struct {
 
 	void    bool // no string has a finite loss and score
 	widened int  // the band used, where it is not the one asked for
+	ignored []string
 }
 
 type lossFailure struct {
@@ -354,6 +356,9 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 			defer o.warning.Unlock()
 			fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: "+format+"\n", append([]any{source, line}, args...)...)
 		}
+	}
+	for _, field := range res.ignored {
+		warn("the loss has the field %s; it is ignored", field)
 	}
 	if res.void {
 		warn("no string has both a finite loss and a potential (or spells anything at all): sums are empty, and means are nan")
@@ -458,6 +463,7 @@ func (c *lossCase) evaluate(e *losses.Evaluator, o *lossOptions) (*lossResult, e
 	if err != nil {
 		return nil, err
 	}
+	res.ignored = spec.ignored
 	if o.timed {
 		if err := ev.time(res); err != nil {
 			return nil, err

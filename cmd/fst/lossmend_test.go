@@ -237,3 +237,21 @@ func TestLossNamesDivergentCycle(t *testing.T) {
 		}
 	}
 }
+
+// A field that the loss does not have would be a cost that nobody counts: it is named, and the case answered.
+func TestLossFieldsThatAreIgnored(t *testing.T) {
+	const of = `{"alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0,0]],"loss":%s}`
+	for loss, want := range map[string]string{
+		`{"kind":"edit","subs":2}`:                            `"subs", which edit losses do not have (they have match, sub, ins, del, band, cap)`,
+		`{"kind":"hamming","match":1}`:                        `"match", which hamming losses do not have (they have scale)`,
+		`{"kind":"edit","Sub":2,"c":0}`:                       "",
+		`{"kind":"ngram","n":1,"c":1,"band":0}`:               "",
+		`{"kind":"local","match":2,"sub":-1,"scale":1,"n":2}`: `"n", which local`,
+	} {
+		var errs bytes.Buffer
+		answer, ok := evaluateLine(&losses.Evaluator{}, fmt.Appendf(nil, of, loss), "cases", 7, &lossOptions{path: "auto", errs: &errs})
+		if got := errs.String(); !ok || want == "" && got != "" || want != "" && !strings.Contains(got, "cases, line 7: the loss has the field "+want) {
+			t.Errorf("%s: %s\nmessages %q, want %q", loss, answer, got, want)
+		}
+	}
+}
