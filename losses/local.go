@@ -223,11 +223,11 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
 	m := len(ref)
 	class, rep := referenceClasses(ref, alphabet)
-	unit, g, err := x.units(l, m)
+	unit, gains, err := x.units(l, m)
 	if err != nil {
 		return nil, err
 	}
-	match, sub, ins, del := g[0], g[1], g[2], g[3]
+	match, sub, ins, del := gains[0], gains[1], gains[2], gains[3]
 	step := max(match, sub, 0) // the most that one aligned pair gains
 
 	// A cell is kept as M+1 minus it, 0 standing for a fresh start; as fresh
@@ -243,8 +243,16 @@ func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
 	key := make([]uint64, words)
 	mask := uint64(math.MaxUint64) >> (64 - width)
 
-	var b Builder
+	g := newLayered(x.Budget, l, class, len(rep))
 	values := map[int64]uint32{}
+	value := func(rise int64) uint32 {
+		v, ok := values[rise]
+		if !ok {
+			v = g.Value(0 - float64(rise)*unit)
+			values[rise] = v
+		}
+		return v
+	}
 	h, made := make([]int64, m+1), make([]int64, m+1)
 	// Cell j of layer t is at j - low in the key.
 	low := func(t int) int { return max(1, first[t]) }
@@ -262,17 +270,13 @@ func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
 			}
 		}
 	}
-	tab := newWordTable(words)
 	encode(0, h, 0)
-	tab.insert(key)
-	total, bytes := 1, int64(0)
+	g.start(key)
 	sizes := []int{1}
 	for t := range l {
-		n := tab.len()
-		next := newWordTable(words)
-		to, off := make([]uint32, 0, n*len(rep)), make([]uint32, 0, n*len(rep))
+		n := g.open(words)
 		for c := range n {
-			k := tab.key(c)
+			k := g.tab.key(c)
 			best := int64(k[0])
 			for j, i := low(t), 0; j <= last[t]; j, i = j+1, i+1 {
 				h[j] = 0
@@ -304,35 +308,21 @@ func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
 					top = max(top, v)
 				}
 				encode(t+1, made, top)
-				to = append(to, uint32(next.insert(key)))
-				v, ok := values[top-best]
-				if !ok {
-					v = b.Value(0 - float64(top-best)*unit)
-					values[top-best] = v
-				}
-				off = append(off, v)
+				g.arc(key, value(top-best))
 			}
 			if c&255 == 0 {
-				if err := x.over(l, t, total+next.len(), bytes+withGraph(n*len(rep), n)+int64(n*len(rep))*4+tab.bytes()+next.bytes()); err != nil {
+				if err := g.room(); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if err := b.Layer(Layer{Labels: alphabet, Class: class, Classes: len(rep), Columns: n, Next: to, Off: off}); err != nil {
+		if err := g.close(); err != nil {
 			return nil, err
 		}
-		bytes += withGraph(len(to), n)
-		total += next.len()
-		sizes = append(sizes, next.len())
-		if err := x.outgrown(l, m, t, sizes, total, withGraph(len(rep), 1)); err != nil {
+		sizes = append(sizes, g.next.len())
+		if err := x.outgrown(l, m, t, sizes, g.total, withGraph(len(rep), 1)); err != nil {
 			return nil, err
 		}
-		tab = next
 	}
-	zero := b.Value(0)
-	final := make([]uint32, tab.len())
-	for c := range final {
-		final[c] = zero
-	}
-	return b.Finish(final)
+	return g.finish()
 }
