@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -104,4 +105,49 @@ func ExampleSymbolTable() {
 	// Output:
 	// 1 27
 	// <eps>=0 aa=1 zz=26 new=27
+}
+
+// An archive is written machine by machine, and read so: each knows its key.
+func ExampleArchiveReader() {
+	var file bytes.Buffer
+	w, err := fst.NewArchiveWriter(&file, fst.ArchiveList)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	opts := &fst.StringOptions{Symbols: fst.SymbolsOf("<eps>", "yes", "no")}
+	for key, words := range []string{"yes", "no yes"} {
+		f, err := fst.FromString[semiring.Tropical](words, opts)
+		if err == nil {
+			err = fst.AddToArchive(w, fmt.Sprint("answer", key), f, nil)
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	if err := w.Close(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := fst.NewArchiveReader(&file, nil)
+	for err == nil {
+		var key string
+		var h *fst.Header
+		if key, h, err = r.Next(); err != nil {
+			break
+		}
+		var f fst.Expanded[semiring.Tropical]
+		if f, err = fst.ReadBody[semiring.Tropical](r.Stream(), h); err != nil {
+			break
+		}
+		words, _ := fst.ToString[semiring.Tropical](f, opts)
+		fmt.Println(key, words)
+	}
+	if err != io.EOF {
+		fmt.Println(err)
+	}
+	// Output:
+	// answer0 yes
+	// answer1 no yes
 }

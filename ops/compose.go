@@ -128,12 +128,7 @@ func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, ca
 	if err != nil {
 		return nil, err
 	}
-	var lo fst.LazyOptions
-	if cache != nil {
-		lo = *cache
-	}
-	lo.InputSymbols, lo.OutputSymbols = fst.InputSymbols(a), fst.OutputSymbols(b)
-	return fst.NewLazy(c, &lo), nil
+	return fst.NewLazy(c, withSymbols(cache, a, b)), nil
 }
 
 // Composer is the Expander of A∘B. Compose and ComposeLazy are made from it.

@@ -117,7 +117,7 @@ func DeterminizeLazy[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOpt
 	if err != nil {
 		return nil, err
 	}
-	return fst.NewLazy(d, symbolsFrom(f, cache)), nil
+	return fst.NewLazy(d, withSymbols(cache, f, f)), nil
 }
 
 // newDeterminizer chooses the algebra.

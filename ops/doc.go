@@ -22,7 +22,8 @@
 //	search   ShortestDistance ShortestPath ForwardBackward      sums over paths, best paths, posteriors of arcs
 //	draw     RandGen                                            random paths
 //	compare  Equal Compare Isomorphic Equivalent RandEquivalent Twins Describe
-//	lazily   ComposeLazy DeterminizeLazy FactorWeightLazy …     and Materialize, which ends laziness
+//	lazily   ComposeLazy IntersectLazy SubtractLazy ReplaceLazy UnionLazy ConcatLazy ClosureLazy DeterminizeLazy
+//	         RmEpsilonLazy SynchronizeLazy FactorWeightLazy    and Collect, which makes a machine in memory of any
 //	         ShortestPathLazy ShortestDistanceLazy              searches that ask for states one by one
 //	linear   ComposeLinear NormalizeLinear                      with an fst.LinearModel, a log-linear tagger or classifier
 //

@@ -60,17 +60,7 @@ func FactorWeightLazy[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Facto
 	if err != nil {
 		return nil, err
 	}
-	return fst.NewLazy(x, symbolsFrom(f, cache)), nil
-}
-
-// symbolsFrom returns cache, or the defaults, with the symbol tables of f.
-func symbolsFrom(f any, cache *fst.LazyOptions) *fst.LazyOptions {
-	var lo fst.LazyOptions
-	if cache != nil {
-		lo = *cache
-	}
-	lo.InputSymbols, lo.OutputSymbols = fst.InputSymbols(f), fst.OutputSymbols(f)
-	return &lo
+	return fst.NewLazy(x, withSymbols(cache, f, f)), nil
 }
 
 // FactorOne moves the whole weight on, so that all paths to one state come with

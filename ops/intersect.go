@@ -19,15 +19,32 @@ var ErrNotAcceptor = errors.New("not an acceptor: some arc has different labels 
 // looked at than composition asks for: what is not an arc of an acceptor there is
 // the error then, as a StateError.
 func Intersect[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
-	for i, f := range []*fst.Fst[W]{&a, &b} {
-		acceptor, known := isAcceptor(*f)
-		if !known {
-			*f = &acceptorOnly[W]{Fst: *f, op: "Intersect"}
-		} else if !acceptor {
-			return nil, fmt.Errorf("ops: Intersect: machine %d: %w", i+1, ErrNotAcceptor)
-		}
+	if err := acceptors("Intersect", &a, &b); err != nil {
+		return nil, err
 	}
 	return Compose(a, b, opts)
+}
+
+// IntersectLazy is Intersect, to be computed where it is looked at: see ComposeLazy.
+func IntersectLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
+	if err := acceptors("IntersectLazy", &a, &b); err != nil {
+		return nil, err
+	}
+	return ComposeLazy(a, b, opts, cache)
+}
+
+// acceptors returns an error if a machine is no acceptor; one of which that is not known it replaces by
+// one that fails where it turns out not to be.
+func acceptors[W semiring.Weight[W]](op string, fs ...*fst.Fst[W]) error {
+	for i, f := range fs {
+		acceptor, known := isAcceptor(*f)
+		if !known {
+			*f = &acceptorOnly[W]{Fst: *f, op: op}
+		} else if !acceptor {
+			return fmt.Errorf("ops: %s: machine %d: %w", op, i+1, ErrNotAcceptor)
+		}
+	}
+	return nil
 }
 
 // isAcceptor reports whether f is an acceptor. It is not known of a machine that is

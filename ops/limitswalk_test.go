@@ -25,6 +25,8 @@ var unlimited = map[string]string{
 	"ops.ReweightToInitial": "in place, weights and at most one state",
 	"ops.ReweightToFinal":   "in place, weights and at most one state",
 	"ops.UnionLazy":         "computed on demand; its cache is bounded",
+	"ops.SubtractLazy":      "computed on demand; its cache is bounded",
+	"ops.SynchronizeLazy":   "computed on demand; its cache is bounded",
 	"ops.ConcatLazy":        "computed on demand; its cache is bounded",
 	"ops.ClosureLazy":       "computed on demand; its cache is bounded",
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -48,4 +49,75 @@ func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vect
 	}
 	out.SetStart(start)
 	return out, nil
+}
+
+// Collect returns what can be reached of f as a machine in memory: the end of a chain of machines that
+// are computed on demand. States keep their numbers, and the symbol tables come with them.
+//
+// Cost: O(states + arcs) and what f takes to compute them. Errors are those of f, and a LimitError; a
+// machine that is infinite ends only so.
+func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
+	m := meter{op: "Collect", lim: lim}
+	out := fst.NewVector[W](0)
+	out.CopySymbols(f)
+	start := f.Start()
+	if err := fst.Err(f); err != nil {
+		return nil, err
+	}
+	if start == fst.NoState {
+		return out, nil
+	}
+	// Machines that number states as they are first mentioned are read from 0 up, and written once: states
+	// wait in order of their numbers. Of others a state may turn up when its place has been passed.
+	mentioned := []bool{}
+	var late []fst.StateID
+	mention := func(q fst.StateID) {
+		if n := int(q) + 1; n > len(mentioned) {
+			mentioned = slices.Grow(mentioned, n-len(mentioned))[:n]
+		}
+		if !mentioned[q] && int(q) < out.NumStates() {
+			late = append(late, q)
+		}
+		mentioned[q] = true
+	}
+	mention(start)
+	for len(late) > 0 || out.NumStates() < len(mentioned) {
+		q, passed := fst.StateID(out.NumStates()), len(late) > 0
+		if passed {
+			q, late = late[len(late)-1], late[:len(late)-1]
+		} else if !mentioned[q] {
+			out.AddState() // not reached, so far
+			continue
+		}
+		final, arcs := f.Final(q), f.Arcs(q)
+		if err := fst.Err(f); err != nil {
+			return nil, err
+		}
+		if passed {
+			out.SetFinal(q, final)
+			out.SetArcs(q, arcs)
+		} else {
+			out.PushState(final, arcs)
+		}
+		for i := range arcs {
+			mention(arcs[i].NextState)
+		}
+		arcsSoFar := int64(out.NumArcs())
+		if err := m.check(Progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
+			return nil, err
+		}
+	}
+	out.SetStart(start)
+	return out, nil
+}
+
+// withSymbols are the options of a delayed result that has the input symbols of one machine and the
+// output symbols of another.
+func withSymbols(cache *fst.LazyOptions, in, out any) *fst.LazyOptions {
+	var o fst.LazyOptions
+	if cache != nil {
+		o = *cache
+	}
+	o.InputSymbols, o.OutputSymbols = fst.InputSymbols(in), fst.OutputSymbols(out)
+	return &o
 }

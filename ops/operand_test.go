@@ -126,6 +126,11 @@ func operandTable() map[string]operation {
 		"ShortestDistanceLazy": func(f F) (F, error) { return only(ops.ShortestDistanceLazy[T](f, 0, ops.Limits{})) },
 		"ShortestPathLazy":     func(f F) (F, error) { return only(ops.ShortestPathLazy[T](f, ops.Limits{})) },
 		"Synchronize":          func(f F) (F, error) { return only(ops.Synchronize[T](f, ops.Limits{})) },
+		"SynchronizeLazy":      func(f F) (F, error) { return ops.SynchronizeLazy[T](f, nil), nil },
+		"IntersectLazy":        func(f F) (F, error) { return delayed(ops.IntersectLazy[T](f, all, nil, nil)) },
+		"IntersectLazy second": func(f F) (F, error) { return delayed(ops.IntersectLazy[T](all, f, nil, nil)) },
+		"SubtractLazy":         func(f F) (F, error) { return delayed(ops.SubtractLazy[T](f, all, nil)) },
+		"Collect":              func(f F) (F, error) { return only(ops.Collect[T](f, ops.Limits{})) },
 		"pdt.NewExpander":      func(f F) (F, error) { return expander(pdt.NewExpander[T](f, nil, nil), nil) },
 	}
 }
@@ -179,7 +184,8 @@ func TestOperandsWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, transducer := range []bool{false, true} {
 				f := endless{failAt: 100_000, transducer: transducer}.lazy()
-				if !delaying(name) {
+				acceptors := strings.HasPrefix(name, "Intersect") || strings.HasPrefix(name, "Subtract")
+				if !delaying(name) || transducer && acceptors {
 					continue
 				}
 				delayed, err := op(f)
@@ -208,6 +214,10 @@ func TestOperandsWithoutEnd(t *testing.T) {
 		},
 		"Synchronize": func(f fst.Fst[semiring.Tropical]) error {
 			_, err := ops.Synchronize(f, small)
+			return err
+		},
+		"Collect": func(f fst.Fst[semiring.Tropical]) error {
+			_, err := ops.Collect(f, small)
 			return err
 		},
 	} {

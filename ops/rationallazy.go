@@ -93,14 +93,10 @@ func newRational[W semiring.Weight[W]](fs []fst.Fst[W]) *rational[W] {
 
 func (r *rational[W]) lazy(cache *fst.LazyOptions, start W) *fst.Lazy[W] {
 	r.start = start
-	var o fst.LazyOptions
-	if cache != nil {
-		o = *cache
-	}
 	if len(r.fs) > 0 {
-		o.InputSymbols, o.OutputSymbols = fst.InputSymbols(r.fs[0]), fst.OutputSymbols(r.fs[0])
+		cache = withSymbols(cache, r.fs[0], r.fs[0])
 	}
-	return fst.NewLazy[W](r, &o)
+	return fst.NewLazy[W](r, cache)
 }
 
 func (r *rational[W]) id(part int, q fst.StateID) fst.StateID {

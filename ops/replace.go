@@ -46,6 +46,34 @@ type ReplaceOptions struct {
 // the arc back before the others, as in OpenFst 1.7.9. Cost: O(states + arcs) of
 // the result, which may be exponential in the depth of calls.
 func Replace[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *ReplaceOptions) (*fst.Vector[W], error) {
+	r, err := newReplacer("Replace", rules, root, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.acyclic(); err != nil {
+		return nil, err
+	}
+	out, err := Materialize[W](r, r.o.Limits)
+	if err != nil {
+		return nil, renamed(err, "Replace")
+	}
+	out.CopySymbols(rules[0].F)
+	return out, nil
+}
+
+// ReplaceLazy is Replace, to be computed where it is looked at: rules may call one another in a circle,
+// for a call is followed only when its state is asked for. The Limits hold for the states met and for what
+// is remembered of them, which calls stand open. cache adjusts the result's cache; nil is the default.
+func ReplaceLazy[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *ReplaceOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
+	r, err := newReplacer("ReplaceLazy", rules, root, opts)
+	if err != nil {
+		return nil, err
+	}
+	r.meter = &meter{op: "ReplaceLazy", lim: r.o.Limits}
+	return fst.NewLazy[W](r, withSymbols(cache, rules[0].F, rules[0].F)), nil
+}
+
+func newReplacer[W semiring.Weight[W]](op string, rules []Rule[W], root fst.Label, opts *ReplaceOptions) (*replacer[W], error) {
 	r := &replacer[W]{rules: rules, index: map[fst.Label]int{}, zero: semiring.Zero[W]()}
 	if opts != nil {
 		r.o = *opts
@@ -53,27 +81,19 @@ func Replace[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *Replac
 	for i, rule := range rules {
 		r.index[rule.Label] = i
 		if i > 0 {
-			if err := CompatibleSymbols(fmt.Sprintf("Replace: rule of label %d", rule.Label), rules[0].F, rule.F); err != nil {
+			if err := CompatibleSymbols(fmt.Sprintf("%s: rule of label %d", op, rule.Label), rules[0].F, rule.F); err != nil {
 				return nil, err
 			}
 		}
 	}
 	var ok bool
 	if r.root, ok = r.index[root]; !ok {
-		return nil, fmt.Errorf("ops: Replace: there is no rule for the root label %d", root)
-	}
-	if err := r.acyclic(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ops: %s: there is no rule for the root label %d", op, root)
 	}
 	r.stacks = fst.NewTable[callFrame](nil)
 	r.stacks.ID(callFrame{}) // 0 is the empty stack; no other frame is like it
 	r.table = fst.NewTable[callState](nil)
-	out, err := Materialize[W](r, r.o.Limits)
-	if err != nil {
-		return nil, renamed(err, "Replace")
-	}
-	out.CopySymbols(rules[0].F)
-	return out, nil
+	return r, nil
 }
 
 // callFrame is a stack of calls: the stack below, and where the call returns to.
@@ -97,6 +117,7 @@ type replacer[W semiring.Weight[W]] struct {
 	root   int
 	stacks *fst.Table[callFrame]
 	table  *fst.Table[callState]
+	meter  *meter // of the delayed form; nil where Materialize counts
 	zero   W
 }
 
@@ -181,6 +202,11 @@ func (r *replacer[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 			e.OLabel = fst.Epsilon
 		}
 		dst = append(dst, e)
+	}
+	if r.meter != nil {
+		if err := r.meter.check(Progress{States: r.table.Len(), Bytes: r.Bytes()}); err != nil {
+			return final, dst, err
+		}
 	}
 	return final, dst, nil
 }

@@ -97,7 +97,7 @@ func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, c
 	if err != nil {
 		return nil, err
 	}
-	return fst.NewLazy(c, symbolsFrom(f, cache)), nil
+	return fst.NewLazy(c, withSymbols(cache, f, f)), nil
 }
 
 func isEpsilon[W any](e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon }

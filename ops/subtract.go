@@ -23,29 +23,13 @@ func Subtract[W semiring.Weight[W]](a, b fst.Expanded[W], opts *ComposeOptions) 
 	if opts != nil {
 		o = *opts
 	}
-	if err := compatibleSymbols("Subtract", "output symbols of the first machine", "input symbols of the second",
-		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
-		return nil, err
-	}
-	if fst.PropertiesOf(fst.Fst[W](a), fst.Acceptor)&fst.Acceptor == 0 {
+	if !fst.PropertiesOf(fst.Fst[W](a), fst.Acceptor).Has(fst.Acceptor) {
 		return nil, fmt.Errorf("ops: Subtract: first machine: %w", ErrNotAcceptor)
 	}
-	p := fst.PropertiesOf(fst.Fst[W](b), fst.Acceptor|fst.IDeterministic|fst.NoEpsilons|fst.Unweighted|fst.ILabelSorted)
-	switch {
-	case p&fst.Acceptor == 0:
-		return nil, fmt.Errorf("ops: Subtract: second machine: %w", ErrNotAcceptor)
-	case p&fst.Unweighted == 0:
-		return nil, fmt.Errorf("ops: Subtract: second machine: it has weights, which a complement cannot have (RmWeight removes them)")
-	case p&fst.NoEpsilons == 0:
-		return nil, fmt.Errorf("ops: Subtract: second machine: it has ε-arcs (RmEpsilon removes them)")
-	case p&fst.IDeterministic == 0:
-		q, l := nondeterministic(b)
-		return nil, fmt.Errorf("ops: Subtract: second machine: %w", &StateError{Op: "Subtract", State: q, Err: fmt.Errorf("several arcs with label %d: %w", l, ErrNotDeterministic)})
-	case p&fst.ILabelSorted == 0:
-		return nil, fmt.Errorf("ops: Subtract: second machine: not sorted by label: %w", ErrNotSorted)
+	d, err := newSubtraction("Subtract", fst.Fst[W](a), b)
+	if err != nil {
+		return nil, err
 	}
-	d := &subtraction[W]{a: a, b: b, zero: semiring.Zero[W]()}
-	d.table = fst.NewTable(func(k statePair) uint64 { return fst.Mix(uint64(uint32(k.p))<<32 | uint64(uint32(k.q))) })
 	out, err := Materialize[W](d, o.Limits)
 	if err != nil {
 		return nil, renamed(err, "Subtract")
@@ -59,12 +43,54 @@ func Subtract[W semiring.Weight[W]](a, b fst.Expanded[W], opts *ComposeOptions) 
 	return out, nil
 }
 
+// SubtractLazy is Subtract, to be computed where it is looked at. a may be computed on demand itself,
+// and is then found to be no acceptor where it is looked at. States that reach no final state are kept.
+// cache adjusts the result's cache; nil is the default.
+func SubtractLazy[W semiring.Weight[W]](a fst.Fst[W], b fst.Expanded[W], cache *fst.LazyOptions) (*fst.Lazy[W], error) {
+	symbols := a
+	if acceptor, known := isAcceptor(a); !known {
+		a = &acceptorOnly[W]{Fst: a, op: "SubtractLazy"}
+	} else if !acceptor {
+		return nil, fmt.Errorf("ops: SubtractLazy: first machine: %w", ErrNotAcceptor)
+	}
+	d, err := newSubtraction("SubtractLazy", a, b)
+	if err != nil {
+		return nil, err
+	}
+	return fst.NewLazy[W](d, withSymbols(cache, symbols, b)), nil
+}
+
+// newSubtraction checks the second machine, and the symbol tables.
+func newSubtraction[W semiring.Weight[W]](op string, a fst.Fst[W], b fst.Expanded[W]) (*subtraction[W], error) {
+	if err := compatibleSymbols(op, "output symbols of the first machine", "input symbols of the second",
+		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
+		return nil, err
+	}
+	p := fst.PropertiesOf(fst.Fst[W](b), fst.Acceptor|fst.IDeterministic|fst.NoEpsilons|fst.Unweighted|fst.ILabelSorted)
+	switch {
+	case p&fst.Acceptor == 0:
+		return nil, fmt.Errorf("ops: %s: second machine: %w", op, ErrNotAcceptor)
+	case p&fst.Unweighted == 0:
+		return nil, fmt.Errorf("ops: %s: second machine: it has weights, which a complement cannot have (RmWeight removes them)", op)
+	case p&fst.NoEpsilons == 0:
+		return nil, fmt.Errorf("ops: %s: second machine: it has ε-arcs (RmEpsilon removes them)", op)
+	case p&fst.IDeterministic == 0:
+		q, l := nondeterministic(b)
+		return nil, fmt.Errorf("ops: %s: second machine: %w", op, &StateError{Op: op, State: q, Err: fmt.Errorf("several arcs with label %d: %w", l, ErrNotDeterministic)})
+	case p&fst.ILabelSorted == 0:
+		return nil, fmt.Errorf("ops: %s: second machine: not sorted by label: %w", op, ErrNotSorted)
+	}
+	return &subtraction[W]{a: a, b: b, zero: semiring.Zero[W](),
+		table: fst.NewTable(func(k statePair) uint64 { return fst.Mix(uint64(uint32(k.p))<<32 | uint64(uint32(k.q))) })}, nil
+}
+
 // statePair is a state of a and one of the complement of b: b's, or NoState for
 // the one that accepts everything.
 type statePair struct{ p, q fst.StateID }
 
 type subtraction[W semiring.Weight[W]] struct {
-	a, b  fst.Expanded[W]
+	a     fst.Fst[W]
+	b     fst.Expanded[W]
 	table *fst.Table[statePair]
 	zero  W
 }
@@ -80,10 +106,11 @@ func (d *subtraction[W]) id(p, q fst.StateID) fst.StateID {
 // Start returns the pair of start states. A second machine without states accepts
 // nothing, and so its complement everything.
 func (d *subtraction[W]) Start() (fst.StateID, error) {
-	if d.a.Start() == fst.NoState {
-		return fst.NoState, nil
+	start := d.a.Start()
+	if err := fst.Err(d.a); err != nil || start == fst.NoState {
+		return fst.NoState, err
 	}
-	return d.id(d.a.Start(), d.b.Start()), nil
+	return d.id(start, d.b.Start()), nil
 }
 
 // Expand follows each arc of a in b, or out of it.
@@ -108,7 +135,7 @@ func (d *subtraction[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W
 		e.NextState = d.id(e.NextState, next)
 		dst = append(dst, e)
 	}
-	return final, dst, nil
+	return final, dst, fst.Err(d.a)
 }
 
 // searchLabel returns the position of the first arc whose input label is not below

@@ -24,14 +24,19 @@ import (
 // After M. Mohri, "Edit-distance of weighted automata: general definitions and
 // algorithms", Int. J. Foundations of Computer Science 14(6):957-982, 2003.
 func Synchronize[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
-	s := &synchronizer[W]{f: f, table: fst.NewTable[delayed](nil), words: map[string]int32{"": 0}, labels: [][]fst.Label{nil}}
-	out, err := Materialize[W](s, lim)
+	out, err := Materialize[W](newSynchronizer(f), lim)
 	if err != nil {
 		return nil, renamed(err, "Synchronize")
 	}
 	out.CopySymbols(f)
 	out.LearnProperties(knownProperties(f) & (fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.Unweighted))
 	return out, nil
+}
+
+// SynchronizeLazy is Synchronize, to be computed where it is looked at, and so also where delays are not
+// bounded. cache adjusts the result's cache; nil is the default.
+func SynchronizeLazy[W semiring.Weight[W]](f fst.Fst[W], cache *fst.LazyOptions) *fst.Lazy[W] {
+	return fst.NewLazy[W](newSynchronizer(f), withSymbols(cache, f, f))
 }
 
 // delayed is a state of f, NoState past its end, with the strings that are still to
@@ -49,6 +54,10 @@ type synchronizer[W semiring.Weight[W]] struct {
 	key    []byte
 	word   []fst.Label
 	held   int64 // bytes of words and labels
+}
+
+func newSynchronizer[W semiring.Weight[W]](f fst.Fst[W]) *synchronizer[W] {
+	return &synchronizer[W]{f: f, table: fst.NewTable[delayed](nil), words: map[string]int32{"": 0}, labels: [][]fst.Label{nil}}
 }
 
 // Bytes is what the table of states and the strings take.
