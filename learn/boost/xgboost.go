@@ -184,48 +184,85 @@ func margin(l Loss, base float64) float64 {
 //
 // The reader trusts nothing. Errors name the tree and node.
 func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
+	m, err := decodeXGBoost(r)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := m.count("num_feature", 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	e := &Ensemble{Algorithm: "xgboost"}
+	classifies, err := m.objective(e)
+	if err != nil {
+		return nil, err
+	}
+	trees, err := m.trees(e, columns)
+	if err != nil {
+		return nil, err
+	}
+	l := &m.Learner
+	if best, err := strconv.Atoi(l.Attributes["best_iteration"]); err == nil && best >= 0 && best+1 < e.Rounds() {
+		e.Settings = fmt.Sprintf(`{"best_iteration":%d}`, best)
+	}
+	if e.Schema, err = xgbSchema(l.FeatureNames, l.FeatureTypes, columns, like, e.Outputs(), classifies, trees); err != nil {
+		return nil, err
+	}
+	for i, t := range trees {
+		if err := fitColumns(t, e.Schema); err != nil {
+			return nil, badXGBoost("tree %d, %v", i, err)
+		}
+	}
+	return e, nil
+}
+
+func badXGBoost(format string, v ...any) error {
+	return fmt.Errorf("boost: XGBoost model: %w: %s", ErrXGBoost, fmt.Sprintf(format, v...))
+}
+
+// decodeXGBoost reads the JSON of a model of trees.
+func decodeXGBoost(r io.Reader) (*xgbModel, error) {
 	raw, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("boost: XGBoost model: %w", err)
 	}
-	bad := func(format string, v ...any) error {
-		return fmt.Errorf("boost: XGBoost model: %w: %s", ErrXGBoost, fmt.Sprintf(format, v...))
-	}
 	// Behind the brace the text has a quote or a space; the binary form, which is what save_model
 	// writes by other names, the type of a length.
 	if len(raw) > 1 && raw[0] == '{' && strings.IndexByte("LliIU#$", raw[1]) >= 0 {
-		return nil, bad("it is in XGBoost's binary form (UBJSON); load it in XGBoost and save it by a name that ends in .json")
+		return nil, badXGBoost("it is in XGBoost's binary form (UBJSON); load it in XGBoost and save it by a name that ends in .json")
 	}
 	var m xgbModel
 	if err := json.Unmarshal(properJSON(raw), &m); err != nil {
-		return nil, bad("%v", err)
+		return nil, badXGBoost("%v", err)
 	}
+	if name := m.Learner.GradientBooster.Name; name != "gbtree" {
+		return nil, badXGBoost("the booster is %q; only gbtree is supported", name)
+	}
+	return &m, nil
+}
+
+// count reads a parameter that is a number of things.
+func (m *xgbModel) count(key string, most int) (int, error) {
+	n, err := strconv.Atoi(m.Learner.Param[key])
+	if err != nil || n < 0 || n > most {
+		return 0, badXGBoost("%s is %q", key, m.Learner.Param[key])
+	}
+	return n, nil
+}
+
+// objective sets the loss and the start scores, and reports whether the model tells classes apart.
+func (m *xgbModel) objective(e *Ensemble) (classifies bool, err error) {
 	l := &m.Learner
-	if name := l.GradientBooster.Name; name != "gbtree" {
-		return nil, bad("the booster is %q; only gbtree is supported", name)
-	}
-	count := func(key string, most int) (int, error) {
-		n, err := strconv.Atoi(l.Param[key])
-		if err != nil || n < 0 || n > most {
-			return 0, bad("%s is %q", key, l.Param[key])
-		}
-		return n, nil
-	}
-	columns, err := count("num_feature", 1<<30)
-	if err != nil {
-		return nil, err
-	}
 	bases, ok := baseScores(l.Param["base_score"])
 	if !ok {
-		return nil, bad("base_score is %q", l.Param["base_score"])
+		return false, badXGBoost("base_score is %q", l.Param["base_score"])
 	}
 	base := bases[0]
-	e := &Ensemble{Algorithm: "xgboost"}
 	objective, _ := l.Objective["name"].(string)
 	switch objective {
 	case "binary:logistic", "reg:logistic":
 		if e.Loss = (Logistic{}); !(base > 0 && base < 1) {
-			return nil, bad("base_score is %v, not a probability", base)
+			return false, badXGBoost("base_score is %v, not a probability", base)
 		}
 		e.Start = []float64{margin(e.Loss, base)}
 	case "binary:logitraw":
@@ -233,69 +270,73 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 	case "reg:squarederror", "reg:linear":
 		e.Loss, e.Start = Squared{}, []float64{base}
 	case "multi:softprob", "multi:softmax":
-		k, err := count("num_class", MaxClasses)
+		k, err := m.count("num_class", MaxClasses)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		if k < 2 {
-			return nil, bad("%s with %d classes", objective, k)
+			return false, badXGBoost("%s with %d classes", objective, k)
 		}
 		e.Loss, e.Start = SoftMax{k}, bases
 		if len(bases) == 1 {
 			e.Start = slices.Repeat(bases, k)
 		}
 	default:
-		return nil, bad("the objective is %q; supported are binary:logistic, binary:logitraw, reg:logistic, reg:squarederror, multi:softprob and multi:softmax", objective)
+		return false, badXGBoost("the objective is %q; supported are binary:logistic, binary:logitraw, reg:logistic, reg:squarederror, multi:softprob and multi:softmax", objective)
 	}
 	if k := e.Outputs(); len(e.Start) != k || len(bases) > k {
-		return nil, bad("base_score has %d numbers for %d scores", len(bases), k)
+		return false, badXGBoost("base_score has %d numbers for %d scores", len(bases), k)
 	}
-	g := &l.GradientBooster.Model
+	return objective != "reg:squarederror" && objective != "reg:linear", nil
+}
+
+// trees appends a term for each tree, and returns the trees.
+func (m *xgbModel) trees(e *Ensemble, columns int) ([]*tree.Tree, error) {
+	g := &m.Learner.GradientBooster.Model
 	if len(g.TreeInfo) != len(g.Trees) {
-		return nil, bad("%d trees, tree_info has %d entries", len(g.Trees), len(g.TreeInfo))
+		return nil, badXGBoost("%d trees, tree_info has %d entries", len(g.Trees), len(g.TreeInfo))
 	}
-	parallel := 1
+	parallel := 1 // trees of a round for each output
 	if s, ok := g.Param["num_parallel_tree"]; ok {
-		if parallel, err = strconv.Atoi(s); err != nil || parallel < 0 {
-			return nil, bad("num_parallel_tree is %q", s)
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 || n > 1<<30 {
+			return nil, badXGBoost("num_parallel_tree is %q", s)
 		}
-		parallel = max(parallel, 1)
+		parallel = max(n, 1)
 	}
 	trees := make([]*tree.Tree, len(g.Trees))
 	for i, x := range g.Trees {
 		if x == nil {
-			return nil, bad("tree %d is null", i)
+			return nil, badXGBoost("tree %d is null", i)
 		}
-		if trees[i], err = x.Tree(columns); err != nil {
-			return nil, bad("tree %d: %v", i, err)
+		t, err := x.Tree(columns)
+		if err != nil {
+			return nil, badXGBoost("tree %d: %v", i, err)
 		}
 		if c := g.TreeInfo[i]; c < 0 || c >= e.Outputs() {
-			return nil, bad("tree %d adds to output %d of %d", i, c, e.Outputs())
+			return nil, badXGBoost("tree %d adds to output %d of %d", i, c, e.Outputs())
 		}
-		e.Terms = append(e.Terms, Term{Weight: 1, Predictor: trees[i], Output: g.TreeInfo[i], Family: -1, Round: i / (parallel * e.Outputs())})
+		trees[i] = t
+		e.Terms = append(e.Terms, Term{Weight: 1, Predictor: t, Output: g.TreeInfo[i], Family: -1, Round: i / (parallel * e.Outputs())})
 	}
-	if best, err := strconv.Atoi(l.Attributes["best_iteration"]); err == nil && best >= 0 && best+1 < e.Rounds() {
-		e.Settings = fmt.Sprintf(`{"best_iteration":%d}`, best)
-	}
-	classifies := objective != "reg:squarederror" && objective != "reg:linear"
-	if e.Schema, err = xgbSchema(l.FeatureNames, l.FeatureTypes, columns, like, e.Outputs(), classifies, trees); err != nil {
-		return nil, err
-	}
-	for i, t := range trees {
-		for at, f := range t.Feature {
-			if f < 0 || e.Schema.Columns[f].Categorical == (t.Set != nil && t.Set[at] >= 0) {
-				continue
-			}
-			if t.Set != nil && t.Set[at] >= 0 || t.Threshold[at] < tree.MaxLevel {
-				return nil, bad("tree %d, node %d: it splits column %q as the other kind", i, at, e.Schema.Columns[f].Name)
-			}
-			// Every level is below the bound: the split tells what is there from
-			// what is missing.
-			t.SetLevels(at, nil)
-			t.Flags[at] |= tree.OutsideLeft
+	return trees, nil
+}
+
+// fitColumns makes the splits of a tree fit the kinds of its columns: an error where one cannot.
+func fitColumns(t *tree.Tree, schema Schema) error {
+	for at, f := range t.Feature {
+		if f < 0 || schema.Columns[f].Categorical == (t.Set != nil && t.Set[at] >= 0) {
+			continue
 		}
+		if t.Set != nil && t.Set[at] >= 0 || t.Threshold[at] < tree.MaxLevel {
+			return fmt.Errorf("node %d: it splits column %q as the other kind", at, schema.Columns[f].Name)
+		}
+		// Every level is below the bound: the split tells what is there from
+		// what is missing.
+		t.SetLevels(at, nil)
+		t.Flags[at] |= tree.OutsideLeft
 	}
-	return e, nil
+	return nil
 }
 
 // baseScores reads base_score: a number, or from version 3.1 on a list of them, one for each

@@ -326,6 +326,7 @@ func TestXGBoostRefuses(t *testing.T) {
 		{"far child", `"left_children":[1,`, `"left_children":[100000000,`, "tree 0"},
 		{"cut", `"version"`, ``, ""},
 		{"output", `"tree_info":[0`, `"tree_info":[7`, "output 7"},
+		{"parallel", `"num_parallel_tree":"1"`, `"num_parallel_tree":"9223372036854775807"`, "num_parallel_tree"},
 		{"split", `"split_indices":[`, `"split_indices":[-3,`, "split_indices"},
 	} {
 		damaged := strings.Replace(string(raw), c.from, c.to, 1)

@@ -1,7 +1,6 @@
 package boost
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -11,11 +10,8 @@ import (
 
 // xgbSchema describes the columns of an XGBoost model.
 func xgbSchema(names, types []string, columns int, like *Schema, outputs int, classifies bool, trees []*tree.Tree) (Schema, error) {
-	bad := func(format string, v ...any) error {
-		return fmt.Errorf("boost: XGBoost model: %w: %s", ErrXGBoost, fmt.Sprintf(format, v...))
-	}
 	if columns == 0 || len(names) != 0 && len(names) != columns || len(types) != 0 && len(types) != columns {
-		return Schema{}, bad("%d columns, %d names and %d types of them", columns, len(names), len(types))
+		return Schema{}, badXGBoost("%d columns, %d names and %d types of them", columns, len(names), len(types))
 	}
 	// Which columns are categorical the types say, or the splits of files without.
 	levels := map[int32]int{}
@@ -38,7 +34,7 @@ func xgbSchema(names, types []string, columns int, like *Schema, outputs int, cl
 	}
 	// A file that claims a huge number of columns must show for it.
 	if like == nil && len(names) == 0 && columns > 1<<20 && columns > 64*(int(used)+1) {
-		return Schema{}, bad("%d columns, of which the trees read none after column %d", columns, used)
+		return Schema{}, badXGBoost("%d columns, of which the trees read none after column %d", columns, used)
 	}
 	categorical := func(j int) bool {
 		if len(types) > 0 {
@@ -53,15 +49,15 @@ func xgbSchema(names, types []string, columns int, like *Schema, outputs int, cl
 			s.Columns = slices.Insert(slices.Clone(s.Columns), 0, Column{Name: "0"})
 		}
 		if len(s.Columns) != columns {
-			return Schema{}, bad("%d columns; the table has %d", columns, len(s.Columns))
+			return Schema{}, badXGBoost("%d columns; the table has %d", columns, len(s.Columns))
 		}
 		for j, c := range s.Columns {
 			if c.Categorical != categorical(j) {
-				return Schema{}, bad("column %d, %q, is categorical in one of model and table only", j+1, c.Name)
+				return Schema{}, badXGBoost("column %d, %q, is categorical in one of model and table only", j+1, c.Name)
 			}
 		}
 		if classifies && s.Classes != nil && len(s.Classes) != max(outputs, 2) {
-			return Schema{}, bad("%d classes; the table has %d", max(outputs, 2), len(s.Classes))
+			return Schema{}, badXGBoost("%d classes; the table has %d", max(outputs, 2), len(s.Classes))
 		}
 		return s, nil
 	}
