@@ -71,79 +71,101 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 	if o.Batch == 0 {
 		o.Batch = -1
 	}
+	if *a.solver != "auto" {
+		o.Solver = minimax.Solver(*a.solver)
+	}
+	// In this order: what is wrong with a flag is said before what two of them say together.
+	for _, part := range []func(*call, *minimax.Options) error{a.check, a.objectives, a.stepRule, a.mixtures, a.layers} {
+		if err := part(c, o); err != nil {
+			return nil, err
+		}
+	}
+	if ownRounds(o.Solver) {
+		if err := c.idle(fmt.Sprintf("--solver %s takes all rows at once, and no steps along gradients", o.Solver), "batch", "steps", "rate", "lambda_rate", "entropic", "average_all"); err != nil {
+			return nil, err
+		}
+	}
+	if len(o.Hidden) > 0 {
+		return o, a.network(c, o)
+	}
+	return o, c.idle("it is for networks (--hidden), and this is a linear model", "optimizer", "momentum", "heldout")
+}
+
+// check refuses numbers and pairs of flags that mean nothing.
+func (a *almoFlags) check(c *call, _ *minimax.Options) error {
 	if err := within(c.flags, positive("ball", a.ball), positive("score_bound", a.bound), positive("bias", a.bias)); err != nil {
-		return nil, err
+		return err
 	}
-	if *a.radius > 0 && *a.bias > 0 {
-		return nil, errors.New("flags --bias and --radius: a radius holds biases too; give one of the two")
+	switch {
+	case *a.radius > 0 && *a.bias > 0:
+		return errors.New("flags --bias and --radius: a radius holds biases too; give one of the two")
+	case !*a.polish && *a.solver != "auto":
+		return errors.New("flag --polish is of --solver auto")
+	case *a.gap < 0:
+		return errors.New("flag --gap must not be negative; 0 goes on to the last iteration")
+	case *a.batch < 0:
+		return errors.New("flag --batch must not be negative")
 	}
-	if !*a.polish && *a.solver != "auto" {
-		return nil, errors.New("flag --polish is of --solver auto")
-	}
-	if *a.gap < 0 {
-		return nil, errors.New("flag --gap must not be negative; 0 goes on to the last iteration")
-	}
-	if *a.batch < 0 {
-		return nil, errors.New("flag --batch must not be negative")
-	}
+	return nil
+}
+
+// objectives sets the losses.
+func (a *almoFlags) objectives(_ *call, o *minimax.Options) error {
 	if len(list(*a.losses)) == 0 {
-		return nil, errors.New("flag --losses: none given; one at least is needed")
+		return errors.New("flag --losses: none given; one at least is needed")
 	}
 	for _, name := range list(*a.losses) {
 		l, err := minimax.ParseLoss(name)
 		if err != nil {
-			return nil, fmt.Errorf("flag --losses: %w", err)
+			return fmt.Errorf("flag --losses: %w", err)
 		}
 		o.Losses = append(o.Losses, l)
 	}
-	if *a.solver != "auto" {
-		o.Solver = minimax.Solver(*a.solver)
+	return nil
+}
+
+// stepRule sets the steps of linear models; network sets its own.
+func (a *almoFlags) stepRule(_ *call, o *minimax.Options) (err error) {
+	if *a.steps == "auto" {
+		return nil
 	}
-	var err error
-	if *a.steps != "auto" {
-		if o.Steps, err = optim.ParseStepRule(*a.steps); err != nil {
-			return nil, err
-		}
-		if o.Steps == optim.ConstantSteps && o.StepW == 0 && *a.hidden == "" {
-			return nil, errors.New("flag --steps: constant steps need a --rate")
-		}
+	if o.Steps, err = optim.ParseStepRule(*a.steps); err != nil {
+		return err
 	}
-	for _, f := range []struct {
-		name, text string
-		to         *[]float64
-	}{{"min", *a.lo, &o.Preferences.Lo}, {"max", *a.hi, &o.Preferences.Hi}} {
-		if f.text != "" {
-			if *f.to, err = numbers(f.name, f.text); err != nil {
-				return nil, err
-			}
-			if i := slices.IndexFunc(*f.to, func(v float64) bool { return v < 0 }); i >= 0 {
-				of := "objectives"
-				if len(*f.to) == len(o.Losses) {
-					of = o.Losses[i].Name
-				}
-				return nil, fmt.Errorf("flag --%s: the weight of %s is %v; weights of a mixture are from 0 to 1", f.name, of, (*f.to)[i])
-			}
-		}
+	if o.Steps == optim.ConstantSteps && o.StepW == 0 && *a.hidden == "" {
+		return errors.New("flag --steps: constant steps need a --rate")
+	}
+	return nil
+}
+
+// mixtures sets which weights of the objectives count, what values are measured from, and the mixture
+// to train on where that is fixed.
+func (a *almoFlags) mixtures(c *call, o *minimax.Options) (err error) {
+	if o.Preferences.Lo, err = a.bounds("min", *a.lo, o); err != nil {
+		return err
+	}
+	if o.Preferences.Hi, err = a.bounds("max", *a.hi, o); err != nil {
+		return err
 	}
 	if *a.offsets != "" {
 		if o.Normalization != minimax.Regret || len(o.Losses) != strings.Count(*a.offsets, ",")+1 {
-			return nil, fmt.Errorf("flag --offsets: they are for --units regret, one for each of the %d --losses", len(o.Losses))
+			return fmt.Errorf("flag --offsets: they are for --units regret, one for each of the %d --losses", len(o.Losses))
 		}
 		if o.Offsets, err = numbers("offsets", *a.offsets); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	o.Preferences.Radius = *a.ball
 	if *a.inequalities != "" {
 		if o.Preferences.A, o.Preferences.B, err = c.inequalities(*a.inequalities, len(o.Losses)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if *a.vertices != "" {
 		for _, v := range strings.Split(*a.vertices, ";") {
 			x, err := numbers("vertices", v)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			o.Preferences.Vertices = append(o.Preferences.Vertices, x)
 		}
@@ -153,37 +175,53 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 	case "uniform":
 		o.Fixed = slices.Repeat([]float64{1 / float64(len(o.Losses))}, len(o.Losses))
 	default:
-		if o.Fixed, err = numbers("mixture", *a.fixed); err != nil {
-			return nil, err
-		}
+		o.Fixed, err = numbers("mixture", *a.fixed)
 	}
+	return err
+}
+
+// bounds reads a bound for the weight of each objective, nil where there are none.
+func (a *almoFlags) bounds(name, text string, o *minimax.Options) ([]float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	x, err := numbers(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(x, func(v float64) bool { return v < 0 }); i >= 0 {
+		of := "objectives"
+		if len(x) == len(o.Losses) {
+			of = o.Losses[i].Name
+		}
+		return nil, fmt.Errorf("flag --%s: the weight of %s is %v; weights of a mixture are from 0 to 1", name, of, x[i])
+	}
+	return x, nil
+}
+
+// layers sets the sizes of hidden layers.
+func (a *almoFlags) layers(_ *call, o *minimax.Options) error {
 	for _, h := range list(*a.hidden) {
 		n, err := strconv.Atoi(h)
 		if err != nil || n < 1 {
-			return nil, fmt.Errorf("flag --hidden: %q is no size of a layer", h)
+			return fmt.Errorf("flag --hidden: %q is no size of a layer", h)
 		}
 		o.Hidden = append(o.Hidden, n)
 	}
-	if ownRounds(o.Solver) {
-		if err := c.idle(fmt.Sprintf("--solver %s takes all rows at once, and no steps along gradients", o.Solver), "batch", "steps", "rate", "lambda_rate", "entropic", "average_all"); err != nil {
-			return nil, err
-		}
-	}
-	if len(o.Hidden) == 0 {
-		if err := c.idle("it is for networks (--hidden), and this is a linear model", "optimizer", "momentum", "heldout"); err != nil {
-			return nil, err
-		}
-		return o, nil
-	}
+	return nil
+}
+
+// network sets how a network is trained.
+func (a *almoFlags) network(c *call, o *minimax.Options) error {
 	if err := c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all", "entropic", "bias", "polish"); err != nil {
-		return nil, err
+		return err
 	}
 	switch *a.steps {
 	case "auto", "decreasing":
 	case "constant":
 		o.Network.Constant = true
 	default:
-		return nil, fmt.Errorf("flag --steps: those of networks (--hidden) are constant or decreasing, not %s", *a.steps)
+		return fmt.Errorf("flag --steps: those of networks (--hidden) are constant or decreasing, not %s", *a.steps)
 	}
 	o.Steps = optim.ConstantSteps // the rule of linear models
 	o.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[*a.method]
@@ -192,14 +230,14 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 	}
 	if o.Network.Method != optim.SGD {
 		if c.flags.Given("momentum") {
-			return nil, errors.New("flag --momentum is of --optimizer sgd")
+			return errors.New("flag --momentum is of --optimizer sgd")
 		}
 		o.Network.Momentum = 0
 	}
 	if !(*a.heldout >= 0 && *a.heldout < 1) {
-		return nil, errors.New("flag --heldout: the share is from 0 to below 1")
+		return errors.New("flag --heldout: the share is from 0 to below 1")
 	}
-	return o, nil
+	return nil
 }
 
 // ownRounds reports whether a solver has no steps and minibatches, and as many rounds as it
