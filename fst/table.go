@@ -91,6 +91,15 @@ func (t *Table[K]) ID(k K) (id StateID, isNew bool) {
 	}
 }
 
+// Only returns a table of the keys with the given ids, which become their positions in live.
+func (t *Table[K]) Only(live []StateID) *Table[K] {
+	out := &Table[K]{hash: t.hash}
+	for _, id := range live {
+		out.ID(t.keys[id])
+	}
+	return out
+}
+
 func (t *Table[K]) grow() {
 	n := max(16, 2*len(t.slots))
 	if uint64(n) > 1<<31 {

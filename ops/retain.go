@@ -2,13 +2,15 @@ package ops
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// The delayed forms of composition and determinization can forget states (fst.Lazy.Retain): the
-// table of pairs, or of subsets, is then made anew of those that are left. O(states that are left).
+// The delayed forms can forget states (fst.Lazy.Retain): the table of pairs, of subsets or of what else
+// states are made of is then made anew of those that are left. O(states that are left). Those of RmEpsilonLazy
+// are its operand's, and have no table.
 
 // Retain forgets all states but live.
 func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.only(live) }
@@ -86,7 +88,64 @@ func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
 	}
 }
 
+// Retain forgets all states but live.
+func (d *subtraction[W]) Retain(live []fst.StateID) { d.table = d.table.Only(live) }
+
+// Retain forgets all states but live.
+func (r *rational[W]) Retain(live []fst.StateID) { r.table = r.table.Only(live) }
+
+// Retain forgets all states but live, and the calls that stand open in none of them.
+func (r *replacer[W]) Retain(live []fst.StateID) {
+	states, stacks := r.table, r.stacks
+	r.table, r.stacks = fst.NewTable[callState](nil), fst.NewTable[callFrame](nil)
+	r.stacks.ID(callFrame{})
+	moved := map[fst.StateID]fst.StateID{0: 0}
+	var open []fst.StateID // the stacks from a state's down to one that has been moved
+	for _, q := range live {
+		c := states.Key(q)
+		open = open[:0]
+		at, known := moved[c.stack]
+		for s := c.stack; !known; at, known = moved[s] {
+			open = append(open, s)
+			s = stacks.Key(s).below
+		}
+		for _, s := range slices.Backward(open) {
+			frame := stacks.Key(s)
+			frame.below = at
+			at, _ = r.stacks.ID(frame)
+			moved[s] = at
+		}
+		c.stack = at
+		r.table.ID(c)
+	}
+}
+
+// Retain forgets all states but live, and the strings that none of them has to put out.
+func (s *synchronizer[W]) Retain(live []fst.StateID) {
+	states, labels := s.table, s.labels
+	s.table, s.words, s.labels, s.held = fst.NewTable[delayed](nil), map[string]int32{"": 0}, [][]fst.Label{nil}, 0
+	for _, q := range live {
+		d := states.Key(q)
+		d.in, d.out = s.intern(labels[d.in]), s.intern(labels[d.out])
+		s.table.ID(d)
+	}
+}
+
+// Retain forgets all states but live.
+func (x *factorer[W]) Retain(live []fst.StateID) {
+	states := x.states
+	x.states, x.plain, x.ids, x.owing, x.held = nil, nil, keyTable{}, nil, 0
+	for _, q := range live {
+		x.id(states[q].state, states[q].weight)
+	}
+}
+
 var (
+	_ fst.Retainer = (*subtraction[semiring.Tropical])(nil)
+	_ fst.Retainer = (*rational[semiring.Tropical])(nil)
+	_ fst.Retainer = (*replacer[semiring.Tropical])(nil)
+	_ fst.Retainer = (*synchronizer[semiring.Tropical])(nil)
+	_ fst.Retainer = (*factorer[semiring.Tropical])(nil)
 	_ fst.Retainer = (*Composer[semiring.Tropical])(nil)
 	_ fst.Retainer = (*matchedComposer[semiring.Tropical])(nil)
 	_ fst.Retainer = (*pushComposer[semiring.Tropical])(nil)

@@ -79,10 +79,59 @@ func TestRetain(t *testing.T) {
 			walk(t, rng, fsttest.Must(DeterminizeLazy[W](transducer, &DeterminizeOptions{Type: DeterminizeDisambiguate}, nil)), whole, whole.Start())
 		}
 	}
+	testRetainTables(t, rng)
 	lazy := fst.NewLazy[W](fsttest.Must(NewComposer[W](fst.NewVector[W](0), fst.NewVector[W](0), nil)), nil)
 	if lazy.Start() != fst.NoState || !lazy.Retain(nil) || lazy.Start() != fst.NoState {
 		t.Error("an empty machine has a start")
 	}
+}
+
+// testRetainTables walks through the delayed forms with a table of their own beside composition and
+// determinization.
+func testRetainTables(t *testing.T, rng *rand.Rand) {
+	type W = semiring.Tropical
+	cache := func() *fst.LazyOptions { return &fst.LazyOptions{CacheBytes: int64(200 * rng.IntN(9))} }
+	check := func(lazy, again *fst.Lazy[W]) {
+		t.Helper()
+		whole := fsttest.Must(Collect[W](again, Limits{}))
+		if whole.Start() != fst.NoState {
+			walk(t, rng, lazy, whole, whole.Start())
+		}
+	}
+	for range 100 {
+		a := fsttest.Random(rng, 1+rng.IntN(6), drawTropical, fsttest.Options{Epsilon: 0.2, Labels: 3, Start: true})
+		b := fsttest.Random(rng, 1+rng.IntN(6), drawTropical, fsttest.Options{Epsilon: 0.2, Labels: 3, Cyclic: true})
+		check(SynchronizeLazy[W](a, cache()), SynchronizeLazy[W](a, nil))
+		union := func(o *fst.LazyOptions) *fst.Lazy[W] { return fsttest.Must(UnionLazy(o, fst.Fst[W](a), fst.Fst[W](b))) }
+		check(union(cache()), union(nil))
+		// Calls of calls: a calls b, which calls c.
+		c := fsttest.Random(rng, 1+rng.IntN(4), drawTropical, fsttest.Options{Labels: 3})
+		rules := []Rule[W]{{Label: 9, F: a}, {Label: 1, F: relabelled(b, 1, 8)}, {Label: 8, F: relabelled(c, 1, 7)}}
+		replaced := func(o *fst.LazyOptions) *fst.Lazy[W] { return fsttest.Must(ReplaceLazy(rules, 9, nil, o)) }
+		check(replaced(cache()), replaced(nil))
+		factored := func(o *fst.LazyOptions) *fst.Lazy[W] {
+			return fsttest.Must(FactorWeightLazy[W](a, func(w W) []Factors[W] {
+				if w <= 1 {
+					return nil
+				}
+				return []Factors[W]{{First: 1, Rest: w - 1}}
+			}, nil, o))
+		}
+		check(factored(cache()), factored(nil))
+		less := func(o *fst.LazyOptions) *fst.Lazy[W] {
+			return fsttest.Must(SubtractLazy[W](Projected[W](a, Input), fsttest.String[W](1, 2), o))
+		}
+		check(less(cache()), less(nil))
+	}
+}
+
+// relabelled is f with one output label for another.
+func relabelled(f *fst.Vector[semiring.Tropical], from, to fst.Label) *fst.Vector[semiring.Tropical] {
+	f = f.Clone()
+	if err := Relabel(f, nil, []fst.LabelPair{{From: from, To: to}}); err != nil {
+		panic(err)
+	}
+	return f
 }
 
 // counter is a machine whose state q has arcs to q+1 … q+k under the labels 1 … k; it ends at the last.
