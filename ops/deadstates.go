@@ -149,8 +149,7 @@ func (l *liveSearch[I, W]) wake(workers int) {
 	if len(l.live) == 0 {
 		return
 	}
-	pool := &statePool{workers: workers, stacks: [][]fst.StateID{l.live}}
-	pool.more.L = &pool.mu
+	pool := newWorkPool(workers, l.live)
 	var wg sync.WaitGroup
 	for range workers - 1 {
 		wg.Go(func() { l.wakeFrom(pool) })
@@ -160,13 +159,13 @@ func (l *liveSearch[I, W]) wake(workers int) {
 }
 
 // wakeFrom does what is in the pool, until nobody has anything left.
-func (l *liveSearch[I, W]) wakeFrom(pool *statePool) {
+func (l *liveSearch[I, W]) wakeFrom(pool *workPool[[]fst.StateID]) {
 	// As in reachedStates, several states are taken at once for misses of the cache to overlap.
 	const batch = 16
 	var at [batch]I
 	pending, first, rooms := l.pending, l.first, l.rooms
 	shared := pool.workers > 1
-	for todo := pool.take(); todo != nil; todo = pool.take() {
+	for todo, ok := pool.take(); ok; todo, ok = pool.take() {
 		for len(todo) > 0 {
 			if shared && len(todo) >= 4*batch && pool.idle.Load() > 0 {
 				half := len(todo) / 2
@@ -223,42 +222,6 @@ func (l *liveSearch[I, W]) dead(reached stateSet) stateSet {
 		return nil
 	}
 	return l.pending
-}
-
-// statePool hands states to workers that have none left.
-type statePool struct {
-	workers int
-	idle    atomic.Int32 // workers that wait for some
-	mu      sync.Mutex
-	more    sync.Cond
-	stacks  [][]fst.StateID
-}
-
-// put gives away states, which are not used by the giver any more.
-func (p *statePool) put(states []fst.StateID) {
-	p.mu.Lock()
-	p.stacks = append(p.stacks, states)
-	p.mu.Unlock()
-	p.more.Signal()
-}
-
-// take returns states that somebody has put there, nil when all workers wait.
-func (p *statePool) take() []fst.StateID {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle.Add(1)
-	for len(p.stacks) == 0 {
-		if int(p.idle.Load()) >= p.workers {
-			p.more.Broadcast()
-			return nil
-		}
-		p.more.Wait()
-	}
-	p.idle.Add(-1)
-	last := len(p.stacks) - 1
-	states := p.stacks[last]
-	p.stacks = p.stacks[:last]
-	return states
 }
 
 // stateSet has a bit for each state.
