@@ -15,7 +15,8 @@ import (
 //
 // What is returned is as well formed as what Read returns. Cost: one pass over the data,
 // without a branch or a store, and no memory where nothing is copied. The data
-// may be those of a file mapped into the address space.
+// may be those of a file mapped into the address space; of them only what is used afterwards
+// stays resident where opts.Checked gives back what has been looked at.
 func ReadBytes[W semiring.Codec[W]](data []byte, opts *ReadOptions) (Expanded[W], error) {
 	s := NewMemoryStream(data, opts)
 	h, err := s.ReadHeader()
@@ -57,12 +58,12 @@ func (b *bodyReader[W]) stay(c *Const[W], n int, aligned bool) error {
 		return b.fail("a header that tells of %d arcs in %d bytes", b.h.NumArcs, b.end)
 	}
 	at := b.offset()
-	src, err := b.take(n * size)
+	states, err := b.take(n * size)
 	if err != nil {
 		return err
 	}
-	c.states = unsafe.Slice((*constState)(unsafe.Pointer(&src[0])), n)
-	end, err := b.checkStates(c.states, at)
+	c.states = unsafe.Slice((*constState)(unsafe.Pointer(&states[0])), n)
+	end, err := b.checkStates(c.states, states, at)
 	if err != nil {
 		return err
 	}
@@ -82,20 +83,50 @@ func (b *bodyReader[W]) stay(c *Const[W], n int, aligned bool) error {
 		}
 		c.arcs = unsafe.Slice((*Arc[W])(unsafe.Pointer(&src[0])), total)
 		if b.facts.kind == 0 {
-			return b.check(c.arcs, uint32(b.h.NumStates), 0, at, b.layout.arcSize())
+			return b.checkArcs(c.arcs, src, at)
 		}
-		return b.noteStates(c, at)
+		if err := b.noteStates(c, at); err != nil || b.opts.Checked == nil {
+			return err
+		}
+		b.opts.Checked(states)
+		b.opts.Checked(src)
+		return nil
 	}
 	return b.noteStates(c, b.offset())
 }
 
-// checkStates looks at the states that begin at offset at of the file: their arcs must
+// checkedPart is how many bytes Checked is told of at once.
+const checkedPart = 1 << 20
+
+// checkArcs looks at the arcs that are in src, at offset at of the file.
+func (b *bodyReader[W]) checkArcs(arcs []Arc[W], src []byte, at int64) error {
+	n, size := uint32(b.h.NumStates), b.layout.arcSize()
+	part := len(arcs)
+	if b.opts.Checked != nil {
+		part = checkedPart / size
+	}
+	for i := 0; i < len(arcs); i += part {
+		end := min(i+part, len(arcs))
+		if err := b.check(arcs[i:end], n, 0, at+int64(i*size), size); err != nil {
+			return err
+		}
+		if b.opts.Checked != nil {
+			b.opts.Checked(src[i*size : end*size])
+		}
+	}
+	return nil
+}
+
+// checkStates looks at the states that are in src, at offset at of the file: their arcs must
 // lie one after the other, and no final weight be NaN. It returns the number of the arcs.
 //
 // Blocks are looked at whole, without branches; only one with something odd in it is then gone
 // through state by state.
-func (b *bodyReader[W]) checkStates(states []constState, at int64) (int64, error) {
+func (b *bodyReader[W]) checkStates(states []constState, src []byte, at int64) (int64, error) {
 	const block = 4096
+	const size = int(unsafe.Sizeof(constState{}))
+	told := 0
+	tell := b.opts.Checked != nil && b.facts.kind == 0 // else they are looked at once more with the arcs
 	end := uint64(0)
 	for q := 0; q < len(states); {
 		part := states[q:min(q+block, len(states))]
@@ -107,6 +138,10 @@ func (b *bodyReader[W]) checkStates(states []constState, at int64) (int64, error
 			}
 		}
 		q += len(part)
+		if tell && (q*size-told >= checkedPart || q == len(states)) {
+			b.opts.Checked(src[told : q*size])
+			told = q * size
+		}
 	}
 	return int64(end), nil
 }

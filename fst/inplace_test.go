@@ -186,3 +186,48 @@ func BenchmarkReadConst(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/199_999, "ns/arc")
 	})
 }
+
+// Checked is told of states and arcs, each once, in order and with no gap, in parts; and an error behind the first of
+// them is found where it is without.
+func TestReadBytesChecked(t *testing.T) {
+	const n = 120_000
+	v := fst.NewVector[semiring.Tropical](n)
+	v.AddStates(n)
+	v.SetStart(0)
+	for q := range fst.StateID(n - 1) {
+		v.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 1})
+	}
+	var file bytes.Buffer
+	if err := fst.Write(&file, fst.NewConst[semiring.Tropical](v), &fst.WriteOptions{Type: "const"}); err != nil {
+		t.Fatal(err)
+	}
+	data := file.Bytes()
+	body := (n-1)*16 + n*20
+	for _, trust := range []bool{false, true} {
+		var told [][]byte
+		o := &fst.ReadOptions{Trust: trust, Checked: func(part []byte) { told = append(told, part) }}
+		if f := readBoth[semiring.Tropical](t, data, o); f == nil {
+			t.Fatal("a good file was refused")
+		}
+		at := len(data) - body
+		for i, part := range told {
+			if len(part) == 0 || &part[0] != &data[at] {
+				t.Fatalf("trust %v: part %d of %d is not what follows at byte %d", trust, i, len(told), at)
+			}
+			at += len(part)
+		}
+		if at != len(data) || trust && len(told) < 4 {
+			t.Errorf("trust %v: %d bytes of %d in %d parts", trust, at, len(data), len(told))
+		}
+		spoilt := bytes.Clone(data)
+		binary.LittleEndian.PutUint32(spoilt[len(spoilt)-4:], n)
+		_, want := fst.ReadBytes[semiring.Tropical](spoilt, &fst.ReadOptions{Trust: trust})
+		_, got := fst.ReadBytes[semiring.Tropical](spoilt, o)
+		if want == nil || got == nil {
+			t.Fatalf("trust %v: a wrong next state went unnoticed", trust)
+		}
+		if trust && got.(*fst.BinaryError).Offset != want.(*fst.BinaryError).Offset {
+			t.Errorf("trust %v: %v, in parts %v", trust, want, got)
+		}
+	}
+}

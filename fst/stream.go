@@ -34,6 +34,11 @@ type ReadOptions struct {
 	// those that are not true of the machine are dropped, since operations
 	// decide by them.
 	Trust bool
+
+	// Checked is told, with data in memory (ReadBytes), of each part of them that has been looked at and stays in
+	// use where it is, in order, a megabyte or so at a time. Who has mapped a file can give the memory of the part back, to
+	// be had again when the machine is used: without that, all of the file is resident once it has been read.
+	Checked func(part []byte)
 }
 
 // Stream reads binary machines and symbol tables, any number of them one after

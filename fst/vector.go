@@ -2,6 +2,7 @@ package fst
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -314,32 +315,41 @@ func (v *Vector[W]) TruncateArcs(q StateID, n int) {
 
 // DeleteStates removes the states for which dead is true, with the arcs into
 // them, and renumbers the others in order.
-func (v *Vector[W]) DeleteStates(dead []bool) { v.DeleteStatesWorkers(dead, 1) }
-
-// DeleteStatesWorkers is DeleteStates by several goroutines, between which the arcs are divided; the
-// result is the same for any number of them.
-func (v *Vector[W]) DeleteStatesWorkers(dead []bool, workers int) {
-	newID := make([]StateID, len(v.finals))
-	n := 0
-	for q := range v.finals {
-		if dead[q] {
-			newID[q] = NoState
-			continue
+func (v *Vector[W]) DeleteStates(dead []bool) {
+	set := make([]uint64, (len(dead)+63)/64)
+	for q, d := range dead {
+		if d {
+			set[q/64] |= 1 << (q % 64)
 		}
-		newID[q] = StateID(n)
-		n++
+	}
+	v.DeleteStateSet(set, 1)
+}
+
+// DeleteStateSet is DeleteStates of the states q for which bit q%64 of dead[q/64] is set, by
+// several goroutines, between which the arcs are divided; the result is the same for any number of
+// them. What dead has beyond the last state is not looked at.
+func (v *Vector[W]) DeleteStateSet(dead []uint64, workers int) {
+	states := len(v.finals)
+	left := make([]leftStates, len(dead))
+	n := 0
+	for i, d := range dead {
+		if k := states - i*64; k < 64 {
+			d |= ^uint64(0) << k
+		}
+		left[i] = leftStates{^d, StateID(n)}
+		n += bits.OnesCount64(^d)
 	}
 	// Each block of states moves up to its own beginning, by whoever takes it, and then all blocks
 	// move up. One worker does all as one block.
-	block := max(1, len(dead))
+	block := max(1, states)
 	if workers > 1 {
 		block = min(block, deleteAtOnce)
 	}
-	kept := make([]blockKept, (len(dead)+block-1)/block)
+	kept := make([]blockKept, (states+block-1)/block)
 	var next atomic.Int64
 	work := func() {
 		for k := int(next.Add(1) - 1); k < len(kept); k = int(next.Add(1) - 1) {
-			kept[k] = v.deleteBlock(k*block, min((k+1)*block, len(dead)), newID)
+			kept[k] = v.deleteBlock(k*block, min((k+1)*block, states), left)
 		}
 	}
 	var wg sync.WaitGroup
@@ -360,42 +370,61 @@ func (v *Vector[W]) DeleteStatesWorkers(dead []bool, workers int) {
 	}
 	v.finals, v.spans = v.finals[:n], v.spans[:n]
 	if v.start > 0 {
-		v.start = newID[v.start-1] + 1
+		q, ok := newNumber(left, v.start-1)
+		v.start = 0
+		if ok {
+			v.start = q + 1
+		}
 	}
 	v.setProps(deleteStatesProps(v.knownProps()))
 }
 
-// deleteAtOnce is how many states a worker takes at once.
+// deleteAtOnce is how many states a worker takes at once; a multiple of 64.
 const deleteAtOnce = 1 << 14
+
+// leftStates tells which of 64 states stay, and how many before them do. All of them are a sixteenth
+// of an array of new numbers, for the caches that arcs are looked up in at random.
+type leftStates struct {
+	bits   uint64
+	before StateID
+}
+
+// newNumber returns the number that q gets, and whether it stays.
+func newNumber(left []leftStates, q StateID) (StateID, bool) {
+	l := &left[uint32(q)/64]
+	bit := uint64(1) << (uint32(q) % 64)
+	return l.before + StateID(bits.OnesCount64(l.bits&(bit-1))), l.bits&bit != 0
+}
 
 // blockKept is what is left of a block.
 type blockKept struct{ states, arcs int }
 
-// deleteBlock moves the states lo ≤ q < hi that have a new number to the beginning of the block, drops their
-// arcs to states without one, and gives the others that of their next state.
-func (v *Vector[W]) deleteBlock(lo, hi int, newID []StateID) (b blockKept) {
-	for q := lo; q < hi; q++ {
-		if newID[q] == NoState {
-			continue
-		}
-		s := v.spans[q]
-		arcs := v.arcsOf(s)
-		k := 0
-		for i := range arcs {
-			if t := newID[arcs[i].NextState]; t != NoState {
-				if k < i {
-					arcs[k] = arcs[i]
+// deleteBlock moves the states lo ≤ q < hi that stay to the beginning of the block, drops their
+// arcs to states that do not, and gives the others the number of their next state. lo is a multiple of 64.
+func (v *Vector[W]) deleteBlock(lo, hi int, left []leftStates) (b blockKept) {
+	to := lo
+	for i := lo / 64; i*64 < hi; i++ {
+		for rest := left[i].bits; rest != 0; rest &= rest - 1 {
+			q := i*64 + bits.TrailingZeros64(rest)
+			s := v.spans[q]
+			arcs := v.arcsOf(s)
+			k := 0
+			for i := range arcs {
+				if t, ok := newNumber(left, arcs[i].NextState); ok {
+					if k < i {
+						arcs[k] = arcs[i]
+					}
+					arcs[k].NextState = t
+					k++
 				}
-				arcs[k].NextState = t
-				k++
 			}
+			s.n = int32(k)
+			v.spans[to], v.finals[to] = s, v.finals[q]
+			to++
+			b.arcs += k
 		}
-		s.n = int32(k)
-		to := lo + b.states
-		v.spans[to], v.finals[to] = s, v.finals[q]
-		b.states++
-		b.arcs += k
 	}
+	b.states = to - lo
 	return b
 }
 

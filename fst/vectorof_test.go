@@ -79,7 +79,7 @@ func TestVectorOf(t *testing.T) {
 }
 
 // Deleting by several workers, in blocks that are more than one, leaves what one leaves as one block.
-func TestDeleteStatesWorkers(t *testing.T) {
+func TestDeleteStateSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	for i, share := range []int{0, 2, 10, 1000} {
 		n := 3*deleteAtOnce + rng.IntN(deleteAtOnce)
@@ -96,14 +96,23 @@ func TestDeleteStatesWorkers(t *testing.T) {
 		for q := range dead {
 			dead[q] = share == 0 || rng.IntN(share) == 0
 		}
+		set := make([]uint64, (n+63)/64)
+		for q, d := range dead {
+			if d {
+				set[q/64] |= 1 << (q % 64)
+			}
+		}
+		if n%64 != 0 && i%2 == 0 {
+			set[n/64] |= 1 << 63 // beyond the last state
+		}
 		want := v.Clone()
 		want.DeleteStates(dead)
 		if left := want.NumStates(); share == 0 && left > 0 || share > 2 && left <= 2*deleteAtOnce {
 			t.Fatalf("case %d: %d states of %d are left", i, left, n)
 		}
-		for _, w := range []int{2, 3, 7} {
+		for _, w := range []int{1, 2, 3, 7} {
 			got := v.Clone()
-			got.DeleteStatesWorkers(dead, w)
+			got.DeleteStateSet(set, w)
 			if got.NumStates() != want.NumStates() || got.NumArcs() != want.NumArcs() || got.Start() != want.Start() || got.KnownProperties() != want.KnownProperties() {
 				t.Fatalf("case %d, %d workers: %d states, %d arcs, start %d; want %d, %d, %d", i, w,
 					got.NumStates(), got.NumArcs(), got.Start(), want.NumStates(), want.NumArcs(), want.Start())

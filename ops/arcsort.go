@@ -21,32 +21,23 @@ import (
 func ArcSort[W semiring.Weight[W]](f *fst.Vector[W], side Side) { ArcSortWorkers(f, side, 1) }
 
 // ArcSortWorkers is ArcSort by several goroutines, between which the states are
-// divided; the result is the same for any number of them.
+// divided, and the arcs of states with many; the result is the same for any number of them.
 func ArcSortWorkers[W semiring.Weight[W]](f *fst.Vector[W], side Side, workers int) {
 	p := f.KnownProperties()
 	const block = 4096 // states, or arcs where there are fewer states
 	workers = Limits{Workers: workers}.workers(f.NumArcs()/block + 1)
-	sorters := make([]arcSorter[W], workers)
 	key := func(e *fst.Arc[W]) sortKey { return labelKey(e.ILabel, e.OLabel) }
 	if side == Output {
 		key = func(e *fst.Arc[W]) sortKey { return labelKey(e.OLabel, e.ILabel) }
 	}
-	inBlocks(f.NumStates(), block, workers, func(k, lo, hi int) {
-		s := sorters[k] // a copy: side by side they would share a line of the cache, written at every state
-		for q := lo; q < hi; q++ {
-			switch n := f.OutDegree(fst.StateID(q)); {
-			case n < 2:
-			case n > sharedPiece && workers > 1:
-				s.large = append(s.large, fst.StateID(q))
-			default:
-				s.sort(f.MutableArcs(fst.StateID(q)), key)
+	if workers > 1 {
+		sortStates(f, key, block, workers)
+	} else {
+		var s arcSorter[W]
+		for q := range fst.StateID(f.NumStates()) {
+			if f.OutDegree(q) > 1 {
+				s.sort(f.MutableArcs(q), key)
 			}
-		}
-		sorters[k] = s
-	})
-	for _, s := range sorters {
-		for _, q := range s.large {
-			sortShared(f.MutableArcs(q), key, workers)
 		}
 	}
 	const unsorted = fst.ILabelSorted | fst.NotILabelSorted | fst.OLabelSorted | fst.NotOLabelSorted
@@ -86,9 +77,8 @@ func labelKey(l1, l2 fst.Label) sortKey {
 
 // arcSorter sorts arcs by keys, which are smaller and quicker to compare.
 type arcSorter[W any] struct {
-	keys  []sortKey
-	old   []fst.Arc[W]
-	large []fst.StateID // left for several workers together
+	keys []sortKey
+	old  []fst.Arc[W]
 }
 
 func (s *arcSorter[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey) {

@@ -1,74 +1,105 @@
 package ops
 
 import (
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // sharedPiece is how many arcs of a state are worth sharing out.
 const sharedPiece = 1 << 13
 
-// sortShared is arcSorter.sort by several goroutines, with the same result: a lexicon has most of its
-// arcs to sort at one state.
-func sortShared[W any](arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, workers int) {
-	keys := make([]sortKey, len(arcs))
-	var unsorted atomic.Bool
-	inBlocks(len(arcs), sharedPiece, workers, func(_, lo, hi int) {
-		if !sortKeys(keys, arcs, lo, hi, key) {
-			unsorted.Store(true)
+// sortStates sorts the arcs of all states of f by several goroutines, which take blocks of states. Who finds a
+// state with many arcs gives pieces of it to those that have no states left, to the same result: a lexicon has
+// most of its arcs to sort at one state.
+//
+// Nobody waits for the others between the steps of a state: each goroutine is woken once, where waking took .05 to .1 ms
+// at each of five steps. Keys are made by who finds the state, and the arcs of a piece are put in place by who has sorted it.
+func sortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) sortKey, block, workers int) {
+	pool := newWorkPool[sortPiece[W]](workers)
+	var next atomic.Int64
+	work := func() {
+		var small arcSorter[W]
+		var large sharedSort[W]
+		for n := f.NumStates(); ; {
+			lo := int(next.Add(int64(block))) - block
+			if lo >= n {
+				break
+			}
+			for q := lo; q < min(lo+block, n); q++ {
+				switch d := f.OutDegree(fst.StateID(q)); {
+				case d < 2:
+				case d > sharedPiece:
+					large.sort(f.MutableArcs(fst.StateID(q)), key, pool)
+				default:
+					small.sort(f.MutableArcs(fst.StateID(q)), key)
+				}
+			}
 		}
-	})
-	for i := sharedPiece; i < len(keys) && !unsorted.Load(); i += sharedPiece {
-		unsorted.Store(!keys[i-1].less(keys[i]))
+		for p, ok := pool.take(); ok; p, ok = pool.take() {
+			p.sort(pool)
+		}
 	}
-	if !unsorted.Load() {
+	var wg sync.WaitGroup
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+// sharedSort is arcSorter.sort of a state whose pieces are given away, one state at a time.
+type sharedSort[W any] struct {
+	arcs, old []fst.Arc[W]
+	keys      []sortKey
+	left      atomic.Int64 // arcs that are not in their place yet
+}
+
+// sort returns when all arcs are in place. While others are still at them it helps whoever has pieces.
+func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, pool *workPool[sortPiece[W]]) {
+	n := len(arcs)
+	s.keys = slices.Grow(s.keys[:0], n)[:n]
+	if sortKeys(s.keys, arcs, 0, n, key) {
 		return
 	}
-	s := sharedIntrosort{free: make(chan struct{}, workers-1)}
-	for range workers - 1 {
-		s.free <- struct{}{}
-	}
-	s.sort(keys, introsortDepth(len(keys)))
-	s.wg.Wait()
-	old := make([]fst.Arc[W], len(arcs))
-	inBlocks(len(arcs), sharedPiece, workers, func(_, lo, hi int) { copy(old[lo:hi], arcs[lo:hi]) })
-	inBlocks(len(arcs), sharedPiece, workers, func(_, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			arcs[i] = old[keys[i].at]
+	s.arcs, s.old = arcs, append(s.old[:0], arcs...)
+	s.left.Store(int64(n))
+	sortPiece[W]{s, 0, n, introsortDepth(n)}.sort(pool)
+	for s.left.Load() > 0 {
+		if p, ok := pool.tryTake(); ok {
+			p.sort(pool)
+		} else {
+			runtime.Gosched() // at most as long as a piece takes that is not given away
 		}
-	})
+	}
 }
 
-// sharedIntrosort hands pieces of introsort to goroutines that have nothing to do.
-type sharedIntrosort struct {
-	free chan struct{}
-	wg   sync.WaitGroup
+// sortPiece is the keys lo ≤ i < hi of a state, which introsort has split from the others, and how many unlucky
+// splits are put up with yet.
+type sortPiece[W any] struct {
+	of            *sharedSort[W]
+	lo, hi, depth int
 }
 
-// sort leaves keys as introsort does: pieces are split at the same places, and no key leaves its piece in the
-// insertion sort at the end, so that this can be done piece by piece. Recursion is at most depth deep.
-func (s *sharedIntrosort) sort(keys []sortKey, depth int) {
-	for len(keys) > sharedPiece {
-		if depth == 0 {
-			heapsort(keys)
-			return
-		}
-		depth--
-		cut := split(keys)
-		right, depth := keys[cut:], depth // which go on changing here
-		select {
-		case <-s.free:
-			s.wg.Go(func() {
-				s.sort(right, depth)
-				s.free <- struct{}{}
-			})
-		default:
-			s.sort(right, depth)
-		}
-		keys = keys[:cut]
+// sort leaves the keys as introsort does: they are split at the same places, and no key leaves its piece in the
+// insertion sort at the end, so that this can be done piece by piece. What is split off goes to the pool.
+func (p sortPiece[W]) sort(pool *workPool[sortPiece[W]]) {
+	for p.hi-p.lo > sharedPiece && p.depth > 0 {
+		p.depth--
+		cut := p.lo + split(p.of.keys[p.lo:p.hi])
+		pool.put(sortPiece[W]{p.of, cut, p.hi, p.depth})
+		p.hi = cut
 	}
-	introsortPiece(keys, depth)
+	keys := p.of.keys[p.lo:p.hi]
+	introsortPiece(keys, p.depth)
 	insertionSort(keys)
+	arcs, old := p.of.arcs[p.lo:p.hi], p.of.old
+	for i := range keys {
+		arcs[i] = old[keys[i].at]
+	}
+	p.of.left.Add(-int64(len(keys)))
 }

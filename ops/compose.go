@@ -497,11 +497,11 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 // trim removes the states that reach no final state, given that all are reached
 // from the start. tr, if not nil, follows.
 func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
-	if dead := deadStates(v, workers); dead != nil {
+	if dead := findDead(v, nil, workers); dead != nil {
 		if tr != nil {
-			tr.remap(dead, func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
+			tr.remap(dead.bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
-		v.DeleteStatesWorkers(dead, workers)
+		v.DeleteStateSet(dead, workers)
 	}
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
 }

@@ -19,8 +19,8 @@ func Connect[W semiring.Weight[W]](f *fst.Vector[W]) { ConnectWorkers(f, 1) }
 // same for any number of them. One searches from the start while the other finds what reaches a
 // final state, reached or not, which costs more work in all where much is not reached.
 func ConnectWorkers[W semiring.Weight[W]](f *fst.Vector[W], workers int) {
-	if dead := useless(f, workers); dead != nil {
-		f.DeleteStatesWorkers(dead, workers)
+	if dead := uselessSet(f, workers); dead != nil {
+		f.DeleteStateSet(dead, workers)
 	} else {
 		f.SetProperties(f.KnownProperties()&keptByDeletion, fst.AllProperties)
 	}

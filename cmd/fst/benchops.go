@@ -323,7 +323,7 @@ func benchMap(in *benchInputs) (*job, error) {
 		if mapped, err = mapping.Map(file); err != nil {
 			return err
 		}
-		f, err := fst.ReadBytes[trop](mapped.Bytes(), &fst.ReadOptions{Name: in.in1, Trust: true})
+		f, err := fst.ReadBytes[trop](mapped.Bytes(), &fst.ReadOptions{Name: in.in1, Trust: true, Checked: mapped.Release})
 		out = append(out, f)
 		return err
 	}}, &out)

@@ -103,7 +103,9 @@ func (c *call) readMachine(name string) (*typed, error) {
 func (c *call) stream(name string, r io.Reader, o *fst.ReadOptions) *fst.Stream {
 	if f, isFile := r.(*os.File); isFile && *c.lib.readMode == "map" && !cli.IsStandard(name) {
 		if m, err := mapping.Map(f); err == nil {
-			return fst.NewMemoryStream(m.Bytes(), o)
+			mapped := *o
+			mapped.Checked = m.Release
+			return fst.NewMemoryStream(m.Bytes(), &mapped)
 		}
 	}
 	return fst.NewStream(r, o)
