@@ -29,7 +29,8 @@ func (l *library) inherit(from *library, fs *flags.Set) {
 	take := func(name string) bool { return !fs.Given(name) }
 	for name, p := range map[string][2]**string{
 		"fst_field_separator": {&l.fieldSeparator, &from.fieldSeparator}, "fst_weight_separator": {&l.weightSeparator, &from.weightSeparator},
-		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses},
+		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses}, "fst_read_mode": {&l.readMode, &from.readMode},
+		"save_relabel_ipairs": {&l.saveIPairs, &from.saveIPairs}, "save_relabel_opairs": {&l.saveOPairs, &from.saveOPairs},
 	} {
 		if take(name) {
 			*p[0] = *p[1]

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
@@ -49,12 +48,12 @@ func (p *parenFile) read(c *call) (suite.Parens, error) {
 		parens.Pairs, err = c.labelPairs(*p.name, false)
 		return parens, err
 	}
-	f, err := os.Open(*p.name)
+	f, shown, err := c.Open(*p.name)
 	if err != nil {
 		return parens, err
 	}
 	defer f.Close()
-	parens.Pairs, parens.Stacks, err = fst.ReadLabelStacks(f, &fst.LabelPairOptions{Name: *p.name})
+	parens.Pairs, parens.Stacks, err = fst.ReadLabelStacks(f, &fst.LabelPairOptions{Name: shown})
 	if parens.Stacks == nil {
 		parens.Stacks = []int32{} // an MPDT without parentheses
 	}

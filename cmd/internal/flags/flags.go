@@ -272,7 +272,7 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 		if w == "--" {
 			return append(args, words[i+1:]...), nil
 		}
-		if len(w) < 2 || w[0] != '-' {
+		if len(w) < 2 || w[0] != '-' || strings.ContainsRune(" \t\n|>;", rune(w[1])) { // a program of fst run may begin with standard input
 			args = append(args, w)
 			continue
 		}
