@@ -252,8 +252,10 @@ Each rule is a machine and its label. Rules may call others, but not one another
 Time linear in the result, which may be exponential in the depth of calls.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		called := fs.String("call_arc_labeling", "input", "Labels that stay on the arc that calls: input, output, both, neither")
+		fs.Choose("call_arc_labeling", "input", "output", "both", "neither")
 		eps := fs.Bool("epsilon_on_replace", false, "ε on both arcs, whatever the other flags say")
 		back := fs.String("return_arc_labeling", "neither", "Sides of the arc back that carry --return_label: input, output, both, neither")
+		fs.Choose("return_arc_labeling", "input", "output", "both", "neither")
 		label := fs.Int("return_label", 64, 0, "Label of the arc back")
 		return func(c *call) error {
 			if *label != int64(fst.Label(*label)) {
