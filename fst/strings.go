@@ -82,14 +82,9 @@ func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
 		}
 		return dst, nil
 	}
-	unknown, hasUnknown := NoLabel, false
-	if o.Unknown != "" {
-		if o.Symbols != nil {
-			unknown, hasUnknown = o.Symbols.Find(o.Unknown)
-		}
-		if !hasUnknown {
-			return dst, fmt.Errorf("fst: the symbol for unknown ones, %q, is not in the table", o.Unknown)
-		}
+	unknown, err := o.unknownLabel()
+	if err != nil {
+		return dst, err
 	}
 	separators := "\n" + o.Separators
 	for i := 0; ; {
@@ -104,7 +99,7 @@ func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
 			i++
 		}
 		l, err := symbolLabel(s[from:i], &o)
-		if err != nil && hasUnknown {
+		if err != nil && o.Unknown != "" {
 			l, err = unknown, nil
 		}
 		if err != nil {
@@ -112,6 +107,76 @@ func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
 		}
 		dst = append(dst, l)
 	}
+}
+
+// unknownLabel is the label for symbols that the table lacks, if the options have one.
+func (o *StringOptions) unknownLabel() (Label, error) {
+	if o.Unknown == "" {
+		return NoLabel, nil
+	}
+	if o.Symbols != nil {
+		if l, ok := o.Symbols.Find(o.Unknown); ok {
+			return l, nil
+		}
+	}
+	return NoLabel, fmt.Errorf("fst: the symbol for unknown ones, %q, is not in the table", o.Unknown)
+}
+
+// AppendSymbols appends the label of each symbol of a list to dst. Other than in a string, symbols may
+// have separators in them. Of TokenByte and TokenUTF8, each is one byte or character. The errors are those
+// of AppendLabels.
+func AppendSymbols(dst []Label, symbols []string, opts *StringOptions) ([]Label, error) {
+	o := opts.withDefaults()
+	unknown, err := NoLabel, error(nil)
+	if o.Tokens == TokenSymbol {
+		if unknown, err = o.unknownLabel(); err != nil {
+			return dst, err
+		}
+	}
+	for i, s := range symbols {
+		var l Label
+		var err error
+		switch {
+		case o.Tokens == TokenSymbol:
+			l, err = symbolLabel(s, &o)
+			if err != nil && o.Unknown != "" {
+				l, err = unknown, nil
+			}
+		default:
+			n := len(dst)
+			dst, err = AppendLabels(dst, s, opts)
+			if err == nil && len(dst) != n+1 {
+				err = fmt.Errorf("%q is not one %s", clip([]byte(s)), map[TokenType]string{TokenByte: "byte", TokenUTF8: "character"}[o.Tokens])
+			}
+			if err == nil {
+				l = dst[n]
+			}
+			dst = dst[:n]
+		}
+		if err != nil {
+			return dst, fmt.Errorf("fst: symbol %d of the list: %w", i+1, err)
+		}
+		dst = append(dst, l)
+	}
+	return dst, nil
+}
+
+// ListLabels is the list that AppendSymbols takes for these labels. Labels that no symbol, byte or
+// character has are errors.
+func ListLabels(labels []Label, opts *StringOptions) ([]string, error) {
+	o := opts.withDefaults()
+	list := make([]string, 0, len(labels))
+	for i, l := range labels {
+		if l == Epsilon && (o.Tokens != TokenSymbol || !o.KeepEpsilon) {
+			continue
+		}
+		s, err := o.appendLabel(nil, l)
+		if err != nil {
+			return nil, fmt.Errorf("fst: label %d of the list, %w", i+1, err)
+		}
+		list = append(list, string(s))
+	}
+	return list, nil
 }
 
 // symbolLabel returns the label of one symbol.
@@ -129,8 +194,9 @@ func symbolLabel(s string, o *StringOptions) (Label, error) {
 	return l, nil
 }
 
-// FormatLabels is the string that AppendLabels takes for these labels. Labels that no
-// symbol, byte or character has are errors. O(len(labels)) time.
+// FormatLabels is the string that AppendLabels takes for these labels, if no symbol has a separator in
+// it (ListLabels keeps those apart). Labels that no symbol, byte or character has are errors.
+// O(len(labels)) time.
 func FormatLabels(labels []Label, opts *StringOptions) (string, error) {
 	o := opts.withDefaults()
 	separator := o.Separators[len(o.Separators)-1]
@@ -140,35 +206,39 @@ func FormatLabels(labels []Label, opts *StringOptions) (string, error) {
 		if l == Epsilon && (o.Tokens != TokenSymbol || !o.KeepEpsilon) {
 			continue
 		}
-		switch o.Tokens {
-		case TokenByte:
-			if l < 0 || l > 255 {
-				return "", fmt.Errorf("fst: label %d of the string, %d, is not a byte", i+1, l)
-			}
-			b = append(b, byte(l))
-			continue
-		case TokenUTF8:
-			if !utf8.ValidRune(rune(l)) {
-				return "", fmt.Errorf("fst: label %d of the string, %d, is not the number of a character", i+1, l)
-			}
-			b = utf8.AppendRune(b, rune(l))
-			continue
-		}
-		if !first {
+		if o.Tokens == TokenSymbol && !first {
 			b = append(b, separator)
 		}
 		first = false
-		if o.Symbols == nil {
-			b = strconv.AppendInt(b, int64(l), 10)
-			continue
+		var err error
+		if b, err = o.appendLabel(b, l); err != nil {
+			return "", fmt.Errorf("fst: label %d of the string, %w", i+1, err)
 		}
-		s, ok := o.Symbols.Symbol(l)
-		if !ok {
-			return "", fmt.Errorf("fst: label %d of the string, %d, is not in the symbol table %s", i+1, l, o.Symbols.Name())
-		}
-		b = append(b, s...)
 	}
 	return string(b), nil
+}
+
+// appendLabel appends what stands for one label.
+func (o *StringOptions) appendLabel(b []byte, l Label) ([]byte, error) {
+	switch {
+	case o.Tokens == TokenByte:
+		if l < 0 || l > 255 {
+			return b, fmt.Errorf("%d, is not a byte", l)
+		}
+		return append(b, byte(l)), nil
+	case o.Tokens == TokenUTF8:
+		if !utf8.ValidRune(rune(l)) {
+			return b, fmt.Errorf("%d, is not the number of a character", l)
+		}
+		return utf8.AppendRune(b, rune(l)), nil
+	case o.Symbols == nil:
+		return strconv.AppendInt(b, int64(l), 10), nil
+	}
+	s, ok := o.Symbols.Symbol(l)
+	if !ok {
+		return b, fmt.Errorf("%d, is not in the symbol table %s", l, o.Symbols.Name())
+	}
+	return append(b, s...), nil
 }
 
 // FromLabels returns the acceptor of one string of labels, with weight 1̄: states
@@ -191,10 +261,20 @@ func FromLabels[W semiring.Weight[W], L ~int32](labels []L) *Vector[W] {
 // options' symbol table on both sides.
 func FromString[W semiring.Weight[W]](s string, opts *StringOptions) (*Vector[W], error) {
 	labels, err := AppendLabels(nil, s, opts)
+	return withSymbols(FromLabels[W](labels), opts, err)
+}
+
+// FromSymbols returns the acceptor of a list of symbols, FromLabels of AppendSymbols, with the
+// options' symbol table on both sides.
+func FromSymbols[W semiring.Weight[W]](symbols []string, opts *StringOptions) (*Vector[W], error) {
+	labels, err := AppendSymbols(nil, symbols, opts)
+	return withSymbols(FromLabels[W](labels), opts, err)
+}
+
+func withSymbols[W semiring.Weight[W]](v *Vector[W], opts *StringOptions, err error) (*Vector[W], error) {
 	if err != nil {
 		return nil, err
 	}
-	v := FromLabels[W](labels)
 	if opts != nil && opts.Tokens == TokenSymbol && opts.Symbols != nil {
 		v.SetInputSymbols(opts.Symbols)
 		v.SetOutputSymbols(opts.Symbols)
@@ -260,4 +340,18 @@ func ToString[W semiring.Weight[W]](f Fst[W], opts *StringOptions) (string, erro
 		return "", err
 	}
 	return FormatLabels(output, &o)
+}
+
+// ToSymbols returns the output symbols of the only path of f: ListLabels of ToLabels. Without a
+// symbol table in the options that of f is used, if there is one.
+func ToSymbols[W semiring.Weight[W]](f Fst[W], opts *StringOptions) ([]string, error) {
+	o := opts.withDefaults()
+	if o.Symbols == nil {
+		o.Symbols = OutputSymbols(f)
+	}
+	_, output, _, err := ToLabels(f)
+	if err != nil {
+		return nil, err
+	}
+	return ListLabels(output, &o)
 }

@@ -95,6 +95,73 @@ func TestToLabels(t *testing.T) {
 	}
 }
 
+func TestSymbolLists(t *testing.T) {
+	syms := fst.SymbolsOf("<eps>", "New York", "a", "", "<unk>")
+	for _, c := range []struct {
+		in     []string
+		opts   *fst.StringOptions
+		labels []fst.Label
+		out    []string // nil: the input
+		err    string
+	}{
+		{nil, &fst.StringOptions{Symbols: syms}, nil, []string{}, ""},
+		{[]string{"New York", "a", "", "a"}, &fst.StringOptions{Symbols: syms}, []fst.Label{1, 2, 3, 2}, nil, ""},
+		{[]string{"a", "New\nYork"}, &fst.StringOptions{Symbols: syms, Unknown: "<unk>"}, []fst.Label{2, 4}, []string{"a", "<unk>"}, ""},
+		{[]string{"a", "b"}, &fst.StringOptions{Symbols: syms}, nil, nil, "symbol 2 of the list: b"},
+		{[]string{"a"}, &fst.StringOptions{Symbols: syms, Unknown: "nix"}, nil, nil, `"nix"`},
+		{[]string{"3", "17"}, nil, []fst.Label{3, 17}, nil, ""},
+		{[]string{"3 4"}, nil, nil, nil, "symbol 1 of the list"},
+		{[]string{"<eps>", "a"}, &fst.StringOptions{Symbols: syms}, []fst.Label{0, 2}, []string{"a"}, ""},
+		{[]string{"<eps>", "a"}, &fst.StringOptions{Symbols: syms, KeepEpsilon: true}, []fst.Label{0, 2}, nil, ""},
+		{[]string{"é", " "}, &fst.StringOptions{Tokens: fst.TokenUTF8}, []fst.Label{0xe9, ' '}, nil, ""},
+		{[]string{"é", "ab"}, &fst.StringOptions{Tokens: fst.TokenUTF8}, nil, nil, "symbol 2 of the list"},
+		{[]string{"é", ""}, &fst.StringOptions{Tokens: fst.TokenUTF8}, nil, nil, "character"},
+		{[]string{"\xff", "a"}, &fst.StringOptions{Tokens: fst.TokenByte}, []fst.Label{0xff, 'a'}, nil, ""},
+		{[]string{"é"}, &fst.StringOptions{Tokens: fst.TokenByte}, nil, nil, "byte"},
+	} {
+		f, err := fst.FromSymbols[semiring.Tropical](c.in, c.opts)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%q: error %v, want %q", c.in, err, c.err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", c.in, err)
+			continue
+		}
+		labels, _, _, err := fst.ToLabels[semiring.Tropical](f)
+		if err != nil || !slices.Equal(labels, c.labels) {
+			t.Errorf("%q: labels %v, %v, want %v", c.in, labels, err, c.labels)
+		}
+		want := c.out
+		if want == nil {
+			want = c.in
+		}
+		if got, err := fst.ToSymbols[semiring.Tropical](f, c.opts); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: back %q, %v", c.in, got, err)
+		}
+	}
+	f := fst.FromLabels[semiring.Tropical]([]fst.Label{2, 300})
+	for _, o := range []*fst.StringOptions{{Symbols: syms}, {Tokens: fst.TokenByte}} {
+		if s, err := fst.ToSymbols[semiring.Tropical](f, o); err == nil || !strings.Contains(err.Error(), "label 2 of the list, 300, is not") {
+			t.Errorf("%q, %v for a label that nothing stands for", s, err)
+		}
+	}
+}
+
+func ExampleFromSymbols() {
+	// Symbols with blanks in them.
+	towns := fst.SymbolsOf("<eps>", "New York", "Rio de Janeiro")
+	f, err := fst.FromSymbols[semiring.Tropical]([]string{"Rio de Janeiro", "New York"}, &fst.StringOptions{Symbols: towns})
+	if err != nil {
+		panic(err)
+	}
+	list, _ := fst.ToSymbols[semiring.Tropical](f, nil) // by the machine's own table
+	fmt.Printf("%q\n", list)
+	// Output: ["Rio de Janeiro" "New York"]
+}
+
 func ExampleFromString() {
 	// Numbers, or the symbols of a table, between spaces.
 	words := fst.SymbolsOf("<eps>", "to", "be", "or", "not")

@@ -56,7 +56,7 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 	if opts.matching(a, b) {
 		return composeMatched(a, b, opts)
 	}
-	c, err := NewComposer(a, b, opts)
+	c, err := newComposer(a, b, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, ca
 	if opts.matching(a, b) {
 		c, err = newMatched(a, b, opts)
 	} else {
-		c, err = NewComposer(a, b, opts)
+		c, err = newComposer(a, b, opts)
 	}
 	if err != nil {
 		return nil, err
@@ -155,6 +155,15 @@ func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 	}
 	if opts.matching(a, b) {
 		return nil, errors.New("ops: NewComposer: matchers and looking ahead are for Compose and ComposeLazy")
+	}
+	return newComposer(a, b, opts)
+}
+
+// newComposer is NewComposer for options that may ask for more, or files that look ahead, where that has
+// been found not to be possible, or not to be meant.
+func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
+	if opts == nil {
+		opts = &ComposeOptions{}
 	}
 	if int(opts.Filter) >= len(filterNames) {
 		return nil, fmt.Errorf("ops: Compose: unknown filter %v", opts.Filter)

@@ -56,7 +56,7 @@ func newMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (fs
 		if first, ok := lookAheadFile(a, b); ok {
 			return newPushComposer(a, b, first, nil, o.Limits)
 		}
-		return NewComposer(a, b, opts)
+		return newComposer(a, b, opts) // neither side can look ahead: by plain labels, as OpenFst
 	}
 	return newMatchedComposer(a, b, opts)
 }

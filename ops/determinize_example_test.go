@@ -71,9 +71,9 @@ func ExampleTwinsError() {
 		fmt.Println("factors", twins.LeftFactor, "and", twins.RightFactor, "from arc", twins.Cycle, "on; a proof:", twins.Exact)
 	}
 	// Output:
-	// 0 -1-> 2 -1-> 2 / 2
 	// 0 -1-> 1 -1-> 1 / 1
-	// factors 2 and 1 from arc 1 on; a proof: true
+	// 0 -1-> 2 -1-> 2 / 2
+	// factors 1 and 2 from arc 1 on; a proof: true
 }
 
 // States 1 and 2 accept the same from there on.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -162,4 +163,50 @@ func TestLookAheadFilesAsOpenFst(t *testing.T) {
 	t.Run("log", func(t *testing.T) {
 		composeFilesAsOpenFst(t, func(rng *rand.Rand) semiring.Log { return semiring.Log(rng.IntN(9)) / 4 })
 	})
+}
+
+// A file of a look-ahead type of which neither side can look ahead composes as its machine does.
+func TestLookAheadFilesThatCannotLook(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 18))
+	through := func(f *fst.Vector[semiring.Tropical]) fst.Expanded[semiring.Tropical] {
+		var file bytes.Buffer
+		if err := fst.Write(&file, f, &fst.WriteOptions{Type: "arc_lookahead"}); err != nil {
+			t.Fatal(err)
+		}
+		return fsttest.Must(fst.Read[semiring.Tropical](&file, nil))
+	}
+	draw := func(rng *rand.Rand) semiring.Tropical { return semiring.Tropical(rng.IntN(9)) / 4 }
+	cannot := 0
+	for trial := range 200 {
+		a, b := fsttest.Random(rng, 6, draw), fsttest.Random(rng, 6, draw)
+		x, y := fst.Expanded[semiring.Tropical](a), fst.Expanded[semiring.Tropical](b)
+		if trial%2 == 0 {
+			ArcSort(b, Input)
+			x = through(a)
+		} else {
+			ArcSort(a, Output)
+			y = through(b)
+		}
+		if _, ok := lookAheadFile[semiring.Tropical](x, y); ok {
+			continue
+		}
+		cannot++
+		for _, o := range []*ComposeOptions{nil, {KeepDead: true}, {Limits: Limits{States: 1000}}} {
+			want := fsttest.Must(Compose[semiring.Tropical](a, b, o))
+			got, err := Compose[semiring.Tropical](x, y, o)
+			if err != nil {
+				t.Fatalf("trial %d: %v", trial, err)
+			}
+			if d := Compare[semiring.Tropical](want, got, 0); d != nil {
+				t.Fatalf("trial %d: %v", trial, d)
+			}
+		}
+		l := fsttest.Must(ComposeLazy[semiring.Tropical](x, y, nil, nil))
+		if l.Start(); l.Err() != nil {
+			t.Fatalf("trial %d: %v", trial, l.Err())
+		}
+	}
+	if cannot < 50 {
+		t.Errorf("only %d files could not look ahead", cannot)
+	}
 }

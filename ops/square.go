@@ -283,9 +283,10 @@ func (s *square[W]) labelOrder(q fst.StateID) []int32 {
 	return o
 }
 
-// components numbers the strongly connected components of the square so that
-// arcs go to the same or a higher one: Tarjan's algorithm on a stack of its own.
-func (s *square[W]) components() (comp []int32, n int) {
+// components numbers the strongly connected components of the square, without the pairs
+// that are gone (nil: none), so that arcs go to the same or a higher one: Tarjan's
+// algorithm on a stack of its own.
+func (s *square[W]) components(gone []bool) (comp []int32, n int) {
 	size := len(s.pairs)
 	comp = make([]int32, size)
 	low := make([]int32, size) // 0: not seen
@@ -318,6 +319,9 @@ func (s *square[W]) components() (comp []int32, n int) {
 			if top.next < s.first[p+1] {
 				t := s.list[top.next].to
 				top.next++
+				if gone != nil && (gone[p] || gone[t]) {
+					continue
+				}
 				if low[t] == 0 {
 					visit(t)
 					number[t] = index

@@ -2,9 +2,11 @@ package ops_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -36,5 +38,71 @@ func TestStochastic(t *testing.T) {
 	}
 	if _, err := ops.Stochastic(f, 1e-9, ops.Limits{Bytes: 8}); err == nil {
 		t.Error("eight bytes are enough")
+	}
+}
+
+// The state shown is the nearest of all that fail, and its path leads there by as few arcs as any.
+func TestStochasticShortest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 3))
+	far := 0
+	for range 2000 {
+		f := fsttest.Random(rng, 2+rng.IntN(8), func(rng *rand.Rand) semiring.Log64 {
+			return semiring.Log64(-math.Log(float64(rng.IntN(5)) / 4))
+		}, fsttest.Options{Labels: 2, Degree: 1.3, Cyclic: rng.IntN(2) == 0})
+		for q := range fst.StateID(f.NumStates()) { // most states are to sum to one
+			if len(f.Arcs(q)) > 0 && rng.IntN(8) > 0 {
+				f.SetFinal(q, semiring.Zero[semiring.Log64]())
+				arcs := f.MutableArcs(q)
+				for i := range arcs {
+					arcs[i].Weight = semiring.Log64(math.Log(float64(len(arcs))))
+				}
+			} else if len(f.Arcs(q)) == 0 && rng.IntN(8) > 0 {
+				f.SetFinal(q, 0)
+			}
+		}
+		// By sweeps over all arcs, of which each takes one arc more.
+		least := make([]int, f.NumStates())
+		for q := range least {
+			least[q] = math.MaxInt32
+		}
+		if f.Start() != fst.NoState {
+			least[f.Start()] = 0
+		}
+		for range least {
+			for q := range fst.StateID(f.NumStates()) {
+				for _, e := range f.Arcs(q) {
+					if !semiring.IsZero(e.Weight) {
+						least[e.NextState] = min(least[e.NextState], least[q]+1)
+					}
+				}
+			}
+		}
+		want := math.MaxInt32
+		for q := range fst.StateID(f.NumStates()) {
+			mass := math.Exp(-float64(f.Final(q)))
+			for _, e := range f.Arcs(q) {
+				mass += math.Exp(-float64(e.Weight))
+			}
+			if math.Abs(mass-1) > 1e-6 {
+				want = min(want, least[q])
+			}
+		}
+		e, err := ops.Stochastic(f, 1e-9, ops.Limits{})
+		if err != nil || (e == nil) != (want == math.MaxInt32) {
+			t.Fatalf("%v, %v, the nearest is %d arcs away", e, err, want)
+		}
+		if e == nil {
+			continue
+		}
+		checkPath(t, f, &e.Path)
+		if n := len(e.Path.ILabels); n != want || e.Path.States[n] != e.State {
+			t.Fatalf("%v: the nearest is %d arcs away\n%s", e, want, printText(f))
+		}
+		if want > 1 {
+			far++
+		}
+	}
+	if far < 100 {
+		t.Errorf("only %d further than an arc", far)
 	}
 }

@@ -96,6 +96,9 @@ type TwinsError struct {
 	// factors differ by more than rounding. Otherwise it only may not end.
 	Exact bool
 
+	// Shortest is true when it is proved that no two such paths are shorter, cycles included.
+	Shortest bool
+
 	// States is how many states a construction had when it stopped for this
 	// reason; zero when none ran.
 	States int
@@ -111,6 +114,9 @@ func (e *TwinsError) Error() string {
 	}
 	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) but factors %s and %s: [%s] against [%s]",
 		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, e.LeftFactor, e.RightFactor, e.Left.String(), e.Right.String())
+	if e.Op == opTwins && !e.Shortest {
+		s += "; there may be a shorter way to show it"
+	}
 	if e.States > 0 && !e.Exact {
 		s += fmt.Sprintf("; stopped at %d states; with limits on states and bytes it goes on as far as they allow", e.States)
 	}

@@ -24,9 +24,10 @@
 //	                                                                  files and flags
 //	a file that cannot be       fstcompile, farextract: message,    status 1; a result appears whole or
 //	  written                     status 0                            not at all
-//	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere
-//	  name                        fstreplace and fstreweight
-//	                              cannot read -
+//	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
+//	  name                        fstreplace and fstreweight          inputs, one
+//	                              cannot read -; as a table or
+//	                              pairs of labels, a file called -
 //	standard output closed      an error if a machine is to be      /dev/null: Go opens it there, before
 //	  before the start            written, status 0 if text is        anything here could tell
 //	pairs and tables that       fstsymbols, fstrelabel,             status 1
@@ -49,7 +50,9 @@
 //	  arcs                        they lead to an end of weight 1̄
 //	fstpush of an affix or a    an error                            the machine as it is
 //	  total of no path at all
-//	fstreplace, root label 0    takes ε for calls of the root       leaves ε alone
+//	fstreplace, label 0         takes ε for calls of the root, and  leaves ε alone
+//	                              of rules when it looks for
+//	                              circles
 //	fstencode --encode_reuse    leaves the mapper without the new   adds them
 //	                              labels, which nothing can decode
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1

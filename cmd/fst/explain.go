@@ -14,17 +14,22 @@ import (
 var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
 	summary: "Tells whether a machine is ambiguous, functional, determinizable, stochastic, and shows paths that prove it.", about: `
 ambiguous: two accepting paths carry the same input labels, ε being one of them (fst rmepsilon
-first). functional: no input has two outputs. Of either the shortest evidence is shown. twins
+first). functional: no input has two outputs. twins
 property: no two paths with one input go round cycles with different weights or outputs; an
 unambiguous machine can be determinized exactly when it has it, and any machine over an
-idempotent semiring when it has it; the cycles shown are not always the shortest. It says
+idempotent semiring when it has it. It says
 nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute. stochastic: over log, log64 and real64, the
 final weight and the arcs of each state that the start leads to sum to one, but for --delta.
 
+Of each the shortest evidence is shown: two paths of the fewest labels, for the twins property those of
+the way in and of the cycles together (where that takes more than ten seconds or so, or
+more memory than --limit_bytes, what was found by then, and it says so); for
+stochastic a path of the fewest arcs.
+
   fst explain in.fst
 
-Time O(states² + arcs²) at worst, on the pairs that one string reaches; --limit_states and
---limit_arcs bound these pairs.`,
+Time O(states² + arcs²) at worst, on the pairs that one string reaches, and for the shortest cycles
+the square of that; --limit_states and --limit_arcs bound these pairs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of a sum from one to pass over")
 		return func(c *call) error {

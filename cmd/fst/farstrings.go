@@ -65,6 +65,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		arcType := fs.String("arc_type", "standard", "Type of weights")
+		fs.Choose("arc_type", suite.ArcTypes()...)
 		typ := farTypeFlag(fs)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
 		fstType := fs.Enum("fst_type", "vector", []string{"", "vector", "compact"}, "Type of the machines")

@@ -83,6 +83,7 @@ in another order. Without --arc_type, the file says what the weights are.
 Time O(states + arcs · log arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		arcType := fs.String("arc_type", "standard", "Type of weights, with --decode")
+		fs.Choose("arc_type", suite.ArcTypes()...)
 		decode := fs.Bool("decode", false, "Give back the machine")
 		return func(c *call) error {
 			if !*decode {

@@ -23,21 +23,19 @@ func (c *call) arg(i int) string {
 	return ""
 }
 
-// Open opens a file, or within fst run a value, for reading; "" and "-" are standard input.
+// Open opens a file, or within fst run a value, for reading; "" and "-" are standard input, which
+// can be one input alone.
 func (c *call) Open(name string) (r io.ReadCloser, shown string, err error) {
 	if c.pipe != nil {
 		return c.pipe.open(name)
 	}
-	return c.Streams.Open(name)
-}
-
-// openFile is Open for what cannot be standard input.
-func (c *call) openFile(name string) (io.ReadCloser, error) {
-	if c.pipe != nil && !cli.IsStandard(name) {
-		r, _, err := c.pipe.open(name)
-		return r, err
+	if cli.IsStandard(name) {
+		if c.inputTaken {
+			return nil, "standard input", errors.New("can't take two inputs from standard input")
+		}
+		c.inputTaken = true
 	}
-	return os.Open(name)
+	return c.Streams.Open(name)
 }
 
 // Output writes a file, a value of fst run, or standard output, through f: whole or not at
@@ -190,15 +188,15 @@ func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 	if name == "" {
 		return nil, nil
 	}
-	f, err := c.openFile(name)
+	f, shown, err := c.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: name, Separators: *c.lib.fieldSeparator, Negative: negative,
+	return fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: shown, Separators: *c.lib.fieldSeparator, Negative: negative,
 		Duplicate: func(line int, symbol string, kept, ignored fst.Label) {
 			if *c.lib.verbosity > 0 {
-				c.Warn(c.prog, "%s, line %d: symbol %q has label %d already; %d is ignored", name, line, symbol, kept, ignored)
+				c.Warn(c.prog, "%s, line %d: symbol %q has label %d already; %d is ignored", shown, line, symbol, kept, ignored)
 			}
 		}})
 }

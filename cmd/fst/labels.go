@@ -66,10 +66,10 @@ Time O(states + arcs + symbols).`,
 // labelPairs reads a file of label pairs: old and new label on each line, lines
 // that start with # skipped.
 func (c *call) labelPairs(name string, negative bool) ([]fst.LabelPair, error) {
-	f, err := c.openFile(name)
+	f, shown, err := c.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return fst.ReadLabelPairs(f, &fst.LabelPairOptions{Name: name, Negative: negative})
+	return fst.ReadLabelPairs(f, &fst.LabelPairOptions{Name: shown, Negative: negative})
 }

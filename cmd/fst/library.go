@@ -29,7 +29,8 @@ func (l *library) inherit(from *library, fs *flags.Set) {
 	take := func(name string) bool { return !fs.Given(name) }
 	for name, p := range map[string][2]**string{
 		"fst_field_separator": {&l.fieldSeparator, &from.fieldSeparator}, "fst_weight_separator": {&l.weightSeparator, &from.weightSeparator},
-		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses},
+		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses}, "fst_read_mode": {&l.readMode, &from.readMode},
+		"save_relabel_ipairs": {&l.saveIPairs, &from.saveIPairs}, "save_relabel_opairs": {&l.saveOPairs, &from.saveOPairs},
 	} {
 		if take(name) {
 			*p[0] = *p[1]
@@ -72,6 +73,7 @@ func (l *library) define(fs *flags.Set) {
 	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; --limit_bytes bounds the memory")
 	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "No effect here: there is no cache; --limit_bytes bounds the memory")
 	l.readMode = fs.String("fst_read_mode", "read", "How machines are read: read; map uses const machines where they are in the file, which must not be cut off meanwhile")
+	fs.Choose("fst_read_mode", "read", "map")
 	fs.Bool("fst_error_fatal", true, "No effect here: an error always ends the tool, with status 1")
 	fs.String("tmpdir", "/tmp", "No effect here: a result that is not complete yet is beside where it will be, so that its place is taken at once")
 	fs.Library("fst_field_separator", "fst_weight_separator", "fst_weight_parentheses", "fst_compat_symbols",

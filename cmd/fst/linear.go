@@ -27,6 +27,7 @@ Time O(lines), and words times files for the result. The machine has an arc for 
 tag at each state; composition makes those that it needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		arcType := fs.String("arc_type", "standard", "Type of weights")
+		fs.Choose("arc_type", suite.ArcTypes()...)
 		out := fs.String("out", "", "File for the model; none is standard output")
 		vocab := fs.String("vocab", "", "File with the words, their features and possible tags")
 		classifier := fs.Bool("classifier", false, "Make a classifier instead of a tagger")

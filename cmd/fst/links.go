@@ -122,36 +122,80 @@ func eachTool(c *call, yield func(t *tool, own []*flags.Flag)) {
 	}
 }
 
+// completeBash prints one function for all tools. Bash takes --flag=value for three words, and zsh for
+// one, to which the answer must then give the flag again.
 func completeBash(w io.Writer, c *call) {
-	fmt.Fprint(w, "_fst() {\n  local cur=\"${COMP_WORDS[COMP_CWORD]}\" tool=\"${1##*/}\" words=\n"+
-		"  COMPREPLY=()\n"+
-		"  if [[ $tool == fst ]]; then\n    if (( COMP_CWORD == 1 )); then\n      COMPREPLY=( $(compgen -W '")
-	for i, t := range tools {
-		if i > 0 {
-			fmt.Fprint(w, " ")
-		}
-		fmt.Fprint(w, t.name)
+	var names, tooled, flagged strings.Builder
+	for _, t := range tools {
+		fmt.Fprintf(&names, "%s ", t.name)
 	}
-	fmt.Fprint(w, "' -- \"$cur\") )\n      return\n    fi\n    tool=\"${COMP_WORDS[1]}\"\n  fi\n  case $tool in\n")
+	values := func(of string, f *flags.Flag) {
+		if f.Values != nil {
+			fmt.Fprintf(&flagged, "    %s%s) values='%s' ;;\n", of, f.Name, strings.TrimSpace(strings.Join(f.Values, " ")))
+		}
+	}
 	eachTool(c, func(t *tool, own []*flags.Flag) {
-		fmt.Fprintf(w, "    %s", t.name)
+		fmt.Fprintf(&tooled, "    %s", t.name)
 		if t.prog() != t.name {
-			fmt.Fprintf(w, "|%s", t.prog())
+			fmt.Fprintf(&tooled, "|%s", t.prog())
 		}
-		fmt.Fprint(w, ") words='")
+		fmt.Fprint(&tooled, ") words='")
 		for _, f := range own {
-			fmt.Fprintf(w, "--%s ", f.Name)
+			fmt.Fprintf(&tooled, "--%s ", f.Name)
+			values(t.name+":", f)
 		}
-		fmt.Fprint(w, "' ;;\n")
+		fmt.Fprint(&tooled, "' ;;\n")
 	})
-	fmt.Fprint(w, "  esac\n  words+='")
+	var library strings.Builder
 	for _, f := range c.flags.Flags() {
 		if f.Library {
-			fmt.Fprintf(w, " --%s", f.Name)
+			fmt.Fprintf(&library, " --%s", f.Name)
+			values("*:", f)
 		}
 	}
-	fmt.Fprint(w, " --help --helpshort --version'\n  if [[ $cur == -* ]]; then COMPREPLY=( $(compgen -W \"$words\" -- \"$cur\") )\n"+
-		"  else COMPREPLY=( $(compgen -f -- \"$cur\") ); fi\n}\ncomplete -o filenames -F _fst fst")
+	fmt.Fprintf(w, `_fst() {
+  local cur="${COMP_WORDS[COMP_CWORD]}" last= tool="${1##*/}" first=1 words= flag= values= prefix=
+  (( COMP_CWORD > 0 )) && last="${COMP_WORDS[COMP_CWORD-1]}"
+  COMPREPLY=()
+  if [[ $tool == fst ]]; then
+    if (( COMP_CWORD == 1 )); then
+      COMPREPLY=( $(compgen -W '%[1]shelp' -- "$cur") )
+      return
+    fi
+    tool="${COMP_WORDS[1]}" first=2
+  fi
+  if (( COMP_CWORD == first )); then
+    case $tool in
+      help) values='%[1]s' ;;
+      completion) values='bash zsh fish' ;;
+    esac
+    if [[ -n $values ]]; then
+      COMPREPLY=( $(compgen -W "$values" -- "$cur") )
+      return
+    fi
+  fi
+  if [[ $cur == = ]]; then flag="$last" cur=
+  elif [[ $last == = ]] && (( COMP_CWORD > 1 )); then flag="${COMP_WORDS[COMP_CWORD-2]}"
+  elif [[ $cur == -*=* ]]; then flag="${cur%%%%=*}" prefix="${cur%%%%=*}=" cur="${cur#*=}"
+  elif [[ $last == -?* && $cur != -* ]]; then flag="$last"
+  fi
+  flag="${flag#-}" flag="${flag#-}" tool="${tool#fst}"
+  case $tool:$flag in
+%[3]s  esac
+  if [[ -n $values ]]; then
+    COMPREPLY=( $(compgen -P "$prefix" -W "$values" -- "$cur") )
+    return
+  elif [[ -n $flag ]]; then
+    COMPREPLY=( $(compgen -P "$prefix" -f -- "$cur") )
+    return
+  fi
+  case $tool in
+%[2]s  esac
+  words+='%[4]s --flagfile --undefok --help --helpshort --version'
+  if [[ $cur == -* ]]; then COMPREPLY=( $(compgen -W "$words" -- "$cur") )
+  else COMPREPLY=( $(compgen -f -- "$cur") ); fi
+}
+complete -o filenames -F _fst fst`, names.String(), tooled.String(), flagged.String(), library.String())
 	for _, t := range linked() {
 		fmt.Fprintf(w, " %s", t.prog())
 	}
@@ -162,14 +206,29 @@ func completeFish(w io.Writer, c *call) {
 	eachTool(c, func(t *tool, own []*flags.Flag) {
 		fmt.Fprintf(w, "complete -c fst -n __fish_use_subcommand -a %s -d %s\n", t.name, fishQuote(t.summary))
 		for _, f := range own {
-			fmt.Fprintf(w, "complete -c fst -n '__fish_seen_subcommand_from %s' -l %s -d %s\n", t.name, f.Name, fishQuote(f.Usage))
+			fmt.Fprintf(w, "complete -c fst -n '__fish_seen_subcommand_from %s' -l %s -d %s%s\n", t.name, f.Name, fishQuote(f.Usage), fishValues(f))
 		}
 	})
 	for _, f := range c.flags.Flags() {
 		if f.Library {
-			fmt.Fprintf(w, "complete -c fst -l %s -d %s\n", f.Name, fishQuote(f.Usage))
+			fmt.Fprintf(w, "complete -c fst -l %s -d %s%s\n", f.Name, fishQuote(f.Usage), fishValues(f))
 		}
 	}
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.name)
+	}
+	fmt.Fprintf(w, "complete -c fst -n __fish_use_subcommand -a help -d 'Tells more of a tool.'\n"+
+		"complete -c fst -n '__fish_seen_subcommand_from help' -a %s\n"+
+		"complete -c fst -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n", fishQuote(strings.Join(names, " ")))
+}
+
+// fishValues is what follows in fish where a flag has values to choose from.
+func fishValues(f *flags.Flag) string {
+	if f.Values == nil {
+		return ""
+	}
+	return " -x -a " + fishQuote(strings.TrimSpace(strings.Join(f.Values, " ")))
 }
 
 // fishQuote quotes s for fish.

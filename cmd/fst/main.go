@@ -92,6 +92,8 @@ type call struct {
 	special *fst.SpecialLabel // of a phi, rho or sigma machine to be written; nil is the default
 	pipe    *pipe             // of fst run, else nil
 	models  bool              // linear models that are read stay models
+
+	inputTaken bool // standard input is being read
 	cli.Streams
 }
 

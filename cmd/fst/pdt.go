@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
@@ -49,12 +48,12 @@ func (p *parenFile) read(c *call) (suite.Parens, error) {
 		parens.Pairs, err = c.labelPairs(*p.name, false)
 		return parens, err
 	}
-	f, err := os.Open(*p.name)
+	f, shown, err := c.Open(*p.name)
 	if err != nil {
 		return parens, err
 	}
 	defer f.Close()
-	parens.Pairs, parens.Stacks, err = fst.ReadLabelStacks(f, &fst.LabelPairOptions{Name: *p.name})
+	parens.Pairs, parens.Stacks, err = fst.ReadLabelStacks(f, &fst.LabelPairOptions{Name: shown})
 	if parens.Stacks == nil {
 		parens.Stacks = []int32{} // an MPDT without parentheses
 	}
@@ -140,6 +139,7 @@ func composePDT(multi bool, summary, about string) *tool {
 	return pushdown(multi, tool{name: "pdtcompose", args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about},
 		func(fs *flags.Set, p *parenFile) func(*call) error {
 			filter := fs.String("compose_filter", "paren", "What becomes of parentheses: paren keeps them, expand expands, expand_paren expands and keeps them")
+			fs.Choose("compose_filter", "paren", "expand", "expand_paren")
 			connect := fs.Bool("connect", true, "Trim the result")
 			left := fs.Bool("left_"+p.kind(), true, "The first machine has the parentheses; else the second")
 			return func(c *call) error {
@@ -294,6 +294,7 @@ Time: a shortest distance for each state that an opening parenthesis leads to.`}
 	func(fs *flags.Set, p *parenFile) func(*call) error {
 		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")
 		queue := fs.String("queue_type", "fifo", "Queue: fifo, lifo or state")
+		fs.Choose("queue_type", "fifo", "lifo", "state")
 		fs.Bool("path_gc", true, "No effect here: the search keeps the distances alone, and the path is found from them")
 		return func(c *call) error {
 			q, ok := map[string]ops.Queue{"fifo": ops.QueueFIFO, "lifo": ops.QueueLIFO, "state": ops.QueueStateOrder}[*queue]
@@ -334,6 +335,7 @@ Time O(states + arcs), and an arc for each final state of each call.`,
 		closing := fs.String("right_paren_prefix", ")_", "What the symbols of closing parentheses begin with")
 		pairsFile := fs.String("pdt_parentheses", "", "File for the pairs of parentheses")
 		parser := fs.String("pdt_parser_type", "left", "Construction: left or left_sr")
+		fs.Choose("pdt_parser_type", "left", "left_sr")
 		first := fs.Int("start_paren_labels", 64, -1, "First label for parentheses; -1 is one more than the highest output label")
 		return func(c *call) error {
 			o := &pdt.ReplaceOptions{Open: *open, Close: *closing}

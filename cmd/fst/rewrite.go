@@ -157,7 +157,7 @@ Time O(states + arcs).`,
 			if err != nil {
 				return err
 			}
-			f, err := c.openFile(c.arg(1))
+			f, shown, err := c.Open(c.arg(1))
 			if err != nil {
 				return err
 			}
@@ -165,11 +165,11 @@ Time O(states + arcs).`,
 			warned := false
 			beyond := func(q fst.StateID) {
 				if !warned {
-					c.Warn(c.prog, "%s: there is no state %d; what is said of it and others like it means nothing", c.arg(1), q)
+					c.Warn(c.prog, "%s: there is no state %d; what is said of it and others like it means nothing", shown, q)
 				}
 				warned = true
 			}
-			if err := t.Reweight(t.m, f, &fst.PotentialOptions{Name: c.arg(1), Format: c.format(), Beyond: beyond}, toFinal()); err != nil {
+			if err := t.Reweight(t.m, f, &fst.PotentialOptions{Name: shown, Format: c.format(), Beyond: beyond}, toFinal()); err != nil {
 				return err
 			}
 			return c.writeMachine(2, t, t.m, "")
@@ -224,12 +224,12 @@ Time O(states + arcs).`,
 // encodeTable reads the table that argument i names, for machines over t, or makes a new one.
 func (c *call) encodeTable(t *typed, i int, read, labels, weights bool) (suite.EncodeTable, error) {
 	if read {
-		f, err := c.openFile(c.arg(i))
+		f, shown, err := c.Open(c.arg(i))
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		return t.EncodeTable(f, c.arg(i), 0)
+		return t.EncodeTable(f, shown, 0)
 	}
 	var kind ops.EncodeKind
 	if labels {
@@ -252,8 +252,10 @@ Each rule is a machine and its label. Rules may call others, but not one another
 Time linear in the result, which may be exponential in the depth of calls.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		called := fs.String("call_arc_labeling", "input", "Labels that stay on the arc that calls: input, output, both, neither")
+		fs.Choose("call_arc_labeling", "input", "output", "both", "neither")
 		eps := fs.Bool("epsilon_on_replace", false, "ε on both arcs, whatever the other flags say")
 		back := fs.String("return_arc_labeling", "neither", "Sides of the arc back that carry --return_label: input, output, both, neither")
+		fs.Choose("return_arc_labeling", "input", "output", "both", "neither")
 		label := fs.Int("return_label", 64, 0, "Label of the arc back")
 		return func(c *call) error {
 			if *label != int64(fst.Label(*label)) {

@@ -83,7 +83,7 @@ func (c *call) statement(s *runState, st *runStatement) error {
 	stages := st.stages
 	in, source := (*value)(nil), ""
 	if len(stages) > 0 && st.in == "" {
-		if w := stages[0].words; len(w) == 1 && findTool(w[0]) == nil && !strings.HasPrefix(w[0], "-") {
+		if w := stages[0].words; len(w) == 1 && findTool(w[0]) == nil && (w[0] == "-" || !strings.HasPrefix(w[0], "-")) {
 			st.in, stages = w[0], stages[1:]
 		}
 	}
@@ -94,8 +94,15 @@ func (c *call) statement(s *runState, st *runStatement) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", st.line, err)
 		}
-		if v == nil && !cli.IsStandard(st.in) {
+		switch {
+		case v == nil && !cli.IsStandard(st.in):
 			v = &value{file: st.in}
+		case v == nil && len(stages) == 0: // nothing else reads it
+			b, err := io.ReadAll(s.std.In)
+			if err != nil {
+				return fmt.Errorf("line %d: standard input: %w", st.line, err)
+			}
+			v = &value{b: b}
 		}
 		in = v
 	}

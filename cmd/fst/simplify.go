@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
@@ -17,6 +18,7 @@ const queueNames = "auto, fifo, lifo, shortest, state, top"
 // queueFlag defines --queue_type.
 func queueFlag(fs *flags.Set) func() (ops.Queue, error) {
 	name := fs.String("queue_type", "auto", "Order in which states are relaxed: "+queueNames)
+	fs.Choose("queue_type", strings.Split(queueNames, ", ")...)
 	return func() (ops.Queue, error) {
 		q, err := ops.ParseQueue(*name)
 		if err != nil || q == ops.QueueSCC { // a name of ours

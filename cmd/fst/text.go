@@ -21,6 +21,7 @@ Time O(bytes of the text).`,
 		acceptor := fs.Bool("acceptor", false, "Lines have one label")
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		arcType := fs.String("arc_type", "standard", "Type of weights: standard, log, log64, tropical64, real64, ...")
+		fs.Choose("arc_type", suite.ArcTypes()...)
 		fstType := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
 		isyms := fs.String("isymbols", "", "File with the input symbols")
 		osyms := fs.String("osymbols", "", "File with the output symbols")

@@ -254,6 +254,7 @@ func composition(name, summary, about string, do func(c *call, a, b *typed, o *o
 	return &tool{name: name, args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about,
 		setup: func(fs *flags.Set) func(*call) error {
 			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, no_match, null, sequence, trivial")
+			fs.Choose("compose_filter", "alt_sequence", "auto", "match", "no_match", "null", "sequence", "trivial")
 			connect := fs.Bool("connect", true, "Trim the result")
 			options := matcherFlags(fs)
 			return func(c *call) error {

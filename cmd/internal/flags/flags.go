@@ -5,7 +5,7 @@
 // Accepted are -f, --f, --f=v, --f v and, for booleans, --nof, before and after
 // arguments. A boolean never takes its value from the next word. After -- all
 // words are arguments; - alone is one always (standard input or output), and so
-// is a negative number where no flag has such a name. --flagfile and --undefok are
+// is a negative number where no flag has such a name, and what goes on with a blank or | after the hyphen. --flagfile and --undefok are
 // those of the newer generation.
 package flags
 
@@ -31,8 +31,9 @@ type Flag struct {
 	Type    string // as shown in help: bool, int32, int64, double, string, duration
 	Default string // as shown in help
 	Usage   string
-	Library bool // common to all commands: shown by --help apart, not by --helpshort
-	Given   bool // set on the command line
+	Library bool     // common to all commands: shown by --help apart, not by --helpshort
+	Given   bool     // set on the command line
+	Values  []string // to choose from; nil is any
 	set     func(string) error
 }
 
@@ -206,7 +207,7 @@ func (s *Set) String(name, def, usage string) *string {
 func (s *Set) Enum(name, def string, values []string, usage string) *string {
 	p := &def
 	named := strings.TrimPrefix(strings.Join(values, ", "), ", ") // the empty value is for the default to say
-	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named, set: func(v string) error {
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named, Values: values, set: func(v string) error {
 		i := slices.Index(values, v)
 		if i < 0 {
 			i = slices.IndexFunc(values, func(s string) bool { return strings.ReplaceAll(s, "-", "") == v })
@@ -219,6 +220,9 @@ func (s *Set) Enum(name, def string, values []string, usage string) *string {
 	}})
 	return p
 }
+
+// Choose says what values a flag that was defined has to choose from, where it is the caller who refuses others.
+func (s *Set) Choose(name string, values ...string) { s.flags[name].Values = values }
 
 // Duration defines a flag that takes a duration such as 90s or 5m; a bare
 // number is seconds.
@@ -272,7 +276,7 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 		if w == "--" {
 			return append(args, words[i+1:]...), nil
 		}
-		if len(w) < 2 || w[0] != '-' {
+		if len(w) < 2 || w[0] != '-' || strings.ContainsRune(" \t\n|>;", rune(w[1])) { // a program of fst run may begin with standard input
 			args = append(args, w)
 			continue
 		}

@@ -139,13 +139,18 @@ func Of(arcType string) (Suite, error) {
 	name := semiring.CanonicalArcType(arcType)
 	i := slices.IndexFunc(All, func(s Suite) bool { return s.ArcType() == name })
 	if i < 0 {
-		var known []string
-		for _, s := range All {
-			known = append(known, s.ArcType())
-		}
-		return nil, fmt.Errorf("unknown arc type %q (known are %s, and probability for real64, expectation for expectation_real64_real64)", arcType, strings.Join(known, ", "))
+		return nil, fmt.Errorf("unknown arc type %q (known are %s, and probability for real64, expectation for expectation_real64_real64)", arcType, strings.Join(ArcTypes(), ", "))
 	}
 	return All[i], nil
+}
+
+// ArcTypes are the names of all arc types.
+func ArcTypes() []string {
+	var known []string
+	for _, s := range All {
+		known = append(known, s.ArcType())
+	}
+	return known
 }
 
 // errLacks says that a tool needs more of the weights than they have.
