@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,8 @@ import (
 )
 
 // FuzzFarStrings: whatever text and archive the tools for archives of strings are given, there is no
-// panic; and what farcompilestrings takes byte by byte, or as UTF-8, farprintstrings gives back.
+// panic; what farcompilestrings takes byte by byte, or as UTF-8, farprintstrings gives back; and whatever is printed
+// makes the same archive again.
 func FuzzFarStrings(f *testing.F) {
 	f.Add("a b\nc\n", "<eps> 0\na 1\nb 2\nc 3\n", 0)
 	f.Add("h\u00e9llo\n\n\xff\n", "", 1)
@@ -42,6 +44,15 @@ func FuzzFarStrings(f *testing.F) {
 			if status != 0 || out != strings.ReplaceAll(want, "\r\n", "\n") && !strings.ContainsAny(text, "\x00\r") {
 				t.Fatalf("status %d, %q for %q: %s", status, out, want, errs)
 			}
+		}
+		if status != 0 {
+			return
+		}
+		first := must1(os.ReadFile(far))
+		must(os.WriteFile(in, []byte(out), 0o666))
+		status, _, errs = fstTool(t, "", append(append([]string{"farcompilestrings"}, flags...), in, far)...)
+		if second := must1(os.ReadFile(far)); status != 0 || !bytes.Equal(first, second) {
+			t.Fatalf("%q with %q is printed as %q, of which the archive is (%d) %q, not %q: %s", text, symbols, out, status, second, first, errs)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -208,7 +209,9 @@ func fuzzTable(f *testing.F, o table.Options, name string) {
 	o.MaxCells, o.MaxRecord = 1<<20, 1<<20
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o.Workers = 1
-		one, err1 := table.Read(bytes.NewReader(data), name, &o)
+		var one *table.Table
+		var err1 error
+		fsttest.Allocating(t, 24<<20+256*len(data), func() { one, err1 = table.Read(bytes.NewReader(data), name, &o) }) // MaxCells are 4 MB
 		o.Workers = 3
 		three, err3 := table.Read(bytes.NewReader(data), name, &o)
 		if (err1 == nil) != (err3 == nil) || err1 != nil && err1.Error() != err3.Error() {
