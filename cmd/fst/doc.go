@@ -38,8 +38,9 @@
 //	                              without their tables; no end        end, the path or cycle that shows
 //	                              where there is none                 it, or --limit_states and the like
 //	sums over log weights       steps below --delta are dropped,    exact, so that weights agree to a
-//	  round cycles                divergent sums become some          thousandth, less where cycles lose
-//	                              number                              little; divergent sums are an error
+//	                              divergent sums become some          thousandth, less where cycles lose
+//	                              number                              little or --delta is large;
+//	                                                                  divergent sums are an error
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,

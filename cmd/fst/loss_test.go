@@ -359,7 +359,7 @@ func FuzzLossLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte, path uint8) {
 		var e losses.Evaluator
 		evaluate := func(path string) (answer []byte, ok bool) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			o := &lossOptions{path: path, columns: 1 << 9, limits: ops.Limits{Ctx: ctx, States: 1 << 9, Bytes: 1 << 24}}
 			start := time.Now()

@@ -76,7 +76,7 @@ func TestParseRun(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"|", "a |", "a | ; b", "a >", "a > > b", "a > b c", "a > b | c", "a < b < c", "a | b < c", "'", "\"", "\\",
-		"$", "a $3", "a $x$y", "a $x.y", "x-y = a", "x = a > b", "a > b > c", "\x00", "a '\x00'", "x =", "> f"} {
+		"$", "a $3", "a $x$y", "a $x.y", "x-y = a", "x = a > b", "a > b > c", "\x00", "a '\x00'", "a \\\x00x", "x =", "> f"} {
 		if got, err := parseRun(bad, []string{"one", "two"}); err == nil {
 			t.Errorf("%q is read as %s, want an error", bad, showRun(got))
 		}
