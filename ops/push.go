@@ -16,7 +16,7 @@ type PushOptions struct {
 	RemoveTotalWeight bool // divide all by the sum of all accepting paths
 	RemoveCommonAffix bool // with Labels: drop the output that all accepting paths begin (to the start) or end with
 
-	// Delta is how close counts as settled in shortest distances, as there.
+	// Delta is how close counts as settled in shortest distances, as there; with Labels over tropical weights, too.
 	Delta float64
 
 	// Limits holds for the result, and for the bytes of the machines between. In
@@ -176,7 +176,12 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 
 // pushDistances returns the distances to the final states, or from the start.
 func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
-	d, err := ShortestDistance(f, &ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx, bytes: o.Bytes})
+	so := ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx, bytes: o.Bytes}
+	d, err := ShortestDistance(f, &so)
+	if err == nil && o.Delta > 0 && nearTie(f, d, so.Reverse, o.Delta) {
+		so.relaxed = true
+		d, err = ShortestDistance(f, &so)
+	}
 	if errors.Is(err, ErrLimit) {
 		return nil, renamed(err, "Push")
 	}

@@ -73,8 +73,9 @@
 //	  below 0 in flags            is not final, a machine that is
 //	                              not equal to itself, no end
 //	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
-//	weights from 4 million      fstminimize, fstmap get rounding    stay as they are: they have no finer
-//	  times --delta on            errors, or Infinity                 digits than --delta
+//	weights from 4 million      fstminimize, fstdisambiguate,       stay as they are: they have no finer
+//	  times --delta on            fstmap get rounding errors, or      digits than --delta
+//	                              Infinity
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read

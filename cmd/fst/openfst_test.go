@@ -517,7 +517,7 @@ func (p *peers) run(c *peerCase) string {
 			}
 		}
 		step := float32(0)
-		if c.inputs[0].arcType != "log64" && (c.tool.name == "minimize" || slices.Contains(c.flags, "--map_type=quantize")) {
+		if c.inputs[0].arcType != "log64" && (c.tool.name == "minimize" || c.tool.name == "disambiguate" || slices.Contains(c.flags, "--map_type=quantize")) {
 			step = c.delta()
 		}
 		if d := compareFiles(a, b, delta, step); d != "" {
