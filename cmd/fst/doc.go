@@ -73,9 +73,11 @@
 //	  below 0 in flags            is not final, a machine that is
 //	                              not equal to itself, no end
 //	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
-//	weights from 4 million      fstminimize, fstdisambiguate,       stay as they are: they have no finer
-//	  times --delta on            fstmap get rounding errors, or      digits than --delta
-//	                              Infinity
+//	weights from 4 million      fstminimize, fstdeterminize,        stay as they are: they have no finer
+//	  times --delta on            fstdisambiguate, fstmap get         digits than --delta
+//	                              rounding errors, or Infinity
+//	weights of -0               fstencode gives them other labels   are the same as 0
+//	                              than 0
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read
