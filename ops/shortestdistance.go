@@ -47,7 +47,8 @@ type ShortestDistanceOptions struct {
 	Touched *int
 	Ctx     context.Context // stops a long computation; nil is none
 
-	bytes int64 // bound on what distances that are strings may hold, a LimitError; 0 is none
+	bytes   int64 // bound on what distances that are strings may hold, a LimitError; 0 is none
+	relaxed bool  // relax weights without the path property, too, in the order of QueueAuto
 }
 
 func (o *ShortestDistanceOptions) delta(path bool) float64 {
@@ -125,7 +126,7 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
 		}
 	}
-	if !alg.path && o.Queue == QueueAuto {
+	if !alg.path && o.Queue == QueueAuto && !o.relaxed {
 		d, err := sumByComponents(op, f, &o)
 		if err == nil && o.Touched != nil {
 			o.touched(touchedBySums(f, d, &o))
@@ -293,6 +294,11 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 	if !alg.path {
 		add = slices.Clone(r.d)
 	}
+	var heap func(*W) int64
+	held := int64(0)
+	if r.o.bytes > 0 {
+		heap = heapOf[W]()
+	}
 	for !r.queue.empty() {
 		s := r.queue.pop()
 		if r.o.FirstPath && !r.f.Final(s).Equal(alg.zero) {
@@ -327,6 +333,11 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 			}
 			if !sum.Member() {
 				return &StateError{Op: r.op, State: t, Err: ErrNotMember}
+			}
+			if heap != nil {
+				if held += heap(&sum) - heap(&r.d[t]); held > r.o.bytes {
+					return &LimitError{Op: r.op, Limit: "bytes", Bound: r.o.bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
+				}
 			}
 			r.d[t] = sum
 			if add != nil {

@@ -39,8 +39,9 @@
 //	                              without their tables; no end        end, the path or cycle that shows
 //	                              where there is none                 it, or --limit_states and the like
 //	sums over log weights       steps below --delta are dropped,    exact, so that weights agree to a
-//	  round cycles                divergent sums become some          thousandth, less where cycles lose
-//	                              number                              little; divergent sums are an error
+//	                              divergent sums become some          thousandth, less where cycles lose
+//	                              number                              little or --delta is large;
+//	                                                                  divergent sums are an error
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,
@@ -75,8 +76,11 @@
 //	  below 0 in flags            is not final, a machine that is
 //	                              not equal to itself, no end
 //	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
-//	weights from 4 million      fstminimize, fstmap get rounding    stay as they are: they have no finer
-//	  times --delta on            errors, or Infinity                 digits than --delta
+//	weights from 4 million      fstminimize, fstdeterminize,        stay as they are: they have no finer
+//	  times --delta on            fstdisambiguate, fstmap get         digits than --delta
+//	                              rounding errors, or Infinity
+//	weights of -0               fstencode gives them other labels   are the same as 0
+//	                              than 0
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read

@@ -1,14 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // FuzzFarStrings: whatever text and archive the tools for archives of strings are given, there is no
-// panic; and what farcompilestrings takes byte by byte, or as UTF-8, farprintstrings gives back.
+// panic; what farcompilestrings takes byte by byte, or as UTF-8, farprintstrings gives back; and whatever is printed
+// makes the same archive again.
 func FuzzFarStrings(f *testing.F) {
 	f.Add("a b\nc\n", "<eps> 0\na 1\nb 2\nc 3\n", 0)
 	f.Add("h\u00e9llo\n\n\xff\n", "", 1)
@@ -42,6 +48,32 @@ func FuzzFarStrings(f *testing.F) {
 			if status != 0 || out != strings.ReplaceAll(want, "\r\n", "\n") && !strings.ContainsAny(text, "\x00\r") {
 				t.Fatalf("status %d, %q for %q: %s", status, out, want, errs)
 			}
+		}
+		if status != 0 {
+			return
+		}
+		// Labels of 0 are no part of a string, and not printed.
+		whole := must1(os.ReadFile(far))
+		for r := must1(fst.NewArchiveReader(bytes.NewReader(whole), nil)); ; {
+			_, h, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			must(err)
+			m := must1(fst.ReadBody[semiring.Tropical](r.Stream(), h))
+			for q := range fst.StateID(m.NumStates()) {
+				if arcs := m.Arcs(q); len(arcs) > 0 && arcs[0].ILabel == 0 {
+					whole = nil
+				}
+			}
+		}
+		must(os.WriteFile(in, []byte(out), 0o666))
+		status, _, errs = fstTool(t, "", append(append([]string{"farcompilestrings"}, flags...), in, far)...)
+		if again := must1(os.ReadFile(far)); status != 0 || whole != nil && !bytes.Equal(whole, again) {
+			t.Fatalf("%q with %q is printed as %q, of which the archive is (%d) %q, not %q: %s", text, symbols, out, status, again, whole, errs)
+		}
+		if status, twice, errs := fstTool(t, "", append(append([]string{"farprintstrings"}, flags...), far)...); status != 0 || twice != out {
+			t.Fatalf("%q with %q is printed as %q, and that as (%d) %q: %s", text, symbols, out, status, twice, errs)
 		}
 	})
 }

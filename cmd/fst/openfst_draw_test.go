@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -25,6 +26,7 @@ type model struct {
 	isyms   int // labels below have symbols; 0 is no table
 	osyms   int
 	known   bool // all properties are known, and so in the header
+	sparse  bool // the tables have labels below 0 and far up, too
 	fstType string
 }
 
@@ -68,8 +70,18 @@ func encodeModel[W semiring.Codec[W]](m *model, w func(float64) W) []byte {
 	for _, a := range m.arcs {
 		v.AddArc(fst.StateID(a.from), fst.Arc[W]{ILabel: a.in, OLabel: a.out, Weight: w(a.weight), NextState: fst.StateID(a.to)})
 	}
-	v.SetInputSymbols(modelSymbols("in", m.isyms))
-	v.SetOutputSymbols(modelSymbols("out", m.osyms))
+	isyms, osyms := modelSymbols("in", m.isyms), modelSymbols("out", m.osyms)
+	if m.sparse {
+		for _, t := range []*fst.SymbolTable{isyms, osyms} {
+			if t != nil {
+				t.AddLabel("below", -3)
+				t.AddLabel("last", math.MaxInt32)
+				t.AddLabel("gap", 1000)
+			}
+		}
+	}
+	v.SetInputSymbols(isyms)
+	v.SetOutputSymbols(osyms)
 	if m.known {
 		fst.PropertiesOf(v, fst.AllProperties)
 	}
@@ -117,7 +129,7 @@ func (m *model) cyclic() bool {
 // String is for failures: the text form, with what it leaves out.
 func (m *model) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, %d states, start %d, symbols below %d and %d, known %v\n", m.arcType, m.fstType, len(m.finals), m.start, m.isyms, m.osyms, m.known)
+	fmt.Fprintf(&b, "%s, %s, %d states, start %d, symbols below %d and %d (sparse %v), known %v\n", m.arcType, m.fstType, len(m.finals), m.start, m.isyms, m.osyms, m.sparse, m.known)
 	for _, a := range m.arcs {
 		fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%v\n", a.from, a.to, a.in, a.out, a.weight)
 	}
@@ -155,6 +167,8 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 		arcs = 17 + rng.IntN(60)
 	case 3:
 		n, arcs = 20+rng.IntN(60), 60+rng.IntN(150)
+	case 4:
+		return drawString(rng, m, 1+rng.IntN(6), labels)
 	}
 	if !t.acyclic && rng.IntN(4) == 0 {
 		m.start = rng.IntN(n)
@@ -165,7 +179,12 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	}
 	acyclic := t.acyclic || rng.IntN(3) == 0
 	acceptor := t.acceptor || rng.IntN(3) == 0
-	weights := [][]float64{{0}, {0, 0.5, 1, 1.5, 2.25}, {0.5, 3}, {0.1, 0.2, 0.3, 0.7}, {-1, 1, 2, 1e6, 1e-7}}[rng.IntN(5)]
+	weights := [][]float64{{0}, {0, 0.5, 1, 1.5, 2.25}, {0.5, 3}, {0.1, 0.2, 0.3, 0.7}, {-1, 1, 2, 1e6, 1e-7},
+		// Closer than what any tool tells apart; the least numbers that there are; those whose quotients by --delta are too large for any.
+		{0, 1e-7, 3e-7, 5e-4, 9e-4}, {0, math.Copysign(0, -1), 1e-45, 2e-38}, {1, 1e30, 1e36}}[[]int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7}[rng.IntN(13)]]
+	if slices.Contains(weights, 1e36) && !acyclic { // OpenFst's determinization ends where residuals overflow
+		weights = []float64{1, 1e30, 1e34}
+	}
 	if weights[0] < 0 && !acyclic && rng.IntN(10) != 0 { // OpenFst would often not end
 		weights = []float64{0, 1, 2, 1e6, 1e-7}
 	}
@@ -181,11 +200,16 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 		}
 		return weights[rng.IntN(len(weights))]
 	}
+	limits := rng.IntN(30) == 0 // labels that are the greatest and below 0
 	label := func() fst.Label {
 		if rng.Float64() < eps {
 			return 0
 		}
-		return fst.Label(1 + rng.IntN(labels))
+		l := fst.Label(1 + rng.IntN(labels))
+		if limits && l <= 2 {
+			l = []fst.Label{0, math.MaxInt32, -3}[l] // of strings of labels OpenFst has -1 and -2 mark those that are none
+		}
+		return l
 	}
 	for range n {
 		x := math.Inf(1)
@@ -225,13 +249,34 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	if rng.IntN(4) == 0 {
 		m.osyms = labels + 1
 	}
+	m.sparse = rng.IntN(6) == 0
 	if m.fstType == "const" && rng.IntN(2) == 0 { // other types, which are read by another way
 		switch {
 		case acceptor && rng.IntN(2) == 0:
-			m.fstType = "compact_acceptor"
+			m.fstType = []string{"compact_acceptor", "compact_unweighted_acceptor"}[rng.IntN(2)]
+		case rng.IntN(3) == 0:
+			m.fstType = "compact_unweighted"
 		default:
 			m.fstType = "edit"
 		}
+	}
+	return m
+}
+
+// drawString makes m a string of n labels, of a type of file that has just these.
+func drawString(rng *rand.Rand, m *model, n, labels int) *model {
+	m.fstType = []string{"compact_string", "compact_weighted_string", "compact_acceptor", "vector"}[rng.IntN(4)]
+	for q := range n {
+		m.finals = append(m.finals, math.Inf(1))
+		a := modelArc{from: q, to: q + 1, in: fst.Label(rng.IntN(labels + 1))}
+		if a.out = a.in; m.fstType != "compact_string" {
+			a.weight = []float64{0, 0.5, 2}[rng.IntN(3)]
+		}
+		m.arcs = append(m.arcs, a)
+	}
+	m.finals = append(m.finals, 0)
+	if rng.IntN(3) == 0 {
+		m.isyms, m.osyms = labels+1, labels+1
 	}
 	return m
 }
@@ -243,9 +288,9 @@ func (m *model) sort(side byte) {
 	}
 	slices.SortStableFunc(m.arcs, func(a, b modelArc) int {
 		if side == 'o' {
-			return int(a.out - b.out)
+			return cmp.Compare(a.out, b.out)
 		}
-		return int(a.in - b.in)
+		return cmp.Compare(a.in, b.in)
 	})
 }
 
@@ -327,8 +372,11 @@ func (m *model) smaller(yield func(*model) bool) {
 			return
 		}
 	}
-	if m.isyms+m.osyms > 0 {
-		try(func(c *model) { c.isyms, c.osyms = 0, 0 })
+	if m.isyms+m.osyms > 0 && !try(func(c *model) { c.isyms, c.osyms = 0, 0 }) {
+		return
+	}
+	if m.sparse {
+		try(func(c *model) { c.sparse = false })
 	}
 }
 

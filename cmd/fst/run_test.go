@@ -76,7 +76,7 @@ func TestParseRun(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"|", "a |", "a | ; b", "a >", "a > > b", "a > b c", "a > b | c", "a < b < c", "a | b < c", "'", "\"", "\\",
-		"$", "a $3", "a $x$y", "a $x.y", "x-y = a", "x = a > b", "a > b > c", "\x00", "a '\x00'", "x =", "> f"} {
+		"$", "a $3", "a $x$y", "a $x.y", "x-y = a", "x = a > b", "a > b > c", "\x00", "a '\x00'", "a \\\x00x", "x =", "> f"} {
 		if got, err := parseRun(bad, []string{"one", "two"}); err == nil {
 			t.Errorf("%q is read as %s, want an error", bad, showRun(got))
 		}
@@ -103,7 +103,42 @@ func showRun(statements []runStatement) string {
 	return shownWords(b.String())
 }
 
-// Whatever is typed is read or refused; a program has no more words than bytes.
+// quotedRun writes statements as a program in which every word is quoted, but for variables.
+func quotedRun(statements []runStatement) string {
+	word := func(s string) string {
+		value, name, ok := strings.Cut(s, variable)
+		q := "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		if ok {
+			return value + "$" + name // value is nothing, or a flag
+		}
+		return q
+	}
+	var b strings.Builder
+	for _, s := range statements {
+		if s.name != "" {
+			b.WriteString(s.name + " = ")
+		}
+		if s.in != "" {
+			b.WriteString("< " + word(s.in))
+		}
+		for i, st := range s.stages {
+			if i > 0 || s.in != "" {
+				b.WriteString(" | ")
+			}
+			for _, w := range st.words {
+				b.WriteString(word(w) + " ")
+			}
+		}
+		if s.out != "" {
+			b.WriteString(" > " + word(s.out))
+		}
+		b.WriteString(";\n")
+	}
+	return b.String()
+}
+
+// Whatever is typed is read or refused; a program has no more words than bytes, and says the same when each of
+// its words is quoted.
 func FuzzParseRun(f *testing.F) {
 	f.Add("a.fst | compose - b.fst | minimize > out.fst")
 	f.Add("x = compile $1 'a b' \"c\\\"d\" # e\n\\\n print $x; < f | g --h=$i")
@@ -118,8 +153,16 @@ func FuzzParseRun(f *testing.F) {
 				}
 			}
 		}
-		if err == nil && words > len(program) {
+		if err != nil {
+			return
+		}
+		if words > len(program) {
 			t.Fatalf("%q: %d words", program, words)
+		}
+		quoted := quotedRun(statements)
+		again, err := parseRun(quoted, []string{"one"})
+		if err != nil || showRun(again) != showRun(statements) {
+			t.Fatalf("%q is read as %s, and %q as %s: %v", program, showRun(statements), quoted, showRun(again), err)
 		}
 	})
 }

@@ -108,6 +108,9 @@ func runTokens(program string, args []string) ([]runToken, error) {
 				if i+1 == len(program) {
 					return nil, fmt.Errorf("line %d: nothing follows the backslash", line)
 				}
+				if program[i+1] == 0 { // else it would stand for a variable
+					return nil, fmt.Errorf("line %d: a zero byte", line)
+				}
 				if program[i+1] == '\n' {
 					line++
 				} else {

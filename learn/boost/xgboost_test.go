@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
@@ -356,7 +357,9 @@ func FuzzReadXGBoost(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		e, err := ReadXGBoost(bytes.NewReader(raw), nil)
+		var e *Ensemble
+		var err error
+		fsttest.Allocating(t, 4<<20+512*len(raw), func() { e, err = ReadXGBoost(bytes.NewReader(raw), nil) })
 		if err != nil {
 			return
 		}
@@ -375,6 +378,15 @@ func FuzzReadXGBoost(f *testing.F) {
 		var b bytes.Buffer
 		if err := e.WriteXGBoost(&b); err != nil {
 			return // thresholds and values may be at the ends of what 32 bits hold
+		}
+		// A file of our own keeps every bit.
+		own, err := Load(bytes.NewReader(saved(t, e)))
+		if err != nil {
+			t.Fatalf("what was saved is not loaded: %v", err)
+		}
+		same, err := own.Scores(x, nil)
+		if err != nil || !slices.EqualFunc(a, same, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+			t.Fatalf("scores %v became %v: %v", a, same, err)
 		}
 		if !json.Valid(b.Bytes()) {
 			t.Fatal("what was written is not JSON")

@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
@@ -123,13 +125,30 @@ func FuzzLoad(f *testing.F) {
 			sum := sha256.Sum256(data[:n])
 			data = append(data[:n:n], sum[:]...)
 		}
-		m, err := Load(strings.NewReader(string(data)))
+		var m *Model
+		var err error
+		fsttest.Allocating(t, 2<<20+256*len(data), func() { m, err = Load(bytes.NewReader(data)) })
 		if err != nil {
 			return
 		}
+		var out, twice bytes.Buffer
+		if err := m.Save(&out); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load(bytes.NewReader(out.Bytes()))
+		if err != nil {
+			t.Fatalf("what was saved is not loaded: %v", err)
+		}
+		if err := again.Save(&twice); err != nil || !bytes.Equal(out.Bytes(), twice.Bytes()) {
+			t.Fatalf("what was saved and loaded is saved otherwise: %v", err)
+		}
 		for _, w := range []string{"", "ab", "axbq"} {
-			if _, err := m.Predict(w, nil); err != nil {
+			p, err := m.Predict(w, nil)
+			if err != nil {
 				t.Fatalf("%q: %v", w, err)
+			}
+			if q, err := again.Predict(w, nil); err != nil || !slices.Equal(p, q) {
+				t.Fatalf("%q is %q, and %q once saved: %v", w, p, q, err)
 			}
 		}
 	})

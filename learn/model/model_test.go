@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/model"
 )
 
@@ -208,9 +209,14 @@ func FuzzRead(f *testing.F) {
 	f.Add(forge(`{"kind":"k","version":1,"arrays":[{"name":"a","dtype":"utf8","shape":[1],"bytes":8}]}`, "\x04\x00\x00\x00abcd"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, in := range [][]byte{b, refreshed(b)} {
-			c, err := model.Read(bytes.NewReader(in), nil)
+			var c *model.Container
+			var err error
+			fsttest.Allocating(t, 2<<20+64*len(in), func() { c, err = model.Read(bytes.NewReader(in), nil) })
 			if err != nil {
 				continue
+			}
+			if _, err := model.Read(bytes.NewReader(in[:len(in)-1]), nil); err == nil {
+				t.Fatal("accepted without its last byte, too")
 			}
 			again, err := model.Read(bytes.NewReader(encode(t, c)), nil)
 			if err != nil {

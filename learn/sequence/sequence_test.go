@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -483,17 +484,31 @@ func FuzzRead(f *testing.F) {
 			sum := sha256.Sum256(b[:len(b)-32])
 			b = append(b[:len(b)-32:len(b)-32], sum[:]...)
 		}
-		m, err := Read(bytes.NewReader(b))
+		var m *Model
+		var err error
+		fsttest.Allocating(t, 2<<20+256*len(b), func() { m, err = Read(bytes.NewReader(b)) })
 		if err != nil {
 			return
 		}
-		u, err := m.Tagger().Viterbi(&Input{Columns: [][]string{{"w1", "x"}, {"w2", "x"}}})
+		in := &Input{Columns: [][]string{{"w1", "x"}, {"w2", "x"}}}
+		u, err := m.Tagger().Viterbi(in)
 		if err == nil && len(u) != 2 {
 			t.Fatalf("labels %q", u)
 		}
-		var out bytes.Buffer
+		var out, twice bytes.Buffer
 		if err := m.Write(&out); err != nil {
 			t.Fatal(err)
+		}
+		again, err2 := Read(bytes.NewReader(out.Bytes()))
+		if err2 != nil {
+			t.Fatalf("what was written is not read: %v", err2)
+		}
+		if err := again.Write(&twice); err != nil || !bytes.Equal(out.Bytes(), twice.Bytes()) {
+			t.Fatalf("what was written and read is written otherwise: %v", err)
+		}
+		v, err2 := again.Tagger().Viterbi(in)
+		if (err == nil) != (err2 == nil) || !slices.Equal(u, v) {
+			t.Fatalf("labels %q, %v become %q, %v", u, err, v, err2)
 		}
 	})
 }

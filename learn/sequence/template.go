@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,7 +214,9 @@ func (t *Template) append(dst []byte, columns [][]string, at int) ([]byte, float
 			if err != nil || v-v != 0 {
 				return dst, 0, fmt.Errorf("template %q: column %d holds %q, which is no number", t.text, p.column, field)
 			}
-			value *= v
+			if value *= v; math.IsInf(value, 0) {
+				return dst, 0, fmt.Errorf("template %q: with %q of column %d the product of its numbers is beyond float64", t.text, field, p.column)
+			}
 		}
 	}
 	return dst, value, nil

@@ -1,7 +1,10 @@
 package sequence
 
 import (
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -84,32 +87,89 @@ func TestMinimumCount(t *testing.T) {
 	}
 }
 
+var macro = regexp.MustCompile(`%%|%([xlhv]|[ps][^\[]+)\[([^,\]]*),([^\]]*)\]`)
+
+// expand is what a template that is accepted becomes, by another way than append, where it reads columns that there are.
+func expand(line string, columns [][]string, at int) string {
+	return macro.ReplaceAllStringFunc(line, func(s string) string {
+		if s == "%%" {
+			return "%"
+		}
+		m := macro.FindStringSubmatch(s)
+		row, _ := strconv.Atoi(m[2])
+		column, _ := strconv.Atoi(m[3])
+		n, _ := strconv.Atoi(m[1][1:])
+		switch row += at; {
+		case m[1] == "v":
+			return ""
+		case row < 0:
+			return "<s>"
+		case row >= len(columns):
+			return "</s>"
+		}
+		if column < 0 {
+			column += len(columns[row])
+		}
+		field := columns[row][column]
+		lower := []rune(strings.ToLower(field))
+		switch m[1][0] {
+		case 'l':
+			return string(lower)
+		case 'p':
+			return string(lower[:min(n, len(lower))])
+		case 's':
+			return string(lower[max(0, len(lower)-n):])
+		case 'h':
+			for _, class := range [][2]string{{`[^a-zA-Z0-9.-]`, "ö"}, {`[a-z]+`, "x"}, {`[A-Z]+`, "X"}, {`[0-9]+`, "9"}, {"ö", "o"}} {
+				field = regexp.MustCompile(class[0]).ReplaceAllString(field, class[1])
+			}
+			return field[:min(8, len(field))]
+		}
+		return field
+	})
+}
+
 // A template that is accepted can be applied to anything, and says the same when
 // parsed from its own text.
 func FuzzParseTemplate(f *testing.F) {
 	for _, s := range []string{"U00:%x[-1,0]/%x[0,0]", "B", "B1:%p3[0,-1]%%%s2[1,0]", "U:%h[0,0]%v[0,1]%l[2,0]"} {
 		f.Add(s, "word", "1.5")
 	}
+	f.Add("U:%v[0,0]%v[0,1]", "1e300", "1e300")
 	f.Fuzz(func(t *testing.T, line, a, b string) {
 		p, err := ParseTemplate(line)
 		if err != nil {
 			return
 		}
 		q, err := ParseTemplate(p.String())
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || q.String() != p.String() || q.Pair() != p.Pair() {
+			t.Fatalf("%q, %q: %v", p, q, err)
 		}
 		if !utf8.ValidString(a) || !utf8.ValidString(b) {
 			return
 		}
 		columns := [][]string{{a, b}, {b, a}}
-		x, v, err := p.append(nil, columns, 1)
-		y, u, err2 := q.append(nil, columns, 1)
-		if string(x) != string(y) || v != u || (err == nil) != (err2 == nil) {
-			t.Fatalf("%q and %q", x, y)
-		}
-		if err == nil && !utf8.Valid(x) {
-			t.Fatalf("%q is not UTF-8", x)
+		for at := range columns {
+			x, v, err := p.append(nil, columns, at)
+			y, u, err2 := q.append([]byte("kept"), columns, at)
+			if err == nil && "kept"+string(x) != string(y) || math.Float64bits(v) != math.Float64bits(u) || (err == nil) != (err2 == nil) {
+				t.Fatalf("%q and %q", x, y)
+			}
+			if err == nil && (!utf8.Valid(x) || math.IsNaN(v) || math.IsInf(v, 0)) {
+				t.Fatalf("%q of value %v", x, v)
+			}
+			if want := expand(line, columns, at); err == nil && want != string(x) {
+				t.Fatalf("%q at %d of %q is %q, want %q", line, at, columns, x, want)
+			}
+			// A column that is not read makes no difference.
+			for c := range 2 {
+				if other := [][]string{slices.Clone(columns[0]), slices.Clone(columns[1])}; !p.Reads(c) && !p.Reads(c-2) {
+					other[0][c], other[1][c] = "other", "0"
+					if z, _, err3 := p.append(nil, other, at); (err == nil) != (err3 == nil) || err == nil && string(z) != string(x) {
+						t.Fatalf("%q does not read column %d, and is %q or %q", line, c, x, z)
+					}
+				}
+			}
 		}
 	})
 }

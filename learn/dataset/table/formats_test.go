@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -204,11 +205,14 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-func fuzzTable(f *testing.F, o table.Options, name string) {
+// fuzzTable reads with bounded memory: base bytes, and what grows with the input.
+func fuzzTable(f *testing.F, o table.Options, name string, base int) {
 	o.MaxCells, o.MaxRecord = 1<<20, 1<<20
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o.Workers = 1
-		one, err1 := table.Read(bytes.NewReader(data), name, &o)
+		var one *table.Table
+		var err1 error
+		fsttest.Allocating(t, base+4096*len(data), func() { one, err1 = table.Read(bytes.NewReader(data), name, &o) })
 		o.Workers = 3
 		three, err3 := table.Read(bytes.NewReader(data), name, &o)
 		if (err1 == nil) != (err3 == nil) || err1 != nil && err1.Error() != err3.Error() {
@@ -255,25 +259,25 @@ func FuzzReadCSV(f *testing.F) {
 	for _, s := range []string{people, "a,b\n1,2\n", "a\n\"x\"\"y\"\n", "\"a\n\",b\n1e400,2\n", "a,b\n1\n"} {
 		f.Add([]byte(s))
 	}
-	fuzzTable(f, table.Options{Target: "#-1", Categorical: []string{"#1"}}, "f.csv")
+	fuzzTable(f, table.Options{Target: "#-1", Categorical: []string{"#1"}}, "f.csv", 2<<20)
 }
 
 func FuzzReadTSV(f *testing.F) {
 	f.Add([]byte("a\tb\n1\t2\n"))
-	fuzzTable(f, table.Options{NoHeader: true, Target: "#1"}, "f.tsv")
+	fuzzTable(f, table.Options{NoHeader: true, Target: "#1"}, "f.tsv", 2<<20)
 }
 
 func FuzzReadLibSVM(f *testing.F) {
 	for _, s := range []string{"+1 1:2 3:4\n-1 2:1\n", "1:2 qid:1 1:1 # x\n2:1 qid:1", "1\n"} {
 		f.Add([]byte(s))
 	}
-	fuzzTable(f, table.Options{}, "f.svm")
+	fuzzTable(f, table.Options{}, "f.svm", 160<<20) // an index alone makes up to a million columns
 }
 
 func FuzzReadIDX(f *testing.F) {
 	f.Add(idx(8, []uint8{1, 2, 3, 4}, 2, 2))
 	f.Add(idx(0xe, []float64{1, 2}, 2))
-	fuzzTable(f, table.Options{}, "f-idx1-ubyte")
+	fuzzTable(f, table.Options{}, "f-idx1-ubyte", 2<<20)
 }
 
 // What is not to be read may be wrong, empty, or absent, in every format.

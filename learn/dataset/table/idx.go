@@ -2,6 +2,7 @@ package table
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -101,6 +102,11 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 	if h.each > maxColumns {
 		return nil, &Error{Name: name, Msg: fmt.Sprintf("rows of %d elements are more than %d", h.each, maxColumns), Err: ErrTooLarge}
 	}
+	// A first row, before there are as many columns as the header promises.
+	var row bytes.Buffer
+	if _, err := io.CopyN(&row, r, int64(h.each)*int64(idxSize(h.kind))); err != nil {
+		return nil, t.short(0, err)
+	}
 	t.Columns = make([]Column, h.each)
 	for j := range t.Columns {
 		t.Columns[j].Name = "p" + strconv.Itoa(j)
@@ -114,7 +120,7 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 			return nil, &Error{Name: name, Msg: fmt.Sprintf("%d elements a row; the model was trained on %d columns, or on others", h.each, len(l.Columns)), Err: ErrColumns}
 		}
 	}
-	if err := t.readPixels(r, h, o); err != nil {
+	if err := t.readPixels(io.MultiReader(&row, r), h, o); err != nil {
 		return nil, err
 	}
 	if o.Labels != nil && !slices.Contains(o.Unread, IDXTarget) {
@@ -132,6 +138,14 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 	return t, nil
 }
 
+// short is the error of an input that ends within a row, or cannot be read there.
+func (t *Table) short(row int, err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return &Error{Name: t.Name, Row: row + 1, Msg: fmt.Sprintf("the input ends here, but the header promises %d rows; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
+	}
+	return &Error{Name: t.Name, Row: row + 1, Msg: "reading: " + err.Error(), Err: err}
+}
+
 // readPixels reads the elements. They come row by row and are wanted column by
 // column: some hundred rows are read, and then turned by all workers, each taking
 // its columns. What is asked for grows with what was read, not with what the
@@ -145,11 +159,7 @@ func (t *Table) readPixels(r io.Reader, h idxHeader, o *Options) error {
 		n := min(stripe, t.Rows-from)
 		b := buf[:n*h.each*size]
 		if got, err := io.ReadFull(r, b); err != nil {
-			row := from + got/(h.each*size) + 1
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				return &Error{Name: t.Name, Row: row, Msg: fmt.Sprintf("the input ends here, but the header promises %d rows; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
-			}
-			return &Error{Name: t.Name, Row: row, Msg: "reading: " + err.Error(), Err: err}
+			return t.short(from+got/(h.each*size), err)
 		}
 		if from+n > room {
 			room = min(t.Rows, max(2*room, 4*stripe))

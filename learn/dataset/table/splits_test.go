@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -289,6 +290,12 @@ func FuzzReadTrials(f *testing.F) {
 			return
 		}
 		rows := len(trials[0].Train) + len(trials[0].Test)
+		for _, x := range trials { // each row is on one side of each trial
+			all := slices.Sorted(slices.Values(slices.Concat(x.Train, x.Test)))
+			if len(all) != rows || all[0] != 0 || all[rows-1] != rows-1 || len(slices.Compact(all)) != rows || len(x.Inner) != len(x.Train) {
+				t.Fatalf("%+v of %d rows", x, rows)
+			}
+		}
 		again, err := ReadTrials(strings.NewReader(formatTrials(trials, rows)), "cv", rows)
 		if err != nil || !cmp.Equal(trials, again) {
 			t.Fatal(err)
@@ -300,8 +307,40 @@ func FuzzReadSourceSplits(f *testing.F) {
 	f.Add([]byte("source\tlabel\tfold\ttrials\tfile\trow\n1\t+1\t0\t0-\ta\t0\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ReadSourceSplits(strings.NewReader(string(data)), "src")
-		if err == nil && (len(s.Label) != len(s.Source) || len(s.Row) != len(s.Source) || len(s.File) != len(s.Source)) {
+		if err != nil {
+			return
+		}
+		n := len(s.Source)
+		if len(s.Label) != n || len(s.Row) != n || len(s.File) != n {
 			t.Fatal("lengths differ")
+		}
+		// Written again it reads back equal.
+		var b strings.Builder
+		folds := slices.Sorted(maps.Keys(s.Fold))
+		b.WriteString("source\tlabel\tfile\trow")
+		for _, name := range folds {
+			b.WriteString("\t" + name)
+		}
+		trials := []string(nil)
+		if s.Trials != nil {
+			b.WriteString("\ttrials")
+			trials = strings.Split(formatTrials(s.Trials, n), "\n")
+		}
+		for i := range n {
+			fmt.Fprintf(&b, "\n%d\t%d\t%s\t%d", s.Source[i], s.Label[i], s.File[i], s.Row[i])
+			for _, name := range folds {
+				if len(s.Fold[name]) != n {
+					t.Fatalf("%d rows of %q, there are %d", len(s.Fold[name]), name, n)
+				}
+				fmt.Fprintf(&b, "\t%d", s.Fold[name][i])
+			}
+			if trials != nil {
+				b.WriteString("\t" + strings.ReplaceAll(trials[i], "x", "-")) // of source 0 rows take no part
+			}
+		}
+		again, err := ReadSourceSplits(strings.NewReader(b.String()), "src")
+		if err != nil || !cmp.Equal(s, again) {
+			t.Fatalf("%q: %v %s", b.String(), err, cmp.Diff(s, again))
 		}
 	})
 }

@@ -41,6 +41,14 @@ func pruneOptions[W semiring.Component[W]](p *Pruning) (o ops.PruneOptions[W], a
 	return o, asked, nil
 }
 
+// prunedAfter is pruneOptions for a tool that prunes its result: OpenFst's --delta is then that of the tool, and the
+// pruning has its default.
+func prunedAfter[W semiring.Component[W]](p *Pruning) (o ops.PruneOptions[W], asked bool, err error) {
+	o, asked, err = pruneOptions[W](p)
+	o.Delta = ops.DefaultDelta
+	return o, asked, err
+}
+
 // parseWeight reads the weight of a flag.
 func parseWeight[W semiring.Component[W]](s string, format semiring.TextFormat) (w W, err error) {
 	w, err = w.ParseTextFormat(s, format)
@@ -90,7 +98,7 @@ func (c component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruni
 }
 
 func (path[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
-	po, asked, err := pruneOptions[W](p)
+	po, asked, err := prunedAfter[W](p)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +119,7 @@ func (c component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pru
 }
 
 func (path[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
-	po, asked, err := pruneOptions[W](p)
+	po, asked, err := prunedAfter[W](p)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +151,7 @@ func (c component[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) 
 }
 
 func (path[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
-	po, asked, err := pruneOptions[W](p)
+	po, asked, err := prunedAfter[W](p)
 	if err != nil {
 		return err
 	}
