@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -107,8 +108,25 @@ func (m *isomorphism[W]) compare(x, y fst.Arc[W]) int {
 }
 
 // weightOrder returns an order of weights that are not near: by number where the
-// weight stands for one, else by the canonical bytes of the rounded weight.
+// weight stands for one, else by the canonical bytes of the rounded weight. Over the log
+// semirings rounded weights below 0 follow the others, the nearest to 0 first: which difference
+// is met first, or an arc that could have been paired otherwise, is then as in OpenFst, which has
+// the order of the bits there.
 func weightOrder[W semiring.Weight[W]](delta float64) func(v, w W) int {
+	var order func(v, w W) int
+	switch order := any(&order).(type) {
+	case *func(v, w semiring.Log) int:
+		*order = func(v, w semiring.Log) int {
+			return cmp.Compare(math.Float32bits(float32(v.Quantize(delta)+0)), math.Float32bits(float32(w.Quantize(delta)+0)))
+		}
+	case *func(v, w semiring.Log64) int:
+		*order = func(v, w semiring.Log64) int {
+			return cmp.Compare(math.Float64bits(float64(v.Quantize(delta)+0)), math.Float64bits(float64(w.Quantize(delta)+0)))
+		}
+	}
+	if order != nil {
+		return order
+	}
 	if f := cost[W](); f != nil {
 		return func(v, w W) int { return cmp.Compare(f(v), f(w)) }
 	}
