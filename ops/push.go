@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"slices"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -10,8 +11,10 @@ import (
 
 // PushOptions adjusts Push; nil is the same as the zero value.
 type PushOptions struct {
-	Labels            bool // push output labels, too
-	KeepWeights       bool // with Labels: leave the weights where they are
+	Labels bool // push output labels, too
+	// KeepWeights, with Labels, has the labels alone say how far labels move. As in OpenFst, weights then move by the
+	// numbers of paths, over semirings that are not idempotent, where these have an end; otherwise they stay.
+	KeepWeights       bool
 	ToFinal           bool // towards the final states; zero is towards the start
 	RemoveTotalWeight bool // divide all by the sum of all accepting paths
 	RemoveCommonAffix bool // with Labels: drop the output that all accepting paths begin (to the start) or end with
@@ -73,7 +76,19 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 	var err error
 	if o.ToFinal {
 		out, err = pushPairs(f, of, &o, rightPair[W], splitRight[W], FactorGallicRight[W], semiring.GallicRight[W].DivideRight,
-			func(g *semiring.GallicRight[W], w W) { g.Weight = w }, func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
+			func(g *semiring.GallicRight[W], w W) { g.Weight = w },
+			func() ([]semiring.GallicRight[W], error) {
+				b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
+					return rightPair(l, semiring.Boolean(!semiring.IsZero(w)))
+				}), &o)
+				d := slices.Repeat([]semiring.GallicRight[W]{semiring.Zero[semiring.GallicRight[W]]()}, len(b))
+				for q := range b {
+					if b[q].Weight {
+						d[q] = semiring.GallicRight[W]{String: b[q].String, Weight: semiring.One[W]()}
+					}
+				}
+				return d, err
+			}, func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
 				if !o.RemoveCommonAffix {
 					w.String = w.String.One()
 				}
@@ -84,7 +99,19 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 			})
 	} else {
 		out, err = pushPairs(f, of, &o, leftPair[W], splitLeft[W], FactorGallicLeft[W], semiring.GallicLeft[W].DivideLeft,
-			func(g *semiring.GallicLeft[W], w W) { g.Weight = w }, func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
+			func(g *semiring.GallicLeft[W], w W) { g.Weight = w },
+			func() ([]semiring.GallicLeft[W], error) {
+				b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
+					return leftPair(l, semiring.Boolean(!semiring.IsZero(w)))
+				}), &o)
+				d := slices.Repeat([]semiring.GallicLeft[W]{semiring.Zero[semiring.GallicLeft[W]]()}, len(b))
+				for q := range b {
+					if b[q].Weight {
+						d[q] = semiring.GallicLeft[W]{String: b[q].String, Weight: semiring.One[W]()}
+					}
+				}
+				return d, err
+			}, func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
 				if !o.RemoveCommonAffix {
 					w.String = w.String.One()
 				}
@@ -102,9 +129,10 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 }
 
 // pushPairs pushes f as an acceptor over pairs G, by the distances on of.
-// removed is the part of the total that goes.
+// removed is the part of the total that goes. alone are the distances of the labels alone, for when the
+// weights that only count paths have none.
 func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, pair func(fst.Label, W) G,
-	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], divide func(a, c G) G, weigh func(*G, W), removed func(G) G) (*fst.Vector[W], error) {
+	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], divide func(a, c G) G, weigh func(*G, W), alone func() ([]G, error), removed func(G) G) (*fst.Vector[W], error) {
 	m := meter{op: "Push", lim: o.Limits.workspace(), calls: 255}
 	size := sizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
@@ -112,20 +140,28 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 		return nil, err
 	}
 	g := toGallic(f, pair)
-	d, err := pushDistances(toGallic(of, pair), o)
+	// Sums of pairs over cycles are reached within Delta. Those of the weights alone, which are their second parts,
+	// are solved: of two states with 40 arcs the weight of a string, its total removed, was off by 0.005.
+	var w []W
+	var solved error
+	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); !path && fst.PropertiesOf(of, fst.Cyclic|fst.Acyclic)&fst.Cyclic != 0 {
+		if w, solved = pushDistances(of, o); solved != nil && !errors.Is(solved, ErrNotClosed) {
+			return nil, solved
+		}
+	}
+	var d []G
+	var err error
+	if o.KeepWeights && solved != nil { // there is no end to the number of paths, which nobody asked for
+		d, err = alone()
+	} else {
+		d, err = pushDistances(toGallic(of, pair), o)
+	}
 	if err != nil {
 		return nil, err
 	}
-	// Sums of pairs over cycles are reached within Delta. Those of the weights alone, which are their second parts,
-	// are solved: of two states with 40 arcs the weight of a string, its total removed, was off by 0.005.
-	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); !path && fst.PropertiesOf(of, fst.Cyclic|fst.Acyclic)&fst.Cyclic != 0 {
-		switch w, err := pushDistances(of, o); {
-		case err == nil:
-			for q := range d {
-				weigh(&d[q], w[q])
-			}
-		case !errors.Is(err, ErrNotClosed): // on a long cycle sweeps may have to give up before what is within Delta
-			return nil, err
+	if solved == nil { // else, on a long cycle, sweeps may have had to give up before what is within Delta
+		for q := range w {
+			weigh(&d[q], w[q])
 		}
 	}
 	var total G

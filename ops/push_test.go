@@ -135,3 +135,47 @@ func TestPushLabelsRoundCycles(t *testing.T) {
 		}
 	}
 }
+
+// Labels are pushed on cycles over weights whose sums there have no end, as over tropical ones, and
+// weights stay.
+func TestPushLabelsAlone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 4))
+	pushed := 0
+	for trial := range 400 {
+		f := fsttest.Random(rng, 2+rng.IntN(5), func(rng *rand.Rand) semiring.Log64 { return semiring.Log64(rng.IntN(8)) / 4 },
+			fsttest.Options{Labels: 2, Degree: 1.5, Epsilon: 0.3, Cyclic: true})
+		ops.Connect(f)
+		g := fst.NewVector[semiring.Tropical64](f.NumStates())
+		for q := range fst.StateID(f.NumStates()) {
+			var arcs []fst.Arc[semiring.Tropical64]
+			for _, e := range f.Arcs(q) {
+				arcs = append(arcs, fst.Arc[semiring.Tropical64]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: semiring.Tropical64(e.Weight), NextState: e.NextState})
+			}
+			g.PushState(semiring.Tropical64(f.Final(q)), arcs)
+		}
+		if f.Start() == fst.NoState {
+			continue
+		}
+		g.SetStart(f.Start())
+		o := &ops.PushOptions{Labels: true, KeepWeights: true, ToFinal: trial%2 == 0, RemoveCommonAffix: trial%3 == 0}
+		counts, like := f.Clone(), f.Clone()
+		ops.RmWeight(counts)
+		if _, err := ops.ShortestDistance[semiring.Log64](counts, nil); !errors.Is(err, ops.ErrNotClosed) {
+			continue
+		}
+		got, err := ops.Push[semiring.Log64](like, o)
+		if err != nil {
+			t.Fatalf("trial %d: %v\n%s", trial, err, printText(f))
+		}
+		want := fsttest.Must(ops.Push[semiring.Tropical64](g, o))
+		if a, b := printText(got), printText(want); a != b {
+			t.Fatalf("trial %d: got\n%s\nwant\n%s", trial, a, b)
+		}
+		if printText(got) != printText(f) {
+			pushed++
+		}
+	}
+	if pushed < 50 {
+		t.Errorf("labels moved on %d machines only", pushed)
+	}
+}

@@ -49,6 +49,8 @@
 //	  fstminimize and                                                 an arc keeps may differ
 //	  fstepsnormalize; such ε   fstrmepsilon may make what only
 //	  arcs                        they lead to an end of weight 1̄
+//	fstpush --push_labels over  weights of 2²² and their rounding   weights stay
+//	  log weights, with cycles
 //	fstpush of an affix or a    an error                            the machine as it is
 //	  total of no path at all
 //	fstreplace, label 0         takes ε for calls of the root, and  leaves ε alone
