@@ -136,7 +136,7 @@
 // the processor to learn which way each comparison goes. Sums without that branch, with equal bits, are 30 to 370: as steep as
 // OpenFst's, but slower at the smaller size, no faster at 100,000 arcs, and 7.0 ms for 5.5 on lattices (lat_sd_log); not kept.
 // determinize_L_1e4 to 1e5 is 1.31 to 18.4 ms (OpenFst 5.0 to 71 in the same minutes, 4.9 to 51.5 on an idle machine) for
-// 7.5 times the result: the subsets no longer fit into a cache of 2 MB, a twentieth is the collector, which comes
+// 7.5 times the result: probably since the subsets no longer fit into a cache of 2 MB; a twentieth is the collector, which comes
 // in the larger only, and a tenth copies what grows.
 //
 // On memory: 200 lattices converted to Log64, each in one slab of its size, 35 MB for 39. Their
@@ -150,7 +150,7 @@
 // the one before (fst.Recycle) they take 35.0 MB at most for 40.0 (lat_sd_log; OpenFst 39.2), as a collection every 32 machines had
 // done, and lat_det_log64 is what it was (126.5; OpenFst 126.4). A mapped const machine of 30 MB takes 10.6 at most
 // for 39 (OpenFst 35.5) when what has been checked is given back (fst.ReadOptions.Checked): reading 2.05 ms for 1.65 (OpenFst 2.2 in the
-// same minutes), shortest distances behind it 100.6 for 100.7, a difference that is not to be seen. To ask for the next part
+// same minutes), shortest distances behind it about 100 with and without. To ask for the next part
 // with MADV_POPULATE_READ, in place of a fault every 64 KB, changed nothing.
 //
 // # References
