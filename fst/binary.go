@@ -119,10 +119,11 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 	if b.h.Version != 2 {
 		return nil, b.fail("version %d of the vector format; 2 is what can be read", b.h.Version)
 	}
-	v := &Vector[W]{isyms: b.h.InputSymbols, osyms: b.h.OutputSymbols}
+	v, recycled := recycle[W](b.Stream)
+	v.isyms, v.osyms = b.h.InputSymbols, b.h.OutputSymbols
 	// A state takes at least 12 bytes or so; small machines are common.
 	v.ReserveStates(b.room(b.h.NumStates, max(b.layout.size, 4)+8))
-	if size := int64(b.layout.size); size > 0 && b.size >= 0 && b.h.NumStates >= 0 {
+	if size := int64(b.layout.size); !recycled && size > 0 && b.size >= 0 && b.h.NumStates >= 0 {
 		// What is left of the file when the states are taken off are arcs: one
 		// slab of just that size holds them. (Where other machines follow, what
 		// is too much is given back at the end.)
@@ -131,7 +132,7 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 		}
 	}
 	var slab []Arc[W] // the arcs of a small machine among many, until their number is known
-	if b.size < 0 {
+	if b.size < 0 && !recycled {
 		slab, _ = b.scratch.([]Arc[W])
 		if slab == nil && b.scratch == nil {
 			slab = make([]Arc[W], firstScratch)
@@ -194,7 +195,7 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 			b.scratch = make([]Arc[W], min(2*len(slab), slabSize))
 		}
 	}
-	if whole := v.slabs; slab == nil && len(whole) > 0 && int64(len(whole[0])) == v.end && v.end > 2*v.top {
+	if whole := v.slabs; slab == nil && !recycled && len(whole) > 0 && int64(len(whole[0])) == v.end && v.end > 2*v.top {
 		v.slabs = nil
 		v.addSlabs(slices.Clone(whole[0][:v.top]))
 		v.end = v.top

@@ -55,6 +55,7 @@ type Stream struct {
 	depth    int   // of machines inside machines
 	size     int64 // offset at which the file is known to end; -1 if not known
 	scratch  any   // a slab, between machines
+	recycled any   // a *Vector of which the next is to be made
 	lasting  bool  // buf is all of the input, and stays
 }
 

@@ -24,9 +24,10 @@ func removeDeterminizeMinimize(a stdF) (stdF, error) {
 // log64Lattices reads machines and converts them.
 func (in *benchInputs) log64Lattices() ([]*fst.Vector[semiring.Log64], error) {
 	var out []*fst.Vector[semiring.Log64]
-	err := in.loadAll(in.in1, func(m stdF) error {
+	err := in.loadAll(in.in1, func(s *fst.Stream, m stdF) error {
 		v, err := ops.Convert[semiring.Log64](m)
 		out = append(out, v)
+		fst.Recycle(s, m)
 		return err
 	})
 	return out, err

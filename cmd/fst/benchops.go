@@ -76,7 +76,7 @@ func (in *benchInputs) load(name string) (stdF, error) {
 
 // loadAll reads the machines that stand one after the other in a file, and hands
 // each to keep.
-func (in *benchInputs) loadAll(name string, keep func(stdF) error) error {
+func (in *benchInputs) loadAll(name string, keep func(*fst.Stream, stdF) error) error {
 	f, err := os.Open(in.path(name))
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (in *benchInputs) loadAll(name string, keep func(stdF) error) error {
 		if err != nil {
 			return err
 		}
-		if err := keep(m); err != nil {
+		if err := keep(s, m); err != nil {
 			return err
 		}
 	}
@@ -239,7 +239,7 @@ func benchJoin(op func(stdV, stdF) error) func(*benchInputs) (*job, error) {
 func batch(op stdOp) func(*benchInputs) (*job, error) {
 	return func(in *benchInputs) (*job, error) {
 		var all []stdF
-		if err := in.loadAll(in.in1, func(m stdF) error { all = append(all, m); return nil }); err != nil {
+		if err := in.loadAll(in.in1, func(_ *fst.Stream, m stdF) error { all = append(all, m); return nil }); err != nil {
 			return nil, err
 		}
 		var out []stdF
