@@ -43,8 +43,8 @@ const (
 	NotCoAccessible   Properties = 0x80000000000  // some state reaches no final one
 	String            Properties = 0x100000000000 // states 0…n-1 in a chain, the last alone final
 	NotString         Properties = 0x200000000000 // not such a chain
-	WeightedCycles    Properties = 0x400000000000 // some arc on a cycle has a weight other than 1̄
-	UnweightedCycles  Properties = 0x800000000000 // all arcs on cycles have weight 1̄
+	WeightedCycles    Properties = 0x400000000000 // some arc on a cycle has a weight that is neither 0̄ nor 1̄
+	UnweightedCycles  Properties = 0x800000000000 // the weights of arcs on cycles are 0̄ or 1̄
 )
 
 const (
