@@ -14,11 +14,11 @@ import (
 // DOTOptions adjusts WriteDOT; nil is the same as the zero value, and draws as
 // OpenFst's fstdraw does without flags.
 type DOTOptions struct {
-	Acceptor      bool // one label an arc, if f is an acceptor
-	ShowWeightOne bool // weights that are 1̄ too
-	Vertical      bool // bottom to top instead of left to right
-	Portrait      bool
-	Title         string
+	Acceptor      bool   // one label an arc, if f is an acceptor
+	ShowWeightOne bool   // weights that are 1̄ too
+	Vertical      bool   // bottom to top instead of left to right
+	Portrait      bool   // a page that is higher than wide; else it is turned
+	Title         string // stands beside the picture; none if empty
 
 	// Tables translate labels and states; with a nil one numbers are drawn.
 	InputSymbols, OutputSymbols, StateSymbols *SymbolTable

@@ -3,6 +3,7 @@ package fst
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -115,6 +116,28 @@ func TestLazyCache(t *testing.T) {
 		}
 		if bound < 0 && e.calls > v.NumStates() {
 			t.Fatalf("%d states expanded %d times though nothing is dropped", v.NumStates(), e.calls)
+		}
+	}
+}
+
+// What reads a machine to its end tells when that was not its end, at the start already.
+func TestReadersTellErrors(t *testing.T) {
+	for _, failAt := range []StateID{NoState, 0, 3} {
+		for name, read := range map[string]func(Fst[semiring.Tropical]) error{
+			"WriteText": func(f Fst[semiring.Tropical]) error { return WriteText(io.Discard, f, nil) },
+			"WriteDOT":  func(f Fst[semiring.Tropical]) error { return WriteDOT(io.Discard, f, nil) },
+			"WriteD2":   func(f Fst[semiring.Tropical]) error { return WriteD2(io.Discard, f, nil) },
+			"WriteSVG":  func(f Fst[semiring.Tropical]) error { return WriteSVG(io.Discard, f, nil) },
+			"ToString": func(f Fst[semiring.Tropical]) error {
+				_, err := ToString(f, nil)
+				return err
+			},
+		} {
+			one := FromLabels[semiring.Tropical]([]Label{1, 2, 3, 4, 5})
+			l := NewLazy[semiring.Tropical](&copying{f: one, failAt: failAt}, nil)
+			if err := read(l); !errors.Is(err, errExpand) {
+				t.Errorf("%s of a machine that fails at state %d: error %v", name, failAt, err)
+			}
 		}
 	}
 }

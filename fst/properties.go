@@ -7,43 +7,44 @@ import "github.com/tropica-fst/tropica/semiring"
 // bit for yes and one for no, and neither set means not known.
 type Properties uint64
 
+// The facts.
 const (
 	Expandable Properties = 0x1 // OpenFst's "expanded": the states can be counted
-	Mutable    Properties = 0x2
-	Error      Properties = 0x4
+	Mutable    Properties = 0x2 // states and arcs can be changed
+	Error      Properties = 0x4 // OpenFst's mark of a machine that came of a failure
 
-	Acceptor          Properties = 0x10000 // ILabel = OLabel on every arc
-	NotAcceptor       Properties = 0x20000
-	IDeterministic    Properties = 0x40000 // input labels differ among the arcs of each state
-	NonIDeterministic Properties = 0x80000
-	ODeterministic    Properties = 0x100000
-	NonODeterministic Properties = 0x200000
-	Epsilons          Properties = 0x400000 // an arc ε:ε
-	NoEpsilons        Properties = 0x800000
-	IEpsilons         Properties = 0x1000000 // an arc with input ε
-	NoIEpsilons       Properties = 0x2000000
-	OEpsilons         Properties = 0x4000000
-	NoOEpsilons       Properties = 0x8000000
-	ILabelSorted      Properties = 0x10000000
-	NotILabelSorted   Properties = 0x20000000
-	OLabelSorted      Properties = 0x40000000
-	NotOLabelSorted   Properties = 0x80000000
-	Weighted          Properties = 0x100000000 // a weight that is neither 0̄ nor 1̄
-	Unweighted        Properties = 0x200000000
-	Cyclic            Properties = 0x400000000
-	Acyclic           Properties = 0x800000000
-	InitialCyclic     Properties = 0x1000000000 // a cycle through the start state
-	InitialAcyclic    Properties = 0x2000000000
-	TopSorted         Properties = 0x4000000000 // every arc goes to a higher state
-	NotTopSorted      Properties = 0x8000000000
-	Accessible        Properties = 0x10000000000 // every state is reached from the start
-	NotAccessible     Properties = 0x20000000000
-	CoAccessible      Properties = 0x40000000000 // every state reaches a final one
-	NotCoAccessible   Properties = 0x80000000000
+	Acceptor          Properties = 0x10000        // ILabel = OLabel on every arc
+	NotAcceptor       Properties = 0x20000        // some arc has different labels
+	IDeterministic    Properties = 0x40000        // input labels differ among the arcs of each state
+	NonIDeterministic Properties = 0x80000        // two arcs of a state have one input label
+	ODeterministic    Properties = 0x100000       // output labels differ among the arcs of each state
+	NonODeterministic Properties = 0x200000       // two arcs of a state have one output label
+	Epsilons          Properties = 0x400000       // an arc ε:ε
+	NoEpsilons        Properties = 0x800000       // no arc ε:ε
+	IEpsilons         Properties = 0x1000000      // an arc with input ε
+	NoIEpsilons       Properties = 0x2000000      // no arc with input ε
+	OEpsilons         Properties = 0x4000000      // an arc with output ε
+	NoOEpsilons       Properties = 0x8000000      // no arc with output ε
+	ILabelSorted      Properties = 0x10000000     // arcs of each state are in order of input labels
+	NotILabelSorted   Properties = 0x20000000     // those of some state are not
+	OLabelSorted      Properties = 0x40000000     // arcs of each state are in order of output labels
+	NotOLabelSorted   Properties = 0x80000000     // those of some state are not
+	Weighted          Properties = 0x100000000    // a weight that is neither 0̄ nor 1̄
+	Unweighted        Properties = 0x200000000    // all weights are 0̄ or 1̄
+	Cyclic            Properties = 0x400000000    // some states lie on a cycle
+	Acyclic           Properties = 0x800000000    // no cycles
+	InitialCyclic     Properties = 0x1000000000   // a cycle through the start state
+	InitialAcyclic    Properties = 0x2000000000   // no cycle through the start state
+	TopSorted         Properties = 0x4000000000   // every arc goes to a higher state
+	NotTopSorted      Properties = 0x8000000000   // some arc goes to its own state or a lower one
+	Accessible        Properties = 0x10000000000  // every state is reached from the start
+	NotAccessible     Properties = 0x20000000000  // some state is not reached from the start
+	CoAccessible      Properties = 0x40000000000  // every state reaches a final one
+	NotCoAccessible   Properties = 0x80000000000  // some state reaches no final one
 	String            Properties = 0x100000000000 // states 0…n-1 in a chain, the last alone final
-	NotString         Properties = 0x200000000000
-	WeightedCycles    Properties = 0x400000000000
-	UnweightedCycles  Properties = 0x800000000000
+	NotString         Properties = 0x200000000000 // not such a chain
+	WeightedCycles    Properties = 0x400000000000 // some arc on a cycle has a weight that is neither 0̄ nor 1̄
+	UnweightedCycles  Properties = 0x800000000000 // the weights of arcs on cycles are 0̄ or 1̄
 )
 
 const (

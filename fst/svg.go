@@ -3,6 +3,7 @@ package fst
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,7 +20,7 @@ type SVGOptions struct {
 	DOTOptions
 
 	// Vertices bounds the states, and the places where drawn arcs pass a column of states or of
-	// labels; beyond it the error says so. Zero is 4000, which takes some seconds at worst.
+	// labels; beyond it the error is ErrPictureSize. Zero is 4000, which takes some seconds at worst.
 	Vertices int
 
 	// Labels is how many labels are shown of arcs that lead from one state to the same other one, and
@@ -27,15 +28,24 @@ type SVGOptions struct {
 	Labels int
 }
 
+// ErrPictureSize reports a machine that is larger than SVGOptions.Vertices allows for a picture. WriteDOT draws any
+// machine, for other programs to lay out.
+var ErrPictureSize = errors.New("too large to be laid out")
+
+func pictureSizeError(err error) error {
+	return fmt.Errorf("drawing as SVG: %w: %w", ErrPictureSize, err)
+}
+
 // WriteSVG draws f as a scalable picture, without help from other programs: states in
 // layers from left to right in the order in which arcs lead from the start, which is bold; final states
 // with a double border and their weight; arcs that lead from one state to the same other one
 // as one, with their labels beneath one another; ε for label 0 where its table has one of the usual names
-// for it, or there is none. Labels lie neither on states nor on one another. Where it is looked at in
+// for it, or there is none. Symbols of more than 40 characters are cut; each keeps its place, whichever way
+// its script runs. Labels lie neither on states nor on one another. Where it is looked at in
 // a dark surrounding, the picture is dark.
 //
 // The same machine always gives the same bytes. A label that its table lacks is a
-// MissingSymbolError; see SVGOptions.Vertices for the bound on sizes.
+// MissingSymbolError, a machine beyond SVGOptions.Vertices ErrPictureSize.
 //
 // Cost: see package layered in fst/internal; a hundred states take milliseconds.
 func WriteSVG[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *SVGOptions) error {
@@ -66,7 +76,7 @@ func WriteSVG[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *SVGOptions) erro
 		return err
 	}
 	if err := d.lay(); err != nil {
-		return fmt.Errorf("drawing as SVG: %w (fst.WriteDOT draws any machine for other programs)", err)
+		return pictureSizeError(err)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	d.write(out)
@@ -123,7 +133,7 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 	o := d.o
 	n := f.NumStates()
 	if n > o.Vertices {
-		return fmt.Errorf("drawing as SVG: %w", &layered.SizeError{Bound: o.Vertices})
+		return pictureSizeError(&layered.SizeError{Bound: o.Vertices})
 	}
 	var tmp []byte
 	weight := func(w W) string {
@@ -153,7 +163,7 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 				k = len(d.arcs)
 				first[e.NextState] = k
 				if k > o.Vertices {
-					return fmt.Errorf("drawing as SVG: %w", &layered.SizeError{Bound: o.Vertices})
+					return pictureSizeError(&layered.SizeError{Bound: o.Vertices})
 				}
 				d.arcs = append(d.arcs, svgArc{from: q, to: e.NextState})
 				if e.NextState == q {
@@ -195,7 +205,7 @@ func svgSymbol(q StateID, table *SymbolTable, l Label, what string) (string, err
 	if l == Epsilon && slices.Contains([]string{"<eps>", "<epsilon>", "eps", "epsilon"}, string(s)) {
 		return "ε", nil
 	}
-	return string(s), nil
+	return svgName(string(s)), nil
 }
 
 func svgInfinity(s string) string {
@@ -224,7 +234,7 @@ func (d *svgPicture) lay() error {
 	}
 	for i := range d.states {
 		s := &d.states[i]
-		s.name = svgShorten(s.name)
+		s.name = svgName(s.name)
 		s.width = svgTextWidth(s.name+s.weight, d.size)
 		x := layered.Node{Radius: max(17*unit, min(s.width/2+5*unit, 24*unit))}
 		half := max(0, s.width/2+6*unit-x.Radius)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -208,7 +209,7 @@ func TestWriteSVGLarge(t *testing.T) {
 	}
 	v.AddStates(5000)
 	var size *layered.SizeError
-	if err := WriteSVG(io.Discard, v, nil); !errors.As(err, &size) {
+	if err := WriteSVG(io.Discard, v, nil); !errors.As(err, &size) || !errors.Is(err, ErrPictureSize) {
 		t.Errorf("error %v, want that the machine is too large", err)
 	}
 	b.Reset()
@@ -238,5 +239,36 @@ func TestWriteSVGSizes(t *testing.T) {
 		if err := WriteSVG(io.Discard, v, &SVGOptions{DOTOptions: o}); err != nil {
 			t.Errorf("%+v: %v", o, err)
 		}
+	}
+}
+
+// Each symbol of a label keeps its place and is seen, whatever its length and script.
+func TestWriteSVGScripts(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for _, c := range []struct{ in, out, want string }{
+		{long, "b", long[:39] + "…:b"},
+		{long, long, long[:39] + "…:" + long[:39] + "…"},
+		{"a", "β", "a:β"},
+		{"עב", "قل", "\u2068עב\u2069:\u2068قل\u2069"}, // would be shown as output:input
+		{"\u202eab", "c", "\ufffdab:c"},               // would turn the output round, too
+		{"\u2069א", "c", "\u2068\ufffdא\u2069:c"},
+	} {
+		v := NewVector[semiring.Tropical](0)
+		v.AddStates(2)
+		v.SetStart(0)
+		table := SymbolsOf("<eps>", c.in)
+		out := SymbolsOf("<eps>", c.out)
+		v.AddArc(0, Arc[semiring.Tropical]{1, 1, 0, 1})
+		v.SetFinal(1, 0)
+		var b bytes.Buffer
+		if err := WriteSVG(&b, v, &SVGOptions{DOTOptions: DOTOptions{InputSymbols: table, OutputSymbols: out}}); err != nil {
+			t.Fatal(err)
+		}
+		if s := parseSVG(t, b.Bytes()); !slices.Contains(s.texts, c.want) {
+			t.Errorf("%q:%q: the picture has %q, want %q", c.in, c.out, s.texts, c.want)
+		}
+	}
+	if a, b := svgTextWidth("\u2068עב\u2069", 14), svgTextWidth("עב", 14); a != b {
+		t.Errorf("isolated text is %v wide, want %v", a, b)
 	}
 }

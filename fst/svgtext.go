@@ -27,7 +27,7 @@ const (
 func (d *svgPicture) arrange(a *svgArc) svgBlock {
 	labels := a.labels
 	for i := range labels {
-		labels[i].symbols, labels[i].weight = svgShorten(labels[i].symbols), svgShorten(labels[i].weight)
+		labels[i].weight = svgShorten(labels[i].weight)
 	}
 	if a.more > 0 {
 		labels = append(labels[:len(labels):len(labels)], svgLabel{symbols: "… " + strconv.Itoa(a.more) + " more"})
@@ -64,6 +64,29 @@ func svgShorten(s string) string {
 	return s
 }
 
+// svgName makes a symbol fit to stand beside other text: cut if it is long, and kept to itself where it is
+// written from right to left, since the order in which text is shown would otherwise
+// exchange it with what follows it, an input with its output. Characters that order text by themselves
+// become the replacement character: they would reach beyond their symbol.
+func svgName(s string) string {
+	const firstStrong, pop = "\u2068", "\u2069" // UAX #9: first strong isolate, and its end
+	leftwards := false
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069:
+			return utf8.RuneError
+		case r == 0x200f || r >= 0x590 && r <= 0x8ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfeff,
+			r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff: // where classes R and AL lie
+			leftwards = true
+		}
+		return r
+	}, svgShorten(s))
+	if leftwards {
+		return firstStrong + s + pop
+	}
+	return s
+}
+
 // svgTextWidth estimates the width of text in a sans-serif font, rather too wide: by
 // the widest of the usual ones (Arial, DejaVu Sans, Segoe UI), since it is not known which
 // one the viewer has.
@@ -71,7 +94,7 @@ func svgTextWidth(s string, size float64) float64 {
 	w := 0.0
 	for _, r := range s {
 		switch {
-		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r) || r == '\u200d':
+		case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r) || r == '\u200d' || r >= 0x2066 && r <= 0x2069:
 		case strings.ContainsRune("iljI.,:;|!'()[]/ \u2009", r):
 			w += 0.38
 		case strings.ContainsRune("ftr-", r):

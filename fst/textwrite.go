@@ -62,7 +62,7 @@ func WriteText[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *WriteTextOption
 	t.one, t.zero = semiring.One[W](), semiring.Zero[W]()
 	start := f.Start()
 	if start == NoState {
-		return nil
+		return Err(f)
 	}
 	if err := t.state(start); err != nil {
 		return err

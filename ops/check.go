@@ -15,7 +15,7 @@ type CheckOptions struct {
 	MaxLength int     // of input and of output strings; zero is 6
 	MaxPairs  int     // pairs of strings that are compared; zero is 300
 	Delta     float64 // difference of weights to pass over; zero is 1/1024
-	Limits            // of each machine that an operation builds; zero States is 100,000, for some have no end
+	Limits            // of each machine that an operation builds; zero States is 100,000 and zero Bytes 256 MiB, for some have no end, and the strings that their states hold may grow
 }
 
 // CheckResult is the outcome of one law.
@@ -53,6 +53,9 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 	}
 	if c.States == 0 {
 		c.States = 100_000
+	}
+	if c.Bytes == 0 {
+		c.Bytes = 256 << 20
 	}
 	c.f.SetInputSymbols(nil)
 	c.f.SetOutputSymbols(nil)

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -69,4 +70,24 @@ func TestCheckFindsFaults(t *testing.T) {
 			t.Errorf("nothing done: %+v", r)
 		}
 	}
+}
+
+// A cycle that reads more than it writes gives Synchronize ever longer strings to hold: bytes are bounded
+// before the states are so many that these take gigabytes.
+func TestCheckBoundsBytes(t *testing.T) {
+	f := fsttest.Must(fst.ReadText[semiring.Tropical](strings.NewReader("0 1 2 2\n1 2 2 0\n2 2 1 0 1\n2\n"), nil))
+	results, err := Check(f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Law == "synchronize keeps the relation" {
+			var limit *LimitError
+			if !errors.As(r.Skipped, &limit) || limit.Limit != "bytes" {
+				t.Errorf("stopped by %v, want a limit on bytes", r.Skipped)
+			}
+			return
+		}
+	}
+	t.Error("synchronize was not tried")
 }

@@ -20,7 +20,7 @@ what cannot be applied to the machine is skipped, with the reason.
   fst run 'random.fst | rmepsilon | check --max_length=8'
 
 Time: that of the operations, and --max_pairs compositions with strings for each. Operations stop
-at 100000 states if --limit_states is not given.`,
+at 100000 states and 256 MiB where --limit_states or --limit_bytes does not say otherwise.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings at most")
 		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")

@@ -109,6 +109,8 @@
 //	machines of other weights   farcreate, farinfo,                 status 1
 //	  in one archive              farprintstrings: message, status 0
 //	keys that are not there     farextract: message, status 0       status 1
+//	several machines under one  farextract puts an address into     .1, .2 and so on
+//	  key                         names of files: a.0x7ffe2ad6
 //	archives of no machine      an error, but on standard input     are taken
 //	archives of several types   an error                            are read together
 //	--begin_key                 an error in archives of type        in all archives; behind the last

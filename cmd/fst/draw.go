@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -62,7 +63,11 @@ Time O(states + arcs) for dot and d2; for svg about quadratic in the states and 
 					o.Width, o.Height = 0, 0
 				}
 				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32))}
-				return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(w, t.m, so) })
+				err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(w, t.m, so) })
+				if errors.Is(err, fst.ErrPictureSize) {
+					return fmt.Errorf("%w (a greater --limit_states allows more, and takes its time; Graphviz draws what --format=dot writes)", err)
+				}
+				return err
 			}
 			if *kind == "d2" {
 				return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteD2(w, t.m, o) })

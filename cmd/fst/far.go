@@ -433,7 +433,9 @@ Time O(states + arcs), a machine in memory at a time.`,
 				}
 				fmt.Fprintf(w, "%-*s%-*s%*s%*s%*s\n", wide[0], "key", wide[1], "type", wide[2], "# of states", wide[3], "# of arcs", wide[4], "# of final states")
 				for _, r := range rows {
-					fmt.Fprintf(w, "%-*s%-*s%*d%*d%*d\n", wide[0], r.key, wide[1], r.typ, wide[2], r.states, wide[3], r.arcs, wide[4], r.finals)
+					// OpenFst fills a column up by bytes, fmt by characters.
+					fill := strings.Repeat(" ", wide[0]-len(r.key))
+					fmt.Fprintf(w, "%s%s%-*s%*d%*d%*d\n", r.key, fill, wide[1], r.typ, wide[2], r.states, wide[3], r.arcs, wide[4], r.finals)
 				}
 				return nil
 			})

@@ -87,7 +87,7 @@ type Route struct {
 type SizeError struct{ Bound int }
 
 func (e *SizeError) Error() string {
-	return fmt.Sprintf("too large to be laid out: more than %d states and meetings of arcs and layers", e.Bound)
+	return fmt.Sprintf("more than %d states and meetings of arcs and layers", e.Bound)
 }
 
 // Lay lays g out. Edges must not be loops, and at most one may lead from a node to
