@@ -860,6 +860,14 @@ func TestAsOpenFst(t *testing.T) {
 	if hung > 10+n/50 {
 		t.Errorf("%d of %d cases compare nothing", hung, n)
 	}
+	// Some cases in ten thousand are judged so; many would mean that numbers of states, say, are not compared any more.
+	alone := 0
+	for _, k := range judged {
+		alone += k
+	}
+	if alone > 5+n/200 {
+		t.Errorf("%d of %d results are judged by the input's relation alone", alone, n)
+	}
 }
 
 // writeTables writes the files that flags name.
