@@ -27,7 +27,7 @@ func (c *peerCase) unguided() string {
 		return ""
 	}
 	switch tool := c.tool.name; {
-	case m.arcType != "standard" && (tool == "minimize" || tool == "determinize"):
+	case m.arcType != "standard" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate"):
 		return "sums are exact here, and of each step's rounding, which decides what residuals are the same"
 	case m.arcType != "standard" && m.cyclic() && (tool == "push" || tool == "epsnormalize" || tool == "rmepsilon" && m.hasZeroArc()):
 		return "sums over cycles are exact here"
