@@ -22,7 +22,7 @@ func (c *peerCase) unguided() string {
 	m := c.inputs[0]
 	if slices.ContainsFunc(c.flags, func(flag string) bool {
 		name, _, _ := strings.Cut(flag, "=")
-		return flag != "--det_type=nonfunctional" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
+		return flag != "--det_type=nonfunctional" && flag != "--weight=" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
 	}) {
 		return ""
 	}
