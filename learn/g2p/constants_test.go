@@ -127,7 +127,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		var m *Model
 		var err error
-		fsttest.Allocating(t, 3<<20+256*len(data), func() { m, err = Load(bytes.NewReader(data)) })
+		fsttest.Allocating(t, 2<<20+256*len(data), func() { m, err = Load(bytes.NewReader(data)) })
 		if err != nil {
 			return
 		}

@@ -211,7 +211,7 @@ func FuzzRead(f *testing.F) {
 		for _, in := range [][]byte{b, refreshed(b)} {
 			var c *model.Container
 			var err error
-			fsttest.Allocating(t, 3<<20+64*len(in), func() { c, err = model.Read(bytes.NewReader(in), nil) })
+			fsttest.Allocating(t, 2<<20+64*len(in), func() { c, err = model.Read(bytes.NewReader(in), nil) })
 			if err != nil {
 				continue
 			}

@@ -55,7 +55,7 @@ func FuzzReadCheckpoint(f *testing.F) {
 		}
 		var k *optim.Checkpoint
 		var err error
-		fsttest.Allocating(t, 3<<20+64*len(data), func() { k, err = optim.ReadCheckpoint(bytes.NewReader(data)) })
+		fsttest.Allocating(t, 2<<20+64*len(data), func() { k, err = optim.ReadCheckpoint(bytes.NewReader(data)) })
 		if err != nil {
 			return
 		}

@@ -486,7 +486,7 @@ func FuzzRead(f *testing.F) {
 		}
 		var m *Model
 		var err error
-		fsttest.Allocating(t, 3<<20+256*len(b), func() { m, err = Read(bytes.NewReader(b)) })
+		fsttest.Allocating(t, 2<<20+256*len(b), func() { m, err = Read(bytes.NewReader(b)) })
 		if err != nil {
 			return
 		}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package fsttest
+
+const detectorRoom = 0
