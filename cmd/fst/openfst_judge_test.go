@@ -40,8 +40,19 @@ func (c *peerCase) unguided() string {
 }
 
 // differs says where a result has lost what it must keep: the relation, or where its strings are cut, the total.
+// Nor may it lack what the operation is for.
 func (c *peerCase) differs(b []byte) string {
 	m := c.expected()
+	switch tool := c.tool.name; {
+	case tool == "determinize" && !slices.Contains(c.flags, "--det_type=nonfunctional"), tool == "minimize" && !slices.Contains(c.flags, "--allow_nondet"):
+		if d := modelOf(b).choice(); d != "" {
+			return d
+		}
+	case tool == "disambiguate":
+		if d := modelOf(b).twoPaths(); d != "" {
+			return d
+		}
+	}
 	if c.tool.name != "push" || !slices.Contains(c.flags, "--push_labels") || !slices.Contains(c.flags, "--remove_common_affix") {
 		return keepsRelation(b, m, c.rounding())
 	}
@@ -210,6 +221,55 @@ func modelOf(b []byte) *model {
 	return m
 }
 
+// choice says which state has two arcs with the same input label, ε included.
+func (m *model) choice() string {
+	seen := map[[2]int]bool{}
+	for _, a := range m.arcs {
+		key := [2]int{a.from, int(a.in)}
+		if seen[key] {
+			return fmt.Sprintf("state %d has two arcs with the label %d", a.from, a.in)
+		}
+		seen[key] = true
+	}
+	return ""
+}
+
+// twoPaths says where two accepting paths with the same input labels, ε included, end: a search of pairs
+// of states from that of the start with itself, which have been on the same path so far or not.
+func (m *model) twoPaths() string {
+	if m.start < 0 {
+		return ""
+	}
+	of := make([][]modelArc, len(m.finals))
+	for _, a := range m.arcs {
+		if !math.IsInf(a.weight, 1) {
+			of[a.from] = append(of[a.from], a)
+		}
+	}
+	type pair struct {
+		p, q int
+		same bool
+	}
+	todo := []pair{{m.start, m.start, true}}
+	seen := map[pair]bool{todo[0]: true}
+	for ; len(todo) > 0; todo = todo[1:] {
+		at := todo[0]
+		if !at.same && !math.IsInf(m.finals[at.p], 1) && !math.IsInf(m.finals[at.q], 1) {
+			return fmt.Sprintf("two paths with the same labels end in states %d and %d", at.p, at.q)
+		}
+		for i, a := range of[at.p] {
+			for j, b := range of[at.q] {
+				to := pair{a.to, b.to, at.same && i == j}
+				if a.in == b.in && !seen[to] {
+					seen[to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // totalOf returns the log weight of all paths that have a string on one side.
 func (m *model) totalOf(s []fst.Label, output bool) float64 {
 	if m.start < 0 {
@@ -308,5 +368,26 @@ func TestJudges(t *testing.T) {
 				t.Errorf("%s: that arc %d is missing is not noticed", name, i)
 			}
 		}
+	}
+}
+
+// What determinize and disambiguate are for is asked of results that are judged.
+func TestJudgesOfProperties(t *testing.T) {
+	inf := math.Inf(1)
+	m := &model{finals: []float64{inf, 0, 0}, arcs: []modelArc{{0, 1, 1, 1, 0}, {0, 2, 2, 2, 0}, {1, 1, 0, 0, 0}}}
+	if d := m.choice() + m.twoPaths(); d != "" {
+		t.Error(d)
+	}
+	m.arcs[1].in = 1
+	if m.choice() == "" || m.twoPaths() == "" {
+		t.Error("two paths of a label are not noticed")
+	}
+	m.finals[2] = inf
+	if d := m.twoPaths(); d != "" || m.choice() == "" {
+		t.Errorf("a path that ends nowhere: %q", d)
+	}
+	m.arcs[1] = m.arcs[0]
+	if m.twoPaths() == "" {
+		t.Error("the same arc twice is not noticed")
 	}
 }
