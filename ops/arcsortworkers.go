@@ -24,7 +24,8 @@ func sortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) so
 	var next atomic.Int64
 	work := func() {
 		var small arcSorter[W]
-		var large sharedSort[W]
+		large := scratchOf[sharedSort[W]]().Get().(*sharedSort[W])
+		defer large.giveBack()
 		for n := f.NumStates(); ; {
 			lo := int(next.Add(int64(block))) - block
 			if lo >= n {
@@ -76,6 +77,20 @@ func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, p
 			runtime.Gosched() // at most as long as a piece takes that is not given away
 		}
 	}
+}
+
+// keptSort is for how many arcs the work space is kept, so that sorting the next machine does not begin
+// with a thousand first touches of a page.
+const keptSort = 1 << 18
+
+// giveBack ends the use of s, all of whose arcs are in place, since sort returns no earlier.
+func (s *sharedSort[W]) giveBack() {
+	if cap(s.keys) > keptSort {
+		s.keys, s.old = nil, nil
+	}
+	clear(s.old) // what weights point to
+	s.arcs = nil
+	scratchOf[sharedSort[W]]().Put(s)
 }
 
 // sortPiece is the keys lo ≤ i < hi of a state, which introsort has split from the others, and how many unlucky

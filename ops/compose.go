@@ -506,7 +506,7 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 // trim removes the states that reach no final state, given that all are reached
 // from the start. tr, if not nil, follows.
 func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
-	if dead := findDead(v, nil, workers); dead != nil {
+	if dead := findDead(v, false, workers); dead != nil {
 		if tr != nil {
 			tr.remap(dead.bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}

@@ -306,7 +306,7 @@ func TestDeadStates(t *testing.T) {
 		var reached stateSet // now all of them, now those from the start
 		got := deadStates(v, 1)
 		if i%3 == 0 {
-			reached = reachedStates(v)
+			reached = reachedStates(v, 1)
 			got = useless(v, 1)
 		}
 		for q := range n {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -16,35 +17,33 @@ func useless[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
 
 // uselessSet is useless as a set.
 func uselessSet[W semiring.Weight[W]](f *fst.Vector[W], workers int) stateSet {
-	return findDead(f, func() stateSet { return reachedStates(f) }, workers)
+	return findDead(f, true, workers)
 }
 
 // deadStates marks the states that reach no final state; nil if there are none.
 func deadStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
-	return findDead(f, nil, workers).bools(f.NumStates())
+	return findDead(f, false, workers).bools(f.NumStates())
 }
 
-// findDead marks the states that reach no final state, and those that are not among what reached
-// returns, which no arc from a reached one may leave; nil if there are none.
+// findDead marks the states that reach no final state, with fromStart also those that are not
+// reached from the start; nil if there are none.
 //
 // States are numbered as they are reached, so that most arcs lead to higher numbers, and one sweep
 // from the highest state down finds most live states without a reversed copy of the arcs. What it does not
 // decide waits at each of its next states, and comes to life with the first of them that does. The whole
-// is linear whatever the numbering.
-//
-// With workers, one finds what is reached while another sweeps, over all states then, and all wake.
-func findDead[W semiring.Weight[W]](f *fst.Vector[W], reached func() stateSet, workers int) stateSet {
-	if uint64(f.NumArcs()) < 1<<32-1 {
-		return findDeadBy[uint32](f, reached, workers)
-	}
-	return findDeadBy[uint64](f, reached, workers)
-}
-
-func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], reached func() stateSet, workers int) stateSet {
-	n := f.NumStates()
-	if n < closeAlone {
+// is linear whatever the numbering, and for any number of workers.
+func findDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) stateSet {
+	if f.NumStates() < closeAlone {
 		workers = 1
 	}
+	if uint64(f.NumArcs())+uint64(workers+1)<<waitingRoomBits < 1<<32-1 {
+		return findDeadBy[uint32](f, fromStart, workers)
+	}
+	return findDeadBy[uint64](f, fromStart, workers)
+}
+
+func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) stateSet {
+	n := f.NumStates()
 	l := &liveSearch[I, W]{f: f, pending: newStateSet(n)}
 	f.MarkFinals(l.pending)
 	for i := range l.pending {
@@ -54,19 +53,14 @@ func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], reach
 		l.pending[n/64] &= 1<<(n%64) - 1
 	}
 	var in stateSet
-	switch {
-	case reached == nil:
-		l.sweep()
-	case workers < 2:
-		in = reached()
+	if fromStart {
+		in = reachedStates(f, workers)
 		l.pending.keep(in)
+	}
+	if workers > 1 {
+		l.sweepTwo()
+	} else {
 		l.sweep()
-	default:
-		var wg sync.WaitGroup
-		wg.Go(func() { in = reached() })
-		l.sweep()
-		wg.Wait()
-		l.pending.keep(in)
 	}
 	l.wake(workers)
 	return l.dead(in)
@@ -80,8 +74,7 @@ type liveSearch[I uint32 | uint64, W semiring.Weight[W]] struct {
 	live    []fst.StateID
 	first   []I           // by state: the last that began to wait for it; nil while nothing waits
 	rooms   [][]waiter[I] // of 1<<waitingRoomBits each, or what all arcs need
-	room    []waiter[I]   // the last of them
-	waiting I             // how many wait; they begin at 1
+	used    atomic.Int64  // rooms that somebody has
 }
 
 // waiter is a state that lives if another does, and the one that waits for the same; 0 is none.
@@ -95,6 +88,7 @@ const waitingRoomBits = 12
 // sweep goes through the pending states from the highest down. Those with an arc to a live one come to life;
 // the others wait at all that their arcs lead to.
 func (l *liveSearch[I, W]) sweep() {
+	s := sweeper[I, W]{liveSearch: l}
 	for i := len(l.pending) - 1; i >= 0; i-- {
 		for rest := l.pending[i]; rest != 0; {
 			b := bits.Len64(rest) - 1
@@ -109,7 +103,7 @@ func (l *liveSearch[I, W]) sweep() {
 				}
 			}
 			if !lives {
-				l.wait(q, arcs)
+				s.wait(q, arcs)
 				continue
 			}
 			l.pending.remove(q)
@@ -120,28 +114,157 @@ func (l *liveSearch[I, W]) sweep() {
 	}
 }
 
+// sweepTwo is sweep by two goroutines: one begins at the highest state and the other in the middle. What the second
+// looks at may lead to states that the first has not come to, and waits for them: where it finds less than half
+// as many live ones, since arcs lead to states near by, it leaves the rest to the first.
+func (l *liveSearch[I, W]) sweepTwo() {
+	l.prepareToWait(2)
+	const block = 64 // words
+	middle := len(l.pending) / 2
+	var upper, lower sweepPart
+	upper.next.Store(int64(len(l.pending)))
+	lower.next.Store(int64(middle))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		s := &sweeper[I, W]{liveSearch: l, shared: true}
+		for s.sweepBlock(&lower, 0, block) && 2*lower.share() >= upper.share() {
+		}
+	})
+	s := &sweeper[I, W]{liveSearch: l, shared: true}
+	for s.sweepBlock(&upper, middle, block) {
+	}
+	for s.sweepBlock(&lower, 0, block) {
+	}
+	wg.Wait()
+	// Only now nobody begins to wait any more.
+	for i, word := range l.pending {
+		lo := i * 64
+		for k, at := range l.first[lo:min(lo+64, len(l.first))] {
+			if at != 0 && word>>k&1 == 0 {
+				l.live = append(l.live, fst.StateID(lo+k))
+			}
+		}
+	}
+}
+
+// sweepPart is a part of the states that is swept downwards.
+type sweepPart struct {
+	next          atomic.Int64 // the word of pending above which all are taken
+	looked, lived atomic.Int64 // states that were pending, and those of them that live
+}
+
+// share is how many in a thousand of those looked at live.
+func (p *sweepPart) share() int64 { return p.lived.Load() * 1000 / max(1, p.looked.Load()) }
+
+// sweepBlock sweeps the next block of a part that ends at word lo, and returns false if there is none.
+func (s *sweeper[I, W]) sweepBlock(p *sweepPart, lo, block int) bool {
+	hi := int(p.next.Add(int64(-block))) + block
+	if hi <= lo {
+		return false
+	}
+	looked, lived := s.sweepShared(max(lo, hi-block), hi)
+	p.looked.Add(int64(looked))
+	p.lived.Add(int64(lived))
+	return true
+}
+
+// sweeper is one that sweeps, and enters states where they wait.
+type sweeper[I uint32 | uint64, W semiring.Weight[W]] struct {
+	*liveSearch[I, W]
+	shared bool
+	room   []waiter[I] // that it fills
+	last   I           // the number of the last that it entered
+}
+
+// sweepShared is sweep of the states of some words of pending, which are nobody else's. It
+// tells how many were pending, and how many of them live.
+func (s *sweeper[I, W]) sweepShared(lo, hi int) (looked, lived int) {
+	pending := s.pending
+	for i := hi - 1; i >= lo; i-- {
+		word := pending[i]
+		left := word // what the others are told of when the word is done
+		for rest := word; rest != 0; {
+			b := bits.Len64(rest) - 1
+			rest &^= 1 << b
+			q := fst.StateID(i*64 + b)
+			arcs := s.f.Arcs(q)
+			lives := false
+			for k := range arcs {
+				t := uint32(arcs[k].NextState)
+				w := left
+				if int(t/64) != i {
+					w = atomic.LoadUint64(&pending[t/64])
+				}
+				if w>>(t%64)&1 == 0 {
+					lives = true
+					break
+				}
+			}
+			if lives {
+				left &^= 1 << b
+			} else {
+				s.wait(q, arcs)
+			}
+		}
+		if left != word {
+			atomic.StoreUint64(&pending[i], left)
+		}
+		looked += bits.OnesCount64(word)
+		lived += bits.OnesCount64(word &^ left)
+	}
+	return looked, lived
+}
+
+// prepareToWait makes what those that wait need, for as many sweepers.
+func (l *liveSearch[I, W]) prepareToWait(sweepers int) {
+	l.first = make([]I, l.f.NumStates())
+	l.rooms = make([][]waiter[I], l.f.NumArcs()>>waitingRoomBits+1+sweepers)
+}
+
 // wait enters q where its arcs lead.
-func (l *liveSearch[I, W]) wait(q fst.StateID, arcs []fst.Arc[W]) {
+func (s *sweeper[I, W]) wait(q fst.StateID, arcs []fst.Arc[W]) {
 	if len(arcs) == 0 {
 		return
 	}
-	if l.first == nil {
-		l.first = make([]I, l.f.NumStates())
+	if s.first == nil {
+		s.prepareToWait(1)
 	}
-	// Copies, which no store in the loop can change: looked up in l at each arc, the sweep took 14.2 ms for 8.1.
-	k, first, room := l.waiting, l.first, l.room
+	// Copies, which no store in the loop can change: looked up in s at each arc, the sweep took 14.2 ms for 8.1.
+	k, first, room, shared := s.last, s.first, s.room, s.shared
 	for i := range arcs {
 		k++
 		if k%(1<<waitingRoomBits) == 0 || room == nil {
-			need := l.f.NumArcs() + 1 - len(l.rooms)<<waitingRoomBits
-			room = make([]waiter[I], min(need, 1<<waitingRoomBits))
-			l.rooms = append(l.rooms, room)
+			k, room = s.newRoom()
 		}
 		at := &first[arcs[i].NextState]
-		room[k%(1<<waitingRoomBits)] = waiter[I]{q, *at}
-		*at = k
+		w := &room[k%(1<<waitingRoomBits)]
+		if shared {
+			*w = waiter[I]{q, swap(at, k)}
+		} else {
+			*w = waiter[I]{q, *at}
+			*at = k
+		}
 	}
-	l.waiting, l.room = k, room
+	s.last, s.room = k, room
+}
+
+// newRoom returns a room that nobody has, and the number of its first. Number 0 is nobody's.
+func (s *sweeper[I, W]) newRoom() (I, []waiter[I]) {
+	i := s.used.Add(1) - 1
+	size := 1 << waitingRoomBits
+	if !s.shared {
+		size = min(size, s.f.NumArcs()+1-int(i)<<waitingRoomBits)
+	}
+	s.rooms[i] = make([]waiter[I], size)
+	return max(I(i)<<waitingRoomBits, 1), s.rooms[i]
+}
+
+// swap stores k and returns what was there, while others do the same.
+func swap[I uint32 | uint64](at *I, k I) I {
+	if unsafe.Sizeof(k) == 4 {
+		return I(atomic.SwapUint32((*uint32)(unsafe.Pointer(at)), uint32(k)))
+	}
+	return I(atomic.SwapUint64((*uint64)(unsafe.Pointer(at)), uint64(k)))
 }
 
 // wake brings to life what waits for live states, and what waits for that.
@@ -150,27 +273,20 @@ func (l *liveSearch[I, W]) wake(workers int) {
 		return
 	}
 	pool := newWorkPool(workers, l.live)
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(func() { l.wakeFrom(pool) })
-	}
-	l.wakeFrom(pool)
-	wg.Wait()
+	together(workers, func() { l.wakeFrom(pool) })
 }
 
 // wakeFrom does what is in the pool, until nobody has anything left.
 func (l *liveSearch[I, W]) wakeFrom(pool *workPool[[]fst.StateID]) {
-	// As in reachedStates, several states are taken at once for misses of the cache to overlap.
+	// As in reachFrom, several states are taken at once for misses of the cache to overlap.
 	const batch = 16
 	var at [batch]I
 	pending, first, rooms := l.pending, l.first, l.rooms
 	shared := pool.workers > 1
 	for todo, ok := pool.take(); ok; todo, ok = pool.take() {
 		for len(todo) > 0 {
-			if shared && len(todo) >= 4*batch && pool.idle.Load() > 0 {
-				half := len(todo) / 2
-				pool.put(append([]fst.StateID(nil), todo[half:]...))
-				todo = todo[:half]
+			if shared && len(todo) >= 4*batch {
+				todo = shareHalf(pool, todo)
 			}
 			k := min(batch, len(todo))
 			top := len(todo) - k

@@ -15,19 +15,35 @@ import (
 func TestUselessWorkers(t *testing.T) {
 	type W = semiring.Tropical
 	rng := rand.New(rand.NewPCG(8, 2))
-	for i := range 8 {
+	for i := range 12 {
 		n := 2*closeAlone + rng.IntN(20000)
 		v := fst.NewVector[W](n)
 		v.AddStates(n)
 		v.SetStart(fst.StateID(rng.IntN(n)))
 		add := func(p, q int) { v.AddArc(fst.StateID(p), fst.Arc[W]{ILabel: 1, OLabel: 1, NextState: fst.StateID(q)}) }
-		if i%4 == 3 {
+		switch i % 6 {
+		case 4: // and arcs to states near by, which are decided from the highest down
+			v.SetStart(fst.StateID(n / 10))
+			v.SetFinal(fst.StateID(n-n/10), 0)
+			for q := range n - 1 {
+				add(q, q+1)
+				add(q, min(n-1, q+1+rng.IntN(50)))
+			}
+		case 5:
+			v.SetFinal(fst.StateID(n-1), 0)
+			for q := range n - 1 {
+				if q%1000 != 999 {
+					add(q, min(n-1, q+1+rng.IntN(2000)))
+				}
+				add(q, rng.IntN(n))
+			}
+		case 3:
 			v.SetStart(fst.StateID(n - 1))
 			for q := range n - 1 {
 				add(q+1, q)
 			}
-		} else {
-			for range (2 + i%4) * n {
+		default:
+			for range (2 + i%6) * n {
 				add(rng.IntN(n), rng.IntN(n))
 			}
 		}
@@ -52,7 +68,7 @@ func TestUselessWorkers(t *testing.T) {
 				visit(q)
 			}
 		}
-		reached := reachedStates(v)
+		reached := reachedStates(v, 1)
 		for q := range want {
 			want[q] = !live[q] || !reached.has(fst.StateID(q))
 		}
