@@ -22,6 +22,7 @@ type LinearOptions struct {
 	Start, End string
 	Epsilon    string // symbol of label 0; "" is <eps>
 	Unknown    string // symbol of the word with label 1; "" is <unk>
+	Verbatim   bool   // "" is a symbol like others for Epsilon and Unknown
 
 	// Format is how weights are written.
 	Format semiring.TextFormat
@@ -74,10 +75,13 @@ func NewLinearBuilder[W semiring.FormatCodec[W]](opts *LinearOptions) *LinearBui
 	b.o.Delimiter = cmp.Or(b.o.Delimiter, '|')
 	b.o.Empty = cmp.Or(b.o.Empty, "<empty>")
 	b.o.Start, b.o.End = cmp.Or(b.o.Start, "<s>"), cmp.Or(b.o.End, "</s>")
-	for _, t := range []*SymbolTable{b.in, b.out, b.feature} {
-		t.Add(cmp.Or(b.o.Epsilon, "<eps>"))
+	if !b.o.Verbatim {
+		b.o.Epsilon, b.o.Unknown = cmp.Or(b.o.Epsilon, "<eps>"), cmp.Or(b.o.Unknown, "<unk>")
 	}
-	b.in.Add(cmp.Or(b.o.Unknown, "<unk>"))
+	for _, t := range []*SymbolTable{b.in, b.out, b.feature} {
+		t.Add(b.o.Epsilon)
+	}
+	b.in.Add(b.o.Unknown)
 	return b
 }
 

@@ -165,6 +165,7 @@ N digits. They must be in order.
 
 Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
+		farFlags(fs)
 		typ := farTypeFlag(fs)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
 		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
@@ -215,6 +216,12 @@ Time O(states + arcs), a machine in memory at a time.`,
 // farTypeFlag defines --far_type.
 func farTypeFlag(fs *flags.Set) *string {
 	return fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format; by default sttable, and stlist on standard output")
+}
+
+// farFlags defines the flag that OpenFst's tools of archives share, which only farprintstrings has a use for.
+func farFlags(fs *flags.Set) {
+	fs.String("far_field_separator", "\t", "No effect here: strings and their fields are printed by farprintstrings alone")
+	fs.Library("far_field_separator")
 }
 
 // archiveWriter is an archive in the making. Of type fst it takes the first machine, and says
@@ -287,6 +294,7 @@ directory are refused.
 
 Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
+		farFlags(fs)
 		prefix := fs.String("filename_prefix", "", "What file names begin with")
 		suffix := fs.String("filename_suffix", "", "What file names end with")
 		generate := fs.Int("generate_filenames", 32, 0, "Number files with so many digits")
@@ -381,6 +389,7 @@ var farinfoTool = &tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
 
 Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
+		farFlags(fs)
 		begin, end := keyRange(fs)
 		list := fs.Bool("list_fsts", false, "A line for each machine")
 		return func(c *call) error {
@@ -451,6 +460,7 @@ Exit status 0 if all machines are the same, 2 if not.
 
 Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.`,
 		setup: func(fs *flags.Set) func(*call) error {
+			farFlags(fs)
 			begin, end := keyRange(fs)
 			delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 			return func(c *call) error {

@@ -63,6 +63,7 @@ number of the line, or with --generate_keys=N numbers of N digits.
 
 Time and memory in proportion to the longest string, and to the archive.`,
 	setup: func(fs *flags.Set) func(*call) error {
+		farFlags(fs)
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		arcType := fs.String("arc_type", "standard", "Type of weights")
 		fs.Choose("arc_type", suite.ArcTypes()...)
@@ -318,6 +319,7 @@ var farconvertTool = &tool{name: "farconvert", args: "[in.far [out.far]]", max: 
 
 Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
+		farFlags(fs)
 		typ := farTypeFlag(fs)
 		to := fs.Enum("fst_type", "", append([]string{""}, fst.FileTypes()...), "Type of the machines; empty leaves them as they are")
 		return func(c *call) error {
@@ -342,6 +344,7 @@ All machines are encoded with one table, which is written to the mapper, or with
 
 Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
+		farFlags(fs)
 		typ := farTypeFlag(fs)
 		decode := fs.Bool("decode", false, "Decode by the mapper")
 		labels := fs.Bool("encode_labels", false, "Encode the two labels as one")

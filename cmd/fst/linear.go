@@ -63,7 +63,7 @@ tag at each state; composition makes those that it needs.`,
 				return s
 			}
 			b := s.BuildLinear(&fst.LinearOptions{Classifier: *classifier, Delimiter: (*delimiter)[0], Empty: mark(*empty), Start: mark(*start), End: mark(*end),
-				Epsilon: *epsilon, Unknown: *unknown, Format: c.format(),
+				Epsilon: *epsilon, Unknown: *unknown, Verbatim: true, Format: c.format(),
 				Warn: func(err error) { c.Warn(c.prog, "%v", err) }})
 			if err := c.readLines(*vocab, b.ReadVocabulary); err != nil {
 				return err

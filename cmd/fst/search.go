@@ -55,7 +55,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 				return err
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error {
-				return d(w, &fst.PotentialOptions{Separators: *c.lib.fieldSeparator, Format: c.format()})
+				// Between tabs, whatever --fst_field_separator says of other text, as in OpenFst and as fst reweight reads it.
+				return d(w, &fst.PotentialOptions{Format: c.format()})
 			})
 		}
 	}}

@@ -42,7 +42,7 @@ Time O(bytes of the text).`,
 			if o.OutputSymbols, err = c.symbols(*osyms, *negative); err != nil {
 				return err
 			}
-			if o.StateSymbols, err = c.symbols(*ssyms, *negative); err != nil {
+			if o.StateSymbols, err = c.symbols(*ssyms, false); err != nil { // states are no labels
 				return err
 			}
 			r, shown, err := c.Open(c.arg(0))
