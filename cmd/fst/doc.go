@@ -63,7 +63,13 @@
 //	potentials out of order     fstreweight gives them to the last  are those of the states they name
 //	                              state so far
 //	two symbols for one label   --save_isymbols writes one of them  writes both
-//	                              twice
+//	                              twice, --keep_isymbols a file
+//	                              that cannot be read
+//	labels -1 and -2 in strings stand for no string at all, in      may be an error
+//	  of outputs                  fstpush --push_labels and
+//	                              wherever else strings are pushed
+//	composition with a label    needs the other machine sorted      works
+//	  look-ahead type
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
 //	flags                       of 1.7.9                            of both generations, --flag value,
@@ -95,6 +101,9 @@
 //	                              paths for a string, or none;        different tables
 //	                              refuses acceptors with different
 //	                              symbol tables
+//	compact machines of         take the first arc of a state with  an error
+//	  acceptors, label -1         it for a final weight
+//	ngram machines              of tropical weights                 of any
 //	fstcompress of several      a file that cannot be decompressed  status 1
 //	  arcs with the same
 //	  labels to one state
@@ -107,20 +116,32 @@
 //	--save_relabel_ipairs       pairs in the order of a hash table  in the order of labels
 //	last line without an end    farcompilestrings reads it twice    once
 //	machines of other weights   farcreate, farinfo,                 status 1
-//	  in one archive              farprintstrings: message, status 0
+//	  in one archive, or in       farprintstrings: message, status
+//	  archives read together      0; farextract --keys may not come
+//	                              upon them
 //	keys that are not there     farextract: message, status 0       status 1
 //	several machines under one  farextract puts an address into     .1, .2 and so on
 //	  key                         names of files: a.0x7ffe2ad6
 //	archives of no machine      an error, but on standard input     are taken
 //	archives of several types   an error                            are read together
+//	archives cut at their ends  what is left may be taken for all   status 1
+//	archives on standard input  are lists over tropical weights     of any weights
+//	--keys                      an error in archives of type        in all archives
+//	                              stlist
+//	--file_list_input, no       takes the list for an input         reads the list
+//	  output
+//	archives of type fst of no  are not made                        are empty files
+//	  machine
+//	labels beyond a byte        farprintstrings --token_type=byte   a message, as for what is no string
+//	                              prints their lowest byte
 //	--begin_key                 an error in archives of type        in all archives; behind the last
 //	                              stlist; behind the last key means   key there is nothing
 //	                              the last machine
 //	blank lines in file lists   are standard input                  are passed over
 //	characters that are not     farcompilestrings reads surrogates, an error that says which byte
 //	  in Unicode                  five and six bytes
-//	farcreate to standard       crashes                             works
-//	  output, --far_type=sttable
+//	farcreate to standard       crashes; farcompilestrings:         works
+//	  output, --far_type=sttable  message, status 0
 //	fstlinear                   reads a window of -1 or 10¹⁴        at most 1024 words
 //	                              words, and a NaN weight
 //	words that a linear model   are looked up behind its tables     have no arc

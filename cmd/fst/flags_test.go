@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,5 +69,55 @@ func TestFlagsWithoutEffect(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: without effect are %q, want %q", x.name, got, want)
 		}
+	}
+}
+
+// undrawn are flags that TestAsOpenFst does not draw, with the reason.
+var undrawn = map[string]string{
+	"pdtreplace --pdt_parentheses":       "every case has it, for the file of parentheses that is compared",
+	"mpdtreverse --mpdt_new_parentheses": "every case has it, for the file of stacks that is compared",
+}
+
+// Every flag that OpenFst's tools list is drawn by TestAsOpenFst, for every tool that has it, or there is a reason.
+func TestFlagsOfOpenFstAreDrawn(t *testing.T) {
+	o := fsttest.OpenFst(t)
+	drawn := map[string]bool{}
+	for _, p := range peerTools {
+		rng := rand.New(rand.NewPCG(6, 1))
+		for range 2000 {
+			c := &peerCase{tool: &p, inputs: p.inputs(rng, "standard"), flags: p.flags(rng)}
+			drawTexts(rng, c)
+			for _, f := range c.flags {
+				name, _, _ := strings.Cut(f, "=")
+				drawn[findTool(p.name).prog()+" "+name] = true
+			}
+		}
+	}
+	tools := 0
+	for _, pattern := range []string{"fst*", "far*", "pdt*", "mpdt*"} {
+		for _, path := range must1(filepath.Glob(filepath.Join(o.Dir(), pattern))) {
+			prog := filepath.Base(path)
+			help := o.Run(prog, "--help")
+			if help.Exit != 1 || !strings.Contains(help.Stdout, "PROGRAM FLAGS:") {
+				continue // another program
+			}
+			tools++
+			_, flags, _ := strings.Cut(help.Stdout, "PROGRAM FLAGS:")
+			for line := range strings.Lines(flags) {
+				name, _, ok := strings.Cut(strings.TrimPrefix(line, "  "), ": type = ")
+				if !ok || !strings.HasPrefix(name, "--") {
+					continue
+				}
+				call := prog + " " + name
+				if why := undrawn[call]; !drawn[call] && why == "" {
+					t.Errorf("%s is not drawn", call)
+				} else if drawn[call] && why != "" {
+					t.Errorf("%s is drawn, and has a reason why not: %s", call, why)
+				}
+			}
+		}
+	}
+	if tools < 50 {
+		t.Errorf("%d tools of OpenFst's, which has 55", tools)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -27,6 +29,7 @@ type model struct {
 	osyms   int
 	known   bool // all properties are known, and so in the header
 	sparse  bool // the tables have labels below 0 and far up, too
+	doubled bool // labels of the tables have two symbols
 	fstType string
 }
 
@@ -47,6 +50,9 @@ func (m *model) encode() []byte {
 	if m.fstType == "edit" && m.isyms+m.osyms > 0 { // OpenFst loses the tables
 		m.fstType = "vector"
 	}
+	if further := m.fstType; slices.Contains(furtherTypes, further) {
+		return m.encodeFurther()
+	}
 	switch m.arcType {
 	case "log":
 		return encodeModel(m, func(x float64) semiring.Log { return semiring.Log(x) })
@@ -54,6 +60,40 @@ func (m *model) encode() []byte {
 		return encodeModel(m, func(x float64) semiring.Log64 { return semiring.Log64(x) })
 	}
 	return encodeModel(m, func(x float64) semiring.Tropical { return semiring.Tropical(x) })
+}
+
+// encodeFurther returns the machine as a file of a type that OpenFst keeps in a library of its own, as fstconvert
+// writes it here, so that OpenFst reads what we wrote. What the type cannot hold is a vector file.
+func (m *model) encodeFurther() []byte {
+	plain := *m
+	plain.fstType = "vector"
+	file := plain.encode()
+	if m.fstType == "ngram" && m.arcType != "standard" { // OpenFst has none
+		m.fstType = "vector"
+		return file
+	}
+	var out bytes.Buffer
+	words := []string{"fstconvert", "--fst_type=" + m.fstType}
+	if m.known {
+		words = append(words, "--fst_align")
+	}
+	if run(words, cli.Streams{In: bytes.NewReader(file), Out: &out, Err: io.Discard}) != 0 {
+		m.fstType = "vector"
+		return file
+	}
+	return out.Bytes()
+}
+
+// decoded returns the machine as its file has it: look-ahead files number labels, and ngram files states, in a way of
+// their own.
+func (m *model) decoded() *model {
+	file := m.encode()
+	if !strings.HasSuffix(m.fstType, "lookahead") && m.fstType != "ngram" {
+		return m
+	}
+	d := modelOf(file)
+	d.arcType, d.fstType = m.arcType, "vector"
+	return d
 }
 
 func encodeModel[W semiring.Codec[W]](m *model, w func(float64) W) []byte {
@@ -77,6 +117,14 @@ func encodeModel[W semiring.Codec[W]](m *model, w func(float64) W) []byte {
 				t.AddLabel("below", -3)
 				t.AddLabel("last", math.MaxInt32)
 				t.AddLabel("gap", 1000)
+			}
+		}
+	}
+	if m.doubled {
+		for _, t := range []*fst.SymbolTable{isyms, osyms} {
+			if t != nil && t.Len() > 1 {
+				t.AddLabel("again", 1)
+				t.AddLabel("epsilon", 0)
 			}
 		}
 	}
@@ -129,7 +177,7 @@ func (m *model) cyclic() bool {
 // String is for failures: the text form, with what it leaves out.
 func (m *model) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, %d states, start %d, symbols below %d and %d (sparse %v), known %v\n", m.arcType, m.fstType, len(m.finals), m.start, m.isyms, m.osyms, m.sparse, m.known)
+	fmt.Fprintf(&b, "%s, %s, %d states, start %d, symbols below %d and %d (sparse %v, doubled %v), known %v\n", m.arcType, m.fstType, len(m.finals), m.start, m.isyms, m.osyms, m.sparse, m.doubled, m.known)
 	for _, a := range m.arcs {
 		fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%v\n", a.from, a.to, a.in, a.out, a.weight)
 	}
@@ -249,7 +297,7 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	if rng.IntN(4) == 0 {
 		m.osyms = labels + 1
 	}
-	m.sparse = rng.IntN(6) == 0
+	m.sparse, m.doubled = rng.IntN(6) == 0, rng.IntN(12) == 0
 	if m.fstType == "const" && rng.IntN(2) == 0 { // other types, which are read by another way
 		switch {
 		case acceptor && rng.IntN(2) == 0:
@@ -260,7 +308,98 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 			m.fstType = "edit"
 		}
 	}
+	if len(furtherTypes) > 0 && rng.IntN(8) == 0 {
+		m.fstType = furtherTypes[rng.IntN(len(furtherTypes))]
+		if m.fstType == "ngram" && arcType == "standard" && !t.acyclic && !t.unweighted && t.sorted == 0 {
+			m.backOff(rng, weight)
+		}
+	}
 	return m
+}
+
+// furtherTypes are the types of files that OpenFst has in libraries which it loads when it comes upon one. Those of
+// phi, rho and sigma are not packaged; what is made of them is tested by scripts and in package ops alone.
+var furtherTypes []string
+
+// plugInTypes are furtherTypes where OpenFst's libraries are installed.
+var plugInTypes = words("const8 const16 const64 ngram arc_lookahead ilabel_lookahead olabel_lookahead" +
+	" compact8_string compact8_weighted_string compact8_acceptor compact8_unweighted compact8_unweighted_acceptor" +
+	" compact16_string compact16_weighted_string compact16_acceptor compact16_unweighted compact16_unweighted_acceptor" +
+	" compact64_string compact64_weighted_string compact64_acceptor compact64_unweighted compact64_unweighted_acceptor")
+
+// backOff makes m a back-off model of up to three words, without which there are no ngram files: states are
+// contexts of two words at most, which lead by ε to the context without the oldest word.
+func (m *model) backOff(rng *rand.Rand, weight func() float64) {
+	words := byte(1 + rng.IntN(3))
+	contexts, reads := []string{"", "0"}, map[string]string{} // 0 is the begin of the string
+	read := func(c string, w byte) {
+		for ; ; c = c[1:] { // the shorter contexts read it, too
+			if !strings.Contains(reads[c], string('0'+w)) {
+				reads[c] += string('0' + w)
+			}
+			if c == "" {
+				return
+			}
+		}
+	}
+	for w := range words {
+		read("", w+1)
+	}
+	for range rng.IntN(20) {
+		c, w := contexts[rng.IntN(len(contexts))], 1+byte(rng.IntN(int(words)))
+		read(c, w)
+		if longer := c + string('0'+w); len(longer) <= 2 && !slices.Contains(contexts, longer) && slices.Contains(contexts, longer[1:]) {
+			contexts = append(contexts, longer)
+		}
+	}
+	rng.Shuffle(len(contexts), func(i, k int) { contexts[i], contexts[k] = contexts[k], contexts[i] })
+	m.finals, m.arcs, m.start = nil, nil, slices.Index(contexts, "0")
+	for q, c := range contexts {
+		final := math.Inf(1)
+		if rng.IntN(3) == 0 {
+			final = weight()
+		}
+		m.finals = append(m.finals, final)
+		if c != "" {
+			m.arcs = append(m.arcs, modelArc{from: q, to: slices.Index(contexts, c[1:]), weight: weight()})
+		}
+		next := []byte(reads[c])
+		slices.Sort(next)
+		for _, w := range next {
+			to := c + string(w)
+			for !slices.Contains(contexts, to) {
+				to = to[1:]
+			}
+			l := fst.Label(w - '0')
+			m.arcs = append(m.arcs, modelArc{from: q, to: slices.Index(contexts, to), in: l, out: l, weight: weight()})
+		}
+	}
+	m.isyms, m.osyms = min(m.isyms, 1)*4, min(m.osyms, 1)*4
+}
+
+// strange gives some machines labels that OpenFst has for none, which its operations nevertheless take as they are.
+func strange(inputs func(*rand.Rand, string) []*model) func(*rand.Rand, string) []*model {
+	return func(rng *rand.Rand, arcType string) []*model {
+		ms := inputs(rng, arcType)
+		if rng.IntN(12) == 0 {
+			of := []fst.Label{-1, -2}[rng.IntN(2)]
+			for _, m := range ms {
+				for i := range m.arcs {
+					a := &m.arcs[i]
+					same := a.in == a.out
+					if a.in == 1 {
+						a.in = of
+					}
+					if same {
+						a.out = a.in
+					} else if a.out == 1 && rng.IntN(2) == 0 {
+						a.out = of
+					}
+				}
+			}
+		}
+		return ms
+	}
 }
 
 // drawString makes m a string of n labels, of a type of file that has just these.
@@ -375,8 +514,14 @@ func (m *model) smaller(yield func(*model) bool) {
 	if m.isyms+m.osyms > 0 && !try(func(c *model) { c.isyms, c.osyms = 0, 0 }) {
 		return
 	}
-	if m.sparse {
-		try(func(c *model) { c.sparse = false })
+	if m.sparse && !try(func(c *model) { c.sparse = false }) {
+		return
+	}
+	if m.doubled && !try(func(c *model) { c.doubled = false }) {
+		return
+	}
+	if m.fstType != "vector" {
+		try(func(c *model) { c.fstType = "vector" })
 	}
 }
 
@@ -549,3 +694,24 @@ func TestSameButRounding(t *testing.T) {
 		}
 	}
 }
+
+// further is a machine that is of a further type, mostly, or fit for one.
+func further(rng *rand.Rand, arcType string) []*model {
+	of := []traits{{}, {acceptor: true}, {unweighted: true, finite: true}, {acceptor: true, unweighted: true, finite: true}}[rng.IntN(4)]
+	m := drawModel(rng, arcType, of)
+	if len(furtherTypes) > 0 && rng.IntN(2) == 0 {
+		m.fstType = furtherTypes[rng.IntN(len(furtherTypes))]
+	}
+	if rng.IntN(4) == 0 && len(m.finals) > 0 { // of the form that ngram asks for
+		m.backOff(rng, func() float64 { return []float64{0, 0.5, 1, 2.25}[rng.IntN(4)] })
+	}
+	return []*model{m}
+}
+
+// furtherFlags ask fstconvert for each of the further types.
+var furtherFlags = func() (flags []string) {
+	for _, t := range plugInTypes {
+		flags = append(flags, "--fst_type="+t)
+	}
+	return flags
+}()

@@ -69,7 +69,7 @@ func (c *peerCase) differs(b []byte) string {
 
 // expected returns the input, without its total weight where that is removed.
 func (c *peerCase) expected() *model {
-	m := c.inputs[0]
+	m := c.inputs[0].decoded()
 	if c.tool.name != "push" || !slices.Contains(c.flags, "--remove_total_weight") || !slices.Contains(c.flags, "--push_weights") || m.start < 0 {
 		return m
 	}

@@ -39,7 +39,7 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 		case strings.HasPrefix(f, "--pdt_parentheses=") || f == "--keep_parentheses":
 			common = append(common, f)
 		default:
-			invalid = invalid || f == "--queue_type=foo" || f == "--bogus" || f == "--v=x" || f == "--fst_align=maybe"
+			invalid = invalid || f == "--queue_type=foo" || f == "--bogus" || f == "--v=x" || strings.HasPrefix(f, "--help") || f == "--fst_align=maybe"
 		}
 	}
 	whole, part := filepath.Join(p.dir, "whole"), filepath.Join(p.dir, "part")

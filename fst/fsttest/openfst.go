@@ -56,6 +56,10 @@ func (o *Tools) PlugIns() bool {
 	return true
 }
 
+// Libraries returns the directory of the libraries that PlugIns has found, which the tools search when
+// LD_LIBRARY_PATH names it; "" is none.
+func (o *Tools) Libraries() string { return o.lib }
+
 // findTools returns the directory of OpenFst's tools, "" if there are none.
 // This project's command answers to the same names, and may come first: it knows
 // --version, which OpenFst's tools refuse.
