@@ -68,8 +68,10 @@
 //	labels -1 and -2 in strings stand for no string at all, in      may be an error
 //	  of outputs                  fstpush --push_labels and
 //	                              wherever else strings are pushed
-//	composition with a label    needs the other machine sorted      works
-//	  look-ahead type
+//	composition with a label    needs the other machine sorted;     works on any; the same weight is put
+//	  look-ahead type             weights that are pushed are put     and taken, so that paths have theirs
+//	                              on an arc as they are and taken
+//	                              off rounded to 1/1024
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
 //	flags                       of 1.7.9                            of both generations, --flag value,

@@ -67,19 +67,16 @@ func printed(b []byte) string {
 	return out.String()
 }
 
-// asIfSorted says where a composition with a label look-ahead machine has another relation than OpenFst's of the same
-// two machines sorted, which it asks for.
-func (p *peers) asIfSorted(c *peerCase, flags []string, result []byte) string {
+// withoutLookAhead says where a composition with a label look-ahead machine has another relation than OpenFst's of the
+// same two machines as sorted vectors.
+func (p *peers) withoutLookAhead(c *peerCase, flags []string, result []byte) string {
 	var files []string
 	for i, side := range []string{"olabel", "ilabel"} {
-		file, sorted := filepath.Join(p.dir, fmt.Sprintf("in%d.fst", i)), filepath.Join(p.dir, fmt.Sprintf("sorted%d", i))
-		if !strings.HasSuffix(c.inputs[i].fstType, "lookahead") {
-			if _, errs, status := p.openFst("fstarcsort", []string{"--sort_type=" + side, file, sorted}, nil); status != 0 {
-				return errs
-			}
-			file = sorted
+		sorted := filepath.Join(p.dir, fmt.Sprintf("sorted%d", i))
+		if _, errs, status := p.openFst("fstarcsort", []string{"--sort_type=" + side, filepath.Join(p.dir, fmt.Sprintf("in%d.fst", i)), sorted}, nil); status != 0 {
+			return errs
 		}
-		files = append(files, file)
+		files = append(files, sorted)
 	}
 	theirs, errs, status := p.openFst("fst"+c.tool.name, slices.Concat(flags, files), nil)
 	if status != 0 {

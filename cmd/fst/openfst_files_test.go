@@ -128,6 +128,9 @@ func itself(rng *rand.Rand, arcType string) []*model {
 func sentence(rng *rand.Rand, arcType string) []*model {
 	m := drawModel(rng, arcType, traits{acyclic: true, acceptor: rng.IntN(4) != 0, finite: true, sorted: 'o'})
 	m.isyms, m.osyms = 0, 0
+	if strings.HasSuffix(m.fstType, "lookahead") { // compose has these
+		m.fstType = "const"
+	}
 	return []*model{m}
 }
 
@@ -194,6 +197,17 @@ func drawTexts(rng *rand.Rand, c *peerCase) {
 		c.stdin = false
 	case "farcompilestrings":
 		c.texts = []string{drawTable(rng)}
+		if slices.Contains(c.flags, "--keep_symbols") { // OpenFst could not read two symbols for one label again
+			seen := map[string]bool{}
+			c.texts[0] = ""
+			for line := range strings.Lines(drawTable(rng)) {
+				f := strings.Fields(line)
+				if label := slices.Concat([]string{""}, f)[len(f)]; !seen[label] {
+					seen[label] = true
+					c.texts[0] += line
+				}
+			}
+		}
 		for range 1 + rng.IntN(3) {
 			c.texts = append(c.texts, drawStrings(rng))
 		}
@@ -567,24 +581,38 @@ func (p *peers) compareSaved() string {
 // compareArchives compares archives of the same kind by their machines: of some types of files, bits of properties
 // and what fills up to multiples of 16 bytes are not the same.
 func compareArchives(a, b []byte) string {
-	read := func(b []byte) (keys []string, files [][]byte) {
-		r := must1(fst.NewArchiveReader(bytes.NewReader(b), nil))
+	read := func(b []byte) (keys []string, files [][]byte, err error) {
+		r, err := fst.NewArchiveReader(bytes.NewReader(b), nil)
+		if err != nil {
+			return nil, nil, err
+		}
 		keys = append(keys, string(r.Type))
 		for {
 			key, h, err := r.Next()
 			if err == io.EOF {
-				return keys, files
+				return keys, files, nil
 			}
-			must(err)
+			if err != nil {
+				return nil, nil, err
+			}
 			s := must1(suite.Of(h.ArcType))
-			m := must1(s.Read(r.Stream(), h))
+			m, err := s.Read(r.Stream(), h)
+			if err != nil {
+				return nil, nil, err
+			}
 			var out bytes.Buffer
 			must(s.Write(&out, m, &fst.WriteOptions{Type: h.FstType}))
 			keys, files = append(keys, key), append(files, out.Bytes())
 		}
 	}
-	ours, x := read(a)
-	theirs, y := read(b)
+	ours, x, err := read(a)
+	if err != nil {
+		return fmt.Sprint("our archive: ", err)
+	}
+	theirs, y, err := read(b)
+	if err != nil {
+		return fmt.Sprint("OpenFst's archive: ", err)
+	}
 	if !slices.Equal(ours, theirs) {
 		return fmt.Sprintf("keys %q, OpenFst's %q", ours, theirs)
 	}
@@ -645,6 +673,10 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 		return complain("printed\n%s\nOpenFst printed\n%s", out.String(), wantOut)
 	}
 	if d := p.compareSaved(); d != "" {
+		if _, errs, _ := p.openFst("farinfo", []string{filepath.Join(p.dir, "out0", "made.far")}, nil); strings.Contains(errs, "SymbolTable::Read: Read failed") {
+			p.statuses[c.tool.name+": OpenFst cannot read the symbols that it has written"]++
+			return ""
+		}
 		return complain("%s", d)
 	}
 	return ""

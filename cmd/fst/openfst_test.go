@@ -516,7 +516,7 @@ func (p *peers) run(c *peerCase) string {
 		p.statuses[c.tool.name+": OpenFst has a message, and status 0"]++
 		return ""
 	}
-	if got == 0 && strings.Contains(wantErr, "Can't determine stream position") || want == 1 && got == 0 && strings.Contains(wantErr, "EditFstImpl::DeleteStates") {
+	if got != 1 && strings.Contains(wantErr, "Can't determine stream position") || want == 1 && got == 0 && strings.Contains(wantErr, "EditFstImpl::DeleteStates") {
 		return "" // OpenFst aligns no standard output, whatever its status, and deletes no states of an edit machine
 	}
 	if want == 1 && got == 0 && strings.Contains(wantErr, "ReachInit: Fst is not sorted") {
@@ -524,7 +524,7 @@ func (p *peers) run(c *peerCase) string {
 		if !c.stdout {
 			result = must1(os.ReadFile(ours))
 		}
-		if d := p.asIfSorted(c, flags, result); d != "" {
+		if d := p.withoutLookAhead(c, flags, result); d != "" {
 			return complain("%s", d)
 		}
 		p.statuses[c.tool.name+": OpenFst looks ahead into what is sorted"]++
@@ -575,6 +575,15 @@ func (p *peers) run(c *peerCase) string {
 			if _, errs, _ := p.openFst("fstinfo", nil, b); strings.Contains(errs, "SymbolTable::Read: Read failed") {
 				p.statuses[c.tool.name+": OpenFst cannot read the symbols that it has written"]++
 				return ""
+			}
+			// OpenFst rounds the weights that look-ahead composition has pushed where it takes them off again.
+			if len(c.inputs) == 2 && (strings.HasSuffix(c.inputs[0].fstType, "label_lookahead") || strings.HasSuffix(c.inputs[1].fstType, "label_lookahead")) && compareFiles(a, b, 1.0/256, 0) == "" {
+				differ := p.withoutLookAhead(c, flags, a)
+				if differ == "" {
+					p.judged[c.tool.name+": OpenFst's paths are off by the rounding of what is pushed"]++
+					return ""
+				}
+				d += "\nand ours has not the relation of plain composition: " + differ
 			}
 			// Ours must have the input's relation where OpenFst's numbers are no guide.
 			if why := c.unguided(); why != "" {
