@@ -105,7 +105,9 @@
 //	                              symbol tables
 //	compact machines of         take the first arc of a state with  an error
 //	  acceptors, label -1         it for a final weight
-//	ngram machines              of tropical weights                 of any
+//	ngram machines              of 32-bit weights; whose start      of any; an error
+//	                              backs off in several steps lose
+//	                              the first ones
 //	fstcompress of several      a file that cannot be decompressed  status 1
 //	  arcs with the same
 //	  labels to one state

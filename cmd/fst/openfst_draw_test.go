@@ -68,7 +68,7 @@ func (m *model) encodeFurther() []byte {
 	plain := *m
 	plain.fstType = "vector"
 	file := plain.encode()
-	if m.fstType == "ngram" && m.arcType != "standard" { // OpenFst has none
+	if m.fstType == "ngram" && m.arcType == "log64" { // OpenFst has none
 		m.fstType = "vector"
 		return file
 	}

@@ -128,6 +128,14 @@ func itself(rng *rand.Rand, arcType string) []*model {
 func sentence(rng *rand.Rand, arcType string) []*model {
 	m := drawModel(rng, arcType, traits{acyclic: true, acceptor: rng.IntN(4) != 0, finite: true, sorted: 'o'})
 	m.isyms, m.osyms = 0, 0
+	if m.beyond(1e6) { // OpenFst rounds to Infinity what is divided by --delta
+		for i := range m.arcs {
+			m.arcs[i].weight = 0.5
+		}
+		for q := range m.finals {
+			m.finals[q] = min(m.finals[q], 1)
+		}
+	}
 	if strings.HasSuffix(m.fstType, "lookahead") { // compose has these
 		m.fstType = "const"
 	}
@@ -669,7 +677,11 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 		p.statuses[c.tool.name+": OpenFst has a message, and status 0"]++
 		return ""
 	}
-	if out.String() != wantOut {
+	if makes && out.Len() > 0 && wantOut != "" && out.String() != wantOut { // but for bits of properties
+		if d := compareArchives(out.Bytes(), []byte(wantOut)); d != "" {
+			return complain("%s", d)
+		}
+	} else if out.String() != wantOut {
 		return complain("printed\n%s\nOpenFst printed\n%s", out.String(), wantOut)
 	}
 	if d := p.compareSaved(); d != "" {
