@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -81,6 +82,38 @@ func determinizeAsOpenFst[W numeric[W]](t *testing.T) {
 		}
 	}
 	t.Logf("%d machines compared", done)
+}
+
+// A threshold ends what cannot be determinized as a whole: 1 2^n costs n/2 from state 1, and a state that ends nowhere
+// is further behind it with each 2. Without one there is a proof that it has no end, and under a limit it is the evidence.
+func TestDeterminizePrunedEnds(t *testing.T) {
+	const text = "0 1 1 1 0.5\n0 2 1 1 3\n1 0 1 1\n1 1 2 2 0.5\n2 2 2 2 3\n0 0.5\n"
+	f, err := fst.ReadText[semiring.Tropical](strings.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var twins *ops.TwinsError
+	if _, err := ops.DeterminizePruned[semiring.Tropical](f, nil); !errors.As(err, &twins) {
+		t.Errorf("without a threshold: %v", err)
+	}
+	far := semiring.Tropical(1000)
+	o := &ops.DeterminizePrunedOptions[semiring.Tropical]{Prune: ops.PruneOptions[semiring.Tropical]{Threshold: &far}}
+	out, err := ops.DeterminizePruned[semiring.Tropical](f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := out.NumStates(); n < 1900 || n > 2100 {
+		t.Errorf("%d states for strings of up to 2000 labels", n)
+	}
+	o.States = 500
+	if _, err := ops.DeterminizePruned[semiring.Tropical](f, o); !errors.As(err, &twins) {
+		t.Errorf("under a limit of 500 states: %v", err)
+	}
+	best := 10
+	o = &ops.DeterminizePrunedOptions[semiring.Tropical]{Prune: ops.PruneOptions[semiring.Tropical]{States: best}}
+	if out, err = ops.DeterminizePruned[semiring.Tropical](f, o); err != nil || out.NumStates() > best {
+		t.Errorf("the best %d states: %v", best, err)
+	}
 }
 
 func TestDeterminizePrunedAsOpenFst(t *testing.T) {

@@ -22,7 +22,8 @@ type DividedPath[W any] interface {
 // what Prune would leave of Determinize(f), with states in the order in which
 // they are found, best first. Of an acceptor only that part is built, so that a
 // bound on states or a threshold brings even machines to an end that cannot be
-// determinized; a transducer is determinized whole, and then pruned.
+// determinized; a transducer is determinized whole, and then pruned. Where neither does, since states that
+// cost nothing differ by more and more, only Limits do.
 //
 // Cost: a shortest distance of f, the subsets that are kept and one step beyond,
 // and the logarithm of their number for each arc.
@@ -55,6 +56,10 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 		return nil, err
 	}
 	p := &lazyPruner[W]{d: d, o: &o.Prune, alg: newAlgebra[W]()}
+	if g := d.m.guard; g != nil {
+		// What cannot be determinized as a whole may well have an end here, and only a limit can tell that it has none.
+		g.silent = o.Prune.States > 0 || o.Prune.Threshold != nil && p.alg.less(*o.Prune.Threshold, p.alg.zero)
+	}
 	d.m.added = func(subset []element[W]) {
 		sum := p.alg.zero
 		for _, e := range subset {

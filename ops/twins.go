@@ -362,6 +362,8 @@ type twinsGuard[W semiring.Weight[W]] struct {
 	nextBytes int64 // or so many bytes in output strings
 	// The caller set a limit on states, or on bytes: a suspicion does not stop.
 	limitedStates, limitedBytes bool
+	// Pruning may end what does not end as a whole: it stops nothing, and is evidence when a limit does.
+	silent bool
 
 	f      fst.Expanded[W]
 	search func(op string, budget int64) (*TwinsError, error)
@@ -412,6 +414,9 @@ func sameButRounding[W semiring.Weight[W]](x, y any) bool {
 // look is called when a construction has come to next states or nextBytes, after
 // looking at so many arcs of the input.
 func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64) error {
+	if g.silent {
+		return nil
+	}
 	if built.States >= g.next {
 		g.next = 2 * built.States
 	}
