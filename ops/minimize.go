@@ -178,7 +178,10 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 		return nil, err
 	}
 	g := toGallic(f, leftPair[W])
-	return g, minimizeWeighted(g, o)
+	return g, minimizeWeighted(g, o, func(po *PushOptions) ([]semiring.GallicLeft[W], error) {
+		d, _, err := pairDistances(f, po, leftPairs[W]())
+		return d, err
+	})
 }
 
 // minimizable is asked for by the minimization of weighted acceptors.
@@ -204,7 +207,7 @@ func MinimizeAcceptor[W minimizable[W]](f *fst.Vector[W], opts *MinimizeOptions)
 	if p&fst.Unweighted != 0 && !hasZeroArc(f) {
 		return minimizeUnweighted(f, &o)
 	}
-	return minimizeWeighted(f, &o)
+	return minimizeWeighted(f, &o, func(po *PushOptions) ([]W, error) { return pushDistances(f, po) })
 }
 
 // hasZeroArc reports an arc of weight 0̄, which a machine that counts as
@@ -254,14 +257,15 @@ func nondeterministic[W semiring.Weight[W]](f fst.Expanded[W]) (fst.StateID, fst
 }
 
 // minimizeWeighted minimizes an acceptor after taking its weights, pushed and
-// rounded, into the labels.
-func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) error {
+// rounded, into the labels. distances are those to push by.
+func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions, distances func(*PushOptions) ([]W, error)) error {
 	if f.Start() == fst.NoState {
 		f.Clear()
 		return nil
 	}
-	if err := PushWeights(f, &PushOptions{Delta: o.delta(), Limits: o.Limits.workspace()}); err != nil {
-		return renamed(err, "Minimize")
+	po := &PushOptions{Delta: o.delta(), Limits: o.Limits.workspace()}
+	if err := pushWeights(f, po, func() ([]W, error) { return distances(po) }); err != nil {
+		return minimizeError(err)
 	}
 	if o.delta() > 0 {
 		QuantizeWeights(f, o.delta())
@@ -274,6 +278,15 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) er
 		return err
 	}
 	return Decode(f, table)
+}
+
+// minimizeError is an error of pushing, under the name of the whole.
+func minimizeError(err error) error {
+	var part *partError
+	if errors.As(err, &part) {
+		err = part.err
+	}
+	return renamed(err, "Minimize")
 }
 
 // minimizeUnweighted minimizes an acceptor whose weights are not looked at.

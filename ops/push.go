@@ -75,20 +75,8 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 	var out *fst.Vector[W]
 	var err error
 	if o.ToFinal {
-		out, err = pushPairs(f, of, &o, rightPair[W], splitRight[W], FactorGallicRight[W], semiring.GallicRight[W].DivideRight,
-			func(g *semiring.GallicRight[W], w W) { g.Weight = w },
-			func() ([]semiring.GallicRight[W], error) {
-				b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
-					return rightPair(l, semiring.Boolean(!semiring.IsZero(w)))
-				}), &o)
-				d := slices.Repeat([]semiring.GallicRight[W]{semiring.Zero[semiring.GallicRight[W]]()}, len(b))
-				for q := range b {
-					if b[q].Weight {
-						d[q] = semiring.GallicRight[W]{String: b[q].String, Weight: semiring.One[W]()}
-					}
-				}
-				return d, err
-			}, func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
+		out, err = pushPairs(f, of, &o, rightPairs[W](), splitRight[W], FactorGallicRight[W], semiring.GallicRight[W].DivideRight,
+			func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
 				if !o.RemoveCommonAffix {
 					w.String = w.String.One()
 				}
@@ -98,20 +86,8 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 				return w
 			})
 	} else {
-		out, err = pushPairs(f, of, &o, leftPair[W], splitLeft[W], FactorGallicLeft[W], semiring.GallicLeft[W].DivideLeft,
-			func(g *semiring.GallicLeft[W], w W) { g.Weight = w },
-			func() ([]semiring.GallicLeft[W], error) {
-				b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
-					return leftPair(l, semiring.Boolean(!semiring.IsZero(w)))
-				}), &o)
-				d := slices.Repeat([]semiring.GallicLeft[W]{semiring.Zero[semiring.GallicLeft[W]]()}, len(b))
-				for q := range b {
-					if b[q].Weight {
-						d[q] = semiring.GallicLeft[W]{String: b[q].String, Weight: semiring.One[W]()}
-					}
-				}
-				return d, err
-			}, func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
+		out, err = pushPairs(f, of, &o, leftPairs[W](), splitLeft[W], FactorGallicLeft[W], semiring.GallicLeft[W].DivideLeft,
+			func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
 				if !o.RemoveCommonAffix {
 					w.String = w.String.One()
 				}
@@ -128,45 +104,93 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 	return out, nil
 }
 
+// pairs is how strings and weights W are put together into G.
+type pairs[W, G any] struct {
+	of     func(fst.Label, W) G
+	weigh  func(*G, W)                                           // replaces the weight
+	labels func(of fst.Expanded[W], o *PushOptions) ([]G, error) // the distances with 1̄ for each weight but 0̄
+}
+
+func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
+	type G = semiring.GallicLeft[W]
+	return pairs[W, G]{leftPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+		b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
+			return leftPair(l, semiring.Boolean(!semiring.IsZero(w)))
+		}), o)
+		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
+		for q := range b {
+			if b[q].Weight {
+				d[q] = G{String: b[q].String, Weight: semiring.One[W]()}
+			}
+		}
+		return d, err
+	}}
+}
+
+func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
+	type G = semiring.GallicRight[W]
+	return pairs[W, G]{rightPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+		b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
+			return rightPair(l, semiring.Boolean(!semiring.IsZero(w)))
+		}), o)
+		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
+		for q := range b {
+			if b[q].Weight {
+				d[q] = G{String: b[q].String, Weight: semiring.One[W]()}
+			}
+		}
+		return d, err
+	}}
+}
+
+// pairDistances returns the distances of the pairs of strings and weights of f.
+//
+// Sums of pairs over cycles are reached within Delta, and of a sum that diverges nothing tells then but how many
+// turns it took. Those of the weights alone, which are their second parts, are solved, or found to diverge: of two states with 40 arcs the
+// weight of a string, its total removed, was off by 0.005, and of a cycle that sums to 1 a total of -6.9 was made.
+//
+// With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of the labels alone.
+func pairDistances[W semiring.Component[W], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, G]) (d []G, alone bool, err error) {
+	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
+		d, err = pushDistances(toGallic(f, p.of), o)
+		return d, false, err
+	}
+	w, err := pushDistances(f, o)
+	alone = o.KeepWeights && errors.Is(err, ErrNotClosed)
+	if err != nil && !alone {
+		return nil, false, err
+	}
+	if d, err = p.labels(f, o); err != nil {
+		return nil, false, err
+	}
+	if !alone {
+		for q := range w {
+			p.weigh(&d[q], w[q])
+		}
+	}
+	return d, alone, nil
+}
+
 // pushPairs pushes f as an acceptor over pairs G, by the distances on of.
-// removed is the part of the total that goes. alone are the distances of the labels alone, for when the
-// weights that only count paths have none.
-func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, pair func(fst.Label, W) G,
-	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], divide func(a, c G) G, weigh func(*G, W), alone func() ([]G, error), removed func(G) G) (*fst.Vector[W], error) {
+// removed is the part of the total that goes.
+func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, G],
+	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
 	m := meter{op: "Push", lim: o.Limits.workspace(), calls: 255}
 	size := sizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
 	if err := m.check(size); err != nil {
 		return nil, err
 	}
-	g := toGallic(f, pair)
-	// Sums of pairs over cycles are reached within Delta. Those of the weights alone, which are their second parts,
-	// are solved: of two states with 40 arcs the weight of a string, its total removed, was off by 0.005.
-	var w []W
-	var solved error
-	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); !path && fst.PropertiesOf(of, fst.Cyclic|fst.Acyclic)&fst.Cyclic != 0 {
-		if w, solved = pushDistances(of, o); solved != nil && !errors.Is(solved, ErrNotClosed) {
-			return nil, solved
-		}
-	}
-	var d []G
-	var err error
-	if o.KeepWeights && solved != nil { // there is no end to the number of paths, which nobody asked for
-		d, err = alone()
-	} else {
-		d, err = pushDistances(toGallic(of, pair), o)
-	}
+	d, alone, err := pairDistances(of, o, p)
 	if err != nil {
 		return nil, err
 	}
-	if solved == nil { // else, on a long cycle, sweeps may have had to give up before what is within Delta
-		for q := range w {
-			weigh(&d[q], w[q])
-		}
-	}
+	g := toGallic(f, p.of)
 	var total G
 	if all := totalWeight(g, d, !o.ToFinal); !semiring.IsZero(all) && (o.RemoveTotalWeight || o.RemoveCommonAffix) {
-		total = removed(all)
+		if total = removed(all); alone {
+			p.weigh(&total, semiring.One[W]()) // weights stay where they are, all of them
+		}
 	} else {
 		total = semiring.One[G]()
 	}
@@ -193,6 +217,11 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	if opts != nil {
 		o = *opts
 	}
+	return pushWeights(f, &o, func() ([]W, error) { return pushDistances(f, &o) })
+}
+
+// pushWeights is PushWeights with the distances to push by.
+func pushWeights[W divisible[W]](f *fst.Vector[W], o *PushOptions, distances func() ([]W, error)) error {
 	m := meter{op: "Push", lim: o.Limits, calls: 255}
 	size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
 	var w W
@@ -200,7 +229,7 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	if err := m.check(size); err != nil {
 		return err
 	}
-	d, err := pushDistances(f, &o)
+	d, err := distances()
 	if err != nil {
 		return err
 	}

@@ -90,8 +90,8 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 //     States on no cycle are summed once, exactly; components of up to 64
 //     states whose weights have a Star are solved exactly by elimination;
 //     greater ones over Log and Probability by sweeps until nothing changes in
-//     float64 (or MaxVisits, when the last change is within Delta); what remains
-//     by relaxation within Delta. OpenFst skips updates
+//     float64 (or MaxVisits, when the last change is within Delta and shows that there
+//     is a sum); what remains by relaxation within Delta. OpenFst skips updates
 //     below delta in all of these, and so differs in the fourth digit.
 //
 // Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc
@@ -136,8 +136,13 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	if o.Reverse {
 		r := reversed(f)
 		d, err := relax(op, r, knownReversed(r), &alg, []fst.StateID{0}, true, &o)
+		if err == nil && !alg.path && o.Delta > ShortestDelta && !o.relaxed {
+			err = diverges(op, f, &o)
+		} else {
+			err = unreverse(f, err)
+		}
 		if err != nil {
-			return nil, unreverse(f, err)
+			return nil, err
 		}
 		if o.Touched != nil && *o.Touched > 0 {
 			*o.Touched--
@@ -148,7 +153,22 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	if sources == nil {
 		sources = []fst.StateID{f.Start()}
 	}
-	return relax(op, f, knownProperties(f), &alg, sources, false, &o)
+	d, err := relax(op, f, knownProperties(f), &alg, sources, false, &o)
+	if err == nil && !alg.path && o.Delta > ShortestDelta && !o.relaxed {
+		err = diverges(op, f, &o)
+	}
+	return d, err
+}
+
+// diverges returns the error of sums that diverge, which relaxation comes to an end of all the same
+// where Delta is large: round a cycle that sums to 1 the k-th turn adds 1/k.
+func diverges[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) error {
+	solve := *o
+	solve.Queue = QueueAuto
+	if _, err := sumByComponents(op, f, &solve); errors.Is(err, ErrNotClosed) {
+		return err
+	}
+	return nil
 }
 
 func (o *ShortestDistanceOptions) touched(n int) {

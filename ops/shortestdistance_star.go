@@ -231,6 +231,9 @@ func (s *componentSolver[W]) solve(members []fst.StateID) error {
 			}
 		}
 	}
+	if bad == interrupted {
+		return &StateError{Op: s.op, State: members[0], Err: s.o.Ctx.Err()}
+	}
 	if bad >= 0 {
 		return &StateError{Op: s.op, State: members[bad], Err: ErrNotClosed}
 	}
@@ -242,8 +245,9 @@ func (s *componentSolver[W]) solve(members []fst.StateID) error {
 
 // What a solver returns besides the state at which the sum diverges.
 const (
-	solved   = -1
-	notTried = -2
+	solved      = -1
+	notTried    = -2
+	interrupted = -3 // by the context
 )
 
 // eliminate solves by elimination of one state after the other, for weights
@@ -505,6 +509,9 @@ func solveScaled[T interface {
 		d[i] = float64(b[i])
 	}
 	for round := 0; ; round++ { // Bellman and Ford
+		if s.o.Ctx != nil && s.o.Ctx.Err() != nil {
+			return interrupted
+		}
 		changed := solved
 		for _, e := range arcs {
 			// A change by rounding alone is none: a cycle of cost about 0 is left
@@ -584,61 +591,4 @@ func solveLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptio
 		x[p] /= 1 - a[p*n+p]
 	}
 	return solved
-}
-
-// sweepLinear solves by sweeps over the states, loops summed exactly, until a
-// sweep changes nothing that float64 shows. Sums of non-negative numbers only
-// grow from sweep to sweep, so there is an end: at a fixed point, at an
-// overflow, or at the bound on visits, where an answer within Delta is taken.
-func sweepLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptions) int {
-	n := len(x)
-	b := slices.Clone(x)
-	loop := make([]float64, n)
-	first := make([]int32, n+2) // arcs into each state
-	for _, e := range arcs {
-		if e.from == e.to {
-			loop[e.to] += e.w
-		} else {
-			first[e.to+2]++
-		}
-	}
-	for q := range n {
-		if !(loop[q] < 1) {
-			return q
-		}
-		first[q+2] += first[q+1]
-	}
-	from, ws := make([]int32, len(arcs)), make([]float64, len(arcs))
-	for _, e := range arcs {
-		if e.from != e.to {
-			k := first[e.to+1]
-			from[k], ws[k] = e.from, e.w
-			first[e.to+1]++
-		}
-	}
-	const settled = 1e-15
-	limit := o.maxVisits(n)
-	for visits := int64(0); ; visits += int64(n) {
-		change, worst := 0.0, 0
-		for q := range n {
-			sum := b[q]
-			for k := first[q]; k < first[q+1]; k++ {
-				sum += x[from[k]] * ws[k]
-			}
-			sum /= 1 - loop[q]
-			if c := (sum - x[q]) / sum; c > change {
-				change, worst = c, q
-			}
-			x[q] = sum
-			if !(sum <= math.MaxFloat64) {
-				return q
-			}
-		}
-		if change <= settled || visits > limit && change <= o.delta(false) {
-			return solved
-		}
-		if visits > limit || o.Ctx != nil && o.Ctx.Err() != nil {
-			return worst
-		}
-	}
 }
