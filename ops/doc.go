@@ -21,7 +21,7 @@
 //	         Compress Decompress LabelLookAhead                 small files; what labels each state can reach
 //	search   ShortestDistance ShortestPath ForwardBackward      sums over paths, best paths, posteriors of arcs
 //	draw     RandGen                                            random paths
-//	compare  Equal Compare Isomorphic Equivalent RandEquivalent Twins Describe
+//	compare  Equal Compare Isomorphic Equivalent RandEquivalent Twins BoundedDelay Describe
 //	lazily   ComposeLazy IntersectLazy SubtractLazy ReplaceLazy UnionLazy ConcatLazy ClosureLazy DeterminizeLazy
 //	         RmEpsilonLazy SynchronizeLazy FactorWeightLazy    and Collect, which makes a machine in memory of any
 //	         ShortestPathLazy ShortestDistanceLazy              searches that ask for states one by one

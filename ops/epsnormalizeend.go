@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUnboundedDelay reports a cycle with more labels on one side than on the other, which would
-// have ever more of them to come.
+// have ever more of them to come: the reason of an UnboundedOutputError and of a DelayError.
 var ErrUnboundedDelay = errors.New("a cycle puts out more labels than it reads")
 
 // UnboundedOutputError is the evidence that EpsNormalize does not end: a path from the start to a

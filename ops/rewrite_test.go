@@ -133,7 +133,7 @@ func TestSynchronizeAgainstRelation(t *testing.T) {
 	f.AddStates(1)
 	f.SetStart(0)
 	f.AddArc(0, fst.Arc[semiring.Log64]{ILabel: 1})
-	if _, err := Synchronize[semiring.Log64](f, Limits{States: 50}); !errors.Is(err, ErrLimit) {
+	if _, err := Synchronize[semiring.Log64](f, Limits{States: 50}); !errors.Is(err, ErrUnboundedDelay) {
 		t.Error(err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // goes on alone.
 //
 // The delay between input and output must be bounded along the paths of f: round
-// each cycle as many input labels as output labels are read. Otherwise there is no
-// end but by Limits: a LimitError.
+// each cycle as many input labels as output labels are read. Otherwise the error is a DelayError with a
+// cycle that shows it, before the work begins.
 //
 // States are a state of f with the labels that one side is ahead by, numbered as
 // they are first reached, as in OpenFst. Cost: O(states + arcs) of the result,
@@ -24,7 +24,22 @@ import (
 // After M. Mohri, "Edit-distance of weighted automata: general definitions and
 // algorithms", Int. J. Foundations of Computer Science 14(6):957-982, 2003.
 func Synchronize[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
-	out, err := Materialize[W](newSynchronizer(f), lim)
+	g, ok := f.(fst.Expanded[W])
+	if !ok { // the result has each state of f, too
+		v, err := Collect(f, lim)
+		if err != nil {
+			return nil, renamed(err, "Synchronize")
+		}
+		g = v
+	}
+	unbounded, err := boundedDelay("Synchronize", g, lim)
+	if err != nil {
+		return nil, err
+	}
+	if unbounded != nil {
+		return nil, unbounded
+	}
+	out, err := Materialize[W](newSynchronizer[W](g), lim)
 	if err != nil {
 		return nil, renamed(err, "Synchronize")
 	}

@@ -12,18 +12,21 @@ import (
 )
 
 var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
-	summary: "Tells whether a machine is ambiguous, functional, determinizable, stochastic, and shows paths that prove it.", about: `
+	summary: "Tells whether a machine is ambiguous, functional, determinizable, synchronizable, stochastic, and shows paths that prove it.", about: `
 ambiguous: two accepting paths carry the same input labels, ε being one of them (fst rmepsilon
 first). functional: no input has two outputs. twins
 property: no two paths with one input go round cycles with different weights or outputs; an
 unambiguous machine can be determinized exactly when it has it, and any machine over an
 idempotent semiring when it has it. It says
-nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute. stochastic: over log, log64 and real64, the
+nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute. bounded
+delay: each cycle has as many labels on either side; fst synchronize ends exactly
+on such machines. stochastic: over log, log64 and real64, the
 final weight and the arcs of each state that the start leads to sum to one, but for --delta.
 
 Of each the shortest evidence is shown: two paths of the fewest labels, for the twins property those of
 the way in and of the cycles together (where that takes more than ten seconds or so, or
-more memory than --limit_bytes, what was found by then, and it says so); for
+more memory than --limit_bytes, what was found by then, and it says so), for bounded delay those of the
+way to a cycle and of the cycle; for
 stochastic a path of the fewest arcs.
 
   fst explain in.fst
@@ -53,6 +56,10 @@ the square of that; --limit_states and --limit_arcs bound these pairs.`,
 				return err
 			}
 			noTwins := err
+			delay, err := t.BoundedDelay(t.m, lim)
+			if err != nil {
+				return err
+			}
 			var stochastic *ops.StochasticError
 			sums := slices.Contains([]string{"log", "log64", "real64"}, t.ArcType())
 			if sums {
@@ -76,6 +83,7 @@ the square of that; --limit_states and --limit_arcs bound these pairs.`,
 				} else {
 					verdict("twins property", twins == nil, orNil(twins))
 				}
+				verdict("bounded delay", delay == nil, orNil(delay))
 				if !sums {
 					infoLine(w, "stochastic", "not applicable: no probabilities")
 					return nil

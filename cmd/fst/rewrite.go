@@ -59,8 +59,8 @@ Time: ε-removal over weights that carry output strings.`,
 	})
 
 var synchronizeTool = building("synchronize", "Makes input and output labels keep step along each path.", `
-The delay between input and output must be bounded; where a cycle lets it grow there is no
-end but by --limit_states.
+The delay between input and output must be bounded; a cycle that lets it grow is
+shown, and nothing is written.
 
   fst synchronize in.fst out.fst
 

@@ -52,6 +52,10 @@ func (component[W]) Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, e
 	return ops.Unambiguous(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
 }
 
+func (component[W]) BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error) {
+	return ops.BoundedDelay(m.(fst.Expanded[W]), lim)
+}
+
 func (component[W]) Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error) {
 	return ops.Functional(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
 }

@@ -90,6 +90,7 @@ type Suite interface {
 	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
 
 	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
+	BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error)
 	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
 	Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error)
 	Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error)
