@@ -56,11 +56,13 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Unwrap() error { return e.Cause }
 
 // meter checks Limits while an operation builds. Looking at the context costs
-// an atomic load or a lock, so it is done once in every 256 calls.
+// an atomic load or a lock, so it is done once in every 256 calls, or when much has been
+// built since: of subsets and sets of strings one alone may take longer than any timeout.
 type meter struct {
 	op    string
 	lim   Limits
 	calls uint32
+	next  int64 // bytes at which to look again
 }
 
 // check returns a LimitError when p exceeds a limit.
@@ -74,12 +76,19 @@ func (m *meter) check(p Progress) error {
 	case l.Bytes > 0 && p.Bytes > l.Bytes:
 		return &LimitError{Op: m.op, Limit: "bytes", Bound: l.Bytes, Built: p, Cause: ErrLimit}
 	}
-	if m.calls++; l.Ctx != nil && (m.calls&255 == 0 || m.calls == 1) {
+	if m.calls++; l.Ctx != nil && (m.calls&255 == 0 || m.calls == 1 || p.Bytes >= m.next) {
+		m.next = p.Bytes + 1<<20
 		if err := l.Ctx.Err(); err != nil {
 			return &LimitError{Op: m.op, Limit: "context", Built: p, Cause: err}
 		}
 	}
 	return nil
+}
+
+// look is check that looks at the context now: for loops whose rounds are long, or counted by the caller.
+func (m *meter) look(p Progress) error {
+	m.calls |= 255
+	return m.check(p)
 }
 
 // CheckLimits returns a LimitError of op when f is larger than lim allows, or the
@@ -124,7 +133,7 @@ type Meter struct{ m meter }
 func NewMeter(op string, lim Limits) *Meter { return &Meter{meter{op: op, lim: lim}} }
 
 // Check returns a LimitError when p exceeds a limit, or the context is done; it
-// looks at the context once in every 256 calls.
+// looks at the context once in every 256 calls, and each time that p has a megabyte more.
 func (m *Meter) Check(p Progress) error { return m.m.check(p) }
 
 // SizeOf is the size of a machine over W, with the bytes that its arcs and states take.

@@ -551,6 +551,12 @@ func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 			c.queue = fifoQueue{}
 			return c.solve(q) // which finds the cycle
 		}
+		if visits&0xfff == 0xfff {
+			if err := c.meter.look(c.built); err != nil {
+				c.queue = fifoQueue{}
+				return err
+			}
+		}
 		p := c.queue.pop()
 		c.state[p].waiting = false
 		arcs := c.f.Arcs(p)

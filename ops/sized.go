@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -76,13 +77,18 @@ type heapGuard[W semiring.Weight[W]] struct {
 	meter *meter
 }
 
-// newHeapGuard returns nil where weights hold nothing, or nothing bounds it.
+// newHeapGuard returns nil where weights hold nothing, or nothing bounds it. Where it is only a context that does, the
+// time that products take is seen from what they hold.
 func newHeapGuard[W semiring.Weight[W]](m *meter) *heapGuard[W] {
 	heap := heapOf[W]()
-	if heap == nil || m.lim.Bytes <= 0 {
+	if heap == nil || m.lim.Bytes <= 0 && m.lim.Ctx == nil {
 		return nil
 	}
-	return &heapGuard[W]{heap: heap, bound: m.lim.Bytes, meter: m}
+	bound := m.lim.Bytes
+	if bound <= 0 {
+		bound = math.MaxInt64 / 2
+	}
+	return &heapGuard[W]{heap: heap, bound: bound, meter: m}
 }
 
 // step is called before d is multiplied with those arcs for which with holds, and final. What is

@@ -226,6 +226,9 @@ func (t *tool) run(words []string, std cli.Streams) int {
 // exit ends the process; tests of many calls want to see which one it was.
 var exit = os.Exit
 
+// grace is how long after its --timeout a tool may end by itself.
+var grace = func(timeout time.Duration) time.Duration { return timeout/20 + 200*time.Millisecond }
+
 // watch ends the process when a tool has not come to its end by itself some time
 // after its --timeout: not all that takes time looks at a clock. What looks has
 // more to say, and so goes first. The returned function calls it off.
@@ -234,8 +237,7 @@ func (c *call) watch() (stop func()) {
 	if limit <= 0 {
 		return func() {}
 	}
-	grace := limit/20 + 200*time.Millisecond
-	t := time.AfterFunc(limit+grace, func() {
+	t := time.AfterFunc(limit+grace(limit), func() {
 		output.Stop()
 		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no output file was written", limit)))
 	})
