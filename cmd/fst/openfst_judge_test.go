@@ -100,6 +100,84 @@ func (c *peerCase) rounding() float64 {
 	return 0
 }
 
+// misjudged says why two deterministic acceptors are not equivalent, or are, as was said. By definition they are when
+// their weights, pushed to the start, are the same but for --delta: pairs of states that one string reaches are compared, with
+// sums over all paths that are solved here for all states at once. Where weights differ by no more than --delta, but by more
+// than arithmetic makes, either may be said, since rounding to multiples of --delta takes some of these for the same.
+func (c *peerCase) misjudged(equivalent bool) string {
+	why, off := c.inputs[0].compare(c.inputs[1])
+	switch {
+	case equivalent && why != "":
+		return why
+	case equivalent && off > 1.001*float64(c.delta()):
+		return fmt.Sprintf("pushed weights are apart by %v", off)
+	case !equivalent && why == "" && off < 1e-6:
+		return fmt.Sprintf("no pushed weights are further apart than %v", off)
+	}
+	return ""
+}
+
+// compare compares deterministic acceptors over log weights: what one has and the other has not, and by how much pushed
+// weights, and the sums of all paths, are apart at most.
+func (m *model) compare(o *model) (why string, off float64) {
+	of := [2]*model{m, o}
+	var total [2][]float64
+	var arcs [2]map[[2]int]modelArc // by state and label, those that lead to final states
+	var at [2]int
+	for i, x := range of {
+		if x.start < 0 {
+			return fmt.Sprintf("machine %d has no start", i+1), 0
+		}
+		total[i] = x.distances(x.start, true)
+		arcs[i] = map[[2]int]modelArc{}
+		for _, a := range x.arcs {
+			if !math.IsInf(a.weight, 1) && !math.IsInf(total[i][a.to], 1) {
+				arcs[i][[2]int{a.from, int(a.in)}] = a
+			}
+		}
+		at[i] = x.start
+	}
+	apart := func(a, b float64, what string, args ...any) {
+		switch {
+		case math.IsInf(a, 1) != math.IsInf(b, 1):
+			why = fmt.Sprintf("%s: %v against %v", fmt.Sprintf(what, args...), a, b)
+		case !math.IsInf(a, 1):
+			off = max(off, math.Abs(a-b))
+		}
+	}
+	apart(total[0][at[0]], total[1][at[1]], "all paths")
+	if math.IsInf(total[0][at[0]], 1) || why != "" {
+		return why, off
+	}
+	seen := map[[2]int]bool{at: true}
+	for todo := [][2]int{at}; len(todo) > 0; todo = todo[1:] {
+		at := todo[0]
+		final := func(i int) float64 { return of[i].finals[at[i]] - total[i][at[i]] }
+		apart(final(0), final(1), "final weights of states %v", at)
+		for i := range of {
+			for key, a := range arcs[i] {
+				if key[0] != at[i] {
+					continue
+				}
+				b, ok := arcs[1-i][[2]int{at[1-i], key[1]}]
+				if !ok {
+					return fmt.Sprintf("one of states %v has no label %d", at, key[1]), off
+				}
+				apart(a.weight+total[i][a.to]-total[i][a.from], b.weight+total[1-i][b.to]-total[1-i][b.from], "label %d", key[1])
+				to := [2]int{a.to, b.to}
+				if i == 1 {
+					to = [2]int{b.to, a.to}
+				}
+				if !seen[to] {
+					seen[to] = true
+					todo = append(todo, to)
+				}
+			}
+		}
+	}
+	return why, off
+}
+
 // beyond reports whether a finite weight is at least as large as w, so that its quotient by --delta may overflow.
 func (m *model) beyond(w float32) bool {
 	large := func(x float64) bool { return !math.IsInf(x, 0) && math.Abs(x) >= float64(w)/8 } // sums of some
@@ -397,5 +475,43 @@ func TestJudgesOfProperties(t *testing.T) {
 	m.arcs[1] = m.arcs[0]
 	if m.twoPaths() == "" {
 		t.Error("the same arc twice is not noticed")
+	}
+}
+
+// What is said of two deterministic machines is found to be wrong where it is.
+func TestJudgeOfEquivalence(t *testing.T) {
+	inf := math.Inf(1)
+	a := &model{arcType: "log", finals: []float64{inf, 1, inf}, arcs: []modelArc{{0, 1, 1, 1, 0.5}, {1, 1, 1, 1, 2}, {1, 0, 2, 2, 1.5}, {1, 2, 3, 3, 0}}}
+	for name, c := range map[string]struct {
+		change     func(b *model)
+		equivalent bool
+	}{
+		"the same":           {func(*model) {}, true},
+		"weights moved":      {func(b *model) { b.arcs[0].weight, b.arcs[2].weight, b.finals[1] = 0.75, 1.25, 0.75 }, true},
+		"what leads nowhere": {func(b *model) { b.arcs = b.arcs[:3] }, true},
+		"a loop twice": {func(b *model) {
+			b.finals = append(b.finals, 1)
+			b.arcs[1].to = 3
+			b.arcs = append(b.arcs, modelArc{3, 1, 1, 1, 2}, modelArc{3, 0, 2, 2, 1.5})
+		}, true},
+		"another weight in a cycle":    {func(b *model) { b.arcs[1].weight += 0.01 }, false},
+		"another final weight":         {func(b *model) { b.finals[1] += 0.01 }, false},
+		"another label":                {func(b *model) { b.arcs[2].in, b.arcs[2].out = 5, 5 }, false},
+		"an end more":                  {func(b *model) { b.finals[0] = 3 }, false},
+		"an end of what leads nowhere": {func(b *model) { b.finals[2] = 3 }, false},
+		"an arc less":                  {func(b *model) { b.arcs = b.arcs[:2] }, false},
+		"no start":                     {func(b *model) { b.start = -1 }, false},
+	} {
+		b := a.clone()
+		c.change(b)
+		for _, inputs := range [][]*model{{a, b}, {b, a}} {
+			call := &peerCase{tool: &peerTool{name: "equivalent"}, inputs: inputs}
+			if wrong := call.misjudged(c.equivalent); wrong != "" {
+				t.Errorf("%s: equivalent %v: %s", name, c.equivalent, wrong)
+			}
+			if call.misjudged(!c.equivalent) == "" {
+				t.Errorf("%s: equivalent %v is not noticed", name, !c.equivalent)
+			}
+		}
 	}
 }
