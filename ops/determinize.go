@@ -2,8 +2,6 @@ package ops
 
 import (
 	"errors"
-	"fmt"
-	"math"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -31,7 +29,9 @@ const (
 type DeterminizeOptions struct {
 	// Delta rounds residuals to its multiples before subsets are compared; zero
 	// compares them exactly. OpenFst's tools round to 1/1024, which can merge
-	// unequal subsets and so give wrong sums.
+	// unequal subsets and so give wrong sums. Where weights are multiplied as
+	// numbers (semiring.Proportional), residuals that differ by factors of about 1±Delta
+	// count as equal, and stay as they are otherwise.
 	Delta float64
 
 	Type DeterminizeType // what a transducer may be; zero is functional
@@ -185,36 +185,9 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W](), alg: plainResiduals[W]{common}}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
 	d.m.guard = newTwinsGuard(f, o.Limits, false, newWeightDelays[W])
-	quantize, err := quantizer[W]("Determinize", o.Delta)
-	d.m.delta = quantize
+	quantize, err := quantizer("Determinize", f, o.Delta)
+	d.m.round(quantize, proportional[W]())
 	return d, err
-}
-
-// quantizer returns the rounding to multiples of delta, nil for zero.
-func quantizer[W semiring.Weight[W]](op string, delta float64) (func(W) W, error) {
-	if delta == 0 {
-		return nil, nil
-	}
-	if !(delta > 0) || math.IsInf(delta, 1) {
-		return nil, fmt.Errorf("ops: %s: Delta: %v is neither zero nor a positive number", op, delta)
-	}
-	var w W
-	if _, ok := any(w).(semiring.Quantizable[W]); !ok {
-		return nil, fmt.Errorf("ops: %s: Delta: %w: %s cannot be quantized", op, ErrCapability, weightName(w))
-	}
-	q := func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }
-	// The numbers without an interface around each.
-	switch q := any(&q).(type) {
-	case *func(semiring.Tropical) semiring.Tropical:
-		*q = func(w semiring.Tropical) semiring.Tropical { return w.Quantize(delta) }
-	case *func(semiring.Tropical64) semiring.Tropical64:
-		*q = func(w semiring.Tropical64) semiring.Tropical64 { return w.Quantize(delta) }
-	case *func(semiring.Log) semiring.Log:
-		*q = func(w semiring.Log) semiring.Log { return w.Quantize(delta) }
-	case *func(semiring.Log64) semiring.Log64:
-		*q = func(w semiring.Log64) semiring.Log64 { return w.Quantize(delta) }
-	}
-	return q, nil
 }
 
 // Start returns the subset of the start state.
@@ -239,6 +212,7 @@ type plainResiduals[W semiring.Divisible[W]] struct{ common bool }
 func (plainResiduals[W]) one() W                           { return semiring.One[W]() }
 func (plainResiduals[W]) zero() W                          { return semiring.Zero[W]() }
 func (plainResiduals[W]) isZero(r W) bool                  { return semiring.IsZero(r) }
+func (plainResiduals[W]) vanished(r W) bool                { return !cancels(r) }
 func (plainResiduals[W]) step(r W, e *fst.Arc[W]) W        { return r.Times(e.Weight) }
 func (plainResiduals[W]) stop(r, final W) W                { return r.Times(final) }
 func (plainResiduals[W]) plus(a, b W) (W, bool)            { return a.Plus(b), true }

@@ -71,13 +71,15 @@ func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]
 	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
 	d.m.guard = newTwinsGuard(f, o.Limits, false, newOutputDelays[W])
-	quantize, err := quantizer[W]("Determinize", o.Delta)
+	quantize, err := quantizer("Determinize", f, o.Delta)
 	if err != nil {
 		return nil, err
 	}
+	var round func(R) R
 	if quantize != nil {
-		d.m.delta = alg.rounded(quantize)
+		round = alg.rounded(quantize)
 	}
+	d.m.round(round, proportional[W]())
 	return d, nil
 }
 
@@ -203,10 +205,11 @@ func (*outputResiduals[W]) one() outResidual[W] { return outResidual[W]{w: semir
 func (*outputResiduals[W]) zero() outResidual[W] {
 	return outResidual[W]{s: noString, w: semiring.Zero[W]()}
 }
-func (*outputResiduals[W]) isZero(r outResidual[W]) bool { return semiring.IsZero(r.w) }
-func (*outputResiduals[W]) member(r outResidual[W]) bool { return r.w.Member() }
-func (a *outputResiduals[W]) begin()                     { a.pass = a.pass[:0] }
-func (a *outputResiduals[W]) bytes() int64               { return 4 * int64(cap(a.kept)+cap(a.pass)) }
+func (*outputResiduals[W]) isZero(r outResidual[W]) bool   { return semiring.IsZero(r.w) }
+func (*outputResiduals[W]) member(r outResidual[W]) bool   { return r.w.Member() }
+func (*outputResiduals[W]) vanished(r outResidual[W]) bool { return !cancels(r.w) }
+func (a *outputResiduals[W]) begin()                       { a.pass = a.pass[:0] }
+func (a *outputResiduals[W]) bytes() int64                 { return 4 * int64(cap(a.kept)+cap(a.pass)) }
 
 // string returns the labels of s, of length above 1.
 func (a *outputResiduals[W]) string(s outString) []fst.Label {

@@ -66,11 +66,11 @@ func Equivalent[W minimizable[W]](a, b fst.Expanded[W], delta float64) (bool, er
 		if err := PushWeights(g, &PushOptions{Delta: delta}); err != nil {
 			return false, err
 		}
-		if delta != 0 {
-			QuantizeWeights(g, delta)
-		}
-		Encode(g, table)
 		encoded[i] = g
+	}
+	unifyWeights(delta, encoded[:]...)
+	for _, g := range encoded {
+		Encode(g, table)
 	}
 	return sameLanguage[W](encoded[0], encoded[1]), nil
 }

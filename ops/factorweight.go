@@ -139,7 +139,7 @@ func newFactorer[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W]
 		x.heap = heapOf[W]()
 	}
 	var err error
-	x.quantize, err = quantizer[W]("FactorWeight", x.o.Delta)
+	x.quantize, err = quantizer("FactorWeight", x.f, x.o.Delta)
 	return x, err
 }
 

@@ -132,7 +132,9 @@ func weightOrder[W semiring.Weight[W]](delta float64) func(v, w W) int {
 	}
 	round := func(w W) W { return w }
 	var w W
-	if _, ok := any(w).(semiring.Quantizable[W]); ok && delta > 0 {
+	if _, ok := any(w).(semiring.Quantizable[W]); ok && delta > 0 && proportional[W]() {
+		round = factorQuantizer[W](1, delta)
+	} else if ok && delta > 0 {
 		round = func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }
 	}
 	return func(v, w W) int { return bytes.Compare(round(v).AppendKey(nil), round(w).AppendKey(nil)) }

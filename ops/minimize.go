@@ -18,7 +18,8 @@ var ErrAcceptor = errors.New("the machine is an acceptor")
 // MinimizeOptions adjusts Minimize; nil is the same as the zero value.
 type MinimizeOptions struct {
 	// Delta is how close counts as settled when weights are pushed, and what
-	// pushed weights are rounded to before they are compared. Zero is ShortestDelta,
+	// pushed weights are rounded to before they are compared. Zero is ShortestDelta, or
+	// FactorDelta where weights are multiplied as numbers (semiring.Proportional),
 	// since weights that are equal in truth differ by rounding once they are pushed;
 	// negative compares them exactly.
 	Delta float64
@@ -36,9 +37,10 @@ type MinimizeOptions struct {
 	Limits
 }
 
-func (o *MinimizeOptions) delta() float64 {
+// minimizeDelta is o.Delta or what zero stands for.
+func minimizeDelta[W semiring.Weight[W]](o *MinimizeOptions) float64 {
 	if o.Delta == 0 {
-		return ShortestDelta
+		return ClosenessOf[W](ShortestDelta)
 	}
 	return o.Delta
 }
@@ -263,13 +265,11 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions, di
 		f.Clear()
 		return nil
 	}
-	po := &PushOptions{Delta: o.delta(), Limits: o.Limits.workspace()}
+	po := &PushOptions{Delta: minimizeDelta[W](o), Limits: o.Limits.workspace()}
 	if err := pushWeights(f, po, func() ([]W, error) { return distances(po) }); err != nil {
 		return minimizeError(err)
 	}
-	if o.delta() > 0 {
-		QuantizeWeights(f, o.delta())
-	}
+	unifyWeights(minimizeDelta[W](o), f)
 	table := NewEncodeTable[W](EncodeLabels | EncodeWeights)
 	known := f.KnownProperties()
 	Encode(f, table)

@@ -20,9 +20,12 @@ type outputSets[W semiring.Divisible[W]] struct {
 	pass int64 // and of those that steps made since the last begin
 }
 
-func (*outputSets[W]) one() outputSet[W]                    { return outputSet[W]{{weight: semiring.One[W]()}} }
-func (*outputSets[W]) zero() outputSet[W]                   { return nil }
-func (*outputSets[W]) isZero(r outputSet[W]) bool           { return len(r) == 0 }
+func (*outputSets[W]) one() outputSet[W]          { return outputSet[W]{{weight: semiring.One[W]()}} }
+func (*outputSets[W]) zero() outputSet[W]         { return nil }
+func (*outputSets[W]) isZero(r outputSet[W]) bool { return len(r) == 0 }
+func (*outputSets[W]) vanished(r outputSet[W]) bool {
+	return len(r) == 0 || slices.ContainsFunc(r, func(t outputTerm[W]) bool { return !cancels(t.weight) })
+}
 func (a *outputSets[W]) begin()                             { a.pass = 0 }
 func (a *outputSets[W]) bytes() int64                       { return a.held + a.pass }
 func (*outputSets[W]) weight(r outputSet[W]) W              { return r[0].weight }

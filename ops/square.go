@@ -13,7 +13,9 @@ import (
 type square[W semiring.Weight[W]] struct {
 	f       fst.Expanded[W]
 	live    []bool    // states to keep; nil is all
-	byLabel [][]int32 // arcs of each state in label order; nil where they stand so
+	byLabel [][]int32 // arcs of each state in label order; nil is not known yet
+	unlike  [][]int32 // of those, arcs that are kept, the first of those that are alike; nil is not known yet
+	silent  []int8    // states that read ε before all else, 1, and others, -1; 0 is not known yet
 	epsFree bool      // input ε does not move one side alone
 	budget  int64     // bound on pairs and their arcs; zero is none
 	meter   meter     // what the caller allows the square to take
@@ -51,6 +53,7 @@ func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64)
 		s.live = coaccessible(f)
 	}
 	s.byLabel = make([][]int32, f.NumStates())
+	s.unlike = make([][]int32, f.NumStates())
 	return s
 }
 
@@ -191,19 +194,33 @@ func (s *square[W]) id(l, r fst.StateID) int32 {
 const checkPairArcs = 4096
 
 // expand appends the arcs of pair p; its errors are those of check.
+//
+// Where ε moves one side alone, moves of the two sides may come in any order. Of a state that is not final and has no other
+// arcs, some arc will be next on its side; what the other side does on ε meanwhile can as well come
+// after it. So that move comes first, with no other pairs for the orders in which two chains of
+// ε-arcs can be gone along together.
 func (s *square[W]) expand(p int32) error {
 	l, r := s.states(p)
 	left, right := s.f.Arcs(l), s.f.Arcs(r)
-	lo, ro := s.labelOrder(l), s.labelOrder(r)
+	lo, ro := s.distinct(l), s.distinct(r)
+	if l == r && len(lo) < s.kept(l) {
+		s.single, s.parallel = false, true
+	}
 	if !s.epsFree {
-		for i := range left {
-			if left[i].ILabel == fst.Epsilon && s.keep(&left[i]) {
-				s.list = append(s.list, pairArc{s.id(left[i].NextState, r), int32(i), -1})
+		leftFirst := s.readsSilence(l)
+		if leftFirst || !s.readsSilence(r) {
+			for _, i := range lo {
+				if left[i].ILabel == fst.Epsilon {
+					s.list = append(s.list, pairArc{s.id(left[i].NextState, r), i, -1})
+				}
 			}
 		}
-		for k := range right {
-			if right[k].ILabel == fst.Epsilon && s.keep(&right[k]) {
-				s.list = append(s.list, pairArc{s.id(l, right[k].NextState), -1, int32(k)})
+		if leftFirst {
+			return nil
+		}
+		for _, k := range ro {
+			if right[k].ILabel == fst.Epsilon {
+				s.list = append(s.list, pairArc{s.id(l, right[k].NextState), -1, k})
 			}
 		}
 	}
@@ -227,9 +244,6 @@ func (s *square[W]) expand(p int32) error {
 				continue
 			}
 			e := &left[lo[i]]
-			if !s.keep(e) {
-				continue
-			}
 			for k := j; k < end; k++ {
 				if seen++; seen%checkPairArcs == 0 {
 					if err := s.check(); err != nil {
@@ -237,9 +251,6 @@ func (s *square[W]) expand(p int32) error {
 					}
 				}
 				g := &right[ro[k]]
-				if !s.keep(g) {
-					continue
-				}
 				if e.NextState == g.NextState && (l != r || lo[i] != ro[k]) {
 					s.single = false
 					s.parallel = s.parallel || l == r
@@ -253,6 +264,80 @@ func (s *square[W]) expand(p int32) error {
 		j = end
 	}
 	return nil
+}
+
+// readsSilence reports whether q is not final and all that leaves it reads ε.
+func (s *square[W]) readsSilence(q fst.StateID) bool {
+	if s.silent == nil {
+		s.silent = make([]int8, s.f.NumStates())
+	}
+	if s.silent[q] == 0 {
+		s.silent[q] = 1
+		arcs := s.f.Arcs(q)
+		if fst.IsFinal[W](s.f, q) || slices.ContainsFunc(s.distinct(q), func(k int32) bool { return arcs[k].ILabel != fst.Epsilon }) {
+			s.silent[q] = -1
+		}
+	}
+	return s.silent[q] > 0
+}
+
+// kept is the number of arcs of q that are kept.
+func (s *square[W]) kept(q fst.StateID) int {
+	n := 0
+	arcs := s.f.Arcs(q)
+	for i := range arcs {
+		if s.keep(&arcs[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// distinct returns the arcs of q that are kept, by input label, and of those that have the same
+// labels, weight and next state the first: the others lead to the same pairs with the same weights and outputs.
+func (s *square[W]) distinct(q fst.StateID) []int32 {
+	arcs := s.f.Arcs(q)
+	if o := s.unlike[q]; o != nil || len(arcs) == 0 {
+		return o
+	}
+	type ends struct {
+		to  fst.StateID
+		out fst.Label
+		w   string
+	}
+	order := s.labelOrder(q)
+	var seen map[ends]bool
+	o := make([]int32, 0, len(order))
+	var key []byte
+	for i := 0; i < len(order); {
+		end := i + 1
+		for end < len(order) && arcs[order[end]].ILabel == arcs[order[i]].ILabel {
+			end++
+		}
+		alone := end == i+1
+		if !alone && (seen == nil || len(seen) > 64) { // to clear what has grown takes as long again and again
+			seen = map[ends]bool{}
+		} else if !alone {
+			clear(seen)
+		}
+		for ; i < end; i++ {
+			e := &arcs[order[i]]
+			if !s.keep(e) {
+				continue
+			}
+			if !alone {
+				key = e.Weight.AppendKey(key[:0])
+				k := ends{e.NextState, e.OLabel, string(key)}
+				if seen[k] {
+					continue
+				}
+				seen[k] = true
+			}
+			o = append(o, order[i])
+		}
+	}
+	s.unlike[q] = o
+	return o
 }
 
 func (s *square[W]) keep(e *fst.Arc[W]) bool {

@@ -18,6 +18,7 @@ type residuals[W, R any] interface {
 	one() R
 	zero() R
 	isZero(r R) bool
+	vanished(r R) bool            // a part of a weight of r is that of 0̄
 	step(r R, e *fst.Arc[W]) R    // r ⊗ what e carries
 	stop(r R, final W) R          // r ⊗ a final weight
 	plus(a, b R) (sum R, ok bool) // not ok: the sum does not exist, the input is not functional
@@ -179,6 +180,8 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	fails    fst.Failing // f, if reading it can fail; else nil
 	alg      A
 	delta    func(R) R // rounds residuals; nil keeps them exact
+	compared func(R) R // rounds residuals only for subsets to be compared; nil compares them as they are
+	factors  bool      // residuals can become 0̄ as they shrink
 	table    subsetTable[R]
 	retained bool // the start may not be subset 0 any more
 	guard    *twinsGuard[W]
@@ -217,6 +220,15 @@ func candidateKey(l fst.Label, q fst.StateID) uint64 {
 
 func (c candidate) label() fst.Label   { return fst.Label(uint32(c.key>>32) ^ 1<<31) }
 func (c candidate) state() fst.StateID { return fst.StateID(uint32(c.key)) }
+
+// round makes q round residuals, where they are multiplied as numbers only to compare them; nil is exact.
+func (m *subsetMachine[W, R, A]) round(q func(R) R, factors bool) {
+	if m.factors = factors; factors {
+		m.compared = q
+	} else {
+		m.delta = q
+	}
+}
 
 // operandErr returns the error of f, if reading it can fail and has.
 func (m *subsetMachine[W, R, A]) operandErr() error {
@@ -264,7 +276,11 @@ func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.Sta
 	for i := range m.next {
 		e := &m.next[i]
 		key = append(key, byte(e.state), byte(e.state>>8), byte(e.state>>16), byte(e.state>>24))
-		key = m.alg.appendKey(key, e.residual)
+		if m.compared != nil {
+			key = m.alg.appendKey(key, m.compared(e.residual))
+		} else {
+			key = m.alg.appendKey(key, e.residual)
+		}
 	}
 	m.key = key
 	hash := uint32(maphash.Bytes(m.table.seed, key))
@@ -295,7 +311,11 @@ func (m *subsetMachine[W, R, A]) same(q fst.StateID) bool {
 		return false
 	}
 	for i := range s {
-		if s[i].state != m.next[i].state || !m.alg.equal(s[i].residual, m.next[i].residual) {
+		if s[i].state != m.next[i].state {
+			return false
+		}
+		a, b := s[i].residual, m.next[i].residual
+		if !m.alg.equal(a, b) && (m.compared == nil || !m.alg.equal(m.compared(a), m.compared(b))) {
 			return false
 		}
 	}
@@ -395,6 +415,11 @@ func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []can
 	for i := range m.next {
 		r := &m.next[i].residual
 		*r = m.alg.divide(weight, *r)
+		if m.factors && m.alg.vanished(*r) {
+			if err := m.guard.vanished(m.op, m.table.len()); err != nil {
+				return err
+			}
+		}
 		if m.delta != nil {
 			*r = m.delta(*r)
 		}

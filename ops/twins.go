@@ -92,6 +92,12 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	}, shortestEffort)
 }
 
+// cancels reports whether w is known to cancel.
+func cancels[W semiring.Weight[W]](w W) bool {
+	c, ok := any(w).(semiring.Cancellative[W])
+	return ok && c.Cancels()
+}
+
 // cancelling returns an error around ErrCapability, with the place, if f has a weight other than
 // 0̄ that does not cancel. O(states + arcs).
 func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W]) error {
@@ -369,6 +375,8 @@ type twinsGuard[W semiring.Weight[W]] struct {
 	search func(op string, budget int64) (*TwinsError, error)
 	found  *TwinsError
 	looked bool // decided one way or the other
+
+	vanishing bool // a residual has shrunk to 0̄
 }
 
 // suspicious is the number of states at which a construction stops that may not
@@ -392,23 +400,16 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 		a := alg()
 		s := newSquare(g, false, budget)
 		s.shared = shared
-		return findTwins(op, s, a, func(x, y D) bool { return sameButRounding[W](x, y) }, budget)
+		unlike := unlikeRounding(g)
+		return findTwins(op, s, a, func(x, y D) bool {
+			if x, ok := any(x).(outputDelay[W]); ok {
+				y := any(y).(outputDelay[W])
+				return x.left == y.left && x.right == y.right && !unlike(x.weight, y.weight)
+			}
+			return !unlike(any(x).(W), any(y).(W))
+		}, budget)
 	}
 	return guard
-}
-
-// sameButRounding compares delays, and weights closer than the rounding of
-// 32-bit arithmetic on cycles can make them count as equal.
-func sameButRounding[W semiring.Weight[W]](x, y any) bool {
-	const rounding = 1e-4
-	switch a := x.(type) {
-	case outputDelay[W]:
-		b := y.(outputDelay[W])
-		return a.left == b.left && a.right == b.right && sameButRounding[W](a.weight, b.weight)
-	case semiring.Approx[W]:
-		return a.Near(y.(W), rounding)
-	}
-	return x.(W).Equal(y.(W))
 }
 
 // look is called when a construction has come to next states or nextBytes, after
@@ -458,6 +459,21 @@ func (g *twinsGuard[W]) decide(op string, budget int64) {
 	if !errors.Is(err, ErrUndecided) {
 		g.found, g.looked = found, true
 	}
+}
+
+// vanished is called when a residual, or a part of it, is 0̄, as it may be since a float64 cannot be smaller, by when there are so many
+// states. Where it is proved that the construction does not end, it would end here, but only for
+// want of smaller numbers.
+func (g *twinsGuard[W]) vanished(op string, states int) error {
+	if g == nil || g.vanishing {
+		return nil
+	}
+	g.vanishing = true
+	if b := g.evidence(op); b != nil && b.Exact {
+		b.States = states
+		return b
+	}
+	return nil
 }
 
 // evidence returns the breach for an error that some limit made, after one more

@@ -48,6 +48,12 @@ func (p *Path) Output() []fst.Label {
 func (p *Path) inputText() string  { return shortSymbols(p.isyms, withoutEpsilons(p.ILabels)) }
 func (p *Path) outputText() string { return shortSymbols(p.osyms, p.Output()) }
 
+// outputTo prints the output of the first n arcs.
+func (p *Path) outputTo(n int) string {
+	before := Path{OLabels: p.OLabels[:n], osyms: p.osyms}
+	return before.outputText()
+}
+
 // String prints the path as states and labels: "0 -1:2-> 4 -3-> 5 / 0.5", with symbols for labels
 // where the machine has them. The middle of a long path is left out.
 func (p *Path) String() string {
@@ -112,8 +118,13 @@ func (e *TwinsError) Error() string {
 	if e.Op == opDisambiguate {
 		how = "disambiguation may not end"
 	}
-	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) but factors %s and %s: [%s] against [%s]",
-		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, e.LeftFactor, e.RightFactor, e.Left.String(), e.Right.String())
+	what := fmt.Sprintf("but factors %s and %s", e.LeftFactor, e.RightFactor)
+	if e.LeftFactor == e.RightFactor { // what one is behind by is moved past it, and comes out another
+		what = fmt.Sprintf("and both factors %s, but with outputs %s and %s on the way in, whose difference each turn changes",
+			e.LeftFactor, e.Left.outputTo(e.Cycle), e.Right.outputTo(e.Cycle))
+	}
+	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) %s: [%s] against [%s]",
+		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, what, e.Left.String(), e.Right.String())
 	if e.Op == opTwins && !e.Shortest {
 		s += "; there may be a shorter way to show it"
 	}

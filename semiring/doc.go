@@ -5,7 +5,7 @@
 // One. What an algorithm needs beyond that is a narrower constraint, so that a
 // wrong call does not compile: Divisible for determinization and pushing, Path
 // for shortest paths, Commutative, Idempotent, Star, Approx, Quantizable,
-// Reversible, Powered; LeftSemiring and RightSemiring say that ⊗ distributes on
+// Proportional, Reversible, Powered; LeftSemiring and RightSemiring say that ⊗ distributes on
 // one side only. Each type claims what it has next to its definition, where
 // losing it fails the build. Component is what numbers have in common and
 // composites ask of their parts.

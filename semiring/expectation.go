@@ -73,14 +73,46 @@ func (a Expectation) Power(x float64) Expectation {
 	return Expectation{math.Pow(a.P, x), x * math.Pow(a.P, x-1) * a.R}
 }
 
-// Near holds when both parts are near.
+// Near holds when the probabilities are near as Probability has it, and the values R/P differ by at most
+// delta, or by that factor where both are beyond 1. Values add up along paths, as costs do, so that close to 0 a
+// factor says nothing.
 func (a Expectation) Near(b Expectation, delta float64) bool {
-	return near(a.P, b.P, delta) && near(a.R, b.R, delta)
+	if a == b {
+		return true
+	}
+	if !nearRelative(a.P, b.P, delta) {
+		return false
+	}
+	v, w := a.R/a.P, b.R/b.P
+	if a.P == 0 || math.IsInf(v, 0) || math.IsInf(w, 0) {
+		return nearRelative(a.R, b.R, delta)
+	}
+	return math.Abs(v-w) <= delta*max(1, min(math.Abs(v), math.Abs(w)))
 }
 
-// Quantize rounds both parts.
+// Quantize rounds both parts to multiples of delta.
 func (a Expectation) Quantize(delta float64) Expectation {
 	return Expectation{quantize(a.P, delta), quantize(a.R, delta)}
+}
+
+// QuantizeFactor rounds the probability as Probability has it, and the value R/P to a multiple of delta, or
+// beyond 1 as if it were a Probability.
+func (a Expectation) QuantizeFactor(delta float64) (Expectation, bool) {
+	v := a.R / a.P
+	if a.P == 0 || math.IsInf(v, 0) {
+		return Expectation{a.P, quantizeRelative(a.R, delta)}, true
+	}
+	switch size := math.Abs(v); {
+	case size >= 1:
+		v = quantizeRelative(v, delta)
+	default:
+		v = math.Copysign(min(quantize(size, delta), 1), v)
+	}
+	p := quantizeRelative(a.P, delta)
+	if r := v * p; math.Abs(r) <= math.MaxFloat64 {
+		return Expectation{p, r}, true
+	}
+	return a, true
 }
 
 // AppendKey appends the bits of both parts, those of +0 for -0.
@@ -91,6 +123,7 @@ func (a Expectation) AppendKey(dst []byte) []byte {
 // Claimed here, so that losing one fails the build.
 var _ Component[Expectation] = Expectation{}
 var _ Cancellative[Expectation] = Expectation{}
+var _ Proportional[Expectation] = Expectation{}
 
 func (a Expectation) ArcType() string    { return "expectation_real64_real64" }
 func (a Expectation) WeightType() string { return "expectation_real64_real64" }

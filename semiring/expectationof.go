@@ -44,6 +44,13 @@ func (a ExpectationOf[W]) Quantize(delta float64) ExpectationOf[W] {
 	return ExpectationOf[W]{a.P.Quantize(delta), a.R.Quantize(delta)}
 }
 
+// QuantizeFactor rounds both parts.
+func (a ExpectationOf[W]) QuantizeFactor(delta float64) (ExpectationOf[W], bool) {
+	p, ok := quantizeFactor(a.P, delta)
+	r, _ := quantizeFactor(a.R, delta)
+	return ExpectationOf[W]{p, r}, ok
+}
+
 // AppendKey appends the keys of the parts.
 func (a ExpectationOf[W]) AppendKey(dst []byte) []byte { return a.R.AppendKey(a.P.AppendKey(dst)) }
 

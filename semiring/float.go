@@ -137,6 +137,29 @@ func quantize[T float](v T, delta float64) T {
 	return v
 }
 
+// nearRelative is |a-b| ≤ delta·min(|a|, |b|): for numbers that are multiplied, in which the size of both
+// says nothing. 0 is near 0 alone.
+func nearRelative(a, b, delta float64) bool {
+	return a == b || math.Abs(a-b) <= delta*min(math.Abs(a), math.Abs(b))
+}
+
+// quantizeRelative rounds |v| in [2^e, 2^(e+1)) to 2^e plus a multiple of delta·2^e, whatever e is.
+// Powers of two stay as they are, and with a delta that is one so do numbers of few binary
+// digits. So do those too small to have all digits, and what would come out too large.
+func quantizeRelative(v, delta float64) float64 {
+	const least = 0x1p-1022
+	if a := math.Abs(v); !(a >= least && a <= math.MaxFloat64) || !(delta >= 0x1p-51 && delta <= math.MaxFloat64) {
+		return v
+	}
+	f, e := math.Frexp(v) // 1/2 ≤ |f| < 1
+	m := 2*math.Abs(f) - 1
+	m = min(math.Floor(m/delta+0.5)*delta, 1)
+	if q := math.Ldexp(1+m, e-1); q <= math.MaxFloat64 {
+		return math.Copysign(q, v)
+	}
+	return v
+}
+
 // power is a^x for the semirings in which ⊗ is +. 1̄ and whatever is raised
 // to 0 give 1̄, where 0·∞ would be NaN.
 func power[T float](a T, x float64) T {

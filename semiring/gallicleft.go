@@ -60,6 +60,12 @@ func (a GallicLeft[W]) Quantize(delta float64) GallicLeft[W] {
 	return GallicLeft[W]{a.String, a.Weight.Quantize(delta)}
 }
 
+// QuantizeFactor rounds the weight.
+func (a GallicLeft[W]) QuantizeFactor(delta float64) (GallicLeft[W], bool) {
+	w, ok := quantizeFactor(a.Weight, delta)
+	return GallicLeft[W]{a.String, w}, ok
+}
+
 // AppendKey appends the keys of the parts.
 func (a GallicLeft[W]) AppendKey(dst []byte) []byte {
 	return a.Weight.AppendKey(a.String.AppendKey(dst))

@@ -70,6 +70,12 @@ func (a GallicMin[W]) Quantize(delta float64) GallicMin[W] {
 	return GallicMin[W]{a.String, a.Weight.Quantize(delta)}
 }
 
+// QuantizeFactor rounds the weight.
+func (a GallicMin[W]) QuantizeFactor(delta float64) (GallicMin[W], bool) {
+	w, ok := quantizeFactor(a.Weight, delta)
+	return GallicMin[W]{a.String, w}, ok
+}
+
 // AppendKey appends the keys of the parts.
 func (a GallicMin[W]) AppendKey(dst []byte) []byte {
 	return a.Weight.AppendKey(a.String.AppendKey(dst))

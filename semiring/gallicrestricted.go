@@ -68,6 +68,12 @@ func (a GallicRestricted[W]) Quantize(delta float64) GallicRestricted[W] {
 	return GallicRestricted[W]{a.String, a.Weight.Quantize(delta)}
 }
 
+// QuantizeFactor rounds the weight.
+func (a GallicRestricted[W]) QuantizeFactor(delta float64) (GallicRestricted[W], bool) {
+	w, ok := quantizeFactor(a.Weight, delta)
+	return GallicRestricted[W]{a.String, w}, ok
+}
+
 // AppendKey appends the keys of the parts.
 func (a GallicRestricted[W]) AppendKey(dst []byte) []byte {
 	return a.Weight.AppendKey(a.String.AppendKey(dst))

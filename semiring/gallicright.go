@@ -55,6 +55,12 @@ func (a GallicRight[W]) Quantize(delta float64) GallicRight[W] {
 	return GallicRight[W]{a.String, a.Weight.Quantize(delta)}
 }
 
+// QuantizeFactor rounds the weight.
+func (a GallicRight[W]) QuantizeFactor(delta float64) (GallicRight[W], bool) {
+	w, ok := quantizeFactor(a.Weight, delta)
+	return GallicRight[W]{a.String, w}, ok
+}
+
 // AppendKey appends the keys of the parts.
 func (a GallicRight[W]) AppendKey(dst []byte) []byte {
 	return a.Weight.AppendKey(a.String.AppendKey(dst))

@@ -314,6 +314,19 @@ func (a GallicUnion[W]) Quantize(delta float64) GallicUnion[W] {
 	return mergeSorted(ws)
 }
 
+// QuantizeFactor rounds all weights.
+func (a GallicUnion[W]) QuantizeFactor(delta float64) (GallicUnion[W], bool) {
+	_, ok := quantizeFactor(One[W](), delta)
+	if a.n == 0 {
+		return a, ok
+	}
+	ws := a.appendTo(make([]GallicRestricted[W], 0, a.Len()))
+	for i := range ws {
+		ws[i], _ = ws[i].QuantizeFactor(delta)
+	}
+	return mergeSorted(ws), ok
+}
+
 // AppendKey appends the number of elements and the key of each.
 func (a GallicUnion[W]) AppendKey(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(a.n))
@@ -328,7 +341,7 @@ var (
 	_ CommonDivisor[GallicUnion[Log]]                = GallicUnion[Log]{}
 	_ RightDivisible[GallicUnion[Log]]               = GallicUnion[Log]{}
 	_ Approx[GallicUnion[Log]]                       = GallicUnion[Log]{}
-	_ Quantizable[GallicUnion[Log]]                  = GallicUnion[Log]{}
+	_ Proportional[GallicUnion[Log]]                 = GallicUnion[Log]{}
 	_ Star[GallicUnion[Log]]                         = GallicUnion[Log]{}
 	_ Reversible[GallicUnion[Log], GallicUnion[Log]] = GallicUnion[Log]{}
 	_ FormatCodec[GallicUnion[Log]]                  = GallicUnion[Log]{}

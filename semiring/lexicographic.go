@@ -102,6 +102,13 @@ func (a Lexicographic[A, B]) Quantize(delta float64) Lexicographic[A, B] {
 	return Lexicographic[A, B]{a.First.Quantize(delta), a.Second.Quantize(delta)}
 }
 
+// QuantizeFactor rounds both parts.
+func (a Lexicographic[A, B]) QuantizeFactor(delta float64) (Lexicographic[A, B], bool) {
+	first, ok1 := quantizeFactor(a.First, delta)
+	second, ok2 := quantizeFactor(a.Second, delta)
+	return Lexicographic[A, B]{first, second}, ok1 || ok2
+}
+
 // AppendKey appends the keys of the parts, which do not run into one another:
 // those of Components are of one length for each type.
 func (a Lexicographic[A, B]) AppendKey(dst []byte) []byte {

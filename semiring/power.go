@@ -136,6 +136,14 @@ func (a Power[W, V]) Quantize(delta float64) Power[W, V] {
 	return a
 }
 
+// QuantizeFactor rounds every part.
+func (a Power[W, V]) QuantizeFactor(delta float64) (rounded Power[W, V], ok bool) {
+	for i := range len(a.Values) {
+		a.Values[i], ok = quantizeFactor(a.Values[i], delta)
+	}
+	return a, ok
+}
+
 // AppendKey appends the keys of the parts.
 func (a Power[W, V]) AppendKey(dst []byte) []byte {
 	for i := range len(a.Values) {

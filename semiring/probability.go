@@ -56,17 +56,25 @@ func (a Probability) Star() (Probability, bool) {
 // Power is a^x, where 0^0 is 1.
 func (a Probability) Power(x float64) Probability { return Probability(math.Pow(float64(a), x)) }
 
-// Near reports whether a and b differ by at most delta.
+// Near reports whether a and b differ by at most delta times the lesser of the two: a factor is what
+// it is for small numbers as for large ones, as it is over Log, where it is a difference. (OpenFst's
+// real64 compares with delta alone, and has any two numbers below it for equal.)
 func (a Probability) Near(b Probability, delta float64) bool {
-	return near(a, b, delta)
+	return nearRelative(float64(a), float64(b), delta)
 }
 
 // Quantize rounds to a multiple of delta.
 func (a Probability) Quantize(delta float64) Probability { return quantize(a, delta) }
 
+// QuantizeFactor rounds to 2^e plus a multiple of delta·2^e, e being such that 2^e ≤ a < 2^(e+1).
+func (a Probability) QuantizeFactor(delta float64) (Probability, bool) {
+	return Probability(quantizeRelative(float64(a), delta)), true
+}
+
 // Claimed here, so that losing one fails the build.
 var _ Component[Probability] = Probability(0)
 var _ Cancellative[Probability] = Probability(0)
+var _ Proportional[Probability] = Probability(0)
 
 // AppendKey appends the bits of a, those of +0 for -0.
 func (a Probability) AppendKey(dst []byte) []byte {

@@ -71,6 +71,13 @@ func (a Product[A, B]) Quantize(delta float64) Product[A, B] {
 	return Product[A, B]{a.First.Quantize(delta), a.Second.Quantize(delta)}
 }
 
+// QuantizeFactor rounds both parts.
+func (a Product[A, B]) QuantizeFactor(delta float64) (Product[A, B], bool) {
+	first, ok1 := quantizeFactor(a.First, delta)
+	second, ok2 := quantizeFactor(a.Second, delta)
+	return Product[A, B]{first, second}, ok1 || ok2
+}
+
 // AppendKey appends the keys of the parts, which do not run into one another:
 // those of Components are of one length for each type.
 func (a Product[A, B]) AppendKey(dst []byte) []byte {
@@ -80,6 +87,7 @@ func (a Product[A, B]) AppendKey(dst []byte) []byte {
 // Claimed here, so that losing one fails the build.
 var _ Component[Product[Tropical, Log]] = Product[Tropical, Log]{}
 var _ Cancellative[Product[Tropical, Log]] = Product[Tropical, Log]{}
+var _ Proportional[Product[Tropical, Log]] = Product[Tropical, Log]{}
 
 func (a Product[A, B]) ArcType() string { return a.WeightType() }
 

@@ -107,6 +107,27 @@ type Quantizable[W any] interface {
 	Quantize(delta float64) W
 }
 
+// Proportional is met by weights that are multiplied as numbers, as probabilities are, and by
+// composites, which may have such parts. QuantizeFactor rounds so that a weight changes by a factor
+// between 1-delta and 1+delta, however small or large it is, where Quantize, which is OpenFst's, makes 0 of what
+// is smaller than delta. Weights that are added along paths, as costs are, have no need of
+// it: Quantize is the same to them. ok is false for what has no other parts.
+//
+// It is for what is to be compared. Weights that it makes equal are Near within delta, or little more,
+// and a comparison does not depend on the scale of a machine's weights.
+type Proportional[W any] interface {
+	Quantizable[W]
+	QuantizeFactor(delta float64) (rounded W, ok bool)
+}
+
+// quantizeFactor is QuantizeFactor, or Quantize for weights that have none.
+func quantizeFactor[W Quantizable[W]](w W, delta float64) (rounded W, ok bool) {
+	if p, has := any(w).(Proportional[W]); has {
+		return p.QuantizeFactor(delta)
+	}
+	return w.Quantize(delta), false
+}
+
 // Star is met by weights whose closure a* = 1̄ ⊕ a ⊕ a⊗a ⊕ … can be computed.
 // ok is false where the sum diverges.
 type Star[W any] interface {

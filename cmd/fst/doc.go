@@ -190,7 +190,9 @@
 // The arc types are standard (tropical weights), log, log64, tropical64, real64
 // (or probability), boolean, minmax, tropical_X_tropical and tropical_X_log (products),
 // tropical_LT_tropical (lexicographic) and
-// expectation_real64_real64 (or expectation).
+// expectation_real64_real64 (or expectation). Weights of real64 and expectation are
+// compared by factors: --delta is how much more than 1 a factor may be, and in determinize, disambiguate and
+// minimize 1e-9 unless it is given. (Values of an expectation are compared by differences.)
 //
 // The tools are thin: main.go finds the tool, library.go has the flags that all
 // take, package suite erases the weight type (one suite for each set of capabilities,

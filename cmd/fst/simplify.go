@@ -38,6 +38,20 @@ func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *suite.Pru
 	}
 }
 
+// closeDelta is the flag --delta, whose value is given, of what compares weights to make states one: where it is not set
+// it depends on the weights.
+func closeDelta(fs *flags.Set, t *typed, value float64) float64 {
+	if !fs.Given("delta") {
+		value = t.Closeness(value)
+	}
+	return value
+}
+
+// closenessAbout is what the help of these tools says of it.
+const closenessAbout = `
+Where weights are multiplied (real64, expectation), --delta is a factor less 1, and 1e-9 unless it is given.
+`
+
 // settled is a delta for shortest distances, where zero asks for the default and
 // a negative number for none too small.
 func settled(delta float64) float64 {
@@ -53,7 +67,7 @@ var determinizeTool = &tool{name: "determinize", args: "[in.fst [out.fst]]", max
 equivalent is reported with two paths that prove it, where there is such a proof.
 --limit_states bounds the result over any arc type; --nstate and --weight keep its best
 part, and need the path property.
-
+` + closenessAbout + `
   fst determinize in.fst out.fst
 
 Time: exponential in the states of the input at worst; linear in the result.`,
@@ -73,7 +87,7 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 			if *label != int64(fst.Label(*label)) || *label == int64(fst.NoLabel) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
-			o := &ops.DeterminizeOptions{Delta: max(p.Delta, 0), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
+			o := &ops.DeterminizeOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
 			switch *kind {
 			case "nonfunctional":
 				o.Type = ops.DeterminizeNonFunctional
@@ -95,7 +109,7 @@ state: some machines can be disambiguated that cannot be determinized. ε is an 
 label here: fst rmepsilon first. A transducer must have one output for each input.
 --limit_states bounds the construction over any arc type; --nstate and --weight keep the
 best part of its result, and need the path property.
-
+` + closenessAbout + `
   fst disambiguate in.fst out.fst
 
 Time: exponential in the states of the input at worst.`,
@@ -113,7 +127,7 @@ Time: exponential in the states of the input at worst.`,
 			if *label != int64(fst.Label(*label)) || *label == int64(fst.NoLabel) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
-			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: max(p.Delta, 0), SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
+			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
 			if err != nil {
 				return err
 			}
@@ -126,7 +140,7 @@ var minimizeTool = &tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]
 The input must be deterministic (fst determinize). Weights move to the start on the way.
 With out2.fst, the output labels of out1.fst are numbers of strings, which out2.fst spells
 out: their composition is the minimal transducer.
-
+` + closenessAbout + `
   fst minimize in.fst out.fst
 
 Time O(arcs · log states), linear for acyclic machines.`,
@@ -143,7 +157,7 @@ Time O(arcs · log states), linear for acyclic machines.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.MinimizeOptions{Delta: *delta, AllowNondet: *nondet, ArcOrder: true, Limits: lim}
+			o := &ops.MinimizeOptions{Delta: closeDelta(fs, t, *delta), AllowNondet: *nondet, ArcOrder: true, Limits: lim}
 			if len(c.args) < 3 {
 				m, err := t.Minimize(t.m, o)
 				if err != nil {

@@ -35,9 +35,24 @@ func (c *checker[W]) unaryCapabilities(a W) {
 		for _, delta := range []float64{1. / 1024, 1. / 8, 1. / 3} {
 			q := w.Quantize(delta)
 			c.exact("quantization", any(q).(semiring.Quantizable[W]).Quantize(delta), q, a)
-			if n, ok := any(a).(semiring.Approx[W]); ok {
+			// Weights that are near by factors have QuantizeFactor for this.
+			if n, ok := any(a).(semiring.Approx[W]); ok && !proportional(a) {
 				c.check("quantization", n.Near(q, delta), "%v becomes %v, more than %v off", show(a), show(q), delta)
 			}
+		}
+	}
+	if w, ok := any(a).(semiring.Proportional[W]); ok {
+		for _, delta := range []float64{1e-9, 1. / 1024, 1. / 8, 1. / 3} {
+			q, factors := w.QuantizeFactor(delta)
+			again, _ := any(q).(semiring.Proportional[W]).QuantizeFactor(delta)
+			c.exact("quantization by factors", again, q, a)
+			if !factors {
+				c.exact("quantization by factors", q, w.Quantize(delta), a)
+			}
+			if n, ok := any(a).(semiring.Approx[W]); ok {
+				c.check("quantization by factors", n.Near(q, delta), "%v becomes %v, more than a factor of 1±%v off", show(a), show(q), delta)
+			}
+			c.check("quantization by factors", a.Equal(zero) == q.Equal(zero) || !factors, "%v becomes %v", show(a), show(q))
 		}
 	}
 	if w, ok := any(a).(semiring.Star[W]); ok {
@@ -59,6 +74,15 @@ func (c *checker[W]) unaryCapabilities(a W) {
 		}
 	}
 	c.reverse(a, c.pick())
+}
+
+// proportional reports whether parts of w are multiplied as numbers.
+func proportional[W any](w W) bool {
+	p, ok := any(w).(semiring.Proportional[W])
+	if ok {
+		_, ok = p.QuantizeFactor(1)
+	}
+	return ok
 }
 
 func (c *checker[W]) binaryCapabilities(a, b W) {

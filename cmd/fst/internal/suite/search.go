@@ -87,6 +87,8 @@ func (component[W]) RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEqui
 	return ops.RandEquivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), rng, o)
 }
 
+func (component[W]) Closeness(byDefault float64) float64 { return ops.ClosenessOf[W](byDefault) }
+
 func (c component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
 	switch _, asked, err := pruneOptions[W](p); {
 	case err != nil:

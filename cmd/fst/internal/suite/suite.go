@@ -71,6 +71,7 @@ type Suite interface {
 	Distinguish(a, b Machine, delta float64) (*ops.Distinction, error)
 	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
 
+	Closeness(byDefault float64) float64 // of weights that determinize and the like take for equal
 	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
 	Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error)
 	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
