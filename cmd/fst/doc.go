@@ -23,7 +23,11 @@
 //	NaN weights                 are read, and printed BadNumber     are an error where they enter, in
 //	                                                                  files and flags
 //	a file that cannot be       fstcompile, farextract: message,    status 1; a result appears whole or
-//	  written                     status 0                            not at all
+//	  written                     status 0                            not at all, but where a file can
+//	                                                                  only be written over (it has other
+//	                                                                  names, its folder takes no more):
+//	                                                                  with what is complete; an error
+//	                                                                  then says that it is not
 //	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
 //	  name                        fstreplace and fstreweight          inputs, one
 //	                              cannot read -; as a table or
