@@ -211,14 +211,18 @@ func (t *textReader[W]) state(s []byte) (Label, StateID, error) {
 
 func (t *textReader[W]) stateNumber(s []byte) (Label, error) {
 	if t.StateSymbols == nil {
-		return parseLabel(s, "state", false)
+		x, err := parseLabel(s, "state", true)
+		if err == nil && x < 0 {
+			err = fmt.Errorf("bad state %d: states are numbered from 0", x)
+		}
+		return x, err
 	}
 	x, ok := t.StateSymbols.FindBytes(s)
 	if !ok {
-		return 0, fmt.Errorf("state %q is not in the symbol table %q", clip(s), t.StateSymbols.Name())
+		return 0, fmt.Errorf("state %q %w", clip(s), t.StateSymbols.lacks(string(s)))
 	}
 	if x < 0 {
-		return 0, fmt.Errorf("state %q has the negative number %d in the symbol table %q", clip(s), x, t.StateSymbols.Name())
+		return 0, fmt.Errorf("state %q has the negative number %d in %s", clip(s), x, t.StateSymbols.shown())
 	}
 	return x, nil
 }
@@ -255,10 +259,10 @@ func (t *textReader[W]) label(s []byte, table *SymbolTable, what string) (Label,
 	}
 	l, ok := table.FindBytes(s)
 	if !ok {
-		return 0, fmt.Errorf("%s: the symbol %q is not in the symbol table %q", what, clip(s), table.Name())
+		return 0, fmt.Errorf("%s: the symbol %q %w", what, clip(s), table.lacks(string(s)))
 	}
 	if l < 0 && !t.NegativeLabels {
-		return 0, fmt.Errorf("%s: the symbol %q has the negative label %d in the symbol table %q", what, clip(s), l, table.Name())
+		return 0, fmt.Errorf("%s: the symbol %q has the negative label %d in %s", what, clip(s), l, table.shown())
 	}
 	return l, nil
 }

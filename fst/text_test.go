@@ -183,7 +183,7 @@ func TestTextRefuses(t *testing.T) {
 		{"acceptor columns", "0 1 1 1 1\n", fst.ReadTextOptions{Acceptor: true}, "line 1: 5 fields"},
 		{"comment", "# a comment here now\n", fst.ReadTextOptions{}, `line 1, field 1: bad state "#": not an integer`},
 		{"state", "0 s1 1 1\n", fst.ReadTextOptions{}, `line 1, field 2: bad state "s1"`},
-		{"negative state", "0 -1 1 1\n", fst.ReadTextOptions{}, `field 2: bad state -1: negative`},
+		{"negative state", "0 -1 1 1\n", fst.ReadTextOptions{}, `field 2: bad state -1: states are numbered from 0`},
 		{"label", "\n0 1 0x10 1\n", fst.ReadTextOptions{}, `line 2, field 3: bad input label "0x10"`},
 		{"overflow", "0 1 1 99999999999\n", fst.ReadTextOptions{}, "field 4: bad output label 99999999999: outside the range"},
 		{"huge", "0 1 1 " + strings.Repeat("9", 100) + "\n", fst.ReadTextOptions{}, "field 4: bad output label"},

@@ -194,7 +194,7 @@ func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 	}
 	defer f.Close()
 	return fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: shown, Separators: *c.lib.fieldSeparator, Negative: negative,
-		Duplicate: func(line int, symbol string, kept, ignored fst.Label) {
+		Duplicate: func(line int, symbol string, kept, ignored int64) {
 			if *c.lib.verbosity > 0 {
 				c.Warn(c.prog, "%s, line %d: symbol %q has label %d already; %d is ignored", shown, line, symbol, kept, ignored)
 			}
