@@ -2,6 +2,7 @@ package fst
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,10 @@ type ReadTextOptions struct {
 	// destinations.
 	KeepStateNumbering bool
 
+	// MaxStates and MaxBytes are how many states there may be, or bytes for them, where
+	// numbers that are kept leave gaps: a line may ask for 2³¹-1. Zero is no limit.
+	MaxStates, MaxBytes int64
+
 	NegativeLabels bool   // allow labels below zero
 	Separators     string // any of these bytes splits; empty is DefaultSeparators
 
@@ -39,9 +44,9 @@ type ReadTextOptions struct {
 // skipped, and so is a byte-order mark before the first; there are no comments.
 //
 // Unlike OpenFst's compiler, it refuses labels and states outside int32, and
-// weights that are not numbers. Errors are TextErrors, or those of r. Time is
-// linear in the input; memory too, though the numbers of states that are kept
-// may leave gaps of up to a million states, or as many as there are bytes.
+// weights that are not numbers. Errors are TextErrors, or those of r. Time and
+// memory are linear in the input, unless the numbers of states are kept: then they go by the largest
+// number, too.
 func ReadText[W semiring.Codec[W]](r io.Reader, opts *ReadTextOptions) (*Vector[W], error) {
 	t := &textReader[W]{in: newLineReader(r), v: &Vector[W]{}, unweighted: true, kind: numberKind[W](), lenient: readsNonMembers[W]()}
 	if opts != nil {
@@ -355,35 +360,50 @@ func (t *textReader[W]) finish() (*Vector[W], error) {
 
 // renumbered returns the machine with the file's own numbers of states.
 func (t *textReader[W]) renumbered() (*Vector[W], error) {
-	top := NoLabel
 	inOrder := true
+	order := make([]StateID, len(t.ids)) // of t.v, by numbers
 	for q, x := range t.ids {
-		top = max(top, x)
 		inOrder = inOrder && int(x) == q
+		order[q] = StateID(q)
 	}
 	if inOrder {
 		return t.v, nil
 	}
-	n := int64(top) + 1
-	if n > maxState+1 || n > max(1<<20, t.in.read) {
-		return nil, t.fail(0, fmt.Errorf("to keep the state number %d, %d states would have to exist, of which the file has %d", top, n, len(t.ids)))
+	slices.SortFunc(order, func(p, q StateID) int { return cmp.Compare(t.ids[p], t.ids[q]) })
+	top := t.ids[order[len(order)-1]]
+	if err := t.mayHave(top); err != nil {
+		return nil, t.fail(0, err)
 	}
-	at := make([]StateID, n) // of t.v, plus one
-	for q, x := range t.ids {
-		at[x] = StateID(q + 1)
-	}
-	v := NewVector[W](int(n))
-	for _, q := range at {
-		if q == 0 {
-			v.PushState(t.zero, nil)
-			continue
-		}
-		arcs := t.v.Arcs(q - 1)
+	v := &Vector[W]{finals: slices.Repeat([]W{t.zero}, int(top)+1), spans: make([]span, int(top)+1)}
+	for _, q := range order {
+		arcs := t.v.Arcs(q)
 		for i := range arcs {
 			arcs[i].NextState = StateID(t.ids[arcs[i].NextState])
 		}
-		v.PushState(t.v.finals[q-1], arcs)
+		x := StateID(t.ids[q])
+		v.finals[x] = t.v.finals[q]
+		if len(arcs) > 0 {
+			copy(v.appendArcs(x, len(arcs)), arcs)
+		}
 	}
 	v.start = StateID(t.ids[t.v.start-1]) + 1
 	return v, nil
+}
+
+// mayHave is an error where a machine may not have as many states as make top the last.
+func (t *textReader[W]) mayHave(top Label) error {
+	n := int64(top) + 1
+	size := n * int64(unsafe.Sizeof(span{})+unsafe.Sizeof(t.zero))
+	limit := ""
+	switch {
+	case n > maxState+1:
+		limit = fmt.Sprintf("a machine can have %d", maxState+1)
+	case t.MaxStates > 0 && n > t.MaxStates:
+		limit = fmt.Sprintf("the limit is %d", t.MaxStates)
+	case t.MaxBytes > 0 && size > t.MaxBytes:
+		limit = fmt.Sprintf("they take %d bytes, where the limit is %d", size, t.MaxBytes)
+	default:
+		return nil
+	}
+	return fmt.Errorf("to keep the state number %d, %d states would have to exist, of which the file has %d: %s", top, n, len(t.ids), limit)
 }

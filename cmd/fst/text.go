@@ -35,6 +35,7 @@ Time O(bytes of the text).`,
 				return err
 			}
 			o := &fst.ReadTextOptions{Acceptor: *acceptor, KeepStateNumbering: *keepN, NegativeLabels: *negative,
+				MaxStates: *c.lib.limitStates, MaxBytes: *c.lib.limitBytes,
 				Separators: *c.lib.fieldSeparator, Format: c.format()}
 			if o.InputSymbols, err = c.symbols(*isyms, *negative); err != nil {
 				return err
