@@ -164,15 +164,17 @@ func TestReadSymbolsText(t *testing.T) {
 	var dups []string
 	o := &fst.SymbolTextOptions{Name: "s.txt", Negative: true, Duplicate: func(line int, s string, kept, ignored int64) {
 		dups = append(dups, fmt.Sprint(line, s, kept, ignored))
+	}, Shared: func(line int, s string, key int64, other string) {
+		dups = append(dups, fmt.Sprint(line, " ", s, " as ", other, " ", key))
 	}}
-	s, err := fst.ReadSymbols(strings.NewReader("a 1\r\na 3\n\n b   2  \na 1\n"+long+"\t7\nneg -5\ne 0"), o)
+	s, err := fst.ReadSymbols(strings.NewReader("a 1\r\na 3\n\n b   2  \na 1\n"+long+"\t7\nneg -5\ne 0\nf 2\nw 99999999999\nv 99999999999"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(dups) != "[2a1 3]" && fmt.Sprint(dups) != "[2 a 1 3]" {
+	if got := strings.Join(dups, ", "); got != "2a1 3, 9 f as b 2, 11 v as w 99999999999" && got != "2 a 1 3, 9 f as b 2, 11 v as w 99999999999" {
 		t.Errorf("duplicates: %q", dups)
 	}
-	if l, _ := s.Find(long); l != 7 || s.Len() != 5 || s.Name() != "s.txt" {
+	if l, _ := s.Find(long); l != 7 || s.Len() != 8 || s.Name() != "s.txt" {
 		t.Errorf("%d symbols, label %d, name %s", s.Len(), l, s.Name())
 	}
 	for in, want := range map[string]string{

@@ -18,6 +18,9 @@ type SymbolTextOptions struct {
 	// Duplicate, if not nil, is told of each line that was ignored because its
 	// symbol already has another key.
 	Duplicate func(line int, symbol string, kept, ignored int64)
+
+	// Shared, if not nil, is told of each line whose key another symbol has already.
+	Shared func(line int, symbol string, key int64, other string)
 }
 
 // ReadSymbols reads a text symbol table: a symbol and a key of 64 bits on each line,
@@ -54,8 +57,15 @@ func ReadSymbols(r io.Reader, opts *SymbolTextOptions) (*SymbolTable, error) {
 		if len(cols[0]) > maxSymbol {
 			return nil, &TextError{o.Name, in.line, 1, fmt.Errorf("a symbol of %d bytes, where 2³¹-1 is the most", len(cols[0]))}
 		}
+		n, other := t.Len(), int32(-1)
+		if o.Shared != nil {
+			other = t.keyPosition(key)
+		}
 		if kept, same := t.AddKey(viewString(cols[0]), key); !same && o.Duplicate != nil {
 			o.Duplicate(in.line, string(cols[0]), kept, key)
+		}
+		if other >= 0 && t.Len() > n {
+			o.Shared(in.line, string(cols[0]), key, t.symbols.text(other))
 		}
 	}
 	if in.err != nil {

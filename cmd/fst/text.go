@@ -56,6 +56,9 @@ Time O(bytes of the text).`,
 			if err != nil {
 				return err
 			}
+			if n := m.(interface{ NumStates() int }).NumStates(); n == 0 {
+				c.Warn(c.prog, "%s holds no lines: the machine has no states", shown)
+			}
 			var in, out *fst.SymbolTable
 			if *keepI {
 				in = o.InputSymbols
