@@ -19,6 +19,10 @@ func (l *layout) place() {
 			n++
 		}
 	}
+	for _, e := range l.loose {
+		cs = append(cs, constraint{int32(n), e[0], 1, 0}, constraint{int32(n), e[1], 1, 0})
+		n++
+	}
 	for _, layer := range l.layers {
 		for i := 1; i < len(layer); i++ {
 			v, w := &l.vertices[layer[i-1]], &l.vertices[layer[i]]

@@ -40,8 +40,15 @@ type simplex struct {
 }
 
 // maxWork bounds the steps of a simplex. Stopped by it, the numbers still meet
-// all constraints.
-const maxWork = 400_000_000
+// all constraints. Where there are so many vertices that it is stopped anyway, it is stopped sooner.
+const maxWork, maxWorkMany = 400_000_000, 100_000_000
+
+func (s *simplex) mostWork() int {
+	if s.n > 4*fine {
+		return maxWorkMany
+	}
+	return maxWork
+}
 
 func solve(n int, edges []constraint, balanced bool) []int {
 	s := &simplex{n: n, edges: edges}
@@ -61,7 +68,7 @@ func solve(n int, edges []constraint, balanced bool) []int {
 	s.earliest()
 	s.tighten()
 	s.number(0, -1, 0)
-	for s.work < maxWork {
+	for s.work < s.mostWork() {
 		e := s.leaving()
 		if e < 0 {
 			break
@@ -319,7 +326,7 @@ func (s *simplex) exchange(e, f int32) {
 // middle.
 func (s *simplex) centre() {
 	for i := range s.treeList {
-		if s.work >= maxWork {
+		if s.work >= s.mostWork() {
 			return
 		}
 		e := s.treeList[i]
