@@ -157,7 +157,7 @@ func TestSolve(t *testing.T) {
 			}
 		}
 		for _, balanced := range []bool{false, true} {
-			got, ok := sum(solve(n, cs, balanced))
+			got, ok := sum(solve(n, cs, balanced, false))
 			if !ok || got != want {
 				t.Fatalf("trial %d: sum %d (feasible %v), want %d: %v", trial, got, ok, want, cs)
 			}

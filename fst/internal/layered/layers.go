@@ -138,7 +138,7 @@ func (l *layout) nodeLayers() []int {
 			cs = append(cs, constraint{int32(n), int32(q), 0, 0})
 		}
 	}
-	at := solve(n+1, cs, false)[:n]
+	at := solve(n+1, cs, false, n+len(l.Edges) > fine)[:n]
 	first := slices.Repeat([]int{math.MaxInt}, parts)
 	for q, c := range of {
 		first[c] = min(first[c], at[q])

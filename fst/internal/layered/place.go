@@ -33,7 +33,7 @@ func (l *layout) place() {
 			cs = append(cs, constraint{layer[i-1], layer[i], 0, int(math.Ceil(v.more + sep + w.less))})
 		}
 	}
-	at := solve(n, cs, true)
+	at := solve(n, cs, true, len(l.vertices) > fine)
 	for v := range l.vertices {
 		l.vertices[v].at = float64(at[v])
 	}
