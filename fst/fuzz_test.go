@@ -52,7 +52,7 @@ func FuzzReadText(f *testing.F) {
 }
 
 func fuzzText[W semiring.Codec[W]](t *testing.T, in string, acceptor, keep, negative bool) {
-	v, err := fst.ReadText[W](strings.NewReader(in), &fst.ReadTextOptions{Acceptor: acceptor, KeepStateNumbering: keep, NegativeLabels: negative})
+	v, err := fst.ReadText[W](strings.NewReader(in), &fst.ReadTextOptions{Acceptor: acceptor, KeepStateNumbering: keep, NegativeLabels: negative, MaxStates: 1 << 20})
 	if err != nil || v.NumStates() > 10_000 {
 		return
 	}

@@ -2,8 +2,10 @@ package fst
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // TextError reports what is wrong in a text file and where.
@@ -196,6 +198,23 @@ slow:
 		return 0, fmt.Errorf("bad %s %d: negative labels are not allowed here", what, x)
 	}
 	return Label(x), nil
+}
+
+// parseKey reads s as a key of a symbol table.
+func parseKey(s []byte, negative bool) (int64, error) {
+	if l, err := parseLabel(s, "label", negative); err == nil {
+		return int64(l), nil
+	}
+	key, err := strconv.ParseInt(string(bytes.TrimLeft(s, " \t\v\f")), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("bad label %s: outside the range of 64-bit integers", clip(s))
+	case err != nil:
+		return 0, fmt.Errorf("bad label %q: not an integer", clip(s))
+	case key < 0 && !negative:
+		return 0, fmt.Errorf("bad label %d: negative labels are not allowed here", key)
+	}
+	return key, nil
 }
 
 // clip shortens what an error quotes.

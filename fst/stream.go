@@ -355,7 +355,7 @@ func (s *Stream) ReadSymbols() (*SymbolTable, error) {
 		return nil, s.fail("a symbol table of %d symbols", size)
 	}
 	t.reserve(s.room(size, 12))
-	for i := range size {
+	for range size {
 		n, err := s.int32()
 		if err != nil {
 			return nil, err
@@ -371,14 +371,9 @@ func (s *Stream) ReadSymbols() (*SymbolTable, error) {
 			return nil, err
 		}
 		symbol := viewString(b[:n])
-		l := int64(binary.LittleEndian.Uint64(b[n:]))
-		if l < -1<<31 || l > 1<<31-1 {
-			s.pos -= 8
-			return nil, s.fail("symbol %d (%q) has the label %d, outside the range of 32-bit integers", i, clip([]byte(symbol)), l)
-		}
-		t.AddLabel(symbol, Label(l))
+		t.AddKey(symbol, int64(binary.LittleEndian.Uint64(b[n:])))
 	}
-	t.next = max(t.next, min(next, 1<<62))
+	t.next = max(t.next, next)
 	return t, nil
 }
 
@@ -395,9 +390,9 @@ func (t *SymbolTable) AppendBinary(dst []byte) []byte {
 	dst = le.AppendUint64(dst, uint64(t.next))
 	dst = le.AppendUint64(dst, uint64(t.Len()))
 	for _, i := range t.inBinaryOrder() {
-		s, l := t.At(int(i))
+		s, key := t.KeyAt(int(i))
 		dst = appendString(dst, s)
-		dst = le.AppendUint64(dst, uint64(int64(l)))
+		dst = le.AppendUint64(dst, uint64(key))
 	}
 	return dst
 }

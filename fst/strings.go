@@ -187,7 +187,7 @@ func symbolLabel(s string, o *StringOptions) (Label, error) {
 	l, ok := o.Symbols.Find(s)
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("%s is not in the symbol table %s", clip([]byte(s)), o.Symbols.Name())
+		return 0, fmt.Errorf("%s %w", clip([]byte(s)), o.Symbols.lacks(s))
 	case l < 0 && !o.Negative:
 		return 0, fmt.Errorf("%s has label %d, and negative ones are not allowed", clip([]byte(s)), l)
 	}
@@ -236,7 +236,7 @@ func (o *StringOptions) appendLabel(b []byte, l Label) ([]byte, error) {
 	}
 	s, ok := o.Symbols.Symbol(l)
 	if !ok {
-		return b, fmt.Errorf("%d, is not in the symbol table %s", l, o.Symbols.Name())
+		return b, fmt.Errorf("%d, is not in %s", l, o.Symbols.shown())
 	}
 	return append(b, s...), nil
 }

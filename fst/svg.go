@@ -20,7 +20,8 @@ type SVGOptions struct {
 	DOTOptions
 
 	// Vertices bounds the states, and the places where drawn arcs pass a column of states or of
-	// labels; beyond it the error is ErrPictureSize. Zero is 4000, which takes some seconds at worst.
+	// labels; beyond it the error is ErrPictureSize. Zero is no bound: beyond some thousands the picture
+	// is coarser (long arcs go straight ahead), and takes some seconds.
 	Vertices int
 
 	// Labels is how many labels are shown of arcs that lead from one state to the same other one, and
@@ -53,7 +54,6 @@ func WriteSVG[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *SVGOptions) erro
 	if opts != nil {
 		o = *opts
 	}
-	orDefault(&o.Vertices, 4000)
 	orDefault(&o.Labels, 32)
 	orDefault(&o.RankSep, 0.4)
 	orDefault(&o.NodeSep, 0.25)
@@ -132,7 +132,7 @@ type svgLabel struct{ symbols, weight string }
 func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) error {
 	o := d.o
 	n := f.NumStates()
-	if n > o.Vertices {
+	if o.Vertices > 0 && n > o.Vertices {
 		return pictureSizeError(&layered.SizeError{Bound: o.Vertices})
 	}
 	var tmp []byte
@@ -162,7 +162,7 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 			if !ok {
 				k = len(d.arcs)
 				first[e.NextState] = k
-				if k > o.Vertices {
+				if o.Vertices > 0 && k > o.Vertices {
 					return pictureSizeError(&layered.SizeError{Bound: o.Vertices})
 				}
 				d.arcs = append(d.arcs, svgArc{from: q, to: e.NextState})

@@ -192,7 +192,7 @@ func TestWriteSVGSymbols(t *testing.T) {
 }
 
 // Many arcs between two states are one line with some of their labels and a count; many states
-// are an error before any work.
+// are an error before any work, where there is a bound.
 func TestWriteSVGLarge(t *testing.T) {
 	v := NewVector[semiring.Tropical](0)
 	v.AddStates(2)
@@ -209,7 +209,10 @@ func TestWriteSVGLarge(t *testing.T) {
 	}
 	v.AddStates(5000)
 	var size *layered.SizeError
-	if err := WriteSVG(io.Discard, v, nil); !errors.As(err, &size) || !errors.Is(err, ErrPictureSize) {
+	if err := WriteSVG(io.Discard, v, nil); err != nil {
+		t.Errorf("without a bound: %v", err)
+	}
+	if err := WriteSVG(io.Discard, v, &SVGOptions{Vertices: 4000}); !errors.As(err, &size) || !errors.Is(err, ErrPictureSize) {
 		t.Errorf("error %v, want that the machine is too large", err)
 	}
 	b.Reset()

@@ -23,6 +23,7 @@ type SymbolTable struct {
 
 	low   []int32         // position+1 by label, for labels not far above the number of symbols
 	other map[Label]int32 // position by label, for the rest
+	wide  *wideKeys       // nil without such keys
 }
 
 // NewSymbolTable returns an empty table. OpenFst calls a nameless one
@@ -48,13 +49,13 @@ func (t *SymbolTable) SetName(name string) { t.name = name }
 // Len returns the number of symbols.
 func (t *SymbolTable) Len() int { return len(t.symbols.entries) }
 
-// AvailableKey returns one more than the largest label that the table has had,
+// AvailableKey returns one more than the largest key that the table has had,
 // at least 0: what Add gives to the next new symbol.
 func (t *SymbolTable) AvailableKey() int64 { return t.next }
 
 // Add returns the label of symbol, giving it the next available one if it is
-// new. It returns NoLabel when the table is full, that is after label 2³¹-1, and for
-// a symbol of 2³¹ bytes or more, which no file could hold.
+// new. It returns NoLabel when the table is full, that is after key 2³¹-1, for
+// a symbol of 2³¹ bytes or more, which no file could hold, and for one with a key that is no label.
 func (t *SymbolTable) Add(symbol string) Label {
 	hash := hashSymbol(symbol)
 	if i := t.symbols.find(symbol, hash); i >= 0 {
@@ -70,8 +71,8 @@ func (t *SymbolTable) Add(symbol string) Label {
 
 // AddLabel gives symbol the label l and returns true. If the symbol has a label
 // already, that stays: the answer is that label, and whether it is l. NoLabel
-// is never given, nor any to a symbol of 2³¹ bytes or more: the answer is then
-// NoLabel and false.
+// is never given, nor any to a symbol of 2³¹ bytes or more, or with a key that is no label:
+// the answer is then NoLabel and false.
 func (t *SymbolTable) AddLabel(symbol string, l Label) (Label, bool) {
 	hash := hashSymbol(symbol)
 	if i := t.symbols.find(symbol, hash); i >= 0 {
@@ -136,10 +137,11 @@ func (t *SymbolTable) position(l Label) int32 {
 	return -1
 }
 
-// Find returns the label of symbol.
+// Find returns the label of symbol, if it has one.
 func (t *SymbolTable) Find(symbol string) (Label, bool) {
 	if i := t.symbols.find(symbol, hashSymbol(symbol)); i >= 0 {
-		return t.symbols.entries[i].label, true
+		l := t.symbols.entries[i].label
+		return l, l != NoLabel
 	}
 	return NoLabel, false
 }
@@ -160,12 +162,12 @@ func (t *SymbolTable) Symbol(l Label) (string, bool) {
 // Has reports whether l stands for a symbol.
 func (t *SymbolTable) Has(l Label) bool { return t.position(l) >= 0 }
 
-// At returns the i-th symbol in order of insertion, and its label.
+// At returns the i-th symbol in order of insertion, and its label, NoLabel if its key is none.
 func (t *SymbolTable) At(i int) (string, Label) {
 	return t.symbols.text(int32(i)), t.symbols.entries[i].label
 }
 
-// All yields symbols and labels in order of insertion.
+// All yields symbols and labels, as At, in order of insertion.
 func (t *SymbolTable) All() iter.Seq2[string, Label] {
 	return func(yield func(string, Label) bool) {
 		for i := range t.symbols.entries {
@@ -180,56 +182,23 @@ func (t *SymbolTable) All() iter.Seq2[string, Label] {
 func (t *SymbolTable) Clone() *SymbolTable {
 	c := &SymbolTable{name: t.name}
 	c.reserve(t.Len())
-	for s, l := range t.All() {
-		c.insert(s, hashSymbol(s), l)
+	for s, key := range t.Keys() {
+		c.insertKey(s, hashSymbol(s), key)
 	}
 	c.next = t.next
 	return c
 }
 
 // AddTable adds the symbols of u that t does not have, in u's order, with fresh
-// labels.
+// keys.
 func (t *SymbolTable) AddTable(u *SymbolTable) {
 	for s := range u.All() {
-		t.Add(s)
+		t.AddKey(s, t.next)
 	}
-}
-
-// inBinaryOrder returns the positions in the order of binary files: those whose
-// label is the position, then the others by increasing label. Symbols that
-// share a label are put so that a reader, by the rule of AddLabel, lets the
-// same one win as here.
-func (t *SymbolTable) inBinaryOrder() []int32 {
-	labels := t.symbols.entries
-	order := make([]int32, len(labels))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order[t.dense:], func(i, j int32) int { return int(labels[i].label) - int(labels[j].label) })
-	dense := true // as the reader will count
-	for a := 0; a < len(order); {
-		l := labels[order[a]].label
-		b := a + 1
-		for b < len(order) && labels[order[b]].label == l {
-			b++
-		}
-		dense = dense && int(l) == a
-		group := order[a:b]
-		if w := slices.Index(group, t.position(l)); w >= 0 && b-a > 1 {
-			if dense {
-				group[0], group[w] = group[w], group[0]
-			} else {
-				group[len(group)-1], group[w] = group[w], group[len(group)-1]
-			}
-		}
-		dense = dense && b-a == 1
-		a = b
-	}
-	return order
 }
 
 // Compatible reports whether machines with these tables may be combined: one is
-// missing, or every label stands for the same symbol in both. Names, the order
+// missing, or every key stands for the same symbol in both. Names, the order
 // of insertion and second symbols of a label do not matter. OpenFst compares a
 // checksum of the same facts.
 func Compatible(a, b *SymbolTable) bool {
@@ -239,10 +208,11 @@ func Compatible(a, b *SymbolTable) bool {
 	return a.covers(b) && b.covers(a)
 }
 
-// covers reports whether every label of b stands for the same in a.
+// covers reports whether every key of b stands for the same in a.
 func (a *SymbolTable) covers(b *SymbolTable) bool {
-	for _, e := range b.symbols.entries {
-		i, j := a.position(e.label), b.position(e.label)
+	for k := range b.symbols.entries {
+		key := b.key(int32(k))
+		i, j := a.keyPosition(key), b.keyPosition(key)
 		if i < 0 || a.symbols.text(i) != b.symbols.text(j) {
 			return false
 		}
@@ -271,19 +241,20 @@ func (t *SymbolTable) Relabel(pairs []LabelPair) *SymbolTable {
 
 // PairsTo returns how labels change when the symbols of t are renumbered as to
 // has them. Symbols that to lacks map to the label of unknown, if that is not
-// empty and in to; otherwise they are listed in missing.
+// empty and in to; otherwise they are listed in missing, as are those that have a label
+// in t, but in to a key that is none.
 func (t *SymbolTable) PairsTo(to *SymbolTable, unknown string) (pairs []LabelPair, missing []string) {
 	other, hasOther := NoLabel, false
 	if unknown != "" {
 		other, hasOther = to.Find(unknown)
 	}
 	for s, l := range t.All() {
-		if t.symbols.text(t.position(l)) != s {
-			continue // a second symbol of l: l stands for another
+		if l == NoLabel || t.symbols.text(t.position(l)) != s {
+			continue // no machine has it, or it is a second symbol of l, and l stands for another
 		}
-		if k, ok := to.Find(s); ok {
-			pairs = append(pairs, LabelPair{l, k})
-		} else if hasOther {
+		if k, ok := to.FindKey(s); ok && isLabel(k) {
+			pairs = append(pairs, LabelPair{l, Label(k)})
+		} else if hasOther && !ok {
 			pairs = append(pairs, LabelPair{l, other})
 		} else {
 			missing = append(missing, s)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -19,31 +20,32 @@ import (
 // plainTable is a symbol table by its rules: a list, searched from one end.
 type plainTable struct {
 	symbols []string
-	labels  []fst.Label
+	keys    []int64
 }
 
-func (p *plainTable) add(s string, l fst.Label) {
-	if i := slices.Index(p.symbols, s); i < 0 && l != fst.NoLabel {
-		p.symbols, p.labels = append(p.symbols, s), append(p.labels, l)
+func (p *plainTable) add(s string, key int64) {
+	if i := slices.Index(p.symbols, s); i < 0 && key != -1 {
+		p.symbols, p.keys = append(p.symbols, s), append(p.keys, key)
 	}
 }
 
-func (p *plainTable) find(s string) (fst.Label, bool) {
-	if i := slices.Index(p.symbols, s); i >= 0 {
-		return p.labels[i], true
+// label is the label that a key is, if it is one.
+func label(key int64) (fst.Label, bool) {
+	if key < math.MinInt32 || key > math.MaxInt32 {
+		return fst.NoLabel, false
 	}
-	return fst.NoLabel, false
+	return fst.Label(key), true
 }
 
 // symbol: the first while the table counts 0, 1, 2, …, otherwise the last.
-func (p *plainTable) symbol(l fst.Label) (string, bool) {
-	for i := 0; i < len(p.labels) && p.labels[i] == fst.Label(i); i++ {
-		if p.labels[i] == l {
+func (p *plainTable) symbol(key int64) (string, bool) {
+	for i := 0; i < len(p.keys) && p.keys[i] == int64(i); i++ {
+		if p.keys[i] == key {
 			return p.symbols[i], true
 		}
 	}
-	for i := len(p.labels) - 1; i >= 0; i-- {
-		if p.labels[i] == l {
+	for i := len(p.keys) - 1; i >= 0; i-- {
+		if p.keys[i] == key {
 			return p.symbols[i], true
 		}
 	}
@@ -51,37 +53,44 @@ func (p *plainTable) symbol(l fst.Label) (string, bool) {
 }
 
 func (p *plainTable) next() (n int64) {
-	for _, l := range p.labels {
-		n = max(n, int64(l)+1)
+	for _, key := range p.keys {
+		n = max(n, key+1)
 	}
 	return n
 }
 
 func TestSymbolTableAgainstModel(t *testing.T) {
-	for seed := range uint64(120) {
+	for seed := range uint64(240) {
 		rng := rand.New(rand.NewPCG(seed, 51))
 		table, m := fst.NewSymbolTable("t"), &plainTable{}
 		for range rng.IntN(60) {
 			s := fmt.Sprintf("s%d", rng.IntN(40))
-			switch rng.IntN(8) {
+			switch rng.IntN(9) {
 			case 0, 1, 2:
-				l := fst.Label(len(m.labels)) // as tables usually are
-				table.AddLabel(s, l)
-				m.add(s, l)
+				l := len(m.keys) // as tables usually are
+				table.AddLabel(s, fst.Label(l))
+				m.add(s, int64(l))
 			case 3:
 				l := fst.Label(rng.IntN(30) - 2)
 				table.AddLabel(s, l)
-				m.add(s, l)
+				m.add(s, int64(l))
 			case 4:
 				l := fst.Label(rng.Uint32()) >> rng.IntN(32)
 				table.AddLabel(s, l)
-				m.add(s, l)
+				m.add(s, int64(l))
+			case 5:
+				if seed%2 == 0 {
+					continue // half of the tables have no other keys than labels
+				}
+				key := int64(math.MaxInt32+rng.IntN(3)) * int64(1-2*rng.IntN(2)) << (rng.IntN(2) * 30)
+				table.AddKey(s, key)
+				m.add(s, key)
 			default:
 				if m.next() > 1<<31-1 {
 					continue
 				}
-				m.add(s, fst.Label(m.next()))
-				want, _ := m.find(s)
+				m.add(s, m.next())
+				want, _ := label(m.keys[slices.Index(m.symbols, s)])
 				if got := table.Add(s); got != want {
 					t.Fatalf("seed %d: Add(%s) = %d, want %d", seed, s, got, want)
 				}
@@ -108,11 +117,15 @@ func TestSymbolTableAgainstModel(t *testing.T) {
 				}
 				for i, s := range m.symbols {
 					l, ok := u.Find(s)
-					if k, _ := u.FindBytes([]byte(s)); !ok || l != m.labels[i] || k != l {
-						t.Fatalf("seed %d: Find(%s) = %d, want %d", seed, s, l, m.labels[i])
+					want, isLabel := label(m.keys[i])
+					if k, _ := u.FindBytes([]byte(s)); ok != isLabel || l != want || k != l {
+						t.Fatalf("seed %d: Find(%s) = %d, %v, want %d", seed, s, l, ok, m.keys[i])
+					}
+					if key, ok := u.FindKey(s); !ok || key != m.keys[i] {
+						t.Fatalf("seed %d: FindKey(%s) = %d, %v, want %d", seed, s, key, ok, m.keys[i])
 					}
 					got, _ := u.Symbol(l)
-					if want, _ := m.symbol(l); got != want || !u.Has(l) {
+					if want, _ := m.symbol(m.keys[i]); isLabel && got != want || u.Has(l) != isLabel {
 						t.Fatalf("seed %d: Symbol(%d) = %s, want %s of %v", seed, l, got, want, m)
 					}
 				}
@@ -122,8 +135,9 @@ func TestSymbolTableAgainstModel(t *testing.T) {
 			}
 			i := 0
 			for s, l := range table.All() {
-				if s != m.symbols[i] || l != m.labels[i] {
-					t.Fatalf("seed %d: symbol %d is %s %d", seed, i, s, l)
+				want, _ := label(m.keys[i])
+				if _, key := table.KeyAt(i); s != m.symbols[i] || l != want || key != m.keys[i] {
+					t.Fatalf("seed %d: symbol %d is %s %d %d", seed, i, s, l, key)
 				}
 				i++
 			}
@@ -148,26 +162,28 @@ func TestSymbolTableFull(t *testing.T) {
 func TestReadSymbolsText(t *testing.T) {
 	long := strings.Repeat("y", 100_000)
 	var dups []string
-	o := &fst.SymbolTextOptions{Name: "s.txt", Negative: true, Duplicate: func(line int, s string, kept, ignored fst.Label) {
+	o := &fst.SymbolTextOptions{Name: "s.txt", Negative: true, Duplicate: func(line int, s string, kept, ignored int64) {
 		dups = append(dups, fmt.Sprint(line, s, kept, ignored))
+	}, Shared: func(line int, s string, key int64, other string) {
+		dups = append(dups, fmt.Sprint(line, " ", s, " as ", other, " ", key))
 	}}
-	s, err := fst.ReadSymbols(strings.NewReader("a 1\r\na 3\n\n b   2  \na 1\n"+long+"\t7\nneg -5\ne 0"), o)
+	s, err := fst.ReadSymbols(strings.NewReader("a 1\r\na 3\n\n b   2  \na 1\n"+long+"\t7\nneg -5\ne 0\nf 2\nw 99999999999\nv 99999999999"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(dups) != "[2a1 3]" && fmt.Sprint(dups) != "[2 a 1 3]" {
+	if got := strings.Join(dups, ", "); got != "2a1 3, 9 f as b 2, 11 v as w 99999999999" && got != "2 a 1 3, 9 f as b 2, 11 v as w 99999999999" {
 		t.Errorf("duplicates: %q", dups)
 	}
-	if l, _ := s.Find(long); l != 7 || s.Len() != 5 || s.Name() != "s.txt" {
+	if l, _ := s.Find(long); l != 7 || s.Len() != 8 || s.Name() != "s.txt" {
 		t.Errorf("%d symbols, label %d, name %s", s.Len(), l, s.Name())
 	}
 	for in, want := range map[string]string{
-		"a 1\nb\n":         "s.txt, line 2: 1 fields",
-		"a b 1\n":          "s.txt, line 1: 3 fields",
-		"a x\n":            `s.txt, line 1, field 2: bad label "x"`,
-		"a -1\n":           "bad label -1",
-		"a 2147483648\n":   "s.txt, line 1, field 2: bad label 2147483648: outside",
-		"\n\na 1\nb 0x1\n": "line 4",
+		"a 1\nb\n":                "s.txt, line 2: 1 fields",
+		"a b 1\n":                 "s.txt, line 1: 3 fields",
+		"a x\n":                   `s.txt, line 1, field 2: bad label "x"`,
+		"a -1\n":                  "bad label -1",
+		"a 9223372036854775808\n": "s.txt, line 1, field 2: bad label 9223372036854775808: outside",
+		"\n\na 1\nb 0x1\n":        "line 4",
 	} {
 		_, err := fst.ReadSymbols(strings.NewReader(in), o)
 		var e *fst.TextError
@@ -177,6 +193,9 @@ func TestReadSymbolsText(t *testing.T) {
 	}
 	if _, err := fst.ReadSymbols(strings.NewReader("a -2\n"), nil); err == nil || !strings.Contains(err.Error(), "negative") {
 		t.Errorf("negative label: %v", err)
+	}
+	if _, err := fst.ReadSymbols(strings.NewReader("a -3000000000\n"), nil); err == nil || !strings.Contains(err.Error(), "negative") {
+		t.Errorf("negative key: %v", err)
 	}
 	if _, err := fst.ReadSymbols(iotest.ErrReader(os.ErrPermission), nil); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a reader's own error: %v", err)
@@ -195,6 +214,7 @@ func TestSymbolsAgainstOpenFst(t *testing.T) {
 	tools.Do("fstcompile", "--acceptor", tools.Text("0 1 1\n1\n"), machine)
 	for _, text := range []string{
 		"e 0\na 1\nb 2\n", "a 1\na 3\n\n b   2  \n99 2000000000\nneg -5\ne 0", "x 5\ny 3\nz 4\n", "e 0\na 1\nb 1\n", "b 1\ne 0\nc 7\nd 3\n",
+		"e 0\nbig 3000000000\na 1\nleast -9223372036854775808\nmost 9223372036854775806\nas1 4294967297\n",
 	} {
 		file, out, saved := tools.Text(text), tools.File(), tools.File()
 		tools.Do("fstsymbols", "--allow_negative_labels", "--isymbols="+file, machine, out)
@@ -215,6 +235,35 @@ func TestSymbolsAgainstOpenFst(t *testing.T) {
 		if got := string(fsttest.Must(os.ReadFile(saved))); got != b.String() && text != "e 0\na 1\nb 1\n" { // there OpenFst prints the wrong symbol
 			t.Errorf("%q: OpenFst saves %q, here %q", text, got, b.String())
 		}
+	}
+}
+
+// Symbols whose keys no label can be are not those of labels that share their low bits.
+func TestWideKeys(t *testing.T) {
+	s := fsttest.Must(fst.ReadSymbols(strings.NewReader("e 0\na 1\nwide 4294967297\nlast 9223372036854775807\n"), nil))
+	if name, _ := s.Symbol(1); name != "a" || s.AvailableKey() != math.MaxInt64 || s.Len() != 4 {
+		t.Errorf("label 1 is %q, next %d", name, s.AvailableKey())
+	}
+	if l, ok := s.AddLabel("wide", 5); l != fst.NoLabel || ok || s.Has(5) {
+		t.Errorf("a second label: %d, %v", l, ok)
+	}
+	if l := s.Add("more"); l != fst.NoLabel {
+		t.Errorf("Add behind the last key: %d", l)
+	}
+	_, err := fst.ReadText[semiring.Tropical](strings.NewReader("0 1 a wide\n1\n"), &fst.ReadTextOptions{InputSymbols: s, OutputSymbols: s})
+	if err == nil || !strings.Contains(err.Error(), `the symbol "wide" has the key 4294967297 in the symbol table, and labels have 32 bits`) {
+		t.Errorf("used in a machine: %v", err)
+	}
+	other := fst.SymbolsOf("e", "wide", "a")
+	if pairs, missing := other.PairsTo(s, "a"); fmt.Sprint(pairs, missing) != "[{0 0} {2 1}] [wide]" {
+		t.Errorf("to wide keys: %v, missing %v", pairs, missing)
+	}
+	if pairs, missing := s.PairsTo(other, ""); fmt.Sprint(pairs, missing) != "[{0 0} {1 2}] []" {
+		t.Errorf("from wide keys: %v, missing %v", pairs, missing)
+	}
+	narrow := fsttest.Must(fst.ReadSymbols(strings.NewReader("e 0\na 1\n"), nil))
+	if fst.Compatible(s, narrow) || fst.Compatible(narrow, s) || !fst.Compatible(s, s.Clone()) {
+		t.Error("tables that differ in a wide key alone are not compatible")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // SymbolTextOptions adjusts the reading and writing of text symbol tables; nil
@@ -12,15 +13,18 @@ import (
 type SymbolTextOptions struct {
 	Name       string // of the source, for errors, and of the table that is read
 	Separators string // any of these bytes splits; the first is written; empty is DefaultSeparators
-	Negative   bool   // allow negative labels (never -1)
+	Negative   bool   // allow negative keys (never -1)
 
 	// Duplicate, if not nil, is told of each line that was ignored because its
-	// symbol already has another label.
-	Duplicate func(line int, symbol string, kept, ignored Label)
+	// symbol already has another key.
+	Duplicate func(line int, symbol string, kept, ignored int64)
+
+	// Shared, if not nil, is told of each line whose key another symbol has already.
+	Shared func(line int, symbol string, key int64, other string)
 }
 
-// ReadSymbols reads a text symbol table: a symbol and a label on each line,
-// blank lines skipped. A symbol that comes again keeps its first label. Errors
+// ReadSymbols reads a text symbol table: a symbol and a key of 64 bits on each line,
+// blank lines skipped. A symbol that comes again keeps its first key. Errors
 // are TextErrors, or those of r.
 func ReadSymbols(r io.Reader, opts *SymbolTextOptions) (*SymbolTable, error) {
 	var o SymbolTextOptions
@@ -43,8 +47,8 @@ func ReadSymbols(r io.Reader, opts *SymbolTextOptions) (*SymbolTable, error) {
 		if n != 2 {
 			return nil, &TextError{o.Name, in.line, 0, fmt.Errorf("%d fields where a symbol and a label belong", n)}
 		}
-		l, err := parseLabel(cols[1], "label", o.Negative)
-		if err == nil && l == NoLabel {
+		key, err := parseKey(cols[1], o.Negative)
+		if err == nil && key == int64(NoLabel) {
 			err = errors.New("bad label -1: it means no label")
 		}
 		if err != nil {
@@ -53,8 +57,15 @@ func ReadSymbols(r io.Reader, opts *SymbolTextOptions) (*SymbolTable, error) {
 		if len(cols[0]) > maxSymbol {
 			return nil, &TextError{o.Name, in.line, 1, fmt.Errorf("a symbol of %d bytes, where 2³¹-1 is the most", len(cols[0]))}
 		}
-		if kept, same := t.AddLabel(viewString(cols[0]), l); !same && o.Duplicate != nil {
-			o.Duplicate(in.line, string(cols[0]), kept, l)
+		n, other := t.Len(), int32(-1)
+		if o.Shared != nil {
+			other = t.keyPosition(key)
+		}
+		if kept, same := t.AddKey(viewString(cols[0]), key); !same && o.Duplicate != nil {
+			o.Duplicate(in.line, string(cols[0]), kept, key)
+		}
+		if other >= 0 && t.Len() > n {
+			o.Shared(in.line, string(cols[0]), key, t.symbols.text(other))
 		}
 	}
 	if in.err != nil {
@@ -73,10 +84,15 @@ func (t *SymbolTable) WriteText(w io.Writer, opts *SymbolTextOptions) error {
 	_, sep := newSeparators(o.Separators)
 	out := bufio.NewWriterSize(w, 64<<10)
 	var num []byte
-	for s, l := range t.All() {
+	for s, key := range t.Keys() {
 		out.WriteString(s)
 		out.WriteByte(sep)
-		num = append(appendInt(num[:0], int32(l)), '\n')
+		if num = num[:0]; isLabel(key) {
+			num = appendInt(num, int32(key))
+		} else {
+			num = strconv.AppendInt(num, key, 10)
+		}
+		num = append(num, '\n')
 		if _, err := out.Write(num); err != nil {
 			return err
 		}
@@ -89,13 +105,13 @@ func (t *SymbolTable) WriteText(w io.Writer, opts *SymbolTextOptions) error {
 // empty, or holds a separator or the end of a line.
 func (t *SymbolTable) CheckText(separators string) error {
 	seps, _ := newSeparators(separators)
-	for s, l := range t.All() {
+	for s, key := range t.Keys() {
 		if s == "" {
-			return fmt.Errorf("fst: symbol table %q: the symbol of label %d is empty", t.name, l)
+			return fmt.Errorf("fst: symbol table %q: the symbol of label %d is empty", t.name, key)
 		}
 		for k := range len(s) {
 			if c := s[k]; seps[c] || c == '\n' {
-				return fmt.Errorf("fst: symbol table %q: the symbol %q of label %d holds a separator", t.name, clip([]byte(s)), l)
+				return fmt.Errorf("fst: symbol table %q: the symbol %q of label %d holds a separator", t.name, clip([]byte(s)), key)
 			}
 		}
 	}

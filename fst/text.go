@@ -2,6 +2,7 @@ package fst
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,10 @@ type ReadTextOptions struct {
 	// destinations.
 	KeepStateNumbering bool
 
+	// MaxStates and MaxBytes are how many states there may be, or bytes for them, where
+	// numbers that are kept leave gaps: a line may ask for 2³¹-1. Zero is no limit.
+	MaxStates, MaxBytes int64
+
 	NegativeLabels bool   // allow labels below zero
 	Separators     string // any of these bytes splits; empty is DefaultSeparators
 
@@ -39,9 +44,9 @@ type ReadTextOptions struct {
 // skipped, and so is a byte-order mark before the first; there are no comments.
 //
 // Unlike OpenFst's compiler, it refuses labels and states outside int32, and
-// weights that are not numbers. Errors are TextErrors, or those of r. Time is
-// linear in the input; memory too, though the numbers of states that are kept
-// may leave gaps of up to a million states, or as many as there are bytes.
+// weights that are not numbers. Errors are TextErrors, or those of r. Time and
+// memory are linear in the input, unless the numbers of states are kept: then they go by the largest
+// number, too.
 func ReadText[W semiring.Codec[W]](r io.Reader, opts *ReadTextOptions) (*Vector[W], error) {
 	t := &textReader[W]{in: newLineReader(r), v: &Vector[W]{}, unweighted: true, kind: numberKind[W](), lenient: readsNonMembers[W]()}
 	if opts != nil {
@@ -211,14 +216,18 @@ func (t *textReader[W]) state(s []byte) (Label, StateID, error) {
 
 func (t *textReader[W]) stateNumber(s []byte) (Label, error) {
 	if t.StateSymbols == nil {
-		return parseLabel(s, "state", false)
+		x, err := parseLabel(s, "state", true)
+		if err == nil && x < 0 {
+			err = fmt.Errorf("bad state %d: states are numbered from 0", x)
+		}
+		return x, err
 	}
 	x, ok := t.StateSymbols.FindBytes(s)
 	if !ok {
-		return 0, fmt.Errorf("state %q is not in the symbol table %q", clip(s), t.StateSymbols.Name())
+		return 0, fmt.Errorf("state %q %w", clip(s), t.StateSymbols.lacks(string(s)))
 	}
 	if x < 0 {
-		return 0, fmt.Errorf("state %q has the negative number %d in the symbol table %q", clip(s), x, t.StateSymbols.Name())
+		return 0, fmt.Errorf("state %q has the negative number %d in %s", clip(s), x, t.StateSymbols.shown())
 	}
 	return x, nil
 }
@@ -255,10 +264,10 @@ func (t *textReader[W]) label(s []byte, table *SymbolTable, what string) (Label,
 	}
 	l, ok := table.FindBytes(s)
 	if !ok {
-		return 0, fmt.Errorf("%s: the symbol %q is not in the symbol table %q", what, clip(s), table.Name())
+		return 0, fmt.Errorf("%s: the symbol %q %w", what, clip(s), table.lacks(string(s)))
 	}
 	if l < 0 && !t.NegativeLabels {
-		return 0, fmt.Errorf("%s: the symbol %q has the negative label %d in the symbol table %q", what, clip(s), l, table.Name())
+		return 0, fmt.Errorf("%s: the symbol %q has the negative label %d in %s", what, clip(s), l, table.shown())
 	}
 	return l, nil
 }
@@ -351,35 +360,50 @@ func (t *textReader[W]) finish() (*Vector[W], error) {
 
 // renumbered returns the machine with the file's own numbers of states.
 func (t *textReader[W]) renumbered() (*Vector[W], error) {
-	top := NoLabel
 	inOrder := true
+	order := make([]StateID, len(t.ids)) // of t.v, by numbers
 	for q, x := range t.ids {
-		top = max(top, x)
 		inOrder = inOrder && int(x) == q
+		order[q] = StateID(q)
 	}
 	if inOrder {
 		return t.v, nil
 	}
-	n := int64(top) + 1
-	if n > maxState+1 || n > max(1<<20, t.in.read) {
-		return nil, t.fail(0, fmt.Errorf("to keep the state number %d, %d states would have to exist, of which the file has %d", top, n, len(t.ids)))
+	slices.SortFunc(order, func(p, q StateID) int { return cmp.Compare(t.ids[p], t.ids[q]) })
+	top := t.ids[order[len(order)-1]]
+	if err := t.mayHave(top); err != nil {
+		return nil, t.fail(0, err)
 	}
-	at := make([]StateID, n) // of t.v, plus one
-	for q, x := range t.ids {
-		at[x] = StateID(q + 1)
-	}
-	v := NewVector[W](int(n))
-	for _, q := range at {
-		if q == 0 {
-			v.PushState(t.zero, nil)
-			continue
-		}
-		arcs := t.v.Arcs(q - 1)
+	v := &Vector[W]{finals: slices.Repeat([]W{t.zero}, int(top)+1), spans: make([]span, int(top)+1)}
+	for _, q := range order {
+		arcs := t.v.Arcs(q)
 		for i := range arcs {
 			arcs[i].NextState = StateID(t.ids[arcs[i].NextState])
 		}
-		v.PushState(t.v.finals[q-1], arcs)
+		x := StateID(t.ids[q])
+		v.finals[x] = t.v.finals[q]
+		if len(arcs) > 0 {
+			copy(v.appendArcs(x, len(arcs)), arcs)
+		}
 	}
 	v.start = StateID(t.ids[t.v.start-1]) + 1
 	return v, nil
+}
+
+// mayHave is an error where a machine may not have as many states as make top the last.
+func (t *textReader[W]) mayHave(top Label) error {
+	n := int64(top) + 1
+	size := n * int64(unsafe.Sizeof(span{})+unsafe.Sizeof(t.zero))
+	limit := ""
+	switch {
+	case n > maxState+1:
+		limit = fmt.Sprintf("a machine can have %d", maxState+1)
+	case t.MaxStates > 0 && n > t.MaxStates:
+		limit = fmt.Sprintf("the limit is %d", t.MaxStates)
+	case t.MaxBytes > 0 && size > t.MaxBytes:
+		limit = fmt.Sprintf("they take %d bytes, where the limit is %d", size, t.MaxBytes)
+	default:
+		return nil
+	}
+	return fmt.Errorf("to keep the state number %d, %d states would have to exist, of which the file has %d: %s", top, n, len(t.ids), limit)
 }

@@ -183,7 +183,7 @@ func TestTextRefuses(t *testing.T) {
 		{"acceptor columns", "0 1 1 1 1\n", fst.ReadTextOptions{Acceptor: true}, "line 1: 5 fields"},
 		{"comment", "# a comment here now\n", fst.ReadTextOptions{}, `line 1, field 1: bad state "#": not an integer`},
 		{"state", "0 s1 1 1\n", fst.ReadTextOptions{}, `line 1, field 2: bad state "s1"`},
-		{"negative state", "0 -1 1 1\n", fst.ReadTextOptions{}, `field 2: bad state -1: negative`},
+		{"negative state", "0 -1 1 1\n", fst.ReadTextOptions{}, `field 2: bad state -1: states are numbered from 0`},
 		{"label", "\n0 1 0x10 1\n", fst.ReadTextOptions{}, `line 2, field 3: bad input label "0x10"`},
 		{"overflow", "0 1 1 99999999999\n", fst.ReadTextOptions{}, "field 4: bad output label 99999999999: outside the range"},
 		{"huge", "0 1 1 " + strings.Repeat("9", 100) + "\n", fst.ReadTextOptions{}, "field 4: bad output label"},
@@ -198,7 +198,9 @@ func TestTextRefuses(t *testing.T) {
 		{"symbol", "0 1 q 1\n", fst.ReadTextOptions{InputSymbols: syms}, `line 1, field 3: input label: the symbol "q" is not in the symbol table "isyms.txt"`},
 		{"negative symbol", "0 1 1 neg\n", fst.ReadTextOptions{OutputSymbols: syms}, `field 4: output label: the symbol "neg" has the negative label -7`},
 		{"state symbol", "b a 1 1\n", fst.ReadTextOptions{StateSymbols: syms}, `field 1: state "b" is not in the symbol table`},
-		{"gap", "0 2000000000 1 1\n", fst.ReadTextOptions{KeepStateNumbering: true}, "2000000001 states would have to exist"},
+		{"gap", "0 2000000000 1 1\n", fst.ReadTextOptions{KeepStateNumbering: true, MaxStates: 1000}, "2000000001 states would have to exist, of which the file has 2: the limit is 1000"},
+		{"gap of bytes", "0 2000000000 1 1\n", fst.ReadTextOptions{KeepStateNumbering: true, MaxBytes: 1000}, "they take 40000000020 bytes, where the limit is 1000"},
+		{"last state", "0 2147483647 1 1\n", fst.ReadTextOptions{KeepStateNumbering: true}, "a machine can have 2147483647"},
 	} {
 		c.opts.Name = "f.txt"
 		_, err := fst.ReadText[semiring.Tropical](strings.NewReader(c.in), &c.opts)

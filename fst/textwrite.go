@@ -38,7 +38,7 @@ type MissingSymbolError struct {
 }
 
 func (e *MissingSymbolError) Error() string {
-	return fmt.Sprintf("fst: state %d: the %s %d is not in the symbol table %q", e.State, e.What, e.Label, e.Table)
+	return fmt.Sprintf("fst: state %d: the %s %d is not in %s", e.State, e.What, e.Label, shownTable(e.Table))
 }
 
 // WriteText writes f in the text format of ReadText, as OpenFst's fstprint does

@@ -62,7 +62,7 @@ func Verify[W semiring.Weight[W]](f Expanded[W], opts *VerifyOptions) error {
 				if l < 0 && !o.NegativeLabels {
 					err = fmt.Errorf("the %s label %d is negative", name, l)
 				} else if tables[side] != nil && !tables[side].Has(l) {
-					err = fmt.Errorf("the %s label %d is not in the symbol table %q", name, l, tables[side].Name())
+					err = fmt.Errorf("the %s label %d is not in %s", name, l, tables[side].shown())
 				}
 				if err != nil {
 					return &VerifyError{q, i, err}

@@ -33,7 +33,7 @@ func TestVerify(t *testing.T) {
 		{"allowed", func(v *fst.Vector[semiring.Tropical]) { v.AddArc(2, arc{OLabel: -2}) }, &fst.VerifyOptions{NegativeLabels: true}, 0, 0, "", true},
 		{"weight", func(v *fst.Vector[semiring.Tropical]) { v.AddArc(2, arc{Weight: bad}) }, nil, 2, 0, "not in the semiring", false},
 		{"final weight", func(v *fst.Vector[semiring.Tropical]) { v.SetFinal(0, bad) }, nil, 0, -1, "final weight", false},
-		{"symbols", func(v *fst.Vector[semiring.Tropical]) { v.SetInputSymbols(fst.SymbolsOf("ε", "a")) }, nil, 0, 1, `input label 2 is not in the symbol table ""`, false},
+		{"symbols", func(v *fst.Vector[semiring.Tropical]) { v.SetInputSymbols(fst.SymbolsOf("ε", "a")) }, nil, 0, 1, `input label 2 is not in the symbol table`, false},
 		{"ignored symbols", func(v *fst.Vector[semiring.Tropical]) { v.SetOutputSymbols(fst.SymbolsOf("ε")) }, &fst.VerifyOptions{IgnoreSymbols: true}, 0, 0, "", true},
 		{"properties", func(v *fst.Vector[semiring.Tropical]) { v.SetProperties(fst.Cyclic|fst.Acyclic, fst.AllProperties) }, nil, fst.NoState, -1, "hold and not", true},
 	} {

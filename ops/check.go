@@ -16,7 +16,7 @@ type CheckOptions struct {
 	MaxLength int     // of input and of output strings; zero is 6
 	MaxPairs  int     // pairs of strings that are compared; zero is 300
 	Delta     float64 // difference of weights to pass over, more of them for long strings; zero is 1/1024
-	Limits            // of each machine that an operation builds; zero States is 100,000 and zero Bytes 256 MiB, for some have no end, and the strings that their states hold may grow
+	Limits            // of each machine that an operation builds; see below
 }
 
 // CheckResult is the outcome of one law.
@@ -39,6 +39,10 @@ type CheckResult struct {
 // rounds them, of which what may be off is bounded by the rounding of a path without cycles. What cannot be applied to f (determinizing what has no deterministic equivalent, ...) is
 // skipped with the reason. A result within the bounds is no proof.
 //
+// Some operations have no end, and the strings that their states hold may grow. So zero States are 100,000, or eight
+// times those of f if these are more; zero Bytes 256 MiB, or thirty-two times what f takes. A law that
+// is not tried to the end for them has the LimitError in Skipped.
+//
 // Cost: for each operation its own, and MaxPairs compositions with strings. The error is the context's.
 func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]CheckResult, error) {
 	c := &checker[W]{f: copyOf(f)}
@@ -55,10 +59,10 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 		c.Delta = DefaultDelta
 	}
 	if c.States == 0 {
-		c.States = 100_000
+		c.States = max(100_000, 8*c.f.NumStates())
 	}
 	if c.Bytes == 0 {
-		c.Bytes = 256 << 20
+		c.Bytes = max(256<<20, 32*SizeOf[W](c.f.NumStates(), int64(c.f.NumArcs())).Bytes)
 	}
 	c.f.SetInputSymbols(nil)
 	c.f.SetOutputSymbols(nil)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -19,8 +20,10 @@ what cannot be applied to the machine is skipped, with the reason.
   fst check in.fst
   fst run 'random.fst | rmepsilon | check --max_length=8'
 
-Time: that of the operations, and --max_pairs compositions with strings for each. Operations stop
-at 100000 states and 256 MiB where --limit_states or --limit_bytes does not say otherwise.`,
+Time: that of the operations, and --max_pairs compositions with strings for each. As some
+operations have no end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
+times its memory, where --limit_states or --limit_bytes does not say otherwise; a warning
+then says how many laws were not tried to the end.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings at most")
 		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")
@@ -39,7 +42,7 @@ at 100000 states and 256 MiB where --limit_states or --limit_bytes does not say 
 			if err != nil {
 				return err
 			}
-			bad := 0
+			bad, cut := 0, 0
 			if err := c.Output("", func(w io.Writer) error {
 				for _, r := range results {
 					switch {
@@ -47,6 +50,9 @@ at 100000 states and 256 MiB where --limit_states or --limit_bytes does not say 
 						bad++
 						fmt.Fprintf(w, "FAILS    %s\n         %s\n", r.Law, r.Witness)
 					case r.Skipped != nil:
+						if errors.Is(r.Skipped, ops.ErrLimit) {
+							cut++
+						}
 						fmt.Fprintf(w, "skipped  %s\n         %v\n", r.Law, r.Skipped)
 					default:
 						fmt.Fprintf(w, "holds    %s (%d compared)\n", r.Law, r.Compared)
@@ -55,6 +61,9 @@ at 100000 states and 256 MiB where --limit_states or --limit_bytes does not say 
 				return nil
 			}); err != nil {
 				return err
+			}
+			if cut > 0 {
+				c.Warn(c.prog, "%d of %d laws were not tried to the end, as operations came to their bounds (--limit_states and --limit_bytes set others)", cut, len(results))
 			}
 			if bad > 0 {
 				return errDifferent

@@ -15,7 +15,11 @@
 //	--------------------------  ----------------------------------  ----------------------------------
 //	lines of 8096 bytes and     end the input, silently             are read
 //	  more in text files
-//	labels beyond 32 bits       wrap around, silently               are an error with line and field
+//	labels beyond 32 bits       wrap around, silently               are an error with line and field;
+//	                                                                  in tables, whose keys have 64
+//	                                                                  bits, where a machine has them
+//	keys beyond 64 bits         become the greatest, silently       are an error with line and field
+//	key 2⁶³-1 in a table        the next one is -2⁶³                there is no next one
 //	CRLF line ends              are an error                        are read
 //	zero bytes in text          end the line                        belong to the symbol
 //	a byte-order mark before    is an error of fstcompile           is skipped
@@ -23,7 +27,11 @@
 //	NaN weights                 are read, and printed BadNumber     are an error where they enter, in
 //	                                                                  files and flags
 //	a file that cannot be       fstcompile, farextract: message,    status 1; a result appears whole or
-//	  written                     status 0                            not at all
+//	  written                     status 0                            not at all, but where a file can
+//	                                                                  only be written over (it has other
+//	                                                                  names, its folder takes no more):
+//	                                                                  with what is complete; an error
+//	                                                                  then says that it is not
 //	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
 //	  name                        fstreplace and fstreweight          inputs, one
 //	                              cannot read -; as a table or

@@ -14,8 +14,8 @@ var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
 	summary: "Draws a machine, as SVG or in the languages of Graphviz and D2.", about: `
 With --format=svg the picture is complete: states in layers, arcs between the same two states
 as one, labels apart from one another. It has its natural size unless --width or --height is given: then it
-is made smaller where it must be to fit such a page. --limit_states bounds what is laid out
-(4000 states and places where arcs pass by others, if not given). Otherwise the output is for Graphviz' dot,
+is made smaller where it must be to fit such a page. Beyond some thousands of states and places where arcs pass by
+others the picture is coarser, but takes seconds; --limit_states bounds them. Otherwise the output is for Graphviz' dot,
 or with --format=d2 for D2, which lays out by itself and takes no sizes but that of letters.
 
   fst draw --format=svg binary.fst machine.svg
@@ -65,7 +65,7 @@ Time O(states + arcs) for dot and d2; for svg about quadratic in the states and 
 				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32))}
 				err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(w, t.m, so) })
 				if errors.Is(err, fst.ErrPictureSize) {
-					return fmt.Errorf("%w (a greater --limit_states allows more, and takes its time; Graphviz draws what --format=dot writes)", err)
+					return fmt.Errorf("%w (a greater --limit_states allows more; Graphviz draws what --format=dot writes)", err)
 				}
 				return err
 			}

@@ -183,7 +183,8 @@ func (c *call) format() semiring.TextFormat {
 	return f
 }
 
-// symbols reads a text symbol table; "" is none.
+// symbols reads a text symbol table; "" is none. What comes twice in it is worth a warning: the
+// first of each kind, all of them with --v=1.
 func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 	if name == "" {
 		return nil, nil
@@ -193,10 +194,43 @@ func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: shown, Separators: *c.lib.fieldSeparator, Negative: negative,
-		Duplicate: func(line int, symbol string, kept, ignored fst.Label) {
-			if *c.lib.verbosity > 0 {
-				c.Warn(c.prog, "%s, line %d: symbol %q has label %d already; %d is ignored", shown, line, symbol, kept, ignored)
-			}
+	again := warnings{c: c, what: "symbols that come again"}
+	shared := warnings{c: c, what: "symbols for a label that has one"}
+	t, err := fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: shown, Separators: *c.lib.fieldSeparator, Negative: negative,
+		Duplicate: func(line int, symbol string, kept, ignored int64) {
+			again.add("%s, line %d: symbol %q has label %d already; %d is ignored", shown, line, symbol, kept, ignored)
+		},
+		Shared: func(line int, symbol string, key int64, other string) {
+			shared.add("%s, line %d: label %d stands for %q already; now %q has it, too", shown, line, key, other, symbol)
 		}})
+	again.end()
+	shared.end()
+	return t, err
+}
+
+// warnings tell of what may occur many times: of the first, and how many there are, or of
+// all of them where --v is above 0.
+type warnings struct {
+	c     *call
+	what  string
+	n     int
+	first string
+}
+
+func (w *warnings) add(format string, args ...any) {
+	if w.n++; *w.c.lib.verbosity > 0 {
+		w.c.Warn(w.c.prog, format, args...)
+	} else if w.n == 1 {
+		w.first = fmt.Sprintf(format, args...)
+	}
+}
+
+func (w *warnings) end() {
+	switch {
+	case w.first == "":
+	case w.n == 1:
+		w.c.Warn(w.c.prog, "%s", w.first)
+	default:
+		w.c.Warn(w.c.prog, "%s (%d %s; --v=1 lists them)", w.first, w.n, w.what)
+	}
 }

@@ -35,6 +35,7 @@ Time O(bytes of the text).`,
 				return err
 			}
 			o := &fst.ReadTextOptions{Acceptor: *acceptor, KeepStateNumbering: *keepN, NegativeLabels: *negative,
+				MaxStates: *c.lib.limitStates, MaxBytes: *c.lib.limitBytes,
 				Separators: *c.lib.fieldSeparator, Format: c.format()}
 			if o.InputSymbols, err = c.symbols(*isyms, *negative); err != nil {
 				return err
@@ -54,6 +55,9 @@ Time O(bytes of the text).`,
 			m, err := s.ReadText(r, o)
 			if err != nil {
 				return err
+			}
+			if n := m.(interface{ NumStates() int }).NumStates(); n == 0 {
+				c.Warn(c.prog, "%s holds no lines: the machine has no states", shown)
 			}
 			var in, out *fst.SymbolTable
 			if *keepI {

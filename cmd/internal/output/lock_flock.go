@@ -4,6 +4,7 @@ package output
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -33,4 +34,37 @@ func lock(f *os.File) (unlock func(), err error) {
 // openHere opens a file, though no link and nothing that could make it wait.
 func openHere(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+}
+
+// state is what a file has that is not to change when others take its place.
+type state struct {
+	perm     fs.FileMode
+	links    uint64
+	uid, gid uint32
+}
+
+func stateOf(info fs.FileInfo) *state {
+	s := &state{perm: info.Mode().Perm(), links: 1}
+	if t, ok := info.Sys().(*syscall.Stat_t); ok {
+		s.links, s.uid, s.gid = uint64(t.Nlink), t.Uid, t.Gid
+	}
+	return s
+}
+
+// give gives the file temp owner and mode, and reports whether it has them.
+func (s *state) give(temp string) bool {
+	info, err := os.Lstat(temp)
+	if err != nil {
+		return false
+	}
+	if t := stateOf(info); t.uid != s.uid || t.gid != s.gid {
+		if os.Lchown(temp, int(s.uid), int(s.gid)) != nil {
+			return false
+		}
+	}
+	if os.Chmod(temp, s.perm) != nil {
+		return false
+	}
+	info, err = os.Lstat(temp) // some file systems have no modes, and no errors
+	return err == nil && info.Mode().Perm() == s.perm
 }

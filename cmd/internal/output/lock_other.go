@@ -4,6 +4,7 @@ package output
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 )
 
@@ -12,3 +13,16 @@ const locks = false
 func lock(*os.File) (unlock func(), err error) { return nil, errors.ErrUnsupported }
 
 func openHere(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// state is what a file has that is not to change when others take its place.
+type state struct {
+	perm  fs.FileMode
+	links uint64
+}
+
+func stateOf(info fs.FileInfo) *state { return &state{perm: info.Mode().Perm(), links: 1} }
+
+func (s *state) give(temp string) bool {
+	os.Chmod(temp, s.perm)
+	return true
+}

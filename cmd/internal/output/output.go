@@ -3,6 +3,7 @@ package output
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,14 +16,22 @@ import (
 // File collects what is to become a file. Regular files are written beside
 // their final place and renamed on Commit; devices, pipes and standard output
 // are written straight through a buffer.
+//
+// A file that is there already and that a rename would not do for (it has other
+// names, its owner cannot be kept, its folder takes no file, it is mounted by
+// itself) is overwritten on Commit, with what is complete by then.
 type File struct {
-	name string // for messages
-	w    *bufio.Writer
-	f    *os.File
-	temp string // to rename to path on Commit; "" when written straight
-	path string
-	free func() // lets go of the lock on temp, after it was renamed or removed
-	err  error
+	name  string // for messages
+	w     *bufio.Writer
+	f     *os.File      // what is written to
+	held  *bytes.Buffer // instead of f, where no folder takes a temporary file
+	whole bool          // nothing is at path before Commit
+	temp  string        // the name of f, "" when written straight
+	path  string
+	was   *state // of the file at path, nil if there is none
+	place bool   // path is overwritten: a rename is known not to do
+	free  func() // lets go of the lock on temp, after it was renamed or removed
+	err   error
 }
 
 // unfinished holds the temporary files of this process, so that an end by a signal
@@ -65,20 +74,21 @@ func create(temp string, perm fs.FileMode) (*os.File, error) {
 	return f, err
 }
 
-// settle renames a temporary file to path, or removes it where path is empty.
-func settle(temp, path string) error {
+// settle ends what create began: it does what is left to do, if anything, and removes temp. Stop waits for
+// it, so that the end of the process does not come in the middle of an overwriting.
+func settle(temp string, do func() error) error {
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	if unfinished.stopped {
 		return ErrStopped
 	}
-	delete(unfinished.temps, temp)
-	if path == "" {
-		return os.Remove(temp)
+	var err error
+	if do != nil {
+		err = do()
 	}
-	err := os.Rename(temp, path)
-	if err != nil {
-		os.Remove(temp)
+	if temp != "" {
+		delete(unfinished.temps, temp)
+		os.Remove(temp) // not there after a rename
 	}
 	return err
 }
@@ -89,32 +99,23 @@ func Create(name string, stdout io.Writer) (*File, error) {
 	if name == "" || name == "-" {
 		return &File{name: "standard output", w: bufio.NewWriterSize(stdout, 1<<16)}, nil
 	}
-	path := name
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		path = real // replace what a link points to, not the link
-	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("%s: is a directory", name)
 	case err == nil && !info.Mode().IsRegular():
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
 		}
 		return &File{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 	}
-	perm := fs.FileMode(0o666)
+	f := &File{name: name, whole: true}
 	if err == nil {
-		perm = info.Mode().Perm()
-		// A file that may not be written must not be replaced either.
-		probe, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		probe.Close()
+		err = f.over(info)
+	} else if f.path, err = target(name); err == nil {
+		f.f, f.temp, f.free, err = temporary(f.path, 0o666)
 	}
-	f, temp, free, err := temporary(path, perm)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
@@ -122,7 +123,71 @@ func Create(name string, stdout io.Writer) (*File, error) {
 		}
 		return nil, fmt.Errorf("cannot create %s: %w", name, err)
 	}
-	return &File{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16), temp: temp, path: path, free: free}, nil
+	f.w = bufio.NewWriterSize(f.writer(), 1<<16)
+	return f, nil
+}
+
+// over prepares f to replace, or overwrite, the regular file that its name leads to.
+func (f *File) over(info fs.FileInfo) error {
+	// A file that may not be written must not be replaced either.
+	probe, err := os.OpenFile(f.name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	probe.Close()
+	f.was = stateOf(info)
+	f.path, err = filepath.EvalSymlinks(f.name) // replace what a link points to, not the link
+	if err != nil {
+		f.path, f.place = f.name, true // a way into /proc to what has no name any more
+	}
+	if f.was.links > 1 {
+		f.place = true // the other names are to see it
+	}
+	if !f.place {
+		// Nobody else may read it until it has the owner and the mode that it is to have.
+		f.f, f.temp, f.free, err = temporary(f.path, 0o600)
+		if err == nil || errors.Is(err, ErrStopped) {
+			return err
+		}
+		f.place = true // the folder may be read-only, or not ours
+	}
+	f.f, f.temp, f.free, err = temporary(filepath.Join(os.TempDir(), filepath.Base(f.path)), 0o600)
+	if err == nil || errors.Is(err, ErrStopped) {
+		return err
+	}
+	f.held = &bytes.Buffer{}
+	return nil
+}
+
+func (f *File) writer() io.Writer {
+	if f.held != nil {
+		return f.held
+	}
+	return f.f
+}
+
+// target returns the path of the file that writing to name makes, where nothing is there
+// yet: name itself, or what a symbolic link says.
+func target(name string) (string, error) {
+	for range 40 { // as the kernel has it
+		to, err := os.Readlink(name)
+		if err != nil {
+			return name, nil // no link
+		}
+		if !filepath.IsAbs(to) {
+			dir, _ := filepath.Split(name)
+			if dir == "" {
+				dir = "."
+			}
+			// Not Join, which takes ".." for the way back, and links lead elsewhere.
+			if dir, err = filepath.EvalSymlinks(dir); err != nil {
+				return "", err
+			}
+			to = dir + string(filepath.Separator) + to
+		}
+		name = to
+	}
+	return "", errors.New("too many symbolic links")
 }
 
 // Name is the file's name for messages.
@@ -134,13 +199,31 @@ func (f *File) Write(p []byte) (int, error) {
 		return 0, f.err
 	}
 	n, err := f.w.Write(p)
-	f.err = err
-	return n, err
+	f.err = f.named(err)
+	return n, f.err
 }
+
+// named is err under the name of the file that is wanted, not of the temporary one.
+func (f *File) named(err error) error {
+	var pe *fs.PathError
+	if f.temp != "" && errors.As(err, &pe) && pe.Path == f.temp {
+		return &writeError{f.name, pe.Err}
+	}
+	return err
+}
+
+// writeError is an error of writing that says of which file.
+type writeError struct {
+	name string
+	err  error
+}
+
+func (e *writeError) Error() string { return "writing " + e.name + ": " + e.err.Error() }
+func (e *writeError) Unwrap() error { return e.err }
 
 // Whole tells whether the file appears whole, on Commit. Others (standard output,
 // devices, pipes) get what is written when the buffer is full, or Flush is called.
-func (f *File) Whole() bool { return f.temp != "" }
+func (f *File) Whole() bool { return f.whole }
 
 // Flush hands over what was written to a file that does not appear whole.
 func (f *File) Flush() error {
@@ -151,27 +234,69 @@ func (f *File) Flush() error {
 }
 
 // Commit flushes, closes and puts the file in its place. After an error nothing
-// is left behind.
+// is left behind, unless it says that a file is incomplete.
 func (f *File) Commit() error {
 	err := f.err
 	if e := f.w.Flush(); err == nil {
-		err = e
+		err = f.named(e)
 	}
 	if f.f != nil {
 		if e := f.f.Close(); err == nil {
 			err = e
 		}
 	}
-	if f.temp != "" {
+	if f.whole {
 		if err == nil {
-			err = settle(f.temp, f.path)
+			err = settle(f.temp, f.put)
 		} else {
-			settle(f.temp, "")
+			settle(f.temp, nil)
 		}
 	}
 	f.done()
+	var named *writeError
+	if err != nil && !errors.As(err, &named) {
+		return &writeError{f.name, err}
+	}
+	return err
+}
+
+// put puts what was written in its place.
+func (f *File) put() error {
+	if f.place || f.was != nil && !f.was.give(f.temp) {
+		return f.overwrite()
+	}
+	err := os.Rename(f.temp, f.path)
+	if err == nil || f.was == nil {
+		return err
+	}
+	// The folder keeps names for their owners, or the file is mounted by itself: what
+	// may be written may still be written.
+	return f.overwrite()
+}
+
+// overwrite writes what is complete over the file at path. Should it fail, the old
+// contents are lost, too.
+func (f *File) overwrite() error {
+	var from io.Reader = f.held
+	if f.held == nil {
+		os.Chmod(f.temp, 0o600) // put may have taken the right to read it
+		r, err := os.Open(f.temp)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		from = r
+	}
+	w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", f.name, err)
+		return err
+	}
+	_, err = io.Copy(w, from)
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("%w; the file is incomplete, as it could only be written over: repeat it, or write elsewhere", err)
 	}
 	return nil
 }
@@ -181,8 +306,8 @@ func (f *File) Abort() {
 	if f.f != nil {
 		f.f.Close()
 	}
-	if f.temp != "" {
-		settle(f.temp, "")
+	if f.whole {
+		settle(f.temp, nil)
 	}
 	f.done()
 }
@@ -192,5 +317,5 @@ func (f *File) done() {
 	if f.free != nil {
 		f.free()
 	}
-	f.f, f.temp, f.free = nil, "", nil
+	f.f, f.held, f.whole, f.temp, f.free = nil, nil, false, "", nil
 }

@@ -3,9 +3,11 @@ package output
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 )
 
 // What a process that was killed left behind is found again by its name: there are a
@@ -22,7 +24,22 @@ import (
 // once than that get names at random, which nobody looks for.
 const slots = 8
 
-func slotName(path string, slot int) string { return fmt.Sprintf("%s.tropica%d.tmp", path, slot) }
+func slotName(path string, slot int) string {
+	return fmt.Sprintf("%s.tropica%d.tmp", short(path), slot)
+}
+
+// longest is how long a name may be to which a suffix is added. Most systems take 255 bytes.
+const longest = 255 - len(".tropica0.tmp")
+
+// short returns path where its name leaves room for a suffix, else another in the same folder.
+func short(path string) string {
+	dir, name := filepath.Split(path)
+	if len(name) <= longest {
+		return path
+	}
+	sum := fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(name)))
+	return dir + name[:longest-len(sum)] + sum
+}
 
 // temporary makes a file beside path that Stop knows of, and removes those that
 // processes which are no more left for the same path. free lets go of its lock.
@@ -56,7 +73,7 @@ func temporary(path string, perm fs.FileMode) (f *os.File, temp string, free fun
 		f, temp, free = g, name, unlock // with any other error nobody has locks here
 	}
 	for f == nil {
-		temp = fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+		temp = fmt.Sprintf("%s.%08x.tmp", short(path), rand.Uint32())
 		if f, err = create(temp, perm); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, "", nil, err
 		}

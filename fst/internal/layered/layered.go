@@ -61,12 +61,12 @@ type Graph struct {
 	Start int // goes first, -1 is none
 }
 
-// Options are distances and bounds; all must be set.
+// Options are distances, which must be set, and a bound.
 type Options struct {
 	LayerSep float64 // least distance of layers
 	NodeSep  float64 // least distance of nodes of a layer
 	EdgeSep  float64 // least distance of edges, and of their labels
-	Vertices int     // bound on nodes and on where edges meet layers
+	Vertices int     // bound on nodes and on where edges meet layers; 0 is none
 }
 
 // Layout is a graph with places.
@@ -93,9 +93,10 @@ func (e *SizeError) Error() string {
 // Lay lays g out. Edges must not be loops, and at most one may lead from a node to
 // another. The error is a SizeError.
 //
-// Time: mostly that of the simplex, about quadratic in the vertices, with a bound on steps.
+// Time: mostly that of the simplex, about quadratic in the vertices, with a bound on steps. Beyond a few thousand
+// vertices the drawing becomes coarser instead of slower (see fine and leastLoose).
 func Lay(g *Graph, o *Options) (*Layout, error) {
-	if len(g.Nodes) > o.Vertices || len(g.Edges) > o.Vertices {
+	if o.Vertices > 0 && (len(g.Nodes) > o.Vertices || len(g.Edges) > o.Vertices) {
 		return nil, &SizeError{o.Vertices}
 	}
 	l := &layout{Graph: g, Options: o}
@@ -113,11 +114,12 @@ type layout struct {
 	*Options
 	turned   []bool // edges that are laid out the other way round
 	vertices []vertex
-	chain    [][]int32 // of each edge: its vertices in layers between its ends, in the order of layers
-	labelAt  []int     // of each edge: the index in its chain of the label
-	layers   [][]int32 // vertices in order
-	middle   []float64 // of layers, along
-	half     []float64 // of layers, along
+	chain    [][]int32  // of each edge: its vertices in layers between its ends, in the order of layers
+	labelAt  []int      // of each edge: the index in its chain of the label
+	loose    [][2]int32 // vertices that follow one another in a chain, but not in the next layer
+	layers   [][]int32  // vertices in order
+	middle   []float64  // of layers, along
+	half     []float64  // of layers, along
 }
 
 // vertex is a node, or where an edge meets a layer.

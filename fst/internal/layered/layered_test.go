@@ -157,7 +157,7 @@ func TestSolve(t *testing.T) {
 			}
 		}
 		for _, balanced := range []bool{false, true} {
-			got, ok := sum(solve(n, cs, balanced))
+			got, ok := sum(solve(n, cs, balanced, false))
 			if !ok || got != want {
 				t.Fatalf("trial %d: sum %d (feasible %v), want %d: %v", trial, got, ok, want, cs)
 			}
@@ -219,6 +219,58 @@ func (l *layout) allCrossings() int {
 		}
 	}
 	return n
+}
+
+// A graph of any size is laid out: what takes part is bounded by its size, not by the lengths of its
+// edges, and still nothing lies on anything else but long edges.
+func TestMany(t *testing.T) {
+	for _, size := range [][2]int{{100, 300}, {500, 1500}, {20, 380}, {12_000, 11_999}} {
+		rng := rand.New(rand.NewPCG(11, uint64(size[0])))
+		g := random(rng, size[0], size[1])
+		if size[1] < size[0] { // a long line
+			g.Start, g.Edges = 0, nil
+			for q := range size[1] {
+				g.Edges = append(g.Edges, Edge{From: q, To: q + 1, Along: 20, Less: 20, More: 2})
+			}
+			g.Edges = append(g.Edges, Edge{From: 0, To: size[1], Along: 20, Less: 20, More: 2})
+		}
+		o := *options
+		o.Vertices = 0
+		l := &layout{Graph: g, Options: &o}
+		if err := l.assignLayers(); err != nil {
+			t.Fatal(err)
+		}
+		if n, most := len(l.vertices), max(manyVertices, len(g.Nodes)+3*len(g.Edges))+3*len(g.Edges); n > most {
+			t.Errorf("%v: %d vertices, want at most %d", size, n, most)
+		}
+		l.orderLayers()
+		l.place()
+		out := l.draw()
+		byLayer := map[int][]box{}
+		for v := range l.vertices {
+			x := &l.vertices[v]
+			b := box{l.middle[x.layer] - x.along, l.middle[x.layer] + x.along, x.at - x.less, x.at + x.more}
+			for _, other := range byLayer[x.layer] {
+				if b.meets(other) {
+					t.Fatalf("%v: boxes overlap in layer %d: %v %v", size, x.layer, b, other)
+				}
+			}
+			byLayer[x.layer] = append(byLayer[x.layer], b)
+			if h := l.half[x.layer]; x.along > h {
+				t.Fatalf("%v: a box is wider than its layer", size)
+			}
+		}
+		for i, e := range g.Edges {
+			c := out.Edges[i].Curve
+			for end, q := range map[int]int{0: e.From, len(c) - 1: e.To} {
+				near := g.Nodes[q]
+				near.Radius += 1.2
+				if !near.inside(out.Nodes[q], c[end]) {
+					t.Fatalf("%v: edge %d→%d ends at %v, off node %d", size, e.From, e.To, c[end], q)
+				}
+			}
+		}
+	}
 }
 
 func TestBound(t *testing.T) {

@@ -89,10 +89,41 @@ func (l *layout) components() (of []int, n int) {
 	return number, n
 }
 
+// fine is how many vertices are laid out with all care. For more the layers are made by another rule, which
+// makes fewer of them, and long edges are loose: what takes part in the layout is bounded by
+// manyVertices, or a few times the edges, and not by the edges' lengths.
+const fine, manyVertices = 4000, 20_000
+
 // assignLayers gives nodes the even layers, so that the layers of labels lie between
 // them, and makes the chains of edges.
 func (l *layout) assignLayers() error {
 	l.turnBack()
+	at := l.nodeLayers()
+	if l.chained(at) > fine {
+		l.turnFar()
+		at = l.nodeLayers()
+	}
+	n := len(l.Nodes)
+	count := 0
+	l.vertices = make([]vertex, n)
+	for q := range l.Nodes {
+		l.vertices[q] = nodeVertex(&l.Nodes[q], at[q])
+		count = max(count, l.vertices[q].layer+1)
+	}
+	l.layers = make([][]int32, count)
+	longest := l.longest(at)
+	l.chain, l.labelAt = make([][]int32, len(l.Edges)), make([]int, len(l.Edges))
+	for i := range l.Edges {
+		l.makeChain(i, longest)
+		if l.Vertices > 0 && len(l.vertices) > l.Vertices {
+			return &SizeError{l.Vertices}
+		}
+	}
+	return nil
+}
+
+// nodeLayers returns layers, all even and each part's from 0 on, of least length of edges in all.
+func (l *layout) nodeLayers() []int {
 	of, parts := l.components()
 	n := len(l.Nodes)
 	var cs []constraint
@@ -107,43 +138,120 @@ func (l *layout) assignLayers() error {
 			cs = append(cs, constraint{int32(n), int32(q), 0, 0})
 		}
 	}
-	at := solve(n+1, cs, false)[:n]
+	at := solve(n+1, cs, false, n+len(l.Edges) > fine)[:n]
 	first := slices.Repeat([]int{math.MaxInt}, parts)
 	for q, c := range of {
 		first[c] = min(first[c], at[q])
 	}
-	count := 0
-	l.vertices = make([]vertex, n)
-	for q := range l.Nodes {
-		l.vertices[q] = nodeVertex(&l.Nodes[q], 2*(at[q]-first[of[q]]))
-		count = max(count, l.vertices[q].layer+1)
+	for q, c := range of {
+		at[q] = 2 * (at[q] - first[c])
 	}
-	l.layers = make([][]int32, count)
-	l.chain, l.labelAt = make([][]int32, len(l.Edges)), make([]int, len(l.Edges))
+	return at
+}
+
+// chained returns how many vertices there are with those of all chains.
+func (l *layout) chained(at []int) int {
+	sum := len(l.Nodes)
 	for i := range l.Edges {
 		a, b := l.ends(i)
-		from, to := l.vertices[a].layer, l.vertices[b].layer
-		if len(l.vertices)+to-from > l.Vertices {
-			return &SizeError{l.Vertices}
-		}
-		middle := (from + to) / 2
-		if middle%2 == 0 {
-			middle-- // an odd layer, as those of labels are
-		}
-		last := int32(a)
-		for layer := from + 1; layer < to; layer++ {
-			v := vertex{layer: layer}
-			if layer == middle {
-				e := &l.Edges[i]
-				v.along, v.less, v.more = e.Along/2, e.Less, e.More
-				l.labelAt[i] = len(l.chain[i])
-			}
-			last = l.follow(last, v)
-			l.chain[i] = append(l.chain[i], last)
-		}
-		l.connect(last, int32(b))
+		sum += at[b] - at[a] - 1
 	}
-	return nil
+	return sum
+}
+
+// turnFar turns the edges that lead back in a breadth-first search from the start. Beside those
+// that close cycles these are others, so that a picture has more arcs against its direction; but no way
+// through a large graph without order is then long, where a depth-first search goes
+// through most of its nodes one after the other.
+func (l *layout) turnFar() {
+	out := make([][]int32, len(l.Nodes))
+	for _, e := range l.Edges {
+		out[e.From] = append(out[e.From], int32(e.To))
+	}
+	place := make([]int, len(l.Nodes)) // in the order of the search, from 1
+	var queue []int32
+	visit := func(q int32) {
+		if place[q] == 0 {
+			queue = append(queue, q)
+			place[q] = len(queue)
+		}
+	}
+	head := 0
+	for k := -1; k < len(l.Nodes); k++ {
+		root := k
+		if k < 0 {
+			root = l.Start
+		}
+		if root >= 0 {
+			visit(int32(root))
+		}
+		for ; head < len(queue); head++ {
+			for _, to := range out[queue[head]] {
+				visit(to)
+			}
+		}
+	}
+	for i, e := range l.Edges {
+		l.turned[i] = place[e.From] > place[e.To]
+	}
+}
+
+// longest returns how many layers an edge may span and have a vertex in each: as many as
+// leaves no more than manyVertices.
+func (l *layout) longest(at []int) int {
+	var spans []int // how many edges span so many layers
+	for i := range l.Edges {
+		a, b := l.ends(i)
+		d := at[b] - at[a]
+		for d >= len(spans) {
+			spans = append(spans, 0)
+		}
+		spans[d]++
+	}
+	sum := len(l.Nodes)
+	for d, n := range spans {
+		if sum += n * (d - 1); sum > manyVertices {
+			return max(d-1, leastLoose-1)
+		}
+	}
+	return len(spans)
+}
+
+// leastLoose is the span from which on an edge can be loose: its chain then has the vertices beside
+// its ends and the label, and goes on between them without regard to what else is there.
+const leastLoose = 6
+
+// makeChain makes the chain of edge i, a loose one if it spans more than longest layers.
+func (l *layout) makeChain(i, longest int) {
+	a, b := l.ends(i)
+	from, to := l.vertices[a].layer, l.vertices[b].layer
+	middle := (from + to) / 2
+	if middle%2 == 0 {
+		middle-- // an odd layer, as those of labels are
+	}
+	loose := to-from > longest
+	last := int32(a)
+	for layer := from + 1; layer < to; layer++ {
+		if loose && layer != from+1 && layer != middle && layer != to-1 {
+			continue
+		}
+		v := vertex{layer: layer}
+		if layer == middle {
+			e := &l.Edges[i]
+			v.along, v.less, v.more = e.Along/2, e.Less, e.More
+			l.labelAt[i] = len(l.chain[i])
+		}
+		next := int32(len(l.vertices))
+		l.vertices = append(l.vertices, v)
+		if !loose || layer == from+1 {
+			l.connect(last, next)
+		} else {
+			l.loose = append(l.loose, [2]int32{last, next})
+		}
+		last = next
+		l.chain[i] = append(l.chain[i], last)
+	}
+	l.connect(last, int32(b))
 }
 
 func nodeVertex(x *Node, layer int) vertex {
@@ -159,14 +267,6 @@ func nodeVertex(x *Node, layer int) vertex {
 		}
 	}
 	return v
-}
-
-// follow adds v after a.
-func (l *layout) follow(a int32, v vertex) int32 {
-	b := int32(len(l.vertices))
-	l.vertices = append(l.vertices, v)
-	l.connect(a, b)
-	return b
 }
 
 func (l *layout) connect(a, b int32) {

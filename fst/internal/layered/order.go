@@ -26,6 +26,9 @@ func (l *layout) orderLayers() {
 			work += l.byMedian(k, round%2 == 0, round%4 < 2)
 		}
 		work += l.transpose(orderWork - work)
+		if len(l.vertices) > fine {
+			work += 16 * len(l.vertices) // the count of crossings
+		}
 		since++
 		if n := l.crossings(); n < fewest {
 			fewest, best, since = n, l.positions(), 0

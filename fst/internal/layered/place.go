@@ -19,6 +19,10 @@ func (l *layout) place() {
 			n++
 		}
 	}
+	for _, e := range l.loose {
+		cs = append(cs, constraint{int32(n), e[0], 1, 0}, constraint{int32(n), e[1], 1, 0})
+		n++
+	}
 	for _, layer := range l.layers {
 		for i := 1; i < len(layer); i++ {
 			v, w := &l.vertices[layer[i-1]], &l.vertices[layer[i]]
@@ -29,7 +33,7 @@ func (l *layout) place() {
 			cs = append(cs, constraint{layer[i-1], layer[i], 0, int(math.Ceil(v.more + sep + w.less))})
 		}
 	}
-	at := solve(n, cs, true)
+	at := solve(n, cs, true, len(l.vertices) > fine)
 	for v := range l.vertices {
 		l.vertices[v].at = float64(at[v])
 	}

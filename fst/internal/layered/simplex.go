@@ -37,14 +37,18 @@ type simplex struct {
 	below    []int   // the sum of balance over the subtree
 	cut      int     // where the search for an edge to leave goes on
 	work     int
+	most     int // work after which it stops
 }
 
 // maxWork bounds the steps of a simplex. Stopped by it, the numbers still meet
-// all constraints.
-const maxWork = 400_000_000
+// all constraints. Where there are so many vertices that it is stopped anyway, it is stopped sooner.
+const maxWork, maxWorkMany = 400_000_000, 40_000_000
 
-func solve(n int, edges []constraint, balanced bool) []int {
-	s := &simplex{n: n, edges: edges}
+func solve(n int, edges []constraint, balanced, many bool) []int {
+	s := &simplex{n: n, edges: edges, most: maxWork}
+	if many {
+		s.most = maxWorkMany
+	}
 	if n == 0 {
 		return nil
 	}
@@ -61,7 +65,7 @@ func solve(n int, edges []constraint, balanced bool) []int {
 	s.earliest()
 	s.tighten()
 	s.number(0, -1, 0)
-	for s.work < maxWork {
+	for s.work < s.most {
 		e := s.leaving()
 		if e < 0 {
 			break
@@ -319,7 +323,7 @@ func (s *simplex) exchange(e, f int32) {
 // middle.
 func (s *simplex) centre() {
 	for i := range s.treeList {
-		if s.work >= maxWork {
+		if s.work >= s.most {
 			return
 		}
 		e := s.treeList[i]
