@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -88,7 +90,7 @@ func (c *call) benchCompare(ours, theirs, newer string) error {
 	if err != nil {
 		return err
 	}
-	peer, _, err := benchLines(theirs)
+	peer, theirIDs, err := benchLines(theirs)
 	if err != nil {
 		return err
 	}
@@ -97,8 +99,21 @@ func (c *call) benchCompare(ours, theirs, newer string) error {
 	}
 	w := bufio.NewWriter(c.Out)
 	same := compareRows(w, ids, mine, peer)
+	for _, x := range []struct {
+		ids      []string
+		in       map[string]*benchResult
+		here, no string
+	}{{ids, peer, ours, theirs}, {theirIDs, mine, theirs, ours}} {
+		only := slices.DeleteFunc(x.ids, func(id string) bool { return x.in[id] != nil })
+		if len(only) > 0 {
+			fmt.Fprintf(w, "in %s, but not in %s: %s\n", x.here, x.no, strings.Join(only, ", "))
+		}
+	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(mine)), func(id string) bool { return peer[id] != nil }) {
+		return fmt.Errorf("%s and %s have no workload in common", ours, theirs)
 	}
 	if !same {
 		return errDifferent

@@ -43,6 +43,11 @@
 //	                              farprintstrings: message, status 0
 //	later inputs that cannot be farcreate: message, status 0;       status 1
 //	  read                        farequal, farisomorphic: status 2
+//	address space bounded by    works from 50 MB on; an error       works from 800 MB on: Go reserves
+//	  ulimit -v                   where it is used up                 as much at the start, and uses a
+//	                                                                  few; where it is used up, a trace
+//	                                                                  and status 2, unless --limit_bytes
+//	                                                                  ends the work before
 //	crashes and loops           fstencode --decode and fstsymbols   errors; where a computation has no
 //	                              without their tables; no end        end, the path or cycle that shows
 //	                              where there is none                 it, or --limit_states and the like

@@ -119,11 +119,11 @@ func run(argv []string, std cli.Streams) int {
 			if t == nil {
 				return std.Fail("fst", unknownTool(words[1]))
 			}
-			return show(std, func(w io.Writer) { t.help(w, t.newCall(std), false) })
+			return show(std, "fst", func(w io.Writer) { t.help(w, t.newCall(std), false) })
 		}
-		return show(std, overview)
+		return show(std, "fst", overview)
 	case "version", "--version", "-version":
-		return show(std, func(w io.Writer) { fmt.Fprintln(w, "fst", cli.Version()) })
+		return show(std, "fst", func(w io.Writer) { fmt.Fprintln(w, "fst", cli.Version()) })
 	default:
 		t := findTool(word)
 		if t == nil {
@@ -134,9 +134,9 @@ func run(argv []string, std cli.Streams) int {
 }
 
 // show prints a text, and returns the exit status.
-func show(std cli.Streams, text func(io.Writer)) int {
+func show(std cli.Streams, prog string, text func(io.Writer)) int {
 	if err := std.Output("", func(w io.Writer) error { text(w); return nil }); err != nil {
-		return std.Fail("fst", err)
+		return std.Fail(prog, err)
 	}
 	return 0
 }
@@ -165,7 +165,18 @@ func (t *tool) prog() string {
 	return "fst" + t.name
 }
 
+// unknownTool says that there is no such tool, and which one may be meant.
 func unknownTool(name string) error {
+	if strings.HasPrefix(name, "-") {
+		return fmt.Errorf("there is no tool %q: flags go behind the tool's name, as in `fst print %s a.fst`; `fst help` lists the tools", name, name)
+	}
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.name, t.prog())
+	}
+	if near := flags.Nearest(name, names); near != "" {
+		return fmt.Errorf("there is no tool %q (did you mean %s?); `fst help` lists them", name, near)
+	}
 	return fmt.Errorf("there is no tool %q; `fst help` lists them", name)
 }
 
@@ -185,11 +196,10 @@ func (t *tool) run(words []string, std cli.Streams) int {
 				continue
 			}
 			if strings.HasSuffix(w, "version") {
-				fmt.Fprintln(std.Out, c.prog, cli.Version())
-				return 0
+				return show(std, c.prog, func(w io.Writer) { fmt.Fprintln(w, c.prog, cli.Version()) })
 			}
 			// Status 1 is what OpenFst's tools return here.
-			t.help(std.Out, c, !strings.HasSuffix(w, "short"))
+			show(std, c.prog, func(out io.Writer) { t.help(out, c, !strings.HasSuffix(w, "short")) })
 			return 1
 		}
 		if w == "--" {
@@ -259,7 +269,11 @@ func (t *tool) wrongCount(n int) string {
 }
 
 func (t *tool) usage(w io.Writer) {
-	fmt.Fprintf(w, "%s\n\n  Usage: %s %s\n\n", t.summary, t.prog(), t.args)
+	name := t.prog()
+	if !slices.Contains(linked(), t) {
+		name = "fst " + t.name
+	}
+	fmt.Fprintf(w, "%s\n\n  Usage: %s %s\n\n", t.summary, name, t.args)
 }
 
 func (t *tool) help(w io.Writer, c *call, library bool) {

@@ -319,18 +319,25 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 // near, a mistake in three letters, or what was written is its beginning: a poor guess (--plot,
 // did you mean --low?) is worse than none.
 func (s *Set) unknown(word, name string) error {
+	best := Nearest(name, s.names)
+	if best != "" {
+		return fmt.Errorf("unknown flag %s (did you mean --%s?)", word, best)
+	}
+	return fmt.Errorf("unknown flag %s (--help lists them)", word)
+}
+
+// Nearest returns the one of names that name may be a misspelling or the beginning of, "" if
+// none is near.
+func Nearest(name string, names []string) string {
 	best, bestDist := "", 1+len(name)/3
-	for _, n := range slices.Sorted(slices.Values(s.names)) {
+	for _, n := range slices.Sorted(slices.Values(names)) {
 		if d := distance(name, n); d < bestDist {
 			best, bestDist = n, d
 		} else if len(name) > 1 && strings.HasPrefix(n, name) && best == "" {
 			best = n
 		}
 	}
-	if best != "" {
-		return fmt.Errorf("unknown flag %s (did you mean --%s?)", word, best)
-	}
-	return fmt.Errorf("unknown flag %s (--help lists them)", word)
+	return best
 }
 
 // distance is the edit distance with unit costs, in which two neighbours exchanged are one
