@@ -648,7 +648,8 @@ func must1[T any](v T, err error) T {
 }
 
 // openFst runs a tool with bounds on its time and memory, since there are inputs
-// on which it never ends.
+// on which it never ends. The status is -1 where either is at its bound: some tools catch what the allocator
+// throws and exit with 1, others are killed, and which bound comes first is the machine's speed.
 func (p *peers) openFst(tool string, args []string, stdin []byte) (out, errs string, status int) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -663,7 +664,11 @@ func (p *peers) openFst(tool string, args []string, stdin []byte) (out, errs str
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
 		panic(err)
 	}
-	return o.String(), e.String(), cmd.ProcessState.ExitCode()
+	status = cmd.ProcessState.ExitCode()
+	if strings.Contains(e.String(), "Memory allocation failed") {
+		status = -1
+	}
+	return o.String(), e.String(), status
 }
 
 // respell writes flags as either generation allows, before or after arguments.
