@@ -392,6 +392,65 @@ func (s *sccQueue) empty() bool {
 	return s.trivial[s.front] == fst.NoState
 }
 
+// costComponents is an sccQueue whose components are all trivial or the nearest first, over distances that are
+// numbers: the usual one of a cyclic machine, without the calls through two interfaces that each push and pop are.
+type costComponents[T float] struct {
+	of          []int32
+	heaps       []*costHeap[T] // nil for trivial components
+	trivial     []fst.StateID
+	front, back int32
+}
+
+// byCost returns q, with what waits in it, as costComponents; nil where it is another kind of queue. Where it is not
+// nil, q is not to be used any more.
+func byCost[T float](q queue) *costComponents[T] {
+	s, ok := q.(*sccQueue)
+	if !ok {
+		return nil
+	}
+	c := &costComponents[T]{of: s.of, heaps: make([]*costHeap[T], len(s.queues)), trivial: s.trivial, front: s.front, back: s.back}
+	for i, in := range s.queues {
+		if in == nil {
+			continue
+		}
+		h, ok := in.(*costHeap[T])
+		if !ok || h.pos != nil {
+			return nil
+		}
+		c.heaps[i] = h
+	}
+	return c
+}
+
+func (c *costComponents[T]) push(q fst.StateID) {
+	k := c.of[q]
+	if c.front > c.back {
+		c.front, c.back = k, k
+	} else {
+		c.front, c.back = min(c.front, k), max(c.back, k)
+	}
+	if h := c.heaps[k]; h != nil {
+		h.push(q)
+	} else {
+		c.trivial[k] = q
+	}
+}
+
+// pop returns fst.NoState when the queue is empty.
+func (c *costComponents[T]) pop() fst.StateID {
+	for ; c.front <= c.back; c.front++ {
+		if h := c.heaps[c.front]; h != nil {
+			if !h.empty() {
+				return h.pop()
+			}
+		} else if q := c.trivial[c.front]; q != fst.NoState {
+			c.trivial[c.front] = fst.NoState
+			return q
+		}
+	}
+	return fst.NoState
+}
+
 // algebraOf is what queues and loops ask about a weight type, found out once.
 type algebraOf[W semiring.Weight[W]] struct {
 	path, idempotent bool
@@ -545,15 +604,15 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 		arcs := f.Arcs(fst.StateID(s))
 		for i := range arcs {
 			e := &arcs[i]
-			inside := c.of[e.NextState] == k
-			if !inside && !unweighted || keep != nil && !keep(e) {
+			if keep != nil && !keep(e) {
 				continue
 			}
 			class := alg.class(e.Weight)
 			if class&weighted != 0 {
 				unweighted = false
 			}
-			if !inside {
+			// Where an arc leads is not looked up, which is a miss of the cache, when it would change nothing.
+			if kinds[k] == fifo || kinds[k] == shortest && class&belowOne == 0 || c.of[e.NextState] != k {
 				continue
 			}
 			allTrivial = false

@@ -385,8 +385,18 @@ func relaxFloats[T interface {
 }](r *relaxation[T]) error {
 	d, waiting, delta := r.d, r.waiting, T(r.delta)
 	inf := T(math.Inf(1))
-	for !r.queue.empty() {
-		s := r.queue.pop()
+	near := byCost[T](r.queue)
+	for {
+		var s fst.StateID
+		if near != nil {
+			if s = near.pop(); s == fst.NoState {
+				break
+			}
+		} else if r.queue.empty() {
+			break
+		} else {
+			s = r.queue.pop()
+		}
 		if r.o.FirstPath && r.f.Final(s) != inf {
 			return nil
 		}
@@ -417,9 +427,15 @@ func relaxFloats[T interface {
 			if r.pred != nil {
 				r.pred[t] = s
 			}
-			if waiting[t] {
+			switch {
+			case near == nil && waiting[t]:
 				r.queue.update(t)
-			} else {
+			case waiting[t]:
+				// Nothing moves in its heaps.
+			case near != nil:
+				waiting[t] = true
+				near.push(t)
+			default:
 				waiting[t] = true
 				r.queue.push(t)
 			}
