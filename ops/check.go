@@ -470,7 +470,7 @@ func (c *checker[W]) weightLaws() []CheckResult {
 			add(e.Weight)
 		}
 	}
-	_, idempotent := any(one).(semiring.Idempotent[W])
+	idempotent := semiring.IsIdempotent[W]()
 	_, hasPath := any(one).(semiring.Path[W])
 	laws := []struct {
 		name string

@@ -231,8 +231,7 @@ func mayMinimize[W semiring.Weight[W]](f fst.Expanded[W], o *MinimizeOptions) er
 	if fst.PropertiesOf[W](f, fst.IDeterministic)&fst.IDeterministic != 0 {
 		return nil
 	}
-	var w W
-	if _, ok := any(w).(semiring.Idempotent[W]); !ok {
+	if !semiring.IsIdempotent[W]() {
 		if o.AllowNondet {
 			return capabilityError[W]("Minimize: AllowNondet", "idempotence")
 		}

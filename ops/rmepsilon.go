@@ -622,6 +622,9 @@ func (c *epsilonCloser[W]) located(err error, first, place []int32) error {
 		for _, r := range cycle.Cycle {
 			out.Cycle = append(out.Cycle, ArcRef{c.closure[r.State], int(place[int(first[r.State])+r.Arc])})
 		}
+		if cycle.Along != "" {
+			out.Along = alongCycle(c.f, out.Cycle)
+		}
 		return out
 	case errors.As(err, &state):
 		return &StateError{Op: "RmEpsilon", State: c.closure[state.State], Err: fmt.Errorf("ε-cycle: %w", state.Err)}

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNotClosed reports a sum over paths that did not settle.
-var ErrNotClosed = errors.New("weights are not k-closed on this machine")
+var ErrNotClosed = errors.New("weights are not k-closed on this machine, sums round a cycle do not settle")
 
 // ErrNotMember reports a computed weight outside its semiring: NaN, or a number
 // too large.
@@ -221,6 +221,9 @@ func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 			cycle[n-1-i] = ArcRef{p, bestArc(f, p, q)}
 		}
 		c.Cycle = cycle
+		if c.Along != "" {
+			c.Along = alongCycle[W](f, cycle)
+		}
 	}
 	return err
 }
@@ -465,7 +468,7 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 	if r.better {
 		if r.visits > 0 {
 			if cycle := r.predCycle(); cycle != nil {
-				return &CycleError{Op: r.op, Cycle: cycle, Err: ErrNotClosed}
+				return notClosed[W](r.op, r.f, cycle)
 			}
 		}
 		step = max(64, int64(len(r.d)))

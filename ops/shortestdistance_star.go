@@ -257,7 +257,10 @@ func (s *componentSolver[W]) eliminate(b []W) int {
 	if _, ok := any(b[0]).(semiring.Star[W]); !ok || n > eliminationStates {
 		return notTried
 	}
-	if s, ok := any(b[0]).(interface{ IdempotentWeights() bool }); ok && s.IdempotentWeights() {
+	if s, ok := any(b[0]).(interface {
+		Len() int // a set
+		IdempotentWeights() bool
+	}); ok && s.IdempotentWeights() {
 		return notTried // relaxation comes to an end, with weights rounded as along a path
 	}
 	zero := semiring.Zero[W]()

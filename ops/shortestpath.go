@@ -190,7 +190,7 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 		out.AddArc(p, e)
 		if out.NumStates() > n {
 			// Only a cycle that is better than 1̄ can lead back for ever.
-			return nil, &CycleError{Op: op, Cycle: r.predCycle(), Err: ErrNotClosed}
+			return nil, notClosed[W](op, f, r.predCycle())
 		}
 	}
 	if k := out.NumStates(); k > 0 {

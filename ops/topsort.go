@@ -26,19 +26,54 @@ type CycleError struct {
 	Op    string
 	Cycle []ArcRef
 	Err   error // ErrCyclic, or ErrNotClosed for a cycle whose powers do not settle
+	// Along tells what is on the cycle, for ErrNotClosed: "labels 1 2, weight -0.5", and what to do.
+	Along string
 }
 
+// notClosed is the error of a cycle of f that improves for ever.
+func notClosed[W semiring.Weight[W]](op string, f fst.Fst[W], cycle []ArcRef) *CycleError {
+	return &CycleError{Op: op, Cycle: cycle, Err: ErrNotClosed, Along: alongCycle(f, cycle)}
+}
+
+// alongCycle prints the labels of a cycle of f, a pair where the two of an arc differ, and its weight.
+func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
+	isyms, osyms := fst.InputSymbols(f), fst.OutputSymbols(f)
+	w := semiring.One[W]()
+	var labels []string
+	for _, r := range cycle {
+		e := f.Arcs(r.State)[r.Arc]
+		w = w.Times(e.Weight)
+		text := symbolText(isyms, e.ILabel)
+		if out := symbolText(osyms, e.OLabel); out != text {
+			text += ":" + out
+		}
+		if len(labels) < shownArcs {
+			labels = append(labels, text)
+		}
+	}
+	if len(labels) < len(cycle) {
+		labels = append(labels, "…")
+	}
+	return fmt.Sprintf("labels %s, weight %s; each turn improves what goes round it: let it weigh no better than 1̄, which is %s", strings.Join(labels, " "), weightText(w), weightText(w.One()))
+}
+
+// shownArcs is how many arcs of a cycle an error shows.
+const shownArcs = 8
+
 func (e *CycleError) Error() string {
-	const show = 8
 	var b strings.Builder
 	for i, r := range e.Cycle {
-		if i == show {
+		if i == shownArcs {
 			fmt.Fprintf(&b, "… (%d arcs) ", len(e.Cycle))
 			break
 		}
 		fmt.Fprintf(&b, "%d -> ", r.State)
 	}
-	return fmt.Sprintf("ops: %s: %v: states %s%d", e.Op, e.Err, b.String(), e.Cycle[0].State)
+	text := fmt.Sprintf("ops: %s: %v: states %s%d", e.Op, e.Err, b.String(), e.Cycle[0].State)
+	if e.Along != "" {
+		text += ", " + e.Along
+	}
+	return text
 }
 
 func (e *CycleError) Unwrap() error { return e.Err }

@@ -244,11 +244,15 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 	// A pair's delay, components, entries and place in the queue, as below. What its delays hold outside of
 	// themselves is counted from when they come up until others take their place.
 	entry := int64(unsafe.Sizeof(twinsEntry[D]{}))
-	s.perPair = entry + 56
+	s.perPair = entry + 64
 	if err := s.explore(); err != nil || len(s.pairs) == 0 {
 		return nil, err
 	}
 	comp, n := s.components(nil)
+	leads := s.leadToCycles(comp, n)
+	if !leads[comp[0]] {
+		return nil, nil
+	}
 	delay := make([]D, len(s.pairs))
 	seen := make([]int32, len(s.pairs)) // the entry for which delay is set, biased by one
 	entries := []twinsEntry[D]{{at: alg.one(), parent: -1}}
@@ -272,6 +276,9 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 				}
 				p := queue[head]
 				for _, e := range s.out(p) {
+					if !leads[comp[e.to]] {
+						continue // delays there may be as many as there are paths
+					}
 					l, r := s.arcs(p, e)
 					d := alg.step(delay[p], l, r)
 					t := e.to
@@ -312,6 +319,30 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 		return nil, ErrUndecided
 	}
 	return nil, nil
+}
+
+// leadToCycles reports of each of n components of pairs, which are numbered along the arcs, whether a cycle is in it or behind it.
+func (s *square[W]) leadToCycles(comp []int32, n int) []bool {
+	first := make([]int32, n+1)
+	for _, k := range comp {
+		first[k+1]++
+	}
+	for k := range n {
+		first[k+1] += first[k]
+	}
+	order := make([]int32, len(comp))
+	for p, k := range comp {
+		order[first[k]] = int32(p)
+		first[k]++
+	}
+	leads := make([]bool, n)
+	for _, p := range slices.Backward(order) {
+		k := comp[p]
+		for _, e := range s.out(p) {
+			leads[k] = leads[k] || comp[e.to] == k || leads[comp[e.to]]
+		}
+	}
+	return leads
 }
 
 // breach makes the evidence: of the two cycles through the pair of an entry, one

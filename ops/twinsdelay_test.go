@@ -28,10 +28,35 @@ func TestTwinsBoundsDelays(t *testing.T) {
 				from = to
 			}
 			f.SetFinal(from, 0)
+			f.AddArc(from, fst.Arc[semiring.Tropical]{ILabel: 2, NextState: from}) // for which the delay matters
 		}
 		breach, err := ops.Twins(f, nil)
 		if breach != nil || errors.Is(err, ops.ErrUndecided) != c.open || !c.open && err != nil {
 			t.Errorf("%d steps: %v, %v", c.steps, breach, err)
 		}
+	}
+}
+
+// Where no cycle is ahead the outputs may differ in as many ways as there are paths, and nobody asks which.
+func TestTwinsOfAcyclicMachines(t *testing.T) {
+	const layers = 40
+	f := fst.NewVector[semiring.Tropical](layers + 1)
+	f.AddStates(layers + 1)
+	f.SetStart(0)
+	for q := range fst.StateID(layers) {
+		for out := range fst.Label(3) {
+			f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: out, NextState: q + 1})
+		}
+	}
+	f.SetFinal(layers, 0)
+	if breach, err := ops.Twins(f, nil); breach != nil || err != nil {
+		t.Errorf("%v, %v", breach, err)
+	}
+	// One that nothing leads to is none ahead.
+	q := f.AddState()
+	f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q})
+	f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 2, NextState: layers})
+	if breach, err := ops.Twins(f, nil); breach != nil || err != nil {
+		t.Errorf("with a cycle that is not reached: %v, %v", breach, err)
 	}
 }

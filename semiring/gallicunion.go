@@ -297,10 +297,7 @@ func (a GallicUnion[W]) Star() (GallicUnion[W], bool) {
 }
 
 // IdempotentWeights reports whether ⊕ of W is idempotent, so that ⊕ here is too.
-func (GallicUnion[W]) IdempotentWeights() bool {
-	_, ok := any(Zero[W]()).(Idempotent[W])
-	return ok
-}
+func (GallicUnion[W]) IdempotentWeights() bool { return IsIdempotent[W]() }
 
 // Quantize rounds all weights.
 func (a GallicUnion[W]) Quantize(delta float64) GallicUnion[W] {

@@ -10,7 +10,7 @@ type Array[W any] interface {
 // Power is the cartesian power Wⁿ for n up to 8, with ⊕ and ⊗ by parts:
 // Power[Log64, [3]Log64] is three log weights side by side. A weight is one
 // array, with nothing behind a pointer. It is commutative; it has no path
-// property, and is idempotent where W is, which its type cannot tell.
+// property, and is idempotent where W is, which IsIdempotent tells.
 type Power[W Component[W], V Array[W]] struct {
 	Values V
 }
@@ -28,6 +28,9 @@ func (a Power[W, V]) Times(b Power[W, V]) Power[W, V] {
 	}
 	return a
 }
+
+// IdempotentWeights reports whether ⊕ of W is idempotent.
+func (Power[W, V]) IdempotentWeights() bool { return IsIdempotent[W]() }
 
 // Scale multiplies every part by w: the scalar product of the semimodule Wⁿ.
 func (a Power[W, V]) Scale(w W) Power[W, V] {

@@ -1,8 +1,8 @@
 package semiring
 
 // Product is the cartesian product of two semirings, with ⊕ and ⊗ by parts. It
-// is commutative. It has no path property, and is idempotent only when both
-// parts are, which its type cannot tell: it claims neither.
+// is commutative. It has no path property, and is idempotent when both parts
+// are, which IsIdempotent tells.
 type Product[A Component[A], B Component[B]] struct {
 	First  A
 	Second B
@@ -28,6 +28,9 @@ func (Product[A, B]) Commutes()      {}
 
 // Cancels holds when both parts cancel.
 func (a Product[A, B]) Cancels() bool { return cancels(a.First) && cancels(a.Second) }
+
+// IdempotentWeights reports whether ⊕ of both parts is idempotent.
+func (Product[A, B]) IdempotentWeights() bool { return IsIdempotent[A]() && IsIdempotent[B]() }
 
 func (a Product[A, B]) Reverse() Product[A, B] { return a }
 

@@ -85,6 +85,18 @@ type Idempotent[W any] interface {
 	Idempotent()
 }
 
+// IsIdempotent reports whether a⊕a = a for all weights of W: of types that are Idempotent, and of those made of others
+// whose ⊕ is idempotent where theirs is, which say so by a method IdempotentWeights.
+func IsIdempotent[W Weight[W]]() bool {
+	switch w := any(Zero[W]()).(type) {
+	case Idempotent[W]:
+		return true
+	case interface{ IdempotentWeights() bool }:
+		return w.IdempotentWeights()
+	}
+	return false
+}
+
 // Path is met when a⊕b is always a or b; Less is then the natural order, strict
 // and total: a.Less(b) exactly when a⊕b is a and a is not Equal to b.
 type Path[W any] interface {

@@ -88,7 +88,8 @@
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
 //	flags                       of 1.7.9                            of both generations, --flag value,
-//	                                                                  --noflag, --flagfile, --undefok,
+//	                                                                  --flag true and --flag false of
+//	                                                                  booleans, --noflag, --flagfile, --undefok,
 //	                                                                  --version; --help with definition,
 //	                                                                  cost and an example
 //	numbers in flags            beyond 32 bits wrap around; NaN     are an error

@@ -18,7 +18,9 @@ first). functional: no input has two outputs. twins
 property: no two paths with one input go round cycles with different weights or outputs; an
 unambiguous machine can be determinized exactly when it has it, and any machine over an
 idempotent semiring when it has it. It says
-nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute. bounded
+nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute.
+determinizable: what follows from these for fst determinize, once fst connect has removed the states
+that lead to no final one, of which nothing here speaks. bounded
 delay: each cycle has as many labels on either side; fst synchronize ends exactly
 on such machines. stochastic: over log, log64 and real64, the
 final weight and the arcs of each state that the start leads to sum to one, but for --delta.
@@ -51,11 +53,16 @@ the square of that; --limit_states and --limit_arcs bound these pairs.`,
 				return err
 			}
 			twins, err := t.Twins(t.m, lim)
-			undecided := errors.Is(err, ops.ErrCapability) // the weights do not cancel, or not commute
-			if err != nil && !undecided {
+			unknown := ""                          // why
+			if errors.Is(err, ops.ErrCapability) { // the weights do not cancel, or not commute
+				_, why, _ := strings.Cut(strings.TrimPrefix(err.Error(), "ops: "), ": ")
+				unknown = "not applicable: " + why
+			} else if errors.Is(err, ops.ErrUndecided) {
+				unknown = "not known: too many differences between outputs of one input"
+			}
+			if err != nil && unknown == "" {
 				return err
 			}
-			noTwins := err
 			delay, err := t.BoundedDelay(t.m, lim)
 			if err != nil {
 				return err
@@ -77,12 +84,12 @@ the square of that; --limit_states and --limit_arcs bound these pairs.`,
 				}
 				verdict("unambiguous", ambiguous == nil, orNil(ambiguous))
 				verdict("functional", functional == nil, orNil(functional))
-				if undecided {
-					_, why, _ := strings.Cut(strings.TrimPrefix(noTwins.Error(), "ops: "), ": ")
-					infoLine(w, "twins property", "not applicable: "+why)
+				if unknown != "" {
+					infoLine(w, "twins property", unknown)
 				} else {
 					verdict("twins property", twins == nil, orNil(twins))
 				}
+				infoLine(w, "determinizable", determinizable(functional == nil, t.HasInputEpsilons(t.m), ambiguous == nil, unknown == "", twins == nil, t.Idempotent()))
 				verdict("bounded delay", delay == nil, orNil(delay))
 				if !sums {
 					infoLine(w, "stochastic", "not applicable: no probabilities")
@@ -93,6 +100,25 @@ the square of that; --limit_states and --limit_arcs bound these pairs.`,
 			})
 		}
 	}}
+
+// determinizable says whether determinization ends, as far as that follows from the rest.
+func determinizable(functional, epsilons, unambiguous, decided, twins, idempotent bool) string {
+	switch {
+	case !functional && epsilons:
+		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
+	case !functional:
+		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
+	case !decided:
+		return "not known"
+	case twins && (unambiguous || idempotent):
+		return "y"
+	case unambiguous:
+		return "n: no twins property (--weight, --nstate or --limit_states bound what would not end)"
+	case twins:
+		return "not known: twins property, but ambiguous over weights that are not idempotent"
+	}
+	return "not known: no twins property, but ambiguous (fst disambiguate first)"
+}
 
 // orNil is err as an error, nil if the pointer is.
 func orNil[T any, P interface {

@@ -282,7 +282,7 @@ func (t *tool) help(w io.Writer, c *call, library bool) {
 	}
 	t.usage(w)
 	if t.about != "" {
-		fmt.Fprintf(w, "%s\n\n", strings.TrimSpace(t.about))
+		fmt.Fprintf(w, "%s\n\n", strings.Trim(t.about, "\n"))
 	}
 	c.flags.PrintHelp(w, library)
 }

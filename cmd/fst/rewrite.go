@@ -243,7 +243,7 @@ func (c *call) encodeTable(t *typed, i int, read, labels, weights bool) (suite.E
 
 var labelings = map[string]ops.Labeling{"neither": ops.LabelNeither, "input": ops.LabelInput, "output": ops.LabelOutput, "both": ops.LabelBoth}
 
-var replaceTool = &tool{name: "replace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.fst]", min: 2, max: -1,
+var replaceTool = &tool{name: "replace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.fst]", min: 3, max: -1,
 	summary: "Replaces arcs by the machines that their output labels stand for.", about: `
 Each rule is a machine and its label. Rules may call others, but not one another in a circle.
 

@@ -171,7 +171,7 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 func (c *command) help(w io.Writer) {
 	fmt.Fprintf(w, "%s\n\n  Usage: %s [flags] %s\n\n", c.summary, c.prog(), c.args)
 	if c.about != "" {
-		fmt.Fprintf(w, "%s\n\n", strings.TrimSpace(c.about))
+		fmt.Fprintf(w, "%s\n\n", strings.Trim(c.about, "\n"))
 	}
 	fs := flags.New()
 	c.setup(fs)

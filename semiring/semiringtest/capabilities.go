@@ -24,7 +24,7 @@ func (c *checker[W]) nearly(law string, got, want W, operands ...W) {
 
 func (c *checker[W]) unaryCapabilities(a W) {
 	zero, one := semiring.Zero[W](), semiring.One[W]()
-	if _, ok := any(a).(semiring.Idempotent[W]); ok {
+	if semiring.IsIdempotent[W]() {
 		c.exact("idempotence", a.Plus(a), a, a)
 	}
 	if w, ok := any(a).(semiring.Approx[W]); ok {

@@ -3,7 +3,8 @@
 // exits with status 2.
 //
 // Accepted are -f, --f, --f=v, --f v and, for booleans, --nof, before and after
-// arguments. A boolean never takes its value from the next word. After -- all
+// arguments. A boolean takes the next word for its value only if that is true or
+// false: files come there, too (one of these names is ./true). After -- all
 // words are arguments; - alone is one always (standard input or output), and so
 // is a negative number where no flag has such a name, and what goes on with a blank or | after the hyphen. --flagfile and --undefok are
 // those of the newer generation.
@@ -300,7 +301,10 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 		switch {
 		case hasValue:
 		case f.Type == "bool":
-			value = "true"
+			if value = "true"; i+1 < len(words) && (words[i+1] == "true" || words[i+1] == "false") {
+				i++
+				value = words[i]
+			}
 		case i+1 < len(words):
 			i++
 			value = words[i]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 func (component[W]) Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
@@ -42,6 +43,12 @@ func (component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, to
 		return ops.ReweightToFinal(v, potentials)
 	}
 	return ops.ReweightToInitial(v, potentials)
+}
+
+func (component[W]) Idempotent() bool { return semiring.IsIdempotent[W]() }
+
+func (component[W]) HasInputEpsilons(m Machine) bool {
+	return fst.PropertiesOf[W](m.(fst.Expanded[W]), fst.IEpsilons)&fst.IEpsilons != 0
 }
 
 func (component[W]) Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error) {

@@ -90,6 +90,8 @@ type Suite interface {
 	Replace(labels []fst.Label, rules []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error)
 	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
 
+	Idempotent() bool
+	HasInputEpsilons(m Machine) bool
 	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
 	BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error)
 	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
