@@ -67,7 +67,7 @@ func (l *library) define(fs *flags.Set) {
 	l.verbosity = fs.Int("v", 32, 0, "Verbosity")
 	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond so many states of the result; 0 is no limit")
 	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond so many arcs of the result; 0 is no limit")
-	l.limitBytes = fs.Int("limit_bytes", 64, 0, "Stop with an error beyond so many bytes of memory for the operation; 0 is no limit")
+	l.limitBytes = fs.Bytes("limit_bytes", 0, "Stop with an error beyond so many bytes of memory for the operation (500M, 2G: of 1024); 0 is no limit")
 	l.workers = fs.Int("workers", 32, 1, "Threads that an operation may use, where it can use more than one; results do not depend on it")
 	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit")
 	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; --limit_bytes bounds the memory")

@@ -80,6 +80,27 @@ func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
 	return p
 }
 
+// Bytes defines a flag for an amount of memory: an integer as of Int, with 64 bits, and behind it K, M, G or T for times 1024, 1024²
+// and so on.
+func (s *Set) Bytes(name string, def int64, usage string) *int64 {
+	p := &def
+	s.add(&Flag{Name: name, Type: "int64", Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
+		digits, shift := v, 0
+		if k := len(v) - 1; k > 0 {
+			if i := strings.IndexByte("KMGT", v[k]&^('a'-'A')); i >= 0 {
+				digits, shift = v[:k], 10*(i+1)
+			}
+		}
+		n, err := integer(digits)
+		if err != nil || n<<shift>>shift != n {
+			return fmt.Errorf("%q is not a number of bytes such as 500000000, 500M or 2G", v)
+		}
+		*p = n << shift
+		return nil
+	}})
+	return p
+}
+
 // C's functions that read numbers skip this before them, and nothing after them.
 const space = " \t\n\v\f\r"
 

@@ -15,6 +15,7 @@ type values struct {
 	Delta   float64
 	Filter  string
 	Out     string
+	Bytes   int64
 	Limit   time.Duration
 	Args    []string
 }
@@ -26,9 +27,10 @@ func parse(words ...string) (values, error) {
 	delta := s.Float("delta", 0.5, "")
 	filter := s.Enum("compose_filter", "auto", []string{"auto", "null"}, "")
 	out := s.String("out", "", "")
+	bytes := s.Bytes("limit_bytes", 0, "")
 	limit := s.Duration("timeout", 0, "")
 	args, err := s.Parse(words)
-	return values{*connect, *n, *delta, *filter, *out, *limit, args}, err
+	return values{*connect, *n, *delta, *filter, *out, *bytes, *limit, args}, err
 }
 
 func TestParse(t *testing.T) {
@@ -55,6 +57,15 @@ func TestParse(t *testing.T) {
 		{"--out a=b", func(v *values) { v.Out = "a=b" }, ""},
 		{"--timeout 1.5", func(v *values) { v.Limit = 1500 * time.Millisecond }, ""},
 		{"--timeout=2m", func(v *values) { v.Limit = 2 * time.Minute }, ""},
+		{"--limit_bytes=12", func(v *values) { v.Bytes = 12 }, ""},
+		{"--limit_bytes 3k", func(v *values) { v.Bytes = 3 << 10 }, ""},
+		{"--limit_bytes=500M", func(v *values) { v.Bytes = 500 << 20 }, ""},
+		{"--limit_bytes=2G", func(v *values) { v.Bytes = 2 << 30 }, ""},
+		{"--limit_bytes=-1T", func(v *values) { v.Bytes = -1 << 40 }, ""},
+		{"--limit_bytes=8388608T", nil, "bytes such as"},
+		{"--limit_bytes=G", nil, "bytes such as"},
+		{"--limit_bytes=1.5G", nil, "bytes such as"},
+		{"--limit_bytes=1GB", nil, "bytes such as"},
 		{"--nstate=0x10", func(v *values) { v.N = 16 }, ""},
 		{"--nstate=-010", func(v *values) { v.N = -8 }, ""},
 		{"--delta=1e400", func(v *values) { v.Delta = math.Inf(1) }, ""},
