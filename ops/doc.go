@@ -92,7 +92,8 @@
 // On shortest distances: a heap that compares costs in place, where it had called a
 // function, takes a search of a thousand arcs from 71 to 29 µs (OpenFst 57); heaps of components that are called without an
 // interface, and targets that are not looked up where that would change nothing, took searches of 1e3 to 1e5 arcs to .77, .94 and .84 of
-// their time in loud minutes (sd_cyc, medians of nine runs in turn). On ε-removal:
+// their time in loud minutes (sd_cyc, medians of nine runs in turn). Work space of the search on demand that the next one takes over, one
+// array in place of three: spell_E_lazy 65.5 to 58.2 ms (OpenFst 78; medians of 18). On ε-removal:
 // states whose ε-arcs lead nowhere unfinished are closed side by side, a fifth of
 // the time on a million arcs; most of the rest is finding what to trim. On Connect: a search
 // from the start and sweeps backwards in place of Tarjan's search took 0.157 s for 0.164 on

@@ -113,7 +113,12 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 		c.looks, c.other = newSide(a, outputLabels), newSide(b, inputLabels)
 		c.a, c.b = &c.looks, &c.other
 	}
-	c.weights, c.labels = o == nil || o.PushWeights, o == nil || o.PushLabels
+	if o != nil {
+		c.weights, c.labels = o.PushWeights, o.PushLabels
+	} else {
+		c.weights = filesPush[W]()
+		c.labels = c.weights
+	}
 	_, canDivide := any(c.one).(semiring.Divisible[W])
 	_, canRound := any(c.one).(semiring.Quantizable[W])
 	_, commutes := any(c.one).(semiring.Commutative[W])
@@ -144,6 +149,17 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 		}
 	}
 	return c, err
+}
+
+// filesPush reports whether files of look-ahead types push labels and weights: over OpenFst's arc types standard and log. Over others
+// they look ahead alone, as there.
+func filesPush[W semiring.Weight[W]]() bool {
+	var w W
+	switch any(w).(type) {
+	case semiring.Tropical, semiring.Log:
+		return true
+	}
+	return false
 }
 
 // fileReach is what the file of the machine that looks says.

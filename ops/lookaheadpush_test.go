@@ -163,6 +163,9 @@ func TestLookAheadFilesAsOpenFst(t *testing.T) {
 	t.Run("log", func(t *testing.T) {
 		composeFilesAsOpenFst(t, func(rng *rand.Rand) semiring.Log { return semiring.Log(rng.IntN(9)) / 4 })
 	})
+	t.Run("log64", func(t *testing.T) {
+		composeFilesAsOpenFst(t, func(rng *rand.Rand) semiring.Log64 { return semiring.Log64(rng.IntN(9)) / 4 })
+	})
 }
 
 // A file of a look-ahead type of which neither side can look ahead composes as its machine does.

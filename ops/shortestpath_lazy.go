@@ -33,34 +33,38 @@ func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 	search := meter{op: op, lim: lim.workspace()}
 	var (
 		one, zero = semiring.One[W](), semiring.Zero[W]()
-		d         []W
-		pred      []fst.StateID
-		predArc   []int32
-		heap      bestHeap[W]
+		scratch   = scratchOf[searchScratch[W]]()
+		work      = scratch.Get().(*searchScratch[W])
+		seen      = work.seen[:0]
+		heap      = work.heap[:0]
 		end, best = fst.NoState, zero
 	)
+	defer func() {
+		if work.seen, work.heap = seen, heap; cap(seen) <= keptSearch && cap(heap) <= keptSearch {
+			scratch.Put(work)
+		}
+	}()
 	held := func() int64 {
-		var w W
-		return int64(cap(d))*int64(unsafe.Sizeof(w)) + int64(cap(pred)+cap(predArc))*4 + int64(cap(heap))*int64(unsafe.Sizeof(bestItem[W]{}))
+		return int64(cap(seen))*int64(unsafe.Sizeof(searchState[W]{})) + int64(cap(heap))*int64(unsafe.Sizeof(bestItem[W]{}))
 	}
 	mention := func(q fst.StateID) {
-		for int(q) >= len(d) {
-			d, pred, predArc = append(d, zero), append(pred, fst.NoState), append(predArc, 0)
+		for int(q) >= len(seen) {
+			seen = append(seen, searchState[W]{zero, fst.NoState, 0})
 		}
 	}
 	mention(s)
-	d[s] = one
+	seen[s].d = one
 	heap.push(bestItem[W]{one, s})
 	for len(heap) > 0 {
 		it := heap.pop()
 		q := it.state
-		if !it.d.Equal(d[q]) {
+		if !it.d.Equal(seen[q].d) {
 			continue
 		}
 		if end != fst.NoState && !it.d.Less(best) {
 			break
 		}
-		if err := search.check(Progress{States: len(d), Bytes: held()}); err != nil {
+		if err := search.check(Progress{States: len(seen), Bytes: held()}); err != nil {
 			return nil, err
 		}
 		w := f.Final(q)
@@ -75,8 +79,8 @@ func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 				return nil, &StateError{Op: op, State: q, Err: ErrNotClosed}
 			}
 			mention(e.NextState)
-			if w := it.d.Times(e.Weight); w.Less(d[e.NextState]) {
-				d[e.NextState], pred[e.NextState], predArc[e.NextState] = w, q, int32(i)
+			if w, t := it.d.Times(e.Weight), &seen[e.NextState]; w.Less(t.d) {
+				*t = searchState[W]{w, q, int32(i)}
 				heap.push(bestItem[W]{w, e.NextState})
 			}
 		}
@@ -85,7 +89,7 @@ func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 		}
 	}
 	result := meter{op: op, lim: lim, calls: 255}
-	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, pred[q] {
+	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, seen[q].pred {
 		p := out.AddState()
 		size := sizeOf[W](int(p)+1, int64(p))
 		size.Bytes += held()
@@ -100,7 +104,7 @@ func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 		if err := fst.Err(f); err != nil {
 			return nil, err // q had left the machine's cache, and could not be computed again
 		}
-		e := arcs[predArc[prev]]
+		e := arcs[seen[prev].arc]
 		e.NextState = p - 1
 		out.AddArc(p, e)
 	}
@@ -113,6 +117,23 @@ func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 	}
 	return out, nil
 }
+
+// searchScratch is the work space of a search, which the next one takes over: what grew from nothing for each word
+// was a fifth of the pages that looking up words touches for the first time.
+type searchScratch[W semiring.Path[W]] struct {
+	seen []searchState[W]
+	heap bestHeap[W]
+}
+
+// searchState is how a state has been reached: at distance d from pred by its arc.
+type searchState[W any] struct {
+	d    W
+	pred fst.StateID
+	arc  int32
+}
+
+// keptSearch is how many states of a search are kept room for.
+const keptSearch = 1 << 16
 
 // bestItem is a state with the distance at which it was entered.
 type bestItem[W any] struct {
