@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -64,8 +65,7 @@ Time: that of the operation, reps times and once more.`,
 			if err != nil {
 				return err
 			}
-			_, err = c.Out.Write(line)
-			return err
+			return c.Output("", func(w io.Writer) error { _, err := w.Write(line); return err })
 		}
 	}}
 

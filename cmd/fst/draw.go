@@ -43,6 +43,7 @@ Time O(states + arcs) for dot and d2; for svg about quadratic in the states and 
 			if *precision < 0 {
 				*precision = 6 // as OpenFst has it
 			}
+			c.ownStates = *kind == "svg" // the places of the picture, more than states
 			t, err := c.machine(0)
 			if err != nil {
 				return err

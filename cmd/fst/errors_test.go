@@ -93,7 +93,7 @@ func TestErrorsNameToolAndOperation(t *testing.T) {
 	}
 	for _, h := range hostileTools {
 		words := strings.Fields(h.words)
-		bounded := slices.Insert(slices.Clone(words), 1, "--limit_states=5000", "--timeout=5s")
+		bounded := slices.Insert(slices.Clone(words), 1, bounds(words[0], "--limit_states=5000", "--timeout=5s")...)
 		for _, flag := range []string{"--limit_states=1", "--limit_arcs=1", "--limit_bytes=1", "--timeout=1ns", "--bogus", "--limit_states=-1", "--workers=x"} {
 			try(append(slices.Clone(words), flag))
 		}
@@ -103,7 +103,7 @@ func TestErrorsNameToolAndOperation(t *testing.T) {
 			}
 			for _, other := range append(slices.Clone(machines), "none") {
 				with := slices.Clone(bounded)
-				with[i+2] = other
+				with[i+len(bounded)-len(words)] = other
 				try(with)
 			}
 		}

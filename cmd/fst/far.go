@@ -20,6 +20,7 @@ import (
 
 // archive is one archive, or several read as one in order of keys.
 type archive struct {
+	c     *call
 	parts []*archivePart
 	suite suite.Suite
 	ftype fst.ArchiveType
@@ -41,7 +42,7 @@ type archived struct {
 
 // openArchive opens archives and reads their first machines.
 func (c *call) openArchive(names ...string) (*archive, error) {
-	a := &archive{}
+	a := &archive{c: c}
 	for _, name := range names {
 		r, shown, err := c.Open(name)
 		if err != nil {
@@ -91,7 +92,7 @@ func (a *archive) advance(p *archivePart) error {
 		return err
 	}
 	p.entry = &archived{key, &typed{Suite: su, m: m, fstType: h.FstType, header: h}}
-	return nil
+	return a.c.examine(p.entry.typed, fmt.Sprintf("%s, key %q", p.shown, key))
 }
 
 // next returns the machine with the lowest key, nil after the last.

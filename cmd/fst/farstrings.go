@@ -135,6 +135,9 @@ Time and memory in proportion to the longest string, and to the archive.`,
 							return fmt.Errorf("%s, line %d: %w", name, line, err)
 						}
 						m := s.FromLabels(labels)
+						if err := c.examine(&typed{Suite: s, m: m}, fmt.Sprintf("%s, line %d", name, line)); err != nil {
+							return err
+						}
 						s.SetSymbols(m, symbols, symbols)
 						if *initial {
 							symbols = nil

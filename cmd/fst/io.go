@@ -38,15 +38,6 @@ func (c *call) Open(name string) (r io.ReadCloser, shown string, err error) {
 	return c.Streams.Open(name)
 }
 
-// Output writes a file, a value of fst run, or standard output, through f: whole or not at
-// all.
-func (c *call) Output(name string, f func(io.Writer) error) error {
-	if c.pipe != nil {
-		return c.pipe.output(name, f)
-	}
-	return c.Streams.Output(name, f)
-}
-
 // machine is an fst.Expanded over some weight type.
 type machine = suite.Machine
 
@@ -64,6 +55,14 @@ func (c *call) machine(i int) (*typed, error) { return c.readMachine(c.arg(i)) }
 
 func (c *call) readMachine(name string) (*typed, error) {
 	if t, err := c.pipe.machine(name); t != nil || err != nil {
+		// What another stage made has kept to the limits of that: only the stage's own bound it here.
+		if err == nil && slices.ContainsFunc([]string{"limit_states", "limit_arcs", "limit_bytes"}, c.flags.Given) {
+			shown := shownWords(name)
+			if cli.IsStandard(name) {
+				shown = "what " + c.pipe.source + " put out"
+			}
+			err = c.examine(t, shown)
+		}
 		return t, err
 	}
 	r, shown, err := c.Open(name)
@@ -87,13 +86,17 @@ func (c *call) readMachine(name string) (*typed, error) {
 		}
 		lim, cancel := c.lib.limits()
 		defer cancel()
-		return t, c.expandModel(t, lim)
+		if err := c.expandModel(t, lim); err != nil {
+			return nil, err
+		}
+		return t, c.examine(t, shown)
 	}
 	m, err := su.Read(s, h)
 	if err != nil {
 		return nil, err
 	}
-	return &typed{Suite: su, m: m, fstType: h.FstType, header: h}, nil
+	t := &typed{Suite: su, m: m, fstType: h.FstType, header: h}
+	return t, c.examine(t, shown)
 }
 
 // stream reads r, or maps it where the flags say so and it is a file; a mapping lasts as

@@ -27,6 +27,9 @@ Time O(states + arcs + symbols).`,
 		}
 		verify := fs.Bool("verify", false, "Check the result")
 		return func(c *call, t *typed) error {
+			if err := c.withinLimits(t, t.m); err != nil { // before tables are saved
+				return err
+			}
 			tables := [2]*fst.SymbolTable{fst.InputSymbols(t.m), fst.OutputSymbols(t.m)}
 			for i, s := range side {
 				if *s.save != "" && tables[i] == nil {

@@ -54,7 +54,7 @@ func (l *library) inherit(from *library, fs *flags.Set) {
 	}
 }
 
-func (l *library) define(fs *flags.Set) {
+func (l *library) define(fs *flags.Set, t *tool) {
 	l.started = time.Now()
 	l.fieldSeparator = fs.String("fst_field_separator", "\t ", "Characters that split fields; the first is printed")
 	l.weightSeparator = fs.String("fst_weight_separator", ",", "Character between the parts of a composite weight")
@@ -65,11 +65,15 @@ func (l *library) define(fs *flags.Set) {
 	l.saveIPairs = fs.String("save_relabel_ipairs", "", "File for input label pairs when relabeling")
 	l.saveOPairs = fs.String("save_relabel_opairs", "", "File for output label pairs when relabeling")
 	l.verbosity = fs.Int("v", 32, 0, "Verbosity")
-	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond so many states of the result; 0 is no limit")
-	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond so many arcs of the result; 0 is no limit")
-	l.limitBytes = fs.Bytes("limit_bytes", 0, "Stop with an error beyond so many bytes of memory for the operation (500M, 2G: of 1024); 0 is no limit")
+	of, bytes := "of the result", "of memory for the operation"
+	if t.looks() {
+		of, bytes = "of a machine that is read", "of what is read, all together"
+	}
+	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond so many states "+of+"; 0 is no limit")
+	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond so many arcs "+of+"; 0 is no limit")
+	l.limitBytes = fs.Bytes("limit_bytes", 0, "Stop with an error beyond so many bytes "+bytes+" (500M, 2G: of 1024); 0 is no limit")
 	l.workers = fs.Int("workers", 32, 1, "Threads that an operation may use, where it can use more than one; results do not depend on it")
-	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit")
+	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit. Standard output is written when it is complete")
 	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; --limit_bytes bounds the memory")
 	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "No effect here: there is no cache; --limit_bytes bounds the memory")
 	l.readMode = fs.String("fst_read_mode", "read", "How machines are read: read; map uses const machines where they are in the file, which must not be cut off meanwhile")
@@ -80,6 +84,7 @@ func (l *library) define(fs *flags.Set) {
 		"fst_verify_properties", "fst_align", "save_relabel_ipairs", "save_relabel_opairs", "v",
 		"limit_states", "limit_arcs", "limit_bytes", "workers", "timeout",
 		"fst_default_cache_gc", "fst_default_cache_gc_limit", "fst_read_mode", "fst_error_fatal", "tmpdir")
+	fs.Without(unlimited[t.name]...)
 }
 
 func (l *library) check() error {
@@ -107,12 +112,7 @@ func (l *library) check() error {
 // and what releases their timer.
 func (l *library) limits() (ops.Limits, context.CancelFunc) {
 	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes, Workers: int(*l.workers)}
-	end := l.latest
-	if *l.timeout > 0 {
-		if own := l.started.Add(*l.timeout); end.IsZero() || own.Before(end) {
-			end = own
-		}
-	}
+	end := l.deadline()
 	if end.IsZero() {
 		return lim, func() {}
 	}

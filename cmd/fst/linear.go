@@ -96,7 +96,7 @@ func (c *call) readLines(name string, read func(io.Reader, string) error) error 
 		return err
 	}
 	defer r.Close()
-	return read(r, shown)
+	return read(&limitedReader{r, c, shown}, shown)
 }
 
 var loglinearapplyTool = &tool{name: "loglinearapply", args: "in.fst linear.fst [out.fst]", min: 2, max: 3,

@@ -90,6 +90,8 @@ Time O(tools · flags).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		return func(c *call) error {
 			var print func(io.Writer)
+			c.flags = flags.New() // with those that other tools take
+			new(library).define(c.flags, printTool)
 			switch c.args[0] {
 			case "bash":
 				print = func(w io.Writer) { completeBash(w, c) }

@@ -52,7 +52,9 @@ Every path has a budget, of 2 GB or as --limit_bytes and --budget_columns say: a
 error, which names for edit losses the band to try, and else what would help. The general path
 counts the machines of all its steps that are held at a time, names the step that stopped, and
 takes bands too, on lattices and behind expansions as well; its machines are not reduced as those
-of the direct path are, so that a narrower band may be needed.
+of the direct path are, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
+does, --limit_arcs each machine of the general path (direct ones are no lists of arcs). With --timeout, cases that
+were not evaluated in time have an error.
 
 Time, on the direct paths: O(l · columns · alphabet^q), where an edit loss has columns of the reference's
 length, or the band's; a general transducer as many as its determinization needs.`,
@@ -69,6 +71,9 @@ length, or the band's; a general transducer as many as its determinization needs
 			}
 			if *columns < 0 {
 				return errors.New("--budget_columns must not be negative")
+			}
+			if n := int(min(*c.lib.limitStates, math.MaxInt)); n > 0 && (o.columns == 0 || n < o.columns) {
+				o.columns = n
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
@@ -91,9 +96,11 @@ length, or the band's; a general transducer as many as its determinization needs
 			}
 			defer r.Close()
 			failed := 0
-			err = c.Output(c.arg(1), func(w io.Writer) error {
+			err = c.deliver(c.arg(1), func(w io.Writer) error { // answers are written as they come
 				var err error
-				failed, err = evaluateCases(r, shown, w, o, int(*c.lib.workers))
+				if failed, err = evaluateCases(r, shown, w, o, int(*c.lib.workers)); err == nil && failed == 0 {
+					err = c.lib.late()
+				}
 				return err
 			})
 			if err == nil && failed > 0 {

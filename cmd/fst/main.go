@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -93,7 +92,11 @@ type call struct {
 	pipe    *pipe             // of fst run, else nil
 	models  bool              // linear models that are read stay models
 
+	ownStates  bool // --limit_states bounds something else than what is read
 	inputTaken bool // standard input is being read
+
+	delivered int   // outputs that are complete
+	read      int64 // bytes of what a tool that makes no machine has read
 	cli.Streams
 }
 
@@ -182,7 +185,7 @@ func unknownTool(name string) error {
 
 func (t *tool) newCall(std cli.Streams) *call {
 	c := &call{tool: t, prog: t.prog(), flags: flags.New(), Streams: std}
-	c.lib.define(c.flags)
+	c.lib.define(c.flags, t)
 	return c
 }
 
@@ -221,13 +224,11 @@ func (t *tool) run(words []string, std cli.Streams) int {
 	}
 	settle(int(*c.lib.workers))
 	defer c.watch()()
-	switch err := do(c); {
+	switch err := c.finish(do(c)); {
 	case err == nil:
 		return 0
 	case errors.Is(err, errDifferent):
 		return 2
-	case errors.Is(err, context.DeadlineExceeded):
-		return std.Fail(c.prog, fmt.Errorf("%w (--timeout=%v)", err, *c.lib.timeout))
 	default:
 		return std.Fail(c.prog, err)
 	}

@@ -460,7 +460,7 @@ func (p *peers) run(c *peerCase) string {
 	rng := rand.New(rand.NewPCG(c.spell, 0))
 	words := append([]string{prog}, respell(rng, slices.Concat(ourFlags, made(1)), ourArgs)...)
 	p.words = [2][]string{theirWords, words}
-	got := run(append(words, "--limit_states=50000", "--timeout=20s"), cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
+	got := run(append(words, bounds(prog, "--limit_states=50000", "--timeout=20s")...), cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
 	complain := func(format string, a ...any) string {
 		return fmt.Sprintf("%s\nour words: %q\nour messages: %s\nOpenFst's: %s", fmt.Sprintf(format, a...), words, errs.String(), wantErr)
 	}

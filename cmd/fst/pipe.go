@@ -190,8 +190,9 @@ func (p *pipe) result() (*value, error) {
 	return &value{b: b.Bytes()}, nil
 }
 
-// commit writes files and standard output: all are written before the first appears.
-func (s *runState) commit() error {
+// commit writes files and standard output: all are written before the first appears, and
+// ready says that it may.
+func (s *runState) commit(ready func() error) error {
 	var outs []*output.File
 	defer func() {
 		for _, out := range outs {
@@ -207,6 +208,9 @@ func (s *runState) commit() error {
 		if err := s.files[name].write(out); err != nil {
 			return err
 		}
+	}
+	if err := ready(); err != nil {
+		return err
 	}
 	if len(s.printed) > 0 {
 		out, err := output.Create("", s.std.Out)

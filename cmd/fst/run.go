@@ -31,7 +31,7 @@ $1, $2, ... are the arguments after the program; --file=PROGRAM reads it from a 
 
 All outputs appear at the end, whole, or none does: an error, which names line and stage, a
 comparison that finds a difference (status 2), or a limit leaves files as they were. --limit_... hold for
-each stage, --timeout for all together; a stage's own flags go before. Results stay
+each stage (where it only looks at a machine, if that is from a file), --timeout for all together; a stage's own flags go before. Results stay
 in memory until the end.
 
 Time: that of the tools.`,
@@ -70,7 +70,11 @@ Time: that of the tools.`,
 					return err
 				}
 			}
-			return s.commit()
+			if err := s.commit(c.lib.late); err != nil {
+				return err
+			}
+			c.delivered += len(s.order) + len(s.printed)
+			return nil
 		}
 	}}
 
@@ -166,7 +170,7 @@ func (c *call) stage(p *pipe, stage *runStage) error {
 		return err
 	}
 	defer x.watch()()
-	return do(x)
+	return x.finish(do(x))
 }
 
 // shownError is an error whose text names variables as the program does.

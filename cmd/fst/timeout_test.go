@@ -38,11 +38,10 @@ var timedTools = []string{
 	"synchronize in/pairs.fst out/r", "topsort in/chain.fst out/r", "union in/big.fst in/big.fst out/r",
 }
 
-// timedInputs writes machines that are large, or from which much comes.
-func timedInputs(t *testing.T) {
+// timedInputs writes machines that are large, most of them of n states, or from which much comes.
+func timedInputs(t *testing.T, n int) {
 	t.Helper()
 	must(os.MkdirAll("in", 0o777))
-	const n = 40_000
 	rng := rand.New(rand.NewPCG(3, 3))
 	arcs := func(name string, states int, arc func(q, l int) string) {
 		var b strings.Builder
@@ -88,12 +87,18 @@ func timedInputs(t *testing.T) {
 	arcs("pairs", 60, func(q, l int) string { return fmt.Sprintf("%d %d %d %d %d\n", q, q+1, 0, 1+l, l) })
 	must(os.WriteFile("in/parens.txt", []byte("45 46\n47 48\n"), 0o666))
 	must(os.WriteFile("in/program.run", []byte("$1 | determinize | minimize > out/r\n"), 0o666))
-	for _, words := range []string{
+	good(t, []string{
 		"compile in/big.txt in/big.fst", "compile in/bigacc.txt in/bigacc.fst", "compile in/bigdfa.txt in/bigdfa.fst", "compile in/bigdet.txt in/bigdet.fst",
 		"compile in/bigeps.txt in/bigeps.fst", "compile in/chain.txt in/chain.fst", "compile in/dense.txt in/dense.fst", "compile in/delay.txt in/delay.fst",
 		"compile in/pairs.txt in/pairs.fst", "map --map_type=to_log in/big.fst in/biglog.fst", "map --map_type=to_log in/bigdet.fst in/bigdetlog.fst",
 		"arcsort in/biglog.fst in/biglogsorted.fst", "arcsort in/big.fst in/bigsorted.fst", "arcsort in/bigacc.fst in/bigaccsorted.fst", "arcsort in/bigdfa.fst in/bigdfa.fst",
-	} {
+	})
+}
+
+// good makes calls that are to succeed.
+func good(t *testing.T, calls []string) {
+	t.Helper()
+	for _, words := range calls {
 		var errs bytes.Buffer
 		if status := run(append([]string{"fst"}, strings.Fields(words)...), cli.Streams{In: bytes.NewReader(nil), Out: &errs, Err: &errs}); status != 0 {
 			t.Fatalf("%s: %d %s", words, status, errs.String())
@@ -108,7 +113,7 @@ func TestTimeoutEndsEveryTool(t *testing.T) {
 		t.Skip("takes a minute")
 	}
 	t.Chdir(t.TempDir())
-	timedInputs(t)
+	timedInputs(t, 40_000)
 	defer func(g func(time.Duration) time.Duration) { grace = g }(grace)
 	grace = func(time.Duration) time.Duration { return time.Hour }
 	const limit, enough = 100 * time.Millisecond, 2500 * time.Millisecond // the latter of processor time, for others may work here, too

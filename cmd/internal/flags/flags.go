@@ -272,6 +272,14 @@ func (s *Set) Library(names ...string) {
 	}
 }
 
+// Without takes back flags that mean nothing to a command: they are unknown to it.
+func (s *Set) Without(names ...string) {
+	for _, n := range names {
+		delete(s.flags, n)
+	}
+	s.names = slices.DeleteFunc(s.names, func(n string) bool { return slices.Contains(names, n) })
+}
+
 // Given reports whether the flag was set on the command line.
 func (s *Set) Given(name string) bool { f := s.flags[name]; return f != nil && f.Given }
 

@@ -221,3 +221,19 @@ func TestEnumMessage(t *testing.T) {
 		t.Errorf("help: %s", b.String())
 	}
 }
+
+// A flag that is taken back is unknown, and not in the help.
+func TestWithout(t *testing.T) {
+	s := New()
+	s.Bool("kept", false, "")
+	s.Int("dropped", 64, 0, "")
+	s.Without("dropped", "never_there")
+	var help strings.Builder
+	s.PrintHelp(&help, true)
+	if _, err := s.Parse([]string{"--dropped=1"}); err == nil || strings.Contains(help.String(), "dropped") || len(s.Flags()) != 1 {
+		t.Errorf("%v; help %q", err, help.String())
+	}
+	if _, err := s.Parse([]string{"--kept"}); err != nil {
+		t.Error(err)
+	}
+}

@@ -18,7 +18,7 @@ func (component[W]) Total(m Machine, format semiring.TextFormat) (string, error)
 	f := m.(fst.Expanded[W])
 	total := semiring.Zero[W]()
 	if f.Start() != fst.NoState {
-		d, err := ops.ShortestDistance(f, nil)
+		d, err := ops.ShortestDistance(f, &ops.ShortestDistanceOptions{Delta: ops.ShortestDelta}) // of near ties the first, as shortestdistance
 		if err != nil {
 			return "", err
 		}

@@ -58,6 +58,7 @@ type Suite interface {
 	Concat(a, b Machine, lim ops.Limits) error
 	Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error
 	Within(m Machine, lim ops.Limits) error // a LimitError where m is beyond lim
+	Size(m Machine) ops.Progress
 	Connect(m Machine, workers int)
 	ArcSort(m Machine, side ops.Side, workers int)
 	TopSort(m Machine) error
@@ -218,6 +219,11 @@ func (component[W]) Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) err
 
 func (component[W]) Within(m Machine, lim ops.Limits) error {
 	return ops.CheckLimits("CheckLimits", m.(fst.Expanded[W]), lim)
+}
+
+func (component[W]) Size(m Machine) ops.Progress {
+	f := m.(fst.Expanded[W])
+	return ops.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 }
 
 func (component[W]) Connect(m Machine, workers int) { ops.ConnectWorkers(m.(*fst.Vector[W]), workers) }

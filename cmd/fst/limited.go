@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+)
+
+// looking are the tools that make no machine of their own: what they read is what --limit_states and the
+// like bound. Those of the others bound the result and the work on it; fst check and fst explain
+// bound the machines that they try.
+var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestrings", "farconvert", "farcreate", "farencode", "farequal",
+	"farextract", "farinfo", "farisomorphic", "farprintstrings", "info", "isomorphic", "linear", "mpdtinfo", "pdtinfo", "print", "shortestdistance"}
+
+// unlimited are the tools for which a limit means nothing, with the flags that they do not take.
+var unlimited = map[string][]string{
+	"bench":      {"limit_states", "limit_arcs", "limit_bytes"}, // measures operations as they are
+	"completion": {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
+	"linear":     {"limit_states", "limit_arcs"}, // a model has tables, and no states before it is composed
+	"links":      {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
+}
+
+// looks tells the tools whose limits bound what is read.
+func (t *tool) looks() bool { return slices.Contains(looking, t.name) }
+
+// deadline is the end of --timeout, counted from the tool's start, or that of the fst run that it
+// is a stage of; zero is none.
+func (l *library) deadline() time.Time {
+	end := l.latest
+	if *l.timeout > 0 {
+		if own := l.started.Add(*l.timeout); end.IsZero() || own.Before(end) {
+			end = own
+		}
+	}
+	return end
+}
+
+// late is an error after the deadline.
+func (l *library) late() error {
+	if end := l.deadline(); !end.IsZero() && !time.Now().Before(end) {
+		return fmt.Errorf("stopped: %w", context.DeadlineExceeded)
+	}
+	return nil
+}
+
+// finish is the error of a tool that ended with err: one that came to its end after its time, and wrote
+// nothing that says otherwise, is an error, too.
+func (c *call) finish(err error) error {
+	if c.delivered == 0 && (err == nil || errors.Is(err, errDifferent)) {
+		if late := c.lib.late(); late != nil {
+			err = late
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) && *c.lib.timeout > 0 {
+		return fmt.Errorf("%w (--timeout=%v)", err, *c.lib.timeout)
+	}
+	return err
+}
+
+// Output writes a file, a value of fst run, or standard output, through f: whole or not at all, and
+// not at all after --timeout. For that, where there is one, what goes to standard output is held until it is
+// complete.
+func (c *call) Output(name string, f func(io.Writer) error) error {
+	if c.lib.deadline().IsZero() {
+		return c.deliver(name, f)
+	}
+	if err := c.lib.late(); err != nil {
+		return err
+	}
+	before := c.delivered
+	inTime := func(w io.Writer) error {
+		if err := f(&timedWriter{w, &c.lib}); err != nil {
+			return err
+		}
+		if c.delivered > before { // what belongs with it is there already
+			return nil
+		}
+		return c.lib.late()
+	}
+	if c.pipe != nil || !cli.IsStandard(name) {
+		return c.deliver(name, inTime)
+	}
+	var held bytes.Buffer
+	if err := inTime(&held); err != nil {
+		return err
+	}
+	return c.deliver(name, func(w io.Writer) error { _, err := held.WriteTo(w); return err })
+}
+
+// deliver is Output without a look at the time.
+func (c *call) deliver(name string, f func(io.Writer) error) error {
+	var err error
+	if c.pipe != nil {
+		err = c.pipe.output(name, f)
+	} else {
+		err = c.Streams.Output(name, f)
+	}
+	if err == nil {
+		c.delivered++
+	}
+	return err
+}
+
+// timedWriter ends the writing of a long text at the deadline.
+type timedWriter struct {
+	w   io.Writer
+	lib *library
+}
+
+func (t *timedWriter) Write(p []byte) (int, error) {
+	if err := t.lib.late(); err != nil {
+		return 0, err
+	}
+	return t.w.Write(p)
+}
+
+// examine is an error after the deadline, and where t, which a tool that looks at machines has of shown, is
+// beyond the limits: of states and arcs each machine, of bytes all of them together.
+func (c *call) examine(t *typed, shown string) error {
+	if err := c.lib.late(); err != nil {
+		return err
+	}
+	if t.m == nil || !c.tool.looks() { // nil is a linear model, which has no states yet
+		return nil
+	}
+	states, arcs, most := *c.lib.limitStates, *c.lib.limitArcs, *c.lib.limitBytes
+	if c.ownStates {
+		states = 0
+	}
+	if states == 0 && arcs == 0 && most == 0 {
+		return nil
+	}
+	size := t.Size(t.m)
+	c.read += size.Bytes
+	switch {
+	case states > 0 && int64(size.States) > states:
+		return fmt.Errorf("%s has more than %d states, which --limit_states allows: %d", shown, states, size.States)
+	case arcs > 0 && size.Arcs > arcs:
+		return fmt.Errorf("%s has more than %d arcs, which --limit_arcs allows: %d", shown, arcs, size.Arcs)
+	}
+	return c.withinBytes(shown)
+}
+
+// withinBytes is an error where what a tool has read so far, with shown as the last, is beyond --limit_bytes.
+func (c *call) withinBytes(shown string) error {
+	if most := *c.lib.limitBytes; most > 0 && c.read > most {
+		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: %d", shown, most, c.read)
+	}
+	return nil
+}
+
+// limitedReader is a text of which a tool holds all, for --limit_bytes and --timeout.
+type limitedReader struct {
+	r     io.Reader
+	c     *call
+	shown string
+}
+
+func (l *limitedReader) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	l.c.read += int64(n)
+	for _, limit := range []error{l.c.withinBytes(l.shown), l.c.lib.late()} {
+		if limit != nil {
+			return 0, limit
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+)
+
+// limitedTools are calls of all tools that a limit means something for, on what timedInputs and limitedInputs
+// write; a tool that does several things has several.
+var limitedTools = []string{
+	"arcsort --sort_type=olabel in/big.fst out/r", "bench in in/workloads.tsv one 1", "check in/sentence.fst", "closure in/big.fst out/r",
+	"compile in/big.txt out/r", "compose in/pairs.fst in/bigdfa.fst out/r", "compose in/sentence.fst in/tagger.fst out/r",
+	"compress in/big.fst out/r", "compress --decode in/big.fstz out/r", "concat in/big.fst in/big.fst out/r", "connect in/big.fst out/r",
+	"convert --fst_type=const in/big.fst out/r", "convert --fst_type=olabel_lookahead --save_relabel_opairs=out/p in/big.fst out/r",
+	"determinize in/bigdfa.fst out/r", "difference in/bigacc.fst in/one.fst out/r", "disambiguate in/bigdfa.fst out/r",
+	"draw in/big.fst out/r", "draw --format=d2 in/big.fst out/r", "draw --format=svg in/sentence.fst out/r",
+	"encode --encode_labels --encode_weights in/big.fst out/m out/r", "encode --decode in/coded.fst in/mapper out/r",
+	"epsnormalize in/bigdet.fst out/r", "equal in/big.fst in/big.fst",
+	"equivalent in/bigdfa.fst in/bigdfa.fst", "equivalent --random --npath=10 in/big.fst in/big.fst", "explain in/bigdfa.fst",
+	"farcompilestrings --symbols=in/syms.txt in/words.txt out/r", "farconvert in/a.far out/r", "farcreate in/big.fst in/bigacc.fst out/r",
+	"farencode --encode_labels in/a.far out/m out/r", "farencode --decode in/coded.far in/farmapper out/r", "farequal in/a.far in/a.far",
+	"farextract --filename_prefix=out/ in/a.far", "farextract --keys=bigacc.fst --filename_prefix=out/ in/a.far", "farinfo in/a.far",
+	"farisomorphic in/a.far in/a.far", "farprintstrings in/strings.far", "farprintstrings --entry_type=file --filename_prefix=out/ in/strings.far",
+	"info in/big.fst", "intersect in/sentence.fst in/sentence.fst out/r", "invert in/big.fst out/r",
+	"isomorphic in/bigdfa.fst in/bigdfa.fst", "linear --vocab=in/vocab.txt --out=out/r in/features.txt", "loglinearapply in/sentence.fst in/tagger.fst out/r",
+	"loss in/cases.jsonl out/r", "loss --path=general in/few.jsonl out/r", "map in/big.fst out/r", "minimize in/bigdfa.fst out/r", "minimize in/bigdet.fst out/r out/s",
+	"mpdtcompose --mpdt_parentheses=in/triples.txt in/bigdfa.fst in/bigdfa.fst out/r", "mpdtexpand --mpdt_parentheses=in/triples.txt in/bigdfa.fst out/r",
+	"mpdtinfo --mpdt_parentheses=in/triples.txt in/big.fst", "mpdtreverse --mpdt_parentheses=in/triples.txt --mpdt_new_parentheses=out/t in/big.fst out/r",
+	"pdtcompose --pdt_parentheses=in/parens.txt in/bigdfa.fst in/bigdfa.fst out/r", "pdtexpand --pdt_parentheses=in/parens.txt in/bigdfa.fst out/r",
+	"pdtinfo --pdt_parentheses=in/parens.txt in/big.fst", "pdtreplace --pdt_parentheses=out/p in/call.fst 91 in/bigdfa.fst 90 out/r",
+	"pdtreverse --pdt_parentheses=in/parens.txt in/big.fst out/r", "pdtshortestpath --pdt_parentheses=in/parens.txt in/sentence.fst out/r",
+	"print in/big.fst out/r", "print --save_isymbols=out/s in/sentence.fst", "project in/big.fst out/r", "prune --weight=30 in/big.fst out/r",
+	"push --push_weights in/big.fst out/r", "push --push_labels in/big.fst out/r", "randgen --npath=1000 --seed=1 in/big.fst out/r",
+	"relabel --relabel_ipairs=in/relabel.txt in/big.fst out/r", "replace in/call.fst 91 in/bigacc.fst 90 out/r", "reverse in/big.fst out/r",
+	"reweight in/big.fst in/potentials.txt out/r", "rmepsilon in/dense.fst out/r", "run --file=in/program.run in/bigdfa.fst", "run --file=in/look.run in/big.fst",
+	"shortestdistance in/big.fst out/r", "shortestdistance --reverse in/biglog.fst", "shortestpath --nshortest=100 in/big.fst out/r",
+	"symbols --save_isymbols=out/s in/sentence.fst out/r", "synchronize in/chain.fst out/r", "topsort in/chain.fst out/r", "union in/big.fst in/big.fst out/r",
+}
+
+// limitedInputs adds to what timedInputs writes.
+func limitedInputs(t *testing.T, n int) {
+	t.Helper()
+	write := func(name string, lines int, line func(i int) string) {
+		var b strings.Builder
+		for i := range lines {
+			b.WriteString(line(i))
+		}
+		must(os.WriteFile("in/"+name, []byte(b.String()), 0o666))
+	}
+	write("potentials.txt", n, func(q int) string { return fmt.Sprintf("%d\t1\n", q) })
+	write("syms.txt", 50, func(i int) string { return fmt.Sprintf("s%d %d\n", i, i) })
+	write("words.txt", 2, func(i int) string { return strings.Repeat(fmt.Sprintf("s%d s3 ", i+1), n) + "\n" })
+	write("vocab.txt", 50, func(i int) string { return fmt.Sprintf("s%d f%d <empty>\n", i, i) })
+	write("features.txt", 51, func(i int) string {
+		if i == 0 {
+			return "0\n"
+		}
+		return fmt.Sprintf("f%d|<empty> T%d 1\n", i-1, i%5)
+	})
+	write("sentence.txt", n+1, func(i int) string {
+		if i == n {
+			return fmt.Sprintf("%d\n", n)
+		}
+		return fmt.Sprintf("%d %d s%d\n", i, i+1, i%50)
+	})
+	losses := func(l int) string {
+		return fmt.Sprintf(`{"alphabet":2,"l":%d,"q":1,"yi":[0,1,0,1,1],"theta":[%s[0,0]],"loss":{"kind":"edit"}}`+"\n", l, strings.Repeat("[0,0],", l-1))
+	}
+	for name, text := range map[string]string{
+		"call.txt":      "0 1 1 90\n1\n",
+		"triples.txt":   "45 46 1\n47 48 2\n",
+		"relabel.txt":   "1 2\n",
+		"look.run":      "print $1 > out/r\n",
+		"workloads.tsv": "one\tarcsort\tbig.fst\t\t\t1\n",
+		"one.txt":       "0 1 1 1\n1\n",
+		"cases.jsonl":   losses(50),
+		"few.jsonl":     losses(4),
+	} {
+		must(os.WriteFile("in/"+name, []byte(text), 0o666))
+	}
+	good(t, []string{
+		"compile in/call.txt in/call.fst", "compile in/one.txt in/one.fst", "compress in/big.fst in/big.fstz", "encode --encode_labels in/big.fst in/mapper in/coded.fst",
+		"farcreate in/big.fst in/bigacc.fst in/a.far", "farencode --encode_labels in/a.far in/farmapper in/coded.far",
+		"farcompilestrings --symbols=in/syms.txt --keep_symbols in/words.txt in/strings.far",
+		"linear --vocab=in/vocab.txt --out=in/tagger.fst --save_isymbols=in/isyms.txt in/features.txt",
+		"compile --acceptor --keep_isymbols --isymbols=in/isyms.txt in/sentence.txt in/sentence.fst",
+	})
+}
+
+// limitFlags are the limits with the least that each allows, and with much.
+var limitFlags = []struct{ name, least, much string }{
+	{"limit_states", "1", "1000000000"}, {"limit_arcs", "1", "1000000000"}, {"limit_bytes", "1", "1000000000"}, {"timeout", "1ns", "1h"},
+}
+
+// Every tool takes the limits that mean something for it, and no other; at the least of each it ends with status 1, says
+// which limit it was and writes nothing, and where much is allowed it goes as without.
+func TestLimitsHoldInEveryTool(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const n = 3000
+	timedInputs(t, n)
+	limitedInputs(t, n)
+	called := map[string]bool{}
+	for _, line := range limitedTools {
+		words := strings.Fields(line)
+		called[words[0]] = true
+		much := []string{"fst"}
+		much = append(much, words...)
+		for _, f := range limitFlags {
+			if slices.Contains(unlimited[words[0]], f.name) {
+				continue
+			}
+			much = append(much, "--"+f.name+"="+f.much)
+			limitedCall(t, words, f.name, f.least)
+		}
+		emptyOut()
+		var errs bytes.Buffer
+		if status := run(much, cli.Streams{In: bytes.NewReader(nil), Out: &bytes.Buffer{}, Err: &errs}); status != 0 {
+			t.Errorf("%q: status %d: %s", much, status, errs.String())
+		}
+	}
+	for _, line := range timedTools { // what takes long elsewhere
+		limitedCall(t, strings.Fields(line), "timeout", "1ns")
+	}
+	for _, tool := range tools {
+		without := unlimited[tool.name]
+		if !called[tool.name] && len(without) < len(limitFlags) {
+			t.Errorf("fst %s is not called here", tool.name)
+		}
+		var help bytes.Buffer
+		run([]string{"fst", tool.name, "--help"}, cli.Streams{Out: &help, Err: &help})
+		for _, f := range limitFlags {
+			means := !slices.Contains(without, f.name)
+			if offers := strings.Contains(help.String(), "  --"+f.name+": type"); offers != means {
+				t.Errorf("help of fst %s: offers --%s: %v, want %v", tool.name, f.name, offers, means)
+			}
+			var errs bytes.Buffer
+			if !means && (run([]string{"fst", tool.name, "--" + f.name + "=" + f.much}, cli.Streams{Out: &errs, Err: &errs}) != 1 || !strings.Contains(errs.String(), "unknown flag")) {
+				t.Errorf("fst %s --%s: %s", tool.name, f.name, errs.String())
+			}
+		}
+	}
+}
+
+// bounds are those of the limits that a tool takes.
+func bounds(prog string, limits ...string) []string {
+	return slices.DeleteFunc(limits, func(l string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(l, "--"), "=")
+		return slices.Contains(unlimited[findTool(prog).name], name)
+	})
+}
+
+// limitedCall calls a tool with a limit that it cannot keep to.
+func limitedCall(t *testing.T, words []string, limit, value string) {
+	t.Helper()
+	emptyOut()
+	flag := "--" + limit + "=" + value
+	var out, errs bytes.Buffer
+	status := run(slices.Concat([]string{"fst", words[0], flag}, words[1:]), cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
+	what := "more than " + value + " " + strings.TrimPrefix(limit, "limit_")
+	if limit == "timeout" {
+		what = flag
+	}
+	want, text, files := 1, errs.String(), 0
+	switch {
+	case words[0] == "check" && limit != "timeout":
+		// Bounds what it tries: a law that comes to it is skipped, and the others are not.
+		want, text = 0, out.String()
+		if !strings.Contains(errs.String(), "not tried to the end") {
+			t.Errorf("%q %s: no warning", words, flag)
+		}
+		out.Reset()
+	case words[0] == "loss" && limit == "limit_arcs" && words[1] != "--path=general":
+		return // columns of direct paths are no lists of arcs
+	case words[0] == "loss":
+		// Each case has an answer, and those that come to the limit that for one.
+		files, text = 1, string(must1(os.ReadFile("out/r")))
+		if what = "budget"; limit == "timeout" {
+			what = "deadline"
+		}
+	}
+	if status != want || !strings.Contains(text, what) {
+		t.Errorf("%q %s: status %d, want %d: %q, want %q", words, flag, status, want, text, what)
+	}
+	if names := left(); len(names) != files || out.Len() > 0 {
+		t.Errorf("%q %s: left %q, printed %d bytes", words, flag, names, out.Len())
+	}
+}
+
+// What is complete after its time is not written: no file, nothing on standard output, no status 0. Two files that
+// belong together are both there or neither.
+func TestOutputAfterTimeout(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out bytes.Buffer
+	begin := func() *call {
+		c := printTool.newCall(cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &out})
+		*c.lib.timeout = time.Hour
+		return c
+	}
+	over := func(c *call) { c.lib.started = time.Now().Add(-2 * time.Hour) }
+	text := func(w io.Writer) error { _, err := io.WriteString(w, "text"); return err }
+	for _, name := range []string{"late", "-", ""} {
+		c := begin()
+		if err := c.finish(c.Output(name, func(w io.Writer) error { defer over(c); return text(w) })); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "--timeout=1h") {
+			t.Errorf("%q, complete after its time: %v", name, err)
+		}
+		c = begin()
+		if err := c.Output(name, func(w io.Writer) error { over(c); text(w); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%q, written after its time: %v", name, err)
+		}
+	}
+	c := begin()
+	if err := c.Output("outer", func(w io.Writer) error { over(c); return c.Output("inner", text) }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the inner of two files after its time: %v", err)
+	}
+	if names := must1(os.ReadDir(".")); len(names) > 0 || out.Len() > 0 {
+		t.Errorf("left %v, printed %q", names, out.String())
+	}
+	c = begin()
+	err := c.Output("outer", func(w io.Writer) error {
+		defer over(c)
+		text(w)
+		return c.Output("inner", text)
+	})
+	if names := must1(os.ReadDir(".")); err != nil || len(names) != 2 {
+		t.Errorf("the outer of two files after its time: %v, left %v", err, names)
+	}
+	for name, ended := range map[string]error{"same": nil, "different": errDifferent} {
+		c := begin()
+		if over(c); !errors.Is(c.finish(ended), context.DeadlineExceeded) {
+			t.Errorf("%s: compared after the time, without an error", name)
+		}
+		if c.delivered = 1; c.finish(ended) != ended {
+			t.Errorf("%s: an error after all was written", name)
+		}
+	}
+}
