@@ -2,6 +2,7 @@ package fst
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -273,5 +274,69 @@ func TestWriteSVGScripts(t *testing.T) {
 	}
 	if a, b := svgTextWidth("\u2068עב\u2069", 14), svgTextWidth("עב", 14); a != b {
 		t.Errorf("isolated text is %v wide, want %v", a, b)
+	}
+}
+
+// endingContext ends when it is looked at once more than left times.
+type endingContext struct {
+	context.Context
+	left int
+}
+
+func (c *endingContext) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// The end of a context ends the work wherever it is, with the context's error.
+func TestWriteSVGContext(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	const n = 3000
+	v := NewVector[semiring.Tropical](0)
+	v.AddStates(n)
+	v.SetStart(0)
+	for q := range StateID(n) {
+		for range 2 {
+			v.AddArc(q, Arc[semiring.Tropical]{1, 2, 0, StateID(rng.IntN(n))})
+		}
+	}
+	whole := &endingContext{context.Background(), math.MaxInt}
+	var want bytes.Buffer
+	if err := WriteSVG(&want, v, &SVGOptions{Ctx: whole}); err != nil {
+		t.Fatal(err)
+	}
+	looks := math.MaxInt - whole.left
+	if looks < 100 {
+		t.Errorf("the context is looked at %d times", looks)
+	}
+	// The last looks are between states and arcs as they are written.
+	written := 0
+	for left := 0; left < looks; left += min(looks/8, max(1, looks-2-left)) {
+		ctx := &endingContext{context.Background(), left}
+		var b bytes.Buffer
+		if err := WriteSVG(&b, v, &SVGOptions{Ctx: ctx}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after %d looks of %d: error %v", left, looks, err)
+		}
+		if ctx.left < -3 {
+			t.Errorf("after %d looks of %d: looked %d times more", left, looks, -ctx.left)
+		}
+		if b.Len() > 0 {
+			written++
+		}
+	}
+	if written == 0 || written > 3 {
+		t.Errorf("something was written in %d calls that were ended", written)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var b bytes.Buffer
+	if err := WriteSVG(&b, v, &SVGOptions{Ctx: ctx}); err != nil || !bytes.Equal(b.Bytes(), want.Bytes()) {
+		t.Errorf("a context that does not end: error %v, or another picture", err)
+	}
+	cancel()
+	b.Reset()
+	if err := WriteSVG(&b, v, &SVGOptions{Ctx: ctx}); !errors.Is(err, context.Canceled) || b.Len() > 0 {
+		t.Errorf("error %v and %d bytes, want that the context was ended", err, b.Len())
 	}
 }

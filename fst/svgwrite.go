@@ -77,7 +77,7 @@ func (w *svgOut) place(p layered.Point) (x, y float64) {
 	return p.Along + w.ox, p.Across + w.oy
 }
 
-func (d *svgPicture) write(out *bufio.Writer) {
+func (d *svgPicture) write(out *bufio.Writer) error {
 	w := &svgOut{Writer: out, d: d, unit: d.size / 14}
 	lo, hi := d.layout.Min, d.layout.Max
 	width, height := hi.Along-lo.Along, hi.Across-lo.Across
@@ -121,9 +121,22 @@ func (d *svgPicture) write(out *bufio.Writer) {
 	if len(d.states) == 0 {
 		w.numbers(`<text text-anchor="middle" x="`, width/2, `" y="`, svgMargin+title+1.3*d.size, "\">no states</text>\n")
 	}
-	// Arcs first, labels last, so that lines are under states, and letters over all.
+	if err := w.shapes(); err != nil {
+		return err
+	}
+	w.text("</svg>\n")
+	return nil
+}
+
+// shapes writes what the machine is of: arcs first, labels last, so that lines are under states, and
+// letters over all.
+func (w *svgOut) shapes() error {
+	d := w.d
 	for k, i := range d.edges {
 		w.curve(&d.arcs[i], d.layout.Edges[k].Curve)
+		if err := d.look(); err != nil {
+			return err
+		}
 	}
 	for q := range d.states {
 		if s := &d.states[q]; s.loop >= 0 {
@@ -132,10 +145,16 @@ func (d *svgPicture) write(out *bufio.Writer) {
 	}
 	for q := range d.states {
 		w.state(q)
+		if err := d.look(); err != nil {
+			return err
+		}
 	}
 	for k, i := range d.edges {
 		x, y := w.place(d.layout.Edges[k].Label)
 		w.block(&d.arcs[i].block, x, y)
+		if err := d.look(); err != nil {
+			return err
+		}
 	}
 	for q := range d.states {
 		if s := &d.states[q]; s.loop >= 0 {
@@ -147,9 +166,12 @@ func (d *svgPicture) write(out *bufio.Writer) {
 				y -= rise
 			}
 			w.block(&d.arcs[s.loop].block, x, y)
+			if err := d.look(); err != nil {
+				return err
+			}
 		}
 	}
-	w.text("</svg>\n")
+	return nil
 }
 
 // scale is what makes the picture fit the page, where there is one; 1 at most.

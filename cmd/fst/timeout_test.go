@@ -20,7 +20,7 @@ var timedTools = []string{
 	"convert --fst_type=compact_acceptor in/bigacc.fst out/r", "convert --fst_type=olabel_lookahead in/big.fst out/r",
 	"determinize in/bigacc.fst out/r", "determinize --det_type=nonfunctional in/pairs.fst out/r", "determinize --weight=5 in/bigacc.fst out/r",
 	"difference in/bigacc.fst in/bigdfa.fst out/r", "disambiguate in/bigacc.fst out/r",
-	"draw in/big.fst out/r",
+	"draw in/big.fst out/r", "draw --format=svg in/big.fst out/r",
 	"encode --encode_labels --encode_weights in/big.fst out/m out/r", "epsnormalize in/pairs.fst out/r",
 	"equal in/big.fst in/big.fst", "equivalent in/bigdfa.fst in/bigdfa.fst", "equivalent --random --npath=1000000 in/big.fst in/big.fst",
 	"explain in/big.fst", "explain in/bigacc.fst", "explain in/delay.fst", "explain in/dense.fst",
@@ -107,7 +107,7 @@ func good(t *testing.T, calls []string) {
 }
 
 // A call comes to its end soon after its --timeout by itself: what ends the process when it does not is
-// called off here. (Pictures of more states than are allowed without --limit_states do not look at the time.) An error is status 1, says how long was allowed, and nothing is written; what is done before is status 0 or 2.
+// called off here. An error is status 1, says how long was allowed, and nothing is written; what is done before is status 0 or 2.
 func TestTimeoutEndsEveryTool(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")

@@ -12,8 +12,10 @@
 //	            becomes a chain of vertices, one in each layer between; one of these is its label
 //	order.go    vertices of a layer are ordered for few crossings (medians and transpositions)
 //	place.go    and get coordinates that keep edges straight (network simplex again)
+//	sweep.go    coordinates of large graphs (means of neighbours, kept apart)
 //	route.go    curves
 //	simplex.go  the network simplex method
+//	clock.go    steps are counted, and end with a context
 //
 // A label is a vertex with the size of the label: it takes part in all that keeps
 // vertices apart, so that no label lies on another one, or on a node, by construction. Edges bend
@@ -24,7 +26,10 @@
 // corrections; with the simplex, sizes are lengths of constraints, and nothing else.
 package layered
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Point is a place along the layers and across them.
 type Point struct{ Along, Across float64 }
@@ -67,6 +72,8 @@ type Options struct {
 	NodeSep  float64 // least distance of nodes of a layer
 	EdgeSep  float64 // least distance of edges, and of their labels
 	Vertices int     // bound on nodes and on where edges meet layers; 0 is none
+
+	Ctx context.Context // ends the layout; nil is none
 }
 
 // Layout is a graph with places.
@@ -91,27 +98,53 @@ func (e *SizeError) Error() string {
 }
 
 // Lay lays g out. Edges must not be loops, and at most one may lead from a node to
-// another. The error is a SizeError.
+// another. The error is a SizeError, or the context's.
 //
-// Time: mostly that of the simplex, about quadratic in the vertices, with a bound on steps. Beyond a few thousand
-// vertices the drawing becomes coarser instead of slower (see fine and leastLoose).
+// Time: with few nodes and edges mostly that of the simplex, about quadratic in the vertices. Beyond few of them
+// the drawing becomes coarser instead of slower: the steps are at most about manyWork + stepsEach·(nodes + edges),
+// that of sorting among them, and the memory is linear in nodes and edges.
 func Lay(g *Graph, o *Options) (*Layout, error) {
 	if o.Vertices > 0 && (len(g.Nodes) > o.Vertices || len(g.Edges) > o.Vertices) {
 		return nil, &SizeError{o.Vertices}
 	}
-	l := &layout{Graph: g, Options: o}
+	l := &layout{Graph: g, Options: o, clock: clock{ctx: o.Ctx}}
+	return l.lay()
+}
+
+func (l *layout) lay() (*Layout, error) {
 	if err := l.assignLayers(); err != nil {
 		return nil, err
 	}
 	l.orderLayers()
-	l.place()
-	return l.draw(), nil
+	if l.err == nil {
+		l.place()
+	}
+	if l.err != nil {
+		return nil, l.err
+	}
+	out := l.draw()
+	if l.err != nil {
+		return nil, l.err
+	}
+	return out, nil
 }
+
+// few is how many nodes and edges are laid out with all care. With more, what takes part is bounded
+// by their number, and so are the steps: the simplex gives layers alone, and stops early; crossings are
+// lessened for a while; coordinates are means.
+const few = 4000
+
+func (l *layout) large() bool { return len(l.Nodes)+len(l.Edges) > few }
+
+// The steps of the layout of a large graph: those of the simplex and of ordering that
+// do not depend on its size, and at most so many for each node and edge.
+const manyWork, stepsEach = layerWork + orderWorkMany, 500
 
 // layout is a graph on its way.
 type layout struct {
 	*Graph
 	*Options
+	clock
 	turned   []bool // edges that are laid out the other way round
 	vertices []vertex
 	chain    [][]int32  // of each edge: its vertices in layers between its ends, in the order of layers

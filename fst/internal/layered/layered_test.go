@@ -157,7 +157,7 @@ func TestSolve(t *testing.T) {
 			}
 		}
 		for _, balanced := range []bool{false, true} {
-			got, ok := sum(solve(n, cs, balanced, false))
+			got, ok := sum(solve(&clock{}, n, cs, balanced, maxWork))
 			if !ok || got != want {
 				t.Fatalf("trial %d: sum %d (feasible %v), want %d: %v", trial, got, ok, want, cs)
 			}
@@ -224,7 +224,7 @@ func (l *layout) allCrossings() int {
 // A graph of any size is laid out: what takes part is bounded by its size, not by the lengths of its
 // edges, and still nothing lies on anything else but long edges.
 func TestMany(t *testing.T) {
-	for _, size := range [][2]int{{100, 300}, {500, 1500}, {20, 380}, {12_000, 11_999}} {
+	for _, size := range [][2]int{{100, 300}, {500, 1500}, {2500, 7500}, {100, 9000}, {20, 380}, {12_000, 11_999}} {
 		rng := rand.New(rand.NewPCG(11, uint64(size[0])))
 		g := random(rng, size[0], size[1])
 		if size[1] < size[0] { // a long line

@@ -49,6 +49,9 @@ func (l *layout) turnBack() {
 			}
 			i := out[f.q][f.i]
 			f.i++
+			if !l.spend(1) {
+				return
+			}
 			switch to := l.Edges[i].To; state[to] {
 			case open:
 				l.turned[i] = true
@@ -99,9 +102,12 @@ const fine, manyVertices = 4000, 20_000
 func (l *layout) assignLayers() error {
 	l.turnBack()
 	at := l.nodeLayers()
-	if l.chained(at) > fine {
+	if l.err == nil && l.chained(at) > fine {
 		l.turnFar()
 		at = l.nodeLayers()
+	}
+	if l.err != nil {
+		return l.err
 	}
 	n := len(l.Nodes)
 	count := 0
@@ -118,12 +124,19 @@ func (l *layout) assignLayers() error {
 		if l.Vertices > 0 && len(l.vertices) > l.Vertices {
 			return &SizeError{l.Vertices}
 		}
+		if !l.spend(1 + len(l.chain[i])) {
+			break
+		}
 	}
-	return nil
+	return l.err
 }
 
-// nodeLayers returns layers, all even and each part's from 0 on, of least length of edges in all.
+// nodeLayers returns layers, all even and each part's from 0 on, of least length of edges in all
+// as far as the steps for that suffice; nothing when the context has ended.
 func (l *layout) nodeLayers() []int {
+	if l.err != nil {
+		return nil
+	}
 	of, parts := l.components()
 	n := len(l.Nodes)
 	var cs []constraint
@@ -138,7 +151,15 @@ func (l *layout) nodeLayers() []int {
 			cs = append(cs, constraint{int32(n), int32(q), 0, 0})
 		}
 	}
-	at := solve(n+1, cs, false, n+len(l.Edges) > fine)[:n]
+	most := maxWork
+	if l.large() {
+		most = layerWork / 2 // there may be layers twice
+	}
+	at := solve(&l.clock, n+1, cs, false, most)
+	if l.err != nil {
+		return nil
+	}
+	at = at[:n]
 	first := slices.Repeat([]int{math.MaxInt}, parts)
 	for q, c := range of {
 		first[c] = min(first[c], at[q])
@@ -185,7 +206,7 @@ func (l *layout) turnFar() {
 		if root >= 0 {
 			visit(int32(root))
 		}
-		for ; head < len(queue); head++ {
+		for ; head < len(queue) && l.spend(1+len(out[queue[head]])); head++ {
 			for _, to := range out[queue[head]] {
 				visit(to)
 			}

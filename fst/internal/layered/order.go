@@ -2,22 +2,28 @@ package layered
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
-// orderWork bounds the steps of orderLayers.
-const orderWork = 60_000_000
+// orderWork bounds the steps of orderLayers; of those for large graphs some are for each vertex.
+const orderWork, orderWorkMany, orderWorkEach = 60_000_000, 6_000_000, 20
 
 // orderLayers orders the vertices of each layer so that few edges cross: it starts
 // with the order in which a depth-first search meets them, which has no crossings for trees,
 // then goes over the layers forth and back, sorts each by the medians of neighbours in the
 // one before, and exchanges neighbours where that helps. The best order found stays.
 func (l *layout) orderLayers() {
-	l.firstOrder()
+	if l.firstOrder(); l.err != nil {
+		return
+	}
 	best := l.positions()
 	fewest := l.crossings()
-	work := 0
-	for round, since := 0, 0; fewest > 0 && since < 8 && round < 48 && work < orderWork; round++ {
+	work, most := 0, orderWork
+	if l.large() {
+		most = orderWorkMany + orderWorkEach*len(l.vertices)
+	}
+	for round, since := 0, 0; fewest > 0 && since < 8 && round < 48 && work < most && l.err == nil; round++ {
 		for i := range l.layers {
 			k := i
 			if round%2 == 1 {
@@ -25,7 +31,7 @@ func (l *layout) orderLayers() {
 			}
 			work += l.byMedian(k, round%2 == 0, round%4 < 2)
 		}
-		work += l.transpose(orderWork - work)
+		work += l.transpose(most - work)
 		if len(l.vertices) > fine {
 			work += 16 * len(l.vertices) // the count of crossings
 		}
@@ -72,6 +78,9 @@ func (l *layout) firstOrder() {
 			}
 			seen[v] = true
 			x := &l.vertices[v]
+			if !l.spend(1 + len(x.down)) {
+				return
+			}
 			x.pos = len(l.layers[x.layer])
 			l.layers[x.layer] = append(l.layers[x.layer], v)
 			for i := len(x.down) - 1; i >= 0; i-- {
@@ -128,7 +137,9 @@ func (l *layout) byMedian(k int, before, keep bool) (work int) {
 		layer[p] = items[i].v
 	}
 	l.settle(layer)
-	return work + len(layer)
+	work += len(layer)
+	l.spend(work)
+	return work
 }
 
 // median is the weighted median of Gansner and others: with an even number, the middle two
@@ -154,16 +165,14 @@ func (l *layout) transpose(budget int) (work int) {
 	for again := true; again && work < budget; {
 		again = false
 		for _, layer := range l.layers {
+			before := work
 			for i := 0; i+1 < len(layer); i++ {
 				v, w := &l.vertices[layer[i]], &l.vertices[layer[i+1]]
 				gain := 0
 				for _, side := range [2][2][]int32{{v.up, w.up}, {v.down, w.down}} {
-					for _, a := range side[0] {
-						for _, b := range side[1] {
-							gain += cmp.Compare(l.vertices[a].pos, l.vertices[b].pos)
-						}
-					}
-					work += 1 + len(side[0])*len(side[1])
+					g, steps := l.exchanged(side[0], side[1])
+					gain += g
+					work += steps
 				}
 				if gain > 0 {
 					layer[i], layer[i+1] = layer[i+1], layer[i]
@@ -171,9 +180,47 @@ func (l *layout) transpose(budget int) (work int) {
 					again = true
 				}
 			}
+			if !l.spend(work - before) {
+				return work
+			}
 		}
 	}
 	return work
+}
+
+// exchanged returns how many crossings fewer there are on the side of neighbours a of a vertex and b of
+// the next one, when the two are exchanged. In a large graph, many pairs are counted by sorting.
+func (l *layout) exchanged(a, b []int32) (gain, steps int) {
+	if pairs := len(a) * len(b); !l.large() || pairs < 256 {
+		for _, u := range a {
+			for _, v := range b {
+				gain += cmp.Compare(l.vertices[u].pos, l.vertices[v].pos)
+			}
+		}
+		return gain, 1 + pairs
+	}
+	first, second := l.sortedPositions(a), l.sortedPositions(b)
+	less, notMore := 0, 0 // of second, than the position in first
+	for _, p := range first {
+		for less < len(second) && second[less] < p {
+			less++
+		}
+		for notMore < len(second) && second[notMore] <= p {
+			notMore++
+		}
+		gain += less - (len(second) - notMore)
+	}
+	n := len(a) + len(b)
+	return gain, n * bits.Len(uint(n))
+}
+
+func (l *layout) sortedPositions(near []int32) []int {
+	p := make([]int, len(near))
+	for i, u := range near {
+		p[i] = l.vertices[u].pos
+	}
+	slices.Sort(p)
+	return p
 }
 
 // crossings counts the pairs of edges that cross, after W. Barth, M. Jünger and P. Mutzel,
@@ -204,6 +251,9 @@ func (l *layout) crossings() int {
 				}
 				count++
 			}
+		}
+		if !l.spend(n + count*bits.Len(uint(n))) {
+			break
 		}
 	}
 	return total

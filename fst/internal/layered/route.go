@@ -23,6 +23,9 @@ func (l *layout) draw() *Layout {
 	}
 	for i := range l.Edges {
 		out.Edges[i] = l.route(i)
+		if !l.spend(len(out.Edges[i].Curve)) {
+			break
+		}
 	}
 	return out
 }

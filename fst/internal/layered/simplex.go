@@ -1,5 +1,7 @@
 package layered
 
+import "math/bits"
+
 // constraint asks that at[head] - at[tail] >= length, and counts the difference
 // weight times.
 type constraint struct {
@@ -38,34 +40,36 @@ type simplex struct {
 	cut      int     // where the search for an edge to leave goes on
 	work     int
 	most     int // work after which it stops
+	clock    *clock
+	told     int // of work, what the clock knows of
 }
 
 // maxWork bounds the steps of a simplex. Stopped by it, the numbers still meet
 // all constraints. Where there are so many vertices that it is stopped anyway, it is stopped sooner.
-const maxWork, maxWorkMany = 400_000_000, 40_000_000
+// layerWork is for the layers of large graphs.
+const maxWork, maxWorkMany, layerWork = 400_000_000, 40_000_000, 6_000_000
 
-func solve(n int, edges []constraint, balanced, many bool) []int {
-	s := &simplex{n: n, edges: edges, most: maxWork}
-	if many {
-		s.most = maxWorkMany
-	}
+// solve returns the numbers, after about most steps at the latest. They mean nothing when the clock has ended.
+func solve(clock *clock, n int, edges []constraint, balanced bool, most int) []int {
+	s := &simplex{n: n, edges: edges, most: most, clock: clock}
 	if n == 0 {
 		return nil
 	}
-	s.inc, s.tree = make([][]int32, n), make([][]int32, n)
+	s.tree = make([][]int32, n)
 	s.balance, s.below = make([]int, n), make([]int, n)
 	s.inTree, s.listPos = make([]bool, len(edges)), make([]int32, len(edges))
 	s.parent, s.low, s.lim, s.order = make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
-	for i, e := range edges {
-		s.inc[e.tail] = append(s.inc[e.tail], int32(i))
-		s.inc[e.head] = append(s.inc[e.head], int32(i))
+	for _, e := range edges {
 		s.balance[e.tail] += e.weight
 		s.balance[e.head] -= e.weight
 	}
+	s.incidence()
 	s.earliest()
-	s.tighten()
+	if clock.err != nil || !s.tighten() {
+		return s.at
+	}
 	s.number(0, -1, 0)
-	for s.work < s.most {
+	for s.work < s.most && s.tell() {
 		e := s.leaving()
 		if e < 0 {
 			break
@@ -83,6 +87,32 @@ func solve(n int, edges []constraint, balanced, many bool) []int {
 		s.at[i] -= least
 	}
 	return s.at
+}
+
+// incidence finds the edges at each vertex.
+func (s *simplex) incidence() {
+	s.inc = make([][]int32, s.n)
+	degree := make([]int, s.n)
+	for _, e := range s.edges {
+		degree[e.tail]++
+		degree[e.head]++
+	}
+	all := make([]int32, 2*len(s.edges))
+	for v, d := range degree {
+		s.inc[v], all = all[:0:d], all[d:]
+	}
+	for i, e := range s.edges {
+		s.inc[e.tail] = append(s.inc[e.tail], int32(i))
+		s.inc[e.head] = append(s.inc[e.head], int32(i))
+	}
+	s.clock.spend(s.n + len(s.edges))
+}
+
+// tell has the clock know of the work, and reports whether to go on.
+func (s *simplex) tell() bool {
+	steps := s.work - s.told
+	s.told = s.work
+	return s.clock.spend(steps)
 }
 
 func (s *simplex) slack(e int32) int {
@@ -106,6 +136,9 @@ func (s *simplex) earliest() {
 	for len(ready) > 0 {
 		v := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
+		if !s.clock.spend(1 + len(s.inc[v])/2) {
+			return
+		}
 		for _, i := range s.inc[v] {
 			if e := &s.edges[i]; e.tail == v {
 				s.at[e.head] = max(s.at[e.head], s.at[v]+e.length)
@@ -119,13 +152,14 @@ func (s *simplex) earliest() {
 
 // tighten moves vertices until a spanning tree is tight. It grows the tree from vertex 0
 // by the constraint of least slack, for which all of the tree moves at once: what it has
-// moved is kept beside, so that each constraint is looked at once.
-func (s *simplex) tighten() {
+// moved is kept beside, so that each constraint is looked at once. It reports whether it came to its end.
+func (s *simplex) tighten() bool {
 	var out, in slackHeap // constraints from the tree outwards, and into it
 	moved := 0
 	done := make([]bool, s.n)
 	base := make([]int, s.n) // at[v] is base[v] + moved once v is in the tree
 	add := func(v int32) {
+		s.clock.spend(1 + len(s.inc[v])*bits.Len(uint(len(out)+len(in)))) // what comes into the heaps is taken out
 		done[v] = true
 		base[v] = s.at[v] - moved
 		for _, i := range s.inc[v] {
@@ -139,7 +173,7 @@ func (s *simplex) tighten() {
 		}
 	}
 	add(0)
-	for {
+	for s.clock.err == nil {
 		for len(out) > 0 && done[s.edges[out[0].edge].head] {
 			out.pop()
 		}
@@ -166,6 +200,7 @@ func (s *simplex) tighten() {
 	for v := range s.n {
 		s.at[v] = base[v] + moved
 	}
+	return s.clock.err == nil
 }
 
 func (s *simplex) addTree(i int32) {
@@ -323,7 +358,7 @@ func (s *simplex) exchange(e, f int32) {
 // middle.
 func (s *simplex) centre() {
 	for i := range s.treeList {
-		if s.work >= s.most {
+		if s.work >= s.most || !s.tell() {
 			return
 		}
 		e := s.treeList[i]
