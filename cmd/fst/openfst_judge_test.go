@@ -22,10 +22,10 @@ func (c *peerCase) unguided() string {
 	m := c.inputs[0]
 	if slices.ContainsFunc(c.flags, func(flag string) bool {
 		name, _, _ := strings.Cut(flag, "=")
-		if name == "--subsequential_label" && m.acceptor() { // of an acceptor nothing is left over
+		if (name == "--subsequential_label" || name == "--increment_subsequential_label") && m.acceptor() { // of an acceptor nothing is left over
 			return false
 		}
-		return flag != "--det_type=nonfunctional" && flag != "--weight=" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
+		return flag != "--det_type=nonfunctional" && flag != "--weight=" && flag != "--weight=Infinity" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
 	}) {
 		return ""
 	}
@@ -39,7 +39,7 @@ func (c *peerCase) unguided() string {
 		return "sums over cycles are exact here"
 	case m.hasZeroArc() && (tool == "determinize" || tool == "minimize" || tool == "push" || tool == "epsnormalize"):
 		return "arcs of weight 0̄ lead nowhere here"
-	case m.arcType == "standard" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate") && m.beyond(math.MaxFloat32*c.delta()):
+	case m.arcType != "log64" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate") && m.beyond(math.MaxFloat32*c.delta()):
 		return "a weight is rounded to Infinity in OpenFst"
 	}
 	return ""
