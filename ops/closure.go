@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"fmt"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -20,6 +22,9 @@ const (
 // where ⊕ converges. Over a limit, which is a LimitError, f is as it was. O(|Q|)
 // time.
 func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limits) error {
+	if kind != Star && kind != Plus {
+		return fmt.Errorf("ops: Closure: unknown kind %d", kind)
+	}
 	p := f.KnownProperties()
 	start := f.Start()
 	one := semiring.One[W]()

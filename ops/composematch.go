@@ -38,6 +38,9 @@ func newMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (fs
 	if opts != nil {
 		o = *opts
 	}
+	if o.LookAhead != nil && o.LookAhead.Side > LookAheadSecond {
+		return nil, fmt.Errorf("ops: Compose: unknown side %d to look ahead from", o.LookAhead.Side)
+	}
 	special := o.First != nil || o.Second != nil || matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
 	switch {
 	case o.LookAhead != nil && o.LookAhead.PushLabels:

@@ -56,8 +56,8 @@ var ErrSplit = errors.New("rounding splits states in a way that cannot be mended
 // for all acyclic machines, unweighted acceptors and unambiguous machines, and
 // over the tropical semiring where states that are reached by one string and share
 // a future are twins. From time to time a growing construction looks for a breach
-// of that, as Determinize does, and returns it as a TwinsError when it has come to a
-// quarter of a million states; what stops at a limit is a DeterminizeError around the
+// of that, as Determinize does, and returns it as a TwinsError when it has come to
+// eight million states; what stops at a limit is a DeterminizeError around the
 // LimitError.
 //
 // Acceptors come out with the states and the order of arcs that OpenFst has.

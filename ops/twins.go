@@ -412,11 +412,23 @@ type twinsGuard[W semiring.Weight[W]] struct {
 
 // suspicious is the number of states at which a construction stops that may not
 // end, though that is not proved, unless the caller set a limit.
-func (g *twinsGuard[W]) suspicious() int { return 1<<18 + 64*g.f.NumStates() }
+//
+// There are machines without the twins property that can be determinized, with a
+// power of two of states: 2¹⁸ states were refused where there are 524,289. Those that cannot would go on until the memory is full.
+func (g *twinsGuard[W]) suspicious() int { return 1<<23 + 64*g.f.NumStates() }
 
 // suspiciousBytes is the same for the bytes of output strings: sets of strings
 // can double with each state.
-const suspiciousBytes = 1 << 28
+const suspiciousBytes = 1 << 31
+
+// timed tells whether an operation ends by its context some time.
+func (l Limits) timed() bool {
+	if l.Ctx == nil {
+		return false
+	}
+	_, ok := l.Ctx.Deadline()
+	return ok
+}
 
 // newTwinsGuard returns the guard for f, nil where there is nothing to watch.
 // With shared, only states that share a future need to be twins.
@@ -426,7 +438,7 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 	if _, commutes := any(w).(semiring.Commutative[W]); !ok || !commutes {
 		return nil
 	}
-	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), nextBytes: 1 << 20, f: g, limitedStates: lim.States > 0, limitedBytes: lim.Bytes > 0}
+	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), nextBytes: 1 << 20, f: g, limitedStates: lim.States > 0 || lim.Bytes > 0 || lim.timed(), limitedBytes: lim.Bytes > 0}
 	guard.search = func(op string, budget int64) (*TwinsError, error) {
 		a := alg()
 		s := newSquare(g, false, budget)

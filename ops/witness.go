@@ -129,7 +129,7 @@ func (e *TwinsError) Error() string {
 		s += "; there may be a shorter way to show it"
 	}
 	if e.States > 0 && !e.Exact {
-		s += fmt.Sprintf("; stopped at %d states; with limits on states and bytes it goes on as far as they allow", e.States)
+		s += fmt.Sprintf("; stopped at %d states; with a limit on bytes it goes on as far as that allows", e.States)
 	}
 	return s
 }

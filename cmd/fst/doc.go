@@ -87,6 +87,9 @@
 //	                              off rounded to 1/1024
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	messages                                                        say where, and what to do
+//	--fst_field_separator=      fstprint puts nothing between       an error
+//	  (empty)                     fields, so that nothing can read
+//	                              them
 //	flags                       of 1.7.9                            of both generations, --flag value,
 //	                                                                  --flag true and --flag false of
 //	                                                                  booleans, --noflag, --flagfile, --undefok,
@@ -181,8 +184,9 @@
 //	pdtreplace                  takes rules for linear that are     goes by what is linear, so that the
 //	  --pdt_parser_type=left_sr   not, and not those that are, by     relation is that of the rules
 //	                              which strings change
-//	mpdtreverse                 writes stacks such as -1, for one   1 and 2
-//	                              pair or where the first is on 2
+//	mpdtreverse                 writes stacks such as -1, for one   1 and 2; another number of a stack
+//	                              pair or where the first is on 2;    in the file is an error
+//	                              takes any number for a stack
 //
 // All types of machines in files are read by every tool and written by fstconvert and
 // fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
