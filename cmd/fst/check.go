@@ -13,7 +13,8 @@ var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
 	summary: "Tries the laws of weighted machines on a machine: does determinize keep its relation, and the like.", about: `
 Axioms of the semiring are tried on the weights that the machine has; operations that are to
 keep the relation, or to turn it (reverse, invert), on pairs of strings up to --max_length, which are
-found by enumeration and weighed by composition and shortest distance, so that
+found by enumeration, and on those of some random paths of a few hundred labels, on which small errors add up;
+they are weighed by composition and shortest distance, so that
 cycles of ε count. A law that does not hold comes with a witness, and makes the exit status 2;
 what cannot be applied to the machine is skipped, with the reason.
 
@@ -25,7 +26,7 @@ operations have no end, they stop at 100000 states or eight times those of the m
 times its memory, where --limit_states or --limit_bytes does not say otherwise; a warning
 then says how many laws were not tried to the end.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings at most")
+		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings that are enumerated, at most")
 		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {

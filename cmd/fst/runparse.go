@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,6 +61,8 @@ func runTokens(program string, args []string) ([]runToken, error) {
 		case c == ' ' || c == '\t' || c == '\r':
 			i++
 			continue
+		case slices.Contains(shellOnly, program[i:min(i+2, len(program))]):
+			return nil, fmt.Errorf("line %d: fst run has no %s as a shell has: statements, between ; or lines, end at the first error, and > writes a file anew", line, program[i:i+2])
 		case c == '|' || c == '<' || c == '>':
 			out = append(out, runToken{string(c), true, line})
 			i++
@@ -156,6 +159,9 @@ func runTokens(program string, args []string) ([]runToken, error) {
 	}
 	return append(out, runToken{";", true, line}), nil
 }
+
+// shellOnly are signs of a shell that would otherwise be read as others.
+var shellOnly = []string{"&&", "||", ">>", "<<"}
 
 func isNameByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
