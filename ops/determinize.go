@@ -63,7 +63,7 @@ type DeterminizeOptions struct {
 // bounded by the work done so far. On a machine without two paths from the start
 // to one state with the same labels, which every trim unambiguous machine is, a
 // breach is a proof, and the error is a TwinsError. On others it is not: the
-// construction goes on to eight million states or 2 GiB of output
+// construction goes on to a million states or 256 MiB of output
 // strings (or to the limit on states or bytes, or the context's deadline, when set) and then returns the
 // TwinsError as a suspicion. Machines with weights that do not cancel (see Twins) are not
 // searched: only a limit ends what does not end by itself. What stops at a

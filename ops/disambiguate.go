@@ -57,7 +57,7 @@ var ErrSplit = errors.New("rounding splits states in a way that cannot be mended
 // over the tropical semiring where states that are reached by one string and share
 // a future are twins. From time to time a growing construction looks for a breach
 // of that, as Determinize does, and returns it as a TwinsError when it has come to
-// eight million states; what stops at a limit is a DeterminizeError around the
+// a million states; what stops at a limit is a DeterminizeError around the
 // LimitError.
 //
 // Acceptors come out with the states and the order of arcs that OpenFst has.

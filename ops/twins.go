@@ -415,11 +415,11 @@ type twinsGuard[W semiring.Weight[W]] struct {
 //
 // There are machines without the twins property that can be determinized, with a
 // power of two of states: 2¹⁸ states were refused where there are 524,289. Those that cannot would go on until the memory is full.
-func (g *twinsGuard[W]) suspicious() int { return 1<<23 + 64*g.f.NumStates() }
+func (g *twinsGuard[W]) suspicious() int { return 1<<20 + 64*g.f.NumStates() }
 
 // suspiciousBytes is the same for the bytes of output strings: sets of strings
 // can double with each state.
-const suspiciousBytes = 1 << 31
+const suspiciousBytes = 1 << 28
 
 // timed tells whether an operation ends by its context some time.
 func (l Limits) timed() bool {

@@ -65,7 +65,7 @@ var determinizeTool = &tool{name: "determinize", args: "[in.fst [out.fst]]", max
 	summary: "Makes an equivalent machine with at most one arc for each input label at a state.", about: `
 ε is an ordinary label here: fst rmepsilon first. A machine that has no deterministic
 equivalent is reported with two paths that prove it, where there is such a proof. Where
-they only make it likely, the end is at eight million states or 2 GiB of output strings,
+they only make it likely, the end is at a million states or 256 MiB of output strings,
 unless there is a --limit_bytes or a --timeout.
 --limit_states bounds the result over any arc type; --nstate and --weight keep its best
 part, and need the path property.
