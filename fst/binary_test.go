@@ -339,6 +339,9 @@ func BenchmarkWrite(b *testing.B) {
 // Weights of every kind pass through files: those that are tuples of numbers
 // through the fast way too, those of no fixed size by the weight's own codec.
 func TestBinaryOtherWeights(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	t.Run("tropical64", func(t *testing.T) { roundTrip(t, semiringtest.Tropical64, true) })
 	t.Run("real64", func(t *testing.T) { roundTrip(t, semiringtest.Probability, true) })
 	t.Run("minmax", func(t *testing.T) { roundTrip(t, semiringtest.MinMax, true) })
@@ -360,6 +363,9 @@ func TestBinaryOtherWeights(t *testing.T) {
 // States of any number of arcs, in any order of sizes, cross the buffers of the
 // reader; a header that calls them sorted is found out wherever they are not.
 func TestBinaryLargeStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	for _, size := range []int{4095, 4096, 65_536, 65_537, 200_000} {
 		for _, at := range []int{1, size / 2, size - 1, 65_535, 65_536, 131_072} {
 			if at >= size {

@@ -123,6 +123,9 @@ func typesHere() []string {
 // Every type reads back what was written, aligned or not, and no file that is cut
 // anywhere is read or does harm.
 func TestFileTypes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(1, 81))
 	for _, fstType := range typesHere() {
 		for i := range 8 {

@@ -12,6 +12,9 @@ import (
 // cells is exact, and what the result says of log Z' - log Z and of the
 // marginals holds: certified bounds always, estimates within a tenth or so.
 func TestBandBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(19, 20))
 	bounds, estimates, low := 0, 0, 0
 	for i := range 210 {
@@ -174,6 +177,9 @@ func TestBandLong(t *testing.T) {
 // What a band may cost is told in time linear in the length, and by more than 0: four
 // times the length takes four times the time, and not sixteen.
 func TestBandErrorLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(41, 42))
 	e := Edit{Sub: 1, Ins: 1, Del: 1, Band: 1}
 	var least [2]time.Duration // of two runs, since other work may come between

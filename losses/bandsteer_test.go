@@ -71,6 +71,9 @@ func TestHerd(t *testing.T) {
 // and the estimates of two bands differ by what lies between these: with a plain sample they
 // said 6 for 400 symbols where the next bands made up for 106.
 func TestBandErrorGrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	const alphabet, l = 10, 200
 	rng := rand.New(rand.NewPCG(55, 56))
 	ref, p := randomRef(rng, l, alphabet), publishedPotentials(1, alphabet, l, 2)

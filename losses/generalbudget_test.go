@@ -17,6 +17,9 @@ import (
 
 // The general path says where it stopped, and names a band that then does.
 func TestGeneralBudgetNamesBand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(91, 1))
 	for _, c := range []struct {
 		edit    Edit

@@ -10,6 +10,9 @@ import (
 // All strings of 30 symbols are refused on the general path before anything is determinized, with a
 // band; one string of that length, or few, are not.
 func TestGeneralForeseesColumns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	ref := randomRef(rand.New(rand.NewPCG(91, 92)), 30, 10)
 	e := Edit{Sub: 1, Ins: 1, Del: 1}
 	begin := time.Now()

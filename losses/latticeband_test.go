@@ -14,6 +14,9 @@ import (
 // What a band costs on a lattice, behind an expansion, under a cap and with a user's transducer: where it is a bound it is the
 // exact difference, and an estimate is close to that.
 func TestLatticeBandError(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(95, 1))
 	const alphabet = 3
 	kinds, low := map[ErrorKind]int{}, 0

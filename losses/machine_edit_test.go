@@ -125,6 +125,9 @@ func TestBudget(t *testing.T) {
 // A band that an error names fits; after a band that does not, it is a lower
 // one, and it is left out only where band 1 exceeds the budget as well.
 func TestBudgetBandFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(31, 3))
 	named, none := 0, 0
 	for i := range 60 {

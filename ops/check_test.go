@@ -75,6 +75,9 @@ func TestCheckFindsFaults(t *testing.T) {
 // A path that only reads gives Synchronize ever longer strings to hold: bytes are bounded
 // before the states are so many that these take gigabytes.
 func TestCheckBoundsBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	const n = 12_000
 	f := fst.NewVector[semiring.Tropical](n)
 	f.AddStates(n)

@@ -122,6 +122,9 @@ func weighString[W semiring.Component[W]](f *fst.Vector[W], labels []fst.Label) 
 // cycles of equal weights, but for rounding: what they are determinized into ends, and strings of a thousand labels
 // have the weight that they had.
 func TestDeterminizeScaledCycles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(1, 8))
 	moved := func(f *fst.Vector[semiring.Expectation]) *fst.Vector[semiring.Expectation] {
 		f = copyOf(f)

@@ -130,6 +130,9 @@ func checkCycle[W semiring.Weight[W]](t *testing.T, f fst.Expanded[W], cycle []o
 
 // No depth of the call stack may grow with the input.
 func TestDeepChain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	const n = 5_000_000
 	f := fst.NewVector[semiring.Tropical](n)
 	for q := range fst.StateID(n - 1) { // from the last state down to the first

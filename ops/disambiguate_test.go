@@ -155,6 +155,9 @@ func TestDisambiguatePruned(t *testing.T) {
 }
 
 func TestDisambiguateLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	// 1 reads a with weight 1, 2 with weight 2, and both end by b: they share a future.
 	f := fst.NewVector[semiring.Tropical](4)
 	f.AddStates(5)

@@ -28,6 +28,9 @@ func sumsOf(f *fst.Vector[semiring.Log64]) map[string]error {
 // A sum that diverges is an error, whatever the tolerance, and one that does not is none: of machines whose cycles sum to about 1,
 // by Kleene's algorithm.
 func TestSumsThatDivergeAtLargeDelta(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(5, 19))
 	const trials = 600
 	diverging := 0
@@ -55,6 +58,9 @@ func TestSumsThatDivergeAtLargeDelta(t *testing.T) {
 // Cycles of more states than are solved by elimination, their arcs along the order of the states, against it,
 // and in none: of total weight w a turn they diverge if w is not above 0.
 func TestLargeCyclesThatDiverge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(5, 20))
 	for _, n := range []int{65, 300} {
 		for order, at := range map[string]func(i int) int{

@@ -17,6 +17,9 @@ import (
 // The verdict before is compared with what happens without it, within limits: EpsNormalize refuses exactly what
 // goes beyond every limit, and what ends is the same machine.
 func TestEpsNormalizeEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(74, 3))
 	count := map[string]int{}
 	for i := range 1200 {

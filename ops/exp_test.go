@@ -25,6 +25,9 @@ func exact(t float64) *big.Float {
 }
 
 func TestExpOfNegative(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	if got := expOfNegative(0); got != 1 {
 		t.Errorf("e^0 is %v", got)
 	}

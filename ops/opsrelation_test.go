@@ -326,6 +326,9 @@ func TestPushLabelsEarly(t *testing.T) {
 }
 
 func TestRmEpsilonKeepsRelation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	t.Run("tropical", func(t *testing.T) { rmEpsilonKeepsRelation(t, quarters, 0) })
 	t.Run("log64", func(t *testing.T) { rmEpsilonKeepsRelation(t, logWeight, 1e-9) })
 	t.Run("probability", func(t *testing.T) { rmEpsilonKeepsRelation(t, probability, 1e-12) })
@@ -419,6 +422,9 @@ func TestRmEpsilonCycles(t *testing.T) {
 }
 
 func TestEquivalent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(4, 8))
 	var yes, no int
 	for i := range 1000 {

@@ -137,6 +137,9 @@ func backwards(s string) string {
 }
 
 func TestRationalAgainstRelation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	t.Run("log64", func(t *testing.T) {
 		rationalAgainstRelation(t, drawLog64, func(a *fst.Vector[semiring.Log64], super bool) *fst.Vector[semiring.Log64] {
 			return fsttest.Must(Reverse[semiring.Log64](a, &ReverseOptions{NoSuperInitial: !super}))

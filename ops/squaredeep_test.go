@@ -11,6 +11,9 @@ import (
 
 // Two sides go along chains of ε-arcs in one order, and not in all the orders in which they could.
 func TestFunctionalDeepChain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	const n = 20_000
 	f := fst.NewVector[semiring.Tropical](0)
 	f.AddStates(n + 1)

@@ -55,6 +55,9 @@ func shortestDelay(f *fst.Vector[semiring.Tropical], allowed func(fst.StateID) b
 
 // The verdict is compared with what happens without it, and the evidence with a search of all.
 func TestBoundedDelay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(4, 77))
 	count := map[string]int{}
 	for i := range 3000 {

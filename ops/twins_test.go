@@ -249,6 +249,9 @@ func conjugate(b *ops.TwinsError) bool {
 // An ambiguous machine whose subsets grow for ever stops without limits, with
 // the breach as a suspicion; with a limit, the limit's error carries it.
 func TestDeterminizeSuspects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	// a*b, each a for 0 or 1 on the two branches; ambiguity at the branch 2.
 	f := fst.NewVector[semiring.Tropical](4)
 	f.AddStates(4)

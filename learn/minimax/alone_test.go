@@ -191,6 +191,9 @@ func TestStagesGoOn(t *testing.T) {
 // A run for regrets goes on from any of its checkpoints, those of the runs on one objective
 // alone among them, to the same model and the same rows; what was found is not sought again.
 func TestRegretsGoOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := noisy()
 	one, _ := QNorm(1)
 	for _, o := range []Options{
@@ -299,6 +302,9 @@ func TestRegretsOnce(t *testing.T) {
 // What an objective reaches alone, its penalty counted, is known as closely as OffsetGap says:
 // what is proved by rough offsets and by fine ones agrees.
 func TestRegretsProved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := sonar(t)
 	for name, o := range map[string]Options{
 		"penalty": {Beta1: 0.1, Losses: parsed(t, "2-norm,1.5-norm,squared,1-norm")},

@@ -98,6 +98,9 @@ func normOf(w []float64) float64 {
 // encloses what a search of the disc finds; so it does where it does not, with a penalty
 // and without.
 func TestRadiusCertified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	rng := rand.New(rand.NewPCG(4, 4))
 	d := &minimax.Data{Rows: 70, Features: 1, Classes: 2}
 	for i := range d.Rows {

@@ -15,6 +15,9 @@ import (
 // units that it has, comes with a certificate by the default solver: also where powers are
 // steep, and those of first steps beyond what can be written.
 func TestEveryConvexLossIsCertified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := blobs(70, 4, 2, 3)
 	bases := []string{"zero-one", "hinge", "cross-entropy", "squared-hinge", "squared", "huber:0.5", "1-norm", "1.5-norm", "2-norm", "3-norm", "4-norm", "8-norm", "50-norm"}
 	for _, base := range bases {
@@ -47,6 +50,9 @@ func TestEveryConvexLossIsCertified(t *testing.T) {
 // Dual ascent by itself ends: at the passes it is given, and where it makes no progress. Its
 // bounds hold there as well.
 func TestDualAscentEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := blobs(120, 5, 2, 3)
 	o := minimax.Options{Losses: all(t, "8-norm", "hinge"), Normalization: minimax.Raw, Beta1: 1e-4, Gap: 1e-4}
 	best, err := minimax.Train(d, &o)

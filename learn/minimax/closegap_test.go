@@ -11,6 +11,9 @@ import (
 // Whoever asks for more gets more: a gap of 1e-8, or the least that there is, and not what is
 // left when Newton's method has given up on it.
 func TestCloseGaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := blobs(150, 20, 2, 4)
 	last := math.Inf(1)
 	for _, gap := range []float64{1e-3, 1e-6, 1e-8, -1} {
@@ -39,6 +42,9 @@ func TestCloseGaps(t *testing.T) {
 // The norm itself where losses are of whole rows, which Newton's method is not for: L-BFGS, which
 // proves next to nothing at small weights of the norm, is followed by what does.
 func TestNormOfSoftmax(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := blobs(100, 15, 3, 1)
 	for _, o := range []minimax.Options{{Beta1: 1e-4}, {Beta1: 1e-3, Preferences: minimax.Preferences{Lo: []float64{0.1}}}} {
 		o.Norm, o.MultiClass = true, minimax.Softmax

@@ -46,6 +46,9 @@ func sonar(t *testing.T) *Data {
 // default solver reaches the gap that it has by default, and Newton's method one a hundred
 // times smaller. Steps are bounded: these are milliseconds.
 func TestMixturesOfKinksAndPowers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := sonar(t)
 	for _, names := range []string{"1-norm,2-norm,1.5-norm", "1-norm,1.5-norm,hinge", "1-norm,2-norm", "2-norm,1.5-norm", "1.5-norm,3-norm,cross-entropy",
 		"zero-one,hinge,1-norm,cross-entropy", "8-norm,hinge", "1-norm", "hinge"} {
@@ -99,6 +102,9 @@ func TestNewtonAgrees(t *testing.T) {
 		"regrets":      {Normalization: Regret},
 		"handicap":     {Beta2: 0.05},
 	} {
+		if testing.Short() && name != "simplex" {
+			continue // one is enough to see what runs side by side
+		}
 		o.Beta1, o.Gap = 1e-2, 2e-4
 		o.Solver = DualAscent
 		want, err := Train(d, &o)

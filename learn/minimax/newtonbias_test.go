@@ -32,6 +32,9 @@ func least(lo, hi float64, f func(x float64) float64) float64 {
 // Biases that their bound holds back, or does not, are certified to the gap by the default
 // solver and by Newton's method, around the value that a search over both numbers finds.
 func TestBoundedBiases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	rng := rand.New(rand.NewPCG(6, 6))
 	d := &Data{Rows: 60, Features: 1, Classes: 2}
 	for i := range d.Rows {

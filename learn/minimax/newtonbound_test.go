@@ -137,6 +137,9 @@ func TestNewtonDiverges(t *testing.T) {
 // Iterations of Newton's method and of L-BFGS are limited by Passes, and a run that did not
 // reach its gap has not converged, whatever ended it.
 func TestUnreachedGaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := sonar(t)
 	for _, solver := range []Solver{Newton, Smoothed, DualAscent} {
 		o := Options{Losses: parsed(t, "1-norm,2-norm,hinge"), Beta1: 1e-4, ScoreBound: 3, Solver: solver, Passes: 2, Workers: 1}

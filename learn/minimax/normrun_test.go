@@ -13,6 +13,9 @@ import (
 // A penalty of the norm itself is certified around the value that a search finds, from ones that
 // hold nothing back to ones whose solution is zero; what is proved at any point is a bound.
 func TestNormAroundSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	rng := rand.New(rand.NewPCG(8, 8))
 	d := &Data{Rows: 60, Features: 1, Classes: 2}
 	for i := range d.Rows {
@@ -72,6 +75,9 @@ func TestNormAroundSearch(t *testing.T) {
 func TestNormOnRows(t *testing.T) {
 	d := sonar(t)
 	for _, c := range []struct{ beta, bias, gap float64 }{{1e-4, 0, 1e-3}, {1e-2, 0, 1e-3}, {1e-3, 0, 1e-6}, {1e-4, 0.5, 1e-3}, {1e-2, 0.01, 1e-3}} {
+		if testing.Short() && c.gap > 1e-6 {
+			continue // one is enough to see what runs side by side
+		}
 		beta := c.beta
 		o := Options{Beta1: beta, Norm: true, Bias: c.bias, Gap: c.gap, Workers: 1}
 		whole, err := Train(d, &o)
@@ -82,6 +88,9 @@ func TestNormOnRows(t *testing.T) {
 			t.Errorf("%v|w|, biases to %v: a gap of %v after %d rounds (%s)", beta, c.bias, whole.Gap(), whole.Passes, whole.Reason)
 		}
 		for stop := 1; stop < whole.Passes; stop++ {
+			if testing.Short() && stop > 1 {
+				break
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			part := o
 			part.Workers = 2
