@@ -186,4 +186,16 @@ func TestBenchCompare(t *testing.T) {
 	if code := run([]string{"fst", "bench", "--compare", ours, peer}, cli.Streams{Out: &out, Err: &errs}); code != 2 || !strings.Contains(out.String(), "arcs 11, peer 10") {
 		t.Errorf("status %d:\n%s", code, &out)
 	}
+	// Of several lines the median counts, wherever it stands; one that failed is not outvoted.
+	lines := line("tropica", "a", "compose", 9, 10, 90<<10, 7) + line("tropica", "a", "compose", 2, 10, 20<<10, 7) + line("tropica", "a", "compose", 1, 10, 10<<10, 7)
+	ours = file("ours", lines)
+	out.Reset()
+	if code := run([]string{"fst", "bench", "--compare", ours, peer}, cli.Streams{Out: &out, Err: &errs}); code != 0 || !strings.Contains(out.String(), "| a | 4 | 2 | 2.00 | 100 | 20 |") {
+		t.Errorf("status %d:\n%s", code, &out)
+	}
+	ours = file("ours", lines+`{"impl":"tropica","id":"a","failed":124}`+"\n"+lines)
+	out.Reset()
+	if code := run([]string{"fst", "bench", "--compare", ours, peer}, cli.Streams{Out: &out, Err: &errs}); code != 2 || !strings.Contains(out.String(), "failed: ours 124") {
+		t.Errorf("status %d:\n%s", code, &out)
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,14 +14,15 @@ import (
 	"strings"
 )
 
-// benchLines reads lines of results: of several for one workload the last counts.
+// benchLines reads lines of results: of several for one workload the one with the median time counts, of two
+// the faster; but one that failed before any other.
 func benchLines(name string) (map[string]*benchResult, []string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	rows, ids := map[string]*benchResult{}, []string{}
+	all, ids := map[string][]*benchResult{}, []string{}
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		if strings.TrimSpace(lines.Text()) == "" {
@@ -30,10 +32,18 @@ func benchLines(name string) (map[string]*benchResult, []string, error) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return nil, nil, fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
-		if rows[r.ID] == nil {
+		if all[r.ID] == nil {
 			ids = append(ids, r.ID)
 		}
-		rows[r.ID] = &r
+		all[r.ID] = append(all[r.ID], &r)
+	}
+	rows := map[string]*benchResult{}
+	for id, of := range all {
+		slices.SortStableFunc(of, func(a, b *benchResult) int { return cmp.Compare(a.CPUMin, b.CPUMin) })
+		rows[id] = of[(len(of)-1)/2]
+		if i := slices.IndexFunc(of, func(r *benchResult) bool { return r.Failed != nil }); i >= 0 {
+			rows[id] = of[i]
+		}
 	}
 	return rows, ids, lines.Err()
 }
