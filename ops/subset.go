@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"hash/maphash"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -199,6 +200,8 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	heads   []fst.StateID // of the subsets
 	head    fst.StateID   // of the subset in next
 
+	ahead warmer[W]
+
 	order []candidate
 	share []candidate // of one head
 	cand  []R         // residuals of the candidates, in the order in which arcs were met
@@ -212,6 +215,51 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 type candidate struct {
 	key   uint64
 	index int32
+}
+
+// warmer fetches, of a machine too large for the caches, what the next elements need: subsets are expanded in the order
+// in which they lie, so that what comes next is known, and fetches that do not wait for one another take the time of
+// one or two. (A lexicon of 780,000 states takes 0.77 of its time, composed with a language model
+// 0.89.)
+type warmer[W semiring.Weight[W]] struct {
+	f    *fst.Vector[W] // nil for other kinds, and for small machines
+	page int32
+	end  int32 // of the elements that were fetched, in the page
+	sink fst.StateID
+}
+
+// warmFrom is the number of states from which on a machine is too large; warmStep is how many elements are fetched at a time.
+const warmFrom, warmStep = 1 << 14, 32
+
+// warmed returns how many elements of subset q have been fetched.
+func (m *subsetMachine[W, R, A]) warmed(q fst.StateID) int {
+	if m.ahead.f == nil {
+		return math.MaxInt
+	}
+	r := &m.table.refs[q]
+	if r.page != m.ahead.page {
+		m.ahead.page, m.ahead.end = r.page, r.at
+	}
+	return int(m.ahead.end - r.at)
+}
+
+// warm fetches what elements from the i-th of subset q on need, also of the subsets behind it, and returns for how many.
+func (m *subsetMachine[W, R, A]) warm(q fst.StateID, i int) int {
+	r := &m.table.refs[q]
+	page := m.table.pages[r.page][int(r.at)+i:]
+	page = page[:min(len(page), warmStep)]
+	f, sum := m.ahead.f, m.ahead.sink
+	for k := range page {
+		sum ^= fst.StateID(f.OutDegree(page[k].state))
+	}
+	for k := range page {
+		if arcs := f.Arcs(page[k].state); len(arcs) > 0 {
+			sum ^= arcs[0].NextState
+		}
+	}
+	m.ahead.sink = sum // or nothing of this would be done
+	m.ahead.end = r.at + int32(i+len(page))
+	return len(page)
 }
 
 func candidateKey(l fst.Label, q fst.StateID) uint64 {
@@ -254,6 +302,9 @@ func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
 	if e, ok := m.f.(fst.Expanded[W]); ok && m.related == nil && !m.retained {
 		n := e.NumStates()
 		m.table.alone = slices.Grow(m.table.alone[:0], n)[:n]
+	}
+	if v, ok := m.f.(*fst.Vector[W]); ok && v.NumStates() >= warmFrom {
+		m.ahead.f = v
 	}
 	m.next, m.head = append(m.next[:0], element[R]{s, m.alg.one()}), s
 	return m.id(fst.NoState, fst.NoLabel), nil
@@ -334,8 +385,12 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 	sorted, last := true, uint64(0)
 	subset := m.table.subset(q)
 	ends := m.related == nil || fst.IsFinal(m.f, m.heads[q])
+	warmed := m.warmed(q)
 	for i := range subset {
 		e := &subset[i]
+		if i >= warmed {
+			warmed += m.warm(q, i)
+		}
 		if ends {
 			sum, ok := m.alg.plus(final, m.alg.stop(e.residual, m.f.Final(e.state)))
 			if !ok {
