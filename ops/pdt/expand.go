@@ -13,7 +13,7 @@ import (
 type ExpandOptions struct {
 	KeepParens bool // leave parentheses on the arcs; by default they become ε
 	KeepDead   bool // keep states that reach no final state; by default they are trimmed
-	ops.Limits
+	ops.Limits      // those of ExpandPruned hold also for its search, as of ShortestPathOptions
 }
 
 // Expand returns the finite machine of the PDT f: its strings are those of the paths
@@ -22,9 +22,9 @@ type ExpandOptions struct {
 //
 // The stack of f must be bounded; if not, the error is a StateError around
 // ErrUnbounded. That is asked for when the result is larger than f: from then on the
-// test of Bounded takes a quarter of the steps, until it knows. So it takes neither
-// much longer than the expansion, where that ends, nor is more built than four times
-// the steps of the test, where it does not. O(states + arcs) of the result, which is
+// test of Bounded takes a step for every four arcs, until it knows. So it takes little
+// longer than the expansion, where that ends; where it does not, no more arcs are made
+// than four for each step of the test. O(states + arcs) of the result, which is
 // exponential in the depth of the stack at worst.
 //
 // Allauzen and Riley 2012, section 5.2.
