@@ -100,7 +100,7 @@ may be without end (--limit_states).`)
 	pdtexpandTool = expandPDT(false, "Expands a pushdown transducer to a finite one.", aboutPDT+`
 The result has a state for each state and stack. The stack must be bounded, else the error
 says where it grows. With --weight, what is worse than the best path by more than that is
-left out, and never visited.
+left out, and never visited; limits then hold for the search of pdtshortestpath, too.
 
   pdtexpand --pdt_parentheses=pairs.txt in.pdt out.fst
 
@@ -290,7 +290,8 @@ the path property, and the stack must be bounded.
 
   pdtshortestpath --pdt_parentheses=pairs.txt in.pdt out.fst
 
-Time: a shortest distance for each state that an opening parenthesis leads to.`},
+Time: a shortest distance for each state that an opening parenthesis leads to. --limit_states
+and --limit_arcs bound the pairs of such a state and another that are searched, and their arcs.`},
 	func(fs *flags.Set, p *parenFile) func(*call) error {
 		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")
 		queue := fs.String("queue_type", "fifo", "Queue: fifo, lifo or state")

@@ -37,6 +37,69 @@ func TestBoundedAgainstExpansion(t *testing.T) {
 	}
 }
 
+// Without limits, Expand ends where the stack is not bounded, with the error of Bounded.
+// In front of the states where it grows there may be more configurations than fit in memory.
+func TestExpandUnbounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 4))
+	bounded := 0
+	for range 600 {
+		f, pairs, _ := drawPDT(rng, 1+rng.IntN(12))
+		want := pdt.Bounded(f, pairs, ops.Limits{})
+		e, err := pdt.Expand(f, pairs, nil)
+		if (err == nil) != (want == nil) || err != nil && !errors.Is(err, pdt.ErrUnbounded) {
+			t.Fatalf("Bounded: %v, Expand: %v\n%s", want, err, text(f))
+		}
+		if bounded++; err != nil {
+			bounded--
+			continue
+		}
+		whole, err := ops.Materialize(pdt.NewExpander(f, pairs, nil), ops.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ops.Connect(whole)
+		if d := ops.Compare[T](e, whole, 0); d != nil {
+			t.Fatal(d)
+		}
+	}
+	if bounded < 50 || bounded > 550 {
+		t.Errorf("%d of 600 are bounded", bounded)
+	}
+
+	f, pairs := exponential(60)
+	last := fst.StateID(60)
+	f.AddArc(last, fst.Arc[T]{ILabel: 2, OLabel: 2, NextState: last})
+	var state *ops.StateError
+	for name, err := range map[string]error{"Bounded": pdt.Bounded(f, pairs, ops.Limits{}), "Expand": second(pdt.Expand(f, pairs, nil))} {
+		if !errors.Is(err, pdt.ErrUnbounded) || !errors.As(err, &state) || state.State != last || state.Op != "pdt."+name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second[A, B any](_ A, b B) B { return b }
+
+// A stack that would grow where nothing leads to, or where what is needed to come there
+// is never on it, is bounded.
+func TestBoundedOutOfReach(t *testing.T) {
+	f, pairs := exponential(4)
+	far := f.AddState()
+	f.AddArc(far, fst.Arc[T]{ILabel: 1, OLabel: 1, NextState: far})
+	if err := pdt.Bounded(f, pairs, ops.Limits{}); err != nil {
+		t.Errorf("no arc leads there: %v", err)
+	}
+	f.AddArc(0, fst.Arc[T]{ILabel: 4, OLabel: 4, NextState: far})
+	if err := pdt.Bounded(f, pairs, ops.Limits{}); err != nil {
+		t.Errorf("nothing is open: %v", err)
+	}
+	f.AddArc(1, fst.Arc[T]{ILabel: 4, OLabel: 4, NextState: far}) // state 1 has both pairs on the stack
+	for name, err := range map[string]error{"Bounded": pdt.Bounded(f, pairs, ops.Limits{}), "Expand": second(pdt.Expand(f, pairs, nil))} {
+		if !errors.Is(err, pdt.ErrUnbounded) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // The expansion has the strings of the balanced paths.
 func TestExpandRelation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 2))
@@ -149,6 +212,17 @@ func TestLimits(t *testing.T) {
 			var limit *ops.LimitError
 			if !errors.As(err, &limit) || lim.Ctx == nil && !errors.Is(err, ops.ErrLimit) || lim.Ctx != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%d, %+v: %v", i, lim, err)
+			}
+		}
+	}
+	searches, kinds := benchForward(4000, 3) // many more search states than the path has
+	for name, lim := range map[string]ops.Limits{"states": {States: 1000}, "arcs": {Arcs: 4000}, "bytes": {Bytes: 1 << 16}} {
+		_, err1 := pdt.ShortestPath(searches, kinds, &pdt.ShortestPathOptions{Limits: lim})
+		_, err2 := pdt.ExpandPruned(searches, kinds, 1, &pdt.ExpandOptions{Limits: lim})
+		for op, err := range map[string]error{"pdt.ShortestPath": err1, "pdt.ExpandPruned": err2} {
+			var limit *ops.LimitError
+			if !errors.As(err, &limit) || limit.Limit != name || limit.Op != op || limit.Built.States > 10_000 {
+				t.Errorf("%s, %+v: %v", op, lim, err)
 			}
 		}
 	}

@@ -12,13 +12,30 @@
 // Shamir); Expand makes a finite machine of it, where its stack is bounded;
 // ShortestPath finds its best path without expanding it, and ExpandPruned the part
 // near that. All build state by state under ops.Limits, and no recursion grows with
-// the input. Expand and its kin find out beforehand whether the stack is bounded, so
+// the input. Expand and its kin find out on the way whether the stack is bounded, so
 // that they end: an unbounded one is an error around ErrUnbounded that says where it
 // grows.
 //
 // Results have the states, arcs and numbering of OpenFst 1.7.9, which the tests
 // compare where its tools are installed. Where those crash, loop, or find a path
 // that is not the best, these do not: ShortestPath tells.
+//
+// What was tried, on machines of 2000 to 20,000 arcs without cycles, a third of the arcs
+// parentheses of one pair or three, by whole processes in turn with OpenFst's:
+//
+//   - The test of the stack before Expand, which summed up the balanced paths from all
+//     that is entered: 104 s at 20,000 arcs and 3.9 at 8000, where the expansion, in which
+//     entries share their stacks, takes 1.2 and .14 (OpenFst 2.1 and .29). Now it looks at
+//     the arcs within components first, begins when the result outgrows the input, and
+//     takes a step for every four arcs from there on. An unbounded stack of 200,000 arcs is
+//     found in .3 s.
+//   - ShortestPath with one table of all pairs of a source and a state: .40 s at 2000 arcs
+//     of one pair, where OpenFst took .34, and steeper. A small table or an array for each
+//     source, which is given back with its search, and a list of the arcs that leave it
+//     without those that are no better than one before: .11 (OpenFst .39), and .63 at 4000
+//     of three pairs (OpenFst 5.1).
+//   - Labels looked up in an array in place of a map: a tenth to a fifth of Expand, Compose
+//     and Replace.
 //
 // References: C. Allauzen and M. Riley, "A pushdown transducer extension for the
 // OpenFst library", CIAA 2012; C. Allauzen, B. Byrne, A. de Gispert, G. Iglesias and

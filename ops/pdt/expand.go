@@ -1,6 +1,8 @@
 package pdt
 
 import (
+	"math"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
@@ -11,7 +13,7 @@ import (
 type ExpandOptions struct {
 	KeepParens bool // leave parentheses on the arcs; by default they become ε
 	KeepDead   bool // keep states that reach no final state; by default they are trimmed
-	ops.Limits
+	ops.Limits      // those of ExpandPruned hold also for its search, as of ShortestPathOptions
 }
 
 // Expand returns the finite machine of the PDT f: its strings are those of the paths
@@ -19,8 +21,11 @@ type ExpandOptions struct {
 // with a stack; they are numbered as they are first reached, breadth first.
 //
 // The stack of f must be bounded; if not, the error is a StateError around
-// ErrUnbounded, found before anything is built. O(states + arcs) of the result, which
-// is exponential in the depth of the stack at worst.
+// ErrUnbounded. That is asked for when the result is larger than f: from then on the
+// test of Bounded takes a step for every four arcs, until it knows. So it takes little
+// longer than the expansion, where that ends; where it does not, no more arcs are made
+// than four for each step of the test. O(states + arcs) of the result, which is
+// exponential in the depth of the stack at worst.
 //
 // Allauzen and Riley 2012, section 5.2.
 func Expand[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, opts *ExpandOptions) (*fst.Vector[W], error) {
@@ -28,10 +33,11 @@ func Expand[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, opts
 	if opts != nil {
 		o = *opts
 	}
-	if err := Bounded(f, pairs, o.Limits); err != nil {
-		return nil, renamed(err, "pdt.Expand")
-	}
-	return expand(f, newOneStack(pairs), "pdt.Expand", &o)
+	const op = "pdt.Expand"
+	stack := newOneStack(pairs)
+	e := newExpander(f, stack, o.KeepParens, op, o.Limits)
+	e.watch = newWatch(f, stack.parens, op)
+	return expand(f, e, &o)
 }
 
 // ExpandMulti is Expand of the MPDT f, where pair i belongs to stack stack[i], from 1.
@@ -45,11 +51,10 @@ func ExpandMulti[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair,
 	if err := CheckStacks("pdt.ExpandMulti", pairs, stack); err != nil {
 		return nil, err
 	}
-	return expand(f, newTwoStacks(pairs, stack), "pdt.ExpandMulti", &o)
+	return expand(f, newExpander(f, newTwoStacks(pairs, stack), o.KeepParens, "pdt.ExpandMulti", o.Limits), &o)
 }
 
-func expand[W semiring.Weight[W]](f fst.Expanded[W], s stacks, op string, o *ExpandOptions) (*fst.Vector[W], error) {
-	e := newExpander(f, s, o.KeepParens, op, o.Limits)
+func expand[W semiring.Weight[W]](f fst.Expanded[W], e *expander[W], o *ExpandOptions) (*fst.Vector[W], error) {
 	out, err := ops.Materialize[W](e, ops.Limits{}) // e has the limits
 	if err != nil {
 		return nil, err
@@ -96,6 +101,56 @@ type expander[W semiring.Weight[W]] struct {
 	meter *ops.Meter
 	arcs  int64
 	zero  W
+	watch *watch[W] // nil where an unbounded stack does no harm
+}
+
+// watch runs the test of a stack beside the expansion.
+type watch[W semiring.Weight[W]] struct {
+	f       fst.Expanded[W]
+	parens  *parens
+	op      string
+	entered []bool        // states that opening parentheses lead to
+	from    int64         // arcs of the expansion, at which the test begins; MaxInt64 when it has ended
+	test    *stackTest[W] // nil while there is none
+}
+
+func newWatch[W semiring.Weight[W]](f fst.Expanded[W], p *parens, op string) *watch[W] {
+	n := f.NumStates()
+	return &watch[W]{f: f, parens: p, op: op, entered: make([]bool, n), from: int64(n) + int64(fst.NumArcs(f))}
+}
+
+// enter is called at each opening parenthesis that is read.
+func (w *watch[W]) enter(q fst.StateID) error {
+	if w.entered[q] {
+		return nil
+	}
+	w.entered[q] = true
+	if w.test == nil {
+		return nil
+	}
+	return w.test.enter(q, true)
+}
+
+// look is called after each state, when there are so many arcs.
+func (w *watch[W]) look(arcs int64) error {
+	if arcs < w.from {
+		return nil
+	}
+	if w.test == nil {
+		w.test = newStackTest(w.f, w.parens, w.op, w.entered)
+	}
+	err := w.test.work((arcs-w.from)/4 - w.test.steps())
+	if w.test.done {
+		w.test, w.from = nil, math.MaxInt64
+	}
+	return err
+}
+
+func (w *watch[W]) bytes() int64 {
+	if w.test == nil {
+		return int64(len(w.entered))
+	}
+	return w.test.size().Bytes
 }
 
 func newExpander[W semiring.Weight[W]](f fst.Fst[W], s stacks, keep bool, op string, lim ops.Limits) *expander[W] {
@@ -129,6 +184,11 @@ func (e *expander[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 		if next != c.stack && !e.keep {
 			a.ILabel, a.OLabel = fst.Epsilon, fst.Epsilon
 		}
+		if next > c.stack && e.watch != nil { // what is put on a stack has a higher number
+			if err := e.watch.enter(a.NextState); err != nil {
+				return final, dst, err
+			}
+		}
 		a.NextState = e.id(a.NextState, next)
 		dst = append(dst, a)
 		e.arcs++
@@ -138,5 +198,11 @@ func (e *expander[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 	}
 	p := ops.SizeOf[W](e.table.Len(), e.arcs)
 	p.Bytes += e.table.Bytes() + e.stack.bytes()
+	if e.watch != nil {
+		if err := e.watch.look(e.arcs); err != nil {
+			return final, dst, err
+		}
+		p.Bytes += e.watch.bytes()
+	}
 	return final, dst, e.meter.Check(p)
 }

@@ -14,14 +14,12 @@ func Shared[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair) bool {
 	if err != nil || s.run() != nil {
 		return true
 	}
-	seen := map[entryKey]bool{}
-	for i := range s.calls.Len() {
-		c := s.calls.Key(fst.StateID(i))
-		k := entryKey{c.paren, c.to}
-		if seen[k] {
+	seen := map[int32]bool{}
+	for _, c := range s.calls {
+		if seen[c.entry] {
 			return true
 		}
-		seen[k] = true
+		seen[c.entry] = true
 	}
 	return false
 }

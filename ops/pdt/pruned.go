@@ -44,6 +44,7 @@ func ExpandPruned[W interface {
 	if err != nil {
 		return nil, err
 	}
+	s.keep = true
 	if err := s.run(); err != nil {
 		return nil, err
 	}
@@ -115,10 +116,13 @@ func newPruner[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, bac
 		meter: ops.NewMeter(op, o.Limits), zero: semiring.Zero[W](), one: semiring.One[W](),
 		height: []int32{0}, toEnd: map[fst.StateID]W{}, match: map[entryKey][]fst.StateID{}}
 	// What closes in the reverse opens here.
-	for k, opens := range back.closer {
-		for _, q := range opens {
-			here := entryKey{k.paren, q - 1}
-			p.match[here] = append(p.match[here], k.to-1)
+	for e, exits := range back.exits {
+		k := back.entries.Key(fst.StateID(e))
+		for _, x := range exits { // those of one state are side by side
+			here := entryKey{k.paren, back.data[x.from].q - 1}
+			if m := p.match[here]; len(m) == 0 || m[len(m)-1] != k.to-1 {
+				p.match[here] = append(m, k.to-1)
+			}
 		}
 	}
 	for _, closes := range p.match {

@@ -19,7 +19,7 @@ func newQueue(kind ops.Queue) queue {
 	case ops.QueueStateOrder:
 		// A heap and not a place for each state: there is a queue for every search
 		// under way, as many as parentheses are deep.
-		return &order{newHeap(func(p, q fst.StateID) bool { return p < q })}
+		return &order{}
 	}
 	return &fifo{}
 }
@@ -51,9 +51,39 @@ func (l *lifo) pop() fst.StateID {
 }
 func (l *lifo) empty() bool { return len(l.states) == 0 }
 
-type order struct{ *heap }
+// order is a binary heap that pops the lowest state.
+type order struct{ states []fst.StateID }
 
-func (o *order) empty() bool { return o.len() == 0 }
+func (o *order) empty() bool { return len(o.states) == 0 }
+
+func (o *order) push(q fst.StateID) {
+	o.states = append(o.states, q)
+	i := len(o.states) - 1
+	for ; i > 0 && q < o.states[(i-1)/2]; i = (i - 1) / 2 {
+		o.states[i] = o.states[(i-1)/2]
+	}
+	o.states[i] = q
+}
+
+func (o *order) pop() fst.StateID {
+	q, n := o.states[0], len(o.states)-1
+	last := o.states[n]
+	o.states = o.states[:n]
+	i := 0
+	for c := 1; c < n; c = 2*i + 1 {
+		if c+1 < n && o.states[c+1] < o.states[c] {
+			c++
+		}
+		if last <= o.states[c] {
+			break
+		}
+		o.states[i], i = o.states[c], c
+	}
+	if n > 0 {
+		o.states[i] = last
+	}
+	return q
+}
 
 // heap is a binary heap that knows where each state is. Of states that compare as
 // equal, and of those whose order changes while they are in it, it pops those that

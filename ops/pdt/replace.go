@@ -68,22 +68,23 @@ type ReplaceOptions struct {
 // and F. Pereira, "Dynamic compilation of weighted context-free grammars", ACL 1998.
 func Replace[W semiring.Weight[W]](rules []ops.Rule[W], root fst.Label, opts *ReplaceOptions) (*fst.Vector[W], []fst.LabelPair, error) {
 	const op = "pdt.Replace"
-	r := &replacer[W]{rules: rules, rule: map[fst.Label]int{}, zero: semiring.Zero[W](), one: semiring.One[W]()}
+	r := &replacer[W]{rules: rules, zero: semiring.Zero[W](), one: semiring.One[W]()}
 	if opts != nil {
 		r.o = *opts
 	}
 	r.meter = ops.NewMeter(op, r.o.Limits)
+	labels := make([]fst.Label, 0, len(rules))
 	for i, x := range rules {
 		if x.Label <= fst.Epsilon {
 			return nil, nil, fmt.Errorf("ops: %s: rule %d is for label %d: only positive labels can be called", op, i, x.Label)
 		}
-		r.rule[x.Label] = i
+		labels = append(labels, x.Label)
 		if err := ops.CompatibleSymbols(fmt.Sprintf("%s: rule of label %d", op, x.Label), rules[0].F, x.F); err != nil {
 			return nil, nil, err
 		}
 	}
-	var ok bool
-	if r.root, ok = r.rule[root]; !ok {
+	r.rule = newLabelIndex(labels)
+	if r.root = int(r.rule.of(root)); r.root < 0 {
 		return nil, nil, fmt.Errorf("ops: %s: there is no rule for the root label %d", op, root)
 	}
 	r.closeWeight = make([]bool, len(rules))
@@ -120,7 +121,7 @@ type final[W any] struct {
 type replacer[W semiring.Weight[W]] struct {
 	o         ReplaceOptions
 	rules     []ops.Rule[W]
-	rule      map[fst.Label]int
+	rule      *labelIndex
 	root      int
 	meter     *ops.Meter
 	zero, one W
@@ -149,8 +150,8 @@ func (r *replacer[W]) called(e *fst.Arc[W]) (rule int, ok bool) {
 	if e.OLabel <= fst.Epsilon {
 		return 0, false
 	}
-	rule, ok = r.rule[e.OLabel]
-	return rule, ok
+	rule = int(r.rule.of(e.OLabel))
+	return rule, rule >= 0
 }
 
 // union puts the rules that are called side by side, calls and all.

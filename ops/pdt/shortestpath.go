@@ -1,6 +1,7 @@
 package pdt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -14,7 +15,9 @@ import (
 type ShortestPathOptions struct {
 	Queue      ops.Queue // QueueFIFO (also for QueueAuto), QueueLIFO or QueueStateOrder
 	KeepParens bool      // leave parentheses on the arcs; by default they become ε
-	ops.Limits           // States and Arcs bound the path, Bytes the search
+	// Limits holds for the search: States are the pairs of a state and a source that it
+	// comes to, and Arcs those that leave them. The path has no more of either.
+	ops.Limits
 }
 
 // ShortestPath returns the best path of the PDT f whose parentheses balance, as a
@@ -52,7 +55,7 @@ func ShortestPath[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, 
 		return nil, err
 	}
 	out.CopySymbols(f)
-	return out, ops.CheckLimits("pdt.ShortestPath", out, ops.Limits{States: o.States, Arcs: o.Arcs})
+	return out, nil
 }
 
 // none is no search state.
@@ -62,35 +65,43 @@ const none int32 = -1
 // the best balanced path between them, and how it ends.
 type searchState[W any] struct {
 	distance W
+	q        fst.StateID
 	parent   int32 // search state before the last arc, maybe of a search that was entered; none at the source
-	call     int32 // index into calls of the entry whose closing parenthesis is the last arc; none for an ordinary one
+	call     int32 // the entry whose closing parenthesis is the last arc; none for an ordinary one
 	flags    uint8
 }
 
 const (
 	queued uint8 = 1 << iota
 	relaxed
-	complete // of a source: its search is over
 )
 
-// callKey is where a search enters another: the pair of parentheses, the source of
-// the one that enters and that of the one entered.
-type callKey struct {
-	paren    int32
-	from, to fst.StateID
-}
-
-// callData is the best way to enter: the weight up to and with the parenthesis, and
-// the search state that it leaves.
+// callData is the best way of one search to enter another: the weight up to and with
+// the parenthesis, and the search state that it leaves.
 type callData[W any] struct {
 	distance W
 	parent   int32
+	entry    int32
 }
 
 // entryKey is a state that pair paren opens to.
 type entryKey struct {
 	paren int32
 	to    fst.StateID
+}
+
+// exit is an arc with the parenthesis that closes an entry: where it leads to, the
+// search state that it leaves, and the weight from the entry's state up to and with it.
+type exit[W any] struct {
+	weight W
+	to     fst.StateID
+	from   int32
+}
+
+// source is a state from which there is a search.
+type source struct {
+	states   places // search states
+	complete bool   // the search is over
 }
 
 type search[W semiring.Path[W]] struct {
@@ -101,13 +112,18 @@ type search[W semiring.Path[W]] struct {
 	meter  *ops.Meter
 	zero   W
 	one    W
+	keep   bool // distances are asked for when the search is over
 
-	states *fst.Table[configuration] // the stack is the source
-	data   []searchState[W]
-	calls  *fst.Table[callKey]
-	entry  []callData[W]
-	opened map[entryKey]bool          // where parentheses lead to
-	closer map[entryKey][]fst.StateID // of those, states, ascending, with a matching parenthesis, once the search is over
+	data    []searchState[W]
+	calls   []callData[W]
+	sources []source
+	of      []int32 // source that each state is, or none
+	entries *fst.Table[entryKey]
+	closing [][]int32   // of each entry, while it is searched, search states with a matching parenthesis
+	exits   [][]exit[W] // then the arcs with it, by their states ascending, backwards at each
+	best    []int32     // scratch: exit to each state, from 1
+	arcs    int64
+	bytes   int64 // held by places and exits
 
 	final  W // of the best path
 	finalQ int32
@@ -120,35 +136,37 @@ func newSearch[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, kin
 		return nil, fmt.Errorf("ops: %s: queue discipline %v is none of fifo, lifo, state", op, kind)
 	}
 	s := &search[W]{f: f, parens: newParens(pairs), kind: kind, op: op,
-		meter: ops.NewMeter(op, ops.Limits{Ctx: lim.Ctx, Bytes: lim.Bytes}), zero: semiring.Zero[W](), one: semiring.One[W](),
-		states: configurations(), opened: map[entryKey]bool{}, closer: map[entryKey][]fst.StateID{}, finalQ: none}
+		meter: ops.NewMeter(op, lim), zero: semiring.Zero[W](), one: semiring.One[W](),
+		of: slices.Repeat([]int32{none}, f.NumStates()), finalQ: none}
+	s.entries = fst.NewTable(func(k entryKey) uint64 { return fst.Mix(uint64(uint32(k.to))<<32 | uint64(uint32(k.paren))) })
 	for q := range fst.StateID(f.NumStates()) {
 		for _, a := range f.Arcs(q) {
 			if id, opens := s.parens.of(a.ILabel); opens {
-				s.opened[entryKey{id, a.NextState}] = true
+				s.entries.ID(entryKey{id, a.NextState})
 			}
 		}
 	}
-	s.calls = fst.NewTable(func(k callKey) uint64 {
-		return fst.Mix(fst.Mix(uint64(uint32(k.from))<<32|uint64(uint32(k.to))) ^ uint64(uint32(k.paren)))
-	})
+	s.closing, s.exits = make([][]int32, s.entries.Len()), make([][]exit[W], s.entries.Len())
 	s.final = s.zero
 	return s, nil
 }
 
-// id returns the search state of q from source.
-func (s *search[W]) id(q, source fst.StateID) int32 {
-	i, isNew := s.states.ID(configuration{q, int32(source)})
-	if isNew {
-		s.data = append(s.data, searchState[W]{distance: s.zero, parent: none, call: none})
+// id returns the search state of q in the search r.
+func (s *search[W]) id(r *run, q fst.StateID) int32 {
+	at := s.sources[r.number].states.at(int32(q), s.f.NumStates(), &s.bytes)
+	if *at == 0 {
+		s.data = append(s.data, searchState[W]{distance: s.zero, q: q, parent: none, call: none})
+		*at = int32(len(s.data))
 	}
-	return int32(i)
+	return *at - 1
 }
 
 // distance is the weight of the best balanced path from source to q that was found.
 func (s *search[W]) distance(q, source fst.StateID) W {
-	if i := s.states.Find(configuration{q, int32(source)}); i != fst.NoState {
-		return s.data[i].distance
+	if n := s.of[source]; n != none {
+		if i := s.sources[n].states.find(int32(q)); i != 0 {
+			return s.data[i-1].distance
+		}
 	}
 	return s.zero
 }
@@ -157,11 +175,15 @@ func (s *search[W]) distance(q, source fst.StateID) W {
 // on a stack, for the depth of parentheses is that of the input.
 type run struct {
 	source  fst.StateID
+	number  int32 // of the source
 	queue   queue
-	at      int32 // search state whose arcs are being followed, none before the first
-	next    int   // arc of it
-	steps   int   // states taken from the queue
-	waiting bool  // for the search that arc next-1 enters
+	calls   places  // by the entry
+	closed  []int32 // entries that closing is there for
+	at      int32   // search state whose arcs are being followed, none before the first
+	next    int     // arc of it
+	steps   int     // states taken from the queue
+	waiting bool    // for the search that arc next-1 enters
+	call    int32   // by which it does
 }
 
 // run searches from the start state and all that is entered from there.
@@ -187,26 +209,67 @@ func (s *search[W]) run() error {
 	return nil
 }
 
-func (s *search[W]) begin(source fst.StateID) *run {
-	r := &run{source: source, queue: newQueue(s.kind), at: none}
-	i := s.id(source, source)
+func (s *search[W]) begin(from fst.StateID) *run {
+	r := &run{source: from, number: int32(len(s.sources)), queue: newQueue(s.kind), at: none}
+	s.of[from] = r.number
+	s.sources = append(s.sources, source{})
+	i := s.id(r, from)
 	s.enqueue(r, i)
 	s.data[i].distance = s.one
 	return r
 }
 
-// finish orders the closing parentheses that a search has found.
+// finish lists the arcs by which the search can be left. Where only paths are sought,
+// what finds its states is given back, and an arc left out if one before it leads to
+// the same state with a weight that is no worse: it would never improve a path.
 func (s *search[W]) finish(r *run) {
-	s.data[s.id(r.source, r.source)].flags |= complete
-	// The keys of this source are found by its pairs; each was appended to in the
-	// order of the search.
-	for id := range s.parens.pairs {
-		k := entryKey{int32(id), r.source}
-		if qs, ok := s.closer[k]; ok {
-			slices.Sort(qs)
-			s.closer[k] = slices.Compact(qs)
+	for _, e := range r.closed {
+		from := s.closing[e]
+		s.bytes -= numberSize * int64(len(from))
+		slices.SortFunc(from, func(i, j int32) int { return cmp.Compare(s.data[i].q, s.data[j].q) })
+		from = slices.Compact(from)
+		closes := s.parens.pairs[s.entries.Key(fst.StateID(e)).paren].To
+		var exits []exit[W]
+		for _, i := range from {
+			for _, a := range slices.Backward(s.f.Arcs(s.data[i].q)) { // OpenFst's table has them in this order
+				if a.ILabel == closes {
+					exits = append(exits, exit[W]{s.data[i].distance.Times(a.Weight), a.NextState, i})
+				}
+			}
+		}
+		if !s.keep {
+			exits = s.useful(exits)
+		}
+		s.exits[e], s.closing[e] = exits, nil
+		s.bytes += int64(cap(exits)) * int64(unsafe.Sizeof(exit[W]{}))
+	}
+	s.bytes -= r.calls.bytes()
+	from := &s.sources[r.number]
+	if from.complete = true; !s.keep {
+		s.bytes -= from.states.bytes()
+		from.states = places{}
+	}
+}
+
+// useful leaves out the exits that are no better than one before them.
+func (s *search[W]) useful(exits []exit[W]) []exit[W] {
+	if len(exits) < 2 {
+		return exits
+	}
+	if s.best == nil {
+		s.best = make([]int32, s.f.NumStates())
+	}
+	kept := exits[:0]
+	for _, x := range exits {
+		if b := s.best[x.to]; b == 0 || x.weight.Less(kept[b-1].weight) {
+			kept = append(kept, x)
+			s.best[x.to] = int32(len(kept))
 		}
 	}
+	for i := range kept {
+		s.best[kept[i].to] = 0
+	}
+	return slices.Clone(kept)
 }
 
 // step follows arcs until one enters a search that has not been made, whose source
@@ -216,7 +279,7 @@ func (s *search[W]) step(r *run) (entered fst.StateID, err error) {
 		if r.queue.empty() {
 			return fst.NoState, nil
 		}
-		r.at, r.next = s.id(r.queue.pop(), r.source), 0
+		r.at, r.next = s.id(r, r.queue.pop()), 0
 		s.data[r.at].flags &^= queued
 		s.atFinal(r)
 		r.steps++
@@ -224,12 +287,12 @@ func (s *search[W]) step(r *run) (entered fst.StateID, err error) {
 			return fst.NoState, err
 		}
 	}
-	q := s.states.Key(fst.StateID(r.at)).q
+	q := s.data[r.at].q
 	arcs := s.f.Arcs(q)
 	for r.waiting || r.next < len(arcs) {
 		if r.waiting { // the search that it waited for is over
 			r.waiting = false
-			s.closeCall(r, &arcs[r.next-1])
+			s.closeCall(r)
 			continue
 		}
 		a := &arcs[r.next]
@@ -240,68 +303,73 @@ func (s *search[W]) step(r *run) (entered fst.StateID, err error) {
 			s.relax(r, a.NextState, s.data[r.at].distance.Times(a.Weight), r.at, none)
 		case opens:
 			w := s.data[r.at].distance.Times(a.Weight)
-			call, isNew := s.calls.ID(callKey{id, r.source, a.NextState})
-			if isNew {
-				s.entry = append(s.entry, callData[W]{s.zero, none})
-			}
-			e := &s.entry[call]
-			if e.distance.Plus(w).Equal(e.distance) {
+			r.call = s.callOf(r, entryKey{id, a.NextState})
+			e := &s.calls[r.call]
+			if !w.Less(e.distance) {
 				continue
 			}
 			e.distance, e.parent = w, r.at
 			r.waiting = true
-			source := s.id(a.NextState, a.NextState)
-			switch d := &s.data[source]; {
-			case d.distance.Equal(s.zero) && d.flags&(complete|queued) == 0:
+			switch n := s.of[a.NextState]; {
+			case n == none:
 				return a.NextState, nil
-			case d.flags&complete == 0:
+			case !s.sources[n].complete:
 				return fst.NoState, &ops.StateError{Op: s.op, State: q, Err: fmt.Errorf("parenthesis %d leads to state %d within itself, so that %w",
 					a.ILabel, a.NextState, ErrUnbounded)}
 			}
 		case s.data[r.at].flags&relaxed == 0:
-			if k := (entryKey{id, r.source}); s.opened[k] {
-				s.closer[k] = append(s.closer[k], q)
+			if e := s.entries.Find(entryKey{id, r.source}); e != fst.NoState {
+				if s.closing[e] == nil {
+					r.closed = append(r.closed, int32(e))
+				}
+				s.closing[e] = append(s.closing[e], r.at)
+				s.bytes += numberSize
 			}
 		}
 	}
-	s.data[r.at].flags |= relaxed
+	if s.data[r.at].flags&relaxed == 0 {
+		s.data[r.at].flags |= relaxed
+		s.arcs += int64(len(arcs))
+	}
 	r.at = none
 	return fst.NoState, nil
 }
 
-// closeCall relaxes what follows the closing parentheses of the arc a, which opens.
-func (s *search[W]) closeCall(r *run, a *fst.Arc[W]) {
-	id, _ := s.parens.of(a.ILabel)
-	call := int32(s.calls.Find(callKey{id, r.source, a.NextState}))
-	w := s.entry[call].distance // of this arc: nothing has come between
-	for _, q := range s.closer[entryKey{id, a.NextState}] {
-		i := s.id(q, a.NextState)
-		arcs := s.f.Arcs(q)
-		for k := len(arcs) - 1; k >= 0; k-- { // OpenFst's table has them in this order
-			if b := &arcs[k]; b.ILabel == s.parens.pairs[id].To {
-				s.relax(r, b.NextState, w.Times(s.data[i].distance.Times(b.Weight)), i, call)
-			}
-		}
+// callOf returns the call of the search r that enters there.
+func (s *search[W]) callOf(r *run, there entryKey) int32 {
+	e := int32(s.entries.Find(there))
+	at := r.calls.at(e, s.entries.Len(), &s.bytes)
+	if *at == 0 {
+		s.calls = append(s.calls, callData[W]{s.zero, none, e})
+		*at = int32(len(s.calls))
+	}
+	return *at - 1
+}
+
+// closeCall relaxes what follows the closing parentheses of the call at hand.
+func (s *search[W]) closeCall(r *run) {
+	c := s.calls[r.call]
+	for _, x := range s.exits[c.entry] {
+		s.relax(r, x.to, c.distance.Times(x.weight), x.from, r.call)
 	}
 }
 
 // relax offers q, in the search r, a path of weight w that ends after the search
 // state before.
 func (s *search[W]) relax(r *run, q fst.StateID, w W, before, call int32) {
-	i := s.id(q, r.source)
+	i := s.id(r, q)
 	d := &s.data[i]
-	sum := d.distance.Plus(w)
-	if sum.Equal(d.distance) {
+	if !w.Less(d.distance) {
 		return
 	}
-	d.distance, d.parent, d.call = sum, before, call
+	d.distance, d.parent, d.call = w, before, call
 	s.enqueue(r, i)
 }
 
 func (s *search[W]) enqueue(r *run, i int32) {
 	if s.data[i].flags&queued == 0 {
 		s.data[i].flags |= queued
-		r.queue.push(s.states.Key(fst.StateID(i)).q)
+		r.queue.push(s.data[i].q)
 	}
 }
 
@@ -310,7 +378,7 @@ func (s *search[W]) atFinal(r *run) {
 	if r.source != s.f.Start() {
 		return
 	}
-	w := s.f.Final(s.states.Key(fst.StateID(r.at)).q)
+	w := s.f.Final(s.data[r.at].q)
 	if w.Equal(s.zero) {
 		return
 	}
@@ -322,9 +390,9 @@ func (s *search[W]) atFinal(r *run) {
 // check looks at the limits, and every now and then for a cycle of parents, which is
 // there sooner or later just if one improves a path.
 func (s *search[W]) check(r *run) error {
-	bytes := s.states.Bytes() + int64(cap(s.data))*int64(unsafe.Sizeof(searchState[W]{})) +
-		s.calls.Bytes() + int64(cap(s.entry))*int64(unsafe.Sizeof(callData[W]{}))
-	if err := s.meter.Check(ops.Progress{States: len(s.data), Bytes: bytes}); err != nil {
+	bytes := s.bytes + int64(cap(s.data))*int64(unsafe.Sizeof(searchState[W]{})) +
+		s.entries.Bytes() + int64(cap(s.calls))*int64(unsafe.Sizeof(callData[W]{}))
+	if err := s.meter.Check(ops.Progress{States: len(s.data), Arcs: s.arcs, Bytes: bytes}); err != nil {
 		return err
 	}
 	if n := s.f.NumStates(); r.steps%(n+1) != n {
@@ -341,13 +409,13 @@ func (s *search[W]) check(r *run) error {
 	if i == none {
 		return nil
 	}
-	return &ops.StateError{Op: s.op, State: s.states.Key(fst.StateID(i)).q, Err: fmt.Errorf("a cycle through this state makes paths ever better: %w", ops.ErrNotClosed)}
+	return &ops.StateError{Op: s.op, State: s.data[i].q, Err: fmt.Errorf("a cycle through this state makes paths ever better: %w", ops.ErrNotClosed)}
 }
 
 // before returns the search state before i in its own search.
 func (s *search[W]) before(i int32) int32 {
 	if call := s.data[i].call; call != none {
-		return s.entry[call].parent
+		return s.calls[call].parent
 	}
 	return s.data[i].parent
 }
@@ -360,7 +428,7 @@ func (s *search[W]) path(keep bool) (*fst.Vector[W], error) {
 		return out, nil
 	}
 	p := out.AddState()
-	out.SetFinal(p, s.f.Final(s.states.Key(fst.StateID(at)).q))
+	out.SetFinal(p, s.f.Final(s.data[at].q))
 	var within []int32 // calls that the path is in, going backwards
 	for {
 		d := &s.data[at]
@@ -371,13 +439,13 @@ func (s *search[W]) path(keep bool) (*fst.Vector[W], error) {
 			}
 			call, opens = within[len(within)-1], true
 			within = within[:len(within)-1]
-			prev = s.entry[call].parent
+			prev = s.calls[call].parent
 		} else if call != none {
 			within = append(within, call)
 		}
 		id := noParen
 		if call != none {
-			id = s.calls.Key(fst.StateID(call)).paren
+			id = s.entries.Key(fst.StateID(s.calls[call].entry)).paren
 		}
 		a, err := s.arc(prev, at, id, opens)
 		if err != nil {
@@ -391,7 +459,7 @@ func (s *search[W]) path(keep bool) (*fst.Vector[W], error) {
 		a.NextState = next
 		out.AddArc(p, a)
 		at = prev
-		if err := s.meter.Check(ops.SizeOf[W](out.NumStates(), int64(out.NumArcs()))); err != nil {
+		if err := s.meter.Check(ops.Progress{Bytes: ops.SizeOf[W](out.NumStates(), int64(out.NumArcs())).Bytes}); err != nil {
 			return nil, err
 		}
 	}
@@ -403,8 +471,8 @@ func (s *search[W]) path(keep bool) (*fst.Vector[W], error) {
 // or none: the last of equal ones.
 func (s *search[W]) arc(from, to, paren int32, opens bool) (best fst.Arc[W], err error) {
 	best = fst.Arc[W]{ILabel: fst.NoLabel, OLabel: fst.NoLabel, Weight: s.zero, NextState: fst.NoState}
-	target := s.states.Key(fst.StateID(to)).q
-	q := s.states.Key(fst.StateID(from)).q
+	target := s.data[to].q
+	q := s.data[from].q
 	for _, a := range s.f.Arcs(q) {
 		if a.NextState != target {
 			continue

@@ -3,6 +3,7 @@ package pdt
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -17,37 +18,77 @@ const (
 	blocked    int32 = -1
 )
 
+// labelIndex finds what belongs to a label, from 0: by an array where the labels lie
+// close together, else by a map, which took a quarter of Replace.
+type labelIndex struct {
+	min  fst.Label
+	span uint32  // from min to the highest
+	all  []int32 // from min on, none where there is nothing
+	some map[fst.Label]int32
+}
+
+// newLabelIndex gives each label the place of it in the list, the last if it is there
+// more than once.
+func newLabelIndex(list []fst.Label) *labelIndex {
+	x := &labelIndex{}
+	if len(list) == 0 {
+		return x
+	}
+	lo, hi := slices.Min(list), slices.Max(list)
+	x.min, x.span = lo, uint32(hi)-uint32(lo)
+	if near := int64(hi)-int64(lo) < 4*int64(len(list))+64; near {
+		x.all = slices.Repeat([]int32{none}, int(x.span)+1)
+	} else {
+		x.some = make(map[fst.Label]int32, len(list))
+	}
+	for i, l := range list {
+		if x.all != nil {
+			x.all[l-lo] = int32(i)
+		} else {
+			x.some[l] = int32(i)
+		}
+	}
+	return x
+}
+
+// of returns what belongs to the label, or none.
+func (x *labelIndex) of(l fst.Label) int32 {
+	i := uint32(l) - uint32(x.min)
+	switch {
+	case i < uint32(len(x.all)):
+		return x.all[i]
+	case i > x.span || x.some == nil:
+		return none
+	}
+	if i, ok := x.some[l]; ok {
+		return i
+	}
+	return none
+}
+
 // parens finds the pair that a label belongs to. Of a label in several pairs the
 // last counts, as in OpenFst.
 type parens struct {
-	pairs    []fst.LabelPair
-	id       map[fst.Label]int32
-	min, max fst.Label
+	pairs []fst.LabelPair
+	index *labelIndex // of both labels of each pair, one after the other
 }
 
 func newParens(pairs []fst.LabelPair) *parens {
-	p := &parens{pairs: pairs, id: make(map[fst.Label]int32, 2*len(pairs)), min: 0, max: -1}
-	for i, pair := range pairs {
-		p.id[pair.From], p.id[pair.To] = int32(i), int32(i)
-		lo, hi := min(pair.From, pair.To), max(pair.From, pair.To)
-		if i == 0 {
-			p.min, p.max = lo, hi
-		}
-		p.min, p.max = min(p.min, lo), max(p.max, hi)
+	both := make([]fst.Label, 0, 2*len(pairs))
+	for _, pair := range pairs {
+		both = append(both, pair.From, pair.To)
 	}
-	return p
+	return &parens{pairs: pairs, index: newLabelIndex(both)}
 }
 
 // of returns the pair of label l, and whether l opens it; noParen where l is no
 // parenthesis.
 func (p *parens) of(l fst.Label) (id int32, opens bool) {
-	if l < p.min || l > p.max {
+	i := p.index.of(l)
+	if i == none {
 		return noParen, false
 	}
-	id, ok := p.id[l]
-	if !ok {
-		return noParen, false
-	}
+	id = i / 2
 	return id, l == p.pairs[id].From
 }
 
