@@ -55,6 +55,8 @@ then says how many laws were not tried to the end.`,
 							cut++
 						}
 						fmt.Fprintf(w, "skipped  %s\n         %v\n", r.Law, r.Skipped)
+					case r.Off > 0:
+						fmt.Fprintf(w, "holds    %s (%d compared; weights are off by %.2g at most, as rounding may make them)\n", r.Law, r.Compared, r.Off)
 					default:
 						fmt.Fprintf(w, "holds    %s (%d compared)\n", r.Law, r.Compared)
 					}
