@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -161,6 +162,85 @@ func TestCheckBoundsRounding(t *testing.T) {
 		if !found {
 			t.Errorf("%s: not tried", name)
 		}
+	}
+}
+
+// tangle is a machine of n states with the given number of arcs each, in a band or, with ε, in cycles of ε as well.
+func tangle(n, degree int, epsilon bool) *fst.Vector[semiring.Log] {
+	rng := rand.New(rand.NewPCG(7, 7))
+	f := fst.NewVector[semiring.Log](n)
+	f.AddStates(n)
+	f.SetStart(0)
+	for q := range fst.StateID(n) {
+		for k := range degree {
+			l := fst.Label(1 + k)
+			if epsilon && k < 3 {
+				l = fst.Epsilon
+			}
+			f.AddArc(q, fst.Arc[semiring.Log]{ILabel: l, OLabel: l, Weight: semiring.Log(3 + rng.Float32()), NextState: fst.StateID(rng.IntN(n))})
+		}
+	}
+	f.SetFinal(fst.StateID(n-1), 0)
+	return f
+}
+
+// However large a machine is, finding and weighing pairs end after so many arcs; what was left out is said, and each law
+// of which an operation was done is tried on some pairs.
+func TestCheckBoundsSteps(t *testing.T) {
+	for _, epsilon := range []bool{false, true} {
+		f := tangle(3000, 10, epsilon)
+		const steps = 40_000
+		c := &checker[semiring.Log]{f: f, CheckOptions: CheckOptions{MaxLength: 9, MaxPairs: 300, MaxSteps: steps, Delta: DefaultDelta}}
+		r := c.compare(relationLaw[semiring.Log]{name: "nothing", apply: func(g *fst.Vector[semiring.Log]) (*fst.Vector[semiring.Log], error) { return g, nil }})
+		if r.Witness != "" || r.Cut == "" {
+			t.Errorf("ε %v: %+v, want nothing wrong, and Cut", epsilon, r)
+		}
+		if epsilon {
+			// A composition with one string goes through all of the machine.
+			if err := errors.Join(r.Stopped, r.Skipped); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "40000 arcs") {
+				t.Errorf("ε %v: stopped by %v", epsilon, err)
+			}
+		} else if r.Compared == 0 || r.Stopped != nil || r.Skipped != nil {
+			t.Errorf("ε %v: %+v, want some pairs compared", epsilon, r)
+		}
+	}
+}
+
+// All strings of a machine have six labels, more of them than are followed: random ones are compared.
+func TestCheckBeyondEnumeration(t *testing.T) {
+	f := fst.NewVector[semiring.Tropical](7)
+	f.AddStates(7)
+	f.SetStart(0)
+	f.SetFinal(6, 0)
+	for q := range fst.StateID(6) {
+		for l := range fst.Label(10) {
+			f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1 + l, OLabel: 1 + l, NextState: q + 1})
+		}
+	}
+	for _, r := range fsttest.Must(Check(f, nil)) {
+		if r.Witness != "" || r.Skipped == nil && r.Compared == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// A law ends after its time, the others are tried, and the whole ends after that of the context.
+func TestCheckLawTime(t *testing.T) {
+	f := tangle(400, 5, true)
+	results := fsttest.Must(Check(f, &CheckOptions{LawTime: 1}))
+	late := 0
+	for _, r := range results {
+		if errors.Is(r.Skipped, context.DeadlineExceeded) || errors.Is(r.Stopped, context.DeadlineExceeded) {
+			late++
+		}
+	}
+	if late < 10 {
+		t.Errorf("%d of %d laws were late", late, len(results))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Check(f, &CheckOptions{Limits: Limits{Ctx: ctx}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("done context: %v", err)
 	}
 }
 

@@ -173,7 +173,8 @@ func compareLong[W semiring.Component[W]](t *testing.T, trial int, f *fst.Vector
 	}
 	m := fsttest.Must(Minimize(d, nil))
 	c := &checker[W]{CheckOptions: CheckOptions{MaxLength: 6, MaxPairs: 10}}
-	for _, p := range append(c.pairs(f), c.longPairs(f)...) {
+	found := c.find(f)
+	for _, p := range append(found.short, found.long...) {
 		if len(p.in) > longPath {
 			*long++
 		}
