@@ -331,7 +331,7 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 		}
 		if err != nil {
 			if r.Stopped = err; r.Compared == 0 {
-				r.Skipped, r.Stopped = err, nil
+				r.Skipped, r.Stopped = fmt.Errorf("no pair was weighed: %w", err), nil
 			}
 			return
 		}
