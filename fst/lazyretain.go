@@ -6,7 +6,8 @@ import "slices"
 type Retainer interface {
 	// Retain forgets all states but live, which differ from one another and whose numbers become
 	// their positions in live. What is mentioned from then on gets the numbers after these;
-	// a state that was forgotten may come back under another number.
+	// a state that was forgotten may come back under another number. It is Lazy.Retain that keeps
+	// numbers: a Lazy has a table from those that it shows to these.
 	Retain(live []StateID)
 }
 
@@ -15,12 +16,13 @@ type Retainer interface {
 // goes on and on through a machine, as a decoder does frame by frame, is then bounded by what
 // it holds, and not by all that it has met.
 //
-// States in live keep their numbers; those of the others are given to states that are met
+// States in live keep their numbers, other than with the Retainer below it, which counts them anew; those of the others are given to states that are met
 // later, so that no state that is forgotten may be asked for, and numbers do not tell the
 // order of mention any more. The start state may be among the forgotten: Start finds it again.
 // Slices that Arcs returned stay as they are; the states that they lead to count as forgotten.
 //
-// It reports whether the Expander can forget; if not, nothing has happened. O(states held) time.
+// It reports whether the Expander can forget; if not, nothing has happened. O(states held) time, those held before counted
+// with those that stay.
 func (l *Lazy[W]) Retain(live []StateID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

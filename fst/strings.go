@@ -15,7 +15,7 @@ type TokenType uint8
 
 const (
 	TokenSymbol TokenType = iota // a field, by a symbol table, or a decimal number
-	TokenByte                    // a byte: labels 1 to 255, and 0 for a zero byte
+	TokenByte                    // a byte: labels 1 to 255, and 0 for a zero byte, which is ε and so does not come back, as in OpenFst's tools
 	TokenUTF8                    // a character: its number in Unicode
 )
 

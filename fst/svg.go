@@ -30,7 +30,8 @@ type SVGOptions struct {
 	Ctx context.Context
 
 	// Labels is how many labels are shown of arcs that lead from one state to the same other one, and
-	// are drawn as one; zero is 32. The count of the others is shown, too.
+	// are drawn as one; zero is 32. The count of the others is shown, too. Of a symbol or a weight with more than 40
+	// characters 39 are shown; the label has a title with all of them, which viewers show under the pointer.
 	Labels int
 }
 
@@ -160,7 +161,8 @@ type svgArc struct {
 	block    svgBlock
 }
 
-type svgLabel struct{ symbols, weight string }
+// svgLabel is one line of text; whole is all of it where something is cut short, and otherwise "".
+type svgLabel struct{ symbols, weight, whole string }
 
 // collectSVG gathers what is to be drawn of f, within the bounds of d.
 func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) error {
@@ -212,18 +214,23 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 				a.more++
 				continue
 			}
-			in, err := svgSymbol(q, o.InputSymbols, e.ILabel, "input label")
+			in, whole, err := svgSymbol(q, o.InputSymbols, e.ILabel, "input label")
 			if err != nil {
 				return err
 			}
 			if !o.Acceptor {
-				out, err := svgSymbol(q, o.OutputSymbols, e.OLabel, "output label")
+				out, wholeOut, err := svgSymbol(q, o.OutputSymbols, e.OLabel, "output label")
 				if err != nil {
 					return err
 				}
-				in += ":" + out
+				in, whole = in+":"+out, whole+":"+wholeOut
 			}
-			a.labels = append(a.labels, svgLabel{in, weight(e.Weight)})
+			wholeWeight := weight(e.Weight)
+			shown := svgLabel{symbols: in, weight: svgShorten(wholeWeight)}
+			if whole += wholeWeight; shown.symbols+shown.weight != whole {
+				shown.whole = whole
+			}
+			a.labels = append(a.labels, shown)
 		}
 		d.states = append(d.states, s)
 		if err := d.look(); err != nil {
@@ -233,19 +240,19 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 	return nil
 }
 
-// svgSymbol is a label as it is drawn.
-func svgSymbol(q StateID, table *SymbolTable, l Label, what string) (string, error) {
+// svgSymbol is a label as it is drawn, and without its being cut short.
+func svgSymbol(q StateID, table *SymbolTable, l Label, what string) (shown, whole string, err error) {
 	if l == Epsilon && table == nil {
-		return "ε", nil
+		return "ε", "ε", nil
 	}
 	s, err := appendName(nil, q, table, l, what)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if l == Epsilon && slices.Contains([]string{"<eps>", "<epsilon>", "eps", "epsilon"}, string(s)) {
-		return "ε", nil
+		return "ε", "ε", nil
 	}
-	return svgName(string(s)), nil
+	return svgName(svgShorten(string(s))), svgName(string(s)), nil
 }
 
 func svgInfinity(s string) string {

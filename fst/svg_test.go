@@ -22,6 +22,7 @@ import (
 type svgShapes struct {
 	nodes  [][4]float64 // left, top, right, bottom of outer borders
 	texts  []string
+	titles []string
 	labels [][4]float64 // of the labels of arcs
 	width  float64
 	height float64
@@ -32,7 +33,8 @@ func parseSVG(t *testing.T, b []byte) (s svgShapes) {
 	d := xml.NewDecoder(bytes.NewReader(b))
 	var classes []string
 	var text *[4]float64
-	var written strings.Builder
+	var written, title strings.Builder
+	inTitle := false
 	for {
 		tok, err := d.Token()
 		if err == io.EOF {
@@ -62,18 +64,29 @@ func parseSVG(t *testing.T, b []byte) (s svgShapes) {
 				s.nodes = append(s.nodes, [4]float64{f("cx") - f("r"), f("cy") - f("r"), f("cx") + f("r"), f("cy") + f("r")})
 			case x.Name.Local == "rect" && a["class"] == "n":
 				s.nodes = append(s.nodes, [4]float64{f("x"), f("y"), f("x") + f("width"), f("y") + f("height")})
+			case x.Name.Local == "title":
+				inTitle = true
+				title.Reset()
 			case x.Name.Local == "text":
 				written.Reset()
 				text = &[4]float64{f("x"), f("y") - 11, f("x"), f("y") + 3}
 			}
 		case xml.CharData:
-			written.Write(x)
+			if inTitle {
+				title.Write(x)
+			} else {
+				written.Write(x)
+			}
 		case xml.EndElement:
 			class := ""
 			for _, c := range classes[:len(classes)-1] {
 				class += " " + c
 			}
 			classes = classes[:len(classes)-1]
+			if x.Name.Local == "title" {
+				inTitle = false
+				s.titles = append(s.titles, title.String())
+			}
 			if x.Name.Local == "text" {
 				s.texts = append(s.texts, written.String())
 				if !strings.HasPrefix(class, " fst s") { // not the name of a state
@@ -268,8 +281,13 @@ func TestWriteSVGScripts(t *testing.T) {
 		if err := WriteSVG(&b, v, &SVGOptions{DOTOptions: DOTOptions{InputSymbols: table, OutputSymbols: out}}); err != nil {
 			t.Fatal(err)
 		}
-		if s := parseSVG(t, b.Bytes()); !slices.Contains(s.texts, c.want) {
+		s := parseSVG(t, b.Bytes())
+		if !slices.Contains(s.texts, c.want) {
 			t.Errorf("%q:%q: the picture has %q, want %q", c.in, c.out, s.texts, c.want)
+		}
+		// What is cut short is whole in a title, and only that has one.
+		if cut := c.in == long; slices.Contains(s.titles, c.in+":"+c.out) != cut || !cut && len(s.titles) > 0 {
+			t.Errorf("%q:%q: titles %q", c.in, c.out, s.titles)
 		}
 	}
 	if a, b := svgTextWidth("\u2068עב\u2069", 14), svgTextWidth("עב", 14); a != b {

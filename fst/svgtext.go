@@ -26,9 +26,6 @@ const (
 // arrange lays the labels of an arc out in columns.
 func (d *svgPicture) arrange(a *svgArc) svgBlock {
 	labels := a.labels
-	for i := range labels {
-		labels[i].weight = svgShorten(labels[i].weight)
-	}
 	if a.more > 0 {
 		labels = append(labels[:len(labels):len(labels)], svgLabel{symbols: "… " + strconv.Itoa(a.more) + " more"})
 	}
@@ -64,7 +61,7 @@ func svgShorten(s string) string {
 	return s
 }
 
-// svgName makes a symbol fit to stand beside other text: cut if it is long, and kept to itself where it is
+// svgName makes a symbol fit to stand beside other text: kept to itself where it is
 // written from right to left, since the order in which text is shown would otherwise
 // exchange it with what follows it, an input with its output. Characters that order text by themselves
 // become the replacement character: they would reach beyond their symbol.
@@ -80,7 +77,7 @@ func svgName(s string) string {
 			leftwards = true
 		}
 		return r
-	}, svgShorten(s))
+	}, s)
 	if leftwards {
 		return firstStrong + s + pop
 	}

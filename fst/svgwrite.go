@@ -257,11 +257,16 @@ func (w *svgOut) state(q int) {
 		shape("n e", n.Radius-svgDouble*w.unit)
 	}
 	w.numbers(`<text text-anchor="middle" x="`, x, `" y="`, y+0.35*w.d.size, `">`)
-	w.label(svgLabel{s.name, s.weight})
+	w.label(svgLabel{symbols: s.name, weight: s.weight})
 	w.text("</text></g>\n")
 }
 
 func (w *svgOut) label(l svgLabel) {
+	if l.whole != "" {
+		w.text("<title>")
+		w.escaped(l.whole)
+		w.text("</title>")
+	}
 	w.escaped(l.symbols)
 	if l.weight != "" {
 		w.text(`<tspan class="w">`)

@@ -73,7 +73,10 @@ func checkArcs(ys, rs []int, states int, lim ops.Limits) error {
 		limit = DefaultBytes
 	}
 	const arc = 32
-	if n > limit/arc || lim.Arcs > 0 && n > lim.Arcs {
+	if lim.Arcs > 0 && n > lim.Arcs {
+		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, more than the limit on arcs, %d, which needs to be raised: %w", len(ys), len(rs), n, lim.Arcs, ErrBudget)
+	}
+	if n > limit/arc {
 		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, of which %d bytes hold %d: %w", len(ys), len(rs), n, limit, limit/arc, ErrBudget)
 	}
 	return nil

@@ -1,11 +1,14 @@
 package ops
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -15,8 +18,14 @@ import (
 type CheckOptions struct {
 	MaxLength int     // of input and of output strings; zero is 6
 	MaxPairs  int     // pairs of strings that are compared; zero is 300
+	MaxSteps  int64   // arcs to look at for each law, once to find pairs and once to weigh them; zero is 2,000,000
 	Delta     float64 // difference of weights to pass over, more of them for long strings; zero is 1/1024
-	Limits            // of each machine that an operation builds; see below
+
+	// LawTime is how long one law may take; zero is without end. What it stops depends on the machine
+	// that it runs on, while all else here does not.
+	LawTime time.Duration
+
+	Limits // of each machine that an operation builds; see below
 }
 
 // CheckResult is the outcome of one law.
@@ -24,7 +33,13 @@ type CheckResult struct {
 	Law      string // "determinize keeps the relation"
 	Compared int    // pairs of strings, or tuples of weights
 	Witness  string // where it does not hold; "" is nowhere
-	Skipped  error  // why it was not tried, or not to the end
+	Skipped  error  // why it was not tried
+	Stopped  error  // why pairs were not all compared that MaxLength and MaxPairs ask for
+	Cut      string // how far pairs were found, where MaxPairs or MaxSteps left some out; "" is all up to MaxLength
+
+	// Off is how far weights were apart at most, beyond Delta, where the operation rounds and so much can come of it;
+	// zero is nowhere.
+	Off float64
 }
 
 // Check tries the laws of weighted machines on f: that the semiring's axioms hold for the weights it has, and that
@@ -36,14 +51,16 @@ type CheckResult struct {
 // paths of some hundred labels follow, on which small errors have added up. Each pair is weighed in both
 // machines exactly, by composition and shortest distance, so that cycles of ε are no
 // obstacle. Determinization is tried with exact residuals, and rounded as fst determinize
-// rounds them, of which what may be off is bounded by the rounding of a path without cycles. What cannot be applied to f (determinizing what has no deterministic equivalent, ...) is
+// rounds them: by that a string of n labels may be off by n/2 of the multiples that residuals are rounded to (roundingError
+// has the proof), and what is beyond Delta is said in Off. What cannot be applied to f (determinizing what has no deterministic equivalent, ...) is
 // skipped with the reason. A result within the bounds is no proof.
 //
 // Some operations have no end, and the strings that their states hold may grow. So zero States are 100,000, or eight
-// times those of f if these are more; zero Bytes 256 MiB, or thirty-two times what f takes. A law that
-// is not tried to the end for them has the LimitError in Skipped.
+// times those of f if these are more; zero Bytes 256 MiB, or thirty-two times what f takes. A law whose operation
+// does not end within them, or within LawTime, has the LimitError in Skipped.
 //
-// Cost: for each operation its own, and MaxPairs compositions with strings. The error is the context's.
+// Cost: for each operation its own, MaxSteps arcs to find pairs and as many to weigh them, each in a composition with
+// strings. The error is the context's.
 func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]CheckResult, error) {
 	c := &checker[W]{f: copyOf(f)}
 	if opts != nil {
@@ -54,6 +71,9 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 	}
 	if c.MaxPairs <= 0 {
 		c.MaxPairs = 300
+	}
+	if c.MaxSteps <= 0 {
+		c.MaxSteps = 2_000_000
 	}
 	if c.Delta == 0 {
 		c.Delta = DefaultDelta
@@ -67,20 +87,39 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 	c.f.SetInputSymbols(nil)
 	c.f.SetOutputSymbols(nil)
 	results := c.weightLaws()
-	for _, law := range c.relationLaws() {
+	for i := range c.relationLaws() {
+		results = append(results, c.tryLaw(i))
 		if c.Ctx != nil && c.Ctx.Err() != nil {
-			return results, &LimitError{Op: "Check", Limit: "context", Cause: c.Ctx.Err()}
+			return results[:len(results)-1], &LimitError{Op: "Check", Limit: "context", Cause: c.Ctx.Err()}
 		}
-		results = append(results, c.compare(law))
 	}
 	return results, nil
+}
+
+// tryLaw tries the law of the given number, within LawTime.
+func (c *checker[W]) tryLaw(i int) CheckResult {
+	timed := *c
+	if c.LawTime > 0 {
+		parent := c.Ctx
+		if parent == nil {
+			parent = context.Background()
+		}
+		ctx, cancel := context.WithTimeout(parent, c.LawTime)
+		defer cancel()
+		timed.Ctx = ctx
+	}
+	r := timed.compare(timed.relationLaws()[i])
+	c.found = timed.found
+	return r
 }
 
 var errCheckCyclic = errors.New("tried on machines without cycles only")
 
 type checker[W semiring.Component[W]] struct {
 	CheckOptions
-	f *fst.Vector[W]
+	f     *fst.Vector[W]
+	found *pairsFound[W] // of f
+	left  int64          // arcs that weigh may still make
 }
 
 // relationLaw is an operation with what it does to the relation: a pair has
@@ -90,7 +129,10 @@ type relationLaw[W semiring.Component[W]] struct {
 	apply func(g *fst.Vector[W]) (*fst.Vector[W], error) // may change g
 	turn  func(p labelPair) labelPair                    // nil is as it is
 	twice bool                                           // a pair counts twice
-	slack float64                                        // rounding of each state that a path goes through, to pass over besides
+
+	// What rounding may make of the weight of a string of n input labels, to pass over besides; nil is nothing. The
+	// law is about the machine whose input ε are labels then: each step rounds, those of ε too.
+	slack func(n int) float64
 }
 
 type labelPair struct{ in, out []fst.Label }
@@ -148,7 +190,7 @@ func (c *checker[W]) relationLaws() []relationLaw[W] {
 		}},
 		{name: "determinize keeps the relation", apply: determinize},
 		{name: "determinize of encoded labels keeps the relation", apply: encoded(determinize)},
-		{name: "determinize with rounded residuals keeps the relation", slack: rounding, apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+		{name: "determinize with rounded residuals keeps the relation", slack: roundingError[W](rounding), apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
 			return Determinize(g, &DeterminizeOptions{Delta: rounding, Limits: lim})
 		}},
 		{name: "rmepsilon, determinize and minimize keep the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
@@ -212,7 +254,16 @@ func anyString[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
 // compare applies an operation, and weighs pairs of strings in f and in what it made.
 func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 	r := CheckResult{Law: law.name}
-	g, err := law.apply(copyOf[W](c.f))
+	f := c.f
+	if law.slack != nil {
+		g, err := epsilonAsLabel(f)
+		if err != nil {
+			r.Skipped = err
+			return r
+		}
+		f = g
+	}
+	g, err := law.apply(copyOf[W](f))
 	if err != nil {
 		r.Skipped = err
 		return r
@@ -221,24 +272,29 @@ func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 	if turn == nil {
 		turn = func(p labelPair) labelPair { return p }
 	}
-	sides := [2]*fst.Vector[W]{ArcSorted(c.f, Input), ArcSorted(g, Input)}
-	pairs := c.pairs(sides[0])
+	mine, its := c.found, c.find(g)
+	if mine == nil || f != c.f {
+		if mine = c.find(f); f == c.f {
+			c.found = mine
+		}
+	}
+	sides := [2]*fst.Vector[W]{mine.sorted, its.sorted}
+	pairs := slices.Clone(mine.short)
 	seen := map[string]bool{}
 	for _, p := range pairs {
 		seen[p.key()] = true
 	}
-	for _, p := range c.pairs(sides[1]) { // turning is its own inverse
+	for _, p := range its.short { // turning is its own inverse
 		if q := turn(p); !seen[q.key()] {
 			pairs = append(pairs, q)
 		}
 	}
-	for i, side := range sides {
-		for _, p := range c.longPairs(side) {
-			if i == 1 {
-				p = turn(p)
-			}
-			pairs = append(pairs, p)
-		}
+	pairs = append(pairs, mine.long...)
+	for _, p := range its.long {
+		pairs = append(pairs, turn(p))
+	}
+	if r.Cut = mine.cut; r.Cut == "" {
+		r.Cut = its.cut
 	}
 	// Of long strings, sums in float32 are wrong in a way that says nothing about the machines.
 	switch sides := any(sides).(type) {
@@ -257,9 +313,10 @@ func widened[V semiring.Weight[V], W semiring.Weight[W]](sides [2]*fst.Vector[V]
 }
 
 // weighAll compares the weights of pairs in the machine and, turned, in the result, until two differ.
-func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], pairs []labelPair, turn func(labelPair) labelPair, twice bool, slack float64, r *CheckResult) {
+func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], pairs []labelPair, turn func(labelPair) labelPair, twice bool, slack func(n int) float64, r *CheckResult) {
 	c := &checker[W]{CheckOptions: o}
 	near := nearIn[W](valueUnit[W](sides[0]))
+	c.left = o.MaxSteps
 	for _, p := range pairs {
 		want, err := c.weigh(sides[0], p)
 		if err == nil && twice {
@@ -273,185 +330,98 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 			continue
 		}
 		if err != nil {
-			r.Skipped = err
+			if r.Stopped = err; r.Compared == 0 {
+				r.Skipped, r.Stopped = fmt.Errorf("no pair was weighed: %w", err), nil
+			}
 			return
 		}
 		r.Compared++
 		n := len(p.in) + len(p.out)
-		delta := c.Delta*(1+float64(n)/64) + slack/2*float64(1+min(n, sides[1].NumStates()))
-		if !got.Equal(want) && !near(got, want, delta) {
-			r.Witness = fmt.Sprintf("input %v, output %v of the machine: weight %s by the law, %s in the result",
-				shortLabels(p.in), shortLabels(p.out), weightText(want), weightText(got))
-			return
+		delta := c.Delta * (1 + float64(n)/64)
+		if got.Equal(want) || near(got, want, delta) {
+			continue
 		}
-	}
-}
-
-func (p labelPair) key() string { return fmt.Sprint(p.in, p.out) }
-
-func (c *checker[W]) near(a, b W) bool { return a.Equal(b) || a.Near(b, c.Delta) }
-
-// weigh is the weight of a pair in f.
-func (c *checker[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
-	left, err := Compose[W](linear[W](p.in), f, &ComposeOptions{Limits: c.Limits})
-	if err != nil {
-		return semiring.Zero[W](), err
-	}
-	both, err := Compose[W](left, linear[W](p.out), &ComposeOptions{Limits: c.Limits})
-	if err != nil || both.Start() == fst.NoState {
-		return semiring.Zero[W](), err
-	}
-	d, err := ShortestDistance[W](both, &ShortestDistanceOptions{Reverse: true, Ctx: c.Ctx})
-	if err != nil {
-		return semiring.Zero[W](), err
-	}
-	return d[both.Start()], nil
-}
-
-// linear is the acceptor of one string.
-func linear[W semiring.Weight[W]](labels []fst.Label) *fst.Vector[W] {
-	v := fst.NewVector[W](0)
-	v.AddStates(len(labels) + 1)
-	v.SetStart(0)
-	for q, l := range labels {
-		v.AddArc(fst.StateID(q), fst.Arc[W]{ILabel: l, OLabel: l, Weight: semiring.One[W](), NextState: fst.StateID(q + 1)})
-	}
-	v.SetFinal(fst.StateID(len(labels)), semiring.One[W]())
-	fst.PropertiesOf(v, fst.ILabelSorted|fst.OLabelSorted)
-	return v
-}
-
-// pairs enumerates pairs of strings with accepting paths in f, shortest first: each state is
-// visited once with each pair, so that cycles of ε do not matter.
-func (c *checker[W]) pairs(f *fst.Vector[W]) []labelPair {
-	if f.Start() == fst.NoState {
-		return nil
-	}
-	f = copyOf[W](f)
-	Connect(f)
-	if f.Start() == fst.NoState {
-		return nil
-	}
-	type place struct {
-		q fst.StateID
-		p labelPair
-	}
-	visited, found := map[string]bool{}, map[string]bool{}
-	var out []labelPair
-	layer := []place{{q: f.Start()}}
-	budget := 200 * c.MaxPairs
-	for len(layer) > 0 {
-		var next []place
-		for k := 0; k < len(layer); k++ { // grows by moves on ε
-			at := layer[k]
-			key := fmt.Sprint(at.q, " ", at.p.key())
-			if visited[key] {
+		if slack != nil {
+			if most := delta + slack(len(p.in)); near(got, want, most) {
+				r.Off = max(r.Off, apart(func(d float64) bool { return near(got, want, d) }, delta, most))
 				continue
 			}
-			visited[key] = true
-			if len(visited) > budget {
-				return out
-			}
-			if pk := at.p.key(); fst.IsFinal[W](f, at.q) && !found[pk] {
-				found[pk] = true
-				if out = append(out, at.p); len(out) == c.MaxPairs {
-					return out
-				}
-			}
-			for _, e := range f.Arcs(at.q) {
-				to := place{e.NextState, at.p}
-				if e.ILabel != fst.Epsilon {
-					to.p.in = append(slices.Clip(at.p.in), e.ILabel)
-				}
-				if e.OLabel != fst.Epsilon {
-					to.p.out = append(slices.Clip(at.p.out), e.OLabel)
-				}
-				if len(to.p.in) > c.MaxLength || len(to.p.out) > c.MaxLength {
-					continue
-				}
-				if e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon {
-					layer = append(layer, to)
-				} else {
-					next = append(next, to)
-				}
-				if len(layer)+len(next) > budget {
-					break
-				}
-			}
 		}
-		layer = next
+		r.Witness = fmt.Sprintf("input %v, output %v of the machine: weight %s by the law, %s in the result",
+			shortLabels(p.in), shortLabels(p.out), weightText(want), weightText(got))
+		return
 	}
-	return out
 }
 
-// longPaths and longPath are how many long paths are tried, and how many arcs they have at least.
-const longPaths, longPath = 6, 400
-
-// longPairs returns what random accepting paths read and write, if f has cycles: the same ones each time.
-func (c *checker[W]) longPairs(f *fst.Vector[W]) []labelPair {
-	f = copyOf[W](f)
-	Connect(f)
-	if f.Start() == fst.NoState || fst.PropertiesOf(f, fst.Acyclic).Has(fst.Acyclic) {
-		return nil
-	}
-	rest := arcsToFinal[W](f)
-	rng := rand.New(rand.NewPCG(1, 2))
-	var out []labelPair
-	for range longPaths {
-		var p labelPair
-		take := func(e fst.Arc[W]) fst.StateID {
-			if e.ILabel != fst.Epsilon {
-				p.in = append(p.in, e.ILabel)
-			}
-			if e.OLabel != fst.Epsilon {
-				p.out = append(p.out, e.OLabel)
-			}
-			return e.NextState
-		}
-		q := f.Start()
-		for range longPath {
-			if len(f.Arcs(q)) == 0 {
-				break
-			}
-			q = take(f.Arcs(q)[rng.IntN(len(f.Arcs(q)))])
-		}
-		for rest[q] > 0 {
-			arcs := f.Arcs(q)
-			q = take(arcs[slices.IndexFunc(arcs, func(e fst.Arc[W]) bool { return rest[e.NextState] >= 0 && rest[e.NextState] < rest[q] })])
-		}
-		if len(p.in) > c.MaxLength || len(p.out) > c.MaxLength {
-			out = append(out, p)
+// apart is the least difference for which within holds, to a thousandth of high, for which it does.
+func apart(within func(delta float64) bool, low, high float64) float64 {
+	for range 10 {
+		if mid := (low + high) / 2; within(mid) {
+			high = mid
+		} else {
+			low = mid
 		}
 	}
-	return out
+	return high
 }
 
-// arcsToFinal returns the number of arcs from each state to the nearest final one, -1 where there is none.
-func arcsToFinal[W semiring.Weight[W]](f *fst.Vector[W]) []int {
-	before := make([][]fst.StateID, f.NumStates())
-	rest := make([]int, f.NumStates())
-	var queue []fst.StateID
+// roundingError returns by how much the weight of a string of n labels may be off when Determinize is given delta, as
+// a difference or, where weights are multiplied as numbers, as a factor less 1.
+//
+// Let r be the residuals of a subset, and F(r) = ⊕ r(q)⊗w(q) the weight that what is left of the string has from there,
+// w(q) being that from state q alone. With residuals none of which is off by more than ε, F is off by no
+// more than ε: over log weights F(r+ε) = F(r)+ε, and F grows with each residual; the same holds for min, and with a factor for a sum
+// of numbers. Each arc of the result makes its residuals from those of the subset before, without a loss, and
+// rounds them once: to the nearest multiple, which is delta/2 away at most, or to those of the first subset that has the
+// same multiples, by a factor of 1+delta at most. So one arc adds delta/2 to what the string is off by, or multiplies it
+// by 1+delta; the start and the final weights add nothing.
+//
+// It is not less than that for machines that can be determinized, cycles of them included: over log weights, residuals that settle
+// between two multiples are rounded the same way for ever, at each turn of the cycle. Whether a machine has no deterministic
+// equivalent, and got one by rounding, can thus not be told from strings; Twins and exact residuals tell.
+func roundingError[W semiring.Weight[W]](delta float64) func(n int) float64 {
+	if proportional[W]() {
+		return func(n int) float64 { return math.Expm1(float64(n) * math.Log1p(delta)) }
+	}
+	return func(n int) float64 { return delta / 2 * float64(n) }
+}
+
+// epsilonAsLabel returns f with a label that it does not have in place of ε on the input, and on the output if f is an acceptor.
+func epsilonAsLabel[W semiring.Weight[W]](f *fst.Vector[W]) (*fst.Vector[W], error) {
+	p := fst.PropertiesOf[W](f, fst.NoIEpsilons|fst.Acceptor)
+	if p.Has(fst.NoIEpsilons) {
+		return f, nil
+	}
+	used := map[fst.Label]bool{}
 	for q := range fst.StateID(f.NumStates()) {
-		rest[q] = -1
-		if fst.IsFinal[W](f, q) {
-			rest[q] = 0
-			queue = append(queue, q)
-		}
 		for _, e := range f.Arcs(q) {
-			before[e.NextState] = append(before[e.NextState], q)
+			used[e.ILabel] = true
 		}
 	}
-	for head := 0; head < len(queue); head++ {
-		q := queue[head]
-		for _, p := range before[q] {
-			if rest[p] < 0 {
-				rest[p] = rest[q] + 1
-				queue = append(queue, p)
-			}
-		}
+	free := fst.Label(1)
+	for used[free] {
+		free++
 	}
-	return rest
+	in, out := []fst.LabelPair{{From: fst.Epsilon, To: free}}, []fst.LabelPair(nil)
+	if p.Has(fst.Acceptor) {
+		out = in
+	}
+	g := copyOf(f)
+	return g, Relabel(g, in, out)
 }
+
+// key tells pairs apart.
+func (p labelPair) key() string {
+	key := binary.AppendUvarint(make([]byte, 0, 4*(1+len(p.in)+len(p.out))), uint64(len(p.in)))
+	for _, labels := range [][]fst.Label{p.in, p.out} {
+		for _, l := range labels {
+			key = binary.AppendVarint(key, int64(l))
+		}
+	}
+	return string(key)
+}
+
+func (c *checker[W]) near(a, b W) bool { return a.Equal(b) || a.Near(b, c.Delta) }
 
 // weightLaws tries the axioms on weights of f, at most a dozen different ones, with 0̄ and 1̄.
 func (c *checker[W]) weightLaws() []CheckResult {

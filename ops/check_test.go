@@ -1,7 +1,9 @@
 package ops
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -69,6 +71,176 @@ func TestCheckFindsFaults(t *testing.T) {
 		if r.Witness != "" || r.Compared != 2 {
 			t.Errorf("nothing done: %+v", r)
 		}
+	}
+}
+
+// A determinization that loses more at each turn of a cycle than rounding can is found out, though no short
+// string shows it, and one that loses as much as rounding can is not.
+func checkFindsDrift[W semiring.Component[W]](t *testing.T, weight func(x float64) W, atMost float64) {
+	loops := fsttest.Must(fst.ReadText[semiring.Tropical64](strings.NewReader("0 1 1 1 .3\n0 2 1 1 .6\n1 1 1 1 .001\n2 2 1 1 .001\n1\n2\n"), nil))
+	f := MapInto(loops, func(w semiring.Tropical64) W {
+		if semiring.IsZero(w) {
+			return semiring.Zero[W]()
+		}
+		return weight(float64(w))
+	})
+	opts := CheckOptions{MaxLength: 6, MaxPairs: 50, Delta: DefaultDelta}
+	for turn, found := range map[float64]bool{0: false, 0.9 * atMost: false, 1.2 * atMost: true} {
+		c := &checker[W]{f: f, CheckOptions: opts}
+		slack := roundingError[W](ClosenessOf[W](DefaultDelta))
+		apply := func(g *fst.Vector[W]) (*fst.Vector[W], error) {
+			d, err := Determinize(g, nil)
+			if err != nil {
+				return nil, err
+			}
+			for q := range fst.StateID(d.NumStates()) {
+				for i, e := range d.Arcs(q) {
+					if e.NextState == q {
+						d.MutableArcs(q)[i].Weight = e.Weight.Times(weight(turn))
+					}
+				}
+			}
+			return d, nil
+		}
+		r := c.compare(relationLaw[W]{name: "drifts", apply: apply, slack: slack})
+		if r.Skipped != nil || r.Compared == 0 || (r.Witness != "") != found {
+			t.Errorf("%v a turn: %+v", turn, r)
+		}
+		if !strings.Contains(r.Witness, "…") && found {
+			t.Errorf("%v a turn is found by a short string: %s", turn, r.Witness)
+		}
+		// What is passed over is said.
+		if passed := turn > 0 && !found; (r.Off > 300*turn) != passed {
+			t.Errorf("%v a turn: weights are off by %v", turn, r.Off)
+		}
+	}
+}
+
+func TestCheckFindsDrift(t *testing.T) {
+	t.Run("log64", func(t *testing.T) {
+		checkFindsDrift(t, func(x float64) semiring.Log64 { return semiring.Log64(x) }, DefaultDelta/2)
+	})
+	t.Run("tropical", func(t *testing.T) {
+		checkFindsDrift(t, func(x float64) semiring.Tropical { return semiring.Tropical(x) }, DefaultDelta/2)
+	})
+	t.Run("numbers that are multiplied, with some of 32 bits", func(t *testing.T) {
+		type pair = semiring.Product[semiring.Probability, semiring.Tropical]
+		checkFindsDrift(t, func(x float64) pair { return pair{First: semiring.Probability(1 + x), Second: semiring.Tropical(x)} }, DefaultDelta)
+	})
+}
+
+// Determinize with rounded residuals keeps within what rounding can do, on machines for which it rounds the same way at each turn of
+// a cycle, and on such as have no deterministic equivalent; how far it is off is said.
+func TestCheckBoundsRounding(t *testing.T) {
+	const law = "determinize with rounded residuals keeps the relation"
+	// Two cycles of fifty ε and one label: rounding at each of the ε.
+	var epsilons strings.Builder
+	epsilons.WriteString("0 1 1 1 1\n0 101 1 1 1\n50 1 2 2 .1\n150 101 2 2 .1\n50\n150\n")
+	for q := 1; q < 50; q++ {
+		fmt.Fprintf(&epsilons, "%d %d 0 0 .1\n%d %d 0 0 .1004\n", q, q+1, q+100, q+101)
+	}
+	for name, text := range map[string]string{
+		"residuals settle between multiples": "0 1 1 1 3\n1 0 1 1 3\n1 1 1 1 3\n1 1 1 1 1\n1 0 2 2 3\n0 3\n1 0\n",
+		"no deterministic equivalent":        "0 1 1 1 1\n0 2 1 1 1\n1 1 2 2 1\n2 2 2 2 1.0002\n1\n2\n",
+		"ε count as labels":                  epsilons.String(),
+	} {
+		f := fsttest.Must(fst.ReadText[semiring.Log64](strings.NewReader(text), nil))
+		found := false
+		for _, r := range fsttest.Must(Check(f, &CheckOptions{MaxLength: 2, MaxPairs: 10})) {
+			if r.Witness != "" {
+				t.Errorf("%s: %s: %s", name, r.Law, r.Witness)
+			}
+			if r.Law == law {
+				found = true
+				if r.Skipped != nil || r.Off < 0.01 {
+					t.Errorf("%s: off by %v (%v)", name, r.Off, r.Skipped)
+				}
+			} else if r.Off != 0 {
+				t.Errorf("%s: %s: off by %v", name, r.Law, r.Off)
+			}
+		}
+		if !found {
+			t.Errorf("%s: not tried", name)
+		}
+	}
+}
+
+// tangle is a machine of n states with the given number of arcs each, in a band or, with ε, in cycles of ε as well.
+func tangle(n, degree int, epsilon bool) *fst.Vector[semiring.Log] {
+	rng := rand.New(rand.NewPCG(7, 7))
+	f := fst.NewVector[semiring.Log](n)
+	f.AddStates(n)
+	f.SetStart(0)
+	for q := range fst.StateID(n) {
+		for k := range degree {
+			l := fst.Label(1 + k)
+			if epsilon && k < 3 {
+				l = fst.Epsilon
+			}
+			f.AddArc(q, fst.Arc[semiring.Log]{ILabel: l, OLabel: l, Weight: semiring.Log(3 + rng.Float32()), NextState: fst.StateID(rng.IntN(n))})
+		}
+	}
+	f.SetFinal(fst.StateID(n-1), 0)
+	return f
+}
+
+// However large a machine is, finding and weighing pairs end after so many arcs; what was left out is said, and each law
+// of which an operation was done is tried on some pairs.
+func TestCheckBoundsSteps(t *testing.T) {
+	for _, epsilon := range []bool{false, true} {
+		f := tangle(3000, 10, epsilon)
+		const steps = 40_000
+		c := &checker[semiring.Log]{f: f, CheckOptions: CheckOptions{MaxLength: 9, MaxPairs: 300, MaxSteps: steps, Delta: DefaultDelta}}
+		r := c.compare(relationLaw[semiring.Log]{name: "nothing", apply: func(g *fst.Vector[semiring.Log]) (*fst.Vector[semiring.Log], error) { return g, nil }})
+		if r.Witness != "" || r.Cut == "" {
+			t.Errorf("ε %v: %+v, want nothing wrong, and Cut", epsilon, r)
+		}
+		if epsilon {
+			// A composition with one string goes through all of the machine.
+			if err := errors.Join(r.Stopped, r.Skipped); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), "40000 arcs") {
+				t.Errorf("ε %v: stopped by %v", epsilon, err)
+			}
+		} else if r.Compared == 0 || r.Stopped != nil || r.Skipped != nil {
+			t.Errorf("ε %v: %+v, want some pairs compared", epsilon, r)
+		}
+	}
+}
+
+// All strings of a machine have six labels, more of them than are followed: random ones are compared.
+func TestCheckBeyondEnumeration(t *testing.T) {
+	f := fst.NewVector[semiring.Tropical](7)
+	f.AddStates(7)
+	f.SetStart(0)
+	f.SetFinal(6, 0)
+	for q := range fst.StateID(6) {
+		for l := range fst.Label(10) {
+			f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1 + l, OLabel: 1 + l, NextState: q + 1})
+		}
+	}
+	for _, r := range fsttest.Must(Check(f, nil)) {
+		if r.Witness != "" || r.Skipped == nil && r.Compared == 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// A law ends after its time, the others are tried, and the whole ends after that of the context.
+func TestCheckLawTime(t *testing.T) {
+	f := tangle(400, 5, true)
+	results := fsttest.Must(Check(f, &CheckOptions{LawTime: 1}))
+	late := 0
+	for _, r := range results {
+		if errors.Is(r.Skipped, context.DeadlineExceeded) || errors.Is(r.Stopped, context.DeadlineExceeded) {
+			late++
+		}
+	}
+	if late < 10 {
+		t.Errorf("%d of %d laws were late", late, len(results))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Check(f, &CheckOptions{Limits: Limits{Ctx: ctx}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("done context: %v", err)
 	}
 }
 

@@ -176,7 +176,8 @@ func compareLong[W semiring.Component[W]](t *testing.T, trial int, f *fst.Vector
 	}
 	m := fsttest.Must(Minimize(d, nil))
 	c := &checker[W]{CheckOptions: CheckOptions{MaxLength: 6, MaxPairs: 10}}
-	for _, p := range append(c.pairs(f), c.longPairs(f)...) {
+	found := c.find(f)
+	for _, p := range append(found.short, found.long...) {
 		if len(p.in) > longPath {
 			*long++
 		}
@@ -256,22 +257,5 @@ func TestEquivalentScales(t *testing.T) {
 	x, y := "0 1 1 1 1e-30\n0 2 1 1 2e-30\n1 1\n2 3\n", "0 2 1 1 1e-30\n0 1 1 1 2e-30\n1 3\n2 1\n"
 	if !fsttest.Must(Isomorphic(read(x), read(y), DefaultDelta)) {
 		t.Error("Isomorphic")
-	}
-}
-
-// A determinization that loses a little at each turn of a cycle is found out, though no short
-// string shows it.
-func TestCheckFindsDrift(t *testing.T) {
-	f := fsttest.Must(fst.ReadText[semiring.Log64](strings.NewReader("0 1 1 1 1\n0 2 1 1 1\n1 1 2 2 1\n2 2 2 2 1.0002\n1\n2\n"), nil))
-	results := fsttest.Must(Check(f, nil))
-	found := map[string]bool{}
-	for _, r := range results {
-		found[r.Law] = r.Witness != ""
-		if r.Witness != "" && r.Law != "determinize with rounded residuals keeps the relation" {
-			t.Errorf("%s: %s", r.Law, r.Witness)
-		}
-	}
-	if !found["determinize with rounded residuals keeps the relation"] {
-		t.Error("nothing found")
 	}
 }

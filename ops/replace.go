@@ -117,6 +117,7 @@ type replacer[W semiring.Weight[W]] struct {
 	root   int
 	stacks *fst.Table[callFrame]
 	table  *fst.Table[callState]
+	left   int    // stacks that the last Retain which went through them left
 	meter  *meter // of the delayed form; nil where Materialize counts
 	zero   W
 }

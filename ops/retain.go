@@ -94,8 +94,13 @@ func (d *subtraction[W]) Retain(live []fst.StateID) { d.table = d.table.Only(liv
 // Retain forgets all states but live.
 func (r *rational[W]) Retain(live []fst.StateID) { r.table = r.table.Only(live) }
 
-// Retain forgets all states but live, and the calls that stand open in none of them.
+// Retain forgets all states but live, and the calls that stand open in none of them. Those it goes through only when there are twice
+// as many as it left the last time: each new call pays for two, and not each Retain for the depth of a stack.
 func (r *replacer[W]) Retain(live []fst.StateID) {
+	if r.stacks.Len() <= 2*r.left+retainedStacks {
+		r.table = r.table.Only(live)
+		return
+	}
 	states, stacks := r.table, r.stacks
 	r.table, r.stacks = fst.NewTable[callState](nil), fst.NewTable[callFrame](nil)
 	r.stacks.ID(callFrame{})
@@ -118,7 +123,11 @@ func (r *replacer[W]) Retain(live []fst.StateID) {
 		c.stack = at
 		r.table.ID(c)
 	}
+	r.left = r.stacks.Len()
 }
+
+// retainedStacks are open calls that are not worth going through.
+const retainedStacks = 64
 
 // Retain forgets all states but live, and the strings that none of them has to put out.
 func (s *synchronizer[W]) Retain(live []fst.StateID) {

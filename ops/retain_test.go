@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -255,5 +256,64 @@ func TestShortestDistanceLazy(t *testing.T) {
 	cancel()
 	if _, err := ShortestDistanceLazy[semiring.Tropical](v, 0, Limits{Ctx: ctx}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// A rule that calls itself has as many open calls as the walk is deep. Each Retain, of one state, leaves what the walk is
+// told as it is, keeps no more than twice the calls that are open, and goes through all of them only for as many new ones.
+func TestRetainOpenCalls(t *testing.T) {
+	type W = semiring.Tropical
+	// An arc with 1, a call of itself, and an arc with 2, before which one with 3 may lead to another call.
+	f := fsttest.Must(fst.ReadText[W](strings.NewReader("0 1 1 1\n1 2 0 9\n2 3 2 2\n2 1 3 3\n0\n3\n"), nil))
+	r := fsttest.Must(newReplacer("ReplaceLazy", []Rule[W]{{Label: 9, F: f}}, 9, nil))
+	lazy := fst.NewLazy[W](r, &fst.LazyOptions{CacheBytes: 1})
+	q, depth, calls, through := lazy.Start(), 0, 0, 0
+	step := func(label fst.Label) {
+		t.Helper()
+		arcs, before := lazy.Arcs(q), r.stacks
+		i := slices.IndexFunc(arcs, func(e fst.Arc[W]) bool { return e.ILabel == label })
+		if i < 0 {
+			t.Fatalf("no arc with %d at depth %d: %v (%v)", label, depth, arcs, lazy.Err())
+		}
+		if q = arcs[i].NextState; !lazy.Retain([]fst.StateID{q}) {
+			t.Fatal("cannot forget")
+		}
+		if r.stacks != before {
+			through += r.left
+		}
+		if most := 2*r.left + retainedStacks + 1; r.stacks.Len() > most || r.stacks != before && r.left > depth+2 {
+			t.Fatalf("of %d calls %d are kept, %d the last time", depth, r.stacks.Len(), r.left)
+		}
+	}
+	for range 4 {
+		for depth < 2000 {
+			step(1)
+			step(fst.Epsilon)
+			depth++
+			calls++
+		}
+		step(fst.Epsilon) // back from a call of nothing
+		depth--
+		for depth > 500 {
+			step(2)
+			step(fst.Epsilon)
+			depth--
+		}
+		step(3)
+		step(fst.Epsilon)
+		depth++
+		calls++
+	}
+	if through > 3*calls {
+		t.Errorf("%d calls were gone through for %d new ones", through, calls)
+	}
+	// There are as many ends as open calls.
+	step(fst.Epsilon)
+	for depth--; depth > 0; depth-- {
+		step(2)
+		step(fst.Epsilon)
+	}
+	if step(2); !fst.IsFinal[W](lazy, q) || len(lazy.Arcs(q)) > 0 {
+		t.Error("no end after the last call")
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/ops"
@@ -21,17 +23,24 @@ what cannot be applied to the machine is skipped, with the reason.
   fst check in.fst
   fst run 'random.fst | rmepsilon | check --max_length=8'
 
-Time: that of the operations, and --max_pairs compositions with strings for each. As some
-operations have no end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
-times its memory, where --limit_states or --limit_bytes does not say otherwise; a warning
-then says how many laws were not tried to the end.`,
+Time: that of the operations, and for each --max_steps arcs to find pairs and as many to weigh
+them, at most. As some operations have no end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
+times its memory, where --limit_states or --limit_bytes does not say otherwise, and each law ends after --law_timeout. What was
+not tried is skipped; where pairs were left out, how many were compared comes with what stopped it. A
+warning then says how many laws were not tried to the end. Without --law_timeout (0), the same comes
+out on any machine.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings that are enumerated, at most")
 		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")
+		steps := fs.Int("max_steps", 64, 2_000_000, "Arcs to look at for each law, once to find pairs of strings and once to weigh them, at most")
+		lawTime := fs.Duration("law_timeout", time.Second, "Time for each law, at most; 0 is without end")
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
 			if *length < 1 || *pairs < 1 {
 				return fmt.Errorf("flags --max_length and --max_pairs: %d and %d are not both at least 1", *length, *pairs)
+			}
+			if *steps < 1 || *lawTime < 0 {
+				return fmt.Errorf("flags --max_steps and --law_timeout: %d is below 1, or %v below 0", *steps, *lawTime)
 			}
 			t, err := c.machine(0)
 			if err != nil {
@@ -39,7 +48,7 @@ then says how many laws were not tried to the end.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			results, err := t.Check(t.m, &ops.CheckOptions{MaxLength: int(*length), MaxPairs: int(*pairs), Delta: *delta, Limits: lim})
+			results, err := t.Check(t.m, &ops.CheckOptions{MaxLength: int(*length), MaxPairs: int(*pairs), MaxSteps: *steps, Delta: *delta, LawTime: *lawTime, Limits: lim})
 			if err != nil {
 				return err
 			}
@@ -51,12 +60,15 @@ then says how many laws were not tried to the end.`,
 						bad++
 						fmt.Fprintf(w, "FAILS    %s\n         %s\n", r.Law, r.Witness)
 					case r.Skipped != nil:
-						if errors.Is(r.Skipped, ops.ErrLimit) {
+						if stoppedEarly(r.Skipped) {
 							cut++
 						}
 						fmt.Fprintf(w, "skipped  %s\n         %v\n", r.Law, r.Skipped)
 					default:
-						fmt.Fprintf(w, "holds    %s (%d compared)\n", r.Law, r.Compared)
+						if r.Stopped != nil {
+							cut++
+						}
+						fmt.Fprintf(w, "holds    %s (%s)\n", r.Law, comparedText(r))
 					}
 				}
 				return nil
@@ -64,7 +76,7 @@ then says how many laws were not tried to the end.`,
 				return err
 			}
 			if cut > 0 {
-				c.Warn(c.prog, "%d of %d laws were not tried to the end, as operations came to their bounds (--limit_states and --limit_bytes set others)", cut, len(results))
+				c.Warn(c.prog, "%d of %d laws were not tried to the end, as they came to their bounds (--law_timeout, --max_steps, --limit_states and --limit_bytes set others)", cut, len(results))
 			}
 			if bad > 0 {
 				return errDifferent
@@ -72,3 +84,23 @@ then says how many laws were not tried to the end.`,
 			return nil
 		}
 	}}
+
+// stoppedEarly reports whether a bound ended what err ended.
+func stoppedEarly(err error) bool {
+	return errors.Is(err, ops.ErrLimit) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// comparedText says how much was compared for a law that holds, and what was left out.
+func comparedText(r ops.CheckResult) string {
+	text := fmt.Sprintf("%d compared", r.Compared)
+	if r.Off > 0 {
+		text += fmt.Sprintf("; weights are off by %.2g at most, as rounding may make them", r.Off)
+	}
+	if r.Cut != "" {
+		text += "; " + r.Cut
+	}
+	if r.Stopped != nil {
+		text += fmt.Sprintf("; stopped: %v", r.Stopped)
+	}
+	return text
+}

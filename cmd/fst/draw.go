@@ -14,7 +14,8 @@ var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
 	summary: "Draws a machine, as SVG or in the languages of Graphviz and D2.", about: `
 With --format=svg the picture is complete: states in layers, arcs between the same two states
 as one, labels apart from one another. It has its natural size unless --width or --height is given: then it
-is made smaller where it must be to fit such a page. Beyond 4000 states and arcs together the picture is
+is made smaller where it must be to fit such a page. Symbols and weights of more than 40 characters are cut short, and are
+whole under the pointer. Beyond 4000 states and arcs together the picture is
 coarser; --limit_states bounds the states and the places where arcs pass by others. Otherwise the output is for
 Graphviz' dot, or with --format=d2 for D2, which lays out by itself and takes no sizes but that of letters.
 

@@ -91,6 +91,9 @@ func (c *call) readMachine(name string) (*typed, error) {
 		}
 		return t, c.examine(t, shown)
 	}
+	if err := c.examineHeader(h, shown); err != nil {
+		return nil, err
+	}
 	m, err := su.Read(s, h)
 	if err != nil {
 		return nil, err

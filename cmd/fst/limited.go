@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/fst"
 )
 
 // looking are the tools that make no machine of their own: what they read is what --limit_states and the
@@ -138,13 +140,50 @@ func (c *call) examine(t *typed, shown string) error {
 	}
 	size := t.Size(t.m)
 	c.read += size.Bytes
-	switch {
-	case states > 0 && int64(size.States) > states:
-		return fmt.Errorf("%s has more than %d states, which --limit_states allows: %d", shown, states, size.States)
-	case arcs > 0 && size.Arcs > arcs:
-		return fmt.Errorf("%s has more than %d arcs, which --limit_arcs allows: %d", shown, arcs, size.Arcs)
+	if err := beyondCounts(shown, int64(size.States), states, size.Arcs, arcs); err != nil {
+		return err
 	}
 	return c.withinBytes(shown)
+}
+
+// examineHeader is the error of examine for what is known before the machine is read: a file that is too
+// large for the limits is refused at its header, where that has the counts. They are those by which vector and const files
+// are read; a count that the writer could not tell is 0 or below, and is passed over.
+func (c *call) examineHeader(h *fst.Header, shown string) error {
+	if !c.tool.looks() || h.FstType != "vector" && !strings.HasPrefix(h.FstType, "const") {
+		return nil
+	}
+	states, arcs := *c.lib.limitStates, *c.lib.limitArcs
+	if c.ownStates {
+		states = 0
+	}
+	known := h.NumArcs
+	if h.FstType == "vector" {
+		known = 0 // means nothing there
+	}
+	if err := beyondCounts(shown, h.NumStates, states, known, arcs); err != nil {
+		return err
+	}
+	const state, arc = 8, 16 // bytes that each takes at least
+	if most := *c.lib.limitBytes; most > 0 && (h.NumStates > (most-c.read)/state || known > (most-c.read)/arc) {
+		counts := fmt.Sprintf("%d states", h.NumStates)
+		if known > 0 {
+			counts += fmt.Sprintf(" and %d arcs", known)
+		}
+		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: its header tells of %s", shown, most, counts)
+	}
+	return nil
+}
+
+// beyondCounts is an error where a machine has more states or arcs than limits, zero for none, allow.
+func beyondCounts(shown string, states, limitStates, arcs, limitArcs int64) error {
+	switch {
+	case limitStates > 0 && states > limitStates:
+		return fmt.Errorf("%s has more than %d states, which --limit_states allows: %d", shown, limitStates, states)
+	case limitArcs > 0 && arcs > limitArcs:
+		return fmt.Errorf("%s has more than %d arcs, which --limit_arcs allows: %d", shown, limitArcs, arcs)
+	}
+	return nil
 }
 
 // withinBytes is an error where what a tool has read so far, with shown as the last, is beyond --limit_bytes.

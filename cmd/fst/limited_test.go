@@ -244,3 +244,39 @@ func TestOutputAfterTimeout(t *testing.T) {
 		}
 	}
 }
+
+// A file that is beyond a limit by its header is refused there: the machine behind the header, of which nothing is left here, is not read.
+func TestLimitsHoldAtHeaders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var text strings.Builder
+	for q := range 1000 {
+		fmt.Fprintf(&text, "%d\t%d\t1\t1\n", q, q+1)
+	}
+	text.WriteString("1000\n")
+	must(os.WriteFile("in.txt", []byte(text.String()), 0o666))
+	call := func(words ...string) (int, string) {
+		var out, errs bytes.Buffer
+		status := run(append([]string{"fst"}, words...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		return status, errs.String()
+	}
+	for _, kind := range []string{"vector", "const"} {
+		if status, text := call("compile", "--fst_type="+kind, "in.txt", "whole.fst"); status != 0 {
+			t.Fatal(text)
+		}
+		whole, err := os.ReadFile("whole.fst")
+		must(err)
+		must(os.WriteFile("cut.fst", whole[:100], 0o666))
+		for limit, refused := range map[string]bool{"limit_states=999": true, "limit_states=1001": false, "limit_bytes=5000": true, "limit_arcs=999": kind == "const", "limit_arcs=1000": false} {
+			for _, tool := range []string{"info", "print", "draw"} {
+				status, text := call(tool, "--"+limit, "cut.fst")
+				name, _, _ := strings.Cut(limit, "=")
+				if status != 1 || strings.Contains(text, "--"+name) != refused {
+					t.Errorf("%s, fst %s --%s: status %d, %q", kind, tool, limit, status, text)
+				}
+				if status, text := call(tool, "--"+limit, "whole.fst"); (status == 0) != (limit == "limit_states=1001" || limit == "limit_arcs=1000") {
+					t.Errorf("%s, fst %s --%s of the whole: status %d, %q", kind, tool, limit, status, text)
+				}
+			}
+		}
+	}
+}

@@ -28,7 +28,7 @@ func main() {
 	go func() {
 		s := <-signals
 		output.Stop()
-		fmt.Fprintf(os.Stderr, "ERROR: %s: %v; no output file was written\n", progName(os.Args[0]), s)
+		fmt.Fprintf(os.Stderr, "ERROR: %s: %v; no incomplete output file was written\n", progName(os.Args[0]), s)
 		os.Exit(1)
 	}()
 	status := run(os.Args, cli.Standard())
@@ -250,7 +250,7 @@ func (c *call) watch() (stop func()) {
 	}
 	t := time.AfterFunc(limit+grace(limit), func() {
 		output.Stop()
-		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no output file was written", limit)))
+		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no incomplete output file was written", limit)))
 	})
 	return func() { t.Stop() }
 }
