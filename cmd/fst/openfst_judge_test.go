@@ -25,7 +25,7 @@ func (c *peerCase) unguided() string {
 		if (name == "--subsequential_label" || name == "--increment_subsequential_label") && m.acceptor() { // of an acceptor nothing is left over
 			return false
 		}
-		return flag != "--det_type=nonfunctional" && flag != "--weight=" && flag != "--weight=Infinity" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
+		return flag != "--det_type=functional" && flag != "--det_type=nonfunctional" && flag != "--weight=" && flag != "--weight=Infinity" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
 	}) {
 		return ""
 	}
