@@ -29,7 +29,7 @@ const (
 
 // ErrArchive reports an archive used against its rules: keys out of order, or more
 // machines than the type holds.
-var ErrArchive = errors.New("not an archive that can be")
+var ErrArchive = errors.New("no archive can have this")
 
 // ArchiveReader reads an archive from its first machine to its last.
 type ArchiveReader struct {

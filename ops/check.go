@@ -113,6 +113,8 @@ func (c *checker[W]) tryLaw(i int) CheckResult {
 	return r
 }
 
+var errNothingToCompare = errors.New("there is no accepting path, or none with strings so short: nothing to compare")
+
 var errCheckCyclic = errors.New("tried on machines without cycles only")
 
 type checker[W semiring.Component[W]] struct {
@@ -292,6 +294,10 @@ func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 	pairs = append(pairs, mine.long...)
 	for _, p := range its.long {
 		pairs = append(pairs, turn(p))
+	}
+	if len(pairs) == 0 {
+		r.Skipped = errNothingToCompare
+		return r
 	}
 	if r.Cut = mine.cut; r.Cut == "" {
 		r.Cut = its.cut

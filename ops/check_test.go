@@ -46,6 +46,23 @@ func TestCheckHolds(t *testing.T) {
 	t.Run("probability", func(t *testing.T) { checkHolds(t, drawProbability) })
 }
 
+// Laws of which nothing is compared do not hold, but are skipped.
+func TestCheckNothing(t *testing.T) {
+	f := fst.NewVector[semiring.Tropical](2)
+	f.AddStates(2)
+	f.SetStart(0)
+	f.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: 1})
+	results, err := Check(f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Compared == 0 && r.Skipped == nil {
+			t.Errorf("%q is said to hold, with nothing compared", r.Law)
+		}
+	}
+}
+
 // An operation that is wrong is found out, whether it loses a string, makes one up, or
 // changes a weight, and with it the shortest pair for which it is.
 func TestCheckFindsFaults(t *testing.T) {

@@ -9,6 +9,31 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
+// DeadEnd returns a state that the start leads to and that leads to no final state, which Connect removes; NoState if
+// there is none. O(states + arcs).
+func DeadEnd[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
+	if f.Start() == fst.NoState {
+		return fst.NoState
+	}
+	live := coaccessible(f)
+	seen := make([]bool, f.NumStates())
+	seen[f.Start()] = true
+	for todo := []fst.StateID{f.Start()}; len(todo) > 0; {
+		q := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !live[q] {
+			return q
+		}
+		for _, e := range f.Arcs(q) {
+			if !seen[e.NextState] {
+				seen[e.NextState] = true
+				todo = append(todo, e.NextState)
+			}
+		}
+	}
+	return fst.NoState
+}
+
 // Connect trims f in place: the states that lie on no path from the start state
 // to a final state go, with their arcs, and the others are renumbered in order.
 // Arcs keep their order, and the relation of f does not change. A machine

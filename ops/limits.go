@@ -14,10 +14,12 @@ import (
 // Limits bounds what a constructive operation may build; every options struct
 // of one embeds it. Zero is no limit.
 type Limits struct {
-	Ctx    context.Context // cancellation and deadline; nil is none
-	States int             // states of the result
-	Arcs   int64           // arcs of the result
-	Bytes  int64           // estimated bytes held: the result, state tables and work space
+	// Ctx cancels; nil is none. It is looked at once in 256 states or so, or a megabyte of what is held: a delayed machine
+	// may go on for as many.
+	Ctx    context.Context
+	States int   // states of the result
+	Arcs   int64 // arcs of the result
+	Bytes  int64 // estimated bytes held: the result, state tables and work space; what the collector has not yet freed comes on top
 
 	// Workers is how many goroutines may work at once, where an operation can use more
 	// than one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The

@@ -364,9 +364,12 @@ func (g *randGen[W]) chains() error {
 				e.NextState = g.out.AddState()
 				g.out.AddArc(p, e)
 				p = e.NextState
+				g.arcs++
+				if err := g.check(); err != nil { // one path may be longer than all that is allowed
+					return err
+				}
 			}
 			g.out.SetFinal(p, one)
-			g.arcs += int64(len(path))
 			if err := g.check(); err != nil {
 				return err
 			}

@@ -390,6 +390,10 @@ func evidence[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squa
 	b := &TwinsError{Op: op, Cycle: len(access), Exact: s.single}
 	b.Left, b.Right = s.paths(slices.Concat(access, cycle))
 	b.LeftFactor, b.RightFactor = alg.factor(left, b.Left.osyms), alg.factor(right, b.Right.osyms)
+	if s.live == nil {
+		live := coaccessible(s.f)
+		b.Dead = !live[b.Left.States[b.Cycle]] || !live[b.Right.States[b.Cycle]]
+	}
 	return b
 }
 

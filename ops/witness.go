@@ -102,6 +102,9 @@ type TwinsError struct {
 	// factors differ by more than rounding. Otherwise it only may not end.
 	Exact bool
 
+	// Dead is true where one of the cycles leads to no final state: Connect takes it away.
+	Dead bool
+
 	// Shortest is true when it is proved that no two such paths are shorter, cycles included.
 	Shortest bool
 
@@ -125,6 +128,9 @@ func (e *TwinsError) Error() string {
 	}
 	s := fmt.Sprintf("ops: %s: %v, %s: states %d and %d are reached with the same labels and go round cycles with the same labels (from arc %d on) %s: [%s] against [%s]",
 		e.Op, ErrTwins, how, e.Left.States[e.Cycle], e.Right.States[e.Cycle], e.Cycle, what, e.Left.String(), e.Right.String())
+	if e.Dead {
+		s += "; one of these states leads to no final state, and is no obstacle once that is removed (Connect)"
+	}
 	if e.Op == opTwins && !e.Shortest {
 		s += "; there may be a shorter way to show it"
 	}

@@ -25,7 +25,8 @@ what cannot be applied to the machine is skipped, with the reason.
 
 Time: that of the operations, and for each --max_steps arcs to find pairs and as many to weigh
 them, at most. As some operations have no end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
-times its memory, where --limit_states or --limit_bytes does not say otherwise, and each law ends after --law_timeout. What was
+times its memory, where --limit_states or --limit_bytes does not say otherwise, and each law ends at --law_timeout or soon after (what goes through all arcs once or
+twice is not interrupted). What was
 not tried is skipped; where pairs were left out, how many were compared comes with what stopped it. A
 warning then says how many laws were not tried to the end. Without --law_timeout (0), the same comes
 out on any machine.`,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 )
 
@@ -19,8 +20,8 @@ property: no two paths with one input go round cycles with different weights or 
 unambiguous machine can be determinized exactly when it has it, and any machine over an
 idempotent semiring when it has it. It says
 nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute.
-determinizable: what follows from these for fst determinize, once fst connect has removed the states
-that lead to no final one, of which nothing here speaks. bounded
+determinizable: what follows from these for fst determinize; of states that lead to no
+final one nothing else here speaks, and where there are some, it says so. bounded
 delay: each cycle has as many labels on either side; fst synchronize ends exactly
 on such machines. stochastic: over log, log64 and real64, the
 final weight and the arcs of each state that the start leads to sum to one, but for --delta.
@@ -89,7 +90,7 @@ the square of that; --limit_states and --limit_arcs bound these pairs.`,
 				} else {
 					verdict("twins property", twins == nil, orNil(twins))
 				}
-				infoLine(w, "determinizable", determinizable(functional == nil, t.HasInputEpsilons(t.m), ambiguous == nil, unknown == "", twins == nil, t.Idempotent()))
+				infoLine(w, "determinizable", determinizable(functional == nil, t.HasInputEpsilons(t.m), ambiguous == nil, unknown == "", twins, t.Idempotent(), t.DeadEnd(t.m)))
 				verdict("bounded delay", delay == nil, orNil(delay))
 				if !sums {
 					infoLine(w, "stochastic", "not applicable: no probabilities")
@@ -102,7 +103,7 @@ the square of that; --limit_states and --limit_arcs bound these pairs.`,
 	}}
 
 // determinizable says whether determinization ends, as far as that follows from the rest.
-func determinizable(functional, epsilons, unambiguous, decided, twins, idempotent bool) string {
+func determinizable(functional, epsilons, unambiguous, decided bool, twins *ops.TwinsError, idempotent bool, dead fst.StateID) string {
 	switch {
 	case !functional && epsilons:
 		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
@@ -110,12 +111,14 @@ func determinizable(functional, epsilons, unambiguous, decided, twins, idempoten
 		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
 	case !decided:
 		return "not known"
-	case twins && (unambiguous || idempotent):
+	case twins == nil && (unambiguous || idempotent) && dead != fst.NoState:
+		return fmt.Sprintf("y, once fst connect has removed what leads to no final state, such as state %d", dead)
+	case twins == nil && (unambiguous || idempotent):
 		return "y"
-	case unambiguous:
-		return "n: no twins property (--weight, --nstate or --limit_states bound what would not end)"
-	case twins:
+	case twins == nil:
 		return "not known: twins property, but ambiguous over weights that are not idempotent"
+	case unambiguous || twins.Exact:
+		return "n: no twins property (--weight, --nstate or --limit_states bound what would not end)"
 	}
 	return "not known: no twins property, but ambiguous (fst disambiguate first)"
 }

@@ -38,23 +38,26 @@ func TestExplainKnowsWhatDeterminizeDoes(t *testing.T) {
 			status := run(words, cli.Streams{In: bytes.NewReader(file), Out: &out, Err: &errs})
 			return out.String() + errs.String(), status
 		}
-		connected, status := call("fst", "connect") // states that lead nowhere are no part of what explain looks at
-		if status != 0 {
-			t.Fatalf("machine %d: connect: %s", i, connected)
-		}
-		file = []byte(connected)
 		text, status := call("fst", "explain")
 		if status != 0 {
 			t.Fatalf("machine %d: explain: %s\n%v", i, text, m)
 		}
 		_, verdict, _ := strings.Cut(text, "determinizable ")
 		verdict, _, _ = strings.Cut(strings.TrimSpace(verdict), "\n")
-		got, status := call("fst", "determinize", "--limit_states=3000")
 		kind, _, _ := strings.Cut(verdict, " (")
+		kind, _, _ = strings.Cut(kind, ", such as")
 		said[kind]++
+		if kind != "y" { // states that lead nowhere are no part of what is said
+			connected, status := call("fst", "connect")
+			if status != 0 {
+				t.Fatalf("machine %d: connect: %s", i, connected)
+			}
+			file = []byte(connected)
+		}
+		got, status := call("fst", "determinize", "--limit_states=3000")
 		ok := true
 		switch kind {
-		case "y":
+		case "y", "y, once fst connect has removed what leads to no final state":
 			ok = status == 0 || strings.Contains(got, "3000")
 		case "n: not functional":
 			ok = status == 1 && strings.Contains(got, "not functional")
@@ -66,7 +69,7 @@ func TestExplainKnowsWhatDeterminizeDoes(t *testing.T) {
 		}
 	}
 	t.Log(said)
-	for _, kind := range []string{"y", "n: not functional", "n: no twins property"} {
+	for _, kind := range []string{"y", "y, once fst connect has removed what leads to no final state", "n: not functional", "n: no twins property"} {
 		if said[kind] < 20 {
 			t.Errorf("%q was said %d times: the machines that are drawn are not those that this is about", kind, said[kind])
 		}

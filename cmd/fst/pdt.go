@@ -106,8 +106,9 @@ left out, and never visited; limits then hold for the search of pdtshortestpath,
 
 Time O(states + arcs) of the result, exponential in the depth of the stack at worst.`)
 	mpdtexpandTool = expandPDT(true, "Expands a multi-pushdown transducer to a finite one.", aboutMPDT+`
-The result has a state for each state and pair of stacks. Where stacks are not bounded it
-is without end: see --limit_states.
+The result has a state for each state and pair of stacks. Where all pairs are of one stack, that must be
+bounded, else the error says where it grows; where two are not bounded the result may be
+without end, which nothing can tell beforehand: see --limit_states.
 
   mpdtexpand --mpdt_parentheses=triples.txt in.mpdt out.fst
 

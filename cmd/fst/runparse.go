@@ -61,6 +61,8 @@ func runTokens(program string, args []string) ([]runToken, error) {
 		case c == ' ' || c == '\t' || c == '\r':
 			i++
 			continue
+		case c == '&' && !strings.HasPrefix(program[i:], "&&"):
+			return nil, fmt.Errorf("line %d: fst run has no &: statements go one after another, each on its line or behind ;", line)
 		case slices.Contains(shellOnly, program[i:min(i+2, len(program))]):
 			return nil, fmt.Errorf("line %d: fst run has no %s as a shell has: statements, between ; or lines, end at the first error, and > writes a file anew", line, program[i:i+2])
 		case c == '|' || c == '<' || c == '>':

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,6 +54,13 @@ func TestExpandUnbounded(t *testing.T) {
 			bounded--
 			continue
 		}
+		multi, err := pdt.ExpandMulti(f, pairs, slices.Repeat([]int32{2}, len(pairs)), nil) // of one stack, which is that PDT
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := ops.Compare[T](e, multi, 0); d != nil {
+			t.Fatal(d)
+		}
 		whole, err := ops.Materialize(pdt.NewExpander(f, pairs, nil), ops.Limits{})
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +78,8 @@ func TestExpandUnbounded(t *testing.T) {
 	last := fst.StateID(60)
 	f.AddArc(last, fst.Arc[T]{ILabel: 2, OLabel: 2, NextState: last})
 	var state *ops.StateError
-	for name, err := range map[string]error{"Bounded": pdt.Bounded(f, pairs, ops.Limits{}), "Expand": second(pdt.Expand(f, pairs, nil))} {
+	for name, err := range map[string]error{"Bounded": pdt.Bounded(f, pairs, ops.Limits{}), "Expand": second(pdt.Expand(f, pairs, nil)),
+		"ExpandMulti": second(pdt.ExpandMulti(f, pairs, slices.Repeat([]int32{1}, len(pairs)), nil))} {
 		if !errors.Is(err, pdt.ErrUnbounded) || !errors.As(err, &state) || state.State != last || state.Op != "pdt."+name {
 			t.Errorf("%s: %v", name, err)
 		}

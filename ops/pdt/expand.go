@@ -2,6 +2,7 @@ package pdt
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -41,8 +42,8 @@ func Expand[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, opts
 }
 
 // ExpandMulti is Expand of the MPDT f, where pair i belongs to stack stack[i], from 1.
-// An MPDT may be infinite where no stack of its own is unbounded, which is not
-// decidable from the parts: then only the limits stop it.
+// Where all pairs are of one stack, f is a PDT, and the error that of Expand if it is not bounded. Of two stacks neither tells alone
+// whether the expansion is finite, which is not decidable for both together: then only the limits stop it.
 func ExpandMulti[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, stack []int32, opts *ExpandOptions) (*fst.Vector[W], error) {
 	var o ExpandOptions
 	if opts != nil {
@@ -51,7 +52,14 @@ func ExpandMulti[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair,
 	if err := CheckStacks("pdt.ExpandMulti", pairs, stack); err != nil {
 		return nil, err
 	}
-	return expand(f, newExpander(f, newTwoStacks(pairs, stack), o.KeepParens, "pdt.ExpandMulti", o.Limits), &o)
+	const op = "pdt.ExpandMulti"
+	if len(stack) > 0 && !slices.ContainsFunc(stack, func(l int32) bool { return l != stack[0] }) { // a PDT
+		one := newOneStack(pairs)
+		e := newExpander(f, one, o.KeepParens, op, o.Limits)
+		e.watch = newWatch(f, one.parens, op)
+		return expand(f, e, &o)
+	}
+	return expand(f, newExpander(f, newTwoStacks(pairs, stack), o.KeepParens, op, o.Limits), &o)
 }
 
 func expand[W semiring.Weight[W]](f fst.Expanded[W], e *expander[W], o *ExpandOptions) (*fst.Vector[W], error) {

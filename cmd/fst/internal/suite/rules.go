@@ -51,6 +51,8 @@ func (component[W]) HasInputEpsilons(m Machine) bool {
 	return fst.PropertiesOf[W](m.(fst.Expanded[W]), fst.IEpsilons)&fst.IEpsilons != 0
 }
 
+func (component[W]) DeadEnd(m Machine) fst.StateID { return ops.DeadEnd(m.(fst.Expanded[W])) }
+
 func (component[W]) Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error) {
 	return ops.Twins(m.(fst.Expanded[W]), &ops.TwinsOptions{Limits: lim})
 }

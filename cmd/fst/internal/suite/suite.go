@@ -93,6 +93,7 @@ type Suite interface {
 
 	Idempotent() bool
 	HasInputEpsilons(m Machine) bool
+	DeadEnd(m Machine) fst.StateID
 	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
 	BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error)
 	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
