@@ -120,8 +120,8 @@
 // ε-removal trims so, too, and orders the ε-arcs while it looks which states are entered; closing is shared and
 // putting the arcs in place is not.
 //
-// By the clock of two idle cores two workers are faster by 1.4 on connect_1e6 (39.5 to 28.2 ms), 1.45 on arcsort_L (3.06 to 2.11),
-// 1.6 on compose_LG and compose_R_1e6, 1.6 to 1.9 on rmeps_1e6 and 1.9 to 2.0 on batches.
+// By the clock of two idle cores two workers are faster by 1.66 on connect_1e6 (66.6 to 40.1 ms), 1.67 on arcsort_L (3.62 to 2.17),
+// 1.5 to 1.6 on compose_LG, 1.7 on compose_R_1e6, 1.65 to 1.9 on rmeps_1e6 and 1.7 to 2.0 on batches (run_workers.sh).
 //
 // On sorting arcs: of the 4.3 ms of arcsort_L half went through 781,000 states of mostly one arc and half was one state of
 // 135,000; 3.05 are left since states of one arc are passed over by their number of arcs alone and keys get their room at once.
