@@ -170,8 +170,8 @@
 //	pdtexpand                   no end where the stack is not       an error that says where it grows
 //	                              bounded; nor with --weight, of
 //	                              fewer than nine states
-//	pdtshortestpath             an error where it comes upon a      an error on all machines whose stack
-//	                              stack that is not bounded           is not bounded, as pdtexpand
+//	pdtshortestpath             an error where it comes upon a      the best path there, too
+//	                              stack that is not bounded
 //	pdtshortestpath, pdtexpand  aborts where nothing closes a       the best path, and what is near it;
 //	  --weight                    parenthesis; takes one entry of     a cycle that improves paths is an
 //	                              a nested search for another, and    error; --path_gc means nothing

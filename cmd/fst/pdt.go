@@ -287,11 +287,12 @@ func infoPDT(multi bool, summary, about string) *tool {
 var pdtshortestpathTool = pushdown(false, tool{name: "pdtshortestpath", args: "in.pdt [out.fst]", max: 2,
 	summary: "Finds the best path of a pushdown transducer.", about: aboutPDT + `
 The result is the best of these paths, found without expanding the machine. The weights need
-the path property, and the stack must be bounded.
+the path property. The stack need not be bounded (rules that call themselves), but no cycle may improve a path.
 
   pdtshortestpath --pdt_parentheses=pairs.txt in.pdt out.fst
 
-Time: a shortest distance for each state that an opening parenthesis leads to. --limit_states
+Time: a shortest distance for each state that an opening parenthesis leads to, and where the stack is not
+bounded some rounds of these. --limit_states
 and --limit_arcs bound the pairs of such a state and another that are searched, and their arcs.`},
 	func(fs *flags.Set, p *parenFile) func(*call) error {
 		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")

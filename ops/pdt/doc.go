@@ -12,9 +12,9 @@
 // Shamir); Expand makes a finite machine of it, where its stack is bounded;
 // ShortestPath finds its best path without expanding it, and ExpandPruned the part
 // near that. All build state by state under ops.Limits, and no recursion grows with
-// the input. Expand and its kin find out on the way whether the stack is bounded, so
+// the input. Expand and ExpandPruned find out on the way whether the stack is bounded, so
 // that they end: an unbounded one is an error around ErrUnbounded that says where it
-// grows.
+// grows. ShortestPath takes any.
 //
 // Results have the states, arcs and numbering of OpenFst 1.7.9, which the tests
 // compare where its tools are installed. Where those crash, loop, or find a path

@@ -2,6 +2,7 @@ package pdt
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -24,9 +25,10 @@ type ShortestPathOptions struct {
 // machine of its own, without states if there is none. State 0 is the last of the
 // path.
 //
-// The stack must be bounded where f has paths of weights other than 0̄, and no cycle
-// may improve a path: errors are StateErrors around ErrUnbounded and
-// ops.ErrNotClosed.
+// No cycle may improve a path: the error is a StateError around ops.ErrNotClosed.
+//
+// Where a search enters itself, so that the stack is not bounded, all searches go on at once, in rounds; the best
+// path may then be exponentially longer than f. O(rounds · (k·V·E + entries · exits)), most often with few rounds.
 //
 // Each state that an opening parenthesis leads to is the source of a search of its
 // own, over pairs of it and a state; what it finds up to the matching closing
@@ -47,10 +49,12 @@ func ShortestPath[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.run(); err != nil {
-		return nil, err
+	var out *fst.Vector[W]
+	if err = s.run(); errors.Is(err, ErrUnbounded) {
+		out, err = recursivePath(f, s.parens, "pdt.ShortestPath", &o)
+	} else if err == nil {
+		out, err = s.path(o.KeepParens)
 	}
-	out, err := s.path(o.KeepParens)
 	if err != nil {
 		return nil, err
 	}
