@@ -9,26 +9,13 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// DeadEnd returns a state that the start leads to and that leads to no final state, which Connect removes; NoState if
-// there is none. O(states + arcs).
+// DeadEnd returns the first state that the start leads to and that leads to no final state, which Connect removes;
+// NoState if there is none. O(states + arcs).
 func DeadEnd[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
-	if f.Start() == fst.NoState {
-		return fst.NoState
-	}
-	live := coaccessible(f)
-	seen := make([]bool, f.NumStates())
-	seen[f.Start()] = true
-	for todo := []fst.StateID{f.Start()}; len(todo) > 0; {
-		q := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !live[q] {
-			return q
-		}
-		for _, e := range f.Arcs(q) {
-			if !seen[e.NextState] {
-				seen[e.NextState] = true
-				todo = append(todo, e.NextState)
-			}
+	c, live := findComponents(f, nil, fromStart|wantCoaccess)
+	for q, of := range c.of {
+		if of >= 0 && !live[q] {
+			return fst.StateID(q)
 		}
 	}
 	return fst.NoState

@@ -41,7 +41,8 @@ func TestTopSortAgainstOpenFst(t *testing.T) {
 }
 
 // Connect keeps what lies on a path from the start to a final state: reachable
-// from the start, and from which a final state is reached, both by closure.
+// from the start, and from which a final state is reached, both by closure. DeadEnd is the first
+// that fails the second alone.
 func TestConnectByDefinition(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for range 500 {
@@ -63,6 +64,7 @@ func TestConnectByDefinition(t *testing.T) {
 			}
 		}
 		want := f.Clone()
+		end := fst.NoState
 		dead := make([]bool, n)
 		for q := range n {
 			co := false
@@ -70,6 +72,12 @@ func TestConnectByDefinition(t *testing.T) {
 				co = co || reach[q][r] && fst.IsFinal(f, fst.StateID(r))
 			}
 			dead[q] = !co || !reach[f.Start()][q]
+			if !co && reach[f.Start()][q] && end == fst.NoState {
+				end = fst.StateID(q)
+			}
+		}
+		if got := ops.DeadEnd[semiring.Tropical](f); got != end {
+			t.Fatalf("dead end %d, want %d of\n%s", got, end, printText(f))
 		}
 		want.DeleteStates(dead)
 		ops.Connect(f)
