@@ -219,8 +219,8 @@ type candidate struct {
 
 // warmer fetches, of a machine too large for the caches, what the next elements need: subsets are expanded in the order
 // in which they lie, so that what comes next is known, and fetches that do not wait for one another take the time of
-// one or two. (A lexicon of 780,000 states takes 0.77 of its time, composed with a language model
-// 0.89.)
+// one or two: 0.77 of the time on a lexicon of 780,000 states (determinize_L_full of fst bench), 0.89 on one composed
+// with a language model (determinize_LG).
 type warmer[W semiring.Weight[W]] struct {
 	f    *fst.Vector[W] // nil for other kinds, and for small machines
 	page int32

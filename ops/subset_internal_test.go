@@ -122,3 +122,55 @@ func sameTerms(a, b []outputTerm[semiring.Tropical]) bool {
 		return slices.Equal(x.labels, y.labels) && x.weight == y.weight
 	})
 }
+
+// What is fetched ahead changes nothing: a lexicon that is large enough is determinized as its constant form, of which
+// nothing is fetched, in order and in any other.
+func TestSubsetsAhead(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	f := fst.NewVector[semiring.Tropical](2 * warmFrom)
+	f.SetStart(f.AddState())
+	f.SetFinal(f.AddState(), semiring.One[semiring.Tropical]())
+	for f.NumStates() < 2*warmFrom {
+		q := fst.StateID(0)
+		for left := 1 + rng.IntN(8); left >= 0; left-- {
+			next := fst.StateID(1)
+			if left > 0 {
+				next = f.AddState()
+			}
+			l := fst.Label(1 + rng.IntN(4))
+			f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: l, OLabel: l, Weight: semiring.Tropical(rng.IntN(8)), NextState: next})
+			q = next
+		}
+	}
+	lim := &DeterminizeOptions{Limits: Limits{States: 4 * warmFrom}}
+	want, err := Determinize[semiring.Tropical](fst.NewConst[semiring.Tropical](f), lim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Determinize[semiring.Tropical](f, lim); err != nil || !Equal[semiring.Tropical](got, want, 0) {
+		t.Fatalf("another result with fetching ahead (error %v)", err)
+	}
+	lazy, err := DeterminizeLazy[semiring.Tropical](f, lim, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3000 {
+		for p, q := lazy.Start(), want.Start(); ; {
+			a, b := lazy.Arcs(p), want.Arcs(q)
+			if lazy.Final(p) != want.Final(q) || len(a) != len(b) {
+				t.Fatalf("state %d on demand: final %v and %d arcs, want %v and %d", p, lazy.Final(p), len(a), want.Final(q), len(b))
+			}
+			if len(a) == 0 {
+				break
+			}
+			k := rng.IntN(len(a))
+			if a[k].ILabel != b[k].ILabel || a[k].Weight != b[k].Weight {
+				t.Fatalf("arc %d of state %d on demand: %v, want %v", k, p, a[k], b[k])
+			}
+			p, q = a[k].NextState, b[k].NextState
+		}
+	}
+	if err := lazy.Err(); err != nil {
+		t.Fatal(err)
+	}
+}
