@@ -34,32 +34,34 @@ func Expand[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, opts
 	if opts != nil {
 		o = *opts
 	}
-	const op = "pdt.Expand"
-	stack := newOneStack(pairs)
-	e := newExpander(f, stack, o.KeepParens, op, o.Limits)
-	e.watch = newWatch(f, stack.parens, op)
-	return expand(f, e, &o)
+	return expandOne(f, pairs, "pdt.Expand", &o)
 }
 
 // ExpandMulti is Expand of the MPDT f, where pair i belongs to stack stack[i], from 1.
-// Where all pairs are of one stack, f is a PDT, and the error that of Expand if it is not bounded. Of two stacks neither tells alone
-// whether the expansion is finite, which is not decidable for both together: then only the limits stop it.
+// Where all pairs are of one stack, f is a PDT, and the error that of Expand if it is not
+// bounded. Of two stacks neither tells alone whether the expansion is finite, which is not
+// decidable for both together: then only the limits stop it.
 func ExpandMulti[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, stack []int32, opts *ExpandOptions) (*fst.Vector[W], error) {
 	var o ExpandOptions
 	if opts != nil {
 		o = *opts
 	}
-	if err := CheckStacks("pdt.ExpandMulti", pairs, stack); err != nil {
+	const op = "pdt.ExpandMulti"
+	if err := CheckStacks(op, pairs, stack); err != nil {
 		return nil, err
 	}
-	const op = "pdt.ExpandMulti"
 	if len(stack) > 0 && !slices.ContainsFunc(stack, func(l int32) bool { return l != stack[0] }) { // a PDT
-		one := newOneStack(pairs)
-		e := newExpander(f, one, o.KeepParens, op, o.Limits)
-		e.watch = newWatch(f, one.parens, op)
-		return expand(f, e, &o)
+		return expandOne(f, pairs, op, &o)
 	}
 	return expand(f, newExpander(f, newTwoStacks(pairs, stack), o.KeepParens, op, o.Limits), &o)
+}
+
+// expandOne expands a PDT, whose stack it asks to be bounded.
+func expandOne[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, op string, o *ExpandOptions) (*fst.Vector[W], error) {
+	stack := newOneStack(pairs)
+	e := newExpander(f, stack, o.KeepParens, op, o.Limits)
+	e.watch = newWatch(f, stack.parens, op)
+	return expand(f, e, o)
 }
 
 func expand[W semiring.Weight[W]](f fst.Expanded[W], e *expander[W], o *ExpandOptions) (*fst.Vector[W], error) {
