@@ -19,7 +19,7 @@ type Limits struct {
 	Ctx    context.Context
 	States int   // states of the result
 	Arcs   int64 // arcs of the result
-	Bytes  int64 // estimated bytes held: the result, state tables and work space; what the collector has not yet freed comes on top
+	Bytes  int64 // estimated bytes held: the result, state tables and work space; the input and what the collector has not yet freed come on top
 
 	// Workers is how many goroutines may work at once, where an operation can use more
 	// than one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The
