@@ -9,7 +9,9 @@
 // is any error, 2 a difference that a comparison found. TestAsOpenFst draws
 // machines and options and runs them through both.
 //
-// What differs, on purpose, and only this:
+// What differs, on purpose, and only this: one table, in six parts by the reason why.
+//
+// Input is read whole or is an error, where OpenFst cuts it, wraps around or guesses in silence:
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
@@ -26,31 +28,88 @@
 //	  the first line
 //	NaN weights                 are read, and printed BadNumber     are an error where they enter, in
 //	                                                                  files and flags
+//	last line without an end    farcompilestrings reads it twice    once
+//	characters that are not     farcompilestrings reads surrogates, an error that says which byte
+//	  in Unicode                  five and six bytes
+//	labels beyond a byte        farprintstrings --token_type=byte   a message, as for what is no string
+//	                              prints their lowest byte
+//	numbers in flags            beyond 32 bits wrap around; NaN     are an error
+//	                              is taken
+//	counts and tolerances       mean what falls out: a state that   are taken for 0
+//	  below 0 in flags            is not final, a machine that is
+//	                              not equal to itself, no end
+//	two symbols for one label   --save_isymbols writes one of them  writes both
+//	                              twice, --keep_isymbols a file
+//	                              that cannot be read
+//	potentials out of order     fstreweight gives them to the last  are those of the states they name
+//	                              state so far
+//	header property bits that   fstinfo fails on the machine        are dropped as the file is read
+//	  are false
+//	compact machines of         take the first arc of a state with  an error
+//	  acceptors, label -1         it for a final weight
+//	fstlinear                   reads a window of -1 or 10¹⁴        at most 1024 words
+//	                              words, and a NaN weight
+//	machines of other weights   farcreate, farinfo,                 status 1
+//	  in one archive, or in       farprintstrings: message, status
+//	  archives read together      0; farextract --keys may not come
+//	                              upon them
+//	archives cut at their ends  what is left may be taken for all   status 1
+//	blank lines in file lists   are standard input                  are passed over
+//	mpdtreverse                 writes stacks such as -1, for one   1 and 2; another number of a stack
+//	                              pair or where the first is on 2;    in the file is an error
+//	                              takes any number for a stack
+//
+// What failed has status 1, and leaves nothing half-written:
+//
+//	where                       OpenFst 1.7.9                       here
+//	--------------------------  ----------------------------------  ----------------------------------
 //	a file that cannot be       fstcompile, farextract: message,    status 1; a result appears whole or
 //	  written                     status 0                            not at all, but where a file can
 //	                                                                  only be written over (it has other
 //	                                                                  names, its folder takes no more):
 //	                                                                  with what is complete; an error
 //	                                                                  then says that it is not
-//	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
-//	  name                        fstreplace and fstreweight          inputs, one
-//	                              cannot read -; as a table or
-//	                              pairs of labels, a file called -
-//	standard output closed      an error if a machine is to be      /dev/null: Go opens it there, before
-//	  before the start            written, status 0 if text is        anything here could tell
 //	pairs and tables that       fstsymbols, fstrelabel,             status 1
 //	  cannot be read              farcompilestrings,
 //	                              farprintstrings: message, status 0
 //	later inputs that cannot be farcreate: message, status 0;       status 1
 //	  read                        farequal, farisomorphic: status 2
-//	address space bounded by    works from 50 MB on; an error       works from 800 MB on: Go reserves
-//	  ulimit -v                   where it is used up                 as much at the start, and uses a
-//	                                                                  few; where it is used up, a trace
-//	                                                                  and status 2, unless --limit_bytes
-//	                                                                  ends the work before
+//	keys that are not there     farextract: message, status 0       status 1
+//	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
+//	fstcompress --decode        takes any weights for --arc_type;   the file says what they are; status 1
+//	                              bad input: message, status 0
+//	--fst_error_fatal=false     goes on with a machine that is an   ends with the error
+//	                              error, and may write it
+//
+// Nothing crashes, goes on for ever, or writes addresses, and names out of files lead nowhere else:
+//
+//	where                       OpenFst 1.7.9                       here
+//	--------------------------  ----------------------------------  ----------------------------------
 //	crashes and loops           fstencode --decode and fstsymbols   errors; where a computation has no
 //	                              without their tables; no end        end, the path or cycle that shows
 //	                              where there is none                 it, or --limit_states and the like
+//	keys of archives            farextract writes where they lead   only below the prefix
+//	several machines under one  farextract puts an address into     .1, .2 and so on
+//	  key                         names of files: a.0x7ffe2ad6
+//	farcreate to standard       crashes; farcompilestrings:         works
+//	  output, --far_type=sttable  message, status 0
+//	words that a linear model   are looked up behind its tables     have no arc
+//	  does not have
+//	pdtexpand                   no end where the stack is not       an error that says where it grows
+//	                              bounded; nor with --weight, of
+//	                              fewer than nine states
+//	pdtshortestpath             an error where it comes upon a      the best path there, too
+//	                              stack that is not bounded
+//	pdtshortestpath, pdtexpand  aborts where nothing closes a       the best path, and what is near it;
+//	  --weight                    parenthesis; takes one entry of     a cycle that improves paths is an
+//	                              a nested search for another, and    error; --path_gc means nothing
+//	                              so may miss the best path; no
+//	                              end where cycles improve paths
+//
+// Results are those of the operation, where OpenFst's have another relation, cannot be read, or follow a hash table:
+//
+//	where                       OpenFst 1.7.9                       here
+//	--------------------------  ----------------------------------  ----------------------------------
 //	sums over log weights       steps below --delta are dropped,    exact, so that weights agree to a
 //	                              divergent sums become some          thousandth, less where cycles lose
 //	                              number                              little or --delta is large;
@@ -64,20 +123,11 @@
 //	  arcs                        they lead to an end of weight 1̄
 //	fstpush --push_labels over  weights of 2²² and their rounding   weights stay
 //	  log weights, with cycles
-//	fstpush of an affix or a    an error                            the machine as it is
-//	  total of no path at all
 //	fstreplace, label 0         takes ε for calls of the root, and  leaves ε alone
 //	                              of rules when it looks for
 //	                              circles
 //	fstencode --encode_reuse    leaves the mapper without the new   adds them
 //	                              labels, which nothing can decode
-//	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
-//	keys of archives            farextract writes where they lead   only below the prefix
-//	potentials out of order     fstreweight gives them to the last  are those of the states they name
-//	                              state so far
-//	two symbols for one label   --save_isymbols writes one of them  writes both
-//	                              twice, --keep_isymbols a file
-//	                              that cannot be read
 //	labels -1 and -2 in strings stand for no string at all, in      may be an error
 //	  of outputs                  fstpush --push_labels and
 //	                              wherever else strings are pushed
@@ -85,23 +135,6 @@
 //	  look-ahead type             weights that are pushed are put     and taken, so that paths have theirs
 //	                              on an arc as they are and taken
 //	                              off rounded to 1/1024
-//	fstrandgen --seed           its own generator                   another one: other paths, as likely
-//	messages                                                        say where, and what to do
-//	--fst_field_separator=      fstprint puts nothing between       an error
-//	  (empty)                     fields, so that nothing can read
-//	                              them
-//	flags                       of 1.7.9                            of both generations, --flag value,
-//	                                                                  --flag true and --flag false of
-//	                                                                  booleans, --noflag, --flagfile, --undefok,
-//	                                                                  --version; --help with definition,
-//	                                                                  cost and an example
-//	numbers in flags            beyond 32 bits wrap around; NaN     are an error
-//	                              is taken
-//	--fst_error_fatal=false     goes on with a machine that is an   ends with the error
-//	                              error, and may write it
-//	counts and tolerances       mean what falls out: a state that   are taken for 0
-//	  below 0 in flags            is not final, a machine that is
-//	                              not equal to itself, no end
 //	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
 //	weights from 4 million      fstminimize, fstdeterminize,        stay as they are: they have no finer
 //	  times --delta on            fstdisambiguate, fstmap get         digits than --delta
@@ -110,73 +143,23 @@
 //	                              than 0
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
-//	header property bits that   fstinfo fails on the machine        are dropped as the file is read
-//	  are false
-//	fstinfo                     says only what the header says      also what has no exception in a
-//	  --test_properties=false                                         machine without states or arcs
-//	arc types                   standard, log, log64                the 11 listed below
 //	fstdisambiguate             confuses states where it has pruned,  goes by the right states, so that the
 //	                              or outputs are left over: two       result has one path a string; takes
 //	                              paths for a string, or none;        different tables
 //	                              refuses acceptors with different
 //	                              symbol tables
-//	compact machines of         take the first arc of a state with  an error
-//	  acceptors, label -1         it for a final weight
 //	ngram machines              of 32-bit weights; whose start      of any; an error
 //	                              backs off in several steps lose
 //	                              the first ones
 //	fstcompress of several      a file that cannot be decompressed  status 1
 //	  arcs with the same
 //	  labels to one state
-//	fstcompress --decode        takes any weights for --arc_type;   the file says what they are; status 1
-//	                              bad input: message, status 0
-//	--fst_align on standard     an error                            works
-//	  output
 //	edit machines               lose their symbol tables; stay of   keep them; a result is a vector machine
 //	                              the type when changed in place
 //	--save_relabel_ipairs       pairs in the order of a hash table  in the order of labels
-//	last line without an end    farcompilestrings reads it twice    once
-//	machines of other weights   farcreate, farinfo,                 status 1
-//	  in one archive, or in       farprintstrings: message, status
-//	  archives read together      0; farextract --keys may not come
-//	                              upon them
-//	keys that are not there     farextract: message, status 0       status 1
-//	several machines under one  farextract puts an address into     .1, .2 and so on
-//	  key                         names of files: a.0x7ffe2ad6
-//	archives of no machine      an error, but on standard input     are taken
-//	archives of several types   an error                            are read together
-//	archives cut at their ends  what is left may be taken for all   status 1
-//	archives on standard input  are lists over tropical weights     of any weights
-//	--keys                      an error in archives of type        in all archives
-//	                              stlist
-//	--file_list_input, no       takes the list for an input         reads the list
-//	  output
-//	archives of type fst of no  are not made                        are empty files
-//	  machine
-//	labels beyond a byte        farprintstrings --token_type=byte   a message, as for what is no string
-//	                              prints their lowest byte
-//	--begin_key                 an error in archives of type        in all archives; behind the last
-//	                              stlist; behind the last key means   key there is nothing
-//	                              the last machine
-//	blank lines in file lists   are standard input                  are passed over
-//	characters that are not     farcompilestrings reads surrogates, an error that says which byte
-//	  in Unicode                  five and six bytes
-//	farcreate to standard       crashes; farcompilestrings:         works
-//	  output, --far_type=sttable  message, status 0
-//	fstlinear                   reads a window of -1 or 10¹⁴        at most 1024 words
-//	                              words, and a NaN weight
-//	words that a linear model   are looked up behind its tables     have no arc
-//	  does not have
-//	pdtexpand                   no end where the stack is not       an error that says where it grows
-//	                              bounded; nor with --weight, of
-//	                              fewer than nine states
-//	pdtshortestpath             an error where it comes upon a      the best path there, too
-//	                              stack that is not bounded
-//	pdtshortestpath, pdtexpand  aborts where nothing closes a       the best path, and what is near it;
-//	  --weight                    parenthesis; takes one entry of     a cycle that improves paths is an
-//	                              a nested search for another, and    error; --path_gc means nothing
-//	                              so may miss the best path; no
-//	                              end where cycles improve paths
+//	--fst_field_separator=      fstprint puts nothing between       an error
+//	  (empty)                     fields, so that nothing can read
+//	                              them
 //	pdtreplace                  gives parentheses labels that       an error where the input of an arc has
 //	                              other arcs have; replaces them      one; they stay
 //	                              where a rule has their label;
@@ -184,9 +167,53 @@
 //	pdtreplace                  takes rules for linear that are     goes by what is linear, so that the
 //	  --pdt_parser_type=left_sr   not, and not those that are, by     relation is that of the rules
 //	                              which strings change
-//	mpdtreverse                 writes stacks such as -1, for one   1 and 2; another number of a stack
-//	                              pair or where the first is on 2;    in the file is an error
-//	                              takes any number for a stack
+//
+// More is taken, which is an error there or means nothing:
+//
+//	where                       OpenFst 1.7.9                       here
+//	--------------------------  ----------------------------------  ----------------------------------
+//	flags                       of 1.7.9                            of both generations, --flag value,
+//	                                                                  --flag true and --flag false of
+//	                                                                  booleans, --noflag, --flagfile, --undefok,
+//	                                                                  --version; --help with definition,
+//	                                                                  cost and an example
+//	arc types                   standard, log, log64                the 11 listed below
+//	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
+//	  name                        fstreplace and fstreweight          inputs, one
+//	                              cannot read -; as a table or
+//	                              pairs of labels, a file called -
+//	fstpush of an affix or a    an error                            the machine as it is
+//	  total of no path at all
+//	fstinfo                     says only what the header says      also what has no exception in a
+//	  --test_properties=false                                         machine without states or arcs
+//	--fst_align on standard     an error                            works
+//	  output
+//	archives of no machine      an error, but on standard input     are taken
+//	archives of several types   an error                            are read together
+//	archives on standard input  are lists over tropical weights     of any weights
+//	--keys                      an error in archives of type        in all archives
+//	                              stlist
+//	--begin_key                 an error in archives of type        in all archives; behind the last
+//	                              stlist; behind the last key means   key there is nothing
+//	                              the last machine
+//	--file_list_input, no       takes the list for an input         reads the list
+//	  output
+//	archives of type fst of no  are not made                        are empty files
+//	  machine
+//
+// What is so because the program is another:
+//
+//	where                       OpenFst 1.7.9                       here
+//	--------------------------  ----------------------------------  ----------------------------------
+//	fstrandgen --seed           its own generator                   another one: other paths, as likely
+//	messages                                                        say where, and what to do
+//	standard output closed      an error if a machine is to be      /dev/null: Go opens it there, before
+//	  before the start            written, status 0 if text is        anything here could tell
+//	address space bounded by    works from 50 MB on; an error       works from 800 MB on: Go reserves
+//	  ulimit -v                   where it is used up                 as much at the start, and uses a
+//	                                                                  few; where it is used up, a trace
+//	                                                                  and status 2, unless --limit_bytes
+//	                                                                  ends the work before
 //
 // All types of machines in files are read by every tool and written by fstconvert and
 // fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
