@@ -171,6 +171,8 @@ func parseInt(s []byte) (x int64, big, ok bool) {
 	return x, big, true
 }
 
+var errNotInteger = errors.New("not an integer")
+
 // parseLabel reads s as a label; what names its kind in errors.
 func parseLabel(s []byte, what string, negative bool) (Label, error) {
 	// The common case first: up to nine digits.
@@ -191,7 +193,7 @@ slow:
 	x, big, ok := parseInt(bytes.TrimLeft(s, " \t\v\f"))
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("bad %s %q: not an integer", what, clip(s))
+		return 0, fmt.Errorf("bad %s %q: %w", what, clip(s), errNotInteger)
 	case big || x > 1<<31-1 || x < -1<<31:
 		return 0, fmt.Errorf("bad %s %s: outside the range of 32-bit integers", what, clip(s))
 	case x < 0 && !negative:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -260,7 +261,11 @@ func (t *textReader[W]) newState(x Label) (StateID, error) {
 
 func (t *textReader[W]) label(s []byte, table *SymbolTable, what string) (Label, error) {
 	if table == nil {
-		return parseLabel(s, what, t.NegativeLabels)
+		l, err := parseLabel(s, what, t.NegativeLabels)
+		if errors.Is(err, errNotInteger) {
+			err = fmt.Errorf("%w, and a symbol needs a table of %s symbols", err, strings.TrimSuffix(what, " label"))
+		}
+		return l, err
 	}
 	l, ok := table.FindBytes(s)
 	if !ok {

@@ -184,7 +184,7 @@ func TestTextRefuses(t *testing.T) {
 		{"comment", "# a comment here now\n", fst.ReadTextOptions{}, `line 1, field 1: bad state "#": not an integer`},
 		{"state", "0 s1 1 1\n", fst.ReadTextOptions{}, `line 1, field 2: bad state "s1"`},
 		{"negative state", "0 -1 1 1\n", fst.ReadTextOptions{}, `field 2: bad state -1: states are numbered from 0`},
-		{"label", "\n0 1 0x10 1\n", fst.ReadTextOptions{}, `line 2, field 3: bad input label "0x10"`},
+		{"label", "\n0 1 0x10 1\n", fst.ReadTextOptions{}, `line 2, field 3: bad input label "0x10": not an integer, and a symbol needs a table of input symbols`},
 		{"overflow", "0 1 1 99999999999\n", fst.ReadTextOptions{}, "field 4: bad output label 99999999999: outside the range"},
 		{"huge", "0 1 1 " + strings.Repeat("9", 100) + "\n", fst.ReadTextOptions{}, "field 4: bad output label"},
 		{"int32 overflow", "0 1 2147483648 1\n", fst.ReadTextOptions{}, "outside the range"},
