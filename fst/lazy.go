@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -46,6 +47,7 @@ type Lazy[W semiring.Weight[W]] struct {
 	names      *renamed // of states, once some have been forgotten; else nil
 
 	isyms, osyms *SymbolTable
+	known        atomic.Uint64 // Properties
 }
 
 type lazyState[W any] struct {
@@ -61,6 +63,7 @@ type LazyOptions struct {
 	CacheBytes    int64 // bound on cached states; zero is 64 MiB, negative is none
 	InputSymbols  *SymbolTable
 	OutputSymbols *SymbolTable
+	Properties    Properties // what is known of the machine beforehand
 }
 
 // NewLazy returns the machine that e computes, state by state as it is asked for; nothing is computed yet. What
@@ -72,9 +75,16 @@ func NewLazy[W semiring.Weight[W]](e Expander[W], opts *LazyOptions) *Lazy[W] {
 			l.max = opts.CacheBytes
 		}
 		l.isyms, l.osyms = opts.InputSymbols, opts.OutputSymbols
+		l.LearnProperties(opts.Properties)
 	}
 	return l
 }
+
+// KnownProperties returns what is known without computing a state.
+func (l *Lazy[W]) KnownProperties() Properties { return Properties(l.known.Load()) }
+
+// LearnProperties adds facts that were found out about the machine.
+func (l *Lazy[W]) LearnProperties(p Properties) { l.known.Or(uint64(p)) }
 
 // Start returns the start state, or NoState.
 func (l *Lazy[W]) Start() StateID {

@@ -111,9 +111,10 @@ func (c *Composer[W]) giveBack(s *composeScratch[W]) {
 }
 
 // ComposeLazy returns A∘B, to be computed where it is looked at. A and B may
-// themselves be computed on demand; a machine of which it is not known whether
-// it is sorted is then checked state by state, and what is out of order becomes
-// the error of the result. States that reach no final state are kept, and
+// themselves be computed on demand. Where neither A is known to be sorted by output label
+// nor B by input label, A, or else B, of which it is not known is checked state by state,
+// and what is out of order becomes the error of the result.
+// (fst.Lazy.LearnProperties tells of one what its maker knows.) States that reach no final state are kept, and
 // opts.Trace is not filled; the Limits hold for the states met, the bytes of the
 // table of pairs and the arcs of any one state. cache adjusts the result's
 // cache; nil is the default.

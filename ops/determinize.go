@@ -111,13 +111,17 @@ func Determinize[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions
 // transducer, which gives the same; but over weights with a CommonDivisor, or
 // without the path property for DeterminizeDisambiguate, as an acceptor, and an arc
 // with two different labels is an error around ErrNotAcceptor. The same holds of
-// Determinize.
+// Determinize. Of the result it is known that it is sorted where f is known to be an acceptor.
 func DeterminizeLazy[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	d, err := newDeterminizer(f, opts)
 	if err != nil {
 		return nil, err
 	}
-	return fst.NewLazy(d, withSymbols(cache, f, f)), nil
+	o := withSymbols(cache, f, f)
+	if acceptor, known := isAcceptor(f); known && acceptor {
+		o.Properties |= fst.Acceptor | fst.IDeterministic | fst.ODeterministic | fst.ILabelSorted | fst.OLabelSorted
+	}
+	return fst.NewLazy(d, o), nil
 }
 
 // newDeterminizer chooses the algebra.
