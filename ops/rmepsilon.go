@@ -87,7 +87,9 @@ func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOpt
 }
 
 // RmEpsilonLazy returns f without ε-arcs, to be computed where it is looked at;
-// nothing is trimmed. f must not change meanwhile.
+// nothing is trimmed. f must not change meanwhile. States keep their numbers, so that there is
+// no table of them to be forgotten, and Retain is false; what is held beside the cache is 16 bytes and a weight
+// for each state of f that was met.
 func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	var o RmEpsilonOptions
 	if opts != nil {
