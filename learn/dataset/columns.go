@@ -39,7 +39,7 @@ func ReadColumns(r io.Reader, name string, opts *ColumnsOptions) ([]Sentence, er
 		opts = &ColumnsOptions{}
 	}
 	l := newLines(r, name, opts.MaxLine)
-	want, first := opts.Columns, 0
+	want, first, comment := opts.Columns, 0, false // comment: the first line looks like one
 	var out []Sentence
 	var cur Sentence
 	pool := map[string]string{} // words recur: one copy of each
@@ -92,11 +92,15 @@ func ReadColumns(r io.Reader, name string, opts *ColumnsOptions) ([]Sentence, er
 			at = end + 1
 		}
 		if want == 0 {
-			want, first = len(row), l.line
+			want, first, comment = len(row), l.line, b[0] == '#'
 		}
 		if len(row) != want {
 			if first > 0 {
-				return nil, l.fail(0, "%d columns, line %d has %d", len(row), first, want)
+				hint := ""
+				if comment {
+					hint = " and begins with #, as comments of CoNLL-U do, which is another form of data"
+				}
+				return nil, l.fail(0, "%d columns, line %d has %d%s", len(row), first, want, hint)
 			}
 			return nil, l.fail(0, "%d columns, expected %d", len(row), want)
 		}
