@@ -32,7 +32,7 @@ type DisambiguatePrunedOptions[W any] struct {
 }
 
 // ErrSplit reports residuals that rounding keeps from meeting where they must.
-var ErrSplit = errors.New("rounding splits states in a way that cannot be mended (try another Delta)")
+var ErrSplit = errors.New("rounding splits states in a way that cannot be mended (try another Delta; --delta)")
 
 // Disambiguate returns a machine with the relation of f in which no two accepting
 // paths have the same input labels: for each string, one path with the ⊕-sum of

@@ -88,7 +88,7 @@ func comparable1[W semiring.Weight[W]](f fst.Expanded[W], i int) error {
 			case e.ILabel != e.OLabel:
 				return &StateError{Op: "Equivalent", State: fst.StateID(q), Err: fmt.Errorf("the %s machine is not an acceptor: arc %d:%d (project or encode it)", which, e.ILabel, e.OLabel)}
 			case e.ILabel == fst.Epsilon:
-				return &StateError{Op: "Equivalent", State: fst.StateID(q), Err: fmt.Errorf("the %s machine has an ε-arc (call RmEpsilon)", which)}
+				return &StateError{Op: "Equivalent", State: fst.StateID(q), Err: fmt.Errorf("the %s machine has an ε-arc (RmEpsilon removes it; fst rmepsilon)", which)}
 			}
 		}
 	}

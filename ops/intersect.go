@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNotAcceptor reports a transducer where an acceptor is asked for.
-var ErrNotAcceptor = errors.New("not an acceptor: some arc has different labels (Project makes one)")
+var ErrNotAcceptor = errors.New("not an acceptor: some arc has different labels (Project makes one; fst project)")
 
 // Intersect returns the acceptor of the strings that a and b both accept, with
 // (a∩b)(x) = a(x) ⊗ b(x). Both must be acceptors, else the error wraps

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNotSorted reports that a composition can match on neither side.
-var ErrNotSorted = errors.New("neither is the first machine sorted by output label nor the second by input label: sort the arcs of one with ArcSort")
+var ErrNotSorted = errors.New("neither is the first machine known to be sorted by output label nor the second by input label: sort the arcs of one (ArcSort; fst arcsort --sort_type=olabel or ilabel)")
 
 // matchSide says on which machine a composition searches for labels. The arcs
 // of the other one are gone through in order, which decides the order of the

@@ -71,7 +71,7 @@ func newSubtraction[W semiring.Weight[W]](op string, a fst.Fst[W], b fst.Expande
 	case p&fst.Acceptor == 0:
 		return nil, fmt.Errorf("ops: %s: second machine: %w", op, ErrNotAcceptor)
 	case p&fst.Unweighted == 0:
-		return nil, fmt.Errorf("ops: %s: second machine: it has weights, which a complement cannot have (RmWeight removes them)", op)
+		return nil, fmt.Errorf("ops: %s: second machine: it has weights, which a complement cannot have (RmWeight removes them; fst map --map_type=rmweight)", op)
 	case p&fst.NoEpsilons == 0:
 		return nil, fmt.Errorf("ops: %s: second machine: it has ε-arcs (RmEpsilon removes them)", op)
 	case p&fst.IDeterministic == 0:
