@@ -43,11 +43,11 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 		o.Prune.Distances = nil
 		return out, Prune(out, &o.Prune)
 	}
-	so := ShortestDistanceOptions{Reverse: true, Ctx: o.Ctx}
+	so := ShortestDistanceOptions{Ctx: o.Ctx}
 	if o.Prune.Delta > 0 { // as OpenFst has it, with its own for these distances
 		so.Delta = ShortestDelta
 	}
-	in, err := ShortestDistance(f, &so)
+	in, err := distancesToFinal(f, &so)
 	if err != nil {
 		return nil, renamed(err, "DeterminizePruned")
 	}

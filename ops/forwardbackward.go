@@ -42,8 +42,9 @@ var ErrNoPath = errors.New("no successful path")
 // log semirings the mass that passes it, counted as often as a path does.
 //
 // f may have cycles if the weights are k-closed for it; errors are those of
-// ShortestDistance. ⊗ must distribute on both sides. Weights without division
-// serve as well as others.
+// ShortestDistance. Where they are k-closed for what the start leads to alone, Beta is 0̄
+// elsewhere. ⊗ must distribute on both sides. Weights without division serve as well as
+// others.
 //
 // Cost: two sweeps and one pass of the arcs, O(states + arcs) when f is acyclic.
 // The algorithm is L. Baum's ("An inequality and associated maximization
@@ -152,8 +153,7 @@ func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 		if p.Alpha, err = ShortestDistance(f, so); err != nil {
 			return nil, renamed(err, "ForwardBackward")
 		}
-		so.Reverse = true
-		if p.Beta, err = ShortestDistance(f, so); err != nil {
+		if p.Beta, err = distancesToFinal(f, so); err != nil {
 			return nil, renamed(err, "ForwardBackward")
 		}
 	}

@@ -34,8 +34,8 @@ type PruneOptions[W any] struct {
 // bound on states the result may have states on no successful path, as
 // OpenFst's has.
 //
-// Cycles must not be better than 1̄, else the error is ErrNotClosed. With
-// Distances that are not the shortest ones the result is what they make of it.
+// Cycles that the start leads to must not be better than 1̄, else the error is
+// ErrNotClosed. With Distances that are not the shortest ones the result is what they make of it.
 //
 // Over a limit of bytes f is as it was; over one of states or arcs it is pruned.
 //
@@ -69,7 +69,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	beta := slices.Clone(o.Distances)
 	if o.Distances == nil && o.States >= 0 && start != fst.NoState {
 		var err error
-		if beta, err = ShortestDistance(f, &ShortestDistanceOptions{Reverse: true, Delta: o.Delta, Ctx: o.Ctx}); err != nil {
+		if beta, err = distancesToFinal(f, &ShortestDistanceOptions{Delta: o.Delta, Ctx: o.Ctx}); err != nil {
 			return renamed(err, op)
 		}
 	}

@@ -165,7 +165,11 @@ func pairDistances[W semiring.Component[W], G semiring.Approx[G]](f fst.Expanded
 	}
 	if !alone {
 		for q := range w {
-			p.weigh(&d[q], w[q])
+			if semiring.IsZero(w[q]) { // also where the labels are known, but no sums settle and the start does not lead
+				d[q] = semiring.Zero[G]()
+			} else {
+				p.weigh(&d[q], w[q])
+			}
 		}
 	}
 	return d, alone, nil
@@ -255,11 +259,15 @@ func pushWeights[W divisible[W]](f *fst.Vector[W], o *PushOptions, distances fun
 
 // pushDistances returns the distances to the final states, or from the start.
 func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
-	so := ShortestDistanceOptions{Reverse: !o.ToFinal, Delta: o.Delta, Ctx: o.Ctx, bytes: o.Bytes}
-	d, err := ShortestDistance(f, &so)
+	so := ShortestDistanceOptions{Delta: o.Delta, Ctx: o.Ctx, bytes: o.Bytes}
+	distances := distancesToFinal[W]
+	if o.ToFinal {
+		distances = ShortestDistance[W]
+	}
+	d, err := distances(f, &so)
 	if err == nil && o.Delta > 0 && nearTie(f, d, so.Reverse, o.Delta) {
 		so.relaxed = true
-		d, err = ShortestDistance(f, &so)
+		d, err = distances(f, &so)
 	}
 	if errors.Is(err, ErrLimit) {
 		return nil, renamed(err, "Push")

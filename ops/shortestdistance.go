@@ -160,6 +160,45 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	return d, err
 }
 
+// distancesToFinal is ShortestDistance in reverse for who needs the distances of states that the start leads to
+// alone: a cycle elsewhere on which sums do not settle is no error, and then all states elsewhere have 0̄.
+func distancesToFinal[W semiring.Approx[W]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
+	o.Reverse = true
+	d, err := ShortestDistance(f, o)
+	if errors.Is(err, ErrNotClosed) {
+		if part, less := reachedPartOf(f); less {
+			return ShortestDistance[W](part, o)
+		}
+	}
+	return d, err
+}
+
+// reachedPart is a machine without the arcs and final weights of states that its start does not lead to.
+type reachedPart[W semiring.Weight[W]] struct {
+	fst.Expanded[W]
+	component []int32 // of states that it leads to, -1 of the others
+}
+
+// reachedPartOf also reports whether that is less than f.
+func reachedPartOf[W semiring.Weight[W]](f fst.Expanded[W]) (reachedPart[W], bool) {
+	c, _ := findComponents(f, nil, fromStart)
+	return reachedPart[W]{f, c.of}, slices.ContainsFunc(c.of, func(of int32) bool { return of < 0 })
+}
+
+func (p reachedPart[W]) Final(q fst.StateID) W {
+	if p.component[q] < 0 {
+		return semiring.Zero[W]()
+	}
+	return p.Expanded.Final(q)
+}
+
+func (p reachedPart[W]) Arcs(q fst.StateID) []fst.Arc[W] {
+	if p.component[q] < 0 {
+		return nil
+	}
+	return p.Expanded.Arcs(q)
+}
+
 // diverges returns the error of sums that diverge, which relaxation comes to an end of all the same
 // where Delta is large: round a cycle that sums to 1 the k-th turn adds 1/k.
 func diverges[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) error {
