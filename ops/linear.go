@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -9,27 +10,30 @@ import (
 
 // ComposeLinear returns A∘M for a linear model M. Of the model's machine only those arcs
 // are computed whose words A puts out where they are met, so that the cost does not grow with the
-// vocabulary; A need not be sorted. Filters other than SequenceFilter, matchers, look-ahead
-// and traces are errors: compose with the whole machine for these (Materialize of its
-// Expander).
+// vocabulary; A need not be sorted. Matchers, look-ahead and traces are errors: compose
+// with the whole machine for these (Materialize of its Expander).
 //
 // The result has the states and arcs of OpenFst's composition with a linear-tagger or
 // linear-classifier.
 //
-// Cost: O(arcs of the result · groups of features · length of contexts).
+// Cost: O(arcs of the result · groups of features · length of contexts); AltSequenceFilter and
+// MatchFilter ask what arcs a state of the model has, which are made once.
 func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W], opts *ComposeOptions) (*fst.Vector[W], error) {
 	var o ComposeOptions
 	if opts != nil {
 		o = *opts
 	}
-	if o.Filter != AutoFilter && o.Filter != SequenceFilter || o.First != nil || o.Second != nil || o.LookAhead != nil || o.Trace != nil {
-		return nil, errors.New("ops: ComposeLinear: only the sequence filter, and no matchers, looking ahead or trace: compose with the model's whole machine for these")
+	if o.First != nil || o.Second != nil || o.LookAhead != nil || o.Trace != nil {
+		return nil, errors.New("ops: ComposeLinear: no matchers, looking ahead or trace: compose with the model's whole machine for these")
+	}
+	if int(o.Filter) >= len(filterNames) {
+		return nil, fmt.Errorf("ops: ComposeLinear: unknown filter %v", o.Filter)
 	}
 	if err := compatibleSymbols("ComposeLinear", "output symbols of the machine", "input symbols of the model",
 		fst.OutputSymbols(a), m.InputSymbols()); err != nil {
 		return nil, err
 	}
-	c := &linearComposer[W]{a: newSide[W](a, outputLabels), m: m.Expander(), meter: meter{op: "ComposeLinear", lim: o.Limits}}
+	c := &linearComposer[W]{filter: o.Filter, a: newSide[W](a, outputLabels), m: m.Expander(), meter: meter{op: "ComposeLinear", lim: o.Limits}}
 	out, err := Materialize[W](c, Limits{})
 	if err != nil {
 		return nil, err
@@ -44,12 +48,45 @@ func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W
 
 // linearComposer is the Expander of A∘M, where M is asked for the arcs with a label.
 type linearComposer[W semiring.Weight[W]] struct {
-	a     side[W]
-	m     *fst.LinearExpander[W]
-	table triples
-	meter meter
-	arcs  int64
-	found []fst.Arc[W]
+	a      side[W]
+	m      *fst.LinearExpander[W]
+	filter Filter
+	infos  []sideInfo // of the states of M, for filters that ask; 0 is not known
+	table  triples
+	meter  meter
+	arcs   int64
+	found  []fst.Arc[W]
+}
+
+// of tells what filters ask of state q of M.
+func (c *linearComposer[W]) of(q fst.StateID) (sideInfo, error) {
+	if c.filter != AltSequenceFilter && c.filter != MatchFilter {
+		return 0, nil
+	}
+	if int(q) >= len(c.infos) {
+		c.infos = append(c.infos, make([]sideInfo, int(q)+1-len(c.infos))...)
+	}
+	if c.infos[q] != 0 {
+		return c.infos[q], nil
+	}
+	final, arcs, err := c.m.Expand(q, c.found[:0])
+	if c.found = arcs; err != nil {
+		return 0, err
+	}
+	x, eps := sideKnown, 0
+	for i := range arcs {
+		if arcs[i].ILabel == fst.Epsilon {
+			eps++
+		}
+	}
+	if eps == 0 {
+		x |= sideNoEps
+	}
+	if eps == len(arcs) && semiring.IsZero(final) {
+		x |= sideAllEps
+	}
+	c.infos[q] = x
+	return x, nil
 }
 
 func (c *linearComposer[W]) Start() (fst.StateID, error) {
@@ -77,7 +114,11 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 			final = final.Times(final2)
 		}
 	}
-	moves := SequenceFilter.moves(fs, c.a.of(s1, arcs1), 0) // looks at A alone
+	info2, err := c.of(s2)
+	if err != nil {
+		return final, dst, err
+	}
+	moves := c.filter.moves(fs, c.a.of(s1, arcs1), info2)
 	if moves.alone2 != blocked {
 		if c.found, err = c.m.Match(s2, fst.Epsilon, c.found[:0]); err != nil {
 			return final, dst, err
@@ -89,18 +130,21 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 	}
 	for i := range arcs1 {
 		e := &arcs1[i]
+		next := int8(0)
 		if e.OLabel == fst.Epsilon {
 			if moves.alone1 != blocked {
 				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight, NextState: c.table.id(triple(e.NextState, s2, moves.alone1))})
 			}
-			continue
+			if next = moves.both; next == blocked {
+				continue
+			}
 		}
 		if c.found, err = c.m.Match(s2, e.OLabel, c.found[:0]); err != nil {
 			return final, dst, err
 		}
 		for _, f := range c.found {
 			dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight),
-				NextState: c.table.id(triple(e.NextState, f.NextState, 0))})
+				NextState: c.table.id(triple(e.NextState, f.NextState, next))})
 		}
 		if err := c.check(len(dst) - base); err != nil {
 			return final, dst, err

@@ -137,7 +137,7 @@ func (c *call) composeModel(a, b *typed, o *ops.ComposeOptions) (machine, error)
 	if err := c.expandModel(a, o.Limits); err != nil {
 		return nil, err
 	}
-	simple := (o.Filter == ops.AutoFilter || o.Filter == ops.SequenceFilter) && o.First == nil && o.Second == nil && o.LookAhead == nil
+	simple := o.First == nil && o.Second == nil && o.LookAhead == nil
 	if b.model != nil && simple {
 		return a.ComposeLinear(a.m, b.model, o)
 	}
