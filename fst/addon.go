@@ -292,6 +292,9 @@ func addOnOf[W semiring.Weight[W]](f Expanded[W], o *WriteOptions) (*AddOn, erro
 		if o.Special != nil {
 			d = *o.Special
 		}
+		if d.Label == Epsilon && special != "phi" {
+			return nil, fmt.Errorf("fst: a file of type %s needs the label of %s, and that cannot be ε", o.Type, special)
+		}
 		side := &MatcherData{Special: &d}
 		return &AddOn{o.Type, side, side}, nil
 	}

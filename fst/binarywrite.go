@@ -24,7 +24,8 @@ type WriteOptions struct {
 	Align bool
 
 	// Special is the label of a phi, rho or sigma file where the machine does not
-	// come with one; nil is label 0 with OpenFst's defaults.
+	// come with one; nil is label 0 with OpenFst's defaults, of phi alone: rho and
+	// sigma cannot be ε.
 	Special *SpecialLabel
 
 	// Offset is where in its file the machine begins; Align counts from there.

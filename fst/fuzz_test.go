@@ -76,7 +76,7 @@ func FuzzReadBinary(f *testing.F) {
 		}
 	}
 	for _, fstType := range typesHere() {
-		o := fst.WriteOptions{Type: fstType, Align: rng.IntN(2) == 0}
+		o := fst.WriteOptions{Type: fstType, Align: rng.IntN(2) == 0, Special: specialFor(fstType)}
 		f.Add(bytesOf(f, machineFor(rng, fstType, tropical), &o))
 		f.Add(bytesOf(f, machineFor(rng, fstType, log64), &o))
 		f.Add(bytesOf(f, machineFor(rng, fstType, boolean), &o))

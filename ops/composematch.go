@@ -260,7 +260,7 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 			if l != fst.Epsilon || m.both == blocked {
 				continue
 			}
-			c.found, next = append(c.found[:0], equalTo(seArcs, se.labels, fst.Epsilon)...), m.both
+			c.found, next = append(c.found[:0], se.epsilonArcs(seArcs)...), m.both
 		} else if c.found, err = se.find(seState, seArcs, l, c.found[:0]); err != nil {
 			return final, dst, err
 		}

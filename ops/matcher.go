@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -20,7 +21,8 @@ import (
 type Matcher struct {
 	Kind MatcherKind
 
-	// Label is phi's, rho's or sigma's; it cannot be ε.
+	// Label is phi's, rho's or sigma's. Only phi may be ε: then the machine has failures
+	// in the place of ε-arcs, and none of those.
 	Label fst.Label
 
 	// NoLoop has phi arcs that are loops followed like others, and so be an error. Otherwise such a
@@ -76,7 +78,7 @@ func (m *Matcher) check(which string) error {
 		if slices.Contains(m.Labels, fst.Epsilon) {
 			return fmt.Errorf("ops: Compose: matcher of the %s machine: %w: ε is matched by nothing anyway", which, ErrMatcher)
 		}
-	case m.Label == fst.Epsilon:
+	case m.Label == fst.Epsilon && m.Kind != MatchPhi:
 		return fmt.Errorf("ops: Compose: matcher of the %s machine: %w: ε cannot be %v", which, ErrMatcher, m.Kind)
 	}
 	return nil
@@ -97,12 +99,20 @@ func matcherOf(f any, l labels) *Matcher {
 	}
 	s := data.Special
 	m := &Matcher{Label: s.Label, NoLoop: !s.Loop, Rewrite: s.Rewrite}
-	switch g.AddOn().Type {
-	case "phi", "input_phi", "output_phi":
+	// Files have the label on both sides, whichever it is special on.
+	kind, other := g.AddOn().Type, "output_"
+	if l == outputLabels {
+		other = "input_"
+	}
+	if strings.HasPrefix(kind, other) {
+		return nil
+	}
+	switch kind[strings.IndexByte(kind, '_')+1:] {
+	case "phi":
 		m.Kind = MatchPhi
-	case "rho", "input_rho", "output_rho":
+	case "rho":
 		m.Kind = MatchRho
-	case "sigma", "input_sigma", "output_sigma":
+	case "sigma":
 		m.Kind = MatchSigma
 	default:
 		return nil
@@ -161,9 +171,9 @@ func (s *matcherSide[W]) waits(l fst.Label) bool {
 	return ok
 }
 
-// of is side.of, where labels that nothing matches count as ε.
+// of is side.of, where labels that nothing matches count as ε, and failures by ε do not.
 func (s *matcherSide[W]) of(q fst.StateID, arcs []fst.Arc[W]) sideInfo {
-	if len(s.epsilons) == 0 {
+	if len(s.epsilons) == 0 && !s.failsByEpsilon() {
 		return s.side.of(q, arcs)
 	}
 	if x := s.kept(q); x != 0 {
@@ -172,7 +182,7 @@ func (s *matcherSide[W]) of(q fst.StateID, arcs []fst.Arc[W]) sideInfo {
 	x := s.side.of(q, arcs)
 	waiting := 0
 	for i := range arcs {
-		if s.waits(label(&arcs[i], s.labels)) {
+		if l := label(&arcs[i], s.labels); s.waits(l) && !(l == fst.Epsilon && s.failsByEpsilon()) {
 			waiting++
 		}
 	}
@@ -192,7 +202,20 @@ func (s *matcherSide[W]) alone(arcs []fst.Arc[W], dst []fst.Arc[W]) []fst.Arc[W]
 	for _, l := range s.epsilons {
 		dst = append(dst, equalTo(arcs, s.labels, l)...)
 	}
-	return append(dst, equalTo(arcs, s.labels, fst.Epsilon)...)
+	return append(dst, s.epsilonArcs(arcs)...)
+}
+
+// failsByEpsilon reports whether ε is phi.
+func (s *matcherSide[W]) failsByEpsilon() bool {
+	return s.m != nil && s.m.Kind == MatchPhi && s.m.Label == fst.Epsilon
+}
+
+// epsilonArcs returns the ε-arcs of arcs in order, none where ε is phi.
+func (s *matcherSide[W]) epsilonArcs(arcs []fst.Arc[W]) []fst.Arc[W] {
+	if s.failsByEpsilon() {
+		return nil
+	}
+	return equalTo(arcs, s.labels, fst.Epsilon)
 }
 
 // equalTo returns the arcs with label l, of arcs in order.

@@ -19,13 +19,18 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// special is the label with a meaning of its own in these tests; others are 1 to 3.
+// special is the label with a meaning of its own in these tests, but for phi that is ε; others are 1 to 3.
 const special = 9
 
 // withSpecial draws a machine, one of whose sides has the special label here and there: for phi at
-// most once a state, on arcs that lead to higher states or are loops.
-func withSpecial[W semiring.Weight[W]](rng *rand.Rand, draw func(*rand.Rand) W, kind MatcherKind, side labels) *fst.Vector[W] {
-	v := fsttest.Random(rng, 2+rng.IntN(4), draw, fsttest.Options{Epsilon: 0.15, Cyclic: rng.IntN(3) == 0, Acceptor: rng.IntN(2) == 0})
+// most once a state, on arcs that lead to higher states or are loops. Where ε is phi there are no
+// other ε-arcs.
+func withSpecial[W semiring.Weight[W]](rng *rand.Rand, draw func(*rand.Rand) W, kind MatcherKind, side labels, special fst.Label) *fst.Vector[W] {
+	epsilon := 0.15
+	if special == fst.Epsilon {
+		epsilon = 0
+	}
+	v := fsttest.Random(rng, 2+rng.IntN(4), draw, fsttest.Options{Epsilon: epsilon, Cyclic: rng.IntN(3) == 0, Acceptor: rng.IntN(2) == 0})
 	acceptor := fst.PropertiesOf(v, fst.Acceptor).Has(fst.Acceptor)
 	n := v.NumStates()
 	for q := range n {
@@ -61,6 +66,7 @@ func spelledOut[W semiring.Weight[W]](f *fst.Vector[W], m *Matcher, side labels)
 	out.AddStates(f.NumStates())
 	out.SetStart(f.Start())
 	both := m.Rewrite == fst.RewriteAlways || m.Rewrite == fst.RewriteAuto && fst.PropertiesOf(f, fst.Acceptor).Has(fst.Acceptor)
+	special := m.Label
 	put := func(e fst.Arc[W], l fst.Label) fst.Arc[W] {
 		if side == inputLabels || both && e.ILabel == special {
 			e.ILabel = l
@@ -110,6 +116,9 @@ func spelledOut[W semiring.Weight[W]](f *fst.Vector[W], m *Matcher, side labels)
 		out.SetFinal(q, final(q))
 		for l := range fst.Label(4) {
 			if l == fst.Epsilon {
+				if special == fst.Epsilon {
+					continue
+				}
 				for _, e := range with(q, l) {
 					out.AddArc(q, e)
 				}
@@ -132,14 +141,17 @@ func matchersAgainstDefinition[W semiring.Approx[W]](t *testing.T, draw func(*ra
 	for trial := range 900 {
 		kind := MatchPhi + MatcherKind(trial%3)
 		m := drawMatcher(rng, kind)
+		if kind == MatchPhi && rng.IntN(3) == 0 {
+			m.Label = fst.Epsilon
+		}
 		plain := fsttest.Random(rng, 1+rng.IntN(4), draw, fsttest.Options{Epsilon: 0.2})
 		o := &ComposeOptions{Filter: []Filter{SequenceFilter, AltSequenceFilter, MatchFilter}[rng.IntN(3)]}
 		var a, b, x, y *fst.Vector[W]
 		if trial%2 == 0 {
-			o.First, a, b = m, withSpecial(rng, draw, kind, outputLabels), plain
+			o.First, a, b = m, withSpecial(rng, draw, kind, outputLabels, m.Label), plain
 			x, y = ArcSorted(spelledOut(a, m, outputLabels), Output), b
 		} else {
-			o.Second, a, b = m, plain, withSpecial(rng, draw, kind, inputLabels)
+			o.Second, a, b = m, plain, withSpecial(rng, draw, kind, inputLabels, m.Label)
 			x, y = a, ArcSorted(spelledOut(b, m, inputLabels), Input)
 		}
 		if rng.IntN(2) == 0 {
@@ -221,7 +233,7 @@ func TestMatcherErrors(t *testing.T) {
 		{"phi in the other machine", "0 1 9 9\n1\n", "0 1 9 9\n0 1 1 1\n1\n", &ComposeOptions{Second: phi}, ErrMatcher},
 		{"both", "0 1 9 9\n1\n", "0 1 9 9\n1\n", &ComposeOptions{First: phi, Second: phi}, ErrMatcher},
 		{"unsorted", "0 1 1 1\n1\n", "0 1 9 9\n0 1 1 1\n1\n", &ComposeOptions{First: &Matcher{Kind: MatchRho, Label: 3}, Second: nil}, nil},
-		{"ε as phi", "0 1 1 1\n1\n", "0\n", &ComposeOptions{Second: &Matcher{Kind: MatchPhi}}, ErrMatcher},
+		{"ε as rho", "0 1 1 1\n1\n", "0\n", &ComposeOptions{Second: &Matcher{Kind: MatchRho}}, ErrMatcher},
 		{"no kind", "0 1 1 1\n1\n", "0\n", &ComposeOptions{Second: &Matcher{}}, nil},
 	} {
 		a, b := read(c.a), read(c.b)
@@ -316,12 +328,15 @@ func drawMatcherCases(t *testing.T, driver string) []byte {
 	for i := range 240 {
 		kind := MatchPhi + MatcherKind(i%3)
 		m := drawMatcher(rng, kind)
+		if kind == MatchPhi && rng.IntN(3) == 0 {
+			m.Label = fst.Epsilon
+		}
 		plain := fsttest.Random(rng, 1+rng.IntN(4), drawTropical, fsttest.Options{Epsilon: 0.2, Cyclic: true})
 		a, b, side := plain, plain, 1+rng.IntN(2)
 		if side == 1 {
-			a = withSpecial(rng, drawTropical, kind, outputLabels)
+			a = withSpecial(rng, drawTropical, kind, outputLabels, special)
 		} else {
-			b = withSpecial(rng, drawTropical, kind, inputLabels)
+			b = withSpecial(rng, drawTropical, kind, inputLabels, special)
 		}
 		if rng.IntN(2) == 0 {
 			a, b = ArcSorted(a, Output), ArcSorted(b, Input)
@@ -363,4 +378,23 @@ func drawMatcherCases(t *testing.T, driver string) []byte {
 		fmt.Fprintf(&out, "%s\n--\n%s\n--\n%s\n--\n%s\n\n", d.head, d.a, d.b, text(c))
 	}
 	return out.Bytes()
+}
+
+// Files have the special label on both sides, and their type says on which it is one.
+func TestMatcherOfFile(t *testing.T) {
+	v := ArcSorted(fsttest.Must(fst.ReadText[semiring.Tropical](strings.NewReader("0 1 9 9\n1\n"), nil)), Input)
+	word := fsttest.Must(fst.ReadText[semiring.Tropical](strings.NewReader("0 1 1 1\n1\n"), nil))
+	for fstType, matches := range map[string][2]bool{"rho": {true, true}, "input_rho": {false, true}, "output_rho": {true, false}, "sigma": {true, true}, "input_sigma": {false, true}, "output_sigma": {true, false}} {
+		var b bytes.Buffer
+		if err := fst.Write(&b, v, &fst.WriteOptions{Type: fstType, Special: &fst.SpecialLabel{Label: 9}}); err != nil {
+			t.Fatal(err)
+		}
+		f := fsttest.Must(fst.Read[semiring.Tropical](&b, nil))
+		for i, operands := range [][2]fst.Expanded[semiring.Tropical]{{f, word}, {word, f}} {
+			c := fsttest.Must(Compose[semiring.Tropical](operands[0], operands[1], nil))
+			if got := c.NumStates() > 0; got != matches[i] {
+				t.Errorf("%s as machine %d: matches %v, want %v", fstType, i+1, got, matches[i])
+			}
+		}
+	}
 }

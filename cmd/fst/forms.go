@@ -41,6 +41,9 @@ Time O(states + arcs), of look-ahead types also the intervals of labels.`,
 			}
 			for s, l := range labels {
 				if *to == s || *to == "input_"+s || *to == "output_"+s {
+					if *l == 0 && s != "phi" && t.fstType != *to { // which keeps its own
+						return fmt.Errorf("flag --%s_fst_%s_label: ε (0) cannot be %s", s, s, s)
+					}
 					mode := slices.Index([]string{"auto", "always", "never"}, *modes[s])
 					c.special = &fst.SpecialLabel{Label: fst.Label(*l), Loop: s == "phi" && *loop, Rewrite: fst.Rewrite(mode)}
 				}

@@ -111,8 +111,13 @@ func printInfo(w io.Writer, t *typed, d *ops.Description, filter string) {
 	infoLine(w, "# of "+by+"connected components", d.Components)
 	infoLine(w, "# of "+by+"strongly conn components", d.StrongComponents)
 	p := d.Properties
-	infoLine(w, "input matcher", yesNoUnknown(p, fst.ILabelSorted, fst.NotILabelSorted))
-	infoLine(w, "output matcher", yesNoUnknown(p, fst.OLabelSorted, fst.NotOLabelSorted))
+	if t.model != nil { // which makes arcs as an input asks for them
+		infoLine(w, "input matcher", "y")
+		infoLine(w, "output matcher", "n")
+	} else {
+		infoLine(w, "input matcher", yesNoUnknown(p, fst.ILabelSorted, fst.NotILabelSorted))
+		infoLine(w, "output matcher", yesNoUnknown(p, fst.OLabelSorted, fst.NotOLabelSorted))
+	}
 	inAhead, outAhead := "n", "n"
 	if g, ok := t.m.(interface{ AddOn() *fst.AddOn }); ok && g.AddOn() != nil {
 		arcs := g.AddOn().Type == "arc_lookahead"

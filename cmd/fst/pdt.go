@@ -157,8 +157,7 @@ func composePDT(multi bool, summary, about string) *tool {
 					return err
 				}
 				if !*c.lib.compatSymbols {
-					a.m = a.Mutable(a.m)
-					a.SetSymbols(a.m, fst.InputSymbols(a.m), nil)
+					c.forgetOutputSymbols(a)
 				}
 				lim, cancel := c.lib.limits()
 				defer cancel()

@@ -273,8 +273,7 @@ func composition(name, summary, about string, do func(c *call, a, b *typed, o *o
 					return err
 				}
 				if !*c.lib.compatSymbols {
-					a.m = a.Mutable(a.m)
-					a.SetSymbols(a.m, fst.InputSymbols(a.m), nil)
+					c.forgetOutputSymbols(a)
 				}
 				o := &ops.ComposeOptions{Filter: f, KeepDead: !*connect, Limits: lim}
 				if err := options(o); err != nil {
@@ -401,4 +400,22 @@ Time O(states + arcs · log(arcs at a state)).`,
 func (c *call) forgetSymbols(t *typed) {
 	t.m = t.Mutable(t.m)
 	t.SetSymbols(t.m, nil, nil)
+}
+
+// forgetOutputSymbols drops the output table of the first machine of a composition, for
+// --fst_compat_symbols=false. What its file tells of its labels stays with it.
+func (c *call) forgetOutputSymbols(t *typed) {
+	if fst.OutputSymbols(t.m) == nil {
+		return
+	}
+	var addOn *fst.AddOn
+	if g, ok := t.m.(interface{ AddOn() *fst.AddOn }); ok {
+		addOn = g.AddOn()
+	}
+	t.m = t.Mutable(t.m)
+	t.SetSymbols(t.m, fst.InputSymbols(t.m), nil)
+	if addOn != nil {
+		t.m = t.Frozen(t.m)
+		t.m.(interface{ SetAddOn(*fst.AddOn) }).SetAddOn(addOn)
+	}
 }

@@ -26,6 +26,9 @@ type Tools struct {
 // PlugIns lets the tools read and write the types of machines that OpenFst keeps in
 // libraries of their own, const8 for one. Debian installs these under names that the
 // tools do not look for. It reports whether they are there.
+//
+// TROPICA_PLUGINS may name a directory of further ones, TYPE-fst.so each, of types that
+// Debian does not build: phi, rho, sigma and the linear models. Has tells which are known.
 func (o *Tools) PlugIns() bool {
 	o.tb.Helper()
 	dir := o.tb.TempDir()
@@ -52,8 +55,22 @@ func (o *Tools) PlugIns() bool {
 			}
 		}
 	}
+	if more := os.Getenv("TROPICA_PLUGINS"); more != "" {
+		found, _ := filepath.Glob(filepath.Join(more, "*-fst.so"))
+		for _, lib := range found {
+			if err := os.Symlink(lib, filepath.Join(dir, filepath.Base(lib))); err != nil {
+				return false
+			}
+		}
+	}
 	o.lib = dir
 	return true
+}
+
+// Has reports whether PlugIns has found a library of the given type of file.
+func (o *Tools) Has(fstType string) bool {
+	_, err := os.Stat(filepath.Join(o.lib, fstType+"-fst.so"))
+	return o.lib != "" && err == nil
 }
 
 // Libraries returns the directory of the libraries that PlugIns has found, which the tools search when
