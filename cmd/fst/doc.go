@@ -38,6 +38,8 @@
 //	counts and tolerances       mean what falls out: a state that   are taken for 0
 //	  below 0 in flags            is not final, a machine that is
 //	                              not equal to itself, no end
+//	fstmap --map_type=quantize  makes BadNumber of all weights      leaves them
+//	  --delta=0
 //	two symbols for one label   --save_isymbols writes one of them  writes both
 //	                              twice, --keep_isymbols a file
 //	                              that cannot be read
@@ -76,6 +78,8 @@
 //	  read                        farequal, farisomorphic: status 2
 //	keys that are not there     farextract: message, status 0       status 1
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
+//	fstconvert                  a mode that there is not: a         status 1
+//	  --phi_fst_rewrite_mode      warning, and auto
 //	fstcompress --decode        takes any weights for --arc_type;   the file says what they are; status 1
 //	                              bad input: message, status 0
 //	--fst_error_fatal=false     goes on with a machine that is an   ends with the error
@@ -93,6 +97,10 @@
 //	  key                         names of files: a.0x7ffe2ad6
 //	farcreate to standard       crashes; farcompilestrings:         works
 //	  output, --far_type=sttable  message, status 0
+//	two failures of a state     an error where a label is looked    an error, everywhere
+//	                              for; takes the first one for a
+//	                              final weight; may go round in
+//	                              circles of them
 //	words that a linear model   are looked up behind its tables     have no arc
 //	  does not have
 //	pdtexpand                   no end where the stack is not       an error that says where it grows
@@ -135,6 +143,12 @@
 //	  look-ahead type             weights that are pushed are put     and taken, so that paths have theirs
 //	                              on an arc as they are and taken
 //	                              off rounded to 1/1024
+//	phi as ε, composed with a   counts failures as ε-moves, and     keeps all paths
+//	  machine with ε              so may lose paths
+//	rho files where the label   may match what nothing else does    mean nothing there
+//	  means nothing (-1,          by arcs of ε
+//	  input_rho as the first
+//	  machine)
 //	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
 //	weights from 4 million      fstminimize, fstdeterminize,        stay as they are: they have no finer
 //	  times --delta on            fstdisambiguate, fstmap get         digits than --delta
@@ -178,6 +192,8 @@
 //	                                                                  --version; --help with definition,
 //	                                                                  cost and an example
 //	arc types                   standard, log, log64                the 11 listed below
+//	linear models               second machines of fstcompose       also the first, and of any weights
+//	                              alone, over standard and log
 //	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
 //	  name                        fstreplace and fstreweight          inputs, one
 //	                              cannot read -; as a table or

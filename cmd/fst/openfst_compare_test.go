@@ -98,6 +98,20 @@ func (p *peers) withoutLookAhead(c *peerCase, flags []string, result []byte) str
 	return keepsRelation(result, m, 0)
 }
 
+// sameSums says what differs between two acyclic machines whose weights are negative logarithms: pairs of strings of up to
+// three labels, or the sums over all paths.
+func sameSums(a, b []byte) string {
+	x, y := modelOf(a), modelOf(b)
+	if x.start < 0 || y.start < 0 {
+		return "one of them has no start"
+	}
+	if s, t := x.distances(x.start, true)[x.start], y.distances(y.start, true)[y.start]; !(s == t || math.Abs(s-t) <= 2e-3*max(1, math.Abs(t))) {
+		return fmt.Sprintf("all paths sum to %v, and in OpenFst's result to %v", s, t)
+	}
+	y.arcType, y.fstType = "standard", "vector"
+	return keepsRelation(a, y, 1.0/1024)
+}
+
 // sameRelation says what differs between the pairs of strings of up to n labels that two machines over tropical
 // weights have, of fewer labels where there are too many paths.
 func sameRelation(a, b []byte, n int) (diff string) {

@@ -31,6 +31,8 @@ type model struct {
 	sparse  bool // the tables have labels below 0 and far up, too
 	doubled bool // labels of the tables have two symbols
 	fstType string
+	special fst.SpecialLabel // of types phi, rho and sigma
+	linear  []byte           // the file of a linear model, which stands for the arcs
 }
 
 type modelArc struct {
@@ -50,7 +52,10 @@ func (m *model) encode() []byte {
 	if m.fstType == "edit" && m.isyms+m.osyms > 0 { // OpenFst loses the tables
 		m.fstType = "vector"
 	}
-	if further := m.fstType; slices.Contains(furtherTypes, further) {
+	if m.linear != nil && m.fstType == "linear" {
+		return m.linear
+	}
+	if slices.Contains(furtherTypes, m.fstType) {
 		return m.encodeFurther()
 	}
 	switch m.arcType {
@@ -73,7 +78,7 @@ func (m *model) encodeFurther() []byte {
 		return file
 	}
 	var out bytes.Buffer
-	words := []string{"fstconvert", "--fst_type=" + m.fstType}
+	words := append([]string{"fstconvert", "--fst_type=" + m.fstType}, m.specialFlags()...)
 	if m.known {
 		words = append(words, "--fst_align")
 	}
@@ -177,7 +182,7 @@ func (m *model) cyclic() bool {
 // String is for failures: the text form, with what it leaves out.
 func (m *model) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, %d states, start %d, symbols below %d and %d (sparse %v, doubled %v), known %v\n", m.arcType, m.fstType, len(m.finals), m.start, m.isyms, m.osyms, m.sparse, m.doubled, m.known)
+	fmt.Fprintf(&b, "%s, %s, %d states, start %d, symbols below %d and %d (sparse %v, doubled %v), known %v %v\n", m.arcType, m.fstType, len(m.finals), m.start, m.isyms, m.osyms, m.sparse, m.doubled, m.known, m.specialFlags())
 	for _, a := range m.arcs {
 		fmt.Fprintf(&b, "%d\t%d\t%d\t%d\t%v\n", a.from, a.to, a.in, a.out, a.weight)
 	}
@@ -310,6 +315,7 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	}
 	if len(furtherTypes) > 0 && rng.IntN(8) == 0 {
 		m.fstType = furtherTypes[rng.IntN(len(furtherTypes))]
+		m.special = fst.SpecialLabel{Label: []fst.Label{9, 9, 2, 0}[rng.IntN(4)], Loop: true}
 		if m.fstType == "ngram" && arcType == "standard" && !t.acyclic && !t.unweighted && t.sorted == 0 {
 			m.backOff(rng, weight)
 		}
@@ -317,8 +323,8 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	return m
 }
 
-// furtherTypes are the types of files that OpenFst has in libraries which it loads when it comes upon one. Those of
-// phi, rho and sigma are not packaged; what is made of them is tested by scripts and in package ops alone.
+// furtherTypes are the types of files that OpenFst has in libraries which it loads when it comes upon one, those of
+// specialTypes among them where there are some.
 var furtherTypes []string
 
 // plugInTypes are furtherTypes where OpenFst's libraries are installed.
@@ -467,6 +473,12 @@ func (m *model) alter(rng *rand.Rand) *model {
 
 // smaller yields machines with one thing less.
 func (m *model) smaller(yield func(*model) bool) {
+	if m.fstType == "linear" {
+		c := m.clone()
+		c.fstType = "vector"
+		yield(c)
+		return
+	}
 	try := func(change func(c *model)) bool {
 		c := m.clone()
 		change(c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -180,5 +181,161 @@ func TestArchivesAsOpenFst(t *testing.T) {
 			}
 		}
 		ours(o.Run("farequal", "--begin_key=zz", a, a).Exit, "farequal", "--begin_key=zz", a, a)
+	}
+}
+
+// farconvert and farencode, which OpenFst 1.7.9 does not have: what they make of each machine is what OpenFst's
+// fstconvert makes of it, and what its fstencode --decode takes back.
+func TestArchivesConvertedAsOpenFst(t *testing.T) {
+	o := fsttest.OpenFst(t)
+	rng := rand.New(rand.NewPCG(5, 3))
+	t.Chdir(t.TempDir())
+	// ours runs a tool here, which may fail where OpenFst fails on one machine.
+	ours := func(words ...string) (out string, status int) {
+		var b, errs bytes.Buffer
+		status = run(words, cli.Streams{In: bytes.NewReader(nil), Out: &b, Err: &errs})
+		return b.String() + errs.String(), status
+	}
+	do := func(words ...string) string {
+		t.Helper()
+		out, status := ours(words...)
+		if status != 0 {
+			t.Fatalf("%q: exit status %d: %s", words, status, out)
+		}
+		return out
+	}
+	kinds := []string{"sttable", "stlist", "fst"}
+	types := words("vector const compact_acceptor compact_unweighted compact_weighted_string edit")
+	failed := 0
+	for i := range 45 {
+		arcType := []string{"standard", "log", "log64"}[rng.IntN(3)]
+		kind, to := kinds[i%3], kinds[rng.IntN(3)]
+		var names []string
+		var ms []*model
+		for k := range 1 + rng.IntN(4) {
+			m := drawModel(rng, arcType, traits{acceptor: rng.IntN(2) == 0, unweighted: rng.IntN(3) == 0})
+			m.doubled = false // OpenFst reads no tables of these again that it has written
+			if k > 0 {        // a mapper has the tables of the last machine alone
+				m.isyms, m.osyms, m.sparse = ms[0].isyms, ms[0].osyms, ms[0].sparse
+			}
+			dir := fmt.Sprintf("d%d", k)
+			must(os.MkdirAll(dir, 0o777))
+			name := filepath.Join(dir, fmt.Sprintf("in%d", k-k%(1+i%2))) // some keys twice
+			must(os.WriteFile(name, m.encode(), 0o666))
+			names, ms = append(names, name), append(ms, m)
+			if kind == "fst" {
+				break
+			}
+		}
+		do(slices.Concat([]string{"farcreate", "--far_type=" + kind}, names, []string{"a.far"})...)
+		extract := func(far, prefix string) (files []string) {
+			t.Helper()
+			must(os.RemoveAll(prefix))
+			must(os.Mkdir(prefix, 0o777))
+			do("farextract", "--generate_filenames=2", "--filename_prefix="+prefix+"/", far)
+			return must1(filepath.Glob(prefix + "/*"))
+		}
+		// An archive of type fst holds the first machine alone, and its name.
+		keep := len(names)
+		if to == "fst" {
+			keep = 1
+		}
+
+		fstType := types[rng.IntN(len(types))]
+		if out, status := ours("farconvert", "--far_type="+to, "--fst_type="+fstType, "a.far", "b.far"); status != 0 {
+			failed++
+			if !slices.ContainsFunc(names, func(name string) bool {
+				return o.Run("fstconvert", "--fst_type="+fstType, name, "one.fst").Exit != 0
+			}) {
+				t.Fatalf("case %d: farconvert --fst_type=%s: %s, and OpenFst converts each of %q", i, fstType, out, names)
+			}
+		} else {
+			got := extract("b.far", "x")
+			if len(got) != keep {
+				t.Fatalf("case %d: %d machines of %d", i, len(got), keep)
+			}
+			for k, name := range got {
+				o.Do("fstconvert", "--fst_type="+fstType, names[k], "one.fst")
+				if d := compareFiles(must1(os.ReadFile(name)), must1(os.ReadFile("one.fst")), 0, 0); d != "" {
+					t.Fatalf("case %d: farconvert --fst_type=%s: machine %d: %s", i, fstType, k, d)
+				}
+			}
+			if to != "fst" && kind != "fst" {
+				keys := func(far string) (keys []string) {
+					for line := range strings.Lines(o.Do("farinfo", "--list_fsts", far)) {
+						keys = append(keys, strings.Fields(line)[0])
+					}
+					return keys
+				}
+				if a, b := keys("a.far"), keys("b.far"); !slices.Equal(a, b) {
+					t.Fatalf("case %d: keys %q, and had %q", i, b, a)
+				}
+			}
+		}
+
+		if slices.ContainsFunc(ms, (*model).hasNegativeZero) {
+			continue // OpenFst's labels of weights 0 and -0 are two
+		}
+		flags := [][]string{{"--encode_labels"}, {"--encode_weights"}, {"--encode_labels", "--encode_weights"}}[rng.IntN(3)]
+		do(slices.Concat([]string{"farencode", "--far_type=" + to}, flags, []string{"a.far", "table", "c.far"})...)
+		for k, name := range extract("c.far", "y") {
+			// One machine after the other, with one table, is the same.
+			one := slices.Concat([]string{"fstencode"}, flags, []string{names[k], "table2", "one.fst"})
+			if k > 0 {
+				one = []string{"fstencode", "--encode_reuse", names[k], "table2", "one.fst"}
+			}
+			do(one...)
+			if d := compareFiles(must1(os.ReadFile(name)), must1(os.ReadFile("one.fst")), 0, 0); d != "" {
+				t.Fatalf("case %d: farencode %q: machine %d is not that of fstencode: %s", i, flags, k, d)
+			}
+			// OpenFst trims what it decodes, and makes final weights of ε-arcs to ends.
+			o.Do("fstencode", "--decode", name, "table", "back.fst")
+			o.Do("fstconvert", names[k], "plain.fst") // of edit machines it removes no states
+			o.Do("fstencode", slices.Concat(flags, []string{"plain.fst", "table3", "one.fst"})...)
+			o.Do("fstencode", "--decode", "one.fst", "table3", "was.fst")
+			if r := o.Run("fstequal", "--delta=0", "--v=1", "was.fst", "back.fst"); r.Exit != 0 {
+				t.Fatalf("case %d: farencode %q: machine %d: OpenFst decodes another one: %+v\n%v%s", i, flags, k, r, ms[k], o.Do("fstprint", "back.fst"))
+			}
+			must(os.Rename("back.fst", fmt.Sprintf("back%d.fst", k)))
+		}
+		if keep == len(names) {
+			if a, b := must1(os.ReadFile("table")), must1(os.ReadFile("table2")); !bytes.Equal(a, b) {
+				t.Fatalf("case %d: farencode %q: a table of %d bytes, one by one of %d", i, flags, len(a), len(b))
+			}
+		}
+		do("farencode", "--decode", "--far_type="+kind, "c.far", "table", "d.far")
+		for k, name := range extract("d.far", "z") {
+			if d := compareFiles(must1(os.ReadFile(name)), must1(os.ReadFile(fmt.Sprintf("back%d.fst", k))), 0, 0); d != "" {
+				t.Fatalf("case %d: farencode --decode: machine %d is not that of OpenFst's fstencode: %s", i, k, d)
+			}
+		}
+	}
+	if failed == 0 || failed > 40 {
+		t.Errorf("%d of 45 archives could not be converted", failed)
+	}
+}
+
+// The random calls are of all of OpenFst's tools that are installed.
+func TestEveryToolIsDrawn(t *testing.T) {
+	o := fsttest.OpenFst(t)
+	found := 0
+	for _, name := range must1(filepath.Glob(filepath.Join(o.Dir(), "*"))) {
+		name = filepath.Base(name)
+		if findTool(strings.TrimPrefix(name, "fst")) == nil || findTool(strings.TrimPrefix(name, "fst")).prog() != name {
+			// not ours: is it one of theirs?
+			if strings.HasPrefix(name, "fst") || strings.HasPrefix(name, "far") || strings.HasPrefix(name, "pdt") || strings.HasPrefix(name, "mpdt") {
+				if help, _ := exec.Command(filepath.Join(o.Dir(), name), "--help").CombinedOutput(); bytes.Contains(help, []byte("fst_verify_properties")) {
+					t.Errorf("%s has no counterpart here", name)
+				}
+			}
+			continue
+		}
+		found++
+		if !slices.ContainsFunc(peerTools, func(p peerTool) bool { return findTool(p.name).prog() == name }) {
+			t.Errorf("%s is never drawn", name)
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d tools", found)
 	}
 }

@@ -303,6 +303,7 @@ type peerCase struct {
 	spell  uint64 // seed of our spelling of the flags
 	texts  []string
 	far    *farForm // of the inputs of tools of archives
+	order  []int    // of the inputs of a tool that makes an archive, modulo their number; nil is as they are
 }
 
 func (c *peerCase) String() string {
@@ -316,6 +317,9 @@ func (c *peerCase) String() string {
 	}
 	if c.far != nil {
 		fmt.Fprintf(&b, "%+v\n", *c.far)
+	}
+	if c.order != nil {
+		fmt.Fprintf(&b, "in order %v\n", c.order)
 	}
 	return b.String()
 }
@@ -399,11 +403,12 @@ func (p *peers) script(c *peerCase) string {
 // run returns what differs, "" if nothing does.
 func (p *peers) run(c *peerCase) string {
 	files := p.writeInputs(c)
-	stdin := []byte(nil)
-	args := slices.Clone(files)
+	plain := p.readable(c, files)
+	stdin, theirStdin := []byte(nil), []byte(nil)
+	args, theirPlain := slices.Clone(files), slices.Clone(plain)
 	if c.stdin {
-		stdin = must1(os.ReadFile(files[0]))
-		args[0] = "-"
+		stdin, theirStdin = must1(os.ReadFile(files[0])), must1(os.ReadFile(plain[0]))
+		args[0], theirPlain[0] = "-", "-"
 	}
 	theirs, ours := filepath.Join(p.dir, "theirs"), filepath.Join(p.dir, "ours")
 	os.Remove(theirs)
@@ -417,6 +422,7 @@ func (p *peers) run(c *peerCase) string {
 		for i := len(args); i > 0; i-- {
 			args = slices.Insert(args, i, []string{"100", "1", "2"}[i-1])
 		}
+		theirPlain = args
 		if c.tool.name == "pdtreplace" {
 			made = func(i int) []string { return []string{"--pdt_parentheses=" + mapper[i]} }
 		}
@@ -424,6 +430,7 @@ func (p *peers) run(c *peerCase) string {
 		made = func(i int) []string { return []string{"--mpdt_new_parentheses=" + mapper[i]} }
 	case "linear":
 		args = args[1:] // --vocab has the first
+		theirPlain = args
 	case "encode":
 		middle = func(i int) []string { return mapper[i : i+1] }
 	case "reweight":
@@ -436,9 +443,9 @@ func (p *peers) run(c *peerCase) string {
 		middle = func(int) []string { return []string{potentials} }
 	}
 	if (c.tool.result == 'f' || c.tool.result == 'b') && !c.stdout {
-		theirArgs, ourArgs = slices.Concat(args, middle(0), []string{theirs}), slices.Concat(args, middle(1), []string{ours})
+		theirArgs, ourArgs = slices.Concat(theirPlain, middle(0), []string{theirs}), slices.Concat(args, middle(1), []string{ours})
 	} else {
-		theirArgs, ourArgs = slices.Concat(args, middle(0)), slices.Concat(args, middle(1))
+		theirArgs, ourArgs = slices.Concat(theirPlain, middle(0)), slices.Concat(args, middle(1))
 	}
 	os.Remove(mapper[0])
 	os.Remove(mapper[1])
@@ -455,7 +462,7 @@ func (p *peers) run(c *peerCase) string {
 		return p.runArchives(c, prog, flags, ourFlags, files, stdin)
 	}
 	theirWords := slices.Concat([]string{prog}, flags, made(0), theirArgs)
-	wantOut, wantErr, want := p.openFst(prog, theirWords[1:], stdin)
+	wantOut, wantErr, want := p.openFst(prog, theirWords[1:], theirStdin)
 	var out, errs bytes.Buffer
 	rng := rand.New(rand.NewPCG(c.spell, 0))
 	words := append([]string{prog}, respell(rng, slices.Concat(ourFlags, made(1)), ourArgs)...)
@@ -523,6 +530,14 @@ func (p *peers) run(c *peerCase) string {
 	}
 	if got == 1 && want == 0 && strings.Contains(errs.String(), "whose first arc has label -1") {
 		p.statuses[c.tool.name+": OpenFst writes the arc so that it reads a final weight"]++
+		return ""
+	}
+	if got == 1 && want == 0 && strings.Contains(errs.String(), "arcs with phi (") && strings.Contains(errs.String(), ", where one may be") {
+		p.statuses[c.tool.name+": OpenFst takes the first of two failures where it looks for a final weight"]++
+		return ""
+	}
+	if got == 1 && want == 0 && strings.Contains(errs.String(), "_fst_rewrite_mode: ") {
+		p.statuses[c.tool.name+": OpenFst takes a rewrite mode that there is not for auto"]++
 		return ""
 	}
 	if got == 1 && want == 0 && (c.tool.name == "symbols" || c.tool.name == "relabel") && strings.Contains(wantErr, "ERROR: SymbolTable::ReadText") {
@@ -598,6 +613,15 @@ func (p *peers) run(c *peerCase) string {
 				}
 				d += "\nand ours has not the relation of plain composition: " + differ
 			}
+			// The divisor is a machine over sums of floats, minimal up to steps of 1/1024: rounding decides what is the same.
+			if c.tool.name == "loglinearapply" {
+				differ := sameSums(a, b)
+				if differ == "" {
+					p.judged[c.tool.name+": rounding decides which sums are the same"]++
+					return ""
+				}
+				d += "\n" + differ
+			}
 			// Ours must have the input's relation where OpenFst's numbers are no guide.
 			if why := c.unguided(); why != "" {
 				differ := c.differs(a)
@@ -658,7 +682,8 @@ func must1[T any](v T, err error) T {
 func (p *peers) openFst(tool string, args []string, stdin []byte) (out, errs string, status int) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", `ulimit -v 300000; exec "$@"`, "sh", filepath.Join(p.bin, tool)}, args...)...)
+	call := append([]string{"-c", `ulimit -v 300000; exec "$@"`, "sh"}, p.preload(tool, args)...)
+	cmd := exec.CommandContext(ctx, "/bin/sh", append(append(call, filepath.Join(p.bin, tool)), args...)...)
 	cmd.Dir = p.dir
 	var o, e bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &o, &e
@@ -674,6 +699,17 @@ func (p *peers) openFst(tool string, args []string, stdin []byte) (out, errs str
 		status = -1
 	}
 	return o.String(), e.String(), status
+}
+
+// preload puts OpenFst's libraries of special types before a call that has flags of theirs: a tool that loads them
+// when it needs them has read its flags by then. (OpenFst has a program fstspecial for this, not packaged either.)
+func (p *peers) preload(tool string, args []string) []string {
+	if tool != "fstconvert" || !slices.ContainsFunc(args, func(a string) bool {
+		return strings.HasPrefix(a, "--phi_fst_") || strings.HasPrefix(a, "--rho_fst_") || strings.HasPrefix(a, "--sigma_fst_")
+	}) {
+		return nil
+	}
+	return []string{"env", "LD_PRELOAD=phi-fst.so rho-fst.so sigma-fst.so"}
 }
 
 // refusedAsNgram reports whether m is in a file of type ngram, and OpenFst refuses its own conversion of it, too.
@@ -777,8 +813,9 @@ var rounds uint64
 //
 // Machines are in files of all types that OpenFst's tools can be had with, those of its libraries of const, compact,
 // look-ahead and ngram machines among them, which are written here and read there. The types phi, rho and sigma are
-// not compared: no package has their library. Nor are files of linear models, whose library is not packaged
-// either: of fstlinear the files are compared with ours, and fstloglinearapply is given the models as machines.
+// compared where TROPICA_PLUGINS names a directory with their libraries, which are not packaged: see specialTypes. So
+// are files of linear models; without, of fstlinear the files are compared with ours, and fstloglinearapply is
+// given the models as machines.
 //
 // TROPICA_CASES sets how many, TROPICA_SEED which, TROPICA_TOOL of which tool alone; with -count=N the N rounds
 // have cases of their own. A million take some hours of two cores, and so go test's -timeout=0.
@@ -796,15 +833,23 @@ func TestAsOpenFst(t *testing.T) {
 	}
 	seed += rounds << 32 // each of -count draws others
 	rounds++
-	tools := peerTools
-	if only := os.Getenv("TROPICA_TOOL"); only != "" {
-		tools = slices.DeleteFunc(slices.Clone(tools), func(x peerTool) bool { return x.name != only })
-	}
-	if o.PlugIns() {
-		furtherTypes = plugInTypes
+	plugIns := o.PlugIns()
+	tools := slices.Clone(peerTools)
+	if plugIns {
+		furtherTypes = slices.Clone(plugInTypes)
 		defer func() { furtherTypes = nil }()
+		if o.Has("phi") {
+			furtherTypes = append(furtherTypes, specialTypes...)
+			tools = append(tools, specialTools...)
+		}
+		if o.Has("linear_tagger") {
+			tools = append(tools, linearTools...)
+		}
 	} else {
 		t.Log("OpenFst's libraries of further types are not installed, and so files of such types not drawn")
+	}
+	if only := os.Getenv("TROPICA_TOOL"); only != "" {
+		tools = slices.DeleteFunc(tools, func(x peerTool) bool { return x.name != only })
 	}
 	failed, ended, judged, statuses := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	diverged, rounded := 0, 0
@@ -853,6 +898,9 @@ func TestAsOpenFst(t *testing.T) {
 	hung := 0
 	for _, k := range ended {
 		hung += k
+	}
+	if os.Getenv("TROPICA_TOOL") != "" { // the shares that follow are those of all tools
+		return
 	}
 	if hung > 10+n/50 {
 		t.Errorf("%d of %d cases compare nothing", hung, n)
