@@ -108,14 +108,18 @@ func BenchmarkExpand(b *testing.B) {
 }
 
 func BenchmarkExpandPruned(b *testing.B) {
-	f, pairs := benchForward(1000, 1)
-	b.Run("arcs=1000/weight=tropical", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			fsttest.Must(pdt.ExpandPruned(f, pairs, 1, nil))
+	for _, size := range []int{500, 2000} {
+		f, pairs := benchForward(size, 1)
+		for _, threshold := range []T{1, 8} {
+			b.Run(fmt.Sprintf("arcs=%d/threshold=%v/weight=tropical", size, threshold), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					fsttest.Must(pdt.ExpandPruned(f, pairs, threshold, nil))
+				}
+				nsPerArc(b, f.NumArcs())
+			})
 		}
-		nsPerArc(b, f.NumArcs())
-	})
+	}
 }
 
 func BenchmarkShortestPath(b *testing.B) {

@@ -34,6 +34,11 @@
 //     source, which is given back with its search, and a list of the arcs that leave it
 //     without those that are no better than one before: .11 (OpenFst .39), and .63 at 4000
 //     of three pairs (OpenFst 5.1).
+//   - ExpandPruned with a measure of each arc of each configuration against all that closes its
+//     stack, and each exit of a search offered to each that enters it, no matter whether another
+//     is better: 19 s at 8000 arcs of one pair and a threshold of .5, and no end in a minute at one of 2 (OpenFst 330 s and
+//     more). Once a configuration, exits that improve something, and states of a search in topological
+//     order: 3.3 s and 3.9, and at 20,000 arcs 45 s and 49. What is left is the search (two thirds).
 //   - Labels looked up in an array in place of a map: a tenth to a fifth of Expand, Compose
 //     and Replace.
 //

@@ -16,7 +16,8 @@ import (
 // The stack must be bounded, and no cycle may improve a path; errors are those of
 // ShortestPath. Configurations are visited by the height of their stack and, at one
 // stack, best first; how far it is from each to the end is known from the shortest
-// paths of the reverse. Costs those, and O(log states) for each arc of the result.
+// paths of the reverse. Costs those, for each configuration a look at each state that closes its stack, for each opening
+// parenthesis of it one at what the closing ones lead to, and O(log states) for each arc of the result.
 //
 // Allauzen and Riley 2012, section 5.2; Allauzen et al. 2014, section 4.4.
 func ExpandPruned[W interface {
@@ -45,6 +46,7 @@ func ExpandPruned[W interface {
 		return nil, err
 	}
 	s.keep = true
+	s.rank = componentsOf(reversed) // where there are no cycles, each search takes a state once
 	if err := s.run(); err != nil {
 		return nil, err
 	}
@@ -66,6 +68,7 @@ const reachedEnd fst.StateID = -1
 type node[W any] struct {
 	distance W           // from the start
 	toEnd    W           // to the end, as far as it is known
+	beyond   W           // to the end by way of what closes the parenthesis on top, if measured
 	source   fst.StateID // state that the parenthesis on top of the stack led to, on the best way here
 	flags    uint8
 }
@@ -74,60 +77,92 @@ const (
 	waiting uint8 = 1 << iota
 	expanded
 	isSource // an opening parenthesis leads here
+	measured // beyond is known
 )
 
-type pruner[W semiring.Path[W]] struct {
-	f     fst.Expanded[W]
-	e     *expander[W]
-	stack *oneStack
-	back  *search[W] // over the reverse, whose state q+1 is q
-	match map[entryKey][]fst.StateID
-	keep  bool
-	out   *fst.Vector[W]
-	meter *ops.Meter
-	zero  W
-	one   W
-	limit W
-
-	nodes  []node[W]
-	height []int32 // of each stack, from the empty one
-	queue  *heap
-
-	// Of the stack whose configurations are being visited: how far it is from each
-	// state that closes the parenthesis on top to the end.
-	current int32
-	toEnd   map[fst.StateID]W
-	// Of one source and stack: those of the states that close what led to it.
-	cachedSource fst.StateID
-	cachedStack  int32
-	dests        []dest[W]
-	arcs         []fst.Arc[W]
+// body is what lies between an opening parenthesis and those that close it.
+type body[W any] struct {
+	closes []fst.StateID // states with arcs that do, ascending; each is the source of a search of the reverse
+	exits  []toState[W]  // where those arcs lead to that may be part of a best path, by the states they leave, descending
+	made   bool          // exits are there
 }
 
-type dest[W any] struct {
+// toState is a state, and the weight that leads to it or from it.
+type toState[W any] struct {
 	q      fst.StateID
 	weight W
 }
 
+type pruner[W semiring.Path[W]] struct {
+	f      fst.Expanded[W]
+	e      *expander[W]
+	stack  *oneStack
+	back   *search[W] // over the reverse, whose state q+1 is q
+	bodies map[entryKey]*body[W]
+	keep   bool
+	out    *fst.Vector[W]
+	meter  *ops.Meter
+	zero   W
+	one    W
+	limit  W
+
+	nodes  []node[W]
+	height []int32 // of each stack, from the empty one
+	queue  *heap
+	held   int64 // bytes of the search, and of bodies
+	steps  int   // exits and ends that were looked at, since the limits were
+
+	// Of the stack whose configurations are being visited: how far it is from each
+	// state that closes the parenthesis on top to the end, and the configuration of each state.
+	current int32
+	toEnd   onStack[W]
+	ids     onStack[fst.StateID]
+	// Of one source and stack: those of the states that close what led to it.
+	cachedSource fst.StateID
+	cachedStack  int32
+	dests        []toState[W]
+	arcs         []fst.Arc[W]
+	best         []int32 // scratch: exit to each state, from 1
+}
+
+// onStack holds something for each state while configurations of one stack are visited, which come one after another.
+type onStack[T any] struct {
+	of    []int32 // the stack that value is for, from 1
+	value []T
+}
+
+func newOnStack[T any](states int) onStack[T] {
+	return onStack[T]{make([]int32, states), make([]T, states)}
+}
+
+func (o *onStack[T]) get(q fst.StateID, stack int32) (T, bool) { return o.value[q], o.of[q] == stack+1 }
+func (o *onStack[T]) set(q fst.StateID, stack int32, v T)      { o.value[q], o.of[q] = v, stack+1 }
+
 func newPruner[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, back *search[W], out *fst.Vector[W], o *ExpandOptions, op string) *pruner[W] {
-	stack := newOneStack(pairs)
+	stack, n := newOneStack(pairs), f.NumStates()
 	p := &pruner[W]{f: f, stack: stack, back: back, keep: o.KeepParens, out: out,
 		e:     newExpander[W](f, stack, true, op, ops.Limits{}),
 		meter: ops.NewMeter(op, o.Limits), zero: semiring.Zero[W](), one: semiring.One[W](),
-		height: []int32{0}, toEnd: map[fst.StateID]W{}, match: map[entryKey][]fst.StateID{}}
+		height: []int32{0}, bodies: map[entryKey]*body[W]{},
+		toEnd: newOnStack[W](n), ids: newOnStack[fst.StateID](n), best: make([]int32, n)}
 	// What closes in the reverse opens here.
-	for e, exits := range back.exits {
+	for e, from := range back.closing {
 		k := back.entries.Key(fst.StateID(e))
-		for _, x := range exits { // those of one state are side by side
-			here := entryKey{k.paren, back.data[x.from].q - 1}
-			if m := p.match[here]; len(m) == 0 || m[len(m)-1] != k.to-1 {
-				p.match[here] = append(m, k.to-1)
+		for _, i := range from {
+			here := entryKey{k.paren, back.data[i].q - 1}
+			b := p.bodies[here]
+			if b == nil {
+				b = &body[W]{}
+				p.bodies[here] = b
 			}
+			b.closes = append(b.closes, k.to-1)
 		}
 	}
-	for _, closes := range p.match {
-		slices.Sort(closes)
+	for _, b := range p.bodies {
+		slices.Sort(b.closes)
+		p.held += int64(unsafe.Sizeof(*b)) + int64(cap(b.closes))*int64(unsafe.Sizeof(fst.NoState))
 	}
+	p.held += back.held() + ops.SizeOf[W](n+1, int64(fst.NumArcs(back.f))).Bytes
 	p.queue = newHeap(p.before)
 	return p
 }
@@ -158,6 +193,7 @@ func (p *pruner[W]) through(s fst.StateID) W {
 	return p.nodes[s].distance.Times(p.nodes[s].toEnd)
 }
 
+// node returns that of configuration s, which the next call may move.
 func (p *pruner[W]) node(s fst.StateID) *node[W] {
 	for int(s) >= len(p.nodes) {
 		p.nodes = append(p.nodes, node[W]{distance: p.zero, toEnd: p.zero, source: fst.NoState})
@@ -169,6 +205,37 @@ func (p *pruner[W]) node(s fst.StateID) *node[W] {
 // closing parenthesis leaves, or the end.
 func (p *pruner[W]) between(q, to fst.StateID) W { return p.back.distance(q+1, to+1) }
 
+// body returns what lies between the parenthesis id, where it leads to q, and those that close it.
+func (p *pruner[W]) body(id int32, q fst.StateID) *body[W] {
+	b := p.bodies[entryKey{id, q}]
+	if b == nil {
+		return &body[W]{}
+	}
+	if b.made {
+		return b
+	}
+	b.made = true
+	for _, closes := range slices.Backward(b.closes) {
+		inside := p.between(q, closes)
+		for _, a := range slices.Backward(p.f.Arcs(closes)) { // OpenFst's table has them in this order
+			if a.ILabel != p.stack.pairs[id].To {
+				continue
+			}
+			// One that is no better than an exit before it improves nothing.
+			x := toState[W]{a.NextState, inside.Times(a.Weight)}
+			if i := p.best[x.q]; i == 0 || x.weight.Less(b.exits[i-1].weight) {
+				b.exits = append(b.exits, x)
+				p.best[x.q] = int32(len(b.exits))
+			}
+		}
+	}
+	for _, x := range b.exits {
+		p.best[x.q] = 0
+	}
+	p.held += int64(cap(b.exits)) * int64(unsafe.Sizeof(toState[W]{}))
+	return b
+}
+
 func (p *pruner[W]) run(threshold W) error {
 	first := p.f.Start()
 	start, _ := p.e.Start()
@@ -177,7 +244,7 @@ func (p *pruner[W]) run(threshold W) error {
 	p.out.SetStart(start)
 	p.node(start).source = first
 	p.cachedSource, p.cachedStack, p.current = first, emptyStack, emptyStack
-	p.dests = append(p.dests, dest[W]{reachedEnd, p.one})
+	p.dests = append(p.dests, toState[W]{reachedEnd, p.one})
 	p.node(p.e.id(reachedEnd, emptyStack)).toEnd = p.one
 	p.node(start).distance = p.one
 	p.node(start).toEnd = p.between(first, reachedEnd)
@@ -209,20 +276,28 @@ func (p *pruner[W]) visit(s fst.StateID, c configuration) error {
 		next := p.e.table.Key(a.NextState).stack
 		switch {
 		case next == c.stack:
-			if p.follow(s, a) {
+			if p.follow(s, p.e.table.Key(a.NextState).q, a.NextState, a.Weight) {
 				p.out.AddArc(s, a)
 				p.enqueue(a.NextState)
 			}
 		case p.stack.below(next) == c.stack:
-			p.open(s, a, c.stack, next)
+			if err := p.open(s, a, c.stack, next); err != nil {
+				return err
+			}
 		default:
 			if w := p.node(s).distance.Times(a.Weight.Times(p.node(a.NextState).toEnd)); !p.limit.Less(w) {
 				p.add(s, a)
 			}
 		}
 	}
+	return p.check()
+}
+
+// check looks at the limits.
+func (p *pruner[W]) check() error {
+	p.steps = 0
 	size := ops.SizeOf[W](p.out.NumStates(), int64(p.out.NumArcs()))
-	size.Bytes += p.e.table.Bytes() + p.stack.bytes() + int64(cap(p.nodes))*int64(unsafe.Sizeof(node[W]{}))
+	size.Bytes += p.held + p.e.table.Bytes() + p.stack.bytes() + int64(cap(p.nodes))*int64(unsafe.Sizeof(node[W]{}))
 	return p.meter.Check(size)
 }
 
@@ -247,69 +322,77 @@ func (p *pruner[W]) enqueue(s fst.StateID) {
 	}
 }
 
-// follow relaxes an arc of s to a configuration with the same stack, and reports
+// follow relaxes an arc of s, or what counts as one, to the configuration next, of the state q with the same stack, and reports
 // whether the best path through it is within the limit.
-func (p *pruner[W]) follow(s fst.StateID, a fst.Arc[W]) bool {
-	source := p.node(s).source
+func (p *pruner[W]) follow(s fst.StateID, q, next fst.StateID, weight W) bool {
+	p.node(max(s, next))
+	from, n := &p.nodes[s], &p.nodes[next]
+	if n.flags&measured == 0 {
+		// The same for each source from which q is reached: what closes beyond q closes that, too.
+		n.flags |= measured
+		n.beyond = p.beyond(q, from.source)
+		if n.beyond.Less(n.toEnd) {
+			n.toEnd = n.beyond
+		}
+	}
+	if w := from.distance.Times(weight); w.Less(n.distance) {
+		n.distance, n.source = w, from.source
+	}
+	return !p.limit.Less(from.distance.Times(weight.Times(n.beyond)))
+}
+
+// beyond is how far it is to the end from q with the stack at hand, on which the parenthesis on top led to source.
+func (p *pruner[W]) beyond(q, source fst.StateID) W {
 	if p.cachedSource != source || p.cachedStack != p.current {
 		p.cachedSource, p.cachedStack, p.dests = source, p.current, p.dests[:0]
 		if source != p.f.Start() {
-			for _, q := range p.match[entryKey{p.stack.top(p.current), source}] {
-				if w, ok := p.toEnd[q]; ok {
-					p.dests = append(p.dests, dest[W]{q, w})
+			for _, closes := range p.body(p.stack.top(p.current), source).closes {
+				if w, ok := p.toEnd.get(closes, p.current); ok {
+					p.dests = append(p.dests, toState[W]{closes, w})
 				}
 			}
 		} else {
-			p.dests = append(p.dests, dest[W]{reachedEnd, p.one})
+			p.dests = append(p.dests, toState[W]{reachedEnd, p.one})
 		}
 	}
-	q := p.e.table.Key(a.NextState).q
-	toEnd := p.zero
+	w := p.zero
 	for _, d := range p.dests {
-		toEnd = toEnd.Plus(p.between(q, d.q).Times(d.weight))
+		w = w.Plus(p.between(q, d.q).Times(d.weight))
 	}
-	w := p.node(s).distance.Times(a.Weight)
-	n := p.node(a.NextState)
-	if w.Less(n.distance) {
-		n.distance, n.source = w, p.node(s).source
-	}
-	if toEnd.Less(n.toEnd) {
-		n.toEnd = toEnd
-	}
-	return !p.limit.Less(p.node(s).distance.Times(a.Weight.Times(toEnd)))
+	p.steps += len(p.dests)
+	return w
 }
 
 // open follows an opening parenthesis by way of what it leads to: each balanced path
 // to a closing one counts as an arc on the stack below, and if one of them is within
 // the limit, so is the parenthesis.
-func (p *pruner[W]) open(s fst.StateID, a fst.Arc[W], below, above int32) {
+func (p *pruner[W]) open(s fst.StateID, a fst.Arc[W], below, above int32) error {
 	for int(above) >= len(p.height) {
 		p.height = append(p.height, -1)
 	}
 	if p.height[above] < 0 {
 		p.height[above] = p.height[below] + 1
 	}
-	id := p.stack.top(above)
-	q := p.e.table.Key(a.NextState).q
 	within, toEnd := false, p.zero
-	for _, closes := range slices.Backward(p.match[entryKey{id, q}]) {
-		inside := p.between(q, closes)
-		for _, b := range slices.Backward(p.f.Arcs(closes)) {
-			if b.ILabel != p.stack.pairs[id].To {
-				continue
+	for _, x := range p.body(p.stack.top(above), p.e.table.Key(a.NextState).q).exits {
+		next, ok := p.ids.get(x.q, below)
+		if !ok {
+			next = p.e.id(x.q, below)
+			p.ids.set(x.q, below, next)
+		}
+		if p.follow(s, x.q, next, a.Weight.Times(x.weight)) {
+			p.enqueue(next)
+			within = true
+		}
+		toEnd = toEnd.Plus(x.weight.Times(p.nodes[next].toEnd))
+		if p.steps++; p.steps >= stepsPerLook {
+			if err := p.check(); err != nil {
+				return err
 			}
-			whole := b
-			whole.NextState = p.e.id(b.NextState, below)
-			whole.Weight = a.Weight.Times(inside.Times(b.Weight))
-			if p.follow(s, whole) {
-				p.enqueue(whole.NextState)
-				within = true
-			}
-			toEnd = toEnd.Plus(inside.Times(b.Weight).Times(p.node(whole.NextState).toEnd))
 		}
 	}
 	if !within {
-		return
+		return nil
 	}
 	p.add(s, a)
 	p.enqueue(a.NextState)
@@ -321,6 +404,7 @@ func (p *pruner[W]) open(s fst.StateID, a fst.Arc[W], below, above int32) {
 		n.toEnd = toEnd
 	}
 	n.flags |= isSource
+	return nil
 }
 
 // atSource finds, for a configuration that an opening parenthesis led to, how far it
@@ -329,14 +413,11 @@ func (p *pruner[W]) atSource(s fst.StateID, c configuration) {
 	if p.node(s).flags&isSource == 0 {
 		return
 	}
-	if c.stack != p.current {
-		clear(p.toEnd)
-		p.current = c.stack
-	}
+	p.current = c.stack
 	p.node(s).source = c.q
 	id := p.stack.top(c.stack)
-	for _, q := range p.match[entryKey{id, c.q}] {
-		if _, ok := p.toEnd[q]; ok {
+	for _, q := range p.body(id, c.q).closes {
+		if _, ok := p.toEnd.get(q, c.stack); ok {
 			continue
 		}
 		w := p.zero
@@ -345,6 +426,6 @@ func (p *pruner[W]) atSource(s fst.StateID, c configuration) {
 				w = w.Plus(b.Weight.Times(p.node(p.e.id(b.NextState, p.stack.below(c.stack))).toEnd))
 			}
 		}
-		p.toEnd[q] = w
+		p.toEnd.set(q, c.stack, w)
 	}
 }

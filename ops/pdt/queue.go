@@ -24,6 +24,13 @@ func newQueue(kind ops.Queue) queue {
 	return &fifo{}
 }
 
+func (s *search[W]) newQueue() queue {
+	if s.rank != nil {
+		return &ranked{rank: s.rank}
+	}
+	return newQueue(s.kind)
+}
+
 // fifo is a slice whose front is given up when it is half of it.
 type fifo struct {
 	states []fst.StateID
@@ -81,6 +88,51 @@ func (o *order) pop() fst.StateID {
 	}
 	if n > 0 {
 		o.states[i] = last
+	}
+	return q
+}
+
+// ranked is a binary heap that pops a state of the highest rank, of equal ones the first pushed.
+type ranked struct {
+	rank   []int32
+	states []rankedState
+	pushed uint32 // so far
+}
+
+type rankedState struct {
+	key uint64 // the lowest is popped
+	q   fst.StateID
+}
+
+func (r *ranked) empty() bool { return len(r.states) == 0 }
+
+func (r *ranked) push(q fst.StateID) {
+	r.pushed++
+	x := rankedState{uint64(^uint32(r.rank[q]))<<32 | uint64(r.pushed), q}
+	r.states = append(r.states, x)
+	i := len(r.states) - 1
+	for ; i > 0 && x.key < r.states[(i-1)/2].key; i = (i - 1) / 2 {
+		r.states[i] = r.states[(i-1)/2]
+	}
+	r.states[i] = x
+}
+
+func (r *ranked) pop() fst.StateID {
+	q, n := r.states[0].q, len(r.states)-1
+	last := r.states[n]
+	r.states = r.states[:n]
+	i := 0
+	for c := 1; c < n; c = 2*i + 1 {
+		if c+1 < n && r.states[c+1].key < r.states[c].key {
+			c++
+		}
+		if last.key <= r.states[c].key {
+			break
+		}
+		r.states[i], i = r.states[c], c
+	}
+	if n > 0 {
+		r.states[i] = last
 	}
 	return q
 }

@@ -116,17 +116,19 @@ type search[W semiring.Path[W]] struct {
 	meter  *ops.Meter
 	zero   W
 	one    W
-	keep   bool // distances are asked for when the search is over
+	keep   bool    // distances are asked for when the search is over
+	rank   []int32 // if not nil, states wait by theirs, the highest first, whatever kind says
 
 	data    []searchState[W]
 	calls   []callData[W]
 	sources []source
 	of      []int32 // source that each state is, or none
 	entries *fst.Table[entryKey]
-	closing [][]int32   // of each entry, while it is searched, search states with a matching parenthesis
-	exits   [][]exit[W] // then the arcs with it, by their states ascending, backwards at each
+	closing [][]int32   // of each entry, while it is searched, search states with a matching parenthesis; with keep for good, by their states ascending
+	exits   [][]exit[W] // then the arcs with it that may improve a path, by their states ascending, backwards at each
 	best    []int32     // scratch: exit to each state, from 1
 	arcs    int64
+	work    int   // exits that were followed since the limits were looked at
 	bytes   int64 // held by places and exits
 
 	final  W // of the best path
@@ -214,7 +216,7 @@ func (s *search[W]) run() error {
 }
 
 func (s *search[W]) begin(from fst.StateID) *run {
-	r := &run{source: from, number: int32(len(s.sources)), queue: newQueue(s.kind), at: none}
+	r := &run{source: from, number: int32(len(s.sources)), queue: s.newQueue(), at: none}
 	s.of[from] = r.number
 	s.sources = append(s.sources, source{})
 	i := s.id(r, from)
@@ -223,9 +225,10 @@ func (s *search[W]) begin(from fst.StateID) *run {
 	return r
 }
 
-// finish lists the arcs by which the search can be left. Where only paths are sought,
-// what finds its states is given back, and an arc left out if one before it leads to
-// the same state with a weight that is no worse: it would never improve a path.
+// finish lists the arcs by which the search can be left, but for an arc before which another
+// leads to the same state with a weight that is no worse: it would never improve a path.
+// Where only paths are sought, what finds the search's states is given back; where distances are,
+// the states that close it are kept.
 func (s *search[W]) finish(r *run) {
 	for _, e := range r.closed {
 		from := s.closing[e]
@@ -241,10 +244,12 @@ func (s *search[W]) finish(r *run) {
 				}
 			}
 		}
-		if !s.keep {
-			exits = s.useful(exits)
-		}
+		exits = s.useful(exits)
 		s.exits[e], s.closing[e] = exits, nil
+		if s.keep {
+			s.closing[e] = slices.Clip(from)
+			s.bytes += numberSize * int64(len(from))
+		}
 		s.bytes += int64(cap(exits)) * int64(unsafe.Sizeof(exit[W]{}))
 	}
 	s.bytes -= r.calls.bytes()
@@ -297,6 +302,11 @@ func (s *search[W]) step(r *run) (entered fst.StateID, err error) {
 		if r.waiting { // the search that it waited for is over
 			r.waiting = false
 			s.closeCall(r)
+			if s.work >= stepsPerLook {
+				if err := s.look(); err != nil {
+					return fst.NoState, err
+				}
+			}
 			continue
 		}
 		a := &arcs[r.next]
@@ -353,6 +363,7 @@ func (s *search[W]) callOf(r *run, there entryKey) int32 {
 // closeCall relaxes what follows the closing parentheses of the call at hand.
 func (s *search[W]) closeCall(r *run) {
 	c := s.calls[r.call]
+	s.work += len(s.exits[c.entry])
 	for _, x := range s.exits[c.entry] {
 		s.relax(r, x.to, c.distance.Times(x.weight), x.from, r.call)
 	}
@@ -391,12 +402,25 @@ func (s *search[W]) atFinal(r *run) {
 	}
 }
 
+// stepsPerLook is how much may be done between looks at the limits, which look at the clock every 256th time: a quarter of a second.
+const stepsPerLook = 1 << 16
+
+// look looks at the limits.
+func (s *search[W]) look() error {
+	s.work = 0
+	return s.meter.Check(ops.Progress{States: len(s.data), Arcs: s.arcs, Bytes: s.held()})
+}
+
+// held is how many bytes the search takes.
+func (s *search[W]) held() int64 {
+	return s.bytes + int64(cap(s.data))*int64(unsafe.Sizeof(searchState[W]{})) +
+		s.entries.Bytes() + int64(cap(s.calls))*int64(unsafe.Sizeof(callData[W]{}))
+}
+
 // check looks at the limits, and every now and then for a cycle of parents, which is
 // there sooner or later just if one improves a path.
 func (s *search[W]) check(r *run) error {
-	bytes := s.bytes + int64(cap(s.data))*int64(unsafe.Sizeof(searchState[W]{})) +
-		s.entries.Bytes() + int64(cap(s.calls))*int64(unsafe.Sizeof(callData[W]{}))
-	if err := s.meter.Check(ops.Progress{States: len(s.data), Arcs: s.arcs, Bytes: bytes}); err != nil {
+	if err := s.look(); err != nil {
 		return err
 	}
 	if n := s.f.NumStates(); r.steps%(n+1) != n {
