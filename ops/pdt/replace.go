@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -134,8 +135,16 @@ type replacer[W semiring.Weight[W]] struct {
 	finals      [][]final[W]  // where they return from
 	closeWeight []bool        // the weight of a call is on its closing parentheses
 	top         fst.Label     // highest output label
-	ids         map[callTo]int32
+	calls       []call        // in the order of their states and arcs
 	linear      *components
+}
+
+// call is an arc of the result that calls a rule.
+type call struct {
+	s    fst.StateID
+	arc  int32
+	rule int32
+	pair int32 // of parentheses; none of ε, where there are no parentheses
 }
 
 // callTo is a call of a rule (or, in a linear component, of its first) that returns
@@ -207,39 +216,42 @@ func (r *replacer[W]) union() error {
 }
 
 func (r *replacer[W]) check() error {
-	return r.meter.Check(ops.SizeOf[W](r.out.NumStates(), int64(r.out.NumArcs())))
+	p := ops.SizeOf[W](r.out.NumStates(), int64(r.out.NumArcs()))
+	p.Bytes += int64(cap(r.calls)) * int64(unsafe.Sizeof(call{}))
+	return r.meter.Check(p)
 }
 
 // label numbers the pairs of parentheses that calls need, and gives them labels.
 func (r *replacer[W]) label(op string) ([]fst.LabelPair, error) {
-	r.ids = map[callTo]int32{}
+	known := fst.NewTable(func(c callTo) uint64 { return fst.Mix(uint64(uint32(c.rule))<<32 | uint64(uint32(c.back))) })
+	var ids []int32 // of each in the table
 	count := make([]int32, len(r.rules))
 	total := int32(0)
 	for s := range fst.StateID(r.out.NumStates()) {
-		for _, e := range r.out.Arcs(s) {
-			i, ok := r.called(&e)
+		arcs := r.out.Arcs(s)
+		for k := range arcs {
+			i, ok := r.called(&arcs[k])
 			if !ok {
 				continue
 			}
+			c := call{s: s, arc: int32(k), rule: int32(i), pair: none}
 			first := i
 			if l := r.linear; l != nil && l.member[l.of[i]] != nil {
 				if l.of[r.of[s]] == l.of[i] {
-					continue // within a linear component there are only ε
+					r.calls = append(r.calls, c) // within a linear component there are only ε
+					continue
 				}
 				first = l.member[l.of[i]][0]
 			}
-			key := callTo{int32(first), e.NextState}
-			id, ok := r.ids[key]
-			if ok {
-				// OpenFst leaves out this line, and so makes ε of the second call of a
-				// component that returns to a state, if it is of another rule.
-				r.ids[callTo{int32(i), e.NextState}] = id
-				continue
+			// OpenFst makes ε of the second call of a component that returns to a state, if it is of another rule.
+			id, isNew := known.ID(callTo{int32(first), arcs[k].NextState})
+			if isNew {
+				ids = append(ids, count[first])
+				count[first]++
+				total = max(total, count[first])
 			}
-			id = count[first]
-			count[first]++
-			total = max(total, count[first])
-			r.ids[key], r.ids[callTo{int32(i), e.NextState}] = id, id
+			c.pair = ids[id]
+			r.calls = append(r.calls, c)
 		}
 	}
 	base := int64(r.o.FirstParen)
@@ -251,7 +263,10 @@ func (r *replacer[W]) label(op string) ([]fst.LabelPair, error) {
 	}
 	for s := range fst.StateID(r.out.NumStates()) {
 		for _, e := range r.out.Arcs(s) {
-			if _, ok := r.called(&e); !ok && int64(e.ILabel) >= base && int64(e.ILabel) < base+2*int64(total) {
+			if int64(e.ILabel) < base || int64(e.ILabel) >= base+2*int64(total) {
+				continue
+			}
+			if _, ok := r.called(&e); !ok {
 				return nil, fmt.Errorf("ops: %s: %d pairs of parentheses get the labels from %d on, but the rule of label %d has arcs with input label %d: %w",
 					op, total, base, r.rules[r.of[s]].Label, e.ILabel, ErrParenLabels)
 			}
@@ -268,46 +283,35 @@ func (r *replacer[W]) label(op string) ([]fst.LabelPair, error) {
 // addParens turns calls into parentheses.
 func (r *replacer[W]) addParens(pairs []fst.LabelPair) error {
 	dead := fst.NoState
-	calls := make([]int, r.out.NumStates()) // arcs are added behind those that may be calls
-	for s := range calls {
-		calls[s] = len(r.out.Arcs(fst.StateID(s)))
-	}
-	for q, n := range calls {
-		s := fst.StateID(q)
-		for k := range n {
-			e := r.out.Arcs(s)[k]
-			i, ok := r.called(&e)
-			if !ok {
-				continue
-			}
-			var pair fst.LabelPair // of ε, where there are no parentheses
-			if id, ok := r.ids[callTo{int32(i), e.NextState}]; ok {
-				pair = pairs[id]
-			}
-			open := fst.Arc[W]{ILabel: pair.From, OLabel: pair.From, Weight: e.Weight, NextState: r.start[i]}
-			if r.closeWeight[i] {
-				open.Weight = r.one
-				if pair.From == fst.Epsilon {
-					// The state that is called is the one that calls: the return is enough.
-					if dead == fst.NoState {
-						dead = r.out.AddState()
-					}
-					open.NextState = dead
+	for _, c := range r.calls { // arcs are added behind those that may be calls
+		i, e := c.rule, r.out.Arcs(c.s)[c.arc]
+		var pair fst.LabelPair // of ε, where there are no parentheses
+		if c.pair != none {
+			pair = pairs[c.pair]
+		}
+		open := fst.Arc[W]{ILabel: pair.From, OLabel: pair.From, Weight: e.Weight, NextState: r.start[i]}
+		if r.closeWeight[i] {
+			open.Weight = r.one
+			if pair.From == fst.Epsilon {
+				// The state that is called is the one that calls: the return is enough.
+				if dead == fst.NoState {
+					dead = r.out.AddState()
 				}
+				open.NextState = dead
 			}
-			r.out.MutableArcs(s)[k] = open
-			if pair.To != fst.Epsilon || r.closeWeight[i] {
-				for _, f := range r.finals[i] {
-					w := f.w
-					if r.closeWeight[i] {
-						w = e.Weight.Times(w)
-					}
-					r.out.AddArc(f.q, fst.Arc[W]{ILabel: pair.To, OLabel: pair.To, Weight: w, NextState: e.NextState})
+		}
+		r.out.MutableArcs(c.s)[c.arc] = open
+		if pair.To != fst.Epsilon || r.closeWeight[i] {
+			for _, f := range r.finals[i] {
+				w := f.w
+				if r.closeWeight[i] {
+					w = e.Weight.Times(w)
 				}
+				r.out.AddArc(f.q, fst.Arc[W]{ILabel: pair.To, OLabel: pair.To, Weight: w, NextState: e.NextState})
 			}
-			if err := r.check(); err != nil {
-				return err
-			}
+		}
+		if err := r.check(); err != nil {
+			return err
 		}
 	}
 	r.out.SetProperties(0, fst.AllProperties)

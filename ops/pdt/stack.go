@@ -36,7 +36,7 @@ func newLabelIndex(list []fst.Label) *labelIndex {
 	}
 	lo, hi := slices.Min(list), slices.Max(list)
 	x.min, x.span = lo, uint32(hi)-uint32(lo)
-	if near := int64(hi)-int64(lo) < 4*int64(len(list))+64; near {
+	if near := int64(hi)-int64(lo) < 4*int64(len(list))+1<<12; near {
 		x.all = slices.Repeat([]int32{none}, int(x.span)+1)
 	} else {
 		x.some = make(map[fst.Label]int32, len(list))
