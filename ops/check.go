@@ -87,6 +87,9 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 	c.f.SetInputSymbols(nil)
 	c.f.SetOutputSymbols(nil)
 	results := c.weightLaws()
+	if c.LawTime > 0 {
+		fst.PropertiesOf(c.f, fst.Acyclic) // many laws ask
+	}
 	for i := range c.relationLaws() {
 		results = append(results, c.tryLaw(i))
 		if c.Ctx != nil && c.Ctx.Err() != nil {
@@ -99,6 +102,7 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 // tryLaw tries the law of the given number, within LawTime.
 func (c *checker[W]) tryLaw(i int) CheckResult {
 	timed := *c
+	timed.all = c.Ctx
 	if c.LawTime > 0 {
 		parent := c.Ctx
 		if parent == nil {
@@ -120,8 +124,9 @@ var errCheckCyclic = errors.New("tried on machines without cycles only")
 type checker[W semiring.Component[W]] struct {
 	CheckOptions
 	f     *fst.Vector[W]
-	found *pairsFound[W] // of f
-	left  int64          // arcs that weigh may still make
+	found *pairsFound[W]  // of f
+	all   context.Context // that of all laws, where Ctx is that of one; may be nil
+	left  int64           // arcs that weigh may still make
 }
 
 // relationLaw is an operation with what it does to the relation: a pair has
@@ -265,7 +270,28 @@ func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 		}
 		f = g
 	}
+	if r.Skipped = c.late(c.Ctx); r.Skipped != nil {
+		return r
+	}
 	g, err := law.apply(copyOf[W](f))
+	if err == nil {
+		err = c.late(c.Ctx)
+	}
+	var mine, its *pairsFound[W]
+	if err == nil {
+		if mine = c.found; mine == nil || f != c.f {
+			ctx := c.Ctx
+			if f == c.f {
+				ctx = c.all // for all laws: not given up with this one
+			}
+			if mine, err = c.find(ctx, f); err == nil && f == c.f {
+				c.found = mine
+			}
+		}
+	}
+	if err == nil {
+		its, err = c.find(c.Ctx, g)
+	}
 	if err != nil {
 		r.Skipped = err
 		return r
@@ -273,12 +299,6 @@ func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 	turn := law.turn
 	if turn == nil {
 		turn = func(p labelPair) labelPair { return p }
-	}
-	mine, its := c.found, c.find(g)
-	if mine == nil || f != c.f {
-		if mine = c.find(f); f == c.f {
-			c.found = mine
-		}
 	}
 	sides := [2]*fst.Vector[W]{mine.sorted, its.sorted}
 	pairs := slices.Clone(mine.short)
@@ -312,6 +332,14 @@ func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 		weighAll(c.CheckOptions, any(sides).([2]*fst.Vector[W]), pairs, turn, law.twice, law.slack, &r)
 	}
 	return r
+}
+
+// late returns the error of a context that is done.
+func (c *checker[W]) late(ctx context.Context) error {
+	if ctx != nil && ctx.Err() != nil {
+		return &LimitError{Op: "Check", Limit: "context", Cause: ctx.Err()}
+	}
+	return nil
 }
 
 func widened[V semiring.Weight[V], W semiring.Weight[W]](sides [2]*fst.Vector[V], wide func(V) W) [2]*fst.Vector[W] {

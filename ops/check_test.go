@@ -251,8 +251,8 @@ func TestCheckLawTime(t *testing.T) {
 			late++
 		}
 	}
-	if late < 10 {
-		t.Errorf("%d of %d laws were late", late, len(results))
+	if laws := len((&checker[semiring.Tropical]{}).relationLaws()); late != laws {
+		t.Errorf("%d of %d laws were late", late, laws)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -58,16 +59,22 @@ type pairsFound[W semiring.Weight[W]] struct {
 	cut    string         // where the enumeration stopped, if at a bound
 }
 
-// find looks for pairs in f.
-func (c *checker[W]) find(f *fst.Vector[W]) *pairsFound[W] {
+// find looks for pairs in f, until ctx is done. It is looked at between passes over all arcs.
+func (c *checker[W]) find(ctx context.Context, f *fst.Vector[W]) (*pairsFound[W], error) {
 	p := &pairsFound[W]{sorted: ArcSorted(f, Input)}
+	if err := c.late(ctx); err != nil {
+		return nil, err
+	}
 	trim := copyOf(p.sorted)
 	Connect(trim)
-	if trim.Start() != fst.NoState {
-		p.short, p.cut = c.pairs(trim)
-		p.long = c.longPairs(trim, p.cut != "" && len(p.short) < c.MaxPairs)
+	if err := c.late(ctx); err != nil || trim.Start() == fst.NoState {
+		return p, err
 	}
-	return p
+	var err error
+	if p.short, p.cut, err = c.pairs(ctx, trim); err == nil {
+		p.long, err = c.longPairs(ctx, trim, p.cut != "" && len(p.short) < c.MaxPairs)
+	}
+	return p, err
 }
 
 // linear is the acceptor of one string.
@@ -85,7 +92,7 @@ func linear[W semiring.Weight[W]](labels []fst.Label) *fst.Vector[W] {
 
 // pairs enumerates pairs of strings with accepting paths in f, which is trim, shortest first: each state is
 // visited once with each pair, so that cycles of ε do not matter. cut says where a bound stopped it.
-func (c *checker[W]) pairs(f *fst.Vector[W]) (out []labelPair, cut string) {
+func (c *checker[W]) pairs(ctx context.Context, f *fst.Vector[W]) (out []labelPair, cut string, err error) {
 	type place struct {
 		q fst.StateID
 		p labelPair
@@ -104,6 +111,11 @@ func (c *checker[W]) pairs(f *fst.Vector[W]) (out []labelPair, cut string) {
 		var next []place
 		for k := 0; k < len(layer); k++ { // grows by moves on ε
 			at := layer[k]
+			if k&255 == 0 {
+				if err := c.late(ctx); err != nil {
+					return nil, "", err
+				}
+			}
 			pk := at.p.key()
 			key := string(binary.AppendUvarint([]byte(pk), uint64(at.q)))
 			if visited[key] {
@@ -113,7 +125,7 @@ func (c *checker[W]) pairs(f *fst.Vector[W]) (out []labelPair, cut string) {
 			if fst.IsFinal[W](f, at.q) && !found[pk] {
 				if len(out) == c.MaxPairs {
 					stop(fmt.Sprintf("more than %d", c.MaxPairs))
-					return out, cut
+					return out, cut, nil
 				}
 				found[pk] = true
 				out = append(out, at.p)
@@ -147,7 +159,7 @@ func (c *checker[W]) pairs(f *fst.Vector[W]) (out []labelPair, cut string) {
 		}
 		layer = next
 	}
-	return out, cut
+	return out, cut, nil
 }
 
 // longPaths and longPath are how many long paths are tried, and how many arcs they have at least.
@@ -155,11 +167,17 @@ const longPaths, longPath = 6, 400
 
 // longPairs returns what random accepting paths read and write in f, which is trim, if it has cycles or any are wanted: the
 // same ones each time.
-func (c *checker[W]) longPairs(f *fst.Vector[W], any bool) []labelPair {
+func (c *checker[W]) longPairs(ctx context.Context, f *fst.Vector[W], any bool) ([]labelPair, error) {
 	if !any && fst.PropertiesOf(f, fst.Acyclic).Has(fst.Acyclic) {
-		return nil
+		return nil, nil
+	}
+	if err := c.late(ctx); err != nil {
+		return nil, err
 	}
 	rest := arcsToFinal[W](f)
+	if err := c.late(ctx); err != nil {
+		return nil, err
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	var out []labelPair
 	for range longPaths {
@@ -188,7 +206,7 @@ func (c *checker[W]) longPairs(f *fst.Vector[W], any bool) []labelPair {
 			out = append(out, p)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // arcsToFinal returns the number of arcs from each state to the nearest final one, -1 where there is none.

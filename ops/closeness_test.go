@@ -176,7 +176,7 @@ func compareLong[W semiring.Component[W]](t *testing.T, trial int, f *fst.Vector
 	}
 	m := fsttest.Must(Minimize(d, nil))
 	c := &checker[W]{CheckOptions: CheckOptions{MaxLength: 6, MaxPairs: 10}}
-	found := c.find(f)
+	found := fsttest.Must(c.find(t.Context(), f))
 	for _, p := range append(found.short, found.long...) {
 		if len(p.in) > longPath {
 			*long++

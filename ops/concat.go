@@ -11,7 +11,7 @@ import (
 // final weight, and is final no more.
 //
 // Symbol tables must agree where both machines have them, else the error wraps
-// ErrSymbols. b may be a itself. O(|Q_a| + |Q_b| + |E_b|) time.
+// ErrSymbols. b may be a itself. Over a limit a is as it was. O(|Q_a| + |Q_b| + |E_b|) time.
 func Concat[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits) error {
 	if err := CompatibleSymbols("Concat", a, b); err != nil {
 		return err
@@ -19,13 +19,21 @@ func Concat[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limit
 	p1, p2 := a.KnownProperties(), knownProperties(b)
 	start2 := b.Start()
 	if a.Start() == fst.NoState {
-		return nil
+		return CheckLimits("Concat", a, lim)
 	}
 	n1 := a.NumStates()
-	if err := appendMachine("Concat", a, b, lim); err != nil {
+	zero := semiring.Zero[W]()
+	var more Progress // than the states and arcs of both
+	if start2 != fst.NoState && (lim.Arcs > 0 || lim.Bytes > 0) {
+		for q := range n1 {
+			if !a.Final(fst.StateID(q)).Equal(zero) {
+				more.Arcs++
+			}
+		}
+	}
+	if err := appendMachine("Concat", a, b, more, lim); err != nil {
 		return err
 	}
-	zero := semiring.Zero[W]()
 	finals := 0
 	for q := range n1 {
 		w := a.Final(fst.StateID(q))

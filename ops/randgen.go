@@ -73,8 +73,9 @@ type RandGenOptions struct {
 // The selections by weight and Weighted need one of Tropical, Tropical64, Log,
 // Log64 and Probability: else the error is around ErrNoProbability.
 //
-// Cost: draws are made for all paths at a state together, O(draws) a state and
-// O(arcs) more to select by weight.
+// Cost: draws are made for all paths at a state together, O(draws) a state, or O(arcs·log draws) where there are
+// hundreds for each arc, and O(arcs) more to select by weight. Limits count the path that is being drawn, too, although it may
+// be dropped in the end.
 func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOptions) (*fst.Vector[W], error) {
 	g := &randGen[W]{f: f, rng: rng, zero: semiring.Zero[W]()}
 	if opts != nil {
@@ -107,6 +108,9 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 		err = g.tree()
 	} else {
 		err = g.chains()
+	}
+	if err == nil {
+		err = g.err
 	}
 	if err != nil {
 		return nil, err
@@ -170,6 +174,8 @@ type randGen[W semiring.Weight[W]] struct {
 	sums   map[fst.StateID][]float64 // SelectFastLogProb: sums of chances up to each arc
 	scaled []float64
 	drawn  []int32
+	single int   // draws that were made one by one since the context was looked at
+	err    error // of a look within draws
 }
 
 // choice is a position among the arcs of a state, or their number for stopping,
@@ -207,6 +213,7 @@ func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
 		for range n {
 			g.drawn = append(g.drawn, one())
 		}
+		g.drew(n)
 		slices.Sort(g.drawn)
 		for i, at := range g.drawn {
 			if i > 0 && at == g.drawn[i-1] {
@@ -217,16 +224,49 @@ func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
 		}
 		return to
 	}
+	if n/splitDraws >= ways {
+		return g.split(n, ways, sums, to)
+	}
 	counts := make([]int32, ways)
 	for range n {
 		counts[one()]++
 	}
+	g.drew(n)
 	for at, n := range counts {
 		if n > 0 {
 			to = append(to, choice{int32(at), n})
 		}
 	}
 	return to
+}
+
+// splitDraws is how many draws a way there must be for their numbers to be drawn in place of each draw.
+const splitDraws = 256
+
+// split makes n draws among so many ways by drawing how many fall on each: a binomial number of those that are left.
+func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
+	g.drew(ways)
+	before := 0.0
+	for at := 0; at < ways && n > 0; at++ {
+		p := 1 / float64(ways-at)
+		if sums != nil {
+			p = (sums[at] - before) / (sums[ways-1] - before)
+			before = sums[at]
+		}
+		if k := binomial(g.rng, n, p); k > 0 {
+			to = append(to, choice{int32(at), int32(k)})
+			n -= k
+		}
+	}
+	return to
+}
+
+// drew counts draws, and looks at the context every million of them.
+func (g *randGen[W]) drew(n int) {
+	if g.single += n; g.single >= 1<<20 && g.err == nil {
+		g.single = 0
+		g.err = g.meter.look(Progress{States: g.out.NumStates(), Arcs: g.arcs})
+	}
 }
 
 // chances returns running sums of the chances of arcs and stopping, scaled so
@@ -285,6 +325,9 @@ type node struct {
 }
 
 func (g *randGen[W]) check() error {
+	if g.err != nil {
+		return g.err
+	}
 	states := g.out.NumStates()
 	return g.meter.check(Progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
 }
@@ -342,7 +385,15 @@ func (g *randGen[W]) chains() error {
 		c := top.todo[0]
 		top.todo = top.todo[1:]
 		arcs := g.f.Arcs(top.q)
-		if err := g.meter.check(Progress{States: g.out.NumStates(), Arcs: g.arcs,
+		if g.err != nil {
+			return g.err
+		}
+		// The path under way is part of the result, if it comes to an end: one that does not must meet the limits.
+		under := len(path)
+		if g.out.Start() == fst.NoState {
+			under++
+		}
+		if err := g.meter.check(Progress{States: g.out.NumStates() + under, Arcs: g.arcs + int64(len(path)),
 			Bytes: int64(len(stack))*64 + g.arcs*48}); err != nil {
 			return err
 		}
@@ -354,6 +405,9 @@ func (g *randGen[W]) chains() error {
 			below.todo = g.draw(below.q, int(c.n), int(below.length), nil)
 			stack = append(stack, below)
 			continue
+		}
+		if len(path) == 0 {
+			c.n = 1 // all empty paths are one
 		}
 		for range c.n {
 			if g.out.Start() == fst.NoState {

@@ -158,13 +158,62 @@ func TestRandGenOptions(t *testing.T) {
 		t.Fatalf("a state of the tree has %d arcs in", in)
 	}
 	f.SetFinal(0, f.Final(0).Zero())
-	_, err := ops.RandGen(fst.Fst[semiring.Tropical](f), rand.New(rand.NewPCG(1, 0)), &ops.RandGenOptions{Weighted: true, Limits: ops.Limits{States: 1000}})
-	if !errors.Is(err, ops.ErrLimit) {
-		t.Fatalf("a path without end gave error %v, want ErrLimit", err)
+	for _, o := range []ops.RandGenOptions{
+		{Weighted: true, Limits: ops.Limits{States: 1000}},
+		{Limits: ops.Limits{States: 1000}},
+		{Limits: ops.Limits{Arcs: 1000}},
+		{Limits: ops.Limits{Bytes: 1 << 20}},
+		{NPath: math.MaxInt32, Limits: ops.Limits{States: 10}},
+	} {
+		var limit *ops.LimitError
+		if _, err := ops.RandGen(fst.Fst[semiring.Tropical](f), rand.New(rand.NewPCG(1, 0)), &o); !errors.As(err, &limit) || limit.Built.States > 20_000 {
+			t.Fatalf("%+v: a path without end gave error %v, want ErrLimit", o, err)
+		}
 	}
-	_, err = ops.RandGen(fst.Fst[semiring.Boolean](fst.NewVector[semiring.Boolean](0)), rand.New(rand.NewPCG(1, 0)), &ops.RandGenOptions{Select: ops.SelectLogProb})
+	_, err := ops.RandGen(fst.Fst[semiring.Boolean](fst.NewVector[semiring.Boolean](0)), rand.New(rand.NewPCG(1, 0)), &ops.RandGenOptions{Select: ops.SelectLogProb})
 	if !errors.Is(err, ops.ErrNoProbability) {
 		t.Fatalf("Boolean log_prob gave error %v, want ErrNoProbability", err)
+	}
+}
+
+// Two thousand million draws take no longer than their tree, or come to a limit at once.
+func TestRandGenManyPaths(t *testing.T) {
+	f := fst.NewVector[semiring.Log64](2)
+	f.AddStates(3)
+	f.SetStart(0)
+	f.SetFinal(0, 1.5)
+	f.SetFinal(2, 0)
+	shares := []float64{0.5, 0, 0.125, 0.2}
+	for i, p := range shares {
+		f.AddArc(0, fst.Arc[semiring.Log64]{ILabel: fst.Label(1 + i), OLabel: 1, Weight: semiring.Log64(-math.Log(p)), NextState: fst.StateID(1 + i%2)})
+	}
+	f.AddArc(1, fst.Arc[semiring.Log64]{ILabel: 9, OLabel: 9, NextState: 2})
+	const n = 2_000_000_000
+	sum := math.Exp(-1.5)
+	for _, p := range shares {
+		sum += p
+	}
+	for _, selected := range []ops.ArcSelector{ops.SelectUniform, ops.SelectLogProb, ops.SelectFastLogProb} {
+		g, err := ops.RandGen(fst.Fst[semiring.Log64](f), rand.New(rand.NewPCG(7, 1)), &ops.RandGenOptions{Select: selected, NPath: n, Weighted: true, Limits: ops.Limits{States: 100}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range g.Arcs(0) {
+			want := shares[e.ILabel-1] / sum
+			if selected == ops.SelectUniform {
+				want = 0.2
+			}
+			if got := math.Exp(-float64(e.Weight)); math.Abs(got-want) > 8/math.Sqrt(n) {
+				t.Errorf("selection %d: label %d has a share of %v, want %v", selected, e.ILabel, got, want)
+			}
+		}
+		if want := 4; selected == ops.SelectUniform && len(g.Arcs(0)) != want || selected != ops.SelectUniform && len(g.Arcs(0)) != want-1 {
+			t.Errorf("selection %d: %d arcs at the root", selected, len(g.Arcs(0)))
+		}
+		_, err = ops.RandGen(fst.Fst[semiring.Log64](f), rand.New(rand.NewPCG(7, 1)), &ops.RandGenOptions{Select: selected, NPath: n, Limits: ops.Limits{States: 10}})
+		if !errors.Is(err, ops.ErrLimit) {
+			t.Errorf("selection %d: %v", selected, err)
+		}
 	}
 }
 

@@ -32,6 +32,17 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 	}
 	n := f.NumStates()
 	start := f.Start()
+	// All but the arcs of a new start is known before anything is made.
+	m := meter{op: "Reverse", lim: opts.Limits}
+	size := int64(unsafe.Sizeof(fst.Arc[R]{}))
+	least := Progress{States: n, Arcs: int64(fst.NumArcs(f))}
+	if !opts.NoSuperInitial {
+		least.States++
+	}
+	least.Bytes = least.Arcs*size + int64(least.States)*32
+	if err := m.look(least); err != nil {
+		return nil, err
+	}
 	target := fst.NoState // the one final state, if it can become the start
 	if opts.NoSuperInitial {
 		target = onlyFinal(f)
@@ -59,9 +70,7 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 	for q := range first {
 		sum, first[q] = sum+first[q], sum
 	}
-	m := meter{op: "Reverse", lim: opts.Limits}
-	size := int64(unsafe.Sizeof(fst.Arc[R]{}))
-	if err := m.check(Progress{States: total, Arcs: sum, Bytes: sum*size + int64(total)*32}); err != nil {
+	if err := m.look(Progress{States: total, Arcs: sum, Bytes: sum*size + int64(total)*32}); err != nil {
 		return nil, err
 	}
 	arcs := make([]fst.Arc[R], sum)

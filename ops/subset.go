@@ -539,7 +539,11 @@ func (m *subsetMachine[W, R, A]) check() error {
 	p := Progress{States: m.table.len(), Arcs: m.arcs}
 	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
 	if err := m.meter.check(p); err != nil {
-		return &DeterminizeError{Limit: err.(*LimitError), Twins: m.guard.evidence(m.op), Growing: m.largest()}
+		limit, effort := err.(*LimitError), int64(1<<20)
+		if limit.Limit == "context" { // whose time is over: no more than in proportion to what was done
+			effort = min(effort, 4*m.work+1<<14)
+		}
+		return &DeterminizeError{Limit: limit, Twins: m.guard.evidence(m.op, effort), Growing: m.largest()}
 	}
 	if g := m.guard; g != nil && (p.States >= g.next || m.alg.bytes() >= g.nextBytes) {
 		return g.look(m.op, p, m.alg.bytes(), m.work)

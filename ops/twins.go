@@ -516,7 +516,7 @@ func (g *twinsGuard[W]) vanished(op string, states int) error {
 		return nil
 	}
 	g.vanishing = true
-	if b := g.evidence(op); b != nil && b.Exact {
+	if b := g.evidence(op, 1<<20); b != nil && b.Exact {
 		b.States = states
 		return b
 	}
@@ -524,13 +524,13 @@ func (g *twinsGuard[W]) vanished(op string, states int) error {
 }
 
 // evidence returns the breach for an error that some limit made, after one more
-// look if the question is open.
-func (g *twinsGuard[W]) evidence(op string) *TwinsError {
+// look, of so much effort, if the question is open.
+func (g *twinsGuard[W]) evidence(op string, effort int64) *TwinsError {
 	if g == nil {
 		return nil
 	}
 	if !g.looked {
-		g.decide(op, 1<<20)
+		g.decide(op, effort)
 	}
 	return g.found
 }

@@ -1,8 +1,6 @@
 package ops
 
 import (
-	"unsafe"
-
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -16,7 +14,7 @@ import (
 // shape, as in OpenFst; fst.PropertiesOf makes it known.
 //
 // Symbol tables must agree where both machines have them, else the error wraps
-// ErrSymbols. b may be a itself. O(|Q_b| + |E_b|) time and space.
+// ErrSymbols. b may be a itself. Over a limit a is as it was. O(|Q_b| + |E_b|) time and space.
 func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits) error {
 	if err := CompatibleSymbols("Union", a, b); err != nil {
 		return err
@@ -25,9 +23,17 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 	n1 := a.NumStates()
 	start1, start2 := a.Start(), b.Start()
 	if start2 == fst.NoState {
-		return nil
+		return CheckLimits("Union", a, lim)
 	}
-	if err := appendMachine("Union", a, b, lim); err != nil {
+	var more Progress // than the states and arcs of both
+	switch {
+	case start1 == fst.NoState:
+	case p1.Has(fst.InitialAcyclic):
+		more.Arcs = 1
+	default:
+		more.States, more.Arcs = 1, 2
+	}
+	if err := appendMachine("Union", a, b, more, lim); err != nil {
 		return err
 	}
 	start2 += fst.StateID(n1)
@@ -52,14 +58,12 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 }
 
 // appendMachine appends the states of b to a, with their arcs. The properties of
-// a are void afterwards. Over a limit, a is as it was.
-func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], lim Limits) error {
+// a are void afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is as it was.
+func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more Progress, lim Limits) error {
 	n1, n2 := a.NumStates(), b.NumStates()
 	arcs := a.NumArcs() + fst.NumArcs(b)
 	m := meter{op: op, lim: lim}
-	p := Progress{States: n1 + n2, Arcs: int64(arcs)}
-	p.Bytes = p.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
-	if err := m.check(p); err != nil {
+	if err := m.look(sizeOf[W](n1+n2+more.States, int64(arcs)+more.Arcs)); err != nil {
 		return err
 	}
 	a.ReserveStates(n1 + n2 + 1)
