@@ -87,12 +87,16 @@ func (a *archive) advance(p *archivePart) error {
 	} else if a.suite.ArcType() != su.ArcType() {
 		return fmt.Errorf("%s, key %q: arc type %s among machines over %s", p.shown, key, su.ArcType(), a.suite.ArcType())
 	}
+	shown := fmt.Sprintf("%s, key %q", p.shown, key)
+	if err := a.c.examineHeader(h, shown); err != nil {
+		return err
+	}
 	m, err := su.Read(p.r.Stream(), h)
 	if err != nil {
 		return err
 	}
 	p.entry = &archived{key, &typed{Suite: su, m: m, fstType: h.FstType, header: h}}
-	return a.c.examine(p.entry.typed, fmt.Sprintf("%s, key %q", p.shown, key))
+	return a.c.examine(p.entry.typed, shown)
 }
 
 // next returns the machine with the lowest key, nil after the last.

@@ -146,11 +146,13 @@ func (c *call) examine(t *typed, shown string) error {
 	return c.withinBytes(shown)
 }
 
-// examineHeader is the error of examine for what is known before the machine is read: a file that is too
-// large for the limits is refused at its header, where that has the counts. They are those by which vector and const files
-// are read; a count that the writer could not tell is 0 or below, and is passed over.
+// examineHeader is the error of examine for what is known before the machine is read: a file, or a machine of an archive, that is too
+// large for the limits is refused at its header, where that has the counts. They are those by which such files
+// are read, of states in all types, and of arcs in const and compact ones; a count that the writer could not tell is 0 or below, and
+// is passed over.
 func (c *call) examineHeader(h *fst.Header, shown string) error {
-	if !c.tool.looks() || h.FstType != "vector" && !strings.HasPrefix(h.FstType, "const") {
+	compact := strings.HasPrefix(h.FstType, "compact")
+	if !c.tool.looks() || !compact && !strings.HasPrefix(h.FstType, "const") && !slices.Contains([]string{"vector", "edit", "ngram"}, h.FstType) {
 		return nil
 	}
 	states, arcs := *c.lib.limitStates, *c.lib.limitArcs
@@ -158,7 +160,7 @@ func (c *call) examineHeader(h *fst.Header, shown string) error {
 		states = 0
 	}
 	known := h.NumArcs
-	if h.FstType == "vector" {
+	if !compact && !strings.HasPrefix(h.FstType, "const") {
 		known = 0 // means nothing there
 	}
 	if err := beyondCounts(shown, h.NumStates, states, known, arcs); err != nil {

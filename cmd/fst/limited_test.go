@@ -254,19 +254,32 @@ func TestLimitsHoldAtHeaders(t *testing.T) {
 	}
 	text.WriteString("1000\n")
 	must(os.WriteFile("in.txt", []byte(text.String()), 0o666))
+	var ngram strings.Builder // a context for each word, and that of none
+	for q := 1; q <= 1000; q++ {
+		fmt.Fprintf(&ngram, "%d\t0\t0\t0\t1\n0\t%d\t%d\t%d\t1\n", q, q, q, q)
+	}
+	ngram.WriteString("0\t1\n")
+	must(os.WriteFile("ngram.txt", []byte(ngram.String()), 0o666))
 	call := func(words ...string) (int, string) {
 		var out, errs bytes.Buffer
 		status := run(append([]string{"fst"}, words...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 		return status, errs.String()
 	}
-	for _, kind := range []string{"vector", "const"} {
-		if status, text := call("compile", "--fst_type="+kind, "in.txt", "whole.fst"); status != 0 {
-			t.Fatal(text)
+	for _, kind := range []string{"vector", "const", "const64", "compact_acceptor", "compact_unweighted", "compact_string", "edit", "ngram"} {
+		in := "in.txt"
+		if kind == "ngram" {
+			in = "ngram.txt"
+		}
+		if status, text := call("compile", "--fst_type="+kind, in, "whole.fst"); status != 0 {
+			t.Fatal(kind, text)
 		}
 		whole, err := os.ReadFile("whole.fst")
 		must(err)
 		must(os.WriteFile("cut.fst", whole[:100], 0o666))
-		for limit, refused := range map[string]bool{"limit_states=999": true, "limit_states=1001": false, "limit_bytes=5000": true, "limit_arcs=999": kind == "const", "limit_arcs=1000": false} {
+		for limit, refused := range map[string]bool{"limit_states=999": true, "limit_states=1001": false, "limit_bytes=5000": true, "limit_arcs=999": strings.HasPrefix(kind, "co"), "limit_arcs=1000": false} {
+			if kind == "ngram" && strings.HasPrefix(limit, "limit_arcs") {
+				continue // has others
+			}
 			for _, tool := range []string{"info", "print", "draw"} {
 				status, text := call(tool, "--"+limit, "cut.fst")
 				name, _, _ := strings.Cut(limit, "=")
@@ -275,6 +288,42 @@ func TestLimitsHoldAtHeaders(t *testing.T) {
 				}
 				if status, text := call(tool, "--"+limit, "whole.fst"); (status == 0) != (limit == "limit_states=1001" || limit == "limit_arcs=1000") {
 					t.Errorf("%s, fst %s --%s of the whole: status %d, %q", kind, tool, limit, status, text)
+				}
+			}
+		}
+	}
+
+	// The first machine of an archive is small; of the second there is its header.
+	must(os.WriteFile("small.txt", []byte("0\n"), 0o666))
+	for _, kind := range []string{"vector", "const", "compact_acceptor", "edit"} {
+		for in, out := range map[string]string{"small.txt": "a", "in.txt": "b"} {
+			if status, text := call("compile", "--fst_type="+kind, in, out); status != 0 {
+				t.Fatal(text)
+			}
+		}
+		for _, format := range []string{"stlist", "sttable"} {
+			if status, text := call("farcreate", "--far_type="+format, "a", "b", "whole.far"); status != 0 {
+				t.Fatal(text)
+			}
+			whole, err := os.ReadFile("whole.far")
+			must(err)
+			large, err := os.ReadFile("b")
+			must(err)
+			at := bytes.LastIndex(whole, large[:60])
+			if at < 0 {
+				t.Fatalf("%s, %s: no such header in the archive", kind, format)
+			}
+			for i := at + 100; i < at+len(large); i++ { // no state can be read
+				whole[i] = 0xff
+			}
+			must(os.WriteFile("broken.far", whole, 0o666))
+			for _, words := range [][]string{{"farinfo"}, {"farprintstrings"}, {"farextract"}, {"farequal", "broken.far"}, {"farconvert", "--fst_type=vector"}} {
+				words = append(words, "--limit_states=1000", "broken.far")
+				if words[0] == "farconvert" {
+					words = append(words, "out.far")
+				}
+				if status, text := call(words...); status != 1 || !strings.Contains(text, "--limit_states allows: 1001") || !strings.Contains(text, `key "b"`) {
+					t.Errorf("%s, %s, fst %q: status %d, %q", kind, format, words, status, text)
 				}
 			}
 		}
