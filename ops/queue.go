@@ -549,7 +549,7 @@ func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], kn
 	case QueueTopOrder:
 		order, cycle := topOrder(f, keep)
 		if cycle != nil {
-			return nil, false, &CycleError{Op: op, Cycle: cycle, Err: ErrCyclic}
+			return nil, false, &CycleError{Op: op, Cycle: cycle, Err: errCyclicInOrder}
 		}
 		return newOrderQueue(positions(order), n), false, nil
 	case QueueAuto, QueueSCC:

@@ -101,6 +101,9 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 		if err := fst.Err(f); err != nil {
 			return nil, err
 		}
+		if g.o.Weighted && f.Start() != fst.NoState { // a tree with nothing but its root
+			g.out.SetStart(g.out.AddState())
+		}
 		return g.out, nil
 	}
 	var err error

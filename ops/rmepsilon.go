@@ -121,7 +121,7 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	}
 	if o.Queue == QueueTopOrder {
 		if _, cycle := topOrder(f, isEpsilon[W]); cycle != nil {
-			return &CycleError{Op: "RmEpsilon", Cycle: cycle, Err: ErrCyclic}
+			return &CycleError{Op: "RmEpsilon", Cycle: cycle, Err: errCyclicInOrder}
 		}
 	}
 	// One worker where products of weights have to be asked how large they will be.

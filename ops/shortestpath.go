@@ -81,6 +81,11 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 	case o.N > math.MaxInt32:
 		return nil, errors.New("ops: ShortestPath: more than 2³¹-1 paths asked for")
 	case o.N < 0:
+		if o.Queue == QueueTopOrder {
+			if _, cycle := topOrder(f, nil); cycle != nil {
+				return nil, &CycleError{Op: "ShortestPath", Cycle: cycle, Err: errCyclicInOrder}
+			}
+		}
 		out := fst.NewVector[W](0)
 		out.CopySymbols(f)
 		return out, nil

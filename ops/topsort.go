@@ -13,6 +13,9 @@ import (
 // ErrCyclic reports a cycle where there must be none.
 var ErrCyclic = errors.New("the machine is cyclic")
 
+// errCyclicInOrder is ErrCyclic where a queue was asked for that needs an order.
+var errCyclicInOrder = fmt.Errorf("%w, and the queue needs a topological order (another one does not: QueueAuto; --queue_type=auto)", ErrCyclic)
+
 // ArcRef names an arc: number Arc among the arcs of State.
 type ArcRef struct {
 	State fst.StateID

@@ -39,6 +39,23 @@ func exportedFunctions(t *testing.T, dir string) map[string]bool {
 // operationIn finds what an error says that failed: "ops: Push: ..." or "ops: pdt.Expand: ...".
 var operationIn = regexp.MustCompile(`\bops: (\w+(?:\.\w+)?)?`)
 
+// A link by the name of a tool that there is not says so; another name of the program is none.
+func TestLinkToNoTool(t *testing.T) {
+	for _, c := range []struct {
+		words string
+		want  string
+	}{
+		{"fstnonesuch", "no tool \"fstnonesuch\""}, {"/bin/fstnonesuch a.fst", "no tool \"fstnonesuch\""},
+		{"fst-1.2 nonesuch", "no tool \"nonesuch\""}, {"fst-1.2", ""},
+	} {
+		var out, errs bytes.Buffer
+		status := run(strings.Fields(c.words), cli.Streams{Out: &out, Err: &errs})
+		if status != 1 || !strings.Contains(errs.String(), c.want) || (c.want == "") != (out.Len() > 0) {
+			t.Errorf("%s: status %d, %q", c.words, status, errs.String())
+		}
+	}
+}
+
 // Whatever a tool fails on, its message begins with its name as it is called, and where an operation
 // of the library failed, goes on with the name under which go doc has that: ops.Push, pdt.Expand.
 func TestErrorsNameToolAndOperation(t *testing.T) {

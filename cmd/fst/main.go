@@ -112,6 +112,9 @@ func run(argv []string, std cli.Streams) int {
 		return t.run(words, std)
 	}
 	if len(words) == 0 {
+		if namedAsTool(name) {
+			return std.Fail("fst", unknownTool(name))
+		}
 		overview(std.Out)
 		return 1
 	}
@@ -129,11 +132,20 @@ func run(argv []string, std cli.Streams) int {
 		return show(std, "fst", func(w io.Writer) { fmt.Fprintln(w, "fst", cli.Version()) })
 	default:
 		t := findTool(word)
-		if t == nil {
+		switch {
+		case t == nil && namedAsTool(name):
+			return std.Fail("fst", unknownTool(name))
+		case t == nil:
 			return std.Fail("fst", unknownTool(word))
 		}
 		return t.run(words[1:], std)
 	}
+}
+
+// namedAsTool reports whether name is such as a tool's own, though none has it.
+func namedAsTool(name string) bool {
+	rest, ok := strings.CutPrefix(name, "fst")
+	return ok && rest != "" && !strings.ContainsFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
 // show prints a text, and returns the exit status.

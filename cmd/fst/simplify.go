@@ -86,7 +86,7 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			if *label != int64(fst.Label(*label)) || *label == int64(fst.NoLabel) {
+			if *label != int64(fst.Label(*label)) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
 			o := &ops.DeterminizeOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
@@ -126,7 +126,7 @@ Time: exponential in the states of the input at worst.`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			if *label != int64(fst.Label(*label)) || *label == int64(fst.NoLabel) {
+			if *label != int64(fst.Label(*label)) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
 			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
