@@ -30,7 +30,7 @@ const (
 
 // ReplaceOptions adjusts Replace; nil is the same as the zero value.
 type ReplaceOptions struct {
-	Call        Labeling  // which labels of the arc that calls a rule stay
+	Call        Labeling  // which labels of the arc that calls a rule stay: zero leaves the input's, as OpenFst does; LabelNeither makes the call ε
 	Return      Labeling  // which sides of the arc back carry ReturnLabel
 	ReturnLabel fst.Label // zero is ε
 	Limits
@@ -63,7 +63,8 @@ func Replace[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *Replac
 
 // ReplaceLazy is Replace, to be computed where it is looked at: rules may call one another in a circle,
 // for a call is followed only when its state is asked for. The Limits hold for the states met and for what
-// is remembered of them, which calls stand open. cache adjusts the result's cache; nil is the default.
+// is remembered of them, which calls stand open. cache adjusts the result's cache; nil is the default. The example of
+// this function is a grammar that calls itself.
 func ReplaceLazy[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *ReplaceOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	r, err := newReplacer("ReplaceLazy", rules, root, opts)
 	if err != nil {
