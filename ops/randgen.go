@@ -45,10 +45,9 @@ func ParseArcSelector(s string) (ArcSelector, error) {
 type RandGenOptions struct {
 	Select ArcSelector // zero is SelectUniform
 	NPath  int         // paths to draw; zero is one, negative none
-	// MaxLength is the most arcs a path may have; a path that would be longer is
-	// dropped. Zero is no bound, and then a machine whose cycles are never left
-	// keeps RandGen going until a limit stops it. Negative allows no arc and no
-	// stopping, as a length of 0 does in OpenFst.
+	// A path of MaxLength arcs or more is dropped, as in OpenFst. Zero is no bound, and
+	// then a machine whose cycles are never left keeps RandGen going until a limit stops
+	// it. Negative allows no arc and no stopping, as a length of 0 does in OpenFst.
 	MaxLength int
 	// Weighted gives the tree of all paths drawn, weighted by how often they
 	// were: an arc by the share of its state's draws that took it, a final weight

@@ -40,8 +40,11 @@ out on any machine.`,
 			if *length < 1 || *pairs < 1 {
 				return fmt.Errorf("flags --max_length and --max_pairs: %d and %d are not both at least 1", *length, *pairs)
 			}
-			if *steps < 1 || *lawTime < 0 {
-				return fmt.Errorf("flags --max_steps and --law_timeout: %d is below 1, or %v below 0", *steps, *lawTime)
+			if *steps < 1 {
+				return fmt.Errorf("flag --max_steps: %d is below 1", *steps)
+			}
+			if *lawTime < 0 {
+				return fmt.Errorf("flag --law_timeout: %v is below 0", *lawTime)
 			}
 			t, err := c.machine(0)
 			if err != nil {

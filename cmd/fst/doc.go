@@ -103,9 +103,10 @@
 //	                              circles of them
 //	words that a linear model   are looked up behind its tables     have no arc
 //	  does not have
-//	pdtexpand                   no end where the stack is not       an error that says where it grows
-//	                              bounded; nor with --weight, of
-//	                              fewer than nine states
+//	pdtexpand                   no end where the stack is not       an error that says where it grows,
+//	                              bounded; with --weight, of nine     with --weight as without
+//	                              states or more, what is within
+//	                              it, or no end
 //	pdtshortestpath             an error where it comes upon a      the best path there, too
 //	                              stack that is not bounded
 //	pdtshortestpath, pdtexpand  aborts where nothing closes a       the best path, and what is near it;
@@ -122,6 +123,8 @@
 //	                              divergent sums become some          thousandth, less where cycles lose
 //	                              number                              little or --delta is large;
 //	                                                                  divergent sums are an error
+//	cycles that improve for     -16777216 and the like              an error that shows the cycle, where
+//	  ever, reverse distances                                         the start does not lead, too
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,

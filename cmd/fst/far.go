@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,10 +35,19 @@ type archivePart struct {
 	entry *archived // the next one, nil at the end
 }
 
-// archived is a machine of an archive.
+// archived is a machine of an archive, or why it cannot be read.
 type archived struct {
 	key string
 	*typed
+	err error
+}
+
+// failed returns why e, which may be nil, cannot be read.
+func (e *archived) failed() error {
+	if e == nil {
+		return nil
+	}
+	return e.err
 }
 
 // openArchive opens archives and reads their first machines.
@@ -52,7 +62,10 @@ func (c *call) openArchive(names ...string) (*archive, error) {
 		p := &archivePart{name: name, shown: shown, close: r.Close}
 		a.parts = append(a.parts, p)
 		if p.r, err = fst.NewArchiveReader(r, &fst.ReadOptions{Name: shown}); err == nil {
-			err = a.advance(p)
+			a.advance(p)
+			if p.entry != nil {
+				err = p.entry.err
+			}
 		}
 		if err != nil {
 			a.Close()
@@ -65,42 +78,54 @@ func (c *call) openArchive(names ...string) (*archive, error) {
 	return a, nil
 }
 
-// advance reads the next machine of p.
-func (a *archive) advance(p *archivePart) error {
-	p.entry = nil
+// advance reads the next machine of p. That it cannot be read matters only to who comes to its key: what is before
+// it has been asked for, and it perhaps has not.
+func (a *archive) advance(p *archivePart) {
+	last := p.entry
 	key, h, err := p.r.Next()
 	if err == io.EOF {
-		return nil
+		p.entry = nil
+		return
 	}
-	if err != nil {
-		return err
+	if err != nil { // whatever comes, it is no earlier
+		if last != nil {
+			key = last.key
+		}
+		p.entry = &archived{key: key, err: err}
+		return
 	}
 	if p.r.Type == fst.ArchiveSingle {
 		key = p.name
 	}
+	t, err := a.read(p, key, h)
+	p.entry = &archived{key, t, err}
+}
+
+// read reads the machine of p under key whose header has been read.
+func (a *archive) read(p *archivePart, key string, h *fst.Header) (*typed, error) {
+	shown := fmt.Sprintf("%s, key %q", p.shown, key)
 	su, err := suite.Of(h.ArcType)
 	if err != nil {
-		return fmt.Errorf("%s, key %q: %w", p.shown, key, err)
+		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
 	if a.suite == nil {
 		a.suite = su
 	} else if a.suite.ArcType() != su.ArcType() {
-		return fmt.Errorf("%s, key %q: arc type %s among machines over %s", p.shown, key, su.ArcType(), a.suite.ArcType())
+		return nil, fmt.Errorf("%s: arc type %s among machines over %s", shown, su.ArcType(), a.suite.ArcType())
 	}
-	shown := fmt.Sprintf("%s, key %q", p.shown, key)
 	if err := a.c.examineHeader(h, shown); err != nil {
-		return err
+		return nil, err
 	}
 	m, err := su.Read(p.r.Stream(), h)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.entry = &archived{key, &typed{Suite: su, m: m, fstType: h.FstType, header: h}}
-	return a.c.examine(p.entry.typed, shown)
+	t := &typed{Suite: su, m: m, fstType: h.FstType, header: h}
+	return t, a.c.examine(t, shown)
 }
 
-// next returns the machine with the lowest key, nil after the last.
-func (a *archive) next() (*archived, error) {
+// next returns the machine with the lowest key, nil after the last. What cannot be read comes again and again.
+func (a *archive) next() *archived {
 	var best *archivePart
 	for _, p := range a.parts {
 		if p.entry != nil && (best == nil || p.entry.key < best.entry.key) {
@@ -108,10 +133,13 @@ func (a *archive) next() (*archived, error) {
 		}
 	}
 	if best == nil {
-		return nil, nil
+		return nil
 	}
 	e := best.entry
-	return e, a.advance(best)
+	if e.err == nil {
+		a.advance(best)
+	}
+	return e
 }
 
 func (a *archive) Close() {
@@ -122,11 +150,11 @@ func (a *archive) Close() {
 
 // seek returns the first of the machines to come whose key is begin or a later one, nil if there is none.
 // Plain machines answer to any key that one begins at, as in OpenFst.
-func (a *archive) seek(begin string) (*archived, error) {
+func (a *archive) seek(begin string) *archived {
 	for {
-		e, err := a.next()
-		if err != nil || e == nil || e.key >= begin || a.ftype == fst.ArchiveSingle {
-			return e, err
+		e := a.next()
+		if e == nil || e.err != nil || e.key >= begin || a.ftype == fst.ArchiveSingle {
+			return e
 		}
 	}
 }
@@ -138,13 +166,15 @@ func (a *archive) answers(e *archived, key string) bool {
 
 // each calls do for the machines from begin to end, "" for no bound; begin need not be there.
 func (a *archive) each(begin, end string, do func(*archived) error) error {
-	e, err := a.seek(begin)
-	for ; err == nil && e != nil && (end == "" || e.key <= end); e, err = a.next() {
+	for e := a.seek(begin); e != nil && (end == "" || e.key <= end); e = a.next() {
+		if e.err != nil {
+			return e.err
+		}
 		if err := do(e); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // archiveNames returns the arguments, standard input where there are none.
@@ -488,12 +518,8 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 					fmt.Fprintf(c.Err, "ERROR: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
 					return errDifferent
 				}
-				x, err := as[0].seek(*begin)
-				if err != nil {
-					return err
-				}
-				y, err := as[1].seek(*begin)
-				if err != nil {
+				x, y := as[0].seek(*begin), as[1].seek(*begin)
+				if err := cmp.Or(x.failed(), y.failed()); err != nil {
 					return err
 				}
 				if *begin != "" {
@@ -508,7 +534,13 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 						return differ("key %s is missing from the second archive", *begin)
 					}
 				}
-				for {
+				for ; ; x, y = as[0].next(), as[1].next() {
+					if x != nil && y != nil && *end != "" && *end < x.key && *end < y.key {
+						return nil
+					}
+					if err := cmp.Or(x.failed(), y.failed()); err != nil {
+						return err
+					}
 					switch {
 					case x == nil && y == nil:
 						return nil
@@ -516,8 +548,6 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 						return differ("key %s is missing from the first archive", y.key)
 					case y == nil:
 						return differ("key %s is missing from the second archive", x.key)
-					case *end != "" && *end < x.key && *end < y.key:
-						return nil
 					case x.key != y.key:
 						return differ("mismatched keys %s and %s", x.key, y.key)
 					}
@@ -527,12 +557,6 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 					}
 					if !ok {
 						return differ("the machines of key %s are not the same", x.key)
-					}
-					if x, err = as[0].next(); err != nil {
-						return err
-					}
-					if y, err = as[1].next(); err != nil {
-						return err
 					}
 				}
 			}

@@ -99,7 +99,7 @@ Time O(pairs of states reached · arcs), times the stacks with a filter that exp
 may be without end (--limit_states).`)
 	pdtexpandTool = expandPDT(false, "Expands a pushdown transducer to a finite one.", aboutPDT+`
 The result has a state for each state and stack. The stack must be bounded, else the error
-says where it grows. With --weight, what is worse than the best path by more than that is
+says where it grows, also with --weight. With that, what is worse than the best path by more is
 left out, and never visited; limits then hold for the search of pdtshortestpath, too.
 
   pdtexpand --pdt_parentheses=pairs.txt in.pdt out.fst

@@ -1,6 +1,7 @@
 package pdt
 
 import (
+	"errors"
 	"slices"
 	"unsafe"
 
@@ -13,15 +14,15 @@ import (
 // are no worse than threshold ⊗ the weight of the best path: a state or arc that no
 // such path goes through is not there. A threshold of 0̄ prunes nothing.
 //
-// The stack must be bounded, and no cycle may improve a path; errors are those of
-// ShortestPath. Configurations are visited by the height of their stack and, at one
+// The stack must be bounded, also where the threshold leaves little of it, and no cycle may
+// improve a path; errors are those of Expand and ShortestPath. Configurations are visited by the height of their stack and, at one
 // stack, best first; how far it is from each to the end is known from the shortest
 // paths of the reverse. Costs those, for each configuration a look at each state that closes its stack, for each opening
 // parenthesis of it one at what the closing ones lead to, and O(log states) for each arc of the result.
 //
 // Allauzen and Riley 2012, section 5.2; Allauzen et al. 2014, section 4.4.
 func ExpandPruned[W interface {
-	semiring.Path[W]
+	ops.PathWeight[W]
 	semiring.Reversible[W, W]
 }](f fst.Expanded[W], pairs []fst.LabelPair, threshold W, opts *ExpandOptions) (*fst.Vector[W], error) {
 	const op = "pdt.ExpandPruned"
@@ -47,7 +48,9 @@ func ExpandPruned[W interface {
 	}
 	s.keep = true
 	s.rank = componentsOf(reversed) // where there are no cycles, each search takes a state once
-	if err := s.run(); err != nil {
+	if err := s.run(); errors.Is(err, ErrUnbounded) {
+		return expandThenPrune(f, pairs, threshold, &o, op)
+	} else if err != nil {
 		return nil, err
 	}
 	p := newPruner(f, pairs, s, out, &o, op)
@@ -56,6 +59,22 @@ func ExpandPruned[W interface {
 	}
 	if !o.KeepDead {
 		ops.Connect(out)
+	}
+	return out, nil
+}
+
+// expandThenPrune is ExpandPruned where the stack of the reverse is not bounded. That of f may be, where no path from
+// the start comes to what is in the way; else its error speaks of states of f.
+func expandThenPrune[W interface {
+	ops.PathWeight[W]
+	semiring.Reversible[W, W]
+}](f fst.Expanded[W], pairs []fst.LabelPair, threshold W, o *ExpandOptions, op string) (*fst.Vector[W], error) {
+	out, err := Expand(f, pairs, o)
+	if err != nil {
+		return nil, renamed(err, op)
+	}
+	if err := ops.Prune(out, &ops.PruneOptions[W]{Threshold: &threshold, Limits: o.Limits}); err != nil {
+		return nil, renamed(err, op)
 	}
 	return out, nil
 }
