@@ -129,9 +129,9 @@
 //	  weight 0̄                    has no other weights
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,
 //	  fstdeterminize, fstpush,                                        weights stay 0̄; which labels such
-//	  fstminimize and                                                 an arc keeps may differ
-//	  fstepsnormalize; such ε   fstrmepsilon may make what only
-//	  arcs                        they lead to an end of weight 1̄
+//	  fstminimize,              fstrmepsilon may make what only       an arc keeps may differ, and the
+//	  fstepsnormalize and         ε-arcs of it lead to an end of      order of equally good paths
+//	  fstshortestpath --unique    weight 1̄
 //	fstpush --push_labels over  weights of 2²² and their rounding   weights stay
 //	  log weights, with cycles
 //	fstreplace, label 0         takes ε for calls of the root, and  leaves ε alone

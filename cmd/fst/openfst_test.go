@@ -637,9 +637,11 @@ func (p *peers) run(c *peerCase) string {
 				sound.inputs = []*model{c.inputs[0].withoutNegativeZeros()}
 				return p.run(&sound)
 			}
-			// What only ε-arcs of weight 0̄ lead to OpenFst may take for an end of weight 1̄. Without these arcs, which are
+			// What only ε-arcs of weight 0̄ lead to OpenFst may take for an end of weight 1̄; and it has states of its
+			// determinization behind such arcs, which change the order of equally good paths. Without these arcs, which are
 			// no paths, it says what the relation is.
-			if c.tool.name == "rmepsilon" && c.inputs[0].arcType == "standard" && c.inputs[0].hasZeroEpsilon() {
+			if in := c.inputs[0]; c.tool.name == "rmepsilon" && in.arcType == "standard" && in.hasZeroEpsilon() ||
+				c.tool.name == "shortestpath" && slices.Contains(c.flags, "--unique") && in.hasZeroArc() {
 				sound := c.inputs[0].decoded().clone()
 				sound.arcs = slices.DeleteFunc(sound.arcs, func(a modelArc) bool { return math.IsInf(a.weight, 1) })
 				name := filepath.Join(p.dir, "sound.fst")
