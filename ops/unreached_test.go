@@ -77,7 +77,7 @@ func testCyclesElsewhere[W interface {
 				return f, err
 			},
 		} {
-			if name == "Push" && i%8 != 0 { // pairs of strings and weights go round the cycle until they may not any more
+			if name == "Push" && (i%8 != 0 || testing.Short() && i > 8) { // pairs of strings and weights go round the cycle until they may not any more
 				continue
 			}
 			a, errA := op(f.Clone())
@@ -96,7 +96,7 @@ func testCyclesElsewhere[W interface {
 			}
 		}
 	}
-	if same < 500 {
+	if same < 400 {
 		t.Fatalf("only %d results compared", same)
 	}
 }
