@@ -96,7 +96,11 @@ func testCyclesElsewhere[W interface {
 			}
 		}
 	}
-	if same < 400 {
+	least := 500
+	if testing.Short() { // nearly all Push are left out
+		least = 400
+	}
+	if same < least {
 		t.Fatalf("only %d results compared", same)
 	}
 }
