@@ -310,6 +310,9 @@ func (c *endingContext) Err() error {
 
 // The end of a context ends the work wherever it is, with the context's error.
 func TestWriteSVGContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(5, 5))
 	const n = 3000
 	v := NewVector[semiring.Tropical](0)

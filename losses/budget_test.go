@@ -148,6 +148,9 @@ func TestBudgetAllocatesNothing(t *testing.T) {
 // band included, whatever the lengths; the band that it names fits, and what it says of
 // the size is no more than is known.
 func TestBudgetErrorsComeSoon(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(81, 82))
 	for _, c := range []struct {
 		edit     Edit
@@ -208,6 +211,9 @@ func TestOutgrown(t *testing.T) {
 // A local loss beyond its bytes is refused at a few thousand columns, with what else to
 // do; one that fits is built, however little room is left.
 func TestLocalOutgrown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(83, 84))
 	x := Local{Match: 1, Sub: -1, Ins: -1, Del: -1}
 	for _, c := range []struct{ d, l, columns int }{{15, 24, 1 << 17}, {15, 28, 1 << 16}, {15, 40, 1 << 16}, {4, 40, 1 << 17}, {2, 60, 1 << 17}} {
@@ -241,6 +247,9 @@ func TestLocalOutgrown(t *testing.T) {
 // A band is named after a trial that has come beyond 3·band layers or to the end: columns
 // of the first layers say nothing of the rest.
 func TestFittingTrials(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(85, 86))
 	early := 0
 	for _, e := range []Edit{{Match: -2, Sub: 1, Ins: 1, Del: 1}, {Sub: 1.7, Ins: 1.1, Del: 0.9}, {Sub: 3, Ins: 2, Del: 1}} {

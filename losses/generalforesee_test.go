@@ -32,6 +32,9 @@ func sausage(rng *rand.Rand, n, width, labels int) *fst.Vector[semiring.Log64] {
 
 // What is counted before determinization is what that then has.
 func TestCountSubsets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(96, 1))
 	several := 0
 	for i := range 200 {

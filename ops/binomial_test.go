@@ -8,6 +8,9 @@ import (
 
 // Against the chances by definition, by Pearson's χ², pooled where they are small.
 func TestBinomialDistribution(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	rng := rand.New(rand.NewPCG(21, 1))
 	const draws = 200_000
 	for _, c := range []struct {

@@ -41,6 +41,9 @@ func checkHolds[W semiring.Component[W]](t *testing.T, draw func(*rand.Rand) W) 
 }
 
 func TestCheckHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	t.Run("tropical", func(t *testing.T) { checkHolds(t, drawTropical) })
 	t.Run("log64", func(t *testing.T) { checkHolds(t, drawLog64) })
 	t.Run("probability", func(t *testing.T) { checkHolds(t, drawProbability) })
@@ -149,6 +152,9 @@ func TestCheckFindsDrift(t *testing.T) {
 // Determinize with rounded residuals keeps within what rounding can do, on machines for which it rounds the same way at each turn of
 // a cycle, and on such as have no deterministic equivalent; how far it is off is said.
 func TestCheckBoundsRounding(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	const law = "determinize with rounded residuals keeps the relation"
 	// Two cycles of fifty ε and one label: rounding at each of the ε.
 	var epsilons strings.Builder
@@ -225,6 +231,9 @@ func TestCheckBoundsSteps(t *testing.T) {
 
 // All strings of a machine have six labels, more of them than are followed: random ones are compared.
 func TestCheckBeyondEnumeration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	f := fst.NewVector[semiring.Tropical](7)
 	f.AddStates(7)
 	f.SetStart(0)

@@ -15,7 +15,11 @@ import (
 func TestUselessWorkers(t *testing.T) {
 	type W = semiring.Tropical
 	rng := rand.New(rand.NewPCG(8, 2))
-	for i := range 12 {
+	rounds := 12
+	if testing.Short() { // with the race detector: each shape once
+		rounds = 6
+	}
+	for i := range rounds {
 		n := 2*closeAlone + rng.IntN(20000)
 		v := fst.NewVector[W](n)
 		v.AddStates(n)

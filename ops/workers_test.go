@@ -119,7 +119,11 @@ func TestWorkersAgree(t *testing.T) {
 // nowhere or are reached by ε alone, and weights that sum to 0̄.
 func TestRmEpsilonWorkers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
-	for trial := range 16 {
+	trials := 16
+	if testing.Short() { // with the race detector
+		trials = 6
+	}
+	for trial := range trials {
 		n := 3000 + rng.IntN(12000)
 		degree := []float64{0.8, 1.3, 2, 4}[rng.IntN(4)]
 		epsilons := min([]float64{0.05, 0.2, 0.5, 0.8}[rng.IntN(4)], 0.9/degree)

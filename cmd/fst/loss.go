@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/lines"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -98,7 +98,11 @@ length, or the band's; a general transducer as many as its determinization needs
 			failed := 0
 			err = c.deliver(c.arg(1), func(w io.Writer) error { // answers are written as they come
 				var err error
-				if failed, err = evaluateCases(r, shown, w, o, int(*c.lib.workers)); err == nil && failed == 0 {
+				failed, err = lines.Answer(r, shown, w, int(*c.lib.workers), func() lines.Worker {
+					e := &losses.Evaluator{}
+					return func(text []byte, line int) ([]byte, bool) { return evaluateLine(e, text, shown, line, o) }
+				})
+				if err == nil && failed == 0 {
 					err = c.lib.late()
 				}
 				return err
@@ -145,78 +149,6 @@ func parseOnly(s string) (map[string]bool, error) {
 }
 
 func (o *lossOptions) asks(field string) bool { return o.only == nil || o.only[field] }
-
-// evaluateCases answers each line of r with a line of w, in order, and returns
-// how many cases failed.
-func evaluateCases(r io.Reader, name string, w io.Writer, o *lossOptions, workers int) (failed int, err error) {
-	type job struct {
-		line   int
-		text   []byte
-		answer chan []byte
-		failed *bool
-	}
-	jobs := make(chan *job)
-	queue := make(chan *job, 4*workers)
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() {
-			e := &losses.Evaluator{}
-			for j := range jobs {
-				text, ok := evaluateLine(e, j.text, name, j.line, o)
-				*j.failed = !ok
-				j.answer <- text
-			}
-		})
-	}
-	var readErr error
-	go func() {
-		defer close(queue)
-		defer close(jobs)
-		br := bufio.NewReaderSize(r, 1<<16)
-		for line := 1; ; line++ {
-			text, err := br.ReadBytes('\n')
-			if line == 1 {
-				text = bytes.TrimPrefix(text, []byte("\ufeff"))
-			}
-			if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 {
-				j := &job{line, trimmed, make(chan []byte, 1), new(bool)}
-				queue <- j
-				jobs <- j
-			}
-			if err != nil {
-				if err != io.EOF {
-					readErr = fmt.Errorf("%s, line %d: %w", name, line, err)
-				}
-				return
-			}
-		}
-	}()
-	for j := range queue {
-		var text []byte
-		select {
-		case text = <-j.answer:
-		default: // what is finished does not wait for a hard case, nor who sends one case after the other
-			if f, ok := w.(interface{ Flush() error }); ok && err == nil {
-				err = f.Flush()
-			}
-			text = <-j.answer
-		}
-		if *j.failed {
-			failed++
-		}
-		if err == nil {
-			_, err = w.Write(append(text, '\n'))
-			if f, ok := w.(interface{ Flush() error }); ok && err == nil && len(queue) == 0 {
-				err = f.Flush()
-			}
-		}
-	}
-	wg.Wait()
-	if err == nil {
-		err = readErr
-	}
-	return failed, err
-}
 
 // number is a float64 that JSON may hold as "inf", "-inf" or "nan".
 type number float64

@@ -178,6 +178,9 @@ func TestAlmoChoice(t *testing.T) {
 // Regrets with hyper-parameters chosen: a trial's are measured from what each loss reaches alone
 // with its own penalty on its own rows, the final model's with the chosen one on all rows.
 func TestAlmoChoiceOfRegrets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and what runs side by side in it is in TestAlmo")
+	}
 	sets, err := experiment.Table5Sets(os.DirFS("../../testdata/tables"), "adult")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,9 @@ import (
 
 // A small rerun: what is recorded fits together, and does not depend on workers.
 func TestSources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	sets, err := Table41Sets(smallTables, "adult-noedu")
 	if err != nil {
 		t.Fatal(err)

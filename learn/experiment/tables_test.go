@@ -19,6 +19,9 @@ import (
 var smallTables = os.DirFS("../../testdata/tables")
 
 func TestTable31Sets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	for name, want := range map[string]string{
 		"sonar": "208 60 0 [97 111]", "cancer": "699 9 16 [458 241]", "ocr17": "2000 196 0 [1000 1000]", "ocr49": "2000 196 0 [1000 1000]",
 		"higgs": "2000 28 0 [964 1036]", "semeion-even": "1593 256 0 [796 797]", "mnist49": "3500 784 0",
@@ -83,6 +86,9 @@ func TestTrialsOfFolder(t *testing.T) {
 }
 
 func TestTable41Sets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	for name, want := range map[string]string{
 		"adult": "45222 108 [10628 14783 19811]", "adult-noedu": "45222 91 [10628 14783 19811]", "fashion": "2000 784",
 	} {

@@ -44,6 +44,9 @@ func uneven() *Data {
 // biases are within their bounds, at them, or all that there is, since the penalty leaves no
 // weight. One mixture as a vertex is what it is as a mixture. L-BFGS alone left gaps of up to 0.4.
 func TestNormOfSoftmaxWithBoundedBiases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	for _, c := range []struct {
 		seed       uint64
 		beta, bias float64
@@ -89,6 +92,9 @@ func TestNormOfSoftmaxWithBoundedBiases(t *testing.T) {
 // Biases that are at their bounds are certified where losses do not separate by score, which is
 // L-BFGS's: what it found without minding the bounds, projected, was far from the least.
 func TestBoundedBiasesOfSoftmax(t *testing.T) {
+	if testing.Short() {
+		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
+	}
 	d := uneven()
 	for _, bias := range []float64{0.001, 0.05, 0.2} {
 		for _, beta := range []float64{1e-4, 1e-2} {

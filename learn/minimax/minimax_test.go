@@ -827,8 +827,8 @@ func TestDeterminism(t *testing.T) {
 			t.Errorf("%s: three workers and one give other models", name)
 		}
 		for _, after := range []int{1, 2, 3} {
-			if testing.Short() && after != 2 {
-				continue
+			if testing.Short() && (after != 2 || name != "linear" && name != "network") {
+				continue // with the race detector; to stop and go on is one goroutine's work
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			var file bytes.Buffer

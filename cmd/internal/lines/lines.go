@@ -1,0 +1,98 @@
+// Package lines answers the lines of a stream, several at a time and in their order.
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Worker answers one line, which has no space at its ends and is not empty; number counts
+// all lines from 1. ok says whether the answer is one that was asked for: the others are
+// written, too, and counted.
+type Worker func(text []byte, number int) (answer []byte, ok bool)
+
+// Answer writes the answer to each line of r as a line of w, in order. Empty lines have
+// none, and a byte order mark before the first is not part of it. worker is called once
+// for each of so many goroutines (at least 1), so that a Worker may keep what it uses
+// again.
+//
+// What is answered does not wait behind a line that takes long, nor for more lines: where
+// w has a method Flush, it is called before either.
+//
+// An error is the first of reading, which name and line are put before, or of writing;
+// the lines read by then are answered and counted all the same.
+func Answer(r io.Reader, name string, w io.Writer, workers int, worker func() Worker) (failed int, err error) {
+	type job struct {
+		number int
+		text   []byte
+		answer chan []byte
+		failed bool // read behind answer
+	}
+	jobs := make(chan *job)
+	queue := make(chan *job, 4*workers)
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			do := worker()
+			for j := range jobs {
+				text, ok := do(j.text, j.number)
+				j.failed = !ok
+				j.answer <- text
+			}
+		})
+	}
+	var readErr error // read behind the end of queue
+	go func() {
+		defer close(queue)
+		defer close(jobs)
+		br := bufio.NewReaderSize(r, 1<<16)
+		for number := 1; ; number++ {
+			text, err := br.ReadBytes('\n')
+			if number == 1 {
+				text = bytes.TrimPrefix(text, []byte("\ufeff"))
+			}
+			if text = bytes.TrimSpace(text); len(text) > 0 {
+				j := &job{number: number, text: text, answer: make(chan []byte, 1)}
+				queue <- j
+				jobs <- j
+			}
+			if err != nil {
+				if err != io.EOF {
+					readErr = fmt.Errorf("%s, line %d: %w", name, number, err)
+				}
+				return
+			}
+		}
+	}()
+	flush := func() {
+		if f, ok := w.(interface{ Flush() error }); ok && err == nil {
+			err = f.Flush()
+		}
+	}
+	for j := range queue {
+		var text []byte
+		select {
+		case text = <-j.answer:
+		default:
+			flush()
+			text = <-j.answer
+		}
+		if j.failed {
+			failed++
+		}
+		if err == nil {
+			_, err = w.Write(append(text, '\n'))
+		}
+		if len(queue) == 0 {
+			flush()
+		}
+	}
+	running.Wait()
+	if err == nil {
+		err = readErr
+	}
+	return failed, err
+}
