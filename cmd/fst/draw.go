@@ -10,6 +10,18 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
+// mostShown is the size of a picture, in bytes, above which a warning says so; one of 20000 states
+// and 40000 arcs is 24 MB.
+const mostShown = 16 << 20
+
+// counter counts what is written to it.
+type counter int64
+
+func (n *counter) Write(p []byte) (int, error) {
+	*n += counter(len(p))
+	return len(p), nil
+}
+
 var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
 	summary: "Draws a machine, as SVG or in the languages of Graphviz and D2.", about: `
 With --format=svg the picture is complete: states in layers, arcs between the same two states
@@ -69,7 +81,11 @@ sorting: 40000 states with two arcs each take some seconds. --timeout ends it so
 				lim, cancel := c.lib.limits()
 				defer cancel()
 				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32)), Ctx: lim.Ctx}
-				err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(w, t.m, so) })
+				var size counter
+				err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(io.MultiWriter(w, &size), t.m, so) })
+				if err == nil && size > mostShown {
+					c.Warn(c.prog, "the picture is %d MB, which viewers show slowly or not at all: fst info tells of a machine of this size, fst shortestpath and fst prune keep what is best of it", size>>20)
+				}
 				if errors.Is(err, fst.ErrPictureSize) {
 					return fmt.Errorf("%w (a greater --limit_states allows more; Graphviz draws what --format=dot writes)", err)
 				}
