@@ -103,10 +103,11 @@
 //	                              circles of them
 //	words that a linear model   are looked up behind its tables     have no arc
 //	  does not have
-//	pdtexpand                   no end where the stack is not       an error that says where it grows,
-//	                              bounded; with --weight, of nine     with --weight as without
-//	                              states or more, what is within
-//	                              it, or no end
+//	pdtexpand                   no end where the stack is not       an error that says where it grows;
+//	                              bounded; with --weight an error     with --weight, what is within it,
+//	                              or an abort, unless the reverse     and the error only where that has
+//	                              has no recursion, and of fewer      no end
+//	                              than nine states no end
 //	pdtshortestpath             an error where it comes upon a      the best path there, too
 //	                              stack that is not bounded
 //	pdtshortestpath, pdtexpand  aborts where nothing closes a       the best path, and what is near it;

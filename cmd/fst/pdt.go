@@ -99,10 +99,14 @@ Time O(pairs of states reached · arcs), times the stacks with a filter that exp
 may be without end (--limit_states).`)
 	pdtexpandTool = expandPDT(false, "Expands a pushdown transducer to a finite one.", aboutPDT+`
 The result has a state for each state and stack. The stack must be bounded, else the error
-says where it grows, also with --weight. With that, what is worse than the best path by more is
-left out, and never visited; limits then hold for the search of pdtshortestpath, too.
+says where it grows. With --weight, what is worse than the best path by more is left out, and
+never visited: the stack need not be bounded then, as long as each turn of what makes it grow
+adds to the weight of a path; else the error says which parenthesis adds nothing. Limits then hold
+for the search of pdtshortestpath, too. (Where some weights are better than 1̄ and cancel out only up
+to rounding, the limits alone end it.)
 
   pdtexpand --pdt_parentheses=pairs.txt in.pdt out.fst
+  pdtexpand --pdt_parentheses=pairs.txt --weight=2.5 grammar.pdt near.fst
 
 Time O(states + arcs) of the result, exponential in the depth of the stack at worst.`)
 	mpdtexpandTool = expandPDT(true, "Expands a multi-pushdown transducer to a finite one.", aboutMPDT+`
@@ -290,8 +294,9 @@ the path property. The stack need not be bounded (rules that call themselves), b
 
   pdtshortestpath --pdt_parentheses=pairs.txt in.pdt out.fst
 
-Time: a shortest distance for each state that an opening parenthesis leads to, and where the stack is not
-bounded some rounds of these. --limit_states
+Time: a shortest distance for each state that an opening parenthesis leads to. Where the stack is not
+bounded, all of those at once, only as far as they may be part of a best path; but if some arc is better
+than 1̄, as far as they go, in rounds, which takes the cube of the states. --limit_states
 and --limit_arcs bound the pairs of such a state and another that are searched, and their arcs.`},
 	func(fs *flags.Set, p *parenFile) func(*call) error {
 		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")

@@ -79,6 +79,25 @@ func benchCalls(levels, rules, states, calls int) []ops.Rule[T] {
 	return all
 }
 
+// benchRecursive returns a random machine with degree arcs a state, a third of them parentheses of three kinds, and an unbounded
+// stack; one state is final.
+func benchRecursive(states, degree int, seed uint64) (*fst.Vector[T], []fst.LabelPair) {
+	rng := rand.New(rand.NewPCG(16, seed))
+	pairs := []fst.LabelPair{{From: 100, To: 101}, {From: 102, To: 103}, {From: 104, To: 105}}
+	f := fst.NewVector[T](states)
+	f.AddStates(states)
+	f.SetStart(0)
+	f.SetFinal(fst.StateID(rng.IntN(states)), 0)
+	for range degree * states {
+		l := fst.Label(1 + rng.IntN(5))
+		if p := pairs[rng.IntN(len(pairs))]; rng.IntN(3) == 0 {
+			l = []fst.Label{p.From, p.To}[rng.IntN(2)]
+		}
+		f.AddArc(fst.StateID(rng.IntN(states)), fst.Arc[T]{ILabel: l, OLabel: l, Weight: 8 * weightOf(rng) / 3, NextState: fst.StateID(rng.IntN(states))})
+	}
+	return f, pairs
+}
+
 func nsPerArc(b *testing.B, arcs int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(arcs), "ns/arc")
 }
@@ -108,6 +127,16 @@ func BenchmarkExpand(b *testing.B) {
 }
 
 func BenchmarkExpandPruned(b *testing.B) {
+	for _, size := range []int{3000, 12000} { // unbounded
+		f, pairs := benchRecursive(size/4, 4, 1)
+		b.Run(fmt.Sprintf("arcs=%d/machine=recursive/threshold=1/weight=tropical", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				fsttest.Must(pdt.ExpandPruned(f, pairs, 1, nil))
+			}
+			nsPerArc(b, size)
+		})
+	}
 	for _, size := range []int{500, 2000} {
 		f, pairs := benchForward(size, 1)
 		for _, threshold := range []T{1, 8} {
@@ -123,6 +152,16 @@ func BenchmarkExpandPruned(b *testing.B) {
 }
 
 func BenchmarkShortestPath(b *testing.B) {
+	for _, size := range []int{3000, 12000} {
+		f, pairs := benchRecursive(size/4, 4, 1)
+		b.Run(fmt.Sprintf("arcs=%d/machine=recursive/weight=tropical", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				fsttest.Must(pdt.ShortestPath(f, pairs, nil))
+			}
+			nsPerArc(b, size)
+		})
+	}
 	for _, size := range []int{500, 1000, 2000} {
 		f, pairs := benchForward(size, 3)
 		for _, queue := range []ops.Queue{ops.QueueFIFO, ops.QueueLIFO, ops.QueueStateOrder} {

@@ -12,9 +12,10 @@
 // Shamir); Expand makes a finite machine of it, where its stack is bounded;
 // ShortestPath finds its best path without expanding it, and ExpandPruned the part
 // near that. All build state by state under ops.Limits, and no recursion grows with
-// the input. Expand and ExpandPruned find out on the way whether the stack is bounded, so
-// that they end: an unbounded one is an error around ErrUnbounded that says where it
-// grows. ShortestPath takes any.
+// the input. Expand finds out on the way whether the stack is bounded, so
+// that it ends: an unbounded one is an error around ErrUnbounded that says where it
+// grows. ExpandPruned takes an unbounded one where what is near the best path is finite,
+// and says where that grows if not. ShortestPath takes any.
 //
 // Results have the states, arcs and numbering of OpenFst 1.7.9, which the tests
 // compare where its tools are installed. Where those crash, loop, or find a path
@@ -39,6 +40,13 @@
 //     is better: 19 s at 8000 arcs of one pair and a threshold of .5, and no end in a minute at one of 2 (OpenFst 330 s and
 //     more). Once a configuration, exits that improve something, and states of a search in topological
 //     order: 3.3 s and 3.9, and at 20,000 arcs 45 s and 49. What is left is the search (two thirds).
+//   - ShortestPath and ExpandPruned of random machines with an unbounded stack, of four arcs a state, a third of
+//     them parentheses of three kinds. By rounds, in which all searches go on as far as they do: 1.5 s at 400 states
+//     and 47 at 800, no end in minutes at 3000. In the order of the best paths from the start through what is searched,
+//     to the end at least, only as far as a path may be the best: .001 s at 800, .002 to .02 at 3000, as for 9000
+//     to 12,000 arcs of two to four kinds. Without the bound from ahead, which heeds whether the stack is empty, a
+//     machine of 3000 states without any path took 26 s to a minute, since it came to all pairs of states, and combined
+//     them as in the cube of their number: now .001. (OpenFst: an error.) Arcs better than 1̄ still take rounds.
 //   - Labels looked up in an array in place of a map: a tenth to a fifth of Expand, Compose
 //     and Replace.
 //

@@ -23,3 +23,14 @@ func Shared[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair) bool {
 	}
 	return false
 }
+
+// RecursiveDistance is the weight of the best path as ShortestPath finds it where the stack is not bounded, in order or by rounds, and how many
+// search states it takes.
+func RecursiveDistance[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, ordered bool) (best W, states int) {
+	r := newRecursion(f, newParens(pairs), "RecursiveDistance", ops.Limits{})
+	r.ordered = r.ordered && ordered
+	if err := r.run(); err != nil {
+		panic(err)
+	}
+	return r.best, len(r.data)
+}

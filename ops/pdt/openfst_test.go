@@ -1,13 +1,17 @@
 package pdt_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
@@ -341,4 +345,59 @@ func readText(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// Of machines whose stack is not bounded, OpenFst expands those with --weight in whose reverse it finds no recursion; the others are an
+// error. It goes on for ever or aborts on some, and may confuse searches, as with a bounded stack.
+func TestExpandPrunedUnboundedAsOpenFst(t *testing.T) {
+	o := fsttest.OpenFst(t)
+	rng := rand.New(rand.NewPCG(11, 6))
+	alike, empty, isomorphic, other, failed, slow := 0, 0, 0, 0, 0, 0
+	for i := 0; i < 300; {
+		f, pairs := drawRecursive(rng, 10+rng.IntN(8), weightOf) // of fewer states, OpenFst does not come to an end
+		if pdt.Bounded(f, pairs, ops.Limits{}) == nil {
+			continue
+		}
+		threshold := T(rng.IntN(8)) / 2
+		ours, err := pdt.ExpandPruned(f, pairs, threshold, &pdt.ExpandOptions{Limits: ops.Limits{States: 20000}})
+		if err == nil && ours.NumStates() == 0 && rng.IntN(10) > 0 {
+			continue
+		}
+		i++
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		in, out := fsttest.WriteFile[T](o, f, nil), o.File()
+		failure := exec.CommandContext(ctx, filepath.Join(o.Dir(), "pdtexpand"), fmt.Sprint("--weight=", float32(threshold)), "--pdt_parentheses="+pairsFile(o, pairs, nil), in, out).Run()
+		late := ctx.Err() != nil
+		cancel()
+		switch {
+		case late:
+			slow++
+			continue
+		case failure != nil:
+			failed++
+			continue
+		}
+		theirs := fsttest.ReadFile[T](o, out).(*fst.Vector[T])
+		if err != nil {
+			t.Fatalf("%v, threshold %v: %v\ntheirs:\n%s\nof\n%s", pairs, threshold, err, text(theirs), text(f))
+		}
+		switch {
+		case ops.Compare[T](ours, theirs, 0) == nil:
+			if alike++; ours.NumStates() == 0 {
+				empty++
+			}
+		case slices.Equal(arcsBetween(ours), arcsBetween(theirs)):
+			isomorphic++
+		default:
+			// What is right is known from the expansion up to a height.
+			if want := near(f, pairs, threshold, 12, 50_000); want != nil && !slices.Equal(arcsBetween(ours), arcsBetween(want)) {
+				t.Fatalf("%v, threshold %v:\nours:\n%s\ntheirs:\n%s\nof\n%s", pairs, threshold, text(ours), text(theirs), text(f))
+			}
+			other++
+		}
+	}
+	t.Logf("%d alike (%d empty), %d with other numbers, %d that OpenFst has wrong; it failed on %d, and did not end on %d", alike, empty, isomorphic, other, failed, slow)
+	if alike+isomorphic-empty < 10 || other > alike {
+		t.Error("too few were compared")
+	}
 }

@@ -14,8 +14,12 @@ import (
 // are no worse than threshold ⊗ the weight of the best path: a state or arc that no
 // such path goes through is not there. A threshold of 0̄ prunes nothing.
 //
-// The stack must be bounded, also where the threshold leaves little of it, and no cycle may
-// improve a path; errors are those of Expand and ShortestPath. Configurations are visited by the height of their stack and, at one
+// No cycle may improve a path: the error is that of ShortestPath. The stack need not be bounded, if what is within the
+// threshold is: where it grows at no cost to a path, the error is a StateError around ErrUnbounded at a state to which a parenthesis
+// leads again on top of itself. That is known before it does; but where there are arcs better than 1̄ and weights that cancel out
+// only up to rounding, it may not be, and then the limits are what ends it. A threshold of 0̄ asks for a bounded stack, as Expand.
+//
+// Configurations are visited by the height of their stack and, at one
 // stack, best first; how far it is from each to the end is known from the shortest
 // paths of the reverse. Costs those, for each configuration a look at each state that closes its stack, for each opening
 // parenthesis of it one at what the closing ones lead to, and O(log states) for each arc of the result.
@@ -48,12 +52,31 @@ func ExpandPruned[W interface {
 	}
 	s.keep = true
 	s.rank = componentsOf(reversed) // where there are no cycles, each search takes a state once
+	var unbounded error
 	if err := s.run(); errors.Is(err, ErrUnbounded) {
-		return expandThenPrune(f, pairs, threshold, &o, op)
+		// The stack of f may be bounded, where no path from the start comes to what is in the way.
+		if unbounded = renamed(Bounded(f, pairs, o.Limits), op); unbounded == nil {
+			return expandThenPrune(f, pairs, threshold, &o, op)
+		} else if !errors.Is(unbounded, ErrUnbounded) {
+			return nil, unbounded
+		}
+		if s, err = searchNear(reversed, pairs, threshold, op, o.Limits); err != nil {
+			return nil, err
+		}
 	} else if err != nil {
 		return nil, err
 	}
 	p := newPruner(f, pairs, s, out, &o, op)
+	if unbounded != nil {
+		best := p.between(f.Start(), reachedEnd)
+		if best.Equal(p.zero) {
+			return out, nil
+		}
+		if best.Times(threshold).Equal(p.zero) { // beyond all weights
+			return nil, unbounded
+		}
+		p.endless, p.sources = newEndless(p), map[int32][]fst.StateID{}
+	}
 	if err := p.run(threshold); err != nil {
 		return nil, err
 	}
@@ -63,8 +86,23 @@ func ExpandPruned[W interface {
 	return out, nil
 }
 
-// expandThenPrune is ExpandPruned where the stack of the reverse is not bounded. That of f may be, where no path from
-// the start comes to what is in the way; else its error speaks of states of f.
+// searchNear finds the distances of the reverse where its stack is not bounded: all those that paths have which are no worse than
+// the best one ⊗ threshold, and maybe more.
+func searchNear[W ops.PathWeight[W]](reversed fst.Expanded[W], pairs []fst.LabelPair, threshold W, op string, lim ops.Limits) (*search[W], error) {
+	r := newRecursion(reversed, newParens(pairs), op, lim)
+	r.keep = true
+	if !threshold.Less(r.one) { // else not even the best path is within it, which is asked for all the same
+		r.within = threshold
+	}
+	// A little more, since the weights that are compared are summed up in other orders than that of the path.
+	r.far = func(w W) bool { return w.Equal(r.zero) || r.bound.Less(w) && !w.Near(r.bound, 1.0/1024) }
+	if err := r.run(); err != nil {
+		return nil, err
+	}
+	return r.distances(), nil
+}
+
+// expandThenPrune is ExpandPruned where the stack is bounded, but not that of the reverse.
 func expandThenPrune[W interface {
 	ops.PathWeight[W]
 	semiring.Reversible[W, W]
@@ -99,6 +137,9 @@ const (
 	measured // beyond is known
 )
 
+// sourceBytes is about what a source of a stack that waits takes.
+const sourceBytes = 32
+
 // body is what lies between an opening parenthesis and those that close it.
 type body[W any] struct {
 	closes []fst.StateID // states with arcs that do, ascending; each is the source of a search of the reverse
@@ -113,6 +154,7 @@ type toState[W any] struct {
 }
 
 type pruner[W semiring.Path[W]] struct {
+	op     string
 	f      fst.Expanded[W]
 	e      *expander[W]
 	stack  *oneStack
@@ -124,6 +166,11 @@ type pruner[W semiring.Path[W]] struct {
 	zero   W
 	one    W
 	limit  W
+
+	// Where the stack is not bounded. Then distances that no path within the limit has may be missing, so that what closes beyond
+	// a state need not be among what closes a source from which it is reached; it counts for all sources of the stack.
+	endless *endless[W]             // looks for paths within the limit that go up for ever; else nil
+	sources map[int32][]fst.StateID // of stacks that wait
 
 	nodes  []node[W]
 	height []int32 // of each stack, from the empty one
@@ -159,7 +206,7 @@ func (o *onStack[T]) set(q fst.StateID, stack int32, v T)      { o.value[q], o.o
 
 func newPruner[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, back *search[W], out *fst.Vector[W], o *ExpandOptions, op string) *pruner[W] {
 	stack, n := newOneStack(pairs), f.NumStates()
-	p := &pruner[W]{f: f, stack: stack, back: back, keep: o.KeepParens, out: out,
+	p := &pruner[W]{op: op, f: f, stack: stack, back: back, keep: o.KeepParens, out: out,
 		e:     newExpander[W](f, stack, true, op, ops.Limits{}),
 		meter: ops.NewMeter(op, o.Limits), zero: semiring.Zero[W](), one: semiring.One[W](),
 		height: []int32{0}, bodies: map[entryKey]*body[W]{},
@@ -267,6 +314,11 @@ func (p *pruner[W]) run(threshold W) error {
 	p.node(p.e.id(reachedEnd, emptyStack)).toEnd = p.one
 	p.node(start).distance = p.one
 	p.node(start).toEnd = p.between(first, reachedEnd)
+	if p.endless != nil && !p.limit.Less(p.node(start).toEnd) {
+		if err := p.endless.look(first, reachedEnd); err != nil {
+			return err
+		}
+	}
 	for p.queue.len() > 0 {
 		s := p.queue.pop()
 		n := p.node(s)
@@ -289,7 +341,9 @@ func (p *pruner[W]) visit(s fst.StateID, c configuration) error {
 	if !final.Equal(p.zero) && !p.limit.Less(p.node(s).distance.Times(final)) {
 		p.out.SetFinal(s, final)
 	}
-	p.atSource(s, c)
+	if err := p.atSource(s, c); err != nil {
+		return err
+	}
 	for i := range arcs {
 		a := arcs[i]
 		next := p.e.table.Key(a.NextState).stack
@@ -362,9 +416,9 @@ func (p *pruner[W]) follow(s fst.StateID, q, next fst.StateID, weight W) bool {
 
 // beyond is how far it is to the end from q with the stack at hand, on which the parenthesis on top led to source.
 func (p *pruner[W]) beyond(q, source fst.StateID) W {
-	if p.cachedSource != source || p.cachedStack != p.current {
+	if p.endless == nil && (p.cachedSource != source || p.cachedStack != p.current) {
 		p.cachedSource, p.cachedStack, p.dests = source, p.current, p.dests[:0]
-		if source != p.f.Start() {
+		if p.current != emptyStack {
 			for _, closes := range p.body(p.stack.top(p.current), source).closes {
 				if w, ok := p.toEnd.get(closes, p.current); ok {
 					p.dests = append(p.dests, toState[W]{closes, w})
@@ -422,29 +476,63 @@ func (p *pruner[W]) open(s fst.StateID, a fst.Arc[W], below, above int32) error 
 	if toEnd.Less(n.toEnd) {
 		n.toEnd = toEnd
 	}
+	if n.flags&isSource == 0 && p.endless != nil {
+		p.sources[above] = append(p.sources[above], p.e.table.Key(a.NextState).q)
+		p.held += sourceBytes
+	}
 	n.flags |= isSource
 	return nil
 }
 
 // atSource finds, for a configuration that an opening parenthesis led to, how far it
 // is to the end from the states that close it.
-func (p *pruner[W]) atSource(s fst.StateID, c configuration) {
+func (p *pruner[W]) atSource(s fst.StateID, c configuration) error {
 	if p.node(s).flags&isSource == 0 {
-		return
+		return nil
 	}
+	first := p.current != c.stack
 	p.current = c.stack
 	p.node(s).source = c.q
-	id := p.stack.top(c.stack)
-	for _, q := range p.body(id, c.q).closes {
-		if _, ok := p.toEnd.get(q, c.stack); ok {
+	if p.endless == nil {
+		p.closings(c.stack, c.q)
+		return nil
+	}
+	if first { // of the stack, which all its sources have come to
+		p.cachedStack, p.dests = c.stack, p.dests[:0]
+		for _, q := range p.sources[c.stack] {
+			p.closings(c.stack, q)
+		}
+		p.held -= sourceBytes * int64(len(p.sources[c.stack]))
+		delete(p.sources, c.stack)
+	}
+	for _, q := range p.body(p.stack.top(c.stack), c.q).closes {
+		w, _ := p.toEnd.get(q, c.stack)
+		if w = p.node(s).distance.Times(p.between(c.q, q)).Times(w); p.limit.Less(w) {
+			continue
+		}
+		if err := p.endless.look(c.q, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closings finds how far it is to the end from the states that close the parenthesis on top of a stack, which led to source.
+func (p *pruner[W]) closings(stack int32, source fst.StateID) {
+	id := p.stack.top(stack)
+	for _, q := range p.body(id, source).closes {
+		if _, ok := p.toEnd.get(q, stack); ok {
 			continue
 		}
 		w := p.zero
 		for _, b := range p.f.Arcs(q) {
 			if b.ILabel == p.stack.pairs[id].To {
-				w = w.Plus(b.Weight.Times(p.node(p.e.id(b.NextState, p.stack.below(c.stack))).toEnd))
+				w = w.Plus(b.Weight.Times(p.node(p.e.id(b.NextState, p.stack.below(stack))).toEnd))
 			}
 		}
-		p.toEnd.set(q, c.stack, w)
+		p.toEnd.set(q, stack, w)
+		if p.endless != nil {
+			p.dests = append(p.dests, toState[W]{q, w})
+		}
 	}
 }

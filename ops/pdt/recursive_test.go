@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/ops/pdt"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // leastDerivation is the weight of the best path whose parentheses balance, by definition: the least numbers D with D(q,q) = 0
@@ -75,8 +76,11 @@ func leastDerivation(f *fst.Vector[T], pairs []fst.LabelPair) float64 {
 func TestShortestPathUnbounded(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 7))
 	unbounded, deep, empty := 0, 0, 0
-	for range 20000 {
+	for i := range 20000 {
 		f, pairs, _ := drawPDT(rng, 2+rng.IntN(12))
+		if i%3 == 0 {
+			f = reweighted(rng, f)
+		}
 		if pdt.Bounded(f, pairs, ops.Limits{}) == nil {
 			continue
 		}
@@ -177,5 +181,68 @@ func TestShortestPathGrammar(t *testing.T) {
 	}
 	if _, err := pdt.ShortestPath(f, pairs, &pdt.ShortestPathOptions{Limits: ops.Limits{States: 3}}); !errors.Is(err, ops.ErrLimit) {
 		t.Errorf("beyond a limit: %v", err)
+	}
+}
+
+// With and without an order of the searches the best weight is the same, and that is known after few of the search states.
+func TestShortestPathInOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 8))
+	paths, all, some := 0, 0, 0
+	for i := range 150 {
+		f, pairs := drawRecursive(rng, 20+rng.IntN(40), weightOf)
+		if i%5 == 0 {
+			f.AddArc(fst.StateID(rng.IntN(f.NumStates())), fst.Arc[T]{ILabel: pairs[0].From, OLabel: 1, Weight: 1, NextState: f.Start()})
+		}
+		best, states := pdt.RecursiveDistance(f, pairs, true)
+		want, most := pdt.RecursiveDistance(f, pairs, false)
+		if best != want {
+			t.Fatalf("in order %v, by rounds %v\n%s", best, want, text(f))
+		}
+		if all, some = all+most, some+states; want < semiring.Zero[T]() {
+			paths++
+		}
+	}
+	t.Logf("%d paths, %d search states of %d", paths, some, all)
+	if paths < 50 || some > all/4 {
+		t.Error("the draw is no good, or the order")
+	}
+}
+
+// Of thousands of states, where every search comes to most of them: the cube of their number are the ways to combine them.
+func TestShortestPathLarge(t *testing.T) {
+	found := 0
+	for seed := range uint64(10) {
+		f, pairs := benchRecursive(3000, 4, seed)
+		p, err := pdt.ShortestPath(f, pairs, &pdt.ShortestPathOptions{KeepParens: true, Limits: ops.Limits{States: 100_000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.NumStates() > 0 {
+			found++
+			follows(t, f, p, pairs)
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d have a path", found)
+	}
+}
+
+// A parenthesis that costs much comes first to where one leads that costs little.
+func TestShortestPathEnteredBetter(t *testing.T) {
+	f := fst.NewVector[T](5)
+	f.AddStates(5)
+	f.SetStart(0)
+	f.SetFinal(4, 0)
+	add := func(q fst.StateID, l fst.Label, w T, next fst.StateID) {
+		f.AddArc(q, fst.Arc[T]{ILabel: l, OLabel: l, Weight: w, NextState: next})
+	}
+	add(0, 8, 10, 2)
+	add(0, 1, 1, 1)
+	add(0, 2, 5, 4)
+	add(1, 8, 0, 2)
+	add(2, 3, 1, 3)
+	add(3, 9, 0, 4)
+	if best, _ := pdt.RecursiveDistance(f, []fst.LabelPair{{From: 8, To: 9}}, true); best != 2 {
+		t.Errorf("weight %v, not 2", best)
 	}
 }

@@ -27,8 +27,10 @@ type ShortestPathOptions struct {
 //
 // No cycle may improve a path: the error is a StateError around ops.ErrNotClosed.
 //
-// Where a search enters itself, so that the stack is not bounded, all searches go on at once, in rounds; the best
-// path may then be exponentially longer than f. O(rounds · (k·V·E + entries · exits)), most often with few rounds.
+// Where a search enters itself, so that the stack is not bounded, all searches go on at once; the best
+// path may then be exponentially longer than f. If no arc is better than 1̄ they go on in order, and only as far as what they find may
+// be part of a best path: most often little of O(k·V·E·log + entries · exits), where entries are pairs of a search and what it enters,
+// and exits those of what closes that, which is the cube of the states at worst. Else they go on in rounds, each of which costs that.
 //
 // Each state that an opening parenthesis leads to is the source of a search of its
 // own, over pairs of it and a state; what it finds up to the matching closing
