@@ -123,16 +123,18 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 	v.isyms, v.osyms = b.h.InputSymbols, b.h.OutputSymbols
 	// A state takes at least 12 bytes or so; small machines are common.
 	v.ReserveStates(b.room(b.h.NumStates, max(b.layout.size, 4)+8))
-	if size := int64(b.layout.size); !recycled && size > 0 && b.size >= 0 && b.h.NumStates >= 0 {
+	whole := b.alone && b.size >= 0
+	if size := int64(b.layout.size); !recycled && size > 0 && whole && b.h.NumStates >= 0 {
 		// What is left of the file when the states are taken off are arcs: one
-		// slab of just that size holds them. (Where other machines follow, what
-		// is too much is given back at the end.)
+		// slab of just that size holds them. Where other machines follow the first, what
+		// is too much is given back at the end; those cannot have such slabs, which would
+		// make the time quadratic in their number.
 		if n := (b.size - b.offset() - b.h.NumStates*(size+8)) / (size + 12); n > 0 && n <= maxSlab {
 			v.grow(int(n))
 		}
 	}
 	var slab []Arc[W] // the arcs of a small machine among many, until their number is known
-	if b.size < 0 && !recycled {
+	if !whole && !recycled {
 		slab, _ = b.scratch.([]Arc[W])
 		if slab == nil && b.scratch == nil {
 			slab = make([]Arc[W], firstScratch)
@@ -195,9 +197,9 @@ func (b *bodyReader[W]) vector() (*Vector[W], error) {
 			b.scratch = make([]Arc[W], min(2*len(slab), slabSize))
 		}
 	}
-	if whole := v.slabs; slab == nil && !recycled && len(whole) > 0 && int64(len(whole[0])) == v.end && v.end > 2*v.top {
+	if all := v.slabs; slab == nil && !recycled && len(all) > 0 && int64(len(all[0])) == v.end && v.end > 2*v.top {
 		v.slabs = nil
-		v.addSlabs(slices.Clone(whole[0][:v.top]))
+		v.addSlabs(slices.Clone(all[0][:v.top]))
 		v.end = v.top
 	}
 	if b.h.NumStates < 0 { // only now is it known which next states there are

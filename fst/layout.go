@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -22,9 +23,21 @@ type layout struct {
 
 // layoutOf finds the layout of W by its kind and by trial: weights of known
 // bytes must be encoded as just these. On a machine of the other byte order, or
-// for a weight with a form of its own, nothing is copied raw.
+// for a weight with a form of its own, nothing is copied raw. Each type is looked at once.
 func layoutOf[W semiring.Codec[W]]() layout {
 	t := reflect.TypeFor[W]()
+	if l, ok := layouts.Load(t); ok {
+		return l.(layout)
+	}
+	l := findLayout[W](t)
+	layouts.Store(t, l)
+	return l
+}
+
+// layouts holds the layout of each type of weights that was asked for: archives ask for each machine.
+var layouts sync.Map
+
+func findLayout[W semiring.Codec[W]](t reflect.Type) layout {
 	l := layout{align: alignment(t)}
 	if t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64 {
 		l.float = t.Kind()

@@ -54,6 +54,7 @@ type Stream struct {
 	err      error // of r, when not io.EOF
 	depth    int   // of machines inside machines
 	size     int64 // offset at which the file is known to end; -1 if not known
+	alone    bool  // the machine being read begins where the input does: what is left of that is its own, as far as can be told
 	scratch  any   // a slab, between machines
 	recycled any   // a *Vector of which the next is to be made
 	lasting  bool  // buf is all of the input, and stays
@@ -280,6 +281,7 @@ func (s *Stream) readHeader(anyStart bool) (*Header, error) {
 	if s.atEnd() {
 		return nil, s.fail("empty input where a binary machine should be")
 	}
+	s.alone = s.offset() == s.opts.Offset
 	magic, err := s.int32()
 	if err != nil {
 		return nil, err

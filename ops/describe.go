@@ -37,6 +37,8 @@ type DescribeOptions struct {
 	Along ArcFilter
 	// KnownOnly leaves Properties at what the machine remembers.
 	KnownOnly bool
+	// SizeOnly counts states, arcs and final states, and nothing else but the known properties.
+	SizeOnly bool
 }
 
 // Description is what Describe counts.
@@ -54,7 +56,7 @@ type Description struct {
 // A machine without a start state has no components and no accessible states,
 // as there.
 //
-// Cost: O(states + arcs), and a sort of the labels of states that are not sorted
+// Cost: O(states + arcs) (with SizeOnly, O(states)), and a sort of the labels of states that are not sorted
 // by them.
 func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *Description {
 	var o DescribeOptions
@@ -62,7 +64,7 @@ func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *D
 		o = *opts
 	}
 	d := &Description{States: f.NumStates(), Start: f.Start()}
-	if o.KnownOnly {
+	if o.KnownOnly || o.SizeOnly {
 		if p, ok := f.(fst.Propertied); ok {
 			d.Properties = p.KnownProperties()
 		}
@@ -77,6 +79,9 @@ func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *D
 		}
 		arcs := f.Arcs(q)
 		d.Arcs += len(arcs)
+		if o.SizeOnly {
+			continue
+		}
 		labels = labels[:0]
 		for i := range arcs {
 			e := &arcs[i]
@@ -96,6 +101,9 @@ func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *D
 			labels[i] = arcs[i].OLabel
 		}
 		d.OMultiplicity += sumSquares(labels)
+	}
+	if o.SizeOnly {
+		return d
 	}
 	if d.Arcs > 0 {
 		d.IMultiplicity /= float64(d.Arcs)

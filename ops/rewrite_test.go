@@ -364,6 +364,10 @@ func TestDescribe(t *testing.T) {
 	if diff := cmp.Diff(want, d); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	d = Describe[semiring.Log64](f, &DescribeOptions{SizeOnly: true})
+	if diff := cmp.Diff(&Description{States: 5, Arcs: 4, Finals: 2, Start: 0, Properties: f.KnownProperties()}, d); diff != "" {
+		t.Errorf("sizes alone (-want +got):\n%s", diff)
+	}
 	d = Describe[semiring.Log64](f, &DescribeOptions{Along: IEpsilonArc})
 	if d.Accessible != 1 || d.CoAccessible != 3 || d.Useful != 0 || d.Components != 3 || d.StrongComponents != 5 {
 		t.Errorf("along input ε: %+v", d)

@@ -441,7 +441,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 			var total row
 			var types []string
 			err = a.each(*begin, *end, func(e *archived) error {
-				d := e.Describe(e.m, &ops.DescribeOptions{KnownOnly: true})
+				d := e.Describe(e.m, &ops.DescribeOptions{SizeOnly: true})
 				rows = append(rows, row{e.key, e.fstType, d.States, d.Arcs, d.Finals})
 				total.states, total.arcs, total.finals = total.states+d.States, total.arcs+d.Arcs, total.finals+d.Finals
 				if !slices.Contains(types, e.fstType) {

@@ -255,7 +255,7 @@ func infoPDT(multi bool, summary, about string) *tool {
 				if err != nil {
 					return err
 				}
-				d := t.Describe(t.m, &ops.DescribeOptions{KnownOnly: true})
+				d := t.Describe(t.m, &ops.DescribeOptions{SizeOnly: true})
 				return c.Output("", func(w io.Writer) error {
 					infoLine(w, "fst type", t.fstType)
 					infoLine(w, "arc type", t.ArcType())

@@ -64,7 +64,7 @@ func create(temp string, perm fs.FileMode) (*os.File, error) {
 	if unfinished.stopped {
 		return nil, ErrStopped
 	}
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	f, err := openNew(temp, perm)
 	if err == nil {
 		if unfinished.temps == nil {
 			unfinished.temps = map[string]bool{}
@@ -74,21 +74,25 @@ func create(temp string, perm fs.FileMode) (*os.File, error) {
 	return f, err
 }
 
-// settle ends what create began: it does what is left to do, if anything, and removes temp. Stop waits for
+// settle ends what create began: it does what is left to do, if anything, and removes temp where that has not
+// given it another name. Stop waits for
 // it, so that the end of the process does not come in the middle of an overwriting.
-func settle(temp string, do func() error) error {
+func settle(temp string, do func() (renamed bool, err error)) error {
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	if unfinished.stopped {
 		return ErrStopped
 	}
+	var renamed bool
 	var err error
 	if do != nil {
-		err = do()
+		renamed, err = do()
 	}
 	if temp != "" {
 		delete(unfinished.temps, temp)
-		os.Remove(temp) // not there after a rename
+		if !renamed {
+			os.Remove(temp)
+		}
 	}
 	return err
 }
@@ -97,7 +101,7 @@ func settle(temp string, do func() error) error {
 // before Commit.
 func Create(name string, stdout io.Writer) (*File, error) {
 	if name == "" || name == "-" {
-		return &File{name: "standard output", w: bufio.NewWriterSize(stdout, 1<<16)}, nil
+		return &File{name: "standard output", w: buffer(stdout)}, nil
 	}
 	info, err := os.Stat(name)
 	switch {
@@ -108,7 +112,7 @@ func Create(name string, stdout io.Writer) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &File{name: name, f: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+		return &File{name: name, f: f, w: buffer(f)}, nil
 	}
 	f := &File{name: name, whole: true}
 	if err == nil {
@@ -123,8 +127,17 @@ func Create(name string, stdout io.Writer) (*File, error) {
 		}
 		return nil, fmt.Errorf("cannot create %s: %w", name, err)
 	}
-	f.w = bufio.NewWriterSize(f.writer(), 1<<16)
+	f.w = buffer(f.writer())
 	return f, nil
+}
+
+// buffers are those of files that are done with: one of many takes the last one's.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 1<<16) }}
+
+func buffer(w io.Writer) *bufio.Writer {
+	b := buffers.Get().(*bufio.Writer)
+	b.Reset(w)
+	return b
 }
 
 // over prepares f to replace, or overwrite, the regular file that its name leads to.
@@ -236,6 +249,9 @@ func (f *File) Flush() error {
 // Commit flushes, closes and puts the file in its place. After an error nothing
 // is left behind, unless it says that a file is incomplete.
 func (f *File) Commit() error {
+	if f.w == nil {
+		return f.err
+	}
 	err := f.err
 	if e := f.w.Flush(); err == nil {
 		err = f.named(e)
@@ -260,18 +276,17 @@ func (f *File) Commit() error {
 	return err
 }
 
-// put puts what was written in its place.
-func (f *File) put() error {
+// put puts what was written in its place, by another name where it can.
+func (f *File) put() (renamed bool, err error) {
 	if f.place || f.was != nil && !f.was.give(f.temp) {
-		return f.overwrite()
+		return false, f.overwrite()
 	}
-	err := os.Rename(f.temp, f.path)
-	if err == nil || f.was == nil {
-		return err
+	if err := os.Rename(f.temp, f.path); err == nil || f.was == nil {
+		return err == nil, err
 	}
 	// The folder keeps names for their owners, or the file is mounted by itself: what
 	// may be written may still be written.
-	return f.overwrite()
+	return false, f.overwrite()
 }
 
 // overwrite writes what is complete over the file at path. Should it fail, the old
@@ -317,5 +332,12 @@ func (f *File) done() {
 	if f.free != nil {
 		f.free()
 	}
-	f.f, f.held, f.whole, f.temp, f.free = nil, nil, false, "", nil
+	if f.w != nil {
+		f.w.Reset(nil)
+		buffers.Put(f.w)
+	}
+	if f.err == nil {
+		f.err = fs.ErrClosed
+	}
+	f.w, f.f, f.held, f.whole, f.temp, f.free = nil, nil, nil, false, "", nil
 }

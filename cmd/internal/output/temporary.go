@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 )
 
 // What a process that was killed left behind is found again by its name: there are a
@@ -44,10 +47,14 @@ func short(path string) string {
 // temporary makes a file beside path that Stop knows of, and removes those that
 // processes which are no more left for the same path. free lets go of its lock.
 func temporary(path string, perm fs.FileMode) (f *os.File, temp string, free func(), err error) {
+	known := leftIn(filepath.Dir(path))
 	for slot := range slots {
 		name := slotName(path, slot)
-		removed := removeAbandoned(name)
+		removed := (known == nil || known[filepath.Base(name)]) && removeAbandoned(name)
 		if f != nil {
+			if known != nil && len(known) == 0 {
+				break
+			}
 			continue
 		}
 		g, err := create(name, perm)
@@ -79,6 +86,52 @@ func temporary(path string, perm fs.FileMode) (f *os.File, temp string, free fun
 		}
 	}
 	return f, temp, free, nil
+}
+
+// folders are those in which this process has made temporary files, each with the names of such files that
+// were there when it made the second: whoever writes thousands of files into a folder does not look for
+// slots names of each. (nil: there was but one as yet.)
+var folders struct {
+	sync.Mutex
+	left map[string]map[string]bool
+}
+
+// leftIn returns the names in a folder that removeAbandoned should look at; nil is any.
+func leftIn(dir string) map[string]bool {
+	folders.Lock()
+	defer folders.Unlock()
+	known, again := folders.left[dir]
+	if known != nil {
+		return known
+	}
+	if folders.left == nil {
+		folders.left = map[string]map[string]bool{}
+	}
+	folders.left[dir] = nil
+	if !again {
+		return nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil // it may be written in, but not read
+	}
+	defer f.Close()
+	known = map[string]bool{}
+	for {
+		names, err := f.Readdirnames(1000)
+		for _, name := range names {
+			if strings.HasSuffix(name, ".tmp") {
+				known[name] = true
+			}
+		}
+		if err == io.EOF {
+			folders.left[dir] = known
+			return known
+		}
+		if err != nil {
+			return nil
+		}
+	}
 }
 
 // forget keeps Stop from removing a file that is no longer this process'.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,5 +118,58 @@ func TestManyWriters(t *testing.T) {
 	}
 	if got := names(t, dir); got != "a" {
 		t.Errorf("the folder holds %q", got)
+	}
+}
+
+// A process that writes many files into a folder looks for what was left beside each all the same, but in one look
+// through the folder; what other processes leave there meanwhile is in nobody's way.
+func TestManyFilesOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	path := func(i int) string { return filepath.Join(dir, fmt.Sprintf("file%d", i)) }
+	abandon := func(name string) {
+		if err := os.WriteFile(name, []byte("half"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, i := range []int{0, 1, 2} {
+		abandon(slotName(path(i), 0))
+		abandon(slotName(path(i), 5))
+	}
+	for i := range 5 {
+		if i == 3 { // too late to be seen
+			abandon(slotName(path(4), 0))
+		}
+		f, err := Create(path(i), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(f, i)
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(nil); err == nil {
+			t.Error("a file is written to after Commit")
+		}
+		if err := f.Commit(); err == nil {
+			t.Error("a file is committed twice")
+		}
+		if b, err := os.ReadFile(path(i)); err != nil || string(b) != fmt.Sprint(i) {
+			t.Errorf("%d: %q, %v", i, b, err)
+		}
+	}
+	want := []string{"file0", "file1", "file2", "file3", "file4", "file4.tropica0.tmp"}
+	if !locks { // none can be told from one in use
+		t.Skip("no locks here")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("left %v, want %v", got, want)
 	}
 }
