@@ -77,7 +77,7 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 		mine := filepath.Join(p.dir, "mine")
 		must(os.WriteFile(mine, ours, 0o666))
 		a, b := printed(ours), printed(must1(os.ReadFile(part)))
-		if _, _, status := p.openFst("fstisomorphic", []string{mine, part}, nil); status == 2 && !c.inputs[0].hasZeroArc() && c.inputs[0].dyadic() {
+		if _, _, status := p.openFst("fstisomorphic", []string{mine, part}, nil); status == 2 && !c.inputs[0].hasZeroArc() && c.inputs[0].dyadic() && !alike(a, b) {
 			return complain("not the same part of the expansion:\n%s\nOpenFst's:\n%s", a, b)
 		}
 		return compareBest(a, b, complain)
@@ -90,6 +90,31 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 		return d
 	}
 	return pathOf(printed(ours), printed(must1(os.ReadFile(whole))), complain)
+}
+
+// alike tells whether two printed machines, one with states where the other has as many with the same arcs but for where they
+// lead, may be isomorphic: fstisomorphic does not try out which of several arcs with the same labels and weight of a
+// state goes with which.
+func alike(a, b string) bool {
+	profile := func(text string) []string {
+		states := map[int][]string{}
+		for _, x := range textArcs(text) {
+			states[x.from] = append(states[x.from], fmt.Sprint(x.to < 0, x.labels, x.weight))
+		}
+		var all []string
+		several := false
+		for _, arcs := range states {
+			slices.Sort(arcs)
+			several = several || len(slices.Compact(slices.Clone(arcs))) < len(arcs)
+			all = append(all, strings.Join(arcs, " "))
+		}
+		slices.Sort(all)
+		if !several { // then fstisomorphic is right
+			return []string{text}
+		}
+		return all
+	}
+	return slices.Equal(profile(a), profile(b))
 }
 
 // dyadic tells whether sums of the machine's weights are exact.

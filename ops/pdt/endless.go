@@ -6,7 +6,6 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
-	"github.com/tropica-fst/tropica/semiring"
 )
 
 // endless tells, where the stack is not bounded, whether paths within a limit go up for ever, before they do.
@@ -22,7 +21,7 @@ import (
 // or, if ⊗ is idempotent, one that is no worse than the limit. Where some are better, a step is free by comparison: the best path
 // from the one place to its end is as long as that step and the best one from the next. (With weights whose sums are rounded
 // that may not be equal where it should, and then the limits of the options stop the expansion.)
-type endless[W semiring.Path[W]] struct {
+type endless[W ops.PathWeight[W]] struct {
 	p       *pruner[W]
 	compare bool // some arcs are better than 1̄
 	clean   map[station]bool
@@ -34,7 +33,7 @@ const stationBytes = 32
 // station is a place: a state, and the one where what it is within is to be closed, or reachedEnd.
 type station struct{ q, end fst.StateID }
 
-func newEndless[W semiring.Path[W]](p *pruner[W]) *endless[W] {
+func newEndless[W ops.PathWeight[W]](p *pruner[W]) *endless[W] {
 	x := &endless[W]{p: p, clean: map[station]bool{}}
 	for q := range fst.StateID(p.f.NumStates()) {
 		for _, a := range p.f.Arcs(q) {

@@ -153,7 +153,7 @@ type toState[W any] struct {
 	weight W
 }
 
-type pruner[W semiring.Path[W]] struct {
+type pruner[W ops.PathWeight[W]] struct {
 	op     string
 	f      fst.Expanded[W]
 	e      *expander[W]
@@ -166,6 +166,7 @@ type pruner[W semiring.Path[W]] struct {
 	zero   W
 	one    W
 	limit  W
+	slack  bool // the best paths alone are asked for
 
 	// Where the stack is not bounded. Then distances that no path within the limit has may be missing, so that what closes beyond
 	// a state need not be among what closes a source from which it is reached; it counts for all sources of the stack.
@@ -204,7 +205,7 @@ func newOnStack[T any](states int) onStack[T] {
 func (o *onStack[T]) get(q fst.StateID, stack int32) (T, bool) { return o.value[q], o.of[q] == stack+1 }
 func (o *onStack[T]) set(q fst.StateID, stack int32, v T)      { o.value[q], o.of[q] = v, stack+1 }
 
-func newPruner[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, back *search[W], out *fst.Vector[W], o *ExpandOptions, op string) *pruner[W] {
+func newPruner[W ops.PathWeight[W]](f fst.Expanded[W], pairs []fst.LabelPair, back *search[W], out *fst.Vector[W], o *ExpandOptions, op string) *pruner[W] {
 	stack, n := newOneStack(pairs), f.NumStates()
 	p := &pruner[W]{op: op, f: f, stack: stack, back: back, keep: o.KeepParens, out: out,
 		e:     newExpander[W](f, stack, true, op, ops.Limits{}),
@@ -306,6 +307,7 @@ func (p *pruner[W]) run(threshold W) error {
 	first := p.f.Start()
 	start, _ := p.e.Start()
 	p.limit = p.between(first, reachedEnd).Times(threshold)
+	p.slack = threshold.Near(p.one, 1.0/1024)
 	p.enqueue(start)
 	p.out.SetStart(start)
 	p.node(start).source = first
@@ -314,7 +316,7 @@ func (p *pruner[W]) run(threshold W) error {
 	p.node(p.e.id(reachedEnd, emptyStack)).toEnd = p.one
 	p.node(start).distance = p.one
 	p.node(start).toEnd = p.between(first, reachedEnd)
-	if p.endless != nil && !p.limit.Less(p.node(start).toEnd) {
+	if p.endless != nil && !p.over(p.node(start).toEnd) {
 		if err := p.endless.look(first, reachedEnd); err != nil {
 			return err
 		}
@@ -331,6 +333,12 @@ func (p *pruner[W]) run(threshold W) error {
 	return nil
 }
 
+// over reports that w is beyond the limit. Where that is the weight of the best path itself, it is not by rounding: the
+// weights of that path come to others from its ends than from within, and nothing would be left.
+func (p *pruner[W]) over(w W) bool {
+	return p.limit.Less(w) && !(p.slack && w.Near(p.limit, 1.0/1024))
+}
+
 // visit writes the arcs of configuration s that are worth it.
 func (p *pruner[W]) visit(s fst.StateID, c configuration) error {
 	final, arcs, err := p.e.Expand(s, p.arcs[:0])
@@ -338,7 +346,7 @@ func (p *pruner[W]) visit(s fst.StateID, c configuration) error {
 	if err != nil {
 		return err
 	}
-	if !final.Equal(p.zero) && !p.limit.Less(p.node(s).distance.Times(final)) {
+	if !final.Equal(p.zero) && !p.over(p.node(s).distance.Times(final)) {
 		p.out.SetFinal(s, final)
 	}
 	if err := p.atSource(s, c); err != nil {
@@ -358,7 +366,7 @@ func (p *pruner[W]) visit(s fst.StateID, c configuration) error {
 				return err
 			}
 		default:
-			if w := p.node(s).distance.Times(a.Weight.Times(p.node(a.NextState).toEnd)); !p.limit.Less(w) {
+			if w := p.node(s).distance.Times(a.Weight.Times(p.node(a.NextState).toEnd)); !p.over(w) {
 				p.add(s, a)
 			}
 		}
@@ -411,7 +419,7 @@ func (p *pruner[W]) follow(s fst.StateID, q, next fst.StateID, weight W) bool {
 	if w := from.distance.Times(weight); w.Less(n.distance) {
 		n.distance, n.source = w, from.source
 	}
-	return !p.limit.Less(from.distance.Times(weight.Times(n.beyond)))
+	return !p.over(from.distance.Times(weight.Times(n.beyond)))
 }
 
 // beyond is how far it is to the end from q with the stack at hand, on which the parenthesis on top led to source.
@@ -507,7 +515,7 @@ func (p *pruner[W]) atSource(s fst.StateID, c configuration) error {
 	}
 	for _, q := range p.body(p.stack.top(c.stack), c.q).closes {
 		w, _ := p.toEnd.get(q, c.stack)
-		if w = p.node(s).distance.Times(p.between(c.q, q)).Times(w); p.limit.Less(w) {
+		if w = p.node(s).distance.Times(p.between(c.q, q)).Times(w); p.over(w) {
 			continue
 		}
 		if err := p.endless.look(c.q, q); err != nil {

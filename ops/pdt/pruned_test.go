@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/ops/pdt"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // By definition: what Prune leaves of the expansion.
@@ -79,5 +80,33 @@ func TestExpandPrunedEndsInTime(t *testing.T) {
 	defer cancel()
 	if _, err := pdt.ExpandPruned(f, pairs, 2, &pdt.ExpandOptions{Limits: ops.Limits{Ctx: ctx}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
+	}
+}
+
+// The best paths are there when they alone are asked for, also where their weight is another when it is summed up
+// from the other end, as sums of tenths in 32 bits are.
+func TestExpandPrunedKeepsTheBest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	for i := range 3000 {
+		n := 2 + rng.IntN(12)
+		f := fst.NewVector[semiring.Tropical](n + 1)
+		f.AddStates(n + 1)
+		f.SetStart(0)
+		for q := range fst.StateID(n) {
+			e := fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, Weight: semiring.Tropical(rng.IntN(100)) / 10, NextState: q + 1}
+			if q == 0 || int(q) == n-1 {
+				e.ILabel = 10 + fst.Label(min(q, 1))
+				e.OLabel = e.ILabel
+			}
+			f.AddArc(q, e)
+		}
+		f.SetFinal(fst.StateID(n), semiring.Tropical(rng.IntN(100))/10)
+		got, err := pdt.ExpandPruned(f, []fst.LabelPair{{From: 10, To: 11}}, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.NumStates() != n+1 || got.NumArcs() != n {
+			t.Fatalf("%d: %d states and %d arcs of %d on the one path", i, got.NumStates(), got.NumArcs(), n)
+		}
 	}
 }
