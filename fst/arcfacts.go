@@ -9,23 +9,29 @@ import (
 
 // arcFacts gathers, while arcs whose weights are plain numbers pass by, what
 // arcProperties would find in a pass of its own.
+//
+// Signs that are or-ed tell what there was among the arcs, without branches on labels, which the
+// processor could not foresee.
 type arcFacts struct {
 	kind      numbers32or64 // zero: nothing is gathered
 	zero, one float64       // 0̄ and 1̄
+	start     StateID       // of the machine
 
-	differ                           Label // not zero: an arc is no acceptor's
-	iEps, oEps, eps                  bool
-	iUnsorted, oUnsorted, isBackward bool
-	weighted                         bool
+	differ           Label // not zero: an arc is no acceptor's
+	iEps, oEps, eps  int64 // negative, as those that follow: there is an arc with this ε
+	iDown, oDown     int64 // labels that are less than those before them
+	iEqual, oEqual   int64 // labels that are those before them
+	back, loop, home int64 // arcs to lower states or the same, to the same, to the start
+	weighted         bool
 
-	prevI, prevO Label // of the last arc of the present state
+	prevI, prevO int64 // labels of the last arc of the present state
 }
 
 // begin starts a new state.
-func (a *arcFacts) begin() { a.prevI, a.prevO = math.MinInt32, math.MinInt32 }
+func (a *arcFacts) begin() { a.prevI, a.prevO = math.MinInt64/2, math.MinInt64/2 }
 
-func newArcFacts[W semiring.Weight[W]]() arcFacts {
-	a := arcFacts{kind: numberKind[W]()}
+func newArcFacts[W semiring.Weight[W]](start StateID) arcFacts {
+	a := arcFacts{kind: numberKind[W](), start: start}
 	zero, one := semiring.Zero[W](), semiring.One[W]()
 	switch a.kind {
 	case number32:
@@ -44,34 +50,48 @@ func (a *arcFacts) final(x float64) { a.weighted = a.weighted || x != a.zero && 
 func note[F float32 | float64](a *arcFacts, arcs []Arc[F], q StateID, n uint32) int {
 	zero, one := F(a.zero), F(a.one)
 	prevI, prevO := a.prevI, a.prevO
+	start := uint32(a.start)
+	var differ Label
+	var iEps, oEps, eps, iDown, oDown, iEqual, oEqual, back, loop, home int64
+	weighted := a.weighted
 	for i := range arcs {
 		e := &arcs[i]
-		if uint32(e.NextState) >= n || e.Weight != e.Weight {
+		next := uint32(e.NextState)
+		if next >= n || e.Weight != e.Weight {
 			return i
 		}
-		il, ol := e.ILabel, e.OLabel
-		a.differ |= il ^ ol
-		if il == Epsilon {
-			a.iEps = true
-			a.eps = a.eps || ol == Epsilon
-		}
-		if ol == Epsilon {
-			a.oEps = true
-		}
-		if il < prevI {
-			a.iUnsorted = true
-		}
-		if ol < prevO {
-			a.oUnsorted = true
-		}
+		il, ol := int64(e.ILabel), int64(e.OLabel)
+		differ |= e.ILabel ^ e.OLabel
+		// One less than a number of 32 bits is negative when that is zero.
+		i0, o0 := int64(uint32(e.ILabel))-1, int64(uint32(e.OLabel))-1
+		iEps |= i0
+		oEps |= o0
+		eps |= i0 & o0
+		di, do := il-prevI, ol-prevO
+		iDown |= di
+		oDown |= do
+		iEqual |= ^(di | -di)
+		oEqual |= ^(do | -do)
 		prevI, prevO = il, ol
-		if e.NextState <= q {
-			a.isBackward = true
-		}
-		if e.Weight != zero && e.Weight != one {
-			a.weighted = true
+		back |= int64(next) - int64(q) - 1
+		loop |= int64(next^uint32(q)) - 1
+		home |= int64(next^start) - 1
+		if !weighted && e.Weight != zero && e.Weight != one {
+			weighted = true
 		}
 	}
+	a.differ |= differ
+	a.iEps |= iEps
+	a.oEps |= oEps
+	a.eps |= eps
+	a.iDown |= iDown
+	a.oDown |= oDown
+	a.iEqual |= iEqual
+	a.oEqual |= oEqual
+	a.back |= back
+	a.loop |= loop
+	a.home |= home
+	a.weighted = weighted
 	a.prevI, a.prevO = prevI, prevO
 	return -1
 }
@@ -90,20 +110,33 @@ func noteArcs[W any](a *arcFacts, arcs []Arc[W], q StateID, n uint32) int {
 // properties returns what is certain of a machine all of whose arcs and final
 // weights were noted.
 func (a *arcFacts) properties() Properties {
-	pick := func(b bool, yes, no Properties) Properties {
-		if b {
-			return yes
-		}
-		return no
+	p := pick(a.differ != 0, NotAcceptor, Acceptor) | pick(a.eps < 0, Epsilons, NoEpsilons) |
+		pick(a.iEps < 0, IEpsilons, NoIEpsilons) | pick(a.oEps < 0, OEpsilons, NoOEpsilons) |
+		pick(a.iDown < 0, NotILabelSorted, ILabelSorted) | pick(a.oDown < 0, NotOLabelSorted, OLabelSorted) |
+		pick(a.weighted, Weighted, Unweighted) | pick(a.back < 0, NotTopSorted, TopSorted)
+	switch {
+	case a.iEqual < 0:
+		p |= NonIDeterministic
+	case a.iDown >= 0:
+		p |= IDeterministic
 	}
-	p := pick(a.differ != 0, NotAcceptor, Acceptor) | pick(a.eps, Epsilons, NoEpsilons) |
-		pick(a.iEps, IEpsilons, NoIEpsilons) | pick(a.oEps, OEpsilons, NoOEpsilons) |
-		pick(a.iUnsorted, NotILabelSorted, ILabelSorted) | pick(a.oUnsorted, NotOLabelSorted, OLabelSorted) |
-		pick(a.weighted, Weighted, Unweighted) | pick(a.isBackward, NotTopSorted, TopSorted)
-	if !a.isBackward {
+	switch {
+	case a.oEqual < 0:
+		p |= NonODeterministic
+	case a.oDown >= 0:
+		p |= ODeterministic
+	}
+	switch {
+	case a.back >= 0:
 		p |= Acyclic | InitialAcyclic | UnweightedCycles
-	} else if !a.weighted {
+	case !a.weighted:
 		p |= UnweightedCycles
+	}
+	if a.loop < 0 {
+		p |= Cyclic
+	}
+	if a.home >= 0 {
+		p |= InitialAcyclic
 	}
 	return p
 }

@@ -47,7 +47,7 @@ func ReadBody[W semiring.Codec[W]](s *Stream, h *Header) (Expanded[W], error) {
 	if h.ArcType != w.ArcType() {
 		return nil, s.fail("a machine with arcs of type %q, not %q", h.ArcType, w.ArcType())
 	}
-	b := &bodyReader[W]{Stream: s, h: h, layout: layoutOf[W](), facts: newArcFacts[W]()}
+	b := &bodyReader[W]{Stream: s, h: h, layout: layoutOf[W](), facts: newArcFacts[W](StateID(h.Start))}
 	if b.layout.float == 0 {
 		b.facts.kind = 0
 	}
@@ -630,6 +630,7 @@ func (b *bodyReader[W]) constArcs(c *Const[W]) error {
 	c.arcs = unwritten[Arc[W]](b.room(int64(total), size))
 	// Each piece is checked while it is in the cache.
 	const piece = 256 << 10
+	q := StateID(0) // the first whose arcs are not noted
 	for done := 0; done < total; {
 		k := min(total-done, piece/size)
 		c.arcs = slices.Grow(c.arcs, k)[:done+k]
@@ -641,14 +642,22 @@ func (b *bodyReader[W]) constArcs(c *Const[W]) error {
 		} else if err := b.structs(c.arcs[done:], done); err != nil {
 			return err
 		}
+		done += k
 		if b.facts.kind == 0 {
-			if err := b.check(c.arcs[done:], uint32(b.h.NumStates), 0, at, size); err != nil {
+			if err := b.check(c.arcs[done-k:], uint32(b.h.NumStates), 0, at, size); err != nil {
 				return err
 			}
+			continue
 		}
-		done += k
+		var err error
+		if q, err = b.noteStates(c, q, done, begin); err != nil {
+			return err
+		}
 	}
-	return b.noteStates(c, begin)
+	if b.facts.kind != 0 {
+		b.noteFinals(c)
+	}
+	return nil
 }
 
 // structs reads the arcs of a const file from the first on one field after the other.
@@ -670,25 +679,48 @@ func (b *bodyReader[W]) structs(arcs []Arc[W], first int) error {
 	return nil
 }
 
-// noteStates gathers what the arcs, which begin at offset begin of the file, tell, and
-// checks them meanwhile.
-func (b *bodyReader[W]) noteStates(c *Const[W], begin int64) error {
-	if b.facts.kind == 0 {
-		return nil
+// noteStates gathers what the arcs of states from q on, which begin at offset begin of the file, tell, and
+// checks them meanwhile, for as long as all arcs of a state are among the first have; it returns the state
+// that is next.
+func (b *bodyReader[W]) noteStates(c *Const[W], q StateID, have int, begin int64) (StateID, error) {
+	n := uint32(b.h.NumStates)
+	at := 0
+	if q > 0 && len(c.states) == 0 {
+		at = int(c.offset[q])
 	}
-	size := int64(b.layout.arcSize())
-	first := int64(0)
+	for ; q < StateID(n); q++ {
+		var narcs int
+		if len(c.states) > 0 {
+			narcs = int(c.states[q].narcs)
+		} else {
+			narcs = int(c.offset[q+1] - c.offset[q])
+		}
+		if at+narcs > have {
+			break
+		}
+		if narcs == 0 {
+			continue
+		}
+		arcs := c.arcs[at : at+narcs]
+		b.facts.begin()
+		if noteArcs(&b.facts, arcs, q, n) >= 0 {
+			size := b.layout.arcSize()
+			return q, b.at(b.check(arcs, n, q, begin+int64(at*size), size), int64(q))
+		}
+		at += narcs
+	}
+	return q, nil
+}
+
+// noteFinals gathers what the final weights tell.
+func (b *bodyReader[W]) noteFinals(c *Const[W]) {
 	for q := range StateID(c.NumStates()) {
+		if b.facts.weighted {
+			return
+		}
 		final := c.Final(q)
 		b.facts.final(b.number(&final))
-		b.facts.begin()
-		arcs := c.Arcs(q)
-		if noteArcs(&b.facts, arcs, q, uint32(b.h.NumStates)) >= 0 {
-			return b.at(b.check(arcs, uint32(b.h.NumStates), q, begin+first*size, int(size)), int64(q))
-		}
-		first += int64(len(arcs))
 	}
-	return nil
 }
 
 // stateLayout returns the size of a state's struct in const files and the
@@ -716,21 +748,11 @@ func unsigned(b []byte, u int) uint64 {
 func (b *bodyReader[W]) properties(f Expanded[W]) Properties {
 	p := b.h.Properties & (trinaryProperties | Error)
 	if !b.opts.Trust {
-		truth := Error
+		var facts *arcFacts
 		if b.facts.kind != 0 {
-			truth |= b.facts.properties()
+			facts = &b.facts
 		}
-		if open := p & trinaryProperties &^ truth.Known(); open != 0 {
-			found, ok := Properties(0), false
-			if open&^accessProperties == 0 {
-				found, ok = computeAccess(f, open)
-			}
-			if !ok {
-				found, _ = Compute[W](f, open)
-			}
-			truth |= found
-		}
-		p &= truth
+		p = p&Error | hold(f, p, facts)
 	}
 	// Both sides of a pair cannot be true; one that slipped in is not known.
 	both := p & positiveProperties & (p & negativeProperties >> 1)

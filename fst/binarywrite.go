@@ -236,7 +236,7 @@ func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) er
 		return err
 	}
 	size, first := stateLayout(b.layout, u)
-	tmp := make([]byte, size)
+	block := make([]byte, 0, max(size, 32<<10)) // states are written many at once
 	pos := uint64(0)
 	for q := range StateID(f.NumStates()) {
 		arcs := f.Arcs(q)
@@ -249,21 +249,41 @@ func (b *bodyWriter[W]) constant(f Expanded[W], h *Header, u int, align bool) er
 				oEps++
 			}
 		}
+		if len(block)+size > cap(block) {
+			if err := b.write(block); err != nil {
+				return err
+			}
+			block = block[:0]
+		}
+		k := len(block)
+		block = block[:k+size]
+		tmp := block[k:]
 		clear(tmp)
 		f.Final(q).AppendBinary(tmp[:0])
-		for i, x := range [4]uint64{pos, uint64(len(arcs)), uint64(iEps), uint64(oEps)} {
-			putUnsigned(tmp[first+i*u:], u, x)
-		}
-		if err := b.write(tmp); err != nil {
-			return err
+		if u == 4 {
+			x := tmp[first:][:16]
+			binary.LittleEndian.PutUint64(x, pos&(1<<32-1)|uint64(len(arcs))<<32)
+			binary.LittleEndian.PutUint64(x[8:], uint64(iEps)|uint64(oEps)<<32)
+		} else {
+			for i, x := range [4]uint64{pos, uint64(len(arcs)), uint64(iEps), uint64(oEps)} {
+				putUnsigned(tmp[first+i*u:], u, x)
+			}
 		}
 		pos += uint64(len(arcs))
+	}
+	if err := b.write(block); err != nil {
+		return err
 	}
 	if err := b.pad(align); err != nil {
 		return err
 	}
 	// Arcs one field after the other: memory may hold anything between them.
 	n, next := b.layout.arcSize(), b.layout.nextAt()
+	if g, ok := f.(*Const[W]); ok && n == 12+b.layout.size {
+		if mem := rawArcs(b.layout, g.arcs); mem != nil {
+			return b.write(mem)
+		}
+	}
 	for q := range StateID(f.NumStates()) {
 		arcs := f.Arcs(q)
 		if n == 12+b.layout.size {

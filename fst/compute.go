@@ -187,12 +187,7 @@ func arcProperties[W semiring.Weight[W]](f Expanded[W], mask Properties) Propert
 	if s := f.Start(); s > 0 || s == NoState && n > 0 || n > 0 && finals == 0 {
 		saw |= noString
 	}
-	pick := func(bit int, yes, no Properties) Properties {
-		if saw&bit != 0 {
-			return yes
-		}
-		return no
-	}
+	pick := func(bit int, yes, no Properties) Properties { return pick(saw&bit != 0, yes, no) }
 	p := pick(labels, NotAcceptor, Acceptor) | pick(eps, Epsilons, NoEpsilons) |
 		pick(iEps, IEpsilons, NoIEpsilons) | pick(oEps, OEpsilons, NoOEpsilons) |
 		pick(iUnsorted, NotILabelSorted, ILabelSorted) | pick(oUnsorted, NotOLabelSorted, OLabelSorted) |
@@ -385,12 +380,6 @@ func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []dfsNode) {
 		if nodes[q].index == 0 {
 			visit(q)
 		}
-	}
-	pick := func(b bool, yes, no Properties) Properties {
-		if b {
-			return yes
-		}
-		return no
 	}
 	p := pick(cyclic, Cyclic, Acyclic) | pick(initialCyclic, InitialCyclic, InitialAcyclic) |
 		pick(accessible, Accessible, NotAccessible) | pick(coaccessible, CoAccessible, NotCoAccessible)

@@ -91,7 +91,6 @@ func plainProperties(f Expanded[semiring.Tropical]) Properties {
 
 func TestComputeAgainstDefinitions(t *testing.T) {
 	seen := Properties(0)
-	quick := 0
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		n := rng.IntN(6)
@@ -129,12 +128,6 @@ func TestComputeAgainstDefinitions(t *testing.T) {
 			t.Fatalf("seed %d: got %x, known %x, want %x", seed, got, known, want)
 		}
 		seen |= want
-		if got, ok := computeAccess(v, accessProperties); ok {
-			quick++
-			if got != want&accessProperties {
-				t.Fatalf("seed %d: %x by sweeps, want %x", seed, got, want&accessProperties)
-			}
-		}
 		// Parts of the question get parts of the same answer.
 		mask := Properties(rng.Uint64()) & trinaryProperties
 		got, known = Compute(v, mask)
@@ -145,9 +138,6 @@ func TestComputeAgainstDefinitions(t *testing.T) {
 		if p&trinaryProperties&^want != 0 || mask&^p.Known() != 0 || mask&^v.KnownProperties().Known() != 0 {
 			t.Fatalf("seed %d: PropertiesOf(%x) = %x; remembered %x, want %x", seed, mask, p, v.KnownProperties(), want)
 		}
-	}
-	if quick < 1000 || quick == 3000 {
-		t.Errorf("sweeps gave the answer in %d cases of 3000", quick)
 	}
 	if seen != trinaryProperties {
 		t.Fatalf("cases never showed %x", trinaryProperties&^seen)

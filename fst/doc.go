@@ -33,7 +33,7 @@
 // compute.go properties by inspection, verify.go well-formedness; symbols.go and
 // symbolsio.go symbol tables; text.go, textwrite.go and number.go the text
 // format; stream.go, binary.go, binarywrite.go, layout.go and arcfacts.go the
-// binary ones, inplace.go const machines that are not copied, compact.go, edit.go, addon.go and ngram.go further types of them, linear.go,
+// binary ones, claims.go what is true of a header's claims, inplace.go const machines that are not copied, compact.go, edit.go, addon.go and ngram.go further types of them, linear.go,
 // lineario.go, linearbuild.go and lineartext.go log-linear models ([LinearModel]), far.go
 // archives; strings.go strings to machines and back; dot.go drawing for
 // Graphviz; svg.go, svgtext.go and svgwrite.go drawing by ourselves; paths.go enumeration. Package fsttest helps to
@@ -94,9 +94,13 @@
 // find a symbol and then add it with one hash for two (21.3 ms for 22.5 of reading the words). Arrays that are
 // grown by slices.Grow are cleared by the runtime in one piece that cannot be interrupted; a collection that
 // begins meanwhile waits busily for its end, which cost up to 0.1 s of processor time on two idle processors: large
-// fresh ones are made at once. What headers claim of which states are reached, or reach a final one, is checked by a search
-// and a few sweeps: the components of a composed machine of 882,000 arcs took 64 of the 113 ms, and 15 of the 41 MB, of
-// reading it.
+// fresh ones are made at once.
+//
+// What headers claim is tested claim by claim (claims.go), each until a witness is found or it is certain by induction
+// over the states: of a const machine of 100,000 states and 400,000 arcs drawn at random, whose header
+// claims everything, that takes a tenth of the time of finding out by components which side of each pair is true. Whole
+// processes, user and system: fstconvert of it to const took 69 ms, now 29 (OpenFst 26), fstinvert 84, now 40
+// (60), fstequal, which has no use for what is claimed and does not test it, 115, now 20 (25).
 //
 // # References
 //

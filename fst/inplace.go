@@ -85,14 +85,21 @@ func (b *bodyReader[W]) stay(c *Const[W], n int, aligned bool) error {
 		if b.facts.kind == 0 {
 			return b.checkArcs(c.arcs, src, at)
 		}
-		if err := b.noteStates(c, at); err != nil || b.opts.Checked == nil {
+		if _, err := b.noteStates(c, 0, total, at); err != nil {
 			return err
+		}
+		b.noteFinals(c)
+		if b.opts.Checked == nil {
+			return nil
 		}
 		b.opts.Checked(states)
 		b.opts.Checked(src)
 		return nil
 	}
-	return b.noteStates(c, b.offset())
+	if b.facts.kind != 0 {
+		b.noteFinals(c)
+	}
+	return nil
 }
 
 // checkedPart is how many bytes Checked is told of at once.

@@ -42,6 +42,9 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 	m.taken = newStateSet(b.NumStates())
 	m.pair(a.Start(), b.Start())
 	for i := 0; i < len(m.queue); i++ {
+		if i%ahead == 0 {
+			m.touch(a, b, m.queue[i:min(i+ahead, len(m.queue))])
+		}
 		p := m.queue[i]
 		if !m.same(a.Final(p), b.Final(m.image[p]), a.Arcs(p), b.Arcs(m.image[p])) {
 			if m.choice {
@@ -62,6 +65,26 @@ type isomorphism[W semiring.Approx[W]] struct {
 	shared bool          // two of a's states have one image
 	choice bool          // arcs were paired that could have been paired otherwise
 	ea, eb []fst.Arc[W]
+
+	touched fst.StateID // so that touching is not left out as of no use
+}
+
+// ahead is how many states are looked at before they are compared: states come in the order in which they are
+// reached, so that their rows are seldom in the cache, and a loop that does nothing else has many of them on their way
+// at once.
+const ahead = 16
+
+// touch brings the first arcs of states of a, and of their images in b, into the cache.
+func (m *isomorphism[W]) touch(a, b fst.Expanded[W], states []fst.StateID) {
+	var x, y [ahead][]fst.Arc[W]
+	for i, p := range states {
+		x[i], y[i] = a.Arcs(p), b.Arcs(m.image[p])
+	}
+	for i := range states {
+		if len(x[i]) > 0 && len(y[i]) > 0 {
+			m.touched += x[i][0].NextState + y[i][0].NextState
+		}
+	}
 }
 
 // pair maps p to q, and reports whether that agrees with what p is mapped to.

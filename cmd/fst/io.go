@@ -70,7 +70,7 @@ func (c *call) readMachine(name string) (*typed, error) {
 		return nil, err
 	}
 	defer r.Close()
-	s := c.stream(name, r, &fst.ReadOptions{Name: shown})
+	s := c.stream(name, r, &fst.ReadOptions{Name: shown, Trust: c.plain})
 	h, err := s.ReadHeader()
 	if err != nil {
 		return nil, err

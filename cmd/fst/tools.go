@@ -360,6 +360,7 @@ Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
+			c.plain = true
 			a, b, err := c.twoMachines()
 			if err != nil {
 				return err
@@ -384,6 +385,7 @@ Time O(states + arcs · log(arcs at a state)).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float32("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
+			c.plain = true
 			a, b, err := c.twoMachines()
 			if err != nil {
 				return err
