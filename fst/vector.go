@@ -299,6 +299,17 @@ func (v *Vector[W]) addSlabs(slab []Arc[W]) {
 	}
 }
 
+// giveArcs makes arcs those of q, which has none: they are not copied, and belong to the machine from then on.
+func (v *Vector[W]) giveArcs(q StateID, arcs []Arc[W]) {
+	n := len(arcs)
+	pos := int64(len(v.slabs)) << slabBits
+	v.addSlabs(arcs)
+	v.top = pos + int64(n)
+	v.end = v.top
+	v.spans[q] = span{pos, int32(n), int32(n)}
+	v.arcs += n
+}
+
 // DeleteArcs removes all arcs of q.
 func (v *Vector[W]) DeleteArcs(q StateID) { v.TruncateArcs(q, 0) }
 

@@ -3,6 +3,7 @@ package ops
 import (
 	"math/bits"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -87,10 +88,27 @@ func (s *arcSorter[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey) {
 		return
 	}
 	introsort(s.keys)
+	if sorted := inPlaceOf[W](s.keys); sorted != nil {
+		for i := range sorted {
+			sorted[i] = arcs[s.keys[i].at]
+		}
+		copy(arcs, sorted)
+		return
+	}
 	s.old = append(s.old[:0], arcs...)
 	for i, k := range s.keys {
 		arcs[i] = s.old[k.at]
 	}
+}
+
+// inPlaceOf returns the memory of keys for as many arcs, each in place of the key that tells where it was; nil where
+// arcs are of another size. Two million arcs of a state then are sorted in 64 MB with the machine, where a copy of them beside
+// the keys took 96. An arc of so many bytes has a weight of four at most, in which there is no pointer.
+func inPlaceOf[W any](keys []sortKey) []fst.Arc[W] {
+	if unsafe.Sizeof(fst.Arc[W]{}) != unsafe.Sizeof(sortKey{}) || unsafe.Sizeof(uintptr(0)) < 8 || len(keys) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*fst.Arc[W])(unsafe.Pointer(&keys[0])), len(keys))
 }
 
 // sortKeys fills in the keys lo ≤ i < hi, and reports whether they are in strict order.

@@ -57,6 +57,7 @@ func sortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) so
 type sharedSort[W any] struct {
 	arcs, old []fst.Arc[W]
 	keys      []sortKey
+	sorted    []fst.Arc[W] // the arcs in place of the keys (inPlaceOf), until all are there; nil with old
 	left      atomic.Int64 // arcs that are not in their place yet
 }
 
@@ -67,7 +68,10 @@ func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, p
 	if sortKeys(s.keys, arcs, 0, n, key) {
 		return
 	}
-	s.arcs, s.old = arcs, append(s.old[:0], arcs...)
+	s.arcs, s.sorted = arcs, inPlaceOf[W](s.keys)
+	if s.sorted == nil {
+		s.old = append(s.old[:0], arcs...)
+	}
 	s.left.Store(int64(n))
 	sortPiece[W]{s, 0, n, introsortDepth(n)}.sort(pool)
 	for s.left.Load() > 0 {
@@ -77,6 +81,7 @@ func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, p
 			runtime.Gosched() // at most as long as a piece takes that is not given away
 		}
 	}
+	copy(arcs, s.sorted)
 }
 
 // keptSort is for how many arcs the work space is kept, so that sorting the next machine does not begin
@@ -89,7 +94,7 @@ func (s *sharedSort[W]) giveBack() {
 		s.keys, s.old = nil, nil
 	}
 	clear(s.old) // what weights point to
-	s.arcs = nil
+	s.arcs, s.sorted = nil, nil
 	scratchOf[sharedSort[W]]().Put(s)
 }
 
@@ -112,9 +117,13 @@ func (p sortPiece[W]) sort(pool *workPool[sortPiece[W]]) {
 	keys := p.of.keys[p.lo:p.hi]
 	introsortPiece(keys, p.depth)
 	insertionSort(keys)
-	arcs, old := p.of.arcs[p.lo:p.hi], p.of.old
+	from, to := p.of.old, p.of.arcs
+	if p.of.sorted != nil {
+		from, to = p.of.arcs, p.of.sorted
+	}
+	to = to[p.lo:p.hi]
 	for i := range keys {
-		arcs[i] = old[keys[i].at]
+		to[i] = from[keys[i].at]
 	}
 	p.of.left.Add(-int64(len(keys)))
 }

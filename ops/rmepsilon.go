@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -319,6 +320,7 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	state      []epsilonState
 	d          []W
 	closure    []fst.StateID // in the order in which their arcs are taken
+	most       int           // arcs of that state of the closure which has most
 	stack      []fst.StateID
 	queue      fifoQueue
 	merge      arcMerger
@@ -405,6 +407,10 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	base := len(dst)
 	final, ended := c.zero, false
 	c.merge.begin()
+	if c.most > manyArcs { // growth would leave as much again to the collector
+		dst = slices.Grow(dst, c.most)
+		c.merge.reserve(c.most)
+	}
 	for _, p := range c.closure {
 		d := c.d[p]
 		arcs := c.f.Arcs(p)
@@ -453,6 +459,9 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	return final, dst, c.count(1, len(dst)-base, 1)
 }
 
+// manyArcs is from how many arcs of one state on room is taken for all at once: few of those will agree.
+const manyArcs = 1 << 16
+
 // count looks at the limits when states have been closed, and got arcs.
 func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 	c.built.States += states
@@ -468,7 +477,7 @@ func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 // gather finds the ε-closure of q: from the last found to the first, as a stack
 // gives them, and counts the ε-arcs into each member. It returns false if it has to wait.
 func (c *epsilonCloser[W]) gather(q fst.StateID) bool {
-	c.closure = c.closure[:0]
+	c.closure, c.most = c.closure[:0], 0
 	c.stack = append(c.stack[:0], q)
 	c.enter(q)
 	for len(c.stack) > 0 {
@@ -480,6 +489,7 @@ func (c *epsilonCloser[W]) gather(q fst.StateID) bool {
 		c.state[p].visited = true
 		c.closure = append(c.closure, p)
 		arcs := c.f.Arcs(p)
+		c.most = max(c.most, len(arcs))
 		for i := range arcs {
 			if c.follows(&arcs[i]) {
 				t := arcs[i].NextState
@@ -678,6 +688,13 @@ func (m *arcMerger) find(il, ol fst.Label, q fst.StateID, at int32) (int32, bool
 		if s.next == q && s.ilabel == il && s.olabel == ol {
 			return s.at, true
 		}
+	}
+}
+
+// reserve makes room for n arcs, before the first of a state.
+func (m *arcMerger) reserve(n int) {
+	if size := 1 << bits.Len(uint(2*n)); size > len(m.slots) {
+		m.slots = make([]mergeSlot, size)
 	}
 }
 

@@ -1,0 +1,52 @@
+package ops_test
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Of a state with very many arcs, operations take no more of the heap than they need at once: what grows by
+// doubling leaves twice that to the collector.
+func TestWideStates(t *testing.T) {
+	const n = 1 << 20
+	arcs := make([]fst.Arc[semiring.Tropical], n)
+	for i := range arcs {
+		arcs[i] = fst.Arc[semiring.Tropical]{ILabel: fst.Label(i%(n/2) + 1), OLabel: fst.Label(i % 7), Weight: semiring.Tropical(i % 13), NextState: 1}
+	}
+	const arc = unsafe.Sizeof(fst.Arc[semiring.Tropical]{})
+	for _, c := range []struct {
+		name string
+		do   func(v *fst.Vector[semiring.Tropical])
+		most float64 // times the arcs
+	}{
+		{"ArcSort", func(v *fst.Vector[semiring.Tropical]) { ops.ArcSort(v, ops.Output) }, 1}, // a key each
+		{"ArcSort by two", func(v *fst.Vector[semiring.Tropical]) { ops.ArcSortWorkers(v, ops.Output, 2) }, 1},
+		{"ArcSum", func(v *fst.Vector[semiring.Tropical]) { ops.ArcSum(v) }, 1},
+		// The arcs, and two to four slots of 20 bytes for each.
+		{"RmEpsilon", func(v *fst.Vector[semiring.Tropical]) {
+			if err := ops.RmEpsilon(v, nil); err != nil {
+				t.Fatal(err)
+			}
+		}, 1 + 4*1.25},
+	} {
+		v := fst.NewVector[semiring.Tropical](2)
+		v.AddStates(2)
+		v.SetStart(0)
+		v.SetFinal(1, 1)
+		v.SetArcs(0, arcs)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c.do(v)
+		runtime.ReadMemStats(&after)
+		took := float64(after.TotalAlloc-before.TotalAlloc) / (n * float64(arc))
+		t.Logf("%s: %.2f times the arcs", c.name, took)
+		if took > c.most*1.1 {
+			t.Errorf("%s: %.2f times the memory of the arcs was taken, where %.2f are needed", c.name, took, c.most)
+		}
+	}
+}
