@@ -77,7 +77,7 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 		mine := filepath.Join(p.dir, "mine")
 		must(os.WriteFile(mine, ours, 0o666))
 		a, b := printed(ours), printed(must1(os.ReadFile(part)))
-		if _, _, status := p.openFst("fstisomorphic", []string{mine, part}, nil); status == 2 && !c.inputs[0].hasZeroArc() && c.inputs[0].dyadic() && !alike(a, b) {
+		if _, _, status := p.openFst("fstisomorphic", []string{mine, part}, nil); status == 2 && !c.inputs[0].hasZeroArc() && c.inputs[0].dyadic() && !sameProfiles(a, b) {
 			return complain("not the same part of the expansion:\n%s\nOpenFst's:\n%s", a, b)
 		}
 		return compareBest(a, b, complain)
@@ -92,10 +92,10 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 	return pathOf(printed(ours), printed(must1(os.ReadFile(whole))), complain)
 }
 
-// alike tells whether two printed machines, one with states where the other has as many with the same arcs but for where they
+// sameProfiles tells whether two printed machines, one with states where the other has as many with the same arcs but for where they
 // lead, may be isomorphic: fstisomorphic does not try out which of several arcs with the same labels and weight of a
 // state goes with which.
-func alike(a, b string) bool {
+func sameProfiles(a, b string) bool {
 	profile := func(text string) []string {
 		states := map[int][]string{}
 		for _, x := range textArcs(text) {
