@@ -40,6 +40,9 @@ func allocated(do func()) uint64 {
 // is little more than they need, whether the size of the input is known or not. They used to
 // be gathered beside, in arrays that doubled, at four times that.
 func TestReadWide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const n = 1 << 20
 	want := wide(n)
 	var file bytes.Buffer
@@ -75,6 +78,9 @@ func TestReadWide(t *testing.T) {
 
 // Of arcs that are told of and do not come, memory is taken for some times what did, in pages that nobody touches.
 func TestReadWideCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const n = 100_000
 	v := wide(n)
 	var file bytes.Buffer

@@ -13,6 +13,9 @@ import (
 // Of a state with very many arcs, operations take no more of the heap than they need at once: what grows by
 // doubling leaves twice that to the collector.
 func TestWideStates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const n = 1 << 20
 	arcs := make([]fst.Arc[semiring.Tropical], n)
 	for i := range arcs {
