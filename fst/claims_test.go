@@ -88,6 +88,9 @@ func factsOf(v Expanded[semiring.Tropical]) *arcFacts {
 
 // Of every claim, true or false, alone or among others, what holds is what Compute finds.
 func TestClaimsAgainstCompute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	seen := map[int]Properties{}
 	for seed := range uint64(6000) {
 		rng := rand.New(rand.NewPCG(seed, 41))
@@ -133,6 +136,9 @@ func TestClaimsAgainstCompute(t *testing.T) {
 
 // Labels at the limits are compared as they are.
 func TestClaimsOfExtremeLabels(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	labels := []Label{-1 << 31, -1<<31 + 1, -1, 0, 1, 1<<31 - 1}
 	for _, a := range labels {
 		for _, b := range labels {
@@ -153,6 +159,9 @@ func TestClaimsOfExtremeLabels(t *testing.T) {
 
 // A search that goes as deep as a machine has states does not exhaust the stack, nor take long.
 func TestClaimsDeep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and nothing in it runs side by side")
+	}
 	const n = 1 << 20
 	for _, step := range []StateID{1, n - 1, 3} {
 		v := NewVector[semiring.Tropical](n)
