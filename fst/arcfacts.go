@@ -28,7 +28,7 @@ type arcFacts struct {
 }
 
 // begin starts a new state.
-func (a *arcFacts) begin() { a.prevI, a.prevO = math.MinInt64/2, math.MinInt64/2 }
+func (a *arcFacts) begin() { a.prevI, a.prevO = lowest, lowest }
 
 func newArcFacts[W semiring.Weight[W]](start StateID) arcFacts {
 	a := arcFacts{kind: numberKind[W](), start: start}
@@ -45,39 +45,54 @@ func newArcFacts[W semiring.Weight[W]](start StateID) arcFacts {
 // final notes a final weight.
 func (a *arcFacts) final(x float64) { a.weighted = a.weighted || x != a.zero && x != a.one }
 
-// note looks at arcs of state q, all or the next ones, and returns the position of the first with
-// a NaN weight or with a next state that is not below n, -1 if there is none.
-func note[F float32 | float64](a *arcFacts, arcs []Arc[F], q StateID, n uint32) int {
+// lowest is below every label by more than any difference of labels.
+const lowest = math.MinInt64 / 2
+
+// note looks at rows of counts arcs each that lie one after the other, of state q and those that follow it; the first
+// may go on with a state of which arcs were noted before. It returns the number of the first row with
+// a NaN weight or with a next state that is not below n, of which it notes nothing certain; -1 if
+// there is none.
+func note[F float32 | float64](a *arcFacts, arcs []Arc[F], counts []int, q StateID, n uint32) int {
 	zero, one := F(a.zero), F(a.one)
 	prevI, prevO := a.prevI, a.prevO
 	start := uint32(a.start)
 	var differ Label
 	var iEps, oEps, eps, iDown, oDown, iEqual, oEqual, back, loop, home int64
 	weighted := a.weighted
-	for i := range arcs {
-		e := &arcs[i]
-		next := uint32(e.NextState)
-		if next >= n || e.Weight != e.Weight {
-			return i
+	wrong := -1
+rows:
+	for r, k := range counts {
+		from, row := uint32(q)+uint32(r), arcs[:k]
+		arcs = arcs[len(row):]
+		if r > 0 {
+			prevI, prevO = lowest, lowest
 		}
-		il, ol := int64(e.ILabel), int64(e.OLabel)
-		differ |= e.ILabel ^ e.OLabel
-		// One less than a number of 32 bits is negative when that is zero.
-		i0, o0 := int64(uint32(e.ILabel))-1, int64(uint32(e.OLabel))-1
-		iEps |= i0
-		oEps |= o0
-		eps |= i0 & o0
-		di, do := il-prevI, ol-prevO
-		iDown |= di
-		oDown |= do
-		iEqual |= ^(di | -di)
-		oEqual |= ^(do | -do)
-		prevI, prevO = il, ol
-		back |= int64(next) - int64(q) - 1
-		loop |= int64(next^uint32(q)) - 1
-		home |= int64(next^start) - 1
-		if !weighted && e.Weight != zero && e.Weight != one {
-			weighted = true
+		for i := range row {
+			e := &row[i]
+			next := uint32(e.NextState)
+			if next >= n || e.Weight != e.Weight {
+				wrong = r
+				break rows
+			}
+			il, ol := int64(e.ILabel), int64(e.OLabel)
+			differ |= e.ILabel ^ e.OLabel
+			// One less than a number of 32 bits is negative when that is zero.
+			i0, o0 := int64(uint32(e.ILabel))-1, int64(uint32(e.OLabel))-1
+			iEps |= i0
+			oEps |= o0
+			eps |= i0 & o0
+			di, do := il-prevI, ol-prevO
+			iDown |= di
+			oDown |= do
+			iEqual |= ^(di | -di)
+			oEqual |= ^(do | -do)
+			prevI, prevO = il, ol
+			back |= int64(next) - int64(from) - 1
+			loop |= int64(next^from) - 1
+			home |= int64(next^start) - 1
+			if !weighted && e.Weight != zero && e.Weight != one {
+				weighted = true
+			}
 		}
 	}
 	a.differ |= differ
@@ -93,18 +108,23 @@ func note[F float32 | float64](a *arcFacts, arcs []Arc[F], q StateID, n uint32) 
 	a.home |= home
 	a.weighted = weighted
 	a.prevI, a.prevO = prevI, prevO
-	return -1
+	return wrong
 }
 
-// noteArcs is note for arcs whose weight type has the given kind.
-func noteArcs[W any](a *arcFacts, arcs []Arc[W], q StateID, n uint32) int {
+// noteRows is note for arcs whose weight type has the given kind.
+func noteRows[W any](a *arcFacts, arcs []Arc[W], counts []int, q StateID, n uint32) int {
 	if len(arcs) == 0 {
 		return -1
 	}
 	if a.kind == number32 {
-		return note(a, unsafe.Slice((*Arc[float32])(unsafe.Pointer(&arcs[0])), len(arcs)), q, n)
+		return note(a, unsafe.Slice((*Arc[float32])(unsafe.Pointer(&arcs[0])), len(arcs)), counts, q, n)
 	}
-	return note(a, unsafe.Slice((*Arc[float64])(unsafe.Pointer(&arcs[0])), len(arcs)), q, n)
+	return note(a, unsafe.Slice((*Arc[float64])(unsafe.Pointer(&arcs[0])), len(arcs)), counts, q, n)
+}
+
+// noteArcs notes arcs of state q, all or the next ones, and reports whether none is wrong.
+func noteArcs[W any](a *arcFacts, arcs []Arc[W], q StateID, n uint32) bool {
+	return noteRows(a, arcs, []int{len(arcs)}, q, n) < 0
 }
 
 // properties returns what is certain of a machine all of whose arcs and final
