@@ -58,6 +58,9 @@ func TestWideStates(t *testing.T) {
 // The search for n best paths takes of the heap what it counts for Limits, and little more: partial paths are
 // not copied as they become more.
 func TestShortestPathTakesWhatItCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const limit = 32 << 20
 	f := manyPaths(20000, 8)
 	var before, after runtime.MemStats
