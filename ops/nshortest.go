@@ -58,7 +58,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 		limit = whole.Times(*o.Threshold)
 	}
 	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta(true))}
-	h.paths = append(h.paths, partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
+	h.add(partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
 	h.push(0)
 	var complete []int32
 	m := meter{op: in.op, lim: o.Limits, calls: 255}
@@ -67,7 +67,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
 	for len(h.heap) > 0 {
 		k := h.pop()
-		p := h.paths[k]
+		p := *h.at(k)
 		if bounded {
 			size := sizeOf[W](0, 0)
 			if h.kept > 0 {
@@ -78,7 +78,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 				return nil, err
 			}
 		}
-		if alg.less(limit, p.key) || o.States > 0 && len(h.paths)+1 >= o.States {
+		if alg.less(limit, p.key) || o.States > 0 && h.n+1 >= o.States {
 			continue
 		}
 		if p.state == fst.NoState {
@@ -135,10 +135,10 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 
 // keep counts the partial paths that the complete path k brings into the result.
 func (h *pathHeap[W]) keep(k int32) {
-	if n := len(h.paths) - len(h.on); n > 0 {
+	if n := h.n - len(h.on); n > 0 {
 		h.on = append(h.on, make([]bool, n)...)
 	}
-	for ; k >= 0 && !h.on[k]; k = h.paths[k].next {
+	for ; k >= 0 && !h.on[k]; k = h.at(k).next {
 		h.on[k] = true
 		h.kept++
 	}
@@ -146,12 +146,39 @@ func (h *pathHeap[W]) keep(k int32) {
 
 // bytes is what the search holds, and what build will need for each partial path.
 func (h *pathHeap[W]) bytes() int64 {
-	return int64(cap(h.paths))*int64(unsafe.Sizeof(partial[W]{})) + int64(cap(h.heap))*4 + int64(cap(h.on)) + int64(len(h.paths))*4
+	room := int64(len(h.blocks)) << pathBits
+	if len(h.blocks) == 1 {
+		room = int64(cap(h.blocks[0]))
+	}
+	return room*int64(unsafe.Sizeof(partial[W]{})) + int64(cap(h.heap))*4 + int64(cap(h.on)) + int64(h.n)*4
 }
 
 func (h *pathHeap[W]) extend(p partial[W]) {
-	h.paths = append(h.paths, p)
-	h.push(int32(len(h.paths) - 1))
+	h.push(h.add(p))
+}
+
+// A block of partial paths: 8192, of which the first begins with few.
+const (
+	pathBits = 13
+	pathMask = 1<<pathBits - 1
+)
+
+// at returns partial path k.
+func (h *pathHeap[W]) at(k int32) *partial[W] { return &h.blocks[k>>pathBits][k&pathMask] }
+
+// add appends a partial path and returns its number.
+func (h *pathHeap[W]) add(p partial[W]) int32 {
+	b := h.n >> pathBits
+	if b == len(h.blocks) {
+		var block []partial[W]
+		if b > 0 {
+			block = make([]partial[W], 0, 1<<pathBits)
+		}
+		h.blocks = append(h.blocks, block)
+	}
+	h.blocks[b] = append(h.blocks[b], p)
+	h.n++
+	return int32(h.n - 1)
 }
 
 // build writes the complete paths, best first, with the ends that they share.
@@ -159,12 +186,16 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 	if len(complete) == 0 {
 		return
 	}
-	id := make([]fst.StateID, len(h.paths))
+	id := make([]fst.StateID, h.n)
+	states := 0
 	for _, k := range complete {
-		for ; k >= 0 && id[k] == 0; k = h.paths[k].next {
+		for ; k >= 0 && id[k] == 0; k = h.at(k).next {
 			id[k] = 1
+			states++
 		}
 	}
+	out.ReserveStates(states + 1)
+	out.ReserveArcs(states + len(complete))
 	out.AddState()
 	out.SetStart(0)
 	for k := range id {
@@ -177,7 +208,7 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 		out.AddArc(0, fst.Arc[W]{Weight: semiring.One[W](), NextState: id[k]})
 	}
 	for k := range id {
-		if p := &h.paths[k]; id[k] != 0 && p.next >= 0 {
+		if p := h.at(int32(k)); id[k] != 0 && p.next >= 0 {
 			out.AddArc(id[k], fst.Arc[W]{ILabel: p.in, OLabel: p.out, Weight: p.arc, NextState: id[p.next]})
 		}
 	}
@@ -194,17 +225,20 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 // happens to give, which is OpenFst's: pop moves the hole at the root to a
 // leaf, always to the better child, and then the last element up from there.
 type pathHeap[W semiring.Weight[W]] struct {
-	paths []partial[W]
-	heap  []int32
-	on    []bool // of each partial path: it is on a complete one; see keep
-	kept  int    // how many are
-	less  func(a, b W) bool
-	near  func(a, b W) bool
+	// Partial paths are in blocks that stay where they are: of one array that grows, the old and the new are there at once, and
+	// the ones before them wait for the collector.
+	blocks [][]partial[W]
+	n      int // partial paths
+	heap   []int32
+	on     []bool // of each partial path: it is on a complete one; see keep
+	kept   int    // how many are
+	less   func(a, b W) bool
+	near   func(a, b W) bool
 }
 
 // worse reports whether partial path x comes after y.
 func (h *pathHeap[W]) worse(x, y int32) bool {
-	px, py := &h.paths[x], &h.paths[y]
+	px, py := h.at(x), h.at(y)
 	switch xc, yc := px.state == fst.NoState, py.state == fst.NoState; {
 	case xc && !yc:
 		return h.less(py.key, px.key) || h.near(px.key, py.key)

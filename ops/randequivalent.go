@@ -63,10 +63,17 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 	if n == 0 {
 		n = 1
 	}
-	for range n {
+	// stopped is err, that of the context with how far this came: which part it ended is of no interest.
+	stopped := func(err error, paths int) error {
+		if ctx := o.Ctx; ctx != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return fmt.Errorf("ops: RandEquivalent: stopped (%w) after %d paths", ctx.Err(), paths)
+		}
+		return err
+	}
+	for k := range n {
 		path, err := RandGen(sides[rng.IntN(2)], rng, &RandGenOptions{Select: o.Select, MaxLength: o.MaxLength, Limits: o.Limits})
 		if err != nil {
-			return nil, err
+			return nil, stopped(err, k)
 		}
 		var sums [2]W
 		settled := true
@@ -77,7 +84,7 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 				break
 			}
 			if err != nil {
-				return nil, err
+				return nil, stopped(err, k)
 			}
 		}
 		if settled && !sums[0].Near(sums[1], o.Delta) {

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -275,6 +276,36 @@ func endOf(p fst.Path[semiring.Log64], start fst.StateID) fst.StateID {
 
 // Machines with the same relation are never told apart; a weight changed on a path
 // that all others are as likely as is found soon.
+// countdown is a context whose time is over when it has been asked so many times.
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Wherever the time ends, the error says what was stopped and how far it had come, and tells of no state that there is not.
+func TestRandEquivalentStopped(t *testing.T) {
+	f := fsttest.Must(fst.ReadText[semiring.Tropical](strings.NewReader("0 1 1 1 1\n0 1 2 2 2\n1 2 1 1\n2\n"), nil))
+	for left := range 60 {
+		_, err := RandEquivalent[semiring.Tropical](f, f, rand.New(rand.NewPCG(1, 2)),
+			&RandEquivalentOptions{NPath: 1 << 30, Limits: Limits{Ctx: &countdown{context.Background(), left}}})
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "ops: RandEquivalent: stopped (context deadline exceeded) after ") {
+			t.Errorf("after %d looks: %v", left, err)
+		}
+	}
+	// Nor do the parts, asked for alone.
+	_, err := ShortestDistance[semiring.Tropical](f, &ShortestDistanceOptions{Ctx: &countdown{context.Background(), 0}})
+	if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "state -1") {
+		t.Error(err)
+	}
+}
+
 func TestRandEquivalent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(76, 1))
 	found := 0

@@ -447,6 +447,7 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 		a := alg()
 		s := newSquare(g, false, budget)
 		s.shared = shared
+		s.meter = meter{op: op, lim: Limits{Bytes: lim.Bytes / 2}} // beside what the construction has
 		unlike := unlikeRounding(g)
 		return findTwins(op, s, a, func(x, y D) bool {
 			if x, ok := any(x).(outputDelay[W]); ok {

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -51,5 +52,27 @@ func TestWideStates(t *testing.T) {
 		if took > c.most*1.1 {
 			t.Errorf("%s: %.2f times the memory of the arcs was taken, where %.2f are needed", c.name, took, c.most)
 		}
+	}
+}
+
+// The search for n best paths takes of the heap what it counts for Limits, and little more: partial paths are
+// not copied as they become more.
+func TestShortestPathTakesWhatItCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes memory of its own")
+	}
+	const limit = 32 << 20
+	f := manyPaths(20000, 8)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ops.ShortestPath(f, &ops.ShortestPathOptions[semiring.Tropical]{N: 1 << 20, Limits: ops.Limits{Bytes: limit}})
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ops.ErrLimit) {
+		t.Fatal(err)
+	}
+	took := float64(after.TotalAlloc-before.TotalAlloc) / limit
+	t.Logf("%.2f times the limit", took)
+	if took > 2 {
+		t.Errorf("%.2f times the limit was taken", took)
 	}
 }

@@ -128,7 +128,14 @@ func (c *call) examine(t *typed, shown string) error {
 	if err := c.lib.late(); err != nil {
 		return err
 	}
-	if t.m == nil || !c.tool.looks() { // nil is a linear model, which has no states yet
+	if t.m == nil { // a linear model, which has no states yet
+		return nil
+	}
+	if most := *c.lib.limitBytes; most > 0 && c.pipe == nil {
+		c.input += t.Size(t.m).Bytes
+		holdTo(most, c.input)
+	}
+	if !c.tool.looks() {
 		return nil
 	}
 	states, arcs, most := *c.lib.limitStates, *c.lib.limitArcs, *c.lib.limitBytes

@@ -23,6 +23,7 @@ import (
 func main() {
 	tuneMemory()
 	settle = useProcessors
+	holdTo = holdMemory
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -53,6 +54,20 @@ func tuneMemory() {
 
 // ballast counts as live until a tool that minds its memory more than its time drops it.
 var ballast []byte
+
+// holdTo is called with --limit_bytes when a machine has been read, and with the bytes of all that were. Only the program itself
+// changes how the runtime collects, as with settle.
+var holdTo = func(limit, read int64) {}
+
+// holdMemory has the collector at work as often as it takes to stay near a limit, with what has been read; a
+// quarter of the limit and 12 MB are for what is copied as it grows, and for the runtime. Far from the limit it changes nothing. The
+// n best paths of a machine of 200,000 arcs to a limit of 200 MB left the process with 620 MB without.
+func holdMemory(limit, read int64) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		most := min(float64(limit)*1.25+float64(read)+float64(len(ballast)+12<<20), 1<<62)
+		debug.SetMemoryLimit(int64(most))
+	}
+}
 
 // settle is called before a tool begins its work, with the number of its workers. Only the program itself
 // changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.
@@ -98,6 +113,7 @@ type call struct {
 
 	delivered int   // outputs that are complete
 	read      int64 // bytes of what a tool that makes no machine has read
+	input     int64 // bytes of the machines that were read, where there is --limit_bytes
 	cli.Streams
 }
 
