@@ -318,7 +318,7 @@ func (b *bodyReader[W]) quickBlock(v *Vector[W], next uint32, states int64) bool
 		v.spans = append(v.spans, s)
 		counts = append(counts, int(n))
 	}
-	if used > 0 {
+	if used > 0 && !(b.opts.Trust && size == 4 && allRight(unsafe.Slice((*Arc[float32])(unsafe.Pointer(&slab[0])), used), next)) {
 		b.facts.begin()
 		if wrong := noteRows(&b.facts, slab[:used], counts, StateID(first), next); wrong >= 0 {
 			// That state and those after it are not read yet.

@@ -274,8 +274,6 @@ func endOf(p fst.Path[semiring.Log64], start fst.StateID) fst.StateID {
 	return p.Arcs[len(p.Arcs)-1].NextState
 }
 
-// Machines with the same relation are never told apart; a weight changed on a path
-// that all others are as likely as is found soon.
 // countdown is a context whose time is over when it has been asked so many times.
 type countdown struct {
 	context.Context
@@ -306,6 +304,8 @@ func TestRandEquivalentStopped(t *testing.T) {
 	}
 }
 
+// Machines with the same relation are never told apart; a weight changed on a path
+// that all others are as likely as is found soon.
 func TestRandEquivalent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(76, 1))
 	found := 0

@@ -61,7 +61,7 @@ func (c *call) openArchive(names ...string) (*archive, error) {
 		}
 		p := &archivePart{name: name, shown: shown, close: r.Close}
 		a.parts = append(a.parts, p)
-		if p.r, err = fst.NewArchiveReader(r, &fst.ReadOptions{Name: shown}); err == nil {
+		if p.r, err = fst.NewArchiveReader(r, &fst.ReadOptions{Name: shown, Trust: c.plain}); err == nil {
 			a.advance(p)
 			if p.entry != nil {
 				err = p.entry.err
@@ -220,6 +220,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 				}
 			}
 			t := archiveType(*typ, out)
+			c.plain = true
 			return c.Output(out, func(w io.Writer) error {
 				a, err := c.newArchive(w, t)
 				if err != nil {
@@ -337,6 +338,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 		keys := fs.String("keys", "", "Keys, and ranges of keys, to extract")
 		delimiter := fs.String("range_delimiter", "-", "Delimiter of the ends of a range")
 		return func(c *call) error {
+			c.plain = true
 			okey, repeats := "", 0
 			extract := func(e *archived, i int) error {
 				if e.key == okey && i > 0 {
@@ -428,6 +430,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 		begin, end := keyRange(fs)
 		list := fs.Bool("list_fsts", false, "A line for each machine")
 		return func(c *call) error {
+			c.plain = true
 			a, err := c.openArchive(c.archiveNames()...)
 			if err != nil {
 				return err
@@ -502,6 +505,7 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 				if cli.IsStandard(c.args[0]) && cli.IsStandard(c.args[1]) {
 					return errors.New("can't take both inputs from standard input")
 				}
+				c.plain = true
 				var as [2]*archive
 				for i := range as {
 					a, err := c.openArchive(c.args[i])

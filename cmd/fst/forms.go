@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -35,6 +36,8 @@ Time O(states + arcs), of look-ahead types also the intervals of labels.`,
 		}
 		loop := fs.Bool("phi_fst_phi_loop", true, "A loop of phi consumes a symbol")
 		return func(c *call) error {
+			// A file gets what the header of the other claims, as it is; the next stage of a pipeline would believe it.
+			c.plain = c.pipe == nil && (*to == "vector" || strings.HasPrefix(*to, "const"))
 			t, err := c.machine(0)
 			if err != nil {
 				return err

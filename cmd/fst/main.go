@@ -106,7 +106,7 @@ type call struct {
 	special *fst.SpecialLabel // of a phi, rho or sigma machine to be written; nil is the default
 	pipe    *pipe             // of fst run, else nil
 	models  bool              // linear models that are read stay models
-	plain   bool              // of machines that are read only states and arcs are looked at: what their headers claim is not tested
+	plain   bool              // of machines that are read only states and arcs are looked at, or they are passed on: what their headers claim is not tested
 
 	ownStates  bool // --limit_states bounds something else than what is read
 	inputTaken bool // standard input is being read
