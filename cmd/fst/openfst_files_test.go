@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
@@ -698,7 +700,7 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 	if want != 0 {
 		return ""
 	}
-	if strings.Contains(wantErr, "STTableWriter: Writing to standard out unsupported") {
+	if strings.Contains(wantErr, "STTableWriter: Writing to standard out unsupported") || makes && strings.Contains(wantErr, "Can't determine stream position") {
 		p.statuses[c.tool.name+": OpenFst has a message, and status 0"]++
 		return ""
 	}
@@ -706,7 +708,7 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 		if d := compareArchives(out.Bytes(), []byte(wantOut)); d != "" {
 			return complain("%s", d)
 		}
-	} else if out.String() != wantOut {
+	} else if out.String() != wantOut && !(c.inputs[0].arcType != "standard" && slices.Contains(c.flags, "--print_weight") && sameLastFields(out.String(), wantOut)) {
 		return complain("printed\n%s\nOpenFst printed\n%s", out.String(), wantOut)
 	}
 	if d := p.compareSaved(); d != "" {
@@ -717,6 +719,21 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 		return complain("%s", d)
 	}
 	return ""
+}
+
+// sameLastFields reports whether lines differ in nothing but the numbers at their ends, and in those by no more than sums over log
+// weights may.
+func sameLastFields(a, b string) bool {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	return slices.EqualFunc(x, y, func(a, b string) bool {
+		i, k := strings.LastIndexAny(a, "\t:")+1, strings.LastIndexAny(b, "\t:")+1
+		if a == b || a[:i] != b[:k] {
+			return a == b
+		}
+		v, err := strconv.ParseFloat(a[i:], 64)
+		w, err2 := strconv.ParseFloat(b[k:], 64)
+		return err == nil && err2 == nil && math.Abs(v-w) <= 1e-3*max(math.Abs(v), 1e-3)
+	})
 }
 
 // otherStatus says which of the differences of the package comment another exit status is, "" if it is none.

@@ -865,7 +865,8 @@ func TestAsOpenFst(t *testing.T) {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				rng := rand.New(rand.NewPCG(seed, uint64(i)))
 				c := drawCase(rng, tools)
-				if p.run(c) == "" {
+				first := p.run(c)
+				if first == "" {
 					continue
 				}
 				mu.Lock()
@@ -875,6 +876,9 @@ func TestAsOpenFst(t *testing.T) {
 				if few {
 					c = p.shrink(c)
 					d := p.run(c)
+					if d == "" {
+						d = "and not again: " + first
+					}
 					t.Errorf("case %d: %v%s\n%s", i, c, d, p.script(c))
 				} else {
 					t.Errorf("case %d: fst%s %q", i, c.tool.name, c.flags)
