@@ -64,9 +64,15 @@ type isomorphism[W semiring.Approx[W]] struct {
 	queue  []fst.StateID // a's states that have an image
 	shared bool          // two of a's states have one image
 	choice bool          // arcs were paired that could have been paired otherwise
-	ea, eb []fst.Arc[W]
+	ra, rb sortedArcs[W]
 
 	touched fst.StateID // so that touching is not left out as of no use
+}
+
+// sortedArcs is room for the arcs of a state in another order.
+type sortedArcs[W any] struct {
+	keys []sortKey // of many, and the arcs themselves then if they fit
+	arcs []fst.Arc[W]
 }
 
 // ahead is how many states are looked at before they are compared: states come in the order in which they are
@@ -102,20 +108,64 @@ func (m *isomorphism[W]) same(finalA, finalB W, arcsA, arcsB []fst.Arc[W]) bool 
 	if !finalA.Near(finalB, m.delta) || len(arcsA) != len(arcsB) {
 		return false
 	}
-	m.ea, m.eb = append(m.ea[:0], arcsA...), append(m.eb[:0], arcsB...)
-	slices.SortStableFunc(m.ea, m.compare)
-	slices.SortStableFunc(m.eb, m.compare)
-	for i := range m.ea {
-		x, y := &m.ea[i], &m.eb[i]
+	ea, eb := m.sorted(arcsA, &m.ra), m.sorted(arcsB, &m.rb)
+	for i := range ea {
+		x, y := &ea[i], &eb[i]
 		if x.ILabel != y.ILabel || x.OLabel != y.OLabel || !x.Weight.Near(y.Weight, m.delta) || !m.pair(x.NextState, y.NextState) {
 			return false
 		}
 		if i > 0 {
-			z := &m.ea[i-1]
+			z := &ea[i-1]
 			m.choice = m.choice || x.ILabel == z.ILabel && x.OLabel == z.OLabel && x.Weight.Near(z.Weight, m.delta)
 		}
 	}
 	return true
+}
+
+// sorted returns arcs in the order of compare, in room where they are not so already.
+//
+// Labels are sorted as numbers, which is what there is to do for most states; arcs with the same labels are put in
+// order by compare. With one stable sort by compare, of 300,000 arcs at a state, all took four times as long.
+func (m *isomorphism[W]) sorted(arcs []fst.Arc[W], room *sortedArcs[W]) []fst.Arc[W] {
+	strict := true
+	for i := 1; i < len(arcs) && strict; i++ {
+		x, y := &arcs[i-1], &arcs[i]
+		strict = x.ILabel < y.ILabel || x.ILabel == y.ILabel && x.OLabel < y.OLabel
+	}
+	if strict {
+		return arcs
+	}
+	if len(arcs) <= insertionPiece {
+		room.arcs = append(room.arcs[:0], arcs...)
+		slices.SortStableFunc(room.arcs, m.compare)
+		return room.arcs
+	}
+	room.keys = slices.Grow(room.keys[:0], len(arcs))[:len(arcs)]
+	for i := range arcs {
+		k := labelKey(arcs[i].ILabel, arcs[i].OLabel)
+		k.minor, k.at = uint32(i), int32(i) // the sort is stable so
+		room.keys[i] = k
+	}
+	introsort(room.keys)
+	out := inPlaceOf[W](room.keys)
+	if out == nil {
+		room.arcs = slices.Grow(room.arcs[:0], len(arcs))[:len(arcs)]
+		out = room.arcs
+	}
+	for i := range out {
+		out[i] = arcs[room.keys[i].at]
+	}
+	for rest := out; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].ILabel == rest[0].ILabel && rest[n].OLabel == rest[0].OLabel {
+			n++
+		}
+		if n > 1 {
+			slices.SortStableFunc(rest[:n], m.compare)
+		}
+		rest = rest[n:]
+	}
+	return out
 }
 
 // compare orders arcs by labels, weight and next state, weights that are near
