@@ -32,7 +32,11 @@ func (e *TextError) Unwrap() error { return e.Err }
 // otherwise; what is written uses the first.
 const DefaultSeparators = "\t "
 
-// lineReader cuts a stream into lines of any length. Its buffer grows with the
+// longestLine is how many bytes a line may have: no text of a machine or table has lines of such length, but what is
+// no text, or has no end, may have. OpenFst ends lines after 8096 bytes, without a word.
+const longestLine = 16 << 20
+
+// lineReader cuts a stream into lines of up to longestLine. Its buffer grows with the
 // longest line that arrived, never with what a file claims.
 type lineReader struct {
 	r        io.Reader
@@ -85,6 +89,10 @@ func (l *lineReader) fill() {
 	l.end = copy(l.buf, l.buf[l.pos:l.end])
 	l.pos = 0
 	if l.end == len(l.buf) {
+		if l.end >= longestLine {
+			l.eof, l.err = true, fmt.Errorf("more than %d bytes without the end of a line: not a text file?", longestLine)
+			return
+		}
 		l.buf = append(l.buf, make([]byte, len(l.buf))...)
 	}
 	for range 100 {

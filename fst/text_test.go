@@ -298,3 +298,28 @@ func BenchmarkWriteText(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(arcs), "ns/arc")
 }
+
+// What has no end of a line is given up, not held.
+func TestReadTextOfEndlessLine(t *testing.T) {
+	in := &endlessLine{}
+	_, err := fst.ReadText[semiring.Tropical](in, &fst.ReadTextOptions{Name: "zero"})
+	var at *fst.TextError
+	if !errors.As(err, &at) || at.Line != 2 || !strings.Contains(err.Error(), "without the end of a line") {
+		t.Error(err)
+	}
+	if in.read > 64<<20 {
+		t.Errorf("%d bytes were read", in.read)
+	}
+}
+
+// endlessLine is a line, and one that never ends.
+type endlessLine struct{ read int }
+
+func (r *endlessLine) Read(p []byte) (int, error) {
+	clear(p)
+	if r.read == 0 {
+		copy(p, "0 1 1 1\n")
+	}
+	r.read += len(p)
+	return len(p), nil
+}

@@ -19,13 +19,13 @@ type nBestInput[W any] struct {
 	final    func(fst.StateID) W
 	distance func(fst.StateID) W
 	err      func() error // asked at the end; nil: no error can happen
-	endless  int64        // states to look at between one complete path and the next before giving up; zero is any number
+	endless  int64        // states never looked at before, between one complete path and the next, at which to give up; zero: there are only so many
 }
 
 // ErrEndless reports a search for distinct strings that found no next one: on a
 // machine with cycles of weight 1̄ that cannot be determinized, there can be ever
 // new sets of states at the same distance.
-var ErrEndless = errors.New("the search for distinct strings does not come to an end (ask for fewer, or determinize first)")
+var ErrEndless = errors.New("the search for distinct strings does not come to an end: there are ever new sets of states at one distance (ask for fewer, or make the machine determinizable)")
 
 // partial is a path from some state of the machine to its end: 24 bytes and a
 // weight or two. Its arc leads to the partial path that it extends.
@@ -63,7 +63,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 	var complete []int32
 	m := meter{op: in.op, lim: o.Limits, calls: 255}
 	bounded := o.Limits.any()
-	since := int64(0)              // states looked at since a path was complete
+	since := int64(0)              // states looked at for the first time since a path was complete
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
 	for len(h.heap) > 0 {
 		k := h.pop()
@@ -92,17 +92,20 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			}
 			continue
 		}
-		if since++; in.endless > 0 && (since > in.endless || p.key.Equal(alg.zero)) {
-			if p.key.Equal(alg.zero) {
-				break // nothing that is left can be completed, and it may be infinite
-			}
-			return nil, &StateError{Op: "ShortestPathUnique", State: p.state, Err: ErrEndless}
+		if in.endless > 0 && p.key.Equal(alg.zero) {
+			break // nothing that is left can be completed, and it may be infinite
 		}
 		for len(visits) <= int(p.state) {
 			visits = append(visits, 0)
 		}
 		if visits[p.state]++; int(visits[p.state]) > o.N {
 			continue
+		}
+		if visits[p.state] == 1 {
+			// Of each state there are no more visits than paths are asked for: only ever new ones have no end.
+			if since++; in.endless > 0 && since > in.endless {
+				return nil, &StateError{Op: "ShortestPathUnique", State: p.state, Err: ErrEndless}
+			}
 		}
 		arcs := in.arcs(p.state)
 		final := in.final(p.state)

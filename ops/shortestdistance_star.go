@@ -434,7 +434,7 @@ func (s *componentSolver[W]) solveReal(b []W) int {
 		for i := range b {
 			x[i] = float64(b[i]) / scale
 		}
-		bad := solveLinear(s.realArcs(func(w semiring.Probability) float64 { return float64(w) }), x, s.o)
+		bad := solveLinear(s.realArcs(func(w semiring.Probability) float64 { return float64(w) }), x, 0, s.o)
 		for i := range b {
 			b[i] = semiring.Probability(x[i] * scale)
 			if bad == solved && !b[i].Member() {
@@ -458,8 +458,9 @@ func (s *componentSolver[W]) realArcs(real func(W) float64) []innerArc[float64] 
 	return arcs
 }
 
-// solveLog solves with the least of b, or where that could leave the range of
-// float64 the cost of the best path, as the scale of each state.
+// solveLog solves with the least of b as the scale of all states; where that leaves the range of
+// float64, with an exponent for each number in large components, and with the cost of the best path to
+// each state as its scale in small ones, in which there are not so many paths.
 func solveLog[T interface {
 	float
 	semiring.Approx[T]
@@ -469,31 +470,38 @@ func solveLog[T interface {
 	if !(math.Abs(least) <= math.MaxFloat64) {
 		return notTried
 	}
-	direct := true
+	direct, inRange := true, true
 	for i := range s.arcs {
 		if w := float64(s.arcs[i].w); !(w >= -far) || w > far && !math.IsInf(w, 1) {
 			direct = false
-			break
+			inRange = inRange && w >= -farthest && (w <= farthest || math.IsInf(w, 1))
 		}
 	}
 	x := make([]float64, len(b))
 	for i := range b {
 		x[i] = math.Exp(least - float64(b[i]))
 		direct = direct && (x[i] > 1e-130 || math.IsInf(float64(b[i]), 1))
+		inRange = inRange && (float64(b[i]) <= farthest || math.IsInf(float64(b[i]), 1))
 	}
+	inRange = inRange && least >= -farthest
 	if direct {
-		bad := solveLinear(s.realArcs(func(w T) float64 { return math.Exp(-float64(w)) }), x, s.o)
-		for i := range x {
-			direct = direct && (bad != solved || x[i] > 1e-200 && x[i] < 1e200)
-		}
-		if direct {
-			if bad == solved {
-				for i := range x {
-					b[i] = T(least - math.Log(x[i]))
-				}
-			}
+		const tiny = 1e-200
+		bad := solveLinear(s.realArcs(func(w T) float64 { return math.Exp(-float64(w)) }), x, tiny, s.o)
+		if bad == interrupted {
 			return bad
 		}
+		inside := !slices.ContainsFunc(x, func(x float64) bool { return !(x > tiny && x < 1/tiny) })
+		if bad == solved && inside {
+			for i := range x {
+				b[i] = T(least - math.Log(x[i]))
+			}
+		}
+		if inside || bad != solved && len(b) <= eliminationStates {
+			return bad
+		}
+	}
+	if len(b) > eliminationStates && inRange {
+		return sweepCosts(s.realArcs(func(w T) float64 { return float64(w) }), b, s.o)
 	}
 	return solveScaled(s, b, x)
 }
@@ -541,7 +549,7 @@ func solveScaled[T interface {
 	for i := range x {
 		x[i] = expNeg(float64(b[i]) - d[i])
 	}
-	bad := solveLinear(reached, x, s.o)
+	bad := solveLinear(reached, x, 0, s.o)
 	if bad == solved {
 		for i := range x {
 			if !math.IsInf(d[i], 1) {
@@ -553,11 +561,11 @@ func solveScaled[T interface {
 }
 
 // solveLinear solves x = b + x·A for non-negative A, with b given in x, and
-// returns solved or a state at which the sum diverges.
-func solveLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptions) int {
+// returns solved or a state at which the sum diverges, or for large components is less than least.
+func solveLinear(arcs []innerArc[float64], x []float64, least float64, o *ShortestDistanceOptions) int {
 	n := len(x)
 	if n > eliminationStates {
-		return sweepLinear(arcs, x, o)
+		return sweepLinear(arcs, x, least, o)
 	}
 	a := make([]float64, n*n)
 	for _, e := range arcs {

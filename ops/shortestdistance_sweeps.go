@@ -13,35 +13,67 @@ const orderAfter = 64
 
 // sweepLinear solves x = b + x·A for non-negative A, with b given in x, by sweeps over the states, loops summed
 // exactly, until a sweep changes nothing that float64 shows. Sums of non-negative numbers only grow from sweep to
-// sweep, so there is an end: at a fixed point, at an overflow, or at the bound on visits, where an answer within
-// Delta is taken if it is certain that there is one.
-func sweepLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptions) int {
-	most := max(1, o.maxVisits(len(x))/int64(len(x)))
+// sweep, so there is an end: at a fixed point, at an overflow, which leaves +∞ at the state returned, or at the bound on
+// visits, where an answer within Delta is taken if it is certain that there is one. A sum that is less than least, but
+// not 0, is no answer either: it would be among the numbers that have fewer digits, and settle no more.
+func sweepLinear(arcs []innerArc[float64], x []float64, least float64, o *ShortestDistanceOptions) int {
 	b := slices.Clone(x)
-	bad, left := sweepInOrder(arcs, b, x, min(orderAfter, most), o)
-	if left == 0 {
-		return bad
-	}
-	if most <= orderAfter {
+	return sweepTwice(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
+		c, y := make([]float64, len(x)), make([]float64, len(x))
+		for q := range b {
+			c[number(q)] = b[q]
+		}
+		return in.sweepPlain(c, y, least), func() {
+			for q := range x {
+				x[q] = y[number(q)]
+			}
+		}
+	})
+}
+
+// sweepCosts solves x = b + x·A over numbers e^-w, which may be of any size: arcs and b have the w, and b is where the
+// solution goes. Sums over the paths of a component of thousands of states leave float64 at one end while they are 1 at the
+// other, and so do their ratios to the best paths, of which there are ever more.
+func sweepCosts[T float](arcs []innerArc[float64], b []T, o *ShortestDistanceOptions) int {
+	at := slices.Clone(b)
+	return sweepTwice(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
+		c, y := make([]wide, len(b)), make([]wide, len(b))
+		for q := range at {
+			c[number(q)] = wideOf(float64(at[q]))
+		}
+		return in.sweepWide(c, y), func() {
+			for q := range b {
+				b[q] = T(y[number(q)].cost())
+			}
+		}
+	})
+}
+
+// sweep goes over all states once. It returns the greatest change of a number, as part of the new one, and the state of that
+// change; or a state where there is no sum, -1 for none.
+type sweep func() (change float64, worst, bad int)
+
+// sweepTwice sweeps over the states in the order of their numbers, and where that does not settle in the order of arcs: against
+// the arcs a sweep carries a sum over one of them, along them round a cycle. system begins with x = 0, for states that
+// number renumbers; what it returns last puts x where it belongs.
+func sweepTwice(arcs []innerArc[float64], n int, o *ShortestDistanceOptions, system func(in *arcsInto, number func(q int) int) (sweep, func())) int {
+	most := max(1, o.maxVisits(n)/int64(n))
+	once, done := system(intoStates(arcs, n), func(q int) int { return q })
+	bad, left := sweepUntilSettled(once, min(orderAfter, most), o)
+	if left == 0 || most <= orderAfter {
+		done()
 		return settledWithin(bad, left, o)
 	}
 	// Against the arcs a sweep carries a sum over one of them, along them round a cycle.
-	place := alongArcs(arcs, len(x))
-	for i := range arcs {
-		e := &arcs[i]
-		e.from, e.to = place[e.from], place[e.to]
+	place := alongArcs(arcs, n)
+	along := make([]innerArc[float64], len(arcs))
+	for i, e := range arcs {
+		along[i] = innerArc[float64]{place[e.from], place[e.to], e.w}
 	}
-	c, y := make([]float64, len(x)), make([]float64, len(x))
-	for q, p := range place {
-		c[p] = b[q]
-	}
-	if bad, left = sweepInOrder(arcs, c, y, most, o); left > 0 {
-		bad = settledWithin(bad, left, o)
-	}
-	for q, p := range place {
-		x[q] = y[p]
-	}
-	if bad >= 0 {
+	once, done = system(intoStates(along, n), func(q int) int { return int(place[q]) })
+	bad, left = sweepUntilSettled(once, most, o)
+	done()
+	if bad = settledWithin(bad, left, o); bad >= 0 {
 		bad = slices.Index(place, int32(bad))
 	}
 	return bad
@@ -50,51 +82,82 @@ func sweepLinear(arcs []innerArc[float64], x []float64, o *ShortestDistanceOptio
 // settledWithin is what comes of sweeps that have not come to their end: an answer if it is near enough, else the state
 // that has changed most.
 func settledWithin(worst int, left float64, o *ShortestDistanceOptions) int {
-	if left <= o.delta(false) {
+	if left > 0 && left <= o.delta(false) {
 		return solved
 	}
 	return worst
 }
 
-// sweepInOrder sweeps at most so many times, from x = 0 on. It returns solved, or why there is no answer, with
+// sweepUntilSettled sweeps at most so many times, from x = 0 on. It returns solved, or why there is no answer, with
 // left = 0; or else the state that has changed most, and by how much of itself, infinitely if there may be no sum.
 //
 // Where the sum diverges, what sweeps add never fades: weighed by the states' parts in a left eigenvector each sweep
 // adds as much as the one before, so that what the k-th adds is 1/k of all so far, or more, at some state. Only
 // less than that is proof of a sum, however large Delta: round a cycle that sums to just 1 the change is 1/k.
-func sweepInOrder(arcs []innerArc[float64], b, x []float64, most int64, o *ShortestDistanceOptions) (bad int, left float64) {
-	n := len(x)
-	loop := make([]float64, n)
-	first := make([]int32, n+2) // arcs into each state
-	for _, e := range arcs {
-		if e.from == e.to {
-			loop[e.to] += e.w
-		} else {
-			first[e.to+2]++
-		}
-	}
-	for q := range n {
-		if !(loop[q] < 1) {
-			return q, 0
-		}
-		first[q+2] += first[q+1]
-	}
-	from, ws := make([]int32, len(arcs)), make([]float64, len(arcs))
-	for _, e := range arcs {
-		if e.from != e.to {
-			k := first[e.to+1]
-			from[k], ws[k] = e.from, e.w
-			first[e.to+1]++
-		}
-	}
-	clear(x)
+func sweepUntilSettled(once sweep, most int64, o *ShortestDistanceOptions) (bad int, left float64) {
 	const settled = 1e-15
 	for sweeps := int64(1); ; sweeps++ {
 		if o.Ctx != nil && o.Ctx.Err() != nil {
 			return interrupted, 0
 		}
-		change, worst := 0.0, 0
-		for q := range n {
+		change, worst, bad := once()
+		switch {
+		case bad >= 0:
+			return bad, 0
+		case change <= settled:
+			return solved, 0
+		case sweeps >= most:
+			if change*float64(sweeps) >= 0.5 {
+				change = math.Inf(1)
+			}
+			return worst, change
+		}
+	}
+}
+
+// arcsInto has the arcs of a component in the order of the states to which they lead, loops apart.
+type arcsInto struct {
+	first []int32 // of each state, and the end
+	from  []int32
+	w     []float64
+	loops []innerArc[float64]
+}
+
+func intoStates(arcs []innerArc[float64], n int) *arcsInto {
+	in := &arcsInto{first: make([]int32, n+2)}
+	for _, e := range arcs {
+		if e.from == e.to {
+			in.loops = append(in.loops, e)
+		} else {
+			in.first[e.to+2]++
+		}
+	}
+	for q := range n {
+		in.first[q+2] += in.first[q+1]
+	}
+	in.from, in.w = make([]int32, len(arcs)-len(in.loops)), make([]float64, len(arcs)-len(in.loops))
+	for _, e := range arcs {
+		if e.from != e.to {
+			k := in.first[e.to+1]
+			in.from[k], in.w[k] = e.from, e.w
+			in.first[e.to+1]++
+		}
+	}
+	return in
+}
+
+// sweepPlain sweeps x = b + x·A, with sums from least on.
+func (in *arcsInto) sweepPlain(b, x []float64, least float64) sweep {
+	loop := make([]float64, len(x))
+	for _, e := range in.loops {
+		loop[e.to] += e.w
+	}
+	first, from, ws := in.first, in.from, in.w
+	return func() (change float64, worst, bad int) {
+		for q := range x {
+			if !(loop[q] < 1) {
+				return 0, 0, q
+			}
 			sum := b[q]
 			for k := first[q]; k < first[q+1]; k++ {
 				sum += x[from[k]] * ws[k]
@@ -104,19 +167,134 @@ func sweepInOrder(arcs []innerArc[float64], b, x []float64, most int64, o *Short
 				change, worst = c, q
 			}
 			x[q] = sum
-			if !(sum <= math.MaxFloat64) {
-				return q, 0
+			if !(sum <= math.MaxFloat64) || sum < least && sum > 0 {
+				return 0, 0, q
 			}
 		}
-		if change <= settled {
-			return solved, 0
-		}
-		if sweeps >= most {
-			if change*float64(sweeps) >= 0.5 {
-				change = math.Inf(1)
+		return change, worst, -1
+	}
+}
+
+// wide is m·2^(512·e), with m from 2^-256 to 2^256, or 0: e^-w for any w that is at most farthest.
+type wide struct {
+	m float64
+	e int64
+}
+
+// farthest is how large weights may be for sums of them still to have digits behind the point.
+const farthest = 1e12
+
+const (
+	wideStep  = 0x1p512
+	wideUpper = 0x1p256
+	wideLower = 0x1p-256
+)
+
+// wideOf returns e^-w.
+func wideOf(w float64) wide {
+	if w > math.MaxFloat64 {
+		return wide{}
+	}
+	const log = 512 * math.Ln2
+	e := math.Round(-w / log)
+	return wide{math.Exp(math.FMA(-e, log, -w)), int64(e)}
+}
+
+// cost returns -log x.
+func (x wide) cost() float64 {
+	if x.m == 0 {
+		return math.Inf(1)
+	}
+	return -math.Log(x.m) - float64(x.e)*(512*math.Ln2)
+}
+
+// settle returns x with m in its range, from which a sum or a product has taken it.
+func (x wide) settle() wide {
+	for x.m >= wideUpper {
+		x.m /= wideStep
+		x.e++
+	}
+	for x.m < wideLower && x.m > 0 {
+		x.m *= wideStep
+		x.e--
+	}
+	return x
+}
+
+// plus returns x + y. Either m may be the product of two.
+func (x wide) plus(y wide) wide {
+	if y.m == 0 {
+		return x
+	}
+	if x.m == 0 {
+		return y
+	}
+	if x.e < y.e {
+		x, y = y, x
+	}
+	switch x.e - y.e {
+	case 0:
+		x.m += y.m
+	case 1:
+		x.m += y.m / wideStep
+	case 2:
+		x.m += y.m / wideStep / wideStep
+	}
+	return x // of less nothing would be seen
+}
+
+// since returns the change from old to x, as part of x.
+func (x wide) since(old wide) float64 {
+	switch {
+	case x.m == 0 || x == old:
+		return 0
+	case old.m == 0:
+		return 1
+	}
+	switch x.e - old.e {
+	case 0:
+		return (x.m - old.m) / x.m
+	case 1:
+		return (x.m - old.m/wideStep) / x.m
+	case -1:
+		return (x.m - old.m*wideStep) / x.m
+	}
+	return 1
+}
+
+// sweepWide is sweepPlain over numbers of any size; the arcs' weights are costs.
+func (in *arcsInto) sweepWide(b, x []wide) sweep {
+	loop := make([]float64, len(x))
+	for _, e := range in.loops {
+		loop[e.to] += math.Exp(-e.w)
+	}
+	ws := make([]wide, len(in.w))
+	for i, w := range in.w {
+		ws[i] = wideOf(w)
+	}
+	first, from := in.first, in.from
+	return func() (change float64, worst, bad int) {
+		for q := range x {
+			if !(loop[q] < 1) {
+				return 0, 0, q
 			}
-			return worst, change
+			sum := b[q]
+			for k := first[q]; k < first[q+1]; k++ {
+				p, w := &x[from[k]], &ws[k]
+				if m := p.m * w.m; p.e+w.e == sum.e {
+					sum.m += m
+				} else {
+					sum = sum.plus(wide{m, p.e + w.e})
+				}
+			}
+			sum.m /= 1 - loop[q]
+			sum = sum.settle()
+			if c := sum.since(x[q]); c > change {
+				change, worst = c, q
+			}
+			x[q] = sum
 		}
+		return change, worst, -1
 	}
 }
 

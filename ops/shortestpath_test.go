@@ -80,6 +80,46 @@ func TestShortestPathUniqueEnds(t *testing.T) {
 	}
 }
 
+// Many visits of the same states are no sign of a search without an end: all paths are equally good here, so that
+// the search goes on until each state has been visited as often as paths are asked for.
+func TestShortestPathUniqueOfTies(t *testing.T) {
+	const length, paths = 60, 40
+	for _, loop := range []bool{false, true} { // of weight 1: the machine is not acyclic, and yet determinizable
+		f := fst.NewVector[semiring.Tropical](length + 1)
+		f.AddStates(length + 1)
+		f.SetStart(0)
+		f.SetFinal(length, 0)
+		for q := range fst.StateID(length) {
+			for l := range fst.Label(6) {
+				f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: l + 1, OLabel: l + 1, Weight: 1, NextState: q + 1})
+			}
+		}
+		if loop {
+			f.AddArc(length, fst.Arc[semiring.Tropical]{ILabel: 7, OLabel: 7, Weight: 1, NextState: length})
+		}
+		out, err := ops.ShortestPathUnique(f, &ops.ShortestPathOptions[semiring.Tropical]{N: paths, MaxVisits: length + 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		strings := map[string]bool{}
+		enumerate(out, func(path []ops.ArcRef, _ fst.StateID, w semiring.Tropical) {
+			var s []fst.Label
+			for _, r := range path {
+				if e := out.Arcs(r.State)[r.Arc]; e.ILabel != 0 {
+					s = append(s, e.ILabel)
+				}
+			}
+			if len(s) != length || w != length {
+				t.Fatalf("string %v of weight %v", s, w)
+			}
+			strings[fmt.Sprint(s)] = true
+		})
+		if len(strings) != paths {
+			t.Errorf("%d strings, want %d", len(strings), paths)
+		}
+	}
+}
+
 // The n best paths are the n least weights of the enumerated paths, and the n
 // best strings those of the enumerated strings.
 func TestShortestPathByEnumeration(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 // to multiples of Delta, as OpenFst does, where the weights can be; a negative
 // Delta compares them exactly. On a machine with cycles of weight 1̄ that cannot be
 // determinized there may be ever new subsets at one distance, and OpenFst does not
-// come back; here it is ErrEndless after MaxVisits states. For N = 1 it is ShortestPath. A transducer is
+// come back; here it is ErrEndless after MaxVisits of them without a path. For N = 1 it is ShortestPath. A transducer is
 // ErrNotAcceptor.
 //
 // After M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
@@ -37,7 +37,8 @@ func ShortestPathUnique[W interface {
 	if o.N == 0 || o.N == 1 || o.N < 0 || o.N > math.MaxInt32 {
 		return ShortestPath(f, opts)
 	}
-	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor == 0 {
+	known := fst.PropertiesOf[W](f, fst.Acceptor|fst.Acyclic)
+	if !known.Has(fst.Acceptor) {
 		return nil, fmt.Errorf("ops: ShortestPathUnique: %w", ErrNotAcceptor)
 	}
 	d, err := reversedDistances(f, &o)
@@ -68,6 +69,10 @@ func ShortestPathUnique[W interface {
 	if err != nil {
 		return nil, err
 	}
+	endless := int64(math.MaxInt64) // of a machine without cycles there are only so many sets of states
+	if !known.Has(fst.Acyclic) {
+		endless = o.distances().maxVisits(f.NumStates())
+	}
 	return nShortest(f, &o, &nBestInput[W]{
 		op:       det.m.op,
 		bytes:    func() int64 { return base + u.bytes() },
@@ -76,7 +81,7 @@ func ShortestPathUnique[W interface {
 		final:    func(q fst.StateID) W { return u.at(q).final },
 		distance: func(q fst.StateID) W { return u.distance[q] },
 		err:      func() error { return u.err },
-		endless:  o.distances().maxVisits(f.NumStates()),
+		endless:  endless,
 	})
 }
 

@@ -303,16 +303,15 @@ func (c *call) listed(files []string) (names []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		in := bufio.NewReader(r)
-		for err == nil {
-			var line string
-			line, err = in.ReadString('\n')
-			if line = strings.TrimRight(line, "\r\n"); line != "" {
+		in := bufio.NewScanner(r)
+		in.Buffer(nil, 1<<20) // more than any name
+		for in.Scan() {
+			if line := strings.TrimRight(in.Text(), "\r"); line != "" {
 				names = append(names, line)
 			}
 		}
 		r.Close()
-		if err != io.EOF {
+		if err := in.Err(); err != nil {
 			return nil, fmt.Errorf("%s: %w", shown, err)
 		}
 	}
