@@ -155,7 +155,7 @@ func (c counter) Arcs(q fst.StateID) []fst.Arc[semiring.Tropical] {
 	return arcs
 }
 
-func heap() uint64 {
+func heapInUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -168,7 +168,7 @@ func TestRetainBoundsMemory(t *testing.T) {
 	walkOn := func(retain bool) uint64 {
 		e := fsttest.Must(NewComposer[semiring.Tropical](a, a, nil))
 		lazy := fst.NewLazy[semiring.Tropical](e, &fst.LazyOptions{CacheBytes: 1 << 16})
-		before := heap()
+		before := heapInUse()
 		q := lazy.Start()
 		most := fst.StateID(0)
 		for i := range 60_000 {
@@ -177,7 +177,7 @@ func TestRetainBoundsMemory(t *testing.T) {
 				lazy.Retain([]fst.StateID{q})
 			}
 		}
-		held := int64(heap()) - int64(before)
+		held := int64(heapInUse()) - int64(before)
 		if retain && most > 5000 {
 			t.Errorf("states are numbered up to %d, where 1000 are held", most)
 		}
@@ -212,13 +212,13 @@ func TestLazySearchBoundsMemory(t *testing.T) {
 		return v
 	}
 	a, b := ladder(1), ladder(2)
-	before := heap()
+	before := heapInUse()
 	lazy := fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1 << 20}))
 	path, err := ShortestPathLazy(lazy, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := int64(heap()) - int64(before)
+	held := int64(heapInUse()) - int64(before)
 	if total, err := TotalWeight(path, nil); err != nil || total != 0 || path.NumStates() != n {
 		t.Fatalf("a path of %d states and weight %v (%v)", path.NumStates(), total, err)
 	}

@@ -90,9 +90,10 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 //     States on no cycle are summed once, exactly; components of up to 64
 //     states whose weights have a Star are solved exactly by elimination;
 //     greater ones over Log and Probability by sweeps until nothing changes in
-//     float64 (or MaxVisits, when the last change is within Delta and shows that there
-//     is a sum); what remains by relaxation within Delta. OpenFst skips updates
-//     below delta in all of these, and so differs in the fourth digit.
+//     float64, else by elimination where it adds few arcs, else by more sweeps (up to
+//     MaxVisits, when the last change is within Delta and shows that there is a sum);
+//     what remains by relaxation within Delta. OpenFst skips updates below delta in all
+//     of these, and so differs in the fourth digit.
 //
 // Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc
 // is better than 1̄ (nearest first), O(states·arcs) otherwise over the tropical

@@ -7,8 +7,8 @@ import (
 
 // Sums over the cycles of components that are too large for elimination.
 
-// orderAfter is how many sweeps go over the states in the order of their numbers, before arcs decide it. Sparse random
-// components have mostly settled by then.
+// orderAfter is how many sweeps go over the states in the order of their numbers, and how many the other way round, before
+// something else is tried. Sparse random components have mostly settled by then.
 const orderAfter = 64
 
 // sweepLinear solves x = b + x·A for non-negative A, with b given in x, by sweeps over the states, loops summed
@@ -18,7 +18,7 @@ const orderAfter = 64
 // not 0, is no answer either: it would be among the numbers that have fewer digits, and settle no more.
 func sweepLinear(arcs []innerArc[float64], x []float64, least float64, o *ShortestDistanceOptions) int {
 	b := slices.Clone(x)
-	return sweepTwice(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
+	return solveLarge(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
 		c, y := make([]float64, len(x)), make([]float64, len(x))
 		for q := range b {
 			c[number(q)] = b[q]
@@ -28,6 +28,16 @@ func sweepLinear(arcs []innerArc[float64], x []float64, least float64, o *Shorte
 				x[q] = y[number(q)]
 			}
 		}
+	}, func() int {
+		y := make([]wide, len(x))
+		for q := range b {
+			y[q] = wide{b[q], 0}.settle()
+		}
+		bad := eliminateSparse(arcs, func(w float64) wide { return wide{w, 0}.settle() }, y, o)
+		for q := range x {
+			x[q] = y[q].value()
+		}
+		return bad
 	})
 }
 
@@ -36,7 +46,7 @@ func sweepLinear(arcs []innerArc[float64], x []float64, least float64, o *Shorte
 // other, and so do their ratios to the best paths, of which there are ever more.
 func sweepCosts[T float](arcs []innerArc[float64], b []T, o *ShortestDistanceOptions) int {
 	at := slices.Clone(b)
-	return sweepTwice(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
+	return solveLarge(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
 		c, y := make([]wide, len(b)), make([]wide, len(b))
 		for q := range at {
 			c[number(q)] = wideOf(float64(at[q]))
@@ -46,6 +56,16 @@ func sweepCosts[T float](arcs []innerArc[float64], b []T, o *ShortestDistanceOpt
 				b[q] = T(y[number(q)].cost())
 			}
 		}
+	}, func() int {
+		y := make([]wide, len(b))
+		for q := range at {
+			y[q] = wideOf(float64(at[q]))
+		}
+		bad := eliminateSparse(arcs, wideOf, y, o)
+		for q := range b {
+			b[q] = T(y[q].cost())
+		}
+		return bad
 	})
 }
 
@@ -53,30 +73,45 @@ func sweepCosts[T float](arcs []innerArc[float64], b []T, o *ShortestDistanceOpt
 // change; or a state where there is no sum, -1 for none.
 type sweep func() (change float64, worst, bad int)
 
-// sweepTwice sweeps over the states in the order of their numbers, and where that does not settle in the order of arcs: against
-// the arcs a sweep carries a sum over one of them, along them round a cycle. system begins with x = 0, for states that
-// number renumbers; what it returns last puts x where it belongs.
-func sweepTwice(arcs []innerArc[float64], n int, o *ShortestDistanceOptions, system func(in *arcsInto, number func(q int) int) (sweep, func())) int {
+// solveLarge sweeps over the states in the order of their numbers, and where that does not settle the other way round: against
+// the arcs a sweep carries a sum over one of them, along them round a cycle. Then it tries elimination, which is
+// exact, and in no more time than some sweeps where few arcs are added (a band, a ring, a grid that is long); and where many would be,
+// sweeps in an order that the arcs decide. system begins with x = 0, for states that number renumbers; what it returns
+// last puts x where it belongs.
+func solveLarge(arcs []innerArc[float64], n int, o *ShortestDistanceOptions, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
 	most := max(1, o.maxVisits(n)/int64(n))
-	once, done := system(intoStates(arcs, n), func(q int) int { return q })
+	in := intoStates(arcs, n)
+	once, done := system(in, func(q int) int { return q })
 	bad, left := sweepUntilSettled(once, min(orderAfter, most), o)
 	if left == 0 || most <= orderAfter {
 		done()
 		return settledWithin(bad, left, o)
 	}
-	// Against the arcs a sweep carries a sum over one of them, along them round a cycle.
+	renumbered := func(number func(q int) int, most int64) int {
+		turned := make([]innerArc[float64], len(arcs))
+		for i, e := range arcs {
+			turned[i] = innerArc[float64]{int32(number(int(e.from))), int32(number(int(e.to))), e.w}
+		}
+		once, done := system(intoStates(turned, n), number)
+		bad, left = sweepUntilSettled(once, most, o)
+		done()
+		if bad >= 0 {
+			for q := range n {
+				if number(q) == bad {
+					return q
+				}
+			}
+		}
+		return bad
+	}
+	if bad = renumbered(func(q int) int { return n - 1 - q }, orderAfter); left == 0 {
+		return bad
+	}
+	if bad = eliminate(); bad != notTried {
+		return bad
+	}
 	place := alongArcs(arcs, n)
-	along := make([]innerArc[float64], len(arcs))
-	for i, e := range arcs {
-		along[i] = innerArc[float64]{place[e.from], place[e.to], e.w}
-	}
-	once, done = system(intoStates(along, n), func(q int) int { return int(place[q]) })
-	bad, left = sweepUntilSettled(once, most, o)
-	done()
-	if bad = settledWithin(bad, left, o); bad >= 0 {
-		bad = slices.Index(place, int32(bad))
-	}
-	return bad
+	return settledWithin(renumbered(func(q int) int { return int(place[q]) }, most), left, o)
 }
 
 // settledWithin is what comes of sweeps that have not come to their end: an answer if it is near enough, else the state
@@ -153,7 +188,11 @@ func (in *arcsInto) sweepPlain(b, x []float64, least float64) sweep {
 		loop[e.to] += e.w
 	}
 	first, from, ws := in.first, in.from, in.w
+	var began []float64 // x after the first sweep
+	sweeps := 0
 	return func() (change float64, worst, bad int) {
+		sweeps++
+		grows := sweeps%growthAfter == 0
 		for q := range x {
 			if !(loop[q] < 1) {
 				return 0, 0, q
@@ -163,7 +202,9 @@ func (in *arcsInto) sweepPlain(b, x []float64, least float64) sweep {
 				sum += x[from[k]] * ws[k]
 			}
 			sum /= 1 - loop[q]
-			if c := (sum - x[q]) / sum; c > change {
+			c := sum - x[q]
+			grows = grows && c >= began[q]+growth*sum
+			if c /= sum; c > change {
 				change, worst = c, q
 			}
 			x[q] = sum
@@ -171,9 +212,23 @@ func (in *arcsInto) sweepPlain(b, x []float64, least float64) sweep {
 				return 0, 0, q
 			}
 		}
+		if grows {
+			return 0, 0, worst
+		}
+		if sweeps == 1 {
+			began = slices.Clone(x)
+		}
 		return change, worst, -1
 	}
 }
+
+// A sweep that adds at every state as much as the first did proves that the sum diverges: what sweeps add is a vector d, dG, dG², …
+// for one matrix G of no negative numbers, and dGᵏ ≥ d makes dGᵏⁿ ≥ d for all n. It is looked for after every growthAfter
+// sweeps, and has to be seen beside rounding. Without it one learns of divergence when numbers overflow, or never.
+const (
+	growthAfter = 8
+	growth      = 1e-12
+)
 
 // wide is m·2^(512·e), with m from 2^-256 to 2^256, or 0: e^-w for any w that is at most farthest.
 type wide struct {
@@ -207,6 +262,14 @@ func (x wide) cost() float64 {
 	}
 	return -math.Log(x.m) - float64(x.e)*(512*math.Ln2)
 }
+
+// value returns x as a float, where it is one.
+func (x wide) value() float64 {
+	return math.Ldexp(x.m, 512*int(min(max(x.e, -10), 10)))
+}
+
+// times returns x · y, in range.
+func (x wide) times(y wide) wide { return wide{x.m * y.m, x.e + y.e}.settle() }
 
 // settle returns x with m in its range, from which a sum or a product has taken it.
 func (x wide) settle() wide {
@@ -273,7 +336,11 @@ func (in *arcsInto) sweepWide(b, x []wide) sweep {
 		ws[i] = wideOf(w)
 	}
 	first, from := in.first, in.from
+	var began []wide
+	sweeps := 0
 	return func() (change float64, worst, bad int) {
+		sweeps++
+		grows := sweeps%growthAfter == 0
 		for q := range x {
 			if !(loop[q] < 1) {
 				return 0, 0, q
@@ -289,10 +356,21 @@ func (in *arcsInto) sweepWide(b, x []wide) sweep {
 			}
 			sum.m /= 1 - loop[q]
 			sum = sum.settle()
-			if c := sum.since(x[q]); c > change {
+			c := sum.since(x[q])
+			if grows {
+				at := began[q]
+				grows = at.m == 0 || c >= wide{at.m / sum.m, at.e - sum.e}.value()+growth
+			}
+			if c > change {
 				change, worst = c, q
 			}
 			x[q] = sum
+		}
+		if grows {
+			return 0, 0, worst
+		}
+		if sweeps == 1 {
+			began = slices.Clone(x)
 		}
 		return change, worst, -1
 	}
