@@ -298,6 +298,15 @@ type dfsNode struct {
 
 const closed = 1<<31 - 1
 
+// grown is append for a stack of at most most items: once it is large it has room for all of them, of which what is never
+// used is never touched, where one that grows by and by leaves four times its size to the collector.
+func grown[T any](s []T, v T, most int) []T {
+	if len(s) == cap(s) && len(s) >= 4096 && len(s) < most {
+		s = append(make([]T, 0, most), s...)
+	}
+	return append(s, v)
+}
+
 // depthFirst returns what a depth-first search over all states shows, start
 // state first, and the component of each state. Weighted cycles need the
 // weights too and are left open, unless there is no cycle at all.
@@ -306,7 +315,7 @@ const closed = 1<<31 - 1
 func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []dfsNode) {
 	type frame struct {
 		q    StateID
-		arcs []Arc[W] // still to be followed
+		next int32 // the arc to follow
 	}
 	n := f.NumStates()
 	var (
@@ -324,8 +333,8 @@ func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []dfsNode) {
 	enter := func(q StateID) {
 		nodes[q] = dfsNode{index: next, low: next, coaccess: !f.Final(q).Equal(zero)}
 		next++
-		open = append(open, q)
-		frames = append(frames, frame{q, f.Arcs(q)})
+		open = grown(open, q, n)
+		frames = grown(frames, frame{q: q}, n)
 	}
 	visit := func(root StateID) {
 		enter(root)
@@ -334,11 +343,12 @@ func depthFirst[W semiring.Weight[W]](f Expanded[W]) (Properties, []dfsNode) {
 			top := &frames[len(frames)-1]
 			q := top.q
 			node := &nodes[q]
-			for i := range top.arcs {
-				t := top.arcs[i].NextState
+			arcs := f.Arcs(q)
+			for i := int(top.next); i < len(arcs); i++ {
+				t := arcs[i].NextState
 				child := &nodes[t]
 				if child.index == 0 {
-					top.arcs = top.arcs[i:] // and come back to the same arc
+					top.next = int32(i) // and come back to the same arc
 					enter(t)
 					continue search
 				}

@@ -36,6 +36,15 @@ type componentScratch struct {
 
 var componentWork = sync.Pool{New: func() any { return new(componentScratch) }}
 
+// grown is append for a stack of at most most items: once it is large it has room for all of them, of which what is never
+// used is never touched, where one that grows by and by leaves four times its size to the collector.
+func grown[T any](s []T, v T, most int) []T {
+	if len(s) == cap(s) && len(s) >= 4096 && len(s) < most {
+		s = append(make([]T, 0, most), s...)
+	}
+	return append(s, v)
+}
+
 // keptPath is up to how many states are kept room for.
 const keptPath = 1 << 16
 
@@ -127,7 +136,7 @@ func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[
 				top.arc = k // looked at once more when the target has finished
 				low[descend] = index
 				index++
-				path = append(path, frame{q: descend, root: true})
+				path = grown(path, frame{q: descend, root: true}, len(low))
 				arcs = f.Arcs(descend)
 				continue
 			}
@@ -156,7 +165,7 @@ func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[
 				low[q] = next
 				next--
 			} else {
-				held = append(held, q)
+				held = grown(held, q, len(low))
 			}
 			path = path[:len(path)-1]
 			if len(path) == 0 {

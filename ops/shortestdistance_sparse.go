@@ -19,12 +19,12 @@ type wideArc struct {
 //
 // It returns notTried, and leaves x as it is, where there would be eight times as many arcs, or where a loop is so
 // near to 1 that rounding decides on which side; else solved, or a state at which the sum diverges.
-func eliminateSparse(arcs []innerArc[float64], weight func(float64) wide, x []wide, o *ShortestDistanceOptions) int {
+func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *ShortestDistanceOptions) int {
 	const near = 1e-11
 	n := len(x)
 	b := slices.Clone(x)
 	e := newElimination(arcs, weight, n)
-	most := 8*len(arcs) + 1<<16
+	most := 8*arcs.n + 1<<16
 	type eliminated struct {
 		state int32
 		star  wide
@@ -74,16 +74,16 @@ type elimination struct {
 	heap stateHeap
 }
 
-func newElimination(arcs []innerArc[float64], weight func(float64) wide, n int) *elimination {
+func newElimination(arcs realArcs, weight func(float64) wide, n int) *elimination {
 	e := &elimination{
 		rows: make([][]wideArc, n), from: make([][]int32, n), into: make([]int32, n),
 		loop: make([]wide, n), gone: make([]bool, n), at: make([]int32, n),
 	}
-	for _, a := range arcs {
-		if a.from == a.to {
-			e.loop[a.from] = e.loop[a.from].plus(weight(a.w)).settle()
+	for i := range arcs.n {
+		if from, to := arcs.ends(i); from == to {
+			e.loop[from] = e.loop[from].plus(weight(arcs.real(i))).settle()
 		} else {
-			e.rows[a.from] = append(e.rows[a.from], wideArc{a.to, weight(a.w)})
+			e.rows[from] = append(e.rows[from], wideArc{to, weight(arcs.real(i))})
 		}
 	}
 	for p := range int32(n) {

@@ -39,7 +39,7 @@ func TestLargeSolversAgainstElimination(t *testing.T) {
 			x[q] = wideOf(float64(b[q]))
 		}
 		o := &ShortestDistanceOptions{}
-		bad := solveLinear(arcs, want, 0, o)
+		bad := solveLinear(realList(arcs), want, 0, o)
 		if bad == solved && largest(want) > 1e9 {
 			continue // rounding decides
 		}
@@ -57,13 +57,13 @@ func TestLargeSolversAgainstElimination(t *testing.T) {
 		if bad != solved {
 			diverged++
 		}
-		if got := eliminateSparse(costs, wideOf, x, o); got == notTried {
+		if got := eliminateSparse(realList(costs), wideOf, x, o); got == notTried {
 			gaveUp++
 		} else {
 			same("sparse elimination", got, func(q int) float64 { return x[q].value() })
 		}
-		same("sweeps", sweepLinear(arcs, y, 0, o), func(q int) float64 { return y[q] })
-		same("sweeps over costs", sweepCosts(costs, b, o), func(q int) float64 { return math.Exp(-float64(b[q])) })
+		same("sweeps", sweepLinear(realList(arcs), y, 0, o), func(q int) float64 { return y[q] })
+		same("sweeps over costs", sweepCosts(realList(costs), b, o), func(q int) float64 { return math.Exp(-float64(b[q])) })
 	}
 	if diverged < tried/5 || diverged > tried*4/5 || gaveUp > tried/100 {
 		t.Errorf("%d systems: %d diverge, %d given up", tried, diverged, gaveUp)

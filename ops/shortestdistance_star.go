@@ -164,7 +164,7 @@ func (s *componentSolver[W]) forward(k int32, members []fst.StateID, sums pathSu
 	if !reached {
 		return nil // and whatever its cycles sum to does not matter
 	}
-	s.arcs = s.arcs[:0]
+	s.makeRoom(k, members)
 	for i, q := range members {
 		for _, e := range s.f.Arcs(q) {
 			if s.c.of[e.NextState] == k {
@@ -186,6 +186,26 @@ func (s *componentSolver[W]) forward(k int32, members []fst.StateID, sums pathSu
 	return nil
 }
 
+// makeRoom empties arcs, with room for those of component k: as an array grows, the old ones are there, too.
+func (s *componentSolver[W]) makeRoom(k int32, members []fst.StateID) {
+	s.arcs = s.arcs[:0]
+	if len(members) <= eliminationStates {
+		return
+	}
+	n := 0
+	for _, q := range members {
+		arcs := s.f.Arcs(q)
+		for i := range arcs {
+			if s.c.of[arcs[i].NextState] == k {
+				n++
+			}
+		}
+	}
+	if n > cap(s.arcs) {
+		s.arcs = make([]innerArc[W], 0, n)
+	}
+}
+
 func (s *componentSolver[W]) reverse(k int32, members []fst.StateID) error {
 	for i, q := range members {
 		s.local[q] = int32(i)
@@ -193,7 +213,7 @@ func (s *componentSolver[W]) reverse(k int32, members []fst.StateID) error {
 	zero := semiring.Zero[W]()
 	sum := rowsOf[W]().sum
 	reached := false
-	s.arcs = s.arcs[:0]
+	s.makeRoom(k, members)
 	for i, q := range members {
 		s.out = s.out[:0]
 		for _, e := range s.f.Arcs(q) {
@@ -434,7 +454,7 @@ func (s *componentSolver[W]) solveReal(b []W) int {
 		for i := range b {
 			x[i] = float64(b[i]) / scale
 		}
-		bad := solveLinear(s.realArcs(func(w semiring.Probability) float64 { return float64(w) }), x, 0, s.o)
+		bad := solveLinear(s.real(func(w semiring.Probability) float64 { return float64(w) }), x, 0, s.o)
 		for i := range b {
 			b[i] = semiring.Probability(x[i] * scale)
 			if bad == solved && !b[i].Member() {
@@ -446,16 +466,45 @@ func (s *componentSolver[W]) solveReal(b []W) int {
 	return notTried
 }
 
-// realArcs gives the arcs as real numbers, turned round in reverse.
-func (s *componentSolver[W]) realArcs(real func(W) float64) []innerArc[float64] {
-	arcs := make([]innerArc[float64], len(s.arcs))
-	for i, e := range s.arcs {
-		arcs[i] = innerArc[float64]{e.from, e.to, real(e.w)}
-		if s.o.Reverse {
-			arcs[i].from, arcs[i].to = e.to, e.from
-		}
+// realArcs are the arcs of a component with real numbers, made from its own where they are looked at: there may be
+// millions.
+type realArcs struct {
+	n    int
+	ends func(i int) (from, to int32)
+	real func(i int) float64
+}
+
+// real gives the arcs as real numbers, turned round in reverse.
+func (s *componentSolver[W]) real(real func(W) float64) realArcs {
+	arcs := s.arcs
+	r := realArcs{
+		n:    len(arcs),
+		ends: func(i int) (from, to int32) { return arcs[i].from, arcs[i].to },
+		real: func(i int) float64 { return real(arcs[i].w) },
+	}
+	if s.o.Reverse {
+		r.ends = func(i int) (from, to int32) { return arcs[i].to, arcs[i].from }
+	}
+	return r
+}
+
+// list returns the arcs themselves.
+func (r realArcs) list() []innerArc[float64] {
+	arcs := make([]innerArc[float64], r.n)
+	for i := range arcs {
+		from, to := r.ends(i)
+		arcs[i] = innerArc[float64]{from, to, r.real(i)}
 	}
 	return arcs
+}
+
+// realList is list the other way round.
+func realList(arcs []innerArc[float64]) realArcs {
+	return realArcs{
+		n:    len(arcs),
+		ends: func(i int) (from, to int32) { return arcs[i].from, arcs[i].to },
+		real: func(i int) float64 { return arcs[i].w },
+	}
 }
 
 // solveLog solves with the least of b as the scale of all states; where that leaves the range of
@@ -486,7 +535,7 @@ func solveLog[T interface {
 	inRange = inRange && least >= -farthest
 	if direct {
 		const tiny = 1e-200
-		bad := solveLinear(s.realArcs(func(w T) float64 { return math.Exp(-float64(w)) }), x, tiny, s.o)
+		bad := solveLinear(s.real(func(w T) float64 { return math.Exp(-float64(w)) }), x, tiny, s.o)
 		if bad == interrupted {
 			return bad
 		}
@@ -501,7 +550,7 @@ func solveLog[T interface {
 		}
 	}
 	if len(b) > eliminationStates && inRange {
-		return sweepCosts(s.realArcs(func(w T) float64 { return float64(w) }), b, s.o)
+		return sweepCosts(s.real(func(w T) float64 { return float64(w) }), b, s.o)
 	}
 	return solveScaled(s, b, x)
 }
@@ -514,7 +563,7 @@ func solveScaled[T interface {
 	float
 	semiring.Approx[T]
 }](s *componentSolver[T], b []T, x []float64) int {
-	arcs := s.realArcs(func(w T) float64 { return float64(w) })
+	arcs := s.real(func(w T) float64 { return float64(w) }).list()
 	d := make([]float64, len(b))
 	for i := range b {
 		d[i] = float64(b[i])
@@ -549,7 +598,7 @@ func solveScaled[T interface {
 	for i := range x {
 		x[i] = expNeg(float64(b[i]) - d[i])
 	}
-	bad := solveLinear(reached, x, 0, s.o)
+	bad := solveLinear(realList(reached), x, 0, s.o)
 	if bad == solved {
 		for i := range x {
 			if !math.IsInf(d[i], 1) {
@@ -562,14 +611,15 @@ func solveScaled[T interface {
 
 // solveLinear solves x = b + x·A for non-negative A, with b given in x, and
 // returns solved or a state at which the sum diverges, or for large components is less than least.
-func solveLinear(arcs []innerArc[float64], x []float64, least float64, o *ShortestDistanceOptions) int {
+func solveLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceOptions) int {
 	n := len(x)
 	if n > eliminationStates {
 		return sweepLinear(arcs, x, least, o)
 	}
 	a := make([]float64, n*n)
-	for _, e := range arcs {
-		a[int(e.from)*n+int(e.to)] += e.w
+	for i := range arcs.n {
+		from, to := arcs.ends(i)
+		a[int(from)*n+int(to)] += arcs.real(i)
 	}
 	// No difference is ever taken but 1-a on the diagonal, so that errors stay
 	// relative: W. Grassmann, M. Taksar and D. Heyman, "Regenerative analysis

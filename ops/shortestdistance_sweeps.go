@@ -16,9 +16,13 @@ const orderAfter = 64
 // sweep, so there is an end: at a fixed point, at an overflow, which leaves +∞ at the state returned, or at the bound on
 // visits, where an answer within Delta is taken if it is certain that there is one. A sum that is less than least, but
 // not 0, is no answer either: it would be among the numbers that have fewer digits, and settle no more.
-func sweepLinear(arcs []innerArc[float64], x []float64, least float64, o *ShortestDistanceOptions) int {
+func sweepLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceOptions) int {
 	b := slices.Clone(x)
 	return solveLarge(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
+		if number == nil {
+			clear(x)
+			return in.sweepPlain(b, x, least), func() {}
+		}
 		c, y := make([]float64, len(x)), make([]float64, len(x))
 		for q := range b {
 			c[number(q)] = b[q]
@@ -44,9 +48,12 @@ func sweepLinear(arcs []innerArc[float64], x []float64, least float64, o *Shorte
 // sweepCosts solves x = b + x·A over numbers e^-w, which may be of any size: arcs and b have the w, and b is where the
 // solution goes. Sums over the paths of a component of thousands of states leave float64 at one end while they are 1 at the
 // other, and so do their ratios to the best paths, of which there are ever more.
-func sweepCosts[T float](arcs []innerArc[float64], b []T, o *ShortestDistanceOptions) int {
+func sweepCosts[T float](arcs realArcs, b []T, o *ShortestDistanceOptions) int {
 	at := slices.Clone(b)
 	return solveLarge(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
+		if number == nil {
+			number = func(q int) int { return q }
+		}
 		c, y := make([]wide, len(b)), make([]wide, len(b))
 		for q := range at {
 			c[number(q)] = wideOf(float64(at[q]))
@@ -76,23 +83,18 @@ type sweep func() (change float64, worst, bad int)
 // solveLarge sweeps over the states in the order of their numbers, and where that does not settle the other way round: against
 // the arcs a sweep carries a sum over one of them, along them round a cycle. Then it tries elimination, which is
 // exact, and in no more time than some sweeps where few arcs are added (a band, a ring, a grid that is long); and where many would be,
-// sweeps in an order that the arcs decide. system begins with x = 0, for states that number renumbers; what it returns
-// last puts x where it belongs.
-func solveLarge(arcs []innerArc[float64], n int, o *ShortestDistanceOptions, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
+// sweeps in an order that the arcs decide. system begins with x = 0, for states that number renumbers, if it is not nil; what
+// it returns last puts x where it belongs.
+func solveLarge(arcs realArcs, n int, o *ShortestDistanceOptions, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
 	most := max(1, o.maxVisits(n)/int64(n))
-	in := intoStates(arcs, n)
-	once, done := system(in, func(q int) int { return q })
+	once, done := system(intoStates(arcs, n, nil), nil)
 	bad, left := sweepUntilSettled(once, min(orderAfter, most), o)
 	if left == 0 || most <= orderAfter {
 		done()
 		return settledWithin(bad, left, o)
 	}
 	renumbered := func(number func(q int) int, most int64) int {
-		turned := make([]innerArc[float64], len(arcs))
-		for i, e := range arcs {
-			turned[i] = innerArc[float64]{int32(number(int(e.from))), int32(number(int(e.to))), e.w}
-		}
-		once, done := system(intoStates(turned, n), number)
+		once, done = system(intoStates(arcs, n, number), number)
 		bad, left = sweepUntilSettled(once, most, o)
 		done()
 		if bad >= 0 {
@@ -158,24 +160,29 @@ type arcsInto struct {
 	loops []innerArc[float64]
 }
 
-func intoStates(arcs []innerArc[float64], n int) *arcsInto {
+func intoStates(arcs realArcs, n int, number func(q int) int) *arcsInto {
+	if number == nil {
+		number = func(q int) int { return q }
+	}
 	in := &arcsInto{first: make([]int32, n+2)}
-	for _, e := range arcs {
-		if e.from == e.to {
-			in.loops = append(in.loops, e)
+	for i := range arcs.n {
+		if from, to := arcs.ends(i); from == to {
+			q := int32(number(int(to)))
+			in.loops = append(in.loops, innerArc[float64]{q, q, arcs.real(i)})
 		} else {
-			in.first[e.to+2]++
+			in.first[number(int(to))+2]++
 		}
 	}
 	for q := range n {
 		in.first[q+2] += in.first[q+1]
 	}
-	in.from, in.w = make([]int32, len(arcs)-len(in.loops)), make([]float64, len(arcs)-len(in.loops))
-	for _, e := range arcs {
-		if e.from != e.to {
-			k := in.first[e.to+1]
-			in.from[k], in.w[k] = e.from, e.w
-			in.first[e.to+1]++
+	in.from, in.w = make([]int32, arcs.n-len(in.loops)), make([]float64, arcs.n-len(in.loops))
+	for i := range arcs.n {
+		if from, to := arcs.ends(i); from != to {
+			q := number(int(to))
+			k := in.first[q+1]
+			in.from[k], in.w[k] = int32(number(int(from))), arcs.real(i)
+			in.first[q+1]++
 		}
 	}
 	return in
@@ -378,18 +385,20 @@ func (in *arcsInto) sweepWide(b, x []wide) sweep {
 
 // alongArcs numbers states so that each but the first has an arc from a lower one, where it can: in the reverse of
 // the order in which a depth-first search leaves them, so that only arcs back to where it has come from go down.
-func alongArcs(arcs []innerArc[float64], n int) []int32 {
+func alongArcs(arcs realArcs, n int) []int32 {
 	first := make([]int32, n+2)
-	for _, e := range arcs {
-		first[e.from+2]++
+	for i := range arcs.n {
+		from, _ := arcs.ends(i)
+		first[from+2]++
 	}
 	for q := range n {
 		first[q+2] += first[q+1]
 	}
-	to := make([]int32, len(arcs))
-	for _, e := range arcs {
-		to[first[e.from+1]] = e.to
-		first[e.from+1]++
+	to := make([]int32, arcs.n)
+	for i := range arcs.n {
+		from, next := arcs.ends(i)
+		to[first[from+1]] = next
+		first[from+1]++
 	}
 	next := slices.Clone(first[:n])
 	place, seen := make([]int32, n), make([]bool, n)
