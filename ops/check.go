@@ -37,8 +37,8 @@ type CheckResult struct {
 	Stopped  error  // why pairs were not all compared that MaxLength and MaxPairs ask for
 	Cut      string // how far pairs were found, where MaxPairs or MaxSteps left some out; "" is all up to MaxLength
 
-	// Off is how far weights were apart at most, beyond Delta, where the operation rounds and so much can come of it;
-	// zero is nowhere.
+	// Off is how far weights were apart at most, beyond Delta, where the operation rounds, or sums in float32 do, and so much can
+	// come of it; zero is nowhere.
 	Off float64
 }
 
@@ -325,9 +325,11 @@ func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 	// Of long strings, sums in float32 are wrong in a way that says nothing about the machines.
 	switch sides := any(sides).(type) {
 	case [2]*fst.Vector[semiring.Tropical]:
-		weighAll(c.CheckOptions, widened(sides, func(w semiring.Tropical) semiring.Tropical64 { return semiring.Tropical64(w) }), pairs, turn, law.twice, law.slack, &r)
+		wide := widened(sides, func(w semiring.Tropical) semiring.Tropical64 { return semiring.Tropical64(w) })
+		weighAll(c.CheckOptions, wide, pairs, turn, law.twice, float32Error(wide[0], law.slack), &r)
 	case [2]*fst.Vector[semiring.Log]:
-		weighAll(c.CheckOptions, widened(sides, func(w semiring.Log) semiring.Log64 { return semiring.Log64(w) }), pairs, turn, law.twice, law.slack, &r)
+		wide := widened(sides, func(w semiring.Log) semiring.Log64 { return semiring.Log64(w) })
+		weighAll(c.CheckOptions, wide, pairs, turn, law.twice, float32Error(wide[0], law.slack), &r)
 	default:
 		weighAll(c.CheckOptions, any(sides).([2]*fst.Vector[W]), pairs, turn, law.twice, law.slack, &r)
 	}
@@ -384,6 +386,36 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 		r.Witness = fmt.Sprintf("input %v, output %v of the machine: weight %s by the law, %s in the result",
 			shortLabels(p.in), shortLabels(p.out), weightText(want), weightText(got))
 		return
+	}
+}
+
+// float32Error adds to slack, nil for none, what sums in float32 may be off by. An operation adds up weights along a path,
+// through all states at most; each sum is rounded to 24 bits, and is no larger than far, the largest distance from the start
+// or to the end by the sizes of weights. Pushing has two roundings an arc besides, and some laws have three operations.
+func float32Error[W interface {
+	~float64
+	semiring.Weight[W]
+}](f *fst.Vector[W], slack func(n int) float64) func(n int) float64 {
+	sizes := MapInto(f, func(w W) semiring.Tropical64 { return semiring.Tropical64(math.Abs(float64(w))) })
+	far := 0.0
+	for _, reverse := range []bool{false, true} {
+		d, err := ShortestDistance[semiring.Tropical64](sizes, &ShortestDistanceOptions{Reverse: reverse})
+		if err != nil {
+			return slack
+		}
+		for _, d := range d {
+			if d := float64(d); d <= math.MaxFloat64 {
+				far = max(far, d)
+			}
+		}
+	}
+	states := f.NumStates()
+	return func(n int) float64 {
+		off := 4 * float64(states+2*n) * 0x1p-24 * far
+		if slack != nil {
+			off += slack(n)
+		}
+		return off
 	}
 }
 

@@ -209,6 +209,40 @@ func tangle(n, degree int, epsilon bool) *fst.Vector[semiring.Log] {
 
 // However large a machine is, finding and weighing pairs end after so many arcs; what was left out is said, and each law
 // of which an operation was done is tried on some pairs.
+// Sums of thousands of weights in float32 are no fault of operations; a weight that is lost is.
+func TestCheckOfLongSums(t *testing.T) {
+	const n = 3000
+	f := fst.NewVector[semiring.Tropical](n + 1)
+	f.AddStates(n + 1)
+	f.SetStart(0)
+	f.SetFinal(n, 0)
+	for q := range fst.StateID(n) {
+		f.AddArc(q, fst.Arc[semiring.Tropical]{Weight: 0.1, NextState: q + 1})
+	}
+	results, err := Check(f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := 0.0
+	for _, r := range results {
+		if r.Witness != "" {
+			t.Errorf("%s: %s", r.Law, r.Witness)
+		}
+		off = max(off, r.Off)
+	}
+	if off < 0.001 {
+		t.Errorf("off by %v: nothing was rounded", off)
+	}
+	c := &checker[semiring.Tropical]{f: f, CheckOptions: CheckOptions{MaxLength: 6, MaxPairs: 50, Delta: DefaultDelta}}
+	r := c.compare(relationLaw[semiring.Tropical]{name: "loses", apply: func(g *fst.Vector[semiring.Tropical]) (*fst.Vector[semiring.Tropical], error) {
+		g.SetFinal(n, 1)
+		return g, nil
+	}})
+	if r.Witness == "" {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestCheckBoundsSteps(t *testing.T) {
 	for _, epsilon := range []bool{false, true} {
 		f := tangle(3000, 10, epsilon)

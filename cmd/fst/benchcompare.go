@@ -32,6 +32,9 @@ func benchLines(name string) (map[string]*benchResult, []string, error) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return nil, nil, fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
+		if r.Failed == nil && !(r.CPUMin > 0) {
+			return nil, nil, fmt.Errorf("%s, line %d: workload %q has no cpu_min, the seconds that it took", name, n, r.ID)
+		}
 		if all[r.ID] == nil {
 			ids = append(ids, r.ID)
 		}

@@ -236,7 +236,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 						return fmt.Errorf("%s is over %s, the machines before it over %s", name, m.ArcType(), arcType)
 					}
 					arcType = m.ArcType()
-					key := filepath.Base(name)
+					key := keyOf(name)
 					if *generate > 0 {
 						key = padded(i+1, int(*generate))
 					}
@@ -296,6 +296,9 @@ func archiveType(flag, out string) fst.ArchiveType {
 	return fst.ArchiveTable
 }
 
+// keyOf is the key of a machine or string that comes from a file: its name, or in fst run that of the variable.
+func keyOf(name string) string { return filepath.Base(strings.TrimPrefix(name, variable)) }
+
 // listed reads the names that files list, one a line.
 func (c *call) listed(files []string) (names []string, err error) {
 	for _, name := range files {
@@ -306,7 +309,12 @@ func (c *call) listed(files []string) (names []string, err error) {
 		in := bufio.NewScanner(r)
 		in.Buffer(nil, 1<<20) // more than any name
 		for in.Scan() {
-			if line := strings.TrimRight(in.Text(), "\r"); line != "" {
+			line := strings.TrimRight(in.Text(), "\r")
+			if strings.Contains(line, variable) {
+				r.Close()
+				return nil, fmt.Errorf("%s: %q is not the name of a file", shown, line)
+			}
+			if line != "" {
 				names = append(names, line)
 			}
 		}
@@ -350,7 +358,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 				switch {
 				case *generate > 0:
 					name = padded(i, int(*generate))
-				case !filepath.IsLocal(name):
+				case !filepath.IsLocal(name) || strings.Contains(name, variable): // which no file may name
 					return fmt.Errorf("key %q: not the name of a file here (--generate_filenames numbers them)", name)
 				case repeats > 0:
 					name += "." + strconv.Itoa(repeats)
@@ -380,6 +388,14 @@ Time O(states + arcs), a machine in memory at a time.`,
 				a, err := c.openArchive(c.archiveNames()...)
 				if err != nil {
 					return err
+				}
+				if end < begin && a.ftype != fst.ArchiveSingle { // no key is in between: OpenFst looks whether the first is there
+					err := c.hasKey(a, begin)
+					a.Close()
+					if err != nil {
+						return err
+					}
+					continue
 				}
 				found, last := false, end
 				if a.ftype == fst.ArchiveSingle && !ranged {
@@ -412,6 +428,18 @@ Time O(states + arcs), a machine in memory at a time.`,
 			return nil
 		}
 	}}
+
+// hasKey looks for a key.
+func (c *call) hasKey(a *archive, key string) error {
+	e := a.seek(key)
+	if err := e.failed(); err != nil {
+		return err
+	}
+	if !a.answers(e, key) {
+		return fmt.Errorf("there is no key %q", key)
+	}
+	return nil
+}
 
 // keyRange defines --begin_key and --end_key.
 func keyRange(fs *flags.Set) (begin, end *string) {

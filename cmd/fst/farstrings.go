@@ -116,7 +116,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 							return errors.New("standard input has no name for keys: --generate_keys numbers them")
 						}
 						if digits = 1; *of.entries == "line" {
-							if digits, err = lineDigits(name); err != nil {
+							if digits, err = c.lineDigits(name); err != nil {
 								return err
 							}
 						}
@@ -144,7 +144,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 						}
 						key := padded(n, digits)
 						if *generate <= 0 {
-							key = filepath.Base(name)
+							key = keyOf(name)
 							if *of.entries == "line" {
 								key += "-" + padded(n, digits)
 							}
@@ -161,14 +161,16 @@ Time and memory in proportion to the longest string, and to the archive.`,
 	}}
 
 // lineDigits is the number of digits of the number of a file's lines.
-func lineDigits(name string) (int, error) {
-	f, err := os.Open(name)
+func (c *call) lineDigits(name string) (int, error) {
+	f, shown, err := c.Open(name) // not standard input
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s is read once only, so that its lines cannot be counted: --generate_keys numbers the keys", name)
+	if f, ok := f.(*os.File); ok {
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return 0, fmt.Errorf("%s is read once only, so that its lines cannot be counted: --generate_keys numbers the keys", shown)
+		}
 	}
 	in := bufio.NewReaderSize(f, 64<<10)
 	lines, some := 0, false
