@@ -98,8 +98,9 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 // Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc
 // is better than 1̄ (nearest first), O(states·arcs) otherwise over the tropical
 // semirings; elimination costs n³/3 in a component of n states. Memory: a
-// distance and at most 24 bytes a state; in reverse over weights with the path
-// property a copy of the arcs.
+// distance and at most 24 bytes a state; in components of more than 64 states over
+// weights without the path property also up to 24 bytes an arc; in reverse over weights
+// with the path property a copy of the arcs.
 //
 // The relaxation is Gen-Single-Source of M. Mohri, "Semiring frameworks and
 // algorithms for shortest-distance problems", J. Automata, Languages and

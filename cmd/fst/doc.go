@@ -15,8 +15,8 @@
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
-//	lines of 8096 bytes and     end the input, silently             are read
-//	  more in text files
+//	lines of 8096 bytes and     end the input, silently             are read; more than 16 MiB are an
+//	  more in text files                                              error
 //	labels beyond 32 bits       wrap around, silently               are an error with line and field;
 //	                                                                  in tables, whose keys have 64
 //	                                                                  bits, where a machine has them
@@ -45,8 +45,9 @@
 //	                              that cannot be read
 //	potentials out of order     fstreweight gives them to the last  are those of the states they name
 //	                              state so far
-//	header property bits that   fstinfo fails on the machine        are dropped as the file is read
-//	  are false
+//	header property bits that   fstinfo fails on the machine        are dropped as the file is read;
+//	  are false                                                       convert, farcreate and farextract
+//	                                                                  pass them on, and use none
 //	compact machines of         take the first arc of a state with  an error
 //	  acceptors, label -1         it for a final weight
 //	fstlinear                   reads a window of -1 or 10¹⁴        at most 1024 words
