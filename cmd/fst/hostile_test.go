@@ -124,7 +124,7 @@ func hostileInputs(t *testing.T) {
 		"program.run":    "$1 | invert | connect > $2\n",
 		"workloads.tsv":  "one\tarcsort\ta.fst\n",
 		"cases.jsonl":    `{"alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0,0]],"loss":{"kind":"edit"}}` + "\n",
-		"results.jsonl":  `{"id":"one","ns":[1],"value":0,"states":1,"arcs":1,"finals":1,"rss_peak_kb":1}` + "\n",
+		"results.jsonl":  `{"id":"one","cpu_min":1,"value":0,"states":1,"arcs":1,"finals":1,"rss_peak_kb":1}` + "\n",
 	} {
 		must(os.WriteFile("in/"+name, []byte(text), 0o666))
 	}
