@@ -93,27 +93,28 @@ func solveLarge(arcs realArcs, n int, o *ShortestDistanceOptions, system func(in
 		done()
 		return settledWithin(bad, left, o)
 	}
-	renumbered := func(number func(q int) int, most int64) int {
-		once, done = system(intoStates(arcs, n, number), number)
+	renumbered := func(number func(q int) int, most int64) (bad int, left float64) {
+		once, done := system(intoStates(arcs, n, number), number)
 		bad, left = sweepUntilSettled(once, most, o)
 		done()
 		if bad >= 0 {
 			for q := range n {
 				if number(q) == bad {
-					return q
+					return q, left
 				}
 			}
 		}
+		return bad, left
+	}
+	if bad, left := renumbered(func(q int) int { return n - 1 - q }, orderAfter); left == 0 {
 		return bad
 	}
-	if bad = renumbered(func(q int) int { return n - 1 - q }, orderAfter); left == 0 {
-		return bad
-	}
-	if bad = eliminate(); bad != notTried {
+	if bad := eliminate(); bad != notTried {
 		return bad
 	}
 	place := alongArcs(arcs, n)
-	return settledWithin(renumbered(func(q int) int { return int(place[q]) }, most), left, o)
+	bad, left = renumbered(func(q int) int { return int(place[q]) }, most)
+	return settledWithin(bad, left, o)
 }
 
 // settledWithin is what comes of sweeps that have not come to their end: an answer if it is near enough, else the state
@@ -332,7 +333,8 @@ func (x wide) since(old wide) float64 {
 	return 1
 }
 
-// sweepWide is sweepPlain over numbers of any size; the arcs' weights are costs.
+// sweepWide is sweepPlain over numbers of any size; the arcs' weights are costs. The two loops stay apart: one over either
+// kind of numbers would make a call for each arc.
 func (in *arcsInto) sweepWide(b, x []wide) sweep {
 	loop := make([]float64, len(x))
 	for _, e := range in.loops {
