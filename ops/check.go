@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -391,27 +392,30 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 
 // float32Error adds to slack, nil for none, what sums in float32 may be off by. An operation adds up weights along a path,
 // through all states at most; each sum is rounded to 24 bits, and is no larger than far, the largest distance from the start
-// or to the end by the sizes of weights. Pushing has two roundings an arc besides, and some laws have three operations.
+// or to the end by the sizes of weights, which is found when it is first asked for: most laws hold without. Pushing has two
+// roundings an arc besides, and some laws have three operations.
 func float32Error[W interface {
 	~float64
 	semiring.Weight[W]
 }](f *fst.Vector[W], slack func(n int) float64) func(n int) float64 {
-	sizes := MapInto(f, func(w W) semiring.Tropical64 { return semiring.Tropical64(math.Abs(float64(w))) })
-	far := 0.0
-	for _, reverse := range []bool{false, true} {
-		d, err := ShortestDistance[semiring.Tropical64](sizes, &ShortestDistanceOptions{Reverse: reverse})
-		if err != nil {
-			return slack
-		}
-		for _, d := range d {
-			if d := float64(d); d <= math.MaxFloat64 {
-				far = max(far, d)
+	far := sync.OnceValue(func() (far float64) {
+		sizes := MapInto(f, func(w W) semiring.Tropical64 { return semiring.Tropical64(math.Abs(float64(w))) })
+		for _, reverse := range []bool{false, true} {
+			d, err := ShortestDistance[semiring.Tropical64](sizes, &ShortestDistanceOptions{Reverse: reverse})
+			if err != nil {
+				return 0 // nothing is passed over
+			}
+			for _, d := range d {
+				if d := float64(d); d <= math.MaxFloat64 {
+					far = max(far, d)
+				}
 			}
 		}
-	}
+		return far
+	})
 	states := f.NumStates()
 	return func(n int) float64 {
-		off := 4 * float64(states+2*n) * 0x1p-24 * far
+		off := 4 * float64(states+2*n) * 0x1p-24 * far()
 		if slack != nil {
 			off += slack(n)
 		}
