@@ -164,6 +164,18 @@ func (a *archive) answers(e *archived, key string) bool {
 	return e != nil && (e.key == key || a.ftype == fst.ArchiveSingle)
 }
 
+// has returns an error if the archive, of which nothing has been asked for yet, has nothing under key.
+func (a *archive) has(key string) error {
+	e := a.seek(key)
+	if err := e.failed(); err != nil {
+		return err
+	}
+	if !a.answers(e, key) {
+		return fmt.Errorf("there is no key %q", key)
+	}
+	return nil
+}
+
 // each calls do for the machines from begin to end, "" for no bound; begin need not be there.
 func (a *archive) each(begin, end string, do func(*archived) error) error {
 	for e := a.seek(begin); e != nil && (end == "" || e.key <= end); e = a.next() {
@@ -390,7 +402,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 					return err
 				}
 				if end < begin && a.ftype != fst.ArchiveSingle { // no key is in between: OpenFst looks whether the first is there
-					err := c.hasKey(a, begin)
+					err := a.has(begin)
 					a.Close()
 					if err != nil {
 						return err
@@ -428,18 +440,6 @@ Time O(states + arcs), a machine in memory at a time.`,
 			return nil
 		}
 	}}
-
-// hasKey looks for a key.
-func (c *call) hasKey(a *archive, key string) error {
-	e := a.seek(key)
-	if err := e.failed(); err != nil {
-		return err
-	}
-	if !a.answers(e, key) {
-		return fmt.Errorf("there is no key %q", key)
-	}
-	return nil
-}
 
 // keyRange defines --begin_key and --end_key.
 func keyRange(fs *flags.Set) (begin, end *string) {
