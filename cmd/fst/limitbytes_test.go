@@ -119,7 +119,7 @@ func TestLimitBytesBoundsMemory(t *testing.T) {
 		if _, err := os.Stat("out"); err == nil || status != 1 || !strings.Contains(errs.String(), want) {
 			t.Errorf("%s: status %d, %v: %s, want %q", c.words, status, err, errs.String(), want)
 		}
-		if peak > c.limit*3/2+30<<20 {
+		if peak > min(3*c.limit, c.limit*3/2+30<<20) {
 			t.Errorf("%s: %d bytes of memory with --limit_bytes=%d", c.words, peak, c.limit)
 		}
 		t.Logf("%s --limit_bytes=%d: peak %.2f times that", c.words, c.limit, float64(peak)/float64(c.limit))
