@@ -159,7 +159,10 @@ func TestManyFilesOfAFolder(t *testing.T) {
 	}
 	want := []string{"file0", "file1", "file2", "file3", "file4", "file4.tropica0.tmp"}
 	if !locks { // none can be told from one in use
-		t.Skip("no locks here")
+		for i := range 3 {
+			want = append(want, filepath.Base(slotName(path(i), 0)), filepath.Base(slotName(path(i), 5)))
+		}
+		slices.Sort(want)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
