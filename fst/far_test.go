@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"testing"
 
 	"github.com/tropica-fst/tropica/semiring"
@@ -90,103 +89,4 @@ func TestArchives(t *testing.T) {
 			t.Errorf("key %q after b: %v", key, err)
 		}
 	}
-}
-
-// Machines that come one behind the other take memory, and so time, by their own sizes, to be written and to
-// be read: not by what is left of the file, as it was once, nor a buffer each.
-func TestManyMachinesTakeWhatTheyHold(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the race detector empties pools at random")
-	}
-	const machines, states = 2000, 12
-	v := NewVector[semiring.Tropical](states)
-	v.AddStates(states)
-	v.SetStart(0)
-	for q := range StateID(states - 1) {
-		v.AddArc(q, Arc[semiring.Tropical]{1, 2, 0.5, q + 1})
-	}
-	v.SetFinal(states-1, 0)
-	allocated := func(do func()) float64 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		do()
-		runtime.ReadMemStats(&after)
-		return float64(after.TotalAlloc-before.TotalAlloc) / machines
-	}
-	var b bytes.Buffer
-	for _, typ := range []ArchiveType{ArchiveTable, ArchiveList} {
-		b.Reset()
-		written := allocated(func() {
-			a, err := NewArchiveWriter(&b, typ)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range machines {
-				if err := AddToArchive[semiring.Tropical](a, fmt.Sprintf("%04d", i), v, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := a.Close(); err != nil {
-				t.Fatal(err)
-			}
-		})
-		read := allocated(func() {
-			if _, fs, err := readArchive(bytes.NewReader(b.Bytes())); err != nil || len(fs) != machines {
-				t.Fatal(len(fs), err)
-			}
-		})
-		size := float64(b.Len()) / machines
-		t.Logf("%s: a machine is %.0f bytes; to write it takes %.0f, to read it %.0f", typ, size, written, read)
-		if written > 8*size || read > 8*size {
-			t.Errorf("%s: a machine is %.0f bytes; to write it takes %.0f, to read it %.0f", typ, size, written, read)
-		}
-	}
-}
-
-// An archive of many small machines, as strings and lattices come: b.N machines are written and read.
-func BenchmarkArchive(b *testing.B) {
-	const states = 16
-	v := NewVector[semiring.Tropical](states)
-	v.AddStates(states)
-	v.SetStart(0)
-	for q := range StateID(states - 1) {
-		v.AddArc(q, Arc[semiring.Tropical]{1, 2, 0.5, q + 1})
-	}
-	v.SetFinal(states-1, 0)
-	var file bytes.Buffer
-	write := func(n int) {
-		file.Reset()
-		a, err := NewArchiveWriter(&file, ArchiveTable)
-		for i := 0; i < n && err == nil; i++ {
-			err = AddToArchive[semiring.Tropical](a, fmt.Sprintf("%09d", i), v, nil)
-		}
-		if err == nil {
-			err = a.Close()
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.Run("op=write", func(b *testing.B) {
-		b.ReportAllocs()
-		write(b.N)
-	})
-	b.Run("op=read", func(b *testing.B) {
-		b.ReportAllocs()
-		write(b.N)
-		b.ResetTimer()
-		a, err := NewArchiveReader(bytes.NewReader(file.Bytes()), nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for range b.N {
-			_, h, err := a.Next()
-			if err == nil {
-				_, err = ReadBody[semiring.Tropical](a.Stream(), h)
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

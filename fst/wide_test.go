@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -40,7 +41,7 @@ func allocated(do func()) uint64 {
 // is little more than they need, whether the size of the input is known or not. They used to
 // be gathered beside, in arrays that doubled, at four times that.
 func TestReadWide(t *testing.T) {
-	if testing.Short() {
+	if fsttest.RaceDetector {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const n = 1 << 20
@@ -78,7 +79,7 @@ func TestReadWide(t *testing.T) {
 
 // Of arcs that are told of and do not come, memory is taken for some times what did, in pages that nobody touches.
 func TestReadWideCut(t *testing.T) {
-	if testing.Short() {
+	if fsttest.RaceDetector {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const n = 100_000

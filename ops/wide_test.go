@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -14,7 +15,7 @@ import (
 // Of a state with very many arcs, operations take no more of the heap than they need at once: what grows by
 // doubling leaves twice that to the collector.
 func TestWideStates(t *testing.T) {
-	if testing.Short() {
+	if fsttest.RaceDetector {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const n = 1 << 20
@@ -58,7 +59,7 @@ func TestWideStates(t *testing.T) {
 // The search for n best paths takes of the heap what it counts for Limits, and little more: partial paths are
 // not copied as they become more.
 func TestShortestPathTakesWhatItCounts(t *testing.T) {
-	if testing.Short() {
+	if fsttest.RaceDetector {
 		t.Skip("the race detector takes memory of its own")
 	}
 	const limit = 32 << 20

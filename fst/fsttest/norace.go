@@ -2,4 +2,6 @@
 
 package fsttest
 
+const RaceDetector = false
+
 const detectorRoom = 0
