@@ -28,8 +28,8 @@ type Vector[W semiring.Weight[W]] struct {
 	finals []W
 	spans  []span
 	slabs  [][]Arc[W] // slab k holds positions k<<slabBits …; a longer one covers several k
-	top    int64      // first free position of the last slab
-	end    int64      // first position beyond the last slab
+	top    int64      // first free position of the slab that is being filled
+	end    int64      // first position beyond that slab
 	arcs   int        // live arcs
 
 	props        atomic.Uint64
@@ -219,6 +219,21 @@ func (v *Vector[W]) PushState(final W, arcs []Arc[W]) StateID {
 	v.spans = append(v.spans, span{})
 	if len(arcs) > 0 {
 		copy(v.appendArcs(q, len(arcs)), arcs)
+	}
+	return q
+}
+
+// GiveState is PushState of arcs that are not copied, and belong to the machine from then on: for a state of many
+// arcs, tens of thousands, since no others are then put beside them.
+func (v *Vector[W]) GiveState(final W, arcs []Arc[W]) StateID {
+	q := v.PushState(final, nil)
+	if len(arcs) > maxState {
+		panic("fst: more than 2³¹-1 arcs at a state")
+	}
+	if len(arcs) > 0 {
+		top, end := v.top, v.end
+		v.giveArcs(q, arcs)
+		v.top, v.end = top, end // what is free there stays so
 	}
 	return q
 }

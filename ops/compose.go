@@ -142,10 +142,13 @@ type Composer[W semiring.Weight[W]] struct {
 	meter meter
 	built int64 // arcs handed out by run
 
-	zero  W
-	keys  []uint64 // targets of the arcs that are being made
-	arcs  []fst.Arc[W]
-	trace *Trace
+	zero     W
+	keys     []uint64 // targets of the arcs that are being made, and have no numbers yet: the last ones
+	numbered int      // arcs before those
+	later    bool     // another Composer numbers them
+	counted  bool     // room has been made for all arcs of the state
+	arcs     []fst.Arc[W]
+	trace    *Trace
 }
 
 // NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain labels:
@@ -211,12 +214,12 @@ func (c *Composer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []f
 	c.read(q, one[:])
 	p := &one[0]
 	base := len(dst)
-	c.keys = c.keys[:0]
+	c.keys, c.numbered = c.keys[:0], 0
 	dst, err = c.expand(p, dst, nil)
 	if err != nil {
 		return p.final, dst, err
 	}
-	c.number(dst[base:])
+	c.number(dst)
 	return p.final, dst, c.check(len(dst) - base)
 }
 
@@ -278,8 +281,8 @@ func (c *Composer[W]) operandErr() error {
 	return c.b.err()
 }
 
-// expand appends the arcs of p to dst, and the triples that they lead to, which
-// have no numbers yet, to c.keys.
+// expand appends the arcs of p to dst, and the triples that they lead to to c.keys. Of many arcs those that are there
+// are numbered now and then, unless that is another's.
 //
 // It goes through the arcs of one machine in order, and for each through those of
 // the other with the same label: first the searched machine's ε-moves alone,
@@ -310,22 +313,35 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	keys := c.keys
 	eps0 := seek(se, seLabel, 0, fst.Epsilon)
 	eps1 := seek(se, seLabel, eps0, fst.Epsilon+1)
+	stop, begin := len(keys)+checkEvery, len(dst)
+	c.counted = false
 	if seAlone != blocked {
-		for k := eps0; k < eps1; k++ {
-			e := se[k]
-			if first {
-				keys = append(keys, triple(e.NextState, inState, seAlone))
-				e.OLabel = fst.Epsilon
-				trace.add(k, -1)
-			} else {
-				keys = append(keys, triple(inState, e.NextState, seAlone))
-				e.ILabel = fst.Epsilon
-				trace.add(-1, k)
+		for k := eps0; k < eps1; {
+			end := min(eps1, k+checkEvery)
+			if len(keys)+end-k > stop {
+				c.keys = keys
+				var err error
+				if dst, err = c.pause(dst, begin, eps1-k, 0, 0, &restOf[W]{in, se, inLabel, seLabel, inSorted, inAlone != blocked, m.both != blocked, eps0, eps1}); err != nil {
+					return dst, err
+				}
+				keys = c.keys
+				stop = len(keys) + checkEvery
 			}
-			dst = append(dst, e)
+			for ; k < end; k++ {
+				e := se[k]
+				if first {
+					keys = append(keys, triple(e.NextState, inState, seAlone))
+					e.OLabel = fst.Epsilon
+					trace.add(k, -1)
+				} else {
+					keys = append(keys, triple(inState, e.NextState, seAlone))
+					e.ILabel = fst.Epsilon
+					trace.add(-1, k)
+				}
+				dst = append(dst, e)
+			}
 		}
 	}
-	stop := len(keys) + checkEvery
 	k := 0
 	for i := 0; i < len(in); i++ {
 		e := &in[i]
@@ -362,45 +378,117 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 			dst = append(dst, t)
 		}
 		if next == blocked {
-			continue
+			k1 = k0
 		}
-		if first {
-			for j := k0; j < k1; j++ {
-				f := &se[j]
-				keys = append(keys, triple(f.NextState, e.NextState, next))
-				dst = append(dst, fst.Arc[W]{ILabel: f.ILabel, OLabel: e.OLabel, Weight: f.Weight.Times(e.Weight)})
-				trace.add(j, i)
+		for { // once, but for two states with a million equal labels each
+			end := k1
+			if len(keys)+k1-k0 > stop {
+				c.keys = keys
+				var err error
+				if dst, err = c.pause(dst, begin, k1-k0, i+1, k, &restOf[W]{in, se, inLabel, seLabel, inSorted, inAlone != blocked, m.both != blocked, eps0, eps1}); err != nil {
+					return dst, err
+				}
+				keys = c.keys
+				stop = len(keys) + checkEvery
+				end = min(k1, k0+checkEvery)
 			}
-		} else {
-			for j := k0; j < k1; j++ {
-				f := &se[j]
-				keys = append(keys, triple(e.NextState, f.NextState, next))
-				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight)})
-				trace.add(i, j)
+			if first {
+				for j := k0; j < end; j++ {
+					f := &se[j]
+					keys = append(keys, triple(f.NextState, e.NextState, next))
+					dst = append(dst, fst.Arc[W]{ILabel: f.ILabel, OLabel: e.OLabel, Weight: f.Weight.Times(e.Weight)})
+					trace.add(j, i)
+				}
+			} else {
+				for j := k0; j < end; j++ {
+					f := &se[j]
+					keys = append(keys, triple(e.NextState, f.NextState, next))
+					dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight)})
+					trace.add(i, j)
+				}
 			}
-		}
-		if len(keys) > stop { // two states with a million equal labels each
-			c.keys = keys
-			if err := c.check(len(keys)); err != nil {
-				return dst, err
+			if k0 = end; k0 == k1 {
+				break
 			}
-			stop = len(keys) + checkEvery
 		}
 	}
 	c.keys = keys
 	return dst, nil
 }
 
-// number gives the arcs their next states, from the triples in c.keys.
+// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there, unless that is another's,
+// and, once the state's own from begin on are many, makes room for all of them: n that come next, and those that r then makes from
+// arc i on.
+func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
+	if err := c.check(c.numbered + len(c.keys)); err != nil {
+		return dst, err
+	}
+	if !c.later {
+		c.number(dst)
+	}
+	if !c.counted && len(dst)-begin+n >= wideState {
+		c.counted = true
+		if n += len(dst) + r.arcs(i, k); n > cap(dst) {
+			dst = append(make([]fst.Arc[W], 0, n), dst...)
+		}
+	}
+	return dst, nil
+}
+
+// restOf is a state that is being expanded: what its arcs, to be gone through and to be searched, make.
+type restOf[W semiring.Weight[W]] struct {
+	in, se            []fst.Arc[W]
+	inLabel, seLabel  labels
+	inSorted          bool
+	inAlone, together bool // whether an arc with ε moves alone, and with one with ε
+	eps0, eps1        int  // where se has ε
+}
+
+// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k. It counts what expand
+// then makes, so that a state with very many has them in one array of just their size.
+func (r *restOf[W]) arcs(i, k int) (n int) {
+	for ; i < len(r.in); i++ {
+		l := label(&r.in[i], r.inLabel)
+		if l == fst.Epsilon {
+			if r.inAlone {
+				n++
+			}
+			if r.together {
+				n += r.eps1 - r.eps0
+			}
+			continue
+		}
+		if r.inSorted {
+			k = seek(r.se, r.seLabel, k, l)
+		} else {
+			k = bisect(r.se, r.seLabel, l)
+		}
+		for j := k; j < len(r.se) && label(&r.se[j], r.seLabel) == l; j++ {
+			n++
+		}
+	}
+	return n
+}
+
+// number gives the last arcs, those whose triples are in c.keys, their next states.
 func (c *Composer[W]) number(arcs []fst.Arc[W]) {
+	arcs = arcs[len(arcs)-len(c.keys):]
 	hashes := c.table.prepare(c.keys)
 	for i, key := range c.keys {
 		arcs[i].NextState = c.table.find(key, hashes[i])
 	}
+	c.numbered += len(c.keys)
+	c.keys = c.keys[:0]
 }
 
 // checkEvery is how many arcs of one state are made between checks of limits.
 const checkEvery = 1 << 13
+
+// wideState is how many arcs a state has whose array the result takes as it is.
+const wideState = 1 << 15
+
+// wideScratch is room for what there is of such a state when its arcs are counted, and for what is before it.
+const wideScratch = 2 * (wideState + checkEvery)
 
 // check compares with the limits what has been built, with n arcs of the state
 // at hand.
@@ -440,8 +528,8 @@ func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 			}
 			break
 		}
-		n := min(composeBlock, c.table.len()-q)
-		if err := c.step(b, q, n); err != nil {
+		n, err := c.step(b, q, min(composeBlock, c.table.len()-q))
+		if err != nil {
 			return nil, err
 		}
 		q += n
@@ -461,31 +549,41 @@ func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 // all their arcs are made, then all are numbered, so that cache misses overlap.
 const composeBlock = 32
 
-// step writes the n states from q on.
-func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (err error) {
+// step writes the states from q on, n at most, and returns how many.
+func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) {
 	var block [composeBlock]pairOf[W]
 	var end [len(block)]int // of each state's arcs
 	c.read(fst.StateID(q), block[:n])
 	arcs := c.arcs[:0]
-	c.keys = c.keys[:0]
-	for i := range n {
-		if arcs, err = c.expand(&block[i], arcs, c.trace); err != nil {
-			return err
+	c.keys, c.numbered = c.keys[:0], 0
+	for done < n && len(arcs) < wideState {
+		p := &block[done]
+		if arcs, err = c.expand(p, arcs, c.trace); err != nil {
+			return done, err
 		}
-		end[i] = len(arcs)
+		end[done] = len(arcs)
+		done++
 		if c.trace != nil {
-			c.trace.endState(block[i].s1, block[i].s2)
+			c.trace.endState(p.s1, p.s2)
 		}
 	}
-	c.arcs = arcs
 	c.number(arcs)
-	begin := 0
-	for i := range n {
-		out.push(block[i].final, arcs[begin:end[i]])
+	c.built += int64(len(arcs))
+	begin, used := 0, arcs
+	for i := range done {
+		row := arcs[begin:end[i]:end[i]]
+		if len(row) >= wideState && cap(arcs)-len(row) <= len(row)/4 { // the last, and the array is its own
+			out.give(block[i].final, row)
+			if used = c.arcs; cap(used) >= cap(arcs) || cap(used) < wideScratch { // the same array, or too small for the next such
+				used = make([]fst.Arc[W], 0, wideScratch)
+			}
+		} else {
+			out.push(block[i].final, row)
+		}
 		begin = end[i]
 	}
-	c.built += int64(len(arcs))
-	return c.check(0)
+	c.arcs = used
+	return done, c.check(0)
 }
 
 // composeProperties returns what is known of A∘B before it is trimmed.

@@ -14,10 +14,9 @@ type composeChunk[W semiring.Weight[W]] struct {
 	first, n int
 	tuples   []uint64 // the table's, as far as it was known
 	finals   []W
-	ends     []int // of each state's arcs
+	ends     []int // of each state's arcs; where there are fewer, the rest is for the one that numbers
 	arcs     []fst.Arc[W]
 	keys     []uint64
-	failed   bool
 	done     chan struct{} // holds one when the rest may be read
 }
 
@@ -27,6 +26,7 @@ const (
 	composeChunkStates = 256
 	composeAhead       = 8    // chunks for each worker
 	composeAlone       = 4096 // states that one worker makes first
+	composeChunkArcs   = 1 << 16
 )
 
 // shareable reports whether f may be read by several goroutines at once.
@@ -44,39 +44,45 @@ func shareable[W semiring.Weight[W]](f fst.Fst[W]) bool {
 func (c *Composer[W]) ahead() *Composer[W] {
 	return &Composer[W]{
 		a: newSide(c.a.f, outputLabels), b: newSide(c.b.f, inputLabels),
-		filter: c.filter, match: c.match, zero: c.zero,
+		filter: c.filter, match: c.match, zero: c.zero, later: true,
 		meter: meter{op: c.meter.op, lim: c.meter.lim},
 	}
 }
 
-// fill makes the arcs of k's states, without the numbers of the states they lead to.
+// fill makes the arcs of k's states, without the numbers of the states they lead to. It ends at a state that fails, or
+// with which there are very many.
 func (c *Composer[W]) fill(k *composeChunk[W]) {
 	c.table.keys, c.keys = k.tuples, k.keys[:0]
-	k.finals, k.ends, k.arcs, k.failed = k.finals[:0], k.ends[:0], k.arcs[:0], false
+	k.finals, k.ends, k.arcs = k.finals[:0], k.ends[:0], k.arcs[:0]
 	var block [composeBlock]pairOf[W]
-	var err error
-	for done := 0; done < k.n && !k.failed; {
-		n := min(len(block), k.n-done)
-		c.read(fst.StateID(k.first+done), block[:n])
+	defer func() {
+		k.keys = c.keys
+		k.done <- struct{}{}
+	}()
+	for len(k.ends) < k.n {
+		n := min(len(block), k.n-len(k.ends))
+		c.read(fst.StateID(k.first+len(k.ends)), block[:n])
 		for i := range n {
-			if k.arcs, err = c.expand(&block[i], k.arcs, nil); err != nil {
-				k.failed = true
-				break
+			arcs, err := c.expand(&block[i], k.arcs, nil)
+			if err != nil {
+				c.keys = c.keys[:len(k.arcs)]
+				return
 			}
+			k.arcs = arcs
 			k.ends = append(k.ends, len(k.arcs))
 			k.finals = append(k.finals, block[i].final)
+			if len(arcs) >= composeChunkArcs {
+				return
+			}
 		}
-		done += n
 	}
-	k.keys = c.keys
-	k.done <- struct{}{}
 }
 
 // runAhead does the rest of run, from state q on, with w workers: all make arcs of states
 // that have their numbers, and the one that called numbers what they make in the order of
 // the states, which is all that the result depends on. It expands chunks itself as long
-// as the next in order is not there. A chunk that failed is made again in order, so
-// that the error is the one that a single worker meets.
+// as the next in order is not there. What is missing in a chunk, since a state failed or there are too many arcs to be
+// held for later, it makes in order, so that an error is the one that a single worker meets.
 //
 // Numbering is half of the whole, so that a third worker finds little to do.
 func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) error {
@@ -106,9 +112,10 @@ func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) error {
 	issued, taken := 0, 0
 	for q < c.table.len() || taken < issued {
 		// Less than a whole chunk waits for what the chunks under way will find.
-		for q < c.table.len() && issued-taken < len(ring) && (c.table.len()-q >= composeChunkStates || issued == taken) {
+		states := min(composeChunkStates, int(composeChunkArcs/(2*(c.built/int64(q)+1)))+1)
+		for q < c.table.len() && issued-taken < len(ring) && (c.table.len()-q >= states || issued == taken) {
 			k := &ring[issued%len(ring)]
-			k.first, k.n, k.tuples = q, min(composeChunkStates, c.table.len()-q), c.table.keys
+			k.first, k.n, k.tuples = q, min(states, c.table.len()-q), c.table.keys
 			q += k.n
 			issued++
 			tasks <- k
@@ -128,16 +135,6 @@ func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) error {
 			}
 		}
 		taken++
-		if k.failed {
-			for lo := k.first; lo < k.first+k.n; {
-				n := min(composeBlock, k.first+k.n-lo)
-				if err := c.step(out, lo, n); err != nil {
-					return err
-				}
-				lo += n
-			}
-			continue
-		}
 		c.keys = k.keys
 		c.number(k.arcs)
 		begin := 0
@@ -148,6 +145,13 @@ func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) error {
 		c.built += int64(len(k.arcs))
 		if err := c.check(0); err != nil {
 			return err
+		}
+		for lo := k.first + len(k.ends); lo < k.first+k.n; {
+			n, err := c.step(out, lo, min(composeBlock, k.first+k.n-lo))
+			if err != nil {
+				return err
+			}
+			lo += n
 		}
 	}
 	return nil

@@ -54,6 +54,20 @@ func (b *stateBuffer[W]) push(final W, arcs []fst.Arc[W]) {
 		b.ends = append(b.ends, int64(len(b.arcs)))
 		return
 	}
+	b.vector().PushState(final, arcs)
+}
+
+// give is push of arcs that are not the caller's any longer: those of a large state are not copied.
+func (b *stateBuffer[W]) give(final W, arcs []fst.Arc[W]) {
+	if len(arcs) > bufferedArcs {
+		b.vector().GiveState(final, arcs)
+	} else {
+		b.push(final, arcs)
+	}
+}
+
+// vector returns out with room for a state more, and what did fit in it.
+func (b *stateBuffer[W]) vector() *fst.Vector[W] {
 	if b.out == nil {
 		b.out = fst.NewVector[W](0)
 		begin := int64(0)
@@ -66,7 +80,7 @@ func (b *stateBuffer[W]) push(final W, arcs []fst.Arc[W]) {
 		b.room = n + n/2 // append by quarters copies twice as much
 		b.out.ReserveStates(b.room)
 	}
-	b.out.PushState(final, arcs)
+	return b.out
 }
 
 // pushPart adds a state to a result that is taken with machine, all of whose states are added so.
