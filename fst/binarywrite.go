@@ -134,7 +134,7 @@ func (b *bodyWriter[W]) vector(f Expanded[W], h *Header) error {
 	if err := b.write(h.appendBinary(nil)); err != nil {
 		return err
 	}
-	if v, ok := f.(*Vector[W]); ok && b.layout.size == 4 && len(v.slabs) > 0 && rawArcs(b.layout, v.slabs[0]) != nil {
+	if v, ok := f.(*Vector[W]); ok && b.layout.size == 4 && rawArcs(b.layout, make([]Arc[W], 1)) != nil {
 		return b.quick(v)
 	}
 	le := binary.LittleEndian

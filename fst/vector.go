@@ -27,7 +27,7 @@ type Vector[W semiring.Weight[W]] struct {
 	start  StateID // biased by one, so that the zero Vector has no start
 	finals []W
 	spans  []span
-	slabs  [][]Arc[W] // slab k holds positions k<<slabBits …; a longer one covers several k
+	slabs  [][]Arc[W] // slab k holds positions k<<slabBits …; a longer one covers several k; nil is one that is not used any longer
 	top    int64      // first free position of the slab that is being filled
 	end    int64      // first position beyond that slab
 	arcs   int        // live arcs
@@ -271,10 +271,18 @@ func (v *Vector[W]) moveArcs(s *span, need, room int) {
 	if v.top+int64(room) > v.end {
 		v.grow(room)
 	}
-	old := v.arcsOf(*s)
+	old, was := v.arcsOf(*s), *s
 	s.pos, s.room = v.top, int32(room)
 	v.top += int64(room)
 	copy(v.slabs[s.pos>>slabBits][s.pos&slabMask:], old)
+	if k := was.pos >> slabBits; was.room >= slabSize && was.pos&slabMask == 0 && len(v.slabs[k]) == int(was.room) {
+		// The slab held nothing else, and goes to the collector: a state of very many arcs that come one by one
+		// leaves as much behind as it has.
+		for n := int64(was.room); n > 0; n -= slabSize {
+			v.slabs[k] = nil
+			k++
+		}
+	}
 }
 
 func (v *Vector[W]) arcsOf(s span) []Arc[W] {

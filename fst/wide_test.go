@@ -106,3 +106,59 @@ func TestReadWideCut(t *testing.T) {
 		}
 	}
 }
+
+// A state whose arcs come one by one keeps one array of them, with room for as many again at most; the smaller ones that they
+// were in before go to the collector, and what else is in the machine stays as it is.
+func TestWideGrows(t *testing.T) {
+	if fsttest.RaceDetector {
+		t.Skip("the race detector takes memory of its own")
+	}
+	const n = 1<<20 + 1 // just beyond a doubling
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	arc := func(i int) fst.Arc[semiring.Tropical] {
+		return fst.Arc[semiring.Tropical]{ILabel: fst.Label(i), OLabel: fst.Label(i), NextState: fst.StateID(i % 3)}
+	}
+	before := live()
+	v := fst.NewVector[semiring.Tropical](3)
+	v.AddStates(3)
+	v.SetArcs(0, make([]fst.Arc[semiring.Tropical], 1<<15)) // the first slab
+	for i := range n {
+		if i%1000 == 0 {
+			v.AddArc(1, arc(i))
+		}
+		v.AddArc(2, arc(i))
+		if i == 1<<17 {
+			v.AddArc(0, arc(7))
+		}
+	}
+	for q, want := range []int{1<<15 + 1, (n + 999) / 1000, n} {
+		arcs := v.Arcs(fst.StateID(q))
+		if len(arcs) != want {
+			t.Fatalf("state %d has %d arcs, want %d", q, len(arcs), want)
+		}
+		for i, e := range arcs {
+			switch {
+			case q == 0 && i == 1<<15:
+				i = 7
+			case q == 0:
+				i = 0
+			case q == 1:
+				i *= 1000
+			}
+			if e != arc(i) {
+				t.Fatalf("arc %d of state %d is %v", i, q, e)
+			}
+		}
+	}
+	took := float64(live()-before) / float64((n+1<<15)*unsafe.Sizeof(arc(0)))
+	runtime.KeepAlive(v)
+	t.Logf("%.2f times the arcs", took)
+	if took > 2.2 {
+		t.Errorf("the machine takes %.2f times its arcs", took)
+	}
+}
