@@ -40,7 +40,9 @@ type ShortestDistanceOptions struct {
 	// same. It asks for the path property.
 	FirstPath bool
 	// MaxVisits bounds how often states are relaxed in all before the answer is
-	// ErrNotClosed; zero is a million and a thousand for each state.
+	// ErrNotClosed; zero is a million and a thousand for each state, and no bound
+	// where relaxation is known to end: on an acyclic machine, and over weights
+	// with the path property.
 	MaxVisits int64
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
@@ -305,6 +307,7 @@ type relaxation[W semiring.Weight[W]] struct {
 	delta    float64
 	visits   int64
 	left     int64 // visits until the next look at limits
+	limit    int64 // of visits; 0 before the first look
 	touched  fst.StateID
 	better   bool          // a cycle may improve for ever
 	pred     []fst.StateID // the state that improved each last; kept if better, and for paths
@@ -496,9 +499,14 @@ func relaxFloats[T interface {
 // detection algorithms", Mathematical Programming 85, 1999). Looking costs
 // O(states), so it is done once in as many visits.
 func (r *relaxation[W]) look(s fst.StateID) error {
-	limit := r.o.maxVisits(len(r.d))
-	if r.visits > limit {
-		return &StateError{Op: r.op, State: s, Err: ErrNotClosed}
+	if r.limit == 0 {
+		r.limit = r.o.maxVisits(len(r.d))
+	}
+	if r.visits > r.limit {
+		if r.o.MaxVisits != 0 || !r.ends() {
+			return &StateError{Op: r.op, State: s, Err: ErrNotClosed}
+		}
+		r.limit = math.MaxInt64
 	}
 	if r.o.Ctx != nil {
 		if err := r.o.Ctx.Err(); err != nil {
@@ -514,9 +522,15 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 		}
 		step = max(64, int64(len(r.d)))
 	}
-	r.left = min(step, limit-r.visits+1)
+	r.left = min(step, r.limit-r.visits+1)
 	r.visits += r.left
 	return nil
+}
+
+// ends reports whether relaxation comes to its end, be it after exponentially many visits, as with the last-in-first-out
+// queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a cycle that is better than 1̄ is found.
+func (r *relaxation[W]) ends() bool {
+	return newAlgebra[W]().path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
 }
 
 // predCycle finds a cycle of pred.

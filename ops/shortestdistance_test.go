@@ -121,3 +121,42 @@ func TestShortestDistanceNegativeCycle(t *testing.T) {
 		t.Fatalf("only %d machines with negative cycles", found)
 	}
 }
+
+// With the last-in-first-out queue a chain of diamonds, whose longer sides are better, takes exponentially many visits, and
+// no more: that is not a sum that does not settle.
+func TestLastInFirstOutEnds(t *testing.T) {
+	const diamonds = 22
+	v := fst.NewVector[semiring.Tropical](2*diamonds + 1)
+	v.AddStates(2*diamonds + 1)
+	v.SetStart(0)
+	v.SetFinal(2*diamonds, 0)
+	for k := range fst.StateID(diamonds) {
+		q := 2 * k
+		v.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 1})
+		v.AddArc(q+1, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 2})
+		v.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, Weight: semiring.Tropical(int(1) << (diamonds - k)), NextState: q + 2})
+	}
+	d, err := ops.ShortestDistance(v, &ops.ShortestDistanceOptions{Queue: ops.QueueLIFO})
+	if err != nil || d[2*diamonds] != 0 {
+		t.Fatalf("distances %v, %v, want 0 at the end", d, err)
+	}
+	best, err := ops.ShortestPath(v, &ops.ShortestPathOptions[semiring.Tropical]{Queue: ops.QueueLIFO})
+	if err != nil || best.NumStates() != 2*diamonds+1 {
+		t.Fatalf("a path of %v states, %v, want %d", best, err, 2*diamonds+1)
+	}
+	var short *ops.StateError
+	if _, err := ops.ShortestDistance(v, &ops.ShortestDistanceOptions{Queue: ops.QueueLIFO, MaxVisits: 1 << 20}); !errors.As(err, &short) || !errors.Is(err, ops.ErrNotClosed) {
+		t.Errorf("with a bound that is given: %v", err)
+	}
+	sums, err := ops.ShortestDistance(ops.MapInto(v, func(w semiring.Tropical) semiring.Log64 { return semiring.Log64(w) }), &ops.ShortestDistanceOptions{Queue: ops.QueueLIFO, Delta: 1e-9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0.0
+	for k := range diamonds {
+		want -= math.Log1p(math.Exp(-math.Ldexp(1, diamonds-k)))
+	}
+	if got := float64(sums[2*diamonds]); math.Abs(got-want) > 1e-6 {
+		t.Errorf("the sum is %g, want %g", got, want)
+	}
+}
