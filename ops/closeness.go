@@ -61,7 +61,8 @@ func proportional[W any]() bool {
 }
 
 // quantizer returns the rounding to multiples of delta, or by factors where weights of W are multiplied as
-// numbers, those of f among them; nil for zero.
+// numbers, those of f among them; nil for zero. It comes to rest: what is rounded again and again, as the residual weights round a
+// cycle are, would not if rounding errors moved it.
 func quantizer[W semiring.Weight[W]](op string, f fst.Fst[W], delta float64) (func(W) W, error) {
 	if delta == 0 {
 		return nil, nil
@@ -76,19 +77,42 @@ func quantizer[W semiring.Weight[W]](op string, f fst.Fst[W], delta float64) (fu
 	if proportional[W]() {
 		return factorQuantizer[W](valueUnit(f), delta), nil
 	}
-	q := func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }
+	q := func(w W) W {
+		once := any(w).(semiring.Quantizable[W]).Quantize(delta)
+		if !any(once).(semiring.Quantizable[W]).Quantize(delta).Equal(once) {
+			return w
+		}
+		return once
+	}
 	// The numbers without an interface around each.
 	switch q := any(&q).(type) {
 	case *func(semiring.Tropical) semiring.Tropical:
-		*q = func(w semiring.Tropical) semiring.Tropical { return w.Quantize(delta) }
+		*q = steadily[semiring.Tropical](delta)
 	case *func(semiring.Tropical64) semiring.Tropical64:
-		*q = func(w semiring.Tropical64) semiring.Tropical64 { return w.Quantize(delta) }
+		*q = steadily[semiring.Tropical64](delta)
 	case *func(semiring.Log) semiring.Log:
-		*q = func(w semiring.Log) semiring.Log { return w.Quantize(delta) }
+		*q = steadily[semiring.Log](delta)
 	case *func(semiring.Log64) semiring.Log64:
-		*q = func(w semiring.Log64) semiring.Log64 { return w.Quantize(delta) }
+		*q = steadily[semiring.Log64](delta)
 	}
 	return q, nil
+}
+
+// steadily rounds numbers, but leaves those that have no finer digits than delta as they are.
+func steadily[T interface {
+	~float32 | ~float64
+	semiring.Quantizable[T]
+}](delta float64) func(T) T {
+	d, limit := T(delta), T(1<<22) // quotients from here on have at most one bit after the point, in a float32
+	if limit*4+1 != limit*4 {
+		limit = 1 << 51 // the same for a float64
+	}
+	return func(w T) T {
+		if q := w / d; -limit < q && q < limit {
+			return w.Quantize(delta)
+		}
+		return w
+	}
 }
 
 // factorQuantizer rounds by factors, and values of an Expectation in the given unit.

@@ -127,9 +127,8 @@ func (u *uniquePaths[W]) at(q fst.StateID) *uniqueState[W] {
 	return u.states[q]
 }
 
-// residualRounding rounds to multiples of delta as OpenFst does: by
-// ⌊w/δ + ½⌋·δ in the arithmetic of the weight even where that has no digits left
-// for it, since which strings tie is decided so. It is nil for zero, and for
+// residualRounding rounds to multiples of delta as OpenFst does, even where weights have
+// no digits left for it, since which strings tie is decided so. It is nil for zero, and for
 // weights that cannot be rounded.
 func residualRounding[W semiring.Weight[W]](delta float64) func(W) W {
 	if _, ok := any(semiring.Zero[W]()).(semiring.Quantizable[W]); !ok || delta == 0 {
@@ -138,19 +137,9 @@ func residualRounding[W semiring.Weight[W]](delta float64) func(W) W {
 	round := func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(delta) }
 	switch round := any(&round).(type) {
 	case *func(semiring.Tropical) semiring.Tropical:
-		*round = roundCost[semiring.Tropical](delta)
+		*round = func(w semiring.Tropical) semiring.Tropical { return w.Quantize(delta) }
 	case *func(semiring.Tropical64) semiring.Tropical64:
-		*round = roundCost[semiring.Tropical64](delta)
+		*round = func(w semiring.Tropical64) semiring.Tropical64 { return w.Quantize(delta) }
 	}
 	return round
-}
-
-func roundCost[T float](delta float64) func(T) T {
-	d := T(delta)
-	return func(w T) T {
-		if !(math.Abs(float64(w)) <= math.MaxFloat64) {
-			return w
-		}
-		return T(math.Floor(float64(w/d+0.5))) * d
-	}
 }

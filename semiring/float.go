@@ -123,18 +123,17 @@ func near[T float](a, b T, delta float64) bool {
 }
 
 // quantize is OpenFst's rounding to multiples of delta, ⌊v/delta + ½⌋·delta in
-// the arithmetic of T. What has no finer digits than delta stays as it is: there
-// the formula would only add rounding errors, or overflow to ∞ = 0̄.
+// the arithmetic of T (see Quantizable). What would overflow to ∞ = 0̄ stays as it is.
 func quantize[T float](v T, delta float64) T {
-	limit := T(1 << 22) // quotients from here on have at most one bit after the point, in a float32
-	if limit*4+1 != limit*4 {
-		limit = 1 << 51 // the same for a float64
-	}
 	d := T(delta)
-	if q := v / d; d > 0 && d < T(math.Inf(1)) && -limit < q && q < limit {
-		return T(math.Floor(float64(q+0.5))) * d
+	if !(d > 0 && d < T(math.Inf(1))) {
+		return v
 	}
-	return v
+	q := T(math.Floor(float64(v/d+0.5))) * d
+	if q-q != 0 { // ∞
+		return v
+	}
+	return q
 }
 
 // nearRelative is |a-b| ≤ delta·min(|a|, |b|): for numbers that are multiplied, in which the size of both

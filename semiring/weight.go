@@ -113,7 +113,10 @@ type Approx[W any] interface {
 }
 
 // Quantizable is met by weights that can be rounded to multiples of delta, so
-// that close weights mostly, though not always, become Equal.
+// that close weights mostly, though not always, become Equal. Numbers are rounded
+// as OpenFst has it, by ⌊w/δ + ½⌋·δ in their own arithmetic, also where they have
+// no finer digits than δ: from 2²² steps (with 8 bytes 2⁵¹) on, rounding errors
+// move them by a few units of the last digit, and may move them on when they are rounded again.
 type Quantizable[W any] interface {
 	Weight[W]
 	Quantize(delta float64) W

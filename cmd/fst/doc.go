@@ -155,9 +155,12 @@
 //	  input_rho as the first
 //	  machine)
 //	fstmap --power below 0      makes -Infinity of the weight 0̄     leaves 0̄
-//	weights from 4 million      fstminimize, fstdeterminize,        stay as they are: they have no finer
-//	  times --delta on            fstdisambiguate, fstmap get         digits than --delta
-//	                              rounding errors, or Infinity
+//	weights from 4 million      fstdeterminize and                  stay as they are: they have no finer
+//	  times --delta on            fstdisambiguate add rounding        digits than --delta
+//	                              errors at each step
+//	weights from 10³⁸ times     fstminimize, fstdeterminize,        stay as they are
+//	  --delta on                  fstdisambiguate and fstmap make
+//	                              them Infinity
 //	weights of -0               fstencode gives them other labels   are the same as 0
 //	                              than 0
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,

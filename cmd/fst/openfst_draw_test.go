@@ -234,7 +234,9 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	acceptor := t.acceptor || rng.IntN(3) == 0
 	weights := [][]float64{{0}, {0, 0.5, 1, 1.5, 2.25}, {0.5, 3}, {0.1, 0.2, 0.3, 0.7}, {-1, 1, 2, 1e6, 1e-7},
 		// Closer than what any tool tells apart; the least numbers that there are; those whose quotients by --delta are too large for any.
-		{0, 1e-7, 3e-7, 5e-4, 9e-4}, {0, math.Copysign(0, -1), 1e-45, 2e-38}, {1, 1e30, 1e36}}[[]int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7}[rng.IntN(13)]]
+		{0, 1e-7, 3e-7, 5e-4, 9e-4}, {0, math.Copysign(0, -1), 1e-45, 2e-38}, {1, 1e30, 1e36},
+		// As of -log probabilities: too large for float32 to have digits finer than the steps that some tools round to.
+		{4.1, 5.31, 9.73, 23.251, 1234.567}}[[]int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8}[rng.IntN(14)]]
 	if slices.Contains(weights, 1e36) && !acyclic { // OpenFst's determinization ends where residuals overflow
 		weights = []float64{1, 1e6, 1e7}
 	}

@@ -502,7 +502,7 @@ func (p *peers) run(c *peerCase) string {
 		if !c.stdout {
 			large, _ = os.ReadFile(theirs)
 		}
-		if h, err := fst.NewMemoryStream(large, nil).ReadHeader(); err == nil && h.NumStates > 50000 {
+		if h, err := fst.NewMemoryStream(large, nil).ReadHeader(); err == nil && h.NumStates > 40000 { // trimmed
 			p.hung[c.tool.name]++ // ends, but beyond the limit that we were given
 			return ""
 		}
@@ -593,7 +593,7 @@ func (p *peers) run(c *peerCase) string {
 			}
 		}
 		step := float32(0)
-		if c.inputs[0].arcType != "log64" && (c.tool.name == "minimize" || c.tool.name == "disambiguate" || slices.Contains(c.flags, "--map_type=quantize")) {
+		if c.inputs[0].arcType == "log" && c.tool.name == "minimize" || c.inputs[0].arcType != "log64" && c.tool.name == "disambiguate" {
 			step = c.delta()
 		}
 		if d := compareFiles(a, b, delta, step); d != "" {
@@ -603,6 +603,15 @@ func (p *peers) run(c *peerCase) string {
 			if _, _, status := p.openFst("fstinfo", nil, b); status != 0 {
 				p.statuses[c.tool.name+": OpenFst cannot read what it has written"]++
 				return ""
+			}
+			// It has "weighted" for true of them where no weight is, and takes the way for such machines.
+			if c.tool.name == "minimize" && slices.ContainsFunc(c.inputs, p.refusedAsNgram) {
+				their := filepath.Join(p.dir, "ngram.fst")
+				must(os.WriteFile(their, b, 0o644))
+				if _, _, status := p.openFst("fstisomorphic", []string{"-", their}, a); status == 0 {
+					p.statuses[c.tool.name+": OpenFst goes by the properties that it finds false itself of ngram files"]++
+					return ""
+				}
 			}
 			// OpenFst rounds the weights that look-ahead composition has pushed where it takes them off again.
 			if len(c.inputs) == 2 && (strings.HasSuffix(c.inputs[0].fstType, "label_lookahead") || strings.HasSuffix(c.inputs[1].fstType, "label_lookahead")) && compareFiles(a, b, 1.0/256, 0) == "" {
