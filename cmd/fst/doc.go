@@ -78,6 +78,11 @@
 //	later inputs that cannot be farcreate: message, status 0;       status 1
 //	  read                        farequal, farisomorphic: status 2
 //	keys that are not there     farextract: message, status 0       status 1
+//	one file for two results,   the last one stays, status 0        status 1; tables that agree may go
+//	  such as a table and a                                           to one file
+//	  machine
+//	a reader of standard        ends silently, by a signal          status 1, with a message
+//	  output that has gone
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
 //	fstconvert                  a mode that there is not: a         status 1
 //	  --phi_fst_rewrite_mode      warning, and auto

@@ -333,7 +333,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 				if *to != "" {
 					fstType = *to
 				}
-				m, err := c.lookAhead(e.typed, e.m, fstType)
+				m, err := c.lookAhead(e.typed, e.m, fstType, c.arg(1))
 				return m, fstType, err
 			}, nil)
 		}
@@ -356,6 +356,11 @@ Time O(states + arcs).`,
 		weights := fs.Bool("encode_weights", false, "Encode the weight in the label")
 		reuse := fs.Bool("encode_reuse", false, "Add to an existing mapper")
 		return func(c *call) error {
+			if !*decode {
+				if err := c.distinct(c.arg(1), c.arg(2)); err != nil {
+					return err
+				}
+			}
 			var table suite.EncodeTable
 			had := 0
 			return c.eachArchived(c.args[0], c.arg(2), *typ, func(e *archived) (machine, string, error) {

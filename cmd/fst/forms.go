@@ -57,7 +57,7 @@ Time O(states + arcs), of look-ahead types also the intervals of labels.`,
 
 // lookAhead returns m with the labels that its states can reach, if a type of file asks for
 // these and m comes without them, and writes the pairs of labels that flags ask for.
-func (c *call) lookAhead(t *typed, m machine, fstType string) (machine, error) {
+func (c *call) lookAhead(t *typed, m machine, fstType, out string) (machine, error) {
 	side, save := ops.Input, *c.lib.saveIPairs
 	switch fstType {
 	case "ilabel_lookahead":
@@ -68,6 +68,9 @@ func (c *call) lookAhead(t *typed, m machine, fstType string) (machine, error) {
 	}
 	if g, ok := m.(interface{ AddOn() *fst.AddOn }); ok && g.AddOn() != nil && g.AddOn().Type == fstType {
 		return m, nil
+	}
+	if err := c.distinct(save, out); err != nil {
+		return nil, err
 	}
 	lim, cancel := c.lib.limits()
 	defer cancel()

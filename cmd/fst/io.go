@@ -152,7 +152,7 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	if fstType == "" {
 		fstType = "vector"
 	}
-	m, err := c.lookAhead(t, m, fstType)
+	m, err := c.lookAhead(t, m, fstType, c.arg(i))
 	if err != nil {
 		return err
 	}
@@ -162,6 +162,34 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	return c.Output(c.arg(i), func(w io.Writer) error {
 		return t.Write(w, m, &fst.WriteOptions{Type: fstType, Align: *c.lib.align, Special: c.special})
 	})
+}
+
+// distinct is an error where two results of one call would go to one file, or one value of fst run, which can hold
+// one of them. It is asked before anything is written; "" and standard output are passed over.
+func (c *call) distinct(names ...string) error {
+	for i, name := range names {
+		for _, other := range names[:i] {
+			same := c.pipe != nil && name == other && !cli.IsStandard(name)
+			if same || c.pipe == nil && cli.SameFile(name, other) {
+				return fmt.Errorf("%s is named for two results, and can hold one of them", name)
+			}
+		}
+	}
+	return nil
+}
+
+// distinctTables is distinct where two of the results are tables of symbols, which may go to one file if they agree.
+func (c *call) distinctTables(saves [2]string, tables [2]*fst.SymbolTable, others ...string) error {
+	for i, t := range tables {
+		if t == nil {
+			saves[i] = ""
+		}
+	}
+	if saves[0] != "" && saves[1] != "" && fst.Compatible(tables[0], tables[1]) {
+		others = append(others, saves[0])
+		return errors.Join(c.distinct(others...), c.distinct(append(others[:len(others)-1:len(others)-1], saves[1])...))
+	}
+	return c.distinct(append(others, saves[:]...)...)
 }
 
 // withinLimits is an error where m, which a tool made, is beyond the limits.

@@ -31,6 +31,9 @@ Time O(states + arcs + symbols).`,
 				return err
 			}
 			tables := [2]*fst.SymbolTable{fst.InputSymbols(t.m), fst.OutputSymbols(t.m)}
+			if err := c.distinctTables([2]string{*side[0].save, *side[1].save}, tables, c.arg(1)); err != nil {
+				return err
+			}
 			for i, s := range side {
 				if *s.save != "" && tables[i] == nil {
 					c.Warn(c.prog, "--save_%csymbols: the machine has no such symbols; nothing is saved", "io"[i])

@@ -218,6 +218,9 @@ func reversePDT(multi bool, summary, about string) *tool {
 				if multi && *turned == "" {
 					return errors.New("no file for the new stacks is given: --mpdt_new_parentheses=FILE")
 				}
+				if err := c.distinct(*turned, c.arg(1)); err != nil {
+					return err
+				}
 				t, err := c.machine(0)
 				if err != nil {
 					return err
@@ -357,6 +360,9 @@ Time O(states + arcs), and an arc for each final state of each call.`,
 			}
 			root, labels, rules, out, err := c.rules()
 			if err != nil {
+				return err
+			}
+			if err := c.distinct(*pairsFile, out); err != nil {
 				return err
 			}
 			lim, cancel := c.lib.limits()

@@ -192,8 +192,10 @@ Time O(states + arcs).`,
 		weights := fs.Bool("encode_weights", false, "Encode the weights")
 		reuse := fs.Bool("encode_reuse", false, "Go on with an existing mapper; it is written again if it has become longer")
 		return func(c *call) error {
-			if !*decode && c.arg(2) == c.arg(1) && !cli.IsStandard(c.arg(1)) {
-				return fmt.Errorf("%s is named for the mapper and for the machine, and can hold one of them", c.arg(1))
+			if !*decode {
+				if err := c.distinct(c.arg(1), c.arg(2)); err != nil {
+					return err
+				}
 			}
 			t, err := c.mutableMachine(0)
 			if err != nil {

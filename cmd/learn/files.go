@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
@@ -28,58 +25,17 @@ func places(what string, names ...string) []place {
 func apart(inputs, outputs []place) error {
 	for i, out := range outputs {
 		for _, in := range inputs {
-			if sameFile(in.name, out.name) {
+			if cli.SameFile(in.name, out.name) {
 				return fmt.Errorf("%s %s would overwrite %s %s: name another file", out.what, out.name, in.what, in.name)
 			}
 		}
 		for _, other := range outputs[:i] {
-			if sameFile(other.name, out.name) {
+			if cli.SameFile(other.name, out.name) {
 				return fmt.Errorf("%s and %s are the same file, %s: name another", other.what, out.what, out.name)
 			}
 		}
 	}
 	return nil
-}
-
-func sameFile(a, b string) bool {
-	if cli.IsStandard(a) || cli.IsStandard(b) {
-		return false
-	}
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	if errA == nil && errB == nil {
-		return infoA.Mode().IsRegular() && os.SameFile(infoA, infoB)
-	}
-	return errA != nil && errB != nil && target(a) == target(b)
-}
-
-// target is where a file that is not there yet would appear, as far as that is known.
-func target(name string) string {
-	for range 40 { // links that lead nowhere
-		info, err := os.Lstat(name)
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			break
-		}
-		to, err := os.Readlink(name)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(name), to)
-		}
-		name = to
-	}
-	dir, base := filepath.Split(name)
-	if dir == "" {
-		dir = "."
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
-	}
-	return filepath.Join(dir, base)
 }
 
 // idle returns an error if one of the flags was given: here it would do nothing, and
