@@ -52,7 +52,7 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: r, buf: make([]byte, 64<<10)}
 }
 
-// next returns the next line without its end ("\n" or "\r\n"), valid until the
+// next returns the next line without its end ("\n" or "\r\n"), and the first without a byte-order mark, valid until the
 // following call; false at the end of the stream and after an error.
 func (l *lineReader) next() ([]byte, bool) {
 	scanned := l.pos
@@ -60,8 +60,7 @@ func (l *lineReader) next() ([]byte, bool) {
 		if i := bytes.IndexByte(l.buf[scanned:l.end], '\n'); i >= 0 {
 			s := l.buf[l.pos : scanned+i]
 			l.pos = scanned + i + 1
-			l.line++
-			return chomp(s), true
+			return l.content(s), true
 		}
 		if l.eof {
 			if l.pos == l.end || l.err != nil {
@@ -69,15 +68,18 @@ func (l *lineReader) next() ([]byte, bool) {
 			}
 			s := l.buf[l.pos:l.end]
 			l.pos = l.end
-			l.line++
-			return chomp(s), true
+			return l.content(s), true
 		}
 		scanned = l.end - l.pos
 		l.fill()
 	}
 }
 
-func chomp(s []byte) []byte {
+// content counts the line s, and returns it without a carriage return, and if it is the first without a byte-order mark.
+func (l *lineReader) content(s []byte) []byte {
+	if l.line++; l.line == 1 {
+		s = bytes.TrimPrefix(s, []byte("\ufeff"))
+	}
 	if n := len(s); n > 0 && s[n-1] == '\r' {
 		return s[:n-1]
 	}

@@ -207,6 +207,17 @@ func TestReadSymbolsText(t *testing.T) {
 	}
 }
 
+// What some editors put before a text is not a part of its first symbol.
+func TestSymbolsAfterMark(t *testing.T) {
+	table := fsttest.Must(fst.ReadSymbols(strings.NewReader("\ufeff<eps> 0\n\ufeffa 1\n"), nil))
+	if e, ok := table.Find("<eps>"); e != 0 || !ok {
+		t.Errorf("the first symbol has label %d, %v", e, ok)
+	}
+	if _, ok := table.Find("\ufeffa"); !ok {
+		t.Error("a mark further on was taken away")
+	}
+}
+
 // Tables inside files written by OpenFst are the same bytes here.
 func TestSymbolsAgainstOpenFst(t *testing.T) {
 	tools := fsttest.OpenFst(t)

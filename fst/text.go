@@ -28,7 +28,8 @@ type ReadTextOptions struct {
 	KeepStateNumbering bool
 
 	// MaxStates and MaxBytes are how many states there may be, or bytes for them, where
-	// numbers that are kept leave gaps: a line may ask for 2³¹-1. Zero is no limit.
+	// numbers that are kept leave gaps: a line may ask for 2³¹-1. Zero is no limit; where
+	// both are, a gigabyte of states of which not one in a thousand is in the file is an error.
 	MaxStates, MaxBytes int64
 
 	NegativeLabels bool   // allow labels below zero
@@ -62,9 +63,6 @@ func ReadText[W semiring.Codec[W]](r io.Reader, opts *ReadTextOptions) (*Vector[
 		line, ok := t.in.next()
 		if !ok {
 			break
-		}
-		if t.in.line == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		if err := t.line(line); err != nil {
 			return nil, err
@@ -395,6 +393,10 @@ func (t *textReader[W]) renumbered() (*Vector[W], error) {
 	return v, nil
 }
 
+// mostGaps is what states may take, nearly all of which are gaps, where no limit is given: a number that was mistyped, or is
+// no state's, is then an error, and does not take the machine's memory.
+const mostGaps = 1 << 30
+
 // mayHave is an error where a machine may not have as many states as make top the last.
 func (t *textReader[W]) mayHave(top Label) error {
 	n := int64(top) + 1
@@ -407,6 +409,8 @@ func (t *textReader[W]) mayHave(top Label) error {
 		limit = fmt.Sprintf("the limit is %d", t.MaxStates)
 	case t.MaxBytes > 0 && size > t.MaxBytes:
 		limit = fmt.Sprintf("they take %d bytes, where the limit is %d", size, t.MaxBytes)
+	case t.MaxStates == 0 && t.MaxBytes == 0 && size > mostGaps && n > 1000*int64(len(t.ids)):
+		limit = fmt.Sprintf("they take %d bytes; if that is meant, allow it by a limit on states, such as --limit_states=%d", size, n)
 	default:
 		return nil
 	}

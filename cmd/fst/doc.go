@@ -24,8 +24,8 @@
 //	key 2⁶³-1 in a table        the next one is -2⁶³                there is no next one
 //	CRLF line ends              are an error                        are read
 //	zero bytes in text          end the line                        belong to the symbol
-//	a byte-order mark before    is an error of fstcompile           is skipped
-//	  the first line
+//	a byte-order mark before    is an error of fstcompile, and      is skipped, in text but not in
+//	  the first line              belongs to the first symbol         strings
 //	NaN weights                 are read, and printed BadNumber     are an error where they enter, in
 //	                                                                  files and flags
 //	last line without an end    farcompilestrings reads it twice    once

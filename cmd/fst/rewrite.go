@@ -268,11 +268,14 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 			}
 			o := &ops.ReplaceOptions{Call: ops.LabelNeither, Return: ops.LabelNeither, ReturnLabel: fst.Label(*label)}
 			if !*eps { // else what they say does not matter
-				var ok1, ok2 bool
-				o.Call, ok1 = labelings[*called]
-				o.Return, ok2 = labelings[*back]
-				if !ok1 || !ok2 {
-					return fmt.Errorf("flags --call_arc_labeling and --return_arc_labeling: %q or %q is none of input, output, both, neither", *called, *back)
+				for _, l := range []struct {
+					flag, name string
+					to         *ops.Labeling
+				}{{"call", *called, &o.Call}, {"return", *back, &o.Return}} {
+					var ok bool
+					if *l.to, ok = labelings[l.name]; !ok {
+						return fmt.Errorf("flag --%s_arc_labeling: %q is none of input, output, both, neither", l.flag, l.name)
+					}
 				}
 			}
 			first, labels, rules, out, err := c.rules()

@@ -115,6 +115,9 @@ func (c *call) statement(s *runState, st *runStatement) error {
 		p := &pipe{runState: s, in: in, source: source}
 		if err := c.stage(p, &stage); err != nil {
 			if errors.Is(err, errDifferent) {
+				if len(s.order)+len(s.printed) > 0 { // what was to appear at the end
+					c.Warn(c.prog, "%s: the machines differ, and nothing is written", where)
+				}
 				return err
 			}
 			return fmt.Errorf("%s: %w", where, shownError{err})
