@@ -216,10 +216,11 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.err
 }
 
-// named is err under the name of the file that is wanted, not of the temporary one.
+// named is err under the name of the file that is wanted, not of the temporary one, or what the system calls
+// standard output.
 func (f *File) named(err error) error {
 	var pe *fs.PathError
-	if f.temp != "" && errors.As(err, &pe) && pe.Path == f.temp {
+	if errors.As(err, &pe) && (f.temp == "" || pe.Path == f.temp) {
 		return &writeError{f.name, pe.Err}
 	}
 	return err
@@ -241,7 +242,7 @@ func (f *File) Whole() bool { return f.whole }
 // Flush hands over what was written to a file that does not appear whole.
 func (f *File) Flush() error {
 	if f.err == nil && !f.Whole() {
-		f.err = f.w.Flush()
+		f.err = f.named(f.w.Flush())
 	}
 	return f.err
 }
