@@ -151,3 +151,30 @@ func ExampleArchiveReader() {
 	// answer0 yes
 	// answer1 no yes
 }
+
+// Of an archive with an index only what is asked for is read.
+func ExampleArchiveReader_Seek() {
+	var file bytes.Buffer
+	w, err := fst.NewArchiveWriter(&file, fst.ArchiveTable)
+	for i := 0; i < 1000 && err == nil; i++ {
+		err = fst.AddToArchive[semiring.Tropical](w, fmt.Sprintf("utt%03d", i), fst.FromLabels[semiring.Tropical]([]fst.Label{1, 2}), nil)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := fst.NewArchiveReader(bytes.NewReader(file.Bytes()), nil)
+	if err == nil {
+		err = r.Seek("utt7")
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	key, _, err := r.Next()
+	fmt.Println(key, err)
+	// Output: utt700 <nil>
+}

@@ -31,19 +31,22 @@ const (
 // machines than the type holds.
 var ErrArchive = errors.New("no archive can have this")
 
-// ArchiveReader reads an archive from its first machine to its last.
+// ArchiveReader reads an archive from its first machine to its last, and one with an index (ArchiveTable) from any
+// key on that Seek is given.
 type ArchiveReader struct {
 	Type ArchiveType
 
-	s    *Stream
-	left int64 // entries still to come of a table; -1 where the file tells at its end
-	last string
-	any  bool
+	s     *Stream
+	left  int64 // entries still to come of a table; -1 where the file tells at its end
+	last  string
+	any   bool
+	index *archiveIndex // of a table
 }
 
 // NewArchiveReader begins to read an archive of any type. One with an index is read
-// whole into memory first, unless r is a file or knows its size and reads from any
-// place. Errors are BinaryErrors.
+// whole into memory first, unless r is a file, a bytes.Reader or another io.ReadSeeker: these are
+// read where they stand, and must not be read, or set to another place, by anyone else
+// meanwhile. Such an archive goes on to the end of r. Errors are BinaryErrors.
 func NewArchiveReader(r io.Reader, opts *ReadOptions) (*ArchiveReader, error) {
 	var o ReadOptions
 	if opts != nil {
@@ -70,6 +73,7 @@ func NewArchiveReader(r io.Reader, opts *ReadOptions) (*ArchiveReader, error) {
 		if a.left, err = a.count(at, size); err != nil {
 			return nil, err
 		}
+		a.index = &archiveIndex{at: at, n: a.left, end: size - 16 - 8*a.left}
 	default:
 		return nil, s.fail("not an archive: it starts with %#08x", binary.LittleEndian.Uint32(head))
 	}
@@ -81,18 +85,35 @@ func NewArchiveReader(r io.Reader, opts *ReadOptions) (*ArchiveReader, error) {
 	return a, nil
 }
 
-// randomAccess returns a way to read the end of the file that s is at the start of;
+// randomAccess returns a way to read any part of the archive that s is at the start of, and how many bytes it has;
 // s is made to read from memory where there is none.
 func randomAccess(r io.Reader, s *Stream) (io.ReaderAt, int64, error) {
-	switch f := r.(type) {
-	case *bytes.Reader:
-		return f, f.Size(), nil
-	case interface {
-		io.ReaderAt
-		Stat() (iofs.FileInfo, error)
-	}:
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return f, info.Size(), nil
+	if seeker, ok := r.(io.Seeker); ok {
+		regular := true
+		if f, ok := r.(interface{ Stat() (iofs.FileInfo, error) }); ok {
+			info, err := f.Stat()
+			regular = err == nil && info.Mode().IsRegular()
+		}
+		if here, err := seeker.Seek(0, io.SeekCurrent); regular && err == nil {
+			start := here - int64(s.end-s.pos)
+			size, err := seeker.Seek(0, io.SeekEnd)
+			if err == nil {
+				_, err = seeker.Seek(here, io.SeekStart)
+			}
+			if err != nil {
+				return nil, 0, &BinaryError{s.opts.Name, s.offset(), err}
+			}
+			at, ok := r.(io.ReaderAt)
+			if !ok {
+				at = seekerAt{r.(io.ReadSeeker)}
+			}
+			part := io.NewSectionReader(at, start, max(0, size-start))
+			if !ok { // whose place is moved by whoever reads the index
+				part.Seek(here-start, io.SeekStart)
+				s.r = part
+			}
+			s.size = s.opts.Offset + part.Size()
+			return part, part.Size(), nil
 		}
 	}
 	data := append([]byte(nil), s.buf[s.pos:s.end]...)
@@ -108,9 +129,23 @@ func randomAccess(r io.Reader, s *Stream) (io.ReaderAt, int64, error) {
 	return bytes.NewReader(data), int64(len(data)), nil
 }
 
+// seekerAt reads any part of what can only be set to a place.
+type seekerAt struct{ r io.ReadSeeker }
+
+func (s seekerAt) ReadAt(p []byte, at int64) (int, error) {
+	if _, err := s.r.Seek(at, io.SeekStart); err != nil {
+		return 0, err
+	}
+	n, err := io.ReadFull(s.r, p)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	return n, err
+}
+
 // count reads how many entries the index at the end of a table tells of.
 func (a *ArchiveReader) count(at io.ReaderAt, size int64) (int64, error) {
-	fail := func(err error) error { return &BinaryError{a.s.opts.Name, max(0, size-8), err} }
+	fail := func(err error) error { return &BinaryError{a.s.opts.Name, a.s.opts.Offset + max(0, size-8), err} }
 	var b [8]byte
 	if size < 24 {
 		return 0, fail(errShort)
@@ -139,7 +174,8 @@ func (a *ArchiveReader) count(at io.ReaderAt, size int64) (int64, error) {
 }
 
 // Next returns the key and the header of the next machine, io.EOF after the last.
-// The machine must be read by ReadBody(a.Stream(), h) before the next call.
+// The machine must be read by ReadBody(a.Stream(), h), or passed over by SkipBody, before the next call, unless that is one of
+// Seek.
 func (a *ArchiveReader) Next() (key string, h *Header, err error) {
 	switch {
 	case a.Type == ArchiveSingle:
@@ -147,8 +183,14 @@ func (a *ArchiveReader) Next() (key string, h *Header, err error) {
 			return "", nil, io.EOF
 		}
 	case a.left == 0:
+		if err = a.inPlace(); err != nil {
+			return "", nil, err
+		}
 		return "", nil, io.EOF
 	default:
+		if err = a.inPlace(); err != nil {
+			return "", nil, err
+		}
 		if key, err = a.s.str(math.MaxInt32); err != nil {
 			return "", nil, err
 		}

@@ -191,6 +191,32 @@ func (s *Stream) full(dst []byte) error {
 	return nil
 }
 
+// skip moves on by n bytes. What is far off in a file is not read.
+func (s *Stream) skip(n int64) error {
+	if n <= int64(s.end-s.pos) {
+		s.pos += int(n)
+		return nil
+	}
+	if s.size >= 0 && n > s.size-s.offset() {
+		return &BinaryError{s.opts.Name, s.size, errShort}
+	}
+	if r, ok := s.r.(io.Seeker); ok && s.size >= 0 && n-int64(s.end-s.pos) > int64(len(s.buf)) {
+		if _, err := r.Seek(n-int64(s.end-s.pos), io.SeekCurrent); err == nil {
+			s.base, s.pos, s.end = s.offset()+n, 0, 0
+			return nil
+		}
+	}
+	for n > int64(s.end-s.pos) {
+		n -= int64(s.end - s.pos)
+		s.pos = s.end
+		if _, err := s.peek(1); err != nil {
+			return err
+		}
+	}
+	s.pos += int(n)
+	return nil
+}
+
 // atEnd reports whether no byte is left.
 func (s *Stream) atEnd() bool {
 	for s.pos == s.end && !s.eof {

@@ -32,17 +32,32 @@ type archivePart struct {
 	name  string // as it was given: the key of an archive that is one plain machine
 	shown string
 	close func() error
-	entry *archived // the next one, nil at the end
+
+	entry *archived // the next one, or where due is set the one that next has returned; nil at the end
+	due   bool      // entry is what has been asked for: the one behind it is the next
+	begun bool      // entries have been read since the part was opened
+	last  *string   // the last key that was passed, nil if none was
 }
 
-// archived is a machine of an archive, or why it cannot be read.
+// archived is a machine of an archive, which load reads, or why it cannot be read.
 type archived struct {
 	key string
 	*typed
-	err error
+	err    error
+	a      *archive
+	p      *archivePart
+	header *fst.Header
 }
 
-// failed returns why e, which may be nil, cannot be read.
+// load reads the machine of e, which may be nil, unless it has been read. It must be called before the next one is asked for.
+func (e *archived) load() error {
+	if e != nil && e.err == nil && e.typed == nil {
+		e.typed, e.err = e.a.read(e.p, e.key, e.header)
+	}
+	return e.failed()
+}
+
+// failed returns why e, which may be nil, cannot be read, as far as that is known.
 func (e *archived) failed() error {
 	if e == nil {
 		return nil
@@ -50,27 +65,16 @@ func (e *archived) failed() error {
 	return e.err
 }
 
-// openArchive opens archives and reads their first machines.
+// openArchive opens archives. Of their machines nothing is read yet.
 func (c *call) openArchive(names ...string) (*archive, error) {
 	a := &archive{c: c}
 	for _, name := range names {
-		r, shown, err := c.Open(name)
-		if err != nil {
+		p := &archivePart{name: name}
+		if err := a.open(p); err != nil {
 			a.Close()
 			return nil, err
 		}
-		p := &archivePart{name: name, shown: shown, close: r.Close}
 		a.parts = append(a.parts, p)
-		if p.r, err = fst.NewArchiveReader(r, &fst.ReadOptions{Name: shown, Trust: c.plain}); err == nil {
-			a.advance(p)
-			if p.entry != nil {
-				err = p.entry.err
-			}
-		}
-		if err != nil {
-			a.Close()
-			return nil, err
-		}
 		if a.ftype == "" {
 			a.ftype = p.r.Type
 		}
@@ -78,32 +82,63 @@ func (c *call) openArchive(names ...string) (*archive, error) {
 	return a, nil
 }
 
-// advance reads the next machine of p. That it cannot be read matters only to who comes to its key: what is before
-// it has been asked for, and it perhaps has not.
+// open opens a part, or opens it anew.
+func (a *archive) open(p *archivePart) error {
+	if p.close != nil {
+		p.close()
+	}
+	r, shown, err := a.c.Open(p.name)
+	if err != nil {
+		p.close = nil
+		return err
+	}
+	*p = archivePart{name: p.name, shown: shown, close: r.Close}
+	if p.r, err = fst.NewArchiveReader(r, &fst.ReadOptions{Name: shown, Trust: a.c.plain}); err != nil {
+		p.close()
+		p.close = nil
+	}
+	return err
+}
+
+// advance reads the key and the header of the next machine of p. That it cannot be read matters only to who comes to its key:
+// what is before it has been asked for, and it perhaps has not.
 func (a *archive) advance(p *archivePart) {
-	last := p.entry
+	p.begun, p.due = true, false
+	before := ""
+	if e := p.entry; e != nil {
+		before = e.key
+		p.last = &e.key
+		if e.typed == nil { // nobody wanted it
+			su, err := a.suiteOf(e.header, p.shownKey(e.key))
+			if err == nil {
+				err = su.Skip(p.r.Stream(), e.header)
+			}
+			if err != nil {
+				p.entry = &archived{key: before, err: err}
+				return
+			}
+		}
+	}
 	key, h, err := p.r.Next()
 	if err == io.EOF {
 		p.entry = nil
 		return
 	}
 	if err != nil { // whatever comes, it is no earlier
-		if last != nil {
-			key = last.key
-		}
-		p.entry = &archived{key: key, err: err}
+		p.entry = &archived{key: before, err: err}
 		return
 	}
 	if p.r.Type == fst.ArchiveSingle {
 		key = p.name
 	}
-	t, err := a.read(p, key, h)
-	p.entry = &archived{key, t, err}
+	p.entry = &archived{key: key, a: a, p: p, header: h}
 }
 
-// read reads the machine of p under key whose header has been read.
-func (a *archive) read(p *archivePart, key string, h *fst.Header) (*typed, error) {
-	shown := fmt.Sprintf("%s, key %q", p.shown, key)
+// shownKey names an entry in errors.
+func (p *archivePart) shownKey(key string) string { return fmt.Sprintf("%s, key %q", p.shown, key) }
+
+// suiteOf returns what works on the weights of the machine behind h, which must be those of all machines.
+func (a *archive) suiteOf(h *fst.Header, shown string) (suite.Suite, error) {
 	su, err := suite.Of(h.ArcType)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
@@ -112,6 +147,16 @@ func (a *archive) read(p *archivePart, key string, h *fst.Header) (*typed, error
 		a.suite = su
 	} else if a.suite.ArcType() != su.ArcType() {
 		return nil, fmt.Errorf("%s: arc type %s among machines over %s", shown, su.ArcType(), a.suite.ArcType())
+	}
+	return su, nil
+}
+
+// read reads the machine of p under key whose header has been read.
+func (a *archive) read(p *archivePart, key string, h *fst.Header) (*typed, error) {
+	shown := p.shownKey(key)
+	su, err := a.suiteOf(h, shown)
+	if err != nil {
+		return nil, err
 	}
 	if err := a.c.examineHeader(h, shown); err != nil {
 		return nil, err
@@ -124,10 +169,13 @@ func (a *archive) read(p *archivePart, key string, h *fst.Header) (*typed, error
 	return t, a.c.examine(t, shown)
 }
 
-// next returns the machine with the lowest key, nil after the last. What cannot be read comes again and again.
+// next returns the entry with the lowest key, nil after the last. What cannot be read comes again and again.
 func (a *archive) next() *archived {
 	var best *archivePart
 	for _, p := range a.parts {
+		if !p.begun || p.due && p.entry.err == nil {
+			a.advance(p)
+		}
 		if p.entry != nil && (best == nil || p.entry.key < best.entry.key) {
 			best = p
 		}
@@ -135,22 +183,38 @@ func (a *archive) next() *archived {
 	if best == nil {
 		return nil
 	}
-	e := best.entry
-	if e.err == nil {
-		a.advance(best)
-	}
-	return e
+	best.due = true
+	return best.entry
 }
 
 func (a *archive) Close() {
 	for _, p := range a.parts {
-		p.close()
+		if p.close != nil {
+			p.close()
+		}
 	}
 }
 
-// seek returns the first of the machines to come whose key is begin or a later one, nil if there is none.
+// seek returns the first machine whose key is begin or a later one, nil if there is none. Archives with an index are
+// read from there on; others from where they have come to, if that is not too far, or from the start.
 // Plain machines answer to any key that one begins at, as in OpenFst.
 func (a *archive) seek(begin string) *archived {
+	failed := func(err error) *archived { return &archived{key: "", err: err} }
+	for _, p := range a.parts {
+		var err error
+		switch {
+		case p.r.Type == fst.ArchiveTable && (begin != "" || p.begun):
+			p.entry, p.due, p.begun = nil, false, false
+			err = p.r.Seek(begin)
+		case p.last != nil && (*p.last >= begin || a.ftype == fst.ArchiveSingle) || p.entry == nil && p.begun:
+			err = a.open(p)
+		default:
+			p.due = false
+		}
+		if err != nil {
+			return failed(err)
+		}
+	}
 	for {
 		e := a.next()
 		if e == nil || e.err != nil || e.key >= begin || a.ftype == fst.ArchiveSingle {
@@ -159,28 +223,44 @@ func (a *archive) seek(begin string) *archived {
 	}
 }
 
+// arcType returns the arc type of the machines, "" if there are none: of those that were read, or else of the first. Nothing can be
+// asked for after it.
+func (a *archive) arcType() (string, error) {
+	for _, p := range a.parts {
+		if a.suite != nil {
+			break
+		}
+		if p.entry == nil && p.r.Type == fst.ArchiveTable { // perhaps all are before the key that was asked for
+			if err := p.r.Seek(""); err != nil {
+				return "", err
+			}
+			a.advance(p)
+		}
+		if e := p.entry; e != nil {
+			if e.err != nil {
+				return "", e.err
+			}
+			if _, err := a.suiteOf(e.header, p.shownKey(e.key)); err != nil {
+				return "", err
+			}
+		}
+	}
+	if a.suite == nil {
+		return "", nil
+	}
+	return a.suite.ArcType(), nil
+}
+
 // answers tells whether e, which seek returned for key, is what the archive has under it.
 func (a *archive) answers(e *archived, key string) bool {
 	return e != nil && (e.key == key || a.ftype == fst.ArchiveSingle)
 }
 
-// has returns an error if the archive, of which nothing has been asked for yet, has nothing under key.
-func (a *archive) has(key string) error {
-	e := a.seek(key)
-	if err := e.failed(); err != nil {
-		return err
-	}
-	if !a.answers(e, key) {
-		return fmt.Errorf("there is no key %q", key)
-	}
-	return nil
-}
-
 // each calls do for the machines from begin to end, "" for no bound; begin need not be there.
 func (a *archive) each(begin, end string, do func(*archived) error) error {
 	for e := a.seek(begin); e != nil && (end == "" || e.key <= end); e = a.next() {
-		if e.err != nil {
-			return e.err
+		if err := e.load(); err != nil {
+			return err
 		}
 		if err := do(e); err != nil {
 			return err
@@ -388,53 +468,48 @@ Time O(states + arcs), a machine in memory at a time.`,
 				i := 0
 				return a.each("", "", func(e *archived) error { i++; return extract(e, i) })
 			}
+			a, err := c.openArchive(c.archiveNames()...)
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			single := a.ftype == fst.ArchiveSingle
 			i := 0
 			for _, k := range strings.FieldsFunc(*keys, func(r rune) bool { return strings.ContainsRune(*separator, r) }) {
 				begin, end, ranged := strings.Cut(k, *delimiter)
 				if ranged && (begin == "" || end == "" || strings.Contains(end, *delimiter)) {
 					return fmt.Errorf("flag --keys: %q is not a range", k)
 				}
-				if !ranged {
-					end = begin
-				}
-				a, err := c.openArchive(c.archiveNames()...)
-				if err != nil {
+				e := a.seek(begin)
+				if err := e.failed(); err != nil {
 					return err
 				}
-				if end < begin && a.ftype != fst.ArchiveSingle { // no key is in between: OpenFst looks whether the first is there
-					err := a.has(begin)
-					a.Close()
-					if err != nil {
+				if !a.answers(e, begin) { // even where no key is in between, as in OpenFst
+					return fmt.Errorf("there is no key %q", begin)
+				}
+				if !ranged {
+					if err := e.load(); err != nil {
 						return err
 					}
+					first := *e
+					first.key = begin // that of a plain machine, too
+					if err := extract(&first, i); err != nil {
+						return err
+					}
+					i++
 					continue
 				}
-				found, last := false, end
-				if a.ftype == fst.ArchiveSingle && !ranged {
-					last = ""
+				if single && e.key > end {
+					return fmt.Errorf("there is no key %q", begin)
 				}
-				err = a.each(begin, last, func(e *archived) error {
-					if !found && a.ftype == fst.ArchiveSingle {
-						if !ranged { // a plain machine goes by the name that is asked for
-							e.key = begin
-						}
-					} else if !found && e.key != begin {
-						return fmt.Errorf("there is no key %q", begin)
+				for ; e != nil && e.key <= end; e = a.next() {
+					if err := e.load(); err != nil {
+						return err
 					}
-					if found && !ranged { // the first one of a key
-						return nil
+					if err := extract(e, i); err != nil {
+						return err
 					}
-					found = true
-					err := extract(e, i)
 					i++
-					return err
-				})
-				a.Close()
-				if err == nil && !found {
-					err = fmt.Errorf("there is no key %q", begin)
-				}
-				if err != nil {
-					return err
 				}
 			}
 			return nil
@@ -483,14 +558,14 @@ Time O(states + arcs), a machine in memory at a time.`,
 				return err
 			}
 			slices.Sort(types)
+			arcType, err := a.arcType()
+			if err != nil {
+				return err
+			}
 			return c.Output("", func(w io.Writer) error {
 				if !*list {
 					infoLine(w, "far type", a.ftype)
-					arcType := "standard"
-					if a.suite != nil {
-						arcType = a.suite.ArcType()
-					}
-					infoLine(w, "arc type", arcType)
+					infoLine(w, "arc type", cmp.Or(arcType, "standard"))
 					infoLine(w, "fst type", strings.Join(types, ","))
 					infoLine(w, "# of FSTs", len(rows))
 					infoLine(w, "total # of states", total.states)
@@ -542,9 +617,6 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 					defer a.Close()
 					as[i] = a
 				}
-				if x, y := as[0].suite, as[1].suite; x != nil && y != nil && x.ArcType() != y.ArcType() {
-					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s", c.args[0], x.ArcType(), c.args[1], y.ArcType())
-				}
 				differ := func(format string, args ...any) error {
 					fmt.Fprintf(c.Err, "ERROR: %s: %s\n", c.prog, fmt.Sprintf(format, args...))
 					return errDifferent
@@ -552,6 +624,18 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 				x, y := as[0].seek(*begin), as[1].seek(*begin)
 				if err := cmp.Or(x.failed(), y.failed()); err != nil {
 					return err
+				}
+				var types [2]string
+				for i, e := range []*archived{x, y} {
+					var err error
+					if e != nil { // the type of a machine at hand, without going from it
+						types[i] = e.header.ArcType
+					} else if types[i], err = as[i].arcType(); err != nil {
+						return err
+					}
+				}
+				if t, u := types[0], types[1]; t != "" && u != "" && t != u {
+					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s", c.args[0], t, c.args[1], u)
 				}
 				if *begin != "" {
 					// As in OpenFst, archives are the same from a key on that neither has.
@@ -569,7 +653,7 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 					if x != nil && y != nil && *end != "" && *end < x.key && *end < y.key {
 						return nil
 					}
-					if err := cmp.Or(x.failed(), y.failed()); err != nil {
+					if err := cmp.Or(x.load(), y.load()); err != nil {
 						return err
 					}
 					switch {

@@ -35,6 +35,7 @@ type Suite interface {
 	Owns(m Machine) bool
 
 	Read(s *fst.Stream, h *fst.Header) (Machine, error)
+	Skip(s *fst.Stream, h *fst.Header) error // passes over what Read would read
 	ReadText(r io.Reader, o *fst.ReadTextOptions) (Machine, error)
 	Write(w io.Writer, m Machine, o *fst.WriteOptions) error
 	WriteText(w io.Writer, m Machine, o *fst.WriteTextOptions) error
@@ -167,6 +168,8 @@ func errLacks(arcType, what, whatFor string) error {
 func (component[W]) ArcType() string { var w W; return w.ArcType() }
 
 func (component[W]) Read(s *fst.Stream, h *fst.Header) (Machine, error) { return fst.ReadBody[W](s, h) }
+
+func (component[W]) Skip(s *fst.Stream, h *fst.Header) error { return fst.SkipBody[W](s, h) }
 
 func (component[W]) ReadText(r io.Reader, o *fst.ReadTextOptions) (Machine, error) {
 	return fst.ReadText[W](r, o)
