@@ -79,6 +79,10 @@ func (x *archiveIndex) keyAt(pos, end int64) (string, error) {
 	return string(b[4 : 4+n]), nil
 }
 
+// leastEntry is how many bytes an entry has at least: those of a key, of the lengths of three strings, and of the numbers of a
+// header.
+const leastEntry = 1 + 3*4 + 3*4 + 4*8
+
 var errNoEntry = errors.New("no entry, which is a key and a machine, begins there")
 
 // wrong returns an error about position i of the index.
@@ -111,8 +115,8 @@ func (a *ArchiveReader) Seek(key string) error {
 		switch {
 		case err != nil:
 			return a.wrong(mid, "%w", err)
-		case pos < 8 || pos >= x.end:
-			return a.wrong(mid, "position %d is not among the entries, which are from 8 to %d", pos, x.end)
+		case pos < 8+mid*leastEntry || pos > x.end-(x.n-mid)*leastEntry:
+			return a.wrong(mid, "position %d in a file of entries from 8 to %d leaves no room for those before it or behind", pos, x.end)
 		case pos <= low && lo > 0:
 			return a.wrong(mid, "position %d is not behind %d, that of entry %d", pos, low, lo)
 		case pos >= high && hi < x.n:
