@@ -52,9 +52,9 @@
 //	  acceptors, label -1         it for a final weight
 //	fstlinear                   reads a window of -1 or 10¹⁴        at most 1024 words
 //	                              words, and a NaN weight
-//	machines of other weights   farcreate, farinfo,                 status 1 where such machines
-//	  in one archive, or in       farprintstrings: message, status      are read: behind a key, and
-//	  archives read together      0; farextract --keys may not come     not behind --end_key
+//	machines of other weights   farcreate, farinfo,                 status 1 where archives begin so, or
+//	  in one archive, or in       farprintstrings: message, status      such machines are read: behind a
+//	  archives read together      0; farextract --keys may not come     key, and not behind --end_key
 //	                              upon them
 //	archives cut at their ends  what is left may be taken for all   status 1
 //	blank lines in file lists   are standard input                  are passed over

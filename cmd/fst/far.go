@@ -65,7 +65,7 @@ func (e *archived) failed() error {
 	return e.err
 }
 
-// openArchive opens archives. Of their machines nothing is read yet.
+// openArchive opens archives. Of their machines nothing is read yet; of several archives the first headers are.
 func (c *call) openArchive(names ...string) (*archive, error) {
 	a := &archive{c: c}
 	for _, name := range names {
@@ -77,6 +77,19 @@ func (c *call) openArchive(names ...string) (*archive, error) {
 		a.parts = append(a.parts, p)
 		if a.ftype == "" {
 			a.ftype = p.r.Type
+		}
+	}
+	if len(a.parts) > 1 { // the weights of all must be the same, whichever are asked for
+		for _, p := range a.parts {
+			a.advance(p)
+			err := p.entry.failed()
+			if e := p.entry; e != nil && err == nil {
+				_, err = a.suiteOf(e.header, p.shownKey(e.key))
+			}
+			if err != nil {
+				a.Close()
+				return nil, err
+			}
 		}
 	}
 	return a, nil
