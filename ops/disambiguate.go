@@ -220,13 +220,9 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	}
 	sq := newSquare[W](in, false, 0)
 	sq.meter = d.meter
-	if err := sq.explore(); err != nil {
+	related, err := sq.sharedFutures()
+	if err != nil {
 		return err
-	}
-	rest := sq.finalDistances()
-	related := func(s, head fst.StateID) bool {
-		p := sq.ids.Find(pairKey(s, head))
-		return p != fst.NoState && rest[p] >= 0
 	}
 	do := &DeterminizeOptions{Delta: o.Delta, SubsequentialLabel: o.SubsequentialLabel, Limits: o.Limits}
 	var expander fst.Expander[W]
@@ -254,7 +250,6 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 			return fst.NoState
 		}
 	}
-	var err error
 	if d.out, err = expandAll(expander); err != nil {
 		return err
 	}

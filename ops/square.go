@@ -13,14 +13,16 @@ import (
 type square[W semiring.Weight[W]] struct {
 	f       fst.Expanded[W]
 	live    []bool    // states to keep; nil is all
-	byLabel [][]int32 // arcs of each state in label order; nil is not known yet
-	unlike  [][]int32 // of those, arcs that are kept, the first of those that are alike; nil is not known yet
+	rest    []int32   // arcs from each state to the nearest final one, where live is set
+	fans    []*fan    // of each state; nil is not known yet
 	silent  []int8    // states that read ε before all else, 1, and others, -1; 0 is not known yet
 	epsFree bool      // input ε does not move one side alone
 	budget  int64     // bound on pairs and their arcs; zero is none
 	meter   meter     // what the caller allows the square to take
 	perPair int64     // bytes that the search takes for each pair,
 	held    int64     // and what it holds besides
+	looked  int64     // arcs of the square that were looked at and are not in list
+	some    []pairArc // see alternatives
 	shared  bool      // drop what leads to no pair from which one string takes both sides to final states
 
 	pairs []uint64 // left<<32 | right, in the order in which they were reached
@@ -31,12 +33,13 @@ type square[W semiring.Weight[W]] struct {
 	// single is true when no two paths lead from the start to one state with
 	// the same labels.
 	single bool
-	// parallel is true when there are arcs from one state to another with one label.
-	parallel bool
+	// manifold is true when there are arcs from one state to another with one input label and different outputs.
+	manifold bool
 }
 
 // pairArc is an arc of the square: arc number left of the left state and right
-// of the right one; -1 is staying where one is, while the other reads ε.
+// of the right one; -1 is staying where one is, while the other reads ε. One of the list stands for
+// all with the same next states and label (see fan and alternatives).
 type pairArc struct{ to, left, right int32 }
 
 // pairStep is an arc of the square with the pair that it leaves.
@@ -50,55 +53,14 @@ type pairStep struct {
 func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64) *square[W] {
 	s := &square[W]{f: f, budget: budget, single: true, epsFree: true}
 	if trim {
-		s.live = coaccessible(f)
+		s.rest = stepsToFinal(f)
+		s.live = make([]bool, len(s.rest))
+		for q, n := range s.rest {
+			s.live[q] = n >= 0
+		}
 	}
-	s.byLabel = make([][]int32, f.NumStates())
-	s.unlike = make([][]int32, f.NumStates())
+	s.fans = make([]*fan, f.NumStates())
 	return s
-}
-
-// coaccessible marks the states that reach a final one by arcs that are not 0̄.
-func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
-	n := f.NumStates()
-	first := make([]int64, n+2)
-	for q := range n {
-		for _, e := range f.Arcs(fst.StateID(q)) {
-			first[e.NextState+2]++
-		}
-	}
-	for q := range n {
-		first[q+2] += first[q+1]
-	}
-	from := make([]fst.StateID, first[n+1])
-	for q := range n {
-		for _, e := range f.Arcs(fst.StateID(q)) {
-			if semiring.IsZero(e.Weight) {
-				from[first[e.NextState+1]] = fst.NoState
-			} else {
-				from[first[e.NextState+1]] = fst.StateID(q)
-			}
-			first[e.NextState+1]++
-		}
-	}
-	live := make([]bool, n)
-	var queue []fst.StateID
-	for q := range n {
-		if fst.IsFinal[W](f, fst.StateID(q)) {
-			live[q] = true
-			queue = append(queue, fst.StateID(q))
-		}
-	}
-	for len(queue) > 0 {
-		q := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		for _, p := range from[first[q]:first[q+1]] {
-			if p != fst.NoState && !live[p] {
-				live[p] = true
-				queue = append(queue, p)
-			}
-		}
-	}
-	return live
 }
 
 func pairKey(l, r fst.StateID) uint64 { return uint64(uint32(l))<<32 | uint64(uint32(r)) }
@@ -150,10 +112,11 @@ func (s *square[W]) explore() error {
 // check holds the square against its budget and its caller's limits, which count
 // its pairs as states and their arcs as arcs.
 func (s *square[W]) check() error {
-	if s.budget > 0 && int64(len(s.pairs)+len(s.list)) > s.budget || len(s.pairs) >= 1<<31-1 {
+	arcs := int64(len(s.list)) + s.looked
+	if s.budget > 0 && int64(len(s.pairs))+arcs > s.budget || len(s.pairs) >= 1<<31-1 {
 		return ErrUndecided
 	}
-	return s.meter.check(Progress{States: len(s.pairs), Arcs: int64(len(s.list)), Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
+	return s.meter.check(Progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
 }
 
 // What a pair takes in the list of pairs, the table and the ends of its arcs, and an arc, with the room
@@ -202,14 +165,17 @@ const checkPairArcs = 4096
 func (s *square[W]) expand(p int32) error {
 	l, r := s.states(p)
 	left, right := s.f.Arcs(l), s.f.Arcs(r)
-	lo, ro := s.distinct(l), s.distinct(r)
-	if l == r && len(lo) < s.kept(l) {
-		s.single, s.parallel = false, true
+	lo, ro := s.fan(l), s.fan(r)
+	if lo.others != nil {
+		s.manifold = true
+	}
+	if l == r && lo.twice != nil {
+		s.single = false
 	}
 	if !s.epsFree {
 		leftFirst := s.readsSilence(l)
 		if leftFirst || !s.readsSilence(r) {
-			for _, i := range lo {
+			for _, i := range lo.first {
 				if left[i].ILabel == fst.Epsilon {
 					s.list = append(s.list, pairArc{s.id(left[i].NextState, r), i, -1})
 				}
@@ -218,52 +184,33 @@ func (s *square[W]) expand(p int32) error {
 		if leftFirst {
 			return nil
 		}
-		for _, k := range ro {
+		for _, k := range ro.first {
 			if right[k].ILabel == fst.Epsilon {
 				s.list = append(s.list, pairArc{s.id(l, right[k].NextState), -1, k})
 			}
 		}
 	}
 	seen := 0
-	for i, j := 0, 0; i < len(lo) && j < len(ro); {
-		a, b := left[lo[i]].ILabel, right[ro[j]].ILabel
-		if a < b {
-			i++
-			continue
+	return s.eachLabel(l, r, func(label fst.Label, lo, ro []int32) error {
+		if label == fst.Epsilon && !s.epsFree {
+			return nil
 		}
-		if b < a {
-			j++
-			continue
-		}
-		end := j
-		for end < len(ro) && right[ro[end]].ILabel == a {
-			end++
-		}
-		for ; i < len(lo) && left[lo[i]].ILabel == a; i++ {
-			if a == fst.Epsilon && !s.epsFree {
-				continue
-			}
-			e := &left[lo[i]]
-			for k := j; k < end; k++ {
+		for _, i := range lo {
+			t := left[i].NextState
+			for _, k := range ro {
 				if seen++; seen%checkPairArcs == 0 {
 					if err := s.check(); err != nil {
 						return err
 					}
 				}
-				g := &right[ro[k]]
-				if e.NextState == g.NextState && (l != r || lo[i] != ro[k]) {
+				if t == right[k].NextState && l != r {
 					s.single = false
-					s.parallel = s.parallel || l == r
-					if l == r && e.OLabel == g.OLabel && s.epsFree {
-						continue // parallel arcs: as one
-					}
 				}
-				s.list = append(s.list, pairArc{s.id(e.NextState, g.NextState), lo[i], ro[k]})
+				s.list = append(s.list, pairArc{s.id(t, right[k].NextState), i, k})
 			}
 		}
-		j = end
-	}
-	return nil
+		return nil
+	})
 }
 
 // readsSilence reports whether q is not final and all that leaves it reads ε.
@@ -274,98 +221,15 @@ func (s *square[W]) readsSilence(q fst.StateID) bool {
 	if s.silent[q] == 0 {
 		s.silent[q] = 1
 		arcs := s.f.Arcs(q)
-		if fst.IsFinal[W](s.f, q) || slices.ContainsFunc(s.distinct(q), func(k int32) bool { return arcs[k].ILabel != fst.Epsilon }) {
+		if fst.IsFinal[W](s.f, q) || slices.ContainsFunc(s.fan(q).first, func(k int32) bool { return arcs[k].ILabel != fst.Epsilon }) {
 			s.silent[q] = -1
 		}
 	}
 	return s.silent[q] > 0
 }
 
-// kept is the number of arcs of q that are kept.
-func (s *square[W]) kept(q fst.StateID) int {
-	n := 0
-	arcs := s.f.Arcs(q)
-	for i := range arcs {
-		if s.keep(&arcs[i]) {
-			n++
-		}
-	}
-	return n
-}
-
-// distinct returns the arcs of q that are kept, by input label, and of those that have the same
-// labels, weight and next state the first: the others lead to the same pairs with the same weights and outputs.
-func (s *square[W]) distinct(q fst.StateID) []int32 {
-	arcs := s.f.Arcs(q)
-	if o := s.unlike[q]; o != nil || len(arcs) == 0 {
-		return o
-	}
-	type ends struct {
-		to  fst.StateID
-		out fst.Label
-		w   string
-	}
-	order := s.labelOrder(q)
-	var seen map[ends]bool
-	o := make([]int32, 0, len(order))
-	var key []byte
-	for i := 0; i < len(order); {
-		end := i + 1
-		for end < len(order) && arcs[order[end]].ILabel == arcs[order[i]].ILabel {
-			end++
-		}
-		alone := end == i+1
-		if !alone && (seen == nil || len(seen) > 64) { // to clear what has grown takes as long again and again
-			seen = map[ends]bool{}
-		} else if !alone {
-			clear(seen)
-		}
-		for ; i < end; i++ {
-			e := &arcs[order[i]]
-			if !s.keep(e) {
-				continue
-			}
-			if !alone {
-				key = e.Weight.AppendKey(key[:0])
-				k := ends{e.NextState, e.OLabel, string(key)}
-				if seen[k] {
-					continue
-				}
-				seen[k] = true
-			}
-			o = append(o, order[i])
-		}
-	}
-	s.unlike[q] = o
-	return o
-}
-
 func (s *square[W]) keep(e *fst.Arc[W]) bool {
 	return (s.live == nil || s.live[e.NextState]) && !semiring.IsZero(e.Weight)
-}
-
-// labelOrder returns the arcs of q by input label.
-func (s *square[W]) labelOrder(q fst.StateID) []int32 {
-	arcs := s.f.Arcs(q)
-	if o := s.byLabel[q]; o != nil || len(arcs) == 0 {
-		return o
-	}
-	o := make([]int32, len(arcs))
-	for i := range o {
-		o[i] = int32(i)
-	}
-	slices.SortStableFunc(o, func(i, k int32) int {
-		a, b := arcs[i].ILabel, arcs[k].ILabel
-		if a < b {
-			return -1
-		}
-		if a > b {
-			return 1
-		}
-		return 0
-	})
-	s.byLabel[q] = o
-	return o
 }
 
 // components numbers the strongly connected components of the square, without the pairs
@@ -501,31 +365,6 @@ func (s *square[W]) paths(steps []pairStep) (left, right Path) {
 	return pathOf[W](s.f, start, l), pathOf[W](s.f, start, r)
 }
 
-// eachParallel calls do for arcs from the state of pair p, if it is of one state, to another with one
-// label: with the first of them and each other one. Pairs must be explored.
-func (s *square[W]) eachParallel(p int32, do func(pairArc)) {
-	q, r := s.states(p)
-	if q != r {
-		return
-	}
-	arcs, order := s.f.Arcs(q), s.labelOrder(q)
-	first := map[fst.StateID]int32{}
-	for i, k := range order {
-		e := &arcs[k]
-		if i == 0 || arcs[order[i-1]].ILabel != e.ILabel {
-			clear(first)
-		}
-		if !s.keep(e) {
-			continue
-		}
-		if j, ok := first[e.NextState]; ok {
-			do(pairArc{s.id(e.NextState, e.NextState), j, k})
-		} else {
-			first[e.NextState] = k
-		}
-	}
-}
-
 // distances returns the number of steps to each pair from pair 0.
 func (s *square[W]) distances() []int32 {
 	d := make([]int32, len(s.pairs))
@@ -577,28 +416,4 @@ func (s *square[W]) finalDistances() []int32 {
 		}
 	}
 	return d
-}
-
-// toFinal returns steps from pair p to one of two final states.
-func (s *square[W]) toFinal(p int32) []pairStep {
-	via := map[int32]pairStep{p: {pair: -1}}
-	queue := []int32{p}
-	for head := 0; head < len(queue); head++ {
-		t := queue[head]
-		if l, r := s.states(t); fst.IsFinal[W](s.f, l) && fst.IsFinal[W](s.f, r) {
-			var steps []pairStep
-			for ; via[t].pair >= 0; t = via[t].pair {
-				steps = append(steps, via[t])
-			}
-			slices.Reverse(steps)
-			return steps
-		}
-		for _, e := range s.out(t) {
-			if _, seen := via[e.to]; !seen {
-				via[e.to] = pairStep{t, e}
-				queue = append(queue, e.to)
-			}
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -66,11 +67,12 @@ func TestSquareOfParallelArcs(t *testing.T) {
 	if twins == nil || err != nil || len(twins.Left.ILabels) != 1 || twins.Exact {
 		t.Errorf("Twins: %v, %v", twins, err)
 	}
-	// Alike in all but the weight: parallel arcs count as one for the cycles, but tell apart cycles of two states.
+	// Alike in all but the weight: parallel arcs count as one, with the sum of their weights, the least.
 	for text, want := range map[string]bool{
 		"0 0 1 1 1\n0 0 1 1 2\n0\n":                                 true,
 		"0 1 3 3\n0 2 3 3\n1 1 1 1 1\n1 1 1 1 1\n2 2 1 1 1\n1\n2\n": true,
-		"0 1 3 3\n0 2 3 3\n1 1 1 1 1\n1 1 1 1 2\n2 2 1 1 1\n1\n2\n": false,
+		"0 1 3 3\n0 2 3 3\n1 1 1 1 1\n1 1 1 1 2\n2 2 1 1 1\n1\n2\n": true,
+		"0 1 3 3\n0 2 3 3\n1 1 1 1 1\n1 1 1 1 2\n2 2 1 1 2\n1\n2\n": false,
 	} {
 		f := fsttest.Must(fst.ReadText[semiring.Tropical](strings.NewReader(text), nil))
 		if twins, err := Twins[semiring.Tropical](f, nil); err != nil || (twins == nil) != want {
@@ -91,5 +93,50 @@ func TestTwinsErrorSaysWhatDiffers(t *testing.T) {
 	}
 	if want := "both factors 0 with output [2], but with outputs [1] and [2] on the way in"; !strings.Contains(twins.Error(), want) {
 		t.Errorf("%v\nwant: %s", twins, want)
+	}
+}
+
+// Arcs from one state to another with one input label and as many outputs as there are arcs are one step of the
+// square, and a fan to as many states is no pair of them where the evidence is at hand.
+func TestSquareOfOutputs(t *testing.T) {
+	const n = 20_000
+	build := func(fanned bool) *fst.Vector[semiring.Tropical] {
+		f := fst.NewVector[semiring.Tropical](0)
+		f.AddStates(n + 1)
+		f.SetStart(0)
+		for i := range fst.Label(n) {
+			to := fst.StateID(1)
+			if fanned {
+				to += fst.StateID(i)
+			}
+			f.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: i + 2, NextState: to})
+			f.SetFinal(to, 0)
+		}
+		return f
+	}
+	for _, fanned := range []bool{false, true} {
+		f := build(fanned)
+		lim := Limits{States: 3 * n, Arcs: 3 * n, Bytes: 1 << 26}
+		ambiguous, err := Unambiguous[semiring.Tropical](f, &SearchOptions{Limits: lim})
+		if err != nil || ambiguous == nil || ambiguous.Left.OLabels[0] != 2 || ambiguous.Right.OLabels[0] != 3 {
+			t.Errorf("Unambiguous: %v, %v", ambiguous, err)
+		}
+		functional, err := Functional[semiring.Tropical](f, &SearchOptions{Limits: lim})
+		if err != nil || functional == nil || functional.Left.OLabels[0] != 2 || functional.Right.OLabels[0] != 3 {
+			t.Errorf("Functional: %v, %v", functional, err)
+		}
+	}
+	f := build(false)
+	if twins, err := Twins[semiring.Tropical](f, &TwinsOptions{Limits: Limits{Arcs: 10}}); twins != nil || err != nil {
+		t.Errorf("Twins: %v, %v", twins, err)
+	}
+	var functional *FunctionalError
+	if _, err := Disambiguate[semiring.Tropical](f, &DisambiguateOptions{Limits: Limits{Bytes: 1 << 26}}); !errors.As(err, &functional) {
+		t.Errorf("Disambiguate: %v", err)
+	}
+	f.AddArc(1, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: 0})
+	twins, err := Twins[semiring.Tropical](f, &TwinsOptions{Limits: Limits{Arcs: 10}})
+	if err != nil || twins == nil || len(twins.Left.ILabels) != 2 {
+		t.Errorf("Twins with a cycle: %v, %v", twins, err)
 	}
 }

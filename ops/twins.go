@@ -31,14 +31,19 @@ type TwinsOptions struct {
 	Limits
 }
 
-// Twins tests the twins property: whenever a string takes the start to both p
-// and q, and another takes p and q back to themselves, then the two cycles have
-// the same weight. It returns nil when the property holds, and the breach when
-// it does not. For a transducer the cycles must also leave the difference
-// between the two outputs so far as it is. States that reach no final state are
+// Twins tests the twins property, path by path: whenever a string takes the start to p on one path and to
+// q on another, and another string takes p back to itself on one and q on another, then these two
+// cycles have the same weight. p and q may be one state, and the cycles those of two ways round. For a transducer the cycles must also leave the
+// difference between the two outputs so far as it is. Before that, arcs from one state to another with the same labels
+// are taken for one with the ⊕-sum of their weights, which changes nothing for determinization. It returns nil when
+// the property holds, and the breach when it does not. States that reach no final state are
 // left out. ε is an ordinary label. The breach has the fewest labels of all, those of
 // the string that leads to p and q and those of the other together (Shortest says
 // whether that is proved; lassos has how, and the order of those with as many).
+//
+// In the literature the weight of a string round p is the ⊕-sum of all its cycles there. Where no state has two
+// cycles with one string, parallel arcs aside, that is the same; otherwise the property tested here is the stronger one, and a breach
+// does not say that determinization goes on for ever, unless the error is Exact.
 //
 // For an unambiguous machine (see Unambiguous) over a commutative, divisible
 // semiring this decides whether the machine can be determinized, and whether a
@@ -53,7 +58,8 @@ type TwinsOptions struct {
 // claim neither, and a machine with a weight that does not cancel, are errors around
 // ErrCapability.
 //
-// Cost: O(|Q|² + |E|²) for acceptors, on the pairs that are reached alone.
+// Cost: O(|Q|² + |E|²) for acceptors, on the pairs that are reached alone, where arcs from one state to another with one
+// input label count once.
 // A transducer is searched again for each difference of outputs with which its
 // components of pairs are entered. Where there is a breach, finding the shortest takes
 // O(P·(P + A)) at worst for P pairs and A of their arcs, for transducers as often as there
@@ -82,7 +88,9 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	if err := cancelling(opTwins, f); err != nil {
 		return nil, err
 	}
+	f, held := summed(f)
 	s := newSquare(f, true, o.Pairs)
+	s.held = held
 	s.meter = meter{op: opTwins, lim: o.Limits}
 	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
 		return findTwins(opTwins, s, newWeightDelays[W](), near, shortestEffort)
@@ -91,6 +99,62 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 		return a.left == b.left && a.right == b.right && near(a.weight, b.weight)
 	}, shortestEffort)
 }
+
+// summed returns f, or where it has arcs from one state to another with the same labels, a copy in which the first of
+// them has the ⊕-sum of all, which no subset construction can tell from f, and the bytes that this holds.
+func summed[W semiring.Weight[W]](f fst.Expanded[W]) (g fst.Expanded[W], held int64) {
+	const small = 64
+	type ends struct {
+		in, out fst.Label
+		to      fst.StateID
+	}
+	var out *fst.Vector[W]
+	var kept map[ends]int
+	for q := range fst.StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		if len(arcs) < 2 {
+			continue
+		}
+		if len(kept) > small || kept == nil {
+			kept = make(map[ends]int, min(len(arcs), small))
+		}
+		clear(kept)
+		for i := range arcs {
+			kept[ends{arcs[i].ILabel, arcs[i].OLabel, arcs[i].NextState}] = 0
+		}
+		if len(kept) == len(arcs) {
+			continue
+		}
+		if out == nil {
+			out = copyOf(f)
+			held = sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
+		}
+		clear(kept)
+		sums := out.MutableArcs(q)
+		n := 0
+		for i := range sums {
+			e := &sums[i]
+			k := ends{e.ILabel, e.OLabel, e.NextState}
+			if at, ok := kept[k]; ok {
+				sums[at].Weight = sums[at].Weight.Plus(e.Weight)
+				continue
+			}
+			kept[k] = n
+			sums[n] = *e
+			n++
+		}
+		out.TruncateArcs(q, n)
+	}
+	if out == nil {
+		return f, 0
+	}
+	return out, held
+}
+
+// differing is how many of the arcs of a component that alternatives returns are looked at: any two of them that come first
+// have different outputs on one side and the same on the other, so that there are two delays, and
+// others are not needed.
+const differing = 2
 
 // cancels reports whether w is known to cancel.
 func cancels[W semiring.Weight[W]](w W) bool {
@@ -275,40 +339,51 @@ func findTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *squ
 					return nil, err
 				}
 				p := queue[head]
-				for _, e := range s.out(p) {
-					if !leads[comp[e.to]] {
+				for _, group := range s.out(p) {
+					if !leads[comp[group.to]] {
 						continue // delays there may be as many as there are paths
 					}
-					l, r := s.arcs(p, e)
-					d := alg.step(delay[p], l, r)
-					t := e.to
-					switch {
-					case alg.tooLong(d) || len(entries) > 8*len(s.pairs)+1<<16:
-						undecided = true
-					case comp[t] != comp[p]:
-						if into[comp[t]] != nil {
-							key, differ := alg.key(t, d)
-							if !differ || keys[comp[t]][key] {
-								continue
-							}
+					most := differing
+					if comp[group.to] != comp[p] {
+						if most = 8*len(s.pairs) + 1<<16 - len(entries); most < 1 {
+							undecided = true
+							continue
 						}
-						s.held += 2*entry + alg.heap(d)
-						if key, differ := alg.key(t, d); differ {
-							s.held += int64(len(key)) + 64
-							if keys[comp[t]] == nil {
-								keys[comp[t]] = map[string]bool{}
+					}
+					list, more := s.alternatives(p, group, most)
+					undecided = undecided || more && comp[group.to] != comp[p]
+					for _, e := range list {
+						l, r := s.arcs(p, e)
+						d := alg.step(delay[p], l, r)
+						t := e.to
+						switch {
+						case alg.tooLong(d):
+							undecided = true
+						case comp[t] != comp[p]:
+							if into[comp[t]] != nil {
+								key, differ := alg.key(t, d)
+								if !differ || keys[comp[t]][key] {
+									continue
+								}
 							}
-							keys[comp[t]][key] = true
-						}
-						into[comp[t]] = append(into[comp[t]], int32(len(entries)))
-						entries = append(entries, twinsEntry[D]{t, d, pairStep{p, e}, id})
-					case seen[t] != id+1:
-						s.held += alg.heap(d) - alg.heap(delay[t])
-						delay[t], seen[t] = d, id+1
-						queue = append(queue, t)
-					case !near(delay[t], d):
-						if b := breach(op, s, alg, near, comp, entries, id, pairStep{p, e}); b != nil {
-							return shorten(s, alg, near, comp, n, b, effort)
+							s.held += 2*entry + alg.heap(d)
+							if key, differ := alg.key(t, d); differ {
+								s.held += int64(len(key)) + 64
+								if keys[comp[t]] == nil {
+									keys[comp[t]] = map[string]bool{}
+								}
+								keys[comp[t]][key] = true
+							}
+							into[comp[t]] = append(into[comp[t]], int32(len(entries)))
+							entries = append(entries, twinsEntry[D]{t, d, pairStep{p, e}, id})
+						case seen[t] != id+1:
+							s.held += alg.heap(d) - alg.heap(delay[t])
+							delay[t], seen[t] = d, id+1
+							queue = append(queue, t)
+						case !near(delay[t], d):
+							if b := breach(op, s, alg, near, comp, entries, id, pairStep{p, e}); b != nil {
+								return shorten(s, alg, near, comp, n, b, effort)
+							}
 						}
 					}
 				}
@@ -445,7 +520,9 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), nextBytes: 1 << 20, f: g, limitedStates: lim.States > 0 || lim.Bytes > 0 || lim.timed(), limitedBytes: lim.Bytes > 0}
 	guard.search = func(op string, budget int64) (*TwinsError, error) {
 		a := alg()
+		g, held := summed(g)
 		s := newSquare(g, false, budget)
+		s.held = held
 		s.shared = shared
 		s.meter = meter{op: op, lim: Limits{Bytes: lim.Bytes / 2}} // beside what the construction has
 		unlike := unlikeRounding(g)

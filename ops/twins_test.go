@@ -63,12 +63,30 @@ func key(l []fst.Label, epsilons bool) string {
 	return b.String()
 }
 
+// multiply adds arcs beside some of f, a few of them with other outputs unless f is to stay an acceptor.
+func multiply(rng *rand.Rand, f *fst.Vector[semiring.Tropical], acceptor bool) {
+	for q := range fst.StateID(f.NumStates()) {
+		for _, e := range slices.Clone(f.Arcs(q)) {
+			for rng.IntN(4) == 0 {
+				if !acceptor && rng.IntN(2) == 0 {
+					e.OLabel = fst.Label(rng.IntN(4))
+				}
+				e.Weight = quarters(rng)
+				f.AddArc(q, e)
+			}
+		}
+	}
+}
+
 func TestUnambiguous(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	var yes, no int
 	for range 2000 {
 		f := fsttest.Random(rng, 1+rng.IntN(4), quarters, fsttest.Options{
 			Labels: 2, Degree: 1.2, Cyclic: rng.IntN(2) == 0, Acceptor: rng.IntN(2) == 0, Epsilon: 0.1})
+		if rng.IntN(4) == 0 {
+			multiply(rng, f, false)
+		}
 		got, err := ops.Unambiguous(f, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -128,6 +146,9 @@ func TestFunctional(t *testing.T) {
 	for range 2000 {
 		f := fsttest.Random(rng, 1+rng.IntN(4), quarters, fsttest.Options{
 			Labels: 2, Degree: 1, Cyclic: rng.IntN(2) == 0, Epsilon: 0.3, EpsilonCycles: true})
+		if rng.IntN(2) == 0 {
+			multiply(rng, f, false)
+		}
 		got, err := ops.Functional(f, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -253,15 +274,16 @@ func TestDeterminizeSuspects(t *testing.T) {
 		t.Skip("long, and nothing in it runs side by side")
 	}
 	// a*b, each a for 0 or 1 on the two branches; ambiguity at the branch 2.
-	f := fst.NewVector[semiring.Tropical](4)
-	f.AddStates(4)
+	f := fst.NewVector[semiring.Tropical](5)
+	f.AddStates(5)
 	f.SetStart(0)
 	arc := func(p, q fst.StateID, l fst.Label, w semiring.Tropical) {
 		f.AddArc(p, fst.Arc[semiring.Tropical]{ILabel: l, OLabel: l, Weight: w, NextState: q})
 	}
 	arc(0, 1, 1, 0)
 	arc(0, 2, 1, 0)
-	arc(0, 2, 1, 3)
+	arc(0, 4, 1, 0)
+	arc(4, 2, 1, 3)
 	arc(1, 1, 1, 0)
 	arc(2, 2, 1, 1)
 	arc(1, 3, 2, 0)
@@ -275,7 +297,7 @@ func TestDeterminizeSuspects(t *testing.T) {
 	_, err = ops.Determinize(f, &ops.DeterminizeOptions{Limits: ops.Limits{States: 50}})
 	var limit *ops.LimitError
 	var d *ops.DeterminizeError
-	if !errors.As(err, &limit) || !errors.As(err, &twins) || !errors.As(err, &d) || d.Growing == nil || len(d.Growing.States) != 2 {
+	if !errors.As(err, &limit) || !errors.As(err, &twins) || !errors.As(err, &d) || d.Growing == nil || len(d.Growing.States) != 3 {
 		t.Fatalf("Determinize with a limit: %v", err)
 	}
 	for _, want := range []string{"stopped", "twins", "largest", "50 states"} {

@@ -78,6 +78,9 @@ type onLoop[D any] struct {
 	delay      D
 }
 
+// accessArcs is how many of the arcs that lead with different outputs from one pair to another are tried as accesses.
+const accessArcs = 1 << 16
+
 // shortestEffort is how many steps a search for the shortest evidence tries when no
 // limit is given, of 20 to 40 ns each: an answer that may not be the shortest after ten seconds
 // is worth more than the shortest after days, for some millions of pairs on cycles.
@@ -261,21 +264,25 @@ func (x *lassos[W, D, A]) byDelays(components int) error {
 				return err
 			}
 		}
-		for _, e := range s.out(a.pair) {
-			if x.effort--; x.effort <= 0 {
-				x.open = true
-				return nil
-			}
-			l, r := s.arcs(a.pair, e)
-			d := x.alg.unweighted(x.alg.step(a.delay, l, r))
-			if x.alg.tooLong(d) {
-				x.open = true
-				continue
-			}
-			if k, _ := x.alg.key(e.to, d); !known[k] {
-				known[k] = true
-				s.held += int64(len(k)) + 64 + x.alg.heap(d) + 2*int64(unsafe.Sizeof(a))
-				x.accesses = append(x.accesses, access[D]{e.to, int32(head), e, a.steps + 1, d})
+		for _, group := range s.out(a.pair) {
+			list, more := s.alternatives(a.pair, group, accessArcs)
+			x.open = x.open || more
+			for _, e := range list {
+				if x.effort--; x.effort <= 0 {
+					x.open = true
+					return nil
+				}
+				l, r := s.arcs(a.pair, e)
+				d := x.alg.unweighted(x.alg.step(a.delay, l, r))
+				if x.alg.tooLong(d) {
+					x.open = true
+					continue
+				}
+				if k, _ := x.alg.key(e.to, d); !known[k] {
+					known[k] = true
+					s.held += int64(len(k)) + 64 + x.alg.heap(d) + 2*int64(unsafe.Sizeof(a))
+					x.accesses = append(x.accesses, access[D]{e.to, int32(head), e, a.steps + 1, d})
+				}
 			}
 		}
 		if err := s.check(); err != nil {
@@ -298,48 +305,51 @@ func (x *lassos[W, D, A]) loopAt(v, steps int32, d D, at int32) error {
 		if int(steps+w.steps)+1 >= x.best {
 			return nil
 		}
-		for _, e := range s.out(w.pair) {
-			t := e.to
+		for _, group := range s.out(w.pair) {
+			t := group.to
 			if x.comp[t] != x.comp[v] || x.gone != nil && x.gone[t] {
 				continue
 			}
-			if x.effort--; x.effort <= 0 {
-				x.open = true
-				return nil
-			}
-			if x.effort&4095 == 0 {
-				if err := s.check(); err != nil {
-					return err
-				}
-			}
-			l, r := s.arcs(w.pair, e)
-			next := x.alg.step(w.delay, l, r)
-			if t == v {
-				if !x.near(next, d) {
-					x.best, x.at = int(steps+w.steps)+1, at
-					x.loop = append(x.loop[:0], pairStep{w.pair, e})
-					for ; w.from >= 0; w = x.work[w.from] {
-						x.loop = append(x.loop, pairStep{x.work[w.from].pair, w.by})
-					}
-					slices.Reverse(x.loop)
+			list, _ := s.alternatives(w.pair, group, differing)
+			for _, e := range list {
+				if x.effort--; x.effort <= 0 {
+					x.open = true
 					return nil
 				}
-				continue
+				if x.effort&4095 == 0 {
+					if err := s.check(); err != nil {
+						return err
+					}
+				}
+				l, r := s.arcs(w.pair, e)
+				next := x.alg.step(w.delay, l, r)
+				if t == v {
+					if !x.near(next, d) {
+						x.best, x.at = int(steps+w.steps)+1, at
+						x.loop = append(x.loop[:0], pairStep{w.pair, e})
+						for ; w.from >= 0; w = x.work[w.from] {
+							x.loop = append(x.loop, pairStep{x.work[w.from].pair, w.by})
+						}
+						slices.Reverse(x.loop)
+						return nil
+					}
+					continue
+				}
+				if x.alg.tooLong(next) {
+					x.open = true
+					continue
+				}
+				if x.round[t] != x.rounds {
+					x.round[t], x.kept[t] = x.rounds, [2]int32{}
+				}
+				k := &x.kept[t]
+				i := slices.Index(k[:], 0)
+				if i < 0 || i == 1 && x.near(x.work[k[0]-1].delay, next) {
+					continue
+				}
+				x.work = append(x.work, onLoop[D]{t, head, e, w.steps + 1, next})
+				k[i] = int32(len(x.work))
 			}
-			if x.alg.tooLong(next) {
-				x.open = true
-				continue
-			}
-			if x.round[t] != x.rounds {
-				x.round[t], x.kept[t] = x.rounds, [2]int32{}
-			}
-			k := &x.kept[t]
-			i := slices.Index(k[:], 0)
-			if i < 0 || i == 1 && x.near(x.work[k[0]-1].delay, next) {
-				continue
-			}
-			x.work = append(x.work, onLoop[D]{t, head, e, w.steps + 1, next})
-			k[i] = int32(len(x.work))
 		}
 		if c := cap(x.work); c != grown {
 			s.held += int64(c-grown) * int64(unsafe.Sizeof(w))

@@ -98,7 +98,7 @@ type TwinsError struct {
 	LeftFactor, RightFactor string
 
 	// Exact is true when this proves that determinization does not end: no two
-	// paths lead from the start to one state with the same labels, and the
+	// paths lead from the start to one state with the same labels, parallel arcs with these taken for one, and the
 	// factors differ by more than rounding. Otherwise it only may not end.
 	Exact bool
 
