@@ -121,6 +121,7 @@ func (x *ambiguity[W]) expand(p, depth int32, next int) error {
 				continue
 			}
 			if l == r {
+				x.looked++
 				if _, isNew := x.id(t, t); isNew {
 					x.root, x.parent = append(x.root, -1), append(x.parent, p)
 				}
