@@ -21,6 +21,8 @@ type Retainer interface {
 // order of mention any more. The start state may be among the forgotten: Start finds it again.
 // Slices that Arcs returned stay as they are; the states that they lead to count as forgotten.
 //
+// An operand that is a Lazy itself keeps what it remembers: of a chain of delayed machines only the last one is bounded.
+//
 // It reports whether the Expander can forget; if not, nothing has happened. O(states held) time, those held before counted
 // with those that stay.
 func (l *Lazy[W]) Retain(live []StateID) bool {

@@ -81,6 +81,9 @@
 //     a page 20, each of which takes about 2 µs. compose_R_1e3 0.29 to 0.25 ms (OpenFst 0.33), compose_LG_1e3 0.54 to 0.42 (0.65),
 //     words through two compositions each (spell_E2) 1.34 to 1.12 s, 200 lattices with a grammar 0.345 to 0.318 s and 104 to 90 MB at most.
 //     Of larger results the first 16,000 states are copied once more, which is not to be seen.
+//   - States of very many arcs, counted when 2¹⁵ are there and then made in one array of just their size, which the result
+//     takes; numbered 2¹³ at a time. 450,000 arcs of a state with 60,000 loops: 147 ms for OpenFst, 80, then 29, and at most
+//     34 MB, 64, then 30; two states of 3,000 arcs with 1,500 alike each 890 ms, 490, then 240, and 211 MB, 408, then 145.
 //   - Looking ahead (LookAhead) on a lexicon of 5000 words and a random grammar of 200 states:
 //     13 ms in place of 1.1 s, for one pair in a hundred comes to something there. It and the
 //     matchers have an expansion of their own (composematch.go), for plain composition to stay as it is.
