@@ -50,12 +50,13 @@ func TestComposeWide(t *testing.T) {
 		{4, 20_000, 9000, 3, 9000, 4000},
 	}
 	filters := []ops.Filter{ops.SequenceFilter, ops.AltSequenceFilter, ops.MatchFilter, ops.NoMatchFilter, ops.TrivialFilter, ops.NullFilter}
-	wide := 0
+	cases, wide := 0, 0
 	for i := range len(shapes) * len(filters) {
 		s, filter := shapes[i%len(shapes)], filters[i/len(shapes)]
 		if testing.Short() && i%4 != 0 {
 			continue
 		}
+		cases++
 		a, b := wideMachine(rng, s.states1, s.arcs1, s.labels1), wideMachine(rng, s.states2, s.arcs2, s.labels2)
 		if rng.IntN(2) == 0 {
 			a, b = b, a
@@ -89,8 +90,8 @@ func TestComposeWide(t *testing.T) {
 		ops.Connect(all)
 		sameMachine(t, what+", on demand", plain(all, nil), want)
 	}
-	if wide < 10 {
-		t.Errorf("only %d states had many arcs", wide)
+	if wide < cases/2 {
+		t.Errorf("only %d states had many arcs, in %d compositions", wide, cases)
 	}
 }
 
