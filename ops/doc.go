@@ -159,9 +159,8 @@
 // that this would save a figure and no memory.)
 // The machines that are read to be converted were garbage of which there was as much as of the results: read each into the memory of
 // the one before (fst.Recycle) they take 35.0 MB at most for 40.0 (lat_sd_log; OpenFst 39.2), as a collection every 32 machines had
-// done, and lat_det_log64 is what it was (126.5; OpenFst 126.4). A mapped const machine of 30 MB takes 10.6 at most
-// for 39 (OpenFst 35.5) when what has been checked is given back (fst.ReadOptions.Checked): reading 2.05 ms for 1.65 (OpenFst 2.2 in the
-// same minutes), shortest distances behind it about 100 with and without. To ask for the next part
+// done, and lat_det_log64 is what it was (126.5; OpenFst 126.4). Of a mapped const machine of 30 MB what has
+// been checked is given back (fst.ReadOptions.Checked), but for the first 16 MiB: package mapping of cmd has the figures. To ask for the next part
 // with MADV_POPULATE_READ, in place of a fault every 64 KB, changed nothing.
 //
 // # References
