@@ -54,114 +54,82 @@
 // Compose has an eager loop of its own beside that, over the same expansion, and
 // a test that both agree.
 //
-// What was tried on composition, on the lexicon and grammar of a benchmark
-// (782k × 55k states, 882k resulting arcs) and on a random machine (250k × 4
-// states, 1.46M arcs), against OpenFst 1.7.9 in the same minutes (0.83 s and
-// 2.9 s):
+// # What was tried
 //
-//   - fst.Table, one state at a time: 0.20 s and 0.68 s.
-//   - Blocks of 16 states, whose arcs are all made before they are numbered: 0.19
-//     and 0.61. The look-ups of a block overlap.
-//   - A table of packed triples that touches the slots of a block's keys before
-//     it looks them up, and operands read in a loop for each of their arrays: 0.18
-//     and 0.53. Time is now spent where the operands' arcs first enter a cache.
-//   - Bisection that does not branch on its last 64 arcs: 0.19 and 0.48, and a fifth
-//     less on a machine of a thousand arcs. Without branches throughout: 0.23 on
-//     the first, where a guess ahead hides a cache miss.
-//   - What is known of a state's labels: a byte a state was half of composing the lexicon with a
-//     grammar of 1000 arcs, for it had to be made zero. States of up to 8 arcs are looked at again,
-//     longer lists that are known to be sorted are bisected for ε: 1.03 ms, then 0.65 (OpenFst 0.79).
-//   - Bisection of more than 64 arcs that starts where the label would lie if all were spread
-//     evenly: lexicon and grammar 0.21 to 0.18 s, lattices with a grammar 0.45 to 0.43.
-//   - Workers: all expand, one numbers. Of the processor time of lexicon and grammar 55 % can be
-//     shared and 45 % is the numbering, which goes on meanwhile; on the random machine a sixth
-//     is the trimming, half of which can.
-//   - Work space that is borrowed from the composition before, and a result collected there and copied when it is
-//     trimmed, where it is small: of 173 kB for a result of 1447 arcs 76 are left, and of 42 first touches of
-//     a page 20, each of which takes about 2 µs. compose_R_1e3 0.29 to 0.25 ms (OpenFst 0.33), compose_LG_1e3 0.54 to 0.42 (0.65),
-//     words through two compositions each (spell_E2) 1.34 to 1.12 s, 200 lattices with a grammar 0.345 to 0.318 s and 104 to 90 MB at most.
-//     Of larger results the first 16,000 states are copied once more, which is not to be seen.
-//   - States of very many arcs, counted when 2¹⁵ are there and then made in one array of just their size, which the result
-//     takes; numbered 2¹³ at a time. 450,000 arcs of a state with 60,000 loops: 147 ms for OpenFst, 80, then 29, and at most
-//     34 MB, 64, then 30; two states of 3,000 arcs with 1,500 alike each 890 ms, 490, then 240, and 211 MB, 408, then 145.
-//   - Looking ahead (LookAhead) on a lexicon of 5000 words and a random grammar of 200 states:
-//     13 ms in place of 1.1 s, for one pair in a hundred comes to something there. It and the
-//     matchers have an expansion of their own (composematch.go), for plain composition to stay as it is.
-//     What pushes labels, too (lookaheadpush.go), has states with a label and a weight beside the pair, as
-//     OpenFst's filters have; files of look-ahead types ask for it.
-//   - Sweeps over states from the highest down, in place of a depth-first search,
-//     find the states to trim: 5 % of the whole.
+// Times are of the benchmark in testdata/bench on two cores of a shared machine, before → after, most of
+// them medians of runs in turn; OpenFst 1.7.9 in the same minutes stands in brackets. "Not kept" did not help.
 //
-// On shortest distances: a heap that compares costs in place, where it had called a
-// function, takes a search of a thousand arcs from 71 to 29 µs (OpenFst 57); heaps of components that are called without an
-// interface, and targets that are not looked up where that would change nothing, took searches of 1e3 to 1e5 arcs to .77, .94 and .84 of
-// their time in loud minutes (sd_cyc, medians of nine runs in turn). Work space of the search on demand that the next one takes over, one
-// array in place of three: spell_E_lazy 65.5 to 58.2 ms (OpenFst 78; medians of 18). On ε-removal:
-// states whose ε-arcs lead nowhere unfinished are closed side by side, a fifth of
-// the time on a million arcs; most of the rest is finding what to trim. On Connect: a search
-// from the start and sweeps backwards in place of Tarjan's search took 0.157 s for 0.164 on
-// 635,000 arcs left of a random machine (OpenFst 0.264), and 66 MB at most for 74. Of 0.120 s in
-// later minutes, 0.088 were left when the search took 16 states at a time, so that misses of the cache overlap, and
-// 0.071 when the sweeps end where one finds less than an eighth (there the next two found 3 % in all) and what
-// searches backwards counts arcs in 32 bits.
+// Composition of a lexicon and a grammar (compose_LG: 782,000 × 55,000 states, 882,000 arcs come out), and of
+// random machines (compose_R_1e6: 250,000 × 4 states, 1.46 million arcs):
 //
-// Since then the search backwards, over lists of who waits for a state in place of a reversed copy of the arcs that two passes
-// count and fill, takes 29 ms for 43 behind one sweep (connect_1e6: 71 to 60 ms in all; bits in place of bytes made no difference,
-// waking each state as soon as it can be neither).
+//   - Pairs numbered by fst.Table, one state at a time: 0.20 s and 0.68 s (0.83 and 2.9). Blocks of 16
+//     states, whose arcs are all made before they are numbered, so that look-ups overlap: 0.19 and 0.61.
+//   - A table of packed triples that touches the slots of a block's keys before it looks them up, and
+//     operands read in one loop for each of their arrays: 0.18 and 0.53. What is left is where the
+//     operands' arcs first enter a cache.
+//   - Bisection that does not branch within its last 64 arcs: 0.19 and 0.48. Without branches throughout: 0.23 on the
+//     first, where a guess ahead hides a miss; not kept.
+//   - Bisection of more than 64 arcs that starts where the label would lie if all were spread evenly:
+//     0.21 → 0.18 s, lattices with a grammar 0.45 → 0.43.
+//   - A byte for each state of what is known of its labels was half of compose_LG_1e3, since it had to be made zero.
+//     Short lists are looked at again instead: 1.03 → 0.65 ms (0.79).
+//   - Work space borrowed from the composition before, small results collected there: of 42 first touches
+//     of a page, 2 µs each, 20 are left. compose_R_1e3 0.29 → 0.25 ms (0.33), spell_E2 1.34 → 1.12 s, lat_intersect_G 104 → 90 MB.
+//   - States with more than 2¹⁵ arcs are counted, then made in one array of just that size, which the result takes:
+//     450,000 arcs of a state with 60,000 loops 80 → 29 ms and 64 → 30 MB (147 and 34).
+//   - Looking ahead, a lexicon of 5000 words with a random grammar of 200 states: 1.1 s → 13 ms. It has an expansion
+//     of its own (composematch.go, lookaheadpush.go), so that plain composition stays as it is.
+//   - What is to be trimmed is found by sweeps over states from the highest down, in place of a depth-first search: 5 % of the whole.
+//   - Two workers: both expand, one of them numbers. Of the lexicon and grammar 45 % of the time is numbering,
+//     which goes on meanwhile; of the random machines a sixth is trimming, half of which is shared.
 //
-// Of connect_1e6 with one worker (54 ms) 14.2 were the sweep, 12.7 the search from the start, 12.2 waking, 10.7 deleting and 2.5
-// asking each state for its final weight. 8.1 are left of the sweep since the compiler sees that what it looks up at each arc does not
-// change, 7.3 of deleting with sets and sums of 64 states in place of an array of new numbers, and 0.3 of the final weights in one
-// pass over them: 41. What did not help: to add what comes out of a test half the time in place of a jump (nothing in the
-// search, in waking 23 ms for 12, since where to store then waits for what is loaded), 32 states at a time in place of 16, and rooms
-// of 16,000 that wait in place of 4,000.
+// Shortest distance and paths:
 //
-// On Connect with two workers: both search from the start, sweep (one from the highest state, the other from the middle),
-// wake what waits, and delete, the deleted blocks being moved up at the end; states are claimed by atomic operations. Of 65 to 75 ms in
-// loud minutes the search takes 27 with one and 14 with two, the sweep 10.5 and 8, waking 30 and 13: 1.8 in all. Before,
-// one searched while the other swept all states, also those that are not reached: 1.5 to 1.6 in the same minutes, 1.4 on an idle machine.
-// ε-removal trims so, too, and orders the ε-arcs while it looks which states are entered; closing is shared and
-// putting the arcs in place is not.
+//   - A heap that compares costs in place of calling a function: sd_cyc_1e3 71 → 29 µs (57). Heaps of components
+//     called without an interface: .77 to .94 of the time at 1e3 to 1e5 arcs.
+//   - One array that the next search takes over, where there were three new ones: spell_E_lazy 65.5 → 58.2 ms (78).
+//   - Over log weights, e^-t from a table: 18 → 10 ns, sd_log_1e4 0.51 → 0.40 ms (0.65).
+//   - sd_log grows more steeply from 1e3 to 1e4 arcs than OpenFst's (23 → 362 µs for 52 → 645) because the
+//     processor learns the comparisons of a thousand arcs that are summed again and again. Sums without that branch: 30 → 370, and
+//     lat_sd_log 5.5 → 7.0 ms; not kept.
 //
-// By the clock of two idle cores two workers are faster by 1.66 on connect_1e6 (66.6 to 40.1 ms), 1.67 on arcsort_L (3.62 to 2.17),
-// 1.5 to 1.6 on compose_LG, 1.7 on compose_R_1e6, 1.65 to 1.9 on rmeps_1e6 and 1.7 to 2.0 on batches (run_workers.sh).
+// Determinization:
 //
-// On sorting arcs: of the 4.3 ms of arcsort_L half went through 781,000 states of mostly one arc and half was one state of
-// 135,000; 3.05 are left since states of one arc are passed over by their number of arcs alone and keys get their room at once.
-// Two goroutines share also the arcs of such a state, pieces of introsort as they are split, to the same result. When each of
-// the five steps (states, keys, sorting, a copy, putting in place) was shared for itself, with a wait for both at its end, 2.3 to 2.5
-// were left by the clock, for waking takes .05 to .1 each time; 1.85 since one goroutine makes the keys while the other goes through the
-// states, and who has sorted a piece puts it in place.
+//   - States and arcs that the next 32 elements of subsets need are fetched together, so that misses overlap: determinize_L_1e5 30 → 23 ms,
+//     determinize_L 0.26 → 0.20 s, determinize_LG 0.35 → 0.31. The like in the search for components: no change; not kept.
+//   - Work space borrowed from the construction before, results copied into arrays of their size: 200 lattices
+//     131 → 121 MB over Log64, 54 → 44 MB over Tropical, 2 to 8 % less time.
 //
-// On Closure: a million arcs, 12,000 of 250,000 states final, 3.2 ms with Final and AddArc a state, 1.4 with one
-// pass that gives each just the room it needs and neither asks for properties nor copies the other states for
-// the new one (OpenFst 2.6). On sums over Log: e^-t from a table takes 10 ns for math.Exp's 18, and the shortest
-// distances of 10,000 arcs 0.40 ms for 0.51 (OpenFst 0.65); the search for the order is a fifth of that.
+// Connect, of 635,000 arcs of a random machine (connect_1e6):
 //
-// On growth: two steps from one size to ten times that are steeper than OpenFst's are so for the smaller one's sake. sd_log_1e3 to
-// 1e4 is 23 to 362 µs (OpenFst 52 to 645), since a thousand arcs that are summed again and again are few enough for
-// the processor to learn which way each comparison goes. Sums without that branch, with equal bits, are 30 to 370: as steep as
-// OpenFst's, but slower at the smaller size, no faster at 100,000 arcs, and 7.0 ms for 5.5 on lattices (lat_sd_log); not kept.
-// determinize_L_1e4 to 1e5 is 1.31 to 18.4 ms (OpenFst 5.0 to 71 in the same minutes, 4.9 to 51.5 on an idle machine) for
-// 7.5 times the result: since states of the input no longer fit into the caches; a twentieth is the collector, which comes
-// in the larger only, and a tenth copies what grows. With the states and arcs that the next 32 elements need fetched together, whatever
-// subsets they belong to, misses overlap: 23 ms for 30, and a lexicon of 780,000 states 0.20 s for 0.26, composed with a language model 0.31 for
-// 0.35. The like in the depth-first search for components, of what is known of targets, and of states further down the path, changed nothing.
+//   - A search from the start and sweeps backwards in place of Tarjan's: 0.164 → 0.157 s (0.264), 74 → 66 MB.
+//   - Searching 16 states at a time, so that misses overlap, and fewer sweeps: 0.120 → 0.071. 32 at a time: no change; not kept.
+//   - Backwards by lists of who waits for a state, in place of a reversed copy of the arcs: 71 → 60 ms.
+//     Bits in place of bytes for what is visited: no change; not kept.
+//   - In the sweep, what does not change is kept out of the loop: 14.2 → 8.1 ms. Deleting by sets and sums of 64 states
+//     in place of an array of numbers: 10.7 → 7.3. Adding the outcome of a test in place of a jump: waking 12 → 23 ms, since
+//     where to store then waits for what is loaded; not kept.
+//   - Two workers share all four parts; states are claimed by atomic operations. One that searched while the
+//     other swept all states: 1.4 times as fast as one; so: 1.66.
 //
-// On memory: 200 lattices converted to Log64, each in one slab of its size, 35 MB for 39. Their
-// determinization: 131 MB over Log64, 54 over Tropical. With work space that is
-// borrowed from the construction before (scratch.go) and results copied out of a buffer into
-// arrays of their size 121 and 44, at 2 to 8 % less processor time; a fifth of the first figures was
-// what each construction threw away and the collector had no reason to look for yet. The program has 8.5 MB before the first machine
-// is read (OpenFst's driver 5.6): 3.7 of read-only tables of types and of the runtime, 1.9 code, 1.4 tables of functions, 1.3 heap. Of the 49 MB of
-// lat_det_tropical 34.3 are the arcs of inputs and results, 1.2 what their arrays are rounded up to and the runtime keeps beside them.
-// (To let go of the program's own pages that nothing needs behind the reading leaves 45.4, OpenFst 44.9; they are shared and read-only, so
-// that this would save a figure and no memory.)
-// The machines that are read to be converted were garbage of which there was as much as of the results: read each into the memory of
-// the one before (fst.Recycle) they take 35.0 MB at most for 40.0 (lat_sd_log; OpenFst 39.2), as a collection every 32 machines had
-// done, and lat_det_log64 is what it was (126.5; OpenFst 126.4). Of a mapped const machine of 30 MB what has
-// been checked is given back (fst.ReadOptions.Checked), but for the first 16 MiB: package mapping of cmd has the figures. To ask for the next part
-// with MADV_POPULATE_READ, in place of a fault every 64 KB, changed nothing.
+// Other operations:
+//
+//   - RmEpsilon: states whose ε-arcs lead nowhere unfinished are closed side by side, a fifth of the time on a million arcs.
+//   - ArcSort (arcsort_L): states of one arc are passed over by their number of arcs, keys get their room at once: 4.3 → 3.05 ms. With two
+//     workers, pieces of the one state of 135,000 arcs are shared as they are split. To wait for each other after each of five
+//     steps left 2.4, since waking takes .05 to .1 ms; who has sorted a piece now puts it in place: 1.85.
+//   - Closure, of which 12,000 of 250,000 states are final: one pass that gives each just the room it needs: 3.2 → 1.4 ms (2.6).
+//
+// Memory:
+//
+//   - Lattices converted to Log64, each in one slab of its size: 39 → 35 MB. Each read into the memory of the one
+//     before (fst.Recycle): 40 → 35 (lat_sd_log; 39).
+//   - Of a mapped const machine what has been checked is given back (fst.ReadOptions.Checked); package mapping of cmd has
+//     the figures. Asking for pages ahead with MADV_POPULATE_READ: no change; not kept.
+//   - lat_det_tropical needs 48 MB (44.9): 34.4 are arcs of inputs and results, as there, 10.2 the program's own read-only pages, of
+//     types, code and tables of functions (OpenFst's driver: 5.6), 2.3 the runtime. To let go of pages that are not needed any more would leave 45.4;
+//     they are shared with the file, so that it would save a figure and no memory; not kept.
+//   - Pages of 2 MB for the heap (THP always): 0 to 15 % less time on large machines, 2 to 8 MB more; not kept.
 //
 // # References
 //
