@@ -115,6 +115,8 @@
 // Other operations:
 //
 //   - RmEpsilon: states whose ε-arcs lead nowhere unfinished are closed side by side, a fifth of the time on a million arcs.
+//     Arcs that come last, and differ among themselves, are looked for but not entered where others look: rmepsilon_G 33 → 29 ms (OpenFst
+//     65). Slots only as many as suit the state, to be nearer: 38, since a fuller table is harder to foretell; not kept.
 //   - ArcSort (arcsort_L): states of one arc are passed over by their number of arcs, keys get their room at once: 4.3 → 3.05 ms. With two
 //     workers, pieces of the one state of 135,000 arcs are shared as they are split. To wait for each other after each of five
 //     steps left 2.4, since waking takes .05 to .1 ms; who has sorted a piece now puts it in place: 1.85.

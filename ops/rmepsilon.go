@@ -321,6 +321,7 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	d          []W
 	closure    []fst.StateID // in the order in which their arcs are taken
 	most       int           // arcs of that state of the closure which has most
+	total      int           // arcs of all of its states
 	stack      []fst.StateID
 	queue      fifoQueue
 	merge      arcMerger
@@ -367,6 +368,11 @@ func (c *epsilonCloser[W]) follows(e *fst.Arc[W]) bool {
 	return isEpsilon(e) && !(c.live && atomic.LoadUint32(&c.status[e.NextState]) == epsilonGone)
 }
 
+// isClosed reports whether p has its final arcs, no two of which agree.
+func (c *epsilonCloser[W]) isClosed(p fst.StateID) bool {
+	return c.status != nil && atomic.LoadUint32(&c.status[p]) == epsilonClosed
+}
+
 // waits reports whether the closure of q must wait until t is closed.
 func (c *epsilonCloser[W]) waits(q, t fst.StateID) bool {
 	s := atomic.LoadUint32(&c.status[t])
@@ -406,16 +412,24 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	}
 	base := len(dst)
 	final, ended := c.zero, false
-	c.merge.begin()
+	last := c.closure[len(c.closure)-1]
+	lastArcs := c.f.Arcs(last)
+	// What no later arc can agree with need not be found again. The arcs of a closed state all differ.
+	enterLast := !c.isClosed(last) && !orderedStrictly(lastArcs)
+	entered := c.total
+	if !enterLast {
+		entered -= len(lastArcs)
+	}
+	c.merge.begin(min(entered, c.most))
 	if c.most > manyArcs { // growth would leave as much again to the collector
 		dst = slices.Grow(dst, c.most)
-		c.merge.reserve(c.most)
 	}
 	for _, p := range c.closure {
 		d := c.d[p]
 		arcs := c.f.Arcs(p)
+		enter := p != last || enterLast
 		// The arcs of a closed state lead to what is kept, by their new numbers if there are any.
-		raw := (c.live || c.number != nil) && atomic.LoadUint32(&c.status[p]) != epsilonClosed
+		raw := (c.live || c.number != nil) && !c.isClosed(p)
 		if c.heap != nil {
 			if err := c.heap.step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
 				return c.zero, dst, err
@@ -436,7 +450,13 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 				}
 			}
 			w := d.Times(e.Weight)
-			if k, found := c.merge.find(e.ILabel, e.OLabel, next, int32(len(dst)-base)); found {
+			k, found := int32(0), false
+			if enter {
+				k, found = c.merge.find(e.ILabel, e.OLabel, next, int32(len(dst)-base))
+			} else if len(c.closure) > 1 {
+				k, found = c.merge.look(e.ILabel, e.OLabel, next)
+			}
+			if found {
 				dst[base+int(k)].Weight = dst[base+int(k)].Weight.Plus(w)
 			} else {
 				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: next})
@@ -459,6 +479,23 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	return final, dst, c.count(1, len(dst)-base, 1)
 }
 
+// orderedStrictly reports whether the input labels of arcs grow, or fall, from each to the next, so
+// that no two are alike.
+func orderedStrictly[W any](arcs []fst.Arc[W]) bool {
+	if len(arcs) < 2 {
+		return true
+	}
+	grow, fall := true, true
+	for i := range arcs[1:] {
+		grow = grow && arcs[i].ILabel < arcs[i+1].ILabel
+		fall = fall && arcs[i].ILabel > arcs[i+1].ILabel
+		if !grow && !fall {
+			return false
+		}
+	}
+	return true
+}
+
 // manyArcs is from how many arcs of one state on room is taken for all at once: few of those will agree.
 const manyArcs = 1 << 16
 
@@ -477,7 +514,7 @@ func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 // gather finds the ε-closure of q: from the last found to the first, as a stack
 // gives them, and counts the ε-arcs into each member. It returns false if it has to wait.
 func (c *epsilonCloser[W]) gather(q fst.StateID) bool {
-	c.closure, c.most = c.closure[:0], 0
+	c.closure, c.most, c.total = c.closure[:0], 0, 0
 	c.stack = append(c.stack[:0], q)
 	c.enter(q)
 	for len(c.stack) > 0 {
@@ -490,6 +527,7 @@ func (c *epsilonCloser[W]) gather(q fst.StateID) bool {
 		c.closure = append(c.closure, p)
 		arcs := c.f.Arcs(p)
 		c.most = max(c.most, len(arcs))
+		c.total += len(arcs)
 		for i := range arcs {
 			if c.follows(&arcs[i]) {
 				t := arcs[i].NextState
@@ -660,11 +698,15 @@ type mergeSlot struct {
 	round          uint32
 }
 
-func (m *arcMerger) begin() {
+// begin begins a state, of which so many of the arcs to be entered are those of one, and so will mostly differ.
+func (m *arcMerger) begin(ofOne int) {
 	m.n = 0
 	if m.round++; m.round == 0 {
 		clear(m.slots)
 		m.round = 1
+	}
+	if need := max(64, 1<<bits.Len(uint(2*ofOne))); need > len(m.slots) {
+		m.slots = make([]mergeSlot, need) // growth would leave as much again to the collector
 	}
 }
 
@@ -691,16 +733,23 @@ func (m *arcMerger) find(il, ol fst.Label, q fst.StateID, at int32) (int32, bool
 	}
 }
 
-// reserve makes room for n arcs, before the first of a state.
-func (m *arcMerger) reserve(n int) {
-	if size := 1 << bits.Len(uint(2*n)); size > len(m.slots) {
-		m.slots = make([]mergeSlot, size)
+// look returns the place of the arc, which it does not enter.
+func (m *arcMerger) look(il, ol fst.Label, q fst.StateID) (int32, bool) {
+	mask := uint64(len(m.slots) - 1)
+	for i := mergeHash(il, ol, q) >> 7 & mask; ; i = (i + 1) & mask {
+		s := &m.slots[i]
+		if s.round != m.round {
+			return 0, false
+		}
+		if s.next == q && s.ilabel == il && s.olabel == ol {
+			return s.at, true
+		}
 	}
 }
 
 func (m *arcMerger) grow() {
 	old := m.slots
-	m.slots = make([]mergeSlot, max(64, 2*len(old)))
+	m.slots = make([]mergeSlot, 2*len(old))
 	mask := uint64(len(m.slots) - 1)
 	for _, s := range old {
 		if s.round == m.round {
