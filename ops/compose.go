@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -220,7 +221,7 @@ func (c *Composer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []f
 		return p.final, dst, err
 	}
 	c.number(dst)
-	return p.final, dst, c.check(len(dst) - base)
+	return p.final, dst, c.check(int64(len(dst) - base))
 }
 
 // pairOf is what expansion needs to know of a state of the result.
@@ -418,9 +419,9 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 
 // pause is for states with very many arcs: it checks the limits, numbers the arcs that are there, unless that is another's,
 // and, once the state's own from begin on are many, makes room for all of them: n that come next, and those that r then makes from
-// arc i on.
+// arc i on. They are counted first, for a state that goes beyond a limit to end before it is made.
 func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
-	if err := c.check(c.numbered + len(c.keys)); err != nil {
+	if err := c.check(int64(c.numbered + len(c.keys))); err != nil {
 		return dst, err
 	}
 	if !c.later {
@@ -428,8 +429,12 @@ func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) 
 	}
 	if !c.counted && len(dst)-begin+n >= wideState {
 		c.counted = true
-		if n += len(dst) + r.arcs(i, k); n > cap(dst) {
-			dst = append(make([]fst.Arc[W], 0, n), dst...)
+		rest := int64(n) + r.arcs(i, k)
+		if err := c.check(int64(c.numbered+len(c.keys)) + rest); err != nil {
+			return dst, err
+		}
+		if rest += int64(len(dst)); rest > int64(cap(dst)) {
+			dst = append(make([]fst.Arc[W], 0, min(rest, mostAtOnce)), dst...)
 		}
 	}
 	return dst, nil
@@ -444,30 +449,39 @@ type restOf[W semiring.Weight[W]] struct {
 	eps0, eps1        int  // where se has ε
 }
 
-// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k. It counts what expand
-// then makes, so that a state with very many has them in one array of just their size.
-func (r *restOf[W]) arcs(i, k int) (n int) {
-	for ; i < len(r.in); i++ {
+// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k; no more than
+// 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many has them in one array of just their size.
+// It takes no longer than to look the labels of in up in se, however many there are.
+func (r *restOf[W]) arcs(i, k int) (n int64) {
+	const most = 1 << 55
+	var last fst.Label // of the arc before, where it had one
+	run := int64(-1)   // how often se has it; negative if there is none
+	for ; i < len(r.in) && n < most; i++ {
 		l := label(&r.in[i], r.inLabel)
 		if l == fst.Epsilon {
 			if r.inAlone {
 				n++
 			}
 			if r.together {
-				n += r.eps1 - r.eps0
+				n += int64(r.eps1 - r.eps0)
 			}
 			continue
 		}
-		if r.inSorted {
-			k = seek(r.se, r.seLabel, k, l)
-		} else {
-			k = bisect(r.se, r.seLabel, l)
+		if run < 0 || l != last {
+			if r.inSorted {
+				k = seek(r.se, r.seLabel, k, l)
+			} else {
+				k = bisect(r.se, r.seLabel, l)
+			}
+			end := len(r.se)
+			if l < math.MaxInt32 {
+				end = seek(r.se, r.seLabel, k, l+1)
+			}
+			last, run = l, int64(end-k)
 		}
-		for j := k; j < len(r.se) && label(&r.se[j], r.seLabel) == l; j++ {
-			n++
-		}
+		n += run
 	}
-	return n
+	return min(n, most)
 }
 
 // number gives the last arcs, those whose triples are in c.keys, their next states.
@@ -487,14 +501,18 @@ const checkEvery = 1 << 13
 // wideState is how many arcs a state has whose array the result takes as it is.
 const wideState = 1 << 15
 
+// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit may ask for a state
+// larger than any memory, and should come as far as that goes.
+const mostAtOnce = 1 << 27
+
 // wideScratch is room for what there is of such a state when its arcs are counted, and for what is before it.
 const wideScratch = 2 * (wideState + checkEvery)
 
 // check compares with the limits what has been built, with n arcs of the state
 // at hand.
-func (c *Composer[W]) check(n int) error {
+func (c *Composer[W]) check(n int64) error {
 	arc := int64(unsafe.Sizeof(fst.Arc[W]{}))
-	p := Progress{States: c.table.len(), Arcs: c.built + int64(n)}
+	p := Progress{States: c.table.len(), Arcs: c.built + n}
 	p.Bytes = p.Arcs*arc + int64(p.States)*tripleBytes + int64(cap(c.keys))*8
 	if c.trace != nil {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16

@@ -1,6 +1,8 @@
 package ops_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -160,5 +162,51 @@ func TestComposeWideMemory(t *testing.T) {
 	t.Logf("%.1f MB beside %.1f MB of arcs", took/(1<<20), arcs/(1<<20))
 	if took > 5<<20 {
 		t.Errorf("%.1f MB beside %.1f MB of arcs", took/(1<<20), arcs/(1<<20))
+	}
+}
+
+// A state of the result that goes beyond a limit is not made: of two states with 46,000 equal labels each
+// there would be 2·10⁹ arcs, 34 GB. Where it is not counted first, the work ends soon behind the limit.
+func TestComposeWideLimits(t *testing.T) {
+	const n = 46_000
+	fan := func(label fst.Label) *fst.Vector[semiring.Tropical] {
+		v := fst.NewVector[semiring.Tropical](2)
+		v.AddStates(2)
+		v.SetStart(0)
+		v.SetFinal(1, 0)
+		row := make([]fst.Arc[semiring.Tropical], n)
+		for i := range row {
+			row[i] = fst.Arc[semiring.Tropical]{ILabel: label, OLabel: label, Weight: semiring.Tropical(i), NextState: 1}
+		}
+		v.SetArcs(0, row)
+		return v
+	}
+	labelled, silent := fan(1), fan(fst.Epsilon)
+	sigma := &ops.Matcher{Kind: ops.MatchSigma, Label: 9}
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		name string
+		of   *fst.Vector[semiring.Tropical]
+		opts ops.ComposeOptions
+	}{
+		{"plain", labelled, ops.ComposeOptions{}},
+		{"two workers", labelled, ops.ComposeOptions{Limits: ops.Limits{Workers: 2}}},
+		{"ε", silent, ops.ComposeOptions{Filter: ops.MatchFilter}},
+		{"looking ahead", labelled, ops.ComposeOptions{LookAhead: &ops.LookAhead{}}},
+		{"pushing", labelled, ops.ComposeOptions{LookAhead: &ops.LookAhead{PushLabels: true}}},
+		{"matcher", labelled, ops.ComposeOptions{Second: sigma}},
+	} {
+		for limit, lim := range map[string]ops.Limits{"arcs": {Arcs: 100_000}, "bytes": {Bytes: 4 << 20}, "context": {Ctx: canceled}} {
+			o := c.opts
+			lim.Workers = o.Workers
+			o.Limits = lim
+			var over *ops.LimitError
+			var err error
+			fsttest.Allocating(t, 64<<20, func() { _, err = ops.Compose[semiring.Tropical](c.of, c.of, &o) })
+			if !errors.As(err, &over) || over.Limit != limit {
+				t.Errorf("%s: error %v, want the limit on %s", c.name, err, limit)
+			}
+		}
 	}
 }

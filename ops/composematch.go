@@ -215,8 +215,15 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 		return final, dst, se.unsorted(seState)
 	}
 	from := c.ahead.potential(s1, s2, q == c.start)
+	tried := 0 // pairs of arcs since limits were looked at
 	// add appends the arc that e of the iterated and f of the searched machine make; nil waits.
-	add := func(e, f *fst.Arc[W], next int8) {
+	add := func(e, f *fst.Arc[W], next int8) error {
+		if tried++; tried == checkEvery {
+			tried = 0
+			if err := c.check(len(dst) - base); err != nil {
+				return err
+			}
+		}
 		x, y := e, f
 		if first {
 			x, y = f, e
@@ -234,7 +241,7 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 		k := triple(t1, t2, next)
 		if c.ahead != nil {
 			if !c.ahead.meets(t1, t2) {
-				return
+				return nil
 			}
 			if c.ahead.divide != nil {
 				out.Weight = c.ahead.divide(from, out.Weight.Times(c.ahead.potential(t1, t2, k == c.table.keys[c.start])))
@@ -242,11 +249,14 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 		}
 		out.NextState = c.table.id(k)
 		dst = append(dst, out)
+		return nil
 	}
 	if seAlone != blocked {
 		c.found = se.alone(seArcs, c.found[:0])
 		for i := range c.found {
-			add(nil, &c.found[i], seAlone)
+			if err := add(nil, &c.found[i], seAlone); err != nil {
+				return final, dst, err
+			}
 		}
 	}
 	for i := range inArcs {
@@ -255,7 +265,9 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 		next := int8(0)
 		if in.waits(l) {
 			if inAlone != blocked {
-				add(e, nil, inAlone)
+				if err := add(e, nil, inAlone); err != nil {
+					return final, dst, err
+				}
 			}
 			if l != fst.Epsilon || m.both == blocked {
 				continue
@@ -265,9 +277,11 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 			return final, dst, err
 		}
 		for j := range c.found {
-			add(e, &c.found[j], next)
+			if err := add(e, &c.found[j], next); err != nil {
+				return final, dst, err
+			}
 		}
-		if (i+1)%checkEvery == 0 {
+		if (i+1)%checkEvery == 0 { // also where nothing is found
 			if err := c.check(len(dst) - base); err != nil {
 				return final, dst, err
 			}

@@ -495,11 +495,18 @@ type pushExpansion[W semiring.Weight[W]] struct {
 	alone  bool // the machine that looks has one arc here
 	dst    []fst.Arc[W]
 	base   int
+	tried  int // pairs of moves since limits were looked at
 }
 
 // add appends the arc that a move of each machine makes, if the filters let it.
 func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 	c := x.c
+	if x.tried++; x.tried == checkEvery {
+		x.tried = 0
+		if err := c.check(len(x.dst) - x.base); err != nil {
+			return err
+		}
+	}
 	looks, other := &e, &f
 	if !c.first {
 		looks, other = &f, &e
@@ -560,9 +567,6 @@ func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 	next.pair = triple(e.NextState, f.NextState, fs)
 	id, _ := c.table.ID(next)
 	x.dst = append(x.dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight), NextState: id})
-	if n := len(x.dst) - x.base; n%checkEvery == 0 {
-		return c.check(n)
-	}
 	return nil
 }
 
