@@ -430,7 +430,7 @@ func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) 
 	if !c.counted && len(dst)-begin+n >= wideState {
 		c.counted = true
 		rest := int64(n) + r.arcs(i, k)
-		if err := c.check(int64(c.numbered+len(c.keys)) + rest); err != nil {
+		if err := c.checkAhead(rest, int64(len(dst)-begin)+rest); err != nil {
 			return dst, err
 		}
 		if rest += int64(len(dst)); rest > int64(cap(dst)) {
@@ -518,6 +518,18 @@ func (c *Composer[W]) check(n int64) error {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16
 	}
 	return c.meter.check(p)
+}
+
+// checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of whole.
+func (c *Composer[W]) checkAhead(rest, whole int64) error {
+	made := int64(c.numbered + len(c.keys))
+	err := c.check(made + rest)
+	if over, ok := err.(*LimitError); ok && c.check(made) == nil {
+		over.Built.Arcs -= rest
+		over.Built.Bytes -= rest * int64(unsafe.Sizeof(fst.Arc[W]{}))
+		over.Next = whole
+	}
+	return err
 }
 
 // tripleBytes estimates what a state costs: key, slots of the table at their

@@ -44,13 +44,17 @@ type LimitError struct {
 	Limit string // "states", "arcs", "bytes", "context"
 	Bound int64  // the limit's value; zero for a context
 	Built Progress
+	Next  int64 // how many arcs the state would have at which it stopped, where they were counted before they were made; else 0
 	Cause error // ErrLimit or the context's error
 }
 
 func (e *LimitError) Error() string {
 	why := fmt.Sprintf("more than %d %s", e.Bound, e.Limit)
-	if e.Limit == "context" {
+	switch {
+	case e.Limit == "context":
 		why = e.Cause.Error()
+	case e.Next > 0:
+		why += fmt.Sprintf(" with the next state, which has %d arcs", e.Next)
 	}
 	return fmt.Sprintf("ops: %s: stopped (%s) after %d states, %d arcs, %d bytes", e.Op, why, e.Built.States, e.Built.Arcs, e.Built.Bytes)
 }
