@@ -158,13 +158,13 @@ func expandAll[W semiring.Weight[W]](e fst.Expander[W]) (*fst.Vector[W], error) 
 	}
 	pool := scratchOf[stateBuffer[W]]()
 	b := pool.Get().(*stateBuffer[W])
-	defer pool.Put(b)
 	known := start
 	for q := fst.StateID(0); q <= known; q++ {
 		final, arcs, err := e.Expand(q, b.state[:0])
 		b.state = arcs
 		if err != nil {
 			b.reset()
+			pool.Put(b)
 			return nil, err
 		}
 		for i := range arcs {
@@ -173,6 +173,7 @@ func expandAll[W semiring.Weight[W]](e fst.Expander[W]) (*fst.Vector[W], error) 
 		b.pushPart(final, arcs)
 	}
 	out := b.machine()
+	pool.Put(b)
 	out.SetStart(start)
 	return out, nil
 }

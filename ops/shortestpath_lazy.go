@@ -23,6 +23,17 @@ import (
 // Mathematik 1:269-271, 1959, with states entered anew instead of moved up: what
 // comes out of the heap a second time is passed over.
 func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
+	scratch := scratchOf[searchScratch[W]]()
+	work := scratch.Get().(*searchScratch[W])
+	out, err := work.shortestPath(f, lim)
+	if cap(work.seen) <= keptSearch && cap(work.heap) <= keptSearch {
+		scratch.Put(work)
+	}
+	return out, err
+}
+
+// shortestPath is ShortestPathLazy in the work space.
+func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
 	const op = "ShortestPath"
 	out := fst.NewVector[W](0)
 	out.CopySymbols(f)
@@ -33,17 +44,11 @@ func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 	search := meter{op: op, lim: lim.workspace()}
 	var (
 		one, zero = semiring.One[W](), semiring.Zero[W]()
-		scratch   = scratchOf[searchScratch[W]]()
-		work      = scratch.Get().(*searchScratch[W])
 		seen      = work.seen[:0]
 		heap      = work.heap[:0]
 		end, best = fst.NoState, zero
 	)
-	defer func() {
-		if work.seen, work.heap = seen, heap; cap(seen) <= keptSearch && cap(heap) <= keptSearch {
-			scratch.Put(work)
-		}
-	}()
+	defer func() { work.seen, work.heap = seen, heap }()
 	held := func() int64 {
 		return int64(cap(seen))*int64(unsafe.Sizeof(searchState[W]{})) + int64(cap(heap))*int64(unsafe.Sizeof(bestItem[W]{}))
 	}
@@ -120,7 +125,7 @@ func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 
 // searchScratch is the work space of a search, which the next one takes over: what grew from nothing for each word
 // was a fifth of the pages that looking up words touches for the first time.
-type searchScratch[W semiring.Path[W]] struct {
+type searchScratch[W PathWeight[W]] struct {
 	seen []searchState[W]
 	heap bestHeap[W]
 }
