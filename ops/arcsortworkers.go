@@ -3,7 +3,6 @@ package ops
 import (
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -22,11 +21,15 @@ const sharedPiece = 1 << 13
 func sortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) sortKey, block, workers int) {
 	pool := newWorkPool[sortPiece[W]](workers)
 	var next atomic.Int64
-	work := func() {
+	n := f.NumStates()
+	stop := func() {
+		next.Store(int64(n))
+		pool.stop()
+	}
+	together(workers, stop, func(int) {
 		var small arcSorter[W]
 		large := scratchOf[sharedSort[W]]().Get().(*sharedSort[W])
-		defer large.giveBack()
-		for n := f.NumStates(); ; {
+		for {
 			lo := int(next.Add(int64(block))) - block
 			if lo >= n {
 				break
@@ -44,13 +47,10 @@ func sortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) so
 		for p, ok := pool.take(); ok; p, ok = pool.take() {
 			p.sort(pool)
 		}
-	}
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
+		if !pool.stopped.Load() { // or others may be at its pieces
+			large.giveBack()
+		}
+	})
 }
 
 // sharedSort is arcSorter.sort of a state whose pieces are given away, one state at a time.
@@ -61,7 +61,7 @@ type sharedSort[W any] struct {
 	left      atomic.Int64 // arcs that are not in their place yet
 }
 
-// sort returns when all arcs are in place. While others are still at them it helps whoever has pieces.
+// sort returns when all arcs are in place, or the pool is stopped. While others are still at them it helps whoever has pieces.
 func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, pool *workPool[sortPiece[W]]) {
 	n := len(arcs)
 	s.keys = slices.Grow(s.keys[:0], n)[:n]
@@ -75,6 +75,9 @@ func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, p
 	s.left.Store(int64(n))
 	sortPiece[W]{s, 0, n, introsortDepth(n)}.sort(pool)
 	for s.left.Load() > 0 {
+		if pool.stopped.Load() {
+			return
+		}
 		if p, ok := pool.tryTake(); ok {
 			p.sort(pool)
 		} else {

@@ -3,9 +3,12 @@ package ops_test
 import (
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -15,13 +18,19 @@ import (
 // brittle is Tropical, but for a fuse: the operation at which it has burned down panics.
 type brittle struct{ semiring.Tropical }
 
-// fuse is how many operations are left; 0 is no end.
-var fuse atomic.Int64
+// fuse is how many operations are left; 0 is no end. With lasting, all behind that one panic, too.
+var (
+	fuse    atomic.Int64
+	lasting atomic.Bool
+)
 
 var errBrittle = errors.New("the weights broke")
 
 func burn() {
 	if fuse.Load() > 0 && fuse.Add(-1) == 0 {
+		if lasting.Load() {
+			fuse.Store(1)
+		}
 		panic(errBrittle)
 	}
 }
@@ -197,3 +206,97 @@ func TestPanicsKeepWorkSpace(t *testing.T) {
 type breaks struct{ *fst.Vector[brittle] }
 
 func (b breaks) Arcs(q fst.StateID) []fst.Arc[brittle] { burn(); return b.Vector.Arcs(q) }
+
+// A panic in any of the workers comes to the one that called, when nobody is at work any more, and leaves nothing behind:
+// with one operation on weights that panics, or from one on all.
+func TestWorkersPanic(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 9))
+	large, second := brittleOf(largeMachine(rng, 9000)), brittleOf(smallMachine(rng))
+	few := brittleOf(layers(rng, 3, 2))
+	for _, workers := range []int{2, 4} {
+		lim := ops.Limits{Workers: workers}
+		all := []called{
+			{"Compose", func() (*fst.Vector[brittle], error) {
+				return ops.Compose(large, second, &ops.ComposeOptions{Limits: lim})
+			}},
+			{"RmEpsilon", func() (*fst.Vector[brittle], error) {
+				f := large.Clone()
+				return f, ops.RmEpsilon(f, &ops.RmEpsilonOptions{Limits: lim})
+			}},
+			{"ConnectWorkers", func() (*fst.Vector[brittle], error) {
+				f := large.Clone()
+				ops.ConnectWorkers(f, workers)
+				return f, nil
+			}},
+			{"Batch", func() (*fst.Vector[brittle], error) {
+				out := make([]*fst.Vector[brittle], 60)
+				err := ops.Batch(len(out), lim, func(i int) (err error) {
+					out[i], err = ops.Determinize(few, nil)
+					return err
+				})
+				return out[0], err
+			}},
+		}
+		for _, o := range all {
+			want, err := o.run()
+			if err != nil {
+				t.Fatalf("%s: %v", o.name, err)
+			}
+			total, elsewhere := operations(o.run), 0
+			for trial := range 8 {
+				before, n := runtime.NumGoroutine(), 1+rng.Int64N(total*9/10) // there may be fewer when the workers share them otherwise
+				lasting.Store(trial%2 == 1)
+				value := burned(o.run, n)
+				lasting.Store(false)
+				for i := 0; runtime.NumGoroutine() > before && i < 100; i++ {
+					time.Sleep(time.Millisecond) // one that has ended may still be counted
+				}
+				if n := runtime.NumGoroutine(); n > before {
+					t.Fatalf("%s: %d goroutines are left, of %d", o.name, n, before)
+				}
+				err, ok := value.(error)
+				if !ok || !errors.Is(err, errBrittle) {
+					t.Fatalf("%s, %d workers: at operation %d of %d: %v", o.name, workers, n, total, value)
+				}
+				var other *ops.WorkerPanic
+				if errors.As(err, &other) {
+					elsewhere++
+					if other.Value != errBrittle || !strings.Contains(string(other.Stack), "brittle") || !strings.Contains(err.Error(), errBrittle.Error()) {
+						t.Fatalf("%s: %v", o.name, err)
+					}
+				}
+				if trial%4 != 3 {
+					continue
+				}
+				if got, err := o.run(); err != nil || !sameBrittle(got, want) {
+					t.Fatalf("%s after a panic at operation %d of %d: %d states, not %d (%v)", o.name, n, total, got.NumStates(), want.NumStates(), err)
+				}
+			}
+			t.Logf("%s, %d workers: %d of 8 panics were in another goroutine, of %d operations", o.name, workers, elsewhere, total)
+		}
+	}
+}
+
+// What ends one of the goroutines of a batch, as a test does that fails, ends the one that called.
+func TestBatchExit(t *testing.T) {
+	for _, workers := range []int{1, 2, 4} {
+		var returned, ran atomic.Int64
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = ops.Batch(200, ops.Limits{Workers: workers}, func(i int) error {
+				if i == 3 {
+					runtime.Goexit()
+				}
+				ran.Add(1)
+				time.Sleep(100 * time.Microsecond)
+				return nil
+			})
+			returned.Add(1)
+		}()
+		<-done
+		if returned.Load() > 0 || ran.Load() > 100 {
+			t.Errorf("%d workers: Batch returned %d times, after %d pieces", workers, returned.Load(), ran.Load())
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -17,6 +16,7 @@ type composeChunk[W semiring.Weight[W]] struct {
 	ends     []int // of each state's arcs; where there are fewer, the rest is for the one that numbers
 	arcs     []fst.Arc[W]
 	keys     []uint64
+	whole    bool          // false where filling it came to a panic, or to nothing after another's
 	done     chan struct{} // holds one when the rest may be read
 }
 
@@ -53,7 +53,7 @@ func (c *Composer[W]) ahead() *Composer[W] {
 // with which there are very many.
 func (c *Composer[W]) fill(k *composeChunk[W]) {
 	c.table.keys, c.keys = k.tuples, k.keys[:0]
-	k.finals, k.ends, k.arcs = k.finals[:0], k.ends[:0], k.arcs[:0]
+	k.finals, k.ends, k.arcs, k.whole = k.finals[:0], k.ends[:0], k.arcs[:0], false
 	var block [composeBlock]pairOf[W]
 	defer func() {
 		k.keys = c.keys
@@ -65,17 +65,19 @@ func (c *Composer[W]) fill(k *composeChunk[W]) {
 		for i := range n {
 			arcs, err := c.expand(&block[i], k.arcs, nil)
 			if err != nil {
-				c.keys = c.keys[:len(k.arcs)]
+				c.keys, k.whole = c.keys[:len(k.arcs)], true
 				return
 			}
 			k.arcs = arcs
 			k.ends = append(k.ends, len(k.arcs))
 			k.finals = append(k.finals, block[i].final)
 			if len(arcs) >= composeChunkArcs {
+				k.whole = true
 				return
 			}
 		}
 	}
+	k.whole = true
 }
 
 // runAhead does the rest of run, from state q on, with w workers: all make arcs of states
@@ -85,26 +87,33 @@ func (c *Composer[W]) fill(k *composeChunk[W]) {
 // held for later, it makes in order, so that an error is the one that a single worker meets.
 //
 // Numbering is half of the whole, so that a third worker finds little to do.
-func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) error {
+func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) (err error) {
 	tasks := make(chan *composeChunk[W], w*composeAhead)
-	var stop atomic.Bool
-	var wg sync.WaitGroup
-	for range w - 1 {
+	var stopped atomic.Bool
+	together(w, func() { stopped.Store(true) }, func(worker int) {
 		h := c.ahead()
-		wg.Go(func() {
-			for k := range tasks {
-				if !stop.Load() {
-					h.fill(k)
-				}
+		if worker == 0 {
+			defer func() {
+				stopped.Store(true)
+				close(tasks)
+			}()
+			err = c.numberAhead(out, q, w, tasks, h)
+			return
+		}
+		for k := range tasks {
+			if stopped.Load() {
+				k.whole = false
+				k.done <- struct{}{}
+				continue
 			}
-		})
-	}
-	defer func() {
-		stop.Store(true)
-		close(tasks)
-		wg.Wait()
-	}()
-	own := c.ahead()
+			h.fill(k)
+		}
+	})
+	return err
+}
+
+// numberAhead is what the one that called does for runAhead, where own expands chunks.
+func (c *Composer[W]) numberAhead(out *stateBuffer[W], q, w int, tasks chan *composeChunk[W], own *Composer[W]) error {
 	ring := make([]composeChunk[W], w*composeAhead)
 	for i := range ring {
 		ring[i].done = make(chan struct{}, 1)
@@ -135,6 +144,9 @@ func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) error {
 			}
 		}
 		taken++
+		if !k.whole {
+			return nil // the panic comes when all have ended
+		}
 		c.keys = k.keys
 		c.number(k.arcs)
 		begin := 0

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -56,7 +55,7 @@ func reachedStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) stateSet
 	}
 	reached.add(f.Start())
 	pool := newWorkPool(workers, []fst.StateID{f.Start()})
-	together(workers, func() { reachFrom(f, reached, pool) })
+	together(workers, pool.stop, func(int) { reachFrom(f, reached, pool) })
 	return reached
 }
 
@@ -116,14 +115,4 @@ func shareHalf(pool *workPool[[]fst.StateID], todo []fst.StateID) []fst.StateID 
 	half := len(todo) / 2
 	pool.put(slices.Clone(todo[half:]))
 	return todo[:half]
-}
-
-// together runs work by several goroutines, of which the caller's is one, and returns when all have ended.
-func together(workers int, work func()) {
-	var wg sync.WaitGroup
-	for range workers - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
 }

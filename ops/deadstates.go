@@ -2,7 +2,6 @@ package ops
 
 import (
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -124,18 +123,18 @@ func (l *liveSearch[I, W]) sweepTwo() {
 	var upper, lower sweepPart
 	upper.next.Store(int64(len(l.pending)))
 	lower.next.Store(int64(middle))
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	together(2, func() {}, func(k int) { // each ends by itself
 		s := &sweeper[I, W]{liveSearch: l, shared: true}
-		for s.sweepBlock(&lower, 0, block) && 2*lower.share() >= upper.share() {
+		if k == 1 {
+			for s.sweepBlock(&lower, 0, block) && 2*lower.share() >= upper.share() {
+			}
+			return
+		}
+		for s.sweepBlock(&upper, middle, block) {
+		}
+		for s.sweepBlock(&lower, 0, block) {
 		}
 	})
-	s := &sweeper[I, W]{liveSearch: l, shared: true}
-	for s.sweepBlock(&upper, middle, block) {
-	}
-	for s.sweepBlock(&lower, 0, block) {
-	}
-	wg.Wait()
 	// Only now nobody begins to wait any more.
 	for i, word := range l.pending {
 		lo := i * 64
@@ -273,7 +272,7 @@ func (l *liveSearch[I, W]) wake(workers int) {
 		return
 	}
 	pool := newWorkPool(workers, l.live)
-	together(workers, func() { l.wakeFrom(pool) })
+	together(workers, pool.stop, func(int) { l.wakeFrom(pool) })
 }
 
 // wakeFrom does what is in the pool, until nobody has anything left.

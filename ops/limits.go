@@ -24,6 +24,9 @@ type Limits struct {
 	// Workers is how many goroutines may work at once, where an operation can use more
 	// than one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The
 	// result is the same for any number; each takes work space of its own.
+	//
+	// A panic of weights, or of what Batch calls, goes on in the goroutine that called the operation, when all workers have
+	// ended: from there as it is, from another as a *WorkerPanic, which holds the value and the stack.
 	Workers int
 }
 

@@ -39,10 +39,14 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 	n := f.NumStates()
 	s := &closing[W]{f: f, o: o, finals: make([]W, n), rows: make([]fst.Row, n), set: fst.NewRowSet[W](o.Workers)}
 	s.failed.Store(-1)
-	var wg sync.WaitGroup
-	wg.Go(func() { s.order, s.first = epsilonOrder(f) })
-	plan := planRemoval(f, keep, o.Workers)
-	wg.Wait()
+	var plan removalPlan
+	together(2, func() {}, func(k int) {
+		if k == 1 {
+			s.order, s.first = epsilonOrder(f)
+		} else {
+			plan = planRemoval(f, keep, o.Workers)
+		}
+	})
 	s.status, s.live = plan.status, plan.gone
 	kept := n
 	if plan.kept != nil {
@@ -56,11 +60,7 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 			}
 		}
 	}
-	for k := range o.Workers - 1 {
-		wg.Go(func() { s.work(k + 1) })
-	}
-	s.work(0)
-	wg.Wait()
+	together(o.Workers, func() { s.fail(nowhere, errWait) }, s.work) // errWait is not told: a panic goes on
 	if s.err != nil {
 		return s.err
 	}

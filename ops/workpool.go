@@ -12,6 +12,7 @@ type workPool[T any] struct {
 	mu      sync.Mutex
 	more    sync.Cond
 	pieces  []T
+	stopped atomic.Bool
 }
 
 // newWorkPool returns a pool for as many workers, with these pieces.
@@ -29,14 +30,23 @@ func (p *workPool[T]) put(piece T) {
 	p.more.Signal()
 }
 
+// stop makes take return false: a worker is gone that others would wait for.
+func (p *workPool[T]) stop() {
+	p.mu.Lock()
+	p.stopped.Store(true)
+	p.pieces = nil
+	p.mu.Unlock()
+	p.more.Broadcast()
+}
+
 // take returns a piece that somebody has put there, and false when all workers wait for one: whoever
 // works may still put some.
 func (p *workPool[T]) take() (piece T, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle.Add(1)
-	for len(p.pieces) == 0 {
-		if int(p.idle.Load()) >= p.workers {
+	for len(p.pieces) == 0 || p.stopped.Load() {
+		if int(p.idle.Load()) >= p.workers || p.stopped.Load() {
 			p.more.Broadcast()
 			return piece, false
 		}

@@ -1,0 +1,86 @@
+package ops
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// What the workers of each pool do panics at the n-th call: those that wait for it, or have much left to do, end, and the caller has
+// the panic.
+func TestPoolsPanic(t *testing.T) {
+	broken := errors.New("broken")
+	const arcs = 1<<16 + 5
+	v := fst.NewVector[semiring.Tropical](0)
+	for q := range fst.StateID(40) {
+		v.AddState()
+		n := 3
+		if q%10 == 0 { // which is shared out
+			n = arcs
+		}
+		for i := range n {
+			v.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: fst.Label(i * 7919 % arcs), NextState: 0})
+		}
+	}
+	var calls atomic.Int64
+	at := int64(0)
+	call := func() {
+		if calls.Add(1) == at {
+			panic(broken)
+		}
+	}
+	chunk := func(todo []int, pool *workPool[[]int]) {
+		for len(todo) > 0 {
+			call()
+			if n := len(todo) / 2; n > 0 {
+				pool.put(todo[n:])
+				todo = todo[:n]
+			} else {
+				todo = todo[:0]
+			}
+		}
+	}
+	for _, workers := range []int{2, 3, 8} {
+		for name, run := range map[string]func(){
+			"inBlocks": func() { inBlocks(1<<20, 1, workers, func(int, int, int) { call() }) },
+			"workPool": func() {
+				pool := newWorkPool(workers, make([]int, 1<<16))
+				together(workers, pool.stop, func(int) {
+					for todo, ok := pool.take(); ok; todo, ok = pool.take() {
+						chunk(todo, pool)
+					}
+				})
+			},
+			"sortStates": func() {
+				f := v.Clone()
+				sortStates(f, func(e *fst.Arc[semiring.Tropical]) sortKey { call(); return labelKey(e.ILabel, e.OLabel) }, 4, workers)
+				for q := range fst.StateID(f.NumStates()) {
+					for i, e := range f.Arcs(q) {
+						if i > 0 && f.Arcs(q)[i-1].ILabel > e.ILabel {
+							t.Fatalf("state %d is not sorted", q)
+						}
+					}
+				}
+			},
+		} {
+			for _, n := range []int64{1, 2, 3, 50, 1000, 20_000, 0} {
+				at = n
+				calls.Store(0)
+				value := func() (value any) {
+					defer func() { value = recover() }()
+					run()
+					return nil
+				}()
+				if err, _ := value.(error); n == 0 && value != nil || n > 0 && !errors.Is(err, broken) {
+					t.Fatalf("%s, %d workers, at call %d: %v", name, workers, n, value)
+				}
+				if n > 0 && name == "inBlocks" && calls.Load() > 1<<19 {
+					t.Errorf("%d calls after a panic at %d", calls.Load(), n)
+				}
+			}
+		}
+	}
+}
