@@ -45,9 +45,9 @@ func ParseArcSelector(s string) (ArcSelector, error) {
 type RandGenOptions struct {
 	Select ArcSelector // zero is SelectUniform
 	NPath  int         // paths to draw; zero is one, negative none
-	// A path of MaxLength arcs or more is dropped, as in OpenFst. Zero is no bound, and
-	// then a machine whose cycles are never left keeps RandGen going until a limit stops
-	// it. Negative allows no arc and no stopping, as a length of 0 does in OpenFst.
+	// A path of MaxLength arcs or more is dropped, as in OpenFst. Zero is no bound; what is above 2²⁴
+	// is none where paths have no end (ErrNoEnd), which would take gigabytes to come there. Negative
+	// allows no arc and no stopping, as a length of 0 does in OpenFst.
 	MaxLength int
 	// Weighted gives the tree of all paths drawn, weighted by how often they
 	// were: an arc by the share of its state's draws that took it, a final weight
@@ -69,12 +69,18 @@ type RandGenOptions struct {
 // depth first. rng alone decides, so equal generators give equal results, though
 // not those of OpenFst for its seeds.
 //
+// A path may also come to where all that follows leads round cycles which are never left: by their arcs, or because
+// what leaves them has a chance of less than 2⁻⁴⁰, such as a final weight of 1000. MaxLength drops such a path, too;
+// without it a path that is drawn so far is a StateError around ErrNoEnd, with the first state on it from which that is
+// so. Machines with such states are drawn from as long as no path comes to one: in what is drawn nothing is different.
+//
 // The selections by weight and Weighted need one of Tropical, Tropical64, Log,
 // Log64 and Probability: else the error is around ErrNoProbability.
 //
 // Cost: draws are made for all paths at a state together, O(draws) a state, or O(arcs·log draws) where there are
 // hundreds for each arc, and O(arcs) more to select by weight. Limits count the path that is being drawn, too, although it may
-// be dropped in the end.
+// be dropped in the end. The search for an end, from a path of 1024 arcs and then of each power of two, looks at no more
+// arcs than states have been drawn so far.
 func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOptions) (*fst.Vector[W], error) {
 	g := &randGen[W]{f: f, rng: rng, zero: semiring.Zero[W]()}
 	if opts != nil {
@@ -105,6 +111,7 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 		}
 		return g.out, nil
 	}
+	g.endless = (g.o.MaxLength == 0 || g.o.MaxLength > longestEndless) && knownProperties(f)&fst.Acyclic == 0
 	var err error
 	if g.o.Weighted {
 		err = g.tree()
@@ -131,6 +138,9 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 // ErrNoProbability reports a weight type whose weights cannot be read as
 // probabilities.
 var ErrNoProbability = errors.New("weights of this type are not probabilities or negative logarithms of such")
+
+// ErrNoEnd reports a path that was drawn to where it goes on for ever.
+var ErrNoEnd = errors.New("a path that came here has no end: from here on no final state is reached, or none with a chance worth the name (a bound on lengths drops such paths: MaxLength; --max_length)")
 
 // costsOf returns how weights are read as negative log probabilities, and made
 // of them.
@@ -178,6 +188,11 @@ type randGen[W semiring.Weight[W]] struct {
 	drawn  []int32
 	single int   // draws that were made one by one since the context was looked at
 	err    error // of a look within draws
+
+	endless  bool                     // paths may have no end
+	steps    int                      // states drawn at
+	searched int                      // arcs looked at in search of an end
+	dead     map[fst.StateID]struct{} // states from which there is none, once one is found
 }
 
 // choice is a position among the arcs of a state, or their number for stopping,
@@ -187,6 +202,7 @@ type choice struct{ at, n int32 }
 // draw makes n draws at state q, at which paths have the given length, and
 // appends what they fell on, in order of positions.
 func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
+	g.steps++
 	arcs := g.f.Arcs(q)
 	final := g.f.Final(q)
 	stops := !final.Equal(g.zero)
@@ -286,6 +302,18 @@ func (g *randGen[W]) chances(q fst.StateID, arcs []fst.Arc[W], final W, ways int
 	if g.o.Select == SelectFastLogProb {
 		s = make([]float64, ways)
 	}
+	s = g.sumChances(s, arcs, final)
+	if g.o.Select == SelectFastLogProb {
+		if g.sums == nil {
+			g.sums = map[fst.StateID][]float64{}
+		}
+		g.sums[q] = s
+	}
+	return s
+}
+
+// sumChances writes the running sums of chances to s, one for each arc and for stopping if there is room for it.
+func (g *randGen[W]) sumChances(s []float64, arcs []fst.Arc[W], final W) []float64 {
 	least := math.Inf(1)
 	for i := range s {
 		if i < len(arcs) {
@@ -311,13 +339,103 @@ func (g *randGen[W]) chances(q fst.StateID, arcs []fst.Arc[W], final W, ways int
 	for i := last; i < len(s); i++ {
 		s[i] = math.Nextafter(sum, math.Inf(1))
 	}
-	if g.o.Select == SelectFastLogProb {
-		if g.sums == nil {
-			g.sums = map[fst.StateID][]float64{}
-		}
-		g.sums[q] = s
-	}
 	return s
+}
+
+const (
+	// longestEndless is the length up to which paths without end are drawn, to be dropped there.
+	longestEndless = 1 << 24
+	// leastChance is what an arc must have to be taken into account in search of an end. Where all that leaves a set
+	// of states is less likely, paths through it have some 10¹² arcs or more.
+	leastChance = 0x1p-40
+)
+
+// ends tells whether a path may come to an end from q: by stopping, or where it is dropped. What is found when it may
+// not is in g.dead. The search gives up, with true, when it has looked at as many arcs as budget says.
+func (g *randGen[W]) ends(q fst.StateID, budget int) (bool, error) {
+	seen := map[fst.StateID]struct{}{q: {}}
+	todo := []fst.StateID{q}
+	var sums []float64
+	for head := 0; head < len(todo); head++ {
+		p := todo[head]
+		arcs, final := g.f.Arcs(p), g.f.Final(p)
+		ways := len(arcs)
+		if !final.Equal(g.zero) {
+			ways++
+		}
+		g.searched += ways
+		if budget -= ways; budget < 0 || ways == 0 {
+			return true, fst.Err(g.f)
+		}
+		if head&255 == 255 {
+			if err := g.meter.look(Progress{States: g.out.NumStates(), Arcs: g.arcs}); err != nil {
+				return true, err
+			}
+		}
+		least := 0.0
+		if g.o.Select != SelectUniform {
+			if cap(sums) < ways {
+				sums = make([]float64, 2*ways)
+			}
+			if sums = g.sumChances(sums[:ways], arcs, final); sums == nil {
+				return true, nil // paths are dropped here
+			}
+			least = leastChance * sums[ways-1]
+		}
+		before := 0.0
+		for i := range ways {
+			if sums != nil {
+				chance := sums[i] - before
+				before = sums[i]
+				if chance < least {
+					continue
+				}
+			}
+			if i == len(arcs) {
+				return true, nil
+			}
+			n := arcs[i].NextState
+			if _, ok := g.dead[n]; ok {
+				continue
+			}
+			if _, ok := seen[n]; !ok {
+				seen[n] = struct{}{}
+				todo = append(todo, n)
+			}
+		}
+	}
+	if g.dead == nil {
+		g.dead = seen
+	}
+	for _, p := range todo {
+		g.dead[p] = struct{}{}
+	}
+	return false, nil
+}
+
+// mayEnd looks whether a path that has come to q may have an end, when it is time for it: length or count is a power
+// of two. way returns the states before q on it, the last first. The error has the first from which there is none.
+func (g *randGen[W]) mayEnd(q fst.StateID, length, count int, way func() []fst.StateID) error {
+	const early = 1024
+	due := func(n int) bool { return n >= early && n&(n-1) == 0 }
+	if !g.endless || !due(length) && !due(count) {
+		return nil
+	}
+	ends, err := g.ends(q, early+g.steps-g.searched)
+	if ends || err != nil {
+		return err
+	}
+	for _, p := range way() {
+		if _, dead := g.dead[p]; !dead {
+			if ends, err := g.ends(p, early+g.steps); err != nil {
+				return err
+			} else if ends {
+				break
+			}
+		}
+		q = p
+	}
+	return &StateError{Op: "RandGen", State: q, Err: ErrNoEnd}
 }
 
 // node is a state of the tree of draws.
@@ -341,6 +459,19 @@ func (g *randGen[W]) tree() error {
 	var to []choice
 	for p := 0; p < len(nodes); p++ {
 		v := nodes[p]
+		err := g.mayEnd(v.q, int(v.length), p, func() (way []fst.StateID) {
+			below := fst.StateID(p)
+			for i := below - 1; i >= 0; i-- { // parents come in the order of what is below them
+				if slices.ContainsFunc(g.out.Arcs(i), func(e fst.Arc[W]) bool { return e.NextState == below }) {
+					way = append(way, nodes[i].q)
+					below = i
+				}
+			}
+			return way
+		})
+		if err != nil {
+			return err
+		}
 		to = g.draw(v.q, int(v.n), int(v.length), to[:0])
 		arcs := g.f.Arcs(v.q)
 		for _, c := range to {
@@ -404,6 +535,15 @@ func (g *randGen[W]) chains() error {
 			e.Weight = one
 			path = append(path, e)
 			below := level{node: node{e.NextState, c.n, top.length + 1}}
+			err := g.mayEnd(below.q, int(below.length), 0, func() (way []fst.StateID) {
+				for i := len(stack) - 1; i >= 0; i-- {
+					way = append(way, stack[i].q)
+				}
+				return way
+			})
+			if err != nil {
+				return err
+			}
 			below.todo = g.draw(below.q, int(c.n), int(below.length), nil)
 			stack = append(stack, below)
 			continue

@@ -6,9 +6,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -162,7 +164,7 @@ func TestRandGenOptions(t *testing.T) {
 		{Weighted: true, Limits: ops.Limits{States: 1000}},
 		{Limits: ops.Limits{States: 1000}},
 		{Limits: ops.Limits{Arcs: 1000}},
-		{Limits: ops.Limits{Bytes: 1 << 20}},
+		{Limits: ops.Limits{Bytes: 1 << 15}}, // of a longer path it is known that it has no end
 		{NPath: math.MaxInt32, Limits: ops.Limits{States: 10}},
 	} {
 		var limit *ops.LimitError
@@ -173,6 +175,88 @@ func TestRandGenOptions(t *testing.T) {
 	_, err := ops.RandGen(fst.Fst[semiring.Boolean](fst.NewVector[semiring.Boolean](0)), rand.New(rand.NewPCG(1, 0)), &ops.RandGenOptions{Select: ops.SelectLogProb})
 	if !errors.Is(err, ops.ErrNoProbability) {
 		t.Fatalf("Boolean log_prob gave error %v, want ErrNoProbability", err)
+	}
+}
+
+// A path that comes to where none ends is an error that says so, whether what it could take does not exist or has no
+// chance, and however it comes there; with a bound on lengths it is dropped. Where no path comes there nothing changes.
+func TestRandGenNoEnd(t *testing.T) {
+	read := func(text string) *fst.Vector[semiring.Log64] {
+		return fsttest.Must(fst.ReadText[semiring.Log64](strings.NewReader(text), nil))
+	}
+	ring := ""
+	for i := range 5000 { // the arcs that a search looks at must not be more than were drawn
+		ring += fmt.Sprintf("%d %d 1 1 0\n%[1]d %d 2 2 0\n", i+1, (i+1)%5000+1, (i+7)%5000+1)
+	}
+	tests := []struct {
+		name, text string
+		sel        ops.ArcSelector
+		state      fst.StateID // from which no path ends, NoState if there is none
+	}{
+		{"loop", "0 0 1 1\n1\n", ops.SelectUniform, 0},
+		{"loop by chance", "0 0 1 1\n1\n", ops.SelectLogProb, 0},
+		{"behind others", "0 1 1 1\n0 4 1 1 20\n1 2 1 1\n1 4 1 1 50\n2 3 1 1\n3 2 2 2\n3 3 1 1\n4\n", ops.SelectLogProb, 1},
+		{"large", "0 1 1 1\n0 9999 1 1 20\n" + ring + "9999\n", ops.SelectLogProb, 1},
+		{"final weight without a chance", "0 1 1 1\n1 1 1 1 0\n1 1000\n", ops.SelectLogProb, 0},
+		{"final weight without a chance worth the name", "0 1 1 1\n1 1 1 1 0\n1 50\n", ops.SelectFastLogProb, 0},
+		{"arc without a chance", "0 0 1 1 0\n0 1 2 2 Infinity\n1\n", ops.SelectFastLogProb, 0},
+		{"final weight that all the same counts", "0 1 1 1\n1 1 1 1 0\n1 1000\n", ops.SelectUniform, fst.NoState},
+		{"dead end", "0 0 1 1\n0 1 1 1\n2\n", ops.SelectUniform, fst.NoState},
+		{"no chance at all", "0 1 1 1\n1 1 1 1 Infinity\n2\n", ops.SelectLogProb, fst.NoState},
+		{"long before it ends", "0 0 1 1 0\n0 9\n", ops.SelectLogProb, fst.NoState}, // some 8000 arcs
+	}
+	for _, test := range tests {
+		f := read(test.text)
+		lazy := veiled[semiring.Log64]{f} // may be computed on demand, for all that shows
+		for _, g := range []fst.Fst[semiring.Log64]{f, lazy} {
+			for _, n := range []int{1, 300} {
+				for _, weighted := range []bool{false, true} {
+					o := ops.RandGenOptions{Select: test.sel, NPath: n, Weighted: weighted, Limits: ops.Limits{Bytes: 1 << 29}}
+					_, err := ops.RandGen(g, rand.New(rand.NewPCG(1, 1)), &o)
+					var at *ops.StateError
+					switch {
+					case test.state == fst.NoState:
+						if err != nil {
+							t.Errorf("%s: %d paths, weighted %v: %v", test.name, n, weighted, err)
+						}
+						continue
+					case !errors.As(err, &at) || !errors.Is(err, ops.ErrNoEnd) || at.State != test.state:
+						t.Errorf("%s: %d paths, weighted %v: error %v, want no end from state %d", test.name, n, weighted, err, test.state)
+						continue
+					}
+					o.MaxLength = 3000
+					if n > 1 {
+						o.MaxLength = 20
+					}
+					r, err := ops.RandGen(g, rand.New(rand.NewPCG(1, 1)), &o)
+					if err != nil || (r.NumStates() == 0) == weighted {
+						t.Errorf("%s: %d paths, weighted %v, with a bound: %d states, error %v", test.name, n, weighted, r.NumStates(), err)
+					}
+				}
+			}
+		}
+	}
+	// State 2 is never left, but it may take many paths until one comes to it.
+	f := read("0 1 1 1 0\n0 2 1 1 3\n1 0 1 1\n2 2 1 1\n1\n")
+	drawn, failed := 0, 0
+	for seed := range uint64(100) {
+		gen := func(o ops.RandGenOptions) (*fst.Vector[semiring.Log64], error) {
+			o.Select, o.NPath = ops.SelectLogProb, 5
+			return ops.RandGen(fst.Fst[semiring.Log64](f), rand.New(rand.NewPCG(seed, 1)), &o)
+		}
+		got, err := gen(ops.RandGenOptions{})
+		if errors.Is(err, ops.ErrNoEnd) {
+			failed++
+			continue
+		}
+		want, errBounded := gen(ops.RandGenOptions{MaxLength: 1000})
+		if err != nil || errBounded != nil || printText(got) != printText(want) {
+			t.Fatalf("seed %d: errors %v and %v, results\n%sand\n%s", seed, err, errBounded, printText(got), printText(want))
+		}
+		drawn++
+	}
+	if drawn < 20 || failed < 20 {
+		t.Fatalf("%d draws, %d that came to where none ends", drawn, failed)
 	}
 }
 

@@ -109,6 +109,9 @@
 //	                              circles of them
 //	words that a linear model   are looked up behind its tables     have no arc
 //	  does not have
+//	fstrandgen, where a path    goes on for 2³¹ arcs, by default    an error that says from which state
+//	  comes to cycles that                                            no final state is reached, unless
+//	  are never left                                                  --max_length, up to 2²⁴, drops it
 //	pdtexpand                   no end where the stack is not       an error that says where it grows;
 //	                              bounded; with --weight an error     with --weight, what is within it,
 //	                              or an abort, unless the reverse     and the error only where that has

@@ -146,6 +146,9 @@ var randgenTool = &tool{name: "randgen", args: "[in.fst [out.fst]]", max: 2,
 --select=log_prob takes weights as negative logarithms of probabilities. With --weighted the
 paths share their beginnings in a tree, weighted by how often they were drawn.
 
+A path that comes to cycles which are never left has no end: it is an error that says from
+which state on, unless --max_length, up to 16777216, drops it.
+
   fst randgen --npath=10 --seed=1 in.fst out.fst
 
 Time O(arcs drawn).`,
