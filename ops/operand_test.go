@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -10,6 +11,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -175,6 +177,61 @@ func TestOperandErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// failing is an endless machine whose error is err.
+type failing struct {
+	endless
+	err error
+}
+
+func (f failing) Expand(q fst.StateID, dst []fst.Arc[semiring.Tropical]) (semiring.Tropical, []fst.Arc[semiring.Tropical], error) {
+	final, arcs, err := f.endless.Expand(q, dst)
+	if err != nil {
+		err = f.err
+	}
+	return final, arcs, err
+}
+
+// The error of an operand is its own: operations give it their name in copies, several at once too, which the race detector watches.
+func TestOperandsKeepTheirErrors(t *testing.T) {
+	type T = semiring.Tropical
+	table := operandTable()
+	limit := func(limit string, cause error) *ops.LimitError {
+		return &ops.LimitError{Op: "operand", Limit: limit, Bound: 7, Built: ops.Progress{States: 3, Bytes: 8}, Cause: cause}
+	}
+	for what, fresh := range map[string]func() error{
+		"limit":   func() error { return limit("bytes", ops.ErrLimit) },
+		"context": func() error { return limit("context", &ops.StateError{Op: "operand", State: 2, Err: context.Canceled}) },
+		"state":   func() error { return &ops.StateError{Op: "operand", State: 2, Err: errOperand} },
+		"cycle": func() error {
+			return &ops.CycleError{Op: "operand", Cycle: []ops.ArcRef{{State: 1, Arc: 1}}, Err: ops.ErrNotClosed}
+		},
+		"determinize": func() error { return &ops.DeterminizeError{Limit: limit("states", ops.ErrLimit)} },
+	} {
+		for name, op := range table {
+			err := fresh()
+			before := err.Error()
+			f := fst.NewLazy[T](failing{endless{failAt: 3}, err}, nil)
+			look(f, 4)
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() {
+					delayed, err := op(f)
+					if err == nil && delayed != nil {
+						err = look(delayed, 100)
+					}
+					if err == nil && name != "ShortestPathLazy" { // whose best path ends at the start
+						t.Errorf("%s: no error of an operand that has failed", name)
+					}
+				})
+			}
+			wg.Wait()
+			if after := f.Err().Error(); after != before {
+				t.Errorf("%s makes of the error of its operand\n%s: %s\nfor %s", name, what, after, before)
+			}
+		}
 	}
 }
 

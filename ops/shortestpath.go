@@ -121,22 +121,6 @@ func reversedDistances[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOption
 	return slices.Insert(d, 0, best), nil
 }
 
-// renamed gives an error of a part the name of the whole.
-func renamed(err error, op string) error {
-	var s *StateError
-	var c *CycleError
-	var l *LimitError
-	switch {
-	case errors.As(err, &s):
-		s.Op = op
-	case errors.As(err, &c):
-		c.Op = op
-	case errors.As(err, &l):
-		l.Op = op
-	}
-	return err
-}
-
 // singlePath finds one best path.
 func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (*fst.Vector[W], error) {
 	out := fst.NewVector[W](0)

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -54,14 +53,12 @@ func (lim Limits) beside(held int64) Limits {
 
 // wholeOf is the error of a part that was given lim.beside(held), as that of the operation op.
 func wholeOf(err error, op string, lim Limits, held int64) error {
-	var l *LimitError
-	if errors.As(err, &l) {
+	return asWhole(err, op, func(l *LimitError) {
 		l.Built.Bytes += held
 		if l.Limit == "bytes" {
 			l.Bound = lim.Bytes
 		}
-	}
-	return renamed(err, op)
+	})
 }
 
 // productBound is met by weights of which a product can be much larger than both factors.

@@ -288,16 +288,3 @@ func (s *summary[W]) size() ops.Progress {
 	bytes += 4*int64(len(s.component)) + 48*int64(s.sides.Len()) + 8*int64(s.closed.Len()+s.calls.Len()) // lists, with the room in them
 	return ops.Progress{States: s.search.Len(), Bytes: bytes}
 }
-
-// renamed gives the error of a part the name of the whole.
-func renamed(err error, op string) error {
-	var l *ops.LimitError
-	if errors.As(err, &l) {
-		l.Op = op
-	}
-	var s *ops.StateError
-	if errors.As(err, &s) {
-		s.Op = op
-	}
-	return err
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/ops/internal/part"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -44,7 +45,7 @@ func ExpandPruned[W interface {
 	}
 	reversed, err := Reverse[W, W](f, pairs, ops.Limits{Ctx: o.Ctx, Bytes: o.Bytes})
 	if err != nil {
-		return nil, renamed(err, op)
+		return nil, part.Renamed(err, op)
 	}
 	s, err := newSearch(reversed, pairs, ops.QueueFIFO, op, o.Limits)
 	if err != nil {
@@ -55,7 +56,7 @@ func ExpandPruned[W interface {
 	var unbounded error
 	if err := s.run(); errors.Is(err, ErrUnbounded) {
 		// The stack of f may be bounded, where no path from the start comes to what is in the way.
-		if unbounded = renamed(Bounded(f, pairs, o.Limits), op); unbounded == nil {
+		if unbounded = part.Renamed(Bounded(f, pairs, o.Limits), op); unbounded == nil {
 			return expandThenPrune(f, pairs, threshold, &o, op)
 		} else if !errors.Is(unbounded, ErrUnbounded) {
 			return nil, unbounded
@@ -109,10 +110,10 @@ func expandThenPrune[W interface {
 }](f fst.Expanded[W], pairs []fst.LabelPair, threshold W, o *ExpandOptions, op string) (*fst.Vector[W], error) {
 	out, err := Expand(f, pairs, o)
 	if err != nil {
-		return nil, renamed(err, op)
+		return nil, part.Renamed(err, op)
 	}
 	if err := ops.Prune(out, &ops.PruneOptions[W]{Threshold: &threshold, Limits: o.Limits}); err != nil {
-		return nil, renamed(err, op)
+		return nil, part.Renamed(err, op)
 	}
 	return out, nil
 }
