@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"hash/maphash"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -76,16 +75,10 @@ func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
 	old := m.table
 	m.table, m.retained = newSubsetTable[R](), true
 	for _, q := range live {
-		key := m.key[:0]
 		subset := old.subset(q)
-		for i := range subset {
-			e := &subset[i]
-			key = append(key, byte(e.state), byte(e.state>>8), byte(e.state>>16), byte(e.state>>24))
-			key = m.alg.appendKey(key, e.residual)
-		}
-		m.key = key
-		copy(m.table.add(uint32(maphash.Bytes(m.table.seed, key)), len(subset), fst.NoState, fst.NoLabel), subset)
+		copy(m.table.add(m.hash(subset, fst.NoState), len(subset), fst.NoState, fst.NoLabel), subset)
 	}
+	m.ahead = warmer[W]{f: m.ahead.f} // which was somewhere in the old pages
 }
 
 // Retain forgets all states but live.

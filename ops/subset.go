@@ -312,7 +312,7 @@ func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
 
 // id returns the number of the subset in m.next.
 func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.StateID {
-	if len(m.next) == 1 && int(m.next[0].state) < len(m.table.alone) && m.alg.equal(m.next[0].residual, m.alg.one()) {
+	if len(m.next) == 1 && int(m.next[0].state) < len(m.table.alone) && m.alike(m.next[0].residual, m.alg.one()) {
 		at := &m.table.alone[m.next[0].state]
 		if *at == 0 {
 			*at = fst.StateID(m.table.len() + 1)
@@ -320,12 +320,22 @@ func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.Sta
 		}
 		return *at - 1
 	}
+	hash := m.hash(m.next, m.head)
+	if q := m.table.find(hash, m.same); q != fst.NoState {
+		return q
+	}
+	m.keep(m.table.add(hash, len(m.next), parent, label))
+	return fst.StateID(m.table.len() - 1)
+}
+
+// hash is of what same compares: the states and the residuals of a subset, and the head of one that has a head.
+func (m *subsetMachine[W, R, A]) hash(subset []element[R], head fst.StateID) uint32 {
 	key := m.key[:0]
 	if m.related != nil {
-		key = append(key, byte(m.head), byte(m.head>>8), byte(m.head>>16), byte(m.head>>24))
+		key = append(key, byte(head), byte(head>>8), byte(head>>16), byte(head>>24))
 	}
-	for i := range m.next {
-		e := &m.next[i]
+	for i := range subset {
+		e := &subset[i]
 		key = append(key, byte(e.state), byte(e.state>>8), byte(e.state>>16), byte(e.state>>24))
 		if m.compared != nil {
 			key = m.alg.appendKey(key, m.compared(e.residual))
@@ -334,12 +344,7 @@ func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.Sta
 		}
 	}
 	m.key = key
-	hash := uint32(maphash.Bytes(m.table.seed, key))
-	if q := m.table.find(hash, m.same); q != fst.NoState {
-		return q
-	}
-	m.keep(m.table.add(hash, len(m.next), parent, label))
-	return fst.StateID(m.table.len() - 1)
+	return uint32(maphash.Bytes(m.table.seed, key))
 }
 
 // keep fills the place of a new subset with m.next.
@@ -365,12 +370,16 @@ func (m *subsetMachine[W, R, A]) same(q fst.StateID) bool {
 		if s[i].state != m.next[i].state {
 			return false
 		}
-		a, b := s[i].residual, m.next[i].residual
-		if !m.alg.equal(a, b) && (m.compared == nil || !m.alg.equal(m.compared(a), m.compared(b))) {
+		if !m.alike(s[i].residual, m.next[i].residual) {
 			return false
 		}
 	}
 	return true
+}
+
+// alike reports whether subsets that differ in these residuals alone are one.
+func (m *subsetMachine[W, R, A]) alike(a, b R) bool {
+	return m.alg.equal(a, b) || m.compared != nil && m.alg.equal(m.compared(a), m.compared(b))
 }
 
 // expand returns the final weight and the arcs of subset q, by increasing
@@ -551,14 +560,23 @@ func (m *subsetMachine[W, R, A]) check() error {
 	return nil
 }
 
-// labels returns the labels on the path by which subset q was first reached.
-func (m *subsetMachine[W, R, A]) labels(q fst.StateID) []fst.Label {
-	var l []fst.Label
-	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[r.parent] {
+// labels returns the labels on the path by which subset q was first reached, from the subset root.
+func (m *subsetMachine[W, R, A]) labels(q fst.StateID) (l []fst.Label, root fst.StateID) {
+	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[q] {
 		l = append(l, r.label)
+		q = r.parent
 	}
 	slices.Reverse(l)
-	return l
+	return l, q
+}
+
+// forgotten reports whether what leads to root, a subset without a parent, is not known any more: it is another than that of the start.
+func (m *subsetMachine[W, R, A]) forgotten(root fst.StateID) bool {
+	if !m.retained {
+		return false
+	}
+	s := m.table.subset(root)
+	return len(s) != 1 || s[0].state != m.f.Start() || !m.alike(s[0].residual, m.alg.one())
 }
 
 // largest describes the largest subset.
@@ -566,7 +584,8 @@ func (m *subsetMachine[W, R, A]) largest() *Subset {
 	if m.table.len() == 0 {
 		return nil
 	}
-	s := &Subset{Labels: m.labels(m.table.which), isyms: fst.InputSymbols(m.f)}
+	labels, root := m.labels(m.table.which)
+	s := &Subset{Labels: labels, Kept: m.forgotten(root), isyms: fst.InputSymbols(m.f)}
 	for _, e := range m.table.subset(m.table.which) {
 		s.States = append(s.States, e.state)
 	}
@@ -586,19 +605,29 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 	e := &FunctionalError{Op: m.op, Final: label == fst.NoLabel}
 	subset := m.table.subset(q)
 	var left, right []int32
+	var l, r element[R] // with which they begin
 	if e.Final {
-		right = m.trace(q, subset[i].state)
+		r, right = m.trace(q, subset[i].state)
 		for j := range i {
 			if !m.alg.isZero(m.alg.stop(subset[j].residual, m.f.Final(subset[j].state))) {
-				left = m.trace(q, subset[j].state)
+				l, left = m.trace(q, subset[j].state)
 				break
 			}
 		}
 	} else {
-		left, right = m.origin(q, subset, k), m.origin(q, subset, i)
+		l, left = m.origin(q, subset, k)
+		r, right = m.origin(q, subset, i)
 	}
-	start := m.f.Start()
-	e.Left, e.Right = pathOf(m.f, start, left), pathOf(m.f, start, right)
+	if err := m.operandErr(); err != nil {
+		return err
+	}
+	if _, root := m.labels(q); m.forgotten(root) {
+		e.Kept = true
+		if before, ok := any(m.alg).(interface{ outputBefore(R) []fst.Label }); ok {
+			e.LeftBefore, e.RightBefore = slices.Clone(before.outputBefore(l.residual)), slices.Clone(before.outputBefore(r.residual))
+		}
+	}
+	e.Left, e.Right = pathOf(m.f, l.state, left), pathOf(m.f, r.state, right)
 	if err := m.operandErr(); err != nil {
 		return err
 	}
@@ -606,8 +635,8 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 		// Where the state leads to a final one, let both paths go there: the
 		// evidence is then two outputs for one accepted string.
 		if rest, ok := pathToFinal(m.f, e.Left.States[len(left)]); ok {
-			e.Left = pathOf(m.f, start, append(left, rest...))
-			e.Right = pathOf(m.f, start, append(right, rest...))
+			e.Left = pathOf(m.f, l.state, append(left, rest...))
+			e.Right = pathOf(m.f, r.state, append(right, rest...))
 			e.Final = true
 		}
 	}
@@ -617,32 +646,34 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 	return e
 }
 
-// origin returns the arcs of a path to the end of candidate i of subset q.
-func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []element[R], i int) []int32 {
+// origin returns the arcs of a path to the end of candidate i of subset q, and what it begins with.
+func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []element[R], i int) (element[R], []int32) {
 	for _, e := range subset {
 		if n := len(m.f.Arcs(e.state)); i >= n {
 			i -= n
 			continue
 		}
-		return append(m.trace(q, e.state), int32(i))
+		from, arcs := m.trace(q, e.state)
+		return from, append(arcs, int32(i))
 	}
 	return m.lost("ops: no such candidate")
 }
 
 // lost is for what only a machine that fails while it is read again can bring about.
-func (m *subsetMachine[W, R, A]) lost(what string) []int32 {
+func (m *subsetMachine[W, R, A]) lost(what string) (element[R], []int32) {
 	if m.operandErr() == nil {
 		panic(what)
 	}
-	return nil
+	return element[R]{}, nil
 }
 
-// trace returns the arcs of a path from the start to state s of subset q, along
-// the labels by which q was first reached. While all sums exist, every such
+// trace returns the arcs of a path to state s of subset q, along
+// the labels by which q was first reached, from the start or, where Retain has forgotten subsets on
+// the way, from what it returns of one that was kept. While all sums exist, every such
 // path has the same output.
-func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) []int32 {
+func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) (element[R], []int32) {
 	var arcs []int32
-	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[r.parent] {
+	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[q] {
 		s = func() fst.StateID {
 			for _, e := range m.table.subset(r.parent) {
 				arcsOf := m.f.Arcs(e.state)
@@ -659,9 +690,15 @@ func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) []int32 {
 		if s == fst.NoState {
 			return m.lost("ops: no way back")
 		}
+		q = r.parent
 	}
 	slices.Reverse(arcs)
-	return arcs
+	for _, e := range m.table.subset(q) {
+		if e.state == s {
+			return e, arcs
+		}
+	}
+	return m.lost("ops: no such state")
 }
 
 // pathToFinal returns the arcs of a shortest path from q to a final state; it

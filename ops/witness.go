@@ -149,12 +149,23 @@ type FunctionalError struct {
 	Op          string
 	Left, Right Path
 	Final       bool
+
+	// Kept is true where a delayed determinization has forgotten how it came here (fst.Lazy.Retain): the paths then do not
+	// begin at the start, but each at a state of the subset that was kept. One string takes the start to both, with outputs
+	// that are the same but for LeftBefore and RightBefore, which come last in them.
+	Kept                    bool
+	LeftBefore, RightBefore []fst.Label
 }
 
 func (e *FunctionalError) Error() string {
 	where := "both in final states"
 	if !e.Final {
 		where = fmt.Sprintf("both in state %d", e.Left.States[len(e.Left.States)-1])
+	}
+	if e.Kept {
+		before := func(l []fst.Label) string { return shortSymbols(e.Left.osyms, l) }
+		where += fmt.Sprintf("; these come after %s and %s, which are left of the outputs of one string to states %d and %d (how it leads there has been forgotten by Retain)",
+			before(e.LeftBefore), before(e.RightBefore), e.Left.States[0], e.Right.States[0])
 	}
 	return fmt.Sprintf("ops: %s: %v: outputs %s and %s for input %s, ending %s: [%s] against [%s]",
 		e.Op, ErrNotFunctional, e.Left.outputText(), e.Right.outputText(), e.Left.inputText(), where, e.Left.String(), e.Right.String())
@@ -180,12 +191,17 @@ func (e *AmbiguousError) Unwrap() error { return ErrAmbiguous }
 type Subset struct {
 	Labels []fst.Label
 	States []fst.StateID
+	Kept   bool // the labels lead there from a subset that Retain has kept, and not from the start
 
 	isyms *fst.SymbolTable // for String
 }
 
 func (s *Subset) String() string {
-	return fmt.Sprintf("labels %s reach a subset of %d states %v", shortSymbols(s.isyms, s.Labels), len(s.States), shortLabels(s.States))
+	from := ""
+	if s.Kept {
+		from = " from a state that Retain has kept"
+	}
+	return fmt.Sprintf("labels %s%s reach a subset of %d states %v", shortSymbols(s.isyms, s.Labels), from, len(s.States), shortLabels(s.States))
 }
 
 // DeterminizeError reports that a limit stopped a determinization, with what is
