@@ -212,15 +212,57 @@ func (v *Vector[W]) PushState(final W, arcs []Arc[W]) StateID {
 	if len(v.finals) > maxState {
 		panic("fst: more than 2³¹-1 states")
 	}
-	if p := v.props.Load(); p != 0 || q == 0 {
-		v.props.Store(p & uint64(Error))
-	}
+	v.forget()
 	v.finals = append(v.finals, final)
 	v.spans = append(v.spans, span{})
 	if len(arcs) > 0 {
 		copy(v.appendArcs(q, len(arcs)), arcs)
 	}
 	return q
+}
+
+// PushStates is PushState of len(finals) states in a row, of which the arcs of state i are those of arcs from ends[i-1]
+// (0 for the first) up to ends[i]: what many small states cost beside their arcs, for all at once.
+func (v *Vector[W]) PushStates(finals []W, ends []int, arcs []Arc[W]) {
+	for i, begin := 0, 0; i < len(finals); {
+		n, room := i, int(v.end-v.top)
+		for n < len(finals) && ends[n]-begin <= room {
+			n++
+		}
+		if n == i { // a new slab is needed, or there is one state too many
+			v.PushState(finals[i], arcs[begin:ends[i]])
+			begin = ends[i]
+			i++
+			continue
+		}
+		if len(v.finals)+n-i > maxState+1 {
+			panic("fst: more than 2³¹-1 states")
+		}
+		if i == 0 {
+			v.forget()
+		}
+		v.finals = append(v.finals, finals[i:n]...)
+		if end := ends[n-1]; end > begin {
+			copy(v.slabs[v.top>>slabBits][v.top&slabMask:], arcs[begin:end])
+		}
+		for ; i < n; i++ {
+			degree := ends[i] - begin
+			if degree > maxState {
+				panic("fst: more than 2³¹-1 arcs at a state")
+			}
+			v.spans = append(v.spans, span{pos: v.top, n: int32(degree), room: int32(degree)})
+			v.top += int64(degree)
+			v.arcs += degree
+			begin = ends[i]
+		}
+	}
+}
+
+// forget drops what was known of a machine that is written state by state.
+func (v *Vector[W]) forget() {
+	if p := v.props.Load(); p != 0 || len(v.finals) == 0 {
+		v.props.Store(p & uint64(Error))
+	}
 }
 
 // GiveState is PushState of arcs that are not copied, and belong to the machine from then on: for a state of many

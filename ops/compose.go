@@ -583,6 +583,7 @@ const composeBlock = 32
 func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) {
 	var block [composeBlock]pairOf[W]
 	var end [len(block)]int // of each state's arcs
+	var finals [len(block)]W
 	c.read(fst.StateID(q), block[:n])
 	arcs := c.arcs[:0]
 	c.keys, c.numbered = c.keys[:0], 0
@@ -591,7 +592,7 @@ func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) 
 		if arcs, err = c.expand(p, arcs, c.trace); err != nil {
 			return done, err
 		}
-		end[done] = len(arcs)
+		end[done], finals[done] = len(arcs), p.final
 		done++
 		if c.trace != nil {
 			c.trace.endState(p.s1, p.s2)
@@ -599,18 +600,18 @@ func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) 
 	}
 	c.number(arcs)
 	c.built += int64(len(arcs))
-	begin, used := 0, arcs
-	for i := range done {
-		row := arcs[begin:end[i]:end[i]]
-		if len(row) >= wideState && cap(arcs)-len(row) <= len(row)/4 { // the last, and the array is its own
-			out.give(block[i].final, row)
-			if used = c.arcs; cap(used) >= cap(arcs) || cap(used) < wideScratch { // the same array, or too small for the next such
-				used = make([]fst.Arc[W], 0, wideScratch)
-			}
-		} else {
-			out.push(block[i].final, row)
+	used, begin := arcs, 0 // begin of the last state's arcs
+	if done > 1 {
+		begin = end[done-2]
+	}
+	if row := arcs[begin:len(arcs):len(arcs)]; len(row) >= wideState && cap(arcs)-len(row) <= len(row)/4 { // and the array is its own
+		out.pushAll(finals[:done-1], end[:done-1], arcs[:begin])
+		out.give(finals[done-1], row)
+		if used = c.arcs; cap(used) >= cap(arcs) || cap(used) < wideScratch { // the same array, or too small for the next such
+			used = make([]fst.Arc[W], 0, wideScratch)
 		}
-		begin = end[i]
+	} else {
+		out.pushAll(finals[:done], end[:done], arcs)
 	}
 	c.arcs = used
 	return done, c.check(0)

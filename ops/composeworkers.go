@@ -149,11 +149,7 @@ func (c *Composer[W]) numberAhead(out *stateBuffer[W], q, w int, tasks chan *com
 		}
 		c.keys = k.keys
 		c.number(k.arcs)
-		begin := 0
-		for i, end := range k.ends {
-			out.push(k.finals[i], k.arcs[begin:end])
-			begin = end
-		}
+		out.pushAll(k.finals, k.ends, k.arcs)
 		c.built += int64(len(k.arcs))
 		if err := c.check(0); err != nil {
 			return err

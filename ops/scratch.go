@@ -57,20 +57,34 @@ func (b *stateBuffer[W]) push(final W, arcs []fst.Arc[W]) {
 		b.ends = append(b.ends, int64(len(b.arcs)))
 		return
 	}
-	b.vector().PushState(final, arcs)
+	b.vector(1).PushState(final, arcs)
+}
+
+// pushAll is push of states whose arcs lie in a row, as fst.Vector.PushStates takes them.
+func (b *stateBuffer[W]) pushAll(finals []W, ends []int, arcs []fst.Arc[W]) {
+	if b.out == nil && len(b.finals)+len(finals) <= bufferedStates && len(b.arcs)+len(arcs) <= bufferedArcs {
+		begin := int64(len(b.arcs))
+		b.finals = append(b.finals, finals...)
+		b.arcs = append(b.arcs, arcs...)
+		for _, end := range ends {
+			b.ends = append(b.ends, begin+int64(end))
+		}
+		return
+	}
+	b.vector(len(finals)).PushStates(finals, ends, arcs)
 }
 
 // give is push of arcs that are not the caller's any longer: those of a large state are not copied.
 func (b *stateBuffer[W]) give(final W, arcs []fst.Arc[W]) {
 	if len(arcs) > bufferedArcs {
-		b.vector().GiveState(final, arcs)
+		b.vector(1).GiveState(final, arcs)
 	} else {
 		b.push(final, arcs)
 	}
 }
 
-// vector returns out with room for a state more, and what did fit in it.
-func (b *stateBuffer[W]) vector() *fst.Vector[W] {
+// vector returns out with room for more states, and what did fit in it.
+func (b *stateBuffer[W]) vector(more int) *fst.Vector[W] {
 	if b.out == nil {
 		b.out = fst.NewVector[W](0)
 		begin := int64(0)
@@ -79,8 +93,8 @@ func (b *stateBuffer[W]) vector() *fst.Vector[W] {
 			begin = end
 		}
 	}
-	if n := b.out.NumStates(); n >= b.room {
-		b.room = n + n/2 // append by quarters copies twice as much
+	if n := b.out.NumStates(); n+more > b.room {
+		b.room = max(n+n/2, n+more) // append by quarters copies twice as much
 		b.out.ReserveStates(b.room)
 	}
 	return b.out
