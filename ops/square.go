@@ -119,6 +119,12 @@ func (s *square[W]) check() error {
 	return s.meter.check(Progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
 }
 
+// look is check that looks at the context now, for loops whose rounds are long.
+func (s *square[W]) look() error {
+	s.meter.calls |= 255
+	return s.check()
+}
+
 // What a pair takes in the list of pairs, the table and the ends of its arcs, and an arc, with the room
 // to grow of each and what the search backwards from final pairs takes besides.
 const (
@@ -199,7 +205,7 @@ func (s *square[W]) expand(p int32) error {
 			t := left[i].NextState
 			for _, k := range ro {
 				if seen++; seen%checkPairArcs == 0 {
-					if err := s.check(); err != nil {
+					if err := s.look(); err != nil {
 						return err
 					}
 				}

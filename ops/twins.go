@@ -63,7 +63,8 @@ type TwinsOptions struct {
 // A transducer is searched again for each difference of outputs with which its
 // components of pairs are entered. Where there is a breach, finding the shortest takes
 // O(P·(P + A)) at worst for P pairs and A of their arcs, for transducers as often as there
-// are such differences, and no more than a billion steps; mostly little, as no
+// are such differences, and no more than a billion steps, and no longer than the limits of bytes and time, of which what was found by
+// then is no error; mostly little, as no
 // way is followed that is longer than the best breach so far.
 //
 // After C. Allauzen and M. Mohri, "Efficient algorithms for testing the twins

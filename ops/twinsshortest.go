@@ -87,7 +87,8 @@ const accessArcs = 1 << 16
 const shortestEffort = 1 << 28
 
 // shorten replaces found, evidence of findTwins on the square s with components comp,
-// by the shortest there is. Shortest says whether that is proved.
+// by the shortest there is. Shortest says whether that is proved: where memory or time is over before, there is an answer all the
+// same.
 func shorten[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A, near func(a, b D) bool, comp []int32, components int, found *TwinsError, effort int64) (*TwinsError, error) {
 	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.Left.ILabels) + 1, at: -1, effort: effort,
 		kept: make([][2]int32, len(s.pairs)), round: make([]int32, len(s.pairs))}
@@ -101,7 +102,7 @@ func shorten[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A
 		err = x.byPairs(components)
 	}
 	var limit *LimitError
-	if errors.As(err, &limit) && limit.Limit == "bytes" {
+	if errors.As(err, &limit) && (limit.Limit == "bytes" || limit.Limit == "context") {
 		x.open, err = true, nil // the limit is for the answer, which there is
 	}
 	if err != nil {
@@ -272,6 +273,11 @@ func (x *lassos[W, D, A]) byDelays(components int) error {
 					x.open = true
 					return nil
 				}
+				if x.effort&4095 == 0 {
+					if err := s.look(); err != nil {
+						return err
+					}
+				}
 				l, r := s.arcs(a.pair, e)
 				d := x.alg.unweighted(x.alg.step(a.delay, l, r))
 				if x.alg.tooLong(d) {
@@ -317,7 +323,7 @@ func (x *lassos[W, D, A]) loopAt(v, steps int32, d D, at int32) error {
 					return nil
 				}
 				if x.effort&4095 == 0 {
-					if err := s.check(); err != nil {
+					if err := s.look(); err != nil {
 						return err
 					}
 				}

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -85,5 +87,28 @@ func TestShortestTwinsWithinMemory(t *testing.T) {
 	}
 	if !some {
 		t.Error("no limit was enough for the verdict alone")
+	}
+}
+
+// A time that is over before the shortest breach is found is no reason not to tell of the one that was.
+func TestShortestTwinsWithinTime(t *testing.T) {
+	f := twinRings(150)
+	none, open := 0, 0
+	for looks := 1; ; looks++ {
+		b, err := Twins(f, &TwinsOptions{Limits: Limits{Ctx: &countdown{context.Background(), looks}}})
+		if b != nil && b.Shortest {
+			break
+		}
+		switch {
+		case b != nil && err == nil:
+			open++
+		case b == nil && errors.Is(err, context.DeadlineExceeded):
+			none++
+		default:
+			t.Fatalf("%d looks at the time: %v, %v", looks, b, err)
+		}
+	}
+	if open == 0 || none == 0 {
+		t.Errorf("%d times were too short for any breach, %d for the shortest alone", none, open)
 	}
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
@@ -38,8 +41,10 @@ stochastic a path of the fewest arcs.
   fst explain in.fst
 
 Time O(states² + arcs²) at worst, on the pairs that one string reaches, and for the shortest cycles
-the square of that; --limit_states and --limit_arcs bound these pairs. What a limit or --timeout leaves open is
-"not known", with the reason, the other lines are tried all the same, and the status is 1.`,
+the square of that; --limit_states and --limit_arcs bound these pairs. Each line is printed as soon as it is
+known, those that take least first. Of a --timeout each has an equal share of what is left. What a limit
+or the time leaves open is "not known", with the reason, the other lines are tried all the same, and the
+status is 1.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of a sum from one to pass over")
 		return func(c *call) error {
@@ -49,91 +54,156 @@ the square of that; --limit_states and --limit_arcs bound these pairs. What a li
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			// What a limit leaves open is said where its answer would be, and the rest is tried; the first such error is the tool's.
-			// A deadline leaves time for the questions that take least, which are asked first.
+			in := &inquiry{Limits: lim, text: c.limitText}
+			if end := c.lib.deadline(); !end.IsZero() {
+				in.leave = end.Add(grace(*c.lib.timeout) / 2)
+			}
 			var stopped error
-			open := map[string]string{} // by line, why
-			limited := func(line string, err error) error {
-				var limit *ops.LimitError
-				if !errors.As(err, &limit) {
-					return err
-				}
-				if stopped == nil {
-					stopped = err
-				}
-				open[line] = "not known: " + c.limitText(limit)
-				return nil
-			}
-			delay, err := t.BoundedDelay(t.m, lim)
-			if err = limited("bounded delay", err); err != nil {
+			if err := c.deliver("", func(w io.Writer) (err error) { // the time may be over: what is known by then is the answer
+				stopped, err = in.report(w, questionsOf(t, *delta))
 				return err
-			}
-			var stochastic *ops.StochasticError
-			sums := slices.Contains([]string{"log", "log64", "real64"}, t.ArcType())
-			if sums {
-				stochastic, err = t.Stochastic(t.m, *delta, lim)
-				if err = limited("stochastic", err); err != nil {
-					return err
-				}
-			}
-			ambiguous, err := t.Ambiguous(t.m, lim)
-			if err = limited("unambiguous", err); err != nil {
-				return err
-			}
-			functional, err := t.Functional(t.m, lim)
-			if err = limited("functional", err); err != nil {
-				return err
-			}
-			twins, err := t.Twins(t.m, lim)
-			unknown := ""                          // why
-			if errors.Is(err, ops.ErrCapability) { // the weights do not cancel, or not commute
-				_, why, _ := strings.Cut(strings.TrimPrefix(err.Error(), "ops: "), ": ")
-				unknown = "not applicable: " + why
-			} else if errors.Is(err, ops.ErrUndecided) {
-				unknown = "not known: too many differences between outputs of one input"
-			} else if err = limited("twins property", err); err != nil {
-				return err
-			}
-			if why := open["twins property"]; why != "" {
-				unknown = why
-			}
-			show := func(w io.Writer) error {
-				verdict := func(name string, holds bool, evidence error) {
-					if why := open[name]; why != "" {
-						infoLine(w, name, why)
-						return
-					}
-					infoLine(w, name, yesNo(holds))
-					if evidence != nil {
-						_, what, _ := strings.Cut(strings.TrimPrefix(evidence.Error(), "ops: "), ": ") // without the operation
-						fmt.Fprintf(w, "    %s\n", what)
-					}
-				}
-				verdict("unambiguous", ambiguous == nil, orNil(ambiguous))
-				verdict("functional", functional == nil, orNil(functional))
-				if unknown != "" {
-					infoLine(w, "twins property", unknown)
-				} else {
-					verdict("twins property", twins == nil, orNil(twins))
-				}
-				infoLine(w, "determinizable", verdicts{open["unambiguous"], open["functional"]}.determinizable(functional == nil, t.HasInputEpsilons(t.m), ambiguous == nil, unknown == "", twins, t.Idempotent(), t.DeadEnd(t.m)))
-				verdict("bounded delay", delay == nil, orNil(delay))
-				if !sums {
-					infoLine(w, "stochastic", "not applicable: no probabilities")
-					return nil
-				}
-				verdict("stochastic", stochastic == nil, orNil(stochastic))
-				return nil
-			}
-			if stopped == nil {
-				return c.Output("", show)
-			}
-			if err := c.deliver("", show); err != nil { // the time may be over: what is known by now is the answer
+			}); err != nil {
 				return err
 			}
 			return stopped
 		}
 	}}
+
+// question is a line of what explain prints.
+type question struct {
+	name string
+	// ask returns the answer, and evidence for it if there is some. A LimitError leaves the question open.
+	ask func(lim ops.Limits) (answer string, evidence, err error)
+}
+
+// questionsOf are the questions about a machine, those that take least first: what they leave of their time is for the others.
+func questionsOf(t *typed, delta float64) []question {
+	proved := func(evidence, err error) (string, error, error) { return yesNo(evidence == nil), evidence, err }
+	var known verdicts // of those that are asked before
+	list := []question{{"bounded delay", func(lim ops.Limits) (string, error, error) {
+		delay, err := t.BoundedDelay(t.m, lim)
+		return proved(orNil(delay), err)
+	}}, {"stochastic", func(lim ops.Limits) (string, error, error) {
+		if !slices.Contains([]string{"log", "log64", "real64"}, t.ArcType()) {
+			return "not applicable: no probabilities", nil, nil
+		}
+		stochastic, err := t.Stochastic(t.m, delta, lim)
+		return proved(orNil(stochastic), err)
+	}}, {"unambiguous", func(lim ops.Limits) (string, error, error) {
+		ambiguous, err := t.Ambiguous(t.m, lim)
+		known.ambiguity = verdictOf(ambiguous == nil, err)
+		return proved(orNil(ambiguous), err)
+	}}, {"functional", func(lim ops.Limits) (string, error, error) {
+		functional, err := t.Functional(t.m, lim)
+		known.functionality = verdictOf(functional == nil, err)
+		return proved(orNil(functional), err)
+	}}, {"twins property", func(lim ops.Limits) (string, error, error) {
+		twins, err := t.Twins(t.m, lim)
+		known.twins, known.noTwins = verdictOf(twins == nil, err), twins
+		if errors.Is(err, ops.ErrCapability) { // the weights do not cancel, or not commute
+			_, why, _ := strings.Cut(strings.TrimPrefix(err.Error(), "ops: "), ": ")
+			return "not applicable: " + why, nil, nil
+		}
+		if errors.Is(err, ops.ErrUndecided) {
+			return "not known: too many differences between outputs of one input", nil, nil
+		}
+		return proved(orNil(twins), err)
+	}}, {"determinizable", func(ops.Limits) (string, error, error) {
+		return known.determinizable(t), nil, nil
+	}}}
+	return list
+}
+
+// inquiry asks questions one after the other, within limits.
+type inquiry struct {
+	ops.Limits
+	leave time.Time                    // when to leave a question that does not come to an end by itself, some time after that of the limits; zero is never
+	text  func(*ops.LimitError) string // what is printed of a limit
+}
+
+// report prints the answers as they come, and returns the first error that left a question open. Each question has an equal share
+// of the time that is left when it is asked. As not all that takes time looks at a clock, they are asked in a goroutine of their
+// own, which is left behind at the time for that.
+func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
+	type answered struct {
+		text          string
+		evidence, err error
+		panicked      *ops.WorkerPanic
+	}
+	answers := make(chan answered, len(questions)+1) // room for all: who is left behind ends, too
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				answers <- answered{panicked: &ops.WorkerPanic{Value: v, Stack: debug.Stack()}}
+			}
+		}()
+		for i, q := range questions {
+			lim, cancel := in.share(len(questions) - i)
+			var a answered
+			a.text, a.evidence, a.err = q.ask(lim)
+			cancel()
+			answers <- a
+		}
+	}()
+	var over <-chan time.Time
+	if !in.leave.IsZero() {
+		t := time.NewTimer(time.Until(in.leave))
+		defer t.Stop()
+		over = t.C
+	}
+	left := false
+	for _, q := range questions {
+		var a answered
+		if !left {
+			select {
+			case a = <-answers:
+			case <-over:
+				left = true
+			}
+		}
+		if a.panicked != nil {
+			panic(a.panicked)
+		}
+		var limit *ops.LimitError
+		switch {
+		case left:
+			a.text, a.err = "not known: the time was over (--timeout)", fmt.Errorf("stopped: %w", context.DeadlineExceeded)
+		case errors.As(a.err, &limit):
+			a.text, a.evidence = "not known: "+in.text(limit), nil
+		case a.err != nil:
+			return nil, a.err
+		}
+		if open == nil {
+			open = a.err
+		}
+		infoLine(w, q.name, a.text)
+		if a.evidence != nil {
+			_, what, _ := strings.Cut(strings.TrimPrefix(a.evidence.Error(), "ops: "), ": ") // without the operation
+			fmt.Fprintf(w, "    %s\n", what)
+		}
+		if f, ok := w.(interface{ Flush() error }); ok {
+			if err := f.Flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return open, nil
+}
+
+// share returns the limits of the first of n questions that are left, and what releases their timer.
+func (in *inquiry) share(n int) (ops.Limits, context.CancelFunc) {
+	lim := in.Limits
+	if lim.Ctx == nil {
+		return lim, func() {}
+	}
+	end, ok := lim.Ctx.Deadline()
+	if !ok {
+		return lim, func() {}
+	}
+	var cancel context.CancelFunc
+	lim.Ctx, cancel = context.WithTimeout(lim.Ctx, time.Until(end)/time.Duration(n))
+	return lim, cancel
+}
 
 // limitText says which limit stopped a search, and how far it had come.
 func (c *call) limitText(e *ops.LimitError) string {
@@ -144,37 +214,61 @@ func (c *call) limitText(e *ops.LimitError) string {
 	return fmt.Sprintf("the search stopped at more than %d %s, %s (--limit_%s)", e.Bound, e.Limit, at, e.Limit)
 }
 
-// verdicts says why ambiguity and functionality are not known, where they are not.
-type verdicts struct{ ambiguous, functional string }
+// verdict is what is known of a property.
+type verdict int8
 
-// determinizable is the function below where all is known that it needs, and otherwise says what is not.
-func (v verdicts) determinizable(functional, epsilons, unambiguous, decided bool, twins *ops.TwinsError, idempotent bool, dead fst.StateID) string {
+const (
+	notKnown verdict = iota
+	holds
+	fails
+)
+
+// verdictOf is notKnown where finding out was an error.
+func verdictOf(yes bool, err error) verdict {
 	switch {
-	case v.functional != "": // no answer without it
-		return "not known"
-	case v.ambiguous != "" && functional && decided && (twins == nil && !idempotent || twins != nil && !twins.Exact):
-		return "not known"
+	case err != nil:
+		return notKnown
+	case yes:
+		return holds
 	}
-	return determinizable(functional, epsilons, unambiguous && v.ambiguous == "", decided, twins, idempotent, dead)
+	return fails
 }
 
-// determinizable says whether determinization ends, as far as that follows from the rest.
-func determinizable(functional, epsilons, unambiguous, decided bool, twins *ops.TwinsError, idempotent bool, dead fst.StateID) string {
+// verdicts are what determinization depends on.
+type verdicts struct {
+	ambiguity     verdict // holds: unambiguous
+	functionality verdict
+	twins         verdict
+	noTwins       *ops.TwinsError // the evidence where twins fails
+}
+
+// determinizable says whether determinization of a machine ends, as far as that follows from the rest.
+func (v verdicts) determinizable(t *typed) string {
+	settled := v.ambiguity == holds || t.Idempotent() // the twins property is enough
 	switch {
-	case !functional && epsilons:
-		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
-	case !functional:
-		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
-	case !decided:
+	case v.functionality == notKnown:
 		return "not known"
-	case twins == nil && (unambiguous || idempotent) && dead != fst.NoState:
-		return fmt.Sprintf("y, once fst connect has removed what leads to no final state, such as state %d", dead)
-	case twins == nil && (unambiguous || idempotent):
+	case v.functionality == fails && t.HasInputEpsilons(t.m):
+		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
+	case v.functionality == fails:
+		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
+	case v.twins == notKnown:
+		return "not known"
+	case v.twins == holds && settled:
+		if dead := t.DeadEnd(t.m); dead != fst.NoState {
+			return fmt.Sprintf("y, once fst connect has removed what leads to no final state, such as state %d", dead)
+		}
 		return "y"
-	case twins == nil:
+	case v.twins == fails && (v.ambiguity == holds || v.noTwins.Exact):
+		bounds := "--weight, --nstate or --limit_states bound"
+		if !t.HasPath() {
+			bounds = "--limit_states bounds"
+		}
+		return "n: no twins property (" + bounds + " what would not end)"
+	case v.ambiguity == notKnown:
+		return "not known"
+	case v.twins == holds:
 		return "not known: twins property, but ambiguous over weights that are not idempotent"
-	case unambiguous || twins.Exact:
-		return "n: no twins property (--weight, --nstate or --limit_states bound what would not end)"
 	}
 	return "not known: no twins property, but ambiguous (fst disambiguate first)"
 }

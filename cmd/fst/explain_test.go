@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
 )
 
 // What explain says of determinization is what determinize does: a "y" ends with a machine, an "n" with an error of
@@ -74,4 +79,72 @@ func TestExplainKnowsWhatDeterminizeDoes(t *testing.T) {
 			t.Errorf("%q was said %d times: the machines that are drawn are not those that this is about", kind, said[kind])
 		}
 	}
+}
+
+// flushes is a writer that keeps what was there when it was flushed.
+type flushes struct {
+	bytes.Buffer
+	seen []string
+}
+
+func (f *flushes) Flush() error {
+	f.seen = append(f.seen, f.String())
+	return nil
+}
+
+// Answers are printed as soon as they are known, each question has its share of the time whatever those before it took, and one
+// that does not come back is left behind when the time is over: what was known by then stays, and of the others it says why.
+func TestExplainSharesTime(t *testing.T) {
+	const all = 400 * time.Millisecond
+	var out flushes
+	begin := func() (*inquiry, context.CancelFunc) {
+		out = flushes{}
+		ctx, cancel := context.WithTimeout(context.Background(), all)
+		return &inquiry{Limits: ops.Limits{Ctx: ctx}, leave: time.Now().Add(all + all/4), text: func(e *ops.LimitError) string { return "limit " + e.Limit }}, cancel
+	}
+	quick := func(ops.Limits) (string, error, error) { return "y", nil, nil }
+	long := func(lim ops.Limits) (string, error, error) { // to the end of its time
+		<-lim.Ctx.Done()
+		return "", nil, &ops.LimitError{Op: "Twins", Limit: "context", Cause: lim.Ctx.Err()}
+	}
+	in, cancel := begin()
+	defer cancel()
+	late := errors.New("")
+	open, err := in.report(&out, []question{{"one", long}, {"two", long}, {"three", func(lim ops.Limits) (string, error, error) {
+		late = lim.Ctx.Err()
+		return "n", errors.New("ops: Twins: the proof"), nil
+	}}})
+	if want := "one not known: limit context\ntwo not known: limit context\nthree n\n    the proof\n"; err != nil || !errors.Is(open, context.DeadlineExceeded) || squeezed(out.String()) != want {
+		t.Errorf("%v, %v:\n%s", open, err, out.String())
+	}
+	if late != nil {
+		t.Errorf("no time is left for the last question: %v", late)
+	}
+	if len(out.seen) != 3 || squeezed(out.seen[0]) != "one not known: limit context\n" {
+		t.Errorf("flushed: %q", out.seen)
+	}
+
+	in, cancel = begin()
+	defer cancel()
+	forever := make(chan bool)
+	defer close(forever)
+	open, err = in.report(&out, []question{{"one", quick}, {"two", func(ops.Limits) (string, error, error) { <-forever; return "", nil, nil }}, {"three", quick}})
+	if want := "one y\ntwo not known: the time was over (--timeout)\nthree not known: the time was over (--timeout)\n"; err != nil || !errors.Is(open, context.DeadlineExceeded) || squeezed(out.String()) != want {
+		t.Errorf("%v, %v:\n%s", open, err, out.String())
+	}
+
+	in, cancel = begin()
+	defer cancel()
+	defer func() {
+		var p *ops.WorkerPanic
+		if err, _ := recover().(error); !errors.As(err, &p) || p.Value != "bug" {
+			t.Errorf("a panic came as %v", err)
+		}
+	}()
+	in.report(&out, []question{{"one", func(ops.Limits) (string, error, error) { panic("bug") }}})
+}
+
+// squeezed is text with one space for several, but at the beginnings of lines.
+func squeezed(text string) string {
+	return regexp.MustCompile(`(\S) +`).ReplaceAllString(text, "$1 ")
 }

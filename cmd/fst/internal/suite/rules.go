@@ -47,6 +47,12 @@ func (component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, to
 
 func (component[W]) Idempotent() bool { return semiring.IsIdempotent[W]() }
 
+func (component[W]) HasPath() bool {
+	var w W
+	_, ok := any(w).(semiring.Path[W])
+	return ok
+}
+
 func (component[W]) HasInputEpsilons(m Machine) bool {
 	return fst.PropertiesOf[W](m.(fst.Expanded[W]), fst.IEpsilons)&fst.IEpsilons != 0
 }

@@ -68,8 +68,7 @@ func (c component[W]) lacksPath(what string) error {
 // mayQueue refuses a queue that asks for more of the weights than they have, also
 // for machines on which it would not matter.
 func (c component[W]) mayQueue(q ops.Queue) error {
-	var w W
-	if _, ok := any(w).(semiring.Path[W]); !ok && q == ops.QueueShortestFirst {
+	if q == ops.QueueShortestFirst && !c.HasPath() {
 		return c.lacksPath("--queue_type=shortest")
 	}
 	return nil

@@ -93,6 +93,7 @@ type Suite interface {
 	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
 
 	Idempotent() bool
+	HasPath() bool // a ⊕ b is a or b, so that pruning means something
 	HasInputEpsilons(m Machine) bool
 	DeadEnd(m Machine) fst.StateID
 	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
