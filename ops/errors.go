@@ -22,6 +22,21 @@ func (e *StateError) Error() string {
 }
 func (e *StateError) Unwrap() error { return e.Err }
 
+// ArcError, within a StateError, says which arc of the state is meant.
+type ArcError struct {
+	Arc    int    // its position among the arcs of the state; -1 is the final weight
+	Weight string // in text
+	Err    error
+}
+
+func (e *ArcError) Error() string {
+	if e.Arc < 0 {
+		return fmt.Sprintf("the final weight %s: %v", e.Weight, e.Err)
+	}
+	return fmt.Sprintf("arc %d, of weight %s: %v", e.Arc, e.Weight, e.Err)
+}
+func (e *ArcError) Unwrap() error { return e.Err }
+
 func init() { part.Renamed = renamed }
 
 // renamed gives an error of a part the name of the whole.

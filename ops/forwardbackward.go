@@ -54,7 +54,9 @@ func ForwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 	if err != nil {
 		return nil, err
 	}
-	p.fill(f, p.Total.One(), func(_, w W) W { return w })
+	if err := p.fill("ForwardBackward", f, p.Total.One(), func(_, w W) W { return w }); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -78,7 +80,9 @@ func Posteriors[W interface {
 	if semiring.IsZero(p.Total) {
 		return nil, &StateError{Op: "Posteriors", State: f.Start(), Err: ErrNoPath}
 	}
-	p.fill(f, p.Total, func(total, w W) W { return total.DivideLeft(w) })
+	if err := p.fill("Posteriors", f, p.Total, func(total, w W) W { return total.DivideLeft(w) }); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
@@ -109,9 +113,9 @@ func ExpectedCounts[W interface {
 		a, rho := float64(p.Alpha[q]), float64(f.Final(q))
 		if real {
 			a /= total
-			finals[q] = a * rho
+			finals[q] = noNaN(a * rho)
 			for i := range row {
-				arcs = append(arcs, a*float64(row[i].Weight)*float64(p.Beta[row[i].NextState]))
+				arcs = append(arcs, noNaN(a*float64(row[i].Weight)*float64(p.Beta[row[i].NextState])))
 			}
 			continue
 		}
@@ -134,6 +138,14 @@ func expNeg(x float64) float64 {
 	return math.Exp(-x)
 }
 
+// noNaN is x, and 0 for the NaN of 0 times what is no member, which is a 0̄.
+func noNaN(x float64) float64 {
+	if x != x {
+		return 0
+	}
+	return x
+}
+
 // forwardBackward computes the distances; one search for the order serves both.
 func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
 	var o ForwardBackwardOptions
@@ -144,6 +156,14 @@ func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 	order, err := acyclicOrder("ForwardBackward", f)
 	if err == nil {
 		p.Alpha, p.Beta = sweepForward(f, order, nil), sweepReverse(f, order)
+		if err := membersOnly("ForwardBackward", f, p.Alpha, false); err != nil {
+			return nil, err
+		}
+		if rowsOf[W]().outside(p.Beta) >= 0 { // of a state, perhaps, that the start does not lead to
+			if p.Beta, err = distancesToFinal(f, &ShortestDistanceOptions{}); err != nil {
+				return nil, renamed(err, "ForwardBackward")
+			}
+		}
 	} else {
 		alg := newAlgebra[W]()
 		if alg.path && o.Delta == 0 {
@@ -165,7 +185,36 @@ func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 }
 
 // fill computes the passages, divided by total.
-func (p *Passages[W]) fill(f fst.Expanded[W], total W, divide func(total, w W) W) {
+func (p *Passages[W]) fill(op string, f fst.Expanded[W], total W, divide func(total, w W) W) error {
+	p.fillAll(f, total, divide)
+	outside := rowsOf[W]().outside
+	if outside(p.Flat) < 0 && outside(p.Final) < 0 {
+		return nil
+	}
+	zero := semiring.Zero[W]()
+	// Distances are members: what is none lies on no successful path, or was too large a number.
+	for q := range fst.StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		for i, w := range p.Arcs(q) {
+			if w.Member() {
+				continue
+			}
+			if !p.Alpha[q].Equal(zero) && !p.Beta[arcs[i].NextState].Equal(zero) {
+				return arcNotMember(op, q, i, arcs[i].Weight)
+			}
+			p.Arcs(q)[i] = zero
+		}
+		if !p.Final[q].Member() {
+			if !p.Alpha[q].Equal(zero) {
+				return arcNotMember(op, q, -1, f.Final(q))
+			}
+			p.Final[q] = zero
+		}
+	}
+	return nil
+}
+
+func (p *Passages[W]) fillAll(f fst.Expanded[W], total W, divide func(total, w W) W) {
 	n := f.NumStates()
 	p.first = make([]int64, n+1)
 	p.Final = make([]W, n)

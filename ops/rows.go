@@ -19,6 +19,8 @@ type rows[W any] struct {
 	relax func(d []W, dq W, arcs []fst.Arc[W])
 	// sum returns final ⊕ ⊕ w⊗d[n] over the arcs (w, n) of a state.
 	sum func(d []W, arcs []fst.Arc[W], final W) W
+	// outside returns the first position at which d has no member, or -1.
+	outside func(d []W) int
 }
 
 // rowsOf chooses the loops for W: concrete ones for the numeric weights, else
@@ -26,16 +28,16 @@ type rows[W any] struct {
 // so that only the ratios count: a kernel takes 0.7 of the generic loop's time
 // over Tropical, 0.4 over Probability and 0.14 over Log64.
 func rowsOf[W semiring.Weight[W]]() rows[W] {
-	r := rows[W]{relax: relaxAny[W], sum: sumAny[W]}
+	r := rows[W]{relax: relaxAny[W], sum: sumAny[W], outside: outsideAny[W]}
 	switch k := any(&r).(type) {
 	case *rows[semiring.Tropical]:
-		k.relax, k.sum = relaxMin[semiring.Tropical], sumMin[semiring.Tropical]
+		k.relax, k.sum, k.outside = relaxMin[semiring.Tropical], sumMin[semiring.Tropical], outsideCosts[semiring.Tropical]
 	case *rows[semiring.Tropical64]:
-		k.relax, k.sum = relaxMin[semiring.Tropical64], sumMin[semiring.Tropical64]
+		k.relax, k.sum, k.outside = relaxMin[semiring.Tropical64], sumMin[semiring.Tropical64], outsideCosts[semiring.Tropical64]
 	case *rows[semiring.Log]:
-		k.sum = sumLog[semiring.Log]
+		k.sum, k.outside = sumLog[semiring.Log], outsideCosts[semiring.Log]
 	case *rows[semiring.Log64]:
-		k.sum = sumLog[semiring.Log64]
+		k.sum, k.outside = sumLog[semiring.Log64], outsideCosts[semiring.Log64]
 	case *rows[semiring.Probability]:
 		k.relax, k.sum = relaxReal[semiring.Probability], sumReal[semiring.Probability]
 	}
@@ -43,6 +45,9 @@ func rowsOf[W semiring.Weight[W]]() rows[W] {
 }
 
 func relaxAny[W semiring.Weight[W]](d []W, dq W, arcs []fst.Arc[W]) {
+	if semiring.IsZero(dq) {
+		return // 0̄ annihilates what is no member, too
+	}
 	for i := range arcs {
 		e := &arcs[i]
 		d[e.NextState] = d[e.NextState].Plus(dq.Times(e.Weight))
@@ -50,9 +55,12 @@ func relaxAny[W semiring.Weight[W]](d []W, dq W, arcs []fst.Arc[W]) {
 }
 
 func sumAny[W semiring.Weight[W]](d []W, arcs []fst.Arc[W], final W) W {
+	zero := semiring.Zero[W]()
 	for i := range arcs {
 		e := &arcs[i]
-		final = final.Plus(e.Weight.Times(d[e.NextState]))
+		if x := d[e.NextState]; !x.Equal(zero) {
+			final = final.Plus(e.Weight.Times(x))
+		}
 	}
 	return final
 }
@@ -63,18 +71,26 @@ func relaxMin[T float](d []T, dq T, arcs []fst.Arc[T]) {
 	}
 	for i := range arcs {
 		e := &arcs[i]
-		if w := dq + e.Weight; w < d[e.NextState] {
-			d[e.NextState] = w
+		if w, to := dq+e.Weight, &d[e.NextState]; !(w >= *to) { // NaN comes here, too, with no test of its own
+			if *to == *to && (w == w || e.Weight != T(math.Inf(1))) {
+				*to = w
+			}
 		}
 	}
 }
 
 func sumMin[T float](d []T, arcs []fst.Arc[T], final T) T {
+	if final != final {
+		return final
+	}
 	for i := range arcs {
 		e := &arcs[i]
-		// ∞-∞ is NaN, which is less than nothing: so 0̄ annihilates -∞.
-		if w := e.Weight + d[e.NextState]; w < final {
-			final = w
+		if w := e.Weight + d[e.NextState]; !(w >= final) {
+			if w == w {
+				final = w
+			} else if d[e.NextState] != T(math.Inf(1)) && e.Weight != T(math.Inf(1)) { // 0̄ annihilates -∞ and NaN
+				return w
+			}
 		}
 	}
 	return final
@@ -124,7 +140,7 @@ func sumLog[T float](d []T, arcs []fst.Arc[T], final T) T {
 	return T(least - math.Log(sum))
 }
 
-// slowSumLog deals with rows whose least term is infinite or NaN: ∞-∞ in a term
+// slowSumLog deals with rows whose least term is infinite or NaN: with an ∞ as a factor that
 // is a 0̄, which min does not see.
 func slowSumLog[T float](d []T, arcs []fst.Arc[T], final, least float64) float64 {
 	if least > 0 || len(arcs) == 0 {
@@ -133,7 +149,9 @@ func slowSumLog[T float](d []T, arcs []fst.Arc[T], final, least float64) float64
 	sum := semiring.Log64(final)
 	for i := range arcs {
 		e := &arcs[i]
-		sum = sum.Plus(semiring.Log64(e.Weight).Times(semiring.Log64(d[e.NextState])))
+		if x := semiring.Log64(d[e.NextState]); !semiring.IsZero(x) {
+			sum = sum.Plus(semiring.Log64(e.Weight).Times(x))
+		}
 	}
 	return float64(sum)
 }
@@ -145,7 +163,6 @@ type logSum struct{ m, s float64 }
 var emptyLogSum = logSum{m: math.Inf(1)}
 
 func (l *logSum) add(x float64) {
-	// NaN, from ∞-∞, is a 0̄ like ∞ itself, and is left out.
 	if t := x - l.m; t >= 0 {
 		if t == 0 {
 			l.s++
@@ -158,6 +175,8 @@ func (l *logSum) add(x float64) {
 		}
 		l.s++
 		l.m = x
+	} else if x != x {
+		l.m = x // NaN stays; ∞-∞ is a 0̄ in an empty sum
 	}
 }
 

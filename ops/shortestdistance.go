@@ -13,10 +13,6 @@ import (
 // ErrNotClosed reports a sum over paths that did not settle.
 var ErrNotClosed = errors.New("weights are not k-closed on this machine, sums round a cycle do not settle")
 
-// ErrNotMember reports a computed weight outside its semiring: NaN, or a number
-// too large.
-var ErrNotMember = errors.New("a distance left the semiring (NaN, or a number out of range)")
-
 // ShortestDelta is how close counts as settled by default where sums are reached in
 // the limit only, and in OpenFst's tools over all weights.
 const ShortestDelta = 1e-6
@@ -81,7 +77,8 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 // the path property it comes as a CycleError with a cycle that improves for
 // ever, found in time O(states·arcs) with the first-in-first-out queue that
 // QueueAuto takes for such components; otherwise as a StateError at the state
-// that did not settle.
+// that did not settle. Distances that are no members of the semiring are ErrNotMember in a
+// StateError, with an ArcError inside if a weight of the machine is none.
 //
 // Which algorithm runs:
 //   - weights with the path property, and any others with a Queue named:
@@ -165,11 +162,12 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 }
 
 // distancesToFinal is ShortestDistance in reverse for who needs the distances of states that the start leads to
-// alone: a cycle elsewhere on which sums do not settle is no error, and then all states elsewhere have 0̄.
+// alone: a cycle elsewhere on which sums do not settle is no error, nor is a weight there outside the semiring, and
+// then all states elsewhere have 0̄.
 func distancesToFinal[W semiring.Approx[W]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
 	o.Reverse = true
 	d, err := ShortestDistance(f, o)
-	if errors.Is(err, ErrNotClosed) {
+	if errors.Is(err, ErrNotClosed) || errors.Is(err, ErrNotMember) {
 		if part, less := reachedPartOf(f); less {
 			return ShortestDistance[W](part, o)
 		}
@@ -256,6 +254,12 @@ func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 	switch {
 	case errors.As(err, &s):
 		s.State--
+		if errors.Is(err, ErrNotMember) {
+			everything := func(fst.StateID) bool { return true }
+			if one := notMember(s.Op, f, true, everything); one != nil {
+				return one
+			}
+		}
 	case errors.As(err, &c):
 		n := len(c.Cycle)
 		cycle := make([]ArcRef, n)
@@ -293,7 +297,15 @@ func TotalWeight[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDistance
 			terms = append(terms, fst.Arc[W]{Weight: d[q].Times(w)})
 		}
 	}
-	return rowsOf[W]().sum([]W{total.One()}, terms, total), nil
+	if total = rowsOf[W]().sum([]W{total.One()}, terms, total); !total.Member() {
+		for q := range fst.StateID(len(d)) {
+			if w := f.Final(q); !w.Member() && !semiring.IsZero(d[q]) {
+				return total, arcNotMember("TotalWeight", q, -1, w)
+			}
+		}
+		return total, &StateError{Op: "TotalWeight", State: fst.NoState, Err: ErrNotMember}
+	}
+	return total, nil
 }
 
 // relaxation is the state of one run.
@@ -399,7 +411,7 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 				continue
 			}
 			if !sum.Member() {
-				return &StateError{Op: r.op, State: t, Err: ErrNotMember}
+				return r.outside(s, i)
 			}
 			if heap != nil {
 				if held += heap(&sum) - heap(&r.d[t]); held > r.o.bytes {
@@ -463,12 +475,12 @@ func relaxFloats[T interface {
 			w := ds + e.Weight
 			if !(w < d[t]) || d[t] <= w+delta {
 				if w != w && ds != inf && e.Weight != inf {
-					return &StateError{Op: r.op, State: t, Err: ErrNotMember}
+					return r.outside(s, i)
 				}
 				continue
 			}
 			if w == -inf {
-				return &StateError{Op: r.op, State: t, Err: ErrNotMember}
+				return r.outside(s, i)
 			}
 			d[t] = w
 			if r.pred != nil {
@@ -490,6 +502,15 @@ func relaxFloats[T interface {
 		r.touched = touched
 	}
 	return nil
+}
+
+// outside is the error of arc i of s, by which a distance leaves the semiring.
+func (r *relaxation[W]) outside(s fst.StateID, i int) error {
+	e := &r.f.Arcs(s)[i]
+	if r.reversed || e.Weight.Member() { // unreverse finds the arc of the machine itself
+		return &StateError{Op: r.op, State: e.NextState, Err: ErrNotMember}
+	}
+	return arcNotMember(r.op, s, i, e.Weight)
 }
 
 // look is called now and then: at the bound on visits, at the context, and for

@@ -13,7 +13,8 @@ import (
 // final weight included; d[q] is 0̄ where there are none.
 //
 // f must be acyclic; else the error is a CycleError around ErrCyclic. Nothing
-// else is asked of the weights: ⊕-sums are finite. Going forward needs ⊗ to
+// else is asked of the weights: ⊕-sums are finite. Distances that are no members of the semiring are
+// ErrNotMember, as for ShortestDistance. Going forward needs ⊗ to
 // distribute over sums on its left, (a⊕b)⊗c; in reverse, over sums on its right.
 //
 // Cost: O(states + arcs): a depth-first search for the order, unless f is known
@@ -30,10 +31,16 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 	if err != nil {
 		return nil, err
 	}
+	var d []W
 	if reverse {
-		return sweepReverse(f, order), nil
+		d = sweepReverse(f, order)
+	} else {
+		d = sweepForward(f, order, nil)
 	}
-	return sweepForward(f, order, nil), nil
+	if err := membersOnly("ShortestDistanceAcyclic", f, d, reverse); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // acyclicOrder lists the states in topological order; nil is the order of ids.

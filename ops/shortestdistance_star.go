@@ -25,6 +25,18 @@ type innerArc[W any] struct {
 // sumByComponents is ShortestDistance for QueueAuto over weights without the
 // path property.
 func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
+	d, err := componentSums(op, f, o)
+	if err == nil {
+		err = membersOnly(op, f, d, o.Reverse)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// componentSums is sumByComponents before it is known whether all sums are members.
+func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
 	n := f.NumStates()
 	heap := heapOf[W]()
 	if o.bytes <= 0 {
@@ -176,6 +188,9 @@ func (s *componentSolver[W]) forward(k int32, members []fst.StateID, sums pathSu
 		return err
 	}
 	for _, q := range members {
+		if s.d[q].Equal(zero) {
+			continue
+		}
 		arcs := s.f.Arcs(q)
 		for i := range arcs {
 			if s.c.of[arcs[i].NextState] != k {
@@ -242,6 +257,9 @@ func (s *componentSolver[W]) solve(members []fst.StateID) error {
 	for i, q := range members {
 		b[i] = s.d[q]
 	}
+	if bad := rowsOf[W]().outside(b); bad >= 0 {
+		return s.failure(members, bad)
+	}
 	bad := s.solveReal(b)
 	if bad == notTried {
 		if bad = s.eliminate(b); bad == notTried {
@@ -255,12 +273,26 @@ func (s *componentSolver[W]) solve(members []fst.StateID) error {
 		return &StateError{Op: s.op, State: members[0], Err: s.o.Ctx.Err()}
 	}
 	if bad >= 0 {
-		return &StateError{Op: s.op, State: members[bad], Err: ErrNotClosed}
+		return s.failure(members, bad)
 	}
 	for i, q := range members {
 		s.d[q] = b[i]
 	}
 	return nil
+}
+
+// failure is the error of a component that is not solved because of the state members[bad]: that of a weight which is no
+// member, if there is one in it or before it, and else ErrNotClosed.
+func (s *componentSolver[W]) failure(members []fst.StateID, bad int) error {
+	q := members[bad]
+	live := func(p fst.StateID) bool { return s.c.of[p] == s.c.of[q] || !semiring.IsZero(s.d[p]) }
+	if err := notMember(s.op, s.f, s.o.Reverse, live); err != nil {
+		return err
+	}
+	if err := membersOnly(s.op, s.f, s.d, s.o.Reverse); err != nil {
+		return err
+	}
+	return &StateError{Op: s.op, State: q, Err: ErrNotClosed}
 }
 
 // What a solver returns besides the state at which the sum diverges.
@@ -522,6 +554,9 @@ func solveLog[T interface {
 	direct, inRange := true, true
 	for i := range s.arcs {
 		if w := float64(s.arcs[i].w); !(w >= -far) || w > far && !math.IsInf(w, 1) {
+			if !(w >= -math.MaxFloat64) {
+				return int(s.arcs[i].from) // no member
+			}
 			direct = false
 			inRange = inRange && w >= -farthest && (w <= farthest || math.IsInf(w, 1))
 		}

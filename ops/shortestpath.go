@@ -228,7 +228,7 @@ func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (f
 				continue
 			}
 			if !sum.Member() {
-				return end, &StateError{Op: r.op, State: t, Err: ErrNotMember}
+				return end, r.outside(s, i)
 			}
 			r.d[t] = sum
 			r.pred[t], r.predArc[t] = s, int32(i)
@@ -273,12 +273,12 @@ func searchFloats[T interface {
 			w := ds + e.Weight
 			if !(w < d[t]) {
 				if w != w && ds != inf && e.Weight != inf {
-					return end, &StateError{Op: r.op, State: t, Err: ErrNotMember}
+					return end, r.outside(s, i)
 				}
 				continue
 			}
 			if w == -inf {
-				return end, &StateError{Op: r.op, State: t, Err: ErrNotMember}
+				return end, r.outside(s, i)
 			}
 			d[t] = w
 			r.pred[t], r.predArc[t] = s, int32(i)
