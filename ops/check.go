@@ -33,7 +33,7 @@ type CheckOptions struct {
 type CheckResult struct {
 	Law      string // "determinize keeps the relation"
 	Compared int    // pairs of strings, or tuples of weights
-	Witness  string // where it does not hold; "" is nowhere
+	Witness  string // where it does not hold, in the machine's symbols; "" is nowhere
 	Skipped  error  // why it was not tried
 	Stopped  error  // why pairs were not all compared that MaxLength and MaxPairs ask for
 	Cut      string // how far pairs were found, where MaxPairs or MaxSteps left some out; "" is all up to MaxLength
@@ -85,8 +85,6 @@ func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]Ch
 	if c.Bytes == 0 {
 		c.Bytes = max(256<<20, 32*SizeOf[W](c.f.NumStates(), int64(c.f.NumArcs())).Bytes)
 	}
-	c.f.SetInputSymbols(nil)
-	c.f.SetOutputSymbols(nil)
 	results := c.weightLaws()
 	if c.LawTime > 0 {
 		fst.PropertiesOf(c.f, fst.Acyclic) // many laws ask
@@ -262,14 +260,14 @@ func anyString[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
 // compare applies an operation, and weighs pairs of strings in f and in what it made.
 func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 	r := CheckResult{Law: law.name}
-	f := c.f
+	f, silent := c.f, fst.NoLabel
 	if law.slack != nil {
-		g, err := epsilonAsLabel(f)
+		g, label, err := epsilonAsLabel(f)
 		if err != nil {
 			r.Skipped = err
 			return r
 		}
-		f = g
+		f, silent = g, label
 	}
 	if r.Skipped = c.late(c.Ctx); r.Skipped != nil {
 		return r
@@ -323,16 +321,28 @@ func (c *checker[W]) compare(law relationLaw[W]) CheckResult {
 	if r.Cut = mine.cut; r.Cut == "" {
 		r.Cut = its.cut
 	}
+	show := func(p labelPair) string {
+		text := func(table *fst.SymbolTable, labels []fst.Label) string {
+			labels = slices.Clone(labels)
+			for i, l := range labels {
+				if l == silent {
+					labels[i] = fst.Epsilon
+				}
+			}
+			return shortSymbols(table, labels)
+		}
+		return fmt.Sprintf("input %s, output %s", text(c.f.InputSymbols(), p.in), text(c.f.OutputSymbols(), p.out))
+	}
 	// Of long strings, sums in float32 are wrong in a way that says nothing about the machines.
 	switch sides := any(sides).(type) {
 	case [2]*fst.Vector[semiring.Tropical]:
 		wide := widened(sides, func(w semiring.Tropical) semiring.Tropical64 { return semiring.Tropical64(w) })
-		weighAll(c.CheckOptions, wide, pairs, turn, law.twice, float32Error(wide[0], law.slack), &r)
+		weighAll(c.CheckOptions, wide, pairs, turn, show, law.twice, float32Error(wide[0], law.slack), &r)
 	case [2]*fst.Vector[semiring.Log]:
 		wide := widened(sides, func(w semiring.Log) semiring.Log64 { return semiring.Log64(w) })
-		weighAll(c.CheckOptions, wide, pairs, turn, law.twice, float32Error(wide[0], law.slack), &r)
+		weighAll(c.CheckOptions, wide, pairs, turn, show, law.twice, float32Error(wide[0], law.slack), &r)
 	default:
-		weighAll(c.CheckOptions, any(sides).([2]*fst.Vector[W]), pairs, turn, law.twice, law.slack, &r)
+		weighAll(c.CheckOptions, any(sides).([2]*fst.Vector[W]), pairs, turn, show, law.twice, law.slack, &r)
 	}
 	return r
 }
@@ -349,8 +359,8 @@ func widened[V semiring.Weight[V], W semiring.Weight[W]](sides [2]*fst.Vector[V]
 	return [2]*fst.Vector[W]{MapInto(sides[0], wide), MapInto(sides[1], wide)}
 }
 
-// weighAll compares the weights of pairs in the machine and, turned, in the result, until two differ.
-func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], pairs []labelPair, turn func(labelPair) labelPair, twice bool, slack func(n int) float64, r *CheckResult) {
+// weighAll compares the weights of pairs in the machine and, turned, in the result, until two differ, which r then shows.
+func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], pairs []labelPair, turn func(labelPair) labelPair, show func(labelPair) string, twice bool, slack func(n int) float64, r *CheckResult) {
 	c := &checker[W]{CheckOptions: o}
 	near := nearIn[W](valueUnit[W](sides[0]))
 	c.left = o.MaxSteps
@@ -384,8 +394,7 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 				continue
 			}
 		}
-		r.Witness = fmt.Sprintf("input %v, output %v of the machine: weight %s by the law, %s in the result",
-			shortLabels(p.in), shortLabels(p.out), weightText(want), weightText(got))
+		r.Witness = fmt.Sprintf("%s of the machine: weight %s by the law, %s in the result", show(p), weightText(want), weightText(got))
 		return
 	}
 }
@@ -456,11 +465,12 @@ func roundingError[W semiring.Weight[W]](delta float64) func(n int) float64 {
 	return func(n int) float64 { return delta / 2 * float64(n) }
 }
 
-// epsilonAsLabel returns f with a label that it does not have in place of ε on the input, and on the output if f is an acceptor.
-func epsilonAsLabel[W semiring.Weight[W]](f *fst.Vector[W]) (*fst.Vector[W], error) {
+// epsilonAsLabel returns f with a label that neither it nor its symbol table has in place of ε on the input, and on the output if f
+// is an acceptor; and the label, fst.NoLabel where f has no ε there.
+func epsilonAsLabel[W semiring.Weight[W]](f *fst.Vector[W]) (*fst.Vector[W], fst.Label, error) {
 	p := fst.PropertiesOf[W](f, fst.NoIEpsilons|fst.Acceptor)
 	if p.Has(fst.NoIEpsilons) {
-		return f, nil
+		return f, fst.NoLabel, nil
 	}
 	used := map[fst.Label]bool{}
 	for q := range fst.StateID(f.NumStates()) {
@@ -468,8 +478,15 @@ func epsilonAsLabel[W semiring.Weight[W]](f *fst.Vector[W]) (*fst.Vector[W], err
 			used[e.ILabel] = true
 		}
 	}
+	named := func(l fst.Label) bool {
+		if f.InputSymbols() == nil {
+			return false
+		}
+		_, ok := f.InputSymbols().Symbol(l)
+		return ok
+	}
 	free := fst.Label(1)
-	for used[free] {
+	for used[free] || named(free) {
 		free++
 	}
 	in, out := []fst.LabelPair{{From: fst.Epsilon, To: free}}, []fst.LabelPair(nil)
@@ -477,7 +494,7 @@ func epsilonAsLabel[W semiring.Weight[W]](f *fst.Vector[W]) (*fst.Vector[W], err
 		out = in
 	}
 	g := copyOf(f)
-	return g, Relabel(g, in, out)
+	return g, free, Relabel(g, in, out)
 }
 
 // key tells pairs apart.

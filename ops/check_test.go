@@ -333,3 +333,50 @@ func TestCheckBoundsBytes(t *testing.T) {
 	}
 	t.Error("synchronize was not tried")
 }
+
+// Witnesses, and reasons for what was not tried, have the symbols of the machine; ε that a law takes for a label is ε there.
+func TestCheckNamesSymbols(t *testing.T) {
+	in, out := fst.NewSymbolTable("in"), fst.NewSymbolTable("out")
+	for _, s := range []string{"ε", "how", "now"} {
+		in.Add(s)
+		out.Add(strings.ToUpper(s))
+	}
+	read := func(text string) *fst.Vector[semiring.Tropical] {
+		f := fsttest.Must(fst.ReadText[semiring.Tropical](strings.NewReader(text), nil))
+		f.SetInputSymbols(in)
+		f.SetOutputSymbols(out)
+		return f
+	}
+	c := &checker[semiring.Tropical]{f: read("0 1 1 2 1\n1 2 0 1\n2\n"), CheckOptions: CheckOptions{MaxLength: 5, MaxPairs: 50, Delta: 1e-6}}
+	for name, slack := range map[string]func(int) float64{"plain": nil, "ε as a label": func(int) float64 { return 0 }} {
+		r := c.compare(relationLaw[semiring.Tropical]{name: name, slack: slack, apply: func(g *fst.Vector[semiring.Tropical]) (*fst.Vector[semiring.Tropical], error) {
+			g.SetFinal(2, 3)
+			return g, nil
+		}})
+		input := "[how]"
+		if slack != nil {
+			input = "[how ε]"
+		}
+		if want := "input " + input + ", output [NOW HOW] of the machine: weight 1 by the law, 4 in the result"; r.Witness != want {
+			t.Errorf("%s: %q, want %q", name, r.Witness, want)
+		}
+	}
+	results, err := Check(read("0 1 1 1\n0 1 1 2\n1\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped := 0
+	for _, r := range results {
+		if r.Witness != "" {
+			t.Errorf("%s: %s", r.Law, r.Witness)
+		}
+		if errors.Is(r.Skipped, ErrNotFunctional) {
+			if skipped++; !strings.Contains(r.Skipped.Error(), "outputs [HOW] and [NOW] for input [how]") {
+				t.Errorf("%s: %v", r.Law, r.Skipped)
+			}
+		}
+	}
+	if skipped == 0 {
+		t.Error("no law was skipped for two outputs of one input")
+	}
+}
