@@ -281,7 +281,8 @@ func (outputDelays[W]) unweighted(d outputDelay[W]) outputDelay[W] {
 func (outputDelays[W]) heap(d outputDelay[W]) int64 { return int64(len(d.left) + len(d.right)) }
 
 func (outputDelays[W]) key(p int32, d outputDelay[W]) (string, bool) {
-	return string([]byte{byte(p), byte(p >> 8), byte(p >> 16), byte(p >> 24)}) + d.left + "|" + d.right, true
+	n := len(d.left) // tells where the one ends, which no label does: each may be any four bytes
+	return string([]byte{byte(p), byte(p >> 8), byte(p >> 16), byte(p >> 24), byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}) + d.left + d.right, true
 }
 
 func (outputDelays[W]) factor(arcs []*fst.Arc[W], osyms *fst.SymbolTable) string {
