@@ -43,12 +43,12 @@ type Progress struct {
 // LimitError reports which limit stopped an operation, and how far it had come.
 // errors.Is finds ErrLimit, or the context's error when that was the cause.
 type LimitError struct {
-	Op    string // "Compose", ...
-	Limit string // "states", "arcs", "bytes", "context"
-	Bound int64  // the limit's value; zero for a context
-	Built Progress
-	Next  int64 // how many arcs the state would have at which it stopped, where they were counted before they were made; else 0
-	Cause error // ErrLimit or the context's error
+	Op    string   // "Compose", ...
+	Limit string   // "states", "arcs", "bytes", "context"
+	Bound int64    // the limit's value; zero for a context
+	Built Progress // zero where no machine is built, as for distances
+	Next  int64    // how many arcs the state would have at which it stopped, where they were counted before they were made; else 0
+	Cause error    // ErrLimit or the context's error
 }
 
 func (e *LimitError) Error() string {
@@ -58,6 +58,9 @@ func (e *LimitError) Error() string {
 		why = e.Cause.Error()
 	case e.Next > 0:
 		why += fmt.Sprintf(" with the next state, which has %d arcs", e.Next)
+	}
+	if e.Built == (Progress{}) {
+		return fmt.Sprintf("ops: %s: stopped (%s)", e.Op, why)
 	}
 	return fmt.Sprintf("ops: %s: stopped (%s) after %d states, %d arcs, %d bytes", e.Op, why, e.Built.States, e.Built.Arcs, e.Built.Bytes)
 }
@@ -98,6 +101,42 @@ func (m *meter) check(p Progress) error {
 func (m *meter) look(p Progress) error {
 	m.calls |= 255
 	return m.check(p)
+}
+
+// cancelled returns a LimitError of op when ctx is done; nil never is. It is for what builds no machine, to be called once
+// in a thousand units of work or so.
+func cancelled(op string, ctx context.Context) error {
+	if ctx == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return &LimitError{Op: op, Limit: "context", Cause: err}
+	}
+	return nil
+}
+
+// stopwatch looks at a context once in lookEvery units of work, which are some nanoseconds each.
+type stopwatch struct {
+	op   string
+	ctx  context.Context
+	left int
+}
+
+const lookEvery = 1 << 13
+
+// did counts work, and returns a LimitError when the context is done.
+func (w *stopwatch) did(units int) error {
+	if w.left -= units; w.left > 0 {
+		return nil
+	}
+	w.left = lookEvery
+	return cancelled(w.op, w.ctx)
+}
+
+// isCancelled reports whether err is that of a context.
+func isCancelled(err error) bool {
+	var l *LimitError
+	return errors.As(err, &l) && l.Limit == "context"
 }
 
 // CheckLimits returns a LimitError of op when f is larger than lim allows, or the

@@ -62,12 +62,12 @@ func minimizeDelta[W semiring.Weight[W]](o *MinimizeOptions) float64 {
 // The states that remain keep their order: which of a class remains is decided
 // as in OpenFst, and so are the numbers.
 //
-// Cost: O(states + arcs) when acyclic, O(arcs · log states) otherwise, and that
+// Cost: O(states + arcs) when acyclic and deterministic, O(arcs · log states) otherwise, and that
 // of Push.
 //
 // After M. Mohri, "Minimization algorithms for sequential transducers",
 // Theoretical Computer Science 234:177-201, 2000; the partitions after D. Revuz
-// (1992) and J. Hopcroft (1971).
+// (1992) and J. Hopcroft (1971), and R. Paige and R. Tarjan (1987) where the machine is not deterministic.
 func Minimize[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions) (*fst.Vector[W], error) {
 	var o MinimizeOptions
 	if opts != nil {
@@ -193,7 +193,8 @@ type minimizable[W any] interface {
 }
 
 // MinimizeAcceptor is Minimize for acceptors only, in place, and for weights
-// that need not be Components.
+// that need not be Components. After an error of Limits f has its relation still, as far as Delta keeps it, but may be
+// pushed and trimmed.
 func MinimizeAcceptor[W minimizable[W]](f *fst.Vector[W], opts *MinimizeOptions) error {
 	var o MinimizeOptions
 	if opts != nil {
@@ -273,10 +274,11 @@ func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions, di
 	known := f.KnownProperties()
 	Encode(f, table)
 	f.LearnProperties(known & fst.IDeterministic) // no two labels of a state have become one
-	if err := minimizeUnweighted(f, o); err != nil {
+	stopped := minimizeUnweighted(f, o)
+	if err := Decode(f, table); err != nil {
 		return err
 	}
-	return Decode(f, table)
+	return stopped
 }
 
 // minimizeError is an error of pushing, under the name of the whole.
@@ -298,12 +300,17 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 		return nil
 	}
 	p := fst.PropertiesOf[W](f, fst.Acyclic|fst.IDeterministic)
+	w := &stopwatch{op: "Minimize", ctx: o.Ctx}
 	var stands []fst.StateID
+	var err error
 	if p.Has(fst.Acyclic | fst.IDeterministic) {
 		ArcSort(f, Input)
-		stands = minimalAcyclic(f)
+		stands, err = minimalAcyclic(f, w)
 	} else {
-		stands = minimalCyclic(f, o.ArcOrder, p&fst.IDeterministic != 0)
+		stands, err = minimalCyclic(f, o.ArcOrder, p&fst.IDeterministic != 0, w)
+	}
+	if err != nil {
+		return err
 	}
 	mergeStates(f, stands)
 	ArcUnique(f)

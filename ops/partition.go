@@ -124,7 +124,7 @@ func (p *partition) split(made func(c int32)) {
 //
 // After D. Revuz, "Minimisation of acyclic deterministic automata in linear time",
 // Theoretical Computer Science 92(1):181-189, 1992.
-func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W]) []fst.StateID {
+func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fst.StateID, error) {
 	n := f.NumStates()
 	height, most := heights(f)
 	order, first := groupBy(height, int(most)+1)
@@ -175,6 +175,9 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W]) []fst.StateID {
 			if i < 0 {
 				q = states[last]
 			}
+			if err := w.did(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
+				return nil, err
+			}
 			hash := uint32(maphash.Bytes(seed, signature(q)))
 			stands[q] = fst.StateID(q)
 			for k := hash & mask; ; k = (k + 1) & mask {
@@ -190,7 +193,7 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W]) []fst.StateID {
 			}
 		}
 	}
-	return stands
+	return stands, nil
 }
 
 // heights returns the length of the longest path from each state of the acyclic
@@ -282,7 +285,8 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // again. That holds for deterministic machines, complete or not. For others it
 // does not: a state that reaches the smaller part may or may not reach the other
 // as well, and OpenFst, which stops there, can merge states that are not
-// equivalent. Here all classes are then used once more, until none splits.
+// equivalent. Here bisimilar splits these; for each class stands the one of its states that comes first in the
+// list of the class before.
 //
 // Cost: O(arcs · log states) splits, in arrays; a binary heap merges the lists of
 // arcs into a class by label. It pops equal labels in the order of GNU's library,
@@ -291,19 +295,20 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // After J. Hopcroft, "An n log n algorithm for minimizing states in a finite
 // automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
 // "Efficient minimization of DFAs with partial transition functions", STACS 2008.
-func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool) []fst.StateID {
+func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *stopwatch) ([]fst.StateID, error) {
 	p := prePartition(f, arcOrder)
 	list, first := incoming(f)
-	p.refine(list, first)
-	stands := p.heads()
-	for before := 0; !deterministic && before < len(p.size); {
-		before = len(p.size)
-		// A round without a split has no say in what stands for a class.
-		if p.refine(list, first); len(p.size) > before {
-			stands = p.heads()
-		}
+	if err := p.refine(list, first, w); err != nil {
+		return nil, err
 	}
-	return stands
+	if deterministic {
+		return p.heads(), nil
+	}
+	class, n, err := bisimilar(list, first, p.class, len(p.size), w)
+	if err != nil {
+		return nil, err
+	}
+	return p.firstOf(class, n), nil
 }
 
 // heads returns, for each state, the head of its class.
@@ -315,8 +320,25 @@ func (p *partition) heads() []fst.StateID {
 	return stands
 }
 
+// firstOf returns, for each state, that of its class which comes first in the lists of p, which n classes refine.
+func (p *partition) firstOf(class []int32, n int) []fst.StateID {
+	heads := slices.Repeat([]fst.StateID{fst.NoState}, n)
+	for _, q := range p.head {
+		for ; q >= 0; q = p.next[q] {
+			if c := class[q]; heads[c] == fst.NoState {
+				heads[c] = fst.StateID(q)
+			}
+		}
+	}
+	stands := make([]fst.StateID, len(class))
+	for q, c := range class {
+		stands[q] = heads[c]
+	}
+	return stands
+}
+
 // refine splits by every class, and by the smaller part of each that is split.
-func (p *partition) refine(list []inArc, first []int64) {
+func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
 	queue := make([]int32, len(p.size)) // a stack
 	for c := range queue {
 		queue[c] = int32(c)
@@ -334,6 +356,9 @@ func (p *partition) refine(list []inArc, first []int64) {
 		label, begun := fst.Label(0), false
 		for len(heap) > 0 {
 			k := heap.pop()
+			if err := w.did(4); err != nil {
+				return err
+			}
 			if k.label != label || !begun {
 				p.split(push)
 				label, begun = k.label, true
@@ -349,6 +374,7 @@ func (p *partition) refine(list []inArc, first []int64) {
 		}
 		p.split(push)
 	}
+	return nil
 }
 
 // prePartition groups the states by finality and by a hash of the labels of
