@@ -41,6 +41,12 @@
 // both are wanted, the participle is the one that builds (Inverted, ArcSorted,
 // Projected).
 //
+// What stops at a limit or a context is a *LimitError, in which errors.Is finds ErrLimit, context.Canceled or
+// context.DeadlineExceeded. A machine that was to be changed in place is after any error what it was, but for these:
+// RmEpsilon and RmEpsilonPruned, by one worker, and MinimizeAcceptor, which is also what Minimize makes of its copy, leave a machine
+// with the same relation; reweighting by a potential that cannot be divided by (ErrNotMember in PushWeights, ReweightToInitial,
+// ReweightToFinal) leaves one that is half changed.
+//
 // State numbers and the order of arcs are those of OpenFst 1.7.9, operation by
 // operation: scripts and stored files depend on them. Results depend neither on
 // the order of a map nor on the number of workers. Properties that a result

@@ -155,8 +155,13 @@ func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 	p := &Passages[W]{}
 	order, err := acyclicOrder("ForwardBackward", f)
 	if err == nil {
-		p.Alpha, p.Beta = sweepForward(f, order, nil), sweepReverse(f, order)
+		if p.Alpha, err = sweepForward(f, order, nil, &stopwatch{}); err != nil {
+			return nil, err
+		}
 		if err := membersOnly("ForwardBackward", f, p.Alpha, false); err != nil {
+			return nil, err
+		}
+		if p.Beta, err = sweepReverse(f, order, &stopwatch{}); err != nil {
 			return nil, err
 		}
 		if rowsOf[W]().outside(p.Beta) >= 0 { // of a state, perhaps, that the start does not lead to

@@ -44,9 +44,7 @@ func limited(t *testing.T, name string, op func(ops.Limits) (*fst.Vector[semirin
 	for _, lim := range []ops.Limits{{States: n - 1}, {Arcs: arcs - 1}, {Bytes: 8}, {Ctx: done}} {
 		_, err := op(lim)
 		var limit *ops.LimitError
-		var state *ops.StateError // from a part that takes the context alone
 		switch {
-		case lim.Ctx != nil && errors.As(err, &state) && errors.Is(err, context.Canceled):
 		case !errors.As(err, &limit):
 			t.Errorf("%s within %+v: %v", name, lim, err)
 		case lim.Ctx == nil && (!errors.Is(err, ops.ErrLimit) || limit.Built == ops.Progress{}):

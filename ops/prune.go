@@ -37,7 +37,7 @@ type PruneOptions[W any] struct {
 // Cycles that the start leads to must not be better than 1̄, else the error is
 // ErrNotClosed. With Distances that are not the shortest ones the result is what they make of it.
 //
-// Over a limit of bytes f is as it was; over one of states or arcs it is pruned.
+// After an error, which that of a limit or of a context is too, f is as it was.
 //
 // Cost: that of ShortestDistance in reverse, and O((states+arcs)·log states):
 // states are visited in the order of the best path through them.
@@ -94,6 +94,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		visited
 	)
 	seen := make([]uint8, n)
+	var cuts cutList
 	count := 0
 	if !alg.less(limit, beta[start]) {
 		alpha[start] = alg.one
@@ -101,24 +102,26 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		queue.push(start)
 		count++
 	}
-	dead := f.AddState() // where the arcs that go lead until they go
 	for steps := 0; !queue.empty(); steps++ {
 		s := queue.pop()
 		seen[s] = visited
-		if steps&1023 == 0 && o.Ctx != nil && o.Ctx.Err() != nil {
-			return &StateError{Op: op, State: s, Err: o.Ctx.Err()}
+		if steps&1023 == 0 {
+			if err := m.look(size); err != nil {
+				return err
+			}
 		}
 		as := alpha[s]
+		arcs := f.Arcs(s)
+		cuts.begin(s, len(arcs))
 		if w := f.Final(s); !w.Equal(zero) && alg.less(limit, as.Times(w)) {
-			f.SetFinal(s, zero)
+			cuts.add(0)
 		}
-		arcs := f.MutableArcs(s)
 		for i := range arcs {
 			e := &arcs[i]
 			t := e.NextState
 			w := as.Times(e.Weight)
 			if alg.less(limit, w.Times(beta[t])) {
-				e.NextState = dead
+				cuts.add(1 + i)
 				continue
 			}
 			if alg.less(w, alpha[t]) {
@@ -137,14 +140,97 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		}
 	}
 	gone := make([]bool, n+1)
-	for q := range gone {
-		gone[q] = q == n || seen[q] != visited
+	for q, s := range seen {
+		gone[q] = s != visited
 	}
+	gone[n] = true
+	if o.Limits.any() {
+		m = meter{op: op, lim: o.Limits}
+		if err := m.look(sizeOfRest(f, &cuts, gone)); err != nil {
+			return err
+		}
+	}
+	dead := f.AddState() // where the arcs that go lead until they go
+	eachCut(&cuts, f, func(q fst.StateID, cut func(i int) bool) {
+		if cut(0) {
+			f.SetFinal(q, zero)
+		}
+		arcs := f.MutableArcs(q)
+		for i := range arcs {
+			if cut(1 + i) {
+				arcs[i].NextState = dead
+			}
+		}
+	})
 	deleteStates(gone)
 	if f.NumStates() > 0 {
 		f.SetProperties(known, fst.AllProperties)
 	}
-	return CheckLimits(op, f, o.Limits)
+	return nil
+}
+
+// cutList notes what goes of the states that are visited, a bit for the final weight of one and one for each of its arcs, so that
+// the machine need not be touched before all is known.
+type cutList struct {
+	states []fst.StateID // of which something goes
+	bits   []uint64
+	n      int         // bits in use
+	q      fst.StateID // the state at hand, of which nothing goes yet
+	need   int         // its bits, 0 once it is among states
+	at     int         // its first bit
+}
+
+// begin begins the state q.
+func (c *cutList) begin(q fst.StateID, arcs int) { c.q, c.need = q, 1+arcs }
+
+// add notes that bit i of the state at hand goes.
+func (c *cutList) add(i int) {
+	if c.need > 0 {
+		c.states = append(c.states, c.q)
+		c.at = c.n
+		c.n += c.need
+		c.need = 0
+		for len(c.bits) <= c.n>>6 {
+			c.bits = append(c.bits, 0)
+		}
+	}
+	i += c.at
+	c.bits[i>>6] |= 1 << (i & 63)
+}
+
+// eachCut calls do for each state of f of which something goes; bit i of its notes tells what.
+func eachCut[W semiring.Weight[W]](c *cutList, f fst.Expanded[W], do func(q fst.StateID, cut func(i int) bool)) {
+	at := 0
+	cut := func(i int) bool { i += at; return c.bits[i>>6]>>(i&63)&1 != 0 }
+	for _, q := range c.states {
+		do(q, cut)
+		at += 1 + len(f.Arcs(q))
+	}
+}
+
+// sizeOfRest is the size of f without the cuts and the states that are gone.
+func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool) Progress {
+	states, left := 0, int64(0)
+	for q := range fst.StateID(f.NumStates()) {
+		if gone[q] {
+			continue
+		}
+		states++
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			if !gone[arcs[i].NextState] {
+				left++
+			}
+		}
+	}
+	eachCut(c, f, func(q fst.StateID, cut func(i int) bool) {
+		for i, e := range f.Arcs(q) {
+			if cut(1+i) && !gone[e.NextState] {
+				left--
+			}
+		}
+	})
+	return sizeOf[W](states, left)
 }
 
 // beforeThrough orders states by the best paths through them.

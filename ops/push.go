@@ -22,8 +22,7 @@ type PushOptions struct {
 	// Delta is how close counts as settled in shortest distances, as there; with Labels over tropical weights, too.
 	Delta float64
 
-	// Limits holds for the result, and for the bytes of the machines between. In
-	// place, f is as it was, or of no use where only the new start goes beyond.
+	// Limits holds for the result, and for the bytes of the machines between.
 	Limits
 }
 
@@ -215,7 +214,7 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 // PushWeights is Push for weights only, in place, and for any divisible weights;
 // opts.Labels and what belongs to it are not looked at. Pushing to the
 // final states divides on the right, and is an error around ErrCapability where
-// the weights cannot.
+// the weights cannot. After an error f is as it was, but where that wraps ErrNotMember: then it is half changed.
 func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	var o PushOptions
 	if opts != nil {
@@ -250,11 +249,20 @@ func pushWeights[W divisible[W]](f *fst.Vector[W], o *PushOptions, distances fun
 		}
 		divide = func(a, c W) W { return any(a).(semiring.RightDivisible[W]).DivideRight(c) }
 	}
+	if o.Limits.any() { // the last look before f is changed
+		size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
+		if reweightAddsStart(f, d) {
+			size = sizeOf[W](size.States+1, size.Arcs+1)
+		}
+		if err := m.look(size); err != nil {
+			return err
+		}
+	}
 	if err := reweightBy(f, d, o.ToFinal, divide); err != nil {
 		return err
 	}
 	removeWeight(f, total, o.ToFinal, divide)
-	return CheckLimits("Push", f, o.Limits)
+	return nil
 }
 
 // pushDistances returns the distances to the final states, or from the start.
@@ -269,7 +277,7 @@ func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W
 		so.relaxed = true
 		d, err = distances(f, &so)
 	}
-	if errors.Is(err, ErrLimit) {
+	if limit := (*LimitError)(nil); errors.As(err, &limit) {
 		return nil, renamed(err, "Push")
 	}
 	if err != nil {

@@ -66,7 +66,7 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 	// stopped is err, that of the context with how far this came: which part it ended is of no interest.
 	stopped := func(err error, paths int) error {
 		if ctx := o.Ctx; ctx != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			return fmt.Errorf("ops: RandEquivalent: stopped (%w) after %d paths", ctx.Err(), paths)
+			return &pathsError{LimitError{Op: "RandEquivalent", Limit: "context", Cause: ctx.Err()}, paths}
 		}
 		return err
 	}
@@ -98,6 +98,15 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 	}
 	return nil, nil
 }
+
+// pathsError is a LimitError that tells how many paths had been tried.
+type pathsError struct {
+	limit LimitError
+	paths int
+}
+
+func (e *pathsError) Error() string { return fmt.Sprintf("%v after %d paths", &e.limit, e.paths) }
+func (e *pathsError) Unwrap() error { return &e.limit }
 
 // pairWeight returns the weight that f, sorted by input, gives to the strings of
 // path.

@@ -41,6 +41,17 @@ func ReweightToFinal[W semiring.RightDivisible[W]](f *fst.Vector[W], potentials 
 		func(v W) W { return v.DivideRight(v.One()) }, true)
 }
 
+// hasFront reports whether potentials v put something in front of all paths from s.
+func hasFront[W semiring.Weight[W]](v []W, s fst.StateID) bool {
+	return int(s) < len(v) && !semiring.IsZero(v[s]) && !semiring.IsOne(v[s])
+}
+
+// reweightAddsStart reports whether reweighting f by v will make a new start state.
+func reweightAddsStart[W semiring.Weight[W]](f *fst.Vector[W], v []W) bool {
+	s := f.Start()
+	return s != fst.NoState && hasFront(v, s) && !fst.PropertiesOf(f, fst.InitialAcyclic).Has(fst.InitialAcyclic)
+}
+
 // reweight has the parts that differ as functions: the new weight of an arc, of
 // a final state, and what comes in front. toFinal says that final weights change
 // at potentials of 0̄ too.
@@ -91,8 +102,8 @@ func reweight[W semiring.Weight[W]](f *fst.Vector[W], v []W, arc func(vp, w, vq 
 	if s == fst.NoState {
 		return nil
 	}
-	if vs := at(s); !vs.Equal(zero) && !vs.Equal(vs.One()) {
-		w := front(vs)
+	if hasFront(v, s) {
+		w := front(at(s))
 		if !w.Member() {
 			return &StateError{Op: "Reweight", State: s, Err: ErrNotMember}
 		}

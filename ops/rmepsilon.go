@@ -72,7 +72,7 @@ type RmEpsilonPrunedOptions[W any] struct {
 	Prune PruneOptions[W]
 }
 
-// RmEpsilonPruned is RmEpsilon with Prune instead of the trimming.
+// RmEpsilonPruned is RmEpsilon with Prune instead of the trimming. After an error f has its relation still.
 func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOptions[W]) error {
 	var o RmEpsilonPrunedOptions[W]
 	if opts != nil {
@@ -679,7 +679,7 @@ func (c *epsilonCloser[W]) located(err error, first, place []int32) error {
 	case errors.As(err, &state):
 		return &StateError{Op: "RmEpsilon", State: c.closure[state.State], Err: fmt.Errorf("ε-cycle: %w", state.Err)}
 	}
-	return err
+	return renamed(err, "RmEpsilon")
 }
 
 // arcMerger finds the arc of the present state with the same labels and next

@@ -43,7 +43,7 @@ type ShortestDistanceOptions struct {
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
 	Touched *int
-	Ctx     context.Context // stops a long computation; nil is none
+	Ctx     context.Context // stops a long computation, with a LimitError; nil is none
 
 	bytes   int64 // bound on what distances that are strings may hold, a LimitError; 0 is none
 	relaxed bool  // relax weights without the path property, too, in the order of QueueAuto
@@ -206,7 +206,7 @@ func (p reachedPart[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 func diverges[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) error {
 	solve := *o
 	solve.Queue = QueueAuto
-	if _, err := sumByComponents(op, f, &solve); errors.Is(err, ErrNotClosed) {
+	if _, err := sumByComponents(op, f, &solve); errors.Is(err, ErrNotClosed) || isCancelled(err) {
 		return err
 	}
 	return nil
@@ -529,10 +529,8 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 		}
 		r.limit = math.MaxInt64
 	}
-	if r.o.Ctx != nil {
-		if err := r.o.Ctx.Err(); err != nil {
-			return &StateError{Op: r.op, State: s, Err: err}
-		}
+	if err := cancelled(r.op, r.o.Ctx); err != nil {
+		return err
 	}
 	step := int64(1024)
 	if r.better {

@@ -33,9 +33,12 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 	}
 	var d []W
 	if reverse {
-		d = sweepReverse(f, order)
+		d, err = sweepReverse(f, order, &stopwatch{})
 	} else {
-		d = sweepForward(f, order, nil)
+		d, err = sweepForward(f, order, nil, &stopwatch{})
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := membersOnly("ShortestDistanceAcyclic", f, d, reverse); err != nil {
 		return nil, err
@@ -77,14 +80,14 @@ func isTopSorted[W any](f fst.Expanded[W]) bool {
 }
 
 // sweepForward sums over the paths from sources (nil: the start state) along
-// the topological order (nil: ids).
-func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.StateID) []W {
+// the topological order (nil: ids). The error is that of the context.
+func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.StateID, w *stopwatch) ([]W, error) {
 	n := f.NumStates()
 	d := slices.Repeat([]W{semiring.Zero[W]()}, n)
 	if sources == nil {
 		s := f.Start()
 		if s == fst.NoState {
-			return d
+			return d, nil
 		}
 		sources = []fst.StateID{s}
 	}
@@ -93,11 +96,9 @@ func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.
 	}
 	switch d := any(d).(type) {
 	case []semiring.Log:
-		sweepLog(any(f).(fst.Expanded[semiring.Log]), order, d)
-		return any(d).([]W)
+		return any(d).([]W), sweepLog(any(f).(fst.Expanded[semiring.Log]), order, d, w)
 	case []semiring.Log64:
-		sweepLog(any(f).(fst.Expanded[semiring.Log64]), order, d)
-		return any(d).([]W)
+		return any(d).([]W), sweepLog(any(f).(fst.Expanded[semiring.Log64]), order, d, w)
 	}
 	relax := rowsOf[W]().relax
 	for i := range n {
@@ -105,14 +106,18 @@ func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.
 		if order != nil {
 			q = order[i]
 		}
-		relax(d, d[q], f.Arcs(q))
+		arcs := f.Arcs(q)
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, err
+		}
+		relax(d, d[q], arcs)
 	}
-	return d
+	return d, nil
 }
 
 // sweepLog is sweepForward over the log semirings; d holds 1̄ at the sources and
 // 0̄ elsewhere.
-func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T) {
+func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T, w *stopwatch) error {
 	sums := make([]logSum, len(d))
 	for q := range sums {
 		sums[q] = emptyLogSum
@@ -131,14 +136,18 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T) {
 			continue
 		}
 		arcs := f.Arcs(q)
+		if err := w.did(1 + len(arcs)); err != nil {
+			return err
+		}
 		for i := range arcs {
 			sums[arcs[i].NextState].add(x + float64(arcs[i].Weight))
 		}
 	}
+	return nil
 }
 
-// sweepReverse sums over the paths to final states.
-func sweepReverse[W semiring.Weight[W]](f fst.Expanded[W], order []fst.StateID) []W {
+// sweepReverse sums over the paths to final states. The error is that of the context.
+func sweepReverse[W semiring.Weight[W]](f fst.Expanded[W], order []fst.StateID, w *stopwatch) ([]W, error) {
 	n := f.NumStates()
 	d := make([]W, n)
 	sum := rowsOf[W]().sum
@@ -147,7 +156,11 @@ func sweepReverse[W semiring.Weight[W]](f fst.Expanded[W], order []fst.StateID) 
 		if order != nil {
 			q = order[i]
 		}
-		d[q] = sum(d, f.Arcs(q), f.Final(q))
+		arcs := f.Arcs(q)
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, err
+		}
+		d[q] = sum(d, arcs, f.Final(q))
 	}
-	return d
+	return d, nil
 }

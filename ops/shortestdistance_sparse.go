@@ -31,11 +31,12 @@ func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *Shor
 		from  []wideArc // states left then that have an arc to it
 	}
 	order := make([]eliminated, 0, n)
-	for step := 0; len(order) < n; step++ {
-		if step%1024 == 0 && o.Ctx != nil && o.Ctx.Err() != nil {
+	w := &stopwatch{ctx: o.Ctx}
+	for len(order) < n {
+		p := e.next()
+		if w.did(8+int(e.key(p))) != nil {
 			return interrupted
 		}
-		p := e.next()
 		loop := e.loop[p].value()
 		if math.Abs(1-loop) < near {
 			return notTried

@@ -42,18 +42,19 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 	if o.bytes <= 0 {
 		heap = nil
 	}
+	w := &stopwatch{op: op, ctx: o.Ctx}
 	sources := o.Sources
 	if sources == nil {
 		sources = []fst.StateID{f.Start()}
 	}
 	if isTopSorted(f) {
 		if heap != nil {
-			return sweepSized(op, f, nil, sources, o.Reverse, o.bytes)
+			return sweepSized(op, f, nil, sources, o.Reverse, o.bytes, w)
 		}
 		if o.Reverse {
-			return sweepReverse(f, nil), nil
+			return sweepReverse(f, nil, w)
 		}
-		return sweepForward(f, nil, o.Sources), nil
+		return sweepForward(f, nil, o.Sources, w)
 	}
 	c, _ := findComponents(f, nil, 0)
 	if c.n == n && !hasLoop(f) {
@@ -62,18 +63,21 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 			order[k] = fst.StateID(q)
 		}
 		if heap != nil {
-			return sweepSized(op, f, order, sources, o.Reverse, o.bytes)
+			return sweepSized(op, f, order, sources, o.Reverse, o.bytes, w)
 		}
 		if o.Reverse {
-			return sweepReverse(f, order), nil
+			return sweepReverse(f, order, w)
 		}
-		return sweepForward(f, order, o.Sources), nil
+		return sweepForward(f, order, o.Sources, w)
 	}
 	s := &componentSolver[W]{op: op, f: f, o: o, c: c, d: slices.Repeat([]W{semiring.Zero[W]()}, n), local: make([]int32, n)}
 	list, first := c.members()
 	var err error
 	held := int64(0)
 	within := func(members []fst.StateID) error {
+		if err := w.did(8 * len(members)); err != nil {
+			return err
+		}
 		if heap == nil {
 			return nil
 		}
@@ -270,7 +274,7 @@ func (s *componentSolver[W]) solve(members []fst.StateID) error {
 		}
 	}
 	if bad == interrupted {
-		return &StateError{Op: s.op, State: members[0], Err: s.o.Ctx.Err()}
+		return cancelled(s.op, s.o.Ctx)
 	}
 	if bad >= 0 {
 		return s.failure(members, bad)
@@ -438,8 +442,10 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 		if visits == limit {
 			return int(p), nil
 		}
-		if visits&63 == 0 && s.o.Ctx != nil && s.o.Ctx.Err() != nil {
-			return 0, &StateError{Op: s.op, State: p, Err: s.o.Ctx.Err()}
+		if visits&63 == 0 {
+			if err := cancelled(s.op, s.o.Ctx); err != nil {
+				return 0, err
+			}
 		}
 		waiting[p] = false
 		x := add[p]

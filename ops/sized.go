@@ -118,7 +118,7 @@ func (g *heapGuard[W]) finish(before int64, arcs []fst.Arc[W], final W) {
 
 // sweepSized is the sweep of an acyclic machine whose weights hold strings, which stops once the
 // distances hold more than bytes; 0 is no limit.
-func sweepSized[W semiring.Weight[W]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64) ([]W, error) {
+func sweepSized[W semiring.Weight[W]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64, w *stopwatch) ([]W, error) {
 	heap := heapOf[W]()
 	n := f.NumStates()
 	d := slices.Repeat([]W{semiring.Zero[W]()}, n)
@@ -136,6 +136,9 @@ func sweepSized[W semiring.Weight[W]](op string, f fst.Expanded[W], order, sourc
 		q := fst.StateID(i)
 		if order != nil {
 			q = order[i]
+		}
+		if err := w.did(1 + len(f.Arcs(q))); err != nil {
+			return nil, err
 		}
 		// What a state's distance is, is known when its turn comes, in both directions.
 		if reverse {

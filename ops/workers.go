@@ -87,12 +87,20 @@ func together(n int, stop func(), work func(worker int)) {
 // workers. Operations on many machines, such as a corpus of lattices, are run
 // this way: their parts share nothing, and the speed-up is the number of processors.
 //
+// Once lim.Ctx is done no further call is made, and the first i that is left out has a LimitError.
+//
 // A panic of do ends the batch as an error does, and goes on in the goroutine that called Batch (see Limits.Workers).
 func Batch(n int, lim Limits, do func(i int) error) error {
+	each := func(i int) error {
+		if err := cancelled("Batch", lim.Ctx); err != nil {
+			return err
+		}
+		return do(i)
+	}
 	w := lim.workers(n)
 	if w == 1 {
 		for i := range n {
-			if err := do(i); err != nil {
+			if err := each(i); err != nil {
 				return err
 			}
 		}
@@ -111,7 +119,7 @@ func Batch(n int, lim Limits, do func(i int) error) error {
 			if i >= n {
 				return
 			}
-			if e := do(i); e != nil {
+			if e := each(i); e != nil {
 				mu.Lock()
 				if i < first {
 					first, err = i, e
