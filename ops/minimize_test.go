@@ -3,6 +3,8 @@ package ops_test
 import (
 	"errors"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -37,6 +39,41 @@ func TestMinimizeAsOpenFst(t *testing.T) {
 	t.Run("tropical", minimizeAsOpenFst[semiring.Tropical])
 	t.Run("log64", minimizeAsOpenFst[semiring.Log64])
 	t.Run("log", minimizeAsOpenFst[semiring.Log])
+}
+
+// Of machines that are not deterministic, those on which OpenFst stops too soon come out with more states here, the others as there.
+func TestMinimizeNondeterministicAsOpenFst(t *testing.T) {
+	p := newPeer(t)
+	rng := rand.New(rand.NewPCG(1, 24))
+	alike, more := 0, 0
+	for i := range machines(t, 12) {
+		s := randomShape(rng)
+		s.acceptor, s.negative = true, false
+		if s.unweighted = rng.IntN(3) > 0; s.unweighted {
+			s.states, s.arcs, s.labels = 1+rng.IntN(20), rng.IntN(60), 1+rng.IntN(2)
+		}
+		f := draw[semiring.Tropical](rng, s)
+		got, err := ops.Minimize(f, &ops.MinimizeOptions{ArcOrder: true, AllowNondet: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(p, "in", f)
+		p.must("fstminimize", "--allow_nondet", "in", "out")
+		_, info, _ := strings.Cut(p.must("fstinfo", "out"), "# of states")
+		theirs, err := strconv.Atoi(strings.Fields(info)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if theirs < got.NumStates() {
+			more++
+			continue
+		}
+		alike++
+		if !sameAs(p, "out", got, 1e-3) {
+			t.Fatalf("machine %d, fstminimize --allow_nondet:\n%s", i, p.show("in", "out", "ours"))
+		}
+	}
+	t.Logf("%d machines come out alike, %d with more states here", alike, more)
 }
 
 func minimizeAsOpenFst[W interface {

@@ -301,7 +301,14 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 	if err := p.refine(list, first, w); err != nil {
 		return nil, err
 	}
-	if deterministic {
+	done := deterministic
+	if !done {
+		var err error
+		if done, err = bisimulates(f, p, w); err != nil {
+			return nil, err
+		}
+	}
+	if done {
 		return p.heads(), nil
 	}
 	class, n, err := bisimilar(list, first, p.class, len(p.size), w)
@@ -309,6 +316,34 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 		return nil, err
 	}
 	return p.firstOf(class, n), nil
+}
+
+// bisimulates reports whether the states of each class of p have arcs with the same labels to the same classes, as is mostly so
+// after one pass.
+func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *stopwatch) (bool, error) {
+	keys := func(dst []uint64, q int32) []uint64 {
+		for _, e := range f.Arcs(fst.StateID(q)) {
+			dst = append(dst, candidateKey(e.ILabel, fst.StateID(p.class[e.NextState])))
+		}
+		slices.Sort(dst)
+		return slices.Compact(dst)
+	}
+	var first, other []uint64
+	for c, h := range p.head {
+		if p.size[c] == 1 {
+			continue
+		}
+		first = keys(first[:0], h)
+		for q := p.next[h]; q >= 0; q = p.next[q] {
+			if err := w.did(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
+				return false, err
+			}
+			if other = keys(other[:0], q); !slices.Equal(first, other) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 // heads returns, for each state, the head of its class.
