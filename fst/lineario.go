@@ -2,6 +2,7 @@ package fst
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -156,7 +157,7 @@ func (b *bodyReader[W]) linearGroup(future int) (g linearGroup[W], err error) {
 	}); err != nil {
 		return g, err
 	}
-	slices.SortFunc(edges, func(x, y made) int { return int(int64(x.child) - int64(y.child)) })
+	slices.SortFunc(edges, func(x, y made) int { return cmp.Compare(x.child, y.child) })
 	g.edges = NewTable(hashLinearEdge)
 	n := int32(len(edges)) + 1
 	for i, e := range edges {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -342,7 +343,7 @@ func TestSeek(t *testing.T) {
 		for i := range arcs {
 			arcs[i].ILabel = fst.Label(rng.IntN(12) - 2)
 		}
-		slices.SortFunc(arcs, func(a, b fst.Arc[semiring.Tropical]) int { return int(a.ILabel - b.ILabel) })
+		slices.SortFunc(arcs, func(a, b fst.Arc[semiring.Tropical]) int { return stdcmp.Compare(a.ILabel, b.ILabel) })
 		for from := 0; from <= len(arcs); from++ {
 			for want := fst.Label(-3); want < 12; want++ {
 				i := from

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -381,7 +382,7 @@ func (d *disambiguator[W]) add(a, b arcID) {
 // superfluous returns the arcs that go: each arc of which a rival stays. Lower heads
 // come first, and so what is said of an arc's rivals is said for good.
 func (d *disambiguator[W]) superfluous() map[arcID]bool {
-	slices.SortFunc(d.rival, func(x, y rivals) int { return int(d.heads[x.arc.state]) - int(d.heads[y.arc.state]) })
+	slices.SortFunc(d.rival, func(x, y rivals) int { return cmp.Compare(d.heads[x.arc.state], d.heads[y.arc.state]) })
 	gone := make(map[arcID]bool)
 	for _, r := range d.rival {
 		if !gone[r.other] {

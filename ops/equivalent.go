@@ -134,7 +134,7 @@ func sameLanguage[W semiring.Weight[W]](a, b fst.Expanded[W]) bool {
 					out[i] = append(out[i], e)
 				}
 			}
-			byLabel := func(x, y fst.Arc[W]) int { return int(x.ILabel) - int(y.ILabel) }
+			byLabel := func(x, y fst.Arc[W]) int { return cmp.Compare(x.ILabel, y.ILabel) }
 			if !slices.IsSortedFunc(out[i], byLabel) {
 				slices.SortFunc(out[i], byLabel)
 			}

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -147,7 +148,7 @@ func (l *lookAhead[W]) at(r fst.StateID) *otherState[W] {
 			s.labels = append(s.labels, numbered[W]{n, arcs[i].Weight})
 		}
 	}
-	slices.SortStableFunc(s.labels, func(x, y numbered[W]) int { return int(x.l) - int(y.l) })
+	slices.SortStableFunc(s.labels, func(x, y numbered[W]) int { return cmp.Compare(x.l, y.l) })
 	out := s.labels[:0]
 	for _, x := range s.labels {
 		if n := len(out); n > 0 && out[n-1].l == x.l {
@@ -191,7 +192,7 @@ func (l *lookAhead[W]) common(set []fst.Interval, labels []numbered[W], visit fu
 	if len(set) <= len(labels) {
 		k := 0
 		for _, i := range set {
-			n, _ := slices.BinarySearchFunc(labels[k:], i.Begin, func(x numbered[W], b fst.Label) int { return int(x.l) - int(b) })
+			n, _ := slices.BinarySearchFunc(labels[k:], i.Begin, func(x numbered[W], b fst.Label) int { return cmp.Compare(x.l, b) })
 			for k += n; k < len(labels) && labels[k].l < i.End; k++ {
 				if !visit(&labels[k]) {
 					return

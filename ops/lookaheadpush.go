@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -247,7 +248,7 @@ func (r *labelReach[W]) at(s fst.StateID, arcs []fst.Arc[W]) *reachState {
 		for i := range order {
 			order[i] = i
 		}
-		slices.SortStableFunc(order, func(i, k int) int { return int(int64(x.labels[i]) - int64(x.labels[k])) })
+		slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(x.labels[i], x.labels[k]) })
 		labels, at := slices.Clone(x.labels), slices.Clone(x.at)
 		for i, k := range order {
 			labels[i], at[i] = x.labels[k], x.at[k]

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -257,7 +258,7 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 	var old []inArc
 	for q := range n {
 		in := list[first[q]:first[q+1]]
-		if slices.IsSortedFunc(in, func(a, b inArc) int { return int(a.label) - int(b.label) }) && len(in) <= insertionPiece {
+		if slices.IsSortedFunc(in, func(a, b inArc) int { return cmp.Compare(a.label, b.label) }) && len(in) <= insertionPiece {
 			continue
 		}
 		keys = keys[:0]

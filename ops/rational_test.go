@@ -1,6 +1,7 @@
 package ops
 
 import (
+	stdcmp "cmp"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -275,10 +276,7 @@ func TestArcSortSorts(t *testing.T) {
 		}
 		want := slices.Clone(v.Arcs(0))
 		slices.SortStableFunc(want, func(a, b fst.Arc[semiring.Tropical]) int {
-			if a.ILabel != b.ILabel {
-				return int(a.ILabel - b.ILabel)
-			}
-			return int(a.OLabel - b.OLabel)
+			return stdcmp.Or(stdcmp.Compare(a.ILabel, b.ILabel), stdcmp.Compare(a.OLabel, b.OLabel))
 		})
 		ArcSort(v, Input)
 		got := v.Arcs(0)
@@ -290,7 +288,7 @@ func TestArcSortSorts(t *testing.T) {
 				t.Fatalf("case %d: arc %d is %v, want %v", i, k, got[k], want[k])
 			}
 		}
-		slices.SortFunc(got, func(a, b fst.Arc[semiring.Tropical]) int { return int(a.Weight - b.Weight) })
+		slices.SortFunc(got, func(a, b fst.Arc[semiring.Tropical]) int { return stdcmp.Compare(a.Weight, b.Weight) })
 		for k := range got {
 			if got[k].Weight != semiring.Tropical(k) {
 				t.Fatalf("case %d: arc %d is lost", i, k)

@@ -538,7 +538,7 @@ func sortCandidates(c []candidate) {
 		if a.key != b.key {
 			return cmp.Compare(a.key, b.key)
 		}
-		return int(b.index) - int(a.index)
+		return cmp.Compare(b.index, a.index)
 	})
 }
 

@@ -7,6 +7,7 @@
 package fsttest
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -85,10 +86,7 @@ func Random[W semiring.Weight[W]](rng *rand.Rand, states int, weight func(*rand.
 		}
 		if o.Sorted {
 			slices.SortStableFunc(arcs, func(a, b fst.Arc[W]) int {
-				if a.ILabel != b.ILabel {
-					return int(a.ILabel - b.ILabel)
-				}
-				return int(a.OLabel - b.OLabel)
+				return cmp.Or(cmp.Compare(a.ILabel, b.ILabel), cmp.Compare(a.OLabel, b.OLabel))
 			})
 		}
 		for _, e := range arcs {
