@@ -42,7 +42,8 @@ func (c *peerCase) unguided() string {
 		return "sums over cycles are exact here"
 	case m.hasZeroArc() && (tool == "determinize" || tool == "minimize" || tool == "push" || tool == "epsnormalize"):
 		return "arcs of weight 0̄ lead nowhere here"
-	case m.arcType != "log64" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate") && m.beyond(math.MaxFloat32*c.delta()):
+	case m.arcType != "log64" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate" ||
+		tool == "map" && slices.Contains(c.flags, "--map_type=quantize")) && m.beyond(math.MaxFloat32*c.delta()):
 		return "a weight is rounded to Infinity in OpenFst"
 	}
 	return ""
@@ -113,7 +114,7 @@ func (c *peerCase) expected() *model {
 // rounding returns the steps that weights of results are multiples of, 0 for none.
 func (c *peerCase) rounding() float64 {
 	switch c.tool.name {
-	case "minimize", "determinize", "disambiguate":
+	case "minimize", "determinize", "disambiguate", "map":
 		return float64(c.delta())
 	}
 	return 0
