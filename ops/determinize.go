@@ -228,6 +228,7 @@ func (plainResiduals[W]) appendKey(dst []byte, r W) []byte { return r.AppendKey(
 func (plainResiduals[W]) begin()                           {}
 func (plainResiduals[W]) keep(r W) W                       { return r }
 func (plainResiduals[W]) bytes() int64                     { return 0 }
+func (plainResiduals[W]) failed() error                    { return nil }
 
 func (a plainResiduals[W]) divisor(d, r W) W {
 	if a.common {

@@ -3,6 +3,8 @@ package ops
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -28,6 +30,7 @@ type outputAlgebra[W, R any] interface {
 	terms(r R) []outputTerm[W]     // of a final residual; none for 0̄
 	rounded(q func(W) W) func(R) R // rounds residuals by q
 	outputBefore(r R) []fst.Label  // of a residual, for evidence
+	watch(look func() error)       // look is to be called now and then where one step or sum can take long; its error is that of failed
 }
 
 // newTransducerDeterminizer makes the Expander for the type that o asks for.
@@ -54,8 +57,11 @@ type outputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]] s
 	m          subsetMachine[W, R, A]
 	o          *DeterminizeOptions
 	states     []outputState
-	ofSubset   []fst.StateID          // state of each subset, or NoState
-	ofRest     map[string]fst.StateID // state of each rest
+	ofSubset   []fst.StateID // state of each subset, or NoState
+	ofRest     []fst.StateID // state of each of rests, or NoState
+	rests      *fst.Table[outputRest]
+	left       int         // rests after the last Retain that went through them
+	ofNothing  fst.StateID // state of the rest without labels
 	superfinal fst.StateID
 }
 
@@ -63,11 +69,18 @@ type outputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]] s
 // superfinal state (subset -2).
 type outputState struct {
 	subset int32
-	rest   string // four bytes a label
+	rest   fst.StateID // number in rests; NoState of the one without labels
+}
+
+// outputRest is what is left of an output string: a label, and the rest after it, NoState where that has none. So
+// a string and all that is left of it on the way take the memory of one, and not of its square.
+type outputRest struct {
+	label fst.Label
+	tail  fst.StateID
 }
 
 func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]](f fst.Fst[W], o *DeterminizeOptions, alg A) (fst.Expander[W], error) {
-	d := &outputDeterminizer[W, R, A]{o: o, ofRest: map[string]fst.StateID{}, superfinal: fst.NoState}
+	d := &outputDeterminizer[W, R, A]{o: o, rests: fst.NewTable[outputRest](nil), ofNothing: fst.NoState, superfinal: fst.NoState}
 	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
 	d.m.guard = newTwinsGuard(f, o.Limits, false, newOutputDelays[W])
@@ -80,6 +93,7 @@ func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]
 		round = alg.rounded(quantize)
 	}
 	d.m.round(round, proportional[W]())
+	alg.watch(d.m.look)
 	return d, nil
 }
 
@@ -108,16 +122,41 @@ func (d *outputDeterminizer[W, R, A]) add(s outputState) fst.StateID {
 }
 
 func (d *outputDeterminizer[W, R, A]) rest(labels []fst.Label) fst.StateID {
-	key := make([]byte, 0, 4*len(labels))
-	for _, l := range labels {
-		key = binary.LittleEndian.AppendUint32(key, uint32(l))
+	rest := fst.NoState
+	for _, l := range slices.Backward(labels) {
+		rest, _ = d.rests.ID(outputRest{l, rest})
 	}
-	id, ok := d.ofRest[string(key)]
-	if !ok {
-		id = d.add(outputState{subset: -1, rest: string(key)})
-		d.ofRest[string(key)] = id
+	return d.ofTail(rest)
+}
+
+// ofTail returns the state of a rest.
+func (d *outputDeterminizer[W, R, A]) ofTail(rest fst.StateID) fst.StateID {
+	id := &d.ofNothing
+	if rest != fst.NoState {
+		for int(rest) >= len(d.ofRest) {
+			d.ofRest = append(d.ofRest, fst.NoState)
+		}
+		id = &d.ofRest[rest]
 	}
-	return id
+	if *id == fst.NoState {
+		*id = d.add(outputState{subset: -1, rest: rest})
+	}
+	return *id
+}
+
+// end returns the superfinal state.
+func (d *outputDeterminizer[W, R, A]) end() fst.StateID {
+	if d.superfinal == fst.NoState {
+		d.superfinal = d.add(outputState{subset: -2})
+	}
+	return d.superfinal
+}
+
+// count tells the subset construction what is held beside it, with n more arcs.
+func (d *outputDeterminizer[W, R, A]) count(n int) {
+	d.m.arcs += int64(n)
+	d.m.more = len(d.states) - len(d.ofSubset)
+	d.m.moreBytes = int64(cap(d.states))*int64(unsafe.Sizeof(outputState{})) + 4*int64(cap(d.ofSubset)+cap(d.ofRest)) + d.rests.Bytes()
 }
 
 // Expand returns the final weight and the arcs of q: for a subset those by
@@ -129,12 +168,18 @@ func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W
 	case -2:
 		return zero.One(), dst, nil
 	case -1:
-		labels := make([]fst.Label, len(s.rest)/4)
-		for i := range labels {
-			labels[i] = fst.Label(binary.LittleEndian.Uint32([]byte(s.rest[4*i:])))
+		if s.rest == fst.NoState {
+			return zero.One(), dst, nil
 		}
-		final, dst := d.finish([]outputTerm[W]{{labels, zero.One()}}, dst)
-		return final, dst, nil
+		rest := d.rests.Key(s.rest)
+		e := fst.Arc[W]{ILabel: d.o.SubsequentialLabel, OLabel: rest.label, Weight: zero.One()}
+		if rest.tail == fst.NoState {
+			e.NextState = d.end()
+		} else {
+			e.NextState = d.ofTail(rest.tail)
+		}
+		d.count(1)
+		return zero, append(dst, e), d.m.check()
 	}
 	final, arcs, err := d.m.expand(fst.StateID(s.subset))
 	if err != nil {
@@ -143,7 +188,9 @@ func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W
 	for _, e := range arcs {
 		dst = append(dst, fst.Arc[W]{ILabel: e.label, OLabel: d.m.alg.label(e.weight), Weight: d.m.alg.weight(e.weight), NextState: d.subset(e.next)})
 	}
+	before := len(dst)
 	w, dst := d.finish(d.m.alg.terms(final), dst)
+	d.count(len(dst) - before)
 	return w, dst, nil
 }
 
@@ -161,10 +208,7 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 		if len(t.labels) == 0 {
 			return t.weight, dst
 		}
-		if d.superfinal == fst.NoState {
-			d.superfinal = d.add(outputState{subset: -2})
-		}
-		return zero, append(dst, fst.Arc[W]{ILabel: label, OLabel: t.labels[0], Weight: t.weight, NextState: d.superfinal})
+		return zero, append(dst, fst.Arc[W]{ILabel: label, OLabel: t.labels[0], Weight: t.weight, NextState: d.end()})
 	}
 	for _, t := range terms {
 		e := fst.Arc[W]{ILabel: label, Weight: t.weight}
@@ -199,6 +243,7 @@ type outResidual[W any] struct {
 type outputResiduals[W semiring.Divisible[W]] struct {
 	least      bool
 	kept, pass []fst.Label
+	full       bool // there are more labels than have places
 }
 
 func (*outputResiduals[W]) one() outResidual[W] { return outResidual[W]{w: semiring.One[W]()} }
@@ -210,6 +255,23 @@ func (*outputResiduals[W]) member(r outResidual[W]) bool   { return r.w.Member()
 func (*outputResiduals[W]) vanished(r outResidual[W]) bool { return !cancels(r.w) }
 func (a *outputResiduals[W]) begin()                       { a.pass = a.pass[:0] }
 func (a *outputResiduals[W]) bytes() int64                 { return 4 * int64(cap(a.kept)+cap(a.pass)) }
+func (*outputResiduals[W]) watch(func() error)             {} // a step takes no longer than a string is
+
+func (a *outputResiduals[W]) failed() error {
+	if a.full {
+		return &LimitError{Limit: "labels", Bound: int64(mostLabels), Cause: ErrLimit, Hint: hintLabels}
+	}
+	return nil
+}
+
+// fits reports whether a slab has room for n labels more.
+func (a *outputResiduals[W]) fits(slab []fst.Label, n int) bool {
+	if len(slab)+n > mostLabels {
+		a.full = true
+		return false
+	}
+	return true
+}
 
 // string returns the labels of s, of length above 1.
 func (a *outputResiduals[W]) string(s outString) []fst.Label {
@@ -226,8 +288,12 @@ func (a *outputResiduals[W]) step(r outResidual[W], e *fst.Arc[W]) outResidual[W
 	case r.s.n == 0:
 		r.s = outString{int32(l), 1}
 	default:
+		n := max(r.s.n, -r.s.n)
+		if !a.fits(a.pass, int(n)+1) {
+			return r
+		}
 		at := int32(len(a.pass))
-		if r.s.n == 1 {
+		if n == 1 {
 			a.pass = append(a.pass, fst.Label(r.s.at), l)
 		} else {
 			a.pass = append(append(a.pass, a.string(r.s)...), l)
@@ -334,11 +400,11 @@ func (a *outputResiduals[W]) appendKey(dst []byte, r outResidual[W]) []byte {
 
 func (a *outputResiduals[W]) keep(r outResidual[W]) outResidual[W] {
 	if r.s.n < -1 {
+		if !a.fits(a.kept, int(-r.s.n)) {
+			return r
+		}
 		at := len(a.kept)
 		a.kept = append(a.kept, a.string(r.s)...)
-		if len(a.kept) > 1<<31-1 {
-			panic("ops: Determinize: more than 2³¹-1 labels in residual output strings")
-		}
 		r.s = outString{int32(at), -r.s.n}
 	}
 	return r

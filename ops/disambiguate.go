@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -201,6 +202,7 @@ type disambiguator[W semiring.Divisible[W]] struct {
 	rival []rivals           // arcs of which one is superfluous
 	merge []fst.StateID      // states that rounding split: the next one to what each is to be; nil if none
 	rank  []uint8
+	steps int64 // pairs of arcs that were looked at
 }
 
 // arcID is an arc by its state and place there; place -1 is the end at a final state.
@@ -311,18 +313,26 @@ func (d *disambiguator[W]) findRivals() error {
 	queue := []uint64{pairKey(start, start)}
 	for head := 0; head < len(queue); head++ {
 		k := queue[head]
-		queue = d.pairs(queue, fst.StateID(uint32(k>>32)), fst.StateID(uint32(k)))
-		if err := d.meter.check(Progress{States: d.out.NumStates(), Arcs: int64(d.out.NumArcs()),
-			Bytes: 32*int64(len(queue)) + 16*int64(cap(d.rival))}); err != nil {
+		var err error
+		if queue, err = d.pairs(queue, fst.StateID(uint32(k>>32)), fst.StateID(uint32(k))); err != nil {
+			return err
+		}
+		if err := d.meter.check(d.built(queue)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (d *disambiguator[W]) built(queue []uint64) Progress {
+	p := sizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
+	p.Bytes += 4*int64(cap(d.heads)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
+	return p
+}
+
 // pairs adds to the queue the pairs that one label leads to from p and q, and to
 // the rivals what of p and q is.
-func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) []uint64 {
+func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, error) {
 	// The state with more arcs goes first: so OpenFst comes to its pairs in this
 	// order, by which split states are merged.
 	left, right := d.out.Arcs(p), d.out.Arcs(q)
@@ -340,6 +350,11 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) []uint64 {
 			continue
 		}
 		for j := at; j < len(right) && right[j].ILabel == label; j++ {
+			if d.steps++; d.steps%lookEvery == 0 {
+				if err := d.meter.look(d.built(queue)); err != nil {
+					return queue, err
+				}
+			}
 			t := right[j].NextState
 			if d.heads[t] == fst.NoState {
 				continue
@@ -361,7 +376,7 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) []uint64 {
 	if p != q && d.ends(p) && d.ends(q) {
 		d.add(arcID{p, -1}, arcID{q, -1})
 	}
-	return queue
+	return queue, nil
 }
 
 // ends reports whether q is final, or the rest of an output leads to an end.

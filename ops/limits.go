@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"unsafe"
 
@@ -44,11 +45,12 @@ type Progress struct {
 // errors.Is finds ErrLimit, or the context's error when that was the cause.
 type LimitError struct {
 	Op    string   // "Compose", ...
-	Limit string   // "states", "arcs", "bytes", "context"
+	Limit string   // "states", "arcs", "bytes", "context", or "labels", of output strings
 	Bound int64    // the limit's value; zero for a context
 	Built Progress // zero where no machine is built, as for distances
 	Next  int64    // how many arcs the state would have at which it stopped, where they were counted before they were made; else 0
 	Cause error    // ErrLimit or the context's error
+	Hint  string   // what to do where the bound is not the caller's, but that of numbers with 31 bits; else empty
 }
 
 func (e *LimitError) Error() string {
@@ -59,13 +61,32 @@ func (e *LimitError) Error() string {
 	case e.Next > 0:
 		why += fmt.Sprintf(" with the next state, which has %d arcs", e.Next)
 	}
-	if e.Built == (Progress{}) {
-		return fmt.Sprintf("ops: %s: stopped (%s)", e.Op, why)
+	s := fmt.Sprintf("ops: %s: stopped (%s)", e.Op, why)
+	if e.Built != (Progress{}) {
+		s += fmt.Sprintf(" after %d states, %d arcs, %d bytes", e.Built.States, e.Built.Arcs, e.Built.Bytes)
 	}
-	return fmt.Sprintf("ops: %s: stopped (%s) after %d states, %d arcs, %d bytes", e.Op, why, e.Built.States, e.Built.Arcs, e.Built.Bytes)
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
 }
 
 func (e *LimitError) Unwrap() error { return e.Cause }
+
+// What numbers of 31 bits can tell apart. Beyond that an operation stops, with a LimitError that has a hint. Variables, so that tests
+// need not make as many.
+var (
+	// mostStates leaves room for what one state more leads to: tables end at 3·2²⁹ keys, and numbers at 2³¹.
+	mostStates = 3<<29 - 1<<27
+	mostArcs   = math.MaxInt32 // that leave one subset
+	mostLabels = math.MaxInt32 // of the output strings of all subsets, or of those on the arcs that leave one
+)
+
+const (
+	hintStates = "states have numbers of 31 bits: prune or connect what it is made of, or take the delayed form, and let that forget states (Retain)"
+	hintArcs   = "arcs of one subset have numbers of 31 bits: take arcs with the same labels and next states for one (ArcSum), or prune the input"
+	hintLabels = "output labels have places of 31 bits: push labels towards the start (Push; fst push --push_labels), or prune the input, so that paths with one input have outputs that differ for less long"
+)
 
 // meter checks Limits while an operation builds. Looking at the context costs
 // an atomic load or a lock, so it is done once in every 256 calls, or when much has been
@@ -83,6 +104,8 @@ func (m *meter) check(p Progress) error {
 	switch {
 	case l.States > 0 && p.States > l.States:
 		return &LimitError{Op: m.op, Limit: "states", Bound: int64(l.States), Built: p, Cause: ErrLimit}
+	case p.States > mostStates:
+		return &LimitError{Op: m.op, Limit: "states", Bound: int64(mostStates), Built: p, Cause: ErrLimit, Hint: hintStates}
 	case l.Arcs > 0 && p.Arcs > l.Arcs:
 		return &LimitError{Op: m.op, Limit: "arcs", Bound: l.Arcs, Built: p, Cause: ErrLimit}
 	case l.Bytes > 0 && p.Bytes > l.Bytes:

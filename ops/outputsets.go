@@ -18,6 +18,10 @@ type outputSet[W any] []outputTerm[W]
 type outputSets[W semiring.Divisible[W]] struct {
 	held int64 // bytes of the sets that are kept
 	pass int64 // and of those that steps made since the last begin
+
+	look      func() error // at the limits, and the time,
+	made, ask int64        // when so many bytes have been gone through
+	err       error        // of look
 }
 
 func (*outputSets[W]) one() outputSet[W]          { return outputSet[W]{{weight: semiring.One[W]()}} }
@@ -28,6 +32,8 @@ func (*outputSets[W]) vanished(r outputSet[W]) bool {
 }
 func (a *outputSets[W]) begin()                             { a.pass = 0 }
 func (a *outputSets[W]) bytes() int64                       { return a.held + a.pass }
+func (a *outputSets[W]) watch(look func() error)            { a.look = look }
+func (a *outputSets[W]) failed() error                      { return a.err }
 func (*outputSets[W]) weight(r outputSet[W]) W              { return r[0].weight }
 func (*outputSets[W]) terms(r outputSet[W]) []outputTerm[W] { return r }
 func (*outputSets[W]) outputBefore(r outputSet[W]) []fst.Label {
@@ -45,10 +51,30 @@ func (*outputSets[W]) label(r outputSet[W]) fst.Label {
 }
 
 func (a *outputSets[W]) keep(r outputSet[W]) outputSet[W] {
-	for i := range r {
-		a.held += 48 + 4*int64(len(r[i].labels))
-	}
+	a.held += termBytes(r)
 	return r
+}
+
+// termBytes is what a set takes.
+func termBytes[W any](r outputSet[W]) int64 {
+	n := int64(0)
+	for i := range r {
+		n += 48 + 4*int64(len(r[i].labels))
+	}
+	return n
+}
+
+// spent counts sets that are gone through, and reports whether a limit ends it: sets double with each state, so that one sum may take
+// longer than all before.
+func (a *outputSets[W]) spent(sets ...outputSet[W]) bool {
+	for _, r := range sets {
+		a.made += termBytes(r)
+	}
+	if a.made >= a.ask && a.err == nil && a.look != nil {
+		a.ask = a.made + 1<<20
+		a.err = a.look()
+	}
+	return a.err != nil
 }
 
 func (*outputSets[W]) member(r outputSet[W]) bool {
@@ -72,8 +98,9 @@ func (outputSets[W]) each(r outputSet[W], to func(outputTerm[W]) outputTerm[W]) 
 }
 
 func (a *outputSets[W]) step(r outputSet[W], e *fst.Arc[W]) outputSet[W] {
-	for i := range r {
-		a.pass += 48 + 4*int64(len(r[i].labels))
+	a.pass += termBytes(r)
+	if a.spent(r) {
+		return nil
 	}
 	return a.each(r, func(t outputTerm[W]) outputTerm[W] {
 		if e.OLabel != fst.Epsilon {
@@ -98,7 +125,10 @@ func compareMilitary(a, b []fst.Label) int {
 	return slices.Compare(a, b)
 }
 
-func (*outputSets[W]) plus(r, t outputSet[W]) (outputSet[W], bool) {
+func (a *outputSets[W]) plus(r, t outputSet[W]) (outputSet[W], bool) {
+	if a.spent(r, t) {
+		return nil, true
+	}
 	if len(r) == 0 || len(t) == 0 {
 		return append(r[:len(r):len(r)], t...), true
 	}

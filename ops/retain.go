@@ -48,19 +48,23 @@ func (c *pushComposer[W]) Retain(live []fst.StateID) {
 func (d *acceptorDeterminizer[W]) Retain(live []fst.StateID) { d.m.retain(live) }
 
 // Retain forgets all states but live. The output strings of residuals that are longer than a
-// label stay in the slab where they lie.
+// label stay in the slab where they lie; those that are left behind final states are at most twice as many as the states need.
 func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 	old := d.states
-	d.states, d.ofSubset, d.ofRest, d.superfinal = nil, nil, map[string]fst.StateID{}, fst.NoState
+	d.states, d.ofSubset, d.ofRest, d.ofNothing, d.superfinal = nil, nil, nil, fst.NoState, fst.NoState
+	rests := d.retainRests(old, live)
 	var subsets []fst.StateID
-	for _, q := range live {
+	for i, q := range live {
 		s := old[q]
+		if s.subset == -1 {
+			s.rest = rests[i]
+			d.ofTail(s.rest) // which adds the state
+			continue
+		}
 		id := fst.StateID(len(d.states))
 		switch s.subset {
 		case -2:
 			d.superfinal = id
-		case -1:
-			d.ofRest[s.rest] = id
 		default:
 			subsets = append(subsets, fst.StateID(s.subset))
 			s.subset = int32(len(d.ofSubset))
@@ -69,6 +73,41 @@ func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 		d.states = append(d.states, s)
 	}
 	d.m.retain(subsets)
+	d.count(0)
+}
+
+// retainRests returns the rests of the given states, NoState of those that are none, and forgets others when there are twice as
+// many as the last time that it went through them: each new one then pays for two.
+func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []fst.StateID) []fst.StateID {
+	rests := make([]fst.StateID, len(live))
+	for i, q := range live {
+		rests[i] = states[q].rest
+		if states[q].subset != -1 {
+			rests[i] = fst.NoState
+		}
+	}
+	if d.rests.Len() <= 2*d.left+retainedStacks {
+		return rests
+	}
+	old := d.rests
+	d.rests = fst.NewTable[outputRest](nil)
+	moved := map[fst.StateID]fst.StateID{fst.NoState: fst.NoState}
+	var chain []fst.StateID // from a rest to one that has been moved
+	for i, r := range rests {
+		chain = chain[:0]
+		at, known := moved[r]
+		for ; !known; at, known = moved[r] {
+			chain = append(chain, r)
+			r = old.Key(r).tail
+		}
+		for _, r := range slices.Backward(chain) {
+			at, _ = d.rests.ID(outputRest{old.Key(r).label, at})
+			moved[r] = at
+		}
+		rests[i] = at
+	}
+	d.left = d.rests.Len()
+	return rests
 }
 
 func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {

@@ -31,6 +31,7 @@ type residuals[W, R any] interface {
 	begin()     // drops what steps since the last begin allocated, but for what was kept
 	keep(r R) R // r made to last
 	bytes() int64
+	failed() error // not nil: what steps and sums gave since then is nothing, for a limit
 }
 
 // element is a state of the input in a subset, with its residual.
@@ -189,6 +190,11 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	meter    meter
 	arcs     int64 // made so far
 	work     int64 // arcs of the input looked at so far
+	since    int   // candidates gone through since limits were looked at
+
+	// Of states beside the subsets, that the caller of expand has made.
+	more      int
+	moreBytes int64
 
 	// Called for each new subset; nil is nothing.
 	added func([]element[R])
@@ -408,6 +414,12 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 			final = sum
 		}
 		arcs := m.f.Arcs(e.state)
+		if err := m.spend(len(arcs)); err != nil {
+			return final, nil, err
+		}
+		if len(m.cand)+len(arcs) > mostArcs {
+			return final, nil, m.limited(&LimitError{Limit: "arcs", Bound: int64(mostArcs), Cause: ErrLimit, Hint: hintArcs})
+		}
 		for k := range arcs {
 			a := &arcs[k]
 			key := candidateKey(a.ILabel, a.NextState)
@@ -433,10 +445,12 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		for hi < len(m.order) && m.order[hi].label() == label {
 			hi++
 		}
-		var err error
-		if m.related == nil {
+		err := m.spend(hi - lo)
+		switch {
+		case err != nil:
+		case m.related == nil:
 			err = m.arc(q, label, m.order[lo:hi])
-		} else {
+		default:
 			err = m.arcsFor(q, label, m.order[lo:hi])
 		}
 		if err != nil {
@@ -507,6 +521,9 @@ func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group [
 			continue
 		}
 		last = e.NextState
+		if err := m.spend(len(group)); err != nil {
+			return err
+		}
 		m.share = m.share[:0]
 		for _, c := range group {
 			if m.related(c.state(), last) {
@@ -545,19 +562,69 @@ func sortCandidates(c []candidate) {
 // check meets the limits, and from time to time looks whether the construction
 // can end at all.
 func (m *subsetMachine[W, R, A]) check() error {
-	p := Progress{States: m.table.len(), Arcs: m.arcs}
-	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
+	p := m.built()
 	if err := m.meter.check(p); err != nil {
-		limit, effort := err.(*LimitError), int64(1<<20)
-		if limit.Limit == "context" { // whose time is over: no more than in proportion to what was done
-			effort = min(effort, 4*m.work+1<<14)
-		}
-		return &DeterminizeError{Limit: limit, Twins: m.guard.evidence(m.op, effort), Growing: m.largest()}
+		return m.limited(err)
+	}
+	if err := m.alg.failed(); err != nil {
+		return m.limited(err)
 	}
 	if g := m.guard; g != nil && (p.States >= g.next || m.alg.bytes() >= g.nextBytes) {
 		return g.look(m.op, p, m.alg.bytes(), m.work)
 	}
 	return nil
+}
+
+// built is what has been made, of the state at hand too.
+func (m *subsetMachine[W, R, A]) built() Progress {
+	p := Progress{States: m.table.len() + m.more, Arcs: m.arcs}
+	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
+		m.workBytes() + m.moreBytes
+	return p
+}
+
+// workBytes is what the work space of expand takes.
+func (m *subsetMachine[W, R, A]) workBytes() int64 {
+	var r R
+	return int64(cap(m.order)+cap(m.share))*int64(unsafe.Sizeof(candidate{})) + int64(cap(m.cand))*int64(unsafe.Sizeof(r)) +
+		int64(cap(m.next))*int64(unsafe.Sizeof(element[R]{})) + int64(cap(m.out))*int64(unsafe.Sizeof(subsetArc[R]{})) + int64(cap(m.key))
+}
+
+// lookEvery is how many candidates of one subset are gone through between two looks at the limits: subsets of all states, whose arcs are
+// millions, would else take longer than any timeout.
+const lookEvery = 1 << 16
+
+// spend counts n candidates that are gone through, and looks at the limits after lookEvery.
+func (m *subsetMachine[W, R, A]) spend(n int) error {
+	if m.since += n; m.since < lookEvery {
+		return nil
+	}
+	return m.look()
+}
+
+// look looks at the limits now.
+func (m *subsetMachine[W, R, A]) look() error {
+	m.since = 0
+	if err := m.meter.look(m.built()); err != nil {
+		return m.limited(err)
+	}
+	return nil
+}
+
+// limited is the error of a limit with the evidence for why it was met. A *LimitError without a name is one of this operation.
+func (m *subsetMachine[W, R, A]) limited(err error) error {
+	limit, ok := err.(*LimitError)
+	if !ok {
+		return err
+	}
+	if limit.Op == "" {
+		limit.Op, limit.Built = m.op, m.built()
+	}
+	effort := int64(1 << 20)
+	if limit.Limit == "context" { // whose time is over: no more than in proportion to what was done
+		effort = min(effort, 4*m.work+1<<14)
+	}
+	return &DeterminizeError{Limit: limit, Twins: m.guard.evidence(m.op, effort), Growing: m.largest()}
 }
 
 // labels returns the labels on the path by which subset q was first reached, from the subset root.
@@ -601,6 +668,9 @@ func (m *subsetMachine[W, R, A]) largest() *Subset {
 func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k int) error {
 	if err := m.operandErr(); err != nil {
 		return err
+	}
+	if err := m.alg.failed(); err != nil {
+		return m.limited(err)
 	}
 	e := &FunctionalError{Op: m.op, Final: label == fst.NoLabel}
 	subset := m.table.subset(q)
