@@ -189,6 +189,12 @@ func inStatesOf(original []fst.StateID, err error) error {
 	if errors.As(err, &state) {
 		state.State = original[state.State]
 	}
+	var cycle *CycleError
+	if errors.As(err, &cycle) {
+		for i := range cycle.Cycle {
+			cycle.Cycle[i].State = original[cycle.Cycle[i].State]
+		}
+	}
 	return err
 }
 

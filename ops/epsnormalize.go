@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"errors"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -38,7 +40,12 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 	g := toGallic(in, unionPair[W])
 	begun := held + machineBytes[semiring.GallicUnion[W]](g, lim)
 	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace().beside(begun)}); err != nil {
-		return nil, wholeOf(err, "EpsNormalize", lim, begun)
+		err = wholeOf(err, "EpsNormalize", lim, begun)
+		var cycle *CycleError
+		if errors.As(err, &cycle) { // g has the states and arcs of f, but weights that nobody knows
+			cycle.Along = alongCycle(f, cycle.Cycle)
+		}
+		return nil, err
 	}
 	if err := endlessFactoring(g, in, side, lim); err != nil {
 		return nil, err

@@ -212,8 +212,8 @@ func TestEpsNormalizeSumsCycles(t *testing.T) {
 		}
 	}
 	f.AddArc(2, fst.Arc[semiring.Log64]{Weight: 0.1, NextState: 2})
-	var state *StateError
-	if _, err := EpsNormalize[semiring.Log64](f, Input, Limits{}); !errors.Is(err, ErrNotClosed) || !errors.As(err, &state) {
+	var cycle *CycleError
+	if _, err := EpsNormalize[semiring.Log64](f, Input, Limits{}); !errors.Is(err, ErrNotClosed) || !errors.As(err, &cycle) || !strings.HasPrefix(cycle.Along, "labels 0, weight 0.") {
 		t.Errorf("a sum that diverges: %v", err)
 	}
 }

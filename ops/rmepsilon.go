@@ -41,8 +41,7 @@ type RmEpsilonOptions struct {
 // exact where no cycle is reached, and over weights with the path property; with
 // cycles they are as ShortestDistance has them: by elimination for weights with
 // a Star, else to within Delta. A sum that diverges is an error around
-// ErrNotClosed, a CycleError with the cycle where the weights have the path
-// property. When an error or a limit stops it, f has its relation still, and
+// ErrNotClosed, a CycleError with a cycle. When an error or a limit stops it, f has its relation still, and
 // ε-arcs left. Unless KeepDead is set, what is on no path from the start to a final state
 // is not looked at, and no error.
 //

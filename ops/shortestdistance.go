@@ -73,11 +73,12 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 // The weights must be k-closed for f: every acyclic f qualifies; over the
 // tropical semirings every f in which no cycle has a negative weight; over Log
 // and Probability every f whose cycles sum to less than one, where the sum is
-// reached in the limit. Otherwise the error is ErrNotClosed: over weights with
-// the path property it comes as a CycleError with a cycle that improves for
+// reached in the limit. Otherwise the error is ErrNotClosed, in a CycleError: over weights with
+// the path property with a cycle that improves for
 // ever, found in time O(states·arcs) with the first-in-first-out queue that
-// QueueAuto takes for such components; otherwise as a StateError at the state
-// that did not settle. Distances that are no members of the semiring are ErrNotMember in a
+// QueueAuto takes for such components; over others with the shortest cycle through a state
+// of a component whose sums diverge. Where MaxVisits is given and reached first, it is a StateError.
+// Distances that are no members of the semiring are ErrNotMember in a
 // StateError, with an ArcError inside if a weight of the machine is none.
 //
 // Which algorithm runs:
@@ -137,10 +138,9 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	if o.Reverse {
 		r := reversed(f)
 		d, err := relax(op, r, knownReversed(r), &alg, []fst.StateID{0}, true, &o)
-		if err == nil && !alg.path && o.Delta > ShortestDelta && !o.relaxed {
-			err = diverges(op, f, &o)
-		} else {
-			err = unreverse(f, err)
+		err = unreverse(f, err)
+		if !alg.path {
+			err = diverges(op, f, &o, err)
 		}
 		if err != nil {
 			return nil, err
@@ -155,8 +155,8 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 		sources = []fst.StateID{f.Start()}
 	}
 	d, err := relax(op, f, knownProperties(f), &alg, sources, false, &o)
-	if err == nil && !alg.path && o.Delta > ShortestDelta && !o.relaxed {
-		err = diverges(op, f, &o)
+	if !alg.path {
+		err = diverges(op, f, &o, err)
 	}
 	return d, err
 }
@@ -201,15 +201,20 @@ func (p reachedPart[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 	return p.Expanded.Arcs(q)
 }
 
-// diverges returns the error of sums that diverge, which relaxation comes to an end of all the same
-// where Delta is large: round a cycle that sums to 1 the k-th turn adds 1/k.
-func diverges[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) error {
-	solve := *o
-	solve.Queue = QueueAuto
-	if _, err := sumByComponents(op, f, &solve); errors.Is(err, ErrNotClosed) || isCancelled(err) {
+// diverges returns the error of a relaxation, with the cycle where sums diverge: which it comes to an end of all the same
+// where Delta is large, as round a cycle that sums to 1 the k-th turn adds 1/k, and otherwise knows no more of than that visits
+// have no end.
+func diverges[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions, err error) error {
+	large, endless := err == nil && o.Delta > ShortestDelta, errors.Is(err, ErrNotClosed) && o.MaxVisits == 0
+	if o.relaxed || !large && !endless {
 		return err
 	}
-	return nil
+	solve := *o
+	solve.Queue = QueueAuto
+	if _, e := sumByComponents(op, f, &solve); errors.Is(e, ErrNotClosed) || isCancelled(e) {
+		return e
+	}
+	return err
 }
 
 func (o *ShortestDistanceOptions) touched(n int) {

@@ -286,7 +286,7 @@ func (s *componentSolver[W]) solve(members []fst.StateID) error {
 }
 
 // failure is the error of a component that is not solved because of the state members[bad]: that of a weight which is no
-// member, if there is one in it or before it, and else ErrNotClosed.
+// member, if there is one in it or before it, and else ErrNotClosed, with a cycle through the state.
 func (s *componentSolver[W]) failure(members []fst.StateID, bad int) error {
 	q := members[bad]
 	live := func(p fst.StateID) bool { return s.c.of[p] == s.c.of[q] || !semiring.IsZero(s.d[p]) }
@@ -295,6 +295,9 @@ func (s *componentSolver[W]) failure(members []fst.StateID, bad int) error {
 	}
 	if err := membersOnly(s.op, s.f, s.d, s.o.Reverse); err != nil {
 		return err
+	}
+	if cycle := cycleThrough[W](s.f, q, func(t fst.StateID) bool { return s.c.of[t] == s.c.of[q] }); cycle != nil {
+		return notClosed(s.op, s.f, cycle)
 	}
 	return &StateError{Op: s.op, State: q, Err: ErrNotClosed}
 }

@@ -2,11 +2,14 @@ package ops_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -175,9 +178,61 @@ func TestSumsThatDiverge(t *testing.T) {
 		for _, o := range []*ops.ShortestDistanceOptions{nil, {Reverse: true}, {Queue: ops.QueueFIFO, MaxVisits: 100000}} {
 			_, err := ops.ShortestDistance(f, o)
 			var s *ops.StateError
-			if !errors.Is(err, ops.ErrNotClosed) || !errors.As(err, &s) {
-				t.Fatalf("n=%d %+v: error %v, want ErrNotClosed at a state", n, o, err)
+			var c *ops.CycleError
+			if !errors.Is(err, ops.ErrNotClosed) || !errors.As(err, &s) && !errors.As(err, &c) {
+				t.Fatalf("n=%d %+v: error %v, want ErrNotClosed at a state or round a cycle", n, o, err)
 			}
+			if bounded := o != nil && o.MaxVisits != 0; !bounded && (c == nil || len(c.Cycle) != n) {
+				t.Errorf("n=%d %+v: %v, want the cycle", n, o, err)
+			}
+		}
+	}
+}
+
+// Sums that diverge are told with the shortest cycle through a state where they do, with its labels, whichever way they are summed
+// and whatever operation sums; what is not on it, or has no weight, is not.
+func TestDivergingSumsShowTheCycle(t *testing.T) {
+	syms := fst.NewSymbolTable("words")
+	for _, s := range []string{"ε", "how", "now"} {
+		syms.Add(s)
+	}
+	// 3 -> 4 -> 3 weighs less than 1̄; 1 -> 2 -> 1 more, and there are longer ways round.
+	read := func(labels string) *fst.Vector[semiring.Log] {
+		text := strings.NewReplacer("X", labels[:1], "Y", labels[1:]).Replace(
+			"0 1 1 1 1\n1 2 X X -1\n1 1 Y Y Infinity\n2 1 Y Y 0.5\n0 3 1 1 1\n3 4 1 1 2\n4 3 2 2 2\n4 1 1 1 1\n1 5 Y Y 9\n5 2 X X 9\n2 6 2 2\n6\n")
+		f := fsttest.Must(fst.ReadText[semiring.Log](strings.NewReader(text), nil))
+		f.SetInputSymbols(syms)
+		f.SetOutputSymbols(syms)
+		return f
+	}
+	const advice = ", weight -0.5; change weights on it, for all cycles through a state must together sum to less than 1̄, which is 0"
+	for name, try := range map[string]func(f *fst.Vector[semiring.Log]) error{
+		"ShortestDistance": func(f *fst.Vector[semiring.Log]) error { _, err := ops.ShortestDistance(f, nil); return err },
+		"ShortestDistance, first in first out": func(f *fst.Vector[semiring.Log]) error {
+			_, err := ops.ShortestDistance(f, &ops.ShortestDistanceOptions{Queue: ops.QueueFIFO})
+			return err
+		},
+		"ShortestDistance, reverse": func(f *fst.Vector[semiring.Log]) error {
+			_, err := ops.ShortestDistance(f, &ops.ShortestDistanceOptions{Reverse: true})
+			return err
+		},
+		"Push":      func(f *fst.Vector[semiring.Log]) error { _, err := ops.Push(f, nil); return err },
+		"RmEpsilon": func(f *fst.Vector[semiring.Log]) error { return ops.RmEpsilon(f, nil) },
+	} {
+		labels, along := "12", "labels how now"
+		if name == "RmEpsilon" {
+			labels, along = "00", "labels ε ε"
+		}
+		err := try(read(labels))
+		var c *ops.CycleError
+		if !errors.As(err, &c) || !errors.Is(err, ops.ErrNotClosed) || len(c.Cycle) != 2 {
+			t.Errorf("%s: %v, want a cycle of two arcs", name, err)
+			continue
+		}
+		from := func(p fst.StateID) string { return fmt.Sprintf("states %d -> %d -> %d, ", p, 3-p, p) }
+		turned := "labels " + strings.Join([]string{strings.Fields(along)[2], strings.Fields(along)[1]}, " ")
+		if !strings.Contains(err.Error(), from(1)+along+advice) && !strings.Contains(err.Error(), from(2)+turned+advice) {
+			t.Errorf("%s: %v, want the cycle 1 -> 2 -> 1 with %s%s", name, err, along, advice)
 		}
 	}
 }

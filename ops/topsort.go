@@ -33,12 +33,12 @@ type CycleError struct {
 	Along string
 }
 
-// notClosed is the error of a cycle of f that improves for ever.
+// notClosed is the error of a cycle of f that improves for ever, or is among those whose sum diverges.
 func notClosed[W semiring.Weight[W]](op string, f fst.Fst[W], cycle []ArcRef) *CycleError {
 	return &CycleError{Op: op, Cycle: cycle, Err: ErrNotClosed, Along: alongCycle(f, cycle)}
 }
 
-// alongCycle prints the labels of a cycle of f, a pair where the two of an arc differ, and its weight.
+// alongCycle prints the labels of a cycle of f, a pair where the two of an arc differ, and its weight, with what to do.
 func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 	isyms, osyms := fst.InputSymbols(f), fst.OutputSymbols(f)
 	w := semiring.One[W]()
@@ -57,7 +57,38 @@ func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 	if len(labels) < len(cycle) {
 		labels = append(labels, "…")
 	}
-	return fmt.Sprintf("labels %s, weight %s; each turn improves what goes round it: let it weigh no better than 1̄, which is %s", strings.Join(labels, " "), weightText(w), weightText(w.One()))
+	advice := "each turn improves what goes round it: let it weigh no better than 1̄"
+	if _, path := any(w).(semiring.Path[W]); !path {
+		advice = "change weights on it, for all cycles through a state must together sum to less than 1̄"
+	}
+	return fmt.Sprintf("labels %s, weight %s; %s, which is %s", strings.Join(labels, " "), weightText(w), advice, weightText(w.One()))
+}
+
+// cycleThrough returns the arcs of a shortest cycle of f through q, of the first ones in the order of arcs, on states that
+// inside accepts; nil if there is none. Arcs of weight 0̄ lead nowhere. O(states + arcs) of what is inside.
+func cycleThrough[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, inside func(fst.StateID) bool) []ArcRef {
+	by := map[fst.StateID]ArcRef{} // the arc by which each state was reached
+	queue := []fst.StateID{q}
+	for head := 0; head < len(queue); head++ {
+		p := queue[head]
+		for i, e := range f.Arcs(p) {
+			if _, seen := by[e.NextState]; seen || semiring.IsZero(e.Weight) || !inside(e.NextState) {
+				continue
+			}
+			by[e.NextState] = ArcRef{p, i}
+			if e.NextState != q {
+				queue = append(queue, e.NextState)
+				continue
+			}
+			cycle := []ArcRef{{p, i}}
+			for ; p != q; p = by[p].State {
+				cycle = append(cycle, by[p])
+			}
+			slices.Reverse(cycle)
+			return cycle
+		}
+	}
+	return nil
 }
 
 // shownArcs is how many arcs of a cycle an error shows.
