@@ -60,8 +60,26 @@ func (o *StringOptions) withDefaults() StringOptions {
 // ErrString reports a machine that is not that of one string.
 var ErrString = errors.New("not a machine of one string")
 
+// UnknownSymbolError reports a symbol that a table lacks, in what is to become labels.
+type UnknownSymbolError struct {
+	Symbol   string
+	Position int    // of the symbol in the string, or in the list: 1 is the first
+	Table    string // name of the table
+
+	list bool
+	why  error
+}
+
+func (e *UnknownSymbolError) Error() string {
+	of := ""
+	if e.list {
+		of = " of the list"
+	}
+	return fmt.Sprintf("fst: symbol %d%s: %s %v", e.Position, of, clip([]byte(e.Symbol)), e.why)
+}
+
 // AppendLabels appends the labels of s to dst: of each of its symbols, bytes or
-// characters. Symbols that the table lacks, numbers beyond 32 bits and bytes that are
+// characters. A symbol that the table lacks is an UnknownSymbolError; numbers beyond 32 bits and bytes that are
 // no UTF-8 are errors that say which. O(len(s)) time.
 func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
 	o := opts.withDefaults()
@@ -87,7 +105,7 @@ func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
 		return dst, err
 	}
 	separators := "\n" + o.Separators
-	for i := 0; ; {
+	for i, n := 0, 0; ; n++ {
 		for i < len(s) && strings.IndexByte(separators, s[i]) >= 0 {
 			i++
 		}
@@ -103,7 +121,12 @@ func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
 			l, err = unknown, nil
 		}
 		if err != nil {
-			return dst, fmt.Errorf("fst: symbol %d: %w", len(dst)+1, err)
+			var missing *UnknownSymbolError
+			if errors.As(err, &missing) {
+				missing.Position = n + 1
+				return dst, missing
+			}
+			return dst, fmt.Errorf("fst: symbol %d: %w", n+1, err)
 		}
 		dst = append(dst, l)
 	}
@@ -154,6 +177,11 @@ func AppendSymbols(dst []Label, symbols []string, opts *StringOptions) ([]Label,
 			dst = dst[:n]
 		}
 		if err != nil {
+			var missing *UnknownSymbolError
+			if errors.As(err, &missing) {
+				missing.Position, missing.list = i+1, true
+				return dst, missing
+			}
 			return dst, fmt.Errorf("fst: symbol %d of the list: %w", i+1, err)
 		}
 		dst = append(dst, l)
@@ -179,7 +207,7 @@ func ListLabels(labels []Label, opts *StringOptions) ([]string, error) {
 	return list, nil
 }
 
-// symbolLabel returns the label of one symbol.
+// symbolLabel returns the label of one symbol; who calls it knows the position of an UnknownSymbolError.
 func symbolLabel(s string, o *StringOptions) (Label, error) {
 	if o.Symbols == nil {
 		return parseLabel([]byte(s), "label", o.Negative)
@@ -187,7 +215,7 @@ func symbolLabel(s string, o *StringOptions) (Label, error) {
 	l, ok := o.Symbols.Find(s)
 	switch {
 	case !ok:
-		return 0, fmt.Errorf("%s %w", clip([]byte(s)), o.Symbols.lacks(s))
+		return 0, &UnknownSymbolError{Symbol: s, Table: o.Symbols.Name(), why: o.Symbols.lacks(s)}
 	case l < 0 && !o.Negative:
 		return 0, fmt.Errorf("%s has label %d, and negative ones are not allowed", clip([]byte(s)), l)
 	}
@@ -258,14 +286,14 @@ func FromLabels[W semiring.Weight[W], L ~int32](labels []L) *Vector[W] {
 }
 
 // FromString returns the acceptor of a string, FromLabels of AppendLabels, with the
-// options' symbol table on both sides.
+// options' symbol table on both sides. A symbol that the table lacks is an UnknownSymbolError.
 func FromString[W semiring.Weight[W]](s string, opts *StringOptions) (*Vector[W], error) {
 	labels, err := AppendLabels(nil, s, opts)
 	return withSymbols(FromLabels[W](labels), opts, err)
 }
 
 // FromSymbols returns the acceptor of a list of symbols, FromLabels of AppendSymbols, with the
-// options' symbol table on both sides.
+// options' symbol table on both sides. A symbol that the table lacks is an UnknownSymbolError.
 func FromSymbols[W semiring.Weight[W]](symbols []string, opts *StringOptions) (*Vector[W], error) {
 	labels, err := AppendSymbols(nil, symbols, opts)
 	return withSymbols(FromLabels[W](labels), opts, err)

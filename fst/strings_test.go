@@ -189,3 +189,44 @@ func ExampleToString() {
 	fmt.Println(s, err)
 	// Output: hat <nil>
 }
+
+// A symbol that the table lacks is told as a value: which, where in what was given, and of which table, whatever dst had before.
+func TestUnknownSymbols(t *testing.T) {
+	syms := fst.NewSymbolTable("words")
+	for _, s := range []string{"ε", "to", "be"} {
+		syms.Add(s)
+	}
+	opts := &fst.StringOptions{Symbols: syms}
+	for name, try := range map[string]func() error{
+		"FromString":  func() error { _, err := fst.FromString[semiring.Log]("to  be\tor not", opts); return err },
+		"FromSymbols": func() error { _, err := fst.FromSymbols[semiring.Log]([]string{"to", "be", "or"}, opts); return err },
+		"AppendLabels": func() error {
+			got, err := fst.AppendLabels([]fst.Label{7}, "to be or", opts)
+			if !slices.Equal(got, []fst.Label{7, 1, 2}) {
+				t.Errorf("%v before the error", got)
+			}
+			return err
+		},
+		"AppendSymbols": func() error {
+			_, err := fst.AppendSymbols([]fst.Label{7}, []string{"be", "to", "or"}, opts)
+			return err
+		},
+	} {
+		var unknown *fst.UnknownSymbolError
+		err := try()
+		if !errors.As(err, &unknown) || unknown.Symbol != "or" || unknown.Position != 3 || unknown.Table != "words" {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		of := ""
+		if strings.HasSuffix(name, "Symbols") {
+			of = " of the list"
+		}
+		if want := "fst: symbol 3" + of + `: or is not in the symbol table "words"`; err.Error() != want {
+			t.Errorf("%s: %q, want %q", name, err, want)
+		}
+	}
+	if _, err := fst.FromString[semiring.Log]("to or", &fst.StringOptions{Symbols: syms, Unknown: "be"}); err != nil {
+		t.Error(err)
+	}
+}
