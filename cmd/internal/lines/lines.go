@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"sync"
+
+	"github.com/tropica-fst/tropica/ops"
 )
 
 // Worker answers one line, which has no space at its ends and is not empty; number counts
@@ -23,13 +26,15 @@ type Worker func(text []byte, number int) (answer []byte, ok bool)
 // w has a method Flush, it is called before either.
 //
 // An error is the first of reading, which name and line are put before, or of writing;
-// the lines read by then are answered and counted all the same.
+// the lines read by then are answered and counted all the same. A panic of a worker goes on in the goroutine of the
+// caller as an ops.WorkerPanic, and leaves the others behind: it is for the end of the process.
 func Answer(r io.Reader, name string, w io.Writer, workers int, worker func() Worker) (failed int, err error) {
 	type job struct {
 		number int
 		text   []byte
 		answer chan []byte
 		failed bool // read behind answer
+		bug    *ops.WorkerPanic
 	}
 	jobs := make(chan *job)
 	queue := make(chan *job, 4*workers)
@@ -38,9 +43,17 @@ func Answer(r io.Reader, name string, w io.Writer, workers int, worker func() Wo
 		running.Go(func() {
 			do := worker()
 			for j := range jobs {
-				text, ok := do(j.text, j.number)
-				j.failed = !ok
-				j.answer <- text
+				func() {
+					defer func() {
+						if v := recover(); v != nil {
+							j.bug = &ops.WorkerPanic{Value: v, Stack: debug.Stack()}
+							j.answer <- nil
+						}
+					}()
+					text, ok := do(j.text, j.number)
+					j.failed = !ok
+					j.answer <- text
+				}()
 			}
 		})
 	}
@@ -79,6 +92,9 @@ func Answer(r io.Reader, name string, w io.Writer, workers int, worker func() Wo
 		default:
 			flush()
 			text = <-j.answer
+		}
+		if j.bug != nil {
+			panic(j.bug)
 		}
 		if j.failed {
 			failed++

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/tropica-fst/tropica/ops"
 )
 
 // echo answers a line with its number and itself, and takes its time over some.
@@ -136,4 +138,30 @@ func (f *fullWriter) Write(b []byte) (int, error) {
 		return 0, f.err
 	}
 	return len(b), nil
+}
+
+// A panic of a worker comes to who asked, behind the answers before it.
+func TestAnswerHandsPanicsOn(t *testing.T) {
+	for _, workers := range []int{1, 3} {
+		var out strings.Builder
+		func() {
+			defer func() {
+				var bug *ops.WorkerPanic
+				if err, _ := recover().(error); !errors.As(err, &bug) || bug.Value != "bug" || !bytes.Contains(bug.Stack, []byte("TestAnswerHandsPanicsOn")) {
+					t.Errorf("%d workers: %v", workers, err)
+				}
+			}()
+			Answer(strings.NewReader("a\nb\nc\nd\n"), "in", &out, workers, func() Worker {
+				return func(text []byte, _ int) ([]byte, bool) {
+					if string(text) == "c" {
+						panic("bug")
+					}
+					return text, true
+				}
+			})
+		}()
+		if out.String() != "a\nb\n" {
+			t.Errorf("%d workers: %q before the panic", workers, out.String())
+		}
+	}
 }
