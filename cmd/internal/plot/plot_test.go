@@ -66,7 +66,7 @@ func charts() map[string]plot.Chart {
 		"importance": {Title: "Importance by gain", YLabel: "share", Horizontal: true, Categories: []string{"capital_gain", "marital_status=Married-civ-spouse", "education_num", "age", "a name that is much longer than any sensible name of a column would be"},
 			Series: []plot.Series{{Kind: plot.Bars, Y: []float64{0.41, 0.27, 0.18, 0.09, 0.0004}}}},
 		"histogram": {Title: "Margins", XLabel: "margin", YLabel: "share of rows", VRules: []plot.Rule{{At: 0, Label: "decision"}},
-			Series: plot.Histograms(0, []string{"training", "test"}, normal(500, 2), normal(300, 1))},
+			Series: []plot.Series{{Name: "training", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3}, Y: []float64{0.05, 0.1, 0.3, 0.4, 0.15}}, {Name: "test", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3}, Y: []float64{0.1, 0.2, 0.3, 0.3, 0.1}}}},
 		"cumulative": {Title: "Margin distribution", XLabel: "margin", YLabel: "share of rows", Series: []plot.Series{plot.Cumulative("training", normal(40, 2)), plot.Cumulative("test", normal(30, 1))}},
 		"scatter":    {Title: "Trade-off of two objectives", XLabel: "hinge", YLabel: "cross-entropy", Series: []plot.Series{{Name: "fixed mixtures", Kind: plot.Points, X: normal(30, 5), Y: normal(31, 5)[1:]}, {Name: "ALMO", Kind: plot.Points, X: []float64{5}, Y: []float64{4}, Low: []float64{3.5}, High: []float64{4.5}}}},
 		"nothing":    {Title: "Nothing", Series: []plot.Series{{Name: "a", X: []float64{1, 2}, Y: []float64{math.NaN(), math.Inf(1)}}}},
@@ -185,14 +185,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-func TestHistogram(t *testing.T) {
-	s := plot.Histogram("h", []float64{0, 1, 1, 2, 4, math.NaN()}, 4)
-	if d := cmp.Diff([]float64{0, 1, 2, 3, 4}, s.X); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]float64{.2, .4, .2, .2}, s.Y); d != "" {
-		t.Error(d)
-	}
+func TestCumulative(t *testing.T) {
 	c := plot.Cumulative("c", []float64{3, 1, 1, math.Inf(1), 2})
 	if d := cmp.Diff([]float64{1, 1, 2, 3}, c.X); d != "" {
 		t.Error(d)
@@ -201,7 +194,6 @@ func TestHistogram(t *testing.T) {
 		t.Error(d)
 	}
 	for _, xs := range [][]float64{nil, {5}, {5, 5}, {-math.MaxFloat64, math.MaxFloat64}} {
-		write(t, plot.Chart{Series: []plot.Series{plot.Histogram("h", xs, 0)}})
 		write(t, plot.Chart{Series: []plot.Series{plot.Cumulative("h", xs)}})
 	}
 }
