@@ -61,46 +61,35 @@
 // # Rivals
 //
 // Arcs in slabs and a 16-byte span a state, against a slice a state: the latter
-// costs an allocation a state and 24 bytes for the collector to trace. Against
+// costs an allocation a state and 24 bytes for the collector to trace (BenchmarkVectorAddArc). Against
 // one flat array: it is copied whole when it grows, and has to be rebuilt when
-// an early state gets an arc. Arcs as a slice from an interface, against an
-// iterator: 1 ns an arc against 5 to 8. Properties kept in an atomic word, so that
+// an early state gets an arc. Slabs that
+// double all the way hold more than many lattices need, so they begin small. Arcs as a slice from an interface, against an
+// iterator, which calls a function for each arc. Properties kept in an atomic word, so that
 // what a reader finds out is not lost, against a lock or a recomputation at each
-// use. Printing nine digits by one 128-bit product costs 26 ns where strconv takes
-// 58, and reading short decimals exactly by one division a third of its time;
+// use. Printing nine digits by one 128-bit product, against strconv, and reading short decimals exactly by one division
+// (BenchmarkAppendNine and BenchmarkParseDecimal, path=fast and path=strconv);
 // both are proven equal to strconv by test, which still does the rest.
 //
-// Reading a const machine of 30 MB, processor time: 16 ms state by state and with arcs tested
-// until the first wrong one, 8.6 to 11 by blocks, without branches, into memory that is not cleared
-// first (OpenFst, which checks nothing, 6.5 in the same minutes; 5 of ours are the kernel's copying,
-// 2.6 when nothing else ran). Mapping the file and copying from there took 4.2 ms where
-// reading took 2.6. Mapping it and leaving states and arcs where they are ([ReadBytes]) takes 2.2 to 2.4,
-// 0.85 of it the page faults (populating the mapping at once: the same), and 1.35 the checks: 1.7
-// before the loop over states had a function, and so registers, of its own, and that over
-// arcs four at once. OpenFst, which copies, took 2.3 to 2.9 in turn with it. A file that is cut
-// off while it is mapped is a crash, which is why reading is what the tools do unless told. Slabs that
-// double all the way took 1.6 times what 200 lattices of 3,808 arcs hold, with smaller ones
-// 1.2 times; reading each into a slab that is used again, and copying it from there, takes 1.0.
+// A const machine is read by blocks, without branches, into memory that is not cleared
+// first, against state by state with arcs tested until the first wrong one. Mapping the file and copying from there was
+// slower than reading; mapping it and leaving states and arcs where they are ([ReadBytes]) is faster, and most of what is left are
+// page faults and the checks (BenchmarkReadConst, copy and inplace). A file that is cut
+// off while it is mapped is a crash, which is why reading is what the tools do unless told.
 //
-// Archives of 20,000 strings of 15 letters, processor time: farinfo 1.75 s when each machine had a slab as large as the
-// rest of the file, .06 since only what begins where its file does has one (OpenFst .06); farcompilestrings .30 with a
-// buffer for each machine that is written, .07 with one for all (OpenFst .12).
+// In an archive, only a machine that begins where its file does has a slab as large as the
+// rest of the file, and one buffer is for all machines that are written (BenchmarkArchive).
 //
-// Compiling text, processor time of the whole process, one processor: a lexicon of 917,000 arcs 257 ms
-// with symbols as strings and a map of them, 182 with symbols in blocks and a table of positions (the
-// collector had a fifth of the first), 176 when it is written from where it lies; a grammar of
-// 383,000 arcs, 126,000 words, 180, then 116 (OpenFst 530 and 370), and 43 MB, then 30. Writing that lexicon: 20 ms
-// through a buffered writer in two calls a state, 13 from a buffer of its own. Not faster, so far as was seen: to
-// find a symbol and then add it with one hash for two (21.3 ms for 22.5 of reading the words). Arrays that are
+// Symbols of text in blocks and a table of positions, against strings and a map of them, which the
+// collector traces (BenchmarkReadText); lines from a buffer of the writer's own, against
+// a buffered writer in two calls a state (BenchmarkWriteText). Not faster, so far as was seen: to
+// find a symbol and then add it with one hash for two. Arrays that are
 // grown by slices.Grow are cleared by the runtime in one piece that cannot be interrupted; a collection that
-// begins meanwhile waits busily for its end, which cost up to 0.1 s of processor time on two idle processors: large
-// fresh ones are made at once.
+// begins meanwhile waits busily for its end: large fresh ones are made at once.
 //
 // What headers claim is tested claim by claim (claims.go), each until a witness is found or it is certain by induction
-// over the states: of a const machine of 100,000 states and 400,000 arcs drawn at random, whose header
-// claims everything, that takes a tenth of the time of finding out by components which side of each pair is true. Whole
-// processes, user and system: fstinvert of it took 84 ms, now 40 (OpenFst 60); fstequal and fstconvert, which have no
-// use for what is claimed and do not test it, 115, now 20 (25), and 69, now 27 (30).
+// over the states, against finding out by components which side of each pair is true (BenchmarkClaims and its compute,
+// BenchmarkReadClaims).
 //
 // # References
 //
