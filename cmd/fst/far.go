@@ -299,7 +299,7 @@ func padded(n, width int) string {
 var farcreateTool = &tool{name: "farcreate", args: "[in1.fst [in2.fst ...] out.far]", max: -1,
 	summary: "Makes an archive of machines.", about: `
 Keys are the names of files without their directories, or with --generate_keys=N numbers of
-N digits. They must be in order.
+N digits. They must be in order, byte by byte, as LC_ALL=C sort and the shell's *.fst have them in that locale.
 
   farcreate a.fst b.fst out.far
 
@@ -369,14 +369,15 @@ func farFlags(fs *flags.Set) {
 // once that it drops the others.
 type archiveWriter struct {
 	*fst.ArchiveWriter
-	c *call
-	t fst.ArchiveType
-	n int
+	c    *call
+	t    fst.ArchiveType
+	n    int
+	last string
 }
 
 func (c *call) newArchive(w io.Writer, t fst.ArchiveType) (*archiveWriter, error) {
 	a, err := fst.NewArchiveWriter(w, t)
-	return &archiveWriter{a, c, t, 0}, err
+	return &archiveWriter{ArchiveWriter: a, c: c, t: t}, err
 }
 
 // add writes a machine over s under a key.
@@ -387,7 +388,12 @@ func (a *archiveWriter) add(s suite.Suite, key string, m machine, o *fst.WriteOp
 		}
 		return nil
 	}
-	return s.AddTo(a.ArchiveWriter, key, m, o)
+	err := s.AddTo(a.ArchiveWriter, key, m, o)
+	if last := a.last; errors.Is(err, fst.ErrArchive) && key < last {
+		return fmt.Errorf("keys must be in order, byte by byte, and %q comes after %q: name the files in the order of `LC_ALL=C sort`, or number the keys by --generate_keys", key, last)
+	}
+	a.last = key
+	return err
 }
 
 // archiveType is the type that --far_type means for an output.
