@@ -61,8 +61,25 @@ func parseWeight[W semiring.Component[W]](s string, format semiring.TextFormat) 
 	return w, nil
 }
 
+// lacksPath says that what needs the path property, and how to get a machine that has it.
 func (c component[W]) lacksPath(what string) error {
-	return errLacks(c.ArcType(), "the path property (a ⊕ b is a or b)", what)
+	err := errLacks(c.ArcType(), "the path property (a ⊕ b is a or b)", what)
+	if to := c.nearestPath(); to != "" {
+		err = fmt.Errorf("%w: make a machine of tropical weights first (fst map --map_type=%s)", err, to)
+	}
+	return err
+}
+
+// nearestPath is the map type to the weights that have the path property and the same numbers; "" is none.
+func (c component[W]) nearestPath() string {
+	var w W
+	switch any(w).(type) {
+	case semiring.Log:
+		return "to_std"
+	case semiring.Log64, semiring.Probability:
+		return "to_tropical64"
+	}
+	return ""
 }
 
 // mayQueue refuses a queue that asks for more of the weights than they have, also
@@ -93,7 +110,7 @@ func (c component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruni
 	case err != nil:
 		return nil, err
 	case asked:
-		return nil, fmt.Errorf("%w; --limit_states bounds any arc type", c.lacksPath("pruning by --weight or --nstate"))
+		return nil, fmt.Errorf("%w, or bound its states by --limit_states, for any arc type", c.lacksPath("pruning by --weight or --nstate"))
 	}
 	return ops.Determinize(m.(fst.Fst[W]), o)
 }
@@ -114,7 +131,7 @@ func (c component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pru
 	case err != nil:
 		return nil, err
 	case asked:
-		return nil, fmt.Errorf("%w; --limit_states bounds any arc type", c.lacksPath("pruning by --weight or --nstate"))
+		return nil, fmt.Errorf("%w, or bound its states by --limit_states, for any arc type", c.lacksPath("pruning by --weight or --nstate"))
 	}
 	return ops.Disambiguate(m.(fst.Expanded[W]), o)
 }
