@@ -88,7 +88,7 @@ func (c *call) statement(s *runState, st *runStatement) error {
 	in, source := (*value)(nil), ""
 	if len(stages) > 0 && st.in == "" {
 		if w := stages[0].words; len(w) == 1 && findTool(w[0]) == nil && (w[0] == "-" || !strings.HasPrefix(w[0], "-")) {
-			st.in, stages = w[0], stages[1:]
+			st.in, st.before, stages = w[0], 1, stages[1:]
 		}
 	}
 	if st.in != "" {
@@ -111,7 +111,8 @@ func (c *call) statement(s *runState, st *runStatement) error {
 		in = v
 	}
 	for i, stage := range stages {
-		where := fmt.Sprintf("line %d, stage %d (%s)", stage.line, i+1, shownWords(stage.words[0]))
+		number := st.before + i + 1 // as one counts what | divides
+		where := fmt.Sprintf("line %d, stage %d (%s)", stage.line, number, shownWords(stage.words[0]))
 		p := &pipe{runState: s, in: in, source: source}
 		if err := c.stage(p, &stage); err != nil {
 			if errors.Is(err, errDifferent) {
@@ -132,7 +133,7 @@ func (c *call) statement(s *runState, st *runStatement) error {
 		if v == nil && (i+1 < len(stages) || st.name != "" || st.out != "") {
 			return fmt.Errorf("%s: puts nothing out, but something is to be made of it", where)
 		}
-		in, source = v, fmt.Sprintf("stage %d (%s)", i+1, shownWords(stage.words[0]))
+		in, source = v, fmt.Sprintf("stage %d (%s)", number, shownWords(stage.words[0]))
 	}
 	p := &pipe{runState: s}
 	switch {
@@ -151,6 +152,8 @@ func (c *call) statement(s *runState, st *runStatement) error {
 func (c *call) stage(p *pipe, stage *runStage) error {
 	t := findTool(shownWords(stage.words[0]))
 	switch {
+	case t == nil && stage.words[0] == "fst" && len(stage.words) > 1:
+		return fmt.Errorf("the tools have their names alone here: %s, without fst", shownWords(stage.words[1]))
 	case t == nil:
 		return unknownTool(shownWords(stage.words[0]))
 	case slices.Contains(notInRun, t.name):

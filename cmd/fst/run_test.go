@@ -83,6 +83,31 @@ func TestParseRun(t *testing.T) {
 	}
 }
 
+// What a shell has and fst run has not is said to be so, with what to do instead; quoted it is a name as any other.
+func TestParseRunShellSigns(t *testing.T) {
+	for program, want := range map[string]string{
+		"compose <(print a.fst) b.fst": "line 1: fst run has no <(...): ",
+		"a\nprint a.fst >(cat)":        "line 2: fst run has no >(...): ",
+		"print a.fst 2> messages":      "line 1: fst run has no 2>: ",
+		"print $(ls)":                  "line 1: fst run has no $(...): ",
+		"print `ls`":                   "line 1: fst run has no `...`: ",
+		"print ${x}":                   "line 1: fst run has no ${...}, but $name: ",
+		"print $3":                     "line 1: $3: 2 arguments are given behind the program",
+	} {
+		if got, err := parseRun(program, []string{"one", "two"}); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %s, %v, want %q", program, showRun(got), err, want)
+		}
+	}
+	for program, want := range map[string]string{
+		"print '`a`' '$(b)' \\${ \">(\" x2>y": "[print `a` $(b) ${ >( x2]>y;", "prune --nstate=2>y": "[prune --nstate=2]>y;",
+		"print $1>y": "[print one]>y;", "print $2>y": "[print two]>y;",
+	} {
+		if got, err := parseRun(program, []string{"one", "two"}); err != nil || showRun(got) != want {
+			t.Errorf("%q: %s, %v, want %s", program, showRun(got), err, want)
+		}
+	}
+}
+
 func showRun(statements []runStatement) string {
 	var b strings.Builder
 	for _, s := range statements {

@@ -35,6 +35,7 @@ type runStatement struct {
 	in     string // "" is what the first stage reads itself
 	out    string // "" is standard output
 	stages []runStage
+	before int // of what | divides, what comes before the stages: 1 where that is a file alone
 	line   int
 }
 
@@ -61,6 +62,10 @@ func runTokens(program string, args []string) ([]runToken, error) {
 		case c == ' ' || c == '\t' || c == '\r':
 			i++
 			continue
+		case (c == '<' || c == '>') && strings.HasPrefix(program[i+1:], "("):
+			return nil, fmt.Errorf("line %d: fst run has no %c(...): keep what the tool puts out, name = print a.fst, and give $name for the file", line, c)
+		case c == '>' && i > 0 && (program[i-1] == '1' || program[i-1] == '2') && (i == 1 || strings.IndexByte(" \t\n;|", program[i-2]) >= 0):
+			return nil, fmt.Errorf("line %d: fst run has no %c>: > takes what the last stage puts out, and messages go where those of fst run go", line, program[i-1])
 		case c == '&' && !strings.HasPrefix(program[i:], "&&"):
 			return nil, fmt.Errorf("line %d: fst run has no &: statements go one after another, each on its line or behind ;", line)
 		case slices.Contains(shellOnly, program[i:min(i+2, len(program))]):
@@ -83,6 +88,9 @@ func runTokens(program string, args []string) ([]runToken, error) {
 		var word strings.Builder
 	word:
 		for i < len(program) {
+			if sign := substitution(program[i:]); sign != "" {
+				return nil, fmt.Errorf("line %d: fst run has no %s: let the shell put it in, between \"...\", or as an argument behind the program, $1", line, sign)
+			}
 			switch c := program[i]; c {
 			case ' ', '\t', '\r', '\n', ';', '|', '<', '>':
 				break word
@@ -139,7 +147,7 @@ func runTokens(program string, args []string) ([]runToken, error) {
 				}
 				if k, err := strconv.Atoi(name); err == nil {
 					if k < 1 || k > len(args) {
-						return nil, fmt.Errorf("line %d: $%s: %d arguments are given", line, name, len(args))
+						return nil, fmt.Errorf("line %d: $%s: %d arguments are given behind the program", line, name, len(args))
 					}
 					if strings.Contains(args[k-1], variable) {
 						return nil, fmt.Errorf("line %d: $%s: a zero byte", line, name)
@@ -160,6 +168,19 @@ func runTokens(program string, args []string) ([]runToken, error) {
 		out = append(out, runToken{word.String(), false, begin})
 	}
 	return append(out, runToken{";", true, line}), nil
+}
+
+// substitution is the sign of what only a shell puts in, where s begins with one.
+func substitution(s string) string {
+	for _, sign := range []string{"$(", "${", "`"} {
+		if strings.HasPrefix(s, sign) {
+			if sign == "$(" {
+				return "$(...)"
+			}
+			return map[string]string{"${": "${...}, but $name", "`": "`...`"}[sign]
+		}
+	}
+	return ""
 }
 
 // shellOnly are signs of a shell that would otherwise be read as others.
@@ -228,7 +249,7 @@ func parseRun(program string, args []string) ([]runStatement, error) {
 				return nil, fmt.Errorf("line %d: | after the output file", t.line)
 			}
 			if len(words) == 0 && s.in != "" && len(s.stages) == 0 { // < file | tool
-				piped = true
+				piped, s.before = true, 1
 				continue
 			}
 			if err := endStage(t.line); err != nil {
