@@ -18,6 +18,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
 )
 
 func main() {
@@ -32,19 +33,41 @@ func main() {
 		fmt.Fprintf(os.Stderr, "ERROR: %s: %v; no incomplete output file was written\n", progName(os.Args[0]), s)
 		os.Exit(1)
 	}()
-	status := run(os.Args, cli.Standard())
+	std := cli.Standard()
+	status := guarded(os.Args, std.Err, func() int { return run(os.Args, std) })
 	runtime.KeepAlive(ballast)
 	os.Exit(status)
+}
+
+// guarded returns the status of do, or 1 with a message where it panics: the runtime's own status, 2, would say that a
+// comparison has found a difference. The library hands panics of its goroutines on to this one.
+func guarded(argv []string, errs io.Writer, do func() int) (status int) {
+	defer func() {
+		v := recover()
+		if v == nil {
+			return
+		}
+		output.Stop()
+		stack := debug.Stack()
+		if err, ok := v.(error); ok {
+			var worker *ops.WorkerPanic
+			if errors.As(err, &worker) {
+				v, stack = worker.Value, worker.Stack
+			}
+		}
+		fmt.Fprintf(errs, "ERROR: %s: panic: %v\nThis is a bug of the program, whatever it was given; no incomplete output file was written. "+
+			"Please report it with this call, its files if they may be shown, and the lines below:\n%q\nfst %s\n%s", progName(argv[0]), v, argv, cli.Version(), stack)
+		status = 1
+	}()
+	return do()
 }
 
 // tuneMemory has garbage collected when it is a quarter of what is live and of
 // ballast together, unless GOGC says otherwise; the usual rule is as much as what
 // is live. The arrays of machines hold no pointers, so that a collection has little
-// to trace: with 25 % for 100 %, without the ballast, five large workloads of the
-// benchmark had peaks 9 to 31 % lower, at 0 to 30 % more processor time (most where
-// large symbol tables are traced). Without the ballast, which is never written and
-// so never resident, small machines are collected at every megabyte or so: at 30 %
-// spelling took 2.7 s where with it it took 1.4 to 1.6 (on a loaded machine).
+// to trace: peaks are lower, for some processor time (most where
+// large symbol tables are traced); GOGC=100 beside the default shows both, with `time -v` of a call. Without the ballast, which is
+// never written and so never resident, small machines would be collected at every megabyte or so.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, 48<<20)
@@ -315,6 +338,15 @@ func (t *tool) help(w io.Writer, c *call, library bool) {
 		fmt.Fprintf(w, "%s\n\n", strings.Trim(t.about, "\n"))
 	}
 	c.flags.PrintHelp(w, library)
+	if !library {
+		var common []string
+		for _, name := range []string{"workers", "limit_states", "limit_arcs", "limit_bytes", "timeout"} {
+			if slices.ContainsFunc(c.flags.Flags(), func(f *flags.Flag) bool { return f.Library && f.Name == name }) {
+				common = append(common, "--"+name)
+			}
+		}
+		fmt.Fprintf(w, "Besides, as all tools take them: %s and others; fst %s --help tells what they mean.\n", strings.Join(common, ", "), t.name)
+	}
 }
 
 func overview(w io.Writer) {
