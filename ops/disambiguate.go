@@ -356,7 +356,7 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 			continue
 		}
 		for j := at; j < len(right) && right[j].ILabel == label; j++ {
-			if d.steps++; d.steps%lookEvery == 0 {
+			if d.steps++; d.steps%candidatesALook == 0 {
 				if err := d.meter.look(d.built(queue)); err != nil {
 					return queue, err
 				}

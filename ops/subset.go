@@ -590,13 +590,13 @@ func (m *subsetMachine[W, R, A]) workBytes() int64 {
 		int64(cap(m.next))*int64(unsafe.Sizeof(element[R]{})) + int64(cap(m.out))*int64(unsafe.Sizeof(subsetArc[R]{})) + int64(cap(m.key))
 }
 
-// lookEvery is how many candidates of one subset are gone through between two looks at the limits: subsets of all states, whose arcs are
+// candidatesALook is how many candidates of one subset are gone through between two looks at the limits: subsets of all states, whose arcs are
 // millions, would else take longer than any timeout.
-const lookEvery = 1 << 16
+const candidatesALook = 1 << 16
 
-// spend counts n candidates that are gone through, and looks at the limits after lookEvery.
+// spend counts n candidates that are gone through, and looks at the limits after candidatesALook.
 func (m *subsetMachine[W, R, A]) spend(n int) error {
-	if m.since += n; m.since < lookEvery {
+	if m.since += n; m.since < candidatesALook {
 		return nil
 	}
 	return m.look()
