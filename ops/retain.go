@@ -163,11 +163,18 @@ const retainedStacks = 64
 
 // Retain forgets all states but live, and the strings that none of them has to put out.
 func (s *synchronizer[W]) Retain(live []fst.StateID) {
-	states, labels := s.table, s.labels
-	s.table, s.words, s.labels, s.held = fst.NewTable[delayed](nil), map[string]int32{"": 0}, [][]fst.Label{nil}, 0
+	states := s.table
+	s.table = fst.NewTable[delayed](nil)
+	var words []int32
 	for _, q := range live {
 		d := states.Key(q)
-		d.in, d.out = s.intern(labels[d.in]), s.intern(labels[d.out])
+		words = append(words, d.in, d.out)
+	}
+	var now map[int32]int32
+	s.words, now = s.words.only(words)
+	for _, q := range live {
+		d := states.Key(q)
+		d.in, d.out = now[d.in], now[d.out]
 		s.table.ID(d)
 	}
 }

@@ -1,0 +1,112 @@
+package ops
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// The numbers of strings are those of the strings themselves, whatever they were made of.
+func TestWordTableAgainstStrings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(81, 1))
+	for labels := 1; labels <= 4; labels++ {
+		table := newWordTable()
+		words := [][]fst.Label{nil}
+		ids := map[string]int32{"[]": 0}
+		check := func(k int32, want []fst.Label) {
+			t.Helper()
+			text := fmt.Sprint(want)
+			if id, ok := ids[text]; ok {
+				if id != k {
+					t.Fatalf("%v has the number %d, and before %d", want, k, id)
+				}
+				return
+			}
+			if int(k) != len(words) {
+				t.Fatalf("%v is new and has the number %d of %d", want, k, len(words))
+			}
+			ids[text] = k
+			words = append(words, want)
+		}
+		for range 6000 {
+			k := int32(rng.IntN(len(words)))
+			if rng.IntN(2) == 0 {
+				k = int32(len(words) - 1)
+			}
+			l := fst.Label(rng.IntN(labels + 1))
+			longer := slices.Clone(words[k])
+			if l != fst.Epsilon {
+				longer = append(longer, l)
+			}
+			if rng.IntN(5) > 1 {
+				check(table.push(k, l), longer)
+				continue
+			}
+			first, rest := table.pop(k, l)
+			if len(longer) == 0 {
+				longer = []fst.Label{fst.Epsilon}
+			}
+			if first != longer[0] {
+				t.Fatalf("%v begins with %d, not %d", words[k], longer[0], first)
+			}
+			check(rest, longer[1:])
+		}
+		// Some of them are kept, and what is made of these is what was.
+		var live []int32
+		for k := range int32(len(words)) {
+			if rng.IntN(8) == 0 {
+				live = append(live, k)
+			}
+		}
+		kept, now := table.only(live)
+		for _, k := range live {
+			for at, rest := now[k], words[k]; len(rest) > 0; rest = rest[1:] {
+				first, next := kept.pop(at, fst.Epsilon)
+				if first != rest[0] {
+					t.Fatalf("%v is kept with %d in the place of %d", words[k], first, rest[0])
+				}
+				at = next
+			}
+		}
+		if len(words) < 500 {
+			t.Errorf("%d labels: only %d strings", labels, len(words))
+		}
+	}
+}
+
+// A delay that grows along a chain, and ends, takes memory for the chain, not for its square.
+func TestSynchronizeSharesStrings(t *testing.T) {
+	const n = 5000
+	f := fst.NewVector[semiring.Tropical](2*n + 1)
+	f.AddStates(2*n + 1)
+	f.SetStart(0)
+	f.SetFinal(2*n, 0)
+	for q := range fst.StateID(2 * n) {
+		e := fst.Arc[semiring.Tropical]{ILabel: 1 + fst.Label(q%7), NextState: q + 1}
+		if q >= n {
+			e.ILabel, e.OLabel = fst.Epsilon, 1+fst.Label(q%5)
+		}
+		f.AddArc(q, e)
+	}
+	s := newSynchronizer[semiring.Tropical](f)
+	out, err := Materialize[semiring.Tropical](s, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(2 * n * 200); s.Bytes() > most {
+		t.Errorf("%d bytes for a chain of %d, want at most %d", s.Bytes(), 2*n, most)
+	}
+	if out.NumStates() != 2*n+1 {
+		t.Errorf("%d states, want %d", out.NumStates(), 2*n+1)
+	}
+	for q := range fst.StateID(n) { // n ε-arcs, and then pairs
+		e := out.Arcs(n + q)[0]
+		if e.ILabel != 1+fst.Label(q%7) || e.OLabel != 1+fst.Label((n+q)%5) {
+			t.Fatalf("state %d has the labels %d:%d", n+q, e.ILabel, e.OLabel)
+		}
+	}
+}
