@@ -196,3 +196,58 @@ func TestCancellationIsOneError(t *testing.T) {
 		})
 	}
 }
+
+// What goes over all arcs looks at its context while it does: so often that no deadline is passed by much, however large the machine.
+func TestLongWorkLooksAtItsContext(t *testing.T) {
+	type E = fst.Expanded[semiring.Tropical]
+	rng := rand.New(rand.NewPCG(63, 1))
+	const states, least = 40_000, 8 // the machines have four arcs a state
+	random := func(o fsttest.Options) *fst.Vector[semiring.Tropical] {
+		o.Degree, o.Final = 3, 0.2
+		f := fsttest.Random(rng, states, semiringtest.Tropical, o)
+		for q := range fst.StateID(states - 1) {
+			f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 99, OLabel: 99, NextState: q + 1})
+		}
+		f.SetStart(0)
+		return f
+	}
+	cyclic := random(fsttest.Options{Labels: 50, Epsilon: 0.2, Cyclic: true})
+	acceptor := random(fsttest.Options{Labels: 90, Acceptor: true, Deterministic: true})
+	loops := random(fsttest.Options{Labels: 90, Acceptor: true, Deterministic: true, Cyclic: true})
+	parallel := random(fsttest.Options{Labels: 5, Acceptor: true, Cyclic: true})
+	for _, f := range []*fst.Vector[semiring.Tropical]{acceptor, loops, parallel} {
+		ops.RmWeight(f)
+	}
+	logs := fsttest.Must(ops.Convert[semiring.Log64](E(acceptor)))
+	minimize := func(f E) func(ops.Limits) {
+		return func(lim ops.Limits) {
+			_, _ = ops.Minimize(f, &ops.MinimizeOptions{AllowNondet: true, Limits: lim})
+		}
+	}
+	for name, op := range map[string]func(ops.Limits){
+		"ShortestDistance": func(lim ops.Limits) {
+			_, _ = ops.ShortestDistance(E(cyclic), &ops.ShortestDistanceOptions{Ctx: lim.Ctx})
+		},
+		"ShortestDistance of sums": func(lim ops.Limits) {
+			_, _ = ops.ShortestDistance(fst.Expanded[semiring.Log64](logs), &ops.ShortestDistanceOptions{Ctx: lim.Ctx})
+		},
+		"ShortestDistance of sums, reverse": func(lim ops.Limits) {
+			_, _ = ops.ShortestDistance(fst.Expanded[semiring.Log64](logs), &ops.ShortestDistanceOptions{Reverse: true, Ctx: lim.Ctx})
+		},
+		"Minimize, acyclic":          minimize(acceptor),
+		"Minimize, cyclic":           minimize(loops),
+		"Minimize, nondeterministic": minimize(parallel),
+		"LabelLookAhead":             func(lim ops.Limits) { _, _, _ = ops.LabelLookAhead(E(cyclic), ops.Input, lim) },
+		"Functional":                 func(lim ops.Limits) { _, _ = ops.Functional(E(cyclic), &ops.SearchOptions{Limits: lim}) },
+		"Unambiguous":                func(lim ops.Limits) { _, _ = ops.Unambiguous(E(cyclic), &ops.SearchOptions{Limits: lim}) },
+		"Push":                       func(lim ops.Limits) { _, _ = ops.Push(E(acceptor), &ops.PushOptions{Labels: true, Limits: lim}) },
+		"EpsNormalize":               func(lim ops.Limits) { _, _ = ops.EpsNormalize(E(acceptor), ops.Input, lim) },
+	} {
+		// Cancelled at the look that should not be the last, it has that many.
+		ctx := &turning{context.Background(), least, 0}
+		op(ops.Limits{Ctx: ctx})
+		if ctx.looks < least {
+			t.Errorf("%s: the context was looked at %d times, want %d or more", name, ctx.looks, least)
+		}
+	}
+}

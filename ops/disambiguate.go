@@ -227,7 +227,10 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	if in.Start() == fst.NoState {
 		return nil
 	}
-	sq := newSquare[W](in, false, 0)
+	sq, err := newSquare[W](in, false, 0, &stopwatch{op: opDisambiguate, ctx: o.Ctx})
+	if err != nil {
+		return err
+	}
 	sq.meter = d.meter
 	related, err := sq.sharedFutures()
 	if err != nil {

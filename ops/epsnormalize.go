@@ -19,7 +19,8 @@ import (
 //
 // The outputs become part of the weights, ε-arcs are removed, and the outputs
 // spelled out again; states and arcs are OpenFst's. Cost: that of RmEpsilon, and
-// O(states + arcs) of the result.
+// O(states + arcs) of the result, times the length of the strings, which are held each by itself: n²/2 labels
+// on a chain of n arcs with ε on the side and an output. Limits.Bytes counts them.
 //
 // After M. Mohri, "Generic epsilon-removal and input epsilon-normalization
 // algorithms for weighted transducers", Int. J. Foundations of Computer Science
@@ -37,7 +38,10 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
 	// that of a later one, so that Limits.Bytes bounds all that is held at once.
 	held := machineBytes(in, lim)
-	g := toGallic(in, unionPair[W])
+	g, err := toGallic(in, unionPair[W], &stopwatch{op: "EpsNormalize", ctx: lim.Ctx})
+	if err != nil {
+		return nil, err
+	}
 	begun := held + machineBytes[semiring.GallicUnion[W]](g, lim)
 	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace().beside(begun)}); err != nil {
 		err = wholeOf(err, "EpsNormalize", lim, begun)

@@ -69,7 +69,10 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 		return nil
 	}
 	along := func(e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && !semiring.IsZero(e.Weight) }
-	c, _ := findComponents[W](f, along, 0)
+	c, _, err := findComponentsWithin(f, along, 0, &stopwatch{op: "EpsNormalize", ctx: lim.Ctx})
+	if err != nil {
+		return err
+	}
 	endless := func(q fst.StateID, e *fst.Arc[W]) bool {
 		return along(e) && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState]
 	}

@@ -121,7 +121,10 @@ func epsNormalizedUnchecked(f *fst.Vector[semiring.Tropical], side Side, lim Lim
 	if side == Output {
 		Invert(in)
 	}
-	g := toGallic[semiring.Tropical](in, unionPair[semiring.Tropical])
+	g, err := toGallic[semiring.Tropical](in, unionPair[semiring.Tropical], &stopwatch{})
+	if err != nil {
+		return nil, err
+	}
 	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace()}); err != nil {
 		return nil, err
 	}

@@ -20,13 +20,16 @@ type SearchOptions struct {
 }
 
 // newSearch prepares the square of f for a search under opts.
-func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchOptions) *square[W] {
+func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchOptions) (*square[W], error) {
 	if opts == nil {
 		opts = &SearchOptions{}
 	}
-	s := newSquare(f, true, opts.Pairs)
+	s, err := newSquare(f, true, opts.Pairs, &stopwatch{op: op, ctx: opts.Ctx})
+	if err != nil {
+		return nil, err
+	}
 	s.meter = meter{op: op, lim: opts.Limits}
-	return s
+	return s, nil
 }
 
 // Functional tests whether f has at most one output string for each input
@@ -49,7 +52,10 @@ func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchO
 //
 // After Béal, Carton, Prieur and Sakarovitch (2003), as Unambiguous.
 func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*FunctionalError, error) {
-	s := newSearch("Functional", f, opts)
+	s, err := newSearch("Functional", f, opts)
+	if err != nil {
+		return nil, err
+	}
 	s.epsFree = false
 	start := f.Start()
 	if start == fst.NoState || !s.live[start] {
@@ -156,7 +162,10 @@ func (x *leadSearch[W]) trim() error {
 	if x.future != nil || x.held < longLeads+64*int64(len(x.reached)) {
 		return nil
 	}
-	s := newSearch(x.meter.op, x.f, x.opts)
+	s, err := newSearch(x.meter.op, x.f, x.opts)
+	if err != nil {
+		return err
+	}
 	s.epsFree = false
 	s.held = x.held + int64(len(x.pairs))*(pairBytes+x.perPair)
 	if err := s.explore(); err != nil {

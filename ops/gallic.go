@@ -12,7 +12,7 @@ import (
 
 // toGallic returns f as an acceptor over its input, each output label and weight
 // made one by pair; label ε is the empty string.
-func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G) *fst.Vector[G] {
+func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G, w *stopwatch) (*fst.Vector[G], error) {
 	n := f.NumStates()
 	g := fst.NewVector[G](n)
 	g.ReserveArcs(fst.NumArcs(f))
@@ -20,6 +20,9 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 	zero := semiring.Zero[G]()
 	for q := range n {
 		arcs = arcs[:0]
+		if err := w.did(8 + 8*len(f.Arcs(fst.StateID(q)))); err != nil {
+			return nil, err
+		}
 		for _, e := range f.Arcs(fst.StateID(q)) {
 			arcs = append(arcs, fst.Arc[G]{ILabel: e.ILabel, OLabel: e.ILabel, Weight: pair(e.OLabel, e.Weight), NextState: e.NextState})
 		}
@@ -35,7 +38,7 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 		fst.Cyclic | fst.Acyclic | fst.InitialCyclic | fst.InitialAcyclic | fst.TopSorted | fst.NotTopSorted |
 		fst.Accessible | fst.NotAccessible | fst.CoAccessible | fst.NotCoAccessible
 	g.LearnProperties(fst.Acceptor | knownProperties(f)&shape)
-	return g
+	return g, nil
 }
 
 func leftPair[W semiring.Component[W]](l fst.Label, w W) semiring.GallicLeft[W] {

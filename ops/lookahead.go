@@ -26,9 +26,13 @@ import (
 // weighted finite-state transducers", Interspeech 2009.
 func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Const[W], []fst.LabelPair, error) {
 	m := meter{op: "LabelLookAhead", lim: lim.workspace(), calls: 255}
-	g, labels := reachGraph(f, side)
+	w := &stopwatch{op: m.op, ctx: lim.Ctx}
+	g, labels, err := reachGraph(f, side, w)
+	if err != nil {
+		return nil, nil, err
+	}
 	data := &fst.LabelReach{Input: side == Input, Final: fst.NoLabel, Sets: make([][]fst.Interval, f.NumStates())}
-	sets, index, of, err := reachIntervals(g, &m)
+	sets, index, of, err := reachIntervals(g, &m, w)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +83,7 @@ func labelOf[W any](e *fst.Arc[W], side Side) *fst.Label {
 // stands for the label, and a final state has an arc to one that stands for NoLabel. A new
 // start has arcs to all states without arcs into them. The states of labels come after those
 // of f, in the order of labels.
-func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side) (g *fst.Vector[semiring.Boolean], labels []fst.Label) {
+func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
 	n := f.NumStates()
 	g = fst.NewVector[semiring.Boolean](n)
 	g.AddStates(n)
@@ -103,6 +107,9 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side) (g *fst.Vect
 	}
 	for q := range fst.StateID(n) {
 		arcs := f.Arcs(q)
+		if err := w.did(1 + 4*len(arcs)); err != nil {
+			return nil, nil, err
+		}
 		for i := range arcs {
 			to := arcs[i].NextState
 			if l := *labelOf(&arcs[i], side); l != fst.Epsilon {
@@ -121,16 +128,19 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side) (g *fst.Vect
 			g.AddArc(start, fst.Arc[semiring.Boolean]{Weight: true, NextState: q})
 		}
 	}
-	return g, labels
+	return g, labels, nil
 }
 
 // reachIntervals numbers the final states of g, which have no arcs, from 1 as a depth-first
 // search finds them, and returns for the components of g their number, if final, and the
 // numbers they reach; of gives the component of a state.
-func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
+func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
 	of = func(q fst.StateID) fst.StateID { return q }
 	if fst.PropertiesOf(g, fst.Acyclic)&fst.Acyclic == 0 {
-		c, _ := findComponents(g, nil, 0)
+		c, _, err := findComponentsWithin(g, nil, 0, w)
+		if err != nil {
+			return nil, nil, nil, err
+		}
 		of = func(q fst.StateID) fst.StateID { return fst.StateID(c.of[q]) }
 		h := fst.NewVector[semiring.Boolean](c.n)
 		h.AddStates(c.n)
@@ -138,6 +148,9 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter) (sets [][]fst.Int
 		for q := range fst.StateID(g.NumStates()) {
 			if g.Final(q) {
 				h.SetFinal(of(q), true)
+			}
+			if err := w.did(1 + 4*len(g.Arcs(q))); err != nil {
+				return nil, nil, nil, err
 			}
 			for _, e := range g.Arcs(q) {
 				if to := of(e.NextState); to != of(q) {

@@ -109,8 +109,12 @@ func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limit
 		l.divide = func(by, w W) W { return any(by).(semiring.Divisible[W]).DivideLeft(w) }
 	}
 	m := meter{op: "Compose", lim: lim.workspace(), calls: 255}
-	g, labels := reachGraph(looks, by)
-	sets, index, of, err := reachIntervals(g, &m)
+	w := &stopwatch{op: m.op, ctx: lim.Ctx}
+	g, labels, err := reachGraph(looks, by, w)
+	if err != nil {
+		return nil, err
+	}
+	sets, index, of, err := reachIntervals(g, &m, w)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func minimizeDelta[W semiring.Weight[W]](o *MinimizeOptions) float64 {
 // as in OpenFst, and so are the numbers.
 //
 // Cost: O(states + arcs) when acyclic and deterministic, O(arcs · log states) otherwise, and that
-// of Push.
+// of Push, with Labels for a transducer: its strings can take the square of a chain's length.
 //
 // After M. Mohri, "Minimization algorithms for sequential transducers",
 // Theoretical Computer Science 234:177-201, 2000; the partitions after D. Revuz
@@ -179,7 +179,10 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 	if err := mayMinimize(f, o); err != nil {
 		return nil, err
 	}
-	g := toGallic(f, leftPair[W])
+	g, err := toGallic(f, leftPair[W], &stopwatch{op: "Minimize", ctx: o.Ctx})
+	if err != nil {
+		return nil, err
+	}
 	return g, minimizeWeighted(g, o, func(po *PushOptions) ([]semiring.GallicLeft[W], error) {
 		d, _, err := pairDistances(f, po, leftPairs[W]())
 		return d, err

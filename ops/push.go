@@ -48,7 +48,9 @@ type divisible[W any] interface {
 // are not reached) keep their weights. Weights must be k-closed for f, as
 // ShortestDistance has it, and its errors come back.
 //
-// Cost: one shortest distance, and O(states + arcs).
+// Cost: one shortest distance, and O(states + arcs). With Labels, distances are strings, each held by itself: what all
+// paths from a state put out at least, which on a chain of n labels is n²/2 labels in all, in time and in memory. Limits.Bytes counts
+// them.
 //
 // After M. Mohri, "Weighted automata algorithms", in Handbook of Weighted
 // Automata, 2009, section 6.5.
@@ -113,9 +115,13 @@ type pairs[W, G any] struct {
 func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
 	type G = semiring.GallicLeft[W]
 	return pairs[W, G]{leftPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
-		b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
+		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
 			return leftPair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}), o)
+		}, &stopwatch{op: "Push", ctx: o.Ctx})
+		if err != nil {
+			return nil, err
+		}
+		b, err := pushDistances(g, o)
 		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
 		for q := range b {
 			if b[q].Weight {
@@ -129,9 +135,13 @@ func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
 func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
 	type G = semiring.GallicRight[W]
 	return pairs[W, G]{rightPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
-		b, err := pushDistances(toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
+		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
 			return rightPair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}), o)
+		}, &stopwatch{op: "Push", ctx: o.Ctx})
+		if err != nil {
+			return nil, err
+		}
+		b, err := pushDistances(g, o)
 		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
 		for q := range b {
 			if b[q].Weight {
@@ -151,7 +161,11 @@ func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
 // With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of the labels alone.
 func pairDistances[W semiring.Component[W], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, G]) (d []G, alone bool, err error) {
 	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
-		d, err = pushDistances(toGallic(f, p.of), o)
+		g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx})
+		if err != nil {
+			return nil, false, err
+		}
+		d, err = pushDistances(g, o)
 		return d, false, err
 	}
 	w, err := pushDistances(f, o)
@@ -188,7 +202,10 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 	if err != nil {
 		return nil, err
 	}
-	g := toGallic(f, p.of)
+	g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx})
+	if err != nil {
+		return nil, err
+	}
 	var total G
 	if all := totalWeight(g, d, !o.ToFinal); !semiring.IsZero(all) && (o.RemoveTotalWeight || o.RemoveCommonAffix) {
 		if total = removed(all); alone {

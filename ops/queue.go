@@ -523,7 +523,7 @@ func classOfCost[T float](w T) uint8 {
 }
 
 // newQueue makes the queue of the discipline asked for, over the arcs that keep
-// accepts (nil: all). nearest makes queues by distance, for weights with the
+// accepts (nil: all), unless the context of w is done. nearest makes queues by distance, for weights with the
 // path property. better tells whether any arc is better than 1̄, so that a cycle
 // may be improved for ever.
 //
@@ -533,7 +533,7 @@ func classOfCost[T float](w T) uint8 {
 // components, each shortest first, or first in first out where an arc is better
 // than 1̄ or the weights have no path property.
 func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties, keep func(*fst.Arc[W]) bool,
-	alg *algebraOf[W], nearest func(states int, moving bool) queue) (q queue, better bool, err error) {
+	alg *algebraOf[W], nearest func(states int, moving bool) queue, w *stopwatch) (q queue, better bool, err error) {
 	n := f.NumStates()
 	if kind == QueueAuto {
 		switch {
@@ -553,9 +553,11 @@ func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], kn
 		}
 		return newOrderQueue(positions(order), n), false, nil
 	case QueueAuto, QueueSCC:
-		c, _ := findComponents(f, keep, 0)
-		q, better := componentQueue(f, c, keep, alg, nearest, kind == QueueSCC)
-		return q, better, nil
+		c, _, err := findComponentsWithin(f, keep, 0, w)
+		if err != nil {
+			return nil, false, err
+		}
+		return componentQueue(f, c, keep, alg, nearest, kind == QueueSCC, w)
 	}
 	if known&fst.Acyclic == 0 && alg.path {
 		better = anyBelowOne(f, alg)
@@ -590,7 +592,7 @@ func positions(order []fst.StateID) []int32 {
 // componentQueue looks at every arc once to choose a queue for each component,
 // or for all of them together unless always is set.
 func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep func(*fst.Arc[W]) bool,
-	alg *algebraOf[W], nearest func(states int, moving bool) queue, always bool) (q queue, better bool) {
+	alg *algebraOf[W], nearest func(states int, moving bool) queue, always bool, w *stopwatch) (q queue, better bool, err error) {
 	const (
 		trivial = iota
 		lifo
@@ -602,6 +604,9 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 	for s := range f.NumStates() {
 		k := c.of[s]
 		arcs := f.Arcs(fst.StateID(s))
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, false, err
+		}
 		for i := range arcs {
 			e := &arcs[i]
 			if keep != nil && !keep(e) {
@@ -627,10 +632,10 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 		}
 	}
 	if unweighted && !always {
-		return &lifoQueue{}, better
+		return &lifoQueue{}, better, nil
 	}
 	if allTrivial && !always {
-		return newOrderQueue(c.of, c.n), false
+		return newOrderQueue(c.of, c.n), false, nil
 	}
 	queues := make([]queue, c.n)
 	for k, kind := range kinds {
@@ -643,7 +648,7 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 			queues[k] = &fifoQueue{}
 		}
 	}
-	return newSCCQueue(c.of, queues), better && alg.path
+	return newSCCQueue(c.of, queues), better && alg.path, nil
 }
 
 // anyBelowOne reports whether an arc is better than 1̄.

@@ -128,7 +128,10 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	if n := f.NumStates(); o.Workers > 1 && n >= closeAlone && c.heap == nil {
 		return closeSideBySide(f, o, keep)
 	}
-	order, _ := epsilonOrder(f)
+	order, _, err := epsilonOrder(f, &stopwatch{op: "RmEpsilon", ctx: o.Ctx})
+	if err != nil {
+		return err
+	}
 	plan := planRemoval(f, keep, 1)
 	c.status = plan.status
 	c.live = plan.gone
@@ -282,7 +285,7 @@ func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers 
 // epsilonOrder lists the states so that ε-arcs go to the right, but inside
 // components of the ε-graph, where the order is that of OpenFst. Component k is
 // order[first[k]:first[k+1]]; where first is nil, each state is one.
-func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W]) (order []fst.StateID, first []int32) {
+func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (order []fst.StateID, first []int32, err error) {
 	n := f.NumStates()
 	order = make([]fst.StateID, n)
 	switch p := knownProperties(f); {
@@ -290,20 +293,23 @@ func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W]) (order []fst.StateID,
 		for q := range order {
 			order[q] = fst.StateID(q)
 		}
-		return order, nil
+		return order, nil, nil
 	case p&fst.Acyclic != 0:
 		position, _ := topOrder(f, isEpsilon[W])
 		for q, k := range position {
 			order[k] = fst.StateID(q)
 		}
-		return order, nil
+		return order, nil, nil
 	}
-	c, _ := findComponents(f, isEpsilon[W], 0)
+	c, _, err := findComponentsWithin(f, isEpsilon[W], 0, w)
+	if err != nil {
+		return nil, nil, err
+	}
 	order, first = c.members()
 	for k := range c.n {
 		slices.Reverse(order[first[k]:first[k+1]])
 	}
-	return order, first
+	return order, first, nil
 }
 
 // epsilonCloser is the Expander of ε-removal. Its arrays are indexed by state of

@@ -40,13 +40,17 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 	s := &closing[W]{f: f, o: o, finals: make([]W, n), rows: make([]fst.Row, n), set: fst.NewRowSet[W](o.Workers)}
 	s.failed.Store(-1)
 	var plan removalPlan
+	var late error
 	together(2, func() {}, func(k int) {
 		if k == 1 {
-			s.order, s.first = epsilonOrder(f)
+			s.order, s.first, late = epsilonOrder(f, &stopwatch{op: "RmEpsilon", ctx: o.Ctx})
 		} else {
 			plan = planRemoval(f, keep, o.Workers)
 		}
 	})
+	if late != nil {
+		return late
+	}
 	s.status, s.live = plan.status, plan.gone
 	kept := n
 	if plan.kept != nil {

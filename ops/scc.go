@@ -63,6 +63,12 @@ const keptPath = 1 << 16
 // Cost: O(states + arcs) time, 4 bytes a state and at most 16 more a state on
 // the path.
 func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int) (components, []bool) {
+	c, co, _ := findComponentsWithin(f, keep, flags, &stopwatch{})
+	return c, co
+}
+
+// findComponentsWithin is findComponents that a context ends.
+func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int, w *stopwatch) (components, []bool, error) {
 	n := f.NumStates()
 	c := components{of: make([]int32, n)}
 	var co []bool
@@ -103,6 +109,9 @@ func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[
 		index++
 		arcs := f.Arcs(root)
 		for {
+			if err := w.did(1); err != nil {
+				return c, nil, err
+			}
 			top := &path[len(path)-1]
 			q := top.q
 			lq := low[q]
@@ -187,7 +196,7 @@ func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[
 			low[q] = l - lowest - 1
 		}
 	}
-	return c, co
+	return c, co, nil
 }
 
 // members lists the states of each component, in order of ids: those of

@@ -136,7 +136,10 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 		return d, err
 	}
 	if o.Reverse {
-		r := reversed(f)
+		r, err := reversed(f, &stopwatch{op: op, ctx: o.Ctx})
+		if err != nil {
+			return nil, err
+		}
 		d, err := relax(op, r, knownReversed(r), &alg, []fst.StateID{0}, true, &o)
 		err = unreverse(f, err)
 		if !alg.path {
@@ -338,7 +341,7 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 	n := f.NumStates()
 	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1}
 	r.d = slices.Repeat([]W{alg.zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, nil, alg, nearest(r.d, alg))
+	q, better, err := newQueue(op, o.Queue, f, known, nil, alg, nearest(r.d, alg), &stopwatch{op: op, ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -617,8 +620,8 @@ func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 	return b.arcs[b.first[q]:b.first[q+1]]
 }
 
-// reversed turns f round by counting, in two passes.
-func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
+// reversed turns f round by counting, in two passes, unless the context of w is done.
+func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[W], error) {
 	n := f.NumStates()
 	b := &backward[W]{first: make([]int64, n+3), zero: semiring.Zero[W](), end: f.Start() + 1}
 	at := b.first[1:] // at[q+1] is where the next arc of q+1 goes
@@ -627,6 +630,9 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
 			at[1]++
 		}
 		arcs := f.Arcs(q)
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, err
+		}
 		for i := range arcs {
 			at[arcs[i].NextState+2]++
 		}
@@ -641,6 +647,9 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
 			at[0]++
 		}
 		arcs := f.Arcs(q)
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, err
+		}
 		for i := range arcs {
 			e := &arcs[i]
 			k := &at[e.NextState+1]
@@ -649,7 +658,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W]) *backward[W] {
 		}
 	}
 	b.first = b.first[:n+2]
-	return b
+	return b, nil
 }
 
 // knownReversed is what OpenFst would know of the reversed machine, as far as it

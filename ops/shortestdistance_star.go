@@ -56,7 +56,10 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 		}
 		return sweepForward(f, nil, o.Sources, w)
 	}
-	c, _ := findComponents(f, nil, 0)
+	c, _, err := findComponentsWithin(f, nil, 0, w)
+	if err != nil {
+		return nil, err
+	}
 	if c.n == n && !hasLoop(f) {
 		order := make([]fst.StateID, n)
 		for q, k := range c.of {
@@ -72,7 +75,6 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 	}
 	s := &componentSolver[W]{op: op, f: f, o: o, c: c, d: slices.Repeat([]W{semiring.Zero[W]()}, n), local: make([]int32, n)}
 	list, first := c.members()
-	var err error
 	held := int64(0)
 	within := func(members []fst.StateID) error {
 		if err := w.did(8 * len(members)); err != nil {

@@ -102,7 +102,10 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 	if err := m.check(Progress{Bytes: base}); err != nil {
 		return nil, err
 	}
-	r := reversed(f)
+	r, err := reversed(f, &stopwatch{op: "ShortestPath", ctx: o.Ctx})
+	if err != nil {
+		return nil, err
+	}
 	return nShortest(f, &o, &nBestInput[W]{op: "ShortestPath", bytes: func() int64 { return base }, start: 0, arcs: r.Arcs, final: r.Final,
 		distance: func(q fst.StateID) W { return d[q] }})
 }
@@ -141,7 +144,7 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 	r.o.FirstPath = o.FirstPath
 	r.d = slices.Repeat([]W{alg.zero}, n)
 	var err error
-	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, nearest(r.d, &alg))
+	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, nearest(r.d, &alg), &stopwatch{op: op, ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}

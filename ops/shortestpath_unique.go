@@ -48,7 +48,10 @@ func ShortestPathUnique[W interface {
 	if f.Start() == fst.NoState {
 		return nShortest(f, &o, &nBestInput[W]{start: fst.NoState})
 	}
-	r := reversed(f)
+	r, err := reversed(f, &stopwatch{op: "ShortestPathUnique", ctx: o.Ctx})
+	if err != nil {
+		return nil, err
+	}
 	det, err := newAcceptorDeterminizer(fst.Fst[W](r), &DeterminizeOptions{})
 	if err != nil {
 		return nil, err

@@ -50,17 +50,20 @@ type pairStep struct {
 
 // newSquare prepares the square of f, on the states that lie on a path from the
 // start to a final state when trim is set, with ε as an ordinary label.
-func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64) *square[W] {
+func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64, w *stopwatch) (*square[W], error) {
 	s := &square[W]{f: f, budget: budget, single: true, epsFree: true}
 	if trim {
-		s.rest = stepsToFinal(f)
+		var err error
+		if s.rest, err = stepsToFinal(f, w); err != nil {
+			return nil, err
+		}
 		s.live = make([]bool, len(s.rest))
 		for q, n := range s.rest {
 			s.live[q] = n >= 0
 		}
 	}
 	s.fans = make([]*fan, f.NumStates())
-	return s
+	return s, nil
 }
 
 func pairKey(l, r fst.StateID) uint64 { return uint64(uint32(l))<<32 | uint64(uint32(r)) }

@@ -195,11 +195,14 @@ func (s *square[W]) alternatives(p int32, e pairArc, most int) (list []pairArc, 
 
 // stepsToFinal returns for each state the number of arcs on the way to the nearest final one, by arcs that are
 // not 0̄; -1 where there is none.
-func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W]) []int32 {
+func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int32, error) {
 	n := f.NumStates()
 	first := make([]int64, n+2)
 	for q := range n {
 		arcs := f.Arcs(fst.StateID(q))
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, err
+		}
 		for i := range arcs {
 			first[arcs[i].NextState+2]++
 		}
@@ -210,6 +213,9 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W]) []int32 {
 	from := make([]fst.StateID, first[n+1])
 	for q := range n {
 		arcs := f.Arcs(fst.StateID(q))
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, err
+		}
 		for i := range arcs {
 			at := &first[arcs[i].NextState+1]
 			from[*at] = fst.StateID(q)
@@ -230,6 +236,9 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W]) []int32 {
 	}
 	for head := 0; head < len(queue); head++ {
 		q := queue[head]
+		if err := w.did(1 + int(first[q+1]-first[q])); err != nil {
+			return nil, err
+		}
 		for _, p := range from[first[q]:first[q+1]] {
 			if p != fst.NoState && steps[p] < 0 {
 				steps[p] = steps[q] + 1
@@ -237,13 +246,14 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W]) []int32 {
 			}
 		}
 	}
-	return steps
+	return steps, nil
 }
 
 // coaccessible marks the states that reach a final one by arcs that are not 0̄.
 func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 	live := make([]bool, f.NumStates())
-	for q, n := range stepsToFinal(f) {
+	steps, _ := stepsToFinal(f, &stopwatch{}) // nothing stops it
+	for q, n := range steps {
 		live[q] = n >= 0
 	}
 	return live

@@ -81,7 +81,11 @@ func againstGallic[R any, A outputAlgebra[semiring.Tropical, R], G semiring.Divi
 		t.Fatal(err)
 	}
 	d := x.(*outputDeterminizer[semiring.Tropical, R, A])
-	g, err := newAcceptorDeterminizer(toGallic(f, pair), &DeterminizeOptions{Limits: lim})
+	pairs, err := toGallic(f, pair, &stopwatch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := newAcceptorDeterminizer(pairs, &DeterminizeOptions{Limits: lim})
 	if err != nil {
 		t.Fatal(err)
 	}

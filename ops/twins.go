@@ -90,7 +90,10 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 		return nil, err
 	}
 	f, held := summed(f)
-	s := newSquare(f, true, o.Pairs)
+	s, err := newSquare(f, true, o.Pairs, &stopwatch{op: opTwins, ctx: o.Ctx})
+	if err != nil {
+		return nil, err
+	}
 	s.held = held
 	s.meter = meter{op: opTwins, lim: o.Limits}
 	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
@@ -523,7 +526,10 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 	guard.search = func(op string, budget int64) (*TwinsError, error) {
 		a := alg()
 		g, held := summed(g)
-		s := newSquare(g, false, budget)
+		s, err := newSquare(g, false, budget, &stopwatch{})
+		if err != nil {
+			return nil, err
+		}
 		s.held = held
 		s.shared = shared
 		s.meter = meter{op: op, lim: Limits{Bytes: lim.Bytes / 2}} // beside what the construction has

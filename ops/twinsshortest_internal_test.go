@@ -28,7 +28,10 @@ func TestShortestTwinsWithinBounds(t *testing.T) {
 			continue
 		}
 		for effort := int64(1); effort < 1<<12; effort *= 4 {
-			s := newSquare[semiring.Tropical](f, true, 0)
+			s, err := newSquare[semiring.Tropical](f, true, 0, &stopwatch{})
+			if err != nil {
+				t.Fatal(err)
+			}
 			b, err := findTwins(opTwins, s, newWeightDelays[semiring.Tropical](), semiring.Tropical.Equal, effort)
 			if err != nil || b == nil || b.LeftFactor == b.RightFactor {
 				t.Fatalf("effort %d: %v, %v", effort, b, err)

@@ -25,7 +25,10 @@ import (
 // After M.-P. Béal, O. Carton, C. Prieur and J. Sakarovitch, "Squaring
 // transducers", Theoretical Computer Science 292(1):45-63, 2003.
 func Unambiguous[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*AmbiguousError, error) {
-	s := newSearch("Unambiguous", f, opts)
+	s, err := newSearch("Unambiguous", f, opts)
+	if err != nil {
+		return nil, err
+	}
 	start := f.Start()
 	if start == fst.NoState || !s.live[start] {
 		return nil, nil
