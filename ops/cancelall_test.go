@@ -59,7 +59,7 @@ func cancellable() map[string]func(ops.Limits) error {
 		"ShortestDistance, cyclic sums":     logDistances(logLoops, ops.ShortestDistanceOptions{}),
 		"ShortestDistance, relaxed sums":    logDistances(logLoops, ops.ShortestDistanceOptions{Queue: ops.QueueFIFO, Delta: 0.1}),
 		"ShortestDistanceLazy": func(lim ops.Limits) error {
-			_, err := ops.ShortestDistanceLazy(fst.Fst[semiring.Tropical](cyclic), 0, lim)
+			_, err := ops.ShortestDistanceLazy(fst.Fst[semiring.Tropical](cyclic), &ops.ShortestDistanceOptions{Limits: lim})
 			return err
 		},
 		"ShortestPath": func(lim ops.Limits) error {

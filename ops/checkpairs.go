@@ -23,7 +23,7 @@ func (c *checker[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
 	if err != nil || both.Start() == fst.NoState {
 		return zero, err
 	}
-	d, err := ShortestDistance[W](both, &ShortestDistanceOptions{Reverse: true, Ctx: c.Ctx})
+	d, err := ShortestDistance[W](both, &ShortestDistanceOptions{Reverse: true, Limits: Limits{Ctx: c.Ctx}})
 	if err != nil {
 		return zero, err
 	}

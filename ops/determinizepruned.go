@@ -43,7 +43,7 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 		o.Prune.Distances = nil
 		return out, Prune(out, &o.Prune)
 	}
-	so := ShortestDistanceOptions{Ctx: o.Ctx}
+	so := ShortestDistanceOptions{Limits: Limits{Ctx: o.Ctx}}
 	if o.Prune.Delta > 0 { // as OpenFst has it, with its own for these distances
 		so.Delta = ShortestDelta
 	}

@@ -125,7 +125,7 @@ func operandTable() map[string]operation {
 		"RandGen": func(f F) (F, error) {
 			return only(ops.RandGen[T](f, rand.New(rand.NewPCG(1, 1)), &ops.RandGenOptions{NPath: 200, MaxLength: 50}))
 		},
-		"ShortestDistanceLazy": func(f F) (F, error) { return only(ops.ShortestDistanceLazy[T](f, 0, ops.Limits{})) },
+		"ShortestDistanceLazy": func(f F) (F, error) { return only(ops.ShortestDistanceLazy[T](f, nil)) },
 		"ShortestPathLazy":     func(f F) (F, error) { return only(ops.ShortestPathLazy[T](f, ops.Limits{})) },
 		"Synchronize":          func(f F) (F, error) { return only(ops.Synchronize[T](f, ops.Limits{})) },
 		"SynchronizeLazy":      func(f F) (F, error) { return ops.SynchronizeLazy[T](f, nil), nil },

@@ -284,7 +284,7 @@ func pushWeights[W divisible[W]](f *fst.Vector[W], o *PushOptions, distances fun
 
 // pushDistances returns the distances to the final states, or from the start.
 func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
-	so := ShortestDistanceOptions{Delta: o.Delta, Ctx: o.Ctx, bytes: o.Bytes}
+	so := ShortestDistanceOptions{Delta: o.Delta, Limits: o.workspace()}
 	distances := distancesToFinal[W]
 	if o.ToFinal {
 		distances = ShortestDistance[W]

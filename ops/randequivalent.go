@@ -122,7 +122,7 @@ func pairWeight[W semiring.Approx[W]](path, f *fst.Vector[W], lim Limits) (w W, 
 	if both.Start() == fst.NoState {
 		return semiring.Zero[W](), nil
 	}
-	d, err := ShortestDistance(both, &ShortestDistanceOptions{Reverse: true, Ctx: lim.Ctx})
+	d, err := ShortestDistance(both, &ShortestDistanceOptions{Reverse: true, Limits: Limits{Ctx: lim.Ctx}})
 	if err != nil {
 		return w, err
 	}

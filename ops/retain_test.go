@@ -237,7 +237,7 @@ func TestShortestDistanceLazy(t *testing.T) {
 		ArcSort(a, Output)
 		whole := fsttest.Must(Compose[W](a, b, &ComposeOptions{KeepDead: true}))
 		want := fsttest.Must(ShortestDistance[W](whole, nil))
-		got, err := ShortestDistanceLazy[W](fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1000})), 0, Limits{})
+		got, err := ShortestDistanceLazy[W](fsttest.Must(ComposeLazy[W](a, b, nil, &fst.LazyOptions{CacheBytes: 1000})), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,12 +249,12 @@ func TestShortestDistanceLazy(t *testing.T) {
 	v.AddState()
 	v.SetStart(0)
 	v.AddArc(0, fst.Arc[semiring.Tropical]{Weight: -1})
-	if _, err := ShortestDistanceLazy[semiring.Tropical](v, 0, Limits{}); !errors.Is(err, ErrNotClosed) {
+	if _, err := ShortestDistanceLazy[semiring.Tropical](v, nil); !errors.Is(err, ErrNotClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := ShortestDistanceLazy[semiring.Tropical](v, 0, Limits{Ctx: ctx}); !errors.Is(err, context.Canceled) {
+	if _, err := ShortestDistanceLazy[semiring.Tropical](v, &ShortestDistanceOptions{Limits: Limits{Ctx: ctx}}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -298,7 +298,7 @@ func TestRandEquivalentStopped(t *testing.T) {
 		}
 	}
 	// Nor do the parts, asked for alone.
-	_, err := ShortestDistance[semiring.Tropical](f, &ShortestDistanceOptions{Ctx: &countdown{context.Background(), 0}})
+	_, err := ShortestDistance[semiring.Tropical](f, &ShortestDistanceOptions{Limits: Limits{Ctx: &countdown{context.Background(), 0}}})
 	if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "state -1") {
 		t.Error(err)
 	}

@@ -657,7 +657,7 @@ func (c *epsilonCloser[W]) solve(q fst.StateID) error {
 		g.PushState(c.zero, arcs)
 	}
 	g.SetStart(local[q])
-	d, err := ShortestDistance[W](g, &ShortestDistanceOptions{Delta: c.o.Delta, Ctx: c.o.Ctx, bytes: c.o.Bytes})
+	d, err := ShortestDistance[W](g, &ShortestDistanceOptions{Delta: c.o.Delta, Limits: c.o.workspace()})
 	if err != nil {
 		return c.located(err, first, place)
 	}

@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
@@ -43,10 +42,12 @@ type ShortestDistanceOptions struct {
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
 	Touched *int
-	Ctx     context.Context // stops a long computation, with a LimitError; nil is none
+	// Limits has Ctx, which stops a long computation, and Bytes for what distances that are strings hold; and for
+	// ShortestDistanceLazy all that it holds besides the machine, and States for the states that it meets. Arcs mean nothing, as
+	// no machine is made.
+	Limits
 
-	bytes   int64 // bound on what distances that are strings may hold, a LimitError; 0 is none
-	relaxed bool  // relax weights without the path property, too, in the order of QueueAuto
+	relaxed bool // relax weights without the path property, too, in the order of QueueAuto
 }
 
 func (o *ShortestDistanceOptions) delta(path bool) float64 {
@@ -205,10 +206,10 @@ func (p reachedPart[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 }
 
 // diverges returns the error of a relaxation, with the cycle where sums diverge: which it comes to an end of all the same
-// where Delta is large, as round a cycle that sums to 1 the k-th turn adds 1/k, and otherwise knows no more of than that visits
+// where Delta is not far less than its default, as round a cycle that sums to 1 the k-th turn adds 1/k, and otherwise knows no more of than that visits
 // have no end.
 func diverges[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions, err error) error {
-	large, endless := err == nil && o.Delta > ShortestDelta, errors.Is(err, ErrNotClosed) && o.MaxVisits == 0
+	large, endless := err == nil && o.delta(false) >= ShortestDelta, errors.Is(err, ErrNotClosed) && o.MaxVisits == 0
 	if o.relaxed || !large && !endless {
 		return err
 	}
@@ -273,7 +274,7 @@ func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 		cycle := make([]ArcRef, n)
 		for i := range n { // from the state after c.Cycle[i] back to its own
 			p, q := c.Cycle[(i+1)%n].State-1, c.Cycle[i].State-1
-			cycle[n-1-i] = ArcRef{p, bestArc(f, p, q)}
+			cycle[n-1-i] = ArcRef{p, bestArc[W](f, p, q)}
 		}
 		c.Cycle = cycle
 		if c.Along != "" {
@@ -383,7 +384,7 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 	}
 	var heap func(*W) int64
 	held := int64(0)
-	if r.o.bytes > 0 {
+	if r.o.Bytes > 0 {
 		heap = heapOf[W]()
 	}
 	for !r.queue.empty() {
@@ -422,8 +423,8 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 				return r.outside(s, i)
 			}
 			if heap != nil {
-				if held += heap(&sum) - heap(&r.d[t]); held > r.o.bytes {
-					return &LimitError{Op: r.op, Limit: "bytes", Bound: r.o.bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
+				if held += heap(&sum) - heap(&r.d[t]); held > r.o.Bytes {
+					return &LimitError{Op: r.op, Limit: "bytes", Bound: r.o.Bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
 				}
 			}
 			r.d[t] = sum
@@ -543,7 +544,7 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 	step := int64(1024)
 	if r.better {
 		if r.visits > 0 {
-			if cycle := r.predCycle(); cycle != nil {
+			if cycle := predCycle[W](r.f, r.pred); cycle != nil {
 				return notClosed[W](r.op, r.f, cycle)
 			}
 		}
@@ -560,22 +561,22 @@ func (r *relaxation[W]) ends() bool {
 	return newAlgebra[W]().path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
 }
 
-// predCycle finds a cycle of pred.
-func (r *relaxation[W]) predCycle() []ArcRef {
-	mark := make([]int32, len(r.pred))
-	for q := range r.pred {
+// predCycle finds a cycle of pred, by which each state of f was improved last; nil is none.
+func predCycle[W semiring.Weight[W]](f fst.Fst[W], pred []fst.StateID) []ArcRef {
+	mark := make([]int32, len(pred))
+	for q := range pred {
 		s := fst.StateID(q)
 		for s != fst.NoState && mark[s] == 0 {
 			mark[s] = int32(q) + 1
-			s = r.pred[s]
+			s = pred[s]
 		}
 		if s == fst.NoState || mark[s] != int32(q)+1 {
 			continue
 		}
 		var cycle []ArcRef
 		for t := s; ; {
-			p := r.pred[t]
-			cycle = append(cycle, ArcRef{p, bestArc(r.f, p, t)})
+			p := pred[t]
+			cycle = append(cycle, ArcRef{p, bestArc(f, p, t)})
 			if t = p; t == s {
 				break
 			}
@@ -587,7 +588,7 @@ func (r *relaxation[W]) predCycle() []ArcRef {
 }
 
 // bestArc returns the position of the best arc from p to q.
-func bestArc[W semiring.Weight[W]](f fst.Expanded[W], p, q fst.StateID) int {
+func bestArc[W semiring.Weight[W]](f fst.Fst[W], p, q fst.StateID) int {
 	best := -1
 	arcs := f.Arcs(p)
 	for i := range arcs {

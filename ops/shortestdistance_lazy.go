@@ -1,78 +1,161 @@
 package ops
 
 import (
+	"errors"
+	"fmt"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ShortestDistanceLazy returns d with d[q] = ⊕ w(π) over all paths π from the start to q of a machine
-// that is computed on demand, for the states that are reached. It holds d and a queue, and asks for
-// states one by one: the machine's own cache is all that there is of its arcs, where
-// ShortestDistance wants them whole.
+// ShortestDistanceLazy returns d with d[q] = ⊕ w(π) over all paths π from the start (or opts.Sources, of
+// states that the machine has given out) to q of a machine that is computed on demand, for the states that are reached. It
+// holds d and a queue, and asks for states one by one: the machine's own cache is all that there is of
+// its arcs, where ShortestDistance wants them whole.
 //
-// delta is the least change of a sum that is passed on; zero is ShortestDelta. Where sums do not
-// settle within ten thousand visits a state, the error wraps ErrNotClosed. lim bounds the
-// states that are met, the bytes held besides the machine's own, and the time; Arcs mean
-// nothing, as no machine is made.
+// Options and errors are those of ShortestDistance, but that the machine cannot be read in
+// Reverse and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached in
+// the limit only are within Delta, and what diverges is told from them as there: round a cycle that sums to 1 the k-th turn
+// adds 1/k, so that a change settles nothing before it is less than half of that, however large Delta.
 //
 // Cost: O(states · arcs) at worst, and O(states + arcs) where states are met in topological order.
 // This is Gen-Single-Source with a queue of M. Mohri, "Semiring frameworks and algorithms for
 // shortest-distance problems", J. Automata, Languages and Combinatorics 7(3):321-350, 2002.
-func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], delta float64, lim Limits) ([]W, error) {
-	const op, most = "ShortestDistance", 10_000
-	s := f.Start()
-	if s == fst.NoState {
-		return nil, fst.Err(f)
+func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDistanceOptions) ([]W, error) {
+	const op = "ShortestDistance"
+	var o ShortestDistanceOptions
+	if opts != nil {
+		o = *opts
 	}
-	if delta == 0 {
-		delta = ShortestDelta
+	alg := newAlgebra[W]()
+	switch {
+	case o.Reverse:
+		return nil, errors.New("ops: ShortestDistanceLazy: Reverse needs a machine in memory: Collect it, for ShortestDistance")
+	case o.Queue != QueueAuto && o.Queue != QueueFIFO:
+		return nil, fmt.Errorf("ops: ShortestDistanceLazy: the queue %q needs a machine in memory: Collect it, for ShortestDistance", o.Queue)
+	case o.FirstPath && !alg.path:
+		return nil, errors.New("ops: ShortestDistanceLazy: FirstPath needs weights with the path property")
 	}
-	zero := semiring.Zero[W]()
-	m := meter{op: op, lim: lim}
-	var (
-		d, r   []W // r: of what reached a state since it was last visited
-		queued []bool
-		queue  []fst.StateID
-		head   int
-		visits int64
-	)
-	mention := func(q fst.StateID) {
-		for int(q) >= len(d) {
-			d, r, queued = append(d, zero), append(r, zero), append(queued, false)
+	sources := o.Sources
+	if sources == nil {
+		s := f.Start()
+		if s == fst.NoState {
+			o.touched(0)
+			return nil, fst.Err(f)
+		}
+		sources = []fst.StateID{s}
+	}
+	r := lazyRelaxation[W]{op: op, f: f, o: &o, alg: &alg, delta: o.delta(alg.path), m: meter{op: op, lim: o.Limits}}
+	for _, s := range sources {
+		if s < 0 {
+			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
+		}
+		r.mention(s)
+		r.d[s], r.add[s] = alg.one, alg.one
+		r.enqueue(s)
+	}
+	if err := r.run(); err != nil {
+		return nil, err
+	}
+	o.touched(len(r.d))
+	return r.d, nil
+}
+
+// lazyRelaxation is relaxation with as many states as have been met.
+type lazyRelaxation[W semiring.Approx[W]] struct {
+	op      string
+	f       fst.Fst[W]
+	o       *ShortestDistanceOptions
+	alg     *algebraOf[W]
+	delta   float64
+	m       meter
+	d, add  []W // add: of what reached a state since it was last visited
+	waiting []bool
+	queue   fifoQueue
+	pred    []fst.StateID // with the path property: the state that improved each last
+	visits  []uint32      // of each state, without it
+}
+
+func (r *lazyRelaxation[W]) mention(q fst.StateID) {
+	for int(q) >= len(r.d) {
+		r.d, r.add, r.waiting = append(r.d, r.alg.zero), append(r.add, r.alg.zero), append(r.waiting, false)
+		if r.alg.path {
+			r.pred = append(r.pred, fst.NoState)
+		} else {
+			r.visits = append(r.visits, 0)
 		}
 	}
-	mention(s)
-	d[s], r[s] = d[s].One(), d[s].One()
-	queue, queued[s] = append(queue, s), true
-	for head < len(queue) {
-		q := queue[head]
-		if head++; head > 1024 && 2*head > len(queue) {
-			queue, head = append(queue[:0], queue[head:]...), 0
+}
+
+func (r *lazyRelaxation[W]) enqueue(q fst.StateID) {
+	if !r.waiting[q] {
+		r.waiting[q] = true
+		r.queue.push(q)
+	}
+}
+
+func (r *lazyRelaxation[W]) run() error {
+	look := int64(1024) // visits until the next look for a cycle
+	for visits := int64(1); !r.queue.empty(); visits++ {
+		q := r.queue.pop()
+		r.waiting[q] = false
+		if bound := r.o.maxVisits(len(r.d)); visits > bound && (r.o.MaxVisits != 0 || !r.alg.path) {
+			return &StateError{Op: r.op, State: q, Err: ErrNotClosed}
 		}
-		if visits++; visits > most*int64(len(d)) {
-			return nil, &StateError{Op: op, State: q, Err: ErrNotClosed}
-		}
-		held := int64(cap(d)+cap(r))*int64(unsafe.Sizeof(zero)) + int64(cap(queued)) + int64(cap(queue))*4
-		if err := m.check(Progress{States: len(d), Bytes: held}); err != nil {
-			return nil, err
-		}
-		rq := r[q]
-		r[q], queued[q] = zero, false
-		for _, e := range f.Arcs(q) {
-			n, w := e.NextState, rq.Times(e.Weight)
-			mention(n)
-			if sum := d[n].Plus(w); !d[n].Near(sum, delta) {
-				d[n], r[n] = sum, r[n].Plus(w)
-				if !queued[n] {
-					queue, queued[n] = append(queue, n), true
-				}
+		if look--; r.alg.path && look == 0 {
+			if cycle := predCycle(r.f, r.pred); cycle != nil {
+				return notClosed(r.op, r.f, cycle)
 			}
+			look = max(1024, int64(len(r.d)))
 		}
-		if err := fst.Err(f); err != nil {
-			return nil, err
+		held := int64(cap(r.d)+cap(r.add))*int64(unsafe.Sizeof(r.alg.zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.ring))
+		if err := r.m.check(Progress{States: len(r.d), Bytes: held}); err != nil {
+			return err
+		}
+		if r.o.FirstPath && !r.f.Final(q).Equal(r.alg.zero) {
+			return fst.Err(r.f)
+		}
+		x := r.add[q]
+		r.add[q] = r.alg.zero
+		if !r.alg.path {
+			r.visits[q]++
+		}
+		for i, e := range r.f.Arcs(q) {
+			n, w := e.NextState, x.Times(e.Weight)
+			r.mention(n)
+			sum := r.d[n].Plus(w)
+			settled := r.d[n].Near(sum, r.settles(n))
+			if settled && r.alg.path {
+				continue
+			}
+			if !sum.Member() {
+				if !e.Weight.Member() {
+					return arcNotMember(r.op, q, i, e.Weight)
+				}
+				return &StateError{Op: r.op, State: n, Err: ErrNotMember}
+			}
+			// Without the path property what is too small to be passed on is kept all the same: the sum is the better for it.
+			r.d[n], r.add[n] = sum, r.add[n].Plus(w)
+			if settled {
+				continue
+			}
+			if r.alg.path {
+				r.pred[n] = q
+			}
+			r.enqueue(n)
+		}
+		if err := fst.Err(r.f); err != nil {
+			return err
 		}
 	}
-	return d, nil
+	return nil
+}
+
+// settles is the change of the distance of n that is not passed on.
+func (r *lazyRelaxation[W]) settles(n fst.StateID) float64 {
+	if r.alg.path || r.visits[n] == 0 {
+		return r.delta
+	}
+	return min(r.delta, 0.5/float64(r.visits[n]))
 }

@@ -39,7 +39,7 @@ func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shor
 func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
 	n := f.NumStates()
 	heap := heapOf[W]()
-	if o.bytes <= 0 {
+	if o.Bytes <= 0 {
 		heap = nil
 	}
 	w := &stopwatch{op: op, ctx: o.Ctx}
@@ -49,7 +49,7 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 	}
 	if isTopSorted(f) {
 		if heap != nil {
-			return sweepSized(op, f, nil, sources, o.Reverse, o.bytes, w)
+			return sweepSized(op, f, nil, sources, o.Reverse, o.Bytes, w)
 		}
 		if o.Reverse {
 			return sweepReverse(f, nil, w)
@@ -66,7 +66,7 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 			order[k] = fst.StateID(q)
 		}
 		if heap != nil {
-			return sweepSized(op, f, order, sources, o.Reverse, o.bytes, w)
+			return sweepSized(op, f, order, sources, o.Reverse, o.Bytes, w)
 		}
 		if o.Reverse {
 			return sweepReverse(f, order, w)
@@ -86,8 +86,8 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 		for _, q := range members {
 			held += heap(&s.d[q])
 		}
-		if held > o.bytes {
-			return &LimitError{Op: op, Limit: "bytes", Bound: o.bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
+		if held > o.Bytes {
+			return &LimitError{Op: op, Limit: "bytes", Bound: o.Bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
 		}
 		return nil
 	}

@@ -43,7 +43,7 @@ type ShortestPathOptions[W any] struct {
 }
 
 func (o *ShortestPathOptions[W]) distances() *ShortestDistanceOptions {
-	return &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, MaxVisits: o.MaxVisits, Ctx: o.Ctx}
+	return &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, MaxVisits: o.MaxVisits, Limits: Limits{Ctx: o.Ctx}}
 }
 
 // ShortestPath returns a machine with the opts.N best successful paths of f by
@@ -182,7 +182,7 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 		out.AddArc(p, e)
 		if out.NumStates() > n {
 			// Only a cycle that is better than 1̄ can lead back for ever.
-			return nil, notClosed[W](op, f, r.predCycle())
+			return nil, notClosed[W](op, f, predCycle[W](r.f, r.pred))
 		}
 	}
 	if k := out.NumStates(); k > 0 {

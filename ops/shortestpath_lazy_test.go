@@ -95,7 +95,7 @@ func TestLazySearchLimits(t *testing.T) {
 			}
 		}
 		over = nil
-		if _, err := ops.ShortestDistanceLazy[W](endless, 0, lim); !errors.As(err, &over) || over.Built.States > 10_000 {
+		if _, err := ops.ShortestDistanceLazy[W](endless, &ops.ShortestDistanceOptions{Limits: lim}); !errors.As(err, &over) || over.Built.States > 10_000 {
 			t.Errorf("ShortestDistanceLazy on a machine without end, %+v: %v", lim, err)
 		}
 	}

@@ -40,7 +40,7 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta), Ctx: lim.Ctx}
+			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta), Limits: ops.Limits{Ctx: lim.Ctx}}
 			if *nstate != -1 && !*reverse {
 				if *nstate != int64(fst.StateID(*nstate)) || *nstate < 0 {
 					return fmt.Errorf("flag --nstate: there is no state %d", *nstate)
