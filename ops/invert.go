@@ -42,6 +42,14 @@ func invertProperties(p fst.Properties) fst.Properties {
 	return p&^(inputSide|outputSide) | (p&inputSide)<<2 | (p&outputSide)>>2
 }
 
+// vectorOf returns f as a Vector to be read: f itself if it is one, and else a copy.
+func vectorOf[W semiring.Weight[W]](f fst.Expanded[W]) *fst.Vector[W] {
+	if v, ok := f.(*fst.Vector[W]); ok {
+		return v
+	}
+	return copyOf(f)
+}
+
 // copyOf returns a copy of f that may be changed, with its symbol tables and
 // known properties.
 func copyOf[W semiring.Weight[W]](f fst.Expanded[W]) *fst.Vector[W] {

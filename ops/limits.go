@@ -15,8 +15,9 @@ import (
 // Limits bounds what a constructive operation may build; every options struct
 // of one embeds it. Zero is no limit.
 type Limits struct {
-	// Ctx cancels; nil is none. It is looked at once in 256 states or so, or a megabyte of what is held: a delayed machine
-	// may go on for as many.
+	// Ctx cancels; nil is none. It is looked at when work begins, and again with every 256th state or when a megabyte more is
+	// held. So a machine that is computed on demand may still expand up to 255 states behind a cancellation before it
+	// reports it.
 	Ctx    context.Context
 	States int   // states of the result
 	Arcs   int64 // arcs of the result
@@ -162,9 +163,9 @@ func isCancelled(err error) bool {
 	return errors.As(err, &l) && l.Limit == "context"
 }
 
-// CheckLimits returns a LimitError of op when f is larger than lim allows, or the
-// context is done. It is for the results of operations that make little more than
-// they are given, and so need not look while they work. O(|Q|) time at most.
+// CheckLimits returns a LimitError that names op when the finished machine f has more states, arcs or
+// bytes than lim allows, or when lim.Ctx is done at the call. It serves operations whose result is hardly larger than
+// their operands: they check it once, when it is made, in place of checking while they work. O(|Q|) time at most.
 func CheckLimits[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits) error {
 	m := meter{op: op, lim: lim, calls: 255} // looks at the context at once
 	return m.check(sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))))
