@@ -226,13 +226,13 @@ func TestLongWorkLooksAtItsContext(t *testing.T) {
 	}
 	for name, op := range map[string]func(ops.Limits){
 		"ShortestDistance": func(lim ops.Limits) {
-			_, _ = ops.ShortestDistance(E(cyclic), &ops.ShortestDistanceOptions{Ctx: lim.Ctx})
+			_, _ = ops.ShortestDistance(E(cyclic), &ops.ShortestDistanceOptions{Limits: lim})
 		},
 		"ShortestDistance of sums": func(lim ops.Limits) {
-			_, _ = ops.ShortestDistance(fst.Expanded[semiring.Log64](logs), &ops.ShortestDistanceOptions{Ctx: lim.Ctx})
+			_, _ = ops.ShortestDistance(fst.Expanded[semiring.Log64](logs), &ops.ShortestDistanceOptions{Limits: lim})
 		},
 		"ShortestDistance of sums, reverse": func(lim ops.Limits) {
-			_, _ = ops.ShortestDistance(fst.Expanded[semiring.Log64](logs), &ops.ShortestDistanceOptions{Reverse: true, Ctx: lim.Ctx})
+			_, _ = ops.ShortestDistance(fst.Expanded[semiring.Log64](logs), &ops.ShortestDistanceOptions{Reverse: true, Limits: lim})
 		},
 		"Minimize, acyclic":          minimize(acceptor),
 		"Minimize, cyclic":           minimize(loops),

@@ -209,6 +209,7 @@ type disambiguator[W semiring.Divisible[W]] struct {
 	merge []fst.StateID      // states that rounding split: the next one to what each is to be; nil if none
 	rank  []uint8
 	steps int64 // pairs of arcs that were looked at
+	input int64 // bytes of the copy of the input
 }
 
 // arcID is an arc by its state and place there; place -1 is the end at a final state.
@@ -232,7 +233,9 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 		return err
 	}
 	sq.meter = d.meter
-	related, err := sq.sharedFutures()
+	d.input = sizeOf[W](in.NumStates(), int64(in.NumArcs())).Bytes
+	sq.held = d.input
+	related, held, err := sq.sharedFutures()
 	if err != nil {
 		return err
 	}
@@ -245,6 +248,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 			return err
 		}
 		a.m.op, a.m.meter.op, a.m.related = opDisambiguate, opDisambiguate, related
+		a.m.besides = held + d.input
 		a.m.guard = newTwinsGuard[W](in, o.Limits, true, newWeightDelays[W])
 		expander, head = a, func(q fst.StateID) fst.StateID { return a.m.heads[q] }
 	} else {
@@ -254,6 +258,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 		}
 		t := e.(*outputDeterminizer[W, outResidual[W], *outputResiduals[W]])
 		t.m.op, t.m.meter.op, t.m.related = opDisambiguate, opDisambiguate, related
+		t.m.besides = held + d.input
 		t.m.guard = newTwinsGuard[W](in, o.Limits, true, newOutputDelays[W])
 		expander, head = t, func(q fst.StateID) fst.StateID {
 			if s := t.states[q].subset; s >= 0 {
@@ -335,7 +340,7 @@ func (d *disambiguator[W]) findRivals() error {
 
 func (d *disambiguator[W]) built(queue []uint64) Progress {
 	p := sizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
-	p.Bytes += 4*int64(cap(d.heads)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
+	p.Bytes += d.input + 4*int64(cap(d.heads)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
 	return p
 }
 

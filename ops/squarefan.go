@@ -262,7 +262,9 @@ func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 // sharedFutures returns a test whether some string takes two states of f, of which each must lie on
 // an accepting path, both to final ones, for states that one string reaches. A pair counts once, whichever
 // state comes first, and its arcs are held, of four bytes, as long as it is not known where they lead.
-func (s *square[W]) sharedFutures() (func(p, q fst.StateID) bool, error) {
+//
+// It also returns the bytes that the test holds, and is over with s.
+func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held int64, err error) {
 	s.ids = fst.NewTable(fst.Mix)
 	var live []bool
 	first := []int64{0}
@@ -275,6 +277,10 @@ func (s *square[W]) sharedFutures() (func(p, q fst.StateID) bool, error) {
 		}
 		return int32(n)
 	}
+	check := func(ahead int64) error {
+		return s.meter.check(Progress{States: len(s.pairs), Arcs: s.looked,
+			Bytes: 8*int64(cap(s.pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.held + ahead})
+	}
 	// visit calls do for the two next states of each step from l and r, different ones and, where l and r differ, the same.
 	visit := func(l, r fst.StateID, do func(p, q fst.StateID)) error {
 		left, right := s.f.Arcs(l), s.f.Arcs(r)
@@ -286,7 +292,7 @@ func (s *square[W]) sharedFutures() (func(p, q fst.StateID) bool, error) {
 				for _, k := range ro {
 					do(left[i].NextState, right[k].NextState)
 					if s.looked++; s.looked%checkPairArcs == 0 {
-						if err := s.check(); err != nil {
+						if err := check(0); err != nil {
 							return err
 						}
 					}
@@ -295,10 +301,9 @@ func (s *square[W]) sharedFutures() (func(p, q fst.StateID) bool, error) {
 			return nil
 		})
 	}
-	s.perPair = 40 // with the ends of arcs to and from it
 	for q := range fst.StateID(s.f.NumStates()) {
 		if err := visit(q, q, func(p, t fst.StateID) { id(p, t) }); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	for p := 0; p < len(s.pairs); p++ {
@@ -310,16 +315,18 @@ func (s *square[W]) sharedFutures() (func(p, q fst.StateID) bool, error) {
 				to = append(to, n)
 			}
 		}); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if live[p] {
 			to = to[:first[p]]
 		}
 		first = append(first, int64(len(to)))
-		s.held += 10 * (first[p+1] - first[p]) // with the way back, and room to grow
-		if err := s.check(); err != nil {
-			return nil, err
+		if err := check(0); err != nil {
+			return nil, 0, err
 		}
+	}
+	if err := check(12*int64(len(s.pairs)) + 4*int64(len(to))); err != nil { // the way back
+		return nil, 0, err
 	}
 	back := make([]int64, len(s.pairs)+2)
 	for _, t := range to {
@@ -349,11 +356,12 @@ func (s *square[W]) sharedFutures() (func(p, q fst.StateID) bool, error) {
 			}
 		}
 	}
+	ids := s.ids
 	return func(p, q fst.StateID) bool {
 		if p == q {
 			return true
 		}
-		n := s.ids.Find(pairKey(min(p, q), max(p, q)))
+		n := ids.Find(pairKey(min(p, q), max(p, q)))
 		return n != fst.NoState && live[n]
-	}, nil
+	}, ids.Bytes() + int64(cap(live)), nil
 }

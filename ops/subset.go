@@ -195,6 +195,7 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	// Of states beside the subsets, that the caller of expand has made.
 	more      int
 	moreBytes int64
+	besides   int64 // bytes that a disambiguation holds
 
 	// Called for each new subset; nil is nothing.
 	added func([]element[R])
@@ -318,7 +319,7 @@ func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
 
 // id returns the number of the subset in m.next.
 func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.StateID {
-	if len(m.next) == 1 && int(m.next[0].state) < len(m.table.alone) && m.alike(m.next[0].residual, m.alg.one()) {
+	if len(m.next) == 1 && int(m.next[0].state) < len(m.table.alone) && (m.alg.equal(m.next[0].residual, m.alg.one()) || m.compared != nil && m.alike(m.next[0].residual, m.alg.one())) {
 		at := &m.table.alone[m.next[0].state]
 		if *at == 0 {
 			*at = fst.StateID(m.table.len() + 1)
@@ -376,7 +377,7 @@ func (m *subsetMachine[W, R, A]) same(q fst.StateID) bool {
 		if s[i].state != m.next[i].state {
 			return false
 		}
-		if !m.alike(s[i].residual, m.next[i].residual) {
+		if a, b := s[i].residual, m.next[i].residual; !m.alg.equal(a, b) && (m.compared == nil || !m.alike(a, b)) {
 			return false
 		}
 	}
@@ -414,8 +415,10 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 			final = sum
 		}
 		arcs := m.f.Arcs(e.state)
-		if err := m.spend(len(arcs)); err != nil {
-			return final, nil, err
+		if m.since += len(arcs); m.since >= candidatesALook {
+			if err := m.look(); err != nil {
+				return final, nil, err
+			}
 		}
 		if len(m.cand)+len(arcs) > mostArcs {
 			return final, nil, m.limited(&LimitError{Limit: "arcs", Bound: int64(mostArcs), Cause: ErrLimit, Hint: hintArcs})
@@ -445,12 +448,15 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		for hi < len(m.order) && m.order[hi].label() == label {
 			hi++
 		}
-		err := m.spend(hi - lo)
-		switch {
-		case err != nil:
-		case m.related == nil:
+		if m.since += hi - lo; m.since >= candidatesALook {
+			if err := m.look(); err != nil {
+				return final, nil, err
+			}
+		}
+		var err error
+		if m.related == nil {
 			err = m.arc(q, label, m.order[lo:hi])
-		default:
+		} else {
 			err = m.arcsFor(q, label, m.order[lo:hi])
 		}
 		if err != nil {
@@ -521,8 +527,10 @@ func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group [
 			continue
 		}
 		last = e.NextState
-		if err := m.spend(len(group)); err != nil {
-			return err
+		if m.since += len(group); m.since >= candidatesALook {
+			if err := m.look(); err != nil {
+				return err
+			}
 		}
 		m.share = m.share[:0]
 		for _, c := range group {
@@ -579,7 +587,7 @@ func (m *subsetMachine[W, R, A]) check() error {
 func (m *subsetMachine[W, R, A]) built() Progress {
 	p := Progress{States: m.table.len() + m.more, Arcs: m.arcs}
 	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
-		m.workBytes() + m.moreBytes
+		m.workBytes() + m.moreBytes + m.besides
 	return p
 }
 
@@ -593,14 +601,6 @@ func (m *subsetMachine[W, R, A]) workBytes() int64 {
 // candidatesALook is how many candidates of one subset are gone through between two looks at the limits: subsets of all states, whose arcs are
 // millions, would else take longer than any timeout.
 const candidatesALook = 1 << 16
-
-// spend counts n candidates that are gone through, and looks at the limits after candidatesALook.
-func (m *subsetMachine[W, R, A]) spend(n int) error {
-	if m.since += n; m.since < candidatesALook {
-		return nil
-	}
-	return m.look()
-}
 
 // look looks at the limits now.
 func (m *subsetMachine[W, R, A]) look() error {
