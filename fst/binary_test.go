@@ -444,3 +444,20 @@ func TestWriteVectorAsOthers(t *testing.T) {
 		t.Errorf("%d states and %d arcs come back of %d and %d", a.NumStates(), fst.NumArcs(a), v.NumStates(), v.NumArcs())
 	}
 }
+
+// Text and compressed files that are taken for machines are said to be what they are.
+func TestReadOtherFormats(t *testing.T) {
+	for data, want := range map[string]string{
+		"0 1 1 1\n":            "; it looks like text, of which fstcompile makes a machine",
+		"0\t1\ta\tb\r\n":       "; it looks like text, of which fstcompile makes a machine",
+		"\x1f\x8b\x08\x00rest": "; it is compressed (gzip -d)",
+		"\x00\x01\x02\x03\x04": "not with 0x7eb2fdd6",
+		"\x00\x00\x00\x00rest": "not with 0x7eb2fdd6",
+		"a\xffbc and so on":    "not with 0x7eb2fdd6",
+	} {
+		_, err := fst.Read[semiring.Tropical](strings.NewReader(data), nil)
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%q: %v, want %q at the end", data, err, want)
+		}
+	}
+}

@@ -302,6 +302,20 @@ const (
 // called next, reads the machine.
 func (s *Stream) ReadHeader() (*Header, error) { return s.readHeader(false) }
 
+// otherFormat says what a file that starts with these four bytes, the lowest first, may be, and what to do; "" is unknown.
+func otherFormat(start uint32) string {
+	const gzip = 0x8b1f
+	if start&0xffff == gzip {
+		return "; it is compressed (gzip -d)"
+	}
+	for i := range 4 {
+		if c := byte(start >> (8 * i)); (c < ' ' || c > '~') && c != '\t' && c != '\n' && c != '\r' {
+			return ""
+		}
+	}
+	return "; it looks like text, of which fstcompile makes a machine"
+}
+
 // readHeader is ReadHeader; with anyStart the start may be a state of another machine.
 func (s *Stream) readHeader(anyStart bool) (*Header, error) {
 	if s.atEnd() {
@@ -314,7 +328,7 @@ func (s *Stream) readHeader(anyStart bool) (*Header, error) {
 	}
 	if magic != fstMagic {
 		s.pos -= 4
-		return nil, s.fail("not a binary machine: it starts with %#08x, not with %#08x", uint32(magic), uint32(fstMagic))
+		return nil, s.fail("not a binary machine: it starts with %#08x, not with %#08x%s", uint32(magic), uint32(fstMagic), otherFormat(uint32(magic)))
 	}
 	h := &Header{}
 	if h.FstType, err = s.str(255); err != nil {
