@@ -172,7 +172,11 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 // lost tells that something sums to 0̄ that was not.
 func finishRemoval[W semiring.Weight[W]](f *fst.Vector[W], p fst.Properties, keep epsilonKeep, lost bool, o *RmEpsilonOptions) {
 	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
-	f.SetProperties(p&kept|fst.NoEpsilons, fst.AllProperties)
+	known := p&kept | fst.NoEpsilons
+	if known.Has(fst.Acceptor) {
+		known |= fst.NoIEpsilons | fst.NoOEpsilons
+	}
+	f.SetProperties(known, fst.AllProperties)
 	switch {
 	case keep != keepUseful:
 	case lost:

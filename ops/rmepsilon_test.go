@@ -102,3 +102,23 @@ func TestRmEpsilonLosesFinal(t *testing.T) {
 		}
 	}
 }
+
+// Of an acceptor it is known that neither side has ε any more, of a transducer only that no arc has it on both.
+func TestRmEpsilonKnowsEpsilons(t *testing.T) {
+	for olabel, both := range map[fst.Label]bool{1: true, 0: false} {
+		f := fst.NewVector[semiring.Tropical](3)
+		f.AddStates(3)
+		f.SetStart(0)
+		f.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 0, OLabel: 0, NextState: 1})
+		f.AddArc(1, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: olabel, NextState: 2})
+		f.SetFinal(2, 0)
+		fst.PropertiesOf[semiring.Tropical](f, fst.Acceptor)
+		if err := ops.RmEpsilon(f, nil); err != nil {
+			t.Fatal(err)
+		}
+		const sides = fst.NoIEpsilons | fst.NoOEpsilons
+		if p := f.KnownProperties(); !p.Has(fst.NoEpsilons) || p.Has(sides) != both {
+			t.Errorf("output %d: known are %b, both sides free of ε: %v, want %v", olabel, p, p.Has(sides), both)
+		}
+	}
+}

@@ -238,6 +238,12 @@
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
+//	fstinfo                     of a result, what the operation     what it knows: of fstcompose, fstclosure,
+//	  --test_properties=false     claims of it                        fstconcat, fstreverse, fstmap and of acceptors
+//	                                                                  fstdeterminize more; of fstminimize
+//	                                                                  --allow_nondet, fstpush --push_labels,
+//	                                                                  fstepsnormalize and fstdisambiguate
+//	                                                                  less; both true
 //	messages                                                        say where, and what to do
 //	standard output closed      an error if a machine is to be      /dev/null: Go opens it there, before
 //	  before the start            written, status 0 if text is        anything here could tell
