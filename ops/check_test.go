@@ -304,8 +304,8 @@ func TestCheckLawTime(t *testing.T) {
 	}
 }
 
-// A path that only reads gives Synchronize ever longer strings to hold: bytes are bounded
-// before the states are so many that these take gigabytes.
+// A path that only writes gives Push ever longer strings to hold: bytes are bounded
+// before these take gigabytes.
 func TestCheckBoundsBytes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and nothing in it runs side by side")
@@ -316,14 +316,14 @@ func TestCheckBoundsBytes(t *testing.T) {
 	f.SetStart(0)
 	f.SetFinal(n-1, 0)
 	for q := range fst.StateID(n - 1) {
-		f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, NextState: q + 1})
+		f.AddArc(q, fst.Arc[semiring.Tropical]{OLabel: 1, NextState: q + 1})
 	}
 	results, err := Check(f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		if r.Law == "synchronize keeps the relation" {
+		if r.Law == "pushing labels keeps the relation" {
 			var limit *LimitError
 			if !errors.As(r.Skipped, &limit) || limit.Limit != "bytes" {
 				t.Errorf("stopped by %v, want a limit on bytes", r.Skipped)
