@@ -128,13 +128,13 @@ func sumLog[T float](d []T, arcs []fst.Arc[T], final T) T {
 	if len(arcs) == 0 || !(math.Abs(least) <= math.MaxFloat64) {
 		return T(slowSumLog(d, arcs, float64(final), least))
 	}
-	sum := expOfNegative(float64(final) - least)
+	sum := semiring.ExpNegative(float64(final) - least)
 	for i := range arcs {
 		e := &arcs[i]
 		if x := float64(e.Weight) + float64(d[e.NextState]) - least; x == 0 {
 			sum++
 		} else if x < 746 {
-			sum += expOfNegative(x)
+			sum += semiring.ExpNegative(x)
 		}
 	}
 	return T(least - math.Log(sum))
@@ -154,36 +154,4 @@ func slowSumLog[T float](d []T, arcs []fst.Arc[T], final, least float64) float64
 		}
 	}
 	return float64(sum)
-}
-
-// logSum is Σ e^-x kept as s·e^-m with m the least x so far, so that adding
-// costs one exp and no log. The zero value is not the empty sum: emptyLogSum is.
-type logSum struct{ m, s float64 }
-
-var emptyLogSum = logSum{m: math.Inf(1)}
-
-func (l *logSum) add(x float64) {
-	if t := x - l.m; t >= 0 {
-		if t == 0 {
-			l.s++
-		} else if t < 746 {
-			l.s += expOfNegative(t)
-		}
-	} else if t < 0 {
-		if l.s != 0 {
-			l.s *= expOfNegative(-t)
-		}
-		l.s++
-		l.m = x
-	} else if x != x {
-		l.m = x // NaN stays; ∞-∞ is a 0̄ in an empty sum
-	}
-}
-
-// value returns -log of the sum.
-func (l *logSum) value() float64 {
-	if l.s == 1 {
-		return l.m
-	}
-	return l.m - math.Log(l.s) // ∞ for the empty sum: m is ∞
 }

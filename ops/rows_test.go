@@ -69,25 +69,6 @@ func TestRowKernels(t *testing.T) {
 	checkRows[semiring.Probability](t, 1e-13, true)
 }
 
-// logSum adds one by one what sumLog adds by rows, in any order.
-func TestLogSum(t *testing.T) {
-	rng := rand.New(rand.NewPCG(62, 1))
-	for range 2000 {
-		l, want := emptyLogSum, semiring.Zero[semiring.Log64]()
-		for range rng.IntN(8) {
-			x := rng.NormFloat64() * math.Pow(10, float64(rng.IntN(4)))
-			if rng.IntN(5) == 0 {
-				x = math.Inf(1)
-			}
-			l.add(x)
-			want = want.Plus(semiring.Log64(x))
-		}
-		if got := l.value(); got != float64(want) && !(math.Abs(got-float64(want)) <= 1e-12*max(1, math.Abs(float64(want)))) {
-			t.Fatalf("%v, want %v", got, want)
-		}
-	}
-}
-
 func benchRows[W interface {
 	float
 	semiring.Weight[W]

@@ -118,11 +118,10 @@ func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.
 // sweepLog is sweepForward over the log semirings; d holds 1̄ at the sources and
 // 0̄ elsewhere.
 func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T, w *stopwatch) error {
-	sums := make([]logSum, len(d))
+	sums := make([]semiring.LogSum, len(d))
 	for q := range sums {
-		sums[q] = emptyLogSum
 		if d[q] == 0 {
-			sums[q] = logSum{0, 1}
+			sums[q].Add(0)
 		}
 	}
 	for i := range d {
@@ -130,7 +129,7 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T, w *stopwat
 		if order != nil {
 			q = order[i]
 		}
-		x := sums[q].value()
+		x := sums[q].Sum()
 		d[q] = T(x)
 		if math.IsInf(x, 1) {
 			continue
@@ -140,7 +139,7 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T, w *stopwat
 			return err
 		}
 		for i := range arcs {
-			sums[arcs[i].NextState].add(x + float64(arcs[i].Weight))
+			sums[arcs[i].NextState].Add(x + float64(arcs[i].Weight))
 		}
 	}
 	return nil

@@ -152,11 +152,11 @@ func newPathSums[W semiring.Weight[W]](d []W) pathSums[W] {
 }
 
 func logPathSums[T float](n int) pathSums[T] {
-	sums := slices.Repeat([]logSum{emptyLogSum}, n)
+	sums := make([]semiring.LogSum, n)
 	return pathSums[T]{
-		add:   func(q fst.StateID, w T) { sums[q].add(float64(w)) },
-		push:  func(x T, e *fst.Arc[T]) { sums[e.NextState].add(float64(x) + float64(e.Weight)) },
-		value: func(q fst.StateID) T { return T(sums[q].value()) },
+		add:   func(q fst.StateID, w T) { sums[q].Add(float64(w)) },
+		push:  func(x T, e *fst.Arc[T]) { sums[e.NextState].Add(float64(x) + float64(e.Weight)) },
+		value: func(q fst.StateID) T { return T(sums[q].Sum()) },
 	}
 }
 

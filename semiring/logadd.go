@@ -48,8 +48,8 @@ func logStar(a float64) (float64, bool) {
 }
 
 // LogSum sums log weights -log(e^-x + e^-y + …), with one exponential for each
-// and one logarithm in all. Measured by BenchmarkPlus, a term costs 15 to 18 ns,
-// against 44 (far apart) to 130 (near) for one Plus after another, each of which
+// and one logarithm in all. Measured by BenchmarkPlus, a term costs 6 ns,
+// against 19 (far apart) to 55 (near) for one Plus after another, each of which
 // waits for the one before. The zero value is the empty sum, 0̄. The result
 // differs from that of Plus by rounding only.
 type LogSum struct {
@@ -63,10 +63,14 @@ func (s *LogSum) Add(x float64) {
 		if x != math.Inf(1) {
 			s.least, s.scaled = x, 1
 		}
-	case d >= 0:
-		s.scaled += math.Exp(-d)
+	case d == 0:
+		s.scaled++
+	case d > 0:
+		if d < 746 { // else it is nothing, for which no power is computed
+			s.scaled += ExpNegative(d)
+		}
 	case d < 0:
-		s.least, s.scaled = x, float64(s.scaled*math.Exp(d))+1 // not fused, so the same everywhere
+		s.least, s.scaled = x, float64(s.scaled*ExpNegative(-d))+1 // not fused, so the same everywhere
 	case x != x: // d is NaN for this, or for -∞-(-∞), which changes nothing
 		s.least = x
 	}
@@ -74,8 +78,11 @@ func (s *LogSum) Add(x float64) {
 
 // Sum is the sum so far.
 func (s *LogSum) Sum() float64 {
-	if s.scaled == 0 {
+	switch s.scaled {
+	case 0:
 		return math.Inf(1)
+	case 1:
+		return s.least
 	}
 	return s.least - math.Log(s.scaled)
 }

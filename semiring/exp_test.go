@@ -1,4 +1,4 @@
-package ops
+package semiring
 
 import (
 	"math"
@@ -24,24 +24,24 @@ func exact(t float64) *big.Float {
 	return sum
 }
 
-func TestExpOfNegative(t *testing.T) {
+func TestExpNegative(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and nothing in it runs side by side")
 	}
-	if got := expOfNegative(0); got != 1 {
+	if got := ExpNegative(0); got != 1 {
 		t.Errorf("e^0 is %v", got)
 	}
-	if got := expOfNegative(math.Inf(1)); got != 0 {
+	if got := ExpNegative(math.Inf(1)); got != 0 {
 		t.Errorf("e^-∞ is %v", got)
 	}
-	if got := expOfNegative(math.NaN()); got == got {
+	if got := ExpNegative(math.NaN()); got == got {
 		t.Errorf("e^NaN is %v", got)
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	worst := 0.0
 	check := func(x float64) {
 		want, _ := exact(x).Float64()
-		got := expOfNegative(x)
+		got := ExpNegative(x)
 		ulps := math.Abs(got-want) / (math.Nextafter(want, 2) - want)
 		if worst = max(worst, ulps); ulps > 2 {
 			t.Errorf("e^-%v is %v, %.1f ulps from %v", x, got, ulps, want)
@@ -57,7 +57,7 @@ func TestExpOfNegative(t *testing.T) {
 	t.Logf("at most %.2f ulps from the exact power", worst)
 }
 
-func BenchmarkExpOfNegative(b *testing.B) {
+func BenchmarkExpNegative(b *testing.B) {
 	x := make([]float64, 1024)
 	for i := range x {
 		x[i] = rand.Float64() * 20
@@ -65,7 +65,7 @@ func BenchmarkExpOfNegative(b *testing.B) {
 	b.Run("table", func(b *testing.B) {
 		s := 0.0
 		for i := range b.N {
-			s += expOfNegative(x[i&1023])
+			s += ExpNegative(x[i&1023])
 		}
 		sinkFloat = s
 	})
