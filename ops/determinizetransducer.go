@@ -166,10 +166,10 @@ func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W
 	s := d.states[q]
 	switch s.subset {
 	case -2:
-		return zero.One(), dst, nil
+		return zero.One(), dst, d.m.check()
 	case -1:
 		if s.rest == fst.NoState {
-			return zero.One(), dst, nil
+			return zero.One(), dst, d.m.check()
 		}
 		rest := d.rests.Key(s.rest)
 		e := fst.Arc[W]{ILabel: d.o.SubsequentialLabel, OLabel: rest.label, Weight: zero.One()}
@@ -191,7 +191,7 @@ func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W
 	before := len(dst)
 	w, dst := d.finish(d.m.alg.terms(final), dst)
 	d.count(len(dst) - before)
-	return w, dst, nil
+	return w, dst, d.m.check()
 }
 
 // finish returns the final weight of a state where the given outputs are still

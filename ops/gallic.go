@@ -150,6 +150,9 @@ func spellOut[G semiring.Weight[G], W semiring.Weight[W]](op string, g fst.Expan
 		}
 	}
 	out := s.machine(start)
+	if err := CheckLimits(op, out, Limits{States: lim.States, Arcs: lim.Arcs}); err != nil { // with the ends of strings
+		return nil, err
+	}
 	out.LearnProperties(fst.Accessible)
 	return out, nil
 }

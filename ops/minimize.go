@@ -113,6 +113,9 @@ func MinimizeFactored[W semiring.Component[W]](f fst.Expanded[W], opts *Minimize
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := CheckLimits("MinimizeFactored", g, o.Limits); err != nil {
+		return nil, nil, err
+	}
 	ids := map[semiring.StringLeft]fst.Label{}
 	name := func(l fst.Label) string {
 		if osyms != nil {
@@ -210,10 +213,16 @@ func MinimizeAcceptor[W minimizable[W]](f *fst.Vector[W], opts *MinimizeOptions)
 	if err := mayMinimize(f, &o); err != nil {
 		return err
 	}
+	var err error
 	if p&fst.Unweighted != 0 && !hasZeroArc(f) {
-		return minimizeUnweighted(f, &o)
+		err = minimizeUnweighted(f, &o)
+	} else {
+		err = minimizeWeighted(f, &o, func(po *PushOptions) ([]W, error) { return pushDistances(f, po) })
 	}
-	return minimizeWeighted(f, &o, func(po *PushOptions) ([]W, error) { return pushDistances(f, po) })
+	if err != nil {
+		return err
+	}
+	return CheckLimits("Minimize", f, o.Limits) // here: meanwhile final weights are arcs to one state more
 }
 
 // hasZeroArc reports an arc of weight 0̄, which a machine that counts as
@@ -317,7 +326,7 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 	}
 	mergeStates(f, stands)
 	ArcUnique(f)
-	return CheckLimits("Minimize", f, o.Limits)
+	return nil
 }
 
 // mergeStates keeps the states that stand for themselves, and leads the arcs to

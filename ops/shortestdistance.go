@@ -256,18 +256,17 @@ func touchedBySums[W semiring.Weight[W]](f fst.Expanded[W], d []W, o *ShortestDi
 	return int(top) + 1
 }
 
-// unreverse gives the states of an error over the reversed f the numbers of f.
+// unreverse gives the states of an error over the reversed f the numbers of f, and its arc the place of that of f (see outside).
 func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 	var s *StateError
 	var c *CycleError
 	switch {
 	case errors.As(err, &s):
 		s.State--
-		if errors.Is(err, ErrNotMember) {
-			everything := func(fst.StateID) bool { return true }
-			if one := notMember(s.Op, f, true, everything); one != nil {
-				return one
-			}
+		var a *ArcError
+		if errors.As(err, &a) && errors.Is(err, ErrNotMember) {
+			to := fst.StateID(a.Arc - 1)
+			a.Arc = slices.IndexFunc(f.Arcs(s.State), func(e fst.Arc[W]) bool { return e.NextState == to && !e.Weight.Member() }) // -1 for a final weight
 		}
 	case errors.As(err, &c):
 		n := len(c.Cycle)
@@ -516,8 +515,11 @@ func relaxFloats[T interface {
 // outside is the error of arc i of s, by which a distance leaves the semiring.
 func (r *relaxation[W]) outside(s fst.StateID, i int) error {
 	e := &r.f.Arcs(s)[i]
-	if r.reversed || e.Weight.Member() { // unreverse finds the arc of the machine itself
+	switch {
+	case e.Weight.Member():
 		return &StateError{Op: r.op, State: e.NextState, Err: ErrNotMember}
+	case r.reversed: // unreverse finds the arc of the machine itself, which leads to s
+		return arcNotMember(r.op, e.NextState, int(s), e.Weight)
 	}
 	return arcNotMember(r.op, s, i, e.Weight)
 }

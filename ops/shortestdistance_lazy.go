@@ -47,8 +47,12 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 		sources = []fst.StateID{s}
 	}
 	r := lazyRelaxation[W]{op: op, f: f, o: &o, alg: &alg, delta: o.delta(alg.path), m: meter{op: op, lim: o.Limits}}
+	known := -1 // how many states there are, where that is known
+	if x, ok := f.(fst.Expanded[W]); ok {
+		known = x.NumStates()
+	}
 	for _, s := range sources {
-		if s < 0 {
+		if s < 0 || known >= 0 && int(s) >= known {
 			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
 		}
 		r.mention(s)

@@ -73,6 +73,13 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 		}
 		return sweepForward(f, order, o.Sources, w)
 	}
+	if ways, some := withoutZerosOf(f); some {
+		d, err := componentSums[W](op, ways, o)
+		if err != nil {
+			return nil, err
+		}
+		return d[:n], nil
+	}
 	s := &componentSolver[W]{op: op, f: f, o: o, c: c, d: slices.Repeat([]W{semiring.Zero[W]()}, n), local: make([]int32, n)}
 	list, first := c.members()
 	held := int64(0)
@@ -115,6 +122,65 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 	}
 	return s.d, nil
 }
+
+// withoutZeros is a machine whose arcs of weight 0̄ lead to a state more, which leads nowhere. They keep their places among
+// the arcs of their states. 0̄ is no way: what an arc of it leads to is not reached, and a cycle with one is none, so that such arcs
+// must not join states into components, where a sum would count as one that diverges because of a cycle which nothing reaches.
+type withoutZeros[W semiring.Weight[W]] struct {
+	fst.Expanded[W]
+	rows map[fst.StateID][]fst.Arc[W] // of states that have such arcs
+	n    int
+}
+
+// withoutZerosOf also reports whether f has arcs of weight 0̄ that lead to a state of its own. O(arcs) time.
+func withoutZerosOf[W semiring.Weight[W]](f fst.Expanded[W]) (withoutZeros[W], bool) {
+	z := withoutZeros[W]{Expanded: f, n: f.NumStates()}
+	if _, done := f.(withoutZeros[W]); done {
+		return z, false
+	}
+	zero := semiring.Zero[W]()
+	for q := range fst.StateID(z.n) {
+		arcs := f.Arcs(q)
+		if !slices.ContainsFunc(arcs, func(e fst.Arc[W]) bool { return e.Weight.Equal(zero) }) {
+			continue
+		}
+		arcs = slices.Clone(arcs)
+		for i := range arcs {
+			if arcs[i].Weight.Equal(zero) {
+				arcs[i].NextState = fst.StateID(z.n)
+			}
+		}
+		if z.rows == nil {
+			z.rows = map[fst.StateID][]fst.Arc[W]{}
+		}
+		z.rows[q] = arcs
+	}
+	return z, z.rows != nil
+}
+
+func (z withoutZeros[W]) NumStates() int { return z.n + 1 }
+
+func (z withoutZeros[W]) Final(q fst.StateID) W {
+	if int(q) == z.n {
+		return semiring.Zero[W]()
+	}
+	return z.Expanded.Final(q)
+}
+
+func (z withoutZeros[W]) Arcs(q fst.StateID) []fst.Arc[W] {
+	if int(q) == z.n {
+		return nil
+	}
+	if arcs, some := z.rows[q]; some {
+		return arcs
+	}
+	return z.Expanded.Arcs(q)
+}
+
+func (z withoutZeros[W]) OutDegree(q fst.StateID) int { return len(z.Arcs(q)) }
+
+func (z withoutZeros[W]) InputSymbols() *fst.SymbolTable  { return fst.InputSymbols(z.Expanded) }
+func (z withoutZeros[W]) OutputSymbols() *fst.SymbolTable { return fst.OutputSymbols(z.Expanded) }
 
 // hasLoop reports whether an arc leads to the state that it leaves.
 func hasLoop[W any](f fst.Expanded[W]) bool {

@@ -171,6 +171,9 @@
 //	                              them Infinity
 //	weights of -0               fstencode gives them other labels   are the same as 0
 //	                              than 0
+//	fstdifference               fails on what it claims of its own  works
+//	  --fst_verify_properties,    complement
+//	  labels below -2
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
 //	fstdisambiguate             confuses states where it has pruned,  goes by the right states, so that the

@@ -600,7 +600,7 @@ func (p *peers) run(c *peerCase) string {
 			if strings.HasPrefix(d, "OpenFst's file") && strings.Contains(d, "BadNumber") {
 				return "" // which it makes by dividing 0̄ by 0̄
 			}
-			if _, _, status := p.openFst("fstinfo", nil, b); status != 0 {
+			if _, errs, status := p.openFst("fstinfo", nil, b); status != 0 || strings.Contains(errs, "Read failed") {
 				p.statuses[c.tool.name+": OpenFst cannot read what it has written"]++
 				return ""
 			}

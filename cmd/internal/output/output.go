@@ -10,6 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -97,11 +100,20 @@ func settle(temp string, do func() (renamed bool, err error)) error {
 	return err
 }
 
-// Create opens name for writing; "" and "-" are stdout. Nothing appears at name
-// before Commit.
+// Create opens name for writing; "", "-" and /dev/stdout are stdout. Nothing appears at name
+// before Commit, unless it is a device, a pipe, or a descriptor that is open already (/dev/fd/3), through
+// which others write, too.
 func Create(name string, stdout io.Writer) (*File, error) {
-	if name == "" || name == "-" {
+	fd, open := descriptor(name)
+	switch {
+	case name == "" || name == "-" || open && fd == 1:
 		return &File{name: "standard output", w: buffer(stdout)}, nil
+	case open:
+		f, err := opened(fd, name)
+		if err != nil {
+			return nil, err
+		}
+		return &File{name: name, w: buffer(f)}, nil
 	}
 	info, err := os.Stat(name)
 	switch {
@@ -128,6 +140,52 @@ func Create(name string, stdout io.Writer) (*File, error) {
 		return nil, fmt.Errorf("cannot create %s: %w", name, err)
 	}
 	f.w = buffer(f.writer())
+	return f, nil
+}
+
+// descriptor returns which descriptor of this process a name stands for, where the system has such names.
+func descriptor(name string) (fd uintptr, ok bool) {
+	if runtime.GOOS == "windows" {
+		return 0, false
+	}
+	switch name {
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if digits, in := strings.CutPrefix(name, dir); in {
+			n, err := strconv.ParseUint(digits, 10, 31)
+			return uintptr(n), err == nil
+		}
+	}
+	return 0, false
+}
+
+// descriptors are those that have been written to by their numbers. They stay open: a second result may go there.
+var descriptors struct {
+	sync.Mutex
+	files map[uintptr]*os.File
+}
+
+func opened(fd uintptr, name string) (*os.File, error) {
+	descriptors.Lock()
+	defer descriptors.Unlock()
+	if f := descriptors.files[fd]; f != nil {
+		return f, nil
+	}
+	f := os.NewFile(fd, name)
+	if f == nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	if descriptors.files == nil {
+		descriptors.files = map[uintptr]*os.File{}
+	}
+	descriptors.files[fd] = f // also where it cannot be used: to close it is not for the collector
+	if _, err := f.Stat(); err != nil {
+		return nil, fmt.Errorf("%s: no such descriptor is open", name)
+	}
 	return f, nil
 }
 

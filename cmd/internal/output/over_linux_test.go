@@ -1,6 +1,9 @@
 package output
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -158,5 +161,48 @@ func TestOverwriteFails(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "incomplete") || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What goes to a descriptor by its number goes through it: what others write there stays, before and behind.
+func TestOpenDescriptors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	shared, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shared.Close()
+	write := func(w io.Writer, s string) {
+		t.Helper()
+		if _, err := io.WriteString(w, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(shared, "before ")
+	for _, dir := range []string{"/dev/fd", "/proc/self/fd"} {
+		f, err := Create(fmt.Sprintf("%s/%d", dir, shared.Fd()), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(f, "result ")
+		if err := f.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(shared, "behind")
+	if got, _ := os.ReadFile(path); string(got) != "before result result behind" {
+		t.Errorf("the file holds %q", got)
+	}
+	var out bytes.Buffer
+	f, err := Create("/dev/stdout", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(f, "result")
+	if err := f.Commit(); err != nil || out.String() != "result" {
+		t.Errorf("/dev/stdout got %q, %v", out.String(), err)
+	}
+	if _, err := Create("/dev/fd/1234", nil); err == nil {
+		t.Error("a descriptor that is not open was opened")
 	}
 }
