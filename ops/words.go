@@ -93,13 +93,20 @@ func (t *wordTable) addNode(parent int32, l fst.Label) {
 	t.labels, t.parent, t.run = append(t.labels, l), append(t.parent, parent), append(t.run, run)
 }
 
-// only returns a table of the strings with the numbers words alone, and their numbers there.
+// only returns a table of the strings with the numbers words alone, and their numbers there. O(words + labels) time, in whatever
+// order they are.
 func (t *wordTable) only(words []int32) (wordTable, map[int32]int32) {
 	need := make([]int32, len(t.labels)) // so many labels on the way to each node
 	for _, k := range words {
 		w := t.words[k]
-		for node, n := w.node, w.n; n > 0 && need[node] < n; node, n = t.parent[node], n-1 {
-			need[node] = n
+		if w.n > 0 {
+			need[w.node] = max(need[w.node], w.n)
+		}
+	}
+	for node := len(need) - 1; node >= 0; node-- { // parents come before their children
+		if n := need[node] - 1; n > 0 {
+			parent := t.parent[node]
+			need[parent] = max(need[parent], n)
 		}
 	}
 	kept := newWordTable()

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -109,4 +110,37 @@ func TestSynchronizeSharesStrings(t *testing.T) {
 			t.Fatalf("state %d has the labels %d:%d", n+q, e.ILabel, e.OLabel)
 		}
 	}
+}
+
+// What is kept is found in one pass, in whatever order the strings are named: a suffix of each length, the shortest first, takes
+// about as long as the longest first.
+func TestWordTableKeepsSuffixesInAnyOrder(t *testing.T) {
+	const n = 30_000
+	table := newWordTable()
+	k := int32(0)
+	for i := range n {
+		k = table.push(k, fst.Label(1+i))
+	}
+	var words []int32
+	for ; k != 0; _, k = table.pop(k, fst.Epsilon) {
+		words = append(words, k)
+	}
+	reversed := slices.Clone(words)
+	slices.Reverse(reversed)
+	took := func(words []int32) time.Duration {
+		begun := time.Now()
+		kept, now := table.only(words)
+		if len(kept.labels) != n || len(now) != n+1 {
+			t.Fatalf("%d labels and %d strings of %d are kept", len(kept.labels), len(now), n)
+		}
+		return time.Since(begun)
+	}
+	longest, shortest := time.Hour, time.Hour
+	for range 3 { // a busy machine slows some, and not all
+		longest, shortest = min(longest, took(words)), min(shortest, took(reversed))
+		if shortest < 5*longest {
+			return
+		}
+	}
+	t.Errorf("%v when the shortest come first, and %v when the longest do", shortest, longest)
 }
