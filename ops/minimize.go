@@ -304,6 +304,9 @@ func minimizeError(err error) error {
 
 // minimizeUnweighted minimizes an acceptor whose weights are not looked at.
 func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptions) error {
+	if err := cancelled("Minimize", o.Ctx); err != nil {
+		return err
+	}
 	Connect(f)
 	if err := CheckLimits("Minimize", f, o.Limits.workspace()); err != nil { // what is minimized is held meanwhile
 		return err

@@ -297,7 +297,13 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
 // "Efficient minimization of DFAs with partial transition functions", STACS 2008.
 func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *stopwatch) ([]fst.StateID, error) {
+	if err := cancelled(w.op, w.ctx); err != nil {
+		return nil, err
+	}
 	p := prePartition(f, arcOrder)
+	if err := cancelled(w.op, w.ctx); err != nil {
+		return nil, err
+	}
 	list, first := incoming(f)
 	if err := p.refine(list, first, w); err != nil {
 		return nil, err

@@ -109,6 +109,9 @@
 //	                              circles of them
 //	words that a linear model   are looked up behind its tables     have no arc
 //	  does not have
+//	fstcompile                  makes all states up to the          an error where they take more than a
+//	  --keep_state_numbering,     greatest number, or runs out        gigabyte and not one in a thousand is in
+//	  a number mistyped           of memory                           the file, unless a limit allows it
 //	fstrandgen, where a path    goes on for 2³¹ arcs, by default    an error that says from which state
 //	  comes to cycles that                                            no final state is reached, unless
 //	  are never left                                                  --max_length, up to 2²⁴, drops it
