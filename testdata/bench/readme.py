@@ -55,7 +55,7 @@ for l in open(os.path.join(here, 'newer.tsv')):
         newer[i] = max(1, float(x))
 work = [l.rstrip('\n').split('\t') for l in open(os.path.join(here, 'workloads.tsv')) if l.strip() and not l.startswith('#')]
 
-text = ['Machine: %s. Times are processor time in ms, the least of the repetitions (the median of nine processes in turn where OpenFst takes less than 20 ms); ratios are OpenFst\'s to ours in time, and ours' % machine(),
+text = ['Machine: %s. Times are processor time in ms, the least of the repetitions (the median of some processes in turn where OpenFst takes less than 20 ms); ratios are OpenFst\'s to ours in time, and ours' % machine(),
         'to OpenFst\'s in peak memory. "Newest" divides by how much faster 1.8.4 was recorded to be than 1.7.9, where it was (`newer.tsv`).', '',
         '| workload | 1.7.9, ms | ours, ms | 1.7.9 / ours | newest / ours | 1.7.9, MB | ours, MB | ours / 1.7.9 |', '|---|---|---|---|---|---|---|---|']
 old, new, mem, missing = [], [], [], []
