@@ -108,11 +108,14 @@ func questionsOf(t *typed, delta float64) []question {
 			return "not known: too many differences between outputs of one input", nil, nil
 		}
 		return proved(orNil(twins), err)
-	}}, {"determinizable", func(ops.Limits) (string, error, error) {
+	}}, {concluded, func(ops.Limits) (string, error, error) {
 		return known.determinizable(t), nil, nil
 	}}}
 	return list
 }
+
+// concluded is the question whose answer follows from the others and takes no time.
+const concluded = "determinizable"
 
 // inquiry asks questions one after the other, within limits.
 type inquiry struct {
@@ -138,7 +141,7 @@ func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 			}
 		}()
 		for i, q := range questions {
-			lim, cancel := in.share(len(questions) - i)
+			lim, cancel := in.share(questions[i:])
 			var a answered
 			a.text, a.evidence, a.err = q.ask(lim)
 			cancel()
@@ -190,8 +193,14 @@ func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 	return open, nil
 }
 
-// share returns the limits of the first of n questions that are left, and what releases their timer.
-func (in *inquiry) share(n int) (ops.Limits, context.CancelFunc) {
+// share returns the limits of the first of the questions that are left, and what releases their timer.
+func (in *inquiry) share(left []question) (ops.Limits, context.CancelFunc) {
+	n := 0
+	for _, q := range left {
+		if q.name != concluded {
+			n++
+		}
+	}
 	lim := in.Limits
 	if lim.Ctx == nil {
 		return lim, func() {}
@@ -201,7 +210,7 @@ func (in *inquiry) share(n int) (ops.Limits, context.CancelFunc) {
 		return lim, func() {}
 	}
 	var cancel context.CancelFunc
-	lim.Ctx, cancel = context.WithTimeout(lim.Ctx, time.Until(end)/time.Duration(n))
+	lim.Ctx, cancel = context.WithTimeout(lim.Ctx, time.Until(end)/time.Duration(max(n, 1)))
 	return lim, cancel
 }
 

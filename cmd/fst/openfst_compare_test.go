@@ -39,7 +39,9 @@ func compareFiles(a, b []byte, delta float64, step float32) string {
 	if x.ArcType() != y.ArcType() || x.fstType != y.fstType && y.fstType != "edit" {
 		return fmt.Sprintf("a %s over %s against a %s over %s", x.fstType, x.ArcType(), y.fstType, y.ArcType())
 	}
-	if d := x.Equal(x.m, y.m, delta); d != nil && (step == 0 || !sameButRounding(printed(a), printed(b), delta, step)) {
+	// Of weights such as 10³⁰ in 64 bits the last digit is more than any delta: those that print the same are the same.
+	if d := x.Equal(x.m, y.m, delta); d != nil && (step == 0 || !sameButRounding(printed(a), printed(b), delta, step)) &&
+		(x.ArcType() != "log64" || printed(a) != printed(b)) {
 		return d.String()
 	}
 	for i, side := range []func(any) *fst.SymbolTable{fst.InputSymbols, fst.OutputSymbols} {
