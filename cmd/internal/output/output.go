@@ -300,9 +300,18 @@ func (f *File) Whole() bool { return f.whole }
 // Flush hands over what was written to a file that does not appear whole.
 func (f *File) Flush() error {
 	if f.err == nil && !f.Whole() {
-		f.err = f.named(f.w.Flush())
+		f.err = f.written(f.named(f.w.Flush()))
 	}
 	return f.err
+}
+
+// written is err, with the name of the file if it does not say so yet.
+func (f *File) written(err error) error {
+	var named *writeError
+	if err == nil || errors.As(err, &named) {
+		return err
+	}
+	return &writeError{f.name, err}
 }
 
 // Commit flushes, closes and puts the file in its place. After an error nothing
@@ -327,11 +336,8 @@ func (f *File) Commit() error {
 			settle(f.temp, nil)
 		}
 	}
+	err = f.written(err)
 	f.done()
-	var named *writeError
-	if err != nil && !errors.As(err, &named) {
-		return &writeError{f.name, err}
-	}
 	return err
 }
 
