@@ -50,11 +50,15 @@ func (m *Machine) suited(gamma float64) (*Machine, error) {
 	return m.carefully()
 }
 
+func outOfRange(gamma float64) error {
+	return fmt.Errorf("losses: log Z at γ = %v: potentials or losses are too large: %w", gamma, ErrRange)
+}
+
 // certain returns an error when rounding in the constant may exceed a billionth
 // of log Z.
 func (m *Machine) certain(gamma, logZ float64) error {
 	if math.IsNaN(logZ) || math.IsInf(logZ, 1) {
-		return fmt.Errorf("losses: log Z at γ = %v: potentials or losses are too large: %w", gamma, ErrRange)
+		return outOfRange(gamma)
 	}
 	size := math.Abs(logZ)
 	if math.IsInf(logZ, -1) {

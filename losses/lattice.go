@@ -438,6 +438,9 @@ func (c *product) pass(gamma float64) (*pass, error) {
 		return p, nil
 	}
 	post, end, logZ, err := ops.ExpectedCounts[semiring.Log64](c.f, nil)
+	if errors.Is(err, ops.ErrNotMember) {
+		return nil, outOfRange(gamma)
+	}
 	if errors.Is(err, ops.ErrNoPath) {
 		p.post, p.end, p.at = make([]float64, c.offset[n]), make([]float64, n), make([]float64, n)
 		return p, nil

@@ -34,20 +34,20 @@ func main() {
 		os.Exit(1)
 	}()
 	std := cli.Standard()
-	status := guarded(os.Args, std.Err, func() int { return run(os.Args, std) })
+	status := guarded(os.Args, std.Err, output.Stop, func() int { return run(os.Args, std) })
 	runtime.KeepAlive(ballast)
 	os.Exit(status)
 }
 
 // guarded returns the status of do, or 1 with a message where it panics: the runtime's own status, 2, would say that a
 // comparison has found a difference. The library hands panics of its goroutines on to this one.
-func guarded(argv []string, errs io.Writer, do func() int) (status int) {
+func guarded(argv []string, errs io.Writer, stop func(), do func() int) (status int) {
 	defer func() {
 		v := recover()
 		if v == nil {
 			return
 		}
-		output.Stop()
+		stop() // half-written files go
 		stack := debug.Stack()
 		if err, ok := v.(error); ok {
 			var worker *ops.WorkerPanic

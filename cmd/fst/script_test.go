@@ -84,7 +84,11 @@ func TestPanicIsAnError(t *testing.T) {
 	inner := func() (stack []byte) { return debug.Stack() }()
 	for name, v := range map[string]any{"value": "index out of range", "error": errors.New("index out of range"), "worker": &ops.WorkerPanic{Value: "index out of range", Stack: inner}} {
 		var errs bytes.Buffer
-		status := guarded([]string{"/usr/bin/fstequal", "a b.fst"}, &errs, func() int { panic(v) })
+		stopped := 0
+		status := guarded([]string{"/usr/bin/fstequal", "a b.fst"}, &errs, func() { stopped++ }, func() int { panic(v) })
+		if stopped != 1 {
+			t.Errorf("%s: half-written files were removed %d times", name, stopped)
+		}
 		for _, want := range []string{"ERROR: fstequal: panic: index out of range\n", "Please report it", `["/usr/bin/fstequal" "a b.fst"]`, "TestPanicIsAnError"} {
 			if status != 1 || !strings.Contains(errs.String(), want) {
 				t.Errorf("%s: status %d, want 1 and %q in:\n%s", name, status, want, errs.String())
@@ -95,7 +99,7 @@ func TestPanicIsAnError(t *testing.T) {
 		}
 	}
 	for _, status := range []int{0, 1, 2} {
-		if got := guarded([]string{"fst"}, io.Discard, func() int { return status }); got != status {
+		if got := guarded([]string{"fst"}, io.Discard, func() { t.Error("stopped without a panic") }, func() int { return status }); got != status {
 			t.Errorf("status %d became %d", status, got)
 		}
 	}
