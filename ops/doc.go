@@ -81,8 +81,7 @@
 //     Short lists are looked at again instead: 1.03 → 0.65 ms (0.79).
 //   - Work space borrowed from the composition before, small results collected there: of 42 first touches
 //     of a page, 2 µs each, 20 are left. compose_R_1e3 0.29 → 0.25 ms (0.33), spell_E2 1.34 → 1.12 s, lat_intersect_G 104 → 90 MB.
-//   - The states of a block are pushed at once (fst.Vector.PushStates), not one by one: compose_R_1e5 28.6 → 26.9 ms, two workers on
-//     compose_LG 90 → 88.
+//   - The states of a block are pushed at once (fst.Vector.PushStates), not one by one: compose_R_1e5 28.6 → 26.9 ms.
 //   - States with more than 2¹⁵ arcs are counted, then made in one array of just that size, which the result takes:
 //     450,000 arcs of a state with 60,000 loops 80 → 29 ms and 64 → 30 MB (147 and 34).
 //   - Looking ahead, a lexicon of 5000 words with a random grammar of 200 states: 1.1 s → 13 ms. It has an expansion
