@@ -19,15 +19,7 @@ func cancellable() map[string]func(ops.Limits) error {
 	type V = *fst.Vector[semiring.Tropical]
 	type E = fst.Expanded[semiring.Tropical]
 	rng := rand.New(rand.NewPCG(62, 1))
-	random := func(o fsttest.Options) V {
-		f := fsttest.Random(rng, 1500, semiringtest.Tropical, o)
-		for q := range fst.StateID(f.NumStates() - 1) { // a start that leads to all
-			f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 99, OLabel: 99, Weight: 1, NextState: q + 1})
-		}
-		f.SetFinal(fst.StateID(f.NumStates()-1), 1)
-		f.SetStart(0)
-		return f
-	}
+	random := func(o fsttest.Options) V { return accessible(rng, 1500, o) }
 	plain := random(fsttest.Options{Degree: 3, Final: 0.2, Labels: 5})
 	cyclic := random(fsttest.Options{Degree: 3, Final: 0.2, Epsilon: 0.2, Labels: 5, Cyclic: true})
 	acceptor := random(fsttest.Options{Degree: 2, Final: 0.2, Labels: 90, Acceptor: true, Deterministic: true})

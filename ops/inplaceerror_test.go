@@ -39,19 +39,22 @@ func (c *locked) Err() error {
 	return c.turning.Err()
 }
 
+// accessible is a random machine whose start leads to all states, and all of them to a final one.
+func accessible(rng *rand.Rand, states int, o fsttest.Options) *fst.Vector[semiring.Tropical] {
+	f := fsttest.Random(rng, states, semiringtest.Tropical, o)
+	for q := range fst.StateID(states - 1) {
+		f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 99, OLabel: 99, Weight: 1, NextState: q + 1})
+	}
+	f.SetFinal(fst.StateID(states-1), 1)
+	f.SetStart(0)
+	return f
+}
+
 // What is said of a machine after an error of an operation in place holds wherever a context stops it.
 func TestInPlaceAfterCancellation(t *testing.T) {
 	type V = *fst.Vector[semiring.Tropical]
 	rng := rand.New(rand.NewPCG(61, 1))
-	random := func(o fsttest.Options) V {
-		f := fsttest.Random(rng, 3000, semiringtest.Tropical, o)
-		for q := range fst.StateID(f.NumStates() - 1) { // a start that leads to all
-			f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 99, OLabel: 99, Weight: 1, NextState: q + 1})
-		}
-		f.SetFinal(fst.StateID(f.NumStates()-1), 1)
-		f.SetStart(0)
-		return f
-	}
+	random := func(o fsttest.Options) V { return accessible(rng, 3000, o) }
 	plain := random(fsttest.Options{Degree: 3, Final: 0.2, Labels: 5})
 	epsilons := random(fsttest.Options{Degree: 3, Final: 0.2, Epsilon: 0.4, Labels: 5})
 	cyclic := random(fsttest.Options{Degree: 3, Final: 0.2, Epsilon: 0.2, Labels: 5, Cyclic: true})
