@@ -3,6 +3,7 @@ package ops
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -35,6 +36,11 @@ func newRefinable[I position](order, first []I) *refinable[I] {
 		}
 	}
 	return p
+}
+
+// bytes is what p takes.
+func (p *refinable[I]) bytes() int64 {
+	return int64(unsafe.Sizeof(I(0))) * int64(3*cap(p.elems)+cap(p.first)+cap(p.end)+cap(p.marked)+cap(p.touched))
 }
 
 // of returns the elements of set k.
@@ -101,6 +107,9 @@ func bisimilar(list []inArc, first []int64, class []int32, n int, w *stopwatch) 
 }
 
 func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, w *stopwatch) ([]int32, int, error) {
+	if err := w.holds(16*int64(len(class)) + 5*int64(unsafe.Sizeof(I(0)))*int64(len(list))); err != nil { // before anything splits
+		return nil, 0, err
+	}
 	states := newRefinable(groupBy(class, n))
 	order, bunches := byLabel[I](list)
 	var b bunching[I]
@@ -182,6 +191,9 @@ func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, 
 		if err := w.did(len(arcs)); err != nil {
 			return nil, 0, err
 		}
+		if err := w.holds(states.bytes() + slicesOf.bytes() + b.bytes()); err != nil {
+			return nil, 0, err
+		}
 		for _, t := range arcs {
 			b.recount(list[t].from, t)
 		}
@@ -216,6 +228,12 @@ type bunching[I position] struct {
 	free    []I // counts that nothing is in
 	mine    []I // of each state that has moved: its count in the new bunch, else -1
 	moved   []movedCount[I]
+}
+
+// bytes is what b takes.
+func (b *bunching[I]) bytes() int64 {
+	numbers := cap(b.of) + cap(b.lo) + cap(b.hi) + cap(b.work) + cap(b.count) + cap(b.counter) + cap(b.free) + cap(b.mine)
+	return int64(unsafe.Sizeof(I(0)))*int64(numbers) + int64(cap(b.waiting)) + int64(unsafe.Sizeof(movedCount[I]{}))*int64(cap(b.moved))
 }
 
 // movedCount is a state with arcs of a slice that becomes a bunch, and its count in the bunch before.

@@ -2,9 +2,11 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -196,5 +198,53 @@ func chain(n int) *fst.Vector[semiring.Tropical] {
 		f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 1})
 	}
 	f.SetFinal(fst.StateID(n), 0)
+	return f
+}
+
+// What --limit_bytes is told of the arrays of a minimization is what they take: with a limit of nine tenths of it the
+// operation ends with a LimitError, and it allocates at least half as much in all, and no more than five times as much: arrays
+// that grow leave behind what they were, and the passes before, for components, have had theirs.
+func TestMinimizeCountsItsArrays(t *testing.T) {
+	for name, c := range map[string]struct {
+		f      *fst.Vector[semiring.Tropical]
+		nondet bool
+	}{
+		"acyclic":          {chain(300_000), false},
+		"cyclic":           {loop(300_000), false},
+		"nondeterministic": {levels(50_000, false), true},
+	} {
+		minimize := func(bytes int64) error {
+			return MinimizeAcceptor(c.f.Clone(), &MinimizeOptions{AllowNondet: c.nondet, Limits: Limits{Bytes: bytes}})
+		}
+		least := sizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes
+		for minimize(least) != nil {
+			least += least / 20
+		}
+		var limit *LimitError
+		if err := minimize(least * 9 / 10); !errors.As(err, &limit) || limit.Limit != "bytes" {
+			t.Errorf("%s: within nine tenths of %d bytes: %v", name, least, err)
+		}
+		g := c.f.Clone()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := MinimizeAcceptor(g, &MinimizeOptions{AllowNondet: c.nondet}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		made := int64(after.TotalAlloc - before.TotalAlloc)
+		size := sizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes // is there already, and counted
+		t.Logf("%s: %d bytes do, of which %d the machine; %d allocated", name, least, size, made)
+		if held := least - size; made < held/2 || made > 5*held {
+			t.Errorf("%s: %d bytes of work space are counted, %d allocated", name, held, made)
+		}
+	}
+}
+
+// loop is a cycle of n states of which the first is final.
+func loop(n int) *fst.Vector[semiring.Tropical] {
+	f := chain(n - 1)
+	f.SetFinal(fst.StateID(n-1), semiring.Zero[semiring.Tropical]())
+	f.SetFinal(0, 0)
+	f.AddArc(fst.StateID(n-1), fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: 0})
 	return f
 }

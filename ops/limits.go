@@ -144,6 +144,9 @@ type stopwatch struct {
 	op   string
 	ctx  context.Context
 	left int
+
+	most int64    // bytes that may be held, 0 for any
+	held Progress // beside work space
 }
 
 const lookEvery = 1 << 13
@@ -155,6 +158,16 @@ func (w *stopwatch) did(units int) error {
 	}
 	w.left = lookEvery
 	return cancelled(w.op, w.ctx)
+}
+
+// holds returns a LimitError when so many bytes of work space are more than there may be.
+func (w *stopwatch) holds(bytes int64) error {
+	if w.most == 0 || w.held.Bytes+bytes <= w.most {
+		return nil
+	}
+	p := w.held
+	p.Bytes += bytes
+	return &LimitError{Op: w.op, Limit: "bytes", Bound: w.most, Built: p, Cause: ErrLimit}
 }
 
 // isCancelled reports whether err is that of a context.

@@ -315,7 +315,7 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 		return nil
 	}
 	p := fst.PropertiesOf[W](f, fst.Acyclic|fst.IDeterministic)
-	w := &stopwatch{op: "Minimize", ctx: o.Ctx}
+	w := &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes, held: sizeOf[W](f.NumStates(), int64(f.NumArcs()))}
 	var stands []fst.StateID
 	var err error
 	if p.Has(fst.Acyclic | fst.IDeterministic) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -37,6 +38,11 @@ func newPartition(states, classes int) *partition {
 		p.addClass()
 	}
 	return p
+}
+
+// bytes is what p takes.
+func (p *partition) bytes() int64 {
+	return 4 * int64(4*len(p.class)+cap(p.size)+cap(p.markedSize)+cap(p.head)+cap(p.markedHead)+cap(p.touched))
 }
 
 func (p *partition) addClass() int32 {
@@ -127,6 +133,10 @@ func (p *partition) split(made func(c int32)) {
 // Theoretical Computer Science 92(1):181-189, 1992.
 func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fst.StateID, error) {
 	n := f.NumStates()
+	const perState = 4 * 4 // height, order, where heights begin, and what stands for it
+	if err := w.holds(perState * int64(n)); err != nil {
+		return nil, err
+	}
 	height, most := heights(f)
 	order, first := groupBy(height, int(most)+1)
 	stands := make([]fst.StateID, n)
@@ -164,6 +174,9 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fs
 			size *= 2
 		}
 		if size > len(slots) {
+			if err := w.holds(perState*int64(n) + int64(unsafe.Sizeof(slot{}))*int64(size+len(slots))); err != nil {
+				return nil, err
+			}
 			slots = make([]slot, size)
 		} else {
 			clear(slots[:size])
@@ -300,6 +313,11 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 	if err := cancelled(w.op, w.ctx); err != nil {
 		return nil, err
 	}
+	lists := 8*int64(f.NumStates()) + int64(unsafe.Sizeof(inArc{}))*int64(fst.NumArcs(f)) // see incoming
+	if err := w.holds(lists + 24*int64(f.NumStates())); err != nil {
+		return nil, err
+	}
+	w.held.Bytes += lists
 	p := prePartition(f, arcOrder)
 	if err := cancelled(w.op, w.ctx); err != nil {
 		return nil, err
@@ -318,6 +336,7 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 	if done {
 		return p.heads(), nil
 	}
+	w.held.Bytes += p.bytes()
 	class, n, err := bisimilar(list, first, p.class, len(p.size), w)
 	if err != nil {
 		return nil, err
@@ -415,6 +434,9 @@ func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
 			}
 		}
 		p.split(push)
+		if err := w.holds(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(cap(heap))); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -561,12 +561,16 @@ Time O(states + arcs), a machine in memory at a time.`,
 				key, typ             string
 				states, arcs, finals int
 			}
-			var rows []row
+			var rows []row // where they are asked for
 			var total row
+			n := 0
 			var types []string
 			err = a.each(*begin, *end, func(e *archived) error {
 				d := e.Describe(e.m, &ops.DescribeOptions{SizeOnly: true})
-				rows = append(rows, row{e.key, e.fstType, d.States, d.Arcs, d.Finals})
+				n++
+				if *list {
+					rows = append(rows, row{e.key, e.fstType, d.States, d.Arcs, d.Finals})
+				}
 				total.states, total.arcs, total.finals = total.states+d.States, total.arcs+d.Arcs, total.finals+d.Finals
 				if !slices.Contains(types, e.fstType) {
 					types = append(types, e.fstType)
@@ -586,7 +590,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 					infoLine(w, "far type", a.ftype)
 					infoLine(w, "arc type", cmp.Or(arcType, "standard"))
 					infoLine(w, "fst type", strings.Join(types, ","))
-					infoLine(w, "# of FSTs", len(rows))
+					infoLine(w, "# of FSTs", n)
 					infoLine(w, "total # of states", total.states)
 					infoLine(w, "total # of arcs", total.arcs)
 					infoLine(w, "total # of final states", total.finals)

@@ -28,6 +28,9 @@ func (c *peerCase) unguided() string {
 		if m.beyond(math.MaxFloat32*c.delta()) && c.nstate() > 0 && name == "--nstate" { // see differs
 			return false
 		}
+		if name == "--weight" && slices.Contains(c.flags, "--map_type=quantize") { // which has no use for it
+			return false
+		}
 		return flag != "--det_type=functional" && flag != "--det_type=nonfunctional" && flag != "--weight=" && flag != "--weight=Infinity" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
 	}) {
 		return ""
@@ -45,18 +48,49 @@ func (c *peerCase) unguided() string {
 	case m.arcType != "log64" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate" ||
 		tool == "map" && slices.Contains(c.flags, "--map_type=quantize")) && m.beyond(math.MaxFloat32*c.delta()):
 		return "a weight is rounded to Infinity in OpenFst"
+	case tool == "shortestpath" && slices.Contains(c.flags, "--unique") && m.beyond(math.MaxFloat32*c.delta()) && !m.cyclic() && m.paths() <= c.number("--nshortest"):
+		return "in a determinized machine a weight is rounded to Infinity in OpenFst"
 	}
 	return ""
 }
 
 // nstate returns the last --nstate among the flags, 0 for none.
-func (c *peerCase) nstate() (n int) {
+func (c *peerCase) nstate() int { return c.number("--nstate") }
+
+// number returns the last value of a flag, 0 for none.
+func (c *peerCase) number(flag string) (n int) {
 	for _, f := range c.flags {
-		if v, ok := strings.CutPrefix(f, "--nstate="); ok {
+		if v, ok := strings.CutPrefix(f, flag+"="); ok {
 			n = must1(strconv.Atoi(v))
 		}
 	}
 	return n
+}
+
+// paths returns how many paths the acyclic m has from its start to final states.
+func (m *model) paths() int {
+	known := map[int]int{}
+	var from func(int) int
+	from = func(q int) int {
+		n, ok := known[q]
+		if ok {
+			return n
+		}
+		if !math.IsInf(m.finals[q], 1) {
+			n++
+		}
+		for _, a := range m.arcs {
+			if a.from == q {
+				n += from(a.to)
+			}
+		}
+		known[q] = n
+		return n
+	}
+	if m.start < 0 {
+		return 0
+	}
+	return from(m.start)
 }
 
 // acceptor tells whether all arcs have the same label on both sides.
@@ -76,7 +110,7 @@ func (c *peerCase) differs(b []byte) string {
 		if d := modelOf(b).choice(); d != "" {
 			return d
 		}
-	case tool == "disambiguate":
+	case tool == "disambiguate" || tool == "shortestpath":
 		if d := modelOf(b).twoPaths(); d != "" {
 			return d
 		}

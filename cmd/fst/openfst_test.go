@@ -866,6 +866,9 @@ func TestAsOpenFst(t *testing.T) {
 	}
 	if only := os.Getenv("TROPICA_TOOL"); only != "" {
 		tools = slices.DeleteFunc(tools, func(x peerTool) bool { return x.name != only })
+		if len(tools) == 0 {
+			t.Fatalf("TROPICA_TOOL=%s: no tool that is compared has this name", only)
+		}
 	}
 	failed, ended, judged, statuses := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	diverged, rounded := 0, 0
