@@ -331,7 +331,7 @@ func TestCheckBoundsBytes(t *testing.T) {
 			return
 		}
 	}
-	t.Error("synchronize was not tried")
+	t.Error("labels were not pushed")
 }
 
 // Witnesses, and reasons for what was not tried, have the symbols of the machine; ε that a law takes for a label is ε there.

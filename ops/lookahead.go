@@ -171,9 +171,25 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 		if g.Final(q) {
 			index[q] = next
 			sets[q] = []fst.Interval{{Begin: next, End: next + 1}}
+			held++
 			next++
 		}
 		path = append(path, frame{q: q})
+	}
+	// join adds what t reaches to what q does. Where there is no room, what q has is united first: so that however many arcs lead to
+	// the same labels, their sets take a few times what is left of them.
+	join := func(q, t fst.StateID) error {
+		s, had := sets[q], cap(sets[q])
+		if len(s)+len(sets[t]) > had {
+			s = unite(s)
+			s = slices.Grow(s, len(s)+len(sets[t]))
+			held += int64(cap(s) - had)
+			if err := m.check(Progress{States: n, Bytes: 8 * held}); err != nil {
+				return err
+			}
+		}
+		sets[q] = append(s, sets[t]...)
+		return w.did(1 + len(sets[t]))
 	}
 	for i := -1; i < n; i++ {
 		root := fst.StateID(i)
@@ -190,24 +206,21 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 			if int(top.arc) < len(arcs) {
 				t := arcs[top.arc].NextState
 				top.arc++
-				if seen[t] { // finished, for there are no cycles
-					sets[q] = append(sets[q], sets[t]...)
-					if len(sets[q]) > 64 && len(sets[q]) == cap(sets[q]) {
-						sets[q] = unite(sets[q])
-					}
-				} else {
+				if !seen[t] {
 					enter(t)
+				} else if err := join(q, t); err != nil { // t is finished, for there are no cycles
+					return nil, nil, nil, err
 				}
 				continue
 			}
 			sets[q] = unite(sets[q])
-			held += int64(len(sets[q]))
 			if err := m.check(Progress{States: n, Bytes: 8 * held}); err != nil {
 				return nil, nil, nil, err
 			}
 			if path = path[:len(path)-1]; len(path) > 0 {
-				p := path[len(path)-1].q
-				sets[p] = append(sets[p], sets[q]...)
+				if err := join(path[len(path)-1].q, q); err != nil {
+					return nil, nil, nil, err
+				}
 			}
 		}
 	}

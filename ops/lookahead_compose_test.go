@@ -1,8 +1,10 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,6 +106,40 @@ func grammar(rng *rand.Rand, words, states, degree int) *fst.Vector[semiring.Tro
 		}
 	}
 	return ArcSorted(v, Input)
+}
+
+// However many arcs lead from one state to where the same labels are reached, it is the labels that take memory, and bytes are bounded
+// while a state is at hand.
+func TestReachedLabelsOfParallelArcs(t *testing.T) {
+	type W = semiring.Tropical
+	const parallel, labels = 5000, 1000
+	f := fst.NewVector[W](4)
+	f.AddStates(4)
+	f.SetStart(0)
+	f.SetFinal(3, 0)
+	f.AddArc(0, fst.Arc[W]{ILabel: 1, NextState: 2})
+	for l := range fst.Label(2 * labels) { // 2 has all labels, and 1 every other one
+		f.AddArc(2, fst.Arc[W]{ILabel: 1, OLabel: l + 1, NextState: 3})
+		if l%2 == 0 {
+			f.AddArc(1, fst.Arc[W]{ILabel: 1, OLabel: l + 1, NextState: 3})
+		}
+	}
+	for l := range fst.Label(parallel) {
+		f.AddArc(0, fst.Arc[W]{ILabel: l + 2, NextState: 1})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, _, err := LabelLookAhead[W](f, Output, Limits{Bytes: 1 << 20}); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if made := after.TotalAlloc - before.TotalAlloc; made > 5<<20 {
+		t.Errorf("%d bytes were made for %d arcs to a state that reaches %d labels", made, parallel, labels)
+	}
+	var limit *LimitError
+	if _, _, err := LabelLookAhead[W](f, Output, Limits{Bytes: 10_000}); !errors.As(err, &limit) || limit.Limit != "bytes" {
+		t.Errorf("with 10,000 bytes: %v", err)
+	}
 }
 
 // On a lexicon most pairs are dead ends; looking ahead makes nearly the live ones alone.

@@ -3,8 +3,6 @@ package ops
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -581,9 +579,6 @@ func (s *side[W]) side() Side {
 
 // check compares with the limits what has been built, with n arcs of the state at hand.
 func (c *pushComposer[W]) check(n int) error {
-	if c.table.Len() > math.MaxInt32-1 {
-		return fmt.Errorf("ops: Compose: %d states are more than can be numbered", c.table.Len())
-	}
 	p := sizeOf[W](c.table.Len(), c.arcs+int64(n))
 	p.Bytes += c.table.Bytes() + c.taken.Bytes()
 	return c.meter.check(p)

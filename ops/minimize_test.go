@@ -74,6 +74,9 @@ func TestMinimizeNondeterministicAsOpenFst(t *testing.T) {
 		}
 	}
 	t.Logf("%d machines come out alike, %d with more states here", alike, more)
+	if 2*more > alike {
+		t.Errorf("only %d machines come out alike, and %d with more states here", alike, more)
+	}
 }
 
 func minimizeAsOpenFst[W interface {

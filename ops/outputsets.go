@@ -55,6 +55,9 @@ func (a *outputSets[W]) keep(r outputSet[W]) outputSet[W] {
 	return r
 }
 
+// forget ends the count of what is kept; those that stay are kept again.
+func (a *outputSets[W]) forget() { a.held = 0 }
+
 // termBytes is what a set takes.
 func termBytes[W any](r outputSet[W]) int64 {
 	n := int64(0)

@@ -9,7 +9,7 @@ import (
 
 // The delayed forms can forget states (fst.Lazy.Retain): the table of pairs, of subsets or of what else
 // states are made of is then made anew of those that are left. O(states that are left). Those of RmEpsilonLazy
-// are its operand's, and have no table.
+// are its operand's, and have no table. Arcs that were made before count for no limit any more: what a limit holds for is what there is.
 
 // Retain forgets all states but live.
 func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.only(live) }
@@ -26,7 +26,7 @@ func (t *triples) only(live []fst.StateID) triples {
 // Retain forgets all states but live. The start, with which weights are pushed, stays in the table.
 func (c *matchedComposer[W]) Retain(live []fst.StateID) {
 	old := c.table
-	c.table = old.only(live)
+	c.table, c.arcs = old.only(live), 0
 	if c.start != fst.NoState {
 		c.start = c.table.id(old.keys[c.start])
 	}
@@ -35,7 +35,7 @@ func (c *matchedComposer[W]) Retain(live []fst.StateID) {
 // Retain forgets all states but live.
 func (c *pushComposer[W]) Retain(live []fst.StateID) {
 	old, weights := c.table, c.ahead
-	c.table, c.taken, c.ahead = fst.NewTable(hashPushState), fst.NewTable[string](nil), nil
+	c.table, c.taken, c.ahead, c.arcs = fst.NewTable(hashPushState), fst.NewTable[string](nil), nil, 0
 	for _, q := range live {
 		s := old.Key(q)
 		s.taken = c.take(weights[s.taken])
@@ -112,12 +112,20 @@ func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []f
 
 func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
 	old := m.table
-	m.table, m.retained = newSubsetTable[R](), true
+	m.table, m.arcs, m.retained = newSubsetTable[R](), 0, true
 	for _, q := range live {
 		subset := old.subset(q)
 		copy(m.table.add(m.hash(subset, fst.NoState), len(subset), fst.NoState, fst.NoLabel), subset)
 	}
 	m.ahead = warmer[W]{f: m.ahead.f} // which was somewhere in the old pages
+	if a, ok := any(m.alg).(interface{ forget() }); ok {
+		a.forget()
+		for q := range live {
+			for _, e := range m.table.subset(fst.StateID(q)) {
+				m.alg.keep(e.residual)
+			}
+		}
+	}
 }
 
 // Retain forgets all states but live.
@@ -182,7 +190,7 @@ func (s *synchronizer[W]) Retain(live []fst.StateID) {
 // Retain forgets all states but live.
 func (x *factorer[W]) Retain(live []fst.StateID) {
 	states := x.states
-	x.states, x.plain, x.ids, x.owing, x.held = nil, nil, keyTable{}, nil, 0
+	x.states, x.plain, x.ids, x.owing, x.arcs, x.held = nil, nil, keyTable{}, nil, 0, 0
 	for _, q := range live {
 		x.id(states[q].state, states[q].weight)
 	}

@@ -191,6 +191,64 @@ func TestRetainBoundsMemory(t *testing.T) {
 	}
 }
 
+// Limits hold for what there is: arcs, and sets of outputs, of states that were forgotten count no more.
+func TestLimitsForgetWithStates(t *testing.T) {
+	type W = semiring.Tropical
+	f := fst.NewVector[W](3) // which output 1 has is known one label later
+	f.AddStates(3)
+	f.SetStart(0)
+	f.SetFinal(0, 0)
+	for _, e := range []struct {
+		from    fst.StateID
+		in, out fst.Label
+		w       W
+		to      fst.StateID
+	}{{0, 1, 5, 1, 1}, {0, 1, 6, 1, 2}, {1, 2, 1, 0, 0}, {2, 3, 1, 0, 0}} {
+		f.AddArc(e.from, fst.Arc[W]{ILabel: e.in, OLabel: e.out, Weight: e.w, NextState: e.to})
+	}
+	acceptor := Projected[W](f, Input)
+	g := fst.NewVector[W](1) // accepts all outputs
+	g.SetStart(g.AddState())
+	g.SetFinal(0, 0)
+	for _, l := range []fst.Label{1, 5, 6} {
+		g.AddArc(0, fst.Arc[W]{ILabel: l, OLabel: l, NextState: 0})
+	}
+	lim := Limits{Arcs: 100, Bytes: 1 << 16}
+	for name, begin := range map[string]func() (*fst.Lazy[W], error){
+		"Determinize": func() (*fst.Lazy[W], error) {
+			return DeterminizeLazy[W](acceptor, &DeterminizeOptions{Limits: lim}, nil)
+		},
+		"Determinize transducer": func() (*fst.Lazy[W], error) { return DeterminizeLazy[W](f, &DeterminizeOptions{Limits: lim}, nil) },
+		"Determinize sets": func() (*fst.Lazy[W], error) {
+			return DeterminizeLazy[W](f, &DeterminizeOptions{Type: DeterminizeNonFunctional, Limits: lim}, nil)
+		},
+		"Compose": func() (*fst.Lazy[W], error) { return ComposeLazy[W](f, g, &ComposeOptions{Limits: lim}, nil) },
+		"Compose, look-ahead": func() (*fst.Lazy[W], error) {
+			return ComposeLazy[W](f, g, &ComposeOptions{LookAhead: &LookAhead{}, Limits: lim}, nil)
+		},
+		"Compose, labels pushed": func() (*fst.Lazy[W], error) {
+			return ComposeLazy[W](f, g, &ComposeOptions{LookAhead: &LookAhead{PushWeights: true, PushLabels: true}, Limits: lim}, nil)
+		},
+		"FactorWeight": func() (*fst.Lazy[W], error) {
+			return FactorWeightLazy[W](f, FactorOne[W], &FactorWeightOptions{Limits: lim}, nil)
+		},
+	} {
+		lazy := fsttest.Must(begin())
+		q := lazy.Start()
+		for i := range 20_000 {
+			arcs := lazy.Arcs(q)
+			if lazy.Err() != nil {
+				t.Errorf("%s: stopped at state %d: %v", name, i, lazy.Err())
+				break
+			}
+			q = arcs[0].NextState
+			if i%10 == 0 && !lazy.Retain([]fst.StateID{q}) {
+				t.Fatal("cannot forget")
+			}
+		}
+	}
+}
+
 // The best path of a machine with ten million pairs of states, of which a search meets few, takes no more
 // memory than these.
 func TestLazySearchBoundsMemory(t *testing.T) {

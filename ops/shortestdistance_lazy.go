@@ -17,7 +17,8 @@ import (
 // Options and errors are those of ShortestDistance, but that the machine cannot be read in
 // Reverse and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached in
 // the limit only are within Delta, and what diverges is told from them as there: round a cycle that sums to 1 the k-th turn
-// adds 1/k, so that a change settles nothing before it is less than half of that, however large Delta.
+// adds 1/k, so that a state is visited again unless what has come to it since the last time is less than half of that, however
+// large Delta.
 //
 // Cost: O(states · arcs) at worst, and O(states + arcs) where states are met in topological order.
 // This is Gen-Single-Source with a queue of M. Mohri, "Semiring frameworks and algorithms for
@@ -75,6 +76,7 @@ type lazyRelaxation[W semiring.Approx[W]] struct {
 	delta   float64
 	m       meter
 	d, add  []W // add: of what reached a state since it was last visited
+	sent    []W // d of each state when it was last visited, without the path property
 	waiting []bool
 	queue   fifoQueue
 	pred    []fst.StateID // with the path property: the state that improved each last
@@ -87,7 +89,7 @@ func (r *lazyRelaxation[W]) mention(q fst.StateID) {
 		if r.alg.path {
 			r.pred = append(r.pred, fst.NoState)
 		} else {
-			r.visits = append(r.visits, 0)
+			r.sent, r.visits = append(r.sent, r.alg.zero), append(r.visits, 0)
 		}
 	}
 }
@@ -113,7 +115,7 @@ func (r *lazyRelaxation[W]) run() error {
 			}
 			look = max(1024, int64(len(r.d)))
 		}
-		held := int64(cap(r.d)+cap(r.add))*int64(unsafe.Sizeof(r.alg.zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.ring))
+		held := int64(cap(r.d)+cap(r.add)+cap(r.sent))*int64(unsafe.Sizeof(r.alg.zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.ring))
 		if err := r.m.check(Progress{States: len(r.d), Bytes: held}); err != nil {
 			return err
 		}
@@ -123,13 +125,21 @@ func (r *lazyRelaxation[W]) run() error {
 		x := r.add[q]
 		r.add[q] = r.alg.zero
 		if !r.alg.path {
+			r.sent[q] = r.d[q]
 			r.visits[q]++
 		}
 		for i, e := range r.f.Arcs(q) {
 			n, w := e.NextState, x.Times(e.Weight)
 			r.mention(n)
-			sum := r.d[n].Plus(w)
-			settled := r.d[n].Near(sum, r.settles(n))
+			sum, add := r.d[n], r.add[n].Plus(w)
+			if r.alg.path {
+				sum = sum.Plus(w)
+			} else {
+				// What has come since the last visit is summed by itself: beside a large sum each arc may be lost to rounding, where
+				// all of them are not.
+				sum = r.sent[n].Plus(add)
+			}
+			settled := r.settles(n, sum)
 			if settled && r.alg.path {
 				continue
 			}
@@ -140,7 +150,7 @@ func (r *lazyRelaxation[W]) run() error {
 				return &StateError{Op: r.op, State: n, Err: ErrNotMember}
 			}
 			// Without the path property what is too small to be passed on is kept all the same: the sum is the better for it.
-			r.d[n], r.add[n] = sum, r.add[n].Plus(w)
+			r.d[n], r.add[n] = sum, add
 			if settled {
 				continue
 			}
@@ -156,10 +166,15 @@ func (r *lazyRelaxation[W]) run() error {
 	return nil
 }
 
-// settles is the change of the distance of n that is not passed on.
-func (r *lazyRelaxation[W]) settles(n fst.StateID) float64 {
-	if r.alg.path || r.visits[n] == 0 {
-		return r.delta
+// settles reports whether a sum at n is so near to what has been passed on from there that nothing is yet: by all that has come
+// since, for of several arcs round a cycle each adds less than a turn does.
+func (r *lazyRelaxation[W]) settles(n fst.StateID, sum W) bool {
+	if r.alg.path {
+		return r.d[n].Near(sum, r.delta)
 	}
-	return min(r.delta, 0.5/float64(r.visits[n]))
+	delta := r.delta
+	if k := r.visits[n]; k > 0 {
+		delta = min(delta, 0.5/float64(k))
+	}
+	return r.sent[n].Near(sum, delta)
 }

@@ -112,6 +112,54 @@ func TestLazySumsThatDiverge(t *testing.T) {
 	}
 }
 
+// So it does where a turn is made by several arcs, of which each adds less than a turn, or where ways round are of different lengths.
+func TestLazySumsOfSeveralArcsDiverge(t *testing.T) {
+	type W = semiring.Log64
+	parts := func(n int, masses ...float64) *fst.Vector[W] { // the last arc returns through n states more
+		f := fst.NewVector[W](n + 1)
+		f.AddStates(n + 1)
+		f.SetStart(0)
+		for i, m := range masses {
+			to := fst.StateID(0)
+			if n > 0 && i == len(masses)-1 {
+				to = 1
+			}
+			f.AddArc(0, fst.Arc[W]{ILabel: 1, OLabel: 1, Weight: W(-math.Log(m)), NextState: to})
+		}
+		for q := range fst.StateID(n) {
+			f.AddArc(q+1, fst.Arc[W]{ILabel: 1, OLabel: 1, NextState: (q + 2) % fst.StateID(n+1)})
+		}
+		return f
+	}
+	third := 1. / 3
+	for name, c := range map[string]struct {
+		f    *fst.Vector[W]
+		mass float64
+	}{
+		"three loops":          {parts(0, third, third, third), 1},
+		"four loops":           {parts(0, 0.25, 0.25, 0.25, 0.25), 1},
+		"a loop and a cycle":   {parts(29, 0.5, 0.5), 1},
+		"loops and a cycle":    {parts(5, 0.25, 0.25, 0.25, 0.25), 1},
+		"loops that sum to .9": {parts(0, 0.3, 0.3, 0.3), 0.9},
+		"a sum of .9":          {parts(29, 0.45, 0.45), 0.9},
+	} {
+		for _, delta := range []float64{0, 1e-3, 0.1, 1, 10} {
+			o := &ops.ShortestDistanceOptions{Delta: delta, MaxVisits: 100_000}
+			if delta == 0 {
+				o.MaxVisits = 0
+			}
+			d, err := ops.ShortestDistanceLazy[W](onDemand[W]{c.f}, o)
+			if c.mass == 1 {
+				if !errors.Is(err, ops.ErrNotClosed) {
+					t.Errorf("%s, Delta %v: %v, %v, want ErrNotClosed", name, delta, d[:1], err)
+				}
+			} else if want := math.Log(1 - c.mass); err != nil || !(math.Abs(float64(d[0])-want) <= max(min(delta, 1), 1e-6)/(1-c.mass)) {
+				t.Errorf("%s, Delta %v: %v, %v, want %v", name, delta, d[:1], err, want)
+			}
+		}
+	}
+}
+
 func TestLazyDistanceErrors(t *testing.T) {
 	f := fst.NewVector[semiring.Log64](3)
 	f.AddStates(3)
