@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -227,6 +228,7 @@ func (plainResiduals[W]) equal(a, b W) bool                { return a.Equal(b) }
 func (plainResiduals[W]) appendKey(dst []byte, r W) []byte { return r.AppendKey(dst) }
 func (plainResiduals[W]) begin()                           {}
 func (plainResiduals[W]) keep(r W) W                       { return r }
+func (plainResiduals[W]) only(iter.Seq[*W])                {}
 func (plainResiduals[W]) bytes() int64                     { return 0 }
 func (plainResiduals[W]) failed() error                    { return nil }
 

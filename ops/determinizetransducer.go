@@ -1,8 +1,10 @@
 package ops
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 	"unsafe"
 
@@ -243,6 +245,7 @@ type outResidual[W any] struct {
 type outputResiduals[W semiring.Divisible[W]] struct {
 	least      bool
 	kept, pass []fst.Label
+	left       int  // how many were kept when others were last forgotten
 	full       bool // there are more labels than have places
 }
 
@@ -408,6 +411,34 @@ func (a *outputResiduals[W]) keep(r outResidual[W]) outResidual[W] {
 		r.s = outString{int32(at), -r.s.n}
 	}
 	return r
+}
+
+// only forgets strings when there are twice as many labels as the last time that it did: what is new then pays for what is
+// moved. Strings lie in one another, and each label is moved once.
+func (a *outputResiduals[W]) only(left iter.Seq[*outResidual[W]]) {
+	if len(a.kept) <= 2*a.left+retainedLeast {
+		return
+	}
+	var strings []*outString
+	for r := range left {
+		if r.s.n > 1 {
+			strings = append(strings, &r.s)
+		}
+	}
+	slices.SortFunc(strings, func(s, t *outString) int { return cmp.Compare(s.at, t.at) })
+	var kept []fst.Label
+	end, shift := int32(0), int32(0) // what is before end has been moved, or is needed by none; the last of it by shift
+	for _, s := range strings {
+		if s.at > end {
+			end, shift = s.at, int32(len(kept))-s.at
+		}
+		if to := s.at + s.n; to > end {
+			kept = append(kept, a.kept[end:to]...)
+			end = to
+		}
+		s.at += shift
+	}
+	a.kept, a.left = kept, len(kept)
 }
 
 func (a *outputResiduals[W]) rounded(q func(W) W) func(outResidual[W]) outResidual[W] {

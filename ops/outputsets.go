@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -55,8 +56,13 @@ func (a *outputSets[W]) keep(r outputSet[W]) outputSet[W] {
 	return r
 }
 
-// forget ends the count of what is kept; those that stay are kept again.
-func (a *outputSets[W]) forget() { a.held = 0 }
+// only counts anew: the sets themselves go to the collector.
+func (a *outputSets[W]) only(left iter.Seq[*outputSet[W]]) {
+	a.held = 0
+	for r := range left {
+		a.held += termBytes(*r)
+	}
+}
 
 // termBytes is what a set takes.
 func termBytes[W any](r outputSet[W]) int64 {

@@ -47,8 +47,8 @@ func (c *pushComposer[W]) Retain(live []fst.StateID) {
 // from a subset that was kept, and not from the start.
 func (d *acceptorDeterminizer[W]) Retain(live []fst.StateID) { d.m.retain(live) }
 
-// Retain forgets all states but live. The output strings of residuals that are longer than a
-// label stay in the slab where they lie; those that are left behind final states are at most twice as many as the states need.
+// Retain forgets all states but live. Of output strings, those of residuals and those that are left behind final states, there
+// are at most twice as many left as these states need.
 func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 	old := d.states
 	d.states, d.ofSubset, d.ofRest, d.ofNothing, d.superfinal = nil, nil, nil, fst.NoState, fst.NoState
@@ -86,7 +86,7 @@ func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []f
 			rests[i] = fst.NoState
 		}
 	}
-	if d.rests.Len() <= 2*d.left+retainedStacks {
+	if d.rests.Len() <= 2*d.left+retainedLeast {
 		return rests
 	}
 	old := d.rests
@@ -118,14 +118,16 @@ func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
 		copy(m.table.add(m.hash(subset, fst.NoState), len(subset), fst.NoState, fst.NoLabel), subset)
 	}
 	m.ahead = warmer[W]{f: m.ahead.f} // which was somewhere in the old pages
-	if a, ok := any(m.alg).(interface{ forget() }); ok {
-		a.forget()
+	m.alg.only(func(yield func(*R) bool) {
 		for q := range live {
-			for _, e := range m.table.subset(fst.StateID(q)) {
-				m.alg.keep(e.residual)
+			subset := m.table.subset(fst.StateID(q))
+			for i := range subset {
+				if !yield(&subset[i].residual) {
+					return
+				}
 			}
 		}
-	}
+	})
 }
 
 // Retain forgets all states but live.
@@ -137,7 +139,7 @@ func (r *rational[W]) Retain(live []fst.StateID) { r.table = r.table.Only(live) 
 // Retain forgets all states but live, and the calls that stand open in none of them. Those it goes through only when there are twice
 // as many as it left the last time: each new call pays for two, and not each Retain for the depth of a stack.
 func (r *replacer[W]) Retain(live []fst.StateID) {
-	if r.stacks.Len() <= 2*r.left+retainedStacks {
+	if r.stacks.Len() <= 2*r.left+retainedLeast {
 		r.table = r.table.Only(live)
 		return
 	}
@@ -166,8 +168,8 @@ func (r *replacer[W]) Retain(live []fst.StateID) {
 	r.left = r.stacks.Len()
 }
 
-// retainedStacks are open calls that are not worth going through.
-const retainedStacks = 64
+// retainedLeast is how many open calls, rests or labels are not worth going through.
+const retainedLeast = 64
 
 // Retain forgets all states but live, and the strings that none of them has to put out.
 func (s *synchronizer[W]) Retain(live []fst.StateID) {

@@ -190,3 +190,46 @@ func outputsTo(f *fst.Vector[semiring.Tropical], in []fst.Label, q fst.StateID) 
 	follow(f.Start(), 0, nil)
 	return outputs
 }
+
+// Strings that are kept say the same where they have come to lie, and each label that several of them share lies there once.
+func TestRetainMovesStrings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 11))
+	for range 2000 {
+		a := &outputResiduals[semiring.Tropical]{}
+		for range retainedLeast + 1 + rng.IntN(100) {
+			a.kept = append(a.kept, fst.Label(rng.IntN(1000)))
+		}
+		var strings []outResidual[semiring.Tropical]
+		var want [][]fst.Label
+		needed := map[int32]bool{}
+		for range rng.IntN(12) {
+			r := outResidual[semiring.Tropical]{s: outString{n: int32(rng.IntN(12)) - 1}}
+			switch {
+			case r.s.n == 1:
+				r.s.at = 7
+			case r.s.n > 1:
+				r.s.at = int32(rng.IntN(len(a.kept) - int(r.s.n) + 1))
+				for i := range r.s.n {
+					needed[r.s.at+i] = true
+				}
+			}
+			strings = append(strings, r)
+			want = append(want, slices.Clone(a.outputBefore(r)))
+		}
+		a.only(func(yield func(*outResidual[semiring.Tropical]) bool) {
+			for i := range strings {
+				if !yield(&strings[i]) {
+					return
+				}
+			}
+		})
+		for i, r := range strings {
+			if got := a.outputBefore(r); !slices.Equal(got, want[i]) {
+				t.Fatalf("string %d is %v, and was %v", i, got, want[i])
+			}
+		}
+		if len(a.kept) != len(needed) {
+			t.Fatalf("%d labels are kept, %d needed", len(a.kept), len(needed))
+		}
+	}
+}

@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"hash/maphash"
+	"iter"
 	"math"
 	"slices"
 	"unsafe"
@@ -28,8 +29,9 @@ type residuals[W, R any] interface {
 	member(r R) bool              // false for NaN and the like
 	equal(a, b R) bool            // exact
 	appendKey(dst []byte, r R) []byte
-	begin()     // drops what steps since the last begin allocated, but for what was kept
-	keep(r R) R // r made to last
+	begin()                 // drops what steps since the last begin allocated, but for what was kept
+	keep(r R) R             // r made to last
+	only(left iter.Seq[*R]) // forgets what was kept but for these, which may come to lie elsewhere
 	bytes() int64
 	failed() error // not nil: what steps and sums gave since then is nothing, for a limit
 }
