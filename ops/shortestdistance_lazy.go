@@ -47,7 +47,6 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 		}
 		sources = []fst.StateID{s}
 	}
-	r := lazyRelaxation[W]{op: op, f: f, o: &o, alg: &alg, delta: o.delta(alg.path), m: meter{op: op, lim: o.Limits}}
 	known := -1 // how many states there are, where that is known
 	if x, ok := f.(fst.Expanded[W]); ok {
 		known = x.NumStates()
@@ -56,6 +55,29 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 		if s < 0 || known >= 0 && int(s) >= known {
 			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
 		}
+	}
+	if g, ok := any(f).(fst.Fst[semiring.Log]); ok {
+		// Beside a sum of 24 bits what the hundred-thousandth turn round a cycle adds is nothing.
+		wide, err := relaxLazily[semiring.Log64](op, &inDoubles{f: g}, &o, sources)
+		if err != nil {
+			return nil, err
+		}
+		d := make([]semiring.Log, len(wide))
+		for q, w := range wide {
+			if d[q] = semiring.Log(w); !d[q].Member() {
+				return nil, &StateError{Op: op, State: fst.StateID(q), Err: ErrNotMember}
+			}
+		}
+		return any(d).([]W), nil
+	}
+	return relaxLazily(op, f, &o, sources)
+}
+
+// relaxLazily is ShortestDistanceLazy after its arguments have been looked at.
+func relaxLazily[W semiring.Approx[W]](op string, f fst.Fst[W], o *ShortestDistanceOptions, sources []fst.StateID) ([]W, error) {
+	alg := newAlgebra[W]()
+	r := lazyRelaxation[W]{op: op, f: f, o: o, alg: &alg, delta: o.delta(alg.path), m: meter{op: op, lim: o.Limits}}
+	for _, s := range sources {
 		r.mention(s)
 		r.d[s], r.add[s] = alg.one, alg.one
 		r.enqueue(s)
@@ -65,6 +87,25 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 	}
 	o.touched(len(r.d))
 	return r.d, nil
+}
+
+// inDoubles is a machine over Log64 with the weights of one over Log.
+type inDoubles struct {
+	f    fst.Fst[semiring.Log]
+	arcs []fst.Arc[semiring.Log64]
+}
+
+func (x *inDoubles) Start() fst.StateID                 { return x.f.Start() }
+func (x *inDoubles) Final(q fst.StateID) semiring.Log64 { return semiring.Log64(x.f.Final(q)) }
+func (x *inDoubles) Err() error                         { return fst.Err(x.f) }
+
+// Arcs returns arcs that are valid until the next call.
+func (x *inDoubles) Arcs(q fst.StateID) []fst.Arc[semiring.Log64] {
+	x.arcs = x.arcs[:0]
+	for _, e := range x.f.Arcs(q) {
+		x.arcs = append(x.arcs, fst.Arc[semiring.Log64]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: semiring.Log64(e.Weight), NextState: e.NextState})
+	}
+	return x.arcs
 }
 
 // lazyRelaxation is relaxation with as many states as have been met.

@@ -160,6 +160,38 @@ func TestLazySumsOfSeveralArcsDiverge(t *testing.T) {
 	}
 }
 
+// Over Log, too, whose 24 bits lose what a single turn adds to a sum of many, and where a sum of many turns ends it is what it should be.
+func TestLazySumsOfFewBits(t *testing.T) {
+	for _, c := range []struct {
+		masses []float64
+		want   float64 // 0 where it diverges
+	}{
+		{masses: []float64{0.25, 0.375, 0.375}}, {masses: []float64{0.25, 0.25, 0.25, 0.25}}, {masses: []float64{0.5, 0.375, 0.125}},
+		{[]float64{1 - 0x1p-12}, -12 * math.Ln2}, {[]float64{0.5, 0.5 - 0x1p-11}, -11 * math.Ln2},
+	} {
+		f := fst.NewVector[semiring.Log](1)
+		f.SetStart(f.AddState())
+		for _, m := range c.masses {
+			f.AddArc(0, fst.Arc[semiring.Log]{ILabel: 1, OLabel: 1, Weight: semiring.Log(-math.Log(m))})
+		}
+		d, err := ops.ShortestDistanceLazy[semiring.Log](onDemand[semiring.Log]{f}, nil)
+		switch {
+		case c.want == 0 && !errors.Is(err, ops.ErrNotClosed):
+			t.Errorf("%v: %v, %v, want ErrNotClosed", c.masses, d, err)
+		case c.want != 0 && (err != nil || !(math.Abs(float64(d[0])-c.want) <= 1e-6*math.Exp(-c.want))): // see TestLazySumsThatDiverge
+			t.Errorf("%v: %v, %v, want %v", c.masses, d, err, c.want)
+		}
+	}
+	f := fst.NewVector[semiring.Log](2) // what no float32 is
+	f.AddStates(2)
+	f.SetStart(0)
+	f.AddArc(0, fst.Arc[semiring.Log]{ILabel: 1, OLabel: 1, Weight: -3e38, NextState: 1})
+	f.AddArc(1, fst.Arc[semiring.Log]{ILabel: 1, OLabel: 1, Weight: -3e38, NextState: f.AddState()})
+	if d, err := ops.ShortestDistanceLazy[semiring.Log](onDemand[semiring.Log]{f}, nil); !errors.Is(err, ops.ErrNotMember) {
+		t.Errorf("%v, %v, want ErrNotMember", d, err)
+	}
+}
+
 func TestLazyDistanceErrors(t *testing.T) {
 	f := fst.NewVector[semiring.Log64](3)
 	f.AddStates(3)
