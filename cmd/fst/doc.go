@@ -186,7 +186,8 @@
 //	                              symbol tables
 //	ngram machines              of 32-bit weights; whose start      of any; an error
 //	                              backs off in several steps lose
-//	                              the first ones
+//	                              the first ones, and where it
+//	                              does not another is the start
 //	fstcompress of several      a file that cannot be decompressed  status 1
 //	  arcs with the same
 //	  labels to one state
