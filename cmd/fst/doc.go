@@ -137,7 +137,8 @@
 //	                              number                              little or --delta is large;
 //	                                                                  divergent sums are an error
 //	cycles that improve for     -16777216 and the like              an error that shows the cycle, where
-//	  ever, reverse distances                                         the start does not lead, too
+//	  ever, reverse distances                                         the start does not lead, too; in
+//	                                                                  fstpush weights stay there
 //	fstminimize, arcs of        counts 0̄ as 1̄ where the machine     keeps the relation
 //	  weight 0̄                    has no other weights
 //	arcs of weight 0̄ in         dead states, BadNumber as a weight  lead nowhere: no states for them,

@@ -558,9 +558,13 @@ func (m *model) negativeCycle() bool {
 }
 
 // distances returns the sums over all paths from source to each state, or in reverse from it
-// to the end, of log weights: -log x for the solution x of x = b + Ax, by elimination.
+// to the end, of log weights: -log x for the solution x of x = b + Ax, by elimination, or where there are no cycles along
+// the arcs, which no exponent is too large for.
 func (m *model) distances(source int, reverse bool) []float64 {
 	n := len(m.finals)
+	if !m.cyclic() {
+		return m.distancesAcyclic(source, reverse)
+	}
 	rows := make([][]float64, n) // of I - A, and b
 	for i := range rows {
 		rows[i] = make([]float64, n+1)
@@ -597,6 +601,44 @@ func (m *model) distances(source int, reverse bool) []float64 {
 	out := make([]float64, n)
 	for i := range out {
 		out[i] = -math.Log(rows[i][n] / rows[i][i])
+	}
+	return out
+}
+
+func (m *model) distancesAcyclic(source int, reverse bool) []float64 {
+	n := len(m.finals)
+	out := slices.Repeat([]float64{math.Inf(1)}, n)
+	missing := make([]int, n) // arcs whose other end is not summed
+	next := make([][]modelArc, n)
+	for _, a := range m.arcs {
+		if reverse {
+			a.from, a.to = a.to, a.from
+		}
+		missing[a.to]++
+		next[a.from] = append(next[a.from], a)
+	}
+	var todo []int
+	for q := range n {
+		if reverse {
+			out[q] = float64(float32(m.finals[q]))
+		} else if q == source {
+			out[q] = 0
+		}
+		if missing[q] == 0 {
+			todo = append(todo, q)
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, a := range next[todo[0]] {
+			if x, y := out[a.to], out[todo[0]]+float64(float32(a.weight)); math.IsInf(x, 1) {
+				out[a.to] = y
+			} else if !math.IsInf(y, 1) {
+				out[a.to] = min(x, y) - math.Log1p(math.Exp(-math.Abs(x-y)))
+			}
+			if missing[a.to]--; missing[a.to] == 0 {
+				todo = append(todo, a.to)
+			}
+		}
 	}
 	return out
 }
@@ -671,6 +713,19 @@ func TestModelDistances(t *testing.T) {
 	}
 	if d := two.distances(0, true); math.Abs(d[0]-(1.5-math.Ln2)) > 1e-7 || math.Abs(d[1]-(0.5-math.Ln2)) > 1e-7 {
 		t.Errorf("to the end %v", d)
+	}
+	// Without cycles, with weights whose exponents a float64 does not have.
+	far := &model{finals: []float64{math.Inf(1), math.Inf(1), 1000, 3}, arcs: []modelArc{{from: 0, to: 1, weight: -2000}, {from: 0, to: 1, weight: -2000}, {from: 1, to: 2, weight: 1}, {from: 1, to: 2, weight: 1}}}
+	inf := math.Inf(1)
+	for reverse, want := range map[bool][]float64{
+		false: {0, -2000 - math.Ln2, -1999 - 2*math.Ln2, inf},
+		true:  {-999 - 2*math.Ln2, 1001 - math.Ln2, 1000, 3},
+	} {
+		for q, d := range far.distances(0, reverse) {
+			if d != want[q] && !(math.Abs(d-want[q]) <= 1e-9) {
+				t.Errorf("reverse %v, state %d: %v, want %v", reverse, q, d, want[q])
+			}
+		}
 	}
 }
 
