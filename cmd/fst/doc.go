@@ -178,6 +178,8 @@
 //	fstdifference               fails on what it claims of its own  works
 //	  --fst_verify_properties,    complement
 //	  labels below -2
+//	unweighted ngram files,     are refused for being marked as     work
+//	  --fst_verify_properties     weighted
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
 //	fstdisambiguate             confuses states where it has pruned,  goes by the right states, so that the
