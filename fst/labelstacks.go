@@ -31,7 +31,7 @@ func ReadLabelStacks(r io.Reader, opts *LabelPairOptions) (pairs []LabelPair, st
 		}
 		var v [3]Label
 		for i, what := range [...]string{"label", "label", "stack"} {
-			if v[i], err = parseLabel(cols[i], what, o.Negative && i < 2); err != nil {
+			if v[i], err = parsePaired(cols[i], what, o.Negative && i < 2); err != nil {
 				return nil, nil, &TextError{o.Name, in.line, i + 1, err}
 			}
 		}

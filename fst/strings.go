@@ -210,7 +210,11 @@ func ListLabels(labels []Label, opts *StringOptions) ([]string, error) {
 // symbolLabel returns the label of one symbol; who calls it knows the position of an UnknownSymbolError.
 func symbolLabel(s string, o *StringOptions) (Label, error) {
 	if o.Symbols == nil {
-		return parseLabel([]byte(s), "label", o.Negative)
+		l, err := parseLabel([]byte(s), "label", o.Negative)
+		if errors.Is(err, errNotInteger) {
+			err = fmt.Errorf("%w, and a symbol needs a table of symbols", err)
+		}
+		return l, err
 	}
 	l, ok := o.Symbols.Find(s)
 	switch {

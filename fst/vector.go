@@ -167,15 +167,27 @@ func (v *Vector[W]) AddStates(n int) {
 
 // SetStart makes q the start state; NoState leaves the machine without one.
 func (v *Vector[W]) SetStart(q StateID) {
-	if q < NoState || int(q) >= len(v.finals) {
-		panic(fmt.Sprintf("fst: SetStart(%d) on a machine of %d states", q, len(v.finals)))
+	if q != NoState {
+		v.mustHave(q, "SetStart")
 	}
 	v.start = q + 1
 	v.setProps(setStartProps(v.knownProps()))
 }
 
+// mustHave panics with what to do where q is no state.
+func (v *Vector[W]) mustHave(q StateID, method string) {
+	if uint(q) >= uint(len(v.finals)) {
+		v.lacks(q, method)
+	}
+}
+
+func (v *Vector[W]) lacks(q StateID, method string) {
+	panic(fmt.Sprintf("fst: %s of state %d on a machine of %d states: AddState makes states, NewVector only reserves room for them", method, q, len(v.finals)))
+}
+
 // SetFinal gives q the final weight w; 0̄ makes it non-final.
 func (v *Vector[W]) SetFinal(q StateID, w W) {
+	v.mustHave(q, "SetFinal")
 	old := v.finals[q]
 	v.finals[q] = w
 	v.setProps(setFinalProps(v.knownProps(), old, w))
@@ -184,6 +196,7 @@ func (v *Vector[W]) SetFinal(q StateID, w W) {
 // AddArc appends an arc to q, in amortized constant time. The next state need
 // not exist yet, but must before the machine is used.
 func (v *Vector[W]) AddArc(q StateID, e Arc[W]) {
+	v.mustHave(q, "AddArc")
 	var prev *Arc[W]
 	if a := v.Arcs(q); len(a) > 0 {
 		prev = &a[len(a)-1]
