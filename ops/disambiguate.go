@@ -2,6 +2,7 @@ package ops
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,8 +50,8 @@ var ErrSplit = errors.New("rounding splits states in a way that cannot be mended
 // has a head, one of its states. Only the head's arcs are followed, each into a
 // subset of its own, of the states that share a future with the new head: some
 // string takes both to final states. Then, of the arcs with the same label into one
-// state from states that one string reaches, all but those of the lowest head
-// are superfluous and go, as do final weights. A transducer is disambiguated as an
+// state, or into such with one head of which different outputs are left over, from states
+// that one string reaches, all but those of the lowest head are superfluous and go, as do final weights. A transducer is disambiguated as an
 // acceptor whose weights carry output strings, and must be functional, else the
 // error is a FunctionalError.
 //
@@ -202,6 +203,7 @@ func inStatesOf(original []fst.StateID, err error) error {
 type disambiguator[W semiring.Divisible[W]] struct {
 	out   *fst.Vector[W]
 	heads []fst.StateID // of the states of out; NoState where the rest of an output string is made
+	alike []int32       // of states with one head, the same number where output strings are left over alike; nil for acceptors
 	meter meter
 
 	seen  *fst.Table[uint64] // pairs of states, the lower first, that one string reaches
@@ -242,6 +244,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	do := &DeterminizeOptions{Delta: o.Delta, SubsequentialLabel: o.SubsequentialLabel, Limits: o.Limits}
 	var expander fst.Expander[W]
 	var head func(q fst.StateID) fst.StateID
+	var leftOver func(q fst.StateID, dst []byte) []byte // of a transducer's state: all but weights
 	if fst.PropertiesOf[W](in, fst.Acceptor)&fst.Acceptor != 0 {
 		a, err := newAcceptorDeterminizer[W](in, do)
 		if err != nil {
@@ -266,6 +269,13 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 			}
 			return fst.NoState
 		}
+		leftOver = func(q fst.StateID, dst []byte) []byte {
+			for _, e := range t.m.table.subset(fst.StateID(t.states[q].subset)) {
+				dst = binary.LittleEndian.AppendUint32(dst, uint32(e.state))
+				dst = t.m.alg.appendKey(dst, outResidual[W]{s: e.residual.s, w: semiring.One[W]()})
+			}
+			return dst
+		}
 	}
 	if d.out, err = expandAll(expander); err != nil {
 		return err
@@ -273,19 +283,53 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	for q := range fst.StateID(d.out.NumStates()) {
 		d.heads = append(d.heads, head(q))
 	}
+	if leftOver != nil {
+		d.compareLeftOver(leftOver)
+	}
 	return nil
+}
+
+// compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to one head different strings may be left;
+// the weights are those of all ways together.
+func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte) {
+	d.alike = make([]int32, len(d.heads))
+	of := map[fst.StateID][]fst.StateID{}
+	for q, h := range d.heads {
+		if h != fst.NoState {
+			of[h] = append(of[h], fst.StateID(q))
+		}
+	}
+	for _, states := range of {
+		if len(states) == 1 {
+			continue
+		}
+		numbers := map[string]int32{}
+		var key []byte
+		for _, q := range states {
+			key = leftOver(q, key[:0])
+			n, ok := numbers[string(key)]
+			if !ok {
+				n = int32(len(numbers))
+				numbers[string(key)] = n
+			}
+			d.alike[q] = n
+		}
+	}
 }
 
 // deleteStates deletes states of out.
 func (d *disambiguator[W]) deleteStates(dead []bool) {
 	d.out.DeleteStates(dead)
-	kept := d.heads[:0]
+	kept, alike := d.heads[:0], d.alike[:0]
 	for q, h := range d.heads {
 		if !dead[q] {
 			kept = append(kept, h)
+			if d.alike != nil {
+				alike = append(alike, d.alike[q])
+			}
 		}
 	}
-	d.heads = kept
+	d.heads, d.alike = kept, alike
 }
 
 // remove takes out what is superfluous.
@@ -340,7 +384,7 @@ func (d *disambiguator[W]) findRivals() error {
 
 func (d *disambiguator[W]) built(queue []uint64) Progress {
 	p := sizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
-	p.Bytes += d.input + 4*int64(cap(d.heads)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
+	p.Bytes += d.input + 4*int64(cap(d.heads)+cap(d.alike)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
 	return p
 }
 
@@ -373,8 +417,13 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 			if d.heads[t] == fst.NoState {
 				continue
 			}
-			if p != q && s == t {
+			// States with one head that are not alike are the same as one state: of the arcs into them, too, one is enough.
+			split := s != t && d.alike != nil && d.heads[s] == d.heads[t] && d.alike[s] != d.alike[t]
+			if p != q && (s == t || split) {
 				d.add(arcID{p, int32(i)}, arcID{q, int32(j)})
+			}
+			if split {
+				continue
 			}
 			lo, hi := min(s, t), max(s, t)
 			if _, isNew := d.seen.ID(pairKey(lo, hi)); !isNew {
