@@ -302,6 +302,9 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 func (c *matchedComposer[W]) check(n int) error {
 	p := sizeOf[W](c.table.len(), c.arcs+int64(n))
 	p.Bytes += int64(c.table.len()) * tripleBytes
+	if c.ahead != nil {
+		p.Bytes += c.ahead.held
+	}
 	return c.meter.check(p)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -59,6 +60,7 @@ type lookAhead[W semiring.Weight[W]] struct {
 
 	other  side[W]
 	seen   []otherState[W]
+	held   int64 // bytes of seen
 	one    W
 	divide func(by, w W) W // nil if weights are not pushed
 }
@@ -134,7 +136,9 @@ func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limit
 // at returns what is known of state r of the machine that is looked at.
 func (l *lookAhead[W]) at(r fst.StateID) *otherState[W] {
 	if int(r) >= len(l.seen) {
+		had := cap(l.seen)
 		l.seen = slices.Grow(l.seen, int(r)+1-len(l.seen))[:r+1]
+		l.held += int64(cap(l.seen)-had) * int64(unsafe.Sizeof(otherState[W]{}))
 	}
 	s := &l.seen[r]
 	if s.known {
@@ -161,8 +165,22 @@ func (l *lookAhead[W]) at(r fst.StateID) *otherState[W] {
 			out = append(out, x)
 		}
 	}
-	s.labels = slices.Clip(out)
+	if s.labels = slices.Clip(out); len(arcs) > len(out)+len(out)/4 { // the array may have room for all arcs
+		s.labels = slices.Clone(out)
+	}
+	l.held += int64(cap(s.labels)) * int64(unsafe.Sizeof(numbered[W]{}))
 	return s
+}
+
+// heldAhead is how many bytes of what looking ahead learns of the other machine are kept though the states that it was
+// learnt for may be forgotten: it may be of use again, and is had again in time linear in the arcs.
+const heldAhead = 1 << 20
+
+// forget drops what is known of the other machine, if it is much.
+func (l *lookAhead[W]) forget() {
+	if l.held > heldAhead {
+		l.seen, l.held = nil, 0
+	}
 }
 
 // pair tells the states of the machine that looks and of the other one.

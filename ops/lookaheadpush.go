@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -69,6 +70,9 @@ type reachability[W semiring.Weight[W]] interface {
 	reaches(q fst.StateID, l fst.Label) bool
 	// always tells whether to look at every arc, and not only those with ε.
 	always() bool
+	// held is how many bytes are kept of what was learnt of the other machine, forget drops it where it is much.
+	held() int64
+	forget()
 }
 
 // lookAheadFile is the look-ahead that a file of one of the machines asks for, as OpenFst decides:
@@ -200,6 +204,16 @@ type labelReach[W semiring.Weight[W]] struct {
 	other *side[W]
 	sum   func(x, y W) W
 	known []reachState
+	bytes int64 // of known
+}
+
+func (r *labelReach[W]) held() int64 { return r.bytes }
+
+// forget drops what is known of the other machine, if it is much.
+func (r *labelReach[W]) forget() {
+	if r.bytes > heldAhead {
+		r.known, r.bytes = nil, 0
+	}
 }
 
 // reachState is what is known of a state of the other machine: its arcs in the order of their labels
@@ -228,7 +242,9 @@ func (r *labelReach[W]) reaches(q fst.StateID, l fst.Label) bool {
 
 func (r *labelReach[W]) at(s fst.StateID, arcs []fst.Arc[W]) *reachState {
 	if int(s) >= len(r.known) {
-		r.known = append(r.known, make([]reachState, int(s)+1-len(r.known))...)
+		had := cap(r.known)
+		r.known = slices.Grow(r.known, int(s)+1-len(r.known))[:s+1]
+		r.bytes += int64(cap(r.known)-had) * int64(unsafe.Sizeof(reachState{}))
 	}
 	x := &r.known[s]
 	if x.known {
@@ -253,6 +269,7 @@ func (r *labelReach[W]) at(s fst.StateID, arcs []fst.Arc[W]) *reachState {
 		}
 		x.labels, x.at = labels, at
 	}
+	r.bytes += 4 * int64(cap(x.labels)+cap(x.at))
 	return x
 }
 
@@ -317,6 +334,8 @@ type arcReach[W semiring.Weight[W]] struct {
 }
 
 func (r *arcReach[W]) always() bool { return true }
+func (r *arcReach[W]) held() int64  { return 0 }
+func (r *arcReach[W]) forget()      {}
 
 func (r *arcReach[W]) reaches(q fst.StateID, l fst.Label) bool {
 	return len(equalTo(r.looks.f.Arcs(q), r.looks.labels, l)) > 0
@@ -580,7 +599,7 @@ func (s *side[W]) side() Side {
 // check compares with the limits what has been built, with n arcs of the state at hand.
 func (c *pushComposer[W]) check(n int) error {
 	p := sizeOf[W](c.table.Len(), c.arcs+int64(n))
-	p.Bytes += c.table.Bytes() + c.taken.Bytes()
+	p.Bytes += c.table.Bytes() + c.taken.Bytes() + c.reach.held()
 	return c.meter.check(p)
 }
 

@@ -27,6 +27,9 @@ func (t *triples) only(live []fst.StateID) triples {
 func (c *matchedComposer[W]) Retain(live []fst.StateID) {
 	old := c.table
 	c.table, c.arcs = old.only(live), 0
+	if c.ahead != nil {
+		c.ahead.forget()
+	}
 	if c.start != fst.NoState {
 		c.start = c.table.id(old.keys[c.start])
 	}
@@ -41,6 +44,7 @@ func (c *pushComposer[W]) Retain(live []fst.StateID) {
 		s.taken = c.take(weights[s.taken])
 		c.table.ID(s)
 	}
+	c.reach.forget()
 }
 
 // Retain forgets all subsets but live. What is found to be wrong later is told by the labels
