@@ -55,7 +55,7 @@ func Equivalent[W minimizable[W]](a, b fst.Expanded[W], delta float64) (bool, er
 		return sameLanguage(a, b), nil
 	}
 	for i, f := range []fst.Expanded[W]{a, b} {
-		if err := cancelling("Equivalent", f); err != nil {
+		if err := cancelling("Equivalent", f, &stopwatch{}); err != nil {
 			return false, fmt.Errorf("%w (in the %s machine)", err, [...]string{"first", "second"}[i])
 		}
 	}

@@ -622,11 +622,11 @@ func (m *subsetMachine[W, R, A]) limited(err error) error {
 	if limit.Op == "" {
 		limit.Op, limit.Built = m.op, m.built()
 	}
-	effort := int64(1 << 20)
-	if limit.Limit == "context" { // whose time is over: no more than in proportion to what was done
+	effort, timeOver := int64(1<<20), limit.Limit == "context"
+	if timeOver { // no more than in proportion to what was done
 		effort = min(effort, 4*m.work+1<<14)
 	}
-	return &DeterminizeError{Limit: limit, Twins: m.guard.evidence(m.op, effort), Growing: m.largest()}
+	return &DeterminizeError{Limit: limit, Twins: m.guard.evidence(m.op, effort, timeOver), Growing: m.largest()}
 }
 
 // labels returns the labels on the path by which subset q was first reached, from the subset root.

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,14 +83,17 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	if err != nil {
 		return nil, err
 	}
-	var w W
-	if _, ok := any(w).(semiring.Commutative[W]); !ok {
+	if _, ok := any(semiring.Zero[W]()).(semiring.Commutative[W]); !ok {
 		return nil, capabilityError[W](opTwins, "commutative")
 	}
-	if err := cancelling(opTwins, f); err != nil {
+	w := &stopwatch{op: opTwins, ctx: o.Limits.Ctx}
+	if err := cancelling(opTwins, f, w); err != nil {
 		return nil, err
 	}
-	f, held := summed(f)
+	f, held, err := summed(f, w)
+	if err != nil {
+		return nil, err
+	}
 	s, err := newSquare(f, true, o.Pairs, &stopwatch{op: opTwins, ctx: o.Ctx})
 	if err != nil {
 		return nil, err
@@ -105,9 +109,9 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 }
 
 // summed returns f, or where it has arcs from one state to another with the same labels, a copy in which the first of
-// them has the ⊕-sum of all, which no subset construction can tell from f, and the bytes that this holds.
-func summed[W semiring.Weight[W]](f fst.Expanded[W]) (g fst.Expanded[W], held int64) {
-	const small = 64
+// them has the ⊕-sum of all, which no subset construction can tell from f, and the bytes that this holds. The error is that of w.
+func summed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (g fst.Expanded[W], held int64, err error) {
+	const few, small = 8, 64
 	type ends struct {
 		in, out fst.Label
 		to      fst.StateID
@@ -116,7 +120,10 @@ func summed[W semiring.Weight[W]](f fst.Expanded[W]) (g fst.Expanded[W], held in
 	var kept map[ends]int
 	for q := range fst.StateID(f.NumStates()) {
 		arcs := f.Arcs(q)
-		if len(arcs) < 2 {
+		if err := w.did(1 + len(arcs)); err != nil {
+			return nil, 0, err
+		}
+		if len(arcs) < 2 || len(arcs) <= few && !parallel(arcs) {
 			continue
 		}
 		if len(kept) > small || kept == nil {
@@ -150,9 +157,21 @@ func summed[W semiring.Weight[W]](f fst.Expanded[W]) (g fst.Expanded[W], held in
 		out.TruncateArcs(q, n)
 	}
 	if out == nil {
-		return f, 0
+		return f, 0, nil
 	}
-	return out, held
+	return out, held, nil
+}
+
+// parallel reports whether two arcs have the same labels and lead to the same state: in time quadratic in their number.
+func parallel[W any](arcs []fst.Arc[W]) bool {
+	for i := range arcs {
+		for k := range i {
+			if a, b := &arcs[i], &arcs[k]; a.NextState == b.NextState && a.ILabel == b.ILabel && a.OLabel == b.OLabel {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // differing is how many of the arcs of a component that alternatives returns are looked at: any two of them that come first
@@ -167,16 +186,18 @@ func cancels[W semiring.Weight[W]](w W) bool {
 }
 
 // cancelling returns an error around ErrCapability, with the place, if f has a weight other than
-// 0̄ that does not cancel. O(states + arcs).
-func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W]) error {
-	var w W
-	if _, ok := any(w).(semiring.Cancellative[W]); !ok {
+// 0̄ that does not cancel, or that of a stopwatch. O(states + arcs).
+func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W], w *stopwatch) error {
+	if _, ok := any(semiring.Zero[W]()).(semiring.Cancellative[W]); !ok {
 		return capabilityError[W](op, "cancellation (a⊗c = b⊗c only for a = b)")
 	}
 	refuse := func(q fst.StateID, what string, w W) error {
 		return &StateError{Op: op, State: q, Err: fmt.Errorf("%w: %s %s of %s does not cancel: products with it do not tell what it was multiplied with", ErrCapability, what, weightText(w), weightName(w))}
 	}
 	for q := range fst.StateID(f.NumStates()) {
+		if err := w.did(1 + len(f.Arcs(q))); err != nil {
+			return err
+		}
 		for i, e := range f.Arcs(q) {
 			if !any(e.Weight).(semiring.Cancellative[W]).Cancels() && !semiring.IsZero(e.Weight) {
 				return refuse(q, fmt.Sprintf("arc %d: the weight", i), e.Weight)
@@ -487,7 +508,8 @@ type twinsGuard[W semiring.Weight[W]] struct {
 	silent bool
 
 	f      fst.Expanded[W]
-	search func(op string, budget int64) (*TwinsError, error)
+	ctx    context.Context
+	search func(ctx context.Context, op string, budget int64) (*TwinsError, error)
 	found  *TwinsError
 	looked bool // decided one way or the other
 
@@ -522,17 +544,21 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 	if _, commutes := any(w).(semiring.Commutative[W]); !ok || !commutes {
 		return nil
 	}
-	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), nextBytes: 1 << 20, f: g, limitedStates: lim.States > 0 || lim.Bytes > 0 || lim.timed(), limitedBytes: lim.Bytes > 0}
-	guard.search = func(op string, budget int64) (*TwinsError, error) {
+	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), nextBytes: 1 << 20, f: g, ctx: lim.Ctx, limitedStates: lim.States > 0 || lim.Bytes > 0 || lim.timed(), limitedBytes: lim.Bytes > 0}
+	guard.search = func(ctx context.Context, op string, budget int64) (*TwinsError, error) {
 		a := alg()
-		g, held := summed(g)
-		s, err := newSquare(g, false, budget, &stopwatch{})
+		w := &stopwatch{op: op, ctx: ctx}
+		g, held, err := summed(g, w)
+		if err != nil {
+			return nil, err
+		}
+		s, err := newSquare(g, false, budget, w)
 		if err != nil {
 			return nil, err
 		}
 		s.held = held
 		s.shared = shared
-		s.meter = meter{op: op, lim: Limits{Bytes: lim.Bytes / 2}} // beside what the construction has
+		s.meter = meter{op: op, lim: Limits{Bytes: lim.Bytes / 2, Ctx: ctx}} // beside what the construction has
 		unlike := unlikeRounding(g)
 		return findTwins(op, s, a, func(x, y D) bool {
 			if x, ok := any(x).(outputDelay[W]); ok {
@@ -558,7 +584,7 @@ func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64) error
 		g.nextBytes = 2 * bytes
 	}
 	if !g.looked {
-		g.decide(op, 4*work+1<<14)
+		g.decide(g.ctx, op, 4*work+1<<14)
 	}
 	if g.found == nil {
 		return nil
@@ -579,17 +605,18 @@ func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64) error
 	return g.found
 }
 
-func (g *twinsGuard[W]) decide(op string, budget int64) {
+// decide looks for a breach with so much effort, as long as ctx is not done.
+func (g *twinsGuard[W]) decide(ctx context.Context, op string, budget int64) {
 	if fst.PropertiesOf[W](g.f, fst.Acyclic)&fst.Acyclic != 0 {
 		g.looked = true // always determinizable
 		return
 	}
-	if cancelling(op, g.f) != nil {
-		g.looked = true // factors that differ prove nothing
+	if err := cancelling(op, g.f, &stopwatch{op: op, ctx: ctx}); err != nil {
+		g.looked = !isCancelled(err) // factors that differ prove nothing
 		return
 	}
-	found, err := g.search(op, budget)
-	if !errors.Is(err, ErrUndecided) {
+	found, err := g.search(ctx, op, budget)
+	if !errors.Is(err, ErrUndecided) && !isCancelled(err) {
 		g.found, g.looked = found, true
 	}
 }
@@ -602,7 +629,7 @@ func (g *twinsGuard[W]) vanished(op string, states int) error {
 		return nil
 	}
 	g.vanishing = true
-	if b := g.evidence(op, 1<<20); b != nil && b.Exact {
+	if b := g.evidence(op, 1<<20, false); b != nil && b.Exact {
 		b.States = states
 		return b
 	}
@@ -610,13 +637,19 @@ func (g *twinsGuard[W]) vanished(op string, states int) error {
 }
 
 // evidence returns the breach for an error that some limit made, after one more
-// look, of so much effort, if the question is open.
-func (g *twinsGuard[W]) evidence(op string, effort int64) *TwinsError {
+// look, of so much effort, if the question is open. Where the time is over, a look that
+// goes through the whole of a large machine is too much.
+func (g *twinsGuard[W]) evidence(op string, effort int64, timeOver bool) *TwinsError {
+	const large = 1 << 17 // some hundredths of a second
 	if g == nil {
 		return nil
 	}
-	if !g.looked {
-		g.decide(op, effort)
+	if !g.looked && !(timeOver && g.f.NumStates()+fst.NumArcs(g.f) > large) {
+		ctx := g.ctx
+		if timeOver { // it is done, and this the last that is looked at
+			ctx = nil
+		}
+		g.decide(ctx, op, effort)
 	}
 	return g.found
 }
