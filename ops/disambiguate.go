@@ -97,6 +97,10 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 	if opts != nil {
 		o = *opts
 	}
+	room := &stopwatch{op: opDisambiguate, most: o.Bytes}
+	if err := room.holds(sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil { // before the copy is made
+		return nil, err
+	}
 	in, original := trimmedCopy(f)
 	var s arcSorter[W]
 	sortByNext(in, &s)

@@ -27,6 +27,11 @@ import (
 // 13(1):129-143, 2002.
 func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
 	in := f
+	// Before it is made: the machine with sets of strings, which is what takes most.
+	room := &stopwatch{op: "EpsNormalize", ctx: lim.Ctx, most: lim.Bytes}
+	if err := room.holds(sizeOf[semiring.GallicUnion[W]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
+		return nil, err
+	}
 	if side == Output {
 		c := copyOf(f)
 		Invert(c)
@@ -38,7 +43,7 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
 	// that of a later one, so that Limits.Bytes bounds all that is held at once.
 	held := machineBytes(in, lim)
-	g, err := toGallic(in, unionPair[W], &stopwatch{op: "EpsNormalize", ctx: lim.Ctx})
+	g, err := toGallic(in, unionPair[W], room)
 	if err != nil {
 		return nil, err
 	}

@@ -11,11 +11,14 @@ import (
 // weight of W, on which labels can be pushed and minimized as weights are.
 
 // toGallic returns f as an acceptor over its input, each output label and weight
-// made one by pair; label ε is the empty string.
+// made one by pair; label ε is the empty string. The error is that of the stopwatch.
 func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G, w *stopwatch) (*fst.Vector[G], error) {
-	n := f.NumStates()
+	n, size := f.NumStates(), fst.NumArcs(f)
+	if err := w.holds(sizeOf[G](n, int64(size)).Bytes); err != nil { // before so much is made
+		return nil, err
+	}
 	g := fst.NewVector[G](n)
-	g.ReserveArcs(fst.NumArcs(f))
+	g.ReserveArcs(size)
 	var arcs []fst.Arc[G]
 	zero := semiring.Zero[G]()
 	for q := range n {

@@ -117,7 +117,7 @@ func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
 	return pairs[W, G]{leftPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
 			return leftPair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &stopwatch{op: "Push", ctx: o.Ctx})
+		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
 	return pairs[W, G]{rightPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
 			return rightPair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &stopwatch{op: "Push", ctx: o.Ctx})
+		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +161,7 @@ func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
 // With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of the labels alone.
 func pairDistances[W semiring.Component[W], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, G]) (d []G, alone bool, err error) {
 	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
-		g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx})
+		g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
 		if err != nil {
 			return nil, false, err
 		}
@@ -202,7 +202,7 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 	if err != nil {
 		return nil, err
 	}
-	g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx})
+	g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
 	if err != nil {
 		return nil, err
 	}
