@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -202,6 +203,7 @@ func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 	before := len(dst)
 	if s.state != fst.NoState {
 		final = s.weight.Times(x.f.Final(s.state))
+		dst = slices.Grow(dst, len(x.f.Arcs(s.state)))
 		for _, e := range x.f.Arcs(s.state) {
 			w := s.weight.Times(e.Weight)
 			var pairs []Factors[W]

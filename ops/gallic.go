@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -18,11 +19,16 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 		return nil, err
 	}
 	g := fst.NewVector[G](n)
+	for q := range n {
+		if degree := len(f.Arcs(fst.StateID(q))); degree >= wideState {
+			size -= degree
+		}
+	}
 	g.ReserveArcs(size)
 	var arcs []fst.Arc[G]
 	zero := semiring.Zero[G]()
 	for q := range n {
-		arcs = arcs[:0]
+		arcs = slices.Grow(arcs[:0], len(f.Arcs(fst.StateID(q))))
 		if err := w.did(8 + 8*len(f.Arcs(fst.StateID(q)))); err != nil {
 			return nil, err
 		}
@@ -33,7 +39,7 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 		if w := f.Final(fst.StateID(q)); !semiring.IsZero(w) {
 			final = pair(fst.Epsilon, w)
 		}
-		g.PushState(final, arcs)
+		arcs = pushOrGive(g, final, arcs)
 	}
 	g.SetStart(f.Start())
 	g.SetInputSymbols(fst.InputSymbols(f))
@@ -44,18 +50,25 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 	return g, nil
 }
 
-func leftPair[W semiring.Component[W]](l fst.Label, w W) semiring.GallicLeft[W] {
-	if l == fst.Epsilon {
-		return semiring.GallicLeft[W]{Weight: w}
+// leftPair returns what makes a pair of a label and a weight, for one goroutine.
+func leftPair[W semiring.Component[W]]() func(l fst.Label, w W) semiring.GallicLeft[W] {
+	var of semiring.LabelStrings
+	return func(l fst.Label, w W) semiring.GallicLeft[W] {
+		if l == fst.Epsilon {
+			return semiring.GallicLeft[W]{Weight: w}
+		}
+		return semiring.GallicLeft[W]{String: of.Left(int32(l)), Weight: w}
 	}
-	return semiring.GallicLeft[W]{String: semiring.NewStringLeft(int32(l)), Weight: w}
 }
 
-func rightPair[W semiring.Component[W]](l fst.Label, w W) semiring.GallicRight[W] {
-	if l == fst.Epsilon {
-		return semiring.GallicRight[W]{Weight: w}
+func rightPair[W semiring.Component[W]]() func(l fst.Label, w W) semiring.GallicRight[W] {
+	var of semiring.LabelStrings
+	return func(l fst.Label, w W) semiring.GallicRight[W] {
+		if l == fst.Epsilon {
+			return semiring.GallicRight[W]{Weight: w}
+		}
+		return semiring.GallicRight[W]{String: of.Right(int32(l)), Weight: w}
 	}
-	return semiring.GallicRight[W]{String: semiring.NewStringRight(int32(l)), Weight: w}
 }
 
 // splitter turns the states of an acceptor over pairs, in order, into those of a transducer.
@@ -70,7 +83,7 @@ type splitter[G semiring.Weight[G], W semiring.Weight[W]] struct {
 
 // push adds the next state.
 func (s *splitter[G, W]) push(final G, arcs []fst.Arc[G]) error {
-	s.arcs = s.arcs[:0]
+	s.arcs = slices.Grow(s.arcs[:0], len(arcs)+1)
 	for i := range arcs {
 		e := &arcs[i]
 		l, w, ok := s.split(e.Weight)
@@ -92,7 +105,17 @@ func (s *splitter[G, W]) push(final G, arcs []fst.Arc[G]) error {
 			s.arcs = append(s.arcs, fst.Arc[W]{OLabel: l, Weight: w, NextState: fst.NoState})
 		}
 	}
-	s.out.PushState(last, s.arcs)
+	s.arcs = pushOrGive(s.out, last, s.arcs)
+	return nil
+}
+
+// pushOrGive adds a state with the arcs in the buffer, and returns the buffer for the next, or none where it has become the state's.
+func pushOrGive[W semiring.Weight[W]](f *fst.Vector[W], final W, arcs []fst.Arc[W]) []fst.Arc[W] {
+	if len(arcs) < wideState || cap(arcs) > len(arcs)+len(arcs)/8 {
+		f.PushState(final, arcs)
+		return arcs
+	}
+	f.GiveState(final, arcs)
 	return nil
 }
 

@@ -182,7 +182,7 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 	if err := mayMinimize(f, o); err != nil {
 		return nil, err
 	}
-	g, err := toGallic(f, leftPair[W], &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes})
+	g, err := toGallic(f, leftPair[W](), &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes})
 	if err != nil {
 		return nil, err
 	}

@@ -114,9 +114,10 @@ type pairs[W, G any] struct {
 
 func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
 	type G = semiring.GallicLeft[W]
-	return pairs[W, G]{leftPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+	return pairs[W, G]{leftPair[W](), func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+		pair := leftPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
-			return leftPair(l, semiring.Boolean(!semiring.IsZero(w)))
+			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
 		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
 		if err != nil {
 			return nil, err
@@ -134,9 +135,10 @@ func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
 
 func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
 	type G = semiring.GallicRight[W]
-	return pairs[W, G]{rightPair[W], func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+	return pairs[W, G]{rightPair[W](), func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+		pair := rightPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
-			return rightPair(l, semiring.Boolean(!semiring.IsZero(w)))
+			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
 		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
 		if err != nil {
 			return nil, err

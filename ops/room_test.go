@@ -27,7 +27,10 @@ func TestNoCopyBeyondBytes(t *testing.T) {
 			return err
 		},
 		"Minimize": func() error { _, err := Minimize[semiring.Tropical](f, &MinimizeOptions{Limits: lim}); return err },
-		"Push":     func() error { _, err := Push[semiring.Tropical](f, &PushOptions{Labels: true, Limits: lim}); return err },
+		"Push": func() error {
+			_, err := Push[semiring.Tropical](f, &PushOptions{Labels: true, Limits: lim})
+			return err
+		},
 	} {
 		fsttest.Allocating(t, 2<<20, func() {
 			var limit *LimitError
