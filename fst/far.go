@@ -218,6 +218,7 @@ type ArchiveWriter struct {
 	entries []int64 // where they begin
 	last    string
 	n       int
+	begin   []byte // of the entry at hand, not yet written: it goes with the first bytes of its machine
 	err     error
 }
 
@@ -241,6 +242,12 @@ func NewArchiveWriter(w io.Writer, t ArchiveType) (*ArchiveWriter, error) {
 
 // Write implements io.Writer for AddToArchive.
 func (a *ArchiveWriter) Write(p []byte) (int, error) {
+	if begin := a.begin; begin != nil {
+		a.begin = nil
+		if _, err := a.Write(begin); err != nil {
+			return 0, err
+		}
+	}
 	if a.err != nil {
 		return 0, a.err
 	}
@@ -252,6 +259,10 @@ func (a *ArchiveWriter) Write(p []byte) (int, error) {
 
 // AddToArchive writes f under a key. Keys must not be empty, and come in order; one
 // may come several times.
+//
+// After an error of a machine that does not fit the type of opts, or of a key, the archive is as it was before, and others can be added. Where
+// a part of the machine has gone out already, or the underlying writer fails, the archive is lost: all further calls, and
+// Close, return an error.
 func AddToArchive[W semiring.Codec[W]](a *ArchiveWriter, key string, f Expanded[W], opts *WriteOptions) error {
 	switch {
 	case a.t == ArchiveSingle && a.n > 0:
@@ -261,22 +272,32 @@ func AddToArchive[W semiring.Codec[W]](a *ArchiveWriter, key string, f Expanded[
 	case a.n > 0 && key < a.last:
 		return fmt.Errorf("fst: key %q after %q: keys must be in order: %w", key, a.last, ErrArchive)
 	}
-	a.n++
-	a.last = key
-	if a.t != ArchiveSingle {
-		if a.t == ArchiveTable {
-			a.entries = append(a.entries, a.at)
-		}
-		if _, err := a.Write(appendString(nil, key)); err != nil {
-			return err
-		}
+	if a.err != nil {
+		return a.err
 	}
 	var o WriteOptions
 	if opts != nil {
 		o = *opts
 	}
-	o.Offset = a.at
-	return Write(a, f, &o)
+	at := a.at
+	if a.begin = nil; a.t != ArchiveSingle {
+		a.begin = appendString(nil, key)
+	}
+	o.Offset = at + int64(len(a.begin))
+	err := Write(a, f, &o)
+	if err != nil {
+		a.begin = nil
+		if a.at != at && a.err == nil {
+			a.err = fmt.Errorf("fst: an archive with a part of the machine of key %q: %w", key, err)
+		}
+		return err
+	}
+	a.n++
+	a.last = key
+	if a.t == ArchiveTable {
+		a.entries = append(a.entries, at)
+	}
+	return nil
 }
 
 // Close writes what stands at the end. It does not close the underlying writer.

@@ -151,6 +151,26 @@ func cancellable() map[string]func(ops.Limits) error {
 			return ops.Batch(3000, lim, func(int) error { return nil })
 		},
 		"Collect": func(lim ops.Limits) error { _, err := ops.Collect(fst.Fst[semiring.Tropical](plain), lim); return err },
+		"ForwardBackward": func(lim ops.Limits) error {
+			_, err := ops.ForwardBackward(E(plain), &ops.ForwardBackwardOptions{Limits: lim})
+			return err
+		},
+		"ForwardBackward, cyclic": func(lim ops.Limits) error {
+			_, err := ops.ForwardBackward(E(cyclic), &ops.ForwardBackwardOptions{Limits: lim})
+			return err
+		},
+		"Posteriors": func(lim ops.Limits) error {
+			_, err := ops.Posteriors(fst.Expanded[semiring.Log64](logs), &ops.ForwardBackwardOptions{Limits: lim})
+			return err
+		},
+		"ExpectedCounts": func(lim ops.Limits) error {
+			_, _, _, err := ops.ExpectedCounts(fst.Expanded[semiring.Log64](logs), &ops.ForwardBackwardOptions{Limits: lim})
+			return err
+		},
+		"ExpectedCounts, cyclic": func(lim ops.Limits) error {
+			_, _, _, err := ops.ExpectedCounts(fst.Expanded[semiring.Log64](logLoops), &ops.ForwardBackwardOptions{Limits: lim})
+			return err
+		},
 		"Stochastic": func(lim ops.Limits) error {
 			_, err := ops.Stochastic(fst.Expanded[semiring.Log64](logs), 0.1, lim)
 			return err
@@ -225,6 +245,12 @@ func TestLongWorkLooksAtItsContext(t *testing.T) {
 		},
 		"ShortestDistance of sums, reverse": func(lim ops.Limits) {
 			_, _ = ops.ShortestDistance(fst.Expanded[semiring.Log64](logs), &ops.ShortestDistanceOptions{Reverse: true, Limits: lim})
+		},
+		"ForwardBackward": func(lim ops.Limits) {
+			_, _ = ops.ForwardBackward(E(acceptor), &ops.ForwardBackwardOptions{Limits: lim})
+		},
+		"ExpectedCounts": func(lim ops.Limits) {
+			_, _, _, _ = ops.ExpectedCounts(fst.Expanded[semiring.Log64](logs), &ops.ForwardBackwardOptions{Limits: lim})
 		},
 		"Minimize, acyclic":          minimize(acceptor),
 		"Minimize, cyclic":           minimize(loops),

@@ -35,6 +35,9 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 	if opts != nil {
 		o = *opts
 	}
+	if err := thresholdMember("DeterminizePruned", o.Prune.Threshold); err != nil {
+		return nil, err
+	}
 	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor == 0 {
 		out, err := Determinize(f, &o.DeterminizeOptions)
 		if err != nil {

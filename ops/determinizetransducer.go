@@ -191,26 +191,36 @@ func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W
 		dst = append(dst, fst.Arc[W]{ILabel: e.label, OLabel: d.m.alg.label(e.weight), Weight: d.m.alg.weight(e.weight), NextState: d.subset(e.next)})
 	}
 	before := len(dst)
-	w, dst := d.finish(d.m.alg.terms(final), dst)
+	w, dst, limit := d.finish(d.m.alg.terms(final), dst)
 	d.count(len(dst) - before)
+	if limit != nil { // for which neither a breach of the twins property nor a large subset is a reason
+		limit.Op, limit.Built = d.m.op, d.m.built()
+		return zero, dst, &DeterminizeError{Limit: limit}
+	}
 	return w, dst, d.m.check()
 }
 
 // finish returns the final weight of a state where the given outputs are still
 // to be made, or appends the arcs that make them. One label is put out on the
-// way to the superfinal state, more one by one, several strings each for itself.
-func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Arc[W]) (W, []fst.Arc[W]) {
+// way to the superfinal state, more one by one, several strings each for itself. The
+// error is that of labels that come to an end.
+func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Arc[W]) (W, []fst.Arc[W], *LimitError) {
 	zero := semiring.Zero[W]()
 	label := d.o.SubsequentialLabel
 	if len(terms) == 0 {
-		return zero, dst
+		return zero, dst, nil
 	}
 	if len(terms) == 1 && len(terms[0].labels) <= 1 {
 		t := terms[0]
 		if len(t.labels) == 0 {
-			return t.weight, dst
+			return t.weight, dst, nil
 		}
-		return zero, append(dst, fst.Arc[W]{ILabel: label, OLabel: t.labels[0], Weight: t.weight, NextState: d.end()})
+		return zero, append(dst, fst.Arc[W]{ILabel: label, OLabel: t.labels[0], Weight: t.weight, NextState: d.end()}), nil
+	}
+	if d.o.IncrementSubsequentialLabel {
+		if err := enoughLabels(label, len(terms), hintSubsequential); err != nil {
+			return zero, dst, err
+		}
 	}
 	for _, t := range terms {
 		e := fst.Arc[W]{ILabel: label, Weight: t.weight}
@@ -223,7 +233,7 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 			label++
 		}
 	}
-	return zero, dst
+	return zero, dst, nil
 }
 
 // outString is a string of output labels: none for n = 0, the label at for

@@ -33,7 +33,8 @@ func (d *Distinction) String() string {
 //
 // Pushed weights are the same for the same function only where quotients are unique:
 // a weight other than 0̄ that does not cancel (see semiring.Cancellative), as over MinMax
-// all do but 1̄, is an error around ErrCapability.
+// all do but 1̄, is an error around ErrCapability; so are weights without the method Cancels, of
+// which that is not known.
 //
 // Sets of states that must be equivalent, if the start states are, are joined
 // until none is left to join or one has final and other states. Cost: almost
@@ -53,6 +54,10 @@ func Equivalent[W minimizable[W]](a, b fst.Expanded[W], delta float64) (bool, er
 	}
 	if fst.PropertiesOf[W](a, fst.Unweighted)&fst.PropertiesOf[W](b, fst.Unweighted)&fst.Unweighted != 0 {
 		return sameLanguage(a, b), nil
+	}
+	var w W
+	if _, ok := any(w).(semiring.Cancellative[W]); !ok {
+		return false, capabilityError[W]("Equivalent", "cancellation, a⊗c = b⊗c only for a = b, which semiring.Cancellative tells of by its method Cancels() bool")
 	}
 	for i, f := range []fst.Expanded[W]{a, b} {
 		if err := cancelling("Equivalent", f, &stopwatch{}); err != nil {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -223,7 +224,11 @@ func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 	}
 	if !x.o.KeepFinals && (s.state == fst.NoState || fst.IsFinal(x.f, s.state)) {
 		il, ol := x.o.FinalILabel, x.o.FinalOLabel
-		for _, p := range x.factor(final) {
+		pairs := x.factor(final)
+		if err := x.enoughLabels(len(pairs)); err != nil {
+			return final, dst[:before], err
+		}
+		for _, p := range pairs {
 			dst = append(dst, fst.Arc[W]{ILabel: il, OLabel: ol, Weight: p.First, NextState: x.id(fst.NoState, x.rest(p.Rest))})
 			final = final.Zero()
 			if x.o.IncrementILabel {
@@ -241,6 +246,28 @@ func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 	if x.heap != nil {
 		x.held += heapOfArcs(x.heap, dst[before:])
 	}
+	return final, dst, x.meter.check(x.built())
+}
+
+// built is what has been made.
+func (x *factorer[W]) built() Progress {
 	bytes := x.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(x.states))*(24+int64(unsafe.Sizeof(owed[W]{}))) + x.held
-	return final, dst, x.meter.check(Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes})
+	return Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes}
+}
+
+// enoughLabels returns a LimitError when n arcs that a final weight becomes ask for labels beyond the last.
+func (x *factorer[W]) enoughLabels(n int) error {
+	first := fst.Label(math.MinInt32) // which n in memory cannot exhaust
+	if x.o.IncrementILabel {
+		first = x.o.FinalILabel
+	}
+	if x.o.IncrementOLabel {
+		first = max(first, x.o.FinalOLabel)
+	}
+	err := enoughLabels(first, n, hintFinal)
+	if err != nil {
+		err.Op, err.Built = "FactorWeight", x.built()
+		return err
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"math"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -31,6 +32,9 @@ type ForwardBackwardOptions struct {
 	Delta float64
 	// MaxVisits is as in ShortestDistance.
 	MaxVisits int64
+	// Limits has Ctx, which stops a long computation, and Bytes for the distances and the passages. States and Arcs
+	// mean nothing, as no machine is made.
+	Limits
 }
 
 // ErrNoPath reports that a machine has no successful path, where its total
@@ -44,17 +48,17 @@ var ErrNoPath = errors.New("no successful path")
 // f may have cycles if the weights are k-closed for it; errors are those of
 // ShortestDistance. Where they are k-closed for what the start leads to alone, Beta is 0̄
 // elsewhere. ⊗ must distribute on both sides. Weights without division serve as well as
-// others.
+// others. What Limits ends is a LimitError.
 //
 // Cost: two sweeps and one pass of the arcs, O(states + arcs) when f is acyclic.
 // The algorithm is L. Baum's ("An inequality and associated maximization
 // technique", Inequalities 3, 1972), on graphs as in Mohri (2002).
 func ForwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
-	p, err := forwardBackward(f, opts)
+	p, w, err := forwardBackward("ForwardBackward", f, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.fill("ForwardBackward", f, p.Total.One(), func(_, w W) W { return w }); err != nil {
+	if err := p.fill(w, f, p.Total.One(), func(_, w W) W { return w }); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -73,14 +77,14 @@ func Posteriors[W interface {
 	semiring.Approx[W]
 	semiring.Divisible[W]
 }](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
-	p, err := forwardBackward(f, opts)
+	p, w, err := forwardBackward("Posteriors", f, opts)
 	if err != nil {
 		return nil, err
 	}
 	if semiring.IsZero(p.Total) {
 		return nil, &StateError{Op: "Posteriors", State: f.Start(), Err: ErrNoPath}
 	}
-	if err := p.fill("Posteriors", f, p.Total, func(total, w W) W { return total.DivideLeft(w) }); err != nil {
+	if err := p.fill(w, f, p.Total, func(total, w W) W { return total.DivideLeft(w) }); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -97,7 +101,7 @@ func ExpectedCounts[W interface {
 	semiring.Log | semiring.Log64 | semiring.Probability
 	semiring.Approx[W]
 }](f fst.Expanded[W], opts *ForwardBackwardOptions) (arcs, finals []float64, logTotal float64, err error) {
-	p, err := forwardBackward(f, opts)
+	p, w, err := forwardBackward("ExpectedCounts", f, opts)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -110,6 +114,9 @@ func ExpectedCounts[W interface {
 	total := float64(p.Total)
 	for q := range fst.StateID(n) {
 		row := f.Arcs(q)
+		if err := w.did(1 + 4*len(row)); err != nil { // of one exp each
+			return nil, nil, 0, err
+		}
 		a, rho := float64(p.Alpha[q]), float64(f.Final(q))
 		if real {
 			a /= total
@@ -146,27 +153,37 @@ func noNaN(x float64) float64 {
 	return x
 }
 
-// forwardBackward computes the distances; one search for the order serves both.
-func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
+// forwardBackward computes the distances; one search for the order serves both. The stopwatch is that of what follows.
+func forwardBackward[W semiring.Approx[W]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], *stopwatch, error) {
 	var o ForwardBackwardOptions
 	if opts != nil {
 		o = *opts
 	}
 	p := &Passages[W]{}
-	order, err := acyclicOrder("ForwardBackward", f)
+	w := &stopwatch{op: op, ctx: o.Ctx, most: o.Bytes}
+	if err := w.did(1); err != nil {
+		return nil, nil, err
+	}
+	if o.Bytes > 0 { // three weights and a place for each state, one for each arc
+		n := int64(f.NumStates())
+		if err := w.holds(n*(3*int64(unsafe.Sizeof(p.Total))+8) + int64(fst.NumArcs(f))*int64(unsafe.Sizeof(p.Total))); err != nil {
+			return nil, nil, err
+		}
+	}
+	order, err := acyclicOrder(op, f)
 	if err == nil {
-		if p.Alpha, err = sweepForward(f, order, nil, &stopwatch{}); err != nil {
-			return nil, err
+		if p.Alpha, err = sweepForward(f, order, nil, w); err != nil {
+			return nil, nil, err
 		}
-		if err := membersOnly("ForwardBackward", f, p.Alpha, false); err != nil {
-			return nil, err
+		if err := membersOnly(op, f, p.Alpha, false); err != nil {
+			return nil, nil, err
 		}
-		if p.Beta, err = sweepReverse(f, order, &stopwatch{}); err != nil {
-			return nil, err
+		if p.Beta, err = sweepReverse(f, order, w); err != nil {
+			return nil, nil, err
 		}
 		if rowsOf[W]().outside(p.Beta) >= 0 { // of a state, perhaps, that the start does not lead to
-			if p.Beta, err = distancesToFinal(f, &ShortestDistanceOptions{}); err != nil {
-				return nil, renamed(err, "ForwardBackward")
+			if p.Beta, err = distancesToFinal(f, &ShortestDistanceOptions{Limits: Limits{Ctx: o.Ctx}}); err != nil {
+				return nil, nil, renamed(err, op)
 			}
 		}
 	} else {
@@ -174,24 +191,26 @@ func forwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 		if alg.path && o.Delta == 0 {
 			o.Delta = -1
 		}
-		so := &ShortestDistanceOptions{Delta: o.Delta, MaxVisits: o.MaxVisits}
+		so := &ShortestDistanceOptions{Delta: o.Delta, MaxVisits: o.MaxVisits, Limits: Limits{Ctx: o.Ctx}}
 		if p.Alpha, err = ShortestDistance(f, so); err != nil {
-			return nil, renamed(err, "ForwardBackward")
+			return nil, nil, renamed(err, op)
 		}
 		if p.Beta, err = distancesToFinal(f, so); err != nil {
-			return nil, renamed(err, "ForwardBackward")
+			return nil, nil, renamed(err, op)
 		}
 	}
 	p.Total = semiring.Zero[W]()
 	if s := f.Start(); s != fst.NoState {
 		p.Total = p.Beta[s]
 	}
-	return p, nil
+	return p, w, nil
 }
 
 // fill computes the passages, divided by total.
-func (p *Passages[W]) fill(op string, f fst.Expanded[W], total W, divide func(total, w W) W) error {
-	p.fillAll(f, total, divide)
+func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], total W, divide func(total, w W) W) error {
+	if err := p.fillAll(watch, f, total, divide); err != nil {
+		return err
+	}
 	outside := rowsOf[W]().outside
 	if outside(p.Flat) < 0 && outside(p.Final) < 0 {
 		return nil
@@ -205,13 +224,13 @@ func (p *Passages[W]) fill(op string, f fst.Expanded[W], total W, divide func(to
 				continue
 			}
 			if !p.Alpha[q].Equal(zero) && !p.Beta[arcs[i].NextState].Equal(zero) {
-				return arcNotMember(op, q, i, arcs[i].Weight)
+				return arcNotMember(watch.op, q, i, arcs[i].Weight)
 			}
 			p.Arcs(q)[i] = zero
 		}
 		if !p.Final[q].Member() {
 			if !p.Alpha[q].Equal(zero) {
-				return arcNotMember(op, q, -1, f.Final(q))
+				return arcNotMember(watch.op, q, -1, f.Final(q))
 			}
 			p.Final[q] = zero
 		}
@@ -219,7 +238,7 @@ func (p *Passages[W]) fill(op string, f fst.Expanded[W], total W, divide func(to
 	return nil
 }
 
-func (p *Passages[W]) fillAll(f fst.Expanded[W], total W, divide func(total, w W) W) {
+func (p *Passages[W]) fillAll(watch *stopwatch, f fst.Expanded[W], total W, divide func(total, w W) W) error {
 	n := f.NumStates()
 	p.first = make([]int64, n+1)
 	p.Final = make([]W, n)
@@ -229,41 +248,44 @@ func (p *Passages[W]) fillAll(f fst.Expanded[W], total W, divide func(total, w W
 	p.Flat = make([]W, p.first[n])
 	switch p := any(p).(type) {
 	case *Passages[semiring.Tropical]:
-		fillCosts(p, any(f).(fst.Expanded[semiring.Tropical]), any(total).(semiring.Tropical))
-		return
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(total).(semiring.Tropical))
 	case *Passages[semiring.Tropical64]:
-		fillCosts(p, any(f).(fst.Expanded[semiring.Tropical64]), any(total).(semiring.Tropical64))
-		return
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(total).(semiring.Tropical64))
 	case *Passages[semiring.Log]:
-		fillCosts(p, any(f).(fst.Expanded[semiring.Log]), any(total).(semiring.Log))
-		return
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(total).(semiring.Log))
 	case *Passages[semiring.Log64]:
-		fillCosts(p, any(f).(fst.Expanded[semiring.Log64]), any(total).(semiring.Log64))
-		return
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(total).(semiring.Log64))
 	}
-	fillAny(p, f, total, divide)
+	return fillAny(watch, p, f, total, divide)
 }
 
-func fillAny[W semiring.Weight[W]](p *Passages[W], f fst.Expanded[W], total W, divide func(total, w W) W) {
+func fillAny[W semiring.Weight[W]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], total W, divide func(total, w W) W) error {
 	for q := range fst.StateID(f.NumStates()) {
 		a := p.Alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
+		if err := watch.did(1 + len(arcs)); err != nil {
+			return err
+		}
 		for i := range arcs {
 			to[i] = divide(total, a.Times(arcs[i].Weight).Times(p.Beta[arcs[i].NextState]))
 		}
 		p.Final[q] = divide(total, a.Times(f.Final(q)))
 	}
+	return nil
 }
 
 // fillCosts is fillAny where ⊗ is + and 0̄ is ∞.
 func fillCosts[T interface {
 	float
 	semiring.Weight[T]
-}](p *Passages[T], f fst.Expanded[T], total T) {
+}](watch *stopwatch, p *Passages[T], f fst.Expanded[T], total T) error {
 	inf := T(math.Inf(1))
 	for q := range fst.StateID(f.NumStates()) {
 		a := p.Alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
+		if err := watch.did(1 + len(arcs)); err != nil {
+			return err
+		}
 		for i := range arcs {
 			if to[i] = a + arcs[i].Weight + p.Beta[arcs[i].NextState] - total; to[i] != to[i] {
 				to[i] = inf // ∞-∞: 0̄ annihilates
@@ -273,4 +295,5 @@ func fillCosts[T interface {
 			p.Final[q] = inf
 		}
 	}
+	return nil
 }

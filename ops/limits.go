@@ -46,7 +46,7 @@ type Progress struct {
 // errors.Is finds ErrLimit, or the context's error when that was the cause.
 type LimitError struct {
 	Op    string   // "Compose", ...
-	Limit string   // "states", "arcs", "bytes", "context", or "labels", of output strings
+	Limit string   // "states", "arcs", "bytes", "context", or "labels", of output strings or in a row of new ones
 	Bound int64    // the limit's value; zero for a context
 	Built Progress // zero where no machine is built, as for distances
 	Next  int64    // how many arcs the state would have at which it stopped, where they were counted before they were made; else 0
@@ -87,7 +87,18 @@ const (
 	hintStates = "states have numbers of 31 bits: prune or connect what it is made of, or take the delayed form, and let that forget states (Retain)"
 	hintArcs   = "arcs of one subset have numbers of 31 bits: take arcs with the same labels and next states for one (ArcSum), or prune the input"
 	hintLabels = "output labels have places of 31 bits: push labels towards the start (Push; fst push --push_labels), or prune the input, so that paths with one input have outputs that differ for less long"
+
+	hintSubsequential = "labels end at 2147483647, and the final arcs of a state have SubsequentialLabel (--subsequential_label) and those after it: take a smaller one"
+	hintFinal         = "labels end at 2147483647, and the arcs that a final weight becomes have FinalILabel or FinalOLabel and those after it: take a smaller one"
 )
+
+// enoughLabels returns a LimitError, its operation still to be named, unless n labels in a row begin with first.
+func enoughLabels(first fst.Label, n int, hint string) *LimitError {
+	if there := math.MaxInt32 - int64(first) + 1; int64(n) > there {
+		return &LimitError{Limit: "labels", Bound: there, Cause: ErrLimit, Hint: hint}
+	}
+	return nil
+}
 
 // meter checks Limits while an operation builds. Looking at the context costs
 // an atomic load or a lock, so it is done once in every 256 calls, or when much has been

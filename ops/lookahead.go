@@ -3,6 +3,7 @@ package ops
 import (
 	"cmp"
 	"slices"
+	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -19,13 +20,22 @@ import (
 // Write stores the result as ilabel_lookahead or olabel_lookahead. The numbers are those
 // of OpenFst.
 //
+// What is over lim is known before anything is made, but for the bytes of the intervals. Those of f count twice, for the copy
+// that is relabeled is there beside the result.
+//
 // Cost: O(|Q| + |E| + I log I) for I intervals, which are |Q| times the number of labels at
 // worst, and a few where f is a tree or deterministic.
 //
 // After C. Allauzen, M. Riley and J. Schalkwyk, "A generalized composition algorithm for
 // weighted finite-state transducers", Interspeech 2009.
 func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Const[W], []fst.LabelPair, error) {
-	m := meter{op: "LabelLookAhead", lim: lim.workspace(), calls: 255}
+	m := meter{op: "LabelLookAhead", lim: lim, calls: 255}
+	size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
+	size.Bytes *= 2
+	if err := m.check(size); err != nil {
+		return nil, nil, err
+	}
+	m = meter{op: m.op, lim: lim.workspace(), calls: 255}
 	w := &stopwatch{op: m.op, ctx: lim.Ctx}
 	g, labels, err := reachGraph(f, side, w)
 	if err != nil {
@@ -38,6 +48,14 @@ func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 	}
 	for q := range data.Sets {
 		data.Sets[q] = sets[of(fst.StateID(q))]
+	}
+	size.Bytes += int64(len(data.Sets)) * int64(unsafe.Sizeof([]fst.Interval{}))
+	for _, s := range sets {
+		size.Bytes += int64(cap(s)) * int64(unsafe.Sizeof(fst.Interval{}))
+	}
+	m = meter{op: m.op, lim: lim}
+	if err := m.look(size); err != nil {
+		return nil, nil, err
 	}
 	to := make(map[fst.Label]fst.Label, len(labels))
 	for i, l := range labels {

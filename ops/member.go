@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -50,6 +51,15 @@ func notMember[W semiring.Weight[W]](op string, f fst.Expanded[W], reverse bool,
 
 func arcNotMember[W semiring.Weight[W]](op string, q fst.StateID, arc int, w W) error {
 	return &StateError{Op: op, State: q, Err: &ArcError{Arc: arc, Weight: weightText(w), Err: ErrNotMember}}
+}
+
+// thresholdMember returns the error of a threshold, nil if there is none, that is no member: what it leaves of a machine would be nothing, or
+// all, as comparisons with NaN happen to be written.
+func thresholdMember[W semiring.Weight[W]](op string, threshold *W) error {
+	if threshold == nil || (*threshold).Member() {
+		return nil
+	}
+	return fmt.Errorf("ops: %s: Threshold %s: %w", op, weightText(*threshold), ErrNotMember)
 }
 
 // outsideAny returns the first position at which d has no member, -1 if there is none.

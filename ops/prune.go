@@ -12,12 +12,13 @@ import (
 // successful paths.
 type PruneOptions[W any] struct {
 	// Threshold: paths worse than the best one times it go; nil is 0̄, which
-	// prunes nothing by weight.
+	// prunes nothing by weight. One that is no member, as NaN, is an error around ErrNotMember.
 	Threshold *W
 	// States bounds the states that are kept, the best ones; zero is no bound,
 	// negative keeps none.
 	States int
-	// Distances to the final states, if known already; nil: they are computed.
+	// Distances to the final states, if known already; nil: they are computed. Those that are missing
+	// at the end count as 0̄, as with OpenFst: no final state is reached from there.
 	Distances []W
 	// Delta is the least change of a distance that is passed on, as in
 	// ShortestDistance. OpenFst's tool takes 1/1024.
@@ -52,6 +53,9 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		o = *opts
 	}
 	const op = "Prune"
+	if err := thresholdMember(op, o.Threshold); err != nil {
+		return err
+	}
 	alg := newAlgebra[W]()
 	zero := alg.zero
 	n := f.NumStates()

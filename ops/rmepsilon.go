@@ -77,6 +77,9 @@ func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOpt
 	if opts != nil {
 		o = *opts
 	}
+	if err := thresholdMember("RmEpsilonPruned", o.Prune.Threshold); err != nil {
+		return err
+	}
 	if f.Start() == fst.NoState {
 		return nil
 	}

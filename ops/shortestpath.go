@@ -30,7 +30,8 @@ type ShortestPathOptions[W any] struct {
 	// QueueShortestFirst and no arc better than 1̄, or the path need not be best.
 	FirstPath bool
 	// Threshold, for N > 1, keeps only paths at least as good as the best one
-	// times it; nil keeps all. One that is better than 1̄ keeps none.
+	// times it; nil keeps all. One that is better than 1̄ keeps none; one that is no member, as
+	// NaN, is an error around ErrNotMember.
 	Threshold *W
 	// States, for N > 1, ends the search when so many states have been made,
 	// those on no path among them; zero is no end, negative makes none.
@@ -76,6 +77,9 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 	}
 	if o.N == 0 {
 		o.N = 1
+	}
+	if err := thresholdMember("ShortestPath", o.Threshold); err != nil {
+		return nil, err
 	}
 	switch {
 	case o.N > math.MaxInt32:

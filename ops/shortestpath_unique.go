@@ -37,6 +37,9 @@ func ShortestPathUnique[W interface {
 	if o.N == 0 || o.N == 1 || o.N < 0 || o.N > math.MaxInt32 {
 		return ShortestPath(f, opts)
 	}
+	if err := thresholdMember("ShortestPathUnique", o.Threshold); err != nil {
+		return nil, err
+	}
 	known := fst.PropertiesOf[W](f, fst.Acceptor|fst.Acyclic)
 	if !known.Has(fst.Acceptor) {
 		return nil, fmt.Errorf("ops: ShortestPathUnique: %w", ErrNotAcceptor)

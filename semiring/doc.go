@@ -7,7 +7,8 @@
 // for shortest paths, Commutative, Idempotent, Star, Approx, Quantizable,
 // Proportional, Reversible, Powered; LeftSemiring and RightSemiring say that ⊗ distributes on
 // one side only. Each type claims what it has next to its definition, where
-// losing it fails the build. Component is what numbers have in common and
+// losing it fails the build. Cancellative, which tells weight by weight whether it cancels, is asked for when a program runs:
+// by Equivalent, and where a proof that determinization has no end rests on it. Component is what numbers have in common and
 // composites ask of their parts.
 //
 //	type             (K, ⊕, ⊗, 0̄, 1̄)                       arc type in files

@@ -2,6 +2,7 @@ package pdt
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"unsafe"
 
@@ -13,7 +14,8 @@ import (
 
 // ExpandPruned returns the part of the expansion of the PDT f that paths lie on which
 // are no worse than threshold ⊗ the weight of the best path: a state or arc that no
-// such path goes through is not there. A threshold of 0̄ prunes nothing.
+// such path goes through is not there. A threshold of 0̄ prunes nothing; one
+// that is no member, as NaN, is an error around ops.ErrNotMember.
 //
 // No cycle may improve a path: the error is that of ShortestPath. The stack need not be bounded, if what is within the
 // threshold is: where it grows at no cost to a path, the error is a StateError around ErrUnbounded at a state to which a parenthesis
@@ -34,6 +36,9 @@ func ExpandPruned[W interface {
 	var o ExpandOptions
 	if opts != nil {
 		o = *opts
+	}
+	if !threshold.Member() {
+		return nil, fmt.Errorf("ops: %s: threshold %v: %w", op, threshold, ops.ErrNotMember)
 	}
 	if semiring.IsZero(threshold) {
 		return Expand(f, pairs, opts)
