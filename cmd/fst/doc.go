@@ -83,6 +83,8 @@
 //	  machine
 //	a reader of standard        ends silently, by a signal          status 1, with a message
 //	  output that has gone
+//	two results on standard     fstencode and others write a file   status 1: nothing could tell them
+//	  output                      called -                            apart
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
 //	fstconvert                  a mode that there is not: a         status 1
 //	  --phi_fst_rewrite_mode      warning, and auto
