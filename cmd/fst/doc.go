@@ -257,8 +257,10 @@
 //	                                                                  fstepsnormalize and fstdisambiguate
 //	                                                                  less; both true
 //	messages                                                        say where, and what to do
-//	standard output closed      an error if a machine is to be      /dev/null: Go opens it there, before
-//	  before the start            written, status 0 if text is        anything here could tell
+//	standard output closed      an error if a machine is to be      /dev/null: Go opens it there before main
+//	  before the start            written, status 0 if text is        runs, for reading and writing, just as
+//	                                                                  Python's subprocess.DEVNULL and daemons
+//	                                                                  do, whose results are to be dropped
 //	address space bounded by    works from 50 MB on; an error       works from 800 MB on: Go reserves
 //	  ulimit -v                   where it is used up                 as much at the start, and uses a
 //	                                                                  few; where it is used up, a trace
