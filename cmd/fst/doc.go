@@ -218,7 +218,8 @@
 //	                                                                  --flag true and --flag false of
 //	                                                                  booleans, --noflag, --flagfile, --undefok,
 //	                                                                  --version; --help with definition,
-//	                                                                  cost and an example
+//	                                                                  cost and an example; True, t, yes, y
+//	                                                                  and the like, as newer ones do
 //	arc types                   standard, log, log64                the 11 listed below
 //	linear models               second machines of fstcompose       also the first, and of any weights
 //	                              alone, over standard and log

@@ -275,7 +275,7 @@ func (t *tool) run(words []string, std cli.Streams) int {
 		return 1
 	}
 	c.args = args
-	if err := c.lib.check(); err != nil {
+	if err := c.checkLibrary(); err != nil {
 		return std.Fail(c.prog, err)
 	}
 	settle(int(*c.lib.workers))
