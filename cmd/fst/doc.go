@@ -43,6 +43,8 @@
 //	two symbols for one label   --save_isymbols writes one of them  writes both
 //	                              twice, --keep_isymbols a file
 //	                              that cannot be read
+//	fstsymbols                  the new label of one without a      it gets none, and a warning says so
+//	  --relabel_ipairs            symbol gets the empty symbol
 //	potentials out of order     fstreweight gives them to the last  are those of the states they name
 //	                              state so far
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read;

@@ -57,6 +57,13 @@ Time O(states + arcs + symbols).`,
 						return err
 					}
 					if tables[i] != nil {
+						lost := warnings{c: c, what: "such pairs"}
+						for _, p := range pairs {
+							if !tables[i].Has(p.From) {
+								lost.add("flag --relabel_%cpairs: %d has no symbol that %d could get", "io"[i], p.From, p.To)
+							}
+						}
+						lost.end()
 						tables[i] = tables[i].Relabel(pairs)
 					}
 				}
