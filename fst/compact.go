@@ -170,8 +170,17 @@ func (b *bodyWriter[W]) compact(f Expanded[W], h *Header, k compactKind, u int, 
 	}
 	p := PropertiesOf[W](f, AllProperties)
 	if lacks := k.needs() &^ p; lacks != 0 {
-		return fmt.Errorf("fst: a file of type %s holds %s: %w", h.FstType,
-			[...]string{"an acceptor of one string without weights", "an acceptor of one string", "an acceptor without weights", "an acceptor", "a machine without weights"}[k], ErrCompact)
+		fits := "const"
+		for i, name := range compactNames {
+			if compactKind(i).needs()&^p == 0 {
+				size, _, _ := strings.Cut(h.FstType, "_")
+				fits = size + "_" + name
+				break
+			}
+		}
+		return fmt.Errorf("fst: a file of type %s holds %s, and %s: %w (type %s would do)", h.FstType,
+			[...]string{"an acceptor of one string without weights", "an acceptor of one string", "an acceptor without weights", "an acceptor", "a machine without weights"}[k],
+			misfit[W](f, k.needs()), ErrCompact, fits)
 	}
 	if align {
 		h.Version = 1
@@ -250,6 +259,44 @@ func (b *bodyWriter[W]) compact(f Expanded[W], h *Header, k compactKind, u int, 
 		}
 	}
 	return nil
+}
+
+// misfit names the first state or arc by which f is no Acceptor, Unweighted or String, whichever are needed.
+func misfit[W semiring.Codec[W]](f Expanded[W], needs Properties) string {
+	zero, one := semiring.Zero[W](), semiring.One[W]()
+	named := func(l Label, t *SymbolTable) string {
+		if t != nil {
+			if s, ok := t.Symbol(l); ok {
+				return fmt.Sprintf("%d (%q)", l, s)
+			}
+		}
+		return fmt.Sprint(l)
+	}
+	for q := range StateID(f.NumStates()) {
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			e := &arcs[i]
+			in, out := named(e.ILabel, InputSymbols(f)), named(e.OLabel, OutputSymbols(f))
+			switch {
+			case needs&Acceptor != 0 && e.ILabel != e.OLabel:
+				return fmt.Sprintf("arc %d of state %d has input label %s and output label %s", i, q, in, out)
+			case needs&Unweighted != 0 && !e.Weight.Equal(one):
+				if e.ILabel == e.OLabel {
+					return fmt.Sprintf("arc %d of state %d, with label %s, has weight %v", i, q, in, e.Weight)
+				}
+				return fmt.Sprintf("arc %d of state %d, with labels %s and %s, has weight %v", i, q, in, out, e.Weight)
+			case needs&String != 0 && i > 0:
+				return fmt.Sprintf("state %d has %d arcs", q, len(arcs))
+			}
+		}
+		switch w := f.Final(q); {
+		case needs&Unweighted != 0 && !w.Equal(zero) && !w.Equal(one):
+			return fmt.Sprintf("state %d has final weight %v", q, w)
+		case needs&String != 0 && len(arcs) > 0 && !w.Equal(zero):
+			return fmt.Sprintf("state %d is final and has an arc", q)
+		}
+	}
+	return "its states, in their order, are not those of one path"
 }
 
 // pad writes zeros up to the next multiple of 16 in the file.

@@ -54,6 +54,9 @@ func NewArchiveReader(r io.Reader, opts *ReadOptions) (*ArchiveReader, error) {
 	}
 	s := NewStream(r, &o)
 	a := &ArchiveReader{s: s, left: -1}
+	if s.atEnd() {
+		return nil, s.fail("empty input where an archive should be")
+	}
 	head, err := s.peek(4)
 	if err != nil {
 		return nil, err

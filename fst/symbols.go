@@ -1,6 +1,7 @@
 package fst
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 )
@@ -218,6 +219,36 @@ func (a *SymbolTable) covers(b *SymbolTable) bool {
 		}
 	}
 	return true
+}
+
+// Disagreement names a symbol or a label on which two tables differ, "" where they are Compatible: one that has two
+// meanings if there is one, else one that a single table has.
+func Disagreement(a, b *SymbolTable) string {
+	if Compatible(a, b) {
+		return ""
+	}
+	alone := ""
+	for side, t := range []*SymbolTable{a, b} {
+		other := [...]*SymbolTable{b, a}[side]
+		for k := range t.symbols.entries {
+			key := t.key(int32(k))
+			s := t.symbols.text(t.keyPosition(key))
+			i := other.keyPosition(key)
+			if i >= 0 && other.symbols.text(i) == s {
+				continue
+			}
+			at, there := other.FindKey(s)
+			switch {
+			case there && at != key && side == 0:
+				return fmt.Sprintf("%q is %d in the first and %d in the second", s, key, at)
+			case i >= 0 && side == 0:
+				return fmt.Sprintf("%d is %q in the first and %q in the second", key, s, other.symbols.text(i))
+			case alone == "":
+				alone = fmt.Sprintf("%q, %d, is in the %s alone", s, key, [...]string{"first", "second"}[side])
+			}
+		}
+	}
+	return alone
 }
 
 // LabelPair says that the label From becomes To.

@@ -345,3 +345,30 @@ func TestRelabelSymbols(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 }
+
+// A disagreement is told exactly where tables are not compatible, and is one.
+func TestDisagreement(t *testing.T) {
+	table := func(keys map[string]fst.Label, order ...string) *fst.SymbolTable {
+		s := fst.NewSymbolTable("")
+		for _, x := range order {
+			s.AddLabel(x, keys[x])
+		}
+		return s
+	}
+	abc := map[string]fst.Label{"-": 0, "a": 1, "b": 2, "c": 3}
+	for _, x := range []struct {
+		a, b *fst.SymbolTable
+		want string
+	}{
+		{nil, table(abc, "a"), ""},
+		{table(abc, "-", "a", "b"), table(abc, "b", "a", "-"), ""},
+		{table(abc, "a", "b"), table(abc, "a", "b", "c"), `"c", 3, is in the second alone`},
+		{table(abc, "c", "a"), table(abc, "a"), `"c", 3, is in the first alone`},
+		{table(abc, "-", "c", "a"), table(map[string]fst.Label{"a": 2}, "a"), `"a" is 1 in the first and 2 in the second`},
+		{table(abc, "c", "a"), table(map[string]fst.Label{"x": 1}, "x"), `1 is "a" in the first and "x" in the second`},
+	} {
+		if got := fst.Disagreement(x.a, x.b); got != x.want || (got == "") != fst.Compatible(x.a, x.b) {
+			t.Errorf("%q, want %q", got, x.want)
+		}
+	}
+}

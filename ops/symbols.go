@@ -17,8 +17,8 @@ func compatibleSymbols(op, nameX, nameY string, x, y *fst.SymbolTable) error {
 	if fst.Compatible(x, y) {
 		return nil
 	}
-	return fmt.Errorf("ops: %s: %s (%q, %d symbols) against %s (%q, %d symbols): %w",
-		op, nameX, x.Name(), x.Len(), nameY, y.Name(), y.Len(), ErrSymbols)
+	return fmt.Errorf("ops: %s: %s (%q, %d symbols) against %s (%q, %d symbols): %w: %s",
+		op, nameX, x.Name(), x.Len(), nameY, y.Name(), y.Len(), ErrSymbols, fst.Disagreement(x, y))
 }
 
 // CompatibleSymbols returns an error that wraps ErrSymbols, in the name of op,

@@ -43,6 +43,8 @@
 //	two symbols for one label   --save_isymbols writes one of them  writes both
 //	                              twice, --keep_isymbols a file
 //	                              that cannot be read
+//	fstsymbols                  the new label of one without a      it gets none, and a warning says so
+//	  --relabel_ipairs            symbol gets the empty symbol
 //	potentials out of order     fstreweight gives them to the last  are those of the states they name
 //	                              state so far
 //	header property bits that   fstinfo fails on the machine        are dropped as the file is read;
@@ -83,6 +85,8 @@
 //	  machine
 //	a reader of standard        ends silently, by a signal          status 1, with a message
 //	  output that has gone
+//	two results on standard     fstencode and others write a file   status 1: nothing could tell them
+//	  output                      called -                            apart
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
 //	fstconvert                  a mode that there is not: a         status 1
 //	  --phi_fst_rewrite_mode      warning, and auto
@@ -216,7 +220,8 @@
 //	                                                                  --flag true and --flag false of
 //	                                                                  booleans, --noflag, --flagfile, --undefok,
 //	                                                                  --version; --help with definition,
-//	                                                                  cost and an example
+//	                                                                  cost and an example; True, t, yes, y
+//	                                                                  and the like, as newer ones do
 //	arc types                   standard, log, log64                the 11 listed below
 //	linear models               second machines of fstcompose       also the first, and of any weights
 //	                              alone, over standard and log
@@ -255,8 +260,10 @@
 //	                                                                  fstepsnormalize and fstdisambiguate
 //	                                                                  less; both true
 //	messages                                                        say where, and what to do
-//	standard output closed      an error if a machine is to be      /dev/null: Go opens it there, before
-//	  before the start            written, status 0 if text is        anything here could tell
+//	standard output closed      an error if a machine is to be      /dev/null: Go opens it there before main
+//	  before the start            written, status 0 if text is        runs, for reading and writing, just as
+//	                                                                  Python's subprocess.DEVNULL and daemons
+//	                                                                  do, whose results are to be dropped
 //	address space bounded by    works from 50 MB on; an error       works from 800 MB on: Go reserves
 //	  ulimit -v                   where it is used up                 as much at the start, and uses a
 //	                                                                  few; where it is used up, a trace

@@ -23,7 +23,7 @@ property: no two paths with one input come to states, two or twice the same, and
 different weights or outputs, arcs from one state to another with the same labels being
 taken for one with the sum of their weights; an
 unambiguous machine can be determinized exactly when it has it, and any machine over an
-idempotent semiring when it has it. An ambiguous machine that has it not may be
+idempotent semiring when it has it; one without cycles can be always. An ambiguous machine that has it not may be
 determinizable for all that: each cycle is looked at for itself, not the sum of those with one input. It says
 nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute.
 determinizable: what follows from these for fst determinize; of states that lead to no
@@ -254,20 +254,27 @@ type verdicts struct {
 // determinizable says whether determinization of a machine ends, as far as that follows from the rest.
 func (v verdicts) determinizable(t *typed) string {
 	settled := v.ambiguity == holds || t.Idempotent() // the twins property is enough
-	switch {
-	case v.functionality == notKnown:
-		return "not known"
-	case v.functionality == fails && t.HasInputEpsilons(t.m):
-		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
-	case v.functionality == fails:
-		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
-	case v.twins == notKnown:
-		return "not known"
-	case v.twins == holds && settled:
-		if dead := t.DeadEnd(t.m); dead != fst.NoState {
+	yes := func() string {
+		if dead := t.DeadEnd(t.m); dead != fst.NoState && !t.Has(t.m, fst.Acyclic|fst.Acceptor) {
 			return fmt.Sprintf("y, once fst connect has removed what leads to no final state, such as state %d", dead)
 		}
 		return "y"
+	}
+	switch {
+	case t.Has(t.m, fst.IDeterministic):
+		return "y" // it is deterministic
+	case v.functionality == notKnown:
+		return "not known"
+	case v.functionality == fails && t.Has(t.m, fst.IEpsilons):
+		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
+	case v.functionality == fails:
+		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
+	case t.Has(t.m, fst.Acyclic): // finitely many strings, whatever the weights
+		return yes()
+	case v.twins == notKnown:
+		return "not known"
+	case v.twins == holds && settled:
+		return yes()
 	case v.twins == fails && (v.ambiguity == holds || v.noTwins.Exact):
 		bounds := "--weight, --nstate or --limit_states bound"
 		if !t.HasPath() {

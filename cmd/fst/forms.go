@@ -69,7 +69,7 @@ func (c *call) lookAhead(t *typed, m machine, fstType, out string) (machine, err
 	if g, ok := m.(interface{ AddOn() *fst.AddOn }); ok && g.AddOn() != nil && g.AddOn().Type == fstType {
 		return m, nil
 	}
-	if err := c.distinct(save, out); err != nil {
+	if err := c.distinct(save, result(out)); err != nil {
 		return nil, err
 	}
 	lim, cancel := c.lib.limits()

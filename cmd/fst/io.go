@@ -164,11 +164,22 @@ func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	})
 }
 
-// distinct is an error where two results of one call would go to one file, or one value of fst run, which can hold
-// one of them. It is asked before anything is written; "" and standard output are passed over.
+// result is what distinct wants to know of a name that is standard output where it is empty.
+func result(name string) string {
+	if name == "" {
+		return "-"
+	}
+	return name
+}
+
+// distinct is an error where two results of one call would go to one file, to one value of fst run, or to standard
+// output, which nobody could tell apart there. It is asked before anything is written; "" is a result that is not asked for.
 func (c *call) distinct(names ...string) error {
 	for i, name := range names {
 		for _, other := range names[:i] {
+			if name == "-" && other == "-" {
+				return errors.New("can't write both results to standard output")
+			}
 			same := c.pipe != nil && name == other && !cli.IsStandard(name)
 			if same || c.pipe == nil && cli.SameFile(name, other) {
 				return fmt.Errorf("%s is named for two results, and can hold one of them", name)
@@ -185,7 +196,7 @@ func (c *call) distinctTables(saves [2]string, tables [2]*fst.SymbolTable, other
 			saves[i] = ""
 		}
 	}
-	if saves[0] != "" && saves[1] != "" && fst.Compatible(tables[0], tables[1]) {
+	if !cli.IsStandard(saves[0]) && !cli.IsStandard(saves[1]) && fst.Compatible(tables[0], tables[1]) {
 		others = append(others, saves[0])
 		return errors.Join(c.distinct(others...), c.distinct(append(others[:len(others)-1:len(others)-1], saves[1])...))
 	}

@@ -31,7 +31,7 @@ Time O(states + arcs + symbols).`,
 				return err
 			}
 			tables := [2]*fst.SymbolTable{fst.InputSymbols(t.m), fst.OutputSymbols(t.m)}
-			if err := c.distinctTables([2]string{*side[0].save, *side[1].save}, tables, c.arg(1)); err != nil {
+			if err := c.distinctTables([2]string{*side[0].save, *side[1].save}, tables, result(c.arg(1))); err != nil {
 				return err
 			}
 			for i, s := range side {
@@ -57,6 +57,13 @@ Time O(states + arcs + symbols).`,
 						return err
 					}
 					if tables[i] != nil {
+						lost := warnings{c: c, what: "such pairs"}
+						for _, p := range pairs {
+							if !tables[i].Has(p.From) {
+								lost.add("flag --relabel_%cpairs: %d has no symbol that %d could get", "io"[i], p.From, p.To)
+							}
+						}
+						lost.end()
 						tables[i] = tables[i].Relabel(pairs)
 					}
 				}

@@ -108,6 +108,14 @@ func (l *library) check() error {
 	return nil
 }
 
+// checkLibrary is check, with what OpenFst says and goes on.
+func (c *call) checkLibrary() error {
+	if mode := *c.lib.readMode; c.flags.Given("fst_read_mode") && mode != "read" && mode != "map" {
+		c.Warn(c.prog, "flag --fst_read_mode: %q is none of read, map; machines are read", mode)
+	}
+	return c.lib.check()
+}
+
 // limits returns the bounds for operations, the time counted from the tool's start,
 // and what releases their timer.
 func (l *library) limits() (ops.Limits, context.CancelFunc) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
 )
 
 // looking are the tools that make no machine of their own: what they read is what --limit_states and the
@@ -61,6 +62,9 @@ func (c *call) finish(err error) error {
 	}
 	if errors.Is(err, context.DeadlineExceeded) && *c.lib.timeout > 0 {
 		return fmt.Errorf("%w (--timeout=%v)", err, *c.lib.timeout)
+	}
+	if errors.Is(err, ops.ErrSymbols) && c.tool.name != "run" { // whose stages have said it
+		return fmt.Errorf("%w (fst relabel --relabel_isymbols=FILE and --relabel_osymbols=FILE renumber a machine as another table has it; --fst_compat_symbols=false goes by the numbers alone)", err)
 	}
 	return err
 }

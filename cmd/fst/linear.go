@@ -55,7 +55,7 @@ tag at each state; composition makes those that it needs.`,
 			case len(*delimiter) > 1:
 				c.Warn(c.prog, "flag --delimiter: %q divides lists, and the rest of %q does not", (*delimiter)[:1], *delimiter)
 			}
-			if err := c.distinct(*out, *saves[0], *saves[1], *saves[2]); err != nil {
+			if err := c.distinct(result(*out), *saves[0], *saves[1], *saves[2]); err != nil {
 				return err
 			}
 			// No field has a blank: what no field can be is what nothing shall stand for.

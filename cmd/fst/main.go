@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -161,6 +162,9 @@ func run(argv []string, std cli.Streams) int {
 	switch word := words[0]; word {
 	case "help", "--help", "-help", "-h", "--helpshort", "--helpfull":
 		if len(words) > 1 {
+			if words[1] == "differences" {
+				return show(std, "fst", func(w io.Writer) { io.WriteString(w, differences()) })
+			}
 			t := findTool(words[1])
 			if t == nil {
 				return std.Fail("fst", unknownTool(words[1]))
@@ -271,7 +275,7 @@ func (t *tool) run(words []string, std cli.Streams) int {
 		return 1
 	}
 	c.args = args
-	if err := c.lib.check(); err != nil {
+	if err := c.checkLibrary(); err != nil {
 		return std.Fail(c.prog, err)
 	}
 	settle(int(*c.lib.workers))
@@ -349,10 +353,25 @@ func (t *tool) help(w io.Writer, c *call, library bool) {
 	}
 }
 
+//go:embed doc.go
+var packageComment string
+
+// differences is the table of the package comment, which is the only one.
+func differences() string {
+	_, table, _ := strings.Cut(packageComment, "// What differs, on purpose")
+	table, _, _ = strings.Cut("// What differs, on purpose"+table, "// All types of machines in files")
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimRight(table, "/ \n")) {
+		line = strings.TrimPrefix(strings.TrimPrefix(line, "//"), " ")
+		b.WriteString(strings.TrimPrefix(line, "\t"))
+	}
+	return b.String() + "\n"
+}
+
 func overview(w io.Writer) {
 	fmt.Fprint(w, "Weighted finite-state transducers, and exact gradients of losses over them.\n\n"+
 		"  Usage: fst TOOL [flags] [arguments]     or, linked under that name, fstTOOL ...\n\n"+
-		"`fst help TOOL` tells more. A missing file name or - is standard input or output.\n\n")
+		"`fst help TOOL` tells more, `fst help differences` what OpenFst's tools do otherwise. A missing file name or - is standard input or output.\n\n")
 	for _, t := range tools {
 		fmt.Fprintf(w, "  %-18s %s\n", t.name, t.summary)
 	}

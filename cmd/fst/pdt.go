@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
-	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -218,7 +217,7 @@ func reversePDT(multi bool, summary, about string) *tool {
 				if multi && *turned == "" {
 					return errors.New("no file for the new stacks is given: --mpdt_new_parentheses=FILE")
 				}
-				if err := c.distinct(*turned, c.arg(1)); err != nil {
+				if err := c.distinct(*turned, result(c.arg(1))); err != nil {
 					return err
 				}
 				t, err := c.machine(0)
@@ -362,7 +361,7 @@ Time O(states + arcs), and an arc for each final state of each call.`,
 			if err != nil {
 				return err
 			}
-			if err := c.distinct(*pairsFile, out); err != nil {
+			if err := c.distinct(*pairsFile, result(out)); err != nil {
 				return err
 			}
 			lim, cancel := c.lib.limits()
@@ -373,9 +372,6 @@ Time O(states + arcs), and an arc for each final state of each call.`,
 				return err
 			}
 			if *pairsFile != "" {
-				if cli.IsStandard(*pairsFile) && cli.IsStandard(out) {
-					return errors.New("can't write both results to standard output")
-				}
 				if err := c.Output(*pairsFile, func(w io.Writer) error { return fst.WriteLabelPairs(w, pairs) }); err != nil {
 					return err
 				}

@@ -193,7 +193,7 @@ Time O(states + arcs).`,
 		reuse := fs.Bool("encode_reuse", false, "Go on with an existing mapper; it is written again if it has become longer")
 		return func(c *call) error {
 			if !*decode {
-				if err := c.distinct(c.arg(1), c.arg(2)); err != nil {
+				if err := c.distinct(result(c.arg(1)), result(c.arg(2))); err != nil {
 					return err
 				}
 			}

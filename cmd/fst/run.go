@@ -172,7 +172,7 @@ func (c *call) stage(p *pipe, stage *runStage) error {
 	}
 	x.args = args
 	x.lib.inherit(&c.lib, x.flags)
-	if err := x.lib.check(); err != nil {
+	if err := x.checkLibrary(); err != nil {
 		return err
 	}
 	defer x.watch()()

@@ -181,7 +181,7 @@ Time O(arcs · log states), linear for acyclic machines.`,
 
 // writeBoth writes two machines to arguments 1 and 2, both or neither.
 func (c *call) writeBoth(t *typed, a, b machine) error {
-	if err := c.distinct(c.arg(1), c.arg(2)); err != nil {
+	if err := c.distinct(result(c.arg(1)), result(c.arg(2))); err != nil {
 		return err
 	}
 	for _, m := range []machine{a, b} {

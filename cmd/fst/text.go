@@ -132,7 +132,7 @@ Time O(states + arcs).`,
 				return err
 			}
 			o.MissingSymbol = *missing
-			if err := c.distinctTables([2]string{*saveI, *saveO}, [2]*fst.SymbolTable{o.InputSymbols, o.OutputSymbols}, c.arg(1)); err != nil {
+			if err := c.distinctTables([2]string{*saveI, *saveO}, [2]*fst.SymbolTable{o.InputSymbols, o.OutputSymbols}, result(c.arg(1))); err != nil {
 				return err
 			}
 			if err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteText(w, t.m, o) }); err != nil {

@@ -80,8 +80,8 @@ func compose[W semiring.Weight[W]](op string, a, b fst.Expanded[W], s stacks, pa
 		}
 	}
 	if x, y := fst.OutputSymbols(a), fst.InputSymbols(b); !fst.Compatible(x, y) {
-		return nil, fmt.Errorf("ops: %s: output symbols of the first machine (%q, %d symbols) against input symbols of the second (%q, %d symbols): %w",
-			op, x.Name(), x.Len(), y.Name(), y.Len(), ops.ErrSymbols)
+		return nil, fmt.Errorf("ops: %s: output symbols of the first machine (%q, %d symbols) against input symbols of the second (%q, %d symbols): %w: %s",
+			op, x.Name(), x.Len(), y.Name(), y.Len(), ops.ErrSymbols, fst.Disagreement(x, y))
 	}
 	c := &composer[W]{f: [2]fst.Expanded[W]{a, b}, stack: s, parens: newParens(pairs), o: o, meter: ops.NewMeter(op, o.Limits),
 		zero: semiring.Zero[W](), one: semiring.One[W](), list: 0}

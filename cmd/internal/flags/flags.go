@@ -2,7 +2,7 @@
 // tools do, which Go's flag package cannot: it stops at the first argument and
 // exits with status 2.
 //
-// Accepted are -f, --f, --f=v, --f v and, for booleans, --nof, before and after
+// Accepted are -f, --f (or, as OpenFst 1.7.9 has it, any number of hyphens), --f=v, --f v and, for booleans, --nof, before and after
 // arguments. A boolean takes the next word for its value only if that is true or
 // false: files come there, too (one of these names is ./true). After -- all
 // words are arguments; - alone is one always (standard input or output), and so
@@ -310,7 +310,7 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 			args = append(args, w)
 			continue
 		}
-		name, value, hasValue := strings.Cut(strings.TrimPrefix(w[1:], "-"), "=")
+		name, value, hasValue := strings.Cut(strings.TrimLeft(w, "-"), "=")
 		f := s.flags[name]
 		if f == nil && !hasValue && strings.HasPrefix(name, "no") {
 			if g := s.flags[name[2:]]; g != nil && g.Type == "bool" {

@@ -53,8 +53,8 @@ func (component[W]) HasPath() bool {
 	return ok
 }
 
-func (component[W]) HasInputEpsilons(m Machine) bool {
-	return fst.PropertiesOf[W](m.(fst.Expanded[W]), fst.IEpsilons)&fst.IEpsilons != 0
+func (component[W]) Has(m Machine, p fst.Properties) bool {
+	return fst.PropertiesOf[W](m.(fst.Expanded[W]), p)&p == p
 }
 
 func (component[W]) DeadEnd(m Machine) fst.StateID { return ops.DeadEnd(m.(fst.Expanded[W])) }

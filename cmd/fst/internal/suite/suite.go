@@ -93,8 +93,8 @@ type Suite interface {
 	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
 
 	Idempotent() bool
-	HasPath() bool // a ⊕ b is a or b, so that pruning means something
-	HasInputEpsilons(m Machine) bool
+	HasPath() bool                        // a ⊕ b is a or b, so that pruning means something
+	Has(m Machine, p fst.Properties) bool // all of p, which is found out
 	DeadEnd(m Machine) fst.StateID
 	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
 	BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error)
