@@ -25,6 +25,10 @@ type SVGOptions struct {
 	// is coarser (see WriteSVG).
 	Vertices int
 
+	// Bytes bounds the memory of the layout, as it is reckoned by states, drawn arcs and labels while they are gathered;
+	// beyond it the error is ErrPictureSize. Zero is no bound.
+	Bytes int64
+
 	// Ctx, where it is not nil, ends the work: WriteSVG returns its error a tenth of a second or so after
 	// its end.
 	Ctx context.Context
@@ -35,7 +39,7 @@ type SVGOptions struct {
 	Labels int
 }
 
-// ErrPictureSize reports a machine that is larger than SVGOptions.Vertices allows for a picture. WriteDOT draws any
+// ErrPictureSize reports a machine that is larger than SVGOptions.Vertices or Bytes allow for a picture. WriteDOT draws any
 // machine, for other programs to lay out.
 var ErrPictureSize = errors.New("too large to be laid out")
 
@@ -144,6 +148,19 @@ type svgPicture struct {
 	edges  []int // the arc that each edge of graph draws
 	layout *layered.Layout
 	looks  int
+	bytes  int64 // that the layout will hold of what was gathered
+}
+
+// What a state, a drawn arc and a label take at the height of the layout, about: a vertex with its neighbours, curves, edges of the
+// simplex; beside texts. A chain of 200,000 states was resident with as much.
+const svgStateBytes, svgArcBytes, svgLabelBytes = 500, 700, 100
+
+// hold counts what the layout will hold more, and is an error beyond the bound.
+func (d *svgPicture) hold(bytes int) error {
+	if d.bytes += int64(bytes); d.o.Bytes > 0 && d.bytes > d.o.Bytes {
+		return fmt.Errorf("drawing as SVG: %w: the layout of %d states and %d arcs, which are not all, takes more than %d bytes", ErrPictureSize, len(d.states), len(d.arcs), d.o.Bytes)
+	}
+	return nil
 }
 
 type svgState struct {
@@ -180,6 +197,7 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 		return svgInfinity(string(tmp))
 	}
 	d.graph.Start = int(f.Start())
+	first := map[StateID]int{}
 	for q := range StateID(n) {
 		var err error
 		if tmp, err = appendName(tmp[:0], q, o.StateSymbols, Label(q), "state"); err != nil {
@@ -191,7 +209,10 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 		}
 		arcs := f.Arcs(q)
 		// The drawn arcs go in the order of their first arc, which is the machine's.
-		first := map[StateID]int{}
+		if len(first) > 1<<8 { // clearing takes as long as it is large
+			first = map[StateID]int{}
+		}
+		clear(first)
 		for i := range arcs {
 			if err := d.look(); err != nil {
 				return err
@@ -205,6 +226,9 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 					return pictureSizeError(&layered.SizeError{Bound: o.Vertices})
 				}
 				d.arcs = append(d.arcs, svgArc{from: q, to: e.NextState})
+				if err := d.hold(svgArcBytes); err != nil {
+					return err
+				}
 				if e.NextState == q {
 					s.loop = k
 				}
@@ -231,8 +255,14 @@ func collectSVG[W semiring.Codec[W]](d *svgPicture, f Expanded[W], l layout) err
 				shown.whole = whole
 			}
 			a.labels = append(a.labels, shown)
+			if err := d.hold(svgLabelBytes + len(shown.symbols) + len(shown.weight) + len(shown.whole)); err != nil {
+				return err
+			}
 		}
 		d.states = append(d.states, s)
+		if err := d.hold(svgStateBytes + len(s.name)); err != nil {
+			return err
+		}
 		if err := d.look(); err != nil {
 			return err
 		}
@@ -276,6 +306,8 @@ const (
 // lay makes the graph and has it laid out.
 func (d *svgPicture) lay() error {
 	unit := d.size / 14
+	d.graph.Nodes = slices.Grow(d.graph.Nodes, len(d.states))
+	d.graph.Edges, d.edges = slices.Grow(d.graph.Edges, len(d.arcs)), slices.Grow(d.edges, len(d.arcs))
 	for i := range d.arcs {
 		d.arcs[i].block = d.arrange(&d.arcs[i])
 		if err := d.look(); err != nil {

@@ -33,6 +33,10 @@
 //	GallicUnion      for all: sets of strings with weights  gallic_standard
 //	GallicMin        for disambiguation                     min_gallic_standard
 //
+// The tools of cmd/fst know the arc types down to minmax, of the composites tropical_X_tropical, tropical_X_log,
+// tropical_LT_tropical and expectation_real64_real64; strings, Gallic weights, powers and other composites are
+// for programs, which read and write files of them by the same names.
+//
 // # What to rely on
 //
 // Zero is not the Go zero value: Tropical(0) is 1̄. Equal is exact, and thus fit

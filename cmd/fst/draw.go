@@ -28,7 +28,7 @@ With --format=svg the picture is complete: states in layers, arcs between the sa
 as one, labels apart from one another. It has its natural size unless --width or --height is given: then it
 is made smaller where it must be to fit such a page. Symbols and weights of more than 40 characters are cut short, and are
 whole under the pointer. Beyond 4000 states and arcs together the picture is
-coarser; --limit_states bounds the states and the places where arcs pass by others. Otherwise the output is for
+coarser; --limit_states bounds the states and the places where arcs pass by others, --limit_bytes the memory of the layout, too. Otherwise the output is for
 Graphviz' dot, or with --format=d2 for D2, which lays out by itself and takes no sizes but that of letters.
 
   fst draw --format=svg binary.fst machine.svg
@@ -80,14 +80,14 @@ sorting: 40000 states with two arcs each take some seconds. --timeout ends it so
 				}
 				lim, cancel := c.lib.limits()
 				defer cancel()
-				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32)), Ctx: lim.Ctx}
+				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32)), Bytes: *c.lib.limitBytes, Ctx: lim.Ctx}
 				var size counter
 				err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(io.MultiWriter(w, &size), t.m, so) })
 				if err == nil && size > mostShown {
 					c.Warn(c.prog, "the picture is %d MB, which viewers show slowly or not at all: fst info tells of a machine of this size, fst shortestpath and fst prune keep what is best of it", size>>20)
 				}
 				if errors.Is(err, fst.ErrPictureSize) {
-					return fmt.Errorf("%w (a greater --limit_states allows more; Graphviz draws what --format=dot writes)", err)
+					return fmt.Errorf("%w (a greater --limit_states or --limit_bytes allows more; Graphviz draws what --format=dot writes)", err)
 				}
 				return err
 			}

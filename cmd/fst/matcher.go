@@ -10,8 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// matcherFlags defines the flags for labels with a meaning of their own and for looking ahead.
-func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions) error {
+// matcherFlags defines the flags for labels with a meaning of their own and for looking ahead. What they give takes the symbols
+// of the two machines on the inner tape.
+func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions, [2]*fst.SymbolTable) error {
 	first := fs.String("first_matcher", "", "Output labels of the first machine with a meaning of their own: phi:L, rho:L, sigma:L or epsilons:L,M,...")
 	second := fs.String("second_matcher", "", "Input labels of the second machine with a meaning of their own, likewise")
 	loop := fs.Bool("phi_loop", true, "A loop of phi matches what nothing else does")
@@ -19,16 +20,17 @@ func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions) error {
 	ahead := fs.Enum("lookahead", "none", []string{"none", "auto", "first", "second"}, "Machine that looks ahead")
 	push := fs.Bool("lookahead_push", false, "With --lookahead, push weights to where they are seen")
 	pushLabels := fs.Bool("lookahead_push_labels", false, "With --lookahead, put out labels where they are seen")
-	return func(o *ops.ComposeOptions) error {
+	return func(o *ops.ComposeOptions, inner [2]*fst.SymbolTable) error {
 		mode := map[string]fst.Rewrite{"auto": fst.RewriteAuto, "always": fst.RewriteAlways, "never": fst.RewriteNever}[*rewrite]
 		for name, m := range map[string]struct {
-			text string
-			to   **ops.Matcher
-		}{"first_matcher": {*first, &o.First}, "second_matcher": {*second, &o.Second}} {
+			text  string
+			table *fst.SymbolTable
+			to    **ops.Matcher
+		}{"first_matcher": {*first, inner[0], &o.First}, "second_matcher": {*second, inner[1], &o.Second}} {
 			if m.text == "" {
 				continue
 			}
-			x, err := parseMatcher(m.text)
+			x, err := parseMatcher(m.text, m.table)
 			if err != nil {
 				return fmt.Errorf("flag --%s: %w", name, err)
 			}
@@ -47,13 +49,20 @@ func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions) error {
 	}
 }
 
-func parseMatcher(s string) (*ops.Matcher, error) {
+func parseMatcher(s string, table *fst.SymbolTable) (*ops.Matcher, error) {
 	kind, list, _ := strings.Cut(s, ":")
 	var labels []fst.Label
 	for _, l := range strings.Split(list, ",") {
 		n, err := strconv.ParseInt(l, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %q is not a label", s, l)
+			named, ok := fst.NoLabel, false
+			if table != nil {
+				named, ok = table.Find(l)
+			}
+			if !ok {
+				return nil, fmt.Errorf("%q: %q is not a label, nor a symbol of the machine there", s, l)
+			}
+			n = int64(named)
 		}
 		labels = append(labels, fst.Label(n))
 	}

@@ -272,11 +272,12 @@ func composition(name, summary, about string, do func(c *call, a, b *typed, o *o
 				if err := c.expandModel(a, lim); err != nil {
 					return err
 				}
+				inner := [2]*fst.SymbolTable{fst.OutputSymbols(a.m), fst.InputSymbols(b.m)}
 				if !*c.lib.compatSymbols {
 					c.forgetOutputSymbols(a)
 				}
 				o := &ops.ComposeOptions{Filter: f, KeepDead: !*connect, Limits: lim}
-				if err := options(o); err != nil {
+				if err := options(o, inner); err != nil {
 					return err
 				}
 				m, err := do(c, a, b, o)
@@ -293,7 +294,7 @@ The first must be sorted by output label or the second by input label (fst arcso
 Where both sides have ε on the inner tape, a filter keeps one order of the ε-moves.
 --first_matcher and --second_matcher give labels of the inner tape of a machine a meaning of their own:
 phi:L is followed where nothing else matches (failure), and consumes nothing; rho:L matches the rest,
-sigma:L any label; epsilons:L,M,... match nothing, as ε. The machine must be sorted on that side. Files of the types phi,
+sigma:L any label; epsilons:L,M,... match nothing, as ε; L is a number, or a symbol of the machine. The machine must be sorted on that side. Files of the types phi,
 rho and sigma have theirs with them. --lookahead leaves out pairs of states that come to nothing as early as possible,
 which pays where the first machine puts out labels late, as a lexicon does. A file of a look-ahead type
 (fst convert) has composition look ahead of itself, and push weights and labels, unless a filter is asked for.
