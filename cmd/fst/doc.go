@@ -187,8 +187,9 @@
 //	fstisomorphic               takes two states that nothing       says that they are not isomorphic,
 //	                              tells apart for one                 status 2
 //	fstdisambiguate             confuses states where it has pruned,  goes by the right states, so that the
-//	                              or outputs are left over: two       result has one path a string; takes
-//	                              paths for a string, or none;        different tables
+//	                              or outputs are left over: two       result has one path a string, with
+//	                              paths for a string, or none, or     all of its output; takes different
+//	                              labels of its output lost;          tables
 //	                              refuses acceptors with different
 //	                              symbol tables
 //	ngram machines              of 32-bit weights; whose start      of any; an error
