@@ -157,6 +157,9 @@ func printed[W semiring.Component[W]](f fst.Expanded[W]) string {
 }
 
 func TestLookAheadFilesAsOpenFst(t *testing.T) {
+	if testing.Short() { // no goroutine to find a race of
+		t.Skip("slow with the race detector")
+	}
 	t.Run("standard", func(t *testing.T) {
 		composeFilesAsOpenFst(t, func(rng *rand.Rand) semiring.Tropical { return semiring.Tropical(rng.IntN(9)) / 4 })
 	})

@@ -17,8 +17,8 @@
 //	--------------------------  ----------------------------------  ----------------------------------
 //	lines of 8096 bytes and     end the input, silently             are read; more than 16 MiB are an
 //	  more in text files                                              error
-//	labels beyond 32 bits       wrap around, silently               are an error with line and field;
-//	                                                                  in tables, whose keys have 64
+//	states and labels beyond    wrap around, silently               are an error with line and field;
+//	  32 bits                                                         in tables, whose keys have 64
 //	                                                                  bits, where a machine has them
 //	keys beyond 64 bits         become the greatest, silently       are an error with line and field
 //	key 2⁶³-1 in a table        the next one is -2⁶³                there is no next one
@@ -33,8 +33,10 @@
 //	  in Unicode                  five and six bytes
 //	labels beyond a byte        farprintstrings --token_type=byte   a message, as for what is no string
 //	                              prints their lowest byte
-//	numbers in flags            beyond 32 bits wrap around; NaN     are an error
-//	                              is taken
+//	numbers in flags            beyond 32 bits wrap around; NaN,    are an error
+//	                              and -Infinity as a threshold,
+//	                              are taken; what follows the
+//	                              number of a weight is not read
 //	counts and tolerances       mean what falls out: a state that   are taken for 0
 //	  below 0 in flags            is not final, a machine that is
 //	                              not equal to itself, no end
@@ -175,8 +177,9 @@
 //	  times --delta on            fstdisambiguate add rounding        digits than --delta
 //	                              errors at each step
 //	weights from 10³⁸ times     fstminimize, fstdeterminize,        stay as they are
-//	  --delta on                  fstdisambiguate and fstmap make
-//	                              them Infinity
+//	  --delta on                  fstdisambiguate, fstmap,
+//	                              fstequivalent and fstshortestpath
+//	                              --unique make them Infinity
 //	weights of -0               fstencode gives them other labels   are the same as 0
 //	                              than 0
 //	fstdifference               fails on what it claims of its own  works
@@ -202,6 +205,8 @@
 //	edit machines               lose their symbol tables; stay of   keep them; a result is a vector machine
 //	                              the type when changed in place
 //	--save_relabel_ipairs       pairs in the order of a hash table  in the order of labels
+//	--fst_weight_parentheses    is passed over where weights have   an error
+//	  of one character            one part
 //	--fst_field_separator=      fstprint puts nothing between       an error
 //	  (empty)                     fields, so that nothing can read
 //	                              them
@@ -223,7 +228,9 @@
 //	                                                                  --version; --help with definition,
 //	                                                                  cost and an example; True, t, yes, y
 //	                                                                  and the like, as newer ones do
-//	arc types                   standard, log, log64                the 11 listed below
+//	arc types                   standard, log, log64                also tropical64, real64 (probability),
+//	                                                                  boolean, minmax, two products, a
+//	                                                                  lexicographic pair, expectation
 //	linear models               second machines of fstcompose       also the first, and of any weights
 //	                              alone, over standard and log
 //	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
@@ -256,7 +263,8 @@
 //	fstrandgen --seed           its own generator                   another one: other paths, as likely
 //	fstinfo                     of a result, what the operation     what it knows: of fstcompose, fstclosure,
 //	  --test_properties=false     claims of it                        fstconcat, fstreverse, fstmap and of acceptors
-//	                                                                  fstdeterminize more; of fstminimize
+//	                                                                  fstdeterminize more; of what is
+//	                                                                  made from a const machine, of fstminimize
 //	                                                                  --allow_nondet, fstpush --push_labels,
 //	                                                                  fstepsnormalize and fstdisambiguate
 //	                                                                  less; both true

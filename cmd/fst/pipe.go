@@ -71,6 +71,7 @@ type runState struct {
 	files     map[string]*value // by clean name
 	order     []string          // of files, as they are to be written
 	printed   []*value          // to standard output
+	several   bool              // there are several statements
 }
 
 // pipe is one stage's view: what its standard streams and files are. All its methods may

@@ -64,7 +64,7 @@ Time: that of the tools.`,
 			if err != nil {
 				return err
 			}
-			s := &runState{std: c.Streams, variables: map[string]*value{}, files: map[string]*value{}}
+			s := &runState{std: c.Streams, variables: map[string]*value{}, files: map[string]*value{}, several: len(statements) > 1}
 			for i := range statements {
 				if err := c.statement(s, &statements[i]); err != nil {
 					return err
@@ -116,7 +116,7 @@ func (c *call) statement(s *runState, st *runStatement) error {
 		p := &pipe{runState: s, in: in, source: source}
 		if err := c.stage(p, &stage); err != nil {
 			if errors.Is(err, errDifferent) {
-				if len(s.order)+len(s.printed) > 0 { // what was to appear at the end
+				if s.several { // which of them it was, and that of the others nothing appears
 					c.Warn(c.prog, "%s: the machines differ, and nothing is written", where)
 				}
 				return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -51,7 +52,7 @@ func prunedAfter[W semiring.Component[W]](p *Pruning) (o ops.PruneOptions[W], as
 
 // parseWeight reads the weight of a flag.
 func parseWeight[W semiring.Component[W]](s string, format semiring.TextFormat) (w W, err error) {
-	w, err = w.ParseTextFormat(s, format)
+	w, err = w.ParseTextFormat(strings.TrimSpace(s), format)
 	if err != nil {
 		return w, fmt.Errorf("flag --weight: %w", err)
 	}
