@@ -30,8 +30,13 @@ func ReadLabelStacks(r io.Reader, opts *LabelPairOptions) (pairs []LabelPair, st
 			return nil, nil, &TextError{o.Name, in.line, 0, fmt.Errorf("%d fields where three belong: two labels and the number of a stack", n)}
 		}
 		var v [3]Label
-		for i, what := range [...]string{"label", "label", "stack"} {
-			if v[i], err = parsePaired(cols[i], what, o.Negative && i < 2); err != nil {
+		for i := range v {
+			if i < 2 {
+				v[i], err = parsePaired(cols[i], o.Negative)
+			} else {
+				v[i], err = parseLabel(cols[i], "stack", false)
+			}
+			if err != nil {
 				return nil, nil, &TextError{o.Name, in.line, i + 1, err}
 			}
 		}

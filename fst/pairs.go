@@ -28,11 +28,11 @@ func ReadLabelPairs(r io.Reader, opts *LabelPairOptions) ([]LabelPair, error) {
 	}
 	var pairs []LabelPair
 	err := eachPair(r, o.Name, '#', func(cols [2][]byte) (field int, err error) {
-		from, err := parsePaired(cols[0], "label", o.Negative)
+		from, err := parsePaired(cols[0], o.Negative)
 		if err != nil {
 			return 1, err
 		}
-		to, err := parsePaired(cols[1], "label", o.Negative)
+		to, err := parsePaired(cols[1], o.Negative)
 		if err != nil {
 			return 2, err
 		}
@@ -43,8 +43,8 @@ func ReadLabelPairs(r io.Reader, opts *LabelPairOptions) ([]LabelPair, error) {
 }
 
 // parsePaired reads a label of a file that has no symbols.
-func parsePaired(s []byte, what string, negative bool) (Label, error) {
-	l, err := parseLabel(s, what, negative)
+func parsePaired(s []byte, negative bool) (Label, error) {
+	l, err := parseLabel(s, "label", negative)
 	if errors.Is(err, errNotInteger) {
 		err = fmt.Errorf("%w: this file has the numbers of labels, not symbols", err)
 	}

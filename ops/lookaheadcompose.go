@@ -165,7 +165,7 @@ func (l *lookAhead[W]) at(r fst.StateID) *otherState[W] {
 			out = append(out, x)
 		}
 	}
-	if s.labels = slices.Clip(out); len(arcs) > len(out)+len(out)/4 { // the array may have room for all arcs
+	if s.labels = out; cap(out) > len(out)+len(out)/4 { // room for arcs whose labels are unknown or the same
 		s.labels = slices.Clone(out)
 	}
 	l.held += int64(cap(s.labels)) * int64(unsafe.Sizeof(numbered[W]{}))

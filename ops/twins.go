@@ -189,7 +189,7 @@ func cancels[W semiring.Weight[W]](w W) bool {
 // 0̄ that does not cancel, or that of a stopwatch. O(states + arcs).
 func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W], w *stopwatch) error {
 	if _, ok := any(semiring.Zero[W]()).(semiring.Cancellative[W]); !ok {
-		return capabilityError[W](op, "cancellation (a⊗c = b⊗c only for a = b)")
+		return capabilityError[W](op, "cancellation, a⊗c = b⊗c only for a = b, which semiring.Cancellative tells of by its method Cancels() bool")
 	}
 	refuse := func(q fst.StateID, what string, w W) error {
 		return &StateError{Op: op, State: q, Err: fmt.Errorf("%w: %s %s of %s does not cancel: products with it do not tell what it was multiplied with", ErrCapability, what, weightText(w), weightName(w))}
