@@ -249,6 +249,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	var expander fst.Expander[W]
 	var head func(q fst.StateID) fst.StateID
 	var leftOver func(q fst.StateID, dst []byte) []byte // of a transducer's state: all but weights
+	var built func() Progress                           // with all that is held
 	if fst.PropertiesOf[W](in, fst.Acceptor)&fst.Acceptor != 0 {
 		a, err := newAcceptorDeterminizer[W](in, do)
 		if err != nil {
@@ -273,6 +274,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 			}
 			return fst.NoState
 		}
+		built = t.m.built
 		leftOver = func(q fst.StateID, dst []byte) []byte {
 			for _, e := range t.m.table.subset(fst.StateID(t.states[q].subset)) {
 				dst = binary.LittleEndian.AppendUint32(dst, uint32(e.state))
@@ -288,14 +290,15 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 		d.heads = append(d.heads, head(q))
 	}
 	if leftOver != nil {
-		d.compareLeftOver(leftOver)
+		return d.compareLeftOver(leftOver, built())
 	}
 	return nil
 }
 
 // compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to one head different strings may be left;
-// the weights are those of all ways together.
-func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte) {
+// the weights are those of all ways together. The keys of one head are held at a time, beside what was built.
+func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built Progress) error {
+	since := 0
 	d.alike = make([]int32, len(d.heads))
 	of := map[fst.StateID][]fst.StateID{}
 	for q, h := range d.heads {
@@ -309,16 +312,25 @@ func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []by
 		}
 		numbers := map[string]int32{}
 		var key []byte
+		p := built
 		for _, q := range states {
 			key = leftOver(q, key[:0])
+			if since += 1 + len(key); since >= candidatesALook {
+				since = 0
+				if err := d.meter.look(p); err != nil {
+					return err
+				}
+			}
 			n, ok := numbers[string(key)]
 			if !ok {
 				n = int32(len(numbers))
 				numbers[string(key)] = n
+				p.Bytes += int64(len(key)) + 48 // of an entry of the map
 			}
 			d.alike[q] = n
 		}
 	}
+	return nil
 }
 
 // deleteStates deletes states of out.

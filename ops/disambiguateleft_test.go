@@ -1,7 +1,10 @@
 package ops
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -71,5 +74,26 @@ func keepsAndIsUnambiguous(t *testing.T, f *fst.Vector[semiring.Tropical]) {
 	}
 	if amb, err := Unambiguous[semiring.Tropical](g, nil); amb != nil || err != nil {
 		t.Errorf("not unambiguous: %v %v", amb, err)
+	}
+}
+
+// Comparing what is left over ends with the context, and counts the keys that it holds.
+func TestDisambiguateComparesWithinLimits(t *testing.T) {
+	const n = 20000
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	for limit, lim := range map[string]Limits{"context": {Ctx: done}, "bytes": {Bytes: 1 << 18}, "": {}} {
+		d := &disambiguator[semiring.Tropical]{out: fst.NewVector[semiring.Tropical](0), heads: make([]fst.StateID, n), meter: meter{op: opDisambiguate, lim: lim}}
+		err := d.compareLeftOver(func(q fst.StateID, dst []byte) []byte {
+			return strconv.AppendInt(append(dst, "of one head "...), int64(q/2), 10)
+		}, Progress{})
+		var stopped *LimitError
+		if limit == "" {
+			if err != nil || d.alike[6] != d.alike[7] || d.alike[7] == d.alike[8] {
+				t.Errorf("%v, %v", err, d.alike[6:9])
+			}
+		} else if !errors.As(err, &stopped) || stopped.Limit != limit {
+			t.Errorf("%s: %v", limit, err)
+		}
 	}
 }
