@@ -468,6 +468,11 @@ func (p *peers) run(c *peerCase) string {
 	words := append([]string{prog}, respell(rng, slices.Concat(ourFlags, made(1)), ourArgs)...)
 	p.words = [2][]string{theirWords, words}
 	got := run(append(words, bounds(prog, "--limit_states=50000", "--timeout=20s")...), cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
+	if got == 1 && want == 0 && strings.Contains(errs.String(), "more than 50000 states") { // what OpenFst has an end of, we have, too
+		out.Reset()
+		errs.Reset()
+		got = run(append(words, bounds(prog, "--limit_states=5000000", "--timeout=20s")...), cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
+	}
 	complain := func(format string, a ...any) string {
 		return fmt.Sprintf("%s\nour words: %q\nour messages: %s\nOpenFst's: %s", fmt.Sprintf(format, a...), words, errs.String(), wantErr)
 	}
@@ -496,17 +501,6 @@ func (p *peers) run(c *peerCase) string {
 	if want == 1 && got == 0 && c.tool.name == "determinize" && c.inputs[0].hasZeroArc() && strings.Contains(wantErr, "StringWeight::Plus: Unequal") {
 		p.emptied++ // an output of weight 0̄, which is none here
 		return ""
-	}
-	if got == 1 && want == 0 && strings.Contains(errs.String(), "more than 50000 states") {
-		large := []byte(wantOut)
-		if len(large) == 0 {
-			large, _ = os.ReadFile(theirs)
-		}
-		if h, err := fst.NewMemoryStream(large, nil).ReadHeader(); err == nil && // trimmed; where it is not said how many there are, by what they take
-			(h.NumStates > 25000 || h.NumStates < 0 && len(large) > 25000*24) {
-			p.hung[c.tool.name]++ // ends, but beyond the limit that we were given
-			return ""
-		}
 	}
 	large := func(m *model) bool { return m.beyond(math.MaxFloat32 * c.delta()) }
 	if c.tool.name == "equivalent" && got+want == 2 && got != 1 && c.inputs[0].arcType != "standard" && (slices.ContainsFunc(c.inputs, (*model).cyclic) || slices.ContainsFunc(c.inputs, large)) {
