@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -205,9 +206,7 @@ func chain(n int) *fst.Vector[semiring.Tropical] {
 // operation ends with a LimitError, and it allocates at least half as much in all, and no more than five times as much: arrays
 // that grow leave behind what they were, and the passes before, for components, have had theirs.
 func TestMinimizeCountsItsArrays(t *testing.T) {
-	if testing.Short() { // minutes with the race detector, and no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	for name, c := range map[string]struct {
 		f      *fst.Vector[semiring.Tropical]
 		nondet bool

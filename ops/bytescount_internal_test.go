@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -29,9 +30,7 @@ func (c *weighing) Err() error {
 
 // What operations count as held, at several moments, is what the heap holds.
 func TestBytesAreCounted(t *testing.T) {
-	if testing.Short() { // minutes with the race detector, and no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	type W = semiring.Tropical
 	rng := rand.New(rand.NewPCG(9, 9))
 	random := func(n, degree, labels int, acceptor, forward bool) *fst.Vector[W] {

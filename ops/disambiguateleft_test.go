@@ -25,9 +25,7 @@ func TestDisambiguateKeepsWhatIsLeftOver(t *testing.T) {
 
 // The same of random machines without cycles that are functional: some have outputs early on one way and late on another.
 func TestDisambiguateDelayedOutputs(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	drawn, several := 0, 0
 	for seed := range uint64(20000) {
 		rng := rand.New(rand.NewPCG(seed, 5))

@@ -157,9 +157,7 @@ func printed[W semiring.Component[W]](f fst.Expanded[W]) string {
 }
 
 func TestLookAheadFilesAsOpenFst(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	t.Run("standard", func(t *testing.T) {
 		composeFilesAsOpenFst(t, func(rng *rand.Rand) semiring.Tropical { return semiring.Tropical(rng.IntN(9)) / 4 })
 	})

@@ -181,9 +181,7 @@ func TestRandGenOptions(t *testing.T) {
 // A path that comes to where none ends is an error that says so, whether what it could take does not exist or has no
 // chance, and however it comes there; with a bound on lengths it is dropped. Where no path comes there nothing changes.
 func TestRandGenNoEnd(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	read := func(text string) *fst.Vector[semiring.Log64] {
 		return fsttest.Must(fst.ReadText[semiring.Log64](strings.NewReader(text), nil))
 	}

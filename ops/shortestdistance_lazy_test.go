@@ -75,9 +75,7 @@ func TestLazyDistancesAreThoseInMemory(t *testing.T) {
 
 // A sum round a cycle that diverges does so whatever Delta is, and one that does not has its value.
 func TestLazySumsThatDiverge(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	for _, n := range []int{1, 2, 7} {
 		for _, c := range []struct {
 			mass   float64
@@ -117,9 +115,7 @@ func TestLazySumsThatDiverge(t *testing.T) {
 
 // So it does where a turn is made by several arcs, of which each adds less than a turn, or where ways round are of different lengths.
 func TestLazySumsOfSeveralArcsDiverge(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	type W = semiring.Log64
 	parts := func(n int, masses ...float64) *fst.Vector[W] { // the last arc returns through n states more
 		f := fst.NewVector[W](n + 1)
@@ -168,9 +164,7 @@ func TestLazySumsOfSeveralArcsDiverge(t *testing.T) {
 
 // Over Log, too, whose 24 bits lose what a single turn adds to a sum of many, and where a sum of many turns ends it is what it should be.
 func TestLazySumsOfFewBits(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	for _, c := range []struct {
 		masses []float64
 		want   float64 // 0 where it diverges

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -96,9 +97,7 @@ func ring(rng *rand.Rand, n int, least float64, number func(int) int) (f *fst.Ve
 // Round a large ring there is a sum, though numbers of one size are at no two ends of it: nearly nothing comes round. What comes
 // to each state can be summed in their order, and is found in whatever order they are numbered, and in reverse.
 func TestSumsRoundLargeRing(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	const n = 20000
 	rng := rand.New(rand.NewPCG(72, 1))
 	shuffled := rng.Perm(n)

@@ -125,9 +125,7 @@ func TestShortestDistanceNegativeCycle(t *testing.T) {
 // With the last-in-first-out queue a chain of diamonds, whose longer sides are better, takes exponentially many visits, and
 // no more: that is not a sum that does not settle.
 func TestLastInFirstOutEnds(t *testing.T) {
-	if testing.Short() { // no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	const diamonds = 22
 	v := fst.NewVector[semiring.Tropical](2*diamonds + 1)
 	v.AddStates(2*diamonds + 1)

@@ -95,9 +95,7 @@ func TestShortestTwinsWithinMemory(t *testing.T) {
 
 // A time that is over before the shortest breach is found is no reason not to tell of the one that was.
 func TestShortestTwinsWithinTime(t *testing.T) {
-	if testing.Short() { // minutes with the race detector, and no goroutine to find a race of
-		t.Skip("slow with the race detector")
-	}
+	fsttest.OneGoroutine(t)
 	f := twinRings(150)
 	none, open := 0, 0
 	for looks := 1; ; looks++ {
