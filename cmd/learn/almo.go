@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 var almoTrain = &command{
@@ -46,14 +47,14 @@ compare with:
 		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
-			var rows []optim.Row // of this run
+			var rows []run.Row // of this run
 			var drawn gameRows
 			inputs := a.inputs(c)
 			err := apart(slices.Concat(inputs, places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
 			if err != nil {
 				return err
 			}
-			err = t.run(c, "almo", inputs, func(workers int, control optim.Control) (*fitted, error) {
+			err = t.run(c, "almo", inputs, func(workers int, control run.Control) (*fitted, error) {
 				to, err := read()
 				if err != nil {
 					return nil, err
@@ -84,7 +85,7 @@ compare with:
 				if ownRounds(o.Solver) && !c.flags.Given("iterations") {
 					o.Passes = 0 // as many as it makes progress by
 				}
-				o.Control.Recorder = optim.Recorders(control.Recorder, optim.RecorderFunc(func(r optim.Row) error { rows = append(rows, r); return nil }))
+				o.Control.Recorder = run.Recorders(control.Recorder, run.RecorderFunc(func(r run.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
 					return nil, flagged(err)

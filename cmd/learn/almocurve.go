@@ -15,6 +15,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 var almoCurve = &command{
@@ -86,7 +87,7 @@ Example:
 			}
 			bar := progress.Start(c.Err, c.prog)
 			trained, last, begins := 0, 0, "" // a point begins with the stage that the first began with
-			o.Control = optim.Control{Ctx: c.ctx, Recorder: optim.RecorderFunc(func(r optim.Row) error {
+			o.Control = run.Control{Ctx: c.ctx, Recorder: run.RecorderFunc(func(r run.Row) error {
 				switch {
 				case minimax.Alone(r):
 					bar.Set(0, int(*points)+1, "%s, %d", r.Stage, r.Iteration)
@@ -99,7 +100,7 @@ Example:
 				if r.Stage == begins {
 					last = r.Iteration
 				}
-				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", r.Saddle.Values, r.Saddle.Lambda)
+				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", optim.SaddleOf(r).Values, optim.SaddleOf(r).Lambda)
 				return nil
 			})}
 			curve, robust, err := minimax.TradeOff(d, o, 0, 1, int(*points)-1)

@@ -9,6 +9,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/experiment"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // tableCommand repeats table 5.1 or 5.2.
@@ -107,8 +108,8 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				bar := progress.Start(c.Err, name)
 				total, done := len(list)*o.Models()*o.Seeds, 0
 				o.Done = func(*experiment.AlmoCell) { done++ }
-				o.Watch = func(set, model string, seed int, row optim.Row) {
-					bar.Set(done, total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, row.Saddle.Values, row.Saddle.Lambda)
+				o.Watch = func(set, model string, seed int, row run.Row) {
+					bar.Set(done, total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, optim.SaddleOf(row).Values, optim.SaddleOf(row).Lambda)
 				}
 				r, err := experiment.Almo(c.ctx, list, o)
 				bar.Stop()

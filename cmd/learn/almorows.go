@@ -8,13 +8,14 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // gameRows are the rows of a game that pictures are drawn from. They go into checkpoints, so
 // that the picture of a run that goes on begins where the run began.
 type gameRows struct {
 	names []string // of the objectives
-	rows  []optim.Row
+	rows  []run.Row
 	old   int // rows of the run that goes on, at the front of rows
 }
 
@@ -27,13 +28,13 @@ const (
 
 // watch takes the rows of the run that control resumes, and returns a control that collects
 // those to come.
-func (g *gameRows) watch(control optim.Control, names []string) optim.Control {
+func (g *gameRows) watch(control run.Control, names []string) run.Control {
 	g.names = names
 	if k := control.Resume; k != nil {
 		g.restore(k)
 	}
 	recorder, save := control.Recorder, control.Checkpoint
-	control.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+	control.Recorder = run.RecorderFunc(func(r run.Row) error {
 		g.add(r)
 		if recorder == nil {
 			return nil
@@ -41,7 +42,7 @@ func (g *gameRows) watch(control optim.Control, names []string) optim.Control {
 		return recorder.Record(r)
 	})
 	if save != nil {
-		control.Checkpoint = func(k *optim.Checkpoint) error {
+		control.Checkpoint = func(k *run.Checkpoint) error {
 			g.store(k)
 			return save(k)
 		}
@@ -50,12 +51,12 @@ func (g *gameRows) watch(control optim.Control, names []string) optim.Control {
 }
 
 // add appends a row. The first new one drops what it repeats.
-func (g *gameRows) add(r optim.Row) {
-	if r.Saddle == nil || minimax.Alone(r) {
+func (g *gameRows) add(r run.Row) {
+	if optim.SaddleOf(r) == nil || minimax.Alone(r) {
 		return
 	}
 	if g.old > 0 {
-		i := slices.IndexFunc(g.rows[:g.old], func(q optim.Row) bool { return q.Stage == r.Stage && q.Iteration >= r.Iteration })
+		i := slices.IndexFunc(g.rows[:g.old], func(q run.Row) bool { return q.Stage == r.Stage && q.Iteration >= r.Iteration })
 		if i >= 0 {
 			g.rows = g.rows[:i]
 		}
@@ -64,7 +65,7 @@ func (g *gameRows) add(r optim.Row) {
 	g.rows = append(g.rows, r)
 }
 
-func (g *gameRows) store(k *optim.Checkpoint) {
+func (g *gameRows) store(k *run.Checkpoint) {
 	if k.Scalars == nil {
 		k.Scalars = map[string]float64{}
 	}
@@ -81,14 +82,14 @@ func (g *gameRows) store(k *optim.Checkpoint) {
 			k.Scalars[drawnStage+r.Stage] = float64(n)
 		}
 		list = append(list, float64(n), float64(r.Iteration))
-		list = append(append(list, r.Saddle.Values...), r.Saddle.Lambda...)
+		list = append(append(list, optim.SaddleOf(r).Values...), optim.SaddleOf(r).Lambda...)
 	}
 	k.Arrays[drawnArray] = list
 }
 
 // restore takes the rows of a checkpoint. Where they do not fit the objectives there are none: the
 // checkpoint is of another problem then, which the solver says better.
-func (g *gameRows) restore(k *optim.Checkpoint) {
+func (g *gameRows) restore(k *run.Checkpoint) {
 	p := len(g.names)
 	list := k.Arrays[drawnArray]
 	stages := map[float64]string{}
@@ -106,8 +107,8 @@ func (g *gameRows) restore(k *optim.Checkpoint) {
 			g.rows = nil
 			return
 		}
-		g.rows = append(g.rows, optim.Row{Stage: stage, Iteration: int(row[1]),
-			Saddle: &optim.SaddleRow{Names: g.names, Values: row[2 : 2+p], Lambda: row[2+p:], Upper: math.Inf(1), Lower: math.Inf(-1)}})
+		g.rows = append(g.rows, run.Row{Stage: stage, Iteration: int(row[1]),
+			Detail: &optim.SaddleRow{Names: g.names, Values: row[2 : 2+p], Lambda: row[2+p:], Upper: math.Inf(1), Lower: math.Inf(-1)}})
 	}
 	g.old = len(g.rows)
 }
@@ -124,7 +125,7 @@ func (g *gameRows) pictures(c *call, picture, losses string) error {
 		}
 		chart := plot.Chart{Title: p.title, XLabel: "pass", YLabel: p.label, ZeroY: true}
 		for i, r := range g.rows {
-			for k, v := range p.of(r.Saddle) {
+			for k, v := range p.of(optim.SaddleOf(r)) {
 				if k >= len(chart.Series) {
 					chart.Series = append(chart.Series, plot.Series{Name: g.names[k]})
 				}

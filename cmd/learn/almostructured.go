@@ -16,6 +16,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -52,7 +53,7 @@ func (s *structuredFlags) places() []place {
 
 // train plays the game over parts. identity says, in words key=value, what the parts were made
 // from; write makes the file of a model from its weights and a word on how it was trained.
-func (s *structuredFlags) train(identity string, examples int, parts []minimax.Part, joint minimax.Joint, along []float64, workers int, control optim.Control,
+func (s *structuredFlags) train(identity string, examples int, parts []minimax.Part, joint minimax.Joint, along []float64, workers int, control run.Control,
 	write func(w []float64, training string) (func(io.Writer) error, error)) (*fitted, error) {
 	var names []string
 	for _, p := range parts {
@@ -76,14 +77,14 @@ func (s *structuredFlags) train(identity string, examples int, parts []minimax.P
 	what := fmt.Sprintf("%s objectives=%s units=%s l2=%v gamma=%v gap=%v inner=%d mixture=%s", identity, strings.Join(names, ","), *s.units, *s.l2, *s.gamma, *s.gap, *s.inner, *s.mixture)
 	control = s.rows.watch(control, names)
 	o.Control = control
-	o.Control.Stop = optim.Stop{}
+	o.Control.Stop = run.Stop{}
 	if k := control.Resume; k != nil {
 		if err := k.BelongsTo(what); err != nil {
 			return nil, err
 		}
 	}
 	if control.Checkpoint != nil {
-		o.Control.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
+		o.Control.Checkpoint = func(k *run.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
 	}
 	f, err := minimax.TrainMixture(parts, o)
 	if err != nil {
@@ -160,7 +161,7 @@ Example:
 			if err := apart(slices.Concat(places("the data", c.args...), places("the model", *t.model)), s.places()); err != nil {
 				return err
 			}
-			err := t.run(c, "almo g2p", places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
+			err := t.run(c, "almo g2p", places("the data", c.args...), func(workers int, control run.Control) (*fitted, error) {
 				problem, pairs, err := p.problem(c, workers)
 				if err != nil {
 					return nil, err
@@ -228,7 +229,7 @@ Example:
 			if err := apart(slices.Concat(inputs, places("the model", *t.model)), s.places()); err != nil {
 				return err
 			}
-			err := t.run(c, "almo sequence", inputs, func(workers int, control optim.Control) (*fitted, error) {
+			err := t.run(c, "almo sequence", inputs, func(workers int, control run.Control) (*fitted, error) {
 				examples, format, width, err := d.read(c, c.args)
 				if err != nil {
 					return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/experiment"
 	"github.com/tropica-fst/tropica/learn/metrics"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -110,7 +110,7 @@ Example, on the sample of English in testdata:
 			if err != nil {
 				return err
 			}
-			base.Control.Stop = optim.Stop{Iterations: int(*iterations), Relative: amount(*relative)}
+			base.Control.Stop = run.Stop{Iterations: int(*iterations), Relative: amount(*relative)}
 			l2s, err := numbers("l2", *l2)
 			if err != nil {
 				return err

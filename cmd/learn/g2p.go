@@ -14,7 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/g2p"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // kindNames are the objectives, with the names that people may expect beside the
@@ -143,7 +143,7 @@ Example:
 		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
 		return func(c *call) error {
 			_ = *seed
-			return t.run(c, "g2p "+*objective, places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
+			return t.run(c, "g2p "+*objective, places("the data", c.args...), func(workers int, control run.Control) (*fitted, error) {
 				kind, err := kindOf(*objective)
 				if err != nil {
 					return nil, err
@@ -195,7 +195,7 @@ Example:
 					}
 				}
 				if control.Checkpoint != nil {
-					fit.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
+					fit.Checkpoint = func(k *run.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
 				}
 				m, r, err := problem.Fit(c.ctx, o, fit)
 				if err != nil {

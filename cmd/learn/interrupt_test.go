@@ -35,7 +35,7 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"experiment", "table31", "--data", filepath.Join(data, "tables"), "--sets", "cancer", "--csv", filepath.Join(dir, "csv")}, "keeps its results only with --checkpoint"},
 	} {
 		var out, errs bytes.Buffer
-		status := run(ctx, c.words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		status := execute(ctx, c.words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 		if status != 1 || !strings.Contains(errs.String(), "interrupted: ") || !strings.Contains(errs.String(), c.want) || strings.Contains(errs.String(), "ERROR") {
 			t.Errorf("%v: status %d, %s", c.words, status, errs.String())
 		}
@@ -65,7 +65,7 @@ func TestInterruptedInTheMiddle(t *testing.T) {
 	var out, errs bytes.Buffer
 	words := []string{"sequence", "train", filepath.Join("..", "..", "testdata", "ud-english-ewt-sample", "test.conllu.gz"),
 		"--model", filepath.Join(dir, "m"), "--checkpoint", state, "--checkpoint_every", "1", "--csv", filepath.Join(dir, "csv")}
-	if status := run(ctx, words, cli.Streams{Out: &out, Err: &errs}); status != 1 {
+	if status := execute(ctx, words, cli.Streams{Out: &out, Err: &errs}); status != 1 {
 		t.Fatalf("status %d: %s%s", status, out.String(), errs.String())
 	}
 	for _, want := range []string{"no model was written; the state is in " + state, "with a new history", "--resume --checkpoint " + state} {
@@ -84,7 +84,7 @@ func TestObjectivesGoOn(t *testing.T) {
 	dir := t.TempDir()
 	words := []string{"experiment", "objectives", "--data", filepath.Join("..", "..", "testdata", "g2p"), "--languages", "ice,gre", "--words", "60"}
 	var whole, out, errs bytes.Buffer
-	if status := run(context.Background(), words, cli.Streams{Out: &whole, Err: &errs}); status != 0 {
+	if status := execute(context.Background(), words, cli.Streams{Out: &whole, Err: &errs}); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
 	}
 	state := filepath.Join(dir, "state")
@@ -99,14 +99,14 @@ func TestObjectivesGoOn(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if status := run(ctx, words, cli.Streams{Out: &out, Err: &errs}); status != 1 || out.Len() > 0 {
+	if status := execute(ctx, words, cli.Streams{Out: &out, Err: &errs}); status != 1 || out.Len() > 0 {
 		t.Fatalf("status %d: %s%s", status, out.String(), errs.String())
 	}
 	if !strings.Contains(errs.String(), "models are in "+state+". To go on, give the same command") {
 		t.Errorf("the message: %s", errs.String())
 	}
 	errs.Reset()
-	if status := run(context.Background(), words, cli.Streams{Out: &out, Err: &errs}); status != 0 {
+	if status := execute(context.Background(), words, cli.Streams{Out: &out, Err: &errs}); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())
 	}
 	if out.String() != whole.String() {

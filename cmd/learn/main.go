@@ -21,7 +21,7 @@ func main() {
 	// effect again, so that a second one ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], cli.Standard()))
+	os.Exit(execute(ctx, os.Args[1:], cli.Standard()))
 }
 
 // command is one thing that the program does.
@@ -53,8 +53,8 @@ var commands = slices.Concat([]*command{
 	experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
 })
 
-// run executes a command line and returns the exit status: 0, or 1 for any error.
-func run(ctx context.Context, words []string, std cli.Streams) int {
+// execute runs a command line and returns the exit status: 0, or 1 for any error.
+func execute(ctx context.Context, words []string, std cli.Streams) int {
 	if len(words) == 0 {
 		overview(std.Out)
 		return 1

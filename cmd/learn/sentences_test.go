@@ -89,14 +89,14 @@ func TestPredictStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer
-	if run(context.Background(), []string{"sequence", "train", data, "--model", model}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
+	if execute(context.Background(), []string{"sequence", "train", data, "--model", model}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
 		t.Fatal(errs.String())
 	}
 	in, feed := io.Pipe()
 	answers, out := io.Pipe()
 	done := make(chan int)
 	go func() {
-		status := run(context.Background(), []string{"sequence", "predict", "--model", model}, cli.Streams{In: in, Out: out, Err: &errs})
+		status := execute(context.Background(), []string{"sequence", "predict", "--model", model}, cli.Streams{In: in, Out: out, Err: &errs})
 		out.Close()
 		done <- status
 	}()
@@ -134,13 +134,13 @@ func TestMinRiskStops(t *testing.T) {
 		}
 	}
 	var errs bytes.Buffer
-	if run(context.Background(), []string{"sequence", "train", data, "--model", model}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
+	if execute(context.Background(), []string{"sequence", "train", data, "--model", model}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
 		t.Fatal(errs.String())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	status := run(ctx, []string{"sequence", "predict", long, "--model", model, "--decode", "min-risk", "--loss", "edit", "--list", "5000"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs})
+	status := execute(ctx, []string{"sequence", "predict", long, "--model", model, "--decode", "min-risk", "--loss", "edit", "--list", "5000"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs})
 	if status != 1 || !strings.Contains(errs.String(), "interrupted") || time.Since(begin) > 20*time.Second {
 		t.Errorf("status %d after %v: %s", status, time.Since(begin), errs.String())
 	}

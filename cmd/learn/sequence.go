@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -122,7 +122,7 @@ up to 8 tokens and within a band of 2 beyond:
 			if *s.templates != autoTemplates && presets[*s.templates] == "" {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
-			return t.run(c, "sequence "+*objective, inputs, func(workers int, control optim.Control) (*fitted, error) {
+			return t.run(c, "sequence "+*objective, inputs, func(workers int, control run.Control) (*fitted, error) {
 				examples, format, width, err := d.read(c, c.args)
 				if err != nil {
 					return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/metrics"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -33,7 +33,7 @@ func (d *decoder) tag(c *call, m *sequence.Model, examples []sequence.Example, w
 	}
 	predictions := make([][]string, len(examples))
 	taggers := make([]*sequence.Tagger, workers)
-	err = optim.Parallel(workers, len(examples), func(w, i int) error {
+	err = run.Each(workers, len(examples), func(w, i int) error {
 		if err := c.ctx.Err(); err != nil {
 			return &stopped{"nothing was written"}
 		}

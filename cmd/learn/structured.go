@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/experiment"
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -77,14 +78,14 @@ Example:
 				return err
 			}
 			var reports []*experiment.StructuredReport
-			one := func(name string, run func(*experiment.StructuredOptions) (*experiment.StructuredReport, error)) error {
+			one := func(name string, train func(*experiment.StructuredOptions) (*experiment.StructuredReport, error)) error {
 				bar := progress.Start(c.Err, name)
 				so := &experiment.StructuredOptions{L2: *l2, Gamma: *gamma, Gap: *gap, Inner: int(*inner), Workers: workers,
-					Watch: func(model string, row optim.Row) {
-						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration, row.Saddle.Values, row.Saddle.Lambda)
+					Watch: func(model string, row run.Row) {
+						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration, optim.SaddleOf(row).Values, optim.SaddleOf(row).Lambda)
 					}}
 				so.Known, so.Save = kept.keeper(c)
-				r, err := run(so)
+				r, err := train(so)
 				bar.Stop()
 				if c.ctx.Err() != nil {
 					return kept.interrupted("models")

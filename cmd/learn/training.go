@@ -16,6 +16,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // training holds the flags of every command that fits one model.
@@ -54,7 +55,7 @@ type fitReport struct {
 	GradNorm    float64        `json:"gradient_norm"`
 	Iterations  int            `json:"iterations"`
 	Evaluations int            `json:"evaluations"`
-	Reason      optim.Reason   `json:"reason"`
+	Reason      run.Reason     `json:"reason"`
 	Converged   bool           `json:"converged"`
 	Seconds     float64        `json:"seconds"`
 	Note        string         `json:"note,omitempty"`
@@ -64,10 +65,10 @@ type fitReport struct {
 
 // stageReport is the first of two stages, each with an objective.
 type stageReport struct {
-	Objective   float64      `json:"objective"`
-	Iterations  int          `json:"iterations"`
-	Evaluations int          `json:"evaluations"`
-	Reason      optim.Reason `json:"reason"`
+	Objective   float64    `json:"objective"`
+	Iterations  int        `json:"iterations"`
+	Evaluations int        `json:"evaluations"`
+	Reason      run.Reason `json:"reason"`
 }
 
 // fitted is what a learner hands back to training.run.
@@ -81,7 +82,7 @@ type fitted struct {
 // run prepares recorder, checkpoints and files, has fit called with what the
 // solver is to be told, and writes the model and the report. inputs are the files that
 // fit reads.
-func (t *training) run(c *call, name string, inputs []place, fit func(workers int, control optim.Control) (*fitted, error)) error {
+func (t *training) run(c *call, name string, inputs []place, fit func(workers int, control run.Control) (*fitted, error)) error {
 	workers, err := t.check(c)
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (t *training) run(c *call, name string, inputs []place, fit func(workers in
 		return err
 	}
 	bar := progress.Start(c.Err, name)
-	r.control.Recorder = optim.Recorders(append(r.recorders, bar.Training(name, r.control.Stop))...)
+	r.control.Recorder = run.Recorders(append(r.recorders, bar.Training(name, r.control.Stop))...)
 	r.control.Live = bar.Within(name)
 	f, err := fit(workers, r.control)
 	bar.Stop()
@@ -141,14 +142,14 @@ type trainingRun struct {
 	*call
 	name      string
 	path      string // of the checkpoint
-	control   optim.Control
-	recorders []optim.Recorder
+	control   run.Control
+	recorders []run.Recorder
 
 	model, history *output.File // history: nil without --csv
 	rows           bytes.Buffer // of a history that appears whole
 	before         []byte       // the history of the run that goes on
 
-	last     optim.Row
+	last     run.Row
 	recorded bool    // last is one
 	spent    float64 // seconds of the stages before last's, whose clocks are their own
 	saved    bool    // a checkpoint was written
@@ -161,8 +162,8 @@ func (r *trainingRun) open(inputs []place) error {
 	if err := apart(inputs, outputs); err != nil {
 		return err
 	}
-	r.control = optim.Control{Ctx: r.ctx, CheckpointEvery: int(*r.every)}
-	r.control.Stop = optim.Stop{Iterations: int(*r.iterations), Relative: *r.relative}
+	r.control = run.Control{Ctx: r.ctx, CheckpointEvery: int(*r.every)}
+	r.control.Stop = run.Stop{Iterations: int(*r.iterations), Relative: *r.relative}
 	if r.control.Stop.Relative == 0 {
 		r.control.Stop.Relative = -1 // asked for: never
 	}
@@ -180,7 +181,7 @@ func (r *trainingRun) open(inputs []place) error {
 	if r.model, err = output.Create(*r.training.model, r.Out); err != nil {
 		return err
 	}
-	r.recorders = append(r.recorders, optim.RecorderFunc(r.note))
+	r.recorders = append(r.recorders, run.RecorderFunc(r.note))
 	if *r.csv == "" {
 		return nil
 	}
@@ -188,7 +189,7 @@ func (r *trainingRun) open(inputs []place) error {
 }
 
 // note keeps the last row, and the time of the stages before it.
-func (r *trainingRun) note(row optim.Row) error {
+func (r *trainingRun) note(row run.Row) error {
 	if r.recorded && row.Stage != r.last.Stage {
 		r.spent += r.last.Seconds
 	}
@@ -213,7 +214,7 @@ func (r *trainingRun) openHistory() error {
 		}
 	}
 	record := progress.CSV(w, earlier)
-	r.recorders = append(r.recorders, optim.RecorderFunc(func(row optim.Row) error {
+	r.recorders = append(r.recorders, run.RecorderFunc(func(row run.Row) error {
 		if err := record.Record(row); err != nil {
 			return fmt.Errorf("flag --csv: %s: %w", *r.csv, err)
 		}
@@ -233,7 +234,7 @@ func (r *trainingRun) abort() {
 
 // save writes a checkpoint: at intervals where one was asked for by name, else when the
 // run is interrupted.
-func (r *trainingRun) save(k *optim.Checkpoint) error {
+func (r *trainingRun) save(k *run.Checkpoint) error {
 	if *r.checkpoint == "" && r.ctx.Err() == nil {
 		return nil
 	}
@@ -347,7 +348,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 		fmt.Fprintf(w, "note: %s\n", n)
 	}
 	switch {
-	case r.Reason == optim.Diverged:
+	case r.Reason == run.Diverged:
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
 	case r.Reason == minimax.GapMissed || r.Reason == minimax.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
@@ -381,7 +382,7 @@ func noCheckpoint(args []string) error {
 	return nil
 }
 
-func readCheckpoint(path string) (*optim.Checkpoint, error) {
+func readCheckpoint(path string) (*run.Checkpoint, error) {
 	if path == "" {
 		return nil, errors.New("flag --resume: --checkpoint names no file")
 	}
@@ -390,7 +391,7 @@ func readCheckpoint(path string) (*optim.Checkpoint, error) {
 		return nil, fmt.Errorf("flag --resume: %w", err)
 	}
 	defer f.Close()
-	k, err := optim.ReadCheckpoint(f)
+	k, err := run.ReadCheckpoint(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -13,10 +13,11 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // trained runs training with flags and a solver of the test's.
-func trained(t *testing.T, ctx context.Context, words []string, solver func(optim.Control) error) error {
+func trained(t *testing.T, ctx context.Context, words []string, solver func(run.Control) error) error {
 	t.Helper()
 	var of training
 	c := &call{ctx: ctx, prog: "learn test", flags: flags.New(), Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
@@ -24,12 +25,12 @@ func trained(t *testing.T, ctx context.Context, words []string, solver func(opti
 	if _, err := c.flags.Parse(words); err != nil {
 		t.Fatal(err)
 	}
-	return of.run(c, "test", nil, func(_ int, control optim.Control) (*fitted, error) {
+	return of.run(c, "test", nil, func(_ int, control run.Control) (*fitted, error) {
 		if err := solver(control); err != nil {
 			return nil, err
 		}
 		write := func(w io.Writer) error { _, err := io.WriteString(w, "model"); return err }
-		return &fitted{result: &optim.Result{X: []float64{1}, Reason: optim.GradientSmall}, write: write}, nil
+		return &fitted{result: &optim.Result{X: []float64{1}, Reason: run.GradientSmall}, write: write}, nil
 	})
 }
 
@@ -51,12 +52,12 @@ func TestNothingWithoutReport(t *testing.T) {
 			if _, err := c.flags.Parse(words); err != nil {
 				t.Fatal(err)
 			}
-			err := of.run(c, "test", nil, func(_ int, control optim.Control) (*fitted, error) {
-				if err := control.Recorder.Record(optim.Row{Iteration: 1, Objective: 3, Evaluations: 1}); err != nil {
+			err := of.run(c, "test", nil, func(_ int, control run.Control) (*fitted, error) {
+				if err := control.Recorder.Record(run.Row{Iteration: 1, Objective: 3, Evaluations: 1}); err != nil {
 					return nil, err
 				}
 				write := func(w io.Writer) error { _, err := io.WriteString(w, "model"); return err }
-				return &fitted{result: &optim.Result{F: math.Inf(1), Reason: optim.IterationLimit}, write: write}, fails
+				return &fitted{result: &optim.Result{F: math.Inf(1), Reason: run.IterationLimit}, write: write}, fails
 			})
 			_, none := os.Stat(m)
 			if whole := !json && fails == nil; whole != (err == nil) || whole != (none == nil) || !whole && out.Len() > 0 {
@@ -76,7 +77,7 @@ func TestNothingWithoutReport(t *testing.T) {
 // only when it is interrupted; and whenever one is written, the history that led there
 // is a file beside it, for a process that is killed later.
 func TestCheckpointsAndTheirHistory(t *testing.T) {
-	state := &optim.Checkpoint{Solver: "OWLQN", Iteration: 2, X: []float64{1}}
+	state := &run.Checkpoint{Solver: "OWLQN", Iteration: 2, X: []float64{1}}
 	rowsOf := func(name string) int { // -1: no file
 		b, err := os.ReadFile(name)
 		if err != nil {
@@ -95,9 +96,9 @@ func TestCheckpointsAndTheirHistory(t *testing.T) {
 				words = append(words, "--checkpoint", k)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			err := trained(t, ctx, words, func(control optim.Control) error {
+			err := trained(t, ctx, words, func(control run.Control) error {
 				for i := range 3 {
-					if err := control.Recorder.Record(optim.Row{Iteration: i, Objective: 3, Evaluations: i + 1}); err != nil {
+					if err := control.Recorder.Record(run.Row{Iteration: i, Objective: 3, Evaluations: i + 1}); err != nil {
 						return err
 					}
 				}
@@ -114,7 +115,7 @@ func TestCheckpointsAndTheirHistory(t *testing.T) {
 				if !interrupt {
 					return nil
 				}
-				if err := control.Recorder.Record(optim.Row{Iteration: 3, Objective: 2, Evaluations: 4}); err != nil {
+				if err := control.Recorder.Record(run.Row{Iteration: 3, Objective: 2, Evaluations: 4}); err != nil {
 					return err
 				}
 				cancel()
@@ -143,7 +144,7 @@ func TestCheckpointsAndTheirHistory(t *testing.T) {
 // A run in stages, as those for regrets are, took the time of all of them.
 func TestSecondsOfStages(t *testing.T) {
 	r := &trainingRun{}
-	for _, row := range []optim.Row{
+	for _, row := range []run.Row{
 		{Stage: "hinge alone: newton", Seconds: 1}, {Stage: "hinge alone: newton", Seconds: 4},
 		{Stage: "mirror-prox", Seconds: 2}, {Stage: "newton", Seconds: 5}, {Stage: "newton", Seconds: 7},
 	} {

@@ -62,7 +62,7 @@ func TestTransducerLoss(t *testing.T) {
 	train := func(words ...string) (objective float64, errs string) {
 		var out, e bytes.Buffer
 		words = append([]string{"sequence", "train", path("data"), "--model", path("m"), "--objective", "softmax-margin", "--json"}, words...)
-		if run(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &e}) != 0 {
+		if execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &e}) != 0 {
 			return math.NaN(), e.String()
 		}
 		var r struct{ Objective float64 }
@@ -85,7 +85,7 @@ func TestTransducerLoss(t *testing.T) {
 	predict := func(words ...string) (labels, errs string) {
 		var out, e bytes.Buffer
 		words = append([]string{"sequence", "predict", path("unlabelled"), "--model", path("m"), "--decode", "min-risk"}, words...)
-		if run(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &e}) != 0 {
+		if execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &e}) != 0 {
 			return "", e.String()
 		}
 		return out.String(), e.String()

@@ -77,7 +77,7 @@ func BenchmarkCandidates(b *testing.B) {
 	o.fill(rows, 3)
 	r := &rgbRun{o: o}
 	var err error
-	if r.run, err = newRun("rgb", "", d, o.Loss, []float64{0}, &o.Control); err != nil {
+	if r.training, err = newRun("rgb", "", d, o.Loss, []float64{0}, &o.Control); err != nil {
 		b.Fatal(err)
 	}
 	if err := r.prepare(); err != nil {

@@ -34,7 +34,7 @@ type Checkpoint struct {
 // ErrResume reports a checkpoint that belongs to other data or settings.
 var ErrResume = errors.New("checkpoint of another run")
 
-func (r *run) checkpoint() *Checkpoint {
+func (r *training) checkpoint() *Checkpoint {
 	e := *r.e
 	e.Terms = slices.Clone(r.e.Terms)
 	c := &Checkpoint{Ensemble: &e, Round: r.round, Idle: r.idle, Seconds: r.seconds(), Scores: slices.Clone(r.scores),
@@ -47,7 +47,7 @@ func (r *run) checkpoint() *Checkpoint {
 }
 
 // resume takes up a checkpoint.
-func (r *run) resume(c *Checkpoint) error {
+func (r *training) resume(c *Checkpoint) error {
 	e := c.Ensemble
 	different, rounds := "", settingsOf(r.e).Rounds
 	if e != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Control is what every booster is told beside its own settings; the zero value
@@ -57,9 +57,9 @@ type Progress struct {
 }
 
 // Record makes a Watch of an optimiser's Recorder.
-func Record(r optim.Recorder) func(*Progress) error {
+func Record(r run.Recorder) func(*Progress) error {
 	return func(p *Progress) error {
-		return r.Record(optim.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative), Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
+		return r.Record(run.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative), Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
 	}
 }
 
@@ -76,8 +76,8 @@ func (e *Interrupted) Error() string {
 }
 func (e *Interrupted) Unwrap() error { return e.Err }
 
-// run watches one booster's rounds.
-type run struct {
+// training watches one booster's rounds.
+type training struct {
 	Control
 	e       *Ensemble
 	d       *Data
@@ -98,11 +98,11 @@ type run struct {
 
 // newRun checks what is common to all boosters and sets scores and ensemble up,
 // from the checkpoint if there is one.
-func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Control) (*run, error) {
+func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Control) (*training, error) {
 	if err := d.check(l); err != nil {
 		return nil, err
 	}
-	r := &run{Control: *c, d: d, total: d.total(), begin: time.Now(), best: math.Inf(1), extra: map[string]float64{}}
+	r := &training{Control: *c, d: d, total: d.total(), begin: time.Now(), best: math.Inf(1), extra: map[string]float64{}}
 	if r.Ctx == nil {
 		r.Ctx = context.Background()
 	}
@@ -147,7 +147,7 @@ func repeat(start []float64, rows int) []float64 {
 }
 
 // addValid adds a term to the validation scores.
-func (r *run) addValid(t *Term) {
+func (r *training) addValid(t *Term) {
 	if r.valid == nil {
 		return
 	}
@@ -165,7 +165,7 @@ func (r *run) addValid(t *Term) {
 
 // rounds learns round by round while more says so, or until a round or the control ends the
 // run: the ensemble is what there is by then, with the error if there was one.
-func (r *run) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble, error) {
+func (r *training) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble, error) {
 	for more() {
 		if err := r.cancelled(); err != nil {
 			return r.result(), err
@@ -187,7 +187,7 @@ func (r *run) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble
 
 // finish closes a round: it reports, watches the validation loss, saves and looks
 // whether the run is over.
-func (r *run) finish(p *Progress) (stop bool, err error) {
+func (r *training) finish(p *Progress) (stop bool, err error) {
 	r.round++
 	p.Round = r.round
 	p.Valid = math.NaN()
@@ -220,7 +220,7 @@ func (r *run) finish(p *Progress) (stop bool, err error) {
 }
 
 // cancelled is asked within a round, before work that takes long.
-func (r *run) cancelled() error {
+func (r *training) cancelled() error {
 	if err := r.Ctx.Err(); err != nil {
 		if r.Checkpoint != nil {
 			if e := r.Checkpoint(r.checkpoint()); e != nil {
@@ -232,10 +232,10 @@ func (r *run) cancelled() error {
 	return nil
 }
 
-func (r *run) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+func (r *training) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
 
 // result is the model: the best prefix where validation rows were watched.
-func (r *run) result() *Ensemble {
+func (r *training) result() *Ensemble {
 	if r.valid != nil {
 		r.e.Terms = r.bestOf
 	}

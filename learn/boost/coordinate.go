@@ -115,7 +115,7 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	if o.Variant == LogitCD {
 		loss = Logistic{}
 	}
-	if c.run, err = newRun("adaboost-"+string(o.Variant), string(settings), d, loss, []float64{0}, &o.Control); err != nil {
+	if c.training, err = newRun("adaboost-"+string(o.Variant), string(settings), d, loss, []float64{0}, &o.Control); err != nil {
 		return nil, err
 	}
 	return c.train()
@@ -216,7 +216,7 @@ func (co *coordinate) edge(u []float64) float64 {
 }
 
 type coordinateRun struct {
-	*run
+	*training
 	o       *AdaBoostOptions
 	fitters []Fitter
 	penalty []float64

@@ -71,7 +71,7 @@ func TestSamplingGolden(t *testing.T) {
 func TestFamilyFrequencies(t *testing.T) {
 	grid := Grid([]int{2, 8}, []float64{0.1, 0.5, 1, 4})
 	p := ByLambda.Probabilities(grid)
-	r := &rgbRun{run: &run{}, o: &RGBOptions{Seed: 3}}
+	r := &rgbRun{training: &training{}, o: &RGBOptions{Seed: 3}}
 	s := newSampler(p)
 	counts := make([]float64, len(grid))
 	for range 20000 {

@@ -56,7 +56,7 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 		start = o.Loss.Start(d.Y, d.W)
 	}
 	r := &gradientRun{o: o, k: o.Loss.Outputs()}
-	if r.run, err = newRun("gb", settings, d, o.Loss, start, &o.Control); err != nil {
+	if r.training, err = newRun("gb", settings, d, o.Loss, start, &o.Control); err != nil {
 		return nil, err
 	}
 	if r.grower, err = newGrower(d, o.Exact, o.Bins, trees); err != nil {
@@ -66,7 +66,7 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 }
 
 type gradientRun struct {
-	*run
+	*training
 	o      *GradientOptions
 	k      int // scores a row
 	grower *tree.Grower

@@ -491,7 +491,7 @@ func TestLogProduct(t *testing.T) {
 		o.fill(5000, 2)
 		r := &rgbRun{o: o}
 		var err error
-		if r.run, err = newRun("rgb", "", d, o.Loss, []float64{0}, &o.Control); err != nil {
+		if r.training, err = newRun("rgb", "", d, o.Loss, []float64{0}, &o.Control); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.prepare(); err != nil {

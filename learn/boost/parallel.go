@@ -3,7 +3,7 @@ package boost
 import (
 	"runtime"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // workerCount resolves a number of goroutines; 0 is one a processor.
@@ -17,7 +17,7 @@ func workerCount(n int) int {
 // forEach calls do(i) for i = 0 … n-1 on that many goroutines. What do writes must
 // not depend on who calls it or when.
 func forEach(workers, n int, do func(i int)) {
-	optim.Parallel(workerCount(workers), n, func(_, i int) error { do(i); return nil }) // cannot fail
+	run.Each(workerCount(workers), n, func(_, i int) error { do(i); return nil }) // cannot fail
 }
 
 // forBlocks calls do for the ranges [0, block), [block, 2 block), … up to n. The

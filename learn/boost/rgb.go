@@ -345,7 +345,7 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 		start = o.Loss.Start(d.Y, d.W)
 	}
 	r := &rgbRun{o: o}
-	if r.run, err = newRun("rgb", settings, d, o.Loss, start, &o.Control); err != nil {
+	if r.training, err = newRun("rgb", settings, d, o.Loss, start, &o.Control); err != nil {
 		return nil, err
 	}
 	return r.train()

@@ -11,7 +11,7 @@ import (
 
 // rgbRun is one training run of RGB.
 type rgbRun struct {
-	*run
+	*training
 	o       *RGBOptions
 	omega   []float64 // Omega~ of each family
 	draw    sampler

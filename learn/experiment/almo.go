@@ -11,7 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // AlmoOptions adjusts Almo, which repeats tables 5.1 and 5.2 of the thesis; each zero
@@ -43,7 +43,7 @@ type AlmoOptions struct {
 	Save  func(*AlmoCell) error
 	Done  func(*AlmoCell)
 	// Watch, if not nil, is told of each model's passes.
-	Watch func(set, model string, seed int, row optim.Row)
+	Watch func(set, model string, seed int, row run.Row)
 }
 
 func (o *AlmoOptions) withDefaults() (AlmoOptions, error) {

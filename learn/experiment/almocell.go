@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // AlmoCell is one model of tables 5.1 and 5.2, trained once: what a long experiment
@@ -122,9 +122,9 @@ func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, se
 		return err
 	}
 	mo.Seed = cell.Seed
-	mo.Control = optim.Control{Ctx: ctx}
+	mo.Control = run.Control{Ctx: ctx}
 	if o.Watch != nil {
-		mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error { o.Watch(cell.Set, cell.Model, seed, row); return nil })
+		mo.Control.Recorder = run.RecorderFunc(func(row run.Row) error { o.Watch(cell.Set, cell.Model, seed, row); return nil })
 	}
 	begin := time.Now()
 	f, err := minimax.Train(d.train, mo)

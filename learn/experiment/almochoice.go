@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // AlmoSetting are the hyper-parameters of a model of tables 5.1 and 5.2. Zero fields are the
@@ -97,10 +97,10 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 				return nil, err
 			}
 			mo.Seed = cell.Seed
-			mo.Control = optim.Control{Ctx: ctx}
+			mo.Control = run.Control{Ctx: ctx}
 			if o.Watch != nil {
 				label := fmt.Sprintf("%s, setting %d of %d", cell.Model, i+1, o.Trials)
-				mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error { o.Watch(cell.Set, label, 0, row); return nil })
+				mo.Control.Recorder = run.RecorderFunc(func(row run.Row) error { o.Watch(cell.Set, label, 0, row); return nil })
 			}
 			begin := time.Now()
 			trial.Chosen, trial.Worst = &setting, math.MaxFloat64

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -128,7 +129,7 @@ func (c *Contest) Run(ctx context.Context, trials []Trial) ([][]Outcome, error) 
 		out[t] = make([]Outcome, len(c.Entries))
 	}
 	for _, jobs := range [][]job{now, later} {
-		err := optim.Parallel(max(1, c.Workers), len(jobs), func(_, i int) error {
+		err := run.Each(max(1, c.Workers), len(jobs), func(_, i int) error {
 			j := jobs[i]
 			e := &c.Entries[j.entry]
 			o := e.Options
@@ -178,7 +179,7 @@ func (c *Contest) refit(ctx context.Context, trials []Trial, out [][]Outcome, fi
 		return o.Kind == sequence.Risk && o.Init == nil && first >= 0
 	}
 	for _, later := range []bool{false, true} {
-		err := optim.Parallel(max(1, c.Workers), len(trials)*n, func(_, i int) error {
+		err := run.Each(max(1, c.Workers), len(trials)*n, func(_, i int) error {
 			t, k := i/n, i%n
 			if from(k) != later {
 				return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/metrics"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -171,7 +171,7 @@ func TestContestChooses(t *testing.T) {
 	}
 	train := []sequence.Example{word(3, "a"), word(2, "b"), word(4, "a")}
 	trial := Trial{Train: train, Heldout: train, Test: train[:2]}
-	e := Entry{Name: "crf", L2: []float64{1e6, 0.1, 0.01}, Options: sequence.TrainOptions{Templates: templates, Control: optim.Control{}}}
+	e := Entry{Name: "crf", L2: []float64{1e6, 0.1, 0.01}, Options: sequence.TrainOptions{Templates: templates, Control: run.Control{}}}
 	fits := 0
 	c := Contest{Entries: []Entry{e}, Fitted: func(int, *Entry, Constants, float64, int) { fits++ },
 		Measure: func(u, truth []string) float64 { return float64(metrics.Symbols(u, truth).Errors) }}

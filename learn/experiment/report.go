@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/metrics"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 	"github.com/tropica-fst/tropica/losses"
 )
@@ -126,7 +126,7 @@ func Homologs(ctx context.Context, opts *HomologOptions) (*HomologReport, error)
 		Measure: func(u, truth []string) float64 { return losses.SmithWaterman.Value(residues(u), residues(truth)) }}
 	for _, name := range o.Objectives {
 		e := Entry{Name: name, L2: o.L2, Options: sequence.TrainOptions{Order: 1, Templates: templates}}
-		e.Options.Control.Stop = optim.Stop{Iterations: o.Iterations, Relative: 1e-4}
+		e.Options.Control.Stop = run.Stop{Iterations: o.Iterations, Relative: 1e-4}
 		switch name {
 		case "cross-entropy":
 		case "hamming":

@@ -14,6 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 	"github.com/tropica-fst/tropica/losses"
 )
@@ -26,7 +27,7 @@ type StructuredOptions struct {
 	Gap     float64 // certified, in units of the objectives; 1e-3
 	Inner   int     // L-BFGS steps of a round; 200
 	Workers int
-	Watch   func(model string, row optim.Row)
+	Watch   func(model string, row run.Row)
 	// Known models of the same problem and settings are not trained again; Save, if not nil,
 	// is given each new one, and Done each one's name, known or new.
 	Known []StructuredCell
@@ -127,17 +128,17 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, proble
 			}
 			return f, nil
 		}
-		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Absolute: true, Inner: o.Inner, Workers: o.Workers, Control: optim.Control{Ctx: ctx},
+		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Absolute: true, Inner: o.Inner, Workers: o.Workers, Control: run.Control{Ctx: ctx},
 			Joint: problem.joint, Along: problem.along, Memory: 10}
 		if offsets != nil {
 			mo.Normalization, mo.Offsets = minimax.Regret, offsets
 		}
 		if o.Watch != nil {
-			mo.Control.Recorder = optim.RecorderFunc(func(row optim.Row) error {
-				row.Saddle.Names = r.Objectives
+			mo.Control.Recorder = run.RecorderFunc(func(row run.Row) error {
+				optim.SaddleOf(row).Names = r.Objectives
 				for k, v := range fixed {
 					if v == 0 {
-						row.Saddle.Values[k] = math.NaN() // not evaluated
+						optim.SaddleOf(row).Values[k] = math.NaN() // not evaluated
 					}
 				}
 				o.Watch(name, row)

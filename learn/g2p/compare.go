@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Dataset is a named list of pairs, usually a language.
@@ -82,7 +82,7 @@ type Event struct {
 	Folds     int
 	Stage     Stage
 	Objective Objective // of Choosing, Fitting and Evaluating
-	Row       optim.Row // of Fitting
+	Row       run.Row   // of Fitting
 }
 
 // Monitor receives events, one at a time, in no particular order where folds
@@ -96,7 +96,7 @@ type CompareOptions struct {
 	Objectives []Objective // the first is the baseline
 	Grid       *Grid       // nil takes the constants of Objectives as they are
 	Options    Options
-	Stop       optim.Stop // see FitOptions
+	Stop       run.Stop // see FitOptions
 	Decode     DecodeOptions
 	Folds      int    // of CrossValidate; 0 is 5
 	Use        int    // how many of the folds are held out in turn; 0 is all
@@ -203,7 +203,7 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 	for _, o := range objectives {
 		fo := &FitOptions{Stop: x.o.Stop, Workers: workers}
 		if x.o.Monitor != nil {
-			fo.Recorder = optim.RecorderFunc(func(row optim.Row) error {
+			fo.Recorder = run.RecorderFunc(func(row run.Row) error {
 				x.event(u, Event{Stage: Fitting, Objective: o, Row: row})
 				return nil
 			})

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func ExampleCompare() {
@@ -61,7 +61,7 @@ func (c *counter) Event(e Event) {
 func TestCrossValidate(t *testing.T) {
 	sets := []Dataset{{"Icelandic", words(t, "ice", "train", 90)}, {"Greek", words(t, "gre", "train", 60)}}
 	options := func(workers int) *CompareOptions {
-		return &CompareOptions{Folds: 3, Seed: 7, Workers: workers, Stop: optim.Stop{Iterations: 12},
+		return &CompareOptions{Folds: 3, Seed: 7, Workers: workers, Stop: run.Stop{Iterations: 12},
 			Grid: &Grid{L2: []float64{0.3, 1}, Gamma: []float64{1}, Folds: 2}, Monitor: &counter{}}
 	}
 	o := options(1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // FitOptions adjusts a fit; the zero value is right.
@@ -13,20 +14,20 @@ type FitOptions struct {
 	// Stop is the stopping rule. Its zero Relative is 2e-4 over five iterations,
 	// the same for every objective: comparing objectives that have not converged
 	// misleads.
-	Stop     optim.Stop
-	Recorder optim.Recorder // receives a row an iteration, with its Stage where there are two; nil is none
-	Workers  int            // 0 is that of the Problem; results do not depend on it
-	Memory   int            // pairs of L-BFGS; 0 is 6
+	Stop     run.Stop
+	Recorder run.Recorder // receives a row an iteration, with its Stage where there are two; nil is none
+	Workers  int          // 0 is that of the Problem; results do not depend on it
+	Memory   int          // pairs of L-BFGS; 0 is 6
 
 	// Init is the weights of a Model of this Problem to start from; nil is zero,
 	// and for RiskMix those of a CrossEntropy model, which is fitted first.
 	Init []float64
 
-	// Checkpoint, CheckpointEvery and Resume are those of optim.Control. Both stages
+	// Checkpoint, CheckpointEvery and Resume are those of run.Control. Both stages
 	// of RiskMix have them.
-	Checkpoint      func(*optim.Checkpoint) error
+	Checkpoint      func(*run.Checkpoint) error
 	CheckpointEvery int
-	Resume          *optim.Checkpoint
+	Resume          *run.Checkpoint
 }
 
 // Fit minimizes an objective over the words of p with L-BFGS, from zero unless told
@@ -76,7 +77,7 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 
 // minimize fits one objective from start, with options that are complete.
 func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, start []float64) (*Model, *optim.Result, error) {
-	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(p.evaluation(o, fo.Workers), start, &optim.Control{
+	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(p.evaluation(o, fo.Workers), start, &run.Control{
 		Ctx: ctx, Stop: fo.Stop, Recorder: fo.Recorder, Examples: len(p.words), Checkpoint: fo.Checkpoint, CheckpointEvery: fo.CheckpointEvery, Resume: fo.Resume,
 	})
 	if res == nil || res.X == nil {
@@ -103,13 +104,13 @@ func (p *Problem) fitRisk(ctx context.Context, o Objective, fo FitOptions) (*Mod
 			done = before.Evaluations
 		}
 		if fo.Recorder != nil {
-			of.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+			of.Recorder = run.RecorderFunc(func(r run.Row) error {
 				r.Stage, r.Evaluations, r.Seconds = name, r.Evaluations+done, r.Seconds+spent
 				return fo.Recorder.Record(r)
 			})
 		}
 		if fo.Checkpoint != nil {
-			of.Checkpoint = func(k *optim.Checkpoint) error {
+			of.Checkpoint = func(k *run.Checkpoint) error {
 				if before != nil {
 					k.Scalars = map[string]float64{iterations: float64(before.Iterations), evaluations: float64(before.Evaluations), seconds: spent, value: before.F, settled: 0}
 					if before.Reason.Converged() {
@@ -128,9 +129,9 @@ func (p *Problem) fitRisk(ctx context.Context, o Objective, fo FitOptions) (*Mod
 	if resume != nil && resume.Scalars[evaluations] > 0 { // in the second stage
 		k := resume.Scalars
 		spent = k[seconds]
-		first = &optim.Result{F: k[value], Iterations: int(k[iterations]), Evaluations: int(k[evaluations]), Reason: optim.IterationLimit}
+		first = &optim.Result{F: k[value], Iterations: int(k[iterations]), Evaluations: int(k[evaluations]), Reason: run.IterationLimit}
 		if k[settled] == 1 {
-			first.Reason = optim.ImprovementSmall
+			first.Reason = run.ImprovementSmall
 		}
 		start = resume.X
 	} else {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 )
 
 // keep writes offsets into a checkpoint.
-func keep(k *optim.Checkpoint, offsets []float64) {
+func keep(k *run.Checkpoint, offsets []float64) {
 	if k.Arrays == nil {
 		k.Arrays = map[string][]float64{}
 	}
@@ -32,7 +32,7 @@ func keep(k *optim.Checkpoint, offsets []float64) {
 
 // Alone reports whether a row is of a run on one objective alone, which measures what
 // regrets are over: such runs come before the game itself.
-func Alone(r optim.Row) bool { return strings.Contains(r.Stage, aloneStage) }
+func Alone(r run.Row) bool { return strings.Contains(r.Stage, aloneStage) }
 
 // aloneShare is the part of the gap asked for that a linear model on one objective alone may
 // be from the least.
@@ -47,7 +47,7 @@ const aloneShare = 0.25
 // Where the caller resumes from such a checkpoint, Control.Resume is used up.
 func (t *trainer) alone() error {
 	var known, errs []float64
-	var resume *optim.Checkpoint
+	var resume *run.Checkpoint
 	of := "" // what checkpoints are of
 	if t.Control.Resume != nil || t.Control.Checkpoint != nil {
 		of = t.identity()
@@ -94,10 +94,10 @@ func (t *trainer) alone() error {
 			s.Gap *= aloneShare
 		}
 		s.single, s.prefix = at(k), t.objectives[k].Name+aloneStage
-		s.Control = optim.Control{Ctx: t.Control.Ctx, Recorder: t.Control.Recorder, CheckpointEvery: t.Control.CheckpointEvery, Resume: resume}
+		s.Control = run.Control{Ctx: t.Control.Ctx, Recorder: t.Control.Recorder, CheckpointEvery: t.Control.CheckpointEvery, Resume: resume}
 		resume = nil
 		if save := t.Control.Checkpoint; save != nil {
-			s.Control.Checkpoint = func(c *optim.Checkpoint) error {
+			s.Control.Checkpoint = func(c *run.Checkpoint) error {
 				keep(c, known)
 				c.Arrays[errorsArray] = slices.Clone(errs)
 				if c.Scalars == nil {

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // noisy are 60 examples of two classes that no line parts.
@@ -79,7 +81,7 @@ func TestNormOfSoftmaxWithBoundedBiases(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, g := range map[string]*Fit{"all mixtures": f, "a vertex": vertex, "a mixture": mixture} {
-			if g.Reason != optim.GapSmall || !(g.Gap() <= 1e-3*g.Certificate.Upper) || g.Certificate.Lower > g.Certificate.Upper {
+			if g.Reason != run.GapSmall || !(g.Gap() <= 1e-3*g.Certificate.Upper) || g.Certificate.Lower > g.Certificate.Upper {
 				t.Errorf("%v|w|, biases to %v, %s: a gap of %v of %v (%s)", c.beta, c.bias, name, g.Gap(), g.Certificate.Upper, g.Reason)
 			}
 		}
@@ -102,7 +104,7 @@ func TestBoundedBiasesOfSoftmax(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := f.Certificate; f.Reason != optim.GapSmall || !(f.Gap() <= 1e-3*c.Upper) || !(c.Lower > 0) {
+			if c := f.Certificate; f.Reason != run.GapSmall || !(f.Gap() <= 1e-3*c.Upper) || !(c.Lower > 0) {
 				t.Errorf("biases to %v, β %v: %v (%s)", bias, beta, c.Gap(), f.Reason)
 			}
 			at := 0
@@ -148,14 +150,14 @@ func TestStagesGoOn(t *testing.T) {
 			d = uneven()
 		}
 		var stages []string
-		train := func(resume *optim.Checkpoint, after int) (f *Fit, rows []string, last *optim.Checkpoint, err error) {
+		train := func(resume *run.Checkpoint, after int) (f *Fit, rows []string, last *run.Checkpoint, err error) {
 			o := o
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			o.Workers = 1
-			o.Control = optim.Control{Ctx: ctx, Resume: resume,
-				Recorder: optim.RecorderFunc(func(r optim.Row) error {
-					rows = append(rows, fmt.Sprint(r.Stage, r.Iteration, r.Evaluations, r.Objective, *r.Saddle))
+			o.Control = run.Control{Ctx: ctx, Resume: resume,
+				Recorder: run.RecorderFunc(func(r run.Row) error {
+					rows = append(rows, fmt.Sprint(r.Stage, r.Iteration, r.Evaluations, r.Objective, *optim.SaddleOf(r)))
 					if !slices.Contains(stages, r.Stage) {
 						stages = append(stages, r.Stage)
 					}
@@ -164,7 +166,7 @@ func TestStagesGoOn(t *testing.T) {
 					}
 					return nil
 				}),
-				Checkpoint: func(k *optim.Checkpoint) error { last = k; return nil }}
+				Checkpoint: func(k *run.Checkpoint) error { last = k; return nil }}
 			f, err = Train(d, &o)
 			return f, rows, last, err
 		}
@@ -209,19 +211,19 @@ func TestRegretsGoOn(t *testing.T) {
 	} {
 		o.Normalization, o.Losses, o.Workers = Regret, []Loss{Hinge(), one, CrossEntropy()}, 1
 		type saved struct {
-			k    *optim.Checkpoint
+			k    *run.Checkpoint
 			rows int // that were recorded before
 		}
-		train := func(resume *optim.Checkpoint) (*Fit, []string, []saved, error) {
+		train := func(resume *run.Checkpoint) (*Fit, []string, []saved, error) {
 			var rows []string
 			var list []saved
 			o := o
-			o.Control = optim.Control{Resume: resume, CheckpointEvery: 1,
-				Recorder: optim.RecorderFunc(func(r optim.Row) error {
-					rows = append(rows, fmt.Sprint(r.Stage, Alone(r), r.Iteration, r.Objective, r.Saddle.Values, r.Saddle.Lambda))
+			o.Control = run.Control{Resume: resume, CheckpointEvery: 1,
+				Recorder: run.RecorderFunc(func(r run.Row) error {
+					rows = append(rows, fmt.Sprint(r.Stage, Alone(r), r.Iteration, r.Objective, optim.SaddleOf(r).Values, optim.SaddleOf(r).Lambda))
 					return nil
 				}),
-				Checkpoint: func(k *optim.Checkpoint) error { list = append(list, saved{k, len(rows)}); return nil }}
+				Checkpoint: func(k *run.Checkpoint) error { list = append(list, saved{k, len(rows)}); return nil }}
 			f, err := Train(d, &o)
 			return f, rows, list, err
 		}
@@ -260,15 +262,15 @@ func TestRegretsGoOn(t *testing.T) {
 func TestRegretsInterrupted(t *testing.T) {
 	d := &Data{X: []float64{1, 2, 3, 4}, Rows: 4, Features: 1, Class: []int32{0, 1, 0, 1}, Classes: 2}
 	ctx, cancel := context.WithCancel(t.Context())
-	var last *optim.Checkpoint
-	_, err := Train(d, &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 5, Solver: MirrorProx, Gap: -1, Control: optim.Control{Ctx: ctx,
-		Recorder: optim.RecorderFunc(func(r optim.Row) error {
+	var last *run.Checkpoint
+	_, err := Train(d, &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 5, Solver: MirrorProx, Gap: -1, Control: run.Control{Ctx: ctx,
+		Recorder: run.RecorderFunc(func(r run.Row) error {
 			if strings.HasPrefix(r.Stage, "cross-entropy alone") && r.Iteration == 2 {
 				cancel()
 			}
 			return nil
 		}),
-		Checkpoint: func(k *optim.Checkpoint) error { last = k; return nil }}})
+		Checkpoint: func(k *run.Checkpoint) error { last = k; return nil }}})
 	cancel()
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the least cross-entropy alone, for regrets") {
 		t.Error(err)
@@ -281,7 +283,7 @@ func TestRegretsInterrupted(t *testing.T) {
 // What each objective reaches alone is sought once for all points of a curve and all baselines.
 func TestRegretsOnce(t *testing.T) {
 	passes := 0
-	o := &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 2, NoPolish: true, Control: optim.Control{Recorder: optim.RecorderFunc(func(r optim.Row) error {
+	o := &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 2, NoPolish: true, Control: run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
 		if Alone(r) {
 			passes++
 		}
@@ -324,7 +326,7 @@ func TestRegretsProved(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if f.Reason != optim.GapSmall || !(f.OffsetGap > 0) || !(f.OffsetGap < gap) {
+			if f.Reason != run.GapSmall || !(f.OffsetGap > 0) || !(f.OffsetGap < gap) {
 				t.Errorf("%s: %s, gap %v, offsets within %v", name, f.Reason, f.Gap(), f.OffsetGap)
 			}
 			for k, v := range f.Values {
@@ -359,10 +361,10 @@ func TestRegretsProved(t *testing.T) {
 // number, refused where what each objective reaches alone does.
 func TestNetworkRegretsPasses(t *testing.T) {
 	for _, n := range []Normalization{Lipschitz, Regret} {
-		var first, last *optim.Checkpoint
+		var first, last *run.Checkpoint
 		o := Options{Normalization: n, Losses: []Loss{Hinge(), CrossEntropy()}, Hidden: []int{3}, Passes: 2, Workers: 1}
 		o.Control.CheckpointEvery = 1
-		o.Control.Checkpoint = func(k *optim.Checkpoint) error {
+		o.Control.Checkpoint = func(k *run.Checkpoint) error {
 			if first == nil {
 				first = k
 			}
@@ -373,7 +375,7 @@ func TestNetworkRegretsPasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.Control.Checkpoint, o.Passes = nil, 4
-		for _, k := range []*optim.Checkpoint{first, last} {
+		for _, k := range []*run.Checkpoint{first, last} {
 			o.Control.Resume = k
 			_, err := Train(noisy(), &o)
 			if refused := err != nil && strings.Contains(err.Error(), "another problem: its iterations is 2, here it is 4"); refused != (n == Regret) || err != nil && !refused {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // ballRounds bounds the multipliers that are tried.
@@ -55,7 +56,7 @@ func (b *ballRun) run(ctx context.Context, gap float64) error {
 		squared.spans = b.g.spans
 		s := *b.trainer
 		s.Beta1, s.Radius, s.set, s.Solver = b.Beta1+nu, 0, nil, Newton
-		in, err := s.newton(squared, b.set, w, b.lambda, gap/4, optim.Certificate{}, &optim.Control{Ctx: ctx})
+		in, err := s.newton(squared, b.set, w, b.lambda, gap/4, optim.Certificate{}, &run.Control{Ctx: ctx})
 		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
 			return nil // Newton's method is not for it
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // What β_2 adds is of the constants as they are when every unit has been found: a unit of
@@ -62,7 +63,7 @@ func TestRowsWithBeta2(t *testing.T) {
 	for _, penalty := range []minimax.Penalty{minimax.Handicap, minimax.Shy} {
 		var last *optim.SaddleRow
 		o := minimax.Options{Beta1: 0.1, Beta2: 0.7, Penalty: penalty}
-		o.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error { last = r.Saddle; return nil })
+		o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { last = optim.SaddleOf(r); return nil })
 		f, err := minimax.Train(d, &o)
 		if err != nil {
 			t.Fatal(err)

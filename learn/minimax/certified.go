@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // certified is what the solvers of linear models that prove a gap have in common: the best bounds
@@ -37,7 +38,7 @@ func (c *certified) proved(lower float64, lambda []float64) {
 func (c *certified) seconds() float64 { return c.spent + time.Since(c.begin).Seconds() }
 
 // result is that of a run which ended at w, after so many steps: what is proved, if anything is.
-func (c *certified) result(w []float64, steps int, reason optim.Reason) *optim.SaddleResult {
+func (c *certified) result(w []float64, steps int, reason run.Reason) *optim.SaddleResult {
 	s := &optim.SaddleResult{W: w, Lambda: c.lambda, LastW: w, LastLambda: c.lambda, Steps: steps, Iterations: c.round, Evaluations: c.evals, Reason: reason, Value: c.best.Upper}
 	if c.best.W != nil && c.best.Lambda != nil {
 		s.Certified, s.Certificate = true, c.best
@@ -47,7 +48,7 @@ func (c *certified) result(w []float64, steps int, reason optim.Reason) *optim.S
 }
 
 // due reports whether a checkpoint is to be written after this round.
-func (c *certified) due(control *optim.Control, force bool) bool {
+func (c *certified) due(control *run.Control, force bool) bool {
 	every := control.CheckpointEvery
 	if every <= 0 {
 		every = 10
@@ -56,7 +57,7 @@ func (c *certified) due(control *optim.Control, force bool) bool {
 }
 
 // write completes k, which has what is the solver's own, and hands it over.
-func (c *certified) write(control *optim.Control, k *optim.Checkpoint) error {
+func (c *certified) write(control *run.Control, k *run.Checkpoint) error {
 	k.Iteration, k.Evaluations, k.Seconds = c.round, c.evals, c.seconds()
 	k.Arrays["lambda"] = slices.Clone(c.lambda)
 	if c.best.W != nil {
@@ -72,7 +73,7 @@ func (c *certified) write(control *optim.Control, k *optim.Checkpoint) error {
 }
 
 // read takes what write added, for a problem of n weights; the λ of another one is an error.
-func (c *certified) read(k *optim.Checkpoint, solver string, n int) error {
+func (c *certified) read(k *run.Checkpoint, solver string, n int) error {
 	p := len(c.lambda)
 	if k.Solver != solver || len(k.X) != n || len(k.Arrays["lambda"]) != p {
 		return otherProblem(k)
@@ -89,6 +90,6 @@ func (c *certified) read(k *optim.Checkpoint, solver string, n int) error {
 	return nil
 }
 
-func otherProblem(k *optim.Checkpoint) error {
+func otherProblem(k *run.Checkpoint) error {
 	return fmt.Errorf("minimax: the checkpoint (of %s, %d weights) belongs to another problem", k.Solver, len(k.X))
 }

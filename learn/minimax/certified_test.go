@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Every convex loss of table C.1 and its kin, alone and beside one with a kink, in every
@@ -67,7 +68,7 @@ func TestDualAscentEnds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d passes: %v", passes, err)
 		}
-		if passes > 0 && f.Reason != optim.IterationLimit || passes == 0 && f.Reason != minimax.GapMissed && f.Reason != minimax.RoundLimit && f.Reason != optim.GapSmall {
+		if passes > 0 && f.Reason != run.IterationLimit || passes == 0 && f.Reason != minimax.GapMissed && f.Reason != minimax.RoundLimit && f.Reason != run.GapSmall {
 			t.Errorf("%d passes: ended for %s", passes, f.Reason)
 		}
 		if f.Gap() > last {
@@ -101,7 +102,7 @@ func TestSoftmaxIsCertified(t *testing.T) {
 func TestGapBeyondReach(t *testing.T) {
 	d := blobs(120, 5, 2, 3)
 	f, err := minimax.Train(d, &minimax.Options{Beta1: 1e-4, Gap: 1e-15})
-	if err != nil || f.Reason == optim.IterationLimit || !(f.Gap() < 1e-6) {
+	if err != nil || f.Reason == run.IterationLimit || !(f.Gap() < 1e-6) {
 		t.Errorf("gap %v, %v, %v", f.Gap(), f.Reason, err)
 	}
 }

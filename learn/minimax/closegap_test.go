@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Whoever asks for more gets more: a gap of 1e-8, or the least that there is, and not what is
@@ -52,7 +52,7 @@ func TestNormOfSoftmax(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !(f.Gap() <= 1e-3*f.Certificate.Upper) || f.Reason != optim.GapSmall {
+		if !(f.Gap() <= 1e-3*f.Certificate.Upper) || f.Reason != run.GapSmall {
 			t.Errorf("%v|w|: a gap of %g of %g (%v)", o.Beta1, f.Gap(), f.Certificate.Upper, f.Reason)
 		}
 		if o.Beta1 < 1e-3 {
@@ -89,7 +89,7 @@ func TestRadiusOfAnySize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !(f.Gap() <= 1e-3*f.Certificate.Upper) || f.Reason != optim.GapSmall {
+			if !(f.Gap() <= 1e-3*f.Certificate.Upper) || f.Reason != run.GapSmall {
 				t.Errorf("radius %g, β %g: a gap of %g of %g (%v)", radius, beta, f.Gap(), f.Certificate.Upper, f.Reason)
 			}
 			if reached := free.Worst + beta/2*norm*norm; radius > norm && f.Certificate.Lower > reached {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // cutSolver is the name in checkpoints.
@@ -93,7 +94,7 @@ func (t *trainer) ascent(g *Game, set optim.Maximizer, w []float64, gap float64)
 
 // dual solves from w and lambda by dual ascent; nil when the game does not separate.
 // gap is what to reach, times max(leastValue, value); negative never stops for it, but at 1e-9.
-func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, c *optim.Control) (*optim.SaddleResult, error) {
+func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, c *run.Control) (*optim.SaddleResult, error) {
 	if gap < 0 {
 		gap = 1e-9
 	}
@@ -129,13 +130,13 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 	for r.round < mostRounds {
 		if ctx := c.Ctx; ctx != nil && ctx.Err() != nil {
 			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", cutSolver, r.round+1, context.Cause(ctx))
-			return r.finish(optim.Interrupted), errors.Join(err, r.save(c, true))
+			return r.finish(run.Interrupted), errors.Join(err, r.save(c, true))
 		}
 		if most := c.Stop.Iterations; t.Solver == DualAscent && most > 0 && r.a.passes >= most {
-			return r.finish(optim.IterationLimit), nil
+			return r.finish(run.IterationLimit), nil
 		}
 		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			return r.finish(optim.TimeLimit), r.save(c, true)
+			return r.finish(run.TimeLimit), r.save(c, true)
 		}
 		r.a.pass()
 		r.inRound++
@@ -152,7 +153,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		w := r.a.params()
 		v, err := r.look(w)
 		if err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 		if lower-lower != 0 {
 			return r.overflows(lower)
@@ -165,10 +166,10 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		// Where even φ(w, λ) ≥ D(λ) is below the best D known, the plane is all that is wanted.
 		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
 		if r.idle >= mostIdle && r.best.Gap() > tol && r.Solver == Auto {
-			return r.finish(optim.NoProgress), nil
+			return r.finish(run.NoProgress), nil
 		}
 		if r.best.Gap() > tol && (r.stuck() || r.limit > 0 && r.a.passes >= r.limit) {
-			return r.finish(optim.NoProgress), nil
+			return r.finish(run.NoProgress), nil
 		}
 		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
 			continue
@@ -181,23 +182,23 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			return r.overflows(v)
 		}
 		if err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 		r.round++
 		if c.Recorder != nil {
-			row := optim.Row{Iteration: r.round, Objective: v, Step: float64(r.inRound), Evaluations: r.evals, Seconds: r.seconds(),
-				Saddle: &optim.SaddleRow{Values: r.last().values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.best.Lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
+			row := run.Row{Iteration: r.round, Objective: v, Step: float64(r.inRound), Evaluations: r.evals, Seconds: r.seconds(),
+				Detail: &optim.SaddleRow{Values: r.last().values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.best.Lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
 			if err := c.Recorder.Record(row); err != nil {
-				return r.finish(optim.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
+				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
 			}
 		}
 		if r.best.Gap() <= tol {
-			return r.finish(optim.GapSmall), nil
+			return r.finish(run.GapSmall), nil
 		}
 		r.move(next, better)
 		r.turn()
 		if err := r.save(c, false); err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 	}
 	return r.finish(RoundLimit), nil // planes no longer tell λ apart
@@ -206,11 +207,11 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 // overflows ends a run that met v, or values, beyond what can be written: for Auto that is
 // only a reason to go on otherwise.
 func (r *cutRun) overflows(v float64) (*optim.SaddleResult, error) {
-	s := r.finish(optim.NoProgress)
+	s := r.finish(run.NoProgress)
 	if r.Solver == Auto {
 		return s, nil
 	}
-	s.Reason = optim.Interrupted
+	s.Reason = run.Interrupted
 	return s, fmt.Errorf("minimax: %s: pass %d: a bound or value is %v: %w; the losses are too steep for this solver: choose smoothed, or other units, or a smaller scale of features", cutSolver, r.a.passes, v, optim.ErrNotFinite)
 }
 
@@ -305,7 +306,7 @@ func (r *cutRun) game() ([]float64, error) {
 	start := make([]float64, j)
 	start[j-1] = 1
 	// The last point converges as well for such games, and the suffix keeps its mean.
-	s, err := optim.SaddlePoint{W: optim.Simplex{}, Lambda: r.set, Suffix: true, Gap: -1}.Solve(payoff, start, r.lambda, &optim.Control{Stop: optim.Stop{Iterations: 4000}})
+	s, err := optim.SaddlePoint{W: optim.Simplex{}, Lambda: r.set, Suffix: true, Gap: -1}.Solve(payoff, start, r.lambda, &run.Control{Stop: run.Stop{Iterations: 4000}})
 	if err != nil {
 		return nil, fmt.Errorf("minimax: %s: the game of %d cuts: %w", cutSolver, j, err)
 	}
@@ -327,7 +328,7 @@ func (r *cutRun) game() ([]float64, error) {
 	return s.Lambda, nil
 }
 
-func (r *cutRun) finish(reason optim.Reason) *optim.SaddleResult {
+func (r *cutRun) finish(reason run.Reason) *optim.SaddleResult {
 	s := &optim.SaddleResult{LastW: r.a.params(), LastLambda: slices.Clone(r.lambda), Steps: r.a.passes, Iterations: r.round, Evaluations: r.evals, Reason: reason}
 	if r.best.W != nil && !finite(s.LastW...) {
 		s.LastW = slices.Clone(r.best.W)
@@ -342,11 +343,11 @@ func (r *cutRun) finish(reason optim.Reason) *optim.SaddleResult {
 }
 
 // save writes the state.
-func (r *cutRun) save(c *optim.Control, force bool) error {
+func (r *cutRun) save(c *run.Control, force bool) error {
 	if !r.due(c, force) {
 		return nil
 	}
-	k := &optim.Checkpoint{Solver: cutSolver, X: slices.Clone(r.a.w),
+	k := &run.Checkpoint{Solver: cutSolver, X: slices.Clone(r.a.w),
 		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust, "beta": r.a.beta, "floor": r.a.floor, "idle": float64(r.idle), "gain": r.gain, "gained": float64(r.gained)},
 		Arrays:  map[string][]float64{"s": slices.Clone(r.a.s), "alpha": slices.Clone(r.a.alpha), "value": slices.Clone(r.a.value)}}
 	if r.open {
@@ -365,7 +366,7 @@ func (r *cutRun) save(c *optim.Control, force bool) error {
 	return r.write(c, k)
 }
 
-func (r *cutRun) resume(k *optim.Checkpoint) error {
+func (r *cutRun) resume(k *run.Checkpoint) error {
 	p, n, cells := len(r.lambda), len(r.a.w), len(r.a.s)
 	if err := r.read(k, cutSolver, n); err != nil {
 		return err

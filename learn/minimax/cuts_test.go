@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // A checkpoint, through a file, holds all that a run depends on: in the middle of a round
@@ -47,10 +48,10 @@ func TestCutRunState(t *testing.T) {
 	r.a.rest[2] = 3
 	r.idle, r.next, r.round, r.trust, r.gained = 7, 4, 2, 0.0625, 1
 	var file bytes.Buffer
-	if err := r.save(&optim.Control{Checkpoint: func(k *optim.Checkpoint) error { return k.Write(&file) }}, true); err != nil {
+	if err := r.save(&run.Control{Checkpoint: func(k *run.Checkpoint) error { return k.Write(&file) }}, true); err != nil {
 		t.Fatal(err)
 	}
-	k, err := optim.ReadCheckpoint(&file)
+	k, err := run.ReadCheckpoint(&file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // ascent is stochastic dual coordinate ascent on φ(·, λ) for one λ, where that separates
@@ -188,7 +188,7 @@ func (a *ascent) pass() {
 func (a *ascent) visit(order []int) {
 	f, outputs := a.g.data.Features, a.g.net.Outputs()
 	lanes := min(len(a.g.lanes), outputs)
-	optim.Parallel(lanes, lanes, func(_, lane int) error { // cannot fail
+	run.Each(lanes, lanes, func(_, lane int) error { // cannot fail
 		from, to := lane*outputs/lanes, (lane+1)*outputs/lanes
 		for _, i := range order {
 			x, q, weight := a.g.x[i*f:][:f], a.size[i]*a.inv, a.weight(i)

@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Penalty says what β_2 Σ λ_k M_k does. Where all M_k are equal, on the simplex, it is
@@ -141,7 +142,7 @@ func (e *examples[T]) scoresOf(w []T, scores []T) {
 	outputs, f := e.net.Outputs(), e.data.Features
 	blocks := (e.data.Rows + evalRows - 1) / evalRows
 	// cannot fail
-	optim.Parallel(len(e.lanes), blocks, func(k, b int) error {
+	run.Each(len(e.lanes), blocks, func(k, b int) error {
 		from := b * evalRows
 		rows := min(evalRows, e.data.Rows-from)
 		l := e.lanes[k]
@@ -163,7 +164,7 @@ func (e *examples[T]) fold(scores []T, coef []float64, each func(l *lane[T], blo
 	outputs, p := e.net.Outputs(), len(e.objectives)
 	blocks := (e.data.Rows + evalRows - 1) / evalRows
 	parts := make([]float64, blocks*p)
-	optim.Parallel(len(e.lanes), blocks, func(k, b int) error { // cannot fail
+	run.Each(len(e.lanes), blocks, func(k, b int) error { // cannot fail
 		from := b * evalRows
 		rows := min(evalRows, e.data.Rows-from)
 		l := e.lanes[k]
@@ -419,7 +420,7 @@ func (g *Game) gradient(w, gw []float64) []float64 {
 	outputs, f, p := g.net.Outputs(), g.data.Features, len(g.objectives)
 	linear := g.net.Layers() == 1
 	parts := make([]float64, blocks*p)
-	optim.Parallel(len(g.lanes), groups, func(k, job int) error { // cannot fail
+	run.Each(len(g.lanes), groups, func(k, job int) error { // cannot fail
 		sum := g.lanesOf[job]
 		clear(sum)
 		l := g.lanes[k]

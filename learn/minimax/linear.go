@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // linear trains a model that is linear in its parameters; with other losses than
@@ -44,7 +45,7 @@ type linearRun struct {
 	frozen   bool            // whether it is Fixed alone
 	relaxed  func(float64) optim.ConvexSaddle
 	gap      float64 // to be proved, times max(leastValue, value); negative where there is none
-	control  *optim.Control
+	control  *run.Control
 	later    bool // whether the run goes on from a checkpoint of a stage after steps
 
 	w, lambda []float64 // where the next stage begins
@@ -240,10 +241,10 @@ func (l *linearRun) smooth() (*optim.SaddleResult, error) {
 	if err != nil {
 		return s, err
 	}
-	if l.r = s; s.Reason == optim.IterationLimit && l.control.Stop.Iterations == 0 {
+	if l.r = s; s.Reason == run.IterationLimit && l.control.Stop.Iterations == 0 {
 		s.Reason = RoundLimit // its rounds are not the caller's iterations
 		if !s.Certified {
-			s.Reason = optim.NoProgress // τ is as small as it gets: there is no other end
+			s.Reason = run.NoProgress // τ is as small as it gets: there is no other end
 		}
 	}
 	if err := l.tightened(l.control.Ctx, l.g, l.mixtures, s, l.gap); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/optimtest"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // blobs draws examples of classes with overlapping means.
@@ -834,8 +835,8 @@ func TestDeterminism(t *testing.T) {
 			var file bytes.Buffer
 			cut := o
 			rows := 0
-			cut.Control = optim.Control{Ctx: ctx, CheckpointEvery: 1, Checkpoint: func(k *optim.Checkpoint) error { file.Reset(); return k.Write(&file) },
-				Recorder: optim.RecorderFunc(func(optim.Row) error {
+			cut.Control = run.Control{Ctx: ctx, CheckpointEvery: 1, Checkpoint: func(k *run.Checkpoint) error { file.Reset(); return k.Write(&file) },
+				Recorder: run.RecorderFunc(func(run.Row) error {
 					if rows++; rows == after {
 						cancel()
 					}
@@ -851,12 +852,12 @@ func TestDeterminism(t *testing.T) {
 			if err == nil {
 				continue
 			}
-			k, err := optim.ReadCheckpoint(&file)
+			k, err := run.ReadCheckpoint(&file)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			resumed := o
-			resumed.Control = optim.Control{Resume: k}
+			resumed.Control = run.Control{Resume: k}
 			got, err := minimax.Train(d, &resumed)
 			if err != nil {
 				t.Fatalf("%s: resumed: %v", name, err)

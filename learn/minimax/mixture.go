@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Part is an objective of a Mixture: any function of the common parameters, such as a
@@ -210,7 +211,7 @@ type MixtureOptions struct {
 	Absolute      bool      // Gap is meant as it is, not times max(1, |upper|): of Smoothed
 	Inner         int       // L-BFGS steps of a round of Smoothed; zero is 200
 	Workers       int       // for vector work; zero is 1
-	Control       optim.Control
+	Control       run.Control
 	Offsets       []float64 // of Regret, where they are known from before; nil finds them
 
 	Joint  Joint     // evaluates the parts, which then need no Objective; nil is each apart
@@ -274,7 +275,7 @@ func TrainMixture(parts []Part, opts *MixtureOptions) (*MixtureFit, error) {
 		}
 		copy(m.offset, o.Offsets)
 		if save := o.Control.Checkpoint; save != nil {
-			o.Control.Checkpoint = func(k *optim.Checkpoint) error {
+			o.Control.Checkpoint = func(k *run.Checkpoint) error {
 				keep(k, m.offset)
 				return save(k)
 			}

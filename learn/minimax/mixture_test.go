@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // bowl is a Σ_j (w_j - c_j)², and how often it was evaluated.
@@ -143,7 +143,7 @@ func TestMixtureOfAnyScale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Result.Reason != optim.GapSmall || !(f.Worst < 1) || math.IsNaN(f.W[0]) {
+	if f.Result.Reason != run.GapSmall || !(f.Worst < 1) || math.IsNaN(f.W[0]) {
 		t.Errorf("%v, worst %v at %v", f.Result.Reason, f.Worst, f.W)
 	}
 }

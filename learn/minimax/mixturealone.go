@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // betweenSolver is the solver in checkpoints that are of no run: of what was known between
@@ -19,7 +20,7 @@ const betweenSolver = "between objectives alone"
 func (m *Mixture) alone(o *MixtureOptions, start []float64) error {
 	p := len(m.parts)
 	known := o.Offsets
-	var resume *optim.Checkpoint
+	var resume *run.Checkpoint
 	if k := o.Control.Resume; k != nil && known == nil {
 		known = slices.Clone(k.Arrays[offsetsArray])
 		if number, single := k.Scalars[aloneScalar]; single {
@@ -39,7 +40,7 @@ func (m *Mixture) alone(o *MixtureOptions, start []float64) error {
 		return fmt.Errorf("minimax: %d offsets for %d objectives: there must be a finite one for each", len(known), p)
 	}
 	// of says in a checkpoint how far these runs have come.
-	of := func(c *optim.Checkpoint) *optim.Checkpoint {
+	of := func(c *run.Checkpoint) *run.Checkpoint {
 		keep(c, known)
 		if c.Scalars == nil {
 			c.Scalars = map[string]float64{}
@@ -51,10 +52,10 @@ func (m *Mixture) alone(o *MixtureOptions, start []float64) error {
 	for k := len(known); k < p; k++ {
 		single := *o
 		single.Normalization, single.Fixed, single.stage = Raw, make([]float64, p), m.parts[k].Name+aloneStage
-		single.Control = optim.Control{Ctx: o.Control.Ctx, Recorder: o.Control.Recorder, Live: o.Control.Live, CheckpointEvery: o.Control.CheckpointEvery, Resume: resume}
+		single.Control = run.Control{Ctx: o.Control.Ctx, Recorder: o.Control.Recorder, Live: o.Control.Live, CheckpointEvery: o.Control.CheckpointEvery, Resume: resume}
 		resume = nil
 		if save != nil {
-			single.Control.Checkpoint = func(c *optim.Checkpoint) error { return save(of(c)) }
+			single.Control.Checkpoint = func(c *run.Checkpoint) error { return save(of(c)) }
 		}
 		if o.Solver == Auto || o.Solver == Smoothed {
 			single.Steps = 0 // a run that is cut short by its rounds is not to be measured from the wrong place
@@ -71,7 +72,7 @@ func (m *Mixture) alone(o *MixtureOptions, start []float64) error {
 		// With the penalty: regrets, penalties included, are then never negative.
 		known = append(known, f.Values[k]+m.beta1/2*sq)
 		if save != nil {
-			if err := save(of(&optim.Checkpoint{Solver: betweenSolver, X: slices.Clone(start)})); err != nil {
+			if err := save(of(&run.Checkpoint{Solver: betweenSolver, X: slices.Clone(start)})); err != nil {
 				return fmt.Errorf("minimax: checkpoint: %w", err)
 			}
 		}
@@ -82,7 +83,7 @@ func (m *Mixture) alone(o *MixtureOptions, start []float64) error {
 
 // tell completes the rows of a run: with its stage, the names of objectives, and no value
 // for those that a fixed mixture leaves out and that were not evaluated.
-func (m *Mixture) tell(o *MixtureOptions, c *optim.Control) {
+func (m *Mixture) tell(o *MixtureOptions, c *run.Control) {
 	stage := string(o.Solver)
 	if o.Solver == Auto {
 		stage = string(Smoothed)
@@ -91,15 +92,15 @@ func (m *Mixture) tell(o *MixtureOptions, c *optim.Control) {
 	for _, p := range m.parts {
 		names = append(names, p.Name)
 	}
-	for _, r := range []*optim.Recorder{&c.Recorder, &c.Live} {
+	for _, r := range []*run.Recorder{&c.Recorder, &c.Live} {
 		if recorder := *r; recorder != nil {
-			*r = optim.RecorderFunc(func(r optim.Row) error {
+			*r = run.RecorderFunc(func(r run.Row) error {
 				r.Stage = o.stage + stage
-				if r.Saddle != nil {
-					r.Saddle.Names = names
+				if optim.SaddleOf(r) != nil {
+					optim.SaddleOf(r).Names = names
 					for k, v := range o.Fixed {
-						if v == 0 && k < len(r.Saddle.Values) {
-							r.Saddle.Values[k] = math.NaN()
+						if v == 0 && k < len(optim.SaddleOf(r).Values) {
+							optim.SaddleOf(r).Values[k] = math.NaN()
 						}
 					}
 				}

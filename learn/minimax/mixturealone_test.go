@@ -11,6 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // A mixture by regrets goes on from every checkpoint, those of and between the runs on one
@@ -27,19 +28,19 @@ func TestMixtureRegretsGoOn(t *testing.T) {
 		var list []saved
 		live := 0
 		o := &minimax.MixtureOptions{Beta1: 1e-4, Gap: 1e-7, Absolute: true, Inner: 2, Normalization: minimax.Regret}
-		o.Control = optim.Control{CheckpointEvery: 1,
-			Recorder: optim.RecorderFunc(func(r optim.Row) error {
-				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective, *r.Saddle))
+		o.Control = run.Control{CheckpointEvery: 1,
+			Recorder: run.RecorderFunc(func(r run.Row) error {
+				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective, *optim.SaddleOf(r)))
 				return nil
 			}),
-			Live: optim.RecorderFunc(func(r optim.Row) error {
-				if len(r.Saddle.Names) != 3 || r.Stage == "" {
+			Live: run.RecorderFunc(func(r run.Row) error {
+				if len(optim.SaddleOf(r).Names) != 3 || r.Stage == "" {
 					t.Errorf("a live row without names or stage: %+v", r)
 				}
 				live++
 				return nil
 			}),
-			Checkpoint: func(k *optim.Checkpoint) error {
+			Checkpoint: func(k *run.Checkpoint) error {
 				var b bytes.Buffer
 				if err := k.Write(&b); err != nil {
 					return err
@@ -48,7 +49,7 @@ func TestMixtureRegretsGoOn(t *testing.T) {
 				return nil
 			}}
 		if from != "" {
-			k, err := optim.ReadCheckpoint(strings.NewReader(from))
+			k, err := run.ReadCheckpoint(strings.NewReader(from))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +82,7 @@ func TestMixtureRegretsGoOn(t *testing.T) {
 	}
 	// A state of fewer objectives is refused.
 	parts, _ := three()
-	k, err := optim.ReadCheckpoint(strings.NewReader(list[len(list)-1].file))
+	k, err := run.ReadCheckpoint(strings.NewReader(list[len(list)-1].file))
 	if err != nil {
 		t.Fatal(err)
 	}

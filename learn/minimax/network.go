@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // network trains a model with hidden layers: the printed algorithm with the network's
@@ -92,7 +93,7 @@ func (r *netRun) optimizer() error {
 	return nil
 }
 
-func (r *netRun) run(control *optim.Control) (*Fit, error) {
+func (r *netRun) run(control *run.Control) (*Fit, error) {
 	p := len(r.objectives)
 	coef, sums, gl := make([]float64, p), make([]float64, p), make([]float64, p)
 	grad := make([]float32, r.net.Dim())
@@ -111,14 +112,14 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 	}
 	for ; r.pass < r.Passes; r.pass++ {
 		if err := r.optimizer(); errors.Is(err, optim.ErrNotFinite) {
-			return r.finish(optim.Interrupted), r.diverged(r.step, math.NaN(), err)
+			return r.finish(run.Interrupted), r.diverged(r.step, math.NaN(), err)
 		} else if err != nil {
 			return nil, err
 		}
 		order := rand.New(rand.NewPCG(r.Seed, uint64(r.pass))).Perm(r.data.Rows)
 		for r.position < r.data.Rows {
 			if ctx := control.Ctx; ctx != nil && ctx.Err() != nil {
-				return r.finish(optim.Interrupted), errors.Join(interrupted(ctx, r.pass), save(true))
+				return r.finish(run.Interrupted), errors.Join(interrupted(ctx, r.pass), save(true))
 			}
 			batch := order[r.position:min(r.data.Rows, r.position+r.Batch)]
 			for k := range coef {
@@ -140,7 +141,7 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 				r.first = value
 			}
 			if err := r.move(value, gl, grad); err != nil {
-				return r.finish(optim.Interrupted), err
+				return r.finish(run.Interrupted), err
 			}
 			r.passRows += len(batch)
 			r.position += len(batch)
@@ -149,12 +150,12 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 		r.evals++
 		r.position = 0
 		r.history = append(r.history, r.lambda...)
-		row := optim.Row{Iteration: r.pass + 1, Step: r.StepW * r.rate(), Evaluations: r.evals, Seconds: r.seconds(),
-			Saddle: &optim.SaddleRow{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
-		for k := range row.Saddle.Values {
-			row.Saddle.Values[k] /= float64(r.passRows)
-			row.Objective += r.lambda[k] * row.Saddle.Values[k]
-			row.Saddle.Mean = append(row.Saddle.Mean, r.sum[k]/float64(r.step))
+		row := run.Row{Iteration: r.pass + 1, Step: r.StepW * r.rate(), Evaluations: r.evals, Seconds: r.seconds(),
+			Detail: &optim.SaddleRow{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
+		for k := range optim.SaddleOf(row).Values {
+			optim.SaddleOf(row).Values[k] /= float64(r.passRows)
+			row.Objective += r.lambda[k] * optim.SaddleOf(row).Values[k]
+			optim.SaddleOf(row).Mean = append(optim.SaddleOf(row).Mean, r.sum[k]/float64(r.step))
 		}
 		row.Rate = float64(r.passRows) / math.Max(row.Seconds/float64(r.pass+1), 1e-9)
 		clear(r.passValues)
@@ -162,26 +163,26 @@ func (r *netRun) run(control *optim.Control) (*Fit, error) {
 		r.look()
 		if control.Recorder != nil {
 			if err := control.Recorder.Record(row); err != nil {
-				return r.finish(optim.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
+				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
 			}
 		}
 		r.pass++ // for the checkpoint: the pass is over
 		err := save(false)
 		r.pass--
 		if err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 		if limit := control.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
 			r.pass++
-			return r.ended(optim.TimeLimit)
+			return r.ended(run.TimeLimit)
 		}
 	}
-	return r.ended(optim.IterationLimit)
+	return r.ended(run.IterationLimit)
 }
 
 // ended is finish for a run that took all of its steps: only then is it known where the
 // last one led. A model that is worse than the start by a clear factor is none.
-func (r *netRun) ended(reason optim.Reason) (*Fit, error) {
+func (r *netRun) ended(reason run.Reason) (*Fit, error) {
 	if !finite32(r.w) {
 		return nil, r.lastStep(math.NaN(), optim.ErrNotFinite)
 	}
@@ -340,9 +341,9 @@ func (r *netRun) look() {
 	}
 }
 
-func (r *netRun) finish(reason optim.Reason) *Fit {
+func (r *netRun) finish(reason run.Reason) *Fit {
 	params := r.w
-	if r.kept != nil && reason != optim.Interrupted {
+	if r.kept != nil && reason != run.Interrupted {
 		params = r.kept
 	}
 	w := make([]float64, len(params))
@@ -380,7 +381,7 @@ func (r *netRun) finish(reason optim.Reason) *Fit {
 
 const netSolver = "almo network"
 
-func (r *netRun) checkpoint() *optim.Checkpoint {
+func (r *netRun) checkpoint() *run.Checkpoint {
 	wide := func(v []float32) []float64 {
 		out := make([]float64, len(v))
 		for i, x := range v {
@@ -389,7 +390,7 @@ func (r *netRun) checkpoint() *optim.Checkpoint {
 		return out
 	}
 	s := r.opt.State()
-	k := &optim.Checkpoint{Solver: netSolver, Iteration: r.pass, Evaluations: r.evals, Seconds: r.seconds(), X: wide(r.w),
+	k := &run.Checkpoint{Solver: netSolver, Iteration: r.pass, Evaluations: r.evals, Seconds: r.seconds(), X: wide(r.w),
 		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "rows": float64(r.passRows), "first": r.first,
 			"seed": float64(r.Seed), "kept": float64(r.keptPass), "optimizer": float64(s.Step)},
 		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": wide(s.A), "b": wide(s.B), "history": slices.Clone(r.history)}}
@@ -399,7 +400,7 @@ func (r *netRun) checkpoint() *optim.Checkpoint {
 	return k
 }
 
-func (r *netRun) resume(k *optim.Checkpoint) error {
+func (r *netRun) resume(k *run.Checkpoint) error {
 	p, n := len(r.objectives), r.net.Dim()
 	if k.Solver != netSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p || k.Scalars["seed"] != float64(r.Seed) {
 		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights, seed %v) belongs to another run", k.Solver, len(k.X), k.Scalars["seed"])

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // newton minimises φ(·, λ) of a game whose losses are smooth, or relaxed, and separate over
@@ -88,7 +88,7 @@ func (s *newton) solve(ctx context.Context, r *Game, w, lambda []float64, tol fl
 	lanes := min(len(g.lanes), outputs)
 	weights, biases := nn.Layer(g.net, 0, w)
 	next := make([][]float64, outputs)
-	err := optim.Parallel(lanes, outputs, func(_, c int) error {
+	err := run.Each(lanes, outputs, func(_, c int) error {
 		o := &newtonOutput{newton: s, r: r, c: c, lambda: lambda, blas: gemm.Implementation{Workers: max(1, len(g.lanes)/lanes)}}
 		o.w = make([]float64, s.m)
 		for i, j := range s.cols {

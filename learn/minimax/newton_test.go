@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func parsed(t *testing.T, names string) []Loss {
@@ -55,8 +55,8 @@ func TestMixturesOfKinksAndPowers(t *testing.T) {
 		for _, units := range []Normalization{Lipschitz, Raw} {
 			for _, o := range []Options{{}, {Solver: Newton, Gap: 1e-5}} {
 				o.Losses, o.Normalization, o.ScoreBound, o.Beta1, o.Workers = parsed(t, names), units, 3, 1e-4, 1
-				last := optim.Row{}
-				o.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error { last = r; return nil })
+				last := run.Row{}
+				o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { last = r; return nil })
 				f, err := Train(d, &o)
 				if err != nil {
 					t.Fatal(err)
@@ -65,7 +65,7 @@ func TestMixturesOfKinksAndPowers(t *testing.T) {
 				if asked == 0 {
 					asked = 1e-3
 				}
-				if !(f.Gap() <= asked*math.Max(leastValue, f.Certificate.Upper)) || f.Reason != optim.GapSmall {
+				if !(f.Gap() <= asked*math.Max(leastValue, f.Certificate.Upper)) || f.Reason != run.GapSmall {
 					t.Errorf("%s in units %s by %q: a gap of %.3g at %.6g (%s, %s)", names, units, o.Solver, f.Gap(), f.Certificate.Upper, last.Stage, f.Reason)
 				}
 				if o.Solver == Newton && last.Evaluations > 700 {
@@ -124,7 +124,7 @@ func TestNewtonAgrees(t *testing.T) {
 		if !slices.Equal(f.Model.Params, fits[1].Model.Params) || !slices.Equal(f.Lambda, fits[1].Lambda) {
 			t.Errorf("%s: another model with four workers", name)
 		}
-		if f.Reason != optim.GapSmall || f.Certificate.Lower > want.Certificate.Upper+1e-4 || want.Certificate.Lower > f.Certificate.Upper+1e-4 {
+		if f.Reason != run.GapSmall || f.Certificate.Lower > want.Certificate.Upper+1e-4 || want.Certificate.Lower > f.Certificate.Upper+1e-4 {
 			t.Errorf("%s: [%v, %v] (%s), dual ascent has [%v, %v]", name, f.Certificate.Lower, f.Certificate.Upper, f.Reason, want.Certificate.Lower, want.Certificate.Upper)
 		}
 	}
@@ -224,7 +224,7 @@ func TestNewtonRefuses(t *testing.T) {
 		}
 	}
 	o := Options{Beta1: 1, Solver: Newton}
-	o.Control.Resume = &optim.Checkpoint{Solver: newtonSolver}
+	o.Control.Resume = &run.Checkpoint{Solver: newtonSolver}
 	if _, err := Train(d, &o); err == nil {
 		t.Error("an empty checkpoint was taken")
 	}

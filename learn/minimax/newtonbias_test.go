@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // least minimises a convex function of one number between lo and hi.
@@ -72,7 +73,7 @@ func TestBoundedBiases(t *testing.T) {
 				if !(c.Lower <= want+1e-9 && c.Upper >= want-1e-9) {
 					t.Errorf("%s: [%v, %v] without %v", name, c.Lower, c.Upper, want)
 				}
-				if f.Reason != optim.GapSmall || !(f.Gap() <= 1e-4*c.Upper) {
+				if f.Reason != run.GapSmall || !(f.Gap() <= 1e-4*c.Upper) {
 					t.Errorf("%s: a gap of %v at %v (%s)", name, f.Gap(), c.Upper, f.Reason)
 				}
 				if b := f.Model.Params[1]; math.Abs(b) > bound {
@@ -108,7 +109,7 @@ func TestBoundedBiases(t *testing.T) {
 		if first == nil {
 			first = f.Model.Params
 		}
-		if f.Reason != optim.GapSmall || !slices.Equal(first, f.Model.Params) {
+		if f.Reason != run.GapSmall || !slices.Equal(first, f.Model.Params) {
 			t.Errorf("three classes: a gap of %v (%s), with %d workers %v", f.Gap(), f.Reason, workers, f.Model.Params)
 		}
 	}
@@ -120,7 +121,7 @@ func TestBoundedBiases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f.Reason != optim.GapSmall || !(f.Gap() <= 1e-3*f.Certificate.Upper) {
+			if f.Reason != run.GapSmall || !(f.Gap() <= 1e-3*f.Certificate.Upper) {
 				t.Errorf("sonar, |bias| ≤ %v: a gap of %v (%s)", bound, f.Gap(), f.Reason)
 			}
 		}

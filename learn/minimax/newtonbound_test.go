@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // numbersOf returns rows whose targets are a line of the first feature, and some noise.
@@ -34,7 +35,7 @@ func TestNewtonFarTargets(t *testing.T) {
 			if err != nil {
 				t.Fatal(names, err)
 			}
-			if !(f.Gap() <= gap*math.Max(leastValue, f.Certificate.Upper)) || f.Reason != optim.GapSmall {
+			if !(f.Gap() <= gap*math.Max(leastValue, f.Certificate.Upper)) || f.Reason != run.GapSmall {
 				t.Errorf("%s: a gap of %v at %v, %v asked (%s)", names, f.Gap(), f.Certificate.Upper, gap, f.Reason)
 			}
 		}
@@ -144,12 +145,12 @@ func TestUnreachedGaps(t *testing.T) {
 	for _, solver := range []Solver{Newton, Smoothed, DualAscent} {
 		o := Options{Losses: parsed(t, "1-norm,2-norm,hinge"), Beta1: 1e-4, ScoreBound: 3, Solver: solver, Passes: 2, Workers: 1}
 		rows := 0
-		o.Control.Recorder = optim.RecorderFunc(func(optim.Row) error { rows++; return nil })
+		o.Control.Recorder = run.RecorderFunc(func(run.Row) error { rows++; return nil })
 		f, err := Train(d, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Reason != optim.IterationLimit || rows > 2 {
+		if f.Reason != run.IterationLimit || rows > 2 {
 			t.Errorf("%s: %d rows, %s", solver, rows, f.Reason)
 		}
 		// A gap that rounding does not let anything prove.
@@ -172,8 +173,8 @@ func TestNewtonGoesOnFromItsLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var at *optim.Checkpoint
-	o.Control.Checkpoint = func(k *optim.Checkpoint) error { at = k; return nil }
+	var at *run.Checkpoint
+	o.Control.Checkpoint = func(k *run.Checkpoint) error { at = k; return nil }
 	o.Passes = 3
 	if _, err := Train(d, &o); err != nil || at == nil {
 		t.Fatal(at, err)

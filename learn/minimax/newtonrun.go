@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // newtonSolver is the name in checkpoints.
@@ -60,7 +61,7 @@ const (
 
 // newtonStage goes on by newtonRun from w, from where r ended and from what it proved, unless
 // it is nil; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *optim.Control) (*optim.SaddleResult, error) {
+func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *run.Control) (*optim.SaddleResult, error) {
 	if k := c.Resume; k != nil && k.Solver != newtonSolver && t.Solver == Auto {
 		return nil, nil
 	}
@@ -83,7 +84,7 @@ func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64,
 
 // newton solves from w and lambda by newtonRun; nil when that is not for the game. gap is
 // what to reach, times max(leastValue, value).
-func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known optim.Certificate, c *optim.Control) (*optim.SaddleResult, error) {
+func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known optim.Certificate, c *run.Control) (*optim.SaddleResult, error) {
 	s := t.newtonOf(g)
 	if s == nil {
 		return nil, nil
@@ -108,13 +109,13 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 	for r.round < newtonRounds {
 		if ctx.Err() != nil {
 			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", newtonSolver, r.round+1, context.Cause(ctx))
-			return r.finish(optim.Interrupted), errors.Join(err, r.save(c, true))
+			return r.finish(run.Interrupted), errors.Join(err, r.save(c, true))
 		}
 		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			return r.finish(optim.TimeLimit), r.save(c, true)
+			return r.finish(run.TimeLimit), r.save(c, true)
 		}
 		if most := c.Stop.Iterations; t.Solver == Newton && most > 0 && r.round >= most {
-			return r.finish(optim.IterationLimit), r.save(c, true)
+			return r.finish(run.IterationLimit), r.save(c, true)
 		}
 		coarse := gap * math.Max(leastValue, math.Abs(r.best.Upper))
 		if r.r = g; relaxed != nil {
@@ -129,10 +130,10 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 		r.evals += steps
 		here := &newtonAt{lambda: slices.Clone(r.lambda), w: w, slope: make([]float64, len(r.lambda)), bend: bend}
 		if here.value, err = r.r.Eval(w, r.lambda, nil, here.slope); err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 		if err := r.prove(w); err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 		if !finite(here.value) || !finite(here.slope...) {
 			return r.astray(here.value)
@@ -142,25 +143,25 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
 		r.round++
 		if c.Recorder != nil {
-			row := optim.Row{Iteration: r.round, Objective: here.value, Step: float64(steps), Evaluations: r.evals, Seconds: r.seconds(),
-				Saddle: &optim.SaddleRow{Values: slices.Clone(here.slope), Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
+			row := run.Row{Iteration: r.round, Objective: here.value, Step: float64(steps), Evaluations: r.evals, Seconds: r.seconds(),
+				Detail: &optim.SaddleRow{Values: slices.Clone(here.slope), Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
 			if r.best.Lambda != nil {
-				row.Saddle.Mean = slices.Clone(r.best.Lambda)
+				optim.SaddleOf(row).Mean = slices.Clone(r.best.Lambda)
 			}
 			if err := c.Recorder.Record(row); err != nil {
-				return r.finish(optim.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
+				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
 			}
 		}
 		if r.best.Lambda != nil && r.best.Gap() <= tol {
-			return r.finish(optim.GapSmall), nil
+			return r.finish(run.GapSmall), nil
 		}
 		if tol < coarse/2 {
 			r.w = here.w // not near enough to its minimum for what is now asked
 		} else if !r.move(here, tol, relaxed != nil) {
-			return r.finish(optim.NoProgress), nil
+			return r.finish(run.NoProgress), nil
 		}
 		if err := r.save(c, false); err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 	}
 	return r.finish(RoundLimit), nil
@@ -170,7 +171,7 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 // go on otherwise.
 func (r *newtonRun) astray(v float64) (*optim.SaddleResult, error) {
 	if r.Solver == Auto {
-		return r.finish(optim.NoProgress), nil
+		return r.finish(run.NoProgress), nil
 	}
 	norm := 0.0
 	for _, x := range r.w {
@@ -180,7 +181,7 @@ func (r *newtonRun) astray(v float64) (*optim.SaddleResult, error) {
 	if r.best.W == nil {
 		return nil, err // there is no finite state to hand out
 	}
-	return r.finish(optim.Interrupted), err
+	return r.finish(run.Interrupted), err
 }
 
 // newtonOf returns what minimises at one λ, or nil where w has another set than all space, but
@@ -312,16 +313,16 @@ func (r *newtonRun) rest(w, gw []float64) float64 {
 	return rest
 }
 
-func (r *newtonRun) finish(reason optim.Reason) *optim.SaddleResult {
+func (r *newtonRun) finish(reason run.Reason) *optim.SaddleResult {
 	return r.result(r.w, r.evals, reason)
 }
 
 // save writes the state.
-func (r *newtonRun) save(c *optim.Control, force bool) error {
+func (r *newtonRun) save(c *run.Control, force bool) error {
 	if !r.due(c, force) {
 		return nil
 	}
-	k := &optim.Checkpoint{Solver: newtonSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share}, Arrays: map[string][]float64{}}
+	k := &run.Checkpoint{Solver: newtonSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share}, Arrays: map[string][]float64{}}
 	if finite(r.first) {
 		k.Scalars["first"] = r.first
 	}
@@ -334,7 +335,7 @@ func (r *newtonRun) save(c *optim.Control, force bool) error {
 	return r.write(c, k)
 }
 
-func (r *newtonRun) resume(k *optim.Checkpoint) error {
+func (r *newtonRun) resume(k *run.Checkpoint) error {
 	p, n := len(r.lambda), len(r.w)
 	if err := r.read(k, newtonSolver, n); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // normSolver is the name in checkpoints.
@@ -50,7 +51,7 @@ type normRun struct {
 }
 
 // normStage goes on by normRun; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *optim.Control) (*optim.SaddleResult, error) {
+func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *run.Control) (*optim.SaddleResult, error) {
 	ball, ok := t.ball()
 	if k := c.Resume; !ok || !t.Norm || t.Radius > 0 || k != nil && k.Solver != normSolver {
 		return nil, nil
@@ -103,7 +104,7 @@ func (t *trainer) ball() (optim.Ball, bool) {
 	return ball, ok
 }
 
-func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
+func (r *normRun) run(c *run.Control) (*optim.SaddleResult, error) {
 	ctx := c.Ctx
 	if ctx == nil {
 		ctx = context.Background()
@@ -115,22 +116,22 @@ func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
 	}
 	for r.round < normRounds {
 		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			return r.finish(optim.TimeLimit), r.save(c, true)
+			return r.finish(run.TimeLimit), r.save(c, true)
 		}
 		squared := newGame(r.g.examples, r.Beta1/r.tau, r.g.beta2, false)
 		squared.spans = r.g.spans
 		s := *r.trainer
 		s.Norm, s.Beta1, s.set, s.Solver = false, r.Beta1/r.tau, nil, Newton
-		in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, optim.Certificate{}, &optim.Control{Ctx: c.Ctx, Stop: optim.Stop{Time: c.Stop.Time}})
+		in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, optim.Certificate{}, &run.Control{Ctx: c.Ctx, Stop: run.Stop{Time: c.Stop.Time}})
 		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
 			if r.best.W != nil && r.best.Lambda != nil {
-				return r.finish(optim.NoProgress), nil
+				return r.finish(run.NoProgress), nil
 			}
 			return nil, nil // L-BFGS is left
 		}
 		if ctx.Err() != nil {
 			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", normSolver, r.round+1, context.Cause(ctx))
-			return r.finish(optim.Interrupted), errors.Join(err, r.save(c, true))
+			return r.finish(run.Interrupted), errors.Join(err, r.save(c, true))
 		}
 		if err != nil {
 			return nil, err
@@ -160,18 +161,18 @@ func (r *normRun) run(c *optim.Control) (*optim.SaddleResult, error) {
 			if r.best.Lambda != nil {
 				mean = r.best.Lambda
 			}
-			row := optim.Row{Iteration: r.round, Objective: v, Step: r.tau, Evaluations: r.evals, Seconds: r.seconds(),
-				Saddle: &optim.SaddleRow{Values: values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(mean), Upper: r.best.Upper, Lower: r.best.Lower}}
+			row := run.Row{Iteration: r.round, Objective: v, Step: r.tau, Evaluations: r.evals, Seconds: r.seconds(),
+				Detail: &optim.SaddleRow{Values: values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(mean), Upper: r.best.Upper, Lower: r.best.Lower}}
 			if err := c.Recorder.Record(row); err != nil {
-				return r.finish(optim.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
+				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
 			}
 		}
 		if r.best.W != nil && r.best.Lambda != nil && r.best.Gap() <= r.target*math.Max(leastValue, math.Abs(r.best.Upper)) {
-			return r.finish(optim.GapSmall), nil
+			return r.finish(run.GapSmall), nil
 		}
 		r.move(floats.Norm(r.penalized(w), 2))
 		if err := r.save(c, false); err != nil {
-			return r.finish(optim.Interrupted), err
+			return r.finish(run.Interrupted), err
 		}
 	}
 	return r.finish(RoundLimit), nil
@@ -353,9 +354,9 @@ func (r *normRun) lowest(ctx context.Context, under *Game, w, lambda []float64, 
 		}
 		return v + r.Beta1*size, err
 	}}
-	stop := optim.Stop{Iterations: 1000, Relative: -1, Gradient: 1e-12}
+	stop := run.Stop{Iterations: 1000, Relative: -1, Gradient: 1e-12}
 	for range heldRounds {
-		low, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(down, w, &optim.Control{Ctx: ctx, Stop: stop})
+		low, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(down, w, &run.Control{Ctx: ctx, Stop: stop})
 		if err != nil {
 			return nil, err
 		}
@@ -415,23 +416,23 @@ func (r *normRun) proveExcess(under *Game, w, lambda []float64) (float64, error)
 	return excess, nil
 }
 
-func (r *normRun) finish(reason optim.Reason) *optim.SaddleResult {
+func (r *normRun) finish(reason run.Reason) *optim.SaddleResult {
 	return r.result(r.w, r.evals, reason)
 }
 
 // save writes the state.
-func (r *normRun) save(c *optim.Control, force bool) error {
+func (r *normRun) save(c *run.Control, force bool) error {
 	if !r.due(c, force) {
 		return nil
 	}
-	k := &optim.Checkpoint{Solver: normSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"tau": r.tau}, Arrays: map[string][]float64{}}
+	k := &run.Checkpoint{Solver: normSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"tau": r.tau}, Arrays: map[string][]float64{}}
 	if finite(r.was) {
 		k.Scalars["was"], k.Scalars["rest"] = r.was, r.rest
 	}
 	return r.write(c, k)
 }
 
-func (r *normRun) resume(k *optim.Checkpoint) error {
+func (r *normRun) resume(k *run.Checkpoint) error {
 	if err := r.read(k, normSolver, len(r.w)); err != nil {
 		return err
 	}

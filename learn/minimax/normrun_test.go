@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // A penalty of the norm itself is certified around the value that a search finds, from ones that
@@ -49,7 +50,7 @@ func TestNormAroundSearch(t *testing.T) {
 				t.Fatal(err)
 			}
 			proved := f.Certificate
-			if !(proved.Lower <= want+1e-9 && proved.Upper >= want-1e-9) || f.Reason != optim.GapSmall || !(f.Gap() <= 1e-4*proved.Upper) {
+			if !(proved.Lower <= want+1e-9 && proved.Upper >= want-1e-9) || f.Reason != run.GapSmall || !(f.Gap() <= 1e-4*proved.Upper) {
 				t.Errorf("%s, %v|w|, biases to %v: [%v, %v] (%s), %v by search", names, beta, c.bias, proved.Lower, proved.Upper, f.Reason, want)
 			}
 			r := &normRun{trainer: &trainer{Options: o}, g: g, set: optim.Simplex{}, radius: 8}
@@ -84,7 +85,7 @@ func TestNormOnRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if whole.Reason != optim.GapSmall || !(whole.Gap() <= c.gap*math.Max(leastValue, whole.Certificate.Upper)) || whole.Passes > 12 {
+		if whole.Reason != run.GapSmall || !(whole.Gap() <= c.gap*math.Max(leastValue, whole.Certificate.Upper)) || whole.Passes > 12 {
 			t.Errorf("%v|w|, biases to %v: a gap of %v after %d rounds (%s)", beta, c.bias, whole.Gap(), whole.Passes, whole.Reason)
 		}
 		for stop := 1; stop < whole.Passes; stop++ {
@@ -95,9 +96,9 @@ func TestNormOnRows(t *testing.T) {
 			part := o
 			part.Workers = 2
 			part.Control.Ctx = ctx
-			var at *optim.Checkpoint
-			part.Control.Checkpoint = func(k *optim.Checkpoint) error { at = k; return nil }
-			part.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+			var at *run.Checkpoint
+			part.Control.Checkpoint = func(k *run.Checkpoint) error { at = k; return nil }
+			part.Control.Recorder = run.RecorderFunc(func(r run.Row) error {
 				if r.Stage == normSolver && r.Iteration == stop {
 					cancel()
 				}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Solver names a way to the saddle point.
@@ -190,8 +191,8 @@ type Options struct {
 	Network Network // of models with hidden layers
 
 	Seed    uint64
-	Workers int           // zero is GOMAXPROCS; results do not depend on it
-	Control optim.Control // context, recorder, checkpoints; Stop.Time; the rest of Stop is not used
+	Workers int         // zero is GOMAXPROCS; results do not depend on it
+	Control run.Control // context, recorder, checkpoints; Stop.Time; the rest of Stop is not used
 }
 
 // Network is how networks are trained.

@@ -6,7 +6,7 @@ import (
 )
 
 // problem says all that the result of a run depends on, but for the data, in the words that
-// optim.Checkpoint.BelongsTo compares: what a resumed run has otherwise is named by them.
+// run.Checkpoint.BelongsTo compares: what a resumed run has otherwise is named by them.
 func (t *trainer) problem() string {
 	words := []string{"almo"}
 	add := func(name string, value any) {

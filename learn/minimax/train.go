@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Fit is what training found.
@@ -37,7 +38,7 @@ type Fit struct {
 	Passes      int
 	Evaluations int
 	Seconds     float64
-	Reason      optim.Reason
+	Reason      run.Reason
 	Guarantee   string // what is known of the model: "certified", or why not
 	Objectives  []string
 }
@@ -256,7 +257,7 @@ func only(l []float64) optim.Maximizer {
 
 // control returns the caller's Control with the problem written into checkpoints, and
 // refuses another problem's.
-func (t *trainer) control(iterations int) (*optim.Control, error) {
+func (t *trainer) control(iterations int) (*run.Control, error) {
 	c := t.Control
 	c.Stop.Iterations = iterations
 	problem := t.single
@@ -269,7 +270,7 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 		}
 	}
 	if save := c.Checkpoint; save != nil {
-		c.Checkpoint = func(k *optim.Checkpoint) error {
+		c.Checkpoint = func(k *run.Checkpoint) error {
 			k.Problem = problem
 			if t.Normalization == Regret {
 				keep(k, t.Offsets)
@@ -284,12 +285,12 @@ func (t *trainer) control(iterations int) (*optim.Control, error) {
 		for k := range t.objectives {
 			names = append(names, t.objectives[k].Name)
 		}
-		c.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+		c.Recorder = run.RecorderFunc(func(r run.Row) error {
 			r.Stage = t.prefix + t.stage
-			if r.Saddle != nil {
-				r.Saddle.Names = names
-				r.Saddle.Upper += shared // as Fit.Shared
-				r.Saddle.Lower += shared
+			if optim.SaddleOf(r) != nil {
+				optim.SaddleOf(r).Names = names
+				optim.SaddleOf(r).Upper += shared // as Fit.Shared
+				optim.SaddleOf(r).Lower += shared
 			}
 			return recorder.Record(r)
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // terms is a least-squares problem for optim.Stochastic.
@@ -55,7 +56,7 @@ func TestOptimizerAgainstStochastic(t *testing.T) {
 				opts.Decay = 1
 			}
 			opt := must(nn.NewOptimizer[float64](13, opts))
-			c := &optim.Control{}
+			c := &run.Control{}
 			c.Stop.Iterations = passes
 			want := must(optim.Stochastic{Method: m, Rate: 0.05, Batch: 30, L2: l2}.Minimize(problem, start, c)).X
 			got := slices.Clone(start)

@@ -2,9 +2,10 @@ package optim
 
 import (
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // pairs is a history of either precision.
@@ -163,23 +164,13 @@ const stripe = 1 << 10 // 8 kB of a vector: three or four stay in the first-leve
 // each calls f(k, lo, hi) for all stripes of 0…n-1, k counting them.
 func (v vectors) each(n int, f func(k, lo, hi int)) {
 	count := (n + stripe - 1) / stripe
-	workers := min(v.workers, count)
-	part := func(w int) {
+	workers := max(1, min(v.workers, count))
+	run.Each(workers, workers, func(_, w int) error { // cannot fail
 		for k := count * w / workers; k < count*(w+1)/workers; k++ {
 			f(k, k*stripe, min(n, (k+1)*stripe))
 		}
-	}
-	if workers <= 1 {
-		workers = 1
-		part(0)
-		return
-	}
-	var wg sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wg.Go(func() { part(w) })
-	}
-	part(0)
-	wg.Wait()
+		return nil
+	})
 }
 
 func (v vectors) dot(x, y []float64) float64 {

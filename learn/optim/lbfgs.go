@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/optimize"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // LBFGS minimises a smooth objective by gonum's limited-memory BFGS (Nocedal and
@@ -24,22 +26,21 @@ type LBFGS struct {
 const lbfgsNote = "the history of L-BFGS was started afresh at the checkpoint"
 
 // Minimize runs from x0, which it keeps intact.
-func (m LBFGS) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) {
+func (m LBFGS) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, error) {
 	const solver = "LBFGS"
 	if m.Memory < 0 {
 		return nil, fmt.Errorf("optim: LBFGS: Memory is %d; it must not be negative", m.Memory)
 	}
-	r := newRun(solver, c, 1000)
+	r := begin(solver, c, 1000)
 	if r.Examples == 0 {
 		r.Examples = examplesOf(f)
 	}
 	res := &Result{}
 	start := 0
-	if k := r.Resume; k != nil {
-		if err := k.resume(solver, f.Dim()); err != nil {
-			return nil, err
-		}
-		x0, start, r.evals, r.spent = k.X, k.Iteration, k.Evaluations, k.Seconds
+	if k, err := r.resume(f.Dim()); err != nil {
+		return nil, err
+	} else if k != nil {
+		x0, start = k.X, k.Iteration
 		res.Note = lbfgsNote
 	}
 	if err := checkDim(solver, f.Dim(), x0); err != nil {
@@ -48,25 +49,22 @@ func (m LBFGS) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 	res.X = slices.Clone(x0)
 	if f.Dim() == 0 { // gonum refuses it
 		v, err := r.eval(f, res.X, nil)
-		res.F, res.Evaluations, res.Reason = v, r.evals, GradientSmall
+		res.F, res.Evaluations, res.Reason = v, r.Evaluations, run.GradientSmall
 		return res, err
 	}
 	p := &point{r: r, f: f, x: make([]float64, f.Dim()), grad: make([]float64, f.Dim())}
 	if !p.at(x0) {
-		res.Reason, res.Evaluations = Interrupted, r.evals
+		res.Reason, res.Evaluations = run.Interrupted, r.Evaluations
 		return res, p.err
 	}
 	// What is best so far is kept here, since gonum gives nothing back on some errors.
 	res.F, res.GradNorm, res.Iterations = p.v, maxAbs(p.grad), start
-	checkpoint := func() *Checkpoint {
-		return &Checkpoint{Solver: solver, Iteration: res.Iterations, Evaluations: r.evals, Seconds: r.seconds(), X: slices.Clone(res.X)}
+	checkpoint := func() *run.Checkpoint {
+		return &run.Checkpoint{X: slices.Clone(res.X)}
 	}
-	finish := func(reason Reason, err error) (*Result, error) {
-		res.Reason, res.Evaluations = reason, r.evals
-		if r.Ctx.Err() != nil {
-			err = errors.Join(err, r.save(res.Iterations, true, checkpoint))
-		}
-		return res, err
+	finish := func(reason run.Reason, err error) (*Result, error) {
+		res.Reason, res.Evaluations = reason, r.Evaluations
+		return res, r.ended(err, checkpoint)
 	}
 	if reason, err := r.step(start, res.F, res.GradNorm, 0); reason != "" {
 		return finish(reason, err)
@@ -98,23 +96,23 @@ func (m LBFGS) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) 
 	g, err := optimize.Minimize(problem, x0, settings, &optimize.LBFGS{Store: memory, Linesearcher: &retreat{}, GradStopThreshold: math.NaN()})
 	switch {
 	case p.err != nil:
-		return finish(Interrupted, p.err)
+		return finish(run.Interrupted, p.err)
 	case watch.reason != "":
 		return finish(watch.reason, watch.err)
 	case g != nil && g.Status == optimize.FunctionEvaluationLimit:
-		return finish(EvaluationLimit, nil)
+		return finish(run.EvaluationLimit, nil)
 	case err != nil || g != nil && g.Status != optimize.NotTerminated:
 		// A line search that finds nothing lower has met the limit of rounding:
 		// what it stopped at is the answer, not a failure.
-		return finish(NoProgress, nil)
+		return finish(run.NoProgress, nil)
 	}
-	return finish(IterationLimit, nil)
+	return finish(run.IterationLimit, nil)
 }
 
 // point remembers the last evaluation, because gonum asks for value and gradient
 // in two calls.
 type point struct {
-	r     *run
+	r     *solving
 	f     Objective
 	x     []float64
 	grad  []float64
@@ -145,12 +143,12 @@ var errStop = errors.New("stop")
 
 // watcher is gonum's Recorder: it turns its major iterations into ours.
 type watcher struct {
-	r          *run
+	r          *solving
 	p          *point
 	res        *Result
-	checkpoint func() *Checkpoint
+	checkpoint func() *run.Checkpoint
 	start      int
-	reason     Reason
+	reason     run.Reason
 	err        error
 }
 
@@ -172,8 +170,8 @@ func (w *watcher) Record(loc *optimize.Location, op optimize.Operation, _ *optim
 	w.res.Iterations++
 	w.reason, w.err = w.r.step(w.res.Iterations, loc.F, w.res.GradNorm, step)
 	if w.err == nil {
-		if err := w.r.save(w.res.Iterations, false, w.checkpoint); err != nil {
-			w.reason, w.err = Interrupted, err
+		if err := w.r.save(false, w.checkpoint); err != nil {
+			w.reason, w.err = run.Interrupted, err
 		}
 	}
 	if w.reason != "" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // x - log x is +Inf beyond 0, where a first step from afar may well lead.
@@ -92,22 +93,22 @@ func (s *script) Eval(_ int, _ []float64, g *optim.Gradient) (float64, error) {
 func TestARiseIsNoConvergence(t *testing.T) {
 	for _, c := range []struct {
 		values []float64
-		want   optim.Reason
+		want   run.Reason
 		passes int
 	}{
-		{[]float64{100, 10, 30, 30, 30, 30, 30, 30}, optim.IterationLimit, 40}, // settles above its best
-		{[]float64{100, 50, 20, 10, 10, 10, 10, 10, 10}, optim.ImprovementSmall, 9},
-		{[]float64{100, 50, 49, 48, 47, 46, 60, 45, 48}, optim.IterationLimit, 40}, // a rise in the window, then above the best
-		{[]float64{100, 99, 98, 101, 102, 103, 104, 105}, optim.Diverged, 40},      // ends above the first
-		{[]float64{100, 300, 400, 500, 600, 700, 800, 900}, optim.Diverged, 7},     // far above the first for a window
-		{[]float64{-100, 10, 20, 30, 40, 50, 60, 70, 80}, optim.Diverged, 7},       // negative values
-		{[]float64{100, 300, 400, 500, 600, 700, 50, 50, 50}, optim.ImprovementSmall, 12},
+		{[]float64{100, 10, 30, 30, 30, 30, 30, 30}, run.IterationLimit, 40}, // settles above its best
+		{[]float64{100, 50, 20, 10, 10, 10, 10, 10, 10}, run.ImprovementSmall, 9},
+		{[]float64{100, 50, 49, 48, 47, 46, 60, 45, 48}, run.IterationLimit, 40}, // a rise in the window, then above the best
+		{[]float64{100, 99, 98, 101, 102, 103, 104, 105}, run.Diverged, 40},      // ends above the first
+		{[]float64{100, 300, 400, 500, 600, 700, 800, 900}, run.Diverged, 7},     // far above the first for a window
+		{[]float64{-100, 10, 20, 30, 40, 50, 60, 70, 80}, run.Diverged, 7},       // negative values
+		{[]float64{100, 300, 400, 500, 600, 700, 50, 50, 50}, run.ImprovementSmall, 12},
 	} {
-		r, err := optim.Stochastic{}.Minimize(&script{values: c.values}, []float64{0}, &optim.Control{Stop: optim.Stop{Iterations: 40, Relative: 1e-4}})
+		r, err := optim.Stochastic{}.Minimize(&script{values: c.values}, []float64{0}, &run.Control{Stop: run.Stop{Iterations: 40, Relative: 1e-4}})
 		if err != nil || r.Reason != c.want || r.Iterations != c.passes {
 			t.Errorf("%v: %q after %d passes, %v; should be %q after %d", c.values, r.Reason, r.Iterations, err, c.want, c.passes)
 		}
-		if r.Reason.Converged() != (c.want == optim.ImprovementSmall) {
+		if r.Reason.Converged() != (c.want == run.ImprovementSmall) {
 			t.Errorf("%v: %q counts as converged: %v", c.values, r.Reason, r.Reason.Converged())
 		}
 	}
@@ -117,7 +118,7 @@ func TestARiseIsNoConvergence(t *testing.T) {
 // recorded once all the same.
 func TestOWLQNRecordsAnIterationOnce(t *testing.T) {
 	calls, failing := 0, false
-	var rows []optim.Row
+	var rows []run.Row
 	f := optim.Func{N: 4, F: func(x, g []float64) (float64, error) {
 		calls++
 		v, err := rosenbrock(4).Eval(x, g)
@@ -126,12 +127,12 @@ func TestOWLQNRecordsAnIterationOnce(t *testing.T) {
 		}
 		return v, err
 	}}
-	r, err := optim.OWLQN{}.Minimize(f, make([]float64, 4), &optim.Control{Recorder: optim.RecorderFunc(func(row optim.Row) error {
+	r, err := optim.OWLQN{}.Minimize(f, make([]float64, 4), &run.Control{Recorder: run.RecorderFunc(func(row run.Row) error {
 		rows = append(rows, row)
 		failing = row.Iteration == 5
 		return nil
 	})})
-	if err != nil || r.Reason != optim.NoProgress {
+	if err != nil || r.Reason != run.NoProgress {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for i, row := range rows {

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/optimtest"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func normal(rng *rand.Rand, n int) []float64 {
@@ -174,7 +176,7 @@ func rosenbrock(n int) optim.Objective {
 }
 
 type minimizer interface {
-	Minimize(optim.Objective, []float64, *optim.Control) (*optim.Result, error)
+	Minimize(optim.Objective, []float64, *run.Control) (*optim.Result, error)
 }
 
 var solvers = map[string]minimizer{"LBFGS": optim.LBFGS{}, "OWLQN": optim.OWLQN{}, "OWLQN in single precision": optim.OWLQN{Single: true}}
@@ -183,10 +185,10 @@ func TestSolversReachTheMinimum(t *testing.T) {
 	for name, m := range solvers {
 		f := rosenbrock(10)
 		optimtest.CheckGradient(t, f, normal(rand.New(rand.NewPCG(3, 3)), 10), 1e-7)
-		var rows []optim.Row
-		r, err := m.Minimize(f, make([]float64, 10), &optim.Control{
-			Stop:     optim.Stop{Gradient: 1e-9, Relative: -1},
-			Recorder: optim.RecorderFunc(func(row optim.Row) error { rows = append(rows, row); return nil }),
+		var rows []run.Row
+		r, err := m.Minimize(f, make([]float64, 10), &run.Control{
+			Stop:     run.Stop{Gradient: 1e-9, Relative: -1},
+			Recorder: run.RecorderFunc(func(row run.Row) error { rows = append(rows, row); return nil }),
 		})
 		if err != nil || !r.Reason.Converged() {
 			t.Fatalf("%s: %v, %+v", name, err, r)
@@ -211,21 +213,21 @@ func TestStoppingRules(t *testing.T) {
 	f := rosenbrock(4)
 	x0 := make([]float64, 4)
 	for name, m := range solvers {
-		for want, stop := range map[optim.Reason]optim.Stop{
-			optim.IterationLimit:   {Iterations: 3},
-			optim.EvaluationLimit:  {Evaluations: 4},
-			optim.TimeLimit:        {Time: 1},
-			optim.GradientSmall:    {Gradient: 1e6},
-			optim.ImprovementSmall: {Relative: 0.9, Window: 2},
+		for want, stop := range map[run.Reason]run.Stop{
+			run.IterationLimit:   {Iterations: 3},
+			run.EvaluationLimit:  {Evaluations: 4},
+			run.TimeLimit:        {Time: 1},
+			run.GradientSmall:    {Gradient: 1e6},
+			run.ImprovementSmall: {Relative: 0.9, Window: 2},
 		} {
-			r, err := m.Minimize(f, x0, &optim.Control{Stop: stop})
+			r, err := m.Minimize(f, x0, &run.Control{Stop: stop})
 			if err != nil || r.Reason != want {
 				t.Errorf("%s: %+v: stopped for %q, %v", name, stop, r.Reason, err)
 			}
 		}
 		// Rules that are far from holding stop nothing.
-		r, err := m.Minimize(f, x0, &optim.Control{Stop: optim.Stop{Time: time.Hour, Iterations: 1000, Evaluations: 10000, Gradient: 1e-6, Relative: -1}})
-		if err != nil || r.Reason != optim.GradientSmall {
+		r, err := m.Minimize(f, x0, &run.Control{Stop: run.Stop{Time: time.Hour, Iterations: 1000, Evaluations: 10000, Gradient: 1e-6, Relative: -1}})
+		if err != nil || r.Reason != run.GradientSmall {
 			t.Errorf("%s: with an hour to go: %q, %v", name, r.Reason, err)
 		}
 		r, err = m.Minimize(optim.Func{N: 0, F: func(_, _ []float64) (float64, error) { return 7, nil }}, nil, nil)
@@ -250,7 +252,7 @@ func TestErrorsStopASolver(t *testing.T) {
 				return rosenbrock(4).Eval(x, g)
 			}}
 			r, err := m.Minimize(f, make([]float64, 4), nil)
-			if !errors.Is(err, bad) || r.Reason != optim.Interrupted || calls != at || len(r.X) != 4 {
+			if !errors.Is(err, bad) || r.Reason != run.Interrupted || calls != at || len(r.X) != 4 {
 				t.Errorf("%s: error at evaluation %d: %v, %+v, %d calls", name, at, err, r, calls)
 			}
 			calls = 0
@@ -266,7 +268,7 @@ func TestErrorsStopASolver(t *testing.T) {
 			}
 		}
 		stop := errors.New("disk full")
-		_, err := m.Minimize(rosenbrock(4), make([]float64, 4), &optim.Control{Recorder: optim.RecorderFunc(func(r optim.Row) error {
+		_, err := m.Minimize(rosenbrock(4), make([]float64, 4), &run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
 			if r.Iteration == 2 {
 				return stop
 			}
@@ -282,31 +284,31 @@ func TestResumeLBFGS(t *testing.T) {
 	for name, m := range solvers {
 		ctx, cancel := context.WithCancel(context.Background())
 		var saved bytes.Buffer
-		r, err := m.Minimize(rosenbrock(10), make([]float64, 10), &optim.Control{
+		r, err := m.Minimize(rosenbrock(10), make([]float64, 10), &run.Control{
 			Ctx: ctx,
-			Recorder: optim.RecorderFunc(func(r optim.Row) error {
+			Recorder: run.RecorderFunc(func(r run.Row) error {
 				if r.Iteration == 7 {
 					cancel()
 				}
 				return nil
 			}),
-			Checkpoint: func(k *optim.Checkpoint) error { saved.Reset(); return k.Write(&saved) },
+			Checkpoint: func(k *run.Checkpoint) error { saved.Reset(); return k.Write(&saved) },
 		})
-		if !errors.Is(err, context.Canceled) || r.Reason != optim.Interrupted || r.Iterations != 7 {
+		if !errors.Is(err, context.Canceled) || r.Reason != run.Interrupted || r.Iterations != 7 {
 			t.Fatalf("%s: %v, %+v", name, err, r)
 		}
-		k, err := optim.ReadCheckpoint(&saved)
+		k, err := run.ReadCheckpoint(&saved)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(k.X, r.X) || k.Iteration != 7 {
 			t.Fatalf("%s: checkpoint %+v", name, k)
 		}
-		end, err := m.Minimize(rosenbrock(10), nil, &optim.Control{Resume: k, Stop: optim.Stop{Gradient: 1e-9, Relative: -1}})
+		end, err := m.Minimize(rosenbrock(10), nil, &run.Control{Resume: k, Stop: run.Stop{Gradient: 1e-9, Relative: -1}})
 		if err != nil || !end.Reason.Converged() || end.F > 1e-12 || end.Iterations <= 7 || end.Note == "" {
 			t.Errorf("%s: resumed: %v, %+v", name, err, end)
 		}
-		if _, err := m.Minimize(rosenbrock(9), nil, &optim.Control{Resume: k}); err == nil {
+		if _, err := m.Minimize(rosenbrock(9), nil, &run.Control{Resume: k}); err == nil {
 			t.Errorf("%s: a checkpoint of another dimension was taken", name)
 		}
 	}
@@ -321,8 +323,8 @@ func TestOWLQN(t *testing.T) {
 		const c = 3.0
 		penalty := slices.Repeat([]float64{1}, 15)
 		penalty[2] = 0
-		stop := optim.Stop{Gradient: 1e-8, Relative: -1}
-		r, err := optim.OWLQN{L1: c, Penalty: penalty, Workers: 2}.Minimize(f, make([]float64, 15), &optim.Control{Stop: stop})
+		stop := run.Stop{Gradient: 1e-8, Relative: -1}
+		r, err := optim.OWLQN{L1: c, Penalty: penalty, Workers: 2}.Minimize(f, make([]float64, 15), &run.Control{Stop: stop})
 		if err != nil || !r.Reason.Converged() {
 			t.Fatalf("%v, %+v", err, r)
 		}
@@ -381,7 +383,7 @@ func TestOWLQNKeepsToTheOrthant(t *testing.T) {
 			}
 			return smooth.Eval(x, g)
 		}}
-		record := optim.RecorderFunc(func(optim.Row) error {
+		record := run.RecorderFunc(func(run.Row) error {
 			copy(at, last)
 			g := make([]float64, 15)
 			if _, err := smooth.Eval(at, g); err != nil {
@@ -398,7 +400,7 @@ func TestOWLQNKeepsToTheOrthant(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := (optim.OWLQN{L1: c, Penalty: penalty}).Minimize(f, make([]float64, 15), &optim.Control{Recorder: record}); err != nil {
+		if _, err := (optim.OWLQN{L1: c, Penalty: penalty}).Minimize(f, make([]float64, 15), &run.Control{Recorder: record}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -415,7 +417,7 @@ func TestOWLQNWorkers(t *testing.T) {
 		for _, workers := range []int{1, 2, 7} {
 			f := optim.Ridge(optim.NewSum(l, &optim.SumOptions{Workers: workers}), 1)
 			m.Workers = workers
-			r, err := m.Minimize(f, make([]float64, n), &optim.Control{Stop: optim.Stop{Iterations: 12}})
+			r, err := m.Minimize(f, make([]float64, n), &run.Control{Stop: run.Stop{Iterations: 12}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -442,7 +444,7 @@ func TestStochasticReachesTheMinimum(t *testing.T) {
 			{Method: optim.Adam, Rate: 0.002, Batch: 8},
 		} {
 			m.L1, m.L2, m.Seed = l1, 2, 5
-			r, err := m.Minimize(l, make([]float64, 20), &optim.Control{Stop: optim.Stop{Iterations: 200, Relative: -1}})
+			r, err := m.Minimize(l, make([]float64, 20), &run.Control{Stop: run.Stop{Iterations: 200, Relative: -1}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -471,7 +473,7 @@ func TestLazyPenaltiesAreTheEagerOnes(t *testing.T) {
 	x0 := normal(rand.New(rand.NewPCG(4, 4)), 200)
 	for _, m := range []optim.Stochastic{{Method: optim.SGD}, {Method: optim.AdaGrad}, {Method: optim.Adam, Rate: 0.01}} {
 		m.L1, m.L2, m.Batch, m.Rate = 0.5, 30, 4, 0.3
-		c := &optim.Control{Stop: optim.Stop{Iterations: 3}}
+		c := &run.Control{Stop: run.Stop{Iterations: 3}}
 		lazy, err := m.Minimize(l, x0, c)
 		if err != nil {
 			t.Fatal(err)
@@ -493,12 +495,12 @@ func TestStochasticResumesExactly(t *testing.T) {
 		if method == optim.Adam {
 			m.Rate = 0.02 // settles within the passes
 		}
-		stop := optim.Stop{Iterations: 12, Relative: 0.02, Window: 3} // the history must survive, too
-		want, err := m.Minimize(l, make([]float64, 100), &optim.Control{Stop: stop})
+		stop := run.Stop{Iterations: 12, Relative: 0.02, Window: 3} // the history must survive, too
+		want, err := m.Minimize(l, make([]float64, 100), &run.Control{Stop: stop})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want.Reason != optim.ImprovementSmall || want.Iterations < 4 {
+		if want.Reason != run.ImprovementSmall || want.Iterations < 4 {
 			t.Fatalf("%v: %s after %d passes: what a lost history would change is not seen", method, want.Reason, want.Iterations)
 		}
 		m.Workers = 1
@@ -506,18 +508,18 @@ func TestStochasticResumesExactly(t *testing.T) {
 		for _, kill := range []int{1, 100, 229, 230, 231, 500, last, last + 1, last + 100} { // evaluations of a term
 			ctx, cancel := context.WithCancel(context.Background())
 			var saved bytes.Buffer
-			_, err := m.Minimize(&killer{l, kill, cancel}, make([]float64, 100), &optim.Control{
+			_, err := m.Minimize(&killer{l, kill, cancel}, make([]float64, 100), &run.Control{
 				Ctx: ctx, Stop: stop, CheckpointEvery: 1000,
-				Checkpoint: func(k *optim.Checkpoint) error { saved.Reset(); return k.Write(&saved) },
+				Checkpoint: func(k *run.Checkpoint) error { saved.Reset(); return k.Write(&saved) },
 			})
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("%v: killed at %d: %v", method, kill, err)
 			}
-			k, err := optim.ReadCheckpoint(&saved)
+			k, err := run.ReadCheckpoint(&saved)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := m.Minimize(l, nil, &optim.Control{Stop: stop, Resume: k})
+			got, err := m.Minimize(l, nil, &run.Control{Stop: stop, Resume: k})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -525,8 +527,8 @@ func TestStochasticResumesExactly(t *testing.T) {
 				t.Errorf("%v: killed after %d terms, resumed: %d iterations, %s; %d, %s without", method, kill, got.Iterations, got.Reason, want.Iterations, want.Reason)
 			}
 		}
-		k := &optim.Checkpoint{Solver: "Adam", X: make([]float64, 100)}
-		if _, err := (optim.Stochastic{}).Minimize(l, nil, &optim.Control{Resume: k}); err == nil {
+		k := &run.Checkpoint{Solver: "Adam", X: make([]float64, 100)}
+		if _, err := (optim.Stochastic{}).Minimize(l, nil, &run.Control{Resume: k}); err == nil {
 			t.Error("another solver's checkpoint was taken")
 		}
 	}
@@ -537,23 +539,23 @@ func TestStochasticResumesExactly(t *testing.T) {
 func TestStochasticRefusesOtherRuns(t *testing.T) {
 	l := newLogistic(9, 20, 50, 5)
 	m := optim.Stochastic{Method: optim.AdaGrad, Batch: 7, Seed: 11}
-	var k *optim.Checkpoint
-	_, err := m.Minimize(l, make([]float64, 20), &optim.Control{Stop: optim.Stop{Iterations: 2}, CheckpointEvery: 1,
-		Checkpoint: func(c *optim.Checkpoint) error { k = c; return nil }})
+	var k *run.Checkpoint
+	_, err := m.Minimize(l, make([]float64, 20), &run.Control{Stop: run.Stop{Iterations: 2}, CheckpointEvery: 1,
+		Checkpoint: func(c *run.Checkpoint) error { k = c; return nil }})
 	if err != nil || k == nil {
 		t.Fatalf("checkpoint %v, error %v", k, err)
 	}
-	if _, err := m.Minimize(l, nil, &optim.Control{Stop: optim.Stop{Iterations: 3}, Resume: k}); err != nil {
+	if _, err := m.Minimize(l, nil, &run.Control{Stop: run.Stop{Iterations: 3}, Resume: k}); err != nil {
 		t.Fatal(err)
 	}
 	seed, batch := m, m
 	seed.Seed++
 	batch.Batch++
-	for name, run := range map[string]struct {
+	for name, other := range map[string]struct {
 		m optim.Stochastic
 		l *logistic
 	}{"seed": {seed, l}, "batch": {batch, l}, "terms": {m, newLogistic(9, 20, 49, 5)}} {
-		if _, err := run.m.Minimize(run.l, nil, &optim.Control{Resume: k}); err == nil || !strings.Contains(err.Error(), "written with "+name) {
+		if _, err := other.m.Minimize(other.l, nil, &run.Control{Resume: k}); err == nil || !strings.Contains(err.Error(), "written with "+name) {
 			t.Errorf("another %s: error %v", name, err)
 		}
 	}
@@ -565,11 +567,11 @@ func TestStuckHasNotConverged(t *testing.T) {
 		r    optim.Result
 		want bool
 	}{
-		{optim.Result{Reason: optim.NoProgress, F: 2, GradNorm: 1e-3}, true},
-		{optim.Result{Reason: optim.NoProgress, F: 2, GradNorm: 3e-3}, false},
-		{optim.Result{Reason: optim.NoProgress, F: -1000, GradNorm: 0.5}, true},
-		{optim.Result{Reason: optim.NoProgress, F: 0, GradNorm: 2e-3}, false},
-		{optim.Result{Reason: optim.GradientSmall, F: 2, First: &optim.Result{Reason: optim.NoProgress, GradNorm: 1}}, false},
+		{optim.Result{Reason: run.NoProgress, F: 2, GradNorm: 1e-3}, true},
+		{optim.Result{Reason: run.NoProgress, F: 2, GradNorm: 3e-3}, false},
+		{optim.Result{Reason: run.NoProgress, F: -1000, GradNorm: 0.5}, true},
+		{optim.Result{Reason: run.NoProgress, F: 0, GradNorm: 2e-3}, false},
+		{optim.Result{Reason: run.GradientSmall, F: 2, First: &optim.Result{Reason: run.NoProgress, GradNorm: 1}}, false},
 	} {
 		if got := c.r.Converged(); got != c.want {
 			t.Errorf("%+v: converged %v", c.r, got)

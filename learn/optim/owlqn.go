@@ -2,10 +2,11 @@ package optim
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // OWLQN minimises f(x) + L1·Σ|x_i| for a smooth f by the orthant-wise
@@ -36,27 +37,26 @@ type OWLQN struct {
 }
 
 // Minimize runs from x0, which it keeps intact.
-func (m OWLQN) Minimize(f Objective, x0 []float64, c *Control) (*Result, error) {
+func (m OWLQN) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, error) {
 	n := f.Dim()
-	q := &owlqnRun{OWLQN: m, f: f, run: newRun(owlqnSolver, c, 1000), res: &Result{}}
+	q := &owlqnRun{OWLQN: m, f: f, run: begin(owlqnSolver, c, 1000), res: &Result{}}
 	if err := q.check(n); err != nil {
 		return nil, err
 	}
 	if q.run.Examples == 0 {
 		q.run.Examples = examplesOf(f)
 	}
-	if k := q.run.Resume; k != nil {
-		if err := k.resume(owlqnSolver, n); err != nil {
-			return nil, err
-		}
-		x0, q.res.Iterations, q.run.evals, q.run.spent = k.X, k.Iteration, k.Evaluations, k.Seconds
+	if k, err := q.run.resume(n); err != nil {
+		return nil, err
+	} else if k != nil {
+		x0, q.res.Iterations = k.X, k.Iteration
 		q.res.Note = lbfgsNote
 	}
 	if err := checkDim(owlqnSolver, n, x0); err != nil {
 		return nil, err
 	}
 	if err := q.start(x0); err != nil {
-		q.res.X, q.res.Reason, q.res.Evaluations = q.x, Interrupted, q.run.evals
+		q.res.X, q.res.Reason, q.res.Evaluations = q.x, run.Interrupted, q.run.Evaluations
 		return q.res, err
 	}
 	recorded := -1 // the last iteration that was: one that begins again after a reset is not another
@@ -80,7 +80,7 @@ const owlqnSolver = "OWLQN"
 type owlqnRun struct {
 	OWLQN
 	f   Objective
-	run *run
+	run *solving
 	res *Result
 	v   vectors
 	h   pairs
@@ -137,28 +137,25 @@ func (q *owlqnRun) start(x0 []float64) error {
 }
 
 // record reports and saves the point. The run ends where it returns a reason.
-func (q *owlqnRun) record() (Reason, error) {
+func (q *owlqnRun) record() (run.Reason, error) {
 	reason, err := q.run.step(q.res.Iterations, q.fx, q.v.maxAbs(q.pseudo), q.step)
 	if err == nil && q.res.Iterations > 0 {
-		err = q.run.save(q.res.Iterations, false, q.checkpoint)
+		err = q.run.save(false, q.checkpoint)
 	}
 	if err != nil {
-		return Interrupted, err
+		return run.Interrupted, err
 	}
 	return reason, nil
 }
 
-func (q *owlqnRun) checkpoint() *Checkpoint {
-	return &Checkpoint{Solver: owlqnSolver, Iteration: q.res.Iterations, Evaluations: q.run.evals, Seconds: q.run.seconds(), X: slices.Clone(q.x)}
+func (q *owlqnRun) checkpoint() *run.Checkpoint {
+	return &run.Checkpoint{X: slices.Clone(q.x)}
 }
 
-func (q *owlqnRun) finish(reason Reason, err error) (*Result, error) {
+func (q *owlqnRun) finish(reason run.Reason, err error) (*Result, error) {
 	res := q.res
-	res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = q.x, q.fx, q.v.maxAbs(q.pseudo), reason, q.run.evals
-	if q.run.Ctx.Err() != nil {
-		err = errors.Join(err, q.run.save(res.Iterations, true, q.checkpoint))
-	}
-	return res, err
+	res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = q.x, q.fx, q.v.maxAbs(q.pseudo), reason, q.run.Evaluations
+	return res, q.run.ended(err, q.checkpoint)
 }
 
 // descent sets the direction and returns the slope along it. reached tells that xNew has
@@ -190,7 +187,7 @@ func (q *owlqnRun) descent() (slope float64, reached bool) {
 // search goes along the direction until the objective has fallen enough, and takes that
 // point. Where none is found it forgets the pairs, so that the next search is along the
 // steepest descent; the run ends where that was it, which is one of the reasons returned.
-func (q *owlqnRun) search(slope float64, reached bool) (Reason, error) {
+func (q *owlqnRun) search(slope float64, reached bool) (run.Reason, error) {
 	q.step = 1
 	if q.h.len() == 0 {
 		q.step = 1 / math.Max(1, math.Sqrt(q.v.dot(q.pseudo, q.pseudo)))
@@ -201,7 +198,7 @@ func (q *owlqnRun) search(slope float64, reached bool) (Reason, error) {
 		}
 		fNew, err := q.run.eval(q.f, q.xNew, q.gNew)
 		if err != nil {
-			return Interrupted, err
+			return run.Interrupted, err
 		}
 		fNew += q.l1(q.xNew)
 		decrease := q.step * slope
@@ -215,8 +212,8 @@ func (q *owlqnRun) search(slope float64, reached bool) (Reason, error) {
 			q.take(fNew)
 			return "", nil
 		}
-		if q.run.evals >= q.run.Stop.Evaluations {
-			return EvaluationLimit, nil
+		if q.run.Evaluations >= q.run.Stop.Evaluations {
+			return run.EvaluationLimit, nil
 		}
 		shrink := 0.5
 		if q.h.len() == 0 {
@@ -227,7 +224,7 @@ func (q *owlqnRun) search(slope float64, reached bool) (Reason, error) {
 		q.step *= shrink
 	}
 	if q.h.len() == 0 {
-		return NoProgress, nil
+		return run.NoProgress, nil
 	}
 	q.h.reset()
 	return "", nil

@@ -10,10 +10,11 @@ import (
 
 	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func TestCheckpointBelongsTo(t *testing.T) {
-	k := &optim.Checkpoint{Problem: "sequence l2=1 loss=edit band=2"}
+	k := &run.Checkpoint{Problem: "sequence l2=1 loss=edit band=2"}
 	for problem, want := range map[string]string{
 		"sequence l2=1 loss=edit band=2":      "",
 		"sequence l2=1 loss=edit band=3":      "its band is 2, here it is 3",
@@ -34,7 +35,7 @@ func TestCheckpointBelongsTo(t *testing.T) {
 // What is read is written and read back the same; what is not is an error, and a solver
 // that is given it does not panic.
 func FuzzReadCheckpoint(f *testing.F) {
-	for _, k := range []*optim.Checkpoint{
+	for _, k := range []*run.Checkpoint{
 		{Solver: "LBFGS", Problem: "p l2=1", Iteration: 3, Evaluations: 4, Seconds: 1.5, X: []float64{1, 2, 3, 4}},
 		{Solver: "AdaGrad", Iteration: 1, X: []float64{1, 2, 3, 4}, Scalars: map[string]float64{"shrink": 1, "step": 5, "seed": 1, "batch": 1, "terms": 10},
 			Arrays: map[string][]float64{"a": {1, 1, 1, 1}, "stepAt": {5, 5, 5, 5}, "rateAt": {1, 1, 1, 1}, "history": {1, 2}}},
@@ -53,9 +54,9 @@ func FuzzReadCheckpoint(f *testing.F) {
 			sum := sha256.Sum256(data[:n])
 			data = append(data[:n:n], sum[:]...)
 		}
-		var k *optim.Checkpoint
+		var k *run.Checkpoint
 		var err error
-		fsttest.Allocating(t, 2<<20+64*len(data), func() { k, err = optim.ReadCheckpoint(bytes.NewReader(data)) })
+		fsttest.Allocating(t, 2<<20+64*len(data), func() { k, err = run.ReadCheckpoint(bytes.NewReader(data)) })
 		if err != nil {
 			return
 		}
@@ -63,7 +64,7 @@ func FuzzReadCheckpoint(f *testing.F) {
 		if err := k.Write(&b); err != nil {
 			t.Fatalf("%+v: %v", k, err)
 		}
-		again, err := optim.ReadCheckpoint(bytes.NewReader(b.Bytes()))
+		again, err := run.ReadCheckpoint(bytes.NewReader(b.Bytes()))
 		if err != nil {
 			t.Fatalf("%+v: %v", k, err)
 		}
@@ -77,12 +78,12 @@ func FuzzReadCheckpoint(f *testing.F) {
 		if err := again.Write(&c); err != nil || !bytes.Equal(b.Bytes(), c.Bytes()) {
 			t.Fatalf("%+v is not written the same again: %v", k, err)
 		}
-		stop := optim.Stop{Iterations: 3, Evaluations: 10}
+		stop := run.Stop{Iterations: 3, Evaluations: 10}
 		for _, m := range solvers {
-			m.Minimize(rosenbrock(4), nil, &optim.Control{Resume: k, Stop: stop})
+			m.Minimize(rosenbrock(4), nil, &run.Control{Resume: k, Stop: stop})
 		}
 		for method := optim.SGD; method <= optim.Adam; method++ {
-			optim.Stochastic{Method: method, L2: 1, Seed: 1}.Minimize(l, nil, &optim.Control{Resume: k, Stop: stop})
+			optim.Stochastic{Method: method, L2: 1, Seed: 1}.Minimize(l, nil, &run.Control{Resume: k, Stop: stop})
 		}
 	})
 }

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Saddle is a function φ(w, λ) to be minimised over w and maximised over λ. The
@@ -202,6 +206,52 @@ type SaddleResult struct {
 	Steps             int
 	Iterations        int
 	Evaluations       int // of φ on all examples; minibatches count by their share
-	Reason            Reason
+	Reason            run.Reason
 	Note              string
+}
+
+// Fields implements run.Detail: what each objective is at, its weight and its average
+// weight, then the bounds.
+func (s *SaddleRow) Fields() []run.Field {
+	var out []run.Field
+	for _, list := range []struct {
+		what   string
+		values []float64
+	}{{"loss", s.Values}, {"lambda", s.Lambda}, {"mean_lambda", s.Mean}} {
+		for k, v := range list.values {
+			out = append(out, run.Field{Name: list.what + " " + s.name(k), Value: v})
+		}
+	}
+	return append(out, run.Field{Name: "upper", Value: s.Upper}, run.Field{Name: "lower", Value: s.Lower})
+}
+
+// String implements run.Detail.
+func (s *SaddleRow) String() string {
+	var parts []string
+	for k, v := range s.Values {
+		name := s.name(k)
+		if k >= len(s.Names) {
+			name = "objective " + name
+		}
+		if v == v { // NaN was not evaluated: it has no weight
+			parts = append(parts, fmt.Sprintf("%s %.4f (λ %.2f)", name, v, s.Lambda[k]))
+		}
+	}
+	if gap := s.Upper - s.Lower; !math.IsInf(gap, 0) {
+		parts = append(parts, fmt.Sprintf("gap %.2g", gap))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *SaddleRow) name(k int) string {
+	if k < len(s.Names) {
+		return s.Names[k]
+	}
+	return strconv.Itoa(k + 1)
+}
+
+// SaddleOf returns what a saddle-point solver added to a row, nil for rows of other solvers.
+func SaddleOf(r run.Row) *SaddleRow {
+	s, _ := r.Detail.(*SaddleRow)
+	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // quadratic is L_k = (w - c_k)², mixed by λ.
@@ -72,7 +73,7 @@ func interval(lo, hi float64) optim.Box { return optim.Box{Lo: []float64{lo}, Hi
 
 func solve(t *testing.T, m optim.SaddlePoint, p optim.Saddle, w0, l0 []float64, steps int) *optim.SaddleResult {
 	t.Helper()
-	r, err := m.Solve(p, w0, l0, &optim.Control{Stop: optim.Stop{Iterations: steps}})
+	r, err := m.Solve(p, w0, l0, &run.Control{Stop: run.Stop{Iterations: steps}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestQuadraticGame(t *testing.T) {
 		near(t, "gap of mirror-prox", pairGap(r.W[0], r.Lambda), g.gap, 2e-6)
 	}
 	r := solve(t, optim.SaddlePoint{W: interval(-5, 5), Gap: 1e-3}, game, []float64{5}, nil, 20000)
-	if r.Reason != optim.GapSmall {
+	if r.Reason != run.GapSmall {
 		t.Errorf("backtracked steps ended with %v and the certificate %v", r.Reason, r.Certificate)
 	}
 	near(t, "w", r.W[0], 2, 1e-2)
@@ -152,7 +153,7 @@ func TestQuadraticGame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Reason != optim.GapSmall {
+		if r.Reason != run.GapSmall {
 			t.Errorf("%s: smoothed ended with %v, %v", set.name, r.Reason, r.Certificate)
 		}
 		near(t, set.name+": value", r.Certificate.Upper, set.value, 1e-6)
@@ -338,7 +339,7 @@ func TestSaddleResume(t *testing.T) {
 		"whole passes": {Batch: 23, StepW: 0.1, StepLambda: 0.1},
 	} {
 		w0 := []float64{1, 0, -1}
-		control := func() *optim.Control { return &optim.Control{Stop: optim.Stop{Iterations: 12}} }
+		control := func() *run.Control { return &run.Control{Stop: run.Stop{Iterations: 12}} }
 		want, err := m.Solve(e, w0, nil, control())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -348,7 +349,7 @@ func TestSaddleResume(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())
 			c := control()
 			c.Ctx, c.CheckpointEvery = ctx, 1000
-			c.Checkpoint = func(k *optim.Checkpoint) error { return k.Write(&file) }
+			c.Checkpoint = func(k *run.Checkpoint) error { return k.Write(&file) }
 			_, err := m.Solve(&countdown{examples: e, left: after, cancel: cancel}, w0, nil, c)
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("%s: interrupted after %d evaluations: error %v", name, after, err)
@@ -356,7 +357,7 @@ func TestSaddleResume(t *testing.T) {
 			if file.Len() == 0 && m.Steps == optim.TheoremSteps {
 				continue // it was still measuring gradients
 			}
-			k, err := optim.ReadCheckpoint(&file)
+			k, err := run.ReadCheckpoint(&file)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -373,7 +374,7 @@ func TestSaddleResume(t *testing.T) {
 		other := m
 		other.Seed++
 		c := control()
-		c.Resume = &optim.Checkpoint{Solver: m.Method.String(), X: w0, Arrays: map[string][]float64{"averageW": w0, "lambda": make([]float64, 4), "averageLambda": make([]float64, 4), "passValues": make([]float64, 4)}}
+		c.Resume = &run.Checkpoint{Solver: m.Method.String(), X: w0, Arrays: map[string][]float64{"averageW": w0, "lambda": make([]float64, 4), "averageLambda": make([]float64, 4), "passValues": make([]float64, 4)}}
 		if _, err := other.Solve(e, w0, nil, c); err == nil {
 			t.Errorf("%s: another run's checkpoint was taken", name)
 		}
@@ -451,7 +452,7 @@ func TestSmoothedBounds(t *testing.T) {
 					t.Fatal(err)
 				}
 				c := r.Certificate
-				if r.Reason != optim.GapSmall || c.Gap() > gap || c.Lower > ref.Certificate.Upper+1e-12 || c.Upper < ref.Certificate.Lower-1e-12 {
+				if r.Reason != run.GapSmall || c.Gap() > gap || c.Lower > ref.Certificate.Upper+1e-12 || c.Upper < ref.Certificate.Lower-1e-12 {
 					t.Errorf("seed %d, gap %g: %v, bounds %v and %v; the value is between %v and %v", seed, gap, r.Reason, c.Lower, c.Upper, ref.Certificate.Lower, ref.Certificate.Upper)
 				}
 				near(t, "what is proved, at its point", upperAt(e, c.W, set), c.Upper, 1e-12)
@@ -474,8 +475,8 @@ func upperAt(e bent, w []float64, set optim.Set) float64 {
 func testSmoothedResume(t *testing.T, e optim.Saddle, m optim.Smoothed) {
 	t.Helper()
 	w0 := []float64{1, 0, -1}
-	var marks []*optim.Checkpoint
-	want, err := m.Solve(e, w0, &optim.Control{CheckpointEvery: 1, Checkpoint: func(k *optim.Checkpoint) error { marks = append(marks, k); return nil }})
+	var marks []*run.Checkpoint
+	want, err := m.Solve(e, w0, &run.Control{CheckpointEvery: 1, Checkpoint: func(k *run.Checkpoint) error { marks = append(marks, k); return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -487,11 +488,11 @@ func testSmoothedResume(t *testing.T, e optim.Saddle, m optim.Smoothed) {
 		if err := k.Write(&file); err != nil {
 			t.Fatal(err)
 		}
-		k, err := optim.ReadCheckpoint(&file)
+		k, err := run.ReadCheckpoint(&file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := m.Solve(e, w0, &optim.Control{Resume: k})
+		got, err := m.Solve(e, w0, &run.Control{Resume: k})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -673,7 +674,7 @@ func TestRadiiOfMinibatches(t *testing.T) {
 			}
 		}
 		m := optim.SaddlePoint{Method: optim.DescentAscent, Batch: batch, Seed: seed, Steps: optim.TheoremSteps, W: optim.Ball{Radius: 3}}
-		r, err := m.Solve(e, w, nil, &optim.Control{Stop: optim.Stop{Iterations: 1}})
+		r, err := m.Solve(e, w, nil, &run.Control{Stop: run.Stop{Iterations: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

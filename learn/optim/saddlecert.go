@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Certificate holds bounds on the value v = min_w max_λ φ(w, λ) of a game, each
@@ -175,7 +177,7 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 				z[j] /= opts.Scale[j]
 			}
 		}
-		r, err := OWLQN{Memory: 20, Workers: 1}.Minimize(f, z, &Control{Stop: Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
+		r, err := OWLQN{Memory: 20, Workers: 1}.Minimize(f, z, &run.Control{Stop: run.Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
 		if err == nil {
 			if opts.Scale != nil {
 				for j := range r.X {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Smoothed finds saddle points of functions that are linear in λ,
@@ -60,7 +62,7 @@ type Smoothed struct {
 // Solve runs from w0; an iteration is a round of one τ, by default at most 30; τ stays
 // where it alone would leave an eighth of the gap asked for. The
 // certificate is that of the best points met; W and Lambda are its points. Runs that
-// reach no certificate at Gap end with IterationLimit.
+// reach no certificate at Gap end with run.IterationLimit.
 //
 // Where all curvatures are positive, and there are no kinks to relax and no W, every
 // evaluation proves both bounds, for two passes over its gradient: rounds then end where
@@ -68,45 +70,37 @@ type Smoothed struct {
 //
 // When the problem is not convex there is no certificate, and the run ends with the
 // last round.
-func (m Smoothed) Solve(p Saddle, w0 []float64, c *Control) (*SaddleResult, error) {
+func (m Smoothed) Solve(p Saddle, w0 []float64, c *run.Control) (*SaddleResult, error) {
 	s, err := m.start(p, w0, c)
 	if err != nil {
 		return nil, err
 	}
-	for s.round < s.run.Stop.Iterations {
-		below := s.relax()
-		if err := s.leaveWalls(); err != nil {
-			return s.finish(Interrupted, err)
-		}
-		before := slices.Clone(s.w)
-		if err := s.descend(); err != nil {
-			return s.abandon(before, err)
-		}
-		row, err := s.measure(below)
-		if err != nil {
-			return s.finish(Interrupted, err)
-		}
-		if err := s.record(row); err != nil {
-			return s.finish(Interrupted, err)
-		}
-		if s.res.Certified && s.within(&s.res.Certificate) {
-			return s.finish(GapSmall, nil)
-		}
-		again, err := s.unsettledWalls()
-		if err != nil {
-			return s.finish(Interrupted, err)
-		}
-		if !again && !s.lower() {
-			return s.finish(NoProgress, nil)
-		}
-		if err := s.run.save(s.round, false, s.checkpoint); err != nil {
-			return s.finish(Interrupted, err)
-		}
-		if t := s.run.Stop.Time; t > 0 && s.run.seconds() >= t.Seconds() {
-			return s.finish(TimeLimit, nil)
-		}
+	return s.finish(s.run.loop(s.oneRound, s.checkpoint))
+}
+
+// oneRound minimises at one τ, certifies what it came to, and sets the τ of the next.
+func (s *smoothedRun) oneRound() (*run.Row, run.Reason, error) {
+	below := s.relax()
+	if err := s.leaveWalls(); err != nil {
+		return nil, "", err
 	}
-	return s.finish(IterationLimit, nil)
+	before := slices.Clone(s.w)
+	if err := s.descend(); err != nil {
+		return nil, "", s.abandon(before, err)
+	}
+	detail, err := s.measure(below)
+	if err != nil {
+		return nil, "", err
+	}
+	row := &run.Row{Objective: dot(s.lambda, s.f.values), Step: s.tau, Detail: detail}
+	if s.res.Certified && s.within(&s.res.Certificate) {
+		return row, run.GapSmall, nil
+	}
+	again, err := s.unsettledWalls()
+	if err == nil && !again && !s.lower() {
+		return row, run.NoProgress, nil
+	}
+	return row, "", err
 }
 
 // withDefaults returns m with its zeros replaced, checked for a problem of n and k

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // smoothed is F_τ.
@@ -12,7 +14,7 @@ type smoothed struct {
 	set            Set
 	tau            float64
 	lambda, values []float64
-	run            *run
+	run            *solving
 	watch          *smoothedBounds // nil: evaluations prove nothing
 	ball           *multiplier     // nil: there is no ball
 	held           []int           // coordinates that a round leaves alone
@@ -111,11 +113,11 @@ func (f *smoothed) hold(set Set, w []float64) error {
 
 // live returns a recorder of the steps of a round for run.Live, or nil. res has the bounds
 // of the rounds before.
-func (f *smoothed) live(round int, res *SaddleResult) Recorder {
+func (f *smoothed) live(round int, res *SaddleResult) run.Recorder {
 	if f.run.Live == nil {
 		return nil
 	}
-	return RecorderFunc(func(r Row) error {
+	return run.RecorderFunc(func(r run.Row) error {
 		s := &SaddleRow{Values: slices.Clone(f.values), Lambda: slices.Clone(f.lambda), Mean: slices.Clone(f.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 		switch {
 		case f.watch != nil && f.watch.best.W != nil:
@@ -123,7 +125,7 @@ func (f *smoothed) live(round int, res *SaddleResult) Recorder {
 		case res.Certified:
 			s.Upper, s.Lower = res.Certificate.Upper, res.Certificate.Lower
 		}
-		return f.run.Live.Record(Row{Iteration: round, Objective: r.Objective, GradNorm: r.GradNorm, Step: f.tau, Evaluations: f.run.evals, Seconds: f.run.seconds(), Saddle: s})
+		return f.run.Live.Record(run.Row{Iteration: round, Objective: r.Objective, GradNorm: r.GradNorm, Step: f.tau, Evaluations: f.run.Evaluations, Seconds: f.run.Seconds(), Detail: s})
 	})
 }
 
@@ -151,7 +153,7 @@ func (f *smoothed) eval(w, grad []float64) (float64, error) {
 	}
 	base -= dot(f.lambda, f.values) // r(w)
 	f.best(f.lambda)
-	f.run.evals++
+	f.run.Evaluations++
 	if grad != nil {
 		if _, err := f.p.Eval(w, f.lambda, grad, f.values); err != nil {
 			return base, err

@@ -1,11 +1,12 @@
 package optim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 const smoothedSolver = "smoothed"
@@ -16,7 +17,7 @@ var errOtherProblem = errors.New("optim: smoothed: the checkpoint belongs to ano
 // smoothedRun is a run of Smoothed: what a checkpoint holds, and what the rounds share.
 type smoothedRun struct {
 	Smoothed
-	run    *run
+	run    *solving
 	p      Saddle       // what the rounds minimise: the problem, or the last that is relaxed
 	convex ConvexSaddle // the problem, if it is convex: rounds are certified
 	f      *smoothed
@@ -31,7 +32,7 @@ type smoothedRun struct {
 }
 
 // start evaluates the problem where the run begins or goes on.
-func (m Smoothed) start(p Saddle, w0 []float64, c *Control) (*smoothedRun, error) {
+func (m Smoothed) start(p Saddle, w0 []float64, c *run.Control) (*smoothedRun, error) {
 	n, k := p.Dims()
 	m, err := m.withDefaults(n, k)
 	if err != nil {
@@ -40,7 +41,7 @@ func (m Smoothed) start(p Saddle, w0 []float64, c *Control) (*smoothedRun, error
 	if err := checkDim(smoothedSolver, n, w0); err != nil {
 		return nil, err
 	}
-	s := &smoothedRun{Smoothed: m, run: newRun(smoothedSolver, c, 30), p: p, res: &SaddleResult{}, w: slices.Clone(w0), lambda: make([]float64, k)}
+	s := &smoothedRun{Smoothed: m, run: begin(smoothedSolver, c, 30), p: p, res: &SaddleResult{}, w: slices.Clone(w0), lambda: make([]float64, k)}
 	s.f = &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: s.run}
 	mu := make([]float64, n)
 	if convex, ok := p.(ConvexSaddle); ok && convex.Curvature(mu) {
@@ -49,13 +50,13 @@ func (m Smoothed) start(p Saddle, w0 []float64, c *Control) (*smoothedRun, error
 			s.res.Certified, s.res.Certificate = true, m.Known
 		}
 	}
-	resumed := s.run.Resume
+	resumed, err := s.run.resume(n)
+	if err != nil {
+		return nil, err
+	}
 	if resumed != nil {
-		if err := resumed.resume(smoothedSolver, n); err != nil {
-			return nil, err
-		}
 		copy(s.w, resumed.X)
-		s.round, s.run.evals, s.run.spent = resumed.Iteration, resumed.Evaluations, resumed.Seconds
+		s.round = resumed.Iteration
 	}
 	if m.W != nil {
 		m.W.Project(s.w)
@@ -78,7 +79,7 @@ func (m Smoothed) start(p Saddle, w0 []float64, c *Control) (*smoothedRun, error
 	if resumed != nil {
 		err = s.restore(resumed)
 	} else {
-		s.run.evals++ // a run that goes on has counted it
+		s.run.Evaluations++ // a run that goes on has counted it
 		// Objectives that agree at the start need not stay together: their size counts,
 		// not only how far apart they are.
 		s.tau = m.Start * math.Max(math.Max(slices.Max(values)-slices.Min(values), math.Abs(slices.Max(values))), 1e-3)
@@ -100,7 +101,7 @@ func (m Smoothed) start(p Saddle, w0 []float64, c *Control) (*smoothedRun, error
 }
 
 // restore takes up what checkpoint has stored; w is there already.
-func (s *smoothedRun) restore(r *Checkpoint) error {
+func (s *smoothedRun) restore(r *run.Checkpoint) error {
 	s.tau = r.Scalars["tau"]
 	if len(r.Arrays["lambda"]) != len(s.lambda) || !(s.tau > 0) {
 		return errOtherProblem
@@ -122,8 +123,8 @@ func (s *smoothedRun) restore(r *Checkpoint) error {
 	return nil
 }
 
-func (s *smoothedRun) checkpoint() *Checkpoint {
-	c := &Checkpoint{Solver: smoothedSolver, Iteration: s.round, Evaluations: s.run.evals, Seconds: s.run.seconds(), X: slices.Clone(s.w),
+func (s *smoothedRun) checkpoint() *run.Checkpoint {
+	c := &run.Checkpoint{X: slices.Clone(s.w),
 		Scalars: map[string]float64{"tau": s.tau, "stuck": float64(s.stuck), "unsettled": float64(s.unsettled), "width": s.width},
 		Arrays:  map[string][]float64{"lambda": slices.Clone(s.lambda)}}
 	if s.v-s.v == 0 {
@@ -146,7 +147,7 @@ func (s *smoothedRun) guessPenalty() error {
 	if _, err := s.p.Eval(s.w, s.lambda, g, nil); err != nil {
 		return fmt.Errorf("optim: smoothed: %w", err)
 	}
-	s.run.evals++
+	s.run.Evaluations++
 	square := s.f.ball.radius * s.f.ball.radius
 	s.f.ball.rho = 10 * math.Max(math.Sqrt(dot(g, g))/s.f.ball.radius, 1e-6*s.size(s.v)/square) / square
 	return nil
@@ -207,9 +208,9 @@ func (s *smoothedRun) descend() error {
 		relative = s.Gap * 1e-4 / math.Max(1, math.Abs(s.v)/s.size(s.v)) // the bounds tell better
 		s.f.watch.begin()
 	}
-	r, err := OWLQN{Memory: s.Memory, Single: s.Single, Workers: max(1, s.Workers)}.Minimize(objective, z, &Control{
+	r, err := OWLQN{Memory: s.Memory, Single: s.Single, Workers: max(1, s.Workers)}.Minimize(objective, z, &run.Control{
 		Ctx: s.run.Ctx, Recorder: s.f.live(s.round+1, s.res),
-		Stop: Stop{Iterations: s.Inner, Evaluations: 3 * s.Inner, Relative: relative, Window: 20, Gradient: 1e-12},
+		Stop: run.Stop{Iterations: s.Inner, Evaluations: 3 * s.Inner, Relative: relative, Window: 20, Gradient: 1e-12},
 	})
 	switch {
 	case errors.Is(err, errProved):
@@ -232,14 +233,13 @@ func (s *smoothedRun) descend() error {
 	return nil
 }
 
-// abandon ends the run within a round that began at before.
-func (s *smoothedRun) abandon(before []float64, err error) (*SaddleResult, error) {
+// abandon returns the error of a round that began at before and failed.
+func (s *smoothedRun) abandon(before []float64, err error) error {
 	if s.run.Ctx.Err() == nil {
-		return s.finish(Interrupted, &DivergenceError{Solver: smoothedSolver, Step: s.round + 1, Value: math.NaN(), Norm: maxAbs(s.w), Err: errors.Join(ErrNotFinite, err)})
+		return &DivergenceError{Solver: smoothedSolver, Step: s.round + 1, Value: math.NaN(), Norm: maxAbs(s.w), Err: errors.Join(ErrNotFinite, err)}
 	}
 	copy(s.w, before) // the round will be run again from there
-	err = fmt.Errorf("optim: smoothed: stopped after %d rounds: %w", s.round, context.Cause(s.run.Ctx))
-	return s.finish(Interrupted, errors.Join(err, s.run.save(s.round, true, s.checkpoint)))
+	return err
 }
 
 // measure evaluates and certifies where the round ended.
@@ -249,7 +249,7 @@ func (s *smoothedRun) measure(below ConvexSaddle) (*SaddleRow, error) {
 		return nil, err
 	}
 	s.f.best(s.lambda)
-	s.run.evals++
+	s.run.Evaluations++
 	s.round++
 	row := &SaddleRow{Values: slices.Clone(s.f.values), Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 	if s.convex == nil {
@@ -261,7 +261,7 @@ func (s *smoothedRun) measure(below ConvexSaddle) (*SaddleRow, error) {
 	} else {
 		var evals int
 		c, evals, err = certify(s.convex, s.w, s.lambda, s.W, s.Smoothed.Lambda, &CertifyOptions{Relaxed: below, Scale: s.Scale, Enough: s.Gap, Least: s.Least})
-		s.run.evals += evals
+		s.run.Evaluations += evals
 		if err != nil {
 			return nil, err
 		}
@@ -277,17 +277,6 @@ func (s *smoothedRun) measure(below ConvexSaddle) (*SaddleRow, error) {
 	}
 	row.Upper, row.Lower = s.res.Certificate.Upper, s.res.Certificate.Lower
 	return row, nil
-}
-
-func (s *smoothedRun) record(row *SaddleRow) error {
-	if s.run.Recorder == nil {
-		return nil
-	}
-	err := s.run.Recorder.Record(Row{Iteration: s.round, Objective: dot(s.lambda, s.f.values), Step: s.tau, Evaluations: s.run.evals, Seconds: s.run.seconds(), Saddle: row})
-	if err != nil {
-		return fmt.Errorf("optim: smoothed: recorder: %w", err)
-	}
-	return nil
 }
 
 // unsettledWalls tells whether another round at the same τ is due, since which coordinates
@@ -325,13 +314,13 @@ func (s *smoothedRun) lower() bool {
 	return true
 }
 
-func (s *smoothedRun) finish(reason Reason, err error) (*SaddleResult, error) {
+func (s *smoothedRun) finish(reason run.Reason, err error) (*SaddleResult, error) {
 	res := s.res
 	res.LastW, res.LastLambda = slices.Clone(s.w), slices.Clone(s.lambda)
 	res.W, res.Lambda = res.LastW, res.LastLambda
 	if res.Certified {
 		res.W, res.Lambda = res.Certificate.W, res.Certificate.Lambda
 	}
-	res.Value, res.Iterations, res.Evaluations, res.Reason = s.v, s.round, s.run.evals, reason
+	res.Value, res.Iterations, res.Evaluations, res.Reason = s.v, s.round, s.run.Evaluations, reason
 	return res, err
 }

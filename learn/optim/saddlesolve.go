@@ -1,12 +1,12 @@
 package optim
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // SaddlePoint finds saddle points of a Saddle with first-order steps; Smoothed is
@@ -60,7 +60,7 @@ const saddleDiverged = 1e8
 // saddleRun is a run in progress.
 type saddleRun struct {
 	SaddlePoint
-	run     *run
+	run     *solving
 	p       Saddle
 	sampled SampledSaddle
 	convex  ConvexSaddle
@@ -99,14 +99,14 @@ type saddleRun struct {
 // Solve runs from (w0, lambda0), which it keeps intact; a nil lambda0 is even. Both
 // are projected first. By default it makes 20 passes with minibatches and 1000 steps
 // without; Stop's Gradient, Relative and Evaluations are not used.
-func (m SaddlePoint) Solve(p Saddle, w0, lambda0 []float64, c *Control) (*SaddleResult, error) {
+func (m SaddlePoint) Solve(p Saddle, w0, lambda0 []float64, c *run.Control) (*SaddleResult, error) {
 	s := &saddleRun{SaddlePoint: m, p: p}
 	solver := m.Method.String()
 	iterations := 1000
 	if m.Batch > 0 {
 		iterations = 20
 	}
-	s.run = newRun(solver, c, iterations)
+	s.run = begin(solver, c, iterations)
 	if err := s.prepare(w0, lambda0); err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (m SaddlePoint) Solve(p Saddle, w0, lambda0 []float64, c *Control) (*Saddle
 }
 
 func (s *saddleRun) prepare(w0, lambda0 []float64) error {
-	solver := s.run.solver
+	solver := s.run.Name
 	n, p := s.p.Dims()
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("optim: %s: %w", solver, fmt.Errorf(format, args...))
@@ -197,7 +197,7 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 		s.total = s.stepsOfPass() * s.run.Stop.Iterations
 	}
 	if s.run.Resume != nil {
-		return s.resume(s.run.Resume)
+		return s.resume()
 	}
 	if s.Steps == TheoremSteps {
 		return s.radii()
@@ -226,7 +226,7 @@ func (s *saddleRun) radii() error {
 		}
 	}
 	if !(r.W > 0) {
-		return fmt.Errorf("optim: %s: the steps of Theorem 5.4 need a bound on |w|: a ball, or Radii.W for another bounded set", s.run.solver)
+		return fmt.Errorf("optim: %s: the steps of Theorem 5.4 need a bound on |w|: a ball, or Radii.W for another bounded set", s.run.Name)
 	}
 	if r.Lambda == 0 {
 		r.Lambda = 1 // a set within the unit simplex
@@ -256,7 +256,7 @@ func (s *saddleRun) radii() error {
 		r.NormLambda = math.Sqrt(l2)
 	}
 	if !(r.NormW > 0) || !(r.NormLambda > 0) {
-		return fmt.Errorf("optim: %s: a gradient is zero at the start, so that Theorem 5.4 has no step for it; give Radii, or another rule for steps", s.run.solver)
+		return fmt.Errorf("optim: %s: a gradient is zero at the start, so that Theorem 5.4 has no step for it; give Radii, or another rule for steps", s.run.Name)
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ func (s *saddleRun) eval(w, lambda, gw, gl []float64) (v float64, examples int, 
 		return math.NaN(), 0, err
 	}
 	if s.Batch == 0 {
-		s.run.evals++
+		s.run.Evaluations++
 		v, err = s.p.Eval(w, lambda, gw, gl)
 	} else {
 		n := s.sampled.Len()
@@ -292,7 +292,7 @@ func (s *saddleRun) eval(w, lambda, gw, gl []float64) (v float64, examples int, 
 		v, err = s.sampled.EvalBatch(batch, w, lambda, gw, gl)
 	}
 	if err != nil {
-		return v, examples, fmt.Errorf("optim: %s: step %d: %w", s.run.solver, s.step+1, err)
+		return v, examples, fmt.Errorf("optim: %s: step %d: %w", s.run.Name, s.step+1, err)
 	}
 	return v, examples, nil
 }
@@ -305,7 +305,7 @@ func (s *saddleRun) healthy(step int, v float64, gw, gl, w []float64) error {
 	if !bad && math.Abs(v) <= saddleDiverged*(1+math.Abs(s.first)) && norm <= s.limitNorm {
 		return nil
 	}
-	e := &DivergenceError{Solver: s.run.solver, Step: step, StepW: s.gammaW, StepLambda: s.gammaL, Value: v, First: s.first, Norm: norm, Err: ErrDiverged}
+	e := &DivergenceError{Solver: s.run.Name, Step: step, StepW: s.gammaW, StepLambda: s.gammaL, Value: v, First: s.first, Norm: norm, Err: ErrDiverged}
 	if bad {
 		e.Err = ErrNotFinite
 	}
@@ -408,14 +408,14 @@ func (s *saddleRun) moveLambda(dst, from, g []float64, gamma float64) {
 
 // advance takes one step. After an error the state is as before it.
 func (s *saddleRun) advance() error {
-	position, evals, share, gamma, squareW, squareL := s.position, s.run.evals, s.share, s.gamma, s.squareW, s.squareL
+	position, evals, share, gamma, squareW, squareL := s.position, s.run.Evaluations, s.share, s.gamma, s.squareW, s.squareL
 	step := s.descentAscent
 	if s.Method == MirrorProx {
 		step = s.mirrorProx
 	}
 	err := step()
 	if err != nil {
-		s.position, s.run.evals, s.share, s.gamma, s.squareW, s.squareL = position, evals, share, gamma, squareW, squareL
+		s.position, s.run.Evaluations, s.share, s.gamma, s.squareW, s.squareL = position, evals, share, gamma, squareW, squareL
 	}
 	return err
 }
@@ -540,11 +540,11 @@ func (s *saddleRun) accept(v float64) bool {
 	return operator <= moved || moved == 0
 }
 
-func (s *saddleRun) result(reason Reason) *SaddleResult {
+func (s *saddleRun) result(reason run.Reason) *SaddleResult {
 	r := &SaddleResult{
 		W: slices.Clone(s.sumW), Lambda: slices.Clone(s.sumLambda), LastW: slices.Clone(s.w), LastLambda: slices.Clone(s.lambda),
 		Value: s.value, Certificate: s.best, Certified: s.certified, Radii: s.Radii, Steps: s.step,
-		Iterations: s.pass, Evaluations: s.run.evals + int(math.Round(s.share)), Reason: reason,
+		Iterations: s.pass, Evaluations: s.run.Evaluations + int(math.Round(s.share)), Reason: reason,
 	}
 	if s.count == 0 {
 		copy(r.W, s.w)
@@ -553,48 +553,37 @@ func (s *saddleRun) result(reason Reason) *SaddleResult {
 	return r
 }
 
-// GapSmall ends a run whose certified gap is as small as was asked for.
-const GapSmall Reason = "gap small"
-
 func (s *saddleRun) solve() (*SaddleResult, error) {
-	for s.pass < s.run.Stop.Iterations {
-		for done := false; !done; done = s.Batch == 0 || s.position >= s.sampled.Len() {
-			if err := s.advance(); err != nil {
-				if s.run.Ctx.Err() != nil {
-					err = fmt.Errorf("optim: %s: stopped after %d steps: %w", s.run.solver, s.step, context.Cause(s.run.Ctx))
-					err = errors.Join(err, s.run.save(s.pass, true, s.checkpoint))
-				}
-				return s.result(Interrupted), err
-			}
-		}
-		s.pass++
-		s.position = 0
-		last := s.pass == s.run.Stop.Iterations
-		if s.convex != nil && s.Gap >= 0 && !s.Frozen && (last || s.Gap > 0 && s.pass%s.CheckEvery == 0) {
-			if err := s.certify(); err != nil {
-				return s.result(Interrupted), err
-			}
-		}
-		if err := s.record(); err != nil {
-			return s.result(Interrupted), err
-		}
-		if s.certified && s.Gap > 0 && s.best.within(s.Gap, s.Least) {
-			return s.result(GapSmall), nil
-		}
-		if err := s.run.save(s.pass, false, s.checkpoint); err != nil {
-			return s.result(Interrupted), err
-		}
-		if t := s.run.Stop.Time; t > 0 && s.run.seconds() >= t.Seconds() {
-			return s.result(TimeLimit), nil
+	reason, err := s.run.loop(s.onePass, s.checkpoint)
+	return s.result(reason), err
+}
+
+// onePass takes the steps of a pass, a step without minibatches, and certifies when due.
+func (s *saddleRun) onePass() (*run.Row, run.Reason, error) {
+	for done := false; !done; done = s.Batch == 0 || s.position >= s.sampled.Len() {
+		if err := s.advance(); err != nil {
+			return nil, "", err
 		}
 	}
-	return s.result(IterationLimit), nil
+	s.position = 0
+	s.pass++
+	last := s.pass == s.run.Stop.Iterations
+	if s.convex != nil && s.Gap >= 0 && !s.Frozen && (last || s.Gap > 0 && s.pass%s.CheckEvery == 0) {
+		if err := s.certify(); err != nil {
+			return nil, "", err
+		}
+	}
+	reason := run.Reason("")
+	if s.certified && s.Gap > 0 && s.best.within(s.Gap, s.Least) {
+		reason = run.GapSmall
+	}
+	return s.row(), reason, nil
 }
 
 func (s *saddleRun) certify() error {
 	o := s.Certify
 	c, n, err := certify(s.convex, s.sumW, s.sumLambda, s.W, s.Lambda, &o)
-	s.run.evals += n
+	s.run.Evaluations += n
 	if err != nil {
 		return err
 	}
@@ -603,8 +592,8 @@ func (s *saddleRun) certify() error {
 	return nil
 }
 
-// record passes the iteration to the recorder and starts the sums of the next.
-func (s *saddleRun) record() error {
+// row describes the pass, and starts the sums of the next.
+func (s *saddleRun) row() *run.Row {
 	values := slices.Clone(s.passValues)
 	for k := range values {
 		values[k] /= s.passCount
@@ -612,23 +601,16 @@ func (s *saddleRun) record() error {
 	value := s.passValue / s.passCount
 	clear(s.passValues)
 	s.passValue, s.passCount = 0, 0
-	if s.run.Recorder == nil {
-		return nil
-	}
-	row := Row{Iteration: s.pass, Objective: value, Step: s.gammaW, Evaluations: s.run.evals + int(math.Round(s.share)), Seconds: s.run.seconds(),
-		Saddle: &SaddleRow{Values: values, Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.sumLambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
+	detail := &SaddleRow{Values: values, Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.sumLambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 	if s.certified {
-		row.Saddle.Upper, row.Saddle.Lower = s.best.Upper, s.best.Lower
+		detail.Upper, detail.Lower = s.best.Upper, s.best.Lower
 	}
-	if err := s.run.Recorder.Record(row); err != nil {
-		return fmt.Errorf("optim: %s: recorder: %w", s.run.solver, err)
-	}
-	return nil
+	return &run.Row{Objective: value, Step: s.gammaW, Evaluations: s.run.Evaluations + int(math.Round(s.share)), Detail: detail}
 }
 
-func (s *saddleRun) checkpoint() *Checkpoint {
-	k := &Checkpoint{
-		Solver: s.run.solver, Iteration: s.pass, Evaluations: s.run.evals, Seconds: s.run.seconds(), X: slices.Clone(s.w),
+func (s *saddleRun) checkpoint() *run.Checkpoint {
+	k := &run.Checkpoint{
+		X: slices.Clone(s.w),
 		Scalars: map[string]float64{
 			"step": float64(s.step), "position": float64(s.position), "weight": s.weight, "count": float64(s.count), "restart": float64(s.restart),
 			"squareW": s.squareW, "squareL": s.squareL, "gamma": s.gamma, "gammaW": s.gammaW, "gammaL": s.gammaL,
@@ -655,10 +637,11 @@ func (s *saddleRun) checkpoint() *Checkpoint {
 	return k
 }
 
-func (s *saddleRun) resume(k *Checkpoint) error {
+func (s *saddleRun) resume() error {
 	n, p := s.p.Dims()
-	solver := s.run.solver
-	if err := k.resume(solver, n, "averageW"); err != nil {
+	solver := s.run.Name
+	k, err := s.run.resume(n, "averageW")
+	if err != nil {
 		return err
 	}
 	for _, name := range []string{"lambda", "averageLambda", "passValues"} {
@@ -701,6 +684,5 @@ func (s *saddleRun) resume(k *Checkpoint) error {
 			s.best.Lower = math.Inf(-1)
 		}
 	}
-	s.run.evals, s.run.spent = k.Evaluations, k.Seconds
 	return nil
 }

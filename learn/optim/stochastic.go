@@ -1,12 +1,13 @@
 package optim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Method is a rule that turns minibatch gradients into steps.
@@ -61,9 +62,9 @@ type Stochastic struct {
 
 // Minimize runs from x0, which it keeps intact. By default it makes 50 passes;
 // Stop.Gradient is not used.
-func (m Stochastic) Minimize(t Terms, x0 []float64, c *Control) (*Result, error) {
+func (m Stochastic) Minimize(t Terms, x0 []float64, c *run.Control) (*Result, error) {
 	solver := m.Method.String()
-	r := newRun(solver, c, 50)
+	r := begin(solver, c, 50)
 	r.Examples = t.Len()
 	s := &stochastic{Stochastic: m, run: r, terms: t, dim: t.Dim(), n: t.Len()}
 	if s.Batch == 0 {
@@ -87,7 +88,7 @@ func (m Stochastic) Minimize(t Terms, x0 []float64, c *Control) (*Result, error)
 	if s.n == 0 {
 		return nil, errors.New("optim: Stochastic: no terms")
 	}
-	if err := s.start(x0, r.Resume); err != nil {
+	if err := s.start(x0); err != nil {
 		return nil, err
 	}
 	return s.minimize()
@@ -95,7 +96,7 @@ func (m Stochastic) Minimize(t Terms, x0 []float64, c *Control) (*Result, error)
 
 type stochastic struct {
 	Stochastic
-	run     *run
+	run     *solving
 	terms   Terms
 	support Supported
 	workers []Worker
@@ -124,35 +125,36 @@ type stochastic struct {
 	partial        float64 // values of the current pass so far
 }
 
-func (s *stochastic) start(x0 []float64, k *Checkpoint) error {
-	solver := s.run.solver
+func (s *stochastic) start(x0 []float64) error {
+	solver := s.run.Name
 	s.support, _ = s.terms.(Supported)
 	if s.Set != nil {
 		s.support = nil
 	}
 	s.shrink = 1
+	arrays := []string{"shrinkAt", "slackAt"}
+	if s.Method != SGD {
+		arrays = []string{"a", "stepAt", "rateAt"}
+	}
+	if s.Method == Adam {
+		arrays = append(arrays, "b")
+	}
+	k, err := s.run.resume(s.dim, arrays...)
+	if err != nil {
+		return err
+	}
 	if k != nil {
-		arrays := []string{"shrinkAt", "slackAt"}
-		if s.Method != SGD {
-			arrays = []string{"a", "stepAt", "rateAt"}
-		}
-		if s.Method == Adam {
-			arrays = append(arrays, "b")
-		}
-		if err := k.resume(solver, s.dim, arrays...); err != nil {
-			return err
-		}
 		x0 = k.X
 		s.a, s.b = slices.Clone(k.Arrays["a"]), slices.Clone(k.Arrays["b"])
 		s.shrinkAt, s.slackAt = slices.Clone(k.Arrays["shrinkAt"]), slices.Clone(k.Arrays["slackAt"])
 		s.stepAt, s.rateAt = slices.Clone(k.Arrays["stepAt"]), slices.Clone(k.Arrays["rateAt"])
-		s.run.history = slices.Clone(k.Arrays["history"])
+		t := &s.run.Trend
+		t.History = slices.Clone(k.Arrays["history"])
 		if k.Iteration > 0 {
-			s.run.first, s.run.best = k.Scalars["first"], k.Scalars["best"]
+			t.First, t.Best = k.Scalars["first"], k.Scalars["best"]
 		}
 		s.shrink, s.slack, s.partial = k.Scalars["shrink"], k.Scalars["slack"], k.Scalars["partial"]
 		s.pass, s.position, s.step = k.Iteration, int(k.Scalars["position"]), int(k.Scalars["step"])
-		s.run.evals, s.run.spent = k.Evaluations, k.Seconds
 		for _, x := range []struct {
 			name string
 			have float64
@@ -253,28 +255,27 @@ func (s *stochastic) rate() float64 {
 }
 
 func (s *stochastic) minimize() (*Result, error) {
-	result := func(reason Reason, err error) (*Result, error) {
+	result := func(reason run.Reason, err error) (*Result, error) {
 		x := slices.Clone(s.x)
 		if err == nil {
 			s.flush()
 			x = s.x
 		}
 		f := math.NaN()
-		if h := s.run.history; len(h) > 0 {
+		if h := s.run.Trend.History; len(h) > 0 {
 			f = h[len(h)-1]
 		}
-		return &Result{X: x, F: f, Iterations: s.pass, Evaluations: s.run.evals, Reason: reason}, err
+		return &Result{X: x, F: f, Iterations: s.pass, Evaluations: s.run.Evaluations, Reason: reason}, err
 	}
 	for {
 		order := rand.New(rand.NewPCG(s.Seed, uint64(s.pass))).Perm(s.n)
 		for s.position < s.n {
 			if s.run.Ctx.Err() != nil {
-				err := fmt.Errorf("optim: %s: stopped after %d terms of pass %d: %w", s.run.solver, s.position, s.pass+1, context.Cause(s.run.Ctx))
-				return result(Interrupted, errors.Join(err, s.run.save(s.pass, true, s.checkpoint)))
+				return result(run.Interrupted, s.run.ended(s.run.cancelled(), s.checkpoint))
 			}
 			batch := order[s.position:min(s.n, s.position+s.Batch)]
 			if err := s.minibatch(batch); err != nil {
-				return result(Interrupted, fmt.Errorf("optim: %s: pass %d: %w", s.run.solver, s.pass+1, err))
+				return result(run.Interrupted, fmt.Errorf("optim: %s: pass %d: %w", s.run.Name, s.pass+1, err))
 			}
 			s.position += len(batch)
 		}
@@ -286,16 +287,16 @@ func (s *stochastic) minimize() (*Result, error) {
 			}
 		}
 		s.pass++
-		s.run.evals++
+		s.run.Evaluations++
 		s.position, s.partial = 0, 0
 		reason, err := s.run.step(s.pass, f, -1, s.rate())
 		if err == nil && reason == "" {
-			err = s.run.save(s.pass, false, s.checkpoint)
-		} else if s.run.Ctx.Err() != nil {
-			err = errors.Join(err, s.run.save(s.pass, true, s.checkpoint))
+			err = s.run.save(false, s.checkpoint)
+		} else {
+			err = s.run.ended(err, s.checkpoint)
 		}
 		if err != nil {
-			return result(Interrupted, err)
+			return result(run.Interrupted, err)
 		}
 		if reason != "" {
 			return result(reason, nil)
@@ -317,7 +318,7 @@ func (s *stochastic) minibatch(batch []int) error {
 			}
 		}
 	}
-	err := Parallel(len(s.workers), len(batch), func(w, k int) error {
+	err := run.Each(len(s.workers), len(batch), func(w, k int) error {
 		s.logs[k].reset()
 		v, err := s.workers[w].Eval(batch[k], s.x, &Gradient{log: s.logs[k]})
 		if err != nil {
@@ -393,9 +394,9 @@ func (s *stochastic) gather(l *gradientLog) {
 	}
 }
 
-func (s *stochastic) checkpoint() *Checkpoint {
-	k := &Checkpoint{ // X between two catch-ups, as shrinkAt and the others have it
-		Solver: s.run.solver, Iteration: s.pass, Evaluations: s.run.evals, Seconds: s.run.seconds(), X: slices.Clone(s.x),
+func (s *stochastic) checkpoint() *run.Checkpoint {
+	k := &run.Checkpoint{ // X between two catch-ups, as shrinkAt and the others have it
+		X: slices.Clone(s.x),
 		Scalars: map[string]float64{
 			"shrink": s.shrink, "slack": s.slack, "partial": s.partial, "position": float64(s.position), "step": float64(s.step),
 			"seed": float64(s.Seed), "batch": float64(s.Batch), "terms": float64(s.n),
@@ -403,11 +404,11 @@ func (s *stochastic) checkpoint() *Checkpoint {
 		Arrays: map[string][]float64{},
 	}
 	if s.pass > 0 {
-		k.Scalars["first"], k.Scalars["best"] = s.run.first, s.run.best
+		k.Scalars["first"], k.Scalars["best"] = s.run.Trend.First, s.run.Trend.Best
 	}
 	for name, v := range map[string][]float64{
 		"shrinkAt": s.shrinkAt, "slackAt": s.slackAt, "stepAt": s.stepAt, "rateAt": s.rateAt,
-		"a": s.a, "b": s.b, "history": s.run.history,
+		"a": s.a, "b": s.b, "history": s.run.Trend.History,
 	} {
 		if v != nil {
 			k.Arrays[name] = slices.Clone(v)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Terms is a sum over examples, f(x) = Σ_i f_i(x), seen one term at a time.
@@ -237,50 +237,7 @@ func (s *Sum) blocks(x, grad []float64) error {
 }
 
 func (s *Sum) share(jobs int, f func(w, job int) error) error {
-	return Parallel(len(s.workers), jobs, f)
-}
-
-// Parallel calls f(worker, job) for all jobs on up to workers goroutines, worker
-// counting them from 0. Jobs are taken in order; after an error no more are
-// taken, and that of the first job is returned. f must not add to what another
-// job adds to: then results do not depend on the number of workers.
-func Parallel(workers, jobs int, f func(w, job int) error) error {
-	workers = min(workers, jobs)
-	if workers <= 1 {
-		for job := range jobs {
-			if err := f(0, job); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	var (
-		wg    sync.WaitGroup
-		next  atomic.Int64
-		mu    sync.Mutex
-		first error
-		at    = jobs
-	)
-	for w := range workers {
-		wg.Go(func() {
-			for {
-				job := int(next.Add(1)) - 1
-				if job >= jobs {
-					return
-				}
-				if err := f(w, job); err != nil {
-					mu.Lock()
-					if job < at {
-						at, first = job, err
-					}
-					mu.Unlock()
-					next.Store(int64(jobs))
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return first
+	return run.Each(len(s.workers), jobs, f)
 }
 
 // TreeSum adds pairwise, halving: the error grows with the logarithm of the length.

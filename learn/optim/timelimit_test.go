@@ -8,52 +8,53 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // A limit of time is one of the run in all: what was spent before a checkpoint counts after it, through any
 // number of interruptions, and is what rows and checkpoints tell.
 func TestTimeLimitAcrossResume(t *testing.T) {
 	l := newLogistic(9, 20, 60, 5)
-	solvers := map[string]func(c *optim.Control, x0 []float64) (*optim.Result, error){
-		"LBFGS": func(c *optim.Control, x0 []float64) (*optim.Result, error) {
+	solvers := map[string]func(c *run.Control, x0 []float64) (*optim.Result, error){
+		"LBFGS": func(c *run.Control, x0 []float64) (*optim.Result, error) {
 			return optim.LBFGS{}.Minimize(rosenbrock(20), x0, c)
 		},
-		"OWLQN": func(c *optim.Control, x0 []float64) (*optim.Result, error) {
+		"OWLQN": func(c *run.Control, x0 []float64) (*optim.Result, error) {
 			return optim.OWLQN{L1: 1e-3}.Minimize(rosenbrock(20), x0, c)
 		},
-		"AdaGrad": func(c *optim.Control, x0 []float64) (*optim.Result, error) {
+		"AdaGrad": func(c *run.Control, x0 []float64) (*optim.Result, error) {
 			return optim.Stochastic{Method: optim.AdaGrad, Seed: 1}.Minimize(l, x0, c)
 		},
-		"Adam": func(c *optim.Control, x0 []float64) (*optim.Result, error) {
+		"Adam": func(c *run.Control, x0 []float64) (*optim.Result, error) {
 			return optim.Stochastic{Method: optim.Adam, Seed: 1}.Minimize(l, x0, c)
 		},
 	}
 	for name, minimize := range solvers {
 		t.Run(name, func(t *testing.T) {
 			// part runs until an interruption after some iterations, and returns the checkpoint as a file holds it.
-			part := func(limit time.Duration, resume *optim.Checkpoint, iterations int) (*optim.Checkpoint, []optim.Row, *optim.Result, error) {
+			part := func(limit time.Duration, resume *run.Checkpoint, iterations int) (*run.Checkpoint, []run.Row, *optim.Result, error) {
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				var saved bytes.Buffer
-				var rows []optim.Row
+				var rows []run.Row
 				x0 := make([]float64, 20)
 				if resume != nil {
 					x0 = nil
 				}
-				r, err := minimize(&optim.Control{
-					Ctx: ctx, Resume: resume, Stop: optim.Stop{Time: limit, Gradient: -1, Relative: -1, Iterations: 1000},
-					Recorder: optim.RecorderFunc(func(r optim.Row) error {
+				r, err := minimize(&run.Control{
+					Ctx: ctx, Resume: resume, Stop: run.Stop{Time: limit, Gradient: -1, Relative: -1, Iterations: 1000},
+					Recorder: run.RecorderFunc(func(r run.Row) error {
 						if rows = append(rows, r); len(rows) == iterations {
 							cancel()
 						}
 						return nil
 					}),
-					Checkpoint: func(k *optim.Checkpoint) error { saved.Reset(); return k.Write(&saved) },
+					Checkpoint: func(k *run.Checkpoint) error { saved.Reset(); return k.Write(&saved) },
 				}, x0)
 				if saved.Len() == 0 {
 					return nil, rows, r, err
 				}
-				k, readErr := optim.ReadCheckpoint(&saved)
+				k, readErr := run.ReadCheckpoint(&saved)
 				if readErr != nil {
 					t.Fatal(readErr)
 				}
@@ -76,7 +77,7 @@ func TestTimeLimitAcrossResume(t *testing.T) {
 			// And as if it had taken one more than allowed: an iteration, no more, tells.
 			k.Seconds = limit.Seconds() + 1
 			_, rows, r, err := part(limit, k, 100)
-			if err != nil || r.Reason != optim.TimeLimit || len(rows) > 2 {
+			if err != nil || r.Reason != run.TimeLimit || len(rows) > 2 {
 				t.Errorf("resumed beyond the limit: %v, %+v, %d rows", err, r, len(rows))
 			}
 			// The same run with a later limit goes on.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/metrics"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 	"github.com/tropica-fst/tropica/losses"
 )
@@ -162,7 +162,7 @@ func TestExperiment(t *testing.T) {
 	clock.start()
 	train, test := read("train"), read("test")
 	reading := clock.lap()
-	opts.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+	opts.Control.Recorder = run.RecorderFunc(func(r run.Row) error {
 		if r.Iteration%10 == 0 {
 			t.Logf("%+v", r)
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // identity describes all that a checkpoint must have in common with the run that goes
-// on from it, in the words that optim.Checkpoint.BelongsTo compares. What the result
+// on from it, in the words that run.Checkpoint.BelongsTo compares. What the result
 // does not depend on (workers, memory for machines) is left out, and so are the pairs
 // of L-BFGS and the weights to start from, which a resumed run does not look at.
 func (o *TrainOptions) identity(examples []Example) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Joint is several objectives of a Problem, evaluated at the same weights in one pass
@@ -106,7 +107,7 @@ func (j *Joint) Values(w, values []float64, need []bool) error {
 	first := j.parts[0]
 	c, n, lanes := first.corpus, first.corpus.sequences(), len(first.lanes)
 	stride := first.loss.stride
-	err := optim.Parallel(len(j.labels), lanes, func(worker, lane int) error {
+	err := run.Each(len(j.labels), lanes, func(worker, lane int) error {
 		if j.ctx != nil && j.ctx.Err() != nil {
 			return context.Cause(j.ctx)
 		}
@@ -163,7 +164,7 @@ func (j *Joint) Gradient(c, grad []float64) error {
 	o := *first // with the residuals of the mixture
 	o.residual = j.residual
 	const share = 1 << 16
-	if err := optim.Parallel(len(j.labels), (len(o.residual)+share-1)/share, func(_, job int) error {
+	if err := run.Each(len(j.labels), (len(o.residual)+share-1)/share, func(_, job int) error {
 		lo := job * share
 		hi := min(lo+share, len(o.residual))
 		dst := o.residual[lo:hi]

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // objective is the training objective over a corpus as an optim.Objective:
@@ -146,7 +147,7 @@ func (o *objective) Examples() int { return o.corpus.sequences() }
 
 // parallel calls f with a worker's own scorer for all jobs.
 func (o *objective) parallel(jobs int, f func(s *scorer, job int) error) error {
-	return optim.Parallel(len(o.workers), jobs, func(w, job int) error { return f(o.workers[w], job) })
+	return run.Each(len(o.workers), jobs, func(w, job int) error { return f(o.workers[w], job) })
 }
 
 // Eval implements optim.Objective.

@@ -16,7 +16,7 @@ import (
 	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/model"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
 )
 
@@ -208,7 +208,7 @@ func TestTrainingOverfitsToZeroLoss(t *testing.T) {
 		"order 3":       {Order: 3},
 	} {
 		o.Templates, o.L2 = templates(t, "U0:%x[0,1]"), -1
-		o.Control.Stop = optim.Stop{Iterations: 300, Relative: -1, Gradient: -1}
+		o.Control.Stop = run.Stop{Iterations: 300, Relative: -1, Gradient: -1}
 		m, r, err := Train(train, &o)
 		if err != nil {
 			t.Fatal(err)
@@ -217,11 +217,11 @@ func TestTrainingOverfitsToZeroLoss(t *testing.T) {
 			t.Errorf("%s: %v, objective %v", name, e, r.F)
 		}
 	}
-	risk, _, err := Train(train, &TrainOptions{Templates: templates(t, "U0:%x[0,1]"), L2: -1, Control: optim.Control{Stop: optim.Stop{Iterations: 30}}})
+	risk, _, err := Train(train, &TrainOptions{Templates: templates(t, "U0:%x[0,1]"), L2: -1, Control: run.Control{Stop: run.Stop{Iterations: 30}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, r, err := Train(train, &TrainOptions{Templates: templates(t, "U0:%x[0,1]"), L2: -1, Kind: Risk, Loss: losses.Unit, Init: risk, Control: optim.Control{Stop: optim.Stop{Iterations: 50, Relative: -1}}})
+	m, r, err := Train(train, &TrainOptions{Templates: templates(t, "U0:%x[0,1]"), L2: -1, Kind: Risk, Loss: losses.Unit, Init: risk, Control: run.Control{Stop: run.Stop{Iterations: 50, Relative: -1}}})
 	if err != nil || errorsOf(t, m, train).Errors > 0 || !(r.F < 0.01) {
 		t.Errorf("risk: %v, %+v", err, r.F)
 	}
@@ -232,7 +232,7 @@ func TestTrainingIsTheSameForAnyWorkersAndResumes(t *testing.T) {
 	train := flipFlop(rng, 120)
 	for _, solver := range []Solver{QuasiNewton, GonumLBFGS, SGD, AdaGrad, Adam} {
 		o := TrainOptions{Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]"), Solver: solver, Seed: 3}
-		o.Control.Stop = optim.Stop{Iterations: 6, Relative: -1, Gradient: -1}
+		o.Control.Stop = run.Stop{Iterations: 6, Relative: -1, Gradient: -1}
 		var first *Model
 		for _, workers := range []int{1, 2, 5} {
 			o.Workers = workers
@@ -250,18 +250,18 @@ func TestTrainingIsTheSameForAnyWorkersAndResumes(t *testing.T) {
 		var saved bytes.Buffer
 		killed := o
 		killed.Control.Ctx = ctx
-		killed.Control.Checkpoint = func(k *optim.Checkpoint) error { saved.Reset(); return k.Write(&saved) }
-		killed.Control.Recorder = optim.RecorderFunc(func(r optim.Row) error {
+		killed.Control.Checkpoint = func(k *run.Checkpoint) error { saved.Reset(); return k.Write(&saved) }
+		killed.Control.Recorder = run.RecorderFunc(func(r run.Row) error {
 			if r.Iteration == 3 {
 				cancel()
 			}
 			return nil
 		})
 		m, r, err := Train(train, &killed)
-		if !errors.Is(err, context.Canceled) || m == nil || r.Reason != optim.Interrupted {
+		if !errors.Is(err, context.Canceled) || m == nil || r.Reason != run.Interrupted {
 			t.Fatalf("%v: killed: %v, %+v", solver, err, r)
 		}
-		k, err := optim.ReadCheckpoint(&saved)
+		k, err := run.ReadCheckpoint(&saved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ func TestL1Optimality(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 1))
 	train := flipFlop(rng, 80)
 	o := TrainOptions{Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]%x[0,0]"), L1: 2, L2: 0.1}
-	o.Control.Stop = optim.Stop{Iterations: 500, Relative: -1, Gradient: 1e-8}
+	o.Control.Stop = run.Stop{Iterations: 500, Relative: -1, Gradient: 1e-8}
 	for _, observed := range []bool{false, true} {
 		o.Observed = observed
 		m, r, err := Train(train, &o)
@@ -445,7 +445,7 @@ func TestLongSequences(t *testing.T) {
 		e.Labels = append(e.Labels, fmt.Sprint(k))
 	}
 	for _, loss := range []losses.Loss{LongEdit{}, LongEdit{Edit: losses.Edit{Sub: 2, Ins: 1, Del: 3}, Band: 1}, losses.NGram{N: 2, C: 1}} {
-		o := &TrainOptions{Kind: SoftmaxMargin, Loss: loss, L2: 0.01, Control: optim.Control{Stop: optim.Stop{Iterations: 8}}}
+		o := &TrainOptions{Kind: SoftmaxMargin, Loss: loss, L2: 0.01, Control: run.Control{Stop: run.Stop{Iterations: 8}}}
 		m, r, err := Train([]Example{e}, o)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
 )
 
@@ -65,10 +66,10 @@ type TrainOptions struct {
 	Rate, Decay  float64 // of the stochastic solvers; see optim.Stochastic
 	Batch        int     // their minibatch, in sequences; zero is 8
 	Seed         uint64
-	Workers      int           // zero is GOMAXPROCS; the result does not depend on it
-	MachineBytes int64         // loss machines that are kept between evaluations; zero is 1 GB
-	Init         *Model        // weights to start from, by the names of attributes and labels; nil is zero
-	Control      optim.Control // context, stopping, recorder, checkpoints; the default is 100 iterations
+	Workers      int         // zero is GOMAXPROCS; the result does not depend on it
+	MachineBytes int64       // loss machines that are kept between evaluations; zero is 1 GB
+	Init         *Model      // weights to start from, by the names of attributes and labels; nil is zero
+	Control      run.Control // context, stopping, recorder, checkpoints; the default is 100 iterations
 }
 
 func (o *TrainOptions) withDefaults() (TrainOptions, error) {
@@ -192,7 +193,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			}
 		}
 		if save := control.Checkpoint; save != nil {
-			control.Checkpoint = func(k *optim.Checkpoint) error { k.Problem = identity; return save(k) }
+			control.Checkpoint = func(k *run.Checkpoint) error { k.Problem = identity; return save(k) }
 		}
 	}
 	var r *optim.Result

@@ -9,36 +9,29 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 var csvHeader = []string{"iteration", "objective", "gradient_norm", "step", "evaluations", "seconds", "examples_per_second"}
 
 // CSV returns a Recorder that writes a header, then a line for each row. Rows of a run
-// in stages have one column more, the stage. Rows of games have the value and the
-// weight of every objective too, and the bounds, empty where there are none.
+// in stages have one column more, the stage. The fields of a row's Detail follow the common
+// columns; what is not finite is left empty.
 //
 // earlier, unless nil, is what CSV wrote for the run that this one goes on with: its
 // rows come first, up to the one that the first new row repeats. What was done after
 // the checkpoint, and is now done again, is dropped.
-func CSV(w io.Writer, earlier io.Reader) optim.Recorder {
+func CSV(w io.Writer, earlier io.Reader) run.Recorder {
 	c := csv.NewWriter(w)
 	begun := false
-	return optim.RecorderFunc(func(r optim.Row) error {
+	return run.RecorderFunc(func(r run.Row) error {
 		if !begun {
 			begun = true
 			header := slices.Clone(csvHeader)
-			if s := r.Saddle; s != nil {
-				for _, what := range []string{"loss", "lambda", "mean_lambda"} {
-					for k := range s.Values {
-						name := strconv.Itoa(k + 1)
-						if k < len(s.Names) {
-							name = s.Names[k]
-						}
-						header = append(header, what+" "+name)
-					}
+			if r.Detail != nil {
+				for _, f := range r.Detail.Fields() {
+					header = append(header, f.Name)
 				}
-				header = append(header, "upper", "lower")
 			}
 			if r.Stage != "" {
 				header = append(header, "stage")
@@ -59,17 +52,12 @@ func CSV(w io.Writer, earlier io.Reader) optim.Recorder {
 		g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 		line := []string{strconv.Itoa(r.Iteration), g(r.Objective), g(r.GradNorm), g(r.Step), strconv.Itoa(r.Evaluations),
 			strconv.FormatFloat(r.Seconds, 'f', 6, 64), strconv.FormatFloat(r.Rate, 'f', 1, 64)}
-		if s := r.Saddle; s != nil {
-			for _, list := range [][]float64{s.Values, s.Lambda, s.Mean} {
-				for _, v := range list {
-					line = append(line, g(v))
-				}
-			}
-			for _, v := range []float64{s.Upper, s.Lower} {
-				if math.IsInf(v, 0) {
+		if r.Detail != nil {
+			for _, f := range r.Detail.Fields() {
+				if math.IsNaN(f.Value) || math.IsInf(f.Value, 0) {
 					line = append(line, "")
 				} else {
-					line = append(line, g(v))
+					line = append(line, g(f.Value))
 				}
 			}
 		}
@@ -85,7 +73,7 @@ func CSV(w io.Writer, earlier io.Reader) optim.Recorder {
 }
 
 // before reads the rows of a history that come before r.
-func before(earlier io.Reader, header []string, r optim.Row) ([][]string, error) {
+func before(earlier io.Reader, header []string, r run.Row) ([][]string, error) {
 	d := csv.NewReader(earlier)
 	d.FieldsPerRecord = len(header)
 	rows, err := d.ReadAll()

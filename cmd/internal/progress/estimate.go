@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // estimate guesses how many iterations an optimiser still needs. Near a minimum
@@ -12,20 +12,20 @@ import (
 // range over a window, which the stopping rule looks at: the logarithm of
 // that is continued as a straight line to the threshold.
 type estimate struct {
-	stop   optim.Stop
+	stop   run.Stop
 	values []float64
 	ranges []float64 // relative range over the window, one an iteration
 	at     int       // iteration
 }
 
-func newEstimate(stop optim.Stop) *estimate {
+func newEstimate(stop run.Stop) *estimate {
 	if stop.Window == 0 {
 		stop.Window = 5
 	}
 	return &estimate{stop: stop}
 }
 
-func (e *estimate) add(r optim.Row) {
+func (e *estimate) add(r run.Row) {
 	e.at = r.Iteration
 	e.values = append(e.values, r.Objective)
 	if n := len(e.values) - 1 - e.stop.Window; n >= 0 {

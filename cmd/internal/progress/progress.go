@@ -8,15 +8,15 @@ package progress
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
 	"golang.org/x/term"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Bar is one line with a bar, a percentage and a message.
@@ -99,10 +99,10 @@ func (b *Bar) Stop() {
 // Training returns a Recorder that shows an optimiser's rows: iteration,
 // objective, largest gradient entry, examples a second, and about how long it
 // will still take. stop is the rule that the solver was given.
-func (b *Bar) Training(name string, stop optim.Stop) optim.Recorder {
+func (b *Bar) Training(name string, stop run.Stop) run.Recorder {
 	e := newEstimate(stop)
-	var first *optim.Row
-	return optim.RecorderFunc(func(r optim.Row) error {
+	var first *run.Row
+	return run.RecorderFunc(func(r run.Row) error {
 		if b == nil {
 			return nil
 		}
@@ -112,11 +112,11 @@ func (b *Bar) Training(name string, stop optim.Stop) optim.Recorder {
 		e.add(r)
 		left := e.left()
 		message := fmt.Sprintf("%s: iteration %d, objective %.6g, gradient %.2g", name, r.Iteration, r.Objective, r.GradNorm)
-		if r.Saddle != nil {
+		if r.Detail != nil {
 			if message = name + ": "; r.Stage != "" {
 				message += r.Stage + " "
 			}
-			message += saddle(r)
+			message += detail(r)
 		}
 		if r.Rate > 0 {
 			message += fmt.Sprintf(", %.0f examples/s", r.Rate)
@@ -130,39 +130,27 @@ func (b *Bar) Training(name string, stop optim.Stop) optim.Recorder {
 	})
 }
 
-// Within returns a Recorder for optim.Control.Live: it shows the rows within an iteration
+// Within returns a Recorder for run.Control.Live: it shows the rows within an iteration
 // without moving on.
-func (b *Bar) Within(name string) optim.Recorder {
+func (b *Bar) Within(name string) run.Recorder {
 	if b == nil {
 		return nil
 	}
-	return optim.RecorderFunc(func(r optim.Row) error {
+	return run.RecorderFunc(func(r run.Row) error {
 		message := fmt.Sprintf("%s: iteration %d, objective %.6g", name, r.Iteration, r.Objective)
-		if r.Saddle != nil {
-			message = fmt.Sprintf("%s: %s %s", name, r.Stage, saddle(r))
+		if r.Detail != nil {
+			message = fmt.Sprintf("%s: %s %s", name, r.Stage, detail(r))
 		}
 		b.tracker.UpdateMessage(fmt.Sprintf("%s, %d evaluations", message, r.Evaluations))
 		return nil
 	})
 }
 
-// saddle tells of a game of objectives: each with its value and weight, and how far the
-// best model so far is from the best there is, where that is known.
-func saddle(r optim.Row) string {
-	s := r.Saddle
-	m := fmt.Sprintf("%d", r.Iteration)
-	for k, v := range s.Values {
-		objective := fmt.Sprintf("objective %d", k+1)
-		if k < len(s.Names) {
-			objective = s.Names[k]
-		}
-		if math.IsNaN(v) {
-			continue // not evaluated: it has no weight
-		}
-		m += fmt.Sprintf(", %s %.4f (λ %.2f)", objective, v, s.Lambda[k])
-	}
-	if gap := s.Upper - s.Lower; !math.IsInf(gap, 0) {
-		m += fmt.Sprintf(", gap %.2g", gap)
+// detail is the number of the step and what the learner says of it.
+func detail(r run.Row) string {
+	m := strconv.Itoa(r.Iteration)
+	if d := r.Detail.String(); d != "" {
+		m += ", " + d
 	}
 	return m
 }

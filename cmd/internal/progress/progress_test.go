@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // A value that falls by a tenth of its distance to 1 in each iteration meets the
 // rule at a known one, and the estimate is near it long before.
 func TestEstimate(t *testing.T) {
-	stop := optim.Stop{Iterations: 1000, Relative: 1e-6, Window: 5}
+	stop := run.Stop{Iterations: 1000, Relative: 1e-6, Window: 5}
 	f := func(k int) float64 { return 1 + 100*math.Pow(0.9, float64(k)) }
 	end := 5
 	for (f(end-5)-f(end))/f(end) > stop.Relative {
@@ -24,14 +25,14 @@ func TestEstimate(t *testing.T) {
 	}
 	e := newEstimate(stop)
 	for k := range end {
-		e.add(optim.Row{Iteration: k, Objective: f(k)})
+		e.add(run.Row{Iteration: k, Objective: f(k)})
 		if k > end/2 {
 			if got := k + e.left(); got < end-20 || got > end+20 {
 				t.Errorf("at iteration %d the end is guessed at %d, it is at %d", k, got, end)
 			}
 		}
 	}
-	e.add(optim.Row{Iteration: 2000})
+	e.add(run.Row{Iteration: 2000})
 	if got := e.left(); got != 0 {
 		t.Errorf("%d iterations left beyond the limit", got)
 	}
@@ -39,9 +40,9 @@ func TestEstimate(t *testing.T) {
 
 // A value that rises is not about to settle.
 func TestEstimateOfARise(t *testing.T) {
-	e := newEstimate(optim.Stop{Iterations: 1000, Relative: 1e-6, Window: 5})
+	e := newEstimate(run.Stop{Iterations: 1000, Relative: 1e-6, Window: 5})
 	for k := range 20 {
-		e.add(optim.Row{Iteration: k, Objective: 100 + float64(k%3) + float64(k)})
+		e.add(run.Row{Iteration: k, Objective: 100 + float64(k%3) + float64(k)})
 	}
 	if got := e.left(); got < 100 {
 		t.Errorf("%d iterations left of a run that rises", got)
@@ -73,7 +74,7 @@ func TestBar(t *testing.T) {
 	}
 	var none *Bar
 	none.Set(1, 2, "x")
-	if err := none.Training("x", optim.Stop{}).Record(optim.Row{}); err != nil {
+	if err := none.Training("x", run.Stop{}).Record(run.Row{}); err != nil {
 		t.Error(err)
 	}
 	none.Counter()(3, "x")
@@ -81,9 +82,9 @@ func TestBar(t *testing.T) {
 
 	var out buffer
 	b := start(&out, "begin")
-	r := b.Training("edit", optim.Stop{Iterations: 10, Relative: 1e-5})
+	r := b.Training("edit", run.Stop{Iterations: 10, Relative: 1e-5})
 	for k := range 3 {
-		if err := r.Record(optim.Row{Iteration: k, Objective: 12.5, GradNorm: 0.25, Rate: 777, Seconds: float64(k)}); err != nil {
+		if err := r.Record(run.Row{Iteration: k, Objective: 12.5, GradNorm: 0.25, Rate: 777, Seconds: float64(k)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,15 +100,15 @@ func TestBar(t *testing.T) {
 func TestBarOfStages(t *testing.T) {
 	var out buffer
 	b := start(&out, "begin")
-	r := b.Training("almo", optim.Stop{Iterations: 10})
+	r := b.Training("almo", run.Stop{Iterations: 10})
 	for k := range 5 {
-		if err := r.Record(optim.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k), Saddle: &optim.SaddleRow{}}); err != nil {
+		if err := r.Record(run.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k), Detail: &optim.SaddleRow{}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Each stage has an estimate of its own, and a name.
-	game := func(k int) optim.Row {
-		return optim.Row{Stage: "hinge alone: gda", Iteration: k, Seconds: float64(k), Saddle: &optim.SaddleRow{Names: []string{"hinge"}, Values: []float64{0.5}, Lambda: []float64{1}, Upper: math.Inf(1)}}
+	game := func(k int) run.Row {
+		return run.Row{Stage: "hinge alone: gda", Iteration: k, Seconds: float64(k), Detail: &optim.SaddleRow{Names: []string{"hinge"}, Values: []float64{0.5}, Lambda: []float64{1}, Upper: math.Inf(1)}}
 	}
 	for k := range 3 {
 		if err := r.Record(game(k)); err != nil {
@@ -137,7 +138,7 @@ func TestCSV(t *testing.T) {
 	var out bytes.Buffer
 	r := CSV(&out, nil)
 	for k := range 2 {
-		if err := r.Record(optim.Row{Iteration: k, Objective: 0.1, Evaluations: 3}); err != nil {
+		if err := r.Record(run.Row{Iteration: k, Objective: 0.1, Evaluations: 3}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +150,7 @@ func TestCSV(t *testing.T) {
 
 // A history goes on from its checkpoint: rows before it stay, later ones are dropped.
 func TestCSVGoesOn(t *testing.T) {
-	record := func(earlier io.Reader, rows ...optim.Row) (string, error) {
+	record := func(earlier io.Reader, rows ...run.Row) (string, error) {
 		var out bytes.Buffer
 		r := CSV(&out, earlier)
 		for _, row := range rows {
@@ -159,12 +160,12 @@ func TestCSVGoesOn(t *testing.T) {
 		}
 		return out.String(), nil
 	}
-	row := func(stage string, k int) optim.Row {
-		return optim.Row{Stage: stage, Iteration: k, Objective: 100 - float64(k)}
+	row := func(stage string, k int) run.Row {
+		return run.Row{Stage: stage, Iteration: k, Objective: 100 - float64(k)}
 	}
-	all := []optim.Row{row("", 0), row("", 1), row("", 2), row("", 3)}
+	all := []run.Row{row("", 0), row("", 1), row("", 2), row("", 3)}
 	whole, _ := record(nil, all...)
-	for _, c := range [][]optim.Row{all, all[1:], all[2:], all[3:]} {
+	for _, c := range [][]run.Row{all, all[1:], all[2:], all[3:]} {
 		if got, err := record(strings.NewReader(whole), c...); err != nil || got != whole {
 			t.Errorf("from %v: %q, %v", c[0], got, err)
 		}
@@ -172,7 +173,7 @@ func TestCSVGoesOn(t *testing.T) {
 	if got, err := record(strings.NewReader(""), all...); err != nil || got != whole {
 		t.Errorf("after an empty history: %q, %v", got, err)
 	}
-	staged := []optim.Row{row("a", 0), row("a", 1), row("a", 2), row("b", 0), row("b", 1)}
+	staged := []run.Row{row("a", 0), row("a", 1), row("a", 2), row("b", 0), row("b", 1)}
 	whole, _ = record(nil, staged...)
 	for i := range staged {
 		if got, err := record(strings.NewReader(whole), staged[i:]...); err != nil || got != whole {

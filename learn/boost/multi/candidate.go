@@ -23,7 +23,7 @@ type candidate struct {
 // fit asks the learners of the given slots for predictors along signed weights u, of all
 // slots; own leaves each learner the rows of its domain. With families there is one of each
 // for every slot, slot by slot.
-func (r *run) fit(u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
+func (r *training) fit(u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
 	normalise(u)
 	if r.o.Families == nil {
 		return r.fitBy(r.fitters, u, slots, ownRows)
@@ -54,7 +54,7 @@ func firstOfSlots(cands []*candidate) []*candidate {
 }
 
 // fitBy asks these fitters, by slot.
-func (r *run) fitBy(fitters []boost.Fitter, u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
+func (r *training) fitBy(fitters []boost.Fitter, u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
 	out := make([]*candidate, len(slots))
 	if m, ok := fitters[0].(SlotFitter); ok && !ownRows && len(slots) == len(u) && len(r.o.Learners) == 0 {
 		fits, err := m.FitSlots(r.o.Ctx, u, r.round)
@@ -106,7 +106,7 @@ func normalise(u [][]float64) {
 
 // candidate checks what a learner returned. The classes are closed under negation, so
 // a predictor that goes the wrong way is turned round.
-func (r *run) candidate(slot int, f *boost.Fit, u []float64) (*candidate, error) {
+func (r *training) candidate(slot int, f *boost.Fit, u []float64) (*candidate, error) {
 	if len(f.Values) != len(r.s.f) {
 		return nil, fmt.Errorf("the base predictor of slot %d has %d values for %d rows", slot+1, len(f.Values), len(r.s.f))
 	}
@@ -137,7 +137,7 @@ func (c *candidate) negate() {
 }
 
 // take adds a candidate's term to the model and to all scores.
-func (r *run) take(p *Progress, c *candidate, alpha float64) {
+func (r *training) take(p *Progress, c *candidate, alpha float64) {
 	s := r.s
 	s.add(c.slot, c.values, c.charge, alpha)
 	s.rescore()

@@ -35,7 +35,7 @@ type Checkpoint struct {
 	Waited int
 }
 
-func (r *run) checkpoint() *Checkpoint {
+func (r *training) checkpoint() *Checkpoint {
 	m := *r.e
 	m.Trained = r.round
 	m.Slots = nil
@@ -58,7 +58,7 @@ func (r *run) checkpoint() *Checkpoint {
 }
 
 // resume takes up a checkpoint.
-func (r *run) resume(k *Checkpoint) error {
+func (r *training) resume(k *Checkpoint) error {
 	bad := func(format string, v ...any) error {
 		return fmt.Errorf("multi: %w: %s", boost.ErrResume, fmt.Sprintf(format, v...))
 	}
@@ -103,7 +103,7 @@ func (r *run) resume(k *Checkpoint) error {
 func fingerprint(d *boost.Data) uint64 { return d.X.Fingerprint(d.Y, d.W) }
 
 // unlabelled is the fingerprint of the rows without labels that Q was trained on, 0 without any.
-func (r *run) unlabelled() uint64 {
+func (r *training) unlabelled() uint64 {
 	if r.o.Unlabelled == nil {
 		return 0
 	}

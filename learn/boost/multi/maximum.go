@@ -15,7 +15,7 @@ const noStep = 1e-10
 // step. The maximum itself need not fall, see the package comment; unless Literal,
 // line search and bound then try, in this order, the other candidates, the other
 // slots, and a step along a common direction of descent.
-func (r *run) maximum(p *Progress) error {
+func (r *training) maximum(p *Progress) error {
 	s := r.s
 	f := s.penalised(s.losses(), 0)
 	a := r.aggregate(f)
@@ -63,7 +63,7 @@ func (r *run) maximum(p *Progress) error {
 
 // active are the domains with the largest loss: those of the maximiser's support, and
 // over the simplex all that tie.
-func (r *run) active(f []float64) []int {
+func (r *training) active(f []float64) []int {
 	var out []int
 	top, lambda := r.o.Target.Max(f)
 	for k, v := range f {
@@ -76,7 +76,7 @@ func (r *run) active(f []float64) []int {
 
 // ownCandidates trains the slots of domains on their own rows, and orders those with an
 // edge by how fast their own loss falls.
-func (r *run) ownCandidates(domains []int) ([]*candidate, error) {
+func (r *training) ownCandidates(domains []int) ([]*candidate, error) {
 	s := r.s
 	cands, err := r.fit(s.signed(nilShares(s.p), true), domains, true)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *run) ownCandidates(domains []int) ([]*candidate, error) {
 func nilShares(p int) []float64 { return make([]float64, p) }
 
 // maximumStep is how far a candidate goes; 0 where the maximum does not fall at once.
-func (r *run) maximumStep(a *aggregate, f []float64, x *candidate) float64 {
+func (r *training) maximumStep(a *aggregate, f []float64, x *candidate) float64 {
 	s, o := r.s, &r.o
 	switch o.Step {
 	case Closed:
@@ -168,7 +168,7 @@ func (b *stepBound) minimise(most float64) float64 {
 // of the convex hull of the domains' gradients in these coordinates: its negative is a
 // direction along which all active losses fall, unless it is 0 and the point is optimal
 // for these predictors.
-func (r *run) common(p *Progress, a *aggregate, cands []*candidate, active []int) error {
+func (r *training) common(p *Progress, a *aggregate, cands []*candidate, active []int) error {
 	s := r.s
 	n := len(cands)
 	grads := make([][]float64, len(active))

@@ -3,13 +3,13 @@ package multi
 import (
 	"runtime"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // forEach calls do(worker, i) for i = 0 … n-1 on that many goroutines (0: one a
 // processor). What do writes must not depend on who calls it or when.
 func forEach(workers, n int, do func(worker, i int)) {
-	optim.Parallel(workerCount(workers), n, func(w, i int) error { do(w, i); return nil }) // cannot fail
+	run.Each(workerCount(workers), n, func(w, i int) error { do(w, i); return nil }) // cannot fail
 }
 
 func workerCount(n int) int {

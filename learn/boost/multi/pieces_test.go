@@ -90,7 +90,7 @@ func TestActiveDomainsTie(t *testing.T) {
 		{[]float64{1, 1 - 1e-3, 1}, []int{0, 2}},
 		{[]float64{3e-9, math.Nextafter(3e-9, 0)}, []int{0, 1}},
 	} {
-		if got := (&run{}).active(c.f); !slices.Equal(got, c.want) {
+		if got := (&training{}).active(c.f); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v are active, want %v", c.f, got, c.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // qFit trains logistic regressions on parts of one design matrix.
@@ -226,7 +227,7 @@ func (f *qFit) fit(rows []int32, lambda float64, start []float64) (*Logistic, []
 		}
 		return value + lambda/2*sq, nil
 	}}
-	r, err := optim.LBFGS{}.Minimize(objective, start, &optim.Control{Ctx: f.ctx, Stop: optim.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-5}})
+	r, err := optim.LBFGS{}.Minimize(objective, start, &run.Control{Ctx: f.ctx, Stop: run.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-5}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("multi: domain classifier: %w", err)
 	}

@@ -13,7 +13,7 @@ const noSlope = 1e-10
 // smooth is a round on a differentiable objective (appendix B.4): the predictors of all
 // slots are trained with the weights at its start, ordered by score, and the first one, or
 // each in turn, takes a step.
-func (r *run) smooth(p *Progress) error {
+func (r *training) smooth(p *Progress) error {
 	s := r.s
 	f := s.losses()
 	if !(maxOf(f) > math.SmallestNonzeroFloat64/0x1p-52) {
@@ -76,7 +76,7 @@ func (r *run) smooth(p *Progress) error {
 }
 
 // smoothStep is how far a candidate goes.
-func (r *run) smoothStep(a *aggregate, pi []float64, x *candidate) float64 {
+func (r *training) smoothStep(a *aggregate, pi []float64, x *candidate) float64 {
 	s := r.s
 	switch r.o.Step {
 	case SqrtStep:
@@ -112,7 +112,7 @@ func closedStep(eps, penalty, most float64) float64 {
 }
 
 // aggregate is the objective of a round that begins with losses f.
-func (r *run) aggregate(f []float64) *aggregate {
+func (r *training) aggregate(f []float64) *aggregate {
 	a := &aggregate{kind: r.o.Objective, set: &r.o.Target, mu: r.o.Mu, beta: r.o.Beta, m: r.s.m}
 	if !r.o.FixedMu {
 		a.mu /= maxOf(f)

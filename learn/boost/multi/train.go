@@ -25,8 +25,8 @@ func (e *Interrupted) Error() string {
 }
 func (e *Interrupted) Unwrap() error { return e.Err }
 
-// run is one training.
-type run struct {
+// training is one training.
+type training struct {
 	o        Options
 	d        *boost.Data
 	s        *state
@@ -90,7 +90,7 @@ func Train(d *boost.Data, opts *Options) (*Model, error) {
 	if o.Slots == WithShared {
 		s.slots++
 	}
-	r := &run{o: o, d: d, s: s, begin: time.Now(), best: math.Inf(1)}
+	r := &training{o: o, d: d, s: s, begin: time.Now(), best: math.Inf(1)}
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func NewData(t *table.Table, l boost.Loss) (*boost.Data, error) {
 	return d, check(d)
 }
 
-func (r *run) prepare() error {
+func (r *training) prepare() error {
 	o, s, d := &r.o, r.s, r.d
 	settings, err := o.settings(s.p)
 	if err != nil {
@@ -212,7 +212,7 @@ func (r *run) prepare() error {
 }
 
 // fitQ finds Q on the training rows, and the classifier for others.
-func (r *run) fitQ() error {
+func (r *training) fitQ() error {
 	o, s, x := &r.o, r.s, r.d.X
 	p := s.p
 	var q []float64
@@ -268,7 +268,7 @@ func fillQ(dst, q []float64, p, slots int) {
 	}
 }
 
-func (r *run) prepareValid() error {
+func (r *training) prepareValid() error {
 	v := r.o.Valid
 	if err := check(v); err != nil {
 		return fmt.Errorf("validation rows: %w", err)
@@ -298,7 +298,7 @@ func (r *run) prepareValid() error {
 	return nil
 }
 
-func (r *run) train() (*Model, error) {
+func (r *training) train() (*Model, error) {
 	if !r.o.Best && r.valid == nil {
 		r.best = math.Inf(-1) // nothing is chosen
 	}
@@ -339,7 +339,7 @@ func (r *run) train() (*Model, error) {
 	return r.result(), nil
 }
 
-func (r *run) interrupted() (*Model, error) {
+func (r *training) interrupted() (*Model, error) {
 	if r.o.Checkpoint != nil && r.round > 0 {
 		if err := r.o.Checkpoint(r.checkpoint()); err != nil {
 			return nil, fmt.Errorf("multi: checkpoint after round %d: %w", r.round, err)
@@ -349,7 +349,7 @@ func (r *run) interrupted() (*Model, error) {
 }
 
 // finish closes a round.
-func (r *run) finish(p *Progress) (stop bool, err error) {
+func (r *training) finish(p *Progress) (stop bool, err error) {
 	r.round++
 	p.Round = r.round
 	p.Losses = r.s.losses()
@@ -386,10 +386,10 @@ func (r *run) finish(p *Progress) (stop bool, err error) {
 	return stop, nil
 }
 
-func (r *run) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
+func (r *training) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
 
 // result is the model: all rounds, or those up to the best.
-func (r *run) result() *Model {
+func (r *training) result() *Model {
 	r.e.Trained = r.round
 	if r.o.Best || r.valid != nil {
 		m := r.e.Prefix(r.bestAt)

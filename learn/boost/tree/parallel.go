@@ -3,14 +3,14 @@ package tree
 import (
 	"runtime"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // forEach calls do(worker, i) for i = 0 … n-1 on at most that many goroutines, 0
 // being one a processor. What do writes must not depend on worker or on the order of
 // calls; worker, below the number returned by workerCount, only picks scratch memory.
 func forEach(workers, n int, do func(worker, i int)) {
-	optim.Parallel(workerCount(workers), n, func(w, i int) error { do(w, i); return nil }) // cannot fail
+	run.Each(workerCount(workers), n, func(w, i int) error { do(w, i); return nil }) // cannot fail
 }
 
 func workerCount(n int) int {
