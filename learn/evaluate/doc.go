@@ -1,0 +1,37 @@
+// Package evaluate compares ways to learn on the same divisions of the same examples: nested
+// cross-validation with grids, warm starts, known fits, and paired tests. Every cv, compare
+// and experiment of this module uses it, whatever the examples are: it sees their numbers only.
+//
+//	plan := evaluate.Plan{
+//		Measures: []string{"error", "loss"}, // what Fit returns; settings are chosen by the first
+//		Trials:   evaluate.Folds(folds, nil),
+//		Contestants: []evaluate.Contestant{
+//			{Name: "ridge", Grid: []evaluate.Setting{{Name: "l2=1", Fit: fit(1)}, {Name: "l2=10", Fit: fit(10)}}},
+//			{Name: "mean", Grid: []evaluate.Setting{{Fit: fitMean}}},
+//		},
+//	}
+//	report, err := plan.Run(ctx)
+//
+// # The types to know
+//
+// A Trial is one division into training and test, with inner folds that choose settings. A
+// Contestant has a grid of Settings; each Setting can Fit one fold and measure the examples
+// left out. A Report has the measures of what was chosen, by trial, and tests against the
+// first contestant.
+//
+// # What may be relied on
+//
+//   - The test part of a trial has no say in what is chosen for it.
+//   - Every contestant is trained and tested on the same divisions: differences are paired.
+//   - Results do not depend on the number of workers: sums are taken in the order of the
+//     jobs, and of equally good settings the first is chosen.
+//   - A fit whose setting and division are known is not made again.
+//   - A measure that is NaN, or fits that return another number of measures, are errors that
+//     name trial and setting.
+//
+// # Tests
+//
+// PairedT on trials whose training parts overlap finds too much; CorrectedT is the resampled
+// test of C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+// 52:239-281, 2003. Reports have both.
+package evaluate
