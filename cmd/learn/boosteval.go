@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // boostMeasure is how well a model does on rows with labels.
@@ -68,7 +69,7 @@ func (m *boostMeasure) bySource(e *boost.Ensemble, d *boost.Data, f []float64) {
 		}
 		v := 0.0
 		if m.classify {
-			v = 100 * boost.ErrorRate(e.Loss, part.Y, part.W, scores)
+			v = 100 * score.ErrorRate(e.Loss, part.Y, part.W, scores)
 		} else {
 			v = metrics.RMSE(scores, part.Y, part.W)
 		}
@@ -91,7 +92,7 @@ func measure(e *boost.Ensemble, d *boost.Data, workers int) (*boostMeasure, erro
 	if err != nil {
 		return nil, err
 	}
-	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(), Loss: boost.MeanLoss(e.Loss, d.Y, d.W, f), classify: boost.HasMargin(e.Loss) || e.Outputs() > 1}
+	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(), Loss: score.Mean(e.Loss, d.Y, d.W, f, 1), classify: score.HasMargin(e.Loss) || e.Outputs() > 1}
 	if d.X.Source != nil {
 		m.bySource(e, d, f)
 	}
@@ -101,7 +102,7 @@ func measure(e *boost.Ensemble, d *boost.Data, workers int) (*boostMeasure, erro
 		m.MAE = &mae
 		return m, nil
 	}
-	m.Error = 100 * boost.ErrorRate(e.Loss, d.Y, d.W, f)
+	m.Error = 100 * score.ErrorRate(e.Loss, d.Y, d.W, f)
 	if e.Outputs() == 1 {
 		auc := metrics.AUC(f, d.Y, d.W)
 		if auc == auc {

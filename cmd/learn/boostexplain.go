@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // explanation is what is known of a model.
@@ -162,12 +163,12 @@ func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats in
 			x.Columns[j].Permuted = &p[j]
 		}
 	}
-	classify := boost.HasMargin(m.Loss) || m.Outputs() > 1
+	classify := score.HasMargin(m.Loss) || m.Outputs() > 1
 	var last []float64
 	err := m.Staged(d.X, func(round int, f []float64) bool {
-		p := curvePoint{Round: round, Loss: boost.MeanLoss(m.Loss, d.Y, d.W, f)}
+		p := curvePoint{Round: round, Loss: score.Mean(m.Loss, d.Y, d.W, f, 1)}
 		if classify {
-			p.Error = 100 * boost.ErrorRate(m.Loss, d.Y, d.W, f)
+			p.Error = 100 * score.ErrorRate(m.Loss, d.Y, d.W, f)
 		}
 		x.Curve = append(x.Curve, p)
 		last = f
@@ -182,7 +183,7 @@ func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats in
 	if classify && last != nil {
 		k := m.Outputs()
 		for i, y := range d.Y {
-			x.margins = append(x.margins, boost.Margin(k, y, last[i*k:i*k+k])/max(x.Weight, math.SmallestNonzeroFloat64))
+			x.margins = append(x.margins, score.Margin(k, y, last[i*k:i*k+k])/max(x.Weight, math.SmallestNonzeroFloat64))
 		}
 	}
 	return nil

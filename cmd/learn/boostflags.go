@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // booster is one way of boosting with its settings, and what a command line makes of
@@ -130,15 +131,15 @@ func lossFor(name string, delta float64, x *table.Table) (boost.Loss, error) {
 		if len(x.Classes) < 2 {
 			return nil, fmt.Errorf("flag --loss: softmax is for classes, and the target %q has %s (--task=classification makes classes of integers)", x.TargetName, describeTarget(x))
 		}
-		return boost.ParseLoss(fmt.Sprintf("softmax:%d", len(x.Classes)))
+		return score.Parse(fmt.Sprintf("softmax:%d", len(x.Classes)))
 	case "huber":
 		name = fmt.Sprintf("huber:%v", delta)
 	}
-	l, err := boost.ParseLoss(name)
+	l, err := score.Parse(name)
 	if err != nil {
 		return nil, fmt.Errorf("flag --loss: %w", err)
 	}
-	if boost.HasMargin(l) && len(x.Classes) != 2 {
+	if score.HasMargin(l) && len(x.Classes) != 2 {
 		return nil, fmt.Errorf("flag --loss: %s separates two classes, and the target %q has %s", name, x.TargetName, describeTarget(x))
 	}
 	return l, nil

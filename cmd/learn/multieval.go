@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // multiMeasure is how well a model does on rows with labels and sources.
@@ -33,7 +34,7 @@ func measureMulti(m *multi.Model, d *boost.Data, target *multi.TargetSet, worker
 	if err != nil {
 		return nil, err
 	}
-	r := &multiMeasure{Rows: d.Rows(), Uniform: 100 * e.Uniform, Agnostic: 100 * e.Agnostic, Loss: boost.MeanLoss(m.Loss, d.Y, d.W, f)}
+	r := &multiMeasure{Rows: d.Rows(), Uniform: 100 * e.Uniform, Agnostic: 100 * e.Agnostic, Loss: score.Mean(m.Loss, d.Y, d.W, f, 1)}
 	for _, v := range e.Domain {
 		if math.IsNaN(v) {
 			r.Errors = append(r.Errors, nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // multiTable are the flags of tables with sources.
@@ -132,7 +133,7 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 	directions := fs.Enum("directions", "pooled", []string{"pooled", "own"}, "Rows that a source's base predictors are trained on: all, or its own")
 	slots := fs.Enum("slots", "shared", []string{"shared", "domain"}, "One slot a source, and perhaps one that they share")
 	round := fs.Enum("round", "block", []string{"block", "greedy"}, "A round adds a term in every slot, or one")
-	score := fs.Enum("score", "newton", []string{"newton", "derivative", "decrease"}, "Order of the slots in a round")
+	scoring := fs.Enum("score", "newton", []string{"newton", "derivative", "decrease"}, "Order of the slots in a round")
 	factor := fs.Float("domain_factor", 1, "Multiplies the scores of the sources' slots against the shared one (0.3 suits greedy rounds)")
 	step := fs.Enum("step", "line", []string{"line", "closed", "bound", "sqrt"}, "Length of steps: line search, the closed form of the own source, the bound of lemma 4.3, C/sqrt(t)")
 	stepC := fs.Float("step_c", 0.3, "C of --step=sqrt")
@@ -184,7 +185,7 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		set(fs, "directions", &o.Directions, directions, func(v string) multi.Directions { return multi.Directions(plain("pooled")(v)) })
 		set(fs, "slots", &o.Slots, slots, func(v string) multi.Slots { return multi.Slots(plain("shared")(v)) })
 		set(fs, "round", &o.Round, round, func(v string) multi.RoundKind { return multi.RoundKind(plain("block")(v)) })
-		set(fs, "score", &o.Score, score, func(v string) multi.Score { return multi.Score(plain("newton")(v)) })
+		set(fs, "score", &o.Score, scoring, func(v string) multi.Score { return multi.Score(plain("newton")(v)) })
 		set(fs, "domain_factor", &o.DomainFactor, factor, same)
 		set(fs, "step", &o.Step, step, func(v string) multi.Step { return multi.Step(plain("line")(v)) })
 		set(fs, "step_c", &o.StepC, stepC, same)
@@ -206,7 +207,7 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		}
 		var err error
 		if fs.Given("loss") {
-			if o.Loss, err = boost.ParseLoss(*loss); err != nil {
+			if o.Loss, err = score.Parse(*loss); err != nil {
 				return err
 			}
 		}

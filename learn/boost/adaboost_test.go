@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // The golden table of section 1 of the specification.
@@ -82,7 +84,7 @@ func TestAdaBoostIdentities(t *testing.T) {
 			}
 			near(t, "error under the next weights", after/next, 0.5, 1e-9)
 			near(t, "loss", losses[k], next/float64(len(f)), 1e-12)
-			if err := ErrorRate(e.Loss, d.Y, nil, f); err > losses[k]+1e-12 {
+			if err := score.ErrorRate(e.Loss, d.Y, nil, f); err > losses[k]+1e-12 {
 				t.Fatalf("error %v above the loss %v", err, losses[k])
 			}
 		}
@@ -127,7 +129,7 @@ func TestAdaBoostEnds(t *testing.T) {
 	near(t, "alpha", e.Terms[0].Weight, math.Log(7)/2, 1e-15)
 	d.Y = []float64{1, 1, 1, 1}
 	e = must[*Ensemble](t)(TrainAdaBoost(d, nil))
-	if f := must[[]float64](t)(e.Scores(d.X, nil)); len(e.Terms) != 1 || ErrorRate(e.Loss, d.Y, nil, f) != 0 {
+	if f := must[[]float64](t)(e.Scores(d.X, nil)); len(e.Terms) != 1 || score.ErrorRate(e.Loss, d.Y, nil, f) != 0 {
 		t.Fatalf("%d terms, scores %v", len(e.Terms), f)
 	}
 	d = &Data{X: numeric([]float32{1, 1}), Y: []float64{1, -1}}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // BoundOptions adjusts Bounds; nil is the zero value.
@@ -138,7 +139,7 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	if len(o.Rho) == 0 {
 		o.Rho = nil
 	}
-	if !HasMargin(e.Loss) {
+	if !score.HasMargin(e.Loss) {
 		return nil, fmt.Errorf("boost: bounds: %w: the %s loss does not separate two classes by the sign of one score", ErrBound, e.Loss.Name())
 	}
 	if err := d.check(e.Loss); err != nil {
@@ -355,9 +356,9 @@ func (r *BoundReport) charge(e *Ensemble, x *table.Table, o *BoundOptions) (floa
 func shareUpTo(values, w []float64, x float64) float64 {
 	part, all := 0.0, 0.0
 	for i, v := range values {
-		all += weight(w, i)
+		all += score.Weight(w, i)
 		if v <= x {
-			part += weight(w, i)
+			part += score.Weight(w, i)
 		}
 	}
 	return part / all

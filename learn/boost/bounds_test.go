@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 func TestConfidenceGolden(t *testing.T) {
@@ -48,7 +49,7 @@ func TestBounds(t *testing.T) {
 	}
 	near(t, "shares", sum, 1, 1e-12)
 	f := must[[]float64](t)(e.Scores(d.X, nil))
-	near(t, "training error", r.TrainError, ErrorRate(e.Loss, d.Y, nil, f), 1e-15)
+	near(t, "training error", r.TrainError, score.ErrorRate(e.Loss, d.Y, nil, f), 1e-15)
 	spent := 0.0
 	for i, terms := range r.Terms {
 		spent += terms.Delta

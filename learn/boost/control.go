@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -122,7 +123,7 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 			return nil, fmt.Errorf("validation rows: %w", err)
 		}
 		r.valid = repeat(start, r.Valid.Rows())
-		r.best = MeanLoss(l, r.Valid.Y, r.Valid.W, r.valid)
+		r.best = score.Mean(l, r.Valid.Y, r.Valid.W, r.valid, 1)
 	}
 	r.scores = repeat(start, d.Rows())
 	if r.Warn != nil {
@@ -192,7 +193,7 @@ func (r *training) finish(p *Progress) (stop bool, err error) {
 	p.Round = r.round
 	p.Valid = math.NaN()
 	if r.valid != nil {
-		p.Valid = meanLoss(r.e.Loss, r.Valid.Y, r.Valid.W, r.valid, r.Workers)
+		p.Valid = score.Mean(r.e.Loss, r.Valid.Y, r.Valid.W, r.valid, r.Workers)
 		if p.Valid < r.best {
 			r.best, r.bestOf, r.waited = p.Valid, r.e.Terms[:len(r.e.Terms):len(r.e.Terms)], 0
 		} else {

@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Variant names a coordinate-descent booster.
@@ -285,7 +287,7 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 		if stop && p.Step == 0 {
 			break
 		}
-		p.Loss = meanLoss(c.e.Loss, c.d.Y, c.d.W, c.scores, c.Workers)
+		p.Loss = score.Mean(c.e.Loss, c.d.Y, c.d.W, c.scores, c.Workers)
 		p.Objective = p.Loss
 		for i := range c.coords {
 			p.Objective += c.coords[i].c * math.Abs(c.coords[i].alpha)
@@ -314,7 +316,7 @@ func (c *coordinateRun) weigh() bool {
 	for i, v := range y {
 		z := v * f[i]
 		if c.o.Variant == LogitCD {
-			c.g[i] = -logistic(-z)
+			c.g[i] = -score.Softplus(z)
 		} else {
 			c.g[i] = -z
 		}
@@ -322,7 +324,7 @@ func (c *coordinateRun) weigh() bool {
 	}
 	sum := 0.0
 	for i := range y {
-		c.g[i] = weight(c.d.W, i) * math.Exp(c.g[i]-top)
+		c.g[i] = score.Weight(c.d.W, i) * math.Exp(c.g[i]-top)
 		sum += c.g[i]
 	}
 	c.mean = math.Exp(top+math.Log(sum)) / c.total

@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Trainer is one setting of a booster, ready to run: what cross-validation
@@ -127,7 +128,7 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 		return nil, fmt.Errorf("boost: cross-validation: %w", err)
 	}
 	cv := &crossValidation{ctx: ctx, table: t, loss: l, trials: trials, contestants: contestants, o: o,
-		classify: HasMargin(l) || l.Outputs() > 1}
+		classify: score.HasMargin(l) || l.Outputs() > 1}
 	if err := cv.list(); err != nil {
 		return nil, err
 	}
@@ -269,9 +270,9 @@ func (cv *crossValidation) train(j *cvJob, setting *Trainer) error {
 	if e.Loss.Outputs() != cv.loss.Outputs() {
 		return fmt.Errorf("boost: cross-validation: %s gives %d scores a row, the loss %s has %d", setting.Name, e.Loss.Outputs(), cv.loss.Name(), cv.loss.Outputs())
 	}
-	j.loss = MeanLoss(cv.loss, y, test.Weight, f)
+	j.loss = score.Mean(cv.loss, y, test.Weight, f, 1)
 	if cv.classify {
-		j.wrong = ErrorRate(cv.loss, y, test.Weight, f)
+		j.wrong = score.ErrorRate(cv.loss, y, test.Weight, f)
 	} else {
 		j.wrong = metrics.RMSE(f, y, test.Weight)
 	}
@@ -305,7 +306,7 @@ func (cv *crossValidation) report(rows int) (*CVReport, error) {
 		}
 		n := 0.0
 		for _, i := range j.fold.Test {
-			n += weight(cv.table.Weight, i)
+			n += score.Weight(cv.table.Weight, i)
 		}
 		s := inner[key]
 		s.loss, s.wrong, s.weight = s.loss+n*j.loss, s.wrong+n*j.wrong, s.weight+n

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 func rgbTrainer(name string, o RGBOptions) Trainer {
@@ -77,7 +79,7 @@ func TestCrossValidate(t *testing.T) {
 				e := must[*Ensemble](t)(s.Train(must[*Data](t)(NewData(x.Subset(fold.Train), Logistic{})), Control{}))
 				part := x.Subset(fold.Test)
 				labels, _ := Labels(part, Logistic{})
-				loss += float64(part.Rows) * MeanLoss(Logistic{}, labels, nil, must[[]float64](t)(e.Scores(part, nil)))
+				loss += float64(part.Rows) * score.Mean(Logistic{}, labels, nil, must[[]float64](t)(e.Scores(part, nil)), 1)
 				rows += float64(part.Rows)
 			}
 			if loss/rows < least {
@@ -85,7 +87,7 @@ func TestCrossValidate(t *testing.T) {
 				e := must[*Ensemble](t)(s.Train(train, Control{}))
 				f := must[[]float64](t)(e.Scores(test, nil))
 				if s.Name == r.Contestants[1].Chosen[i] {
-					near(t, "error", r.Contestants[1].Error[i], ErrorRate(Logistic{}, y, nil, f), 0)
+					near(t, "error", r.Contestants[1].Error[i], score.ErrorRate(Logistic{}, y, nil, f), 0)
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Data is what a booster learns from: rows of features with labels and weights.
@@ -38,7 +39,7 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 	total := 0.0
 	keep := make([]int, 0, t.Rows)
 	for i := range t.Rows {
-		w := weight(t.Weight, i)
+		w := score.Weight(t.Weight, i)
 		if !(w >= 0) || math.IsInf(w, 1) {
 			return nil, fmt.Errorf("boost: %s: %w: the weight %v is not a finite number from 0", t.At(i), ErrData, w)
 		}
@@ -62,14 +63,14 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 
 // Labels returns the labels of a table's rows as the loss wants them.
 func Labels(t *table.Table, l Loss) ([]float64, error) {
-	if err := checkLoss(l); err != nil {
+	if err := score.Usable(l); err != nil {
 		return nil, err
 	}
 	if len(t.Target) != t.Rows {
 		return nil, fmt.Errorf("boost: %s: %w: %d targets for %d rows", t.Title(), ErrData, len(t.Target), t.Rows)
 	}
 	y := make([]float64, t.Rows)
-	sign := HasMargin(l)
+	sign := score.HasMargin(l)
 	if sign && t.Classes != nil && len(t.Classes) != 2 {
 		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Title(), ErrLabel, t.TargetName, len(t.Classes), l.Name())
 	}
@@ -83,12 +84,6 @@ func Labels(t *table.Table, l Loss) ([]float64, error) {
 		y[i] = v
 	}
 	return y, nil
-}
-
-// HasMargin reports whether the loss separates the classes -1 and +1 by the sign
-// of one score.
-func HasMargin(l Loss) bool {
-	return l.Outputs() == 1 && l.Check(1) == nil && l.Check(-1) == nil && l.Check(0) != nil
 }
 
 // ColumnWarnings says which categorical columns have more levels than trees of so many bins

@@ -3,7 +3,6 @@ package boost
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
@@ -219,33 +218,4 @@ func (e *Ensemble) Classes(scores []float64) []int {
 		}
 	}
 	return out
-}
-
-// ErrorRate is the weighted share of rows that are not classified strictly
-// right: a score of zero, or a tie for the highest, is an error.
-func ErrorRate(l Loss, y, w, scores []float64) float64 {
-	k := l.Outputs()
-	wrong, total := 0.0, 0.0
-	for i, v := range y {
-		total += weight(w, i)
-		if Margin(k, v, scores[i*k:i*k+k]) <= 0 {
-			wrong += weight(w, i)
-		}
-	}
-	return wrong / total
-}
-
-// Margin of one row: y F, or with several scores that of the label minus the
-// highest other one.
-func Margin(outputs int, y float64, f []float64) float64 {
-	if outputs == 1 {
-		return y * f[0]
-	}
-	best := math.Inf(-1)
-	for c, v := range f {
-		if c != int(y) {
-			best = max(best, v)
-		}
-	}
-	return f[int(y)] - best
 }

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Staged scores are those of the prefixes, and the last is Scores.
 func TestStaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := mixed(rng, 700) // above one block, so that the packed forest predicts
-	for _, o := range []*RGBOptions{{Rounds: 12}, {Rounds: 6, Loss: SoftMax{2}}} {
+	for _, o := range []*RGBOptions{{Rounds: 12}, {Rounds: 6, Loss: SoftMax{Classes: 2}}} {
 		if o.Loss != nil {
 			for i, y := range d.Y {
 				d.Y[i] = (y + 1) / 2
@@ -53,7 +54,7 @@ func TestStaged(t *testing.T) {
 				wrong++
 			}
 		}
-		near(t, "error rate", ErrorRate(e.Loss, d.Y, nil, whole), wrong/700, 1e-12)
+		near(t, "error rate", score.ErrorRate(e.Loss, d.Y, nil, whole), wrong/700, 1e-12)
 	}
 }
 
@@ -106,10 +107,10 @@ func TestJointHasNoPrefix(t *testing.T) {
 
 // A tie is an error for every class.
 func TestTies(t *testing.T) {
-	if r := ErrorRate(Logistic{}, []float64{1, -1}, nil, []float64{0, 0}); r != 1 {
+	if r := score.ErrorRate(Logistic{}, []float64{1, -1}, nil, []float64{0, 0}); r != 1 {
 		t.Errorf("scores of zero: error %v", r)
 	}
-	if r := ErrorRate(SoftMax{3}, []float64{0, 1, 2}, []float64{1, 1, 2}, []float64{1, 1, 0, 0, 2, 1, 3, 3, 4}); r != 0.25 {
+	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{0, 1, 2}, []float64{1, 1, 2}, []float64{1, 1, 0, 0, 2, 1, 3, 3, 4}); r != 0.25 {
 		t.Errorf("a tie of two classes: error %v", r)
 	}
 }
@@ -155,7 +156,7 @@ func TestNewData(t *testing.T) {
 	if !slices.Equal(d.Y, []float64{-1, 1}) || !slices.Equal(d.W, []float64{1, 2}) || !slices.Equal(d.X.Columns[0].Values, []float32{1, 3}) {
 		t.Errorf("%+v", d)
 	}
-	d = must[*Data](t)(NewData(x, SoftMax{2}))
+	d = must[*Data](t)(NewData(x, SoftMax{Classes: 2}))
 	if !slices.Equal(d.Y, []float64{0, 1}) {
 		t.Errorf("%v", d.Y)
 	}

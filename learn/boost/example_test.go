@@ -9,6 +9,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // ring draws points of a square; those in a ring around the middle are positive.
@@ -42,7 +43,7 @@ func ExampleTrainRGB() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d trees, test error below 6 %%: %v\n", len(model.Terms), boost.ErrorRate(model.Loss, test.Y, nil, scores) < 0.06)
+	fmt.Printf("%d trees, test error below 6 %%: %v\n", len(model.Terms), score.ErrorRate(model.Loss, test.Y, nil, scores) < 0.06)
 	// Output: 100 trees, test error below 6 %: true
 }
 
@@ -166,7 +167,7 @@ func ExampleLearner() {
 	}
 	fmt.Println("both kinds were used:", used[true] > 0 && used[false] > 0)
 	fmt.Printf("coefficients sum to %.6f at most\n", largest)
-	fmt.Println("test error below 6 %:", boost.ErrorRate(model.Loss, test.Y, nil, scores) < 0.06)
+	fmt.Println("test error below 6 %:", score.ErrorRate(model.Loss, test.Y, nil, scores) < 0.06)
 	// Output:
 	// both kinds were used: true
 	// coefficients sum to 1.000000 at most

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // TrainGradient is gradient boosting: each round grows a tree on the derivatives of
@@ -137,7 +138,7 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 	}
 	p.Loss = math.NaN()
 	if r.Watch != nil {
-		p.Loss = meanLoss(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
+		p.Loss = score.Mean(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
 	}
 	p.Objective = p.Loss
 	return p, nil

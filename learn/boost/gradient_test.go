@@ -13,6 +13,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // classes turns two-class rows into three classes.
@@ -35,10 +36,10 @@ func gradientCases() map[string]*GradientOptions {
 		"best first":    {Rounds: 12, Leaves: 9, MinRows: 4, L1: 0.1, Gamma: 0.01},
 		"least squares": {Rounds: 12, LeastSquares: true, Depth: 3, L2: 2},
 		"squared":       {Rounds: 12, Loss: Squared{}, LearningRate: 0.4},
-		"huber":         {Rounds: 12, Loss: Huber{0.7}, Depth: 3},
+		"huber":         {Rounds: 12, Loss: Huber{Delta: 0.7}, Depth: 3},
 		"exact":         {Rounds: 12, Exact: true, Depth: 4, RowSample: 0.5},
 		"monotone":      {Rounds: 12, Monotone: []int8{1, 0, -1, 0, 0}, Depth: 5},
-		"classes":       {Rounds: 8, Loss: SoftMax{3}, RowSample: 0.8, ColumnSample: 0.7},
+		"classes":       {Rounds: 8, Loss: SoftMax{Classes: 3}, RowSample: 0.8, ColumnSample: 0.7},
 		"exponential":   {Rounds: 8, Loss: Exponential{}, Depth: 2},
 		"few bins":      {Rounds: 8, Bins: 7},
 	}
@@ -93,7 +94,7 @@ func TestGradientDescendsAndIsTheSameForAnyWorkers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := MeanLoss(e.Loss, d.Y, d.W, f); got != last {
+				if got := score.Mean(e.Loss, d.Y, d.W, f, 1); got != last {
 					t.Fatalf("loss while training %v, of the model %v", last, got)
 				}
 			}
@@ -342,14 +343,14 @@ func TestGradientCategories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wrong := ErrorRate(e.Loss, d.Y, nil, f); wrong > 1.0/600 {
+	if wrong := score.ErrorRate(e.Loss, d.Y, nil, f); wrong > 1.0/600 {
 		t.Errorf("error %v; one division of the levels suffices", wrong)
 	}
 }
 
 func TestGradientThreeClasses(t *testing.T) {
 	d := classes(randomData(rand.New(rand.NewPCG(5, 8)), 1000, 4, 0))
-	e, err := TrainGradient(d, &GradientOptions{Loss: SoftMax{3}, Rounds: 40, LearningRate: 0.3})
+	e, err := TrainGradient(d, &GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 40, LearningRate: 0.3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +358,7 @@ func TestGradientThreeClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wrong := ErrorRate(e.Loss, d.Y, nil, f); wrong > 0.1 {
+	if wrong := score.ErrorRate(e.Loss, d.Y, nil, f); wrong > 0.1 {
 		t.Errorf("training error %v", wrong)
 	}
 	if len(e.Terms) != 120 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 func ExampleTrainGradient() {
@@ -29,7 +30,7 @@ func ExampleTrainGradient() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(len(e.Terms), "trees, error", boost.ErrorRate(e.Loss, d.Y, nil, scores))
+	fmt.Println(len(e.Terms), "trees, error", score.ErrorRate(e.Loss, d.Y, nil, scores))
 	// Output:
 	// 20 trees, error 0
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // GradientOptions adjusts TrainGradient. The zero value grows 100 trees level by level
@@ -88,7 +89,7 @@ func (o *GradientOptions) fill() {
 }
 
 func (o *GradientOptions) check() error {
-	if err := checkLoss(o.Loss); err != nil {
+	if err := score.Usable(o.Loss); err != nil {
 		return err
 	}
 	if err := firstBad("gb", []limit{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Importance says how much a model uses a column.
@@ -81,16 +82,16 @@ func (e *Ensemble) Permutation(d *Data, o *PermutationOptions) ([]Permuted, erro
 	if err := d.check(e.Loss); err != nil {
 		return nil, err
 	}
-	classes := HasMargin(e.Loss) || e.Outputs() > 1
+	classes := score.HasMargin(e.Loss) || e.Outputs() > 1
 	measure := func(x *table.Table) (loss, wrong float64, err error) {
 		f, err := e.Scores(x, &PredictOptions{Workers: o.Workers})
 		if err != nil {
 			return 0, 0, err
 		}
 		if classes {
-			wrong = ErrorRate(e.Loss, d.Y, d.W, f)
+			wrong = score.ErrorRate(e.Loss, d.Y, d.W, f)
 		}
-		return MeanLoss(e.Loss, d.Y, d.W, f), wrong, nil
+		return score.Mean(e.Loss, d.Y, d.W, f, 1), wrong, nil
 	}
 	loss, wrong, err := measure(d.X)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // mixed draws a table with missing cells and a categorical column.
@@ -386,7 +387,7 @@ func TestSoftMax(t *testing.T) {
 			d.Y[i] = 2
 		}
 	}
-	for _, o := range []*RGBOptions{{Loss: SoftMax{3}, RowSample: 1}, {Loss: SoftMax{3}, Leaf: LeafWeighted, Step: StepSafe, LearningRate: 1, RowSample: 1}} {
+	for _, o := range []*RGBOptions{{Loss: SoftMax{Classes: 3}, RowSample: 1}, {Loss: SoftMax{Classes: 3}, Leaf: LeafWeighted, Step: StepSafe, LearningRate: 1, RowSample: 1}} {
 		last := math.Log(3)
 		o.Rounds = 40
 		o.Watch = func(p *Progress) error {
@@ -398,7 +399,7 @@ func TestSoftMax(t *testing.T) {
 		}
 		e := must[*Ensemble](t)(TrainRGB(d, o))
 		f := must[[]float64](t)(e.Scores(d.X, nil))
-		if rate := ErrorRate(e.Loss, d.Y, nil, f); rate > 0.1 {
+		if rate := score.ErrorRate(e.Loss, d.Y, nil, f); rate > 0.1 {
 			t.Errorf("error %v", rate)
 		}
 		p := must[[]float64](t)(e.Probabilities(d.X, nil))
@@ -456,7 +457,7 @@ func TestHoelder(t *testing.T) {
 		for _, l := range []Loss{costly{positive: 5}, Logistic{}} {
 			o := literal(4, 2)
 			o.Loss, o.Step, o.Hoelder, o.Rounds = l, StepTree, h, 8
-			last := MeanLoss(l, d.Y, nil, make([]float64, 80))
+			last := score.Mean(l, d.Y, nil, make([]float64, 80), 1)
 			o.Watch = func(p *Progress) error {
 				if least := p.Derivative * p.Derivative / (2 * p.Curvature); last-p.Loss < least-1e-12 {
 					t.Errorf("%q %s: round %d: fell by %v, promised %v", h, l.Name(), p.Round, last-p.Loss, least)
@@ -550,7 +551,7 @@ func TestEarlyStopping(t *testing.T) {
 			best = min(best, p.Valid)
 		}
 		f := must[[]float64](t)(e.Scores(valid.X, nil))
-		near(t, name+": validation loss of the model", MeanLoss(e.Loss, valid.Y, nil, f), best, 1e-12)
+		near(t, name+": validation loss of the model", score.Mean(e.Loss, valid.Y, nil, f, 1), best, 1e-12)
 	}
 }
 

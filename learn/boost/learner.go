@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Predictor is a function h of a row of features: a tree, or anything that a
@@ -64,5 +65,5 @@ type Fit struct {
 
 // SignedWeight is u = -w g of row i.
 func (p *Direction) SignedWeight(i int) float64 {
-	return -weight(p.W, i) * p.G[i]
+	return -score.Weight(p.W, i) * p.G[i]
 }

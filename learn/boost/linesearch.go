@@ -2,6 +2,8 @@ package boost
 
 import (
 	"math"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // lineMin finds the step eta that minimises
@@ -75,7 +77,7 @@ func (s *line) derivative(eta float64) (first, second float64) {
 		s.l.Gradients(g, hh, s.y[from:to], moved)
 		p := &part[from/lineBlock]
 		for i := from; i < to; i++ {
-			v := weight(s.w, i)
+			v := score.Weight(s.w, i)
 			p[2] += v
 			for c := range k {
 				d := s.h[i*k+c]

@@ -3,6 +3,8 @@ package boost
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Bounds of the working response, as Friedman, Hastie and Tibshirani advise.
@@ -38,14 +40,14 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	g, w := make([]float64, m), make([]float64, m)
 	return r.rounds(func() bool { return r.round < o.Rounds }, func() (*Progress, error) {
 		for i, y := range d.Y {
-			p := sigma(r.scores[i])
+			p := score.Sigmoid(r.scores[i])
 			v := max(p*(1-p), leastVariance)
 			residual := -p
 			if y > 0 {
-				residual = sigma(-r.scores[i]) // 1-p, without cancellation
+				residual = score.Sigmoid(-r.scores[i]) // 1-p, without cancellation
 			}
 			g[i] = -min(max(residual/v, -largestResponse), largestResponse)
-			w[i] = weight(d.W, i) * v
+			w[i] = score.Weight(d.W, i) * v
 		}
 		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w, Round: r.round})
 		if err != nil {
@@ -59,13 +61,13 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 			if v-v != 0 {
 				return nil, fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm, r.round+1, ErrRange, v, d.X.At(i))
 			}
-			p.Derivative += weight(d.W, i) * (sigma(r.scores[i]) - (d.Y[i]+1)/2) * v / r.total
+			p.Derivative += score.Weight(d.W, i) * (score.Sigmoid(r.scores[i]) - (d.Y[i]+1)/2) * v / r.total
 			r.scores[i] += v
 		}
 		t := Term{Weight: 1, Predictor: fit.Predictor, Family: -1, Round: r.round}
 		r.e.Terms = append(r.e.Terms, t)
 		r.addValid(&t)
-		p.Loss = meanLoss(r.e.Loss, d.Y, d.W, r.scores, r.Workers)
+		p.Loss = score.Mean(r.e.Loss, d.Y, d.W, r.scores, r.Workers)
 		p.Objective = p.Loss
 		return p, nil
 	})

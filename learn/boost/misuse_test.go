@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Parameters that mean nothing are refused where they enter, not when the model is read back.
@@ -13,7 +15,7 @@ func TestLossParametersRefused(t *testing.T) {
 	d.X.Target, d.X.TargetName = d.Y, "y"
 	for want, losses := range map[string][]Loss{
 		"it must be positive and finite": {Huber{}, Huber{Delta: -1}, Huber{Delta: math.NaN()}, Huber{Delta: math.Inf(1)}},
-		"it must have 2 to":              {SoftMax{}, SoftMax{Classes: 1}, SoftMax{Classes: -3}, SoftMax{Classes: MaxClasses + 1}},
+		"it must have 2 to":              {SoftMax{}, SoftMax{Classes: 1}, SoftMax{Classes: -3}, SoftMax{Classes: score.MaxClasses + 1}},
 	} {
 		for _, l := range losses {
 			_, gradient := TrainGradient(d, &GradientOptions{Loss: l, Rounds: 2})

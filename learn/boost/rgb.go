@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Mode says where RGB's complexity penalty acts.
@@ -204,7 +205,7 @@ func (o *RGBOptions) fill(rows, columns int) {
 }
 
 func (o *RGBOptions) check(columns int) error {
-	if err := checkLoss(o.Loss); err != nil {
+	if err := score.Usable(o.Loss); err != nil {
 		return err
 	}
 	if err := firstBad("rgb", []limit{

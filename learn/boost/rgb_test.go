@@ -63,7 +63,7 @@ func TestRGBGolden(t *testing.T) {
 // tree; with the squared loss, classical boosting at rate 1.
 func TestRGBIsGradientBoosting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for trial, l := range []Loss{Logistic{}, Squared{}, Logistic{Base2: true}, Huber{0.5}} {
+	for trial, l := range []Loss{Logistic{}, Squared{}, Logistic{Base2: true}, Huber{Delta: 0.5}} {
 		d := randomData(rng, 80, 3, 0)
 		o := literal(4, math.Inf(1))
 		o.Loss, o.Step, o.Rounds, o.Candidates = l, StepTree, 10, 1

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // rgbRun is one training run of RGB.
@@ -104,7 +105,7 @@ func (r *rgbRun) prepare() error {
 			return fmt.Errorf("boost: rgb: the %s loss has curvature %v at label %v; it must be positive", o.Loss.Name(), c, y)
 		}
 		r.curvature[i] = c
-		v := weight(d.W, i)
+		v := score.Weight(d.W, i)
 		r.cmax = max(r.cmax, c)
 		r.cmean += v * c / r.total
 		r.csquare += v * c * c / r.total
@@ -209,7 +210,7 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 	}
 	progress.Loss = math.NaN()
 	if r.Watch != nil {
-		progress.Loss = meanLoss(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
+		progress.Loss = score.Mean(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
 	}
 	progress.Objective = progress.Loss + r.beta()*r.penalties
 	r.extra["penalties"] = r.penalties

@@ -3,6 +3,8 @@ package boost
 import (
 	"math"
 	"sync"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // scorer computes gradients, and the losses of all candidates of a round in one
@@ -25,7 +27,7 @@ type scorer struct {
 func (s *scorer) prepare(r *rgbRun) {
 	s.r = r
 	if l, ok := r.e.Loss.(Logistic); ok && r.d.W == nil {
-		s.logistic, s.scale = true, l.scale()
+		s.logistic, s.scale = true, l.Scale()
 		s.e = make([]float64, r.d.Rows())
 	}
 }
@@ -220,7 +222,7 @@ func (s *scorer) logProduct(p *proposal, factor []float64, b *gathered, list []i
 		x := e[k] * factor[at[k]]
 		if !(x < largeFactor) {
 			i := rowAt(list, from, from+k)
-			sum += logistic(s.r.d.Y[i] * (s.r.scores[i] + p.step*p.table[0][at[k]/2]))
+			sum += score.Softplus(-s.r.d.Y[i] * (s.r.scores[i] + p.step*p.table[0][at[k]/2]))
 			continue
 		}
 		product[0] *= 1 + x
@@ -251,7 +253,7 @@ func (s *scorer) general(p *proposal, list []int32, from, to int) float64 {
 	r.e.Loss.Values(values, y, f)
 	sum := 0.0
 	for at, v := range values {
-		sum += weight(r.d.W, rowAt(list, from, from+at)) * v
+		sum += score.Weight(r.d.W, rowAt(list, from, from+at)) * v
 	}
 	return sum
 }

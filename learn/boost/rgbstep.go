@@ -1,6 +1,10 @@
 package boost
 
-import "math"
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
+)
 
 // takeStep stores the derivative of the mean loss along the proposal, its
 // curvature constant and the step (sections 4.4 and 5.3 of the specification).
@@ -110,7 +114,7 @@ func (r *rgbRun) moments(p *proposal) (m moments) {
 			if r.in != nil && r.in[i] == (r.o.StepRows == HeldOut) {
 				continue
 			}
-			v := weight(r.d.W, i)
+			v := score.Weight(r.d.W, i)
 			total += v
 			curvature := r.cmax
 			if r.curvature != nil {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // What follows pins what no model's bytes and no average loss would show to be gone: the counts
@@ -106,7 +108,7 @@ func TestNewtonStepsDescend(t *testing.T) {
 	d := overshooting(20)
 	for _, rows := range []float64{1, 0.5} {
 		o := &RGBOptions{Rounds: 6, BestStart: true, LearningRate: 1, RowSample: rows, MinHessian: -1, Beta: -1, Families: Grid([]int{1}, []float64{4})}
-		start := MeanLoss(Logistic{}, d.Y, nil, repeat(Logistic{}.Start(d.Y, nil), d.Rows()))
+		start := score.Mean(Logistic{}, d.Y, nil, repeat(Logistic{}.Start(d.Y, nil), d.Rows()), 1)
 		h := history(o)
 		must[*Ensemble](t)(TrainRGB(d, o))
 		before := start
@@ -142,7 +144,7 @@ func alternating(rows, k int) *Data {
 func TestSoftMaxCurvatureIsExact(t *testing.T) {
 	for k := 2; k <= 4; k++ {
 		d := alternating(24, k)
-		l := SoftMax{k}
+		l := SoftMax{Classes: k}
 		o := literal(k-1, 4)
 		o.Loss, o.Step, o.Rounds, o.Leaf, o.MinHessian = l, StepHess, 1, LeafWeighted, -1
 		h := history(o)
@@ -161,7 +163,7 @@ func TestSoftMaxCurvatureIsExact(t *testing.T) {
 			for i, v := range direction {
 				f[i] = a * v
 			}
-			return MeanLoss(l, d.Y, nil, f)
+			return score.Mean(l, d.Y, nil, f, 1)
 		}
 		const eps = 1e-3
 		second := (at(eps) - 2*at(0) + at(-eps)) / (eps * eps)
@@ -183,7 +185,7 @@ func TestHoelderInSeveralScores(t *testing.T) {
 		c := map[Hoelder]float64{}
 		for _, rule := range []Hoelder{HoelderExact, HoelderOneInf, HoelderInfOne, HoelderTwoTwo} {
 			o := literal(k-1, 4)
-			o.Loss, o.Step, o.Rounds, o.Hoelder = SoftMax{k}, StepTree, 1, rule
+			o.Loss, o.Step, o.Rounds, o.Hoelder = SoftMax{Classes: k}, StepTree, 1, rule
 			h := history(o)
 			must[*Ensemble](t)(TrainRGB(d, o))
 			c[rule] = (*h)[0].Curvature
@@ -271,7 +273,7 @@ func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
 		o := &RGBOptions{Rounds: 4, BestStart: true, LearningRate: 1, RowSample: 1, MinHessian: -1, Mode: L1Mode, Beta: c.beta, Families: Grid([]int{1}, []float64{c.lambda})}
 		h := history(o)
 		e := must[*Ensemble](t)(TrainRGB(d, o))
-		start := MeanLoss(Logistic{}, d.Y, nil, repeat(e.Start, d.Rows()))
+		start := score.Mean(Logistic{}, d.Y, nil, repeat(e.Start, d.Rows()), 1)
 		before := start
 		for k, p := range *h {
 			if p.Objective > before*(1+1e-12) {
@@ -282,7 +284,7 @@ func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
 		first := *e
 		first.Terms = []Term{e.Terms[0]}
 		first.Terms[0].Weight *= 2
-		loss := MeanLoss(Logistic{}, d.Y, nil, must[[]float64](t)(first.Scores(d.X, nil)))
+		loss := score.Mean(Logistic{}, d.Y, nil, must[[]float64](t)(first.Scores(d.X, nil)), 1)
 		if penalty := c.beta * first.Terms[0].Weight; loss > start || loss+penalty <= start {
 			t.Errorf("%v: twice the first step takes the loss from %v to %v, the penalty to %v: the case shows nothing", c, start, loss, penalty)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Files are containers of package model of this kind and version.
@@ -62,7 +63,7 @@ func (e *Ensemble) meta() (ensembleMeta, error) {
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func (m *ensembleMeta) ensemble() (*Ensemble, error) {
-	l, err := ParseLoss(m.Loss)
+	l, err := score.Parse(m.Loss)
 	if err != nil {
 		if l = lossOf(m.Loss); l == nil {
 			return nil, fmt.Errorf("%w: %w", model.ErrFormat, err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // xgbModel is the part of XGBoost's JSON model format that a booster of trees has.
@@ -55,7 +56,7 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	switch e.Loss.(type) {
 	case Logistic:
 		l.Objective = map[string]any{"name": "binary:logistic", "reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
-		base = float64(float32(sigma(e.Start[0])))
+		base = float64(float32(score.Sigmoid(e.Start[0])))
 	case Squared:
 		l.Objective = map[string]any{"name": "reg:squarederror", "reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
 		base = float64(float32(e.Start[0]))
@@ -270,14 +271,14 @@ func (m *xgbModel) objective(e *Ensemble) (classifies bool, err error) {
 	case "reg:squarederror", "reg:linear":
 		e.Loss, e.Start = Squared{}, []float64{base}
 	case "multi:softprob", "multi:softmax":
-		k, err := m.count("num_class", MaxClasses)
+		k, err := m.count("num_class", score.MaxClasses)
 		if err != nil {
 			return false, err
 		}
 		if k < 2 {
 			return false, badXGBoost("%s with %d classes", objective, k)
 		}
-		e.Loss, e.Start = SoftMax{k}, bases
+		e.Loss, e.Start = SoftMax{Classes: k}, bases
 		if len(bases) == 1 {
 			e.Start = slices.Repeat(bases, k)
 		}

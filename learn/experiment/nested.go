@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Pick is a setting chosen on inner folds, and what it did on the test part after
@@ -95,9 +96,9 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 	if len(c.Grid) > 1 && len(folds) < inner {
 		return nil, fmt.Errorf("experiment: %s has %d settings to choose from on %d inner folds; the trial has %d", c.Name, len(c.Grid), inner, len(folds))
 	}
-	type score struct{ loss, wrong float64 }
+	type worth struct{ loss, wrong float64 }
 	// measure trains all the settings given and measures them on the test rows.
-	measure := func(train, test []int, settings []int) ([]score, error) {
+	measure := func(train, test []int, settings []int) ([]worth, error) {
 		// Both losses of the contestants here, logistic and exponential, take labels
 		// -1 and +1.
 		d, err := boost.NewData(t.Subset(train), boost.Logistic{})
@@ -109,7 +110,7 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 		if err != nil {
 			return nil, err
 		}
-		out, errs := make([]score, len(settings)), make([]error, len(settings))
+		out, errs := make([]worth, len(settings)), make([]error, len(settings))
 		each(workers, len(settings), func(k int) {
 			if ctx.Err() != nil {
 				return
@@ -124,7 +125,7 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 				errs[k] = err
 				return
 			}
-			out[k] = score{boost.MeanLoss(e.Loss, y, x.Weight, f), boost.ErrorRate(e.Loss, y, x.Weight, f)}
+			out[k] = worth{score.Mean(e.Loss, y, x.Weight, f, 1), score.ErrorRate(e.Loss, y, x.Weight, f)}
 			fitted()
 		})
 		if err := context.Cause(ctx); err != nil {
@@ -141,7 +142,7 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 	for s := range all {
 		all[s] = s
 	}
-	sums := make([]score, len(c.Grid))
+	sums := make([]worth, len(c.Grid))
 	if len(c.Grid) > 1 {
 		rows := 0.0
 		for _, f := range folds[:inner] {

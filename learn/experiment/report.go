@@ -163,7 +163,7 @@ func Homologs(ctx context.Context, opts *HomologOptions) (*HomologReport, error)
 			for _, row := range t.Test[i].Columns {
 				first = append(first, row[0])
 			}
-			copies = append(copies, score(contest.Measure(first, t.Test[i].Labels)))
+			copies = append(copies, scoreOf(contest.Measure(first, t.Test[i].Labels)))
 		}
 	}
 	r.Copy = mean(copies)
@@ -193,8 +193,8 @@ func Homologs(ctx context.Context, opts *HomologOptions) (*HomologReport, error)
 	return r, nil
 }
 
-// score turns a loss round: 1 for a match, -1/2 for all else.
-func score(loss float64) float64 { return -loss / 2 }
+// scoreOf turns a loss round: 1 for a match, -1/2 for all else.
+func scoreOf(loss float64) float64 { return -loss / 2 }
 
 func residues(u []string) []int {
 	out := make([]int, len(u))
@@ -222,7 +222,7 @@ func homologScore(name string, trials []Trial, outcomes [][]Outcome, e int) (s H
 		out := &outcomes[t][e]
 		var scores []float64
 		for _, v := range out.Values {
-			scores = append(scores, score(v))
+			scores = append(scores, scoreOf(v))
 		}
 		for i, u := range out.Predictions {
 			right = right.Add(metrics.Symbols(u, trials[t].Test[i].Labels))

@@ -7,6 +7,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Two shops whose customers mean opposite things by the same mark: the classifier of
@@ -48,7 +49,7 @@ func ExampleTrain() {
 		panic(err)
 	}
 	fmt.Printf("MULTIBOOST: errors %v in %v\n", e.Domain, m.Sources)
-	fmt.Printf("AdaBoost on both: error %.2f\n", boost.ErrorRate(boost.Exponential{}, d.Y, nil, g))
+	fmt.Printf("AdaBoost on both: error %.2f\n", score.ErrorRate(boost.Exponential{}, d.Y, nil, g))
 	// Output:
 	// MULTIBOOST: errors [0 0] in [north south]
 	// AdaBoost on both: error 0.49

@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 func fittedQ(t *testing.T, x, u *table.Table, o *QOptions) *FittedQ {

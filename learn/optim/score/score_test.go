@@ -1,4 +1,4 @@
-package boost
+package score
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var everyLoss = []Loss{Logistic{}, Logistic{Base2: true}, Exponential{}, Squared{}, Huber{0.7}, SoftMax{2}, SoftMax{5}}
+var everyLoss = []Loss{Logistic{}, Logistic{Base2: true}, Exponential{}, Squared{}, Huber{Delta: 0.7}, SoftMax{Classes: 2}, SoftMax{Classes: 5}}
 
 func labelFor(l Loss, rng *rand.Rand) float64 {
 	switch {
@@ -72,7 +72,7 @@ func TestLossDerivatives(t *testing.T) {
 			y[i], w[i] = labelFor(l, rng), rng.Float64()+0.1
 		}
 		start := l.Start(y, w)
-		at := func(f []float64) float64 { return MeanLoss(l, y, w, repeat(f, len(y))) }
+		at := func(f []float64) float64 { return Mean(l, y, w, repeat(f, len(y)), 1) }
 		for range 30 {
 			moved := append([]float64(nil), start...)
 			for c := range moved {
@@ -82,13 +82,13 @@ func TestLossDerivatives(t *testing.T) {
 				t.Errorf("%s: %v is better than the start %v", l.Name(), moved, start)
 			}
 		}
-		again, err := ParseLoss(l.Name())
+		again, err := Parse(l.Name())
 		if err != nil || again != l {
 			t.Errorf("%s reads back as %v, %v", l.Name(), again, err)
 		}
 	}
 	for _, bad := range []string{"", "hinge", "huber", "huber:0", "huber:-1", "huber:x", "softmax:1", "softmax:99999999", "softmax:3x", "huber:+Inf", "huber:NaN"} {
-		if l, err := ParseLoss(bad); err == nil {
+		if l, err := Parse(bad); err == nil {
 			t.Errorf("%q was read as %v", bad, l)
 		}
 	}
@@ -129,7 +129,7 @@ func TestLabels(t *testing.T) {
 		bad []float64
 	}{
 		{Logistic{}, []float64{0, 2, math.NaN()}}, {Exponential{}, []float64{0.5}}, {Squared{}, []float64{math.Inf(1), math.NaN()}},
-		{SoftMax{3}, []float64{-1, 3, 0.5, math.NaN()}}, {Huber{1}, []float64{math.Inf(-1)}},
+		{SoftMax{Classes: 3}, []float64{-1, 3, 0.5, math.NaN()}}, {Huber{Delta: 1}, []float64{math.Inf(-1)}},
 	} {
 		for _, y := range x.bad {
 			if err := x.l.Check(y); !errors.Is(err, ErrLabel) {
@@ -137,48 +137,6 @@ func TestLabels(t *testing.T) {
 			}
 			if err := CheckLabels(x.l, []float64{1, y}); !errors.Is(err, ErrLabel) {
 				t.Errorf("%s: %v", x.l.Name(), err)
-			}
-		}
-	}
-}
-
-// The line search finds what a search without derivatives finds.
-func TestLineMin(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
-	for _, l := range everyLoss {
-		k := l.Outputs()
-		for range 60 {
-			n := 1 + rng.IntN(12)
-			y, w := make([]float64, n), make([]float64, n)
-			f, h := make([]float64, n*k), make([]float64, n*k)
-			for i := range y {
-				y[i], w[i] = labelFor(l, rng), rng.Float64()+0.01
-			}
-			for i := range f {
-				f[i], h[i] = rng.NormFloat64(), math.Round(2*rng.NormFloat64())
-			}
-			c := rng.Float64() * float64(rng.IntN(2)) * 0.5
-			a := rng.NormFloat64() * float64(rng.IntN(2))
-			const limit = 6
-			got := lineMin(l, y, w, f, h, c, a, limit, 1)
-			moved := make([]float64, len(f))
-			cost := func(eta float64) float64 {
-				for i := range f {
-					moved[i] = f[i] + eta*h[i]
-				}
-				return MeanLoss(l, y, w, moved) + c*math.Abs(a+eta)
-			}
-			lo, hi := -float64(limit), float64(limit)
-			for range 150 {
-				p, q := lo+(hi-lo)/3, hi-(hi-lo)/3
-				if cost(p) < cost(q) {
-					hi = q
-				} else {
-					lo = p
-				}
-			}
-			if best := cost((lo + hi) / 2); math.Abs(got) > limit || cost(got) > best+1e-10*(1+math.Abs(best)) {
-				t.Fatalf("%s c=%v a=%v: step %v costs %v, %v costs %v", l.Name(), c, a, got, cost(got), (lo+hi)/2, best)
 			}
 		}
 	}
@@ -205,16 +163,31 @@ func TestMeanLoss(t *testing.T) {
 				for _, u := range [][]float64{nil, w} {
 					sum, total := 0.0, 0.0
 					for i, v := range values {
-						sum += weight(u, i) * v
-						total += weight(u, i)
+						sum += Weight(u, i) * v
+						total += Weight(u, i)
 					}
-					got := MeanLoss(l, y, u, f)
+					got := Mean(l, y, u, f, 1)
 					near(t, l.Name(), got, sum/total, 1e-12)
-					if other := meanLoss(l, y, u, f, 3); other != got {
+					if other := Mean(l, y, u, f, 3); other != got {
 						t.Errorf("%s: %v, with other workers %v", l.Name(), got, other)
 					}
 				}
 			}
 		}
 	}
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance*max(1, math.Abs(want))) {
+		t.Errorf("%s: %.12g, want %.12g", what, got, want)
+	}
+}
+
+func repeat(start []float64, rows int) []float64 {
+	f := make([]float64, rows*len(start))
+	for i := range f {
+		f[i] = start[i%len(start)]
+	}
+	return f
 }
