@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/linear"
 )
 
 // FirstComponent returns the projection of every row on the first principal component of
@@ -24,7 +25,7 @@ func FirstComponent(x *table.Table, workers int) (projection []float64, share fl
 	for i := range w {
 		w[i] = 1 / float64(x.Rows)
 	}
-	fs := features(x, w, workers)
+	fs := linear.Features(x, w, workers)
 	if len(fs) == 0 {
 		return nil, 0, fmt.Errorf("multi: principal component: %s: %w: all columns are constant", x.Title(), boost.ErrData)
 	}
@@ -35,7 +36,7 @@ func FirstComponent(x *table.Table, workers int) (projection []float64, share fl
 		if f.Mean == 0 && f.Scale == 1 {
 			mean, sq := 0.0, 0.0
 			for i := range x.Rows {
-				v := f.cell(x, i)
+				v := f.Cell(x, i)
 				mean += v * w[i]
 				sq += v * v * w[i]
 			}
@@ -45,7 +46,7 @@ func FirstComponent(x *table.Table, workers int) (projection []float64, share fl
 			total++
 		}
 	}
-	d, shift := newDesign(x, fs, workers), shifts(fs)
+	d, shift := linear.NewDesign(x, fs, workers), linear.Shifts(fs)
 	v := make([]float64, len(fs))
 	for j := range v {
 		v[j] = 1 + float64(j%7)/7 // of no symmetry that data would have
@@ -62,7 +63,7 @@ func FirstComponent(x *table.Table, workers int) (projection []float64, share fl
 			}
 			clear(parts[block])
 			for i := from; i < to; i++ {
-				d.add(parts[block], i, projection[i:i+1])
+				d.Add(parts[block], i, projection[i:i+1])
 			}
 		})
 		sum := 0.0
@@ -104,12 +105,12 @@ func FirstComponent(x *table.Table, workers int) (projection []float64, share fl
 	return projection, dot(projection, projection) / float64(x.Rows) / total, nil
 }
 
-func project(d *design, shift, v, out []float64, workers int) {
+func project(d *linear.Design, shift, v, out []float64, workers int) {
 	base := -dot(shift, v)
-	forBlocks(workers, d.n, func(_, from, to int) {
+	forBlocks(workers, len(out), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			out[i] = base
-			d.times(out[i:i+1], i, v)
+			d.Times(out[i:i+1], i, v)
 		}
 	})
 }

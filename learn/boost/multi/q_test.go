@@ -131,7 +131,7 @@ func TestQStationary(t *testing.T) {
 			g := lambda * l.W[j*3+k]
 			for i, s := range d.X.Source {
 				w := 1 / float64(3*counts[s])
-				x := (f.cell(d.X, i) - f.Mean) * f.Scale
+				x := (f.Cell(d.X, i) - f.Mean) * f.Scale
 				r := q[i*3+k]
 				if int(s) == k {
 					r--
@@ -139,52 +139,6 @@ func TestQStationary(t *testing.T) {
 				g += w * x * r
 			}
 			near(t, "gradient", g, 0, 2e-4)
-		}
-	}
-}
-
-// Sparse and dense designs, and more classes than the loop for three has, are the same
-// regression.
-func TestQDesigns(t *testing.T) {
-	rng := rand.New(rand.NewPCG(6, 6))
-	x := messy(rng, 90)
-	fs := features(x, constantOf(1.0/90, 90), 1)
-	d := newDesign(x, fs, 1)
-	dense := &design{n: d.n, d: d.d, dense: make([]float32, d.n*d.d)}
-	for i := range d.n {
-		for j := range fs {
-			dense.dense[i*d.d+j] = float32(fs[j].cell(x, i) * fs[j].Scale)
-		}
-	}
-	csr := &design{n: d.n, d: d.d, start: []int{0}}
-	for i := range d.n {
-		for j := range d.d {
-			if v := dense.dense[i*d.d+j]; v != 0 {
-				csr.index, csr.value = append(csr.index, int32(j)), append(csr.value, v)
-			}
-		}
-		csr.start = append(csr.start, len(csr.index))
-	}
-	for _, p := range []int{2, 3, 5} {
-		w := make([]float64, len(fs)*p)
-		for i := range w {
-			w[i] = rng.NormFloat64()
-		}
-		for i := range d.n {
-			var s, g [3][]float64
-			for n, m := range []*design{d, dense, csr} {
-				s[n], g[n] = make([]float64, p), make([]float64, len(w))
-				m.times(s[n], i, w)
-				m.add(g[n], i, s[0])
-			}
-			for n := 1; n < 3; n++ {
-				for k := range s[0] {
-					near(t, "score", s[n][k], s[0][k], 1e-6)
-				}
-				for k := range g[0] {
-					near(t, "gradient", g[n][k], g[0][k], 1e-6)
-				}
-			}
 		}
 	}
 }

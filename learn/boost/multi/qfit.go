@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -20,17 +22,17 @@ type qFit struct {
 	p        int
 	all      *table.Table
 	labelled int // the first rows of all
-	features []feature
+	features []linear.Feature
 	shift    []float64
-	x        *design
+	x        *linear.Design
 }
 
 func (f *qFit) run(x *table.Table) (*FittedQ, error) {
 	fold := f.folds()
 	rows := f.rows(fold, -1)
-	f.features = features(f.all, f.weights(rows, true), f.workers)
-	f.shift = shifts(f.features)
-	f.x = newDesign(f.all, f.features, f.workers)
+	f.features = linear.Features(f.all, f.weights(rows, true), f.workers)
+	f.shift = linear.Shifts(f.features)
+	f.x = linear.NewDesign(f.all, f.features, f.workers)
 	out := &FittedQ{Lambda: f.o.Lambda, Crossed: f.o.Folds > 1, Apart: f.o.OnlyUnlabelled}
 	if f.o.Choose != nil {
 		var err error
@@ -160,74 +162,12 @@ func (f *qFit) fit(rows []int32, lambda float64, start []float64) (*Logistic, []
 	if start == nil {
 		start = make([]float64, (d+1)*p)
 	}
-	// As many parts as give work to several goroutines, each with a gradient of its own.
-	parts := min(16, (len(rows)+1023)/1024)
-	grads := make([][]float64, parts)
-	values := make([]float64, parts)
-	objective := optim.Func{N: (d + 1) * p, F: func(x, grad []float64) (float64, error) {
-		bias := slices.Clone(x[d*p:])
-		for j, s := range f.shift {
-			if s != 0 {
-				for k := range bias {
-					bias[k] -= s * x[j*p+k]
-				}
-			}
-		}
-		forEach(f.workers, parts, func(_, part int) {
-			if grad != nil {
-				if grads[part] == nil {
-					grads[part] = make([]float64, (d+1)*p)
-				}
-				clear(grads[part])
-			}
-			values[part] = 0
-			s := make([]float64, p)
-			for _, i := range rows[part*len(rows)/parts : (part+1)*len(rows)/parts] {
-				copy(s, bias)
-				f.x.times(s, int(i), x)
-				top := maxOf(s)
-				sum, own := 0.0, s[f.all.Source[i]]
-				for k, v := range s {
-					s[k] = math.Exp(v - top)
-					sum += s[k]
-				}
-				values[part] += w[i] * (math.Log(sum) + top - own)
-				if grad == nil {
-					continue
-				}
-				for k := range s {
-					s[k] *= w[i] / sum
-				}
-				s[f.all.Source[i]] -= w[i]
-				f.x.add(grads[part], int(i), s)
-				for k, v := range s {
-					grads[part][d*p+k] += v
-				}
-			}
-		})
-		value, sq := 0.0, 0.0
-		for _, v := range values {
-			value += v
-		}
-		for _, v := range x[:d*p] {
-			sq += v * v
-		}
-		if grad != nil {
-			clear(grad)
-			for _, g := range grads {
-				for j, v := range g {
-					grad[j] += v
-				}
-			}
-			for j, s := range f.shift {
-				for k := range p {
-					grad[j*p+k] += lambda*x[j*p+k] - s*grad[d*p+k]
-				}
-			}
-		}
-		return value + lambda/2*sq, nil
-	}}
-	r, err := optim.LBFGS{}.Minimize(objective, start, &run.Control{Ctx: f.ctx, Stop: run.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-5}})
+	y := make([]float64, f.all.Rows)
+	for i, k := range f.all.Source {
+		y[i] = float64(k)
+	}
+	problem := linear.Problem{X: f.x, Shift: f.shift, Loss: score.SoftMax{Classes: p}, Y: y, W: w, Rows: rows, L2: lambda, Workers: f.workers}
+	r, err := optim.LBFGS{}.Minimize(problem.Objective(), start, &run.Control{Ctx: f.ctx, Stop: run.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-5}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("multi: domain classifier: %w", err)
 	}

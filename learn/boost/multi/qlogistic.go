@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/linear"
 )
 
 // Prior says how much each domain weighs when Q is trained.
@@ -83,7 +84,7 @@ func (o QOptions) withDefaults(p int) (QOptions, error) {
 type Logistic struct {
 	P           int
 	Bias        []float64
-	Features    []feature
+	Features    []linear.Feature
 	W           []float64 // of standardised features, by feature and domain
 	Temperature float64
 	Floor       float64

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/model"
 )
 
@@ -230,7 +231,7 @@ func getLogistic(c *model.Container, p int, s *boost.Schema) (*Logistic, error) 
 		return nil, fmt.Errorf("multi: %w: temperature %v and floor %v of Q", model.ErrFormat, l.Temperature, l.Floor)
 	}
 	for j := range n {
-		f := feature{int(column[j]), int(level[j]), lists[0][j], lists[1][j]}
+		f := linear.Feature{Column: int(column[j]), Level: int(level[j]), Mean: lists[0][j], Scale: lists[1][j]}
 		if f.Column < 0 || f.Column >= len(s.Columns) || f.Level < -1 || (f.Level >= 0) != s.Columns[f.Column].Categorical {
 			return nil, fmt.Errorf("multi: %w: feature %d of Q is level %d of column %d of %d", model.ErrFormat, j, f.Level, f.Column, len(s.Columns))
 		}

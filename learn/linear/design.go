@@ -1,29 +1,34 @@
-package multi
+package linear
 
 import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// feature is one standardised input of the domain classifier: (x - Mean)·Scale for a
-// numeric column, 1 or 0 for a level of a categorical one, likewise shifted and scaled.
-// What is missing is the mean.
-type feature struct {
+// Feature is one standardised input: (x - Mean)·Scale for a numeric column, 1 or 0 for a
+// level of a categorical one, likewise shifted and scaled. What is missing is the mean.
+type Feature struct {
 	Column int
 	Level  int // -1 for a numeric column
 	Mean   float64
 	Scale  float64
 }
 
+// rowBlock rows are laid out together.
+const rowBlock = 4096
+
 // rareShare of ones is where a column of zeros and ones is left as it is: standardised,
 // a word that ten reviews have would weigh as much as one that half of them have.
 const rareShare = 0.1
 
-// features standardises the columns of x with row weights w, which sum to 1.
-func features(x *table.Table, w []float64, workers int) []feature {
-	parts := make([][]feature, len(x.Columns))
-	forEach(workers, len(x.Columns), func(_, j int) {
+// Features standardises the columns of x to mean 0 and variance 1 with row weights w, which
+// sum to 1. Columns and levels that are the same in every row of positive weight give none.
+// O(rows·columns).
+func Features(x *table.Table, w []float64, workers int) []Feature {
+	parts := make([][]Feature, len(x.Columns))
+	run.Blocks(workers, len(x.Columns), 1, func(_, j, _ int) {
 		c := &x.Columns[j]
 		if c.Kind == table.Categorical {
 			mass := make([]float64, len(c.Levels))
@@ -55,24 +60,24 @@ func features(x *table.Table, w []float64, workers int) []feature {
 			parts[j] = append(parts[j], standard(j, -1, mean, sq/total, binary && mean < rareShare))
 		}
 	})
-	var out []feature
+	var out []Feature
 	for _, p := range parts {
 		out = append(out, p...)
 	}
 	return out
 }
 
-func standard(column, level int, mean, variance float64, leave bool) feature {
+func standard(column, level int, mean, variance float64, leave bool) Feature {
 	if leave {
-		return feature{column, level, 0, 1}
+		return Feature{column, level, 0, 1}
 	}
-	return feature{column, level, mean, 1 / math.Sqrt(variance)}
+	return Feature{column, level, mean, 1 / math.Sqrt(variance)}
 }
 
-// design holds the scaled features of rows, x·Scale, without the shift: it is made up for
+// Design holds the scaled features of rows, x·Scale, without the shift: it is made up for
 // by the constant, and so zeros stay zeros. Rows are dense, or lists of what is not
 // zero when that is at most three fifths.
-type design struct {
+type Design struct {
 	n, d  int
 	dense []float32
 	start []int
@@ -80,8 +85,8 @@ type design struct {
 	value []float32
 }
 
-// cell is feature f of row i before the shift.
-func (f *feature) cell(x *table.Table, i int) float64 {
+// Cell returns feature f of row i before the shift.
+func (f *Feature) Cell(x *table.Table, i int) float64 {
 	v := x.Columns[f.Column].Values[i]
 	switch {
 	case v != v:
@@ -94,13 +99,15 @@ func (f *feature) cell(x *table.Table, i int) float64 {
 	return 0
 }
 
-func newDesign(x *table.Table, fs []feature, workers int) *design {
-	d := &design{n: x.Rows, d: len(fs)}
+// NewDesign lays out the features of all rows of x. O(rows·features) time; memory is 4 bytes a
+// feature and row, or 8 for each that is not zero.
+func NewDesign(x *table.Table, fs []Feature, workers int) *Design {
+	d := &Design{n: x.Rows, d: len(fs)}
 	nonzero := make([]int, len(fs))
-	forEach(workers, len(fs), func(_, j int) {
+	run.Blocks(workers, len(fs), 1, func(_, j, _ int) {
 		f := &fs[j]
 		for i := range x.Rows {
-			if f.cell(x, i) != 0 {
+			if f.Cell(x, i) != 0 {
 				nonzero[j]++
 			}
 		}
@@ -111,11 +118,11 @@ func newDesign(x *table.Table, fs []feature, workers int) *design {
 	}
 	if 5*total > 3*d.n*d.d {
 		d.dense = make([]float32, d.n*d.d)
-		forBlocks(workers, d.n, func(_, from, to int) {
+		run.Blocks(workers, d.n, rowBlock, func(_, from, to int) {
 			for j := range fs {
 				f := &fs[j]
 				for i := from; i < to; i++ {
-					d.dense[i*d.d+j] = float32(f.cell(x, i) * f.Scale)
+					d.dense[i*d.d+j] = float32(f.Cell(x, i) * f.Scale)
 				}
 			}
 		})
@@ -125,7 +132,7 @@ func newDesign(x *table.Table, fs []feature, workers int) *design {
 	d.start = make([]int, d.n+1)
 	for j := range fs {
 		for i := range x.Rows {
-			if fs[j].cell(x, i) != 0 {
+			if fs[j].Cell(x, i) != 0 {
 				d.start[i+1]++
 			}
 		}
@@ -138,7 +145,7 @@ func newDesign(x *table.Table, fs []feature, workers int) *design {
 	for j := range fs {
 		f := &fs[j]
 		for i := range x.Rows {
-			if v := f.cell(x, i); v != 0 {
+			if v := f.Cell(x, i); v != 0 {
 				d.index[at[i]], d.value[at[i]] = int32(j), float32(v*f.Scale)
 				at[i]++
 			}
@@ -147,8 +154,8 @@ func newDesign(x *table.Table, fs []feature, workers int) *design {
 	return d
 }
 
-// times adds Σ_j row_ij w[j·p+k] to s[k].
-func (d *design) times(s []float64, i int, w []float64) {
+// Times adds Σ_j row_ij w[j·p+k] to s[k].
+func (d *Design) Times(s []float64, i int, w []float64) {
 	p := len(s)
 	if d.dense != nil {
 		row := d.dense[i*d.d:][:d.d]
@@ -196,8 +203,8 @@ func (d *design) times(s []float64, i int, w []float64) {
 	}
 }
 
-// add adds row_ij r[k] to g[j·p+k].
-func (d *design) add(g []float64, i int, r []float64) {
+// Add adds row_ij r[k] to g[j·p+k].
+func (d *Design) Add(g []float64, i int, r []float64) {
 	p := len(r)
 	if d.dense != nil {
 		row := d.dense[i*d.d:][:d.d]
@@ -243,8 +250,8 @@ func (d *design) add(g []float64, i int, r []float64) {
 	}
 }
 
-// shifts returns Mean·Scale of each feature.
-func shifts(fs []feature) []float64 {
+// Shifts returns Mean·Scale of each feature, which Design leaves out.
+func Shifts(fs []Feature) []float64 {
 	out := make([]float64, len(fs))
 	for j, f := range fs {
 		out[j] = f.Mean * f.Scale

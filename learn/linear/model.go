@@ -1,0 +1,222 @@
+package linear
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
+)
+
+// Model is a linear model of a table.
+type Model struct {
+	form     boost.Schema
+	loss     score.Loss
+	settings string
+	rows     int
+	features []Feature
+	weights  []float64 // of standardised features, by feature and output
+	bias     []float64 // at the mean of all features
+}
+
+// Form returns the training table without its rows.
+func (m *Model) Form() *table.Table { return m.form.Table() }
+
+// Loss returns the loss that the model was fitted by.
+func (m *Model) Loss() score.Loss { return m.loss }
+
+// Predict returns the scores of every row of t, whose columns must be those of Form.
+// O(rows·features·outputs) on workers goroutines, 0 for one a processor.
+func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*learner.Scores, error) {
+	if err := m.form.Match(t); err != nil {
+		return nil, err
+	}
+	k := m.loss.Outputs()
+	base := slices.Clone(m.bias)
+	raw := make([]float64, len(m.weights)) // of features as they are
+	for j, f := range m.features {
+		for c := range k {
+			raw[j*k+c] = m.weights[j*k+c] * f.Scale
+			base[c] -= raw[j*k+c] * f.Mean
+		}
+	}
+	s := &learner.Scores{Outputs: k, Score: make([]float64, t.Rows*k)}
+	run.Blocks(workers, t.Rows, rowBlock, func(_, from, to int) {
+		if ctx.Err() != nil {
+			return
+		}
+		for i := from; i < to; i++ {
+			copy(s.Score[i*k:], base)
+		}
+		for j := range m.features {
+			m.features[j].add(s.Score[from*k:to*k], t, from, raw[j*k:j*k+k])
+		}
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if l, ok := m.loss.(score.Probabilistic); ok {
+		s.Calibrated = l.Calibrated()
+		p := make([]float64, len(s.Score))
+		l.Probabilities(p, s.Score)
+		if k > 1 {
+			s.Probability = p
+		} else {
+			s.Probability = make([]float64, 2*t.Rows)
+			for i, v := range p {
+				s.Probability[2*i], s.Probability[2*i+1] = 1-v, v
+			}
+		}
+	}
+	return s, nil
+}
+
+// add adds w times the feature to the scores of the rows from a number on.
+func (f *Feature) add(s []float64, t *table.Table, from int, w []float64) {
+	k := len(w)
+	for r := range len(s) / k {
+		if c := f.Cell(t, from+r); c != 0 {
+			for o, v := range w {
+				s[r*k+o] += c * v
+			}
+		}
+	}
+}
+
+// Explain lists the weights, those of the largest effect first.
+func (m *Model) Explain() []learner.Section {
+	k := m.loss.Outputs()
+	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
+		{"loss", m.loss.Name()}, {"settings", m.settings}, {"training rows", m.rows}, {"features", len(m.features)}, {"weights that are not zero", m.nonzero()},
+	}}
+	weights := learner.Section{Title: "weights", Columns: []string{"column", "output", "weight", "per unit"},
+		Note: "weight is per standard deviation of the column, per unit of the column as it is"}
+	order := make([]int, len(m.weights))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(m.weights[b]), math.Abs(m.weights[a])) })
+	for _, i := range order {
+		f := &m.features[i/k]
+		weights.Rows = append(weights.Rows, []any{m.name(f), m.output(i % k), m.weights[i], m.weights[i] * f.Scale})
+	}
+	bias := learner.Section{Title: "constants", Columns: []string{"output", "constant"}, Note: "scores of a row whose columns are all at their means"}
+	for c, v := range m.bias {
+		bias.Rows = append(bias.Rows, []any{m.output(c), v})
+	}
+	return []learner.Section{facts, weights, bias}
+}
+
+func (m *Model) nonzero() int {
+	n := 0
+	for _, w := range m.weights {
+		if w != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *Model) name(f *Feature) string {
+	c := &m.form.Columns[f.Column]
+	if f.Level < 0 {
+		return c.Name
+	}
+	return c.Name + "=" + c.Levels[f.Level]
+}
+
+func (m *Model) output(c int) string {
+	switch {
+	case m.form.Classes == nil:
+		return m.form.Target
+	case len(m.bias) == 1:
+		return m.form.Classes[1]
+	}
+	return m.form.Classes[c]
+}
+
+const (
+	modelKind    = "linear"
+	modelVersion = 1
+)
+
+type modelMeta struct {
+	Form     boost.Schema `json:"form"`
+	Loss     string       `json:"loss"`
+	Settings string       `json:"settings"`
+	Rows     int          `json:"rows"`
+}
+
+// Write writes the model as a file of kind "linear".
+func (m *Model) Write(w io.Writer) error {
+	f := model.New(modelKind, modelVersion)
+	if err := f.SetMeta(modelMeta{m.form, m.loss.Name(), m.settings, m.rows}); err != nil {
+		return fmt.Errorf("linear: %w", err)
+	}
+	var column, level []int32
+	var scaling []float64
+	for _, x := range m.features {
+		column, level = append(column, int32(x.Column)), append(level, int32(x.Level))
+		scaling = append(scaling, x.Mean, x.Scale)
+	}
+	model.Put(f, "column", column)
+	model.Put(f, "level", level)
+	model.Put(f, "scaling", scaling, len(m.features), 2)
+	model.Put(f, "weights", m.weights, len(m.features), m.loss.Outputs())
+	model.Put(f, "bias", m.bias)
+	return f.Write(w)
+}
+
+// Read reads what Write wrote.
+func Read(r io.Reader) (*Model, error) {
+	var meta modelMeta
+	f, err := model.ReadKind(r, modelKind, modelVersion, &meta)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows}
+	if m.loss, err = score.Parse(meta.Loss); err != nil {
+		return nil, fmt.Errorf("linear: %w: %w", model.ErrFormat, err)
+	}
+	k := m.loss.Outputs()
+	if n := len(m.form.Classes); k > 1 && n != k || k == 1 && score.HasMargin(m.loss) != (n == 2) {
+		return nil, fmt.Errorf("linear: %w: %d classes and the loss %s", model.ErrFormat, n, meta.Loss)
+	}
+	column, err := model.Get[int32](f, "column")
+	if err != nil {
+		return nil, err
+	}
+	level, err := model.Get[int32](f, "level", len(column))
+	if err != nil {
+		return nil, err
+	}
+	scaling, err := model.Get[float64](f, "scaling", len(column), 2)
+	if err != nil {
+		return nil, err
+	}
+	if m.weights, err = model.Get[float64](f, "weights", len(column), k); err != nil {
+		return nil, err
+	}
+	if m.bias, err = model.Get[float64](f, "bias", k); err != nil {
+		return nil, err
+	}
+	for j := range column {
+		x := Feature{int(column[j]), int(level[j]), scaling[2*j], scaling[2*j+1]}
+		if x.Column < 0 || x.Column >= len(m.form.Columns) || x.Level < -1 || x.Level >= max(0, len(m.form.Columns[x.Column].Levels)) {
+			return nil, fmt.Errorf("linear: %w: feature %d is level %d of column %d of %d", model.ErrFormat, j, x.Level, x.Column, len(m.form.Columns))
+		}
+		m.features = append(m.features, x)
+	}
+	if !finite(scaling) || !finite(m.weights) || !finite(m.bias) {
+		return nil, fmt.Errorf("linear: %w: a weight is not finite", model.ErrFormat)
+	}
+	return m, nil
+}
