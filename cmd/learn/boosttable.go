@@ -163,11 +163,16 @@ func informative(x *table.Table) error {
 
 // like reads a table of a model's form.
 func (t *tableFlags) like(c *call, name string, m *boost.Ensemble, labelled bool) (*table.Table, error) {
+	return t.likeForm(c, name, m.Schema.Table(), labelled)
+}
+
+// likeForm reads a table of the form of another, which has no rows.
+func (t *tableFlags) likeForm(c *call, name string, form *table.Table, labelled bool) (*table.Table, error) {
 	o, err := t.options()
 	if err != nil {
 		return nil, err
 	}
-	o.Like = m.Schema.Table() // the target may then be absent
+	o.Like = form // the target may then be absent
 	if !labelled {
 		t.unread(o, true)
 	}
@@ -176,7 +181,7 @@ func (t *tableFlags) like(c *call, name string, m *boost.Ensemble, labelled bool
 		return nil, err
 	}
 	if labelled && x.Target == nil {
-		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another", x.Name, m.Schema.Target)
+		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another", x.Name, form.TargetName)
 	}
 	return x, nil
 }

@@ -48,7 +48,7 @@ type call struct {
 var commands = slices.Concat([]*command{
 	sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 	g2pTrain, g2pPredict, g2pEval, g2pCV,
-}, boostCommands(), multiCommands(), []*command{
+}, tableCommands(), boostCommands(), multiCommands(), []*command{
 	almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
 	experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
 })

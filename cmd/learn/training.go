@@ -40,7 +40,9 @@ func (t *training) define(fs *flags.Set, iterations int, relative float64) {
 	if t.relative = new(float64); relative != 0 {
 		t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five iterations")
 	}
-	t.workers = workersFlag(fs)
+	if t.workers == nil {
+		t.workers = workersFlag(fs)
+	}
 }
 
 // stopped is the error of a run that an interrupt ended in order.

@@ -95,7 +95,7 @@ func (f *Feature) add(s []float64, t *table.Table, from int, w []float64) {
 func (m *Model) Explain() []learner.Section {
 	k := m.loss.Outputs()
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"loss", m.loss.Name()}, {"settings", m.settings}, {"training rows", m.rows}, {"features", len(m.features)}, {"weights that are not zero", m.nonzero()},
+		{"loss", m.loss.Name()}, {"settings", cmp.Or(m.settings, "defaults")}, {"training rows", m.rows}, {"features", len(m.features)}, {"weights that are not zero", m.nonzero()},
 	}}
 	weights := learner.Section{Title: "weights", Columns: []string{"column", "output", "weight", "per unit"},
 		Note: "weight is per standard deviation of the column, per unit of the column as it is"}

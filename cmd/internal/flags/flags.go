@@ -34,6 +34,7 @@ type Flag struct {
 	Usage   string
 	Library bool     // common to all commands: shown by --help apart, not by --helpshort
 	Given   bool     // set on the command line
+	Text    string   // as it was given; "" where it was not
 	Values  []string // to choose from; nil is any
 	set     func(string) error
 }
@@ -243,6 +244,11 @@ func (s *Set) Enum(name, def string, values []string, usage string) *string {
 	return p
 }
 
+// Func defines a flag of another kind: set reads its value. typ and def are for help.
+func (s *Set) Func(name, typ, def, usage string, values []string, set func(string) error) {
+	s.add(&Flag{Name: name, Type: typ, Default: def, Usage: usage, Values: values, set: set})
+}
+
 // Choose says what values a flag that was defined has to choose from, where it is the caller who refuses others.
 func (s *Set) Choose(name string, values ...string) { s.flags[name].Values = values }
 
@@ -282,6 +288,14 @@ func (s *Set) Without(names ...string) {
 
 // Given reports whether the flag was set on the command line.
 func (s *Set) Given(name string) bool { f := s.flags[name]; return f != nil && f.Given }
+
+// Value returns the text that a flag was given, "" where it was not.
+func (s *Set) Value(name string) string {
+	if f := s.flags[name]; f != nil {
+		return f.Text
+	}
+	return ""
+}
 
 // Flags returns the flags in alphabetical order.
 func (s *Set) Flags() []*Flag {
@@ -343,7 +357,7 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 		if err := f.set(value); err != nil {
 			return nil, fmt.Errorf("flag --%s: %w", f.Name, err)
 		}
-		f.Given = true
+		f.Given, f.Text = true, value
 	}
 	return args, nil
 }

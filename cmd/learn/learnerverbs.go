@@ -1,0 +1,513 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/dataset"
+	"github.com/tropica-fst/tropica/learn/evaluate"
+	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/run"
+)
+
+// kind is what examples D with predictions P are to the verbs of their learners: how they are
+// read, divided, judged and written.
+type kind[D, P any] interface {
+	// data names the examples in usage lines: "table".
+	data() string
+	// about describes what files may look like.
+	about() string
+	// define defines the flags that say how examples are read; training ones too where they
+	// are to be learnt from.
+	define(fs *flags.Set, training bool)
+	// defineWriting defines the flags that say what predict writes.
+	defineWriting(fs *flags.Set)
+	workers() (int, error)
+	// read reads examples to learn from.
+	read(c *call, name string) (D, error)
+	// like reads examples of a model's form; those to be judged must be labelled.
+	like(c *call, name string, form D, labelled bool) (D, error)
+	// write writes the predictions of examples; form is the model's, which names classes.
+	write(w io.Writer, form, x D, p P) error
+	// judge measures predictions of labelled examples. What a setting is chosen by, of which
+	// less is better, comes first.
+	judge(x D, p P) []measured
+	// chosenBy lists the names of the measures that cv can choose by, the default first.
+	chosenBy(x D) []string
+	subset(x D, examples []int) D
+	trials(x D, file string, folds, inner, repeats int, seed uint64) ([]evaluate.Trial, error)
+	weight(x D, example int) float64
+	// fingerprint tells examples with their labels from others.
+	fingerprint(x D) string
+	size(x D) string
+}
+
+// measured is one figure of an evaluation.
+type measured struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit,omitempty"` // "%" or none
+}
+
+func (m measured) String() string {
+	unit := ""
+	if m.Unit != "" {
+		unit = " " + m.Unit
+	}
+	return fmt.Sprintf("%s %.5g%s", m.Name, m.Value, unit)
+}
+
+// contestants are the learners that a cross-validation may set beside one another.
+type contestants[D, P any] []learner.Learner[D, P]
+
+// learnerCommands are the verbs of a learner. others are those of its kind, itself included;
+// fresh makes a kind, whose flags are its own.
+func learnerCommands[D, P any](l learner.Learner[D, P], others contestants[D, P], fresh func() kind[D, P]) []*command {
+	return []*command{learnerTrain(l, fresh), learnerPredict(l, fresh), learnerEval(l, fresh), learnerCV(l, others, fresh), learnerExplain(l, fresh)}
+}
+
+func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
+	k := fresh()
+	return &command{
+		name: l.Name() + " train", args: k.data(), min: 1, max: 1,
+		summary: fmt.Sprintf("Trains a model on a %s: %s.", k.data(), l.Title()),
+		about:   l.About() + "\n" + k.about() + "\nExample:\n\n  learn " + l.Name() + " train train.csv --target class --model my.model",
+		setup: func(fs *flags.Set) func(*call) error {
+			k := fresh()
+			k.define(fs, true)
+			options := learnerFlags(fs, l.Options)
+			t := training{workers: k.workers}
+			t.define(fs, 1000, 1e-9)
+			return func(c *call) error {
+				return t.run(c, l.Name()+" train", places("the data", c.arg(0)), func(workers int, control run.Control) (*fitted, error) {
+					x, err := k.read(c, c.arg(0))
+					if err != nil {
+						return nil, err
+					}
+					control.Workers = workers
+					control.Warn = func(s string) { c.Warn(c.prog, "%s", s) }
+					m, r, err := l.Train(x, options(), &control)
+					if err != nil {
+						return nil, err
+					}
+					p, err := m.Predict(c.ctx, x, workers)
+					if err != nil {
+						return nil, err
+					}
+					var said []string
+					figures := k.judge(x, p)
+					for _, f := range figures {
+						said = append(said, f.String())
+					}
+					return &fitted{result: r, write: m.Write, details: map[string]any{"training": figures},
+						notes: []string{fmt.Sprintf("on %s, as trained: %s", k.size(x), strings.Join(said, ", "))}}, nil
+				})
+			}
+		},
+	}
+}
+
+// learnt reads the model that a flag names.
+func learnt[D, P any](c *call, l learner.Learner[D, P], name string) (learner.Model[D, P], error) {
+	m, _, err := load(c, name, l.Name()+" train", l.Read)
+	return m, err
+}
+
+func learnerPredict[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
+	k := fresh()
+	return &command{
+		name: l.Name() + " predict", args: "[" + k.data() + "]", min: 0, max: 1,
+		summary: fmt.Sprintf("Predicts with a model of %s.", l.Title()),
+		about: `
+The ` + k.data() + ` has the form of the training data; labels may be absent.
+
+Example:
+
+  learn ` + l.Name() + ` predict new.csv --model my.model > predicted.csv`,
+		setup: func(fs *flags.Set) func(*call) error {
+			k := fresh()
+			k.define(fs, false)
+			k.defineWriting(fs)
+			name := fs.String("model", "", "File with the model; needed")
+			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
+			return func(c *call) error {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
+					return err
+				}
+				m, err := learnt(c, l, *name)
+				if err != nil {
+					return err
+				}
+				workers, err := k.workers()
+				if err != nil {
+					return err
+				}
+				x, err := k.like(c, c.arg(0), m.Form(), false)
+				if err != nil {
+					return err
+				}
+				p, err := m.Predict(c.ctx, x, workers)
+				if c.ctx.Err() != nil {
+					return &stopped{"nothing was written"}
+				}
+				if err != nil {
+					return err
+				}
+				return c.Output(*to, func(w io.Writer) error { return k.write(w, m.Form(), x, p) })
+			}
+		},
+	}
+}
+
+// judged is what eval says of one file.
+type judged struct {
+	Data    string     `json:"data"`
+	Size    string     `json:"size"`
+	Figures []measured `json:"measures"`
+}
+
+func learnerEval[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
+	k := fresh()
+	return &command{
+		name: l.Name() + " eval", args: k.data() + " ...", min: 1, max: -1,
+		summary: fmt.Sprintf("Measures a model of %s on labelled data.", l.Title()),
+		about: `
+One line for each ` + k.data() + `.
+
+Example:
+
+  learn ` + l.Name() + ` eval test.csv --model my.model`,
+		setup: func(fs *flags.Set) func(*call) error {
+			k := fresh()
+			k.define(fs, false)
+			name := fs.String("model", "", "File with the model; needed")
+			asJSON := fs.Bool("json", false, "Report as JSON")
+			return func(c *call) error {
+				m, err := learnt(c, l, *name)
+				if err != nil {
+					return err
+				}
+				workers, err := k.workers()
+				if err != nil {
+					return err
+				}
+				var all []judged
+				for _, path := range c.args {
+					x, err := k.like(c, path, m.Form(), true)
+					if err != nil {
+						return err
+					}
+					p, err := m.Predict(c.ctx, x, workers)
+					if c.ctx.Err() != nil {
+						return &stopped{"not all data were measured"}
+					}
+					if err != nil {
+						return err
+					}
+					all = append(all, judged{path, k.size(x), k.judge(x, p)})
+				}
+				if *asJSON {
+					return c.json(all)
+				}
+				for _, j := range all {
+					fmt.Fprintf(c.Out, "%s: %s", j.Data, j.Size)
+					for _, f := range j.Figures {
+						fmt.Fprintf(c.Out, ", %v", f)
+					}
+					fmt.Fprintln(c.Out)
+				}
+				return nil
+			}
+		},
+	}
+}
+
+func learnerExplain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
+	return &command{
+		name: l.Name() + " explain", args: "", min: 0, max: 0,
+		summary: fmt.Sprintf("Says what a model of %s has learnt.", l.Title()),
+		about: `
+Example:
+
+  learn ` + l.Name() + ` explain --model my.model --top 10`,
+		setup: func(fs *flags.Set) func(*call) error {
+			name := fs.String("model", "", "File with the model; needed")
+			top := fs.Int("top", 32, 20, "Rows of each list; 0 is all")
+			asJSON := fs.Bool("json", false, "Report as JSON, whole")
+			return func(c *call) error {
+				if *top < 0 {
+					return errors.New("flag --top must not be negative")
+				}
+				m, err := learnt(c, l, *name)
+				if err != nil {
+					return err
+				}
+				sections := m.Explain()
+				if *asJSON {
+					return c.json(sections)
+				}
+				for i, s := range sections {
+					if i > 0 {
+						fmt.Fprintln(c.Out)
+					}
+					if err := writeSection(c.Out, &s, int(*top)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		},
+	}
+}
+
+// writeSection writes a list for people.
+func writeSection(w io.Writer, s *learner.Section, top int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, strings.Join(s.Columns, "\t"))
+	for i, row := range s.Rows {
+		if top > 0 && i == top {
+			break
+		}
+		for j, cell := range row {
+			if j > 0 {
+				fmt.Fprint(t, "\t")
+			}
+			if v, ok := cell.(float64); ok {
+				fmt.Fprintf(t, "%.5g", v)
+			} else {
+				fmt.Fprint(t, cell)
+			}
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if top > 0 && len(s.Rows) > top {
+		fmt.Fprintf(w, "(%d more; --top 0 lists all)\n", len(s.Rows)-top)
+	}
+	if s.Note != "" {
+		fmt.Fprintf(w, "(%s)\n", s.Note)
+	}
+	return nil
+}
+
+func learnerCV[D, P any](l learner.Learner[D, P], others contestants[D, P], fresh func() kind[D, P]) *command {
+	k := fresh()
+	var names []string
+	for _, o := range others {
+		names = append(names, o.Name())
+	}
+	return &command{
+		name: l.Name() + " cv", args: k.data(), min: 1, max: 1,
+		summary: fmt.Sprintf("Cross-validates %s, with a grid of settings.", l.Title()),
+		about: `
+Nested cross-validation: in every fold the setting that does best on inner folds of its
+training part is trained on all of it and tested. --grid lists options with their values.
+--versus names other learners (` + strings.Join(names, ", ") + `), each with its own grid, which get the
+same folds. Their figures are compared with the first one's by the plain paired t-test and
+by the corrected resampled one, which allows for training parts that overlap.
+
+A long run should have --checkpoint: every fit is kept in that file as it comes, and the
+same command with --resume goes on from it, to the same table.
+
+Example:
+
+  learn ` + l.Name() + ` cv data.csv --target class --grid "l2=0.1,1,10"`,
+		setup: func(fs *flags.Set) func(*call) error {
+			k := fresh()
+			k.define(fs, true)
+			learnerFlags(fs, l.Options)
+			grid := fs.String("grid", "", "Settings to choose from: options with their values, such as l2=0.1,1,10. A value with commas of its own is written with + between")
+			versus := fs.String("versus", "", "Other learners, separated by semicolons, each with its own grid behind the name")
+			folds := fs.Int("folds", 32, 5, "Folds")
+			repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
+			inner := fs.Int("inner_folds", 32, 5, "Folds of the training part on which settings are chosen")
+			file := fs.String("trials", "", "File with trials and inner folds, in place of --folds")
+			choose := fs.String("choose", "", "Figure that settings are chosen by; error or RMSE when not given")
+			seed := fs.Uint("fold_seed", 1, "Seed of the folds")
+			table := fs.String("table", "", "File for the figures of every trial, as CSV")
+			var log fitLog[evaluate.Fitted]
+			log.define(fs)
+			asJSON := fs.Bool("json", false, "Report as JSON")
+			return func(c *call) error {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *file}}, append(places("the table", *table), place{"the checkpoint", *log.name})); err != nil {
+					return err
+				}
+				if *folds < 2 || *inner < 2 || *repeats < 1 {
+					return errors.New("flags --folds and --inner_folds must be at least 2, --repeats at least 1")
+				}
+				workers, err := k.workers()
+				if err != nil {
+					return err
+				}
+				x, err := k.read(c, c.arg(0))
+				if err != nil {
+					return err
+				}
+				measures := k.chosenBy(x)
+				if *choose != "" {
+					i := slices.Index(measures, *choose)
+					if i < 0 {
+						return fmt.Errorf("flag --choose: %q is none of %s", *choose, strings.Join(measures, ", "))
+					}
+					measures[0], measures[i] = measures[i], measures[0]
+				}
+				plan := &evaluate.Plan{Measures: measures, Workers: workers, Hindsight: true, Weight: func(i int) float64 { return k.weight(x, i) }}
+				var base []string
+				for _, n := range optionNames(l.Options) {
+					if fs.Given(n) {
+						base = append(base, n+"="+fs.Value(n))
+					}
+				}
+				if err := enter(plan, k, x, l, base, *grid, fs); err != nil {
+					return fmt.Errorf("flag --grid: %w", err)
+				}
+				for text := range strings.SplitSeq(*versus, ";") {
+					name, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+					if name == "" {
+						continue
+					}
+					i := slices.IndexFunc(others, func(o learner.Learner[D, P]) bool { return o.Name() == name })
+					if i < 0 {
+						return fmt.Errorf("flag --versus: there is no learner %q; there are %s", name, strings.Join(names, ", "))
+					}
+					if err := enter(plan, k, x, others[i], nil, rest, nil); err != nil {
+						return fmt.Errorf("flag --versus: %w", err)
+					}
+				}
+				choice := slices.ContainsFunc(plan.Contestants, func(c evaluate.Contestant) bool { return len(c.Grid) > 1 })
+				if !choice {
+					*inner = 0
+				}
+				if plan.Trials, err = k.trials(x, *file, int(*folds), int(*inner), int(*repeats), *seed); err != nil {
+					return err
+				}
+				r, err := logged(c, &log, "learner cv fits 1", k.fingerprint(x)+" "+strings.Join(measures, ","), len(plan.Trials), func(fitted func(int, string, int)) (*evaluate.Report, error) {
+					plan.Known, plan.Save, plan.Done = log.known, log.save(), fitted
+					return plan.Run(c.ctx)
+				})
+				if err != nil {
+					return err
+				}
+				if *table != "" {
+					if err := c.Output(*table, func(w io.Writer) error { return writeTrials(w, r) }); err != nil {
+						return err
+					}
+				}
+				if *asJSON {
+					return c.json(r)
+				}
+				return writeComparison(c.Out, r, k.size(x))
+			}
+		},
+	}
+}
+
+// enter adds a learner with a grid to a comparison. Fits run side by side, each on one
+// goroutine.
+func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D, P], base []string, grid string, given *flags.Set) error {
+	settings, err := optionGrid(l.Options, base, grid, given)
+	if err != nil {
+		return err
+	}
+	name := l.Name()
+	for slices.ContainsFunc(plan.Contestants, func(c evaluate.Contestant) bool { return c.Name == name }) {
+		name += " " + cmp.Or(strings.Join(strings.Fields(grid), " "), "again")
+	}
+	e := evaluate.Contestant{Name: name}
+	for _, s := range settings {
+		e.Grid = append(e.Grid, evaluate.Setting{Name: s.name, Print: l.Name() + " " + learner.Settings(s.options),
+			Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+				m, _, err := l.Train(k.subset(x, fold.Train), s.options, &run.Control{Ctx: ctx, Workers: 1})
+				if err != nil {
+					return nil, err
+				}
+				test := k.subset(x, fold.Test)
+				p, err := m.Predict(ctx, test, 1)
+				if err != nil {
+					return nil, err
+				}
+				figures := k.judge(test, p)
+				values := make([]float64, len(plan.Measures))
+				for i, name := range plan.Measures {
+					at := slices.IndexFunc(figures, func(f measured) bool { return f.Name == name })
+					if at < 0 {
+						return nil, fmt.Errorf("%s has no %s", l.Name(), name)
+					}
+					values[i] = figures[at].Value
+				}
+				return values, nil
+			}})
+	}
+	plan.Contestants = append(plan.Contestants, e)
+	return nil
+}
+
+// writeComparison prints a comparison for a person.
+func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "learner\t%s\tdifference\tt\tp\tcorrected t\tp\tbest by hindsight\n", strings.Join(r.Measures, "\t"))
+	for _, s := range r.Standings {
+		fmt.Fprint(t, s.Name)
+		for _, v := range s.Values {
+			fmt.Fprintf(t, "\t%s", metrics.FormatMeanSD(v, 1, 4))
+		}
+		if s.Plain != nil {
+			a, b := &s.Plain[0], &s.Corrected[0]
+			fmt.Fprintf(t, "\t%+.4f\t%s\t%s\t%s\t%s", a.Mean, a.T.Text("%+.2f"), a.P.Text("%.3f"), b.T.Text("%+.2f"), b.P.Text("%.3f"))
+		} else {
+			fmt.Fprint(t, "\t\t\t\t\t")
+		}
+		fmt.Fprintf(t, "\t%s (%s)\n", metrics.FormatMeanSD(s.BestValues, 1, 4), s.Best)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s, %d trials; means with standard deviations. Tests are of %s against the first learner, two-tailed. The last column is not nested: its setting was chosen on the test parts.\n", size, r.Trials, r.Measures[0])
+	for _, s := range r.Standings {
+		fmt.Fprintf(w, "%s chose", s.Name)
+		counts, order := map[string]int{}, []string{}
+		for _, name := range s.Chosen {
+			if counts[name]++; counts[name] == 1 {
+				order = append(order, name)
+			}
+		}
+		for i, name := range order {
+			fmt.Fprintf(w, "%s %s (%d)", strings.Repeat(",", min(i, 1)), name, counts[name])
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// writeTrials writes a line for each learner and trial.
+func writeTrials(w io.Writer, r *evaluate.Report) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(append([]string{"learner", "trial", "setting"}, r.Measures...)); err != nil {
+		return err
+	}
+	for _, s := range r.Standings {
+		for t, setting := range s.Chosen {
+			line := []string{s.Name, strconv.Itoa(t + 1), setting}
+			for _, v := range s.Values {
+				line = append(line, strconv.FormatFloat(v[t], 'g', -1, 64))
+			}
+			if err := out.Write(line); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
