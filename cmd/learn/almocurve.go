@@ -14,7 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -100,7 +100,7 @@ Example:
 				if r.Stage == begins {
 					last = r.Iteration
 				}
-				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", optim.SaddleOf(r).Values, optim.SaddleOf(r).Lambda)
+				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", saddle.RowOf(r).Values, saddle.RowOf(r).Lambda)
 				return nil
 			})}
 			curve, robust, err := minimax.TradeOff(d, o, 0, 1, int(*points)-1)

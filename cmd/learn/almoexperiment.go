@@ -8,7 +8,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/experiment"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -109,7 +109,7 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				total, done := len(list)*o.Models()*o.Seeds, 0
 				o.Done = func(*experiment.AlmoCell) { done++ }
 				o.Watch = func(set, model string, seed int, row run.Row) {
-					bar.Set(done, total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, optim.SaddleOf(row).Values, optim.SaddleOf(row).Lambda)
+					bar.Set(done, total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, saddle.RowOf(row).Values, saddle.RowOf(row).Lambda)
 				}
 				r, err := experiment.Almo(c.ctx, list, o)
 				bar.Stop()

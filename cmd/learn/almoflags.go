@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 )
 
 // almoFlags say what game is played and how.
@@ -129,10 +130,10 @@ func (a *almoFlags) stepRule(_ *call, o *minimax.Options) (err error) {
 	if *a.steps == "auto" {
 		return nil
 	}
-	if o.Steps, err = optim.ParseStepRule(*a.steps); err != nil {
+	if o.Steps, err = saddle.ParseStepRule(*a.steps); err != nil {
 		return err
 	}
-	if o.Steps == optim.ConstantSteps && o.StepW == 0 && *a.hidden == "" {
+	if o.Steps == saddle.ConstantSteps && o.StepW == 0 && *a.hidden == "" {
 		return errors.New("flag --steps: constant steps need a --rate")
 	}
 	return nil
@@ -223,7 +224,7 @@ func (a *almoFlags) network(c *call, o *minimax.Options) error {
 	default:
 		return fmt.Errorf("flag --steps: those of networks (--hidden) are constant or decreasing, not %s", *a.steps)
 	}
-	o.Steps = optim.ConstantSteps // the rule of linear models
+	o.Steps = saddle.ConstantSteps // the rule of linear models
 	o.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[*a.method]
 	if o.Network.Momentum = *a.momentum; *a.momentum == 0 {
 		o.Network.Momentum = -1

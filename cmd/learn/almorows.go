@@ -7,7 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -52,7 +52,7 @@ func (g *gameRows) watch(control run.Control, names []string) run.Control {
 
 // add appends a row. The first new one drops what it repeats.
 func (g *gameRows) add(r run.Row) {
-	if optim.SaddleOf(r) == nil || minimax.Alone(r) {
+	if saddle.RowOf(r) == nil || minimax.Alone(r) {
 		return
 	}
 	if g.old > 0 {
@@ -82,7 +82,7 @@ func (g *gameRows) store(k *run.Checkpoint) {
 			k.Scalars[drawnStage+r.Stage] = float64(n)
 		}
 		list = append(list, float64(n), float64(r.Iteration))
-		list = append(append(list, optim.SaddleOf(r).Values...), optim.SaddleOf(r).Lambda...)
+		list = append(append(list, saddle.RowOf(r).Values...), saddle.RowOf(r).Lambda...)
 	}
 	k.Arrays[drawnArray] = list
 }
@@ -108,7 +108,7 @@ func (g *gameRows) restore(k *run.Checkpoint) {
 			return
 		}
 		g.rows = append(g.rows, run.Row{Stage: stage, Iteration: int(row[1]),
-			Detail: &optim.SaddleRow{Names: g.names, Values: row[2 : 2+p], Lambda: row[2+p:], Upper: math.Inf(1), Lower: math.Inf(-1)}})
+			Detail: &saddle.Row{Names: g.names, Values: row[2 : 2+p], Lambda: row[2+p:], Upper: math.Inf(1), Lower: math.Inf(-1)}})
 	}
 	g.old = len(g.rows)
 }
@@ -117,15 +117,15 @@ func (g *gameRows) restore(k *run.Checkpoint) {
 func (g *gameRows) pictures(c *call, picture, losses string) error {
 	for _, p := range []struct {
 		file, title, label string
-		of                 func(*optim.SaddleRow) []float64
-	}{{picture, "Weights of the objectives", "λ", func(s *optim.SaddleRow) []float64 { return s.Lambda }},
-		{losses, "Objectives", "value", func(s *optim.SaddleRow) []float64 { return s.Values }}} {
+		of                 func(*saddle.Row) []float64
+	}{{picture, "Weights of the objectives", "λ", func(s *saddle.Row) []float64 { return s.Lambda }},
+		{losses, "Objectives", "value", func(s *saddle.Row) []float64 { return s.Values }}} {
 		if p.file == "" {
 			continue
 		}
 		chart := plot.Chart{Title: p.title, XLabel: "pass", YLabel: p.label, ZeroY: true}
 		for i, r := range g.rows {
-			for k, v := range p.of(optim.SaddleOf(r)) {
+			for k, v := range p.of(saddle.RowOf(r)) {
 				if k >= len(chart.Series) {
 					chart.Series = append(chart.Series, plot.Series{Name: g.names[k]})
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/experiment"
 	"github.com/tropica-fst/tropica/learn/g2p"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
@@ -82,7 +82,7 @@ Example:
 				bar := progress.Start(c.Err, name)
 				so := &experiment.StructuredOptions{L2: *l2, Gamma: *gamma, Gap: *gap, Inner: int(*inner), Workers: workers,
 					Watch: func(model string, row run.Row) {
-						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration, optim.SaddleOf(row).Values, optim.SaddleOf(row).Lambda)
+						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration, saddle.RowOf(row).Values, saddle.RowOf(row).Lambda)
 					}}
 				so.Known, so.Save = kept.keeper(c)
 				r, err := train(so)

@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -38,7 +39,7 @@ func trained(t *testing.T, ctx context.Context, words []string, solver func(run.
 // the history, which shows what happened, stays, as it does where the solver fails.
 func TestNothingWithoutReport(t *testing.T) {
 	for _, json := range []bool{true, false} {
-		for _, fails := range []error{nil, optim.ErrDiverged} {
+		for _, fails := range []error{nil, saddle.ErrDiverged} {
 			dir := t.TempDir()
 			m, history := filepath.Join(dir, "m"), filepath.Join(dir, "h.csv")
 			var of training

@@ -13,7 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 	"github.com/tropica-fst/tropica/losses"
@@ -135,10 +135,10 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, proble
 		}
 		if o.Watch != nil {
 			mo.Control.Recorder = run.RecorderFunc(func(row run.Row) error {
-				optim.SaddleOf(row).Names = r.Objectives
+				saddle.RowOf(row).Names = r.Objectives
 				for k, v := range fixed {
 					if v == 0 {
-						optim.SaddleOf(row).Values[k] = math.NaN() // not evaluated
+						saddle.RowOf(row).Values[k] = math.NaN() // not evaluated
 					}
 				}
 				o.Watch(name, row)

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 )
 
 // StructuredCell is one model of Tagging or Pronouncing, trained once: what a long
@@ -90,7 +90,7 @@ func (o *StructuredOptions) known(key *StructuredCell, objectives, dim int) *min
 		for j := range f.W {
 			f.W[j] = math.Float64frombits(binary.LittleEndian.Uint64(c.Weights[8*j:]))
 		}
-		f.Result = &optim.SaddleResult{W: f.W, Lambda: f.Lambda, Certified: true, Certificate: optim.Certificate{Upper: c.Upper, Lower: c.Lower}}
+		f.Result = &saddle.Result{W: f.W, Lambda: f.Lambda, Certified: true, Certificate: saddle.Certificate{Upper: c.Upper, Lower: c.Lower}}
 		return f
 	}
 	return nil

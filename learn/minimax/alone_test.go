@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -157,7 +157,7 @@ func TestStagesGoOn(t *testing.T) {
 			o.Workers = 1
 			o.Control = run.Control{Ctx: ctx, Resume: resume,
 				Recorder: run.RecorderFunc(func(r run.Row) error {
-					rows = append(rows, fmt.Sprint(r.Stage, r.Iteration, r.Evaluations, r.Objective, *optim.SaddleOf(r)))
+					rows = append(rows, fmt.Sprint(r.Stage, r.Iteration, r.Evaluations, r.Objective, *saddle.RowOf(r)))
 					if !slices.Contains(stages, r.Stage) {
 						stages = append(stages, r.Stage)
 					}
@@ -220,7 +220,7 @@ func TestRegretsGoOn(t *testing.T) {
 			o := o
 			o.Control = run.Control{Resume: resume, CheckpointEvery: 1,
 				Recorder: run.RecorderFunc(func(r run.Row) error {
-					rows = append(rows, fmt.Sprint(r.Stage, Alone(r), r.Iteration, r.Objective, optim.SaddleOf(r).Values, optim.SaddleOf(r).Lambda))
+					rows = append(rows, fmt.Sprint(r.Stage, Alone(r), r.Iteration, r.Objective, saddle.RowOf(r).Values, saddle.RowOf(r).Lambda))
 					return nil
 				}),
 				Checkpoint: func(k *run.Checkpoint) error { list = append(list, saved{k, len(rows)}); return nil }}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 )
 
 // inBall returns the least value of the game over |w| ≤ radius by a search of its own, for
@@ -159,7 +159,7 @@ func TestRadiusSolversAgree(t *testing.T) {
 			if !(f.Gap() <= 1e-3*f.Certificate.Upper) || normOf(f.Model.Params) < 0.4*(1-1e-3) {
 				t.Errorf("%s %v: gap %g at %g, |w| %g", multi, losses, f.Gap(), f.Certificate.Upper, normOf(f.Model.Params))
 			}
-			o.Solver, o.Batch, o.Passes, o.Gap, o.Steps = minimax.MirrorProx, -1, 600, 1e-5, optim.AdaptiveSteps
+			o.Solver, o.Batch, o.Passes, o.Gap, o.Steps = minimax.MirrorProx, -1, 600, 1e-5, saddle.AdaptiveSteps
 			h, err := minimax.Train(d, &o)
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -32,7 +33,7 @@ type ballRun struct {
 }
 
 // tightenedBall raises the lower bound of what L-BFGS ended with, where weights have a radius.
-func (t *trainer) tightenedBall(ctx context.Context, g *Game, set optim.Maximizer, s *optim.SaddleResult, gap float64) error {
+func (t *trainer) tightenedBall(ctx context.Context, g *Game, set optim.Maximizer, s *saddle.Result, gap float64) error {
 	ball, ok := t.set.(optim.Ball)
 	if !ok || t.Norm || t.Solver != Auto || !s.Certified || gap <= 0 {
 		return nil
@@ -56,7 +57,7 @@ func (b *ballRun) run(ctx context.Context, gap float64) error {
 		squared.spans = b.g.spans
 		s := *b.trainer
 		s.Beta1, s.Radius, s.set, s.Solver = b.Beta1+nu, 0, nil, Newton
-		in, err := s.newton(squared, b.set, w, b.lambda, gap/4, optim.Certificate{}, &run.Control{Ctx: ctx})
+		in, err := s.newton(squared, b.set, w, b.lambda, gap/4, saddle.Certificate{}, &run.Control{Ctx: ctx})
 		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
 			return nil // Newton's method is not for it
 		}

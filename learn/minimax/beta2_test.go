@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -61,9 +61,9 @@ func TestSharedHandicap(t *testing.T) {
 func TestRowsWithBeta2(t *testing.T) {
 	d := blobs(40, 3, 2, 1)
 	for _, penalty := range []minimax.Penalty{minimax.Handicap, minimax.Shy} {
-		var last *optim.SaddleRow
+		var last *saddle.Row
 		o := minimax.Options{Beta1: 0.1, Beta2: 0.7, Penalty: penalty}
-		o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { last = optim.SaddleOf(r); return nil })
+		o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { last = saddle.RowOf(r); return nil })
 		f, err := minimax.Train(d, &o)
 		if err != nil {
 			t.Fatal(err)

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // certified is what the solvers of linear models that prove a gap have in common: the best bounds
 // so far with what proves them, and how far the run is.
 type certified struct {
-	best   optim.Certificate
+	best   saddle.Certificate
 	lambda []float64 // to be looked at next
 	round  int
 	evals  int
@@ -38,8 +38,8 @@ func (c *certified) proved(lower float64, lambda []float64) {
 func (c *certified) seconds() float64 { return c.spent + time.Since(c.begin).Seconds() }
 
 // result is that of a run which ended at w, after so many steps: what is proved, if anything is.
-func (c *certified) result(w []float64, steps int, reason run.Reason) *optim.SaddleResult {
-	s := &optim.SaddleResult{W: w, Lambda: c.lambda, LastW: w, LastLambda: c.lambda, Steps: steps, Iterations: c.round, Evaluations: c.evals, Reason: reason, Value: c.best.Upper}
+func (c *certified) result(w []float64, steps int, reason run.Reason) *saddle.Result {
+	s := &saddle.Result{W: w, Lambda: c.lambda, LastW: w, LastLambda: c.lambda, Steps: steps, Iterations: c.round, Evaluations: c.evals, Reason: reason, Value: c.best.Upper}
 	if c.best.W != nil && c.best.Lambda != nil {
 		s.Certified, s.Certificate = true, c.best
 		s.W, s.Lambda = c.best.W, c.best.Lambda
@@ -79,7 +79,7 @@ func (c *certified) read(k *run.Checkpoint, solver string, n int) error {
 		return otherProblem(k)
 	}
 	copy(c.lambda, k.Arrays["lambda"])
-	c.best = optim.Certificate{}
+	c.best = saddle.Certificate{}
 	if w := k.Arrays["upperW"]; len(w) == n {
 		c.best.Upper, c.best.W = k.Scalars["upper"], slices.Clone(w)
 	}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -94,7 +95,7 @@ func (t *trainer) ascent(g *Game, set optim.Maximizer, w []float64, gap float64)
 
 // dual solves from w and lambda by dual ascent; nil when the game does not separate.
 // gap is what to reach, times max(leastValue, value); negative never stops for it, but at 1e-9.
-func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, c *run.Control) (*optim.SaddleResult, error) {
+func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, c *run.Control) (*saddle.Result, error) {
 	if gap < 0 {
 		gap = 1e-9
 	}
@@ -178,7 +179,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			r.cuts = slices.Delete(r.cuts, 0, 1)
 		}
 		next, err := r.game()
-		if errors.Is(err, optim.ErrNotFinite) || errors.Is(err, optim.ErrDiverged) {
+		if errors.Is(err, optim.ErrNotFinite) || errors.Is(err, saddle.ErrDiverged) {
 			return r.overflows(v)
 		}
 		if err != nil {
@@ -187,7 +188,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 		r.round++
 		if c.Recorder != nil {
 			row := run.Row{Iteration: r.round, Objective: v, Step: float64(r.inRound), Evaluations: r.evals, Seconds: r.seconds(),
-				Detail: &optim.SaddleRow{Values: r.last().values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.best.Lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
+				Detail: &saddle.Row{Values: r.last().values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.best.Lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
 			if err := c.Recorder.Record(row); err != nil {
 				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
 			}
@@ -206,7 +207,7 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 
 // overflows ends a run that met v, or values, beyond what can be written: for Auto that is
 // only a reason to go on otherwise.
-func (r *cutRun) overflows(v float64) (*optim.SaddleResult, error) {
+func (r *cutRun) overflows(v float64) (*saddle.Result, error) {
 	s := r.finish(run.NoProgress)
 	if r.Solver == Auto {
 		return s, nil
@@ -288,7 +289,7 @@ func (r *cutRun) game() ([]float64, error) {
 	for _, k := range r.cuts {
 		least = math.Min(least, k.penalty+slices.Min(k.values))
 	}
-	payoff := optim.SaddleFunc{W: j, Lambda: p, F: func(theta, lambda, gw, gl []float64) (float64, error) {
+	payoff := saddle.Func{W: j, Lambda: p, F: func(theta, lambda, gw, gl []float64) (float64, error) {
 		v := 0.0
 		clear(gl)
 		for i, k := range r.cuts {
@@ -306,7 +307,7 @@ func (r *cutRun) game() ([]float64, error) {
 	start := make([]float64, j)
 	start[j-1] = 1
 	// The last point converges as well for such games, and the suffix keeps its mean.
-	s, err := optim.SaddlePoint{W: optim.Simplex{}, Lambda: r.set, Suffix: true, Gap: -1}.Solve(payoff, start, r.lambda, &run.Control{Stop: run.Stop{Iterations: 4000}})
+	s, err := saddle.FirstOrder{W: optim.Simplex{}, Lambda: r.set, Suffix: true, Gap: -1}.Solve(payoff, start, r.lambda, &run.Control{Stop: run.Stop{Iterations: 4000}})
 	if err != nil {
 		return nil, fmt.Errorf("minimax: %s: the game of %d cuts: %w", cutSolver, j, err)
 	}
@@ -328,8 +329,8 @@ func (r *cutRun) game() ([]float64, error) {
 	return s.Lambda, nil
 }
 
-func (r *cutRun) finish(reason run.Reason) *optim.SaddleResult {
-	s := &optim.SaddleResult{LastW: r.a.params(), LastLambda: slices.Clone(r.lambda), Steps: r.a.passes, Iterations: r.round, Evaluations: r.evals, Reason: reason}
+func (r *cutRun) finish(reason run.Reason) *saddle.Result {
+	s := &saddle.Result{LastW: r.a.params(), LastLambda: slices.Clone(r.lambda), Steps: r.a.passes, Iterations: r.round, Evaluations: r.evals, Reason: reason}
 	if r.best.W != nil && !finite(s.LastW...) {
 		s.LastW = slices.Clone(r.best.W)
 	}

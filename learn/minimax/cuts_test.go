@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -65,7 +65,7 @@ func TestCutRunState(t *testing.T) {
 		Trust, Gain, Beta, Floor                          float64
 		Lambda, W, S, Alpha                               []float64
 		Cuts                                              []cut
-		Best                                              optim.Certificate
+		Best                                              saddle.Certificate
 		Rest                                              []uint8
 	}
 	of := func(r *cutRun) state {

@@ -33,7 +33,7 @@
 //   - A loss that is not convex, or a zero-one loss shown to the two players in two
 //     ways, takes the certificate away.
 //   - Auto goes on, from the start, where the stochastic steps that it chose itself
-//     diverge. Otherwise what a run diverged at is an optim.DivergenceError
+//     diverge. Otherwise what a run diverged at is an saddle.DivergenceError
 //     with the step. No model with a NaN is handed out or written.
 //
 // # Readings
@@ -63,7 +63,7 @@
 // gap of 19.5. Where losses do not separate by score (Softmax), where rows and features are many
 // and the norm itself is penalised or biases have a bound, where neither a penalty nor the
 // radius holds w, where no loss has a kink, and where the others overflow or make no progress, it
-// is optim.Smoothed instead: L-BFGS on the smoothed maximum, with kinks smoothed along. Bounds of
+// is saddle.Smoothed instead: L-BFGS on the smoothed maximum, with kinks smoothed along. Bounds of
 // biases it keeps; of a penalty of the norm that is small it proves little, so that its end is
 // looked at again there (tighten, in normrun.go): on 300 rows of 20 features and three classes by
 // Softmax, β_1 = 1e-4, a gap of 0.39 became one of 1.8e-4. A radius that barely holds, of which it proves as

@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -219,10 +220,10 @@ func newGame(e *examples[float64], beta1, beta2 float64, norm bool) *Game {
 	return g
 }
 
-// Dims implements optim.Saddle.
+// Dims implements saddle.Problem.
 func (g *Game) Dims() (w, lambda int) { return g.net.Dim(), len(g.objectives) }
 
-// Len implements optim.SampledSaddle.
+// Len implements saddle.Sampled.
 func (g *Game) Len() int { return g.data.Rows }
 
 // Names returns the names of the objectives.
@@ -234,7 +235,7 @@ func (g *Game) Names() []string {
 	return names
 }
 
-// Curvature implements optim.ConvexSaddle: β_1 along the weights when R is the square.
+// Curvature implements saddle.Convex: β_1 along the weights when R is the square.
 // A network with hidden layers, a loss that is not convex, and a zero-one loss that the
 // players see differently make the problem one without a certificate.
 func (g *Game) Curvature(mu []float64) bool {
@@ -363,7 +364,7 @@ func (g *Game) coefficients(lambda []float64, rows int) {
 	}
 }
 
-// EvalBatch implements optim.SampledSaddle.
+// EvalBatch implements saddle.Sampled.
 func (g *Game) EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64, error) {
 	if len(batch) == 0 {
 		return 0, fmt.Errorf("minimax: an empty minibatch")
@@ -377,7 +378,7 @@ func (g *Game) EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64, err
 	return g.finish(g.raw, w, lambda, gw, gl)
 }
 
-// Eval implements optim.Saddle. Scores are kept: to evaluate the same w again, for
+// Eval implements saddle.Problem. Scores are kept: to evaluate the same w again, for
 // another λ, costs a linear model half.
 func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	rows, outputs := g.data.Rows, g.net.Outputs()
@@ -394,7 +395,7 @@ func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	return g.finish(raw, w, lambda, gw, gl)
 }
 
-// Minorant implements optim.Minorized: for the game that this one relaxes, it gives the
+// Minorant implements saddle.Minorized: for the game that this one relaxes, it gives the
 // value at w and the gradient of a function below it, for convex losses and λ ≥ 0.
 func (g *Game) Minorant(w, lambda, gw []float64) (float64, error) {
 	g.under(true)
@@ -507,7 +508,7 @@ func (g *Game) scale() []float64 {
 // relaxer returns a function that gives the game with losses that are smooth and nowhere
 // larger, or nil when no loss has kinks. What it gives is one game with changing losses,
 // which keeps its scores.
-func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
+func (g *Game) relaxer() func(width float64) saddle.Convex {
 	var kinks []int
 	for k := range g.objectives {
 		o := &g.objectives[k]
@@ -526,7 +527,7 @@ func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
 	}
 	r := newGame(&e, g.beta1, g.beta2, g.norm)
 	r.spans = g.spans
-	return func(width float64) optim.ConvexSaddle {
+	return func(width float64) saddle.Convex {
 		for _, k := range kinks {
 			o := &g.objectives[k]
 			// The width is of the objective as it enters the game. On rows of several
@@ -544,6 +545,6 @@ func (g *Game) relaxer() func(width float64) optim.ConvexSaddle {
 }
 
 var (
-	_ optim.SampledSaddle = (*Game)(nil)
-	_ optim.ConvexSaddle  = (*Game)(nil)
+	_ saddle.Sampled = (*Game)(nil)
+	_ saddle.Convex  = (*Game)(nil)
 )

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -18,7 +19,7 @@ func (t *trainer) linear() (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, stage := range []func() (*optim.SaddleResult, error){l.steps, l.ascend, l.norms, l.newtons, l.smooth} {
+	for _, stage := range []func() (*saddle.Result, error){l.steps, l.ascend, l.norms, l.newtons, l.smooth} {
 		if s, err := stage(); err != nil {
 			return l.partial(s), err
 		}
@@ -30,7 +31,7 @@ func (t *trainer) linear() (*Fit, error) {
 	l.r.Reason = ended(l.r, asked)
 	f := t.fit(l.g, l.r, l.frozen)
 	if !finite(f.Values...) || !finite(f.Penalty) || !finite(f.Model.Params...) {
-		return nil, &optim.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
+		return nil, &saddle.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
 	}
 	return f, nil
 }
@@ -43,13 +44,13 @@ type linearRun struct {
 	g        *Game
 	mixtures optim.Maximizer // the set of λ; set is that of w
 	frozen   bool            // whether it is Fixed alone
-	relaxed  func(float64) optim.ConvexSaddle
+	relaxed  func(float64) saddle.Convex
 	gap      float64 // to be proved, times max(leastValue, value); negative where there is none
 	control  *run.Control
 	later    bool // whether the run goes on from a checkpoint of a stage after steps
 
 	w, lambda []float64 // where the next stage begins
-	r         *optim.SaddleResult
+	r         *saddle.Result
 	more      bool // whether there is to be another stage
 }
 
@@ -98,43 +99,43 @@ func (l *linearRun) resumes(solvers ...string) bool {
 }
 
 // take has what a stage found, for the next.
-func (l *linearRun) take(s *optim.SaddleResult) {
+func (l *linearRun) take(s *saddle.Result) {
 	l.control.Resume = nil
 	l.r, l.w = s, s.W
 	l.more = l.Solver == Auto && stopped(s.Reason)
 }
 
 // steps takes those of mirror-prox, or of what else was chosen that takes any, on minibatches.
-func (l *linearRun) steps() (*optim.SaddleResult, error) {
+func (l *linearRun) steps() (*saddle.Result, error) {
 	if l.later || l.Solver == Smoothed || l.Solver == DualAscent || l.Solver == Newton {
 		return nil, nil
 	}
-	certify := optim.CertifyOptions{Scale: l.g.scale(), Enough: math.Max(l.Gap, 0), Least: leastValue}
+	certify := saddle.CertifyOptions{Scale: l.g.scale(), Enough: math.Max(l.Gap, 0), Least: leastValue}
 	if l.relaxed != nil && l.g.Curvature(make([]float64, l.net.Dim())) {
 		certify.Relaxed = l.relaxed(l.Width)
 	}
-	p := optim.SaddlePoint{
+	p := saddle.FirstOrder{
 		W: l.set, Lambda: l.mixtures, Entropic: l.Entropic, Steps: l.Steps, StepW: l.StepW, StepLambda: l.StepLambda,
 		Frozen: l.frozen, Batch: l.Batch, Seed: l.Seed, Suffix: !l.All, Gap: l.gap, Least: leastValue, Certify: certify,
 	}
 	l.stage = string(l.Solver)
 	switch l.Solver {
 	case Descent:
-		p.Method = optim.DescentAscent
+		p.Method = saddle.DescentAscent
 	case Alternating:
-		p.Method = optim.Alternating
+		p.Method = saddle.Alternating
 	default:
 		l.stage = string(MirrorProx)
 		// Backtracking is for smooth problems: at kinks it ends in tiny steps.
-		if l.StepW == 0 && l.Steps == optim.ConstantSteps && (l.Batch > 0 || l.relaxed != nil) {
-			p.Steps = optim.AdaptiveSteps
+		if l.StepW == 0 && l.Steps == saddle.ConstantSteps && (l.Batch > 0 || l.relaxed != nil) {
+			p.Steps = saddle.AdaptiveSteps
 		}
 	}
 	if l.more {
 		p.Gap = -1 // later stages prove one
 	}
 	r, err := p.Solve(l.g, l.w, l.lambda, l.control)
-	var astray *optim.DivergenceError
+	var astray *saddle.DivergenceError
 	switch {
 	case err != nil && l.more && l.StepW == 0 && errors.As(err, &astray):
 		// Losses of very different steepness: no step that was chosen here suits them,
@@ -157,7 +158,7 @@ func (l *linearRun) steps() (*optim.SaddleResult, error) {
 func (l *linearRun) quick() bool { return l.relaxed != nil || l.g.cornered() || l.Bias > 0 }
 
 // ascend goes on by dual ascent.
-func (l *linearRun) ascend() (*optim.SaddleResult, error) {
+func (l *linearRun) ascend() (*saddle.Result, error) {
 	if l.Solver == DualAscent {
 		if l.gap < 0 && l.Gap > 0 || l.Bias > 0 {
 			return nil, errDual
@@ -189,7 +190,7 @@ func (l *linearRun) ascend() (*optim.SaddleResult, error) {
 }
 
 // norms goes on by games with the square of a norm that is the penalty.
-func (l *linearRun) norms() (*optim.SaddleResult, error) {
+func (l *linearRun) norms() (*saddle.Result, error) {
 	if l.Solver != Auto || !l.more || l.gap <= 0 || !l.Norm {
 		return nil, nil
 	}
@@ -201,7 +202,7 @@ func (l *linearRun) norms() (*optim.SaddleResult, error) {
 }
 
 // newtons goes on by Newton's method.
-func (l *linearRun) newtons() (*optim.SaddleResult, error) {
+func (l *linearRun) newtons() (*saddle.Result, error) {
 	if l.Solver != Newton && (l.Solver != Auto || !l.more || l.gap <= 0 || !l.quick()) {
 		return nil, nil
 	}
@@ -218,11 +219,11 @@ func (l *linearRun) newtons() (*optim.SaddleResult, error) {
 }
 
 // smooth goes on by L-BFGS, which is for every game.
-func (l *linearRun) smooth() (*optim.SaddleResult, error) {
+func (l *linearRun) smooth() (*saddle.Result, error) {
 	if !l.more {
 		return nil, nil
 	}
-	p := optim.Smoothed{W: l.set, Lambda: l.mixtures, Gap: math.Max(l.gap, 1e-9), Least: leastValue, Workers: l.Workers, Relaxed: l.relaxed, Scale: l.g.scale()}
+	p := saddle.Smoothed{W: l.set, Lambda: l.mixtures, Gap: math.Max(l.gap, 1e-9), Least: leastValue, Workers: l.Workers, Relaxed: l.relaxed, Scale: l.g.scale()}
 	if l.gap < 0 {
 		p.Gap = math.Max(l.Gap, 1e-6)
 	}
@@ -254,7 +255,7 @@ func (l *linearRun) smooth() (*optim.SaddleResult, error) {
 }
 
 // partial is the fit of a run that ended with an error, nil where it left nothing.
-func (l *linearRun) partial(s *optim.SaddleResult) *Fit {
+func (l *linearRun) partial(s *saddle.Result) *Fit {
 	if s == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/optimtest"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -589,7 +590,7 @@ func TestStructureOfTheGame(t *testing.T) {
 // The bound of Theorem 5.4 on real losses.
 func TestTheoremSteps(t *testing.T) {
 	d := blobs(60, 3, 2, 2)
-	o := &minimax.Options{Losses: all(t, "zero-one", "hinge", "1-norm", "cross-entropy"), Radius: 2, Beta1: 1e-3, Solver: minimax.Descent, Steps: optim.TheoremSteps, Batch: 6, All: true}
+	o := &minimax.Options{Losses: all(t, "zero-one", "hinge", "1-norm", "cross-entropy"), Radius: 2, Beta1: 1e-3, Solver: minimax.Descent, Steps: saddle.TheoremSteps, Batch: 6, All: true}
 	last := math.Inf(1)
 	for _, passes := range []int{10, 100} {
 		o.Passes = passes
@@ -708,7 +709,7 @@ func TestWildObjectives(t *testing.T) {
 		t.Errorf("a loss in units of 1e-9: gap %g", f.Gap())
 	}
 	if _, err := minimax.Train(d, &minimax.Options{Losses: append(all(t, "cross-entropy", "1-norm"), huge), Normalization: minimax.Raw, Solver: minimax.Descent, StepW: 1, Passes: 50}); err != nil {
-		var at *optim.DivergenceError
+		var at *saddle.DivergenceError
 		if !errors.As(err, &at) {
 			t.Errorf("raw units: %v", err)
 		}
@@ -799,8 +800,8 @@ func TestDeterminism(t *testing.T) {
 	for name, o := range map[string]minimax.Options{
 		"linear":      {Beta1: 1e-3, Batch: 64, Passes: 4},
 		"all":         {Beta1: 1e-2, Batch: -1, Passes: 40, Solver: minimax.MirrorProx, Gap: -1, All: true},
-		"alternating": {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Alternating, StepW: 0.1, Steps: optim.DecreasingSteps, Entropic: true},
-		"theorem":     {Radius: 3, Batch: 64, Passes: 4, Solver: minimax.Descent, Steps: optim.TheoremSteps},
+		"alternating": {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Alternating, StepW: 0.1, Steps: saddle.DecreasingSteps, Entropic: true},
+		"theorem":     {Radius: 3, Batch: 64, Passes: 4, Solver: minimax.Descent, Steps: saddle.TheoremSteps},
 		"regret":      {Beta1: 1e-2, Batch: 64, Passes: 4, Normalization: minimax.Regret, Gap: 1e-2},
 		"baseline":    {Hidden: []int{8}, Batch: 64, Passes: 4, Normalization: minimax.Baseline},
 		"gda":         {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Descent, StepW: 0.1},
@@ -899,7 +900,7 @@ func TestNetworkWithoutConstants(t *testing.T) {
 func TestNetworkDivergence(t *testing.T) {
 	d := blobs(200, 4, 3, 3)
 	f, err := minimax.Train(d, &minimax.Options{Hidden: []int{20, 20}, StepW: 1e4, Batch: 16, Passes: 20, Losses: all(t, "squared", "cross-entropy"), ScoreBound: 10})
-	var at *optim.DivergenceError
+	var at *saddle.DivergenceError
 	if !errors.As(err, &at) || at.Step < 1 {
 		t.Fatalf("error %v", err)
 	}
@@ -929,7 +930,7 @@ func TestNetworkLastStep(t *testing.T) {
 							}
 							continue
 						}
-						var at *optim.DivergenceError
+						var at *saddle.DivergenceError
 						if err == nil {
 							if rate >= 1e12 || !(f.Worst < 4) || method == optim.SGD && rate >= 1e6 && passes*(400/batch) == 1 {
 								t.Errorf("%s: a model with worst %v", name, f.Worst)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -136,10 +137,10 @@ func newMixture(parts []Part, joint Joint, beta1 float64) (*Mixture, error) {
 	return m, nil
 }
 
-// Dims implements optim.Saddle.
+// Dims implements saddle.Problem.
 func (m *Mixture) Dims() (w, lambda int) { return m.dim, len(m.parts) }
 
-// Curvature implements optim.ConvexSaddle.
+// Curvature implements saddle.Convex.
 func (m *Mixture) Curvature(mu []float64) bool {
 	for j := range mu {
 		mu[j] = m.beta1
@@ -159,7 +160,7 @@ func (m *Mixture) only(lambda []float64) {
 	}
 }
 
-// Eval implements optim.Saddle.
+// Eval implements saddle.Problem.
 func (m *Mixture) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	if m.at == nil || !slices.Equal(m.at, w) {
 		kept := m.at
@@ -216,7 +217,7 @@ type MixtureOptions struct {
 
 	Joint  Joint     // evaluates the parts, which then need no Objective; nil is each apart
 	Memory int       // pairs of Smoothed's L-BFGS, in float32 where parameters are many; zero is 20
-	Along  []float64 // preconditions it; see optim.Smoothed.Scale
+	Along  []float64 // preconditions it; see saddle.Smoothed.Scale
 
 	stage string // in front of the solver's name in rows
 }
@@ -227,7 +228,7 @@ type MixtureFit struct {
 	Raw, Values []float64 // a_k L_k, and as they enter the game
 	Worst       float64
 	Offsets     []float64 // b_k
-	Result      *optim.SaddleResult
+	Result      *saddle.Result
 }
 
 // TrainMixture finds parameters that are robust to every mixture of the parts. Losses of
@@ -320,11 +321,11 @@ func (m *Mixture) solve(o *MixtureOptions, start []float64) (*MixtureFit, error)
 	convex := m.Curvature(make([]float64, m.dim)) && m.beta1 > 0
 	control := o.Control
 	m.tell(o, &control)
-	var r *optim.SaddleResult
+	var r *saddle.Result
 	switch o.Solver {
 	case Auto, Smoothed:
 		control.Stop.Iterations = o.Steps
-		s := optim.Smoothed{Lambda: lambda, Gap: math.Max(gap, 1e-9), Absolute: o.Absolute, Inner: o.Inner, Workers: o.Workers, Memory: o.Memory, Single: m.dim > singleFrom, Scale: o.Along}
+		s := saddle.Smoothed{Lambda: lambda, Gap: math.Max(gap, 1e-9), Absolute: o.Absolute, Inner: o.Inner, Workers: o.Workers, Memory: o.Memory, Single: m.dim > singleFrom, Scale: o.Along}
 		if o.Fixed != nil {
 			s.Start = 1e-9 // there is nothing to smooth, and rounds would only forget curvature
 			m.only(o.Fixed)
@@ -332,15 +333,15 @@ func (m *Mixture) solve(o *MixtureOptions, start []float64) (*MixtureFit, error)
 		r, err = s.Solve(m, start, &control)
 		m.only(nil)
 	case MirrorProx, Descent, Alternating:
-		s := optim.SaddlePoint{Lambda: lambda, Frozen: o.Fixed != nil, Suffix: true, Gap: gap}
+		s := saddle.FirstOrder{Lambda: lambda, Frozen: o.Fixed != nil, Suffix: true, Gap: gap}
 		if !convex {
 			s.Gap = -1
 		}
 		switch o.Solver {
 		case Descent:
-			s.Method, s.Steps = optim.DescentAscent, optim.AdaptiveSteps
+			s.Method, s.Steps = saddle.DescentAscent, saddle.AdaptiveSteps
 		case Alternating:
-			s.Method, s.Steps = optim.Alternating, optim.AdaptiveSteps
+			s.Method, s.Steps = saddle.Alternating, saddle.AdaptiveSteps
 		}
 		control.Stop.Iterations = o.Steps
 		r, err = s.Solve(m, start, l0, &control)

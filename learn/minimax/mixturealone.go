@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -96,11 +96,11 @@ func (m *Mixture) tell(o *MixtureOptions, c *run.Control) {
 		if recorder := *r; recorder != nil {
 			*r = run.RecorderFunc(func(r run.Row) error {
 				r.Stage = o.stage + stage
-				if optim.SaddleOf(r) != nil {
-					optim.SaddleOf(r).Names = names
+				if saddle.RowOf(r) != nil {
+					saddle.RowOf(r).Names = names
 					for k, v := range o.Fixed {
-						if v == 0 && k < len(optim.SaddleOf(r).Values) {
-							optim.SaddleOf(r).Values[k] = math.NaN()
+						if v == 0 && k < len(saddle.RowOf(r).Values) {
+							saddle.RowOf(r).Values[k] = math.NaN()
 						}
 					}
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -30,11 +30,11 @@ func TestMixtureRegretsGoOn(t *testing.T) {
 		o := &minimax.MixtureOptions{Beta1: 1e-4, Gap: 1e-7, Absolute: true, Inner: 2, Normalization: minimax.Regret}
 		o.Control = run.Control{CheckpointEvery: 1,
 			Recorder: run.RecorderFunc(func(r run.Row) error {
-				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective, *optim.SaddleOf(r)))
+				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective, *saddle.RowOf(r)))
 				return nil
 			}),
 			Live: run.RecorderFunc(func(r run.Row) error {
-				if len(optim.SaddleOf(r).Names) != 3 || r.Stage == "" {
+				if len(saddle.RowOf(r).Names) != 3 || r.Stage == "" {
 					t.Errorf("a live row without names or stage: %+v", r)
 				}
 				live++

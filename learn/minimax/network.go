@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -151,11 +152,11 @@ func (r *netRun) run(control *run.Control) (*Fit, error) {
 		r.position = 0
 		r.history = append(r.history, r.lambda...)
 		row := run.Row{Iteration: r.pass + 1, Step: r.StepW * r.rate(), Evaluations: r.evals, Seconds: r.seconds(),
-			Detail: &optim.SaddleRow{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
-		for k := range optim.SaddleOf(row).Values {
-			optim.SaddleOf(row).Values[k] /= float64(r.passRows)
-			row.Objective += r.lambda[k] * optim.SaddleOf(row).Values[k]
-			optim.SaddleOf(row).Mean = append(optim.SaddleOf(row).Mean, r.sum[k]/float64(r.step))
+			Detail: &saddle.Row{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
+		for k := range saddle.RowOf(row).Values {
+			saddle.RowOf(row).Values[k] /= float64(r.passRows)
+			row.Objective += r.lambda[k] * saddle.RowOf(row).Values[k]
+			saddle.RowOf(row).Mean = append(saddle.RowOf(row).Mean, r.sum[k]/float64(r.step))
 		}
 		row.Rate = float64(r.passRows) / math.Max(row.Seconds/float64(r.pass+1), 1e-9)
 		clear(r.passValues)
@@ -192,7 +193,7 @@ func (r *netRun) ended(reason run.Reason) (*Fit, error) {
 	case value-value != 0 || f.Penalty-f.Penalty != 0:
 		return nil, r.lastStep(value+f.Penalty, optim.ErrNotFinite)
 	case r.worse(value, r.zero()) && r.worse(value, r.accounted(r.values(nn.He[float32](r.net, r.Seed)))):
-		return nil, r.lastStep(value, optim.ErrDiverged)
+		return nil, r.lastStep(value, saddle.ErrDiverged)
 	}
 	return f, nil
 }
@@ -262,7 +263,7 @@ func (r *netRun) diverged(step int, value float64, err error) error {
 			norm = math.Max(norm, math.Abs(float64(v)))
 		}
 	}
-	return &optim.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * r.rate(), StepLambda: r.StepLambda * r.rate(), Value: value, First: r.first, Norm: norm, Err: err}
+	return &saddle.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * r.rate(), StepLambda: r.StepLambda * r.rate(), Value: value, First: r.first, Norm: norm, Err: err}
 }
 
 // move takes both steps, or says that the run diverged at this one, w being what it
@@ -272,7 +273,7 @@ func (r *netRun) move(value float64, gl []float64, grad []float32) error {
 	case value-value != 0:
 		return r.diverged(r.step, value, optim.ErrNotFinite)
 	case math.Abs(value) > 1e8*(1+math.Abs(r.first)):
-		return r.diverged(r.step, value, optim.ErrDiverged)
+		return r.diverged(r.step, value, saddle.ErrDiverged)
 	}
 	if err := r.opt.Step(r.w, grad); err != nil {
 		if errors.Is(err, optim.ErrNotFinite) {

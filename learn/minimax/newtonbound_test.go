@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -127,7 +128,7 @@ func TestNewtonDiverges(t *testing.T) {
 			if f != nil && !finite(f.Model.Params...) {
 				t.Errorf("%s by %q: a fit with weights %v", name, solver, f.Model.Params)
 			}
-			var at *optim.DivergenceError
+			var at *saddle.DivergenceError
 			if solver == Newton && (!errors.As(err, &at) || at.Solver != newtonSolver || at.Step < 1) {
 				t.Errorf("%s by %q: %v does not say where", name, solver, err)
 			}

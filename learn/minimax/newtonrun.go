@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -27,7 +28,7 @@ const newtonSolver = "newton"
 // linear ℓ_1 estimation", SIAM J. Optimization 3, 1993, for one such loss.
 //
 // Where cutting planes over λ (cutRun) learn one slope of D a round, which dual ascent
-// has to bring out, and L-BFGS on the smoothed maximum (optim.Smoothed) stops getting
+// has to bring out, and L-BFGS on the smoothed maximum (saddle.Smoothed) stops getting
 // anywhere once the width is small, this takes some twenty rounds of a few steps each.
 //
 // State is what a checkpoint holds, at the end of any round.
@@ -61,7 +62,7 @@ const (
 
 // newtonStage goes on by newtonRun from w, from where r ended and from what it proved, unless
 // it is nil; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *run.Control) (*optim.SaddleResult, error) {
+func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *saddle.Result, c *run.Control) (*saddle.Result, error) {
 	if k := c.Resume; k != nil && k.Solver != newtonSolver && t.Solver == Auto {
 		return nil, nil
 	}
@@ -71,7 +72,7 @@ func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64,
 		}
 		gap = 1e-9
 	}
-	var known optim.Certificate
+	var known saddle.Certificate
 	if r != nil {
 		lambda = r.Lambda
 		if r.Certified {
@@ -84,7 +85,7 @@ func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64,
 
 // newton solves from w and lambda by newtonRun; nil when that is not for the game. gap is
 // what to reach, times max(leastValue, value).
-func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known optim.Certificate, c *run.Control) (*optim.SaddleResult, error) {
+func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known saddle.Certificate, c *run.Control) (*saddle.Result, error) {
 	s := t.newtonOf(g)
 	if s == nil {
 		return nil, nil
@@ -144,9 +145,9 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 		r.round++
 		if c.Recorder != nil {
 			row := run.Row{Iteration: r.round, Objective: here.value, Step: float64(steps), Evaluations: r.evals, Seconds: r.seconds(),
-				Detail: &optim.SaddleRow{Values: slices.Clone(here.slope), Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
+				Detail: &saddle.Row{Values: slices.Clone(here.slope), Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
 			if r.best.Lambda != nil {
-				optim.SaddleOf(row).Mean = slices.Clone(r.best.Lambda)
+				saddle.RowOf(row).Mean = slices.Clone(r.best.Lambda)
 			}
 			if err := c.Recorder.Record(row); err != nil {
 				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
@@ -169,7 +170,7 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 
 // astray ends a run that met a value that is not finite: for Auto that is only a reason to
 // go on otherwise.
-func (r *newtonRun) astray(v float64) (*optim.SaddleResult, error) {
+func (r *newtonRun) astray(v float64) (*saddle.Result, error) {
 	if r.Solver == Auto {
 		return r.finish(run.NoProgress), nil
 	}
@@ -177,7 +178,7 @@ func (r *newtonRun) astray(v float64) (*optim.SaddleResult, error) {
 	for _, x := range r.w {
 		norm = math.Max(norm, math.Abs(x))
 	}
-	err := &optim.DivergenceError{Solver: newtonSolver, Step: r.round + 1, StepW: 1, StepLambda: r.share, Value: v, First: r.first, Norm: norm, Err: optim.ErrNotFinite}
+	err := &saddle.DivergenceError{Solver: newtonSolver, Step: r.round + 1, StepW: 1, StepLambda: r.share, Value: v, First: r.first, Norm: norm, Err: optim.ErrNotFinite}
 	if r.best.W == nil {
 		return nil, err // there is no finite state to hand out
 	}
@@ -313,7 +314,7 @@ func (r *newtonRun) rest(w, gw []float64) float64 {
 	return rest
 }
 
-func (r *newtonRun) finish(reason run.Reason) *optim.SaddleResult {
+func (r *newtonRun) finish(reason run.Reason) *saddle.Result {
 	return r.result(r.w, r.evals, reason)
 }
 

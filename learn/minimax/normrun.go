@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -51,7 +52,7 @@ type normRun struct {
 }
 
 // normStage goes on by normRun; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *optim.SaddleResult, c *run.Control) (*optim.SaddleResult, error) {
+func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *saddle.Result, c *run.Control) (*saddle.Result, error) {
 	ball, ok := t.ball()
 	if k := c.Resume; !ok || !t.Norm || t.Radius > 0 || k != nil && k.Solver != normSolver {
 		return nil, nil
@@ -75,7 +76,7 @@ func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, g
 }
 
 // tightened closes the gap that L-BFGS ended with further, where the norm is the penalty.
-func (t *trainer) tightened(ctx context.Context, g *Game, set optim.Maximizer, s *optim.SaddleResult, gap float64) error {
+func (t *trainer) tightened(ctx context.Context, g *Game, set optim.Maximizer, s *saddle.Result, gap float64) error {
 	ball, ok := t.ball()
 	if !ok || !t.Norm || !s.Certified || gap <= 0 {
 		return nil
@@ -104,7 +105,7 @@ func (t *trainer) ball() (optim.Ball, bool) {
 	return ball, ok
 }
 
-func (r *normRun) run(c *run.Control) (*optim.SaddleResult, error) {
+func (r *normRun) run(c *run.Control) (*saddle.Result, error) {
 	ctx := c.Ctx
 	if ctx == nil {
 		ctx = context.Background()
@@ -122,7 +123,7 @@ func (r *normRun) run(c *run.Control) (*optim.SaddleResult, error) {
 		squared.spans = r.g.spans
 		s := *r.trainer
 		s.Norm, s.Beta1, s.set, s.Solver = false, r.Beta1/r.tau, nil, Newton
-		in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, optim.Certificate{}, &run.Control{Ctx: c.Ctx, Stop: run.Stop{Time: c.Stop.Time}})
+		in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, saddle.Certificate{}, &run.Control{Ctx: c.Ctx, Stop: run.Stop{Time: c.Stop.Time}})
 		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
 			if r.best.W != nil && r.best.Lambda != nil {
 				return r.finish(run.NoProgress), nil
@@ -162,7 +163,7 @@ func (r *normRun) run(c *run.Control) (*optim.SaddleResult, error) {
 				mean = r.best.Lambda
 			}
 			row := run.Row{Iteration: r.round, Objective: v, Step: r.tau, Evaluations: r.evals, Seconds: r.seconds(),
-				Detail: &optim.SaddleRow{Values: values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(mean), Upper: r.best.Upper, Lower: r.best.Lower}}
+				Detail: &saddle.Row{Values: values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(mean), Upper: r.best.Upper, Lower: r.best.Lower}}
 			if err := c.Recorder.Record(row); err != nil {
 				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
 			}
@@ -416,7 +417,7 @@ func (r *normRun) proveExcess(under *Game, w, lambda []float64) (float64, error)
 	return excess, nil
 }
 
-func (r *normRun) finish(reason run.Reason) *optim.SaddleResult {
+func (r *normRun) finish(reason run.Reason) *saddle.Result {
 	return r.result(r.w, r.evals, reason)
 }
 

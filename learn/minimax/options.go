@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -19,12 +20,12 @@ const (
 	// certificate is as close as asked for, Newton where that takes longer and Newton's
 	// steps are affordable, and Smoothed where neither applies or makes progress. For networks it is Descent.
 	Auto Solver = ""
-	// MirrorProx and Descent are optim.SaddlePoint with optim.MirrorProx and
-	// optim.DescentAscent.
+	// MirrorProx and Descent are saddle.FirstOrder with saddle.MirrorProx and
+	// saddle.DescentAscent.
 	MirrorProx  Solver = "mirror-prox"
 	Descent     Solver = "gda"
 	Alternating Solver = "alternating"
-	// Smoothed is optim.Smoothed, on all examples: the quickest where no loss has a kink,
+	// Smoothed is saddle.Smoothed, on all examples: the quickest where no loss has a kink,
 	// the only one of those here to certify losses of whole rows (Softmax), and the reference
 	// for the others.
 	Smoothed Solver = "smoothed"
@@ -174,7 +175,7 @@ type Options struct {
 
 	// How.
 	Solver     Solver
-	Steps      optim.StepRule
+	Steps      saddle.StepRule
 	StepW      float64 // zero is 1, for networks 0.03
 	StepLambda float64 // zero is 1, for networks 0.01
 	Entropic   bool
@@ -272,7 +273,7 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		return p, errors.New("minimax: offsets are for regrets, one finite number for each objective")
 	case network && p.Solver != Auto && p.Solver != Descent:
 		return p, fmt.Errorf("minimax: networks are trained by %s, not by %s", Descent, p.Solver)
-	case network && (p.Steps != optim.ConstantSteps || p.Entropic):
+	case network && (p.Steps != saddle.ConstantSteps || p.Entropic):
 		return p, errors.New("minimax: networks take plain projected steps of λ; leave rule and geometry as they are")
 	case network && (p.Norm || p.Bias != 0 || p.All):
 		return p, errors.New("minimax: Norm, Bias and All are for linear models, not for networks")

@@ -3,7 +3,7 @@ package minimax
 import (
 	"math"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -21,7 +21,7 @@ func stopped(r run.Reason) bool { return r == run.NoProgress || r == RoundLimit 
 
 // ended returns why a run ended whose gap was to be gap times max(leastValue, value); gap is
 // negative where none was asked for, or there is none: what the solver stopped by counts then.
-func ended(r *optim.SaddleResult, gap float64) run.Reason {
+func ended(r *saddle.Result, gap float64) run.Reason {
 	if gap <= 0 || !stopped(r.Reason) {
 		return r.Reason
 	}

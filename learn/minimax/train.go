@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -26,7 +27,7 @@ type Fit struct {
 	// without penalties, may well be further from the least possible. What β_2 adds to all
 	// objectives alike, ±β_2 min M_k, is Shared: it has no effect on the game, and is left out
 	// of Certificate and of recorded rows, where it would only hide how small a gap is.
-	Certificate optim.Certificate
+	Certificate saddle.Certificate
 	Certified   bool
 	Shared      float64
 	// OffsetGap, of Regret, is what the least of an objective alone may be below where it was
@@ -34,7 +35,7 @@ type Fit struct {
 	// zero where offsets were given.
 	OffsetGap float64
 
-	Radii       optim.Radii // of TheoremSteps
+	Radii       saddle.Radii // of TheoremSteps
 	Passes      int
 	Evaluations int
 	Seconds     float64
@@ -287,10 +288,10 @@ func (t *trainer) control(iterations int) (*run.Control, error) {
 		}
 		c.Recorder = run.RecorderFunc(func(r run.Row) error {
 			r.Stage = t.prefix + t.stage
-			if optim.SaddleOf(r) != nil {
-				optim.SaddleOf(r).Names = names
-				optim.SaddleOf(r).Upper += shared // as Fit.Shared
-				optim.SaddleOf(r).Lower += shared
+			if saddle.RowOf(r) != nil {
+				saddle.RowOf(r).Names = names
+				saddle.RowOf(r).Upper += shared // as Fit.Shared
+				saddle.RowOf(r).Lower += shared
 			}
 			return recorder.Record(r)
 		})
@@ -303,12 +304,12 @@ func (t *trainer) control(iterations int) (*run.Control, error) {
 const leastValue = 0.01
 
 // fit describes the point that a solver found.
-func (t *trainer) fit(g *Game, r *optim.SaddleResult, frozen bool) *Fit {
+func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
 	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: g.Names(), Shared: g.shared()}
 	f.Guarantee = "certified"
 	if !r.Certified || math.IsInf(r.Certificate.Lower, -1) {
 		f.Certified = false
-		f.Certificate = optim.Certificate{}
+		f.Certificate = saddle.Certificate{}
 		switch {
 		case !g.Curvature(make([]float64, t.net.Dim())):
 			f.Guarantee = "no convergence guarantee: the problem is not convex"

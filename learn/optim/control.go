@@ -46,10 +46,7 @@ func begin(solver string, c *run.Control, iterations int) *solving {
 // resume takes up the checkpoint of the run, if there is one, of a point with dim
 // coordinates and arrays of as many.
 func (r *solving) resume(dim int, arrays ...string) (*run.Checkpoint, error) {
-	k, err := r.Taken()
-	if err == nil && k != nil {
-		err = k.Fits(dim, arrays...)
-	}
+	k, err := r.Point(dim, arrays...)
 	if err != nil {
 		return nil, fmt.Errorf("optim: %w", err)
 	}
@@ -75,15 +72,6 @@ func (r *solving) save(force bool, state func() *run.Checkpoint) error {
 		return fmt.Errorf("optim: %w", err)
 	}
 	return nil
-}
-
-// loop is run.Run's Loop, with errors of this package.
-func (r *solving) loop(step func() (*run.Row, run.Reason, error), state func() *run.Checkpoint) (run.Reason, error) {
-	reason, err := r.Loop(step, func() (*run.Checkpoint, error) { return state(), nil })
-	if err != nil {
-		err = fmt.Errorf("optim: %w", err)
-	}
-	return reason, err
 }
 
 // ended completes the error of a run that ended: one whose context was cancelled saves its
@@ -119,14 +107,15 @@ func (r *solving) eval(f Objective, x, grad []float64) (float64, error) {
 	}
 	if grad != nil && !math.IsInf(v, 1) {
 		if m := r.vectors.maxAbs(grad); m-m != 0 { // builtin max keeps NaN
-			i := firstNotFinite(grad)
+			i := FirstNotFinite(grad)
 			return v, fmt.Errorf("optim: %s: evaluation %d: gradient[%d] is %v: %w", r.Name, r.Evaluations, i, grad[i], ErrNotFinite)
 		}
 	}
 	return v, nil
 }
 
-func firstNotFinite(x []float64) int {
+// FirstNotFinite returns the place of the first NaN or infinity, -1 without one.
+func FirstNotFinite(x []float64) int {
 	for i, v := range x {
 		if v-v != 0 { // NaN or an infinity
 			return i

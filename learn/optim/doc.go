@@ -1,8 +1,10 @@
-// Package optim is the optimisation layer under every learner: what is
-// minimised (Objective, Sum), where (Set, with its projections), by whom
-// (LBFGS, OWLQN, Stochastic; SaddlePoint and Smoothed for games of two players), and
-// how a run is watched, stopped, saved and taken up again (Control, Recorder,
-// Checkpoint).
+// Package optim is the optimisation layer under every learner: what is minimised (Objective,
+// Sum), over what (Set, with projections), and by whom (LBFGS, OWLQN, Stochastic). Games of two
+// players are in package saddle below it, losses of a score in package score; package run
+// says how a run is watched, stopped, saved and taken up again.
+//
+//	f := optim.Ridge(optim.NewSum(terms, nil), 0.1)     // Σ_i f_i(x) + 0.05 |x|²
+//	r, err := optim.OWLQN{L1: 1}.Minimize(f, start, &run.Control{Ctx: ctx})
 //
 // # The types to know
 //
@@ -10,13 +12,17 @@
 // sum over examples, using any number of goroutines; the result has the same
 // bits for every number of them. Ridge adds λ/2 |x|²; Scaled preconditions. A
 // solver takes an Objective (or Terms, when it draws minibatches), a start and a
-// Control, and returns a Result.
+// run.Control, and returns a Result. Sets that a linear function can be maximised on are
+// Maximizers: Simplex, BoxSimplex (capped ones too), SimplexBall, Vertices, Polytope.
 //
-// A Saddle is a function to be minimised over w and maximised over λ. SaddlePoint
-// takes gradient steps, Smoothed needs none of their lengths, and Certify bounds how
-// far from the value of the game a point can be: from above by the best answer of λ,
-// exactly, and from below by convexity, after w was really minimised over. Sets of λ
-// are Simplex, BoxSimplex (capped ones too), SimplexBall, Vertices and Polytope.
+// # Who uses what
+//
+//	LBFGS       g2p, MULTIBOOST's domain classifier
+//	OWLQN       linear, sequence (with and without l1), saddle.Smoothed, ALMO
+//	Stochastic  sequence
+//	saddle      ALMO: linear models, pronunciation and labels
+//	score       boosting, MULTIBOOST, linear
+//	run.Loop    saddle's solvers
 //
 // # What may be relied on
 //
@@ -42,11 +48,5 @@
 // L-BFGS whose vector work runs on all workers and reads each stored vector twice
 // an iteration instead of four times.
 //
-// Only averages of descent and ascent converge; last points go round in circles (the
-// bilinear game in saddle_test.go). They are averages of the points where gradients
-// were evaluated, which is what the proof of Theorem 5.4 bounds, and not of their
-// successors, as the thesis prints.
-//
-// Start reading at objective.go, then control.go, then a solver; for games at
-// saddle.go, saddlesolve.go, saddlecert.go.
+// Start reading at objective.go, then control.go, then a solver.
 package optim

@@ -153,7 +153,7 @@ func (h *history[T]) direction(v vectors, dst, g []float64, pushed bool, x, xNew
 	})[0]
 }
 
-func finite(x []float64) bool { return firstNotFinite(x) < 0 }
+func finite(x []float64) bool { return FirstNotFinite(x) < 0 }
 
 // vectors does dense vector work on several goroutines. The stripes, and the
 // order in which their sums are added, do not depend on how many there are.
@@ -191,9 +191,9 @@ func (v vectors) sums(n, k int, f func(out []float64, lo, hi int)) []float64 {
 	return out
 }
 
-// maxAbs returns the largest absolute value.
+// MaxAbs returns the largest absolute value.
 func (v vectors) maxAbs(x []float64) float64 {
 	part := make([]float64, (len(x)+stripe-1)/stripe)
-	v.each(len(x), func(i, lo, hi int) { part[i] = maxAbs(x[lo:hi]) })
-	return maxAbs(part)
+	v.each(len(x), func(i, lo, hi int) { part[i] = MaxAbs(x[lo:hi]) })
+	return MaxAbs(part)
 }

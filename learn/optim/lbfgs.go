@@ -43,7 +43,7 @@ func (m LBFGS) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, err
 		x0, start = k.X, k.Iteration
 		res.Note = lbfgsNote
 	}
-	if err := checkDim(solver, f.Dim(), x0); err != nil {
+	if err := CheckStart(solver, f.Dim(), x0); err != nil {
 		return nil, err
 	}
 	res.X = slices.Clone(x0)
@@ -58,7 +58,7 @@ func (m LBFGS) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, err
 		return res, p.err
 	}
 	// What is best so far is kept here, since gonum gives nothing back on some errors.
-	res.F, res.GradNorm, res.Iterations = p.v, maxAbs(p.grad), start
+	res.F, res.GradNorm, res.Iterations = p.v, MaxAbs(p.grad), start
 	checkpoint := func() *run.Checkpoint {
 		return &run.Checkpoint{X: slices.Clone(res.X)}
 	}
@@ -166,7 +166,7 @@ func (w *watcher) Record(loc *optimize.Location, op optimize.Operation, _ *optim
 		return nil
 	}
 	copy(w.res.X, loc.X)
-	w.res.F, w.res.GradNorm = loc.F, maxAbs(loc.Gradient)
+	w.res.F, w.res.GradNorm = loc.F, MaxAbs(loc.Gradient)
 	w.res.Iterations++
 	w.reason, w.err = w.r.step(w.res.Iterations, loc.F, w.res.GradNorm, step)
 	if w.err == nil {

@@ -58,8 +58,8 @@ func (r ridge) Eval(x, grad []float64) (float64, error) {
 	return v + r.lambda/2*sq, nil
 }
 
-// checkDim is what every solver asks first.
-func checkDim(solver string, dim int, x []float64) error {
+// CheckStart is what every solver asks first: that the start x has dim coordinates, all finite.
+func CheckStart(solver string, dim int, x []float64) error {
 	if len(x) != dim {
 		return fmt.Errorf("optim: %s: the start has %d coordinates, the objective %d", solver, len(x), dim)
 	}

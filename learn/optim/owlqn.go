@@ -52,7 +52,7 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, err
 		x0, q.res.Iterations = k.X, k.Iteration
 		q.res.Note = lbfgsNote
 	}
-	if err := checkDim(owlqnSolver, n, x0); err != nil {
+	if err := CheckStart(owlqnSolver, n, x0); err != nil {
 		return nil, err
 	}
 	if err := q.start(x0); err != nil {

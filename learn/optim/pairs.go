@@ -34,8 +34,8 @@ func difference[T float32 | float64](s []T, d, a, b []float64) {
 	}
 }
 
-// maxAbs returns the largest absolute value of x; NaN if there is one.
-func maxAbs(x []float64) float64 {
+// MaxAbs returns the largest absolute value of x; NaN if there is one.
+func MaxAbs(x []float64) float64 {
 	m, k := largestFront(x)
 	for _, v := range x[k:] {
 		m = max(m, math.Abs(v))

@@ -17,18 +17,18 @@ func TestPairKernels(t *testing.T) {
 			x[i] = rng.NormFloat64()
 			want = max(want, math.Abs(x[i]))
 		}
-		if got := maxAbs(x); got != want {
+		if got := MaxAbs(x); got != want {
 			t.Fatalf("maxAbs of %v is %v", x, got)
 		}
 		if n == 0 {
 			continue
 		}
 		x[rng.IntN(n)] = math.Inf(-1)
-		if got := maxAbs(x); !math.IsInf(got, 1) {
+		if got := MaxAbs(x); !math.IsInf(got, 1) {
 			t.Fatalf("maxAbs of %v is %v", x, got)
 		}
 		x[rng.IntN(n)] = math.NaN()
-		if got := maxAbs(x); !math.IsNaN(got) {
+		if got := MaxAbs(x); !math.IsNaN(got) {
 			t.Fatalf("maxAbs of %v is %v", x, got)
 		}
 	}
@@ -106,15 +106,15 @@ func TestHistoryInSinglePrecision(t *testing.T) {
 	for i := range a {
 		difference[i] = a[i] - b[i]
 	}
-	if d := maxAbs(difference); d > 1e-5*maxAbs(a) || d == 0 {
-		t.Errorf("directions differ by %v of %v", d, maxAbs(a))
+	if d := MaxAbs(difference); d > 1e-5*MaxAbs(a) || d == 0 {
+		t.Errorf("directions differ by %v of %v", d, MaxAbs(a))
 	}
 	double.direction(v, b, g, false, nil, nil)
 	for i := range a {
 		difference[i] = a[i] - b[i]
 	}
-	if d := maxAbs(difference); d > 1e-12*maxAbs(a) {
-		t.Errorf("inner products taken anew change the direction by %v of %v", d, maxAbs(a))
+	if d := MaxAbs(difference); d > 1e-12*MaxAbs(a) {
+		t.Errorf("inner products taken anew change the direction by %v of %v", d, MaxAbs(a))
 	}
 
 	far := make([]float64, n)

@@ -221,7 +221,7 @@ func (s *SimplexBall) Maximize(g, x []float64) float64 {
 	if x == nil {
 		x = make([]float64, len(g))
 	}
-	m := maxAbs(g)
+	m := MaxAbs(g)
 	if m == 0 {
 		m = 1
 	}
@@ -253,7 +253,7 @@ func NewVertices(points [][]float64) (*Vertices, error) {
 		if len(p) != len(points[0]) {
 			return nil, fmt.Errorf("optim: hull: point %d has %d coordinates, the first %d", i+1, len(p), len(points[0]))
 		}
-		if j := firstNotFinite(p); j >= 0 {
+		if j := FirstNotFinite(p); j >= 0 {
 			return nil, fmt.Errorf("optim: hull: coordinate %d of point %d is %v", j+1, i+1, p[j])
 		}
 		s.points = append(s.points, slices.Clone(p))
@@ -322,85 +322,4 @@ func (s *Vertices) Maximize(g, x []float64) float64 {
 		copy(x, s.points[at])
 	}
 	return best
-}
-
-// OverVertices is the game whose second player mixes the points of a hull: φ(w, V θ)
-// with θ in the unit simplex. It needs no other projection, and unlike Vertices
-// allows entropic steps.
-func OverVertices(p Saddle, v *Vertices) Saddle {
-	_, n := p.Dims()
-	o := &overVertices{p: p, v: v, lambda: make([]float64, n), gl: make([]float64, n)}
-	sampled, isSampled := p.(SampledSaddle)
-	convex, isConvex := p.(ConvexSaddle)
-	s := &sampledOverVertices{o, sampled}
-	c := convexity{convex}
-	switch {
-	case isSampled && isConvex:
-		return struct {
-			*sampledOverVertices
-			convexity
-		}{s, c}
-	case isSampled:
-		return s
-	case isConvex:
-		return struct {
-			*overVertices
-			convexity
-		}{o, c}
-	}
-	return o
-}
-
-type convexity struct{ p ConvexSaddle }
-
-func (c convexity) Curvature(mu []float64) bool { return c.p.Curvature(mu) }
-
-type overVertices struct {
-	p          Saddle
-	v          *Vertices
-	lambda, gl []float64
-}
-
-func (o *overVertices) Dims() (int, int) {
-	n, _ := o.p.Dims()
-	return n, len(o.v.points)
-}
-
-func (o *overVertices) mix(theta []float64) {
-	clear(o.lambda)
-	for j, p := range o.v.points {
-		for i, v := range p {
-			o.lambda[i] += theta[j] * v
-		}
-	}
-}
-
-func (o *overVertices) back(gl []float64) {
-	for j := range gl {
-		gl[j] = 0
-		for i, v := range o.v.points[j] {
-			gl[j] += v * o.gl[i]
-		}
-	}
-}
-
-func (o *overVertices) Eval(w, theta, gw, gl []float64) (float64, error) {
-	o.mix(theta)
-	v, err := o.p.Eval(w, o.lambda, gw, o.gl)
-	o.back(gl)
-	return v, err
-}
-
-type sampledOverVertices struct {
-	*overVertices
-	s SampledSaddle
-}
-
-func (o *sampledOverVertices) Len() int { return o.s.Len() }
-
-func (o *sampledOverVertices) EvalBatch(batch []int, w, theta, gw, gl []float64) (float64, error) {
-	o.mix(theta)
-	v, err := o.s.EvalBatch(batch, w, o.lambda, gw, o.gl)
-	o.back(gl)
-	return v, err
 }

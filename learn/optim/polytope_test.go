@@ -442,3 +442,10 @@ func TestPolytopesWithoutInside(t *testing.T) {
 		t.Errorf("a row that no point meets is met: %v", err)
 	}
 }
+
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol) {
+		t.Errorf("%s = %.10g, want %.10g within %g", what, got, want, tol)
+	}
+}

@@ -38,12 +38,12 @@ func NewPolytope(n int, a [][]float64, b []float64) (*Polytope, error) {
 		if len(row) != n {
 			return nil, fmt.Errorf("optim: polytope: row %d has %d entries for %d coordinates", i+1, len(row), n)
 		}
-		if j := firstNotFinite(row); j >= 0 || b[i]-b[i] != 0 {
+		if j := FirstNotFinite(row); j >= 0 || b[i]-b[i] != 0 {
 			return nil, fmt.Errorf("optim: polytope: row %d has entries that are not finite", i+1)
 		}
 		// Σ x = 1, so that a row free of its mean says the same of x. Of unit length: the
 		// tolerances below are then of the same kind, whatever the row has across the simplex.
-		largest := maxAbs(row)
+		largest := MaxAbs(row)
 		unit, right := make([]float64, n), 0.0
 		if largest > 0 { // which sums of squares may overflow
 			floats.AddScaled(unit, 1/largest, row)
@@ -85,7 +85,7 @@ func (s *Polytope) Project(x []float64) {
 	s.project(x)
 	// From afar that leaves an error relative to the distance. What is on the way from the
 	// nearest point to x has the same nearest point.
-	if far := maxAbs(from); far > 1e3 {
+	if far := MaxAbs(from); far > 1e3 {
 		for i, v := range from {
 			x[i] += 1e3 / far * (v - x[i])
 		}
@@ -102,10 +102,10 @@ func (s *Polytope) project(x []float64) ([]float64, bool) {
 	// A set without an inside may be empty by a rounding, which is mostly of the last digits: what is
 	// found within those is exact but for them, which within flat it would not be.
 	digits := 1e-15 * float64(s.n)
-	if u, ok := s.projectWithin(x, digits*(1+maxAbs(x))); ok {
+	if u, ok := s.projectWithin(x, digits*(1+MaxAbs(x))); ok {
 		return u, true
 	}
-	return s.projectWithin(x, flat+digits*maxAbs(x))
+	return s.projectWithin(x, flat+digits*MaxAbs(x))
 }
 
 // projectWithin is project where x may exceed rows of A by slack.

@@ -118,7 +118,7 @@ func (b Ball) Project(x []float64) {
 	}
 	// In units of the greatest coordinate and the radius nothing overflows: the norm
 	// of coordinates near the greatest float64 is beyond it.
-	top := maxAbs(x)
+	top := MaxAbs(x)
 	if top == 0 || math.IsInf(top, 0) || math.IsNaN(top) {
 		return // no point is nearest: who evaluates there reports what is not finite
 	}
@@ -147,7 +147,7 @@ func (b Ball) Project(x []float64) {
 
 // norm is |x|_q, scaled so that powers neither overflow nor vanish.
 func norm(x []float64, q float64) float64 {
-	m := maxAbs(x)
+	m := MaxAbs(x)
 	if m == 0 || math.IsInf(m, 0) {
 		return m
 	}
@@ -180,7 +180,7 @@ func unitNorm(x []float64, top, q float64) float64 {
 func projectLq(x []float64, q, radius float64) {
 	// A point beyond 1e290 radii is as good as one there: what is left of a coordinate
 	// is then no part of it.
-	unit := math.Max(radius, maxAbs(x)/1e290)
+	unit := math.Max(radius, MaxAbs(x)/1e290)
 	top, a := 0.0, make([]float64, len(x))
 	for i, v := range x {
 		a[i] = math.Abs(v) / unit

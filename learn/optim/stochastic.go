@@ -167,7 +167,7 @@ func (s *stochastic) start(x0 []float64) error {
 			return fmt.Errorf("optim: %s: the checkpoint's position %d of %d terms is impossible", solver, s.position, s.n)
 		}
 	}
-	if err := checkDim(solver, s.dim, x0); err != nil {
+	if err := CheckStart(solver, s.dim, x0); err != nil {
 		return err
 	}
 	s.x = slices.Clone(x0)

@@ -87,6 +87,15 @@ func (r *Run) Taken() (*Checkpoint, error) {
 	return k, nil
 }
 
+// Point is Taken for learners whose state is a point of dim coordinates, and arrays of as many.
+func (r *Run) Point(dim int, arrays ...string) (*Checkpoint, error) {
+	k, err := r.Taken()
+	if err == nil && k != nil {
+		err = k.Fits(dim, arrays...)
+	}
+	return k, err
+}
+
 // TakeUp sets steps, evaluations, seconds and best loss to those of a checkpoint that the
 // caller has judged.
 func (r *Run) TakeUp(k *Checkpoint) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -102,13 +102,13 @@ func TestBarOfStages(t *testing.T) {
 	b := start(&out, "begin")
 	r := b.Training("almo", run.Stop{Iterations: 10})
 	for k := range 5 {
-		if err := r.Record(run.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k), Detail: &optim.SaddleRow{}}); err != nil {
+		if err := r.Record(run.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k), Detail: &saddle.Row{}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Each stage has an estimate of its own, and a name.
 	game := func(k int) run.Row {
-		return run.Row{Stage: "hinge alone: gda", Iteration: k, Seconds: float64(k), Detail: &optim.SaddleRow{Names: []string{"hinge"}, Values: []float64{0.5}, Lambda: []float64{1}, Upper: math.Inf(1)}}
+		return run.Row{Stage: "hinge alone: gda", Iteration: k, Seconds: float64(k), Detail: &saddle.Row{Names: []string{"hinge"}, Values: []float64{0.5}, Lambda: []float64{1}, Upper: math.Inf(1)}}
 	}
 	for k := range 3 {
 		if err := r.Record(game(k)); err != nil {

@@ -81,7 +81,7 @@ func (b Ball) Maximize(g, x []float64) float64 {
 	}
 	switch {
 	case q == 1:
-		m := maxAbs(g)
+		m := MaxAbs(g)
 		if i := slices.IndexFunc(g, func(v float64) bool { return math.Abs(v) == m }); i >= 0 && x != nil {
 			x[i] = math.Copysign(b.Radius, g[i])
 		}
@@ -134,91 +134,22 @@ func (p Product) Maximize(g, x []float64) float64 {
 		if x != nil {
 			part, x = x[:b.Dim], x[b.Dim:]
 		}
-		total += maximize(b.Set, g[:b.Dim], part)
+		total += Maximize(b.Set, g[:b.Dim], part)
 		g = g[b.Dim:]
 	}
 	return total
 }
 
-// maximize is Maximize for sets that may be unbounded or unknown.
-func maximize(s Set, g, x []float64) float64 {
+// Maximize is Maximizer's for sets that may be unbounded or unknown.
+func Maximize(s Set, g, x []float64) float64 {
 	if m, ok := s.(Maximizer); ok {
 		return m.Maximize(g, x)
 	}
 	if x != nil {
 		clear(x)
 	}
-	if maxAbs(g) == 0 {
+	if MaxAbs(g) == 0 {
 		return 0
 	}
 	return math.Inf(1)
-}
-
-// drop returns a bound on how far ⟨g, v-w⟩ + Σ μ_j (v_j-w_j)²/2 can fall below zero
-// for v in the set; infinite when it has no bound.
-//
-// The set may be nil, for all space. It takes the exact minimum where that is at
-// hand: without constraints and on boxes coordinate by coordinate, and elsewhere, with
-// m the least μ_j, at the projection of w - g/m, or with m = 0 through Maximize.
-func drop(set Set, w, g, mu []float64) float64 {
-	switch s := set.(type) {
-	case Product:
-		total := 0.0
-		for _, b := range s { // products within products are as deep as they were written
-			total += drop(b.Set, w[:b.Dim], g[:b.Dim], mu[:b.Dim])
-			w, g, mu = w[b.Dim:], g[b.Dim:], mu[b.Dim:]
-		}
-		return total
-	case nil, Box:
-		box, _ := s.(Box)
-		total := 0.0
-		for j, v := range g {
-			if v == 0 {
-				continue
-			}
-			lo, hi := math.Inf(-1), math.Inf(1)
-			if box.Lo != nil {
-				lo = box.Lo[min(j, len(box.Lo)-1)]
-			}
-			if box.Hi != nil {
-				hi = box.Hi[min(j, len(box.Hi)-1)]
-			}
-			to := lo
-			if v < 0 {
-				to = hi
-			}
-			if mu[j] > 0 {
-				to = math.Max(lo, math.Min(hi, w[j]-v/mu[j]))
-			}
-			d := to - w[j]
-			if math.IsInf(d, 0) {
-				return math.Inf(1)
-			}
-			total -= v*d + mu[j]/2*d*d
-		}
-		return total
-	}
-	if len(g) == 0 {
-		return 0
-	}
-	m := slices.Min(mu)
-	if m > 0 {
-		v := make([]float64, len(w))
-		for j := range v {
-			v[j] = w[j] - g[j]/m
-		}
-		set.Project(v)
-		total := 0.0
-		for j, d := range v {
-			d -= w[j]
-			total -= g[j]*d + m/2*d*d
-		}
-		return total
-	}
-	down, at := make([]float64, len(g)), 0.0
-	for j, v := range g {
-		down[j] = -v
-		at += v * w[j]
-	}
-	return at + maximize(set, down, nil)
 }

@@ -1,4 +1,4 @@
-package optim
+package saddle
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Saddle is a function φ(w, λ) to be minimised over w and maximised over λ. The
+// Problem is a function φ(w, λ) to be minimised over w and maximised over λ. The
 // guarantees of the solvers hold when it is convex in w and concave in λ.
-type Saddle interface {
+type Problem interface {
 	Dims() (w, lambda int)
 	// Eval returns φ(w, λ). It stores the (sub)gradient with respect to w in gw
 	// and the (super)gradient with respect to λ in gl, unless they are nil, keeps
@@ -20,10 +20,10 @@ type Saddle interface {
 	Eval(w, lambda, gw, gl []float64) (float64, error)
 }
 
-// SampledSaddle is met by a mean over examples that can be estimated on some of
+// Sampled is met by a mean over examples that can be estimated on some of
 // them.
-type SampledSaddle interface {
-	Saddle
+type Sampled interface {
+	Problem
 	Len() int
 	// EvalBatch is Eval on the examples of the batch alone: the mean over them in
 	// place of the mean over all, so that the means over equal batches that divide
@@ -31,41 +31,41 @@ type SampledSaddle interface {
 	EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64, error)
 }
 
-// ConvexSaddle is met by functions that are convex in w for every λ of the set, and
+// Convex is met by functions that are convex in w for every λ of the set, and
 // concave in λ. Only for these is there a certificate.
-type ConvexSaddle interface {
-	Saddle
+type Convex interface {
+	Problem
 	// Curvature stores μ ≥ 0 such that φ(·, λ) - Σ_j μ_j w_j²/2 is convex for every
 	// λ, and reports whether φ is convex in w at all.
 	Curvature(mu []float64) bool
 }
 
-// SaddleFunc makes a ConvexSaddle of a function; it promises convexity in w and
+// Func makes a Convex of a function; it promises convexity in w and
 // concavity in λ, with curvature Mu along every coordinate of w.
-type SaddleFunc struct {
+type Func struct {
 	W, Lambda int
 	Mu        float64
 	F         func(w, lambda, gw, gl []float64) (float64, error)
 }
 
-// Dims implements Saddle.
-func (f SaddleFunc) Dims() (int, int) { return f.W, f.Lambda }
+// Dims implements Problem.
+func (f Func) Dims() (int, int) { return f.W, f.Lambda }
 
-// Eval implements Saddle.
-func (f SaddleFunc) Eval(w, lambda, gw, gl []float64) (float64, error) {
+// Eval implements Problem.
+func (f Func) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	return f.F(w, lambda, gw, gl)
 }
 
-// Curvature implements ConvexSaddle.
-func (f SaddleFunc) Curvature(mu []float64) bool {
+// Curvature implements Convex.
+func (f Func) Curvature(mu []float64) bool {
 	for j := range mu {
 		mu[j] = f.Mu
 	}
 	return true
 }
 
-// SaddleMethod is a way to move both players.
-type SaddleMethod int
+// Method is a way to move both players.
+type Method int
 
 const (
 	// MirrorProx looks ahead: a trial step from z gives z', and the gradients at z'
@@ -73,7 +73,7 @@ const (
 	// 1/T where φ is smooth, and the last point converges too (A. Nemirovski, SIAM
 	// J. Optimization 15, 2004; with noise A. Juditsky, A. Nemirovski and C. Tauvel,
 	// Stochastic Systems 1, 2011). A step takes two evaluations, on two minibatches.
-	MirrorProx SaddleMethod = iota
+	MirrorProx Method = iota
 	// DescentAscent moves both players at once along the gradients at the old
 	// point. Only its averages converge, as 1/√T.
 	DescentAscent
@@ -84,21 +84,21 @@ const (
 
 var saddleMethods = []string{"mirror-prox", "gda", "alternating"}
 
-func (m SaddleMethod) String() string {
+func (m Method) String() string {
 	if m < 0 || int(m) >= len(saddleMethods) {
-		return fmt.Sprintf("SaddleMethod(%d)", int(m))
+		return fmt.Sprintf("Method(%d)", int(m))
 	}
 	return saddleMethods[m]
 }
 
-// ParseSaddleMethod finds a method by its name.
-func ParseSaddleMethod(name string) (SaddleMethod, error) {
+// ParseMethod finds a method by its name.
+func ParseMethod(name string) (Method, error) {
 	for k, s := range saddleMethods {
 		if s == name {
-			return SaddleMethod(k), nil
+			return Method(k), nil
 		}
 	}
-	return 0, fmt.Errorf("optim: %q is no method for saddle points; choose one of %q", name, saddleMethods)
+	return 0, fmt.Errorf("saddle: %q is no method for saddle points; choose one of %q", name, saddleMethods)
 }
 
 // StepRule says how long steps are. γ_w and γ_λ stand for StepW and StepLambda.
@@ -140,7 +140,7 @@ func ParseStepRule(name string) (StepRule, error) {
 			return StepRule(k), nil
 		}
 	}
-	return 0, fmt.Errorf("optim: %q is no rule for steps; choose one of %q", name, stepRules)
+	return 0, fmt.Errorf("saddle: %q is no rule for steps; choose one of %q", name, stepRules)
 }
 
 // Radii are the constants of Theorem 5.4 of the thesis "Large-scale learning": |w|
@@ -179,14 +179,14 @@ type DivergenceError struct {
 }
 
 func (e *DivergenceError) Error() string {
-	return fmt.Sprintf("optim: %s: step %d (of length %.3g for w, %.3g for λ) led to the value %.6g, from %.6g at the start, and to weights up to %.3g: %v; take shorter steps, or a bounded set for w",
+	return fmt.Sprintf("saddle: %s: step %d (of length %.3g for w, %.3g for λ) led to the value %.6g, from %.6g at the start, and to weights up to %.3g: %v; take shorter steps, or a bounded set for w",
 		e.Solver, e.Step, e.StepW, e.StepLambda, e.Value, e.First, e.Norm, e.Err)
 }
 
 func (e *DivergenceError) Unwrap() error { return e.Err }
 
-// SaddleRow is what a saddle-point solver adds to a Row.
-type SaddleRow struct {
+// Row is what a saddle-point solver adds to a Row.
+type Row struct {
 	Names  []string  // of the objectives; nil from solvers, which do not know them
 	Values []float64 // gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where there are minibatches
 	Lambda []float64 // of now
@@ -195,8 +195,8 @@ type SaddleRow struct {
 	Lower  float64
 }
 
-// SaddleResult is where a saddle-point run ended.
-type SaddleResult struct {
+// Result is where a saddle-point run ended.
+type Result struct {
 	W, Lambda         []float64 // averages, which the guarantees are about
 	LastW, LastLambda []float64 // last iterates
 	Value             float64   // the last value of φ met, an estimate where there are minibatches
@@ -212,7 +212,7 @@ type SaddleResult struct {
 
 // Fields implements run.Detail: what each objective is at, its weight and its average
 // weight, then the bounds.
-func (s *SaddleRow) Fields() []run.Field {
+func (s *Row) Fields() []run.Field {
 	var out []run.Field
 	for _, list := range []struct {
 		what   string
@@ -226,7 +226,7 @@ func (s *SaddleRow) Fields() []run.Field {
 }
 
 // String implements run.Detail.
-func (s *SaddleRow) String() string {
+func (s *Row) String() string {
 	var parts []string
 	for k, v := range s.Values {
 		name := s.name(k)
@@ -243,15 +243,15 @@ func (s *SaddleRow) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func (s *SaddleRow) name(k int) string {
+func (s *Row) name(k int) string {
 	if k < len(s.Names) {
 		return s.Names[k]
 	}
 	return strconv.Itoa(k + 1)
 }
 
-// SaddleOf returns what a saddle-point solver added to a row, nil for rows of other solvers.
-func SaddleOf(r run.Row) *SaddleRow {
-	s, _ := r.Detail.(*SaddleRow)
+// RowOf returns what a saddle-point solver added to a row, nil for rows of other solvers.
+func RowOf(r run.Row) *Row {
+	s, _ := r.Detail.(*Row)
 	return s
 }

@@ -1,6 +1,10 @@
-package optim
+package saddle
 
-import "math"
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+)
 
 // Walls are the bounds that a Box of a Product has for single coordinates, as those of biases are.
 // What goes along gradients without constraints, L-BFGS, leaves a coordinate alone that is at its
@@ -8,11 +12,11 @@ import "math"
 // meanwhile is projected afterwards, and then left alone.
 
 // eachWall calls f for every coordinate that a Box of a Product bounds on both sides.
-func eachWall(set Set, f func(j int, lo, hi float64)) {
-	p, _ := set.(Product)
+func eachWall(set optim.Set, f func(j int, lo, hi float64)) {
+	p, _ := set.(optim.Product)
 	from := 0
 	for _, block := range p {
-		if box, ok := block.Set.(Box); ok && len(box.Lo) > 0 && len(box.Hi) > 0 {
+		if box, ok := block.Set.(optim.Box); ok && len(box.Lo) > 0 && len(box.Hi) > 0 {
 			for i := range block.Dim {
 				f(from+i, box.Lo[min(i, len(box.Lo)-1)], box.Hi[min(i, len(box.Hi)-1)])
 			}
@@ -22,13 +26,13 @@ func eachWall(set Set, f func(j int, lo, hi float64)) {
 }
 
 // walled reports whether set has walls.
-func walled(set Set) (yes bool) {
+func walled(set optim.Set) (yes bool) {
 	eachWall(set, func(int, float64, float64) { yes = true })
 	return yes
 }
 
 // wallsAt returns the coordinates of w that are at a wall, where -grad points out.
-func wallsAt(set Set, w, grad []float64) (held []int) {
+func wallsAt(set optim.Set, w, grad []float64) (held []int) {
 	eachWall(set, func(j int, lo, hi float64) {
 		near := 1e-9 * math.Max(math.Abs(lo), math.Abs(hi))
 		if w[j] <= lo+near && grad[j] > 0 || w[j] >= hi-near && grad[j] < 0 {

@@ -1,4 +1,4 @@
-package optim
+package saddle
 
 import (
 	"errors"
@@ -6,22 +6,23 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
 const smoothedSolver = "smoothed"
 
 // errOtherProblem says that a checkpoint's arrays and scalars do not fit.
-var errOtherProblem = errors.New("optim: smoothed: the checkpoint belongs to another problem")
+var errOtherProblem = errors.New("saddle: smoothed: the checkpoint belongs to another problem")
 
 // smoothedRun is a run of Smoothed: what a checkpoint holds, and what the rounds share.
 type smoothedRun struct {
 	Smoothed
-	run    *solving
-	p      Saddle       // what the rounds minimise: the problem, or the last that is relaxed
-	convex ConvexSaddle // the problem, if it is convex: rounds are certified
+	run    *run.Run
+	p      Problem // what the rounds minimise: the problem, or the last that is relaxed
+	convex Convex  // the problem, if it is convex: rounds are certified
 	f      *smoothed
-	res    *SaddleResult
+	res    *Result
 
 	w, lambda  []float64
 	v          float64 // φ(w, λ) of what was minimised last
@@ -32,25 +33,25 @@ type smoothedRun struct {
 }
 
 // start evaluates the problem where the run begins or goes on.
-func (m Smoothed) start(p Saddle, w0 []float64, c *run.Control) (*smoothedRun, error) {
+func (m Smoothed) start(p Problem, w0 []float64, c *run.Control) (*smoothedRun, error) {
 	n, k := p.Dims()
 	m, err := m.withDefaults(n, k)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDim(smoothedSolver, n, w0); err != nil {
+	if err := optim.CheckStart(smoothedSolver, n, w0); err != nil {
 		return nil, err
 	}
-	s := &smoothedRun{Smoothed: m, run: begin(smoothedSolver, c, 30), p: p, res: &SaddleResult{}, w: slices.Clone(w0), lambda: make([]float64, k)}
+	s := &smoothedRun{Smoothed: m, run: run.Begin(smoothedSolver, c, 30), p: p, res: &Result{}, w: slices.Clone(w0), lambda: make([]float64, k)}
 	s.f = &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: s.run}
 	mu := make([]float64, n)
-	if convex, ok := p.(ConvexSaddle); ok && convex.Curvature(mu) {
+	if convex, ok := p.(Convex); ok && convex.Curvature(mu) {
 		s.convex = convex
 		if m.Known.W != nil {
 			s.res.Certified, s.res.Certificate = true, m.Known
 		}
 	}
-	resumed, err := s.run.resume(n)
+	resumed, err := s.run.Point(n)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +68,12 @@ func (m Smoothed) start(p Saddle, w0 []float64, c *run.Control) (*smoothedRun, e
 	m.Lambda.Project(s.lambda)
 	values := make([]float64, k)
 	if s.v, err = p.Eval(s.w, s.lambda, nil, values); err != nil {
-		return nil, fmt.Errorf("optim: smoothed: %w", err)
+		return nil, fmt.Errorf("saddle: smoothed: %w", err)
 	}
-	if s.v-s.v != 0 || firstNotFinite(values) >= 0 {
-		return nil, &DivergenceError{Solver: smoothedSolver, Value: s.v, First: s.v, Norm: maxAbs(s.w), Err: ErrNotFinite}
+	if s.v-s.v != 0 || optim.FirstNotFinite(values) >= 0 {
+		return nil, &DivergenceError{Solver: smoothedSolver, Value: s.v, First: s.v, Norm: optim.MaxAbs(s.w), Err: optim.ErrNotFinite}
 	}
-	ball, constrained := m.W.(Ball)
+	ball, constrained := m.W.(optim.Ball)
 	if constrained = constrained && euclidean(ball); constrained {
 		s.f.ball = &multiplier{radius: ball.Radius}
 	}
@@ -123,7 +124,7 @@ func (s *smoothedRun) restore(r *run.Checkpoint) error {
 	return nil
 }
 
-func (s *smoothedRun) checkpoint() *run.Checkpoint {
+func (s *smoothedRun) checkpoint() (*run.Checkpoint, error) {
 	c := &run.Checkpoint{X: slices.Clone(s.w),
 		Scalars: map[string]float64{"tau": s.tau, "stuck": float64(s.stuck), "unsettled": float64(s.unsettled), "width": s.width},
 		Arrays:  map[string][]float64{"lambda": slices.Clone(s.lambda)}}
@@ -137,7 +138,7 @@ func (s *smoothedRun) checkpoint() *run.Checkpoint {
 		c.Scalars["upper"], c.Scalars["lower"] = best.Upper, best.Lower
 		c.Arrays["upperW"], c.Arrays["lowerLambda"] = slices.Clone(best.W), slices.Clone(best.Lambda)
 	}
-	return c
+	return c, nil
 }
 
 // guessPenalty sets ρ of the ball: |∇φ|/D is of the size that ν has where the constraint
@@ -145,7 +146,7 @@ func (s *smoothedRun) checkpoint() *run.Checkpoint {
 func (s *smoothedRun) guessPenalty() error {
 	g := make([]float64, len(s.w))
 	if _, err := s.p.Eval(s.w, s.lambda, g, nil); err != nil {
-		return fmt.Errorf("optim: smoothed: %w", err)
+		return fmt.Errorf("saddle: smoothed: %w", err)
 	}
 	s.run.Evaluations++
 	square := s.f.ball.radius * s.f.ball.radius
@@ -171,8 +172,8 @@ func (s *smoothedRun) size(v float64) float64 {
 
 // relax sets what the round minimises. It returns the relaxed problem, nil if there is
 // none.
-func (s *smoothedRun) relax() ConvexSaddle {
-	var below ConvexSaddle
+func (s *smoothedRun) relax() Convex {
+	var below Convex
 	if s.Relaxed != nil {
 		below = s.Relaxed(s.width)
 		s.p = below
@@ -194,10 +195,10 @@ func (s *smoothedRun) leaveWalls() error {
 
 // descend moves w to the minimum of F_τ, by one run of L-BFGS.
 func (s *smoothedRun) descend() error {
-	var objective Objective = Func{len(s.w), s.f.eval}
+	var objective optim.Objective = optim.Func{N: len(s.w), F: s.f.eval}
 	z := slices.Clone(s.w)
 	if s.Scale != nil {
-		objective = Scaled(objective, s.Scale, s.Workers)
+		objective = optim.Scaled(objective, s.Scale, s.Workers)
 		for j := range z {
 			z[j] /= s.Scale[j]
 		}
@@ -208,7 +209,7 @@ func (s *smoothedRun) descend() error {
 		relative = s.Gap * 1e-4 / math.Max(1, math.Abs(s.v)/s.size(s.v)) // the bounds tell better
 		s.f.watch.begin()
 	}
-	r, err := OWLQN{Memory: s.Memory, Single: s.Single, Workers: max(1, s.Workers)}.Minimize(objective, z, &run.Control{
+	r, err := optim.OWLQN{Memory: s.Memory, Single: s.Single, Workers: max(1, s.Workers)}.Minimize(objective, z, &run.Control{
 		Ctx: s.run.Ctx, Recorder: s.f.live(s.round+1, s.res),
 		Stop: run.Stop{Iterations: s.Inner, Evaluations: 3 * s.Inner, Relative: relative, Window: 20, Gradient: 1e-12},
 	})
@@ -236,14 +237,14 @@ func (s *smoothedRun) descend() error {
 // abandon returns the error of a round that began at before and failed.
 func (s *smoothedRun) abandon(before []float64, err error) error {
 	if s.run.Ctx.Err() == nil {
-		return &DivergenceError{Solver: smoothedSolver, Step: s.round + 1, Value: math.NaN(), Norm: maxAbs(s.w), Err: errors.Join(ErrNotFinite, err)}
+		return &DivergenceError{Solver: smoothedSolver, Step: s.round + 1, Value: math.NaN(), Norm: optim.MaxAbs(s.w), Err: errors.Join(optim.ErrNotFinite, err)}
 	}
 	copy(s.w, before) // the round will be run again from there
 	return err
 }
 
 // measure evaluates and certifies where the round ended.
-func (s *smoothedRun) measure(below ConvexSaddle) (*SaddleRow, error) {
+func (s *smoothedRun) measure(below Convex) (*Row, error) {
 	var err error
 	if s.v, err = s.p.Eval(s.w, s.lambda, nil, s.f.values); err != nil {
 		return nil, err
@@ -251,7 +252,7 @@ func (s *smoothedRun) measure(below ConvexSaddle) (*SaddleRow, error) {
 	s.f.best(s.lambda)
 	s.run.Evaluations++
 	s.round++
-	row := &SaddleRow{Values: slices.Clone(s.f.values), Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+	row := &Row{Values: slices.Clone(s.f.values), Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 	if s.convex == nil {
 		return row, nil
 	}
@@ -314,7 +315,7 @@ func (s *smoothedRun) lower() bool {
 	return true
 }
 
-func (s *smoothedRun) finish(reason run.Reason, err error) (*SaddleResult, error) {
+func (s *smoothedRun) finish(reason run.Reason, err error) (*Result, error) {
 	res := s.res
 	res.LastW, res.LastLambda = slices.Clone(s.w), slices.Clone(s.lambda)
 	res.W, res.Lambda = res.LastW, res.LastLambda

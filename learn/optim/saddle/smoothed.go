@@ -1,4 +1,4 @@
-package optim
+package saddle
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -24,7 +25,7 @@ import (
 // w minimises φ(·, λ) for that λ: both halves of the certificate come from one
 // point.
 //
-// It is the reference that the steps of SaddlePoint are held against, and the
+// It is the reference that the steps of FirstOrder are held against, and the
 // quicker way where all examples fit into memory and φ is smooth in w, or nearly.
 // A Euclidean Ball for w is a constraint c(w) = (|w|² - D²)/2 ≤ 0 with the multiplier ν
 // of the augmented Lagrangian, F_τ + (max(0, ν + ρc)² - ν²)/2ρ (R. T. Rockafellar, J.
@@ -35,16 +36,16 @@ import (
 // active. Points are projected before they are certified, and the certificate says what
 // that cost.
 type Smoothed struct {
-	W, Lambda Set     // as in SaddlePoint
-	Gap       float64 // stop at a gap of this times max(Least, |upper|); zero is 1e-4
-	Least     float64 // zero is 1
-	Absolute  bool    // Gap is meant as it is, not times max(Least, |upper|)
-	Start     float64 // τ of the first round as a part of max L - min L at the start; zero is 0.1
-	Factor    float64 // τ falls by this factor each round; zero is 0.2
-	Inner     int     // L-BFGS steps of a round; zero is 200
-	Workers   int     // for vector work; zero is 1
-	Memory    int     // pairs of L-BFGS; zero is 20
-	Single    bool    // which are kept in float32; see OWLQN
+	W, Lambda optim.Set // as in FirstOrder
+	Gap       float64   // stop at a gap of this times max(Least, |upper|); zero is 1e-4
+	Least     float64   // zero is 1
+	Absolute  bool      // Gap is meant as it is, not times max(Least, |upper|)
+	Start     float64   // τ of the first round as a part of max L - min L at the start; zero is 0.1
+	Factor    float64   // τ falls by this factor each round; zero is 0.2
+	Inner     int       // L-BFGS steps of a round; zero is 200
+	Workers   int       // for vector work; zero is 1
+	Memory    int       // pairs of L-BFGS; zero is 20
+	Single    bool      // which are kept in float32; see OWLQN
 	// Scale, if not nil, preconditions L-BFGS: the root of the inverse of a guess at the
 	// curvature along each coordinate of w (see Scaled).
 	Scale []float64
@@ -56,7 +57,7 @@ type Smoothed struct {
 	// the problem, and are below it by at most the width: F_τ is then made of one whose
 	// width is 20τ, then less, and the problem itself serves for Upper alone. L-BFGS needs
 	// it where the problem has kinks. A relaxed problem that is Minorized proves more.
-	Relaxed func(width float64) ConvexSaddle
+	Relaxed func(width float64) Convex
 }
 
 // Solve runs from w0; an iteration is a round of one τ, by default at most 30; τ stays
@@ -70,12 +71,12 @@ type Smoothed struct {
 //
 // When the problem is not convex there is no certificate, and the run ends with the
 // last round.
-func (m Smoothed) Solve(p Saddle, w0 []float64, c *run.Control) (*SaddleResult, error) {
+func (m Smoothed) Solve(p Problem, w0 []float64, c *run.Control) (*Result, error) {
 	s, err := m.start(p, w0, c)
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(s.run.loop(s.oneRound, s.checkpoint))
+	return s.finish(s.run.Loop(s.oneRound, s.checkpoint))
 }
 
 // oneRound minimises at one τ, certifies what it came to, and sets the τ of the next.
@@ -107,7 +108,7 @@ func (s *smoothedRun) oneRound() (*run.Row, run.Reason, error) {
 // coordinates.
 func (m Smoothed) withDefaults(n, k int) (Smoothed, error) {
 	if m.Lambda == nil {
-		m.Lambda = Simplex{}
+		m.Lambda = optim.Simplex{}
 	}
 	m.Gap = cmp.Or(m.Gap, 1e-4)
 	m.Start = cmp.Or(m.Start, 0.1)
@@ -115,10 +116,10 @@ func (m Smoothed) withDefaults(n, k int) (Smoothed, error) {
 	m.Inner = cmp.Or(m.Inner, 200)
 	m.Memory = cmp.Or(m.Memory, 20)
 	if !(m.Factor > 0 && m.Factor < 1) || !(m.Start > 0) || k < 1 {
-		return m, errors.New("optim: smoothed: Factor must be between 0 and 1, Start positive, and λ have coordinates")
+		return m, errors.New("saddle: smoothed: Factor must be between 0 and 1, Start positive, and λ have coordinates")
 	}
 	if m.Scale != nil && len(m.Scale) != n {
-		return m, fmt.Errorf("optim: smoothed: %d scales for %d coordinates", len(m.Scale), n)
+		return m, fmt.Errorf("saddle: smoothed: %d scales for %d coordinates", len(m.Scale), n)
 	}
 	return m, nil
 }

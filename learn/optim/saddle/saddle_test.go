@@ -1,4 +1,4 @@
-package optim_test
+package saddle_test
 
 import (
 	"bytes"
@@ -12,12 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // quadratic is L_k = (w - c_k)², mixed by λ.
-func quadratic(c ...float64) optim.SaddleFunc {
-	return optim.SaddleFunc{W: 1, Lambda: len(c), Mu: 2, F: func(w, lambda, gw, gl []float64) (float64, error) {
+func quadratic(c ...float64) saddle.Func {
+	return saddle.Func{W: 1, Lambda: len(c), Mu: 2, F: func(w, lambda, gw, gl []float64) (float64, error) {
 		v, g := 0.0, 0.0
 		for k, a := range c {
 			d := w[0] - a
@@ -35,7 +36,7 @@ func quadratic(c ...float64) optim.SaddleFunc {
 }
 
 // bilinear is L = (w, -w): λ chooses the sign.
-var bilinear = optim.SaddleFunc{W: 1, Lambda: 2, F: func(w, lambda, gw, gl []float64) (float64, error) {
+var bilinear = saddle.Func{W: 1, Lambda: 2, F: func(w, lambda, gw, gl []float64) (float64, error) {
 	if gw != nil {
 		gw[0] = lambda[0] - lambda[1]
 	}
@@ -46,8 +47,8 @@ var bilinear = optim.SaddleFunc{W: 1, Lambda: 2, F: func(w, lambda, gw, gl []flo
 }}
 
 // matrixGame is ⟨λ, A w⟩ with both players on simplexes.
-func matrixGame(a [][]float64) optim.SaddleFunc {
-	return optim.SaddleFunc{W: len(a[0]), Lambda: len(a), F: func(w, lambda, gw, gl []float64) (float64, error) {
+func matrixGame(a [][]float64) saddle.Func {
+	return saddle.Func{W: len(a[0]), Lambda: len(a), F: func(w, lambda, gw, gl []float64) (float64, error) {
 		v := 0.0
 		for j := range gw {
 			gw[j] = 0
@@ -71,7 +72,7 @@ func matrixGame(a [][]float64) optim.SaddleFunc {
 
 func interval(lo, hi float64) optim.Box { return optim.Box{Lo: []float64{lo}, Hi: []float64{hi}} }
 
-func solve(t *testing.T, m optim.SaddlePoint, p optim.Saddle, w0, l0 []float64, steps int) *optim.SaddleResult {
+func solve(t *testing.T, m saddle.FirstOrder, p saddle.Problem, w0, l0 []float64, steps int) *saddle.Result {
 	t.Helper()
 	r, err := m.Solve(p, w0, l0, &run.Control{Stop: run.Stop{Iterations: steps}})
 	if err != nil {
@@ -103,8 +104,8 @@ func TestQuadraticGame(t *testing.T) {
 		gap  float64
 		near float64
 	}{{100, 0, 0}, {1000, 0.141, 2e-3}, {10000, 0.0429, 2e-4}} {
-		r := solve(t, optim.SaddlePoint{Method: optim.DescentAscent, W: optim.Ball{Radius: 5}, Steps: optim.TheoremSteps,
-			Radii: optim.Radii{W: 5, Lambda: 1, NormW: 18, NormLambda: math.Sqrt(25*25 + 36*36 + 81*81)}}, game, []float64{5}, nil, steps.n)
+		r := solve(t, saddle.FirstOrder{Method: saddle.DescentAscent, W: optim.Ball{Radius: 5}, Steps: saddle.TheoremSteps,
+			Radii: saddle.Radii{W: 5, Lambda: 1, NormW: 18, NormLambda: math.Sqrt(25*25 + 36*36 + 81*81)}}, game, []float64{5}, nil, steps.n)
 		gap := pairGap(r.W[0], r.Lambda)
 		if steps.gap > 0 {
 			near(t, "gap of gda", gap, steps.gap, steps.near)
@@ -123,10 +124,10 @@ func TestQuadraticGame(t *testing.T) {
 		n   int
 		gap float64
 	}{{100, 0.529461}, {1000, 0.0454359}, {3000, 0.0149608}} {
-		r := solve(t, optim.SaddlePoint{W: interval(-5, 5), StepW: 0.04, StepLambda: 0.04}, game, []float64{5}, nil, g.n)
+		r := solve(t, saddle.FirstOrder{W: interval(-5, 5), StepW: 0.04, StepLambda: 0.04}, game, []float64{5}, nil, g.n)
 		near(t, "gap of mirror-prox", pairGap(r.W[0], r.Lambda), g.gap, 2e-6)
 	}
-	r := solve(t, optim.SaddlePoint{W: interval(-5, 5), Gap: 1e-3}, game, []float64{5}, nil, 20000)
+	r := solve(t, saddle.FirstOrder{W: interval(-5, 5), Gap: 1e-3}, game, []float64{5}, nil, 20000)
 	if r.Reason != run.GapSmall {
 		t.Errorf("backtracked steps ended with %v and the certificate %v", r.Reason, r.Certificate)
 	}
@@ -138,7 +139,7 @@ func TestQuadraticGame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = solve(t, optim.SaddlePoint{W: interval(-5, 5), Lambda: box, Gap: 1e-3}, game, []float64{5}, nil, 20000)
+	r = solve(t, saddle.FirstOrder{W: interval(-5, 5), Lambda: box, Gap: 1e-3}, game, []float64{5}, nil, 20000)
 	near(t, "value over the box", r.Certificate.Upper, 3.7, 5e-3)
 	near(t, "w over the box", r.W[0], 2, 1e-2)
 	if r.Certificate.Lower > 3.7 || r.Certificate.Upper < 3.7-1e-12 {
@@ -149,7 +150,7 @@ func TestQuadraticGame(t *testing.T) {
 		set   optim.Set
 		value float64
 	}{{"simplex", nil, 4}, {"box", box, 3.7}} {
-		r, err := optim.Smoothed{W: interval(-5, 5), Lambda: set.set, Gap: 1e-7}.Solve(game, []float64{5}, nil)
+		r, err := saddle.Smoothed{W: interval(-5, 5), Lambda: set.set, Gap: 1e-7}.Solve(game, []float64{5}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +163,7 @@ func TestQuadraticGame(t *testing.T) {
 
 // The rate of a method: the slope of log gap against log T.
 func TestRates(t *testing.T) {
-	slope := func(m func(n int) optim.SaddlePoint, p optim.Saddle, w0 float64, gap func(r *optim.SaddleResult) float64) float64 {
+	slope := func(m func(n int) saddle.FirstOrder, p saddle.Problem, w0 float64, gap func(r *saddle.Result) float64) float64 {
 		var x, y []float64
 		for _, n := range []int{100, 300, 1000, 3000, 10000} {
 			r := solve(t, m(n), p, []float64{w0}, nil, n)
@@ -177,15 +178,15 @@ func TestRates(t *testing.T) {
 		}
 		return xy / xx
 	}
-	quad := func(r *optim.SaddleResult) float64 { return pairGap(r.W[0], r.Lambda) }
-	got := slope(func(int) optim.SaddlePoint {
-		return optim.SaddlePoint{W: interval(-5, 5), StepW: 0.04, StepLambda: 0.04, Gap: -1}
+	quad := func(r *saddle.Result) float64 { return pairGap(r.W[0], r.Lambda) }
+	got := slope(func(int) saddle.FirstOrder {
+		return saddle.FirstOrder{W: interval(-5, 5), StepW: 0.04, StepLambda: 0.04, Gap: -1}
 	}, quadratic(0, 1, 4), 5, quad)
 	if got > -0.9 || got < -1.1 {
 		t.Errorf("mirror-prox falls as T^%.2f, want -1", got)
 	}
-	got = slope(func(int) optim.SaddlePoint {
-		return optim.SaddlePoint{Method: optim.DescentAscent, W: optim.Ball{Radius: 5}, Steps: optim.TheoremSteps, Radii: optim.Radii{NormW: 18, NormLambda: 92}, Gap: -1}
+	got = slope(func(int) saddle.FirstOrder {
+		return saddle.FirstOrder{Method: saddle.DescentAscent, W: optim.Ball{Radius: 5}, Steps: saddle.TheoremSteps, Radii: saddle.Radii{NormW: 18, NormLambda: 92}, Gap: -1}
 	}, quadratic(0, 1, 4), 5, quad)
 	if got > -0.35 || got < -0.75 {
 		t.Errorf("gda with the theorem's steps falls as T^%.2f, want about -1/2", got)
@@ -194,25 +195,25 @@ func TestRates(t *testing.T) {
 
 func TestBilinearGame(t *testing.T) {
 	start, l0 := []float64{0.7}, []float64{0.9, 0.1}
-	fixed := func(m optim.SaddleMethod) optim.SaddlePoint {
-		return optim.SaddlePoint{Method: m, W: interval(-1, 1), StepW: 0.1, StepLambda: 0.1}
+	fixed := func(m saddle.Method) saddle.FirstOrder {
+		return saddle.FirstOrder{Method: m, W: interval(-1, 1), StepW: 0.1, StepLambda: 0.1}
 	}
-	r := solve(t, fixed(optim.DescentAscent), bilinear, start, l0, 2000)
+	r := solve(t, fixed(saddle.DescentAscent), bilinear, start, l0, 2000)
 	near(t, "last w of gda", r.LastW[0], 0.267, 5e-4)
 	near(t, "last λ of gda", r.LastLambda[0], 0.02, 5e-3)
 	near(t, "average of gda", r.W[0], -0.004, 5e-4)
-	r = solve(t, fixed(optim.MirrorProx), bilinear, start, l0, 2000)
+	r = solve(t, fixed(saddle.MirrorProx), bilinear, start, l0, 2000)
 	near(t, "last w of mirror-prox", r.LastW[0], 0, 1e-9)
 	near(t, "average of mirror-prox", r.W[0], 0, 1e-2)
-	for _, rule := range []optim.StepRule{optim.DecreasingSteps, optim.AdaptiveSteps} {
-		for _, m := range []optim.SaddleMethod{optim.MirrorProx, optim.DescentAscent} {
-			r := solve(t, optim.SaddlePoint{Method: m, W: interval(-1, 1), Steps: rule}, bilinear, start, l0, 5000)
+	for _, rule := range []saddle.StepRule{saddle.DecreasingSteps, saddle.AdaptiveSteps} {
+		for _, m := range []saddle.Method{saddle.MirrorProx, saddle.DescentAscent} {
+			r := solve(t, saddle.FirstOrder{Method: m, W: interval(-1, 1), Steps: rule}, bilinear, start, l0, 5000)
 			near(t, rule.String()+" "+m.String(), r.W[0], 0, 0.05)
 		}
 	}
-	r = solve(t, optim.SaddlePoint{Method: optim.Alternating, W: interval(-1, 1), StepW: 0.1, StepLambda: 0.1}, bilinear, start, l0, 5000)
+	r = solve(t, saddle.FirstOrder{Method: saddle.Alternating, W: interval(-1, 1), StepW: 0.1, StepLambda: 0.1}, bilinear, start, l0, 5000)
 	near(t, "alternating", r.W[0], 0, 0.02)
-	r = solve(t, optim.SaddlePoint{W: interval(-1, 1), StepW: 0.1, StepLambda: 0.2, Entropic: true}, bilinear, start, l0, 5000)
+	r = solve(t, saddle.FirstOrder{W: interval(-1, 1), StepW: 0.1, StepLambda: 0.2, Entropic: true}, bilinear, start, l0, 5000)
 	near(t, "entropic", r.LastW[0], 0, 1e-6)
 	near(t, "entropic λ", r.LastLambda[0], 0.5, 1e-6)
 }
@@ -223,10 +224,10 @@ func TestMatrixGame(t *testing.T) {
 	a := [][]float64{{0, -1, 2}, {1, 0, -3}, {-2, 3, 0}}
 	// Skew-symmetric games have the value 0 and the strategies (3, 2, 1)/6.
 	want := []float64{0.5, 1. / 3, 1. / 6}
-	for name, m := range map[string]optim.SaddlePoint{
+	for name, m := range map[string]saddle.FirstOrder{
 		"euclidean": {W: optim.Simplex{}, StepW: 0.1, StepLambda: 0.1},
 		"entropic":  {W: optim.Simplex{}, StepW: 0.1, StepLambda: 0.3, Entropic: true},
-		"adaptive":  {W: optim.Simplex{}, Steps: optim.AdaptiveSteps},
+		"adaptive":  {W: optim.Simplex{}, Steps: saddle.AdaptiveSteps},
 		"backtrack": {W: optim.Simplex{}},
 	} {
 		r := solve(t, m, matrixGame(a), []float64{1, 0, 0}, []float64{0.2, 0.3, 0.5}, 4000)
@@ -250,7 +251,7 @@ func TestCertificateHoldsTheValue(t *testing.T) {
 		lambda := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
 		optim.Simplex{}.Project(lambda)
 		for _, refine := range []int{-1, 0} {
-			c, err := optim.Certify(game, w, lambda, interval(-5, 5), nil, &optim.CertifyOptions{Refine: refine})
+			c, err := saddle.Certify(game, w, lambda, interval(-5, 5), nil, &saddle.CertifyOptions{Refine: refine})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,19 +260,19 @@ func TestCertificateHoldsTheValue(t *testing.T) {
 			}
 		}
 	}
-	if _, err := optim.Certify(game, []float64{9}, []float64{1, 0, 0}, interval(-5, 5), nil, nil); err == nil {
+	if _, err := saddle.Certify(game, []float64{9}, []float64{1, 0, 0}, interval(-5, 5), nil, nil); err == nil {
 		t.Error("a point outside the set was certified")
 	}
 	bumpy := notConvex{game}
-	if _, err := optim.Certify(bumpy, []float64{0}, []float64{1, 0, 0}, nil, nil, nil); err == nil {
+	if _, err := saddle.Certify(bumpy, []float64{0}, []float64{1, 0, 0}, nil, nil, nil); err == nil {
 		t.Error("a problem that is not convex was certified")
 	}
-	if r := solve(t, optim.SaddlePoint{}, bumpy, []float64{0}, nil, 10); r.Certified {
+	if r := solve(t, saddle.FirstOrder{}, bumpy, []float64{0}, nil, 10); r.Certified {
 		t.Error("a run on a problem that is not convex has a certificate")
 	}
 }
 
-type notConvex struct{ optim.SaddleFunc }
+type notConvex struct{ saddle.Func }
 
 func (notConvex) Curvature([]float64) bool { return false }
 
@@ -330,11 +331,11 @@ func someExamples(n, dim, p int) *examples {
 // file gives the bits of one that was not.
 func TestSaddleResume(t *testing.T) {
 	e := someExamples(23, 3, 4)
-	for name, m := range map[string]optim.SaddlePoint{
+	for name, m := range map[string]saddle.FirstOrder{
 		"mirror-prox":  {Batch: 4, Seed: 5, StepW: 0.1, StepLambda: 0.1, W: optim.Ball{Radius: 3}, Suffix: true},
-		"gda":          {Method: optim.DescentAscent, Batch: 5, Seed: 5, Steps: optim.TheoremSteps, W: optim.Ball{Radius: 3}},
-		"alternating":  {Method: optim.Alternating, Batch: 5, Seed: 2, Steps: optim.DecreasingSteps},
-		"adaptive":     {Batch: 3, Seed: 1, Steps: optim.AdaptiveSteps, Entropic: true, W: optim.Ball{Radius: 3}, Gap: 1e-9, CheckEvery: 2},
+		"gda":          {Method: saddle.DescentAscent, Batch: 5, Seed: 5, Steps: saddle.TheoremSteps, W: optim.Ball{Radius: 3}},
+		"alternating":  {Method: saddle.Alternating, Batch: 5, Seed: 2, Steps: saddle.DecreasingSteps},
+		"adaptive":     {Batch: 3, Seed: 1, Steps: saddle.AdaptiveSteps, Entropic: true, W: optim.Ball{Radius: 3}, Gap: 1e-9, CheckEvery: 2},
 		"backtracked":  {W: optim.Ball{Radius: 3}},
 		"whole passes": {Batch: 23, StepW: 0.1, StepLambda: 0.1},
 	} {
@@ -354,7 +355,7 @@ func TestSaddleResume(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("%s: interrupted after %d evaluations: error %v", name, after, err)
 			}
-			if file.Len() == 0 && m.Steps == optim.TheoremSteps {
+			if file.Len() == 0 && m.Steps == saddle.TheoremSteps {
 				continue // it was still measuring gradients
 			}
 			k, err := run.ReadCheckpoint(&file)
@@ -404,10 +405,10 @@ func (c *countdown) EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64
 
 func TestSmoothedResume(t *testing.T) {
 	e := someExamples(23, 3, 4)
-	testSmoothedResume(t, e, optim.Smoothed{W: optim.Ball{Radius: 5}, Gap: 1e-9})
+	testSmoothedResume(t, e, saddle.Smoothed{W: optim.Ball{Radius: 5}, Gap: 1e-9})
 	// Without a set, and bent along all coordinates: every evaluation is certified.
-	testSmoothedResume(t, bent{e}, optim.Smoothed{Gap: 1e-9, Absolute: true})
-	testSmoothedResume(t, bent{e}, optim.Smoothed{Gap: 1e-9, Scale: []float64{1, 0.5, 2}, Single: true, Memory: 3})
+	testSmoothedResume(t, bent{e}, saddle.Smoothed{Gap: 1e-9, Absolute: true})
+	testSmoothedResume(t, bent{e}, saddle.Smoothed{Gap: 1e-9, Scale: []float64{1, 0.5, 2}, Single: true, Memory: 3})
 }
 
 // bent is examples with |w|²/20.
@@ -442,12 +443,12 @@ func TestSmoothedBounds(t *testing.T) {
 		}
 		for _, set := range []optim.Set{nil, box} {
 			// The ball is too large to matter, and leaves the proof to Certify.
-			ref, err := optim.Smoothed{W: optim.Ball{Radius: 100}, Lambda: set, Gap: 1e-8}.Solve(e, make([]float64, 4), nil)
+			ref, err := saddle.Smoothed{W: optim.Ball{Radius: 100}, Lambda: set, Gap: 1e-8}.Solve(e, make([]float64, 4), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, gap := range []float64{1e-1, 1e-3, 1e-6} {
-				r, err := optim.Smoothed{Lambda: set, Gap: gap, Absolute: true}.Solve(e, make([]float64, 4), nil)
+				r, err := saddle.Smoothed{Lambda: set, Gap: gap, Absolute: true}.Solve(e, make([]float64, 4), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -472,7 +473,7 @@ func upperAt(e bent, w []float64, set optim.Set) float64 {
 	return v + set.(optim.Maximizer).Maximize(values, nil)
 }
 
-func testSmoothedResume(t *testing.T, e optim.Saddle, m optim.Smoothed) {
+func testSmoothedResume(t *testing.T, e saddle.Problem, m saddle.Smoothed) {
 	t.Helper()
 	w0 := []float64{1, 0, -1}
 	var marks []*run.Checkpoint
@@ -507,18 +508,18 @@ func TestSolversAgree(t *testing.T) {
 	for seed := range 5 {
 		e := someExamples(20+seed, 4, 5)
 		ball := optim.Ball{Radius: 2}
-		a, err := optim.Smoothed{W: ball, Gap: 1e-6}.Solve(e, make([]float64, 4), nil)
+		a, err := saddle.Smoothed{W: ball, Gap: 1e-6}.Solve(e, make([]float64, 4), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := solve(t, optim.SaddlePoint{W: ball, Gap: 1e-3}, e, make([]float64, 4), nil, 5000)
+		b := solve(t, saddle.FirstOrder{W: ball, Gap: 1e-3}, e, make([]float64, 4), nil, 5000)
 		if b.Certificate.Gap() > 1e-3*math.Max(1, b.Certificate.Upper) {
 			t.Errorf("mirror-prox certifies %v only", b.Certificate)
 		}
 		if a.Certificate.Lower > b.Certificate.Upper+1e-12 || b.Certificate.Lower > a.Certificate.Upper+1e-12 {
 			t.Errorf("certificates exclude each other: %+v and %+v", a.Certificate, b.Certificate)
 		}
-		stochastic := solve(t, optim.SaddlePoint{W: ball, Batch: 4, StepW: 0.3, StepLambda: 0.3, Steps: optim.DecreasingSteps, Suffix: true}, e, make([]float64, 4), nil, 400)
+		stochastic := solve(t, saddle.FirstOrder{W: ball, Batch: 4, StepW: 0.3, StepLambda: 0.3, Steps: saddle.DecreasingSteps, Suffix: true}, e, make([]float64, 4), nil, 400)
 		near(t, "stochastic mirror-prox: upper bound", stochastic.Certificate.Upper, a.Certificate.Upper, 0.02)
 	}
 }
@@ -527,10 +528,10 @@ func TestSolversAgree(t *testing.T) {
 // is finite.
 func TestDivergence(t *testing.T) {
 	game := quadratic(0, 1, 4)
-	for _, m := range []optim.SaddleMethod{optim.DescentAscent, optim.MirrorProx, optim.Alternating} {
-		var at *optim.DivergenceError
-		r, err := optim.SaddlePoint{Method: m, StepW: 10, StepLambda: 1}.Solve(game, []float64{5}, nil, nil)
-		if !errors.As(err, &at) || !errors.Is(err, optim.ErrDiverged) || at.Step < 1 {
+	for _, m := range []saddle.Method{saddle.DescentAscent, saddle.MirrorProx, saddle.Alternating} {
+		var at *saddle.DivergenceError
+		r, err := saddle.FirstOrder{Method: m, StepW: 10, StepLambda: 1}.Solve(game, []float64{5}, nil, nil)
+		if !errors.As(err, &at) || !errors.Is(err, saddle.ErrDiverged) || at.Step < 1 {
 			t.Fatalf("%v: error %v", m, err)
 		}
 		for _, v := range [][]float64{r.W, r.Lambda, r.LastW, r.LastLambda} {
@@ -542,14 +543,14 @@ func TestDivergence(t *testing.T) {
 		}
 	}
 	calls := 0
-	broken := optim.SaddleFunc{W: 1, Lambda: 1, F: func(w, lambda, gw, gl []float64) (float64, error) {
+	broken := saddle.Func{W: 1, Lambda: 1, F: func(w, lambda, gw, gl []float64) (float64, error) {
 		if calls++; calls > 5 {
 			gw[0] = math.NaN()
 		}
 		return 1, nil
 	}}
-	_, err := optim.SaddlePoint{Method: optim.DescentAscent, StepW: 0.1}.Solve(broken, []float64{1}, nil, nil)
-	var at *optim.DivergenceError
+	_, err := saddle.FirstOrder{Method: saddle.DescentAscent, StepW: 0.1}.Solve(broken, []float64{1}, nil, nil)
+	var at *saddle.DivergenceError
 	if !errors.As(err, &at) || !errors.Is(err, optim.ErrNotFinite) || at.Step != 5 {
 		t.Errorf("a NaN after five steps: %v", err)
 	}
@@ -557,13 +558,13 @@ func TestDivergence(t *testing.T) {
 	// and the first of the third where the second did.
 	for looks, step := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 6: 3} {
 		calls := 0
-		broken := optim.SaddleFunc{W: 1, Lambda: 1, F: func(w, lambda, gw, gl []float64) (float64, error) {
+		broken := saddle.Func{W: 1, Lambda: 1, F: func(w, lambda, gw, gl []float64) (float64, error) {
 			if calls++; calls == looks {
 				return math.Inf(1), nil
 			}
 			return 1, nil
 		}}
-		_, err := optim.SaddlePoint{StepW: 0.1}.Solve(broken, []float64{1}, nil, nil)
+		_, err := saddle.FirstOrder{StepW: 0.1}.Solve(broken, []float64{1}, nil, nil)
 		if !errors.As(err, &at) || at.Step != step {
 			t.Errorf("infinite at look %d: %v, want step %d", looks, err, step)
 		}
@@ -592,7 +593,7 @@ func TestFrozenIsPlainTraining(t *testing.T) {
 		}
 	}
 	for _, frozen := range []bool{true, false} {
-		r := solve(t, optim.SaddlePoint{Method: optim.DescentAscent, Batch: 5, Seed: 9, StepW: 0.05, Frozen: frozen}, e, []float64{1, 0, -1}, nil, 4)
+		r := solve(t, saddle.FirstOrder{Method: saddle.DescentAscent, Batch: 5, Seed: 9, StepW: 0.05, Frozen: frozen}, e, []float64{1, 0, -1}, nil, 4)
 		if !slices.Equal(r.LastW, w) || !slices.Equal(r.W, average) {
 			t.Errorf("frozen=%v: %v and %v, the plain loop %v and %v", frozen, r.LastW, r.W, w, average)
 		}
@@ -608,9 +609,9 @@ func TestOverVertices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := optim.SaddlePoint{Batch: 4, StepW: 0.1, StepLambda: 0.1, W: optim.Ball{Radius: 3}}
+	m := saddle.FirstOrder{Batch: 4, StepW: 0.1, StepLambda: 0.1, W: optim.Ball{Radius: 3}}
 	a := solve(t, m, e, make([]float64, 3), nil, 10)
-	b := solve(t, m, optim.OverVertices(e, unit), make([]float64, 3), nil, 10)
+	b := solve(t, m, saddle.OverVertices(e, unit), make([]float64, 3), nil, 10)
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("unit vertices differ from the simplex:\n%s", diff)
 	}
@@ -622,7 +623,7 @@ func TestOverVertices(t *testing.T) {
 	m.Frozen = true
 	a = solve(t, m, e, make([]float64, 3), []float64{0.2, 0.5, 0.3}, 10)
 	m.Frozen = false
-	b = solve(t, m, optim.OverVertices(e, one), make([]float64, 3), nil, 10)
+	b = solve(t, m, saddle.OverVertices(e, one), make([]float64, 3), nil, 10)
 	for j := range a.W {
 		near(t, "w of one vertex", b.W[j], a.W[j], 1e-12)
 	}
@@ -630,9 +631,9 @@ func TestOverVertices(t *testing.T) {
 
 func TestSaddleRefusals(t *testing.T) {
 	e := someExamples(5, 2, 2)
-	for name, m := range map[string]optim.SaddlePoint{
-		"theorem without a bound":       {Steps: optim.TheoremSteps},
-		"backtracking with minibatches": {Steps: optim.BacktrackedSteps, Batch: 2},
+	for name, m := range map[string]saddle.FirstOrder{
+		"theorem without a bound":       {Steps: saddle.TheoremSteps},
+		"backtracking with minibatches": {Steps: saddle.BacktrackedSteps, Batch: 2},
 		"entropy off the simplex":       {Entropic: true, Lambda: optim.Ball{Radius: 1}},
 		"negative step":                 {StepW: -1},
 		"unknown method":                {Method: 9},
@@ -641,13 +642,13 @@ func TestSaddleRefusals(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := (optim.SaddlePoint{Gap: 1e-3}).Solve(notConvex{quadratic(1, 2)}, []float64{0}, nil, nil); err == nil {
+	if _, err := (saddle.FirstOrder{Gap: 1e-3}).Solve(notConvex{quadratic(1, 2)}, []float64{0}, nil, nil); err == nil {
 		t.Error("a gap was asked of a problem that is not convex: no error")
 	}
-	if _, err := (optim.SaddlePoint{}).Solve(e, make([]float64, 3), nil, nil); err == nil {
+	if _, err := (saddle.FirstOrder{}).Solve(e, make([]float64, 3), nil, nil); err == nil {
 		t.Error("a start of the wrong length: no error")
 	}
-	if _, err := (optim.SaddlePoint{Batch: 2}).Solve(quadratic(1, 2), []float64{0}, nil, nil); err == nil {
+	if _, err := (saddle.FirstOrder{Batch: 2}).Solve(quadratic(1, 2), []float64{0}, nil, nil); err == nil {
 		t.Error("minibatches of a problem without examples: no error")
 	}
 }
@@ -673,7 +674,7 @@ func TestRadiiOfMinibatches(t *testing.T) {
 				l2 += g * g / float64(rounds)
 			}
 		}
-		m := optim.SaddlePoint{Method: optim.DescentAscent, Batch: batch, Seed: seed, Steps: optim.TheoremSteps, W: optim.Ball{Radius: 3}}
+		m := saddle.FirstOrder{Method: saddle.DescentAscent, Batch: batch, Seed: seed, Steps: saddle.TheoremSteps, W: optim.Ball{Radius: 3}}
 		r, err := m.Solve(e, w, nil, &run.Control{Stop: run.Stop{Iterations: 1}})
 		if err != nil {
 			t.Fatal(err)
@@ -682,4 +683,12 @@ func TestRadiiOfMinibatches(t *testing.T) {
 			t.Errorf("%d examples: norms %v and %v, want %v and %v", n, r.Radii.NormW, r.Radii.NormLambda, math.Sqrt(w2), math.Sqrt(l2))
 		}
 	}
+}
+
+func normal(rng *rand.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	return x
 }

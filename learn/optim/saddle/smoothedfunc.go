@@ -1,20 +1,21 @@
-package optim
+package saddle
 
 import (
 	"errors"
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // smoothed is F_τ.
 type smoothed struct {
-	p              Saddle
-	set            Set
+	p              Problem
+	set            optim.Set
 	tau            float64
 	lambda, values []float64
-	run            *solving
+	run            *run.Run
 	watch          *smoothedBounds // nil: evaluations prove nothing
 	ball           *multiplier     // nil: there is no ball
 	held           []int           // coordinates that a round leaves alone
@@ -99,7 +100,7 @@ func (b *smoothedBounds) add(w, lambda, grad []float64, v, upper float64) error 
 const mostUnsettled = 4
 
 // hold stores the coordinates that a round from w is to leave alone.
-func (f *smoothed) hold(set Set, w []float64) error {
+func (f *smoothed) hold(set optim.Set, w []float64) error {
 	if f.held = nil; !walled(set) {
 		return nil
 	}
@@ -113,12 +114,12 @@ func (f *smoothed) hold(set Set, w []float64) error {
 
 // live returns a recorder of the steps of a round for run.Live, or nil. res has the bounds
 // of the rounds before.
-func (f *smoothed) live(round int, res *SaddleResult) run.Recorder {
+func (f *smoothed) live(round int, res *Result) run.Recorder {
 	if f.run.Live == nil {
 		return nil
 	}
 	return run.RecorderFunc(func(r run.Row) error {
-		s := &SaddleRow{Values: slices.Clone(f.values), Lambda: slices.Clone(f.lambda), Mean: slices.Clone(f.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+		s := &Row{Values: slices.Clone(f.values), Lambda: slices.Clone(f.lambda), Mean: slices.Clone(f.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 		switch {
 		case f.watch != nil && f.watch.best.W != nil:
 			s.Upper, s.Lower = f.watch.best.Upper, f.watch.best.Lower
@@ -135,7 +136,7 @@ func (f *smoothed) best(lambda []float64) {
 		lambda[k] = v / f.tau
 	}
 	// Only differences matter on the simplex, and large numbers lose them.
-	if _, ok := f.set.(Simplex); ok {
+	if _, ok := f.set.(optim.Simplex); ok {
 		most := slices.Max(lambda)
 		for k := range lambda {
 			lambda[k] -= most
@@ -159,7 +160,7 @@ func (f *smoothed) eval(w, grad []float64) (float64, error) {
 			return base, err
 		}
 		if f.watch != nil {
-			if err := f.watch.add(w, f.lambda, grad, base+dot(f.lambda, f.values), base+maximize(f.set, f.values, nil)); err != nil {
+			if err := f.watch.add(w, f.lambda, grad, base+dot(f.lambda, f.values), base+optim.Maximize(f.set, f.values, nil)); err != nil {
 				return base, err
 			}
 		}

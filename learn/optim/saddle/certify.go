@@ -1,10 +1,11 @@
-package optim
+package saddle
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -45,7 +46,7 @@ func (c *Certificate) merge(d Certificate) {
 // Minorized is met by relaxed problems that know more of what they relax than that they
 // lie below it.
 type Minorized interface {
-	ConvexSaddle
+	Convex
 	// Minorant returns v, and stores g in gw, such that the problem that was relaxed is
 	// at least v + ⟨g, u-w⟩ + Σ μ_j (u_j-w_j)²/2 for every u.
 	Minorant(w, lambda, gw []float64) (float64, error)
@@ -58,7 +59,7 @@ type CertifyOptions struct {
 	Refine int
 	// Relaxed, if not nil, never exceeds the problem and takes its place for
 	// Lower: a smooth one, which L-BFGS can minimise where the other has kinks.
-	Relaxed ConvexSaddle
+	Relaxed Convex
 	Scale   []float64 // preconditions L-BFGS, as in Smoothed; nil is none
 	Enough  float64   // nothing is refined when the gap is at most this times max(Least, |Upper|); zero refines always
 	Least   float64   // zero is 1
@@ -83,47 +84,47 @@ type CertifyOptions struct {
 // it is.
 //
 // A problem that is not convex, or a w outside W, gives an error.
-func Certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *CertifyOptions) (Certificate, error) {
+func Certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (Certificate, error) {
 	c, _, err := certify(p, w, lambda, setW, setLambda, opts)
 	return c, err
 }
 
-func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *CertifyOptions) (c Certificate, evaluations int, err error) {
+func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (c Certificate, evaluations int, err error) {
 	if opts == nil {
 		opts = &CertifyOptions{}
 	}
 	if setLambda == nil {
-		setLambda = Simplex{}
+		setLambda = optim.Simplex{}
 	}
 	n, p2 := p.Dims()
 	if len(w) != n || len(lambda) != p2 {
-		return c, 0, fmt.Errorf("optim: Certify: %d and %d coordinates for a problem of %d and %d", len(w), len(lambda), n, p2)
+		return c, 0, fmt.Errorf("saddle: Certify: %d and %d coordinates for a problem of %d and %d", len(w), len(lambda), n, p2)
 	}
 	mu := make([]float64, n)
 	if !p.Curvature(mu) {
-		return c, 0, fmt.Errorf("optim: Certify: the problem is not convex in w, so there is no certificate")
+		return c, 0, fmt.Errorf("saddle: Certify: the problem is not convex in w, so there is no certificate")
 	}
-	if d := outside(setW, w); d > 1e-9*math.Max(1, maxAbs(w)) {
-		return c, 0, fmt.Errorf("optim: Certify: w is outside its set by %.3g", d)
+	if d := outside(setW, w); d > 1e-9*math.Max(1, optim.MaxAbs(w)) {
+		return c, 0, fmt.Errorf("saddle: Certify: w is outside its set by %.3g", d)
 	}
 	c = Certificate{W: slices.Clone(w), Lambda: slices.Clone(lambda)}
 	gw, gl := make([]float64, n), make([]float64, p2)
 	v, err := p.Eval(w, lambda, gw, gl)
 	if err != nil {
-		return c, 1, fmt.Errorf("optim: Certify: %w", err)
+		return c, 1, fmt.Errorf("saddle: Certify: %w", err)
 	}
 	at := 0.0
 	for k, g := range gl {
 		at += g * lambda[k]
 	}
-	c.Upper = v + maximize(setLambda, gl, nil) - at
+	c.Upper = v + optim.Maximize(setLambda, gl, nil) - at
 	c.Lower = v - drop(setW, w, gw, mu)
 	evaluations = 1
 	below := p
 	if opts.Relaxed != nil {
 		below = opts.Relaxed
 		if !below.Curvature(mu) {
-			return c, 1, fmt.Errorf("optim: Certify: the relaxed problem is not convex")
+			return c, 1, fmt.Errorf("saddle: Certify: the relaxed problem is not convex")
 		}
 	}
 	refine := opts.Refine
@@ -147,14 +148,14 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 			return err
 		}
 		if err := lower(w); err != nil {
-			return c, evaluations, fmt.Errorf("optim: Certify: %w", err)
+			return c, evaluations, fmt.Errorf("saddle: Certify: %w", err)
 		}
 		if opts.Enough > 0 && c.within(opts.Enough, opts.Least) {
 			return c, evaluations, nil
 		}
 		nu := sphere(setW, w, gw)
 		held := wallsAt(setW, w, gw)
-		var f Objective = Func{n, func(x, grad []float64) (float64, error) {
+		var f optim.Objective = optim.Func{N: n, F: func(x, grad []float64) (float64, error) {
 			evaluations++
 			v, err := below.Eval(x, lambda, grad, nil)
 			if nu > 0 && err == nil {
@@ -172,12 +173,12 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 		}}
 		z := slices.Clone(w)
 		if opts.Scale != nil {
-			f = Scaled(f, opts.Scale, 1)
+			f = optim.Scaled(f, opts.Scale, 1)
 			for j := range z {
 				z[j] /= opts.Scale[j]
 			}
 		}
-		r, err := OWLQN{Memory: 20, Workers: 1}.Minimize(f, z, &run.Control{Stop: run.Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
+		r, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(f, z, &run.Control{Stop: run.Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
 		if err == nil {
 			if opts.Scale != nil {
 				for j := range r.X {
@@ -190,21 +191,21 @@ func certify(p ConvexSaddle, w, lambda []float64, setW, setLambda Set, opts *Cer
 			err = lower(r.X)
 		}
 		if err != nil {
-			return c, evaluations, fmt.Errorf("optim: Certify: %w", err)
+			return c, evaluations, fmt.Errorf("saddle: Certify: %w", err)
 		}
 	}
 	if math.IsNaN(c.Upper) || math.IsNaN(c.Lower) {
-		return c, evaluations, fmt.Errorf("optim: Certify: bounds %v and %v: %w", c.Lower, c.Upper, ErrNotFinite)
+		return c, evaluations, fmt.Errorf("saddle: Certify: bounds %v and %v: %w", c.Lower, c.Upper, optim.ErrNotFinite)
 	}
 	return c, evaluations, nil
 }
 
-func euclidean(b Ball) bool { return (b.Q == 0 || b.Q == 2) && b.Radius > 0 }
+func euclidean(b optim.Ball) bool { return (b.Q == 0 || b.Q == 2) && b.Radius > 0 }
 
 // sphere returns the ν ≥ 0 for which g + νw is smallest when w is on the sphere of a
 // Euclidean ball, else 0.
-func sphere(set Set, w, g []float64) float64 {
-	b, ok := set.(Ball)
+func sphere(set optim.Set, w, g []float64) float64 {
+	b, ok := set.(optim.Ball)
 	if !ok || !euclidean(b) {
 		return 0
 	}
@@ -216,7 +217,7 @@ func sphere(set Set, w, g []float64) float64 {
 }
 
 // outside returns the distance of the projection along the worst coordinate.
-func outside(set Set, w []float64) float64 {
+func outside(set optim.Set, w []float64) float64 {
 	if set == nil {
 		return 0
 	}
@@ -227,4 +228,73 @@ func outside(set Set, w []float64) float64 {
 		d = math.Max(d, math.Abs(v[j]-w[j]))
 	}
 	return d
+}
+
+// drop returns a bound on how far ⟨g, v-w⟩ + Σ μ_j (v_j-w_j)²/2 can fall below zero
+// for v in the set; infinite when it has no bound.
+//
+// The set may be nil, for all space. It takes the exact minimum where that is at
+// hand: without constraints and on boxes coordinate by coordinate, and elsewhere, with
+// m the least μ_j, at the projection of w - g/m, or with m = 0 through Maximize.
+func drop(set optim.Set, w, g, mu []float64) float64 {
+	switch s := set.(type) {
+	case optim.Product:
+		total := 0.0
+		for _, b := range s { // products within products are as deep as they were written
+			total += drop(b.Set, w[:b.Dim], g[:b.Dim], mu[:b.Dim])
+			w, g, mu = w[b.Dim:], g[b.Dim:], mu[b.Dim:]
+		}
+		return total
+	case nil, optim.Box:
+		box, _ := s.(optim.Box)
+		total := 0.0
+		for j, v := range g {
+			if v == 0 {
+				continue
+			}
+			lo, hi := math.Inf(-1), math.Inf(1)
+			if box.Lo != nil {
+				lo = box.Lo[min(j, len(box.Lo)-1)]
+			}
+			if box.Hi != nil {
+				hi = box.Hi[min(j, len(box.Hi)-1)]
+			}
+			to := lo
+			if v < 0 {
+				to = hi
+			}
+			if mu[j] > 0 {
+				to = math.Max(lo, math.Min(hi, w[j]-v/mu[j]))
+			}
+			d := to - w[j]
+			if math.IsInf(d, 0) {
+				return math.Inf(1)
+			}
+			total -= v*d + mu[j]/2*d*d
+		}
+		return total
+	}
+	if len(g) == 0 {
+		return 0
+	}
+	m := slices.Min(mu)
+	if m > 0 {
+		v := make([]float64, len(w))
+		for j := range v {
+			v[j] = w[j] - g[j]/m
+		}
+		set.Project(v)
+		total := 0.0
+		for j, d := range v {
+			d -= w[j]
+			total -= g[j]*d + m/2*d*d
+		}
+		return total
+	}
+	down, at := make([]float64, len(g)), 0.0
+	for j, v := range g {
+		down[j] = -v
+		at += v * w[j]
+	}
+	return at + optim.Maximize(set, down, nil)
 }

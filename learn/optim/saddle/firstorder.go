@@ -1,4 +1,4 @@
-package optim
+package saddle
 
 import (
 	"fmt"
@@ -6,14 +6,15 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// SaddlePoint finds saddle points of a Saddle with first-order steps; Smoothed is
+// FirstOrder finds saddle points of a Problem with first-order steps; Smoothed is
 // the other solver. The zero value is mirror-prox on all examples with backtracked
 // steps, for λ in the unit simplex.
 //
-// With Batch > 0 the examples of a SampledSaddle are drawn without replacement in
+// With Batch > 0 the examples of a Sampled are drawn without replacement in
 // passes, and an iteration is a pass; otherwise it is a step. Runs are determined by
 // Seed, whatever the number of workers of the problem, and one resumed from a
 // checkpoint goes on exactly as if it had not been interrupted.
@@ -22,11 +23,11 @@ import (
 // those of the start, ends the run with a *DivergenceError, and the result holds what
 // was before the step that caused it.
 //
-// A step costs one evaluation or two (see SaddleMethod) and the projections.
-type SaddlePoint struct {
-	Method SaddleMethod
-	W      Set // nil is all space
-	Lambda Set // nil is the unit simplex
+// A step costs one evaluation or two (see Method) and the projections.
+type FirstOrder struct {
+	Method Method
+	W      optim.Set // nil is all space
+	Lambda optim.Set // nil is the unit simplex
 
 	// Entropic moves λ by factors exp(γ g) on the unit simplex, instead of by
 	// projected steps. It suits many objectives: the error grows with the logarithm of
@@ -59,11 +60,11 @@ const saddleDiverged = 1e8
 
 // saddleRun is a run in progress.
 type saddleRun struct {
-	SaddlePoint
-	run     *solving
-	p       Saddle
-	sampled SampledSaddle
-	convex  ConvexSaddle
+	FirstOrder
+	run     *run.Run
+	p       Problem
+	sampled Sampled
+	convex  Convex
 
 	w, lambda       []float64
 	sumW, sumLambda []float64 // averages so far
@@ -99,14 +100,14 @@ type saddleRun struct {
 // Solve runs from (w0, lambda0), which it keeps intact; a nil lambda0 is even. Both
 // are projected first. By default it makes 20 passes with minibatches and 1000 steps
 // without; Stop's Gradient, Relative and Evaluations are not used.
-func (m SaddlePoint) Solve(p Saddle, w0, lambda0 []float64, c *run.Control) (*SaddleResult, error) {
-	s := &saddleRun{SaddlePoint: m, p: p}
+func (m FirstOrder) Solve(p Problem, w0, lambda0 []float64, c *run.Control) (*Result, error) {
+	s := &saddleRun{FirstOrder: m, p: p}
 	solver := m.Method.String()
 	iterations := 1000
 	if m.Batch > 0 {
 		iterations = 20
 	}
-	s.run = begin(solver, c, iterations)
+	s.run = run.Begin(solver, c, iterations)
 	if err := s.prepare(w0, lambda0); err != nil {
 		return nil, err
 	}
@@ -117,15 +118,15 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 	solver := s.run.Name
 	n, p := s.p.Dims()
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("optim: %s: %w", solver, fmt.Errorf(format, args...))
+		return fmt.Errorf("saddle: %s: %w", solver, fmt.Errorf(format, args...))
 	}
-	s.convex, _ = s.p.(ConvexSaddle)
+	s.convex, _ = s.p.(Convex)
 	if s.convex != nil && !s.convex.Curvature(make([]float64, n)) {
 		s.convex = nil
 	}
 	if s.Batch > 0 {
 		ok := false
-		if s.sampled, ok = s.p.(SampledSaddle); !ok {
+		if s.sampled, ok = s.p.(Sampled); !ok {
 			return fail("the problem has no examples to draw minibatches from")
 		}
 		if s.sampled.Len() == 0 {
@@ -134,7 +135,7 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 		s.run.Examples = s.sampled.Len()
 	}
 	if s.Lambda == nil {
-		s.Lambda = Simplex{}
+		s.Lambda = optim.Simplex{}
 	}
 	if s.Method == MirrorProx && s.Batch == 0 && s.Steps == ConstantSteps && s.StepW == 0 {
 		s.Steps = BacktrackedSteps
@@ -151,7 +152,7 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 			s.CheckEvery = 10
 		}
 	}
-	unit, isSimplex := s.Lambda.(Simplex)
+	unit, isSimplex := s.Lambda.(optim.Simplex)
 	switch {
 	case s.Method < MirrorProx || s.Method > Alternating || s.Steps < ConstantSteps || s.Steps > BacktrackedSteps:
 		return fail("unknown method or rule for steps")
@@ -159,7 +160,7 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 		return fail("steps of length %v and %v: they must be positive", s.StepW, s.StepLambda)
 	case s.Steps == BacktrackedSteps && (s.Method != MirrorProx || s.Batch > 0):
 		return fail("backtracked steps are for mirror-prox without minibatches: with noise the test of a step says nothing")
-	case s.Entropic && (!isSimplex || unit.sum() != 1):
+	case s.Entropic && (!isSimplex || unit.Sum != 0 && unit.Sum != 1):
 		return fail("entropic steps need the unit simplex; put the vertices of another set into OverVertices")
 	case s.Gap > 0 && s.convex == nil:
 		return fail("a certified gap was asked for, but the problem is not convex in w")
@@ -172,10 +173,10 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 	if len(lambda0) != p {
 		return fail("the start has %d coordinates of λ, the problem %d", len(lambda0), p)
 	}
-	if err := checkDim(solver, n, w0); err != nil {
+	if err := optim.CheckStart(solver, n, w0); err != nil {
 		return err
 	}
-	if err := checkDim(solver, p, lambda0); err != nil {
+	if err := optim.CheckStart(solver, p, lambda0); err != nil {
 		return err
 	}
 	s.w, s.lambda = slices.Clone(w0), slices.Clone(lambda0)
@@ -190,7 +191,7 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 		*v = make([]float64, p)
 	}
 	s.first, s.value = math.NaN(), math.NaN()
-	s.limitNorm = saddleDiverged * (1 + maxAbs(s.w))
+	s.limitNorm = saddleDiverged * (1 + optim.MaxAbs(s.w))
 	s.gamma, s.restart, s.orderOf = 1, 2, -1
 	s.total = s.run.Stop.Iterations
 	if s.Batch > 0 {
@@ -221,12 +222,12 @@ func (s *saddleRun) stepsOfPass() int {
 func (s *saddleRun) radii() error {
 	r := &s.Radii
 	if r.W == 0 {
-		if b, ok := s.W.(Ball); ok && (b.Q == 0 || b.Q == 2) {
+		if b, ok := s.W.(optim.Ball); ok && (b.Q == 0 || b.Q == 2) {
 			r.W = b.Radius
 		}
 	}
 	if !(r.W > 0) {
-		return fmt.Errorf("optim: %s: the steps of Theorem 5.4 need a bound on |w|: a ball, or Radii.W for another bounded set", s.run.Name)
+		return fmt.Errorf("saddle: %s: the steps of Theorem 5.4 need a bound on |w|: a ball, or Radii.W for another bounded set", s.run.Name)
 	}
 	if r.Lambda == 0 {
 		r.Lambda = 1 // a set within the unit simplex
@@ -256,7 +257,7 @@ func (s *saddleRun) radii() error {
 		r.NormLambda = math.Sqrt(l2)
 	}
 	if !(r.NormW > 0) || !(r.NormLambda > 0) {
-		return fmt.Errorf("optim: %s: a gradient is zero at the start, so that Theorem 5.4 has no step for it; give Radii, or another rule for steps", s.run.Name)
+		return fmt.Errorf("saddle: %s: a gradient is zero at the start, so that Theorem 5.4 has no step for it; give Radii, or another rule for steps", s.run.Name)
 	}
 	return nil
 }
@@ -292,7 +293,7 @@ func (s *saddleRun) eval(w, lambda, gw, gl []float64) (v float64, examples int, 
 		v, err = s.sampled.EvalBatch(batch, w, lambda, gw, gl)
 	}
 	if err != nil {
-		return v, examples, fmt.Errorf("optim: %s: step %d: %w", s.run.Name, s.step+1, err)
+		return v, examples, fmt.Errorf("saddle: %s: step %d: %w", s.run.Name, s.step+1, err)
 	}
 	return v, examples, nil
 }
@@ -300,14 +301,14 @@ func (s *saddleRun) eval(w, lambda, gw, gl []float64) (v float64, examples int, 
 // healthy returns why the values met at w, where the given step led (the start counts as
 // where the first does), are no longer those of a run that converges.
 func (s *saddleRun) healthy(step int, v float64, gw, gl, w []float64) error {
-	bad := v-v != 0 || firstNotFinite(gw) >= 0 || firstNotFinite(gl) >= 0 || firstNotFinite(w) >= 0
-	norm := maxAbs(w)
+	bad := v-v != 0 || optim.FirstNotFinite(gw) >= 0 || optim.FirstNotFinite(gl) >= 0 || optim.FirstNotFinite(w) >= 0
+	norm := optim.MaxAbs(w)
 	if !bad && math.Abs(v) <= saddleDiverged*(1+math.Abs(s.first)) && norm <= s.limitNorm {
 		return nil
 	}
 	e := &DivergenceError{Solver: s.run.Name, Step: step, StepW: s.gammaW, StepLambda: s.gammaL, Value: v, First: s.first, Norm: norm, Err: ErrDiverged}
 	if bad {
-		e.Err = ErrNotFinite
+		e.Err = optim.ErrNotFinite
 	}
 	return e
 }
@@ -540,8 +541,8 @@ func (s *saddleRun) accept(v float64) bool {
 	return operator <= moved || moved == 0
 }
 
-func (s *saddleRun) result(reason run.Reason) *SaddleResult {
-	r := &SaddleResult{
+func (s *saddleRun) result(reason run.Reason) *Result {
+	r := &Result{
 		W: slices.Clone(s.sumW), Lambda: slices.Clone(s.sumLambda), LastW: slices.Clone(s.w), LastLambda: slices.Clone(s.lambda),
 		Value: s.value, Certificate: s.best, Certified: s.certified, Radii: s.Radii, Steps: s.step,
 		Iterations: s.pass, Evaluations: s.run.Evaluations + int(math.Round(s.share)), Reason: reason,
@@ -553,8 +554,8 @@ func (s *saddleRun) result(reason run.Reason) *SaddleResult {
 	return r
 }
 
-func (s *saddleRun) solve() (*SaddleResult, error) {
-	reason, err := s.run.loop(s.onePass, s.checkpoint)
+func (s *saddleRun) solve() (*Result, error) {
+	reason, err := s.run.Loop(s.onePass, s.checkpoint)
 	return s.result(reason), err
 }
 
@@ -601,14 +602,14 @@ func (s *saddleRun) row() *run.Row {
 	value := s.passValue / s.passCount
 	clear(s.passValues)
 	s.passValue, s.passCount = 0, 0
-	detail := &SaddleRow{Values: values, Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.sumLambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+	detail := &Row{Values: values, Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.sumLambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
 	if s.certified {
 		detail.Upper, detail.Lower = s.best.Upper, s.best.Lower
 	}
 	return &run.Row{Objective: value, Step: s.gammaW, Evaluations: s.run.Evaluations + int(math.Round(s.share)), Detail: detail}
 }
 
-func (s *saddleRun) checkpoint() *run.Checkpoint {
+func (s *saddleRun) checkpoint() (*run.Checkpoint, error) {
 	k := &run.Checkpoint{
 		X: slices.Clone(s.w),
 		Scalars: map[string]float64{
@@ -634,19 +635,19 @@ func (s *saddleRun) checkpoint() *run.Checkpoint {
 			k.Scalars["lower"] = -math.MaxFloat64
 		}
 	}
-	return k
+	return k, nil
 }
 
 func (s *saddleRun) resume() error {
 	n, p := s.p.Dims()
 	solver := s.run.Name
-	k, err := s.run.resume(n, "averageW")
+	k, err := s.run.Point(n, "averageW")
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"lambda", "averageLambda", "passValues"} {
 		if len(k.Arrays[name]) != p {
-			return fmt.Errorf("optim: %s: the checkpoint's array %q has %d coordinates, the problem %d: it belongs to another problem", solver, name, len(k.Arrays[name]), p)
+			return fmt.Errorf("saddle: %s: the checkpoint's array %q has %d coordinates, the problem %d: it belongs to another problem", solver, name, len(k.Arrays[name]), p)
 		}
 	}
 	check := map[string]float64{"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps)}
@@ -655,13 +656,13 @@ func (s *saddleRun) resume() error {
 	}
 	for _, name := range []string{"seed", "batch", "steps", "total"} {
 		if have, ok := check[name]; ok && k.Scalars[name] != have {
-			return fmt.Errorf("optim: %s: the checkpoint was written with %s %v, this run has %v", solver, name, k.Scalars[name], have)
+			return fmt.Errorf("saddle: %s: the checkpoint was written with %s %v, this run has %v", solver, name, k.Scalars[name], have)
 		}
 	}
 	get := func(name string) float64 { return k.Scalars[name] }
 	s.step, s.position, s.pass = int(get("step")), int(get("position")), k.Iteration
 	if s.step < 0 || s.position < 0 || s.Batch > 0 && s.position >= s.sampled.Len() || s.Batch == 0 && s.position != 0 {
-		return fmt.Errorf("optim: %s: the checkpoint's position %d after %d steps is impossible", solver, s.position, s.step)
+		return fmt.Errorf("saddle: %s: the checkpoint's position %d after %d steps is impossible", solver, s.position, s.step)
 	}
 	copy(s.w, k.X)
 	copy(s.lambda, k.Arrays["lambda"])

@@ -1,0 +1,25 @@
+// Package saddle solves games of two players: functions φ(w, λ) to be minimised over w and
+// maximised over λ. It is where ALMO's robust models come from.
+//
+//	r, err := saddle.Smoothed{Lambda: optim.Simplex{}, Gap: 1e-3}.Solve(problem, w0, nil)
+//	r.W, r.Lambda, r.Certificate.Gap() // nothing is better by more than the gap
+//
+// # The types to know
+//
+// A Problem gives value and both gradients; Sampled ones can be estimated on minibatches,
+// Convex ones are convex in w for every λ. FirstOrder takes gradient steps (mirror-prox,
+// descent and ascent), Smoothed minimises a smoothed maximum and needs no step lengths.
+// Certify bounds how far a point can be from the value of the game: from above by the best
+// answer of λ, exactly, and from below by convexity, after w was really minimised over.
+//
+// # What may be relied on
+//
+//   - Runs are those of package run: interrupted, saved and taken up again bit for bit.
+//   - A run whose values grow beyond bounds is a *DivergenceError, with averages up to then.
+//   - Only averages of descent and ascent converge; last points go round in circles (the
+//     bilinear game in saddle_test.go). They are averages of the points where gradients were
+//     evaluated, which is what the proof of Theorem 5.4 of the thesis "Large-scale learning"
+//     bounds, and not of their successors, as it prints.
+//
+// Start reading at saddle.go, then firstorder.go, smoothed.go and certify.go.
+package saddle
