@@ -22,7 +22,8 @@
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
 //	score       boosting, MULTIBOOST, linear
-//	run.Loop    saddle's solvers
+//	Bundle      free for structured learning: SimplexQP solves its duals
+//	run.Loop    saddle's solvers, Bundle
 //
 // # What may be relied on
 //
