@@ -112,7 +112,7 @@
 // One p of .039 among three is no finding: at this size the objectives are alike.
 //
 // Native sequences of 50 residues from four homologs and a decoy each; a perfect
-// prediction scores 50 (package learn/experiment defines the task and says what the
+// prediction scores 50 (package cmd/learn/internal/experiment defines the task and says what the
 // band costs):
 //
 //	learn experiment homologs

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
-	"github.com/tropica-fst/tropica/learn/experiment"
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 )
 
 // numbers reads the value of a flag that takes numbers separated by commas.
@@ -47,7 +47,7 @@ Hamming margin, by a margin of the Smith-Waterman loss and by the expected
 Smith-Waterman loss (risk), both within a band, each with the l2 and gamma that do
 best on held-out sequences; and scores predictions by their Smith-Waterman
 alignment with the native: 1 a match, -1/2 all else, 50 at best.
-The package comment of learn/experiment defines the task.
+The package comment of cmd/learn/internal/experiment defines the task.
 
 Example (the defaults; --seeds 3 is quicker):
 

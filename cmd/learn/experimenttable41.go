@@ -7,9 +7,9 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
-	"github.com/tropica-fst/tropica/learn/experiment"
 )
 
 var experimentTable41 = &command{
@@ -22,7 +22,7 @@ as many rounds as MULTIBOOST has terms, and MULTIBOOST with one term a round. Th
 of the domain classifier is chosen on a fold of the training rows. Printed beside the
 thesis' numbers and those that another program's AdaBoost had on the same trials.
 
---data is a folder with files of the names that learn/experiment.Table41Sets lists; sets
+--data is a folder with files of the names that cmd/learn/internal/experiment.Table41Sets lists; sets
 whose files are not there are left out with a word, unless --sets asks for them. Folds
 come from the folder's splits, or are made by their rule; --fresh makes others. Without
 --data the small sets of testdata are used, three trials of the first 500 rows of each
@@ -118,7 +118,7 @@ Examples:
 				}
 			}
 			if len(reports) == 0 {
-				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in learn/experiment", *data)
+				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in cmd/learn/internal/experiment", *data)
 			}
 			if *asJSON {
 				return c.json(reports)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
-	"github.com/tropica-fst/tropica/learn/experiment"
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 )
 
 var experimentTable31 = &command{
@@ -30,7 +30,7 @@ reported, by inner loss and by inner error. Errors are compared by the plain
 paired t-test, two-tailed and, as in the thesis, one-tailed, and by the corrected resampled one, which is the
 honest one; with XGBoost's only where rows and divisions are those of its runs.
 
---data is a folder with the tables; the package comments of learn/experiment say how
+--data is a folder with the tables; the package comments of cmd/learn/internal/experiment say how
 it must look. Without it the small tables of testdata are used, with small grids and
 two trials (--quick), which takes less than a minute.
 
@@ -165,7 +165,7 @@ func isFolder(name string, given bool) error {
 	if given {
 		return fmt.Errorf("flag --data: %s is not a folder", name)
 	}
-	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of learn/experiment say how it must look)", name)
+	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of cmd/learn/internal/experiment say how it must look)", name)
 }
 
 // present leaves sets out whose files are not there, with a warning; those that were

@@ -26,7 +26,7 @@ type system struct{}
 
 func (system) Open(name string) (fs.File, error) { return os.Open(name) }
 
-// Folder returns a folder of data sets for learn/experiment.
+// Folder returns a folder of data sets for cmd/learn/internal/experiment.
 func Folder(path string) (fs.FS, error) {
 	info, err := os.Stat(path)
 	if err != nil {

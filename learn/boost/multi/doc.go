@@ -91,7 +91,7 @@
 //
 // # Figures
 //
-// Table 4.1 rerun (learn experiment table41; package learn/experiment): mean errors over
+// Table 4.1 rerun (learn experiment table41; package cmd/learn/internal/experiment): mean errors over
 // trials, in per cent, uniform / agnostic, T = 100 rounds, the recorded splits. Terms are
 // means of MULTIBOOST's; equal terms are AdaBoost-all's with as many rounds.
 //

@@ -3,7 +3,7 @@
 
 DATA is the folder that `learn experiment table31 --data DATA` reads. SEED is that of --fresh, or - for the usual trials. NAMEs
 are sonar, cancer, diabetes, ocr17, ocr49, mnist17, mnist49, higgs; all when none is given. PEERS.json keeps each set as it
-is done, in the form of learn/experiment/testdata/table31.json (rows got wrong by trial, and a fingerprint of each division);
+is done, in the form of cmd/learn/internal/experiment/testdata/table31.json (rows got wrong by trial, and a fingerprint of each division);
 the same command goes on from it, and
 
     learn experiment table31 --data DATA --fresh SEED --peers PEERS.json
@@ -132,7 +132,7 @@ def run(folder, name, seed):
 
 def check(folder, names):
     here = os.path.dirname(os.path.abspath(__file__))
-    record = json.load(open(os.path.join(here, "../../../learn/experiment/testdata/table31.json")))["sets"]
+    record = json.load(open(os.path.join(here, "../../../cmd/learn/internal/experiment/testdata/table31.json")))["sets"]
     for s in record:
         if s["name"] in names:
             _, y = load(folder, s["name"])

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
-	"github.com/tropica-fst/tropica/learn/experiment"
 )
 
 // first cuts a data set down to its first rows.
@@ -36,7 +36,7 @@ func first(s experiment.SplitSet, train, test int) experiment.SplitSet {
 
 // Tables 5.1 and 5.2 on a part of the data of the repository.
 func TestAlmo(t *testing.T) {
-	sets, err := experiment.Table5Sets(os.DirFS("../../testdata/tables"), "adult")
+	sets, err := experiment.Table5Sets(os.DirFS("../../../../testdata/tables"), "adult")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestAlmo(t *testing.T) {
 // Hyper-parameters chosen on rows held out: the setting that does best there, the same for all
 // seeds, and the same again from cells that were kept, trial by trial.
 func TestAlmoChoice(t *testing.T) {
-	sets, err := experiment.Table5Sets(os.DirFS("../../testdata/tables"), "adult")
+	sets, err := experiment.Table5Sets(os.DirFS("../../../../testdata/tables"), "adult")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAlmoChoiceOfRegrets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and what runs side by side in it is in TestAlmo")
 	}
-	sets, err := experiment.Table5Sets(os.DirFS("../../testdata/tables"), "adult")
+	sets, err := experiment.Table5Sets(os.DirFS("../../../../testdata/tables"), "adult")
 	if err != nil {
 		t.Fatal(err)
 	}

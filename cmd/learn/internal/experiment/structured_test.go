@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tropica-fst/tropica/learn/experiment"
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
 func TestPronouncing(t *testing.T) {
-	f, err := os.Open("../../testdata/g2p/ice_train.tsv")
+	f, err := os.Open("../../../../testdata/g2p/ice_train.tsv")
 	if err != nil {
 		t.Skip(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-var smallTables = os.DirFS("../../testdata/tables")
+var smallTables = os.DirFS("../../../../testdata/tables")
 
 func TestTable31Sets(t *testing.T) {
 	if testing.Short() {
