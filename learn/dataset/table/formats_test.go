@@ -34,7 +34,7 @@ func TestReadLibSVM(t *testing.T) {
 		t.Error(d)
 	}
 	w := read(t, "1:2 0:1 qid:a\n0:0.5 1:1 qid:b\n", "p.svm", &table.Options{Source: "qid"})
-	if len(w.Warnings) != 1 || !strings.Contains(w.Warnings[0], "LIBSVM numbers them from 1") || strings.Contains(strings.Join(got.Warnings, ""), "LIBSVM") {
+	if len(w.Warnings) != 1 || !strings.Contains(w.Warnings[0].Msg, "LIBSVM numbers them from 1") || strings.Contains(strings.Join(said(got), ""), "LIBSVM") {
 		t.Errorf("warnings %q and %q", w.Warnings, got.Warnings)
 	}
 	if d := cmp.Diff([][]string{{"1", "0"}, {"0", "1"}}, cells(w)); d != "" || !slices.Equal(w.Weight, []float64{2, .5}) || !slices.Equal(w.Sources, []string{"a", "b"}) {
