@@ -55,7 +55,7 @@ func (c *call) almoRows(model string, o *table.Options) (*minimax.Model, *table.
 	case len(m.ClassNames) > 0:
 		o.Like = m.Encoder.Table(m.ClassNames)
 	}
-	o.Extra = true
+	o.Extra, o.Storage = true, table.DenseStorage
 	t, err := c.openTable(c.arg(0), o)
 	if err != nil {
 		return nil, nil, nil, err

@@ -18,6 +18,7 @@ type tableFlags struct {
 	target, source, weight, categorical, drop, format, task *string
 	noHeader                                                *bool
 	keepSource, absent                                      *bool // nil where the command has no such flag
+	dense                                                   bool  // the learner needs every cell
 	reading                                                 func(*table.Options) error
 	workers                                                 func() (int, error)
 }
@@ -48,6 +49,9 @@ func (t *tableFlags) options() (*table.Options, error) {
 	}
 	if t.keepSource != nil {
 		o.KeepSource = *t.keepSource
+	}
+	if t.dense {
+		o.Storage = table.DenseStorage
 	}
 	if t.absent != nil {
 		o.AbsentMissing = *t.absent
@@ -168,11 +172,8 @@ func (t *tableFlags) labelled(c *call, name string) (*table.Table, error) {
 // informative refuses a table none of whose features tells two rows apart.
 func informative(x *table.Table) error {
 	for j := range x.Columns {
-		v := x.Columns[j].Values
-		for _, u := range v {
-			if u != v[0] && (u == u || v[0] == v[0]) { // NaN is missing
-				return nil
-			}
+		if x.Varies(j) {
+			return nil
 		}
 	}
 	if x.Rows < 2 {

@@ -75,7 +75,7 @@ func (s *Schema) Match(t *table.Table) error {
 			return fmt.Errorf("boost: %s: %w: column %q is categorical in one of table and model only", t.Title(), ErrData, c.Name)
 		case !slices.Equal(c.Levels, s.Columns[i].Levels):
 			return fmt.Errorf("boost: %s: %w: the levels of column %q are not the model's; read the table with the model's columns", t.Title(), ErrData, c.Name)
-		case len(c.Values) != t.Rows:
+		case len(c.Values) != t.Rows && t.Sparse == nil:
 			return fmt.Errorf("boost: %s: %w: column %q has %d values for %d rows", t.Title(), ErrData, c.Name, len(c.Values), t.Rows)
 		}
 	}

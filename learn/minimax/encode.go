@@ -63,6 +63,10 @@ func NewEncoder(t *table.Table, scaling Scaling) (*Encoder, error) {
 	if len(t.Columns) == 0 {
 		return nil, fmt.Errorf("minimax: %s has no feature columns", t.Title())
 	}
+	t, err := t.Dense(0)
+	if err != nil {
+		return nil, fmt.Errorf("minimax: %w", err)
+	}
 	e := &Encoder{Scaling: scaling, Reading: t.Reading, AbsentMissing: t.AbsentMissing}
 	most := 0.0
 	for j := range t.Columns {
@@ -125,6 +129,10 @@ func (e *Encoder) check(features int) error {
 // are matched by name when names are given, and targets may be absent for prediction
 // (Data.Class is then nil).
 func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
+	t, err := t.Dense(0)
+	if err != nil {
+		return nil, fmt.Errorf("minimax: %w", err)
+	}
 	d := &Data{Rows: t.Rows, Features: e.Features()}
 	d.X = make([]float64, d.Rows*d.Features)
 	at := 0

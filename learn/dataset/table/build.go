@@ -13,7 +13,8 @@ type builder struct {
 	o    *Options
 	rule *targetRule
 
-	line    int // lines of the input before the next chunk
+	entries bool // the features are not in the chunks' vals: the number of cells says nothing of memory
+	line    int  // lines of the input before the next chunk
 	parts   []part
 	columns []dictionary
 	unseen  []unseen
@@ -61,7 +62,7 @@ func (b *builder) merge(c *chunk) error {
 	if b.o.MaxRows > 0 && t.Rows+c.rows > b.o.MaxRows {
 		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d rows", b.o.MaxRows), Err: ErrTooLarge}
 	}
-	if cells := int64(t.Rows+c.rows) * int64(len(t.Columns)+1); cells > b.o.MaxCells {
+	if cells := int64(t.Rows+c.rows) * int64(len(t.Columns)+1); cells > b.o.MaxCells && !b.entries {
 		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d cells in %d columns", b.o.MaxCells, len(t.Columns)), Err: ErrTooLarge,
 			Fixes: []Fix{{Option: "Drop", Value: "COLUMNS", Effect: "to leave columns out"}, {Option: "MaxCells", Value: "N", Effect: "to allow more"}}}
 	}

@@ -34,19 +34,10 @@ func (t *Table) describe() {
 	var constant, empty []string
 	for j := range t.Columns {
 		c := &t.Columns[j]
-		first, varies := nan32, false
-		for i, v := range c.Values {
-			if i == 0 {
-				first = v
-			} else if v != first && (v == v || first == first) {
-				varies = true
-				break
-			}
-		}
 		t.identifies(c)
 		switch {
-		case varies:
-		case first != first:
+		case t.Varies(j):
+		case t.HasMissing(j):
 			empty = append(empty, c.Name)
 		default:
 			constant = append(constant, c.Name)

@@ -59,7 +59,7 @@ func TestReadLibSVM(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
 	}
-	if _, err := table.Read(strings.NewReader("1 1:1\n2 999:2\n"), "x.svm", &table.Options{MaxCells: 1000}); err == nil || err.Error() != "x.svm: 2 rows with indices up to 999 are more than 1000 cells; the table is stored in full" {
+	if _, err := table.Read(strings.NewReader("1 1:1\n2 999:2\n"), "x.svm", &table.Options{MaxCells: 1000}); err == nil || err.Error() != "x.svm: 2 rows of 999 columns are more than 1000 cells" {
 		t.Error(err)
 	}
 	if _, err := table.Read(strings.NewReader("1 4:1\n"), "x.svm", &table.Options{Like: got}); err == nil || err.Error() != `x.svm:1 (row 1): column "4": the model was not trained on this column` {

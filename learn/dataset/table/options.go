@@ -76,6 +76,10 @@ type Options struct {
 	// where they are there, classes and sources must be its own.
 	Like *Table
 
+	// Storage says how features are kept. Learners that need every cell ask for DenseStorage, and
+	// get an error where it would take too much memory.
+	Storage Storage
+
 	// Classes, if not nil, are those that the target may have: the codes are their places in
 	// this list, and another one is an error. Rows of one class alone are then as good as
 	// any. Like, where given, has its own.

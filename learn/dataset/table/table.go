@@ -55,6 +55,7 @@ func (w Warning) String() string { return w.Msg + Advice(w.Fixes, Fix.String) }
 type Table struct {
 	Columns []Column
 	Rows    int
+	Sparse  *Sparse // the features, where most cells have one value; Columns have no Values then
 
 	Target     []float64 // class index or real value, finite; nil if there is none
 	TargetName string
@@ -121,6 +122,10 @@ func (t *Table) Column(name string) int {
 func (t *Table) Row(i int, dst []float32) []float32 {
 	dst = dst[:len(t.Columns)]
 	for j := range t.Columns {
+		if t.Sparse != nil {
+			dst[j] = t.Sparse.At(i, j)
+			continue
+		}
 		dst[j] = t.Columns[j].Values[i]
 	}
 	return dst
@@ -128,12 +133,17 @@ func (t *Table) Row(i int, dst []float32) []float32 {
 
 // Subset returns a table of the given rows, in that order; a row may occur more
 // than once. Values are copied; names, levels, classes and sources are shared
-// and stay as they are even where no row has them. O(len(rows)·columns).
+// and stay as they are even where no row has them. O(len(rows)·columns), or of a
+// sparse table the number of entries.
 func (t *Table) Subset(rows []int) *Table {
 	s := t.Schema()
 	s.Rows = len(rows)
-	for j := range t.Columns {
-		s.Columns[j].Values = pick(t.Columns[j].Values, rows)
+	if t.Sparse != nil {
+		s.Sparse = t.Sparse.subset(rows, t.Rows)
+	} else {
+		for j := range t.Columns {
+			s.Columns[j].Values = pick(t.Columns[j].Values, rows)
+		}
 	}
 	s.Target, s.Source, s.Weight = pick(t.Target, rows), pick(t.Source, rows), pick(t.Weight, rows)
 	for _, id := range t.ID {
@@ -196,6 +206,16 @@ func (t *Table) SourceCounts() []int {
 // Missing returns the number of missing cells.
 func (t *Table) Missing() int {
 	n := 0
+	if s := t.Sparse; s != nil {
+		if s.Implicit != s.Implicit {
+			n = t.Rows*len(t.Columns) - len(s.Rows)
+		}
+		for _, v := range s.Values {
+			if v != v {
+				n++
+			}
+		}
+	}
 	for j := range t.Columns {
 		for _, v := range t.Columns[j].Values {
 			if v != v {
