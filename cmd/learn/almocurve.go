@@ -212,7 +212,8 @@ func needsTarget(o *table.Options, name string) error {
 
 // almoTable reads the training table of the command line, and encodes it.
 func (c *call) almoTable(o *table.Options, scaling string) (*table.Table, *minimax.Encoder, *minimax.Data, error) {
-	t, err := tables.Open(c.args[0], c.In, o)
+	o.Storage = table.DenseStorage // the encoder makes a number of every cell
+	t, err := c.openTable(c.args[0], o)
 	if err != nil {
 		return nil, nil, nil, err
 	}

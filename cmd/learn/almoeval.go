@@ -49,12 +49,14 @@ func (c *call) almoRows(model string, o *table.Options) (*minimax.Model, *table.
 	} else if len(m.ClassNames) > 0 {
 		o.Classes = m.ClassNames
 	}
-	for _, k := range m.Encoder.Columns {
-		if len(k.Levels) > 0 {
-			o.Categorical = append(o.Categorical, k.Name)
-		}
+	switch {
+	case m.Classes == 0:
+		o.Like = m.Encoder.Table(nil)
+	case len(m.ClassNames) > 0:
+		o.Like = m.Encoder.Table(m.ClassNames)
 	}
-	t, err := tables.Open(c.arg(0), c.In, o)
+	o.Extra, o.Storage = true, table.DenseStorage
+	t, err := c.openTable(c.arg(0), o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -66,7 +68,7 @@ var almoPredict = &command{
 	name: "almo predict", args: "[input [output]]", min: 0, max: 2,
 	summary: "Predicts classes or numbers of the rows of a table.",
 	about: `
-Output is CSV: a line for each row with its prediction, and the scores, one for two
+Output is CSV: a line for each row with the columns of --id, if any, its prediction, and the scores, one for two
 classes (positive for the second) and for numbers, else one for each class.
 
 Example:
@@ -85,7 +87,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			m, _, d, err := c.almoRows(*model, o)
+			m, x, d, err := c.almoRows(*model, o)
 			if err != nil {
 				return err
 			}
@@ -95,7 +97,8 @@ Example:
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error {
 				out := csv.NewWriter(w)
-				header := []string{"prediction"}
+				header, named := idColumns(x)
+				header = append(header, "prediction")
 				n := m.Outputs()
 				for k := range n {
 					name := "score"
@@ -109,13 +112,14 @@ Example:
 				}
 				for i := range d.Rows {
 					row := scores[i*n : (i+1)*n]
-					line := make([]string, 1, n+1)
+					line := append(named(i), "")
+					at := len(line) - 1 // of the prediction
 					for _, v := range row {
 						line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
 					}
-					line[0] = line[1]
+					line[at] = line[at+1]
 					if m.Classes > 0 {
-						line[0] = m.ClassNames[m.Class(row)]
+						line[at] = m.ClassNames[m.Class(row)]
 					}
 					if err := out.Write(line); err != nil {
 						return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
@@ -141,8 +142,8 @@ func boostPredict(group, title string) *command {
 		name: group + " predict", args: "[table]", min: 0, max: 1,
 		summary: fmt.Sprintf("Predicts the rows of a table with a model of %s.", title),
 		about: `
-The table has the model's columns, in any order; the target may be absent. One line
-of CSV for each row: the class and its probability, the class probabilities, or the
+The table has the model's columns, in any order; the target may be absent, and texts are
+read as in training. One line of CSV for each row: the columns of --id, if any; the class and its probability, the class probabilities, or the
 scores; for regression the prediction.
 
 Example:
@@ -182,16 +183,17 @@ Example:
 				if err := c.ctx.Err(); err != nil {
 					return &stopped{"nothing was written"}
 				}
-				return c.Output(*to, func(w io.Writer) error { return writePredictions(w, m, f, *what) })
+				return c.Output(*to, func(w io.Writer) error { return writePredictions(w, m, x, f, *what) })
 			}
 		},
 	}
 }
 
 // writePredictions writes a header and a line for each row.
-func writePredictions(w io.Writer, m *boost.Ensemble, f []float64, what string) error {
+func writePredictions(w io.Writer, m *boost.Ensemble, x *table.Table, f []float64, what string) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	out := csv.NewWriter(b)
+	names, named := idColumns(x)
 	k := m.Outputs()
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	classes := m.Schema.Classes
@@ -206,13 +208,13 @@ func writePredictions(w io.Writer, m *boost.Ensemble, f []float64, what string) 
 				}
 			}
 		}
-		if err := out.Write(header); err != nil {
+		if err := out.Write(append(names, header...)); err != nil {
 			return err
 		}
-		row := make([]string, k)
 		for i := 0; i < len(f); i += k {
-			for j := range row {
-				row[j] = g(f[i+j])
+			row := named(i / k)
+			for _, v := range f[i : i+k] {
+				row = append(row, g(v))
 			}
 			if err := out.Write(row); err != nil {
 				return err
@@ -245,13 +247,15 @@ func writePredictions(w io.Writer, m *boost.Ensemble, f []float64, what string) 
 	case probable:
 		header = append(header, "probability")
 	}
-	if err := out.Write(header); err != nil {
+	if err := out.Write(append(names, header...)); err != nil {
 		return err
 	}
 	for i, class := range m.Classes(f) {
-		row := []string{classes[class]}
+		row := named(i)
+		if what != "probabilities" {
+			row = append(row, classes[class])
+		}
 		if what == "probabilities" {
-			row = row[:0]
 			for j := range classes {
 				row = append(row, g(probability(i, j)))
 			}

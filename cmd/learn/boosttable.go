@@ -18,6 +18,8 @@ type tableFlags struct {
 	target, source, weight, categorical, drop, format, task *string
 	noHeader                                                *bool
 	keepSource, absent                                      *bool // nil where the command has no such flag
+	dense                                                   bool  // the learner needs every cell
+	reading                                                 func(*table.Options) error
 	workers                                                 func() (int, error)
 }
 
@@ -30,6 +32,7 @@ func (t *tableFlags) define(fs *flags.Set) {
 	t.format = fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Format of the tables")
 	t.task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"}, "What the target is: words, or few integers, are classes")
 	t.noHeader = fs.Bool("no_header", false, "The first line is data; columns are then called #1, #2, ...")
+	t.reading = tables.Reading(fs)
 	t.workers = workersFlag(fs)
 }
 
@@ -47,12 +50,33 @@ func (t *tableFlags) options() (*table.Options, error) {
 	if t.keepSource != nil {
 		o.KeepSource = *t.keepSource
 	}
+	if t.dense {
+		o.Storage = table.DenseStorage
+	}
 	if t.absent != nil {
 		o.AbsentMissing = *t.absent
+	}
+	if err := t.reading(o); err != nil {
+		return nil, err
 	}
 	var err error
 	o.Workers, err = t.workers()
 	return o, err
+}
+
+// idColumns are the columns that name rows, as predictions have them: their headings, and their
+// texts in a row.
+func idColumns(x *table.Table) (header []string, of func(i int) []string) {
+	for k := range x.ID {
+		header = append(header, x.ID[k].Name)
+	}
+	return header, func(i int) []string {
+		var row []string
+		for k := range x.ID {
+			row = append(row, x.ID[k].Values[i])
+		}
+		return row
+	}
 }
 
 // read reads a table with a target.
@@ -103,10 +127,10 @@ func (c *call) openTable(name string, o *table.Options) (*table.Table, error) {
 		if errors.As(err, &path) {
 			return nil, fmt.Errorf("table: %w", err)
 		}
-		return nil, err
+		return nil, tables.Advise(c.flags, err)
 	}
 	for _, w := range x.Warnings {
-		c.Warn(c.prog, "%s: %s", x.Name, w)
+		c.Warn(c.prog, "%s: %s", x.Name, tables.Warning(c.flags, w))
 	}
 	return x, nil
 }
@@ -148,11 +172,8 @@ func (t *tableFlags) labelled(c *call, name string) (*table.Table, error) {
 // informative refuses a table none of whose features tells two rows apart.
 func informative(x *table.Table) error {
 	for j := range x.Columns {
-		v := x.Columns[j].Values
-		for _, u := range v {
-			if u != v[0] && (u == u || v[0] == v[0]) { // NaN is missing
-				return nil
-			}
+		if x.Varies(j) {
+			return nil
 		}
 	}
 	if x.Rows < 2 {

@@ -8,6 +8,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
+	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/boost"
 )
 
@@ -53,7 +54,7 @@ Example:
 				}
 				s := boost.SchemaOf(x)
 				schema = &s
-			} else if err := c.idle("it is about the table of --like", "target", "source", "weight", "categorical", "drop", "format", "task"); err != nil {
+			} else if err := c.idle("it is about the table of --like", append([]string{"target", "source", "weight", "categorical", "drop", "format", "task"}, tables.ReadingFlags...)...); err != nil {
 				return err
 			}
 			f, shown, err := c.Open(c.arg(0))

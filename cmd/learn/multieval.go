@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
@@ -68,7 +69,7 @@ var multiPredict = &command{
 	summary: "Predicts the rows of a table with a model of MULTIBOOST.",
 	about: `
 The table has the model's columns, in any order; target and source may be absent, and
-are not used. One line of CSV for each row: the class and its probability (roughly
+are not used. One line of CSV for each row: the columns of --id, if any; the class and its probability (roughly
 calibrated at best), the scores, or Q: the probability of each source.
 
 Example:
@@ -108,37 +109,39 @@ Example:
 			if err := c.ctx.Err(); err != nil {
 				return &stopped{"nothing was written"}
 			}
-			return c.Output(*to, func(w io.Writer) error { return writeMulti(w, m, f, q, *what) })
+			return c.Output(*to, func(w io.Writer) error { return writeMulti(w, m, x, f, q, *what) })
 		}
 	},
 }
 
 // writeMulti writes a header and a line for each row.
-func writeMulti(w io.Writer, m *multi.Model, f, q []float64, what string) error {
+func writeMulti(w io.Writer, m *multi.Model, x *table.Table, f, q []float64, what string) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	out := csv.NewWriter(b)
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	header := map[string][]string{"classes": {"class", "probability"}, "probabilities": m.Schema.Classes, "scores": {"score"}, "sources": m.Sources}[what]
-	if err := out.Write(header); err != nil {
+	names, named := idColumns(x)
+	if err := out.Write(append(names, header...)); err != nil {
 		return err
 	}
 	p := m.Probabilities(f)
 	k := m.Domains()
 	for i, score := range f {
-		var row []string
+		row := named(i)
 		switch what {
 		case "scores":
-			row = []string{g(score)}
+			row = append(row, g(score))
 		case "sources":
 			for _, v := range q[i*k : i*k+k] {
 				row = append(row, g(v))
 			}
 		case "probabilities":
-			row = []string{g(1 - p[i]), g(p[i])}
+			row = append(row, g(1-p[i]), g(p[i]))
 		default:
-			row = []string{m.Schema.Classes[0], g(1 - p[i])}
 			if score > 0 {
-				row = []string{m.Schema.Classes[1], g(p[i])}
+				row = append(row, m.Schema.Classes[1], g(p[i]))
+			} else {
+				row = append(row, m.Schema.Classes[0], g(1-p[i]))
 			}
 		}
 		if err := out.Write(row); err != nil {

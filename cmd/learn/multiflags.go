@@ -20,6 +20,7 @@ type multiTable struct{ tableFlags }
 
 func (t *multiTable) define(fs *flags.Set) {
 	t.tableFlags.define(fs)
+	t.dense = true
 	t.keepSource = fs.Bool("keep_source", false, "The source column is a feature as well")
 }
 

@@ -158,6 +158,7 @@ func (k *tableKind) write(w io.Writer, form, x *table.Table, s *learner.Scores) 
 	out := csv.NewWriter(b)
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	what, n := *k.what, len(form.Classes)
+	names, named := idColumns(x)
 	var header []string
 	switch {
 	case form.Classes == nil && what == "scores":
@@ -179,11 +180,11 @@ func (k *tableKind) write(w io.Writer, form, x *table.Table, s *learner.Scores) 
 	default:
 		header = []string{"class"}
 	}
-	if err := out.Write(header); err != nil {
+	if err := out.Write(append(names, header...)); err != nil {
 		return err
 	}
 	for i := range x.Rows {
-		var row []string
+		row := named(i)
 		switch {
 		case form.Classes == nil || what == "scores":
 			for _, v := range s.Score[i*s.Outputs:][:s.Outputs] {

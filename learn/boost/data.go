@@ -139,8 +139,11 @@ func (d *Data) check(l Loss) error {
 	if len(d.Y) != d.X.Rows || d.W != nil && len(d.W) != d.X.Rows {
 		return fmt.Errorf("boost: %w: %d rows, %d labels, %d weights", ErrData, d.X.Rows, len(d.Y), len(d.W))
 	}
+	if err := d.X.CheckSparse(); err != nil {
+		return fmt.Errorf("boost: %w: %w", ErrData, err)
+	}
 	for c := range d.X.Columns {
-		if n := len(d.X.Columns[c].Values); n != d.X.Rows {
+		if n := len(d.X.Columns[c].Values); n != d.X.Rows && d.X.Sparse == nil {
 			return fmt.Errorf("boost: %w: column %q has %d values for %d rows", ErrData, d.X.Columns[c].Name, n, d.X.Rows)
 		}
 	}

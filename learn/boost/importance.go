@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -104,15 +103,13 @@ func (e *Ensemble) Permutation(d *Data, o *PermutationOptions) ([]Permuted, erro
 		if used != nil && !used[j] {
 			continue
 		}
-		x := *d.X
-		x.Columns = slices.Clone(d.X.Columns)
-		values := slices.Clone(d.X.Columns[j].Values)
-		x.Columns[j].Values = values
+		values := make([]float32, d.X.Rows)
+		d.X.Fill(values, j, 0)
 		rng := rand.New(rand.NewPCG(o.Seed, uint64(j)))
 		losses, errors := make([]float64, repeats), make([]float64, repeats)
 		for r := range repeats {
 			rng.Shuffle(len(values), func(a, b int) { values[a], values[b] = values[b], values[a] })
-			l, w, err := measure(&x)
+			l, w, err := measure(d.X.WithColumn(j, values))
 			if err != nil {
 				return nil, err
 			}

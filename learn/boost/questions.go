@@ -32,11 +32,8 @@ func QuestionsOf(x *table.Table) Questions {
 	for j := range x.Columns {
 		c := &x.Columns[j]
 		missing := 0
-		for _, v := range c.Values {
-			if v != v {
-				missing = 1
-				break
-			}
+		if x.HasMissing(j) {
+			missing = 1
 		}
 		switch {
 		case c.Kind == table.Categorical:

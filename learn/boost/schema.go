@@ -16,6 +16,8 @@ type Schema struct {
 	Weight  string   `json:"weight,omitempty"`  // column of weights
 	// AbsentMissing is that of table.Table; models of XGBoost have it, and those of tables read so.
 	AbsentMissing bool `json:"absent_missing,omitempty"`
+	// Reading is how the texts of the training table were written, and so those of tables to come.
+	Reading *table.Reading `json:"reading,omitempty"`
 }
 
 // Column is a column's name and, for a categorical one, its levels: a value is
@@ -29,6 +31,9 @@ type Column struct {
 // SchemaOf describes a table.
 func SchemaOf(t *table.Table) Schema {
 	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes), Source: t.SourceName, Weight: t.WeightName, AbsentMissing: t.AbsentMissing}
+	if r := t.Reading; !r.IsZero() {
+		s.Reading = &r
+	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		s.Columns = append(s.Columns, Column{c.Name, c.Kind == table.Categorical, slices.Clone(c.Levels)})
@@ -40,6 +45,9 @@ func SchemaOf(t *table.Table) Schema {
 // data takes as its model.
 func (s *Schema) Table() *table.Table {
 	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes), SourceName: s.Source, WeightName: s.Weight, AbsentMissing: s.AbsentMissing}
+	if s.Reading != nil {
+		t.Reading = *s.Reading
+	}
 	for _, c := range s.Columns {
 		kind := table.Numeric
 		if c.Categorical {
@@ -67,7 +75,7 @@ func (s *Schema) Match(t *table.Table) error {
 			return fmt.Errorf("boost: %s: %w: column %q is categorical in one of table and model only", t.Title(), ErrData, c.Name)
 		case !slices.Equal(c.Levels, s.Columns[i].Levels):
 			return fmt.Errorf("boost: %s: %w: the levels of column %q are not the model's; read the table with the model's columns", t.Title(), ErrData, c.Name)
-		case len(c.Values) != t.Rows:
+		case len(c.Values) != t.Rows && t.Sparse == nil:
 			return fmt.Errorf("boost: %s: %w: column %q has %d values for %d rows", t.Title(), ErrData, c.Name, len(c.Values), t.Rows)
 		}
 	}

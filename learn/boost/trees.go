@@ -2,12 +2,14 @@ package boost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
 // Stumps is the learner of AdaBoost: decision stumps with leaves ±1, the constants
@@ -92,7 +94,12 @@ func newTreeFitter(d *Data, workers, splits, bins int, o tree.Options, newton bo
 // newGrower returns a grower over all thresholds, or over those of histograms.
 func newGrower(d *Data, exact bool, bins int, o tree.Options) (*tree.Grower, error) {
 	if exact {
-		return tree.NewExactGrower(d.X, o)
+		g, err := tree.NewExactGrower(d.X, o)
+		var e *table.Error
+		if errors.As(err, &e) && d.X.Sparse != nil {
+			e.Fixes = append(e.Fixes, table.Fix{Option: "Bins", Value: "255", Effect: "to split at the thresholds of histograms, which need no cell without a value"})
+		}
+		return g, err
 	}
 	b, err := tree.NewBins(d.X, &tree.BinOptions{Max: bins, Weights: d.W, Workers: o.Workers})
 	if err != nil {

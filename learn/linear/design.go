@@ -2,6 +2,7 @@ package linear
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -29,6 +30,10 @@ const rareShare = 0.1
 func Features(x *table.Table, w []float64, workers int) []Feature {
 	parts := make([][]Feature, len(x.Columns))
 	run.Blocks(workers, len(x.Columns), 1, func(_, j, _ int) {
+		if x.Sparse != nil {
+			parts[j] = sparseFeature(x, j, w)
+			return
+		}
 		c := &x.Columns[j]
 		if c.Kind == table.Categorical {
 			mass := make([]float64, len(c.Levels))
@@ -67,6 +72,30 @@ func Features(x *table.Table, w []float64, workers int) []Feature {
 	return out
 }
 
+// sparseFeature is Features for a column of a sparse table. What has no entry counts as 0,
+// also where it is missing: else no cell would be zero.
+func sparseFeature(x *table.Table, j int, w []float64) []Feature {
+	rows, values := x.Sparse.Column(j)
+	mean, mass, binary := 0.0, 0.0, true
+	for k, i := range rows {
+		if v := values[k]; v == v {
+			mean += w[i] * float64(v)
+			mass += w[i]
+			binary = binary && v == 1
+		}
+	}
+	variance := (1 - mass) * mean * mean
+	for k, i := range rows {
+		if d := float64(values[k]) - mean; d == d {
+			variance += w[i] * d * d
+		}
+	}
+	if !(variance > 1e-12*mean*mean) {
+		return nil
+	}
+	return []Feature{standard(j, -1, mean, variance, binary && mean < rareShare)}
+}
+
 func standard(column, level int, mean, variance float64, leave bool) Feature {
 	if leave {
 		return Feature{column, level, 0, 1}
@@ -87,7 +116,14 @@ type Design struct {
 
 // Cell returns feature f of row i before the shift.
 func (f *Feature) Cell(x *table.Table, i int) float64 {
-	v := x.Columns[f.Column].Values[i]
+	var v float32
+	if x.Sparse != nil {
+		if v = x.Sparse.At(i, f.Column); v != v {
+			return 0
+		}
+	} else {
+		v = x.Columns[f.Column].Values[i]
+	}
 	switch {
 	case v != v:
 		return f.Mean
@@ -103,6 +139,10 @@ func (f *Feature) Cell(x *table.Table, i int) float64 {
 // feature and row, or 8 for each that is not zero.
 func NewDesign(x *table.Table, fs []Feature, workers int) *Design {
 	d := &Design{n: x.Rows, d: len(fs)}
+	if x.Sparse != nil {
+		d.sparse(x, fs)
+		return d
+	}
 	nonzero := make([]int, len(fs))
 	run.Blocks(workers, len(fs), 1, func(_, j, _ int) {
 		f := &fs[j]
@@ -141,7 +181,7 @@ func NewDesign(x *table.Table, fs []Feature, workers int) *Design {
 		d.start[i+1] += d.start[i]
 	}
 	d.index, d.value = make([]int32, total), make([]float32, total)
-	at := append([]int(nil), d.start[:d.n]...)
+	at := slices.Clone(d.start[:d.n])
 	for j := range fs {
 		f := &fs[j]
 		for i := range x.Rows {
@@ -152,6 +192,31 @@ func NewDesign(x *table.Table, fs []Feature, workers int) *Design {
 		}
 	}
 	return d
+}
+
+// sparse lays out a sparse table: its entries, row by row.
+func (d *Design) sparse(x *table.Table, fs []Feature) {
+	d.start = make([]int, d.n+1)
+	each := func(f func(j int, i int32, v float32)) {
+		for j := range fs {
+			rows, values := x.Sparse.Column(fs[j].Column)
+			for k, i := range rows {
+				if v := values[k]; v == v && v != 0 {
+					f(j, i, v)
+				}
+			}
+		}
+	}
+	each(func(_ int, i int32, _ float32) { d.start[i+1]++ })
+	for i := range d.n {
+		d.start[i+1] += d.start[i]
+	}
+	d.index, d.value = make([]int32, d.start[d.n]), make([]float32, d.start[d.n])
+	at := slices.Clone(d.start[:d.n])
+	each(func(j int, i int32, v float32) {
+		d.index[at[i]], d.value[at[i]] = int32(j), float32(float64(v)*fs[j].Scale)
+		at[i]++
+	})
 }
 
 // Times adds Σ_j row_ij w[j·p+k] to s[k].

@@ -321,3 +321,60 @@ func ExampleTrain() {
 	// dog 0.99
 	// <nil>
 }
+
+// A sparse table gives the model of the same table kept dense, and its predictions.
+func TestSparse(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	var text strings.Builder
+	for range 300 {
+		signal := rng.IntN(2)
+		fmt.Fprintf(&text, "%d", rng.IntN(4)/3^signal)
+		for j := range 40 {
+			switch {
+			case j == 7 && signal == 1:
+				fmt.Fprintf(&text, " 8:1")
+			case j != 7 && rng.IntN(10) == 0:
+				fmt.Fprintf(&text, " %d:%.3g", j+1, rng.NormFloat64())
+			}
+		}
+		text.WriteString("\n")
+	}
+	read := func(s table.Storage) *table.Table {
+		x, err := table.Read(strings.NewReader(text.String()), "x.svm", &table.Options{Format: table.LibSVM, Storage: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	dense, sparse := read(table.DenseStorage), read(table.SparseStorage)
+	if sparse.Sparse == nil {
+		t.Fatal("the table is not sparse")
+	}
+	a, _, err := Train(dense, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := Train(sparse, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.weights) != len(b.weights) {
+		t.Fatalf("%d weights, sparse %d", len(a.weights), len(b.weights))
+	}
+	for j := range a.weights {
+		near(t, "weight", b.weights[j], a.weights[j], 1e-5)
+	}
+	p, err := a.Predict(context.Background(), dense, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []*Model{a, b} {
+		q, err := m.Predict(context.Background(), sparse, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range p.Score {
+			near(t, "score", q.Score[i], p.Score[i], 1e-4)
+		}
+	}
+}

@@ -49,6 +49,10 @@ func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*lear
 		}
 	}
 	s := &learner.Scores{Outputs: k, Score: make([]float64, t.Rows*k)}
+	if t.Sparse != nil {
+		m.addSparse(s.Score, t, base, raw)
+		return m.probable(s), nil
+	}
 	run.Blocks(workers, t.Rows, rowBlock, func(_, from, to int) {
 		if ctx.Err() != nil {
 			return
@@ -63,20 +67,45 @@ func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*lear
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	if l, ok := m.loss.(score.Probabilistic); ok {
-		s.Calibrated = l.Calibrated()
-		p := make([]float64, len(s.Score))
-		l.Probabilities(p, s.Score)
-		if k > 1 {
-			s.Probability = p
-		} else {
-			s.Probability = make([]float64, 2*t.Rows)
-			for i, v := range p {
-				s.Probability[2*i], s.Probability[2*i+1] = 1-v, v
+	return m.probable(s), nil
+}
+
+// addSparse stores the scores of all rows of a sparse table.
+func (m *Model) addSparse(scores []float64, t *table.Table, base, raw []float64) {
+	k := len(base)
+	for i := range t.Rows {
+		copy(scores[i*k:], base)
+	}
+	for j := range m.features {
+		rows, values := t.Sparse.Column(m.features[j].Column)
+		for e, i := range rows {
+			if v := float64(values[e]); v == v {
+				for c, w := range raw[j*k : j*k+k] {
+					scores[int(i)*k+c] += v * w
+				}
 			}
 		}
 	}
-	return s, nil
+}
+
+// probable adds the probabilities of scores, where the loss determines them.
+func (m *Model) probable(s *learner.Scores) *learner.Scores {
+	l, ok := m.loss.(score.Probabilistic)
+	if !ok {
+		return s
+	}
+	s.Calibrated = l.Calibrated()
+	p := make([]float64, len(s.Score))
+	l.Probabilities(p, s.Score)
+	if s.Outputs > 1 {
+		s.Probability = p
+		return s
+	}
+	s.Probability = make([]float64, 2*len(p))
+	for i, v := range p {
+		s.Probability[2*i], s.Probability[2*i+1] = 1-v, v
+	}
+	return s
 }
 
 // add adds w times the feature to the scores of the rows from a number on.

@@ -24,6 +24,23 @@ const (
 type Encoder struct {
 	Scaling Scaling         `json:"scaling"`
 	Columns []EncoderColumn `json:"columns"`
+	Reading table.Reading   `json:"reading,omitzero"` // how the training table was written
+	// AbsentMissing is that of the training table.
+	AbsentMissing bool `json:"absent_missing,omitempty"`
+}
+
+// Table returns an empty table of the columns that the encoder reads: what a reader of tables to
+// come takes as its model, for table.Options.Like. classes are nil for regression.
+func (e *Encoder) Table(classes []string) *table.Table {
+	t := &table.Table{Classes: classes, Reading: e.Reading, AbsentMissing: e.AbsentMissing}
+	for j := range e.Columns {
+		c := table.Column{Name: e.Columns[j].Name, Levels: e.Columns[j].Levels}
+		if len(c.Levels) > 0 {
+			c.Kind = table.Categorical
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	return t
 }
 
 // EncoderColumn is one column of the training table.
@@ -46,7 +63,11 @@ func NewEncoder(t *table.Table, scaling Scaling) (*Encoder, error) {
 	if len(t.Columns) == 0 {
 		return nil, fmt.Errorf("minimax: %s has no feature columns", t.Title())
 	}
-	e := &Encoder{Scaling: scaling}
+	t, err := t.Dense(0)
+	if err != nil {
+		return nil, fmt.Errorf("minimax: %w", err)
+	}
+	e := &Encoder{Scaling: scaling, Reading: t.Reading, AbsentMissing: t.AbsentMissing}
 	most := 0.0
 	for j := range t.Columns {
 		c := &t.Columns[j]
@@ -108,6 +129,10 @@ func (e *Encoder) check(features int) error {
 // are matched by name when names are given, and targets may be absent for prediction
 // (Data.Class is then nil).
 func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
+	t, err := t.Dense(0)
+	if err != nil {
+		return nil, fmt.Errorf("minimax: %w", err)
+	}
 	d := &Data{Rows: t.Rows, Features: e.Features()}
 	d.X = make([]float64, d.Rows*d.Features)
 	at := 0

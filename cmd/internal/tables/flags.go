@@ -12,7 +12,10 @@ import (
 // Help says how columns are named; for the help of commands that have Flags.
 const Help = `Tables are CSV, TSV, LIBSVM or IDX files, compressed with gzip or not; "-" is
 standard input. A column is named as in the header, or by its place: #1 is the
-first, #-1 the last. Empty fields, "?" and "NA" are missing values.`
+first, #-1 the last. Empty fields, "?" and "NA" are missing values. A column of
+numbers or dates that are written in another way (1,5 $12 45% 31.12.2024) is an
+error that says which flag reads it: --decimal, --thousands, --symbols, --dates. The
+model keeps these flags, and later tables are read as the first was.`
 
 // Flags defines the flags that say what the columns of a table are. The function it
 // returns makes options of them when they are parsed. predict leaves out those that
@@ -32,21 +35,20 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 	drop := fs.String("drop", "", "Columns to leave out, separated by commas")
 	header := fs.Bool("header", true, "The first line names the columns; without it they are #1, #2, ...")
 	format := fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Form of the table; auto: by name and content")
-	separator := fs.String("separator", "", "One character between fields; the default is the format's")
-	missing := fs.String("missing", "", "Texts that stand for a missing value, separated by commas, in place of ? NA N/A null nan")
+	reading := Reading(fs)
 	return func() (*table.Options, error) {
 		o := &table.Options{Target: *target, Source: *source, Weight: *weight, NoHeader: !*header}
 		for _, l := range []struct {
 			name string
 			text *string
 			to   *[]string
-		}{{"categorical", categorical, &o.Categorical}, {"drop", drop, &o.Drop}, {"missing", missing, &o.Missing}} {
+		}{{"categorical", categorical, &o.Categorical}, {"drop", drop, &o.Drop}} {
 			if l.text == nil || !fs.Given(l.name) {
 				continue
 			}
 			for _, s := range strings.Split(*l.text, ",") {
 				s = strings.TrimSpace(s)
-				if s == "" && l.name != "missing" {
+				if s == "" {
 					return nil, fmt.Errorf("flag --%s: %q has an empty name", l.name, *l.text)
 				}
 				*l.to = append(*l.to, s)
@@ -64,12 +66,6 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 				o.Format = f
 			}
 		}
-		switch s := strings.NewReplacer(`\t`, "\t").Replace(*separator); {
-		case len(s) == 1:
-			o.Separator = s[0]
-		case s != "":
-			return nil, fmt.Errorf("flag --separator: %q is not one character of ASCII", *separator)
-		}
-		return o, nil
+		return o, reading(o)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -61,7 +63,7 @@ func TestFlags(t *testing.T) {
 		return options()
 	}
 	got, err := parse(false, "--target=y", "--drop", "a, #-1", "--categorical=c", "--task=regression", "--noheader", "--format=tsv", `--separator=\t`, "--missing=,x", "--source=s", "--keep_source", "--weight", "w")
-	want := &table.Options{Target: "y", Drop: []string{"a", "#-1"}, Categorical: []string{"c"}, Task: table.Regression, NoHeader: true, Format: table.TSV, Separator: '\t', Missing: []string{"", "x"}, Source: "s", KeepSource: true, Weight: "w"}
+	want := &table.Options{Target: "y", Drop: []string{"a", "#-1"}, Categorical: []string{"c"}, Task: table.Regression, NoHeader: true, Format: table.TSV, Separator: '\t', Missing: append(slices.Clone(table.DefaultMissing), "", "x"), Source: "s", KeepSource: true, Weight: "w"}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)
 	}

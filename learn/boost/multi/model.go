@@ -129,10 +129,19 @@ type PredictOptions struct {
 	Q       []float64 // Q of the rows, by row and domain, in place of the model's classifier
 }
 
+// dense returns a table of the model's form with every cell: Q reads all columns of a row.
+func (m *Model) dense(x *table.Table) (*table.Table, error) {
+	if err := m.Schema.Match(x); err != nil {
+		return nil, err
+	}
+	return x.Dense(0)
+}
+
 // QOf returns Q of the rows, by row and domain. Sources of the table are not looked at,
 // unless Q is TrueSource.
 func (m *Model) QOf(x *table.Table, workers int) ([]float64, error) {
-	if err := m.Schema.Match(x); err != nil {
+	x, err := m.dense(x)
+	if err != nil {
 		return nil, err
 	}
 	if m.Q == nil {
@@ -147,11 +156,11 @@ func (m *Model) Scores(x *table.Table, o *PredictOptions) ([]float64, error) {
 	if o == nil {
 		o = &PredictOptions{}
 	}
-	if err := m.Schema.Match(x); err != nil {
+	x, err := m.dense(x)
+	if err != nil {
 		return nil, err
 	}
 	q := o.Q
-	var err error
 	if q == nil {
 		if q, err = m.QOf(x, o.Workers); err != nil {
 			return nil, err
@@ -186,10 +195,10 @@ func (m *Model) Scores(x *table.Table, o *PredictOptions) ([]float64, error) {
 // Staged calls see with the scores of all rows after each round, which it may read until
 // it returns; false ends the walk. q is as in PredictOptions.
 func (m *Model) Staged(x *table.Table, q []float64, workers int, see func(rounds int, scores []float64) bool) error {
-	if err := m.Schema.Match(x); err != nil {
+	x, err := m.dense(x)
+	if err != nil {
 		return err
 	}
-	var err error
 	if q == nil {
 		if q, err = m.QOf(x, workers); err != nil {
 			return err

@@ -102,6 +102,9 @@ func check(d *boost.Data) error {
 	if d == nil || d.X == nil || d.X.Rows == 0 || len(d.X.Columns) == 0 {
 		return fmt.Errorf("multi: %w: no rows or no columns", boost.ErrData)
 	}
+	if d.X.Sparse != nil {
+		return fmt.Errorf("multi: %s: %w: the table is sparse; NewData makes it dense", d.X.Title(), boost.ErrData)
+	}
 	if len(d.Y) != d.X.Rows || d.W != nil && len(d.W) != d.X.Rows {
 		return fmt.Errorf("multi: %w: %d rows, %d labels, %d weights", boost.ErrData, d.X.Rows, len(d.Y), len(d.W))
 	}
@@ -134,6 +137,12 @@ func check(d *boost.Data) error {
 // NewData takes labels, weights and sources from a table: boost.NewData, and every
 // source must have rows.
 func NewData(t *table.Table, l boost.Loss) (*boost.Data, error) {
+	if t != nil { // whose stumps and Q need every cell
+		var err error
+		if t, err = t.Dense(0); err != nil {
+			return nil, err
+		}
+	}
 	d, err := boost.NewData(t, l)
 	if err != nil {
 		return nil, err

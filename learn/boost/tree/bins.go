@@ -41,16 +41,17 @@ type Bins struct {
 	rows    int
 	columns []column
 	blocks  []block
+	sparse  *sparseBins // of a sparse table, in place of blocks
 }
 
 type column struct {
 	name        string
 	categorical bool
-	values      int       // codes that are not missing
-	theta       []float64 // upper bound of each code but the last; nil if categorical
-	levels      []int32   // categorical: level of each code, ascending
-	codes       []uint8   // categorical: code of each level; missing if it has none
-	edges       [256]uint32
+	values      int          // codes that are not missing
+	theta       []float64    // upper bound of each code but the last; nil if categorical
+	levels      []int32      // categorical: level of each code, ascending
+	codes       []uint8      // categorical: code of each level; missing if it has none
+	edges       *[256]uint32 // nil in sparse bins
 }
 
 type block struct {
@@ -64,6 +65,9 @@ type block struct {
 // threshold lies in the middle between the largest value on one side and the
 // smallest on the other. A categorical column keeps its 255 heaviest levels, and
 // the others count as missing.
+//
+// Bins of a sparse table are those of the same table when it is dense, and cost what there are
+// entries.
 //
 // It costs O(rows·columns·log(bins)) time and, above what it returns, memory for a
 // sketch a goroutine. Infinite values and levels out of range are errors.
@@ -90,6 +94,9 @@ func NewBins(x *table.Table, o *BinOptions) (*Bins, error) {
 		}
 	}
 	b := &Bins{rows: x.Rows, columns: make([]column, len(x.Columns))}
+	if x.Sparse != nil {
+		return b, b.binSparse(x, most, o)
+	}
 	errs := make([]error, len(x.Columns))
 	forEach(o.Workers, len(x.Columns), func(_, j int) {
 		errs[j] = b.columns[j].prepare(x, j, most, o)
@@ -108,6 +115,12 @@ func checkTable(x *table.Table) error {
 	}
 	if x.Rows > math.MaxInt32 {
 		return fmt.Errorf("tree: %s: %w: %d rows; there may be %d", x.Title(), ErrData, x.Rows, math.MaxInt32)
+	}
+	if x.Sparse != nil {
+		if err := x.CheckSparse(); err != nil {
+			return fmt.Errorf("tree: %w: %w", ErrData, err)
+		}
+		return nil
 	}
 	for j := range x.Columns {
 		if c := &x.Columns[j]; len(c.Values) != x.Rows {
@@ -166,6 +179,9 @@ func (c *column) prepare(x *table.Table, j, most int, o *BinOptions) error {
 
 // setEdges derives the search table from theta.
 func (c *column) setEdges() {
+	if c.edges == nil {
+		c.edges = new([256]uint32)
+	}
 	for b := range c.edges {
 		c.edges[b] = math.MaxUint32
 		if b < len(c.theta) {
@@ -256,7 +272,7 @@ func (c *column) code(v float32) uint8 {
 	if c.values == 0 {
 		return 0 // all missing in training: the one code there is
 	}
-	k, e, at := uint64(ordered(v)), &c.edges, 0
+	k, e, at := uint64(ordered(v)), c.edges, 0
 	for bit := 7; bit >= 0; bit-- {
 		// The difference is negative where the edge is less: its sign is the bit.
 		at |= int((uint64(e[uint8(at+1<<bit-1)])-k)>>63) << bit
@@ -351,6 +367,12 @@ func (b *Bins) With(x *table.Table, workers int) (*Bins, error) {
 	if len(x.Columns) != len(b.columns) {
 		return nil, fmt.Errorf("tree: %s: %w: %d columns, the bins have %d", x.Title(), ErrData, len(x.Columns), len(b.columns))
 	}
+	if (x.Sparse != nil) != (b.sparse != nil) {
+		return nil, fmt.Errorf("tree: %s: %w: the table is sparse or the bins are, and the other is not", x.Title(), ErrData)
+	}
+	if x.Sparse != nil {
+		return b.withSparse(x, workers)
+	}
 	for j := range x.Columns {
 		if c := &b.columns[j]; x.Columns[j].Name != c.name || (x.Columns[j].Kind == table.Categorical) != c.categorical {
 			return nil, fmt.Errorf("tree: %s: %w: column %d is %q (%v), the bins have %q there", x.Title(), ErrData, j+1, x.Columns[j].Name, x.Columns[j].Kind, c.name)
@@ -386,6 +408,9 @@ func (b *Bins) Values(j int) int { return b.columns[j].values }
 
 // Code is the code of row i in column j.
 func (b *Bins) Code(i, j int) uint8 {
+	if b.sparse != nil {
+		return b.sparse.code(int32(i), j)
+	}
 	return uint8(b.blocks[j/blockColumns].codes[i] >> (8 * (j % blockColumns)))
 }
 

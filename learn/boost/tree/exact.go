@@ -25,9 +25,14 @@ type exact struct {
 // binned growth, and better on small tables with many distinct values. A tree costs
 // O(rows·columns·depth) and memory is four bytes a cell twice, beside the table, which must
 // not change while the Grower is in use. Infinite values and levels out of range
-// are errors.
+// are errors. Of a sparse table it makes a dense one, with the error of table.Dense where that
+// would take too much memory.
 func NewExactGrower(x *table.Table, o Options) (*Grower, error) {
 	if err := checkTable(x); err != nil {
+		return nil, err
+	}
+	x, err := x.Dense(0)
+	if err != nil {
 		return nil, err
 	}
 	e := &exact{x: x, columns: make([]column, len(x.Columns)), sorted: make([][]int32, len(x.Columns)), order: make([][]int32, len(x.Columns)), goes: make([]uint8, x.Rows)}

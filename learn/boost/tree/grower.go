@@ -83,6 +83,9 @@ type Grower struct {
 
 // NewGrower returns a Grower that splits at the thresholds of b.
 func NewGrower(b *Bins, o Options) (*Grower, error) {
+	if b.sparse != nil {
+		return newGrower(newSparse(b), o)
+	}
 	return newGrower(newHistogram(b), o)
 }
 

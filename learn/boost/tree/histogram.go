@@ -92,14 +92,16 @@ func (h *histogram) start(g *Grower) error {
 	return nil
 }
 
+func (h *histogram) seal(n *Node) { h.b.seal(n) }
+
 // seal chooses the threshold between the last value that goes left and the first that
 // goes right: of the bounds between their bins the one nearest to the middle.
-func (h *histogram) seal(n *Node) {
+func (bins *Bins) seal(n *Node) {
 	b := &n.best
 	if b.categorical {
 		return
 	}
-	theta := h.b.columns[b.column].theta
+	theta := bins.columns[b.column].theta
 	if b.next > b.code+1 && int(b.next) <= len(theta) {
 		// theta[c] lies between the values of bins c and c+1.
 		lo, hi := theta[b.code], theta[b.next-1]
@@ -112,14 +114,17 @@ func (h *histogram) seal(n *Node) {
 		}
 		b.code = at
 	}
-	n.Threshold = h.b.Threshold(int(b.column), int(b.code))
+	n.Threshold = bins.Threshold(int(b.column), int(b.code))
 }
 
 func (h *histogram) left(n *Node, row int32) bool {
-	j := int(n.Column)
-	c := h.b.Code(int(row), j)
+	return h.b.goesLeft(n, h.b.Code(int(row), int(n.Column)))
+}
+
+// goesLeft reports whether a row with the code c goes left at a split node.
+func (b *Bins) goesLeft(n *Node, c uint8) bool {
 	switch {
-	case int(c) == h.b.columns[j].values:
+	case int(c) == b.columns[n.Column].values:
 		return n.MissingLeft
 	case n.Categorical:
 		return n.Set[c>>6]>>(c&63)&1 == 1

@@ -1,8 +1,8 @@
 package tree
 
-// goesLeft is a table, by code, of which rows go left at a split node.
-func (h *histogram) goesLeft(n *Node, table *[256]uint8) {
-	missing := h.b.columns[n.Column].values
+// leftCodes is a table, by code, of which rows go left at a split node.
+func (b *Bins) leftCodes(n *Node, table *[256]uint8) {
+	missing := b.columns[n.Column].values
 	for c := range table {
 		table[c] = 0
 		if n.Categorical && n.Set[c>>6]>>(c&63)&1 == 1 || !n.Categorical && c <= int(n.Code) {
@@ -39,7 +39,7 @@ func (h *histogram) partition(g *Grower, nodes []int32) {
 		p := &parts[i]
 		n := &g.nodes[p.node]
 		var left [256]uint8
-		h.goesLeft(n, &left)
+		h.b.leftCodes(n, &left)
 		codes, shift := h.b.blocks[n.Column/blockColumns].codes, 8*(n.Column%blockColumns)
 		rows, other := g.rows[p.from:p.to], g.buffer[p.from:p.to]
 		l, r := 0, 0

@@ -123,7 +123,7 @@ func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 		return fmt.Errorf("tree: %w: room for %d scores, %d rows have %d each", ErrData, len(dst), x.Rows, f.outputs)
 	}
 	for _, j := range f.columns {
-		if int(j) >= len(x.Columns) || len(x.Columns[j].Values) != x.Rows {
+		if int(j) >= len(x.Columns) || x.Sparse == nil && len(x.Columns[j].Values) != x.Rows {
 			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows", x.Title(), ErrData, j, len(x.Columns), x.Rows)
 		}
 	}
@@ -151,6 +151,10 @@ type walk struct {
 
 func (f *Forest) block(s *walk, dst []float64, x *table.Table, from, n int) {
 	stride := len(f.columns)
+	if x.Sparse != nil {
+		f.walkAll(s, dst, n, s.gather(f.columns, x, from, n))
+		return
+	}
 	sum := float32(0) // NaN if any feature is
 	for k, j := range f.columns {
 		at := k
@@ -160,12 +164,19 @@ func (f *Forest) block(s *walk, dst []float64, x *table.Table, from, n int) {
 			at += stride
 		}
 	}
+	f.walkAll(s, dst, n, sum == sum)
+}
+
+// walkAll adds the outputs of all trees for n rows whose features s has; whole says that none is
+// missing.
+func (f *Forest) walkAll(s *walk, dst []float64, n int, whole bool) {
+	stride := len(f.columns)
 	for i := range f.trees {
 		t := &f.trees[i]
 		switch {
 		case t.levels:
 			s.levels(t, stride, n)
-		case sum == sum:
+		case whole:
 			s.numbers(&t.flat, stride, n)
 		default:
 			s.missing(&t.flat, stride, n)
@@ -251,6 +262,10 @@ func (s *walk) levels(t *forestTree, stride, n int) {
 // predict walks down the columns: where there are many rows and no levels, all of them
 // a level at a time, as numbers does.
 func (t *Tree) predict(dst []float64, x *table.Table, from int) {
+	if x.Sparse != nil {
+		t.predictSparse(dst, x, from)
+		return
+	}
 	if len(dst) < 64 || t.Set != nil {
 		for i := range dst {
 			at := int32(0)

@@ -13,7 +13,8 @@ type builder struct {
 	o    *Options
 	rule *targetRule
 
-	line    int // lines of the input before the next chunk
+	entries bool // the features are not in the chunks' vals: the number of cells says nothing of memory
+	line    int  // lines of the input before the next chunk
 	parts   []part
 	columns []dictionary
 	unseen  []unseen
@@ -31,7 +32,12 @@ func (b *builder) start() {
 }
 
 func (t *Table) warn(format string, args ...any) {
-	t.Warnings = append(t.Warnings, fmt.Sprintf(format, args...))
+	t.Warnings = append(t.Warnings, Warning{Msg: fmt.Sprintf(format, args...)})
+}
+
+// warnFix is warn with options that would have the input read otherwise.
+func (t *Table) warnFix(fixes []Fix, format string, args ...any) {
+	t.Warnings = append(t.Warnings, Warning{fmt.Sprintf(format, args...), fixes})
 }
 
 // place makes the relative place of a chunk's error one of the input.
@@ -56,12 +62,16 @@ func (b *builder) merge(c *chunk) error {
 	if b.o.MaxRows > 0 && t.Rows+c.rows > b.o.MaxRows {
 		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d rows", b.o.MaxRows), Err: ErrTooLarge}
 	}
-	if cells := int64(t.Rows+c.rows) * int64(len(t.Columns)+1); cells > b.o.MaxCells {
-		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d cells in %d columns; drop columns, or raise the limit", b.o.MaxCells, len(t.Columns)), Err: ErrTooLarge}
+	if cells := int64(t.Rows+c.rows) * int64(len(t.Columns)+1); cells > b.o.MaxCells && !b.entries {
+		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d cells in %d columns", b.o.MaxCells, len(t.Columns)), Err: ErrTooLarge,
+			Fixes: []Fix{{Option: "Drop", Value: "COLUMNS", Effect: "to leave columns out"}, {Option: "MaxCells", Value: "N", Effect: "to allow more"}}}
 	}
 	b.parts = append(b.parts, part{c.vals, c.stride, c.rows})
 	t.Target = append(t.Target, c.numbers...)
 	t.Weight = append(t.Weight, c.weights...)
+	for k := range c.ids {
+		t.ID[k].Values = append(t.ID[k].Values, c.ids[k][:c.rows]...)
+	}
 	b.mergeLarge(c)
 	b.mergeLines(c)
 	t.Rows += c.rows
@@ -108,7 +118,7 @@ func (b *builder) mergeTexts(c *chunk) error {
 		to, bad := b.columns[j].join(d, b.o.MaxLevels)
 		if bad >= 0 {
 			return b.place(&Error{Row: bad, Line: c.lineOf(bad), Column: t.Columns[j].Name, Err: ErrTooLarge,
-				Msg: fmt.Sprintf("more than %d levels; is it an identifier? drop it, or raise the limit", b.o.MaxLevels)})
+				Msg: fmt.Sprintf("more than %d levels, as identifiers have", b.o.MaxLevels), Fixes: tooManyLevels(t.Columns[j].Name)})
 		}
 		v := c.vals[j*c.stride : j*c.stride+c.rows]
 		for i, x := range v {
@@ -149,6 +159,10 @@ func (b *builder) mergeTexts(c *chunk) error {
 	}
 	t.Source = append(t.Source, c.sourceOf...)
 	return nil
+}
+
+func tooManyLevels(column string) []Fix {
+	return []Fix{{Option: "ID", Value: column, Effect: "to carry it along and learn nothing from it"}, {Option: "Drop", Value: column, Effect: "to leave it out"}, {Option: "MaxLevels", Value: "N", Effect: "to allow more"}}
 }
 
 func (c *chunk) lineOf(row int) int {

@@ -1,6 +1,10 @@
 package table
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"regexp"
+)
 
 // usable refuses tables from which nothing can be learned; where the classes are known
 // before, rows are to be predicted or measured, and one class will do.
@@ -30,18 +34,10 @@ func (t *Table) describe() {
 	var constant, empty []string
 	for j := range t.Columns {
 		c := &t.Columns[j]
-		first, varies := nan32, false
-		for i, v := range c.Values {
-			if i == 0 {
-				first = v
-			} else if v != first && (v == v || first == first) {
-				varies = true
-				break
-			}
-		}
+		t.identifies(c)
 		switch {
-		case varies:
-		case first != first:
+		case t.Varies(j):
+		case t.HasMissing(j):
 			empty = append(empty, c.Name)
 		default:
 			constant = append(constant, c.Name)
@@ -64,6 +60,50 @@ func (t *Table) describe() {
 		}
 	}
 }
+
+// Identifiers are looked for in tables of so many rows or more: in few rows all sorts of values
+// differ.
+const identifierRows = 20
+
+// identifies warns of a column that most likely tells rows apart and nothing else: one that counts
+// the rows, one of whole numbers without a repetition that is called so, and one with another
+// level in every row.
+func (t *Table) identifies(c *Column) {
+	if t.Rows < identifierRows || len(c.Values) != t.Rows {
+		return
+	}
+	fix := []Fix{{Option: "ID", Value: c.Name, Effect: "to carry it along and learn nothing from it"}, {Option: "Drop", Value: c.Name, Effect: "to leave it out"}}
+	if c.Kind == Categorical {
+		if len(c.Levels) == t.Rows {
+			t.warnFix(fix, "column %s: every row has another level, as identifiers and free text have", quote(c.Name))
+		}
+		return
+	}
+	counts := true
+	for i, v := range c.Values {
+		if v != float32(math.Trunc(float64(v))) {
+			return // NaN too
+		}
+		counts = counts && (i == 0 || v == c.Values[i-1]+1)
+	}
+	if counts {
+		t.warnFix(fix, "column %s counts the rows: a model learns their order in the file from it", quote(c.Name))
+		return
+	}
+	if !identifierName.MatchString(c.Name) {
+		return
+	}
+	seen := make(map[float32]bool, t.Rows)
+	for _, v := range c.Values {
+		if seen[v] {
+			return
+		}
+		seen[v] = true
+	}
+	t.warnFix(fix, "column %s has another number in every row, and the name of an identifier", quote(c.Name))
+}
+
+var identifierName = regexp.MustCompile(`^(?i:id|index|key|row|nr|no|number|.*[_ .-](id|index|key|nr|no))$|[a-z](ID|Id)$`)
 
 // CheckFolds tells whether the table can be divided into k folds: an error names
 // what there is too little of. A class with fewer rows than folds is a warning,

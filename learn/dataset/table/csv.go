@@ -34,12 +34,13 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 	if fault != "" {
 		return nil, &Error{Name: name, Line: line + 1, Msg: fault, Err: ErrSyntax}
 	}
+	noHeader := o.NoHeader || o.Like != nil && o.Like.Reading.NoHeader
 	fields := make([]string, len(header))
 	numbersOnly := true
 	for k, h := range header {
 		_, f := parseNumber(h, 64)
 		numbersOnly = numbersOnly && f != numberBad
-		if o.NoHeader || len(h) == 0 {
+		if noHeader || len(h) == 0 {
 			fields[k] = fmt.Sprintf("#%d", k+1)
 			continue
 		}
@@ -52,18 +53,22 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 	if err != nil {
 		return nil, err
 	}
-	if numbersOnly && !o.NoHeader {
-		l.out.warn("the names of all columns are numbers: if the first line is data, say that there is no header")
+	if numbersOnly && !noHeader {
+		l.out.warnFix([]Fix{{Option: "NoHeader", Value: "true", Effect: "if the first line is data"}}, "the names of all columns are numbers")
 	}
-	if !o.NoHeader {
+	if !noHeader {
 		i = next
 		line += lines
 	}
 	b := &builder{layout: l, o: o, line: line}
-	b.rule = newTargetRule(o)
-	missing := missingIn(o.Missing)
+	missing := missingIn(l.reading.Missing)
 	if err := l.sample(o, d, first, i, line, missing); err != nil {
 		return nil, err
+	}
+	b.rule = newTargetRule(o)
+	b.rule.reading = &l.reading
+	for i, r := range l.roles {
+		b.rule.date = b.rule.date || r == roleTarget && l.date[i]
 	}
 	p := &rowParser{layout: l, dialect: d, missing: missing, maxLevels: o.MaxLevels, target: b.rule, like: o.Like != nil}
 	if o.Like != nil && o.Like.Sources != nil {
@@ -82,6 +87,7 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 		return nil, err
 	}
 	b.assemble()
+	l.out.Reading = l.reading
 	return b.finish()
 }
 
@@ -110,6 +116,9 @@ func (l *layout) sample(o *Options, d dialect, b []byte, i, line int, missing fu
 
 // missingIn returns a test for the texts that stand for a missing value.
 func missingIn(texts []string) func([]byte) bool {
+	if texts == nil {
+		texts = DefaultMissing
+	}
 	set := make(map[string]bool, len(texts))
 	longest := 0
 	for _, t := range texts {

@@ -21,8 +21,9 @@
 //     their bytes. Classes that are equal as numbers (1, +1, 1.0) are one.
 //   - Nothing depends on the number of workers: not the table, not the errors, of
 //     which the first in the input is given.
-//   - Errors are *Error with file, line, row and column; Warnings has what is odd but
-//     can be used: constant columns, levels unseen in training, a header of numbers.
+//   - Errors are *Error with file, line, row, column and what would help; Warnings has
+//     what is odd but can be used: constant columns, levels unseen in training,
+//     identifiers, integers that are taken for classes, a header of numbers.
 //   - Input is bounded by Options.MaxCells, MaxRecord, MaxLevels and, if they are set,
 //     MaxRows and MaxBytes; memory grows with what was read, not with what a header
 //     promises.
@@ -34,6 +35,11 @@
 // are numbers: guessing that such a column is categorical would turn every mistyped
 // number into a level. List it in Options.Categorical if it is. A column with mostly
 // words is categorical, and then takes anything.
+//
+// Words that are numbers or dates once marks are taken away (1,234 1,5 $12 45% 31.12.2024) are an
+// error too. It names in Error.Fixes the fields of Options that read them: Decimal, Thousands,
+// Symbols, Dates. Table.Reading has what was in force, and Like applies it to tables to come.
+// Columns of Options.ID are no features; Table.ID has their texts.
 //
 // # Splits
 //

@@ -24,11 +24,51 @@ type Error struct {
 	Line   int    // from 1; 0 when no line is meant, or there are none
 	Row    int    // of the data, from 1 (the header is not a row); 0 when no row is meant
 	Column string // name of the column; "" when no column is meant
-	Msg    string // what is wrong, and what to do
+	Msg    string // what is wrong
+	Fixes  []Fix  // options that would help, one or the other of them
+	Option string // of Options, where what it says is wrong; "" for all else
 	Err    error  // one of the reasons above, or the reader's own error
 }
 
-func (e *Error) Error() string {
+// Fix is a field of Options that would have input read as it is meant.
+type Fix struct {
+	Option string // the field
+	Value  string // what it should be
+	And    []Fix  // other fields that are needed with it
+	Effect string // what that does: "1,5 is then 1.5"; may be empty
+}
+
+// String names the field and the value.
+func (f Fix) String() string {
+	s := "Options." + f.Option + " " + quote(f.Value)
+	for _, g := range f.And {
+		s += " with " + g.String()
+	}
+	if f.Effect != "" {
+		s += " (" + f.Effect + ")"
+	}
+	return s
+}
+
+// Advice lists fixes as say writes them: those of which it says "" are left out.
+func Advice(fixes []Fix, say func(Fix) string) string {
+	var parts []string
+	for _, f := range fixes {
+		if s := say(f); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; use " + strings.Join(parts, ", or ")
+}
+
+// Error describes what is wrong, with the fields of Options that would help.
+func (e *Error) Error() string { return e.Text(Fix.String) }
+
+// Text is Error with fixes as say writes them, such as flags of a command.
+func (e *Error) Text(say func(Fix) string) string {
 	var b strings.Builder
 	b.WriteString(e.Name)
 	if e.Line > 0 {
@@ -42,7 +82,7 @@ func (e *Error) Error() string {
 	if e.Column != "" {
 		fmt.Fprintf(&b, ": column %s", quote(e.Column))
 	}
-	return b.String() + ": " + e.Msg
+	return b.String() + ": " + e.Msg + Advice(e.Fixes, say)
 }
 
 func (e *Error) Unwrap() error { return e.Err }

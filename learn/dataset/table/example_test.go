@@ -23,7 +23,7 @@ func ExampleRead() {
 	// Output:
 	// 3 [high low] [1 0 1] [north south] [0 1 0]
 	// categorical [clerk farmer] [0 NaN 1]
-	// new.csv: the columns are not those of training.csv that the model was trained on; missing: "age" (the nearest is "agee"); unknown: "agee"; drop what is not a feature
+	// new.csv: the columns are not those of training.csv that the model was trained on; missing: "age" (the nearest is "agee"); unknown: "agee"; use Options.Drop "COLUMNS" (to leave out what is no feature)
 }
 
 func ExampleTable_Stratified() {

@@ -31,6 +31,17 @@ func (t *Table) Fingerprint(lists ...[]float64) uint64 {
 			f.word32(math.Float32bits(v))
 		}
 	}
+	if s := t.Sparse; s != nil {
+		f.word32(math.Float32bits(s.Implicit))
+		for j := range t.Columns {
+			rows, values := s.Column(j)
+			f.size(len(rows))
+			for k, i := range rows {
+				f.word32(uint32(i))
+				f.word32(math.Float32bits(values[k]))
+			}
+		}
+	}
 	f.size(len(t.Sources))
 	for _, s := range t.Sources {
 		f.text(s)

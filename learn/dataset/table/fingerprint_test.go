@@ -37,7 +37,7 @@ func TestFingerprint(t *testing.T) {
 		seen[f] = what
 	}
 	x := build()
-	x.Name, x.Warnings, x.FirstLine, x.Target = "two.csv", []string{"odd"}, 7, nil
+	x.Name, x.Warnings, x.FirstLine, x.Target = "two.csv", []Warning{{Msg: "odd"}}, 7, nil
 	if x.Fingerprint(lists()...) != first {
 		t.Error("what no learner sees counts")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
@@ -34,7 +35,7 @@ func TestReadLibSVM(t *testing.T) {
 		t.Error(d)
 	}
 	w := read(t, "1:2 0:1 qid:a\n0:0.5 1:1 qid:b\n", "p.svm", &table.Options{Source: "qid"})
-	if len(w.Warnings) != 1 || !strings.Contains(w.Warnings[0], "LIBSVM numbers them from 1") || strings.Contains(strings.Join(got.Warnings, ""), "LIBSVM") {
+	if len(w.Warnings) != 1 || !strings.Contains(w.Warnings[0].Msg, "LIBSVM numbers them from 1") || strings.Contains(strings.Join(said(got), ""), "LIBSVM") {
 		t.Errorf("warnings %q and %q", w.Warnings, got.Warnings)
 	}
 	if d := cmp.Diff([][]string{{"1", "0"}, {"0", "1"}}, cells(w)); d != "" || !slices.Equal(w.Weight, []float64{2, .5}) || !slices.Equal(w.Sources, []string{"a", "b"}) {
@@ -59,7 +60,7 @@ func TestReadLibSVM(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
 	}
-	if _, err := table.Read(strings.NewReader("1 1:1\n2 999:2\n"), "x.svm", &table.Options{MaxCells: 1000}); err == nil || err.Error() != "x.svm: 2 rows with indices up to 999 are more than 1000 cells; the table is stored in full" {
+	if _, err := table.Read(strings.NewReader("1 1:1\n2 999:2\n"), "x.svm", &table.Options{MaxCells: 1000}); err == nil || err.Error() != "x.svm: 2 rows of 999 columns are more than 1000 cells" {
 		t.Error(err)
 	}
 	if _, err := table.Read(strings.NewReader("1 4:1\n"), "x.svm", &table.Options{Like: got}); err == nil || err.Error() != `x.svm:1 (row 1): column "4": the model was not trained on this column` {

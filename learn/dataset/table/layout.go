@@ -17,16 +17,21 @@ const (
 	roleTarget
 	roleSource
 	roleWeight
+	roleID
 )
 
 // layout says, field by field, where the input goes.
 type layout struct {
-	names  []string // of the fields
-	roles  []role
-	also   []role // of the source, if it is a feature as well; roleDrop otherwise
-	dest   []int  // of a feature: its column in the table
-	out    *Table
-	levels []map[string]int32 // of the columns of Options.Like; nil otherwise
+	names []string // of the fields
+	roles []role
+	also  []role // of the source, if it is a feature as well; roleDrop otherwise
+	dest  []int  // of a feature: its column in the table; of what is carried along, its place in Table.ID
+	date  []bool // the field holds dates
+	out   *Table
+
+	reading Reading
+	ignore  bool               // columns that Options.Like does not have are left out
+	levels  []map[string]int32 // of the columns of Options.Like; nil otherwise
 }
 
 // resolve finds the field that a column option means.
@@ -54,7 +59,7 @@ func resolve(what, ref string, list []string, name string) (int, error) {
 // newLayout decides what becomes of each named field. Kinds of features are still
 // open, unless options or Like say them.
 func newLayout(o *Options, name string, fields []string) (*layout, error) {
-	l := &layout{names: fields, roles: make([]role, len(fields)), also: make([]role, len(fields)), dest: make([]int, len(fields)), out: &Table{Name: name}}
+	l := &layout{names: fields, roles: make([]role, len(fields)), also: make([]role, len(fields)), dest: make([]int, len(fields)), date: make([]bool, len(fields)), out: &Table{Name: name}, reading: o.reading()}
 	first := make(map[string]int, len(fields))
 	for i, f := range fields {
 		if j, ok := first[f]; ok {
@@ -85,10 +90,25 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 		return i, nil
 	}
 	like := o.Like
+	l.ignore = o.Extra
 	for _, d := range o.Drop {
 		if _, err := assign("drop", d, roleDrop, like == nil); err != nil {
 			return nil, err
 		}
+	}
+	for _, d := range l.reading.ID {
+		// Those of Like may be absent.
+		i, err := assign("id", d, roleID, slices.Contains(o.ID, d))
+		if err != nil {
+			return nil, err
+		}
+		if i >= 0 {
+			l.dest[i] = len(l.out.ID)
+			l.out.ID = append(l.out.ID, Text{Name: fields[i]})
+		}
+	}
+	for i, f := range fields {
+		l.date[i] = slices.Contains(l.reading.DateOf, f)
 	}
 	for _, d := range o.Unread {
 		if _, err := assign("unread", d, roleDrop, false); err != nil {
@@ -191,6 +211,10 @@ func (l *layout) follow(like *Table, first map[string]int) error {
 	}
 	for i, f := range l.names {
 		if l.roles[i] == roleNumeric && !wanted[f] {
+			if l.ignore {
+				l.roles[i] = roleDrop
+				continue
+			}
 			extra = append(extra, f)
 		}
 	}
@@ -198,60 +222,125 @@ func (l *layout) follow(like *Table, first map[string]int) error {
 		return nil
 	}
 	var parts []string
+	var fixes []Fix
 	if len(lacking) > 0 {
 		p := "missing: " + names(lacking)
+		if l.reading.Separator == "" && len(l.names) == 1 {
+			p += " (there is one column: is the separator another?)"
+		}
 		if near := nearest(lacking[0], extra); near != "" {
 			p += fmt.Sprintf(" (the nearest is %s)", quote(near))
 		}
 		parts = append(parts, p)
 	}
 	if len(extra) > 0 {
-		parts = append(parts, "unknown: "+names(extra)+"; drop what is not a feature")
+		parts = append(parts, "unknown: "+names(extra))
+		fixes = []Fix{{Option: "Drop", Value: "COLUMNS", Effect: "to leave out what is no feature"}}
 	}
 	trained := ""
 	if like.Name != "" {
 		trained = " of " + like.Name
 	}
-	return &Error{Name: l.out.Name, Msg: "the columns are not those" + trained + " that the model was trained on; " + strings.Join(parts, "; "), Err: ErrColumns}
+	return &Error{Name: l.out.Name, Msg: "the columns are not those" + trained + " that the model was trained on; " + strings.Join(parts, "; "), Fixes: fixes, Err: ErrColumns}
 }
 
 // numericShare: a column whose sampled values are numbers in at least one half is
 // meant to have numbers; the others are mistakes, not levels.
 const numericShare = 0.5
 
-// infer decides the kind of each feature from the first rows.
+// infer decides the kind of each feature from the first rows, and which fields are dates.
 func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func([]byte) bool) error {
 	if o.Like != nil {
 		return nil
 	}
 	for i := range l.roles {
-		if l.feature(i) != roleNumeric {
+		target := l.roles[i] == roleTarget && o.Task != Classification && o.Classes == nil
+		if l.feature(i) != roleNumeric && !target {
 			continue
 		}
-		numbers, words, at := 0, 0, 0
+		var texts [][]byte
+		var at []int // sampled rows of the texts
 		for k, row := range sample {
-			v := row[i]
-			if missing(v) {
-				continue
+			if v := row[i]; !missing(v) {
+				texts, at = append(texts, v), append(at, k)
 			}
-			if _, fault := parseNumber(v, 32); fault == numberBad {
-				if words == 0 {
-					at = k
-				}
-				words++
-			} else {
-				numbers++
+		}
+		numbers, dates, word, date := l.count(texts)
+		words := len(texts) - numbers - dates
+		share := numericShare * float64(len(texts))
+		fail := func(k int, msg string, fixes []Fix) error {
+			if !target {
+				fixes = append(fixes, Fix{Option: "Categorical", Value: l.names[i], Effect: "if these are names"})
+			} else if o.Task == AutoTask {
+				fixes = append(fixes, Fix{Option: "Task", Value: "classification", Effect: "if these are names of classes"})
 			}
+			return &Error{Name: l.out.Name, Line: lines[at[k]], Row: at[k] + 1, Column: l.names[i], Err: ErrValue, Msg: quote(string(texts[k])) + msg, Fixes: fixes}
 		}
 		switch {
+		case words == 0 && dates == 0:
+			l.noteZeros(i, texts)
+			continue
+		case dates > 0 && numbers > 0 && float64(numbers+dates) >= share:
+			return fail(date, fmt.Sprintf(" is a date, but %d of the first %d values are numbers; write them all one way", numbers, len(texts)), nil)
 		case words == 0:
-		case float64(numbers) >= numericShare*float64(numbers+words):
-			return &Error{Name: l.out.Name, Line: lines[at], Row: at + 1, Column: l.names[i], Err: ErrValue,
-				Msg: fmt.Sprintf("%s is not a number, but %d of the first %d values are; correct it, list it as a text for missing, or declare the column categorical", quote(string(sample[at][i])), numbers, numbers+words)}
-		default:
-			l.setFeature(i, roleCategorical)
-			l.out.Columns[l.dest[i]].Kind = Categorical
+			l.date[i] = true
+			l.reading.DateOf = append(l.reading.DateOf, l.names[i])
+			continue
 		}
+		if d, ok := l.reading.unmask(texts); ok {
+			return fail(d.at, fmt.Sprintf(" is read as a word, but %d of the first %d values are %s if they are read another way", d.read, len(texts), d.what()), d.fixes(string(texts[d.at])))
+		}
+		if target {
+			continue // decideTarget sees all rows
+		}
+		if float64(numbers+dates) >= share {
+			kind := "a number"
+			if dates > 0 {
+				kind = "a date"
+			}
+			var fixes []Fix
+			if d, ok := l.reading.unmask(texts[word : word+1]); ok {
+				fixes = d.fixes(string(texts[word]))
+			}
+			return fail(word, fmt.Sprintf(" is not %s, but %d of the first %d values are; correct it", kind, numbers+dates, len(texts)),
+				append(fixes, Fix{Option: "Missing", Value: string(texts[word]), Effect: "if it means that the value is missing"}))
+		}
+		l.setFeature(i, roleCategorical)
+		l.out.Columns[l.dest[i]].Kind = Categorical
 	}
 	return nil
+}
+
+// count counts the texts that are numbers and those that are dates, as the Reading has them, and
+// returns the first that is neither, and the first date.
+func (l *layout) count(texts [][]byte) (numbers, dates, word, date int) {
+	word, date = -1, -1
+	for k, v := range texts {
+		if _, fault := l.reading.number(v, 32); fault != numberBad {
+			numbers++
+		} else if _, fault := l.reading.value(v, 32, l.reading.Dates != ""); fault != numberBad {
+			dates++
+			if date < 0 {
+				date = k
+			}
+		} else if word < 0 {
+			word = k
+		}
+	}
+	return numbers, dates, word, date
+}
+
+// noteZeros warns of numbers that begin with a zero, as codes do: postal codes lose it. All of
+// one length are codes; a year and month such as 0105 would be as well.
+func (l *layout) noteZeros(i int, texts [][]byte) {
+	if l.feature(i) != roleNumeric {
+		return
+	}
+	for _, v := range texts {
+		if len(v) > 1 && v[0] == '0' && v[1]-'0' <= 9 {
+			l.out.warnFix([]Fix{{Option: "Categorical", Value: l.names[i], Effect: "if these are codes, not amounts"}},
+				"column %s: %s begins with a zero and is read as the number %s", quote(l.names[i]), quote(string(v)), strings.TrimLeft(string(v[:len(v)-1]), "0")+string(v[len(v)-1]))
+			return
+		}
+	}
 }

@@ -22,19 +22,22 @@ const (
 // is 0, not missing, as LIBSVM has it, unless Options, or their Like, have AbsentMissing; "nan" is
 // missing.
 // The columns are named by
-// their indices, "1" (or "0", if one line has it) to the largest that occurs, and
-// stored in full: rows·columns·4 bytes.
+// their indices, "1" (or "0", if one line has it) to the largest that occurs. Options.Storage
+// says whether they are stored in full, rows·columns·4 bytes, or as a Sparse.
 //
 // "label:weight", as XGBoost writes it, gives the row a weight, on all lines or on
 // none; "qid:n" is the source if Options.Source says "qid", and skipped otherwise.
 func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
+	if len(o.ID) > 0 || o.Decimal != "" || o.Thousands != "" || o.Symbols != nil || o.Dates != "" || o.Missing != nil || o.Separator != 0 {
+		return nil, &Error{Name: name, Msg: "a LIBSVM file has numbers in one form only: no separators, marks, units, dates, texts for missing values or columns to carry along", Err: ErrColumns}
+	}
 	p, err := newSVMParser(name, o)
 	if err != nil {
 		return nil, err
 	}
 	s := &blocks{r: r, name: name, max: o.MaxRecord, maxRead: o.MaxBytes}
-	b := &builder{layout: &layout{out: p.out}, o: o, rule: p.rule}
-	sp := sparse{low: math.MaxInt}
+	b := &builder{layout: &layout{out: p.out}, o: o, rule: p.rule, entries: true}
+	sp := entries{low: math.MaxInt}
 	err = pipeline(s, nil, o.Workers, p.parse, func(c *svmChunk) error {
 		weights, rows := len(p.out.Weight), p.out.Rows
 		if err := b.merge(&c.chunk); err != nil {
@@ -64,9 +67,6 @@ func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 		if n > maxColumns {
 			return nil, &Error{Name: name, Msg: fmt.Sprintf("indices up to %d are more than %d columns", sp.high, maxColumns), Err: ErrTooLarge}
 		}
-		if cells := int64(n) * int64(t.Rows); cells > o.MaxCells {
-			return nil, &Error{Name: name, Msg: fmt.Sprintf("%d rows with indices up to %d are more than %d cells; the table is stored in full", t.Rows, sp.high, o.MaxCells), Err: ErrTooLarge}
-		}
 		t.Columns = make([]Column, n)
 		for j := range t.Columns {
 			t.Columns[j].Name = strconv.Itoa(sp.low + j)
@@ -76,29 +76,20 @@ func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 	if o.Like != nil {
 		t.AbsentMissing = o.Like.AbsentMissing
 	}
-	for j := range t.Columns {
-		t.Columns[j].Values = make([]float32, t.Rows)
-		if t.AbsentMissing {
-			for i := range t.Columns[j].Values {
-				t.Columns[j].Values[i] = nan32
-			}
+	if o.Like == nil {
+		for k := range sp.index {
+			sp.index[k] -= int32(sp.low)
 		}
 	}
-	for i := range t.Rows {
-		for k := sp.start[i]; k < sp.start[i+1]; k++ {
-			j := int(sp.index[k])
-			if o.Like == nil {
-				j -= sp.low
-			}
-			t.Columns[j].Values[i] = sp.value[k]
-		}
+	if err := sp.store(t, o); err != nil {
+		return nil, err
 	}
 	b.start()
 	return b.finish()
 }
 
-// sparse is the features of all rows, row by row.
-type sparse struct {
+// entries is the features of all rows, row by row.
+type entries struct {
 	start     []int
 	index     []int32
 	value     []float32
@@ -106,7 +97,59 @@ type sparse struct {
 	qid       bool
 }
 
-func (s *sparse) add(c *svmChunk, t *Table, o *Options) error {
+// store gives the table the features.
+func (s *entries) store(t *Table, o *Options) error {
+	cells := int64(len(t.Columns)) * int64(t.Rows)
+	implicit := float32(0)
+	if t.AbsentMissing {
+		implicit = nan32
+	}
+	if !o.sparse(t.Rows, len(t.Columns), len(s.index)) {
+		if int64(len(s.index)) <= cells/sparseShare {
+			if err := dense(t.Name, t.Rows, len(t.Columns), len(s.index), 0); err != nil {
+				return err
+			}
+		}
+		if cells > o.MaxCells {
+			return &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows of %d columns are more than %d cells", t.Rows, len(t.Columns), o.MaxCells), Err: ErrTooLarge}
+		}
+		for j := range t.Columns {
+			t.Columns[j].Values = slices.Repeat([]float32{implicit}, t.Rows)
+		}
+		for i := range t.Rows {
+			for k := s.start[i]; k < s.start[i+1]; k++ {
+				t.Columns[s.index[k]].Values[i] = s.value[k]
+			}
+		}
+		return nil
+	}
+	// From rows to columns: count, then place. Entries of a column come in the order of the rows.
+	sp := &Sparse{Implicit: implicit, Start: make([]int, len(t.Columns)+1)}
+	for k, j := range s.index {
+		if !sp.is(s.value[k]) {
+			sp.Start[j+1]++
+		}
+	}
+	for j := range t.Columns {
+		sp.Start[j+1] += sp.Start[j]
+	}
+	n := sp.Start[len(t.Columns)]
+	sp.Rows, sp.Values = make([]int32, n), make([]float32, n)
+	at := slices.Clone(sp.Start)
+	for i := range t.Rows {
+		for k := s.start[i]; k < s.start[i+1]; k++ {
+			if v := s.value[k]; !sp.is(v) {
+				p := &at[s.index[k]]
+				sp.Rows[*p], sp.Values[*p] = int32(i), v
+				*p++
+			}
+		}
+	}
+	t.Sparse = sp
+	return nil
+}
+
+func (s *entries) add(c *svmChunk, t *Table, o *Options) error {
 	if int64(len(s.index)+len(c.index)) > o.MaxCells {
 		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d values", o.MaxCells), Err: ErrTooLarge}
 	}
@@ -233,7 +276,7 @@ func (p *svmParser) row(c *svmChunk, text []byte) bool {
 		c.fail(r, 0, LibSVMWeight, ErrSyntax, "rows before have weights and this has none, or the other way round")
 		return false
 	}
-	if weighted && !storeWeight(&c.chunk, r, LibSVMWeight, weight) {
+	if weighted && !storeWeight(&c.chunk, r, LibSVMWeight, weight, &Reading{}) {
 		return false
 	}
 	if p.label {

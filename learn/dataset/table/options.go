@@ -56,12 +56,29 @@ type Options struct {
 	// "", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN".
 	Missing []string
 
+	// How numbers and dates are written; with Like, what is left open here is its Reading's. A
+	// column whose texts would be numbers or dates written in another way is an error, which
+	// says which way: it is not taken for one of categories, unless Categorical has it.
+	Decimal   string   // the decimal mark: "." or ","; "" is "."
+	Thousands string   // the mark between groups of three digits: one of , . ' _ and a blank; "" is None
+	Symbols   []string // texts before or after numbers that are not read: $, €, %, kg
+	Dates     string   // the order of dates: "ymd", "dmy" or "mdy"; "" is None. Dates are days since 1970-01-01, times fractions of a day
+
+	ID []string // columns that are carried along in Table.ID and are no features
+
+	// Extra has columns that Like does not have left out, where they are an error otherwise.
+	Extra bool
+
 	// Like asks for data of the same form as this table (its rows do not matter):
 	// columns are found by name and put in its order, and it is an error if one is
 	// missing or there is one more; levels that it does not have become missing
 	// values, with a warning; the target, source and weight may be absent, but
 	// where they are there, classes and sources must be its own.
 	Like *Table
+
+	// Storage says how features are kept. Learners that need every cell ask for DenseStorage, and
+	// get an error where it would take too much memory.
+	Storage Storage
 
 	// Classes, if not nil, are those that the target may have: the codes are their places in
 	// this list, and another one is an error. Rows of one class alone are then as good as
@@ -96,9 +113,6 @@ func (o *Options) withDefaults() Options {
 	var d Options
 	if o != nil {
 		d = *o
-	}
-	if d.Missing == nil {
-		d.Missing = DefaultMissing
 	}
 	if d.Workers <= 0 {
 		d.Workers = runtime.GOMAXPROCS(0)

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -40,27 +41,32 @@ func Read(r io.Reader, name string, opts *Options) (*Table, error) {
 	if err := textual(in, name); err != nil {
 		return nil, err
 	}
-	head, _ = in.Peek(1 << 12)
-	switch format {
-	case LibSVM:
+	if format == LibSVM {
 		return readLibSVM(in, name, &o)
-	case TSV:
-		sep := o.Separator
-		if sep == 0 {
-			sep = '\t'
-		}
-		return readDelimited(in, name, &o, dialect{sep: sep})
 	}
+	reading := o.reading()
+	if err := reading.check(name); err != nil {
+		return nil, err
+	}
+	head, _ = in.Peek(1 << 12)
+	line, _, _ := bytes.Cut(head, newline)
 	sep := o.Separator
+	if s := reading.Separator; sep == 0 && s != "" && bytes.Contains(line, []byte(s)) {
+		sep = s[0] // that of the model's table
+	}
+	if format == TSV {
+		return readDelimited(in, name, &o, dialect{sep: cmp.Or(sep, '\t')})
+	}
 	if sep == 0 {
 		sep = ','
-		line, _, _ := bytes.Cut(head, newline)
-		if !bytes.ContainsRune(line, ',') && bytes.ContainsRune(line, ';') {
-			sep = ';'
+		for _, other := range []byte(";\t|") {
+			if bytes.IndexByte(line, sep) < 0 && bytes.IndexByte(line, other) >= 0 {
+				sep = other
+			}
 		}
 	}
 	if sep == '"' || sep == '\n' || sep == '\r' || sep >= 0x80 || sep-'0' <= 9 || sep == '.' || sep == '-' || sep == '+' || sep|0x20 == 'e' {
-		return nil, &Error{Name: name, Msg: fmt.Sprintf("%q cannot separate fields", sep), Err: ErrSyntax}
+		return nil, &Error{Name: name, Msg: fmt.Sprintf("%q cannot separate fields", sep), Option: "Separator", Err: ErrSyntax}
 	}
 	return readDelimited(in, name, &o, dialect{sep: sep, quotes: true})
 }

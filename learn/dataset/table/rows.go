@@ -152,6 +152,7 @@ type chunk struct {
 	sources  dictionary
 	sourceOf []int32
 	weights  []float64
+	ids      [][]string // by place in Table.ID
 
 	err *Error // Line and Row are relative to the block, both from 0
 }
@@ -188,6 +189,7 @@ func (p *rowParser) parse(b []byte) *chunk {
 	if p.like {
 		c.unseen = make([]unseen, cols)
 	}
+	short := p.reading.plain()
 	var scratch []byte
 	line, i := 0, 0
 	for i < len(b) {
@@ -200,7 +202,7 @@ func (p *rowParser) parse(b []byte) *chunk {
 		start := line
 		for f := range nf {
 			role := p.roles[f]
-			if role == roleNumeric {
+			if short && role == roleNumeric && !p.date[f] {
 				// The common case first: a plain number right up to the separator.
 				if d, end, ok := scan(b, i); ok {
 					if v, ok := d.float32(); ok {
@@ -282,18 +284,14 @@ func (p *rowParser) store(c *chunk, r, f int, role role, text []byte) bool {
 			c.vals[j*c.stride+r] = nan32
 			return true
 		}
-		x, fault := parseNumber(text, 32)
+		x, fault := p.reading.value(text, 32, p.date[f])
 		if fault != numberFine {
-			msg := fault.describe(text, 32)
-			if fault == numberBad && !p.like {
-				msg += "; correct it, list it as a text for missing, or declare the column categorical"
-			}
-			c.fail(r, 0, name, ErrValue, "%s", msg)
+			p.notNumber(c, r, f, text, fault, 32)
 			return false
 		}
 		c.vals[j*c.stride+r] = float32(x)
-		if isCoarse(float32(x)) {
-			if exact, fault := parseNumber(text, 64); fault == numberFine {
+		if isCoarse(float32(x)) || p.date[f] && float64(float32(x)) != x {
+			if exact, fault := p.reading.value(text, 64, p.date[f]); fault == numberFine {
 				c.note(j, r, exact)
 			}
 		}
@@ -319,7 +317,8 @@ func (p *rowParser) store(c *chunk, r, f int, role role, text []byte) bool {
 		}
 		k, ok := c.dicts[j].code(text, r, p.maxLevels)
 		if !ok {
-			c.fail(r, 0, name, ErrTooLarge, "more than %d levels; is it an identifier? drop it, or raise the limit", p.maxLevels)
+			c.fail(r, 0, name, ErrTooLarge, "more than %d levels, as identifiers have", p.maxLevels)
+			c.err.Fixes = tooManyLevels(name)
 			return false
 		}
 		if !utf8.Valid(text) {
@@ -329,7 +328,7 @@ func (p *rowParser) store(c *chunk, r, f int, role role, text []byte) bool {
 		c.vals[j*c.stride+r] = float32(k)
 	case roleTarget:
 		if p.missing(text) && !p.target.known(text) {
-			c.fail(r, 0, name, ErrValue, "the target is missing (%s); leave such rows out, or drop the column", quote(string(text)))
+			c.fail(r, 0, name, ErrValue, "the target is missing (%s); leave such rows out", quote(string(text)))
 			return false
 		}
 		return p.target.store(c, r, name, text)
@@ -358,13 +357,43 @@ func (p *rowParser) store(c *chunk, r, f int, role role, text []byte) bool {
 		}
 		c.sourceOf = append(c.sourceOf, k)
 	case roleWeight:
-		return storeWeight(c, r, name, text)
+		return storeWeight(c, r, name, text, &p.reading)
+	case roleID:
+		if !utf8.Valid(text) {
+			c.fail(r, 0, name, ErrSyntax, "%s is not UTF-8; convert the input first", quote(string(text)))
+			return false
+		}
+		for len(c.ids) <= p.dest[f] {
+			c.ids = append(c.ids, nil)
+		}
+		c.ids[p.dest[f]] = append(c.ids[p.dest[f]], string(text))
 	}
 	return true
 }
 
-func storeWeight(c *chunk, r int, name string, text []byte) bool {
-	x, fault := parseNumber(text, 64)
+// notNumber reports a text that is no number, in a column of numbers, and what would read it.
+func (p *rowParser) notNumber(c *chunk, r, f int, text []byte, fault numberFault, bits int) {
+	msg := fault.describe(text, bits)
+	if p.date[f] {
+		msg = quote(string(text)) + " is not a date in the order " + p.reading.Dates
+	}
+	var fixes []Fix
+	if fault == numberBad {
+		msg += "; correct it"
+		if d, ok := p.reading.unmask([][]byte{text}); ok {
+			fixes = d.fixes(string(text))
+		}
+		fixes = append(fixes, Fix{Option: "Missing", Value: string(text), Effect: "if it means that the value is missing"})
+		if !p.like {
+			fixes = append(fixes, Fix{Option: "Categorical", Value: p.names[f], Effect: "if these are names"})
+		}
+	}
+	c.fail(r, 0, p.names[f], ErrValue, "%s", msg)
+	c.err.Fixes = fixes
+}
+
+func storeWeight(c *chunk, r int, name string, text []byte, reading *Reading) bool {
+	x, fault := reading.number(text, 64)
 	switch {
 	case len(text) == 0:
 		c.fail(r, 0, name, ErrValue, "the weight is missing")

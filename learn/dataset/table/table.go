@@ -35,11 +35,27 @@ type Column struct {
 	Levels []string // of a categorical column, sorted; nil for a numeric one
 }
 
+// Text is a column that is carried along as it is written: an identifier of each row.
+type Text struct {
+	Name   string
+	Values []string // one a row
+}
+
+// Warning is something odd in a table that can be used all the same.
+type Warning struct {
+	Msg   string
+	Fixes []Fix // options that would have it read otherwise
+}
+
+// String is the message, with the fields of Options that would help.
+func (w Warning) String() string { return w.Msg + Advice(w.Fixes, Fix.String) }
+
 // Table is rows of features, what is to be predicted from them, and where they
 // come from. The slices that are not nil all have Rows entries.
 type Table struct {
 	Columns []Column
 	Rows    int
+	Sparse  *Sparse // the features, where most cells have one value; Columns have no Values then
 
 	Target     []float64 // class index or real value, finite; nil if there is none
 	TargetName string
@@ -56,8 +72,11 @@ type Table struct {
 	// it, not as 0; of Options.Like, that it is to be read so.
 	AbsentMissing bool
 
-	Name     string   // of the input, for messages
-	Warnings []string // what is odd but usable: constant columns, levels unseen in training, ...
+	Reading Reading // how texts were read; of Options.Like, how they are to be read
+	ID      []Text  // columns that are carried along and are no features
+
+	Name     string    // of the input, for messages
+	Warnings []Warning // what is odd but usable: constant columns, levels unseen in training, ...
 
 	// Line has the line of each row in the input, from 1. It is nil where it can be
 	// derived: row i stands at FirstLine+i. Ask LineOf.
@@ -103,6 +122,10 @@ func (t *Table) Column(name string) int {
 func (t *Table) Row(i int, dst []float32) []float32 {
 	dst = dst[:len(t.Columns)]
 	for j := range t.Columns {
+		if t.Sparse != nil {
+			dst[j] = t.Sparse.At(i, j)
+			continue
+		}
 		dst[j] = t.Columns[j].Values[i]
 	}
 	return dst
@@ -110,14 +133,22 @@ func (t *Table) Row(i int, dst []float32) []float32 {
 
 // Subset returns a table of the given rows, in that order; a row may occur more
 // than once. Values are copied; names, levels, classes and sources are shared
-// and stay as they are even where no row has them. O(len(rows)·columns).
+// and stay as they are even where no row has them. O(len(rows)·columns), or of a
+// sparse table the number of entries.
 func (t *Table) Subset(rows []int) *Table {
 	s := t.Schema()
 	s.Rows = len(rows)
-	for j := range t.Columns {
-		s.Columns[j].Values = pick(t.Columns[j].Values, rows)
+	if t.Sparse != nil {
+		s.Sparse = t.Sparse.subset(rows, t.Rows)
+	} else {
+		for j := range t.Columns {
+			s.Columns[j].Values = pick(t.Columns[j].Values, rows)
+		}
 	}
 	s.Target, s.Source, s.Weight = pick(t.Target, rows), pick(t.Source, rows), pick(t.Weight, rows)
+	for _, id := range t.ID {
+		s.ID = append(s.ID, Text{id.Name, pick(id.Values, rows)})
+	}
 	if t.LineOf(0) > 0 || t.Line != nil {
 		s.Line = make([]int, len(rows))
 		for k, i := range rows {
@@ -141,7 +172,7 @@ func pick[T any](xs []T, rows []int) []T {
 // Schema returns the table without its rows: what Options.Like needs to read
 // further data of the same form, and what a model should keep.
 func (t *Table) Schema() *Table {
-	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName, WeightName: t.WeightName, Name: t.Name, AbsentMissing: t.AbsentMissing}
+	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName, WeightName: t.WeightName, Name: t.Name, AbsentMissing: t.AbsentMissing, Reading: t.Reading}
 	s.Columns = make([]Column, len(t.Columns))
 	for j, c := range t.Columns {
 		s.Columns[j] = Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}
@@ -175,6 +206,16 @@ func (t *Table) SourceCounts() []int {
 // Missing returns the number of missing cells.
 func (t *Table) Missing() int {
 	n := 0
+	if s := t.Sparse; s != nil {
+		if s.Implicit != s.Implicit {
+			n = t.Rows*len(t.Columns) - len(s.Rows)
+		}
+		for _, v := range s.Values {
+			if v != v {
+				n++
+			}
+		}
+	}
 	for j := range t.Columns {
 		for _, v := range t.Columns[j].Values {
 			if v != v {

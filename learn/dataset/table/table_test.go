@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -138,20 +139,20 @@ func TestRefused(t *testing.T) {
 		{"a,b,a\n1,2,3\n", table.Options{}, `x.csv:1: column "a": fields 1 and 3 have the same name; rename one`, table.ErrColumns},
 		{"a,b\n1,2\n3\n", table.Options{}, `x.csv:3 (row 2): 1 fields where there should be 2`, table.ErrSyntax},
 		{"a,b\n1,2\n3,4,5,6\n", table.Options{}, `x.csv:3 (row 2): 4 fields where there should be 2`, table.ErrSyntax},
-		{"a,b\n1,2\n3,4\n5,x\n", table.Options{}, `x.csv:4 (row 3): column "b": "x" is not a number, but 2 of the first 3 values are; correct it, list it as a text for missing, or declare the column categorical`, table.ErrValue},
-		{"p,q,y\n" + long + "1,0x2,b\n", table.Options{Target: "y"}, `x.csv:300002 (row 300001): column "q": "0x2" is not a number; correct it, list it as a text for missing, or declare the column categorical`, table.ErrValue},
+		{"a,b\n1,2\n3,4\n5,x\n", table.Options{}, `x.csv:4 (row 3): column "b": "x" is not a number, but 2 of the first 3 values are; correct it; use Options.Missing "x" (if it means that the value is missing), or Options.Categorical "b" (if these are names)`, table.ErrValue},
+		{"p,q,y\n" + long + "1,0x2,b\n", table.Options{Target: "y"}, `x.csv:300002 (row 300001): column "q": "0x2" is not a number; correct it; use Options.Missing "0x2" (if it means that the value is missing), or Options.Categorical "q" (if these are names)`, table.ErrValue},
 		{"p,q,y\n" + long + "1,2\n", table.Options{Target: "y"}, `x.csv:300002 (row 300001): 2 fields where there should be 3`, table.ErrSyntax},
 		{"a\n1\ninf\n", table.Options{}, `x.csv:3 (row 2): column "a": "inf" is infinite; leave the field empty if it is missing`, table.ErrValue},
 		{"a\n1\n1e39\n", table.Options{}, `x.csv:3 (row 2): column "a": "1e39" is beyond the range of float32 (3.4e38); scale the column`, table.ErrValue},
 		{"a,y\n1,2\n2,inf\n", table.Options{Target: "y", Task: table.Regression}, `x.csv:3 (row 2): column "y": the target "inf" is infinite; leave the field empty if it is missing`, table.ErrValue},
-		{"a,y\n1,2\n2,nan\n", table.Options{Target: "y"}, `x.csv:3 (row 2): column "y": the target is missing ("nan"); leave such rows out, or drop the column`, table.ErrValue},
+		{"a,y\n1,2\n2,nan\n", table.Options{Target: "y"}, `x.csv:3 (row 2): column "y": the target is missing ("nan"); leave such rows out`, table.ErrValue},
 		{"a,y\n1,2\n2,two\n", table.Options{Target: "y", Task: table.Regression}, `x.csv:3 (row 2): column "y": the target "two" is not a number`, table.ErrValue},
-		{"a,y\n1,2.5\n2,3\n", table.Options{Target: "y", Task: table.Classification}, `x.csv:2 (row 1): column "y": "2.5" is not a label: labels are words or integers; if it is a number to predict, choose regression`, table.ErrValue},
+		{"a,y\n1,2.5\n2,3\n", table.Options{Target: "y", Task: table.Classification}, `x.csv:2 (row 1): column "y": "2.5" is not a label: labels are words or integers; use Options.Task "regression" (if these are numbers to predict)`, table.ErrValue},
 		{"a,y\n1,2\n2,2\n", table.Options{Target: "y"}, `x.csv: column "y": all rows are of one class, "2"; a classifier needs two`, table.ErrUseless},
 		{"y\n" + seq(100) + "x\n" + seq(5000), table.Options{Target: "y"}, `x.csv:102 (row 101): column "y": the target is not a number here, and there are too many values (over 1024) for them to be classes`, table.ErrValue},
-		{"y\n0.5\n1.5\nx\n2.5\n", table.Options{Target: "y"}, `x.csv:4 (row 3): column "y": "x" is not a number, but most values of the target are; correct it, or choose classification`, table.ErrValue},
-		{"y\n" + seq(100) + "x\n", table.Options{Target: "y"}, `x.csv:102 (row 101): column "y": "x" is not a number, but most values of the target are; correct it, or choose classification`, table.ErrValue},
-		{"y\n" + seq(70000), table.Options{Target: "y", Task: table.Classification}, `x.csv: column "y": more than 65536 classes: these are not labels; if they are numbers to predict, choose regression`, table.ErrValue},
+		{"y\n0.5\n1.5\nx\n2.5\n", table.Options{Target: "y"}, `x.csv:4 (row 3): column "y": "x" is not a number, but most values of the target are; correct it; use Options.Task "classification" (if these are names of classes)`, table.ErrValue},
+		{"y\n" + seq(100) + "x\n", table.Options{Target: "y"}, `x.csv:102 (row 101): column "y": "x" is not a number, but most values of the target are; correct it; use Options.Task "classification" (if these are names of classes)`, table.ErrValue},
+		{"y\n" + seq(70000), table.Options{Target: "y", Task: table.Classification}, `x.csv: column "y": more than 65536 classes: these are not labels; use Options.Task "regression" (if these are numbers to predict)`, table.ErrValue},
 		{"a,w\n1,2\n2,-1\n", table.Options{Weight: "w"}, `x.csv:3 (row 2): column "w": the weight -1 is negative; weights are 0 or more`, table.ErrValue},
 		{"a,w\n1,0\n2,0\n", table.Options{Weight: "w"}, `x.csv: column "w": all weights are 0`, table.ErrUseless},
 		{"a,w\n1,0\n2,\n", table.Options{Weight: "w"}, `x.csv:3 (row 2): column "w": the weight is missing`, table.ErrValue},
@@ -161,9 +162,9 @@ func TestRefused(t *testing.T) {
 		{"a,s\n1,u\n2,\"v\" x\n3,w\n", table.Options{Source: "s"}, `x.csv:3 (row 2): column "s": text after the closing quote of a field`, table.ErrSyntax},
 		{"a,b\nu,1\n\xff,2\n", table.Options{}, `x.csv:3 (row 2): column "a": "\xff" is not UTF-8; convert the input first`, table.ErrSyntax},
 		{"a,b\n1,2\n3,4\n", table.Options{MaxRows: 1}, `x.csv: more than 1 rows`, table.ErrTooLarge},
-		{"a,b\n1,2\n3,4\n", table.Options{MaxCells: 5}, `x.csv: more than 5 cells in 2 columns; drop columns, or raise the limit`, table.ErrTooLarge},
+		{"a,b\n1,2\n3,4\n", table.Options{MaxCells: 5}, `x.csv: more than 5 cells in 2 columns; use Options.Drop "COLUMNS" (to leave columns out), or Options.MaxCells "N" (to allow more)`, table.ErrTooLarge},
 		{"a,b\n1,2\n3,4\n", table.Options{MaxBytes: 5}, `x.csv: more than 5 bytes`, table.ErrTooLarge},
-		{"a\nu\nv\nw\n", table.Options{MaxLevels: 2}, `x.csv:4 (row 3): column "a": more than 2 levels; is it an identifier? drop it, or raise the limit`, table.ErrTooLarge},
+		{"a\nu\nv\nw\n", table.Options{MaxLevels: 2}, `x.csv:4 (row 3): column "a": more than 2 levels, as identifiers have; use Options.ID "a" (to carry it along and learn nothing from it), or Options.Drop "a" (to leave it out), or Options.MaxLevels "N" (to allow more)`, table.ErrTooLarge},
 		{"a,b\r1,2\r", table.Options{}, "x.csv:1: column \"#2\": the name \"b\\r1\" is not plain text in UTF-8 on one line ended by LF or CRLF", table.ErrSyntax},
 		{"\xff\xfea\x00", table.Options{}, "x.csv: is UTF-16; convert it to UTF-8", table.ErrSyntax},
 		{"PK\x03\x04zz", table.Options{}, "x.csv: is a zip archive; of the compressed forms only gzip is read", table.ErrSyntax},
@@ -291,13 +292,22 @@ func when(b bool, s string) []string {
 	return nil
 }
 
+// said is a table's warnings as text.
+func said(t *table.Table) []string {
+	var out []string
+	for _, w := range t.Warnings {
+		out = append(out, w.String())
+	}
+	return out
+}
+
 func TestLike(t *testing.T) {
 	train := read(t, "a,b,c,s,y\n1,u,2,n,no\n2,v,3,m,yes\n", "train.csv", &table.Options{Target: "y", Source: "s"})
 	got := read(t, "c,a,b\n9,8,v\n7,6,w\n5,4,\n", "p.csv", &table.Options{Like: train.Schema()})
 	if d := cmp.Diff([][]string{{"8", "v", "9"}, {"6", "-", "7"}, {"4", "-", "5"}}, cells(got)); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{`column "b": 1 values are levels that the training data do not have (first: "w" on line 3); they count as missing`}, got.Warnings); d != "" {
+	if d := cmp.Diff([]string{`column "b": 1 values are levels that the training data do not have (first: "w" on line 3); they count as missing`}, said(got)); d != "" {
 		t.Error(d)
 	}
 	if got.Target != nil || got.Source != nil {
@@ -308,11 +318,11 @@ func TestLike(t *testing.T) {
 		t.Error(got.Target, got.Source)
 	}
 	for text, want := range map[string]string{
-		"c,a,d,e\n9,8,v,1\n":         `p.csv: the columns are not those of train.csv that the model was trained on; missing: "b"; unknown: "d", "e"; drop what is not a feature`,
-		"c,a,B\n9,8,v\n":             `p.csv: the columns are not those of train.csv that the model was trained on; missing: "b" (the nearest is "B"); unknown: "B"; drop what is not a feature`,
+		"c,a,d,e\n9,8,v,1\n":         `p.csv: the columns are not those of train.csv that the model was trained on; missing: "b"; unknown: "d", "e"; use Options.Drop "COLUMNS" (to leave out what is no feature)`,
+		"c,a,B\n9,8,v\n":             `p.csv: the columns are not those of train.csv that the model was trained on; missing: "b" (the nearest is "B"); unknown: "B"; use Options.Drop "COLUMNS" (to leave out what is no feature)`,
 		"c,a,b,y\n9,8,v,maybe\n":     `p.csv:2 (row 1): column "y": "maybe" is not a class of the training data, which are "no", "yes"`,
 		"c,a,b,s\n9,8,v,k\n":         `p.csv:2 (row 1): column "s": "k" is not a source of the training data`,
-		"c,a,b\n9,8,v\n1,2,v\nz,2,v": `p.csv:4 (row 3): column "c": "z" is not a number`,
+		"c,a,b\n9,8,v\n1,2,v\nz,2,v": `p.csv:4 (row 3): column "c": "z" is not a number; correct it; use Options.Missing "z" (if it means that the value is missing)`,
 	} {
 		_, err := table.Read(strings.NewReader(text), "p.csv", &table.Options{Like: train})
 		if err == nil || err.Error() != want {
@@ -324,11 +334,11 @@ func TestLike(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	got := read(t, "a,b,c\n1,?,x\n1,?,x\n", "w.csv", nil)
 	want := []string{`columns in which every value is missing: "b"`, `columns with one value only: "a", "c"`}
-	if d := cmp.Diff(want, got.Warnings); d != "" {
+	if d := cmp.Diff(want, said(got)); d != "" {
 		t.Error(d)
 	}
 	got = read(t, "1,2\n3,4\n", "w.csv", nil)
-	if len(got.Warnings) == 0 || !strings.Contains(got.Warnings[0], "no header") {
+	if len(got.Warnings) == 0 || !strings.Contains(got.Warnings[0].String(), "NoHeader") {
 		t.Error(got.Warnings)
 	}
 	got = read(t, "1,2\n3,4\n", "w.csv", &table.Options{NoHeader: true, Target: "#-1"})
@@ -348,9 +358,11 @@ func TestMergedValues(t *testing.T) {
 	want := []string{
 		`column "stamp": features are float32, in which 1700000000 and 1700000001 (line 3) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier`,
 		`column "half": features are float32, in which -16777216 and -16777216.5 (line 3) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier`,
+		`column "fine" counts the rows: a model learns their order in the file from it; use Options.ID "fine" (to carry it along and learn nothing from it), or Options.Drop "fine" (to leave it out)`,
+		`column "word": every row has another level, as identifiers and free text have; use Options.ID "word" (to carry it along and learn nothing from it), or Options.Drop "word" (to leave it out)`,
 		`columns with one value only: "half"`,
 	}
-	if d := cmp.Diff(want, got.Warnings); d != "" {
+	if d := cmp.Diff(want, said(got)); d != "" {
 		t.Error(d)
 	}
 	// Far apart, in the same chunk or another.
@@ -364,7 +376,7 @@ func TestMergedValues(t *testing.T) {
 			}
 			fmt.Fprintf(&b, "%d,%d,%d\n", v, i, i%2)
 		}
-		if got := read(t, b.String(), "n.csv", &table.Options{Target: "y"}); !slices.ContainsFunc(got.Warnings, func(w string) bool {
+		if got := read(t, b.String(), "n.csv", &table.Options{Target: "y"}); !slices.ContainsFunc(said(got), func(w string) bool {
 			return strings.Contains(w, `"a"`) && strings.Contains(w, "16777217 and 16777216 (line 3)")
 		}) {
 			t.Errorf("%d rows: %q", rows, got.Warnings)

@@ -15,6 +15,16 @@ type targetRule struct {
 	fixed   map[string]int32
 	byValue map[float64]int32 // of fixed classes that are all numbers: "1" is "+1" and "1.0"
 	list    []string
+	reading *Reading
+	date    bool // targets are dates
+}
+
+// value reads a target, or the name of a class, as a number.
+func (t *targetRule) value(text []byte) (float64, numberFault) {
+	if t.reading == nil {
+		return parseNumber(text, 64)
+	}
+	return t.reading.value(text, 64, t.date)
 }
 
 func newTargetRule(o *Options) *targetRule {
@@ -52,7 +62,7 @@ func (t *targetRule) store(c *chunk, r int, name string, text []byte) bool {
 	if t.fixed != nil {
 		k, ok := t.fixed[string(text)]
 		if !ok && t.byValue != nil {
-			if x, fault := parseNumber(text, 64); fault == numberFine {
+			if x, fault := t.value(text); fault == numberFine {
 				k, ok = t.byValue[x]
 			}
 		}
@@ -64,11 +74,16 @@ func (t *targetRule) store(c *chunk, r int, name string, text []byte) bool {
 		return true
 	}
 	if t.numbers {
-		x, fault := parseNumber(text, 64)
+		x, fault := t.value(text)
 		switch {
 		case fault == numberFine:
 		case !t.classes || fault != numberBad:
 			c.fail(r, 0, name, ErrValue, "the target %s", fault.describe(text, 64))
+			if t.reading != nil && fault == numberBad {
+				if d, ok := t.reading.unmask([][]byte{text}); ok {
+					c.err.Fixes = d.fixes(string(text))
+				}
+			}
 			return false
 		default:
 			x = math.NaN()
@@ -90,9 +105,11 @@ func (t *targetRule) store(c *chunk, r int, name string, text []byte) bool {
 	return true
 }
 
+var asNumbers = Fix{Option: "Task", Value: "regression", Effect: "if these are numbers to predict"}
+
 func (b *builder) tooManyClasses() error {
 	return &Error{Name: b.out.Name, Column: b.out.TargetName, Err: ErrValue,
-		Msg: fmt.Sprintf("more than %d classes: these are not labels; if they are numbers to predict, choose regression", b.rule.most)}
+		Msg: fmt.Sprintf("more than %d classes: these are not labels", b.rule.most), Fixes: []Fix{asNumbers}}
 }
 
 // decideTarget settles whether the target is a class.
@@ -108,11 +125,11 @@ func (b *builder) decideTarget() error {
 	values := make([]float64, len(list))
 	numeric, whole := true, true // all are numbers; those that are have no fraction
 	for k, s := range list {
-		x, fault := parseNumber([]byte(s), 64)
+		x, fault := b.rule.value([]byte(s))
 		if fault != numberFine {
 			numeric = false
 		}
-		whole = whole && x == math.Trunc(x)
+		whole = whole && x == math.Trunc(x) && math.Abs(x) <= 1<<53 // beyond, numbers are measurements
 		values[k] = x
 	}
 	if b.over || b.rule.numbers && numeric && (!whole || len(list) > autoClasses) {
@@ -129,7 +146,7 @@ func (b *builder) decideTarget() error {
 		for i, k := range b.classOf {
 			if x := values[k]; x != math.Trunc(x) {
 				return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-					Msg: fmt.Sprintf("%s is not a label: labels are words or integers; if it is a number to predict, choose regression", quote(list[k]))}
+					Msg: fmt.Sprintf("%s is not a label: labels are words or integers", quote(list[k])), Fixes: []Fix{asNumbers}}
 			}
 		}
 	}
@@ -145,12 +162,17 @@ func (b *builder) decideTarget() error {
 		if 2*numbers > t.Rows {
 			i := slices.IndexFunc(t.Target, func(y float64) bool { return y != y })
 			return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-				Msg: fmt.Sprintf("%s is not a number, but most values of the target are; correct it, or choose classification", quote(list[b.classOf[i]]))}
+				Msg:   fmt.Sprintf("%s is not a number, but most values of the target are; correct it", quote(list[b.classOf[i]])),
+				Fixes: []Fix{{Option: "Task", Value: "classification", Effect: "if these are names of classes"}}}
 		}
 	}
 	var rank []int32
 	if numeric {
 		t.Classes, rank = sortedNumbers(list, values)
+		if n := len(t.Classes); b.rule.numbers && n > 2 {
+			t.warnFix([]Fix{asNumbers, {Option: "Task", Value: "classification", Effect: "if they are classes, and this need not be said"}},
+				"the target %s has %d different integers, from %s to %s, which are taken for classes", quote(t.TargetName), n, t.Classes[0], t.Classes[n-1])
+		}
 	} else {
 		t.Classes, rank = sorted(list)
 	}

@@ -27,10 +27,20 @@ func (t *Table) SetPositive(class string) error {
 }
 
 // Concat puts the rows of tables with the same columns one after the other. Levels,
-// classes and sources become those of any of them, sorted as Read sorts them.
+// classes and sources become those of any of them, sorted as Read sorts them. The result
+// is dense.
 func Concat(tables ...*Table) (*Table, error) {
 	if len(tables) == 0 {
 		return nil, &Error{Name: "Concat", Msg: "no tables", Err: ErrUseless}
+	}
+	if slices.ContainsFunc(tables, func(t *Table) bool { return t.Sparse != nil }) {
+		tables = slices.Clone(tables)
+		for k, t := range tables {
+			var err error
+			if tables[k], err = t.Dense(0); err != nil {
+				return nil, err
+			}
+		}
 	}
 	a := tables[0]
 	out := a.Schema()
@@ -117,6 +127,9 @@ func Concat(tables ...*Table) (*Table, error) {
 // Numeric columns are shared, not copied.
 func (t *Table) OneHot() *Table {
 	out := *t
+	if t.Sparse != nil {
+		return &out // which has numeric columns only
+	}
 	out.Columns = nil
 	for _, c := range t.Columns {
 		if c.Kind == Numeric {
@@ -151,7 +164,12 @@ func NewStandardizer(t *Table, columns []int) *Standardizer {
 			continue
 		}
 		n, mean, sq := 0.0, 0.0, 0.0
-		for _, v := range t.Columns[j].Values {
+		values := t.Columns[j].Values
+		if t.Sparse != nil {
+			values = make([]float32, t.Rows)
+			t.Fill(values, j, 0)
+		}
+		for _, v := range values {
 			if v == v { // Welford's update
 				n++
 				d := float64(v) - mean
@@ -169,16 +187,18 @@ func NewStandardizer(t *Table, columns []int) *Standardizer {
 	return z
 }
 
-// Apply returns the table with its columns shifted and scaled; what is missing stays so.
+// Apply returns the table with its columns shifted and scaled; what is missing stays so. The
+// result is dense.
 func (z *Standardizer) Apply(t *Table) *Table {
 	out := *t
-	out.Columns = slices.Clone(t.Columns)
+	out.Columns, out.Sparse = slices.Clone(t.Columns), nil
 	for j := range out.Columns {
-		if z.Mean[j] == 0 && z.SD[j] == 1 {
+		if z.Mean[j] == 0 && z.SD[j] == 1 && t.Sparse == nil {
 			continue
 		}
 		v := make([]float32, t.Rows)
-		for i, x := range t.Columns[j].Values {
+		t.Fill(v, j, 0)
+		for i, x := range v {
 			v[i] = float32((float64(x) - z.Mean[j]) / z.SD[j])
 		}
 		out.Columns[j].Values = v
