@@ -57,7 +57,7 @@ func TestDeterminism(t *testing.T) {
 		"exponential": func(int) *RGBOptions {
 			return &RGBOptions{Rounds: 8, Step: StepTree, Leaf: LeafWeighted, Loss: Exponential{}}
 		},
-		"best start": func(int) *RGBOptions { return &RGBOptions{Rounds: 8, BestStart: true, Loss: Squared{}} },
+		"best start": func(int) *RGBOptions { return &RGBOptions{Rounds: 8, Loss: Squared{}} },
 	}
 	for name, make := range settings {
 		for _, w := range [][]float64{nil, weights} {
