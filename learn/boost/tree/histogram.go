@@ -327,7 +327,7 @@ func (h *histogram) add(g *Grower, bl *block, used int, hist []Cell, rows []int3
 // scan looks for the best split of a node in the histograms of a block.
 func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n.sum, n.Low, n.High)
+	s := newGains(&g.o, g.scale, n)
 	bl := &h.b.blocks[block]
 	for k := range bl.columns {
 		j := bl.first + k
@@ -357,7 +357,7 @@ func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint
 // occur.
 func (h *histogram) few(g *Grower, w *bench, at int32, block int, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n.sum, n.Low, n.High)
+	s := newGains(&g.o, g.scale, n)
 	bl := &h.b.blocks[block]
 	words := w.words[:n.to-n.from]
 	for k, row := range g.rows[n.from:n.to] {
