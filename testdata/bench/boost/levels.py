@@ -75,10 +75,10 @@ X2, s2 = numbers(fresh)
 draw = lambda s: (rng.uniform(size=len(s)) < 1 / (1 + np.exp(-1.5 * s))).astype(int)
 y, y2 = draw(s), draw(s2)
 compare("no levels", X, *none[:1], y, X2, none[1], y2)
-for name, levels, columns in (("255 levels of a row each", None, 1), ("200 levels", 200, 1), ("3 x 60 levels", 60, 3), ("5 x 20 levels", 20, 5)):
+for name, levels, columns in (("250 levels of a row each", None, 1), ("200 levels", 200, 1), ("3 x 60 levels", 60, 3), ("5 x 20 levels", 20, 5)):
     if levels is None:
         L = np.full((n, 1), 0)
-        L[:255, 0] = np.arange(1, 256)
+        L[:250, 0] = np.arange(1, 251)
         L2 = np.zeros((fresh, 1), int)
     else:
         L, L2 = rng.integers(levels, size=(n, columns)), rng.integers(levels, size=(fresh, columns))
