@@ -108,6 +108,7 @@ type boostReport struct {
 	Rows      int     `json:"rows"`
 	Columns   int     `json:"columns"`
 	Rounds    int     `json:"rounds"`
+	Chosen    bool    `json:"rounds_chosen"` // on held-out rows, --rounds being 0 and --valid not given
 	Terms     int     `json:"terms"`
 	Objective any     `json:"objective"` // null where the rounds of the model were made before it was resumed from a checkpoint of an earlier program
 	Training  float64 `json:"training_loss"`
@@ -122,7 +123,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	if control.Resume, err = earlier(f, boost.ReadCheckpoint); err != nil {
 		return err
 	}
-	r, err := f.begin(c, b.rounds())
+	r, err := f.begin(c, 0)
 	if err != nil {
 		return err
 	}
@@ -136,6 +137,11 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		round, seconds, history = k.Round, k.Seconds, slices.Clone(k.History)
 	}
 	control.Watch = func(p *boost.Progress) error {
+		if p.Trial {
+			r.trial(p.Round, p.Of, fmt.Sprintf("loss of held-out rows %.5g", p.Valid))
+			return nil
+		}
+		r.total = p.Of
 		round, seconds, history = p.Round, p.Seconds, append(history, *p)
 		return r.watch(p.Round, boostHistoryHeader, func() []string { return boostHistoryLine(p) }, fmt.Sprintf("loss %.5g", p.Loss))
 	}
@@ -160,7 +166,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	if err != nil {
 		return err
 	}
-	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(x.Columns), Rounds: e.Rounds(), Terms: len(e.Terms),
+	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(x.Columns), Rounds: e.Rounds(), Chosen: b.open() && control.Valid == nil, Terms: len(e.Terms),
 		Training: m.Loss, Error: m.Error, Seconds: seconds}
 	for _, p := range history {
 		if p.Round == e.Rounds() { // early stopping leaves out the last rounds
@@ -178,7 +184,11 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		return c.json(report)
 	}
 	w := r.report()
-	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds, %d terms, %.1f s\n", report.Algorithm, report.Rows, report.Columns, report.Rounds, report.Terms, report.Seconds)
+	chosen := ""
+	if report.Chosen {
+		chosen = " (chosen on held-out rows)"
+	}
+	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds%s, %d terms, %.1f s\n", report.Algorithm, report.Rows, report.Columns, report.Rounds, chosen, report.Terms, report.Seconds)
 	fmt.Fprintf(w, "training: loss (%s) %.5g, %s\n", report.Loss, report.Training, m.errorText())
 	if report.Valid != nil {
 		fmt.Fprintf(w, "validation: loss %.5g after the best %d of %d rounds\n", report.Valid, report.Rounds, round)

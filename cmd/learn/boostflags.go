@@ -23,6 +23,7 @@ type booster struct {
 	rgb   boost.RGBOptions
 	gb    boost.GradientOptions
 	ada   boost.AdaBoostOptions
+	begun bool // settings are there, which further flags change
 }
 
 // train runs the booster.
@@ -54,20 +55,9 @@ func (b *booster) spelt() string {
 	return fmt.Sprintf("adaboost %#v", b.ada)
 }
 
-func (b *booster) rounds() int {
-	n := 0
-	switch b.group {
-	case "rgb":
-		n = b.rgb.Rounds
-	case "gb":
-		n = b.gb.Rounds
-	default:
-		n = b.ada.Rounds
-	}
-	if n == 0 {
-		n = 100
-	}
-	return n
+// open reports whether the number of rounds is left to held-out rows.
+func (b *booster) open() bool {
+	return b.group == "rgb" && b.rgb.Rounds == 0 || b.group == "gb" && b.gb.Rounds == 0
 }
 
 // settings defines a group's flags and returns what applies those that were given
@@ -240,7 +230,7 @@ func named[T ~string](v string) T { return T(v) }
 
 func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	preset := fs.Enum("preset", "default", []string{"default", "thesis"}, "Setting that the other flags change: default (Newton leaves, sampling, candidates compared on left-out rows) or the literal one of the thesis")
-	rounds := fs.Int("rounds", 32, 100, "Rounds T")
+	rounds := fs.Int("rounds", 32, 0, "Rounds T (thesis: 100); 0 is as many as have the least loss on held-out rows, or on those of --valid, at most 1000")
 	candidates := fs.Int("candidates", 32, 5, "Families S drawn in each round")
 	splits := fs.String("splits", "", "Internal nodes n of the families, separated by commas; as the preset says (4,8,16,32)")
 	lambdas := fs.String("lambdas", "", "Bounds lambda of the families' leaf vectors (inf is none); as the preset says (0.001,0.01,0.1,0.5,1,2,4)")
@@ -265,20 +255,21 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	exact := fs.Bool("exact", false, "Search all thresholds instead of histograms")
 	bins := fs.Int("bins", 32, 255, "Bins of a histogram, at most 255")
 	mono := fs.String("monotone", "", "Monotone constraints, such as age:+,price:-")
-	bestStart := fs.Bool("best_start", false, "Begin at the best constant score instead of 0")
+	zeroStart := fs.Bool("zero_start", false, "Begin at 0, and take lambdas and beta as they are (thesis: true); by default a run begins at the best constant, and with the losses squared and huber lambdas and beta are in units of the target's spread around it")
 	idle := fs.Int("idle_stop", 32, 10, "Stop after so many rounds in a row without a step")
 	alphaMax := fs.Float("alpha_max", 0, "Largest step for losses without a curvature bound and of line searches; 0 is 1, for line searches 16")
 	seed := fs.Uint("seed", 1, "Seed of all draws")
 	return func(b *booster, x *table.Table) error {
-		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), counted("candidates", candidates, 1, math.MaxInt32),
+		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), counted("candidates", candidates, 1, math.MaxInt32),
 			span{flag: "q", value: *q, least: 1, most: math.Inf(1), infinite: true}, notNegative("beta", beta), positive("rate", rate), share("rows", rows),
 			span{flag: "columns", value: *columns, most: 1}, counted("min_rows", minRows, 0, math.MaxInt32), notNegative("min_hessian", minHessian),
 			positive("min_gain", minGain), counted("bins", bins, 2, 255), counted("idle_stop", idle, 1, math.MaxInt32), notNegative("alpha_max", alphaMax)); err != nil {
 			return err
 		}
 		o := &b.rgb
-		if fs.Given("preset") || o.Rounds == 0 {
-			*o = boost.RGBOptions{Rounds: 100, Seed: 1}
+		if fs.Given("preset") || !b.begun {
+			b.begun = true
+			*o = boost.RGBOptions{Seed: 1}
 			if *preset == "thesis" {
 				*o = *boost.Thesis()
 				o.Seed = 1
@@ -306,7 +297,7 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "min_gain", &o.MinGain, minGain, same)
 		set(fs, "exact", &o.Exact, exact, same)
 		set(fs, "bins", &o.Bins, bins, asInt)
-		set(fs, "best_start", &o.BestStart, bestStart, same)
+		set(fs, "zero_start", &o.ZeroStart, zeroStart, same)
 		set(fs, "idle_stop", &o.IdleStop, idle, asInt)
 		set(fs, "alpha_max", &o.AlphaMax, alphaMax, same)
 		set(fs, "seed", &o.Seed, seed, same)
@@ -346,7 +337,7 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 }
 
 func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
-	rounds := fs.Int("rounds", 32, 100, "Rounds")
+	rounds := fs.Int("rounds", 32, 0, "Rounds; 0 is as many as have the least loss on held-out rows, or on those of --valid, at most 1000")
 	rate := fs.Float("rate", 0.1, "Learning rate")
 	depth := fs.Int("depth", 32, 6, "Depth of trees; 0 is no limit")
 	leaves := fs.Int("leaves", 32, 0, "Leaves of trees, grown best split first; 0 grows level by level")
@@ -365,15 +356,15 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	mono := fs.String("monotone", "", "Monotone constraints, such as age:+,price:-")
 	seed := fs.Uint("seed", 1, "Seed of all draws")
 	return func(b *booster, x *table.Table) error {
-		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), positive("rate", rate), counted("depth", depth, 0, math.MaxInt32),
+		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), positive("rate", rate), counted("depth", depth, 0, math.MaxInt32),
 			counted("leaves", leaves, 0, boost.MaxSplits+1), counted("min_rows", minRows, 1, math.MaxInt32), notNegative("min_weight", minWeight),
 			notNegative("l2", l2), notNegative("l1", l1), notNegative("gamma", gamma), share("rows", rows), share("columns", columns),
 			share("columns_by_level", byLevel), share("columns_by_node", byNode), counted("bins", bins, 1, 255)); err != nil {
 			return err
 		}
 		o := &b.gb
-		if o.Rounds == 0 {
-			o.Rounds, o.Seed = 100, 1
+		if !b.begun {
+			b.begun, o.Seed = true, 1
 		}
 		set(fs, "rounds", &o.Rounds, rounds, asInt)
 		set(fs, "rate", &o.LearningRate, rate, same)

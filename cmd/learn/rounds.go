@@ -151,6 +151,11 @@ func (r *rounds) keep(write func(io.Writer) error) error {
 	return nil
 }
 
+// trial shows a round of those by which the number of rounds is chosen.
+func (r *rounds) trial(round, of int, text string) {
+	r.bar.Set(round, of, "choosing the rounds: %d, %s", round, text)
+}
+
 // watch records a round: a line of the history, whose first cell is the round's number, and
 // the progress line.
 func (r *rounds) watch(round int, header, line func() []string, text string) error {

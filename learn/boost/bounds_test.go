@@ -112,7 +112,7 @@ func TestBounds(t *testing.T) {
 	}
 
 	// A start score is a constant tree.
-	o.BestStart = true
+	o.ZeroStart = false
 	started := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(TrainRGB(d, o)), d, nil))
 	if started.GridSize != 1 || len(started.Families) != 1 || started.Families[0].Terms != 31 {
 		t.Errorf("%+v", started.Families)

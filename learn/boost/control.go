@@ -27,8 +27,9 @@ type Control struct {
 
 	// Valid, if not nil, are rows on which the loss is watched: the model is the
 	// prefix of rounds with the least validation loss, and the run ends when
-	// Patience rounds (0: never before the last) brought no new least. Their
-	// columns must be those of the training rows.
+	// Patience rounds (0: never before the last, or OpenPatience where the number of
+	// rounds is left open) brought no new least. Their columns must be those of the
+	// training rows.
 	Valid    *Data
 	Patience int
 
@@ -46,6 +47,8 @@ type Control struct {
 // Progress is one line of a run's history.
 type Progress struct {
 	Round      int     // rounds finished
+	Of         int     // rounds that the run has at most
+	Trial      bool    // the round is one of those by which their number is chosen: it is not part of the model
 	Loss       float64 // mean loss of the training rows
 	Objective  float64 // with the penalties
 	Valid      float64 // mean loss of the validation rows; NaN without any
@@ -85,6 +88,7 @@ type training struct {
 	scores  []float64 // of the training rows
 	total   float64   // of the weights
 	round   int       // finished rounds
+	most    int       // rounds asked for
 	idle    int       // idle rounds in a row
 	begin   time.Time
 	spent   float64
@@ -126,6 +130,7 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 		r.best = score.Mean(l, r.Valid.Y, r.Valid.W, r.valid, 1)
 	}
 	r.scores = repeat(start, d.Rows())
+	r.most = settingsOf(r.e).Rounds
 	if r.Warn != nil {
 		for _, w := range ColumnWarnings(d, settingsOf(r.e).bins()) {
 			r.Warn(w)
@@ -168,29 +173,30 @@ func (r *training) addValid(t *Term) {
 // run: the ensemble is what there is by then, with the error if there was one.
 func (r *training) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble, error) {
 	for more() {
-		if err := r.cancelled(); err != nil {
+		if stop, err := r.next(one); stop || err != nil {
 			return r.result(), err
-		}
-		p, err := one()
-		if err != nil {
-			return r.result(), err
-		}
-		stop, err := r.finish(p)
-		if err != nil {
-			return r.result(), err
-		}
-		if stop {
-			break
 		}
 	}
 	return r.result(), nil
+}
+
+// next learns one round, and reports whether it was the last.
+func (r *training) next(one func() (*Progress, error)) (stop bool, err error) {
+	if err := r.cancelled(); err != nil {
+		return true, err
+	}
+	p, err := one()
+	if err != nil {
+		return true, err
+	}
+	return r.finish(p)
 }
 
 // finish closes a round: it reports, watches the validation loss, saves and looks
 // whether the run is over.
 func (r *training) finish(p *Progress) (stop bool, err error) {
 	r.round++
-	p.Round = r.round
+	p.Round, p.Of = r.round, r.most
 	p.Valid = math.NaN()
 	if r.valid != nil {
 		p.Valid = score.Mean(r.e.Loss, r.Valid.Y, r.Valid.W, r.valid, r.Workers)

@@ -108,12 +108,21 @@ func ColumnWarnings(d *Data, bins int) []string {
 }
 
 // weightScale is what sums of weighted derivatives, such as those that a leaf needs, and
-// penalties on leaves are multiplied by: the mean weight where that is less than 1. So weights
-// that are shares, or in another unit, give the trees that weights of mean 1 do (section 0
-// of the specification has their sum 1), and integer weights remain the same as repeated
-// rows.
-func (d *Data) weightScale() float64 {
-	return min(1, d.total()/float64(d.Rows()))
+// penalties on leaves are multiplied by: the mean weight. So the unit of weights does not
+// matter, and they count as weights of mean 1 do. A table whose weights are all 2 then has the
+// leaves of the same table without weights, and not of one with each row twice.
+func (d *Data) weightScale() float64 { return d.total() / float64(d.Rows()) }
+
+// Subset returns the rows of those numbers, in that order.
+func (d *Data) Subset(rows []int) *Data {
+	s := &Data{X: d.X.Subset(rows), Y: make([]float64, len(rows))}
+	for n, i := range rows {
+		s.Y[n] = d.Y[i]
+		if d.W != nil {
+			s.W = append(s.W, d.W[i])
+		}
+	}
+	return s
 }
 
 // Rows is the number of rows.

@@ -23,8 +23,11 @@
 //     last bit; so are all scores after Save and Load.
 //   - Weights of terms are not negative, as the convex hull of the bounds wants it; a
 //     predictor that is wanted with the other sign is changed itself.
-//   - A row of weight zero influences nothing; an integer weight is a row that
-//     occurs so many times.
+//   - A row of weight zero influences nothing. The unit of weights does not matter: what
+//     leaves need and penalties on them are in units of the mean weight, and but for these
+//     an integer weight is a row that occurs so many times.
+//   - RGB and gradient boosting start at the best constant, AdaBoost at zero with the
+//     constants among its base predictors.
 //   - A score of zero is an error for both classes.
 //
 // # Where the thesis' text does not hold as printed

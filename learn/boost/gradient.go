@@ -48,6 +48,26 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	if err := trees.Check(len(d.X.Columns), func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
 		return nil, fmt.Errorf("boost: gb: %w", err)
 	}
+	if o.Rounds == 0 {
+		var err error
+		if o.Rounds, o.Control, err = openRounds(d, o.Seed, o.Control, o.begin); err != nil {
+			return nil, err
+		}
+	}
+	b, err := o.begin(d, o.Control)
+	if err != nil {
+		return nil, err
+	}
+	return b.rounds(b.more, b.one)
+}
+
+// begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
+// is open.
+func (o GradientOptions) begin(d *Data, c Control) (*booster, error) {
+	o.Control = c
+	if o.Rounds == 0 {
+		o.Rounds = MostRounds
+	}
 	settings, err := o.settings()
 	if err != nil {
 		return nil, err
@@ -56,14 +76,19 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	if start == nil {
 		start = o.Loss.Start(d.Y, d.W)
 	}
-	r := &gradientRun{o: o, k: o.Loss.Outputs()}
+	r := &gradientRun{o: &o, k: o.Loss.Outputs()}
 	if r.training, err = newRun("gb", settings, d, o.Loss, start, &o.Control); err != nil {
 		return nil, err
 	}
-	if r.grower, err = newGrower(d, o.Exact, o.Bins, trees); err != nil {
+	if r.grower, err = newGrower(d, o.Exact, o.Bins, o.tree(d.weightScale())); err != nil {
 		return nil, err
 	}
-	return r.train()
+	m := d.Rows()
+	r.g, r.h = make([]float64, m), make([]float64, m)
+	if r.k > 1 {
+		r.all = make([]float64, 2*m*r.k)
+	}
+	return &booster{r.training, func() bool { return r.round < o.Rounds }, r.oneRound}, nil
 }
 
 type gradientRun struct {
@@ -77,15 +102,6 @@ type gradientRun struct {
 	rows    []int32   // the round's sample, ascending; nil is all
 	out     []int32   // the other rows
 	columns []int32   // the tree's columns; nil is all
-}
-
-func (r *gradientRun) train() (*Ensemble, error) {
-	m := r.d.Rows()
-	r.g, r.h = make([]float64, m), make([]float64, m)
-	if r.k > 1 {
-		r.all = make([]float64, 2*m*r.k)
-	}
-	return r.rounds(func() bool { return r.round < r.o.Rounds }, r.oneRound)
 }
 
 // gradientBlock rows have their derivatives computed together.

@@ -243,7 +243,8 @@ func TestGradientLeastSquaresLeaves(t *testing.T) {
 	}
 }
 
-// Integer weights are repeated rows.
+// Integer weights are repeated rows, where what is in units of weights is in those of the mean
+// weight, which no copies have.
 func TestGradientWeightsAreCopies(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(5, 5)), 200, 4, 4)
 	d.W = make([]float64, 200)
@@ -259,12 +260,13 @@ func TestGradientWeightsAreCopies(t *testing.T) {
 		copies.Y = append(copies.Y, d.Y[i])
 	}
 	for _, exact := range []bool{false, true} {
-		o := &GradientOptions{Rounds: 10, Exact: exact}
+		o := &GradientOptions{Rounds: 10, Exact: exact, L2: 1, MinWeight: 2}
 		a, err := TrainGradient(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := TrainGradient(copies, o)
+		mean := float64(len(rows)) / 200
+		b, err := TrainGradient(copies, &GradientOptions{Rounds: 10, Exact: exact, L2: mean, MinWeight: 2 * mean})
 		if err != nil {
 			t.Fatal(err)
 		}

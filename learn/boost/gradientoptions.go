@@ -9,16 +9,16 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// GradientOptions adjusts TrainGradient. The zero value grows 100 trees level by level
-// to depth 6 with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling.
+// GradientOptions adjusts TrainGradient. The zero value grows trees level by level
+// to depth 6 with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling, as many as
+// held-out rows ask for.
 // Where a field says "0 is", zero stands for that default.
 //
-// MinWeight, L2, L1, Gamma and Smooth are multiplied by the mean weight of the rows where
-// that is below 1, so that the unit of weights does not matter there; weights of mean 1 or more
-// count as they are, as in XGBoost, and integer ones as so many rows.
+// MinWeight, L2, L1, Gamma and Smooth are multiplied by the mean weight of the rows, so that the
+// unit of weights does not matter: weights count as those of mean 1 that are proportional.
 type GradientOptions struct {
 	Loss         Loss    `json:"-"`      // nil is Logistic{}
-	Rounds       int     `json:"rounds"` // 0 is 100
+	Rounds       int     `json:"rounds"` // 0 is chosen on held-out rows, at most MostRounds
 	LearningRate float64 `json:"rate"`   // multiplies every tree; 0 is 0.1
 
 	// LeastSquares fits trees to the negative gradient, every row counting by its
@@ -68,9 +68,6 @@ func (o *GradientOptions) fill() {
 	if o.Loss == nil {
 		o.Loss = Logistic{}
 	}
-	if o.Rounds == 0 {
-		o.Rounds = 100
-	}
 	if o.Depth == 0 && o.Leaves == 0 {
 		o.Depth = 6
 	}
@@ -93,7 +90,7 @@ func (o *GradientOptions) check() error {
 		return err
 	}
 	if err := firstBad("gb", []limit{
-		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for 100"},
+		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for a number chosen on held-out rows"},
 		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
 		{"Leaves", float64(o.Leaves), o.Leaves >= 0 && o.Leaves <= MaxSplits+1, fmt.Sprintf("between 0 (level by level) and %d", MaxSplits+1)},
 		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1), "positive and finite"},

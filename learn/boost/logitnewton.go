@@ -3,14 +3,18 @@ package boost
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
+	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Bounds of the working response, as Friedman, Hastie and Tibshirani advise.
+// Friedman, Hastie and Tibshirani bound the working response by 4. That makes a class of less
+// than a fifth of the rows rarer with every round: its rows' response, 1/p, is cut, and the mean
+// of what is left falls for ever. So the bound is one of the fit's values here.
 const (
-	leastVariance   = 1e-10
-	largestResponse = 4
+	leastVariance = 1e-10
+	largestValue  = 4
 )
 
 // trainLogitNewton is LogitBoost (Friedman, Hastie and Tibshirani, "Additive logistic
@@ -46,7 +50,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 			if y > 0 {
 				residual = score.Sigmoid(-r.scores[i]) // 1-p, without cancellation
 			}
-			g[i] = -min(max(residual/v, -largestResponse), largestResponse)
+			g[i] = -residual / v
 			w[i] = score.Weight(d.W, i) * v
 		}
 		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w, Round: r.round})
@@ -56,6 +60,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		if len(fit.Values) != m {
 			return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm, r.round+1, len(fit.Values), m)
 		}
+		bounded(fit)
 		p := &Progress{Family: -1, Step: 1, Splits: splitsOf(fit.Predictor)}
 		for i, v := range fit.Values {
 			if v-v != 0 {
@@ -71,4 +76,26 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		p.Objective = p.Loss
 		return p, nil
 	})
+}
+
+// bounded brings the values of a fit within ±largestValue: those of a tree's leaves one by one,
+// another predictor as a whole.
+func bounded(fit *Fit) {
+	size := Norm(fit.Values, math.Inf(1))
+	if !(size > largestValue) || math.IsInf(size, 1) {
+		return
+	}
+	if t, ok := fit.Predictor.(*tree.Tree); ok {
+		for at := range t.Value {
+			t.Value[at] = min(max(t.Value[at], -largestValue), largestValue)
+		}
+		for i := range fit.Values {
+			fit.Values[i] = min(max(fit.Values[i], -largestValue), largestValue)
+		}
+		return
+	}
+	fit.Predictor = scaled(fit.Predictor, largestValue/size)
+	for i := range fit.Values {
+		fit.Values[i] *= largestValue / size
+	}
 }

@@ -72,7 +72,7 @@ const (
 // literal one. Where a field says "0 is", zero stands for that default.
 type RGBOptions struct {
 	Loss         Loss     `json:"-"`          // nil is Logistic{}
-	Rounds       int      `json:"rounds"`     // T; 0 is 100
+	Rounds       int      `json:"rounds"`     // T; 0 is chosen on held-out rows, at most MostRounds
 	Candidates   int      `json:"candidates"` // S, families drawn a round, with replacement; 0 is 5
 	Families     []Family `json:"families"`   // nil is splits {4, 8, 16, 32} x ThesisLambdas
 	Q            float64  `json:"-"`          // norm of leaf vectors, 1 to +Inf; 0 is 2
@@ -101,9 +101,13 @@ type RGBOptions struct {
 	Bins     int    `json:"bins"`               // of a histogram; 0 is 255, which is also the most
 	Monotone []int8 `json:"monotone,omitempty"` // -1, 0 or +1 a column; nil is none. Leaves are then scaled radially
 
-	BestStart bool    `json:"bestStart"` // begin at the best constant; by default at 0
-	IdleStop  int     `json:"idleStop"`  // stop after so many rounds in a row without a step; 0 is 10
-	AlphaMax  float64 `json:"alphaMax"`  // largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
+	// ZeroStart begins at 0, and takes Lambda of families and Beta as they are. By default a run
+	// begins at the best constant, and for Squared and Huber these are in units of the
+	// targets' spread around it, sqrt(2·mean loss): a multiple of the targets then gives
+	// that multiple of the model.
+	ZeroStart bool    `json:"-"`
+	IdleStop  int     `json:"idleStop"` // stop after so many rounds in a row without a step; 0 is 10
+	AlphaMax  float64 `json:"alphaMax"` // largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
 	Seed      uint64  `json:"seed"`
 
 	Control `json:"-"`
@@ -124,7 +128,7 @@ func Thesis() *RGBOptions {
 	return &RGBOptions{
 		Rounds: 100, Candidates: 5, Families: Grid(ThesisSplits, ThesisLambdas), Q: 2, Beta: 0.1,
 		Mode: Select, LearningRate: 1, Leaf: LeafWeighted, Step: StepSafe,
-		RowSample: 1, ColumnSample: 1, Score: Training, StepRows: Training, MinRows: 1, MinHessian: -1,
+		RowSample: 1, ColumnSample: 1, Score: Training, StepRows: Training, MinRows: 1, MinHessian: -1, ZeroStart: true,
 	}
 }
 
@@ -147,9 +151,6 @@ func (o *RGBOptions) fill(rows, columns int) {
 	}
 	if o.Loss == nil {
 		o.Loss = Logistic{}
-	}
-	if o.Rounds == 0 {
-		o.Rounds = 100
 	}
 	if o.Candidates == 0 {
 		o.Candidates = 5
@@ -209,7 +210,7 @@ func (o *RGBOptions) check(columns int) error {
 		return err
 	}
 	if err := firstBad("rgb", []limit{
-		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for 100"},
+		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for a number chosen on held-out rows"},
 		{"Candidates", float64(o.Candidates), o.Candidates >= 1, "at least 1"},
 		{"IdleStop", float64(o.IdleStop), o.IdleStop >= 1, "at least 1"},
 		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
@@ -280,12 +281,15 @@ type rgbSettings struct {
 	Families any    `json:"families"`
 	Q        string `json:"q"`
 	Loss     string `json:"loss"`
+
+	BestStart bool    `json:"bestStart"`
+	Unit      float64 `json:"unit,omitempty"` // of lambda and beta; 0 is 1
 }
 
-func (o *RGBOptions) settings() (string, error) {
+func (o *RGBOptions) settings(unit float64) (string, error) {
 	used := *o
 	used.Beta, used.MinHessian = max(o.Beta, 0), max(o.MinHessian, 0) // negative is none
-	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name()})
+	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name(), !o.ZeroStart, unit})
 	if err != nil {
 		return "", fmt.Errorf("boost: rgb: settings: %w", err)
 	}
@@ -317,7 +321,12 @@ func familyTexts(families []Family) []string {
 // With a loss in several scores a candidate is one tree for each, added together,
 // each within its family's ball; the curvature is then that of the whole Hessian.
 //
-// The zero options are the recommended setting; Thesis() is the literal one.
+// F starts at the best constant, which counts among the h_t as a tree of one leaf where bounds
+// are evaluated, and at 0 with ZeroStart.
+//
+// The zero options are the recommended setting; Thesis() is the literal one. Where Rounds is 0
+// their number is chosen on held-out rows, by runs on the other rows that count for about as
+// much time as the model itself on a large table, and six times that on a small one.
 //
 // Errors: unusable data or settings, errors of user's learners, and Interrupted
 // (with the model so far).
@@ -334,20 +343,56 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 	if err := o.check(len(d.X.Columns)); err != nil {
 		return nil, err
 	}
-	settings, err := o.settings()
-	if err != nil {
-		return nil, err
-	}
 	if err := d.check(o.Loss); err != nil {
 		return nil, err
 	}
-	start := make([]float64, o.Loss.Outputs())
-	if o.BestStart {
-		start = o.Loss.Start(d.Y, d.W)
+	if o.Rounds == 0 {
+		var err error
+		if o.Rounds, o.Control, err = openRounds(d, o.Seed, o.Control, o.begin); err != nil {
+			return nil, err
+		}
 	}
-	r := &rgbRun{o: o}
+	b, err := o.begin(d, o.Control)
+	if err != nil {
+		return nil, err
+	}
+	return b.rounds(b.more, b.one)
+}
+
+// begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
+// is open.
+func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
+	o.Control = c
+	if o.Rounds == 0 {
+		o.Rounds = MostRounds
+	}
+	r := &rgbRun{o: &o, unit: 1}
+	start := make([]float64, o.Loss.Outputs())
+	if !o.ZeroStart {
+		start = o.Loss.Start(d.Y, d.W)
+		r.unit = spread(o.Loss, d, start)
+	}
+	settings, err := o.settings(r.unit)
+	if err != nil {
+		return nil, err
+	}
 	if r.training, err = newRun("rgb", settings, d, o.Loss, start, &o.Control); err != nil {
 		return nil, err
 	}
-	return r.train()
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	return &booster{r.training, func() bool { return r.round < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
+}
+
+// spread is the unit of scores: that of the targets for losses which a multiple of targets and
+// scores multiplies by its square, and 1 for the others, whose scores have a scale of their own.
+func spread(l Loss, d *Data, start []float64) float64 {
+	switch l.(type) {
+	case Squared, Huber:
+		if s := math.Sqrt(2 * score.Mean(l, d.Y, d.W, repeat(start, d.Rows()), 1)); s > 0 && !math.IsInf(s, 1) {
+			return s
+		}
+	}
+	return 1
 }

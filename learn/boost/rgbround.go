@@ -18,7 +18,8 @@ type rgbRun struct {
 	draw    sampler
 	fitters []Fitter // of the families with learners
 	grower  *tree.Grower
-	k       int // scores a row
+	k       int     // scores a row
+	unit    float64 // of lambda; its square is that of beta
 
 	// Bounds of the second derivative: one number for all rows, or per row.
 	cmax, cmean, csquare float64
@@ -67,13 +68,6 @@ const (
 
 func (r *rgbRun) rng(stream int) *rand.Rand {
 	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.round)*streams+uint64(stream)))
-}
-
-func (r *rgbRun) train() (*Ensemble, error) {
-	if err := r.prepare(); err != nil {
-		return nil, err
-	}
-	return r.rounds(func() bool { return r.round < r.o.Rounds && r.idle < r.o.IdleStop }, r.oneRound)
 }
 
 func (r *rgbRun) prepare() error {
@@ -217,7 +211,10 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 	return progress, nil
 }
 
-func (r *rgbRun) beta() float64 { return max(r.o.Beta, 0) }
+func (r *rgbRun) beta() float64 { return max(r.o.Beta, 0) * r.unit * r.unit }
+
+// lambda is the bound of family k, in the units of scores.
+func (r *rgbRun) lambda(k int) float64 { return r.o.Families[k].Lambda * r.unit }
 
 // drawFamilies returns the distinct families of S draws, ascending.
 func (r *rgbRun) drawFamilies() []int {
@@ -338,7 +335,7 @@ func (r *rgbRun) cut(p *proposal) {
 		n := min(f.Splits, gr.splits())
 		to := gr.fold(n)
 		s := r.fold.fit[c].fold(to, n)
-		w := r.leafValues(gr, n, s, f.Lambda)
+		w := r.leafValues(gr, n, s, r.lambda(p.family))
 		p.splits[c], p.leaves[c] = n, w
 		table := make([]float64, len(to))
 		for l, t := range to {
@@ -402,7 +399,7 @@ func (r *rgbRun) tightest(p *proposal) float64 {
 		}
 		holds := true
 		for c := range p.leaves {
-			holds = holds && p.splits[c] <= f.Splits && Norm(p.leaves[c], r.o.Q) <= f.Lambda
+			holds = holds && p.splits[c] <= f.Splits && Norm(p.leaves[c], r.o.Q) <= r.lambda(k)
 		}
 		if holds {
 			best = r.omega[k]
@@ -440,8 +437,8 @@ func (r *rgbRun) ask(p *proposal) error {
 		}
 		p.parts[c] = fit.Predictor
 		scale := 1.0
-		if size > f.Lambda {
-			scale = f.Lambda / size
+		if lambda := r.lambda(p.family); size > lambda {
+			scale = lambda / size
 			p.parts[c] = scaled(fit.Predictor, scale)
 		}
 		for i, v := range fit.Values {

@@ -11,7 +11,8 @@ import (
 func (r *rgbRun) takeStep(p *proposal) {
 	m := r.moments(p)
 	p.derivative = m.derivative
-	f := &r.o.Families[p.family]
+	lambda := r.o.Families[p.family].Lambda
+	cmax := r.cmax * r.unit * r.unit // of the loss by scores in units of lambda
 	exact := r.treeCurvature(p, m)
 	switch r.o.Step {
 	case StepHess:
@@ -28,13 +29,13 @@ func (r *rgbRun) takeStep(p *proposal) {
 		p.curvature = exact
 	case StepSafe:
 		p.curvature = exact
-		if bound := f.Lambda * r.cmax; !math.IsInf(bound, 1) {
+		if bound := lambda * cmax; !math.IsInf(bound, 1) {
 			p.curvature = max(exact, bound)
 		}
 	case StepLambda:
-		p.curvature = f.Lambda * r.cmax
+		p.curvature = lambda * cmax
 	case StepLambda2:
-		p.curvature = f.Lambda * f.Lambda * r.cmax
+		p.curvature = lambda * lambda * cmax
 	case StepLine:
 		p.step = r.o.LearningRate * r.line(p)
 		r.flip(p)

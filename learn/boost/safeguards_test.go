@@ -107,7 +107,7 @@ func overshooting(copies int) *Data {
 func TestNewtonStepsDescend(t *testing.T) {
 	d := overshooting(20)
 	for _, rows := range []float64{1, 0.5} {
-		o := &RGBOptions{Rounds: 6, BestStart: true, LearningRate: 1, RowSample: rows, MinHessian: -1, Beta: -1, Families: Grid([]int{1}, []float64{4})}
+		o := &RGBOptions{Rounds: 6, LearningRate: 1, RowSample: rows, MinHessian: -1, Beta: -1, Families: Grid([]int{1}, []float64{4})}
 		start := score.Mean(Logistic{}, d.Y, nil, repeat(Logistic{}.Start(d.Y, nil), d.Rows()), 1)
 		h := history(o)
 		must[*Ensemble](t)(TrainRGB(d, o))
@@ -270,7 +270,7 @@ func TestBoundsChargeAnyOrderAndTheStart(t *testing.T) {
 func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
 	d := overshooting(20)
 	for _, c := range []struct{ lambda, beta float64 }{{4, 0.001}, {4, 0.003}, {16, 0.05}, {64, 0.05}} {
-		o := &RGBOptions{Rounds: 4, BestStart: true, LearningRate: 1, RowSample: 1, MinHessian: -1, Mode: L1Mode, Beta: c.beta, Families: Grid([]int{1}, []float64{c.lambda})}
+		o := &RGBOptions{Rounds: 4, LearningRate: 1, RowSample: 1, MinHessian: -1, Mode: L1Mode, Beta: c.beta, Families: Grid([]int{1}, []float64{c.lambda})}
 		h := history(o)
 		e := must[*Ensemble](t)(TrainRGB(d, o))
 		start := score.Mean(Logistic{}, d.Y, nil, repeat(e.Start, d.Rows()), 1)
@@ -330,7 +330,7 @@ func TestStepRows(t *testing.T) {
 	derivative := map[Rows]float64{}
 	var e *Ensemble
 	for _, rows := range []Rows{Training, HeldOut} {
-		o := &RGBOptions{Rounds: 1, RowSample: share, StepRows: rows, Candidates: 1, LearningRate: 1, Families: Grid([]int{6}, []float64{4})}
+		o := &RGBOptions{Rounds: 1, ZeroStart: true, RowSample: share, StepRows: rows, Candidates: 1, LearningRate: 1, Families: Grid([]int{6}, []float64{4})}
 		h := history(o)
 		e = must[*Ensemble](t)(TrainRGB(d, o))
 		derivative[rows] = (*h)[0].Derivative
@@ -353,7 +353,7 @@ func TestTightChargesByTheNorm(t *testing.T) {
 	omega := NormalisedOmega(families, ByMaximum, VCBound, len(d.X.Columns), d.Rows())
 	different := 0
 	for _, q := range []float64{1, 2, 3, math.Inf(1)} {
-		o := &RGBOptions{Rounds: 12, Tight: true, Q: q, Beta: 0.01, Families: families}
+		o := &RGBOptions{Rounds: 12, ZeroStart: true, Tight: true, Q: q, Beta: 0.01, Families: families}
 		h := history(o)
 		e := must[*Ensemble](t)(TrainRGB(d, o))
 		charge := func(i int, q float64) float64 {

@@ -67,7 +67,7 @@ func (l RegressionTrees) Name() string { return fmt.Sprintf("regression-trees:%d
 
 // Prepare sorts or bins the columns.
 func (l RegressionTrees) Prepare(d *Data, workers int) (Fitter, error) {
-	return newTreeFitter(d, workers, l.Splits, l.Bins, tree.Options{}, l.Newton)
+	return newTreeFitter(d, workers, l.Splits, l.Bins, tree.Options{Smooth: d.weightScale()}, l.Newton)
 }
 
 // treeFitter grows trees for one booster.

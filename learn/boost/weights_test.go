@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// The unit of weights does not matter where they are shares: what a leaf needs and the
-// penalties are in units of the mean weight. Powers of two keep the bits.
+// The unit of weights does not matter: what a leaf needs and the penalties are in units of the
+// mean weight. Powers of two keep the bits.
 func TestWeightsInAnyUnit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	d := mixed(rng, 300)
@@ -26,12 +26,21 @@ func TestWeightsInAnyUnit(t *testing.T) {
 			return TrainGradient(d, &GradientOptions{Rounds: 8, LeastSquares: true, MinWeight: 6, L2: 2})
 		},
 	}
+	for _, v := range []Variant{Plain, LogitCD, LogitNewton} {
+		runs[string(v)] = func(d *Data) (*Ensemble, error) {
+			o := &AdaBoostOptions{Variant: v, Rounds: 8}
+			if v == LogitNewton {
+				o.Learner = RegressionTrees{Splits: 5}
+			}
+			return TrainAdaBoost(d, o)
+		}
+	}
 	for name, train := range runs {
 		want := must[[]float64](t)(must[*Ensemble](t)(train(d)).Scores(d.X, nil))
 		if !slices.ContainsFunc(want, func(v float64) bool { return v != want[0] }) {
 			t.Fatalf("%s: a constant model", name)
 		}
-		for _, unit := range []float64{1, 0x1p-10, 0x1p-40, 0x1p-330} {
+		for _, unit := range []float64{1, 0x1p-10, 0x1p-40, 0x1p-330, 4, 0x1p20, 0x1p330} {
 			w := &Data{X: d.X, Y: d.Y, W: slices.Repeat([]float64{unit}, d.Rows())}
 			got := must[[]float64](t)(must[*Ensemble](t)(train(w)).Scores(d.X, nil))
 			if !slices.Equal(got, want) {
@@ -52,11 +61,22 @@ func TestWeightsInAnyUnit(t *testing.T) {
 	if _, err := NewData(x, Squared{}); !errors.Is(err, ErrData) {
 		t.Errorf("a table with weights of 1e-200: %v", err)
 	}
-	// Weights that count, as rows repeated, are not brought to mean 1.
-	for _, c := range []struct{ w, want float64 }{{3, 1}, {1, 1}, {0.25, 0.25}} {
-		w := &Data{X: d.X, Y: d.Y, W: slices.Repeat([]float64{c.w}, d.Rows())}
-		if got := w.weightScale(); got != c.want {
-			t.Errorf("weights of %v: scale %v", c.w, got)
+	// Weights that differ, in units that are no powers of two.
+	d.W = make([]float64, d.Rows())
+	for i := range d.W {
+		d.W[i] = 0.5 + rng.Float64()
+	}
+	for name, train := range runs {
+		want := must[[]float64](t)(must[*Ensemble](t)(train(d)).Scores(d.X, nil))
+		for _, unit := range []float64{1e-6, 0.3, 7, 1000, 3e12} {
+			w := &Data{X: d.X, Y: d.Y}
+			for _, v := range d.W {
+				w.W = append(w.W, v*unit)
+			}
+			got := must[[]float64](t)(must[*Ensemble](t)(train(w)).Scores(d.X, nil))
+			if gap := maxGap(got, want); gap > 1e-9 {
+				t.Errorf("%s: weights times %v: scores differ by %v", name, unit, gap)
+			}
 		}
 	}
 }
@@ -72,7 +92,7 @@ func TestWarn(t *testing.T) {
 			return TrainGradient(d, &GradientOptions{Rounds: 3, MinWeight: 1e6, Control: control})
 		},
 		"rgb": func() (*Ensemble, error) {
-			return TrainRGB(d, &RGBOptions{Rounds: 3, MinHessian: 1e6, BestStart: true, Score: Training, RowSample: 0.4, Control: control})
+			return TrainRGB(d, &RGBOptions{Rounds: 3, MinHessian: 1e6, Score: Training, RowSample: 0.4, Control: control})
 		},
 	} {
 		heard = nil

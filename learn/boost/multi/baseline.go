@@ -23,14 +23,7 @@ func TrainBaseline(d *boost.Data, source, rounds int, learner boost.Learner, c b
 		if len(rows) == 0 {
 			return nil, fmt.Errorf("multi: %s: %w: source %d has no rows", d.X.Title(), boost.ErrData, source+1)
 		}
-		own := &boost.Data{X: d.X.Subset(rows), Y: make([]float64, len(rows))}
-		for n, i := range rows {
-			own.Y[n] = d.Y[i]
-			if d.W != nil {
-				own.W = append(own.W, d.W[i])
-			}
-		}
-		d = own
+		d = d.Subset(rows)
 	}
 	return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: rounds, Learner: learner, Control: c})
 }

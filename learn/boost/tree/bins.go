@@ -36,7 +36,10 @@ const blockColumns = 8
 // level. The code Values(j) says that the value is missing.
 //
 // Codes lie in blocks of eight columns: a block has one 64-bit word a row, column
-// k of the block in bits 8k … 8k+7. Bins are safe for use by several goroutines.
+// k of the block in bits 8k … 8k+7. The words of eight blocks lie together, row by row, in a panel:
+// a row of a node is one line of the cache for 64 columns. Beside that each column has its
+// codes by itself, for rows that are divided by one column. Bins are safe for use by several
+// goroutines.
 type Bins struct {
 	rows    int
 	columns []column
@@ -51,14 +54,19 @@ type column struct {
 	theta       []float64    // upper bound of each code but the last; nil if categorical
 	levels      []int32      // categorical: level of each code, ascending
 	codes       []uint8      // categorical: code of each level; missing if it has none
+	rows        []uint8      // code of each row; nil in sparse bins
 	edges       *[256]uint32 // nil in sparse bins
 }
 
 type block struct {
 	first, columns int
-	stride         int // cells of one column's histogram: the power of two that holds values+1
-	codes          []uint64
+	stride         int      // cells of one column's histogram: the power of two that holds values+1
+	codes          []uint64 // of its panel, from its first word on
+	step           int      // words of a row of the panel
 }
+
+// panelBlocks is how many blocks share a panel.
+const panelBlocks = 8
 
 // NewBins bins the columns of x. Quantiles come from a Sketch of each column, so that
 // a column with no more distinct values than bins gets each of them exactly; a
@@ -294,7 +302,20 @@ func (b *Bins) encode(x *table.Table, workers int, weights []float64, settle boo
 				bl.stride *= 2
 			}
 		}
-		bl.codes = make([]uint64, b.rows)
+	}
+	for from := 0; from < len(b.blocks); from += panelBlocks {
+		panel := b.blocks[from:min(from+panelBlocks, len(b.blocks))]
+		step := len(panel)
+		if step == 3 || step == 7 {
+			step++ // so that no row lies in two lines
+		}
+		words := make([]uint64, step*b.rows)
+		for k := range panel {
+			panel[k].codes, panel[k].step = words[k:], step
+		}
+	}
+	for j := range b.columns {
+		b.columns[j].rows = make([]uint8, b.rows)
 	}
 	chunks := (b.rows + rowBlock - 1) / rowBlock
 	least := make([][256]uint32, len(b.columns)) // smallest key of each bin
@@ -310,11 +331,10 @@ func (b *Bins) encode(x *table.Table, workers int, weights []float64, settle boo
 		to := min(b.rows, from+rowBlock)
 		for k := range bl.columns {
 			c := &b.columns[bl.first+k]
-			values, words := x.Columns[bl.first+k].Values[from:to], bl.codes[from:to]
-			shift := 8 * k
+			values, codes := x.Columns[bl.first+k].Values[from:to], c.rows[from:to]
 			if !settle || c.categorical {
 				for i, v := range values {
-					words[i] |= uint64(c.code(v)) << shift
+					codes[i] = c.code(v)
 				}
 				continue
 			}
@@ -324,7 +344,7 @@ func (b *Bins) encode(x *table.Table, workers int, weights []float64, settle boo
 			}
 			for i, v := range values {
 				code := c.code(v)
-				words[i] |= uint64(code) << shift
+				codes[i] = code
 				if v == v && (weights == nil || weights[from+i] > 0) {
 					low[code] = min(low[code], ordered(v))
 				}
@@ -335,6 +355,7 @@ func (b *Bins) encode(x *table.Table, workers int, weights []float64, settle boo
 			}
 			mu.Unlock()
 		}
+		bl.pack(b.columns, from, to)
 	})
 	if !settle {
 		return
@@ -349,6 +370,22 @@ func (b *Bins) encode(x *table.Table, workers int, weights []float64, settle boo
 			c.theta[i] = middle(float32(c.theta[i]), unordered(least[j][i+1]))
 		}
 		c.setEdges()
+	}
+}
+
+// pack makes the words of rows from … to-1 from the codes of the columns.
+func (bl *block) pack(columns []column, from, to int) {
+	var codes [blockColumns][]uint8
+	for k := range codes {
+		codes[k] = columns[bl.first+min(k, bl.columns-1)].rows[from:to]
+	}
+	used := ^uint64(0) >> (64 - 8*bl.columns)
+	at := from * bl.step
+	for i, c := range codes[0] {
+		w := uint64(c) | uint64(codes[1][i])<<8 | uint64(codes[2][i])<<16 | uint64(codes[3][i])<<24 |
+			uint64(codes[4][i])<<32 | uint64(codes[5][i])<<40 | uint64(codes[6][i])<<48 | uint64(codes[7][i])<<56
+		bl.codes[at] = w & used
+		at += bl.step
 	}
 }
 
@@ -385,7 +422,7 @@ func (b *Bins) With(x *table.Table, workers int) (*Bins, error) {
 			}
 		}
 	}
-	out := &Bins{rows: x.Rows, columns: b.columns}
+	out := &Bins{rows: x.Rows, columns: slices.Clone(b.columns)}
 	out.encode(x, workers, nil, false)
 	return out, nil
 }
@@ -411,7 +448,7 @@ func (b *Bins) Code(i, j int) uint8 {
 	if b.sparse != nil {
 		return b.sparse.code(int32(i), j)
 	}
-	return uint8(b.blocks[j/blockColumns].codes[i] >> (8 * (j % blockColumns)))
+	return b.columns[j].rows[i]
 }
 
 // beyond is the threshold after the last code of a column: what is present is

@@ -20,6 +20,8 @@ type Cell struct{ G, H int64 }
 type Scale struct {
 	G, H  float64
 	shift uint // if positive, the low bits of Cell.H count rows
+
+	variance float64 // of a sum of derivatives, for each unit of Σ H, were they noise: Σ g² / Σ h
 }
 
 // Float returns the sums of c as floating-point numbers.
@@ -94,23 +96,25 @@ func (t *Target) at(i int32) (g, h float64) {
 // rows. When rows are to be counted, the low bits of H hold their number.
 func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Scale, error) {
 	blocks := (len(rows) + rowBlock - 1) / rowBlock
-	sums := make([]struct{ g, h float64 }, blocks)
+	sums := make([]struct{ g, h, squares float64 }, blocks)
 	forRows(workers, len(rows), func(_, from, to int) {
-		var sg, sh float64
+		var sg, sh, squares float64
 		for _, i := range rows[from:to] {
 			g, h := t.at(i)
 			sg += math.Abs(g)
 			sh += h
+			squares += g * g
 			if h < 0 {
 				sh = math.NaN()
 			}
 		}
-		sums[from/rowBlock].g, sums[from/rowBlock].h = sg, sh
+		sums[from/rowBlock].g, sums[from/rowBlock].h, sums[from/rowBlock].squares = sg, sh, squares
 	})
-	var sg, sh float64
+	var sg, sh, squares float64
 	for _, s := range sums {
 		sg += s.g
 		sh += s.h
+		squares += s.squares
 	}
 	if !(sg < math.Inf(1)) || !(sh < math.Inf(1)) {
 		for _, i := range rows {
@@ -121,6 +125,9 @@ func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Sca
 		return Scale{}, fmt.Errorf("tree: %w: the derivatives of %d rows sum to %v and %v", ErrData, len(rows), sg, sh)
 	}
 	s := Scale{G: unit(sg, 61)}
+	if v := squares / sh; v < math.Inf(1) {
+		s.variance = v
+	}
 	if count {
 		s.shift = uint(bits.Len(uint(len(rows))))
 	}

@@ -11,8 +11,9 @@ import (
 // A node's histogram has, for each column and code, the sum of the derivatives of its
 // rows. Of two siblings only the one with fewer rows is summed; the other is their
 // parent's less that (integers: exactly). The work is divided by pairs of siblings and
-// blocks of eight columns: a task sums, subtracts and looks for splits while
-// the block's 32 KB are in the first-level cache, and touches nothing that
+// panels of eight blocks of eight columns, or parts of panels where goroutines would be idle.
+// A task sums a tile of rows after the other, block by block: the codes of a tile stay in the
+// second-level cache meanwhile, and the block's 32 KB in the first. It touches nothing that
 // another task writes.
 type histogram struct {
 	b       *Bins
@@ -23,13 +24,20 @@ type histogram struct {
 	scratch  []bench // one a worker
 	found    []best  // by task and side
 	tasks    []task
+	spans    []span           // of blocks: each task is divided into them
 	masks    map[int32][]bool // columns that may split a node, where they are sampled
 	pre      map[nodeBlock][]Cell
 }
 
+// span is some blocks of a panel.
+type span struct{ first, last int }
+
+// tileRows are summed for all blocks of a span before the next ones: their codes take 256 KB.
+const tileRows = 4096
+
 // bench is what a worker works on.
 type bench struct {
-	small    []Cell // histograms of a block that are not kept
+	small    []Cell // histograms of a span that are not kept
 	words    [fewRows]uint64
 	cells    [256]Cell // all zero between uses
 	occupied [256]uint8
@@ -87,7 +95,7 @@ func (h *histogram) start(g *Grower) error {
 		}
 	}
 	for len(h.scratch) < workerCount(g.o.Workers) {
-		h.scratch = append(h.scratch, bench{small: make([]Cell, blockColumns*256)})
+		h.scratch = append(h.scratch, bench{small: make([]Cell, min(panelBlocks, len(h.b.blocks))*blockColumns*256)})
 	}
 	return nil
 }
@@ -171,8 +179,9 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 		})
 	}
 	h.presum(g)
-	blocks := len(h.b.blocks)
-	h.found = slices.Grow(h.found[:0], 2*blocks*len(h.tasks))[:2*blocks*len(h.tasks)]
+	h.divide(workerCount(g.o.Workers))
+	spans := len(h.spans)
+	h.found = slices.Grow(h.found[:0], 2*spans*len(h.tasks))[:2*spans*len(h.tasks)]
 	workers := g.o.Workers
 	if len(h.tasks) == 1 {
 		n := &g.nodes[h.tasks[0].small]
@@ -183,23 +192,20 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 			workers = 1
 		}
 	}
-	forEach(workers, blocks*len(h.tasks), func(w, i int) {
-		t, block := i/blocks, i%blocks
+	forEach(workers, spans*len(h.tasks), func(w, i int) {
 		h.found[2*i], h.found[2*i+1] = best{}, best{}
-		if h.used[block] > 0 {
-			h.task(g, &h.scratch[w], &h.tasks[t], block, h.found[2*i:2*i+2])
-		}
+		h.task(g, &h.scratch[w], &h.tasks[i/spans], h.spans[i%spans], h.found[2*i:2*i+2])
 	})
 	for t := range h.tasks {
 		task := &h.tasks[t]
-		for block := range blocks {
+		for span := range spans {
 			for side, at := range []int32{task.small, task.large} {
 				if at < 0 {
 					continue
 				}
-				// All scores of a node are in the same units; blocks ascend, so that
+				// All scores of a node are in the same units; spans ascend, so that
 				// among equals the first column stays.
-				if f := &h.found[2*(t*blocks+block)+side]; f.found() && (!g.nodes[at].best.found() || f.score > g.nodes[at].best.score) {
+				if f := &h.found[2*(t*spans+span)+side]; f.found() && (!g.nodes[at].best.found() || f.score > g.nodes[at].best.score) {
 					g.nodes[at].best = *f
 				}
 			}
@@ -248,31 +254,55 @@ func (h *histogram) plan(g *Grower, parents []int32) {
 	}
 }
 
-// task evaluates a block of columns for one or two nodes.
-func (h *histogram) task(g *Grower, w *bench, t *task, block int, out []best) {
-	bl := &h.b.blocks[block]
-	from, to := h.offsets[block], h.offsets[block+1]
-	small := h.sum(g, w, t.small, block, &out[0])
+// divide makes the spans: the panels, cut in parts until every worker has two tasks.
+func (h *histogram) divide(workers int) {
+	h.spans = h.spans[:0]
+	blocks := len(h.b.blocks)
+	panels := (blocks + panelBlocks - 1) / panelBlocks
+	size := panelBlocks
+	if workers > 1 {
+		size = max(1, min(panelBlocks, panelBlocks*len(h.tasks)*panels/(2*workers)))
+	}
+	for panel := 0; panel < blocks; panel += panelBlocks {
+		end := min(panel+panelBlocks, blocks)
+		for from := panel; from < end; from += size {
+			h.spans = append(h.spans, span{from, min(from+size, end)})
+		}
+	}
+}
+
+// task evaluates a span of blocks for one or two nodes.
+func (h *histogram) task(g *Grower, w *bench, t *task, s span, out []best) {
+	small := h.sum(g, w, t.small, s, &out[0])
 	if t.large < 0 {
 		return
 	}
 	if t.parent == nil {
-		h.sum(g, w, t.large, block, &out[1])
+		h.sum(g, w, t.large, s, &out[1])
 		return
 	}
-	large := t.parent[from:to]
-	if small != nil {
-		subtract(large, small)
-	} else {
-		n := &g.nodes[t.small]
+	n := &g.nodes[t.small]
+	if small == nil {
 		w.negated = w.negated[:0]
 		for _, c := range h.cells(g, n) {
 			w.negated = append(w.negated, Cell{-c.G, -c.H})
 		}
-		h.add(g, bl, h.used[block], large, g.rows[n.from:n.to], w.negated)
 	}
-	if g.open(t.large) {
-		h.scan(g, w, t.large, block, large, &out[1])
+	for block := s.first; block < s.last; block++ {
+		if h.used[block] == 0 {
+			continue
+		}
+		from, to := h.offsets[block], h.offsets[block+1]
+		large := t.parent[from:to]
+		if small != nil {
+			at := from - h.offsets[s.first]
+			subtract(large, small[at:at+to-from])
+		} else {
+			h.add(g, block, large, 0, g.rows[n.from:n.to], w.negated)
+		}
+		if g.open(t.large) {
+			h.scan(g, w, t.large, block, large, &out[1])
+		}
 	}
 }
 
@@ -284,47 +314,66 @@ func (h *histogram) cells(g *Grower, n *Node) []Cell {
 	return h.gathered[n.from:n.to]
 }
 
-// sum evaluates a block for a node from its rows, and returns the histograms it
+// sum evaluates a span for a node from its rows, and returns the histograms it
 // made, if any: valid until the worker's next call unless the node keeps them.
-func (h *histogram) sum(g *Grower, w *bench, at int32, block int, out *best) []Cell {
+func (h *histogram) sum(g *Grower, w *bench, at int32, s span, out *best) []Cell {
 	n := &g.nodes[at]
-	bl := &h.b.blocks[block]
 	if n.to-n.from <= fewRows {
-		if g.open(at) {
-			h.few(g, w, at, block, out)
+		for block := s.first; block < s.last && g.open(at); block++ {
+			if h.used[block] > 0 {
+				h.few(g, w, at, block, out)
+			}
 		}
 		return nil
 	}
-	hist := w.small[:blockColumns*bl.stride]
+	start, end := h.offsets[s.first], h.offsets[s.last]
+	hist := w.small
 	if n.hist != nil {
-		hist = n.hist[h.offsets[block]:h.offsets[block+1]]
+		hist = n.hist[start:]
 	}
-	if pre := h.pre[nodeBlock{at, block}]; pre != nil {
-		copy(hist, pre)
-	} else {
-		clear(hist)
-		rows := g.rows[n.from:n.to]
-		if g.splits == 0 && len(g.rows) == h.b.rows {
-			rows = nil
+	hist = hist[:end-start]
+	clear(hist)
+	cells := h.cells(g, n)
+	for from := 0; from < len(cells); from += tileRows {
+		to := min(from+tileRows, len(cells))
+		for block := s.first; block < s.last; block++ {
+			if h.used[block] == 0 || h.pre[nodeBlock{at, block}] != nil {
+				continue
+			}
+			own, first := hist[h.offsets[block]-start:h.offsets[block+1]-start], from
+			var rows []int32
+			if g.splits > 0 || len(g.rows) < h.b.rows {
+				rows, first = g.rows[int(n.from)+from:int(n.from)+to], 0
+			}
+			h.add(g, block, own, first, rows, cells[from:to])
 		}
-		h.add(g, bl, h.used[block], hist, rows, h.cells(g, n))
 	}
-	if g.open(at) {
-		h.scan(g, w, at, block, hist, out)
+	for block := s.first; block < s.last; block++ {
+		if h.used[block] == 0 {
+			continue
+		}
+		own := hist[h.offsets[block]-start : h.offsets[block+1]-start]
+		if pre := h.pre[nodeBlock{at, block}]; pre != nil {
+			copy(own, pre)
+		}
+		if g.open(at) {
+			h.scan(g, w, at, block, own, out)
+		}
 	}
 	return hist
 }
 
-// add sums all columns of a block at once when the tree uses half of them or more,
-// else those that it uses one by one.
-func (h *histogram) add(g *Grower, bl *block, used int, hist []Cell, rows []int32, cells []Cell) {
-	if 2*used >= bl.columns && used > 1 {
-		addBlock(hist, bl.stride, bl.columns, bl.codes, rows, cells)
+// add sums the rows of a list, or where that is nil those from first on: all columns of a block at
+// once when the tree uses half of them or more, else those that it uses one by one.
+func (h *histogram) add(g *Grower, block int, hist []Cell, first int, rows []int32, cells []Cell) {
+	bl := &h.b.blocks[block]
+	if used := h.used[block]; 2*used >= bl.columns && used > 1 {
+		addBlock(hist, bl.stride, bl.columns, bl.codes[first*bl.step:], bl.step, rows, cells)
 		return
 	}
 	for k := range bl.columns {
 		if g.usable[bl.first+k] {
-			addColumn(hist[k*bl.stride:(k+1)*bl.stride], 8*k, bl.codes, rows, cells)
+			addColumn(hist[k*bl.stride:(k+1)*bl.stride], h.b.columns[bl.first+k].rows[first:], rows, cells)
 		}
 	}
 }
@@ -332,7 +381,7 @@ func (h *histogram) add(g *Grower, bl *block, used int, hist []Cell, rows []int3
 // scan looks for the best split of a node in the histograms of a block.
 func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n.sum, n.Low, n.High)
+	s := newGains(&g.o, g.scale, n)
 	bl := &h.b.blocks[block]
 	for k := range bl.columns {
 		j := bl.first + k
@@ -362,11 +411,11 @@ func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint
 // occur.
 func (h *histogram) few(g *Grower, w *bench, at int32, block int, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n.sum, n.Low, n.High)
+	s := newGains(&g.o, g.scale, n)
 	bl := &h.b.blocks[block]
 	words := w.words[:n.to-n.from]
 	for k, row := range g.rows[n.from:n.to] {
-		words[k] = bl.codes[row]
+		words[k] = bl.codes[int(row)*bl.step]
 	}
 	sums := h.cells(g, n)
 	for k := range bl.columns {

@@ -3,16 +3,16 @@
 package tree
 
 //go:noescape
-func addBlockAVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
+func addBlockAVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
 
 //go:noescape
-func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
+func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
 
 //go:noescape
-func addBlock4AVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
+func addBlock4AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
 
 //go:noescape
-func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
+func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
 
 //go:noescape
 func subtractAVX2(a, b *Cell, n int)
@@ -23,7 +23,7 @@ func occupiedAVX2(mask *uint64, cells *Cell, n int)
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
-// hasAVX2 is whether the processor has AVX2 and the system saves its registers.
+// hasAVX2 is whether the processor has AVX2 and BMI2, and the system saves its registers.
 var hasAVX2 = func() bool {
 	if leaves, _, _, _ := cpuid(0, 0); leaves < 7 {
 		return false
@@ -33,32 +33,33 @@ var hasAVX2 = func() bool {
 		return false
 	}
 	_, b, _, _ := cpuid(7, 0)
-	return b&(1<<5) != 0
+	const avx2, bmi2 = 1 << 5, 1 << 8
+	return b&(avx2|bmi2) == avx2|bmi2
 }()
 
-// addBlock is addBlockGo. The codes are below stride and the rows below len(codes):
+// addBlock is addBlockGo. The codes are below stride and the rows below len(codes)/step:
 // NewBins and Target.check see to it, the assembly does not look.
-func addBlock(hist []Cell, stride, columns int, codes []uint64, rows []int32, cells []Cell) {
+func addBlock(hist []Cell, stride, columns int, codes []uint64, step int, rows []int32, cells []Cell) {
 	n := len(cells)
 	if !hasAVX2 || n == 0 {
-		addBlockGo(hist, stride, columns, codes, rows, cells)
+		addBlockGo(hist, stride, columns, codes, step, rows, cells)
 		return
 	}
 	_ = hist[blockColumns*stride-1]
 	if rows == nil {
-		_ = codes[n-1]
+		_ = codes[(n-1)*step]
 		if columns <= 4 {
-			addBlock4SeqAVX2(&hist[0], stride, &codes[0], &cells[0], n)
+			addBlock4SeqAVX2(&hist[0], stride, &codes[0], 8*step, &cells[0], n)
 		} else {
-			addBlockSeqAVX2(&hist[0], stride, &codes[0], &cells[0], n)
+			addBlockSeqAVX2(&hist[0], stride, &codes[0], 8*step, &cells[0], n)
 		}
 		return
 	}
 	_ = rows[n-1]
 	if columns <= 4 {
-		addBlock4AVX2(&hist[0], stride, &codes[0], &rows[0], &cells[0], n)
+		addBlock4AVX2(&hist[0], stride, &codes[0], 8*step, &rows[0], &cells[0], n)
 	} else {
-		addBlockAVX2(&hist[0], stride, &codes[0], &rows[0], &cells[0], n)
+		addBlockAVX2(&hist[0], stride, &codes[0], 8*step, &rows[0], &cells[0], n)
 	}
 }
 

@@ -2,19 +2,15 @@
 
 #include "textflag.h"
 
-// The lowest code of AX, as a displacement of 16 bytes a cell: its cell in the
-// histogram at base is increased by X0.
-#define CELL(base) \
-	MOVBLZX AX, R15          \
-	SHLQ $4, R15             \
+// The code in eight bits of AX, which a rotation to the right brings to 16 bytes a cell: its cell in
+// the histogram at base is increased by X0.
+#define CELL(turn, base) \
+	RORXQ $turn, AX, R15     \
+	ANDL $0xff0, R15         \
 	VPADDQ (base)(R15*1), X0, X1 \
 	VMOVDQU X1, (base)(R15*1)
 
-#define NEXT(base) \
-	SHRQ $8, AX              \
-	CELL(base)
-
-// Seven histograms start at DI, R8 to R13; the eighth CX bytes after R13.
+// Eight histograms of CX cells start at DI, R8 to R13 and CX.
 #define BASES \
 	SHLQ $4, CX              \
 	LEAQ (DI)(CX*1), R8      \
@@ -22,148 +18,95 @@
 	LEAQ (R9)(CX*1), R10     \
 	LEAQ (R10)(CX*1), R11    \
 	LEAQ (R11)(CX*1), R12    \
-	LEAQ (R12)(CX*1), R13
+	LEAQ (R12)(CX*1), R13    \
+	LEAQ (R13)(CX*1), CX
 
 #define FOUR \
-	CELL(DI)                 \
-	NEXT(R8)                 \
-	NEXT(R9)                 \
-	NEXT(R10)
+	CELL(60, DI)             \
+	CELL(4, R8)              \
+	CELL(12, R9)             \
+	CELL(20, R10)
 
 #define ROW \
-	CELL(DI)                 \
-	NEXT(R8)                 \
-	NEXT(R9)                 \
-	NEXT(R10)                \
-	NEXT(R11)                \
-	NEXT(R12)                \
-	NEXT(R13)                \
-	SHRQ $8, AX              \
-	SHLQ $4, AX              \
-	ADDQ CX, AX              \
-	VPADDQ (R13)(AX*1), X0, X1 \
-	VMOVDQU X1, (R13)(AX*1)
+	FOUR                     \
+	CELL(28, R11)            \
+	CELL(36, R12)            \
+	CELL(44, R13)            \
+	CELL(52, CX)
 
-// func addBlockAVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
-TEXT ·addBlockAVX2(SB), NOSPLIT, $0-48
-	MOVQ hist+0(FP), DI
-	MOVQ stride+8(FP), CX
-	MOVQ codes+16(FP), SI
-	MOVQ rows+24(FP), DX
-	MOVQ cells+32(FP), BX
-	BASES
-	MOVQ n+40(FP), R14
-	SUBQ $16, R14
-	JLE tail
-
-// Rows of a node lie far apart: the words of sixteen rows on are asked for now.
-ahead:
-	MOVLQSX 64(DX), AX
-	PREFETCHT0 (SI)(AX*8)
-	MOVLQSX (DX), AX
-	MOVQ (SI)(AX*8), AX
-	VMOVDQU (BX), X0
-	ROW
-	ADDQ $4, DX
-	ADDQ $16, BX
-	DECQ R14
-	JNZ ahead
-
-tail:
-	MOVQ n+40(FP), R14
-	CMPQ R14, $16
-	JLE last
-	MOVQ $16, R14
-
-last:
-	MOVLQSX (DX), AX
-	MOVQ (SI)(AX*8), AX
-	VMOVDQU (BX), X0
-	ROW
-	ADDQ $4, DX
-	ADDQ $16, BX
-	DECQ R14
-	JNZ last
+// Words of a block are step bytes apart. Rows of a node lie far apart: the words of sixteen rows on
+// are asked for now.
+#define LISTED(name, SUMS) \
+TEXT name(SB), NOSPLIT, $0-56    \
+	MOVQ hist+0(FP), DI      \
+	MOVQ stride+8(FP), CX    \
+	MOVQ codes+16(FP), SI    \
+	MOVQ rows+32(FP), DX     \
+	MOVQ cells+40(FP), BX    \
+	BASES                    \
+	MOVQ n+48(FP), R14       \
+	SUBQ $16, R14            \
+	JLE tail                 \
+ahead:                           \
+	MOVLQSX 64(DX), AX       \
+	IMULQ step+24(FP), AX    \
+	PREFETCHT0 (SI)(AX*1)    \
+	MOVLQSX (DX), AX         \
+	IMULQ step+24(FP), AX    \
+	MOVQ (SI)(AX*1), AX      \
+	VMOVDQU (BX), X0         \
+	SUMS                     \
+	ADDQ $4, DX              \
+	ADDQ $16, BX             \
+	DECQ R14                 \
+	JNZ ahead                \
+tail:                            \
+	MOVQ n+48(FP), R14       \
+	CMPQ R14, $16            \
+	JLE last                 \
+	MOVQ $16, R14            \
+last:                            \
+	MOVLQSX (DX), AX         \
+	IMULQ step+24(FP), AX    \
+	MOVQ (SI)(AX*1), AX      \
+	VMOVDQU (BX), X0         \
+	SUMS                     \
+	ADDQ $4, DX              \
+	ADDQ $16, BX             \
+	DECQ R14                 \
+	JNZ last                 \
 	RET
 
-// func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
-TEXT ·addBlockSeqAVX2(SB), NOSPLIT, $0-40
-	MOVQ hist+0(FP), DI
-	MOVQ stride+8(FP), CX
-	MOVQ codes+16(FP), SI
-	MOVQ cells+24(FP), BX
-	MOVQ n+32(FP), R14
-	BASES
-
-loop:
-	MOVQ (SI), AX
-	VMOVDQU (BX), X0
-	ROW
-	ADDQ $8, SI
-	ADDQ $16, BX
-	DECQ R14
-	JNZ loop
+#define ALL(name, SUMS) \
+TEXT name(SB), NOSPLIT, $0-48    \
+	MOVQ hist+0(FP), DI      \
+	MOVQ stride+8(FP), CX    \
+	MOVQ codes+16(FP), SI    \
+	MOVQ step+24(FP), DX     \
+	MOVQ cells+32(FP), BX    \
+	BASES                    \
+	MOVQ n+40(FP), R14       \
+loop:                            \
+	MOVQ (SI), AX            \
+	VMOVDQU (BX), X0         \
+	SUMS                     \
+	ADDQ DX, SI              \
+	ADDQ $16, BX             \
+	DECQ R14                 \
+	JNZ loop                 \
 	RET
 
-// func addBlock4AVX2(hist *Cell, stride int, codes *uint64, rows *int32, cells *Cell, n int)
-TEXT ·addBlock4AVX2(SB), NOSPLIT, $0-48
-	MOVQ hist+0(FP), DI
-	MOVQ stride+8(FP), CX
-	MOVQ codes+16(FP), SI
-	MOVQ rows+24(FP), DX
-	MOVQ cells+32(FP), BX
-	BASES
-	MOVQ n+40(FP), R14
-	SUBQ $16, R14
-	JLE tail
+// func addBlockAVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
+LISTED(·addBlockAVX2, ROW)
 
-ahead:
-	MOVLQSX 64(DX), AX
-	PREFETCHT0 (SI)(AX*8)
-	MOVLQSX (DX), AX
-	MOVQ (SI)(AX*8), AX
-	VMOVDQU (BX), X0
-	FOUR
-	ADDQ $4, DX
-	ADDQ $16, BX
-	DECQ R14
-	JNZ ahead
+// func addBlock4AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
+LISTED(·addBlock4AVX2, FOUR)
 
-tail:
-	MOVQ n+40(FP), R14
-	CMPQ R14, $16
-	JLE last
-	MOVQ $16, R14
+// func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+ALL(·addBlockSeqAVX2, ROW)
 
-last:
-	MOVLQSX (DX), AX
-	MOVQ (SI)(AX*8), AX
-	VMOVDQU (BX), X0
-	FOUR
-	ADDQ $4, DX
-	ADDQ $16, BX
-	DECQ R14
-	JNZ last
-	RET
-
-// func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, cells *Cell, n int)
-TEXT ·addBlock4SeqAVX2(SB), NOSPLIT, $0-40
-	MOVQ hist+0(FP), DI
-	MOVQ stride+8(FP), CX
-	MOVQ codes+16(FP), SI
-	MOVQ cells+24(FP), BX
-	MOVQ n+32(FP), R14
-	BASES
-
-loop:
-	MOVQ (SI), AX
-	VMOVDQU (BX), X0
-	FOUR
-	ADDQ $8, SI
-	ADDQ $16, BX
-	DECQ R14
-	JNZ loop
-	RET
+// func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+ALL(·addBlock4SeqAVX2, FOUR)
 
 // func subtractAVX2(a, b *Cell, n int)
 //

@@ -2,8 +2,8 @@
 
 package tree
 
-func addBlock(hist []Cell, stride, columns int, codes []uint64, rows []int32, cells []Cell) {
-	addBlockGo(hist, stride, columns, codes, rows, cells)
+func addBlock(hist []Cell, stride, columns int, codes []uint64, step int, rows []int32, cells []Cell) {
+	addBlockGo(hist, stride, columns, codes, step, rows, cells)
 }
 
 func subtract(a, b []Cell)                   { subtractGo(a, b) }

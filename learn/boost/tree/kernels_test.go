@@ -38,6 +38,14 @@ func TestAddBlockAgainstDefinition(t *testing.T) {
 	for _, stride := range []int{4, 16, 64, 128, 256} {
 		for _, n := range []int{1, 2, 15, 16, 17, 18, 33, 500} {
 			codes := randomBlock(rng, 1000, stride)
+			step := 1 + rng.IntN(8)
+			spread, bytes := make([]uint64, step*1000), make([][]uint8, blockColumns)
+			for i, w := range codes {
+				spread[step*i] = w
+				for j := range blockColumns {
+					bytes[j] = append(bytes[j], uint8(w>>(8*j)))
+				}
+			}
 			cells := make([]Cell, n)
 			for i := range cells {
 				cells[i] = Cell{rng.Int64() - rng.Int64(), rng.Int64N(1 << 40)}
@@ -56,15 +64,15 @@ func TestAddBlockAgainstDefinition(t *testing.T) {
 				}
 				for columns := 1; columns <= blockColumns; columns++ {
 					fast, plain := make([]Cell, len(want)), make([]Cell, len(want))
-					addBlock(fast, stride, columns, codes, rows, cells)
-					addBlockGo(plain, stride, columns, codes, rows, cells)
+					addBlock(fast, stride, columns, spread, step, rows, cells)
+					addBlockGo(plain, stride, columns, spread, step, rows, cells)
 					if k := columns * stride; !slices.Equal(fast[:k], want[:k]) || !slices.Equal(plain[:k], want[:k]) {
 						t.Fatalf("stride %d, %d columns, %d cells, rows given: %v: wrong sums", stride, columns, n, rows != nil)
 					}
 				}
 				for j := range blockColumns {
 					one := make([]Cell, stride)
-					addColumn(one, 8*j, codes, rows, cells)
+					addColumn(one, bytes[j], rows, cells)
 					if !slices.Equal(one, want[j*stride:(j+1)*stride]) {
 						t.Fatalf("stride %d, %d cells, column %d: wrong sums", stride, n, j)
 					}
@@ -118,11 +126,11 @@ func BenchmarkHistogram(b *testing.B) {
 		}
 		for _, kernel := range []struct {
 			name string
-			run  func([]Cell, int, int, []uint64, []int32, []Cell)
+			run  func([]Cell, int, int, []uint64, int, []int32, []Cell)
 		}{{"go", addBlockGo}, {"chosen", addBlock}} {
 			b.Run(fmt.Sprintf("rows=1of%d/kernel=%s", share, kernel.name), func(b *testing.B) {
 				for b.Loop() {
-					kernel.run(hist, 256, 8, codes, list, cells[:rows/share])
+					kernel.run(hist, 256, 8, codes, 1, list, cells[:rows/share])
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows/share*blockColumns), "ns/code")
 			})

@@ -46,6 +46,11 @@ type Options struct {
 	OneHot int
 	Smooth float64
 
+	// LevelCost times what the levels beyond OneHot gain when they are noise is taken off a
+	// division of a categorical column: with many levels of few rows each, some division always fits
+	// the rows at hand. 0 is 1; negative is none. See levelCost.
+	LevelCost float64
+
 	ColumnsByLevel float64 // share of the columns that may split on a level; 0 is all
 	ColumnsByNode  float64 // of those, share that may split a node; 0 is all
 
@@ -73,6 +78,12 @@ func (o Options) withDefaults() Options {
 		o.Smooth = 1
 	case o.Smooth < 0:
 		o.Smooth = 0
+	}
+	switch {
+	case o.LevelCost == 0:
+		o.LevelCost = 1
+	case o.LevelCost < 0:
+		o.LevelCost = 0
 	}
 	if o.ColumnsByLevel == 0 {
 		o.ColumnsByLevel = 1
@@ -118,6 +129,9 @@ func (o *Options) Check(columns int, categorical func(int) bool) error {
 	}
 	if math.IsNaN(o.Smooth) || math.IsInf(o.Smooth, 0) {
 		return bad("Smooth", o.Smooth, "it must be finite")
+	}
+	if math.IsNaN(o.LevelCost) || math.IsInf(o.LevelCost, 0) {
+		return bad("LevelCost", o.LevelCost, "it must be finite")
 	}
 	if o.Criterion > DualNorm {
 		return bad("Criterion", o.Criterion, "there is none of that number")

@@ -40,13 +40,13 @@ func (h *histogram) partition(g *Grower, nodes []int32) {
 		n := &g.nodes[p.node]
 		var left [256]uint8
 		h.b.leftCodes(n, &left)
-		codes, shift := h.b.blocks[n.Column/blockColumns].codes, 8*(n.Column%blockColumns)
+		codes := h.b.columns[n.Column].rows
 		rows, other := g.rows[p.from:p.to], g.buffer[p.from:p.to]
 		l, r := 0, 0
 		for _, row := range rows {
 			// Both stores are made and one of them counts: no branch to guess.
 			// A left row never lands beyond the one being read.
-			yes := int(left[uint8(codes[row]>>shift)])
+			yes := int(left[codes[row]])
 			rows[l] = row
 			other[r] = row
 			l += yes

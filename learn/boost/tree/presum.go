@@ -43,12 +43,10 @@ func (h *histogram) presum(g *Grower) {
 		p.sums = make([]Cell, blockColumns*bl.stride)
 		cells := h.cells(g, n)[p.from-n.from : p.to-n.from]
 		if whole {
-			part := *bl // the rows from … to, without a list of them
-			part.codes = bl.codes[p.from:p.to]
-			h.add(g, &part, h.used[p.block], p.sums, nil, cells)
+			h.add(g, p.block, p.sums, int(p.from), nil, cells)
 			return
 		}
-		h.add(g, bl, h.used[p.block], p.sums, g.rows[p.from:p.to], cells)
+		h.add(g, p.block, p.sums, 0, g.rows[p.from:p.to], cells)
 	})
 	for i := range parts {
 		p := &parts[i]

@@ -2,9 +2,8 @@ package tree
 
 // hop is a split as routing wants it.
 type hop struct {
-	codes       []uint64 // of its column's block
+	codes       []uint8 // of its column
 	set         *[4]uint64
-	shift       uint8
 	missing     uint8 // code of missing values
 	last        uint8 // highest code that goes left
 	missingLeft bool
@@ -34,7 +33,7 @@ func (g *Grower) RouteRows(dst, rows []int32, splits int) {
 			hops[at].left = -1
 			continue
 		}
-		hops[at] = hop{codes: h.b.blocks[n.Column/blockColumns].codes, shift: uint8(8 * (n.Column % blockColumns)), missing: uint8(h.b.columns[n.Column].values),
+		hops[at] = hop{codes: h.b.columns[n.Column].rows, missing: uint8(h.b.columns[n.Column].values),
 			last: n.Code, missingLeft: n.MissingLeft, left: n.Left, right: n.Right}
 		if n.Categorical {
 			hops[at].set = &n.Set
@@ -47,7 +46,7 @@ func (g *Grower) RouteRows(dst, rows []int32, splits int) {
 		}
 		at := int32(0)
 		for p := &hops[0]; p.left >= 0; p = &hops[at] {
-			c := uint8(p.codes[row] >> p.shift)
+			c := p.codes[row]
 			left := c <= p.last
 			if p.set != nil {
 				left = p.set[c>>6]>>(c&63)&1 == 1

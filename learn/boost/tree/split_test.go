@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -87,7 +88,7 @@ func TestLevelsAgainstEnumeration(t *testing.T) {
 		}
 		target := randomTarget(rng, rows, round%3 == 0)
 		for _, oneHot := range []int{1, 100} {
-			o := Options{MaxLeaves: 2, Smooth: -1, OneHot: oneHot}
+			o := Options{MaxLeaves: 2, Smooth: -1, OneHot: oneHot, LevelCost: -1}
 			for name, g := range growers(t, x, o) {
 				if err := g.Grow(context.Background(), target); err != nil {
 					t.Fatal(err)
@@ -420,7 +421,7 @@ func BenchmarkSplit(b *testing.B) {
 			}
 		}
 		o := Options{L2: 1}.withDefaults()
-		s = newGains(&o, Scale{G: 0x1p-40, H: 0x1p-40}, total, math.Inf(-1), math.Inf(1))
+		s = newGains(&o, Scale{G: 0x1p-40, H: 0x1p-40}, &Node{sum: total, Low: math.Inf(-1), High: math.Inf(1)})
 		b.Run(fmt.Sprintf("occupied=%d", filled), func(b *testing.B) {
 			for b.Loop() {
 				var found best
@@ -536,7 +537,7 @@ func TestLevelsAreOrderedBySmoothedMeans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := NewGrower(b, Options{MaxLeaves: 2, Smooth: smooth})
+			g, err := NewGrower(b, Options{MaxLeaves: 2, Smooth: smooth, LevelCost: -1})
 			if err != nil {
 				t.Fatal(err)
 			}

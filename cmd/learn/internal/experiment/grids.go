@@ -121,7 +121,7 @@ func rgbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 			for _, m := range a.rows {
 				for _, c := range a.columns {
 					for _, r := range a.rates {
-						o := boost.RGBOptions{Rounds: 100, LearningRate: r, ColumnSample: c, RowSample: m, MinHessian: h, Families: boost.Grid(n, boost.ThesisLambdas), Seed: seed}
+						o := boost.RGBOptions{Rounds: 100, ZeroStart: true, LearningRate: r, ColumnSample: c, RowSample: m, MinHessian: h, Families: boost.Grid(n, boost.ThesisLambdas), Seed: seed}
 						grid = append(grid, rgbTrainer(fmt.Sprintf("rate=%v columns=%v rows=%v min_hessian=%v splits=%s", r, c, m, h, commas(n)), o))
 					}
 				}

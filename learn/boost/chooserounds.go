@@ -1,0 +1,157 @@
+package boost
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// What a run does whose options leave the number of rounds open.
+const (
+	// MostRounds is the largest number of rounds that a run chooses.
+	MostRounds = 1000
+	// OpenPatience is Control.Patience of such a run where that is 0.
+	OpenPatience = 50
+
+	heldFolds   = 5    // of the rows, one is held out at a time
+	heldRows    = 2000 // folds are held out until they have so many rows
+	fewestRows  = 20   // fewer rows are no measure of anything
+	roundsOfFew = 100  // which such a table gets
+)
+
+// booster is a training run that is made round by round.
+type booster struct {
+	*training
+	more func() bool
+	one  func() (*Progress, error)
+}
+
+// begin starts a booster on rows with a control; the number of rounds is MostRounds.
+type begin func(d *Data, c Control) (*booster, error)
+
+// openRounds returns the number of rounds for a run whose options leave it open, and the control
+// that the run then has.
+//
+// With validation rows the run itself stops by them. Otherwise the number is that of the least
+// mean loss on held-out rows: the rows are divided in five, one part after the other is held out
+// of a run of its own until 2,000 rows have been, and those runs go on side by side until
+// Patience rounds brought no lower loss. The model is then trained on all rows. Small tables so
+// have every row held out once, large ones a fifth of them.
+func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, error) {
+	if c.Patience == 0 {
+		c.Patience = OpenPatience
+	}
+	if c.Valid != nil {
+		return MostRounds, c, nil
+	}
+	if p := c.Resume; p != nil && p.Ensemble != nil && p.Data == fingerprint(d) {
+		return settingsOf(p.Ensemble).Rounds, c, nil // they were chosen before it was written
+	}
+	if d.Rows() < fewestRows {
+		return roundsOfFew, c, nil
+	}
+	single := d.Rows() >= heldFolds*heldRows
+	if c.Resume != nil && !single {
+		return MostRounds, c, nil // a checkpoint of other rows, which is refused beside them
+	}
+	fold := d.folds(heldFolds, seed)
+	var runs []*booster
+	held := 0
+	for k := 0; k < heldFolds && held < heldRows; k++ {
+		train, valid := d.divide(func(i int) bool { return fold[i] == k })
+		held += valid.Rows()
+		own := Control{Ctx: c.Ctx, Workers: c.Workers, Valid: valid}
+		if single {
+			// A single long run: it stops by itself, and can be taken up again.
+			own.Patience, own.Checkpoint, own.CheckpointEvery, own.Resume = c.Patience, c.Checkpoint, c.CheckpointEvery, c.Resume
+		}
+		b, err := start(train, own)
+		if err != nil {
+			if errors.Is(err, ErrResume) {
+				return MostRounds, c, nil
+			}
+			return 0, c, err
+		}
+		runs = append(runs, b)
+	}
+	c.Resume = nil
+	n, err := leastHeldOut(runs, c)
+	return max(n, 1), c, err
+}
+
+// leastHeldOut makes the rounds of all runs side by side and returns the number of rounds with
+// the least mean validation loss.
+func leastHeldOut(runs []*booster, c Control) (int, error) {
+	loss, weight, total := make([]float64, len(runs)), make([]float64, len(runs)), 0.0
+	mean := func() float64 {
+		sum := 0.0
+		for k, w := range weight {
+			sum += w * loss[k]
+		}
+		return sum / total
+	}
+	round := 0
+	for k, b := range runs {
+		loss[k], weight[k] = b.best, b.Control.Valid.total()
+		total += weight[k]
+		round = max(round, b.round)
+	}
+	best, at := mean(), round-runs[0].waited // a run that was taken up has waited
+	for open := true; open && round < MostRounds && round-at < c.Patience; {
+		open = false
+		round++
+		for k, b := range runs {
+			if !b.more() {
+				continue // and its loss stays what it is
+			}
+			stop, err := b.next(b.one)
+			if err != nil {
+				return at, err
+			}
+			loss[k] = b.history[len(b.history)-1].Valid
+			open = open || !stop
+		}
+		if v := mean(); v < best {
+			best, at = v, round
+		}
+		if c.Watch != nil {
+			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(), Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].seconds()}
+			if err := c.Watch(p); err != nil {
+				return at, err
+			}
+		}
+	}
+	return at, nil
+}
+
+// folds deals the rows into so many parts, each with its share of every class, or of large and
+// small targets.
+func (d *Data) folds(n int, seed uint64) []int {
+	rng := rand.New(rand.NewPCG(seed, 0x666f6c6473))
+	order := rng.Perm(d.Rows())
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.Y[a], d.Y[b]) })
+	fold := make([]int, d.Rows())
+	for from := 0; from < len(order); from += n {
+		// n neighbours go to n folds, in an order of their own: no fold gets the larger ones.
+		to := rng.Perm(n)
+		for k, i := range order[from:min(from+n, len(order))] {
+			fold[i] = to[k]
+		}
+	}
+	return fold
+}
+
+// divide returns the rows that are not held out, and those that are.
+func (d *Data) divide(held func(int) bool) (train, valid *Data) {
+	var rows [2][]int
+	for i := range d.Rows() {
+		k := 0
+		if held(i) {
+			k = 1
+		}
+		rows[k] = append(rows[k], i)
+	}
+	return d.Subset(rows[0]), d.Subset(rows[1])
+}
