@@ -161,7 +161,7 @@ Example:
 				return err
 			}
 			err := t.run(c, "almo g2p", places("the data", c.args...), func(workers int, control optim.Control) (*fitted, error) {
-				problem, pairs, err := p.problem(c, workers)
+				problem, pairs, notes, err := p.problem(c, workers)
 				if err != nil {
 					return nil, err
 				}
@@ -178,9 +178,7 @@ Example:
 					return nil, err
 				}
 				n := problem.Stats
-				if n.Unaligned > 0 {
-					f.notes = append(f.notes, fmt.Sprintf("%d of %d pairs have no alignment and were left out", n.Unaligned, n.Pairs))
-				}
+				f.notes = append(f.notes, notes...)
 				if cut := max(n.Restricted, n.RestrictedNGram); cut > 0 {
 					f.notes = append(f.notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", cut, problem.Words()))
 				}

@@ -116,8 +116,8 @@ Example:
 				if err != nil {
 					return err
 				}
-				if *words > 0 && len(a) > int(*words) {
-					a = a[:*words]
+				if *words > 0 {
+					a = g2p.Words(a, int(*words))
 				}
 				if err := one(language, func(o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
 					return experiment.Pronouncing(c.ctx, language, a, b, o)
