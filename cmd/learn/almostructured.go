@@ -227,12 +227,12 @@ Example:
 				return err
 			}
 			err := t.run(c, "almo sequence", inputs, func(workers int, control optim.Control) (*fitted, error) {
-				examples, format, width, err := d.read(c, c.args)
+				examples, format, err := d.read(c, c.args)
 				if err != nil {
 					return nil, err
 				}
-				o := &sequence.TrainOptions{MinCount: int(*minCount), Workers: workers}
-				if o.Templates, err = c.templates(*templates, format, width); err != nil {
+				o := &sequence.TrainOptions{MinCount: int(*minCount), Workers: workers, Format: format}
+				if o.Templates, err = c.templates(*templates, format); err != nil {
 					return nil, err
 				}
 				problem, err := sequence.Prepare(examples, o)
