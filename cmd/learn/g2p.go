@@ -48,7 +48,7 @@ func (p *preparation) define(fs *flags.Set) {
 	p.maxPhones = fs.Int("max_phones", 32, 2, "Most phones that one letter may stand for")
 	p.alignIterations = fs.Int("align_iterations", 32, 10, "Iterations of expectation maximization")
 	p.minCount = fs.Float("align_min_count", 1, "Labels of a letter with a smaller expected count are dropped, but for those without which a word could not be aligned")
-	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are dropped, as for --align_min_count; 0 chooses by the number of words")
+	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are never predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above")
 	p.window = fs.Int("window", 32, 3, "Letters to either side that features see, at most 5")
 	p.damping = fs.Float("damping", 0.6, "Value of a feature of n letters is this to the power n-1")
 	p.minFeature = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
@@ -71,6 +71,9 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	}
 	if n := problem.Stats; n.Unaligned > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with more than --max_phones %d phones a letter%s", n.Unaligned, n.Pairs, *p.maxPhones, g2p.ListLost(n.Lost)))
+	}
+	if n := problem.Stats; n.Irregular > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than --align_min_prob; these letters of these words are not learned from", n.Irregular, problem.Words()))
 	}
 	return problem, pairs, notes, nil
 }

@@ -72,7 +72,8 @@ type Alignment struct {
 	Lost   []int     // pairs that cannot be aligned: they have more than MaxPhones phones a letter
 	LogLik []float64 // log-likelihood of the words before each iteration, without those lost
 
-	phones [][]int // of each pair
+	phones  [][]int   // of each pair
+	letters [][]int32 // of each pair, irregular ones for those with a scarce label
 }
 
 // Align finds which phones each letter stands for, by expectation maximization
@@ -84,6 +85,11 @@ type Alignment struct {
 // lies on the best path of a pair that has no path without rare labels. So the only
 // pairs lost are those with more than MaxPhones phones a letter. Each pair is then
 // aligned by its best path, and a letter may emit the labels it was given there.
+//
+// Lattices grow with the square of the labels of a letter. Labels below MinProb that pairs
+// need would make those of the CMU dictionary thirteen times as large. They belong to
+// irregular letters, which stand in for the letters of these pairs and have one label each:
+// the model learns all else from the pairs, and predicts no such label.
 //
 // The lattice of a pair has the states (letters read, phones emitted). It is
 // Compose(word, EMIT, phones), where EMIT is the transducer of one letter to a
@@ -127,7 +133,9 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 		em.normalize(counts, it >= o.PruneFrom, o.MinCount, o.MinProb)
 	}
 	em.viterbi(al)
-	em.inventory(al)
+	if err := em.inventory(al); err != nil {
+		return nil, err
+	}
 	for x, list := range inv.Allowed {
 		if len(list) > math.MaxUint16 {
 			return nil, fmt.Errorf("g2p: letter %q is aligned with %d different phone strings, more than %d",

@@ -272,3 +272,69 @@ func TestNothingAlignableIsLost(t *testing.T) {
 		}
 	}
 }
+
+// Labels below MinProb that pairs need are those of irregular letters: all pairs are trained
+// on, no such label is predicted, and features see the letters that stand in the words.
+func TestIrregularLetters(t *testing.T) {
+	var pairs []Pair
+	for range 40 {
+		pairs = append(pairs, words(t, "gre", "train", 60)...)
+	}
+	odd := []Pair{{Word: "αβγ", Phones: []string{"q", "v", "w"}}, {Word: "\u0436α", Phones: []string{"ʐ", "a"}}}
+	pairs = append(pairs, odd...)
+	p, err := Prepare(context.Background(), pairs, &Options{Align: AlignOptions{MinProb: 0.01, MinCount: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv := p.Inventory
+	if p.Words() != len(pairs) || p.Stats.Unaligned != 0 || p.Stats.Irregular != 1 || len(inv.of) != 2 {
+		t.Fatalf("%d of %d pairs, %d unaligned, %d irregular, irregular letters of %v; should be all, 0, 1 (the first odd one), and two", p.Words(), len(pairs), p.Stats.Unaligned, p.Stats.Irregular, inv.of)
+	}
+	for k, x := range inv.of {
+		letter := inv.Letters[x-1]
+		label := inv.names(inv.Labels[inv.Allowed[inv.regular+1+k][0]])
+		if want := map[rune]string{'α': "q", 'γ': "w"}[letter]; len(label) != 1 || label[0] != want {
+			t.Errorf("%q is irregular for %q", letter, label)
+		}
+	}
+	for x := 1; x <= inv.regular; x++ {
+		for k, l := range inv.Allowed[x] {
+			if inv.Prob[x][k] < 0.01 {
+				t.Errorf("%q may emit %q, whose probability is %v", inv.Letters[x-1], inv.names(inv.Labels[l]), inv.Prob[x][k])
+			}
+		}
+	}
+	for _, k := range keysOf(p.Features.grams) {
+		for _, x := range k.letters {
+			if x != boundary && int(x) > inv.regular {
+				t.Fatalf("a feature has the irregular letter %d", x)
+			}
+		}
+	}
+	m, _, err := p.Fit(context.Background(), DefaultObjective(LatentMargin), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := m.Save(&b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(strings.NewReader(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range append(words(t, "gre", "test", 30), odd...) {
+		got, err := m.Predict(q.Word, nil)
+		back, err2 := again.Predict(q.Word, nil)
+		if err != nil || err2 != nil || !slices.Equal(got, back) {
+			t.Errorf("%q is %q, and %q once saved (%v, %v)", q.Word, got, back, err, err2)
+		}
+		if slices.Contains(got, "q") || slices.Contains(got, "w") {
+			t.Errorf("%q is %q, with phones that are too rare", q.Word, got)
+		}
+	}
+	// A letter with nothing but rare labels keeps them.
+	if got, err := m.Predict("\u0436α", nil); err != nil || !slices.Equal(got, []string{"ʐ", "a"}) {
+		t.Errorf("the letter seen once is read as %q, %v", got, err)
+	}
+}

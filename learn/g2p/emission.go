@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -20,6 +21,7 @@ type emission struct {
 	letter  []int32 // of each parameter
 	label   []int32
 	order   []int32 // parameters by letter, then label
+	scarce  []bool  // parameters below MinProb, of letters that have others, which words need
 
 	labels  [][]int // all phone strings of at most k phones, sorted
 	letters [][]int32
@@ -229,6 +231,7 @@ const leastCount = 1e-300
 // alignment without rare labels. Sums run over labels in their order.
 func (em *emission) normalize(counts []float64, prune bool, minCount, minProb float64) {
 	rare := make([]bool, len(counts))
+	em.scarce = make([]bool, len(counts))
 	fresh := make([]float64, len(counts)) // log-probabilities before rare labels are dropped
 	some := false
 	em.eachLetter(func(ids []int32) {
@@ -249,8 +252,12 @@ func (em *emission) normalize(counts []float64, prune bool, minCount, minProb fl
 		em.keepNeeded(rare, fresh)
 	}
 	em.eachLetter(func(ids []int32) {
-		kept := 0.0
+		kept, total := 0.0, 0.0
 		for _, id := range ids {
+			total += counts[id]
+		}
+		for _, id := range ids {
+			em.scarce[id] = prune && em.prob[id] > 0 && !rare[id] && counts[id] < minProb*total
 			if em.prob[id] == 0 || rare[id] {
 				counts[id] = 0
 			} else {
@@ -390,17 +397,59 @@ func (b *bestPath) find(em *emission, i int, logp []float64) []int32 {
 	return b.ids
 }
 
-// inventory keeps the labels that the alignments use.
-func (em *emission) inventory(al *Alignment) {
+// inventory keeps the labels that the alignments use. A scarce label becomes that of an
+// irregular letter of its own.
+func (em *emission) inventory(al *Alignment) error {
 	inv := em.inv
 	used := make([]bool, len(em.labels))
 	used[0] = true // the empty label
-	allowed := map[uint64]bool{}
+	allowed, irregular := map[uint64]bool{}, map[uint64]int32{}
+	key := func(x, l int32) uint64 { return uint64(x)<<32 | uint64(l) }
+	al.letters = em.letters
+	inv.regular = len(inv.Letters)
+	scarce := map[uint64]bool{}
+	for _, id := range em.order {
+		if em.scarce[id] {
+			scarce[key(em.letter[id], em.label[id])] = true
+		}
+	}
+	regular := make([]bool, len(inv.Letters)+1) // letters that are aligned with other labels
+	for i, u := range al.Labels {
+		for t, l := range u {
+			if x := em.letters[i][t]; !scarce[key(x, l)] {
+				regular[x] = true
+			}
+		}
+	}
+	var labels []int32 // of irregular letters
 	for i, u := range al.Labels {
 		for t, l := range u {
 			used[l] = true
-			allowed[uint64(em.letters[i][t])<<32|uint64(l)] = true
+			k := key(em.letters[i][t], l)
+			if !scarce[k] || !regular[em.letters[i][t]] {
+				allowed[k] = true
+				continue
+			}
+			at, ok := irregular[k]
+			if !ok {
+				inv.of, labels = append(inv.of, em.letters[i][t]), append(labels, l)
+				at = int32(inv.regular + len(inv.of))
+				irregular[k] = at
+			}
+			al.letters[i][t] = at
 		}
+	}
+	// Letters are code points in ascending order: these are of private use.
+	next := rune(0x100000)
+	if n := inv.regular; n > 0 {
+		next = max(next, inv.Letters[n-1]+1)
+	}
+	for range inv.of {
+		inv.Letters = append(inv.Letters, next)
+		next++
+	}
+	if next > utf8.MaxRune || len(inv.Letters) >= boundary {
+		return fmt.Errorf("g2p: %d different letters and %d irregular ones are too many", inv.regular, len(inv.of))
 	}
 	number := make([]int32, len(em.labels))
 	for l, u := range em.labels {
@@ -418,16 +467,20 @@ func (em *emission) inventory(al *Alignment) {
 	inv.Prob = make([][]float64, len(inv.Letters)+1)
 	for _, id := range em.order {
 		x, l := em.letter[id], em.label[id]
-		if allowed[uint64(x)<<32|uint64(l)] {
+		if allowed[key(x, l)] {
 			inv.Allowed[x] = append(inv.Allowed[x], number[l])
 			inv.Prob[x] = append(inv.Prob[x], em.prob[id])
 		}
 	}
+	for k, l := range labels {
+		inv.Allowed[inv.regular+1+k], inv.Prob[inv.regular+1+k] = []int32{number[l]}, []float64{1}
+	}
 	for x := range inv.Allowed {
-		if len(inv.Allowed[x]) == 0 { // never seen, or only in words without alignment
+		if len(inv.Allowed[x]) == 0 { // never seen
 			inv.Allowed[x], inv.Prob[x] = []int32{0}, []float64{1}
 		}
 	}
+	return nil
 }
 
 // sized returns s with length n and arbitrary contents.

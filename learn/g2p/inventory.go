@@ -27,6 +27,19 @@ type Inventory struct {
 	// seen, which may emit the empty label only.
 	Allowed [][]int32
 	Prob    [][]float64
+
+	// In training, the letters behind the regular ones are irregular: see Align. The k-th of
+	// them stands for the letter id of[k]. They have code points of private use.
+	regular int
+	of      []int32
+}
+
+// base returns the letter that an id stands for, and whether it is irregular.
+func (inv *Inventory) base(x int32) (letter int32, irregular bool) {
+	if k := int(x) - inv.regular - 1; len(inv.of) > 0 && k >= 0 {
+		return inv.of[k], true
+	}
+	return x, false
 }
 
 // letters returns the letter ids of a word. A letter that training did not have is

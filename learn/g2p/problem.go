@@ -80,6 +80,7 @@ type Problem struct {
 type ProblemStats struct {
 	Pairs           int     `json:"pairs"`
 	Unaligned       int     `json:"unaligned"`                  // pairs left out, those of Lost
+	Irregular       int     `json:"irregular,omitempty"`        // words with letters that emit what they hardly ever do (MinProb), which is not learned
 	Restricted      int     `json:"restricted"`                 // words whose lattice was cut to the budget; known once loss machines are built
 	RestrictedNGram int     `json:"restricted_ngram,omitempty"` // the same for the n-gram loss
 	Labels          int     `json:"labels"`
@@ -156,9 +157,9 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 			p.Stats.Lost = append(p.Stats.Lost, pairs[i].name(i))
 			continue
 		}
-		x, err := al.Inventory.letters(pairs[i].Word)
-		if err != nil {
-			return nil, fmt.Errorf("g2p: %s: %w", pairs[i].where(i), err)
+		x := al.letters[i]
+		if slices.ContainsFunc(x, func(id int32) bool { _, irregular := al.Inventory.base(id); return irregular }) {
+			p.Stats.Irregular++
 		}
 		w := word{index: i, gold: make([]int32, len(u)), ref: al.phones[i]}
 		sizes := make([]int, len(x))
