@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
@@ -25,9 +26,12 @@ possible (gap).
 
 ` + tables.Help + `
 
+The report has the model's error on the rows of training beside those of models trained
+on one loss alone: what robustness costs. On other rows, learn almo eval tells it.
+
 --plot draws how the weights of the objectives moved, --plot_losses the losses.
 
-Example: is income above 50K, by four losses at once, and the even mixture to
+Example: is income above 50K, by three losses at once, and the even mixture to
 compare with:
 
   learn almo train testdata/tables/uci/adult-train.csv.gz --target income --model adult.model --plot lambda.svg
@@ -45,6 +49,7 @@ compare with:
 		a.define(fs)
 		read := tables.Flags(fs, false)
 		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
+		cost := fs.Bool("cost", true, "Train on each loss alone, too, and report the errors; for networks only when given")
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
 			var rows []run.Row // of this run
@@ -111,6 +116,24 @@ compare with:
 					details["offsets"] = offsets
 				}
 				notes := a.notes(o)
+				if d.Y == nil && o.Fixed == nil && len(o.Losses) > 1 && *cost && (len(o.Hidden) == 0 || c.flags.Given("cost")) {
+					r, err := costOf(d, o, f, workers)
+					if err != nil {
+						return nil, err
+					}
+					if r == nil {
+						notes = append(notes, "interrupted before each loss was trained on alone: what robustness costs is not known")
+					} else {
+						details["robustness"] = r
+						notes = append(notes, r.note())
+					}
+				}
+				if name := single(f); name != "" && o.Fixed == nil && len(o.Losses) > 1 && o.Normalization != minimax.Regret {
+					notes = append(notes, fmt.Sprintf("%s is the worst objective by itself: in these units it is the largest; --units regret measures each by its excess over what it reaches alone", name))
+				}
+				if names := growing(d, o); len(names) > 0 && len(o.Losses) > 1 {
+					notes = append(notes, fmt.Sprintf("--losses %s: grows with the confidence of right answers, and can cost many errors; hinge does not", strings.Join(names, ",")))
+				}
 				if empty(tab) {
 					notes = append(notes, "no row has a value of any feature: the model tells rows apart by nothing")
 				}

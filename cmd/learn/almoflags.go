@@ -24,7 +24,7 @@ type almoFlags struct {
 }
 
 func (a *almoFlags) define(fs *flags.Set) {
-	a.losses = fs.String("losses", "zero-one,hinge,1-norm,cross-entropy", "Objectives: zero-one (by its surrogate), hinge, cross-entropy, 1-norm (or any q-norm), squared, squared-hinge, huber:δ, ramp:ρ, 1-norm-prob")
+	a.losses = fs.String("losses", "zero-one,smooth-hinge,cross-entropy", "Objectives: zero-one (by its surrogate), hinge, smooth-hinge, cross-entropy, squared-hinge, ramp:ρ, 1-norm-prob, and for numbers 1-norm (or any q-norm), squared, huber:δ. Those for numbers may be given for classes, but grow with the confidence of right answers, which costs errors; the thesis has zero-one,hinge,1-norm,cross-entropy")
 	a.normalization = fs.Enum("units", "lipschitz", []string{"lipschitz", "bounded", "baseline", "regret", "none"}, "What objectives are measured in: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone (the penalty of linear models counted), or nothing")
 	a.zeroOne = fs.Enum("zero_one", "surrogate", []string{"surrogate", "ramp", "proxy", "zero-grad"}, "What the players see of zero-one. surrogate: both the logarithmic loss that bounds it, which is sound; ramp: both a ramp, which is not convex; proxy: the model that loss and the mixture the errors themselves, a game that is not zero-sum, without a certificate; zero-grad: as proxy, but errors have no gradient, which is unsound (the mixture can move to an objective that the model cannot see): to reproduce only")
 	a.multi = fs.Enum("classes", "ova-mean", []string{"ova-mean", "softmax"}, "Losses of more than two classes")

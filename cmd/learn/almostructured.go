@@ -162,7 +162,7 @@ Example:
 				return err
 			}
 			err := t.run(c, "almo g2p", places("the data", c.args...), func(workers int, control run.Control) (*fitted, error) {
-				problem, pairs, err := p.problem(c, workers)
+				problem, pairs, notes, err := p.problem(c, workers)
 				if err != nil {
 					return nil, err
 				}
@@ -179,9 +179,7 @@ Example:
 					return nil, err
 				}
 				n := problem.Stats
-				if n.Unaligned > 0 {
-					f.notes = append(f.notes, fmt.Sprintf("%d of %d pairs have no alignment and were left out", n.Unaligned, n.Pairs))
-				}
+				f.notes = append(f.notes, notes...)
 				if cut := max(n.Restricted, n.RestrictedNGram); cut > 0 {
 					f.notes = append(f.notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", cut, problem.Words()))
 				}
@@ -230,12 +228,12 @@ Example:
 				return err
 			}
 			err := t.run(c, "almo sequence", inputs, func(workers int, control run.Control) (*fitted, error) {
-				examples, format, width, err := d.read(c, c.args)
+				examples, format, err := d.read(c, c.args)
 				if err != nil {
 					return nil, err
 				}
-				o := &sequence.TrainOptions{MinCount: int(*minCount), Workers: workers}
-				if o.Templates, err = c.templates(*templates, format, width); err != nil {
+				o := &sequence.TrainOptions{MinCount: int(*minCount), Workers: workers, Format: format}
+				if o.Templates, err = c.templates(*templates, format); err != nil {
 					return nil, err
 				}
 				problem, err := sequence.Prepare(examples, o)

@@ -83,13 +83,13 @@ Example, on the sample of English in testdata:
 				contest.Measure = func(u, truth []string) float64 { return float64(metrics.Edits(u, truth).Errors) }
 			}
 			trial := experiment.Trial{}
-			train, format, width, err := d.read(c, c.args)
+			train, format, err := d.read(c, c.args)
 			if err != nil {
 				return err
 			}
 			if *heldoutNames != "" {
 				trial.Train = train
-				if trial.Heldout, err = d.readLike(c, list(*heldoutNames), width); err != nil {
+				if trial.Heldout, _, err = d.read(c, list(*heldoutNames)); err != nil {
 					return err
 				}
 			} else {
@@ -103,10 +103,10 @@ Example, on the sample of English in testdata:
 				}
 				trial.Train, trial.Heldout = dataset.Pick(train, f.Train), dataset.Pick(train, f.Test)
 			}
-			if trial.Test, err = d.readLike(c, list(*testNames), width); err != nil {
+			if trial.Test, _, err = d.read(c, list(*testNames)); err != nil {
 				return err
 			}
-			base, err := s.options(c, &d, format, width, 1)
+			base, err := s.options(c, format, 1)
 			if err != nil {
 				return err
 			}
@@ -171,15 +171,6 @@ Example, on the sample of English in testdata:
 			return c.compared(&contest, out[0], trial.Test, writeTable, *asJSON)
 		}
 	},
-}
-
-// readLike reads examples that must have as many columns as others.
-func (s *sentences) readLike(c *call, names []string, width int) ([]sequence.Example, error) {
-	examples, _, n, err := s.read(c, names)
-	if err == nil && n != width {
-		err = fmt.Errorf("%s has %d columns, the training data has %d", names[0], n, width)
-	}
-	return examples, err
 }
 
 // compared reports a contest.

@@ -135,7 +135,7 @@
 // from exact there: its log Z is 839 in the mean of ten sequences, with an estimated error of 19
 // (for the expected loss, 214 and 1.7).
 //
-// Adult (all of it is in testdata), a linear model for four losses at once:
+// Adult (all of it is in testdata), a linear model for three losses at once:
 //
 //	learn experiment table51 --sets adult
 //

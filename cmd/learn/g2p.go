@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -46,26 +47,35 @@ type preparation struct {
 func (p *preparation) define(fs *flags.Set) {
 	p.maxPhones = fs.Int("max_phones", 32, 2, "Most phones that one letter may stand for")
 	p.alignIterations = fs.Int("align_iterations", 32, 10, "Iterations of expectation maximization")
-	p.minCount = fs.Float("align_min_count", 1, "Labels of a letter with a smaller expected count are dropped")
-	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are dropped; 0 chooses by the number of words")
+	p.minCount = fs.Float("align_min_count", 1, "Labels of a letter with a smaller expected count are dropped, but for those without which a word could not be aligned")
+	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are never predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above")
 	p.window = fs.Int("window", 32, 3, "Letters to either side that features see, at most 5")
 	p.damping = fs.Float("damping", 0.6, "Value of a feature of n letters is this to the power n-1")
 	p.minFeature = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
 	p.maxEdges = fs.Int("max_edges", 32, 40000, "Edges of the loss machine of a word, above which its rarest labels leave its lattice; 0 is no limit")
 }
 
-// problem reads the words that a command is to train on, and prepares them.
-func (p *preparation) problem(c *call, workers int) (*g2p.Problem, []g2p.Pair, error) {
+// problem reads the words that a command is to train on, and prepares them. The notes say
+// how they were read, and what was left out.
+func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs []g2p.Pair, notes []string, err error) {
 	opts, err := p.options(workers)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	pairs, err := c.pairs(c.args)
+	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	problem, err := g2p.Prepare(c.ctx, pairs, opts)
-	return problem, pairs, err
+	if problem, err = g2p.Prepare(c.ctx, pairs, opts); err != nil {
+		return nil, nil, nil, err
+	}
+	if n := problem.Stats; n.Unaligned > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with more than --max_phones %d phones a letter%s", n.Unaligned, n.Pairs, *p.maxPhones, g2p.ListLost(n.Lost)))
+	}
+	if n := problem.Stats; n.Irregular > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than --align_min_prob; these letters of these words are not learned from", n.Irregular, problem.Words()))
+	}
+	return problem, pairs, notes, nil
 }
 
 func (p *preparation) options(workers int) (*g2p.Options, error) {
@@ -83,33 +93,48 @@ func (p *preparation) options(workers int) (*g2p.Options, error) {
 
 // pairs reads words with phones from files, which must have some.
 func (c *call) pairs(names []string) ([]g2p.Pair, error) {
+	pairs, _, err := c.lexicons(names)
+	return pairs, err
+}
+
+// lexicons is pairs with notes on how files were read where that is not beyond doubt.
+func (c *call) lexicons(names []string) (pairs []g2p.Pair, notes []string, err error) {
 	if len(names) == 0 {
 		names = []string{""}
 	}
-	var out []g2p.Pair
 	for _, name := range names {
 		r, shown, err := c.OpenText(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		pairs, err := g2p.ReadPairs(r, shown)
+		l, err := g2p.ReadLexicon(r, shown)
 		r.Close()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if len(pairs) == 0 {
-			return nil, fmt.Errorf("%s: no words: the input is empty", shown)
+		if len(l.Pairs) == 0 {
+			return nil, nil, fmt.Errorf("%s: no words: the input is empty", shown)
 		}
-		out = append(out, pairs...)
+		if l.Blanks {
+			note := fmt.Sprintf("%s was read as the CMU dictionary is: a word, then its phones, separated by blanks", shown)
+			if l.Remarks > 0 {
+				note += fmt.Sprintf("; what follows a # was left out of %d lines", l.Remarks)
+			}
+			notes = append(notes, note)
+		}
+		pairs = append(pairs, l.Pairs...)
 	}
-	return out, nil
+	return pairs, notes, nil
 }
 
 var g2pTrain = &command{
 	name: "g2p train", args: "train.tsv ...", min: 1, max: -1,
 	summary: "Trains a model from spelling to pronunciation on its own error rate.",
 	about: `
-A line of the data is a word, a tab, and its phones separated by blanks.
+A line of the data is a word, a tab, and its phones separated by blanks, or a word
+and its phones all separated by blanks, as in the CMU dictionary; there, what
+follows a # is a remark. Lines that begin with # or ;;; are comments, and word(2) is
+another pronunciation of word. A word may have several, a line each: all are trained on.
 Letters and phones are aligned first. The objectives:
 
   cross-entropy (ce)  the conditional random field over the aligned labels
@@ -180,7 +205,7 @@ Example:
 						return nil, err
 					}
 				}
-				problem, pairs, err := p.problem(c, workers)
+				problem, pairs, notes, err := p.problem(c, workers)
 				if err != nil {
 					return nil, err
 				}
@@ -204,10 +229,6 @@ Example:
 				n := problem.Stats
 				if kind == g2p.NGramMargin {
 					n.Restricted = n.RestrictedNGram
-				}
-				var notes []string
-				if n.Unaligned > 0 {
-					notes = append(notes, fmt.Sprintf("%d of %d pairs have no alignment and were left out", n.Unaligned, n.Pairs))
 				}
 				if n.Restricted > 0 {
 					notes = append(notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", n.Restricted, problem.Words()))
@@ -270,6 +291,10 @@ Reads a word a line; columns after a tab are not used. Writes a word, a tab and
 its phones a line, and a blank line for a blank line. With --nbest, JSON lines: the word and its pronunciations with
 log probabilities.
 
+A model whose training words had no capitals reads capitals as small letters, and the
+other way round. Other letters that training did not have emit nothing: of each, the
+first word is warned of, and at the end how many words have any.
+
 Example:
 
   echo hestur | learn g2p predict --model ice.model`,
@@ -297,6 +322,8 @@ Example:
 				return err
 			}
 			defer r.Close()
+			unseen := unseenLetters{seen: map[rune]bool{}}
+			defer unseen.report(c)
 			return c.Output(c.arg(1), func(w io.Writer) error {
 				e := json.NewEncoder(w)
 				e.SetEscapeHTML(false)
@@ -316,6 +343,7 @@ Example:
 					if err := c.ctx.Err(); err != nil {
 						return &stopped{"the output is not complete"}
 					}
+					unseen.note(c, m, fmt.Sprintf("%s:%d", shown, row.Line), word)
 					if *nbest > 0 {
 						d.Best = max(d.Best, int(*nbest))
 						list, err := m.NBest(word, d)
@@ -344,10 +372,48 @@ Example:
 	},
 }
 
+// unseenLetters warns of letters that a model does not know.
+type unseenLetters struct {
+	seen  map[rune]bool // those that were warned of
+	words int
+}
+
+// maxUnseen bounds the letters that are warned of one by one.
+const maxUnseen = 20
+
+func (u *unseenLetters) note(c *call, m *g2p.Model, where, word string) {
+	letters := m.Inventory.Unseen(word)
+	if len(letters) == 0 {
+		return
+	}
+	u.words++
+	for _, r := range letters {
+		if u.seen[r] || len(u.seen) == maxUnseen {
+			continue
+		}
+		u.seen[r] = true
+		hint := ""
+		if unicode.Is(unicode.M, r) {
+			hint = "; the text may be decomposed: bring it to the normalization form of the training words"
+		}
+		c.Warn(c.prog, "%s: the letter %q (%U) of %q is not among those of training, and emits nothing%s", where, r, r, word, hint)
+	}
+}
+
+func (u *unseenLetters) report(c *call) {
+	if u.words > 1 {
+		c.Warn(c.prog, "%d words have letters that training did not have", u.words)
+	}
+}
+
 var g2pEval = &command{
 	name: "g2p eval", args: "test.tsv ...", min: 0, max: -1,
 	summary: "Counts a model's phone and word errors, and compares models.",
 	about: `
+A word with several pronunciations, a line each, is one word: it is right when the
+output is any of them, and edits are counted to the nearest. The phone error rate
+(PER) is all edits by the phones of these nearest pronunciations.
+
 --model may name several files, separated by commas; each is then compared with
 those before it, by a paired t-test of the edits of each word and McNemar's test
 of the words.

@@ -21,9 +21,10 @@ Reads the words of each language from LANGUAGE_train.tsv, LANGUAGE_dev.tsv and
 LANGUAGE_test.tsv in the folder (whichever are there, compressed or not), divides
 them into folds, and holds out each in turn. Every objective is trained to the
 same stopping rule, with the l2 and gamma that it chose for itself on folds of
-the training words, and judged by phone error rate (PER: edits by phones of the
-references) and word error rate (WER). Tests are paired by word: t for the edits,
-McNemar's for the words.
+the training words, and judged by phone error rate (PER) and word error rate (WER).
+A word is held out with all its pronunciations, and counted against the nearest of
+them, as in learn g2p eval. Tests are paired by word: t for the edits, McNemar's for
+the words.
 
 The objectives are those of learn g2p train; hamming is the control that tells
 what the margin does from what the edit distance does.
@@ -189,7 +190,7 @@ func (c *call) languages(folder string, names []string, limit int) (sets []g2p.D
 			return nil, nil, err
 		}
 		if limit > 0 {
-			pairs = pairs[:min(limit, len(pairs))]
+			pairs = g2p.Words(pairs, limit)
 		}
 		sets = append(sets, g2p.Dataset{Name: language, Pairs: pairs})
 	}

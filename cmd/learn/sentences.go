@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -25,20 +26,33 @@ const (
 type sentences struct {
 	format *string
 	label  *string
+
+	// like is the format of what was read before, or of a model, with who has it; what is
+	// read from then on must be alike.
+	like sequence.Format
+	who  string
 }
 
 func (s *sentences) define(fs *flags.Set, label string) {
 	s.format = fs.Enum("format", autoFormat, []string{autoFormat, columns, tabs, conllu},
-		"Form of the data; auto is conllu for names with .conllu, else columns. columns are separated by blanks or tabs, tabs by single tabs; gzip is recognised")
-	s.label = fs.String("label", label, "Column with the labels, from 0, or from the end when negative; for conllu also upos, xpos or deprel")
+		"Form of the data; auto is conllu for names with .conllu, else that of the model's training data, else columns. columns are separated by blanks or tabs, tabs by single tabs; gzip is recognised")
+	s.label = fs.String("label", label, "Column with the labels, from 0, or from the end when negative; for conllu also upos, xpos or deprel. Of a model, that of training")
+}
+
+// follow has what is read from now on be like the training data of a model. Files of older
+// models say nothing of it.
+func (s *sentences) follow(m *sequence.Model, name string) {
+	s.like, s.who = m.Format(), "the training data of "+name
 }
 
 func (s *sentences) formatOf(name string) string {
-	if *s.format != autoFormat {
+	switch {
+	case *s.format != autoFormat:
 		return *s.format
-	}
-	if strings.Contains(name, ".conllu") {
+	case strings.Contains(name, ".conllu"):
 		return conllu
+	case s.like.Known():
+		return s.like.Form
 	}
 	return columns
 }
@@ -65,9 +79,42 @@ func (s *sentences) labelColumn(format string, n int) (int, error) {
 		k += n
 	}
 	if k < 0 || k >= n {
-		return 0, fmt.Errorf("flag --label: there is no column %s: tokens have %d, counted from 0", v, n)
+		return 0, fmt.Errorf("flag --label: there is no column %s: tokens have %d columns, which the flag counts from 0, or from the end by negative numbers", v, n)
 	}
 	return k, nil
+}
+
+// labelled returns the label's column of data that have one, of n columns.
+func (s *sentences) labelled(format string, n int) (int, error) {
+	if !s.like.Known() {
+		return s.labelColumn(format, n)
+	}
+	if *s.label != "" {
+		k, err := s.labelColumn(format, n)
+		if err != nil {
+			return 0, err
+		}
+		if k != s.like.Label {
+			return 0, fmt.Errorf("flag --label: column %d, but %s has its labels in column %d (counted from 1)", k+1, s.who, s.like.Label+1)
+		}
+	}
+	return s.like.Label, nil
+}
+
+// misfit is the error of a line with n columns where others were asked for.
+func (s *sentences) misfit(shown, format string, line, n int) error {
+	msg := fmt.Sprintf("%s, but %s has %s (%s)", columnsOf(n), s.who, columnsOf(s.like.Columns), s.like)
+	if format != s.like.Form && (format == conllu || s.like.Form == conllu) {
+		msg += fmt.Sprintf("; this was read as %s, since its name or --format says so", format)
+	}
+	return &dataset.SyntaxError{Name: shown, Line: line, Msg: msg}
+}
+
+func columnsOf(n int) string {
+	if n == 1 {
+		return "1 column"
+	}
+	return fmt.Sprintf("%d columns", n)
 }
 
 // parse reads sentences; data without any is an error.
@@ -91,42 +138,47 @@ func read(r io.Reader, shown, format string, width int) ([]dataset.Sentence, err
 	return dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs, Columns: width})
 }
 
-// read reads examples from files, "" and - being standard input. All must have
-// the same number of columns, which is returned with the format of the first.
+// read reads examples from files, "" and - being standard input. All must have the
+// number of columns and the label's column of what s is to be like, or of the first, whose
+// format is returned.
 //
 // The label's column is blanked in the inputs: a template that reads it would
 // learn the answer, and find nothing when the model is used.
-func (s *sentences) read(c *call, names []string) (examples []sequence.Example, format string, width int, err error) {
+func (s *sentences) read(c *call, names []string) (examples []sequence.Example, format sequence.Format, err error) {
 	if len(names) == 0 {
 		names = []string{""}
 	}
-	first := ""
 	for i, name := range names {
 		r, shown, err := c.OpenText(name)
 		if err != nil {
-			return nil, "", 0, err
+			return nil, format, err
 		}
 		f := s.formatOf(name)
 		list, err := parse(r, shown, f)
 		r.Close()
 		if err != nil {
-			return nil, "", 0, err
+			return nil, format, s.hinted(err, f)
 		}
 		n := len(list[0].Tokens[0])
-		if i == 0 {
-			format, width, first = f, n, shown
-		} else if n != width {
-			return nil, "", 0, fmt.Errorf("%s has %d columns, %s has %d", shown, n, first, width)
+		if s.like.Known() && n != s.like.Columns {
+			return nil, format, s.misfit(shown, f, list[0].Line, n)
 		}
-		label, err := s.labelColumn(f, n)
+		label, err := s.labelled(f, n)
 		if err != nil {
-			return nil, "", 0, fmt.Errorf("%s: %w", shown, err)
+			return nil, format, fmt.Errorf("%s: %w", shown, err)
+		}
+		if i == 0 {
+			format = sequence.Format{Form: f, Columns: n, Label: label}
+		}
+		if !s.like.Known() {
+			s.like, s.who = format, shown
 		}
 		for k := range list {
 			e := sequence.Example{Labels: list[k].Column(label)}
+			e.Source = fmt.Sprintf("%s:%d", shown, list[k].Line)
 			for t, row := range list[k].Tokens {
 				if f == conllu && e.Labels[t] == "_" {
-					return nil, "", 0, fmt.Errorf("%s:%d: word %d of the sentence that begins here has no label (_) in column %d", shown, list[k].Line, t+1, label+1)
+					return nil, format, fmt.Errorf("%s:%d: word %d of the sentence that begins here has no label (_) in column %d", shown, list[k].Line, t+1, label+1)
 				}
 				row[label] = "_"
 			}
@@ -134,7 +186,19 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example, 
 			examples = append(examples, e)
 		}
 	}
-	return examples, format, width, nil
+	return examples, format, nil
+}
+
+// hinted adds to an error of reading a form that was taken from s.like what it was taken
+// from.
+func (s *sentences) hinted(err error, form string) error {
+	var e *dataset.SyntaxError
+	if !s.like.Known() || *s.format != autoFormat || form != s.like.Form || !errors.As(err, &e) {
+		return err
+	}
+	more := *e
+	more.Msg += fmt.Sprintf("; it was read like %s (%s): --format says otherwise", s.who, s.like)
+	return &more
 }
 
 // unlabelled is a part of an input to be labelled, with its text for output.
@@ -144,6 +208,42 @@ type unlabelled struct {
 	text   []byte
 	format string
 	label  int // column that output replaces; -1 appends one
+}
+
+// fit gives the rows of sentences the columns of training, with nothing in that of the
+// label, and sets the label's column of output. Lines may have the label's column or not.
+func (s *sentences) fit(u *unlabelled) error {
+	n := len(u.list[0].Tokens[0])
+	missing := s.like.Known() && n == s.like.Columns-1
+	if s.like.Known() && n != s.like.Columns && !missing {
+		return s.misfit(u.shown, u.format, u.list[0].Line, n)
+	}
+	var err error
+	switch {
+	case missing && *s.label != "":
+		return fmt.Errorf("%s: flag --label: lines have %s, without that of the label, which has none to stand in: leave the flag out, and labels follow the other columns", u.shown, columnsOf(n))
+	case *s.label == "" && s.like.Known() && u.format == conllu && !missing:
+		u.label = s.like.Label
+	case u.format == conllu && !missing || *s.label != "":
+		if u.label, err = s.labelColumn(u.format, n); err != nil {
+			return fmt.Errorf("%s: %w", u.shown, err)
+		}
+	}
+	blank := u.label
+	if s.like.Known() {
+		blank = s.like.Label
+	}
+	for k := range u.list {
+		for t, row := range u.list[k].Tokens {
+			switch {
+			case missing:
+				u.list[k].Tokens[t] = slices.Insert(row, blank, "_")
+			case blank >= 0:
+				row[blank] = "_"
+			}
+		}
+	}
+	return nil
 }
 
 // partSize is how much of an input is labelled at a time, when there is so much.
@@ -197,24 +297,17 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 			}
 		}
 		if u.list, err = read(bytes.NewReader(u.text), shown, format, width); err != nil {
-			return shifted(err, line-prefix)
+			return shifted(s.hinted(err, format), line-prefix)
 		}
 		u.text = u.text[prefix:]
+		for k := range u.list {
+			u.list[k].Line += line - prefix
+		}
 		if len(u.list) > 0 {
 			sentences += len(u.list)
 			width = len(u.list[0].Tokens[0])
-			if format == conllu || *s.label != "" {
-				if u.label, err = s.labelColumn(format, width); err != nil {
-					return fmt.Errorf("%s: %w", shown, err)
-				}
-			}
-		}
-		for k := range u.list {
-			u.list[k].Line += line - prefix
-			if u.label >= 0 {
-				for _, row := range u.list[k].Tokens {
-					row[u.label] = "_"
-				}
+			if err := s.fit(u); err != nil {
+				return err
 			}
 		}
 		if err := do(u); err != nil {

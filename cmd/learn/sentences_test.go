@@ -186,3 +186,30 @@ func TestAgainst(t *testing.T) {
 	var flagsOf decoder
 	flagsOf.define(flags.New()) // flags of decoding do not collide
 }
+
+// Models that do not say what they were trained on, as older files, take any columns that
+// their templates find.
+func TestPredictOlderModel(t *testing.T) {
+	templates, err := sequence.ParseTemplates(strings.NewReader("U0:%x[0,0]\n"), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, err := sequence.Train([]sequence.Example{{Input: sequence.Input{Columns: [][]string{{"a"}, {"b"}}}, Labels: []string{"X", "Y"}}}, &sequence.TrainOptions{Templates: templates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "m")
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{"a\nb\n": "a X\nb Y\n", "a 1 2\nb 3 4\n": "a 1 2 X\nb 3 4 Y\n"} {
+		var out, errs bytes.Buffer
+		if execute(context.Background(), []string{"sequence", "predict", "--model", name}, cli.Streams{In: strings.NewReader(in), Out: &out, Err: &errs}) != 0 || out.String() != want {
+			t.Errorf("%q became %q: %s", in, out.String(), errs.String())
+		}
+	}
+}

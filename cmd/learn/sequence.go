@@ -38,8 +38,8 @@ func (s *scored) define(fs *flags.Set) {
 	s.machines = fs.Bytes("machine_bytes", 1<<30, "Memory for loss machines that are kept between passes")
 }
 
-func (s *scored) options(c *call, d *sentences, format string, width, workers int) (*sequence.TrainOptions, error) {
-	o := &sequence.TrainOptions{Order: int(*s.order), MinCount: int(*s.minCount), Observed: *s.observed, Memory: int(*s.memory),
+func (s *scored) options(c *call, format sequence.Format, workers int) (*sequence.TrainOptions, error) {
+	o := &sequence.TrainOptions{Format: format, Order: int(*s.order), MinCount: int(*s.minCount), Observed: *s.observed, Memory: int(*s.memory),
 		Rate: *s.rate, Decay: *s.decay, Batch: int(*s.batch), Seed: *s.seed, Workers: workers, MachineBytes: *s.machines}
 	if *s.order < 1 || *s.minCount < 1 || *s.memory < 1 || *s.batch < 1 || *s.machines < 1 {
 		return nil, errors.New("flags --order, --min_count, --memory, --batch and --machine_bytes must be at least 1")
@@ -59,16 +59,15 @@ func (s *scored) options(c *call, d *sentences, format string, width, workers in
 	if err != nil {
 		return nil, err
 	}
-	if o.Templates, err = c.templates(*s.templates, format, width); err != nil {
+	if o.Templates, err = c.templates(*s.templates, format); err != nil {
 		return nil, err
 	}
-	label, err := d.labelColumn(format, width)
 	for _, t := range o.Templates {
-		if err == nil && t.Reads(label) {
-			c.Warn(c.prog, "the template %q looks at column %d, which has the labels: it sees _ there, since the answer is not to be learned from itself", t, label)
+		if t.Reads(format.Label, format.Columns) {
+			c.Warn(c.prog, "the template %q looks at column %d, which has the labels: it sees _ there, since the answer is not to be learned from itself", t, format.Label+1)
 		}
 	}
-	return o, err
+	return o, nil
 }
 
 // amount makes a library's "zero is the default" of a flag's plain number.
@@ -123,11 +122,11 @@ up to 8 tokens and within a band of 2 beyond:
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
 			return t.run(c, "sequence "+*objective, inputs, func(workers int, control run.Control) (*fitted, error) {
-				examples, format, width, err := d.read(c, c.args)
+				examples, format, err := d.read(c, c.args)
 				if err != nil {
 					return nil, err
 				}
-				o, err := s.options(c, &d, format, width, workers)
+				o, err := s.options(c, format, workers)
 				if err != nil {
 					return nil, err
 				}
@@ -177,6 +176,9 @@ up to 8 tokens and within a band of 2 beyond:
 				if *initial != "" {
 					if o.Init, err = c.sequenceModel(*initial); err != nil {
 						return nil, err
+					}
+					if f := o.Init.Format(); f.Known() && (f.Columns != format.Columns || f.Label != format.Label) {
+						return nil, fmt.Errorf("flag --init: %s was trained on other columns (%s) than these (%s): its weights would be of other words", *initial, f, format)
 					}
 				}
 				m, r, err := sequence.Train(examples, o)
@@ -260,6 +262,9 @@ otherwise, everything else untouched. --nbest writes JSON lines instead: a line
 for each sentence with its best labellings. Input is read and answered sentence by
 sentence, so it may be a pipe of any length.
 
+Lines must have the columns that the model was trained on; that of the label may be
+missing, and is not looked at.
+
 Example:
 
   learn sequence predict new.conllu labelled.conllu --model pos.model`,
@@ -293,6 +298,7 @@ Example:
 			if err != nil {
 				return err
 			}
+			s.follow(m, *model)
 			t := m.Tagger()
 			return c.Output(c.arg(1), func(w io.Writer) error {
 				return s.eachPart(c, c.arg(0), func(u *unlabelled) error {
@@ -316,12 +322,12 @@ func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger, label fun
 			if err := c.ctx.Err(); err != nil {
 				return nil, &stopped{"the output is not complete"}
 			}
-			labels, err := label(t, &sequence.Input{Columns: u.list[k].Tokens})
+			labels, err := label(t, u.input(k))
 			if err != nil {
 				if c.ctx.Err() != nil {
 					return nil, &stopped{"the output is not complete"}
 				}
-				return nil, sentenceError(u.shown, u.list[k].Line, err)
+				return nil, err
 			}
 			return labels, nil
 		})
@@ -337,9 +343,9 @@ func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger, label fun
 		if err := c.ctx.Err(); err != nil {
 			return &stopped{"the output is not complete"}
 		}
-		list, err := t.NBest(&sequence.Input{Columns: u.list[k].Tokens}, nbest)
+		list, err := t.NBest(u.input(k), nbest)
 		if err != nil {
-			return sentenceError(u.shown, u.list[k].Line, err)
+			return err
 		}
 		line := struct {
 			Line int     `json:"line"`
@@ -355,6 +361,7 @@ func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger, label fun
 	return nil
 }
 
-func sentenceError(shown string, line int, err error) error {
-	return fmt.Errorf("%s:%d: %w", shown, line, err)
+// input is sentence k.
+func (u *unlabelled) input(k int) *sequence.Input {
+	return &sequence.Input{Columns: u.list[k].Tokens, Source: fmt.Sprintf("%s:%d", u.shown, u.list[k].Line)}
 }

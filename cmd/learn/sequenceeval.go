@@ -167,7 +167,8 @@ var sequenceEval = &command{
 Errors are counted by token, by sequence, by edit distance, and by chunks (as
 the conlleval script counts them) when labels look like B-NP. --model may name
 several files, separated by commas: each is then compared with the first, by a
-paired t-test over sequences and McNemar's test.
+paired t-test over sequences and McNemar's test. Lines must have the columns that the
+models were trained on.
 
 Example:
 
@@ -193,7 +194,15 @@ Example:
 			if err != nil {
 				return err
 			}
-			examples, _, _, err := s.read(c, c.args)
+			for i, m := range list {
+				if f := m.Format(); f.Known() {
+					if s.like.Known() && (f.Columns != s.like.Columns || f.Label != s.like.Label) {
+						return fmt.Errorf("flag --model: %s was trained on other columns (%s) than %s (%s): no file is for both; give each command one", names[i], f, strings.TrimPrefix(s.who, "the training data of "), s.like)
+					}
+					s.follow(m, names[i])
+				}
+			}
+			examples, _, err := s.read(c, c.args)
 			if err != nil {
 				return err
 			}

@@ -117,8 +117,8 @@ Example:
 				if err != nil {
 					return err
 				}
-				if *words > 0 && len(a) > int(*words) {
-					a = a[:*words]
+				if *words > 0 {
+					a = g2p.Words(a, int(*words))
 				}
 				if err := one(language, func(o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
 					return experiment.Pronouncing(c.ctx, language, a, b, o)
@@ -127,22 +127,19 @@ Example:
 				}
 			}
 			if *train != "" {
-				a, format, width, err := d.read(c, []string{*train})
+				a, format, err := d.read(c, []string{*train})
 				if err != nil {
 					return err
 				}
-				b, _, other, err := d.read(c, []string{*test})
+				b, _, err := d.read(c, []string{*test})
 				if err != nil {
 					return err
-				}
-				if other != width {
-					return fmt.Errorf("%s has %d columns, %s has %d", *test, other, *train, width)
 				}
 				if *limit > 0 && len(a) > int(*limit) {
 					a = a[:*limit]
 				}
 				o := &sequence.TrainOptions{MinCount: int(*minCount), Workers: workers}
-				if o.Templates, err = c.templates(*templates, format, width); err != nil {
+				if o.Templates, err = c.templates(*templates, format); err != nil {
 					return err
 				}
 				name := (*train)[strings.LastIndexByte(*train, '/')+1:]

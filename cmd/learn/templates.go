@@ -64,14 +64,14 @@ const autoTemplates = "auto"
 
 // templates returns the templates of a preset's name or a file's. Which preset
 // auto stands for depends on the data.
-func (c *call) templates(name string, format string, columns int) ([]*sequence.Template, error) {
+func (c *call) templates(name string, format sequence.Format) ([]*sequence.Template, error) {
 	word := "0"
-	if format == conllu {
+	if format.Form == conllu {
 		word = "1"
 	}
 	if name == autoTemplates {
 		name = "tagging"
-		if format != conllu && columns > 2 {
+		if format.Form != conllu && format.Columns > 2 {
 			name = "chunking"
 		}
 	}
@@ -87,7 +87,7 @@ func (c *call) templates(name string, format string, columns int) ([]*sequence.T
 		defer r.Close()
 		return sequence.ParseTemplates(r, shown)
 	}
-	if name == "chunking" && (format == conllu || columns < 3) {
+	if name == "chunking" && (format.Form == conllu || format.Columns < 3) {
 		return nil, fmt.Errorf("flag --templates: chunking needs columns for word, tag and label; write a file of templates for other data")
 	}
 	return sequence.ParseTemplates(strings.NewReader(strings.ReplaceAll(text, "W", word)), "templates "+name)

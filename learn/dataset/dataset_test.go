@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/learn/dataset"
 )
 
@@ -55,7 +56,10 @@ func TestErrorsNameThePlace(t *testing.T) {
 		return func(r io.Reader) error { _, err := dataset.ReadColumns(r, "f", o); return err }
 	}
 	conllu := func(r io.Reader) error { _, err := dataset.ReadCoNLLU(r, "f", nil); return err }
-	pairs := func(r io.Reader) error { _, err := dataset.ReadPairs(r, "f", nil); return err }
+	pairs := func(r io.Reader) error {
+		_, err := dataset.ReadTSV(r, "f", &dataset.TSVOptions{Fields: 2})
+		return err
+	}
 	line := "1\ta\ta\tX\tX\t_\t0\troot\t_\t_\n"
 	for _, x := range []struct {
 		in           string
@@ -144,15 +148,15 @@ func TestTSV(t *testing.T) {
 	}
 }
 
-func ExampleReadPairs() {
-	pairs, err := dataset.ReadPairs(strings.NewReader("hús\th uː s\nköttur\tcʰ œ h t ʏ r\n"), "icelandic.tsv", nil)
+func ExampleReadTSV() {
+	rows, err := dataset.ReadTSV(strings.NewReader("hús\th uː s\nköttur\tcʰ œ h t ʏ r\n"), "icelandic.tsv", nil)
 	if err != nil {
 		fmt.Println(err)
 	}
-	for _, p := range pairs {
-		fmt.Println(p.Line, p.Input, len(strings.Fields(p.Output)))
+	for _, r := range rows {
+		fmt.Println(r.Line, r.Fields[0], len(strings.Fields(r.Fields[1])))
 	}
-	_, err = dataset.ReadPairs(strings.NewReader("hús\th uː s\nköttur\n"), "icelandic.tsv", nil)
+	_, err = dataset.ReadTSV(strings.NewReader("hús\th uː s\nköttur\n"), "icelandic.tsv", nil)
 	fmt.Println(err)
 	// Output:
 	// 1 hús 3
@@ -286,7 +290,7 @@ func FuzzReadCoNLLU(f *testing.F) {
 	})
 }
 
-// What ReadTSV accepts, written again, reads back equal, and ReadPairs reads the same.
+// What ReadTSV accepts, written again, reads back equal.
 func FuzzReadTSV(f *testing.F) {
 	f.Add("a\tb\nc\td\r\n", false, false)
 	f.Add("\ufeffw\tx y\n\n# z\t\n", true, true)
@@ -316,18 +320,6 @@ func FuzzReadTSV(f *testing.F) {
 		for i := range got {
 			if !slices.Equal(got[i].Fields, again[i].Fields) {
 				t.Fatalf("%q, then %q", got[i].Fields, again[i].Fields)
-			}
-		}
-		pairs, err := dataset.ReadPairs(strings.NewReader(in), "f", o)
-		if len(got) == 0 || len(got[0].Fields) != 2 {
-			return
-		}
-		if err != nil || len(pairs) != len(got) {
-			t.Fatalf("%d pairs of %d lines: %v", len(pairs), len(got), err)
-		}
-		for i, p := range pairs {
-			if p.Input != got[i].Fields[0] || p.Output != got[i].Fields[1] || p.Line != got[i].Line {
-				t.Fatalf("%+v of %+v", p, got[i])
 			}
 		}
 	})

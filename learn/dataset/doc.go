@@ -1,8 +1,8 @@
 // Package dataset reads labelled data from io.Readers and splits it.
 //
 // ReadColumns reads CoNLL-style columns, ReadCoNLLU the CoNLL-U format of
-// Universal Dependencies, ReadTSV tables of tab-separated fields, and ReadPairs
-// tables of two. Each returns all of its input as strings. The readers are
+// Universal Dependencies, and ReadTSV tables of tab-separated fields. Each returns
+// all of its input as strings. The readers are
 // strict: what does not have the form is a *SyntaxError with the name, the line
 // and the column (in characters) at which it was seen; nothing is guessed or
 // dropped in silence.

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// TSVOptions adjusts ReadTSV and ReadPairs; nil is the same as the zero value.
+// TSVOptions adjusts ReadTSV; nil is the same as the zero value.
 type TSVOptions struct {
-	Fields  int    // fields of every line; zero is as many as the first line has (ReadPairs: two)
+	Fields  int    // fields of every line; zero is as many as the first line has
 	Comment string // lines that begin with it are skipped; empty is none
 	Header  bool   // the first line is a header and is skipped (after its number of fields was noted)
 	Empty   bool   // fields may be empty; by default that is an error
@@ -63,28 +63,4 @@ func ReadTSV(r io.Reader, name string, opts *TSVOptions) ([]Record, error) {
 		}
 		out = append(out, Record{l.line, fields})
 	}
-}
-
-// Pair is one line of a table with two columns, such as a word and its phones.
-type Pair struct {
-	Input, Output string
-	Line          int // in the input, from 1
-}
-
-// ReadPairs reads lines of two tab-separated fields; see ReadTSV.
-func ReadPairs(r io.Reader, name string, opts *TSVOptions) ([]Pair, error) {
-	o := TSVOptions{}
-	if opts != nil {
-		o = *opts
-	}
-	o.Fields = 2
-	records, err := ReadTSV(r, name, &o)
-	if err != nil {
-		return nil, err
-	}
-	pairs := make([]Pair, len(records))
-	for i, r := range records {
-		pairs[i] = Pair{r.Fields[0], r.Fields[1], r.Line}
-	}
-	return pairs, nil
 }

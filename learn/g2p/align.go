@@ -13,9 +13,9 @@ type AlignOptions struct {
 	MaxPhones  int     // longest label; 0 is 2, at most 64
 	Iterations int     // of expectation maximization; 0 is 10
 	PruneFrom  int     // first iteration (from 1) that drops rare labels; 0 is 5
-	MinCount   float64 // labels of a letter with a smaller expected count are dropped; 0 is 1, negative is none
+	MinCount   float64 // labels of a letter with a smaller expected count are dropped, but see Align; 0 is 1, negative is none
 
-	// MinProb drops labels with a smaller p(u|x). 0 is none for up to 2000 words,
+	// MinProb, as MinCount, drops labels with a smaller p(u|x). 0 is none for up to 2000 words,
 	// .001 up to 20000 and .004 above; negative is none.
 	MinProb float64
 	// Direct sweeps the lattices by a loop of our own in place of
@@ -67,12 +67,13 @@ type Alignment struct {
 	Inventory *Inventory
 
 	// Labels[i] is the best label of each letter of pair i, as an index into
-	// Inventory.Labels, or nil where the pair has no alignment left.
-	Labels    [][]int32
-	Unaligned int       // pairs without alignment
-	LogLik    []float64 // log-likelihood of the words before each iteration; those without alignment left out
+	// Inventory.Labels, or nil where the pair is lost.
+	Labels [][]int32
+	Lost   []int     // pairs that cannot be aligned: they have more than MaxPhones phones a letter
+	LogLik []float64 // log-likelihood of the words before each iteration, without those lost
 
-	phones [][]int // of each pair
+	phones  [][]int   // of each pair
+	letters [][]int32 // of each pair, irregular ones for those with a scarce label
 }
 
 // Align finds which phones each letter stands for, by expectation maximization
@@ -80,8 +81,15 @@ type Alignment struct {
 // at most MaxPhones phones with probability p(u|x). The first weights depend on
 // the length of u alone (.3, 1, .05, .005, …: uniform ones lead to worse and
 // arbitrary alignments), and from some iteration on rare labels are dropped for
-// good, which keeps the inventory small. Each pair is then aligned by its best
-// path, and a letter may emit the labels it was given there.
+// good, which keeps the inventory small. A rare label stays when a pair needs it: it
+// lies on the best path of a pair that has no path without rare labels. So the only
+// pairs lost are those with more than MaxPhones phones a letter. Each pair is then
+// aligned by its best path, and a letter may emit the labels it was given there.
+//
+// Lattices grow with the square of the labels of a letter. Labels below MinProb that pairs
+// need would make those of the CMU dictionary thirteen times as large. They belong to
+// irregular letters, which stand in for the letters of these pairs and have one label each:
+// the model learns all else from the pairs, and predicts no such label.
 //
 // The lattice of a pair has the states (letters read, phones emitted). It is
 // Compose(word, EMIT, phones), where EMIT is the transducer of one letter to a
@@ -100,7 +108,7 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 	if o.MaxPhones > maxPhones {
 		return nil, fmt.Errorf("g2p: labels of up to %d phones: %d are possible", o.MaxPhones, maxPhones)
 	}
-	letters, phones, err := collect(pairs)
+	letters, phones, err := collect(pairs, o.MaxPhones)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +133,9 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 		em.normalize(counts, it >= o.PruneFrom, o.MinCount, o.MinProb)
 	}
 	em.viterbi(al)
-	em.inventory(al)
+	if err := em.inventory(al); err != nil {
+		return nil, err
+	}
 	for x, list := range inv.Allowed {
 		if len(list) > math.MaxUint16 {
 			return nil, fmt.Errorf("g2p: letter %q is aligned with %d different phone strings, more than %d",

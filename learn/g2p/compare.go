@@ -145,8 +145,8 @@ func (o *CompareOptions) withDefaults() (CompareOptions, error) {
 // outcome is what one model did on held-out words.
 type outcome struct {
 	objective Objective
-	edits     []int
-	phones    []int // of the references
+	edits     []int // to the nearest reference
+	phones    []int // of that reference
 	converged bool
 	evals     int
 }
@@ -219,8 +219,8 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 			crossEntropy = m
 		}
 		x.event(u, Event{Stage: Evaluating, Objective: o})
-		u.models = append(u.models, outcome{objective: o, edits: held.edits(m, &x.o.Decode, workers), phones: held.length,
-			converged: res.Converged(), evals: res.Evaluations})
+		edits, phones := held.edits(m, &x.o.Decode, workers)
+		u.models = append(u.models, outcome{objective: o, edits: edits, phones: phones, converged: res.Converged(), evals: res.Evaluations})
 	}
 	u.stats = p.Stats
 	x.event(u, Event{Stage: Done})
@@ -237,7 +237,8 @@ func (x *experiment) prepare(ctx context.Context, pairs []Pair, workers int) (*P
 // unit's training words, then by the words in error, then by the grid's order.
 func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Objective, error) {
 	g := x.o.Grid
-	folds, err := dataset.KFold(len(u.train), g.Folds, rand.New(rand.NewPCG(x.o.Seed, uint64(u.fold)+1)))
+	words := entries(u.train)
+	folds, err := dataset.KFold(len(words), g.Folds, rand.New(rand.NewPCG(x.o.Seed, uint64(u.fold)+1)))
 	if err != nil {
 		return nil, fmt.Errorf("g2p: folds within the training words: %w", err)
 	}
@@ -247,11 +248,11 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 		scores[i] = make([]score, len(g.candidates(o)))
 	}
 	for _, f := range folds[:g.Use] {
-		p, err := x.prepare(ctx, dataset.Pick(u.train, f.Train), workers)
+		p, err := x.prepare(ctx, pick(u.train, words, f.Train), workers)
 		if err != nil {
 			return nil, err
 		}
-		held, err := newHeldOut(p.Inventory, p.Features, dataset.Pick(u.train, f.Test))
+		held, err := newHeldOut(p.Inventory, p.Features, pick(u.train, words, f.Test))
 		if err != nil {
 			return nil, err
 		}
@@ -261,7 +262,8 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 				if err != nil {
 					return nil, err
 				}
-				for _, e := range held.edits(m, &x.o.Decode, workers) {
+				edits, _ := held.edits(m, &x.o.Decode, workers)
+				for _, e := range edits {
 					scores[i][k].edits += e
 					if e > 0 {
 						scores[i][k].wrong++
@@ -300,7 +302,8 @@ func Compare(ctx context.Context, name string, train, test []Pair, opts *Compare
 }
 
 // CrossValidate compares objectives over folds of each of the data sets: every
-// word is held out once (unless opts.Use leaves folds out), and all words count in the pooled rates and tests.
+// word is held out once, with all its pronunciations (unless opts.Use leaves folds out),
+// and all words count in the pooled rates and tests.
 // With a Grid, each training set chooses the constants of every objective for
 // itself, on folds of its own, so that held-out words have no part in it.
 //
@@ -314,13 +317,14 @@ func CrossValidate(ctx context.Context, sets []Dataset, opts *CompareOptions) (*
 	x := &experiment{o: o}
 	var units []*unit
 	for i, d := range sets {
-		folds, err := dataset.KFold(len(d.Pairs), o.Folds, rand.New(rand.NewPCG(o.Seed, uint64(i)<<32)))
+		words := entries(d.Pairs)
+		folds, err := dataset.KFold(len(words), o.Folds, rand.New(rand.NewPCG(o.Seed, uint64(i)<<32)))
 		if err != nil {
 			return nil, fmt.Errorf("g2p: %s: %w", d.Name, err)
 		}
 		for k, f := range folds[:o.Use] {
 			units = append(units, &unit{dataset: d.Name, fold: k + 1, folds: len(folds),
-				train: dataset.Pick(d.Pairs, f.Train), test: dataset.Pick(d.Pairs, f.Test)})
+				train: pick(d.Pairs, words, f.Train), test: pick(d.Pairs, words, f.Test)})
 		}
 	}
 	// As many folds at once as there are workers; what is left of these works

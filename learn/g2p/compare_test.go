@@ -153,12 +153,114 @@ func TestEvaluate(t *testing.T) {
 
 func TestReadPairs(t *testing.T) {
 	pairs, err := ReadPairs(strings.NewReader("af\taː v\r\nð\tð\n"), "x.tsv")
-	if err != nil || !reflect.DeepEqual(pairs, []Pair{{"af", []string{"aː", "v"}}, {"ð", []string{"ð"}}}) {
+	if err != nil || !reflect.DeepEqual(pairs, []Pair{{"af", []string{"aː", "v"}, "x.tsv:1"}, {"ð", []string{"ð"}, "x.tsv:2"}}) {
 		t.Errorf("read %v, %v", pairs, err)
 	}
-	for text, where := range map[string]string{"af aː v\n": "x.tsv:1", "af\ta\nb\t  \n": "x.tsv:2", "a\tb\tc\n": "x.tsv:1", "a\t\xff\n": "x.tsv:1"} {
-		if _, err := ReadPairs(strings.NewReader(text), "x.tsv"); err == nil || !strings.Contains(err.Error(), where) {
+	for text, where := range map[string]string{
+		"af\n":               "x.tsv:1: the word \"af\" has no phones",
+		"a\ta\naf aː v\n":    "x.tsv:2: no tab",
+		"af aː v\na\ta\n":    "x.tsv:2: a tab, but line 1",
+		"af\ta\nb\t  \n":     "x.tsv:2: the word \"b\" has no phones",
+		"a\tb\tc\n":          "x.tsv:1: 3 tab-separated fields",
+		"a\t\xff\n":          "x.tsv:1",
+		"\ta\n":              "x.tsv:1: no word",
+		"b b\n\na # place\n": "x.tsv:3: the word \"a\" has no phones",
+	} {
+		if _, err := ReadPairs(strings.NewReader(text), "x.tsv"); err == nil || !strings.HasPrefix(err.Error(), where) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// The CMU dictionary in its present form and that of 0.7b; what looks like it in tables with
+// tabs.
+func TestReadLexicon(t *testing.T) {
+	for text, want := range map[string]Lexicon{
+		"aalborg AO1 L # place, danish\naalborg(2) AA1 L\n'bout B AW1 T\n": {Blanks: true, Remarks: 1, Pairs: []Pair{
+			{"aalborg", []string{"AO1", "L"}, "x:1"}, {"aalborg", []string{"AA1", "L"}, "x:2"}, {"'bout", []string{"B", "AW1", "T"}, "x:3"}}},
+		";;; # CMUdict\n;;;\n#HASH-MARK  HH AE1 SH\n(PAREN  P ER0\nBATH(1)  B AE1 TH\n;SEMI-COLON(1)  S\n": {Blanks: true, Pairs: []Pair{
+			{"#HASH-MARK", []string{"HH", "AE1", "SH"}, "x:3"}, {"(PAREN", []string{"P", "ER0"}, "x:4"}, {"BATH", []string{"B", "AE1", "TH"}, "x:5"}, {";SEMI-COLON", []string{"S"}, "x:6"}}},
+		"# made by hand\n#note\na\tA #\n#\th\nb c\tB\nb c(12)\tC\n(2)\tD\n#\n": {Pairs: []Pair{
+			{"a", []string{"A", "#"}, "x:3"}, {"#", []string{"h"}, "x:4"}, {"b c", []string{"B"}, "x:5"}, {"b c", []string{"C"}, "x:6"}, {"(2)", []string{"D"}, "x:7"}}},
+		"# nothing\n\n": {},
+	} {
+		if got, err := ReadLexicon(strings.NewReader(text), "x"); err != nil || !reflect.DeepEqual(*got, want) {
+			t.Errorf("%q: read %v, %v", text, got, err)
+		}
+	}
+}
+
+// A word with two references is one word, right when either is given, and its edits are
+// to the nearest.
+func TestBestOfReferences(t *testing.T) {
+	train := words(t, "gre", "train", 150)
+	m, err := Train(context.Background(), train, Objective{Kind: CrossEntropy, L2: 1}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := func(word string) []string {
+		p, err := m.Predict(word, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	a, b := train[3].Word, train[7].Word
+	right, other := out(a), out(b)
+	test := []Pair{
+		{Word: a, Phones: append(right[:len(right):len(right)], "x", "y")}, // two edits
+		{Word: b, Phones: append(other[:len(other):len(other)], "x", "y", "z")},
+		{Word: a, Phones: right},                                     // none
+		{Word: b, Phones: other[1:]},                                 // one edit, the nearest
+		{Word: b, Phones: append([]string{"x"}, other...)},           // one, too
+		{Word: b, Phones: append([]string{"x", "y", "z"}, other...)}, // three
+	}
+	r, err := Evaluate("x", []*Model{m}, test, nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Pooled
+	phones := len(right) + len(other) - 1
+	if got := s.Models[0]; s.Words != 2 || s.References != 6 || got.Edits != 1 || got.Wrong != 1 || got.Phones != phones || got.PER != 100/float64(phones) || got.WER != 50 {
+		t.Errorf("%d words, %d references, %+v; there is one edit in %d phones", s.Words, s.References, got, phones)
+	}
+	var text bytes.Buffer
+	if err := r.WriteTable(&text); err != nil || !strings.Contains(text.String(), "2 words with 6 pronunciations: a word is counted against the nearest") {
+		t.Errorf("the report does not say how words are counted (%v):\n%s", err, text.String())
+	}
+}
+
+// A word is held out with all its pronunciations.
+func TestFoldsKeepWordsWhole(t *testing.T) {
+	var pairs []Pair
+	for i, p := range words(t, "gre", "train", 40) {
+		pairs = append(pairs, p)
+		if i%3 == 0 {
+			pairs = append(pairs, Pair{Word: p.Word, Phones: append(p.Phones[:len(p.Phones):len(p.Phones)], p.Phones[0])})
+		}
+	}
+	list := entries(pairs)
+	if len(list) != 40 {
+		t.Fatalf("%d words, there are 40", len(list))
+	}
+	part := pick(pairs, list, []int{0, 1, 3})
+	if len(part) != 5 || part[0].Word != part[1].Word || part[3].Word != part[4].Word {
+		t.Errorf("words 0, 1 and 3 are %v", part)
+	}
+	if got := Words(pairs, 2); !reflect.DeepEqual(got, pairs[:3]) {
+		t.Errorf("the first two words are %v", got)
+	}
+	if got := Words(pairs, 1000); !reflect.DeepEqual(got, pairs) {
+		t.Errorf("1000 words are %d of %d pairs", len(got), len(pairs))
+	}
+	o := &CompareOptions{Folds: 4, Objectives: []Objective{DefaultObjective(CrossEntropy)}, Stop: run.Stop{Iterations: 3}, Workers: 1, Grid: &Grid{L2: []float64{1, 2}, Folds: 2}}
+	r, err := CrossValidate(context.Background(), []Dataset{{"x", pairs}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Three folds train on each word: with a pronunciation of a held-out word among the
+	// training pairs there would be more than three times as many as pairs.
+	if s := r.Pooled; s.Words != 40 || s.References != len(pairs) || s.Trained != 3*len(pairs) {
+		t.Errorf("%d words, %d references of %d, %d training pairs", s.Words, s.References, len(pairs), s.Trained)
 	}
 }

@@ -58,7 +58,7 @@ type Hypothesis struct {
 }
 
 // Predict returns the pronunciation of a word. Letters that training did not
-// have are silent. The error is that of a word which is not UTF-8, or of an
+// have emit nothing; Inventory.Unseen names them. The error is that of a word which is not UTF-8, or of an
 // unknown decoding. O(letters · labels²) for Viterbi, times Best for the others.
 func (m *Model) Predict(word string, opts *DecodeOptions) ([]string, error) {
 	o, err := opts.withDefaults()
@@ -67,7 +67,7 @@ func (m *Model) Predict(word string, opts *DecodeOptions) ([]string, error) {
 	}
 	x, err := m.Inventory.letters(word)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
 	return m.Inventory.names(m.decode(&c, new(scores), &o)), nil
@@ -82,7 +82,7 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 	}
 	x, err := m.Inventory.letters(word)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
 	s := new(scores)

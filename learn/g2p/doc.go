@@ -33,11 +33,11 @@
 //     edit distance; files.
 //   - compare.go, report.go: held-out words, choice of constants, paired tests.
 //
-// Letters are code points as they stand in the data: nothing is normalized or
-// folded, so texts that mix composed and decomposed forms should be brought to
-// one of them first (Normalization Form C keeps letters and their marks
-// together). A letter that was never seen in training emits nothing and has no
-// features.
+// Letters are code points as they stand in the data: nothing is normalized, so
+// texts that mix composed and decomposed forms should be brought to one of them first
+// (Normalization Form C keeps letters and their marks together). Case is folded for a
+// model whose training words have no letter of that case. A letter that was never seen
+// in training emits nothing and has no features; Inventory.Unseen names such letters.
 //
 // Results do not depend on the number of workers, nor on the order of any map.
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -13,12 +14,14 @@ import (
 // pair of a letter and a label that some word allows.
 type emission struct {
 	inv     *Inventory
+	pairs   []Pair
 	k       int // longest label
 	workers int
 	prob    []float64
 	letter  []int32 // of each parameter
 	label   []int32
 	order   []int32 // parameters by letter, then label
+	scarce  []bool  // parameters below MinProb, of letters that have others, which words need
 
 	labels  [][]int // all phone strings of at most k phones, sorted
 	letters [][]int32
@@ -36,17 +39,22 @@ type emission struct {
 
 // build lists labels and parameters, and sets the first weights.
 func (em *emission) build(pairs []Pair) error {
+	em.pairs = pairs
 	em.letters, em.phones = make([][]int32, len(pairs)), make([][]int, len(pairs))
 	var err error
 	// Phone strings, numbered in their order.
 	found := map[string][]int{"": {}}
 	var key []byte
-	for i, p := range pairs {
+	for i := range pairs {
+		p := &pairs[i]
 		if em.letters[i], err = em.inv.letters(p.Word); err != nil {
-			return err
+			return fmt.Errorf("g2p: %s: %w", p.where(i), err)
 		}
 		r := em.inv.phones(p.Phones)
 		em.phones[i] = r
+		if !alignable(p, em.k) {
+			continue
+		}
 		for j := range r {
 			for k := 1; k <= em.k && j+k <= len(r); k++ {
 				key = appendPhones(key[:0], r[j:j+k])
@@ -70,11 +78,11 @@ func (em *emission) build(pairs []Pair) error {
 	for i := range pairs {
 		x, r := em.letters[i], em.phones[i]
 		n, m := len(x), len(r)
-		if m > em.k*n {
-			continue // no alignment whatever p is
+		if !alignable(&pairs[i], em.k) {
+			continue
 		}
 		if n > maxArcs/(m+1)/(em.k+1) {
-			return fmt.Errorf("g2p: pair %d: %d letters and %d phones are too many to align; is it one word?", i+1, n, m)
+			return fmt.Errorf("g2p: %s: %d letters and %d phones are too many to align; is it one word?", pairs[i].where(i), n, m)
 		}
 		// Labels by where they start in r, the same for every letter.
 		at := make([]int32, (m+1)*(em.k+1))
@@ -211,36 +219,111 @@ func (em *emission) expectedDirect(ctx context.Context, counts []float64) (float
 
 // countSlack keeps labels whose expected count approaches MinCount from below.
 // A label that one word forces has a count of 1 up to rounding and convergence;
-// without slack, the last bits of the sums decide over it (measured: the
-// unaligned words of 800 Icelandic pairs fall from 16 to 9, of Adyghe from 42 to 24).
+// without slack, the last bits of the sums would decide over it.
 const countSlack = 1e-6
 
+// leastCount is the count of a label that a word needs and that has none: rounding
+// took it below every number.
+const leastCount = 1e-300
+
 // normalize makes counts the new probabilities, without the labels that are
-// rare. Sums run over labels in their order.
+// rare. A rare label stays when it lies on the best alignment of a word that has no
+// alignment without rare labels. Sums run over labels in their order.
 func (em *emission) normalize(counts []float64, prune bool, minCount, minProb float64) {
-	for i := 0; i < len(em.order); {
-		k := i
-		for k < len(em.order) && em.letter[em.order[k]] == em.letter[em.order[i]] {
-			k++
-		}
+	rare := make([]bool, len(counts))
+	em.scarce = make([]bool, len(counts))
+	fresh := make([]float64, len(counts)) // log-probabilities before rare labels are dropped
+	some := false
+	em.eachLetter(func(ids []int32) {
 		total := 0.0
-		for _, id := range em.order[i:k] {
+		for _, id := range ids {
 			total += counts[id]
 		}
-		kept := 0.0
-		for _, id := range em.order[i:k] {
-			if prune && (counts[id] < minCount*(1-countSlack) || counts[id] < minProb*total) {
+		for _, id := range ids {
+			fresh[id] = math.Inf(-1)
+			if em.prob[id] > 0 {
+				fresh[id] = math.Log(max(counts[id], leastCount)) - math.Log(max(total, leastCount))
+				rare[id] = counts[id] < leastCount || prune && (counts[id] < minCount*(1-countSlack) || counts[id] < minProb*total)
+				some = some || rare[id]
+			}
+		}
+	})
+	if some {
+		em.keepNeeded(rare, fresh)
+	}
+	em.eachLetter(func(ids []int32) {
+		kept, total := 0.0, 0.0
+		for _, id := range ids {
+			total += counts[id]
+		}
+		for _, id := range ids {
+			em.scarce[id] = prune && em.prob[id] > 0 && !rare[id] && counts[id] < minProb*total
+			if em.prob[id] == 0 || rare[id] {
 				counts[id] = 0
+			} else {
+				counts[id] = max(counts[id], leastCount)
 			}
 			kept += counts[id]
 		}
-		for _, id := range em.order[i:k] {
+		for _, id := range ids {
 			em.prob[id] = 0
 			if kept > 0 {
 				em.prob[id] = counts[id] / kept
 			}
 		}
+	})
+}
+
+// eachLetter calls do with the parameters of each letter, in the order of labels.
+func (em *emission) eachLetter(do func(ids []int32)) {
+	for i := 0; i < len(em.order); {
+		k := i
+		for k < len(em.order) && em.letter[em.order[k]] == em.letter[em.order[i]] {
+			k++
+		}
+		do(em.order[i:k])
 		i = k
+	}
+}
+
+// keepNeeded clears rare for the labels on the best alignment, by logp, of every word
+// that has no alignment without rare labels. What one word needs does not depend on
+// what others need, nor on their order.
+func (em *emission) keepNeeded(rare []bool, logp []float64) {
+	usable := make([]bool, len(rare))
+	for id := range rare {
+		usable[id] = !rare[id] && em.prob[id] > 0
+	}
+	var reached []bool
+	var best bestPath
+	for i, params := range em.params {
+		if params == nil {
+			continue
+		}
+		n, m := len(em.letters[i]), len(em.phones[i])
+		w := m + 1
+		reached = sized(reached, (n+1)*w)
+		clear(reached)
+		reached[0] = true
+		for t := range n {
+			lo, hi := em.span(t, n, m)
+			for j := lo; j <= hi; j++ {
+				if !reached[t*w+j] {
+					continue
+				}
+				for k, id := range params[(t*w+j)*(em.k+1) : (t*w+j+1)*(em.k+1)] {
+					if id >= 0 && usable[id] {
+						reached[(t+1)*w+j+k] = true
+					}
+				}
+			}
+		}
+		if reached[n*w+m] {
+			continue
+		}
+		for _, id := range best.find(em, i, logp) {
+			rare[id] = false
+		}
 	}
 }
 
@@ -249,66 +332,124 @@ func (em *emission) normalize(counts []float64, prune bool, minCount, minProb fl
 // equal up to rounding, and rounding is not to decide.
 const tieSlack = 1e-9
 
-// viterbi fills al.Labels. Of equally good labels the first in order wins.
+// viterbi fills al.Labels and al.Lost. Of equally good labels the first in order wins.
 func (em *emission) viterbi(al *Alignment) {
 	al.Labels = make([][]int32, len(em.letters))
 	logp := make([]float64, len(em.prob))
 	for id, p := range em.prob {
 		logp[id] = math.Log(p)
 	}
-	var best []float64
-	var back []int32
+	var best bestPath
 	for i, params := range em.params {
-		n, m := len(em.letters[i]), len(em.phones[i])
 		if params == nil {
-			al.Unaligned++
+			al.Lost = append(al.Lost, i)
 			continue
 		}
-		w := m + 1
-		best, back = sized(best, (n+1)*w), sized(back, (n+1)*w)
-		for j := range best {
-			best[j] = math.Inf(-1)
-		}
-		best[0] = 0
-		for t := range n {
-			lo, hi := em.span(t, n, m)
-			for j := lo; j <= hi; j++ {
-				for k, id := range params[(t*w+j)*(em.k+1) : (t*w+j+1)*(em.k+1)] {
-					if id < 0 {
-						continue
-					}
-					at, s := (t+1)*w+j+k, best[t*w+j]+logp[id]
-					if s > best[at]+tieSlack || s > best[at]-tieSlack && em.label[id] < em.label[back[at]] {
-						best[at], back[at] = s, id
-					}
-				}
-			}
-		}
-		if math.IsInf(best[n*w+m], -1) {
-			al.Unaligned++
-			continue
-		}
-		u := make([]int32, n)
-		for t, j := n, m; t > 0; t-- {
-			id := back[t*w+j]
-			u[t-1] = em.label[id]
-			j -= len(em.labels[em.label[id]])
+		ids := best.find(em, i, logp)
+		u := make([]int32, len(ids))
+		for t, id := range ids {
+			u[t] = em.label[id]
 		}
 		al.Labels[i] = u
 	}
 }
 
-// inventory keeps the labels that the alignments use.
-func (em *emission) inventory(al *Alignment) {
+// bestPath finds best alignments; it keeps memory from word to word.
+type bestPath struct {
+	score []float64
+	back  []int32
+	ids   []int32
+}
+
+// find returns the parameter of each letter of word i on its best alignment by logp.
+// The word must have one whose parameters are all finite; every word that is alignable
+// has, since normalize keeps one. The slice is valid until the next call.
+func (b *bestPath) find(em *emission, i int, logp []float64) []int32 {
+	n, m := len(em.letters[i]), len(em.phones[i])
+	params, w := em.params[i], m+1
+	b.score, b.back, b.ids = sized(b.score, (n+1)*w), sized(b.back, (n+1)*w), sized(b.ids, n)
+	for j := range b.score {
+		b.score[j] = math.Inf(-1)
+	}
+	b.score[0] = 0
+	for t := range n {
+		lo, hi := em.span(t, n, m)
+		for j := lo; j <= hi; j++ {
+			if math.IsInf(b.score[t*w+j], -1) {
+				continue
+			}
+			for k, id := range params[(t*w+j)*(em.k+1) : (t*w+j+1)*(em.k+1)] {
+				if id < 0 || math.IsInf(logp[id], -1) {
+					continue
+				}
+				at, s := (t+1)*w+j+k, b.score[t*w+j]+logp[id]
+				if s > b.score[at]+tieSlack || s > b.score[at]-tieSlack && em.label[id] < em.label[b.back[at]] {
+					b.score[at], b.back[at] = s, id
+				}
+			}
+		}
+	}
+	for t, j := n, m; t > 0; t-- {
+		id := b.back[t*w+j]
+		b.ids[t-1] = id
+		j -= len(em.labels[em.label[id]])
+	}
+	return b.ids
+}
+
+// inventory keeps the labels that the alignments use. A scarce label becomes that of an
+// irregular letter of its own.
+func (em *emission) inventory(al *Alignment) error {
 	inv := em.inv
 	used := make([]bool, len(em.labels))
 	used[0] = true // the empty label
-	allowed := map[uint64]bool{}
+	allowed, irregular := map[uint64]bool{}, map[uint64]int32{}
+	key := func(x, l int32) uint64 { return uint64(x)<<32 | uint64(l) }
+	al.letters = em.letters
+	inv.regular = len(inv.Letters)
+	scarce := map[uint64]bool{}
+	for _, id := range em.order {
+		if em.scarce[id] {
+			scarce[key(em.letter[id], em.label[id])] = true
+		}
+	}
+	regular := make([]bool, len(inv.Letters)+1) // letters that are aligned with other labels
+	for i, u := range al.Labels {
+		for t, l := range u {
+			if x := em.letters[i][t]; !scarce[key(x, l)] {
+				regular[x] = true
+			}
+		}
+	}
+	var labels []int32 // of irregular letters
 	for i, u := range al.Labels {
 		for t, l := range u {
 			used[l] = true
-			allowed[uint64(em.letters[i][t])<<32|uint64(l)] = true
+			k := key(em.letters[i][t], l)
+			if !scarce[k] || !regular[em.letters[i][t]] {
+				allowed[k] = true
+				continue
+			}
+			at, ok := irregular[k]
+			if !ok {
+				inv.of, labels = append(inv.of, em.letters[i][t]), append(labels, l)
+				at = int32(inv.regular + len(inv.of))
+				irregular[k] = at
+			}
+			al.letters[i][t] = at
 		}
+	}
+	// Letters are code points in ascending order: these are of private use.
+	next := rune(0x100000)
+	if n := inv.regular; n > 0 {
+		next = max(next, inv.Letters[n-1]+1)
+	}
+	for range inv.of {
+		inv.Letters = append(inv.Letters, next)
+		next++
+	}
+	if next > utf8.MaxRune || len(inv.Letters) >= boundary {
+		return fmt.Errorf("g2p: %d different letters and %d irregular ones are too many", inv.regular, len(inv.of))
 	}
 	number := make([]int32, len(em.labels))
 	for l, u := range em.labels {
@@ -326,16 +467,20 @@ func (em *emission) inventory(al *Alignment) {
 	inv.Prob = make([][]float64, len(inv.Letters)+1)
 	for _, id := range em.order {
 		x, l := em.letter[id], em.label[id]
-		if allowed[uint64(x)<<32|uint64(l)] {
+		if allowed[key(x, l)] {
 			inv.Allowed[x] = append(inv.Allowed[x], number[l])
 			inv.Prob[x] = append(inv.Prob[x], em.prob[id])
 		}
 	}
+	for k, l := range labels {
+		inv.Allowed[inv.regular+1+k], inv.Prob[inv.regular+1+k] = []int32{number[l]}, []float64{1}
+	}
 	for x := range inv.Allowed {
-		if len(inv.Allowed[x]) == 0 { // never seen, or only in words without alignment
+		if len(inv.Allowed[x]) == 0 { // never seen
 			inv.Allowed[x], inv.Prob[x] = []int32{0}, []float64{1}
 		}
 	}
+	return nil
 }
 
 // sized returns s with length n and arbitrary contents.

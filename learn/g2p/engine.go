@@ -159,7 +159,7 @@ func (em *emission) expectedEngine(ctx context.Context, counts []float64) (float
 	ll := 0.0
 	for i, e := range expected {
 		if errs[i] != nil {
-			return 0, fmt.Errorf("g2p: pair %d: lattice: %w", i+1, errs[i])
+			return 0, fmt.Errorf("g2p: %s: lattice: %w", em.pairs[i].where(i), errs[i])
 		}
 		if e == nil {
 			continue

@@ -72,7 +72,7 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 	sum := 0.0
 	for i, v := range e.value {
 		if e.failed[i] != nil {
-			return 0, fmt.Errorf("g2p: pair %d: %w", e.p.words[i].index+1, e.failed[i])
+			return 0, fmt.Errorf("g2p: %s: %w", e.p.where(i), e.failed[i])
 		}
 		sum += v
 	}

@@ -109,18 +109,20 @@ func newFeatures(inv *Inventory, o FeatureOptions) *Features {
 }
 
 // key returns the key of template i at letter t, and whether it lies within the
-// word and its two boundary marks.
+// word and its two boundary marks. An irregular letter has no features of its own, since
+// it has one label; others see it as the letter it stands for.
 func (f *Features) key(i int, x []int32, t int) (featureKey, bool) {
 	p := &f.templates[i]
 	k := featureKey{template: uint16(i)}
-	if t+p.from < -1 || t+p.to > len(x) {
+	if _, irregular := f.inv.base(x[t]); irregular || t+p.from < -1 || t+p.to > len(x) {
 		return k, false
 	}
 	at := func(s int) uint16 {
 		if s < 0 || s >= len(x) {
 			return boundary
 		}
-		return uint16(x[s])
+		letter, _ := f.inv.base(x[s])
+		return uint16(letter)
 	}
 	if p.ends {
 		k.letters[0], k.letters[1] = at(t+p.from), at(t+p.to)

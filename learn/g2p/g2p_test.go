@@ -520,10 +520,10 @@ func TestFitStops(t *testing.T) {
 
 func Example() {
 	pairs := []Pair{
-		{"ship", []string{"ʃ", "ɪ", "p"}}, {"shop", []string{"ʃ", "ɒ", "p"}}, {"sip", []string{"s", "ɪ", "p"}},
-		{"hip", []string{"h", "ɪ", "p"}}, {"posh", []string{"p", "ɒ", "ʃ"}}, {"box", []string{"b", "ɒ", "k", "s"}},
-		{"six", []string{"s", "ɪ", "k", "s"}}, {"hop", []string{"h", "ɒ", "p"}}, {"fish", []string{"f", "ɪ", "ʃ"}},
-		{"fox", []string{"f", "ɒ", "k", "s"}}, {"mix", []string{"m", "ɪ", "k", "s"}}, {"mop", []string{"m", "ɒ", "p"}},
+		{Word: "ship", Phones: []string{"ʃ", "ɪ", "p"}}, {Word: "shop", Phones: []string{"ʃ", "ɒ", "p"}}, {Word: "sip", Phones: []string{"s", "ɪ", "p"}},
+		{Word: "hip", Phones: []string{"h", "ɪ", "p"}}, {Word: "posh", Phones: []string{"p", "ɒ", "ʃ"}}, {Word: "box", Phones: []string{"b", "ɒ", "k", "s"}},
+		{Word: "six", Phones: []string{"s", "ɪ", "k", "s"}}, {Word: "hop", Phones: []string{"h", "ɒ", "p"}}, {Word: "fish", Phones: []string{"f", "ɪ", "ʃ"}},
+		{Word: "fox", Phones: []string{"f", "ɒ", "k", "s"}}, {Word: "mix", Phones: []string{"m", "ɪ", "k", "s"}}, {Word: "mop", Phones: []string{"m", "ɒ", "p"}},
 	}
 	m, err := Train(context.Background(), pairs, DefaultObjective(LatentMargin), nil, nil)
 	if err != nil {

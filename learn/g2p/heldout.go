@@ -3,6 +3,7 @@ package g2p
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -10,26 +11,78 @@ import (
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
+// entry is a word with its pronunciations: numbers of pairs.
+type entry struct {
+	word  string
+	pairs []int
+}
+
+// entries returns the words of pairs in the order in which they first occur. Words are
+// what folds are made of and what errors are counted by.
+func entries(pairs []Pair) []entry {
+	var out []entry
+	at := make(map[string]int, len(pairs))
+	for i := range pairs {
+		k, ok := at[pairs[i].Word]
+		if !ok {
+			k = len(out)
+			at[pairs[i].Word] = k
+			out = append(out, entry{word: pairs[i].Word})
+		}
+		out[k].pairs = append(out[k].pairs, i)
+	}
+	return out
+}
+
+// Words returns the pairs of the first n words, with all pronunciations of each; all
+// pairs when there are no more words.
+func Words(pairs []Pair, n int) []Pair {
+	list := entries(pairs)
+	return pick(pairs, list[:min(n, len(list))], nil)
+}
+
+// pick returns the pairs of entries, those with the given numbers or all for nil, in the
+// order of pairs.
+func pick(pairs []Pair, list []entry, numbers []int) []Pair {
+	taken := make([]bool, len(pairs))
+	take := func(e *entry) {
+		for _, i := range e.pairs {
+			taken[i] = true
+		}
+	}
+	if numbers == nil {
+		for k := range list {
+			take(&list[k])
+		}
+	}
+	for _, k := range numbers {
+		take(&list[k])
+	}
+	var out []Pair
+	for i, t := range taken {
+		if t {
+			out = append(out, pairs[i])
+		}
+	}
+	return out
+}
+
 // heldOut are test words made ready for all models with the same features.
 type heldOut struct {
 	words     []compiled
-	refs      [][]int // unknown phones are -1, which no output has
-	length    []int
-	reachable int
+	refs      [][][]int // of each word; unknown phones are -1, which no output has
+	reachable int       // words with a reference within reach
 	unseen    int
 }
 
 func newHeldOut(inv *Inventory, f *Features, pairs []Pair) (*heldOut, error) {
 	h := &heldOut{}
-	for i, q := range pairs {
-		x, err := inv.letters(q.Word)
+	for _, e := range entries(pairs) {
+		x, err := inv.letters(e.word)
 		if err != nil {
-			return nil, fmt.Errorf("held-out pair %d: %w", i+1, err)
+			return nil, fmt.Errorf("held-out %s: %w", pairs[e.pairs[0]].where(e.pairs[0]), err)
 		}
-		r := inv.phones(q.Phones)
 		h.words = append(h.words, f.compile(x))
-		h.refs = append(h.refs, r)
-		h.length = append(h.length, len(r))
 		if slices.Contains(x, noLetter) {
 			h.unseen++
 		}
@@ -39,30 +92,47 @@ func newHeldOut(inv *Inventory, f *Features, pairs []Pair) (*heldOut, error) {
 				lists[t] = append(lists[t], inv.Labels[k])
 			}
 		}
-		if len(x) == 0 && len(r) == 0 || len(x) > 0 && rightGraph(r, lists, make([][]int32, len(x))) != nil {
+		var refs [][]int
+		within := false
+		for _, i := range e.pairs {
+			r := inv.phones(pairs[i].Phones)
+			refs = append(refs, r)
+			within = within || len(x) == 0 && len(r) == 0 || len(x) > 0 && rightGraph(r, lists, make([][]int32, len(x))) != nil
+		}
+		h.refs = append(h.refs, refs)
+		if within {
 			h.reachable++
 		}
 	}
 	return h, nil
 }
 
-// edits returns the edit distance of a model's output for every word.
-func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) []int {
+// edits returns, for every word, the edit distance of a model's output to the nearest of
+// its references, and the phones of that one. Of references that are equally near it is
+// the first.
+func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) (edits, phones []int) {
 	o, _ := opts.withDefaults() // checked before
-	out := make([]int, len(h.words))
+	edits, phones = make([]int, len(h.words)), make([]int, len(h.words))
 	parallel(workers, len(h.words), 64, func(_, lo, hi int) {
 		var s scores
 		for i := lo; i < hi; i++ {
-			out[i] = metrics.EditDistance(m.decode(&h.words[i], &s, &o), h.refs[i])
+			out := m.decode(&h.words[i], &s, &o)
+			edits[i] = math.MaxInt
+			for _, r := range h.refs[i] {
+				if d := metrics.EditDistance(out, r); d < edits[i] {
+					edits[i], phones[i] = d, len(r)
+				}
+			}
 		}
 	})
-	return out
+	return edits, phones
 }
 
 // Evaluate tests models, which may have been trained apart from each other, on
-// the same pairs, and compares each with those before it. The reachable words
-// and those with unseen letters are counted for the first. workers is as in
-// Options.
+// the same pairs, and compares each with those before it. A word with several
+// pronunciations is one word, and a model is counted against the nearest of them. The
+// reachable words and those with unseen letters are counted for the first model. workers
+// is as in Options.
 func Evaluate(name string, models []*Model, pairs []Pair, decode *DecodeOptions, workers int) (*Report, error) {
 	if len(models) == 0 {
 		return nil, errors.New("g2p: no models to evaluate")
@@ -85,7 +155,8 @@ func Evaluate(name string, models []*Model, pairs []Pair, decode *DecodeOptions,
 		if i == 0 {
 			u.reachable, u.unseen = held.reachable, held.unseen
 		}
-		u.models = append(u.models, outcome{objective: m.Objective, edits: held.edits(m, &o.Decode, workers), phones: held.length, converged: true})
+		edits, phones := held.edits(m, &o.Decode, workers)
+		u.models = append(u.models, outcome{objective: m.Objective, edits: edits, phones: phones, converged: true})
 	}
 	return newReport(&o, []*unit{u}, time.Since(begin)), nil
 }

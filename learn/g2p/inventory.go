@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -26,22 +27,81 @@ type Inventory struct {
 	// seen, which may emit the empty label only.
 	Allowed [][]int32
 	Prob    [][]float64
+
+	// In training, the letters behind the regular ones are irregular: see Align. The k-th of
+	// them stands for the letter id of[k]. They have code points of private use.
+	regular int
+	of      []int32
 }
 
-// letters returns the letter ids of a word.
+// base returns the letter that an id stands for, and whether it is irregular.
+func (inv *Inventory) base(x int32) (letter int32, irregular bool) {
+	if k := int(x) - inv.regular - 1; len(inv.of) > 0 && k >= 0 {
+		return inv.of[k], true
+	}
+	return x, false
+}
+
+// letters returns the letter ids of a word. A letter that training did not have is
+// looked up in the other case when training had no letter of its case at all: a model of
+// small letters reads capitals as small letters.
 func (inv *Inventory) letters(word string) ([]int32, error) {
 	if !utf8.ValidString(word) {
-		return nil, fmt.Errorf("g2p: the word %q is not valid UTF-8", word)
+		return nil, fmt.Errorf("the word %q is not valid UTF-8", word)
 	}
 	ids := make([]int32, 0, len(word))
-	for _, r := range word {
-		id := int32(noLetter)
-		if i, ok := slices.BinarySearch(inv.Letters, r); ok {
-			id = int32(i + 1)
+	for at, r := range word {
+		id := inv.letter(r)
+		if id == noLetter {
+			id = inv.letter(inv.otherCase(word, at, r))
 		}
 		ids = append(ids, id)
 	}
 	return ids, nil
+}
+
+func (inv *Inventory) letter(r rune) int32 {
+	if i, ok := slices.BinarySearch(inv.Letters, r); ok {
+		return int32(i + 1)
+	}
+	return noLetter
+}
+
+// otherCase returns the letter r of a word, at a byte of it, in the other case when no
+// letter of the training words has the case of r; else r.
+func (inv *Inventory) otherCase(word string, at int, r rune) rune {
+	capital := func(r rune) bool { return unicode.IsUpper(r) || unicode.IsTitle(r) }
+	switch {
+	case capital(r) && !slices.ContainsFunc(inv.Letters, capital):
+		// A sigma that ends a word has a form of its own.
+		if before, _ := utf8.DecodeLastRuneInString(word[:at]); r == 'Σ' && unicode.IsLetter(before) {
+			if after, _ := utf8.DecodeRuneInString(word[at+len("Σ"):]); !unicode.IsLetter(after) {
+				return 'ς'
+			}
+		}
+		return unicode.ToLower(r)
+	case unicode.IsLower(r) && !slices.ContainsFunc(inv.Letters, unicode.IsLower):
+		return unicode.ToUpper(r)
+	}
+	return r
+}
+
+// Unseen returns the letters of a word that training did not have, in either case where
+// letters takes both for one. They emit nothing. Each is named once.
+func (inv *Inventory) Unseen(word string) []rune {
+	var out []rune
+	ids, err := inv.letters(word)
+	if err != nil {
+		return nil
+	}
+	t := 0
+	for _, r := range word {
+		if ids[t] == noLetter && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+		t++
+	}
+	return out
 }
 
 // phones returns the indices of phones; unknown ones get -1.
@@ -65,12 +125,23 @@ func (inv *Inventory) names(ids []int) []string {
 	return out
 }
 
-// collect lists the letters and phones of pairs.
-func collect(pairs []Pair) (letters []rune, phones []string, err error) {
+// alignable reports whether phones can be shared out among the letters of a word, at most
+// maxPhones to each.
+func alignable(p *Pair, maxPhones int) bool {
+	return len(p.Phones) <= maxPhones*utf8.RuneCountInString(p.Word)
+}
+
+// collect lists the letters and phones of the pairs that can be aligned. A letter of other
+// pairs alone would never be given a label: it counts as unseen.
+func collect(pairs []Pair, maxPhones int) (letters []rune, phones []string, err error) {
 	seenLetters, seenPhones := map[rune]bool{}, map[string]bool{}
-	for i, p := range pairs {
+	for i := range pairs {
+		p := &pairs[i]
 		if !utf8.ValidString(p.Word) {
-			return nil, nil, fmt.Errorf("g2p: pair %d: the word %q is not valid UTF-8", i+1, p.Word)
+			return nil, nil, fmt.Errorf("g2p: %s: the word %q is not valid UTF-8", p.where(i), p.Word)
+		}
+		if !alignable(p, maxPhones) {
+			continue
 		}
 		for _, r := range p.Word {
 			if !seenLetters[r] {

@@ -60,6 +60,7 @@ type Problem struct {
 	Stats     ProblemStats
 
 	opts  Options
+	given []Pair // all pairs, lost ones too
 	words []word
 
 	// Where the words' scores are in the gradient with respect to scores, and
@@ -78,7 +79,8 @@ type Problem struct {
 // ProblemStats counts what preparation met.
 type ProblemStats struct {
 	Pairs           int     `json:"pairs"`
-	Unaligned       int     `json:"unaligned"`                  // pairs left out: no alignment remained
+	Unaligned       int     `json:"unaligned"`                  // pairs left out, those of Lost
+	Irregular       int     `json:"irregular,omitempty"`        // words with letters that emit what they hardly ever do (MinProb), which is not learned
 	Restricted      int     `json:"restricted"`                 // words whose lattice was cut to the budget; known once loss machines are built
 	RestrictedNGram int     `json:"restricted_ngram,omitempty"` // the same for the n-gram loss
 	Labels          int     `json:"labels"`
@@ -87,6 +89,10 @@ type ProblemStats struct {
 	Trained         int     `json:"trained_weights"` // after features that always occur together were merged
 	Columns         int     `json:"columns"`         // of the minimal loss machines, all words together
 	Built           int     `json:"built"`           // before minimization
+
+	// Lost names the pairs that are left out: those with more phones than their letters may
+	// stand for, and words without letters.
+	Lost []string `json:"lost,omitempty"`
 
 	columns, built []int // by word
 }
@@ -128,8 +134,7 @@ type occurrences struct {
 }
 
 // Prepare aligns pairs and numbers their features. A word without letters, or one
-// whose phones cannot be shared out among its letters, counts as unaligned and
-// is left out.
+// with more than MaxPhones phones a letter, is left out and named in Stats.Lost.
 func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error) {
 	o := opts.withDefaults()
 	fo, err := o.Features.withDefaults()
@@ -144,24 +149,24 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	if err != nil {
 		return nil, err
 	}
-	p := &Problem{Inventory: al.Inventory, Features: newFeatures(al.Inventory, fo), Alignment: al, opts: o}
+	p := &Problem{Inventory: al.Inventory, Features: newFeatures(al.Inventory, fo), Alignment: al, opts: o, given: pairs}
 	p.Stats = ProblemStats{Pairs: len(pairs), Labels: len(al.Inventory.Labels)}
 	var letters [][]int32
 	for i, u := range al.Labels {
 		if len(u) == 0 { // the empty word has nothing to learn from
-			p.Stats.Unaligned++
+			p.Stats.Lost = append(p.Stats.Lost, pairs[i].name(i))
 			continue
 		}
-		x, err := al.Inventory.letters(pairs[i].Word)
-		if err != nil {
-			return nil, err
+		x := al.letters[i]
+		if slices.ContainsFunc(x, func(id int32) bool { _, irregular := al.Inventory.base(id); return irregular }) {
+			p.Stats.Irregular++
 		}
 		w := word{index: i, gold: make([]int32, len(u)), ref: al.phones[i]}
 		sizes := make([]int, len(x))
 		for t, l := range u {
 			k, ok := slices.BinarySearch(al.Inventory.Allowed[x[t]], l)
 			if !ok {
-				return nil, fmt.Errorf("g2p: pair %d: letter %d is aligned with a label that it may not emit", i+1, t+1)
+				return nil, fmt.Errorf("g2p: %s: letter %d is aligned with a label that it may not emit", pairs[i].where(i), t+1)
 			}
 			w.gold[t] = int32(k)
 			sizes[t] = len(al.Inventory.Allowed[x[t]])
@@ -176,8 +181,13 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		letters = append(letters, x)
 		p.words = append(p.words, w)
 	}
+	p.Stats.Unaligned = len(p.Stats.Lost)
 	if len(p.words) == 0 {
-		return nil, fmt.Errorf("g2p: none of %d pairs could be aligned; of few pairs, or short ones, no label is certain: take more, or drop fewer labels (MinCount and MinProb of AlignOptions)", len(pairs))
+		names := ""
+		if len(pairs) > 0 {
+			names = fmt.Sprintf(", as %s has", p.Stats.Lost[0])
+		}
+		return nil, fmt.Errorf("g2p: none of %d pairs can be aligned: all have no letters, or more than %d phones a letter (MaxPhones of AlignOptions)%s", len(pairs), ao.withDefaults(len(pairs)).MaxPhones, names)
 	}
 	if err := p.Features.collect(letters); err != nil {
 		return nil, err
@@ -234,6 +244,12 @@ func (p *Problem) index() {
 			}
 		}
 	})
+}
+
+// where says which pair word i is, for errors.
+func (p *Problem) where(i int) string {
+	k := p.words[i].index
+	return p.given[k].where(k)
 }
 
 // Words returns the number of words that are trained on.
@@ -318,7 +334,7 @@ func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *wo
 	}
 	for i := range p.words {
 		if errs[i] != nil {
-			return nil, fmt.Errorf("g2p: pair %d: %w", p.words[i].index+1, errs[i])
+			return nil, fmt.Errorf("g2p: %s: %w", p.where(i), errs[i])
 		}
 	}
 	return stats, nil

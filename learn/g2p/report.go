@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -21,23 +22,30 @@ type Report struct {
 
 // Section is the result on some words.
 type Section struct {
-	Name       string  `json:"name"`
-	Words      int     `json:"words"`  // held-out words
-	Phones     int     `json:"phones"` // of their references
-	Reachable  int     `json:"reachable"`
-	Unseen     int     `json:"unseen_letters"` // words with a letter that training did not have
-	Folds      int     `json:"folds"`
-	Trained    int     `json:"train_pairs"` // over all folds, as the next two
-	Unaligned  int     `json:"unaligned"`
-	Restricted int     `json:"restricted"`
-	Models     []Score `json:"models"`
+	Name       string `json:"name"`
+	Words      int    `json:"words"`          // held-out words
+	References int    `json:"references"`     // their pronunciations
+	Reachable  int    `json:"reachable"`      // words with a reference within reach of the lattice
+	Unseen     int    `json:"unseen_letters"` // words with a letter that training did not have
+	Folds      int    `json:"folds"`
+	Trained    int    `json:"train_pairs"` // over all folds, as the next two
+	Unaligned  int    `json:"unaligned"`
+	Restricted int    `json:"restricted"`
+
+	// Lost names the training pairs that could not be aligned, each once.
+	Lost []string `json:"lost,omitempty"`
+
+	Models []Score `json:"models"`
 }
 
-// Score is one objective's result in a section.
+// Score is one objective's result in a section. A word is right when the output is one of
+// its references, and edits are those to the nearest one. The phone error rate is all edits
+// by the phones of these nearest references.
 type Score struct {
 	Kind      Kind         `json:"kind"`
 	Chosen    []Objective  `json:"chosen"` // constants, by fold; one where all folds have the same
-	PER       float64      `json:"per"`    // phone error rate, in per cent: edits by phones of the references
+	Phones    int          `json:"phones"` // of the nearest references
+	PER       float64      `json:"per"`    // phone error rate, in per cent
 	WER       float64      `json:"wer"`    // word error rate, in per cent
 	Edits     int          `json:"edits"`
 	Wrong     int          `json:"wrong"`
@@ -74,15 +82,20 @@ func newReport(o *CompareOptions, units []*unit, took time.Duration) *Report {
 
 func newSection(name string, units []*unit) Section {
 	s := Section{Name: name, Folds: len(units)}
+	lost := map[string]bool{}
 	for _, u := range units {
-		s.Words += len(u.test)
+		s.Words += len(u.models[0].edits)
+		s.References += len(u.test)
 		s.Reachable += u.reachable
 		s.Unseen += u.unseen
 		s.Trained += u.stats.Pairs
 		s.Unaligned += u.stats.Unaligned
 		s.Restricted += u.stats.Restricted
-		for _, n := range u.models[0].phones {
-			s.Phones += n
+		for _, name := range u.stats.Lost {
+			if !lost[name] {
+				lost[name] = true
+				s.Lost = append(s.Lost, name)
+			}
 		}
 	}
 	edits := make([][]float64, len(units[0].models))
@@ -95,8 +108,9 @@ func newSection(name string, units []*unit) Section {
 			m.Chosen = append(m.Chosen, out.objective)
 			same = same && out.objective == m.Chosen[0]
 			m.Converged = m.Converged && out.converged
-			for _, e := range out.edits {
+			for k, e := range out.edits {
 				m.Edits += e
+				m.Phones += out.phones[k]
 				if e > 0 {
 					m.Wrong++
 				}
@@ -107,7 +121,7 @@ func newSection(name string, units []*unit) Section {
 		if same {
 			m.Chosen = m.Chosen[:1]
 		}
-		m.PER = 100 * metrics.Rate{Errors: m.Edits, Base: s.Phones}.Value()
+		m.PER = 100 * metrics.Rate{Errors: m.Edits, Base: m.Phones}.Value()
 		m.WER = 100 * metrics.Rate{Errors: m.Wrong, Base: s.Words}.Value()
 		for k := range i {
 			m.Versus = append(m.Versus, compare(&s.Models[k], &m, edits[k], edits[i], right[k], right[i]))
@@ -160,13 +174,33 @@ func (r *Report) WriteTable(w io.Writer) error {
 		return err
 	}
 	p := r.Pooled
+	if p.References > p.Words {
+		if _, err := fmt.Fprintf(w, "%d words with %d pronunciations: a word is counted against the nearest of its own; PER is edits by the phones of these\n",
+			p.Words, p.References); err != nil {
+			return err
+		}
+	}
 	_, err := fmt.Fprintf(w, "reference within reach of the lattice: %d of %d held-out words; %d have a letter unseen in training\n",
 		p.Reachable, p.Words, p.Unseen)
 	if err == nil && p.Trained > 0 {
-		_, err = fmt.Fprintf(w, "training pairs without alignment: %d of %d; words with a restricted lattice: %d\n",
-			p.Unaligned, p.Trained, p.Restricted)
+		_, err = fmt.Fprintf(w, "training pairs left out: %d of %d%s; words with a restricted lattice: %d\n",
+			p.Unaligned, p.Trained, ListLost(p.Lost), p.Restricted)
 	}
 	return err
+}
+
+// ListLost names pairs that were left out of training for a sentence of a report, the
+// first ten of them: " (a.tsv:3 "x", a.tsv:7 "www")". It is empty when there are none.
+func ListLost(names []string) string {
+	const most = 10
+	if len(names) == 0 {
+		return ""
+	}
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return " (" + text + ")"
 }
 
 // WriteCSV writes the report as a table for programs: a row for each model of each
@@ -181,7 +215,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	for _, s := range sections {
 		for i := range s.Models {
 			m := &s.Models[i]
-			row := []string{s.Name, strconv.Itoa(s.Words), strconv.Itoa(s.Phones), string(m.Kind), m.label(), g(m.PER), g(m.WER),
+			row := []string{s.Name, strconv.Itoa(s.Words), strconv.Itoa(m.Phones), string(m.Kind), m.label(), g(m.PER), g(m.WER),
 				strconv.Itoa(m.Edits), strconv.Itoa(m.Wrong), strconv.FormatBool(m.Converged), "", "", "", "", ""}
 			if i > 0 {
 				c := m.Versus[0]

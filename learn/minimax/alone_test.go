@@ -100,7 +100,7 @@ func TestBoundedBiasesOfSoftmax(t *testing.T) {
 	d := uneven()
 	for _, bias := range []float64{0.001, 0.05, 0.2} {
 		for _, beta := range []float64{1e-4, 1e-2} {
-			f, err := Train(d, &Options{Beta1: beta, Bias: bias, MultiClass: Softmax, Workers: 1})
+			f, err := Train(d, &Options{Losses: ThesisLosses(), Beta1: beta, Bias: bias, MultiClass: Softmax, Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestBoundedBiasesOfSoftmax(t *testing.T) {
 				t.Errorf("biases to %v: none is at its bound", bias)
 			}
 			// What holds back less is no worse.
-			free, err := Train(d, &Options{Beta1: beta, Bias: 2 * bias, MultiClass: Softmax, Workers: 1})
+			free, err := Train(d, &Options{Losses: ThesisLosses(), Beta1: beta, Bias: 2 * bias, MultiClass: Softmax, Workers: 1})
 			if err != nil || free.Certificate.Lower > f.Certificate.Upper {
 				t.Errorf("biases to %v reach %v, to %v no less than %v, %v", bias, f.Certificate.Upper, 2*bias, free.Certificate.Lower, err)
 			}
@@ -136,14 +136,14 @@ func TestStagesGoOn(t *testing.T) {
 		stages string
 		o      Options
 	}{
-		{"mirror-prox dual-ascent newton", Options{Beta1: 0.01, Passes: 3, Batch: 16}},
-		{"mirror-prox dual-ascent", Options{Beta1: 0.01, Radius: 1, Passes: 3, Batch: 16}},
-		{"newton", Options{Beta1: 0.01, Solver: Newton, Gap: 1e-6}},
+		{"mirror-prox dual-ascent newton", Options{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16}},
+		{"mirror-prox dual-ascent", Options{Losses: ThesisLosses(), Beta1: 0.01, Radius: 1, Passes: 3, Batch: 16}},
+		{"newton", Options{Losses: ThesisLosses(), Beta1: 0.01, Solver: Newton, Gap: 1e-6}},
 		{"mirror-prox newton", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{CrossEntropy(), one}}},
 		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true, Losses: []Loss{CrossEntropy(), one}}},
 		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw, Losses: []Loss{Squared(), CrossEntropy()}}},
-		{"smoothed", Options{Beta1: 0.01, Radius: 1, Solver: Smoothed}},
-		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 0.02, MultiClass: Softmax}},
+		{"smoothed", Options{Losses: ThesisLosses(), Beta1: 0.01, Radius: 1, Solver: Smoothed}},
+		{"mirror-prox smoothed", Options{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16, Bias: 0.02, MultiClass: Softmax}},
 	} {
 		o, d := c.o, noisy()
 		if o.MultiClass == Softmax {
@@ -205,9 +205,9 @@ func TestRegretsGoOn(t *testing.T) {
 	d := noisy()
 	one, _ := QNorm(1)
 	for _, o := range []Options{
-		{Beta1: 0.1, Passes: 4, Batch: 16, Solver: MirrorProx, Gap: -1},
-		{Beta1: 0.1, Passes: 3, Batch: 16},
-		{Beta1: 0.01, Passes: 3, Batch: 16, Hidden: []int{3}},
+		{Losses: ThesisLosses(), Beta1: 0.1, Passes: 4, Batch: 16, Solver: MirrorProx, Gap: -1},
+		{Losses: ThesisLosses(), Beta1: 0.1, Passes: 3, Batch: 16},
+		{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16, Hidden: []int{3}},
 	} {
 		o.Normalization, o.Losses, o.Workers = Regret, []Loss{Hinge(), one, CrossEntropy()}, 1
 		type saved struct {
@@ -316,7 +316,7 @@ func TestRegretsProved(t *testing.T) {
 	d := sonar(t)
 	for name, o := range map[string]Options{
 		"penalty": {Beta1: 0.1, Losses: parsed(t, "2-norm,1.5-norm,squared,1-norm")},
-		"default": {Beta1: 0.01, Preferences: Preferences{Lo: []float64{0.1}}},
+		"default": {Losses: ThesisLosses(), Beta1: 0.01, Preferences: Preferences{Lo: []float64{0.1}}},
 		"radius":  {Radius: 2, Losses: parsed(t, "squared-hinge,hinge,cross-entropy")},
 	} {
 		var fits []*Fit
@@ -351,7 +351,7 @@ func TestRegretsProved(t *testing.T) {
 			t.Errorf("%s: the value is in %v within %v, and in %v within %v", name, rough.Certificate, rough.OffsetGap, fine.Certificate, fine.OffsetGap)
 		}
 	}
-	o := Options{Normalization: Regret, Hidden: []int{3}, Passes: 2, Workers: 1}
+	o := Options{Losses: ThesisLosses(), Normalization: Regret, Hidden: []int{3}, Passes: 2, Workers: 1}
 	if f, err := Train(noisy(), &o); err != nil || !math.IsInf(f.OffsetGap, 1) {
 		t.Errorf("a network's offsets are within %v, %v", f.OffsetGap, err)
 	}

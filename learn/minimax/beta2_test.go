@@ -62,7 +62,7 @@ func TestRowsWithBeta2(t *testing.T) {
 	d := blobs(40, 3, 2, 1)
 	for _, penalty := range []minimax.Penalty{minimax.Handicap, minimax.Shy} {
 		var last *saddle.Row
-		o := minimax.Options{Beta1: 0.1, Beta2: 0.7, Penalty: penalty}
+		o := minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 0.1, Beta2: 0.7, Penalty: penalty}
 		o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { last = saddle.RowOf(r); return nil })
 		f, err := minimax.Train(d, &o)
 		if err != nil {
@@ -79,7 +79,7 @@ func TestRowsWithBeta2(t *testing.T) {
 // A constant that is too large to be written is not laid to scores that have no bound.
 func TestConstantThatOverflows(t *testing.T) {
 	d := blobs(40, 3, 2, 1)
-	for _, o := range []minimax.Options{{Radius: 5}, {Radius: 5, Beta2: 1, Normalization: minimax.Raw}} {
+	for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Radius: 5}, {Losses: minimax.ThesisLosses(), Radius: 5, Beta2: 1, Normalization: minimax.Raw}} {
 		o.Losses = all(t, "400-norm")
 		if _, err := minimax.Train(d, &o); err == nil || strings.Contains(err.Error(), "unbounded") || !strings.Contains(err.Error(), "may be as large as") {
 			t.Errorf("%v", err)

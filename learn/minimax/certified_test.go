@@ -20,14 +20,14 @@ func TestEveryConvexLossIsCertified(t *testing.T) {
 		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
 	}
 	d := blobs(70, 4, 2, 3)
-	bases := []string{"zero-one", "hinge", "cross-entropy", "squared-hinge", "squared", "huber:0.5", "1-norm", "1.5-norm", "2-norm", "3-norm", "4-norm", "8-norm", "50-norm"}
+	bases := []string{"zero-one", "hinge", "smooth-hinge", "cross-entropy", "squared-hinge", "squared", "huber:0.5", "1-norm", "1.5-norm", "2-norm", "3-norm", "4-norm", "8-norm", "50-norm"}
 	for _, base := range bases {
 		for _, units := range []minimax.Normalization{minimax.Raw, minimax.Baseline, minimax.Lipschitz, minimax.Regret} {
 			for _, names := range [][]string{{base}, {base, "hinge"}} {
 				if len(names) > 1 && (base == "hinge" || units == minimax.Regret) {
 					continue // twice the same; and the longest of them, on no other path
 				}
-				for _, o := range []minimax.Options{{Beta1: 1e-4}, {Radius: 1}} {
+				for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4}, {Losses: minimax.ThesisLosses(), Radius: 1}} {
 					if units == minimax.Regret && o.Radius > 0 {
 						continue
 					}
@@ -85,7 +85,7 @@ func TestDualAscentEnds(t *testing.T) {
 func TestSoftmaxIsCertified(t *testing.T) {
 	d := blobs(300, 4, 3, 3)
 	for _, names := range [][]string{{"hinge"}, {"hinge", "cross-entropy"}, {"zero-one", "hinge", "1-norm", "cross-entropy"}} {
-		for _, o := range []minimax.Options{{Beta1: 1e-4}, {Beta1: 0.1}, {Radius: 0.5}} {
+		for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4}, {Losses: minimax.ThesisLosses(), Beta1: 0.1}, {Losses: minimax.ThesisLosses(), Radius: 0.5}} {
 			o.Losses, o.MultiClass, o.Passes = all(t, names...), minimax.Softmax, 5
 			f, err := minimax.Train(d, &o)
 			if err != nil {
@@ -101,7 +101,7 @@ func TestSoftmaxIsCertified(t *testing.T) {
 // A gap beyond rounding is not blamed on the iterations, which have no part in it.
 func TestGapBeyondReach(t *testing.T) {
 	d := blobs(120, 5, 2, 3)
-	f, err := minimax.Train(d, &minimax.Options{Beta1: 1e-4, Gap: 1e-15})
+	f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-4, Gap: 1e-15})
 	if err != nil || f.Reason == run.IterationLimit || !(f.Gap() < 1e-6) {
 		t.Errorf("gap %v, %v, %v", f.Gap(), f.Reason, err)
 	}

@@ -17,7 +17,7 @@ func TestCloseGaps(t *testing.T) {
 	d := blobs(150, 20, 2, 4)
 	last := math.Inf(1)
 	for _, gap := range []float64{1e-3, 1e-6, 1e-8, -1} {
-		f, err := minimax.Train(d, &minimax.Options{Beta1: 1e-4, Gap: gap})
+		f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-4, Gap: gap})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestCloseGaps(t *testing.T) {
 	// The norm itself is not proved as near; what is asked for beyond that must not take away
 	// what was proved.
 	for _, gap := range []float64{1e-3, 1e-8, -1} {
-		f, err := minimax.Train(d, &minimax.Options{Beta1: 1e-3, Norm: true, Gap: gap})
+		f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-3, Norm: true, Gap: gap})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestNormOfSoftmax(t *testing.T) {
 		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
 	}
 	d := blobs(100, 15, 3, 1)
-	for _, o := range []minimax.Options{{Beta1: 1e-4}, {Beta1: 1e-3, Preferences: minimax.Preferences{Lo: []float64{0.1}}}} {
+	for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4}, {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Preferences: minimax.Preferences{Lo: []float64{0.1}}}} {
 		o.Norm, o.MultiClass = true, minimax.Softmax
 		f, err := minimax.Train(d, &o)
 		if err != nil {
@@ -72,7 +72,7 @@ func TestNormOfSoftmax(t *testing.T) {
 // A radius is certified where it holds something back, where it barely does, and where it does not.
 func TestRadiusOfAnySize(t *testing.T) {
 	d := blobs(150, 20, 2, 4)
-	free, err := minimax.Train(d, &minimax.Options{Beta1: 1e-9})
+	free, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestRadiusOfAnySize(t *testing.T) {
 			if beta > 0 && radius > norm {
 				continue // an ordinary game
 			}
-			f, err := minimax.Train(d, &minimax.Options{Beta1: beta, Radius: radius})
+			f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: beta, Radius: radius})
 			if err != nil {
 				t.Fatal(err)
 			}

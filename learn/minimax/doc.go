@@ -11,7 +11,8 @@
 //
 //   - Train fits a Model to Data (a table becomes Data through an Encoder); Options
 //     say which losses, in which units, over which preferences, by which solver. Its
-//     zero value is the thesis' experiment on a linear model. Hidden gives networks.
+//     zero value is a linear model for DefaultLosses; the thesis' experiment is one for
+//     ThesisLosses. Hidden gives networks.
 //   - Baselines trains what it is to be compared with: each objective alone, and their
 //     even mixture. TradeOff draws the curve between two objectives.
 //   - TrainMixture plays the same game over any functions of common parameters, such as
@@ -47,6 +48,27 @@
 // have weight: their units and offsets are part of the model, and are saved with it.
 // Where losses have different floors, Regret measures each from its own.
 //
+// The 1-norm of the thesis, |1-ys| of a score without bound, is no loss for classes: it
+// grows with the confidence of right answers, is nowhere less than the hinge, and so takes
+// most of the weight. DefaultLosses leave it out, and the hinge, which takes all weight in
+// these units where classes overlap. Errors in per cent on rows held out, five folds of at
+// most 3000 rows (Adult: its test set), l2 1e-4, of linear models of
+//
+//	               ThesisLosses  DefaultLosses  cross-entropy
+//	adult             19.46          14.67          14.70
+//	cancer             4.01           3.58           3.58
+//	pima              22.39          22.66          22.79
+//	sonar             26.90          23.57          23.57
+//	wifi              10.80           2.60           3.00
+//	higgs             37.15          35.70          35.65
+//	ocr17              1.40           0.70           0.70
+//	ocr49              6.60           5.90           5.85
+//	semeion           16.32          13.31          12.37
+//
+// In Lipschitz units the default losses differ in size, and the mixture often is one of
+// them alone. Regret measures each from its own least value and makes it a compromise,
+// at two to ten times the time.
+//
 // # How linear models are solved
 //
 // Auto first runs stochastic mirror-prox, the thesis' algorithm in the form its text
@@ -56,7 +78,7 @@
 // a ball. Where that takes as many passes as there are features, and an iteration costs no
 // more than newtonWork multiplications, Newton's method in both players goes on from there
 // (newtonrun.go, and newton.go for each λ). Biases within a bound (Bias) are Newton's from the
-// beginning: on sonar, whose default losses L-BFGS left with gaps of 0.9 at |bias| ≤ 0.01 and
+// beginning: on sonar, whose four losses L-BFGS left with gaps of 0.9 at |bias| ≤ 0.01 and
 // 0.007 at 0.1, it takes 14 and 19 rounds to 1e-3. A penalty of the norm itself is that of its
 // square by a weight that is sought (normrun.go), where Newton's steps are affordable, with
 // a bound of biases or without: three rounds on sonar, for β_1 = 1e-4, where L-BFGS ended with a
@@ -72,7 +94,7 @@
 // which is for neither a norm nor a bound of biases, takes a tenth of one.
 //
 // Stochastic steps alone come within a few per cent of the value quickly, and need
-// millions of steps for a gap of 1e-3. On the four losses and β_1 = 1e-4, to a gap of 1e-3,
+// millions of steps for a gap of 1e-3. On the four losses of the thesis and β_1 = 1e-4, to a gap of 1e-3,
 // dual ascent took 23 s of one processor on 60,000 images of MNIST (reading them and 24
 // passes of mirror-prox included) and 9 on 2,500, where L-BFGS had gaps of 1.2e-3 after 922
 // evaluations of all examples (a quarter of a second each) and of 0.04 after 3400. Within a

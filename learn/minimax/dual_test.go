@@ -67,7 +67,7 @@ func TestDualAscent(t *testing.T) {
 			d.X = append(d.X, rng.NormFloat64()+float64(i%3*j)/4)
 		}
 	}
-	for _, losses := range [][]string{{"zero-one", "hinge", "1-norm", "cross-entropy"}, {"squared-hinge", "1-norm", "squared", "huber:0.3"}} {
+	for _, losses := range [][]string{{"zero-one", "hinge", "1-norm", "cross-entropy"}, {"squared-hinge", "1-norm", "squared", "huber:0.3"}, {"zero-one", "smooth-hinge", "hinge", "cross-entropy"}} {
 		o := &Options{Beta1: 1e-2, Workers: 2, ScoreBound: 4}
 		for _, l := range losses {
 			loss, err := ParseLoss(l)
@@ -113,7 +113,7 @@ func TestDualAscent(t *testing.T) {
 func TestDualAscentRefuses(t *testing.T) {
 	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
 	for name, o := range map[string]Options{
-		"norm": {Beta1: 1, Norm: true}, "norm in a ball": {Beta1: 1, Norm: true, Radius: 1}, "bias": {Beta1: 1, Bias: 2}, "softmax": {Beta1: 1, MultiClass: Softmax}, "penalty": {}, "convexity": {Beta1: 1, ZeroOne: RampSurrogate},
+		"norm": {Losses: ThesisLosses(), Beta1: 1, Norm: true}, "norm in a ball": {Losses: ThesisLosses(), Beta1: 1, Norm: true, Radius: 1}, "bias": {Losses: ThesisLosses(), Beta1: 1, Bias: 2}, "softmax": {Losses: ThesisLosses(), Beta1: 1, MultiClass: Softmax}, "penalty": {Losses: ThesisLosses()}, "convexity": {Losses: ThesisLosses(), Beta1: 1, ZeroOne: RampSurrogate},
 	} {
 		o.Solver = DualAscent
 		if _, err := Train(d, &o); err == nil || !strings.Contains(err.Error(), "dual ascent is for") {

@@ -62,7 +62,7 @@ func near(t testing.TB, what string, got, want, tol float64) {
 // nowhere exceeded; convexity is as claimed; what is relaxed lies just below.
 func TestLosses(t *testing.T) {
 	const b = 3.0
-	for _, name := range []string{"zero-one", "hinge", "cross-entropy", "squared-hinge", "squared", "1-norm", "1.5-norm", "3-norm", "huber:0.5", "ramp:1", "1-norm-prob", "2-norm-prob"} {
+	for _, name := range []string{"zero-one", "hinge", "smooth-hinge", "cross-entropy", "squared-hinge", "squared", "1-norm", "1.5-norm", "3-norm", "huber:0.5", "ramp:1", "1-norm-prob", "2-norm-prob"} {
 		l := all(t, name)[0]
 		if l.Name != name {
 			t.Errorf("%s calls itself %s", name, l.Name)
@@ -730,36 +730,36 @@ func TestRefusals(t *testing.T) {
 	for name, o := range map[string]*minimax.Options{
 		"no losses":            {Losses: []minimax.Loss{}},
 		"twice":                {Losses: all(t, "hinge", "hinge")},
-		"empty box":            {Preferences: minimax.Preferences{Hi: []float64{0.2}}},
-		"infeasible":           {Preferences: minimax.Preferences{A: [][]float64{{-1, 0, 0, 0}}, B: []float64{-2}}},
-		"no vertices":          {Preferences: minimax.Preferences{Vertices: [][]float64{}}},
-		"no mixture":           {Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.4, 0, 0}}}},
-		"two sets":             {Preferences: minimax.Preferences{Lo: []float64{0}, Radius: 1}},
+		"empty box":            {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Hi: []float64{0.2}}},
+		"infeasible":           {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{A: [][]float64{{-1, 0, 0, 0}}, B: []float64{-2}}},
+		"no vertices":          {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Vertices: [][]float64{}}},
+		"no mixture":           {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.4, 0, 0}}}},
+		"two sets":             {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0}, Radius: 1}},
 		"unbounded":            {Losses: all(t, "squared")},
-		"mixture of three":     {Fixed: []float64{1, 0, 0}},
-		"negative mixture":     {Fixed: []float64{1, 0, -1, 1}},
-		"empty mixture":        {Fixed: []float64{0, 0, 0, 0}},
-		"endless mixture":      {Fixed: []float64{1e308, 1e308, 0, 0}},
-		"negative least":       {Preferences: minimax.Preferences{Lo: []float64{-1}}},
-		"one negative least":   {Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}},
-		"least of constraint":  {Preferences: minimax.Preferences{Lo: []float64{-1}}, Penalty: minimax.Constraint, Beta2: 1},
-		"NaN":                  {Beta1: math.NaN()},
-		"negative":             {Beta1: -1},
-		"unknown":              {Normalization: "other"},
-		"unknown solver":       {Solver: "other"},
-		"unknown mode":         {ZeroOne: "other"},
-		"unknown classes":      {MultiClass: "other"},
-		"unknown penalty":      {Penalty: "other"},
-		"constraint without":   {Penalty: minimax.Constraint},
-		"network, mirror-prox": {Hidden: []int{3}, Solver: minimax.MirrorProx},
-		"network, norm":        {Hidden: []int{3}, Norm: true},
-		"linear, momentum":     {Network: minimax.Network{Momentum: 0.9}},
+		"mixture of three":     {Losses: minimax.ThesisLosses(), Fixed: []float64{1, 0, 0}},
+		"negative mixture":     {Losses: minimax.ThesisLosses(), Fixed: []float64{1, 0, -1, 1}},
+		"empty mixture":        {Losses: minimax.ThesisLosses(), Fixed: []float64{0, 0, 0, 0}},
+		"endless mixture":      {Losses: minimax.ThesisLosses(), Fixed: []float64{1e308, 1e308, 0, 0}},
+		"negative least":       {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{-1}}},
+		"one negative least":   {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}},
+		"least of constraint":  {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{-1}}, Penalty: minimax.Constraint, Beta2: 1},
+		"NaN":                  {Losses: minimax.ThesisLosses(), Beta1: math.NaN()},
+		"negative":             {Losses: minimax.ThesisLosses(), Beta1: -1},
+		"unknown":              {Losses: minimax.ThesisLosses(), Normalization: "other"},
+		"unknown solver":       {Losses: minimax.ThesisLosses(), Solver: "other"},
+		"unknown mode":         {Losses: minimax.ThesisLosses(), ZeroOne: "other"},
+		"unknown classes":      {Losses: minimax.ThesisLosses(), MultiClass: "other"},
+		"unknown penalty":      {Losses: minimax.ThesisLosses(), Penalty: "other"},
+		"constraint without":   {Losses: minimax.ThesisLosses(), Penalty: minimax.Constraint},
+		"network, mirror-prox": {Losses: minimax.ThesisLosses(), Hidden: []int{3}, Solver: minimax.MirrorProx},
+		"network, norm":        {Losses: minimax.ThesisLosses(), Hidden: []int{3}, Norm: true},
+		"linear, momentum":     {Losses: minimax.ThesisLosses(), Network: minimax.Network{Momentum: 0.9}},
 	} {
 		if _, err := minimax.Train(d, o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	_, err := minimax.Train(d, &minimax.Options{Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}})
+	_, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}})
 	if err == nil || !strings.Contains(err.Error(), "least weight of 1-norm") {
 		t.Errorf("a negative least weight: %v", err)
 	}
@@ -786,8 +786,8 @@ func TestRefusals(t *testing.T) {
 // Weights of a mixture count by their share.
 func TestMixtureOfWeights(t *testing.T) {
 	d := blobs(40, 2, 2, 1)
-	a := smoothedFit(t, d, minimax.Options{Fixed: []float64{5, 0, 0, 5}})
-	b := smoothedFit(t, d, minimax.Options{Fixed: []float64{0.5, 0, 0, 0.5}})
+	a := smoothedFit(t, d, minimax.Options{Losses: minimax.ThesisLosses(), Fixed: []float64{5, 0, 0, 5}})
+	b := smoothedFit(t, d, minimax.Options{Losses: minimax.ThesisLosses(), Fixed: []float64{0.5, 0, 0, 0.5}})
 	if !slices.Equal(a.Model.Params, b.Model.Params) || !slices.Equal(a.Lambda, []float64{0.5, 0, 0, 0.5}) {
 		t.Errorf("weights 5, 0, 0, 5 are the mixture %v", a.Lambda)
 	}
@@ -798,22 +798,22 @@ func TestMixtureOfWeights(t *testing.T) {
 func TestDeterminism(t *testing.T) {
 	d := blobs(1500, 5, 3, 17)
 	for name, o := range map[string]minimax.Options{
-		"linear":      {Beta1: 1e-3, Batch: 64, Passes: 4},
-		"all":         {Beta1: 1e-2, Batch: -1, Passes: 40, Solver: minimax.MirrorProx, Gap: -1, All: true},
-		"alternating": {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Alternating, StepW: 0.1, Steps: saddle.DecreasingSteps, Entropic: true},
-		"theorem":     {Radius: 3, Batch: 64, Passes: 4, Solver: minimax.Descent, Steps: saddle.TheoremSteps},
-		"regret":      {Beta1: 1e-2, Batch: 64, Passes: 4, Normalization: minimax.Regret, Gap: 1e-2},
-		"baseline":    {Hidden: []int{8}, Batch: 64, Passes: 4, Normalization: minimax.Baseline},
-		"gda":         {Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Descent, StepW: 0.1},
-		"smoothed":    {Beta1: 1e-3, Solver: minimax.Smoothed},
-		"dual":        {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 2e-4},
-		"ball":        {Radius: 0.5, Solver: minimax.DualAscent, Gap: 1e-5},
+		"linear":      {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4},
+		"all":         {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Batch: -1, Passes: 40, Solver: minimax.MirrorProx, Gap: -1, All: true},
+		"alternating": {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Alternating, StepW: 0.1, Steps: saddle.DecreasingSteps, Entropic: true},
+		"theorem":     {Losses: minimax.ThesisLosses(), Radius: 3, Batch: 64, Passes: 4, Solver: minimax.Descent, Steps: saddle.TheoremSteps},
+		"regret":      {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Batch: 64, Passes: 4, Normalization: minimax.Regret, Gap: 1e-2},
+		"baseline":    {Losses: minimax.ThesisLosses(), Hidden: []int{8}, Batch: 64, Passes: 4, Normalization: minimax.Baseline},
+		"gda":         {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Descent, StepW: 0.1},
+		"smoothed":    {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Solver: minimax.Smoothed},
+		"dual":        {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 2e-4},
+		"ball":        {Losses: minimax.ThesisLosses(), Radius: 0.5, Solver: minimax.DualAscent, Gap: 1e-5},
 		"loose ball":  {Radius: 20, Passes: 1, Gap: 1e-4, Losses: all(t, "cross-entropy", "hinge"), ScoreBound: 5},
 		"steep":       {Beta1: 1e-2, Passes: 2, Gap: 2e-2, Losses: all(t, "4-norm", "hinge"), Normalization: minimax.Raw},
-		"row ball":    {Radius: 0.5, Beta1: 1e-3, Passes: 1, Gap: 1e-4, MultiClass: minimax.Softmax},
+		"row ball":    {Losses: minimax.ThesisLosses(), Radius: 0.5, Beta1: 1e-3, Passes: 1, Gap: 1e-4, MultiClass: minimax.Softmax},
 		"bent":        {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 1e-3, Losses: all(t, "squared-hinge", "hinge", "huber:0.5", "1.5-norm"), Normalization: minimax.Baseline},
-		"network":     {Hidden: []int{16, 8}, Batch: 64, Passes: 4, Network: minimax.Network{Heldout: blobs(300, 5, 3, 17)}},
-		"adam":        {Hidden: []int{16, 8}, Batch: 64, Passes: 4, StepW: 0.001, Network: minimax.Network{Method: optim.Adam}},
+		"network":     {Losses: minimax.ThesisLosses(), Hidden: []int{16, 8}, Batch: 64, Passes: 4, Network: minimax.Network{Heldout: blobs(300, 5, 3, 17)}},
+		"adam":        {Losses: minimax.ThesisLosses(), Hidden: []int{16, 8}, Batch: 64, Passes: 4, StepW: 0.001, Network: minimax.Network{Method: optim.Adam}},
 	} {
 		o.Seed, o.Workers = 3, 1
 		want, err := minimax.Train(d, &o)
@@ -923,7 +923,7 @@ func TestNetworkLastStep(t *testing.T) {
 				for _, rate := range []float64{1e-2, 1e3, 1e6, 1e12, 1e30, 3e38, 1e39, 1e300} {
 					for _, method := range []optim.Method{optim.SGD, optim.Adam} {
 						name := fmt.Sprintf("batch %d, %d passes, l2 %g, rate %g, %v", batch, passes, l2, rate, method)
-						f, err := minimax.Train(d, &minimax.Options{Hidden: []int{8}, StepW: rate, Batch: batch, Passes: passes, Beta1: l2, Seed: 1, Network: minimax.Network{Method: method}})
+						f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Hidden: []int{8}, StepW: rate, Batch: batch, Passes: passes, Beta1: l2, Seed: 1, Network: minimax.Network{Method: method}})
 						if rate < 1 {
 							if err != nil || !(f.Worst < 2) {
 								t.Errorf("%s: %v", name, err)
@@ -950,7 +950,7 @@ func TestNetworkLastStep(t *testing.T) {
 func TestModelFile(t *testing.T) {
 	for _, classes := range []int{2, 3} {
 		d := blobs(90, 4, classes, 8)
-		o := &minimax.Options{Beta1: 0.01, Solver: minimax.Smoothed}
+		o := &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 0.01, Solver: minimax.Smoothed}
 		f, err := minimax.Train(d, o)
 		if err != nil {
 			t.Fatal(err)
@@ -999,14 +999,14 @@ func TestModelFile(t *testing.T) {
 func TestModelKeepsPreferences(t *testing.T) {
 	d := blobs(90, 3, 3, 8)
 	for name, o := range map[string]minimax.Options{
-		"simplex":      {},
-		"least":        {Preferences: minimax.Preferences{Lo: []float64{0.2}}},
-		"box":          {Preferences: minimax.Preferences{Lo: []float64{0, 0.1, 0, 0}, Hi: []float64{1, 1, 0.3, 1}}},
-		"vertices":     {Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.5, 0, 0}, {0.1, 0.2, 0.3, 0.4}}}},
-		"inequalities": {Preferences: minimax.Preferences{A: [][]float64{{0, 1, 1, 0}}, B: []float64{0.4}}},
-		"ball":         {Preferences: minimax.Preferences{Radius: 0.6}},
-		"constraint":   {Preferences: minimax.Preferences{Lo: []float64{0.05}}, Penalty: minimax.Constraint, Beta2: 1.2},
-		"mixture":      {Preferences: minimax.Preferences{Hi: []float64{0.4}}, Fixed: []float64{1, 0, 0, 0}},
+		"simplex":      {Losses: minimax.ThesisLosses()},
+		"least":        {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0.2}}},
+		"box":          {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0, 0.1, 0, 0}, Hi: []float64{1, 1, 0.3, 1}}},
+		"vertices":     {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.5, 0, 0}, {0.1, 0.2, 0.3, 0.4}}}},
+		"inequalities": {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{A: [][]float64{{0, 1, 1, 0}}, B: []float64{0.4}}},
+		"ball":         {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Radius: 0.6}},
+		"constraint":   {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0.05}}, Penalty: minimax.Constraint, Beta2: 1.2},
+		"mixture":      {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Hi: []float64{0.4}}, Fixed: []float64{1, 0, 0, 0}},
 	} {
 		o.Beta1, o.Solver, o.Gap = 0.01, minimax.Smoothed, 1e-2
 		f, err := minimax.Train(d, &o)

@@ -53,7 +53,7 @@ func TestMixturesOfKinksAndPowers(t *testing.T) {
 	for _, names := range []string{"1-norm,2-norm,1.5-norm", "1-norm,1.5-norm,hinge", "1-norm,2-norm", "2-norm,1.5-norm", "1.5-norm,3-norm,cross-entropy",
 		"zero-one,hinge,1-norm,cross-entropy", "8-norm,hinge", "1-norm", "hinge"} {
 		for _, units := range []Normalization{Lipschitz, Raw} {
-			for _, o := range []Options{{}, {Solver: Newton, Gap: 1e-5}} {
+			for _, o := range []Options{{Losses: ThesisLosses()}, {Losses: ThesisLosses(), Solver: Newton, Gap: 1e-5}} {
 				o.Losses, o.Normalization, o.ScoreBound, o.Beta1, o.Workers = parsed(t, names), units, 3, 1e-4, 1
 				last := run.Row{}
 				o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { last = r; return nil })
@@ -93,14 +93,14 @@ func TestNewtonAgrees(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]Options{
-		"simplex":      {},
-		"bounds":       {Preferences: Preferences{Lo: []float64{0.1}, Hi: []float64{0.6}}},
-		"vertices":     {Preferences: Preferences{Vertices: [][]float64{{1, 0, 0, 0}, {0, 0.5, 0.5, 0}}}},
-		"inequalities": {Preferences: Preferences{A: [][]float64{{1, -2, 0, 0}}, B: []float64{0.1}}},
-		"ball":         {Preferences: Preferences{Radius: 0.7}},
-		"fixed":        {Fixed: []float64{1, 2, 3, 4}},
-		"regrets":      {Normalization: Regret},
-		"handicap":     {Beta2: 0.05},
+		"simplex":      {Losses: ThesisLosses()},
+		"bounds":       {Losses: ThesisLosses(), Preferences: Preferences{Lo: []float64{0.1}, Hi: []float64{0.6}}},
+		"vertices":     {Losses: ThesisLosses(), Preferences: Preferences{Vertices: [][]float64{{1, 0, 0, 0}, {0, 0.5, 0.5, 0}}}},
+		"inequalities": {Losses: ThesisLosses(), Preferences: Preferences{A: [][]float64{{1, -2, 0, 0}}, B: []float64{0.1}}},
+		"ball":         {Losses: ThesisLosses(), Preferences: Preferences{Radius: 0.7}},
+		"fixed":        {Losses: ThesisLosses(), Fixed: []float64{1, 2, 3, 4}},
+		"regrets":      {Losses: ThesisLosses(), Normalization: Regret},
+		"handicap":     {Losses: ThesisLosses(), Beta2: 0.05},
 	} {
 		if testing.Short() && name != "simplex" {
 			continue // one is enough to see what runs side by side
@@ -216,14 +216,14 @@ func TestCholesky(t *testing.T) {
 func TestNewtonRefuses(t *testing.T) {
 	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
 	for name, o := range map[string]Options{
-		"norm": {Beta1: 1, Norm: true}, "ball": {Beta1: 1, Radius: 1}, "softmax": {Beta1: 1, MultiClass: Softmax}, "penalty": {}, "convexity": {Beta1: 1, ZeroOne: RampSurrogate},
+		"norm": {Losses: ThesisLosses(), Beta1: 1, Norm: true}, "ball": {Losses: ThesisLosses(), Beta1: 1, Radius: 1}, "softmax": {Losses: ThesisLosses(), Beta1: 1, MultiClass: Softmax}, "penalty": {Losses: ThesisLosses()}, "convexity": {Losses: ThesisLosses(), Beta1: 1, ZeroOne: RampSurrogate},
 	} {
 		o.Solver = Newton
 		if _, err := Train(d, &o); err == nil || !strings.Contains(err.Error(), "newton is for") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	o := Options{Beta1: 1, Solver: Newton}
+	o := Options{Losses: ThesisLosses(), Beta1: 1, Solver: Newton}
 	o.Control.Resume = &run.Checkpoint{Solver: newtonSolver}
 	if _, err := Train(d, &o); err == nil {
 		t.Error("an empty checkpoint was taken")

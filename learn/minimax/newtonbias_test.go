@@ -102,7 +102,7 @@ func TestBoundedBiases(t *testing.T) {
 	}
 	var first []float64
 	for _, workers := range []int{1, 3} {
-		f, err := Train(many, &Options{Beta1: 1e-3, Bias: 0.05, Workers: workers, Solver: Newton})
+		f, err := Train(many, &Options{Losses: ThesisLosses(), Beta1: 1e-3, Bias: 0.05, Workers: workers, Solver: Newton})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestBoundedBiases(t *testing.T) {
 	s := sonar(t)
 	for _, bound := range []float64{0.001, 0.01, 0.1, 10} {
 		for _, workers := range []int{1, 3} {
-			f, err := Train(s, &Options{Beta1: 1e-4, Bias: bound, Workers: workers})
+			f, err := Train(s, &Options{Losses: ThesisLosses(), Beta1: 1e-4, Bias: bound, Workers: workers})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ const normRounds = 40
 // g = -β/τ w, so that |g| = β where w has the norm τ, and what g has across w counts in its
 // square alone. Biases that have a bound are without penalty there too, and the bound proves what
 // is left of g along them. The bound of a linearised norm counts all of it, D times: on sonar with the
-// default losses and β 1e-4 L-BFGS ended with a gap of 19.5 for it.
+// ThesisLosses and β 1e-4 L-BFGS ended with a gap of 19.5 for it.
 //
 // State is what a checkpoint holds, at the end of any round.
 type normRun struct {

@@ -80,7 +80,7 @@ func TestNormOnRows(t *testing.T) {
 			continue // one is enough to see what runs side by side
 		}
 		beta := c.beta
-		o := Options{Beta1: beta, Norm: true, Bias: c.bias, Gap: c.gap, Workers: 1}
+		o := Options{Losses: ThesisLosses(), Beta1: beta, Norm: true, Bias: c.bias, Gap: c.gap, Workers: 1}
 		whole, err := Train(d, &o)
 		if err != nil {
 			t.Fatal(err)

@@ -146,11 +146,11 @@ func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maxi
 	return optim.Simplex{}, nil
 }
 
-// Options adjusts Train; nil is the same as the zero value, which is the thesis'
-// experiment with a linear model: zero-one, hinge, 1-norm and cross-entropy.
+// Options adjusts Train; nil is the same as the zero value, which is a linear model
+// robust to the mixtures of DefaultLosses. The thesis' experiment has ThesisLosses.
 type Options struct {
 	// The objectives and how they enter the game.
-	Losses        []Loss        // nil is zero-one, hinge, 1-norm, cross-entropy
+	Losses        []Loss        // nil is DefaultLosses
 	Normalization Normalization // zero is Lipschitz
 	ScoreBound    float64       // |s| is at most this, for constants that need it; zero is Radius times the longest example, or unknown
 	ZeroOne       ZeroOneMode   // zero is Surrogate
@@ -211,8 +211,7 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		p = *o
 	}
 	if p.Losses == nil {
-		one, _ := QNorm(1)
-		p.Losses = []Loss{ZeroOne(), Hinge(), one, CrossEntropy()}
+		p.Losses = DefaultLosses()
 	}
 	for _, f := range []struct {
 		v    *string

@@ -66,11 +66,11 @@ func TestCheckPareto(t *testing.T) {
 func TestCheckParetoAsTrained(t *testing.T) {
 	d := blobs(80, 3, 2, 9)
 	for name, o := range map[string]minimax.Options{
-		"penalty": {Beta1: 0.5},
-		"norm":    {Beta1: 0.2, Norm: true},
-		"radius":  {Radius: 0.1},
-		"bias":    {Beta1: 0.01, Bias: 0.01},
-		"box":     {Beta1: 0.5, Preferences: minimax.Preferences{Lo: []float64{0.2}, Hi: []float64{0.6}}},
+		"penalty": {Losses: minimax.ThesisLosses(), Beta1: 0.5},
+		"norm":    {Losses: minimax.ThesisLosses(), Beta1: 0.2, Norm: true},
+		"radius":  {Losses: minimax.ThesisLosses(), Radius: 0.1},
+		"bias":    {Losses: minimax.ThesisLosses(), Beta1: 0.01, Bias: 0.01},
+		"box":     {Losses: minimax.ThesisLosses(), Beta1: 0.5, Preferences: minimax.Preferences{Lo: []float64{0.2}, Hi: []float64{0.6}}},
 	} {
 		o.Losses, o.Gap = all(t, "hinge", "1-norm", "cross-entropy"), 1e-4
 		d := d
@@ -111,7 +111,7 @@ func TestCheckParetoAsTrained(t *testing.T) {
 			t.Errorf("%s: read back, certified %v, gap %v of %v: %v", name, read.Certified, read.Gap, f.Gap(), err)
 		}
 	}
-	for name, o := range map[string]minimax.Options{"fixed": {Beta1: 0.5, Fixed: []float64{1, 1, 1}}, "network": {Hidden: []int{4}, Passes: 2}} {
+	for name, o := range map[string]minimax.Options{"fixed": {Losses: minimax.ThesisLosses(), Beta1: 0.5, Fixed: []float64{1, 1, 1}}, "network": {Losses: minimax.ThesisLosses(), Hidden: []int{4}, Passes: 2}} {
 		o.Losses = all(t, "hinge", "1-norm", "cross-entropy")
 		f, err := minimax.Train(d, &o)
 		if err != nil {

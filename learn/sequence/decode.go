@@ -28,11 +28,14 @@ func (m *Model) Tagger() *Tagger {
 // encode sets the scores of the labels at each position.
 func (t *Tagger) encode(in *Input) (int, error) {
 	c := t.corpus
-	c.start = append(c.start[:0], 0)
+	c.start, c.source = append(c.start[:0], 0), c.source[:0]
 	for _, s := range []*sparse{&c.single, &c.pair} {
 		s.ptr, s.ids, s.values = append(s.ptr[:0], 0), s.ids[:0], nil
 	}
 	if err := t.encoder.encode(c, in); err != nil {
+		if in.Source != "" {
+			err = fmt.Errorf("%s: %w", in.Source, err)
+		}
 		return 0, fmt.Errorf("sequence: %w", err)
 	}
 	n := c.positions()

@@ -18,6 +18,7 @@ type Attribute struct {
 type Input struct {
 	Columns    [][]string    // Columns[t][c]
 	Attributes [][]Attribute // Attributes[t]; combined with the label of position t
+	Source     string        // where it begins, as "train.conll:12", for messages; may be empty
 }
 
 // Len is the number of positions.
@@ -93,10 +94,21 @@ func (s *sparse) row(r int) ([]int32, []float64) {
 
 // corpus is a set of inputs as numbers: positions of all sequences in one row.
 type corpus struct {
-	start  []int   // positions of sequence i are start[i] … start[i+1]-1
-	single sparse  // attributes combined with one label
-	pair   sparse  // with two
-	labels []int32 // of all positions; nil without
+	source []string // of each sequence; see Input
+	start  []int    // positions of sequence i are start[i] … start[i+1]-1
+	single sparse   // attributes combined with one label
+	pair   sparse   // with two
+	labels []int32  // of all positions; nil without
+}
+
+// name says which sequence this is, for messages.
+func (c *corpus) name(i int) string { return nameOf(c.source[i], i) }
+
+func nameOf(source string, i int) string {
+	if source != "" {
+		return source
+	}
+	return fmt.Sprintf("example %d", i+1)
 }
 
 func (c *corpus) sequences() int { return len(c.start) - 1 }
@@ -140,7 +152,7 @@ func (e *encoder) encode(c *corpus, in *Input) error {
 				var value float64
 				var err error
 				if e.buf, value, err = tpl.append(e.buf[:0], in.Columns, t); err != nil {
-					return fmt.Errorf("position %d: %w", t, err)
+					return fmt.Errorf("token %d: %w", t+1, err)
 				}
 				if value == 0 {
 					continue
@@ -153,21 +165,21 @@ func (e *encoder) encode(c *corpus, in *Input) error {
 					d, rows = e.pair, &c.pair
 				}
 				if err := e.enter(d, rows, value); err != nil {
-					return fmt.Errorf("position %d: %w", t, err)
+					return fmt.Errorf("token %d: %w", t+1, err)
 				}
 			}
 		}
 		if in.Attributes != nil {
 			for _, a := range in.Attributes[t] {
 				if math.IsNaN(a.Value) || math.IsInf(a.Value, 0) {
-					return fmt.Errorf("position %d: attribute %q has value %v", t, a.Name, a.Value)
+					return fmt.Errorf("token %d: attribute %q has value %v", t+1, a.Name, a.Value)
 				}
 				if a.Value == 0 {
 					continue
 				}
 				e.buf = append(e.buf[:0], a.Name...)
 				if err := e.enter(e.single, &c.single, a.Value); err != nil {
-					return fmt.Errorf("position %d: %w", t, err)
+					return fmt.Errorf("token %d: %w", t+1, err)
 				}
 			}
 		}
@@ -175,6 +187,7 @@ func (e *encoder) encode(c *corpus, in *Input) error {
 		c.pair.endRow()
 	}
 	c.start = append(c.start, c.positions()+n)
+	c.source = append(c.source, in.Source)
 	return nil
 }
 

@@ -130,7 +130,7 @@ func (j *Joint) Values(w, values []float64, need []bool) error {
 				}
 				v, err := s.evaluate(w, i, node, o.residual[from*stride:to*stride], &o.lanes[lane], nil)
 				if err != nil {
-					return fmt.Errorf("objective %d, %s: example %d: %w", k+1, o.loss.kind, i+1, err)
+					return fmt.Errorf("objective %d, %s: %s: %w", k+1, o.loss.kind, o.corpus.name(i), err)
 				}
 				o.values[i] = v
 			}

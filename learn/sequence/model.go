@@ -18,6 +18,7 @@ type Model struct {
 	pair      *dictionary
 	w         []float64
 	training  string // how it was trained, for people
+	format    Format
 }
 
 // Order returns q: scores look at windows of up to q labels.
@@ -38,6 +39,12 @@ func (m *Model) Size() (weights, nonzero int) {
 
 // Training says how the model was trained.
 func (m *Model) Training() string { return m.training }
+
+// Format says what lines the model was trained on.
+func (m *Model) Format() Format { return m.format }
+
+// Templates returns the templates of the model.
+func (m *Model) Templates() []*Template { return slices.Clone(m.templates) }
 
 // Weight is one weight in readable form.
 type Weight struct {
@@ -102,6 +109,7 @@ type modelMeta struct {
 	Order     int      `json:"order"`
 	Templates []string `json:"templates"`
 	Training  string   `json:"training,omitempty"`
+	Format    Format   `json:"format,omitzero"` // older files have none
 }
 
 // Write writes the model as a model file of kind "sequence"; see learn/model for
@@ -111,7 +119,7 @@ type modelMeta struct {
 // begin) and seen (int32, their labels).
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
-	meta := modelMeta{Order: m.layout.order, Templates: []string{}, Training: m.training}
+	meta := modelMeta{Order: m.layout.order, Templates: []string{}, Training: m.training, Format: m.format}
 	for _, t := range m.templates {
 		meta.Templates = append(meta.Templates, t.text)
 	}
@@ -151,7 +159,10 @@ func Read(r io.Reader) (*Model, error) {
 	if meta.Order < 1 || meta.Order > maxOrder {
 		return nil, bad("order %d", meta.Order)
 	}
-	m := &Model{training: meta.Training}
+	if err := meta.Format.check(); err != nil {
+		return nil, bad("%v", err)
+	}
+	m := &Model{training: meta.Training, format: meta.Format}
 	for _, line := range meta.Templates {
 		t, err := ParseTemplate(line)
 		if err != nil {

@@ -191,7 +191,7 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 				}
 				v, err := s.sequence(x, i, o.residual[at*s.loss.stride:c.start[i+1]*s.loss.stride], &o.lanes[k], pairs)
 				if err != nil {
-					return fmt.Errorf("example %d: %w", i+1, err)
+					return fmt.Errorf("%s: %w", o.corpus.name(i), err)
 				}
 				o.values[i] = v
 			}

@@ -383,17 +383,42 @@ func TestTrainRefuses(t *testing.T) {
 		"empty":         {[]Example{{}}, TrainOptions{}, "no positions"},
 		"labels":        {[]Example{{one[0].Input, []string{"y", "z"}}}, TrainOptions{}, "2 labels for 1"},
 		"order":         {one, TrainOptions{Order: 4}, "order 4"},
-		"column":        {one, TrainOptions{Templates: templates(t, "U:%x[0,2]")}, "column 2"},
+		"column":        {one, TrainOptions{Templates: templates(t, "U:%x[0,2]")}, "example 1: token 1: template \"U:%x[0,2]\" reads column 3"},
 		"number":        {one, TrainOptions{Templates: templates(t, "U:%v[0,1]")}, "no number"},
 		"B and order 1": {two, TrainOptions{Order: 1, Templates: templates(t, "B0:%x[0,0]")}, "need order 2"},
 		"NaN":           {[]Example{{Input{Attributes: [][]Attribute{{{"a", math.NaN()}}}}, []string{"y"}}}, TrainOptions{}, "NaN"},
 		"UTF-8":         {[]Example{{Input{Attributes: [][]Attribute{{{"\xff", 1}}}}, []string{"y"}}}, TrainOptions{}, "UTF-8"},
+		"from the end":  {one, TrainOptions{Templates: templates(t, "U:%x[0,-3]")}, "reads column 3 from the end, the line has 2"},
+		"source":        {[]Example{{Input{Columns: one[0].Columns, Source: "f:7"}, []string{"y"}}}, TrainOptions{Templates: templates(t, "U:%v[0,1]")}, "sequence: f:7: token 1: template \"U:%v[0,1]\": column 2 holds"},
+		"format":        {one, TrainOptions{Format: Format{"columns", 2, 2}}, "a format of 2 columns with labels in column 3"},
 		"L2":            {one, TrainOptions{L2: math.Inf(1)}, "infinite"},
 		"lengths":       {[]Example{{Input{Columns: [][]string{{"a"}}, Attributes: make([][]Attribute, 2)}, []string{"y", "y"}}}, TrainOptions{}, "1 positions with columns"},
 	} {
 		_, _, err := Train(x.examples, &x.opts)
 		if err == nil || !strings.Contains(err.Error(), x.word) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A model keeps what it was trained on, in its file too. Files without are of older versions.
+func TestFormat(t *testing.T) {
+	one := []Example{{Input{Columns: [][]string{{"a", "x"}}}, []string{"y"}}}
+	for _, f := range []Format{{}, {"columns", 2, 1}} {
+		m, _, err := Train(one, &TrainOptions{Templates: templates(t, "U:%x[0,0]"), Format: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := m.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read(bytes.NewReader(b.Bytes()))
+		if err != nil || m.Format() != f || again.Format() != f || f.Known() != (f.Columns == 2) {
+			t.Errorf("%v became %v, and %v when read back (%v)", f, m.Format(), again.Format(), err)
+		}
+		if known := bytes.Contains(b.Bytes(), []byte(`"format":`)); known != f.Known() {
+			t.Errorf("the file of %v says a format: %v", f, known)
 		}
 	}
 }

@@ -60,9 +60,11 @@ const maxOffset = 100
 // String returns the line that the template was parsed from.
 func (t *Template) String() string { return t.text }
 
-// Reads tells whether the template looks at a column.
-func (t *Template) Reads(column int) bool {
-	return slices.ContainsFunc(t.parts, func(p part) bool { return p.kind != 0 && p.column == column })
+// Reads tells whether the template looks at a column, from 0, of lines with so many.
+func (t *Template) Reads(column, columns int) bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool {
+		return p.kind != 0 && (p.column == column || p.column+columns == column)
+	})
 }
 
 // Pair tells whether the attributes are combined with two labels.
@@ -195,7 +197,10 @@ func (t *Template) append(dst []byte, columns [][]string, at int) ([]byte, float
 			c += len(columns[r])
 		}
 		if c < 0 || c >= len(columns[r]) {
-			return dst, 0, fmt.Errorf("template %q asks for column %d, there are %d", t.text, p.column, len(columns[r]))
+			if p.column < 0 {
+				return dst, 0, fmt.Errorf("template %q reads column %d from the end, the line has %d", t.text, -p.column, len(columns[r]))
+			}
+			return dst, 0, fmt.Errorf("template %q reads column %d (templates count from 0), the line has %d", t.text, p.column+1, len(columns[r]))
 		}
 		field := columns[r][c]
 		switch p.kind {
@@ -212,10 +217,10 @@ func (t *Template) append(dst []byte, columns [][]string, at int) ([]byte, float
 		case 'v':
 			v, err := strconv.ParseFloat(field, 64)
 			if err != nil || v-v != 0 {
-				return dst, 0, fmt.Errorf("template %q: column %d holds %q, which is no number", t.text, p.column, field)
+				return dst, 0, fmt.Errorf("template %q: column %d holds %q, which is no number", t.text, c+1, field)
 			}
 			if value *= v; math.IsInf(value, 0) {
-				return dst, 0, fmt.Errorf("template %q: with %q of column %d the product of its numbers is beyond float64", t.text, field, p.column)
+				return dst, 0, fmt.Errorf("template %q: with %q of column %d the product of its numbers is beyond float64", t.text, field, c+1)
 			}
 		}
 	}

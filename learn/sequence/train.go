@@ -49,6 +49,7 @@ type TrainOptions struct {
 	// What is scored.
 	Order     int         // windows of labels, 1 to 3; zero is 2
 	Templates []*Template // features read off Input.Columns
+	Format    Format      // what Input.Columns were read from, for the model to keep
 	MinCount  int         // attributes seen less often in training have no weights; zero is 1
 	Observed  bool        // weights only for the labels that an attribute was seen with; smaller, often as good
 
@@ -120,6 +121,8 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: Memory %d, Batch %d, MinCount %d, MachineBytes %d: none may be negative", p.Memory, p.Batch, p.MinCount, p.MachineBytes)
 	case slices.Contains(p.Templates, nil):
 		return p, fmt.Errorf("sequence: template %d is nil", slices.Index(p.Templates, nil)+1)
+	case p.Format.check() != nil:
+		return p, fmt.Errorf("sequence: %w", p.Format.check())
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
 	}
@@ -249,7 +252,7 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 	for i := range examples {
 		e := &examples[i]
 		if len(e.Labels) != e.Len() {
-			return nil, nil, fmt.Errorf("sequence: example %d: %d labels for %d positions", i+1, len(e.Labels), e.Len())
+			return nil, nil, fmt.Errorf("sequence: %s: %d labels for %d positions", nameOf(e.Source, i), len(e.Labels), e.Len())
 		}
 		for _, y := range e.Labels {
 			numbers[y] = 0
@@ -258,7 +261,7 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 	if len(numbers) == 0 {
 		return nil, nil, errors.New("sequence: the examples have no positions")
 	}
-	m := &Model{templates: o.Templates}
+	m := &Model{templates: o.Templates, format: o.Format}
 	for y := range numbers {
 		m.labels = append(m.labels, y)
 	}
@@ -270,7 +273,7 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 	e := &encoder{templates: o.Templates, single: newDictionary(nil), pair: newDictionary(nil), grow: true}
 	for i := range examples {
 		if err := e.encode(c, &examples[i].Input); err != nil {
-			return nil, nil, fmt.Errorf("sequence: example %d: %w", i+1, err)
+			return nil, nil, fmt.Errorf("sequence: %s: %w", nameOf(examples[i].Source, i), err)
 		}
 		for _, y := range examples[i].Labels {
 			c.labels = append(c.labels, numbers[y])
