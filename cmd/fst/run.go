@@ -81,7 +81,7 @@ Time: that of the tools.`,
 const runLongest = 1 << 20
 
 // notInRun are tools whose results are neither machines nor text.
-var notInRun = []string{"run", "bench", "links", "completion"}
+var notInRun = []string{"run", "bench", "links", "completion", "man"}
 
 func (c *call) statement(s *runState, st *runStatement) error {
 	stages := st.stages

@@ -53,6 +53,7 @@ func init() {
 		linksTool,
 		loglinearapplyTool,
 		lossTool,
+		manTool,
 		mapTool,
 		minimizeTool,
 		mpdtcomposeTool,
