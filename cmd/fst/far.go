@@ -588,7 +588,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 			return c.Output("", func(w io.Writer) error {
 				if !*list {
 					infoLine(w, "far type", a.ftype)
-					infoLine(w, "arc type", cmp.Or(arcType, "standard"))
+					infoLine(w, "arc type", cmp.Or(arcType, "error")) // what OpenFst calls that of an empty archive
 					infoLine(w, "fst type", strings.Join(types, ","))
 					infoLine(w, "# of FSTs", n)
 					infoLine(w, "total # of states", total.states)

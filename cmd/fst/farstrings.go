@@ -131,7 +131,11 @@ Time and memory in proportion to the longest string, and to the archive.`,
 							text = strings.TrimSuffix(text, "\r")
 						}
 						labels, err := fst.AppendLabels(nil, text, o)
-						if err != nil {
+						var unknown *fst.UnknownSymbolError
+						switch {
+						case errors.As(err, &unknown):
+							return fmt.Errorf("%s, line %d: %w (--unknown_symbol=SYMBOL puts a symbol of the table in the place of such)", name, line, err)
+						case err != nil:
 							return fmt.Errorf("%s, line %d: %w", name, line, err)
 						}
 						m := s.FromLabels(labels)

@@ -41,6 +41,7 @@ var hostileTools = []hostileTool{
 	{"connect in/a.fst out/r", 0},
 	{"convert --fst_type=const in/compact.fst out/r", 0},
 	{"convert --fst_type=edit in/ahead.fst out/r", 0},
+	{"special --fst_type=phi --phi_fst_phi_label=9 in/b.fst out/r", 0},
 	{"determinize --limit_states=1000 in/a.fst out/r", 0},
 	{"difference in/a.fst in/plain.fst out/r", 0},
 	{"disambiguate --limit_states=1000 in/a.fst out/r", 0},

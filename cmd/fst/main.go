@@ -135,10 +135,20 @@ type call struct {
 	ownStates  bool // --limit_states bounds something else than what is read
 	inputTaken bool // standard input is being read
 
-	delivered int   // outputs that are complete
-	read      int64 // bytes of what a tool that makes no machine has read
-	input     int64 // bytes of the machines that were read, where there is --limit_bytes
+	delivered int             // outputs that are complete
+	read      int64           // bytes of what a tool that makes no machine has read
+	input     int64           // bytes of the machines that were read, where there is --limit_bytes
+	said      map[string]bool // warnings that were given, by this tool or the fst run that it is a stage of
 	cli.Streams
+}
+
+// Warn is that of Streams, once for each text: a table that is read for both sides has its faults once.
+func (c *call) Warn(prog, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !c.said[text] {
+		c.said[text] = true
+		c.Streams.Warn(prog, "%s", text)
+	}
 }
 
 // errDifferent makes a comparison exit with status 2 without a message.
@@ -240,7 +250,7 @@ func unknownTool(name string) error {
 }
 
 func (t *tool) newCall(std cli.Streams) *call {
-	c := &call{tool: t, prog: t.prog(), flags: flags.New(), Streams: std}
+	c := &call{tool: t, prog: t.prog(), flags: flags.New(), said: map[string]bool{}, Streams: std}
 	c.flags.Synonyms(flagWords)
 	c.lib.define(c.flags, t)
 	return c

@@ -160,7 +160,7 @@ func (c *call) stage(p *pipe, stage *runStage) error {
 		return fmt.Errorf("fst %s cannot be a stage", t.name)
 	}
 	x := t.newCall(c.Streams)
-	x.pipe = p
+	x.pipe, x.said = p, c.said
 	x.Streams.In, x.Streams.Out = strings.NewReader(""), io.Discard
 	do := t.setup(x.flags)
 	args, err := x.flags.Parse(stage.words[1:])

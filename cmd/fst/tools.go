@@ -79,6 +79,7 @@ func init() {
 		runTool,
 		shortestdistanceTool,
 		shortestpathTool,
+		specialTool,
 		symbolsTool,
 		synchronizeTool,
 		topsortTool,

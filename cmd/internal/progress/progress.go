@@ -83,23 +83,22 @@ func (b *Bar) line(since time.Duration) string {
 	b.mu.Lock()
 	message, value, total := b.message, b.value, b.total
 	b.mu.Unlock()
-	room := b.width() - 1
-	var parts []string
-	if total > 0 {
-		share := min(1, float64(value)/float64(total))
-		if cells := min(20, room/5); cells >= 8 {
-			full := int(share * float64(cells))
-			parts = append(parts, "["+strings.Repeat("#", full)+strings.Repeat(".", cells-full)+"]")
-		}
-		parts = append(parts, fmt.Sprintf("%3d%%", int(100*share)))
-	}
-	parts = append(parts, since.Truncate(time.Second).String(), strings.Map(func(r rune) rune {
+	line := since.Truncate(time.Second).String() + " " + strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, message))
-	line := strings.Join(parts, " ")
+	}, message)
+	room := b.width() - 1
+	if total > 0 {
+		share := min(1, float64(value)/float64(total))
+		line = fmt.Sprintf("%3d%% %s", int(100*share), line)
+		// The bar goes first where there is no room for all.
+		if cells := min(20, room-text.StringWidth(line)-3); cells >= 8 {
+			full := int(share * float64(cells))
+			line = "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "] " + line
+		}
+	}
 	if text.StringWidth(line) > room {
 		line = text.Trim(line, max(0, room))
 	}

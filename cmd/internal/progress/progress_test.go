@@ -111,7 +111,7 @@ func TestBarFits(t *testing.T) {
 			if strings.Contains(line, "???") || columns > 60 && !strings.Contains(line, " 1m23s round") && !strings.HasPrefix(line, "1m23s round") {
 				t.Errorf("%d columns: %q", columns, line)
 			}
-			if want := fmt.Sprintf(" %d%% 1m23s", min(100, 10*c[0])); columns > 60 && c[1] > 0 && !strings.Contains(line, want) {
+			if want := fmt.Sprintf("%d%% 1m23s", min(100, 10*c[0])); columns > 60 && c[1] > 0 && !strings.Contains(line, want) {
 				t.Errorf("%d columns: %q lacks %q", columns, line, want)
 			}
 		}
