@@ -6,7 +6,8 @@
 // It stands in for OpenFst's command line tools: their files, flags (of 1.7.9 and
 // of the newer releases, before or after arguments), exit statuses, printed text,
 // and results down to the numbers of states and the order of arcs. Exit status 1
-// is any error, 2 a difference that a comparison found. TestAsOpenFst draws
+// is any error, 2 a difference that a comparison found; a reader that closes the pipe ends a tool in silence, by
+// SIGPIPE. `fst --version` prints the module's version and the commit. TestAsOpenFst draws
 // machines and options and runs them through both.
 //
 // What differs, on purpose, and only this: one table, in six parts by the reason why.
