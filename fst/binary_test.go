@@ -454,10 +454,35 @@ func TestReadOtherFormats(t *testing.T) {
 		"\x00\x01\x02\x03\x04": "not with 0x7eb2fdd6",
 		"\x00\x00\x00\x00rest": "not with 0x7eb2fdd6",
 		"a\xffbc and so on":    "not with 0x7eb2fdd6",
+		// An archive of Kaldi's: a key, a blank, a machine. The rest would be text, or nothing that is known.
+		"utt-ü1 \xd6\xfd\xb2\x7e and so on":                  `; it is an archive of Kaldi's, with a binary machine behind the key "utt-ü1": tail -c +9 gives the first machine, and Kaldi's fstcopy ark:FILE ark,t:- all of them as text`,
+		"k \xd6\xfd\xb2\x7e":                                 `behind the key "k": tail -c +3 gives the first machine, and Kaldi's fstcopy ark:FILE ark,t:- all of them as text`,
+		"utt1 \xd6\xfd\xb2":                                  "; it looks like text, of which fstcompile makes a machine",
+		"utt1 \xd6\xfd\xb2\x7f":                              "; it looks like text, of which fstcompile makes a machine",
+		"utt1\n \xd6\xfd\xb2\x7e":                            "; it looks like text, of which fstcompile makes a machine",
+		strings.Repeat("k", 1<<10) + " \xd6\xfd\xb2\x7e and": "; it looks like text, of which fstcompile makes a machine",
 	} {
 		_, err := fst.Read[semiring.Tropical](strings.NewReader(data), nil)
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%q: %v, want %q at the end", data, err, want)
 		}
+		want = strings.Replace(want, "of which fstcompile makes a machine", "of which farcompilestrings makes an archive of strings, and fstcompile a machine", 1)
+		want = strings.Replace(want, "not with 0x7eb2fdd6", "not an archive: it starts with 0x", 1)
+		if _, err := fst.NewArchiveReader(strings.NewReader(data), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q as an archive: %v, want %q", data, err, want)
+		}
+	}
+	// What is advised gives the machine.
+	var b bytes.Buffer
+	b.WriteString("key ")
+	if err := fst.Write(&b, fst.FromLabels[semiring.Tropical]([]fst.Label{1, 2}), nil); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteString("next ")
+	if _, err := fst.Read[semiring.Tropical](bytes.NewReader(b.Bytes()), nil); err == nil || !strings.Contains(err.Error(), "tail -c +5 gives") {
+		t.Error(err)
+	}
+	if f, err := fst.Read[semiring.Tropical](bytes.NewReader(b.Bytes()[5-1:]), nil); err != nil || f.NumStates() != 3 {
+		t.Error(f, err)
 	}
 }

@@ -22,17 +22,37 @@ func TestWriteD2(t *testing.T) {
 		want string
 	}{
 		{nil, `direction: right
-1: '1' {shape: circle; style.bold: true; style.font-size: 14}
-1 -> 0: '1:2/0.5' {style.font-size: 14}
-1 -> 1: '2:2' {style.font-size: 14}
-0: '0/3.5' {shape: circle; style.double-border: true; style.font-size: 14}
+*: {
+  shape: circle
+}
+1: {
+  label: "1"
+  style.bold: true
+}
+1 -> 0: "1:2/0.5"
+1 -> 1: "2:2"
+0: {
+  label: "0/3.5"
+  style.double-border: true
+}
 `},
-		{&fst.DOTOptions{Vertical: true, Title: "one's\nown", InputSymbols: syms, OutputSymbols: syms, ShowWeightOne: true, FontSize: 200}, `direction: up
-title: 'one''s own' {shape: text; near: top-center}
-1: '1' {shape: circle; style.bold: true; style.font-size: 100}
-1 -> 0: 'it''s:b\${x}"/0.5' {style.font-size: 100}
-1 -> 1: 'b\${x}":b\${x}"/0' {style.font-size: 100}
-0: '0/3.5' {shape: circle; style.double-border: true; style.font-size: 100}
+		{&fst.DOTOptions{Vertical: true, Title: "\"one's\"\nown", InputSymbols: syms, OutputSymbols: syms, ShowWeightOne: true, FontSize: 200}, `direction: up
+*: {
+  shape: circle
+  style.font-size: 100
+}
+(* -> *)[*].style.font-size: 100
+title: "\"one's\" own" {shape: text; near: top-center}
+1: {
+  label: "1"
+  style.bold: true
+}
+1 -> 0: "it's:b\\\${x}\"/0.5"
+1 -> 1: "b\\\${x}\":b\\\${x}\"/0"
+0: {
+  label: "0/3.5"
+  style.double-border: true
+}
 `},
 	} {
 		var b strings.Builder

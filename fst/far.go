@@ -78,7 +78,8 @@ func NewArchiveReader(r io.Reader, opts *ReadOptions) (*ArchiveReader, error) {
 		}
 		a.index = &archiveIndex{at: at, n: a.left, end: size - 16 - 8*a.left}
 	default:
-		return nil, s.fail("not an archive: it starts with %#08x", binary.LittleEndian.Uint32(head))
+		start := binary.LittleEndian.Uint32(head)
+		return nil, s.fail("not an archive: it starts with %#08x%s", start, s.otherFormat("of which farcompilestrings makes an archive of strings, and fstcompile a machine"))
 	}
 	if b, err := s.take(8); err != nil {
 		return nil, err

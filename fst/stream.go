@@ -1,6 +1,7 @@
 package fst
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -302,18 +303,43 @@ const (
 // called next, reads the machine.
 func (s *Stream) ReadHeader() (*Header, error) { return s.readHeader(false) }
 
-// otherFormat says what a file that starts with these four bytes, the lowest first, may be, and what to do; "" is unknown.
-func otherFormat(start uint32) string {
-	const gzip = 0x8b1f
-	if start&0xffff == gzip {
+// otherFormat says what an input that does not start as it should may be, and what to do; "" is unknown. text is what to do
+// with text.
+func (s *Stream) otherFormat(text string) string {
+	if key, ok := s.kaldiKey(); ok {
+		return fmt.Sprintf("; it is an archive of Kaldi's, with a binary machine behind the key %q: tail -c +%d gives the first machine, and Kaldi's fstcopy ark:FILE ark,t:- all of them as text",
+			clip([]byte(key)), s.offset()+int64(len(key))+2)
+	}
+	start := s.buf[s.pos:min(s.pos+4, s.end)]
+	if bytes.HasPrefix(start, []byte{0x1f, 0x8b}) {
 		return "; it is compressed (gzip -d)"
 	}
-	for i := range 4 {
-		if c := byte(start >> (8 * i)); (c < ' ' || c > '~') && c != '\t' && c != '\n' && c != '\r' {
+	for _, c := range start {
+		if (c < ' ' || c > '~') && c != '\t' && c != '\n' && c != '\r' {
 			return ""
 		}
 	}
-	return "; it looks like text, of which fstcompile makes a machine"
+	return "; it looks like text, " + text
+}
+
+// kaldiKey returns the key that an archive of Kaldi's has before its first machine, with a blank between. It reads no more than
+// it takes to tell.
+func (s *Stream) kaldiKey() (key string, ok bool) {
+	const most = 1 << 10 // bytes of a key
+	for n := 0; n < most; n++ {
+		b, err := s.peek(n + 1)
+		if err != nil || b[n] < ' ' || b[n] == 0x7f {
+			return "", false
+		}
+		if b[n] != ' ' {
+			continue
+		}
+		if b, err = s.peek(n + 5); err != nil || n == 0 {
+			return "", false
+		}
+		return string(b[:n]), binary.LittleEndian.Uint32(b[n+1:]) == fstMagic
+	}
+	return "", false
 }
 
 // readHeader is ReadHeader; with anyStart the start may be a state of another machine.
@@ -328,7 +354,7 @@ func (s *Stream) readHeader(anyStart bool) (*Header, error) {
 	}
 	if magic != fstMagic {
 		s.pos -= 4
-		return nil, s.fail("not a binary machine: it starts with %#08x, not with %#08x%s", uint32(magic), uint32(fstMagic), otherFormat(uint32(magic)))
+		return nil, s.fail("not a binary machine: it starts with %#08x, not with %#08x%s", uint32(magic), uint32(fstMagic), s.otherFormat("of which fstcompile makes a machine"))
 	}
 	h := &Header{}
 	if h.FstType, err = s.str(255); err != nil {

@@ -75,7 +75,7 @@ func (e *UnknownSymbolError) Error() string {
 	if e.list {
 		of = " of the list"
 	}
-	return fmt.Sprintf("fst: symbol %d%s: %s %v", e.Position, of, clip([]byte(e.Symbol)), e.why)
+	return fmt.Sprintf("fst: symbol %d%s: %q %v", e.Position, of, clip([]byte(e.Symbol)), e.why)
 }
 
 // AppendLabels appends the labels of s to dst: of each of its symbols, bytes or
@@ -221,7 +221,7 @@ func symbolLabel(s string, o *StringOptions) (Label, error) {
 	case !ok:
 		return 0, &UnknownSymbolError{Symbol: s, Table: o.Symbols.Name(), why: o.Symbols.lacks(s)}
 	case l < 0 && !o.Negative:
-		return 0, fmt.Errorf("%s has label %d, and negative ones are not allowed", clip([]byte(s)), l)
+		return 0, fmt.Errorf("%q has label %d, and negative ones are not allowed", clip([]byte(s)), l)
 	}
 	return l, nil
 }

@@ -30,7 +30,7 @@ func TestStrings(t *testing.T) {
 		{"-1", &fst.StringOptions{Negative: true}, []fst.Label{-1}, "", ""},
 		{"a bc a", &fst.StringOptions{Symbols: syms}, []fst.Label{1, 2, 1}, "", ""},
 		{"a|bc|a", &fst.StringOptions{Symbols: syms, Separators: "|"}, []fst.Label{1, 2, 1}, "", ""},
-		{"a zzz", &fst.StringOptions{Symbols: syms}, nil, "", `symbol 2: zzz`},
+		{"a zzz", &fst.StringOptions{Symbols: syms}, nil, "", `symbol 2: "zzz"`},
 		{"a zzz", &fst.StringOptions{Symbols: syms, Unknown: "<unk>"}, []fst.Label{1, 3}, "a <unk>", ""},
 		{"a", &fst.StringOptions{Symbols: syms, Unknown: "nix"}, nil, "", `"nix"`},
 		{"a", &fst.StringOptions{Unknown: "nix"}, nil, "", `"nix"`},
@@ -222,7 +222,7 @@ func TestUnknownSymbols(t *testing.T) {
 		if strings.HasSuffix(name, "Symbols") {
 			of = " of the list"
 		}
-		if want := "fst: symbol 3" + of + `: or is not in the symbol table "words"`; err.Error() != want {
+		if want := "fst: symbol 3" + of + `: "or" is not in the symbol table "words"`; err.Error() != want {
 			t.Errorf("%s: %q, want %q", name, err, want)
 		}
 	}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -14,10 +15,29 @@ type StochasticError struct {
 	State fst.StateID
 	Path  Path   // a shortest one, in arcs
 	Sum   string // ⊕ of the final weight and of the weights of the arcs
+	// Probability is the sum as a probability, NaN where weights are none.
+	Probability float64
 }
 
 func (e *StochasticError) Error() string {
-	return fmt.Sprintf("ops: Stochastic: the final weight and the arcs of state %d sum to %s, not to one: [%s]", e.State, e.Sum, e.Path.String())
+	sum := fmt.Sprintf("the probability %.6g (weight %s), not to 1", e.Probability, e.Sum)
+	switch {
+	case math.IsNaN(e.Probability):
+		sum = e.Sum + ", not to one"
+	case math.IsInf(e.Probability, 1):
+		sum = fmt.Sprintf("a probability above 1e308 (weight %s), not to 1", e.Sum)
+	}
+	return fmt.Sprintf("ops: Stochastic: the final weight and the arcs of state %d sum to %s: [%s]", e.State, sum, e.Path.String())
+}
+
+// asProbability returns a sum as a probability, NaN where ⊕ does not add probabilities.
+func asProbability[W semiring.Weight[W]](w W) float64 {
+	one := semiring.One[W]()
+	cost, _, ok := costsOf[W]()
+	if !ok || one.Plus(one).Equal(one) { // idempotent
+		return math.NaN()
+	}
+	return math.Exp(-cost(w))
 }
 
 // Stochastic tests whether at each state that the start leads to, the final weight and
@@ -74,7 +94,7 @@ func Stochastic[W interface {
 			arcs = append(arcs, via[p].arc)
 		}
 		slices.Reverse(arcs)
-		return &StochasticError{State: q, Path: pathOf[W](f, start, arcs), Sum: string(sum.AppendText(nil))}, nil
+		return &StochasticError{State: q, Path: pathOf[W](f, start, arcs), Sum: string(sum.AppendText(nil)), Probability: asProbability(sum)}, nil
 	}
 	return nil, nil
 }

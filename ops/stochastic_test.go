@@ -3,6 +3,7 @@ package ops_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -33,12 +34,43 @@ func TestStochastic(t *testing.T) {
 	if err != nil || e == nil || e.State != 2 || e.Sum != string(semiring.Log64(-math.Log(1.5)).AppendText(nil)) {
 		t.Fatalf("%+v, %v, want the sum of 1.5 at state 2", e, err)
 	}
+	if math.Abs(e.Probability-1.5) > 1e-9 || !strings.Contains(e.Error(), "state 2 sum to the probability 1.5 (weight -0.405") || !strings.Contains(e.Error(), "), not to 1: [") {
+		t.Errorf("%v is not told as a probability of 1.5 (%v)", e, e.Probability)
+	}
 	if len(e.Path.States) != 2 || e.Path.States[1] != 2 {
 		t.Errorf("path %v is not a shortest one to 2", e.Path.States)
 	}
 	if _, err := ops.Stochastic(f, 1e-9, ops.Limits{Bytes: 8}); err == nil {
 		t.Error("eight bytes are enough")
 	}
+	// Of probabilities themselves, of what no float64 holds, and of weights that are no probabilities.
+	for _, c := range []struct{ got, want string }{
+		{stochasticText(t, semiring.Probability(0.5)), "sum to the probability 0.5 (weight 0.5), not to 1: "},
+		{stochasticText(t, semiring.Log64(-1000)), "sum to a probability above 1e308 (weight -1000), not to 1: "},
+		{stochasticText(t, semiring.Zero[semiring.Log]()), "sum to the probability 0 (weight Infinity), not to 1: "},
+		{stochasticText(t, semiring.Tropical(2)), "sum to 2, not to one: "},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%q, want one with %q", c.got, c.want)
+		}
+	}
+}
+
+// stochasticText is what is said of a state whose final weight alone is w.
+func stochasticText[W interface {
+	semiring.Codec[W]
+	semiring.Approx[W]
+}](t *testing.T, w W) string {
+	t.Helper()
+	f := fst.NewVector[W](1)
+	f.AddStates(1)
+	f.SetStart(0)
+	f.SetFinal(0, w)
+	e, err := ops.Stochastic(f, 1e-9, ops.Limits{})
+	if err != nil || e == nil {
+		t.Fatal(e, err)
+	}
+	return e.Error()
 }
 
 // The state shown is the nearest of all that fail, and its path leads there by as few arcs as any.

@@ -6,7 +6,8 @@
 // It stands in for OpenFst's command line tools: their files, flags (of 1.7.9 and
 // of the newer releases, before or after arguments), exit statuses, printed text,
 // and results down to the numbers of states and the order of arcs. Exit status 1
-// is any error, 2 a difference that a comparison found. TestAsOpenFst draws
+// is any error, 2 a difference that a comparison found; a reader that closes the pipe ends a tool in silence, by
+// SIGPIPE. `fst --version` prints the module's version and the commit. TestAsOpenFst draws
 // machines and options and runs them through both.
 //
 // What differs, on purpose, and only this: one table, in six parts by the reason why.
@@ -85,8 +86,6 @@
 //	one file for two results,   the last one stays, status 0        status 1; tables that agree may go
 //	  such as a table and a                                           to one file
 //	  machine
-//	a reader of standard        ends silently, by a signal          status 1, with a message
-//	  output that has gone
 //	two results on standard     fstencode and others write a file   status 1: nothing could tell them
 //	  output                      called -                            apart
 //	bad --call_arc_labeling     fstreplace: message, and goes on    status 1
@@ -210,6 +209,10 @@
 //	--fst_field_separator=      fstprint puts nothing between       an error
 //	  (empty)                     fields, so that nothing can read
 //	                              them
+//	fstdraw --format=d2, of     a title in a circle; takes ${ in a  a title that is text; ${ stays, a line
+//	  newer releases              symbol for a variable; leaves a     break is a blank; --fontsize where it is
+//	                              line break in it, which is an       given
+//	                              error of D2; no --fontsize
 //	pdtreplace                  gives parentheses labels that       an error where the input of an arc has
 //	                              other arcs have; replaces them      one; they stay
 //	                              where a rule has their label;
@@ -225,6 +228,7 @@
 //	flags                       of 1.7.9                            of both generations, --flag value,
 //	                                                                  --flag true and --flag false of
 //	                                                                  booleans, --noflag, --flagfile, --undefok,
+//	                                                                  - for _ in names of flags,
 //	                                                                  --version; --help with definition,
 //	                                                                  cost and an example; True, t, yes, y
 //	                                                                  and the like, as newer ones do
@@ -282,7 +286,7 @@
 // All types of machines in files are read by every tool and written by fstconvert and
 // fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
 // const and compact with any size of offsets, edit, ngram, the look-ahead types, and of the
-// newest OpenFst phi, rho and sigma, whose labels compose takes in their special way.
+// newest OpenFst phi, rho and sigma (fstspecial), whose labels compose takes in their special way.
 // Weights of arc type boolean, which OpenFst does not have, are a byte in all of them.
 //
 // Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as

@@ -29,7 +29,7 @@ as one, labels apart from one another. It has its natural size unless --width or
 is made smaller where it must be to fit such a page. Symbols and weights of more than 40 characters are cut short, and are
 whole under the pointer. Beyond 4000 states and arcs together the picture is
 coarser; --limit_states bounds the states and the places where arcs pass by others, --limit_bytes the memory of the layout, too. Otherwise the output is for
-Graphviz' dot, or with --format=d2 for D2, which lays out by itself and takes no sizes but that of letters.
+Graphviz' dot, or with --format=d2 for D2, which lays out by itself and takes no sizes but that of letters, where --fontsize is given.
 
   fst draw --format=svg binary.fst machine.svg
   fst draw --portrait binary.fst | dot -Tpdf > machine.pdf
@@ -92,6 +92,9 @@ sorting: 40000 states with two arcs each take some seconds. --timeout ends it so
 				return err
 			}
 			if *kind == "d2" {
+				if !fs.Given("fontsize") {
+					o.FontSize = 0 // D2's own
+				}
 				return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteD2(w, t.m, o) })
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteDOT(w, t.m, o) })

@@ -29,8 +29,9 @@ nothing, and is not looked for, where weights do not cancel, as those of minmax,
 determinizable: what follows from these for fst determinize; of states that lead to no
 final one nothing else here speaks, and where there are some, it says so. bounded
 delay: each cycle has as many labels on either side; fst synchronize ends exactly
-on such machines. stochastic: over log, log64 and real64, the
-final weight and the arcs of each state that the start leads to sum to one, but for --delta.
+on such machines. stochastic: over log, log64 and real64, whose weights are probabilities or their negative
+logarithms, the final weight and the arcs of each state that the start leads to have the sum of
+probabilities 1, but for --delta. A sum that is not 1 is shown as a probability, with its weight.
 
 Of each the shortest evidence is shown: two paths of the fewest labels, for the twins property those of
 the way in and of the cycles together (where that takes more than ten seconds or so, or
@@ -85,7 +86,7 @@ func questionsOf(t *typed, delta float64) []question {
 		return proved(orNil(delay), err)
 	}}, {"stochastic", func(lim ops.Limits) (string, error, error) {
 		if !slices.Contains([]string{"log", "log64", "real64"}, t.ArcType()) {
-			return "not applicable: no probabilities", nil, nil
+			return "not applicable: weights of " + t.ArcType() + " are no probabilities that add up", nil, nil
 		}
 		stochastic, err := t.Stochastic(t.m, delta, lim)
 		return proved(orNil(stochastic), err)

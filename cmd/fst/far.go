@@ -306,7 +306,7 @@ N digits. They must be in order, byte by byte, as LC_ALL=C sort and the shell's 
 Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		farFlags(fs)
-		typ := farTypeFlag(fs)
+		typ := farTypeFlag(fs, newFarType)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
 		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
 		prefix := fs.String("key_prefix", "", "What all keys begin with")
@@ -354,10 +354,16 @@ Time O(states + arcs), a machine in memory at a time.`,
 		}
 	}}
 
-// farTypeFlag defines --far_type.
-func farTypeFlag(fs *flags.Set) *string {
-	return fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format; by default sttable, and stlist on standard output")
+// farTypeFlag defines --far_type; otherwise says what the default is.
+func farTypeFlag(fs *flags.Set, otherwise string) *string {
+	return fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format; by default "+otherwise)
 }
+
+// newFarType is the default of archives that are made, and that of archives that are made of others.
+const (
+	newFarType  = "sttable, and stlist on standard output"
+	sameFarType = "that of the input"
+)
 
 // farFlags defines the flag that OpenFst's tools of archives share, which only farprintstrings has a use for.
 func farFlags(fs *flags.Set) {
@@ -588,7 +594,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 			return c.Output("", func(w io.Writer) error {
 				if !*list {
 					infoLine(w, "far type", a.ftype)
-					infoLine(w, "arc type", cmp.Or(arcType, "standard"))
+					infoLine(w, "arc type", cmp.Or(arcType, "error")) // what OpenFst calls that of an empty archive
 					infoLine(w, "fst type", strings.Join(types, ","))
 					infoLine(w, "# of FSTs", n)
 					infoLine(w, "total # of states", total.states)

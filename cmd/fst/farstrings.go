@@ -67,7 +67,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		arcType := fs.String("arc_type", "standard", "Type of weights")
 		fs.Choose("arc_type", suite.ArcTypes()...)
-		typ := farTypeFlag(fs)
+		typ := farTypeFlag(fs, newFarType)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
 		fstType := fs.Enum("fst_type", "vector", []string{"", "vector", "compact"}, "Type of the machines")
 		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
@@ -131,7 +131,11 @@ Time and memory in proportion to the longest string, and to the archive.`,
 							text = strings.TrimSuffix(text, "\r")
 						}
 						labels, err := fst.AppendLabels(nil, text, o)
-						if err != nil {
+						var unknown *fst.UnknownSymbolError
+						switch {
+						case errors.As(err, &unknown):
+							return fmt.Errorf("%s, line %d: %w (--unknown_symbol=SYMBOL puts a symbol of the table in the place of such)", name, line, err)
+						case err != nil:
 							return fmt.Errorf("%s, line %d: %w", name, line, err)
 						}
 						m := s.FromLabels(labels)
@@ -325,7 +329,7 @@ var farconvertTool = &tool{name: "farconvert", args: "[in.far [out.far]]", max: 
 Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		farFlags(fs)
-		typ := farTypeFlag(fs)
+		typ := farTypeFlag(fs, sameFarType)
 		to := fs.Enum("fst_type", "", append([]string{""}, fst.FileTypes()...), "Type of the machines; empty leaves them as they are")
 		return func(c *call) error {
 			return c.eachArchived(c.arg(0), c.arg(1), *typ, func(e *archived) (machine, string, error) {
@@ -350,7 +354,7 @@ All machines are encoded with one table, which is written to the mapper, or with
 Time O(states + arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		farFlags(fs)
-		typ := farTypeFlag(fs)
+		typ := farTypeFlag(fs, sameFarType)
 		decode := fs.Bool("decode", false, "Decode by the mapper")
 		labels := fs.Bool("encode_labels", false, "Encode the two labels as one")
 		weights := fs.Bool("encode_weights", false, "Encode the weight in the label")
@@ -403,8 +407,12 @@ func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, st
 		return err
 	}
 	defer a.Close()
+	to := a.ftype
+	if typ != "default" {
+		to = fst.ArchiveType(typ)
+	}
 	return c.Output(out, func(w io.Writer) error {
-		b, err := c.newArchive(w, archiveType(typ, out))
+		b, err := c.newArchive(w, to)
 		if err != nil {
 			return err
 		}

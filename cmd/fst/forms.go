@@ -27,33 +27,48 @@ rho and sigma files name a label with a meaning of its own.
   fst convert --fst_type=phi --phi_fst_phi_label=9 in.fst out.fst
 
 Time O(states + arcs), of look-ahead types also the intervals of labels.`,
-	setup: func(fs *flags.Set) func(*call) error {
-		to := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
-		labels, modes := map[string]*int64{}, map[string]*string{}
-		for _, s := range []string{"phi", "rho", "sigma"} {
-			labels[s] = fs.Int(s+"_fst_"+s+"_label", 32, 0, "Label of the arcs to be taken for "+s)
-			modes[s] = fs.Enum(s+"_fst_rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what a "+s+" arc matches on both sides")
+	setup: setupConvert}
+
+var specialTool = &tool{name: "special", args: "[in.fst [out.fst]]", max: 2,
+	summary: "Converts to files whose labels have a meaning: phi, rho and sigma.", about: `
+This is fst convert under the name that OpenFst's tool for these types has. Arcs under the label of a
+phi file are taken where nothing else matches, and consume nothing; those of rho match what no other arc
+of the state does, those of sigma any symbol. Compose reads the label and its meaning from the file. Types such as input_phi
+and output_phi say which side is meant. A machine without arcs under the label composes as it would without.
+
+  fst special --fst_type=phi --phi_fst_phi_label=9 model.fst backoff.fst
+  fst special --fst_type=rho --rho_fst_rho_label=2 rules.fst | fst compose words.fst -
+
+Time O(states + arcs).`,
+	setup: setupConvert}
+
+func setupConvert(fs *flags.Set) func(*call) error {
+	to := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
+	labels, modes := map[string]*int64{}, map[string]*string{}
+	for _, s := range []string{"phi", "rho", "sigma"} {
+		labels[s] = fs.Int(s+"_fst_"+s+"_label", 32, 0, "Label of the arcs to be taken for "+s)
+		modes[s] = fs.Enum(s+"_fst_rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what a "+s+" arc matches on both sides")
+	}
+	loop := fs.Bool("phi_fst_phi_loop", true, "A loop of phi consumes a symbol")
+	return func(c *call) error {
+		// A file gets what the header of the other claims, as it is; the next stage of a pipeline would believe it.
+		c.plain = c.pipe == nil && (*to == "vector" || strings.HasPrefix(*to, "const"))
+		t, err := c.machine(0)
+		if err != nil {
+			return err
 		}
-		loop := fs.Bool("phi_fst_phi_loop", true, "A loop of phi consumes a symbol")
-		return func(c *call) error {
-			// A file gets what the header of the other claims, as it is; the next stage of a pipeline would believe it.
-			c.plain = c.pipe == nil && (*to == "vector" || strings.HasPrefix(*to, "const"))
-			t, err := c.machine(0)
-			if err != nil {
-				return err
-			}
-			for s, l := range labels {
-				if *to == s || *to == "input_"+s || *to == "output_"+s {
-					if *l == 0 && s != "phi" && t.fstType != *to { // which keeps its own
-						return fmt.Errorf("flag --%s_fst_%s_label: ε (0) cannot be %s", s, s, s)
-					}
-					mode := slices.Index([]string{"auto", "always", "never"}, *modes[s])
-					c.special = &fst.SpecialLabel{Label: fst.Label(*l), Loop: s == "phi" && *loop, Rewrite: fst.Rewrite(mode)}
+		for s, l := range labels {
+			if *to == s || *to == "input_"+s || *to == "output_"+s {
+				if *l == 0 && s != "phi" && t.fstType != *to { // which keeps its own
+					return fmt.Errorf("flag --%s_fst_%s_label: ε (0) cannot be %s", s, s, s)
 				}
+				mode := slices.Index([]string{"auto", "always", "never"}, *modes[s])
+				c.special = &fst.SpecialLabel{Label: fst.Label(*l), Loop: s == "phi" && *loop, Rewrite: fst.Rewrite(mode)}
 			}
-			return c.writeMachine(1, t, t.m, *to)
 		}
-	}}
+		return c.writeMachine(1, t, t.m, *to)
+	}
+}
 
 // lookAhead returns m with the labels that its states can reach, if a type of file asks for
 // these and m comes without them, and writes the pairs of labels that flags ask for.

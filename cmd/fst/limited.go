@@ -25,6 +25,7 @@ var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestr
 var unlimited = map[string][]string{
 	"bench":      {"limit_states", "limit_arcs", "limit_bytes"}, // measures operations as they are
 	"completion": {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
+	"man":        {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
 	"linear":     {"limit_states", "limit_arcs"}, // a model has tables, and no states before it is composed
 	"links":      {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
 }

@@ -1,14 +1,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/shell"
 )
 
 var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
@@ -73,7 +74,7 @@ func linked() []*tool {
 	var out []*tool
 	for _, t := range tools {
 		switch t.name {
-		case "links", "completion", "explain", "loss", "bench", "check", "run":
+		case "links", "completion", "man", "explain", "loss", "bench", "check", "run":
 		default:
 			out = append(out, t)
 		}
@@ -89,158 +90,45 @@ var completionTool = &tool{name: "completion", args: "bash|zsh|fish", min: 1, ma
 Time O(tools · flags).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		return func(c *call) error {
-			var print func(io.Writer)
-			c.flags = flags.New() // with those that other tools take
-			new(library).define(c.flags, printTool)
-			switch c.args[0] {
-			case "bash":
-				print = func(w io.Writer) { completeBash(w, c) }
-			case "zsh":
-				print = func(w io.Writer) {
-					fmt.Fprintln(w, "autoload -U +X bashcompinit && bashcompinit")
-					completeBash(w, c)
-				}
-			case "fish":
-				print = func(w io.Writer) { completeFish(w, c) }
-			default:
-				return errors.New("known shells are bash, zsh and fish")
-			}
-			return c.Output("", func(w io.Writer) error { print(w); return nil })
+			return c.Output("", func(w io.Writer) error { return c.program().Completion(w, c.args[0]) })
 		}
 	}}
 
-// eachTool yields the tools with their own flags.
-func eachTool(c *call, yield func(t *tool, own []*flags.Flag)) {
+var manTool = &tool{name: "man", max: 0,
+	summary: "Prints the manual page: all tools and flags.", about: `
+  fst man > /usr/local/share/man/man1/fst.1
+  fst man | man -l -
+
+Time O(tools · flags).`,
+	setup: func(fs *flags.Set) func(*call) error {
+		return func(c *call) error {
+			return c.Output("", func(w io.Writer) error { return c.program().Man(w, cli.Version()) })
+		}
+	}}
+
+// program is what a shell is told of this program.
+func (c *call) program() *shell.Program {
+	p := &shell.Program{Name: "fst", Summary: "Weighted finite-state transducers, and exact gradients of losses over them.",
+		About: overviewUsage, Status: "0, 1 for any error, 2 where a comparison found a difference, and 141 where standard output is a pipe that nobody reads any more.",
+		Extra: []string{"flagfile", "undefok", "help", "helpshort", "version"}}
 	for _, t := range tools {
 		x := t.newCall(c.Streams)
 		t.setup(x.flags)
-		var own []*flags.Flag
+		one := shell.Command{Words: []string{t.name}, Args: t.args, Summary: t.summary, About: t.about}
+		if t.name == "completion" {
+			one.Values = shell.Shells
+		}
 		for _, f := range x.flags.Flags() {
 			if !f.Library {
-				own = append(own, f)
+				one.Flags = append(one.Flags, f)
+			} else if t.name == "print" { // which takes all that any tool takes
+				p.Library = append(p.Library, f)
 			}
 		}
-		yield(t, own)
+		p.Commands = append(p.Commands, one)
 	}
-}
-
-// completeBash prints one function for all tools. Bash takes --flag=value for three words, and zsh for
-// one, to which the answer must then give the flag again.
-func completeBash(w io.Writer, c *call) {
-	var names, tooled, flagged strings.Builder
-	for _, t := range tools {
-		fmt.Fprintf(&names, "%s ", t.name)
-	}
-	values := func(of string, f *flags.Flag) {
-		if f.Values != nil {
-			fmt.Fprintf(&flagged, "    %s%s) values='%s' ;;\n", of, f.Name, strings.TrimSpace(strings.Join(f.Values, " ")))
-		}
-	}
-	eachTool(c, func(t *tool, own []*flags.Flag) {
-		fmt.Fprintf(&tooled, "    %s", t.name)
-		if t.prog() != t.name {
-			fmt.Fprintf(&tooled, "|%s", t.prog())
-		}
-		fmt.Fprint(&tooled, ") words='")
-		for _, f := range own {
-			fmt.Fprintf(&tooled, "--%s ", f.Name)
-			values(t.name+":", f)
-		}
-		fmt.Fprint(&tooled, "' ;;\n")
-	})
-	var library strings.Builder
-	for _, f := range c.flags.Flags() {
-		if f.Library {
-			fmt.Fprintf(&library, " --%s", f.Name)
-			values("*:", f)
-		}
-	}
-	fmt.Fprintf(w, `_fst() {
-  local cur="${COMP_WORDS[COMP_CWORD]}" last= tool="${1##*/}" first=1 words= flag= values= prefix=
-  (( COMP_CWORD > 0 )) && last="${COMP_WORDS[COMP_CWORD-1]}"
-  COMPREPLY=()
-  if [[ $tool == fst ]]; then
-    if (( COMP_CWORD == 1 )); then
-      COMPREPLY=( $(compgen -W '%[1]shelp' -- "$cur") )
-      return
-    fi
-    tool="${COMP_WORDS[1]}" first=2
-  fi
-  if (( COMP_CWORD == first )); then
-    case $tool in
-      help) values='%[1]s' ;;
-      completion) values='bash zsh fish' ;;
-    esac
-    if [[ -n $values ]]; then
-      COMPREPLY=( $(compgen -W "$values" -- "$cur") )
-      return
-    fi
-  fi
-  if [[ $cur == = ]]; then flag="$last" cur=
-  elif [[ $last == = ]] && (( COMP_CWORD > 1 )); then flag="${COMP_WORDS[COMP_CWORD-2]}"
-  elif [[ $cur == -*=* ]]; then flag="${cur%%%%=*}" prefix="${cur%%%%=*}=" cur="${cur#*=}"
-  elif [[ $last == -?* && $cur != -* ]]; then flag="$last"
-  fi
-  flag="${flag#-}" flag="${flag#-}" tool="${tool#fst}"
-  case $tool:$flag in
-%[3]s  esac
-  if [[ -n $values ]]; then
-    COMPREPLY=( $(compgen -P "$prefix" -W "$values" -- "$cur") )
-    return
-  elif [[ -n $flag ]]; then
-    COMPREPLY=( $(compgen -P "$prefix" -f -- "$cur") )
-    return
-  fi
-  case $tool in
-%[2]s  esac
-  words+='%[4]s --flagfile --undefok --help --helpshort --version'
-  if [[ $cur == -* ]]; then COMPREPLY=( $(compgen -W "$words" -- "$cur") )
-  else COMPREPLY=( $(compgen -f -- "$cur") ); fi
-}
-complete -o filenames -F _fst fst`, names.String(), tooled.String(), flagged.String(), library.String())
 	for _, t := range linked() {
-		fmt.Fprintf(w, " %s", t.prog())
+		p.Own = append(p.Own, t.prog())
 	}
-	fmt.Fprintln(w)
-}
-
-func completeFish(w io.Writer, c *call) {
-	eachTool(c, func(t *tool, own []*flags.Flag) {
-		fmt.Fprintf(w, "complete -c fst -n __fish_use_subcommand -a %s -d %s\n", t.name, fishQuote(t.summary))
-		for _, f := range own {
-			fmt.Fprintf(w, "complete -c fst -n '__fish_seen_subcommand_from %s' -l %s -d %s%s\n", t.name, f.Name, fishQuote(f.Usage), fishValues(f))
-		}
-	})
-	for _, f := range c.flags.Flags() {
-		if f.Library {
-			fmt.Fprintf(w, "complete -c fst -l %s -d %s%s\n", f.Name, fishQuote(f.Usage), fishValues(f))
-		}
-	}
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.name)
-	}
-	fmt.Fprintf(w, "complete -c fst -n __fish_use_subcommand -a help -d 'Tells more of a tool.'\n"+
-		"complete -c fst -n '__fish_seen_subcommand_from help' -a %s\n"+
-		"complete -c fst -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n", fishQuote(strings.Join(names, " ")))
-}
-
-// fishValues is what follows in fish where a flag has values to choose from.
-func fishValues(f *flags.Flag) string {
-	if f.Values == nil {
-		return ""
-	}
-	return " -x -a " + fishQuote(strings.TrimSpace(strings.Join(f.Values, " ")))
-}
-
-// fishQuote quotes s for fish.
-func fishQuote(s string) string {
-	b := []byte{'\''}
-	for i := range len(s) {
-		if s[i] == '\'' || s[i] == '\\' {
-			b = append(b, '\\')
-		}
-		b = append(b, s[i])
-	}
-	return string(append(b, '\''))
+	return p
 }

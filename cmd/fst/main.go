@@ -37,7 +37,7 @@ func main() {
 	std := cli.Standard()
 	status := guarded(os.Args, std.Err, output.Stop, func() int { return run(os.Args, std) })
 	runtime.KeepAlive(ballast)
-	os.Exit(status)
+	std.End(progName(os.Args[0]), status)
 }
 
 // guarded returns the status of do, or 1 with a message where it panics: the runtime's own status, 2, would say that a
@@ -135,10 +135,20 @@ type call struct {
 	ownStates  bool // --limit_states bounds something else than what is read
 	inputTaken bool // standard input is being read
 
-	delivered int   // outputs that are complete
-	read      int64 // bytes of what a tool that makes no machine has read
-	input     int64 // bytes of the machines that were read, where there is --limit_bytes
+	delivered int             // outputs that are complete
+	read      int64           // bytes of what a tool that makes no machine has read
+	input     int64           // bytes of the machines that were read, where there is --limit_bytes
+	said      map[string]bool // warnings that were given, by this tool or the fst run that it is a stage of
 	cli.Streams
+}
+
+// Warn is that of Streams, once for each text: a table that is read for both sides has its faults once.
+func (c *call) Warn(prog, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !c.said[text] {
+		c.said[text] = true
+		c.Streams.Warn(prog, "%s", text)
+	}
 }
 
 // errDifferent makes a comparison exit with status 2 without a message.
@@ -233,14 +243,15 @@ func unknownTool(name string) error {
 	for _, t := range tools {
 		names = append(names, t.name, t.prog())
 	}
-	if near := flags.Nearest(name, names); near != "" {
+	if near := toolWords.Suggest(flags.Underscores(strings.ToLower(name)), names); near != "" {
 		return fmt.Errorf("there is no tool %q (did you mean %s?); `fst help` lists them", name, near)
 	}
 	return fmt.Errorf("there is no tool %q; `fst help` lists them", name)
 }
 
 func (t *tool) newCall(std cli.Streams) *call {
-	c := &call{tool: t, prog: t.prog(), flags: flags.New(), Streams: std}
+	c := &call{tool: t, prog: t.prog(), flags: flags.New(), said: map[string]bool{}, Streams: std}
+	c.flags.Synonyms(flagWords)
 	c.lib.define(c.flags, t)
 	return c
 }
@@ -368,10 +379,16 @@ func differences() string {
 	return b.String() + "\n"
 }
 
+// overviewUsage is how the program is called.
+const overviewUsage = `  fst TOOL [flags] [arguments]     or, linked under that name, fstTOOL ...
+
+"fst help TOOL" tells more, "fst help differences" what OpenFst's tools do otherwise. A missing file name or - is standard input or output.
+Flags stand before or behind arguments, as -f, --f=value or --f value, and a hyphen in a name is as good as an underscore.
+"fst --version" prints the version of the module and the commit that the program was built from, "devel" where the build knows none.`
+
 func overview(w io.Writer) {
-	fmt.Fprint(w, "Weighted finite-state transducers, and exact gradients of losses over them.\n\n"+
-		"  Usage: fst TOOL [flags] [arguments]     or, linked under that name, fstTOOL ...\n\n"+
-		"`fst help TOOL` tells more, `fst help differences` what OpenFst's tools do otherwise. A missing file name or - is standard input or output.\n\n")
+	fmt.Fprintf(w, "Weighted finite-state transducers, and exact gradients of losses over them.\n\n%s\n\n",
+		strings.ReplaceAll(strings.Replace(overviewUsage, "  fst", "  Usage: fst", 1), `"`, "`"))
 	for _, t := range tools {
 		fmt.Fprintf(w, "  %-18s %s\n", t.name, t.summary)
 	}

@@ -81,7 +81,7 @@ Time: that of the tools.`,
 const runLongest = 1 << 20
 
 // notInRun are tools whose results are neither machines nor text.
-var notInRun = []string{"run", "bench", "links", "completion"}
+var notInRun = []string{"run", "bench", "links", "completion", "man"}
 
 func (c *call) statement(s *runState, st *runStatement) error {
 	stages := st.stages
@@ -160,7 +160,7 @@ func (c *call) stage(p *pipe, stage *runStage) error {
 		return fmt.Errorf("fst %s cannot be a stage", t.name)
 	}
 	x := t.newCall(c.Streams)
-	x.pipe = p
+	x.pipe, x.said = p, c.said
 	x.Streams.In, x.Streams.Out = strings.NewReader(""), io.Discard
 	do := t.setup(x.flags)
 	args, err := x.flags.Parse(stage.words[1:])

@@ -63,17 +63,20 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 
 var shortestpathTool = &tool{name: "shortestpath", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Finds the best paths.", about: `
-The result has the --nshortest best paths; with --unique those of different strings, of an
-acceptor. The weights need the path property.
+The result has the --nshortest best paths, counted as sequences of arcs. The weights need the path
+property. With --unique, of all paths of an acceptor with one sequence of labels only a best one counts.
+ε (label 0) is a label there: strings that differ only in where ε stands count as different, so remove it first.
+Weights that are left over are rounded to --delta when they are compared. For one path --unique changes nothing.
 
   fst shortestpath --nshortest=10 in.fst out.fst
+  fst rmepsilon in.fst | fst shortestpath --nshortest=10 --unique - out.fst
 
 Time: a shortest distance, and O(n · states · log) for n paths at worst.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		pruned := pruneFlags(fs, ops.ShortestDelta)
 		n := fs.Int("nshortest", 32, 1, "How many paths")
 		queue := queueFlag(fs)
-		unique := fs.Bool("unique", false, "Different strings only")
+		unique := fs.Bool("unique", false, "Of an acceptor, one path for each sequence of labels, ε being one (fst rmepsilon first)")
 		return func(c *call) error {
 			q, err := queue()
 			if err != nil {

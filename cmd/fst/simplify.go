@@ -138,16 +138,23 @@ Time: exponential in the states of the input at worst.`,
 	}}
 
 var minimizeTool = &tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]", max: 3,
-	summary: "Makes the equivalent deterministic machine with the fewest states.", about: `
-The input must be deterministic (fst determinize). Weights move to the start on the way.
+	summary: "Merges equivalent states of a deterministic machine.", about: `
+The input must be deterministic, ε being a label like others (fst determinize). Weights, and outputs, move to the start on the way,
+rounded to --delta, and states that agree within it are merged. The result has the fewest states of all deterministic
+machines with its relation, but for these cases:
+A machine with cycles must have sorted arcs (fst arcsort): states whose arcs have another order stay apart, as in OpenFst.
+Over weights that do not cancel, as those of minmax, fewer states might do.
+A transducer's outputs that are longer than a label get chains of arcs with input ε, whose states count too.
+With --allow_nondet states of a machine that is not deterministic are merged where their arcs agree, which need not
+make the smallest machine.
 With out2.fst, the output labels of out1.fst are numbers of strings, which out2.fst spells
-out: their composition is the minimal transducer.
+out: their composition is the transducer.
 ` + closenessAbout + `
   fst minimize in.fst out.fst
 
 Time O(arcs · log states), linear for acyclic machines.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings")
+		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings; the result need not be the smallest")
 		delta := fs.Float32("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
 		return func(c *call) error {
 			if len(c.args) == 3 && cli.IsStandard(c.args[1]) && cli.IsStandard(c.args[2]) {

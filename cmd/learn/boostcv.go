@@ -175,7 +175,7 @@ func gridOf(base *booster, text string, x *table.Table, given *flags.Set) ([]boo
 	var out []boost.Trainer
 	for _, g := range grid {
 		b := *base
-		fs := flags.New()
+		fs := newFlags()
 		apply := settings(base.group, fs)
 		if _, err := fs.Parse(g.words); err != nil {
 			return nil, err

@@ -15,11 +15,16 @@
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses
 //	learn experiment objectives                  one sequence model for several objectives
+//	learn completion bash|zsh|fish               a script that completes commands and flags
+//	learn man                                    the manual page
+//	learn --version                              the module's version, and the commit of the build
 //
 // `learn help GROUP VERB` lists flags with their defaults, and gives an example.
-// Flags of both generations (-model m, --model=m, --nojson) may stand anywhere. The
+// Flags of both generations (-model m, --model=m, --nojson) may stand anywhere, and a
+// hyphen in a name is as good as an underscore. The
 // exit status is 0, or 1 for any error, with a line ERROR: on standard error that
-// says what is wrong, where (file, line, column), and what to do. Output files
+// says what is wrong, where (file, line, column), and what to do. A reader that closes
+// the pipe ends the program in silence, by SIGPIPE. Output files
 // appear whole or not at all. Inputs may be compressed by gzip; - is standard input
 // or output. Results depend on the data, the flags and --seed, and not on
 // --workers.

@@ -29,7 +29,7 @@ func gridSettings(text string, refuse func(flag string) error, given *flags.Set)
 	total := 1
 	for _, word := range strings.Fields(text) {
 		flag, values, ok := strings.Cut(word, "=")
-		flag = strings.TrimLeft(flag, "-")
+		flag = flags.Underscores(strings.TrimLeft(flag, "-"))
 		if !ok || values == "" {
 			return nil, fmt.Errorf("%q is not a flag, =, and values", word)
 		}

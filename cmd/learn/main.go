@@ -21,7 +21,8 @@ func main() {
 	// effect again, so that a second one ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(execute(ctx, os.Args[1:], cli.Standard()))
+	std := cli.Standard()
+	std.End("learn", execute(ctx, os.Args[1:], std))
 }
 
 // command is one thing that the program does.
@@ -45,13 +46,19 @@ type call struct {
 }
 
 // commands are in the order of the overview.
-var commands = slices.Concat([]*command{
-	sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
-	g2pTrain, g2pPredict, g2pEval, g2pCV,
-}, tableCommands(), boostCommands(), multiCommands(), []*command{
-	almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
-	experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
-})
+var commands []*command
+
+// In init, since two commands list them.
+func init() {
+	commands = slices.Concat([]*command{
+		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
+		g2pTrain, g2pPredict, g2pEval, g2pCV,
+	}, tableCommands(), boostCommands(), multiCommands(), []*command{
+		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
+		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
+		completion, man,
+	})
+}
 
 // execute runs a command line and returns the exit status: 0, or 1 for any error.
 func execute(ctx context.Context, words []string, std cli.Streams) int {
@@ -90,21 +97,52 @@ func execute(ctx context.Context, words []string, std cli.Streams) int {
 	return c.run(ctx, rest, std)
 }
 
-// find returns the command that the first words name, and the words after them.
+// find returns the command that the first words name, and the words after them. Its errors say what may be meant.
 func find(words []string) (*command, []string, error) {
+	if strings.HasPrefix(words[0], "-") {
+		return nil, nil, fmt.Errorf("there is no command %q: flags go behind the group and the verb, as in `learn g2p train %s ...`; `learn help` lists them", words[0], words[0])
+	}
 	for _, c := range commands {
-		group, verb, _ := strings.Cut(c.name, " ")
-		if words[0] == group && len(words) > 1 && words[1] == verb {
-			return c, words[2:], nil
+		if name := strings.Fields(c.name); len(words) >= len(name) && slices.Equal(words[:len(name)], name) {
+			return c, words[len(name):], nil
 		}
 	}
-	var verbs []string
-	for _, c := range group(words[0]) {
-		_, verb, _ := strings.Cut(c.name, " ")
-		verbs = append(verbs, verb)
+	var names, groups, verbs []string // names of all, groups of all, verbs of this group
+	for _, c := range commands {
+		group, verb, _ := strings.Cut(c.name, " ")
+		names = append(names, c.name)
+		if !slices.Contains(groups, group) {
+			groups = append(groups, group)
+		}
+		if group == words[0] {
+			verbs = append(verbs, verb)
+		}
 	}
 	if len(verbs) > 0 {
-		return nil, nil, fmt.Errorf("%s needs one of %s after it; `learn help` lists all", words[0], strings.Join(verbs, ", "))
+		which := fmt.Sprintf("%s needs one of %s after it; `learn help %s` tells what they do", words[0], strings.Join(verbs, ", "), words[0])
+		if len(words) == 1 || strings.HasPrefix(words[1], "-") {
+			return nil, nil, errors.New(which)
+		}
+		if near := verbWords.Suggest(flags.Underscores(words[1]), verbs); near != "" {
+			return nil, nil, fmt.Errorf("there is no command \"%s %s\" (did you mean %s %s?); %s", words[0], words[1], words[0], near, which)
+		}
+		return nil, nil, fmt.Errorf("there is no command \"%s %s\"; %s", words[0], words[1], which)
+	}
+	word := flags.Underscores(strings.ToLower(words[0]))
+	var of []string // groups that have the word for a verb
+	for _, g := range groups {
+		if slices.Contains(names, g+" "+word) {
+			of = append(of, g)
+		}
+	}
+	switch near := groupWords.Suggest(word, groups); {
+	case len(of) > 0:
+		return nil, nil, fmt.Errorf("%s stands behind one of %s, as in `learn %s %s`; `learn help` lists all", word, strings.Join(of, ", "), of[0], word)
+	case near != "":
+		return nil, nil, fmt.Errorf("there is no command %q (did you mean %s?); `learn help` lists them", words[0], near)
+	}
+	if near := flags.Nearest(strings.ReplaceAll(word, "_", " "), names); near != "" {
+		return nil, nil, fmt.Errorf("there is no command %q (did you mean %s?); `learn help` lists them", words[0], near)
 	}
 	return nil, nil, fmt.Errorf("there is no command %q; `learn help` lists them", words[0])
 }
@@ -113,7 +151,7 @@ func find(words []string) (*command, []string, error) {
 func group(name string) []*command {
 	var out []*command
 	for _, c := range commands {
-		if g, _, _ := strings.Cut(c.name, " "); g == name {
+		if g, verb, _ := strings.Cut(c.name, " "); g == name && verb != "" {
 			out = append(out, c)
 		}
 	}
@@ -142,7 +180,7 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 			return 0
 		}
 	}
-	x := &call{ctx: ctx, prog: c.prog(), flags: flags.New(), Streams: std}
+	x := &call{ctx: ctx, prog: c.prog(), flags: newFlags(), Streams: std}
 	do := c.setup(x.flags)
 	args, err := x.flags.Parse(words)
 	if err != nil {
@@ -173,15 +211,22 @@ func (c *command) help(w io.Writer) {
 	if c.about != "" {
 		fmt.Fprintf(w, "%s\n\n", strings.Trim(c.about, "\n"))
 	}
-	fs := flags.New()
+	fs := newFlags()
 	c.setup(fs)
 	fs.PrintHelp(w, true)
 }
 
+const programSummary = "Sequence models trained on the loss that they are judged by, and boosting."
+
+// overviewUsage is how the program is called.
+const overviewUsage = `  learn GROUP VERB [flags] [arguments]
+
+"learn help GROUP VERB" or "learn GROUP VERB --help" tells more, with an example. Flags stand before or behind arguments,
+as -f, --f=value or --f value, and a hyphen in a name is as good as an underscore. "learn --version" prints the version of the
+module and the commit that the program was built from, "devel" where the build knows none.`
+
 func overview(w io.Writer) {
-	fmt.Fprint(w, "Sequence models trained on the loss that they are judged by, and boosting.\n\n"+
-		"  Usage: learn GROUP VERB [flags] [arguments]\n\n"+
-		"`learn help GROUP VERB` or `learn GROUP VERB --help` tells more, with an example.\n\n")
+	fmt.Fprintf(w, "%s\n\n%s\n\n", programSummary, strings.ReplaceAll(strings.Replace(overviewUsage, "  learn", "  Usage: learn", 1), `"`, "`"))
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-22s %s\n", c.name, c.summary)
 	}

@@ -118,7 +118,7 @@ func multiGrid(base *multi.Options, text string, x *table.Table, given *flags.Se
 	var out []multi.Entry
 	for _, g := range grid {
 		e := multi.Entry{Name: g.name, Options: *base}
-		fs := flags.New()
+		fs := newFlags()
 		apply := multiSettings(fs)
 		if _, err := fs.Parse(g.words); err != nil {
 			return nil, err

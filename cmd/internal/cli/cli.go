@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"runtime/debug"
-	"syscall"
 
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 )
@@ -21,12 +18,12 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Standard returns the process' streams. From then on a closed pipe is an error
-// of writing like others, with a message and status 1, and not the end of the
-// process by a signal.
+// Standard returns the process' streams, for a process that ends by End. Writing to
+// a standard output that nobody reads any more ends the process by SIGPIPE; of
+// another such pipe it is an error, for which Fail returns StatusPipe.
 func Standard() Streams {
-	signal.Ignore(syscall.SIGPIPE)
-	return Streams{os.Stdin, os.Stdout, os.Stderr}
+	holdPipe()
+	return Streams{os.Stdin, &standardOutput{}, os.Stderr}
 }
 
 // IsStandard reports whether a file name means standard input or output.
@@ -86,8 +83,12 @@ func (s Streams) Output(name string, f func(io.Writer) error) error {
 	return out.Commit()
 }
 
-// Fail reports an error of a program and returns the exit status for it.
+// Fail reports an error of a program and returns the exit status for it. A pipe
+// that nobody reads any more is not worth a message.
 func (s Streams) Fail(prog string, err error) int {
+	if closedPipe(err) {
+		return StatusPipe
+	}
 	fmt.Fprintf(s.Err, "ERROR: %s: %v\n", prog, err)
 	return 1
 }
@@ -95,25 +96,4 @@ func (s Streams) Fail(prog string, err error) int {
 // Warn reports what a user should know though the work goes on.
 func (s Streams) Warn(prog, format string, args ...any) {
 	fmt.Fprintf(s.Err, "WARNING: %s: %s\n", prog, fmt.Sprintf(format, args...))
-}
-
-// Version is the module's version where the build knows it, else the revision.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v, rev := info.Main.Version, ""
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			rev = s.Value[:min(12, len(s.Value))]
-		}
-	}
-	if v == "" || v == "(devel)" {
-		v = "devel"
-	}
-	if rev != "" {
-		v += " " + rev
-	}
-	return "(Tropica) " + v + " " + info.GoVersion
 }

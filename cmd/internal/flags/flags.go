@@ -3,7 +3,7 @@
 // exits with status 2.
 //
 // Accepted are -f, --f (or, as OpenFst 1.7.9 has it, any number of hyphens), --f=v, --f v and, for booleans, --nof, before and after
-// arguments. A boolean takes the next word for its value only if that is true or
+// arguments. In a name a hyphen is as good as an underscore: --arc-type is --arc_type. A boolean takes the next word for its value only if that is true or
 // false: files come there, too (one of these names is ./true). After -- all
 // words are arguments; - alone is one always (standard input or output), and so
 // is a negative number where no flag has such a name, and what goes on with a blank or | after the hyphen. --flagfile and --undefok are
@@ -22,8 +22,9 @@ import (
 
 // Set is the flags of one command.
 type Set struct {
-	flags map[string]*Flag
-	names []string // in order of definition
+	flags    map[string]*Flag
+	names    []string // in order of definition
+	synonyms Synonyms
 }
 
 // Flag is one flag of a Set.
@@ -287,7 +288,18 @@ func (s *Set) Without(names ...string) {
 }
 
 // Given reports whether the flag was set on the command line.
-func (s *Set) Given(name string) bool { f := s.flags[name]; return f != nil && f.Given }
+func (s *Set) Given(name string) bool { f := s.lookup(name); return f != nil && f.Given }
+
+// lookup returns the flag of a name as it may be written, nil if there is none.
+func (s *Set) lookup(name string) *Flag {
+	if f := s.flags[name]; f != nil {
+		return f
+	}
+	return s.flags[Underscores(name)]
+}
+
+// Underscores returns the name of a flag with the hyphens as the underscores that they stand for.
+func Underscores(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
 // Value returns the text that a flag was given, "" where it was not.
 func (s *Set) Value(name string) string {
@@ -325,9 +337,9 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 			continue
 		}
 		name, value, hasValue := strings.Cut(strings.TrimLeft(w, "-"), "=")
-		f := s.flags[name]
+		f := s.lookup(name)
 		if f == nil && !hasValue && strings.HasPrefix(name, "no") {
-			if g := s.flags[name[2:]]; g != nil && g.Type == "bool" {
+			if g := s.lookup(strings.TrimPrefix(name[2:], "-")); g != nil && g.Type == "bool" {
 				f, value, hasValue = g, "false", true
 			}
 		}
@@ -362,53 +374,13 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 	return args, nil
 }
 
-// unknown is the error of a flag that there is not. It guesses what was meant only where that is
-// near, a mistake in three letters, or what was written is its beginning: a poor guess (--plot,
-// did you mean --low?) is worse than none.
+// unknown is the error of a flag that there is not, with the one that may be meant.
 func (s *Set) unknown(word, name string) error {
-	best := Nearest(name, s.names)
-	if best != "" {
+	word, _, _ = strings.Cut(word, "=")
+	if best := s.synonyms.Suggest(Underscores(name), s.names); best != "" {
 		return fmt.Errorf("unknown flag %s (did you mean --%s?)", word, best)
 	}
 	return fmt.Errorf("unknown flag %s (--help lists them)", word)
-}
-
-// Nearest returns the one of names that name may be a misspelling or the beginning of, "" if
-// none is near.
-func Nearest(name string, names []string) string {
-	best, bestDist := "", 1+len(name)/3
-	for _, n := range slices.Sorted(slices.Values(names)) {
-		if d := distance(name, n); d < bestDist {
-			best, bestDist = n, d
-		} else if len(name) > 1 && strings.HasPrefix(n, name) && best == "" {
-			best = n
-		}
-	}
-	return best
-}
-
-// distance is the edit distance with unit costs, in which two neighbours exchanged are one
-// mistake.
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before, last, row = last, row, before
-		row[0] = i + 1
-		for j := range len(b) {
-			sub := last[j]
-			if a[i] != b[j] {
-				sub++
-			}
-			row[j+1] = min(sub, row[j]+1, last[j+1]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }
 
 // PrintHelp lists the flags, the common ones too when library is set; a section without

@@ -29,6 +29,7 @@ func parse(words ...string) (values, error) {
 	out := s.String("out", "", "")
 	bytes := s.Bytes("limit_bytes", 0, "")
 	limit := s.Duration("timeout", 0, "")
+	s.Synonyms(Synonyms{"max_memory": {"memory", "limit_bytes"}, "threads": {"workers"}})
 	args, err := s.Parse(words)
 	return values{*connect, *n, *delta, *filter, *out, *bytes, *limit, args}, err
 }
@@ -71,6 +72,11 @@ func TestParse(t *testing.T) {
 		{"--delta=1e400", func(v *values) { v.Delta = math.Inf(1) }, ""},
 		{"--nstate=1_0", nil, "not an integer"},
 		{"--nstate=09", nil, "not an integer"},
+		{"--compose-filter=null --limit-bytes 3k", func(v *values) { v.Filter = "null"; v.Bytes = 3 << 10 }, ""},
+		{"--no-connect -compose-filter null", func(v *values) { v.Connect = false; v.Filter = "null" }, ""},
+		{"--limit-byte=3", nil, "unknown flag --limit-byte (did you mean --limit_bytes?)"},
+		{"--max-memory=3", nil, "unknown flag --max-memory (did you mean --limit_bytes?)"},
+		{"--threads=3", nil, "unknown flag --threads (--help lists them)"},
 		{"--conect", nil, "did you mean --connect?"},
 		{"--nodelta", nil, "did you mean --delta?"},
 		{"--cnonect", nil, "did you mean --connect?"},

@@ -89,5 +89,10 @@ func readFlagFile(name string) ([]string, error) {
 
 // passedOver reports whether a flag that the command does not have is one of those that --undefok names.
 func passedOver(undefined []string, name string) bool {
-	return slices.Contains(undefined, name) || slices.Contains(undefined, strings.TrimPrefix(name, "no"))
+	name = Underscores(name)
+	positive := strings.TrimPrefix(strings.TrimPrefix(name, "no"), "_")
+	return slices.ContainsFunc(undefined, func(u string) bool {
+		u = Underscores(u)
+		return u == name || u == positive
+	})
 }

@@ -46,6 +46,7 @@ func TestFlagFiles(t *testing.T) {
 		{"--flagfile=long", nil, "longer than a megabyte"},
 		{"--undefok=zip,zap --zip --nozap a --zap=3", func(v *values) { v.Args = []string{"a"} }, ""},
 		{"--zip --undefok=zip", func(*values) {}, ""},
+		{"--undefok=zip_up,zap-up --zip-up --no-zap_up a", func(v *values) { v.Args = []string{"a"} }, ""},
 		{"--undefok=nstate --nstate=3", func(v *values) { v.N = 3 }, ""},
 		{"--undefok=zip --zop", nil, "unknown flag --zop"},
 	} {

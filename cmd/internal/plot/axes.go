@@ -5,6 +5,9 @@ import (
 	"slices"
 )
 
+// legendGap is the room of an entry of the legend beside its name: the sample and what is around it.
+const legendGap = sampleWidth + 20
+
 func (d *drawing) drawLegend(y float64) {
 	o := &d.out
 	for _, line := range d.legend {
@@ -14,15 +17,15 @@ func (d *drawing) drawLegend(y float64) {
 			s := d.Series[i]
 			switch s.Kind {
 			case Bars:
-				o.printf(`<rect class="bar %s" x="%s" y="%s" width="12" height="12" rx="2"/>`+"\n", class("f", i), px(x+6), px(y-12))
+				d.bar("bar", i, x+sampleWidth-18, y-13, 18, 14, ` rx="2"`)
 			case Points:
-				d.mark(i, x+12, y-5)
+				d.mark(i, x+sampleWidth-9, y-5)
 			default:
-				o.printf(`<line class="l %s" x1="%s" y1="%s" x2="%s" y2="%s"%s/>`+"\n", class("s", i), px(x), px(y-5), px(x+22), px(y-5), dash(i, s))
+				d.sample(i, x, y-5)
 			}
 			name := fit(s.Name, fontSize, (d.width-32)/2)
-			o.text("name", "start", x+28, y-1, name)
-			x += textWidth(name, fontSize) + 42
+			o.text("name", "start", x+sampleWidth+6, y-1, name)
+			x += textWidth(name, fontSize) + legendGap
 		}
 	}
 }
@@ -149,6 +152,8 @@ func (d *drawing) drawNames() {
 		low = list[k].y - gap
 	}
 	for _, n := range list {
-		d.out.text("name "+class("f", n.i), "start", d.width-d.right+7, n.y+4, fit(d.Series[n.i].Name, fontSize, d.nameWidth+4))
+		x := d.width - d.right + 7
+		d.sample(n.i, x, n.y)
+		d.out.text("name "+class("f", n.i), "start", x+sampleWidth+5, n.y+4, fit(d.Series[n.i].Name, fontSize, d.nameWidth+4))
 	}
 }

@@ -5,8 +5,9 @@
 // fonts or links, at home on light and dark pages (it follows
 // prefers-color-scheme), and the same bytes for the same chart. Values that are not
 // finite, or not positive on a logarithmic axis, leave gaps. The colours are told
-// apart by people who do not see all of them (after M. Okabe and K. Ito, 2002), and
-// from the ninth series on by dashes.
+// apart by people who do not see all of them (after M. Okabe and K. Ito, 2002). A picture
+// works in grey, too: lines differ by their dashes, points by their shapes, bars by hatches. Of lines
+// that lie on one another each shows through the gaps of the later ones.
 package plot
 
 import (

@@ -61,7 +61,7 @@ func (d *drawing) measure() {
 			d.nameWidth = math.Max(d.nameWidth, textWidth(s.Name, fontSize))
 		}
 		d.nameWidth = math.Min(d.nameWidth, d.width/4)
-		d.right = d.nameWidth + 20
+		d.right = d.nameWidth + sampleWidth + 24
 	}
 	d.left = 16
 	if d.Horizontal {
@@ -183,7 +183,7 @@ func (d *drawing) layLegend() {
 		if s.Name == "" {
 			continue
 		}
-		w := math.Min(textWidth(s.Name, fontSize), room/2) + 42
+		w := math.Min(textWidth(s.Name, fontSize), room/2) + legendGap
 		if at+w > room {
 			if len(d.legend) == 12 { // the rest has colours, but no room for names
 				return
@@ -207,6 +207,7 @@ func (d *drawing) draw() {
 	// Pictures on one page have the same name for the plane only where it is the same.
 	plane := fmt.Sprintf("plane%.0f-%.0f-%.0f-%.0f", 100*d.left, 100*d.top, 100*d.right, 100*d.bottom) + fmt.Sprintf("-%.0f-%.0f", d.width, d.height)
 	o.printf(`<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`+"\n", plane, px(d.left-3), px(d.top-3), px(d.width-d.right-d.left+6), px(d.height-d.bottom-d.top+6))
+	d.drawHatches()
 	o.printf(`<rect class="ground" width="100%%" height="100%%"/>` + "\n")
 	y := 14.0
 	if d.Title != "" {
@@ -266,14 +267,80 @@ func (d *drawing) describe() string {
 // class names the colour of a series for strokes (s) or fills (f).
 func class(what string, i int) string { return fmt.Sprintf("%s%d", what, i%len(lightColours)) }
 
+// dashes are the patterns of lines by series: drawn, gap, drawn, gap and so on, in pixels. No two are alike, and each
+// later one leaves more gaps: of lines that lie on one another, which are drawn in their order, every one can be seen.
+var dashes = []string{"", "14 6", "10 4 2 4", "6 6", "9 3 2 3 2 9", "4 9", "2 4 2 10", "2 12"}
+
+// dashedPattern is that of Series.Dashed.
+const dashedPattern = "3 8"
+
+// dash returns the attributes of a line that make its pattern.
 func dash(i int, s Series) string {
+	n := len(dashes)
+	var pattern string
 	switch {
 	case s.Dashed:
-		return ` stroke-dasharray="6 4"`
-	case i < len(lightColours):
-		return ""
-	case i/len(lightColours)%2 == 1:
-		return ` stroke-dasharray="9 3"`
+		pattern = dashedPattern
+	case i < n:
+		pattern = dashes[i]
+	default: // the colours begin anew, with other dashes; no line is whole, since it would hide others
+		pattern = dashes[1+(i%n+i/n-1)%(n-1)]
 	}
-	return ` stroke-dasharray="2 4"`
+	if pattern == "" {
+		return ""
+	}
+	return fmt.Sprintf(` stroke-linecap="butt" stroke-dasharray="%s"`, pattern)
+}
+
+// sampleWidth is the length of a line beside its name: longer than the longest pattern.
+const sampleWidth = 34.0
+
+// sample draws a short piece of the line of a series.
+func (d *drawing) sample(i int, x, y float64) {
+	d.out.printf(`<line class="l %s" x1="%s" y1="%s" x2="%s" y2="%s"%s/>`+"\n", class("s", i), px(x), px(y), px(x+sampleWidth), px(y), dash(i, d.Series[i]))
+	if d.marked(i) {
+		d.mark(i, x+sampleWidth/2, y)
+	}
+}
+
+// marked reports whether the points of a line have marks: where they are few.
+func (d *drawing) marked(i int) bool { return d.Series[i].Kind == Line && len(d.Series[i].Y) <= 25 }
+
+// hatches are the patterns of bars by series, as paths in a square of 6 pixels, for pictures without colours.
+var hatches = []string{"", "M0 6L6 0", "M0 0L6 6", "M0 3H6", "M3 0V6", "M0 6L6 0M0 0L6 6", "M0 3H6M3 0V6", "M2 3H4"}
+
+// hatched reports whether bars have hatches: where there are bars of more than one series.
+func (d *drawing) hatched() bool { return len(indices(d.Series, Bars)) > 1 }
+
+// bar draws a rectangle of a series, with its hatch.
+func (d *drawing) bar(kind string, i int, x, y, width, height float64, more string) {
+	o := &d.out
+	place := fmt.Sprintf(`x="%s" y="%s" width="%s" height="%s"%s`, px(x), px(y), px(width), px(height), more)
+	o.printf(`<rect class="%s %s" %s/>`+"\n", kind, class("f", i), place)
+	if k := i % len(hatches); k > 0 && d.hatched() {
+		o.printf(`<rect fill="url(#hatch%d)" %s/>`+"\n", k, place)
+	}
+}
+
+// drawHatches defines the patterns that are used.
+func (d *drawing) drawHatches() {
+	if !d.hatched() {
+		return
+	}
+	for k, path := range hatches {
+		if k == 0 || !slices.ContainsFunc(indices(d.Series, Bars), func(i int) bool { return i%len(hatches) == k }) {
+			continue
+		}
+		d.out.printf(`<pattern id="hatch%d" width="6" height="6" patternUnits="userSpaceOnUse"><path class="hatch" d="%s"/></pattern>`+"\n", k, path)
+	}
+}
+
+// indices returns the places of the series of a kind.
+func indices(list []Series, kind Kind) (out []int) {
+	for i, s := range list {
+		if s.Kind == kind {
+			out = append(out, i)
+		}
+	}
+	return out
 }

@@ -113,10 +113,10 @@ func (d *drawing) drawLine(i int, s Series) {
 		}
 	}
 	o.printf("\"/>\n")
-	if s.Kind == Line && len(s.Y) <= 25 {
+	if d.marked(i) {
 		for _, p := range pieces {
 			for _, q := range p {
-				o.printf(`<circle class="%s" cx="%s" cy="%s" r="3"/>`+"\n", class("f", i), px(q.x), px(q.y))
+				d.mark(i, q.x, q.y)
 			}
 		}
 	}
@@ -141,20 +141,23 @@ func centres(n int) []float64 {
 	return out
 }
 
-// mark draws the sign of a series of points: four shapes, so that colour is not all
+// mark draws the sign of a series of points: four shapes, filled and then hollow, so that colour is not all
 // that tells them apart.
 func (d *drawing) mark(i int, x, y float64) {
 	o := &d.out
-	c := class("f", i)
+	c := "p " + class("f", i)
+	if i/4%2 == 1 {
+		c = "h " + class("s", i)
+	}
 	switch i % 4 {
 	case 0:
-		o.printf(`<circle class="p %s" cx="%s" cy="%s" r="3.5"/>`, c, px(x), px(y))
+		o.printf(`<circle class="%s" cx="%s" cy="%s" r="3.5"/>`, c, px(x), px(y))
 	case 1:
-		o.printf(`<rect class="p %s" x="%s" y="%s" width="6.4" height="6.4"/>`, c, px(x-3.2), px(y-3.2))
+		o.printf(`<rect class="%s" x="%s" y="%s" width="6.4" height="6.4"/>`, c, px(x-3.2), px(y-3.2))
 	case 2:
-		o.printf(`<path class="p %s" d="M%s %sl4 7h-8z"/>`, c, px(x), px(y-4.4))
+		o.printf(`<path class="%s" d="M%s %sl4 7h-8z"/>`, c, px(x), px(y-4.4))
 	default:
-		o.printf(`<path class="p %s" d="M%s %sl4.3 4.3l-4.3 4.3l-4.3 -4.3z"/>`, c, px(x), px(y-4.3))
+		o.printf(`<path class="%s" d="M%s %sl4.3 4.3l-4.3 4.3l-4.3 -4.3z"/>`, c, px(x), px(y-4.3))
 	}
 	o.printf("\n")
 }
@@ -204,7 +207,6 @@ func (d *drawing) whisker(i int, p point, low, high float64) {
 }
 
 func (d *drawing) drawBars(i int, s Series) {
-	o := &d.out
 	base := d.y.from
 	if !d.y.log {
 		base = d.y.at(math.Min(math.Max(0, d.y.lo), d.y.hi))
@@ -216,7 +218,7 @@ func (d *drawing) drawBars(i int, s Series) {
 				continue
 			}
 			x1, x2, top := d.clampX(d.x.at(s.X[k])), d.clampX(d.x.at(s.X[k+1])), d.clampY(d.y.at(y))
-			o.printf(`<rect class="over %s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class("f", i), px(math.Min(x1, x2)), px(math.Min(top, base)), px(math.Max(math.Abs(x2-x1)-0.5, 0.5)), px(math.Abs(base-top)))
+			d.bar("over", i, math.Min(x1, x2), math.Min(top, base), math.Max(math.Abs(x2-x1)-0.5, 0.5), math.Abs(base-top), "")
 		}
 		return
 	}
@@ -238,9 +240,9 @@ func (d *drawing) drawBars(i int, s Series) {
 		at := from + (to-from)*0.11 + wide*float64(mine)
 		end := d.clampY(d.y.at(y))
 		if d.Horizontal {
-			o.printf(`<rect class="bar %s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class("f", i), px(math.Min(base, end)), px(at), px(math.Abs(end-base)), px(math.Max(wide-1, 0.5)))
+			d.bar("bar", i, math.Min(base, end), at, math.Abs(end-base), math.Max(wide-1, 0.5), "")
 		} else {
-			o.printf(`<rect class="bar %s" x="%s" y="%s" width="%s" height="%s"/>`+"\n", class("f", i), px(at), px(math.Min(base, end)), px(math.Max(wide-1, 0.5)), px(math.Abs(end-base)))
+			d.bar("bar", i, at, math.Min(base, end), math.Max(wide-1, 0.5), math.Abs(end-base), "")
 		}
 		middle := at + (wide-1)/2
 		if s.Low != nil {

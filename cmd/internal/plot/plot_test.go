@@ -9,11 +9,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 )
 
@@ -182,6 +184,197 @@ func TestLabels(t *testing.T) {
 	}
 	if got := texts(t, write(t, all["bars"])); len(got["value"]) != 10 || !cmp.Equal(got["name"], []string{"AdaBoost, all", "MULTIBOOST"}) {
 		t.Error(got)
+	}
+}
+
+// element is one of a picture, with what makes its look.
+type element struct {
+	Name  string
+	Class string
+	Dash  string
+	Fill  string
+	D     string
+}
+
+// elements returns what is drawn, in order.
+func elements(t testing.TB, b []byte) (out []element) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(b))
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			x := element{Name: e.Name.Local}
+			for _, a := range e.Attr {
+				switch a.Name.Local {
+				case "class":
+					x.Class = a.Value
+				case "stroke-dasharray":
+					x.Dash = a.Value
+				case "fill":
+					x.Fill = a.Value
+				case "d":
+					x.D = a.Value
+				}
+			}
+			out = append(out, x)
+		}
+	}
+}
+
+// pattern is a list of dashes and gaps as numbers.
+func pattern(t *testing.T, dash string) (lengths []float64) {
+	t.Helper()
+	for _, f := range strings.Fields(dash) {
+		v, err := strconv.ParseFloat(f, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lengths = append(lengths, v)
+	}
+	return lengths
+}
+
+// inked reports whether a pattern draws at a length of the line.
+func inked(lengths []float64, at float64) bool {
+	if len(lengths) == 0 {
+		return true
+	}
+	sum := 0.0
+	for _, v := range lengths {
+		sum += v
+	}
+	at = math.Mod(at, sum)
+	i := 0
+	for ; at >= lengths[i]; i++ {
+		at -= lengths[i]
+	}
+	return i%2 == 0
+}
+
+// Of curves that lie on one another each can be seen, along at least a fiftieth of the line; the sample beside its name
+// looks as the curve does; and no two look alike, also without colours.
+func TestCoincidingCurves(t *testing.T) {
+	for n := 2; n <= 8; n++ {
+		for _, legend := range []bool{false, true} {
+			for _, dashed := range []bool{false, true} {
+				c := plot.Chart{Legend: legend}
+				for k := range n {
+					c.Series = append(c.Series, plot.Series{Name: strconv.Itoa(k), X: count(100), Y: count(100), Dashed: dashed && k == n-1})
+				}
+				curves, samples := map[string]string{}, map[string]string{} // dashes by class
+				var order []string
+				for _, e := range elements(t, write(t, c)) {
+					switch {
+					case e.Name == "path" && strings.HasPrefix(e.Class, "l "):
+						curves[e.Class] = e.Dash
+						order = append(order, e.Dash)
+					case e.Name == "line" && strings.HasPrefix(e.Class, "l "):
+						samples[e.Class] = e.Dash
+					}
+				}
+				if len(curves) != n || !cmp.Equal(curves, samples) {
+					t.Errorf("%d curves: dashes %q, and beside their names %q", n, curves, samples)
+				}
+				seen, alike := make([]int, n), map[string]bool{}
+				patterns := make([][]float64, n)
+				for k, dash := range order {
+					patterns[k] = pattern(t, dash)
+				}
+				const length, step = 600, 0.5
+				for x := step / 2; x < length; x += step {
+					for k := n - 1; k >= 0; k-- {
+						if inked(patterns[k], x) {
+							seen[k]++
+							break
+						}
+					}
+				}
+				for k, dash := range order {
+					if share := float64(seen[k]) * step / length; share < 0.02 || alike[dash] {
+						t.Errorf("%d curves: number %d, with dashes %q, is seen along %.3f of the line, and looks like another: %v", n, k, dash, share, alike[dash])
+					}
+					alike[dash] = true
+				}
+			}
+		}
+	}
+	// Beyond eight the colours begin anew, and no curve hides all others.
+	var c plot.Chart
+	for range 40 {
+		c.Series = append(c.Series, plot.Series{X: count(100), Y: count(100)})
+	}
+	looks := map[element]bool{}
+	n := 0
+	for _, e := range elements(t, write(t, c)) {
+		if e.Name == "path" && strings.HasPrefix(e.Class, "l ") {
+			e.D = ""
+			if looks[e] || n > 0 && e.Dash == "" {
+				t.Errorf("curve %d looks as another does, or hides them: %+v", n, e)
+			}
+			looks[e] = true
+			n++
+		}
+	}
+}
+
+// Without colours, marks and bars of up to eight series look different, too.
+func TestGrey(t *testing.T) {
+	for _, kind := range []plot.Kind{plot.Points, plot.Bars, plot.Line} {
+		c := plot.Chart{Categories: []string{"a"}, Legend: true}
+		if kind != plot.Bars {
+			c.Categories = nil
+		}
+		for k := range 8 {
+			s := plot.Series{Name: strconv.Itoa(k), Kind: kind, Y: []float64{float64(k + 1)}}
+			if kind != plot.Bars {
+				s.X = []float64{float64(k)}
+			}
+			c.Series = append(c.Series, s)
+		}
+		looks := map[string]int{} // number of elements that look so
+		digits := regexp.MustCompile(`[sf][0-9]+|M[-0-9. ]+`)
+		last, hatched := "", 0
+		for _, e := range elements(t, write(t, c)) {
+			look := ""
+			switch {
+			case strings.HasPrefix(e.Class, "p ") || strings.HasPrefix(e.Class, "h "):
+				look = e.Name + digits.ReplaceAllString(e.Class+e.D, "")
+			case e.Name == "rect" && strings.HasPrefix(e.Fill, "url(#hatch"):
+				look = e.Fill
+				hatched++
+			}
+			if look != "" {
+				looks[look]++
+				last = look
+			}
+		}
+		want := 8
+		if kind == plot.Bars {
+			want = 7 // the first has no hatch
+		}
+		if len(looks) != want {
+			t.Errorf("kind %d: %d different looks, want %d: %v (last %q)", kind, len(looks), want, looks, last)
+		}
+		for look, n := range looks {
+			if n != 2 { // in the plane, and in the legend
+				t.Errorf("kind %d: %q is drawn %d times, want 2", kind, look, n)
+			}
+		}
+		if kind == plot.Bars != (hatched > 0) {
+			t.Errorf("kind %d: %d hatches", kind, hatched)
+		}
+	}
+	// Bars of one series need no hatch.
+	for _, e := range elements(t, write(t, charts()["importance"])) {
+		if e.Name == "pattern" {
+			t.Error("a hatch in a chart of one series")
+		}
 	}
 }
 

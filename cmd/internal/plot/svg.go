@@ -128,7 +128,7 @@ func style() string {
 		{".ground", "fill:#fff"}, {".grid", "stroke:#e4e4e4"}, {".axis", "stroke:#888"}, {".rule", "stroke:#555;stroke-dasharray:4 3"},
 		{".halo", "paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round"},
 		{".l", "fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round"},
-		{".band", "opacity:.18"}, {".bar", "opacity:.85"}, {".over", "opacity:.5"}, {".p", "opacity:.75"}, {".w", "stroke-width:1.3"},
+		{".band", "opacity:.18"}, {".bar", "opacity:.85"}, {".over", "opacity:.5"}, {".p", "opacity:.75"}, {".w", "stroke-width:1.3"}, {".h", "fill:none;stroke-width:1.6"}, {".hatch", "stroke:#fff;fill:none"},
 	} {
 		rule(r[0], r[1])
 	}
@@ -137,7 +137,7 @@ func style() string {
 	b.WriteString("@media (prefers-color-scheme:dark){")
 	for _, r := range [][2]string{
 		{"text", "fill:#c4c4c4"}, {".title", "fill:#f2f2f2"}, {".ground", "fill:#17181b"}, {".grid", "stroke:#303237"}, {".axis", "stroke:#83868c"},
-		{".rule", "stroke:#a5a8ae"}, {".halo", "stroke:#17181b"},
+		{".rule", "stroke:#a5a8ae"}, {".halo", "stroke:#17181b"}, {".hatch", "stroke:#17181b"},
 	} {
 		rule(r[0], r[1])
 	}

@@ -1,8 +1,8 @@
 // Package progress shows on a terminal how far a run is, and writes its history
 // as CSV.
 //
-// Bars are drawn by go-pretty, on standard error, and only when that is a
-// terminal: elsewhere a Bar is nil, and its methods do nothing.
+// A Bar is one line of standard error, and only when that is a terminal that can move its cursor:
+// elsewhere a Bar is nil, and its methods do nothing.
 package progress
 
 import (
@@ -10,52 +10,99 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
-	"github.com/jedib0t/go-pretty/v6/progress"
+	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Bar is one line with a bar, a percentage and a message.
+// Bar is a line with a bar, a percentage, the time since Start and a message. The line fits the terminal, whatever
+// its width, and is gone after Stop.
 type Bar struct {
-	writer  progress.Writer
-	tracker *progress.Tracker
-	done    chan struct{}
+	w     io.Writer
+	width func() int // of the terminal, in columns
+	begin time.Time
+	once  sync.Once
+	end   chan struct{} // closed by Stop
+	done  chan struct{} // closed when nothing will be written any more
+
+	mu           sync.Mutex
+	message      string
+	value, total int // total is 0 where it is not known
 }
 
 // Start draws a bar on w if it is a terminal, and returns nil otherwise. Stop
 // must be called before anything else is written there.
 func Start(w io.Writer, message string) *Bar {
 	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok || !term.IsTerminal(int(f.Fd())) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return start(f, message)
+	return start(f, func() int {
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil || width <= 0 {
+			return 80
+		}
+		return width
+	}, message)
 }
 
-func start(w io.Writer, message string) *Bar {
-	b := &Bar{writer: progress.NewWriter(), tracker: &progress.Tracker{Message: message}, done: make(chan struct{})}
-	b.writer.SetOutputWriter(w)
-	b.writer.SetUpdateFrequency(200 * time.Millisecond)
-	b.writer.SetTrackerLength(20)
-	style := progress.StyleDefault // a copy
-	style.Options.Separator, style.Options.DoneString = " ", ""
-	b.writer.SetStyle(style)
-	v := &b.writer.Style().Visibility
-	v.ETA, v.Speed, v.Time, v.Value, v.TrackerOverall = false, false, true, false, false
-	b.writer.AppendTracker(b.tracker)
+func start(w io.Writer, width func() int, message string) *Bar {
+	b := &Bar{w: w, width: width, message: message, begin: time.Now(), end: make(chan struct{}), done: make(chan struct{})}
 	go func() {
-		b.writer.Render()
-		close(b.done)
+		defer close(b.done)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		drawn := ""
+		for {
+			if line := b.line(time.Since(b.begin)); line != drawn {
+				fmt.Fprint(b.w, "\r"+line+eraseRight)
+				drawn = line
+			}
+			select {
+			case <-tick.C:
+			case <-b.end:
+				fmt.Fprint(b.w, "\r"+eraseRight)
+				return
+			}
+		}
 	}()
-	// Stopping a writer that has not begun would leave it running.
-	for !b.writer.IsRenderInProgress() {
-		time.Sleep(time.Millisecond)
-	}
 	return b
+}
+
+// eraseRight makes a terminal clear the line from the cursor on.
+const eraseRight = "\x1b[K"
+
+// line is what the bar shows after some time. It leaves the last column free: a full line would move the cursor on.
+func (b *Bar) line(since time.Duration) string {
+	b.mu.Lock()
+	message, value, total := b.message, b.value, b.total
+	b.mu.Unlock()
+	line := since.Truncate(time.Second).String() + " " + strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, message)
+	room := b.width() - 1
+	if total > 0 {
+		share := min(1, float64(value)/float64(total))
+		line = fmt.Sprintf("%3d%% %s", int(100*share), line)
+		// The bar goes first where there is no room for all.
+		if cells := min(20, room-text.StringWidth(line)-3); cells >= 8 {
+			full := int(share * float64(cells))
+			line = "[" + strings.Repeat("#", full) + strings.Repeat(".", cells-full) + "] " + line
+		}
+	}
+	if text.StringWidth(line) > room {
+		line = text.Trim(line, max(0, room))
+	}
+	return line
 }
 
 // Set moves the bar to value out of total, with a message.
@@ -63,9 +110,9 @@ func (b *Bar) Set(value, total int, format string, args ...any) {
 	if b == nil {
 		return
 	}
-	b.tracker.UpdateMessage(fmt.Sprintf(format, args...))
-	b.tracker.UpdateTotal(int64(max(total, value+1))) // what reaches its total is removed
-	b.tracker.SetValue(int64(value))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.value, b.total, b.message = value, total, fmt.Sprintf(format, args...)
 }
 
 // Counter returns a function that moves the bar on by one out of total, for use
@@ -86,13 +133,12 @@ func (b *Bar) Counter() func(total int, format string, args ...any) {
 	}
 }
 
-// Stop draws the last state and gives the terminal back.
+// Stop clears the line and gives the terminal back.
 func (b *Bar) Stop() {
 	if b == nil {
 		return
 	}
-	b.tracker.MarkAsDone()
-	b.writer.Stop()
+	b.once.Do(func() { close(b.end) })
 	<-b.done
 }
 
@@ -141,7 +187,9 @@ func (b *Bar) Within(name string) run.Recorder {
 		if r.Detail != nil {
 			message = fmt.Sprintf("%s: %s %s", name, r.Stage, detail(r))
 		}
-		b.tracker.UpdateMessage(fmt.Sprintf("%s, %d evaluations", message, r.Evaluations))
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.message = fmt.Sprintf("%s, %d evaluations", message, r.Evaluations)
 		return nil
 	})
 }

@@ -3,12 +3,16 @@ package progress
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -49,15 +53,75 @@ func TestEstimateOfARise(t *testing.T) {
 	}
 }
 
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+// screen is a terminal of some columns: it knows what Bar writes, and fails on what would leave the line.
+type screen struct {
+	mu      sync.Mutex
+	t       *testing.T
+	columns int
+	line    []rune
+	at      int
+	shown   int // longest line so far
 }
 
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for text := []rune(string(p)); len(text) > 0; {
+		switch {
+		case text[0] == '\r':
+			s.at = 0
+			text = text[1:]
+		case strings.HasPrefix(string(text), "\x1b[K"):
+			s.line = s.line[:min(s.at, len(s.line))]
+			text = text[3:]
+		case text[0] < ' ':
+			s.t.Errorf("%q is written to the terminal", text[0])
+			return len(p), nil
+		default:
+			s.line = append(s.line[:min(s.at, len(s.line))], append([]rune{text[0]}, s.line[min(s.at+1, len(s.line)):]...)...)
+			s.at++
+			text = text[1:]
+		}
+		if s.shown = max(s.shown, len(s.line)); s.at >= s.columns {
+			s.t.Errorf("column %d of %d is reached with %q", s.at, s.columns, string(s.line))
+			return len(p), nil
+		}
+	}
+	return len(p), nil
+}
+
+// The line fits any terminal, and is gone at the end.
+func TestBarFits(t *testing.T) {
+	for columns := 1; columns <= 200; columns++ {
+		s := &screen{t: t, columns: columns}
+		b := start(s, func() int { return columns }, "a message\nthat has\ttwo lines")
+		for b.Set(0, 0, "begun"); ; time.Sleep(time.Millisecond) {
+			s.mu.Lock()
+			shown := s.shown
+			s.mu.Unlock()
+			if shown > 0 || columns == 1 {
+				break
+			}
+		}
+		for _, c := range [][2]int{{0, 0}, {0, 10}, {5, 10}, {10, 10}, {12, 10}} {
+			b.Set(c[0], c[1], "round %d, a message of some length, with 日本語 in it, about 3m0s left, and more of it to be cut off", c[0])
+			line := b.line(83*time.Second + 999*time.Millisecond)
+			if w := text.StringWidth(line); w >= columns {
+				t.Errorf("%d columns: %q has %d", columns, line, w)
+			}
+			if strings.Contains(line, "???") || columns > 60 && !strings.Contains(line, " 1m23s round") && !strings.HasPrefix(line, "1m23s round") {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+			if want := fmt.Sprintf("%d%% 1m23s", min(100, 10*c[0])); columns > 60 && c[1] > 0 && !strings.Contains(line, want) {
+				t.Errorf("%d columns: %q lacks %q", columns, line, want)
+			}
+		}
+		b.Stop()
+		b.Stop()
+		if len(s.line) > 0 || s.at > 0 {
+			t.Errorf("%d columns: the bar leaves %q behind", columns, string(s.line))
+		}
+	}
 }
 
 func TestBar(t *testing.T) {
@@ -80,8 +144,7 @@ func TestBar(t *testing.T) {
 	none.Counter()(3, "x")
 	none.Stop()
 
-	var out buffer
-	b := start(&out, "begin")
+	b := start(io.Discard, func() int { return 200 }, "begin")
 	r := b.Training("edit", run.Stop{Iterations: 10, Relative: 1e-5})
 	for k := range 3 {
 		if err := r.Record(run.Row{Iteration: k, Objective: 12.5, GradNorm: 0.25, Rate: 777, Seconds: float64(k)}); err != nil {
@@ -89,7 +152,7 @@ func TestBar(t *testing.T) {
 		}
 	}
 	b.Stop()
-	got := out.b.String()
+	got := b.line(0)
 	for _, want := range []string{"edit: iteration 2", "objective 12.5", "gradient 0.25", "777 examples/s", "about 8s left"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the bar lacks %q:\n%s", want, got)
@@ -98,8 +161,7 @@ func TestBar(t *testing.T) {
 }
 
 func TestBarOfStages(t *testing.T) {
-	var out buffer
-	b := start(&out, "begin")
+	b := start(io.Discard, func() int { return 200 }, "begin")
 	r := b.Training("almo", run.Stop{Iterations: 10})
 	for k := range 5 {
 		if err := r.Record(run.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k), Detail: &saddle.Row{}}); err != nil {
@@ -116,20 +178,19 @@ func TestBarOfStages(t *testing.T) {
 		}
 	}
 	b.Stop()
-	if got := out.b.String(); !strings.Contains(got, "almo: hinge alone: gda 2, hinge 0.5000 (λ 1.00), about 8s left") {
+	if got := b.line(0); !strings.Contains(got, "almo: hinge alone: gda 2, hinge 0.5000 (λ 1.00), about 8s left") {
 		t.Error(got)
 	}
 }
 
 func TestCounter(t *testing.T) {
-	var out buffer
-	b := start(&out, "begin")
+	b := start(io.Discard, func() int { return 200 }, "begin")
 	done := b.Counter()
 	for k := range 3 {
 		done(4, "fold %d", k+1)
 	}
 	b.Stop()
-	if got := out.b.String(); !strings.Contains(got, "fold 3, about 0s left") {
+	if got := b.line(0); !strings.Contains(got, "fold 3, about 0s left") {
 		t.Error(got)
 	}
 }
