@@ -125,7 +125,6 @@ type checker[W semiring.Component[W]] struct {
 	f     *fst.Vector[W]
 	found *pairsFound[W]  // of f
 	all   context.Context // that of all laws, where Ctx is that of one; may be nil
-	left  int64           // arcs that weigh may still make
 }
 
 // relationLaw is an operation with what it does to the relation: a pair has
@@ -361,9 +360,8 @@ func widened[V semiring.Weight[V], W semiring.Weight[W]](sides [2]*fst.Vector[V]
 
 // weighAll compares the weights of pairs in the machine and, turned, in the result, until two differ, which r then shows.
 func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], pairs []labelPair, turn func(labelPair) labelPair, show func(labelPair) string, twice bool, slack func(n int) float64, r *CheckResult) {
-	c := &checker[W]{CheckOptions: o}
+	c := &weigher[W]{CheckOptions: o, left: o.MaxSteps}
 	near := nearIn[W](valueUnit[W](sides[0]))
-	c.left = o.MaxSteps
 	for _, p := range pairs {
 		want, err := c.weigh(sides[0], p)
 		if err == nil && twice {
