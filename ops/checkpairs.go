@@ -12,15 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// weigher weighs pairs of strings in machines. It is no part of checker, since pairs of float32 machines are weighed in
-// float64: all methods of a type are compiled with it, and those of checker are every operation.
-type weigher[W semiring.Component[W]] struct {
-	CheckOptions
-	left int64 // arcs that weigh may still make
-}
-
 // weigh is the weight of a pair in f. Of the arcs that it may make for all pairs, those it makes are taken off.
-func (c *weigher[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
+func (c *checker[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
 	zero := semiring.Zero[W]()
 	left, err := c.composeWithin(linear[W](p.in), f)
 	if err != nil {
@@ -38,7 +31,7 @@ func (c *weigher[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
 }
 
 // composeWithin composes within the arcs that are left, which it takes the result's off, with those that are trimmed.
-func (c *weigher[W]) composeWithin(a, b *fst.Vector[W]) (*fst.Vector[W], error) {
+func (c *checker[W]) composeWithin(a, b *fst.Vector[W]) (*fst.Vector[W], error) {
 	lim := c.Limits
 	if c.left > 0 && (lim.Arcs == 0 || c.left < lim.Arcs) {
 		lim.Arcs = c.left

@@ -114,7 +114,7 @@ func TestKeepsScaledRelations(t *testing.T) {
 
 // weighString is the sum of the weights of all paths that a string of labels takes through f.
 func weighString[W semiring.Component[W]](f *fst.Vector[W], labels []fst.Label) W {
-	c := &weigher[W]{}
+	c := &checker[W]{}
 	return fsttest.Must(c.weigh(ArcSorted(f, Input), labelPair{labels, labels}))
 }
 
