@@ -86,6 +86,11 @@ func Determinize[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions
 	if err != nil {
 		return nil, err
 	}
+	return determinized(f, opts, d)
+}
+
+// determinized returns the whole machine of d, which determinizes f.
+func determinized[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions, d fst.Expander[W]) (*fst.Vector[W], error) {
 	a, borrows := d.(*acceptorDeterminizer[W])
 	if borrows = borrows && (opts == nil || opts.States == 0 && opts.Arcs == 0 && opts.Bytes == 0); borrows {
 		a.m.borrow()

@@ -173,19 +173,10 @@ func NormalizeLinear[W semiring.Component[W]](a fst.Expanded[W], composed *fst.V
 	if err != nil {
 		return nil, err
 	}
-	if err := RmEpsilon(sums, &RmEpsilonOptions{Limits: lim}); err != nil {
-		return nil, err
-	}
-	// The quantum of OpenFst: what is the same up to rounding is one state.
-	det, err := Determinize[semiring.Log](sums, &DeterminizeOptions{Delta: DefaultDelta, Limits: lim})
+	small, err := reciprocalSums(sums, lim)
 	if err != nil {
 		return nil, err
 	}
-	small, err := Minimize(det, &MinimizeOptions{Limits: lim})
-	if err != nil {
-		return nil, err
-	}
-	InvertWeights(small)
 	divisor, err := Convert[W](small)
 	if err != nil {
 		return nil, err
@@ -197,4 +188,28 @@ func NormalizeLinear[W semiring.Component[W]](a fst.Expanded[W], composed *fst.V
 	}
 	ArcSort(divided, Output)
 	return Compose[W](divided, composed, &ComposeOptions{Limits: lim})
+}
+
+// reciprocalSums turns an acceptor into a minimal deterministic one, in which the weight of a string is the reciprocal of
+// the sum of its paths. It is not generic, so that it is compiled once, and asks for acceptors, so that
+// the operations on transducers are not compiled with it.
+func reciprocalSums(sums *fst.Vector[semiring.Log], lim Limits) (*fst.Vector[semiring.Log], error) {
+	if err := RmEpsilon(sums, &RmEpsilonOptions{Limits: lim}); err != nil {
+		return nil, err
+	}
+	// The quantum of OpenFst: what is the same up to rounding is one state.
+	o := &DeterminizeOptions{Delta: DefaultDelta, Limits: lim}
+	d, err := newAcceptorDeterminizer(sums, o)
+	if err != nil {
+		return nil, err
+	}
+	small, err := determinized(sums, o, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := MinimizeAcceptor(small, &MinimizeOptions{Limits: lim}); err != nil {
+		return nil, err
+	}
+	InvertWeights(small)
+	return small, nil
 }

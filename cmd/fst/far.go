@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -152,7 +153,7 @@ func (p *archivePart) shownKey(key string) string { return fmt.Sprintf("%s, key 
 
 // suiteOf returns what works on the weights of the machine behind h, which must be those of all machines.
 func (a *archive) suiteOf(h *fst.Header, shown string) (suite.Suite, error) {
-	su, err := suite.Of(h.ArcType)
+	su, err := arctypes.Of(h.ArcType)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}

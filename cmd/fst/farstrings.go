@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -66,7 +67,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 		farFlags(fs)
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		arcType := fs.String("arc_type", "standard", "Type of weights")
-		fs.Choose("arc_type", suite.ArcTypes()...)
+		fs.Choose("arc_type", arctypes.Names()...)
 		typ := farTypeFlag(fs, newFarType)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
 		fstType := fs.Enum("fst_type", "vector", []string{"", "vector", "compact"}, "Type of the machines")
@@ -78,7 +79,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 		unknown := fs.String("unknown_symbol", "", "Symbol for those that are not in the table")
 		of := defineStringFlags(fs)
 		return func(c *call) error {
-			s, err := suite.Of(*arcType)
+			s, err := arctypes.Of(*arcType)
 			if err != nil {
 				return err
 			}
@@ -386,7 +387,7 @@ Time O(states + arcs).`,
 					return nil
 				}
 				if table == nil { // of an empty archive
-					s, err := suite.Of("standard")
+					s, err := arctypes.Of("standard")
 					if err != nil {
 						return err
 					}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -107,7 +107,7 @@ in another order. Without --arc_type, the file says what the weights are.
 Time O(states + arcs · log arcs).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		arcType := fs.String("arc_type", "standard", "Type of weights, with --decode")
-		fs.Choose("arc_type", suite.ArcTypes()...)
+		fs.Choose("arc_type", arctypes.Names()...)
 		decode := fs.Bool("decode", false, "Give back the machine")
 		return func(c *call) error {
 			if !*decode {
@@ -134,7 +134,7 @@ Time O(states + arcs · log arcs).`,
 					*arcType = string(head[12 : 12+k])
 				}
 			}
-			s, err := suite.Of(*arcType)
+			s, err := arctypes.Of(*arcType)
 			if err != nil {
 				return fmt.Errorf("%s: %w", shown, err)
 			}

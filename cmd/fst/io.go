@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/mapping"
@@ -75,7 +76,7 @@ func (c *call) readMachine(name string) (*typed, error) {
 	if err != nil {
 		return nil, err
 	}
-	su, err := suite.Of(h.ArcType)
+	su, err := arctypes.Of(h.ArcType)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -27,7 +27,7 @@ Time O(lines), and words times files for the result. The machine has an arc for 
 tag at each state; composition makes those that it needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		arcType := fs.String("arc_type", "standard", "Type of weights")
-		fs.Choose("arc_type", suite.ArcTypes()...)
+		fs.Choose("arc_type", arctypes.Names()...)
 		out := fs.String("out", "", "File for the model; none is standard output")
 		vocab := fs.String("vocab", "", "File with the words, their features and possible tags")
 		classifier := fs.Bool("classifier", false, "Make a classifier instead of a tagger")
@@ -43,7 +43,7 @@ tag at each state; composition makes those that it needs.`,
 			fs.String("save_osymbols", "", "File for the table of tags"),
 		}
 		return func(c *call) error {
-			s, err := suite.Of(*arcType)
+			s, err := arctypes.Of(*arcType)
 			if err != nil {
 				return err
 			}

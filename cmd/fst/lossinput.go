@@ -5,7 +5,7 @@ import (
 	"math"
 	"os"
 
-	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
@@ -116,7 +116,7 @@ func readAny(name string, types []string) (machine, error) {
 	}
 	for _, t := range types {
 		if h.ArcType == t {
-			su, err := suite.Of(t)
+			su, err := arctypes.Of(t)
 			if err != nil {
 				return nil, err
 			}

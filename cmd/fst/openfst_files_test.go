@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -623,7 +623,7 @@ func compareArchives(a, b []byte) string {
 			if err != nil {
 				return nil, nil, err
 			}
-			s := must1(suite.Of(h.ArcType))
+			s := must1(arctypes.Of(h.ArcType))
 			m, err := s.Read(r.Stream(), h)
 			if err != nil {
 				return nil, nil, err

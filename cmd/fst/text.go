@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
 )
@@ -21,7 +21,7 @@ Time O(bytes of the text).`,
 		acceptor := fs.Bool("acceptor", false, "Lines have one label")
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
 		arcType := fs.String("arc_type", "standard", "Type of weights: standard, log, log64, tropical64, real64, ...")
-		fs.Choose("arc_type", suite.ArcTypes()...)
+		fs.Choose("arc_type", arctypes.Names()...)
 		fstType := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
 		isyms := fs.String("isymbols", "", "File with the input symbols")
 		osyms := fs.String("osymbols", "", "File with the output symbols")
@@ -30,7 +30,7 @@ Time O(bytes of the text).`,
 		keepO := fs.Bool("keep_osymbols", false, "Store the output symbols in the machine")
 		keepN := fs.Bool("keep_state_numbering", false, "Keep the numbers of states")
 		return func(c *call) error {
-			s, err := suite.Of(*arcType)
+			s, err := arctypes.Of(*arcType)
 			if err != nil {
 				return err
 			}

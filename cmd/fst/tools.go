@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/fst"
@@ -242,7 +243,7 @@ Time O(states + arcs).`,
 			if err != nil {
 				return err
 			}
-			for _, s := range suite.All {
+			for _, s := range arctypes.All {
 				if s.Owns(m) {
 					return c.writeMachine(1, &typed{Suite: s, m: m}, m, "")
 				}

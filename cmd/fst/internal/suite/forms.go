@@ -8,13 +8,13 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-func (component[W]) FromLabels(labels []fst.Label) Machine { return fst.FromLabels[W](labels) }
+func (Component[W]) FromLabels(labels []fst.Label) Machine { return fst.FromLabels[W](labels) }
 
-func (component[W]) ToString(m Machine, o *fst.StringOptions) (string, error) {
+func (Component[W]) ToString(m Machine, o *fst.StringOptions) (string, error) {
 	return fst.ToString(m.(fst.Fst[W]), o)
 }
 
-func (component[W]) Total(m Machine, format semiring.TextFormat) (string, error) {
+func (Component[W]) Total(m Machine, format semiring.TextFormat) (string, error) {
 	f := m.(fst.Expanded[W])
 	total := semiring.Zero[W]()
 	if f.Start() != fst.NoState {
@@ -29,19 +29,19 @@ func (component[W]) Total(m Machine, format semiring.TextFormat) (string, error)
 	return string(total.AppendTextFormat(nil, format)), nil
 }
 
-func (component[W]) LabelLookAhead(m Machine, side ops.Side, lim ops.Limits) (Machine, []fst.LabelPair, error) {
+func (Component[W]) LabelLookAhead(m Machine, side ops.Side, lim ops.Limits) (Machine, []fst.LabelPair, error) {
 	return ops.LabelLookAhead(m.(fst.Expanded[W]), side, lim)
 }
 
-func (component[W]) Compress(w io.Writer, m Machine) error {
+func (Component[W]) Compress(w io.Writer, m Machine) error {
 	return ops.Compress(w, m.(fst.Expanded[W]))
 }
 
-func (component[W]) Decompress(r io.Reader, name string, lim ops.Limits) (Machine, error) {
+func (Component[W]) Decompress(r io.Reader, name string, lim ops.Limits) (Machine, error) {
 	return ops.Decompress[W](r, name, lim)
 }
 
-func (component[W]) EncodeTable(r io.Reader, name string, kind ops.EncodeKind) (EncodeTable, error) {
+func (Component[W]) EncodeTable(r io.Reader, name string, kind ops.EncodeKind) (EncodeTable, error) {
 	t := ops.NewEncodeTable[W](kind)
 	if r != nil {
 		var err error

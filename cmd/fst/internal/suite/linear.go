@@ -31,11 +31,11 @@ type Linear interface {
 	WriteLinear(w io.Writer, b LinearBuilder) error
 }
 
-func (component[W]) ReadLinear(s *fst.Stream, h *fst.Header) (LinearModel, error) {
+func (Component[W]) ReadLinear(s *fst.Stream, h *fst.Header) (LinearModel, error) {
 	return fst.ReadLinear[W](s, h)
 }
 
-func (component[W]) ExpandLinear(m LinearModel, lim ops.Limits) (Machine, error) {
+func (Component[W]) ExpandLinear(m LinearModel, lim ops.Limits) (Machine, error) {
 	l := m.(*fst.LinearModel[W])
 	v, err := ops.Materialize[W](l.Expander(), lim)
 	if err != nil {
@@ -46,19 +46,19 @@ func (component[W]) ExpandLinear(m LinearModel, lim ops.Limits) (Machine, error)
 	return v, nil
 }
 
-func (component[W]) ComposeLinear(a Machine, m LinearModel, o *ops.ComposeOptions) (Machine, error) {
+func (Component[W]) ComposeLinear(a Machine, m LinearModel, o *ops.ComposeOptions) (Machine, error) {
 	return ops.ComposeLinear(a.(fst.Expanded[W]), m.(*fst.LinearModel[W]), o)
 }
 
-func (component[W]) NormalizeLinear(a, composed Machine, lim ops.Limits) (Machine, error) {
+func (Component[W]) NormalizeLinear(a, composed Machine, lim ops.Limits) (Machine, error) {
 	return ops.NormalizeLinear(a.(fst.Expanded[W]), composed.(*fst.Vector[W]), lim)
 }
 
-func (component[W]) BuildLinear(o *fst.LinearOptions) LinearBuilder {
+func (Component[W]) BuildLinear(o *fst.LinearOptions) LinearBuilder {
 	return fst.NewLinearBuilder[W](o)
 }
 
-func (component[W]) WriteLinear(w io.Writer, b LinearBuilder) error {
+func (Component[W]) WriteLinear(w io.Writer, b LinearBuilder) error {
 	m, err := b.(*fst.LinearBuilder[W]).Model()
 	if err != nil {
 		return err

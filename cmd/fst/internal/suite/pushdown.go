@@ -25,7 +25,7 @@ type Pushdown interface {
 }
 
 // ExpandPDT prunes where weight is one.
-func (c component[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat, o *pdt.ExpandOptions) (Machine, error) {
+func (c Component[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat, o *pdt.ExpandOptions) (Machine, error) {
 	f := m.(fst.Expanded[W])
 	if p.Stacks != nil {
 		return pdt.ExpandMulti(f, p.Pairs, p.Stacks, o)
@@ -42,9 +42,9 @@ func (c component[W]) ExpandPDT(m Machine, p Parens, weight string, format semir
 	return pdt.Expand(f, p.Pairs, o)
 }
 
-func (c path[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat, o *pdt.ExpandOptions) (Machine, error) {
+func (c Path[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat, o *pdt.ExpandOptions) (Machine, error) {
 	if weight == "" || p.Stacks != nil {
-		return c.component.ExpandPDT(m, p, "", format, o)
+		return c.Component.ExpandPDT(m, p, "", format, o)
 	}
 	w, err := parseWeight[W](weight, format)
 	if err != nil {
@@ -53,14 +53,14 @@ func (c path[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.T
 	return pdt.ExpandPruned(m.(fst.Expanded[W]), p.Pairs, w, o)
 }
 
-func (component[W]) ComposePDT(a, b Machine, p Parens, o *pdt.ComposeOptions) (Machine, error) {
+func (Component[W]) ComposePDT(a, b Machine, p Parens, o *pdt.ComposeOptions) (Machine, error) {
 	if p.Stacks != nil {
 		return pdt.ComposeMulti(a.(fst.Expanded[W]), b.(fst.Expanded[W]), p.Pairs, p.Stacks, o)
 	}
 	return pdt.Compose(a.(fst.Expanded[W]), b.(fst.Expanded[W]), p.Pairs, o)
 }
 
-func (component[W]) ReversePDT(m Machine, p Parens, lim ops.Limits) (Machine, []int32, error) {
+func (Component[W]) ReversePDT(m Machine, p Parens, lim ops.Limits) (Machine, []int32, error) {
 	if p.Stacks != nil {
 		return pdt.ReverseMulti[W, W](m.(fst.Expanded[W]), p.Pairs, p.Stacks, lim)
 	}
@@ -69,7 +69,7 @@ func (component[W]) ReversePDT(m Machine, p Parens, lim ops.Limits) (Machine, []
 }
 
 // CountPDT counts by stack.
-func (component[W]) CountPDT(m Machine, p Parens) ([]pdt.Counts, error) {
+func (Component[W]) CountPDT(m Machine, p Parens) ([]pdt.Counts, error) {
 	if p.Stacks == nil {
 		return []pdt.Counts{pdt.Count(m.(fst.Expanded[W]), p.Pairs)}, nil
 	}
@@ -77,7 +77,7 @@ func (component[W]) CountPDT(m Machine, p Parens) ([]pdt.Counts, error) {
 	return c[:], err
 }
 
-func (component[W]) ReplacePDT(labels []fst.Label, ms []Machine, root fst.Label, o *pdt.ReplaceOptions) (Machine, []fst.LabelPair, error) {
+func (Component[W]) ReplacePDT(labels []fst.Label, ms []Machine, root fst.Label, o *pdt.ReplaceOptions) (Machine, []fst.LabelPair, error) {
 	rules := make([]ops.Rule[W], len(ms))
 	for i, m := range ms {
 		rules[i] = ops.Rule[W]{Label: labels[i], F: m.(fst.Expanded[W])}
@@ -85,10 +85,10 @@ func (component[W]) ReplacePDT(labels []fst.Label, ms []Machine, root fst.Label,
 	return pdt.Replace(rules, root, o)
 }
 
-func (c component[W]) ShortestPathPDT(Machine, Parens, *pdt.ShortestPathOptions) (Machine, error) {
+func (c Component[W]) ShortestPathPDT(Machine, Parens, *pdt.ShortestPathOptions) (Machine, error) {
 	return nil, c.lacksPath("a shortest path")
 }
 
-func (path[W]) ShortestPathPDT(m Machine, p Parens, o *pdt.ShortestPathOptions) (Machine, error) {
+func (Path[W]) ShortestPathPDT(m Machine, p Parens, o *pdt.ShortestPathOptions) (Machine, error) {
 	return pdt.ShortestPath(m.(fst.Expanded[W]), p.Pairs, o)
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-func (component[W]) Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
+func (Component[W]) Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
 	return ops.Subtract(a.(fst.Expanded[W]), b.(fst.Expanded[W]), o)
 }
 
-func (component[W]) EpsNormalize(m Machine, side ops.Side, lim ops.Limits) (Machine, error) {
+func (Component[W]) EpsNormalize(m Machine, side ops.Side, lim ops.Limits) (Machine, error) {
 	return ops.EpsNormalize(m.(fst.Expanded[W]), side, lim)
 }
 
-func (component[W]) Synchronize(m Machine, lim ops.Limits) (Machine, error) {
+func (Component[W]) Synchronize(m Machine, lim ops.Limits) (Machine, error) {
 	return ops.Synchronize(m.(fst.Fst[W]), lim)
 }
 
-func (component[W]) Relabel(m Machine, in, out []fst.LabelPair) error {
+func (Component[W]) Relabel(m Machine, in, out []fst.LabelPair) error {
 	return ops.Relabel(m.(*fst.Vector[W]), in, out)
 }
 
-func (component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error) {
+func (Component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error) {
 	rules := make([]ops.Rule[W], len(ms))
 	for i, m := range ms {
 		rules[i] = ops.Rule[W]{Label: labels[i], F: m.(fst.Expanded[W])}
@@ -32,7 +32,7 @@ func (component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label, o 
 	return ops.Replace(rules, root, o)
 }
 
-func (component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, toFinal bool) error {
+func (Component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, toFinal bool) error {
 	v := m.(*fst.Vector[W])
 	o.States = v.NumStates()
 	potentials, err := fst.ReadPotentials[W](r, o)
@@ -45,44 +45,44 @@ func (component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, to
 	return ops.ReweightToInitial(v, potentials)
 }
 
-func (component[W]) Idempotent() bool { return semiring.IsIdempotent[W]() }
+func (Component[W]) Idempotent() bool { return semiring.IsIdempotent[W]() }
 
-func (component[W]) HasPath() bool {
+func (Component[W]) HasPath() bool {
 	var w W
 	_, ok := any(w).(semiring.Path[W])
 	return ok
 }
 
-func (component[W]) Has(m Machine, p fst.Properties) bool {
+func (Component[W]) Has(m Machine, p fst.Properties) bool {
 	return fst.PropertiesOf[W](m.(fst.Expanded[W]), p)&p == p
 }
 
-func (component[W]) DeadEnd(m Machine) fst.StateID { return ops.DeadEnd(m.(fst.Expanded[W])) }
+func (Component[W]) DeadEnd(m Machine) fst.StateID { return ops.DeadEnd(m.(fst.Expanded[W])) }
 
-func (component[W]) Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error) {
+func (Component[W]) Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error) {
 	return ops.Twins(m.(fst.Expanded[W]), &ops.TwinsOptions{Limits: lim})
 }
 
-func (component[W]) Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error) {
+func (Component[W]) Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error) {
 	return ops.Unambiguous(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
 }
 
-func (component[W]) BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error) {
+func (Component[W]) BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error) {
 	return ops.BoundedDelay(m.(fst.Expanded[W]), lim)
 }
 
-func (component[W]) Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error) {
+func (Component[W]) Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error) {
 	return ops.Functional(m.(fst.Expanded[W]), &ops.SearchOptions{Limits: lim})
 }
 
-func (component[W]) Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error) {
+func (Component[W]) Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error) {
 	return ops.Stochastic(m.(fst.Expanded[W]), delta, lim)
 }
 
-func (component[W]) AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error {
+func (Component[W]) AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error {
 	return fst.AddToArchive(a, key, m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error) {
+func (Component[W]) Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error) {
 	return ops.Check(m.(fst.Expanded[W]), o)
 }

@@ -63,7 +63,7 @@ func parseWeight[W semiring.Component[W]](s string, format semiring.TextFormat) 
 }
 
 // lacksPath says that what needs the path property, and how to get a machine that has it.
-func (c component[W]) lacksPath(what string) error {
+func (c Component[W]) lacksPath(what string) error {
 	err := errLacks(c.ArcType(), "the path property (a ⊕ b is a or b)", what)
 	if to := c.nearestPath(); to != "" {
 		err = fmt.Errorf("%w: make a machine of tropical weights first (fst map --map_type=%s)", err, to)
@@ -72,7 +72,7 @@ func (c component[W]) lacksPath(what string) error {
 }
 
 // nearestPath is the map type to the weights that have the path property and the same numbers; "" is none.
-func (c component[W]) nearestPath() string {
+func (c Component[W]) nearestPath() string {
 	var w W
 	switch any(w).(type) {
 	case semiring.Log:
@@ -85,28 +85,28 @@ func (c component[W]) nearestPath() string {
 
 // mayQueue refuses a queue that asks for more of the weights than they have, also
 // for machines on which it would not matter.
-func (c component[W]) mayQueue(q ops.Queue) error {
+func (c Component[W]) mayQueue(q ops.Queue) error {
 	if q == ops.QueueShortestFirst && !c.HasPath() {
 		return c.lacksPath("--queue_type=shortest")
 	}
 	return nil
 }
 
-func (component[W]) Equivalent(a, b Machine, delta float64) (bool, error) {
+func (Component[W]) Equivalent(a, b Machine, delta float64) (bool, error) {
 	return ops.Equivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
 
-func (component[W]) Distinguish(a, b Machine, delta float64) (*ops.Distinction, error) {
+func (Component[W]) Distinguish(a, b Machine, delta float64) (*ops.Distinction, error) {
 	return ops.Distinguish(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
 
-func (component[W]) RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error) {
+func (Component[W]) RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error) {
 	return ops.RandEquivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), rng, o)
 }
 
-func (component[W]) Closeness(byDefault float64) float64 { return ops.ClosenessOf[W](byDefault) }
+func (Component[W]) Closeness(byDefault float64) float64 { return ops.ClosenessOf[W](byDefault) }
 
-func (c component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
+func (c Component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
 	switch _, asked, err := pruneOptions[W](p); {
 	case err != nil:
 		return nil, err
@@ -116,7 +116,7 @@ func (c component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruni
 	return ops.Determinize(m.(fst.Fst[W]), o)
 }
 
-func (path[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
+func (Path[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error) {
 	po, asked, err := prunedAfter[W](p)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (path[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Ma
 	return ops.DeterminizePruned(m.(fst.Expanded[W]), &ops.DeterminizePrunedOptions[W]{DeterminizeOptions: *o, Prune: po})
 }
 
-func (c component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
+func (c Component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
 	switch _, asked, err := pruneOptions[W](p); {
 	case err != nil:
 		return nil, err
@@ -137,7 +137,7 @@ func (c component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pru
 	return ops.Disambiguate(m.(fst.Expanded[W]), o)
 }
 
-func (path[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
+func (Path[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
 	po, asked, err := prunedAfter[W](p)
 	if err != nil {
 		return nil, err
@@ -148,15 +148,15 @@ func (path[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (
 	return ops.DisambiguatePruned(m.(fst.Expanded[W]), &ops.DisambiguatePrunedOptions[W]{DisambiguateOptions: *o, Prune: po})
 }
 
-func (component[W]) Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error) {
+func (Component[W]) Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error) {
 	return ops.Minimize(m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error) {
+func (Component[W]) MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error) {
 	return ops.MinimizeFactored(m.(fst.Expanded[W]), o)
 }
 
-func (c component[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
+func (c Component[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
 	switch _, asked, err := pruneOptions[W](p); {
 	case err != nil:
 		return err
@@ -169,7 +169,7 @@ func (c component[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) 
 	return ops.RmEpsilon(m.(*fst.Vector[W]), o)
 }
 
-func (path[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
+func (Path[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
 	po, asked, err := prunedAfter[W](p)
 	if err != nil {
 		return err
@@ -180,9 +180,9 @@ func (path[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
 	return ops.RmEpsilonPruned(m.(*fst.Vector[W]), &ops.RmEpsilonPrunedOptions[W]{RmEpsilonOptions: *o, Prune: po})
 }
 
-func (c component[W]) Prune(Machine, *Pruning) error { return c.lacksPath("prune") }
+func (c Component[W]) Prune(Machine, *Pruning) error { return c.lacksPath("prune") }
 
-func (path[W]) Prune(m Machine, p *Pruning) error {
+func (Path[W]) Prune(m Machine, p *Pruning) error {
 	o, _, err := pruneOptions[W](p)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (path[W]) Prune(m Machine, p *Pruning) error {
 	return ops.Prune(m.(*fst.Vector[W]), &o)
 }
 
-func (component[W]) Push(m Machine, o *ops.PushOptions) (Machine, error) {
+func (Component[W]) Push(m Machine, o *ops.PushOptions) (Machine, error) {
 	if !o.Labels {
 		v := m.(*fst.Vector[W])
 		return v, ops.PushWeights(v, o)
@@ -199,7 +199,7 @@ func (component[W]) Push(m Machine, o *ops.PushOptions) (Machine, error) {
 }
 
 // shortestDistance returns what prints the distances.
-func (c component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
+func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
 	if err := c.mayQueue(o.Queue); err != nil {
 		return nil, err
 	}
@@ -223,11 +223,11 @@ type PathOptions struct {
 	Unique bool
 }
 
-func (c component[W]) ShortestPath(Machine, *PathOptions, *Pruning) (Machine, error) {
+func (c Component[W]) ShortestPath(Machine, *PathOptions, *Pruning) (Machine, error) {
 	return nil, c.lacksPath("a shortest path")
 }
 
-func (path[W]) ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error) {
+func (Path[W]) ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error) {
 	po, _, err := pruneOptions[W](p)
 	if err != nil {
 		return nil, err
@@ -239,24 +239,24 @@ func (path[W]) ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, err
 	return ops.ShortestPath(m.(fst.Expanded[W]), so)
 }
 
-func (component[W]) RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error) {
+func (Component[W]) RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error) {
 	return ops.RandGen(m.(fst.Fst[W]), rng, o)
 }
 
-func (component[W]) Describe(m Machine, o *ops.DescribeOptions) *ops.Description {
+func (Component[W]) Describe(m Machine, o *ops.DescribeOptions) *ops.Description {
 	return ops.Describe(m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
+func (Component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
 
-func (component[W]) WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error {
+func (Component[W]) WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error {
 	return fst.WriteDOT(w, m.(fst.Fst[W]), o)
 }
 
-func (component[W]) WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error {
+func (Component[W]) WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error {
 	return fst.WriteD2(w, m.(fst.Fst[W]), o)
 }
 
-func (component[W]) WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error {
+func (Component[W]) WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error {
 	return fst.WriteSVG(w, m.(fst.Fst[W]), o)
 }

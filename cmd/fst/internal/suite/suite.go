@@ -1,10 +1,9 @@
-// Package suite is where the weight types of machines in files are erased: a [Suite]
-// is what the tools of cmd/fst can do with machines over one of them, and [All] lists
-// one suite a weight type, the richest whose constraints it meets.
+// Package suite erases the weight types of machines in files: a [Suite] is what the
+// tools of cmd/fst can do with machines over one weight type.
 //
-// It is a package of its own since the operations are compiled here, once for each
-// weight type, which takes most of the time of a build: a change to a tool does not
-// compile them again.
+// A weight type gets the richest suite whose constraint it meets, [Component] or
+// [Path]. Nothing is instantiated here: package arctypes lists the weight types, and
+// its subpackages compile the suites.
 package suite
 
 import (
@@ -12,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"slices"
-	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -120,71 +117,36 @@ type EncodeTable interface {
 	Write(w io.Writer) error
 }
 
-// component is the suite of weights that are numbers, or tuples of them.
-type component[W semiring.Component[W]] struct{}
+// Component is the suite of weights that are numbers, or tuples of them.
+type Component[W semiring.Component[W]] struct{}
 
-// path adds what needs the path property.
-type path[W semiring.PathComponent[W]] struct{ component[W] }
-
-// All lists the weight types that files may have: one line each.
-var All = []Suite{
-	path[semiring.Tropical]{},
-	component[semiring.Log]{},
-	component[semiring.Log64]{},
-	path[semiring.Tropical64]{},
-	component[semiring.Probability]{},
-	path[semiring.Boolean]{},
-	path[semiring.MinMax]{},
-	component[semiring.Product[semiring.Tropical, semiring.Tropical]]{},
-	component[semiring.Product[semiring.Tropical, semiring.Log]]{},
-	path[semiring.Lexicographic[semiring.Tropical, semiring.Tropical]]{},
-	component[semiring.Expectation]{},
-}
-
-// Of returns the suite of an arc type, under OpenFst's name for it or an
-// alias.
-func Of(arcType string) (Suite, error) {
-	name := semiring.CanonicalArcType(arcType)
-	i := slices.IndexFunc(All, func(s Suite) bool { return s.ArcType() == name })
-	if i < 0 {
-		return nil, fmt.Errorf("unknown arc type %q (known are %s, and probability for real64, expectation for expectation_real64_real64)", arcType, strings.Join(ArcTypes(), ", "))
-	}
-	return All[i], nil
-}
-
-// ArcTypes are the names of all arc types.
-func ArcTypes() []string {
-	var known []string
-	for _, s := range All {
-		known = append(known, s.ArcType())
-	}
-	return known
-}
+// Path adds what needs the path property.
+type Path[W semiring.PathComponent[W]] struct{ Component[W] }
 
 // errLacks says that a tool needs more of the weights than they have.
 func errLacks(arcType, what, whatFor string) error {
 	return fmt.Errorf("arc type %s lacks %s, which %s needs", arcType, what, whatFor)
 }
 
-func (component[W]) ArcType() string { var w W; return w.ArcType() }
+func (Component[W]) ArcType() string { var w W; return w.ArcType() }
 
-func (component[W]) Read(s *fst.Stream, h *fst.Header) (Machine, error) { return fst.ReadBody[W](s, h) }
+func (Component[W]) Read(s *fst.Stream, h *fst.Header) (Machine, error) { return fst.ReadBody[W](s, h) }
 
-func (component[W]) Skip(s *fst.Stream, h *fst.Header) error { return fst.SkipBody[W](s, h) }
+func (Component[W]) Skip(s *fst.Stream, h *fst.Header) error { return fst.SkipBody[W](s, h) }
 
-func (component[W]) ReadText(r io.Reader, o *fst.ReadTextOptions) (Machine, error) {
+func (Component[W]) ReadText(r io.Reader, o *fst.ReadTextOptions) (Machine, error) {
 	return fst.ReadText[W](r, o)
 }
 
-func (component[W]) Write(w io.Writer, m Machine, o *fst.WriteOptions) error {
+func (Component[W]) Write(w io.Writer, m Machine, o *fst.WriteOptions) error {
 	return fst.Write(w, m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) WriteText(w io.Writer, m Machine, o *fst.WriteTextOptions) error {
+func (Component[W]) WriteText(w io.Writer, m Machine, o *fst.WriteTextOptions) error {
 	return fst.WriteText(w, m.(fst.Fst[W]), o)
 }
 
-func (component[W]) Mutable(m Machine) Machine {
+func (Component[W]) Mutable(m Machine) Machine {
 	if v, ok := m.(*fst.Vector[W]); ok {
 		return v
 	}
@@ -192,62 +154,62 @@ func (component[W]) Mutable(m Machine) Machine {
 	return ops.MapInto(f, func(w W) W { return w })
 }
 
-func (component[W]) Frozen(m Machine) Machine { return fst.NewConst(m.(fst.Expanded[W])) }
+func (Component[W]) Frozen(m Machine) Machine { return fst.NewConst(m.(fst.Expanded[W])) }
 
-func (component[W]) Empty() Machine { return fst.NewVector[W](0) }
+func (Component[W]) Empty() Machine { return fst.NewVector[W](0) }
 
-func (component[W]) SetSymbols(m Machine, in, out *fst.SymbolTable) {
+func (Component[W]) SetSymbols(m Machine, in, out *fst.SymbolTable) {
 	v := m.(*fst.Vector[W])
 	v.SetInputSymbols(in)
 	v.SetOutputSymbols(out)
 }
 
-func (component[W]) Compose(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
+func (Component[W]) Compose(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
 	return ops.Compose(a.(fst.Fst[W]), b.(fst.Fst[W]), o)
 }
 
-func (component[W]) Intersect(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
+func (Component[W]) Intersect(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
 	return ops.Intersect(a.(fst.Fst[W]), b.(fst.Fst[W]), o)
 }
 
-func (component[W]) Union(a, b Machine, lim ops.Limits) error {
+func (Component[W]) Union(a, b Machine, lim ops.Limits) error {
 	return ops.Union(a.(*fst.Vector[W]), b.(fst.Expanded[W]), lim)
 }
 
-func (component[W]) Concat(a, b Machine, lim ops.Limits) error {
+func (Component[W]) Concat(a, b Machine, lim ops.Limits) error {
 	return ops.Concat(a.(*fst.Vector[W]), b.(fst.Expanded[W]), lim)
 }
 
-func (component[W]) Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error {
+func (Component[W]) Closure(m Machine, kind ops.ClosureKind, lim ops.Limits) error {
 	return ops.Closure(m.(*fst.Vector[W]), kind, lim)
 }
 
-func (component[W]) Within(m Machine, lim ops.Limits) error {
+func (Component[W]) Within(m Machine, lim ops.Limits) error {
 	return ops.CheckLimits("CheckLimits", m.(fst.Expanded[W]), lim)
 }
 
-func (component[W]) Size(m Machine) ops.Progress {
+func (Component[W]) Size(m Machine) ops.Progress {
 	f := m.(fst.Expanded[W])
 	return ops.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 }
 
-func (component[W]) Connect(m Machine, workers int) { ops.ConnectWorkers(m.(*fst.Vector[W]), workers) }
-func (component[W]) ArcSort(m Machine, side ops.Side, workers int) {
+func (Component[W]) Connect(m Machine, workers int) { ops.ConnectWorkers(m.(*fst.Vector[W]), workers) }
+func (Component[W]) ArcSort(m Machine, side ops.Side, workers int) {
 	ops.ArcSortWorkers(m.(*fst.Vector[W]), side, workers)
 }
-func (component[W]) TopSort(m Machine) error          { return ops.TopSort(m.(*fst.Vector[W])) }
-func (component[W]) Invert(m Machine)                 { ops.Invert(m.(*fst.Vector[W])) }
-func (component[W]) Project(m Machine, side ops.Side) { ops.Project(m.(*fst.Vector[W]), side) }
+func (Component[W]) TopSort(m Machine) error          { return ops.TopSort(m.(*fst.Vector[W])) }
+func (Component[W]) Invert(m Machine)                 { ops.Invert(m.(*fst.Vector[W])) }
+func (Component[W]) Project(m Machine, side ops.Side) { ops.Project(m.(*fst.Vector[W]), side) }
 
-func (component[W]) Reverse(m Machine, o *ops.ReverseOptions) (Machine, error) {
+func (Component[W]) Reverse(m Machine, o *ops.ReverseOptions) (Machine, error) {
 	return ops.Reverse[W, W](m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) Equal(a, b Machine, delta float64) *ops.Difference {
+func (Component[W]) Equal(a, b Machine, delta float64) *ops.Difference {
 	return ops.Compare(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
 
-func (component[W]) Isomorphic(a, b Machine, delta float64) (bool, error) {
+func (Component[W]) Isomorphic(a, b Machine, delta float64) (bool, error) {
 	return ops.Isomorphic(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
 
@@ -261,7 +223,7 @@ type MapOptions struct {
 var MapTypes = []string{"arc_sum", "arc_unique", "identity", "input_epsilon", "invert", "output_epsilon", "plus", "power",
 	"quantize", "rmweight", "superfinal", "times", "to_log", "to_log64", "to_standard", "to_std", "to_tropical64", "to_real64", "to_probability"}
 
-func (c component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine, error) {
+func (c Component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine, error) {
 	v := m.(*fst.Vector[W])
 	weight := func(def W) (W, error) {
 		if o.Weight == "" {
@@ -338,4 +300,4 @@ func members[W semiring.Component[W]](v *fst.Vector[W], kind string) error {
 }
 
 // owns reports whether m is a machine over the suite's weights.
-func (component[W]) Owns(m Machine) bool { _, ok := m.(fst.Expanded[W]); return ok }
+func (Component[W]) Owns(m Machine) bool { _, ok := m.(fst.Expanded[W]); return ok }
