@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // banded is what is known of a banded edit distance L_w ≥ L.
@@ -289,10 +290,7 @@ func (s *bandSweeper) certain(e *Evaluator, m *Machine, p *Potentials, gamma, lo
 		err := e.Eval(m, p, gamma, 0, &s.inner)
 		return s.inner.LogZ, err
 	}
-	scale := max(1e-300, math.Abs(b.edit.Del)+math.Abs(b.edit.Ins))
-	if b.edit.DelTable != nil || b.edit.InsTable != nil {
-		scale = 1
-	}
+	scale := b.edit.gap()
 	tail := math.Inf(1) // log of the bound on what lies beyond T, at weight γ
 	if gamma < 0 {
 		z0, err := at(0)
@@ -320,6 +318,28 @@ func (s *bandSweeper) certain(e *Evaluator, m *Machine, p *Potentials, gamma, lo
 		return math.Log1p(math.Exp(ratio)), nil
 	}
 	return math.Inf(1), nil
+}
+
+// gap is the size of a deletion with an insertion, in the mean over symbols; of an
+// alignment where those are free, and 1 where nothing costs anything.
+func (e Edit) gap() float64 {
+	mean := func(constant float64, table []float64) float64 {
+		if len(table) == 0 {
+			return math.Abs(constant)
+		}
+		sum := 0.0
+		for _, x := range table {
+			sum += math.Abs(x) / float64(len(table))
+		}
+		return sum
+	}
+	if x := mean(e.Del, e.DelTable) + mean(e.Ins, e.InsTable); x > 0 {
+		return x
+	}
+	if x := mean(max(math.Abs(e.Match), math.Abs(e.Sub)), slices.Concat(e.SubTable...)); x > 0 {
+		return x
+	}
+	return 1
 }
 
 // sample estimates |log Z' - log Z| of the machine of a band; silent is the most

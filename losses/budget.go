@@ -142,4 +142,4 @@ func (b Budget) check(loss string) error {
 }
 
 // appendKey appends what decides whether a machine is made.
-func (b Budget) appendKey(dst []byte) []byte { return appendInts(dst, b.Columns, int(b.Bytes)) }
+func (b Budget) appendKey(dst []byte) []byte { return appendInts(dst, int64(b.Columns), b.Bytes) }

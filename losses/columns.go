@@ -270,8 +270,9 @@ func widenedWindows(l, m, band int) (first, last []int, used int) {
 	set := func(band int) (touch bool) {
 		touch = true
 		for t := range first {
-			first[t] = max(0, (t*m+l-1)/l-band)
-			last[t] = min(m, t*m/l+band)
+			at := int64(t) * int64(m)
+			first[t] = max(0, int((at+int64(l)-1)/int64(l))-band)
+			last[t] = min(m, int(at/int64(l))+band)
 			if t > 0 && last[t-1]+1 < first[t] {
 				touch = false
 			}

@@ -2,76 +2,109 @@ package losses
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// residualDelta is how far determinization may round residuals that are costs or
-// logarithms, so that those which are equal but for the order of additions are
-// taken for equal. See mass for residuals that are masses, and costGrid for costs that
-// are large.
+// residualDelta is how far determinization may round residuals that are logarithms of
+// masses, so that those which are equal but for the order of additions are taken for
+// equal. A logarithm has no unit, so that this bounds relative errors of masses. See mass
+// for residuals that are masses, and costGrid for costs, which have a unit.
 const residualDelta = 0x1p-40
 
-// costGrid is a power of two. Costs of a tropical loss are rounded to its multiples
-// before anything is added up, so that sums and differences of them are exact
-// whatever their order, and residuals that are equal as sums of costs equal in
-// their bits.
+// costGrid rounds costs of a tropical loss to multiples of step before anything is added
+// up. Sums and differences of multiples are exact whatever their order, so that residuals
+// which are equal as sums of costs are equal in their bits.
 //
 // Rounding residuals alone, as they arise, does not do: what was rounded on one
 // route and then added to is not what was added to and then rounded on another,
 // and costs beyond 2¹² have rounding errors of 2⁻⁴⁰ themselves. For an edit distance
 // with costs 10⁵ and 10⁵+0.1 over strings of 7 of 3 symbols that gave 735 states
 // in place of 530, and with match -999999.7 and three other costs 1154 in place of 532.
-// Nor does it lose anything on small costs: 0.1, 0.37 and 0.21 have 421 states, 442 before.
-type costGrid float64
+//
+// Nothing in it is absolute: costs s times as large have a step s times as large, up to
+// the rounding of s itself.
+type costGrid struct {
+	// unit is what weights are multiples of, up to rounding, and step what stands for it: the
+	// same, but for a unit whose multiples would not be exact.
+	unit, step float64
+	// top is the greatest weight that counts.
+	top float64
+}
 
 // costGridOf returns the grid for the paths of at most n arcs of u, with a cap if
-// that is not nil: the least multiple by a power of two of residualDelta on which
-// sums of n weights and their differences are exact.
+// that is not nil.
 //
-// Weights so great that such a grid would round the least weight by more than
-// 2⁻³¹ of itself, 5·10⁻¹⁰, are left out of account: they are there to forbid, and
-// must not blur what they do not forbid. Sums with them round, and their
-// residuals may stay apart, which costs states and not digits.
+// Where the weights are small multiples of a unit that decimals and rationals have in
+// common, that is the unit: 0.1+0.2 and 0.3 are then equal. Else the unit is a power of two,
+// at most 2⁻³⁰ of the least weight: rounding changes no weight by more than 2⁻³¹ of itself, 5·10⁻¹⁰.
+//
+// Weights so great that their sums would not be exact on such a grid are left out
+// of account: they are there to forbid, and must not blur what they do not forbid. Sums with
+// them round, and their residuals may stay apart, which costs states and not digits.
 func costGridOf(u fst.Expanded[semiring.Tropical64], limit *float64, n int) costGrid {
-	each := func(f func(x float64)) {
-		look := func(w semiring.Tropical64) {
-			if x := math.Abs(float64(w)); x > 0 && x <= math.MaxFloat64 {
-				f(x)
-			}
-		}
-		for q := range fst.StateID(u.NumStates()) {
-			look(u.Final(q))
-			for _, e := range u.Arcs(q) {
-				look(e.Weight)
-			}
-		}
-		if limit != nil {
-			look(semiring.Tropical64(*limit))
+	var seen costIndex
+	look := func(w semiring.Tropical64) {
+		if x := math.Abs(float64(w)); x > 0 && x <= math.MaxFloat64 {
+			seen.add(x)
 		}
 	}
-	least := math.Inf(1)
-	each(func(x float64) { least = min(least, x) })
-	g := residualDelta
-	each(func(x float64) {
-		// A residual is a difference of two sums, hence one bit more.
-		_, exponent := math.Frexp(x * float64(2*n+2))
-		if need := math.Ldexp(1, exponent-53); need > g && need <= 0x1p-30*least {
-			g = need
+	for q := range fst.StateID(u.NumStates()) {
+		look(u.Final(q))
+		for _, e := range u.Arcs(q) {
+			look(e.Weight)
 		}
-	})
-	return costGrid(g)
+	}
+	if limit != nil {
+		look(semiring.Tropical64(*limit))
+	}
+	if len(seen.costs) == 0 {
+		return costGrid{unit: 1, step: 1}
+	}
+	// A residual is a difference of two sums.
+	terms := float64(2*n + 2)
+	if unit, multiples, ok := grid(seen.costs); ok {
+		_, bits := math.Frexp(float64(slices.Max(multiples)) * terms)
+		if bits <= 12 {
+			return costGrid{unit: unit, step: leading(unit, 53-bits), top: slices.Max(seen.costs)}
+		}
+	}
+	finest := 0x1p-30 * slices.Min(seen.costs)
+	g, top := 0.0, 0.0
+	for _, x := range seen.costs {
+		_, exponent := math.Frexp(x * terms) // infinite at worst, which no grid has room for
+		if need := math.Ldexp(1, exponent-53); need <= finest && !math.IsInf(x*terms, 1) {
+			g, top = max(g, need), max(top, x)
+		}
+	}
+	// As coarse as digits allow: weights that differ by rounding in the 40th bit are equal.
+	_, exponent := math.Frexp(min(finest, 0x1p-40*top))
+	g = max(g, math.Ldexp(1, exponent-1), math.SmallestNonzeroFloat64)
+	return costGrid{unit: g, step: g, top: top}
+}
+
+// leading returns x rounded to so many bits.
+func leading(x float64, bits int) float64 {
+	m, e := math.Frexp(x)
+	return math.Ldexp(math.RoundToEven(math.Ldexp(m, bits)), e-bits)
 }
 
 // round returns the nearest multiple; infinities, and numbers so great that all
 // their neighbours are multiples, stay.
 func (g costGrid) round(w semiring.Tropical64) semiring.Tropical64 {
-	if math.Abs(float64(w)) >= 0x1p52*float64(g) || w != w {
+	x := float64(w) / g.unit
+	if !(math.Abs(x) < 0x1p52) {
 		return w
 	}
-	return semiring.Tropical64(math.RoundToEven(float64(w)/float64(g)) * float64(g))
+	return semiring.Tropical64(math.RoundToEven(x) * g.step)
+}
+
+// noise bounds what rounding does to a sum of n weights.
+func (g costGrid) noise(n int) float64 {
+	return float64(n) * max(g.step, 0x1p-40*g.top)
 }
 
 // machine returns u with its weights rounded: u itself where they are multiples.

@@ -98,3 +98,25 @@ func TestCostGridOfForbiddingCosts(t *testing.T) {
 		})
 	}
 }
+
+// Decimals that are equal as sums are found to be: .1+.6 and .7 make the states of 1+6
+// and 7.
+func TestGeneralOfDecimals(t *testing.T) {
+	states := func(e Edit) int {
+		a, err := generalAutomaton(e, Strings(3, 7), []int{0, 1, 0, 2, 1, 1}, 3, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.States()
+	}
+	whole := Edit{Sub: 7, Ins: 1, Del: 6}
+	for _, unit := range []float64{.1, .01, 1e-30, 1. / 3} {
+		e := Edit{Sub: 7 * unit, Ins: unit, Del: 6 * unit}
+		if got, want := states(e), states(whole); got != want {
+			t.Errorf("%+v: %d states, and %d of whole numbers", e, got, want)
+		}
+	}
+	if got, want := states(Edit{Sub: .7, Ins: .1, Del: .6}), states(whole); got != want {
+		t.Errorf("decimals: %d states, and %d of whole numbers", got, want)
+	}
+}

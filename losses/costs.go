@@ -14,7 +14,7 @@ func appendFloats(dst []byte, xs ...float64) []byte {
 	return dst
 }
 
-func appendInts(dst []byte, xs ...int) []byte {
+func appendInts[T int | int64](dst []byte, xs ...T) []byte {
 	for _, x := range xs {
 		dst = binary.AppendVarint(dst, int64(x))
 	}

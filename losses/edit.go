@@ -93,9 +93,9 @@ func (e Edit) hopeless(ref []int, alphabet, l int) *BudgetError {
 	}
 	lead, head := min(l, part), min(m, part)
 	if l > m {
-		lead = l * head / max(1, m)
+		lead = proportion(l, head, max(1, m))
 	} else {
-		head = m * lead / l
+		head = proportion(m, lead, l)
 	}
 	if lead*head > 64*part*part {
 		return nil // one is so much longer that columns stay few
@@ -129,9 +129,9 @@ func (e Edit) fitting(ref []int, alphabet, l int) int {
 	}
 	lead := min(l, part)
 	if m > 4*part { // few positions for so many symbols
-		lead = min(lead, max(1, 4*part*l/m))
+		lead = min(lead, max(1, proportion(4*part, l, m)))
 	}
-	head := ref[:m*lead/max(1, l)]
+	head := ref[:proportion(m, lead, max(1, l))]
 	limit, columns := e.allowance(), e.Columns
 	fits, left := 0, most
 	for band := 1; band <= top && left > 0; band++ {
@@ -168,6 +168,9 @@ func (e Edit) fitting(ref []int, alphabet, l int) int {
 	}
 	return fits
 }
+
+// proportion is a b / c, rounded down, where a b may exceed an int.
+func proportion(a, b, c int) int { return int(int64(a) * int64(b) / int64(c)) }
 
 // mostCells bounds the cells of all windows, mostGains the table of gains.
 const mostCells, mostGains = 1 << 26, 1 << 26

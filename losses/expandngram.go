@@ -63,7 +63,7 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 	if err := p.index(plain); err != nil {
 		return nil, err
 	}
-	if p.top > 0 && longest > math.MaxUint32/p.top {
+	if p.top > 0 && int64(longest) > math.MaxUint32/int64(p.top) {
 		return nil, fmt.Errorf("losses: n-grams of expansions: up to %d symbols against a reference that has an n-gram %d times: too long", longest, p.top)
 	}
 	var out Builder

@@ -124,8 +124,8 @@ func (b *Automaton) Loss(u []int) float64 {
 // string keeps one path for every way to place its insertions. A cycle of ε in
 // U of negative weight is an error, and so is a cycle of y, around ErrNotLattice.
 //
-// Weights of U are rounded to multiples of a power of two, 2⁻⁴⁰ or what keeps the
-// loss of each path of weights of one sign within 10⁻⁹ of itself: see costGrid.
+// Weights of U are rounded to multiples of a common unit, each by at most 5·10⁻¹⁰ of
+// itself, whatever their size: see costGrid.
 func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int, opts *GeneralOptions) (*Automaton, error) {
 	if opts == nil {
 		opts = &GeneralOptions{}
@@ -141,13 +141,13 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 			return nil, err
 		}
 	}
-	det, err := determinizeLoss(s, m, float64(rounding), opts)
+	det, err := determinizeLoss(s, m, rounding.step, opts)
 	if err != nil {
 		return nil, err
 	}
 	a := &Automaton{L: ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}
 	if opts.Band > 0 {
-		a.banded = &bandOrigin{y: y, u: u, ref: slices.Clone(ref), opts: opts}
+		a.banded = &bandOrigin{y: y, u: u, ref: slices.Clone(ref), opts: opts, grid: rounding}
 	}
 	return a, nil
 }

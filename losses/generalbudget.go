@@ -143,7 +143,7 @@ func (o *editOrigin) fitting(fits func(a *Automaton, lead int, share float64) er
 	y, ref, lead, share := o.y, o.ref, -1, 1.0
 	if l, err := chainLength(y); err == nil && o.opts.Expand == nil && l > part {
 		if lead = part; len(ref) > 2*l { // few positions for so many symbols
-			lead = max(1, 2*part*l/len(ref))
+			lead = max(1, proportion(2*part, l, len(ref)))
 		}
 		head := fst.NewVector[semiring.Log64](lead + 1)
 		head.AddStates(lead + 1)
@@ -155,7 +155,7 @@ func (o *editOrigin) fitting(fits func(a *Automaton, lead int, share float64) er
 		}
 		head.SetFinal(fst.StateID(lead), semiring.One[semiring.Log64]())
 		share = 1.5 * float64(l) / float64(lead)
-		y, ref = head, ref[:len(ref)*lead/l]
+		y, ref = head, ref[:proportion(len(ref), lead, l)]
 	}
 	portion := func(x float64) float64 { return max(1, x/share) }
 	trial := *o.opts

@@ -194,7 +194,7 @@ func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
 	for t := range g.layers {
 		gl := &g.layers[t]
 		entries := len(gl.ctx)
-		if entries > math.MaxUint32-room {
+		if int64(entries) > math.MaxUint32-int64(room) {
 			return nil, fmt.Errorf("losses: order %d: layer %d has %d columns with contexts; use a band or a lower order", order, t, entries)
 		}
 		gl.at = g.total

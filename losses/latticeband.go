@@ -17,6 +17,7 @@ type bandOrigin struct {
 	u    fst.Expanded[semiring.Tropical64]
 	ref  []int
 	opts *GeneralOptions
+	grid costGrid // of the automaton within the band
 
 	value func(y, ref []int) float64 // the loss without the band by its definition; nil where composition finds it
 }
@@ -122,7 +123,7 @@ func (o *bandOrigin) sample(a *Automaton, c *product, p *pass, gamma, silent flo
 			exact = one.Loss(u)
 		}
 		less = exact - a.Loss(u)
-		if math.Abs(less) <= 1e-9*max(1, math.Abs(exact)) {
+		if math.Abs(less) <= o.grid.noise(len(u)+len(o.ref)) {
 			less = 0 // automata have rounded costs
 		}
 		known[key] = less

@@ -3,6 +3,7 @@ package losses
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // Potentials are order-q scores θ_t(z) of the label strings u = u_0 … u_{l-1}:
@@ -41,11 +42,11 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 	p := &Potentials{Sizes: sizes, Order: q, Theta: make([][]float64, len(sizes))}
 	n := 0
 	for t := range sizes {
-		windows := 1.0 // beyond 2⁵³, where an int would overflow
+		windows := 1.0 // where an int would overflow
 		for s := max(0, t-q+1); s <= t; s++ {
 			windows *= float64(sizes[s])
 		}
-		if float64(n)+windows > 1<<48 {
+		if float64(n)+windows > min(1<<48, math.MaxInt/8) {
 			panic(fmt.Sprintf("losses: potentials of order %d: %.3g windows of labels at position %d are too many", q, windows, t))
 		}
 		n += p.RowLen(t)
@@ -58,11 +59,14 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 	return p
 }
 
-// RowLen returns the number of windows that end at position t.
+// RowLen returns the number of windows that end at position t, the greatest int where there are more.
 func (p *Potentials) RowLen(t int) int {
 	n := 1
 	for s := max(0, t-p.Order+1); s <= t; s++ {
-		n *= p.Sizes[s]
+		hi, lo := bits.Mul(uint(n), uint(p.Sizes[s]))
+		if n = int(lo); hi > 0 || n < 0 {
+			return math.MaxInt
+		}
 	}
 	return n
 }

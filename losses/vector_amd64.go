@@ -1,5 +1,13 @@
 package losses
 
+import "unsafe"
+
+// The offsets that the assembly has: another layout does not compile.
+var (
+	_ = [1]struct{}{}[unsafe.Offsetof(rowArgs{}.stride)-120]
+	_ = [1]struct{}{}[unsafe.Offsetof(wordArgs{}.at)-168]
+)
+
 // useVectors tells that the processor has AVX2, FMA and BMI2, and the system
 // keeps their registers.
 var useVectors = haveVectors()

@@ -3,7 +3,6 @@ package losses
 import (
 	"math/bits"
 	"sync"
-	"unsafe"
 )
 
 // wordBuilder is columnBuilder.generic for columns that fit one 64-bit word:
@@ -282,7 +281,7 @@ type wordMover struct {
 	off     []uint8
 }
 
-// wordArgs is what the assembly reads; its layout is known there.
+// wordArgs is what the assembly reads; vector_amd64.go checks the layout that is known there.
 type wordArgs struct {
 	keys            *uint64
 	n               int
@@ -303,8 +302,6 @@ type wordArgs struct {
 	limAll          uint64
 	at              int // the column at hand; pointers are not moved, for the collector sees them
 }
-
-var _ = [1]struct{}{}[unsafe.Offsetof(wordArgs{}.at)-168]
 
 // mover sets up the move from layer t.
 func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {

@@ -198,7 +198,7 @@ func TestCancellationIsOneError(t *testing.T) {
 			check(cancelled, context.Canceled, "the beginning")
 			check(late, context.DeadlineExceeded, "the beginning")
 			// Each look is another place in the code.
-			looks := &locked{turning: &turning{context.Background(), 1 << 40, 0}}
+			looks := &locked{turning: &turning{context.Background(), 1 << 30, 0}}
 			if err := op(ops.Limits{Ctx: looks, States: enough}); errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
