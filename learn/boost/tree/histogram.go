@@ -186,7 +186,7 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 	forEach(workers, blocks*len(h.tasks), func(w, i int) {
 		t, block := i/blocks, i%blocks
 		h.found[2*i], h.found[2*i+1] = best{}, best{}
-		if h.used[block] > 0 {
+		if h.used[block] > 0 && !g.stopped() {
 			h.task(g, &h.scratch[w], &h.tasks[t], block, h.found[2*i:2*i+2])
 		}
 	})
