@@ -162,7 +162,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 			return err
 		}
 	}
-	m, err := measure(e, d, control.Workers)
+	m, err := measure(c.ctx, e, d, control.Workers)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		}
 	}
 	if control.Valid != nil {
-		v, err := measure(e, control.Valid, control.Workers)
+		v, err := measure(c.ctx, e, control.Valid, control.Workers)
 		if err != nil {
 			return err
 		}

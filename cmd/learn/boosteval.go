@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -88,8 +89,8 @@ func (m *boostMeasure) bySource(e *boost.Ensemble, d *boost.Data, f []float64) {
 }
 
 // measure predicts the rows and compares.
-func measure(e *boost.Ensemble, d *boost.Data, workers int) (*boostMeasure, error) {
-	f, err := e.Scores(d.X, &boost.PredictOptions{Workers: workers})
+func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int) (*boostMeasure, error) {
+	f, err := e.Scores(d.X, &boost.PredictOptions{Workers: workers, Ctx: ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ Example:
 				if err != nil {
 					return err
 				}
-				f, err := m.Scores(x, &boost.PredictOptions{Workers: workers, Rounds: prefix})
+				f, err := m.Scores(x, &boost.PredictOptions{Workers: workers, Rounds: prefix, Ctx: c.ctx})
 				if err != nil {
 					return err
 				}
@@ -315,7 +316,7 @@ Example:
 					if err != nil {
 						return err
 					}
-					r, err := measure(m, d, workers)
+					r, err := measure(c.ctx, m, d, workers)
 					if err != nil {
 						return err
 					}

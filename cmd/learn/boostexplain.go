@@ -155,7 +155,7 @@ func explain(m *boost.Ensemble) *explanation {
 // look measures the model on rows with labels.
 func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats int, seed uint64, workers int) error {
 	if repeats > 0 {
-		p, err := m.Permutation(d, &boost.PermutationOptions{Repeats: repeats, Seed: seed, Workers: workers})
+		p, err := m.Permutation(d, &boost.PermutationOptions{Repeats: repeats, Seed: seed, Workers: workers, Ctx: c.ctx})
 		if err != nil {
 			return err
 		}

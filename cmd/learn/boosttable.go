@@ -121,7 +121,11 @@ func usable(x *table.Table, o *table.Options) error {
 
 // openTable reads a table and passes its warnings on.
 func (c *call) openTable(name string, o *table.Options) (*table.Table, error) {
+	o.Ctx = c.ctx
 	x, err := tables.Open(name, c.In, o)
+	if c.ctx.Err() != nil {
+		return nil, &stopped{"nothing was written"}
+	}
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {

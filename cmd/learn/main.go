@@ -197,7 +197,11 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 	x.args = args
 	if err := do(x); err != nil {
 		var s *stopped
-		if errors.As(err, &s) {
+		if !errors.As(err, &s) && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = &stopped{"what was written by then is whole; the rest was not begun"}
+			errors.As(err, &s)
+		}
+		if s != nil {
 			fmt.Fprintf(std.Err, "%s: %v\n", x.prog, err)
 			return 1
 		}

@@ -2,6 +2,7 @@ package boost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -107,7 +108,7 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 	if err := d.check(l); err != nil {
 		return nil, err
 	}
-	r := &training{Control: *c, d: d, total: d.total(), begin: time.Now(), best: math.Inf(1), extra: map[string]float64{}}
+	r := &training{Control: *c, d: &Data{d.X, d.Y, d.W, c.Ctx}, total: d.total(), begin: time.Now(), best: math.Inf(1), extra: map[string]float64{}}
 	if r.Ctx == nil {
 		r.Ctx = context.Background()
 	}
@@ -187,7 +188,7 @@ func (r *training) next(one func() (*Progress, error)) (stop bool, err error) {
 	}
 	p, err := one()
 	if err != nil {
-		return true, err
+		return true, r.broken(err)
 	}
 	return r.finish(p)
 }
@@ -224,6 +225,15 @@ func (r *training) finish(p *Progress) (stop bool, err error) {
 		return true, &Interrupted{r.e.Algorithm, r.round, cancelled}
 	}
 	return stop, nil
+}
+
+// broken is the error of a round that ended with err: where the context ended it, the round is as
+// if it had not begun.
+func (r *training) broken(err error) error {
+	if r.Ctx.Err() != nil && errors.Is(err, r.Ctx.Err()) {
+		return r.cancelled()
+	}
+	return err
 }
 
 // cancelled is asked within a round, before work that takes long.

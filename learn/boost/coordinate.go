@@ -282,6 +282,9 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 			stop, err = c.plain(&p)
 		}
 		if err != nil {
+			if err = c.broken(err); errors.As(err, new(*Interrupted)) {
+				return c.result(), err
+			}
 			return nil, err
 		}
 		if stop && p.Step == 0 {
@@ -432,9 +435,11 @@ func (co *coordinate) negate() {
 // penalised is a round of coordinate descent on the l1-regularised objective: the
 // coordinates are those in the model and the best new one of each family.
 func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
+	before := len(c.coords)
 	for k := range c.fitters {
 		co, err := c.fit(k)
 		if err != nil {
+			c.coords = c.coords[:before]
 			return true, err
 		}
 		if wrong, right := c.errorOf(co); wrong > right {

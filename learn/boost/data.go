@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -16,6 +17,8 @@ type Data struct {
 	X *table.Table
 	Y []float64 // labels as the loss wants them, one a row
 	W []float64 // weights, finite and positive; nil is all 1
+
+	ctx context.Context // of the run that learns from it; nil is none
 }
 
 // ErrData reports training or prediction data that cannot be used.

@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -78,6 +79,8 @@ func (e *Ensemble) Prefix(rounds int) *Ensemble {
 type PredictOptions struct {
 	Rounds  int // terms of so many rounds; 0 is all, negative an error. Fewer than all of a Joint ensemble are ErrPrefix
 	Workers int // goroutines; 0 is GOMAXPROCS. Results do not depend on it
+
+	Ctx context.Context // when it is cancelled, prediction ends with its error; nil is never cancelled
 }
 
 // Scores returns the scores of every row of x, row by row. The columns of x must
@@ -101,11 +104,18 @@ func (e *Ensemble) Scores(x *table.Table, o *PredictOptions) ([]float64, error) 
 		for i := range f {
 			f[i] = e.Start[i%k]
 		}
+		forest.Ctx = o.Ctx
 		return f, forest.Predict(f, x, o.Workers)
 	}
 	forBlocks(o.Workers, x.Rows, predictBlock, func(from, to int) {
+		if o.Ctx != nil && o.Ctx.Err() != nil {
+			return
+		}
 		e.addTo(f[from*k:to*k], x, from)
 	})
+	if o.Ctx != nil && o.Ctx.Err() != nil {
+		return nil, fmt.Errorf("boost: prediction was stopped: %w", o.Ctx.Err())
+	}
 	return f, nil
 }
 

@@ -1,7 +1,6 @@
 package boost
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -80,7 +79,9 @@ func (o GradientOptions) begin(d *Data, c Control) (*booster, error) {
 	if r.training, err = newRun("gb", settings, d, o.Loss, start, &o.Control); err != nil {
 		return nil, err
 	}
-	if r.grower, err = newGrower(d, o.Exact, o.Bins, o.tree(d.weightScale())); err != nil {
+	trees := o.tree(d.weightScale())
+	trees.Ctx = r.Ctx
+	if r.grower, err = newGrower(r.d, o.Exact, o.Bins, trees); err != nil {
 		return nil, err
 	}
 	m := d.Rows()
@@ -97,6 +98,8 @@ type gradientRun struct {
 	k      int // scores a row
 	grower *tree.Grower
 
+	before, validBefore []float64 // scores before the round, where several trees change them
+
 	g, h    []float64 // derivatives of one score
 	all     []float64 // of all scores, where there are several: first, then second derivatives
 	rows    []int32   // the round's sample, ascending; nil is all
@@ -112,6 +115,7 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 	r.sample()
 	m, k := r.d.Rows(), r.k
 	if k > 1 {
+		r.before, r.validBefore = append(r.before[:0], r.scores...), append(r.validBefore[:0], r.valid...)
 		forBlocks(r.Workers, m, gradientBlock, func(from, to int) {
 			first, second := r.all[from*k:to*k], r.all[m*k+from*k:m*k+to*k]
 			r.o.Loss.Gradients(first, second, r.d.Y[from:to], r.scores[from*k:to*k])
@@ -141,8 +145,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
-		// A run is left between rounds only, when scores and trees agree.
-		if err := r.grower.Grow(context.WithoutCancel(r.Ctx), target); err != nil {
+		if err := r.grower.Grow(r.Ctx, target); err != nil {
+			r.back(c)
 			return nil, fmt.Errorf("boost: gb: round %d: %w", r.round+1, err)
 		}
 		n := r.grower.Splits()
@@ -158,6 +162,17 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 	}
 	p.Objective = p.Loss
 	return p, nil
+}
+
+// back takes back the trees of a round that ends early, those of the scores before c: scores and
+// trees agree between rounds, when a run may be left.
+func (r *gradientRun) back(c int) {
+	if c == 0 {
+		return
+	}
+	r.e.Terms = r.e.Terms[:len(r.e.Terms)-c]
+	copy(r.scores, r.before)
+	copy(r.valid, r.validBefore)
 }
 
 // bound stands in for a second derivative of zero, as in the linear part of Huber's

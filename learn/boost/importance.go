@@ -1,6 +1,7 @@
 package boost
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -52,6 +53,8 @@ type PermutationOptions struct {
 	Repeats int // shuffles of each column; 0 is 5
 	Seed    uint64
 	Workers int // goroutines; 0 is GOMAXPROCS. Results do not depend on it
+
+	Ctx context.Context // when it is cancelled, the work ends with its error; nil is never cancelled
 }
 
 // Permuted says what the loss of a column's values would cost.
@@ -83,7 +86,7 @@ func (e *Ensemble) Permutation(d *Data, o *PermutationOptions) ([]Permuted, erro
 	}
 	classes := score.HasMargin(e.Loss) || e.Outputs() > 1
 	measure := func(x *table.Table) (loss, wrong float64, err error) {
-		f, err := e.Scores(x, &PredictOptions{Workers: o.Workers})
+		f, err := e.Scores(x, &PredictOptions{Workers: o.Workers, Ctx: o.Ctx})
 		if err != nil {
 			return 0, 0, err
 		}

@@ -36,7 +36,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	if learner == nil {
 		learner = RegressionTrees{Splits: 1}
 	}
-	fitter, err := learner.Prepare(d, r.Workers)
+	fitter, err := learner.Prepare(r.d, r.Workers)
 	if err != nil {
 		return nil, fmt.Errorf("boost: %s: learner %s: %w", r.e.Algorithm, learner.Name(), err)
 	}

@@ -83,7 +83,7 @@ func (r *rgbRun) prepare() error {
 			trees = true
 			continue
 		}
-		fitter, err := f.Learner.Prepare(d, r.Workers)
+		fitter, err := f.Learner.Prepare(r.d, r.Workers)
 		if err != nil {
 			return fmt.Errorf("boost: rgb: learner %s: %w", f.Learner.Name(), err)
 		}
@@ -126,7 +126,7 @@ func (r *rgbRun) prepare() error {
 
 // newGrower prepares the features for the trees of all rounds.
 func (r *rgbRun) newGrower() (*tree.Grower, error) {
-	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone, Smooth: r.d.weightScale(), Workers: r.Workers}
+	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone, Smooth: r.d.weightScale(), Workers: r.Workers, Ctx: r.Ctx}
 	switch r.o.Leaf {
 	case LeafSteepest:
 		// Structure and leaves must want the same thing: the increase of the norm
@@ -286,11 +286,9 @@ func (r *rgbRun) grow(splits int) error {
 			return fmt.Errorf("boost: rgb: round %d: %w", r.round+1, err)
 		}
 		for r.grower.Splits() < splits && r.grower.Step() {
-			if r.grower.Splits()%64 == 0 {
-				if err := r.cancelled(); err != nil {
-					return err
-				}
-			}
+		}
+		if err := r.Ctx.Err(); err != nil {
+			return fmt.Errorf("boost: rgb: round %d: %w", r.round+1, err)
 		}
 		r.grown[c] = collect(r.grower, m, r.in, r.Workers, r.grown[c])
 		r.fold.fit[c] = r.grown[c].sums(r.Workers, r.d.W, g, h, r.in)

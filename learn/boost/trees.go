@@ -83,7 +83,7 @@ func newTreeFitter(d *Data, workers, splits, bins int, o tree.Options, newton bo
 	if splits < 0 || splits > MaxSplits {
 		return nil, fmt.Errorf("boost: trees of %d splits; 0 to %d are possible", splits, MaxSplits)
 	}
-	o.MaxLeaves, o.Workers = splits+1, workers
+	o.MaxLeaves, o.Workers, o.Ctx = splits+1, workers, d.ctx
 	g, err := newGrower(d, bins == 0, bins, o)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func newGrower(d *Data, exact bool, bins int, o tree.Options) (*tree.Grower, err
 		}
 		return g, err
 	}
-	b, err := tree.NewBins(d.X, &tree.BinOptions{Max: bins, Weights: d.W, Workers: o.Workers})
+	b, err := tree.NewBins(d.X, &tree.BinOptions{Max: bins, Weights: d.W, Workers: o.Workers, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -20,10 +21,11 @@ const MaxBins = 255
 
 // BinOptions adjusts NewBins; nil is the zero value.
 type BinOptions struct {
-	Max        int       // bins of a column; 0 is MaxBins
-	Weights    []float64 // of the rows, for the quantiles; nil is all 1. Rows of weight 0 leave no trace in bins and thresholds
-	SketchSize int       // entries of a quantile sketch; 0 is 2048
-	Workers    int       // goroutines; 0 is one a processor. The bins do not depend on it
+	Max        int             // bins of a column; 0 is MaxBins
+	Weights    []float64       // of the rows, for the quantiles; nil is all 1. Rows of weight 0 leave no trace in bins and thresholds
+	SketchSize int             // entries of a quantile sketch; 0 is 2048
+	Workers    int             // goroutines; 0 is one a processor. The bins do not depend on it
+	Ctx        context.Context // when it is cancelled, the next column is an error; nil is never
 }
 
 // blockColumns is how many columns share a block. Eight codes are one word, and
@@ -107,13 +109,23 @@ func NewBins(x *table.Table, o *BinOptions) (*Bins, error) {
 	}
 	errs := make([]error, len(x.Columns))
 	forEach(o.Workers, len(x.Columns), func(_, j int) {
-		errs[j] = b.columns[j].prepare(x, j, most, o)
+		if errs[j] = cancelled(o.Ctx); errs[j] == nil {
+			errs[j] = b.columns[j].prepare(x, j, most, o)
+		}
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, errs[slices.IndexFunc(errs, func(e error) bool { return e != nil })]
 	}
-	b.encode(x, o.Workers, o.Weights, true)
-	return b, nil
+	b.encode(x, o, true)
+	return b, cancelled(o.Ctx)
+}
+
+// cancelled is the error of a context, which may be nil.
+func cancelled(ctx context.Context) error {
+	if ctx != nil && ctx.Err() != nil {
+		return fmt.Errorf("tree: stopped: %w", ctx.Err())
+	}
+	return nil
 }
 
 // checkTable returns an error unless x has rows and columns of that many values.
@@ -290,7 +302,8 @@ func (c *column) code(v float32) uint8 {
 
 // encode computes the codes of all rows; with settle, thresholds move to the
 // middle between the values on both sides, rows of weight 0 left out.
-func (b *Bins) encode(x *table.Table, workers int, weights []float64, settle bool) {
+func (b *Bins) encode(x *table.Table, o *BinOptions, settle bool) {
+	weights := o.Weights
 	b.blocks = make([]block, (len(b.columns)+blockColumns-1)/blockColumns)
 	for k := range b.blocks {
 		bl := &b.blocks[k]
@@ -325,7 +338,10 @@ func (b *Bins) encode(x *table.Table, workers int, weights []float64, settle boo
 		}
 	}
 	var mu sync.Mutex
-	forEach(workers, chunks*len(b.blocks), func(_, task int) {
+	forEach(o.Workers, chunks*len(b.blocks), func(_, task int) {
+		if cancelled(o.Ctx) != nil {
+			return
+		}
 		bl := &b.blocks[task/chunks]
 		from := task % chunks * rowBlock
 		to := min(b.rows, from+rowBlock)
@@ -423,7 +439,7 @@ func (b *Bins) With(x *table.Table, workers int) (*Bins, error) {
 		}
 	}
 	out := &Bins{rows: x.Rows, columns: slices.Clone(b.columns)}
-	out.encode(x, workers, nil, false)
+	out.encode(x, &BinOptions{Workers: workers}, false)
 	return out, nil
 }
 

@@ -38,6 +38,9 @@ func NewExactGrower(x *table.Table, o Options) (*Grower, error) {
 	e := &exact{x: x, columns: make([]column, len(x.Columns)), sorted: make([][]int32, len(x.Columns)), order: make([][]int32, len(x.Columns)), goes: make([]uint8, x.Rows)}
 	errs := make([]error, len(x.Columns))
 	forEach(o.Workers, len(x.Columns), func(_, j int) {
+		if errs[j] = cancelled(o.Ctx); errs[j] != nil {
+			return
+		}
 		for i := range x.Rows {
 			if errs[j] = checkValue(x, j, i); errs[j] != nil {
 				return
@@ -183,7 +186,7 @@ func (e *exact) evaluate(g *Grower, parents []int32) {
 	forEach(workers, len(e.found), func(w, i int) {
 		e.found[i] = best{}
 		at, j := nodes[i/d], g.columns[i%d]
-		if e.masks == nil || e.masks[at][j] {
+		if (e.masks == nil || e.masks[at][j]) && !g.stopped() {
 			e.search(g, &e.scratch[w], &g.nodes[at], int(j), &e.found[i])
 		}
 	})

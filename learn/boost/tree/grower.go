@@ -79,7 +79,11 @@ type Grower struct {
 	columns   []int32 // the same as a list
 	histBytes int64
 	free      [][]Cell
+	ctx       context.Context // nil is never cancelled
 }
+
+// stopped reports whether the work is to be given up. What was found by then is worth nothing.
+func (g *Grower) stopped() bool { return g.ctx != nil && g.ctx.Err() != nil }
 
 // NewGrower returns a Grower that splits at the thresholds of b.
 func NewGrower(b *Bins, o Options) (*Grower, error) {
@@ -94,7 +98,7 @@ func newGrower(f finder, o Options) (*Grower, error) {
 	if err := o.Check(columns, f.categorical); err != nil {
 		return nil, err
 	}
-	return &Grower{o: o.withDefaults(), f: f, cells: make([]Cell, rows), rows: make([]int32, 0, rows), buffer: make([]int32, rows), usable: make([]bool, columns)}, nil
+	return &Grower{ctx: o.Ctx, o: o.withDefaults(), f: f, cells: make([]Cell, rows), rows: make([]int32, 0, rows), buffer: make([]int32, rows), usable: make([]bool, columns)}, nil
 }
 
 // Options returns the options in force, defaults filled in.
@@ -149,16 +153,20 @@ func (g *Grower) Start(t *Target) error {
 }
 
 // Grow grows a whole tree, as far as the options allow. It returns an error of ctx
-// when that is cancelled between two splits.
+// when that is cancelled; nil is Options.Ctx.
 func (g *Grower) Grow(ctx context.Context, t *Target) error {
+	if ctx != nil {
+		g.ctx = ctx
+	}
 	if err := g.Start(t); err != nil {
 		return err
 	}
 	for {
-		if ctx != nil && ctx.Err() != nil {
-			return fmt.Errorf("tree: stopped after %d splits: %w", g.splits, ctx.Err())
+		step := g.Step()
+		if g.stopped() {
+			return fmt.Errorf("tree: stopped after %d splits: %w", g.splits, g.ctx.Err())
 		}
-		if !g.Step() {
+		if !step {
 			return nil
 		}
 	}
@@ -174,7 +182,7 @@ func (g *Grower) Step() bool {
 	if !g.o.DepthWise || len(g.queue) == 0 {
 		g.look()
 	}
-	if len(g.queue) == 0 {
+	if len(g.queue) == 0 || g.stopped() {
 		return false
 	}
 	at := g.next()

@@ -194,7 +194,9 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 	}
 	forEach(workers, spans*len(h.tasks), func(w, i int) {
 		h.found[2*i], h.found[2*i+1] = best{}, best{}
-		h.task(g, &h.scratch[w], &h.tasks[i/spans], h.spans[i%spans], h.found[2*i:2*i+2])
+		if !g.stopped() {
+			h.task(g, &h.scratch[w], &h.tasks[i/spans], h.spans[i%spans], h.found[2*i:2*i+2])
+		}
 	})
 	for t := range h.tasks {
 		task := &h.tasks[t]

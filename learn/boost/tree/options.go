@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -58,6 +59,10 @@ type Options struct {
 	// beyond it are summed from their rows again. 0 is 256 MB.
 	HistogramBytes int64
 	Workers        int // goroutines; 0 is one a processor. Trees do not depend on it
+
+	// Ctx, when it is cancelled, ends the search for splits at the next block of columns: Step
+	// then makes none. nil is never cancelled.
+	Ctx context.Context
 }
 
 func (o Options) withDefaults() Options {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -70,6 +71,8 @@ func flatten(t *Tree, weight float64) flat {
 // rounded before it is added. It must not be changed while it predicts; several
 // goroutines may predict at a time.
 type Forest struct {
+	Ctx context.Context // when it is cancelled, Predict ends with its error; nil is never cancelled
+
 	outputs int
 	trees   []forestTree
 	columns []int32 // that some tree reads
@@ -130,6 +133,9 @@ func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 	tasks := (x.Rows + predictRows - 1) / predictRows
 	scratch := make([]walk, min(workerCount(workers), tasks))
 	forEach(workers, tasks, func(w, task int) {
+		if cancelled(f.Ctx) != nil {
+			return
+		}
 		s := &scratch[w]
 		if s.features == nil {
 			s.features = make([]float32, forestRows*max(len(f.columns), 1))
@@ -140,7 +146,7 @@ func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 			f.block(s, dst[from*f.outputs:(from+n)*f.outputs], x, from, n)
 		}
 	})
-	return nil
+	return cancelled(f.Ctx)
 }
 
 // walk is one worker's rows on their way.

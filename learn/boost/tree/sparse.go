@@ -68,6 +68,9 @@ func (f *sparse) evaluate(g *Grower, parents []int32) {
 	f.found = slices.Grow(f.found[:0], stripes*len(f.nodes))[:stripes*len(f.nodes)]
 	forEach(g.o.Workers, len(f.found), func(w, i int) {
 		f.found[i] = best{}
+		if g.stopped() {
+			return
+		}
 		f.search(g, f.scratch[w], f.nodes[i/stripes], &f.s.stripes[i%stripes], &f.found[i])
 	})
 	for i := range f.found {

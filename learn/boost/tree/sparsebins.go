@@ -65,6 +65,9 @@ func (b *Bins) binSparse(x *table.Table, most int, o *BinOptions) error {
 	const task = 256 // columns
 	errs := make([]error, (len(x.Columns)+task-1)/task)
 	forEach(o.Workers, len(errs), func(_, t int) {
+		if errs[t] = cancelled(o.Ctx); errs[t] != nil {
+			return
+		}
 		var room sparseRoom
 		for j := t * task; j < min(len(x.Columns), (t+1)*task); j++ {
 			if errs[t] = s.prepare(x, j, &b.columns[j], most, weighed, o, &room); errs[t] != nil {

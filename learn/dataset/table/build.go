@@ -88,13 +88,13 @@ type part struct {
 // assemble makes columns of the parts. They are kept until the number of rows is
 // known: a column that grows as parts come is copied five times over, and reading
 // took a third longer.
-func (b *builder) assemble() {
+func (b *builder) assemble() error {
 	t := b.out
 	var wg sync.WaitGroup
 	workers := min(b.o.Workers, len(t.Columns))
 	for w := range workers {
 		wg.Go(func() {
-			for j := w; j < len(t.Columns); j += workers {
+			for j := w; j < len(t.Columns) && b.o.cancelled(t.Name) == nil; j += workers {
 				v := make([]float32, 0, t.Rows)
 				for _, p := range b.parts {
 					v = append(v, p.vals[j*p.stride:j*p.stride+p.rows]...)
@@ -105,6 +105,7 @@ func (b *builder) assemble() {
 	}
 	wg.Wait()
 	b.parts = nil
+	return b.o.cancelled(t.Name)
 }
 
 // mergeTexts turns the numbers that a chunk gave its texts into the table's.
@@ -225,6 +226,9 @@ func (b *builder) finish() (*Table, error) {
 		return nil, &Error{Name: t.Name, Msg: "there are no rows", Err: ErrUseless}
 	}
 	for j := range t.Columns {
+		if err := b.o.cancelled(t.Name); err != nil {
+			return nil, err
+		}
 		c := &t.Columns[j]
 		if b.levels == nil && c.Kind == Categorical {
 			var rank []int32
@@ -265,9 +269,9 @@ func (b *builder) finish() (*Table, error) {
 		return nil, err
 	}
 	if b.o.Like == nil {
-		t.describe()
+		t.describe(b.o)
 	}
-	return t, nil
+	return t, b.o.cancelled(t.Name)
 }
 
 // sorted returns the names in order, and the place of each. Names that are all

@@ -30,9 +30,12 @@ func (t *Table) usable(known bool) error {
 const maxWeight = 1e300
 
 // describe warns of columns that say nothing.
-func (t *Table) describe() {
+func (t *Table) describe(o *Options) {
 	var constant, empty []string
 	for j := range t.Columns {
+		if o.cancelled(t.Name) != nil {
+			return
+		}
 		c := &t.Columns[j]
 		t.identifies(c)
 		switch {

@@ -86,7 +86,9 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 	if err != nil {
 		return nil, err
 	}
-	b.assemble()
+	if err := b.assemble(); err != nil {
+		return nil, err
+	}
 	l.out.Reading = l.reading
 	return b.finish()
 }

@@ -133,9 +133,9 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 		return nil, err
 	}
 	if o.Like == nil {
-		t.describe()
+		t.describe(o)
 	}
-	return t, nil
+	return t, o.cancelled(name)
 }
 
 // short is the error of an input that ends within a row, or cannot be read there.
@@ -274,6 +274,7 @@ func (t *Table) readLabels(o *Options) error {
 	t.TargetName = IDXTarget
 	t.Target = make([]float64, t.Rows)
 	rule := newTargetRule(o)
+	rule.labels = true
 	c := &chunk{}
 	for i := range t.Rows {
 		text := strconv.AppendFloat(nil, idxValue(b[i*size:], h.kind), 'g', -1, 64)

@@ -114,9 +114,17 @@ func (s *entries) store(t *Table, o *Options) error {
 			return &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows of %d columns are more than %d cells", t.Rows, len(t.Columns), o.MaxCells), Err: ErrTooLarge}
 		}
 		for j := range t.Columns {
+			if err := o.cancelled(t.Name); err != nil {
+				return err
+			}
 			t.Columns[j].Values = slices.Repeat([]float32{implicit}, t.Rows)
 		}
 		for i := range t.Rows {
+			if i%4096 == 0 {
+				if err := o.cancelled(t.Name); err != nil {
+					return err
+				}
+			}
 			for k := s.start[i]; k < s.start[i+1]; k++ {
 				t.Columns[s.index[k]].Values[i] = s.value[k]
 			}
@@ -137,6 +145,11 @@ func (s *entries) store(t *Table, o *Options) error {
 	sp.Rows, sp.Values = make([]int32, n), make([]float32, n)
 	at := slices.Clone(sp.Start)
 	for i := range t.Rows {
+		if i%4096 == 0 {
+			if err := o.cancelled(t.Name); err != nil {
+				return err
+			}
+		}
 		for k := s.start[i]; k < s.start[i+1]; k++ {
 			if v := s.value[k]; !sp.is(v) {
 				p := &at[s.index[k]]

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"io"
 	"runtime"
 )
@@ -90,6 +91,9 @@ type Options struct {
 	Labels     io.Reader
 	LabelsName string // for messages
 
+	// Ctx, when it is cancelled, ends reading with its error; nil is never cancelled.
+	Ctx context.Context
+
 	Workers int // parsers at work at the same time; zero: GOMAXPROCS. The result is the same for any number.
 
 	MaxRows   int   // zero: no limit but MaxCells
@@ -129,6 +133,59 @@ func (o *Options) withDefaults() Options {
 	}
 	d.MaxLevels = min(d.MaxLevels, 1<<24) // a float32 counts that far
 	return d
+}
+
+// cancelled is an error once Ctx is cancelled. It is asked in all loops that may take long.
+func (o *Options) cancelled(name string) error {
+	if o.Ctx != nil && o.Ctx.Err() != nil {
+		return &Error{Name: name, Msg: "reading was stopped: " + o.Ctx.Err().Error(), Err: o.Ctx.Err()}
+	}
+	return nil
+}
+
+// patient is a reader that ends when a context is cancelled. A read that waits for input is not
+// waited for.
+type patient struct {
+	ctx   context.Context
+	r     io.Reader
+	state chan read // of the read that is under way; nil without one
+	buf   []byte
+	rest  []byte // of what was read, not yet given out
+	err   error
+}
+
+type read struct {
+	n   int
+	err error
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(p.rest) == 0 && p.err == nil && len(b) > 0 {
+		if p.buf == nil {
+			p.buf = make([]byte, 1<<18)
+		}
+		p.state = make(chan read, 1)
+		go func() {
+			n, err := p.r.Read(p.buf)
+			p.state <- read{n, err}
+		}()
+		select {
+		case got := <-p.state:
+			p.rest, p.err = p.buf[:got.n], got.err
+		case <-p.ctx.Done():
+			p.err = p.ctx.Err() // the buffer is the reader's for good
+			return 0, p.err
+		}
+	}
+	n := copy(b, p.rest)
+	p.rest = p.rest[n:]
+	if len(p.rest) == 0 && n == 0 {
+		return 0, p.err
+	}
+	return n, nil
 }
 
 // known reports the classes that the target may have, and whether that is decided: nil is then

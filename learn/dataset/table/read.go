@@ -23,6 +23,9 @@ import (
 // table is a few blocks for each worker.
 func Read(r io.Reader, name string, opts *Options) (*Table, error) {
 	o := opts.withDefaults()
+	if o.Ctx != nil {
+		r = &patient{ctx: o.Ctx, r: r}
+	}
 	in, err := open(r, name)
 	if err != nil {
 		return nil, err

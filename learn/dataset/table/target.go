@@ -17,6 +17,7 @@ type targetRule struct {
 	list    []string
 	reading *Reading
 	date    bool // targets are dates
+	labels  bool // the format says that they are classes
 }
 
 // value reads a target, or the name of a class, as a number.
@@ -169,7 +170,7 @@ func (b *builder) decideTarget() error {
 	var rank []int32
 	if numeric {
 		t.Classes, rank = sortedNumbers(list, values)
-		if n := len(t.Classes); b.rule.numbers && n > 2 {
+		if n := len(t.Classes); b.rule.numbers && n > 2 && !b.rule.labels {
 			t.warnFix([]Fix{asNumbers, {Option: "Task", Value: "classification", Effect: "if they are classes, and this need not be said"}},
 				"the target %s has %d different integers, from %s to %s, which are taken for classes", quote(t.TargetName), n, t.Classes[0], t.Classes[n-1])
 		}

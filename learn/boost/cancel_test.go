@@ -1,0 +1,135 @@
+package boost_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"math/rand/v2"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+)
+
+// countdown is a context that is cancelled when it has been asked n times.
+type countdown struct {
+	context.Context
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	n      int
+}
+
+func newCountdown(n int) *countdown {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &countdown{Context: ctx, cancel: cancel, n: n}
+}
+
+func (c *countdown) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n--; c.n < 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// A run that is cancelled anywhere, in the middle of a tree too, has the whole rounds before it,
+// and goes on from its checkpoint to the model of a run that was not cancelled, to the byte.
+func TestCancelledInTheMiddle(t *testing.T) {
+	text := words(rand.New(rand.NewPCG(1, 1)), 200, 60, 8)
+	three := strings.NewReplacer("\n1:", "\n2:").Replace(text[:len(text)/2]) + text[len(text)/2:]
+	for _, storage := range []table.Storage{table.DenseStorage, table.SparseStorage} {
+		for name, c := range map[string]struct {
+			text  string
+			loss  boost.Loss
+			train func(*boost.Data, boost.Control) (*boost.Ensemble, error)
+		}{
+			"gb": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 6, Loss: boost.Logistic{}, Control: c})
+			}},
+			"gb of three classes": {three, boost.SoftMax{Classes: 3}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 6, Loss: boost.SoftMax{Classes: 3}, Control: c})
+			}},
+			"gb, exact": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 3, Exact: true, Loss: boost.Logistic{}, Control: c})
+			}},
+			"rgb": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 4, Loss: boost.Logistic{}, Seed: 1, Control: c})
+			}},
+			"adaboost with penalties": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 4, Variant: boost.Deep, Families: boost.Grid([]int{1, 3}, []float64{1}), Lambda: .01, Control: c})
+			}},
+			"adaboost": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 9, Learner: boost.SignTrees{Splits: 4, Bins: 255}, Control: c})
+			}},
+		} {
+			x, err := table.Read(strings.NewReader(c.text), "x.svm", &table.Options{Storage: storage})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := boost.NewData(x, c.loss)
+			if err != nil {
+				t.Fatal(err)
+			}
+			save := func(e *boost.Ensemble) string {
+				var b bytes.Buffer
+				if err := e.Save(&b); err != nil {
+					t.Fatal(err)
+				}
+				return b.String()
+			}
+			whole, err := c.train(d, boost.Control{Workers: 1, Valid: d})
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			prepared, middle := 0, 0
+			for n := 0; ; n = n + 1 + n/6 {
+				var state *boost.Checkpoint
+				control := boost.Control{Ctx: newCountdown(n), Workers: 1, Valid: d, CheckpointEvery: 100, Checkpoint: func(k *boost.Checkpoint) error {
+					var b bytes.Buffer
+					if err := k.Write(&b); err != nil {
+						return err
+					}
+					var err error
+					state, err = boost.ReadCheckpoint(&b)
+					return err
+				}}
+				e, err := c.train(d, control)
+				if err == nil {
+					if save(e) != save(whole) {
+						t.Errorf("%s: another model under a context", name)
+					}
+					break
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("%s after %d looks: %v", name, n, err)
+				}
+				var stopped *boost.Interrupted
+				if !errors.As(err, &stopped) {
+					prepared++ // there was no round yet
+					continue
+				}
+				if state == nil {
+					t.Fatalf("%s after %d looks: no checkpoint", name, n)
+				}
+				middle++
+				if state.Round != stopped.Round {
+					t.Errorf("%s: the checkpoint is of round %d, the error of %d", name, state.Round, stopped.Round)
+				}
+				again, err := c.train(d, boost.Control{Workers: 1, Valid: d, Resume: state})
+				if err != nil {
+					t.Fatal(name, err)
+				}
+				if save(again) != save(whole) {
+					t.Fatalf("%s after %d looks, %d rounds: another model after going on", name, n, stopped.Round)
+				}
+			}
+			if prepared < 1 || middle < 8 {
+				t.Errorf("%s: cancelled %d times before the first round, %d times later", name, prepared, middle)
+			}
+		}
+	}
+}
