@@ -100,7 +100,9 @@ func TestNoWorseThanAConstant(t *testing.T) {
 	}
 	numbers := offsetData(5, rows, 1, -700)
 	rgb := func(d *Data, l Loss) (*Ensemble, error) { return TrainRGB(d, &RGBOptions{Loss: l, Rounds: 100}) }
-	gb := func(d *Data, l Loss) (*Ensemble, error) { return TrainGradient(d, &GradientOptions{Loss: l, Rounds: 100}) }
+	gb := func(d *Data, l Loss) (*Ensemble, error) {
+		return TrainGradient(d, &GradientOptions{Loss: l, Rounds: 100})
+	}
 	ada := func(v Variant) func(*Data, Loss) (*Ensemble, error) {
 		return func(d *Data, _ Loss) (*Ensemble, error) { return TrainAdaBoost(d, &AdaBoostOptions{Variant: v}) }
 	}

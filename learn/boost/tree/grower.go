@@ -114,8 +114,9 @@ func (g *Grower) Start(t *Target) error {
 	}
 	g.rows = append(g.rows[:0], t.Rows...)
 	if t.Rows == nil {
-		for i := range rows {
-			g.rows = append(g.rows, int32(i))
+		g.rows = g.rows[:rows]
+		for i := range g.rows {
+			g.rows[i] = int32(i)
 		}
 	}
 	g.columns = append(g.columns[:0], t.Columns...)
@@ -128,17 +129,15 @@ func (g *Grower) Start(t *Target) error {
 	for _, j := range g.columns {
 		g.usable[j] = true
 	}
+	var sum Cell
 	var err error
-	if g.scale, err = t.fixed(g.rows, g.cells, g.o.counts(), g.o.Workers); err != nil {
+	if g.scale, sum, err = t.fixed(g.rows, g.cells, g.o.counts(), g.o.Workers); err != nil {
 		return err
 	}
 	if err := g.f.start(g); err != nil {
 		return err
 	}
-	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1), to: int32(len(g.rows))}
-	for _, i := range g.rows {
-		root.sum = root.sum.plus(g.cells[i])
-	}
+	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1), to: int32(len(g.rows)), sum: sum}
 	root.G, root.H = g.scale.Float(root.sum)
 	g.nodes = append(g.nodes, root)
 	g.unknown = append(g.unknown, -1)
