@@ -21,7 +21,7 @@ type Scale struct {
 	G, H  float64
 	shift uint // if positive, the low bits of Cell.H count rows
 
-	variance float64 // of a sum of derivatives, for each unit of Σ H, were they noise: Σ g² / Σ h
+	variance float64 // of all rows: see Node.variance
 }
 
 // Float returns the sums of c as floating-point numbers.

@@ -362,7 +362,7 @@ func (h *histogram) add(g *Grower, block int, hist []Cell, from, to int32, cells
 // scan looks for the best split of a node in the histograms of a block.
 func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n)
+	s := gainsOf(g, n)
 	bl := &h.b.blocks[block]
 	for k := range bl.columns {
 		j := bl.first + k
@@ -392,7 +392,7 @@ func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint
 // occur.
 func (h *histogram) few(g *Grower, w *bench, at int32, block int, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n)
+	s := gainsOf(g, n)
 	bl := &h.b.blocks[block]
 	words := w.words[:n.to-n.from]
 	for k, row := range g.rows[n.from:n.to] {
