@@ -339,10 +339,10 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	rounds := fs.Int("rounds", 32, 0, "Rounds; 0 is as many as have the least loss on held-out rows, or on those of --valid, at most 1000")
 	rate := fs.Float("rate", 0.1, "Learning rate")
-	depth := fs.Int("depth", 32, 6, "Depth of trees; 0 is no limit")
-	leaves := fs.Int("leaves", 32, 0, "Leaves of trees, grown best split first; 0 grows level by level")
+	depth := fs.Int("depth", 32, 0, "Depth of trees; 0 is no limit. With it and without --leaves trees grow level by level, else best split first")
+	leaves := fs.Int("leaves", 32, 0, "Leaves of trees, grown best split first; 0 is 31, and with --depth no limit")
 	squares := fs.Bool("least_squares", false, "Fit trees to the gradient by least squares; by default they take Newton steps")
-	minRows := fs.Int("min_rows", 32, 1, "Rows a leaf needs")
+	minRows := fs.Int("min_rows", 32, 0, "Rows a leaf needs; 0 is 20, but at most a twentieth of all")
 	minWeight := fs.Float("min_weight", 1, "Sum of second derivatives a leaf needs")
 	l2 := fs.Float("l2", 1, "L2 penalty of leaf values")
 	l1 := fs.Float("l1", 0, "L1 penalty of leaf values")
@@ -357,7 +357,7 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	seed := fs.Uint("seed", 1, "Seed of all draws")
 	return func(b *booster, x *table.Table) error {
 		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), positive("rate", rate), counted("depth", depth, 0, math.MaxInt32),
-			counted("leaves", leaves, 0, boost.MaxSplits+1), counted("min_rows", minRows, 1, math.MaxInt32), notNegative("min_weight", minWeight),
+			counted("leaves", leaves, 0, boost.MaxSplits+1), counted("min_rows", minRows, 0, math.MaxInt32), notNegative("min_weight", minWeight),
 			notNegative("l2", l2), notNegative("l1", l1), notNegative("gamma", gamma), share("rows", rows), share("columns", columns),
 			share("columns_by_level", byLevel), share("columns_by_node", byNode), counted("bins", bins, 1, 255)); err != nil {
 			return err

@@ -148,7 +148,7 @@ func openRuns(rgb RGBOptions, gb GradientOptions) map[string]func(*Data, Control
 func TestRoundsAreChosen(t *testing.T) {
 	d := mixed(rand.New(rand.NewPCG(6, 9)), 240)
 	const patience = 15
-	for name, train := range openRuns(RGBOptions{LearningRate: 0.3, Seed: 5}, GradientOptions{LearningRate: 0.3, Seed: 5}) {
+	for name, train := range openRuns(RGBOptions{LearningRate: 0.3, Seed: 5}, GradientOptions{MinRows: 2, LearningRate: 0.3, Seed: 5}) {
 		var trials []Progress
 		e := must[*Ensemble](t)(train(d, Control{Patience: patience, Watch: func(p *Progress) error {
 			if p.Trial {
@@ -165,7 +165,7 @@ func TestRoundsAreChosen(t *testing.T) {
 			if name == "rgb" {
 				must[*Ensemble](t)(TrainRGB(a, &RGBOptions{Rounds: longest, LearningRate: 0.3, Seed: 5, Control: c}))
 			} else {
-				must[*Ensemble](t)(TrainGradient(a, &GradientOptions{Rounds: longest, LearningRate: 0.3, Seed: 5, Control: c}))
+				must[*Ensemble](t)(TrainGradient(a, &GradientOptions{Rounds: longest, MinRows: 2, LearningRate: 0.3, Seed: 5, Control: c}))
 			}
 		}
 		at := 0
@@ -182,7 +182,7 @@ func TestRoundsAreChosen(t *testing.T) {
 		if name == "rgb" {
 			same = must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: at + 1, LearningRate: 0.3, Seed: 5}))
 		} else {
-			same = must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: at + 1, LearningRate: 0.3, Seed: 5}))
+			same = must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: at + 1, MinRows: 2, LearningRate: 0.3, Seed: 5}))
 		}
 		if !bytes.Equal(saved(t, e), saved(t, same)) {
 			t.Errorf("%s: not the model of %d rounds", name, at+1)

@@ -227,6 +227,15 @@ func (r *training) finish(p *Progress) (stop bool, err error) {
 	return stop, nil
 }
 
+// unbegun is the error of a run that err ended before its first round: an *Interrupted where
+// the context did.
+func (c *Control) unbegun(algorithm string, err error) error {
+	if c.Ctx != nil && c.Ctx.Err() != nil && errors.Is(err, c.Ctx.Err()) {
+		return &Interrupted{algorithm, 0, context.Cause(c.Ctx)}
+	}
+	return err
+}
+
 // broken is the error of a round that ended with err: where the context ended it, the round is as
 // if it had not begun.
 func (r *training) broken(err error) error {

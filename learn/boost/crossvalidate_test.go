@@ -186,10 +186,10 @@ func TestCrossValidateCountsRowsByWeight(t *testing.T) {
 	}
 	grid := []Contestant{{"gb", []Trainer{
 		{Name: "a", Train: func(d *Data, c Control) (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 2, L2: -1, MinWeight: -1, Control: c})
+			return TrainGradient(d, &GradientOptions{Rounds: 2, MinRows: 1, L2: -1, MinWeight: -1, Control: c})
 		}},
 		{Name: "b", Train: func(d *Data, c Control) (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 20, L2: -1, MinWeight: -1, LearningRate: 0.5, Control: c})
+			return TrainGradient(d, &GradientOptions{Rounds: 20, MinRows: 1, L2: -1, MinWeight: -1, LearningRate: 0.5, Control: c})
 		}}}}}
 	report := func(x *table.Table, trials []table.Trial) *CVReport {
 		t.Helper()

@@ -33,12 +33,12 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 		opts = *o
 	}
 	o = &opts
-	o.fill()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	if d == nil || d.X == nil {
 		return nil, fmt.Errorf("boost: gb: %w: no rows", ErrData)
+	}
+	o.fill(d.X.Rows)
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	if err := d.check(o.Loss); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	}
 	b, err := o.begin(d, o.Control)
 	if err != nil {
-		return nil, err
+		return nil, o.Control.unbegun("gb", err)
 	}
 	return b.rounds(b.more, b.one)
 }

@@ -168,7 +168,7 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 
 // settled is a copy with defaults filled in.
 func (o GradientOptions) settled() GradientOptions {
-	o.fill()
+	o.fill(400)
 	return o
 }
 
@@ -260,13 +260,13 @@ func TestGradientWeightsAreCopies(t *testing.T) {
 		copies.Y = append(copies.Y, d.Y[i])
 	}
 	for _, exact := range []bool{false, true} {
-		o := &GradientOptions{Rounds: 10, Exact: exact, L2: 1, MinWeight: 2}
+		o := &GradientOptions{Rounds: 10, Exact: exact, MinRows: 1, L2: 1, MinWeight: 2}
 		a, err := TrainGradient(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		mean := float64(len(rows)) / 200
-		b, err := TrainGradient(copies, &GradientOptions{Rounds: 10, Exact: exact, L2: mean, MinWeight: 2 * mean})
+		b, err := TrainGradient(copies, &GradientOptions{Rounds: 10, Exact: exact, MinRows: 1, L2: mean, MinWeight: 2 * mean})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// GradientOptions adjusts TrainGradient. The zero value grows trees level by level
-// to depth 6 with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling, as many as
+// GradientOptions adjusts TrainGradient. The zero value grows trees of 31 leaves, best
+// split first, with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling, as many as
 // held-out rows ask for.
 // Where a field says "0 is", zero stands for that default.
 //
@@ -27,10 +27,10 @@ type GradientOptions struct {
 	// takes a Newton step.
 	LeastSquares bool `json:"leastSquares"`
 
-	Depth  int `json:"depth"`  // of a tree; 0 is 6, or no limit when Leaves is given; negative is no limit
-	Leaves int `json:"leaves"` // of a tree, grown best split first; 0 grows level by level
+	Depth  int `json:"depth"`  // of a tree; 0 and negative are no limit
+	Leaves int `json:"leaves"` // of a tree, grown best split first; 0 grows level by level where Depth is given, else it is 31
 
-	MinRows   int     `json:"minRows"`   // rows a leaf needs; 0 is 1
+	MinRows   int     `json:"minRows"`   // rows a leaf needs; 0 is 20, but at most a twentieth of all
 	MinWeight float64 `json:"minWeight"` // Σ of second derivatives or weights that a leaf needs; 0 is 1 for Newton leaves, else none; negative is none
 	L2        float64 `json:"l2"`        // penalty ½ L2 w² on leaf values; 0 is 1 for Newton leaves, else none; negative is none
 	L1        float64 `json:"l1"`        // penalty L1 |w|
@@ -55,7 +55,7 @@ type GradientOptions struct {
 	Control `json:"-"`
 }
 
-func (o *GradientOptions) fill() {
+func (o *GradientOptions) fill(rows int) {
 	set := func(p *float64, v float64) {
 		if *p == 0 {
 			*p = v
@@ -69,10 +69,10 @@ func (o *GradientOptions) fill() {
 		o.Loss = Logistic{}
 	}
 	if o.Depth == 0 && o.Leaves == 0 {
-		o.Depth = 6
+		o.Leaves = 31
 	}
 	if o.MinRows == 0 {
-		o.MinRows = 1
+		o.MinRows = max(1, min(20, rows/20))
 	}
 	if o.Bins == 0 {
 		o.Bins = tree.MaxBins

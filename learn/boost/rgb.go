@@ -354,7 +354,7 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 	}
 	b, err := o.begin(d, o.Control)
 	if err != nil {
-		return nil, err
+		return nil, o.Control.unbegun("rgb", err)
 	}
 	return b.rounds(b.more, b.one)
 }

@@ -342,7 +342,7 @@ func TestRGBIsTrainGradient(t *testing.T) {
 				o.Leaf, o.Step, o.LearningRate, o.MinHessian = LeafNewton, StepHess, rate, 0.5
 			}
 			a := must[*Ensemble](t)(TrainRGB(d, o))
-			g := &GradientOptions{Loss: l, Rounds: 8, LearningRate: rate, LeastSquares: !newton, Leaves: 7, Depth: -1, L2: -1, MinWeight: -1, Start: []float64{0}}
+			g := &GradientOptions{Loss: l, Rounds: 8, LearningRate: rate, LeastSquares: !newton, Leaves: 7, MinRows: 1, Depth: -1, L2: -1, MinWeight: -1, Start: []float64{0}}
 			if newton {
 				g.MinWeight = 0.5
 			}

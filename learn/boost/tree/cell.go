@@ -21,7 +21,7 @@ type Scale struct {
 	G, H  float64
 	shift uint // if positive, the low bits of Cell.H count rows
 
-	variance float64 // of a sum of derivatives, for each unit of Σ H, were they noise: Σ g² / Σ h
+	variance float64 // of all rows: see Node.variance
 }
 
 // Float returns the sums of c as floating-point numbers.
@@ -89,12 +89,12 @@ func (t *Target) at(i int32) (g, h float64) {
 	return g, h
 }
 
-// fixed stores the derivatives of row i of rows in cells[i] and returns their units,
+// fixed stores the derivatives of row i of rows in cells[i] and returns their units and sum,
 // chosen so that no sum over rows can exceed 2^62: with a thousand rows they keep
 // 52 bits below the largest sum, with a million 42 below the mean row.
 // A row counts at least one unit of H, so that H is zero only where there are no
 // rows. When rows are to be counted, the low bits of H hold their number.
-func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Scale, error) {
+func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Scale, Cell, error) {
 	blocks := (len(rows) + rowBlock - 1) / rowBlock
 	sums := make([]struct{ g, h, squares float64 }, blocks)
 	forRows(workers, len(rows), func(_, from, to int) {
@@ -119,10 +119,10 @@ func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Sca
 	if !(sg < math.Inf(1)) || !(sh < math.Inf(1)) {
 		for _, i := range rows {
 			if g, h := t.at(i); !(math.Abs(g) < math.Inf(1)) || !(h >= 0) || !(h < math.Inf(1)) {
-				return Scale{}, fmt.Errorf("tree: row %d: %w: derivatives %v and %v; the first must be finite, the second finite and not negative", i, ErrData, g, h)
+				return Scale{}, Cell{}, fmt.Errorf("tree: row %d: %w: derivatives %v and %v; the first must be finite, the second finite and not negative", i, ErrData, g, h)
 			}
 		}
-		return Scale{}, fmt.Errorf("tree: %w: the derivatives of %d rows sum to %v and %v", ErrData, len(rows), sg, sh)
+		return Scale{}, Cell{}, fmt.Errorf("tree: %w: the derivatives of %d rows sum to %v and %v", ErrData, len(rows), sg, sh)
 	}
 	s := Scale{G: unit(sg, 61)}
 	if v := squares / sh; v < math.Inf(1) {
@@ -133,7 +133,9 @@ func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Sca
 	}
 	s.H = unit(sh, 61-int(s.shift))
 	byG, byH := 1/s.G, 1/s.H
+	parts := make([]Cell, blocks)
 	forRows(workers, len(rows), func(_, from, to int) {
+		var sum Cell
 		for _, i := range rows[from:to] {
 			g, h := t.at(i)
 			c := Cell{int64(math.RoundToEven(g * byG)), int64(math.RoundToEven(h * byH))}
@@ -143,9 +145,15 @@ func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Sca
 				c.H = 1
 			}
 			cells[i] = c
+			add(&sum, c)
 		}
+		parts[from/rowBlock] = sum
 	})
-	return s, nil
+	var all Cell
+	for _, c := range parts {
+		add(&all, c)
+	}
+	return s, all, nil
 }
 
 // unit is the power of two by which sums up to total become integers up to 2^most.

@@ -32,7 +32,7 @@ func TestPlainCutAgainstAllScores(t *testing.T) {
 			total = total.plus(c)
 		}
 		o := Options{MinGain: 1e-12, L2: []float64{0, 1, 1e12}[rng.IntN(3)], MinWeight: float64(rng.IntN(3)) * 0.1 * float64(total.H)}
-		s := newGains(&o, Scale{G: 1, H: 1}, &Node{sum: total, Low: math.Inf(-1), High: math.Inf(1)})
+		s := newGains(&o, Scale{G: 1, H: 1}, total, math.Inf(-1), math.Inf(1))
 		start := s.least
 		if rng.IntN(2) == 0 {
 			start = s.parent // as close as can be to what rounding may lose

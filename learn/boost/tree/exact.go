@@ -200,7 +200,7 @@ func (e *exact) evaluate(g *Grower, parents []int32) {
 
 // search looks for the best split of a node in one column.
 func (e *exact) search(g *Grower, w *bench, n *Node, j int, out *best) {
-	s := newGains(&g.o, g.scale, n)
+	s := gainsOf(g, n)
 	rows, values := e.order[j][n.from:n.to], e.x.Columns[j].Values
 	if c := &e.columns[j]; c.categorical {
 		var seen [256]bool

@@ -25,7 +25,8 @@ type Node struct {
 	Low, High           float64   // bounds that monotone constraints put on its value
 
 	sum      Cell
-	from, to int32 // its rows, in Grower.rows
+	variance float64 // Σ g² / Σ h: that of a sum of derivatives for each unit of H, were they noise
+	from, to int32   // its rows, in Grower.rows
 	best     best
 	hist     []Cell // nil unless kept
 }
@@ -71,6 +72,7 @@ type Grower struct {
 	cells  []Cell // derivatives, by row
 	splits int
 	leaves int
+	levels bool // there are categorical columns
 
 	queue     []int32 // evaluated leaves that can be split: a heap, or with DepthWise a queue
 	unmoved   []int32 // split nodes whose rows are still to be moved to the children
@@ -121,8 +123,9 @@ func (g *Grower) Start(t *Target) error {
 	}
 	g.rows = append(g.rows[:0], t.Rows...)
 	if t.Rows == nil {
-		for i := range rows {
-			g.rows = append(g.rows, int32(i))
+		g.rows = g.rows[:rows]
+		for i := range g.rows {
+			g.rows[i] = int32(i)
 		}
 	}
 	g.columns = append(g.columns[:0], t.Columns...)
@@ -132,20 +135,20 @@ func (g *Grower) Start(t *Target) error {
 		}
 	}
 	clear(g.usable)
+	g.levels = false
 	for _, j := range g.columns {
 		g.usable[j] = true
+		g.levels = g.levels || g.f.categorical(int(j))
 	}
+	var sum Cell
 	var err error
-	if g.scale, err = t.fixed(g.rows, g.cells, g.o.counts(), g.o.Workers); err != nil {
+	if g.scale, sum, err = t.fixed(g.rows, g.cells, g.o.counts(), g.o.Workers); err != nil {
 		return err
 	}
 	if err := g.f.start(g); err != nil {
 		return err
 	}
-	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1), to: int32(len(g.rows))}
-	for _, i := range g.rows {
-		root.sum = root.sum.plus(g.cells[i])
-	}
+	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1), to: int32(len(g.rows)), sum: sum, variance: g.scale.variance}
 	root.G, root.H = g.scale.Float(root.sum)
 	g.nodes = append(g.nodes, root)
 	g.unknown = append(g.unknown, -1)
@@ -244,6 +247,9 @@ func (g *Grower) look() {
 	if len(parents) == 0 || parents[0] < 0 && !g.open(0) {
 		return
 	}
+	if g.levels {
+		g.measure(parents)
+	}
 	g.f.evaluate(g, parents)
 	for _, at := range parents {
 		if at < 0 {
@@ -253,6 +259,28 @@ func (g *Grower) look() {
 		g.push(g.nodes[at].Left)
 		g.push(g.nodes[at].Right)
 	}
+}
+
+// measure finds the variances of new nodes, which levels are charged by.
+func (g *Grower) measure(parents []int32) {
+	if g.o.LevelCost == 0 || g.o.OneHot >= MaxBins || parents[0] < 0 {
+		return
+	}
+	forEach(g.o.Workers, 2*len(parents), func(_, i int) {
+		p := &g.nodes[parents[i/2]]
+		n := &g.nodes[p.Left]
+		if i%2 == 1 {
+			n = &g.nodes[p.Right]
+		}
+		sum := 0.0
+		for _, row := range g.rows[n.from:n.to] {
+			v := float64(g.cells[row].G) * g.scale.G
+			sum += v * v
+		}
+		if n.variance = sum / n.H; !(n.variance < math.Inf(1)) {
+			n.variance = 0
+		}
+	})
 }
 
 // open reports whether a leaf may be split at all.

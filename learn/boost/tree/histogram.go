@@ -20,13 +20,12 @@ type histogram struct {
 	offsets []int // of each block in a node's histogram, and their end
 	used    []int // columns of each block that this tree may use
 
-	gathered []Cell  // derivatives of rows, in the order of Grower.rows
-	scratch  []bench // one a worker
-	found    []best  // by task and side
-	tasks    []task
-	spans    []span           // of blocks: each task is divided into them
-	masks    map[int32][]bool // columns that may split a node, where they are sampled
-	pre      map[nodeBlock][]Cell
+	scratch []bench // one a worker
+	found   []best  // by task and side
+	tasks   []task
+	spans   []span           // of blocks: each task is divided into them
+	masks   map[int32][]bool // columns that may split a node, where they are sampled
+	pre     map[nodeBlock][]Cell
 }
 
 // span is some blocks of a panel.
@@ -39,7 +38,8 @@ const tileRows = 4096
 type bench struct {
 	small    []Cell // histograms of a span that are not kept
 	words    [fewRows]uint64
-	cells    [256]Cell // all zero between uses
+	tile     [tileRows]Cell // derivatives
+	cells    [256]Cell      // all zero between uses
 	occupied [256]uint8
 	mask     [4]uint64 // codes that occur
 	order    []uint8
@@ -71,7 +71,7 @@ type task struct {
 const fewRows = 96
 
 func newHistogram(b *Bins) *histogram {
-	h := &histogram{b: b, gathered: make([]Cell, b.rows), used: make([]int, len(b.blocks))}
+	h := &histogram{b: b, used: make([]int, len(b.blocks))}
 	at := 0
 	for i := range b.blocks {
 		h.offsets = append(h.offsets, at)
@@ -160,24 +160,6 @@ func splitLevels(c *column, t *Tree, at int, n *Node) {
 func (h *histogram) evaluate(g *Grower, parents []int32) {
 	h.plan(g, parents)
 	h.mask(g)
-	// The derivatives of the rows to be summed, in the order of the nodes.
-	var lists []int32
-	for _, t := range h.tasks {
-		lists = append(lists, t.small)
-		if t.parent == nil && t.large >= 0 {
-			lists = append(lists, t.large)
-		}
-	}
-	if whole := len(g.rows) == h.b.rows; !whole || g.splits > 0 {
-		parts := chunks(g, lists)
-		forEach(g.o.Workers, len(parts), func(_, i int) {
-			p := &parts[i]
-			to := h.gathered[p.from:p.to]
-			for k, row := range g.rows[p.from:p.to] {
-				to[k] = g.cells[row]
-			}
-		})
-	}
 	h.presum(g)
 	h.divide(workerCount(g.o.Workers))
 	spans := len(h.spans)
@@ -286,7 +268,7 @@ func (h *histogram) task(g *Grower, w *bench, t *task, s span, out []best) {
 	n := &g.nodes[t.small]
 	if small == nil {
 		w.negated = w.negated[:0]
-		for _, c := range h.cells(g, n) {
+		for _, c := range h.cells(g, w, n.from, n.to) {
 			w.negated = append(w.negated, Cell{-c.G, -c.H})
 		}
 	}
@@ -300,7 +282,7 @@ func (h *histogram) task(g *Grower, w *bench, t *task, s span, out []best) {
 			at := from - h.offsets[s.first]
 			subtract(large, small[at:at+to-from])
 		} else {
-			h.add(g, block, large, 0, g.rows[n.from:n.to], w.negated)
+			h.add(g, block, large, n.from, n.to, w.negated)
 		}
 		if g.open(t.large) {
 			h.scan(g, w, t.large, block, large, &out[1])
@@ -308,12 +290,17 @@ func (h *histogram) task(g *Grower, w *bench, t *task, s span, out []best) {
 	}
 }
 
-// cells are the derivatives of a node's rows, in their order.
-func (h *histogram) cells(g *Grower, n *Node) []Cell {
-	if g.splits == 0 && len(g.rows) == h.b.rows {
-		return g.cells
+// whole reports whether the tree is a root of all rows, whose numbers need no list.
+func (h *histogram) whole(g *Grower) bool { return g.splits == 0 && len(g.rows) == h.b.rows }
+
+// cells are the derivatives of the rows from … to-1 of Grower.rows, in their order: at most tileRows,
+// valid until the worker's next call.
+func (h *histogram) cells(g *Grower, w *bench, from, to int32) []Cell {
+	if h.whole(g) {
+		return g.cells[from:to]
 	}
-	return h.gathered[n.from:n.to]
+	gather(w.tile[:], g.cells, g.rows[from:to])
+	return w.tile[:to-from]
 }
 
 // sum evaluates a span for a node from its rows, and returns the histograms it
@@ -335,19 +322,14 @@ func (h *histogram) sum(g *Grower, w *bench, at int32, s span, out *best) []Cell
 	}
 	hist = hist[:end-start]
 	clear(hist)
-	cells := h.cells(g, n)
-	for from := 0; from < len(cells); from += tileRows {
-		to := min(from+tileRows, len(cells))
+	for from := n.from; from < n.to; from += tileRows {
+		to := min(from+tileRows, n.to)
+		cells := h.cells(g, w, from, to)
 		for block := s.first; block < s.last; block++ {
 			if h.used[block] == 0 || h.pre[nodeBlock{at, block}] != nil {
 				continue
 			}
-			own, first := hist[h.offsets[block]-start:h.offsets[block+1]-start], from
-			var rows []int32
-			if g.splits > 0 || len(g.rows) < h.b.rows {
-				rows, first = g.rows[int(n.from)+from:int(n.from)+to], 0
-			}
-			h.add(g, block, own, first, rows, cells[from:to])
+			h.add(g, block, hist[h.offsets[block]-start:h.offsets[block+1]-start], from, to, cells)
 		}
 	}
 	for block := s.first; block < s.last; block++ {
@@ -365,10 +347,14 @@ func (h *histogram) sum(g *Grower, w *bench, at int32, s span, out *best) []Cell
 	return hist
 }
 
-// add sums the rows of a list, or where that is nil those from first on: all columns of a block at
+// add sums the rows from … to-1 of Grower.rows: all columns of a block at
 // once when the tree uses half of them or more, else those that it uses one by one.
-func (h *histogram) add(g *Grower, block int, hist []Cell, first int, rows []int32, cells []Cell) {
+func (h *histogram) add(g *Grower, block int, hist []Cell, from, to int32, cells []Cell) {
 	bl := &h.b.blocks[block]
+	first, rows := int(from), []int32(nil)
+	if !h.whole(g) {
+		first, rows = 0, g.rows[from:to]
+	}
 	if used := h.used[block]; 2*used >= bl.columns && used > 1 {
 		addBlock(hist, bl.stride, bl.columns, bl.codes[first*bl.step:], bl.step, rows, cells)
 		return
@@ -383,7 +369,7 @@ func (h *histogram) add(g *Grower, block int, hist []Cell, first int, rows []int
 // scan looks for the best split of a node in the histograms of a block.
 func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n)
+	s := gainsOf(g, n)
 	bl := &h.b.blocks[block]
 	for k := range bl.columns {
 		j := bl.first + k
@@ -413,13 +399,13 @@ func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint
 // occur.
 func (h *histogram) few(g *Grower, w *bench, at int32, block int, out *best) {
 	n := &g.nodes[at]
-	s := newGains(&g.o, g.scale, n)
+	s := gainsOf(g, n)
 	bl := &h.b.blocks[block]
 	words := w.words[:n.to-n.from]
 	for k, row := range g.rows[n.from:n.to] {
 		words[k] = bl.codes[int(row)*bl.step]
 	}
-	sums := h.cells(g, n)
+	sums := h.cells(g, w, n.from, n.to)
 	for k := range bl.columns {
 		j := bl.first + k
 		if !g.usable[j] || !h.allowed(at, n, j) {

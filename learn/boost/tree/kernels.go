@@ -63,6 +63,13 @@ func addColumn(hist []Cell, codes []uint8, rows []int32, cells []Cell) {
 	}
 }
 
+// gatherGo stores the cells of rows in to.
+func gatherGo(to, cells []Cell, rows []int32) {
+	for k, row := range rows {
+		to[k] = cells[row]
+	}
+}
+
 // subtractGo takes the sums of b from those of a.
 func subtractGo(a, b []Cell) {
 	b = b[:len(a)]

@@ -3,16 +3,31 @@
 package tree
 
 //go:noescape
-func addBlockAVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
-
-//go:noescape
-func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+func addBlock2AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
 
 //go:noescape
 func addBlock4AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
 
 //go:noescape
+func addBlock6AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
+
+//go:noescape
+func addBlock8AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
+
+//go:noescape
+func addBlock2SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+
+//go:noescape
 func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+
+//go:noescape
+func addBlock6SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+
+//go:noescape
+func addBlock8SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+
+//go:noescape
+func gatherAVX2(to, cells *Cell, rows *int32, n int)
 
 //go:noescape
 func subtractAVX2(a, b *Cell, n int)
@@ -48,19 +63,39 @@ func addBlock(hist []Cell, stride, columns int, codes []uint64, step int, rows [
 	_ = hist[blockColumns*stride-1]
 	if rows == nil {
 		_ = codes[(n-1)*step]
-		if columns <= 4 {
+		switch {
+		case columns <= 2:
+			addBlock2SeqAVX2(&hist[0], stride, &codes[0], 8*step, &cells[0], n)
+		case columns <= 4:
 			addBlock4SeqAVX2(&hist[0], stride, &codes[0], 8*step, &cells[0], n)
-		} else {
-			addBlockSeqAVX2(&hist[0], stride, &codes[0], 8*step, &cells[0], n)
+		case columns <= 6:
+			addBlock6SeqAVX2(&hist[0], stride, &codes[0], 8*step, &cells[0], n)
+		default:
+			addBlock8SeqAVX2(&hist[0], stride, &codes[0], 8*step, &cells[0], n)
 		}
 		return
 	}
 	_ = rows[n-1]
-	if columns <= 4 {
+	switch {
+	case columns <= 2:
+		addBlock2AVX2(&hist[0], stride, &codes[0], 8*step, &rows[0], &cells[0], n)
+	case columns <= 4:
 		addBlock4AVX2(&hist[0], stride, &codes[0], 8*step, &rows[0], &cells[0], n)
-	} else {
-		addBlockAVX2(&hist[0], stride, &codes[0], 8*step, &rows[0], &cells[0], n)
+	case columns <= 6:
+		addBlock6AVX2(&hist[0], stride, &codes[0], 8*step, &rows[0], &cells[0], n)
+	default:
+		addBlock8AVX2(&hist[0], stride, &codes[0], 8*step, &rows[0], &cells[0], n)
 	}
+}
+
+// gather is gatherGo. Rows are below len(cells).
+func gather(to, cells []Cell, rows []int32) {
+	if !hasAVX2 || len(rows) == 0 {
+		gatherGo(to, cells, rows)
+		return
+	}
+	_ = to[len(rows)-1]
+	gatherAVX2(&to[0], &cells[0], &rows[0], len(rows))
 }
 
 func subtract(a, b []Cell) {

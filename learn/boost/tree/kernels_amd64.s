@@ -21,16 +21,22 @@
 	LEAQ (R12)(CX*1), R13    \
 	LEAQ (R13)(CX*1), CX
 
-#define FOUR \
+#define TWO \
 	CELL(60, DI)             \
-	CELL(4, R8)              \
+	CELL(4, R8)
+
+#define FOUR \
+	TWO                      \
 	CELL(12, R9)             \
 	CELL(20, R10)
 
-#define ROW \
+#define SIX \
 	FOUR                     \
 	CELL(28, R11)            \
-	CELL(36, R12)            \
+	CELL(36, R12)
+
+#define EIGHT \
+	SIX                      \
 	CELL(44, R13)            \
 	CELL(52, CX)
 
@@ -96,17 +102,70 @@ loop:                            \
 	JNZ loop                 \
 	RET
 
-// func addBlockAVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
-LISTED(·addBlockAVX2, ROW)
+// func addBlock2AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
+LISTED(·addBlock2AVX2, TWO)
 
 // func addBlock4AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
 LISTED(·addBlock4AVX2, FOUR)
 
-// func addBlockSeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
-ALL(·addBlockSeqAVX2, ROW)
+// func addBlock6AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
+LISTED(·addBlock6AVX2, SIX)
+
+// func addBlock8AVX2(hist *Cell, stride int, codes *uint64, step int, rows *int32, cells *Cell, n int)
+LISTED(·addBlock8AVX2, EIGHT)
+
+// func addBlock2SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+ALL(·addBlock2SeqAVX2, TWO)
 
 // func addBlock4SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
 ALL(·addBlock4SeqAVX2, FOUR)
+
+// func addBlock6SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+ALL(·addBlock6SeqAVX2, SIX)
+
+// func addBlock8SeqAVX2(hist *Cell, stride int, codes *uint64, step int, cells *Cell, n int)
+ALL(·addBlock8SeqAVX2, EIGHT)
+
+// func gatherAVX2(to, cells *Cell, rows *int32, n int)
+//
+// Cells of 32 rows on are asked for.
+TEXT ·gatherAVX2(SB), NOSPLIT, $0-32
+	MOVQ to+0(FP), DI
+	MOVQ cells+8(FP), SI
+	MOVQ rows+16(FP), DX
+	MOVQ n+24(FP), CX
+	SUBQ $32, CX
+	JLE tail
+
+ahead:
+	MOVLQSX 128(DX), AX
+	SHLQ $4, AX
+	PREFETCHT0 (SI)(AX*1)
+	MOVLQSX (DX), BX
+	SHLQ $4, BX
+	VMOVDQU (SI)(BX*1), X0
+	VMOVDQU X0, (DI)
+	ADDQ $4, DX
+	ADDQ $16, DI
+	DECQ CX
+	JNZ ahead
+
+tail:
+	MOVQ n+24(FP), CX
+	CMPQ CX, $32
+	JLE last
+	MOVQ $32, CX
+
+last:
+	MOVLQSX (DX), BX
+	SHLQ $4, BX
+	VMOVDQU (SI)(BX*1), X0
+	VMOVDQU X0, (DI)
+	ADDQ $4, DX
+	ADDQ $16, DI
+	DECQ CX
+	JNZ last
+	RET
 
 // func subtractAVX2(a, b *Cell, n int)
 //

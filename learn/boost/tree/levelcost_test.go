@@ -55,7 +55,8 @@ func TestLevelCostAgainstFreshRows(t *testing.T) {
 				other[i] = 3 * math.Sqrt(h) * rng.NormFloat64()
 			}
 			n := firstSplit(t, x, target, Options{LevelCost: -1, Smooth: -1})
-			gains := newGains(&Options{OneHot: 4, LevelCost: 1}, Scale{G: 1, H: 1, variance: 9}, &Node{Low: math.Inf(-1), High: math.Inf(1), sum: Cell{0, 1}})
+			gains := newGains(&Options{OneHot: 4, LevelCost: 1}, Scale{G: 1, H: 1}, Cell{0, 1}, math.Inf(-1), math.Inf(1))
+			gains.variance = 9
 			rest += n.Gain - gains.levelCost(make([]uint8, c.levels), nil)
 			// The fall of Σ g w + ½ h w², twice, on fresh rows, with the leaves of these.
 			var g, h [2]float64
@@ -110,8 +111,12 @@ func TestLevelCost(t *testing.T) {
 		target = &Target{}
 		for i := range 1400 {
 			g := rng.NormFloat64()
-			if i >= 200 && i%6 < 2 {
+			switch {
+			case i < 200:
+			case i%6 < 2:
 				g -= 0.6
+			default:
+				g += 0.3
 			}
 			target.G = append(target.G, g)
 		}

@@ -33,20 +33,16 @@ func (h *histogram) presum(g *Grower) {
 			}
 		}
 	}
-	whole := g.splits == 0 && len(g.rows) == h.b.rows
-	forEach(workers, len(parts), func(_, i int) {
+	forEach(workers, len(parts), func(worker, i int) {
 		p := &parts[i]
-		n, bl := &g.nodes[p.node], &h.b.blocks[p.block]
 		if h.used[p.block] == 0 {
 			return
 		}
-		p.sums = make([]Cell, blockColumns*bl.stride)
-		cells := h.cells(g, n)[p.from-n.from : p.to-n.from]
-		if whole {
-			h.add(g, p.block, p.sums, int(p.from), nil, cells)
-			return
+		p.sums = make([]Cell, blockColumns*h.b.blocks[p.block].stride)
+		for from := p.from; from < p.to; from += tileRows {
+			to := min(from+tileRows, p.to)
+			h.add(g, p.block, p.sums, from, to, h.cells(g, &h.scratch[worker], from, to))
 		}
-		h.add(g, p.block, p.sums, 0, g.rows[p.from:p.to], cells)
 	})
 	for i := range parts {
 		p := &parts[i]

@@ -95,7 +95,7 @@ func (f *sparse) search(g *Grower, w *sparseBench, at int32, st *stripe, out *be
 			mask[e>>6] |= 1 << (e & 63)
 		}
 	}
-	p := newPair(newGains(&g.o, g.scale, n), out)
+	p := newPair(gainsOf(g, n), out)
 	var allowed []bool
 	if f.masks != nil {
 		allowed = f.masks[at]

@@ -22,12 +22,14 @@ func (b *best) found() bool { return b.gain > 0 }
 
 // gains scores the splits of one node.
 type gains struct {
-	o      *Options
-	scale  Scale
-	total  Cell
-	size   int     // rows
-	lo, hi float64 // bounds on leaf values, from monotone constraints above
-	plain  bool    // least squares without L1 and constraints: what the short loop does
+	o     *Options
+	scale Scale
+	total Cell
+
+	size     int     // rows
+	variance float64 // see Node
+	lo, hi   float64 // bounds on leaf values, from monotone constraints above
+	plain    bool    // least squares without L1 and constraints: what the short loop does
 
 	l2      float64 // in units of H
 	minH    int64   // in units of H
@@ -41,9 +43,8 @@ type gains struct {
 // assured without.
 func (o *Options) counts() bool { return o.MinRows > 1 }
 
-func newGains(o *Options, scale Scale, n *Node) gains {
-	total, lo, hi := n.sum, n.Low, n.High
-	s := gains{o: o, scale: scale, total: total, size: int(n.to - n.from), lo: lo, hi: hi}
+func newGains(o *Options, scale Scale, total Cell, lo, hi float64) gains {
+	s := gains{o: o, scale: scale, total: total, lo: lo, hi: hi}
 	s.plain = o.Criterion == LeastSquares && o.L1 == 0 && lo == math.Inf(-1) && hi == math.Inf(1)
 	for _, d := range o.Monotone {
 		s.plain = s.plain && d == 0
@@ -67,6 +68,13 @@ func newGains(o *Options, scale Scale, n *Node) gains {
 		s.parent = s.score(g, h)
 	}
 	s.least = s.parent + math.Abs(s.parent)*o.MinGain + o.Gamma/s.unit
+	return s
+}
+
+// gainsOf scores the splits of a node, categorical ones among them.
+func gainsOf(g *Grower, n *Node) gains {
+	s := newGains(&g.o, g.scale, n.sum, n.Low, n.High)
+	s.size, s.variance = int(n.to-n.from), n.variance
 	return s
 }
 
@@ -291,23 +299,24 @@ func (s *gains) ordered(b *best, column int, order []uint8, cells []Cell, missin
 // rows. It is the covariance penalty of B. Efron, "The estimation of prediction error", JASA
 // 99:619-632, 2004, for levels of equal Σ H: the best cut is between those whose sum is negative
 // and the others, and |G| of a level has the mean sqrt(2/pi) of its standard deviation. So the
-// cut gains 2/pi for each level in units of the variance, and loses as much on other rows. For
-// the dual norm half of Σ E|G| is on either side. Up to OneHot levels cost nothing: a cut of
-// numbers gains as much from noise.
+// cut gains 2/pi for each level in units of the variance, and loses as much on other rows. Up to
+// OneHot levels cost nothing: a cut of numbers gains as much from noise. For the dual norm half
+// of Σ |G| is on either side, and |G| is charged at its largest mean, one standard deviation:
+// that of levels of one row, whose derivatives have the same size in AdaBoost.
 func (s *gains) levelCost(order []uint8, cells []Cell) float64 {
 	n := float64(len(order) - s.o.OneHot)
 	if n <= 0 || s.o.LevelCost == 0 {
 		return 0
 	}
 	if s.o.Criterion == LeastSquares {
-		return s.o.LevelCost * 4 / math.Pi * n * s.scale.variance / s.unit
+		return s.o.LevelCost * 4 / math.Pi * n * s.variance / s.unit
 	}
 	sum := 0.0
 	for _, code := range order {
 		_, h := s.scale.Float(cells[code])
-		sum += math.Sqrt(2 / math.Pi * h * s.scale.variance)
+		sum += math.Sqrt(h * s.variance)
 	}
-	sum *= s.o.LevelCost * n / float64(len(order)) / 2
+	sum *= s.o.LevelCost / 2
 	if r := s.o.R; r > 1 && !math.IsInf(r, 1) {
 		return 2 * r * math.Pow(sum, r)
 	} else if r == 1 {

@@ -421,7 +421,7 @@ func BenchmarkSplit(b *testing.B) {
 			}
 		}
 		o := Options{L2: 1}.withDefaults()
-		s = newGains(&o, Scale{G: 0x1p-40, H: 0x1p-40}, &Node{sum: total, Low: math.Inf(-1), High: math.Inf(1)})
+		s = newGains(&o, Scale{G: 0x1p-40, H: 0x1p-40}, total, math.Inf(-1), math.Inf(1))
 		b.Run(fmt.Sprintf("occupied=%d", filled), func(b *testing.B) {
 			for b.Loop() {
 				var found best

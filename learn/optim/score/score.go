@@ -100,11 +100,8 @@ func (l Logistic) Gradients(g, h, y, f []float64) {
 		z := y[i] * f[i]
 		e := math.Exp(-math.Abs(z))
 		d := 1 / (1 + e)
-		p := e * d // 1/(1+exp(z)) for z >= 0
-		if z < 0 {
-			p = d
-		}
-		g[i] = -s * y[i] * p
+		p := [2]float64{e * d, d} // 1/(1+exp(z)) for z >= 0 and below: no branch to guess
+		g[i] = -s * y[i] * p[math.Float64bits(z)>>63]
 		if h != nil {
 			h[i] = s * e * d * d
 		}

@@ -81,9 +81,9 @@ func run(args []string) error {
 	var e *boost.Ensemble
 	switch args[5] {
 	case "gb":
-		o := &boost.GradientOptions{Rounds: 100, LearningRate: 0.1, Start: []float64{0}, Control: boost.Control{Workers: workers}}
+		o := &boost.GradientOptions{Rounds: 100, LearningRate: 0.1, Depth: 6, MinRows: 1, Start: []float64{0}, Control: boost.Control{Workers: workers}}
 		if args[4] == "leaves64" {
-			o.Leaves = 64
+			o.Depth, o.Leaves = 0, 64
 		}
 		e, err = boost.TrainGradient(d, o)
 	case "rgb":
