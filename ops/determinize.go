@@ -63,7 +63,9 @@ type DeterminizeOptions struct {
 // construction searches its input for a breach of that property, at a cost
 // bounded by the work done so far. On a machine without two paths from the start
 // to one state with the same labels, which every trim unambiguous machine is, a
-// breach is a proof, and the error is a TwinsError. On others it is not: the
+// breach is a proof, and the error is a TwinsError. So is a difference of outputs that are all kept. Over Tropical and Tropical64 ambiguous
+// machines are looked at for two cycles with the same labels which are the cheapest that these labels have and cost differently: a proof
+// too. Any other breach is none: the
 // construction goes on to a million states or 256 MiB of output
 // strings (or to the limit on states or bytes, or the context's deadline, when set) and then returns the
 // TwinsError as a suspicion. Machines with weights that do not cancel (see Twins) are not
@@ -196,6 +198,7 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W](), alg: plainResiduals[W]{common}}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
 	d.m.guard = newTwinsGuard(f, o.Limits, false, newWeightDelays[W])
+	d.m.guard.rounds(o.Delta)
 	quantize, err := quantizer("Determinize", f, o.Delta)
 	d.m.round(quantize, proportional[W]())
 	return d, err
@@ -228,6 +231,7 @@ func (plainResiduals[W]) step(r W, e *fst.Arc[W]) W        { return r.Times(e.We
 func (plainResiduals[W]) stop(r, final W) W                { return r.Times(final) }
 func (plainResiduals[W]) plus(a, b W) (W, bool)            { return a.Plus(b), true }
 func (plainResiduals[W]) divide(d, r W) W                  { return d.DivideLeft(r) }
+func (plainResiduals[W]) sum(r W) W                        { return r }
 func (plainResiduals[W]) member(r W) bool                  { return r.Member() }
 func (plainResiduals[W]) equal(a, b W) bool                { return a.Equal(b) }
 func (plainResiduals[W]) appendKey(dst []byte, r W) []byte { return r.AppendKey(dst) }

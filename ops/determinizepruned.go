@@ -1,6 +1,9 @@
 package ops
 
 import (
+	"context"
+	"slices"
+
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -22,8 +25,12 @@ type DividedPath[W any] interface {
 // what Prune would leave of Determinize(f), with states in the order in which
 // they are found, best first. Of an acceptor only that part is built, so that a
 // bound on states or a threshold brings even machines to an end that cannot be
-// determinized; a transducer is determinized whole, and then pruned. Where neither does, since states that
-// cost nothing differ by more and more, only Limits do.
+// determinized; a transducer is determinized whole, and then pruned.
+//
+// A threshold does not bring to an end what has two cycles with the same labels, one that costs nothing and one that does, behind a
+// string that is good enough: then states of equal cost differ by more and more. Such cycles are searched for, and are a
+// TwinsError, as with Determinize: by a proof at once, as a suspicion at a million states. Without such cycles, it ends,
+// over Tropical and Tropical64; over other weights any breach of the twins property is a suspicion.
 //
 // Cost: a shortest distance of f, the subsets that are kept and one step beyond,
 // and the logarithm of their number for each arc.
@@ -60,8 +67,29 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 	}
 	p := &lazyPruner[W]{d: d, o: &o.Prune, alg: newAlgebra[W]()}
 	if g := d.m.guard; g != nil {
-		// What cannot be determinized as a whole may well have an end here, and only a limit can tell that it has none.
-		g.silent = o.Prune.States > 0 || o.Prune.Threshold != nil && p.alg.less(*o.Prune.Threshold, p.alg.zero)
+		g.silent = o.Prune.States > 0
+		if start := f.Start(); start != fst.NoState && o.Prune.Threshold != nil && p.alg.less(*o.Prune.Threshold, p.alg.zero) {
+			limit := in[start].Times(*o.Prune.Threshold)
+			g.whole = g.search
+			g.search = func(ctx context.Context, op string, budget int64) (*TwinsError, error) {
+				if leastCosts[W]() == nil { // a cycle may cost something and never come to the threshold
+					b, err := g.whole(ctx, op, budget)
+					if b != nil {
+						b.Exact = false
+					}
+					return b, err
+				}
+				return findCheapTwins(op, f, in, limit, o.Delta, Limits{Bytes: o.Bytes / 2, Ctx: ctx}, budget)
+			}
+			g.pruned = func(subset, q fst.StateID) bool {
+				for _, e := range d.m.table.subset(subset) {
+					if e.state == q && int(subset) < len(p.alpha) {
+						return !p.alg.less(limit, p.alpha[subset].Times(e.residual).Times(in[q]))
+					}
+				}
+				return false
+			}
+		}
 	}
 	d.m.added = func(subset []element[W]) {
 		sum := p.alg.zero
@@ -162,4 +190,135 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 		}
 	}
 	return out, nil
+}
+
+// findCheapTwins returns a breach of the twins property that pruning leaves: the left path comes within limit before its cycle, and
+// the cycle costs nothing. beta are the distances to the final states.
+//
+// A pruned construction without end has an infinite string whose subsets all have a path within limit and, from somewhere
+// on, of one cost, since the sums of costs that are no less than 0 and below a bound are finitely many; and
+// since elements whose residuals are bounded are finitely many too, some residuals have no bound. Along the string, the pairs of
+// a state on the cheapest path and of one on a path to such an element come again with the same cost on the left and another on
+// the right: a cycle of this kind. So where there is none, the construction ends.
+func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, limit W, delta float64, lim Limits, budget int64) (*TwinsError, error) {
+	w := &stopwatch{op: op, ctx: lim.Ctx}
+	f, held, err := summed(f, w)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSquare(f, false, budget, w)
+	if err != nil {
+		return nil, err
+	}
+	const perPair = 64 // cost, place in the queue, step, component, delay
+	s.held, s.perPair, s.meter = held, perPair, meter{op: op, lim: lim}
+	if err := s.explore(); err != nil || len(s.pairs) == 0 {
+		return nil, err
+	}
+	alg, unlike := newAlgebra[W](), unlikeRounding(f)
+	left := func(p int32) fst.StateID { l, _ := s.states(p); return l }
+	// The cheapest ways to pairs, by their left sides.
+	alpha := slices.Repeat([]W{alg.zero}, len(s.pairs))
+	via := make([]pairStep, len(s.pairs))
+	through := func(p int32, a W) W { return a.Times(beta[left(p)]) }
+	queue := newHeapQueue(len(s.pairs), true, func(p, q fst.StateID) bool {
+		return alg.less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
+	})
+	const (
+		unseen = iota
+		waiting
+		visited
+	)
+	seen := make([]uint8, len(s.pairs))
+	gone := slices.Repeat([]bool{true}, len(s.pairs))
+	cheap := *s // with the arcs alone whose left sides cost nothing, on what is reached within limit
+	cheap.first, cheap.list = make([]int64, len(s.pairs)+1), nil
+	alpha[0], seen[0] = alg.one, waiting
+	queue.push(0)
+	for !queue.empty() {
+		p := int32(queue.pop())
+		if err := s.check(); err != nil {
+			return nil, err
+		}
+		seen[p], gone[p] = visited, false
+		for _, e := range s.out(p) {
+			l, _ := s.arcs(p, e)
+			a := alpha[p].Times(l.Weight)
+			if seen[e.to] == visited || alg.less(limit, through(e.to, a)) || semiring.IsZero(through(e.to, a)) || seen[e.to] == waiting && !alg.less(a, alpha[e.to]) {
+				continue
+			}
+			alpha[e.to], via[e.to] = a, pairStep{p, e}
+			if seen[e.to] == unseen {
+				seen[e.to] = waiting
+				queue.push(fst.StateID(e.to))
+			} else {
+				queue.update(fst.StateID(e.to))
+			}
+		}
+	}
+	for p := range int32(len(s.pairs)) {
+		for _, e := range s.out(p) {
+			if l, _ := s.arcs(p, e); !gone[p] && !gone[e.to] && !unlike(beta[left(p)], l.Weight.Times(beta[left(e.to)])) {
+				cheap.list = append(cheap.list, e)
+			}
+		}
+		cheap.first[p+1] = int64(len(cheap.list))
+	}
+	comp, _ := cheap.components(gone)
+	delays := newWeightDelays[W]()
+	near := func(a, b W) bool { return !unlike(a, b) }
+	delay, known := make([]W, len(s.pairs)), make([]bool, len(s.pairs))
+	var pairs []int32
+	for root := range int32(len(s.pairs)) {
+		if known[root] || gone[root] {
+			continue
+		}
+		delay[root], known[root] = alg.one, true
+		pairs = append(pairs[:0], root)
+		for head := 0; head < len(pairs); head++ {
+			p := pairs[head]
+			if err := s.check(); err != nil {
+				return nil, err
+			}
+			for _, e := range cheap.out(p) {
+				if comp[e.to] != comp[p] {
+					continue
+				}
+				l, r := s.arcs(p, e)
+				d := delays.step(delay[p], l, r)
+				if !known[e.to] {
+					delay[e.to], known[e.to] = d, true
+					pairs = append(pairs, e.to)
+					continue
+				}
+				if near(delay[e.to], d) {
+					continue
+				}
+				cycle := changingCycle(&cheap, delays, near, comp, root, alg.one, pairStep{p, e})
+				if cycle == nil {
+					continue
+				}
+				var access []pairStep
+				for t := root; t != 0; t = via[t].pair {
+					access = append(access, via[t])
+				}
+				slices.Reverse(access)
+				b := evidence(op, s, delays, access, cycle)
+				b.Exact = b.Exact && provesPruned(s, cycle, delta)
+				return b, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// provesPruned reports whether the left side of a cycle costs exactly nothing and the right side more than rounding can make up for.
+func provesPruned[W semiring.Weight[W]](s *square[W], cycle []pairStep, delta float64) bool {
+	cost := leastCosts[W]()
+	var left, right float64
+	for _, st := range cycle {
+		l, r := s.arcs(st.pair, st.arc)
+		left, right = left+cost(l.Weight), right+cost(r.Weight)
+	}
+	return left == 0 && driftsApart(left, right, len(cycle), delta)
 }

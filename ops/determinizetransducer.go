@@ -86,6 +86,10 @@ func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]
 	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
 	d.m.meter = meter{op: "Determinize", lim: o.Limits}
 	d.m.guard = newTwinsGuard(f, o.Limits, false, newOutputDelays[W])
+	d.m.guard.rounds(o.Delta)
+	if o.Type == DeterminizeNonFunctional && d.m.guard != nil {
+		d.m.guard.allOutputs = true
+	}
 	quantize, err := quantizer("Determinize", f, o.Delta)
 	if err != nil {
 		return nil, err
@@ -264,6 +268,7 @@ func (*outputResiduals[W]) zero() outResidual[W] {
 	return outResidual[W]{s: noString, w: semiring.Zero[W]()}
 }
 func (*outputResiduals[W]) isZero(r outResidual[W]) bool   { return semiring.IsZero(r.w) }
+func (*outputResiduals[W]) sum(r outResidual[W]) W         { return r.w }
 func (*outputResiduals[W]) member(r outResidual[W]) bool   { return r.w.Member() }
 func (*outputResiduals[W]) vanished(r outResidual[W]) bool { return !cancels(r.w) }
 func (a *outputResiduals[W]) begin()                       { a.pass = a.pass[:0] }

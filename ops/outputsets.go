@@ -86,6 +86,15 @@ func (a *outputSets[W]) spent(sets ...outputSet[W]) bool {
 	return a.err != nil
 }
 
+// sum is the ⊕-sum of the weights of all outputs, which is the least where weights have the path property.
+func (*outputSets[W]) sum(r outputSet[W]) W {
+	sum := semiring.Zero[W]()
+	for i := range r {
+		sum = sum.Plus(r[i].weight)
+	}
+	return sum
+}
+
 func (*outputSets[W]) member(r outputSet[W]) bool {
 	for i := range r {
 		if !r[i].weight.Member() {

@@ -580,7 +580,7 @@ func (m *subsetMachine[W, R, A]) check() error {
 		return m.limited(err)
 	}
 	if g := m.guard; g != nil && (p.States >= g.next || m.alg.bytes() >= g.nextBytes) {
-		return g.look(m.op, p, m.alg.bytes(), m.work)
+		return g.look(m.op, p, m.alg.bytes(), m.work, m.drift)
 	}
 	return nil
 }

@@ -446,38 +446,66 @@ func (s *square[W]) leadToCycles(comp []int32, n int) []bool {
 	return leads
 }
 
+// outputsDrift reports whether the difference between the two outputs is another after each turn. In the free group over the
+// labels it is v⁻ⁿ·d·wⁿ after n turns with outputs v and w. If that is the same for two n, then vᵏ = (dwd⁻¹)ᵏ for some k > 0;
+// roots are unique there, so v = dwd⁻¹, and it is the same for all n.
+func (e *TwinsError) outputsDrift() bool {
+	difference := func(n int) [2]string {
+		var l, r string
+		for _, x := range e.Left.OLabels[:n] {
+			l = appendLabel(l, x)
+		}
+		for _, x := range e.Right.OLabels[:n] {
+			r = appendLabel(r, x)
+		}
+		l, r = reduceDelay(l, r)
+		return [2]string{l, r}
+	}
+	return difference(e.Cycle) != difference(len(e.Left.OLabels))
+}
+
 // breach makes the evidence: of the two cycles through the pair of an entry, one
 // by the last step and one by the path that the search took to the same pair,
 // at least one changes the delay. It returns nil when only rounding made the
 // two ways differ.
 func breach[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *square[W], alg A, near func(a, b D) bool, comp []int32, entries []twinsEntry[D], id int32, last pairStep) *TwinsError {
-	root, at := entries[id].pair, entries[id].at
-	within := func(p, t int32) []pairStep {
-		return s.path(p, t, func(u int32) bool { return comp[u] == comp[p] })
+	cycle := changingCycle(s, alg, near, comp, entries[id].pair, entries[id].at, last)
+	if cycle == nil {
+		return nil
 	}
-	back := within(last.arc.to, root)
+	// The way in: the delays inside the components on it did not depend on
+	// the path, so any will do.
+	var access []pairStep
+	for e := id; e > 0; e = entries[e].parent {
+		in := append(s.pathWithin(comp, entries[entries[e].parent].pair, entries[e].step.pair), entries[e].step)
+		access = append(in, access...)
+	}
+	return evidence(op, s, alg, access, cycle)
+}
+
+// changingCycle returns the cycle through root, which is entered with the delay at, that changes it: that with the last step, or that with
+// the path that the search took to the same pair.
+func changingCycle[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A, near func(a, b D) bool, comp []int32, root int32, at D, last pairStep) []pairStep {
+	back := s.pathWithin(comp, last.arc.to, root)
 	for _, cycle := range [][]pairStep{
-		slices.Concat(within(root, last.pair), []pairStep{last}, back),
-		slices.Concat(within(root, last.arc.to), back),
+		slices.Concat(s.pathWithin(comp, root, last.pair), []pairStep{last}, back),
+		slices.Concat(s.pathWithin(comp, root, last.arc.to), back),
 	} {
 		d := at
 		for _, st := range cycle {
 			l, r := s.arcs(st.pair, st.arc)
 			d = alg.step(d, l, r)
 		}
-		if near(d, at) {
-			continue
+		if !near(d, at) {
+			return cycle
 		}
-		// The way in: the delays inside the components on it did not depend on
-		// the path, so any will do.
-		var access []pairStep
-		for e := id; e > 0; e = entries[e].parent {
-			in := append(within(entries[entries[e].parent].pair, entries[e].step.pair), entries[e].step)
-			access = append(in, access...)
-		}
-		return evidence(op, s, alg, access, cycle)
 	}
 	return nil
+}
+
+// pathWithin returns a shortest path between two pairs of one component.
+func (s *square[W]) pathWithin(comp []int32, from, to int32) []pairStep {
+	return s.path(from, to, func(u int32) bool { return comp[u] == comp[from] })
 }
 
 // evidence is the error that says that the cycle after the access is a breach, Exact when no two
@@ -504,8 +532,15 @@ type twinsGuard[W semiring.Weight[W]] struct {
 	nextBytes int64 // or so many bytes in output strings
 	// The caller set a limit on states, or on bytes: a suspicion does not stop.
 	limitedStates, limitedBytes bool
-	// Pruning may end what does not end as a whole: it stops nothing, and is evidence when a limit does.
+	// Pruning to a number of states ends what does not end by itself: the guard stops nothing, and is evidence when a limit does.
 	silent bool
+	// Of pruning by weight, else nil: reports whether the best paths through the state, by the string that leads to the subset, are kept.
+	pruned func(subset, q fst.StateID) bool
+	whole  func(ctx context.Context, op string, budget int64) (*TwinsError, error) // and the search that takes no account of it
+	// All outputs of an input are kept, so that a difference of outputs that changes with each turn is a proof.
+	allOutputs bool
+	delta      float64 // to whose multiples residuals are rounded
+	factor     func(cycle []*fst.Arc[W], osyms *fst.SymbolTable) string
 
 	f      fst.Expanded[W]
 	ctx    context.Context
@@ -545,6 +580,7 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 		return nil
 	}
 	guard := &twinsGuard[W]{next: 256 + 4*g.NumStates(), nextBytes: 1 << 20, f: g, ctx: lim.Ctx, limitedStates: lim.States > 0 || lim.Bytes > 0 || lim.timed(), limitedBytes: lim.Bytes > 0}
+	guard.factor = func(cycle []*fst.Arc[W], osyms *fst.SymbolTable) string { return alg().factor(cycle, osyms) }
 	guard.search = func(ctx context.Context, op string, budget int64) (*TwinsError, error) {
 		a := alg()
 		w := &stopwatch{op: op, ctx: ctx}
@@ -560,6 +596,15 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 		s.shared = shared
 		s.meter = meter{op: op, lim: Limits{Bytes: lim.Bytes / 2, Ctx: ctx}} // beside what the construction has
 		unlike := unlikeRounding(g)
+		sameOutputs := func(x, y D) bool {
+			o, ok := any(x).(outputDelay[W])
+			return !ok || o.left == any(y).(outputDelay[W]).left && o.right == any(y).(outputDelay[W]).right
+		}
+		if guard.allOutputs {
+			if found, err := findTwins(op, s, a, sameOutputs, budget); found != nil || err != nil {
+				return found, err
+			}
+		}
 		return findTwins(op, s, a, func(x, y D) bool {
 			if x, ok := any(x).(outputDelay[W]); ok {
 				y := any(y).(outputDelay[W])
@@ -571,9 +616,17 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 	return guard
 }
 
+// rounds tells the guard how residuals are rounded.
+func (g *twinsGuard[W]) rounds(delta float64) {
+	if g != nil {
+		g.delta = delta
+	}
+}
+
 // look is called when a construction has come to next states or nextBytes, after
-// looking at so many arcs of the input.
-func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64) error {
+// looking at so many arcs of the input. prove looks for a proof that it does not end in what it has made, with
+// about so many steps.
+func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64, prove func(budget int64) *TwinsError) error {
 	if g.silent {
 		return nil
 	}
@@ -588,6 +641,11 @@ func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64) error
 	}
 	if g.found == nil {
 		return nil
+	}
+	if !g.found.Exact {
+		if b := prove(4*work + 1<<14); b != nil {
+			g.found = b
+		}
 	}
 	stop := g.found.Exact
 	if !g.limitedStates {
@@ -618,6 +676,9 @@ func (g *twinsGuard[W]) decide(ctx context.Context, op string, budget int64) {
 	found, err := g.search(ctx, op, budget)
 	if !errors.Is(err, ErrUndecided) && !isCancelled(err) {
 		g.found, g.looked = found, true
+		if found != nil && g.allOutputs && found.outputsDrift() {
+			found.Exact = true
+		}
 	}
 }
 
@@ -644,12 +705,20 @@ func (g *twinsGuard[W]) evidence(op string, effort int64, timeOver bool) *TwinsE
 	if g == nil {
 		return nil
 	}
-	if !g.looked && !(timeOver && g.f.NumStates()+fst.NumArcs(g.f) > large) {
+	if (!g.looked || g.found == nil && g.whole != nil) && !(timeOver && g.f.NumStates()+fst.NumArcs(g.f) > large) {
 		ctx := g.ctx
 		if timeOver { // it is done, and this the last that is looked at
 			ctx = nil
 		}
-		g.decide(ctx, op, effort)
+		if !g.looked {
+			g.decide(ctx, op, effort)
+		}
+		if g.found == nil && g.whole != nil { // it ends, but what makes it large is worth knowing
+			if b, _ := g.whole(ctx, op, effort); b != nil {
+				b.Exact = false
+				g.found = b
+			}
+		}
 	}
 	return g.found
 }

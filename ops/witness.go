@@ -97,9 +97,9 @@ type TwinsError struct {
 	// outputs where the machine is a transducer.
 	LeftFactor, RightFactor string
 
-	// Exact is true when this proves that determinization does not end: no two
-	// paths lead from the start to one state with the same labels, parallel arcs with these taken for one, and the
-	// factors differ by more than rounding. Otherwise it only may not end.
+	// Exact is true when this proves that determinization does not end: the factors differ by more than rounding, and
+	// no two paths lead from the start to one state with the same labels, parallel arcs with these taken for one; or the cycles
+	// are the cheapest of all that lead there with these labels; or all outputs are kept, and theirs differ. Otherwise it only may not end.
 	Exact bool
 
 	// Dead is true where one of the cycles leads to no final state: Connect takes it away.
