@@ -97,28 +97,31 @@ func (b Budget) over(l, t, columns int, bytes int64) error {
 	return b.stopped(l, t)
 }
 
-// outgrown returns the error of an exact build that cannot but exceed the bytes, so
-// that the caller hears of it in a tenth of the time. Layer t+1 has so many columns
-// of so many bytes, layer t had before.
+// outgrown returns the error of an exact build that cannot but exceed the bytes, as soon as
+// that is known. Layer t+1 has so many columns of so many bytes, layer t had before.
 //
-// Columns grow until the middle of the shorter string, ever more slowly: taking the
-// logarithm of the growth to fall in a straight line to 0 there gives between a
-// hundredth and a quarter of all columns, from any layer of 300 on (unit and three
-// other costs, alphabets of 2 to 10, lengths 12 to 24; no more for
-// references of which only a part is random). All of the budget by that count
-// is beyond doubt, and that is asked as soon as a layer has columns to count by: with
-// eight times, asked from a 32nd of the budget on, the error for 30 symbols of 10 took
-// 18 to 27 s. Bands grow otherwise.
-func (b Budget) outgrown(l, m, t, before, columns, total int, bytes, column int64) error {
+// Columns grow until the middle of the shorter string, ever more slowly. Here the logarithm
+// of the growth falls in a straight line to 0 there, and layers behind the middle are not
+// counted, or by half once a layer has columns enough to tell. That is less than all columns there
+// are, mostly a fifth of them. Bands grow otherwise.
+func (b Budget) outgrown(l, m, t, before, columns, total int, column int64) error {
 	limit := b.allowance()
-	rest := float64(min(l, m)/2 - t - 1)
-	if columns < 1<<12 || rest <= 0 || columns <= before {
+	rest := min(l, m)/2 - t - 1
+	if columns < 1<<11 || rest <= 0 || columns <= before {
 		return nil
 	}
 	growth := math.Log(float64(columns) / float64(before))
-	if peak := float64(columns) * math.Exp(growth*rest/2) * float64(column); peak > float64(limit) {
+	ahead := 0.0
+	for i := 1.0; i <= float64(rest); i++ {
+		ahead += float64(columns) * math.Exp(growth*(i-i*i/float64(2*rest)))
+	}
+	if columns >= 1<<14 {
+		ahead *= 1.5
+	}
+	all := float64(total) + ahead
+	if size := all * float64(column); size > float64(limit) {
 		// How far beyond them nobody needs to know, nor is it known.
-		return &BudgetError{Columns: total, Bytes: int64(min(peak, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
+		return &BudgetError{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
 	}
 	return nil
 }

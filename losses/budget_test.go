@@ -186,6 +186,35 @@ func TestBudgetErrorsComeSoon(t *testing.T) {
 	}
 }
 
+// Growth is known after some thousand columns, a few milliseconds, of references with
+// repeated symbols too: these had 29 million columns before their error.
+func TestForeseenSoon(t *testing.T) {
+	squares := func(l int) []int {
+		ref := make([]int, l)
+		for j := range ref {
+			ref[j] = j * j % 7
+		}
+		return ref
+	}
+	for _, c := range []struct {
+		loss Edit
+		l    int
+	}{{Unit, 40}, {Unit, 60}, {Unit, 2000}, {SmithWaterman, 40}, {Edit{Sub: 1.37, Ins: 1.011, Del: .977}, 40}} {
+		_, err := c.loss.Machine(squares(c.l), 10, c.l)
+		var b *BudgetError
+		if !errors.As(err, &b) || b.Columns > 1<<14 || b.Band < 1 || b.Bytes <= b.Limit {
+			t.Errorf("%+v, %d symbols: %v", c.loss, c.l, err)
+		}
+		if c.l > 60 {
+			continue
+		}
+		_, err = c.loss.Automaton(Strings(10, c.l), squares(c.l), 10, nil)
+		if !errors.As(err, &b) || b.Columns > 1<<14 && b.Stage == stageForeseen {
+			t.Errorf("%+v, %d symbols, general path: %v", c.loss, c.l, err)
+		}
+	}
+}
+
 // What an exact build cannot hold is refused soon, and what it can is built.
 func TestOutgrown(t *testing.T) {
 	ref := publishedRef(0, 30)
