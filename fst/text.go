@@ -36,6 +36,10 @@ type ReadTextOptions struct {
 	Separators     string // any of these bytes splits; empty is DefaultSeparators
 
 	Format semiring.TextFormat // of composite weights
+
+	// NonMember, if not nil, takes the weights that are read though they are none of the semiring, -Infinity, with their lines.
+	// Sums over paths refuse them.
+	NonMember func(line int, weight string)
 }
 
 // ReadText reads a machine in the text format of AT&T and OpenFst: a line of
@@ -317,7 +321,13 @@ func (t *textReader[W]) weight(s []byte) (w W, err error) {
 
 // member refuses what is no weight of the semiring, but for what OpenFst reads.
 func (t *textReader[W]) member(s []byte, w W) error {
-	if t.lenient || w.Member() {
+	if w.Member() {
+		return nil
+	}
+	if t.lenient {
+		if t.NonMember != nil {
+			t.NonMember(t.in.line, clip(s))
+		}
 		return nil
 	}
 	return fmt.Errorf("%s is not a weight of arc type %s", clip(s), w.ArcType())

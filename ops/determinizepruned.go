@@ -57,7 +57,7 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 	if o.Prune.Delta > 0 { // as OpenFst has it, with its own for these distances
 		so.Delta = ShortestDelta
 	}
-	in, err := distancesToFinal(f, &so)
+	in, err := distancesToFinal[W, W](f, &so)
 	if err != nil {
 		return nil, renamed(err, "DeterminizePruned")
 	}

@@ -26,10 +26,25 @@ import (
 // algorithms for weighted transducers", Int. J. Foundations of Computer Science
 // 13(1):129-143, 2002.
 func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		out, err := epsNormalize[semiring.Log, semiring.Log64](f, side, lim)
+		v, _ := any(out).(*fst.Vector[W])
+		return v, err
+	case fst.Expanded[carriedProduct]:
+		out, err := epsNormalize[carriedProduct, carriedProduct64](f, side, lim)
+		v, _ := any(out).(*fst.Vector[W])
+		return v, err
+	}
+	return epsNormalize[W, W](f, side, lim)
+}
+
+// epsNormalize is EpsNormalize with weights that are D until they are in their place.
+func epsNormalize[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
 	in := f
 	// Before it is made: the machine with sets of strings, which is what takes most.
 	room := &stopwatch{op: "EpsNormalize", ctx: lim.Ctx, most: lim.Bytes}
-	if err := room.holds(sizeOf[semiring.GallicUnion[W]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
+	if err := room.holds(sizeOf[semiring.GallicUnion[D]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
 		return nil, err
 	}
 	if side == Output {
@@ -43,11 +58,12 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
 	// that of a later one, so that Limits.Bytes bounds all that is held at once.
 	held := machineBytes(in, lim)
-	g, err := toGallic(in, unionPair[W], room)
+	wide := widening[W, D]()
+	g, err := toGallic(in, func(l fst.Label, w W) semiring.GallicUnion[D] { return unionPair(l, wide(w)) }, room)
 	if err != nil {
 		return nil, err
 	}
-	begun := held + machineBytes[semiring.GallicUnion[W]](g, lim)
+	begun := held + machineBytes[semiring.GallicUnion[D]](g, lim)
 	if err := RmEpsilon(g, &RmEpsilonOptions{Limits: lim.workspace().beside(begun)}); err != nil {
 		err = wholeOf(err, "EpsNormalize", lim, begun)
 		var cycle *CycleError
@@ -59,7 +75,7 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 	if err := endlessFactoring(g, in, side, lim); err != nil {
 		return nil, err
 	}
-	out, err := spellOut("EpsNormalize", g, factorGallicUnion[W], splitUnion[W], lim, held+machineBytes[semiring.GallicUnion[W]](g, lim))
+	out, err := spellOut("EpsNormalize", g, factorGallicUnion[D], roundedSplit[W](splitUnion[D]), lim, held+machineBytes[semiring.GallicUnion[D]](g, lim))
 	if err != nil {
 		return nil, err
 	}

@@ -122,11 +122,11 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 }
 
 // endlessFactoring decides (2) for g, made of f, and finds (3).
-func endlessFactoring[W semiring.Component[W]](g *fst.Vector[semiring.GallicUnion[W]], f fst.Expanded[W], side Side, lim Limits) error {
+func endlessFactoring[W semiring.Weight[W], D semiring.Component[D]](g *fst.Vector[semiring.GallicUnion[D]], f fst.Expanded[W], side Side, lim Limits) error {
 	if knownProperties(g)&fst.Acyclic != 0 {
 		return nil
 	}
-	cycle, err := gainingCycle[semiring.GallicUnion[W]](g, func(_ fst.StateID, e *fst.Arc[semiring.GallicUnion[W]]) (int, bool) {
+	cycle, err := gainingCycle[semiring.GallicUnion[D]](g, func(_ fst.StateID, e *fst.Arc[semiring.GallicUnion[D]]) (int, bool) {
 		if n := e.Weight.Len(); n > 0 && e.Weight.Member() {
 			return e.Weight.At(n-1).String.Len() - 1, true // the last is the longest
 		}

@@ -12,6 +12,9 @@ import (
 // Passages holds, for each arc and each final weight of a machine, the ⊕-sum of
 // the weights of the successful paths through it: α(p)⊗w⊗β(q), or that divided
 // by the sum over all successful paths.
+//
+// Over Log all of these are computed in float64 and rounded one by one. Sums of a long machine are large beside what its arcs
+// weigh: posteriors are to be taken from Posteriors or ExpectedCounts, not from Alpha and Beta, whose rounding they would show.
 type Passages[W semiring.Weight[W]] struct {
 	Alpha []W // from the start to each state
 	Beta  []W // from each state to the final states, final weights included
@@ -54,15 +57,21 @@ var ErrNoPath = errors.New("no successful path")
 // The algorithm is L. Baum's ("An inequality and associated maximization
 // technique", Inequalities 3, 1972), on graphs as in Mohri (2002).
 func ForwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
-	p, w, err := forwardBackward("ForwardBackward", f, opts)
-	if err != nil {
-		return nil, err
+	const op = "ForwardBackward"
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		p, err := passagesOf(op, f, opts, undivided[semiring.Log64])
+		w, _ := any(p).(*Passages[W])
+		return w, err
+	case fst.Expanded[carriedProduct]:
+		p, err := passagesOf(op, f, opts, undivided[carriedProduct64])
+		w, _ := any(p).(*Passages[W])
+		return w, err
 	}
-	if err := p.fill(w, f, p.Total.One(), func(_, w W) W { return w }); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return passagesOf(op, f, opts, undivided[W])
 }
+
+func undivided[D semiring.Weight[D]](_, w D) D { return w }
 
 // Posteriors is ForwardBackward with every weight of an arc or final weight
 // divided, on the left, by the total: over Probability the expected number of
@@ -77,17 +86,18 @@ func Posteriors[W interface {
 	semiring.Approx[W]
 	semiring.Divisible[W]
 }](f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], error) {
-	p, w, err := forwardBackward("Posteriors", f, opts)
-	if err != nil {
-		return nil, err
+	const op = "Posteriors"
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		p, err := passagesOf(op, f, opts, semiring.Log64.DivideLeft)
+		w, _ := any(p).(*Passages[W])
+		return w, err
+	case fst.Expanded[carriedProduct]:
+		p, err := passagesOf(op, f, opts, carriedProduct64.DivideLeft)
+		w, _ := any(p).(*Passages[W])
+		return w, err
 	}
-	if semiring.IsZero(p.Total) {
-		return nil, &StateError{Op: "Posteriors", State: f.Start(), Err: ErrNoPath}
-	}
-	if err := p.fill(w, f, p.Total, func(total, w W) W { return total.DivideLeft(w) }); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return passagesOf(op, f, opts, W.DivideLeft)
 }
 
 // ExpectedCounts returns how often a path of f, drawn at random by its weight,
@@ -101,34 +111,54 @@ func ExpectedCounts[W interface {
 	semiring.Log | semiring.Log64 | semiring.Probability
 	semiring.Approx[W]
 }](f fst.Expanded[W], opts *ForwardBackwardOptions) (arcs, finals []float64, logTotal float64, err error) {
-	p, w, err := forwardBackward("ExpectedCounts", f, opts)
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		return expectedCounts[semiring.Log, semiring.Log64](f, opts)
+	case fst.Expanded[semiring.Log64]:
+		return expectedCounts[semiring.Log64, semiring.Log64](f, opts)
+	case fst.Expanded[semiring.Probability]:
+		return expectedCounts[semiring.Probability, semiring.Probability](f, opts)
+	}
+	panic("ops: ExpectedCounts: no such weights") // the constraint has no others
+}
+
+// expectedCounts is ExpectedCounts with sums carried in D.
+func expectedCounts[W interface {
+	float
+	semiring.Approx[W]
+}, D interface {
+	float
+	semiring.Approx[D]
+}](f fst.Expanded[W], opts *ForwardBackwardOptions) (arcs, finals []float64, logTotal float64, err error) {
+	const op = "ExpectedCounts"
+	p, w, err := forwardBackward[W, D](op, f, opts)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	if semiring.IsZero(p.Total) {
-		return nil, nil, 0, &StateError{Op: "ExpectedCounts", State: f.Start(), Err: ErrNoPath}
+	if semiring.IsZero(p.total) {
+		return nil, nil, 0, &StateError{Op: op, State: f.Start(), Err: ErrNoPath}
 	}
 	n := f.NumStates()
 	arcs, finals = make([]float64, 0, fst.NumArcs(f)), make([]float64, n)
-	_, real := any(p.Total).(semiring.Probability)
-	total := float64(p.Total)
+	_, real := any(p.total).(semiring.Probability)
+	total := float64(p.total)
 	for q := range fst.StateID(n) {
 		row := f.Arcs(q)
 		if err := w.did(1 + 4*len(row)); err != nil { // of one exp each
 			return nil, nil, 0, err
 		}
-		a, rho := float64(p.Alpha[q]), float64(f.Final(q))
+		a, rho := float64(p.alpha[q]), float64(f.Final(q))
 		if real {
 			a /= total
 			finals[q] = noNaN(a * rho)
 			for i := range row {
-				arcs = append(arcs, noNaN(a*float64(row[i].Weight)*float64(p.Beta[row[i].NextState])))
+				arcs = append(arcs, noNaN(a*float64(row[i].Weight)*float64(p.beta[row[i].NextState])))
 			}
 			continue
 		}
 		finals[q] = expNeg(a + rho - total)
 		for i := range row {
-			arcs = append(arcs, expNeg(a+float64(row[i].Weight)+float64(p.Beta[row[i].NextState])-total))
+			arcs = append(arcs, expNeg(a+float64(row[i].Weight)+float64(p.beta[row[i].NextState])-total))
 		}
 	}
 	if real {
@@ -153,36 +183,47 @@ func noNaN(x float64) float64 {
 	return x
 }
 
-// forwardBackward computes the distances; one search for the order serves both. The stopwatch is that of what follows.
-func forwardBackward[W semiring.Approx[W]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*Passages[W], *stopwatch, error) {
+// bothSums are the distances of a machine from its start and to its final states.
+type bothSums[D any] struct {
+	alpha, beta []D
+	total       D
+}
+
+// forwardBackward computes the distances, carried in D; one search for the order serves both. The stopwatch is that of what follows.
+func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*bothSums[D], *stopwatch, error) {
 	var o ForwardBackwardOptions
 	if opts != nil {
 		o = *opts
 	}
-	p := &Passages[W]{}
+	p := &bothSums[D]{total: semiring.Zero[D]()}
 	w := &stopwatch{op: op, ctx: o.Ctx, most: o.Bytes}
 	if err := w.did(1); err != nil {
 		return nil, nil, err
 	}
-	if o.Bytes > 0 { // three weights and a place for each state, one for each arc
-		n := int64(f.NumStates())
-		if err := w.holds(n*(3*int64(unsafe.Sizeof(p.Total))+8) + int64(fst.NumArcs(f))*int64(unsafe.Sizeof(p.Total))); err != nil {
+	if o.Bytes > 0 { // three weights, two sums and a place for each state, one weight for each arc
+		var weight W
+		n, size := int64(f.NumStates()), int64(unsafe.Sizeof(weight))
+		sums := int64(0)
+		if _, same := any(p.total).(W); !same {
+			sums = 2 * int64(unsafe.Sizeof(p.total))
+		}
+		if err := w.holds(n*(3*size+sums+8) + int64(fst.NumArcs(f))*size); err != nil {
 			return nil, nil, err
 		}
 	}
 	order, err := acyclicOrder(op, f)
 	if err == nil {
-		if p.Alpha, err = sweepForward(f, order, nil, w); err != nil {
+		if p.alpha, err = sweepForward[W, D](f, order, nil, w); err != nil {
 			return nil, nil, err
 		}
-		if err := membersOnly(op, f, p.Alpha, false); err != nil {
+		if err := membersOnly(op, f, p.alpha, false); err != nil {
 			return nil, nil, err
 		}
-		if p.Beta, err = sweepReverse(f, order, w); err != nil {
+		if p.beta, err = sweepReverse[W, D](f, order, w); err != nil {
 			return nil, nil, err
 		}
-		if rowsOf[W]().outside(p.Beta) >= 0 { // of a state, perhaps, that the start does not lead to
-			if p.Beta, err = distancesToFinal(f, &ShortestDistanceOptions{Limits: Limits{Ctx: o.Ctx}}); err != nil {
+		if outsideOf[D]()(p.beta) >= 0 { // of a state, perhaps, that the start does not lead to
+			if p.beta, err = distancesToFinal[W, D](f, &ShortestDistanceOptions{Limits: Limits{Ctx: o.Ctx}}); err != nil {
 				return nil, nil, renamed(err, op)
 			}
 		}
@@ -192,26 +233,51 @@ func forwardBackward[W semiring.Approx[W]](op string, f fst.Expanded[W], opts *F
 			o.Delta = -1
 		}
 		so := &ShortestDistanceOptions{Delta: o.Delta, MaxVisits: o.MaxVisits, Limits: Limits{Ctx: o.Ctx}}
-		if p.Alpha, err = ShortestDistance(f, so); err != nil {
+		if p.alpha, err = shortestDistance[W, D](f, so); err != nil {
 			return nil, nil, renamed(err, op)
 		}
-		if p.Beta, err = distancesToFinal(f, so); err != nil {
+		if p.beta, err = distancesToFinal[W, D](f, so); err != nil {
 			return nil, nil, renamed(err, op)
 		}
 	}
-	p.Total = semiring.Zero[W]()
 	if s := f.Start(); s != fst.NoState {
-		p.Total = p.Beta[s]
+		p.total = p.beta[s]
 	}
 	return p, w, nil
 }
 
-// fill computes the passages, divided by total.
-func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], total W, divide func(total, w W) W) error {
-	if err := p.fillAll(watch, f, total, divide); err != nil {
+// passagesOf computes the passages, divided by the total as divide does it. Where that is by division, there must be a total.
+func passagesOf[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions, divide func(total, w D) D) (*Passages[W], error) {
+	sums, w, err := forwardBackward[W, D](op, f, opts)
+	if err != nil {
+		return nil, err
+	}
+	divisor := semiring.One[D]()
+	if op == "Posteriors" {
+		if divisor = sums.total; semiring.IsZero(divisor) {
+			return nil, &StateError{Op: op, State: f.Start(), Err: ErrNoPath}
+		}
+	}
+	p := &Passages[W]{Alpha: roundedOnly[W](sums.alpha), Beta: roundedOnly[W](sums.beta), Total: rounding[W, D]()(sums.total)}
+	if err := p.fill(w, f, func() error { return fill(w, p, f, sums, divisor, divide) }); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// fill makes room for the passages, computes them, and looks at what came of them.
+func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() error) error {
+	n := f.NumStates()
+	p.first = make([]int64, n+1)
+	p.Final = make([]W, n)
+	for q := range n {
+		p.first[q+1] = p.first[q] + int64(len(f.Arcs(fst.StateID(q))))
+	}
+	p.Flat = make([]W, p.first[n])
+	if err := compute(); err != nil {
 		return err
 	}
-	outside := rowsOf[W]().outside
+	outside := outsideOf[W]()
 	if outside(p.Flat) < 0 && outside(p.Final) < 0 {
 		return nil
 	}
@@ -238,38 +304,33 @@ func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], total W, divide 
 	return nil
 }
 
-func (p *Passages[W]) fillAll(watch *stopwatch, f fst.Expanded[W], total W, divide func(total, w W) W) error {
-	n := f.NumStates()
-	p.first = make([]int64, n+1)
-	p.Final = make([]W, n)
-	for q := range n {
-		p.first[q+1] = p.first[q] + int64(len(f.Arcs(fst.StateID(q))))
-	}
-	p.Flat = make([]W, p.first[n])
+// fill chooses the loop.
+func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
 	switch p := any(p).(type) {
 	case *Passages[semiring.Tropical]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(total).(semiring.Tropical))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(sums).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
 	case *Passages[semiring.Tropical64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(total).(semiring.Tropical64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(sums).(*bothSums[semiring.Tropical64]), any(total).(semiring.Tropical64))
 	case *Passages[semiring.Log]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(total).(semiring.Log))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(sums).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
 	case *Passages[semiring.Log64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(total).(semiring.Log64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(sums).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
 	}
-	return fillAny(watch, p, f, total, divide)
+	return fillAny(watch, p, f, sums, total, divide)
 }
 
-func fillAny[W semiring.Weight[W]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], total W, divide func(total, w W) W) error {
+func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
+	wide, narrow := widening[W, D](), rounding[W, D]()
 	for q := range fst.StateID(f.NumStates()) {
-		a := p.Alpha[q]
+		a := sums.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
 		if err := watch.did(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
-			to[i] = divide(total, a.Times(arcs[i].Weight).Times(p.Beta[arcs[i].NextState]))
+			to[i] = narrow(divide(total, a.Times(wide(arcs[i].Weight)).Times(sums.beta[arcs[i].NextState])))
 		}
-		p.Final[q] = divide(total, a.Times(f.Final(q)))
+		p.Final[q] = narrow(divide(total, a.Times(wide(f.Final(q)))))
 	}
 	return nil
 }
@@ -278,20 +339,20 @@ func fillAny[W semiring.Weight[W]](watch *stopwatch, p *Passages[W], f fst.Expan
 func fillCosts[T interface {
 	float
 	semiring.Weight[T]
-}](watch *stopwatch, p *Passages[T], f fst.Expanded[T], total T) error {
+}, D float](watch *stopwatch, p *Passages[T], f fst.Expanded[T], sums *bothSums[D], total D) error {
 	inf := T(math.Inf(1))
 	for q := range fst.StateID(f.NumStates()) {
-		a := p.Alpha[q]
+		a := sums.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
 		if err := watch.did(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
-			if to[i] = a + arcs[i].Weight + p.Beta[arcs[i].NextState] - total; to[i] != to[i] {
+			if to[i] = T(a + D(arcs[i].Weight) + sums.beta[arcs[i].NextState] - total); to[i] != to[i] {
 				to[i] = inf // ∞-∞: 0̄ annihilates
 			}
 		}
-		if p.Final[q] = a + f.Final(q) - total; p.Final[q] != p.Final[q] {
+		if p.Final[q] = T(a + D(f.Final(q)) - total); p.Final[q] != p.Final[q] {
 			p.Final[q] = inf
 		}
 	}

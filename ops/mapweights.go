@@ -222,8 +222,28 @@ func EpsilonLabels[W semiring.Weight[W]](f *fst.Vector[W], side Side) {
 // ArcSum sorts the arcs of each state by input label, output label and next
 // state, and adds up those that agree in all three.
 func ArcSum[W semiring.Weight[W]](f *fst.Vector[W]) {
+	switch f := any(f).(type) {
+	case *fst.Vector[semiring.Log]:
+		arcSum[semiring.Log, semiring.Log64](f)
+		return
+	case *fst.Vector[carriedProduct]:
+		arcSum[carriedProduct, carriedProduct64](f)
+		return
+	}
+	arcSum[W, W](f)
+}
+
+// arcSum is ArcSum with sums carried in D.
+func arcSum[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W]) {
+	wide, narrow := widening[W, D](), rounding[W, D]()
+	var of *fst.Arc[W] // the arc with the sum
+	var sum D
 	mergeArcs(f, func(kept *fst.Arc[W], e *fst.Arc[W]) bool {
-		kept.Weight = kept.Weight.Plus(e.Weight)
+		if kept != of {
+			of, sum = kept, wide(kept.Weight)
+		}
+		sum = sum.Plus(wide(e.Weight))
+		kept.Weight = narrow(sum)
 		return true
 	}, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
 }

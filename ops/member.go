@@ -18,12 +18,12 @@ var ErrNotMember = errors.New("a weight or a sum of weights is outside its semir
 
 // membersOnly returns the error of distances that are no members: the arc or final weight that is none and took part in
 // them, or else the first state whose distance went out of range.
-func membersOnly[W semiring.Weight[W]](op string, f fst.Expanded[W], d []W, reverse bool) error {
-	bad := rowsOf[W]().outside(d)
+func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], d []D, reverse bool) error {
+	bad := outsideOf[D]()(d)
 	if bad < 0 {
 		return nil
 	}
-	zero := semiring.Zero[W]()
+	zero := semiring.Zero[D]()
 	if err := notMember(op, f, reverse, func(q fst.StateID) bool { return !d[q].Equal(zero) }); err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type MinimizeOptions struct {
 	// negative compares them exactly.
 	Delta float64
 
+	Truncation // of the sums that weights are pushed by
+
 	// AllowNondet lets machines pass that are not deterministic, over idempotent
 	// semirings. States are then merged that agree in their arcs up to such
 	// merging (bisimilar ones), which need not be all equivalent ones.
@@ -182,14 +184,52 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 	if err := mayMinimize(f, o); err != nil {
 		return nil, err
 	}
-	g, err := toGallic(f, leftPair[W](), &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes})
+	var pushed any
+	var err error
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		pushed, err = pushedPairs[semiring.Log, semiring.Log64](f, o)
+	case fst.Expanded[carriedProduct]:
+		pushed, err = pushedPairs[carriedProduct, carriedProduct64](f, o)
+	case fst.Expanded[W]:
+		pushed, err = pushedPairs[W, W](f, o)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return g, minimizeWeighted(g, o, func(po *PushOptions) ([]semiring.GallicLeft[W], error) {
-		d, _, err := pairDistances(f, po, leftPairs[W]())
-		return d, err
-	})
+	g := pushed.(*fst.Vector[semiring.GallicLeft[W]])
+	return g, minimizePushed(g, o)
+}
+
+// pushedPairs returns f as an acceptor over pairs, pushed to the start, with weights that are D until they have been pushed.
+func pushedPairs[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded[W], o *MinimizeOptions) (*fst.Vector[semiring.GallicLeft[W]], error) {
+	p := leftPairs[W, D]()
+	g, err := toGallic(f, p.of, &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes})
+	if err != nil {
+		return nil, err
+	}
+	if g.Start() != fst.NoState {
+		po := minimizePush[semiring.GallicLeft[W]](o)
+		err := pushWeights(g, po, func() ([]semiring.GallicLeft[D], error) {
+			d, _, err := pairDistances(f, po, p)
+			return d, err
+		})
+		if err != nil {
+			return nil, minimizeError(err)
+		}
+	}
+	if g, same := any(g).(*fst.Vector[semiring.GallicLeft[W]]); same {
+		return g, nil
+	}
+	narrow := rounding[W, D]()
+	return MapInto(g, func(g semiring.GallicLeft[D]) semiring.GallicLeft[W] {
+		return semiring.GallicLeft[W]{String: g.String, Weight: narrow(g.Weight)}
+	}), nil
+}
+
+// minimizePush are the options of the push.
+func minimizePush[W semiring.Weight[W]](o *MinimizeOptions) *PushOptions {
+	return &PushOptions{Delta: minimizeDelta[W](o), Truncation: o.Truncation, Limits: o.Limits.workspace()}
 }
 
 // minimizable is asked for by the minimization of weighted acceptors.
@@ -217,7 +257,12 @@ func MinimizeAcceptor[W minimizable[W]](f *fst.Vector[W], opts *MinimizeOptions)
 	if p&fst.Unweighted != 0 && !hasZeroArc(f) {
 		err = minimizeUnweighted(f, &o)
 	} else {
-		err = minimizeWeighted(f, &o, func(po *PushOptions) ([]W, error) { return pushDistances(f, po) })
+		if f.Start() != fst.NoState {
+			if err := PushWeights(f, minimizePush[W](&o)); err != nil {
+				return minimizeError(err)
+			}
+		}
+		err = minimizePushed(f, &o)
 	}
 	if err != nil {
 		return err
@@ -270,16 +315,11 @@ func nondeterministic[W semiring.Weight[W]](f fst.Expanded[W]) (fst.StateID, fst
 	return fst.NoState, fst.NoLabel
 }
 
-// minimizeWeighted minimizes an acceptor after taking its weights, pushed and
-// rounded, into the labels. distances are those to push by.
-func minimizeWeighted[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions, distances func(*PushOptions) ([]W, error)) error {
+// minimizePushed minimizes an acceptor whose weights are pushed after taking them, rounded, into the labels.
+func minimizePushed[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) error {
 	if f.Start() == fst.NoState {
 		f.Clear()
 		return nil
-	}
-	po := &PushOptions{Delta: minimizeDelta[W](o), Limits: o.Limits.workspace()}
-	if err := pushWeights(f, po, func() ([]W, error) { return distances(po) }); err != nil {
-		return minimizeError(err)
 	}
 	unifyWeights(minimizeDelta[W](o), f)
 	table := NewEncodeTable[W](EncodeLabels | EncodeWeights)

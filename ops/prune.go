@@ -73,7 +73,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	beta := slices.Clone(o.Distances)
 	if o.Distances == nil && o.States >= 0 && start != fst.NoState {
 		var err error
-		if beta, err = distancesToFinal(f, &ShortestDistanceOptions{Delta: o.Delta, Limits: Limits{Ctx: o.Ctx}}); err != nil {
+		if beta, err = distancesToFinal[W, W](f, &ShortestDistanceOptions{Delta: o.Delta, Limits: Limits{Ctx: o.Ctx}}); err != nil {
 			return renamed(err, op)
 		}
 	}

@@ -21,6 +21,7 @@ type PushOptions struct {
 
 	// Delta is how close counts as settled in shortest distances, as there; with Labels over tropical weights, too.
 	Delta float64
+	Truncation
 
 	// Limits holds for the result, and for the bytes of the machines between.
 	Limits
@@ -66,6 +67,21 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 		}
 		return out, nil
 	}
+	switch g := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		out, err := pushLabels[semiring.Log, semiring.Log64](g, &o)
+		v, _ := any(out).(*fst.Vector[W])
+		return v, err
+	case fst.Expanded[carriedProduct]:
+		out, err := pushLabels[carriedProduct, carriedProduct64](g, &o)
+		v, _ := any(out).(*fst.Vector[W])
+		return v, err
+	}
+	return pushLabels[W, W](f, &o)
+}
+
+// pushLabels is Push with Labels, with weights that are D until they are in their place.
+func pushLabels[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded[W], o *PushOptions) (out *fst.Vector[W], err error) {
 	// Without the weights, the labels alone decide how far labels move.
 	of := f
 	if o.KeepWeights {
@@ -73,11 +89,9 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 		RmWeight(v)
 		of = v
 	}
-	var out *fst.Vector[W]
-	var err error
 	if o.ToFinal {
-		out, err = pushPairs(f, of, &o, rightPairs[W](), splitRight[W], FactorGallicRight[W], semiring.GallicRight[W].DivideRight,
-			func(w semiring.GallicRight[W]) semiring.GallicRight[W] {
+		out, err = pushPairs(f, of, o, rightPairs[W, D](), splitRight[D], FactorGallicRight[D], semiring.GallicRight[D].DivideRight,
+			func(w semiring.GallicRight[D]) semiring.GallicRight[D] {
 				if !o.RemoveCommonAffix {
 					w.String = w.String.One()
 				}
@@ -87,8 +101,8 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 				return w
 			})
 	} else {
-		out, err = pushPairs(f, of, &o, leftPairs[W](), splitLeft[W], FactorGallicLeft[W], semiring.GallicLeft[W].DivideLeft,
-			func(w semiring.GallicLeft[W]) semiring.GallicLeft[W] {
+		out, err = pushPairs(f, of, o, leftPairs[W, D](), splitLeft[D], FactorGallicLeft[D], semiring.GallicLeft[D].DivideLeft,
+			func(w semiring.GallicLeft[D]) semiring.GallicLeft[D] {
 				if !o.RemoveCommonAffix {
 					w.String = w.String.One()
 				}
@@ -105,16 +119,17 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 	return out, nil
 }
 
-// pairs is how strings and weights W are put together into G.
-type pairs[W, G any] struct {
+// pairs is how strings and weights W are put together into G, whose weights are D.
+type pairs[W, D, G any] struct {
 	of     func(fst.Label, W) G
-	weigh  func(*G, W)                                           // replaces the weight
+	weigh  func(*G, D)                                           // replaces the weight
 	labels func(of fst.Expanded[W], o *PushOptions) ([]G, error) // the distances with 1̄ for each weight but 0̄
 }
 
-func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
-	type G = semiring.GallicLeft[W]
-	return pairs[W, G]{leftPair[W](), func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicLeft[D]] {
+	type G = semiring.GallicLeft[D]
+	pair, wide := leftPair[D](), widening[W, D]()
+	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		pair := leftPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
 			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
@@ -122,20 +137,21 @@ func leftPairs[W semiring.Component[W]]() pairs[W, semiring.GallicLeft[W]] {
 		if err != nil {
 			return nil, err
 		}
-		b, err := pushDistances(g, o)
+		b, err := pushDistances[semiring.GallicLeft[semiring.Boolean], semiring.GallicLeft[semiring.Boolean]](g, o)
 		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
 		for q := range b {
 			if b[q].Weight {
-				d[q] = G{String: b[q].String, Weight: semiring.One[W]()}
+				d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
 			}
 		}
 		return d, err
 	}}
 }
 
-func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
-	type G = semiring.GallicRight[W]
-	return pairs[W, G]{rightPair[W](), func(g *G, w W) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicRight[D]] {
+	type G = semiring.GallicRight[D]
+	pair, wide := rightPair[D](), widening[W, D]()
+	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		pair := rightPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
 			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
@@ -143,11 +159,11 @@ func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
 		if err != nil {
 			return nil, err
 		}
-		b, err := pushDistances(g, o)
+		b, err := pushDistances[semiring.GallicRight[semiring.Boolean], semiring.GallicRight[semiring.Boolean]](g, o)
 		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
 		for q := range b {
 			if b[q].Weight {
-				d[q] = G{String: b[q].String, Weight: semiring.One[W]()}
+				d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
 			}
 		}
 		return d, err
@@ -161,16 +177,16 @@ func rightPairs[W semiring.Component[W]]() pairs[W, semiring.GallicRight[W]] {
 // weight of a string, its total removed, was off by 0.005, and of a cycle that sums to 1 a total of -6.9 was made.
 //
 // With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of the labels alone.
-func pairDistances[W semiring.Component[W], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, G]) (d []G, alone bool, err error) {
-	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
+func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, D, G]) (d []G, alone bool, err error) {
+	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || o.Truncate || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
 		g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
 		if err != nil {
 			return nil, false, err
 		}
-		d, err = pushDistances(g, o)
+		d, err = pushDistances[G, G](g, o)
 		return d, false, err
 	}
-	w, err := pushDistances(f, o)
+	w, err := pushDistances[W, D](f, o)
 	alone = o.KeepWeights && errors.Is(err, ErrNotClosed)
 	if err != nil && !alone {
 		return nil, false, err
@@ -192,8 +208,8 @@ func pairDistances[W semiring.Component[W], G semiring.Approx[G]](f fst.Expanded
 
 // pushPairs pushes f as an acceptor over pairs G, by the distances on of.
 // removed is the part of the total that goes.
-func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, G],
-	split func(G) (fst.Label, W, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
+func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, D, G],
+	split func(G) (fst.Label, D, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
 	m := meter{op: "Push", lim: o.Limits.workspace(), calls: 255}
 	size := sizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
@@ -211,16 +227,15 @@ func pushPairs[W semiring.Component[W], G semiring.Approx[G]](f, of fst.Expanded
 	var total G
 	if all := totalWeight(g, d, !o.ToFinal); !semiring.IsZero(all) && (o.RemoveTotalWeight || o.RemoveCommonAffix) {
 		if total = removed(all); alone {
-			p.weigh(&total, semiring.One[W]()) // weights stay where they are, all of them
+			p.weigh(&total, semiring.One[D]()) // weights stay where they are, all of them
 		}
 	} else {
 		total = semiring.One[G]()
 	}
-	if err := reweightBy(g, d, o.ToFinal, divide); err != nil {
+	if err := reweightBy(g, d, total, o.ToFinal, divide); err != nil {
 		return nil, err
 	}
-	removeWeight(g, total, o.ToFinal, divide)
-	out, err := spellOut("Push", g, factor, split, o.Limits, machineBytes[G](g, o.Limits))
+	out, err := spellOut("Push", g, factor, roundedSplit[W](split), o.Limits, machineBytes[G](g, o.Limits))
 	if err != nil {
 		return nil, err
 	}
@@ -239,15 +254,21 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	if opts != nil {
 		o = *opts
 	}
-	return pushWeights(f, &o, func() ([]W, error) { return pushDistances(f, &o) })
+	switch f := any(f).(type) {
+	case *fst.Vector[semiring.Log]:
+		return pushWeights(f, &o, func() ([]semiring.Log64, error) { return pushDistances[semiring.Log, semiring.Log64](f, &o) })
+	case *fst.Vector[carriedProduct]:
+		return pushWeights(f, &o, func() ([]carriedProduct64, error) { return pushDistances[carriedProduct, carriedProduct64](f, &o) })
+	}
+	return pushWeights(f, &o, func() ([]W, error) { return pushDistances[W, W](f, &o) })
 }
 
 // pushWeights is PushWeights with the distances to push by.
-func pushWeights[W divisible[W]](f *fst.Vector[W], o *PushOptions, distances func() ([]W, error)) error {
+func pushWeights[W semiring.Weight[W], D divisible[D]](f *fst.Vector[W], o *PushOptions, distances func() ([]D, error)) error {
 	m := meter{op: "Push", lim: o.Limits, calls: 255}
 	size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
-	var w W
-	size.Bytes += int64(f.NumStates()) * int64(unsafe.Sizeof(w))
+	total := semiring.One[D]()
+	size.Bytes += int64(f.NumStates()) * int64(unsafe.Sizeof(total))
 	if err := m.check(size); err != nil {
 		return err
 	}
@@ -255,18 +276,15 @@ func pushWeights[W divisible[W]](f *fst.Vector[W], o *PushOptions, distances fun
 	if err != nil {
 		return err
 	}
-	var total W
 	if o.RemoveTotalWeight {
 		total = totalWeight(f, d, !o.ToFinal)
-	} else {
-		total = semiring.One[W]()
 	}
-	divide := W.DivideLeft
+	divide := D.DivideLeft
 	if o.ToFinal {
-		if _, ok := any(total).(semiring.RightDivisible[W]); !ok {
+		if _, ok := any(total).(semiring.RightDivisible[D]); !ok {
 			return capabilityError[W]("Push", "division on the right")
 		}
-		divide = func(a, c W) W { return any(a).(semiring.RightDivisible[W]).DivideRight(c) }
+		divide = func(a, c D) D { return any(a).(semiring.RightDivisible[D]).DivideRight(c) }
 	}
 	if o.Limits.any() { // the last look before f is changed
 		size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
@@ -277,23 +295,19 @@ func pushWeights[W divisible[W]](f *fst.Vector[W], o *PushOptions, distances fun
 			return err
 		}
 	}
-	if err := reweightBy(f, d, o.ToFinal, divide); err != nil {
-		return err
-	}
-	removeWeight(f, total, o.ToFinal, divide)
-	return nil
+	return reweightBy(f, d, total, o.ToFinal, divide)
 }
 
 // pushDistances returns the distances to the final states, or from the start.
-func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W, error) {
-	so := ShortestDistanceOptions{Delta: o.Delta, Limits: o.workspace()}
-	distances := distancesToFinal[W]
+func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *PushOptions) ([]D, error) {
+	so := ShortestDistanceOptions{Delta: o.Delta, Truncation: o.Truncation, Limits: o.workspace()}
+	distances := distancesToFinal[W, D]
 	if o.ToFinal {
-		distances = ShortestDistance[W]
+		distances = shortestDistance[W, D]
 	}
 	d, err := distances(f, &so)
-	if err == nil && o.Delta > 0 && nearTie(f, d, so.Reverse, o.Delta) {
-		so.relaxed = true
+	if err == nil && o.Delta > 0 && !o.Truncate && nearTie(f, d, so.Reverse, o.Delta) {
+		so.Truncation = Truncation{Truncate: true, Divergent: true} // none does
 		d, err = distances(f, &so)
 	}
 	if limit := (*LimitError)(nil); errors.As(err, &limit) {
@@ -304,7 +318,7 @@ func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W
 	}
 	// Where distances are strings, an arc is multiplied with one before it is divided by another,
 	// and what is left may keep all of the product in memory.
-	if heap := heapOf[W](); heap != nil && o.Bytes > 0 {
+	if heap := heapOf[D](); heap != nil && o.Bytes > 0 {
 		m := meter{op: "Push", lim: o.Limits.workspace()}
 		size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 		for q := range fst.StateID(len(d)) {
@@ -324,50 +338,11 @@ func pushDistances[W semiring.Approx[W]](f fst.Expanded[W], o *PushOptions) ([]W
 	return d, nil
 }
 
-// totalWeight is the sum of all accepting paths, from the distances.
-func totalWeight[W semiring.Weight[W]](f fst.Expanded[W], d []W, reverse bool) W {
-	sum := semiring.Zero[W]()
-	if reverse {
-		if s := f.Start(); s != fst.NoState {
-			sum = d[s]
-		}
-		return sum
+// roundedSplit is split with the weight in the weights of the machine.
+func roundedSplit[W, D, G any](split func(G) (fst.Label, D, bool)) func(G) (fst.Label, W, bool) {
+	narrow := rounding[W, D]()
+	return func(g G) (fst.Label, W, bool) {
+		l, w, ok := split(g)
+		return l, narrow(w), ok
 	}
-	for q, w := range d {
-		sum = sum.Plus(w.Times(f.Final(fst.StateID(q))))
-	}
-	return sum
-}
-
-// removeWeight divides all accepting paths by w, at the final states or at the
-// start.
-func removeWeight[W semiring.Weight[W]](f *fst.Vector[W], w W, atFinal bool, divide func(a, c W) W) {
-	if semiring.IsOne(w) || semiring.IsZero(w) || f.Start() == fst.NoState {
-		return
-	}
-	if atFinal {
-		for q := range f.NumStates() {
-			f.SetFinal(fst.StateID(q), divide(w, f.Final(fst.StateID(q))))
-		}
-		return
-	}
-	s := f.Start()
-	arcs := f.MutableArcs(s)
-	for i := range arcs {
-		arcs[i].Weight = divide(w, arcs[i].Weight)
-	}
-	f.SetFinal(s, divide(w, f.Final(s)))
-	f.SetProperties(0, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
-}
-
-// reweightBy is ReweightToInitial or ReweightToFinal, where divide(a, c) takes a
-// off c on the side that it asks for.
-func reweightBy[W semiring.Weight[W]](f *fst.Vector[W], d []W, toFinal bool, divide func(a, c W) W) error {
-	if toFinal {
-		return reweight(f, d, func(vp, w, vq W) W { return divide(vq, vp.Times(w)) },
-			func(vp, rho W) W { return vp.Times(rho) },
-			func(v W) W { return divide(v, v.One()) }, true)
-	}
-	return reweight(f, d, func(vp, w, vq W) W { return divide(vp, w.Times(vq)) },
-		divide, func(v W) W { return v }, false)
 }

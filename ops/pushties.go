@@ -28,12 +28,13 @@ func costOf[G any]() func(a, b *G) float64 {
 // something, but no more than delta, the better of them being the distance d. A relaxation that came by the other
 // first would have passed over the better one, as OpenFst does; exact sums do not. Without such ties both give the
 // same distances. It costs one look at each arc, and is rare among weights that are not made to be so close.
-func nearTie[G semiring.Weight[G]](f fst.Expanded[G], d []G, reverse bool, delta float64) bool {
-	cost := costOf[G]()
+func nearTie[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], sums []G, reverse bool, delta float64) bool {
+	cost := costOf[W]()
 	if cost == nil {
 		return false
 	}
-	one := semiring.One[G]()
+	d := any(sums).([]W) // such pairs are carried as they are
+	one := semiring.One[W]()
 	tie := func(other, best float64) bool { return other > best && other <= best+delta*(1+1e-6) }
 	for q := range fst.StateID(len(d)) {
 		at := cost(&d[q], &one)

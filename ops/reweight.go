@@ -24,9 +24,7 @@ import (
 // Cost: O(states + arcs). The construction is that of M. Mohri, "Weighted
 // automata algorithms", in Handbook of Weighted Automata, 2009, section 5.
 func ReweightToInitial[W semiring.Divisible[W]](f *fst.Vector[W], potentials []W) error {
-	return reweight(f, potentials, func(vp, w, vq W) W { return vp.DivideLeft(w.Times(vq)) },
-		func(vp, rho W) W { return vp.DivideLeft(rho) },
-		func(v W) W { return v }, false)
+	return reweightBy(f, potentials, semiring.One[W](), false, W.DivideLeft)
 }
 
 // ReweightToFinal moves weights towards the final states of f, in place, by
@@ -36,33 +34,67 @@ func ReweightToInitial[W semiring.Divisible[W]](f *fst.Vector[W], potentials []W
 // that a state of potential 0̄ stops being final: as a distance from the start it
 // says that no path leads to the state.
 func ReweightToFinal[W semiring.RightDivisible[W]](f *fst.Vector[W], potentials []W) error {
-	return reweight(f, potentials, func(vp, w, vq W) W { return vq.DivideRight(vp.Times(w)) },
-		func(vp, rho W) W { return vp.Times(rho) },
-		func(v W) W { return v.DivideRight(v.One()) }, true)
+	return reweightBy(f, potentials, semiring.One[W](), true, W.DivideRight)
+}
+
+// ReweightLog is ReweightToFinal if toFinal is set, and else ReweightToInitial, by potentials that are float64, as
+// ShortestDistanceLog64 returns them. Each weight is rounded once. Potentials of long machines are large beside the weights,
+// and their differences would lose in float32 what they are taken for.
+func ReweightLog(f *fst.Vector[semiring.Log], potentials []semiring.Log64, toFinal bool) error {
+	return reweightBy(f, potentials, 0, toFinal, semiring.Log64.DivideLeft)
+}
+
+// reweightBy is ReweightToInitial or ReweightToFinal by potentials D, which sums over weights W are carried in, and then divides
+// all accepting paths by total, at the other end than the weights go to, unless it is 0̄. divide(a, c) takes a off c on the side that it asks for.
+func reweightBy[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], d []D, total D, toFinal bool, divide func(a, c D) D) error {
+	r := reweighting[W, D]{v: d, wide: widening[W, D](), narrow: rounding[W, D](), toFinal: toFinal}
+	remove := func(w D) D { return w }
+	if !semiring.IsZero(total) && !semiring.IsOne(total) {
+		remove = func(w D) D { return divide(total, w) }
+	}
+	if toFinal {
+		r.arc = func(vp, w, vq D) D { return divide(vq, vp.Times(w)) }
+		r.final = func(vp, rho D) D { return remove(vp.Times(rho)) }
+		r.front = func(v, w D) D { return divide(v, v.One()).Times(w) }
+	} else {
+		r.arc = func(vp, w, vq D) D { return divide(vp, w.Times(vq)) }
+		r.final = divide
+		r.front = func(v, w D) D { return remove(v.Times(w)) }
+	}
+	return reweight(&r, f)
 }
 
 // hasFront reports whether potentials v put something in front of all paths from s.
-func hasFront[W semiring.Weight[W]](v []W, s fst.StateID) bool {
+func hasFront[D semiring.Weight[D]](v []D, s fst.StateID) bool {
 	return int(s) < len(v) && !semiring.IsZero(v[s]) && !semiring.IsOne(v[s])
 }
 
 // reweightAddsStart reports whether reweighting f by v will make a new start state.
-func reweightAddsStart[W semiring.Weight[W]](f *fst.Vector[W], v []W) bool {
+func reweightAddsStart[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], v []D) bool {
 	s := f.Start()
 	return s != fst.NoState && hasFront(v, s) && !fst.PropertiesOf(f, fst.InitialAcyclic).Has(fst.InitialAcyclic)
 }
 
-// reweight has the parts that differ as functions: the new weight of an arc, of
-// a final state, and what comes in front. toFinal says that final weights change
-// at potentials of 0̄ too.
-func reweight[W semiring.Weight[W]](f *fst.Vector[W], v []W, arc func(vp, w, vq W) W, final func(vp, rho W) W, front func(W) W, toFinal bool) error {
+// reweighting has the parts that differ as functions: the new weight of an arc, of
+// a final state, and of what comes in front of a weight at the start.
+type reweighting[W, D any] struct {
+	v       []D
+	arc     func(vp, w, vq D) D
+	final   func(vp, rho D) D
+	front   func(v, w D) D
+	wide    func(W) D
+	narrow  func(D) W
+	toFinal bool // final weights change at potentials of 0̄ too
+}
+
+func reweight[W semiring.Weight[W], D semiring.Weight[D]](r *reweighting[W, D], f *fst.Vector[W]) error {
 	if f.NumStates() == 0 {
 		return nil
 	}
-	zero := semiring.Zero[W]()
-	at := func(q fst.StateID) W {
-		if int(q) < len(v) {
-			return v[q]
+	zero := semiring.Zero[D]()
+	at := func(q fst.StateID) D {
+		if int(q) < len(r.v) {
+			return r.v[q]
 		}
 		return zero
 	}
@@ -72,54 +104,56 @@ func reweight[W semiring.Weight[W]](f *fst.Vector[W], v []W, arc func(vp, w, vq 
 		fst.Cyclic | fst.Acyclic | fst.InitialCyclic | fst.InitialAcyclic | fst.TopSorted | fst.NotTopSorted |
 		fst.Accessible | fst.NotAccessible
 	known := f.KnownProperties() & kept
+	s := f.Start()
+	// What comes in front is multiplied with the weights of the start before they are rounded: it is as large as a potential.
+	front := s != fst.NoState && hasFront(r.v, s)
+	onArcs := front && fst.PropertiesOf(f, fst.InitialAcyclic)&fst.InitialAcyclic != 0
 	for q := range fst.StateID(f.NumStates()) {
 		vq := at(q)
 		live := !vq.Equal(zero)
+		put := func(w D) (W, error) {
+			if onArcs && q == s {
+				w = r.front(vq, w)
+			}
+			x := r.narrow(w)
+			if !x.Member() {
+				return x, &StateError{Op: "Reweight", State: q, Err: ErrNotMember}
+			}
+			return x, nil
+		}
 		if live {
 			arcs := f.MutableArcs(q)
 			for i := range arcs {
 				e := &arcs[i]
-				vn := at(e.NextState)
-				if vn.Equal(zero) {
+				w := r.wide(e.Weight)
+				if vn := at(e.NextState); !vn.Equal(zero) {
+					w = r.arc(vq, w, vn)
+				} else if !onArcs || q != s {
 					continue
 				}
-				e.Weight = arc(vq, e.Weight, vn)
-				if !e.Weight.Member() {
-					return &StateError{Op: "Reweight", State: q, Err: ErrNotMember}
+				var err error
+				if e.Weight, err = put(w); err != nil {
+					return err
 				}
 			}
 		}
-		if rho := f.Final(q); (live || toFinal) && !rho.Equal(zero) {
-			w := final(vq, rho)
-			if !w.Member() {
-				return &StateError{Op: "Reweight", State: q, Err: ErrNotMember}
+		if rho := f.Final(q); (live || r.toFinal) && !semiring.IsZero(rho) {
+			w, err := put(r.final(vq, r.wide(rho)))
+			if err != nil {
+				return err
 			}
 			f.SetFinal(q, w)
 		}
 	}
 	f.SetProperties(known, fst.AllProperties)
-	s := f.Start()
-	if s == fst.NoState {
-		return nil
-	}
-	if hasFront(v, s) {
-		w := front(at(s))
+	if front && !onArcs {
+		w := r.narrow(r.front(at(s), zero.One()))
 		if !w.Member() {
 			return &StateError{Op: "Reweight", State: s, Err: ErrNotMember}
 		}
-		if fst.PropertiesOf(f, fst.InitialAcyclic)&fst.InitialAcyclic != 0 {
-			arcs := f.MutableArcs(s)
-			for i := range arcs {
-				arcs[i].Weight = w.Times(arcs[i].Weight)
-			}
-			if rho := f.Final(s); !rho.Equal(zero) {
-				f.SetFinal(s, w.Times(rho))
-			}
-		} else {
-			q := f.AddState()
-			f.AddArc(q, fst.Arc[W]{Weight: w, NextState: s})
-			f.SetStart(q)
-		}
+		q := f.AddState()
+		f.AddArc(q, fst.Arc[W]{Weight: w, NextState: s})
+		f.SetStart(q)
 	}
 	f.SetProperties(f.KnownProperties()&kept, fst.AllProperties)
 	return nil

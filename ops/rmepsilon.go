@@ -15,7 +15,7 @@ import (
 // RmEpsilonOptions adjusts RmEpsilon; nil is the same as the zero value.
 type RmEpsilonOptions struct {
 	// Queue is the order in which ε-cycles are relaxed. Results do not depend on
-	// it; QueueTopOrder refuses ε-cycles, QueueShortestFirst weights without the
+	// it without Truncate; QueueTopOrder refuses ε-cycles, QueueShortestFirst weights without the
 	// path property.
 	Queue Queue
 
@@ -23,7 +23,8 @@ type RmEpsilonOptions struct {
 
 	// Delta is the least change of a sum round an ε-cycle that is passed on where
 	// sums cannot be had exactly; zero is ShortestDelta.
-	Delta float64
+	Delta      float64
+	Truncation // of the sums of ε-paths, not for RmEpsilonLazy
 
 	Limits
 }
@@ -59,10 +60,52 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 	if f.Start() == fst.NoState {
 		return nil
 	}
+	keep := keepUseful
 	if o.KeepDead {
-		return removeEpsilons(f, &o, keepAll)
+		keep = keepAll
 	}
-	return removeEpsilons(f, &o, keepUseful)
+	if o.Truncate {
+		return removeEpsilons(f, &o, keep)
+	}
+	exact := o
+	exact.Divergent = false
+	var err error
+	switch g := any(f).(type) {
+	case *fst.Vector[semiring.Log]:
+		err = removeWide[semiring.Log, semiring.Log64](g, &exact, keep)
+	case *fst.Vector[carriedProduct]:
+		err = removeWide[carriedProduct, carriedProduct64](g, &exact, keep)
+	default:
+		if o.Divergent && !newAlgebra[W]().path {
+			err = removeWide[W, W](f, &exact, keep) // on a copy, as it may have to begin again
+		} else {
+			err = removeEpsilons(f, &exact, keep)
+		}
+	}
+	if o.Divergent && errors.Is(err, ErrNotClosed) {
+		o.Truncate = true
+		return removeEpsilons(f, &o, keep)
+	}
+	return err
+}
+
+// removeWide removes the ε-arcs of a copy of f whose weights are D. Arcs get the sums of ε-paths state by state, and those of one
+// state are made of those of the next: rounded each time they would go wrong as the distances of a long chain do.
+func removeWide[W semiring.Weight[W], D semiring.Approx[D]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
+	m := meter{op: "RmEpsilon", lim: o.Limits.workspace()}
+	if err := m.look(sizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
+		return err
+	}
+	g := MapInto(f, widening[W, D]())
+	if err := removeEpsilons(g, o, keep); err != nil {
+		var cycle *CycleError
+		if errors.As(err, &cycle) && cycle.Along != "" { // weights are shown as f has them
+			cycle.Along = alongCycle(f, cycle.Cycle)
+		}
+		return err
+	}
+	replaceBy(f, g)
+	return nil
 }
 
 // RmEpsilonPrunedOptions adjusts RmEpsilonPruned: what Prune is asked for.
@@ -98,11 +141,40 @@ func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, c
 	if opts != nil {
 		o = *opts
 	}
+	if o.Truncation != (Truncation{}) {
+		return nil, errors.New("ops: RmEpsilonLazy: Truncation is for RmEpsilon")
+	}
+	if f, ok := any(f).(fst.Fst[semiring.Log]); ok {
+		c, err := newEpsilonCloser[semiring.Log64](&inDoubles{f: f}, &o)
+		if err != nil {
+			return nil, err
+		}
+		lazy := fst.NewLazy[semiring.Log](&roundedCloser{c: c, f: f}, withSymbols(cache, f, f))
+		return any(lazy).(*fst.Lazy[W]), nil
+	}
 	c, err := newEpsilonCloser(f, &o)
 	if err != nil {
 		return nil, err
 	}
 	return fst.NewLazy(c, withSymbols(cache, f, f)), nil
+}
+
+// roundedCloser rounds what comes of c, which reads f in doubles.
+type roundedCloser struct {
+	c    *epsilonCloser[semiring.Log64]
+	f    fst.Fst[semiring.Log]
+	arcs []fst.Arc[semiring.Log64]
+}
+
+func (r *roundedCloser) Start() (fst.StateID, error) { return r.f.Start(), fst.Err(r.f) }
+
+func (r *roundedCloser) Expand(q fst.StateID, dst []fst.Arc[semiring.Log]) (semiring.Log, []fst.Arc[semiring.Log], error) {
+	final, arcs, err := r.c.Expand(q, r.arcs[:0])
+	r.arcs = arcs
+	for _, e := range arcs {
+		dst = append(dst, fst.Arc[semiring.Log]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: semiring.Log(e.Weight), NextState: e.NextState})
+	}
+	return semiring.Log(final), dst, err
 }
 
 func isEpsilon[W any](e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && e.OLabel == fst.Epsilon }
@@ -128,7 +200,7 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 		}
 	}
 	// One worker where products of weights have to be asked how large they will be.
-	if n := f.NumStates(); o.Workers > 1 && n >= closeAlone && c.heap == nil {
+	if n := f.NumStates(); o.Workers > 1 && n >= closeAlone && c.heap == nil && c.truncated == nil {
 		return closeSideBySide(f, o, keep)
 	}
 	order, _, err := epsilonOrder(f, &stopwatch{op: "RmEpsilon", ctx: o.Ctx})
@@ -340,7 +412,9 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	scratch    []fst.Arc[W]
 	meter      meter
 	built      Progress
-	heap       *heapGuard[W] // nil where weights hold nothing outside of themselves
+	heap       *heapGuard[W]  // nil where weights hold nothing outside of themselves
+	truncated  *relaxation[W] // nil where sums are not to be truncated
+	alg        algebraOf[W]
 
 	// Of ε-removal as a whole; nil or zero of what is computed on demand.
 	status []uint32      // of each state
@@ -366,6 +440,15 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 	}
 	if o.Queue > QueueSCC {
 		return nil, fmt.Errorf("ops: RmEpsilon: unknown queue discipline %d", o.Queue)
+	}
+	if o.Truncate && !c.path {
+		c.alg = newAlgebra[W]()
+		so := &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, Truncation: o.Truncation, Limits: o.Limits.workspace()}
+		var err error
+		if c.truncated, err = newRelaxation("RmEpsilon", f.(fst.Expanded[W]), knownProperties(f), &c.alg, false, so, isEpsilon[W]); err != nil {
+			return nil, err
+		}
+		c.truncated.keep = c.follows
 	}
 	c.meter = meter{op: "RmEpsilon", lim: o.Limits}
 	c.heap = newHeapGuard[W](&c.meter)
@@ -563,6 +646,33 @@ func (c *epsilonCloser[W]) sum(q fst.StateID) error {
 	if len(c.closure) == 1 && c.state[q].into == 0 {
 		return nil
 	}
+	if c.truncated != nil {
+		if !c.o.Divergent {
+			if err := c.exactly(q); err != nil {
+				return err
+			}
+		}
+		return c.truncate(q)
+	}
+	return c.exactly(q)
+}
+
+// truncate computes the sums as OpenFst does.
+func (c *epsilonCloser[W]) truncate(q fst.StateID) error {
+	r := c.truncated
+	r.enter(q, &c.alg)
+	if err := relaxAll(r, &c.alg); err != nil {
+		return err
+	}
+	for _, p := range c.closure {
+		c.d[p] = r.d[p]
+		r.forget(p, &c.alg)
+	}
+	return nil
+}
+
+// exactly computes the sums, or finds a cycle on which there are none.
+func (c *epsilonCloser[W]) exactly(q fst.StateID) error {
 	// In topological order, if there is one: no sum is passed on too early.
 	done := 0
 	if c.state[q].into == 0 {

@@ -13,56 +13,75 @@ import (
 // dictionary (3.8 ns an arc against about 1).
 type float interface{ ~float32 | ~float64 }
 
-// rows are the inner loops of sums over paths, one call a state.
-type rows[W any] struct {
+// rows are the inner loops of sums over paths of weights W, carried in D (see carry.go), one call a state.
+type rows[W, D any] struct {
 	// relax does d[n] ⊕= dq⊗w for the arcs (w, n) of a state.
-	relax func(d []W, dq W, arcs []fst.Arc[W])
+	relax func(d []D, dq D, arcs []fst.Arc[W])
 	// sum returns final ⊕ ⊕ w⊗d[n] over the arcs (w, n) of a state.
-	sum func(d []W, arcs []fst.Arc[W], final W) W
-	// outside returns the first position at which d has no member, or -1.
-	outside func(d []W) int
+	sum func(d []D, arcs []fst.Arc[W], final W) D
 }
 
-// rowsOf chooses the loops for W: concrete ones for the numeric weights, else
+// rowsOf chooses the loops: concrete ones for the numeric weights, else
 // the generic ones. BenchmarkRows, rows of 4 arcs in cache on a loaded machine,
 // so that only the ratios count: a kernel takes 0.7 of the generic loop's time
 // over Tropical, 0.4 over Probability and 0.14 over Log64.
-func rowsOf[W semiring.Weight[W]]() rows[W] {
-	r := rows[W]{relax: relaxAny[W], sum: sumAny[W], outside: outsideAny[W]}
+func rowsOf[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
+	r := rowsAny[W, D]()
 	switch k := any(&r).(type) {
-	case *rows[semiring.Tropical]:
-		k.relax, k.sum, k.outside = relaxMin[semiring.Tropical], sumMin[semiring.Tropical], outsideCosts[semiring.Tropical]
-	case *rows[semiring.Tropical64]:
-		k.relax, k.sum, k.outside = relaxMin[semiring.Tropical64], sumMin[semiring.Tropical64], outsideCosts[semiring.Tropical64]
-	case *rows[semiring.Log]:
-		k.sum, k.outside = sumLog[semiring.Log], outsideCosts[semiring.Log]
-	case *rows[semiring.Log64]:
-		k.sum, k.outside = sumLog[semiring.Log64], outsideCosts[semiring.Log64]
-	case *rows[semiring.Probability]:
+	case *rows[semiring.Tropical, semiring.Tropical]:
+		k.relax, k.sum = relaxMin[semiring.Tropical], sumMin[semiring.Tropical]
+	case *rows[semiring.Tropical64, semiring.Tropical64]:
+		k.relax, k.sum = relaxMin[semiring.Tropical64], sumMin[semiring.Tropical64]
+	case *rows[semiring.Log, semiring.Log64]:
+		k.sum = sumLog[semiring.Log]
+	case *rows[semiring.Log64, semiring.Log64]:
+		k.sum = sumLog[semiring.Log64]
+	case *rows[semiring.Probability, semiring.Probability]:
 		k.relax, k.sum = relaxReal[semiring.Probability], sumReal[semiring.Probability]
 	}
 	return r
 }
 
-func relaxAny[W semiring.Weight[W]](d []W, dq W, arcs []fst.Arc[W]) {
-	if semiring.IsZero(dq) {
-		return // 0̄ annihilates what is no member, too
+// outsideOf chooses the loop that returns the first position at which weights have no member, or -1.
+func outsideOf[W semiring.Weight[W]]() func([]W) int {
+	outside := outsideAny[W]
+	switch outside := any(&outside).(type) {
+	case *func([]semiring.Tropical) int:
+		*outside = outsideCosts[semiring.Tropical]
+	case *func([]semiring.Tropical64) int:
+		*outside = outsideCosts[semiring.Tropical64]
+	case *func([]semiring.Log) int:
+		*outside = outsideCosts[semiring.Log]
+	case *func([]semiring.Log64) int:
+		*outside = outsideCosts[semiring.Log64]
 	}
-	for i := range arcs {
-		e := &arcs[i]
-		d[e.NextState] = d[e.NextState].Plus(dq.Times(e.Weight))
-	}
+	return outside
 }
 
-func sumAny[W semiring.Weight[W]](d []W, arcs []fst.Arc[W], final W) W {
-	zero := semiring.Zero[W]()
-	for i := range arcs {
-		e := &arcs[i]
-		if x := d[e.NextState]; !x.Equal(zero) {
-			final = final.Plus(e.Weight.Times(x))
-		}
+// rowsAny are the loops for any weights.
+func rowsAny[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
+	wide := widening[W, D]()
+	return rows[W, D]{
+		relax: func(d []D, dq D, arcs []fst.Arc[W]) {
+			if semiring.IsZero(dq) {
+				return // 0̄ annihilates what is no member, too
+			}
+			for i := range arcs {
+				e := &arcs[i]
+				d[e.NextState] = d[e.NextState].Plus(dq.Times(wide(e.Weight)))
+			}
+		},
+		sum: func(d []D, arcs []fst.Arc[W], final W) D {
+			sum, zero := wide(final), semiring.Zero[D]()
+			for i := range arcs {
+				e := &arcs[i]
+				if x := d[e.NextState]; !x.Equal(zero) {
+					sum = sum.Plus(wide(e.Weight).Times(x))
+				}
+			}
+			return sum
+		},
 	}
-	return final
 }
 
 func relaxMin[T float](d []T, dq T, arcs []fst.Arc[T]) {
@@ -118,15 +137,15 @@ func sumReal[T float](d []T, arcs []fst.Arc[T], final T) T {
 
 // sumLog is -log(e^-final + Σ e^-(w+d)): the least term first, then one exp a
 // term and one log a row, where adding the terms two by two would take an exp
-// and a log1p each. Sums are float64.
-func sumLog[T float](d []T, arcs []fst.Arc[T], final T) T {
+// and a log1p each.
+func sumLog[T float](d []semiring.Log64, arcs []fst.Arc[T], final T) semiring.Log64 {
 	least := float64(final)
 	for i := range arcs {
 		e := &arcs[i]
 		least = min(least, float64(e.Weight)+float64(d[e.NextState]))
 	}
 	if len(arcs) == 0 || !(math.Abs(least) <= math.MaxFloat64) {
-		return T(slowSumLog(d, arcs, float64(final), least))
+		return slowSumLog(d, arcs, float64(final), least)
 	}
 	sum := semiring.ExpNegative(float64(final) - least)
 	for i := range arcs {
@@ -137,21 +156,21 @@ func sumLog[T float](d []T, arcs []fst.Arc[T], final T) T {
 			sum += semiring.ExpNegative(x)
 		}
 	}
-	return T(least - math.Log(sum))
+	return semiring.Log64(least - math.Log(sum))
 }
 
 // slowSumLog deals with rows whose least term is infinite or NaN: with an ∞ as a factor that
 // is a 0̄, which min does not see.
-func slowSumLog[T float](d []T, arcs []fst.Arc[T], final, least float64) float64 {
-	if least > 0 || len(arcs) == 0 {
-		return final
-	}
+func slowSumLog[T float](d []semiring.Log64, arcs []fst.Arc[T], final, least float64) semiring.Log64 {
 	sum := semiring.Log64(final)
+	if least > 0 || len(arcs) == 0 {
+		return sum
+	}
 	for i := range arcs {
 		e := &arcs[i]
-		if x := semiring.Log64(d[e.NextState]); !semiring.IsZero(x) {
+		if x := d[e.NextState]; !semiring.IsZero(x) {
 			sum = sum.Plus(semiring.Log64(e.Weight).Times(x))
 		}
 	}
-	return float64(sum)
+	return sum
 }

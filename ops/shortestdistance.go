@@ -19,23 +19,33 @@ const ShortestDelta = 1e-6
 // ErrNoSource reports a source that is no state of the machine.
 var ErrNoSource = errors.New("no such source state")
 
+// Truncation says which sums over weights without the path property are OpenFst's, for comparisons with it; the zero value is none.
+// OpenFst relaxes in the order of a queue and drops each change of at most Delta, on acyclic machines too, so
+// that its sums depend on Delta and on the order of states.
+type Truncation struct {
+	Truncate  bool // all sums; those that diverge are errors still
+	Divergent bool // sums that diverge: what they are once their changes are as small, instead of an error
+}
+
 // ShortestDistanceOptions adjusts ShortestDistance; nil is the same as the zero
 // value.
 type ShortestDistanceOptions struct {
-	Queue   Queue         // zero is QueueAuto
+	Queue   Queue         // zero is QueueAuto; over weights without the path property it has no effect unless Truncate is set
 	Sources []fst.StateID // where paths begin; nil is the start state
 	Reverse bool          // distances to the final states, final weights included; Sources must be nil
 	// Delta is the least change of a distance that is passed on, negative none too
 	// small. Zero is that, too, over weights with the path property, where distances
 	// are then exact, and else ShortestDelta.
 	Delta float64
+	Truncation
 	// FirstPath stops at the first final state that leaves the queue. Its
 	// distance is the least of all final states' when the queue is
 	// QueueShortestFirst, no arc is better than 1̄ and all final weights are the
 	// same. It asks for the path property.
 	FirstPath bool
 	// MaxVisits bounds how often states are relaxed in all before the answer is
-	// ErrNotClosed; zero is a million and a thousand for each state, and no bound
+	// ErrNotClosed; zero is a million and a thousand for each state, with Truncate 32 million
+	// more, and no bound
 	// where relaxation is known to end: on an acyclic machine, and over weights
 	// with the path property.
 	MaxVisits int64
@@ -46,8 +56,6 @@ type ShortestDistanceOptions struct {
 	// ShortestDistanceLazy all that it holds besides the machine, and States for the states that it meets. Arcs mean nothing, as
 	// no machine is made.
 	Limits
-
-	relaxed bool // relax weights without the path property, too, in the order of QueueAuto
 }
 
 func (o *ShortestDistanceOptions) delta(path bool) float64 {
@@ -64,7 +72,12 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 	if o.MaxVisits != 0 {
 		return o.MaxVisits
 	}
-	return 1_000_000 + 1000*int64(states)
+	bound := 1_000_000 + 1000*int64(states)
+	if o.Truncate {
+		// A float32 that falls by a constant at each turn comes to rest after 2²⁴ of them, as OpenFst's do.
+		bound += 1 << 25
+	}
+	return bound
 }
 
 // ShortestDistance returns d with d[q] = ⊕ w(π) over all paths π from the start
@@ -83,18 +96,18 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 // StateError, with an ArcError inside if a weight of the machine is none.
 //
 // Which algorithm runs:
-//   - weights with the path property, and any others with a Queue named:
+//   - weights with the path property, and any others with Truncate:
 //     relaxation in the order of the queue, where a change of at most Delta is
 //     not passed on. With the path property this gives OpenFst's numbers to the
 //     last digit.
-//   - QueueAuto and other weights: component by component in topological order.
+//   - other weights: component by component in topological order.
 //     States on no cycle are summed once, exactly; components of up to 64
 //     states whose weights have a Star are solved exactly by elimination;
 //     greater ones over Log and Probability by sweeps until nothing changes in
 //     float64, else by elimination where it adds few arcs, else by more sweeps (up to
 //     MaxVisits, when the last change is within Delta and shows that there is a sum);
-//     what remains by relaxation within Delta. OpenFst skips updates below delta in all
-//     of these, and so differs in the fourth digit.
+//     what remains by relaxation within Delta. Over Log all of this is in float64, and each distance is rounded once.
+//     OpenFst skips updates below delta in all of these, and so differs in the fourth digit.
 //
 // Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc
 // is better than 1̄ (nearest first), O(states·arcs) otherwise over the tropical
@@ -111,6 +124,40 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	if opts != nil {
 		o = *opts
 	}
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		return roundedDistances[W, semiring.Log, semiring.Log64](f, &o)
+	case fst.Expanded[carriedProduct]:
+		return roundedDistances[W, carriedProduct, carriedProduct64](f, &o)
+	}
+	return shortestDistance[W, W](f, &o)
+}
+
+// roundedDistances is shortestDistance with sums rounded to V, which is W.
+func roundedDistances[W any, V semiring.Approx[V], D semiring.Approx[D]](f fst.Expanded[V], o *ShortestDistanceOptions) ([]W, error) {
+	sums, err := shortestDistance[V, D](f, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := rounded[V]("ShortestDistance", sums)
+	if err != nil {
+		return nil, err
+	}
+	return any(d).([]W), nil
+}
+
+// ShortestDistanceLog64 is ShortestDistance over Log without the rounding: sums are float64. On a long machine these are the
+// potentials to take differences of, as ReweightLog does.
+func ShortestDistanceLog64(f fst.Expanded[semiring.Log], opts *ShortestDistanceOptions) ([]semiring.Log64, error) {
+	var o ShortestDistanceOptions
+	if opts != nil {
+		o = *opts
+	}
+	return shortestDistance[semiring.Log, semiring.Log64](f, &o)
+}
+
+// shortestDistance is ShortestDistance with sums carried in D.
+func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	const op = "ShortestDistance"
 	alg := newAlgebra[W]()
 	if o.FirstPath && !alg.path {
@@ -122,59 +169,80 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	n := f.NumStates()
 	if f.Start() == fst.NoState && o.Sources == nil && !o.Reverse {
 		o.touched(0)
-		return slices.Repeat([]W{alg.zero}, n), nil
+		return slices.Repeat([]D{semiring.Zero[D]()}, n), nil
 	}
 	for _, s := range o.Sources {
 		if s < 0 || int(s) >= n {
 			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
 		}
 	}
-	if !alg.path && o.Queue == QueueAuto && !o.relaxed {
-		d, err := sumByComponents(op, f, &o)
-		if err == nil && o.Touched != nil {
-			o.touched(touchedBySums(f, d, &o))
+	if !alg.path && !o.Truncate {
+		if err := mayOrder(op, o.Queue, f, &alg); err != nil {
+			return nil, err
 		}
-		return d, err
+		d, err := sumByComponents[W, D](op, f, o)
+		if err == nil && o.Touched != nil {
+			o.touched(touchedBySums(f, d, o))
+		}
+		if !o.Divergent || !errors.Is(err, ErrNotClosed) {
+			return d, err
+		}
+		truncated := *o
+		truncated.Truncate = true
+		o = &truncated
+	} else if !alg.path && !o.Divergent && !isTopSorted(f) {
+		// Relaxation comes to an end where sums diverge, too: round a cycle that sums to 1 the k-th turn adds 1/k.
+		if _, err := sumByComponents[W, D](op, f, o); errors.Is(err, ErrNotClosed) || isCancelled(err) {
+			return nil, err
+		}
 	}
 	if o.Reverse {
 		r, err := reversed(f, &stopwatch{op: op, ctx: o.Ctx})
 		if err != nil {
 			return nil, err
 		}
-		d, err := relax(op, r, knownReversed(r), &alg, []fst.StateID{0}, true, &o)
-		err = unreverse(f, err)
-		if !alg.path {
-			err = diverges(op, f, &o, err)
-		}
+		d, err := relax(op, r, knownReversed(r), &alg, []fst.StateID{0}, true, o)
 		if err != nil {
-			return nil, err
+			return nil, unreverse(f, err)
 		}
 		if o.Touched != nil && *o.Touched > 0 {
 			*o.Touched--
 		}
-		return d[1:], nil
+		return widenedAll[W, D](d[1:]), nil
 	}
 	sources := o.Sources
 	if sources == nil {
 		sources = []fst.StateID{f.Start()}
 	}
-	d, err := relax(op, f, knownProperties(f), &alg, sources, false, &o)
-	if !alg.path {
-		err = diverges(op, f, &o, err)
-	}
-	return d, err
+	d, err := relax(op, f, knownProperties(f), &alg, sources, false, o)
+	return widenedAll[W, D](d), err
 }
 
-// distancesToFinal is ShortestDistance in reverse for who needs the distances of states that the start leads to
+// mayOrder returns the error of a queue that f, or its weights, have no order for, where the order changes nothing.
+func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *algebraOf[W]) error {
+	switch q {
+	case QueueAuto, QueueFIFO, QueueLIFO, QueueStateOrder, QueueSCC:
+		return nil
+	}
+	_, _, err := newQueue(op, q, f, knownProperties(f), nil, alg, nil, &stopwatch{op: op})
+	return err
+}
+
+// distancesToFinal is shortestDistance in reverse for who needs the distances of states that the start leads to
 // alone: a cycle elsewhere on which sums do not settle is no error, nor is a weight there outside the semiring, and
 // then all states elsewhere have 0̄.
-func distancesToFinal[W semiring.Approx[W]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
+func distancesToFinal[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	o.Reverse = true
-	d, err := ShortestDistance(f, o)
+	divergent := o.Divergent
+	o.Divergent = false
+	d, err := shortestDistance[W, D](f, o)
 	if errors.Is(err, ErrNotClosed) || errors.Is(err, ErrNotMember) {
 		if part, less := reachedPartOf(f); less {
-			return ShortestDistance[W](part, o)
+			d, err = shortestDistance[W, D](part, o)
 		}
+	}
+	if o.Divergent = divergent; divergent && errors.Is(err, ErrNotClosed) {
+		return shortestDistance[W, D](f, o)
 	}
 	return d, err
 }
@@ -205,22 +273,6 @@ func (p reachedPart[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 	return p.Expanded.Arcs(q)
 }
 
-// diverges returns the error of a relaxation, with the cycle where sums diverge: which it comes to an end of all the same
-// where Delta is not far less than its default, as round a cycle that sums to 1 the k-th turn adds 1/k, and otherwise knows no more of than that visits
-// have no end.
-func diverges[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions, err error) error {
-	large, endless := err == nil && o.delta(false) >= ShortestDelta, errors.Is(err, ErrNotClosed) && o.MaxVisits == 0
-	if o.relaxed || !large && !endless {
-		return err
-	}
-	solve := *o
-	solve.Queue = QueueAuto
-	if _, e := sumByComponents(op, f, &solve); errors.Is(e, ErrNotClosed) || isCancelled(e) {
-		return e
-	}
-	return err
-}
-
 func (o *ShortestDistanceOptions) touched(n int) {
 	if o.Touched != nil {
 		*o.Touched = n
@@ -230,9 +282,9 @@ func (o *ShortestDistanceOptions) touched(n int) {
 // touchedBySums returns what Touched is where no relaxation ran: one more than the
 // highest state that an arc leads to from a state with a distance (in reverse, that
 // is final or has an arc to such a state).
-func touchedBySums[W semiring.Weight[W]](f fst.Expanded[W], d []W, o *ShortestDistanceOptions) int {
+func touchedBySums[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], d []D, o *ShortestDistanceOptions) int {
 	top := fst.NoState
-	zero := semiring.Zero[W]()
+	zero := semiring.Zero[D]()
 	if !o.Reverse {
 		top = f.Start()
 		if o.Sources != nil {
@@ -287,33 +339,57 @@ func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 // ShortestDistance gives, times the final weights, summed in the order of
 // states. Errors are those of ShortestDistance.
 func TotalWeight[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDistanceOptions) (W, error) {
-	d, err := ShortestDistance(f, opts)
-	total := semiring.Zero[W]()
-	if err != nil {
-		return total, err
+	var o ShortestDistanceOptions
+	if opts != nil {
+		o = *opts
 	}
-	if opts != nil && opts.Reverse {
-		if s := f.Start(); s != fst.NoState {
-			total = d[s]
-		}
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		total, err := sumOfAll[semiring.Log, semiring.Log64](f, &o)
+		return any(semiring.Log(total)).(W), err
+	case fst.Expanded[carriedProduct]:
+		total, err := sumOfAll[carriedProduct, carriedProduct64](f, &o)
+		return any(rounding[carriedProduct, carriedProduct64]()(total)).(W), err
+	}
+	return sumOfAll[W, W](f, &o)
+}
+
+// sumOfAll is TotalWeight with sums carried in D.
+func sumOfAll[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) (D, error) {
+	d, err := shortestDistance[W, D](f, o)
+	if err != nil {
+		return semiring.Zero[D](), err
+	}
+	total := totalWeight(f, d, o.Reverse)
+	if o.Reverse || total.Member() {
 		return total, nil
 	}
-	// One row: an arc into each state with the state's final weight.
-	terms := make([]fst.Arc[W], 0, len(d))
+	for q := range fst.StateID(f.NumStates()) {
+		if w := f.Final(q); !w.Member() && !semiring.IsZero(d[q]) {
+			return total, arcNotMember("TotalWeight", q, -1, w)
+		}
+	}
+	return total, &StateError{Op: "TotalWeight", State: fst.NoState, Err: ErrNotMember}
+}
+
+// totalWeight is the sum of all accepting paths, from the distances d from the start, or to the final states.
+func totalWeight[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], d []D, reverse bool) D {
+	zero := semiring.Zero[D]()
+	if reverse {
+		if s := f.Start(); s != fst.NoState {
+			return d[s]
+		}
+		return zero
+	}
+	// One row: an arc with the distance of each state and its final weight.
+	wide := widening[W, D]()
+	terms := make([]fst.Arc[D], 0, len(d))
 	for q := range d {
-		if w := f.Final(fst.StateID(q)); !w.Equal(total) && !d[q].Equal(total) {
-			terms = append(terms, fst.Arc[W]{Weight: d[q].Times(w)})
+		if w := f.Final(fst.StateID(q)); !semiring.IsZero(w) && !d[q].Equal(zero) {
+			terms = append(terms, fst.Arc[D]{Weight: d[q].Times(wide(w))})
 		}
 	}
-	if total = rowsOf[W]().sum([]W{total.One()}, terms, total); !total.Member() {
-		for q := range fst.StateID(len(d)) {
-			if w := f.Final(q); !w.Member() && !semiring.IsZero(d[q]) {
-				return total, arcNotMember("TotalWeight", q, -1, w)
-			}
-		}
-		return total, &StateError{Op: "TotalWeight", State: fst.NoState, Err: ErrNotMember}
-	}
-	return total, nil
+	return rowsOf[D, D]().sum([]D{zero.One()}, terms, zero)
 }
 
 // relaxation is the state of one run.
@@ -333,15 +409,21 @@ type relaxation[W semiring.Weight[W]] struct {
 	pred     []fst.StateID // the state that improved each last; kept if better, and for paths
 	predArc  []int32       // and by which of its arcs, for paths
 	reversed bool          // f is reversed: factors go the other way round
+
+	// Without the path property: what reached each state since it was last relaxed.
+	add []W
+	// Over the log semirings instead: that, and d, before they are rounded.
+	logAdd, logSums []semiring.Log64
+	keep            func(*fst.Arc[W]) bool // the arcs that count; nil: all
 }
 
-// relax runs the queue until it is empty.
-func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], sources []fst.StateID,
-	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
+// newRelaxation returns a relaxation in which no state has been reached.
+func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], reversed bool,
+	o *ShortestDistanceOptions, keep func(*fst.Arc[W]) bool) (*relaxation[W], error) {
 	n := f.NumStates()
-	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1}
+	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1, keep: keep}
 	r.d = slices.Repeat([]W{alg.zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, nil, alg, nearest(r.d, alg), &stopwatch{op: op, ctx: o.Ctx})
+	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, nearest(r.d, alg), &stopwatch{op: op, ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -351,22 +433,74 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 	if better {
 		r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
 	}
-	for _, s := range sources {
-		if !r.waiting[s] {
-			r.d[s] = alg.one
-			r.waiting[s] = true
-			r.touched = max(r.touched, s)
-			r.queue.push(s)
+	switch any(alg.zero).(type) {
+	case semiring.Log, semiring.Log64:
+		r.logAdd = slices.Repeat([]semiring.Log64{semiring.Zero[semiring.Log64]()}, n)
+		r.logSums = slices.Clone(r.logAdd)
+	default:
+		if !alg.path {
+			r.add = slices.Clone(r.d)
 		}
 	}
+	return r, nil
+}
+
+// forget makes q a state that has not been reached.
+func (r *relaxation[W]) forget(q fst.StateID, alg *algebraOf[W]) {
+	r.d[q] = alg.zero
+	if r.add != nil {
+		r.add[q] = alg.zero
+	}
+	if r.logAdd != nil {
+		inf := semiring.Zero[semiring.Log64]()
+		r.logAdd[q], r.logSums[q] = inf, inf
+	}
+}
+
+// enter makes q a source.
+func (r *relaxation[W]) enter(q fst.StateID, alg *algebraOf[W]) {
+	if r.waiting[q] {
+		return
+	}
+	r.d[q] = alg.one
+	if r.add != nil {
+		r.add[q] = alg.one
+	}
+	if r.logAdd != nil {
+		r.logAdd[q], r.logSums[q] = 0, 0
+	}
+	r.waiting[q] = true
+	r.touched = max(r.touched, q)
+	r.queue.push(q)
+}
+
+// relaxAll relaxes until the queue is empty.
+func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
+	r.visits, r.left, r.limit = 0, 0, 0
 	switch r := any(r).(type) {
 	case *relaxation[semiring.Tropical]:
-		err = relaxFloats(r)
+		return relaxFloats(r)
 	case *relaxation[semiring.Tropical64]:
-		err = relaxFloats(r)
-	default:
-		err = relaxGeneric(any(r).(*relaxation[W]), alg)
+		return relaxFloats(r)
+	case *relaxation[semiring.Log]:
+		return relaxLogs(r)
+	case *relaxation[semiring.Log64]:
+		return relaxLogs(r)
 	}
+	return relaxGeneric(r, alg)
+}
+
+// relax returns the distances from the sources.
+func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], sources []fst.StateID,
+	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
+	r, err := newRelaxation(op, f, known, alg, reversed, o, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		r.enter(s, alg)
+	}
+	err = relaxAll(r, alg)
 	o.touched(int(r.touched) + 1)
 	if err != nil {
 		return nil, err
@@ -377,10 +511,7 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 // relaxGeneric is the loop for any weights. add[q] is what reached q since q
 // was last relaxed; with the path property it would always be d[q].
 func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
-	var add []W
-	if !alg.path {
-		add = slices.Clone(r.d)
-	}
+	add := r.add
 	var heap func(*W) int64
 	held := int64(0)
 	if r.o.Bytes > 0 {
@@ -404,6 +535,9 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 		arcs := r.f.Arcs(s)
 		for i := range arcs {
 			e := &arcs[i]
+			if r.keep != nil && !r.keep(e) {
+				continue
+			}
 			t := e.NextState
 			r.touched = max(r.touched, t)
 			var w W
@@ -510,6 +644,69 @@ func relaxFloats[T interface {
 		r.touched = touched
 	}
 	return nil
+}
+
+// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they are compared by are of T, and
+// sums are carried in float64.
+func relaxLogs[T interface {
+	float
+	semiring.Weight[T]
+}](r *relaxation[T]) error {
+	d, waiting := r.d, r.waiting
+	near := nearCost[T](r.delta)
+	inf := T(math.Inf(1))
+	add, sums := r.logAdd, r.logSums
+	for !r.queue.empty() {
+		s := r.queue.pop()
+		if r.left--; r.left < 0 {
+			if err := r.look(s); err != nil {
+				return err
+			}
+		}
+		waiting[s] = false
+		x := T(add[s])
+		add[s] = semiring.Log64(inf)
+		arcs := r.f.Arcs(s)
+		for i := range arcs {
+			e := &arcs[i]
+			if r.keep != nil && !r.keep(e) {
+				continue
+			}
+			t := e.NextState
+			r.touched = max(r.touched, t)
+			if x == inf || e.Weight == inf {
+				continue
+			}
+			w := x + e.Weight
+			if !(w > -inf) {
+				return r.outside(s, i)
+			}
+			if near(d[t], addedLog(d[t], w)) {
+				continue
+			}
+			sums[t] = sums[t].Plus(semiring.Log64(w))
+			d[t] = T(sums[t])
+			add[t] = add[t].Plus(semiring.Log64(w))
+			if waiting[t] {
+				r.queue.update(t)
+			} else {
+				waiting[t] = true
+				r.queue.push(t)
+			}
+		}
+	}
+	return nil
+}
+
+// addedLog is a ⊕ b with the difference of a and b rounded to T. It decides what is dropped, where one unit in the last place matters.
+func addedLog[T float](a, b T) T {
+	if a > b {
+		a, b = b, a
+	}
+	if d := float64(b - a); d < 746 {
+		return T(float64(a) - math.Log1p(math.Exp(-d)))
+	}
+	return a
 }
 
 // outside is the error of arc i of s, by which a distance leaves the semiring.

@@ -19,8 +19,9 @@ import (
 //
 // Cost: O(states + arcs): a depth-first search for the order, unless f is known
 // or seen to be sorted, and one ⊕ and ⊗ an arc. Over Log and Log64 the sum of a
-// state is kept as a scaled sum of exponentials in float64, at one exp an arc
-// and one log a state. Sums run in a fixed order and do not depend on how the
+// state is a scaled sum of exponentials, at one exp an arc
+// and one log a state. Over Log sums are float64 along the whole of a path, and are
+// rounded once, in the result. They run in a fixed order and do not depend on how the
 // states are numbered but for rounding.
 //
 // This is the shortest-distance algorithm for acyclic graphs of M. Mohri,
@@ -31,19 +32,35 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 	if err != nil {
 		return nil, err
 	}
-	var d []W
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		d, err := sumAcyclic[semiring.Log, semiring.Log64](f, order, reverse)
+		w, _ := any(d).([]W)
+		return w, err
+	case fst.Expanded[carriedProduct]:
+		d, err := sumAcyclic[carriedProduct, carriedProduct64](f, order, reverse)
+		w, _ := any(d).([]W)
+		return w, err
+	}
+	return sumAcyclic[W, W](f, order, reverse)
+}
+
+// sumAcyclic is ShortestDistanceAcyclic with sums carried in D.
+func sumAcyclic[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, reverse bool) (d []W, err error) {
+	const op = "ShortestDistanceAcyclic"
+	var sums []D
 	if reverse {
-		d, err = sweepReverse(f, order, &stopwatch{})
+		sums, err = sweepReverse[W, D](f, order, &stopwatch{})
 	} else {
-		d, err = sweepForward(f, order, nil, &stopwatch{})
+		sums, err = sweepForward[W, D](f, order, nil, &stopwatch{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := membersOnly("ShortestDistanceAcyclic", f, d, reverse); err != nil {
+	if err := membersOnly(op, f, sums, reverse); err != nil {
 		return nil, err
 	}
-	return d, nil
+	return rounded[W](op, sums)
 }
 
 // acyclicOrder lists the states in topological order; nil is the order of ids.
@@ -81,9 +98,9 @@ func isTopSorted[W any](f fst.Expanded[W]) bool {
 
 // sweepForward sums over the paths from sources (nil: the start state) along
 // the topological order (nil: ids). The error is that of the context.
-func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.StateID, w *stopwatch) ([]W, error) {
+func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order, sources []fst.StateID, w *stopwatch) ([]D, error) {
 	n := f.NumStates()
-	d := slices.Repeat([]W{semiring.Zero[W]()}, n)
+	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
 	if sources == nil {
 		s := f.Start()
 		if s == fst.NoState {
@@ -94,13 +111,15 @@ func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.
 	for _, s := range sources {
 		d[s] = d[s].One()
 	}
-	switch d := any(d).(type) {
-	case []semiring.Log:
-		return any(d).([]W), sweepLog(any(f).(fst.Expanded[semiring.Log]), order, d, w)
-	case []semiring.Log64:
-		return any(d).([]W), sweepLog(any(f).(fst.Expanded[semiring.Log64]), order, d, w)
+	if sums, ok := any(d).([]semiring.Log64); ok {
+		switch f := any(f).(type) {
+		case fst.Expanded[semiring.Log]:
+			return d, sweepLog(f, order, sums, w)
+		case fst.Expanded[semiring.Log64]:
+			return d, sweepLog(f, order, sums, w)
+		}
 	}
-	relax := rowsOf[W]().relax
+	relax := rowsOf[W, D]().relax
 	for i := range n {
 		q := fst.StateID(i)
 		if order != nil {
@@ -117,7 +136,7 @@ func sweepForward[W semiring.Weight[W]](f fst.Expanded[W], order, sources []fst.
 
 // sweepLog is sweepForward over the log semirings; d holds 1̄ at the sources and
 // 0̄ elsewhere.
-func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T, w *stopwatch) error {
+func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log64, w *stopwatch) error {
 	sums := make([]semiring.LogSum, len(d))
 	for q := range sums {
 		if d[q] == 0 {
@@ -130,7 +149,7 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T, w *stopwat
 			q = order[i]
 		}
 		x := sums[q].Sum()
-		d[q] = T(x)
+		d[q] = semiring.Log64(x)
 		if math.IsInf(x, 1) {
 			continue
 		}
@@ -146,10 +165,10 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []T, w *stopwat
 }
 
 // sweepReverse sums over the paths to final states. The error is that of the context.
-func sweepReverse[W semiring.Weight[W]](f fst.Expanded[W], order []fst.StateID, w *stopwatch) ([]W, error) {
+func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, w *stopwatch) ([]D, error) {
 	n := f.NumStates()
-	d := make([]W, n)
-	sum := rowsOf[W]().sum
+	d := make([]D, n)
+	sum := rowsOf[W, D]().sum
 	for i := n - 1; i >= 0; i-- {
 		q := fst.StateID(i)
 		if order != nil {

@@ -24,8 +24,8 @@ type innerArc[W any] struct {
 
 // sumByComponents is ShortestDistance for QueueAuto over weights without the
 // path property.
-func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
-	d, err := componentSums(op, f, o)
+func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
+	d, err := componentSums[W, D](op, f, o)
 	if err == nil {
 		err = membersOnly(op, f, d, o.Reverse)
 	}
@@ -36,9 +36,9 @@ func sumByComponents[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shor
 }
 
 // componentSums is sumByComponents before it is known whether all sums are members.
-func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]W, error) {
+func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	n := f.NumStates()
-	heap := heapOf[W]()
+	heap := heapOf[D]()
 	if o.Bytes <= 0 {
 		heap = nil
 	}
@@ -49,12 +49,12 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 	}
 	if isTopSorted(f) {
 		if heap != nil {
-			return sweepSized(op, f, nil, sources, o.Reverse, o.Bytes, w)
+			return sweepSized[W, D](op, f, nil, sources, o.Reverse, o.Bytes, w)
 		}
 		if o.Reverse {
-			return sweepReverse(f, nil, w)
+			return sweepReverse[W, D](f, nil, w)
 		}
-		return sweepForward(f, nil, o.Sources, w)
+		return sweepForward[W, D](f, nil, o.Sources, w)
 	}
 	c, _, err := findComponentsWithin(f, nil, 0, w)
 	if err != nil {
@@ -66,21 +66,22 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 			order[k] = fst.StateID(q)
 		}
 		if heap != nil {
-			return sweepSized(op, f, order, sources, o.Reverse, o.Bytes, w)
+			return sweepSized[W, D](op, f, order, sources, o.Reverse, o.Bytes, w)
 		}
 		if o.Reverse {
-			return sweepReverse(f, order, w)
+			return sweepReverse[W, D](f, order, w)
 		}
-		return sweepForward(f, order, o.Sources, w)
+		return sweepForward[W, D](f, order, o.Sources, w)
 	}
 	if ways, some := withoutZerosOf(f); some {
-		d, err := componentSums[W](op, ways, o)
+		d, err := componentSums[W, D](op, ways, o)
 		if err != nil {
 			return nil, err
 		}
 		return d[:n], nil
 	}
-	s := &componentSolver[W]{op: op, f: f, o: o, c: c, d: slices.Repeat([]W{semiring.Zero[W]()}, n), local: make([]int32, n)}
+	s := &componentSolver[W, D]{system: system[D]{op: op, o: o}, f: f, c: c, d: slices.Repeat([]D{semiring.Zero[D]()}, n), local: make([]int32, n),
+		rows: rowsOf[W, D](), wide: widening[W, D]()}
 	list, first := c.members()
 	held := int64(0)
 	within := func(members []fst.StateID) error {
@@ -106,7 +107,7 @@ func componentSums[W semiring.Approx[W]](op string, f fst.Expanded[W], o *Shorte
 			}
 		}
 	} else {
-		sums := newPathSums(s.d)
+		sums := newPathSums[W](s.d)
 		for _, q := range slices.Compact(slices.Sorted(slices.Values(sources))) {
 			sums.add(q, s.d[0].One())
 		}
@@ -196,49 +197,57 @@ func hasLoop[W any](f fst.Expanded[W]) bool {
 }
 
 // pathSums gathers what arrives at each state.
-type pathSums[W any] struct {
-	add   func(q fst.StateID, w W)
-	push  func(x W, e *fst.Arc[W]) // add x⊗w at the end of e
-	value func(q fst.StateID) W
+type pathSums[W, D any] struct {
+	add   func(q fst.StateID, w D)
+	push  func(x D, e *fst.Arc[W]) // add x⊗w at the end of e
+	value func(q fst.StateID) D
 }
 
-func newPathSums[W semiring.Weight[W]](d []W) pathSums[W] {
-	s := pathSums[W]{
-		add:   func(q fst.StateID, w W) { d[q] = d[q].Plus(w) },
-		push:  func(x W, e *fst.Arc[W]) { d[e.NextState] = d[e.NextState].Plus(x.Times(e.Weight)) },
-		value: func(q fst.StateID) W { return d[q] },
+func newPathSums[W semiring.Weight[W], D semiring.Weight[D]](d []D) pathSums[W, D] {
+	wide := widening[W, D]()
+	s := pathSums[W, D]{
+		add:   func(q fst.StateID, w D) { d[q] = d[q].Plus(w) },
+		push:  func(x D, e *fst.Arc[W]) { d[e.NextState] = d[e.NextState].Plus(x.Times(wide(e.Weight))) },
+		value: func(q fst.StateID) D { return d[q] },
 	}
 	switch s := any(&s).(type) {
-	case *pathSums[semiring.Log]:
+	case *pathSums[semiring.Log, semiring.Log64]:
 		*s = logPathSums[semiring.Log](len(d))
-	case *pathSums[semiring.Log64]:
+	case *pathSums[semiring.Log64, semiring.Log64]:
 		*s = logPathSums[semiring.Log64](len(d))
 	}
 	return s
 }
 
-func logPathSums[T float](n int) pathSums[T] {
+func logPathSums[T float](n int) pathSums[T, semiring.Log64] {
 	sums := make([]semiring.LogSum, n)
-	return pathSums[T]{
-		add:   func(q fst.StateID, w T) { sums[q].Add(float64(w)) },
-		push:  func(x T, e *fst.Arc[T]) { sums[e.NextState].Add(float64(x) + float64(e.Weight)) },
-		value: func(q fst.StateID) T { return T(sums[q].Sum()) },
+	return pathSums[T, semiring.Log64]{
+		add:   func(q fst.StateID, w semiring.Log64) { sums[q].Add(float64(w)) },
+		push:  func(x semiring.Log64, e *fst.Arc[T]) { sums[e.NextState].Add(float64(x) + float64(e.Weight)) },
+		value: func(q fst.StateID) semiring.Log64 { return semiring.Log64(sums[q].Sum()) },
 	}
 }
 
-type componentSolver[W semiring.Approx[W]] struct {
-	op    string
-	f     fst.Expanded[W]
-	o     *ShortestDistanceOptions
-	c     components
-	d     []W
-	local []int32 // number of each state within its component
-	arcs  []innerArc[W]
-	out   []fst.Arc[W]
+// system is x = b ⊕ x·A over the states of a component, or x = b ⊕ A·x in reverse.
+type system[D semiring.Approx[D]] struct {
+	op   string
+	o    *ShortestDistanceOptions
+	arcs []innerArc[D] // A
 }
 
-func (s *componentSolver[W]) forward(k int32, members []fst.StateID, sums pathSums[W]) error {
-	zero := semiring.Zero[W]()
+type componentSolver[W semiring.Weight[W], D semiring.Approx[D]] struct {
+	system[D]
+	f     fst.Expanded[W]
+	c     components
+	d     []D
+	local []int32 // number of each state within its component
+	out   []fst.Arc[W]
+	rows  rows[W, D]
+	wide  func(W) D
+}
+
+func (s *componentSolver[W, D]) forward(k int32, members []fst.StateID, sums pathSums[W, D]) error {
+	zero := semiring.Zero[D]()
 	reached := false
 	for i, q := range members {
 		s.local[q] = int32(i)
@@ -252,7 +261,7 @@ func (s *componentSolver[W]) forward(k int32, members []fst.StateID, sums pathSu
 	for i, q := range members {
 		for _, e := range s.f.Arcs(q) {
 			if s.c.of[e.NextState] == k {
-				s.arcs = append(s.arcs, innerArc[W]{int32(i), s.local[e.NextState], e.Weight})
+				s.arcs = append(s.arcs, innerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
 			}
 		}
 	}
@@ -274,7 +283,7 @@ func (s *componentSolver[W]) forward(k int32, members []fst.StateID, sums pathSu
 }
 
 // makeRoom empties arcs, with room for those of component k: as an array grows, the old ones are there, too.
-func (s *componentSolver[W]) makeRoom(k int32, members []fst.StateID) {
+func (s *componentSolver[W, D]) makeRoom(k int32, members []fst.StateID) {
 	s.arcs = s.arcs[:0]
 	if len(members) <= eliminationStates {
 		return
@@ -289,28 +298,27 @@ func (s *componentSolver[W]) makeRoom(k int32, members []fst.StateID) {
 		}
 	}
 	if n > cap(s.arcs) {
-		s.arcs = make([]innerArc[W], 0, n)
+		s.arcs = make([]innerArc[D], 0, n)
 	}
 }
 
-func (s *componentSolver[W]) reverse(k int32, members []fst.StateID) error {
+func (s *componentSolver[W, D]) reverse(k int32, members []fst.StateID) error {
 	for i, q := range members {
 		s.local[q] = int32(i)
 	}
-	zero := semiring.Zero[W]()
-	sum := rowsOf[W]().sum
+	zero := semiring.Zero[D]()
 	reached := false
 	s.makeRoom(k, members)
 	for i, q := range members {
 		s.out = s.out[:0]
 		for _, e := range s.f.Arcs(q) {
 			if s.c.of[e.NextState] == k {
-				s.arcs = append(s.arcs, innerArc[W]{int32(i), s.local[e.NextState], e.Weight})
+				s.arcs = append(s.arcs, innerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
 			} else {
 				s.out = append(s.out, e)
 			}
 		}
-		s.d[q] = sum(s.d, s.out, s.f.Final(q))
+		s.d[q] = s.rows.sum(s.d, s.out, s.f.Final(q))
 		reached = reached || !s.d[q].Equal(zero)
 	}
 	if !reached {
@@ -319,17 +327,16 @@ func (s *componentSolver[W]) reverse(k int32, members []fst.StateID) error {
 	return s.solve(members)
 }
 
-// solve replaces d at the members, which is b, by the solution of x = b ⊕ x·A,
-// or of x = b ⊕ A·x in reverse.
-func (s *componentSolver[W]) solve(members []fst.StateID) error {
+// solve replaces d at the members, which is b, by the solution of the system.
+func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 	if len(s.arcs) == 0 {
 		return nil
 	}
-	b := make([]W, len(members))
+	b := make([]D, len(members))
 	for i, q := range members {
 		b[i] = s.d[q]
 	}
-	if bad := rowsOf[W]().outside(b); bad >= 0 {
+	if bad := outsideOf[D]()(b); bad >= 0 {
 		return s.failure(members, bad)
 	}
 	bad := s.solveReal(b)
@@ -355,7 +362,7 @@ func (s *componentSolver[W]) solve(members []fst.StateID) error {
 
 // failure is the error of a component that is not solved because of the state members[bad]: that of a weight which is no
 // member, if there is one in it or before it, and else ErrNotClosed, with a cycle through the state.
-func (s *componentSolver[W]) failure(members []fst.StateID, bad int) error {
+func (s *componentSolver[W, D]) failure(members []fst.StateID, bad int) error {
 	q := members[bad]
 	live := func(p fst.StateID) bool { return s.c.of[p] == s.c.of[q] || !semiring.IsZero(s.d[p]) }
 	if err := notMember(s.op, s.f, s.o.Reverse, live); err != nil {
@@ -379,9 +386,9 @@ const (
 
 // eliminate solves by elimination of one state after the other, for weights
 // with a Star, but for sets of strings with idempotent weights.
-func (s *componentSolver[W]) eliminate(b []W) int {
+func (s *system[D]) eliminate(b []D) int {
 	n := len(b)
-	if _, ok := any(b[0]).(semiring.Star[W]); !ok || n > eliminationStates {
+	if _, ok := any(b[0]).(semiring.Star[D]); !ok || n > eliminationStates {
 		return notTried
 	}
 	if s, ok := any(b[0]).(interface {
@@ -390,15 +397,15 @@ func (s *componentSolver[W]) eliminate(b []W) int {
 	}); ok && s.IdempotentWeights() {
 		return notTried // relaxation comes to an end, with weights rounded as along a path
 	}
-	zero := semiring.Zero[W]()
-	a := slices.Repeat([]W{zero}, n*n)
+	zero := semiring.Zero[D]()
+	a := slices.Repeat([]D{zero}, n*n)
 	for _, e := range s.arcs {
 		k := int(e.from)*n + int(e.to)
 		a[k] = a[k].Plus(e.w)
 	}
-	star := make([]W, n)
+	star := make([]D, n)
 	for p := range n {
-		w, ok := any(a[p*n+p]).(semiring.Star[W]).Star()
+		w, ok := any(a[p*n+p]).(semiring.Star[D]).Star()
 		if !ok {
 			return p
 		}
@@ -448,15 +455,15 @@ type stringed[W any] interface{ WithStringOf(W) W }
 
 // factorsOut reports whether strings that differ only further on may be passed on as
 // what they have in common: where arcs multiply on the side on which ⊗ distributes.
-func (s *componentSolver[W]) factorsOut() bool {
-	switch any(semiring.Zero[W]()).(type) {
+func (s *system[D]) factorsOut() bool {
+	switch any(semiring.Zero[D]()).(type) {
 	case interface {
-		stringed[W]
+		stringed[D]
 		LeftOnly()
 	}:
 		return s.o.Reverse
 	case interface {
-		stringed[W]
+		stringed[D]
 		RightOnly()
 	}:
 		return !s.o.Reverse
@@ -470,10 +477,10 @@ func (s *componentSolver[W]) factorsOut() bool {
 // far, not that of what is new: the strings of ever more turns round a cycle would get
 // ever longer, and time quadratic in the visits, where the sum needs their common part
 // alone. So no string is longer than the first that came to a state.
-func (s *componentSolver[W]) iterate(b []W) (int, error) {
+func (s *system[D]) iterate(b []D) (int, error) {
 	n := len(b)
 	first := make([]int32, n+2)
-	from := func(e *innerArc[W]) (int32, int32) {
+	from := func(e *innerArc[D]) (int32, int32) {
 		if s.o.Reverse {
 			return e.to, e.from
 		}
@@ -488,7 +495,7 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 	}
 	type step struct {
 		to int32
-		w  W
+		w  D
 	}
 	steps := make([]step, len(s.arcs))
 	for i := range s.arcs {
@@ -499,7 +506,7 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 	add := slices.Clone(b)
 	waiting := make([]bool, n)
 	var queue fifoQueue
-	zero := semiring.Zero[W]()
+	zero := semiring.Zero[D]()
 	for p := range n {
 		if !b[p].Equal(zero) {
 			waiting[p] = true
@@ -521,7 +528,7 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 		waiting[p] = false
 		x := add[p]
 		if factorsOut {
-			x = any(x).(stringed[W]).WithStringOf(b[p])
+			x = any(x).(stringed[D]).WithStringOf(b[p])
 		}
 		add[p] = zero
 		for _, e := range steps[first[p]:first[p+1]] {
@@ -546,17 +553,15 @@ func (s *componentSolver[W]) iterate(b []W) (int, error) {
 	return solved, nil
 }
 
-// solveReal solves over Log, Log64 and Probability in real arithmetic, scaled
+// solveReal solves over Log64 and Probability in real arithmetic, scaled
 // so that the greatest of b is 1: by elimination, or by sweeps when the
 // component is large. Over the log semirings numbers that could leave the range
 // of float64 get a scale for each state.
-func (s *componentSolver[W]) solveReal(b []W) int {
+func (s *system[D]) solveReal(b []D) int {
 	switch s := any(s).(type) {
-	case *componentSolver[semiring.Log]:
-		return solveLog(s, any(b).([]semiring.Log))
-	case *componentSolver[semiring.Log64]:
+	case *system[semiring.Log64]:
 		return solveLog(s, any(b).([]semiring.Log64))
-	case *componentSolver[semiring.Probability]:
+	case *system[semiring.Probability]:
 		b := any(b).([]semiring.Probability)
 		scale := float64(slices.Max(b))
 		x := make([]float64, len(b))
@@ -584,7 +589,7 @@ type realArcs struct {
 }
 
 // real gives the arcs as real numbers, turned round in reverse.
-func (s *componentSolver[W]) real(real func(W) float64) realArcs {
+func (s *system[D]) real(real func(D) float64) realArcs {
 	arcs := s.arcs
 	r := realArcs{
 		n:    len(arcs),
@@ -619,10 +624,7 @@ func realList(arcs []innerArc[float64]) realArcs {
 // solveLog solves with the least of b as the scale of all states; where that leaves the range of
 // float64, with an exponent for each number in large components, and with the cost of the best path to
 // each state as its scale in small ones, in which there are not so many paths.
-func solveLog[T interface {
-	float
-	semiring.Approx[T]
-}](s *componentSolver[T], b []T) int {
+func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {
 	const far = 300 // e^±300 times what a sum of products makes of it stays in range, or is found out below
 	least := float64(slices.Min(b))
 	if !(math.Abs(least) <= math.MaxFloat64) {
@@ -647,14 +649,14 @@ func solveLog[T interface {
 	inRange = inRange && least >= -farthest
 	if direct {
 		const tiny = 1e-200
-		bad := solveLinear(s.real(func(w T) float64 { return math.Exp(-float64(w)) }), x, tiny, s.o)
+		bad := solveLinear(s.real(func(w semiring.Log64) float64 { return math.Exp(-float64(w)) }), x, tiny, s.o)
 		if bad == interrupted {
 			return bad
 		}
 		inside := !slices.ContainsFunc(x, func(x float64) bool { return !(x > tiny && x < 1/tiny) })
 		if bad == solved && inside {
 			for i := range x {
-				b[i] = T(least - math.Log(x[i]))
+				b[i] = semiring.Log64(least - math.Log(x[i]))
 			}
 		}
 		if inside || bad != solved && len(b) <= eliminationStates {
@@ -662,7 +664,7 @@ func solveLog[T interface {
 		}
 	}
 	if len(b) > eliminationStates && inRange {
-		return sweepCosts(s.real(func(w T) float64 { return float64(w) }), b, s.o)
+		return sweepCosts(s.real(func(w semiring.Log64) float64 { return float64(w) }), b, s.o)
 	}
 	return solveScaled(s, b, x)
 }
@@ -671,11 +673,8 @@ func solveLog[T interface {
 // y(q) = x(q)·e^d(q) solves the system in which an arc from p to q weighs
 // e^-(w+d(p)-d(q)), which is at most 1, and each y is at least 1. The best paths
 // exist when the sums do: a cycle of negative cost sums to more than one.
-func solveScaled[T interface {
-	float
-	semiring.Approx[T]
-}](s *componentSolver[T], b []T, x []float64) int {
-	arcs := s.real(func(w T) float64 { return float64(w) }).list()
+func solveScaled(s *system[semiring.Log64], b []semiring.Log64, x []float64) int {
+	arcs := s.real(func(w semiring.Log64) float64 { return float64(w) }).list()
 	d := make([]float64, len(b))
 	for i := range b {
 		d[i] = float64(b[i])
@@ -714,7 +713,7 @@ func solveScaled[T interface {
 	if bad == solved {
 		for i := range x {
 			if !math.IsInf(d[i], 1) {
-				b[i] = T(d[i] - math.Log(x[i]))
+				b[i] = semiring.Log64(d[i] - math.Log(x[i]))
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package ops
 import (
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // Sums over the cycles of components that are too large for elimination.
@@ -48,7 +50,7 @@ func sweepLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceO
 // sweepCosts solves x = b + x·A over numbers e^-w, which may be of any size: arcs and b have the w, and b is where the
 // solution goes. Sums over the paths of a component of thousands of states leave float64 at one end while they are 1 at the
 // other, and so do their ratios to the best paths, of which there are ever more.
-func sweepCosts[T float](arcs realArcs, b []T, o *ShortestDistanceOptions) int {
+func sweepCosts(arcs realArcs, b []semiring.Log64, o *ShortestDistanceOptions) int {
 	at := slices.Clone(b)
 	return solveLarge(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
 		if number == nil {
@@ -60,7 +62,7 @@ func sweepCosts[T float](arcs realArcs, b []T, o *ShortestDistanceOptions) int {
 		}
 		return in.sweepWide(c, y), func() {
 			for q := range b {
-				b[q] = T(y[number(q)].cost())
+				b[q] = semiring.Log64(y[number(q)].cost())
 			}
 		}
 	}, func() int {
@@ -70,7 +72,7 @@ func sweepCosts[T float](arcs realArcs, b []T, o *ShortestDistanceOptions) int {
 		}
 		bad := eliminateSparse(arcs, wideOf, y, o)
 		for q := range b {
-			b[q] = T(y[q].cost())
+			b[q] = semiring.Log64(y[q].cost())
 		}
 		return bad
 	})

@@ -118,16 +118,16 @@ func (g *heapGuard[W]) finish(before int64, arcs []fst.Arc[W], final W) {
 
 // sweepSized is the sweep of an acyclic machine whose weights hold strings, which stops once the
 // distances hold more than bytes; 0 is no limit.
-func sweepSized[W semiring.Weight[W]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64, w *stopwatch) ([]W, error) {
-	heap := heapOf[W]()
+func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64, w *stopwatch) ([]D, error) {
+	heap := heapOf[D]()
 	n := f.NumStates()
-	d := slices.Repeat([]W{semiring.Zero[W]()}, n)
+	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
 	if !reverse {
 		for _, s := range sources {
 			d[s] = d[s].One()
 		}
 	}
-	rows := rowsOf[W]()
+	rows := rowsOf[W, D]()
 	held := int64(0)
 	for i := range n {
 		if reverse {

@@ -67,6 +67,7 @@ func Stochastic[W interface {
 	if err := m.check(Progress{Bytes: int64(n) * 12}); err != nil {
 		return nil, err
 	}
+	leaving := leavingSum[W]()
 	via := make([]step, n)
 	for q := range via {
 		via[q].arc = -1
@@ -78,9 +79,9 @@ func Stochastic[W interface {
 		if err := m.check(Progress{Bytes: int64(n) * 12}); err != nil {
 			return nil, err
 		}
-		sum := f.Final(q)
-		for i, e := range f.Arcs(q) {
-			sum = sum.Plus(e.Weight)
+		arcs := f.Arcs(q)
+		sum := leaving(f.Final(q), arcs)
+		for i, e := range arcs {
 			if via[e.NextState].arc < 0 && !semiring.IsZero(e.Weight) {
 				via[e.NextState] = step{q, int32(i)}
 				queue = append(queue, e.NextState)
@@ -89,12 +90,33 @@ func Stochastic[W interface {
 		if sum.Near(semiring.One[W](), delta) {
 			continue
 		}
-		var arcs []int32
+		var path []int32
 		for p := q; p != start; p = via[p].from {
-			arcs = append(arcs, via[p].arc)
+			path = append(path, via[p].arc)
 		}
-		slices.Reverse(arcs)
-		return &StochasticError{State: q, Path: pathOf[W](f, start, arcs), Sum: string(sum.AppendText(nil)), Probability: asProbability(sum)}, nil
+		slices.Reverse(path)
+		return &StochasticError{State: q, Path: pathOf[W](f, start, path), Sum: string(sum.AppendText(nil))}, nil
 	}
 	return nil, nil
+}
+
+// leavingSum returns the function that sums a final weight and the weights of arcs, over Log in float64.
+func leavingSum[W semiring.Weight[W]]() func(final W, arcs []fst.Arc[W]) W {
+	sum := func(sum W, arcs []fst.Arc[W]) W {
+		for i := range arcs {
+			sum = sum.Plus(arcs[i].Weight)
+		}
+		return sum
+	}
+	if sum, ok := any(&sum).(*func(semiring.Log, []fst.Arc[semiring.Log]) semiring.Log); ok {
+		*sum = func(final semiring.Log, arcs []fst.Arc[semiring.Log]) semiring.Log {
+			var s semiring.LogSum
+			s.Add(float64(final))
+			for i := range arcs {
+				s.Add(float64(arcs[i].Weight))
+			}
+			return semiring.Log(s.Sum())
+		}
+	}
+	return sum
 }

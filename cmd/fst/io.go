@@ -100,6 +100,11 @@ func (c *call) readMachine(name string) (*typed, error) {
 		return nil, err
 	}
 	t := &typed{Suite: su, m: m, fstType: h.FstType, header: h}
+	if !c.plain {
+		if outside := su.NonMember(m); outside != "" {
+			c.Warn(c.prog, "%s: %s: what sums or compares weights will refuse it (no path is Infinity)", shown, outside)
+		}
+	}
 	return t, c.examine(t, shown)
 }
 

@@ -15,8 +15,9 @@ import (
 var shortestdistanceTool = &tool{name: "shortestdistance", args: "[in.fst [distance.txt]]", max: 2,
 	summary: "Prints for each state the sum of all paths to it, or from it.", about: `
 Each line is a state and the sum of the weights of all paths from the start to it (with
---reverse, from it to the final states).
-
+--reverse, from it to the final states). Over log weights sums are exact, and float64 until they
+are printed; --digits=17 prints them so, for fst reweight.
+` + sumsAbout + `
   fst shortestdistance in.fst
 
 Time O(states + arcs) for acyclic machines, O(arcs + states · log states) where no weight
@@ -26,6 +27,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 		nstate := fs.Int("nstate", 64, -1, "State to measure from; -1 is the start")
 		queue := queueFlag(fs)
 		reverse := fs.Bool("reverse", false, "Distances to the final states")
+		digits := fs.Int("digits", 32, 9, "Significant digits of 64-bit weights, and, beyond 9, of sums over log; 17 read back to the same number")
+		truncation := sumFlags(fs)
 		return func(c *call) error {
 			q, err := queue()
 			if err != nil {
@@ -34,20 +37,24 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 			if *reverse && q != ops.QueueAuto {
 				return errors.New("can't use non-default queue with reverse")
 			}
+			truncated, err := truncation()
+			if err != nil {
+				return err
+			}
 			t, err := c.machine(0)
 			if err != nil {
 				return err
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta), Limits: ops.Limits{Ctx: lim.Ctx}}
+			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta), Truncation: truncated, Limits: ops.Limits{Ctx: lim.Ctx}}
 			if *nstate != -1 && !*reverse {
 				if *nstate != int64(fst.StateID(*nstate)) || *nstate < 0 {
 					return fmt.Errorf("flag --nstate: there is no state %d", *nstate)
 				}
 				o.Sources = []fst.StateID{fst.StateID(*nstate)}
 			}
-			d, err := t.ShortestDistance(t.m, o)
+			d, err := t.ShortestDistance(t.m, o, *digits > 9)
 			if errors.Is(err, ops.ErrNoSource) {
 				return fmt.Errorf("flag --nstate: there is no state %d", *nstate)
 			}
@@ -56,7 +63,9 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error {
 				// Between tabs, whatever --fst_field_separator says of other text, as in OpenFst and as fst reweight reads it.
-				return d(w, &fst.PotentialOptions{Format: c.format()})
+				format := c.format()
+				format.Digits = int(*digits)
+				return d(w, &fst.PotentialOptions{Format: format})
 			})
 		}
 	}}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
@@ -37,6 +39,32 @@ func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *suite.Pru
 		return &suite.Pruning{Weight: *weight, States: *nstate, Delta: settled(*d), Format: c.format(), Limits: lim}
 	}
 }
+
+// divergentVariable is the environment's answer where --divergent is not given, for scripts that call the tools as OpenFst's.
+const divergentVariable = "TROPICA_DIVERGENT"
+
+// sumFlags defines --divergent, beside --delta, for tools that sum over paths.
+func sumFlags(fs *flags.Set) func() (ops.Truncation, error) {
+	values := []string{"error", "truncate"}
+	divergent := fs.Enum("divergent", "error", values, "What a sum that diverges is, over weights such as log; without the flag $"+divergentVariable+" says it")
+	return func() (ops.Truncation, error) {
+		mode := *divergent
+		if v := os.Getenv(divergentVariable); v != "" && !fs.Given("divergent") {
+			if mode = v; !slices.Contains(values, v) {
+				return ops.Truncation{}, fmt.Errorf("environment variable %s: %q is none of %s", divergentVariable, v, strings.Join(values, ", "))
+			}
+		}
+		return ops.Truncation{Truncate: fs.Given("delta"), Divergent: mode == "truncate"}, nil
+	}
+}
+
+// sumsAbout is what the help of these tools says of it.
+const sumsAbout = `
+Over weights such as log, where ⊕ adds, sums are exact unless --delta is given: then each change of
+at most so much is dropped, as OpenFst does. A sum that diverges is an error that shows the
+cycle; with --divergent=truncate, or ` + divergentVariable + `=truncate in the environment, it is the number that OpenFst
+comes to.
+`
 
 // closeDelta is the flag --delta, whose value is given, of what compares weights to make states one: where it is not set
 // it depends on the weights.
@@ -148,15 +176,20 @@ A transducer's outputs that are longer than a label get chains of arcs with inpu
 With --allow_nondet states of a machine that is not deterministic are merged where their arcs agree, which need not
 make the smallest machine.
 With out2.fst, the output labels of out1.fst are numbers of strings, which out2.fst spells
-out: their composition is the transducer.
-` + closenessAbout + `
+out: their composition is the minimal transducer.
+` + closenessAbout + sumsAbout + `
   fst minimize in.fst out.fst
 
 Time O(arcs · log states), linear for acyclic machines.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings; the result need not be the smallest")
 		delta := fs.Float32("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
+		truncation := sumFlags(fs)
 		return func(c *call) error {
+			truncated, err := truncation()
+			if err != nil {
+				return err
+			}
 			if len(c.args) == 3 && cli.IsStandard(c.args[1]) && cli.IsStandard(c.args[2]) {
 				return errors.New("both outputs can't be standard output")
 			}
@@ -166,7 +199,7 @@ Time O(arcs · log states), linear for acyclic machines.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.MinimizeOptions{Delta: closeDelta(fs, t, *delta), AllowNondet: *nondet, ArcOrder: true, Limits: lim}
+			o := &ops.MinimizeOptions{Delta: closeDelta(fs, t, *delta), AllowNondet: *nondet, ArcOrder: true, Truncation: truncated, Limits: lim}
 			if len(c.args) < 3 {
 				m, err := t.Minimize(t.m, o)
 				if err != nil {
@@ -207,7 +240,7 @@ func (c *call) writeBoth(t *typed, a, b machine) error {
 
 var rmepsilonTool = inPlace("rmepsilon", "Removes the arcs with ε on both sides.", `
 The result is trimmed unless --connect=false. --nstate and --weight keep its best part.
-
+`+sumsAbout+`
   fst rmepsilon in.fst out.fst
 
 Time O(states · ε-arcs) at worst, O(states + arcs of the result) where ε-paths are short.`,
@@ -215,15 +248,20 @@ Time O(states · ε-arcs) at worst, O(states + arcs of the result) where ε-path
 		pruned := pruneFlags(fs, ops.ShortestDelta)
 		connect := fs.Bool("connect", true, "Trim the result")
 		queue := queueFlag(fs)
+		truncation := sumFlags(fs)
 		return func(c *call, t *typed) error {
 			q, err := queue()
+			if err != nil {
+				return err
+			}
+			truncated, err := truncation()
 			if err != nil {
 				return err
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta, Limits: lim}, p)
+			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta, Truncation: truncated, Limits: lim}, p)
 		}
 	})
 
@@ -253,7 +291,7 @@ func toFinalFlag(fs *flags.Set) func() bool {
 var pushTool = inPlace("push", "Moves weights or output labels towards the start or the final states.", `
 After pushing weights to the start, the weights that leave a state sum to one. After
 pushing labels, paths put out early what they must put out anyway.
-
+`+sumsAbout+`
   fst push --push_weights in.fst out.fst
 
 Time: a shortest distance, and O(states + arcs).`,
@@ -264,15 +302,20 @@ Time: a shortest distance, and O(states + arcs).`,
 		affix := fs.Bool("remove_common_affix", false, "Drop the output that all paths begin (or end) with")
 		total := fs.Bool("remove_total_weight", false, "Divide by the sum of all paths")
 		toFinal := toFinalFlag(fs)
+		truncation := sumFlags(fs)
 		return func(c *call, t *typed) error {
 			if !*labels && !*weights {
 				c.Warn(c.prog, "neither --push_weights nor --push_labels is given: nothing is pushed")
 				return nil
 			}
+			truncated, err := truncation()
+			if err != nil {
+				return err
+			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			m, err := t.Push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),
-				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta), Limits: lim})
+				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta), Truncation: truncated, Limits: lim})
 			t.m = m
 			return err
 		}

@@ -52,7 +52,12 @@ Time O(bytes of the text).`,
 			}
 			defer r.Close()
 			o.Name = shown
+			outside := warnings{c: c, what: "weights of that kind"}
+			o.NonMember = func(line int, weight string) {
+				outside.add("%s, line %d: the weight %s is none of arc type %s: what sums or compares weights will refuse it (no path is Infinity)", shown, line, weight, s.ArcType())
+			}
 			m, err := s.ReadText(r, o)
+			outside.end()
 			if err != nil {
 				return err
 			}

@@ -35,6 +35,13 @@ func (Component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label, o 
 func (Component[W]) Reweight(m Machine, r io.Reader, o *fst.PotentialOptions, toFinal bool) error {
 	v := m.(*fst.Vector[W])
 	o.States = v.NumStates()
+	if v, ok := m.(*fst.Vector[semiring.Log]); ok { // all digits that there are
+		potentials, err := fst.ReadPotentials[semiring.Log64](r, o)
+		if err != nil {
+			return err
+		}
+		return ops.ReweightLog(v, potentials, toFinal)
+	}
 	potentials, err := fst.ReadPotentials[W](r, o)
 	if err != nil {
 		return err

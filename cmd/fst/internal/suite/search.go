@@ -3,6 +3,7 @@ package suite
 import (
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 
@@ -198,8 +199,8 @@ func (Component[W]) Push(m Machine, o *ops.PushOptions) (Machine, error) {
 	return ops.Push(m.(fst.Expanded[W]), o)
 }
 
-// shortestDistance returns what prints the distances.
-func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error) {
+// ShortestDistance returns what prints the distances, with double those over log as they are before they are rounded.
+func (c component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions, double bool) (func(io.Writer, *fst.PotentialOptions) error, error) {
 	if err := c.mayQueue(o.Queue); err != nil {
 		return nil, err
 	}
@@ -208,6 +209,13 @@ func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions
 	f := m.(fst.Expanded[W])
 	if f.Start() == fst.NoState { // nothing to print, wherever one starts
 		o.Sources = nil
+	}
+	if f, ok := m.(fst.Expanded[semiring.Log]); ok && double {
+		d, err := ops.ShortestDistanceLog64(f, o)
+		if err != nil {
+			return nil, err
+		}
+		return func(w io.Writer, o *fst.PotentialOptions) error { return fst.WritePotentials(w, d[:n], o) }, nil
 	}
 	d, err := ops.ShortestDistance(f, o)
 	if err != nil {
@@ -247,7 +255,37 @@ func (Component[W]) Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	return ops.Describe(m.(fst.Expanded[W]), o)
 }
 
-func (Component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
+func (component[W]) NonMember(m Machine) string {
+	switch f := m.(type) {
+	case fst.Expanded[semiring.Log]:
+		return nonMember(f)
+	case fst.Expanded[semiring.Log64]:
+		return nonMember(f)
+	}
+	return ""
+}
+
+// nonMember says where f has the weight -Infinity or NaN.
+func nonMember[T interface {
+	~float32 | ~float64
+	semiring.Codec[T]
+}](f fst.Expanded[T]) string {
+	least := T(math.Inf(-1))
+	for q := range fst.StateID(f.NumStates()) {
+		if w := f.Final(q); !(w > least) {
+			return fmt.Sprintf("state %d: the final weight %s is none of arc type %s", q, w.AppendText(nil), w.ArcType())
+		}
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			if w := arcs[i].Weight; !(w > least) {
+				return fmt.Sprintf("state %d, arc %d: the weight %s is none of arc type %s", q, i, w.AppendText(nil), w.ArcType())
+			}
+		}
+	}
+	return ""
+}
+
+func (component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
 
 func (Component[W]) WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error {
 	return fst.WriteDOT(w, m.(fst.Fst[W]), o)

@@ -78,7 +78,7 @@ type Suite interface {
 	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
 	Prune(m Machine, p *Pruning) error
 	Push(m Machine, o *ops.PushOptions) (Machine, error)
-	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions) (func(io.Writer, *fst.PotentialOptions) error, error)
+	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions, double bool) (func(io.Writer, *fst.PotentialOptions) error, error)
 	ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error)
 	RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error)
 
@@ -100,6 +100,7 @@ type Suite interface {
 	Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error)
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
+	NonMember(m Machine) string // where a log machine has a weight that is none; "" where it has not, and for others
 	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
 	WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error

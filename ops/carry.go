@@ -1,0 +1,116 @@
+package ops
+
+import (
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/semiring"
+)
+
+// Sums over paths are carried in weights D, whatever the weights W of the machine. D is W but for weights that add in float32: over Log
+// it is Log64, and the same holds for pairs of which Log is a part. The sum over a chain of 20,000 arcs may be 240,000, of which
+// a float32 keeps one digit behind the point. Differences of such sums are what pushing and posteriors are made of. So distances
+// and potentials stay in D until an arc has its weight.
+
+// carriedProduct is the pair with a Log in it that files may have, and carriedProduct64 what its sums are carried in.
+type (
+	carriedProduct   = semiring.Product[semiring.Tropical, semiring.Log]
+	carriedProduct64 = semiring.Product[semiring.Tropical, semiring.Log64]
+)
+
+// widening returns the function from W to D, which must be W or what its sums are carried in.
+func widening[W, D any]() func(W) D {
+	var wide func(W) D
+	switch wide := any(&wide).(type) {
+	case *func(semiring.Log) semiring.Log64:
+		*wide = func(w semiring.Log) semiring.Log64 { return semiring.Log64(w) }
+	case *func(carriedProduct) carriedProduct64:
+		*wide = func(w carriedProduct) carriedProduct64 {
+			return carriedProduct64{First: w.First, Second: semiring.Log64(w.Second)}
+		}
+	case *func(W) W:
+		*wide = func(w W) W { return w }
+	}
+	return wide
+}
+
+// rounding returns the function from D back to W.
+func rounding[W, D any]() func(D) W {
+	var narrow func(D) W
+	switch narrow := any(&narrow).(type) {
+	case *func(semiring.Log64) semiring.Log:
+		*narrow = func(w semiring.Log64) semiring.Log { return semiring.Log(w) }
+	case *func(carriedProduct64) carriedProduct:
+		*narrow = func(w carriedProduct64) carriedProduct {
+			return carriedProduct{First: w.First, Second: semiring.Log(w.Second)}
+		}
+	case *func(W) W:
+		*narrow = func(w W) W { return w }
+	}
+	return narrow
+}
+
+// rounded returns sums in the weights of the machine: d itself where these are the same. A sum that is too large for them, and so
+// would be 0̄, is ErrNotMember.
+func rounded[W semiring.Weight[W], D semiring.Weight[D]](op string, d []D) ([]W, error) {
+	if d, same := any(d).([]W); same {
+		return d, nil
+	}
+	w := roundedOnly[W](d)
+	if bad := outsideOf[W]()(w); bad >= 0 {
+		return nil, &StateError{Op: op, State: fst.StateID(bad), Err: ErrNotMember}
+	}
+	for q := range w {
+		if semiring.IsZero(w[q]) && !semiring.IsZero(d[q]) {
+			return nil, &StateError{Op: op, State: fst.StateID(q), Err: ErrNotMember}
+		}
+	}
+	return w, nil
+}
+
+// roundedOnly is rounded without a look at what comes of it.
+func roundedOnly[W semiring.Weight[W], D semiring.Weight[D]](d []D) []W {
+	if d, same := any(d).([]W); same {
+		return d
+	}
+	narrow := rounding[W, D]()
+	w := make([]W, len(d))
+	for q := range d {
+		w[q] = narrow(d[q])
+	}
+	return w
+}
+
+// widenedAll is the other way round.
+func widenedAll[W, D any](w []W) []D {
+	if d, same := any(w).([]D); same {
+		return d
+	}
+	wide := widening[W, D]()
+	d := make([]D, len(w))
+	for q := range w {
+		d[q] = wide(w[q])
+	}
+	return d
+}
+
+// replaceBy makes f what g is, with the weights rounded. f keeps its symbols.
+func replaceBy[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], g *fst.Vector[D]) {
+	narrow := rounding[W, D]()
+	c := weightChange[D, W]{kept: true}
+	f.Clear()
+	f.ReserveStates(g.NumStates())
+	f.ReserveArcs(g.NumArcs())
+	var arcs []fst.Arc[W]
+	for q := range fst.StateID(g.NumStates()) {
+		arcs = arcs[:0]
+		for _, e := range g.Arcs(q) {
+			w := narrow(e.Weight)
+			c.arc(w)
+			arcs = append(arcs, fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: e.NextState})
+		}
+		final := narrow(g.Final(q))
+		c.final(g.Final(q), final)
+		f.PushState(final, arcs)
+	}
+	f.SetStart(g.Start())
+	f.SetProperties(c.properties(g.KnownProperties()), fst.AllProperties)
+}
