@@ -107,7 +107,7 @@ func TestSymbolLists(t *testing.T) {
 		{nil, &fst.StringOptions{Symbols: syms}, nil, []string{}, ""},
 		{[]string{"New York", "a", "", "a"}, &fst.StringOptions{Symbols: syms}, []fst.Label{1, 2, 3, 2}, nil, ""},
 		{[]string{"a", "New\nYork"}, &fst.StringOptions{Symbols: syms, Unknown: "<unk>"}, []fst.Label{2, 4}, []string{"a", "<unk>"}, ""},
-		{[]string{"a", "b"}, &fst.StringOptions{Symbols: syms}, nil, nil, "symbol 2 of the list: b"},
+		{[]string{"a", "b"}, &fst.StringOptions{Symbols: syms}, nil, nil, `symbol 2 of the list: "b"`},
 		{[]string{"a"}, &fst.StringOptions{Symbols: syms, Unknown: "nix"}, nil, nil, `"nix"`},
 		{[]string{"3", "17"}, nil, []fst.Label{3, 17}, nil, ""},
 		{[]string{"3 4"}, nil, nil, nil, "symbol 1 of the list"},

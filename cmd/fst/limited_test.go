@@ -44,6 +44,7 @@ var limitedTools = []string{
 	"relabel --relabel_ipairs=in/relabel.txt in/big.fst out/r", "replace in/call.fst 91 in/bigacc.fst 90 out/r", "reverse in/big.fst out/r",
 	"reweight in/big.fst in/potentials.txt out/r", "rmepsilon in/dense.fst out/r", "run --file=in/program.run in/bigdfa.fst", "run --file=in/look.run in/big.fst",
 	"shortestdistance in/big.fst out/r", "shortestdistance --reverse in/biglog.fst", "shortestpath --nshortest=100 in/big.fst out/r",
+	"special --fst_type=rho --rho_fst_rho_label=900 in/big.fst out/r",
 	"symbols --save_isymbols=out/s in/sentence.fst out/r", "synchronize in/chain.fst out/r", "topsort in/chain.fst out/r", "union in/big.fst in/big.fst out/r",
 }
 

@@ -179,6 +179,10 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 			c.help(std.Out)
 			return 0
 		}
+		if w == "--version" || w == "-version" {
+			fmt.Fprintln(std.Out, c.prog(), cli.Version())
+			return 0
+		}
 	}
 	x := &call{ctx: ctx, prog: c.prog(), flags: newFlags(), Streams: std}
 	do := c.setup(x.flags)

@@ -37,7 +37,7 @@ Example:
 func program() *shell.Program {
 	p := &shell.Program{Name: "learn", Summary: programSummary, About: overviewUsage,
 		Status: "0, 1 for any error or an interrupt, and 141 where standard output is a pipe that nobody reads any more.",
-		Extra:  []string{"flagfile", "undefok", "help"}}
+		Extra:  []string{"flagfile", "undefok", "help", "version"}}
 	for _, c := range commands {
 		fs := newFlags()
 		c.setup(fs)
