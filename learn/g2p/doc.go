@@ -10,6 +10,7 @@
 //
 // Where to start:
 //
+//   - ReadLexicon reads pronunciations: tables with tabs, and the CMU dictionary.
 //   - Train fits a Model to Pairs; Model.Predict reads a word aloud; Save and Load.
 //   - Prepare and Problem.Fit are the two halves of Train, for many fits of one
 //     set of words: alignment, features and loss machines depend on the words only.
