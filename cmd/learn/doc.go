@@ -140,7 +140,7 @@
 // from exact there: its log Z is 839 in the mean of ten sequences, with an estimated error of 19
 // (for the expected loss, 214 and 1.7).
 //
-// Adult (all of it is in testdata), a linear model for three losses at once:
+// Adult (all of it is in testdata), a linear model for the four losses of the thesis at once:
 //
 //	learn experiment table51 --sets adult
 //
@@ -175,12 +175,12 @@
 // Largest regret by word, that is excess of an objective over what it reaches alone:
 //
 //	                      Icelandic  Greek
-//	robust                0.205      0.105
-//	even mixture          0.290      0.149
-//	label margin alone    0.507      0.285
-//	edit margin alone     0.562      0.275
-//	bigram margin alone   0.761      0.420
-//	cross-entropy alone   1.496      0.802
+//	robust                0.217      0.110
+//	even mixture          0.303      0.159
+//	label margin alone    0.523      0.296
+//	edit margin alone     0.594      0.292
+//	bigram margin alone   0.848      0.445
+//	cross-entropy alone   1.628      0.865
 //
 // `learn almo g2p` and `learn almo sequence` write such robust models.
 //

@@ -66,6 +66,8 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	const engine = 20000 // pairs that the engine aligns; its lattices of more take gigabytes
+	opts.Align.Direct = len(pairs) > engine
 	if problem, err = g2p.Prepare(c.ctx, pairs, opts); err != nil {
 		return nil, nil, nil, err
 	}

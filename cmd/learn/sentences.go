@@ -29,8 +29,9 @@ type sentences struct {
 
 	// like is the format of what was read before, or of a model, with who has it; what is
 	// read from then on must be alike.
-	like sequence.Format
-	who  string
+	like  sequence.Format
+	who   string
+	reads []string // columns that the model's templates read, from 1
 }
 
 func (s *sentences) define(fs *flags.Set, label string) {
@@ -42,7 +43,12 @@ func (s *sentences) define(fs *flags.Set, label string) {
 // follow has what is read from now on be like the training data of a model. Files of older
 // models say nothing of it.
 func (s *sentences) follow(m *sequence.Model, name string) {
-	s.like, s.who = m.Format(), "the training data of "+name
+	s.like, s.who, s.reads = m.Format(), "the training data of "+name, nil
+	for k := range s.like.Columns {
+		if slices.ContainsFunc(m.Templates(), func(t *sequence.Template) bool { return t.Reads(k, s.like.Columns) }) {
+			s.reads = append(s.reads, fmt.Sprint(k+1))
+		}
+	}
 }
 
 func (s *sentences) formatOf(name string) string {
@@ -104,6 +110,9 @@ func (s *sentences) labelled(format string, n int) (int, error) {
 // misfit is the error of a line with n columns where others were asked for.
 func (s *sentences) misfit(shown, format string, line, n int) error {
 	msg := fmt.Sprintf("%s, but %s has %s (%s)", columnsOf(n), s.who, columnsOf(s.like.Columns), s.like)
+	if len(s.reads) > 0 {
+		msg += ", and its templates read column " + strings.Join(s.reads, ", ")
+	}
 	if format != s.like.Form && (format == conllu || s.like.Form == conllu) {
 		msg += fmt.Sprintf("; this was read as %s, since its name or --format says so", format)
 	}

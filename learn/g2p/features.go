@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -154,11 +155,14 @@ func (f *Features) leftLabels(x []int32, t int) []int32 {
 var startLabels = []int32{-1}
 
 // collect numbers the features of training words.
-func (f *Features) collect(words [][]int32) error {
+func (f *Features) collect(ctx context.Context, words [][]int32) error {
 	counts := []int{}
 	all := fst.NewTable(hashFeature)
 	var sizes []int32
-	for _, x := range words {
+	for i, x := range words {
+		if err := stopped(ctx, i); err != nil {
+			return err
+		}
 		for t := range x {
 			if _, isNew := f.pairs.ID(pairKey(x, t)); isNew {
 				for _, a := range f.leftLabels(x, t) {

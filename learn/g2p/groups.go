@@ -1,6 +1,7 @@
 package g2p
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -30,13 +31,16 @@ type groups struct {
 
 // group merges features by their occurrences, and numbers groups by their first
 // feature.
-func (f *Features) group(occ *occurrences) groups {
+func (f *Features) group(ctx context.Context, occ *occurrences) (groups, error) {
 	g := groups{first: f.bigrams.Len() + len(f.pairBig), of: make([]int32, len(f.gramAt))}
 	square := []float64{}
 	var firstGram []int
 	byHash := map[uint64][]int32{}
 	list := func(id int) []int32 { return occ.at[occ.start[id]:occ.start[id+1]] }
 	for id := range g.of {
+		if err := stopped(ctx, id); err != nil {
+			return g, err
+		}
 		h := uint64(0)
 		for _, at := range list(id) {
 			h = fst.Mix(h ^ uint64(at))
@@ -65,7 +69,7 @@ func (f *Features) group(occ *occurrences) groups {
 		g.at = append(g.at, int32(g.dim))
 		g.dim += int(g.size[k])
 	}
-	return g
+	return g, nil
 }
 
 // expand returns the weights of all features, given those of groups.

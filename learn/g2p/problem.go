@@ -189,23 +189,28 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		}
 		return nil, fmt.Errorf("g2p: none of %d pairs can be aligned: all have no letters, or more than %d phones a letter (MaxPhones of AlignOptions)%s", len(pairs), ao.withDefaults(len(pairs)).MaxPhones, names)
 	}
-	if err := p.Features.collect(letters); err != nil {
+	if err := p.Features.collect(ctx, letters); err != nil {
 		return nil, err
 	}
 	total := 0
 	for i := range p.words {
+		if err := stopped(ctx, i); err != nil {
+			return nil, err
+		}
 		p.words[i].compiled = p.Features.compile(letters[i])
 		total += len(letters[i])
 	}
 	p.Stats.Weights = p.Features.dim
 	p.Stats.PerLetter = float64(p.unary) / float64(total)
-	p.index()
+	if err := p.index(ctx); err != nil {
+		return nil, err
+	}
 	p.Stats.Trained = p.groups.dim
 	return p, nil
 }
 
 // index merges features into groups, and fills groupOcc and pairOcc.
-func (p *Problem) index() {
+func (p *Problem) index(ctx context.Context) error {
 	count := func(blocks int, each func(yield func(block, at int32))) occurrences {
 		o := occurrences{start: make([]int32, blocks+1)}
 		each(func(block, _ int32) { o.start[block+1]++ })
@@ -231,8 +236,14 @@ func (p *Problem) index() {
 		}
 	}
 	all := count(p.Features.grams.Len(), byGram)
-	p.groups = p.Features.group(&all)
+	var err error
+	if p.groups, err = p.Features.group(ctx, &all); err != nil {
+		return err
+	}
 	for i := range p.words {
+		if err := stopped(ctx, i); err != nil {
+			return err
+		}
 		p.words[i].compiled.regroup(&p.groups)
 	}
 	p.groupOcc = count(len(p.groups.at), byGram)
@@ -244,6 +255,16 @@ func (p *Problem) index() {
 			}
 		}
 	})
+	return nil
+}
+
+// stopped returns the error of a preparation that was cancelled; it looks now and then, by
+// the number of a loop.
+func stopped(ctx context.Context, i int) error {
+	if i&1023 == 0 && ctx.Err() != nil {
+		return fmt.Errorf("g2p: stopped while features were numbered: %w", context.Cause(ctx))
+	}
+	return nil
 }
 
 // where says which pair word i is, for errors.

@@ -25,7 +25,8 @@ type fileMeta struct {
 	Trained  Objective `json:"objective"`
 }
 
-// Save writes the model. The file has, as arrays: letters (code points), phones,
+// Save writes the model. The file has, as arrays: letters (code points; irregular ones, see
+// Align, are of private use), phones,
 // labels (label_start, label_phones), what letters may emit (allowed_start, allowed,
 // prob), the keys of label bigrams, letter pairs and features, and weights in
 // the order that Features describes.
