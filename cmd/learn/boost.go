@@ -51,7 +51,10 @@ func boostTrain(group, title, about string) *command {
 The table is CSV, TSV, LIBSVM or IDX, compressed or not; - is standard input. Words
 make a column categorical, and blanks, ? and NA are missing values; numbers are float32,
 of some 7 digits (values that this makes equal are warned of). A target of
-words or of few integers is a class (--task says otherwise).
+words or of few integers is a class (--task says otherwise). A column of numbers or dates
+that are written in another way (1,5 $12 45% 31.12.2024) is an error that says which flag
+reads it; the model keeps these flags. LIBSVM files of few entries stay sparse, at the cost
+of the entries, but where all thresholds are searched.
 
 Example:
 

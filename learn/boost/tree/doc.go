@@ -32,6 +32,10 @@
 // of float32 or float64 depend on the order, and a chain of their additions into one
 // cell takes four cycles each where that of integers takes one.
 //
+// A sparse table has another layout (see sparseBins): the cells of a row's entries in one list, and
+// histograms of the entries alone. The implicit value's cell is the node's sum less theirs,
+// and a column without an entry in a node is not looked at.
+//
 // References: T. Chen and C. Guestrin, "XGBoost: a scalable tree boosting system",
 // KDD 2016; G. Ke et al., "LightGBM", NeurIPS 2017 (best-first growth, histogram
 // subtraction).

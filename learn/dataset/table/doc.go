@@ -41,6 +41,14 @@
 // Symbols, Dates. Table.Reading has what was in force, and Like applies it to tables to come.
 // Columns of Options.ID are no features; Table.ID has their texts.
 //
+// # Sparse tables
+//
+// A LIBSVM file of many cells and few entries stays sparse: Table.Sparse has the entries, column
+// by column, and Columns have names only. Learners on histograms take both forms and give the
+// same model. Others call Table.Dense, which is an error where that would take too much memory.
+// The whole table is one or the other: a mixture would have every learner handle both
+// in one loop, for a few frequent words.
+//
 // # Splits
 //
 // Stratified makes folds for cross-validation, with classes and sources in

@@ -85,6 +85,9 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 	if len(o.Drop) > 0 || o.Source != "" || o.Weight != "" || len(o.Categorical) > 0 {
 		return nil, &Error{Name: name, Msg: "an IDX file has pixels only: no sources, weights, categorical columns, or columns to drop", Err: ErrColumns}
 	}
+	if err := o.plainForm(name, "an IDX file"); err != nil {
+		return nil, err
+	}
 	if o.Target != "" && (o.Target != IDXTarget || o.Labels == nil) {
 		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of an IDX file comes from a file of labels, and is called %q", IDXTarget), Err: ErrColumns}
 	}

@@ -28,8 +28,8 @@ const (
 // "label:weight", as XGBoost writes it, gives the row a weight, on all lines or on
 // none; "qid:n" is the source if Options.Source says "qid", and skipped otherwise.
 func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
-	if len(o.ID) > 0 || o.Decimal != "" || o.Thousands != "" || o.Symbols != nil || o.Dates != "" || o.Missing != nil || o.Separator != 0 {
-		return nil, &Error{Name: name, Msg: "a LIBSVM file has numbers in one form only: no separators, marks, units, dates, texts for missing values or columns to carry along", Err: ErrColumns}
+	if err := o.plainForm(name, "a LIBSVM file"); err != nil {
+		return nil, err
 	}
 	p, err := newSVMParser(name, o)
 	if err != nil {

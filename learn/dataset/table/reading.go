@@ -72,6 +72,14 @@ func (o *Options) reading() Reading {
 	return r
 }
 
+// plainForm refuses options that a format with numbers in one form has no use for.
+func (o *Options) plainForm(name, format string) error {
+	if len(o.ID) > 0 || o.Decimal != "" || o.Thousands != "" || o.Symbols != nil || o.Dates != "" || o.Missing != nil || o.Separator != 0 {
+		return &Error{Name: name, Msg: format + " has numbers in one form only: no separators, marks, symbols, dates, texts for missing values or columns to carry along", Err: ErrColumns}
+	}
+	return nil
+}
+
 // thousandsMarks are the marks that may stand between groups of digits. A blank stands for those
 // that do not break a line as well.
 var thousandsMarks = []string{",", ".", "'", "_", " "}

@@ -188,8 +188,12 @@ func TestID(t *testing.T) {
 	if _, err := table.Read(strings.NewReader("a,y\n1,u\n"), "x.csv", o); err == nil {
 		t.Error("a column that is not there was carried along")
 	}
-	if _, err := table.Read(strings.NewReader("1 1:2\n"), "x.svm", o); err == nil {
-		t.Error("a LIBSVM file has no such columns")
+	for name, text := range map[string]string{"x.svm": "1 1:2\n", "x.idx": "\x00\x00\x08\x02\x00\x00\x00\x01\x00\x00\x00\x01\x07"} {
+		for _, o := range []table.Options{{ID: []string{"key"}}, {Decimal: ","}, {Dates: "ymd"}, {Missing: []string{"-"}}} {
+			if _, err := table.Read(strings.NewReader(text), name, &o); err == nil || !strings.Contains(err.Error(), "has numbers in one form only") {
+				t.Errorf("%s: %+v: %v", name, o, err)
+			}
+		}
 	}
 }
 
