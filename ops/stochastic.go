@@ -95,7 +95,7 @@ func Stochastic[W interface {
 			path = append(path, via[p].arc)
 		}
 		slices.Reverse(path)
-		return &StochasticError{State: q, Path: pathOf[W](f, start, path), Sum: string(sum.AppendText(nil))}, nil
+		return &StochasticError{State: q, Path: pathOf[W](f, start, path), Sum: string(sum.AppendText(nil)), Probability: asProbability(sum)}, nil
 	}
 	return nil, nil
 }

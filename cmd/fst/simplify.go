@@ -176,7 +176,7 @@ A transducer's outputs that are longer than a label get chains of arcs with inpu
 With --allow_nondet states of a machine that is not deterministic are merged where their arcs agree, which need not
 make the smallest machine.
 With out2.fst, the output labels of out1.fst are numbers of strings, which out2.fst spells
-out: their composition is the minimal transducer.
+out: their composition is the transducer.
 ` + closenessAbout + sumsAbout + `
   fst minimize in.fst out.fst
 

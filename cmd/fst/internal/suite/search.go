@@ -200,7 +200,7 @@ func (Component[W]) Push(m Machine, o *ops.PushOptions) (Machine, error) {
 }
 
 // ShortestDistance returns what prints the distances, with double those over log as they are before they are rounded.
-func (c component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions, double bool) (func(io.Writer, *fst.PotentialOptions) error, error) {
+func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions, double bool) (func(io.Writer, *fst.PotentialOptions) error, error) {
 	if err := c.mayQueue(o.Queue); err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (Component[W]) Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	return ops.Describe(m.(fst.Expanded[W]), o)
 }
 
-func (component[W]) NonMember(m Machine) string {
+func (Component[W]) NonMember(m Machine) string {
 	switch f := m.(type) {
 	case fst.Expanded[semiring.Log]:
 		return nonMember(f)
@@ -285,7 +285,7 @@ func nonMember[T interface {
 	return ""
 }
 
-func (component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
+func (Component[W]) Verify(m Machine) error { return fst.Verify(m.(fst.Expanded[W]), nil) }
 
 func (Component[W]) WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error {
 	return fst.WriteDOT(w, m.(fst.Fst[W]), o)
