@@ -11,6 +11,7 @@ import (
 	"hash"
 	"io"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -82,7 +83,10 @@ func (d *decoder) bytes(n int64, what string) ([]byte, error) {
 	for int64(len(buf)) < n {
 		k := min(n-int64(len(buf)), max(chunk, int64(len(buf)))) // double: linear in what came
 		from := len(buf)
-		buf = append(buf, make([]byte, k)...)
+		if k > int64(math.MaxInt-from) { // on 32 bits
+			return nil, d.fail(ErrFormat, "%s takes %d bytes, more than this system can address", what, n)
+		}
+		buf = slices.Grow(buf, int(k))[:from+int(k)]
 		got, err := io.ReadFull(d.r, buf[from:])
 		d.sum.Write(buf[from : from+got])
 		d.at += int64(got)

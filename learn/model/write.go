@@ -83,7 +83,7 @@ func (a *array) bytes() (int64, error) {
 	if s, ok := a.data.([]string); ok {
 		n := int64(4 * len(s))
 		for i, x := range s {
-			if len(x) > math.MaxUint32 {
+			if int64(len(x)) > math.MaxUint32 { // on 32 bits, int does not hold the bound
 				return 0, fmt.Errorf("model: string %d of array %q has %d bytes, too many", i, a.name, len(x))
 			}
 			n += int64(len(x))

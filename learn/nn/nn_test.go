@@ -204,7 +204,7 @@ func TestBatches(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	for _, sizes := range [][]int{nil, {3}, {3, 0}, {-1, 2}, {1 << 20, 1 << 20}, {1 << 62, 1 << 62}, {1, math.MaxInt}, {2, 1 << 29, 1}} {
+	for _, sizes := range [][]int{nil, {3}, {3, 0}, {-1, 2}, {1 << 20, 1 << 20}, {math.MaxInt/2 + 1, math.MaxInt/2 + 1}, {1, math.MaxInt}, {2, 1 << 29, 1}} {
 		if n, err := nn.New(sizes...); err == nil {
 			t.Errorf("New(%v) has %d parameters, want an error", sizes, n.Dim())
 		}

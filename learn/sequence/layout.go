@@ -1,6 +1,9 @@
 package sequence
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // layout says where in the weight vector what stands:
 //
@@ -24,8 +27,8 @@ type layout struct {
 	at1, at2, at3, atPair, dim int
 }
 
-// maxWeights bounds the weight vector: 16 GB.
-const maxWeights = 1 << 31
+// maxWeights bounds the weight vector: 16 GB, and what an int counts on 32 bits.
+const maxWeights = min(1<<31, math.MaxInt)
 
 func newLayout(labels, order, single, pair int, ptr []int, seen []int32) (*layout, error) {
 	l := &layout{labels: labels, order: order, single: single, pair: pair, ptr: ptr, seen: seen}

@@ -2,9 +2,9 @@
 // [suite.Suite].
 //
 // Each subpackage compiles the operations for weights of one memory layout, which the
-// Go compiler shares among types: a weight type of a known layout costs little there,
-// and one of a new layout needs a subpackage of its own. All of them in one package
-// took one compiler 4.4 GB; apart, they are compiled side by side, in .8 GB each.
+// Go compiler shares among types. A weight type of a known layout costs little there;
+// one of a new layout needs a subpackage of its own. They are packages so that
+// compilers run side by side, each in moderate memory.
 package arctypes
 
 import (
