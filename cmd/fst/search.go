@@ -17,7 +17,7 @@ var shortestdistanceTool = &tool{name: "shortestdistance", args: "[in.fst [dista
 Each line is a state and the sum of the weights of all paths from the start to it (with
 --reverse, from it to the final states). Over log weights sums are exact, and float64 until they
 are printed; --digits=17 prints them so, for fst reweight.
-`+sumsAbout+`
+` + sumsAbout + `
   fst shortestdistance in.fst
 
 Time O(states + arcs) for acyclic machines, O(arcs + states · log states) where no weight
