@@ -24,6 +24,7 @@ var unlimited = map[string]string{
 	"ops.TopSort":           "in place, the order alone",
 	"ops.ReweightToInitial": "in place, weights and at most one state",
 	"ops.ReweightToFinal":   "in place, weights and at most one state",
+	"ops.ReweightLog":       "in place, weights and at most one state",
 	"ops.UnionLazy":         "computed on demand; its cache is bounded",
 	"ops.SubtractLazy":      "computed on demand; its cache is bounded",
 	"ops.SynchronizeLazy":   "computed on demand; its cache is bounded",

@@ -343,6 +343,9 @@ func newSCCQueue(of []int32, queues []queue) *sccQueue {
 	return s
 }
 
+// restart makes an empty queue fit for states of lower components than the last that it served.
+func (s *sccQueue) restart() { s.front, s.back = 0, -1 }
+
 func (s *sccQueue) push(q fst.StateID) {
 	c := s.of[q]
 	if s.front > s.back {

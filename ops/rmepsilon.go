@@ -660,6 +660,9 @@ func (c *epsilonCloser[W]) sum(q fst.StateID) error {
 // truncate computes the sums as OpenFst does.
 func (c *epsilonCloser[W]) truncate(q fst.StateID) error {
 	r := c.truncated
+	if s, ok := r.queue.(*sccQueue); ok {
+		s.restart()
+	}
 	r.enter(q, &c.alg)
 	if err := relaxAll(r, &c.alg); err != nil {
 		return err

@@ -137,10 +137,16 @@
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
-//	sums over log weights       steps below --delta are dropped,    exact, so that weights agree to a
-//	                              divergent sums become some          thousandth, less where cycles lose
-//	                              number                              little or --delta is large;
-//	                                                                  divergent sums are an error
+//	sums over log weights       float32, one way; steps below       exact and in float64, both ways, and
+//	                              --delta are dropped, divergent      rounded once: weights agree to a
+//	                              sums become some number             thousandth, less on long machines
+//	                                                                  and where cycles lose little; as
+//	                                                                  OpenFst's where --delta is given;
+//	                                                                  divergent sums are an error, and
+//	                                                                  OpenFst's number with --divergent or
+//	                                                                  TROPICA_DIVERGENT=truncate
+//	-Infinity in log machines   is computed with; what comes of it  a warning as it is read; an error
+//	                              is some number                      where it comes into a sum
 //	cycles that improve for     -16777216 and the like              an error that shows the cycle, where
 //	  ever, reverse distances                                         the start does not lead, too; in
 //	                                                                  fstpush weights stay there
