@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
@@ -151,7 +150,6 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	var said []string // when the progress line is gone
 	control.Warn = func(s string) { said = append(said, s) }
 	e, err := b.train(d, control)
-	err = tables.Advise(c.flags, err)
 	r.stopBar()
 	for _, s := range said {
 		c.Warn(c.prog, "%s: %s", x.Name, s)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/tables"
 )
 
 func main() {
@@ -209,7 +210,7 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 			fmt.Fprintf(std.Err, "%s: %v\n", x.prog, err)
 			return 1
 		}
-		return std.Fail(x.prog, err)
+		return std.Fail(x.prog, tables.Advise(x.flags, err)) // a learner may refuse a table as well
 	}
 	return 0
 }

@@ -128,7 +128,8 @@ func (a *advised) Unwrap() error { return a.err }
 // does not have are left out.
 func Advise(fs *flags.Set, err error) error {
 	var e *table.Error
-	if !errors.As(err, &e) {
+	var done *advised
+	if !errors.As(err, &e) || errors.As(err, &done) || len(e.Fixes) == 0 && e.Option == "" {
 		return err
 	}
 	if name := flagOf[e.Option]; name != "" {

@@ -31,7 +31,7 @@ func NewExactGrower(x *table.Table, o Options) (*Grower, error) {
 	if err := checkTable(x); err != nil {
 		return nil, err
 	}
-	x, err := x.Dense(0)
+	x, err := x.Dense(table.DenseCells / 4) // orders are eight bytes a cell more
 	if err != nil {
 		return nil, err
 	}
