@@ -284,7 +284,9 @@ func TestBoosters(t *testing.T) {
 	var saved [2]bytes.Buffer
 	for k, train := range []func() (*boost.Ensemble, error){
 		func() (*boost.Ensemble, error) { return list[0].Grid[0].Train(d, boost.Control{}) },
-		func() (*boost.Ensemble, error) { return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, ZeroStart: true, Seed: 7}) },
+		func() (*boost.Ensemble, error) {
+			return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, ZeroStart: true, Seed: 7})
+		},
 	} {
 		e, err := train()
 		if err != nil {
