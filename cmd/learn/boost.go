@@ -18,8 +18,9 @@ Each round draws families of trees (at most n internal nodes, leaf vector of nor
 most lambda), fits a tree of each to the gradient, and adds the one of least loss
 plus beta times complexity. The default setting samples rows and columns, takes Newton
 steps, and compares candidates on the rows that were left out; --preset=thesis is
-the literal algorithm. The flags worth a cross-validation are --rate (0.1, 0.3) and
---columns (0.3, 1).`},
+the literal algorithm. A run begins at the best constant, and has as many rounds as give
+the least loss on held-out rows unless --rounds says how many. The flags worth a
+cross-validation are --rate (0.1, 0.3) and --columns (0.3, 1).`},
 	{"adaboost", "AdaBoost and LogitBoost", `
 Weighted majority votes of stumps or small trees, by coordinate descent on the
 exponential loss (plain; l1 and deep with penalties) or the logistic loss (logit-cd,
@@ -27,7 +28,8 @@ logit-newton). Every threshold of every column is searched; on large tables (fro
 100000 rows on) --bins 255 searches those of histograms, several times faster and hardly
 worse.`},
 	{"gb", "gradient boosting", `
-Trees fitted to the gradient in turn, by Newton steps or least squares.`},
+Trees fitted to the gradient in turn, by Newton steps or least squares: as many as give
+the least loss on held-out rows unless --rounds says how many.`},
 }
 
 func boostCommands() []*command {

@@ -20,7 +20,7 @@ var experimentTable31 = &command{
 	summary: "Boosters on the data sets of table 3.1, beside XGBoost.",
 	about: `
 In every trial (five folds, twice) each booster chooses its setting on inner folds of
-the training part, is trained on all of it for 100 rounds, and tested. The
+the training part, is trained on all of it for 100 rounds from the score 0, and tested. The
 boosters are rgb (a grid around the default preset), rgb-default (the preset as it is:
 nothing is chosen), rgb-thesis (the literal setting), gb (plain gradient
 boosting by the same code: the control) and adaboost. Grids are no larger than those

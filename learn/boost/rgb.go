@@ -372,7 +372,11 @@ func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
 		start = o.Loss.Start(d.Y, d.W)
 		r.unit = spread(o.Loss, d, start)
 	}
-	settings, err := o.settings(r.unit)
+	unit := r.unit
+	if unit == 1 {
+		unit = 0 // as models of earlier programs have it
+	}
+	settings, err := o.settings(unit)
 	if err != nil {
 		return nil, err
 	}

@@ -23,12 +23,14 @@
 // # Layout
 //
 // Eight columns form a block: eight codes in one word a row, eight histograms
-// of 256 cells of 16 bytes in 32 KB. A node's rows go by once a block, and the
-// block's histograms stay in the first-level cache; a row costs eight additions and
-// one cache line. Rows are partitioned in place, so that a node's are together and
-// ascending, and their derivatives are gathered once a node. Rivals that lost:
+// of 256 cells of 16 bytes in 32 KB. Eight blocks form a panel, whose words lie row by row:
+// a row is one cache line for 64 columns. A node's rows go by in tiles of 4096, once a
+// block, so that the block's histograms stay in the first-level cache and the tile's words
+// and derivatives in the second. Rows are partitioned in place, so that a node's are together
+// and ascending, by the codes of one column, which lie by themselves as well. Rivals that lost:
 // one column at a time reads rows and derivatives once a column; one row at a
-// time over all columns writes all over the second-level cache; sums
+// time over all columns writes all over the second-level cache; blocks by themselves touch a
+// line a row and block; sums
 // of float32 or float64 depend on the order, and a chain of their additions into one
 // cell takes four cycles each where that of integers takes one.
 //

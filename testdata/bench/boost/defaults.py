@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our boosters, XGBoost and scikit-learn's HistGradientBoosting, each as it comes, side by side on the same divisions:
 
-    defaults.py LEARN DATA [--only NAME,...] [--trials N] [--rgb FLAGS] [--gb FLAGS] [--save FILE]
+    defaults.py LEARN DATA [--only NAME,...] [--trials N] [--rgb FLAGS] [--gb FLAGS]
 
 LEARN is our command, DATA the folder with uci, mnist, ... The tables and a few fresh synthetic ones (new numbers for
 every --seed) are divided N times (10), two thirds for training; a table of more than 9,000 rows is cut down to so many rows
@@ -11,8 +11,9 @@ and Bengio 2003); the last lines are over tables: mean ratio of errors, and how 
 
 Nothing was chosen on these divisions: see NOTES.md for how the defaults were. Needs Debian's python3-xgboost and
 python3-sklearn, else it says SKIPPED."""
-import argparse, csv, gzip, io, math, os, subprocess, sys, tempfile, warnings
+import argparse, csv, gzip, math, os, subprocess, sys, tempfile, warnings
 
+os.environ["OMP_NUM_THREADS"] = "1"  # read when the libraries are loaded; threads that wait spin
 try:
     import numpy as np
     import xgboost
@@ -176,7 +177,6 @@ def main():
     p.add_argument("--rgb", action="append", default=[], help="flags of a variant of rgb; may be repeated")
     p.add_argument("--gb", action="append", default=[])
     a = p.parse_args()
-    os.environ["OMP_NUM_THREADS"] = "1"
     fresh = {t.name: t for t in synthetic(a.seed)}
     names = [n for n in a.only.split(",") if n] or list(TABLES) + list(fresh)
     variants = [("rgb", f) for f in a.rgb or [""]] + [("gb", f) for f in a.gb or [""]]

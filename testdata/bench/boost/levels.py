@@ -6,6 +6,8 @@ loss (regression: squared error / variance) on fresh rows of gb and rgb, and of 
 categories; without the columns of levels and with them. "says" are levels that bear on the target. On adult (uci/adult-train and
 -test of DATA) all columns are there, and the error in per cent is shown as well. --rounds=100 for ours."""
 import csv, gzip, math, os, subprocess, sys, tempfile, warnings
+
+os.environ["OMP_NUM_THREADS"] = "1"
 try:
     import numpy as np
     from sklearn.ensemble import HistGradientBoostingClassifier

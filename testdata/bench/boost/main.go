@@ -70,13 +70,10 @@ func run(args []string) error {
 	}
 	// Binning alone, then a whole run, binning included.
 	w := start()
-	b, err := tree.NewBins(d.X, &tree.BinOptions{Workers: workers})
-	if err != nil {
+	if _, err := tree.NewBins(d.X, &tree.BinOptions{Workers: workers}); err != nil {
 		return err
 	}
 	bins, binsCPU := w.stop()
-	b = nil
-	_ = b
 	w = start()
 	var e *boost.Ensemble
 	switch args[5] {

@@ -298,7 +298,7 @@ func TestBoosters(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(saved[0].Bytes(), saved[1].Bytes()) {
-		t.Error("rgb-default is not the zero value of RGBOptions")
+		t.Error("rgb-default is not the zero value of RGBOptions but for the rounds and the start of the recorded runs")
 	}
 	for _, names := range [][]string{{"rbg"}, {"gb", "rgb", "gb"}} {
 		if _, _, err := Boosters(names, 1, 1, 1, false); err == nil {

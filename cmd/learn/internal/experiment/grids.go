@@ -58,7 +58,7 @@ func Boosters(names []string, rows, columns int, seed uint64, quick bool) ([]boo
 		case "rgb":
 			grid = rgbGrid(size, seed, quick)
 		case "rgb-default":
-			grid = []boost.Trainer{rgbTrainer("default", boost.RGBOptions{Seed: seed})}
+			grid = []boost.Trainer{rgbTrainer("default", boost.RGBOptions{Rounds: 100, ZeroStart: true, Seed: seed})}
 		case "rgb-thesis":
 			grid = thesisGrid(size, seed, quick)
 		case "gb":
@@ -172,7 +172,7 @@ func gbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	for _, depth := range depths {
 		for _, l2 := range l2s {
 			for _, rate := range rates {
-				o := boost.GradientOptions{Rounds: 100, LearningRate: rate, Depth: depth, L2: l2, Exact: size == smallTable, Start: []float64{0}, Seed: seed}
+				o := boost.GradientOptions{Rounds: 100, LearningRate: rate, Depth: depth, MinRows: 1, L2: l2, Exact: size == smallTable, Start: []float64{0}, Seed: seed}
 				grid = append(grid, boost.Trainer{Name: fmt.Sprintf("depth=%d l2=%v rate=%v", depth, l2, rate), Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
 					o := o
 					o.Control = c
