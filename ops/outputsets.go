@@ -165,6 +165,31 @@ func (a *outputSets[W]) plus(r, t outputSet[W]) (outputSet[W], bool) {
 	return append(append(out, r...), t...), true
 }
 
+// plusAll is the sum of all rs as plus makes it, one after another: in n·log n of their terms.
+func (a *outputSets[W]) plusAll(rs []outputSet[W]) outputSet[W] {
+	if a.spent(rs...) {
+		return nil
+	}
+	n := 0
+	for _, r := range rs {
+		n += len(r)
+	}
+	all := make(outputSet[W], 0, n)
+	for _, r := range rs {
+		all = append(all, r...)
+	}
+	slices.SortStableFunc(all, func(x, y outputTerm[W]) int { return compareMilitary(x.labels, y.labels) })
+	out := all[:0]
+	for _, t := range all {
+		if last := len(out) - 1; last >= 0 && slices.Equal(out[last].labels, t.labels) {
+			out[last].weight = t.weight.Plus(out[last].weight)
+		} else {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // divisor has one term: the first label if all strings have it, and the sum of
 // the weights.
 func (*outputSets[W]) divisor(d, r outputSet[W]) outputSet[W] {

@@ -33,7 +33,7 @@ func (d *PairDistinction) String() string {
 }
 
 // RandEquivalent compares two transducers on the strings of random paths, drawn
-// from one or the other by the toss of a coin: it returns the first pair of
+// from one or the other by the toss of a coin, or from the other where one has none: it returns the first pair of
 // strings that they weigh differently, nil if none was met. nil is therefore no
 // proof that they are equivalent. Any machines will do, deterministic or not, with
 // ε or not; the symbol tables must agree.
@@ -70,33 +70,73 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 		}
 		return err
 	}
+	// compare returns the distinction that path shows, nil if it shows none.
+	compare := func(path *fst.Vector[W]) (*PairDistinction, error) {
+		var sums [2]W
+		for i, f := range sides {
+			var err error
+			if sums[i], err = pairWeight(path, f, o.Limits); errors.Is(err, ErrNotClosed) {
+				return nil, nil
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		if sums[0].Near(sums[1], o.Delta) {
+			return nil, nil
+		}
+		d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1]),
+			isyms: cmp.Or(fst.InputSymbols(a), fst.InputSymbols(b)), osyms: cmp.Or(fst.OutputSymbols(a), fst.OutputSymbols(b))}
+		for p := range fst.Paths(path, &fst.PathsOptions{MaxPaths: 1}) {
+			d.Input, d.Output = p.Input(), p.Output()
+		}
+		return d, nil
+	}
+	empty := [2]bool{sides[0].NumStates() == 0, sides[1].NumStates() == 0}
+	if empty[0] && empty[1] {
+		return nil, nil
+	}
+	for i, f := range sides {
+		if n > 0 && empty[1-i] { // any path of the other will do, of whatever length
+			if d, err := compare(shortestChain(f)); d != nil || err != nil {
+				return d, stopped(err, 0)
+			}
+		}
+	}
 	for k := range n {
-		path, err := RandGen(sides[rng.IntN(2)], rng, &RandGenOptions{Select: o.Select, MaxLength: o.MaxLength, Limits: o.Limits})
+		side := rng.IntN(2)
+		if empty[side] {
+			side = 1 - side
+		}
+		path, err := RandGen(sides[side], rng, &RandGenOptions{Select: o.Select, MaxLength: o.MaxLength, Limits: o.Limits})
 		if err != nil {
 			return nil, stopped(err, k)
 		}
-		var sums [2]W
-		settled := true
-		for i, f := range sides {
-			sums[i], err = pairWeight(path, f, o.Limits)
-			if errors.Is(err, ErrNotClosed) {
-				settled = false
-				break
-			}
-			if err != nil {
-				return nil, stopped(err, k)
-			}
-		}
-		if settled && !sums[0].Near(sums[1], o.Delta) {
-			d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1]),
-				isyms: cmp.Or(fst.InputSymbols(a), fst.InputSymbols(b)), osyms: cmp.Or(fst.OutputSymbols(a), fst.OutputSymbols(b))}
-			for p := range fst.Paths(path, &fst.PathsOptions{MaxPaths: 1}) {
-				d.Input, d.Output = p.Input(), p.Output()
-			}
-			return d, nil
+		if d, err := compare(path); d != nil || err != nil {
+			return d, stopped(err, k)
 		}
 	}
 	return nil, nil
+}
+
+// shortestChain returns a path of the fewest arcs from the start of f to a final state as a machine, all weights 1̄: an empty
+// machine where none is found.
+func shortestChain[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
+	arcs, ok := pathToFinal[W](f, f.Start())
+	if !ok {
+		return fst.NewVector[W](0)
+	}
+	path := fst.NewVector[W](len(arcs) + 1)
+	path.AddStates(len(arcs) + 1)
+	path.SetStart(0)
+	q := f.Start()
+	for i, k := range arcs {
+		e := f.Arcs(q)[k]
+		q = e.NextState
+		e.Weight, e.NextState = semiring.One[W](), fst.StateID(i+1)
+		path.AddArc(fst.StateID(i), e)
+	}
+	path.SetFinal(fst.StateID(len(arcs)), semiring.One[W]())
+	return path
 }
 
 // pathsError is a LimitError that tells how many paths had been tried.

@@ -416,6 +416,12 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	truncated  *relaxation[W] // nil where sums are not to be truncated
 	alg        algebraOf[W]
 
+	// Of weights whose sums take time for all that they are of, as sets of strings, else nil: the sum of many at once,
+	// and what is to be added to the sums of states, and to the arcs of the state at hand by number.
+	sumAll   func([]W) W
+	ofStates map[fst.StateID][]W
+	ofArcs   map[int32][]W
+
 	// Of ε-removal as a whole; nil or zero of what is computed on demand.
 	status []uint32      // of each state
 	live   bool          // some are epsilonGone
@@ -452,8 +458,14 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 	}
 	c.meter = meter{op: "RmEpsilon", lim: o.Limits}
 	c.heap = newHeapGuard[W](&c.meter)
+	if w, ok := any(c.zero).(summable[W]); ok {
+		c.sumAll, c.ofStates, c.ofArcs = w.Sum, map[fst.StateID][]W{}, map[int32][]W{}
+	}
 	return c, nil
 }
+
+// summable is met by weights that sum many at once in less time than one by one.
+type summable[W any] interface{ Sum([]W) W }
 
 // Start returns the start state of f: states keep their numbers.
 func (c *epsilonCloser[W]) Start() (fst.StateID, error) { return c.f.Start(), fst.Err(c.f) }
@@ -551,16 +563,35 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 			} else if len(c.closure) > 1 {
 				k, found = c.merge.look(e.ILabel, e.OLabel, next)
 			}
-			if found {
+			switch {
+			case found && c.sumAll != nil:
+				if c.ofArcs[k] == nil {
+					c.ofArcs[k] = append(c.ofArcs[k], dst[base+int(k)].Weight)
+				}
+				c.ofArcs[k] = append(c.ofArcs[k], w)
+			case found:
 				dst[base+int(k)].Weight = dst[base+int(k)].Weight.Plus(w)
-			} else {
+			default:
 				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: next})
 			}
 		}
 		if w := c.f.Final(p); !w.Equal(c.zero) {
-			final = final.Plus(d.Times(w))
-			ended = true
+			if ended = true; c.sumAll != nil {
+				c.ofArcs[-1] = append(c.ofArcs[-1], d.Times(w))
+			} else {
+				final = final.Plus(d.Times(w))
+			}
 		}
+	}
+	if len(c.ofArcs) > 0 {
+		for k, ws := range c.ofArcs {
+			if k < 0 {
+				final = c.sumAll(ws)
+			} else {
+				dst[base+int(k)].Weight = c.sumAll(ws)
+			}
+		}
+		clear(c.ofArcs)
 	}
 	c.lost = c.lost || ended && final.Equal(c.zero)
 	if err := fst.Err(c.f); err != nil {
@@ -693,14 +724,23 @@ func (c *epsilonCloser[W]) exactly(q fst.StateID) error {
 			for i := range arcs {
 				if e := &arcs[i]; c.follows(e) {
 					t := e.NextState
-					c.d[t] = c.d[t].Plus(c.d[p].Times(e.Weight))
+					if c.sumAll != nil {
+						c.ofStates[t] = append(c.ofStates[t], c.d[p].Times(e.Weight))
+					} else {
+						c.d[t] = c.d[t].Plus(c.d[p].Times(e.Weight))
+					}
 					if c.state[t].into--; c.state[t].into == 0 {
+						if c.sumAll != nil {
+							c.d[t] = c.sumAll(c.ofStates[t])
+							delete(c.ofStates, t)
+						}
 						c.stack = append(c.stack, t)
 					}
 				}
 			}
 		}
 	}
+	clear(c.ofStates)
 	if done == len(c.closure) {
 		return nil
 	}

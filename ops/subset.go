@@ -402,6 +402,8 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 	m.order, m.cand, m.out = m.order[:0], m.cand[:0], m.out[:0]
 	sorted, last := true, uint64(0)
 	subset := m.table.subset(q)
+	many, all := any(m.alg).(interface{ plusAll([]R) R })
+	var finals []R
 	ends := m.related == nil || fst.IsFinal(m.f, m.heads[q])
 	warmed := m.warmed(q)
 	for i := range subset {
@@ -409,7 +411,9 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		if i >= warmed {
 			warmed += m.warm(q, i)
 		}
-		if ends {
+		if ends && all {
+			finals = append(finals, m.alg.stop(e.residual, m.f.Final(e.state)))
+		} else if ends {
 			sum, ok := m.alg.plus(final, m.alg.stop(e.residual, m.f.Final(e.state)))
 			if !ok {
 				return final, nil, m.conflict(q, fst.NoLabel, i, -1)
@@ -433,6 +437,9 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 			m.order = append(m.order, candidate{key, int32(len(m.cand))})
 			m.cand = append(m.cand, m.alg.step(e.residual, a))
 		}
+	}
+	if all {
+		final = many.plusAll(finals)
 	}
 	m.work += int64(len(m.cand)) + 1
 	if err := m.operandErr(); err != nil {
@@ -475,7 +482,20 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []candidate) error {
 	weight := m.alg.zero()
 	m.next = m.next[:0]
+	many, all := any(m.alg).(interface{ plusAll([]R) R })
+	for i, last := 0, 0; all && i < len(group); i = last {
+		var rs []R // of one state
+		for last = i; last < len(group) && group[last].state() == group[i].state(); last++ {
+			r := m.cand[group[last].index]
+			weight = m.alg.divisor(weight, r)
+			rs = append(rs, r)
+		}
+		m.next = append(m.next, element[R]{group[i].state(), many.plusAll(rs)})
+	}
 	for i, c := range group {
+		if all {
+			break
+		}
 		r := m.cand[c.index]
 		weight = m.alg.divisor(weight, r)
 		if n := len(m.next); n > 0 && m.next[n-1].state == c.state() {

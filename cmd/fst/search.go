@@ -133,7 +133,16 @@ func (d *drawFlags) rng(c *call) *rand.Rand {
 	if !c.flags.Given("seed") {
 		seed = rand.Uint64()
 	}
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(mix(seed), mix(^seed)))
+}
+
+// mix spreads a seed over all bits, so that near seeds begin draws that have nothing to do with one another: the finalizer of SplitMix64
+// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
 // selector reads --select.
