@@ -74,7 +74,7 @@ func TestTransducerOfOtherLabels(t *testing.T) {
 	}
 	for _, loss := range []*Transducer{tropical, rational} {
 		_, err := loss.Machine([]int{0, 1}, 3, 2)
-		if !errors.Is(err, ErrNoString) || !strings.Contains(err.Error(), loss.Name) || !strings.Contains(err.Error(), "labels from 1 to 3") {
+		if !errors.Is(err, ErrNoString) || !strings.Contains(err.Error(), loss.Name) || !strings.Contains(err.Error(), "symbol k") {
 			t.Errorf("%v", err)
 		}
 		s := SoftmaxMargin[float64]{Loss: loss, Alphabet: 3}
@@ -82,6 +82,9 @@ func TestTransducerOfOtherLabels(t *testing.T) {
 		if err := s.Eval(context.Background(), [][]int{{0, 1}}, theta, nil, nil); !errors.Is(err, ErrNoString) {
 			t.Errorf("batch: %v", err)
 		}
+	}
+	if _, err := TropicalAutomaton(Strings(3, 2), u, []int{0, 1}, nil); !errors.Is(err, ErrNoString) || !strings.Contains(err.Error(), "reads no label of the strings") {
+		t.Errorf("automaton: %v", err)
 	}
 	// With a constant every string has a loss.
 	if rational, err = RationalTransducer(ops.MapInto(u, func(semiring.Tropical64) semiring.Probability { return 1 }), 1); err != nil {
