@@ -11,7 +11,7 @@ import (
 type Case struct {
 	Machine    *Machine // nil for the loss 0
 	Potentials *Potentials
-	Gamma      float64
+	Gamma      float64 // 0 is γ = 0: the plain model, under which Expected is the risk of Machine's loss
 	Want       Want
 	Direction  [][]float64 // for WantHVP
 	Result     *Result     // receives the outcome; one for each case
@@ -26,11 +26,24 @@ type Batch struct {
 	Workers int // zero is GOMAXPROCS
 
 	evaluators []*Evaluator
+	first      map[*Result]int // the case of each
 }
 
 // Eval evaluates all cases. The error is that of the first case that has one;
-// the others are evaluated all the same.
+// the others are evaluated all the same. Two cases with one Result are an error before
+// any is evaluated.
 func (b *Batch) Eval(cases []Case) error {
+	if b.first == nil {
+		b.first = make(map[*Result]int, len(cases))
+	}
+	clear(b.first)
+	for i := range cases {
+		r := cases[i].Result
+		if j, ok := b.first[r]; ok && r != nil {
+			return fmt.Errorf("losses: Batch: cases %d and %d have one Result; give each its own", j, i)
+		}
+		b.first[r] = i
+	}
 	workers := b.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -53,6 +53,7 @@ type columnBuilder struct {
 
 // columns puts the costs into integers and finds symbols that act alike.
 func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
+	e = e.or()
 	m := len(ref)
 	b := &columnBuilder{l: l, m: m, budget: e.Budget, constant: true}
 	// Symbols that act alike: without tables those that ref lacks; with tables

@@ -28,6 +28,8 @@ type Loss interface {
 // grows exponentially with the length (about 2 per symbol for unit costs on
 // random references), which no exact method avoids.
 type Edit struct {
+	// All four 0, and no table, is the unit distance: Edit{} and Edit{Band: 2} count edits. Where one is
+	// set, the others are what they are. The loss 0 needs no machine: see Evaluator.Eval.
 	Match, Sub, Ins, Del float64
 
 	// Tables per symbol replace the constants where they are not nil:
@@ -57,9 +59,18 @@ var Unit = Edit{Match: 0, Sub: 1, Ins: 1, Del: 1}
 // the score with free ends.
 var SmithWaterman = Edit{Match: -2, Sub: 1, Ins: 1, Del: 1}
 
+// or returns e with its default in place.
+func (e Edit) or() Edit {
+	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
+		e.Sub, e.Ins, e.Del = 1, 1, 1
+	}
+	return e
+}
+
 // Machine implements Loss. Cost: one row of dynamic programming for each
 // column and each distinct symbol of the reference.
 func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
+	e = e.or()
 	if err := e.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
@@ -285,6 +296,7 @@ func (e Edit) check(ref []int, alphabet int) error {
 
 // AppendKey implements Loss.
 func (e Edit) AppendKey(dst []byte) []byte {
+	e = e.or()
 	dst = e.Budget.appendKey(append(dst, 'e'))
 	dst = appendFloats(dst, e.Match, e.Sub, e.Ins, e.Del)
 	dst = appendInts(dst, e.Band, len(e.SubTable), len(e.InsTable), len(e.DelTable))

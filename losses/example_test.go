@@ -1,6 +1,7 @@
 package losses_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/tropica-fst/tropica/losses"
@@ -68,4 +69,38 @@ func ExampleEdit_Machine_band() {
 	fmt.Printf("log Z %.4f, E[L] %.4f, %v on the error %.1e\n", r.LogZ, r.Expected, r.LogZErrorKind, r.LogZError)
 	// Output:
 	// log Z 1601.0913, E[L] 1.0883, bound on the error 5.7e-03
+}
+
+// A training step on a padded batch: two strings of three and two labels, in a flat tensor of
+// potentials with room for three positions.
+func ExampleSoftmaxMargin() {
+	references := [][]int{{0, 1, 1}, {1, 0}}
+	theta := losses.Tensor[float32]{Batch: 2, Length: 3, Window: 2, Data: make([]float32, 2*3*2)}
+	grad := theta
+	grad.Data = make([]float32, len(theta.Data))
+	values := make([]float64, 2)
+
+	objective := losses.SoftmaxMargin[float32]{Loss: losses.Unit, Alphabet: 2}
+	if err := objective.Eval(context.Background(), references, theta, values, &grad); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.4f\n", values)
+	fmt.Printf("%.4f\n", grad.Data)
+	// Output:
+	// [3.9398 2.6265]
+	// [-0.7311 0.7311 0.7311 -0.7311 0.7311 -0.7311 0.7311 -0.7311 -0.7311 0.7311 0.0000 0.0000]
+}
+
+// CheckGradient finds out whether a gradient is that of its function.
+func ExampleCheckGradient() {
+	square := func(x, grad []float64) (float64, error) {
+		if grad != nil {
+			grad[0] = 2 * x[0]
+		}
+		return x[0] * x[0], nil
+	}
+	report, err := losses.CheckGradient(square, []float64{3}, 0, nil)
+	fmt.Println(report.Checked, report.Err(1e-8), err)
+	// Output: 1 <nil> <nil>
 }

@@ -145,6 +145,11 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 	if err != nil {
 		return nil, err
 	}
+	if det.Start() == fst.NoState {
+		if err := unmatched(y, u, opts); err != nil {
+			return nil, err
+		}
+	}
 	a := &Automaton{L: ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}
 	if opts.Band > 0 {
 		a.banded = &bandOrigin{y: y, u: u, ref: slices.Clone(ref), opts: opts, grid: rounding}
@@ -195,7 +200,48 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 	if err != nil {
 		return nil, err
 	}
+	if l.Start() == fst.NoState {
+		if err := unmatched(y, u, opts); err != nil {
+			return nil, err
+		}
+	}
 	return &Automaton{L: l}, nil
+}
+
+// unmatched returns an error where u reads none of the labels that strings have: it has
+// another alphabet then, and no path for any string. That a string or a reference alone has no path
+// is no error: the loss leaves strings out.
+func unmatched[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], opts *GeneralOptions) error {
+	strings := map[fst.Label]bool{}
+	if x := opts.Expand; x != nil {
+		for q := range fst.StateID(x.NumStates()) {
+			for _, e := range x.Arcs(q) {
+				strings[e.OLabel] = true
+			}
+		}
+	} else {
+		for q := range fst.StateID(y.NumStates()) {
+			for _, e := range y.Arcs(q) {
+				strings[e.ILabel] = true
+			}
+		}
+	}
+	delete(strings, fst.Epsilon)
+	example := fst.Epsilon
+	for q := range fst.StateID(u.NumStates()) {
+		for _, e := range u.Arcs(q) {
+			if strings[e.ILabel] {
+				return nil
+			}
+			if e.ILabel != fst.Epsilon {
+				example = e.ILabel
+			}
+		}
+	}
+	if example == fst.Epsilon || len(strings) == 0 {
+		return nil
+	}
+	return fmt.Errorf("losses: the loss transducer reads no label of the strings (it reads %d, say; symbol k is label k+1): %w", example, ErrNoString)
 }
 
 // scale returns the greatest absolute logarithm of a weight of u that is not 0̄.

@@ -9,7 +9,15 @@ import (
 // reference of its length. Exact, with one column a layer: it only adds to the
 // potentials.
 type Hamming struct {
-	Scale float64
+	Scale float64 // zero is 1: Hamming{} counts
+}
+
+// or returns h with its default in place.
+func (h Hamming) or() Hamming {
+	if h.Scale == 0 {
+		h.Scale = 1
+	}
+	return h
 }
 
 // Machine implements Loss. ref must have length l; a symbol of ref outside the
@@ -18,6 +26,7 @@ func (h Hamming) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	if err := h.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}
+	h = h.or()
 	var b Builder
 	same, other := b.Value(0), b.Value(h.Scale)
 	for _, r := range ref {
@@ -69,8 +78,8 @@ func (h Hamming) Value(y, ref []int) float64 {
 			n++
 		}
 	}
-	return h.Scale * float64(n)
+	return h.or().Scale * float64(n)
 }
 
 // AppendKey implements Loss.
-func (h Hamming) AppendKey(dst []byte) []byte { return appendFloats(append(dst, 'h'), h.Scale) }
+func (h Hamming) AppendKey(dst []byte) []byte { return appendFloats(append(dst, 'h'), h.or().Scale) }

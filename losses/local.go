@@ -29,6 +29,7 @@ import (
 // l/4 and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own: of the order of l² a layer, l³ in
 // all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962 and 81675 states.)
 type Local struct {
+	// All four 0 are 1 for a match and -1 for all else, the defaults of Local{}.
 	Match, Sub, Ins, Del float64
 
 	// Band > 0 keeps alignments to |j - t·m/l| ≤ Band, as Edit.Band does: each step of the alignment of a
@@ -39,6 +40,14 @@ type Local struct {
 	// Budget is as in Edit. Columns of Local are many, and take a dynamic program for each symbol:
 	// 24 random symbols of 15 fit the default and take half a minute.
 	Budget
+}
+
+// or returns x with its default in place.
+func (x Local) or() Local {
+	if x.Match == 0 && x.Sub == 0 && x.Ins == 0 && x.Del == 0 {
+		x.Match, x.Sub, x.Ins, x.Del = 1, -1, -1, -1
+	}
+	return x
 }
 
 // localAdvice is what to do about a machine that is too large, where no band is known to help.
@@ -97,6 +106,7 @@ func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error
 
 // AppendKey implements Loss.
 func (x Local) AppendKey(dst []byte) []byte {
+	x = x.or()
 	return appendInts(x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del)), x.Band)
 }
 
@@ -114,6 +124,7 @@ func (x Local) check() error {
 
 // Value returns the loss of y by the usual dynamic program.
 func (x Local) Value(y, ref []int) float64 {
+	x = x.or()
 	l, m := len(y), len(ref)
 	h, next := make([]float64, m+1), make([]float64, m+1)
 	best := 0.0
@@ -200,6 +211,7 @@ func (x Local) Check(ref []int, alphabet, l int) error {
 // with the length: by how much their cells are behind the best score, and what that is where it still
 // matters.
 func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
+	x = x.or()
 	if err := x.Check(ref, alphabet, l); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// ErrNoString reports that there is no allowed string to sample.
+// ErrNoString reports that there is no allowed string to sample, or that a loss transducer has a path
+// for none.
 var ErrNoString = errors.New("losses: no string is allowed")
 
 // errNoSource is what Sample says to no source of randomness.

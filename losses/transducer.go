@@ -15,7 +15,7 @@ import (
 // Transducer is the loss that a user's transducer U defines, as a Loss: what trains
 // with an edit distance trains with it. U's input side reads y, its output side the
 // reference, both with symbol k as label k+1. A string that U has no path for is left
-// out of every sum and maximum.
+// out of every sum and maximum; where that is every string, Machine returns ErrNoString.
 //
 // A machine is made along the general path, by composition and determinization, and
 // may be as large as that makes it: exponential in the length for losses like an edit
@@ -100,7 +100,29 @@ func (t *Transducer) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		}
 		return nil, err
 	}
-	return a.Machine(alphabet, l)
+	m, err := a.Machine(alphabet, l)
+	if err == nil && l > 0 && alphabet > 0 && a.L.Start() == fst.NoState {
+		name := t.Name
+		if name != "" {
+			name += ": "
+		}
+		return nil, fmt.Errorf("%slosses: transducer: %w: no path reads a string of %d labels from 1 to %d (label k+1 is symbol k) and writes the reference %v", name, ErrNoString, l, alphabet, brief(ref))
+	}
+	return m, err
+}
+
+// brief returns the first labels of a reference, as a machine has them.
+func brief(ref []int) string {
+	const most = 8
+	labels := make([]int, min(len(ref), most))
+	for j := range labels {
+		labels[j] = ref[j] + 1
+	}
+	s := fmt.Sprint(labels)
+	if len(ref) > most {
+		s = s[:len(s)-1] + " …]"
+	}
+	return s
 }
 
 // Among returns the losses of some strings against a reference, +Inf for those left

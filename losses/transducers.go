@@ -21,6 +21,7 @@ import (
 // those alone that a reference and some strings use. A band is no property of the
 // transducer: see GeneralOptions.Band.
 func (e Edit) Transducer(alphabet int) (*fst.Vector[semiring.Tropical64], error) {
+	e = e.or()
 	if err := e.check(nil, alphabet); err != nil {
 		return nil, err
 	}
@@ -138,6 +139,7 @@ func used(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *General
 // Automaton prepares the loss along the general path, by the transducer between the
 // symbols that occur.
 func (e Edit) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (*Automaton, error) {
+	e = e.or()
 	ys, rs, opts, err := used(y, ref, alphabet, opts)
 	if err != nil {
 		return nil, err
@@ -196,6 +198,7 @@ func (e Edit) cost(y, r int) float64 {
 // Costs must be constants, and a substitution at least as dear as a match, for
 // s stands for any symbol: it can be substituted by what it was.
 func (e Edit) Factors(alphabet int) (t1, t2 *fst.Vector[semiring.Tropical64], err error) {
+	e = e.or()
 	if err := e.check(nil, alphabet); err != nil {
 		return nil, nil, err
 	}
@@ -238,6 +241,7 @@ func (s Local) Transducer(alphabet int) (*fst.Vector[semiring.Tropical64], error
 
 // Automaton is Edit.Automaton for this loss.
 func (s Local) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (*Automaton, error) {
+	s = s.or()
 	ys, rs, opts, err := used(y, ref, alphabet, opts)
 	if err != nil {
 		return nil, err
@@ -257,6 +261,7 @@ func (s Local) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int
 }
 
 func (s Local) transducer(ys, rs []int, lim ops.Limits) (*fst.Vector[semiring.Tropical64], error) {
+	s = s.or()
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -320,6 +325,7 @@ func (h Hamming) transducer(ys, rs []int, lim ops.Limits) (*fst.Vector[semiring.
 	if err := checkArcs(ys, rs, 1, lim); err != nil {
 		return nil, err
 	}
+	h = h.or()
 	if !(math.Abs(h.Scale) <= maxCost) {
 		return nil, fmt.Errorf("losses: hamming: scale %v is not a finite number of moderate size", h.Scale)
 	}

@@ -8,6 +8,7 @@ var infinity = math.Inf(1)
 // defined: O(len(y) len(ref)), or O(len(y) Band + len(ref)) within a band. y and ref
 // must suit the cost tables.
 func (e Edit) Value(y, ref []int) float64 {
+	e = e.or()
 	l, m := len(y), len(ref)
 	var first, last []int
 	if e.Band > 0 {

@@ -121,6 +121,10 @@ func (s *lossSpec) common(in *lossInput) error {
 	return nil
 }
 
+// errNoCost refuses a loss that is 0 for every string, which is the zero value that the
+// library takes for its default.
+var errNoCost = errors.New("all its costs are 0, so that it is 0 for every string; a case without a loss has gamma 0")
+
 func (s *lossSpec) edit(in *lossInput) error {
 	e := losses.Edit{Band: s.band}
 	var err error
@@ -140,6 +144,9 @@ func (s *lossSpec) edit(in *lossInput) error {
 	}
 	if e.Del, e.DelTable, err = in.Del.numbers("del", 1); err != nil {
 		return err
+	}
+	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
+		return errNoCost
 	}
 	s.direct, s.value = e, e.Value
 	if s.cap != nil { // for enumeration
@@ -165,6 +172,9 @@ func (s *lossSpec) local(in *lossInput) error {
 		}
 		*f.to = v
 	}
+	if x.Match == 0 && x.Sub == 0 && x.Ins == 0 && x.Del == 0 {
+		return errNoCost
+	}
 	s.direct, s.value = x, x.Value
 	return nil
 }
@@ -182,6 +192,9 @@ func (s *lossSpec) hamming(in *lossInput) error {
 	h := losses.Hamming{Scale: 1}
 	if in.Scale != nil {
 		h.Scale = float64(*in.Scale)
+	}
+	if h.Scale == 0 {
+		return errNoCost
 	}
 	s.direct, s.value = h, h.Value
 	return nil
