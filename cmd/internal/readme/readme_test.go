@@ -2,6 +2,8 @@ package readme
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,5 +41,30 @@ func TestWords(t *testing.T) {
 	}
 	if n := len(strings.Fields(string(text))); n > 1300 {
 		t.Errorf("README.md has %d words; at most 1300 are read", n)
+	}
+}
+
+// The Go of README.md compiles and runs.
+func TestGo(t *testing.T) {
+	text, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := Blocks(string(text), "go")
+	if len(blocks) != 1 {
+		t.Fatalf("%d blocks of Go", len(blocks))
+	}
+	program := "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/tropica-fst/tropica/losses\"\n)\n\nfunc main() {\n\treference, alphabet, length := []int{0, 1, 1}, 3, 3\n\t" +
+		strings.ReplaceAll(blocks[0], "err :=", "err =") + "\n\tfmt.Println(err, r.LogZ > 0, len(r.Marginals))\n}\n"
+	program = strings.Replace(program, "m, err = ", "m, err := ", 1)
+	file := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(file, []byte(program), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "run", file)
+	cmd.Dir = "../../.."
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "<nil> true 3\n" {
+		t.Errorf("%v: %s\n%s", err, out, program)
 	}
 }

@@ -62,4 +62,14 @@ func (p *Program) paths() [][]string {
 	return out
 }
 
-func values(f *flags.Flag) string { return strings.TrimSpace(strings.Join(f.Values, " ")) }
+// values are the values of a flag to choose from, as words of a list: those that a shell would
+// take apart, such as a quote, are left out.
+func values(f *flags.Flag) string {
+	var words []string
+	for _, v := range f.Values {
+		if v != "" && !strings.ContainsAny(v, " \t\n'\"\\$`&|;<>()*?[]#~") {
+			words = append(words, v)
+		}
+	}
+	return strings.Join(words, " ")
+}
