@@ -33,6 +33,9 @@ type costGrid struct {
 	unit, step float64
 	// top is the greatest weight that counts.
 	top float64
+	// moves is how far a weight may be from its multiple: 0, but for rounding, where the unit
+	// is one that all weights have in common.
+	moves float64
 }
 
 // costGridOf returns the grid for the paths of at most n arcs of u, with a cap if
@@ -83,7 +86,7 @@ func costGridOf(u fst.Expanded[semiring.Tropical64], limit *float64, n int) cost
 	// As coarse as digits allow: weights that differ by rounding in the 40th bit are equal.
 	_, exponent := math.Frexp(min(finest, 0x1p-40*top))
 	g = max(g, math.Ldexp(1, exponent-1), math.SmallestNonzeroFloat64)
-	return costGrid{unit: g, step: g, top: top}
+	return costGrid{unit: g, step: g, top: top, moves: g}
 }
 
 // leading returns x rounded to so many bits.
@@ -104,7 +107,7 @@ func (g costGrid) round(w semiring.Tropical64) semiring.Tropical64 {
 
 // noise bounds what rounding does to a sum of n weights.
 func (g costGrid) noise(n int) float64 {
-	return float64(n) * max(g.step, 0x1p-40*g.top)
+	return float64(n) * max(g.moves, 0x1p-40*g.top)
 }
 
 // machine returns u with its weights rounded: u itself where they are multiples.

@@ -81,7 +81,7 @@ func execute(ctx context.Context, words []string, std cli.Streams) int {
 		if err != nil {
 			return std.Fail("learn", err)
 		}
-		c.help(std.Out)
+		c.help(std.Out, false)
 		return 0
 	case "version", "--version", "-version":
 		fmt.Fprintln(std.Out, "learn", cli.Version())
@@ -159,7 +159,12 @@ func group(name string) []*command {
 	return out
 }
 
-func isHelp(w string) bool { return w == "--help" || w == "-help" || w == "-h" }
+func isHelp(w string) bool { return w == "--help" || w == "-help" || w == "-h" || isHelpAll(w) }
+
+// isHelpAll reports whether a word asks for all flags.
+func isHelpAll(w string) bool {
+	return strings.ReplaceAll(strings.TrimLeft(w, "-"), "_", "-") == "help-all" && strings.HasPrefix(w, "-")
+}
 
 func groupHelp(w io.Writer, name string) {
 	fmt.Fprintf(w, "  Usage: learn %s VERB [flags] [arguments]\n\n`learn help %s VERB` tells more, with an example.\n\n", name, name)
@@ -177,7 +182,7 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 	}
 	for _, w := range words[:end] {
 		if isHelp(w) {
-			c.help(std.Out)
+			c.help(std.Out, isHelpAll(w))
 			return 0
 		}
 		if w == "--version" || w == "-version" {
@@ -215,14 +220,14 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 	return 0
 }
 
-func (c *command) help(w io.Writer) {
+func (c *command) help(w io.Writer, all bool) {
 	fmt.Fprintf(w, "%s\n\n  Usage: %s [flags] %s\n\n", c.summary, c.prog(), c.args)
 	if c.about != "" {
 		fmt.Fprintf(w, "%s\n\n", strings.Trim(c.about, "\n"))
 	}
 	fs := newFlags()
 	c.setup(fs)
-	fs.PrintHelp(w, true)
+	printFlags(w, fs, c.shown(), all)
 }
 
 const programSummary = "Sequence models trained on the loss that they are judged by, and boosting."
