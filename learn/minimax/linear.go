@@ -85,10 +85,7 @@ func (t *trainer) linearRun() (*linearRun, error) {
 	if l.Solver == Auto && l.more && bounded && l.gap < 0 {
 		l.gap = 1e-9 // as near as it gets
 	}
-	var err error
-	if l.control, err = t.control(t.Passes); err != nil {
-		return nil, err
-	}
+	l.control = t.control(t.Passes)
 	l.later = l.resumes(lateSolvers...)
 	return l, nil
 }
@@ -248,10 +245,10 @@ func (l *linearRun) smooth() (*saddle.Result, error) {
 			s.Reason = run.NoProgress // τ is as small as it gets: there is no other end
 		}
 	}
-	if err := l.tightened(l.control.Ctx, l.g, l.mixtures, s, l.gap); err != nil {
+	if err := l.tightened(l.g, l.mixtures, s, l.gap, l.control); err != nil {
 		return s, err
 	}
-	return s, l.tightenedBall(l.control.Ctx, l.g, l.mixtures, s, l.gap)
+	return s, l.tightenedBall(l.g, l.mixtures, s, l.gap, l.control)
 }
 
 // partial is the fit of a run that ended with an error, nil where it left nothing.
