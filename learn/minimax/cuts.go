@@ -259,9 +259,7 @@ func (r *cutRun) look(w []float64) (float64, error) {
 		return math.Inf(1), nil
 	}
 	k.penalty = v - floats.Dot(r.lambda, k.values)
-	if upper := k.penalty + r.set.Maximize(k.values, nil); r.best.W == nil || upper < r.best.Upper {
-		r.best.Upper, r.best.W = upper, slices.Clone(w)
-	}
+	r.reached(k.penalty+r.set.Maximize(k.values, nil), w)
 	if r.open {
 		*r.last() = k
 	} else {
@@ -315,9 +313,7 @@ func (r *cutRun) game() ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if upper := v - floats.Dot(s.Lambda, values) + r.set.Maximize(values, nil); upper < r.best.Upper {
-		r.best.Upper, r.best.W = upper, w
-	}
+	r.reached(v-floats.Dot(s.Lambda, values)+r.set.Maximize(values, nil), w)
 	return s.Lambda, nil
 }
 

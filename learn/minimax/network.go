@@ -35,7 +35,7 @@ func (t *trainer) network() (*Fit, error) {
 	r.w = nn.He[float32](t.net, t.Seed)
 	r.lambda, r.frozen = t.mixture()
 	p := len(t.objectives)
-	r.sum, r.passValues, r.best = make([]float64, p), make([]float64, p), math.Inf(1)
+	r.sum, r.passValues = make([]float64, p), make([]float64, p)
 	if err := r.optimizer(); err != nil {
 		return nil, err
 	}
@@ -62,8 +62,7 @@ type netRun struct {
 	sum            []float64 // of λ at every step
 	passValues     []float64 // Σ of the objectives, as they enter the game, over the pass
 	passRows       int
-	first, best    float64
-	keptPass       int
+	first          float64
 }
 
 // rate is the factor of both steps in the pass that comes.
@@ -159,7 +158,7 @@ func (r *netRun) ended(reason run.Reason) (*Fit, error) {
 	switch {
 	case value-value != 0 || f.Penalty-f.Penalty != 0:
 		return nil, r.lastStep(value+f.Penalty, optim.ErrNotFinite)
-	case r.worse(value, r.zero()) && r.worse(value, r.accounted(r.values(nn.He[float32](r.net, r.Seed)))):
+	case r.worse(value, r.zero()) && r.worse(value, r.accounted(r.values(r.e, nn.He[float32](r.net, r.Seed)))):
 		return nil, r.lastStep(value, saddle.ErrDiverged)
 	}
 	return f, nil
@@ -175,11 +174,7 @@ func (r *netRun) worse(value, start float64) bool { return value > clearlyWorse*
 
 // zero is the value of the model whose scores are all zero.
 func (r *netRun) zero() float64 {
-	raw := r.e.values(make([]float32, r.data.Rows*r.net.Outputs()))
-	for k, v := range raw {
-		raw[k] = r.objectives[k].scale*v - r.objectives[k].offset
-	}
-	return r.accounted(raw)
+	return r.accounted(r.scored(r.e, make([]float32, r.data.Rows*r.net.Outputs())))
 }
 
 // A model whose value is more than clearlyWorse times that of the start, and of scores of
@@ -198,21 +193,30 @@ func (r *netRun) accounted(values []float64) float64 {
 	for k, v := range values {
 		raw[k] = v + r.objectives[k].offset
 	}
-	if r.frozen {
-		return floats.Dot(r.lambda, raw)
-	}
-	return r.preferences.Maximize(raw, nil)
+	return r.worst(raw)
 }
 
-// values are the objectives at w on all training examples, as they enter the game.
-func (r *netRun) values(w []float32) []float64 {
-	scores := make([]float32, r.data.Rows*r.net.Outputs())
-	r.e.scoresOf(w, scores)
-	raw := r.e.values(scores)
-	for k, v := range raw {
-		raw[k] = r.objectives[k].scale*v - r.objectives[k].offset
+// worst is what the mixture that was trained for makes of values.
+func (r *netRun) worst(values []float64) float64 {
+	if r.frozen {
+		return floats.Dot(r.lambda, values)
 	}
-	return raw
+	return r.preferences.Maximize(values, nil)
+}
+
+// values are the objectives at w on examples, as they enter the game.
+func (r *netRun) values(e *examples[float32], w []float32) []float64 {
+	scores := make([]float32, e.data.Rows*r.net.Outputs())
+	e.scoresOf(w, scores)
+	return r.scored(e, scores)
+}
+
+func (r *netRun) scored(e *examples[float32], scores []float32) []float64 {
+	values := e.values(scores)
+	for k, v := range values {
+		values[k] = r.objectives[k].scale*v - r.objectives[k].offset
+	}
+	return values
 }
 
 func finite32(w []float32) bool {
@@ -279,30 +283,16 @@ func (r *netRun) handicap(values []float64) {
 	}
 }
 
-// look keeps the parameters of the pass if they are the best on held-out data.
+// look keeps the parameters of the pass if they are the best on held-out data. Those that
+// are not finite it leaves to the next step, or the end of the run.
 func (r *netRun) look() {
-	if r.heldout == nil {
+	if r.heldout == nil || !finite32(r.w) {
 		return
 	}
-	if !finite32(r.w) { // the next step, or the end of the run, says so
-		return
-	}
-	scores := make([]float32, r.heldout.data.Rows*r.net.Outputs())
-	r.heldout.scoresOf(r.w, scores)
-	values := r.heldout.values(scores)
-	for k := range values {
-		values[k] = r.objectives[k].scale*values[k] - r.objectives[k].offset
-	}
+	values := r.values(r.heldout, r.w)
 	r.handicap(values)
-	worst := r.preferences.Maximize(values, nil)
-	if r.frozen {
-		worst = 0
-		for k, v := range values {
-			worst += r.lambda[k] * v
-		}
-	}
-	if worst < r.best {
-		r.best, r.kept, r.keptPass = worst, slices.Clone(r.w), r.run.Steps()+1
+	if r.run.Judge(r.run.Steps()+1, r.worst(values)) {
+		r.kept = slices.Clone(r.w)
 	}
 }
 
@@ -328,7 +318,7 @@ func (r *netRun) finish(reason run.Reason) *Fit {
 	for k := range r.objectives {
 		f.Objectives = append(f.Objectives, r.objectives[k].Name)
 	}
-	f.Values = r.values(params)
+	f.Values = r.values(r.e, params)
 	for k, v := range f.Values {
 		f.Raw = append(f.Raw, (v+r.objectives[k].offset)/r.objectives[k].scale)
 	}
@@ -357,10 +347,10 @@ func (r *netRun) checkpoint() (*run.Checkpoint, error) {
 	s := r.opt.State()
 	k := &run.Checkpoint{X: wide(r.w),
 		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "rows": float64(r.passRows), "first": r.first,
-			"seed": float64(r.Seed), "kept": float64(r.keptPass), "optimizer": float64(s.Step)},
+			"seed": float64(r.Seed), "optimizer": float64(s.Step)},
 		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": wide(s.A), "b": wide(s.B)}}
 	if r.kept != nil {
-		k.Arrays["kept"], k.Scalars["best"] = wide(r.kept), r.best
+		k.Arrays["kept"] = wide(r.kept)
 	}
 	return k, nil
 }
@@ -393,7 +383,10 @@ func (r *netRun) resume() error {
 		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position, r.data.Rows)
 	}
 	if kept := k.Arrays["kept"]; len(kept) == n {
-		r.kept, r.best, r.keptPass = narrow(kept), k.Scalars["best"], int(k.Scalars["kept"])
+		if r.kept = narrow(kept); k.Best == nil { // before runs had one
+			step := int(k.Scalars["kept"])
+			r.run.Best = run.Best{Loss: k.Scalars["best"], Step: step, Waited: k.Iteration - step}
+		}
 	}
 	if err := r.opt.Restore(nn.OptimizerState[float32]{Step: int(k.Scalars["optimizer"]), A: narrow(k.Arrays["a"]), B: narrow(k.Arrays["b"])}); err != nil {
 		return fmt.Errorf("minimax: the checkpoint: %w", err)
