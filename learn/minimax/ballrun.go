@@ -38,19 +38,19 @@ type ballRun struct {
 	least, lo, nu, hi float64 // ν: its least, and what it is known to lie between
 }
 
-// tightenedBall raises the lower bound of what L-BFGS ended with, where weights have a radius.
-func (t *trainer) tightenedBall(g *Game, set optim.Maximizer, s *saddle.Result, gap float64, c *run.Control) error {
-	ball, ok := t.set.(optim.Ball)
-	if !ok || t.Norm || t.Solver != Auto || !s.Certified || gap <= 0 {
+// tightenBall raises the lower bound of what L-BFGS ended with, where weights have a radius.
+func (l *linearRun) tightenBall(s *saddle.Result) error {
+	ball, ok := l.set.(optim.Ball)
+	if !ok || l.Norm || l.Solver != Auto || !s.Certified || l.gap <= 0 {
 		return nil
 	}
-	b := &ballRun{trainer: t, g: g, set: set, radius: ball.Radius, gap: gap, certified: certified{best: s.Certificate, lambda: s.Certificate.Lambda}}
-	if b.within(gap) {
+	b := &ballRun{trainer: l.trainer, g: l.g, set: l.mixtures, radius: ball.Radius, gap: l.gap, certified: certified{best: s.Certificate, lambda: s.Certificate.Lambda}}
+	if b.within(b.gap) {
 		return nil
 	}
-	b.begin(ballSolver, &run.Control{Ctx: c.Ctx, Stop: run.Stop{Time: c.Stop.Time}}, ballRounds)
+	b.begin(ballSolver, &run.Control{Ctx: l.control.Ctx, Stop: run.Stop{Time: l.control.Stop.Time}}, ballRounds)
 	b.w = slices.Clone(b.best.W)
-	b.least = gap * sizeOf(b.best.Upper) / (2 * b.radius * b.radius)
+	b.least = b.gap * sizeOf(b.best.Upper) / (2 * b.radius * b.radius)
 	b.lo, b.nu, b.hi = b.least, b.least, math.Inf(1)
 	_, err := b.run.Loop(b.round, nil)
 	s.Certificate, s.W, s.Lambda = b.best, b.best.W, b.best.Lambda

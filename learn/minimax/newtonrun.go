@@ -59,29 +59,6 @@ const (
 	innerShare   = 1e-3 // of the gap asked for: what w(λ) may miss D(λ) by
 )
 
-// newtonStage goes on by newtonRun from w, from where r ended and from what it proved, unless
-// it is nil; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *saddle.Result, c *run.Control) (*saddle.Result, error) {
-	if k := c.Resume; k != nil && k.Solver != newtonSolver && t.Solver == Auto {
-		return nil, nil
-	}
-	if gap < 0 {
-		if t.Gap > 0 {
-			return nil, nil // there is no penalty to prove a gap with
-		}
-		gap = 1e-9
-	}
-	var known saddle.Certificate
-	if r != nil {
-		lambda = r.Lambda
-		if r.Certified {
-			known = r.Certificate
-		}
-	}
-	t.stage = newtonSolver
-	return t.newton(g, set, w, lambda, gap, known, c)
-}
-
 // newton solves from w and lambda by newtonRun; nil when that is not for the game. gap is
 // what to reach, times max(leastValue, value).
 func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known saddle.Certificate, c *run.Control) (*saddle.Result, error) {

@@ -48,22 +48,17 @@ type normRun struct {
 	target    float64
 }
 
-// normStage goes on by normRun; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *saddle.Result, c *run.Control) (*saddle.Result, error) {
-	ball, ok := t.ball()
-	if k := c.Resume; !ok || !t.Norm || t.Radius > 0 || k != nil && k.Solver != normSolver {
+// norms goes on by games with the square of a norm that is the penalty.
+func (l *linearRun) norms() (*saddle.Result, error) {
+	ball, ok := l.ball()
+	if l.Solver != Auto || !l.more || l.gap <= 0 || !ok || !l.Norm || l.Radius > 0 || l.control.Resume != nil && !l.resumes(normSolver) {
 		return nil, nil
 	}
-	n := &normRun{trainer: t, g: g, set: set, radius: ball.Radius, certified: certified{lambda: slices.Clone(lambda)}, w: slices.Clone(w), was: math.NaN(), target: gap}
-	n.begin(normSolver, c, normRounds)
-	n.tau = math.Max(floats.Norm(n.penalized(w), 2), 1e-3)
-	if r != nil {
-		copy(n.lambda, r.Lambda)
-		if r.Certified {
-			n.best = r.Certificate
-		}
-	}
-	set.Project(n.lambda)
+	lambda, known := l.found()
+	n := &normRun{trainer: l.trainer, g: l.g, set: l.mixtures, radius: ball.Radius, certified: certified{best: known, lambda: slices.Clone(lambda)}, w: slices.Clone(l.w), was: math.NaN(), target: l.gap}
+	n.begin(normSolver, l.control, normRounds)
+	n.tau = math.Max(floats.Norm(n.penalized(n.w), 2), 1e-3)
+	n.set.Project(n.lambda)
 	if resumed, err := n.resume(); err != nil {
 		return nil, err
 	} else if !resumed { // zero is the solution where the penalty is large
@@ -71,23 +66,27 @@ func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, g
 			return nil, err
 		}
 	}
-	t.stage = normSolver
+	l.stage = normSolver
 	reason, err := loop(n.run, normRounds, n.round, n.state)
 	if err == nil && reason == run.NoProgress && !n.certain() {
 		return nil, nil // L-BFGS is left
 	}
-	return n.result(n.w, n.run.Evaluations, reason), err
+	s := n.result(n.w, n.run.Evaluations, reason)
+	if err == nil {
+		l.take(s)
+	}
+	return s, err
 }
 
-// tightened closes the gap that L-BFGS ended with further, where the norm is the penalty.
-func (t *trainer) tightened(g *Game, set optim.Maximizer, s *saddle.Result, gap float64, c *run.Control) error {
-	ball, ok := t.ball()
-	if !ok || !t.Norm || !s.Certified || gap <= 0 {
+// tighten closes the gap that L-BFGS ended with further, where the norm is the penalty.
+func (l *linearRun) tighten(s *saddle.Result) error {
+	ball, ok := l.ball()
+	if !ok || !l.Norm || !s.Certified || l.gap <= 0 {
 		return nil
 	}
-	n := &normRun{trainer: t, g: g, set: set, radius: ball.Radius, certified: certified{best: s.Certificate, lambda: s.Lambda}}
-	n.begin(normSolver, c, normRounds)
-	tol := gap * sizeOf(s.Certificate.Upper)
+	n := &normRun{trainer: l.trainer, g: l.g, set: l.mixtures, radius: ball.Radius, certified: certified{best: s.Certificate, lambda: s.Lambda}}
+	n.begin(normSolver, l.control, normRounds)
+	tol := l.gap * sizeOf(s.Certificate.Upper)
 	for _, at := range [][2][]float64{{s.LastW, s.LastLambda}, {s.W, s.Lambda}} {
 		if n.best.Gap() <= tol {
 			break
