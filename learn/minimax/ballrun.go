@@ -1,7 +1,6 @@
 package minimax
 
 import (
-	"context"
 	"errors"
 	"math"
 	"slices"
@@ -12,6 +11,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
+
+// ballSolver is the name in errors.
+const ballSolver = "newton-radius"
 
 // ballRounds bounds the multipliers that are tried.
 const ballRounds = 16
@@ -29,63 +31,68 @@ type ballRun struct {
 	g      *Game
 	set    optim.Maximizer
 	radius float64
+	gap    float64 // to be reached, times max(leastValue, value)
+
 	certified
+	w                 []float64
+	least, lo, nu, hi float64 // ν: its least, and what it is known to lie between
 }
 
-// tightenedBall raises the lower bound of what L-BFGS ended with, where weights have a radius.
-func (t *trainer) tightenedBall(ctx context.Context, g *Game, set optim.Maximizer, s *saddle.Result, gap float64) error {
-	ball, ok := t.set.(optim.Ball)
-	if !ok || t.Norm || t.Solver != Auto || !s.Certified || gap <= 0 {
+// tightenBall raises the lower bound of what L-BFGS ended with, where weights have a radius.
+func (l *linearRun) tightenBall(s *saddle.Result) error {
+	ball, ok := l.set.(optim.Ball)
+	if !ok || l.Norm || l.Solver != Auto || !s.Certified || l.gap <= 0 {
 		return nil
 	}
-	b := &ballRun{trainer: t, g: g, set: set, radius: ball.Radius, certified: certified{best: s.Certificate, lambda: s.Certificate.Lambda}}
-	err := b.run(ctx, gap)
+	b := &ballRun{trainer: l.trainer, g: l.g, set: l.mixtures, radius: ball.Radius, gap: l.gap, certified: certified{best: s.Certificate, lambda: s.Certificate.Lambda}}
+	if b.within(b.gap) {
+		return nil
+	}
+	b.begin(ballSolver, &run.Control{Ctx: l.control.Ctx, Stop: run.Stop{Time: l.control.Stop.Time}}, ballRounds)
+	b.w = slices.Clone(b.best.W)
+	b.least = b.gap * sizeOf(b.best.Upper) / (2 * b.radius * b.radius)
+	b.lo, b.nu, b.hi = b.least, b.least, math.Inf(1)
+	_, err := b.run.Loop(b.round, nil)
 	s.Certificate, s.W, s.Lambda = b.best, b.best.W, b.best.Lambda
-	s.Evaluations += b.evals
+	s.Evaluations += b.run.Evaluations
 	return err
 }
 
-func (b *ballRun) run(ctx context.Context, gap float64) error {
-	w := slices.Clone(b.best.W)
-	least := gap * math.Max(leastValue, math.Abs(b.best.Upper)) / (2 * b.radius * b.radius)
-	lo, nu, hi := least, least, math.Inf(1)
-	for range ballRounds {
-		if b.best.Gap() <= gap*math.Max(leastValue, math.Abs(b.best.Upper)) {
-			break
-		}
-		squared := newGame(b.g.examples, b.Beta1+nu, b.g.beta2, false)
-		squared.spans = b.g.spans
-		s := *b.trainer
-		s.Beta1, s.Radius, s.set, s.Solver = b.Beta1+nu, 0, nil, Newton
-		in, err := s.newton(squared, b.set, w, b.lambda, gap/4, saddle.Certificate{}, &run.Control{Ctx: ctx})
-		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
-			return nil // Newton's method is not for it
-		}
-		if err != nil {
-			return err
-		}
-		b.evals += in.Evaluations
-		if in.Certified {
-			b.proved(in.Certificate.Lower-nu/2*b.radius*b.radius, in.Certificate.Lambda)
-			b.lambda = in.Certificate.Lambda
-		}
-		copy(w, in.W)
-		if err := b.look(w); err != nil {
-			return err
-		}
-		switch size := floats.Norm(w, 2); {
-		case size <= b.radius && nu == least:
-			return nil
-		case size > b.radius:
-			lo = nu
-		default:
-			hi = nu
-		}
-		if nu = math.Sqrt(lo * hi); math.IsInf(hi, 1) {
-			nu = 16 * lo
-		}
+// round plays the game without a radius for one ν, and chooses the next.
+func (b *ballRun) round() (*run.Row, run.Reason, error) {
+	squared, s := b.squared(b.g, b.Beta1+b.nu)
+	in, err := s.newton(squared, b.set, b.w, b.lambda, b.gap/4, saddle.Certificate{}, b.inner())
+	if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
+		return nil, run.NoProgress, nil // Newton's method is not for it
 	}
-	return nil
+	if err != nil {
+		return nil, "", err
+	}
+	b.run.Evaluations += in.Evaluations
+	if in.Certified {
+		b.proved(in.Certificate.Lower-b.nu/2*b.radius*b.radius, in.Certificate.Lambda)
+		b.lambda = in.Certificate.Lambda
+	}
+	copy(b.w, in.W)
+	if err := b.look(b.w); err != nil {
+		return nil, "", err
+	}
+	row := &run.Row{Step: b.nu}
+	switch size := floats.Norm(b.w, 2); {
+	case size <= b.radius && b.nu == b.least:
+		return row, run.NoProgress, nil
+	case size > b.radius:
+		b.lo = b.nu
+	default:
+		b.hi = b.nu
+	}
+	if b.nu = math.Sqrt(b.lo * b.hi); math.IsInf(b.hi, 1) {
+		b.nu = 16 * b.lo
+	}
+	if b.within(b.gap) {
+		return row, run.GapSmall, nil
+	}
+	return row, "", nil
 }
 
 // look takes the point nearest to w within the radius for Upper.
@@ -93,7 +100,7 @@ func (b *ballRun) look(w []float64) error {
 	near, values := slices.Clone(w), make([]float64, len(b.lambda))
 	optim.Ball{Radius: b.radius}.Project(near)
 	penalty, err := b.g.Eval(near, make([]float64, len(values)), nil, values)
-	b.evals++
+	b.run.Evaluations++
 	if err != nil {
 		return err
 	}

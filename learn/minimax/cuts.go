@@ -1,12 +1,10 @@
 package minimax
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -30,7 +28,8 @@ type cutRun struct {
 	g     *Game
 	set   optim.Maximizer
 	a     *ascent
-	limit int // passes after which another solver takes over; 0 is none
+	gap   float64 // to be reached, times max(leastValue, value)
+	limit int     // passes after which another solver takes over; 0 is none
 
 	certified
 	inRound, next int // passes of the round, and at which to look at bounds
@@ -88,7 +87,7 @@ func (t *trainer) ascent(g *Game, set optim.Maximizer, w []float64, gap float64)
 		if _, err := g.Eval(w, make([]float64, len(values)), nil, values); err != nil {
 			return nil, err
 		}
-		slack = gap / 8 * math.Max(leastValue, math.Abs(set.Maximize(values, nil)))
+		slack = gap / 8 * sizeOf(set.Maximize(values, nil))
 	}
 	return g.dualAscent(w, t.Radius, slack, t.Seed), nil
 }
@@ -106,18 +105,20 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 	if a == nil {
 		return nil, nil
 	}
-	r := &cutRun{trainer: t, g: g, set: set, a: a, certified: certified{lambda: slices.Clone(lambda), begin: time.Now()}, trust: firstTrust}
-	if k := c.Resume; k != nil {
-		if err := r.resume(k); err != nil {
-			return nil, err
-		}
-	} else {
+	r := &cutRun{trainer: t, g: g, set: set, a: a, gap: gap, certified: certified{lambda: slices.Clone(lambda)}, trust: firstTrust}
+	r.begin(cutSolver, c, mostRounds)
+	resumed, err := r.resume()
+	if err != nil {
+		return nil, err
+	}
+	if !resumed {
 		r.set.Project(r.lambda)
 		if _, err := r.look(w); err != nil {
 			return nil, err
 		}
 		if len(r.cuts) == 0 {
-			return r.overflows(math.NaN())
+			reason, err := r.overflows(math.NaN())
+			return r.finish(reason), err
 		}
 		r.turn()
 	}
@@ -128,20 +129,25 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			r.limit = max(leastPasses, s.m)
 		}
 	}
-	for r.round < mostRounds {
-		if ctx := c.Ctx; ctx != nil && ctx.Err() != nil {
-			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", cutSolver, r.round+1, context.Cause(ctx))
-			return r.finish(run.Interrupted), errors.Join(err, r.save(c, true))
+	reason, err := loop(r.run, mostRounds, r.round, r.state) // after mostRounds planes no longer tell λ apart
+	return r.finish(reason), err
+}
+
+// round takes passes until λ is known well enough, and chooses the next.
+func (r *cutRun) round() (*run.Row, run.Reason, error) {
+	for {
+		if err := r.run.Cancelled(); err != nil {
+			return nil, "", err
 		}
-		if most := c.Stop.Iterations; t.Solver == DualAscent && most > 0 && r.a.passes >= most {
-			return r.finish(run.IterationLimit), nil
+		if r.Solver == DualAscent && r.Passes > 0 && r.a.passes >= r.Passes {
+			return nil, run.IterationLimit, nil
 		}
-		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			return r.finish(run.TimeLimit), r.save(c, true)
+		if limit := r.run.Stop.Time; limit > 0 && r.run.Seconds() >= limit.Seconds() {
+			return nil, run.TimeLimit, nil
 		}
 		r.a.pass()
 		r.inRound++
-		r.evals++
+		r.run.Evaluations++
 		r.slack()
 		if r.inRound < r.next {
 			continue
@@ -151,69 +157,55 @@ func (t *trainer) dual(g *Game, set optim.Maximizer, w, lambda []float64, gap fl
 			r.next = min(r.next, max(r.inRound+1, r.inRound+r.limit-r.a.passes))
 		}
 		lower := r.a.bound(r.lambda)
-		w := r.a.params()
-		v, err := r.look(w)
+		v, err := r.look(r.a.params())
 		if err != nil {
-			return r.finish(run.Interrupted), err
+			return nil, "", err
 		}
 		if lower-lower != 0 {
-			return r.overflows(lower)
+			reason, err := r.overflows(lower)
+			return nil, reason, err
 		}
 		better := r.best.Lambda == nil || lower > r.best.Lower
-		if better {
-			r.best.Lower, r.best.Lambda = lower, slices.Clone(r.lambda)
-		}
+		r.proved(lower, r.lambda)
 		// What is left of the round's own gap must not hide what other λ would tell.
 		// Where even φ(w, λ) ≥ D(λ) is below the best D known, the plane is all that is wanted.
-		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
-		if r.idle >= mostIdle && r.best.Gap() > tol && r.Solver == Auto {
-			return r.finish(run.NoProgress), nil
-		}
-		if r.best.Gap() > tol && (r.stuck() || r.limit > 0 && r.a.passes >= r.limit) {
-			return r.finish(run.NoProgress), nil
-		}
-		if r.best.Gap() > tol && v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
-			continue
+		tol := r.gap * sizeOf(r.best.Upper)
+		if r.best.Gap() > tol {
+			if r.idle >= mostIdle && r.Solver == Auto || r.stuck() || r.limit > 0 && r.a.passes >= r.limit {
+				return nil, run.NoProgress, nil
+			}
+			if v-lower > slices.Max([]float64{tol / 8, r.best.Gap() / 8, (r.best.Lower - v) / 2}) && r.inRound < mostPasses {
+				continue
+			}
 		}
 		if len(r.cuts) > mostCuts {
 			r.cuts = slices.Delete(r.cuts, 0, 1)
 		}
 		next, err := r.game()
 		if errors.Is(err, optim.ErrNotFinite) || errors.Is(err, saddle.ErrDiverged) {
-			return r.overflows(v)
+			reason, err := r.overflows(v)
+			return nil, reason, err
 		}
 		if err != nil {
-			return r.finish(run.Interrupted), err
+			return nil, "", err
 		}
-		r.round++
-		if c.Recorder != nil {
-			row := run.Row{Iteration: r.round, Objective: v, Step: float64(r.inRound), Evaluations: r.evals, Seconds: r.seconds(),
-				Detail: &saddle.Row{Values: r.last().values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.best.Lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
-			if err := c.Recorder.Record(row); err != nil {
-				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
-			}
-		}
+		row := r.row(v, float64(r.inRound), r.last().values)
 		if r.best.Gap() <= tol {
-			return r.finish(run.GapSmall), nil
+			return row, run.GapSmall, nil
 		}
 		r.move(next, better)
 		r.turn()
-		if err := r.save(c, false); err != nil {
-			return r.finish(run.Interrupted), err
-		}
+		return row, "", nil
 	}
-	return r.finish(RoundLimit), nil // planes no longer tell λ apart
 }
 
 // overflows ends a run that met v, or values, beyond what can be written: for Auto that is
 // only a reason to go on otherwise.
-func (r *cutRun) overflows(v float64) (*saddle.Result, error) {
-	s := r.finish(run.NoProgress)
+func (r *cutRun) overflows(v float64) (run.Reason, error) {
 	if r.Solver == Auto {
-		return s, nil
+		return run.NoProgress, nil
 	}
-	s.Reason = run.Interrupted
-	return s, fmt.Errorf("minimax: %s: pass %d: a bound or value is %v: %w; the losses are too steep for this solver: choose smoothed, or other units, or a smaller scale of features", cutSolver, r.a.passes, v, optim.ErrNotFinite)
+	return run.Interrupted, fmt.Errorf("minimax: %s: pass %d: a bound or value is %v: %w; the losses are too steep for this solver: choose smoothed, or other units, or a smaller scale of features", cutSolver, r.a.passes, v, optim.ErrNotFinite)
 }
 
 // move goes from the λ of the best lower bound towards next, as far as is trusted: twice as
@@ -224,7 +216,7 @@ func (r *cutRun) move(next []float64, better bool) {
 		far = math.Max(far, math.Abs(l-r.best.Lambda[k]))
 	}
 	switch {
-	case r.round == 1:
+	case r.run.Steps() == 0:
 	case !better:
 		r.trust = math.Max(r.trust/2, 1e-4)
 	default:
@@ -259,7 +251,7 @@ func (r *cutRun) last() *cut { return &r.cuts[len(r.cuts)-1] }
 func (r *cutRun) look(w []float64) (float64, error) {
 	k := cut{w: w, values: make([]float64, len(r.lambda))}
 	v, err := r.g.Eval(w, r.lambda, nil, k.values)
-	r.evals++
+	r.run.Evaluations++
 	if err != nil {
 		return v, err
 	}
@@ -267,9 +259,7 @@ func (r *cutRun) look(w []float64) (float64, error) {
 		return math.Inf(1), nil
 	}
 	k.penalty = v - floats.Dot(r.lambda, k.values)
-	if upper := k.penalty + r.set.Maximize(k.values, nil); r.best.W == nil || upper < r.best.Upper {
-		r.best.Upper, r.best.W = upper, slices.Clone(w)
-	}
+	r.reached(k.penalty+r.set.Maximize(k.values, nil), w)
 	if r.open {
 		*r.last() = k
 	} else {
@@ -319,36 +309,25 @@ func (r *cutRun) game() ([]float64, error) {
 	}
 	values := make([]float64, p)
 	v, err := r.g.Eval(w, s.Lambda, nil, values)
-	r.evals++
+	r.run.Evaluations++
 	if err != nil {
 		return nil, err
 	}
-	if upper := v - floats.Dot(s.Lambda, values) + r.set.Maximize(values, nil); upper < r.best.Upper {
-		r.best.Upper, r.best.W = upper, w
-	}
+	r.reached(v-floats.Dot(s.Lambda, values)+r.set.Maximize(values, nil), w)
 	return s.Lambda, nil
 }
 
 func (r *cutRun) finish(reason run.Reason) *saddle.Result {
-	s := &saddle.Result{LastW: r.a.params(), LastLambda: slices.Clone(r.lambda), Steps: r.a.passes, Iterations: r.round, Evaluations: r.evals, Reason: reason}
-	if r.best.W != nil && !finite(s.LastW...) {
-		s.LastW = slices.Clone(r.best.W)
+	w := r.a.params()
+	if r.best.W != nil && !finite(w...) {
+		w = slices.Clone(r.best.W)
 	}
-	s.W, s.Lambda = s.LastW, s.LastLambda
-	if r.best.W != nil && r.best.Lambda != nil {
-		s.Certified, s.Certificate = true, r.best
-		s.W, s.Lambda = r.best.W, r.best.Lambda
-	}
-	s.Value = r.best.Upper
-	return s
+	return r.result(w, r.a.passes, reason)
 }
 
-// save writes the state.
-func (r *cutRun) save(c *run.Control, force bool) error {
-	if !r.due(c, force) {
-		return nil
-	}
-	k := &run.Checkpoint{Solver: cutSolver, X: slices.Clone(r.a.w),
+// state is what a checkpoint holds.
+func (r *cutRun) state() (*run.Checkpoint, error) {
+	k := &run.Checkpoint{X: slices.Clone(r.a.w),
 		Scalars: map[string]float64{"passes": float64(r.a.passes), "in": float64(r.inRound), "next": float64(r.next), "trust": r.trust, "beta": r.a.beta, "floor": r.a.floor, "idle": float64(r.idle), "gain": r.gain, "gained": float64(r.gained)},
 		Arrays:  map[string][]float64{"s": slices.Clone(r.a.s), "alpha": slices.Clone(r.a.alpha), "value": slices.Clone(r.a.value)}}
 	if r.open {
@@ -364,18 +343,20 @@ func (r *cutRun) save(c *run.Control, force bool) error {
 		k.Arrays["cutValues"] = append(k.Arrays["cutValues"], cut.values...)
 		k.Arrays["cutPenalty"] = append(k.Arrays["cutPenalty"], cut.penalty)
 	}
-	return r.write(c, k)
+	return r.save(k)
 }
 
-func (r *cutRun) resume(k *run.Checkpoint) error {
+// resume takes up the state of the run to go on with, if there is one.
+func (r *cutRun) resume() (bool, error) {
 	p, n, cells := len(r.lambda), len(r.a.w), len(r.a.s)
-	if err := r.read(k, cutSolver, n); err != nil {
-		return err
+	k, err := r.taken(n)
+	if k == nil || err != nil {
+		return false, err
 	}
 	m := len(k.Arrays["cutPenalty"])
 	if len(k.Arrays["s"]) != cells || len(k.Arrays["alpha"]) != cells || len(k.Arrays["value"]) != cells ||
 		m == 0 || len(k.Arrays["cutW"]) != m*n || len(k.Arrays["cutValues"]) != m*p || r.best.W == nil {
-		return otherProblem(k)
+		return false, otherProblem(k)
 	}
 	r.a.mix = r.g.mixtureOf(r.lambda)
 	copy(r.a.w, k.X)
@@ -393,16 +374,16 @@ func (r *cutRun) resume(k *run.Checkpoint) error {
 	r.a.passes, r.inRound, r.next = int(k.Scalars["passes"]), int(k.Scalars["in"]), int(k.Scalars["next"])
 	r.gain, r.gained = k.Scalars["gain"], int(k.Scalars["gained"])
 	if r.a.passes < 0 || r.inRound < 0 {
-		return errors.New("minimax: the checkpoint's counts are impossible")
+		return false, errors.New("minimax: the checkpoint's counts are impossible")
 	}
 	if r.a.radius > 0 {
 		beta, floor := k.Scalars["beta"], k.Scalars["floor"]
 		if !(beta > 0) || !(floor >= 0) || !finite(beta, floor) {
-			return errors.New("minimax: the checkpoint's penalty is impossible")
+			return false, errors.New("minimax: the checkpoint's penalty is impossible")
 		}
 		r.a.floor, r.idle = floor, int(k.Scalars["idle"])
 		r.a.regularize(beta)
 	}
 	r.open, r.trust = k.Scalars["open"] != 0, k.Scalars["trust"]
-	return nil
+	return true, nil
 }

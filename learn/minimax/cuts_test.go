@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -18,7 +17,7 @@ func TestCutRunState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := func() *cutRun {
+	begin := func(c *run.Control) *cutRun {
 		tr, err := newTrainer(d, &o)
 		if err != nil {
 			t.Fatal(err)
@@ -28,9 +27,12 @@ func TestCutRunState(t *testing.T) {
 		if err != nil || a == nil {
 			t.Fatal(a, err)
 		}
-		return &cutRun{trainer: tr, g: g, set: tr.preferences, a: a, certified: certified{lambda: []float64{0.25, 0.75}, begin: time.Now()}, trust: firstTrust}
+		r := &cutRun{trainer: tr, g: g, set: tr.preferences, a: a, certified: certified{lambda: []float64{0.25, 0.75}}, trust: firstTrust}
+		r.begin(cutSolver, c, mostRounds)
+		return r
 	}
-	r := begin()
+	var file bytes.Buffer
+	r := begin(&run.Control{Checkpoint: func(k *run.Checkpoint) error { return k.Write(&file) }})
 	if _, err := r.look(r.start()); err != nil {
 		t.Fatal(err)
 	}
@@ -46,18 +48,18 @@ func TestCutRunState(t *testing.T) {
 	}
 	r.stuck()
 	r.a.rest[2] = 3
-	r.idle, r.next, r.round, r.trust, r.gained = 7, 4, 2, 0.0625, 1
-	var file bytes.Buffer
-	if err := r.save(&run.Control{Checkpoint: func(k *run.Checkpoint) error { return k.Write(&file) }}, true); err != nil {
+	r.idle, r.next, r.trust, r.gained = 7, 4, 0.0625, 1
+	r.run.TakeUp(&run.Checkpoint{Iteration: 2, Evaluations: r.run.Evaluations})
+	if err := r.run.Save(true, r.state); err != nil {
 		t.Fatal(err)
 	}
 	k, err := run.ReadCheckpoint(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := begin()
-	if err := s.resume(k); err != nil {
-		t.Fatal(err)
+	s := begin(&run.Control{Resume: k})
+	if resumed, err := s.resume(); err != nil || !resumed {
+		t.Fatal(resumed, err)
 	}
 	type state struct {
 		Round, InRound, Next, Idle, Gained, Evals, Passes int
@@ -69,7 +71,7 @@ func TestCutRunState(t *testing.T) {
 		Rest                                              []uint8
 	}
 	of := func(r *cutRun) state {
-		return state{r.round, r.inRound, r.next, r.idle, r.gained, r.evals, r.a.passes, r.open, r.trust, r.gain, r.a.beta, r.a.floor, r.lambda, r.a.w, r.a.s, r.a.alpha, r.cuts, r.best, r.a.rest}
+		return state{r.run.Steps(), r.inRound, r.next, r.idle, r.gained, r.run.Evaluations, r.a.passes, r.open, r.trust, r.gain, r.a.beta, r.a.floor, r.lambda, r.a.w, r.a.s, r.a.alpha, r.cuts, r.best, r.a.rest}
 	}
 	if got, want := of(s), of(r); !reflect.DeepEqual(got, want) || want.Gain == 0 || want.Floor == 0 || !want.Open {
 		t.Errorf("resumed as %+v\nfrom %+v", got, want)

@@ -51,19 +51,8 @@
 // The 1-norm of the thesis, |1-ys| of a score without bound, is no loss for classes: it
 // grows with the confidence of right answers, is nowhere less than the hinge, and so takes
 // most of the weight. DefaultLosses leave it out, and the hinge, which takes all weight in
-// these units where classes overlap. Errors in per cent on rows held out, five folds of at
-// most 3000 rows (Adult: its test set), l2 1e-4, of linear models of
-//
-//	               ThesisLosses  DefaultLosses  cross-entropy
-//	adult             19.46          14.67          14.70
-//	cancer             4.01           3.58           3.58
-//	pima              22.39          22.66          22.79
-//	sonar             26.90          23.57          23.57
-//	wifi              10.80           2.60           3.00
-//	higgs             37.15          35.70          35.65
-//	ocr17              1.40           0.70           0.70
-//	ocr49              6.60           5.90           5.85
-//	semeion           16.32          13.31          12.37
+// these units where classes overlap. testdata/bench/NOTES.md compares their errors on nine
+// data sets.
 //
 // In Lipschitz units the default losses differ in size, and the mixture often is one of
 // them alone. Regret measures each from its own least value and makes it a compromise,
@@ -71,45 +60,22 @@
 //
 // # How linear models are solved
 //
-// Auto first runs stochastic mirror-prox, the thesis' algorithm in the form its text
-// speaks of, and then, from there, until the certificate is as close as asked for,
-// DualAscent: cutting planes over λ (cuts.go), and for each λ stochastic dual coordinate
-// ascent (dual.go), which proves bounds at the kinks of hinge and 1-norm, in all space or in
-// a ball. Where that takes as many passes as there are features, and an iteration costs no
-// more than newtonWork multiplications, Newton's method in both players goes on from there
-// (newtonrun.go, and newton.go for each λ). Biases within a bound (Bias) are Newton's from the
-// beginning: on sonar, whose four losses L-BFGS left with gaps of 0.9 at |bias| ≤ 0.01 and
-// 0.007 at 0.1, it takes 14 and 19 rounds to 1e-3. A penalty of the norm itself is that of its
-// square by a weight that is sought (normrun.go), where Newton's steps are affordable, with
-// a bound of biases or without: three rounds on sonar, for β_1 = 1e-4, where L-BFGS ended with a
-// gap of 19.5. Where losses do not separate by score (Softmax), where rows and features are many
-// and the norm itself is penalised or biases have a bound, where neither a penalty nor the
-// radius holds w, where no loss has a kink, and where the others overflow or make no progress, it
-// is saddle.Smoothed instead: L-BFGS on the smoothed maximum, with kinks smoothed along. Bounds of
-// biases it keeps; of a penalty of the norm that is small it proves little, so that its end is
-// looked at again there (tighten, in normrun.go): on 300 rows of 20 features and three classes by
-// Softmax, β_1 = 1e-4, a gap of 0.39 became one of 1.8e-4. A radius that barely holds, of which it proves as
-// little, is proved by games without one (ballrun.go). Few
-// rows of many features (80 of 5000) take Newton's method seconds to minutes where dual ascent,
-// which is for neither a norm nor a bound of biases, takes a tenth of one.
+// Solvers take turns (linear.go), each from where the last ended, until the certificate is as
+// close as asked for. Each is a step function of run.Loop. Auto runs, of this table, what is
+// for the game:
 //
-// Stochastic steps alone come within a few per cent of the value quickly, and need
-// millions of steps for a gap of 1e-3. On the four losses of the thesis and β_1 = 1e-4, to a gap of 1e-3,
-// dual ascent took 23 s of one processor on 60,000 images of MNIST (reading them and 24
-// passes of mirror-prox included) and 9 on 2,500, where L-BFGS had gaps of 1.2e-3 after 922
-// evaluations of all examples (a quarter of a second each) and of 0.04 after 3400. Within a
-// radius that holds (1, on Adult) its gap of 1.5e-4 takes 6 evaluations, where L-BFGS without
-// a multiplier for the radius ended at 4.2e-3 after 1377.
+//	stage        file          is for
+//	mirror-prox  saddle        every game; a few per cent of the value, quickly
+//	dual-ascent  cuts, dual    losses that separate by score; all space or a ball
+//	newton-norm  normrun       a penalty of the norm itself
+//	newton       newtonrun     few features; kinks, and biases within a bound (Bias)
+//	smoothed     saddle        every game: L-BFGS on the smoothed maximum
 //
-// Mixtures of kinks and powers were what dual ascent and L-BFGS could not finish: on sonar
-// (208 rows, l2 1e-4) they ended with gaps of 2.7e-3 for the four losses, 8.0e-3 for the 1-,
-// 2- and 1.5-norm, and up to 0.034 in other units. Newton's method takes each below 1e-5 of the
-// value in at most 70 milliseconds and 500 steps: kinks are relaxed by a falling width, and λ
-// moves by the second derivative of min φ(·, λ). The 1-norm alone on 2,500 images took 5.3 s
-// of processor time to 1e-2 and 11.9 to 1e-3, dual ascent 13 and 82; the hinge alone is dual
-// ascent's (1.4 and 2.7 s, and a third of that since it rests at bounds, where Newton takes 2.7
-// and 8.2). Tried for kinks before: L-BFGS on their relaxation at the same widths, whose steps
-// become as short as the width; a start at a narrow width, from which the Hessian sees no
-// example (567 times the value left after 261 steps); a start as wide as the gap that dual
-// ascent had left, which gained nothing.
+// Dual ascent puts cutting planes over λ, and for each λ finds w by stochastic dual coordinate
+// ascent. It hands over to Newton's method after as many passes as there are features, where
+// an iteration of that costs no more than newtonWork multiplications. L-BFGS is for what the
+// others cannot do: Softmax, many rows and features, weights that nothing holds, losses
+// without kinks, and overflow. It proves little of a small penalty of the norm and of a
+// radius that barely holds: both are looked at again at its end (tighten in normrun.go, and
+// ballrun.go). Gaps, times and what was tried are in testdata/bench/NOTES.md.
 package minimax

@@ -85,10 +85,7 @@ func (t *trainer) linearRun() (*linearRun, error) {
 	if l.Solver == Auto && l.more && bounded && l.gap < 0 {
 		l.gap = 1e-9 // as near as it gets
 	}
-	var err error
-	if l.control, err = t.control(t.Passes); err != nil {
-		return nil, err
-	}
+	l.control = t.control(t.Passes)
 	l.later = l.resumes(lateSolvers...)
 	return l, nil
 }
@@ -96,6 +93,17 @@ func (t *trainer) linearRun() (*linearRun, error) {
 // resumes reports whether the run goes on from a checkpoint of one of these solvers.
 func (l *linearRun) resumes(solvers ...string) bool {
 	return l.control.Resume != nil && slices.Contains(solvers, l.control.Resume.Solver)
+}
+
+// found returns the λ where the next stage begins, and what is proved already.
+func (l *linearRun) found() (lambda []float64, known saddle.Certificate) {
+	if l.r == nil {
+		return l.lambda, known
+	}
+	if l.r.Certified {
+		known = l.r.Certificate
+	}
+	return l.r.Lambda, known
 }
 
 // take has what a stage found, for the next.
@@ -169,10 +177,7 @@ func (l *linearRun) ascend() (*saddle.Result, error) {
 	if l.resumes(normSolver, newtonSolver, string(Smoothed)) {
 		return nil, nil
 	}
-	lambda := l.lambda
-	if l.r != nil {
-		lambda = l.r.Lambda
-	}
+	lambda, _ := l.found()
 	l.stage = cutSolver
 	s, err := l.dual(l.g, l.mixtures, l.w, lambda, l.gap, l.control)
 	switch {
@@ -189,24 +194,21 @@ func (l *linearRun) ascend() (*saddle.Result, error) {
 	return nil, nil
 }
 
-// norms goes on by games with the square of a norm that is the penalty.
-func (l *linearRun) norms() (*saddle.Result, error) {
-	if l.Solver != Auto || !l.more || l.gap <= 0 || !l.Norm {
-		return nil, nil
-	}
-	s, err := l.normStage(l.g, l.mixtures, l.w, l.lambda, l.gap, l.r, l.control)
-	if err == nil && s != nil {
-		l.take(s)
-	}
-	return s, err
-}
-
 // newtons goes on by Newton's method.
 func (l *linearRun) newtons() (*saddle.Result, error) {
-	if l.Solver != Newton && (l.Solver != Auto || !l.more || l.gap <= 0 || !l.quick()) {
+	if l.Solver != Newton && (l.Solver != Auto || !l.more || l.gap <= 0 || !l.quick() || l.control.Resume != nil && !l.resumes(newtonSolver)) {
 		return nil, nil
 	}
-	s, err := l.newtonStage(l.g, l.mixtures, l.w, l.lambda, l.gap, l.r, l.control)
+	gap := l.gap
+	if gap < 0 {
+		if l.Gap > 0 {
+			return nil, errNewton // there is no penalty to prove a gap with
+		}
+		gap = 1e-9
+	}
+	lambda, known := l.found()
+	l.stage = newtonSolver
+	s, err := l.newton(l.g, l.mixtures, l.w, lambda, gap, known, l.control)
 	switch {
 	case err != nil:
 		return s, err
@@ -234,9 +236,7 @@ func (l *linearRun) smooth() (*saddle.Result, error) {
 			p.Start = 0.002 // the stochastic part came closer than this
 		}
 	}
-	if l.r != nil && l.r.Certified {
-		p.Known = l.r.Certificate
-	}
+	_, p.Known = l.found()
 	l.stage = string(Smoothed)
 	s, err := p.Solve(l.g, l.w, l.control)
 	if err != nil {
@@ -248,10 +248,10 @@ func (l *linearRun) smooth() (*saddle.Result, error) {
 			s.Reason = run.NoProgress // τ is as small as it gets: there is no other end
 		}
 	}
-	if err := l.tightened(l.control.Ctx, l.g, l.mixtures, s, l.gap); err != nil {
+	if err := l.tighten(s); err != nil {
 		return s, err
 	}
-	return s, l.tightenedBall(l.control.Ctx, l.g, l.mixtures, s, l.gap)
+	return s, l.tightenBall(s)
 }
 
 // partial is the fit of a run that ended with an error, nil where it left nothing.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -24,58 +23,56 @@ import (
 // data: averages of weights mean nothing here, and nothing is guaranteed.
 func (t *trainer) network() (*Fit, error) {
 	t.stage = string(Descent)
-	control, err := t.control(t.Passes)
-	if err != nil {
-		return nil, err
-	}
+	control := t.control(t.Passes)
 	if t.Batch == 0 {
 		return nil, errors.New("minimax: networks are trained on minibatches; give their size")
 	}
-	r := &netRun{trainer: t, e: newExamples[float32](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers), begin: time.Now()}
+	r := &netRun{trainer: t, run: run.Begin(netSolver, control, t.Passes), e: newExamples[float32](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)}
+	r.run.Examples = t.data.Rows
 	if t.Network.Heldout != nil {
 		r.heldout = newExamples[float32](t.net, t.Network.Heldout, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)
 	}
 	r.w = nn.He[float32](t.net, t.Seed)
 	r.lambda, r.frozen = t.mixture()
 	p := len(t.objectives)
-	r.sum, r.passValues, r.best = make([]float64, p), make([]float64, p), math.Inf(1)
+	r.sum, r.passValues = make([]float64, p), make([]float64, p)
 	if err := r.optimizer(); err != nil {
 		return nil, err
 	}
-	if k := control.Resume; k != nil {
-		if err := r.resume(k); err != nil {
-			return nil, err
-		}
+	if err := r.resume(); err != nil {
+		return nil, err
 	}
-	return r.run(control)
+	reason, err := loop(r.run, -1, r.pass, r.checkpoint)
+	if err != nil {
+		return r.finish(reason), err
+	}
+	return r.ended(reason)
 }
 
 type netRun struct {
 	*trainer
+	run        *run.Run // its steps are passes
 	e, heldout *examples[float32]
 	opt        *nn.Optimizer[float32]
 	w, kept    []float32
 	lambda     []float64
 	frozen     bool
 
-	pass, position, step int
-	sum                  []float64 // of λ at every step
-	passValues           []float64 // Σ of the objectives, as they enter the game, over the pass
-	passRows             int
-	first, best          float64
-	keptPass             int
-	history              []float64 // λ by pass
-	evals                int       // of all examples, as in rows
-	begin                time.Time
-	spent                float64
+	position, step int
+	sum            []float64 // of λ at every step
+	passValues     []float64 // Σ of the objectives, as they enter the game, over the pass
+	passRows       int
+	first          float64
 }
 
-// rate is the factor of both steps in a pass.
-func (r *netRun) rate() float64 {
+// rate is the factor of both steps in the pass that comes.
+func (r *netRun) rate() float64 { return r.rateOf(r.run.Steps()) }
+
+func (r *netRun) rateOf(pass int) float64 {
 	if r.Network.Constant {
 		return 1
 	}
-	return 1 / math.Sqrt(1+float64(r.pass))
+	return 1 / math.Sqrt(1+float64(pass))
 }
 
 // optimizer makes one for the rate of the pass; what it remembers is handed on.
@@ -94,91 +91,60 @@ func (r *netRun) optimizer() error {
 	return nil
 }
 
-func (r *netRun) run(control *run.Control) (*Fit, error) {
-	p := len(r.objectives)
+// pass takes the steps of a pass, or of what is left of one.
+func (r *netRun) pass() (*run.Row, run.Reason, error) {
+	p, rate := len(r.objectives), r.rate()
 	coef, sums, gl := make([]float64, p), make([]float64, p), make([]float64, p)
 	grad := make([]float32, r.net.Dim())
-	save := func(force bool) error {
-		every := control.CheckpointEvery
-		if every == 0 {
-			every = 10
-		}
-		if control.Checkpoint == nil || !force && r.pass%every != 0 {
-			return nil
-		}
-		if err := control.Checkpoint(r.checkpoint()); err != nil {
-			return fmt.Errorf("minimax: checkpoint: %w", err)
-		}
-		return nil
+	if err := r.optimizer(); errors.Is(err, optim.ErrNotFinite) {
+		return nil, "", r.diverged(r.step, rate, math.NaN(), err)
+	} else if err != nil {
+		return nil, "", err
 	}
-	for ; r.pass < r.Passes; r.pass++ {
-		if err := r.optimizer(); errors.Is(err, optim.ErrNotFinite) {
-			return r.finish(run.Interrupted), r.diverged(r.step, math.NaN(), err)
-		} else if err != nil {
-			return nil, err
+	order := rand.New(rand.NewPCG(r.Seed, uint64(r.run.Steps()))).Perm(r.data.Rows)
+	for r.position < r.data.Rows {
+		if err := r.run.Cancelled(); err != nil {
+			return nil, "", err
 		}
-		order := rand.New(rand.NewPCG(r.Seed, uint64(r.pass))).Perm(r.data.Rows)
-		for r.position < r.data.Rows {
-			if ctx := control.Ctx; ctx != nil && ctx.Err() != nil {
-				return r.finish(run.Interrupted), errors.Join(interrupted(ctx, r.pass), save(true))
-			}
-			batch := order[r.position:min(r.data.Rows, r.position+r.Batch)]
-			for k := range coef {
-				coef[k] = r.lambda[k] * r.objectives[k].scale / float64(len(batch))
-			}
-			clear(sums)
-			r.e.batch(batch, r.w, coef, sums, grad)
-			value := 0.0
-			for k, s := range sums {
-				o := &r.objectives[k]
-				gl[k] = o.scale*s/float64(len(batch)) - o.offset
-				r.passValues[k] += gl[k] * float64(len(batch))
-			}
-			r.handicap(gl)
-			for k, l := range r.lambda {
-				value += l * gl[k]
-			}
-			if r.step == 0 {
-				r.first = value
-			}
-			if err := r.move(value, gl, grad); err != nil {
-				return r.finish(run.Interrupted), err
-			}
-			r.passRows += len(batch)
-			r.position += len(batch)
-			r.step++
+		batch := order[r.position:min(r.data.Rows, r.position+r.Batch)]
+		for k := range coef {
+			coef[k] = r.lambda[k] * r.objectives[k].scale / float64(len(batch))
 		}
-		r.evals++
-		r.position = 0
-		r.history = append(r.history, r.lambda...)
-		row := run.Row{Iteration: r.pass + 1, Step: r.StepW * r.rate(), Evaluations: r.evals, Seconds: r.seconds(),
-			Detail: &saddle.Row{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}}
-		for k := range saddle.RowOf(row).Values {
-			saddle.RowOf(row).Values[k] /= float64(r.passRows)
-			row.Objective += r.lambda[k] * saddle.RowOf(row).Values[k]
-			saddle.RowOf(row).Mean = append(saddle.RowOf(row).Mean, r.sum[k]/float64(r.step))
+		clear(sums)
+		r.e.batch(batch, r.w, coef, sums, grad)
+		value := 0.0
+		for k, s := range sums {
+			o := &r.objectives[k]
+			gl[k] = o.scale*s/float64(len(batch)) - o.offset
+			r.passValues[k] += gl[k] * float64(len(batch))
 		}
-		row.Rate = float64(r.passRows) / math.Max(row.Seconds/float64(r.pass+1), 1e-9)
-		clear(r.passValues)
-		r.passRows = 0
-		r.look()
-		if control.Recorder != nil {
-			if err := control.Recorder.Record(row); err != nil {
-				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
-			}
+		r.handicap(gl)
+		for k, l := range r.lambda {
+			value += l * gl[k]
 		}
-		r.pass++ // for the checkpoint: the pass is over
-		err := save(false)
-		r.pass--
-		if err != nil {
-			return r.finish(run.Interrupted), err
+		if r.step == 0 {
+			r.first = value
 		}
-		if limit := control.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			r.pass++
-			return r.ended(run.TimeLimit)
+		if err := r.move(value, rate, gl, grad); err != nil {
+			return nil, "", err
 		}
+		r.passRows += len(batch)
+		r.position += len(batch)
+		r.step++
 	}
-	return r.ended(run.IterationLimit)
+	r.run.Evaluations++ // of all examples
+	r.position = 0
+	detail := &saddle.Row{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+	row := &run.Row{Step: r.StepW * rate, Detail: detail}
+	for k := range detail.Values {
+		detail.Values[k] /= float64(r.passRows)
+		row.Objective += r.lambda[k] * detail.Values[k]
+		detail.Mean = append(detail.Mean, r.sum[k]/float64(r.step))
+	}
+	clear(r.passValues)
+	r.passRows = 0
+	r.look()
+	return row, "", nil
 }
 
 // ended is finish for a run that took all of its steps: only then is it known where the
@@ -192,7 +158,7 @@ func (r *netRun) ended(reason run.Reason) (*Fit, error) {
 	switch {
 	case value-value != 0 || f.Penalty-f.Penalty != 0:
 		return nil, r.lastStep(value+f.Penalty, optim.ErrNotFinite)
-	case r.worse(value, r.zero()) && r.worse(value, r.accounted(r.values(nn.He[float32](r.net, r.Seed)))):
+	case r.worse(value, r.zero()) && r.worse(value, r.accounted(r.values(r.e, nn.He[float32](r.net, r.Seed)))):
 		return nil, r.lastStep(value, saddle.ErrDiverged)
 	}
 	return f, nil
@@ -200,8 +166,7 @@ func (r *netRun) ended(reason run.Reason) (*Fit, error) {
 
 // lastStep is the error of a run that its last step, in the pass before, led astray.
 func (r *netRun) lastStep(value float64, err error) error {
-	r.pass = max(0, r.pass-1) // whose rate it had
-	return r.diverged(r.step, value, err)
+	return r.diverged(r.step, r.rateOf(max(0, r.run.Steps()-1)), value, err)
 }
 
 // worse tells a value that no run which converges ends at.
@@ -209,11 +174,7 @@ func (r *netRun) worse(value, start float64) bool { return value > clearlyWorse*
 
 // zero is the value of the model whose scores are all zero.
 func (r *netRun) zero() float64 {
-	raw := r.e.values(make([]float32, r.data.Rows*r.net.Outputs()))
-	for k, v := range raw {
-		raw[k] = r.objectives[k].scale*v - r.objectives[k].offset
-	}
-	return r.accounted(raw)
+	return r.accounted(r.scored(r.e, make([]float32, r.data.Rows*r.net.Outputs())))
 }
 
 // A model whose value is more than clearlyWorse times that of the start, and of scores of
@@ -232,52 +193,59 @@ func (r *netRun) accounted(values []float64) float64 {
 	for k, v := range values {
 		raw[k] = v + r.objectives[k].offset
 	}
-	if r.frozen {
-		return floats.Dot(r.lambda, raw)
-	}
-	return r.preferences.Maximize(raw, nil)
+	return r.worst(raw)
 }
 
-// values are the objectives at w on all training examples, as they enter the game.
-func (r *netRun) values(w []float32) []float64 {
-	scores := make([]float32, r.data.Rows*r.net.Outputs())
-	r.e.scoresOf(w, scores)
-	raw := r.e.values(scores)
-	for k, v := range raw {
-		raw[k] = r.objectives[k].scale*v - r.objectives[k].offset
+// worst is what the mixture that was trained for makes of values.
+func (r *netRun) worst(values []float64) float64 {
+	if r.frozen {
+		return floats.Dot(r.lambda, values)
 	}
-	return raw
+	return r.preferences.Maximize(values, nil)
+}
+
+// values are the objectives at w on examples, as they enter the game.
+func (r *netRun) values(e *examples[float32], w []float32) []float64 {
+	scores := make([]float32, e.data.Rows*r.net.Outputs())
+	e.scoresOf(w, scores)
+	return r.scored(e, scores)
+}
+
+func (r *netRun) scored(e *examples[float32], scores []float32) []float64 {
+	values := e.values(scores)
+	for k, v := range values {
+		values[k] = r.objectives[k].scale*v - r.objectives[k].offset
+	}
+	return values
 }
 
 func finite32(w []float32) bool {
 	return !slices.ContainsFunc(w, func(v float32) bool { return v-v != 0 })
 }
 
-func (r *netRun) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
-
 // diverged is the error of a run that went astray by a step, counted from 1.
-func (r *netRun) diverged(step int, value float64, err error) error {
+func (r *netRun) diverged(step int, rate, value float64, err error) error {
 	norm := 0.0
 	for _, v := range r.w {
 		if v == v {
 			norm = math.Max(norm, math.Abs(float64(v)))
 		}
 	}
-	return &saddle.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * r.rate(), StepLambda: r.StepLambda * r.rate(), Value: value, First: r.first, Norm: norm, Err: err}
+	return &saddle.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * rate, StepLambda: r.StepLambda * rate, Value: value, First: r.first, Norm: norm, Err: err}
 }
 
 // move takes both steps, or says that the run diverged at this one, w being what it
 // was before.
-func (r *netRun) move(value float64, gl []float64, grad []float32) error {
+func (r *netRun) move(value, rate float64, gl []float64, grad []float32) error {
 	switch {
 	case value-value != 0:
-		return r.diverged(r.step, value, optim.ErrNotFinite)
+		return r.diverged(r.step, rate, value, optim.ErrNotFinite)
 	case math.Abs(value) > 1e8*(1+math.Abs(r.first)):
-		return r.diverged(r.step, value, saddle.ErrDiverged)
+		return r.diverged(r.step, rate, value, saddle.ErrDiverged)
 	}
 	if err := r.opt.Step(r.w, grad); err != nil {
 		if errors.Is(err, optim.ErrNotFinite) {
-			return r.diverged(r.step+1, value, err)
+			return r.diverged(r.step+1, rate, value, err)
 		}
 		return fmt.Errorf("minimax: %w", err)
 	}
@@ -297,7 +265,7 @@ func (r *netRun) move(value float64, gl []float64, grad []float32) error {
 	}
 	if !r.frozen {
 		for k, g := range gl {
-			r.lambda[k] += r.StepLambda * r.rate() * g
+			r.lambda[k] += r.StepLambda * rate * g
 		}
 		r.preferences.Project(r.lambda)
 	}
@@ -315,30 +283,16 @@ func (r *netRun) handicap(values []float64) {
 	}
 }
 
-// look keeps the parameters of the pass if they are the best on held-out data.
+// look keeps the parameters of the pass if they are the best on held-out data. Those that
+// are not finite it leaves to the next step, or the end of the run.
 func (r *netRun) look() {
-	if r.heldout == nil {
+	if r.heldout == nil || !finite32(r.w) {
 		return
 	}
-	if !finite32(r.w) { // the next step, or the end of the run, says so
-		return
-	}
-	scores := make([]float32, r.heldout.data.Rows*r.net.Outputs())
-	r.heldout.scoresOf(r.w, scores)
-	values := r.heldout.values(scores)
-	for k := range values {
-		values[k] = r.objectives[k].scale*values[k] - r.objectives[k].offset
-	}
+	values := r.values(r.heldout, r.w)
 	r.handicap(values)
-	worst := r.preferences.Maximize(values, nil)
-	if r.frozen {
-		worst = 0
-		for k, v := range values {
-			worst += r.lambda[k] * v
-		}
-	}
-	if worst < r.best {
-		r.best, r.kept, r.keptPass = worst, slices.Clone(r.w), r.pass+1
+	if r.run.Judge(r.run.Steps()+1, r.worst(values)) {
+		r.kept = slices.Clone(r.w)
 	}
 }
 
@@ -354,7 +308,7 @@ func (r *netRun) finish(reason run.Reason) *Fit {
 			return nil // float32 overflowed in the last step: the error beside it says so
 		}
 	}
-	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.pass, Evaluations: r.evals, Reason: reason, Seconds: r.seconds(),
+	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.run.Steps(), Evaluations: r.run.Evaluations, Reason: reason, Seconds: r.run.Seconds(),
 		Guarantee: "no convergence guarantee: a network is not convex"}
 	if r.step > 0 {
 		for k := range f.Lambda {
@@ -364,7 +318,7 @@ func (r *netRun) finish(reason run.Reason) *Fit {
 	for k := range r.objectives {
 		f.Objectives = append(f.Objectives, r.objectives[k].Name)
 	}
-	f.Values = r.values(params)
+	f.Values = r.values(r.e, params)
 	for k, v := range f.Values {
 		f.Raw = append(f.Raw, (v+r.objectives[k].offset)/r.objectives[k].scale)
 	}
@@ -382,7 +336,7 @@ func (r *netRun) finish(reason run.Reason) *Fit {
 
 const netSolver = "almo network"
 
-func (r *netRun) checkpoint() *run.Checkpoint {
+func (r *netRun) checkpoint() (*run.Checkpoint, error) {
 	wide := func(v []float32) []float64 {
 		out := make([]float64, len(v))
 		for i, x := range v {
@@ -391,20 +345,24 @@ func (r *netRun) checkpoint() *run.Checkpoint {
 		return out
 	}
 	s := r.opt.State()
-	k := &run.Checkpoint{Solver: netSolver, Iteration: r.pass, Evaluations: r.evals, Seconds: r.seconds(), X: wide(r.w),
+	k := &run.Checkpoint{X: wide(r.w),
 		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "rows": float64(r.passRows), "first": r.first,
-			"seed": float64(r.Seed), "kept": float64(r.keptPass), "optimizer": float64(s.Step)},
-		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": wide(s.A), "b": wide(s.B), "history": slices.Clone(r.history)}}
+			"seed": float64(r.Seed), "optimizer": float64(s.Step)},
+		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": wide(s.A), "b": wide(s.B)}}
 	if r.kept != nil {
-		k.Arrays["kept"], k.Scalars["best"] = wide(r.kept), r.best
+		k.Arrays["kept"] = wide(r.kept)
 	}
-	return k
+	return k, nil
 }
 
-func (r *netRun) resume(k *run.Checkpoint) error {
+func (r *netRun) resume() error {
 	p, n := len(r.objectives), r.net.Dim()
-	if k.Solver != netSolver || len(k.X) != n || len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p || k.Scalars["seed"] != float64(r.Seed) {
-		return fmt.Errorf("minimax: the checkpoint (of %s, %d weights, seed %v) belongs to another run", k.Solver, len(k.X), k.Scalars["seed"])
+	k, err := r.run.Point(n)
+	if k == nil || err != nil {
+		return err
+	}
+	if len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p || k.Scalars["seed"] != float64(r.Seed) {
+		return otherProblem(k)
 	}
 	narrow := func(v []float64) []float32 {
 		if len(v) == 0 {
@@ -420,14 +378,15 @@ func (r *netRun) resume(k *run.Checkpoint) error {
 	copy(r.lambda, k.Arrays["lambda"])
 	copy(r.sum, k.Arrays["sum"])
 	copy(r.passValues, k.Arrays["values"])
-	r.history = slices.Clone(k.Arrays["history"])
-	r.pass, r.step, r.position, r.passRows, r.first = k.Iteration, int(k.Scalars["step"]), int(k.Scalars["position"]), int(k.Scalars["rows"]), k.Scalars["first"]
-	r.spent, r.evals = k.Seconds, k.Evaluations
+	r.step, r.position, r.passRows, r.first = int(k.Scalars["step"]), int(k.Scalars["position"]), int(k.Scalars["rows"]), k.Scalars["first"]
 	if r.position < 0 || r.position >= r.data.Rows || r.step < 0 || r.passRows < 0 {
 		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position, r.data.Rows)
 	}
 	if kept := k.Arrays["kept"]; len(kept) == n {
-		r.kept, r.best, r.keptPass = narrow(kept), k.Scalars["best"], int(k.Scalars["kept"])
+		if r.kept = narrow(kept); k.Best == nil { // before runs had one
+			step := int(k.Scalars["kept"])
+			r.run.Best = run.Best{Loss: k.Scalars["best"], Step: step, Waited: k.Iteration - step}
+		}
 	}
 	if err := r.opt.Restore(nn.OptimizerState[float32]{Step: int(k.Scalars["optimizer"]), A: narrow(k.Arrays["a"]), B: narrow(k.Arrays["b"])}); err != nil {
 		return fmt.Errorf("minimax: the checkpoint: %w", err)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // With steps of w that are too short to change anything, λ of a network moves as plain projected
@@ -83,5 +85,43 @@ func TestNetworkKeepsByTheGame(t *testing.T) {
 	}
 	if !differ {
 		t.Error("no seed tells the game's objective from the losses alone")
+	}
+}
+
+// A run without a lower worst objective on held-out data for some passes ends, with the model of
+// the best; one that goes on from a checkpoint between has waited as long.
+func TestNetworkPatience(t *testing.T) {
+	d := noisy()
+	held := *d
+	held.Class = slices.Clone(d.Class)
+	for i := range held.Class {
+		held.Class[i] = 1 - held.Class[i] // what is learnt is wrong here
+	}
+	var first *run.Checkpoint
+	o := Options{Losses: []Loss{Hinge(), CrossEntropy()}, Hidden: []int{3}, Passes: 40, Workers: 1, Network: Network{Heldout: &held}}
+	o.Control.Stop.Patience, o.Control.CheckpointEvery = 5, 1
+	o.Control.Checkpoint = func(k *run.Checkpoint) error {
+		if k.Best != nil && k.Best.Waited == 3 {
+			first = k
+		}
+		return nil
+	}
+	whole, err := Train(d, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole.Reason != run.OutOfPatience || whole.Passes >= 40 || first == nil || first.Best.Step != whole.Passes-5 {
+		t.Fatalf("%d passes, %s; %+v", whole.Passes, whole.Reason, first)
+	}
+	o.Control.Resume, o.Control.Checkpoint = first, nil
+	again, err := Train(d, &o)
+	if err != nil || again.Reason != run.OutOfPatience || again.Passes != whole.Passes || !slices.Equal(again.Model.Params, whole.Model.Params) {
+		t.Errorf("resumed: %v, %v", again, err)
+	}
+	o.Control = run.Control{}
+	o.Passes = first.Best.Step
+	best, err := Train(d, &o)
+	if err != nil || !slices.Equal(best.Model.Params, whole.Model.Params) {
+		t.Errorf("the model is not that of pass %d: %v", first.Best.Step, err)
 	}
 }

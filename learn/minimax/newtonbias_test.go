@@ -81,7 +81,7 @@ func TestBoundedBiases(t *testing.T) {
 				}
 			}
 			// The bound is one at any point as well.
-			r := &newtonRun{trainer: &trainer{Options: o}, g: g, r: g, set: optim.Simplex{}, certified: certified{lambda: slices.Repeat([]float64{1 / float64(len(values))}, len(values))}}
+			r := &newtonRun{trainer: &trainer{Options: o}, g: g, r: g, set: optim.Simplex{}, certified: certified{run: run.Begin(newtonSolver, nil, 1), lambda: slices.Repeat([]float64{1 / float64(len(values))}, len(values))}}
 			for range 30 {
 				w := []float64{rng.NormFloat64(), bound * (2*rng.Float64() - 1)}
 				if err := r.prove(w); err != nil {

@@ -82,7 +82,7 @@ func TestNewtonLowerBound(t *testing.T) {
 			t.Fatal(one.name, err)
 		}
 		for try := range 40 {
-			r := &newtonRun{trainer: &trainer{Options: Options{Losses: ThesisLosses(), Beta1: one.beta1}}, g: g, r: g, set: optim.Simplex{}, certified: certified{lambda: lambda}}
+			r := &newtonRun{trainer: &trainer{Options: Options{Losses: ThesisLosses(), Beta1: one.beta1}}, g: g, r: g, set: optim.Simplex{}, certified: certified{run: run.Begin(newtonSolver, nil, 1), lambda: lambda}}
 			if relaxed := g.relaxer(); relaxed != nil {
 				r.r = relaxed(math.Pow(10, -float64(try%4))).(*Game)
 			}

@@ -1,12 +1,8 @@
 package minimax
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -39,6 +35,9 @@ type newtonRun struct {
 	set  optim.Maximizer
 
 	certified
+	gap     float64 // to be reached, times max(leastValue, value)
+	relaxed func(float64) saddle.Convex
+
 	w     []float64 // where to begin
 	width float64
 	share float64   // of the way from at to the model's maximum that lambda is
@@ -60,29 +59,6 @@ const (
 	innerShare   = 1e-3 // of the gap asked for: what w(λ) may miss D(λ) by
 )
 
-// newtonStage goes on by newtonRun from w, from where r ended and from what it proved, unless
-// it is nil; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) newtonStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *saddle.Result, c *run.Control) (*saddle.Result, error) {
-	if k := c.Resume; k != nil && k.Solver != newtonSolver && t.Solver == Auto {
-		return nil, nil
-	}
-	if gap < 0 {
-		if t.Gap > 0 {
-			return nil, nil // there is no penalty to prove a gap with
-		}
-		gap = 1e-9
-	}
-	var known saddle.Certificate
-	if r != nil {
-		lambda = r.Lambda
-		if r.Certified {
-			known = r.Certificate
-		}
-	}
-	t.stage = newtonSolver
-	return t.newton(g, set, w, lambda, gap, known, c)
-}
-
 // newton solves from w and lambda by newtonRun; nil when that is not for the game. gap is
 // what to reach, times max(leastValue, value).
 func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known saddle.Certificate, c *run.Control) (*saddle.Result, error) {
@@ -90,99 +66,79 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 	if s == nil {
 		return nil, nil
 	}
-	r := &newtonRun{trainer: t, g: g, s: s, set: set, certified: certified{best: known, lambda: slices.Clone(lambda), begin: time.Now()}, w: slices.Clone(w), share: 1}
+	rounds := newtonRounds
+	if most := c.Stop.Iterations; t.Solver == Newton && most > 0 {
+		rounds = min(rounds, most)
+	}
+	r := &newtonRun{trainer: t, g: g, s: s, set: set, certified: certified{best: known, lambda: slices.Clone(lambda)}, w: slices.Clone(w), share: 1, gap: gap, relaxed: g.relaxer()}
+	r.begin(newtonSolver, c, rounds)
 	set.Project(r.lambda)
-	relaxed := g.relaxer()
-	if k := c.Resume; k != nil {
-		if err := r.resume(k); err != nil {
-			return nil, err
-		}
-	} else {
+	resumed, err := r.resume()
+	if err != nil {
+		return nil, err
+	}
+	if !resumed {
 		if err := r.look(r.w); err != nil {
 			return nil, err
 		}
-		r.width = math.Max(firstWidth, 16*gap) * math.Max(leastValue, math.Abs(r.best.Upper))
+		r.width = math.Max(firstWidth, 16*gap) * sizeOf(r.best.Upper)
 	}
-	ctx := c.Ctx
-	if ctx == nil {
-		ctx = context.Background()
+	reason, err := loop(r.run, newtonRounds, r.round, r.state)
+	if err != nil && r.best.W == nil {
+		return nil, err // there is no finite state to hand out
 	}
-	for r.round < newtonRounds {
-		if ctx.Err() != nil {
-			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", newtonSolver, r.round+1, context.Cause(ctx))
-			return r.finish(run.Interrupted), errors.Join(err, r.save(c, true))
-		}
-		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			return r.finish(run.TimeLimit), r.save(c, true)
-		}
-		if most := c.Stop.Iterations; t.Solver == Newton && most > 0 && r.round >= most {
-			return r.finish(run.IterationLimit), r.save(c, true)
-		}
-		coarse := gap * math.Max(leastValue, math.Abs(r.best.Upper))
-		if r.r = g; relaxed != nil {
-			r.r = relaxed(r.width).(*Game)
-		}
-		w := slices.Clone(r.w)
-		// The slope of D is off by the root of what w(λ) misses D(λ) by.
-		bend, steps, err := s.solve(ctx, r.r, w, r.lambda, math.Min(innerShare*coarse, 1e4*coarse*coarse))
-		if err != nil {
-			continue // the context ended
-		}
-		r.evals += steps
-		here := &newtonAt{lambda: slices.Clone(r.lambda), w: w, slope: make([]float64, len(r.lambda)), bend: bend}
-		if here.value, err = r.r.Eval(w, r.lambda, nil, here.slope); err != nil {
-			return r.finish(run.Interrupted), err
-		}
-		if err := r.prove(w); err != nil {
-			return r.finish(run.Interrupted), err
-		}
-		if !finite(here.value) || !finite(here.slope...) {
-			return r.astray(here.value)
-		}
-		// Upper may just have fallen by orders of magnitude, and with it what the gap is held
-		// against: targets far from the scores of the start.
-		tol := gap * math.Max(leastValue, math.Abs(r.best.Upper))
-		r.round++
-		if c.Recorder != nil {
-			row := run.Row{Iteration: r.round, Objective: here.value, Step: float64(steps), Evaluations: r.evals, Seconds: r.seconds(),
-				Detail: &saddle.Row{Values: slices.Clone(here.slope), Lambda: slices.Clone(r.lambda), Mean: slices.Clone(r.lambda), Upper: r.best.Upper, Lower: r.best.Lower}}
-			if r.best.Lambda != nil {
-				saddle.RowOf(row).Mean = slices.Clone(r.best.Lambda)
-			}
-			if err := c.Recorder.Record(row); err != nil {
-				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
-			}
-		}
-		if r.best.Lambda != nil && r.best.Gap() <= tol {
-			return r.finish(run.GapSmall), nil
-		}
-		if tol < coarse/2 {
-			r.w = here.w // not near enough to its minimum for what is now asked
-		} else if !r.move(here, tol, relaxed != nil) {
-			return r.finish(run.NoProgress), nil
-		}
-		if err := r.save(c, false); err != nil {
-			return r.finish(run.Interrupted), err
-		}
+	return r.result(r.w, r.run.Evaluations, reason), err
+}
+
+// round finds w(λ) at one λ and width, and chooses the next.
+func (r *newtonRun) round() (*run.Row, run.Reason, error) {
+	coarse := r.gap * sizeOf(r.best.Upper)
+	if r.r = r.g; r.relaxed != nil {
+		r.r = r.relaxed(r.width).(*Game)
 	}
-	return r.finish(RoundLimit), nil
+	w := slices.Clone(r.w)
+	// The slope of D is off by the root of what w(λ) misses D(λ) by.
+	bend, steps, err := r.s.solve(r.run.Ctx, r.r, w, r.lambda, math.Min(innerShare*coarse, 1e4*coarse*coarse))
+	if err != nil {
+		return nil, "", err
+	}
+	r.run.Evaluations += steps
+	here := &newtonAt{lambda: slices.Clone(r.lambda), w: w, slope: make([]float64, len(r.lambda)), bend: bend}
+	if here.value, err = r.r.Eval(w, r.lambda, nil, here.slope); err != nil {
+		return nil, "", err
+	}
+	if err := r.prove(w); err != nil {
+		return nil, "", err
+	}
+	if !finite(here.value) || !finite(here.slope...) {
+		return r.astray(here.value)
+	}
+	// Upper may just have fallen by orders of magnitude, and with it what the gap is held
+	// against: targets far from the scores of the start.
+	tol := r.gap * sizeOf(r.best.Upper)
+	row := r.row(here.value, float64(steps), here.slope)
+	switch {
+	case r.within(r.gap):
+		return row, run.GapSmall, nil
+	case tol < coarse/2:
+		r.w = here.w // not near enough to its minimum for what is now asked
+	case !r.move(here, tol):
+		return row, run.NoProgress, nil
+	}
+	return row, "", nil
 }
 
 // astray ends a run that met a value that is not finite: for Auto that is only a reason to
 // go on otherwise.
-func (r *newtonRun) astray(v float64) (*saddle.Result, error) {
+func (r *newtonRun) astray(v float64) (*run.Row, run.Reason, error) {
 	if r.Solver == Auto {
-		return r.finish(run.NoProgress), nil
+		return nil, run.NoProgress, nil
 	}
 	norm := 0.0
 	for _, x := range r.w {
 		norm = math.Max(norm, math.Abs(x))
 	}
-	err := &saddle.DivergenceError{Solver: newtonSolver, Step: r.round + 1, StepW: 1, StepLambda: r.share, Value: v, First: r.first, Norm: norm, Err: optim.ErrNotFinite}
-	if r.best.W == nil {
-		return nil, err // there is no finite state to hand out
-	}
-	return r.finish(run.Interrupted), err
+	return nil, "", &saddle.DivergenceError{Solver: newtonSolver, Step: r.run.Steps() + 1, StepW: 1, StepLambda: r.share, Value: v, First: r.first, Norm: norm, Err: optim.ErrNotFinite}
 }
 
 // newtonOf returns what minimises at one λ, or nil where w has another set than all space, but
@@ -195,7 +151,7 @@ func (t *trainer) newtonOf(g *Game) *newton {
 }
 
 // move chooses the next λ and width; false when there is nothing left to try.
-func (r *newtonRun) move(here *newtonAt, tol float64, kinks bool) bool {
+func (r *newtonRun) move(here *newtonAt, tol float64) bool {
 	if r.at == nil || here.value >= r.at.value-2*innerShare*tol {
 		r.at, r.share = here, 1
 	} else {
@@ -205,7 +161,7 @@ func (r *newtonRun) move(here *newtonAt, tol float64, kinks bool) bool {
 	// latter is what the gap is made of.
 	spread := r.set.Maximize(r.at.slope, nil) - floats.Dot(r.at.slope, r.at.lambda)
 	if spread <= tol/4 || r.share < leastShare {
-		return r.narrow(tol, kinks)
+		return r.narrow(tol)
 	}
 	target := r.highest()
 	r.w = slices.Clone(r.at.w)
@@ -216,11 +172,11 @@ func (r *newtonRun) move(here *newtonAt, tol float64, kinks bool) bool {
 }
 
 // narrow goes on with the best λ at a smaller width.
-func (r *newtonRun) narrow(tol float64, kinks bool) bool {
+func (r *newtonRun) narrow(tol float64) bool {
 	r.lambda, r.w = slices.Clone(r.at.lambda), slices.Clone(r.at.w)
 	r.at, r.share = nil, 1
 	r.width /= 4
-	return kinks && r.width > tol/64
+	return r.relaxed != nil && r.width > tol/64
 }
 
 // highest returns where over the preferences the model of D around at is highest: by
@@ -273,11 +229,11 @@ func (r *newtonRun) highest() []float64 {
 func (r *newtonRun) look(w []float64) error {
 	values := make([]float64, len(r.lambda))
 	v, err := r.g.Eval(w, r.lambda, nil, values)
-	r.evals++
+	r.run.Evaluations++
 	if err != nil {
 		return err
 	}
-	if r.evals == 1 {
+	if r.run.Evaluations == 1 {
 		r.first = v
 	}
 	upper := v - floats.Dot(r.lambda, values) + r.set.Maximize(values, nil)
@@ -292,7 +248,7 @@ func (r *newtonRun) prove(w []float64) error {
 	}
 	gw := make([]float64, len(w))
 	v, err := r.r.Minorant(w, r.lambda, gw)
-	r.evals++
+	r.run.Evaluations++
 	if err != nil {
 		return err
 	}
@@ -314,16 +270,9 @@ func (r *newtonRun) rest(w, gw []float64) float64 {
 	return rest
 }
 
-func (r *newtonRun) finish(reason run.Reason) *saddle.Result {
-	return r.result(r.w, r.evals, reason)
-}
-
-// save writes the state.
-func (r *newtonRun) save(c *run.Control, force bool) error {
-	if !r.due(c, force) {
-		return nil
-	}
-	k := &run.Checkpoint{Solver: newtonSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share}, Arrays: map[string][]float64{}}
+// state is what a checkpoint holds.
+func (r *newtonRun) state() (*run.Checkpoint, error) {
+	k := &run.Checkpoint{X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share}, Arrays: map[string][]float64{}}
 	if finite(r.first) {
 		k.Scalars["first"] = r.first
 	}
@@ -333,24 +282,26 @@ func (r *newtonRun) save(c *run.Control, force bool) error {
 			k.Arrays[name] = slices.Clone(v)
 		}
 	}
-	return r.write(c, k)
+	return r.save(k)
 }
 
-func (r *newtonRun) resume(k *run.Checkpoint) error {
+// resume takes up the state of the run to go on with, if there is one.
+func (r *newtonRun) resume() (bool, error) {
 	p, n := len(r.lambda), len(r.w)
-	if err := r.read(k, newtonSolver, n); err != nil {
-		return err
+	k, err := r.taken(n)
+	if k == nil || err != nil {
+		return false, err
 	}
 	r.width, r.share, r.first = k.Scalars["width"], k.Scalars["share"], k.Scalars["first"]
 	if !(r.width > 0) || !(r.share > 0) {
-		return otherProblem(k)
+		return false, otherProblem(k)
 	}
 	copy(r.w, k.X)
 	if w := k.Arrays["atW"]; w != nil {
 		r.at = &newtonAt{lambda: slices.Clone(k.Arrays["atLambda"]), w: slices.Clone(w), value: k.Scalars["value"], slope: slices.Clone(k.Arrays["atSlope"]), bend: slices.Clone(k.Arrays["atBend"])}
 		if len(w) != n || len(r.at.lambda) != p || len(r.at.slope) != p || len(r.at.bend) != p*p {
-			return otherProblem(k)
+			return false, otherProblem(k)
 		}
 	}
-	return nil
+	return true, nil
 }

@@ -1,12 +1,9 @@
 package minimax
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -51,48 +48,55 @@ type normRun struct {
 	target    float64
 }
 
-// normStage goes on by normRun; nil when that is not for the game, or c resumes what comes after.
-func (t *trainer) normStage(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, r *saddle.Result, c *run.Control) (*saddle.Result, error) {
-	ball, ok := t.ball()
-	if k := c.Resume; !ok || !t.Norm || t.Radius > 0 || k != nil && k.Solver != normSolver {
+// norms goes on by games with the square of a norm that is the penalty.
+func (l *linearRun) norms() (*saddle.Result, error) {
+	ball, ok := l.ball()
+	if l.Solver != Auto || !l.more || l.gap <= 0 || !ok || !l.Norm || l.Radius > 0 || l.control.Resume != nil && !l.resumes(normSolver) {
 		return nil, nil
 	}
-	n := &normRun{trainer: t, g: g, set: set, radius: ball.Radius, certified: certified{lambda: slices.Clone(lambda), begin: time.Now()}, w: slices.Clone(w), was: math.NaN(), target: gap}
-	n.tau = math.Max(floats.Norm(n.penalized(w), 2), 1e-3)
-	if r != nil {
-		copy(n.lambda, r.Lambda)
-		if r.Certified {
-			n.best = r.Certificate
-		}
-	}
-	set.Project(n.lambda)
-	if k := c.Resume; k != nil {
-		if err := n.resume(k); err != nil {
+	lambda, known := l.found()
+	n := &normRun{trainer: l.trainer, g: l.g, set: l.mixtures, radius: ball.Radius, certified: certified{best: known, lambda: slices.Clone(lambda)}, w: slices.Clone(l.w), was: math.NaN(), target: l.gap}
+	n.begin(normSolver, l.control, normRounds)
+	n.tau = math.Max(floats.Norm(n.penalized(n.w), 2), 1e-3)
+	n.set.Project(n.lambda)
+	if resumed, err := n.resume(); err != nil {
+		return nil, err
+	} else if !resumed { // zero is the solution where the penalty is large
+		if err := n.prove(n.g, make([]float64, len(n.w)), n.lambda); err != nil {
 			return nil, err
 		}
 	}
-	t.stage = normSolver
-	return n.run(c)
+	l.stage = normSolver
+	reason, err := loop(n.run, normRounds, n.round, n.state)
+	if err == nil && reason == run.NoProgress && !n.certain() {
+		return nil, nil // L-BFGS is left
+	}
+	s := n.result(n.w, n.run.Evaluations, reason)
+	if err == nil {
+		l.take(s)
+	}
+	return s, err
 }
 
-// tightened closes the gap that L-BFGS ended with further, where the norm is the penalty.
-func (t *trainer) tightened(ctx context.Context, g *Game, set optim.Maximizer, s *saddle.Result, gap float64) error {
-	ball, ok := t.ball()
-	if !ok || !t.Norm || !s.Certified || gap <= 0 {
+// tighten closes the gap that L-BFGS ended with further, where the norm is the penalty.
+func (l *linearRun) tighten(s *saddle.Result) error {
+	ball, ok := l.ball()
+	if !ok || !l.Norm || !s.Certified || l.gap <= 0 {
 		return nil
 	}
-	n := &normRun{trainer: t, g: g, set: set, radius: ball.Radius, certified: certified{best: s.Certificate, lambda: s.Lambda}}
-	tol := gap * math.Max(leastValue, math.Abs(s.Certificate.Upper))
+	n := &normRun{trainer: l.trainer, g: l.g, set: l.mixtures, radius: ball.Radius, certified: certified{best: s.Certificate, lambda: s.Lambda}}
+	n.begin(normSolver, l.control, normRounds)
+	tol := l.gap * sizeOf(s.Certificate.Upper)
 	for _, at := range [][2][]float64{{s.LastW, s.LastLambda}, {s.W, s.Lambda}} {
 		if n.best.Gap() <= tol {
 			break
 		}
-		if err := n.tighten(ctx, at[0], at[1], tol); err != nil {
+		if err := n.tighten(at[0], at[1], tol); err != nil {
 			return err
 		}
 	}
 	s.Certificate, s.W, s.Lambda = n.best, n.best.W, n.best.Lambda
-	s.Evaluations += n.evals
+	s.Evaluations += n.run.Evaluations
 	return nil
 }
 
@@ -105,99 +109,69 @@ func (t *trainer) ball() (optim.Ball, bool) {
 	return ball, ok
 }
 
-func (r *normRun) run(c *run.Control) (*saddle.Result, error) {
-	ctx := c.Ctx
-	if ctx == nil {
-		ctx = context.Background()
+// squared returns the game g with another penalty, of the square of the norm, and a trainer that
+// plays it with Newton's method in all space.
+func (t *trainer) squared(g *Game, beta1 float64) (*Game, *trainer) {
+	square := newGame(g.examples, beta1, g.beta2, false)
+	square.spans = g.spans
+	s := *t
+	s.Norm, s.Beta1, s.Radius, s.set, s.Solver = false, beta1, 0, nil, Newton
+	return square, &s
+}
+
+// round plays the game with the square for one τ, and chooses the next.
+func (r *normRun) round() (*run.Row, run.Reason, error) {
+	squared, s := r.squared(r.g, r.Beta1/r.tau)
+	in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, saddle.Certificate{}, r.inner())
+	if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
+		return nil, run.NoProgress, nil
 	}
-	if r.evals == 0 { // zero is the solution where the penalty is large
-		if err := r.prove(r.g, make([]float64, len(r.w)), r.lambda); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, "", err
 	}
-	for r.round < normRounds {
-		if limit := c.Stop.Time; limit > 0 && r.seconds() >= limit.Seconds() {
-			return r.finish(run.TimeLimit), r.save(c, true)
-		}
-		squared := newGame(r.g.examples, r.Beta1/r.tau, r.g.beta2, false)
-		squared.spans = r.g.spans
-		s := *r.trainer
-		s.Norm, s.Beta1, s.set, s.Solver = false, r.Beta1/r.tau, nil, Newton
-		in, err := s.newton(squared, r.set, r.w, r.lambda, r.target/4, saddle.Certificate{}, &run.Control{Ctx: c.Ctx, Stop: run.Stop{Time: c.Stop.Time}})
-		if in == nil && err == nil || errors.Is(err, optim.ErrNotFinite) {
-			if r.best.W != nil && r.best.Lambda != nil {
-				return r.finish(run.NoProgress), nil
-			}
-			return nil, nil // L-BFGS is left
-		}
-		if ctx.Err() != nil {
-			err := fmt.Errorf("minimax: %s: stopped in round %d: %w", normSolver, r.round+1, context.Cause(ctx))
-			return r.finish(run.Interrupted), errors.Join(err, r.save(c, true))
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.evals += in.Evaluations
-		tol := r.target * math.Max(leastValue, math.Abs(in.Value))
-		w := slices.Clone(in.W)
-		if err := r.look(w); err != nil {
-			return nil, err
-		}
-		if err := r.close(ctx, squared, w, in.Lambda, tol); err != nil {
-			if ctx.Err() == nil {
-				return nil, err
-			}
-			continue // to where a run ends that is stopped
-		}
-		copy(r.w, w)
-		copy(r.lambda, in.Lambda)
-		r.round++
-		if c.Recorder != nil {
-			values := make([]float64, len(r.lambda))
-			v, err := r.g.Eval(w, r.lambda, nil, values)
-			if err != nil {
-				return nil, err
-			}
-			mean := r.lambda
-			if r.best.Lambda != nil {
-				mean = r.best.Lambda
-			}
-			row := run.Row{Iteration: r.round, Objective: v, Step: r.tau, Evaluations: r.evals, Seconds: r.seconds(),
-				Detail: &saddle.Row{Values: values, Lambda: slices.Clone(r.lambda), Mean: slices.Clone(mean), Upper: r.best.Upper, Lower: r.best.Lower}}
-			if err := c.Recorder.Record(row); err != nil {
-				return r.finish(run.Interrupted), fmt.Errorf("minimax: recorder: %w", err)
-			}
-		}
-		if r.best.W != nil && r.best.Lambda != nil && r.best.Gap() <= r.target*math.Max(leastValue, math.Abs(r.best.Upper)) {
-			return r.finish(run.GapSmall), nil
-		}
-		r.move(floats.Norm(r.penalized(w), 2))
-		if err := r.save(c, false); err != nil {
-			return r.finish(run.Interrupted), err
-		}
+	r.run.Evaluations += in.Evaluations
+	tol := r.target * sizeOf(in.Value)
+	w := slices.Clone(in.W)
+	if err := r.look(w); err != nil {
+		return nil, "", err
 	}
-	return r.finish(RoundLimit), nil
+	if err := r.close(squared, w, in.Lambda, tol); err != nil {
+		return nil, "", err
+	}
+	copy(r.w, w)
+	copy(r.lambda, in.Lambda)
+	values := make([]float64, len(r.lambda))
+	v, err := r.g.Eval(w, r.lambda, nil, values)
+	if err != nil {
+		return nil, "", err
+	}
+	row := r.row(v, r.tau, values)
+	if r.within(r.target) {
+		return row, run.GapSmall, nil
+	}
+	r.move(floats.Norm(r.penalized(w), 2))
+	return row, "", nil
 }
 
 // close brings w to the minimum of the game with the square at λ, and proves what that proves.
 // Kinks are relaxed by widths that fall from 4 tol: at a sixteenth of tol, which costs nothing to
 // speak of, Newton's steps do not find the minimum from afar (sonar, β 1e-3, a gap of 1e-5: 50 of
 // them left a bound of 0.02). Without kinks one width does.
-func (r *normRun) close(ctx context.Context, squared *Game, w, lambda []float64, tol float64) error {
+func (r *normRun) close(squared *Game, w, lambda []float64, tol float64) error {
 	relaxed, alike := r.g.relaxer(), squared.relaxer()
 	s := squared.newNewton(r.Bias)
 	// Narrower ones alone may prove nothing, where as much as 1e-8 of the value is asked for.
-	first := math.Max(4*tol, 1e-5*math.Max(leastValue, math.Abs(r.best.Upper)))
+	first := math.Max(4*tol, 1e-5*sizeOf(r.best.Upper))
 	for width := first; width > tol/20; width /= 4 {
 		under, below := r.g, squared
 		if relaxed != nil {
 			under, below = relaxed(width).(*Game), alike(width).(*Game)
 		}
-		_, steps, err := s.solve(ctx, below, w, lambda, 1e-6*tol)
+		_, steps, err := s.solve(r.run.Ctx, below, w, lambda, 1e-6*tol)
 		if err != nil {
 			return err
 		}
-		r.evals += steps
+		r.run.Evaluations += steps
 		if err := r.look(w); err != nil {
 			return err
 		}
@@ -234,7 +208,7 @@ func (r *normRun) penalized(v []float64) []float64 {
 func (r *normRun) look(w []float64) error {
 	values := make([]float64, len(r.lambda))
 	penalty, err := r.g.Eval(w, make([]float64, len(values)), nil, values)
-	r.evals++
+	r.run.Evaluations++
 	if err != nil {
 		return err
 	}
@@ -247,7 +221,7 @@ func (r *normRun) look(w []float64) error {
 // radius times where it makes |g| more than β, and |w| times where less, so that the multiple of
 // w is sought from which on |g| is at most β. On 300 rows of 20 features and three classes by
 // Softmax, β 1e-4, that leaves a gap of 1.8e-4 where L-BFGS alone had 0.39.
-func (r *normRun) tighten(ctx context.Context, w, lambda []float64, tol float64) error {
+func (r *normRun) tighten(w, lambda []float64, tol float64) error {
 	relaxed := r.g.relaxer()
 	scaled := make([]float64, len(w))
 	for width := 4 * tol; width > tol/20; width /= 4 {
@@ -258,7 +232,7 @@ func (r *normRun) tighten(ctx context.Context, w, lambda []float64, tol float64)
 		// Where the penalty leaves no weight, the norm has a kink that L-BFGS does not get to.
 		none := slices.Clone(w)
 		clear(r.penalized(none))
-		none, err := r.lowest(ctx, under, none, lambda, tol, true)
+		none, err := r.lowest(under, none, lambda, tol, true)
 		if err != nil {
 			return err
 		}
@@ -268,7 +242,7 @@ func (r *normRun) tighten(ctx context.Context, w, lambda []float64, tol float64)
 		if r.best.Gap() <= tol {
 			break
 		}
-		if w, err = r.lowest(ctx, under, w, lambda, tol, false); err != nil {
+		if w, err = r.lowest(under, w, lambda, tol, false); err != nil {
 			return err
 		}
 		if err := r.look(w); err != nil {
@@ -334,12 +308,12 @@ const heldRounds = 8
 // is no longer either. fixed leaves weights as they are and moves biases without penalty alone. Where these
 // have a bound, those that L-BFGS drives beyond are held there, and it goes on with the others;
 // those that would rather be within are let go.
-func (r *normRun) lowest(ctx context.Context, under *Game, w, lambda []float64, tol float64, fixed bool) ([]float64, error) {
+func (r *normRun) lowest(under *Game, w, lambda []float64, tol float64, fixed bool) ([]float64, error) {
 	_, biases := nn.Layer(r.g.net, 0, make([]float64, len(w)))
 	held := make([]bool, len(biases))
 	losses := newGame(under.examples, 0, under.beta2, false)
 	down := optim.Func{N: len(w), F: func(x, grad []float64) (float64, error) {
-		r.evals++
+		r.run.Evaluations++
 		v, err := losses.Eval(x, lambda, grad, nil)
 		weights := r.penalized(x)
 		size := math.Hypot(floats.Norm(weights, 2), tol/8/r.Beta1)
@@ -357,7 +331,7 @@ func (r *normRun) lowest(ctx context.Context, under *Game, w, lambda []float64, 
 	}}
 	stop := run.Stop{Iterations: 1000, Relative: -1, Gradient: 1e-12}
 	for range heldRounds {
-		low, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(down, w, &run.Control{Ctx: ctx, Stop: stop})
+		low, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(down, w, &run.Control{Ctx: r.run.Ctx, Stop: stop})
 		if err != nil {
 			return nil, err
 		}
@@ -368,7 +342,7 @@ func (r *normRun) lowest(ctx context.Context, under *Game, w, lambda []float64, 
 		if _, err := losses.Eval(w, lambda, gw, nil); err != nil {
 			return nil, err
 		}
-		r.evals++
+		r.run.Evaluations++
 		_, slopes := nn.Layer(r.g.net, 0, gw)
 		_, biases = nn.Layer(r.g.net, 0, w)
 		moved := false
@@ -399,7 +373,7 @@ func (r *normRun) proveExcess(under *Game, w, lambda []float64) (float64, error)
 	losses := newGame(under.examples, 0, under.beta2, false)
 	gw := make([]float64, len(w))
 	v, err := losses.Minorant(w, lambda, gw)
-	r.evals++
+	r.run.Evaluations++
 	if err != nil {
 		return 0, err
 	}
@@ -417,32 +391,27 @@ func (r *normRun) proveExcess(under *Game, w, lambda []float64) (float64, error)
 	return excess, nil
 }
 
-func (r *normRun) finish(reason run.Reason) *saddle.Result {
-	return r.result(r.w, r.evals, reason)
-}
-
-// save writes the state.
-func (r *normRun) save(c *run.Control, force bool) error {
-	if !r.due(c, force) {
-		return nil
-	}
-	k := &run.Checkpoint{Solver: normSolver, X: slices.Clone(r.w), Scalars: map[string]float64{"tau": r.tau}, Arrays: map[string][]float64{}}
+// state is what a checkpoint holds.
+func (r *normRun) state() (*run.Checkpoint, error) {
+	k := &run.Checkpoint{X: slices.Clone(r.w), Scalars: map[string]float64{"tau": r.tau}, Arrays: map[string][]float64{}}
 	if finite(r.was) {
 		k.Scalars["was"], k.Scalars["rest"] = r.was, r.rest
 	}
-	return r.write(c, k)
+	return r.save(k)
 }
 
-func (r *normRun) resume(k *run.Checkpoint) error {
-	if err := r.read(k, normSolver, len(r.w)); err != nil {
-		return err
+// resume takes up the state of the run to go on with, if there is one.
+func (r *normRun) resume() (bool, error) {
+	k, err := r.taken(len(r.w))
+	if k == nil || err != nil {
+		return false, err
 	}
 	if r.tau = k.Scalars["tau"]; !(r.tau > 0) {
-		return otherProblem(k)
+		return false, otherProblem(k)
 	}
 	copy(r.w, k.X)
 	if was, ok := k.Scalars["was"]; ok {
 		r.was, r.rest = was, k.Scalars["rest"]
 	}
-	return nil
+	return true, nil
 }

@@ -53,7 +53,7 @@ func TestNormAroundSearch(t *testing.T) {
 			if !(proved.Lower <= want+1e-9 && proved.Upper >= want-1e-9) || f.Reason != run.GapSmall || !(f.Gap() <= 1e-4*proved.Upper) {
 				t.Errorf("%s, %v|w|, biases to %v: [%v, %v] (%s), %v by search", names, beta, c.bias, proved.Lower, proved.Upper, f.Reason, want)
 			}
-			r := &normRun{trainer: &trainer{Options: o}, g: g, set: optim.Simplex{}, radius: 8}
+			r := &normRun{trainer: &trainer{Options: o}, g: g, set: optim.Simplex{}, radius: 8, certified: certified{run: run.Begin(normSolver, nil, 1)}}
 			for range 50 {
 				lambda := make([]float64, len(values))
 				for k := range lambda {

@@ -193,7 +193,7 @@ type Options struct {
 
 	Seed    uint64
 	Workers int         // zero is GOMAXPROCS; results do not depend on it
-	Control run.Control // context, recorder, checkpoints; Stop.Time; the rest of Stop is not used
+	Control run.Control // context, recorder, checkpoints; Stop.Time, and of networks with Heldout Stop.Patience; the rest of Stop is not used
 }
 
 // Network is how networks are trained.

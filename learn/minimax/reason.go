@@ -1,8 +1,6 @@
 package minimax
 
 import (
-	"math"
-
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -25,7 +23,7 @@ func ended(r *saddle.Result, gap float64) run.Reason {
 	if gap <= 0 || !stopped(r.Reason) {
 		return r.Reason
 	}
-	if c := r.Certificate; r.Certified && c.Gap() <= gap*math.Max(leastValue, math.Abs(c.Upper)) {
+	if c := r.Certificate; r.Certified && c.Gap() <= gap*sizeOf(c.Upper) {
 		return run.GapSmall
 	}
 	if r.Reason == RoundLimit {

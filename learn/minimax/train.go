@@ -1,7 +1,6 @@
 package minimax
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -256,27 +255,17 @@ func only(l []float64) optim.Maximizer {
 	return s
 }
 
-// control returns the caller's Control with the problem written into checkpoints, and
-// refuses another problem's.
-func (t *trainer) control(iterations int) (*run.Control, error) {
+// control returns the caller's Control with the problem, and with offsets kept in checkpoints.
+func (t *trainer) control(iterations int) *run.Control {
 	c := t.Control
 	c.Stop.Iterations = iterations
-	problem := t.single
-	if problem == "" && (c.Resume != nil || c.Checkpoint != nil) {
-		problem = t.identity()
+	if c.Problem = t.single; c.Problem == "" && (c.Resume != nil || c.Checkpoint != nil) {
+		c.Problem = t.identity()
 	}
-	if k := c.Resume; k != nil {
-		if err := k.BelongsTo(problem); err != nil {
-			return nil, fmt.Errorf("minimax: %w", err)
-		}
-	}
-	if save := c.Checkpoint; save != nil {
+	if save := c.Checkpoint; save != nil && t.Normalization == Regret {
 		c.Checkpoint = func(k *run.Checkpoint) error {
-			k.Problem = problem
-			if t.Normalization == Regret {
-				keep(k, t.Offsets)
-				k.Arrays[errorsArray] = slices.Clone(t.offsetErrors)
-			}
+			keep(k, t.Offsets)
+			k.Arrays[errorsArray] = slices.Clone(t.offsetErrors)
 			return save(k)
 		}
 	}
@@ -296,12 +285,15 @@ func (t *trainer) control(iterations int) (*run.Control, error) {
 			return recorder.Record(r)
 		})
 	}
-	return &c, nil
+	return &c
 }
 
 // leastValue is the least value that a gap is relative to: below it, where next to
 // nothing is lost, gaps are held against this.
 const leastValue = 0.01
+
+// sizeOf is what gaps are relative to at a value.
+func sizeOf(value float64) float64 { return math.Max(leastValue, math.Abs(value)) }
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
@@ -381,9 +373,4 @@ func Baselines(data *Data, opts *Options) ([]*Fit, error) {
 		out = append(out, f)
 	}
 	return out, nil
-}
-
-// interrupted makes the error of a cancelled run.
-func interrupted(ctx context.Context, pass int) error {
-	return fmt.Errorf("minimax: stopped in pass %d: %w", pass+1, context.Cause(ctx))
 }

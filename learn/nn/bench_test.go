@@ -48,7 +48,8 @@ func benchmarkBatch(b *testing.B, method optim.Method, opts *nn.Options[float32]
 	pass := nn.NewPass(net, batch, opts)
 	opt := must(nn.NewOptimizer[float32](net.Dim(), &nn.OptimizerOptions{Method: method, Rate: 1e-3, Workers: opts.Workers}))
 	w, g := nn.He[float32](net, 1), make([]float32, net.Dim())
-	x, d, l := make([]float32, batch*width), make([]float32, batch*classes), make([]int, batch)
+	x, d, l := make([]float32, batch*width), make([]float32, batch*classes), make([]float64, batch)
+	var loss softmax[float32]
 	at := 0
 	for b.Loop() {
 		if at+batch > examples {
@@ -60,7 +61,7 @@ func benchmarkBatch(b *testing.B, method optim.Method, opts *nn.Options[float32]
 		for i, r := range rows {
 			l[i] = all[r]
 		}
-		nn.SoftmaxCrossEntropy(pass.Forward(w, x, batch), l, classes, 1./batch, d)
+		loss.gradient(pass.Forward(w, x, batch), l, 1./batch, d)
 		pass.Backward(w, d, g)
 		if err := opt.Step(w, g); err != nil {
 			b.Fatal(err)

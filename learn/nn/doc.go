@@ -10,15 +10,16 @@
 // Optimizer turns gradients into steps.
 //
 //	net, err := nn.New(784, 1024, 512, 128, 10)
-//	w := nn.He[float32](net, seed)
-//	pass := nn.NewPass[float32](net, 128, nil)
+//	w := nn.He[float64](net, seed)
+//	pass := nn.NewPass[float64](net, 128, nil)
 //	logits := pass.Forward(w, x, 128)          // x: 128 rows of 784
-//	loss := nn.SoftmaxCrossEntropy(logits, labels, 10, dlogits)
+//	score.SoftMax{Classes: 10}.Gradients(dlogits, nil, labels, logits)
 //	pass.Backward(w, dlogits, grad)            // all of grad is overwritten
 //	err = opt.Step(w, grad)
 //
-// The loss sees scores and gives its derivative with respect to them: several
-// objectives are mixed there, and cost one backward pass together.
+// The loss, one of package score or the caller's own, sees scores and gives its
+// derivative with respect to them: several objectives are mixed there, and cost one
+// backward pass together.
 //
 // # What may be relied on
 //

@@ -112,3 +112,14 @@ func Gather[T Float](dst, data []T, width int, rows []int) {
 		copy(dst[i*width:(i+1)*width], data[r*width:(r+1)*width])
 	}
 }
+
+// Argmax returns the first of the largest scores of a row.
+func Argmax[T Float](row []T) int {
+	best := 0
+	for j, s := range row {
+		if s > row[best] {
+			best = j
+		}
+	}
+	return best
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 func must[E any](e E, err error) E {
@@ -30,10 +31,10 @@ func random[T nn.Float](rng *rand.Rand, n int) []T {
 	return x
 }
 
-func labels(rng *rand.Rand, n, classes int) []int {
-	l := make([]int, n)
+func labels(rng *rand.Rand, n, classes int) []float64 {
+	l := make([]float64, n)
 	for i := range l {
-		l[i] = rng.IntN(classes)
+		l[i] = float64(rng.IntN(classes))
 	}
 	return l
 }
@@ -75,17 +76,36 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// lossOf makes a loss of the package a function of scores alone.
+// lossOf is the sum of a loss as a function of scores alone.
 type lossOf func(scores []float64, grad []float64) float64
 
 func losses(rng *rand.Rand, rows, classes int) map[string]lossOf {
-	l, target := labels(rng, rows, classes), random[float64](rng, rows*classes)
-	return map[string]lossOf{
-		"softmax":   func(s, g []float64) float64 { return nn.SoftmaxCrossEntropy(s, l, classes, 1, g) },
-		"onevsall":  func(s, g []float64) float64 { return nn.OneVsAll(s, l, classes, 1, g) },
-		"squared":   func(s, g []float64) float64 { return nn.SquaredError(s, target, 1, g) },
-		"quarter":   func(s, g []float64) float64 { return nn.OneVsAll(s, l, classes, 0.25, g) / 4 },
-		"weighted2": func(s, g []float64) float64 { return 2 * nn.SoftmaxCrossEntropy(s, l, classes, 2, g) },
+	class, signs, targets := labels(rng, rows, classes), make([]float64, rows*classes), random[float64](rng, rows*classes)
+	for i := range signs {
+		signs[i] = float64(2*rng.IntN(2) - 1)
+	}
+	of := func(l score.Loss, y []float64) lossOf {
+		return func(s, g []float64) float64 {
+			if g != nil {
+				l.Gradients(g, nil, y, s)
+			}
+			return float64(len(y)) * score.Mean(l, y, nil, s, 1)
+		}
+	}
+	return map[string]lossOf{"softmax": of(score.SoftMax{Classes: classes}, class), "logistic": of(score.Logistic{}, signs), "squared": of(score.Squared{}, targets)}
+}
+
+// softmax stores the gradient of the cross-entropy of scores of any width in d, times scale.
+type softmax[T nn.Float] struct{ wide, grad []float64 }
+
+func (c *softmax[T]) gradient(scores []T, labels []float64, scale float64, d []T) {
+	c.wide, c.grad = c.wide[:0], append(c.grad[:0], make([]float64, len(scores))...)
+	for _, v := range scores {
+		c.wide = append(c.wide, float64(v))
+	}
+	score.SoftMax{Classes: len(scores) / len(labels)}.Gradients(c.grad, nil, labels, c.wide)
+	for i, g := range c.grad {
+		d[i] = T(scale * g)
 	}
 }
 
@@ -150,14 +170,14 @@ func TestWorkersAndKernels(t *testing.T) {
 	grad64 := func(opts *nn.Options[float64]) []float64 {
 		p := nn.NewPass(net, rows, opts)
 		d, g := make([]float64, rows*10), make([]float64, net.Dim())
-		nn.SoftmaxCrossEntropy(p.Forward(w, x, rows), l, 10, 1, d)
+		new(softmax[float64]).gradient(p.Forward(w, x, rows), l, 1, d)
 		p.Backward(w, d, g)
 		return g
 	}
 	grad32 := func(workers int) []float32 {
 		p := nn.NewPass(net, rows, &nn.Options[float32]{Workers: workers})
 		d, g := make([]float32, rows*10), make([]float32, net.Dim())
-		nn.SoftmaxCrossEntropy(p.Forward(narrow(w), narrow(x), rows), l, 10, 1, d)
+		new(softmax[float32]).gradient(p.Forward(narrow(w), narrow(x), rows), l, 1, d)
 		p.Backward(narrow(w), d, g)
 		return g
 	}
@@ -186,7 +206,8 @@ func TestBatches(t *testing.T) {
 	pass := nn.NewPass[float64](net, rows, nil)
 	gradient := func(at, to int) []float64 {
 		d, g := make([]float64, rows*3), make([]float64, net.Dim())
-		nn.OneVsAll(pass.Forward(w, x[at*6:], to-at), l[at:to], 3, 1, d)
+		d = d[:(to-at)*3]
+		new(softmax[float64]).gradient(pass.Forward(w, x[at*6:], to-at), l[at:to], 1, d)
 		pass.Backward(w, d, g)
 		return g
 	}
@@ -235,38 +256,13 @@ func TestHe(t *testing.T) {
 	}
 }
 
-func TestLosses(t *testing.T) {
-	scores := []float64{1, 2, 3, 1000, 0, -1000}
-	if got, want := nn.SoftmaxCrossEntropy(scores, []int{2, 1}, 3, 1, nil), math.Log(1+math.Exp(-1)+math.Exp(-2))+1000; math.Abs(got-want) > 1e-9 {
-		t.Errorf("softmax: %v, want %v", got, want)
-	}
-	if got, want := nn.OneVsAll([]float64{0, 800, -800}, []int{0}, 3, 1, nil), math.Ln2+800; math.Abs(got-want) > 1e-9 {
-		t.Errorf("one against all: %v, want %v", got, want)
-	}
-	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-		if got := nn.SoftmaxCrossEntropy([]float64{0, bad, 1}, []int{0}, 3, 1, nil); !math.IsNaN(got) && !math.IsInf(got, 0) {
-			t.Errorf("softmax of %v is %v: divergence is hidden", bad, got)
-		}
-	}
-	p := make([]float64, 6)
-	nn.Softmax(p, scores, 3)
-	if math.Abs(p[0]+p[1]+p[2]-1) > 1e-15 || p[3] != 1 || math.Abs(p[1]/p[0]-math.E) > 1e-12 {
-		t.Errorf("softmax %v", p)
-	}
+func TestArgmax(t *testing.T) {
 	if nn.Argmax([]float32{1, 3, 3, 2}) != 1 {
 		t.Error("argmax is not the first of the largest")
 	}
-	// in place
-	inPlace := slices.Clone(scores)
-	separate := make([]float64, 6)
-	nn.SoftmaxCrossEntropy(scores, []int{2, 1}, 3, 0.5, separate)
-	nn.SoftmaxCrossEntropy(inPlace, []int{2, 1}, 3, 0.5, inPlace)
-	if !slices.Equal(inPlace, separate) {
-		t.Errorf("in place %v, else %v", inPlace, separate)
-	}
 }
 
-// NaN in the parameters reaches the loss, whichever layer it is in.
+// NaN in the parameters reaches the scores, whichever layer it is in.
 func TestNaNShows(t *testing.T) {
 	net := must(nn.New(40, 30, 20, 10))
 	x := slices.Repeat([]float32{1}, 40)
@@ -277,8 +273,8 @@ func TestNaNShows(t *testing.T) {
 			weights[i] = float32(math.NaN())
 		}
 		out := nn.NewPass[float32](net, 1, nil).Forward(w, x, 1)
-		if v := nn.SoftmaxCrossEntropy(out, []int{0}, 10, 1, nil); !math.IsNaN(v) {
-			t.Errorf("loss %v with NaN in layer %d", v, l)
+		if slices.ContainsFunc(out, func(v float32) bool { return v == v }) {
+			t.Errorf("scores %v with NaN in layer %d", out, l)
 		}
 	}
 }
@@ -295,7 +291,6 @@ func TestPanics(t *testing.T) {
 		"outputs":  func() { pass.Backward(w, x[:5], w) },
 		"gradient": func() { pass.Backward(w, x[:6], w[1:]) },
 		"batch":    func() { nn.NewPass[float64](net, 0, nil) },
-		"label":    func() { nn.OneVsAll(x, []int{3}, 3, 1, nil) },
 	} {
 		func() {
 			defer func() {
@@ -316,11 +311,12 @@ func TestNoAllocation(t *testing.T) {
 	x, d := make([]float32, 128*100), make([]float32, 128*10)
 	w, g := nn.He[float32](net, 1), make([]float32, net.Dim())
 	pass := nn.NewPass(net, 128, &nn.Options[float32]{Workers: 2})
+	var loss softmax[float32]
 	for _, m := range []optim.Method{optim.SGD, optim.Adam, optim.AdaGrad} {
 		opt := must(nn.NewOptimizer[float32](net.Dim(), &nn.OptimizerOptions{Method: m, L2: 1e-4, Penalised: net.AllWeights(), Workers: 2}))
 		if n := testing.AllocsPerRun(20, func() {
 			nn.Gather(x, data, 100, rows)
-			nn.SoftmaxCrossEntropy(pass.Forward(w, x, 128), l, 10, 1./128, d)
+			loss.gradient(pass.Forward(w, x, 128), l, 1./128, d)
 			pass.Backward(w, d, g)
 			if err := opt.Step(w, g); err != nil {
 				t.Fatal(err)
@@ -334,13 +330,13 @@ func TestNoAllocation(t *testing.T) {
 // The network learns what a linear one cannot: the exclusive or of two bits.
 func ExampleNetwork() {
 	net, _ := nn.New(2, 8, 2)
-	x := []float32{0, 0, 0, 1, 1, 0, 1, 1}
-	labels := []int{0, 1, 1, 0}
-	w, grad, d := nn.He[float32](net, 1), make([]float32, net.Dim()), make([]float32, 8)
-	pass := nn.NewPass[float32](net, 4, nil)
-	opt, _ := nn.NewOptimizer[float32](net.Dim(), &nn.OptimizerOptions{Rate: 0.5})
+	x := []float64{0, 0, 0, 1, 1, 0, 1, 1}
+	labels := []float64{0, 1, 1, 0}
+	w, grad, d := nn.He[float64](net, 1), make([]float64, net.Dim()), make([]float64, 8)
+	pass := nn.NewPass[float64](net, 4, nil)
+	opt, _ := nn.NewOptimizer[float64](net.Dim(), &nn.OptimizerOptions{Rate: 0.125})
 	for range 500 {
-		nn.SoftmaxCrossEntropy(pass.Forward(w, x, 4), labels, 2, 1./4, d)
+		score.SoftMax{Classes: 2}.Gradients(d, nil, labels, pass.Forward(w, x, 4))
 		pass.Backward(w, d, grad)
 		if err := opt.Step(w, grad); err != nil {
 			fmt.Println(err)

@@ -23,7 +23,25 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
+
+// sign returns 1 where score i is that of its row's label, else -1.
+func sign(i int, labels []int, classes int) float64 {
+	if labels[i/classes] == i%classes {
+		return 1
+	}
+	return -1
+}
+
+// oneVsAll returns the sum of the logistic losses of scores.
+func oneVsAll(scores []float32, labels []int, classes int) float64 {
+	sum := 0.0
+	for i, s := range scores {
+		sum += score.Softplus(-sign(i, labels, classes) * float64(s))
+	}
+	return sum
+}
 
 func main() {
 	log.SetFlags(0)
@@ -61,7 +79,7 @@ func main() {
 		sum := 0.0
 		for at := 0; at < n; at += most {
 			rows := min(most, n-at)
-			sum += nn.OneVsAll(pass.Forward(w, images[at*width:], rows), labels[at:at+rows], classes, 1, nil)
+			sum += oneVsAll(pass.Forward(w, images[at*width:], rows), labels[at:at+rows], classes)
 		}
 		weights, _ := nn.Layer(net, 0, w)
 		sq := 0.0
@@ -81,8 +99,12 @@ func main() {
 			for i, r := range rows {
 				l[i] = labels[r]
 			}
-			nn.OneVsAll(pass.Forward(w, x, len(rows)), l[:len(rows)], classes, 1/float64(len(rows)), d)
-			pass.Backward(w, d, grad)
+			scores := pass.Forward(w, x, len(rows))
+			for i, s := range scores {
+				y := sign(i, l, classes)
+				d[i] = float32(-y * score.Sigmoid(-y*float64(s)) / float64(len(rows)))
+			}
+			pass.Backward(w, d[:len(scores)], grad)
 			check(opt.Step(w, grad))
 			if step%every != 0 && at+*batch < n {
 				continue
