@@ -39,7 +39,7 @@ func TestLossGeneralBudget(t *testing.T) {
 	}
 	// Nothing but the default.
 	long := fmt.Sprintf(`{"alphabet":2,"l":6000,"q":1,"yi":[%s0],"tied":true,"w":[0,0],"loss":{"kind":"edit"}}`, strings.Repeat("0,1,", 3000))
-	if s, _ := lossAnswer(t, long, "--path=general", "--only=log_z")["error"].(string); !strings.Contains(s, fmt.Sprint(losses.DefaultBytes)) || !strings.Contains(s, "try band") {
+	if s, _ := lossAnswer(t, long, "--path=general", "--only=log_z")["error"].(string); !strings.Contains(s, fmt.Sprint(int64(losses.DefaultBytes))) || !strings.Contains(s, "try band") {
 		t.Errorf("6000 symbols: %v", s)
 	}
 }

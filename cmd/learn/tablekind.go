@@ -119,14 +119,14 @@ func (*tableKind) trials(x *table.Table, file string, folds, inner, repeats int,
 	return out, nil
 }
 
-// judge measures rows of positive weight. A score of zero is an error of two classes.
+// judge measures rows of positive weight. Errors are of the classes that predict names.
 func (*tableKind) judge(x *table.Table, s *learner.Scores) []measured {
 	if x.Classes == nil {
 		return []measured{{"RMSE", metrics.RMSE(s.Score, x.Target, x.Weight), ""}, {"MAE", metrics.MAE(s.Score, x.Target, x.Weight), ""}}
 	}
 	wrong := make([]float64, x.Rows)
 	for i, y := range x.Target {
-		if s.Class(i) != int(y) || s.Outputs == 1 && s.Score[i] == 0 {
+		if s.Class(i) != int(y) {
 			wrong[i] = 1
 		}
 	}

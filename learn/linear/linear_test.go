@@ -378,3 +378,40 @@ func TestSparse(t *testing.T) {
 		}
 	}
 }
+
+// Targets times a constant give weights times that constant, and a target far from zero the
+// same weights.
+func TestTargetsInAnyUnit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	x := &table.Table{Name: "x", Rows: 400, TargetName: "y", Target: make([]float64, 400)}
+	for range 3 {
+		c := table.Column{Name: fmt.Sprint("c", len(x.Columns)), Values: make([]float32, x.Rows)}
+		for i := range c.Values {
+			c.Values[i] = float32(rng.NormFloat64())
+		}
+		x.Columns = append(x.Columns, c)
+	}
+	base := make([]float64, x.Rows)
+	for i := range base {
+		base[i] = 2*float64(x.Columns[0].Values[i]) - float64(x.Columns[1].Values[i]) + 0.1*rng.NormFloat64()
+	}
+	want := fitted(t, x, base, 1, 0)
+	for _, c := range []struct{ scale, offset float64 }{{1e-12, 0}, {1e-6, 0}, {1e4, 0}, {1e6, 0}, {1e12, 0}, {1, 1e6}, {1e3, -1e7}} {
+		got := fitted(t, x, base, c.scale, c.offset)
+		for j := range want {
+			near(t, fmt.Sprintf("times %g, plus %g: weight %d", c.scale, c.offset, j), got[j]/c.scale, want[j], 1e-5)
+		}
+	}
+}
+
+func fitted(t *testing.T, x *table.Table, y []float64, scale, offset float64) []float64 {
+	t.Helper()
+	for i, v := range y {
+		x.Target[i] = scale*v + offset
+	}
+	m, _, err := Train(x, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.weights
+}

@@ -82,6 +82,9 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if control.Stop.Relative == 0 {
 		control.Stop.Relative = 1e-9
 	}
+	if control.Stop.Gradient == 0 {
+		control.Stop.Gradient = -1 // a gradient that is small in one unit of the target is large in another
+	}
 	w := make([]float64, d.Rows()) // with sum 1
 	total := 0.0
 	for i := range w {
