@@ -28,7 +28,7 @@ func TestWideFiles(t *testing.T) {
 	}
 	do := func(words ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := run(context.Background(), words, cli.Streams{Out: &out, Err: &errs})
+		status := execute(context.Background(), words, cli.Streams{Out: &out, Err: &errs})
 		return status, out.String(), errs.String()
 	}
 	for _, words := range [][]string{{"gb"}, {"rgb", "--columns=1"}, {"adaboost", "--bins=255"}} {

@@ -209,9 +209,6 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	if o.Rounds == 0 {
 		o.Rounds = defaultRounds
 	}
-	if o.CheckpointEvery == 0 {
-		o.CheckpointEvery = 10
-	}
 	if p == 1 {
 		o.Slots = DomainsOnly
 	}
