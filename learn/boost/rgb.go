@@ -386,7 +386,7 @@ func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	return &booster{r.training, func() bool { return r.round < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
+	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
 }
 
 // spread is the unit of scores: that of the targets for losses which a multiple of targets and
