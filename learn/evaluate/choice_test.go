@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -135,6 +136,9 @@ func TestFirstErrorOfSaveIsTheLast(t *testing.T) {
 	var calls atomic.Int64
 	p.Save = func(*evaluate.Fitted) error {
 		calls.Add(1)
+		for count.Load() < 8 { // until every worker has a fit to save
+			runtime.Gosched()
+		}
 		return broken
 	}
 	_, err := p.Run(context.Background())
