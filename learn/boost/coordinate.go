@@ -72,7 +72,7 @@ type AdaBoostOptions struct {
 // shrink and return to exactly zero: such a model is Joint, and has no prefixes.
 // Training ends early when no base predictor has an edge, or when one is perfect.
 //
-// Errors: unusable data or settings, errors of the learner, and Interrupted (with
+// Errors: unusable data or settings, errors of the learner, and *run.InterruptedError (with
 // the model so far).
 func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	var opts AdaBoostOptions

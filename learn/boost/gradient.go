@@ -26,7 +26,7 @@ import (
 // A round costs O(rows·columns·depth) bytes read, and is divided among the workers; the
 // model does not depend on their number.
 //
-// Errors: unusable data or settings, and Interrupted (with the model so far).
+// Errors: unusable data or settings, and *run.InterruptedError (with the model so far).
 func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	var opts GradientOptions
 	if o != nil {

@@ -174,10 +174,15 @@ func (r *planned) check() error {
 		if t := &r.Trials[i]; len(t.Train) == 0 || len(t.Test) == 0 {
 			return fmt.Errorf("evaluate: trial %d has %d examples to train on and %d to test on", i+1, len(t.Train), len(t.Test))
 		}
+		weight := 0.0
 		for k, f := range r.Trials[i].Inner {
 			if len(f.Train) == 0 || len(f.Test) == 0 {
 				return fmt.Errorf("evaluate: trial %d: inner fold %d has %d examples to train on and %d to test on", i+1, k+1, len(f.Train), len(f.Test))
 			}
+			weight += r.weight(&f)
+		}
+		if len(r.Trials[i].Inner) > 0 && !(weight > 0) {
+			return fmt.Errorf("evaluate: trial %d: the examples of inner folds weigh %v in all; settings cannot be chosen on them", i+1, weight)
 		}
 	}
 	measure := func(m int) bool { return m >= 0 && m < len(r.Measures) }
@@ -410,15 +415,7 @@ func (r *planned) sums(c, t, s int) []float64 {
 		if m == nil {
 			return out // no choice is to be made
 		}
-		n := float64(len(fold.Test))
-		if r.EqualFolds {
-			n = 1
-		} else if r.Weight != nil {
-			n = 0
-			for _, i := range fold.Test {
-				n += r.Weight(i)
-			}
-		}
+		n := r.weight(&fold)
 		total += n
 		for k, v := range m {
 			out[k] += n * v
@@ -430,4 +427,19 @@ func (r *planned) sums(c, t, s int) []float64 {
 		}
 	}
 	return out
+}
+
+// weight returns what an inner fold counts in means.
+func (r *planned) weight(fold *dataset.Fold) float64 {
+	switch {
+	case r.EqualFolds:
+		return 1
+	case r.Weight == nil:
+		return float64(len(fold.Test))
+	}
+	sum := 0.0
+	for _, i := range fold.Test {
+		sum += r.Weight(i)
+	}
+	return sum
 }
