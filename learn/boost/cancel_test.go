@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // countdown is a context that is cancelled when it has been asked n times.
@@ -107,8 +108,8 @@ func TestCancelledInTheMiddle(t *testing.T) {
 				if !errors.Is(err, context.Canceled) {
 					t.Fatalf("%s after %d looks: %v", name, n, err)
 				}
-				var stopped *boost.Interrupted
-				if !errors.As(err, &stopped) || stopped.Round == 0 && state == nil {
+				var stopped *run.InterruptedError
+				if !errors.As(err, &stopped) || stopped.Steps == 0 && state == nil {
 					prepared++ // there was no round yet
 					continue
 				}
@@ -116,15 +117,15 @@ func TestCancelledInTheMiddle(t *testing.T) {
 					t.Fatalf("%s after %d looks: no checkpoint", name, n)
 				}
 				middle++
-				if state.Round != stopped.Round {
-					t.Errorf("%s: the checkpoint is of round %d, the error of %d", name, state.Round, stopped.Round)
+				if state.Round != stopped.Steps {
+					t.Errorf("%s: the checkpoint is of round %d, the error of %d", name, state.Round, stopped.Steps)
 				}
 				again, err := c.train(d, boost.Control{Workers: 1, Valid: d, Resume: state})
 				if err != nil {
 					t.Fatal(name, err)
 				}
 				if save(again) != save(whole) {
-					t.Fatalf("%s after %d looks, %d rounds: another model after going on", name, n, stopped.Round)
+					t.Fatalf("%s after %d looks, %d rounds: another model after going on", name, n, stopped.Steps)
 				}
 			}
 			if prepared < 1 || middle < 8 {

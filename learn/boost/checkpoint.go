@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Checkpoint is the state of a run between two rounds: what was learned so far and
@@ -34,14 +35,15 @@ type Checkpoint struct {
 // ErrResume reports a checkpoint that belongs to other data or settings.
 var ErrResume = errors.New("checkpoint of another run")
 
-func (r *training) checkpoint() *Checkpoint {
+// checkpoint is the state at a checkpoint of the run.
+func (r *training) checkpoint(at *run.Checkpoint) *Checkpoint {
 	e := *r.e
 	e.Terms = slices.Clone(r.e.Terms)
-	c := &Checkpoint{Ensemble: &e, Round: r.round, Idle: r.idle, Seconds: r.seconds(), Scores: slices.Clone(r.scores),
+	c := &Checkpoint{Ensemble: &e, Round: at.Iteration, Idle: r.idle, Seconds: at.Seconds, Scores: slices.Clone(r.scores),
 		Data: fingerprint(r.d), Extra: maps.Clone(r.extra), History: slices.Clone(r.history)}
 	if r.valid != nil {
 		c.ValidData = fingerprint(r.Control.Valid)
-		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.best, r.waited, slices.Clone(r.valid)
+		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.run.Best.Loss, r.run.Best.Waited, slices.Clone(r.valid)
 	}
 	return c
 }
@@ -72,7 +74,8 @@ func (r *training) resume(c *Checkpoint) error {
 		return fmt.Errorf("boost: %s: %w: the start scores differ", r.e.Algorithm, ErrResume)
 	}
 	r.e.Terms = slices.Clone(e.Terms)
-	r.round, r.idle, r.spent = c.Round, c.Idle, c.Seconds
+	r.idle = c.Idle
+	r.run.TakeUp(&run.Checkpoint{Iteration: c.Round, Seconds: c.Seconds})
 	r.history = slices.Clone(c.History)
 	copy(r.scores, c.Scores)
 	if c.Extra != nil {
@@ -80,7 +83,8 @@ func (r *training) resume(c *Checkpoint) error {
 	}
 	if r.valid != nil {
 		copy(r.valid, c.Valid)
-		r.best, r.bestOf, r.waited = c.Least, slices.Clone(c.Best), c.Waited
+		r.bestOf = slices.Clone(c.Best)
+		r.run.Best = run.Best{Loss: c.Least, Step: c.Round - c.Waited, Waited: c.Waited}
 	}
 	return nil
 }

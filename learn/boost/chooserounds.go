@@ -94,11 +94,11 @@ func leastHeldOut(runs []*booster, c Control) (int, error) {
 	}
 	round := 0
 	for k, b := range runs {
-		loss[k], weight[k] = b.best, b.Control.Valid.total()
+		loss[k], weight[k] = b.run.Best.Loss, b.Control.Valid.total()
 		total += weight[k]
-		round = max(round, b.round)
+		round = max(round, b.run.Steps())
 	}
-	best, at := mean(), round-runs[0].waited // a run that was taken up has waited
+	best, at := mean(), round-runs[0].run.Best.Waited // a run that was taken up has waited
 	for open := true; open && round < MostRounds && round-at < c.Patience; {
 		open = false
 		round++
@@ -117,7 +117,7 @@ func leastHeldOut(runs []*booster, c Control) (int, error) {
 			best, at = v, round
 		}
 		if c.Watch != nil {
-			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(), Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].seconds()}
+			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(), Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].run.Seconds()}
 			if err := c.Watch(p); err != nil {
 				return at, err
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // offsetData is y = x0 + x1 x2 + noise, times a factor and with an offset.
@@ -240,7 +241,7 @@ func TestOpenRoundsResume(t *testing.T) {
 						}
 						return nil
 					}
-					if _, err := train(d, c); !errors.As(err, new(*Interrupted)) {
+					if _, err := train(d, c); !errors.As(err, new(*run.InterruptedError)) {
 						t.Fatalf("after %d of %d: %v", stop, all, err)
 					}
 					if last == nil {

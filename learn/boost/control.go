@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -68,35 +67,19 @@ func Record(r run.Recorder) func(*Progress) error {
 	}
 }
 
-// Interrupted is the error of a run that was cancelled; the ensemble returned
-// beside it holds the rounds that were finished.
-type Interrupted struct {
-	Algorithm string
-	Round     int
-	Err       error
-}
-
-func (e *Interrupted) Error() string {
-	return fmt.Sprintf("boost: %s: stopped after %d rounds: %v", e.Algorithm, e.Round, e.Err)
-}
-func (e *Interrupted) Unwrap() error { return e.Err }
-
 // training watches one booster's rounds.
 type training struct {
 	Control
+	run     *run.Run // whose Best is that of the validation loss
 	e       *Ensemble
 	d       *Data
 	scores  []float64 // of the training rows
 	total   float64   // of the weights
-	round   int       // finished rounds
 	most    int       // rounds asked for
 	idle    int       // idle rounds in a row
-	begin   time.Time
-	spent   float64
+	over    bool      // the round that is taken is the last
 	valid   []float64 // scores of the validation rows
-	best    float64   // least validation loss
-	bestOf  []Term    // the terms that gave it
-	waited  int       // rounds since
+	bestOf  []Term    // the terms that gave the least validation loss
 	history []Progress
 	scratch []float64
 	extra   map[string]float64 // numbers of the booster's own that a checkpoint keeps
@@ -108,13 +91,8 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 	if err := d.check(l); err != nil {
 		return nil, err
 	}
-	r := &training{Control: *c, d: &Data{d.X, d.Y, d.W, c.Ctx}, total: d.total(), begin: time.Now(), best: math.Inf(1), extra: map[string]float64{}}
-	if r.Ctx == nil {
-		r.Ctx = context.Background()
-	}
-	if r.CheckpointEvery == 0 {
-		r.CheckpointEvery = 10
-	}
+	r := &training{Control: *c, d: &Data{d.X, d.Y, d.W, c.Ctx}, total: d.total(), extra: map[string]float64{}}
+	r.begin(algorithm)
 	k := l.Outputs()
 	if len(start) != k {
 		return nil, fmt.Errorf("boost: %s: %d start scores for a loss of %d", algorithm, len(start), k)
@@ -128,7 +106,7 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 			return nil, fmt.Errorf("validation rows: %w", err)
 		}
 		r.valid = repeat(start, r.Valid.Rows())
-		r.best = score.Mean(l, r.Valid.Y, r.Valid.W, r.valid, 1)
+		r.run.Best.Loss = score.Mean(l, r.Valid.Y, r.Valid.W, r.valid, 1)
 	}
 	r.scores = repeat(start, d.Rows())
 	r.most = settingsOf(r.e).Rounds
@@ -143,6 +121,25 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 		}
 	}
 	return r, nil
+}
+
+// begin starts the run. Checkpoints have a kind of their own, which earlier programs read.
+func (r *training) begin(algorithm string) {
+	c := &run.Control{Ctx: r.Ctx, Workers: r.Workers, CheckpointEvery: r.CheckpointEvery}
+	if r.Valid != nil {
+		c.Stop.Patience = r.Patience
+	}
+	if r.Watch != nil {
+		c.Recorder = run.RecorderFunc(func(run.Row) error {
+			p := r.history[len(r.history)-1]
+			return r.Watch(&p)
+		})
+	}
+	if r.Checkpoint != nil {
+		c.Checkpoint = func(k *run.Checkpoint) error { return r.Checkpoint(r.checkpoint(k)) }
+	}
+	r.run = run.Begin(algorithm, c, MostRounds)
+	r.Ctx = r.run.Ctx
 }
 
 func repeat(start []float64, rows int) []float64 {
@@ -171,7 +168,7 @@ func (r *training) addValid(t *Term) {
 }
 
 // rounds learns round by round while more says so, or until a round or the control ends the
-// run: the ensemble is what there is by then, with the error if there was one.
+// run. one returns nil where there is nothing to learn. The ensemble is what there is by then, with the error if there was one.
 func (r *training) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble, error) {
 	for more() {
 		if stop, err := r.next(one); stop || err != nil {
@@ -183,82 +180,45 @@ func (r *training) rounds(more func() bool, one func() (*Progress, error)) (*Ens
 
 // next learns one round, and reports whether it was the last.
 func (r *training) next(one func() (*Progress, error)) (stop bool, err error) {
-	if err := r.cancelled(); err != nil {
-		return true, err
-	}
-	p, err := one()
-	if err != nil {
-		return true, r.broken(err)
-	}
-	return r.finish(p)
+	reason, err := r.run.Next(func() (*run.Row, run.Reason, error) {
+		p, err := one()
+		if err != nil {
+			return nil, "", err
+		}
+		if p == nil {
+			return nil, run.Exhausted, nil
+		}
+		r.finish(p)
+		if r.over {
+			return &run.Row{Objective: p.Objective}, run.Exhausted, nil
+		}
+		return &run.Row{Objective: p.Objective}, "", nil
+	}, func() (*run.Checkpoint, error) { return &run.Checkpoint{}, nil })
+	return reason != "", err
 }
 
-// finish closes a round: it reports, watches the validation loss, saves and looks
-// whether the run is over.
-func (r *training) finish(p *Progress) (stop bool, err error) {
-	r.round++
-	p.Round, p.Of = r.round, r.most
+// finish fills in what all boosters say of a round, and judges the validation rows.
+func (r *training) finish(p *Progress) {
+	p.Round, p.Of = r.run.Steps()+1, r.most
 	p.Valid = math.NaN()
 	if r.valid != nil {
 		p.Valid = score.Mean(r.e.Loss, r.Valid.Y, r.Valid.W, r.valid, r.Workers)
-		if p.Valid < r.best {
-			r.best, r.bestOf, r.waited = p.Valid, r.e.Terms[:len(r.e.Terms):len(r.e.Terms)], 0
-		} else {
-			r.waited++
-			stop = r.Patience > 0 && r.waited >= r.Patience
+		if r.run.Judge(p.Round, p.Valid) {
+			r.bestOf = r.e.Terms[:len(r.e.Terms):len(r.e.Terms)]
 		}
 	}
-	p.Seconds = r.seconds()
+	p.Seconds = r.run.Seconds()
 	r.history = append(r.history, *p)
-	if r.Watch != nil {
-		if err := r.Watch(p); err != nil {
-			return true, err
-		}
-	}
-	cancelled := context.Cause(r.Ctx)
-	if r.Checkpoint != nil && !stop && (cancelled != nil || r.round%r.CheckpointEvery == 0) {
-		if err := r.Checkpoint(r.checkpoint()); err != nil {
-			return true, fmt.Errorf("boost: %s: checkpoint after round %d: %w", r.e.Algorithm, r.round, err)
-		}
-	}
-	if cancelled != nil {
-		return true, &Interrupted{r.e.Algorithm, r.round, cancelled}
-	}
-	return stop, nil
 }
 
-// unbegun is the error of a run that err ended before its first round: an *Interrupted where
-// the context did.
+// unbegun is the error of a run that err ended before its first round: a *run.InterruptedError
+// where the context did.
 func (c *Control) unbegun(algorithm string, err error) error {
 	if c.Ctx != nil && c.Ctx.Err() != nil && errors.Is(err, c.Ctx.Err()) {
-		return &Interrupted{algorithm, 0, context.Cause(c.Ctx)}
+		return &run.InterruptedError{Name: algorithm, Err: context.Cause(c.Ctx)}
 	}
 	return err
 }
-
-// broken is the error of a round that ended with err: where the context ended it, the round is as
-// if it had not begun.
-func (r *training) broken(err error) error {
-	if r.Ctx.Err() != nil && errors.Is(err, r.Ctx.Err()) {
-		return r.cancelled()
-	}
-	return err
-}
-
-// cancelled is asked within a round, before work that takes long.
-func (r *training) cancelled() error {
-	if err := r.Ctx.Err(); err != nil {
-		if r.Checkpoint != nil {
-			if e := r.Checkpoint(r.checkpoint()); e != nil {
-				return e
-			}
-		}
-		return &Interrupted{r.e.Algorithm, r.round, context.Cause(r.Ctx)}
-	}
-	return nil
-}
-
-func (r *training) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
 
 // result is the model: the best prefix where validation rows were watched.
 func (r *training) result() *Ensemble {

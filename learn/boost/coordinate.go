@@ -72,7 +72,7 @@ type AdaBoostOptions struct {
 // shrink and return to exactly zero: such a model is Joint, and has no prefixes.
 // Training ends early when no base predictor has an edge, or when one is perfect.
 //
-// Errors: unusable data or settings, errors of the learner, and Interrupted (with
+// Errors: unusable data or settings, errors of the learner, and *run.InterruptedError (with
 // the model so far).
 func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	var opts AdaBoostOptions
@@ -266,29 +266,19 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 	if merge {
 		c.restore()
 	}
-	for c.round < o.Rounds {
-		if err := c.cancelled(); err != nil {
-			return c.result(), err
-		}
+	return c.rounds(func() bool { return c.run.Steps() < o.Rounds }, func() (*Progress, error) {
 		if !c.weigh() {
-			break
+			return nil, nil
 		}
-		p := Progress{Family: -1}
-		var stop bool
+		p := &Progress{Family: -1}
 		var err error
 		if merge {
-			stop, err = c.penalised(&p)
+			c.over, err = c.penalised(p)
 		} else {
-			stop, err = c.plain(&p)
+			c.over, err = c.plain(p)
 		}
-		if err != nil {
-			if err = c.broken(err); errors.As(err, new(*Interrupted)) {
-				return c.result(), err
-			}
+		if err != nil || c.over && p.Step == 0 {
 			return nil, err
-		}
-		if stop && p.Step == 0 {
-			break
 		}
 		p.Loss = score.Mean(c.e.Loss, c.d.Y, c.d.W, c.scores, c.Workers)
 		p.Objective = p.Loss
@@ -298,15 +288,8 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 		if merge {
 			c.terms()
 		}
-		over, err := c.finish(&p)
-		if err != nil {
-			return c.result(), err
-		}
-		if stop || over {
-			break
-		}
-	}
-	return c.result(), nil
+		return p, nil
+	})
 }
 
 // weigh stores D y and the gradient to fit to, normalised; it reports false when
@@ -343,20 +326,20 @@ func (c *coordinateRun) weigh() bool {
 
 // fit asks a learner and checks what it returns.
 func (c *coordinateRun) fit(k int) (*coordinate, error) {
-	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g, Round: c.round})
+	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g, Round: c.run.Steps()})
 	if err != nil {
-		return nil, fmt.Errorf("boost: %s: round %d: %w", c.e.Algorithm, c.round+1, err)
+		return nil, fmt.Errorf("boost: %s: round %d: %w", c.e.Algorithm, c.run.Steps()+1, err)
 	}
 	co := &coordinate{values: fit.Values, family: -1, predictor: fit.Predictor, binary: true, c: c.penalty[k]}
 	if c.e.Families != nil {
 		co.family = k
 	}
 	if len(fit.Values) != c.d.Rows() {
-		return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", c.e.Algorithm, c.round+1, len(fit.Values), c.d.Rows())
+		return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", c.e.Algorithm, c.run.Steps()+1, len(fit.Values), c.d.Rows())
 	}
 	for i, v := range fit.Values {
 		if !(v >= -1 && v <= 1) {
-			return nil, fmt.Errorf("boost: %s: round %d: %w: it is %v at %s, and must be in [-1, 1]", c.e.Algorithm, c.round+1, ErrRange, v, c.d.X.At(i))
+			return nil, fmt.Errorf("boost: %s: round %d: %w: it is %v at %s, and must be in [-1, 1]", c.e.Algorithm, c.run.Steps()+1, ErrRange, v, c.d.X.At(i))
 		}
 		if v != 1 && v != -1 {
 			co.binary = false
@@ -408,7 +391,7 @@ func (c *coordinateRun) plain(p *Progress) (stop bool, err error) {
 		p.Step = math.Log(right/wrong) / 2
 		p.Step = min(p.Step, c.o.AlphaMax)
 	}
-	t := Term{Weight: p.Step, Predictor: co.predictor, Family: -1, Round: c.round}
+	t := Term{Weight: p.Step, Predictor: co.predictor, Family: -1, Round: c.run.Steps()}
 	p.Splits = splitsOf(co.predictor)
 	c.e.Terms = append(c.e.Terms, t)
 	addScaled(c.scores, co.values, p.Step, 0, 1)
@@ -541,7 +524,7 @@ func (c *coordinateRun) terms() {
 	c.e.Terms = c.e.Terms[:0:0]
 	for i := range c.coords {
 		co := &c.coords[i]
-		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family, Round: c.round})
+		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family, Round: c.run.Steps()})
 	}
 }
 

@@ -3,13 +3,11 @@ package boost
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
-	"math"
 	"slices"
-	"sync"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
@@ -36,9 +34,6 @@ type CVFit struct {
 	Loss       float64 `json:"loss"`
 	Error      float64 `json:"error"`
 }
-
-// key says what a fit is of: fits with the same key, of the same data and loss, are the same.
-func (f *CVFit) key() string { return f.Settings + "/" + f.Division }
 
 // Contestant is a booster with the settings to choose from.
 type Contestant struct {
@@ -109,15 +104,8 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	if o == nil {
 		o = &CVOptions{}
 	}
-	ctx := o.Ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	if o.Choice != ByLoss && o.Choice != ByError {
 		return nil, fmt.Errorf("boost: cross-validation: settings are chosen by %q, which is neither loss nor error", o.Choice)
-	}
-	if len(trials) == 0 || len(contestants) == 0 {
-		return nil, fmt.Errorf("boost: cross-validation: %d trials and %d contestants", len(trials), len(contestants))
 	}
 	d, err := NewData(t, l)
 	if err != nil {
@@ -127,244 +115,77 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	if trials, err = t.Usable(trials, choice); err != nil {
 		return nil, fmt.Errorf("boost: cross-validation: %w", err)
 	}
-	cv := &crossValidation{ctx: ctx, table: t, loss: l, trials: trials, contestants: contestants, o: o,
-		classify: score.HasMargin(l) || l.Outputs() > 1}
-	if err := cv.list(); err != nil {
+	p := &evaluate.Plan{Measures: []string{"loss", "error"}, Hindsight: true, BestBy: 1, Workers: o.Workers, Done: o.Fitted,
+		Weight: func(i int) float64 { return score.Weight(t.Weight, i) }}
+	for i := range trials {
+		p.Trials = append(p.Trials, evaluate.Trial{Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}, Inner: trials[i].InnerFolds()})
+	}
+	by := []int{0, 1}
+	if o.Choice == ByError {
+		by = []int{1, 0}
+	}
+	classify := score.HasMargin(l) || l.Outputs() > 1
+	for _, c := range contestants {
+		k := evaluate.Contestant{Name: c.Name, By: by}
+		for _, s := range c.Grid {
+			k.Grid = append(k.Grid, evaluate.Setting{Name: s.Name, Print: s.Settings, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+				return s.measure(ctx, t, l, fold, classify)
+			}})
+		}
+		p.Contestants = append(p.Contestants, k)
+	}
+	for _, f := range o.Known {
+		p.Known = append(p.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division, Measures: []float64{f.Loss, f.Error}})
+	}
+	if o.Save != nil {
+		p.Save = func(f *evaluate.Fitted) error {
+			return o.Save(&CVFit{f.Contestant, f.Setting, f.Trial, f.Inner, f.Print, f.Division, f.Measures[0], f.Measures[1]})
+		}
+	}
+	found, err := p.Run(o.Ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := cv.runAll(); err != nil {
-		return nil, err
-	}
-	return cv.report(d.Rows())
-}
-
-// crossValidation is a run of CrossValidate.
-type crossValidation struct {
-	ctx         context.Context
-	table       *table.Table
-	loss        Loss
-	trials      []table.Trial
-	contestants []Contestant
-	o           *CVOptions
-	classify    bool
-	jobs        []*cvJob
-}
-
-// cvJob is one fit, and what it was found to be worth on the rows left out.
-type cvJob struct {
-	contestant, trial, setting int
-	inner                      int // -1: the whole training part
-	fold                       dataset.Fold
-	loss, wrong                float64
-}
-
-// list stores the jobs.
-func (cv *crossValidation) list() error {
-	for k, c := range cv.contestants {
-		if len(c.Grid) == 0 {
-			return fmt.Errorf("boost: cross-validation: %s has no setting", c.Name)
+	r := &CVReport{Rows: d.Rows(), Trials: found.Trials, Classify: classify}
+	for _, s := range found.Standings {
+		c := CVContestant{Name: s.Name, Error: s.Values[1], Loss: s.Values[0], Chosen: s.Chosen, Best: s.Best, BestError: s.BestValues}
+		if s.Plain != nil {
+			c.Plain, c.Corrected = &s.Plain[1], &s.Corrected[1]
 		}
-		for i, trial := range cv.trials {
-			inner := trial.InnerFolds()
-			if len(c.Grid) > 1 && len(inner) == 0 {
-				return fmt.Errorf("boost: cross-validation: %s has %d settings, and trial %d no inner folds to choose on", c.Name, len(c.Grid), i+1)
-			}
-			for s := range c.Grid {
-				cv.jobs = append(cv.jobs, &cvJob{contestant: k, trial: i, setting: s, inner: -1, fold: dataset.Fold{Train: trial.Train, Test: trial.Test}})
-				for f := range inner {
-					if len(c.Grid) > 1 {
-						cv.jobs = append(cv.jobs, &cvJob{contestant: k, trial: i, setting: s, inner: f, fold: inner[f]})
-					}
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// runAll makes the fits that are not known, side by side. The first error ends it.
-func (cv *crossValidation) runAll() error {
-	known := map[string]*CVFit{}
-	for i := range cv.o.Known {
-		known[cv.o.Known[i].key()] = &cv.o.Known[i]
-	}
-	errs := make([]error, len(cv.jobs))
-	var mu sync.Mutex // of failed and Save
-	failed := false
-	forEach(cv.o.Workers, len(cv.jobs), func(i int) {
-		mu.Lock()
-		skip := failed || cv.ctx.Err() != nil
-		mu.Unlock()
-		if skip {
-			return
-		}
-		j := cv.jobs[i]
-		fit, err := cv.fit(j, known)
-		mu.Lock()
-		if err == nil && fit != nil && cv.o.Save != nil && !failed { // the first error is the last call
-			err = cv.o.Save(fit)
-		}
-		errs[i] = err
-		failed = failed || err != nil
-		mu.Unlock()
-		if cv.o.Fitted != nil {
-			cv.o.Fitted(len(cv.jobs), cv.contestants[j.contestant].Name, j.trial)
-		}
-	})
-	if cv.ctx.Err() != nil {
-		return &Interrupted{"cross-validation", 0, context.Cause(cv.ctx)}
-	}
-	for i, err := range errs {
-		if err != nil {
-			j := cv.jobs[i]
-			return fmt.Errorf("boost: cross-validation: trial %d, %s: %w", j.trial+1, cv.contestants[j.contestant].Grid[j.setting].Name, err)
-		}
-	}
-	return nil
-}
-
-// fit makes the fit of a job, or takes it from those known. It returns the fit where
-// it is one to save: new, of settings with a name, and finite.
-func (cv *crossValidation) fit(j *cvJob, known map[string]*CVFit) (*CVFit, error) {
-	c := &cv.contestants[j.contestant]
-	setting := &c.Grid[j.setting]
-	fit := &CVFit{Contestant: c.Name, Setting: setting.Name, Trial: j.trial, Inner: j.inner}
-	if setting.Settings != "" {
-		fit.Settings, fit.Division = settingsPrint(setting.Settings), j.fold.Fingerprint()
-		if was := known[fit.key()]; was != nil {
-			j.loss, j.wrong = was.Loss, was.Error
-			return nil, nil
-		}
-	}
-	if err := cv.train(j, setting); err != nil {
-		return nil, err
-	}
-	fit.Loss, fit.Error = j.loss, j.wrong
-	if sum := j.loss + j.wrong; setting.Settings == "" || math.IsInf(sum, 0) || math.IsNaN(sum) {
-		return nil, nil
-	}
-	return fit, nil
-}
-
-// train trains a setting on the job's training rows and judges it on the others.
-func (cv *crossValidation) train(j *cvJob, setting *Trainer) error {
-	d, err := NewData(cv.table.Subset(j.fold.Train), cv.loss)
-	if err != nil {
-		return err
-	}
-	e, err := setting.Train(d, Control{Ctx: cv.ctx, Workers: 1})
-	if err != nil {
-		return err
-	}
-	test := cv.table.Subset(j.fold.Test)
-	y, err := Labels(test, cv.loss)
-	if err != nil {
-		return err
-	}
-	f, err := e.Scores(test, &PredictOptions{Workers: 1})
-	if err != nil {
-		return err
-	}
-	// Losses of other scales than e's would not compare: the model's own loss
-	// trained it, the common one judges it.
-	if e.Loss.Outputs() != cv.loss.Outputs() {
-		return fmt.Errorf("boost: cross-validation: %s gives %d scores a row, the loss %s has %d", setting.Name, e.Loss.Outputs(), cv.loss.Name(), cv.loss.Outputs())
-	}
-	j.loss = score.Mean(cv.loss, y, test.Weight, f, 1)
-	if cv.classify {
-		j.wrong = score.ErrorRate(cv.loss, y, test.Weight, f)
-	} else {
-		j.wrong = metrics.RMSE(f, y, test.Weight)
-	}
-	return nil
-}
-
-// cvScore is what a setting is chosen by: sums over its inner folds.
-type cvScore struct{ loss, wrong, weight float64 }
-
-func (a *cvScore) better(b *cvScore, by Choice) bool {
-	x, y, u, v := a.loss/a.weight, b.loss/b.weight, a.wrong/a.weight, b.wrong/b.weight
-	if by == ByError {
-		x, y, u, v = u, v, x, y
-	}
-	return x < y || x == y && u < v
-}
-
-// report makes the choices and compares the contestants, when all jobs are done.
-func (cv *crossValidation) report(rows int) (*CVReport, error) {
-	// Sums in the order of the jobs: choices do not depend on who finished first.
-	inner := map[[3]int]*cvScore{}
-	outer := map[[3]int]*cvJob{}
-	for _, j := range cv.jobs {
-		key := [3]int{j.contestant, j.trial, j.setting}
-		if j.inner < 0 {
-			outer[key] = j
-			continue
-		}
-		if inner[key] == nil {
-			inner[key] = &cvScore{}
-		}
-		n := 0.0
-		for _, i := range j.fold.Test {
-			n += score.Weight(cv.table.Weight, i)
-		}
-		s := inner[key]
-		s.loss, s.wrong, s.weight = s.loss+n*j.loss, s.wrong+n*j.wrong, s.weight+n
-	}
-	r := &CVReport{Rows: rows, Trials: len(cv.trials), Classify: cv.classify}
-	for k, c := range cv.contestants {
-		out := CVContestant{Name: c.Name}
-		least := math.Inf(1)
-		for s := range c.Grid {
-			errors := make([]float64, len(cv.trials))
-			for i := range errors {
-				errors[i] = outer[[3]int{k, i, s}].wrong
-			}
-			if mean, _ := metrics.MeanSD(errors); mean < least {
-				least, out.Best, out.BestError = mean, c.Grid[s].Name, errors
-			}
-		}
-		for i := range cv.trials {
-			chosen := 0
-			for s := 1; s < len(c.Grid); s++ {
-				if inner[[3]int{k, i, s}].better(inner[[3]int{k, i, chosen}], cv.o.Choice) {
-					chosen = s
-				}
-			}
-			j := outer[[3]int{k, i, chosen}]
-			out.Error, out.Loss, out.Chosen = append(out.Error, j.wrong), append(out.Loss, j.loss), append(out.Chosen, c.Grid[chosen].Name)
-		}
-		if k > 0 && len(cv.trials) > 1 {
-			if err := out.compare(&r.Contestants[0], cv.trials); err != nil {
-				return nil, err
-			}
-		}
-		r.Contestants = append(r.Contestants, out)
+		r.Contestants = append(r.Contestants, c)
 	}
 	return r, nil
 }
 
-// settingsPrint is a short name of settings.
-func settingsPrint(text string) string {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	return fmt.Sprintf("%016x", h.Sum64())
-}
-
-// compare tests the errors against another contestant's.
-func (c *CVContestant) compare(other *CVContestant, trials []table.Trial) error {
-	plain, err := metrics.PairedT(c.Error, other.Error)
+// measure trains on the training rows of a fold, and returns loss and error of the others.
+func (s *Trainer) measure(ctx context.Context, t *table.Table, l Loss, fold dataset.Fold, classify bool) ([]float64, error) {
+	d, err := NewData(t.Subset(fold.Train), l)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	test, train := 0.0, 0.0
-	for _, t := range trials {
-		test, train = test+float64(len(t.Test)), train+float64(len(t.Train))
-	}
-	corrected, err := metrics.CorrectedT(c.Error, other.Error, test, train)
+	e, err := s.Train(d, Control{Ctx: ctx, Workers: 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.Plain, c.Corrected = &plain, &corrected
-	return nil
+	test := t.Subset(fold.Test)
+	y, err := Labels(test, l)
+	if err != nil {
+		return nil, err
+	}
+	f, err := e.Scores(test, &PredictOptions{Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	// Losses of other scales than e's would not compare: the model's own loss
+	// trained it, the common one judges it.
+	if e.Loss.Outputs() != l.Outputs() {
+		return nil, fmt.Errorf("the model gives %d scores a row, the loss %s has %d", e.Loss.Outputs(), l.Name(), l.Outputs())
+	}
+	wrong := 0.0
+	if classify {
+		wrong = score.ErrorRate(l, y, test.Weight, f)
+	} else {
+		wrong = metrics.RMSE(f, y, test.Weight)
+	}
+	return []float64{score.Mean(l, y, test.Weight, f, 1), wrong}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func TestOmegaGolden(t *testing.T) {
@@ -71,7 +73,7 @@ func TestSamplingGolden(t *testing.T) {
 func TestFamilyFrequencies(t *testing.T) {
 	grid := Grid([]int{2, 8}, []float64{0.1, 0.5, 1, 4})
 	p := ByLambda.Probabilities(grid)
-	r := &rgbRun{training: &training{}, o: &RGBOptions{Seed: 3}}
+	r := &rgbRun{training: &training{run: run.Begin("rgb", nil, 1)}, o: &RGBOptions{Seed: 3}}
 	s := newSampler(p)
 	counts := make([]float64, len(grid))
 	for range 20000 {
@@ -79,7 +81,7 @@ func TestFamilyFrequencies(t *testing.T) {
 		for range 5 {
 			counts[s.draw(rng.Float64())]++
 		}
-		r.round++
+		r.run.TakeUp(&run.Checkpoint{Iteration: r.run.Steps() + 1})
 	}
 	chi := 0.0
 	for k, c := range counts {

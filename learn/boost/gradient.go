@@ -26,7 +26,7 @@ import (
 // A round costs O(rows·columns·depth) bytes read, and is divided among the workers; the
 // model does not depend on their number.
 //
-// Errors: unusable data or settings, and Interrupted (with the model so far).
+// Errors: unusable data or settings, and *run.InterruptedError (with the model so far).
 func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	var opts GradientOptions
 	if o != nil {
@@ -89,7 +89,7 @@ func (o GradientOptions) begin(d *Data, c Control) (*booster, error) {
 	if r.k > 1 {
 		r.all = make([]float64, 2*m*r.k)
 	}
-	return &booster{r.training, func() bool { return r.round < o.Rounds }, r.oneRound}, nil
+	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds }, r.oneRound}, nil
 }
 
 type gradientRun struct {
@@ -141,17 +141,17 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 			}
 		})
 		r.sampleColumns(c)
-		target := &tree.Target{G: r.g, W: r.d.W, Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.round*k+c)<<20}
+		target := &tree.Target{G: r.g, W: r.d.W, Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
 		if err := r.grower.Grow(r.Ctx, target); err != nil {
 			r.back(c)
-			return nil, fmt.Errorf("boost: gb: round %d: %w", r.round+1, err)
+			return nil, fmt.Errorf("boost: gb: round %d: %w", r.run.Steps()+1, err)
 		}
 		n := r.grower.Splits()
 		p.Splits += n
-		t := Term{Weight: r.o.LearningRate, Predictor: r.grower.Tree(n), Output: c, Family: -1, Round: r.round}
+		t := Term{Weight: r.o.LearningRate, Predictor: r.grower.Tree(n), Output: c, Family: -1, Round: r.run.Steps()}
 		r.e.Terms = append(r.e.Terms, t)
 		r.update(&t)
 		r.addValid(&t)
@@ -216,7 +216,7 @@ const routeBlock = 1 << 14
 
 // Each round draws from its own streams, so that a run can be taken up at any.
 func (r *gradientRun) rng(stream int) *rand.Rand {
-	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.round)*uint64(r.k+1)+uint64(stream)))
+	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.run.Steps())*uint64(r.k+1)+uint64(stream)))
 }
 
 // sample draws the round's rows by selection sampling (Knuth, TAOCP 3.4.2 S): exactly

@@ -14,6 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // classes turns two-class rows into three classes.
@@ -127,8 +128,8 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 				kept.Reset()
 				return c.Write(&kept)
 			}
-			var stopped *Interrupted
-			if _, err := TrainGradient(d, &broken); !errors.As(err, &stopped) || stopped.Round != 5 {
+			var stopped *run.InterruptedError
+			if _, err := TrainGradient(d, &broken); !errors.As(err, &stopped) || stopped.Steps != 5 {
 				t.Fatalf("got %v, want an interruption after 5 rounds", err)
 			}
 			again := whole

@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // mixed draws a table with missing cells and a categorical column.
@@ -134,8 +135,8 @@ func TestResume(t *testing.T) {
 					},
 					Checkpoint: func(c *Checkpoint) error { file.Reset(); return c.Write(&file) }})
 				cancel()
-				var stopped *Interrupted
-				if !errors.As(err, &stopped) || !errors.Is(err, context.Canceled) || stopped.Round != cut {
+				var stopped *run.InterruptedError
+				if !errors.As(err, &stopped) || !errors.Is(err, context.Canceled) || stopped.Steps != cut {
 					t.Fatalf("%s: cut at %d: %v", name, cut, err)
 				}
 				c := must[*Checkpoint](t)(ReadCheckpoint(bytes.NewReader(file.Bytes())))

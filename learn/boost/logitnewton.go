@@ -42,7 +42,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	}
 	m := d.Rows()
 	g, w := make([]float64, m), make([]float64, m)
-	return r.rounds(func() bool { return r.round < o.Rounds }, func() (*Progress, error) {
+	return r.rounds(func() bool { return r.run.Steps() < o.Rounds }, func() (*Progress, error) {
 		for i, y := range d.Y {
 			p := score.Sigmoid(r.scores[i])
 			v := max(p*(1-p), leastVariance)
@@ -53,23 +53,23 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 			g[i] = -residual / v
 			w[i] = score.Weight(d.W, i) * v
 		}
-		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w, Round: r.round})
+		fit, err := fitter.Fit(r.Ctx, &Direction{G: g, W: w, Round: r.run.Steps()})
 		if err != nil {
-			return nil, fmt.Errorf("boost: %s: round %d: %w", r.e.Algorithm, r.round+1, err)
+			return nil, fmt.Errorf("boost: %s: round %d: %w", r.e.Algorithm, r.run.Steps()+1, err)
 		}
 		if len(fit.Values) != m {
-			return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm, r.round+1, len(fit.Values), m)
+			return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm, r.run.Steps()+1, len(fit.Values), m)
 		}
 		bounded(fit)
 		p := &Progress{Family: -1, Step: 1, Splits: splitsOf(fit.Predictor)}
 		for i, v := range fit.Values {
 			if v-v != 0 {
-				return nil, fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm, r.round+1, ErrRange, v, d.X.At(i))
+				return nil, fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm, r.run.Steps()+1, ErrRange, v, d.X.At(i))
 			}
 			p.Derivative += score.Weight(d.W, i) * (score.Sigmoid(r.scores[i]) - (d.Y[i]+1)/2) * v / r.total
 			r.scores[i] += v
 		}
-		t := Term{Weight: 1, Predictor: fit.Predictor, Family: -1, Round: r.round}
+		t := Term{Weight: 1, Predictor: fit.Predictor, Family: -1, Round: r.run.Steps()}
 		r.e.Terms = append(r.e.Terms, t)
 		r.addValid(&t)
 		p.Loss = score.Mean(r.e.Loss, d.Y, d.W, r.scores, r.Workers)

@@ -328,7 +328,7 @@ func familyTexts(families []Family) []string {
 // their number is chosen on held-out rows, by runs on the other rows that count for about as
 // much time as the model itself on a large table, and six times that on a small one.
 //
-// Errors: unusable data or settings, errors of user's learners, and Interrupted
+// Errors: unusable data or settings, errors of user's learners, and *run.InterruptedError
 // (with the model so far).
 func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 	var opts RGBOptions
@@ -386,7 +386,7 @@ func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	return &booster{r.training, func() bool { return r.round < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
+	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
 }
 
 // spread is the unit of scores: that of the targets for losses which a multiple of targets and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // literal is one family in the thesis' way, without sampling.
@@ -247,10 +248,10 @@ func TestRGBBeta(t *testing.T) {
 		o.Beta, o.Rounds, o.Candidates, o.Seed = beta, 30, 5, 9
 		o.Step = StepSafe
 		e := must[*Ensemble](t)(TrainRGB(d, o))
-		probe := &rgbRun{training: &training{}, o: o, omega: NormalisedOmega(o.Families, ByMaximum, VCBound, 3, 80), draw: newSampler(o.Sampling.Probabilities(o.Families))}
+		probe := &rgbRun{training: &training{run: run.Begin("rgb", nil, 1)}, o: o, omega: NormalisedOmega(o.Families, ByMaximum, VCBound, 3, 80), draw: newSampler(o.Sampling.Probabilities(o.Families))}
 		cheap, different := 0, 0
 		for _, term := range e.Terms {
-			probe.round = term.Round
+			probe.run.TakeUp(&run.Checkpoint{Iteration: term.Round})
 			drawn := probe.drawFamilies()
 			if !slices.Contains(drawn, term.Family) {
 				t.Fatalf("round %d took family %d of %v", term.Round, term.Family, drawn)

@@ -67,7 +67,7 @@ const (
 )
 
 func (r *rgbRun) rng(stream int) *rand.Rand {
-	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.round)*streams+uint64(stream)))
+	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.run.Steps())*streams+uint64(stream)))
 }
 
 func (r *rgbRun) prepare() error {
@@ -283,12 +283,12 @@ func (r *rgbRun) grow(splits int) error {
 			t.H = h
 		}
 		if err := r.grower.Start(t); err != nil {
-			return fmt.Errorf("boost: rgb: round %d: %w", r.round+1, err)
+			return fmt.Errorf("boost: rgb: round %d: %w", r.run.Steps()+1, err)
 		}
 		for r.grower.Splits() < splits && r.grower.Step() {
 		}
 		if err := r.Ctx.Err(); err != nil {
-			return fmt.Errorf("boost: rgb: round %d: %w", r.round+1, err)
+			return fmt.Errorf("boost: rgb: round %d: %w", r.run.Steps()+1, err)
 		}
 		r.grown[c] = collect(r.grower, m, r.in, r.Workers, r.grown[c])
 		r.fold.fit[c] = r.grown[c].sums(r.Workers, r.d.W, g, h, r.in)
@@ -418,20 +418,20 @@ func (r *rgbRun) ask(p *proposal) error {
 	}
 	p.values, p.parts, p.splits = make([]float64, m*r.k), make([]Predictor, r.k), make([]int, r.k)
 	for c := range r.k {
-		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows, Round: r.round}
+		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows, Round: r.run.Steps()}
 		for i := range m {
 			dir.G[i], dir.H[i] = r.g[i*r.k+c], r.h[i*r.k+c]
 		}
 		fit, err := r.fitters[p.family].Fit(r.Ctx, dir)
 		if err != nil {
-			return fmt.Errorf("boost: rgb: round %d: learner %s: %w", r.round+1, f.Learner.Name(), err)
+			return fmt.Errorf("boost: rgb: round %d: learner %s: %w", r.run.Steps()+1, f.Learner.Name(), err)
 		}
 		if len(fit.Values) != m {
-			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.round+1, f.Learner.Name(), len(fit.Values), m)
+			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.run.Steps()+1, f.Learner.Name(), len(fit.Values), m)
 		}
 		size := Norm(fit.Values, math.Inf(1))
 		if i := slices.IndexFunc(fit.Values, func(v float64) bool { return v-v != 0 }); i >= 0 {
-			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.round+1, ErrRange, f.Learner.Name(), fit.Values[i], r.d.X.At(i))
+			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.run.Steps()+1, ErrRange, f.Learner.Name(), fit.Values[i], r.d.X.At(i))
 		}
 		p.parts[c] = fit.Predictor
 		scale := 1.0
@@ -450,7 +450,7 @@ func (r *rgbRun) ask(p *proposal) error {
 // append adds the proposal to the model.
 func (r *rgbRun) append(p *proposal) {
 	for c := range r.k {
-		t := Term{Weight: p.step, Output: c, Family: p.family, Round: r.round}
+		t := Term{Weight: p.step, Output: c, Family: p.family, Round: r.run.Steps()}
 		if p.values != nil {
 			t.Predictor = p.parts[c]
 			for i := range r.d.Rows() {

@@ -16,8 +16,8 @@
 //
 // A Trial is one division into training and test, with inner folds that choose settings. A
 // Contestant has a grid of Settings; each Setting can Fit one fold and measure the examples
-// left out. A Report has the measures of what was chosen, by trial, and tests against the
-// first contestant.
+// left out. A Report has the measures of what was chosen, by trial, and tests against one
+// contestant. A contestant may choose by several measures in turn, or from the fits of another.
 //
 // # What may be relied on
 //

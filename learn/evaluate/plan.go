@@ -47,13 +47,18 @@ type Setting struct {
 // Contestant takes part in a comparison.
 type Contestant struct {
 	Name string
-	Grid []Setting // at least one
+	Grid []Setting // at least one, but for a contestant with As
+	// By are the measures that settings are chosen by, by number: the second decides where the
+	// first is equal, and so on. nil is all, in their order.
+	By []int
 	// Path, if not nil, fits several settings of the grid to one fold, each from where the
 	// one before it ended: it calls done with the measures of each, in any order. Setting.Fit
 	// is then not called.
 	Path func(ctx context.Context, fold dataset.Fold, settings []int, done func(setting int, measures []float64) error) error
-	// As names a contestant before this one whose choices this one takes: its grid must have
-	// as many settings. "" chooses for itself.
+	// As names a contestant before this one whose inner fits this one chooses by, and whose
+	// choices it takes without a By of its own. Its grid must have as many settings; one
+	// without a grid has that contestant's settings, and shares its fits. "" fits and chooses
+	// for itself.
 	As string
 }
 
@@ -70,25 +75,30 @@ type Fitted struct {
 
 // Plan is a comparison that can be run.
 type Plan struct {
-	// Measures names what a fit returns; less is better. Settings are chosen by the first,
-	// summed over inner folds by the weight of their test examples; ties go by the others in turn.
+	// Measures names what a fit returns; less is better. Settings are chosen by their means
+	// over inner folds, by the weight of the test examples; see Contestant.By.
 	Measures    []string
 	Contestants []Contestant
 	Trials      []Trial
-	// Weight returns the weight of an example in sums over inner folds; nil is 1.
+	// Weight returns the weight of an example in means over inner folds; nil is 1.
 	Weight func(example int) float64
+	// EqualFolds lets inner folds count the same, whatever they weigh.
+	EqualFolds bool
 	// Hindsight fits every setting to every training part, and not only what was chosen:
-	// Standing.Best then says what the best choice would have been.
+	// Standing.Best then says what the best choice would have been, by measure BestBy.
 	Hindsight bool
+	BestBy    int
+	// Against names the contestant that the others are tested against; "" is the first.
+	Against string
 
 	Workers int // fits at the same time; 0 is GOMAXPROCS. Results do not depend on it
 	// Known are fits of an earlier run on the same examples with the same measures.
 	Known []Fitted
 	// Save, if not nil, is called with each new fit of known settings and finite measures,
-	// one call at a time. An error ends the run.
+	// one call at a time. An error ends the run, and no call follows it.
 	Save func(*Fitted) error
 	// Done, if not nil, is told after each fit, by several goroutines at once; all is the
-	// number of fits.
+	// number of fits, those that contestants may come to share counted for each.
 	Done func(all int, contestant string, trial int)
 }
 
@@ -103,15 +113,34 @@ type job struct {
 // planned is a plan in progress.
 type planned struct {
 	*Plan
-	leader []int // by contestant: whose choices it takes; itself for most
+	// By contestant; itself for most.
+	leader []int // the one of As
+	source []int // who makes the inner fits that it chooses by
+	owner  []int // who makes the fits of its settings
 	all    int   // fits in all
+	tested int   // the contestant that the others are tested against
 	known  map[string][]float64
 	// By contestant, trial, fold (the whole training part last) and setting; nil is not fitted.
 	values [][][][][]float64
 	chosen [][]int // by contestant and trial
 
-	mu sync.Mutex // of Save
+	mu      sync.Mutex // of Save
+	unsaved error      // of Save
 }
+
+// FitError reports a fit that failed.
+type FitError struct {
+	Trial               int // from 0
+	Contestant, Setting string
+	Err                 error
+}
+
+func (e *FitError) Error() string {
+	return fmt.Sprintf("evaluate: trial %d, %s %s: %v", e.Trial+1, e.Contestant, e.Setting, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *FitError) Unwrap() error { return e.Err }
 
 // Run makes all fits and returns what they came to. On a cancelled context the error is a
 // *run.InterruptedError; what was saved by then can be Known to the next run.
@@ -129,12 +158,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	}
 	r.choose()
 	if !p.Hindsight { // what is left to fit is known only now
-		deciding = nil
-		for c := range p.Contestants {
-			for t := range p.Trials {
-				deciding = append(deciding, &job{c, t, -1, []int{r.chosen[c][t]}, &p.Trials[t].Fold})
-			}
-		}
+		deciding = r.decided()
 	}
 	if err := r.fit(ctx, deciding); err != nil {
 		return nil, err
@@ -150,33 +174,58 @@ func (r *planned) check() error {
 		if t := &r.Trials[i]; len(t.Train) == 0 || len(t.Test) == 0 {
 			return fmt.Errorf("evaluate: trial %d has %d examples to train on and %d to test on", i+1, len(t.Train), len(t.Test))
 		}
+		weight := 0.0
 		for k, f := range r.Trials[i].Inner {
 			if len(f.Train) == 0 || len(f.Test) == 0 {
 				return fmt.Errorf("evaluate: trial %d: inner fold %d has %d examples to train on and %d to test on", i+1, k+1, len(f.Train), len(f.Test))
 			}
+			weight += r.weight(&f)
+		}
+		if len(r.Trials[i].Inner) > 0 && !(weight > 0) {
+			return fmt.Errorf("evaluate: trial %d: the examples of inner folds weigh %v in all; settings cannot be chosen on them", i+1, weight)
+		}
+	}
+	measure := func(m int) bool { return m >= 0 && m < len(r.Measures) }
+	if !measure(r.BestBy) {
+		return fmt.Errorf("evaluate: the best is judged by measure %d of %d", r.BestBy, len(r.Measures))
+	}
+	if r.Against != "" {
+		if r.tested = slices.IndexFunc(r.Contestants, func(k Contestant) bool { return k.Name == r.Against }); r.tested < 0 {
+			return fmt.Errorf("evaluate: no contestant %q to test the others against", r.Against)
 		}
 	}
 	for c, k := range r.Contestants {
-		if len(k.Grid) == 0 {
+		if len(k.Grid) == 0 && k.As == "" {
 			return fmt.Errorf("evaluate: %s has no setting", k.Name)
 		}
-		leader := c
+		for _, m := range k.By {
+			if !measure(m) {
+				return fmt.Errorf("evaluate: %s chooses by measure %d of %d", k.Name, m, len(r.Measures))
+			}
+		}
+		leader, source, owner := c, c, c
 		if k.As != "" {
 			leader = slices.IndexFunc(r.Contestants[:c], func(o Contestant) bool { return o.Name == k.As })
-			if leader < 0 || len(r.Contestants[leader].Grid) != len(k.Grid) {
+			if leader < 0 || len(k.Grid) > 0 && len(r.grid(leader)) != len(k.Grid) {
 				return fmt.Errorf("evaluate: %s takes the choices of %q, which is no contestant before it with %d settings", k.Name, k.As, len(k.Grid))
 			}
-			leader = r.leader[leader]
+			source = r.source[leader]
+			if len(k.Grid) == 0 {
+				owner = r.owner[leader]
+			}
 		}
-		r.leader = append(r.leader, leader)
+		r.leader, r.source, r.owner = append(r.leader, leader), append(r.source, source), append(r.owner, owner)
 		for i := range r.Trials {
-			if len(k.Grid) > 1 && len(r.Trials[i].Inner) == 0 {
-				return fmt.Errorf("evaluate: %s has %d settings, and trial %d no inner folds to choose on", k.Name, len(k.Grid), i+1)
+			if n := len(r.grid(c)); n > 1 && len(r.Trials[i].Inner) == 0 {
+				return fmt.Errorf("evaluate: %s has %d settings, and trial %d no inner folds to choose on", k.Name, n, i+1)
 			}
 		}
 	}
 	return nil
 }
+
+// grid returns the settings of a contestant, which may be another's.
+func (r *planned) grid(c int) []Setting { return r.Contestants[r.owner[c]].Grid }
 
 // jobs lists what is fitted before settings are chosen, and with Hindsight what is after; it
 // makes room for their values.
@@ -195,21 +244,36 @@ func (r *planned) jobs() (choosing, deciding []*job) {
 			for f := range r.values[c][t] {
 				r.values[c][t][f] = make([][]float64, len(k.Grid))
 			}
-			if len(k.Grid) > 1 && r.leader[c] == c {
+			if len(k.Grid) > 1 && r.source[c] == c {
 				for f := range trial.Inner {
 					choosing = append(choosing, r.split(&job{c, t, f, all, &trial.Inner[f]})...)
 				}
 				r.all += len(trial.Inner) * len(k.Grid)
 			}
-			if r.Hindsight {
+			if !r.Hindsight {
+				r.all++
+			} else if len(all) > 0 {
 				deciding = append(deciding, r.split(&job{c, t, -1, all, &trial.Fold})...)
 				r.all += len(k.Grid)
-			} else {
-				r.all++
 			}
 		}
 	}
 	return choosing, deciding
+}
+
+// decided lists the fits of the settings that were chosen, each once.
+func (r *planned) decided() (jobs []*job) {
+	listed := map[[3]int]bool{}
+	for c := range r.Contestants {
+		for t := range r.Trials {
+			key := [3]int{r.owner[c], t, r.chosen[c][t]}
+			if !listed[key] {
+				listed[key] = true
+				jobs = append(jobs, &job{key[0], t, -1, []int{key[2]}, &r.Trials[t].Fold})
+			}
+		}
+	}
+	return jobs
 }
 
 // split makes jobs of one setting each, where there is no path along them.
@@ -263,7 +327,7 @@ func (r *planned) one(ctx context.Context, j *job) error {
 		return r.save(j, s, division, m)
 	}
 	fail := func(s int, err error) error {
-		return fmt.Errorf("evaluate: trial %d, %s %s: %w", j.trial+1, k.Name, k.Grid[s].Name, err)
+		return &FitError{j.trial, k.Name, k.Grid[s].Name, err}
 	}
 	switch {
 	case len(open) == 0:
@@ -308,26 +372,33 @@ func (r *planned) store(j *job, s int, m []float64) {
 // save keeps a new fit of known settings; infinite measures have no place in a file of JSON.
 func (r *planned) save(j *job, s int, division string, m []float64) error {
 	k := &r.Contestants[j.contestant]
-	if r.Save == nil || k.Grid[s].Print == "" || slices.ContainsFunc(m, func(v float64) bool { return math.IsInf(v, 0) }) {
+	if r.Save == nil || k.Grid[s].Print == "" || slices.ContainsFunc(m, infinite) {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.Save(&Fitted{k.Name, k.Grid[s].Name, j.trial, j.inner, fingerprint(k.Grid[s].Print), division, m})
+	if r.unsaved == nil {
+		r.unsaved = r.Save(&Fitted{k.Name, k.Grid[s].Name, j.trial, j.inner, fingerprint(k.Grid[s].Print), division, m})
+	}
+	return r.unsaved
 }
 
 // choose takes the setting with the least measures on inner folds, for each contestant that
 // chooses for itself.
 func (r *planned) choose() {
-	for c := range r.Contestants {
+	for c, k := range r.Contestants {
 		for t := range r.Trials {
-			if r.leader[c] != c {
+			if r.leader[c] != c && k.By == nil {
 				r.chosen[c][t] = r.chosen[r.leader[c]][t]
 				continue
 			}
 			var best []float64
-			for s := range r.Contestants[c].Grid {
-				if sums := r.sums(c, t, s); s == 0 || slices.Compare(sums, best) < 0 {
+			for s := range r.grid(c) {
+				sums := r.sums(c, t, s)
+				if k.By != nil {
+					sums = dataset.Pick(sums, k.By)
+				}
+				if s == 0 || slices.Compare(sums, best) < 0 {
 					r.chosen[c][t], best = s, sums
 				}
 			}
@@ -335,29 +406,40 @@ func (r *planned) choose() {
 	}
 }
 
-// sums weighs the measures of a setting over the inner folds of a trial.
+// sums returns the mean measures of a setting over the inner folds of a trial; zeros without any.
 func (r *planned) sums(c, t, s int) []float64 {
 	out := make([]float64, len(r.Measures))
 	total := 0.0
 	for f, fold := range r.Trials[t].Inner {
-		m := r.values[c][t][f][s]
+		m := r.values[r.source[c]][t][f][s]
 		if m == nil {
 			return out // no choice is to be made
 		}
-		n := float64(len(fold.Test))
-		if r.Weight != nil {
-			n = 0
-			for _, i := range fold.Test {
-				n += r.Weight(i)
-			}
-		}
+		n := r.weight(&fold)
 		total += n
 		for k, v := range m {
 			out[k] += n * v
 		}
 	}
 	for k := range out {
-		out[k] /= total
+		if len(r.Trials[t].Inner) > 0 {
+			out[k] /= total
+		}
 	}
 	return out
+}
+
+// weight returns what an inner fold counts in means.
+func (r *planned) weight(fold *dataset.Fold) float64 {
+	switch {
+	case r.EqualFolds:
+		return 1
+	case r.Weight == nil:
+		return float64(len(fold.Test))
+	}
+	sum := 0.0
+	for _, i := range fold.Test {
+		sum += r.Weight(i)
+	}
+	return sum
 }

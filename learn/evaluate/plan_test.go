@@ -228,6 +228,7 @@ func TestErrors(t *testing.T) {
 		"no setting":     {func(p *evaluate.Plan) { p.Contestants[1].Grid = nil }, "zero has no setting"},
 		"no inner folds": {func(p *evaluate.Plan) { p.Trials[2].Inner = nil }, "trial 3 no inner folds"},
 		"empty test":     {func(p *evaluate.Plan) { p.Trials[1].Test = nil }, "trial 2 has 9 examples to train on and 0 to test on"},
+		"no weight":      {func(p *evaluate.Plan) { p.Weight = func(int) float64 { return 0 } }, "trial 1: the examples of inner folds weigh 0"},
 		"no leader":      {func(p *evaluate.Plan) { p.Contestants[2].As = "none" }, `choices of "none"`},
 		"a failing fit": {func(p *evaluate.Plan) {
 			p.Contestants[0].Grid[1].Fit = func(context.Context, dataset.Fold) ([]float64, error) { return nil, broken }

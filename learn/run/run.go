@@ -250,41 +250,49 @@ func (r *Run) Loop(step func() (*Row, Reason, error), state func() (*Checkpoint,
 	if r.done > r.Stop.Iterations {
 		return Interrupted, fmt.Errorf("%s: %w: it has %d steps already, and %d are asked for; ask for as many or more", r.Name, ErrOther, r.done, r.Stop.Iterations)
 	}
+	for r.done < r.Stop.Iterations {
+		if reason, err := r.Next(step, state); err != nil || reason != "" {
+			return reason, err
+		}
+	}
+	return IterationLimit, nil
+}
+
+// Next takes one step of Loop, for learners that drive several runs side by side. It returns
+// the reason to stop, "" to go on; the limit of steps is the caller's.
+func (r *Run) Next(step func() (*Row, Reason, error), state func() (*Checkpoint, error)) (Reason, error) {
 	interrupted := func(err error) (Reason, error) {
 		return Interrupted, errors.Join(err, r.Save(true, state))
 	}
-	for r.done < r.Stop.Iterations {
-		if err := r.Cancelled(); err != nil {
-			return interrupted(err)
+	if err := r.Cancelled(); err != nil {
+		return interrupted(err)
+	}
+	row, reason, err := step()
+	if err != nil {
+		if e := r.Cancelled(); e != nil {
+			return interrupted(e)
 		}
-		row, reason, err := step()
-		if err != nil {
-			if e := r.Cancelled(); e != nil {
-				return interrupted(e)
-			}
+		return Interrupted, err
+	}
+	if row != nil {
+		r.done++
+		row.Iteration = r.done
+		if err := r.Record(*row); err != nil {
 			return Interrupted, err
 		}
-		if row != nil {
-			r.done++
-			row.Iteration = r.done
-			if err := r.Record(*row); err != nil {
-				return Interrupted, err
-			}
-		}
-		if reason == "" {
-			reason, err = r.limits()
-		}
-		if err != nil {
-			return interrupted(err)
-		}
-		if reason != "" {
-			return reason, nil
-		}
+	}
+	if reason == "" {
+		reason, err = r.limits()
+	}
+	if err != nil {
+		return interrupted(err)
+	}
+	if reason == "" {
 		if err := r.Save(false, state); err != nil {
 			return Interrupted, err
 		}
 	}
-	return IterationLimit, nil
+	return reason, nil
 }
 
 func (t *Trend) add(f float64, window int) {

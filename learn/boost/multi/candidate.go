@@ -57,7 +57,7 @@ func firstOfSlots(cands []*candidate) []*candidate {
 func (r *training) fitBy(fitters []boost.Fitter, u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
 	out := make([]*candidate, len(slots))
 	if m, ok := fitters[0].(SlotFitter); ok && !ownRows && len(slots) == len(u) && len(r.o.Learners) == 0 {
-		fits, err := m.FitSlots(r.o.Ctx, u, r.round)
+		fits, err := m.FitSlots(r.o.Ctx, u, r.run.Steps())
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (r *training) fitBy(fitters []boost.Fitter, u [][]float64, slots []int, own
 		for i, v := range u[slot] {
 			g[i] = -v
 		}
-		d := &boost.Direction{G: g, Round: r.round}
+		d := &boost.Direction{G: g, Round: r.run.Steps()}
 		if ownRows {
 			d.Rows = r.rows[slot]
 		}
@@ -142,7 +142,7 @@ func (r *training) take(p *Progress, c *candidate, alpha float64) {
 	s.add(c.slot, c.values, c.charge, alpha)
 	s.rescore()
 	e := r.e.Slots[c.slot]
-	e.Terms = append(e.Terms, boost.Term{Weight: alpha, Predictor: c.predictor, Family: -1, Round: r.round})
+	e.Terms = append(e.Terms, boost.Term{Weight: alpha, Predictor: c.predictor, Family: -1, Round: r.run.Steps()})
 	if v := r.valid; v != nil {
 		h := make([]float64, len(v.f))
 		forBlocks(s.workers, len(h), func(_, from, to int) { c.predictor.Predict(h[from:to:to], r.o.Valid.X, from) })

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Checkpoint is the state of a run between two rounds: going on gives the bits of the
@@ -35,9 +37,10 @@ type Checkpoint struct {
 	Waited int
 }
 
-func (r *training) checkpoint() *Checkpoint {
+// checkpoint is the state at a checkpoint of the run.
+func (r *training) checkpoint(at *run.Checkpoint) *Checkpoint {
 	m := *r.e
-	m.Trained = r.round
+	m.Trained = at.Iteration
 	m.Slots = nil
 	for _, e := range r.e.Slots {
 		c := *e
@@ -46,7 +49,10 @@ func (r *training) checkpoint() *Checkpoint {
 	}
 	m.History = slices.Clone(r.e.History)
 	m.Warnings = slices.Clone(r.e.Warnings)
-	k := &Checkpoint{Model: &m, Round: r.round, Seconds: r.seconds(), Norm: r.s.norm, G: slices.Clone(r.s.g), Data: fingerprint(r.d), Unlabelled: r.unlabelled(), Best: r.best, BestAt: r.bestAt, Waited: r.waited}
+	k := &Checkpoint{Model: &m, Round: at.Iteration, Seconds: at.Seconds, Norm: r.s.norm, G: slices.Clone(r.s.g), Data: fingerprint(r.d), Unlabelled: r.unlabelled(), Best: math.Inf(-1)}
+	if r.chooses() {
+		k.Best, k.BestAt, k.Waited = r.run.Best.Loss, r.run.Best.Step, r.run.Best.Waited
+	}
 	k.Q = make([]float64, len(r.s.f)*r.s.p)
 	for i := range r.s.f {
 		copy(k.Q[i*r.s.p:(i+1)*r.s.p], r.s.q[i*r.s.slots:])
@@ -95,7 +101,11 @@ func (r *training) resume(k *Checkpoint) error {
 		r.valid.rescore()
 		r.validHistory = slices.Clone(k.ValidHistory)
 	}
-	r.round, r.spent, r.best, r.bestAt, r.waited = k.Round, k.Seconds, k.Best, k.BestAt, k.Waited
+	at := &run.Checkpoint{Iteration: k.Round, Seconds: k.Seconds}
+	if r.chooses() {
+		at.Best = &run.Best{Loss: k.Best, Step: k.BestAt, Waited: k.Waited}
+	}
+	r.run.TakeUp(at)
 	return nil
 }
 

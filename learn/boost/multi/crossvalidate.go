@@ -1,14 +1,15 @@
 package multi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
-	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
@@ -31,9 +32,6 @@ type CVFit struct {
 	Agnostic float64   `json:"agnostic"`
 	Terms    int       `json:"terms"`
 }
-
-// key says what a fit is of: fits with the same key, of the same data, are the same.
-func (f *CVFit) key() string { return f.Settings + "/" + f.Division }
 
 // CVOptions adjusts CrossValidate; nil is the zero value.
 type CVOptions struct {
@@ -81,9 +79,6 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 	if opts != nil {
 		o = *opts
 	}
-	if o.Ctx == nil {
-		o.Ctx = context.Background()
-	}
 	if len(grid) == 0 || len(trials) == 0 {
 		return nil, fmt.Errorf("multi: cross-validation: %d settings and %d trials", len(grid), len(trials))
 	}
@@ -91,201 +86,149 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 	if err != nil {
 		return nil, fmt.Errorf("multi: cross-validation: %w", err)
 	}
-	c := &crossing{t: t, grid: grid, o: o, r: &CVReport{Sources: t.Sources, Rows: len(trials[0].Train) + len(trials[0].Test), Trials: len(trials)}, known: map[string]*CVFit{}}
-	for i := range o.Known {
-		c.known[o.Known[i].key()] = &o.Known[i]
+	p := len(t.Sources)
+	uniform, agnostic, terms := p, p+1, p+2 // measures behind those of the sources
+	by := agnostic
+	if o.ByUniform {
+		by = uniform
 	}
-	c.r.Models = []*CVModel{{Name: "multiboost"}, {Name: "adaboost-all"}}
-	for k := range t.Sources {
-		c.r.Models = append(c.r.Models, &CVModel{Name: fmt.Sprintf("adaboost-%d", k+1)})
+	c := &crossing{t, o.Workers}
+	first := evaluate.Contestant{Name: multiboost, By: []int{by}}
+	others := make([]evaluate.Contestant, p+1)
+	for k := range others {
+		others[k] = evaluate.Contestant{Name: fmt.Sprintf("adaboost-%d", k), As: multiboost}
 	}
-	c.all = len(trials) * len(c.r.Models)
-	if len(grid) > 1 {
+	others[0].Name = "adaboost-all"
+	for _, e := range grid {
+		first.Grid = append(first.Grid, evaluate.Setting{Name: e.Name, Print: e.Settings, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+			return c.fit(ctx, &e.Options, fold)
+		}})
+		for k := range others {
+			s := evaluate.Setting{Name: e.Name, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+				return c.baseline(ctx, &e.Options, k-1, fold)
+			}}
+			// The setting says what the baseline is: its rounds, learner and target set.
+			if e.Settings != "" {
+				s.Print = others[k].Name + " beside " + e.Settings
+			}
+			others[k].Grid = append(others[k].Grid, s)
+		}
+	}
+	plan := &evaluate.Plan{Measures: make([]string, p+3), EqualFolds: true, Against: others[0].Name, Done: o.Fitted,
+		Workers:     1, // of fits: each has all goroutines
+		Contestants: append([]evaluate.Contestant{first}, others...)}
+	copy(plan.Measures, t.Sources)
+	copy(plan.Measures[p:], []string{"uniform", "agnostic", "terms"})
+	for i := range trials {
+		plan.Trials = append(plan.Trials, evaluate.Trial{Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}, Inner: trials[i].InnerFolds()})
+	}
+	for _, f := range o.Known {
+		plan.Known = append(plan.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division, Measures: measures(&Errors{f.Domain, f.Uniform, f.Agnostic}, f.Terms)})
+	}
+	if o.Save != nil {
+		plan.Save = func(f *evaluate.Fitted) error {
+			name := f.Contestant
+			if name == multiboost {
+				name = f.Setting
+			}
+			m := f.Measures
+			return o.Save(&CVFit{name, f.Print, f.Division, m[:p:p], m[uniform], m[agnostic], int(m[terms])})
+		}
+	}
+	found, err := plan.Run(o.Ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &CVReport{Sources: t.Sources, Rows: len(trials[0].Train) + len(trials[0].Test), Trials: len(trials)}
+	for k, s := range found.Standings {
+		m := &CVModel{Name: s.Name, Uniform: s.Values[uniform], Agnostic: s.Values[agnostic], Terms: s.Values[terms]}
+		if k == 0 {
+			m.Chosen = s.Chosen
+		}
 		for i := range trials {
-			c.all += len(grid) * len(trials[i].InnerFolds())
+			var domain []float64
+			for _, v := range s.Values[:p] {
+				domain = append(domain, v[i])
+			}
+			m.Domain = append(m.Domain, domain)
 		}
-	}
-	train, test := 0.0, 0.0
-	for n := range trials {
-		if err := c.trial(n, &trials[n]); err != nil {
-			return nil, fmt.Errorf("multi: trial %d: %w", n+1, err)
+		if s.Plain != nil {
+			m.UniformPlain, m.UniformCorrected = &s.Plain[uniform], &s.Corrected[uniform]
+			m.AgnosticPlain, m.AgnosticCorrected = &s.Plain[agnostic], &s.Corrected[agnostic]
 		}
-		train += float64(len(trials[n].Train))
-		test += float64(len(trials[n].Test))
+		r.Models = append(r.Models, m)
 	}
-	return c.r, c.compare(test, train)
+	return r, nil
 }
 
+// multiboost is the name of the first model of a cross-validation.
+const multiboost = "multiboost"
+
+// measures lays errors out as a comparison has them.
+func measures(e *Errors, terms int) []float64 {
+	return slices.Concat(e.Domain, []float64{e.Uniform, e.Agnostic, float64(terms)})
+}
+
+// crossing fits the models of a cross-validation.
 type crossing struct {
-	t    *table.Table
-	grid []Entry
-	o    CVOptions
-	r    *CVReport
-	all  int
-
-	known map[string]*CVFit
+	t       *table.Table
+	workers int
 }
 
-// keep returns the known fit of that model, or makes and saves it.
-func (c *crossing) keep(name, settings string, fold dataset.Fold, fit func(train, test []int) (*Errors, int, error)) (*Errors, int, error) {
-	f := CVFit{Model: name}
-	if settings != "" {
-		h := fnv.New64a()
-		h.Write([]byte(settings))
-		f.Settings, f.Division = fmt.Sprintf("%016x", h.Sum64()), fold.Fingerprint()
-		if k := c.known[f.key()]; k != nil && len(k.Domain) == len(c.t.Sources) {
-			return &Errors{k.Domain, k.Uniform, k.Agnostic}, k.Terms, nil
-		}
-	}
-	e, terms, err := fit(fold.Train, fold.Test)
-	if err == nil && settings != "" && c.o.Save != nil {
-		f.Domain, f.Uniform, f.Agnostic, f.Terms = e.Domain, e.Uniform, e.Agnostic, terms
-		err = c.o.Save(&f)
-	}
-	return e, terms, err
-}
-
-// parts are the rows of a division.
-func (c *crossing) parts(train, test []int, l boost.Loss) (a, b *boost.Data, err error) {
-	if a, err = NewData(c.t.Subset(train), l); err != nil {
+// parts returns the rows of a division.
+func (c *crossing) parts(fold dataset.Fold, l boost.Loss) (train, test *boost.Data, err error) {
+	if train, err = NewData(c.t.Subset(fold.Train), l); err != nil {
 		return nil, nil, err
 	}
-	b, err = NewData(c.t.Subset(test), l)
-	return a, b, err
+	test, err = NewData(c.t.Subset(fold.Test), l)
+	return train, test, err
 }
 
-// errors trains one setting and measures it.
-func (c *crossing) errors(e *Entry, fold dataset.Fold) (*Errors, int, error) {
-	return c.keep(e.Name, e.Settings, fold, func(train, test []int) (*Errors, int, error) { return c.fit(e, train, test) })
-}
-
-func (c *crossing) fit(e *Entry, train, test []int) (*Errors, int, error) {
-	o := e.Options
-	o.Ctx, o.Workers = c.o.Ctx, c.o.Workers
+// fit trains MULTIBOOST and measures it.
+func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold) ([]float64, error) {
+	o := *options
+	o.Ctx, o.Workers = ctx, c.workers
 	l := o.Loss
 	if l == nil {
 		l = boost.Exponential{}
 	}
-	a, b, err := c.parts(train, test, l)
+	train, test, err := c.parts(fold, l)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	m, err := Train(a, &o)
+	m, err := Train(train, &o)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	f, err := m.Scores(b.X, &PredictOptions{Workers: o.Workers})
+	f, err := m.Scores(test.X, &PredictOptions{Workers: c.workers})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	r, err := ErrorRates(b, f, &o.Target)
-	return r, m.Terms(), err
+	e, err := ErrorRates(test, f, &o.Target)
+	if err != nil {
+		return nil, err
+	}
+	return measures(e, m.Terms()), nil
 }
 
-func (c *crossing) fitted(name string, trial int) {
-	if c.o.Fitted != nil {
-		c.o.Fitted(c.all, name, trial)
-	}
-}
-
-func (c *crossing) trial(n int, t *table.Trial) error {
-	best, whole := 0, dataset.Fold{Train: t.Train, Test: t.Test}
-	if len(c.grid) > 1 {
-		folds := t.InnerFolds()
-		if len(folds) < 2 {
-			return fmt.Errorf("there are %d settings to choose from and no inner folds", len(c.grid))
-		}
-		least := math.Inf(1)
-		for g := range c.grid {
-			sum := 0.0
-			for _, f := range folds {
-				e, _, err := c.errors(&c.grid[g], f)
-				if err != nil {
-					return fmt.Errorf("%s: %w", c.grid[g].Name, err)
-				}
-				c.fitted(c.grid[g].Name, n)
-				if c.o.ByUniform {
-					sum += e.Uniform
-				} else {
-					sum += e.Agnostic
-				}
-			}
-			if sum < least {
-				best, least = g, sum
-			}
-		}
-	}
-	e, terms, err := c.errors(&c.grid[best], whole)
+// baseline trains AdaBoost beside MULTIBOOST with those options, on one source (-1: on all), and
+// measures it.
+func (c *crossing) baseline(ctx context.Context, o *Options, source int, fold dataset.Fold) ([]float64, error) {
+	train, test, err := c.parts(fold, boost.Exponential{})
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.grid[best].Name, err)
+		return nil, err
 	}
-	c.r.Models[0].add(e, terms)
-	c.r.Models[0].Chosen = append(c.r.Models[0].Chosen, c.grid[best].Name)
-	c.fitted("multiboost", n)
-	train, test, err := c.parts(t.Train, t.Test, boost.Exponential{})
+	b, err := TrainBaseline(train, source, cmp.Or(o.Rounds, defaultRounds), o.Learner, boost.Control{Ctx: ctx, Workers: c.workers})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	o := &c.grid[best].Options
-	rounds := o.Rounds
-	if rounds == 0 {
-		rounds = 100
+	f, err := b.Scores(test.X, &boost.PredictOptions{Workers: c.workers})
+	if err != nil {
+		return nil, err
 	}
-	for k, m := range c.r.Models[1:] {
-		// The setting says what the baseline is: its rounds, learner and target set.
-		settings := c.grid[best].Settings
-		if settings != "" {
-			settings = m.Name + " beside " + settings
-		}
-		e, terms, err := c.keep(m.Name, settings, whole, func([]int, []int) (*Errors, int, error) {
-			b, err := TrainBaseline(train, k-1, rounds, o.Learner, boost.Control{Ctx: c.o.Ctx, Workers: c.o.Workers})
-			if err != nil {
-				return nil, 0, err
-			}
-			f, err := b.Scores(test.X, &boost.PredictOptions{Workers: c.o.Workers})
-			if err != nil {
-				return nil, 0, err
-			}
-			e, err := ErrorRates(test, f, &o.Target)
-			return e, len(b.Terms), err
-		})
-		if err != nil {
-			return err
-		}
-		m.add(e, terms)
-		c.fitted(m.Name, n)
+	e, err := ErrorRates(test, f, &o.Target)
+	if err != nil {
+		return nil, err
 	}
-	return nil
-}
-
-func (m *CVModel) add(e *Errors, terms int) {
-	m.Domain = append(m.Domain, e.Domain)
-	m.Uniform, m.Agnostic, m.Terms = append(m.Uniform, e.Uniform), append(m.Agnostic, e.Agnostic), append(m.Terms, float64(terms))
-}
-
-func (c *crossing) compare(test, train float64) error {
-	if c.r.Trials < 2 {
-		return nil
-	}
-	all := c.r.Models[1]
-	for n, m := range c.r.Models {
-		if n == 1 {
-			continue
-		}
-		for _, x := range []struct {
-			a, b             []float64
-			plain, corrected **metrics.TTest
-		}{{m.Uniform, all.Uniform, &m.UniformPlain, &m.UniformCorrected}, {m.Agnostic, all.Agnostic, &m.AgnosticPlain, &m.AgnosticCorrected}} {
-			p, err := metrics.PairedT(x.a, x.b)
-			if err != nil {
-				return err
-			}
-			q, err := metrics.CorrectedT(x.a, x.b, test, train)
-			if err != nil {
-				return err
-			}
-			*x.plain, *x.corrected = &p, &q
-		}
-	}
-	return nil
+	return measures(e, len(b.Terms)), nil
 }

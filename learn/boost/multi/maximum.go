@@ -33,7 +33,7 @@ func (r *training) maximum(p *Progress) error {
 		r.take(p, cands[0], eta)
 		return nil
 	}
-	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)", r.round+1, len(active), s.p)
+	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)", r.run.Steps()+1, len(active), s.p)
 	if r.o.Literal {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (r *training) maximumStep(a *aggregate, f []float64, x *candidate) float64 
 		}
 		return closedStep(x.own.eps, penalty, o.EtaMax)
 	case SqrtStep:
-		return min(o.StepC/math.Sqrt(float64(r.round+1)), o.EtaMax)
+		return min(o.StepC/math.Sqrt(float64(r.run.Steps()+1)), o.EtaMax)
 	case Bound:
 		b := newBound(s.phi, f, s.onAll(x.slot, x.values))
 		for k, v := range s.penalty {
@@ -188,7 +188,7 @@ func (r *training) common(p *Progress, a *aggregate, cands []*candidate, active 
 	v := shortest(grads)
 	size := math.Sqrt(dot(v, v))
 	if !(size > noSlope) {
-		r.stalled = fmt.Sprintf("round %d: no direction among these predictors lowers all of the largest losses: their maximum is least here", r.round+1)
+		r.stalled = fmt.Sprintf("round %d: no direction among these predictors lowers all of the largest losses: their maximum is least here", r.run.Steps()+1)
 		return nil
 	}
 	joint := &ray{z: make([]float64, len(s.f))}

@@ -14,6 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func saved(t *testing.T, m *Model) []byte {
@@ -187,8 +188,8 @@ func TestInterrupted(t *testing.T) {
 			return nil
 		}}}
 	m, err := Train(d, o)
-	var i *Interrupted
-	if !errors.As(err, &i) || i.Round != 4 || m == nil || m.Trained != 4 || last == nil || last.Round != 4 {
+	var i *run.InterruptedError
+	if !errors.As(err, &i) || i.Steps != 4 || m == nil || m.Trained != 4 || last == nil || last.Round != 4 {
 		t.Errorf("%v, %v", m, err)
 	}
 	if m, err := Train(d, &Options{Control: Control{Ctx: ctx}}); !errors.As(err, &i) {

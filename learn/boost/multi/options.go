@@ -114,6 +114,9 @@ type Options struct {
 	Control `json:"-"`
 }
 
+// defaultRounds is Options.Rounds where it is 0.
+const defaultRounds = 100
+
 // Control is what every run can have; the zero value suits most callers.
 type Control struct {
 	Ctx     context.Context // cancels the run; nil is none
@@ -204,10 +207,7 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		}
 	}
 	if o.Rounds == 0 {
-		o.Rounds = 100
-	}
-	if o.CheckpointEvery == 0 {
-		o.CheckpointEvery = 10
+		o.Rounds = defaultRounds
 	}
 	if p == 1 {
 		o.Slots = DomainsOnly

@@ -80,7 +80,7 @@ func (r *training) smoothStep(a *aggregate, pi []float64, x *candidate) float64 
 	s := r.s
 	switch r.o.Step {
 	case SqrtStep:
-		return min(r.o.StepC/math.Sqrt(float64(r.round+1)), r.o.EtaMax)
+		return min(r.o.StepC/math.Sqrt(float64(r.run.Steps()+1)), r.o.EtaMax)
 	case Closed:
 		// The bound of the pooled objective: exact when every Q h is -1 or +1.
 		z, wrong := 0.0, 0.0

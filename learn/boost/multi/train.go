@@ -1,46 +1,30 @@
 package multi
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
-
-// Interrupted is the error of a run that was cancelled; the model returned beside it
-// holds the rounds that were finished.
-type Interrupted struct {
-	Round int
-	Err   error
-}
-
-func (e *Interrupted) Error() string {
-	return fmt.Sprintf("multi: stopped after %d rounds: %v", e.Round, e.Err)
-}
-func (e *Interrupted) Unwrap() error { return e.Err }
 
 // training is one training.
 type training struct {
 	o        Options
+	run      *run.Run // whose Best is the least maximum of the losses that are watched
 	d        *boost.Data
 	s        *state
 	e        *Model
 	families []boost.Fitter // of Options.Families
 	fitters  []boost.Fitter // by slot, without families; the same one where slots share a learner
 	rows     [][]int32      // by domain, for own directions
-	round    int
-	begin    time.Time
-	spent    float64
-	best     float64 // least maximum of the losses
-	bestAt   int     // rounds that gave it
-	waited   int
-	valid    *state // scores of the validation rows; nil without any
+	last     *Progress      // of the round that was finished last
+	valid    *state         // scores of the validation rows; nil without any
 	// validHistory is the largest loss of a domain on them after every round.
 	validHistory []float64
 	stalled      string
@@ -54,8 +38,8 @@ type training struct {
 // A round costs one pass of the base learner for every slot, and some ten passes over
 // the rows for every step. Memory beside the data is two numbers a row and slot.
 //
-// Errors: unusable data or settings, errors of the learner, and Interrupted (with the
-// model so far).
+// Errors: unusable data or settings, errors of the learner, and *run.InterruptedError (with
+// the model so far).
 func Train(d *boost.Data, opts *Options) (*Model, error) {
 	var o Options
 	if opts != nil {
@@ -80,9 +64,6 @@ func Train(d *boost.Data, opts *Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Ctx == nil {
-		o.Ctx = context.Background()
-	}
 	if s.phi, err = phiOf(o.Loss); err != nil {
 		return nil, err
 	}
@@ -90,7 +71,8 @@ func Train(d *boost.Data, opts *Options) (*Model, error) {
 	if o.Slots == WithShared {
 		s.slots++
 	}
-	r := &training{o: o, d: d, s: s, begin: time.Now(), best: math.Inf(1)}
+	r := &training{o: o, d: d, s: s}
+	r.begin()
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
@@ -249,10 +231,7 @@ func (r *training) fitQ() error {
 	default:
 		f, err := FitQ(o.Ctx, x, o.Unlabelled, o.Workers, &o.QOptions)
 		if err != nil {
-			if o.Ctx.Err() != nil {
-				return &Interrupted{0, context.Cause(o.Ctx)}
-			}
-			return err
+			return cmp.Or(r.run.Cancelled(), err)
 		}
 		q, r.e.Q, r.e.CrossFitted, r.e.Apart, r.e.QLambda, r.e.QLogLoss = f.Train, f.Classifier, f.Crossed, f.Apart, f.Lambda, f.LogLoss
 	}
@@ -307,60 +286,61 @@ func (r *training) prepareValid() error {
 	return nil
 }
 
+// name is that of the learner, in errors.
+const name = "multiboost"
+
+// begin starts the run. Checkpoints have a kind of their own, which earlier programs read.
+func (r *training) begin() {
+	o := &r.o
+	c := &run.Control{Ctx: o.Ctx, Workers: o.Workers, Stop: run.Stop{Iterations: o.Rounds}, CheckpointEvery: o.CheckpointEvery}
+	if o.Valid != nil {
+		c.Stop.Patience = o.Patience
+	}
+	if o.Watch != nil {
+		c.Recorder = run.RecorderFunc(func(row run.Row) error {
+			r.last.Round, r.last.Seconds = row.Iteration, row.Seconds
+			return o.Watch(r.last)
+		})
+	}
+	if o.Checkpoint != nil {
+		c.Checkpoint = func(k *run.Checkpoint) error { return o.Checkpoint(r.checkpoint(k)) }
+	}
+	r.run = run.Begin(name, c, defaultRounds)
+	o.Ctx, o.Workers = r.run.Ctx, r.run.Workers
+}
+
+// chooses tells that the model is the best prefix of the rounds.
+func (r *training) chooses() bool { return r.o.Best || r.valid != nil }
+
 func (r *training) train() (*Model, error) {
-	if !r.o.Best && r.valid == nil {
-		r.best = math.Inf(-1) // nothing is chosen
+	_, err := r.run.Loop(r.step, func() (*run.Checkpoint, error) {
+		if r.run.Steps() == 0 {
+			return nil, nil
+		}
+		return &run.Checkpoint{}, nil
+	})
+	if interrupted := new(run.InterruptedError); err != nil && !errors.As(err, &interrupted) {
+		return nil, err
 	}
-	for r.round < r.o.Rounds {
-		if r.o.Ctx.Err() != nil {
-			return r.interrupted()
-		}
-		p := &Progress{}
-		step := r.smooth
-		if r.o.Objective == Max {
-			step = r.maximum
-		}
-		err := step(p)
-		if err != nil {
-			if r.o.Ctx.Err() != nil {
-				return r.interrupted()
-			}
-			return nil, fmt.Errorf("multi: round %d: %w", r.round+1, err)
-		}
-		if len(p.Terms) == 0 {
-			if r.stalled != "" {
-				r.e.warn("%s", r.stalled)
-			}
-			break
-		}
-		stop, err := r.finish(p)
-		if err != nil {
-			var i *Interrupted
-			if errors.As(err, &i) {
-				return r.result(), err
-			}
-			return nil, err
-		}
-		if stop {
-			break
-		}
-	}
-	return r.result(), nil
+	return r.result(), err
 }
 
-func (r *training) interrupted() (*Model, error) {
-	if r.o.Checkpoint != nil && r.round > 0 {
-		if err := r.o.Checkpoint(r.checkpoint()); err != nil {
-			return nil, fmt.Errorf("multi: checkpoint after round %d: %w", r.round, err)
-		}
+// step takes a round.
+func (r *training) step() (*run.Row, run.Reason, error) {
+	p := &Progress{}
+	round := r.smooth
+	if r.o.Objective == Max {
+		round = r.maximum
 	}
-	return r.result(), &Interrupted{r.round, context.Cause(r.o.Ctx)}
-}
-
-// finish closes a round.
-func (r *training) finish(p *Progress) (stop bool, err error) {
-	r.round++
-	p.Round = r.round
+	if err := round(p); err != nil {
+		return nil, "", fmt.Errorf("multi: round %d: %w", r.run.Steps()+1, err)
+	}
+	if len(p.Terms) == 0 {
+		if r.stalled != "" {
+			r.e.warn("%s", r.stalled)
+		}
+		return nil, run.Exhausted, nil
+	}
 	p.Losses = r.s.losses()
 	p.Max, _ = r.o.Target.Max(p.Losses)
 	r.e.History = append(r.e.History, p.Losses)
@@ -371,37 +351,18 @@ func (r *training) finish(p *Progress) (stop bool, err error) {
 		watched = p.Valid
 		r.validHistory = append(r.validHistory, p.Valid)
 	}
-	if watched < r.best {
-		r.best, r.bestAt, r.waited = watched, r.round, 0
-	} else if r.valid != nil {
-		r.waited++
-		stop = r.o.Patience > 0 && r.waited >= r.o.Patience
+	if r.chooses() {
+		r.run.Judge(r.run.Steps()+1, watched)
 	}
-	p.Seconds = r.seconds()
-	if r.o.Watch != nil {
-		if err := r.o.Watch(p); err != nil {
-			return true, err
-		}
-	}
-	cancelled := context.Cause(r.o.Ctx)
-	if r.o.Checkpoint != nil && !stop && (cancelled != nil || r.round%r.o.CheckpointEvery == 0) {
-		if err := r.o.Checkpoint(r.checkpoint()); err != nil {
-			return true, fmt.Errorf("multi: checkpoint after round %d: %w", r.round, err)
-		}
-	}
-	if cancelled != nil {
-		return true, &Interrupted{r.round, cancelled}
-	}
-	return stop, nil
+	r.last = p
+	return &run.Row{Objective: p.Objective}, "", nil
 }
-
-func (r *training) seconds() float64 { return r.spent + time.Since(r.begin).Seconds() }
 
 // result is the model: all rounds, or those up to the best.
 func (r *training) result() *Model {
-	r.e.Trained = r.round
-	if r.o.Best || r.valid != nil {
-		m := r.e.Prefix(r.bestAt)
+	r.e.Trained = r.run.Steps()
+	if r.chooses() {
+		m := r.e.Prefix(r.run.Best.Step)
 		m.History = r.e.History
 		return m
 	}

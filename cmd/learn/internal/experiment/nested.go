@@ -2,16 +2,16 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
@@ -96,121 +96,54 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 	if len(c.Grid) > 1 && len(folds) < inner {
 		return nil, fmt.Errorf("experiment: %s has %d settings to choose from on %d inner folds; the trial has %d", c.Name, len(c.Grid), inner, len(folds))
 	}
-	type worth struct{ loss, wrong float64 }
-	// measure trains all the settings given and measures them on the test rows.
-	measure := func(train, test []int, settings []int) ([]worth, error) {
-		// Both losses of the contestants here, logistic and exponential, take labels
-		// -1 and +1.
-		d, err := boost.NewData(t.Subset(train), boost.Logistic{})
-		if err != nil {
-			return nil, err
-		}
-		x := t.Subset(test)
-		y, err := boost.Labels(x, boost.Logistic{})
-		if err != nil {
-			return nil, err
-		}
-		out, errs := make([]worth, len(settings)), make([]error, len(settings))
-		each(workers, len(settings), func(k int) {
-			if ctx.Err() != nil {
-				return
-			}
-			e, err := c.Grid[settings[k]].Train(d, boost.Control{Ctx: ctx, Workers: 1})
-			if err != nil {
-				errs[k] = fmt.Errorf("%s: %w", c.Grid[settings[k]].Name, err)
-				return
-			}
-			f, err := e.Scores(x, &boost.PredictOptions{Workers: 1})
-			if err != nil {
-				errs[k] = err
-				return
-			}
-			out[k] = worth{score.Mean(e.Loss, y, x.Weight, f, 1), score.ErrorRate(e.Loss, y, x.Weight, f)}
-			fitted()
-		})
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
-		for _, err := range errs {
-			if err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
+	const loss, wrong = 0, 1
+	p := &evaluate.Plan{Measures: []string{"loss", "error"}, Hindsight: hindsight, Workers: workers, Done: func(int, string, int) { fitted() },
+		Trials:      []evaluate.Trial{{Fold: dataset.Fold{Train: trial.Train, Test: trial.Test}, Inner: folds[:min(inner, len(folds))]}},
+		Contestants: []evaluate.Contestant{{Name: c.Name, By: []int{loss, wrong}}, {Name: c.Name + " by error", By: []int{wrong, loss}, As: c.Name}}}
+	for _, s := range c.Grid {
+		p.Contestants[0].Grid = append(p.Contestants[0].Grid, evaluate.Setting{Name: s.Name, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+			return measure(ctx, t, fold, &s)
+		}})
 	}
-	all := make([]int, len(c.Grid))
-	for s := range all {
-		all[s] = s
+	r, err := p.Run(ctx)
+	if err != nil {
+		if fit := new(evaluate.FitError); errors.As(err, &fit) { // the caller knows which trial this is
+			return nil, fmt.Errorf("%s: %w", fit.Setting, fit.Err)
+		}
+		return nil, err
 	}
-	sums := make([]worth, len(c.Grid))
-	if len(c.Grid) > 1 {
-		rows := 0.0
-		for _, f := range folds[:inner] {
-			got, err := measure(f.Train, f.Test, all)
-			if err != nil {
-				return nil, err
-			}
-			n := float64(len(f.Test))
-			rows += n
-			for s, v := range got {
-				sums[s].loss, sums[s].wrong = sums[s].loss+n*v.loss, sums[s].wrong+n*v.wrong
-			}
-		}
-		for s := range sums {
-			sums[s].loss, sums[s].wrong = sums[s].loss/rows, sums[s].wrong/rows
-		}
+	pick := func(s *evaluate.Standing) Pick {
+		return Pick{s.Chosen[0], s.Values[wrong][0], s.Values[loss][0], s.Inner[wrong][0], s.Inner[loss][0]}
 	}
-	byLoss, byError := 0, 0
-	for s, v := range sums {
-		a, b := sums[byLoss], sums[byError]
-		if v.loss < a.loss || v.loss == a.loss && v.wrong < a.wrong {
-			byLoss = s
-		}
-		if v.wrong < b.wrong || v.wrong == b.wrong && v.loss < b.loss {
-			byError = s
-		}
+	n := &Nested{Contestant: c.Name, Division: Fingerprint(trial, t.Rows), Train: len(trial.Train), Test: len(trial.Test),
+		ByLoss: pick(&r.Standings[0]), ByError: pick(&r.Standings[1])}
+	for _, s := range r.Standings[0].Settings {
+		n.Hindsight = append(n.Hindsight, s[wrong][0])
 	}
-	settings := all
-	if !hindsight {
-		settings = []int{byLoss}
-		if byError != byLoss {
-			settings = append(settings, byError)
-		}
-	}
-	got, err := measure(trial.Train, trial.Test, settings)
+	n.Seconds = time.Since(begin).Seconds()
+	return n, nil
+}
+
+// measure trains a setting on the training rows of a fold, and returns loss and error of the others.
+func measure(ctx context.Context, t *table.Table, fold dataset.Fold, s *boost.Trainer) ([]float64, error) {
+	// Both losses of the contestants here, logistic and exponential, take labels
+	// -1 and +1.
+	d, err := boost.NewData(t.Subset(fold.Train), boost.Logistic{})
 	if err != nil {
 		return nil, err
 	}
-	r := &Nested{Contestant: c.Name, Division: Fingerprint(trial, t.Rows), Train: len(trial.Train), Test: len(trial.Test)}
-	for k, s := range settings {
-		p := Pick{c.Grid[s].Name, got[k].wrong, got[k].loss, sums[s].wrong, sums[s].loss}
-		if s == byLoss {
-			r.ByLoss = p
-		}
-		if s == byError {
-			r.ByError = p
-		}
-		if hindsight {
-			r.Hindsight = append(r.Hindsight, got[k].wrong)
-		}
+	x := t.Subset(fold.Test)
+	y, err := boost.Labels(x, boost.Logistic{})
+	if err != nil {
+		return nil, err
 	}
-	r.Seconds = time.Since(begin).Seconds()
-	return r, nil
-}
-
-// each calls do for 0 … n-1 on so many goroutines (0 is one a processor).
-func each(workers, n int, do func(i int)) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+	e, err := s.Train(d, boost.Control{Ctx: ctx, Workers: 1})
+	if err != nil {
+		return nil, err
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, n) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
+	f, err := e.Scores(x, &boost.PredictOptions{Workers: 1})
+	if err != nil {
+		return nil, err
 	}
-	wg.Wait()
+	return []float64{score.Mean(e.Loss, y, x.Weight, f, 1), score.ErrorRate(e.Loss, y, x.Weight, f)}, nil
 }
