@@ -38,7 +38,8 @@ type begin func(d *Data, c Control) (*booster, error)
 // mean loss on held-out rows: the rows are divided in five, one part after the other is held out
 // of a run of its own until 2,000 rows have been, and those runs go on side by side until
 // Patience rounds brought no lower loss. The model is then trained on all rows. Small tables so
-// have every row held out once, large ones a fifth of them.
+// have every row held out once, large ones a fifth of them; so have sparse ones, whose bins
+// would else be held five times.
 func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, error) {
 	if c.Patience == 0 {
 		c.Patience = OpenPatience
@@ -52,14 +53,14 @@ func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, err
 	if d.Rows() < fewestRows {
 		return roundsOfFew, c, nil
 	}
-	single := d.Rows() >= heldFolds*heldRows
+	single := d.Rows() >= heldFolds*heldRows || d.X.Sparse != nil
 	if c.Resume != nil && !single {
 		return MostRounds, c, nil // a checkpoint of other rows, which is refused beside them
 	}
 	fold := d.folds(heldFolds, seed)
 	var runs []*booster
 	held := 0
-	for k := 0; k < heldFolds && held < heldRows; k++ {
+	for k := 0; k < heldFolds && held < heldRows && !(single && k > 0); k++ {
 		train, valid := d.divide(func(i int) bool { return fold[i] == k })
 		held += valid.Rows()
 		own := Control{Ctx: c.Ctx, Workers: c.Workers, Valid: valid}
