@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ func (b *bodyReader[W]) weight() (w W, err error) {
 		}
 		// Twice as much, so that long weights are not decoded too often; near
 		// the end of the input, what there is.
-		if _, err := b.peek(2 * have); err != nil && b.end-b.pos == have {
+		if _, err := b.peek(have + min(have, math.MaxInt-have)); err != nil && b.end-b.pos == have {
 			return w, err
 		}
 	}
@@ -366,7 +367,7 @@ func (b *bodyReader[W]) arcsInto(v *Vector[W], q StateID, n int) error {
 	arcs := make([]Arc[W], 0, piece)
 	for done := 0; done < n; {
 		if done == cap(arcs) {
-			room := make([]Arc[W], done, min(n, pieceGrowth*done))
+			room := make([]Arc[W], done, int(min(int64(n), pieceGrowth*int64(done))))
 			copy(room, arcs)
 			arcs = room
 		}

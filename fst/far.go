@@ -216,14 +216,15 @@ func (a *ArchiveReader) Stream() *Stream { return a.s }
 
 // ArchiveWriter writes an archive; AddToArchive adds machines, and Close ends it.
 type ArchiveWriter struct {
-	t       ArchiveType
-	w       io.Writer
-	at      int64
-	entries []int64 // where they begin
-	last    string
-	n       int
-	begin   []byte // of the entry at hand, not yet written: it goes with the first bytes of its machine
-	err     error
+	t      ArchiveType
+	w      io.Writer
+	at     int64
+	starts []byte // of the entries of a table: how far each is from the one before, as uvarints, which take a quarter of int64s
+	start  int64  // of the entry before
+	last   string
+	n      int
+	begin  []byte // of the entry at hand, not yet written: it goes with the first bytes of its machine
+	err    error
 }
 
 // NewArchiveWriter begins an archive.
@@ -299,7 +300,8 @@ func AddToArchive[W semiring.Codec[W]](a *ArchiveWriter, key string, f Expanded[
 	a.n++
 	a.last = key
 	if a.t == ArchiveTable {
-		a.entries = append(a.entries, at)
+		a.starts = binary.AppendUvarint(a.starts, uint64(at-a.start))
+		a.start = at
 	}
 	return nil
 }
@@ -311,12 +313,21 @@ func (a *ArchiveWriter) Close() error {
 	case ArchiveList:
 		b = make([]byte, 4)
 	case ArchiveTable:
+		const block = 4 << 10 // bytes of the index that are written at once
 		le := binary.LittleEndian
-		b = le.AppendUint64(b, uint64(len(a.entries)))
-		for _, at := range a.entries {
-			b = le.AppendUint64(b, uint64(at))
+		b = le.AppendUint64(make([]byte, 0, block+16), uint64(a.n))
+		at := uint64(0)
+		for left := a.starts; len(left) > 0; {
+			more, k := binary.Uvarint(left)
+			left, at = left[k:], at+more
+			if b = le.AppendUint64(b, at); len(b) >= block {
+				if _, err := a.Write(b); err != nil {
+					return err
+				}
+				b = b[:0]
+			}
 		}
-		b = le.AppendUint64(b, uint64(len(a.entries)))
+		b = le.AppendUint64(b, uint64(a.n))
 	}
 	_, err := a.Write(b)
 	return err

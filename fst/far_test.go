@@ -2,6 +2,7 @@ package fst
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -88,5 +89,37 @@ func TestArchives(t *testing.T) {
 		if err := AddToArchive[semiring.Tropical](a, key, f, nil); !errors.Is(err, ErrArchive) {
 			t.Errorf("key %q after b: %v", key, err)
 		}
+	}
+}
+
+// The index of a table of many entries, written a part at a time, has the place of each, and as many as there are.
+func TestArchiveIndexOfManyEntries(t *testing.T) {
+	const n = 3000
+	var file bytes.Buffer
+	a, err := NewArchiveWriter(&file, ArchiveTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []uint64
+	for i := range n {
+		v := NewVector[semiring.Tropical](0)
+		v.AddStates(1 + i%40)
+		v.SetStart(0)
+		places = append(places, uint64(file.Len()))
+		if err := AddToArchive[semiring.Tropical](a, fmt.Sprintf("%04d", i), v, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end := file.Len()
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := binary.LittleEndian.AppendUint64(nil, n)
+	for _, at := range places {
+		want = binary.LittleEndian.AppendUint64(want, at)
+	}
+	want = binary.LittleEndian.AppendUint64(want, n)
+	if got := file.Bytes()[end:]; !bytes.Equal(got, want) {
+		t.Errorf("an index of %d bytes that is not the one of %d entries, of %d bytes", len(got), n, len(want))
 	}
 }

@@ -58,7 +58,7 @@ func (b *bodyReader[W]) stay(c *Const[W], n int, aligned bool) error {
 		return b.fail("a header that tells of %d arcs in %d bytes", b.h.NumArcs, b.end)
 	}
 	at := b.offset()
-	states, err := b.take(n * size)
+	states, err := b.takeItems(n, size)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (b *bodyReader[W]) stay(c *Const[W], n int, aligned bool) error {
 	}
 	if total := int(b.h.NumArcs); total > 0 {
 		at := b.offset()
-		src, err := b.take(total * b.layout.arcSize())
+		src, err := b.takeItems(total, b.layout.arcSize())
 		if err != nil {
 			return err
 		}

@@ -139,6 +139,52 @@ func TestReadBytesOfSpoiltFiles(t *testing.T) {
 	}
 }
 
+// A header may claim any number of states and arcs, also those that do not fit an int of 32 bits when they are
+// multiplied by their size: the file is then too short, and never a machine of fewer arcs.
+func TestReadClaimsBeyondInts(t *testing.T) {
+	data := constBytes(t, rand.New(rand.NewPCG(5, 4)), 6, semiringtest.Tropical, false)
+	fields := len("const") + len("standard") + 3*4 + 2*4 + 8 // the start state; the numbers of states and arcs follow
+	states, arcs := fields+8, fields+16
+	if n := binary.LittleEndian.Uint64(data[states:]); n != 6 {
+		t.Fatalf("%d states where the header should have 6", n)
+	}
+	for _, at := range []int{states, arcs} {
+		was := binary.LittleEndian.Uint64(data[at:])
+		for _, more := range []uint64{1 << 28, 0x6666666, 0xccccccd, 1<<31 - 8, 1 << 31, 1 << 32, 1 << 33, 1 << 60} {
+			spoilt := bytes.Clone(data)
+			binary.LittleEndian.PutUint64(spoilt[at:], was+more)
+			if readBoth[semiring.Tropical](t, spoilt, nil) != nil {
+				t.Errorf("%d at byte %d, where %d is right, was taken", was+more, at, was)
+			}
+		}
+	}
+
+	// The arcs that a state claims, too: 2^32 more, of 8 bytes, are none when they are cut to 32 bits.
+	var file bytes.Buffer
+	v := fst.NewVector[semiring.Tropical](2)
+	v.AddState()
+	v.AddState()
+	v.SetStart(0)
+	v.SetFinal(1, 0)
+	v.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: 1})
+	if err := fst.Write[semiring.Tropical](&file, v, &fst.WriteOptions{Type: "const64"}); err != nil {
+		t.Fatal(err)
+	}
+	data = file.Bytes()
+	arcs += len("64")
+	body := len(data) - 2*40 - 16
+	counts := []int{arcs, body + 16, body + 40 + 8} // of the header, of state 0, and the place of those of state 1
+	for _, at := range counts {
+		if n := binary.LittleEndian.Uint64(data[at:]); n != 1 {
+			t.Fatalf("%d at byte %d, where 1 should be", n, at)
+		}
+		binary.LittleEndian.PutUint64(data[at:], 1<<32+1)
+	}
+	if readBoth[semiring.Tropical](t, data, nil) != nil {
+		t.Error("a machine of 2^32+1 arcs was read out of one")
+	}
+}
+
 func TestReadBytesDoesNotCopy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 3))
 	data := constBytes(t, rng, 2000, semiringtest.Tropical, false)

@@ -89,7 +89,8 @@ func rawCodec[W semiring.Codec[W]]() bool {
 }
 
 // numbers returns how many bytes of t are numbers that may hold any bits, or
-// a size that t does not have if t holds anything else.
+// a size that t does not have if t holds anything else. Padding in the struct that
+// OpenFst has on 64-bit machines is something else, also where Go has none, on 32-bit ones.
 func numbers(t reflect.Type) uintptr {
 	const no = 1 << 30
 	switch t.Kind() {
@@ -100,7 +101,14 @@ func numbers(t reflect.Type) uintptr {
 	case reflect.Struct:
 		n := uintptr(0)
 		for i := range t.NumField() {
-			n += numbers(t.Field(i).Type)
+			field := t.Field(i).Type
+			if k := uintptr(alignment(field)); k == 0 || n%k != 0 {
+				return no
+			}
+			n += numbers(field)
+		}
+		if k := uintptr(alignment(t)); n%k != 0 {
+			return no
 		}
 		return n
 	}

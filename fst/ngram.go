@@ -99,7 +99,7 @@ func (b *bodyReader[W]) ngramFile() (*ngramFile[W], error) {
 		return nil, b.fail("%d states, %d of them final, where the header says %d and two are the least", n, finals, b.h.NumStates)
 	}
 	f := &ngramFile[W]{}
-	read := 24 // bytes since the counts began
+	read := int64(24) // bytes since the counts began
 	contextBits, err := b.bits(2*n+1, &read)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (b *bodyReader[W]) ngramFile() (*ngramFile[W], error) {
 	if f.words, err = b.labels(futures, &read); err != nil {
 		return nil, err
 	}
-	if k := read % b.layout.size; k != 0 {
+	if k := int(read % int64(b.layout.size)); k != 0 {
 		if _, err := b.take(b.layout.size - k); err != nil {
 			return nil, err
 		}
@@ -289,7 +289,7 @@ func (m bitmap) set(i int64)     { m[i>>6] |= 1 << (i & 63) }
 func newBitmap(n int64) bitmap { return make(bitmap, (n+63)/64) }
 
 // bits reads n bits, rounded up to whole words.
-func (b *bodyReader[W]) bits(n int64, read *int) (bitmap, error) {
+func (b *bodyReader[W]) bits(n int64, read *int64) (bitmap, error) {
 	words := (n + 63) / 64
 	m := make(bitmap, 0, b.room(words, 8))
 	for range words {
@@ -304,7 +304,7 @@ func (b *bodyReader[W]) bits(n int64, read *int) (bitmap, error) {
 }
 
 // labels reads n labels.
-func (b *bodyReader[W]) labels(n int64, read *int) ([]Label, error) {
+func (b *bodyReader[W]) labels(n int64, read *int64) ([]Label, error) {
 	l := make([]Label, 0, b.room(n, 4))
 	for range n {
 		x, err := b.int32()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 )
 
 // BinaryError reports what is wrong in a binary file and where.
@@ -104,11 +105,20 @@ func (s *Stream) room(items int64, size int) int {
 	if s.size >= 0 {
 		most = max(0, s.size-s.offset()) / int64(size)
 	}
-	return int(max(0, min(items, most)))
+	// An int and the memory may have 32 bits; n items have up to 64 bytes each, and n+1 is an int.
+	return int(max(0, min(items, most, math.MaxInt/64)))
 }
 
 // errShort is what the end of the input in the middle of something is.
 var errShort = errors.New("the file ends here, in the middle of the data")
+
+// takeItems takes n items of the given size in bytes. Sizes that a file claims may not fit an int of 32 bits when multiplied.
+func (s *Stream) takeItems(n, size int) ([]byte, error) {
+	if n > math.MaxInt/size {
+		return nil, s.fail("%d items of %d bytes: more than memory can hold", n, size)
+	}
+	return s.take(n * size)
+}
 
 // peek returns the next n bytes without taking them; valid until the next call.
 func (s *Stream) peek(n int) ([]byte, error) {
@@ -378,7 +388,7 @@ func (s *Stream) readHeader(anyStart bool) (*Header, error) {
 		return nil, s.fail("%d states", h.NumStates)
 	case h.Start < -1 || h.NumStates >= 0 && h.Start >= h.NumStates && !anyStart:
 		return nil, s.fail("start state %d of %d", h.Start, h.NumStates)
-	case h.NumArcs < 0:
+	case h.NumArcs < 0 || h.NumArcs > math.MaxInt: // where an int has 32 bits, no memory holds as many
 		s.pos += 16
 		return nil, s.fail("%d arcs", h.NumArcs)
 	}
