@@ -333,12 +333,12 @@ func TestHostileInputs(t *testing.T) {
 	t.Logf("%d calls", calls)
 }
 
-// brokenPipe is a stream that nobody reads.
+// brokenPipe is a stream whose reader has closed it.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// What cannot be written is an error of status 1 that names it: a full disk. A pipe that nobody reads ends the tool in
+// What cannot be written is an error of status 1 that names it: a full disk. A pipe whose reader has closed it ends the tool in
 // silence.
 func TestHostileOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())

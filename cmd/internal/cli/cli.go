@@ -18,9 +18,9 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Standard returns the process' streams, for a process that ends by End. Writing to
-// a standard output that nobody reads any more ends the process by SIGPIPE; of
-// another such pipe it is an error, for which Fail returns StatusPipe.
+// Standard returns the process' streams, for a process that ends by End. Writing to a
+// standard output whose reader has closed it ends the process by SIGPIPE. Writing to
+// any other closed pipe is an error, for which Fail returns StatusPipe.
 func Standard() Streams {
 	holdPipe()
 	return Streams{os.Stdin, &standardOutput{}, os.Stderr}
@@ -83,8 +83,8 @@ func (s Streams) Output(name string, f func(io.Writer) error) error {
 	return out.Commit()
 }
 
-// Fail reports an error of a program and returns the exit status for it. A pipe
-// that nobody reads any more is not worth a message.
+// Fail reports an error of a program and returns the exit status for it. It
+// writes no message when the reader of a pipe has closed it.
 func (s Streams) Fail(prog string, err error) int {
 	if closedPipe(err) {
 		return StatusPipe

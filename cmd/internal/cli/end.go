@@ -10,7 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 )
 
-// StatusPipe is the exit status after writing to a pipe that nobody reads any more. It is what shells report of a process
+// StatusPipe is the exit status after writing to a pipe whose reader has closed it. It is what shells report of a process
 // that SIGPIPE ended: 128 plus the number of the signal.
 const StatusPipe = 141
 

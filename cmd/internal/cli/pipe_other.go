@@ -10,7 +10,7 @@ import (
 // holdPipe has nothing to do: writing to a closed pipe is an error here.
 func holdPipe() {}
 
-// closedPipe reports whether err is that of writing to a pipe that nobody reads: on Windows ERROR_BROKEN_PIPE or
+// closedPipe reports whether err is that of writing to a pipe whose reader has closed it: on Windows ERROR_BROKEN_PIPE or
 // ERROR_NO_DATA.
 func closedPipe(err error) bool {
 	var code syscall.Errno

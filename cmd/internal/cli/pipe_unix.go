@@ -14,7 +14,7 @@ import (
 // holdPipe makes writing to a closed pipe an error, whatever the descriptor.
 func holdPipe() { signal.Ignore(syscall.SIGPIPE) }
 
-// closedPipe reports whether err is that of writing to a pipe that nobody reads.
+// closedPipe reports whether err is that of writing to a pipe whose reader has closed it.
 func closedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // raisePipe ends the process by SIGPIPE. Go's runtime does that only when a write to descriptor 1 or 2 fails, so a pipe
