@@ -338,8 +338,8 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// What cannot be written is an error of status 1 that names it: a full disk. A pipe whose reader has closed it ends the tool in
-// silence.
+// What cannot be written is an error of status 1 that names it: a full disk.
+// A pipe whose reader has closed it ends the tool in silence.
 func TestHostileOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	hostileInputs(t)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// ClosedPipe runs a command line whose standard output is a pipe whose reader has closed it. It must end in silence, and in a
-// shell, which tells of an end by a signal, with the status of SIGPIPE.
+// ClosedPipe runs a command line whose standard output is a pipe whose reader has
+// closed it. It must end in silence, and in a shell, which tells of an end by a signal, with the status of SIGPIPE.
 func ClosedPipe(t *testing.T, words ...string) {
 	t.Helper()
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
