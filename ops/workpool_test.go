@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -27,10 +28,12 @@ func TestPoolsPanic(t *testing.T) {
 	}
 	var calls atomic.Int64
 	at := int64(0)
-	call := func() {
-		if calls.Add(1) == at {
+	call := func() bool {
+		n := calls.Add(1)
+		if n == at {
 			panic(broken)
 		}
+		return at > 0 && n > at
 	}
 	chunk := func(todo []int, pool *workPool[[]int]) {
 		for len(todo) > 0 {
@@ -45,7 +48,13 @@ func TestPoolsPanic(t *testing.T) {
 	}
 	for _, workers := range []int{2, 3, 8} {
 		for name, run := range map[string]func(){
-			"inBlocks": func() { inBlocks(1<<20, 1, workers, func(int, int, int) { call() }) },
+			"inBlocks": func() {
+				inBlocks(1<<20, 1, workers, func(int, int, int) {
+					if late := call(); late {
+						time.Sleep(time.Millisecond) // whoever panicked may wait long for a processor
+					}
+				})
+			},
 			"workPool": func() {
 				pool := newWorkPool(workers, make([]int, 1<<16))
 				together(workers, pool.stop, func(int) {
