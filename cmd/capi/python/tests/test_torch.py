@@ -175,7 +175,8 @@ def test_data_loader(how):
     program = "import test_torch\ntest_torch.load(%r)\n" % how
     folder = os.path.dirname(os.path.abspath(__file__))
     run = subprocess.run([sys.executable, "-c", "if __name__ == '__main__':\n    " + program.replace("\n", "\n    ")],
-                         timeout=120, capture_output=True, text=True, cwd=folder)
+                         timeout=120, capture_output=True, text=True, cwd=folder,
+                         env=dict(os.environ, PYTHONPATH=os.path.dirname(folder)))
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == ["same"]
 
