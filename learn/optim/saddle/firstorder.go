@@ -421,15 +421,20 @@ func (s *saddleRun) advance() error {
 	return err
 }
 
-func (s *saddleRun) descentAscent() error {
-	v, n, err := s.eval(s.w, s.lambda, s.gw, s.gl)
-	if err != nil {
-		return err
+// here evaluates the next minibatch, or all examples, at the point that a step begins at.
+func (s *saddleRun) here() (v float64, examples int, err error) {
+	if v, examples, err = s.eval(s.w, s.lambda, s.gw, s.gl); err != nil {
+		return v, examples, err
 	}
 	if s.step == 0 {
 		s.first = v
 	}
-	if err := s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w); err != nil {
+	return v, examples, s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w)
+}
+
+func (s *saddleRun) descentAscent() error {
+	v, n, err := s.here()
+	if err != nil {
 		return err
 	}
 	if s.Steps == AdaptiveSteps {
@@ -459,14 +464,8 @@ func (s *saddleRun) descentAscent() error {
 }
 
 func (s *saddleRun) mirrorProx() error {
-	v, n, err := s.eval(s.w, s.lambda, s.gw, s.gl)
+	_, n, err := s.here()
 	if err != nil {
-		return err
-	}
-	if s.step == 0 {
-		s.first = v
-	}
-	if err := s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w); err != nil {
 		return err
 	}
 	from := s.position
