@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // almoFlags say what game is played and how.
@@ -116,7 +117,7 @@ func (a *almoFlags) objectives(_ *call, o *minimax.Options) error {
 		return errors.New("flag --losses: none given; one at least is needed")
 	}
 	for _, name := range list(*a.losses) {
-		l, err := minimax.ParseLoss(name)
+		l, err := score.ParsePointwise(name)
 		if err != nil {
 			return fmt.Errorf("flag --losses: %w", err)
 		}
@@ -267,7 +268,7 @@ func flagged(err error) error {
 
 // notes say what is to be known of the game that was chosen.
 func (a *almoFlags) notes(o *minimax.Options) []string {
-	if !slices.ContainsFunc(o.Losses, func(l minimax.Loss) bool { return l.Name == minimax.ZeroOne().Name }) {
+	if !slices.ContainsFunc(o.Losses, func(l minimax.Loss) bool { return l.Name == score.ZeroOne().Name }) {
 		return nil
 	}
 	switch o.ZeroOne {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -13,7 +14,7 @@ import (
 // and within a radius that does not hold.
 func TestCutRunState(t *testing.T) {
 	d := &Data{Rows: 6, Features: 1, Classes: 2, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 0, 1, 0, 1}}
-	o, err := (&Options{Radius: 30, Losses: []Loss{CrossEntropy(), Hinge()}, Workers: 1}).withDefaults(d)
+	o, err := (&Options{Radius: 30, Losses: []Loss{score.CrossEntropy(), score.Hinge()}, Workers: 1}).withDefaults(d)
 	if err != nil {
 		t.Fatal(err)
 	}

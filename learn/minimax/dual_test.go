@@ -5,23 +5,25 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // The proximal step and its dual, by both ways to them, against the definitions on a grid.
 func TestProximalStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	one, _ := QNorm(1)
+	one, _ := score.QNorm(1)
 	for range 400 {
 		m := &mixed{corner: true}
-		for _, l := range []Loss{CrossEntropy(), Hinge(), one} {
+		for _, l := range []Loss{score.CrossEntropy(), score.Hinge(), one} {
 			k := 0.0
 			if rng.IntN(3) > 0 {
 				k = rng.Float64()
 			}
 			m.parts = append(m.parts, part{l.At, k})
-			m.a += k * l.logistic
-			if l.corner != nil {
-				m.left, m.right = m.left+k*l.corner[0], m.right+k*l.corner[1]
+			m.a += k * l.Multiple
+			if l.Corner != nil {
+				m.left, m.right = m.left+k*l.Corner[0], m.right+k*l.Corner[1]
 			}
 		}
 		slow := *m
@@ -70,7 +72,7 @@ func TestDualAscent(t *testing.T) {
 	for _, losses := range [][]string{{"zero-one", "hinge", "1-norm", "cross-entropy"}, {"squared-hinge", "1-norm", "squared", "huber:0.3"}, {"zero-one", "smooth-hinge", "hinge", "cross-entropy"}} {
 		o := &Options{Beta1: 1e-2, Workers: 2, ScoreBound: 4}
 		for _, l := range losses {
-			loss, err := ParseLoss(l)
+			loss, err := score.ParsePointwise(l)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -245,7 +245,7 @@ func (g *Game) Curvature(mu []float64) bool {
 	}
 	for k := range g.objectives {
 		o := &g.objectives[k]
-		if !o.Convex || o.errors && g.mode != Surrogate {
+		if !o.Convex || o.Errors && g.mode != Surrogate {
 			return false
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/optimtest"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -42,7 +43,7 @@ func all(t testing.TB, names ...string) []minimax.Loss {
 	t.Helper()
 	var out []minimax.Loss
 	for _, n := range names {
-		l, err := minimax.ParseLoss(n)
+		l, err := score.ParsePointwise(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,7 @@ func TestLosses(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "auc", "0.5-norm", "x-norm", "huber:0", "huber:x", "ramp:-1", "hinge:2"} {
-		if _, err := minimax.ParseLoss(bad); err == nil {
+		if _, err := score.ParsePointwise(bad); err == nil {
 			t.Errorf("loss %q was found", bad)
 		}
 	}

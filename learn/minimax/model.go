@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Model scores examples. What it was trained on is part of it: which losses, in which
@@ -100,15 +101,15 @@ func (m *Model) losses(custom []Loss) ([]objective, error) {
 		var err error
 		if k >= 0 {
 			l = custom[k]
-		} else if l, err = ParseLoss(u.Name); err != nil {
+		} else if l, err = score.ParsePointwise(u.Name); err != nil {
 			return nil, err
 		}
 		o := objective{Loss: l, factor: 1, scale: u.Scale, offset: u.Offset, lipschitz: u.Lipschitz}
-		if l.errors {
+		if l.Errors {
 			if m.ZeroOne == RampSurrogate {
 				name := l.Name
-				l, _ = Ramp(1)
-				l.Name, l.errors = name, true
+				l, _ = score.Ramp(1)
+				l.Name, l.Errors = name, true
 				o.Loss = l
 			}
 			if m.Outputs() > 1 && m.MultiClass == OneVsAll {
@@ -272,7 +273,7 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 		}
 	}
 	s.Error = countErrors(outputs, scores, y, d.Class, weight) / float64(d.Rows)
-	prob, _ := ProbNorm(1)
+	prob, _ := score.ProbNorm(1)
 	s.Prob = 0
 	for i, v := range scores {
 		l, _ := prob.At(v, y[i])

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -16,7 +17,7 @@ func parsed(t *testing.T, names string) []Loss {
 	t.Helper()
 	var out []Loss
 	for _, name := range strings.Split(names, ",") {
-		l, err := ParseLoss(name)
+		l, err := score.ParsePointwise(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -113,13 +114,13 @@ func TestNewtonDiverges(t *testing.T) {
 	for i := range far.Y {
 		far.Y[i] = math.Copysign(1e300, far.Y[i])
 	}
-	bad := Squared()
+	bad := score.SquaredError()
 	bad.Name = "bad"
 	bad.At = func(s, y float64) (float64, float64) { return math.NaN(), s - y }
 	for name, one := range map[string]struct {
 		data   *Data
 		losses []Loss
-	}{"overflow": {far, parsed(t, "squared,1-norm")}, "not a number": {numbersOf(20, 1, 1), []Loss{bad, Squared()}}} {
+	}{"overflow": {far, parsed(t, "squared,1-norm")}, "not a number": {numbersOf(20, 1, 1), []Loss{bad, score.SquaredError()}}} {
 		for _, solver := range []Solver{Newton, Smoothed, Auto, DualAscent} {
 			f, err := Train(one.data, &Options{Losses: one.losses, Normalization: Raw, Beta1: 1e-4, Solver: solver, Workers: 1})
 			if !errors.Is(err, optim.ErrNotFinite) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // ZeroOneMode says what the players of the game see of a zero-one loss, whose own
@@ -16,7 +17,7 @@ const (
 	// Surrogate shows both the loss ZeroOne: one convex-concave game, whose value
 	// bounds the true worst case from above. The default.
 	Surrogate ZeroOneMode = "surrogate"
-	// RampSurrogate shows both Ramp(1): closer to the zero-one loss, not convex.
+	// RampSurrogate shows both score.Ramp(1): closer to the zero-one loss, not convex.
 	RampSurrogate ZeroOneMode = "ramp"
 	// Proxy shows λ the true zero-one loss and w the surrogate: two games, and no
 	// certificate (A. Cotter, H. Jiang and K. Sridharan, "Two-player games for
@@ -85,7 +86,7 @@ func (o *objective) row(m MultiClass, outputs int) rowLoss {
 	switch {
 	case m != Softmax || outputs == 1:
 		return notRow
-	case o.logistic != 0:
+	case o.Multiple != 0:
 		return rowCrossEntropy
 	case o.Name == "hinge":
 		return rowHinge
@@ -120,20 +121,20 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 		if l.At == nil || l.Lipschitz == nil || l.Bound == nil {
 			return nil, fmt.Errorf("minimax: loss %q lacks a value, a Lipschitz constant or a bound", l.Name)
 		}
-		if l.errors && mode == RampSurrogate {
+		if l.Errors && mode == RampSurrogate {
 			name := l.Name
-			l, _ = Ramp(1)
-			l.Name, l.errors = name, true
+			l, _ = score.Ramp(1)
+			l.Name, l.Errors = name, true
 		}
 		o := objective{Loss: l, factor: 1, scale: 1}
 		row := o.row(multi, outputs)
-		if l.errors && outputs > 1 && multi == OneVsAll {
+		if l.Errors && outputs > 1 && multi == OneVsAll {
 			o.factor = float64(outputs) / 2
 		}
 		lip, bound := l.Lipschitz(scoreBound), l.Bound(scoreBound)
 		switch row {
 		case rowCrossEntropy: // in the Euclidean norm of the row: |softmax - e_y| ≤ √2
-			lip, bound = math.Sqrt2*l.logistic, l.logistic*(math.Log(float64(outputs))+2*scoreBound)
+			lip, bound = math.Sqrt2*l.Multiple, l.Multiple*(math.Log(float64(outputs))+2*scoreBound)
 		case rowHinge:
 			lip, bound = math.Sqrt2, 1+2*scoreBound
 		case rowSum:
@@ -198,11 +199,11 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 		switch row := o.row(multi, outputs); {
 		case row != notRow:
 			sum = o.rows(row, outputs, s, class, a, ds, c)
-		case o.logistic != 0:
+		case o.Multiple != 0:
 			if !c.have {
 				c.lv, c.ld = sized(c.lv, len(s)), sized(c.ld, len(s))
 				for i, v := range s {
-					l, d := logistic(y[i] * v)
+					l, d := score.LogisticAt(y[i] * v)
 					c.lv[i], c.ld[i] = l, y[i]*d
 				}
 				c.have = true
@@ -210,8 +211,8 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 			for i, v := range c.lv {
 				sum += c.of(i) * v
 			}
-			sum *= o.logistic * inv * o.factor
-			if a *= o.logistic * inv * o.factor; a != 0 && !(o.errors && mode == ZeroGradient) {
+			sum *= o.Multiple * inv * o.factor
+			if a *= o.Multiple * inv * o.factor; a != 0 && !(o.Errors && mode == ZeroGradient) {
 				for i, d := range c.ld {
 					ds[i] += a * d
 				}
@@ -219,7 +220,7 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 		default:
 			a *= inv * o.factor
 			at := o.at(c.under)
-			if a == 0 || o.errors && mode == ZeroGradient {
+			if a == 0 || o.Errors && mode == ZeroGradient {
 				for i, v := range s {
 					l, _ := at(v, y[i])
 					sum += c.of(i) * l
@@ -233,7 +234,7 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 			}
 			sum *= inv * o.factor
 		}
-		if o.errors && (mode == Proxy || mode == ZeroGradient) {
+		if o.Errors && (mode == Proxy || mode == ZeroGradient) {
 			sum = countErrors(outputs, s, y, class, c.weight)
 		}
 		sums[k] += sum
@@ -276,15 +277,15 @@ func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, 
 			for _, v := range row {
 				z += math.Exp(v - most)
 			}
-			sum += weight * o.logistic * (most + math.Log(z) - row[yi])
+			sum += weight * o.Multiple * (most + math.Log(z) - row[yi])
 			if d != nil {
 				for c, v := range row {
-					d[c] += a * o.logistic * math.Exp(v-most) / z
+					d[c] += a * o.Multiple * math.Exp(v-most) / z
 				}
-				d[yi] -= a * o.logistic
+				d[yi] -= a * o.Multiple
 			}
 		case rowHinge:
-			if o.width > 0 {
+			if o.Width > 0 {
 				sum += weight * o.smoothRow(row, int(yi), a, d, scratch)
 				continue
 			}
@@ -342,7 +343,7 @@ func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scra
 		return math.Inf(1) // solvers turn back from there
 	}
 	for c, v := range z { // only differences matter, and large numbers lose them
-		p[c] = (v - most) / o.width
+		p[c] = (v - most) / o.Width
 	}
 	optim.Simplex{}.Project(p)
 	value, sq := 0.0, 0.0
@@ -354,7 +355,7 @@ func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scra
 		}
 	}
 	if !scratch.under {
-		value -= o.width / 2 * sq
+		value -= o.Width / 2 * sq
 	}
 	return value
 }

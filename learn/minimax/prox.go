@@ -1,5 +1,7 @@
 package minimax
 
+import "github.com/tropica-fst/tropica/learn/optim/score"
+
 import "math"
 
 // mixed is a mixture Σ_k κ_k ℓ_k of convex losses of one score, as dual ascent sees it.
@@ -28,10 +30,10 @@ func (g *Game) mixtureOf(lambda []float64) *mixed {
 		}
 		m.parts = append(m.parts, part{o.At, kappa})
 		switch {
-		case o.logistic != 0:
-			m.a += kappa * o.logistic
-		case o.corner != nil:
-			m.left, m.right = m.left+kappa*o.corner[0], m.right+kappa*o.corner[1]
+		case o.Multiple != 0:
+			m.a += kappa * o.Multiple
+		case o.Corner != nil:
+			m.left, m.right = m.left+kappa*o.Corner[0], m.right+kappa*o.Corner[1]
 		default:
 			m.corner = false
 		}
@@ -42,7 +44,7 @@ func (g *Game) mixtureOf(lambda []float64) *mixed {
 // cornered reports whether every mixture is of the kind that mixed has Newton's steps for.
 func (g *Game) cornered() bool {
 	for k := range g.objectives {
-		if o := &g.objectives[k]; o.logistic == 0 && o.corner == nil {
+		if o := &g.objectives[k]; o.Multiple == 0 && o.Corner == nil {
 			return false
 		}
 	}
@@ -173,7 +175,7 @@ func (m *mixed) newton(z0, q, slope, lo, hi, near float64) float64 {
 // valueAt returns -f*(-α) for an α that solveCorner gave, or remix.
 func (m *mixed) valueAt(s, y, alpha float64) float64 {
 	z := y * s
-	v := m.a * softplus(-z)
+	v := m.a * score.Softplus(-z)
 	if z < 1 {
 		v += m.left * (z - 1)
 	} else {

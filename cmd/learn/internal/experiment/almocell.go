@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -177,7 +178,7 @@ func (o *AlmoOptions) model(name string, chosen *AlmoSetting, offsets []float64)
 		mo.Beta1, mo.StepW, mo.StepLambda, mo.Batch, mo.Passes = c.Beta1, c.StepW, c.StepLambda, c.Batch, c.Passes
 	}
 	for k, l := range almoLosses {
-		loss, err := minimax.ParseLoss(l)
+		loss, err := score.ParsePointwise(l)
 		if err != nil {
 			return nil, err
 		}
