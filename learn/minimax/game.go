@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/separable"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -34,6 +36,7 @@ type examples[T nn.Float] struct {
 	mode       ZeroOneMode
 	workers    int
 	weight     []float64 // of examples, 1 in the mean; nil is 1 each
+	targets    []float64 // of all scores; nil before they are needed
 
 	lanes    []*lane[T] // of workers, for all rows
 	small    lane[T]    // for minibatches, whose products are shared among the workers
@@ -395,12 +398,64 @@ func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	return g.finish(raw, w, lambda, gw, gl)
 }
 
-// Minorant implements saddle.Minorized: for the game that this one relaxes, it gives the
-// value at w and the gradient of a function below it, for convex losses and λ ≥ 0.
+// Minorant implements saddle.Minorized: for the game that this one relaxes, or is, it gives the
+// value at w and the gradient of a function below it, for convex losses and λ ≥ 0. Of a penalty
+// β|u| it takes the line -(g-g')·u, for the gradient g of the losses and the least g' that is left
+// of it by a line below the norm: at the minimum, and where w is not, that is closer than the tangent.
 func (g *Game) Minorant(w, lambda, gw []float64) (float64, error) {
 	g.under(true)
 	defer g.under(false)
-	return g.Eval(w, lambda, gw, nil)
+	if !g.norm || g.beta1 == 0 {
+		return g.Eval(w, lambda, gw, nil)
+	}
+	beta := g.beta1
+	g.beta1 = 0
+	v, err := g.Eval(w, lambda, gw, nil)
+	g.beta1 = beta
+	before := 0.0
+	for _, s := range g.spans {
+		before += floats.Dot(gw[s.From:s.To], w[s.From:s.To])
+	}
+	g.least(gw)
+	for _, s := range g.spans {
+		v += floats.Dot(gw[s.From:s.To], w[s.From:s.To])
+	}
+	return v - before, err
+}
+
+// squared returns the game with beta1 on the square of the norm.
+func (g *Game) squared(beta1 float64) *Game {
+	s := newGame(g.examples, beta1, g.beta2, false)
+	s.spans = g.spans
+	return s
+}
+
+// terms are the objectives for solvers of rows that separate.
+func (g *Game) terms() []separable.Term {
+	var out []separable.Term
+	for k := range g.objectives {
+		o := &g.objectives[k]
+		out = append(out, separable.Term{Loss: o.Loss, Scale: o.scale * o.factor, Shift: g.handicap(k) - o.offset})
+	}
+	return out
+}
+
+// separable returns the game for solvers of rows that separate, nil where it does not: for networks,
+// losses that are not convex or of whole rows, and the norm.
+func (g *Game) separable() *separable.Problem {
+	outputs, n := g.net.Outputs(), g.data.Rows
+	if g.norm || !g.Curvature(make([]float64, g.net.Dim())) ||
+		slices.ContainsFunc(g.objectives, func(o objective) bool { return o.row(g.multi, outputs) != notRow }) {
+		return nil
+	}
+	if g.targets == nil {
+		g.targets = make([]float64, n*outputs)
+		for i := range n {
+			g.data.targets(i, outputs, g.targets[i*outputs:])
+		}
+	}
+	return &separable.Problem{X: g.x, Y: g.targets, Weight: g.weight, Rows: n, Features: g.data.Features, Outputs: outputs,
+		Signs: g.data.Y == nil, Terms: g.terms(), Beta: g.beta1, Workers: len(g.lanes)}
 }
 
 func (g *Game) under(on bool) {

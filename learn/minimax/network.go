@@ -42,7 +42,7 @@ func (t *trainer) network() (*Fit, error) {
 	if err := r.resume(); err != nil {
 		return nil, err
 	}
-	reason, err := loop(r.run, -1, r.pass, r.checkpoint)
+	reason, err := r.run.Rounds(-1, r.pass, r.checkpoint)
 	if err != nil {
 		return r.finish(reason), err
 	}
@@ -362,7 +362,7 @@ func (r *netRun) resume() error {
 		return err
 	}
 	if len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p || k.Scalars["seed"] != float64(r.Seed) {
-		return otherProblem(k)
+		return fmt.Errorf("minimax: %w: its arrays or seed do not fit", run.ErrOther)
 	}
 	narrow := func(v []float64) []float32 {
 		if len(v) == 0 {

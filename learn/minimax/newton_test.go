@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -139,10 +140,10 @@ func TestNewtonSecondDerivative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := g.newNewton(0)
+	s := g.newton(0)
 	at := func(lambda []float64) (values, bend []float64) {
 		w := make([]float64, g.net.Dim())
-		bend, _, err := s.solve(t.Context(), g, w, lambda, 1e-22)
+		bend, _, err := s.Minimize(t.Context(), g, w, lambda, 1e-22)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,49 +171,6 @@ func TestNewtonSecondDerivative(t *testing.T) {
 	}
 }
 
-// The factor of a positive definite matrix gives it back, for sides within a block and beyond.
-func TestCholesky(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	o := newtonOutput{newton: &newton{}}
-	for _, n := range []int{1, 2, 63, 64, 65, 130, 200} {
-		b, a := make([]float64, n*n), make([]float64, n*n)
-		for i := range b {
-			b[i] = rng.NormFloat64()
-		}
-		for i := range n {
-			for j := range n {
-				for k := range n {
-					a[i*n+j] += b[i*n+k] * b[j*n+k] / float64(n)
-				}
-			}
-			a[i*n+i]++
-		}
-		x, v := make([]float64, n), make([]float64, n)
-		for i := range x {
-			x[i] = rng.NormFloat64()
-		}
-		for i := range n {
-			for j := range n {
-				v[i] += a[i*n+j] * x[j]
-			}
-		}
-		o.m, o.hessian = n, a
-		if !cholesky(o.blas, n, a) {
-			t.Fatalf("side %d: no factor", n)
-		}
-		o.divide(v)
-		for i := range x {
-			if math.Abs(v[i]-x[i]) > 1e-10 {
-				t.Fatalf("side %d: H⁻¹Hx has %v at %d, x %v", n, v[i], i, x[i])
-			}
-		}
-		a[0] = -1
-		if cholesky(o.blas, n, a) {
-			t.Errorf("side %d: a factor of what is not positive definite", n)
-		}
-	}
-}
-
 // What Newton's method is not for is refused by name.
 func TestNewtonRefuses(t *testing.T) {
 	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
@@ -225,7 +183,7 @@ func TestNewtonRefuses(t *testing.T) {
 		}
 	}
 	o := Options{Losses: ThesisLosses(), Beta1: 1, Solver: Newton}
-	o.Control.Resume = &run.Checkpoint{Solver: newtonSolver}
+	o.Control.Resume = &run.Checkpoint{Solver: saddle.NewtonSolver}
 	if _, err := Train(d, &o); err == nil {
 		t.Error("an empty checkpoint was taken")
 	}

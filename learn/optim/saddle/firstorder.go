@@ -627,13 +627,7 @@ func (s *saddleRun) checkpoint() (*run.Checkpoint, error) {
 			k.Scalars[name] = v
 		}
 	}
-	if s.certified {
-		k.Scalars["upper"], k.Scalars["lower"] = s.best.Upper, s.best.Lower
-		k.Arrays["upperW"], k.Arrays["lowerLambda"] = slices.Clone(s.best.W), slices.Clone(s.best.Lambda)
-		if math.IsInf(s.best.Lower, -1) { // nor infinities
-			k.Scalars["lower"] = -math.MaxFloat64
-		}
-	}
+	s.best.save(k)
 	return k, nil
 }
 
@@ -678,11 +672,7 @@ func (s *saddleRun) resume() error {
 	if v, ok := k.Scalars["value"]; ok {
 		s.value = v
 	}
-	if w, l := k.Arrays["upperW"], k.Arrays["lowerLambda"]; len(w) == n && len(l) == p && n > 0 {
-		s.best, s.certified = Certificate{Upper: get("upper"), Lower: get("lower"), W: slices.Clone(w), Lambda: slices.Clone(l)}, true
-		if s.best.Lower == -math.MaxFloat64 {
-			s.best.Lower = math.Inf(-1)
-		}
-	}
+	s.best = restored(k, n, p)
+	s.certified = s.best.W != nil && s.best.Lambda != nil
 	return nil
 }

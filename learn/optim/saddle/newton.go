@@ -1,42 +1,52 @@
-package minimax
+package saddle
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
-	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// newtonSolver is the name in checkpoints.
-const newtonSolver = "newton"
+// NewtonSolver is the name of Newton in checkpoints and errors.
+const NewtonSolver = "newton"
 
-// newtonRun finds the saddle point by Newton's method in both players. For each λ, newton
-// finds w(λ), so that D(λ) = min_w φ(w, λ) is known with its gradient, the objectives at
-// w(λ), and its second derivative; the next λ maximises the model that these make of D over
-// the preferences, whatever set those are, and goes back towards the last where D did not
-// rise. Kinks are relaxed by a width that falls from round to round until what they leave is
-// below the gap asked for: K. Madsen and H. Nielsen, "A finite smoothing algorithm for
-// linear ℓ_1 estimation", SIAM J. Optimization 3, 1993, for one such loss.
+// Minimizer minimises φ(·, λ) at one λ.
+type Minimizer interface {
+	// Minimize moves w to the minimum of below, the game or what relaxes it, to within about tol.
+	// bend is minus the second derivative of the minimum by λ, row by row; steps tell the work.
+	Minimize(ctx context.Context, below Convex, w, lambda []float64, tol float64) (bend []float64, steps int, err error)
+}
+
+// Newton finds saddle points by Newton's method in both players. For each λ, Inner finds w(λ), so
+// that D(λ) = min_w φ(w, λ) is known with its gradient, the objectives at w(λ), and its second
+// derivative; the next λ maximises the model that these make of D over the set, whatever it is,
+// and goes back towards the last where D did not rise. Kinks are relaxed by a width that falls
+// from round to round until what they leave is below the gap asked for: K. Madsen and H. Nielsen,
+// "A finite smoothing algorithm for linear ℓ_1 estimation", SIAM J. Optimization 3, 1993, for one
+// such loss.
 //
-// Where cutting planes over λ (cutRun) learn one slope of D a round, which dual ascent
-// has to bring out, and L-BFGS on the smoothed maximum (saddle.Smoothed) stops getting
-// anywhere once the width is small, this takes some twenty rounds of a few steps each.
-//
-// State is what a checkpoint holds, at the end of any round.
+// Where Planes learns one slope of D a round, and Smoothed stops getting anywhere once the width
+// is small, this takes some twenty rounds of a few steps each.
+type Newton struct {
+	Inner   Minimizer
+	W       optim.Set                  // of w, which Inner keeps; nil is all space
+	Lambda  optim.Maximizer            // nil is the unit simplex
+	Gap     float64                    // to be reached, times max(Least, |value|)
+	Least   float64                    // zero is 1
+	Known   Certificate                // bounds proved before, if its W is not nil
+	Relaxed func(width float64) Convex // as in Smoothed
+	Lenient bool                       // a value that is not finite is run.NoProgress, not a *DivergenceError
+}
+
+// newtonRun is a run of Newton. State is what a checkpoint holds, at the end of any round.
 type newtonRun struct {
-	*trainer
-	g, r *Game // r has the losses as they are relaxed
-	s    *newton
-	set  optim.Maximizer
-
-	certified
-	gap     float64 // to be reached, times max(leastValue, value)
-	relaxed func(float64) saddle.Convex
+	Newton
+	Proof
+	p, below Convex // below has the losses as they are relaxed
 
 	w     []float64 // where to begin
 	width float64
@@ -59,20 +69,19 @@ const (
 	innerShare   = 1e-3 // of the gap asked for: what w(λ) may miss D(λ) by
 )
 
-// newton solves from w and lambda by newtonRun; nil when that is not for the game. gap is
-// what to reach, times max(leastValue, value).
-func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap float64, known saddle.Certificate, c *run.Control) (*saddle.Result, error) {
-	s := t.newtonOf(g)
-	if s == nil {
-		return nil, nil
+// Solve runs from w0 and lambda0; iterations are rounds of one λ, at most 200.
+func (m Newton) Solve(p Convex, w0, lambda0 []float64, c *run.Control) (*Result, error) {
+	if m.Lambda == nil {
+		m.Lambda = optim.Simplex{}
 	}
 	rounds := newtonRounds
-	if most := c.Stop.Iterations; t.Solver == Newton && most > 0 {
+	if most := c.Stop.Iterations; most > 0 {
 		rounds = min(rounds, most)
 	}
-	r := &newtonRun{trainer: t, g: g, s: s, set: set, certified: certified{best: known, lambda: slices.Clone(lambda)}, w: slices.Clone(w), share: 1, gap: gap, relaxed: g.relaxer()}
-	r.begin(newtonSolver, c, rounds)
-	set.Project(r.lambda)
+	r := &newtonRun{Newton: m, Proof: Proof{Best: m.Known, Mix: slices.Clone(lambda0), Least: m.Least}, p: p, below: p,
+		w: slices.Clone(w0), share: 1}
+	r.Begin(NewtonSolver, c, rounds)
+	m.Lambda.Project(r.Mix)
 	resumed, err := r.resume()
 	if err != nil {
 		return nil, err
@@ -81,44 +90,44 @@ func (t *trainer) newton(g *Game, set optim.Maximizer, w, lambda []float64, gap 
 		if err := r.look(r.w); err != nil {
 			return nil, err
 		}
-		r.width = math.Max(firstWidth, 16*gap) * sizeOf(r.best.Upper)
+		r.width = math.Max(firstWidth, 16*m.Gap) * r.Size(r.Best.Upper)
 	}
-	reason, err := loop(r.run, newtonRounds, r.round, r.state)
-	if err != nil && r.best.W == nil {
+	reason, err := r.Run.Rounds(newtonRounds, r.round, r.state)
+	if err != nil && r.Best.W == nil {
 		return nil, err // there is no finite state to hand out
 	}
-	return r.result(r.w, r.run.Evaluations, reason), err
+	return r.Result(r.w, r.Run.Evaluations, reason), err
 }
 
 // round finds w(λ) at one λ and width, and chooses the next.
 func (r *newtonRun) round() (*run.Row, run.Reason, error) {
-	coarse := r.gap * sizeOf(r.best.Upper)
-	if r.r = r.g; r.relaxed != nil {
-		r.r = r.relaxed(r.width).(*Game)
+	coarse := r.Gap * r.Size(r.Best.Upper)
+	if r.below = r.p; r.Relaxed != nil {
+		r.below = r.Relaxed(r.width)
 	}
 	w := slices.Clone(r.w)
 	// The slope of D is off by the root of what w(λ) misses D(λ) by.
-	bend, steps, err := r.s.solve(r.run.Ctx, r.r, w, r.lambda, math.Min(innerShare*coarse, 1e4*coarse*coarse))
+	bend, steps, err := r.Inner.Minimize(r.Run.Ctx, r.below, w, r.Mix, math.Min(innerShare*coarse, 1e4*coarse*coarse))
 	if err != nil {
 		return nil, "", err
 	}
-	r.run.Evaluations += steps
-	here := &newtonAt{lambda: slices.Clone(r.lambda), w: w, slope: make([]float64, len(r.lambda)), bend: bend}
-	if here.value, err = r.r.Eval(w, r.lambda, nil, here.slope); err != nil {
+	r.Run.Evaluations += steps
+	here := &newtonAt{lambda: slices.Clone(r.Mix), w: w, slope: make([]float64, len(r.Mix)), bend: bend}
+	if here.value, err = r.below.Eval(w, r.Mix, nil, here.slope); err != nil {
 		return nil, "", err
 	}
 	if err := r.prove(w); err != nil {
 		return nil, "", err
 	}
-	if !finite(here.value) || !finite(here.slope...) {
+	if here.value-here.value != 0 || optim.FirstNotFinite(here.slope) >= 0 {
 		return r.astray(here.value)
 	}
 	// Upper may just have fallen by orders of magnitude, and with it what the gap is held
 	// against: targets far from the scores of the start.
-	tol := r.gap * sizeOf(r.best.Upper)
-	row := r.row(here.value, float64(steps), here.slope)
+	tol := r.Gap * r.Size(r.Best.Upper)
+	row := r.Row(here.value, float64(steps), here.slope)
 	switch {
-	case r.within(r.gap):
+	case r.Within(r.Gap):
 		return row, run.GapSmall, nil
 	case tol < coarse/2:
 		r.w = here.w // not near enough to its minimum for what is now asked
@@ -131,23 +140,11 @@ func (r *newtonRun) round() (*run.Row, run.Reason, error) {
 // astray ends a run that met a value that is not finite: for Auto that is only a reason to
 // go on otherwise.
 func (r *newtonRun) astray(v float64) (*run.Row, run.Reason, error) {
-	if r.Solver == Auto {
+	if r.Lenient {
 		return nil, run.NoProgress, nil
 	}
-	norm := 0.0
-	for _, x := range r.w {
-		norm = math.Max(norm, math.Abs(x))
-	}
-	return nil, "", &saddle.DivergenceError{Solver: newtonSolver, Step: r.run.Steps() + 1, StepW: 1, StepLambda: r.share, Value: v, First: r.first, Norm: norm, Err: optim.ErrNotFinite}
-}
-
-// newtonOf returns what minimises at one λ, or nil where w has another set than all space, but
-// for a bound of biases.
-func (t *trainer) newtonOf(g *Game) *newton {
-	if t.Radius > 0 || t.set != nil && t.Bias == 0 {
-		return nil
-	}
-	return g.newNewton(t.Bias)
+	return nil, "", &DivergenceError{Solver: NewtonSolver, Step: r.Run.Steps() + 1, StepW: 1, StepLambda: r.share, Value: v,
+		First: r.first, Norm: optim.MaxAbs(r.w), Err: optim.ErrNotFinite}
 }
 
 // move chooses the next λ and width; false when there is nothing left to try.
@@ -159,38 +156,38 @@ func (r *newtonRun) move(here *newtonAt, tol float64) bool {
 	}
 	// What D can rise by is of second order in what the maximum over λ exceeds φ by: the
 	// latter is what the gap is made of.
-	spread := r.set.Maximize(r.at.slope, nil) - floats.Dot(r.at.slope, r.at.lambda)
+	spread := r.Lambda.Maximize(r.at.slope, nil) - floats.Dot(r.at.slope, r.at.lambda)
 	if spread <= tol/4 || r.share < leastShare {
 		return r.narrow(tol)
 	}
 	target := r.highest()
 	r.w = slices.Clone(r.at.w)
 	for k, l := range target {
-		r.lambda[k] = r.at.lambda[k] + r.share*(l-r.at.lambda[k])
+		r.Mix[k] = r.at.lambda[k] + r.share*(l-r.at.lambda[k])
 	}
 	return true
 }
 
 // narrow goes on with the best λ at a smaller width.
 func (r *newtonRun) narrow(tol float64) bool {
-	r.lambda, r.w = slices.Clone(r.at.lambda), slices.Clone(r.at.w)
+	r.Mix, r.w = slices.Clone(r.at.lambda), slices.Clone(r.at.w)
 	r.at, r.share = nil, 1
 	r.width /= 4
-	return r.relaxed != nil && r.width > tol/64
+	return r.Relaxed != nil && r.width > tol/64
 }
 
 // highest returns where over the preferences the model of D around at is highest: by
 // projected gradients with momentum, which starts afresh where it points down
 // (B. O'Donoghue and E. Candès, Found. Comput. Math. 15, 2015).
 func (r *newtonRun) highest() []float64 {
-	at, p := r.at, len(r.lambda)
+	at, p := r.at, len(r.Mix)
 	steepest := 0.0
 	for k := range p {
 		steepest += at.bend[k*p+k]
 	}
 	if steepest == 0 {
 		x := make([]float64, p)
-		r.set.Maximize(at.slope, x)
+		r.Lambda.Maximize(at.slope, x)
 		return x
 	}
 	x, y, next, slope := slices.Clone(at.lambda), slices.Clone(at.lambda), make([]float64, p), make([]float64, p)
@@ -203,7 +200,7 @@ func (r *newtonRun) highest() []float64 {
 			}
 			next[k] = y[k] + slope[k]/steepest
 		}
-		r.set.Project(next)
+		r.Lambda.Project(next)
 		down, far := 0.0, 0.0
 		for k := range p {
 			down += slope[k] * (next[k] - x[k])
@@ -227,17 +224,17 @@ func (r *newtonRun) highest() []float64 {
 
 // look takes w for Upper.
 func (r *newtonRun) look(w []float64) error {
-	values := make([]float64, len(r.lambda))
-	v, err := r.g.Eval(w, r.lambda, nil, values)
-	r.run.Evaluations++
+	values := make([]float64, len(r.Mix))
+	v, err := r.p.Eval(w, r.Mix, nil, values)
+	r.Run.Evaluations++
 	if err != nil {
 		return err
 	}
-	if r.run.Evaluations == 1 {
+	if r.Run.Evaluations == 1 {
 		r.first = v
 	}
-	upper := v - floats.Dot(r.lambda, values) + r.set.Maximize(values, nil)
-	r.reached(upper, w)
+	upper := v - floats.Dot(r.Mix, values) + r.Lambda.Maximize(values, nil)
+	r.Reached(upper, w)
 	return nil
 }
 
@@ -246,34 +243,18 @@ func (r *newtonRun) prove(w []float64) error {
 	if err := r.look(w); err != nil {
 		return err
 	}
-	gw := make([]float64, len(w))
-	v, err := r.r.Minorant(w, r.lambda, gw)
-	r.run.Evaluations++
-	if err != nil {
-		return err
+	r.Run.Evaluations++
+	lower, err := Lower(r.below, r.W, w, r.Mix)
+	if err == nil {
+		r.Proved(lower, r.Mix)
 	}
-	r.proved(v-r.rest(w, gw), r.lambda)
-	return nil
-}
-
-// rest is what φ(·, λ) may be lower than at w, where gw is its gradient: see newtonOutput.rest.
-func (r *newtonRun) rest(w, gw []float64) float64 {
-	if r.Bias == 0 {
-		return floats.Dot(gw, gw) / (2 * r.Beta1)
-	}
-	weights, slopes := nn.Layer(r.g.net, 0, gw)
-	_, biases := nn.Layer(r.g.net, 0, w)
-	rest := floats.Dot(weights, weights) / (2 * r.Beta1)
-	for c, d := range slopes {
-		rest += d*biases[c] + r.Bias*math.Abs(d)
-	}
-	return rest
+	return err
 }
 
 // state is what a checkpoint holds.
 func (r *newtonRun) state() (*run.Checkpoint, error) {
 	k := &run.Checkpoint{X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share}, Arrays: map[string][]float64{}}
-	if finite(r.first) {
+	if r.first-r.first == 0 {
 		k.Scalars["first"] = r.first
 	}
 	if a := r.at; a != nil {
@@ -282,13 +263,13 @@ func (r *newtonRun) state() (*run.Checkpoint, error) {
 			k.Arrays[name] = slices.Clone(v)
 		}
 	}
-	return r.save(k)
+	return r.Save(k)
 }
 
 // resume takes up the state of the run to go on with, if there is one.
 func (r *newtonRun) resume() (bool, error) {
-	p, n := len(r.lambda), len(r.w)
-	k, err := r.taken(n)
+	p, n := len(r.Mix), len(r.w)
+	k, err := r.Taken(n)
 	if k == nil || err != nil {
 		return false, err
 	}
