@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
@@ -211,13 +212,13 @@ func needsTarget(o *table.Options, name string) error {
 }
 
 // almoTable reads the training table of the command line, and encodes it.
-func (c *call) almoTable(o *table.Options, scaling string) (*table.Table, *minimax.Encoder, *minimax.Data, error) {
+func (c *call) almoTable(o *table.Options, scaling string) (*table.Table, *dense.Encoder, *minimax.Data, error) {
 	o.Storage = table.DenseStorage // the encoder makes a number of every cell
 	t, err := c.openTable(c.args[0], o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	encoder, err := minimax.NewEncoder(t, minimax.Scaling(scaling))
+	encoder, err := dense.NewEncoder(t, dense.Scaling(scaling))
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -61,8 +61,8 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 	for _, o := range own {
 		losses = append(losses, o.Loss)
 	}
-	bound := radius * data.longest()
-	objectives, err := newObjectives(losses, Raw, m.ZeroOne, m.MultiClass, data.Outputs(), bound+data.beyond())
+	bound := radius * data.Longest()
+	objectives, err := newObjectives(losses, Raw, m.ZeroOne, m.MultiClass, data.Outputs(), bound+beyond(data))
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ type lane[T nn.Float] struct {
 const evalRows = 512
 
 func newExamples[T nn.Float](net *nn.Network, data *Data, objectives []objective, multi MultiClass, mode ZeroOneMode, workers int) *examples[T] {
-	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode, workers: max(1, workers), weight: data.weights()}
+	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode, workers: max(1, workers), weight: data.Weights()}
 	if x, ok := any(data.X).([]T); ok {
 		e.x = x
 	} else {
@@ -93,7 +93,7 @@ func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) i
 		s[i] = float64(v)
 	}
 	for i := range rows {
-		e.data.targets(index(i), outputs, y[i*outputs:])
+		e.data.Targets(index(i), outputs, y[i*outputs:])
 	}
 	var ds []float64
 	if back {
@@ -451,7 +451,7 @@ func (g *Game) separable() *separable.Problem {
 	if g.targets == nil {
 		g.targets = make([]float64, n*outputs)
 		for i := range n {
-			g.data.targets(i, outputs, g.targets[i*outputs:])
+			g.data.Targets(i, outputs, g.targets[i*outputs:])
 		}
 	}
 	return &separable.Problem{X: g.x, Y: g.targets, Weight: g.weight, Rows: n, Features: g.data.Features, Outputs: outputs,

@@ -1,6 +1,14 @@
 package minimax
 
-import "github.com/tropica-fst/tropica/learn/optim/score"
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
+	"github.com/tropica-fst/tropica/learn/optim/score"
+)
+
+// Data are examples in numbers.
+type Data = dense.Data
 
 // Loss is a base loss ℓ(s, y) of a real score: one of package score, or a caller's own.
 type Loss = score.Pointwise
@@ -19,4 +27,15 @@ func DefaultLosses() []Loss {
 func ThesisLosses() []Loss {
 	one, _ := score.QNorm(1)
 	return []Loss{score.ZeroOne(), score.Hinge(), one, score.CrossEntropy()}
+}
+
+// beyond returns by how much targets exceed 1 in size. Losses tell their constants for |y| ≤ 1;
+// those of numbers are functions of s - y, so that |s| ≤ b and |y| ≤ 1 + beyond is to them
+// what |s| ≤ b + beyond and |y| ≤ 1 is.
+func beyond(d *Data) float64 {
+	most := 1.0
+	for _, v := range d.Y {
+		most = math.Max(most, math.Abs(v))
+	}
+	return most - 1
 }

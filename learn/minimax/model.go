@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/nn"
@@ -30,8 +31,8 @@ type Model struct {
 	Normalized  Normalization
 	ZeroOne     ZeroOneMode
 	MultiClass  MultiClass
-	Encoder     *Encoder // how rows of tables become numbers; nil when the caller does that
-	Training    string   // how it was trained, for people
+	Encoder     *dense.Encoder // how rows of tables become numbers; nil when the caller does that
+	Training    string         // how it was trained, for people
 	// Certified says that Gap was proved in training: no parameters have a worst mixture plus
 	// penalty that is lower by more. Older files do not say.
 	Certified bool
@@ -127,17 +128,17 @@ const (
 )
 
 type modelMeta struct {
-	Sizes      []int         `json:"sizes"`
-	Classes    int           `json:"classes"`
-	Objectives []Unit        `json:"objectives"`
-	Lambda     []float64     `json:"lambda"`
-	Normalized Normalization `json:"normalization"`
-	ZeroOne    ZeroOneMode   `json:"zero_one"`
-	MultiClass MultiClass    `json:"multi_class"`
-	Encoder    *Encoder      `json:"encoder,omitempty"`
-	Training   string        `json:"training,omitempty"`
-	Preferred  Preferences   `json:"preferences,omitzero"`
-	Gap        *float64      `json:"gap,omitempty"` // where it is certified
+	Sizes      []int          `json:"sizes"`
+	Classes    int            `json:"classes"`
+	Objectives []Unit         `json:"objectives"`
+	Lambda     []float64      `json:"lambda"`
+	Normalized Normalization  `json:"normalization"`
+	ZeroOne    ZeroOneMode    `json:"zero_one"`
+	MultiClass MultiClass     `json:"multi_class"`
+	Encoder    *dense.Encoder `json:"encoder,omitempty"`
+	Training   string         `json:"training,omitempty"`
+	Preferred  Preferences    `json:"preferences,omitzero"`
+	Gap        *float64       `json:"gap,omitempty"` // where it is certified
 }
 
 // Write writes the model as a model file of kind "almo": a float64 array weights, layer
@@ -201,7 +202,7 @@ func Read(r io.Reader) (*Model, error) {
 		}
 	}
 	if m.Encoder != nil {
-		if err := m.Encoder.check(m.Sizes[0]); err != nil {
+		if err := m.Encoder.Check(m.Sizes[0]); err != nil {
 			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
 		}
 	}
@@ -264,7 +265,7 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	outputs := m.Outputs()
 	y := make([]float64, len(scores))
 	for i := range d.Rows {
-		d.targets(i, outputs, y[i*outputs:])
+		d.Targets(i, outputs, y[i*outputs:])
 	}
 	var weight []float64 // of scores
 	if e.weight != nil {

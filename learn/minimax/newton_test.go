@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/optim/score"
@@ -33,7 +34,7 @@ func sonar(t *testing.T) *Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(tab, Standard)
+	e, err := dense.NewEncoder(tab, dense.Standard)
 	if err != nil {
 		t.Fatal(err)
 	}

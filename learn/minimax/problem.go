@@ -64,9 +64,9 @@ func (t *trainer) problem() string {
 
 // identity is problem with the data: what checkpoints are of.
 func (t *trainer) identity() string {
-	problem := t.problem() + fmt.Sprintf(" data=%016x", t.data.sum())
+	problem := t.problem() + fmt.Sprintf(" data=%016x", t.data.Fingerprint())
 	if h := t.Network.Heldout; h != nil && len(t.Hidden) > 0 {
-		problem += fmt.Sprintf(" heldout=%016x", h.sum())
+		problem += fmt.Sprintf(" heldout=%016x", h.Fingerprint())
 	}
 	return problem
 }

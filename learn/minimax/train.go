@@ -134,10 +134,10 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 	if bound == 0 {
 		bound = math.Inf(1)
 		if o.Radius > 0 && len(o.Hidden) == 0 {
-			bound = o.Radius * data.longest()
+			bound = o.Radius * data.Longest()
 		}
 	}
-	bound += data.beyond()
+	bound += beyond(data)
 	if t.objectives, err = newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(), bound); err != nil {
 		return nil, err
 	}

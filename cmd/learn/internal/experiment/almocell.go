@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -81,7 +82,7 @@ func loadAlmo(s SplitSet) (*almoData, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoder, err := minimax.NewEncoder(trainTable, minimax.Unchanged) // the sets are scaled
+	encoder, err := dense.NewEncoder(trainTable, dense.Unchanged) // the sets are scaled
 	if err != nil {
 		return nil, err
 	}
