@@ -229,15 +229,6 @@ func (g *Game) Dims() (w, lambda int) { return g.net.Dim(), len(g.objectives) }
 // Len implements saddle.Sampled.
 func (g *Game) Len() int { return g.data.Rows }
 
-// Names returns the names of the objectives.
-func (g *Game) Names() []string {
-	names := make([]string, len(g.objectives))
-	for k := range names {
-		names[k] = g.objectives[k].Name
-	}
-	return names
-}
-
 // Curvature implements saddle.Convex: β_1 along the weights when R is the square.
 // A network with hidden layers, a loss that is not convex, and a zero-one loss that the
 // players see differently make the problem one without a certificate.

@@ -45,7 +45,7 @@ func (t *trainer) problem() string {
 	add("width", t.Width)
 	add("polish", !t.NoPolish)
 	add("seed", t.Seed)
-	if len(t.Hidden) > 0 && t.Normalization == Regret && (t.Offsets == nil || t.offsetErrors != nil) {
+	if len(t.Hidden) > 0 && t.Normalization == Regret && (t.Offsets == nil || t.solo != nil) {
 		add("iterations", t.Passes) // of what each objective reaches alone, which nothing proves
 	}
 	if len(t.Hidden) > 0 {

@@ -62,25 +62,11 @@ func (f *Fit) Gap() float64 {
 // of workers. Memory beside the data: 10·Rows·Outputs numbers, some twenty times the
 // parameters.
 func Train(data *Data, opts *Options) (*Fit, error) {
-	if err := data.Check(); err != nil {
-		return nil, err
-	}
-	o, err := opts.withDefaults(data)
+	t, err := prepared(data, opts)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTrainer(data, &o)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.offsets(); err != nil {
-		return nil, err
-	}
-	train := t.linear
-	if len(o.Hidden) > 0 {
-		train = t.network
-	}
-	f, err := train()
+	f, err := t.train()
 	if f != nil {
 		f.OffsetGap = t.offsetGap()
 	}
@@ -90,21 +76,35 @@ func Train(data *Data, opts *Options) (*Fit, error) {
 // NewGame returns the game that Train would play for a linear model or, in float64, a
 // network, and the sets of both players, for solvers of the caller's own.
 func NewGame(data *Data, opts *Options) (g *Game, w optim.Set, lambda optim.Set, err error) {
-	if err := data.Check(); err != nil {
-		return nil, nil, nil, err
-	}
-	o, err := opts.withDefaults(data)
+	t, err := prepared(data, opts)
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	t, err := newTrainer(data, &o)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if err := t.offsets(); err != nil {
 		return nil, nil, nil, err
 	}
 	return t.game(), t.set, t.preferences, nil
+}
+
+// prepared returns what trains on checked data, in units that are known.
+func prepared(data *Data, opts *Options) (*trainer, error) {
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	o, err := opts.withDefaults(data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTrainer(data, &o)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.offsets()
+}
+
+// train trains a model, linear or with hidden layers.
+func (t *trainer) train() (*Fit, error) {
+	if len(t.Hidden) > 0 {
+		return t.network()
+	}
+	return t.linear()
 }
 
 type trainer struct {
@@ -116,9 +116,8 @@ type trainer struct {
 	preferences optim.Maximizer
 	set         optim.Set
 
-	offsetErrors []float64 // of Offsets that were sought: what each may be above the least, -1 where that is not known
-
-	single string // of a run for regrets: what its checkpoints are of, in place of problem
+	solo   *solo  // of Offsets that were sought
+	single string // of a run on one objective alone: what its checkpoints are of, in place of problem
 	prefix string // of its stages
 	stage  string // of the rows that are recorded
 }
@@ -217,7 +216,7 @@ func (t *trainer) offsets() error {
 		for k, v := range gl {
 			o := &t.objectives[k]
 			if !(v > 1e-12) {
-				return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose another normalisation", o.Name, v)
+				return unmeasurable(o.Name, v)
 			}
 			o.scale, o.lipschitz, o.bound = o.scale/v, o.lipschitz/v, o.bound/v
 			t.constants[k] = o.lipschitz
@@ -236,6 +235,20 @@ func (t *trainer) offsets() error {
 		}
 	}
 	return nil
+}
+
+// unmeasurable is the error of units that would divide by next to nothing.
+func unmeasurable(name string, value float64) error {
+	return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose another normalisation", name, value)
+}
+
+// names returns those of the objectives.
+func (t *trainer) names() []string {
+	var names []string
+	for k := range t.objectives {
+		names = append(names, t.objectives[k].Name)
+	}
+	return names
 }
 
 // mixture returns λ to start from, and whether it stays there.
@@ -263,24 +276,23 @@ func (t *trainer) control(iterations int) *run.Control {
 		c.Problem = t.identity()
 	}
 	if save := c.Checkpoint; save != nil && t.Normalization == Regret {
+		known := t.solo
+		if known == nil { // given
+			known = &solo{proved: true, values: t.Offsets}
+		}
 		c.Checkpoint = func(k *run.Checkpoint) error {
-			keep(k, t.Offsets)
-			k.Arrays[errorsArray] = slices.Clone(t.offsetErrors)
+			known.keep(k)
 			return save(k)
 		}
 	}
 	if recorder := c.Recorder; recorder != nil {
-		shared := shared(t.beta2(), t.objectives)
-		var names []string
-		for k := range t.objectives {
-			names = append(names, t.objectives[k].Name)
-		}
+		shared, names := shared(t.beta2(), t.objectives), t.names()
 		c.Recorder = run.RecorderFunc(func(r run.Row) error {
 			r.Stage = t.prefix + t.stage
-			if saddle.RowOf(r) != nil {
-				saddle.RowOf(r).Names = names
-				saddle.RowOf(r).Upper += shared // as Fit.Shared
-				saddle.RowOf(r).Lower += shared
+			if s := saddle.RowOf(r); s != nil {
+				s.Names = names
+				s.Upper += shared // as Fit.Shared
+				s.Lower += shared
 			}
 			return recorder.Record(r)
 		})
@@ -297,7 +309,7 @@ func sizeOf(value float64) float64 { return math.Max(leastValue, math.Abs(value)
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
-	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: g.Names(), Shared: g.shared()}
+	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: t.names(), Shared: g.shared()}
 	f.Guarantee = "certified"
 	if !r.Certified || math.IsInf(r.Certificate.Lower, -1) {
 		f.Certified = false
@@ -335,42 +347,4 @@ func (t *trainer) describe(f *Fit, g *Game, w []float64) {
 	}
 	f.Worst = t.preferences.Maximize(f.Values, nil)
 	f.Model = t.model(w, f.Lambda)
-}
-
-// Baselines trains the models that a robust one is compared with, by the same solver
-// and budget: on each objective alone, and on their even mixture (last). Their Worst is
-// over the preferences, as the robust model's is.
-func Baselines(data *Data, opts *Options) ([]*Fit, error) {
-	if err := data.Check(); err != nil {
-		return nil, err
-	}
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	d, err := o.withDefaults(data)
-	if err != nil {
-		return nil, err
-	}
-	p := len(d.Losses)
-	var out []*Fit
-	for k := range p + 1 {
-		o.Fixed = make([]float64, p)
-		for j := range p {
-			if k == p {
-				o.Fixed[j] = 1 / float64(p)
-			} else if j == k {
-				o.Fixed[j] = 1
-			}
-		}
-		f, err := Train(data, &o)
-		if err != nil {
-			return out, err
-		}
-		if d.Normalization == Regret {
-			o.Offsets = f.known()
-		}
-		out = append(out, f)
-	}
-	return out, nil
 }
