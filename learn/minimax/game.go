@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/optim/separable"
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -436,7 +437,7 @@ func (g *Game) terms() []separable.Term {
 func (g *Game) separable() *separable.Problem {
 	outputs, n := g.net.Outputs(), g.data.Rows
 	if g.norm || !g.Curvature(make([]float64, g.net.Dim())) ||
-		slices.ContainsFunc(g.objectives, func(o objective) bool { return o.row(g.multi, outputs) != notRow }) {
+		slices.ContainsFunc(g.objectives, func(o objective) bool { return o.row(g.multi, outputs) != score.NoRow }) {
 		return nil
 	}
 	if g.targets == nil {
@@ -579,7 +580,7 @@ func (g *Game) relaxer() func(width float64) saddle.Convex {
 			// The width is of the objective as it enters the game. On rows of several
 			// outputs the loss is a mean, or with Softmax a sum (of the hinge a maximum).
 			w := width / (o.scale * o.factor)
-			if o.row(g.multi, g.net.Outputs()) == rowSum {
+			if o.row(g.multi, g.net.Outputs()) == score.RowSum {
 				w /= float64(g.net.Outputs())
 			}
 			l := o.Relax(w)

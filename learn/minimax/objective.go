@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
@@ -72,26 +71,12 @@ type objective struct {
 	bound         float64 // after scaling, for scores up to the bound; +Inf when there is none
 }
 
-// rowLoss is a loss of the whole score row, of Softmax.
-type rowLoss int
-
-const (
-	notRow rowLoss = iota
-	rowCrossEntropy
-	rowHinge
-	rowSum // of a loss against 0 or 1, class by class
-)
-
-func (o *objective) row(m MultiClass, outputs int) rowLoss {
-	switch {
-	case m != Softmax || outputs == 1:
-		return notRow
-	case o.Multiple != 0:
-		return rowCrossEntropy
-	case o.Name == "hinge":
-		return rowHinge
+// row says what the loss is of a row of scores: of none where it is a mean over outputs.
+func (o *objective) row(m MultiClass, outputs int) score.RowKind {
+	if m != Softmax || outputs == 1 {
+		return score.NoRow
 	}
-	return rowSum
+	return o.RowKind()
 }
 
 // size says how large scores are, in messages.
@@ -132,13 +117,8 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 			o.factor = float64(outputs) / 2
 		}
 		lip, bound := l.Lipschitz(scoreBound), l.Bound(scoreBound)
-		switch row {
-		case rowCrossEntropy: // in the Euclidean norm of the row: |softmax - e_y| ≤ √2
-			lip, bound = math.Sqrt2*l.Multiple, l.Multiple*(math.Log(float64(outputs))+2*scoreBound)
-		case rowHinge:
-			lip, bound = math.Sqrt2, 1+2*scoreBound
-		case rowSum:
-			lip, bound = lip*math.Sqrt(float64(outputs)), bound*float64(outputs)
+		if row != score.NoRow {
+			lip, bound = l.RowConstants(outputs, scoreBound)
 		}
 		by := 1.0
 		switch norm {
@@ -176,7 +156,7 @@ type scratch struct {
 	// weight, if not nil, is what each score counts for, alike within a row; weights is
 	// where it lives.
 	weight, weights []float64
-	z, p            []float64 // of a row, for smoothRow
+	row             []float64 // space for losses of a row
 	under           bool      // relaxed losses give the lines below what was relaxed
 }
 
@@ -197,7 +177,7 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 			a = coef[k]
 		}
 		switch row := o.row(multi, outputs); {
-		case row != notRow:
+		case row != score.NoRow:
 			sum = o.rows(row, outputs, s, class, a, ds, c)
 		case o.Multiple != 0:
 			if !c.have {
@@ -262,102 +242,17 @@ func (o *objective) at(under bool) func(s, y float64) (float64, float64) {
 }
 
 // rows returns Σ_i of a loss of whole rows, and adds a times its derivative.
-func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, a float64, ds []float64, scratch *scratch) float64 {
-	sum, at := 0.0, o.at(scratch.under)
-	for i, yi := range class {
-		row := s[i*outputs:][:outputs]
-		weight := scratch.of(i * outputs)
+func (o *objective) rows(kind score.RowKind, outputs int, s []float64, class []int32, a float64, ds []float64, c *scratch) float64 {
+	c.row = sized(c.row, 2*outputs)
+	sum := 0.0
+	for i, y := range class {
 		var d []float64
 		if a != 0 {
 			d = ds[i*outputs:][:outputs]
 		}
-		switch kind {
-		case rowCrossEntropy:
-			most, z := slices.Max(row), 0.0
-			for _, v := range row {
-				z += math.Exp(v - most)
-			}
-			sum += weight * o.Multiple * (most + math.Log(z) - row[yi])
-			if d != nil {
-				for c, v := range row {
-					d[c] += a * o.Multiple * math.Exp(v-most) / z
-				}
-				d[yi] -= a * o.Multiple
-			}
-		case rowHinge:
-			if o.Width > 0 {
-				sum += weight * o.smoothRow(row, int(yi), a, d, scratch)
-				continue
-			}
-			best := -1
-			for c, v := range row {
-				if c != int(yi) && (best < 0 || v > row[best]) {
-					best = c
-				}
-			}
-			if v := 1 + row[best] - row[yi]; v > 0 {
-				sum += weight * v
-				if d != nil {
-					d[best] += a
-					d[yi] -= a
-				}
-			}
-		case rowSum:
-			for c, v := range row {
-				target := 0.0
-				if c == int(yi) {
-					target = 1
-				}
-				if o.Margin {
-					target = 2*target - 1
-				}
-				l, g := at(v, target)
-				sum += weight * l
-				if d != nil {
-					d[c] += a * g
-				}
-			}
-		}
+		sum += c.of(i*outputs) * o.Row(kind, s[i*outputs:][:outputs], int(y), a, d, c.under, c.row)
 	}
 	return sum
-}
-
-// smoothRow is the hinge of a row with its maximum smoothed (Yu. Nesterov, "Smooth
-// minimization of non-smooth functions", Math. Programming 103, 2005): for z_y = 0 and
-// z_c = 1 + s_c - s_y, the largest ⟨p, z⟩ - width/2 |p|² over the p of the simplex, which
-// is below the largest z_c by at most width/2. With scratch.under it is ⟨p, z⟩ for that p:
-// linear in the scores, and nowhere above the largest z_c. It adds a times the derivative p
-// to d unless that is nil.
-func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scratch *scratch) float64 {
-	scratch.z, scratch.p = sized(scratch.z, len(row)), sized(scratch.p, len(row))
-	z, p := scratch.z, scratch.p
-	most := 0.0
-	for c, v := range row {
-		z[c] = 1 + v - row[y]
-		if c == y {
-			z[c] = 0
-		}
-		most = math.Max(most, z[c])
-	}
-	if !finite(z...) {
-		return math.Inf(1) // solvers turn back from there
-	}
-	for c, v := range z { // only differences matter, and large numbers lose them
-		p[c] = (v - most) / o.Width
-	}
-	optim.Simplex{}.Project(p)
-	value, sq := 0.0, 0.0
-	for c, q := range p {
-		value, sq = value+q*z[c], sq+q*q
-		if d != nil {
-			d[c] += a * q
-			d[y] -= a * q
-		}
-	}
-	if !scratch.under {
-		value -= o.Width / 2 * sq
-	}
-	return value
 }
 
 // countErrors counts rows whose score is on the wrong side, or whose class is not
@@ -365,28 +260,19 @@ func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scra
 // score, or 1.
 func countErrors(outputs int, s, y []float64, class []int32, weight []float64) float64 {
 	n := 0.0
-	count := func(i int) {
-		if weight == nil {
-			n++
+	for i := range len(s) / outputs {
+		var label float64
+		if outputs == 1 {
+			label = y[i]
 		} else {
-			n += weight[i]
+			label = float64(class[i])
 		}
-	}
-	if outputs == 1 {
-		for i, v := range s {
-			if !(v*y[i] > 0) {
-				count(i)
-			}
-		}
-		return n
-	}
-	for i, yi := range class {
-		row := s[i*outputs:][:outputs]
-		for c, v := range row {
-			if c != int(yi) && !(v < row[yi]) {
-				count(i * outputs)
-				break
-			}
+		switch {
+		case score.Margin(outputs, label, s[i*outputs:][:outputs]) > 0:
+		case weight == nil:
+			n++
+		default:
+			n += weight[i*outputs]
 		}
 	}
 	return n

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -291,7 +292,7 @@ func (t *trainer) confine(g *Game, set optim.Maximizer) error {
 	for k := range least {
 		o := &t.objectives[k]
 		low := math.Min(o.Least, 0) * o.factor
-		if o.row(t.MultiClass, outputs) == rowSum {
+		if o.row(t.MultiClass, outputs) == score.RowSum {
 			low *= float64(outputs)
 		}
 		least[k] = o.scale*low - o.offset + g.handicap(k)
