@@ -42,7 +42,6 @@ type examples[T nn.Float] struct {
 	lanes    []*lane[T] // of workers, for all rows
 	small    lane[T]    // for minibatches, whose products are shared among the workers
 	gathered []T
-	class    []int32
 }
 
 // lane is what one goroutine needs.
@@ -54,6 +53,7 @@ type lane[T nn.Float] struct {
 	dst     []T
 	grad    []T
 	rows    []float64 // of a linear gradient, output by output
+	class   []int32
 }
 
 // evalRows is how many rows are evaluated at a time when all are.
@@ -87,31 +87,34 @@ func (l *lane[T]) space(e *examples[T], rows, inner int) {
 
 // losses evaluates the objectives on the scores of rows, adding to sums; with back,
 // l.ds holds the derivatives afterwards. Data row index(i) belongs to scores i.
-func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) int, class []int32, coef, sums []float64, back bool) {
+func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) int, coef, sums []float64, back bool) {
 	outputs := e.net.Outputs()
 	s, y := l.s[:rows*outputs], l.scratch.y[:rows*outputs]
 	for i, v := range scores[:len(s)] {
 		s[i] = float64(v)
 	}
+	l.class, l.scratch.weight = l.class[:0], nil
+	if e.weight != nil {
+		l.scratch.weights = sized(l.scratch.weights, rows*outputs)
+		l.scratch.weight = l.scratch.weights
+	}
 	for i := range rows {
-		e.data.Targets(index(i), outputs, y[i*outputs:])
+		at := index(i)
+		e.data.Targets(at, outputs, y[i*outputs:])
+		if e.data.Y == nil {
+			l.class = append(l.class, e.data.Class[at])
+		}
+		if e.weight != nil {
+			for c := range outputs {
+				l.scratch.weight[i*outputs+c] = e.weight[at]
+			}
+		}
 	}
 	var ds []float64
 	if back {
 		ds = l.ds[:rows*outputs]
 	}
-	l.scratch.weight = nil
-	if e.weight != nil {
-		l.scratch.weight = sized(l.scratch.weights, rows*outputs)
-		l.scratch.weights = l.scratch.weight
-		for i := range rows {
-			v := e.weight[index(i)]
-			for c := range outputs {
-				l.scratch.weight[i*outputs+c] = v
-			}
-		}
-	}
-	evaluate(e.objectives, e.multi, e.mode, outputs, s, y, class, coef, sums, ds, &l.scratch)
+	evaluate(e.objectives, e.multi, e.mode, outputs, s, y, l.class, coef, sums, ds, &l.scratch)
 }
 
 // batch evaluates some rows: sums over them are added to sums, and the gradient of
@@ -119,20 +122,10 @@ func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) i
 func (e *examples[T]) batch(rows []int, w []T, coef, sums []float64, grad []T) {
 	l := &e.small
 	l.space(e, max(len(rows), 1), e.workers)
-	f := e.data.Features
-	if cap(e.gathered) < len(rows)*f {
-		e.gathered = make([]T, len(rows)*f)
-	}
-	x := e.gathered[:len(rows)*f]
-	nn.Gather(x, e.x, f, rows)
-	e.class = e.class[:0]
-	if e.data.Y == nil {
-		for _, i := range rows {
-			e.class = append(e.class, e.data.Class[i])
-		}
-	}
-	scores := l.pass.Forward(w, x, len(rows))
-	l.losses(e, scores, len(rows), func(i int) int { return rows[i] }, e.class, coef, sums, grad != nil)
+	e.gathered = sized(e.gathered, len(rows)*e.data.Features)
+	nn.Gather(e.gathered, e.x, e.data.Features, rows)
+	scores := l.pass.Forward(w, e.gathered, len(rows))
+	l.losses(e, scores, len(rows), func(i int) int { return rows[i] }, coef, sums, grad != nil)
 	if grad == nil {
 		return
 	}
@@ -142,50 +135,55 @@ func (e *examples[T]) batch(rows []int, w []T, coef, sums []float64, grad []T) {
 	l.pass.Backward(w, l.dst[:len(scores)], grad)
 }
 
+// blocks returns how many blocks of rows there are, and block the rows of one.
+func (e *examples[T]) blocks() int { return (e.data.Rows + evalRows - 1) / evalRows }
+
+func (e *examples[T]) block(b int) (from, rows int) {
+	return b * evalRows, min(evalRows, e.data.Rows-b*evalRows)
+}
+
+// each calls do for 0 to n-1, on all workers, with a lane.
+func (e *examples[T]) each(n int, do func(l *lane[T], job int)) {
+	run.Each(len(e.lanes), n, func(k, job int) error { // cannot fail
+		e.lanes[k].space(e, evalRows, 1)
+		do(e.lanes[k], job)
+		return nil
+	})
+}
+
 // scoresOf stores the scores of all rows.
 func (e *examples[T]) scoresOf(w []T, scores []T) {
-	outputs, f := e.net.Outputs(), e.data.Features
-	blocks := (e.data.Rows + evalRows - 1) / evalRows
-	// cannot fail
-	run.Each(len(e.lanes), blocks, func(k, b int) error {
-		from := b * evalRows
-		rows := min(evalRows, e.data.Rows-from)
-		l := e.lanes[k]
-		l.space(e, evalRows, 1)
-		copy(scores[from*outputs:], l.pass.Forward(w, e.x[from*f:], rows))
-		return nil
+	e.each(e.blocks(), func(l *lane[T], b int) {
+		from, rows := e.block(b)
+		copy(scores[from*e.net.Outputs():], l.pass.Forward(w, e.x[from*e.data.Features:], rows))
 	})
 }
 
 // values returns the mean of each objective over all rows, before scaling, from
 // scores.
 func (e *examples[T]) values(scores []T) []float64 {
-	return e.fold(scores, nil, func(*lane[T], int, int) {})
+	parts := make([]float64, e.blocks()*len(e.objectives))
+	e.each(e.blocks(), func(l *lane[T], b int) {
+		from, _ := e.block(b)
+		e.evaluate(l, b, scores[from*e.net.Outputs():], nil, parts)
+	})
+	return e.means(parts)
 }
 
-// fold evaluates the objectives block by block, and calls each with the derivatives in
-// l.ds when there are coefficients. The sums do not depend on the number of workers.
-func (e *examples[T]) fold(scores []T, coef []float64, each func(l *lane[T], block, rows int)) []float64 {
-	outputs, p := e.net.Outputs(), len(e.objectives)
-	blocks := (e.data.Rows + evalRows - 1) / evalRows
-	parts := make([]float64, blocks*p)
-	run.Each(len(e.lanes), blocks, func(k, b int) error { // cannot fail
-		from := b * evalRows
-		rows := min(evalRows, e.data.Rows-from)
-		l := e.lanes[k]
-		l.space(e, evalRows, 1)
-		var class []int32
-		if e.data.Y == nil {
-			class = e.data.Class[from : from+rows]
-		}
-		l.losses(e, scores[from*outputs:], rows, func(i int) int { return from + i }, class, coef, parts[b*p:(b+1)*p], coef != nil)
-		each(l, b, rows)
-		return nil
-	})
-	out, column := make([]float64, p), make([]float64, blocks)
+// evaluate evaluates the objectives on a block of rows with these scores, into its part of parts;
+// with coefficients l.ds holds the derivatives afterwards.
+func (e *examples[T]) evaluate(l *lane[T], b int, scores []T, coef, parts []float64) {
+	from, rows := e.block(b)
+	p := len(e.objectives)
+	l.losses(e, scores, rows, func(i int) int { return from + i }, coef, parts[b*p:(b+1)*p], coef != nil)
+}
+
+// means adds the parts of all blocks. The sums do not depend on the number of workers.
+func (e *examples[T]) means(parts []float64) []float64 {
+	out, column := make([]float64, len(e.objectives)), make([]float64, e.blocks())
 	for k := range out {
 		for b := range column {
-			column[b] = parts[b*p+k]
+			column[b] = parts[b*len(out)+k]
 		}
 		out[k] = optim.TreeSum(column) / float64(e.data.Rows)
 	}
@@ -217,9 +215,8 @@ type Game struct {
 
 func newGame(e *examples[float64], beta1, beta2 float64, norm bool) *Game {
 	g := &Game{examples: e, beta1: beta1, beta2: beta2, norm: norm, spans: e.net.AllWeights()}
-	blocks := (e.data.Rows + evalRows - 1) / evalRows
-	groups := max(1, min(16, blocks, (1<<22)/e.net.Dim()))
-	g.group = (blocks + groups - 1) / groups
+	groups := max(1, min(16, e.blocks(), (1<<22)/e.net.Dim()))
+	g.group = (e.blocks() + groups - 1) / groups
 	g.coef, g.raw = make([]float64, len(e.objectives)), make([]float64, len(e.objectives))
 	return g
 }
@@ -460,71 +457,57 @@ func (g *Game) under(on bool) {
 // gradient stores Σ_k coef_k of the sums over all rows. Consecutive blocks share a
 // gradient, and these are added in order: how blocks fall to workers does not matter.
 func (g *Game) gradient(w, gw []float64) []float64 {
-	blocks := (g.data.Rows + evalRows - 1) / evalRows
-	groups := (blocks + g.group - 1) / g.group
+	groups := (g.blocks() + g.group - 1) / g.group
 	for len(g.lanesOf) < groups {
 		g.lanesOf = append(g.lanesOf, make([]float64, len(gw)))
 	}
-	outputs, f, p := g.net.Outputs(), g.data.Features, len(g.objectives)
-	linear := g.net.Layers() == 1
-	parts := make([]float64, blocks*p)
-	run.Each(len(g.lanes), groups, func(k, job int) error { // cannot fail
+	outputs, f := g.net.Outputs(), g.data.Features
+	parts := make([]float64, g.blocks()*len(g.objectives))
+	g.each(groups, func(l *lane[float64], job int) {
 		sum := g.lanesOf[job]
 		clear(sum)
-		l := g.lanes[k]
-		l.space(g.examples, evalRows, 1)
-		for b := job * g.group; b < min(blocks, (job+1)*g.group); b++ {
-			from := b * evalRows
-			n := min(evalRows, g.data.Rows-from)
+		for b := job * g.group; b < min(g.blocks(), (job+1)*g.group); b++ {
+			from, n := g.block(b)
 			scores := g.scores[from*outputs:][:n*outputs]
-			if !linear {
+			if g.net.Layers() > 1 {
 				scores = l.pass.Forward(w, g.x[from*f:], n)
 			}
-			var class []int32
-			if g.data.Y == nil {
-				class = g.data.Class[from : from+n]
-			}
-			l.losses(g.examples, scores, n, func(i int) int { return from + i }, class, g.coef, parts[b*p:(b+1)*p], true)
+			g.evaluate(l, b, scores, g.coef, parts)
 			ds := l.ds[:n*outputs]
-			if linear {
-				// Dᵀ·X, output by feature: what is packed for the product is then read in
-				// rows. Two thirds of the time of adding examples one by one, which
-				// reading X once takes anyway; Xᵀ·D took three times as long.
-				_, biases := nn.Layer(g.net, 0, sum)
-				l.rows = sized(l.rows, outputs*f)
-				for i, d := range ds {
-					biases[i%outputs] += d
-				}
-				gemm.Gemm(1, blas.Trans, blas.NoTrans, outputs, f, n, 1, ds, outputs, g.x[from*f:], f, 0, l.rows, f)
-				for c := range outputs {
-					for j, v := range l.rows[c*f : (c+1)*f] {
-						sum[j*outputs+c] += v
-					}
-				}
+			if g.net.Layers() > 1 {
+				l.grad = sized(l.grad, len(sum))
+				l.pass.Backward(w, ds, l.grad)
+				add(sum, l.grad)
 				continue
 			}
-			l.grad = sized(l.grad, len(sum))
-			l.pass.Backward(w, ds, l.grad)
-			for j, v := range l.grad {
-				sum[j] += v
+			// Dᵀ·X, output by feature: what is packed for the product is then read in
+			// rows. Two thirds of the time of adding examples one by one, which
+			// reading X once takes anyway; Xᵀ·D took three times as long.
+			_, biases := nn.Layer(g.net, 0, sum)
+			l.rows = sized(l.rows, outputs*f)
+			for i, d := range ds {
+				biases[i%outputs] += d
+			}
+			gemm.Gemm(1, blas.Trans, blas.NoTrans, outputs, f, n, 1, ds, outputs, g.x[from*f:], f, 0, l.rows, f)
+			for c := range outputs {
+				for j, v := range l.rows[c*f : (c+1)*f] {
+					sum[j*outputs+c] += v
+				}
 			}
 		}
-		return nil
 	})
 	copy(gw, g.lanesOf[0])
 	for _, sum := range g.lanesOf[1:groups] {
-		for j, v := range sum {
-			gw[j] += v
-		}
+		add(gw, sum)
 	}
-	raw, column := make([]float64, p), make([]float64, blocks)
-	for k := range raw {
-		for b := range column {
-			column[b] = parts[b*p+k]
-		}
-		raw[k] = optim.TreeSum(column) / float64(g.data.Rows)
+	return g.means(parts)
+}
+
+// add adds v to sum.
+func add(sum, v []float64) {
+	for j, x := range v {
+		sum[j] += x
 	}
-	return raw
 }
 
 // scale returns a preconditioner for linear models: the root of the inverse of β_1 plus

@@ -278,9 +278,9 @@ func countErrors(outputs int, s, y []float64, class []int32, weight []float64) f
 	return n
 }
 
-func sized(v []float64, n int) []float64 {
+func sized[T any](v []T, n int) []T {
 	if cap(v) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return v[:n]
 }
