@@ -202,10 +202,9 @@ func (e *examples[T]) means(parts []float64) []float64 {
 // do not depend on their number.
 type Game struct {
 	*examples[float64]
-	beta1, beta2 float64
-	norm         bool // R is |w|, not |w|²/2
-	spans        []nn.Span
-	group        int // blocks of rows that share a gradient
+	penalty
+	beta2 float64
+	group int // blocks of rows that share a gradient
 
 	coef, raw []float64
 	cached    []float64 // w of scores; nil when there are none
@@ -214,7 +213,7 @@ type Game struct {
 }
 
 func newGame(e *examples[float64], beta1, beta2 float64, norm bool) *Game {
-	g := &Game{examples: e, beta1: beta1, beta2: beta2, norm: norm, spans: e.net.AllWeights()}
+	g := &Game{examples: e, penalty: penalty{beta1, norm, e.net.AllWeights()}, beta2: beta2}
 	groups := max(1, min(16, e.blocks(), (1<<22)/e.net.Dim()))
 	g.group = (e.blocks() + groups - 1) / groups
 	g.coef, g.raw = make([]float64, len(e.objectives)), make([]float64, len(e.objectives))
@@ -235,30 +234,12 @@ func (g *Game) Curvature(mu []float64) bool {
 	if g.net.Layers() > 1 {
 		return false
 	}
-	for k := range g.objectives {
-		o := &g.objectives[k]
-		if !o.Convex || o.Errors && g.mode != Surrogate {
-			return false
+	for _, s := range g.spans {
+		for j := s.From; j < s.To && !g.norm; j++ {
+			mu[j] = g.beta1
 		}
 	}
-	if !g.norm {
-		for _, s := range g.spans {
-			for j := s.From; j < s.To; j++ {
-				mu[j] = g.beta1
-			}
-		}
-	}
-	return true
-}
-
-// Values returns the objectives as they enter the game, from raw means.
-func (g *Game) Values(raw []float64) []float64 {
-	out := make([]float64, len(raw))
-	for k, v := range raw {
-		o := &g.objectives[k]
-		out[k] = o.scale*v - o.offset
-	}
-	return out
+	return !slices.ContainsFunc(g.objectives, func(o objective) bool { return !o.Convex || o.Errors && g.mode != Surrogate })
 }
 
 // handicap is ±β_2 (M_k - min M): what all share has no effect on the game, and would only
@@ -289,64 +270,81 @@ func flattest(objectives []objective) float64 {
 	return least
 }
 
+// entered returns the objectives as they enter the game, from raw means.
+func entered(objectives []objective, raw []float64) []float64 {
+	out := make([]float64, len(raw))
+	for k, v := range raw {
+		out[k] = objectives[k].scale*v - objectives[k].offset
+	}
+	return out
+}
+
+// penalty is β_1 R of the parameters within spans.
+type penalty struct {
+	beta1 float64
+	norm  bool // R is |w|, not |w|²/2
+	spans []nn.Span
+}
+
+// of returns β_1 R(w), and the root of the squares.
+func (p *penalty) of(w []float64) (value, size float64) {
+	sq := 0.0
+	for _, s := range p.spans {
+		for _, x := range w[s.From:s.To] {
+			sq += x * x
+		}
+	}
+	if size = math.Sqrt(sq); p.norm {
+		return p.beta1 * size, size
+	}
+	return p.beta1 / 2 * sq, size
+}
+
 // finish turns raw means into φ and its gradient with respect to λ, and adds the
 // penalty of w to φ and to gw.
 func (g *Game) finish(raw, w, lambda, gw, gl []float64) (float64, error) {
 	v := 0.0
-	for k, x := range g.Values(raw) {
+	for k, x := range entered(g.objectives, raw) {
 		x += g.handicap(k)
 		v += lambda[k] * x
 		if gl != nil {
 			gl[k] = x
 		}
 	}
-	if g.beta1 > 0 {
-		sq := 0.0
-		for _, s := range g.spans {
-			for _, x := range w[s.From:s.To] {
-				sq += x * x
-			}
-		}
-		a, r := g.beta1, g.beta1/2*sq
-		if g.norm {
-			size := math.Sqrt(sq)
-			a, r = 0, g.beta1*size
-			if size > 0 {
-				a = g.beta1 / size
-			} else if gw != nil {
-				// Of all the slopes at zero the least one: it is zero where zero is best, and a
-				// lower bound has no use for a steeper one.
-				g.least(gw)
-			}
-		}
-		v += r
-		if gw != nil {
-			for _, s := range g.spans {
-				for j := s.From; j < s.To; j++ {
-					gw[j] += a * w[j]
-				}
-			}
-		}
+	if g.beta1 == 0 {
+		return v, nil
 	}
-	return v, nil
+	r, size := g.of(w)
+	if gw == nil {
+		return v + r, nil
+	}
+	a := g.beta1
+	switch {
+	case g.norm && size > 0:
+		a = g.beta1 / size
+	case g.norm:
+		// Of all the slopes at zero the least one: it is zero where zero is best, and a
+		// lower bound has no use for a steeper one.
+		g.least(gw)
+		a = 0
+	}
+	for _, s := range g.spans {
+		floats.AddScaled(gw[s.From:s.To], a, w[s.From:s.To])
+	}
+	return v + r, nil
 }
 
 // least adds the subgradient of β_1|w| at zero that leaves the smallest sum.
 func (g *Game) least(gw []float64) {
-	sq := 0.0
+	sq, share := 0.0, 0.0
 	for _, s := range g.spans {
-		for _, x := range gw[s.From:s.To] {
-			sq += x * x
-		}
+		sq += floats.Dot(gw[s.From:s.To], gw[s.From:s.To])
 	}
-	share := 0.0
 	if size := math.Sqrt(sq); size > g.beta1 {
 		share = 1 - g.beta1/size
 	}
 	for _, s := range g.spans {
-		for j := s.From; j < s.To; j++ {
-			gw[j] *= share
-		}
+		floats.Scale(share, gw[s.From:s.To])
 	}
 }
 

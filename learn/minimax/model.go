@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/model"
@@ -246,48 +248,31 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	scores := make([]float64, d.Rows*m.Outputs())
 	e.scoresOf(m.Params, scores)
 	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(), Largest: math.Inf(-1)}
-	for k, v := range s.Raw {
-		v = objectives[k].scale*v - objectives[k].offset
-		s.Values = append(s.Values, v)
-		s.Largest = math.Max(s.Largest, v)
-		if k < len(m.Lambda) {
-			s.Mixed += m.Lambda[k] * v
-		}
-	}
 	set, err := m.preferences()
 	if err != nil {
 		return nil, err
 	}
-	s.Worst = set.Maximize(s.Values, nil)
+	if s.Values = entered(objectives, s.Raw); len(s.Values) > 0 {
+		s.Worst, s.Largest, s.Mixed = set.Maximize(s.Values, nil), slices.Max(s.Values), floats.Dot(m.Lambda, s.Values)
+	}
 	if regression {
 		return s, nil
 	}
 	outputs := m.Outputs()
-	y := make([]float64, len(scores))
-	for i := range d.Rows {
-		d.Targets(i, outputs, y[i*outputs:])
-	}
-	var weight []float64 // of scores
-	if e.weight != nil {
-		for i := range scores {
-			weight = append(weight, e.weight[i/outputs])
-		}
-	}
-	s.Error = countErrors(outputs, scores, y, d.Class, weight) / float64(d.Rows)
 	prob, _ := score.ProbNorm(1)
-	s.Prob = 0
-	for i, v := range scores {
-		l, _ := prob.At(v, y[i])
-		if weight != nil {
-			l *= weight[i]
-		}
-		s.Prob += l
-	}
-	s.Prob /= float64(len(scores))
-	target := make([]float64, d.Rows)
+	s.Error, s.Prob = 0, 0
+	target, y := make([]float64, d.Rows), make([]float64, outputs)
 	for i, c := range d.Class {
 		target[i] = float64(c)
+		d.Targets(i, outputs, y)
+		row, weight := scores[i*outputs:][:outputs], score.Weight(e.weight, i)
+		s.Error += weight * countErrors(outputs, row, y, d.Class[i:i+1], nil)
+		for c, v := range row {
+			l, _ := prob.At(v, y[c])
+			s.Prob += weight * l
+		}
 	}
+	s.Error, s.Prob = s.Error/float64(d.Rows), s.Prob/float64(len(scores))
 	if outputs == 1 {
 		s.AUC = metrics.AUC(scores, target, e.weight)
 	} else {

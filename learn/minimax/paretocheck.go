@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -117,19 +119,13 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 	scores := make([]float64, d.Rows*m.Outputs())
 	at := func(w []float64) []float64 {
 		e.scoresOf(w, scores)
-		p := penalty(w)
-		values := e.values(scores)
-		for k, v := range values {
-			values[k] = objectives[k].scale*v - objectives[k].offset + p
-		}
+		p, _ := penalty.of(w)
+		values := entered(objectives, e.values(scores))
+		floats.AddConst(p, values)
 		return values
 	}
 	here := at(m.Params)
-	size := 0.0
-	for _, v := range m.Params {
-		size += v * v
-	}
-	size = math.Sqrt(size / float64(len(m.Params)))
+	size := floats.Norm(m.Params, 2) / math.Sqrt(float64(len(m.Params)))
 	rng := rand.New(rand.NewPCG(o.Seed, 5))
 	for range o.Changes {
 		c.Changes++
@@ -146,11 +142,7 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 		if IsDominated(here, [][]float64{values}, o.Tolerance) {
 			c.Dominating++
 		}
-		better := true
-		for k, v := range values {
-			better = better && v < here[k]-o.Tolerance
-		}
-		if better {
+		if floats.Sub(values, here); floats.Max(values) < -o.Tolerance {
 			c.Better++
 		}
 	}
@@ -199,14 +191,10 @@ func (m *Model) slack(values []float64, how training) (*float64, error) {
 		return nil, err
 	}
 	values = slices.Clone(values)
-	mixed := 0.0
 	for k := range values {
-		if how.beta2 != 0 {
-			values[k] += how.beta2 * m.Objectives[k].Lipschitz
-		}
-		mixed += m.Lambda[k] * values[k]
+		values[k] += how.beta2 * m.Objectives[k].Lipschitz // 0 where it is not finite
 	}
-	v := set.Maximize(values, nil) - mixed
+	v := set.Maximize(values, nil) - floats.Dot(m.Lambda, values)
 	return &v, nil
 }
 
@@ -221,22 +209,11 @@ func (m *Model) set(how training) optim.Set {
 	return nil
 }
 
-// penalty returns β_1 R.
-func (m *Model) penalty(how training) func(w []float64) float64 {
+// penalty is that of training.
+func (m *Model) penalty(how training) *penalty {
 	spans := m.net.AllWeights()
 	if m.net.Layers() == 1 && how.bias == 0 {
 		spans = []nn.Span{{From: 0, To: m.net.Dim()}}
 	}
-	return func(w []float64) float64 {
-		sq := 0.0
-		for _, s := range spans {
-			for _, v := range w[s.From:s.To] {
-				sq += v * v
-			}
-		}
-		if how.norm {
-			return how.beta1 * math.Sqrt(sq)
-		}
-		return how.beta1 / 2 * sq
-	}
+	return &penalty{how.beta1, how.norm, spans}
 }

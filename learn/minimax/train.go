@@ -326,7 +326,13 @@ func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
 	if frozen {
 		f.Lambda, f.LastLambda = slices.Clone(t.Fixed), slices.Clone(t.Fixed)
 	}
-	t.describe(f, g, r.W)
+	gl, zero := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
+	// Scores and losses cannot fail; the value is the penalty, since λ is zero.
+	f.Penalty, _ = g.Eval(r.W, zero, nil, gl)
+	for k := range gl {
+		gl[k] -= g.handicap(k)
+	}
+	t.describe(f, r.W, gl)
 	f.Model.Certified, f.Model.Gap = f.Certified, 0
 	if f.Certified {
 		f.Model.Gap = f.Gap()
@@ -334,17 +340,12 @@ func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
 	return f
 }
 
-// describe evaluates w on all training examples.
-func (t *trainer) describe(f *Fit, g *Game, w []float64) {
-	gl, zero := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
-	// Scores and losses cannot fail; the value is the penalty, since λ is zero.
-	f.Penalty, _ = g.Eval(w, zero, nil, gl)
-	f.Raw, f.Values = make([]float64, len(gl)), make([]float64, len(gl))
-	for k := range gl {
-		o := &t.objectives[k]
-		f.Values[k] = gl[k] - g.handicap(k)
-		f.Raw[k] = (f.Values[k] + o.offset) / o.scale
+// describe completes the fit of w, whose objectives on the training examples are values.
+func (t *trainer) describe(f *Fit, w, values []float64) {
+	f.Values = values
+	for k, v := range values {
+		f.Raw = append(f.Raw, (v+t.objectives[k].offset)/t.objectives[k].scale)
 	}
-	f.Worst = t.preferences.Maximize(f.Values, nil)
+	f.Worst = t.preferences.Maximize(values, nil)
 	f.Model = t.model(w, f.Lambda)
 }
