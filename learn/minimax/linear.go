@@ -151,11 +151,14 @@ func (l *linearRun) stepsDue() bool {
 	return l.Solver != Smoothed && l.Solver != DualAscent && l.Solver != Newton
 }
 
+// width is that of what takes the place of kinks in the lower bounds of steps.
+func (t *trainer) width() float64 { return 10 * math.Max(t.Gap, 1e-6) }
+
 // steps takes those of mirror-prox, or of what else was chosen that takes any, on minibatches.
 func (l *linearRun) steps() (*saddle.Result, error) {
 	certify := saddle.CertifyOptions{Scale: l.g.scale(), Enough: math.Max(l.Gap, 0), Least: leastValue}
 	if l.relaxed != nil && l.g.Curvature(make([]float64, l.net.Dim())) {
-		certify.Relaxed = l.relaxed(l.Width)
+		certify.Relaxed = l.relaxed(l.width())
 	}
 	p := saddle.FirstOrder{
 		W: l.set, Lambda: l.mixtures, Entropic: l.Entropic, Steps: l.Steps, StepW: l.StepW, StepLambda: l.StepLambda,
@@ -360,3 +363,21 @@ var errDual = errors.New("minimax: dual ascent is for linear models whose losses
 
 var errNewton = errors.New("minimax: newton is for linear models whose losses are convex and of one score each (no softmax), with the " +
 	"square of the norm as penalty (no radius) and few enough rows and features for their products; choose another solver")
+
+// stopped reports whether a solver gave up of its own: Auto has others then.
+func stopped(r run.Reason) bool { return r == run.NoProgress || r == run.RoundLimit }
+
+// ended returns why a run ended whose gap was to be gap times max(leastValue, value); gap is
+// negative where none was asked for, or there is none: what the solver stopped by counts then.
+func ended(r *saddle.Result, gap float64) run.Reason {
+	if gap <= 0 || !stopped(r.Reason) {
+		return r.Reason
+	}
+	if c := r.Certificate; r.Certified && c.Gap() <= gap*sizeOf(c.Upper) {
+		return run.GapSmall
+	}
+	if r.Reason == run.RoundLimit {
+		return run.RoundLimit
+	}
+	return run.GapMissed
+}

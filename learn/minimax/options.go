@@ -1,11 +1,13 @@
 package minimax
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
@@ -81,67 +83,52 @@ func (f Preferences) inequalities(m []float64, beta float64) (a [][]float64, b [
 // set returns the set for p objectives with constants M, cut by Σ λ_k M_k ≤ beta if
 // penalty is Constraint.
 func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maximizer, error) {
-	p := len(m)
-	given := 0
+	s, err := f.maximizer(m, penalty, beta)
+	if err != nil {
+		return nil, fmt.Errorf("minimax: preferences: %w", err)
+	}
+	return s, nil
+}
+
+func (f Preferences) maximizer(m []float64, penalty Penalty, beta float64) (optim.Maximizer, error) {
+	p, given := len(m), 0
 	for _, b := range []bool{f.Lo != nil || f.Hi != nil, f.Vertices != nil, f.A != nil || f.B != nil, f.Radius != 0} {
 		if b {
 			given++
 		}
 	}
 	if given > 1 {
-		return nil, errors.New("minimax: preferences: give bounds, or vertices, or inequalities, or a radius, not several")
+		return nil, errors.New("give bounds, or vertices, or inequalities, or a radius, not several")
 	}
-	wrap := func(s optim.Maximizer, err error) (optim.Maximizer, error) {
-		if err != nil {
-			return nil, fmt.Errorf("minimax: preferences: %w", err)
-		}
-		return s, nil
+	// Mixtures are not negative: with a negative weight a convex loss is concave in w, and
+	// what is proved for convex games would be false.
+	if k := slices.IndexFunc(f.Lo, func(v float64) bool { return v < 0 }); k >= 0 {
+		return nil, fmt.Errorf("least weight %d is %v: weights of objectives are not negative; give 0 or more", k+1, f.Lo[k])
 	}
-	for k, v := range f.Lo {
-		// Mixtures are not negative: with a negative weight a convex loss is concave in w, and
-		// what is proved for convex games would be false.
-		if v < 0 {
-			return nil, fmt.Errorf("minimax: preferences: least weight %d is %v: weights of objectives are not negative; give 0 or more", k+1, v)
-		}
-	}
-	if penalty == Constraint {
-		if f.Vertices != nil || f.Radius != 0 {
-			return nil, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 goes with bounds or inequalities, not with vertices or a radius")
-		}
+	switch {
+	case penalty == Constraint && (f.Vertices != nil || f.Radius != 0):
+		return nil, errors.New("the constraint Σ λ_k M_k ≤ β_2 goes with bounds or inequalities, not with vertices or a radius")
+	case penalty == Constraint:
 		for _, list := range [][]float64{f.Lo, f.Hi} {
 			if list != nil && len(list) != 1 && len(list) != p {
-				return nil, fmt.Errorf("minimax: preferences: %d bounds for %d objectives", len(list), p)
+				return nil, fmt.Errorf("%d bounds for %d objectives", len(list), p)
 			}
 		}
 		a, b := f.inequalities(m, beta)
-		s, err := optim.NewPolytope(p, a, b)
-		return wrap(s, err)
-	}
-	switch {
+		return optim.NewPolytope(p, a, b)
 	case f.Lo != nil || f.Hi != nil:
-		s, err := optim.NewBoxSimplex(p, f.Lo, f.Hi, 0)
-		return wrap(s, err)
+		return optim.NewBoxSimplex(p, f.Lo, f.Hi, 0)
 	case f.Vertices != nil:
 		for i, v := range f.Vertices {
-			sum := 0.0
-			for _, x := range v {
-				sum += x
-				if x < 0 {
-					sum = math.NaN()
-				}
-			}
-			if len(v) != p || !(math.Abs(sum-1) <= 1e-9) {
-				return nil, fmt.Errorf("minimax: preferences: vertex %d is not a mixture of %d objectives: %v", i+1, p, v)
+			if len(v) != p || slices.ContainsFunc(v, func(x float64) bool { return x < 0 }) || !(math.Abs(floats.Sum(v)-1) <= 1e-9) {
+				return nil, fmt.Errorf("vertex %d is not a mixture of %d objectives: %v", i+1, p, v)
 			}
 		}
-		s, err := optim.NewVertices(f.Vertices)
-		return wrap(s, err)
+		return optim.NewVertices(f.Vertices)
 	case f.A != nil || f.B != nil:
-		s, err := optim.NewPolytope(p, f.A, f.B)
-		return wrap(s, err)
+		return optim.NewPolytope(p, f.A, f.B)
 	case f.Radius != 0:
-		s, err := optim.NewSimplexBall(p, f.Radius)
-		return wrap(s, err)
+		return optim.NewSimplexBall(p, f.Radius)
 	}
 	return optim.Simplex{}, nil
 }
@@ -187,7 +174,6 @@ type Options struct {
 	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
 	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative goes as near as it gets
 	NoPolish bool    // Auto: leave the second part out
-	Width    float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
 
 	Network Network // of models with hidden layers
 
@@ -204,7 +190,7 @@ type Network struct {
 	Constant bool         // steps stay as they are; by default γ/√(1+pass)
 }
 
-// With options as they will be used.
+// withDefaults returns the options as they will be used.
 func (o *Options) withDefaults(d *Data) (Options, error) {
 	var p Options
 	if o != nil {
@@ -213,50 +199,30 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 	if p.Losses == nil {
 		p.Losses = DefaultLosses()
 	}
-	for _, f := range []struct {
-		v    *string
-		zero string
-	}{{(*string)(&p.Normalization), string(Lipschitz)}, {(*string)(&p.ZeroOne), string(Surrogate)}, {(*string)(&p.MultiClass), string(OneVsAll)}, {(*string)(&p.Penalty), string(Handicap)}} {
-		if *f.v == "" {
-			*f.v = f.zero
-		}
-	}
-	set := func(v *float64, zero float64) {
-		if *v == 0 {
-			*v = zero
-		}
-	}
 	network := len(p.Hidden) > 0
-	set(&p.Gap, 1e-3)
-	set(&p.Width, 10*math.Max(p.Gap, 1e-6))
+	p.Normalization, p.ZeroOne = cmp.Or(p.Normalization, Lipschitz), cmp.Or(p.ZeroOne, Surrogate)
+	p.MultiClass, p.Penalty = cmp.Or(p.MultiClass, OneVsAll), cmp.Or(p.Penalty, Handicap)
+	p.Gap, p.Workers = cmp.Or(p.Gap, 1e-3), run.WorkersOf(p.Workers)
 	if network {
-		set(&p.StepW, 0.03)
-		set(&p.StepLambda, 0.01)
-		if p.Network.Momentum == 0 && p.Network.Method == optim.SGD {
-			p.Network.Momentum = 0.9
+		p.StepW, p.StepLambda = cmp.Or(p.StepW, 0.03), cmp.Or(p.StepLambda, 0.01)
+		if p.Network.Method == optim.SGD {
+			p.Network.Momentum = cmp.Or(p.Network.Momentum, 0.9)
 		}
 		p.Network.Momentum = math.Max(p.Network.Momentum, 0)
 	}
-	if p.Batch == 0 {
-		p.Batch = 128
-	}
-	p.Batch = max(0, min(p.Batch, d.Rows))
-	if p.Passes == 0 {
-		switch {
-		case network:
-			p.Passes = 10
-		case p.Solver == DualAscent || p.Solver == Newton || p.Solver == Smoothed: // no limit but their own
-		case p.Batch == 0:
-			p.Passes = 1000
-		default:
-			p.Passes = 20
-		}
-	}
-	if p.Workers <= 0 {
-		p.Workers = runtime.GOMAXPROCS(0)
+	p.Batch = max(0, min(cmp.Or(p.Batch, 128), d.Rows))
+	switch {
+	case p.Passes != 0:
+	case network:
+		p.Passes = 10
+	case p.Solver == DualAscent || p.Solver == Newton || p.Solver == Smoothed: // no limit but their own
+	case p.Batch == 0:
+		p.Passes = 1000
+	default:
+		p.Passes = 20
 	}
 	switch {
-	case !finite(p.Beta1, p.Beta2, p.Radius, p.Bias, p.StepW, p.StepLambda, p.Gap, p.ScoreBound, p.Width):
+	case !finite(p.Beta1, p.Beta2, p.Radius, p.Bias, p.StepW, p.StepLambda, p.Gap, p.ScoreBound):
 		return p, errors.New("minimax: no setting may be infinite or NaN")
 	case p.Beta1 < 0 || p.Beta2 < 0 || p.Radius < 0 || p.Bias < 0 || p.ScoreBound < 0 || p.StepW < 0 || p.StepLambda < 0:
 		return p, errors.New("minimax: penalties, radii, bounds and steps must not be negative")
@@ -286,32 +252,23 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 			return p, fmt.Errorf("minimax: preferences: the least weight of %s is %v: weights of objectives are not negative; give 0 or more", p.Losses[k].Name, v)
 		}
 	}
+	if k := slices.IndexFunc(p.Losses, func(l Loss) bool { return l.Margin }); d.Y != nil && k >= 0 {
+		return p, fmt.Errorf("minimax: %s needs classes, but the targets are numbers; choose 1-norm (any q-norm), squared or huber", p.Losses[k].Name)
+	}
+	var err error
 	if p.Fixed != nil {
-		var err error
-		if p.Fixed, err = mixtureOfWeights(p.Fixed); err != nil {
-			return p, err
-		}
+		p.Fixed, err = mixtureOfWeights(p.Fixed)
 	}
-	if d.Y != nil {
-		for _, l := range p.Losses {
-			if l.Margin {
-				return p, fmt.Errorf("minimax: %s needs classes, but the targets are numbers; choose 1-norm (any q-norm), squared or huber", l.Name)
-			}
-		}
-	}
-	return p, nil
+	return p, err
 }
 
 // mixtureOfWeights returns weights divided by their sum, so that values are those of a
 // mixture whatever the units of the weights. Weights that add up to 1 stay what they are.
 func mixtureOfWeights(weights []float64) ([]float64, error) {
-	sum := 0.0
-	for k, v := range weights {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1, v)
-		}
-		sum += v
+	if k := slices.IndexFunc(weights, func(v float64) bool { return !(v >= 0) || math.IsInf(v, 1) }); k >= 0 {
+		return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1, weights[k])
 	}
+	sum := floats.Sum(weights)
 	switch {
 	case sum == 0:
 		return nil, errors.New("minimax: all weights of the mixture are zero: there is nothing to train on; give one objective weight at least")
@@ -327,11 +284,4 @@ func mixtureOfWeights(weights []float64) ([]float64, error) {
 	return out, nil
 }
 
-func finite(values ...float64) bool {
-	for _, v := range values {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}
+func finite(values ...float64) bool { return optim.FirstNotFinite(values) < 0 }
