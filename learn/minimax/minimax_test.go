@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/optimtest"
@@ -257,11 +258,11 @@ func TestCertifiedLinear(t *testing.T) {
 				if b.Worst+b.Penalty < f.Worst+f.Penalty-f.Gap()-1e-9 {
 					t.Errorf("%d classes %v: baseline %d is better: %g against %g", classes, losses, k, b.Worst+b.Penalty, f.Worst+f.Penalty)
 				}
-				if minimax.IsDominated(f.Values, [][]float64{b.Values}, 1e-3) && b.Penalty <= f.Penalty {
+				if metrics.IsDominated(f.Values, [][]float64{b.Values}, 1e-3) && b.Penalty <= f.Penalty {
 					t.Errorf("%d classes %v: dominated by baseline %d", classes, losses, k)
 				}
 			}
-			if s := minimax.Slack(f.Values, f.Lambda); s > 5e-3 || s < -1e-12 {
+			if s := metrics.Slack(f.Values, f.Lambda); s > 5e-3 || s < -1e-12 {
 				t.Errorf("%d classes %v: complementarity fails by %g: values %v λ %v", classes, losses, s, f.Values, f.Lambda)
 			}
 			o2 := *o
@@ -610,17 +611,17 @@ func TestTheoremSteps(t *testing.T) {
 // Domination, ties, and weak Pareto-optimality of what is trained.
 func TestPareto(t *testing.T) {
 	// Within the tolerance of the least it is the sum that decides, beyond it is not.
-	if got := minimax.Choose([][]float64{{1, 0.9}, {1.0005, 0.2}, {1.002, 0}}, 1e-3); got != 1 {
+	if got := metrics.Choose([][]float64{{1, 0.9}, {1.0005, 0.2}, {1.002, 0}}, 1e-3); got != 1 {
 		t.Errorf("Choose takes candidate %d, and not the least sum within the tolerance", got)
 	}
 	a, b := []float64{1, 0.5}, []float64{1, 0.2}
-	if !minimax.IsDominated(a, [][]float64{b}, 1e-9) || minimax.IsDominated(b, [][]float64{a}, 1e-9) || minimax.IsDominated(a, [][]float64{a}, 1e-9) {
+	if !metrics.IsDominated(a, [][]float64{b}, 1e-9) || metrics.IsDominated(b, [][]float64{a}, 1e-9) || metrics.IsDominated(a, [][]float64{a}, 1e-9) {
 		t.Error("A = (1, 0.5) is dominated by B = (1, 0.2), and by nothing else here")
 	}
-	if got := minimax.Choose([][]float64{a, b, {1.5, 0}}, 1e-9); got != 1 {
+	if got := metrics.Choose([][]float64{a, b, {1.5, 0}}, 1e-9); got != 1 {
 		t.Errorf("the tie is broken for candidate %d", got)
 	}
-	if minimax.Choose(nil, 0) != -1 {
+	if metrics.Choose(nil, 0) != -1 {
 		t.Error("a choice of nothing")
 	}
 	// Weak Pareto-optimality: nothing near the solution is better in all losses, where the

@@ -21,24 +21,25 @@ import (
 // units, and the mixture that the other player ended with. It is read-only once made,
 // and safe for concurrent use.
 type Model struct {
-	Sizes      []int // inputs, hidden layers, outputs
-	Params     []float64
-	Classes    int // 0 for regression
-	ClassNames []string
-	Objectives []Unit
-	Lambda     []float64
+	Params     []float64     `json:"-"`
+	ClassNames []string      `json:"-"`
+	Sizes      []int         `json:"sizes"`   // inputs, hidden layers, outputs
+	Classes    int           `json:"classes"` // 0 for regression
+	Objectives []Unit        `json:"objectives"`
+	Lambda     []float64     `json:"lambda"`
+	Normalized Normalization `json:"normalization"`
+	ZeroOne    ZeroOneMode   `json:"zero_one"`
+	MultiClass MultiClass    `json:"multi_class"`
+	// Encoder says how rows of tables become numbers; it is nil when the caller does that.
+	Encoder  *dense.Encoder `json:"encoder,omitempty"`
+	Training string         `json:"training,omitempty"` // how it was trained, for people
 	// Preferences are the mixtures that it was made robust to. The zero value, which older
 	// files have, is the whole simplex.
-	Preferences Preferences
-	Normalized  Normalization
-	ZeroOne     ZeroOneMode
-	MultiClass  MultiClass
-	Encoder     *dense.Encoder // how rows of tables become numbers; nil when the caller does that
-	Training    string         // how it was trained, for people
+	Preferences Preferences `json:"preferences,omitzero"`
 	// Certified says that Gap was proved in training: no parameters have a worst mixture plus
 	// penalty that is lower by more. Older files do not say.
-	Certified bool
-	Gap       float64
+	Certified bool    `json:"-"`
+	Gap       float64 `json:"-"`
 
 	net *nn.Network
 }
@@ -129,33 +130,25 @@ const (
 	modelVersion = 1
 )
 
+// modelMeta is what a file says beside the weights.
 type modelMeta struct {
-	Sizes      []int          `json:"sizes"`
-	Classes    int            `json:"classes"`
-	Objectives []Unit         `json:"objectives"`
-	Lambda     []float64      `json:"lambda"`
-	Normalized Normalization  `json:"normalization"`
-	ZeroOne    ZeroOneMode    `json:"zero_one"`
-	MultiClass MultiClass     `json:"multi_class"`
-	Encoder    *dense.Encoder `json:"encoder,omitempty"`
-	Training   string         `json:"training,omitempty"`
-	Preferred  Preferences    `json:"preferences,omitzero"`
-	Gap        *float64       `json:"gap,omitempty"` // where it is certified
+	*Model
+	Proved *float64 `json:"gap,omitempty"` // where it is certified
 }
 
 // Write writes the model as a model file of kind "almo": a float64 array weights, layer
 // by layer the weights (input by output) and biases, and an array of strings classes.
 // A model with a number that is not finite is refused.
 func (m *Model) Write(w io.Writer) error {
-	if k := slices.IndexFunc(m.Params, func(v float64) bool { return v-v != 0 }); k >= 0 {
+	if k := optim.FirstNotFinite(m.Params); k >= 0 {
 		return fmt.Errorf("minimax: weight %d of the model is %v: it is not written", k, m.Params[k])
 	}
 	f := model.New(modelKind, modelVersion)
-	var gap *float64
+	meta := modelMeta{Model: m}
 	if m.Certified {
-		gap = &m.Gap
+		meta.Proved = &m.Gap
 	}
-	if err := f.SetMeta(modelMeta{m.Sizes, m.Classes, m.Objectives, m.Lambda, m.Normalized, m.ZeroOne, m.MultiClass, m.Encoder, m.Training, m.Preferences, gap}); err != nil {
+	if err := f.SetMeta(meta); err != nil {
 		return err
 	}
 	model.Put(f, "weights", m.Params)
@@ -167,45 +160,45 @@ func (m *Model) Write(w io.Writer) error {
 
 // Read reads what Write wrote.
 func Read(r io.Reader) (*Model, error) {
-	var meta modelMeta
+	m := &Model{}
+	meta := modelMeta{Model: m}
 	f, err := model.ReadKind(r, modelKind, modelVersion, &meta)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Sizes: meta.Sizes, Classes: meta.Classes, Objectives: meta.Objectives, Lambda: meta.Lambda, Normalized: meta.Normalized,
-		ZeroOne: meta.ZeroOne, MultiClass: meta.MultiClass, Encoder: meta.Encoder, Training: meta.Training, Preferences: meta.Preferred}
-	if meta.Gap != nil {
-		m.Certified, m.Gap = true, *meta.Gap
+	if meta.Proved != nil {
+		m.Certified, m.Gap = true, *meta.Proved
 	}
-	if m.net, err = nn.New(meta.Sizes...); err != nil {
-		return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+	fail := func(what error) (*Model, error) {
+		return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, what)
+	}
+	if m.net, err = nn.New(m.Sizes...); err != nil {
+		return fail(err)
 	}
 	if m.Params, err = model.Get[float64](f, "weights", m.net.Dim()); err != nil {
 		return nil, err
 	}
-	for j, v := range m.Params {
-		if v-v != 0 {
-			return nil, fmt.Errorf("minimax: model file: %w: weight %d is %v", model.ErrFormat, j, v)
-		}
+	if j := optim.FirstNotFinite(m.Params); j >= 0 {
+		return fail(fmt.Errorf("weight %d is %v", j, m.Params[j]))
 	}
 	if m.ClassNames, err = f.Strings("classes"); err != nil {
 		return nil, err
 	}
-	outputs := 1
+	outputs, names := 1, len(m.ClassNames)
 	if m.Classes > 2 {
 		outputs = m.Classes
 	}
-	if m.Outputs() != outputs || len(m.Lambda) != len(m.Objectives) || len(m.ClassNames) != 0 && len(m.ClassNames) != m.Classes {
-		return nil, fmt.Errorf("minimax: model file: %w: %d outputs for %d classes, %d weights of %d objectives", model.ErrFormat, m.Outputs(), m.Classes, len(m.Lambda), len(m.Objectives))
+	if m.Outputs() != outputs || len(m.Lambda) != len(m.Objectives) || names != 0 && names != m.Classes {
+		return fail(fmt.Errorf("%d outputs for %d classes, %d weights of %d objectives", m.Outputs(), m.Classes, len(m.Lambda), len(m.Objectives)))
 	}
 	if len(m.Objectives) > 0 {
 		if _, err := m.preferences(); err != nil {
-			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+			return fail(err)
 		}
 	}
 	if m.Encoder != nil {
 		if err := m.Encoder.Check(m.Sizes[0]); err != nil {
-			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+			return fail(err)
 		}
 	}
 	return m, nil

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -106,8 +107,8 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 			}
 			one.Values = append(one.Values, u.Scale*raw-u.Offset)
 		}
-		one.Dominates = IsDominated(s.Values, [][]float64{one.Values}, o.Tolerance)
-		one.Dominated = IsDominated(one.Values, [][]float64{s.Values}, o.Tolerance)
+		one.Dominates = metrics.IsDominated(s.Values, [][]float64{one.Values}, o.Tolerance)
+		one.Dominated = metrics.IsDominated(one.Values, [][]float64{s.Values}, o.Tolerance)
 		c.Rivals = append(c.Rivals, one)
 	}
 	objectives, err := m.losses(custom)
@@ -139,7 +140,7 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 			set.Project(w)
 		}
 		values := at(w)
-		if IsDominated(here, [][]float64{values}, o.Tolerance) {
+		if metrics.IsDominated(here, [][]float64{values}, o.Tolerance) {
 			c.Dominating++
 		}
 		if floats.Sub(values, here); floats.Max(values) < -o.Tolerance {
