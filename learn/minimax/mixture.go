@@ -141,7 +141,7 @@ const singleFrom = 1 << 16
 
 func (m *mixtureGame) solve(o *MixtureOptions, start []float64) (*MixtureFit, error) {
 	n, p := m.Dims()
-	set, err := o.Preferences.set(slices.Repeat([]float64{1}, p), Handicap, 0)
+	set, err := setOf(o.Preferences, p)
 	if err != nil {
 		return nil, err
 	}

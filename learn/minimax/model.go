@@ -53,7 +53,7 @@ type Unit struct {
 
 func (t *trainer) model(w, lambda []float64) *Model {
 	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes, Lambda: slices.Clone(lambda), Normalized: t.Normalization,
-		Preferences: t.Options.Preferences.apart(t.constants, t.Penalty, t.Beta2),
+		Preferences: t.allowed,
 		ZeroOne:     t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
 	if t.data.Y != nil {
 		m.Classes = 0
@@ -206,7 +206,7 @@ func Read(r io.Reader) (*Model, error) {
 
 // preferences is the set of Preferences.
 func (m *Model) preferences() (optim.Maximizer, error) {
-	return m.Preferences.set(make([]float64, len(m.Objectives)), Handicap, 0)
+	return setOf(m.Preferences, len(m.Objectives))
 }
 
 // Scored is a model's account on some data.

@@ -41,96 +41,16 @@ const (
 )
 
 // Preferences are the mixtures that the model must be robust to. The zero value is
-// the whole simplex; at most one of the others may be given.
-type Preferences struct {
-	Lo       []float64   `json:"lo,omitempty"` // least and greatest λ_k; length 1 is for all
-	Hi       []float64   `json:"hi,omitempty"`
-	Vertices [][]float64 `json:"vertices,omitempty"` // the hull of these mixtures
-	A        [][]float64 `json:"a,omitempty"`        // A λ ≤ B
-	B        []float64   `json:"b,omitempty"`
-	Radius   float64     `json:"radius,omitempty"` // |λ|_2 at most this, 0 is no bound: the set over which Theorem 5.3 is stated in closed form
-}
+// the whole simplex; at most one of its kinds may be given.
+type Preferences = optim.Mixtures
 
-// apart returns a copy for a model to keep, which says the same set without constants and
-// β_2: nothing that a file could not hold.
-func (f Preferences) apart(m []float64, penalty Penalty, beta float64) Preferences {
-	if penalty == Constraint {
-		a, b := f.inequalities(m, beta)
-		return Preferences{A: a, B: b}
-	}
-	f.Lo, f.Hi, f.B = slices.Clone(f.Lo), slices.Clone(f.Hi), slices.Clone(f.B)
-	f.Vertices, f.A = slices.Clone(f.Vertices), slices.Clone(f.A)
-	return f
-}
-
-// inequalities returns those of f, of its bounds, and Σ λ_k m_k ≤ beta.
-func (f Preferences) inequalities(m []float64, beta float64) (a [][]float64, b []float64) {
-	a, b = slices.Clone(f.A), slices.Clone(f.B)
-	for k := range m {
-		bound := func(list []float64, sign float64) {
-			if list != nil {
-				row := make([]float64, len(m))
-				row[k] = sign
-				a, b = append(a, row), append(b, sign*list[min(k, len(list)-1)])
-			}
-		}
-		bound(f.Lo, -1)
-		bound(f.Hi, 1)
-	}
-	return append(a, slices.Clone(m)), append(b, beta)
-}
-
-// set returns the set for p objectives with constants M, cut by Σ λ_k M_k ≤ beta if
-// penalty is Constraint.
-func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maximizer, error) {
-	s, err := f.maximizer(m, penalty, beta)
+// setOf returns the set of f for p objectives.
+func setOf(f Preferences, p int) (optim.Maximizer, error) {
+	s, err := f.Set(p)
 	if err != nil {
 		return nil, fmt.Errorf("minimax: preferences: %w", err)
 	}
 	return s, nil
-}
-
-func (f Preferences) maximizer(m []float64, penalty Penalty, beta float64) (optim.Maximizer, error) {
-	p, given := len(m), 0
-	for _, b := range []bool{f.Lo != nil || f.Hi != nil, f.Vertices != nil, f.A != nil || f.B != nil, f.Radius != 0} {
-		if b {
-			given++
-		}
-	}
-	if given > 1 {
-		return nil, errors.New("give bounds, or vertices, or inequalities, or a radius, not several")
-	}
-	// Mixtures are not negative: with a negative weight a convex loss is concave in w, and
-	// what is proved for convex games would be false.
-	if k := slices.IndexFunc(f.Lo, func(v float64) bool { return v < 0 }); k >= 0 {
-		return nil, fmt.Errorf("least weight %d is %v: weights of objectives are not negative; give 0 or more", k+1, f.Lo[k])
-	}
-	switch {
-	case penalty == Constraint && (f.Vertices != nil || f.Radius != 0):
-		return nil, errors.New("the constraint Σ λ_k M_k ≤ β_2 goes with bounds or inequalities, not with vertices or a radius")
-	case penalty == Constraint:
-		for _, list := range [][]float64{f.Lo, f.Hi} {
-			if list != nil && len(list) != 1 && len(list) != p {
-				return nil, fmt.Errorf("%d bounds for %d objectives", len(list), p)
-			}
-		}
-		a, b := f.inequalities(m, beta)
-		return optim.NewPolytope(p, a, b)
-	case f.Lo != nil || f.Hi != nil:
-		return optim.NewBoxSimplex(p, f.Lo, f.Hi, 0)
-	case f.Vertices != nil:
-		for i, v := range f.Vertices {
-			if len(v) != p || slices.ContainsFunc(v, func(x float64) bool { return x < 0 }) || !(math.Abs(floats.Sum(v)-1) <= 1e-9) {
-				return nil, fmt.Errorf("vertex %d is not a mixture of %d objectives: %v", i+1, p, v)
-			}
-		}
-		return optim.NewVertices(f.Vertices)
-	case f.A != nil || f.B != nil:
-		return optim.NewPolytope(p, f.A, f.B)
-	case f.Radius != 0:
-		return optim.NewSimplexBall(p, f.Radius)
-	}
-	return optim.Simplex{}, nil
 }
 
 // Options adjusts Train; nil is the same as the zero value, which is a linear model

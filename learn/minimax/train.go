@@ -112,7 +112,8 @@ type trainer struct {
 	data        *Data
 	net         *nn.Network
 	objectives  []objective
-	constants   []float64 // M_k
+	constants   []float64   // M_k
+	allowed     Preferences // those of the options, cut by the constraint of constants if that is the penalty
 	preferences optim.Maximizer
 	set         optim.Set
 
@@ -146,7 +147,7 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 	if o.Beta2 > 0 && !finite(t.constants...) {
 		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while scores %s; bound the weights or the scores", t.steepest(), size(bound))
 	}
-	if t.preferences, err = o.Preferences.set(t.constants, o.Penalty, o.Beta2); err != nil {
+	if err := t.restrict(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -156,6 +157,18 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 		t.set = biasBox(t.net, o.Bias)
 	}
 	return t, nil
+}
+
+// restrict sets the mixtures that count.
+func (t *trainer) restrict() (err error) {
+	t.allowed = t.Options.Preferences.Clone()
+	if t.Penalty == Constraint {
+		if t.allowed, err = t.allowed.Cut(t.constants, t.Beta2); err != nil {
+			return fmt.Errorf("minimax: preferences: the constraint Σ λ_k M_k ≤ β_2: %w", err)
+		}
+	}
+	t.preferences, err = setOf(t.allowed, len(t.objectives))
+	return err
 }
 
 // biasBox is the set of a linear model's parameters with biases of at most bound in size.
@@ -221,9 +234,7 @@ func (t *trainer) offsets() error {
 			o.scale, o.lipschitz, o.bound = o.scale/v, o.lipschitz/v, o.bound/v
 			t.constants[k] = o.lipschitz
 		}
-		var err error
-		t.preferences, err = t.Options.Preferences.set(t.constants, t.Penalty, t.Beta2)
-		return err
+		return t.restrict()
 	case Regret:
 		if t.Offsets == nil {
 			if err := t.alone(); err != nil {
