@@ -31,7 +31,7 @@ func Alone(r run.Row) bool { return strings.Contains(r.Stage, aloneStage) }
 type solo struct {
 	names   []string
 	proved  bool               // whether errors are known and kept
-	problem func(k int) string // what the run on objective k is of, beyond their number that of the game; nil is not compared
+	problem func(k int) string // what the run on objective k is of, the game behind them; nil is not compared
 	start   []float64          // if not nil, there is a checkpoint between runs as well, with these weights
 	train   func(k int, c run.Control) (value, off float64, err error)
 
@@ -48,7 +48,8 @@ func (s *solo) find(c *run.Control) error {
 	}
 	save := c.Checkpoint
 	for k := len(s.values); k < len(s.names); k++ {
-		own := run.Control{Ctx: c.Ctx, Recorder: c.Recorder, Live: c.Live, CheckpointEvery: c.CheckpointEvery, Resume: resume}
+		own := run.Control{Ctx: c.Ctx, Recorder: c.Recorder, Live: c.Live, CheckpointEvery: c.CheckpointEvery,
+			Resume: resume}
 		resume = nil
 		if save != nil {
 			own.Checkpoint = func(q *run.Checkpoint) error { return save(s.mark(q)) }
@@ -108,7 +109,8 @@ func (s *solo) take(c *run.Control) (*run.Checkpoint, error) {
 	case !finite(s.values...):
 		return nil, fmt.Errorf("minimax: the checkpoint's offsets %v are not all finite", s.values)
 	case single && (number != float64(n) || n > p || n == p && k.Solver != betweenSolver):
-		return nil, fmt.Errorf("minimax: the checkpoint of a run on objective %v alone has %d offsets: it is not of %d objectives", number+1, n, p)
+		return nil, fmt.Errorf("minimax: the checkpoint of a run on objective %v alone has %d offsets: it is not "+
+			"of %d objectives", number+1, n, p)
 	}
 	if s.problem != nil && (single || n != p) {
 		of := p
@@ -120,7 +122,8 @@ func (s *solo) take(c *run.Control) (*run.Checkpoint, error) {
 		}
 	}
 	if !single && n != p {
-		return nil, fmt.Errorf("minimax: the checkpoint has %d offsets for regrets of %d objectives; start afresh", n, p)
+		return nil, fmt.Errorf("minimax: the checkpoint has %d offsets for regrets of %d objectives; start afresh",
+			n, p)
 	}
 	if !single {
 		return nil, nil

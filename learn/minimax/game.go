@@ -22,8 +22,8 @@ import (
 type Penalty string
 
 const (
-	Handicap   Penalty = "handicap"   // +: objectives count by their upper bounds L_k + β_2 M_k (equation 5.10); the default
-	Shy        Penalty = "shy"        // -: λ avoids objectives with large constants, the Lagrangian of Theorem 5.3's constraint
+	Handicap   Penalty = "handicap"   // +: the default; objectives count by L_k + β_2 M_k (equation 5.10)
+	Shy        Penalty = "shy"        // -: the Lagrangian of Theorem 5.3, whose λ avoids large constants
 	Constraint Penalty = "constraint" // λ with Σ λ_k M_k ≤ β_2 only
 )
 
@@ -59,8 +59,10 @@ type lane[T nn.Float] struct {
 // evalRows is how many rows are evaluated at a time when all are.
 const evalRows = 512
 
-func newExamples[T nn.Float](net *nn.Network, data *Data, objectives []objective, multi MultiClass, mode ZeroOneMode, workers int) *examples[T] {
-	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode, workers: max(1, workers), weight: data.Weights()}
+func newExamples[T nn.Float](net *nn.Network, data *Data, objectives []objective, multi MultiClass,
+	mode ZeroOneMode, workers int) *examples[T] {
+	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode,
+		workers: max(1, workers), weight: data.Weights()}
 	if x, ok := any(data.X).([]T); ok {
 		e.x = x
 	} else {
@@ -87,7 +89,8 @@ func (l *lane[T]) space(e *examples[T], rows, inner int) {
 
 // losses evaluates the objectives on the scores of rows, adding to sums; with back,
 // l.ds holds the derivatives afterwards. Data row index(i) belongs to scores i.
-func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) int, coef, sums []float64, back bool) {
+func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) int, coef, sums []float64,
+	back bool) {
 	outputs := e.net.Outputs()
 	s, y := l.s[:rows*outputs], l.scratch.y[:rows*outputs]
 	for i, v := range scores[:len(s)] {
@@ -239,7 +242,9 @@ func (g *Game) Curvature(mu []float64) bool {
 			mu[j] = g.beta1
 		}
 	}
-	return !slices.ContainsFunc(g.objectives, func(o objective) bool { return !o.Convex || o.Errors && g.mode != Surrogate })
+	return !slices.ContainsFunc(g.objectives, func(o objective) bool {
+		return !o.Convex || o.Errors && g.mode != Surrogate
+	})
 }
 
 // handicap is ±β_2 (M_k - min M): what all share has no effect on the game, and would only
@@ -252,8 +257,6 @@ func (g *Game) handicap(k int) float64 {
 }
 
 // shared is the ±β_2 min M that handicap leaves out.
-func (g *Game) shared() float64 { return shared(g.beta2, g.objectives) }
-
 func shared(beta2 float64, objectives []objective) float64 {
 	if beta2 == 0 {
 		return 0
@@ -410,6 +413,13 @@ func (g *Game) Minorant(w, lambda, gw []float64) (float64, error) {
 	return v - before, err
 }
 
+// worst returns the largest mixture of the set at w, and the penalty.
+func (g *Game) worst(w []float64, set optim.Maximizer) (mixture, penalty float64, err error) {
+	values := make([]float64, len(g.objectives))
+	penalty, err = g.Eval(w, make([]float64, len(values)), nil, values)
+	return set.Maximize(values, nil), penalty, err
+}
+
 // squared returns the game with beta1 on the square of the norm.
 func (g *Game) squared(beta1 float64) *Game {
 	s := newGame(g.examples, beta1, g.beta2, false)
@@ -431,8 +441,8 @@ func (g *Game) terms() []separable.Term {
 // losses that are not convex or of whole rows, and the norm.
 func (g *Game) separable() *separable.Problem {
 	outputs, n := g.net.Outputs(), g.data.Rows
-	if g.norm || !g.Curvature(make([]float64, g.net.Dim())) ||
-		slices.ContainsFunc(g.objectives, func(o objective) bool { return o.row(g.multi, outputs) != score.NoRow }) {
+	rows := func(o objective) bool { return o.row(g.multi, outputs) != score.NoRow }
+	if g.norm || !g.Curvature(make([]float64, g.net.Dim())) || slices.ContainsFunc(g.objectives, rows) {
 		return nil
 	}
 	if g.targets == nil {
@@ -441,8 +451,8 @@ func (g *Game) separable() *separable.Problem {
 			g.data.Targets(i, outputs, g.targets[i*outputs:])
 		}
 	}
-	return &separable.Problem{X: g.x, Y: g.targets, Weight: g.weight, Rows: n, Features: g.data.Features, Outputs: outputs,
-		Signs: g.data.Y == nil, Terms: g.terms(), Beta: g.beta1, Workers: len(g.lanes)}
+	return &separable.Problem{X: g.x, Y: g.targets, Weight: g.weight, Rows: n, Features: g.data.Features,
+		Outputs: outputs, Signs: g.data.Y == nil, Terms: g.terms(), Beta: g.beta1, Workers: len(g.lanes)}
 }
 
 func (g *Game) under(on bool) {

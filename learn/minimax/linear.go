@@ -65,7 +65,8 @@ func (t *trainer) linear() (*Fit, error) {
 	l.r.Reason = ended(l.r, asked)
 	f := t.fit(l.g, l.r, l.frozen)
 	if !finite(f.Values...) || !finite(f.Penalty) || !finite(f.Model.Params...) {
-		return nil, &saddle.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
+		return nil, &saddle.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst,
+			First: math.NaN(), Err: optim.ErrNotFinite}
 	}
 	return f, nil
 }
@@ -110,7 +111,8 @@ func (t *trainer) linearRun() (*linearRun, error) {
 		l.more = true
 	case MirrorProx, DualAscent, Newton, Descent, Alternating:
 	default:
-		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, dual-ascent or newton", t.Solver)
+		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, "+
+			"dual-ascent or newton", t.Solver)
 	}
 	if l.Solver == Auto && l.more && bounded && l.gap < 0 {
 		l.gap = 1e-9 // as near as it gets
@@ -161,8 +163,9 @@ func (l *linearRun) steps() (*saddle.Result, error) {
 		certify.Relaxed = l.relaxed(l.width())
 	}
 	p := saddle.FirstOrder{
-		W: l.set, Lambda: l.mixtures, Entropic: l.Entropic, Steps: l.Steps, StepW: l.StepW, StepLambda: l.StepLambda,
-		Frozen: l.frozen, Batch: l.Batch, Seed: l.Seed, Suffix: !l.All, Gap: l.gap, Least: leastValue, Certify: certify,
+		W: l.set, Lambda: l.mixtures, Entropic: l.Entropic, Steps: l.Steps, StepW: l.StepW, Frozen: l.frozen,
+		StepLambda: l.StepLambda, Batch: l.Batch, Seed: l.Seed, Suffix: !l.All, Gap: l.gap, Least: leastValue,
+		Certify: certify,
 	}
 	switch l.Solver {
 	case Descent:
@@ -187,7 +190,7 @@ func (l *linearRun) steps() (*saddle.Result, error) {
 		return r, err
 	}
 	l.r = r
-	l.w, err = l.lower(l.g, l.mixtures, r.W, l.w)
+	l.w, err = l.lower(r.W, l.w)
 	return nil, err
 }
 
@@ -207,15 +210,16 @@ func (l *linearRun) ascend() (*saddle.Result, error) {
 	}
 	slack := 0.0
 	if l.Radius > 0 && l.Beta1 == 0 {
-		values := make([]float64, len(l.objectives))
-		if _, err := l.g.Eval(l.w, make([]float64, len(values)), nil, values); err != nil {
+		worst, _, err := l.g.worst(l.w, l.mixtures)
+		if err != nil {
 			return nil, err
 		}
-		slack = gap / 8 * sizeOf(l.mixtures.Maximize(values, nil))
+		slack = gap / 8 * sizeOf(worst)
 	}
 	scores := make([]float64, rows.Rows*rows.Outputs)
 	l.g.scoresOf(l.w, scores)
-	p := saddle.Planes{Inner: separable.NewAscent(rows, scores, l.Radius, slack, l.Seed), Lambda: l.mixtures, Gap: gap, Least: leastValue}
+	p := saddle.Planes{Inner: separable.NewAscent(rows, scores, l.Radius, slack, l.Seed), Lambda: l.mixtures,
+		Gap: gap, Least: leastValue}
 	if l.Solver == Auto {
 		p.Lenient, p.MostIdle = true, mostIdle
 		if !rows.Cornered() {
@@ -254,7 +258,8 @@ func (l *linearRun) newton() (*saddle.Result, error) {
 		return nil, l.refused(Newton, errNewton)
 	}
 	lambda, known := l.found()
-	p := saddle.Newton{Inner: inner, W: l.set, Lambda: l.mixtures, Gap: l.gap, Least: leastValue, Known: known, Relaxed: l.relaxed, Lenient: l.Solver == Auto}
+	p := saddle.Newton{Inner: inner, W: l.set, Lambda: l.mixtures, Gap: l.gap, Least: leastValue, Known: known,
+		Relaxed: l.relaxed, Lenient: l.Solver == Auto}
 	if l.gap < 0 {
 		p.Gap = 1e-9
 	}
@@ -281,7 +286,8 @@ func (l *linearRun) refused(by Solver, why error) error {
 type minimizer struct{ *separable.Newton }
 
 // Minimize implements saddle.Minimizer.
-func (m minimizer) Minimize(ctx context.Context, below saddle.Convex, w, lambda []float64, tol float64) ([]float64, int, error) {
+func (m minimizer) Minimize(ctx context.Context, below saddle.Convex, w, lambda []float64,
+	tol float64) ([]float64, int, error) {
 	return m.Newton.Minimize(ctx, below.(*Game).terms(), w, lambda, tol)
 }
 
@@ -308,7 +314,8 @@ func (l *linearRun) newtonOf() *minimizer {
 
 // smooth goes on by L-BFGS, which is for every game.
 func (l *linearRun) smooth() (*saddle.Result, error) {
-	p := saddle.Smoothed{W: l.set, Lambda: l.mixtures, Gap: math.Max(l.gap, 1e-9), Least: leastValue, Workers: l.Workers, Relaxed: l.relaxed, Scale: l.g.scale()}
+	p := saddle.Smoothed{W: l.set, Lambda: l.mixtures, Gap: math.Max(l.gap, 1e-9), Least: leastValue,
+		Workers: l.Workers, Relaxed: l.relaxed, Scale: l.g.scale()}
 	if l.gap < 0 {
 		p.Gap = math.Max(l.Gap, 1e-6)
 	}
@@ -342,27 +349,24 @@ func (l *linearRun) partial(s *saddle.Result) *Fit {
 }
 
 // lower returns w, or the start where the worst mixture there is better, or alone finite.
-func (t *trainer) lower(g *Game, set optim.Maximizer, w, start []float64) ([]float64, error) {
-	values := make([]float64, len(t.objectives))
-	var worst [2]float64
-	for i, x := range [][]float64{w, start} {
-		v, err := g.Eval(x, make([]float64, len(values)), nil, values)
-		if err != nil {
-			return nil, err
-		}
-		worst[i] = v + set.Maximize(values, nil)
+func (l *linearRun) lower(w, start []float64) ([]float64, error) {
+	a, r, err := l.g.worst(w, l.mixtures)
+	b, s, also := l.g.worst(start, l.mixtures)
+	if a+r <= b+s {
+		return w, errors.Join(err, also)
 	}
-	if worst[0] <= worst[1] {
-		return w, nil
-	}
-	return start, nil
+	return start, errors.Join(err, also)
 }
 
-var errDual = errors.New("minimax: dual ascent is for linear models whose losses are convex and of one score each (no softmax), " +
-	"with the square of the norm as penalty or within a radius (no bound of biases); choose another solver")
+var (
+	errDual = errors.New("minimax: dual ascent is for linear models " + convex +
+		"or within a radius (no bound of biases); choose another solver")
+	errNewton = errors.New("minimax: newton is for linear models " + convex +
+		"(no radius) and few enough rows and features for their products; choose another solver")
+)
 
-var errNewton = errors.New("minimax: newton is for linear models whose losses are convex and of one score each (no softmax), with the " +
-	"square of the norm as penalty (no radius) and few enough rows and features for their products; choose another solver")
+const convex = "whose losses are convex and of one score each (no softmax), with the square of the norm as " +
+	"penalty "
 
 // stopped reports whether a solver gave up of its own: Auto has others then.
 func stopped(r run.Reason) bool { return r == run.NoProgress || r == run.RoundLimit }

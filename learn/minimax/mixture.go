@@ -61,7 +61,8 @@ func TrainMixture(parts []saddle.Part, opts *MixtureOptions) (*MixtureFit, error
 		start = make([]float64, n)
 	}
 	if len(start) != n || o.Fixed != nil && len(o.Fixed) != p {
-		return nil, fmt.Errorf("minimax: a start of %d parameters and a mixture of %d weights for %d and %d", len(start), len(o.Fixed), n, p)
+		return nil, fmt.Errorf("minimax: a start of %d parameters and a mixture of %d weights for %d and %d",
+			len(start), len(o.Fixed), n, p)
 	}
 	if o.Fixed != nil {
 		if o.Fixed, err = mixtureOfWeights(o.Fixed); err != nil {
@@ -90,7 +91,8 @@ func TrainMixture(parts []saddle.Part, opts *MixtureOptions) (*MixtureFit, error
 			return nil, err
 		}
 	default:
-		return nil, fmt.Errorf("minimax: mixtures have no normalisation %q: their Lipschitz constants are not known; choose none, baseline or regret", o.Normalization)
+		return nil, fmt.Errorf("minimax: mixtures have no normalisation %q: their Lipschitz constants are not "+
+			"known; choose none, baseline or regret", o.Normalization)
 	}
 	return g.solve(&o, start)
 }
@@ -107,7 +109,8 @@ func (m *mixtureGame) regrets(o *MixtureOptions, start []float64) error {
 	p := len(m.names)
 	s := &solo{names: m.names, start: start, train: func(k int, c run.Control) (float64, float64, error) {
 		single := *o
-		single.Normalization, single.Fixed, single.stage, single.Control = Raw, make([]float64, p), m.names[k]+aloneStage, c
+		single.Normalization, single.Fixed, single.stage, single.Control = Raw, make([]float64, p),
+			m.names[k]+aloneStage, c
 		single.Rounds = 0 // a run that is cut short by its rounds is not to be measured from the wrong place
 		single.Fixed[k] = 1
 		f, err := m.solve(&single, start)
@@ -122,7 +125,8 @@ func (m *mixtureGame) regrets(o *MixtureOptions, start []float64) error {
 			return err
 		}
 	case len(o.Offsets) != p || !finite(o.Offsets...):
-		return fmt.Errorf("minimax: %d offsets for %d objectives: there must be a finite one for each", len(o.Offsets), p)
+		return fmt.Errorf("minimax: %d offsets for %d objectives: there must be a finite one for each",
+			len(o.Offsets), p)
 	default:
 		s.values = o.Offsets
 	}
@@ -149,7 +153,8 @@ func (m *mixtureGame) solve(o *MixtureOptions, start []float64) (*MixtureFit, er
 	if gap == 0 {
 		gap = 1e-3
 	}
-	s := saddle.Smoothed{Lambda: set, Gap: math.Max(gap, 1e-9), Absolute: o.Absolute, Inner: o.Inner, Workers: o.Workers, Memory: o.Memory, Single: n > singleFrom, Scale: o.Along}
+	s := saddle.Smoothed{Lambda: set, Gap: math.Max(gap, 1e-9), Absolute: o.Absolute, Inner: o.Inner,
+		Workers: o.Workers, Memory: o.Memory, Single: n > singleFrom, Scale: o.Along}
 	if o.Fixed != nil {
 		s.Lambda = only(o.Fixed)
 		s.Start = 1e-9 // there is nothing to smooth, and rounds would only forget curvature

@@ -52,7 +52,8 @@ type Unit struct {
 }
 
 func (t *trainer) model(w, lambda []float64) *Model {
-	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes, Lambda: slices.Clone(lambda), Normalized: t.Normalization,
+	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes,
+		Lambda: slices.Clone(lambda), Normalized: t.Normalization,
 		Preferences: t.allowed,
 		ZeroOne:     t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
 	if t.data.Y != nil {
@@ -189,7 +190,8 @@ func Read(r io.Reader) (*Model, error) {
 		outputs = m.Classes
 	}
 	if m.Outputs() != outputs || len(m.Lambda) != len(m.Objectives) || names != 0 && names != m.Classes {
-		return fail(fmt.Errorf("%d outputs for %d classes, %d weights of %d objectives", m.Outputs(), m.Classes, len(m.Lambda), len(m.Objectives)))
+		return fail(fmt.Errorf("%d outputs for %d classes, %d weights of %d objectives", m.Outputs(), m.Classes,
+			len(m.Lambda), len(m.Objectives)))
 	}
 	if len(m.Objectives) > 0 {
 		if _, err := m.preferences(); err != nil {
@@ -219,7 +221,7 @@ type Scored struct {
 	Largest float64 `json:"largest"`
 	Mixed   float64 `json:"mixed"` // of the model's own mixture
 	Error   float64 `json:"error"` // zero-one loss, ties being errors; NaN for regression
-	AUC     float64 `json:"auc"`   // mean over classes against the rest (metrics.MeanAUC); NaN for regression, and where there is one class only
+	AUC     float64 `json:"auc"`   // of classes against the rest (metrics.MeanAUC); NaN also for one alone
 	Prob    float64 `json:"prob"`  // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
 }
 
@@ -231,7 +233,8 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	}
 	regression := d.Y != nil
 	if d.Features != m.Sizes[0] || d.Outputs() != m.Outputs() || regression != (m.Classes == 0) {
-		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d", d.Features, d.Outputs(), m.Sizes[0], m.Outputs())
+		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d", d.Features,
+			d.Outputs(), m.Sizes[0], m.Outputs())
 	}
 	objectives, err := m.losses(custom)
 	if err != nil {
@@ -240,13 +243,15 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	e := newExamples[float64](m.net, d, objectives, m.MultiClass, m.ZeroOne, workers)
 	scores := make([]float64, d.Rows*m.Outputs())
 	e.scoresOf(m.Params, scores)
-	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(), Largest: math.Inf(-1)}
+	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(),
+		Largest: math.Inf(-1)}
 	set, err := m.preferences()
 	if err != nil {
 		return nil, err
 	}
 	if s.Values = entered(objectives, s.Raw); len(s.Values) > 0 {
-		s.Worst, s.Largest, s.Mixed = set.Maximize(s.Values, nil), slices.Max(s.Values), floats.Dot(m.Lambda, s.Values)
+		s.Worst, s.Largest, s.Mixed = set.Maximize(s.Values, nil), slices.Max(s.Values), floats.Dot(m.Lambda,
+			s.Values)
 	}
 	if regression {
 		return s, nil

@@ -27,10 +27,10 @@ func (t *trainer) network() (*Fit, error) {
 	if t.Batch == 0 {
 		return nil, errors.New("minimax: networks are trained on minibatches; give their size")
 	}
-	r := &netRun{trainer: t, run: run.Begin(netSolver, control, t.Passes), e: newExamples[float32](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)}
+	r := &netRun{trainer: t, run: run.Begin(netSolver, control, t.Passes), e: examplesOf[float32](t, t.data)}
 	r.run.Examples = t.data.Rows
 	if t.Network.Heldout != nil {
-		r.heldout = newExamples[float32](t.net, t.Network.Heldout, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)
+		r.heldout = examplesOf[float32](t, t.Network.Heldout)
 	}
 	r.w = nn.He[float32](t.net, t.Seed)
 	r.lambda, r.frozen = t.mixture()
@@ -77,7 +77,8 @@ func (r *netRun) rateOf(pass int) float64 {
 
 // optimizer makes one for the rate of the pass; what it remembers is handed on.
 func (r *netRun) optimizer() error {
-	o, err := nn.NewOptimizer[float32](r.net.Dim(), &nn.OptimizerOptions{Method: r.Network.Method, Rate: r.StepW * r.rate(), Momentum: r.Network.Momentum,
+	o, err := nn.NewOptimizer[float32](r.net.Dim(), &nn.OptimizerOptions{Method: r.Network.Method,
+		Rate: r.StepW * r.rate(), Momentum: r.Network.Momentum,
 		L2: r.Beta1, Penalised: r.net.AllWeights(), Workers: r.Workers})
 	if err != nil {
 		return fmt.Errorf("minimax: %w", err)
@@ -131,7 +132,8 @@ func (r *netRun) pass() (*run.Row, run.Reason, error) {
 	}
 	r.run.Evaluations++ // of all examples
 	r.position = 0
-	detail := &saddle.Row{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+	detail := &saddle.Row{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda),
+		Upper: math.Inf(1), Lower: math.Inf(-1)}
 	row := &run.Row{Step: r.StepW * rate, Detail: detail}
 	for k := range detail.Values {
 		detail.Values[k] /= float64(r.passRows)
@@ -219,8 +221,8 @@ func finite32(w []float32) bool {
 // diverged is the error of a run that went astray by a step, counted from 1.
 func (r *netRun) diverged(step int, rate, value float64, err error) error {
 	w := slices.DeleteFunc(convert[float64](r.w), math.IsNaN)
-	return &saddle.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * rate, StepLambda: r.StepLambda * rate,
-		Value: value, First: r.first, Norm: optim.MaxAbs(w), Err: err}
+	return &saddle.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * rate,
+		StepLambda: r.StepLambda * rate, Value: value, First: r.first, Norm: optim.MaxAbs(w), Err: err}
 }
 
 // move takes both steps, or says that the run diverged at this one, w being what it
@@ -290,8 +292,9 @@ func (r *netRun) finish(reason run.Reason) *Fit {
 	if !finite32(params) {
 		return nil // float32 overflowed in the last step: the error beside it says so
 	}
-	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.run.Steps(), Evaluations: r.run.Evaluations,
-		Reason: reason, Seconds: r.run.Seconds(), Objectives: r.names(), Guarantee: "no convergence guarantee: a network is not convex"}
+	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.run.Steps(),
+		Evaluations: r.run.Evaluations, Reason: reason, Objectives: r.names(),
+		Guarantee: "no convergence guarantee: a network is not convex"}
 	if r.step > 0 {
 		for k := range f.Lambda {
 			f.Lambda[k] = r.sum[k] / float64(r.step)
@@ -309,9 +312,10 @@ const netSolver = "almo network"
 func (r *netRun) checkpoint() (*run.Checkpoint, error) {
 	s := r.opt.State()
 	k := &run.Checkpoint{X: convert[float64](r.w),
-		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "rows": float64(r.passRows), "first": r.first,
-			"seed": float64(r.Seed), "optimizer": float64(s.Step)},
-		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": convert[float64](s.A), "b": convert[float64](s.B)}}
+		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "first": r.first,
+			"rows": float64(r.passRows), "seed": float64(r.Seed), "optimizer": float64(s.Step)},
+		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum),
+			"values": slices.Clone(r.passValues), "a": convert[float64](s.A), "b": convert[float64](s.B)}}
 	if r.kept != nil {
 		k.Arrays["kept"] = convert[float64](r.kept)
 	}
@@ -324,16 +328,19 @@ func (r *netRun) resume() error {
 	if k == nil || err != nil {
 		return err
 	}
-	if len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p || k.Scalars["seed"] != float64(r.Seed) {
+	if len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p ||
+		k.Scalars["seed"] != float64(r.Seed) {
 		return fmt.Errorf("minimax: %w: its arrays or seed do not fit", run.ErrOther)
 	}
 	r.w = convert[float32](k.X)
 	copy(r.lambda, k.Arrays["lambda"])
 	copy(r.sum, k.Arrays["sum"])
 	copy(r.passValues, k.Arrays["values"])
-	r.step, r.position, r.passRows, r.first = int(k.Scalars["step"]), int(k.Scalars["position"]), int(k.Scalars["rows"]), k.Scalars["first"]
+	r.step, r.position, r.passRows, r.first = int(k.Scalars["step"]), int(k.Scalars["position"]),
+		int(k.Scalars["rows"]), k.Scalars["first"]
 	if r.position < 0 || r.position >= r.data.Rows || r.step < 0 || r.passRows < 0 {
-		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position, r.data.Rows)
+		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position,
+			r.data.Rows)
 	}
 	if kept := k.Arrays["kept"]; len(kept) == n {
 		if r.kept = convert[float32](kept); k.Best == nil { // before runs had one
@@ -341,7 +348,8 @@ func (r *netRun) resume() error {
 			r.run.Best = run.Best{Loss: k.Scalars["best"], Step: step, Waited: k.Iteration - step}
 		}
 	}
-	if err := r.opt.Restore(nn.OptimizerState[float32]{Step: int(k.Scalars["optimizer"]), A: convert[float32](k.Arrays["a"]), B: convert[float32](k.Arrays["b"])}); err != nil {
+	if err := r.opt.Restore(nn.OptimizerState[float32]{Step: int(k.Scalars["optimizer"]),
+		A: convert[float32](k.Arrays["a"]), B: convert[float32](k.Arrays["b"])}); err != nil {
 		return fmt.Errorf("minimax: the checkpoint: %w", err)
 	}
 	return nil

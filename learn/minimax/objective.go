@@ -89,14 +89,16 @@ func size(bound float64) string {
 
 // newObjectives resolves losses by everything but baselines and regrets, which need
 // training. scoreBound is how large scores can be, +Inf when nothing is known.
-func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi MultiClass, outputs int, scoreBound float64) ([]objective, error) {
+func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi MultiClass, outputs int,
+	scoreBound float64) ([]objective, error) {
 	if len(losses) == 0 {
 		return nil, fmt.Errorf("minimax: no objectives: give at least one loss")
 	}
 	switch mode {
 	case Surrogate, RampSurrogate, Proxy, ZeroGradient:
 	default:
-		return nil, fmt.Errorf("minimax: there is no zero-one mode %q; choose surrogate, ramp, proxy or zero-grad", mode)
+		return nil, fmt.Errorf("minimax: there is no zero-one mode %q; choose surrogate, ramp, proxy or zero-grad",
+			mode)
 	}
 	var out []objective
 	for _, l := range losses {
@@ -132,13 +134,17 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 			by = o.factor * math.Max(lip, bound)
 		case Baseline, Raw:
 		default:
-			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, regret or none", norm)
+			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, "+
+				"regret or none", norm)
 		}
 		if math.IsInf(by, 1) {
-			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores %s; bound the weights, or give a bound of the scores, or choose another normalisation: %s needs no constant", l.Name, norm, size(scoreBound), Regret)
+			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores %s; "+
+				"bound the weights, or give a bound of the scores, or choose another normalisation: %s needs no "+
+				"constant", l.Name, norm, size(scoreBound), Regret)
 		}
 		if !(by > 0) {
-			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name, by)
+			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name,
+				by)
 		}
 		o.scale = 1 / by
 		o.lipschitz, o.bound = o.factor*lip*o.scale, o.factor*bound*o.scale
@@ -166,7 +172,8 @@ type scratch struct {
 //
 // y holds a target for each score; class the rows' classes, for losses of whole
 // rows. Where the λ-player sees true zero-one errors, these are in sums.
-func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, outputs int, s []float64, y []float64, class []int32, coef, sums, ds []float64, c *scratch) {
+func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, outputs int, s []float64,
+	y []float64, class []int32, coef, sums, ds []float64, c *scratch) {
 	clear(ds)
 	c.have = false
 	inv := 1 / float64(outputs)
@@ -198,17 +205,13 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 				}
 			}
 		default:
-			a *= inv * o.factor
+			if a *= inv * o.factor; o.Errors && mode == ZeroGradient {
+				a = 0
+			}
 			at := o.at(c.under)
-			if a == 0 || o.Errors && mode == ZeroGradient {
-				for i, v := range s {
-					l, _ := at(v, y[i])
-					sum += c.of(i) * l
-				}
-			} else {
-				for i, v := range s {
-					l, d := at(v, y[i])
-					sum += c.of(i) * l
+			for i, v := range s {
+				l, d := at(v, y[i])
+				if sum += c.of(i) * l; a != 0 {
 					ds[i] += a * d
 				}
 			}
@@ -242,7 +245,8 @@ func (o *objective) at(under bool) func(s, y float64) (float64, float64) {
 }
 
 // rows returns Σ_i of a loss of whole rows, and adds a times its derivative.
-func (o *objective) rows(kind score.RowKind, outputs int, s []float64, class []int32, a float64, ds []float64, c *scratch) float64 {
+func (o *objective) rows(kind score.RowKind, outputs int, s []float64, class []int32, a float64,
+	ds []float64, c *scratch) float64 {
 	c.row = sized(c.row, 2*outputs)
 	sum := 0.0
 	for i, y := range class {

@@ -59,12 +59,14 @@ type Options struct {
 	// The objectives and how they enter the game.
 	Losses        []Loss        // nil is DefaultLosses
 	Normalization Normalization // zero is Lipschitz
-	ScoreBound    float64       // |s| is at most this, for constants that need it; zero is Radius times the longest example, or unknown
+	ScoreBound    float64       // |s| is at most this, for constants that need it; zero is what Radius implies
 	ZeroOne       ZeroOneMode   // zero is Surrogate
 	MultiClass    MultiClass    // zero is OneVsAll
 	Preferences   Preferences
 	Fixed         []float64 // if not nil, the mixture to train on: a baseline. Weights are divided by their sum
-	Offsets       []float64 // L_k* of Regret, in its units, where they are known: Values[k] of the model of objective k alone, for a linear one plus its Penalty; nil finds them
+	// Offsets are L_k* of Regret, in its units, where they are known: Values[k] of the model of
+	// objective k alone, for a linear one plus its Penalty. Nil finds them.
+	Offsets []float64
 
 	// Penalties and sets.
 	Beta1   float64 // of R(w) on the weights (and biases, see Bias); certificates need it or Radius
@@ -92,14 +94,14 @@ type Options struct {
 	// they limit the first part.
 	Passes   int
 	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
-	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative goes as near as it gets
+	Gap      float64 // to stop at, times max(leastValue, value); zero is 1e-3, negative as near as it gets
 	NoPolish bool    // Auto: leave the second part out
 
 	Network Network // of models with hidden layers
 
 	Seed    uint64
 	Workers int         // zero is GOMAXPROCS; results do not depend on it
-	Control run.Control // context, recorder, checkpoints; Stop.Time, and of networks with Heldout Stop.Patience; the rest of Stop is not used
+	Control run.Control // of Stop, Time is used, and by networks with Heldout Patience
 }
 
 // Network is how networks are trained.
@@ -144,7 +146,8 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 	switch {
 	case !finite(p.Beta1, p.Beta2, p.Radius, p.Bias, p.StepW, p.StepLambda, p.Gap, p.ScoreBound):
 		return p, errors.New("minimax: no setting may be infinite or NaN")
-	case p.Beta1 < 0 || p.Beta2 < 0 || p.Radius < 0 || p.Bias < 0 || p.ScoreBound < 0 || p.StepW < 0 || p.StepLambda < 0:
+	case p.Beta1 < 0 || p.Beta2 < 0 || p.Radius < 0 || p.Bias < 0 || p.ScoreBound < 0 || p.StepW < 0 ||
+		p.StepLambda < 0:
 		return p, errors.New("minimax: penalties, radii, bounds and steps must not be negative")
 	case p.MultiClass != OneVsAll && p.MultiClass != Softmax:
 		return p, fmt.Errorf("minimax: there is no multi-class mode %q; choose ova-mean or softmax", p.MultiClass)
@@ -154,26 +157,30 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		return p, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 needs a β_2")
 	case p.Fixed != nil && len(p.Fixed) != len(p.Losses):
 		return p, fmt.Errorf("minimax: a mixture of %d weights for %d objectives", len(p.Fixed), len(p.Losses))
-	case p.Offsets != nil && (p.Normalization != Regret || len(p.Offsets) != len(p.Losses) || !finite(p.Offsets...)):
+	case p.Offsets != nil && (p.Normalization != Regret || len(p.Offsets) != len(p.Losses) ||
+		!finite(p.Offsets...)):
 		return p, errors.New("minimax: offsets are for regrets, one finite number for each objective")
 	case network && p.Solver != Auto && p.Solver != Descent:
 		return p, fmt.Errorf("minimax: networks are trained by %s, not by %s", Descent, p.Solver)
 	case network && (p.Steps != saddle.ConstantSteps || p.Entropic):
-		return p, errors.New("minimax: networks take plain projected steps of λ; leave rule and geometry as they are")
+		return p, errors.New("minimax: networks take plain projected steps of λ; leave rule and geometry alone")
 	case network && (p.Norm || p.Bias != 0 || p.All):
 		return p, errors.New("minimax: Norm, Bias and All are for linear models, not for networks")
 	case !network && p.Network != Network{}:
 		return p, errors.New("minimax: Network is for models with hidden layers, not for linear ones")
-	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features || p.Network.Heldout.Outputs() != d.Outputs()):
+	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features ||
+		p.Network.Heldout.Outputs() != d.Outputs()):
 		return p, errors.New("minimax: held-out data have other features or classes than the training data")
 	}
 	for k, v := range p.Preferences.Lo {
 		if v < 0 && len(p.Preferences.Lo) == len(p.Losses) {
-			return p, fmt.Errorf("minimax: preferences: the least weight of %s is %v: weights of objectives are not negative; give 0 or more", p.Losses[k].Name, v)
+			return p, fmt.Errorf("minimax: preferences: the least weight of %s is %v: weights of objectives are not "+
+				"negative; give 0 or more", p.Losses[k].Name, v)
 		}
 	}
 	if k := slices.IndexFunc(p.Losses, func(l Loss) bool { return l.Margin }); d.Y != nil && k >= 0 {
-		return p, fmt.Errorf("minimax: %s needs classes, but the targets are numbers; choose 1-norm (any q-norm), squared or huber", p.Losses[k].Name)
+		return p, fmt.Errorf("minimax: %s needs classes, but the targets are numbers; choose 1-norm (any "+
+			"q-norm), squared or huber", p.Losses[k].Name)
 	}
 	var err error
 	if p.Fixed != nil {
@@ -186,14 +193,17 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 // mixture whatever the units of the weights. Weights that add up to 1 stay what they are.
 func mixtureOfWeights(weights []float64) ([]float64, error) {
 	if k := slices.IndexFunc(weights, func(v float64) bool { return !(v >= 0) || math.IsInf(v, 1) }); k >= 0 {
-		return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1, weights[k])
+		return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1,
+			weights[k])
 	}
 	sum := floats.Sum(weights)
 	switch {
 	case sum == 0:
-		return nil, errors.New("minimax: all weights of the mixture are zero: there is nothing to train on; give one objective weight at least")
+		return nil, errors.New("minimax: all weights of the mixture are zero: there is nothing to train on; give " +
+			"one objective weight at least")
 	case math.IsInf(sum, 1):
-		return nil, fmt.Errorf("minimax: the weights of the mixture add up to more than %.3g; divide them all by the largest", math.MaxFloat64)
+		return nil, fmt.Errorf("minimax: the weights of the mixture add up to more than %.3g; divide them all by "+
+			"the largest", math.MaxFloat64)
 	}
 	out := slices.Clone(weights)
 	if math.Abs(sum-1) > 1e-9 {

@@ -103,7 +103,8 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 		for _, u := range m.Objectives {
 			raw, ok := r.Raw[u.Name]
 			if !ok {
-				return nil, fmt.Errorf("minimax: %s was not trained on %s: it has other objectives, and cannot be compared", r.Name, u.Name)
+				return nil, fmt.Errorf("minimax: %s was not trained on %s: it has other objectives, and cannot be "+
+					"compared", r.Name, u.Name)
 			}
 			one.Values = append(one.Values, u.Scale*raw-u.Offset)
 		}
@@ -166,13 +167,15 @@ func (m *Model) trained() (training, error) {
 		}
 	}
 	t := training{norm: words["norm"] == "true", fixed: words["mixture"] != ""}
-	for key, to := range map[string]*float64{"l2": &t.beta1, "bias": &t.bias, "radius": &t.radius, "beta2": &t.beta2} {
+	for key, to := range map[string]*float64{"l2": &t.beta1, "bias": &t.bias, "radius": &t.radius,
+		"beta2": &t.beta2} {
 		if words[key] == "" {
 			continue
 		}
 		v, err := strconv.ParseFloat(words[key], 64)
 		if err != nil || !(v >= 0) || math.IsInf(v, 1) {
-			return t, fmt.Errorf("minimax: the model was trained with %s=%q, which is no number from 0 on", key, words[key])
+			return t, fmt.Errorf("minimax: the model was trained with %s=%q, which is no number from 0 on", key,
+				words[key])
 		}
 		*to = v
 	}

@@ -115,7 +115,8 @@ func (r *radialRun) round() (*run.Row, run.Reason, error) {
 	square := r.g.squared(nu)
 	inner, w, tol := square.newton(r.Bias), slices.Clone(r.w), r.gap*r.Size(r.Best.Upper)
 	if inner != nil {
-		p := saddle.Newton{Inner: inner, W: r.bounds(), Lambda: r.mixtures, Gap: r.gap / 4, Least: leastValue, Relaxed: square.relaxer()}
+		p := saddle.Newton{Inner: inner, W: r.bounds(), Lambda: r.mixtures, Gap: r.gap / 4, Least: leastValue,
+			Relaxed: square.relaxer()}
 		in, err := p.Solve(square, r.w, r.Mix, &run.Control{Ctx: r.Run.Ctx, Stop: run.Stop{Time: r.Run.Stop.Time}})
 		if errors.Is(err, optim.ErrNotFinite) {
 			return nil, run.NoProgress, nil
@@ -191,7 +192,8 @@ func (r *radialRun) minimize(inner *minimizer, below saddle.Convex, w []float64,
 		r.Run.Evaluations += steps
 		return err
 	}
-	p := saddle.Smoothed{W: r.bounds(), Lambda: only(r.Mix), Gap: tol, Absolute: true, Start: 1e-9, Inner: 1000, Workers: r.Workers, Scale: r.g.scale()}
+	p := saddle.Smoothed{W: r.bounds(), Lambda: only(r.Mix), Gap: tol, Absolute: true, Start: 1e-9, Inner: 1000,
+		Workers: r.Workers, Scale: r.g.scale()}
 	s, err := p.Solve(below, w, &run.Control{Ctx: r.Run.Ctx, Stop: run.Stop{Iterations: 10}})
 	if err == nil {
 		r.Run.Evaluations += s.Evaluations
@@ -227,12 +229,11 @@ func (r *radialRun) penalized(v []float64) []float64 {
 
 // look takes the point nearest to w within the ball for Upper.
 func (r *radialRun) look(w []float64) error {
-	near, values := slices.Clone(w), make([]float64, len(r.Mix))
+	near := slices.Clone(w)
 	r.set.Project(near)
-	penalty, err := r.g.Eval(near, make([]float64, len(values)), nil, values)
-	r.Run.Evaluations++
-	if err == nil {
-		r.Reached(penalty+r.mixtures.Maximize(values, nil), near)
+	worst, penalty, err := r.g.worst(near, r.mixtures)
+	if r.Run.Evaluations++; err == nil {
+		r.Reached(penalty+worst, near)
 	}
 	return err
 }
@@ -249,7 +250,8 @@ func (r *radialRun) prove(under saddle.Convex, w []float64) error {
 
 // state is what a checkpoint holds.
 func (r *radialRun) state() (*run.Checkpoint, error) {
-	k := &run.Checkpoint{X: slices.Clone(r.w), Scalars: map[string]float64{"tau": r.tau}, Arrays: map[string][]float64{}}
+	k := &run.Checkpoint{X: slices.Clone(r.w), Scalars: map[string]float64{"tau": r.tau},
+		Arrays: map[string][]float64{}}
 	if finite(r.was) {
 		k.Scalars["was"], k.Scalars["rest"] = r.was, r.rest
 	}
@@ -284,8 +286,9 @@ func (t *trainer) confine(g *Game, set optim.Maximizer) error {
 	if !t.Norm || t.Beta1 == 0 {
 		return nil
 	}
-	values, least := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
-	if _, err := g.Eval(make([]float64, t.net.Dim()), make([]float64, len(values)), nil, values); err != nil {
+	least := make([]float64, len(t.objectives))
+	worst, _, err := g.worst(make([]float64, t.net.Dim()), set)
+	if err != nil {
 		return err
 	}
 	outputs := t.net.Outputs()
@@ -297,7 +300,7 @@ func (t *trainer) confine(g *Game, set optim.Maximizer) error {
 		}
 		least[k] = o.scale*low - o.offset + g.handicap(k)
 	}
-	radius := (set.Maximize(values, nil) - set.Maximize(least, nil)) / t.Beta1 * (1 + 1e-9)
+	radius := (worst - set.Maximize(least, nil)) / t.Beta1 * (1 + 1e-9)
 	if !(radius > 0) || math.IsInf(radius, 1) {
 		return nil // no loss at zero, which is then the best; or none that can be written
 	}

@@ -66,14 +66,16 @@ type TradePoint struct {
 // first alone in the given number of even steps, and the robust model: figure 5.1 on
 // data. For convex problems the curve bounds what can be had, and the robust model is
 // where it meets the diagonal, unless one objective is the larger all along.
-func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []TradePoint, robust TradePoint, err error) {
+func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []TradePoint, robust TradePoint,
+	err error) {
 	o, full, err := given(data, opts)
 	if err != nil {
 		return nil, robust, err
 	}
 	p := len(full.Losses)
 	if first < 0 || second < 0 || first >= p || second >= p || first == second || steps < 1 {
-		return nil, robust, fmt.Errorf("minimax: no trade-off between objectives %d and %d of %d in %d steps", first, second, p, steps)
+		return nil, robust, fmt.Errorf("minimax: no trade-off between objectives %d and %d of %d in %d steps",
+			first, second, p, steps)
 	}
 	o.Losses = []Loss{full.Losses[first], full.Losses[second]}
 	o.Preferences = Preferences{}

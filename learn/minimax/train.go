@@ -37,7 +37,6 @@ type Fit struct {
 	Radii       saddle.Radii // of TheoremSteps
 	Passes      int
 	Evaluations int
-	Seconds     float64
 	Reason      run.Reason
 	Guarantee   string // what is known of the model: "certified", or why not
 	Objectives  []string
@@ -138,14 +137,16 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 		}
 	}
 	bound += beyond(data)
-	if t.objectives, err = newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(), bound); err != nil {
+	if t.objectives, err = newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(),
+		bound); err != nil {
 		return nil, err
 	}
 	for k := range t.objectives {
 		t.constants = append(t.constants, t.objectives[k].lipschitz)
 	}
-	if o.Beta2 > 0 && !finite(t.constants...) {
-		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while scores %s; bound the weights or the scores", t.steepest(), size(bound))
+	if k := optim.FirstNotFinite(t.constants); o.Beta2 > 0 && k >= 0 {
+		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while "+
+			"scores %s; bound the weights or the scores", t.objectives[k].Name, size(bound))
 	}
 	if err := t.restrict(); err != nil {
 		return nil, err
@@ -174,16 +175,8 @@ func (t *trainer) restrict() (err error) {
 // biasBox is the set of a linear model's parameters with biases of at most bound in size.
 func biasBox(net *nn.Network, bound float64) optim.Product {
 	b := net.Biases(0)
-	return optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-bound}, Hi: []float64{bound}}, Dim: b.To - b.From}}
-}
-
-// steepest names the first objective without a finite constant.
-func (t *trainer) steepest() string {
-	k := slices.IndexFunc(t.objectives, func(o objective) bool { return math.IsInf(o.lipschitz, 1) })
-	if k < 0 {
-		return "none"
-	}
-	return t.objectives[k].Name
+	return optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-bound}, Hi: []float64{bound}},
+		Dim: b.To - b.From}}
 }
 
 // beta2 is the signed coefficient of M_k in the values.
@@ -197,8 +190,13 @@ func (t *trainer) beta2() float64 {
 	return 0
 }
 
+// examplesOf returns the objectives on data, in one precision.
+func examplesOf[T nn.Float](t *trainer, d *Data) *examples[T] {
+	return newExamples[T](t.net, d, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)
+}
+
 func (t *trainer) game() *Game {
-	g := newGame(newExamples[float64](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers), t.Beta1, t.beta2(), t.Norm)
+	g := newGame(examplesOf[float64](t, t.data), t.Beta1, t.beta2(), t.Norm)
 	if len(t.Hidden) == 0 && t.Bias == 0 {
 		g.spans = []nn.Span{{From: 0, To: t.net.Dim()}}
 	}
@@ -250,7 +248,8 @@ func (t *trainer) offsets() error {
 
 // unmeasurable is the error of units that would divide by next to nothing.
 func unmeasurable(name string, value float64) error {
-	return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose another normalisation", name, value)
+	return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose "+
+		"another normalisation", name, value)
 }
 
 // names returns those of the objectives.
@@ -320,7 +319,9 @@ func sizeOf(value float64) float64 { return math.Max(leastValue, math.Abs(value)
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
-	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: t.names(), Shared: g.shared()}
+	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified,
+		Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: t.names(),
+		Shared: shared(g.beta2, g.objectives)}
 	f.Guarantee = "certified"
 	if !r.Certified || math.IsInf(r.Certificate.Lower, -1) {
 		f.Certified = false
@@ -329,7 +330,8 @@ func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
 		case !g.Curvature(make([]float64, t.net.Dim())):
 			f.Guarantee = "no convergence guarantee: the problem is not convex"
 		case !(t.Beta1 > 0 || t.Radius > 0):
-			f.Guarantee = "not certified: without a penalty or a radius the weights are unbounded, and so is the bound"
+			f.Guarantee = "not certified: without a penalty or a radius the weights are unbounded, and so is the " +
+				"bound"
 		default:
 			f.Guarantee = "not certified"
 		}
