@@ -82,7 +82,8 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 
 // Result is what a fit says of how the solver ended.
 func Result(f *minimax.Fit) *optim.Result {
-	return &optim.Result{F: f.Worst, Iterations: f.Passes, Evaluations: f.Evaluations, Reason: f.Reason, Note: f.Guarantee}
+	return &optim.Result{F: f.Worst, Iterations: f.Passes, Evaluations: f.Evaluations, Reason: f.Reason,
+		Note: f.Guarantee}
 }
 
 // Model is a minimax.Model that reads tables.
@@ -156,7 +157,8 @@ func (m *Model) Explain() []learner.Section {
 		game.Rows = append(game.Rows, []any{u.Name, m.Lambda[k], u.Scale, u.Offset})
 	}
 	if m.Certified {
-		game.Note = fmt.Sprintf("no weights have a worst mixture plus penalty that is lower by more than %.3g", m.Gap)
+		game.Note = fmt.Sprintf("no weights have a worst mixture plus penalty that is lower by more than %.3g",
+			m.Gap)
 	}
 	if len(m.Sizes) > 2 {
 		return []learner.Section{game}
@@ -188,6 +190,8 @@ func (m *Model) Explain() []learner.Section {
 	return []learner.Section{game, weights}
 }
 
+type contract = learner.Model[*table.Table, *learner.Scores]
+
 // Learner is this package under the contract of package learner.
 type Learner struct{}
 
@@ -210,7 +214,7 @@ Minimises the largest mixture of the --losses over the weights of a linear model
 func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
+func (Learner) Train(t *table.Table, options any, c *run.Control) (contract, *optim.Result, error) {
 	o, ok := options.(*Options)
 	if !ok && options != nil {
 		return nil, nil, fmt.Errorf("almo: options of type %T", options)
@@ -223,7 +227,7 @@ func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model
 }
 
 // Read implements learner.Learner.
-func (Learner) Read(r io.Reader) (learner.Model[*table.Table, *learner.Scores], error) {
+func (Learner) Read(r io.Reader) (contract, error) {
 	m, err := Read(r)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ type examples[T nn.Float] struct {
 	workers    int
 	weight     []float64 // of examples, 1 in the mean; nil is 1 each
 	targets    []float64 // of all scores; nil before they are needed
+	under      bool      // relaxed losses give the lines below what was relaxed
 
 	lanes    []*lane[T] // of workers, for all rows
 	small    lane[T]    // for minibatches, whose products are shared among the workers
@@ -96,7 +97,7 @@ func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) i
 	for i, v := range scores[:len(s)] {
 		s[i] = float64(v)
 	}
-	l.class, l.scratch.weight = l.class[:0], nil
+	l.class, l.scratch.weight, l.scratch.under = l.class[:0], nil, e.under
 	if e.weight != nil {
 		l.scratch.weights = sized(l.scratch.weights, rows*outputs)
 		l.scratch.weight = l.scratch.weights
@@ -393,8 +394,8 @@ func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
 // β|u| it takes the line -(g-g')·u, for the gradient g of the losses and the least g' that is left
 // of it by a line below the norm: at the minimum, and where w is not, that is closer than the tangent.
 func (g *Game) Minorant(w, lambda, gw []float64) (float64, error) {
-	g.under(true)
-	defer g.under(false)
+	g.under = true
+	defer func() { g.under = false }()
 	if !g.norm || g.beta1 == 0 {
 		return g.Eval(w, lambda, gw, nil)
 	}
@@ -453,13 +454,6 @@ func (g *Game) separable() *separable.Problem {
 	}
 	return &separable.Problem{X: g.x, Y: g.targets, Weight: g.weight, Rows: n, Features: g.data.Features,
 		Outputs: outputs, Signs: g.data.Y == nil, Terms: g.terms(), Beta: g.beta1, Workers: len(g.lanes)}
-}
-
-func (g *Game) under(on bool) {
-	g.small.scratch.under = on
-	for _, l := range g.lanes {
-		l.scratch.under = on
-	}
 }
 
 // gradient stores Σ_k coef_k of the sums over all rows. Consecutive blocks share a

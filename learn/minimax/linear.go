@@ -58,6 +58,9 @@ func (t *trainer) linear() (*Fit, error) {
 		}
 		l.control.Resume = nil
 	}
+	if l.r == nil {
+		return nil, fmt.Errorf("minimax: %w: it is of a stage that this run has not", run.ErrOther)
+	}
 	asked := l.gap
 	if t.Gap < 0 {
 		asked = -1

@@ -1,6 +1,7 @@
 package minimax
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -187,5 +188,14 @@ func TestNewtonRefuses(t *testing.T) {
 	o.Control.Resume = &run.Checkpoint{Solver: saddle.NewtonSolver}
 	if _, err := Train(d, &o); err == nil {
 		t.Error("an empty checkpoint was taken")
+	}
+	// Nor is one of a stage that the run does not have.
+	for _, solver := range []string{string(Smoothed), normSolver, radialSolver, saddle.NewtonSolver, saddle.PlanesSolver} {
+		for _, o := range []Options{{Beta1: 1, NoPolish: true}, {Radius: 1, NoPolish: true}, {Beta1: 1, Norm: true, NoPolish: true}} {
+			o.Control.Resume = &run.Checkpoint{Solver: solver}
+			if _, err := Train(d, &o); !errors.Is(err, run.ErrOther) {
+				t.Errorf("a checkpoint of %s: %v", solver, err)
+			}
+		}
 	}
 }

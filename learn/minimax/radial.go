@@ -65,7 +65,8 @@ func (l *linearRun) normDue() bool {
 // radialDue reports whether L-BFGS left a gap that something radial is to blame for.
 func (l *linearRun) radialDue() bool {
 	_, ok := l.ball()
-	return ok && (l.Norm && l.Solver == Smoothed || l.Solver == Auto) && l.gap > 0 && l.r.Certified &&
+	asked := l.Solver == Auto || l.Norm && l.Solver == Smoothed
+	return ok && asked && l.gap > 0 && l.r != nil && l.r.Certified &&
 		l.r.Certificate.Gap() > l.gap*sizeOf(l.r.Certificate.Upper)
 }
 

@@ -102,7 +102,8 @@ func NewMixture(parts []Part, joint Joint, beta1 float64) (*Mixture, error) {
 	if !(beta1 >= 0) || math.IsInf(beta1, 1) {
 		return nil, fmt.Errorf("saddle: a penalty of %v", beta1)
 	}
-	m := &Mixture{parts: slices.Clone(parts), joint: joint, beta1: beta1, values: make([]float64, len(parts)), c: make([]float64, len(parts))}
+	m := &Mixture{parts: slices.Clone(parts), joint: joint, beta1: beta1, values: make([]float64, len(parts)),
+		c: make([]float64, len(parts))}
 	switch {
 	case joint != nil && joint.Len() != len(parts):
 		return nil, fmt.Errorf("saddle: %d parts for the %d objectives of their joint", len(parts), joint.Len())
@@ -113,7 +114,8 @@ func NewMixture(parts []Part, joint Joint, beta1 float64) (*Mixture, error) {
 	}
 	for k, p := range parts {
 		if joint == nil && p.Objective.Dim() != m.dim {
-			return nil, fmt.Errorf("saddle: %s has %d parameters, %s has %d: they must share them", p.Name, p.Objective.Dim(), parts[0].Name, m.dim)
+			return nil, fmt.Errorf("saddle: %s has %d parameters, %s has %d: they must share them", p.Name,
+				p.Objective.Dim(), parts[0].Name, m.dim)
 		}
 		if p.Scale == 0 {
 			p.Scale = 1

@@ -18,7 +18,7 @@ const NewtonSolver = "newton"
 type Minimizer interface {
 	// Minimize moves w to the minimum of below, the game or what relaxes it, to within about tol.
 	// bend is minus the second derivative of the minimum by λ, row by row; steps tell the work.
-	Minimize(ctx context.Context, below Convex, w, lambda []float64, tol float64) (bend []float64, steps int, err error)
+	Minimize(ctx context.Context, below Convex, w, lambda []float64, tol float64) (bend []float64, steps int, e error)
 }
 
 // Newton finds saddle points by Newton's method in both players. For each λ, Inner finds w(λ), so
@@ -75,11 +75,11 @@ func (m Newton) Solve(p Convex, w0, lambda0 []float64, c *run.Control) (*Result,
 		m.Lambda = optim.Simplex{}
 	}
 	rounds := newtonRounds
-	if most := c.Stop.Iterations; most > 0 {
-		rounds = min(rounds, most)
+	if c != nil && c.Stop.Iterations > 0 {
+		rounds = min(rounds, c.Stop.Iterations)
 	}
-	r := &newtonRun{Newton: m, Proof: Proof{Best: m.Known, Mix: slices.Clone(lambda0), Least: m.Least}, p: p, below: p,
-		w: slices.Clone(w0), share: 1}
+	r := &newtonRun{Newton: m, p: p, below: p, w: slices.Clone(w0), share: 1,
+		Proof: Proof{Best: m.Known, Mix: slices.Clone(lambda0), Least: m.Least}}
 	r.Begin(NewtonSolver, c, rounds)
 	m.Lambda.Project(r.Mix)
 	resumed, err := r.resume()
@@ -107,7 +107,8 @@ func (r *newtonRun) round() (*run.Row, run.Reason, error) {
 	}
 	w := slices.Clone(r.w)
 	// The slope of D is off by the root of what w(λ) misses D(λ) by.
-	bend, steps, err := r.Inner.Minimize(r.Run.Ctx, r.below, w, r.Mix, math.Min(innerShare*coarse, 1e4*coarse*coarse))
+	near := math.Min(innerShare*coarse, 1e4*coarse*coarse)
+	bend, steps, err := r.Inner.Minimize(r.Run.Ctx, r.below, w, r.Mix, near)
 	if err != nil {
 		return nil, "", err
 	}
@@ -143,8 +144,8 @@ func (r *newtonRun) astray(v float64) (*run.Row, run.Reason, error) {
 	if r.Lenient {
 		return nil, run.NoProgress, nil
 	}
-	return nil, "", &DivergenceError{Solver: NewtonSolver, Step: r.Run.Steps() + 1, StepW: 1, StepLambda: r.share, Value: v,
-		First: r.first, Norm: optim.MaxAbs(r.w), Err: optim.ErrNotFinite}
+	return nil, "", &DivergenceError{Solver: NewtonSolver, Step: r.Run.Steps() + 1, StepW: 1, StepLambda: r.share,
+		Value: v, First: r.first, Norm: optim.MaxAbs(r.w), Err: optim.ErrNotFinite}
 }
 
 // move chooses the next λ and width; false when there is nothing left to try.
@@ -190,7 +191,8 @@ func (r *newtonRun) highest() []float64 {
 		r.Lambda.Maximize(at.slope, x)
 		return x
 	}
-	x, y, next, slope := slices.Clone(at.lambda), slices.Clone(at.lambda), make([]float64, p), make([]float64, p)
+	x, y := slices.Clone(at.lambda), slices.Clone(at.lambda)
+	next, slope := make([]float64, p), make([]float64, p)
 	momentum := 1.0
 	for range 2000 {
 		for k := range p {
@@ -253,13 +255,15 @@ func (r *newtonRun) prove(w []float64) error {
 
 // state is what a checkpoint holds.
 func (r *newtonRun) state() (*run.Checkpoint, error) {
-	k := &run.Checkpoint{X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share}, Arrays: map[string][]float64{}}
+	k := &run.Checkpoint{X: slices.Clone(r.w), Scalars: map[string]float64{"width": r.width, "share": r.share},
+		Arrays: map[string][]float64{}}
 	if r.first-r.first == 0 {
 		k.Scalars["first"] = r.first
 	}
 	if a := r.at; a != nil {
 		k.Scalars["value"] = a.value
-		for name, v := range map[string][]float64{"atW": a.w, "atLambda": a.lambda, "atSlope": a.slope, "atBend": a.bend} {
+		for name, v := range map[string][]float64{"atW": a.w, "atLambda": a.lambda, "atSlope": a.slope,
+			"atBend": a.bend} {
 			k.Arrays[name] = slices.Clone(v)
 		}
 	}
@@ -279,7 +283,8 @@ func (r *newtonRun) resume() (bool, error) {
 	}
 	copy(r.w, k.X)
 	if w := k.Arrays["atW"]; w != nil {
-		r.at = &newtonAt{lambda: slices.Clone(k.Arrays["atLambda"]), w: slices.Clone(w), value: k.Scalars["value"], slope: slices.Clone(k.Arrays["atSlope"]), bend: slices.Clone(k.Arrays["atBend"])}
+		r.at = &newtonAt{lambda: slices.Clone(k.Arrays["atLambda"]), w: slices.Clone(w), value: k.Scalars["value"],
+			slope: slices.Clone(k.Arrays["atSlope"]), bend: slices.Clone(k.Arrays["atBend"])}
 		if len(w) != n || len(r.at.lambda) != p || len(r.at.slope) != p || len(r.at.bend) != p*p {
 			return false, otherProblem(k)
 		}

@@ -59,7 +59,7 @@ type planesRun struct {
 	inRound, next int // passes of the round, and at which to look at bounds
 	cuts          []cut
 	open          bool    // the last cut is of this round
-	trust         float64 // λ moves by at most this: planes say nothing of what is far from where they were made
+	trust         float64 // λ moves by at most this: planes say nothing of what is far from them
 	gain          float64 // the gap when it last fell by a clear factor, after
 	gained        int     // so many passes
 }
@@ -185,8 +185,9 @@ func (r *planesRun) overflows(v float64) (run.Reason, error) {
 	if r.Lenient {
 		return run.NoProgress, nil
 	}
-	return run.Interrupted, fmt.Errorf("saddle: %s: pass %d: a bound or value is %v: %w; the losses are too steep for this solver: "+
-		"choose smoothed, or other units, or a smaller scale of features", PlanesSolver, r.Inner.Passes(), v, optim.ErrNotFinite)
+	return run.Interrupted, fmt.Errorf("saddle: %s: pass %d: a bound or value is %v: %w; the losses are too steep "+
+		"for this solver: choose smoothed, or other units, or a smaller scale of features",
+		PlanesSolver, r.Inner.Passes(), v, optim.ErrNotFinite)
 }
 
 // move goes from the λ of the best lower bound towards next, as far as is trusted: twice as
@@ -271,7 +272,8 @@ func (r *planesRun) game() ([]float64, error) {
 	start := make([]float64, j)
 	start[j-1] = 1
 	// The last point converges as well for such games, and the suffix keeps its mean.
-	solver, control := FirstOrder{W: optim.Simplex{}, Lambda: r.Lambda, Suffix: true, Gap: -1}, &run.Control{Stop: run.Stop{Iterations: 4000}}
+	solver, control := FirstOrder{W: optim.Simplex{}, Lambda: r.Lambda, Suffix: true, Gap: -1},
+		&run.Control{Stop: run.Stop{Iterations: 4000}}
 	s, err := solver.Solve(payoff, start, r.Mix, control)
 	if err != nil {
 		return nil, fmt.Errorf("saddle: %s: the game of %d cuts: %w", PlanesSolver, j, err)
@@ -331,9 +333,11 @@ func (r *planesRun) resume(n int) (bool, error) {
 		return false, err
 	}
 	for i, penalty := range k.Arrays["cutPenalty"] {
-		r.cuts = append(r.cuts, cut{w: slices.Clone(w[i*n : (i+1)*n]), values: slices.Clone(values[i*p : (i+1)*p]), penalty: penalty})
+		r.cuts = append(r.cuts, cut{w: slices.Clone(w[i*n : (i+1)*n]), values: slices.Clone(values[i*p : (i+1)*p]),
+			penalty: penalty})
 	}
-	r.inRound, r.next, r.open, r.trust = int(k.Scalars["in"]), int(k.Scalars["next"]), k.Scalars["open"] != 0, k.Scalars["trust"]
+	r.inRound, r.next, r.open, r.trust = int(k.Scalars["in"]), int(k.Scalars["next"]), k.Scalars["open"] != 0,
+		k.Scalars["trust"]
 	r.gain, r.gained = k.Scalars["gain"], int(k.Scalars["gained"])
 	return true, nil
 }

@@ -20,7 +20,10 @@ type Proof struct {
 
 // Begin starts a run of at most so many rounds, whatever limit of iterations the control has.
 func (p *Proof) Begin(solver string, control *run.Control, rounds int) {
-	own := *control
+	var own run.Control
+	if control != nil {
+		own = *control
+	}
 	own.Stop.Iterations = rounds
 	p.Run = run.Begin(solver, &own, rounds)
 }
@@ -65,8 +68,9 @@ func (p *Proof) Row(value, step float64, values []float64) *run.Row {
 	if p.Best.Lambda != nil {
 		mean = p.Best.Lambda
 	}
-	return &run.Row{Objective: value, Step: step, Evaluations: p.Run.Evaluations, Detail: &Row{Values: slices.Clone(values),
-		Lambda: slices.Clone(p.Mix), Mean: slices.Clone(mean), Upper: p.Best.Upper, Lower: p.Best.Lower}}
+	detail := &Row{Values: slices.Clone(values), Lambda: slices.Clone(p.Mix), Mean: slices.Clone(mean),
+		Upper: p.Best.Upper, Lower: p.Best.Lower}
+	return &run.Row{Objective: value, Step: step, Evaluations: p.Run.Evaluations, Detail: detail}
 }
 
 // Save completes k, which has what is the solver's own.
@@ -92,7 +96,8 @@ func (p *Proof) Taken(n int) (*run.Checkpoint, error) {
 }
 
 func otherProblem(k *run.Checkpoint) error {
-	return fmt.Errorf("saddle: %w: what it holds (of %s, %d weights) does not fit", run.ErrOther, k.Solver, len(k.X))
+	return fmt.Errorf("saddle: %w: what it holds (of %s, %d weights) does not fit", run.ErrOther, k.Solver,
+		len(k.X))
 }
 
 // save writes the bounds that there are.

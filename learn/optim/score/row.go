@@ -43,7 +43,8 @@ func (l *Pointwise) RowConstants(outputs int, b float64) (lipschitz, bound float
 
 // Row returns the loss of a row of class y, and adds a times its derivative to d unless that is nil.
 // under asks for the line below what was relaxed; see Pointwise.Under. space has room for two rows.
-func (l *Pointwise) Row(kind RowKind, row []float64, y int, a float64, d []float64, under bool, space []float64) float64 {
+func (l *Pointwise) Row(kind RowKind, row []float64, y int, a float64, d []float64, under bool,
+	space []float64) float64 {
 	switch kind {
 	case RowSoftMax:
 		most, z := slices.Max(row), 0.0
@@ -104,7 +105,8 @@ func (l *Pointwise) Row(kind RowKind, row []float64, y int, a float64, d []float
 // is below the largest z_c by at most width/2. With under it is ⟨p, z⟩ for that p: linear
 // in the scores, and nowhere above the largest z_c. It adds a times the derivative p to d
 // unless that is nil.
-func (l *Pointwise) smoothRow(row []float64, y int, a float64, d []float64, under bool, space []float64) float64 {
+func (l *Pointwise) smoothRow(row []float64, y int, a float64, d []float64, under bool,
+	space []float64) float64 {
 	z, p := space[:len(row)], space[len(row):2*len(row)]
 	most := 0.0
 	for c, v := range row {

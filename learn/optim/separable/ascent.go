@@ -136,7 +136,8 @@ func (a *Ascent) sum() {
 		}
 		alpha = a.scaled
 	}
-	gemm.Gemm(a.p.Workers, blas.Trans, blas.NoTrans, outputs, f, n, a.inv, alpha, outputs, a.p.X, f, 0, a.w, f+1)
+	workers := a.p.Workers
+	gemm.Gemm(workers, blas.Trans, blas.NoTrans, outputs, f, n, a.inv, alpha, outputs, a.p.X, f, 0, a.w, f+1)
 	for c := range outputs {
 		b := 0.0
 		for i := range n {
@@ -284,7 +285,7 @@ func (a *Ascent) Restore(k *run.Checkpoint, lambda []float64) error {
 		return fmt.Errorf("separable: %w: its rows do not fit", run.ErrOther)
 	}
 	passes, beta, floor := k.Scalars["passes"], k.Scalars["beta"], k.Scalars["floor"]
-	if passes < 0 || a.radius > 0 && (!(beta > 0) || math.IsInf(beta, 1) || !(floor >= 0) || math.IsInf(floor, 1)) {
+	if passes < 0 || a.radius > 0 && !(beta > 0 && floor >= 0 && math.Max(beta, floor) <= math.MaxFloat64) {
 		return errors.New("separable: the checkpoint's counts or penalty are impossible")
 	}
 	a.lambda = slices.Clone(lambda)

@@ -69,7 +69,8 @@ func (s *Newton) Side() int { return s.m }
 //
 // bend is the matrix Σ_c G_cᵀ H_c⁻¹ G_c (p×p, row by row) for the gradients G of terms along w
 // and the Hessian H of φ where the last step began: minus the second derivative by λ of min φ.
-func (s *Newton) Minimize(ctx context.Context, terms []Term, w, lambda []float64, tol float64) (bend []float64, most int, err error) {
+func (s *Newton) Minimize(ctx context.Context, terms []Term, w, lambda []float64,
+	tol float64) (bend []float64, most int, err error) {
 	outputs, p := s.p.Outputs, len(lambda)
 	bends, steps := make([][]float64, outputs), make([]int, outputs)
 	lanes := min(s.p.Workers, outputs)
@@ -221,7 +222,8 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 			// Losses come without second derivatives; a difference that is taken over less than
 			// any width is one.
 			h := 1e-6 * (1 + math.Abs(s))
-			o.second[i] = o.p.weight(i) / float64(n) * math.Max(0, (o.mix.slope(s+h, o.y[i])-o.mix.slope(s-h, o.y[i]))/(2*h))
+			bend := (o.mix.slope(s+h, o.y[i]) - o.mix.slope(s-h, o.y[i])) / (2 * h)
+			o.second[i] = o.p.weight(i) / float64(n) * math.Max(0, bend)
 		}
 		o.held = o.bias > 0 && math.Abs(o.w[o.m-1]) >= o.bias && o.grad[o.m-1]*o.w[o.m-1] < 0
 		longest, ok := o.direction(along)
@@ -275,7 +277,8 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 // there. Zero says that rounding leaves no descent.
 func (o *newtonOutput) search(along, ds []float64, longest float64) float64 {
 	n := float64(len(ds))
-	wd, dd := floats.Dot(o.penalized(o.w), o.penalized(along)), floats.Dot(o.penalized(along), o.penalized(along))
+	inner := o.penalized(along)
+	wd, dd := floats.Dot(o.penalized(o.w), inner), floats.Dot(inner, inner)
 	slope := func(t float64) float64 {
 		sum := 0.0
 		for i, d := range ds {
