@@ -259,6 +259,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 	}
 	m.count()
 	if m.cancels > 0 {
+		b.budget.Ctx = nil // it may be done when the machine is used
 		m.careful = &careful{builder: b}
 	}
 	return m, nil
