@@ -6,13 +6,15 @@
 //	learner/    the contract of a learner: options with tags, train, predict, explain
 //	run/        one training run: context, watch, stop, checkpoint, resume, workers
 //	evaluate/   one comparison: trials, nested choice, known fits, paired tests
-//	optim/      objectives, sets, solvers; score (losses of a score), saddle (games)
-//	dataset/    readers over io.Reader; dataset/table has rows of features
+//	optim/      objectives, sets, solvers; score (losses of a score), saddle (games), separable
+//	            (losses that separate over rows)
+//	dataset/    readers over io.Reader; dataset/table has rows of features, dense of numbers
 //	metrics/    error rates and tests; model/ is the one file format
 //	linear/     logistic and ridge regression
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	sequence/   labellers of sequences; g2p/ pronunciation
-//	minimax/    one model for many losses; nn/ its networks, gemm/ their products
+//	minimax/    one model for many losses; almo/ the same as a learner of tables
+//	nn/         networks; gemm/ their products, and Cholesky's factors
 //
 // A learner's own code is its mathematics: it calls a solver of optim, or run.Loop, and does
 // not iterate over training by itself.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,11 +8,22 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/almo"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
-	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
+
+// almoName is the group of the learner's commands.
+const almoName = "almo"
+
+// almoCommands are the verbs of the learner. Those that every learner of tables has alike are
+// written over the contract.
+func almoCommands() []*command {
+	l := almo.Learner{}
+	return []*command{almoTrain, almoPredict, almoEval, learnerCV(l, tableLearners, freshTable), learnerExplain(l, freshTable),
+		almoCurve, almoG2P, almoSequence}
+}
 
 var almoTrain = &command{
 	name: "almo train", args: "train.csv", min: 1, max: 1,
@@ -76,18 +86,17 @@ compare with:
 					names = append(names, l.Name)
 				}
 				control = drawn.watch(control, names)
-				tab, encoder, d, err := c.almoTable(to, *a.scaling)
+				tab, encoder, d, err := c.almoTable(to, a.Scaling)
 				if err != nil {
 					return nil, err
 				}
-				if *a.heldout > 0 {
-					d, o.Network.Heldout = split(d, *a.heldout, *a.seed)
-					if d.Rows == 0 || o.Network.Heldout.Rows == 0 {
-						return nil, errors.New("flag --heldout leaves one of the parts empty")
+				if a.Heldout > 0 {
+					if d, o.Network.Heldout, err = almo.Split(d, a.Heldout, o.Seed); err != nil {
+						return nil, fmt.Errorf("flag --%w", err)
 					}
 				}
 				o.Workers, o.Control, o.Passes = workers, control, int(*t.iterations)
-				if ownRounds(o.Solver) && !c.flags.Given("iterations") {
+				if almo.OwnRounds(o.Solver) && !c.flags.Given("iterations") {
 					o.Passes = 0 // as many as it makes progress by
 				}
 				o.Control.Recorder = run.Recorders(control.Recorder, run.RecorderFunc(func(r run.Row) error { rows = append(rows, r); return nil }))
@@ -96,8 +105,7 @@ compare with:
 					return nil, flagged(err)
 				}
 				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
-				r := &optim.Result{F: f.Worst, Iterations: f.Passes, Reason: f.Reason, Note: f.Guarantee}
-				r.Evaluations = f.Evaluations
+				r := almo.Result(f)
 				if len(rows) > 0 {
 					r.Evaluations = rows[len(rows)-1].Evaluations
 				}
@@ -115,7 +123,7 @@ compare with:
 					}
 					details["offsets"] = offsets
 				}
-				notes := a.notes(o)
+				notes := readingNotes(o)
 				if d.Y == nil && o.Fixed == nil && len(o.Losses) > 1 && *cost && (len(o.Hidden) == 0 || c.flags.Given("cost")) {
 					r, err := costOf(d, o, f, workers)
 					if err != nil {
@@ -183,20 +191,4 @@ func empty(t *table.Table) bool {
 		}
 	}
 	return true
-}
-
-// split divides rows in a fixed pseudo-random way.
-func split(d *minimax.Data, share float64, seed uint64) (train, held *minimax.Data) {
-	var a, b []int
-	for i := range d.Rows {
-		x := (uint64(i)+1)*0x9e3779b97f4a7c15 ^ seed*0xbf58476d1ce4e5b9
-		x ^= x >> 31
-		x *= 0x94d049bb133111eb
-		if float64(x>>11)/(1<<53) < share {
-			b = append(b, i)
-		} else {
-			a = append(a, i)
-		}
-	}
-	return d.Subset(a), d.Subset(b)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -32,7 +33,7 @@ func costOf(d *minimax.Data, o *minimax.Options, f *minimax.Fit, workers int) (*
 	r := &robustness{Error: s.Error}
 	names := f.Objectives
 	for k, name := range names {
-		if name == minimax.ZeroOne().Name && o.ZeroOne == minimax.Surrogate && slices.Contains(names, minimax.CrossEntropy().Name) {
+		if name == score.ZeroOne().Name && o.ZeroOne == minimax.Surrogate && slices.Contains(names, score.CrossEntropy().Name) {
 			continue
 		}
 		alone := *o
@@ -76,8 +77,8 @@ func single(f *minimax.Fit) string {
 	const all = 0.999
 	sums := map[string]float64{}
 	for k, name := range f.Objectives {
-		if name == minimax.ZeroOne().Name {
-			name = minimax.CrossEntropy().Name
+		if name == score.ZeroOne().Name {
+			name = score.CrossEntropy().Name
 		}
 		if sums[name] += f.Lambda[k]; sums[name] >= all {
 			return name

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -43,7 +44,7 @@ func TestCostOf(t *testing.T) {
 			t.Errorf("%s: error %v, counted %v", units, r.Error, wrong(f.Model))
 		}
 		for _, a := range r.Alone {
-			l, err := minimax.ParseLoss(a.Loss)
+			l, err := score.ParsePointwise(a.Loss)
 			if err != nil {
 				t.Fatal(err)
 			}

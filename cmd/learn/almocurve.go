@@ -12,6 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/almo"
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
@@ -61,7 +63,7 @@ Example:
 			if len(o.Losses) != 2 || *points < 2 || *points > 10000 || *passes < 1 || o.Fixed != nil {
 				return errors.New("flags: a curve is between two --losses, has 2 to 10000 --points and at least one iteration, and takes no --mixture")
 			}
-			if *a.heldout > 0 {
+			if a.Heldout > 0 {
 				return errors.New("flag --heldout is not for curves: their points are of the training rows")
 			}
 			if err := apart(places("the data", c.args...), []place{{"the picture", *picture}, {"the picture of both losses", *both}, {"the table", *csvName}}); err != nil {
@@ -77,7 +79,7 @@ Example:
 			if err := needsTarget(to, c.args[0]); err != nil {
 				return err
 			}
-			_, _, d, err := c.almoTable(to, *a.scaling)
+			_, _, d, err := c.almoTable(to, a.Scaling)
 			if err != nil {
 				return err
 			}
@@ -168,14 +170,14 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 			return err
 		}
 	}
-	almo := plot.Series{Name: "almo", Kind: plot.Points, X: robust.Values[:1], Y: robust.Values[1:]}
+	robustPoint := plot.Series{Name: "almo", Kind: plot.Points, X: robust.Values[:1], Y: robust.Values[1:]}
 	high := min(most[0], most[1]) // farther out the diagonal would only flatten the curve
 	diagonal := plot.Series{Name: "equal", X: []float64{low, high}, Y: []float64{low, high}, Dashed: true}
 	for _, p := range []struct {
 		file  string
 		chart plot.Chart
 	}{
-		{picture, plot.Chart{Title: "Trade-off of two losses", XLabel: names[0], YLabel: names[1], Series: []plot.Series{frontier, diagonal, almo}, Legend: true}},
+		{picture, plot.Chart{Title: "Trade-off of two losses", XLabel: names[0], YLabel: names[1], Series: []plot.Series{frontier, diagonal, robustPoint}, Legend: true}},
 		{both, plot.Chart{Title: "Losses along the mixtures", XLabel: "λ of " + names[0], YLabel: "loss", Series: append(along,
 			plot.Series{Name: "almo", Kind: plot.Points, X: []float64{robust.Lambda}, Y: []float64{r.Worst}}), Legend: true}},
 	} {
@@ -211,22 +213,12 @@ func needsTarget(o *table.Options, name string) error {
 }
 
 // almoTable reads the training table of the command line, and encodes it.
-func (c *call) almoTable(o *table.Options, scaling string) (*table.Table, *minimax.Encoder, *minimax.Data, error) {
+func (c *call) almoTable(o *table.Options, scaling dense.Scaling) (*table.Table, *dense.Encoder, *minimax.Data, error) {
 	o.Storage = table.DenseStorage // the encoder makes a number of every cell
 	t, err := c.openTable(c.args[0], o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	encoder, err := minimax.NewEncoder(t, minimax.Scaling(scaling))
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	d, err := encoder.Data(t, nil)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if t.Target == nil {
-		return nil, nil, nil, fmt.Errorf("%s has no targets to train on", t.Name)
-	}
-	return t, encoder, d, nil
+	encoder, d, err := almo.Encode(t, scaling)
+	return t, encoder, d, err
 }

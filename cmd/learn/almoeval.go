@@ -13,49 +13,24 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
+	"github.com/tropica-fst/tropica/learn/almo"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 )
 
-// almoModel reads a model file.
-func (c *call) almoModel(name string) (*minimax.Model, error) {
-	if name == "" {
-		return nil, errors.New("flag --model is needed: a file that `learn almo train` wrote")
-	}
-	r, shown, err := c.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	m, err := minimax.Read(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shown, err)
-	}
-	if m.Encoder == nil {
-		return nil, fmt.Errorf("%s: the model says nothing of columns; it was not trained by this command", shown)
-	}
-	return m, nil
-}
-
 // almoRows reads a model, and the table that is the call's first argument as it is for that model.
-func (c *call) almoRows(model string, o *table.Options) (*minimax.Model, *table.Table, *minimax.Data, error) {
-	m, err := c.almoModel(model)
+func (c *call) almoRows(name string, o *table.Options) (*almo.Model, *table.Table, *minimax.Data, error) {
+	m, _, err := load(c, name, "almo train", almo.Read)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	o.Task = table.Classification
 	if m.Classes == 0 {
 		o.Task = table.Regression
-	} else if len(m.ClassNames) > 0 {
+	} else {
 		o.Classes = m.ClassNames
 	}
-	switch {
-	case m.Classes == 0:
-		o.Like = m.Encoder.Table(nil)
-	case len(m.ClassNames) > 0:
-		o.Like = m.Encoder.Table(m.ClassNames)
-	}
-	o.Extra, o.Storage = true, table.DenseStorage
+	o.Like, o.Extra, o.Storage = m.Form(), true, table.DenseStorage
 	t, err := c.openTable(c.arg(0), o)
 	if err != nil {
 		return nil, nil, nil, err
@@ -298,7 +273,7 @@ func writePareto(w io.Writer, p *minimax.ParetoCheck) {
 
 // scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
 // such as the AUC of one class, is null.
-func scoredJSON(m *minimax.Model, s *minimax.Scored, b *minimax.Bound, p *minimax.ParetoCheck, rows int) any {
+func scoredJSON(m *almo.Model, s *minimax.Scored, b *minimax.Bound, p *minimax.ParetoCheck, rows int) any {
 	type loss struct {
 		Name   string  `json:"name"`
 		Raw    float64 `json:"raw"`

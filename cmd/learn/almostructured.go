@@ -16,6 +16,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
@@ -53,13 +54,13 @@ func (s *structuredFlags) places() []place {
 
 // train plays the game over parts. identity says, in words key=value, what the parts were made
 // from; write makes the file of a model from its weights and a word on how it was trained.
-func (s *structuredFlags) train(identity string, examples int, parts []minimax.Part, joint minimax.Joint, along []float64, workers int, control run.Control,
+func (s *structuredFlags) train(identity string, examples int, parts []saddle.Part, joint saddle.Joint, along []float64, workers int, control run.Control,
 	write func(w []float64, training string) (func(io.Writer) error, error)) (*fitted, error) {
 	var names []string
 	for _, p := range parts {
 		names = append(names, p.Name)
 	}
-	o := &minimax.MixtureOptions{Beta1: *s.l2 / float64(examples), Gap: *s.gap, Absolute: true, Inner: int(*s.inner), Workers: workers, Steps: control.Stop.Iterations,
+	o := &minimax.MixtureOptions{Beta1: *s.l2 / float64(examples), Gap: *s.gap, Absolute: true, Inner: int(*s.inner), Workers: workers, Rounds: control.Stop.Iterations,
 		Joint: joint, Along: along, Memory: 10, Normalization: minimax.Normalization(*s.units)}
 	switch *s.mixture {
 	case "":

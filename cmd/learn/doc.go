@@ -8,7 +8,7 @@
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
 //	learn gb train|predict|eval|cv|explain       gradient boosting
 //	learn multiboost train|predict|eval|cv|explain  one classifier for rows of several sources
-//	learn almo train|predict|eval|curve          one model for many losses, of tables
+//	learn almo train|predict|eval|cv|explain|curve  one model for many losses, of tables
 //	learn almo g2p|sequence                      one model of pronunciation, or labeller, for many losses
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/almo"
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/evaluate"
@@ -19,12 +20,16 @@ import (
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
-var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}}
+var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}}
+
+func freshTable() kind[*table.Table, *learner.Scores] { return &tableKind{} }
 
 func tableCommands() []*command {
 	var out []*command
 	for _, l := range tableLearners {
-		out = append(out, learnerCommands(l, tableLearners, func() kind[*table.Table, *learner.Scores] { return &tableKind{} })...)
+		if l.Name() != almoName { // whose train, predict and eval have more to say
+			out = append(out, learnerCommands(l, tableLearners, freshTable)...)
+		}
 	}
 	return out
 }

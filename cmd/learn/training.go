@@ -14,7 +14,6 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
-	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -352,7 +351,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	switch {
 	case r.Reason == run.Diverged:
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
-	case r.Reason == minimax.GapMissed || r.Reason == minimax.RoundLimit:
+	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
 	case !r.Converged:
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")

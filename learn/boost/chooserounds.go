@@ -3,6 +3,7 @@ package boost
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -30,6 +31,35 @@ type booster struct {
 
 // begin starts a booster on rows with a control; the number of rounds is MostRounds.
 type begin func(d *Data, c Control) (*booster, error)
+
+// settingsFor returns a copy of the settings that o points to, nil for none, for rows that are
+// there.
+func settingsFor[O any](name string, d *Data, o *O) (*O, error) {
+	var settings O
+	if o != nil {
+		settings = *o
+	}
+	if d == nil || d.X == nil {
+		return nil, fmt.Errorf("boost: %s: %w: no rows", name, ErrData)
+	}
+	return &settings, nil
+}
+
+// trainRounds makes the rounds of a run on rows that were checked. Where their number is 0 it
+// is chosen first; start then makes runs of an open number.
+func trainRounds(name string, d *Data, rounds *int, seed uint64, c *Control, start begin) (*Ensemble, error) {
+	if *rounds == 0 {
+		var err error
+		if *rounds, *c, err = openRounds(d, seed, *c, start); err != nil {
+			return nil, err
+		}
+	}
+	b, err := start(d, *c)
+	if err != nil {
+		return nil, c.unbegun(name, err)
+	}
+	return b.rounds(b.more, b.one)
+}
 
 // openRounds returns the number of rounds for a run whose options leave it open, and the control
 // that the run then has.

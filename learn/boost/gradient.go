@@ -28,13 +28,9 @@ import (
 //
 // Errors: unusable data or settings, and *run.InterruptedError (with the model so far).
 func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
-	var opts GradientOptions
-	if o != nil {
-		opts = *o
-	}
-	o = &opts
-	if d == nil || d.X == nil {
-		return nil, fmt.Errorf("boost: gb: %w: no rows", ErrData)
+	o, err := settingsFor("gb", d, o)
+	if err != nil {
+		return nil, err
 	}
 	o.fill(d.X.Rows)
 	if err := o.check(); err != nil {
@@ -47,17 +43,7 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	if err := trees.Check(len(d.X.Columns), func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
 		return nil, fmt.Errorf("boost: gb: %w", err)
 	}
-	if o.Rounds == 0 {
-		var err error
-		if o.Rounds, o.Control, err = openRounds(d, o.Seed, o.Control, o.begin); err != nil {
-			return nil, err
-		}
-	}
-	b, err := o.begin(d, o.Control)
-	if err != nil {
-		return nil, o.Control.unbegun("gb", err)
-	}
-	return b.rounds(b.more, b.one)
+	return trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number

@@ -331,13 +331,9 @@ func familyTexts(families []Family) []string {
 // Errors: unusable data or settings, errors of user's learners, and *run.InterruptedError
 // (with the model so far).
 func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
-	var opts RGBOptions
-	if o != nil {
-		opts = *o
-	}
-	o = &opts
-	if d == nil || d.X == nil {
-		return nil, fmt.Errorf("boost: rgb: %w: no rows", ErrData)
+	o, err := settingsFor("rgb", d, o)
+	if err != nil {
+		return nil, err
 	}
 	o.fill(d.X.Rows, len(d.X.Columns))
 	if err := o.check(len(d.X.Columns)); err != nil {
@@ -346,17 +342,7 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 	if err := d.check(o.Loss); err != nil {
 		return nil, err
 	}
-	if o.Rounds == 0 {
-		var err error
-		if o.Rounds, o.Control, err = openRounds(d, o.Seed, o.Control, o.begin); err != nil {
-			return nil, err
-		}
-	}
-	b, err := o.begin(d, o.Control)
-	if err != nil {
-		return nil, o.Control.unbegun("rgb", err)
-	}
-	return b.rounds(b.more, b.one)
+	return trainRounds("rgb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/dataset/table/tabletest"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -104,7 +105,7 @@ func TestAsScikitLearn(t *testing.T) {
 // The gradient against central differences, with shifts, weights and a part of the rows.
 func TestObjectiveGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	x := messy(rng, 70)
+	x := tabletest.Messy(rng, 70)
 	even := slices.Repeat([]float64{1.0 / 70}, 70)
 	fs := Features(x, even, 1)
 	for _, loss := range []score.Loss{score.Logistic{}, score.SoftMax{Classes: 3}, score.Squared{}, score.Huber{Delta: 0.5}} {
@@ -157,7 +158,7 @@ func target(t *table.Table, rng *rand.Rand) *table.Table {
 // file gives the model back.
 func TestInvariances(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	x := target(messy(rng, 3000), rng)
+	x := target(tabletest.Messy(rng, 3000), rng)
 	x.Weight = make([]float64, x.Rows)
 	for i := range x.Weight {
 		x.Weight[i] = float64(rng.IntN(4))
@@ -203,7 +204,7 @@ func TestInvariances(t *testing.T) {
 // Predictions are the sums that the weights say, for missing values and levels too.
 func TestPredict(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	x := target(messy(rng, 500), rng)
+	x := target(tabletest.Messy(rng, 500), rng)
 	m, _, err := Train(x, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func TestPredict(t *testing.T) {
 // A run that was interrupted goes on from its checkpoint, and one of other settings does not.
 func TestResume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	x := target(messy(rng, 400), rng)
+	x := target(tabletest.Messy(rng, 400), rng)
 	want, _, err := Train(x, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +287,7 @@ func TestRefuses(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	m, _, err := Train(target(messy(rng, 300), rng), nil, nil)
+	m, _, err := Train(target(tabletest.Messy(rng, 300), rng), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

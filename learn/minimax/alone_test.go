@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -131,7 +132,7 @@ func TestBoundedBiasesOfSoftmax(t *testing.T) {
 // A run that is interrupted after any row of any stage goes on to the rows and the model of one
 // that was not.
 func TestStagesGoOn(t *testing.T) {
-	one, _ := QNorm(1)
+	one, _ := score.QNorm(1)
 	for _, c := range []struct {
 		stages string
 		o      Options
@@ -139,9 +140,9 @@ func TestStagesGoOn(t *testing.T) {
 		{"mirror-prox dual-ascent newton", Options{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16}},
 		{"mirror-prox dual-ascent", Options{Losses: ThesisLosses(), Beta1: 0.01, Radius: 1, Passes: 3, Batch: 16}},
 		{"newton", Options{Losses: ThesisLosses(), Beta1: 0.01, Solver: Newton, Gap: 1e-6}},
-		{"mirror-prox newton", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{CrossEntropy(), one}}},
-		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true, Losses: []Loss{CrossEntropy(), one}}},
-		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw, Losses: []Loss{Squared(), CrossEntropy()}}},
+		{"mirror-prox newton", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{score.CrossEntropy(), one}}},
+		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true, Losses: []Loss{score.CrossEntropy(), one}}},
+		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw, Losses: []Loss{score.SquaredError(), score.CrossEntropy()}}},
 		{"smoothed", Options{Losses: ThesisLosses(), Beta1: 0.01, Radius: 1, Solver: Smoothed}},
 		{"mirror-prox smoothed", Options{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16, Bias: 0.02, MultiClass: Softmax}},
 	} {
@@ -203,13 +204,13 @@ func TestRegretsGoOn(t *testing.T) {
 		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
 	}
 	d := noisy()
-	one, _ := QNorm(1)
+	one, _ := score.QNorm(1)
 	for _, o := range []Options{
 		{Losses: ThesisLosses(), Beta1: 0.1, Passes: 4, Batch: 16, Solver: MirrorProx, Gap: -1},
 		{Losses: ThesisLosses(), Beta1: 0.1, Passes: 3, Batch: 16},
 		{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16, Hidden: []int{3}},
 	} {
-		o.Normalization, o.Losses, o.Workers = Regret, []Loss{Hinge(), one, CrossEntropy()}, 1
+		o.Normalization, o.Losses, o.Workers = Regret, []Loss{score.Hinge(), one, score.CrossEntropy()}, 1
 		type saved struct {
 			k    *run.Checkpoint
 			rows int // that were recorded before
@@ -263,7 +264,7 @@ func TestRegretsInterrupted(t *testing.T) {
 	d := &Data{X: []float64{1, 2, 3, 4}, Rows: 4, Features: 1, Class: []int32{0, 1, 0, 1}, Classes: 2}
 	ctx, cancel := context.WithCancel(t.Context())
 	var last *run.Checkpoint
-	_, err := Train(d, &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 5, Solver: MirrorProx, Gap: -1, Control: run.Control{Ctx: ctx,
+	_, err := Train(d, &Options{Normalization: Regret, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Beta1: 0.1, Passes: 5, Solver: MirrorProx, Gap: -1, Control: run.Control{Ctx: ctx,
 		Recorder: run.RecorderFunc(func(r run.Row) error {
 			if strings.HasPrefix(r.Stage, "cross-entropy alone") && r.Iteration == 2 {
 				cancel()
@@ -283,7 +284,7 @@ func TestRegretsInterrupted(t *testing.T) {
 // What each objective reaches alone is sought once for all points of a curve and all baselines.
 func TestRegretsOnce(t *testing.T) {
 	passes := 0
-	o := &Options{Normalization: Regret, Losses: []Loss{Hinge(), CrossEntropy()}, Beta1: 0.1, Passes: 2, NoPolish: true, Control: run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
+	o := &Options{Normalization: Regret, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Beta1: 0.1, Passes: 2, NoPolish: true, Control: run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
 		if Alone(r) {
 			passes++
 		}
@@ -362,7 +363,7 @@ func TestRegretsProved(t *testing.T) {
 func TestNetworkRegretsPasses(t *testing.T) {
 	for _, n := range []Normalization{Lipschitz, Regret} {
 		var first, last *run.Checkpoint
-		o := Options{Normalization: n, Losses: []Loss{Hinge(), CrossEntropy()}, Hidden: []int{3}, Passes: 2, Workers: 1}
+		o := Options{Normalization: n, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Hidden: []int{3}, Passes: 2, Workers: 1}
 		o.Control.CheckpointEvery = 1
 		o.Control.Checkpoint = func(k *run.Checkpoint) error {
 			if first == nil {

@@ -47,11 +47,13 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 		return nil, fmt.Errorf("minimax: the bounds are for examples that count alike, not for weighted ones")
 	}
 	if data.Features != m.Sizes[0] || data.Outputs() != m.Outputs() || len(s.Values) != len(m.Objectives) {
-		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d", data.Features, data.Outputs(), m.Sizes[0], m.Outputs())
+		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d",
+			data.Features, data.Outputs(), m.Sizes[0], m.Outputs())
 	}
 	norm := floats.Norm(m.Params, 2)
 	if !(radius > 0) || math.IsInf(radius, 1) || norm > radius*(1+1e-9) {
-		return nil, fmt.Errorf("minimax: a bound for models with parameters of norm at most %v says nothing of one with %.6g; train within a radius", radius, norm)
+		return nil, fmt.Errorf("minimax: a bound for models with parameters of norm at most %v says nothing of "+
+			"one with %.6g; train within a radius", radius, norm)
 	}
 	own, err := m.losses(custom)
 	if err != nil {
@@ -61,8 +63,8 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 	for _, o := range own {
 		losses = append(losses, o.Loss)
 	}
-	bound := radius * data.longest()
-	objectives, err := newObjectives(losses, Raw, m.ZeroOne, m.MultiClass, data.Outputs(), bound+data.beyond())
+	bound := radius * data.Longest()
+	objectives, err := newObjectives(losses, Raw, m.ZeroOne, m.MultiClass, data.Outputs(), bound+beyond(data))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,8 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 	}
 	sq += float64(data.Rows) // the constant feature of the bias
 	rows, p := float64(data.Rows), float64(len(objectives))
-	b := &Bound{Delta: delta, Empirical: s.Worst, Radius: radius, Rademacher: radius * math.Sqrt(sq) / rows, Vertex: math.Inf(-1), Epsilon: 0.01}
+	b := &Bound{Delta: delta, Empirical: s.Worst, Radius: radius, Rademacher: radius * math.Sqrt(sq) / rows,
+		Vertex: math.Inf(-1), Epsilon: 0.01}
 	outputs := float64(data.Outputs())
 	contraction := 1.0
 	if outputs > 1 {
@@ -87,7 +90,8 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 			mk /= outputs // each output has its share of the mean
 		}
 		if !finite(mk, bk) {
-			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v and the bound %v on scores up to %.4g: the report needs both finite", u.Name, mk, bk, bound)
+			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v and the bound %v on scores up to "+
+				"%.4g: the report needs both finite", u.Name, mk, bk, bound)
 		}
 		b.Vertex = math.Max(b.Vertex, s.Values[k]+2*mk*contraction*b.Rademacher+3*bk*root)
 		most, lip = math.Max(most, bk), math.Max(lip, mk)

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // The bounds by hand: two rows of one feature, hinge and cross-entropy, whose Lipschitz
 // constants are 1.
 func TestBound(t *testing.T) {
 	d := &Data{Rows: 2, Features: 1, X: []float64{3, -4}, Class: []int32{1, 0}, Classes: 2}
-	f, err := Train(d, &Options{Losses: []Loss{Hinge(), CrossEntropy()}, Radius: 2, Beta1: 0.1, Batch: -1, Workers: 1})
+	f, err := Train(d, &Options{Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Radius: 2, Beta1: 0.1, Batch: -1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +71,7 @@ func TestBoundOfClasses(t *testing.T) {
 	rad := radius * math.Sqrt(4+1+1+1+0.25+1) / 3
 	most := radius * math.Sqrt(4+1)
 	for _, multi := range []MultiClass{OneVsAll, Softmax} {
-		o := &Options{Losses: []Loss{ZeroOne(), Hinge(), Squared()}, Radius: radius, MultiClass: multi, Normalization: Regret, Batch: -1, Workers: 1}
+		o := &Options{Losses: []Loss{score.ZeroOne(), score.Hinge(), score.SquaredError()}, Radius: radius, MultiClass: multi, Normalization: Regret, Batch: -1, Workers: 1}
 		f, err := Train(d, o)
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +107,7 @@ func TestBoundOfClasses(t *testing.T) {
 // Targets beyond ±1 are farther from the scores, and losses there steeper.
 func TestBoundOfNumbers(t *testing.T) {
 	d := &Data{Rows: 2, Features: 1, X: []float64{1, 2}, Y: []float64{-7, 3}}
-	f, err := Train(d, &Options{Losses: []Loss{Squared()}, Radius: 0.5, Normalization: Regret, Batch: -1, Workers: 1})
+	f, err := Train(d, &Options{Losses: []Loss{score.SquaredError()}, Radius: 0.5, Normalization: Regret, Batch: -1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +133,7 @@ func TestBoundOfNumbers(t *testing.T) {
 func TestArgmaxSurrogate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 6))
 	for _, classes := range []int{3, 4, 9} {
-		objectives, err := newObjectives([]Loss{ZeroOne()}, Raw, Surrogate, OneVsAll, classes, math.Inf(1))
+		objectives, err := newObjectives([]Loss{score.ZeroOne()}, Raw, Surrogate, OneVsAll, classes, math.Inf(1))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,9 +177,9 @@ func TestTradeOff(t *testing.T) {
 		d.Class = append(d.Class, int32(i%2))
 		d.X = append(d.X, rng.NormFloat64()+float64(i%2), rng.NormFloat64())
 	}
-	one, _ := QNorm(1)
+	one, _ := score.QNorm(1)
 	const gap = 1e-4
-	o := &Options{Losses: []Loss{Hinge(), one, CrossEntropy()}, Beta1: 0.01, Gap: gap, Passes: 2, Workers: 1}
+	o := &Options{Losses: []Loss{score.Hinge(), one, score.CrossEntropy()}, Beta1: 0.01, Gap: gap, Passes: 2, Workers: 1}
 	for _, q := range [][2]int{{2, 1}, {1, 2}} {
 		curve, robust, err := TradeOff(d, o, q[0], q[1], 4)
 		if err != nil {

@@ -68,7 +68,7 @@ func TestDualAscentEnds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d passes: %v", passes, err)
 		}
-		if passes > 0 && f.Reason != run.IterationLimit || passes == 0 && f.Reason != minimax.GapMissed && f.Reason != minimax.RoundLimit && f.Reason != run.GapSmall {
+		if passes > 0 && f.Reason != run.IterationLimit || passes == 0 && f.Reason != run.GapMissed && f.Reason != run.RoundLimit && f.Reason != run.GapSmall {
 			t.Errorf("%d passes: ended for %s", passes, f.Reason)
 		}
 		if f.Gap() > last {

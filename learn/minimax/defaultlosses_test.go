@@ -8,28 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/minimax"
 )
 
-// The losses of which a right answer can be too confident are those of differences.
-func TestPunishesConfidence(t *testing.T) {
-	for name, want := range map[string]bool{
-		"zero-one": false, "hinge": false, "cross-entropy": false, "smooth-hinge": false, "squared-hinge": false, "ramp:2": false, "1-norm-prob": false, "2-norm-prob": false,
-		"1-norm": true, "1.5-norm": true, "squared": true, "huber:0.5": true, "huber:3": true,
-	} {
-		l := all(t, name)[0]
-		if got := l.PunishesConfidence(); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
-		// The same by the definition: the loss rises somewhere along the margin.
-		rises := false
-		last := math.Inf(1)
-		for s := -4.0; s <= 6; s += 0.01 {
-			v, _ := l.At(s, 1)
-			rises = rises || v > last+1e-12
-			last = v
-		}
-		if rises != want {
-			t.Errorf("%s rises along the margin: %v", name, rises)
-		}
-	}
+// No default punishes confidence in right answers.
+func TestDefaultLosses(t *testing.T) {
 	for _, l := range minimax.DefaultLosses() {
 		if l.PunishesConfidence() {
 			t.Errorf("%s is a default, and punishes confident right answers", l.Name)

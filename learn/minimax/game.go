@@ -6,11 +6,14 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/optim/separable"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -19,8 +22,8 @@ import (
 type Penalty string
 
 const (
-	Handicap   Penalty = "handicap"   // +: objectives count by their upper bounds L_k + β_2 M_k (equation 5.10); the default
-	Shy        Penalty = "shy"        // -: λ avoids objectives with large constants, the Lagrangian of Theorem 5.3's constraint
+	Handicap   Penalty = "handicap"   // +: the default; objectives count by L_k + β_2 M_k (equation 5.10)
+	Shy        Penalty = "shy"        // -: the Lagrangian of Theorem 5.3, whose λ avoids large constants
 	Constraint Penalty = "constraint" // λ with Σ λ_k M_k ≤ β_2 only
 )
 
@@ -34,11 +37,12 @@ type examples[T nn.Float] struct {
 	mode       ZeroOneMode
 	workers    int
 	weight     []float64 // of examples, 1 in the mean; nil is 1 each
+	targets    []float64 // of all scores; nil before they are needed
+	under      bool      // relaxed losses give the lines below what was relaxed
 
 	lanes    []*lane[T] // of workers, for all rows
 	small    lane[T]    // for minibatches, whose products are shared among the workers
 	gathered []T
-	class    []int32
 }
 
 // lane is what one goroutine needs.
@@ -50,13 +54,16 @@ type lane[T nn.Float] struct {
 	dst     []T
 	grad    []T
 	rows    []float64 // of a linear gradient, output by output
+	class   []int32
 }
 
 // evalRows is how many rows are evaluated at a time when all are.
 const evalRows = 512
 
-func newExamples[T nn.Float](net *nn.Network, data *Data, objectives []objective, multi MultiClass, mode ZeroOneMode, workers int) *examples[T] {
-	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode, workers: max(1, workers), weight: data.weights()}
+func newExamples[T nn.Float](net *nn.Network, data *Data, objectives []objective, multi MultiClass,
+	mode ZeroOneMode, workers int) *examples[T] {
+	e := &examples[T]{net: net, data: data, objectives: objectives, multi: multi, mode: mode,
+		workers: max(1, workers), weight: data.Weights()}
 	if x, ok := any(data.X).([]T); ok {
 		e.x = x
 	} else {
@@ -83,31 +90,35 @@ func (l *lane[T]) space(e *examples[T], rows, inner int) {
 
 // losses evaluates the objectives on the scores of rows, adding to sums; with back,
 // l.ds holds the derivatives afterwards. Data row index(i) belongs to scores i.
-func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) int, class []int32, coef, sums []float64, back bool) {
+func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) int, coef, sums []float64,
+	back bool) {
 	outputs := e.net.Outputs()
 	s, y := l.s[:rows*outputs], l.scratch.y[:rows*outputs]
 	for i, v := range scores[:len(s)] {
 		s[i] = float64(v)
 	}
+	l.class, l.scratch.weight, l.scratch.under = l.class[:0], nil, e.under
+	if e.weight != nil {
+		l.scratch.weights = sized(l.scratch.weights, rows*outputs)
+		l.scratch.weight = l.scratch.weights
+	}
 	for i := range rows {
-		e.data.targets(index(i), outputs, y[i*outputs:])
+		at := index(i)
+		e.data.Targets(at, outputs, y[i*outputs:])
+		if e.data.Y == nil {
+			l.class = append(l.class, e.data.Class[at])
+		}
+		if e.weight != nil {
+			for c := range outputs {
+				l.scratch.weight[i*outputs+c] = e.weight[at]
+			}
+		}
 	}
 	var ds []float64
 	if back {
 		ds = l.ds[:rows*outputs]
 	}
-	l.scratch.weight = nil
-	if e.weight != nil {
-		l.scratch.weight = sized(l.scratch.weights, rows*outputs)
-		l.scratch.weights = l.scratch.weight
-		for i := range rows {
-			v := e.weight[index(i)]
-			for c := range outputs {
-				l.scratch.weight[i*outputs+c] = v
-			}
-		}
-	}
-	evaluate(e.objectives, e.multi, e.mode, outputs, s, y, class, coef, sums, ds, &l.scratch)
+	evaluate(e.objectives, e.multi, e.mode, outputs, s, y, l.class, coef, sums, ds, &l.scratch)
 }
 
 // batch evaluates some rows: sums over them are added to sums, and the gradient of
@@ -115,20 +126,10 @@ func (l *lane[T]) losses(e *examples[T], scores []T, rows int, index func(int) i
 func (e *examples[T]) batch(rows []int, w []T, coef, sums []float64, grad []T) {
 	l := &e.small
 	l.space(e, max(len(rows), 1), e.workers)
-	f := e.data.Features
-	if cap(e.gathered) < len(rows)*f {
-		e.gathered = make([]T, len(rows)*f)
-	}
-	x := e.gathered[:len(rows)*f]
-	nn.Gather(x, e.x, f, rows)
-	e.class = e.class[:0]
-	if e.data.Y == nil {
-		for _, i := range rows {
-			e.class = append(e.class, e.data.Class[i])
-		}
-	}
-	scores := l.pass.Forward(w, x, len(rows))
-	l.losses(e, scores, len(rows), func(i int) int { return rows[i] }, e.class, coef, sums, grad != nil)
+	e.gathered = sized(e.gathered, len(rows)*e.data.Features)
+	nn.Gather(e.gathered, e.x, e.data.Features, rows)
+	scores := l.pass.Forward(w, e.gathered, len(rows))
+	l.losses(e, scores, len(rows), func(i int) int { return rows[i] }, coef, sums, grad != nil)
 	if grad == nil {
 		return
 	}
@@ -138,50 +139,55 @@ func (e *examples[T]) batch(rows []int, w []T, coef, sums []float64, grad []T) {
 	l.pass.Backward(w, l.dst[:len(scores)], grad)
 }
 
+// blocks returns how many blocks of rows there are, and block the rows of one.
+func (e *examples[T]) blocks() int { return (e.data.Rows + evalRows - 1) / evalRows }
+
+func (e *examples[T]) block(b int) (from, rows int) {
+	return b * evalRows, min(evalRows, e.data.Rows-b*evalRows)
+}
+
+// each calls do for 0 to n-1, on all workers, with a lane.
+func (e *examples[T]) each(n int, do func(l *lane[T], job int)) {
+	run.Each(len(e.lanes), n, func(k, job int) error { // cannot fail
+		e.lanes[k].space(e, evalRows, 1)
+		do(e.lanes[k], job)
+		return nil
+	})
+}
+
 // scoresOf stores the scores of all rows.
 func (e *examples[T]) scoresOf(w []T, scores []T) {
-	outputs, f := e.net.Outputs(), e.data.Features
-	blocks := (e.data.Rows + evalRows - 1) / evalRows
-	// cannot fail
-	run.Each(len(e.lanes), blocks, func(k, b int) error {
-		from := b * evalRows
-		rows := min(evalRows, e.data.Rows-from)
-		l := e.lanes[k]
-		l.space(e, evalRows, 1)
-		copy(scores[from*outputs:], l.pass.Forward(w, e.x[from*f:], rows))
-		return nil
+	e.each(e.blocks(), func(l *lane[T], b int) {
+		from, rows := e.block(b)
+		copy(scores[from*e.net.Outputs():], l.pass.Forward(w, e.x[from*e.data.Features:], rows))
 	})
 }
 
 // values returns the mean of each objective over all rows, before scaling, from
 // scores.
 func (e *examples[T]) values(scores []T) []float64 {
-	return e.fold(scores, nil, func(*lane[T], int, int) {})
+	parts := make([]float64, e.blocks()*len(e.objectives))
+	e.each(e.blocks(), func(l *lane[T], b int) {
+		from, _ := e.block(b)
+		e.evaluate(l, b, scores[from*e.net.Outputs():], nil, parts)
+	})
+	return e.means(parts)
 }
 
-// fold evaluates the objectives block by block, and calls each with the derivatives in
-// l.ds when there are coefficients. The sums do not depend on the number of workers.
-func (e *examples[T]) fold(scores []T, coef []float64, each func(l *lane[T], block, rows int)) []float64 {
-	outputs, p := e.net.Outputs(), len(e.objectives)
-	blocks := (e.data.Rows + evalRows - 1) / evalRows
-	parts := make([]float64, blocks*p)
-	run.Each(len(e.lanes), blocks, func(k, b int) error { // cannot fail
-		from := b * evalRows
-		rows := min(evalRows, e.data.Rows-from)
-		l := e.lanes[k]
-		l.space(e, evalRows, 1)
-		var class []int32
-		if e.data.Y == nil {
-			class = e.data.Class[from : from+rows]
-		}
-		l.losses(e, scores[from*outputs:], rows, func(i int) int { return from + i }, class, coef, parts[b*p:(b+1)*p], coef != nil)
-		each(l, b, rows)
-		return nil
-	})
-	out, column := make([]float64, p), make([]float64, blocks)
+// evaluate evaluates the objectives on a block of rows with these scores, into its part of parts;
+// with coefficients l.ds holds the derivatives afterwards.
+func (e *examples[T]) evaluate(l *lane[T], b int, scores []T, coef, parts []float64) {
+	from, rows := e.block(b)
+	p := len(e.objectives)
+	l.losses(e, scores, rows, func(i int) int { return from + i }, coef, parts[b*p:(b+1)*p], coef != nil)
+}
+
+// means adds the parts of all blocks. The sums do not depend on the number of workers.
+func (e *examples[T]) means(parts []float64) []float64 {
+	out, column := make([]float64, len(e.objectives)), make([]float64, e.blocks())
 	for k := range out {
 		for b := range column {
-			column[b] = parts[b*p+k]
+			column[b] = parts[b*len(out)+k]
 		}
 		out[k] = optim.TreeSum(column) / float64(e.data.Rows)
 	}
@@ -200,10 +206,9 @@ func (e *examples[T]) fold(scores []T, coef []float64, each func(l *lane[T], blo
 // do not depend on their number.
 type Game struct {
 	*examples[float64]
-	beta1, beta2 float64
-	norm         bool // R is |w|, not |w|²/2
-	spans        []nn.Span
-	group        int // blocks of rows that share a gradient
+	penalty
+	beta2 float64
+	group int // blocks of rows that share a gradient
 
 	coef, raw []float64
 	cached    []float64 // w of scores; nil when there are none
@@ -212,10 +217,9 @@ type Game struct {
 }
 
 func newGame(e *examples[float64], beta1, beta2 float64, norm bool) *Game {
-	g := &Game{examples: e, beta1: beta1, beta2: beta2, norm: norm, spans: e.net.AllWeights()}
-	blocks := (e.data.Rows + evalRows - 1) / evalRows
-	groups := max(1, min(16, blocks, (1<<22)/e.net.Dim()))
-	g.group = (blocks + groups - 1) / groups
+	g := &Game{examples: e, penalty: penalty{beta1, norm, e.net.AllWeights()}, beta2: beta2}
+	groups := max(1, min(16, e.blocks(), (1<<22)/e.net.Dim()))
+	g.group = (e.blocks() + groups - 1) / groups
 	g.coef, g.raw = make([]float64, len(e.objectives)), make([]float64, len(e.objectives))
 	return g
 }
@@ -226,15 +230,6 @@ func (g *Game) Dims() (w, lambda int) { return g.net.Dim(), len(g.objectives) }
 // Len implements saddle.Sampled.
 func (g *Game) Len() int { return g.data.Rows }
 
-// Names returns the names of the objectives.
-func (g *Game) Names() []string {
-	names := make([]string, len(g.objectives))
-	for k := range names {
-		names[k] = g.objectives[k].Name
-	}
-	return names
-}
-
 // Curvature implements saddle.Convex: β_1 along the weights when R is the square.
 // A network with hidden layers, a loss that is not convex, and a zero-one loss that the
 // players see differently make the problem one without a certificate.
@@ -243,30 +238,14 @@ func (g *Game) Curvature(mu []float64) bool {
 	if g.net.Layers() > 1 {
 		return false
 	}
-	for k := range g.objectives {
-		o := &g.objectives[k]
-		if !o.Convex || o.errors && g.mode != Surrogate {
-			return false
+	for _, s := range g.spans {
+		for j := s.From; j < s.To && !g.norm; j++ {
+			mu[j] = g.beta1
 		}
 	}
-	if !g.norm {
-		for _, s := range g.spans {
-			for j := s.From; j < s.To; j++ {
-				mu[j] = g.beta1
-			}
-		}
-	}
-	return true
-}
-
-// Values returns the objectives as they enter the game, from raw means.
-func (g *Game) Values(raw []float64) []float64 {
-	out := make([]float64, len(raw))
-	for k, v := range raw {
-		o := &g.objectives[k]
-		out[k] = o.scale*v - o.offset
-	}
-	return out
+	return !slices.ContainsFunc(g.objectives, func(o objective) bool {
+		return !o.Convex || o.Errors && g.mode != Surrogate
+	})
 }
 
 // handicap is ±β_2 (M_k - min M): what all share has no effect on the game, and would only
@@ -279,8 +258,6 @@ func (g *Game) handicap(k int) float64 {
 }
 
 // shared is the ±β_2 min M that handicap leaves out.
-func (g *Game) shared() float64 { return shared(g.beta2, g.objectives) }
-
 func shared(beta2 float64, objectives []objective) float64 {
 	if beta2 == 0 {
 		return 0
@@ -297,64 +274,81 @@ func flattest(objectives []objective) float64 {
 	return least
 }
 
+// entered returns the objectives as they enter the game, from raw means.
+func entered(objectives []objective, raw []float64) []float64 {
+	out := make([]float64, len(raw))
+	for k, v := range raw {
+		out[k] = objectives[k].scale*v - objectives[k].offset
+	}
+	return out
+}
+
+// penalty is β_1 R of the parameters within spans.
+type penalty struct {
+	beta1 float64
+	norm  bool // R is |w|, not |w|²/2
+	spans []nn.Span
+}
+
+// of returns β_1 R(w), and the root of the squares.
+func (p *penalty) of(w []float64) (value, size float64) {
+	sq := 0.0
+	for _, s := range p.spans {
+		for _, x := range w[s.From:s.To] {
+			sq += x * x
+		}
+	}
+	if size = math.Sqrt(sq); p.norm {
+		return p.beta1 * size, size
+	}
+	return p.beta1 / 2 * sq, size
+}
+
 // finish turns raw means into φ and its gradient with respect to λ, and adds the
 // penalty of w to φ and to gw.
 func (g *Game) finish(raw, w, lambda, gw, gl []float64) (float64, error) {
 	v := 0.0
-	for k, x := range g.Values(raw) {
+	for k, x := range entered(g.objectives, raw) {
 		x += g.handicap(k)
 		v += lambda[k] * x
 		if gl != nil {
 			gl[k] = x
 		}
 	}
-	if g.beta1 > 0 {
-		sq := 0.0
-		for _, s := range g.spans {
-			for _, x := range w[s.From:s.To] {
-				sq += x * x
-			}
-		}
-		a, r := g.beta1, g.beta1/2*sq
-		if g.norm {
-			size := math.Sqrt(sq)
-			a, r = 0, g.beta1*size
-			if size > 0 {
-				a = g.beta1 / size
-			} else if gw != nil {
-				// Of all the slopes at zero the least one: it is zero where zero is best, and a
-				// lower bound has no use for a steeper one.
-				g.least(gw)
-			}
-		}
-		v += r
-		if gw != nil {
-			for _, s := range g.spans {
-				for j := s.From; j < s.To; j++ {
-					gw[j] += a * w[j]
-				}
-			}
-		}
+	if g.beta1 == 0 {
+		return v, nil
 	}
-	return v, nil
+	r, size := g.of(w)
+	if gw == nil {
+		return v + r, nil
+	}
+	a := g.beta1
+	switch {
+	case g.norm && size > 0:
+		a = g.beta1 / size
+	case g.norm:
+		// Of all the slopes at zero the least one: it is zero where zero is best, and a
+		// lower bound has no use for a steeper one.
+		g.least(gw)
+		a = 0
+	}
+	for _, s := range g.spans {
+		floats.AddScaled(gw[s.From:s.To], a, w[s.From:s.To])
+	}
+	return v + r, nil
 }
 
 // least adds the subgradient of β_1|w| at zero that leaves the smallest sum.
 func (g *Game) least(gw []float64) {
-	sq := 0.0
+	sq, share := 0.0, 0.0
 	for _, s := range g.spans {
-		for _, x := range gw[s.From:s.To] {
-			sq += x * x
-		}
+		sq += floats.Dot(gw[s.From:s.To], gw[s.From:s.To])
 	}
-	share := 0.0
 	if size := math.Sqrt(sq); size > g.beta1 {
 		share = 1 - g.beta1/size
 	}
 	for _, s := range g.spans {
-		for j := s.From; j < s.To; j++ {
-			gw[j] *= share
-		}
+		floats.Scale(share, gw[s.From:s.To])
 	}
 }
 
@@ -395,89 +389,127 @@ func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	return g.finish(raw, w, lambda, gw, gl)
 }
 
-// Minorant implements saddle.Minorized: for the game that this one relaxes, it gives the
-// value at w and the gradient of a function below it, for convex losses and λ ≥ 0.
+// Minorant implements saddle.Minorized: for the game that this one relaxes, or is, it gives the
+// value at w and the gradient of a function below it, for convex losses and λ ≥ 0. Of a penalty
+// β|u| it takes the line -(g-g')·u, for the gradient g of the losses and the least g' that is left
+// of it by a line below the norm: at the minimum, and where w is not, that is closer than the tangent.
 func (g *Game) Minorant(w, lambda, gw []float64) (float64, error) {
-	g.under(true)
-	defer g.under(false)
-	return g.Eval(w, lambda, gw, nil)
+	g.under = true
+	defer func() { g.under = false }()
+	if !g.norm || g.beta1 == 0 {
+		return g.Eval(w, lambda, gw, nil)
+	}
+	beta := g.beta1
+	g.beta1 = 0
+	v, err := g.Eval(w, lambda, gw, nil)
+	g.beta1 = beta
+	before := 0.0
+	for _, s := range g.spans {
+		before += floats.Dot(gw[s.From:s.To], w[s.From:s.To])
+	}
+	g.least(gw)
+	for _, s := range g.spans {
+		v += floats.Dot(gw[s.From:s.To], w[s.From:s.To])
+	}
+	return v - before, err
 }
 
-func (g *Game) under(on bool) {
-	g.small.scratch.under = on
-	for _, l := range g.lanes {
-		l.scratch.under = on
+// worst returns the largest mixture of the set at w, and the penalty.
+func (g *Game) worst(w []float64, set optim.Maximizer) (mixture, penalty float64, err error) {
+	values := make([]float64, len(g.objectives))
+	penalty, err = g.Eval(w, make([]float64, len(values)), nil, values)
+	return set.Maximize(values, nil), penalty, err
+}
+
+// squared returns the game with beta1 on the square of the norm.
+func (g *Game) squared(beta1 float64) *Game {
+	s := newGame(g.examples, beta1, g.beta2, false)
+	s.spans = g.spans
+	return s
+}
+
+// terms are the objectives for solvers of rows that separate.
+func (g *Game) terms() []separable.Term {
+	var out []separable.Term
+	for k := range g.objectives {
+		o := &g.objectives[k]
+		out = append(out, separable.Term{Loss: o.Loss, Scale: o.scale * o.factor, Shift: g.handicap(k) - o.offset})
 	}
+	return out
+}
+
+// separable returns the game for solvers of rows that separate, nil where it does not: for networks,
+// losses that are not convex or of whole rows, and the norm.
+func (g *Game) separable() *separable.Problem {
+	outputs, n := g.net.Outputs(), g.data.Rows
+	rows := func(o objective) bool { return o.row(g.multi, outputs) != score.NoRow }
+	if g.norm || !g.Curvature(make([]float64, g.net.Dim())) || slices.ContainsFunc(g.objectives, rows) {
+		return nil
+	}
+	if g.targets == nil {
+		g.targets = make([]float64, n*outputs)
+		for i := range n {
+			g.data.Targets(i, outputs, g.targets[i*outputs:])
+		}
+	}
+	return &separable.Problem{X: g.x, Y: g.targets, Weight: g.weight, Rows: n, Features: g.data.Features,
+		Outputs: outputs, Signs: g.data.Y == nil, Terms: g.terms(), Beta: g.beta1, Workers: len(g.lanes)}
 }
 
 // gradient stores Σ_k coef_k of the sums over all rows. Consecutive blocks share a
 // gradient, and these are added in order: how blocks fall to workers does not matter.
 func (g *Game) gradient(w, gw []float64) []float64 {
-	blocks := (g.data.Rows + evalRows - 1) / evalRows
-	groups := (blocks + g.group - 1) / g.group
+	groups := (g.blocks() + g.group - 1) / g.group
 	for len(g.lanesOf) < groups {
 		g.lanesOf = append(g.lanesOf, make([]float64, len(gw)))
 	}
-	outputs, f, p := g.net.Outputs(), g.data.Features, len(g.objectives)
-	linear := g.net.Layers() == 1
-	parts := make([]float64, blocks*p)
-	run.Each(len(g.lanes), groups, func(k, job int) error { // cannot fail
+	outputs, f := g.net.Outputs(), g.data.Features
+	parts := make([]float64, g.blocks()*len(g.objectives))
+	g.each(groups, func(l *lane[float64], job int) {
 		sum := g.lanesOf[job]
 		clear(sum)
-		l := g.lanes[k]
-		l.space(g.examples, evalRows, 1)
-		for b := job * g.group; b < min(blocks, (job+1)*g.group); b++ {
-			from := b * evalRows
-			n := min(evalRows, g.data.Rows-from)
+		for b := job * g.group; b < min(g.blocks(), (job+1)*g.group); b++ {
+			from, n := g.block(b)
 			scores := g.scores[from*outputs:][:n*outputs]
-			if !linear {
+			if g.net.Layers() > 1 {
 				scores = l.pass.Forward(w, g.x[from*f:], n)
 			}
-			var class []int32
-			if g.data.Y == nil {
-				class = g.data.Class[from : from+n]
-			}
-			l.losses(g.examples, scores, n, func(i int) int { return from + i }, class, g.coef, parts[b*p:(b+1)*p], true)
+			g.evaluate(l, b, scores, g.coef, parts)
 			ds := l.ds[:n*outputs]
-			if linear {
-				// Dᵀ·X, output by feature: what is packed for the product is then read in
-				// rows. Two thirds of the time of adding examples one by one, which
-				// reading X once takes anyway; Xᵀ·D took three times as long.
-				_, biases := nn.Layer(g.net, 0, sum)
-				l.rows = sized(l.rows, outputs*f)
-				for i, d := range ds {
-					biases[i%outputs] += d
-				}
-				gemm.Gemm(1, blas.Trans, blas.NoTrans, outputs, f, n, 1, ds, outputs, g.x[from*f:], f, 0, l.rows, f)
-				for c := range outputs {
-					for j, v := range l.rows[c*f : (c+1)*f] {
-						sum[j*outputs+c] += v
-					}
-				}
+			if g.net.Layers() > 1 {
+				l.grad = sized(l.grad, len(sum))
+				l.pass.Backward(w, ds, l.grad)
+				add(sum, l.grad)
 				continue
 			}
-			l.grad = sized(l.grad, len(sum))
-			l.pass.Backward(w, ds, l.grad)
-			for j, v := range l.grad {
-				sum[j] += v
+			// Dᵀ·X, output by feature: what is packed for the product is then read in
+			// rows. Two thirds of the time of adding examples one by one, which
+			// reading X once takes anyway; Xᵀ·D took three times as long.
+			_, biases := nn.Layer(g.net, 0, sum)
+			l.rows = sized(l.rows, outputs*f)
+			for i, d := range ds {
+				biases[i%outputs] += d
+			}
+			gemm.Gemm(1, blas.Trans, blas.NoTrans, outputs, f, n, 1, ds, outputs, g.x[from*f:], f, 0, l.rows, f)
+			for c := range outputs {
+				for j, v := range l.rows[c*f : (c+1)*f] {
+					sum[j*outputs+c] += v
+				}
 			}
 		}
-		return nil
 	})
 	copy(gw, g.lanesOf[0])
 	for _, sum := range g.lanesOf[1:groups] {
-		for j, v := range sum {
-			gw[j] += v
-		}
+		add(gw, sum)
 	}
-	raw, column := make([]float64, p), make([]float64, blocks)
-	for k := range raw {
-		for b := range column {
-			column[b] = parts[b*p+k]
-		}
-		raw[k] = optim.TreeSum(column) / float64(g.data.Rows)
+	return g.means(parts)
+}
+
+// add adds v to sum.
+func add(sum, v []float64) {
+	for j, x := range v {
+		sum[j] += x
 	}
-	return raw
 }
 
 // scale returns a preconditioner for linear models: the root of the inverse of β_1 plus
@@ -533,7 +565,7 @@ func (g *Game) relaxer() func(width float64) saddle.Convex {
 			// The width is of the objective as it enters the game. On rows of several
 			// outputs the loss is a mean, or with Softmax a sum (of the hinge a maximum).
 			w := width / (o.scale * o.factor)
-			if o.row(g.multi, g.net.Outputs()) == rowSum {
+			if o.row(g.multi, g.net.Outputs()) == score.RowSum {
 				w /= float64(g.net.Outputs())
 			}
 			l := o.Relax(w)

@@ -1,6 +1,8 @@
 package minimax
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,21 +10,56 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/separable"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// linear trains a model that is linear in its parameters; with other losses than
-// convex ones too, but then without a certificate. Solvers take their turns, each from where the
-// last ended, until one has come as near as was asked for.
+// stage is a solver that takes its turn on a linear model: it goes on from where those before it
+// ended. A run that is resumed begins at the stage that wrote the checkpoint.
+type stage struct {
+	name string // in rows and checkpoints; "" is that of Solver
+	// due reports whether the stage is asked for, and something is left to do.
+	due func(l *linearRun) bool
+	// run takes the turn. Where it turns out that the stage is not for the game, the run stays as
+	// it is; an error comes with what there was.
+	run func(l *linearRun) (*saddle.Result, error)
+}
+
+var stages = []stage{
+	{"", (*linearRun).stepsDue, (*linearRun).steps},
+	{saddle.PlanesSolver, (*linearRun).ascendDue, (*linearRun).ascend},
+	{normSolver, (*linearRun).normDue, (*linearRun).radial},
+	{saddle.NewtonSolver, (*linearRun).newtonDue, (*linearRun).newton},
+	{string(Smoothed), func(l *linearRun) bool { return l.more }, (*linearRun).smooth},
+	{radialSolver, (*linearRun).radialDue, (*linearRun).radial},
+}
+
+// linear trains a model that is linear in its parameters; with other losses than convex ones
+// too, but then without a certificate.
 func (t *trainer) linear() (*Fit, error) {
 	l, err := t.linearRun()
 	if err != nil {
 		return nil, err
 	}
-	for _, stage := range []func() (*saddle.Result, error){l.steps, l.ascend, l.norms, l.newtons, l.smooth} {
-		if s, err := stage(); err != nil {
-			return l.partial(s), err
+	begin := 0
+	if k := l.control.Resume; k != nil {
+		begin = max(0, slices.IndexFunc(stages, func(s stage) bool { return s.name == k.Solver }))
+	}
+	l.later = begin > 0
+	for _, s := range stages[begin:] {
+		if !s.due(l) {
+			continue
 		}
+		if l.stage = s.name; s.name == "" {
+			l.stage = cmp.Or(string(l.Solver), string(MirrorProx))
+		}
+		if r, err := s.run(l); err != nil {
+			return l.partial(r), err
+		}
+		l.control.Resume = nil
+	}
+	if l.r == nil {
+		return nil, fmt.Errorf("minimax: %w: it is of a stage that this run has not", run.ErrOther)
 	}
 	asked := l.gap
 	if t.Gap < 0 {
@@ -31,14 +68,14 @@ func (t *trainer) linear() (*Fit, error) {
 	l.r.Reason = ended(l.r, asked)
 	f := t.fit(l.g, l.r, l.frozen)
 	if !finite(f.Values...) || !finite(f.Penalty) || !finite(f.Model.Params...) {
-		return nil, &saddle.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst, First: math.NaN(), Err: optim.ErrNotFinite}
+		return nil, &saddle.DivergenceError{Solver: t.stage, Step: max(1, l.r.Steps), Value: f.Worst,
+			First: math.NaN(), Err: optim.ErrNotFinite}
 	}
 	return f, nil
 }
 
 // linearRun is the training of a linear model: stages, of which each looks at what those before
-// it found. A stage that is not for this game, or not needed, leaves the run as it is; one
-// that ends with an error returns what it had.
+// it found.
 type linearRun struct {
 	*trainer
 	g        *Game
@@ -53,9 +90,6 @@ type linearRun struct {
 	r         *saddle.Result
 	more      bool // whether there is to be another stage
 }
-
-// lateSolvers are those of checkpoints of stages after steps.
-var lateSolvers = []string{cutSolver, normSolver, newtonSolver, string(Smoothed)}
 
 func (t *trainer) linearRun() (*linearRun, error) {
 	l := &linearRun{trainer: t, g: t.game(), mixtures: t.preferences, gap: t.Gap, w: t.start()}
@@ -80,19 +114,25 @@ func (t *trainer) linearRun() (*linearRun, error) {
 		l.more = true
 	case MirrorProx, DualAscent, Newton, Descent, Alternating:
 	default:
-		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, dual-ascent or newton", t.Solver)
+		return nil, fmt.Errorf("minimax: there is no solver %q; choose mirror-prox, gda, alternating, smoothed, "+
+			"dual-ascent or newton", t.Solver)
 	}
 	if l.Solver == Auto && l.more && bounded && l.gap < 0 {
 		l.gap = 1e-9 // as near as it gets
 	}
 	l.control = t.control(t.Passes)
-	l.later = l.resumes(lateSolvers...)
 	return l, nil
 }
 
-// resumes reports whether the run goes on from a checkpoint of one of these solvers.
-func (l *linearRun) resumes(solvers ...string) bool {
-	return l.control.Resume != nil && slices.Contains(solvers, l.control.Resume.Solver)
+// auto reports whether another stage of Auto is to prove a gap.
+func (l *linearRun) auto() bool { return l.Solver == Auto && l.more && l.gap > 0 }
+
+// quick reports whether dual ascent and Newton's method are what the game is for. Losses
+// without kinks are for L-BFGS, unless dual ascent has Newton's steps for them, or biases a
+// bound: of what is at its bound L-BFGS knows nothing.
+func (l *linearRun) quick() bool {
+	rows := l.g.separable()
+	return l.relaxed != nil || l.Bias > 0 || rows != nil && rows.Cornered()
 }
 
 // found returns the λ where the next stage begins, and what is proved already.
@@ -108,32 +148,34 @@ func (l *linearRun) found() (lambda []float64, known saddle.Certificate) {
 
 // take has what a stage found, for the next.
 func (l *linearRun) take(s *saddle.Result) {
-	l.control.Resume = nil
 	l.r, l.w = s, s.W
 	l.more = l.Solver == Auto && stopped(s.Reason)
 }
 
+func (l *linearRun) stepsDue() bool {
+	return l.Solver != Smoothed && l.Solver != DualAscent && l.Solver != Newton
+}
+
+// width is that of what takes the place of kinks in the lower bounds of steps.
+func (t *trainer) width() float64 { return 10 * math.Max(t.Gap, 1e-6) }
+
 // steps takes those of mirror-prox, or of what else was chosen that takes any, on minibatches.
 func (l *linearRun) steps() (*saddle.Result, error) {
-	if l.later || l.Solver == Smoothed || l.Solver == DualAscent || l.Solver == Newton {
-		return nil, nil
-	}
 	certify := saddle.CertifyOptions{Scale: l.g.scale(), Enough: math.Max(l.Gap, 0), Least: leastValue}
 	if l.relaxed != nil && l.g.Curvature(make([]float64, l.net.Dim())) {
-		certify.Relaxed = l.relaxed(l.Width)
+		certify.Relaxed = l.relaxed(l.width())
 	}
 	p := saddle.FirstOrder{
-		W: l.set, Lambda: l.mixtures, Entropic: l.Entropic, Steps: l.Steps, StepW: l.StepW, StepLambda: l.StepLambda,
-		Frozen: l.frozen, Batch: l.Batch, Seed: l.Seed, Suffix: !l.All, Gap: l.gap, Least: leastValue, Certify: certify,
+		W: l.set, Lambda: l.mixtures, Entropic: l.Entropic, Steps: l.Steps, StepW: l.StepW, Frozen: l.frozen,
+		StepLambda: l.StepLambda, Batch: l.Batch, Seed: l.Seed, Suffix: !l.All, Gap: l.gap, Least: leastValue,
+		Certify: certify,
 	}
-	l.stage = string(l.Solver)
 	switch l.Solver {
 	case Descent:
 		p.Method = saddle.DescentAscent
 	case Alternating:
 		p.Method = saddle.Alternating
 	default:
-		l.stage = string(MirrorProx)
 		// Backtracking is for smooth problems: at kinks it ends in tiny steps.
 		if l.StepW == 0 && l.Steps == saddle.ConstantSteps && (l.Batch > 0 || l.relaxed != nil) {
 			p.Steps = saddle.AdaptiveSteps
@@ -146,86 +188,137 @@ func (l *linearRun) steps() (*saddle.Result, error) {
 	var astray *saddle.DivergenceError
 	switch {
 	case err != nil && l.more && l.StepW == 0 && errors.As(err, &astray):
-		// Losses of very different steepness: no step that was chosen here suits them,
-		// but what follows needs none.
+		return nil, nil // no step that was chosen here suits the losses, but what follows needs none
 	case err != nil:
 		return r, err
-	default:
-		l.r = r
-		if l.w, err = l.lower(l.g, l.mixtures, r.W, l.w); err != nil {
-			return nil, err
-		}
 	}
-	l.control.Resume = nil
-	return nil, nil
+	l.r = r
+	l.w, err = l.lower(r.W, l.w)
+	return nil, err
 }
 
-// quick reports whether dual ascent and Newton's method are what the game is for. Losses
-// without kinks are for L-BFGS, unless dual ascent has Newton's steps for them, or biases a
-// bound: of what is at its bound L-BFGS knows nothing.
-func (l *linearRun) quick() bool { return l.relaxed != nil || l.g.cornered() || l.Bias > 0 }
+// ascendDue reports whether dual ascent goes on. Of other sets than balls it knows nothing.
+func (l *linearRun) ascendDue() bool {
+	return l.Solver == DualAscent || l.auto() && l.quick() && l.Bias == 0
+}
 
-// ascend goes on by dual ascent.
+// ascend puts cutting planes over λ, with dual ascent for w.
 func (l *linearRun) ascend() (*saddle.Result, error) {
-	if l.Solver == DualAscent {
-		if l.gap < 0 && l.Gap > 0 || l.Bias > 0 {
-			return nil, errDual
-		}
-	} else if l.Solver != Auto || !l.more || !l.quick() || l.gap <= 0 || l.Bias > 0 { // of other sets than balls it knows nothing
-		return nil, nil
+	gap, rows := l.gap, l.g.separable()
+	if l.gap < 0 && l.Gap > 0 || l.Bias > 0 || rows == nil || l.Beta1 <= 0 && l.Radius == 0 {
+		return nil, l.refused(DualAscent, errDual)
 	}
-	if l.resumes(normSolver, newtonSolver, string(Smoothed)) {
-		return nil, nil
-	}
-	lambda, _ := l.found()
-	l.stage = cutSolver
-	s, err := l.dual(l.g, l.mixtures, l.w, lambda, l.gap, l.control)
-	switch {
-	case err != nil:
-		return s, err
-	case s != nil:
-		// There may be no curvature for dual ascent, as in a radius that holds nothing back
-		// without a penalty, or dual coordinates far from where they should be: L-BFGS
-		// needs neither.
-		l.take(s)
-	case l.Solver == DualAscent:
-		return nil, errDual
-	}
-	return nil, nil
-}
-
-// newtons goes on by Newton's method.
-func (l *linearRun) newtons() (*saddle.Result, error) {
-	if l.Solver != Newton && (l.Solver != Auto || !l.more || l.gap <= 0 || !l.quick() || l.control.Resume != nil && !l.resumes(newtonSolver)) {
-		return nil, nil
-	}
-	gap := l.gap
 	if gap < 0 {
-		if l.Gap > 0 {
-			return nil, errNewton // there is no penalty to prove a gap with
-		}
 		gap = 1e-9
 	}
-	lambda, known := l.found()
-	l.stage = newtonSolver
-	s, err := l.newton(l.g, l.mixtures, l.w, lambda, gap, known, l.control)
-	switch {
-	case err != nil:
-		return s, err
-	case s != nil:
-		l.take(s)
-	case l.Solver == Newton:
-		return nil, errNewton
+	slack := 0.0
+	if l.Radius > 0 && l.Beta1 == 0 {
+		worst, _, err := l.g.worst(l.w, l.mixtures)
+		if err != nil {
+			return nil, err
+		}
+		slack = gap / 8 * sizeOf(worst)
 	}
-	return nil, nil
+	scores := make([]float64, rows.Rows*rows.Outputs)
+	l.g.scoresOf(l.w, scores)
+	p := saddle.Planes{Inner: separable.NewAscent(rows, scores, l.Radius, slack, l.Seed), Lambda: l.mixtures,
+		Gap: gap, Least: leastValue}
+	if l.Solver == Auto {
+		p.Lenient, p.MostIdle = true, mostIdle
+		if !rows.Cornered() {
+			// Powers of scores have duals that steps along one coordinate follow as slowly as you like.
+			p.Patience, p.Share = 30, 0.5
+		}
+		if n := l.newtonOf(); n != nil {
+			// What a pass costs, as dot products, Newton's steps on m features cost some m/20 times:
+			// they have the game where it takes longer than they ever do.
+			p.Limit = max(leastPasses, n.Side())
+		}
+	} else {
+		p.MostPasses = l.Passes
+	}
+	lambda, _ := l.found()
+	s, err := p.Solve(l.g, l.w, lambda, l.control)
+	if err == nil {
+		// There may be no curvature for dual ascent, as in a radius that holds nothing back without a
+		// penalty, or dual coordinates far from where they should be: the others need neither.
+		l.take(s)
+	}
+	return s, err
+}
+
+const (
+	mostIdle    = 30 // passes of dual ascent in which a radius held nothing
+	leastPasses = 50 // of it, before Newton's method takes over
+)
+
+func (l *linearRun) newtonDue() bool { return l.Solver == Newton || l.auto() && l.quick() }
+
+// newton goes on by Newton's method.
+func (l *linearRun) newton() (*saddle.Result, error) {
+	inner := l.newtonOf()
+	if inner == nil || l.gap < 0 && l.Gap > 0 { // there is no penalty to prove a gap with
+		return nil, l.refused(Newton, errNewton)
+	}
+	lambda, known := l.found()
+	p := saddle.Newton{Inner: inner, W: l.set, Lambda: l.mixtures, Gap: l.gap, Least: leastValue, Known: known,
+		Relaxed: l.relaxed, Lenient: l.Solver == Auto}
+	if l.gap < 0 {
+		p.Gap = 1e-9
+	}
+	control := *l.control
+	if l.Solver == Auto {
+		control.Stop.Iterations = 0 // those of the first part
+	}
+	s, err := p.Solve(l.g, l.w, lambda, &control)
+	if err == nil {
+		l.take(s)
+	}
+	return s, err
+}
+
+// refused is why a stage that was asked for by name cannot be; of Auto others take their turn.
+func (l *linearRun) refused(by Solver, why error) error {
+	if l.Solver == by {
+		return why
+	}
+	return nil
+}
+
+// minimizer is Newton's method for games that separate by score.
+type minimizer struct{ *separable.Newton }
+
+// Minimize implements saddle.Minimizer.
+func (m minimizer) Minimize(ctx context.Context, below saddle.Convex, w, lambda []float64,
+	tol float64) ([]float64, int, error) {
+	return m.Newton.Minimize(ctx, below.(*Game).terms(), w, lambda, tol)
+}
+
+// newton returns what minimises g in all space, but for a bound of biases, or nil where losses do not
+// separate, nothing penalises w, or rows and features are too many.
+func (g *Game) newton(bias float64) *minimizer {
+	rows := g.separable()
+	if rows == nil {
+		return nil
+	}
+	if n := separable.NewNewton(rows, bias); n != nil {
+		return &minimizer{n}
+	}
+	return nil
+}
+
+// newtonOf is that of the game, if w has no other set.
+func (l *linearRun) newtonOf() *minimizer {
+	if l.Radius > 0 || l.set != nil && l.Bias == 0 {
+		return nil
+	}
+	return l.g.newton(l.Bias)
 }
 
 // smooth goes on by L-BFGS, which is for every game.
 func (l *linearRun) smooth() (*saddle.Result, error) {
-	if !l.more {
-		return nil, nil
-	}
-	p := saddle.Smoothed{W: l.set, Lambda: l.mixtures, Gap: math.Max(l.gap, 1e-9), Least: leastValue, Workers: l.Workers, Relaxed: l.relaxed, Scale: l.g.scale()}
+	p := saddle.Smoothed{W: l.set, Lambda: l.mixtures, Gap: math.Max(l.gap, 1e-9), Least: leastValue,
+		Workers: l.Workers, Relaxed: l.relaxed, Scale: l.g.scale()}
 	if l.gap < 0 {
 		p.Gap = math.Max(l.Gap, 1e-6)
 	}
@@ -237,21 +330,17 @@ func (l *linearRun) smooth() (*saddle.Result, error) {
 		}
 	}
 	_, p.Known = l.found()
-	l.stage = string(Smoothed)
 	s, err := p.Solve(l.g, l.w, l.control)
 	if err != nil {
 		return s, err
 	}
-	if l.r = s; s.Reason == run.IterationLimit && l.control.Stop.Iterations == 0 {
-		s.Reason = RoundLimit // its rounds are not the caller's iterations
+	if l.r, l.w = s, s.LastW; s.Reason == run.IterationLimit && l.control.Stop.Iterations == 0 {
+		s.Reason = run.RoundLimit // its rounds are not the caller's iterations
 		if !s.Certified {
 			s.Reason = run.NoProgress // τ is as small as it gets: there is no other end
 		}
 	}
-	if err := l.tighten(s); err != nil {
-		return s, err
-	}
-	return s, l.tightenBall(s)
+	return s, nil
 }
 
 // partial is the fit of a run that ended with an error, nil where it left nothing.
@@ -262,68 +351,40 @@ func (l *linearRun) partial(s *saddle.Result) *Fit {
 	return l.fit(l.g, s, l.frozen)
 }
 
-// confine bounds the weights of a game whose penalty is their norm. That has no curvature,
-// without which all space proves nothing; but a w with φ(w, ·) ≤ φ(0, ·) for the worst mixture
-// has
-//
-//	β_1|w| ≤ max_λ Σ λ_k L_k(0) - max_λ Σ λ_k min L_k
-//
-// and among these is the one that is sought: the least over that ball of φ(·, λ), for any
-// λ, is a lower bound of the game. A ball that it sets does not hold weights back.
-func (t *trainer) confine(g *Game, set optim.Maximizer) error {
-	if !t.Norm || t.Beta1 == 0 {
-		return nil
-	}
-	values, least := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
-	if _, err := g.Eval(make([]float64, t.net.Dim()), make([]float64, len(values)), nil, values); err != nil {
-		return err
-	}
-	outputs := t.net.Outputs()
-	for k := range least {
-		o := &t.objectives[k]
-		low := math.Min(o.Least, 0) * o.factor
-		if o.row(t.MultiClass, outputs) == rowSum {
-			low *= float64(outputs)
-		}
-		least[k] = o.scale*low - o.offset + g.handicap(k)
-	}
-	radius := (set.Maximize(values, nil) - set.Maximize(least, nil)) / t.Beta1 * (1 + 1e-9)
-	if !(radius > 0) || math.IsInf(radius, 1) {
-		return nil // no loss at zero, which is then the best; or none that can be written
-	}
-	switch s := t.set.(type) {
-	case nil:
-		t.set = optim.Ball{Radius: radius}
-	case optim.Ball:
-		t.set = optim.Ball{Radius: math.Min(s.Radius, radius)}
-	case optim.Product: // biases have their own bound, and no part in the norm
-		s = slices.Clone(s)
-		s[0].Set = optim.Ball{Radius: radius}
-		t.set = s
-	}
-	return nil
-}
-
 // lower returns w, or the start where the worst mixture there is better, or alone finite.
-func (t *trainer) lower(g *Game, set optim.Maximizer, w, start []float64) ([]float64, error) {
-	values := make([]float64, len(t.objectives))
-	var worst [2]float64
-	for i, x := range [][]float64{w, start} {
-		v, err := g.Eval(x, make([]float64, len(values)), nil, values)
-		if err != nil {
-			return nil, err
-		}
-		worst[i] = v + set.Maximize(values, nil)
+func (l *linearRun) lower(w, start []float64) ([]float64, error) {
+	a, r, err := l.g.worst(w, l.mixtures)
+	b, s, also := l.g.worst(start, l.mixtures)
+	if a+r <= b+s {
+		return w, errors.Join(err, also)
 	}
-	if worst[0] <= worst[1] {
-		return w, nil
-	}
-	return start, nil
+	return start, errors.Join(err, also)
 }
 
-// unheld reports whether there may be nothing but a radius to keep weights small.
-func (t *trainer) unheld() bool { return t.Radius > 0 && t.Beta1 == 0 }
+var (
+	errDual = errors.New("minimax: dual ascent is for linear models " + convex +
+		"or within a radius (no bound of biases); choose another solver")
+	errNewton = errors.New("minimax: newton is for linear models " + convex +
+		"(no radius) and few enough rows and features for their products; choose another solver")
+)
 
-var errDual = errors.New("minimax: dual ascent is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty or within a radius (no bound of biases); choose another solver")
+const convex = "whose losses are convex and of one score each (no softmax), with the square of the norm as " +
+	"penalty "
 
-var errNewton = errors.New("minimax: newton is for linear models whose losses are convex and of one score each (no softmax), with the square of the norm as penalty (no radius) and few enough rows and features for their products; choose another solver")
+// stopped reports whether a solver gave up of its own: Auto has others then.
+func stopped(r run.Reason) bool { return r == run.NoProgress || r == run.RoundLimit }
+
+// ended returns why a run ended whose gap was to be gap times max(leastValue, value); gap is
+// negative where none was asked for, or there is none: what the solver stopped by counts then.
+func ended(r *saddle.Result, gap float64) run.Reason {
+	if gap <= 0 || !stopped(r.Reason) {
+		return r.Reason
+	}
+	if c := r.Certificate; r.Certified && c.Gap() <= gap*sizeOf(c.Upper) {
+		return run.GapSmall
+	}
+	if r.Reason == run.RoundLimit {
+		return run.RoundLimit
+	}
+	return run.GapMissed
+}

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/optimtest"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -42,7 +44,7 @@ func all(t testing.TB, names ...string) []minimax.Loss {
 	t.Helper()
 	var out []minimax.Loss
 	for _, n := range names {
-		l, err := minimax.ParseLoss(n)
+		l, err := score.ParsePointwise(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,73 +57,6 @@ func near(t testing.TB, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol) {
 		t.Errorf("%s = %.10g, want %.10g within %g", what, got, want, tol)
-	}
-}
-
-// Derivatives against differences away from kinks; Lipschitz constants and bounds are
-// nowhere exceeded; convexity is as claimed; what is relaxed lies just below.
-func TestLosses(t *testing.T) {
-	const b = 3.0
-	for _, name := range []string{"zero-one", "hinge", "smooth-hinge", "cross-entropy", "squared-hinge", "squared", "1-norm", "1.5-norm", "3-norm", "huber:0.5", "ramp:1", "1-norm-prob", "2-norm-prob"} {
-		l := all(t, name)[0]
-		if l.Name != name {
-			t.Errorf("%s calls itself %s", name, l.Name)
-		}
-		for _, y := range []float64{-1, 1} {
-			bent, before := false, math.Inf(-1)
-			for s := -b; s <= b; s += 0.0371 {
-				v, d := l.At(s, y)
-				const h = 1e-5
-				up, du := l.At(s+h, y)
-				down, dd := l.At(s-h, y)
-				if num := (up - down) / (2 * h); math.Abs(num-d) > 1e-4 && math.Abs(du-dd) < 0.1 {
-					t.Errorf("%s at s=%g y=%g: derivative %g, differences give %g", name, s, y, d, num)
-				}
-				if math.Abs(d) > l.Lipschitz(b)+1e-12 || v > l.Bound(b)+1e-12 || v < 0 {
-					t.Errorf("%s at s=%g y=%g: %g with slope %g, beyond the bound %g or constant %g", name, s, y, v, d, l.Bound(b), l.Lipschitz(b))
-				}
-				bent, before = bent || d < before-1e-9, d
-				if l.Relax != nil {
-					r, _ := l.Relax(0.1).At(s, y)
-					if r > v+1e-15 || r < v-0.1 {
-						t.Errorf("%s at s=%g: relaxed to %g from %g", name, s, r, v)
-					}
-				}
-			}
-			if bent == l.Convex {
-				t.Errorf("%s: claimed convex %v, found concave parts %v", name, l.Convex, bent)
-			}
-		}
-	}
-	for _, bad := range []string{"", "auc", "0.5-norm", "x-norm", "huber:0", "huber:x", "ramp:-1", "hinge:2"} {
-		if _, err := minimax.ParseLoss(bad); err == nil {
-			t.Errorf("loss %q was found", bad)
-		}
-	}
-	// The subgradients of the specification at the kinks.
-	for _, c := range []struct {
-		name string
-		s, y float64
-		v, d float64
-	}{{"hinge", 1, 1, 0, 0}, {"hinge", 0.5, 1, 0.5, -1}, {"hinge", 0, -1, 1, 1}, {"1-norm", 1, 1, 0, 0}, {"1-norm", -2, -1, 1, -1}, {"3-norm", 1, 1, 0, 0}} {
-		v, d := all(t, c.name)[0].At(c.s, c.y)
-		if v != c.v || d != c.d {
-			t.Errorf("%s(%g, %g) = %g with slope %g, want %g and %g", c.name, c.s, c.y, v, d, c.v, c.d)
-		}
-	}
-	// |1-z| ≥ max(0, 1-z) ≥ 1[z ≤ 0] ≤ log2(1+e^-z): the trap and the surrogate.
-	zo := all(t, "zero-one")[0]
-	for z := -3.0; z < 3; z += 0.01 {
-		v, _ := zo.At(z, 1)
-		if z <= 0 && v < 1 {
-			t.Errorf("the surrogate at %g is %g", z, v)
-		}
-	}
-	if v, _ := zo.At(-1000, 1); v != 1000/math.Ln2 {
-		t.Errorf("the surrogate at -1000 is %g", v)
-	}
-	if v, _ := zo.At(1000, 1); v != 0 {
-		t.Errorf("the surrogate at 1000 is %g", v)
 	}
 }
 
@@ -256,11 +191,11 @@ func TestCertifiedLinear(t *testing.T) {
 				if b.Worst+b.Penalty < f.Worst+f.Penalty-f.Gap()-1e-9 {
 					t.Errorf("%d classes %v: baseline %d is better: %g against %g", classes, losses, k, b.Worst+b.Penalty, f.Worst+f.Penalty)
 				}
-				if minimax.IsDominated(f.Values, [][]float64{b.Values}, 1e-3) && b.Penalty <= f.Penalty {
+				if metrics.IsDominated(f.Values, [][]float64{b.Values}, 1e-3) && b.Penalty <= f.Penalty {
 					t.Errorf("%d classes %v: dominated by baseline %d", classes, losses, k)
 				}
 			}
-			if s := minimax.Slack(f.Values, f.Lambda); s > 5e-3 || s < -1e-12 {
+			if s := metrics.Slack(f.Values, f.Lambda); s > 5e-3 || s < -1e-12 {
 				t.Errorf("%d classes %v: complementarity fails by %g: values %v λ %v", classes, losses, s, f.Values, f.Lambda)
 			}
 			o2 := *o
@@ -609,17 +544,17 @@ func TestTheoremSteps(t *testing.T) {
 // Domination, ties, and weak Pareto-optimality of what is trained.
 func TestPareto(t *testing.T) {
 	// Within the tolerance of the least it is the sum that decides, beyond it is not.
-	if got := minimax.Choose([][]float64{{1, 0.9}, {1.0005, 0.2}, {1.002, 0}}, 1e-3); got != 1 {
+	if got := metrics.Choose([][]float64{{1, 0.9}, {1.0005, 0.2}, {1.002, 0}}, 1e-3); got != 1 {
 		t.Errorf("Choose takes candidate %d, and not the least sum within the tolerance", got)
 	}
 	a, b := []float64{1, 0.5}, []float64{1, 0.2}
-	if !minimax.IsDominated(a, [][]float64{b}, 1e-9) || minimax.IsDominated(b, [][]float64{a}, 1e-9) || minimax.IsDominated(a, [][]float64{a}, 1e-9) {
+	if !metrics.IsDominated(a, [][]float64{b}, 1e-9) || metrics.IsDominated(b, [][]float64{a}, 1e-9) || metrics.IsDominated(a, [][]float64{a}, 1e-9) {
 		t.Error("A = (1, 0.5) is dominated by B = (1, 0.2), and by nothing else here")
 	}
-	if got := minimax.Choose([][]float64{a, b, {1.5, 0}}, 1e-9); got != 1 {
+	if got := metrics.Choose([][]float64{a, b, {1.5, 0}}, 1e-9); got != 1 {
 		t.Errorf("the tie is broken for candidate %d", got)
 	}
-	if minimax.Choose(nil, 0) != -1 {
+	if metrics.Choose(nil, 0) != -1 {
 		t.Error("a choice of nothing")
 	}
 	// Weak Pareto-optimality: nothing near the solution is better in all losses, where the

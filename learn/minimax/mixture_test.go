@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -58,11 +59,11 @@ func (b bowls) Gradient(c, grad []float64) error {
 	return nil
 }
 
-func three() ([]minimax.Part, bowls) {
+func three() ([]saddle.Part, bowls) {
 	b := bowls{{a: 1, c: []float64{0, 1}}, {a: 1, c: []float64{1, 1}}, {a: 1, c: []float64{4, 1}}}
-	var parts []minimax.Part
+	var parts []saddle.Part
 	for k, one := range b {
-		parts = append(parts, minimax.Part{Name: string(rune('a' + k)), Objective: one})
+		parts = append(parts, saddle.Part{Name: string(rune('a' + k)), Objective: one})
 	}
 	return parts, b
 }

@@ -7,34 +7,39 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Model scores examples. What it was trained on is part of it: which losses, in which
 // units, and the mixture that the other player ended with. It is read-only once made,
 // and safe for concurrent use.
 type Model struct {
-	Sizes      []int // inputs, hidden layers, outputs
-	Params     []float64
-	Classes    int // 0 for regression
-	ClassNames []string
-	Objectives []Unit
-	Lambda     []float64
+	Params     []float64     `json:"-"`
+	ClassNames []string      `json:"-"`
+	Sizes      []int         `json:"sizes"`   // inputs, hidden layers, outputs
+	Classes    int           `json:"classes"` // 0 for regression
+	Objectives []Unit        `json:"objectives"`
+	Lambda     []float64     `json:"lambda"`
+	Normalized Normalization `json:"normalization"`
+	ZeroOne    ZeroOneMode   `json:"zero_one"`
+	MultiClass MultiClass    `json:"multi_class"`
+	// Encoder says how rows of tables become numbers; it is nil when the caller does that.
+	Encoder  *dense.Encoder `json:"encoder,omitempty"`
+	Training string         `json:"training,omitempty"` // how it was trained, for people
 	// Preferences are the mixtures that it was made robust to. The zero value, which older
 	// files have, is the whole simplex.
-	Preferences Preferences
-	Normalized  Normalization
-	ZeroOne     ZeroOneMode
-	MultiClass  MultiClass
-	Encoder     *Encoder // how rows of tables become numbers; nil when the caller does that
-	Training    string   // how it was trained, for people
+	Preferences Preferences `json:"preferences,omitzero"`
 	// Certified says that Gap was proved in training: no parameters have a worst mixture plus
 	// penalty that is lower by more. Older files do not say.
-	Certified bool
-	Gap       float64
+	Certified bool    `json:"-"`
+	Gap       float64 `json:"-"`
 
 	net *nn.Network
 }
@@ -47,8 +52,9 @@ type Unit struct {
 }
 
 func (t *trainer) model(w, lambda []float64) *Model {
-	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes, Lambda: slices.Clone(lambda), Normalized: t.Normalization,
-		Preferences: t.Options.Preferences.apart(t.constants, t.Penalty, t.Beta2),
+	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes,
+		Lambda: slices.Clone(lambda), Normalized: t.Normalization,
+		Preferences: t.allowed,
 		ZeroOne:     t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
 	if t.data.Y != nil {
 		m.Classes = 0
@@ -100,15 +106,15 @@ func (m *Model) losses(custom []Loss) ([]objective, error) {
 		var err error
 		if k >= 0 {
 			l = custom[k]
-		} else if l, err = ParseLoss(u.Name); err != nil {
+		} else if l, err = score.ParsePointwise(u.Name); err != nil {
 			return nil, err
 		}
 		o := objective{Loss: l, factor: 1, scale: u.Scale, offset: u.Offset, lipschitz: u.Lipschitz}
-		if l.errors {
+		if l.Errors {
 			if m.ZeroOne == RampSurrogate {
 				name := l.Name
-				l, _ = Ramp(1)
-				l.Name, l.errors = name, true
+				l, _ = score.Ramp(1)
+				l.Name, l.Errors = name, true
 				o.Loss = l
 			}
 			if m.Outputs() > 1 && m.MultiClass == OneVsAll {
@@ -125,33 +131,25 @@ const (
 	modelVersion = 1
 )
 
+// modelMeta is what a file says beside the weights.
 type modelMeta struct {
-	Sizes      []int         `json:"sizes"`
-	Classes    int           `json:"classes"`
-	Objectives []Unit        `json:"objectives"`
-	Lambda     []float64     `json:"lambda"`
-	Normalized Normalization `json:"normalization"`
-	ZeroOne    ZeroOneMode   `json:"zero_one"`
-	MultiClass MultiClass    `json:"multi_class"`
-	Encoder    *Encoder      `json:"encoder,omitempty"`
-	Training   string        `json:"training,omitempty"`
-	Preferred  Preferences   `json:"preferences,omitzero"`
-	Gap        *float64      `json:"gap,omitempty"` // where it is certified
+	*Model
+	Proved *float64 `json:"gap,omitempty"` // where it is certified
 }
 
 // Write writes the model as a model file of kind "almo": a float64 array weights, layer
 // by layer the weights (input by output) and biases, and an array of strings classes.
 // A model with a number that is not finite is refused.
 func (m *Model) Write(w io.Writer) error {
-	if k := slices.IndexFunc(m.Params, func(v float64) bool { return v-v != 0 }); k >= 0 {
+	if k := optim.FirstNotFinite(m.Params); k >= 0 {
 		return fmt.Errorf("minimax: weight %d of the model is %v: it is not written", k, m.Params[k])
 	}
 	f := model.New(modelKind, modelVersion)
-	var gap *float64
+	meta := modelMeta{Model: m}
 	if m.Certified {
-		gap = &m.Gap
+		meta.Proved = &m.Gap
 	}
-	if err := f.SetMeta(modelMeta{m.Sizes, m.Classes, m.Objectives, m.Lambda, m.Normalized, m.ZeroOne, m.MultiClass, m.Encoder, m.Training, m.Preferences, gap}); err != nil {
+	if err := f.SetMeta(meta); err != nil {
 		return err
 	}
 	model.Put(f, "weights", m.Params)
@@ -163,45 +161,46 @@ func (m *Model) Write(w io.Writer) error {
 
 // Read reads what Write wrote.
 func Read(r io.Reader) (*Model, error) {
-	var meta modelMeta
+	m := &Model{}
+	meta := modelMeta{Model: m}
 	f, err := model.ReadKind(r, modelKind, modelVersion, &meta)
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Sizes: meta.Sizes, Classes: meta.Classes, Objectives: meta.Objectives, Lambda: meta.Lambda, Normalized: meta.Normalized,
-		ZeroOne: meta.ZeroOne, MultiClass: meta.MultiClass, Encoder: meta.Encoder, Training: meta.Training, Preferences: meta.Preferred}
-	if meta.Gap != nil {
-		m.Certified, m.Gap = true, *meta.Gap
+	if meta.Proved != nil {
+		m.Certified, m.Gap = true, *meta.Proved
 	}
-	if m.net, err = nn.New(meta.Sizes...); err != nil {
-		return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+	fail := func(what error) (*Model, error) {
+		return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, what)
+	}
+	if m.net, err = nn.New(m.Sizes...); err != nil {
+		return fail(err)
 	}
 	if m.Params, err = model.Get[float64](f, "weights", m.net.Dim()); err != nil {
 		return nil, err
 	}
-	for j, v := range m.Params {
-		if v-v != 0 {
-			return nil, fmt.Errorf("minimax: model file: %w: weight %d is %v", model.ErrFormat, j, v)
-		}
+	if j := optim.FirstNotFinite(m.Params); j >= 0 {
+		return fail(fmt.Errorf("weight %d is %v", j, m.Params[j]))
 	}
 	if m.ClassNames, err = f.Strings("classes"); err != nil {
 		return nil, err
 	}
-	outputs := 1
+	outputs, names := 1, len(m.ClassNames)
 	if m.Classes > 2 {
 		outputs = m.Classes
 	}
-	if m.Outputs() != outputs || len(m.Lambda) != len(m.Objectives) || len(m.ClassNames) != 0 && len(m.ClassNames) != m.Classes {
-		return nil, fmt.Errorf("minimax: model file: %w: %d outputs for %d classes, %d weights of %d objectives", model.ErrFormat, m.Outputs(), m.Classes, len(m.Lambda), len(m.Objectives))
+	if m.Outputs() != outputs || len(m.Lambda) != len(m.Objectives) || names != 0 && names != m.Classes {
+		return fail(fmt.Errorf("%d outputs for %d classes, %d weights of %d objectives", m.Outputs(), m.Classes,
+			len(m.Lambda), len(m.Objectives)))
 	}
 	if len(m.Objectives) > 0 {
 		if _, err := m.preferences(); err != nil {
-			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+			return fail(err)
 		}
 	}
 	if m.Encoder != nil {
-		if err := m.Encoder.check(m.Sizes[0]); err != nil {
-			return nil, fmt.Errorf("minimax: model file: %w: %w", model.ErrFormat, err)
+		if err := m.Encoder.Check(m.Sizes[0]); err != nil {
+			return fail(err)
 		}
 	}
 	return m, nil
@@ -209,7 +208,7 @@ func Read(r io.Reader) (*Model, error) {
 
 // preferences is the set of Preferences.
 func (m *Model) preferences() (optim.Maximizer, error) {
-	return m.Preferences.set(make([]float64, len(m.Objectives)), Handicap, 0)
+	return setOf(m.Preferences, len(m.Objectives))
 }
 
 // Scored is a model's account on some data.
@@ -222,7 +221,7 @@ type Scored struct {
 	Largest float64 `json:"largest"`
 	Mixed   float64 `json:"mixed"` // of the model's own mixture
 	Error   float64 `json:"error"` // zero-one loss, ties being errors; NaN for regression
-	AUC     float64 `json:"auc"`   // mean over classes against the rest (metrics.MeanAUC); NaN for regression, and where there is one class only
+	AUC     float64 `json:"auc"`   // of classes against the rest (metrics.MeanAUC); NaN also for one alone
 	Prob    float64 `json:"prob"`  // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
 }
 
@@ -234,7 +233,8 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	}
 	regression := d.Y != nil
 	if d.Features != m.Sizes[0] || d.Outputs() != m.Outputs() || regression != (m.Classes == 0) {
-		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d", d.Features, d.Outputs(), m.Sizes[0], m.Outputs())
+		return nil, fmt.Errorf("minimax: data of %d features and %d outputs for a model of %d and %d", d.Features,
+			d.Outputs(), m.Sizes[0], m.Outputs())
 	}
 	objectives, err := m.losses(custom)
 	if err != nil {
@@ -243,49 +243,34 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	e := newExamples[float64](m.net, d, objectives, m.MultiClass, m.ZeroOne, workers)
 	scores := make([]float64, d.Rows*m.Outputs())
 	e.scoresOf(m.Params, scores)
-	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(), Largest: math.Inf(-1)}
-	for k, v := range s.Raw {
-		v = objectives[k].scale*v - objectives[k].offset
-		s.Values = append(s.Values, v)
-		s.Largest = math.Max(s.Largest, v)
-		if k < len(m.Lambda) {
-			s.Mixed += m.Lambda[k] * v
-		}
-	}
+	s := &Scored{Raw: e.values(scores), Error: math.NaN(), AUC: math.NaN(), Prob: math.NaN(),
+		Largest: math.Inf(-1)}
 	set, err := m.preferences()
 	if err != nil {
 		return nil, err
 	}
-	s.Worst = set.Maximize(s.Values, nil)
+	if s.Values = entered(objectives, s.Raw); len(s.Values) > 0 {
+		s.Worst, s.Largest, s.Mixed = set.Maximize(s.Values, nil), slices.Max(s.Values), floats.Dot(m.Lambda,
+			s.Values)
+	}
 	if regression {
 		return s, nil
 	}
 	outputs := m.Outputs()
-	y := make([]float64, len(scores))
-	for i := range d.Rows {
-		d.targets(i, outputs, y[i*outputs:])
-	}
-	var weight []float64 // of scores
-	if e.weight != nil {
-		for i := range scores {
-			weight = append(weight, e.weight[i/outputs])
-		}
-	}
-	s.Error = countErrors(outputs, scores, y, d.Class, weight) / float64(d.Rows)
-	prob, _ := ProbNorm(1)
-	s.Prob = 0
-	for i, v := range scores {
-		l, _ := prob.At(v, y[i])
-		if weight != nil {
-			l *= weight[i]
-		}
-		s.Prob += l
-	}
-	s.Prob /= float64(len(scores))
-	target := make([]float64, d.Rows)
+	prob, _ := score.ProbNorm(1)
+	s.Error, s.Prob = 0, 0
+	target, y := make([]float64, d.Rows), make([]float64, outputs)
 	for i, c := range d.Class {
 		target[i] = float64(c)
+		d.Targets(i, outputs, y)
+		row, weight := scores[i*outputs:][:outputs], score.Weight(e.weight, i)
+		s.Error += weight * countErrors(outputs, row, y, d.Class[i:i+1], nil)
+		for c, v := range row {
+			l, _ := prob.At(v, y[c])
+			s.Prob += weight * l
+		}
 	}
+	s.Error, s.Prob = s.Error/float64(d.Rows), s.Prob/float64(len(scores))
 	if outputs == 1 {
 		s.AUC = metrics.AUC(scores, target, e.weight)
 	} else {

@@ -27,10 +27,10 @@ func (t *trainer) network() (*Fit, error) {
 	if t.Batch == 0 {
 		return nil, errors.New("minimax: networks are trained on minibatches; give their size")
 	}
-	r := &netRun{trainer: t, run: run.Begin(netSolver, control, t.Passes), e: newExamples[float32](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)}
+	r := &netRun{trainer: t, run: run.Begin(netSolver, control, t.Passes), e: examplesOf[float32](t, t.data)}
 	r.run.Examples = t.data.Rows
 	if t.Network.Heldout != nil {
-		r.heldout = newExamples[float32](t.net, t.Network.Heldout, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)
+		r.heldout = examplesOf[float32](t, t.Network.Heldout)
 	}
 	r.w = nn.He[float32](t.net, t.Seed)
 	r.lambda, r.frozen = t.mixture()
@@ -42,7 +42,7 @@ func (t *trainer) network() (*Fit, error) {
 	if err := r.resume(); err != nil {
 		return nil, err
 	}
-	reason, err := loop(r.run, -1, r.pass, r.checkpoint)
+	reason, err := r.run.Rounds(-1, r.pass, r.checkpoint)
 	if err != nil {
 		return r.finish(reason), err
 	}
@@ -77,7 +77,8 @@ func (r *netRun) rateOf(pass int) float64 {
 
 // optimizer makes one for the rate of the pass; what it remembers is handed on.
 func (r *netRun) optimizer() error {
-	o, err := nn.NewOptimizer[float32](r.net.Dim(), &nn.OptimizerOptions{Method: r.Network.Method, Rate: r.StepW * r.rate(), Momentum: r.Network.Momentum,
+	o, err := nn.NewOptimizer[float32](r.net.Dim(), &nn.OptimizerOptions{Method: r.Network.Method,
+		Rate: r.StepW * r.rate(), Momentum: r.Network.Momentum,
 		L2: r.Beta1, Penalised: r.net.AllWeights(), Workers: r.Workers})
 	if err != nil {
 		return fmt.Errorf("minimax: %w", err)
@@ -112,16 +113,13 @@ func (r *netRun) pass() (*run.Row, run.Reason, error) {
 		}
 		clear(sums)
 		r.e.batch(batch, r.w, coef, sums, grad)
-		value := 0.0
 		for k, s := range sums {
 			o := &r.objectives[k]
 			gl[k] = o.scale*s/float64(len(batch)) - o.offset
 			r.passValues[k] += gl[k] * float64(len(batch))
 		}
 		r.handicap(gl)
-		for k, l := range r.lambda {
-			value += l * gl[k]
-		}
+		value := floats.Dot(r.lambda, gl)
 		if r.step == 0 {
 			r.first = value
 		}
@@ -134,7 +132,8 @@ func (r *netRun) pass() (*run.Row, run.Reason, error) {
 	}
 	r.run.Evaluations++ // of all examples
 	r.position = 0
-	detail := &saddle.Row{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+	detail := &saddle.Row{Values: slices.Clone(r.passValues), Lambda: slices.Clone(r.lambda),
+		Upper: math.Inf(1), Lower: math.Inf(-1)}
 	row := &run.Row{Step: r.StepW * rate, Detail: detail}
 	for k := range detail.Values {
 		detail.Values[k] /= float64(r.passRows)
@@ -212,11 +211,7 @@ func (r *netRun) values(e *examples[float32], w []float32) []float64 {
 }
 
 func (r *netRun) scored(e *examples[float32], scores []float32) []float64 {
-	values := e.values(scores)
-	for k, v := range values {
-		values[k] = r.objectives[k].scale*v - r.objectives[k].offset
-	}
-	return values
+	return entered(r.objectives, e.values(scores))
 }
 
 func finite32(w []float32) bool {
@@ -225,13 +220,9 @@ func finite32(w []float32) bool {
 
 // diverged is the error of a run that went astray by a step, counted from 1.
 func (r *netRun) diverged(step int, rate, value float64, err error) error {
-	norm := 0.0
-	for _, v := range r.w {
-		if v == v {
-			norm = math.Max(norm, math.Abs(float64(v)))
-		}
-	}
-	return &saddle.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * rate, StepLambda: r.StepLambda * rate, Value: value, First: r.first, Norm: norm, Err: err}
+	w := slices.DeleteFunc(convert[float64](r.w), math.IsNaN)
+	return &saddle.DivergenceError{Solver: string(Descent), Step: max(step, 1), StepW: r.StepW * rate,
+		StepLambda: r.StepLambda * rate, Value: value, First: r.first, Norm: optim.MaxAbs(w), Err: err}
 }
 
 // move takes both steps, or says that the run diverged at this one, w being what it
@@ -250,13 +241,10 @@ func (r *netRun) move(value, rate float64, gl []float64, grad []float32) error {
 		return fmt.Errorf("minimax: %w", err)
 	}
 	if r.Radius > 0 {
-		sq := 0.0
-		for _, v := range r.w {
-			sq += float64(v) * float64(v)
-		}
-		if size := math.Sqrt(sq); size > r.Radius {
-			for j := range r.w {
-				r.w[j] = float32(float64(r.w[j]) * r.Radius / size)
+		w := convert[float64](r.w)
+		if size := floats.Norm(w, 2); size > r.Radius {
+			for j, v := range w {
+				r.w[j] = float32(v * r.Radius / size)
 			}
 		}
 	}
@@ -301,56 +289,35 @@ func (r *netRun) finish(reason run.Reason) *Fit {
 	if r.kept != nil && reason != run.Interrupted {
 		params = r.kept
 	}
-	w := make([]float64, len(params))
-	for j, v := range params {
-		w[j] = float64(v)
-		if v-v != 0 {
-			return nil // float32 overflowed in the last step: the error beside it says so
-		}
+	if !finite32(params) {
+		return nil // float32 overflowed in the last step: the error beside it says so
 	}
-	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.run.Steps(), Evaluations: r.run.Evaluations, Reason: reason, Seconds: r.run.Seconds(),
+	f := &Fit{LastLambda: slices.Clone(r.lambda), Lambda: slices.Clone(r.lambda), Passes: r.run.Steps(),
+		Evaluations: r.run.Evaluations, Reason: reason, Objectives: r.names(),
 		Guarantee: "no convergence guarantee: a network is not convex"}
 	if r.step > 0 {
 		for k := range f.Lambda {
 			f.Lambda[k] = r.sum[k] / float64(r.step)
 		}
 	}
-	for k := range r.objectives {
-		f.Objectives = append(f.Objectives, r.objectives[k].Name)
-	}
-	f.Values = r.values(r.e, params)
-	for k, v := range f.Values {
-		f.Raw = append(f.Raw, (v+r.objectives[k].offset)/r.objectives[k].scale)
-	}
-	f.Worst = r.preferences.Maximize(f.Values, nil)
-	sq := 0.0
-	for _, s := range r.net.AllWeights() {
-		for _, v := range w[s.From:s.To] {
-			sq += v * v
-		}
-	}
-	f.Penalty = r.Beta1 / 2 * sq
-	f.Model = r.model(w, f.Lambda)
+	w := convert[float64](params)
+	p := penalty{r.Beta1, false, r.net.AllWeights()}
+	f.Penalty, _ = p.of(w)
+	r.describe(f, w, r.values(r.e, params))
 	return f
 }
 
 const netSolver = "almo network"
 
 func (r *netRun) checkpoint() (*run.Checkpoint, error) {
-	wide := func(v []float32) []float64 {
-		out := make([]float64, len(v))
-		for i, x := range v {
-			out[i] = float64(x)
-		}
-		return out
-	}
 	s := r.opt.State()
-	k := &run.Checkpoint{X: wide(r.w),
-		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "rows": float64(r.passRows), "first": r.first,
-			"seed": float64(r.Seed), "optimizer": float64(s.Step)},
-		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum), "values": slices.Clone(r.passValues), "a": wide(s.A), "b": wide(s.B)}}
+	k := &run.Checkpoint{X: convert[float64](r.w),
+		Scalars: map[string]float64{"step": float64(r.step), "position": float64(r.position), "first": r.first,
+			"rows": float64(r.passRows), "seed": float64(r.Seed), "optimizer": float64(s.Step)},
+		Arrays: map[string][]float64{"lambda": slices.Clone(r.lambda), "sum": slices.Clone(r.sum),
+			"values": slices.Clone(r.passValues), "a": convert[float64](s.A), "b": convert[float64](s.B)}}
 	if r.kept != nil {
-		k.Arrays["kept"] = wide(r.kept)
+		k.Arrays["kept"] = convert[float64](r.kept)
 	}
 	return k, nil
 }
@@ -361,35 +328,41 @@ func (r *netRun) resume() error {
 	if k == nil || err != nil {
 		return err
 	}
-	if len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p || k.Scalars["seed"] != float64(r.Seed) {
-		return otherProblem(k)
+	if len(k.Arrays["lambda"]) != p || len(k.Arrays["sum"]) != p || len(k.Arrays["values"]) != p ||
+		k.Scalars["seed"] != float64(r.Seed) {
+		return fmt.Errorf("minimax: %w: its arrays or seed do not fit", run.ErrOther)
 	}
-	narrow := func(v []float64) []float32 {
-		if len(v) == 0 {
-			return nil
-		}
-		out := make([]float32, len(v))
-		for i, x := range v {
-			out[i] = float32(x)
-		}
-		return out
-	}
-	r.w = narrow(k.X)
+	r.w = convert[float32](k.X)
 	copy(r.lambda, k.Arrays["lambda"])
 	copy(r.sum, k.Arrays["sum"])
 	copy(r.passValues, k.Arrays["values"])
-	r.step, r.position, r.passRows, r.first = int(k.Scalars["step"]), int(k.Scalars["position"]), int(k.Scalars["rows"]), k.Scalars["first"]
+	r.step, r.position, r.passRows, r.first = int(k.Scalars["step"]), int(k.Scalars["position"]),
+		int(k.Scalars["rows"]), k.Scalars["first"]
 	if r.position < 0 || r.position >= r.data.Rows || r.step < 0 || r.passRows < 0 {
-		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position, r.data.Rows)
+		return fmt.Errorf("minimax: the checkpoint's position %d of %d examples is impossible", r.position,
+			r.data.Rows)
 	}
 	if kept := k.Arrays["kept"]; len(kept) == n {
-		if r.kept = narrow(kept); k.Best == nil { // before runs had one
+		if r.kept = convert[float32](kept); k.Best == nil { // before runs had one
 			step := int(k.Scalars["kept"])
 			r.run.Best = run.Best{Loss: k.Scalars["best"], Step: step, Waited: k.Iteration - step}
 		}
 	}
-	if err := r.opt.Restore(nn.OptimizerState[float32]{Step: int(k.Scalars["optimizer"]), A: narrow(k.Arrays["a"]), B: narrow(k.Arrays["b"])}); err != nil {
+	if err := r.opt.Restore(nn.OptimizerState[float32]{Step: int(k.Scalars["optimizer"]),
+		A: convert[float32](k.Arrays["a"]), B: convert[float32](k.Arrays["b"])}); err != nil {
 		return fmt.Errorf("minimax: the checkpoint: %w", err)
 	}
 	return nil
+}
+
+// convert returns v in another precision, nil for none.
+func convert[T, F nn.Float](v []F) []T {
+	if len(v) == 0 {
+		return nil
+	}
+	out := make([]T, len(v))
+	for i, x := range v {
+		out[i] = T(x)
+	}
+	return out
 }

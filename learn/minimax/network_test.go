@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -12,10 +13,10 @@ import (
 // ascent on the objectives and ±β_2 M_k does, by the decreasing steps of the passes.
 func TestNetworkMovesLambda(t *testing.T) {
 	d := noisy()
-	square, _ := QNorm(2)
+	square, _ := score.QNorm(2)
 	for _, penalty := range []Penalty{Handicap, Shy} {
 		for _, constant := range []bool{false, true} {
-			o := &Options{Losses: []Loss{Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1, Penalty: penalty, Hidden: []int{3},
+			o := &Options{Losses: []Loss{score.Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1, Penalty: penalty, Hidden: []int{3},
 				Batch: d.Rows, Passes: 4, StepW: 1e-20, StepLambda: 0.02, Network: Network{Constant: constant}, Workers: 1}
 			f, err := Train(d, o)
 			if err != nil {
@@ -52,10 +53,10 @@ func TestNetworkKeepsByTheGame(t *testing.T) {
 		}
 	}
 	a, b := d.Subset(train), d.Subset(held)
-	square, _ := QNorm(2)
+	square, _ := score.QNorm(2)
 	differ := false
 	for seed := range uint64(4) {
-		o := Options{Losses: []Loss{Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1, Penalty: Shy, Hidden: []int{4},
+		o := Options{Losses: []Loss{score.Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1, Penalty: Shy, Hidden: []int{4},
 			Batch: 8, StepW: 0.3, Network: Network{Constant: true}, Seed: seed, Workers: 1}
 		const passes = 12
 		var params [passes][]float64
@@ -98,7 +99,7 @@ func TestNetworkPatience(t *testing.T) {
 		held.Class[i] = 1 - held.Class[i] // what is learnt is wrong here
 	}
 	var first *run.Checkpoint
-	o := Options{Losses: []Loss{Hinge(), CrossEntropy()}, Hidden: []int{3}, Passes: 40, Workers: 1, Network: Network{Heldout: &held}}
+	o := Options{Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Hidden: []int{3}, Passes: 40, Workers: 1, Network: Network{Heldout: &held}}
 	o.Control.Stop.Patience, o.Control.CheckpointEvery = 5, 1
 	o.Control.Checkpoint = func(k *run.Checkpoint) error {
 		if k.Best != nil && k.Best.Waited == 3 {

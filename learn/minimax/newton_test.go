@@ -1,6 +1,7 @@
 package minimax
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -8,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -16,7 +20,7 @@ func parsed(t *testing.T, names string) []Loss {
 	t.Helper()
 	var out []Loss
 	for _, name := range strings.Split(names, ",") {
-		l, err := ParseLoss(name)
+		l, err := score.ParsePointwise(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +35,7 @@ func sonar(t *testing.T) *Data {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := NewEncoder(tab, Standard)
+	e, err := dense.NewEncoder(tab, dense.Standard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,10 +142,10 @@ func TestNewtonSecondDerivative(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := g.newNewton(0)
+	s := g.newton(0)
 	at := func(lambda []float64) (values, bend []float64) {
 		w := make([]float64, g.net.Dim())
-		bend, _, err := s.solve(t.Context(), g, w, lambda, 1e-22)
+		bend, _, err := s.Minimize(t.Context(), g, w, lambda, 1e-22)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,49 +173,6 @@ func TestNewtonSecondDerivative(t *testing.T) {
 	}
 }
 
-// The factor of a positive definite matrix gives it back, for sides within a block and beyond.
-func TestCholesky(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	o := newtonOutput{newton: &newton{}}
-	for _, n := range []int{1, 2, 63, 64, 65, 130, 200} {
-		b, a := make([]float64, n*n), make([]float64, n*n)
-		for i := range b {
-			b[i] = rng.NormFloat64()
-		}
-		for i := range n {
-			for j := range n {
-				for k := range n {
-					a[i*n+j] += b[i*n+k] * b[j*n+k] / float64(n)
-				}
-			}
-			a[i*n+i]++
-		}
-		x, v := make([]float64, n), make([]float64, n)
-		for i := range x {
-			x[i] = rng.NormFloat64()
-		}
-		for i := range n {
-			for j := range n {
-				v[i] += a[i*n+j] * x[j]
-			}
-		}
-		o.m, o.hessian = n, a
-		if !cholesky(o.blas, n, a) {
-			t.Fatalf("side %d: no factor", n)
-		}
-		o.divide(v)
-		for i := range x {
-			if math.Abs(v[i]-x[i]) > 1e-10 {
-				t.Fatalf("side %d: H⁻¹Hx has %v at %d, x %v", n, v[i], i, x[i])
-			}
-		}
-		a[0] = -1
-		if cholesky(o.blas, n, a) {
-			t.Errorf("side %d: a factor of what is not positive definite", n)
-		}
-	}
-}
-
 // What Newton's method is not for is refused by name.
 func TestNewtonRefuses(t *testing.T) {
 	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
@@ -224,8 +185,17 @@ func TestNewtonRefuses(t *testing.T) {
 		}
 	}
 	o := Options{Losses: ThesisLosses(), Beta1: 1, Solver: Newton}
-	o.Control.Resume = &run.Checkpoint{Solver: newtonSolver}
+	o.Control.Resume = &run.Checkpoint{Solver: saddle.NewtonSolver}
 	if _, err := Train(d, &o); err == nil {
 		t.Error("an empty checkpoint was taken")
+	}
+	// Nor is one of a stage that the run does not have.
+	for _, solver := range []string{string(Smoothed), normSolver, radialSolver, saddle.NewtonSolver, saddle.PlanesSolver} {
+		for _, o := range []Options{{Beta1: 1, NoPolish: true}, {Radius: 1, NoPolish: true}, {Beta1: 1, Norm: true, NoPolish: true}} {
+			o.Control.Resume = &run.Checkpoint{Solver: solver}
+			if _, err := Train(d, &o); !errors.Is(err, run.ErrOther) {
+				t.Errorf("a checkpoint of %s: %v", solver, err)
+			}
+		}
 	}
 }

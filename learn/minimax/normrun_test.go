@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/saddle"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -53,19 +54,25 @@ func TestNormAroundSearch(t *testing.T) {
 			if !(proved.Lower <= want+1e-9 && proved.Upper >= want-1e-9) || f.Reason != run.GapSmall || !(f.Gap() <= 1e-4*proved.Upper) {
 				t.Errorf("%s, %v|w|, biases to %v: [%v, %v] (%s), %v by search", names, beta, c.bias, proved.Lower, proved.Upper, f.Reason, want)
 			}
-			r := &normRun{trainer: &trainer{Options: o}, g: g, set: optim.Simplex{}, radius: 8, certified: certified{run: run.Begin(normSolver, nil, 1)}}
+			set := optim.Product{{Set: optim.Ball{Radius: 8}, Dim: 2}}
+			if c.bias > 0 {
+				set = biasBox(g.net, c.bias)
+				set[0].Set = optim.Ball{Radius: 8}
+			}
 			for range 50 {
 				lambda := make([]float64, len(values))
 				for k := range lambda {
 					lambda[k] = rng.Float64()
 				}
-				r.set.Project(lambda)
-				if err := r.prove(g, []float64{rng.NormFloat64(), math.Max(-farthest, math.Min(farthest, rng.NormFloat64()))}, lambda); err != nil {
+				optim.Simplex{}.Project(lambda)
+				w := []float64{rng.NormFloat64(), math.Max(-farthest, math.Min(farthest, rng.NormFloat64()))}
+				lower, err := saddle.Lower(g, set, w, lambda)
+				if err != nil {
 					t.Fatal(err)
 				}
-			}
-			if !(r.best.Lower <= want+1e-9) {
-				t.Errorf("%s, %v|w|: a lower bound of %v, and %v is reached", names, beta, r.best.Lower, want)
+				if !(lower <= want+1e-9) {
+					t.Errorf("%s, %v|w|: a lower bound of %v, and %v is reached", names, beta, lower, want)
+				}
 			}
 		}
 	}

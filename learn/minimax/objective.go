@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // ZeroOneMode says what the players of the game see of a zero-one loss, whose own
@@ -16,7 +16,7 @@ const (
 	// Surrogate shows both the loss ZeroOne: one convex-concave game, whose value
 	// bounds the true worst case from above. The default.
 	Surrogate ZeroOneMode = "surrogate"
-	// RampSurrogate shows both Ramp(1): closer to the zero-one loss, not convex.
+	// RampSurrogate shows both score.Ramp(1): closer to the zero-one loss, not convex.
 	RampSurrogate ZeroOneMode = "ramp"
 	// Proxy shows λ the true zero-one loss and w the surrogate: two games, and no
 	// certificate (A. Cotter, H. Jiang and K. Sridharan, "Two-player games for
@@ -71,26 +71,12 @@ type objective struct {
 	bound         float64 // after scaling, for scores up to the bound; +Inf when there is none
 }
 
-// rowLoss is a loss of the whole score row, of Softmax.
-type rowLoss int
-
-const (
-	notRow rowLoss = iota
-	rowCrossEntropy
-	rowHinge
-	rowSum // of a loss against 0 or 1, class by class
-)
-
-func (o *objective) row(m MultiClass, outputs int) rowLoss {
-	switch {
-	case m != Softmax || outputs == 1:
-		return notRow
-	case o.logistic != 0:
-		return rowCrossEntropy
-	case o.Name == "hinge":
-		return rowHinge
+// row says what the loss is of a row of scores: of none where it is a mean over outputs.
+func (o *objective) row(m MultiClass, outputs int) score.RowKind {
+	if m != Softmax || outputs == 1 {
+		return score.NoRow
 	}
-	return rowSum
+	return o.RowKind()
 }
 
 // size says how large scores are, in messages.
@@ -103,14 +89,16 @@ func size(bound float64) string {
 
 // newObjectives resolves losses by everything but baselines and regrets, which need
 // training. scoreBound is how large scores can be, +Inf when nothing is known.
-func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi MultiClass, outputs int, scoreBound float64) ([]objective, error) {
+func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi MultiClass, outputs int,
+	scoreBound float64) ([]objective, error) {
 	if len(losses) == 0 {
 		return nil, fmt.Errorf("minimax: no objectives: give at least one loss")
 	}
 	switch mode {
 	case Surrogate, RampSurrogate, Proxy, ZeroGradient:
 	default:
-		return nil, fmt.Errorf("minimax: there is no zero-one mode %q; choose surrogate, ramp, proxy or zero-grad", mode)
+		return nil, fmt.Errorf("minimax: there is no zero-one mode %q; choose surrogate, ramp, proxy or zero-grad",
+			mode)
 	}
 	var out []objective
 	for _, l := range losses {
@@ -120,24 +108,19 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 		if l.At == nil || l.Lipschitz == nil || l.Bound == nil {
 			return nil, fmt.Errorf("minimax: loss %q lacks a value, a Lipschitz constant or a bound", l.Name)
 		}
-		if l.errors && mode == RampSurrogate {
+		if l.Errors && mode == RampSurrogate {
 			name := l.Name
-			l, _ = Ramp(1)
-			l.Name, l.errors = name, true
+			l, _ = score.Ramp(1)
+			l.Name, l.Errors = name, true
 		}
 		o := objective{Loss: l, factor: 1, scale: 1}
 		row := o.row(multi, outputs)
-		if l.errors && outputs > 1 && multi == OneVsAll {
+		if l.Errors && outputs > 1 && multi == OneVsAll {
 			o.factor = float64(outputs) / 2
 		}
 		lip, bound := l.Lipschitz(scoreBound), l.Bound(scoreBound)
-		switch row {
-		case rowCrossEntropy: // in the Euclidean norm of the row: |softmax - e_y| ≤ √2
-			lip, bound = math.Sqrt2*l.logistic, l.logistic*(math.Log(float64(outputs))+2*scoreBound)
-		case rowHinge:
-			lip, bound = math.Sqrt2, 1+2*scoreBound
-		case rowSum:
-			lip, bound = lip*math.Sqrt(float64(outputs)), bound*float64(outputs)
+		if row != score.NoRow {
+			lip, bound = l.RowConstants(outputs, scoreBound)
 		}
 		by := 1.0
 		switch norm {
@@ -151,13 +134,17 @@ func newObjectives(losses []Loss, norm Normalization, mode ZeroOneMode, multi Mu
 			by = o.factor * math.Max(lip, bound)
 		case Baseline, Raw:
 		default:
-			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, regret or none", norm)
+			return nil, fmt.Errorf("minimax: there is no normalisation %q; choose lipschitz, bounded, baseline, "+
+				"regret or none", norm)
 		}
 		if math.IsInf(by, 1) {
-			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores %s; bound the weights, or give a bound of the scores, or choose another normalisation: %s needs no constant", l.Name, norm, size(scoreBound), Regret)
+			return nil, fmt.Errorf("minimax: %s has no finite constant to be normalised by (%s) while scores %s; "+
+				"bound the weights, or give a bound of the scores, or choose another normalisation: %s needs no "+
+				"constant", l.Name, norm, size(scoreBound), Regret)
 		}
 		if !(by > 0) {
-			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name, by)
+			return nil, fmt.Errorf("minimax: %s has the Lipschitz constant %v: it cannot be normalised by it", l.Name,
+				by)
 		}
 		o.scale = 1 / by
 		o.lipschitz, o.bound = o.factor*lip*o.scale, o.factor*bound*o.scale
@@ -175,7 +162,7 @@ type scratch struct {
 	// weight, if not nil, is what each score counts for, alike within a row; weights is
 	// where it lives.
 	weight, weights []float64
-	z, p            []float64 // of a row, for smoothRow
+	row             []float64 // space for losses of a row
 	under           bool      // relaxed losses give the lines below what was relaxed
 }
 
@@ -185,7 +172,8 @@ type scratch struct {
 //
 // y holds a target for each score; class the rows' classes, for losses of whole
 // rows. Where the λ-player sees true zero-one errors, these are in sums.
-func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, outputs int, s []float64, y []float64, class []int32, coef, sums, ds []float64, c *scratch) {
+func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, outputs int, s []float64,
+	y []float64, class []int32, coef, sums, ds []float64, c *scratch) {
 	clear(ds)
 	c.have = false
 	inv := 1 / float64(outputs)
@@ -196,13 +184,13 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 			a = coef[k]
 		}
 		switch row := o.row(multi, outputs); {
-		case row != notRow:
+		case row != score.NoRow:
 			sum = o.rows(row, outputs, s, class, a, ds, c)
-		case o.logistic != 0:
+		case o.Multiple != 0:
 			if !c.have {
 				c.lv, c.ld = sized(c.lv, len(s)), sized(c.ld, len(s))
 				for i, v := range s {
-					l, d := logistic(y[i] * v)
+					l, d := score.LogisticAt(y[i] * v)
 					c.lv[i], c.ld[i] = l, y[i]*d
 				}
 				c.have = true
@@ -210,30 +198,26 @@ func evaluate(objectives []objective, multi MultiClass, mode ZeroOneMode, output
 			for i, v := range c.lv {
 				sum += c.of(i) * v
 			}
-			sum *= o.logistic * inv * o.factor
-			if a *= o.logistic * inv * o.factor; a != 0 && !(o.errors && mode == ZeroGradient) {
+			sum *= o.Multiple * inv * o.factor
+			if a *= o.Multiple * inv * o.factor; a != 0 && !(o.Errors && mode == ZeroGradient) {
 				for i, d := range c.ld {
 					ds[i] += a * d
 				}
 			}
 		default:
-			a *= inv * o.factor
+			if a *= inv * o.factor; o.Errors && mode == ZeroGradient {
+				a = 0
+			}
 			at := o.at(c.under)
-			if a == 0 || o.errors && mode == ZeroGradient {
-				for i, v := range s {
-					l, _ := at(v, y[i])
-					sum += c.of(i) * l
-				}
-			} else {
-				for i, v := range s {
-					l, d := at(v, y[i])
-					sum += c.of(i) * l
+			for i, v := range s {
+				l, d := at(v, y[i])
+				if sum += c.of(i) * l; a != 0 {
 					ds[i] += a * d
 				}
 			}
 			sum *= inv * o.factor
 		}
-		if o.errors && (mode == Proxy || mode == ZeroGradient) {
+		if o.Errors && (mode == Proxy || mode == ZeroGradient) {
 			sum = countErrors(outputs, s, y, class, c.weight)
 		}
 		sums[k] += sum
@@ -261,102 +245,18 @@ func (o *objective) at(under bool) func(s, y float64) (float64, float64) {
 }
 
 // rows returns Σ_i of a loss of whole rows, and adds a times its derivative.
-func (o *objective) rows(kind rowLoss, outputs int, s []float64, class []int32, a float64, ds []float64, scratch *scratch) float64 {
-	sum, at := 0.0, o.at(scratch.under)
-	for i, yi := range class {
-		row := s[i*outputs:][:outputs]
-		weight := scratch.of(i * outputs)
+func (o *objective) rows(kind score.RowKind, outputs int, s []float64, class []int32, a float64,
+	ds []float64, c *scratch) float64 {
+	c.row = sized(c.row, 2*outputs)
+	sum := 0.0
+	for i, y := range class {
 		var d []float64
 		if a != 0 {
 			d = ds[i*outputs:][:outputs]
 		}
-		switch kind {
-		case rowCrossEntropy:
-			most, z := slices.Max(row), 0.0
-			for _, v := range row {
-				z += math.Exp(v - most)
-			}
-			sum += weight * o.logistic * (most + math.Log(z) - row[yi])
-			if d != nil {
-				for c, v := range row {
-					d[c] += a * o.logistic * math.Exp(v-most) / z
-				}
-				d[yi] -= a * o.logistic
-			}
-		case rowHinge:
-			if o.width > 0 {
-				sum += weight * o.smoothRow(row, int(yi), a, d, scratch)
-				continue
-			}
-			best := -1
-			for c, v := range row {
-				if c != int(yi) && (best < 0 || v > row[best]) {
-					best = c
-				}
-			}
-			if v := 1 + row[best] - row[yi]; v > 0 {
-				sum += weight * v
-				if d != nil {
-					d[best] += a
-					d[yi] -= a
-				}
-			}
-		case rowSum:
-			for c, v := range row {
-				target := 0.0
-				if c == int(yi) {
-					target = 1
-				}
-				if o.Margin {
-					target = 2*target - 1
-				}
-				l, g := at(v, target)
-				sum += weight * l
-				if d != nil {
-					d[c] += a * g
-				}
-			}
-		}
+		sum += c.of(i*outputs) * o.Row(kind, s[i*outputs:][:outputs], int(y), a, d, c.under, c.row)
 	}
 	return sum
-}
-
-// smoothRow is the hinge of a row with its maximum smoothed (Yu. Nesterov, "Smooth
-// minimization of non-smooth functions", Math. Programming 103, 2005): for z_y = 0 and
-// z_c = 1 + s_c - s_y, the largest ⟨p, z⟩ - width/2 |p|² over the p of the simplex, which
-// is below the largest z_c by at most width/2. With scratch.under it is ⟨p, z⟩ for that p:
-// linear in the scores, and nowhere above the largest z_c. It adds a times the derivative p
-// to d unless that is nil.
-func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scratch *scratch) float64 {
-	scratch.z, scratch.p = sized(scratch.z, len(row)), sized(scratch.p, len(row))
-	z, p := scratch.z, scratch.p
-	most := 0.0
-	for c, v := range row {
-		z[c] = 1 + v - row[y]
-		if c == y {
-			z[c] = 0
-		}
-		most = math.Max(most, z[c])
-	}
-	if !finite(z...) {
-		return math.Inf(1) // solvers turn back from there
-	}
-	for c, v := range z { // only differences matter, and large numbers lose them
-		p[c] = (v - most) / o.width
-	}
-	optim.Simplex{}.Project(p)
-	value, sq := 0.0, 0.0
-	for c, q := range p {
-		value, sq = value+q*z[c], sq+q*q
-		if d != nil {
-			d[c] += a * q
-			d[y] -= a * q
-		}
-	}
-	if !scratch.under {
-		value -= o.width / 2 * sq
-	}
-	return value
 }
 
 // countErrors counts rows whose score is on the wrong side, or whose class is not
@@ -364,36 +264,27 @@ func (o *objective) smoothRow(row []float64, y int, a float64, d []float64, scra
 // score, or 1.
 func countErrors(outputs int, s, y []float64, class []int32, weight []float64) float64 {
 	n := 0.0
-	count := func(i int) {
-		if weight == nil {
-			n++
+	for i := range len(s) / outputs {
+		var label float64
+		if outputs == 1 {
+			label = y[i]
 		} else {
-			n += weight[i]
+			label = float64(class[i])
 		}
-	}
-	if outputs == 1 {
-		for i, v := range s {
-			if !(v*y[i] > 0) {
-				count(i)
-			}
-		}
-		return n
-	}
-	for i, yi := range class {
-		row := s[i*outputs:][:outputs]
-		for c, v := range row {
-			if c != int(yi) && !(v < row[yi]) {
-				count(i * outputs)
-				break
-			}
+		switch {
+		case score.Margin(outputs, label, s[i*outputs:][:outputs]) > 0:
+		case weight == nil:
+			n++
+		default:
+			n += weight[i*outputs]
 		}
 	}
 	return n
 }
 
-func sized(v []float64, n int) []float64 {
+func sized[T any](v []T, n int) []T {
 	if cap(v) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return v[:n]
 }

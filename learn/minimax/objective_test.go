@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // The smoothed hinge of rows is below it by at most half the width, has the derivative that
@@ -29,9 +31,9 @@ func TestSmoothRow(t *testing.T) {
 		evaluate([]objective{o}, Softmax, Surrogate, outputs, s, make([]float64, len(s)), class, []float64{1}, sums, ds, &scratch{under: under})
 		return sums[0]
 	}
-	hard, ds := of(Hinge(), s, nil, false), make([]float64, len(s))
+	hard, ds := of(score.Hinge(), s, nil, false), make([]float64, len(s))
 	for _, width := range []float64{1e-6, 0.1, 1, 10} {
-		l := Hinge().Relax(width)
+		l := score.Hinge().Relax(width)
 		v := of(l, s, ds, false)
 		if v > hard+1e-12 || v < hard-rows*width/2-1e-12 {
 			t.Errorf("width %g: %v of the hinge's %v", width, v, hard)
@@ -40,7 +42,7 @@ func TestSmoothRow(t *testing.T) {
 		for i := range s {
 			line += ds[i] * (u[i] - s[i])
 		}
-		if above := of(Hinge(), u, nil, false); line > above+1e-9 {
+		if above := of(score.Hinge(), u, nil, false); line > above+1e-9 {
 			t.Errorf("width %g: the line below the hinge is at %v, the hinge at %v", width, line, above)
 		}
 		if width < 0.1 {
@@ -60,7 +62,7 @@ func TestSmoothRow(t *testing.T) {
 		}
 	}
 	s[0] = math.Inf(1)
-	if v := of(Hinge().Relax(1), s, nil, false); !math.IsInf(v, 1) {
+	if v := of(score.Hinge().Relax(1), s, nil, false); !math.IsInf(v, 1) {
 		t.Errorf("an infinite score gives %v", v)
 	}
 }
@@ -82,7 +84,7 @@ func TestErrorsOfNaN(t *testing.T) {
 func TestConstantsOfClasses(t *testing.T) {
 	const outputs = 5
 	for _, norm := range []Normalization{Lipschitz, Bounded, Raw} {
-		objectives, err := newObjectives([]Loss{ZeroOne(), CrossEntropy(), Hinge()}, norm, Surrogate, OneVsAll, outputs, 20)
+		objectives, err := newObjectives([]Loss{score.ZeroOne(), score.CrossEntropy(), score.Hinge()}, norm, Surrogate, OneVsAll, outputs, 20)
 		if err != nil {
 			t.Fatal(err)
 		}

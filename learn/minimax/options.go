@@ -1,11 +1,13 @@
 package minimax
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/saddle"
@@ -39,111 +41,16 @@ const (
 )
 
 // Preferences are the mixtures that the model must be robust to. The zero value is
-// the whole simplex; at most one of the others may be given.
-type Preferences struct {
-	Lo       []float64   `json:"lo,omitempty"` // least and greatest λ_k; length 1 is for all
-	Hi       []float64   `json:"hi,omitempty"`
-	Vertices [][]float64 `json:"vertices,omitempty"` // the hull of these mixtures
-	A        [][]float64 `json:"a,omitempty"`        // A λ ≤ B
-	B        []float64   `json:"b,omitempty"`
-	Radius   float64     `json:"radius,omitempty"` // |λ|_2 at most this, 0 is no bound: the set over which Theorem 5.3 is stated in closed form
-}
+// the whole simplex; at most one of its kinds may be given.
+type Preferences = optim.Mixtures
 
-// apart returns a copy for a model to keep, which says the same set without constants and
-// β_2: nothing that a file could not hold.
-func (f Preferences) apart(m []float64, penalty Penalty, beta float64) Preferences {
-	if penalty == Constraint {
-		a, b := f.inequalities(m, beta)
-		return Preferences{A: a, B: b}
+// setOf returns the set of f for p objectives.
+func setOf(f Preferences, p int) (optim.Maximizer, error) {
+	s, err := f.Set(p)
+	if err != nil {
+		return nil, fmt.Errorf("minimax: preferences: %w", err)
 	}
-	f.Lo, f.Hi, f.B = slices.Clone(f.Lo), slices.Clone(f.Hi), slices.Clone(f.B)
-	f.Vertices, f.A = slices.Clone(f.Vertices), slices.Clone(f.A)
-	return f
-}
-
-// inequalities returns those of f, of its bounds, and Σ λ_k m_k ≤ beta.
-func (f Preferences) inequalities(m []float64, beta float64) (a [][]float64, b []float64) {
-	a, b = slices.Clone(f.A), slices.Clone(f.B)
-	for k := range m {
-		bound := func(list []float64, sign float64) {
-			if list != nil {
-				row := make([]float64, len(m))
-				row[k] = sign
-				a, b = append(a, row), append(b, sign*list[min(k, len(list)-1)])
-			}
-		}
-		bound(f.Lo, -1)
-		bound(f.Hi, 1)
-	}
-	return append(a, slices.Clone(m)), append(b, beta)
-}
-
-// set returns the set for p objectives with constants M, cut by Σ λ_k M_k ≤ beta if
-// penalty is Constraint.
-func (f Preferences) set(m []float64, penalty Penalty, beta float64) (optim.Maximizer, error) {
-	p := len(m)
-	given := 0
-	for _, b := range []bool{f.Lo != nil || f.Hi != nil, f.Vertices != nil, f.A != nil || f.B != nil, f.Radius != 0} {
-		if b {
-			given++
-		}
-	}
-	if given > 1 {
-		return nil, errors.New("minimax: preferences: give bounds, or vertices, or inequalities, or a radius, not several")
-	}
-	wrap := func(s optim.Maximizer, err error) (optim.Maximizer, error) {
-		if err != nil {
-			return nil, fmt.Errorf("minimax: preferences: %w", err)
-		}
-		return s, nil
-	}
-	for k, v := range f.Lo {
-		// Mixtures are not negative: with a negative weight a convex loss is concave in w, and
-		// what is proved for convex games would be false.
-		if v < 0 {
-			return nil, fmt.Errorf("minimax: preferences: least weight %d is %v: weights of objectives are not negative; give 0 or more", k+1, v)
-		}
-	}
-	if penalty == Constraint {
-		if f.Vertices != nil || f.Radius != 0 {
-			return nil, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 goes with bounds or inequalities, not with vertices or a radius")
-		}
-		for _, list := range [][]float64{f.Lo, f.Hi} {
-			if list != nil && len(list) != 1 && len(list) != p {
-				return nil, fmt.Errorf("minimax: preferences: %d bounds for %d objectives", len(list), p)
-			}
-		}
-		a, b := f.inequalities(m, beta)
-		s, err := optim.NewPolytope(p, a, b)
-		return wrap(s, err)
-	}
-	switch {
-	case f.Lo != nil || f.Hi != nil:
-		s, err := optim.NewBoxSimplex(p, f.Lo, f.Hi, 0)
-		return wrap(s, err)
-	case f.Vertices != nil:
-		for i, v := range f.Vertices {
-			sum := 0.0
-			for _, x := range v {
-				sum += x
-				if x < 0 {
-					sum = math.NaN()
-				}
-			}
-			if len(v) != p || !(math.Abs(sum-1) <= 1e-9) {
-				return nil, fmt.Errorf("minimax: preferences: vertex %d is not a mixture of %d objectives: %v", i+1, p, v)
-			}
-		}
-		s, err := optim.NewVertices(f.Vertices)
-		return wrap(s, err)
-	case f.A != nil || f.B != nil:
-		s, err := optim.NewPolytope(p, f.A, f.B)
-		return wrap(s, err)
-	case f.Radius != 0:
-		s, err := optim.NewSimplexBall(p, f.Radius)
-		return wrap(s, err)
-	}
-	return optim.Simplex{}, nil
+	return s, nil
 }
 
 // Options adjusts Train; nil is the same as the zero value, which is a linear model
@@ -152,12 +59,14 @@ type Options struct {
 	// The objectives and how they enter the game.
 	Losses        []Loss        // nil is DefaultLosses
 	Normalization Normalization // zero is Lipschitz
-	ScoreBound    float64       // |s| is at most this, for constants that need it; zero is Radius times the longest example, or unknown
+	ScoreBound    float64       // |s| is at most this, for constants that need it; zero is what Radius implies
 	ZeroOne       ZeroOneMode   // zero is Surrogate
 	MultiClass    MultiClass    // zero is OneVsAll
 	Preferences   Preferences
 	Fixed         []float64 // if not nil, the mixture to train on: a baseline. Weights are divided by their sum
-	Offsets       []float64 // L_k* of Regret, in its units, where they are known: Values[k] of the model of objective k alone, for a linear one plus its Penalty; nil finds them
+	// Offsets are L_k* of Regret, in its units, where they are known: Values[k] of the model of
+	// objective k alone, for a linear one plus its Penalty. Nil finds them.
+	Offsets []float64
 
 	// Penalties and sets.
 	Beta1   float64 // of R(w) on the weights (and biases, see Bias); certificates need it or Radius
@@ -185,15 +94,14 @@ type Options struct {
 	// they limit the first part.
 	Passes   int
 	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
-	Gap      float64 // certified gap to stop at, times the value (or leastValue, if that is more); zero is 1e-3, negative goes as near as it gets
+	Gap      float64 // to stop at, times max(leastValue, value); zero is 1e-3, negative as near as it gets
 	NoPolish bool    // Auto: leave the second part out
-	Width    float64 // of what takes the place of kinks in lower bounds; zero is 10·Gap
 
 	Network Network // of models with hidden layers
 
 	Seed    uint64
 	Workers int         // zero is GOMAXPROCS; results do not depend on it
-	Control run.Control // context, recorder, checkpoints; Stop.Time, and of networks with Heldout Stop.Patience; the rest of Stop is not used
+	Control run.Control // of Stop, Time is used, and by networks with Heldout Patience
 }
 
 // Network is how networks are trained.
@@ -204,7 +112,7 @@ type Network struct {
 	Constant bool         // steps stay as they are; by default γ/√(1+pass)
 }
 
-// With options as they will be used.
+// withDefaults returns the options as they will be used.
 func (o *Options) withDefaults(d *Data) (Options, error) {
 	var p Options
 	if o != nil {
@@ -213,52 +121,33 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 	if p.Losses == nil {
 		p.Losses = DefaultLosses()
 	}
-	for _, f := range []struct {
-		v    *string
-		zero string
-	}{{(*string)(&p.Normalization), string(Lipschitz)}, {(*string)(&p.ZeroOne), string(Surrogate)}, {(*string)(&p.MultiClass), string(OneVsAll)}, {(*string)(&p.Penalty), string(Handicap)}} {
-		if *f.v == "" {
-			*f.v = f.zero
-		}
-	}
-	set := func(v *float64, zero float64) {
-		if *v == 0 {
-			*v = zero
-		}
-	}
 	network := len(p.Hidden) > 0
-	set(&p.Gap, 1e-3)
-	set(&p.Width, 10*math.Max(p.Gap, 1e-6))
+	p.Normalization, p.ZeroOne = cmp.Or(p.Normalization, Lipschitz), cmp.Or(p.ZeroOne, Surrogate)
+	p.MultiClass, p.Penalty = cmp.Or(p.MultiClass, OneVsAll), cmp.Or(p.Penalty, Handicap)
+	p.Gap, p.Workers = cmp.Or(p.Gap, 1e-3), run.WorkersOf(p.Workers)
 	if network {
-		set(&p.StepW, 0.03)
-		set(&p.StepLambda, 0.01)
-		if p.Network.Momentum == 0 && p.Network.Method == optim.SGD {
-			p.Network.Momentum = 0.9
+		p.StepW, p.StepLambda = cmp.Or(p.StepW, 0.03), cmp.Or(p.StepLambda, 0.01)
+		if p.Network.Method == optim.SGD {
+			p.Network.Momentum = cmp.Or(p.Network.Momentum, 0.9)
 		}
 		p.Network.Momentum = math.Max(p.Network.Momentum, 0)
 	}
-	if p.Batch == 0 {
-		p.Batch = 128
-	}
-	p.Batch = max(0, min(p.Batch, d.Rows))
-	if p.Passes == 0 {
-		switch {
-		case network:
-			p.Passes = 10
-		case p.Solver == DualAscent || p.Solver == Newton || p.Solver == Smoothed: // no limit but their own
-		case p.Batch == 0:
-			p.Passes = 1000
-		default:
-			p.Passes = 20
-		}
-	}
-	if p.Workers <= 0 {
-		p.Workers = runtime.GOMAXPROCS(0)
+	p.Batch = max(0, min(cmp.Or(p.Batch, 128), d.Rows))
+	switch {
+	case p.Passes != 0:
+	case network:
+		p.Passes = 10
+	case p.Solver == DualAscent || p.Solver == Newton || p.Solver == Smoothed: // no limit but their own
+	case p.Batch == 0:
+		p.Passes = 1000
+	default:
+		p.Passes = 20
 	}
 	switch {
-	case !finite(p.Beta1, p.Beta2, p.Radius, p.Bias, p.StepW, p.StepLambda, p.Gap, p.ScoreBound, p.Width):
+	case !finite(p.Beta1, p.Beta2, p.Radius, p.Bias, p.StepW, p.StepLambda, p.Gap, p.ScoreBound):
 		return p, errors.New("minimax: no setting may be infinite or NaN")
-	case p.Beta1 < 0 || p.Beta2 < 0 || p.Radius < 0 || p.Bias < 0 || p.ScoreBound < 0 || p.StepW < 0 || p.StepLambda < 0:
+	case p.Beta1 < 0 || p.Beta2 < 0 || p.Radius < 0 || p.Bias < 0 || p.ScoreBound < 0 || p.StepW < 0 ||
+		p.StepLambda < 0:
 		return p, errors.New("minimax: penalties, radii, bounds and steps must not be negative")
 	case p.MultiClass != OneVsAll && p.MultiClass != Softmax:
 		return p, fmt.Errorf("minimax: there is no multi-class mode %q; choose ova-mean or softmax", p.MultiClass)
@@ -268,55 +157,53 @@ func (o *Options) withDefaults(d *Data) (Options, error) {
 		return p, errors.New("minimax: the constraint Σ λ_k M_k ≤ β_2 needs a β_2")
 	case p.Fixed != nil && len(p.Fixed) != len(p.Losses):
 		return p, fmt.Errorf("minimax: a mixture of %d weights for %d objectives", len(p.Fixed), len(p.Losses))
-	case p.Offsets != nil && (p.Normalization != Regret || len(p.Offsets) != len(p.Losses) || !finite(p.Offsets...)):
+	case p.Offsets != nil && (p.Normalization != Regret || len(p.Offsets) != len(p.Losses) ||
+		!finite(p.Offsets...)):
 		return p, errors.New("minimax: offsets are for regrets, one finite number for each objective")
 	case network && p.Solver != Auto && p.Solver != Descent:
 		return p, fmt.Errorf("minimax: networks are trained by %s, not by %s", Descent, p.Solver)
 	case network && (p.Steps != saddle.ConstantSteps || p.Entropic):
-		return p, errors.New("minimax: networks take plain projected steps of λ; leave rule and geometry as they are")
+		return p, errors.New("minimax: networks take plain projected steps of λ; leave rule and geometry alone")
 	case network && (p.Norm || p.Bias != 0 || p.All):
 		return p, errors.New("minimax: Norm, Bias and All are for linear models, not for networks")
 	case !network && p.Network != Network{}:
 		return p, errors.New("minimax: Network is for models with hidden layers, not for linear ones")
-	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features || p.Network.Heldout.Outputs() != d.Outputs()):
+	case p.Network.Heldout != nil && (p.Network.Heldout.Features != d.Features ||
+		p.Network.Heldout.Outputs() != d.Outputs()):
 		return p, errors.New("minimax: held-out data have other features or classes than the training data")
 	}
 	for k, v := range p.Preferences.Lo {
 		if v < 0 && len(p.Preferences.Lo) == len(p.Losses) {
-			return p, fmt.Errorf("minimax: preferences: the least weight of %s is %v: weights of objectives are not negative; give 0 or more", p.Losses[k].Name, v)
+			return p, fmt.Errorf("minimax: preferences: the least weight of %s is %v: weights of objectives are not "+
+				"negative; give 0 or more", p.Losses[k].Name, v)
 		}
 	}
+	if k := slices.IndexFunc(p.Losses, func(l Loss) bool { return l.Margin }); d.Y != nil && k >= 0 {
+		return p, fmt.Errorf("minimax: %s needs classes, but the targets are numbers; choose 1-norm (any "+
+			"q-norm), squared or huber", p.Losses[k].Name)
+	}
+	var err error
 	if p.Fixed != nil {
-		var err error
-		if p.Fixed, err = mixtureOfWeights(p.Fixed); err != nil {
-			return p, err
-		}
+		p.Fixed, err = mixtureOfWeights(p.Fixed)
 	}
-	if d.Y != nil {
-		for _, l := range p.Losses {
-			if l.Margin {
-				return p, fmt.Errorf("minimax: %s needs classes, but the targets are numbers; choose 1-norm (any q-norm), squared or huber", l.Name)
-			}
-		}
-	}
-	return p, nil
+	return p, err
 }
 
 // mixtureOfWeights returns weights divided by their sum, so that values are those of a
 // mixture whatever the units of the weights. Weights that add up to 1 stay what they are.
 func mixtureOfWeights(weights []float64) ([]float64, error) {
-	sum := 0.0
-	for k, v := range weights {
-		if !(v >= 0) || math.IsInf(v, 1) {
-			return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1, v)
-		}
-		sum += v
+	if k := slices.IndexFunc(weights, func(v float64) bool { return !(v >= 0) || math.IsInf(v, 1) }); k >= 0 {
+		return nil, fmt.Errorf("minimax: weight %d of the mixture is %v: weights are finite and not negative", k+1,
+			weights[k])
 	}
+	sum := floats.Sum(weights)
 	switch {
 	case sum == 0:
-		return nil, errors.New("minimax: all weights of the mixture are zero: there is nothing to train on; give one objective weight at least")
+		return nil, errors.New("minimax: all weights of the mixture are zero: there is nothing to train on; give " +
+			"one objective weight at least")
 	case math.IsInf(sum, 1):
-		return nil, fmt.Errorf("minimax: the weights of the mixture add up to more than %.3g; divide them all by the largest", math.MaxFloat64)
+		return nil, fmt.Errorf("minimax: the weights of the mixture add up to more than %.3g; divide them all by "+
+			"the largest", math.MaxFloat64)
 	}
 	out := slices.Clone(weights)
 	if math.Abs(sum-1) > 1e-9 {
@@ -327,11 +214,4 @@ func mixtureOfWeights(weights []float64) ([]float64, error) {
 	return out, nil
 }
 
-func finite(values ...float64) bool {
-	for _, v := range values {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}
+func finite(values ...float64) bool { return optim.FirstNotFinite(values) < 0 }

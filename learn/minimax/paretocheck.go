@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -100,12 +103,13 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 		for _, u := range m.Objectives {
 			raw, ok := r.Raw[u.Name]
 			if !ok {
-				return nil, fmt.Errorf("minimax: %s was not trained on %s: it has other objectives, and cannot be compared", r.Name, u.Name)
+				return nil, fmt.Errorf("minimax: %s was not trained on %s: it has other objectives, and cannot be "+
+					"compared", r.Name, u.Name)
 			}
 			one.Values = append(one.Values, u.Scale*raw-u.Offset)
 		}
-		one.Dominates = IsDominated(s.Values, [][]float64{one.Values}, o.Tolerance)
-		one.Dominated = IsDominated(one.Values, [][]float64{s.Values}, o.Tolerance)
+		one.Dominates = metrics.IsDominated(s.Values, [][]float64{one.Values}, o.Tolerance)
+		one.Dominated = metrics.IsDominated(one.Values, [][]float64{s.Values}, o.Tolerance)
 		c.Rivals = append(c.Rivals, one)
 	}
 	objectives, err := m.losses(custom)
@@ -117,19 +121,13 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 	scores := make([]float64, d.Rows*m.Outputs())
 	at := func(w []float64) []float64 {
 		e.scoresOf(w, scores)
-		p := penalty(w)
-		values := e.values(scores)
-		for k, v := range values {
-			values[k] = objectives[k].scale*v - objectives[k].offset + p
-		}
+		p, _ := penalty.of(w)
+		values := entered(objectives, e.values(scores))
+		floats.AddConst(p, values)
 		return values
 	}
 	here := at(m.Params)
-	size := 0.0
-	for _, v := range m.Params {
-		size += v * v
-	}
-	size = math.Sqrt(size / float64(len(m.Params)))
+	size := floats.Norm(m.Params, 2) / math.Sqrt(float64(len(m.Params)))
 	rng := rand.New(rand.NewPCG(o.Seed, 5))
 	for range o.Changes {
 		c.Changes++
@@ -143,14 +141,10 @@ func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*Pare
 			set.Project(w)
 		}
 		values := at(w)
-		if IsDominated(here, [][]float64{values}, o.Tolerance) {
+		if metrics.IsDominated(here, [][]float64{values}, o.Tolerance) {
 			c.Dominating++
 		}
-		better := true
-		for k, v := range values {
-			better = better && v < here[k]-o.Tolerance
-		}
-		if better {
+		if floats.Sub(values, here); floats.Max(values) < -o.Tolerance {
 			c.Better++
 		}
 	}
@@ -173,13 +167,15 @@ func (m *Model) trained() (training, error) {
 		}
 	}
 	t := training{norm: words["norm"] == "true", fixed: words["mixture"] != ""}
-	for key, to := range map[string]*float64{"l2": &t.beta1, "bias": &t.bias, "radius": &t.radius, "beta2": &t.beta2} {
+	for key, to := range map[string]*float64{"l2": &t.beta1, "bias": &t.bias, "radius": &t.radius,
+		"beta2": &t.beta2} {
 		if words[key] == "" {
 			continue
 		}
 		v, err := strconv.ParseFloat(words[key], 64)
 		if err != nil || !(v >= 0) || math.IsInf(v, 1) {
-			return t, fmt.Errorf("minimax: the model was trained with %s=%q, which is no number from 0 on", key, words[key])
+			return t, fmt.Errorf("minimax: the model was trained with %s=%q, which is no number from 0 on", key,
+				words[key])
 		}
 		*to = v
 	}
@@ -199,14 +195,10 @@ func (m *Model) slack(values []float64, how training) (*float64, error) {
 		return nil, err
 	}
 	values = slices.Clone(values)
-	mixed := 0.0
 	for k := range values {
-		if how.beta2 != 0 {
-			values[k] += how.beta2 * m.Objectives[k].Lipschitz
-		}
-		mixed += m.Lambda[k] * values[k]
+		values[k] += how.beta2 * m.Objectives[k].Lipschitz // 0 where it is not finite
 	}
-	v := set.Maximize(values, nil) - mixed
+	v := set.Maximize(values, nil) - floats.Dot(m.Lambda, values)
 	return &v, nil
 }
 
@@ -221,22 +213,11 @@ func (m *Model) set(how training) optim.Set {
 	return nil
 }
 
-// penalty returns β_1 R.
-func (m *Model) penalty(how training) func(w []float64) float64 {
+// penalty is that of training.
+func (m *Model) penalty(how training) *penalty {
 	spans := m.net.AllWeights()
 	if m.net.Layers() == 1 && how.bias == 0 {
 		spans = []nn.Span{{From: 0, To: m.net.Dim()}}
 	}
-	return func(w []float64) float64 {
-		sq := 0.0
-		for _, s := range spans {
-			for _, v := range w[s.From:s.To] {
-				sq += v * v
-			}
-		}
-		if how.norm {
-			return how.beta1 * math.Sqrt(sq)
-		}
-		return how.beta1 / 2 * sq
-	}
+	return &penalty{how.beta1, how.norm, spans}
 }

@@ -8,65 +8,42 @@ import (
 // problem says all that the result of a run depends on, but for the data, in the words that
 // run.Checkpoint.BelongsTo compares: what a resumed run has otherwise is named by them.
 func (t *trainer) problem() string {
-	words := []string{"almo"}
-	add := func(name string, value any) {
-		text := strings.Trim(fmt.Sprint(value), "[]")
-		words = append(words, name+"="+strings.ReplaceAll(text, " ", ","))
-	}
-	add("rows", t.data.Rows)
-	add("features", t.data.Features)
-	add("outputs", t.data.Outputs())
-	add("weighted", t.data.Weight != nil)
-	add("hidden", t.Hidden)
-	add("units", t.Normalization)
-	add("zero_one", t.ZeroOne)
-	add("classes", t.MultiClass)
-	add("l2", t.Beta1)
-	add("norm", t.Norm)
-	add("beta2", t.Beta2)
-	add("penalty", t.Penalty)
-	add("radius", t.Radius)
-	add("bias", t.Bias)
-	add("score_bound", t.ScoreBound)
-	add("mixture", t.Fixed)
-	add("min", t.Preferences.Lo)
-	add("max", t.Preferences.Hi)
-	add("vertices", t.Preferences.Vertices)
-	add("inequalities", fmt.Sprint(t.Preferences.A, t.Preferences.B))
-	add("lambda_radius", t.Preferences.Radius)
-	add("solver", t.Solver)
-	add("steps", t.Steps)
-	add("rate", t.StepW)
-	add("lambda_rate", t.StepLambda)
-	add("entropic", t.Entropic)
-	add("average_all", t.All)
-	add("batch", t.Batch)
-	add("gap", t.Gap)
-	add("width", t.Width)
-	add("polish", !t.NoPolish)
-	add("seed", t.Seed)
-	if len(t.Hidden) > 0 && t.Normalization == Regret && (t.Offsets == nil || t.offsetErrors != nil) {
-		add("iterations", t.Passes) // of what each objective reaches alone, which nothing proves
-	}
-	if len(t.Hidden) > 0 {
-		add("optimizer", t.Network.Method)
-		add("momentum", t.Network.Momentum)
-		add("constant", t.Network.Constant)
-	}
 	var losses []string
 	for k := range t.objectives {
 		o := &t.objectives[k]
 		losses = append(losses, fmt.Sprintf("%s*%v-%v", strings.ReplaceAll(o.Name, " ", "_"), o.scale, o.offset))
 	}
-	add("losses", strings.Join(losses, ","))
-	return strings.Join(words, " ")
+	d, f, n := t.data, &t.Preferences, &t.Network
+	words := []any{"rows", d.Rows, "features", d.Features, "outputs", d.Outputs(), "weighted", d.Weight != nil,
+		"hidden", t.Hidden,
+		"units", t.Normalization, "zero_one", t.ZeroOne, "classes", t.MultiClass, "l2", t.Beta1, "norm", t.Norm,
+		"beta2", t.Beta2,
+		"penalty", t.Penalty, "radius", t.Radius, "bias", t.Bias, "score_bound", t.ScoreBound, "mixture", t.Fixed,
+		"min", f.Lo, "max", f.Hi, "vertices", f.Vertices, "inequalities", fmt.Sprint(f.A, f.B), "lambda_radius",
+		f.Radius,
+		"solver", t.Solver, "steps", t.Steps, "rate", t.StepW, "lambda_rate", t.StepLambda, "entropic", t.Entropic,
+		"average_all", t.All, "batch", t.Batch, "gap", t.Gap, "width", t.width(), "polish", !t.NoPolish, "seed",
+		t.Seed}
+	if len(t.Hidden) > 0 {
+		if t.Normalization == Regret && (t.Offsets == nil || t.solo != nil) {
+			words = append(words, "iterations", t.Passes) // of what each objective reaches alone, which nothing proves
+		}
+		words = append(words, "optimizer", n.Method, "momentum", n.Momentum, "constant", n.Constant)
+	}
+	words = append(words, "losses", strings.Join(losses, ","))
+	out := "almo"
+	for i := 0; i < len(words); i += 2 {
+		text := strings.Trim(fmt.Sprint(words[i+1]), "[]")
+		out += fmt.Sprintf(" %s=%s", words[i], strings.ReplaceAll(text, " ", ","))
+	}
+	return out
 }
 
 // identity is problem with the data: what checkpoints are of.
 func (t *trainer) identity() string {
-	problem := t.problem() + fmt.Sprintf(" data=%016x", t.data.sum())
+	problem := t.problem() + fmt.Sprintf(" data=%016x", t.data.Fingerprint())
 	if h := t.Network.Heldout; h != nil && len(t.Hidden) > 0 {
-		problem += fmt.Sprintf(" heldout=%016x", h.sum())
+		problem += fmt.Sprintf(" heldout=%016x", h.Fingerprint())
 	}
 	return problem
 }

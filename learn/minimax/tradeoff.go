@@ -5,6 +5,56 @@ import (
 	"slices"
 )
 
+// series trains on one fixed mixture after another, and, where one is nil, the robust model. What
+// each objective reaches alone is sought once.
+func series(data *Data, o Options, mixtures [][]float64) ([]*Fit, error) {
+	var out []*Fit
+	for _, fixed := range mixtures {
+		o.Fixed = fixed
+		f, err := Train(data, &o)
+		if err != nil {
+			return out, err
+		}
+		if o.Normalization == Regret {
+			o.Offsets = f.known()
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// given returns a copy of the options with their defaults beside one without, for checked data.
+func given(data *Data, opts *Options) (o, full Options, err error) {
+	if err = data.Check(); err != nil {
+		return o, full, err
+	}
+	if opts != nil {
+		o = *opts
+	}
+	full, err = o.withDefaults(data)
+	return o, full, err
+}
+
+// Baselines trains the models that a robust one is compared with, by the same solver
+// and budget: on each objective alone, and on their even mixture (last). Their Worst is
+// over the preferences, as the robust model's is.
+func Baselines(data *Data, opts *Options) ([]*Fit, error) {
+	o, full, err := given(data, opts)
+	if err != nil {
+		return nil, err
+	}
+	p := len(full.Losses)
+	mixtures := make([][]float64, p+1)
+	for k := range mixtures {
+		mixtures[k] = make([]float64, p)
+		if k < p {
+			mixtures[k][k] = 1
+		}
+	}
+	mixtures[p] = slices.Repeat([]float64{1 / float64(p)}, p)
+	return series(data, o, mixtures)
+}
+
 // TradePoint is a model on the curve of two objectives.
 type TradePoint struct {
 	Lambda float64 // of the first of the two
@@ -16,43 +66,30 @@ type TradePoint struct {
 // first alone in the given number of even steps, and the robust model: figure 5.1 on
 // data. For convex problems the curve bounds what can be had, and the robust model is
 // where it meets the diagonal, unless one objective is the larger all along.
-func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []TradePoint, robust TradePoint, err error) {
-	if err := data.Check(); err != nil {
-		return nil, robust, err
-	}
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	d, err := o.withDefaults(data)
+func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []TradePoint, robust TradePoint,
+	err error) {
+	o, full, err := given(data, opts)
 	if err != nil {
 		return nil, robust, err
 	}
-	p := len(d.Losses)
+	p := len(full.Losses)
 	if first < 0 || second < 0 || first >= p || second >= p || first == second || steps < 1 {
-		return nil, robust, fmt.Errorf("minimax: no trade-off between objectives %d and %d of %d in %d steps", first, second, p, steps)
+		return nil, robust, fmt.Errorf("minimax: no trade-off between objectives %d and %d of %d in %d steps",
+			first, second, p, steps)
 	}
-	o.Losses = slices.Clone([]Loss{d.Losses[first], d.Losses[second]})
+	o.Losses = []Loss{full.Losses[first], full.Losses[second]}
 	o.Preferences = Preferences{}
-	point := func(fixed []float64) (TradePoint, error) {
-		o.Fixed = fixed
-		f, err := Train(data, &o)
-		if err != nil {
-			return TradePoint{}, err
-		}
-		if d.Normalization == Regret {
-			o.Offsets = f.known()
-		}
-		return TradePoint{f.Lambda[0], [2]float64{f.Values[0], f.Values[1]}, f}, nil
-	}
+	var mixtures [][]float64
 	for i := range steps + 1 {
 		a := float64(i) / float64(steps)
-		t, err := point([]float64{a, 1 - a})
-		if err != nil {
-			return curve, robust, err
-		}
-		curve = append(curve, t)
+		mixtures = append(mixtures, []float64{a, 1 - a})
 	}
-	robust, err = point(nil)
-	return curve, robust, err
+	fits, err := series(data, o, append(mixtures, nil))
+	for _, f := range fits {
+		curve = append(curve, TradePoint{f.Lambda[0], [2]float64{f.Values[0], f.Values[1]}, f})
+	}
+	if err != nil {
+		return curve, robust, err
+	}
+	return curve[:steps+1], curve[steps+1], nil
 }

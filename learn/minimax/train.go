@@ -37,7 +37,6 @@ type Fit struct {
 	Radii       saddle.Radii // of TheoremSteps
 	Passes      int
 	Evaluations int
-	Seconds     float64
 	Reason      run.Reason
 	Guarantee   string // what is known of the model: "certified", or why not
 	Objectives  []string
@@ -62,25 +61,11 @@ func (f *Fit) Gap() float64 {
 // of workers. Memory beside the data: 10·Rows·Outputs numbers, some twenty times the
 // parameters.
 func Train(data *Data, opts *Options) (*Fit, error) {
-	if err := data.Check(); err != nil {
-		return nil, err
-	}
-	o, err := opts.withDefaults(data)
+	t, err := prepared(data, opts)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTrainer(data, &o)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.offsets(); err != nil {
-		return nil, err
-	}
-	train := t.linear
-	if len(o.Hidden) > 0 {
-		train = t.network
-	}
-	f, err := train()
+	f, err := t.train()
 	if f != nil {
 		f.OffsetGap = t.offsetGap()
 	}
@@ -90,21 +75,35 @@ func Train(data *Data, opts *Options) (*Fit, error) {
 // NewGame returns the game that Train would play for a linear model or, in float64, a
 // network, and the sets of both players, for solvers of the caller's own.
 func NewGame(data *Data, opts *Options) (g *Game, w optim.Set, lambda optim.Set, err error) {
-	if err := data.Check(); err != nil {
-		return nil, nil, nil, err
-	}
-	o, err := opts.withDefaults(data)
+	t, err := prepared(data, opts)
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	t, err := newTrainer(data, &o)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if err := t.offsets(); err != nil {
 		return nil, nil, nil, err
 	}
 	return t.game(), t.set, t.preferences, nil
+}
+
+// prepared returns what trains on checked data, in units that are known.
+func prepared(data *Data, opts *Options) (*trainer, error) {
+	if err := data.Check(); err != nil {
+		return nil, err
+	}
+	o, err := opts.withDefaults(data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTrainer(data, &o)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.offsets()
+}
+
+// train trains a model, linear or with hidden layers.
+func (t *trainer) train() (*Fit, error) {
+	if len(t.Hidden) > 0 {
+		return t.network()
+	}
+	return t.linear()
 }
 
 type trainer struct {
@@ -112,13 +111,13 @@ type trainer struct {
 	data        *Data
 	net         *nn.Network
 	objectives  []objective
-	constants   []float64 // M_k
+	constants   []float64   // M_k
+	allowed     Preferences // those of the options, cut by the constraint of constants if that is the penalty
 	preferences optim.Maximizer
 	set         optim.Set
 
-	offsetErrors []float64 // of Offsets that were sought: what each may be above the least, -1 where that is not known
-
-	single string // of a run for regrets: what its checkpoints are of, in place of problem
+	solo   *solo  // of Offsets that were sought
+	single string // of a run on one objective alone: what its checkpoints are of, in place of problem
 	prefix string // of its stages
 	stage  string // of the rows that are recorded
 }
@@ -134,20 +133,22 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 	if bound == 0 {
 		bound = math.Inf(1)
 		if o.Radius > 0 && len(o.Hidden) == 0 {
-			bound = o.Radius * data.longest()
+			bound = o.Radius * data.Longest()
 		}
 	}
-	bound += data.beyond()
-	if t.objectives, err = newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(), bound); err != nil {
+	bound += beyond(data)
+	if t.objectives, err = newObjectives(o.Losses, o.Normalization, o.ZeroOne, o.MultiClass, data.Outputs(),
+		bound); err != nil {
 		return nil, err
 	}
 	for k := range t.objectives {
 		t.constants = append(t.constants, t.objectives[k].lipschitz)
 	}
-	if o.Beta2 > 0 && !finite(t.constants...) {
-		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while scores %s; bound the weights or the scores", t.steepest(), size(bound))
+	if k := optim.FirstNotFinite(t.constants); o.Beta2 > 0 && k >= 0 {
+		return nil, fmt.Errorf("minimax: β_2 weighs Lipschitz constants, and that of %s is not finite while "+
+			"scores %s; bound the weights or the scores", t.objectives[k].Name, size(bound))
 	}
-	if t.preferences, err = o.Preferences.set(t.constants, o.Penalty, o.Beta2); err != nil {
+	if err := t.restrict(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -159,19 +160,23 @@ func newTrainer(data *Data, o *Options) (*trainer, error) {
 	return t, nil
 }
 
+// restrict sets the mixtures that count.
+func (t *trainer) restrict() (err error) {
+	t.allowed = t.Options.Preferences.Clone()
+	if t.Penalty == Constraint {
+		if t.allowed, err = t.allowed.Cut(t.constants, t.Beta2); err != nil {
+			return fmt.Errorf("minimax: preferences: the constraint Σ λ_k M_k ≤ β_2: %w", err)
+		}
+	}
+	t.preferences, err = setOf(t.allowed, len(t.objectives))
+	return err
+}
+
 // biasBox is the set of a linear model's parameters with biases of at most bound in size.
 func biasBox(net *nn.Network, bound float64) optim.Product {
 	b := net.Biases(0)
-	return optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-bound}, Hi: []float64{bound}}, Dim: b.To - b.From}}
-}
-
-// steepest names the first objective without a finite constant.
-func (t *trainer) steepest() string {
-	k := slices.IndexFunc(t.objectives, func(o objective) bool { return math.IsInf(o.lipschitz, 1) })
-	if k < 0 {
-		return "none"
-	}
-	return t.objectives[k].Name
+	return optim.Product{{Set: nil, Dim: b.From}, {Set: optim.Box{Lo: []float64{-bound}, Hi: []float64{bound}},
+		Dim: b.To - b.From}}
 }
 
 // beta2 is the signed coefficient of M_k in the values.
@@ -185,8 +190,13 @@ func (t *trainer) beta2() float64 {
 	return 0
 }
 
+// examplesOf returns the objectives on data, in one precision.
+func examplesOf[T nn.Float](t *trainer, d *Data) *examples[T] {
+	return newExamples[T](t.net, d, t.objectives, t.MultiClass, t.ZeroOne, t.Workers)
+}
+
 func (t *trainer) game() *Game {
-	g := newGame(newExamples[float64](t.net, t.data, t.objectives, t.MultiClass, t.ZeroOne, t.Workers), t.Beta1, t.beta2(), t.Norm)
+	g := newGame(examplesOf[float64](t, t.data), t.Beta1, t.beta2(), t.Norm)
 	if len(t.Hidden) == 0 && t.Bias == 0 {
 		g.spans = []nn.Span{{From: 0, To: t.net.Dim()}}
 	}
@@ -217,14 +227,12 @@ func (t *trainer) offsets() error {
 		for k, v := range gl {
 			o := &t.objectives[k]
 			if !(v > 1e-12) {
-				return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose another normalisation", o.Name, v)
+				return unmeasurable(o.Name, v)
 			}
 			o.scale, o.lipschitz, o.bound = o.scale/v, o.lipschitz/v, o.bound/v
 			t.constants[k] = o.lipschitz
 		}
-		var err error
-		t.preferences, err = t.Options.Preferences.set(t.constants, t.Penalty, t.Beta2)
-		return err
+		return t.restrict()
 	case Regret:
 		if t.Offsets == nil {
 			if err := t.alone(); err != nil {
@@ -236,6 +244,21 @@ func (t *trainer) offsets() error {
 		}
 	}
 	return nil
+}
+
+// unmeasurable is the error of units that would divide by next to nothing.
+func unmeasurable(name string, value float64) error {
+	return fmt.Errorf("minimax: %s is %.3g at the start: it cannot be measured in units of that; choose "+
+		"another normalisation", name, value)
+}
+
+// names returns those of the objectives.
+func (t *trainer) names() []string {
+	var names []string
+	for k := range t.objectives {
+		names = append(names, t.objectives[k].Name)
+	}
+	return names
 }
 
 // mixture returns λ to start from, and whether it stays there.
@@ -263,24 +286,23 @@ func (t *trainer) control(iterations int) *run.Control {
 		c.Problem = t.identity()
 	}
 	if save := c.Checkpoint; save != nil && t.Normalization == Regret {
+		known := t.solo
+		if known == nil { // given
+			known = &solo{proved: true, values: t.Offsets}
+		}
 		c.Checkpoint = func(k *run.Checkpoint) error {
-			keep(k, t.Offsets)
-			k.Arrays[errorsArray] = slices.Clone(t.offsetErrors)
+			known.keep(k)
 			return save(k)
 		}
 	}
 	if recorder := c.Recorder; recorder != nil {
-		shared := shared(t.beta2(), t.objectives)
-		var names []string
-		for k := range t.objectives {
-			names = append(names, t.objectives[k].Name)
-		}
+		shared, names := shared(t.beta2(), t.objectives), t.names()
 		c.Recorder = run.RecorderFunc(func(r run.Row) error {
 			r.Stage = t.prefix + t.stage
-			if saddle.RowOf(r) != nil {
-				saddle.RowOf(r).Names = names
-				saddle.RowOf(r).Upper += shared // as Fit.Shared
-				saddle.RowOf(r).Lower += shared
+			if s := saddle.RowOf(r); s != nil {
+				s.Names = names
+				s.Upper += shared // as Fit.Shared
+				s.Lower += shared
 			}
 			return recorder.Record(r)
 		})
@@ -297,7 +319,9 @@ func sizeOf(value float64) float64 { return math.Max(leastValue, math.Abs(value)
 
 // fit describes the point that a solver found.
 func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
-	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified, Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: g.Names(), Shared: g.shared()}
+	f := &Fit{Lambda: r.Lambda, LastLambda: r.LastLambda, Certificate: r.Certificate, Certified: r.Certified,
+		Radii: r.Radii, Passes: r.Iterations, Evaluations: r.Evaluations, Reason: r.Reason, Objectives: t.names(),
+		Shared: shared(g.beta2, g.objectives)}
 	f.Guarantee = "certified"
 	if !r.Certified || math.IsInf(r.Certificate.Lower, -1) {
 		f.Certified = false
@@ -306,7 +330,8 @@ func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
 		case !g.Curvature(make([]float64, t.net.Dim())):
 			f.Guarantee = "no convergence guarantee: the problem is not convex"
 		case !(t.Beta1 > 0 || t.Radius > 0):
-			f.Guarantee = "not certified: without a penalty or a radius the weights are unbounded, and so is the bound"
+			f.Guarantee = "not certified: without a penalty or a radius the weights are unbounded, and so is the " +
+				"bound"
 		default:
 			f.Guarantee = "not certified"
 		}
@@ -314,7 +339,13 @@ func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
 	if frozen {
 		f.Lambda, f.LastLambda = slices.Clone(t.Fixed), slices.Clone(t.Fixed)
 	}
-	t.describe(f, g, r.W)
+	gl, zero := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
+	// Scores and losses cannot fail; the value is the penalty, since λ is zero.
+	f.Penalty, _ = g.Eval(r.W, zero, nil, gl)
+	for k := range gl {
+		gl[k] -= g.handicap(k)
+	}
+	t.describe(f, r.W, gl)
 	f.Model.Certified, f.Model.Gap = f.Certified, 0
 	if f.Certified {
 		f.Model.Gap = f.Gap()
@@ -322,55 +353,12 @@ func (t *trainer) fit(g *Game, r *saddle.Result, frozen bool) *Fit {
 	return f
 }
 
-// describe evaluates w on all training examples.
-func (t *trainer) describe(f *Fit, g *Game, w []float64) {
-	gl, zero := make([]float64, len(t.objectives)), make([]float64, len(t.objectives))
-	// Scores and losses cannot fail; the value is the penalty, since λ is zero.
-	f.Penalty, _ = g.Eval(w, zero, nil, gl)
-	f.Raw, f.Values = make([]float64, len(gl)), make([]float64, len(gl))
-	for k := range gl {
-		o := &t.objectives[k]
-		f.Values[k] = gl[k] - g.handicap(k)
-		f.Raw[k] = (f.Values[k] + o.offset) / o.scale
+// describe completes the fit of w, whose objectives on the training examples are values.
+func (t *trainer) describe(f *Fit, w, values []float64) {
+	f.Values = values
+	for k, v := range values {
+		f.Raw = append(f.Raw, (v+t.objectives[k].offset)/t.objectives[k].scale)
 	}
-	f.Worst = t.preferences.Maximize(f.Values, nil)
+	f.Worst = t.preferences.Maximize(values, nil)
 	f.Model = t.model(w, f.Lambda)
-}
-
-// Baselines trains the models that a robust one is compared with, by the same solver
-// and budget: on each objective alone, and on their even mixture (last). Their Worst is
-// over the preferences, as the robust model's is.
-func Baselines(data *Data, opts *Options) ([]*Fit, error) {
-	if err := data.Check(); err != nil {
-		return nil, err
-	}
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	d, err := o.withDefaults(data)
-	if err != nil {
-		return nil, err
-	}
-	p := len(d.Losses)
-	var out []*Fit
-	for k := range p + 1 {
-		o.Fixed = make([]float64, p)
-		for j := range p {
-			if k == p {
-				o.Fixed[j] = 1 / float64(p)
-			} else if j == k {
-				o.Fixed[j] = 1
-			}
-		}
-		f, err := Train(data, &o)
-		if err != nil {
-			return out, err
-		}
-		if d.Normalization == Regret {
-			o.Offsets = f.known()
-		}
-		out = append(out, f)
-	}
-	return out, nil
 }

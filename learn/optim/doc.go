@@ -13,7 +13,8 @@
 // bits for every number of them. Ridge adds λ/2 |x|²; Scaled preconditions. A
 // solver takes an Objective (or Terms, when it draws minibatches), a start and a
 // run.Control, and returns a Result. Sets that a linear function can be maximised on are
-// Maximizers: Simplex, BoxSimplex (capped ones too), SimplexBall, Vertices, Polytope.
+// Maximizers: Simplex, BoxSimplex (capped ones too), SimplexBall, Vertices, Polytope; Mixtures says
+// one of them in numbers that a file can hold.
 //
 // # Who uses what
 //
@@ -21,9 +22,10 @@
 //	OWLQN       linear, sequence (with and without l1), saddle.Smoothed, ALMO
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
-//	score       boosting, MULTIBOOST, linear
+//	separable   ALMO: dual ascent for saddle.Planes, Newton's method for saddle.Newton
+//	score       boosting, MULTIBOOST, linear, ALMO (Pointwise, and its rows)
 //	Bundle      free for structured learning: SimplexQP solves its duals
-//	run.Loop    saddle's solvers, Bundle
+//	run.Loop    saddle's solvers, Bundle, ALMO's networks
 //
 // # What may be relied on
 //

@@ -163,5 +163,10 @@ func (r Reason) Converged() bool {
 	return false
 }
 
-// GapSmall ends a run whose certified gap is as small as was asked for.
-const GapSmall Reason = "gap small"
+// The reasons of solvers that prove a gap.
+const (
+	GapSmall  Reason = "gap small"                              // as small as was asked for
+	GapMissed Reason = "stopped without reaching the gap asked" // it made no progress before
+	// RoundLimit is where it took all the rounds that it ever takes.
+	RoundLimit Reason = "rounds exhausted"
+)

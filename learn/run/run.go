@@ -258,6 +258,20 @@ func (r *Run) Loop(step func() (*Row, Reason, error), state func() (*Checkpoint,
 	return IterationLimit, nil
 }
 
+// Rounds is Loop for runs that may go on with more steps than they were given: it saves where a
+// limit of the caller's ends it. own is the solver's own limit, at which it ends with RoundLimit.
+func (r *Run) Rounds(own int, step func() (*Row, Reason, error), state func() (*Checkpoint, error)) (Reason, error) {
+	reason, err := r.Loop(step, state)
+	switch {
+	case err != nil:
+	case reason == IterationLimit && r.done == own:
+		reason = RoundLimit
+	case reason == IterationLimit || reason == TimeLimit:
+		err = r.Save(true, state)
+	}
+	return reason, err
+}
+
 // Next takes one step of Loop, for learners that drive several runs side by side. It returns
 // the reason to stop, "" to go on; the limit of steps is the caller's.
 func (r *Run) Next(step func() (*Row, Reason, error), state func() (*Checkpoint, error)) (Reason, error) {

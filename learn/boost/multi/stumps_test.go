@@ -12,38 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/dataset/table/tabletest"
 )
-
-// messy draws columns of all kinds: few and many values, one that is frequent, missing
-// ones, constants, levels.
-func messy(rng *rand.Rand, rows int) *table.Table {
-	t := &table.Table{Name: "messy", Rows: rows}
-	column := func(name string, kind table.Kind, f func() float32) {
-		c := table.Column{Name: name, Kind: kind, Values: make([]float32, rows)}
-		for i := range c.Values {
-			c.Values[i] = f()
-		}
-		if kind == table.Categorical {
-			c.Levels = []string{"a", "b", "c", "d"}
-		}
-		t.Columns = append(t.Columns, c)
-	}
-	nan := float32(math.NaN())
-	sometimes := func(p float64, v, other float32) float32 {
-		if rng.Float64() < p {
-			return v
-		}
-		return other
-	}
-	column("few", table.Numeric, func() float32 { return float32(rng.IntN(3)) - 1 })
-	column("many", table.Numeric, func() float32 { return float32(rng.NormFloat64()) })
-	column("rare", table.Numeric, func() float32 { return sometimes(0.9, 0, float32(rng.IntN(5))) })
-	column("missing", table.Numeric, func() float32 { return sometimes(0.3, nan, float32(rng.IntN(4))) })
-	column("mostly missing", table.Numeric, func() float32 { return sometimes(0.85, nan, float32(rng.NormFloat64())) })
-	column("constant", table.Numeric, func() float32 { return 2 })
-	column("levels", table.Categorical, func() float32 { return sometimes(0.2, nan, float32(rng.IntN(4))) })
-	return t
-}
 
 // edge of a tree's values under signed weights.
 func edge(u, h []float64) float64 {
@@ -58,7 +28,7 @@ func edge(u, h []float64) float64 {
 func TestStumpsAreBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 60 {
-		x := messy(rng, 1+rng.IntN(40))
+		x := tabletest.Messy(rng, 1+rng.IntN(40))
 		d := &boost.Data{X: x, Y: make([]float64, x.Rows)}
 		f, err := Stumps{}.Prepare(d, 2)
 		if err != nil {
@@ -140,7 +110,7 @@ func constantOf(v float64, n int) []float64 {
 func TestStumpsAgainstBoost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	for n := range 60 {
-		x := messy(rng, 5+rng.IntN(60))
+		x := tabletest.Messy(rng, 5+rng.IntN(60))
 		x.Columns = x.Columns[:6]
 		d := &boost.Data{X: x, Y: make([]float64, x.Rows)}
 		a, err := Stumps{}.Prepare(d, 1)

@@ -132,18 +132,11 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 		refine = 20
 	}
 	if refine > 0 {
-		minorized, _ := below.(Minorized)
 		lower := func(x []float64) error {
 			evaluations++
-			var v float64
-			var err error
-			if minorized != nil {
-				v, err = minorized.Minorant(x, lambda, gw)
-			} else {
-				v, err = below.Eval(x, lambda, gw, nil)
-			}
+			v, err := bound(below, setW, x, lambda, gw, mu)
 			if err == nil {
-				c.Lower = math.Max(c.Lower, v-drop(setW, x, gw, mu))
+				c.Lower = math.Max(c.Lower, v)
 			}
 			return err
 		}
@@ -198,6 +191,26 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 		return c, evaluations, fmt.Errorf("saddle: Certify: bounds %v and %v: %w", c.Lower, c.Upper, optim.ErrNotFinite)
 	}
 	return c, evaluations, nil
+}
+
+// Lower bounds min φ(·, λ) over the set (nil is all space) by the line at w below the game or what
+// relaxes it, and the curvature. It is -Inf where these have no least.
+func Lower(below Convex, set optim.Set, w, lambda []float64) (float64, error) {
+	mu := make([]float64, len(w))
+	if !below.Curvature(mu) {
+		return math.Inf(-1), nil
+	}
+	return bound(below, set, w, lambda, make([]float64, len(w)), mu)
+}
+
+// bound is Lower for a known curvature, with space for a gradient.
+func bound(below Convex, set optim.Set, w, lambda, gw, mu []float64) (v float64, err error) {
+	if m, ok := below.(Minorized); ok {
+		v, err = m.Minorant(w, lambda, gw)
+	} else {
+		v, err = below.Eval(w, lambda, gw, nil)
+	}
+	return v - drop(set, w, gw, mu), err
 }
 
 func euclidean(b optim.Ball) bool { return (b.Q == 0 || b.Q == 2) && b.Radius > 0 }

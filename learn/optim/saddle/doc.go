@@ -8,7 +8,10 @@
 //
 // A Problem gives value and both gradients; Sampled ones can be estimated on minibatches,
 // Convex ones are convex in w for every λ. FirstOrder takes gradient steps (mirror-prox,
-// descent and ascent), Smoothed minimises a smoothed maximum and needs no step lengths.
+// descent and ascent), Smoothed minimises a smoothed maximum and needs no step lengths. Where φ(·, λ)
+// can be minimised for one λ, Planes (cutting planes over λ, by an Ascender) and Newton (second
+// derivatives by λ, by a Minimizer) prove close gaps at kinks; package separable has both. Proof is
+// what runs that prove gaps round by round have in common. Mixture is a game over any objectives.
 // Certify bounds how far a point can be from the value of the game: from above by the best
 // answer of λ, exactly, and from below by convexity, after w was really minimised over.
 //
@@ -21,5 +24,5 @@
 //     evaluated, which is what the proof of Theorem 5.4 of the thesis "Large-scale learning"
 //     bounds, and not of their successors, as it prints.
 //
-// Start reading at saddle.go, then firstorder.go, smoothed.go and certify.go.
+// Start reading at saddle.go, then firstorder.go, smoothed.go, planes.go, newton.go and certify.go.
 package saddle

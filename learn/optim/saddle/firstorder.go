@@ -421,15 +421,20 @@ func (s *saddleRun) advance() error {
 	return err
 }
 
-func (s *saddleRun) descentAscent() error {
-	v, n, err := s.eval(s.w, s.lambda, s.gw, s.gl)
-	if err != nil {
-		return err
+// here evaluates the next minibatch, or all examples, at the point that a step begins at.
+func (s *saddleRun) here() (v float64, examples int, err error) {
+	if v, examples, err = s.eval(s.w, s.lambda, s.gw, s.gl); err != nil {
+		return v, examples, err
 	}
 	if s.step == 0 {
 		s.first = v
 	}
-	if err := s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w); err != nil {
+	return v, examples, s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w)
+}
+
+func (s *saddleRun) descentAscent() error {
+	v, n, err := s.here()
+	if err != nil {
 		return err
 	}
 	if s.Steps == AdaptiveSteps {
@@ -459,14 +464,8 @@ func (s *saddleRun) descentAscent() error {
 }
 
 func (s *saddleRun) mirrorProx() error {
-	v, n, err := s.eval(s.w, s.lambda, s.gw, s.gl)
+	_, n, err := s.here()
 	if err != nil {
-		return err
-	}
-	if s.step == 0 {
-		s.first = v
-	}
-	if err := s.healthy(max(s.step, 1), v, s.gw, s.gl, s.w); err != nil {
 		return err
 	}
 	from := s.position
@@ -628,13 +627,7 @@ func (s *saddleRun) checkpoint() (*run.Checkpoint, error) {
 			k.Scalars[name] = v
 		}
 	}
-	if s.certified {
-		k.Scalars["upper"], k.Scalars["lower"] = s.best.Upper, s.best.Lower
-		k.Arrays["upperW"], k.Arrays["lowerLambda"] = slices.Clone(s.best.W), slices.Clone(s.best.Lambda)
-		if math.IsInf(s.best.Lower, -1) { // nor infinities
-			k.Scalars["lower"] = -math.MaxFloat64
-		}
-	}
+	s.best.save(k)
 	return k, nil
 }
 
@@ -679,11 +672,7 @@ func (s *saddleRun) resume() error {
 	if v, ok := k.Scalars["value"]; ok {
 		s.value = v
 	}
-	if w, l := k.Arrays["upperW"], k.Arrays["lowerLambda"]; len(w) == n && len(l) == p && n > 0 {
-		s.best, s.certified = Certificate{Upper: get("upper"), Lower: get("lower"), W: slices.Clone(w), Lambda: slices.Clone(l)}, true
-		if s.best.Lower == -math.MaxFloat64 {
-			s.best.Lower = math.Inf(-1)
-		}
-	}
+	s.best = restored(k, n, p)
+	s.certified = s.best.W != nil && s.best.Lambda != nil
 	return nil
 }

@@ -108,8 +108,8 @@ func (s *smoothedRun) restore(r *run.Checkpoint) error {
 		return errOtherProblem
 	}
 	copy(s.lambda, r.Arrays["lambda"])
-	if u, l := r.Arrays["upperW"], r.Arrays["lowerLambda"]; len(u) == len(s.w) && len(l) == len(s.lambda) && len(u) > 0 {
-		s.res.Certified, s.res.Certificate = true, Certificate{r.Scalars["upper"], r.Scalars["lower"], u, l}
+	if best := restored(r, len(s.w), len(s.lambda)); best.W != nil && best.Lambda != nil {
+		s.res.Certified, s.res.Certificate = true, best
 	}
 	s.stuck, s.unsettled, s.width = int(r.Scalars["stuck"]), int(r.Scalars["unsettled"]), r.Scalars["width"]
 	if last, ok := r.Scalars["value"]; ok {
@@ -134,10 +134,7 @@ func (s *smoothedRun) checkpoint() (*run.Checkpoint, error) {
 	if b := s.f.ball; b != nil {
 		c.Scalars["nu"], c.Scalars["rho"] = b.nu, b.rho
 	}
-	if best := &s.res.Certificate; s.res.Certified && !math.IsInf(best.Lower, -1) {
-		c.Scalars["upper"], c.Scalars["lower"] = best.Upper, best.Lower
-		c.Arrays["upperW"], c.Arrays["lowerLambda"] = slices.Clone(best.W), slices.Clone(best.Lambda)
-	}
+	s.res.Certificate.save(c)
 	return c, nil
 }
 

@@ -7,6 +7,10 @@
 //
 // Labels are -1 and +1 for losses of margins, class numbers for soft-max, and any finite
 // numbers for regression; Labels takes them from a table.
+//
+// Loss works on many rows, for steps that need nothing but derivatives. Pointwise is a loss of one
+// score at a point, with what proofs need: Lipschitz constants, bounds, kinks and their smooth
+// minorants. Pointwise.Row makes losses of several scores and a class of it.
 package score
 
 import (

@@ -7,7 +7,9 @@ import (
 	"math"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/dataset/dense"
 	"github.com/tropica-fst/tropica/learn/minimax"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -80,7 +82,7 @@ func loadAlmo(s SplitSet) (*almoData, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoder, err := minimax.NewEncoder(trainTable, minimax.Unchanged) // the sets are scaled
+	encoder, err := dense.NewEncoder(trainTable, dense.Unchanged) // the sets are scaled
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +179,7 @@ func (o *AlmoOptions) model(name string, chosen *AlmoSetting, offsets []float64)
 		mo.Beta1, mo.StepW, mo.StepLambda, mo.Batch, mo.Passes = c.Beta1, c.StepW, c.StepLambda, c.Batch, c.Passes
 	}
 	for k, l := range almoLosses {
-		loss, err := minimax.ParseLoss(l)
+		loss, err := score.ParsePointwise(l)
 		if err != nil {
 			return nil, err
 		}

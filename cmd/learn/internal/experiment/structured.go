@@ -93,8 +93,8 @@ func (r *StructuredReport) Reached() bool {
 
 // structured is what run trains on: parts apart, or evaluated by joint.
 type structured struct {
-	parts []minimax.Part
-	joint minimax.Joint
+	parts []saddle.Part
+	joint saddle.Joint
 	along []float64 // preconditions L-BFGS
 	test  func(w []float64) ([]float64, error)
 }
@@ -261,16 +261,16 @@ func knownNames(names []string) error {
 
 // TaggingObjectives returns the objectives of Tagging, those named or all, as means over the
 // sentences of p, with what evaluates them together. gamma is the weight of losses.
-func TaggingObjectives(ctx context.Context, p *sequence.Problem, gamma float64, names ...string) ([]minimax.Part, *sequence.Joint, error) {
+func TaggingObjectives(ctx context.Context, p *sequence.Problem, gamma float64, names ...string) ([]saddle.Part, *sequence.Joint, error) {
 	if err := knownNames(names); err != nil {
 		return nil, nil, err
 	}
-	var parts []minimax.Part
+	var parts []saddle.Part
 	var objectives []*sequence.TrainOptions
 	for _, q := range structuredObjectives {
 		if wanted(q.name, names) {
 			objectives = append(objectives, &sequence.TrainOptions{Kind: q.kind, Loss: q.loss, Gamma: gamma})
-			parts = append(parts, minimax.Part{Name: q.name, Scale: 1 / float64(p.Examples())})
+			parts = append(parts, saddle.Part{Name: q.name, Scale: 1 / float64(p.Examples())})
 		}
 	}
 	joint, err := p.Joint(ctx, objectives...)
@@ -279,11 +279,11 @@ func TaggingObjectives(ctx context.Context, p *sequence.Problem, gamma float64, 
 
 // PronouncingObjectives returns the objectives of Pronouncing, those named or all, as means
 // over the words of p.
-func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64, names ...string) ([]minimax.Part, error) {
+func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64, names ...string) ([]saddle.Part, error) {
 	if err := knownNames(names); err != nil {
 		return nil, err
 	}
-	var parts []minimax.Part
+	var parts []saddle.Part
 	for _, q := range structuredObjectives {
 		if !wanted(q.name, names) {
 			continue
@@ -292,7 +292,7 @@ func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64, n
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, minimax.Part{Name: q.name, Objective: f, Scale: 1 / float64(p.Words())})
+		parts = append(parts, saddle.Part{Name: q.name, Objective: f, Scale: 1 / float64(p.Words())})
 	}
 	return parts, nil
 }

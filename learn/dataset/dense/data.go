@@ -1,4 +1,4 @@
-package minimax
+package dense
 
 import (
 	"errors"
@@ -25,7 +25,8 @@ type Data struct {
 	Weight []float64
 }
 
-// Outputs returns the number of scores that a model has for these data.
+// Outputs returns the number of scores that a model has for these data: one for numbers and for
+// two classes.
 func (d *Data) Outputs() int {
 	if d.Y == nil && d.Classes > 2 {
 		return d.Classes
@@ -38,41 +39,41 @@ func (d *Data) Outputs() int {
 func (d *Data) Check() error {
 	switch {
 	case d == nil:
-		return errors.New("minimax: no data: give examples to learn from")
+		return errors.New("dense: no data: give examples to learn from")
 	case d.Rows < 1 || d.Features < 1:
-		return fmt.Errorf("minimax: %d examples with %d features: there is nothing to learn from", d.Rows, d.Features)
+		return fmt.Errorf("dense: %d examples with %d features: there is nothing to learn from", d.Rows, d.Features)
 	case len(d.X) != d.Rows*d.Features:
-		return fmt.Errorf("minimax: %d numbers for %d examples with %d features", len(d.X), d.Rows, d.Features)
+		return fmt.Errorf("dense: %d numbers for %d examples with %d features", len(d.X), d.Rows, d.Features)
 	case d.Y == nil && len(d.Class) != d.Rows || d.Y != nil && len(d.Y) != d.Rows:
-		return fmt.Errorf("minimax: %d targets for %d examples", max(len(d.Class), len(d.Y)), d.Rows)
+		return fmt.Errorf("dense: %d targets for %d examples", max(len(d.Class), len(d.Y)), d.Rows)
 	case d.Y == nil && d.Classes < 2:
-		return fmt.Errorf("minimax: %d classes: there must be two at least", d.Classes)
+		return fmt.Errorf("dense: %d classes: there must be two at least", d.Classes)
 	}
 	for i, v := range d.X {
 		if v-v != 0 {
-			return fmt.Errorf("minimax: example %d: feature %d is %v", i/d.Features+1, i%d.Features+1, v)
+			return fmt.Errorf("dense: example %d: feature %d is %v", i/d.Features+1, i%d.Features+1, v)
 		}
 	}
 	for i, c := range d.Class {
 		if d.Y == nil && (c < 0 || int(c) >= d.Classes) {
-			return fmt.Errorf("minimax: example %d: class %d of %d", i+1, c, d.Classes)
+			return fmt.Errorf("dense: example %d: class %d of %d", i+1, c, d.Classes)
 		}
 	}
 	if d.Weight != nil {
 		sum := 0.0
 		for i, v := range d.Weight {
 			if !(v >= 0) || math.IsInf(v, 1) {
-				return fmt.Errorf("minimax: example %d: weight %v", i+1, v)
+				return fmt.Errorf("dense: example %d: weight %v", i+1, v)
 			}
 			sum += v
 		}
 		if len(d.Weight) != d.Rows || !(sum > 0) || math.IsInf(sum, 1) {
-			return fmt.Errorf("minimax: %d weights for %d examples, of sum %v: they must be as many, and their sum positive", len(d.Weight), d.Rows, sum)
+			return fmt.Errorf("dense: %d weights for %d examples, of sum %v: they must be as many, and their sum positive", len(d.Weight), d.Rows, sum)
 		}
 	}
 	for i, v := range d.Y {
 		if v-v != 0 {
-			return fmt.Errorf("minimax: example %d: target %v", i+1, v)
+			return fmt.Errorf("dense: example %d: target %v", i+1, v)
 		}
 	}
 	return nil
@@ -95,8 +96,8 @@ func (d *Data) Subset(rows []int) *Data {
 	return s
 }
 
-// weights returns the weights with mean 1, or nil.
-func (d *Data) weights() []float64 {
+// Weights returns the weights with mean 1, or nil.
+func (d *Data) Weights() []float64 {
 	if d.Weight == nil {
 		return nil
 	}
@@ -112,9 +113,9 @@ func (d *Data) weights() []float64 {
 	return out
 }
 
-// sum tells data apart that a checkpoint must not be taken to: FNV-1a over all numbers,
+// Fingerprint tells data apart that a checkpoint must not be taken to: FNV-1a over all numbers,
 // eight bytes at a time.
-func (d *Data) sum() uint64 {
+func (d *Data) Fingerprint() uint64 {
 	h := uint64(14695981039346656037)
 	add := func(v uint64) { h = (h ^ v) * 1099511628211 }
 	for _, list := range [][]float64{d.X, d.Y, d.Weight} {
@@ -130,37 +131,22 @@ func (d *Data) sum() uint64 {
 	return h
 }
 
-// target returns y of output c: ±1, or the number to be predicted.
-func (d *Data) target(i, c int) float64 {
-	switch {
-	case d.Y != nil:
-		return d.Y[i]
-	case d.Outputs() == 1 && d.Class[i] == 1, d.Outputs() > 1 && int(d.Class[i]) == c:
-		return 1
-	}
-	return -1
-}
-
-// targets stores y of every output of row i in y.
-func (d *Data) targets(i, outputs int, y []float64) {
+// Targets stores y of every output of row i: ±1, or the number to be predicted.
+func (d *Data) Targets(i, outputs int, y []float64) {
 	for c := range y[:outputs] {
-		y[c] = d.target(i, c)
+		switch {
+		case d.Y != nil:
+			y[c] = d.Y[i]
+		case outputs == 1 && d.Class[i] == 1, outputs > 1 && int(d.Class[i]) == c:
+			y[c] = 1
+		default:
+			y[c] = -1
+		}
 	}
 }
 
-// beyond returns by how much targets exceed 1 in size. Losses tell their constants for |y| ≤ 1;
-// those of numbers are functions of s - y, so that |s| ≤ b and |y| ≤ 1 + beyond is to them
-// what |s| ≤ b + beyond and |y| ≤ 1 is.
-func (d *Data) beyond() float64 {
-	most := 1.0
-	for _, v := range d.Y {
-		most = math.Max(most, math.Abs(v))
-	}
-	return most - 1
-}
-
-// longest returns the largest |(x, 1)| of a row, which bounds what |w| ≤ 1 can score.
-func (d *Data) longest() float64 {
+// Longest returns the largest |(x, 1)| of a row, which bounds what |w| ≤ 1 can score.
+func (d *Data) Longest() float64 {
 	most := 0.0
 	for i := range d.Rows {
 		sq := 1.0

@@ -1,4 +1,4 @@
-package minimax
+package dense
 
 import (
 	"fmt"
@@ -58,14 +58,14 @@ func NewEncoder(t *table.Table, scaling Scaling) (*Encoder, error) {
 		scaling = Standard
 	case Standard, Largest, Unchanged:
 	default:
-		return nil, fmt.Errorf("minimax: there is no scaling %q; choose standard, largest or none", scaling)
+		return nil, fmt.Errorf("dense: there is no scaling %q; choose standard, largest or none", scaling)
 	}
 	if len(t.Columns) == 0 {
-		return nil, fmt.Errorf("minimax: %s has no feature columns", t.Title())
+		return nil, fmt.Errorf("dense: %s has no feature columns", t.Title())
 	}
 	t, err := t.Dense(0)
 	if err != nil {
-		return nil, fmt.Errorf("minimax: %w", err)
+		return nil, fmt.Errorf("dense: %w", err)
 	}
 	e := &Encoder{Scaling: scaling, Reading: t.Reading, AbsentMissing: t.AbsentMissing}
 	most := 0.0
@@ -113,12 +113,13 @@ func (e *Encoder) Features() int {
 	return n
 }
 
-func (e *Encoder) check(features int) error {
+// Check returns what is wrong with an encoder that was read, for a model of that many features.
+func (e *Encoder) Check(features int) error {
 	if n := e.Features(); n != features {
 		return fmt.Errorf("the encoder makes %d numbers of a row, the model reads %d", n, features)
 	}
 	for j := range e.Columns {
-		if c := &e.Columns[j]; !finite(c.Mean, c.Scale) {
+		if c := &e.Columns[j]; c.Mean-c.Mean != 0 || c.Scale-c.Scale != 0 {
 			return fmt.Errorf("column %q of the encoder is scaled by %v from %v", c.Name, c.Scale, c.Mean)
 		}
 	}
@@ -131,7 +132,7 @@ func (e *Encoder) check(features int) error {
 func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 	t, err := t.Dense(0)
 	if err != nil {
-		return nil, fmt.Errorf("minimax: %w", err)
+		return nil, fmt.Errorf("dense: %w", err)
 	}
 	d := &Data{Rows: t.Rows, Features: e.Features()}
 	d.X = make([]float64, d.Rows*d.Features)
@@ -140,11 +141,11 @@ func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 		k := &e.Columns[j]
 		i := t.Column(k.Name)
 		if i < 0 {
-			return nil, fmt.Errorf("minimax: %s has no column %q, which the model was trained on", t.Title(), k.Name)
+			return nil, fmt.Errorf("dense: %s has no column %q, which the model was trained on", t.Title(), k.Name)
 		}
 		c := &t.Columns[i]
 		if (c.Kind == table.Categorical) != (len(k.Levels) > 0) {
-			return nil, fmt.Errorf("minimax: column %q of %s is %v, which it was not in training", k.Name, t.Title(), c.Kind)
+			return nil, fmt.Errorf("dense: column %q of %s is %v, which it was not in training", k.Name, t.Title(), c.Kind)
 		}
 		if len(k.Levels) == 0 {
 			for r, v := range c.Values {
@@ -187,7 +188,7 @@ func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 	for r, v := range t.Target {
 		c := to[int(v)]
 		if c < 0 {
-			return nil, fmt.Errorf("minimax: %s: class %q is none of %q", t.At(r), t.Classes[int(v)], names)
+			return nil, fmt.Errorf("dense: %s: class %q is none of %q", t.At(r), t.Classes[int(v)], names)
 		}
 		d.Class[r] = int32(c)
 	}

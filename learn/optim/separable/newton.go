@@ -1,4 +1,4 @@
-package minimax
+package separable
 
 import (
 	"context"
@@ -6,22 +6,18 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
-	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
-	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// newton minimises φ(·, λ) of a game whose losses are smooth, or relaxed, and separate over
-// outputs: output by output, by Newton's method on all examples. An iteration on an
-// output costs n'f² + f³/3 multiplications for the n' examples that have curvature there,
-// at the speed of matrix products: of a relaxed 1-norm these are the examples within the
-// width of its kink. What is not at a kink, and is penalised by β_1 alone, takes first-order
-// methods and dual coordinate ascent the longer the smaller β_1 n is.
-
-type newton struct {
-	g    *Game
+// Newton minimises φ for losses that are smooth, or relaxed, output by output, by Newton's method
+// on all rows. An iteration on an output costs n'f² + f³/3 multiplications for the n' rows that
+// have curvature there, at the speed of matrix products: of a relaxed 1-norm these are the rows
+// within the width of its kink. What is not at a kink, and is penalised by β alone, takes
+// first-order methods and dual coordinate ascent the longer the smaller β n is.
+type Newton struct {
+	p    *Problem
 	cols []int // features that are not zero throughout: the others' weights are zero
 	m    int   // of them, and the bias
 	// bias, if not 0, is what biases are at most in size; they are then without penalty.
@@ -38,31 +34,18 @@ const (
 	newtonRows  = 256 // packed at a time for a product
 )
 
-// newNewton returns nil when g is not for it: losses of whole rows, no square of the norm
-// as penalty, or too many features. Biases that are not in the penalty are bounded by bias.
-func (g *Game) newNewton(bias float64) *newton {
-	penalized := nn.Span{From: 0, To: g.net.Dim()}
-	if bias > 0 {
-		penalized.To = g.net.Biases(0).From
-	}
-	if g.net.Layers() > 1 || g.norm || g.beta1 <= 0 || len(g.spans) != 1 || g.spans[0] != penalized || !g.Curvature(make([]float64, g.net.Dim())) {
-		return nil
-	}
-	outputs, f := g.net.Outputs(), g.data.Features
-	for k := range g.objectives {
-		if g.objectives[k].row(g.multi, outputs) != notRow {
-			return nil
-		}
-	}
-	used := make([]bool, f)
-	for i := range g.data.Rows {
-		for j, v := range g.x[i*f:][:f] {
+// NewNewton returns nil when p is not for it: no penalty, or too many rows and features for
+// Hessians. Biases are bounded by bias and then without penalty, unless that is 0.
+func NewNewton(p *Problem, bias float64) *Newton {
+	used := make([]bool, p.Features)
+	for i := range p.Rows {
+		for j, v := range p.X[i*p.Features:][:p.Features] {
 			if v != 0 {
 				used[j] = true
 			}
 		}
 	}
-	s := &newton{g: g, bias: bias}
+	s := &Newton{p: p, bias: bias}
 	for j, u := range used {
 		if u {
 			s.cols = append(s.cols, j)
@@ -70,27 +53,32 @@ func (g *Game) newNewton(bias float64) *newton {
 	}
 	s.m = len(s.cols) + 1
 	m := float64(s.m)
-	if s.m > newtonSide || float64(outputs)*(float64(g.data.Rows)*m*m+m*m*m/3) > newtonWork {
+	if !(p.Beta > 0) || s.m > newtonSide || float64(p.Outputs)*(float64(p.Rows)*m*m+m*m*m/3) > newtonWork {
 		return nil
 	}
 	return s
 }
 
-// solve minimises from w, parameters of the network, for the losses of r, which is the game
-// or what relaxes it, until no output's part of φ is further than tol/outputs from its
-// minimum, as the square of the gradient by β_1 proves, or after newtonSteps steps of each. It
-// stores the minimum in w, and returns the matrix Σ_c G_cᵀ H_c⁻¹ G_c (p×p, row by row) for
-// the gradients G of objectives along w and the Hessian H of φ(·, λ) where the last step
-// began: minus the second derivative of min_w φ(w, ·). Results do not depend on workers.
-func (s *newton) solve(ctx context.Context, r *Game, w, lambda []float64, tol float64) ([]float64, int, error) {
-	g, outputs, p := s.g, s.g.net.Outputs(), len(lambda)
+// Side returns the side of a Hessian.
+func (s *Newton) Side() int { return s.m }
+
+// Minimize moves w to the minimum for the mixture λ of terms, which are those of the problem or
+// what relaxes them. It ends when no output's part of φ is further than tol/Outputs from its
+// minimum, as the square of the gradient by β proves, or after newtonSteps steps of each, and
+// returns the most steps of an output.
+//
+// bend is the matrix Σ_c G_cᵀ H_c⁻¹ G_c (p×p, row by row) for the gradients G of terms along w
+// and the Hessian H of φ where the last step began: minus the second derivative by λ of min φ.
+func (s *Newton) Minimize(ctx context.Context, terms []Term, w, lambda []float64,
+	tol float64) (bend []float64, most int, err error) {
+	outputs, p := s.p.Outputs, len(lambda)
 	bends, steps := make([][]float64, outputs), make([]int, outputs)
-	lanes := min(len(g.lanes), outputs)
-	weights, biases := nn.Layer(g.net, 0, w)
+	lanes := min(s.p.Workers, outputs)
+	weights, biases := s.p.split(w)
 	next := make([][]float64, outputs)
-	err := run.Each(lanes, outputs, func(_, c int) error {
-		o := &newtonOutput{newton: s, r: r, c: c, lambda: lambda, blas: gemm.Implementation{Workers: max(1, len(g.lanes)/lanes)}}
-		o.w = make([]float64, s.m)
+	err = run.Each(lanes, outputs, func(_, c int) error {
+		o := &newtonOutput{Newton: s, terms: terms, mix: s.p.mixtureOf(terms, lambda), c: c,
+			blas: gemm.Implementation{Workers: max(1, s.p.Workers/lanes)}, w: make([]float64, s.m)}
 		for i, j := range s.cols {
 			o.w[i] = weights[j*outputs+c]
 		}
@@ -107,7 +95,7 @@ func (s *newton) solve(ctx context.Context, r *Game, w, lambda []float64, tol fl
 		return nil, 0, err
 	}
 	clear(w)
-	bend, most := make([]float64, p*p), 0
+	bend = make([]float64, p*p)
 	for c, v := range next {
 		for i, j := range s.cols {
 			weights[j*outputs+c] = v[i]
@@ -123,11 +111,11 @@ func (s *newton) solve(ctx context.Context, r *Game, w, lambda []float64, tol fl
 // f = Σ_k λ_k a_k ℓ_k. A bias that is bounded is one coordinate without a penalty: steps end
 // where it meets its bound, and leave it out while the gradient holds it there.
 type newtonOutput struct {
-	*newton
-	r      *Game // of the losses
-	c      int
-	lambda []float64
-	blas   gemm.Implementation
+	*Newton
+	terms []Term
+	mix   *mixture
+	c     int
+	blas  gemm.Implementation
 
 	w, s, y   []float64
 	first     []float64 // f' of each example, over n
@@ -151,7 +139,7 @@ func (o *newtonOutput) penalized(v []float64) []float64 {
 // the most that a linear function falls by for a bounded bias.
 func (o *newtonOutput) rest() float64 {
 	g := o.penalized(o.grad)
-	rest := floats.Dot(g, g) / (2 * o.g.beta1)
+	rest := floats.Dot(g, g) / (2 * o.p.Beta)
 	if o.bias > 0 {
 		d := o.grad[o.m-1]
 		rest += d*o.w[o.m-1] + o.bias*math.Abs(d)
@@ -183,16 +171,9 @@ func (o *newtonOutput) direction(along []float64) (most float64, ok bool) {
 	}
 }
 
-func (o *newtonOutput) weight(i int) float64 {
-	if o.g.weight == nil {
-		return 1
-	}
-	return o.g.weight[i]
-}
-
 // score stores x_i·v in to.
 func (o *newtonOutput) score(v, to []float64) {
-	f, b := o.g.data.Features, v[o.m-1]
+	f, b := o.p.Features, v[o.m-1]
 	full := make([]float64, f)
 	for i, j := range o.cols {
 		full[j] = v[i]
@@ -200,44 +181,26 @@ func (o *newtonOutput) score(v, to []float64) {
 	for i := range to {
 		to[i] = b
 	}
-	o.blas.Dgemv(blas.NoTrans, len(to), f, 1, o.g.x, f, full, 1, 1, to, 1)
+	o.blas.Dgemv(blas.NoTrans, len(to), f, 1, o.p.X, f, full, 1, 1, to, 1)
 }
 
 // back stores Σ_i d_i x_i in to.
 func (o *newtonOutput) back(d, to []float64) {
-	f := o.g.data.Features
+	f := o.p.Features
 	full := make([]float64, f)
-	o.blas.Dgemv(blas.Trans, len(d), f, 1, o.g.x, f, d, 1, 0, full, 1)
+	o.blas.Dgemv(blas.Trans, len(d), f, 1, o.p.X, f, d, 1, 0, full, 1)
 	for i, j := range o.cols {
 		to[i] = full[j]
 	}
 	to[o.m-1] = floats.Sum(d)
 }
 
-// slope returns f' at a score, per example.
-func (o *newtonOutput) slope(kappa []float64, s, y float64) float64 {
-	d := 0.0
-	for k, v := range kappa {
-		if v != 0 {
-			_, one := o.r.objectives[k].At(s, y)
-			d += v * one
-		}
-	}
-	return d
-}
-
 func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, steps int, err error) {
-	n, outputs, p, beta := o.g.data.Rows, o.g.net.Outputs(), len(o.lambda), o.g.beta1
-	kappa := make([]float64, p)
-	for k, l := range o.lambda {
-		kappa[k] = l * o.r.objectives[k].scale * o.r.objectives[k].factor / float64(outputs)
-	}
+	n, outputs, p, beta := o.p.Rows, o.p.Outputs, len(o.terms), o.p.Beta
 	o.s, o.y, o.first, o.second = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	o.grad, o.hessian = make([]float64, o.m), make([]float64, o.m*o.m)
-	targets := make([]float64, outputs)
 	for i := range n {
-		o.g.data.targets(i, outputs, targets)
-		o.y[i] = targets[o.c]
+		o.y[i] = o.p.Y[i*outputs+o.c]
 	}
 	along, ds := make([]float64, o.m), make([]float64, n)
 	factored := false
@@ -247,7 +210,7 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 		}
 		o.score(o.w, o.s)
 		for i, s := range o.s {
-			o.first[i] = o.weight(i) / float64(n) * o.slope(kappa, s, o.y[i])
+			o.first[i] = o.p.weight(i) / float64(n) * o.mix.slope(s, o.y[i])
 		}
 		o.back(o.first, o.grad)
 		floats.AddScaled(o.penalized(o.grad), beta, o.penalized(o.w))
@@ -259,7 +222,8 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 			// Losses come without second derivatives; a difference that is taken over less than
 			// any width is one.
 			h := 1e-6 * (1 + math.Abs(s))
-			o.second[i] = o.weight(i) / float64(n) * math.Max(0, (o.slope(kappa, s+h, o.y[i])-o.slope(kappa, s-h, o.y[i]))/(2*h))
+			bend := (o.mix.slope(s+h, o.y[i]) - o.mix.slope(s-h, o.y[i])) / (2 * h)
+			o.second[i] = o.p.weight(i) / float64(n) * math.Max(0, bend)
 		}
 		o.held = o.bias > 0 && math.Abs(o.w[o.m-1]) >= o.bias && o.grad[o.m-1]*o.w[o.m-1] < 0
 		longest, ok := o.direction(along)
@@ -270,7 +234,7 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 			break
 		}
 		o.score(along, ds)
-		t := o.search(kappa, along, ds, longest)
+		t := o.search(along, ds, longest)
 		if t == 0 {
 			break
 		}
@@ -288,10 +252,10 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 	rows := make([][]float64, p)
 	d := make([]float64, n)
 	for k := range rows {
-		u := &o.r.objectives[k]
+		u := &o.terms[k]
 		for i, s := range o.s {
-			_, v := u.At(s, o.y[i])
-			d[i] = o.weight(i) / float64(n) * u.scale * u.factor / float64(outputs) * v
+			_, v := u.Loss.At(s, o.y[i])
+			d[i] = o.p.weight(i) / float64(n) * u.Scale / float64(outputs) * v
 		}
 		rows[k] = make([]float64, o.m)
 		o.back(d, rows[k])
@@ -311,17 +275,18 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 // search returns the step along which φ is least, to a tenth of its slope at the start; the
 // scores are linear in it, so that trying one costs next to nothing; longest, if φ still falls
 // there. Zero says that rounding leaves no descent.
-func (o *newtonOutput) search(kappa, along, ds []float64, longest float64) float64 {
+func (o *newtonOutput) search(along, ds []float64, longest float64) float64 {
 	n := float64(len(ds))
-	wd, dd := floats.Dot(o.penalized(o.w), o.penalized(along)), floats.Dot(o.penalized(along), o.penalized(along))
+	inner := o.penalized(along)
+	wd, dd := floats.Dot(o.penalized(o.w), inner), floats.Dot(inner, inner)
 	slope := func(t float64) float64 {
 		sum := 0.0
 		for i, d := range ds {
 			if d != 0 {
-				sum += o.weight(i) * d * o.slope(kappa, o.s[i]+t*d, o.y[i])
+				sum += o.p.weight(i) * d * o.mix.slope(o.s[i]+t*d, o.y[i])
 			}
 		}
-		return sum/n + o.g.beta1*(wd+t*dd)
+		return sum/n + o.p.Beta*(wd+t*dd)
 	}
 	start := slope(0)
 	if !(start < 0) {
@@ -357,10 +322,10 @@ func (o *newtonOutput) search(kappa, along, ds []float64, longest float64) float
 
 // factor makes the Hessian and its Cholesky factor; false where rounding leaves none.
 func (o *newtonOutput) factor() bool {
-	f, m := o.g.data.Features, o.m
+	f, m := o.p.Features, o.m
 	clear(o.hessian)
 	for j := range m {
-		o.hessian[j*m+j] = o.g.beta1
+		o.hessian[j*m+j] = o.p.Beta
 	}
 	if o.bias > 0 {
 		// Without curvature at kinks a step would be without end: this makes it one of the size
@@ -373,11 +338,13 @@ func (o *newtonOutput) factor() bool {
 			o.positions = append(o.positions, i)
 		}
 	}
-	o.packed = sized(o.packed, newtonRows*m)
+	if o.packed == nil {
+		o.packed = make([]float64, newtonRows*m)
+	}
 	for from := 0; from < len(o.positions); from += newtonRows {
 		rows := o.positions[from:min(from+newtonRows, len(o.positions))]
 		for at, i := range rows {
-			x, root := o.g.x[i*f:][:f], math.Sqrt(o.second[i])
+			x, root := o.p.X[i*f:][:f], math.Sqrt(o.second[i])
 			row := o.packed[at*m:][:m]
 			for q, j := range o.cols {
 				row[q] = root * x[j]
@@ -390,32 +357,11 @@ func (o *newtonOutput) factor() bool {
 		clear(o.hessian[(m-1)*m:])
 		o.hessian[m*m-1] = 1
 	}
-	return cholesky(o.blas, m, o.hessian)
+	return gemm.Cholesky(o.blas, m, o.hessian)
 }
 
 // divide solves H x = v in place.
 func (o *newtonOutput) divide(v []float64) {
 	o.blas.Dtrsv(blas.Lower, blas.NoTrans, blas.NonUnit, o.m, o.hessian, o.m, v, 1)
 	o.blas.Dtrsv(blas.Lower, blas.Trans, blas.NonUnit, o.m, o.hessian, o.m, v, 1)
-}
-
-// cholesky factors the lower triangle of a, n×n, in place, block column by block column:
-// all but the blocks on the diagonal is products. It reports whether a was positive definite.
-func cholesky(b gemm.Implementation, n int, a []float64) bool {
-	const block = 64
-	var diagonal lapackgo.Implementation
-	for k := 0; k < n; k += block {
-		size := min(block, n-k)
-		if !diagonal.Dpotf2(blas.Lower, size, a[k*n+k:], n) {
-			return false
-		}
-		below := n - k - size
-		if below == 0 {
-			break
-		}
-		next := k + size
-		b.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, below, size, 1, a[k*n+k:], n, a[next*n+k:], n)
-		b.Dsyrk(blas.Lower, blas.NoTrans, below, size, -1, a[next*n+k:], n, 1, a[next*n+next:], n)
-	}
-	return true
 }

@@ -1,67 +1,15 @@
-package minimax
+package separable
 
-import "math"
+import (
+	"math"
 
-// mixed is a mixture Σ_k κ_k ℓ_k of convex losses of one score, as dual ascent sees it.
-type mixed struct {
-	parts []part
-	// Where every loss is a multiple of the logistic one or has a corner at ys = 1 only
-	// (the losses of the thesis), the mixture is a·ln(1+e^{-z}) plus a line of slope
-	// left below z = ys = 1, right above. Newton's steps then find what bisection does.
-	corner         bool
-	a, left, right float64
-}
-
-type part struct {
-	at func(s, y float64) (float64, float64)
-	k  float64
-}
-
-// mixtureOf returns the mixture of objectives that separates over outputs, for λ.
-func (g *Game) mixtureOf(lambda []float64) *mixed {
-	m := &mixed{corner: g.data.Y == nil}
-	for k, l := range lambda {
-		o := &g.objectives[k]
-		kappa := l * o.scale * o.factor / float64(g.net.Outputs())
-		if kappa == 0 {
-			continue
-		}
-		m.parts = append(m.parts, part{o.At, kappa})
-		switch {
-		case o.logistic != 0:
-			m.a += kappa * o.logistic
-		case o.corner != nil:
-			m.left, m.right = m.left+kappa*o.corner[0], m.right+kappa*o.corner[1]
-		default:
-			m.corner = false
-		}
-	}
-	return m
-}
-
-// cornered reports whether every mixture is of the kind that mixed has Newton's steps for.
-func (g *Game) cornered() bool {
-	for k := range g.objectives {
-		if o := &g.objectives[k]; o.logistic == 0 && o.corner == nil {
-			return false
-		}
-	}
-	return g.data.Y == nil
-}
-
-// at returns the value and a subgradient.
-func (m *mixed) at(s, y float64) (v, d float64) {
-	for _, p := range m.parts {
-		x, g := p.at(s, y)
-		v, d = v+p.k*x, d+p.k*g
-	}
-	return v, d
-}
+	"github.com/tropica-fst/tropica/learn/optim/score"
+)
 
 // solve returns the s with s + q·f'(s) = s0, the subgradient α = -f'(s) that holds there
 // and -f*(-α), which it is or a little more than: the proximal step of f at s0 and its
 // dual. near is where to look first.
-func (m *mixed) solve(s0, q, y, near float64) (s, alpha, value float64) {
+func (m *mixture) solve(s0, q, y, near float64) (s, alpha, value float64) {
 	if m.corner {
 		z, a := m.solveCorner(y*s0, q, y*near)
 		return y * z, y * a, 0 // the value is left to valueAt: most are never asked for
@@ -127,7 +75,7 @@ func (m *mixed) solve(s0, q, y, near float64) (s, alpha, value float64) {
 // atOne is the derivative of -ln(1+e^{-z}) at the corner.
 const atOne = 0.2689414213699951 // 1/(1+e)
 
-func (m *mixed) solveCorner(z0, q, near float64) (z, alpha float64) {
+func (m *mixture) solveCorner(z0, q, near float64) (z, alpha float64) {
 	if v := (z0 - 1) / q; v < m.left-m.a*atOne {
 		z = m.newton(z0, q, m.left, math.Inf(-1), 1, near)
 		return z, m.a/(1+math.Exp(z)) - m.left
@@ -139,7 +87,7 @@ func (m *mixed) solveCorner(z0, q, near float64) (z, alpha float64) {
 }
 
 // newton solves z - z0 + q(slope - a/(1+e^z)) = 0 between lo and hi.
-func (m *mixed) newton(z0, q, slope, lo, hi, near float64) float64 {
+func (m *mixture) newton(z0, q, slope, lo, hi, near float64) float64 {
 	least := z0 - q*slope
 	lo, hi = math.Max(lo, least), math.Min(hi, least+q*m.a)
 	if !(lo < hi) {
@@ -171,9 +119,9 @@ func (m *mixed) newton(z0, q, slope, lo, hi, near float64) float64 {
 }
 
 // valueAt returns -f*(-α) for an α that solveCorner gave, or remix.
-func (m *mixed) valueAt(s, y, alpha float64) float64 {
+func (m *mixture) valueAt(s, y, alpha float64) float64 {
 	z := y * s
-	v := m.a * softplus(-z)
+	v := m.a * score.Softplus(-z)
 	if z < 1 {
 		v += m.left * (z - 1)
 	} else {
@@ -184,7 +132,7 @@ func (m *mixed) valueAt(s, y, alpha float64) float64 {
 
 // remix returns the dual of s for this mixture when α was its dual for another: at the
 // corner, the same share of the subgradients.
-func (m *mixed) remix(old *mixed, s, y, alpha float64) (dual, value float64) {
+func (m *mixture) remix(old *mixture, s, y, alpha float64) (dual, value float64) {
 	if !m.corner {
 		v, d := m.at(s, y)
 		return -d, v - d*s
