@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
-	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/nn"
@@ -390,32 +389,11 @@ func (o *newtonOutput) factor() bool {
 		clear(o.hessian[(m-1)*m:])
 		o.hessian[m*m-1] = 1
 	}
-	return cholesky(o.blas, m, o.hessian)
+	return gemm.Cholesky(o.blas.Workers, m, o.hessian, m)
 }
 
 // divide solves H x = v in place.
 func (o *newtonOutput) divide(v []float64) {
 	o.blas.Dtrsv(blas.Lower, blas.NoTrans, blas.NonUnit, o.m, o.hessian, o.m, v, 1)
 	o.blas.Dtrsv(blas.Lower, blas.Trans, blas.NonUnit, o.m, o.hessian, o.m, v, 1)
-}
-
-// cholesky factors the lower triangle of a, n×n, in place, block column by block column:
-// all but the blocks on the diagonal is products. It reports whether a was positive definite.
-func cholesky(b gemm.Implementation, n int, a []float64) bool {
-	const block = 64
-	var diagonal lapackgo.Implementation
-	for k := 0; k < n; k += block {
-		size := min(block, n-k)
-		if !diagonal.Dpotf2(blas.Lower, size, a[k*n+k:], n) {
-			return false
-		}
-		below := n - k - size
-		if below == 0 {
-			break
-		}
-		next := k + size
-		b.Dtrsm(blas.Right, blas.Lower, blas.Trans, blas.NonUnit, below, size, 1, a[k*n+k:], n, a[next*n+k:], n)
-		b.Dsyrk(blas.Lower, blas.NoTrans, below, size, -1, a[next*n+k:], n, 1, a[next*n+next:], n)
-	}
-	return true
 }

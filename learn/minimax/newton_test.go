@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -196,7 +197,7 @@ func TestCholesky(t *testing.T) {
 			}
 		}
 		o.m, o.hessian = n, a
-		if !cholesky(o.blas, n, a) {
+		if !gemm.Cholesky(1, n, a, n) {
 			t.Fatalf("side %d: no factor", n)
 		}
 		o.divide(v)
@@ -206,7 +207,7 @@ func TestCholesky(t *testing.T) {
 			}
 		}
 		a[0] = -1
-		if cholesky(o.blas, n, a) {
+		if gemm.Cholesky(1, n, a, n) {
 			t.Errorf("side %d: a factor of what is not positive definite", n)
 		}
 	}
