@@ -6,7 +6,7 @@
 //	gram, err := kernel.Gram(k, x, nil)                       // n×n
 //	ridge, err := kernel.NewRidge(gram, x.Rows, 0.1, nil)     // K + 0.1 I, factored
 //	err = ridge.Solve(alpha, outputs)                         // labels become weights
-//	cross, err := kernel.Cross(k, test, x, nil)               // predictions are cross·alpha
+//	out, err := kernel.Times(k, test, x, nil, alpha, outputs, nil) // predictions
 //	s, err := kernel.Top(gram, x.Rows, 50, nil)               // 50 eigenpairs
 //
 // # The types to know

@@ -145,23 +145,33 @@ func ProjectLandmarks[P any](k Kernel[P], x, landmarks P, r int, opts *Options) 
 	return p, p.lacks(r)
 }
 
-// Transform returns the coordinates of the examples of x, n×r. Blocks of rows are computed at
-// a time: memory is that of the result and 16 MB or so a thousand base examples.
+// Transform returns the coordinates of the examples of x, n×r.
 func (p *Projection[P]) Transform(x P, opts *Options) ([]float64, error) {
+	return Times(p.Kernel, x, p.Base, p.Centre, p.Weights, p.Rank(), opts)
+}
+
+// Times returns K(x, base)·W, n×cols, for weights W of base examples × cols: predictions of
+// weights that Ridge or LandmarkRidge found, coordinates of a projection. The kernel is centred
+// by centre unless that is nil. Blocks of rows are computed at a time: memory is that of
+// the result, and 16 MB a thousand base examples.
+func Times[P any](k Kernel[P], x, base P, centre *Centring, w []float64, cols int, opts *Options) ([]float64, error) {
 	o := opts.filled()
-	n, m, r := p.Kernel.Len(x), p.Kernel.Len(p.Base), p.Rank()
-	if err := Foresee(n, r, &o); err != nil {
+	n, m := k.Len(x), k.Len(base)
+	if len(w) != m*cols {
+		return nil, fmt.Errorf("kernel: %d weights for %d examples and %d columns", len(w), m, cols)
+	}
+	if err := Foresee(n, cols, &o); err != nil {
 		return nil, err
 	}
-	out := make([]float64, n*r)
-	if r == 0 {
+	out := make([]float64, n*cols)
+	if cols == 0 || n == 0 {
 		return out, nil
 	}
-	err := stream(p.Kernel, x, p.Base, &o, func(i0, i1 int, rows []float64) {
-		if p.Centre != nil {
-			p.Centre.Cross(rows)
+	err := stream(k, x, base, &o, func(i0, i1 int, rows []float64) {
+		if centre != nil {
+			centre.Cross(rows)
 		}
-		gemm.Gemm(o.Workers, blas.NoTrans, blas.NoTrans, i1-i0, r, m, 1, rows, m, p.Weights, r, 0, out[i0*r:], r)
+		gemm.Gemm(o.Workers, blas.NoTrans, blas.NoTrans, i1-i0, cols, m, 1, rows, m, w, cols, 0, out[i0*cols:], cols)
 	})
 	if err != nil {
 		return nil, err
