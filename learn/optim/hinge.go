@@ -72,7 +72,7 @@ func (h *Hinge) Minimize() (v []float64, value, gap float64, err error) {
 			break
 		}
 	}
-	if gap <= 1e3*want*math.Abs(value) {
+	if gap <= max(want, 1e-5)*math.Abs(value) {
 		return v, value, gap, nil // the limit of rounding
 	}
 	return v, value, gap, fmt.Errorf("optim: Hinge: %w: the gap is %.3g", ErrSteps, gap)

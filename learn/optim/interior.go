@@ -55,7 +55,7 @@ func (p *Interior) Minimize(x []float64) (value, gap float64, err error) {
 		}
 		// The function is divided by the weight, so that barriers have weight 1. It need not
 		// be centred closer than the barrier's own cost.
-		if _, _, err := (Newton{Tolerance: 1e-6, Steps: 200}).Minimize(b, x); err != nil && !errors.Is(err, ErrSteps) {
+		if _, _, err := (Newton{Above: 1e-6, Steps: 200}).Minimize(b, x); err != nil && !errors.Is(err, ErrSteps) {
 			return 0, 0, err
 		}
 		value = p.F.Curve(x, nil, nil)

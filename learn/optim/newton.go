@@ -24,6 +24,7 @@ type Newton struct {
 	// is above the minimum, is below it in relation to max(|f|, Scale); zero is 1e-10.
 	Tolerance float64
 	Scale     float64 // zero is 1
+	Above     float64 // if positive, ends a run instead, without a relation
 	Steps     int     // at most; zero is 100
 }
 
@@ -77,7 +78,11 @@ func (m Newton) Minimize(f Curved, x []float64) (value, above float64, err error
 		for i, v := range step {
 			along += v * grad[i]
 		}
-		if above = along / 2; above <= tolerance*max(math.Abs(value), scale) {
+		limit := m.Above
+		if limit == 0 {
+			limit = tolerance * max(math.Abs(value), scale)
+		}
+		if above = along / 2; above <= limit {
 			return value, max(above, 0), nil
 		}
 		t, moved := 1.0, false

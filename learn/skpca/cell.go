@@ -151,9 +151,7 @@ func (s *sample) thetaStep(f *fit, x []float64, gamma float64) error {
 			for i := range c {
 				c[i] = score.Weight(s.w, i) / float64(s.m)
 			}
-			// The last accuracy is for the sum of squares: digits of θ are half of those of
-			// the value.
-			v, value, _, err := (&optim.Hinge{X: x, Y: y, C: c, Penalty: p.penalty, Gap: 1e-11}).Minimize()
+			v, value, _, err := (&optim.Hinge{X: x, Y: y, C: c, Penalty: p.penalty}).Minimize()
 			if err != nil {
 				return fmt.Errorf("skpca: %w", err)
 			}

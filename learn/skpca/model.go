@@ -409,7 +409,7 @@ type modelMeta struct {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	base := m.space.base()
-	meta := modelMeta{Form: m.form, Loss: m.lossName, Settings: m.settings, Chosen: m.setting, Nu: fmt.Sprint(m.setting.Nu), Rho: m.rho, Rows: m.rows, Labelled: m.labelled, Cells: m.cells, Outputs: m.outputs(), Base: base.Rows, Sparse: base.Start != nil, Value: [3]float64{m.fit.value, m.fit.loss, m.fit.norm}}
+	meta := modelMeta{Form: m.form, Loss: m.lossName, Settings: m.settings, Chosen: m.setting, Nu: fmt.Sprint(m.setting.Nu), Rho: m.rho, Rows: m.rows, Labelled: m.labelled, Cells: m.cells, Outputs: m.outputs(), Base: m.baseRows(), Sparse: base.Start != nil, Value: [3]float64{m.fit.value, m.fit.loss, m.fit.norm}}
 	if m.bounds != nil {
 		b := *m.bounds
 		if math.IsInf(b.Gap, 0) {
@@ -432,7 +432,7 @@ func (m *Model) Write(w io.Writer) error {
 		if p.fourier != nil {
 			q.Fourier, q.Seed = p.fourier.D, p.fourier.Seed
 		}
-		if p.centre != nil {
+		if p.centre != nil && q.Count > 0 {
 			q.Centred, q.All = true, p.centre.All
 			model.Put(f, fmt.Sprintf("means.%d", k), p.centre.Rows)
 		}

@@ -98,6 +98,15 @@ func (s *space) newPart(k kernel.Vector, name string, r int, o *Options) (*part,
 			return nil, wrap(err)
 		}
 	default:
+		if k.Kind == kernel.Sigmoid {
+			gram, err := kernel.Gram[*kernel.Matrix](k, s.base(), &s.opts)
+			if err == nil {
+				err = kernel.CheckPositive(name, gram, s.base().Rows, &s.opts)
+			}
+			if err != nil {
+				return nil, wrap(err)
+			}
+		}
 		var q *kernel.Projection[*kernel.Matrix]
 		if s.landmarks != nil {
 			if o.Centre {

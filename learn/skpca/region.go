@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 )
@@ -275,7 +276,13 @@ func (s *set) feasible() error {
 		return nil
 	}
 	e := &FeasibilityError{Kernels: len(s.values), Nu: s.nu, Lambda: s.lambda, LeastNu: least, LeastLam: math.NaN()}
-	if s.nu <= p*p {
+	if s.nu < p*p*(1-1e-9) {
+		return e
+	}
+	if s.nu <= p*p*(1+1e-9) { // equal weights alone
+		if e.LeastLam = s.kyFan(slices.Repeat([]float64{1 / p}, len(s.values))); e.LeastLam <= s.lambda*(1+1e-12) {
+			return nil
+		}
 		return e
 	}
 	// The least nu falls as lambda grows.

@@ -245,28 +245,56 @@ func (q *searcher) cell(counts []int, enough float64, from *fit) (*fit, error) {
 }
 
 // inBall minimises the loss over ‖w‖ ≤ ball: the penalty is the multiplier that has ‖w‖ at the
-// ball, found by bisection of its logarithm.
+// ball, found on the logarithms of both, in which the norm falls nearly along a line.
 func (q *searcher) inBall(r *region, from *fit) (*fit, error) {
-	low, high := 1e-10, 1e4
 	f := from
 	var err error
-	for range 60 {
-		gamma := math.Sqrt(low * high)
-		if f, err = q.sample.solve(r, gamma, math.Inf(1), f); err != nil {
-			return nil, err
+	norm := func(log float64) (float64, error) {
+		if f, err = q.sample.solve(r, math.Exp(log), math.Inf(1), f); err != nil {
+			return 0, err
 		}
-		if f.norm > q.ball*q.ball {
-			low = gamma
-		} else if high = gamma; f.norm > q.ball*q.ball*(1-1e-8) || high <= 1.0001e-10 {
-			break
-		}
-		if high < low*(1+1e-12) {
-			break
-		}
+		return math.Log(max(f.norm, 1e-300) / (q.ball * q.ball)), nil
 	}
-	if f.norm > q.ball*q.ball {
-		if f, err = q.sample.solve(r, high, math.Inf(1), f); err != nil {
+	low, high := math.Log(1e-8), math.Log(1e3)
+	above, err := norm(low)
+	if err != nil {
+		return nil, err
+	}
+	if above > 0 {
+		below, err := norm(high)
+		if err != nil {
 			return nil, err
+		}
+		// The method of false position, with the end that stays halved (Illinois).
+		side, a, b := 0, above, below
+		for range 60 {
+			at := (low*b - high*a) / (b - a)
+			if !(at > low && at < high) || high-low < 1e-9 {
+				break
+			}
+			v, err := norm(at)
+			if err != nil {
+				return nil, err
+			}
+			if v <= 0 && v > -1e-7 {
+				break
+			}
+			if v > 0 {
+				if low, a = at, v; side == 1 {
+					b /= 2
+				}
+				side = 1
+			} else {
+				if high, b = at, v; side == -1 {
+					a /= 2
+				}
+				side = -1
+			}
+		}
+		if f.norm > q.ball*q.ball*(1+1e-9) {
+			if _, err := norm(high); err != nil {
+				return nil, err
+			}
 		}
 	}
 	f.value = f.loss

@@ -63,6 +63,13 @@ func prepare(t *table.Table, o *Options, workers int) (*prepared, error) {
 	if len(p.labelled) == 0 {
 		return fail("no row has a label with weight")
 	}
+	for j := range t.Columns {
+		for i, v := range t.Columns[j].Values {
+			if math.IsInf(float64(v), 0) {
+				return fail("%s: column %q has the value %v", t.At(i), t.Columns[j].Name, v)
+			}
+		}
+	}
 	// U: every row, or those without a label.
 	u, weight := t, slices.Repeat([]float64{1 / float64(t.Rows)}, t.Rows)
 	if o.Independent {
@@ -207,8 +214,7 @@ func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Cont
 		if before.Rank != v.Rank || before.Lambda != v.Lambda || before.Nu != v.Nu {
 			from = nil
 			if o.Search != TwoStage && o.Search != Aligned {
-				q := &searcher{set: m}
-				if err := m.feasible(); err != nil && !(q.frozenSet() && m.nu >= float64(len(parts)*len(parts))*(1-1e-12) && m.kyFan(slices.Repeat([]float64{1 / float64(len(parts))}, len(parts))) <= m.lambda*(1+1e-12)) {
+				if err := m.feasible(); err != nil {
 					return err
 				}
 			}
@@ -240,8 +246,8 @@ func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Cont
 // eigenfunctions, and O(m·r²) for each turn of the solver on m labelled rows.
 func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
 	var o Options
-	if err := learner.Complete(&o, opts); err != nil {
-		return nil, nil, fmt.Errorf("skpca: %w", err)
+	if err := complete(&o, opts); err != nil {
+		return nil, nil, err
 	}
 	if c == nil {
 		c = &run.Control{}
@@ -265,6 +271,14 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	tr := &trainer{prepared: p, o: &o, list: list, rank: ranks, workers: workers}
 	return tr.run(&control)
+}
+
+// complete fills in defaults.
+func complete(to, from *Options) error {
+	if err := learner.Complete(to, from); err != nil {
+		return fmt.Errorf("skpca: %w", err)
+	}
+	return nil
 }
 
 // forecast estimates what the kernels and their eigenfunctions take.
