@@ -242,6 +242,18 @@ func (s *space) phi(p *part, x *kernel.Matrix, c int) ([]float64, error) {
 	return s.times(p, x, w, c, c)
 }
 
+// inSample returns the features of the rows of U themselves, √(uλ)v, without the kernel.
+func (p *part) inSample(u int) []float64 {
+	r := len(p.values)
+	out := make([]float64, len(p.weights))
+	for i := range u {
+		for j, v := range p.values { // weights are v/√(uλ/scale)
+			out[i*r+j] = p.weights[i*r+j] * float64(u) * v / p.scale * math.Sqrt(p.scale)
+		}
+	}
+	return out
+}
+
 // cut keeps the first c features of a part.
 func (p *part) cut(c int) *part {
 	q := *p

@@ -169,7 +169,9 @@ func (p *prepared) parts(o *Options, r int, ctx context.Context, workers int) (*
 		if parts[k], err = sp.newPart(p.kernels[k], p.names[k], r+1, o); err != nil {
 			return nil, nil, nil, err
 		}
-		if s.phi[k], err = sp.phi(parts[k], p.rows, len(parts[k].values)); err != nil {
+		if p.rows == p.x && parts[k].weights != nil && sp.landmarks == nil {
+			s.phi[k] = parts[k].inSample(p.x.Rows)
+		} else if s.phi[k], err = sp.phi(parts[k], p.rows, len(parts[k].values)); err != nil {
 			return nil, nil, nil, err
 		}
 		if o.Rho > 0 {
@@ -497,6 +499,79 @@ func (s *sample) judge(values [][]float64, f *fit, rho float64, numbers bool) (w
 		wrong = loss
 	}
 	return wrong / total, loss / total
+}
+
+// Spectra are the first eigenfunctions of all kernels on a table: what many fits can start
+// from.
+type Spectra struct {
+	*prepared
+	o      Options
+	space  *space
+	parts  []*part
+	sample *sample
+	ctx    context.Context
+}
+
+// Decompose finds as many eigenfunctions of every kernel of opts as the largest of its ranks
+// asks for, and one more.
+func Decompose(t *table.Table, opts *Options, c *run.Control) (*Spectra, error) {
+	s := &Spectra{}
+	if err := complete(&s.o, opts); err != nil {
+		return nil, err
+	}
+	workers := run.WorkersOf(0)
+	if c != nil {
+		workers = run.WorkersOf(c.Workers)
+	}
+	s.ctx = c.Context()
+	var err error
+	if s.prepared, err = prepare(t, &s.o, workers); err != nil {
+		return nil, err
+	}
+	s.space, s.parts, s.sample, err = s.prepared.parts(&s.o, slices.Max(s.o.Rank), s.ctx, workers)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Kernels returns the names of the kernels, by number.
+func (s *Spectra) Kernels() []string { return s.names }
+
+// Path fits a model for each combination of rank, lambda, nu and gamma of opts, gamma from
+// large to small, each from where the one before it ended, and hands them over in this
+// order. kernels are the numbers of those that take part; nil is all. Options that eigenfunctions
+// depend on are those of Decompose, as are those of the classifier.
+func (s *Spectra) Path(opts *Options, kernels []int, use func(*Model) error) error {
+	o := s.o
+	var given Options
+	if err := complete(&given, opts); err != nil {
+		return err
+	}
+	o.Rank, o.Lambda, o.Nu, o.Gamma, o.Search, o.MaxCells, o.Delta = given.Rank, given.Lambda, given.Nu, given.Gamma, given.Search, given.MaxCells, given.Delta
+	parts, sample := s.parts, *s.sample
+	if kernels != nil {
+		parts, sample.phi = nil, nil
+		for _, k := range kernels {
+			if k < 0 || k >= len(s.parts) {
+				return fmt.Errorf("skpca: kernel %d of %d", k+1, len(s.parts))
+			}
+			parts, sample.phi = append(parts, s.parts[k]), append(sample.phi, s.sample.phi[k])
+		}
+	}
+	list := o.settings()
+	return fits(parts, &sample, list, &o, s.ctx, sample.workers, func(i int, m *set, f *fit, cells int) error {
+		var b *Bounds
+		if len(sample.y) == 1 && s.table.Classes != nil {
+			b = boundsOf(m, &sample, f, o.Independent, o.Delta)
+		}
+		t := &trainer{prepared: s.prepared, o: &o}
+		model, err := t.finish(s.space, parts, &sample, m, f, list[i], b, cells)
+		if err != nil {
+			return err
+		}
+		return use(model)
+	})
 }
 
 // final fits the chosen setting to all rows.
