@@ -27,7 +27,7 @@ func tableCommands() []*command {
 	for _, l := range tableLearners {
 		out = append(out, learnerCommands(l, tableLearners, func() kind[*table.Table, *learner.Scores] { return &tableKind{} })...)
 	}
-	return out
+	return append(out, skpcaTransform)
 }
 
 // tableKind is the kind of tables.

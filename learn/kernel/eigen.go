@@ -20,7 +20,7 @@ type Spectrum struct {
 	Values   []float64 // descending
 	Vectors  []float64 // N×len(Values), row by row: one eigenvector a column, its largest entry positive
 	Trace    float64   // of the matrix: the sum of all eigenvalues
-	Residual float64   // largest |Kv - λv|/max(|λ|, 1e-9 λ₁), as measured at the end
+	Residual float64   // largest |Kv - λv|/max(|λ|, 1e-6 λ₁), as measured at the end
 }
 
 // Share returns the part of the trace that the first r eigenvalues have.
@@ -64,7 +64,7 @@ const residualLimit = 1e-6
 
 // residualFloor of the largest eigenvalue is where residuals stop to be relative: below it
 // rounding is most of what is left.
-const residualFloor = 1e-9
+const residualFloor = 1e-6
 
 // Top returns the r largest eigenpairs of the symmetric n×n matrix k, all of them where r
 // is n or more.
@@ -73,8 +73,8 @@ const residualFloor = 1e-9
 // O(n³). Else it is the block Lanczos method with full orthogonalisation and thick restarts
 // (G. Golub and R. Underwood, 1977; K. Wu and H. Simon, SIAM J. Matrix Analysis 22, 2000):
 // a few dozen products of k with blocks of vectors, and 16nr bytes or so. The residual of
-// every pair is measured; one above 1e-6 of its eigenvalue is an error, where the eigenvalue
-// is above 1e-9 of the largest.
+// every pair is measured; one above 1e-6 of its eigenvalue, or above 1e-12 of the largest where
+// that is more, is an error.
 func Top(k []float64, n, r int, opts *Options) (*Spectrum, error) {
 	o := opts.filled()
 	if len(k) != n*n {

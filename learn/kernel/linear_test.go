@@ -101,7 +101,7 @@ func TestTop(t *testing.T) {
 					image[i] = dot(a[i*n:(i+1)*n], v)
 				}
 				axpy(-s.Values[c], v, image)
-				if d := math.Sqrt(dot(image, image)); d > 1e-6*max(math.Abs(s.Values[c]), 1e-9*values[0]) && r < 100 || d > 1e-10*values[0] && r > 100 {
+				if d := math.Sqrt(dot(image, image)); d > 1e-6*max(math.Abs(s.Values[c]), 1e-6*values[0]) && r < 100 || d > 1e-10*values[0] && r > 100 {
 					t.Errorf("%s, r=%d: residual %g of pair %d", name, r, d, c)
 				}
 				largest := 0.0

@@ -63,6 +63,10 @@ func (m *Model) Kernels() []string {
 	return out
 }
 
+// Eigenvalues returns those of kernel k over the number of rows, without its weight: as many as
+// could be kept, and one more where there is one.
+func (m *Model) Eigenvalues(k int) []float64 { return slices.Clone(m.spectrum[k]) }
+
 // Bounds returns what the theory says of the fit; nil but for two classes.
 func (m *Model) Bounds() *Bounds { return m.bounds }
 

@@ -28,7 +28,7 @@ type Options struct {
 	Strict bool    `flag:"strict" topic:"classifier" help:"No constant: the hypothesis set that the bounds are for"`
 	Rho    float64 `flag:"rho" min:"0" topic:"classifier" help:"Margin: bounds the norm of the classifier by 1 and divides its scores by the margin, in place of gamma; 0 is a penalty"`
 
-	Choose      string  `flag:"choose" default:"cv" values:"cv,bound" topic:"choice" help:"What chooses among several settings: cross-validation, or the bound on the error"`
+	Choose      string  `flag:"choose_by" default:"cv" values:"cv,bound" topic:"choice" help:"What chooses among several settings: cross-validation, or the bound on the error"`
 	Folds       int     `flag:"choice_folds" default:"5" min:"2" topic:"choice" help:"Folds of cross-validation"`
 	Independent bool    `flag:"independent" topic:"choice" help:"Eigenfunctions from the unlabelled rows alone, those of weight 0: the bounds that are proved need it"`
 	Delta       float64 `flag:"delta" default:"0.05" above:"0" max:"1" topic:"choice" help:"Bounds hold with a probability of 1 less this"`
