@@ -32,6 +32,7 @@ Examples:
 		data := fs.String("data", "", "Folder with the data; without it testdata/tables")
 		names := fs.String("sets", "", "Data sets, separated by commas: sonar, cancer, diabetes, semeion-even, ocr49, nuisance-1, nuisance-2, nuisance-5, nuisance-10, mnist49-patch; all when not given")
 		ranks := fs.String("ranks", "2,5,10,20", "Numbers of features")
+		nus := fs.String("nu", "Inf", "Bounds on the inverse weights to choose from, see learn skpca train")
 		trials := fs.Int("trials", 32, 0, "Run the first so many trials; 0 is all")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		limit := fs.Int("max_rows", 32, 0, "Rows of each training part at most; 0 is all")
@@ -63,6 +64,13 @@ Examples:
 					return fmt.Errorf("flag --ranks: %q is no number of features", word)
 				}
 				o.Ranks = append(o.Ranks, r)
+			}
+			for _, word := range list(*nus) {
+				nu, err := strconv.ParseFloat(word, 64)
+				if err != nil || !(nu >= 1) {
+					return fmt.Errorf("flag --nu: %q is no number from 1 on", word)
+				}
+				o.Nu = append(o.Nu, nu)
 			}
 			if len(o.Ranks) == 0 {
 				return errors.New("flag --ranks: no number of features")

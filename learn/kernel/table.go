@@ -51,22 +51,22 @@ func Rows[T gemm.Float](t *table.Table, fs []linear.Feature, workers int) *Point
 }
 
 // FeatureColumns returns which features come from the given columns of a table, for kernels
-// of groups of columns. The error names a column that gives none.
+// of groups of columns. Columns that tell no two rows apart give none; a group of such
+// columns alone is an error.
 func FeatureColumns(t *table.Table, fs []linear.Feature, columns []int) ([]int, error) {
 	var out []int
 	for _, c := range columns {
 		if c < 0 || c >= len(t.Columns) {
 			return nil, fmt.Errorf("kernel: column %d of %d", c+1, len(t.Columns))
 		}
-		found := false
 		for j := range fs {
 			if fs[j].Column == c {
-				out, found = append(out, j), true
+				out = append(out, j)
 			}
 		}
-		if !found {
-			return nil, fmt.Errorf("kernel: column %d, %q, tells no two rows apart", c+1, t.Columns[c].Name)
-		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("kernel: none of columns %s tells two rows apart", ranges(columns))
 	}
 	return out, nil
 }

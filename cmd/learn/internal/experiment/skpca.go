@@ -115,6 +115,7 @@ func (d folder) patches(most int) (*table.Table, error) {
 type SKPCAOptions struct {
 	Ctx     context.Context
 	Ranks   []int
+	Nu      []float64 // bounds on Σ 1/μ to choose from, in squares of the number of kernels
 	Trials  int    // the first so many; 0 is all
 	Fresh   string // seed of other trials
 	MaxRows int    // of each training part; 0 is all
@@ -184,7 +185,7 @@ func (c candidate) same(d candidate) bool {
 }
 
 // gammas are the penalties to choose from, from large to small.
-var gammas = []float64{0.1, 1e-2, 1e-3, 1e-4}
+var gammas = []float64{0.1, 1e-2, 1e-3}
 
 // SKPCAReport is what one set came to, by rank.
 type SKPCAReport struct {
@@ -330,10 +331,7 @@ func (c *projections) uniform() []candidate {
 func (c *projections) coupled() []candidate {
 	var out []candidate
 	for f := range c.families {
-		for _, nu := range []float64{math.Inf(1), 3} {
-			if len(c.names[f]) > 10 && nu < math.Inf(1) {
-				continue // many kernels are to be left out
-			}
+		for _, nu := range c.o.Nu {
 			for _, g := range gammas {
 				out = append(out, candidate{f, nil, skpca.Local, nu, g})
 			}
