@@ -21,7 +21,10 @@
 //	OWLQN       linear, sequence (with and without l1), saddle.Smoothed, ALMO
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
-//	score       boosting, MULTIBOOST, linear
+//	score       boosting, MULTIBOOST, linear, skpca
+//	Newton      skpca: classifiers of few features
+//	Interior    skpca: weights of kernels
+//	Hinge       skpca: support vector machines of few features
 //	Bundle      free for structured learning: SimplexQP solves its duals
 //	run.Loop    saddle's solvers, Bundle
 //

@@ -116,9 +116,9 @@ type SKPCAOptions struct {
 	Ctx     context.Context
 	Ranks   []int
 	Nu      []float64 // bounds on Σ 1/μ to choose from, in squares of the number of kernels
-	Trials  int    // the first so many; 0 is all
-	Fresh   string // seed of other trials
-	MaxRows int    // of each training part; 0 is all
+	Trials  int       // the first so many; 0 is all
+	Fresh   string    // seed of other trials
+	MaxRows int       // of each training part; 0 is all
 	Workers int
 	Done    func(all int, contestant string, trial int)
 }
