@@ -105,7 +105,11 @@ func all(k []float64, n, r int, trace float64, o *Options) (*Spectrum, error) {
 		return nil, err
 	}
 	a := slices.Clone(k)
-	values, err := symmetricEigen(a, n)
+	var values []float64
+	var err error
+	if e := breakable(o.Ctx, func() { values, err = symmetricEigen(a, n) }); e != nil {
+		return nil, e
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -174,8 +174,14 @@ func streamed[T gemm.Float](name string, fill func(dst []T, stride, i0, i1, j0, 
 		}
 		i1 := min(n, i0+streamRows)
 		run.Blocks(o.Workers, i1-i0, tile/2, func(_, from, to int) {
+			if o.Ctx.Err() != nil {
+				return
+			}
 			fill(rows[from*m:], m, i0+from, i0+to, 0, m)
 		})
+		if o.Ctx.Err() != nil {
+			return context.Cause(o.Ctx)
+		}
 		for at, v := range rows[:(i1-i0)*m] {
 			if v-v != 0 {
 				return fmt.Errorf("kernel: %s of example %d and landmark %d is %v", name, i0+at/m+1, at%m+1, v)

@@ -43,10 +43,11 @@ func NewRidge(k []float64, n int, c float64, opts *Options) (*Ridge, error) {
 	for i := range n {
 		r.factor[i*n+i] += c
 	}
-	if o.Ctx.Err() != nil {
-		return nil, context.Cause(o.Ctx)
+	var definite bool
+	if err := breakable(o.Ctx, func() { definite = gemm.Cholesky(o.Workers, n, r.factor, n) }); err != nil {
+		return nil, err
 	}
-	if !gemm.Cholesky(o.Workers, n, r.factor, n) {
+	if !definite {
 		smallest, largest, err := Extremes(k, n, &o)
 		if err != nil {
 			return nil, err

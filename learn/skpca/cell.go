@@ -19,6 +19,7 @@ type sample struct {
 	loss    score.Loss // nil is the hinge loss
 	free    bool       // a constant without a penalty
 	workers int
+	ctx     context.Context // nil is never cancelled
 }
 
 // fit is a solution of P(c), or of P(c) with frozen weights.
@@ -88,6 +89,9 @@ func (p *problem) scores(theta []float64) {
 
 // Curve implements optim.Curved.
 func (p *problem) Curve(theta, grad, hess []float64) float64 {
+	if p.ctx != nil && p.ctx.Err() != nil {
+		return math.NaN() // ends the solver
+	}
 	p.scores(theta)
 	p.sample.loss.Values(p.h, p.y, p.f)
 	total := 0.0
@@ -162,6 +166,9 @@ func (s *sample) thetaStep(f *fit, x []float64, gamma float64) error {
 			}
 		} else {
 			_, _, err := optim.Newton{Tolerance: 1e-13, Scale: 1e-3}.Minimize(p, theta)
+			if err != nil && s.ctx != nil && s.ctx.Err() != nil {
+				return context.Cause(s.ctx)
+			}
 			if err != nil {
 				return fmt.Errorf("skpca: classifier: %w", err)
 			}

@@ -160,11 +160,6 @@ func (o *Options) resolved(t *table.Table, fs []linear.Feature, x *kernel.Matrix
 			kernels, names = append(kernels, k), append(names, name)
 		}
 	}
-	for i, n := range names {
-		if slices.Index(names, n) < i {
-			return nil, nil, fmt.Errorf("skpca: kernels: %s is there twice: the second copy of a feature adds nothing", n)
-		}
-	}
 	if len(kernels) > maxKernels {
 		return nil, nil, fmt.Errorf("skpca: %d kernels; %d are the most", len(kernels), maxKernels)
 	}

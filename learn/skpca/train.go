@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/kernel"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
@@ -160,6 +161,7 @@ func (p *prepared) parts(o *Options, r int, ctx context.Context, workers int) (*
 		return nil, nil, nil, err
 	}
 	s := p.sample
+	s.ctx = ctx
 	parts := make([]*part, len(p.kernels))
 	s.phi = make([][]float64, len(parts))
 	for k := range parts {
@@ -271,7 +273,7 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if forecast := p.forecast(&o, ranks, len(list)); forecast.Time(workers) > time.Minute {
 		control.Warning("this takes " + forecast.Text(workers) + " or so")
 	}
-	tr := &trainer{prepared: p, o: &o, list: list, rank: ranks, workers: workers}
+	tr := &trainer{prepared: p, o: &o, list: list, rank: ranks, workers: workers, warn: control.Warning}
 	return tr.run(&control)
 }
 
@@ -308,6 +310,7 @@ type trainer struct {
 	folds    []table.Trial
 	measures []float64 // by fold and setting: error, then loss
 	chosen   int
+	warn     func(string)
 	value    float64 // of the last fit
 	model    *Model
 }
@@ -580,6 +583,9 @@ func (t *trainer) final(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if dependent(parts, s, t.rank) {
+		t.warn("the first features of the kernels depend on one another: some kernel is a copy of others, which costs time and adds nothing")
+	}
 	var best *Model
 	list := t.list
 	if len(t.folds) > 0 {
@@ -618,6 +624,45 @@ func (t *trainer) final(ctx context.Context) error {
 	}
 	t.model, t.value = best, best.fit.value
 	return nil
+}
+
+// dependent reports whether the first features of all kernels, on the labelled rows and
+// brought to length 1, have a singular value below 1e-6. Fewer rows than features say
+// nothing.
+func dependent(parts []*part, s *sample, r int) bool {
+	d := 0
+	for _, p := range parts {
+		d += min(r, len(p.values))
+	}
+	if len(parts) < 2 || d > s.m || d > 2000 {
+		return false
+	}
+	x := make([]float64, s.m*d)
+	at := 0
+	for k, p := range parts {
+		all := len(p.values)
+		for j := range min(r, all) {
+			norm := 0.0
+			for i := range s.m {
+				norm += s.phi[k][i*all+j] * s.phi[k][i*all+j]
+			}
+			for i := range s.m {
+				if norm > 0 {
+					x[i*d+at] = s.phi[k][i*all+j] / math.Sqrt(norm)
+				}
+			}
+			at++
+		}
+	}
+	gram := make([]float64, d*d)
+	gemm.Syrk(s.workers, true, d, s.m, 1, x, d, 0, gram, d)
+	for i := range d {
+		for j := range i {
+			gram[j*d+i] = gram[i*d+j]
+		}
+	}
+	least, _, err := kernel.Extremes(gram, d, nil)
+	return err == nil && least < 1e-12
 }
 
 // finish makes a model of a fit.

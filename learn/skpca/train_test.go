@@ -396,7 +396,6 @@ func TestRefuses(t *testing.T) {
 		"lambda":       {x, Options{Nu: []float64{1.5}, Lambda: []float64{0.05}}, "lambda"},
 		"nu below":     {x, Options{Nu: []float64{0.5}}, "nu: 0.5 is out of range: it must be at least 1"},
 		"kernel":       {x, Options{Kernels: []string{"cubic"}}, "there is no kernel"},
-		"twice":        {x, Options{Kernels: []string{"linear", "linear"}}, "twice"},
 		"group":        {x, Options{Groups: []string{"9"}}, "column 9 of 3"},
 		"loss":         {numbers, Options{Loss: "hinge"}, "hinge is for classes"},
 		"memory":       {x, Options{Megabytes: 1, Landmarks: 0}, ""},
@@ -439,6 +438,23 @@ func TestRefuses(t *testing.T) {
 	cancel()
 	if _, err := m.Predict(ctx, x, 1); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// Kernels that depend on one another are used, with a warning.
+func TestWarnsOfCopies(t *testing.T) {
+	x := rings(80, 2, 8)
+	warned := func(kernels ...string) bool {
+		found := false
+		c := &run.Control{Warn: func(s string) { found = found || strings.Contains(s, "depend on one another") }}
+		trained(t, x, &Options{Rank: []int{3}, Kernels: kernels}, c)
+		return found
+	}
+	if !warned("gaussian", "gaussian:1.0", "linear") {
+		t.Error("two copies of a kernel, and no warning")
+	}
+	if warned("gaussian", "gaussian:0.3", "linear") {
+		t.Error("a warning of different kernels")
 	}
 }
 
