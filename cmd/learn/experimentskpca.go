@@ -16,8 +16,9 @@ var experimentSKPCA = &command{
 	summary: "Compares supervised kernel projections with unsupervised ones at the same number of features.",
 	about: `
 For each data set and rank: the best unsupervised projection (kernel PCA of each kernel,
-centred or not, and a logistic classifier), equal weights for all kernels, and the coupled
-method. Each chooses kernels and penalty on the inner folds of every trial. nuisance-S and
+centred or not, and a logistic classifier), equal weights for all kernels, the coupled method,
+and that with single kernels to choose from too (skpca). Each chooses kernels and penalty on
+the inner folds of every trial. nuisance-S and
 mnist49-patch are sets in which directions of much variance say nothing.
 
 --data is a folder with files of the names that cmd/learn/internal/experiment.SKPCASets lists; sets

@@ -205,6 +205,7 @@ type projections struct {
 	names    [][]string // of the kernels of each family
 	mu       sync.Mutex
 	known    map[string]*decomposed
+	measured map[string][][]float64 // by settings, rank and fold: contestants share fits
 }
 
 type decomposed struct {
@@ -214,7 +215,8 @@ type decomposed struct {
 }
 
 // Projections compares projections to the same number of features on a set, each with its own
-// choice on inner folds: unsupervised ones, uniform weights, and coupled ones.
+// choice on inner folds: unsupervised ones, uniform weights, coupled ones, and these with the
+// single kernels to choose from too, which are the corners of the set of weights.
 func Projections(s Set, o *SKPCAOptions) (*SKPCAReport, error) {
 	t, trials, err := s.Load()
 	if err != nil {
@@ -253,13 +255,13 @@ func Projections(s Set, o *SKPCAOptions) (*SKPCAReport, error) {
 		}
 		c.names = append(c.names, names)
 	}
-	c.known = map[string]*decomposed{}
+	c.known, c.measured = map[string]*decomposed{}, map[string][][]float64{}
 	for _, r := range o.Ranks {
 		p := plan
 		for _, k := range []struct {
 			name string
 			grid []candidate
-		}{{"unsupervised", c.unsupervised()}, {"uniform", c.uniform()}, {"skpca", c.coupled()}} {
+		}{{"unsupervised", c.unsupervised()}, {"uniform", c.uniform()}, {"coupled", c.coupled()}, {"skpca", append(c.coupled(), c.unsupervised()...)}} {
 			p.Contestants = append(p.Contestants, c.contestant(k.name, r, k.grid))
 		}
 		p.Done = func(all int, contestant string, trial int) {
@@ -325,9 +327,7 @@ func (c *projections) uniform() []candidate {
 	return out
 }
 
-// coupled are the weights that fit the labels, for all kernels of a family; a single kernel
-// is the corner of the set where the others have no weight, and so those take part in the
-// choice.
+// coupled are the weights that fit the labels, for all kernels of a family.
 func (c *projections) coupled() []candidate {
 	var out []candidate
 	for f := range c.families {
@@ -337,7 +337,7 @@ func (c *projections) coupled() []candidate {
 			}
 		}
 	}
-	return append(out, c.unsupervised()...)
+	return out
 }
 
 func (c *projections) contestant(name string, r int, grid []candidate) evaluate.Contestant {
@@ -359,47 +359,66 @@ func (c *projections) contestant(name string, r int, grid []candidate) evaluate.
 			}
 			group := settings[at : at+n]
 			at += n
-			s, err := c.spectra(ctx, first.family, fold)
-			if err != nil {
-				return err
-			}
-			o := skpca.Options{Rank: []int{r}, Nu: []float64{first.nu}, Search: first.search}
-			for _, i := range group {
-				o.Gamma = append(o.Gamma, grid[i].gamma)
-			}
 			if test == nil {
 				test = c.table.Subset(fold.Test)
 			}
-			next := 0
-			err = s.Path(&o, first.kernels, func(m *skpca.Model) error {
-				p, err := m.Predict(ctx, test, 1)
-				if err != nil {
-					return err
-				}
-				wrong := 0.0
-				for i, y := range test.Target {
-					if p.Class(i) != int(y) {
-						wrong++
-					}
-				}
-				next++
-				return done(group[next-1], []float64{100 * wrong / float64(test.Rows), metrics.LogLoss(p.Probability, test.Target, nil, 2)})
-			})
-			if isRank(err) { // a kernel of fewer features, such as a linear one of few columns
-				for ; next < len(group); next++ {
-					if err := done(group[next], []float64{100, math.MaxFloat64 / 1e6}); err != nil {
-						return err
-					}
-				}
-				err = nil
-			}
+			measures, err := c.path(ctx, first, n, r, fold, test)
 			if err != nil {
 				return err
+			}
+			for i, m := range measures {
+				if err := done(group[i], m); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
 	}
 	return e
+}
+
+// path fits a candidate and those after it that differ in gamma alone, n in all, and measures them
+// on the test part.
+func (c *projections) path(ctx context.Context, first candidate, n, r int, fold dataset.Fold, test *table.Table) ([][]float64, error) {
+	key := fmt.Sprint(first, n, r, fold.Fingerprint())
+	c.mu.Lock()
+	known := c.measured[key]
+	c.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	s, err := c.spectra(ctx, first.family, fold)
+	if err != nil {
+		return nil, err
+	}
+	o := skpca.Options{Rank: []int{r}, Nu: []float64{first.nu}, Search: first.search, Gamma: gammas[slices.Index(gammas, first.gamma):][:n]}
+	var out [][]float64
+	err = s.Path(&o, first.kernels, func(m *skpca.Model) error {
+		p, err := m.Predict(ctx, test, 1)
+		if err != nil {
+			return err
+		}
+		wrong := 0.0
+		for i, y := range test.Target {
+			if p.Class(i) != int(y) {
+				wrong++
+			}
+		}
+		out = append(out, []float64{100 * wrong / float64(test.Rows), metrics.LogLoss(p.Probability, test.Target, nil, 2)})
+		return nil
+	})
+	if isRank(err) { // a kernel of fewer features, such as a linear one of few columns
+		for err = nil; len(out) < n; {
+			out = append(out, []float64{100, math.MaxFloat64 / 1e6})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.measured[key] = out
+	c.mu.Unlock()
+	return out, nil
 }
 
 // spectra returns the eigenfunctions of a family on the training part of a fold, which are kept:
@@ -428,26 +447,28 @@ func WriteSKPCA(w io.Writer, r *SKPCAReport) error {
 	}
 	fmt.Fprintf(w, "%s%s: %d rows, %d columns, %d trials\n\n", r.Name, note, r.Rows, r.Columns, r.Reports[0].Trials)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "rank\tunsupervised\tuniform weights\tskpca\tskpca less unsupervised\tp\tcorrected p")
+	fmt.Fprintln(t, "rank\tunsupervised\tuniform weights\tcoupled\tless unsupervised\tp\tcorrected p\tskpca\tless unsupervised\tp\tcorrected p")
 	for i, rank := range r.Ranks {
 		p := r.Reports[i]
 		fmt.Fprint(t, rank)
-		for _, s := range p.Standings {
+		for k, s := range p.Standings {
 			fmt.Fprintf(t, "\t%s", metrics.FormatMeanSD(s.Values[0], 1, 2))
+			switch {
+			case k < 2:
+			case s.Plain != nil:
+				fmt.Fprintf(t, "\t%+.2f\t%s\t%s", s.Plain[0].Mean, s.Plain[0].P.Text("%.3f"), s.Corrected[0].P.Text("%.3f"))
+			default:
+				fmt.Fprint(t, "\t-\t-\t-")
+			}
 		}
-		last := p.Standings[len(p.Standings)-1]
-		if last.Plain != nil {
-			fmt.Fprintf(t, "\t%+.2f\t%s\t%s\n", last.Plain[0].Mean, last.Plain[0].P.Text("%.3f"), last.Corrected[0].P.Text("%.3f"))
-		} else {
-			fmt.Fprintln(t, "\t-\t-\t-")
-		}
+		fmt.Fprintln(t)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for i, rank := range r.Ranks {
 		chosen := map[string]int{}
-		for _, name := range r.Reports[i].Standings[2].Chosen {
+		for _, name := range r.Reports[i].Standings[3].Chosen {
 			f, _, _ := strings.Cut(name, " gamma")
 			chosen[f]++
 		}
