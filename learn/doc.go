@@ -11,6 +11,8 @@
 //	dataset/    readers over io.Reader; dataset/table has rows of features, dense of numbers
 //	metrics/    error rates and tests; model/ is the one file format
 //	linear/     logistic and ridge regression
+//	kernel/     kernels of rows and strings, their matrices, eigenvectors, ridge solves
+//	skpca/      supervised projection onto features of several kernels
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; almo/ the same as a learner of tables

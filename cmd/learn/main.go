@@ -55,7 +55,7 @@ func init() {
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
 	}, tableCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
-		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
+		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentSKPCA,
 		completion, man,
 	})
 }

@@ -17,10 +17,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/skpca"
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
-var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}}
+var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}, skpca.Learner{}}
 
 func freshTable() kind[*table.Table, *learner.Scores] { return &tableKind{} }
 
@@ -31,7 +32,7 @@ func tableCommands() []*command {
 			out = append(out, learnerCommands(l, tableLearners, freshTable)...)
 		}
 	}
-	return out
+	return append(out, skpcaTransform)
 }
 
 // tableKind is the kind of tables.

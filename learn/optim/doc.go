@@ -23,7 +23,10 @@
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
 //	separable   ALMO: dual ascent for saddle.Planes, Newton's method for saddle.Newton
-//	score       boosting, MULTIBOOST, linear, ALMO (Pointwise, and its rows)
+//	score       boosting, MULTIBOOST, linear, skpca, ALMO (Pointwise, and its rows)
+//	Newton      skpca: classifiers of few features
+//	Interior    skpca: weights of kernels
+//	Hinge       skpca: support vector machines of few features
 //	Bundle      free for structured learning: SimplexQP solves its duals
 //	run.Loop    saddle's solvers, Bundle, ALMO's networks
 //

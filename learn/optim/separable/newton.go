@@ -357,7 +357,7 @@ func (o *newtonOutput) factor() bool {
 		clear(o.hessian[(m-1)*m:])
 		o.hessian[m*m-1] = 1
 	}
-	return gemm.Cholesky(o.blas, m, o.hessian)
+	return gemm.Cholesky(o.blas.Workers, m, o.hessian, m)
 }
 
 // divide solves H x = v in place.

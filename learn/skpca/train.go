@@ -1,0 +1,691 @@
+package skpca
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/gemm"
+	"github.com/tropica-fst/tropica/learn/kernel"
+	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/linear"
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
+)
+
+// prepared is a table ready for training: the sample U as features, and which of its rows
+// have labels.
+type prepared struct {
+	table    *table.Table
+	features []linear.Feature
+	x, rows  *kernel.Matrix // of U, and of the labelled rows
+	labelled []int
+	sample   sample // without features
+	kernels  []kernel.Vector
+	names    []string
+}
+
+// ErrData reports a table that cannot be learnt from.
+var ErrData = errors.New("unusable data")
+
+// prepare checks a table. Rows of weight 0 are in U and have no label.
+func prepare(t *table.Table, o *Options, workers int) (*prepared, error) {
+	fail := func(format string, args ...any) (*prepared, error) {
+		return nil, fmt.Errorf("skpca: %s: %w: %s", t.Title(), ErrData, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case t == nil:
+		return nil, fmt.Errorf("skpca: %w: there is no table", ErrData)
+	case t.Rows == 0 || len(t.Columns) == 0:
+		return fail("%d rows and %d columns of features", t.Rows, len(t.Columns))
+	case len(t.Target) != t.Rows:
+		return fail("there is no target column")
+	}
+	loss, err := o.lossOf(t)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{table: t}
+	total := 0.0
+	for i := range t.Rows {
+		if w := score.Weight(t.Weight, i); w > 0 && !math.IsInf(w, 1) {
+			p.labelled = append(p.labelled, i)
+			total += w
+		} else if w != 0 {
+			return fail("the weight %v of %s is not a finite number from 0", w, t.At(i))
+		}
+	}
+	if len(p.labelled) == 0 {
+		return fail("no row has a label with weight")
+	}
+	for j := range t.Columns {
+		for i, v := range t.Columns[j].Values {
+			if math.IsInf(float64(v), 0) {
+				return fail("%s: column %q has the value %v", t.At(i), t.Columns[j].Name, v)
+			}
+		}
+	}
+	// U: every row, or those without a label.
+	u, weight := t, slices.Repeat([]float64{1 / float64(t.Rows)}, t.Rows)
+	if o.Independent {
+		var list []int
+		for i := range t.Rows {
+			if weight[i] = 0; score.Weight(t.Weight, i) == 0 {
+				list = append(list, i)
+			}
+		}
+		if len(list) == 0 {
+			return fail("independent: no row is without a label, which a weight of 0 says")
+		}
+		for _, i := range list {
+			weight[i] = 1 / float64(len(list))
+		}
+		u = t.Subset(list)
+	}
+	if p.features = linear.Features(t, weight, workers); len(p.features) == 0 {
+		return fail("no column tells two rows apart")
+	}
+	if o.Raw {
+		for j := range p.features {
+			p.features[j].Mean, p.features[j].Scale = 0, 1
+		}
+	}
+	p.x = kernel.Rows[float64](u, p.features, workers)
+	p.rows = p.x
+	if len(p.labelled) < t.Rows {
+		p.rows = kernel.Rows[float64](t.Subset(p.labelled), p.features, workers)
+	}
+	for _, x := range []*kernel.Matrix{p.x, p.rows} {
+		if err := x.Check(); err != nil {
+			return fail("%v", err)
+		}
+	}
+	s := &p.sample
+	s.m, s.loss, s.free, s.workers = len(p.labelled), loss, !o.Strict, workers
+	if t.Weight != nil {
+		s.w = make([]float64, s.m)
+		for i, row := range p.labelled {
+			s.w[i] = t.Weight[row] * float64(s.m) / total
+		}
+	}
+	s.y = p.labels(p.labelled)
+	if t.Classes != nil {
+		seen := map[float64]bool{}
+		for _, row := range p.labelled {
+			seen[t.Target[row]] = true
+		}
+		if len(seen) < 2 {
+			return fail("all labelled rows are of one class; there must be two")
+		}
+	}
+	p.kernels, p.names, err = o.resolved(t, p.features, p.x)
+	return p, err
+}
+
+// labels returns an output of numbers or of two classes, the second of them positive, or one
+// for each of more classes.
+func (p *prepared) labels(rows []int) [][]float64 {
+	t := p.table
+	outputs := len(t.Classes)
+	if outputs <= 2 {
+		outputs = 1
+	}
+	out := make([][]float64, outputs)
+	for c := range out {
+		y := make([]float64, len(rows))
+		for i, row := range rows {
+			switch v := t.Target[row]; {
+			case t.Classes == nil:
+				y[i] = v
+			case outputs == 1 && v == 1 || outputs > 1 && int(v) == c:
+				y[i] = 1
+			default:
+				y[i] = -1
+			}
+		}
+		out[c] = y
+	}
+	return out
+}
+
+// parts finds the first r features of all kernels, and those of the labelled rows.
+func (p *prepared) parts(o *Options, r int, ctx context.Context, workers int) (*space, []*part, *sample, error) {
+	sp, err := newSpace(p.x, o, p.kernels, ctx, workers)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s := p.sample
+	s.ctx = ctx
+	parts := make([]*part, len(p.kernels))
+	s.phi = make([][]float64, len(parts))
+	for k := range parts {
+		if ctx.Err() != nil {
+			return nil, nil, nil, context.Cause(ctx)
+		}
+		if parts[k], err = sp.newPart(p.kernels[k], p.names[k], r+1, o); err != nil {
+			return nil, nil, nil, err
+		}
+		if p.rows == p.x && parts[k].weights != nil && sp.landmarks == nil {
+			s.phi[k] = parts[k].inSample(p.x.Rows)
+		} else if s.phi[k], err = sp.phi(parts[k], p.rows, len(parts[k].values)); err != nil {
+			return nil, nil, nil, err
+		}
+		if o.Rho > 0 {
+			for i := range s.phi[k] {
+				s.phi[k][i] /= o.Rho
+			}
+		}
+	}
+	return sp, parts, &s, nil
+}
+
+// setOf returns M for a setting.
+func setOf(parts []*part, v setting, ctx context.Context) *set {
+	s := &set{r: v.Rank, nu: v.nu(len(parts)), lambda: math.Inf(1), ctx: ctx}
+	most := 0.0
+	for _, p := range parts {
+		s.values = append(s.values, p.values)
+	}
+	for k := range parts {
+		most = max(most, s.partial(k, min(v.Rank, len(parts[k].values))))
+	}
+	if v.Lambda < 1 {
+		s.lambda = v.Lambda * most
+	}
+	return s
+}
+
+// fits finds the best fit of each setting in turn, from that of the one before, and hands it
+// over.
+func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Context, workers int, use func(i int, m *set, f *fit, cells int) error) error {
+	var from *fit
+	var before setting
+	for i, v := range list {
+		m := setOf(parts, v, ctx)
+		total := 0
+		for _, values := range m.values {
+			total += len(values)
+		}
+		if total < v.Rank {
+			return fmt.Errorf("skpca: rank %d: %w: all kernels together have %d", v.Rank, kernel.ErrRank, total)
+		}
+		if before.Rank != v.Rank || before.Lambda != v.Lambda || before.Nu != v.Nu {
+			from = nil
+			if o.Search != TwoStage && o.Search != Aligned {
+				if err := m.feasible(); err != nil {
+					return err
+				}
+			}
+		}
+		q := &searcher{set: m, sample: s, gamma: v.Gamma, maxCells: o.MaxCells, workers: workers}
+		if o.Rho > 0 {
+			q.ball = 1
+		}
+		f, n, err := q.best(o.Search, from)
+		if err != nil {
+			return err
+		}
+		if err := use(i, m, f, n); err != nil {
+			return err
+		}
+		from, before = f, v
+	}
+	return nil
+}
+
+// Train fits a model to the rows of t: an unlabelled sample U of all of them, and labels of
+// those with positive weight. Options that list several values are chosen from by
+// cross-validation, or by the bound; eigenfunctions are computed once a fold. The result's
+// steps are folds, and the fit at the end. When the run is interrupted there is no model;
+// a checkpoint keeps the folds that are finished.
+//
+// Errors: unusable options and data, *FeasibilityError, kernel.ErrRank, *kernel.MemoryError,
+// and those of the run. O(p·u²·d) for the kernels of u rows, O(p·u²·r) for their
+// eigenfunctions, and O(m·r²) for each turn of the solver on m labelled rows.
+func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
+	var o Options
+	if err := complete(&o, opts); err != nil {
+		return nil, nil, err
+	}
+	if c == nil {
+		c = &run.Control{}
+	}
+	workers := run.WorkersOf(c.Workers)
+	p, err := prepare(t, &o, workers)
+	if err != nil {
+		return nil, nil, err
+	}
+	control := *c
+	if control.Resume != nil || control.Checkpoint != nil {
+		control.Problem = fmt.Sprintf("skpca data=%016x %s", t.Fingerprint(t.Target, t.Weight), learner.Settings(&o))
+	}
+	if n := t.Missing(); n > 0 {
+		control.Warning(fmt.Sprintf("%d cells are missing, and count as the mean of their column", n))
+	}
+	list := o.settings()
+	ranks := list[len(list)-1].Rank
+	if forecast := p.forecast(&o, ranks, len(list)); forecast.Time(workers) > time.Minute {
+		control.Warning("this takes " + forecast.Text(workers) + " or so")
+	}
+	tr := &trainer{prepared: p, o: &o, list: list, rank: ranks, workers: workers, warn: control.Warning}
+	return tr.run(&control)
+}
+
+// complete fills in defaults.
+func complete(to, from *Options) error {
+	if err := learner.Complete(to, from); err != nil {
+		return fmt.Errorf("skpca: %w", err)
+	}
+	return nil
+}
+
+// forecast estimates what the kernels and their eigenfunctions take.
+func (p *prepared) forecast(o *Options, r, settings int) kernel.Forecast {
+	n, d := p.x.Rows, p.x.Cols
+	one := kernel.GramForecast(n, d).Plus(kernel.TopForecast(n, r))
+	if o.Landmarks > 0 && o.Landmarks < n {
+		one = kernel.LandmarkForecast(n, d, o.Landmarks).Plus(kernel.TopForecast(o.Landmarks, r))
+	}
+	times := len(p.kernels)
+	if settings > 1 && o.Choose == "cv" {
+		times *= 1 + o.Folds
+	}
+	return one.Times(times)
+}
+
+// trainer is a training in progress.
+type trainer struct {
+	*prepared
+	o       *Options
+	list    []setting
+	rank    int
+	workers int
+
+	folds    []table.Trial
+	measures []float64 // by fold and setting: error, then loss
+	chosen   int
+	warn     func(string)
+	value    float64 // of the last fit
+	model    *Model
+}
+
+const perSetting = 2 // measures of a fit
+
+func (t *trainer) run(c *run.Control) (*Model, *optim.Result, error) {
+	if len(t.list) > 1 && t.o.Choose == "cv" {
+		var err error
+		if t.folds, err = t.table.Subset(t.labelled).Stratified(t.o.Folds, 0, 1, t.o.Seed); err != nil {
+			return nil, nil, fmt.Errorf("skpca: choice: %w", err)
+		}
+		if t.o.Folds > len(t.labelled) {
+			return nil, nil, fmt.Errorf("skpca: choice: %d folds of %d labelled rows", t.o.Folds, len(t.labelled))
+		}
+	}
+	steps := len(t.folds) + 1
+	r := run.Begin("skpca", c, steps)
+	r.Stop.Iterations = steps
+	r.Stop.Relative, r.Stop.Gradient = -1, -1
+	r.CheckpointEvery = 1 // a fold is long
+	k, err := r.Taken()
+	if err != nil {
+		return nil, nil, err
+	}
+	if k != nil {
+		if t.measures = slices.Clone(k.Arrays["measures"]); len(t.measures) != r.Steps()*len(t.list)*perSetting || r.Steps() > len(t.folds) {
+			return nil, nil, fmt.Errorf("skpca: %w: it has %d measures after %d steps", run.ErrOther, len(t.measures), r.Steps())
+		}
+	}
+	reason, err := r.Loop(func() (*run.Row, run.Reason, error) {
+		row := &run.Row{Step: 1}
+		if i := r.Steps(); i < len(t.folds) {
+			row.Stage = "choice"
+			m, err := t.fold(i, r.Ctx)
+			if err != nil {
+				return nil, "", err
+			}
+			t.measures = append(t.measures, m...)
+			row.Objective = t.mean(t.best())
+			r.Evaluations += len(t.list)
+			row.Evaluations = r.Evaluations
+			return row, "", nil
+		}
+		if err := t.final(r.Ctx); err != nil {
+			return nil, "", err
+		}
+		r.Evaluations++
+		row.Evaluations, row.Objective = r.Evaluations, t.value
+		return row, run.Exhausted, nil
+	}, func() (*run.Checkpoint, error) {
+		if t.model != nil || len(t.folds) == 0 {
+			return nil, nil
+		}
+		return &run.Checkpoint{Arrays: map[string][]float64{"measures": slices.Clone(t.measures)}}, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	result := &optim.Result{F: t.value, Iterations: r.Steps(), Evaluations: r.Evaluations, Reason: reason}
+	if t.model == nil {
+		return nil, result, fmt.Errorf("skpca: the run ended before the last step: %s", reason)
+	}
+	result.Reason = run.ImprovementSmall
+	for _, theta := range t.model.fit.theta {
+		result.X = append(result.X, theta...)
+	}
+	return t.model, result, nil
+}
+
+// best returns the setting of the least mean error, and of those the least mean loss.
+func (t *trainer) best() int {
+	best := 0
+	for i := range t.list {
+		if a, b := t.mean(i), t.mean(best); a < b || a == b && t.meanLoss(i) < t.meanLoss(best) {
+			best = i
+		}
+	}
+	return best
+}
+
+func (t *trainer) mean(i int) float64     { return t.meanOf(i, 0) }
+func (t *trainer) meanLoss(i int) float64 { return t.meanOf(i, 1) }
+
+func (t *trainer) meanOf(i, measure int) float64 {
+	s, n := 0.0, len(t.list)*perSetting
+	for at := 0; at < len(t.measures); at += n {
+		s += t.measures[at+i*perSetting+measure] * float64(n) / float64(len(t.measures))
+	}
+	return s
+}
+
+// fold fits every setting to a fold's training rows and the unlabelled ones, and measures it on
+// the fold's test rows: nothing of these is in U.
+func (t *trainer) fold(i int, ctx context.Context) ([]float64, error) {
+	inTest := map[int]bool{}
+	var test, train []int
+	for _, row := range t.folds[i].Test {
+		inTest[t.labelled[row]] = true
+		test = append(test, t.labelled[row])
+	}
+	for row := range t.table.Rows {
+		if !inTest[row] {
+			train = append(train, row)
+		}
+	}
+	p, err := prepare(t.table.Subset(train), t.o, t.workers)
+	if err != nil {
+		return nil, fmt.Errorf("choice, fold %d: %w", i+1, err)
+	}
+	sp, parts, s, err := p.parts(t.o, t.rank, ctx, t.workers)
+	if err != nil {
+		return nil, fmt.Errorf("choice, fold %d: %w", i+1, err)
+	}
+	x := kernel.Rows[float64](t.table.Subset(test), p.features, t.workers)
+	phi := make([][]float64, len(parts))
+	for k, part := range parts {
+		if phi[k], err = sp.phi(part, x, len(part.values)); err != nil {
+			return nil, err
+		}
+	}
+	held := sample{phi: phi, m: len(test), y: t.labels(test), loss: s.loss, free: s.free}
+	if t.table.Weight != nil {
+		for _, row := range test {
+			held.w = append(held.w, t.table.Weight[row])
+		}
+	}
+	out := make([]float64, 0, len(t.list)*perSetting)
+	err = fits(parts, s, t.list, t.o, ctx, t.workers, func(_ int, m *set, f *fit, _ int) error {
+		wrong, loss := held.judge(m.values, f, t.o.Rho, t.table.Classes == nil)
+		out = append(out, wrong, loss)
+		return nil
+	})
+	return out, err
+}
+
+// judge returns the error and the mean loss of a fit on other rows: for
+// numbers the loss twice.
+func (s *sample) judge(values [][]float64, f *fit, rho float64, numbers bool) (wrong, loss float64) {
+	x := s.design(values, f.counts)
+	d := len(x) / max(1, s.m)
+	if rho > 0 {
+		for i := range x {
+			x[i] /= rho
+		}
+	}
+	scores := make([]float64, s.m*len(s.y))
+	for i := range s.m {
+		for o, theta := range f.theta {
+			v := f.offset[o]
+			for j, th := range theta {
+				v += th * x[i*d+j]
+			}
+			scores[i*len(s.y)+o] = v
+		}
+	}
+	q := len(s.y)
+	value := make([]float64, 1)
+	total := 0.0
+	for i := range s.m {
+		w := score.Weight(s.w, i)
+		total += w
+		right := true
+		for o := range q {
+			y, f := s.y[o][i], scores[i*q+o]
+			if s.loss == nil {
+				value[0] = max(0, 1-y*f)
+			} else {
+				s.loss.Values(value, []float64{y}, []float64{f})
+			}
+			loss += w * value[0]
+			switch {
+			case numbers:
+			case q == 1:
+				right = y > 0 == (f > 0)
+			case y > 0:
+				for other := range q {
+					if other != o && scores[i*q+other] >= f {
+						right = false
+					}
+				}
+			}
+		}
+		if !right {
+			wrong += w
+		}
+	}
+	if numbers {
+		wrong = loss
+	}
+	return wrong / total, loss / total
+}
+
+// Spectra are the first eigenfunctions of all kernels on a table: what many fits can start
+// from.
+type Spectra struct {
+	*prepared
+	o      Options
+	space  *space
+	parts  []*part
+	sample *sample
+	ctx    context.Context
+}
+
+// Decompose finds as many eigenfunctions of every kernel of opts as the largest of its ranks
+// asks for, and one more.
+func Decompose(t *table.Table, opts *Options, c *run.Control) (*Spectra, error) {
+	s := &Spectra{}
+	if err := complete(&s.o, opts); err != nil {
+		return nil, err
+	}
+	workers := run.WorkersOf(0)
+	if c != nil {
+		workers = run.WorkersOf(c.Workers)
+	}
+	s.ctx = c.Context()
+	var err error
+	if s.prepared, err = prepare(t, &s.o, workers); err != nil {
+		return nil, err
+	}
+	s.space, s.parts, s.sample, err = s.prepared.parts(&s.o, slices.Max(s.o.Rank), s.ctx, workers)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Kernels returns the names of the kernels, by number.
+func (s *Spectra) Kernels() []string { return s.names }
+
+// Path fits a model for each combination of rank, lambda, nu and gamma of opts, gamma from
+// large to small, each from where the one before it ended, and hands them over in this
+// order. kernels are the numbers of those that take part; nil is all. Options that eigenfunctions
+// depend on are those of Decompose, as are those of the classifier.
+func (s *Spectra) Path(opts *Options, kernels []int, use func(*Model) error) error {
+	o := s.o
+	var given Options
+	if err := complete(&given, opts); err != nil {
+		return err
+	}
+	o.Rank, o.Lambda, o.Nu, o.Gamma, o.Search, o.MaxCells, o.Delta = given.Rank, given.Lambda, given.Nu, given.Gamma, given.Search, given.MaxCells, given.Delta
+	parts, sample := s.parts, *s.sample
+	if kernels != nil {
+		parts, sample.phi = nil, nil
+		for _, k := range kernels {
+			if k < 0 || k >= len(s.parts) {
+				return fmt.Errorf("skpca: kernel %d of %d", k+1, len(s.parts))
+			}
+			parts, sample.phi = append(parts, s.parts[k]), append(sample.phi, s.sample.phi[k])
+		}
+	}
+	list := o.settings()
+	return fits(parts, &sample, list, &o, s.ctx, sample.workers, func(i int, m *set, f *fit, cells int) error {
+		var b *Bounds
+		if len(sample.y) == 1 && s.table.Classes != nil {
+			b = boundsOf(m, &sample, f, o.Independent, o.Delta)
+		}
+		t := &trainer{prepared: s.prepared, o: &o}
+		model, err := t.finish(s.space, parts, &sample, m, f, list[i], b, cells)
+		if err != nil {
+			return err
+		}
+		return use(model)
+	})
+}
+
+// final fits the chosen setting to all rows.
+func (t *trainer) final(ctx context.Context) error {
+	sp, parts, s, err := t.parts(t.o, t.rank, ctx, t.workers)
+	if err != nil {
+		return err
+	}
+	if dependent(parts, s, t.rank) {
+		t.warn("the first features of the kernels depend on one another: some kernel is a copy of others, which costs time and adds nothing")
+	}
+	var best *Model
+	list := t.list
+	if len(t.folds) > 0 {
+		t.chosen = t.best()
+		// The path that led there, for the same start.
+		first := t.chosen
+		for first > 0 && t.list[first-1].Rank == t.list[t.chosen].Rank && t.list[first-1].Lambda == t.list[t.chosen].Lambda && t.list[first-1].Nu == t.list[t.chosen].Nu {
+			first--
+		}
+		list = t.list[first : t.chosen+1]
+	}
+	least := math.Inf(1)
+	err = fits(parts, s, list, t.o, ctx, t.workers, func(i int, m *set, f *fit, cells int) error {
+		keep := i == len(list)-1
+		var b *Bounds
+		if len(s.y) == 1 && t.table.Classes != nil {
+			b = boundsOf(m, s, f, t.o.Independent, t.o.Delta)
+		}
+		if len(t.list) > 1 && t.o.Choose == "bound" {
+			if b == nil {
+				return errors.New("skpca: choose: the bound is for two classes; choose by cv")
+			}
+			if keep = b.Risk < least || best == nil; keep {
+				least = b.Risk
+			}
+		}
+		if !keep {
+			return nil
+		}
+		var err error
+		best, err = t.finish(sp, parts, s, m, f, list[i], b, cells)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.model, t.value = best, best.fit.value
+	return nil
+}
+
+// dependent reports whether the first features of all kernels, on the labelled rows and
+// brought to length 1, have a singular value below 1e-6. Fewer rows than features say
+// nothing.
+func dependent(parts []*part, s *sample, r int) bool {
+	d := 0
+	for _, p := range parts {
+		d += min(r, len(p.values))
+	}
+	if len(parts) < 2 || d > s.m || d > 2000 {
+		return false
+	}
+	x := make([]float64, s.m*d)
+	at := 0
+	for k, p := range parts {
+		all := len(p.values)
+		for j := range min(r, all) {
+			norm := 0.0
+			for i := range s.m {
+				norm += s.phi[k][i*all+j] * s.phi[k][i*all+j]
+			}
+			for i := range s.m {
+				if norm > 0 {
+					x[i*d+at] = s.phi[k][i*all+j] / math.Sqrt(norm)
+				}
+			}
+			at++
+		}
+	}
+	gram := make([]float64, d*d)
+	gemm.Syrk(s.workers, true, d, s.m, 1, x, d, 0, gram, d)
+	for i := range d {
+		for j := range i {
+			gram[j*d+i] = gram[i*d+j]
+		}
+	}
+	least, _, err := kernel.Extremes(gram, d, nil)
+	return err == nil && least < 1e-12
+}
+
+// finish makes a model of a fit.
+func (t *trainer) finish(sp *space, parts []*part, s *sample, m *set, f *fit, v setting, b *Bounds, cells int) (*Model, error) {
+	if !math.IsInf(f.value, 0) && f.rounds > 1 && t.o.Rho == 0 {
+		r, err := newRegion(m, f.counts)
+		if err == nil {
+			if f.gap, err = f.certificate(r, v.Gamma); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := &Model{form: boost.SchemaOf(t.table), features: t.features, space: sp, fit: f, rho: t.o.Rho, setting: v, bounds: b, settings: learner.Settings(t.o), rows: t.x.Rows, labelled: len(t.labelled), cells: cells, lossName: lossName(s.loss), spectrum: m.values}
+	for k, p := range parts {
+		out.parts = append(out.parts, p.cut(f.counts[k]))
+	}
+	if s.loss == nil && t.table.Classes != nil {
+		if err := out.platt(s, m.values); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range parts {
+		out.traces = append(out.traces, p.trace)
+	}
+	return out, nil
+}
