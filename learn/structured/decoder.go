@@ -87,16 +87,20 @@ func Decode[Y any](ctx context.Context, d Decoder[Y], alpha []float64) (Decoded[
 	if err := check(alpha, d.Len()); err != nil {
 		return Decoded[Y]{}, err
 	}
+	return orDefault(alpha, func(alpha []float64) (Decoded[Y], error) { return d.Decode(ctx, alpha) })
+}
+
+func orDefault[Y any](alpha []float64, find func(alpha []float64) (Decoded[Y], error)) (Decoded[Y], error) {
 	for _, a := range alpha {
 		if a != 0 {
-			return d.Decode(ctx, alpha)
+			return find(alpha)
 		}
 	}
 	even := make([]float64, len(alpha))
 	for i := range even {
 		even[i] = 1 / float64(len(even))
 	}
-	out, err := d.Decode(ctx, even)
+	out, err := find(even)
 	out.Value, out.LowerBound, out.Margin, out.Degenerate = 0, 0, 0, true
 	return out, err
 }

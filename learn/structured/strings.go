@@ -308,8 +308,18 @@ func (s *Strings) list(ctx context.Context, l *Lattice, w *weighted, d *Decoded[
 	return nil
 }
 
-// each calls f with the value of every string of a lattice, in lexicographic order.
+// each calls f with the value of every string of a lattice, in lexicographic order, until the
+// context is cancelled.
 func (r *rows) each(ctx context.Context, l *Lattice, f func(y []int, value float64)) {
+	r.eachRow(l, func(y []int, row []float64) {
+		if ctx.Err() == nil {
+			f(y, r.value(row))
+		}
+	})
+}
+
+// eachRow calls f with every string of a lattice and its rows, in lexicographic order.
+func (r *rows) eachRow(l *Lattice, f func(y []int, row []float64)) {
 	_, depth := l.Lengths()
 	stack := make([][]float64, depth+1)
 	for t := range stack {
@@ -321,10 +331,7 @@ func (r *rows) each(ctx context.Context, l *Lattice, f func(y []int, value float
 	visit = func(q int32) {
 		row := stack[len(y)]
 		if l.final[q] {
-			if ctx.Err() != nil {
-				return
-			}
-			f(y, r.value(row))
+			f(y, row)
 		}
 		for e := l.first[q]; e < l.first[q+1]; e++ {
 			a := int(l.label[e])

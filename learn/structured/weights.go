@@ -38,7 +38,7 @@ type Influence struct {
 
 // Influences returns the top training outputs by absolute weight, 0 for all, with the losses
 // of a prediction against them: why it was made. O(n log n) and top losses.
-func Influences[Y any](loss Loss[Y], prediction Y, truths []Y, alpha []float64, top int) []Influence {
+func Influences(alpha []float64, top int, loss func(training int) float64) []Influence {
 	order := support(alpha)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(alpha[b]), math.Abs(alpha[a])) })
 	if top > 0 && len(order) > top {
@@ -46,7 +46,7 @@ func Influences[Y any](loss Loss[Y], prediction Y, truths []Y, alpha []float64, 
 	}
 	var out []Influence
 	for _, i := range order {
-		out = append(out, Influence{i, alpha[i], loss(prediction, truths[i])})
+		out = append(out, Influence{i, alpha[i], loss(i)})
 	}
 	return out
 }
