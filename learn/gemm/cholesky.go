@@ -25,13 +25,25 @@ func Cholesky[T Float](workers, n int, a []T, lda int) bool {
 	}
 	below, rest := a[h*lda:], a[h*lda+h:]
 	triangular[T](workers, blas.Right, blas.Trans, n-h, h, a, lda, below, lda)
-	switch s := (Implementation{Workers: workers}); any(T(0)).(type) {
-	case float32:
-		s.Ssyrk(blas.Lower, blas.NoTrans, n-h, h, -1, any(below).([]float32), lda, 1, any(rest).([]float32), lda)
-	case float64:
-		s.Dsyrk(blas.Lower, blas.NoTrans, n-h, h, -1, any(below).([]float64), lda, 1, any(rest).([]float64), lda)
-	}
+	Syrk(workers, false, n-h, h, -1, below, lda, 1, rest, lda)
 	return Cholesky(workers, n-h, rest, lda)
+}
+
+// Syrk stores alpha·A·Aᵀ + beta·C in the lower triangle of C, n×n, for A n×k; when transposed
+// alpha·Aᵀ·A + beta·C, for A k×n. The upper triangle is left alone. Cost: n²·k/2
+// multiplications and additions.
+func Syrk[T Float](workers int, transposed bool, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
+	t := blas.NoTrans
+	if transposed {
+		t = blas.Trans
+	}
+	s := Implementation{Workers: workers}
+	switch a := any(a).(type) {
+	case []float32:
+		s.Ssyrk(blas.Lower, t, n, k, float32(alpha), a, lda, float32(beta), any(c).([]float32), ldc)
+	case []float64:
+		s.Dsyrk(blas.Lower, t, n, k, float64(alpha), a, lda, float64(beta), any(c).([]float64), ldc)
+	}
 }
 
 // CholeskySolve replaces b, n×m in rows of ldb, by the solution X of L·Lᵀ·X = B, where L is
@@ -49,6 +61,12 @@ func TriangularSolve[T Float](workers int, transposed bool, n, m int, a []T, lda
 		t = blas.Trans
 	}
 	triangular[T](workers, blas.Left, t, n, m, a, lda, b, ldb)
+}
+
+// TriangularSolveRows replaces each row v of b, m×n in rows of ldb, by L⁻¹v, for the lower
+// triangle L of a, n×n. Cost: n²m.
+func TriangularSolveRows[T Float](workers, m, n int, a []T, lda int, b []T, ldb int) {
+	triangular[T](workers, blas.Right, blas.Trans, m, n, a, lda, b, ldb)
 }
 
 func triangular[T Float](workers int, side blas.Side, t blas.Transpose, m, n int, a []T, lda int, b []T, ldb int) {

@@ -74,6 +74,22 @@ func testCholesky[T Float](t *testing.T, tolerance float64) {
 			if !slices.Equal(sol, half) {
 				t.Error("two triangular systems are not the solution")
 			}
+			rows := make([]T, m*n)
+			for i := range n {
+				for c := range m {
+					rows[c*n+i] = b[i*m+c]
+				}
+			}
+			TriangularSolveRows(2, m, n, l, lda, rows, n)
+			half = slices.Clone(b)
+			TriangularSolve(2, false, n, m, l, lda, half, m)
+			for i := range n {
+				for c := range m {
+					if d := float64(rows[c*n+i] - half[i*m+c]); math.Abs(d) > 20*tolerance*float64(n) {
+						t.Fatalf("row %d: by rows %g more", i, d)
+					}
+				}
+			}
 			for i := range n {
 				for c := range m {
 					s := 0.0

@@ -146,14 +146,7 @@ func TestVectorKernels(t *testing.T) {
 					near(t, "gram", gram[i*x.Rows+j], want, 1e-13)
 				}
 			}
-			single := func(p *Matrix) *Points[float32] {
-				out := &Points[float32]{Rows: p.Rows, Cols: p.Cols}
-				for _, v := range p.Data {
-					out.Data = append(out.Data, float32(v))
-				}
-				return out
-			}
-			f, err := between(k, single(x), single(y))
+			f, err := between[float32](k, x, y)
 			if err != nil {
 				t.Fatal(err)
 			}

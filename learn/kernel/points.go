@@ -168,15 +168,15 @@ func (x *Points[T]) each(f func(i, j int, v float64)) {
 	}
 }
 
-// squares returns |x_i|² of each row.
-func (x *Points[T]) squares() []T {
-	out := make([]T, x.Rows)
+// squares returns |x_i|² of rows i0 to i1.
+func (x *Points[T]) squares(i0, i1 int) []T {
+	out := make([]T, i1-i0)
 	for i := range out {
 		row := x.Data
 		if x.Start == nil {
-			row = x.Row(i)
+			row = x.Row(i0 + i)
 		} else {
-			row = row[x.Start[i]:x.Start[i+1]]
+			row = row[x.Start[i0+i]:x.Start[i0+i+1]]
 		}
 		s := 0.0
 		for _, v := range row {

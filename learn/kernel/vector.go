@@ -186,7 +186,7 @@ func (k Vector) Len(x *Matrix) int { return x.Rows }
 // times 1e-16·|y|², y being measured from the mean of its collection. Sparse rows are not
 // shifted: there |x|² + |y|² takes its place.
 func (k Vector) Between(x, y *Matrix) (Blocks, error) {
-	f, err := between(k, x, y)
+	f, err := between[float64](k, x, y)
 	return Blocks(f), err
 }
 
@@ -230,7 +230,7 @@ func diagonal[T gemm.Float](k Vector, x *Points[T]) []float64 {
 		}
 		return out
 	}
-	for i, s := range x.squares() {
+	for i, s := range x.squares(0, x.Rows) {
 		out[i] = k.ofProduct(float64(s))
 	}
 	return out
@@ -258,25 +258,16 @@ func power(v float64, n int) float64 {
 	return out
 }
 
-// between is Between in either precision.
-func between[T gemm.Float](k Vector, x, y *Points[T]) (func(dst []T, stride, i0, i1, j0, j1 int), error) {
+// between is Between for numbers S, with products and values in T. Dense rows of x are
+// brought into form block by block, so that no copy of them is needed.
+func between[T, S gemm.Float](k Vector, x, y *Points[S]) (func(dst []T, stride, i0, i1, j0, j1 int), error) {
 	if err := k.fits(x.Cols, y.Cols); err != nil {
 		return nil, err
 	}
 	if (x.Start == nil) != (y.Start == nil) {
 		return nil, errors.New("kernel: sparse rows beside dense ones")
 	}
-	same := x == y
-	if y = y.columns(k.Columns); same {
-		x = y
-	} else {
-		x = x.columns(k.Columns)
-	}
-	if k.Normal && (k.Kind == Linear || k.Kind == Polynomial || k.Kind == Sigmoid) {
-		return normalised(k, x, y)
-	}
-	switch k.Kind {
-	case Constant:
+	if k.Kind == Constant {
 		return func(dst []T, stride, i0, i1, j0, j1 int) {
 			for i := range i1 - i0 {
 				row := dst[i*stride:][:j1-j0]
@@ -285,108 +276,198 @@ func between[T gemm.Float](k Vector, x, y *Points[T]) (func(dst []T, stride, i0,
 				}
 			}
 		}, nil
-	case Laplacian:
-		return func(dst []T, stride, i0, i1, j0, j1 int) {
-			scale := -1 / k.width()
-			for i := i0; i < i1; i++ {
-				row := dst[(i-i0)*stride:][:j1-j0]
-				for j := range row {
-					row[j] = T(scale * distance1(x, i, y, j0+j))
-				}
-				exponentials(row)
-			}
-		}, nil
-	case Gaussian:
+	}
+	form := &form[T]{columns: k.Columns, unit: 1}
+	if k.Kind == Gaussian {
 		// Rows are measured from the mean of y, in units of the width: then products are
 		// small and little is lost when they are subtracted.
-		unit := T(1 / k.width())
-		move := func(p *Points[T], by []T) *Points[T] {
-			q := *p
-			if p.Start == nil {
-				q = *p.minus(by)
-			} else {
-				q.Data = slices.Clone(p.Data)
-			}
-			for i := range q.Data {
-				q.Data[i] *= unit
-			}
-			return &q
+		form.unit = T(1 / k.width())
+		if y.Start == nil {
+			form.shift = convert[T](y.columns(k.Columns).means())
 		}
-		means := y.means()
-		y = move(y, means)
-		if same {
-			x = y
+	}
+	b := formed(form, y)
+	a := b
+	if x != y {
+		if a = (&formedPoints[T]{block: func(i0, i1 int) *Points[T] { return part(form, x, i0, i1) }}); x.Start != nil {
+			a = formed(form, x)
+		}
+	}
+	return values(k, a, b), nil
+}
+
+// form is how rows are brought into the form that a kernel wants.
+type form[T gemm.Float] struct {
+	columns []int
+	shift   []T // nil for none
+	unit    T
+}
+
+// formedPoints are rows in form, all of them or a block at a time.
+type formedPoints[T gemm.Float] struct {
+	all   *Points[T]
+	block func(i0, i1 int) *Points[T]
+}
+
+// rows returns points that have rows i0 to i1 from row at on.
+func (f *formedPoints[T]) rows(i0, i1 int) (x *Points[T], at int) {
+	if f.all != nil {
+		return f.all, i0
+	}
+	return f.block(i0, i1), 0
+}
+
+func convert[T, S gemm.Float](x []S) []T {
+	if same, ok := any(x).([]T); ok {
+		return same
+	}
+	out := make([]T, len(x))
+	for i, v := range x {
+		out[i] = T(v)
+	}
+	return out
+}
+
+// formed brings all rows into form.
+func formed[T, S gemm.Float](f *form[T], x *Points[S]) *formedPoints[T] {
+	if x.Start == nil {
+		return &formedPoints[T]{all: part(f, x, 0, x.Rows)}
+	}
+	p := x.columns(f.columns)
+	out := &Points[T]{Rows: p.Rows, Cols: p.Cols, Data: convert[T](p.Data), Start: p.Start, Index: p.Index}
+	if f.unit != 1 {
+		out.Data = slices.Clone(out.Data)
+		for i := range out.Data {
+			out.Data[i] *= f.unit
+		}
+	}
+	return &formedPoints[T]{all: out}
+}
+
+// part brings some dense rows into form.
+func part[T, S gemm.Float](f *form[T], x *Points[S], i0, i1 int) *Points[T] {
+	if same, ok := any(x).(*Points[T]); ok && f.columns == nil && f.shift == nil && f.unit == 1 {
+		return &Points[T]{Rows: i1 - i0, Cols: x.Cols, Data: same.Data[i0*x.Cols : i1*x.Cols]}
+	}
+	d := x.Cols
+	if f.columns != nil {
+		d = len(f.columns)
+	}
+	out := &Points[T]{Rows: i1 - i0, Cols: d, Data: make([]T, (i1-i0)*d)}
+	for i := i0; i < i1; i++ {
+		from, to := x.Row(i), out.Row(i-i0)
+		if f.columns == nil {
+			for j, v := range from {
+				to[j] = T(v)
+			}
 		} else {
-			x = move(x, means)
-		}
-		a, b := x.squares(), y.squares()
-		for i := range b {
-			b[i] *= 0.5
-		}
-		if same {
-			a = b
-		} else {
-			for i := range a {
-				a[i] *= 0.5
+			for j, c := range f.columns {
+				to[j] = T(from[c])
 			}
 		}
+		if f.shift != nil {
+			for j, v := range f.shift {
+				to[j] = (to[j] - v) * f.unit
+			}
+		}
+	}
+	return out
+}
+
+// values returns the kernel of points in form; a and b are the same pointer where they are
+// the same rows.
+func values[T gemm.Float](k Vector, a, b *formedPoints[T]) func(dst []T, stride, i0, i1, j0, j1 int) {
+	y, same := b.all, a == b
+	switch {
+	case k.Kind == Laplacian:
+		scale := -1 / k.width()
 		return func(dst []T, stride, i0, i1, j0, j1 int) {
-			products(dst, stride, x, i0, i1, y, j0, j1)
-			for i := i0; i < i1; i++ {
-				row, half := dst[(i-i0)*stride:][:j1-j0], b[j0:j1]
-				for j, v := range row {
-					row[j] = min(0, v-(a[i]+half[j]))
+			x, at := a.rows(i0, i1)
+			for i := range i1 - i0 {
+				row := dst[i*stride:][:j1-j0]
+				for j := range row {
+					row[j] = T(scale * distance1(x, at+i, y, j0+j))
 				}
 				exponentials(row)
-				if same && j0 <= i && i < j1 {
-					row[i-j0] = 1
+			}
+		}
+	case k.Kind == Gaussian:
+		half := halfSquares(y, 0, y.Rows)
+		return func(dst []T, stride, i0, i1, j0, j1 int) {
+			x, at := a.rows(i0, i1)
+			var own []T
+			if same {
+				own = half[i0:i1]
+			} else {
+				own = halfSquares(x, at, at+i1-i0)
+			}
+			products(dst, stride, x, at, at+i1-i0, y, j0, j1)
+			for i, h := range own {
+				row, half := dst[i*stride:][:j1-j0], half[j0:j1]
+				for j, v := range row {
+					row[j] = min(0, v-(h+half[j]))
+				}
+				exponentials(row)
+				if same && j0 <= i0+i && i0+i < j1 {
+					row[i0+i-j0] = 1
 				}
 			}
-		}, nil
+		}
+	}
+	var inverse []T // 1/√k(y,y)
+	if k.Normal {
+		inverse = inverseRoots(k, y, 0, y.Rows)
 	}
 	return func(dst []T, stride, i0, i1, j0, j1 int) {
-		products(dst, stride, x, i0, i1, y, j0, j1)
-		if k.Kind == Linear {
-			return
+		x, at := a.rows(i0, i1)
+		products(dst, stride, x, at, at+i1-i0, y, j0, j1)
+		var own []T
+		switch {
+		case k.Normal && same:
+			own = inverse[i0:i1]
+		case k.Normal:
+			own = inverseRoots(k, x, at, at+i1-i0)
 		}
 		for i := range i1 - i0 {
 			row := dst[i*stride:][:j1-j0]
-			for j, v := range row {
-				row[j] = T(k.ofProduct(float64(v)))
+			if k.Kind != Linear {
+				for j, v := range row {
+					row[j] = T(k.ofProduct(float64(v)))
+				}
+			}
+			if own == nil {
+				continue
+			}
+			for j, v := range inverse[j0:j1] {
+				row[j] *= own[i] * v // in this order x, y and y, x have the same bits
+			}
+			if same && j0 <= i0+i && i0+i < j1 && own[i] > 0 {
+				row[i0+i-j0] = 1
 			}
 		}
-	}, nil
+	}
 }
 
-// normalised divides the kernel by the roots of both diagonals.
-func normalised[T gemm.Float](k Vector, x, y *Points[T]) (func(dst []T, stride, i0, i1, j0, j1 int), error) {
-	k.Normal, k.Columns = false, nil
-	f, err := between(k, x, y)
-	if err != nil {
-		return nil, err
+// halfSquares returns |x_i|²/2.
+func halfSquares[T gemm.Float](x *Points[T], i0, i1 int) []T {
+	out := x.squares(i0, i1)
+	for i := range out {
+		out[i] *= 0.5
 	}
-	inverse := func(p *Points[T]) []T {
-		out := make([]T, p.Rows)
-		for i, v := range diagonal(k, p) {
-			if v > 0 {
-				out[i] = T(1 / math.Sqrt(v))
-			}
+	return out
+}
+
+// inverseRoots returns 1/√k(x_i, x_i), 0 where that is not positive.
+func inverseRoots[T gemm.Float](k Vector, x *Points[T], i0, i1 int) []T {
+	out := x.squares(i0, i1)
+	for i, s := range out {
+		if v := k.ofProduct(float64(s)); v > 0 {
+			out[i] = T(1 / math.Sqrt(v))
+		} else {
+			out[i] = 0
 		}
-		return out
 	}
-	a, b := inverse(x), inverse(y)
-	return func(dst []T, stride, i0, i1, j0, j1 int) {
-		f(dst, stride, i0, i1, j0, j1)
-		for i := i0; i < i1; i++ {
-			row := dst[(i-i0)*stride:][:j1-j0]
-			for j := range row {
-				row[j] *= a[i] * b[j0+j] // this order gives x,y and y,x the same bits
-			}
-			if x == y && j0 <= i && i < j1 && a[i] > 0 {
-				row[i-j0] = 1
-			}
-		}
-	}, nil
+	return out
 }
 
 // products stores x_i·y_j.

@@ -38,7 +38,7 @@ func MedianDistance(x *Matrix, kind Kind, columns []int, most int, seed uint64) 
 		if x.Start == nil {
 			x = x.minus(x.means())
 		}
-		dots, squares := make([]float64, n*n), x.squares()
+		dots, squares := make([]float64, n*n), x.squares(0, n)
 		products(dots, n, x, 0, n, x, 0, n)
 		for i := range n {
 			for j := range i {
