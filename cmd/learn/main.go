@@ -57,6 +57,7 @@ func init() {
 	}, tableCommands(), structuredCommands(), boostCommands(), multiCommands(), []*command{
 		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
+		experimentRobust, experimentCompletion, experimentRanking, experimentStrings,
 		completion, man,
 	})
 }

@@ -111,7 +111,7 @@ func (m *Model) prepare(text string) (*inputs, string, error) {
 		for r := range rows {
 			rows[r] = from + r
 		}
-		return matrix(x.X.Subset(rows), m.features)
+		return kernel.Rows[float64](x.X.Subset(rows), m.features, 1), nil
 	}, (*kernel.Matrix).Subset), k.Name(), nil
 }
 
@@ -170,9 +170,7 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 				m.features[j].Mean, m.features[j].Scale = 0, 1
 			}
 		}
-		if m.points, err = matrix(d.X, m.features); err != nil {
-			return nil, nil, err
-		}
+		m.points = kernel.Rows[float64](d.X, m.features, control.Workers)
 	}
 	if d.Text != nil || d.Kind == StringY {
 		m.spelling = newSpelling(d.Text, d.YText, d.Lexicon)

@@ -15,6 +15,27 @@ type Ratings struct {
 	Value []float64
 }
 
+// ranks says what a pair of rated items counts: the difference of its ratings, or 1.
+type ranks bool
+
+const (
+	byDifference ranks = false
+	byOrder      ranks = true // Kendall's distance, by pairs
+)
+
+func (k ranks) of(d float64) float64 {
+	if k == byDifference || d == 0 {
+		return d
+	}
+	return math.Copysign(1, d)
+}
+
+// KendallLoss is RankLoss where each pair of different ratings counts 1: the number of pairs
+// that the scores have the wrong way round.
+func KendallLoss(score []float64, r Ratings) (loss, total float64) {
+	return rankLoss(score, r, byOrder)
+}
+
 // RankLoss returns the rank loss of scores (larger is ranked higher) against ratings: for each
 // pair of rated items the difference of the ratings where the scores have it the wrong way
 // round, half of that where they tie. total is the loss of the worst order, by which it is
@@ -23,9 +44,13 @@ type Ratings struct {
 // This is Δ_rank of Ciliberto, Rudi, Rosasco, with the positive parts of the differences: the
 // differences themselves give twice this less a constant of the truth, and the same orders.
 func RankLoss(score []float64, r Ratings) (loss, total float64) {
+	return rankLoss(score, r, byDifference)
+}
+
+func rankLoss(score []float64, r Ratings, count ranks) (loss, total float64) {
 	for a, i := range r.Item {
 		for b, j := range r.Item[:a] {
-			d := r.Value[a] - r.Value[b] // of i over j
+			d := count.of(r.Value[a] - r.Value[b]) // of i over j
 			total += math.Abs(d)
 			switch s := score[i] - score[j]; {
 			case s == 0:
@@ -73,24 +98,35 @@ const MaxItems = 8192
 type Ranking struct {
 	items  int
 	truths []Ratings
-	method FAS
-	full   bool      // all rated all
+	o      RankingOptions
+	full   bool      // all rated all, and differences count
 	spread []float64 // Σ |r_i - r_j| over pairs, by truth, where full
 }
 
+// RankingOptions adjusts NewRanking; nil is all defaults.
+type RankingOptions struct {
+	Method FAS // "" is FASSift
+	// Kendall decodes KendallLoss in place of RankLoss.
+	Kendall bool
+}
+
 // NewRanking takes the ratings of the training examples.
-func NewRanking(truths []Ratings, items int, method FAS) (*Ranking, error) {
+func NewRanking(truths []Ratings, items int, opts *RankingOptions) (*Ranking, error) {
+	var o RankingOptions
+	if opts != nil {
+		o = *opts
+	}
 	if items < 1 || items > MaxItems || len(truths) == 0 {
 		return nil, fmt.Errorf("%w: ratings of %d examples of %d items; there must be examples, and 1 to %d items", ErrOutputs, len(truths), items, MaxItems)
 	}
-	switch method {
+	switch o.Method {
 	case "":
-		method = FASSift
+		o.Method = FASSift
 	case FASHeuristic, FASSift, FASExact:
 	default:
-		return nil, fmt.Errorf("structured: %q is none of %s, %s, %s", method, FASHeuristic, FASSift, FASExact)
+		return nil, fmt.Errorf("structured: %q is none of %s, %s, %s", o.Method, FASHeuristic, FASSift, FASExact)
 	}
-	r := &Ranking{items: items, truths: truths, method: method, full: true}
+	r := &Ranking{items: items, truths: truths, o: o, full: !o.Kendall}
 	for t, y := range truths {
 		if len(y.Item) != len(y.Value) {
 			return nil, fmt.Errorf("%w: example %d has %d items and %d ratings", ErrOutputs, t+1, len(y.Item), len(y.Value))
@@ -122,8 +158,13 @@ func (r *Ranking) Items() int { return r.items }
 
 // Loss is the loss of an order, best first, that is decoded.
 func (r *Ranking) Loss(order []int, truth Ratings) float64 {
-	loss, _ := RankLoss(OrderScores(order), truth)
+	loss, _ := r.LossOf(OrderScores(order), truth)
 	return loss
+}
+
+// LossOf is the loss of scores, and that of the worst order.
+func (r *Ranking) LossOf(score []float64, truth Ratings) (loss, total float64) {
+	return rankLoss(score, truth, ranks(r.o.Kendall))
 }
 
 // Decode implements Decoder: O(Σ rated² + items²), times the sweeps of sifting. Where all rated
@@ -146,7 +187,7 @@ func (r *Ranking) Decode(ctx context.Context, alpha []float64) (Decoded[[]int], 
 			base += min(w[i*m+j], w[j*m+i])
 		}
 	}
-	order, bound, sweeps, err := g.solve(ctx, r.method)
+	order, bound, sweeps, err := g.solve(ctx, r.o.Method)
 	if err != nil {
 		return Decoded[[]int]{}, err
 	}
@@ -162,6 +203,7 @@ func (r *Ranking) Decode(ctx context.Context, alpha []float64) (Decoded[[]int], 
 }
 
 // Pairs returns W, items by items: W_ij = Σ_t α_t max(r_ti - r_tj, 0), the cost of j above i.
+// Under the Kendall loss positive differences count 1.
 func (r *Ranking) Pairs(alpha []float64) []float64 {
 	m := r.items
 	w := make([]float64, m*m)
@@ -172,7 +214,7 @@ func (r *Ranking) Pairs(alpha []float64) []float64 {
 		y := &r.truths[t]
 		for p, i := range y.Item {
 			for q, j := range y.Item[:p] {
-				switch d := y.Value[p] - y.Value[q]; {
+				switch d := ranks(r.o.Kendall).of(y.Value[p] - y.Value[q]); {
 				case d > 0:
 					w[int(i)*m+int(j)] += a * d
 				case d < 0:

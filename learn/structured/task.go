@@ -92,10 +92,10 @@ func newTask(d *Data, o *Options, spelling *spelling) (task, error) {
 		for i := range truths {
 			truths[i] = d.ratings(i)
 		}
-		if err := o.only("rank"); err != nil {
+		if err := o.only("rank", "kendall"); err != nil {
 			return nil, err
 		}
-		r, err := NewRanking(truths, w, FAS(o.FAS))
+		r, err := NewRanking(truths, w, &RankingOptions{Method: FAS(o.FAS), Kendall: o.Loss == "kendall"})
 		if err != nil {
 			return nil, err
 		}
@@ -140,12 +140,12 @@ func (t *rankTask) lossOf(ctx context.Context, x *Data, i int, alpha []float64) 
 	if err != nil {
 		return 0, err
 	}
-	return normalised(OrderScores(d.Output), x.ratings(i)), nil
+	return t.normalised(OrderScores(d.Output), x.ratings(i)), nil
 }
 
-// normalised is the rank loss by that of the worst order, 0 without two different ratings.
-func normalised(score []float64, r Ratings) float64 {
-	loss, total := RankLoss(score, r)
+// normalised is the loss by that of the worst order, 0 without two different ratings.
+func (t *rankTask) normalised(score []float64, r Ratings) float64 {
+	loss, total := t.ranking.LossOf(score, r)
 	if total == 0 {
 		return 0
 	}
@@ -153,13 +153,13 @@ func normalised(score []float64, r Ratings) float64 {
 }
 
 func (t *rankTask) loss(p *Predictions, truth *Data, i int) float64 {
-	loss, _ := RankLoss(p.Row(i), truth.ratings(i))
+	loss, _ := t.ranking.LossOf(p.Row(i), truth.ratings(i))
 	return loss
 }
 
 func (t *rankTask) influences(p *Predictions, i int, alpha []float64, top int) []Influence {
 	return Influences(alpha, top, func(k int) float64 {
-		loss, _ := RankLoss(p.Row(i), t.ranking.truths[k])
+		loss, _ := t.ranking.LossOf(p.Row(i), t.ranking.truths[k])
 		return loss
 	})
 }
