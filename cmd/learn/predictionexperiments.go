@@ -129,12 +129,17 @@ compares ways to find orders on small samples of voters.`,
 		data := fs.String("data", "", "Folder with the data of sushi or movielens")
 		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
 			if *set == "generator" {
-				people, items, train, share := 400, 120, 270, 0.1
+				people, train := 300, 200
 				if o.Quick {
-					people, items, train = 120, 60, 80
+					people, train = 120, 80
 				}
-				return experiment.Ranking(ctx, fmt.Sprintf("%d people, %d items, %d to train on", people, items, train), train,
-					func(rng *rand.Rand) *experiment.Raters { return experiment.DrawRaters(people, items, share, rng) }, o)
+				const items = 60
+				var parts []experiment.RankingPart
+				for _, share := range []float64{0.1, 0.4, 1} {
+					parts = append(parts, experiment.RankingPart{Name: fmt.Sprintf("%d people, %d to train on, %d items, %g %% rated", people, train, items, 100*share), Train: train,
+						Draw: func(rng *rand.Rand) *experiment.Raters { return experiment.DrawRaters(people, items, share, rng) }})
+				}
+				return experiment.Ranking(ctx, parts, o)
 			}
 			folder, err := dataFolder(*data)
 			if err != nil {
@@ -147,7 +152,7 @@ compares ways to find orders on small samples of voters.`,
 			if err != nil {
 				return nil, err
 			}
-			return experiment.Ranking(ctx, "MovieLens 100k, 643 people to train on", 643, draw, o)
+			return experiment.Ranking(ctx, []experiment.RankingPart{{Name: "MovieLens 100k, 643 people to train on", Train: 643, Draw: draw}}, o)
 		}
 	})
 

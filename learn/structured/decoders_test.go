@@ -343,7 +343,7 @@ func TestRanking(t *testing.T) {
 	for trial := range 60 {
 		n := 1 + rng.IntN(5)
 		truths := make([]Ratings, n)
-		full, kendall := trial%4 == 0, trial%5 == 4
+		full, kendall, normal := trial%4 == 0, trial%5 == 4, trial%2 == 1
 		for i := range truths {
 			for j := range int32(m) {
 				if full || rng.IntN(3) > 0 {
@@ -355,6 +355,7 @@ func TestRanking(t *testing.T) {
 		// Signed differences give twice the loss less a constant: the same best orders.
 		signed := func(order []int, y Ratings) float64 {
 			s, f := OrderScores(order), 0.0
+
 			for a, i := range y.Item {
 				for b, j := range y.Item {
 					d := y.Value[a] - y.Value[b]
@@ -368,7 +369,7 @@ func TestRanking(t *testing.T) {
 		}
 		least, low := math.Inf(1), math.Inf(1)
 		var bySigned []int
-		r := must(NewRanking(truths, m, &RankingOptions{Method: FASExact, Kendall: kendall}))(t)
+		r := must(NewRanking(truths, m, &RankingOptions{Method: FASExact, Kendall: kendall, Normal: normal}))(t)
 		value := func(order []int) float64 {
 			f := 0.0
 			for i, a := range alpha {
@@ -380,7 +381,13 @@ func TestRanking(t *testing.T) {
 			least = math.Min(least, value(o))
 			g := 0.0
 			for i, a := range alpha {
-				g += a * signed(o, truths[i])
+				if normal {
+					_, total := r.LossOf(OrderScores(o), truths[i])
+					a /= math.Max(total, 1e-300)
+				}
+				if len(truths[i].Item) > 1 {
+					g += a * signed(o, truths[i])
+				}
 			}
 			if g < low-1e-9 {
 				low, bySigned = g, o
@@ -392,7 +399,7 @@ func TestRanking(t *testing.T) {
 		}
 		costs := map[FAS]float64{}
 		for _, method := range []FAS{FASHeuristic, FASSift, FASExact} {
-			r := must(NewRanking(truths, m, &RankingOptions{Method: method, Kendall: kendall}))(t)
+			r := must(NewRanking(truths, m, &RankingOptions{Method: method, Kendall: kendall, Normal: normal}))(t)
 			d := must(r.Decode(ctx, alpha))(t)
 			proved(t, string(method), d, value(d.Output), least)
 			if method == FASExact && d.Exact != ExactOverSpace {

@@ -34,7 +34,7 @@ you are judged by. Predictions say whether that was proved.
   labels     hamming, f1, precision, recall, jaccard
   histogram  hellinger, hellinger-l1, chi2
   vector     squared, gaussian
-  ranking    rank, kendall
+  ranking    rank, rank-normal, kendall
   string     edit, smith-waterman, local, hamming, ngram-log, ngram-product, ngram-squared,
              ngram-cosine`
 }

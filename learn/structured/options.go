@@ -10,7 +10,7 @@ import (
 // kind of outputs: class: zero-one, costs. number: squared, absolute, pinball,
 // eps-insensitive, huber, cauchy, geman-mcclure, fair, l2-l1, welsch, hinge, logistic. labels:
 // hamming, f1, precision, recall, jaccard. histogram: hellinger, hellinger-l1, chi2. vector:
-// squared, gaussian. ranking: rank, kendall. string: edit, smith-waterman, local, hamming, ngram-log,
+// squared, gaussian. ranking: rank, rank-normal, kendall. string: edit, smith-waterman, local, hamming, ngram-log,
 // ngram-product, ngram-squared, ngram-cosine.
 type Options struct {
 	Loss       string    `flag:"loss" default:"auto" help:"Loss that predictions are to minimise: by kind of outputs, zero-one, squared, hamming, hellinger, squared, rank or edit, or another of that kind; see above"`

@@ -101,6 +101,7 @@ type Ranking struct {
 	o      RankingOptions
 	full   bool      // all rated all, and differences count
 	spread []float64 // Σ |r_i - r_j| over pairs, by truth, where full
+	scale  []float64 // of the loss, by truth; nil is 1
 }
 
 // RankingOptions adjusts NewRanking; nil is all defaults.
@@ -108,6 +109,9 @@ type RankingOptions struct {
 	Method FAS // "" is FASSift
 	// Kendall decodes KendallLoss in place of RankLoss.
 	Kendall bool
+	// Normal divides the loss by that of the worst order, truth by truth, as it is usually
+	// reported: everybody then counts the same. Truths of equal ratings have no loss.
+	Normal bool
 }
 
 // NewRanking takes the ratings of the training examples.
@@ -141,6 +145,15 @@ func NewRanking(truths []Ratings, items int, opts *RankingOptions) (*Ranking, er
 		}
 		r.full = r.full && len(y.Item) == items
 	}
+	if o.Normal {
+		for _, y := range truths {
+			scale := 0.0
+			if _, total := r.LossOf(make([]float64, items), y); total > 0 {
+				scale = 1 / total
+			}
+			r.scale = append(r.scale, scale)
+		}
+	}
 	if r.full {
 		for _, y := range truths {
 			_, total := RankLoss(make([]float64, items), y)
@@ -158,11 +171,18 @@ func (r *Ranking) Items() int { return r.items }
 
 // Loss is the loss of an order, best first, that is decoded.
 func (r *Ranking) Loss(order []int, truth Ratings) float64 {
-	loss, _ := r.LossOf(OrderScores(order), truth)
+	return r.lossOf(OrderScores(order), truth)
+}
+
+func (r *Ranking) lossOf(score []float64, truth Ratings) float64 {
+	loss, total := r.LossOf(score, truth)
+	if r.o.Normal && total > 0 {
+		loss /= total
+	}
 	return loss
 }
 
-// LossOf is the loss of scores, and that of the worst order.
+// LossOf is the loss of scores, not normalised, and that of the worst order.
 func (r *Ranking) LossOf(score []float64, truth Ratings) (loss, total float64) {
 	return rankLoss(score, truth, ranks(r.o.Kendall))
 }
@@ -174,7 +194,7 @@ func (r *Ranking) Decode(ctx context.Context, alpha []float64) (Decoded[[]int], 
 		return Decoded[[]int]{}, err
 	}
 	if r.full {
-		return r.sorted(alpha), nil
+		return r.sorted(r.scaled(alpha)), nil
 	}
 	w := r.Pairs(alpha)
 	m := r.items
@@ -207,7 +227,7 @@ func (r *Ranking) Decode(ctx context.Context, alpha []float64) (Decoded[[]int], 
 func (r *Ranking) Pairs(alpha []float64) []float64 {
 	m := r.items
 	w := make([]float64, m*m)
-	for t, a := range alpha {
+	for t, a := range r.scaled(alpha) {
 		if a == 0 {
 			continue
 		}
@@ -224,6 +244,18 @@ func (r *Ranking) Pairs(alpha []float64) []float64 {
 		}
 	}
 	return w
+}
+
+// scaled are the weights times the scales of the losses.
+func (r *Ranking) scaled(alpha []float64) []float64 {
+	if r.scale == nil {
+		return alpha
+	}
+	out := make([]float64, len(alpha))
+	for t, a := range alpha {
+		out[t] = a * r.scale[t]
+	}
+	return out
 }
 
 // sorted decodes where W_ij - W_ji = s_i - s_j.

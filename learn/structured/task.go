@@ -92,10 +92,10 @@ func newTask(d *Data, o *Options, spelling *spelling) (task, error) {
 		for i := range truths {
 			truths[i] = d.ratings(i)
 		}
-		if err := o.only("rank", "kendall"); err != nil {
+		if err := o.only("rank", "kendall", "rank-normal"); err != nil {
 			return nil, err
 		}
-		r, err := NewRanking(truths, w, &RankingOptions{Method: FAS(o.FAS), Kendall: o.Loss == "kendall"})
+		r, err := NewRanking(truths, w, &RankingOptions{Method: FAS(o.FAS), Kendall: o.Loss == "kendall", Normal: o.Loss == "rank-normal"})
 		if err != nil {
 			return nil, err
 		}
@@ -153,15 +153,11 @@ func (t *rankTask) normalised(score []float64, r Ratings) float64 {
 }
 
 func (t *rankTask) loss(p *Predictions, truth *Data, i int) float64 {
-	loss, _ := t.ranking.LossOf(p.Row(i), truth.ratings(i))
-	return loss
+	return t.ranking.lossOf(p.Row(i), truth.ratings(i))
 }
 
 func (t *rankTask) influences(p *Predictions, i int, alpha []float64, top int) []Influence {
-	return Influences(alpha, top, func(k int) float64 {
-		loss, _ := t.ranking.LossOf(p.Row(i), t.ranking.truths[k])
-		return loss
-	})
+	return Influences(alpha, top, func(k int) float64 { return t.ranking.lossOf(p.Row(i), t.ranking.truths[k]) })
 }
 
 func classTask(d *Data, o *Options) (task, error) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/kernel"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/structured"
@@ -205,7 +206,11 @@ func Spelling(ctx context.Context, data fs.FS, o *PredictionOptions) (*Predictio
 		return nil, err
 	}
 	defer f.Close()
-	records, err := dataset.ReadTSV(f, found, nil)
+	in, err := table.Uncompressed(f, found)
+	if err != nil {
+		return nil, err
+	}
+	records, err := dataset.ReadTSV(in, found, nil)
 	if err != nil {
 		return nil, err
 	}

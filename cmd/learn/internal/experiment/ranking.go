@@ -57,7 +57,7 @@ func DrawRaters(people, items int, share float64, rng *rand.Rand) *Raters {
 		}
 		bu := 0.3 * rng.NormFloat64()
 		for j := range items {
-			if rng.Float64() < math.Min(1, share*float64(items)*popular[j]/total) {
+			if share >= 1 || rng.Float64() < share*float64(items)*popular[j]/total {
 				r := 3.5 + bu + bj[j] + dotOf(p, q[j]) + 0.5*rng.NormFloat64()
 				u.rating[int32(j)] = math.Min(5, math.Max(1, math.Round(r)))
 			}
@@ -173,12 +173,26 @@ func likeness(a, b map[int32]float64) float64 {
 // sets, beside linear models of scores by item: regression of the ratings, pairwise hinge and
 // pairwise logistic losses. Penalties are chosen by five-fold cross-validation.
 //
-// draw makes the people of a repetition; train of them are trained on.
-func Ranking(ctx context.Context, part string, train int, draw func(rng *rand.Rand) *Raters, o *PredictionOptions) (*PredictionReport, error) {
-	return o.repeat(ctx, "Ranking: normalised rank loss (0 perfect, 0.5 at random)", []string{"rank loss"}, []string{part}, 10,
-		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
-			return rankingTrial(ctx, draw(rng), train, rng, o.Workers)
+// Where everybody rated everything, Algorithm 1 sorts by kernel ridge regression of the ratings.
+func Ranking(ctx context.Context, parts []RankingPart, o *PredictionOptions) (*PredictionReport, error) {
+	var names []string
+	of := map[string]*RankingPart{}
+	for i := range parts {
+		names = append(names, parts[i].Name)
+		of[parts[i].Name] = &parts[i]
+	}
+	return o.repeat(ctx, "Ranking: normalised rank loss (0 perfect, 0.5 at random)", []string{"rank loss"}, names, 10,
+		func(ctx context.Context, part string, rng *rand.Rand) ([]PredictionMethod, error) {
+			p := of[part]
+			return rankingTrial(ctx, p.Draw(rng), p.Train, rng, o.Workers)
 		})
+}
+
+// RankingPart is people to rank for.
+type RankingPart struct {
+	Name  string
+	Train int // people to train on; the others are tested on
+	Draw  func(rng *rand.Rand) *Raters
 }
 
 var rankingLambdas = []float64{1e-4, 1e-3, 1e-2, 1e-1, 1, 10}
@@ -263,7 +277,7 @@ func fitAlgorithm1(_ context.Context, r *Raters, rows []int, lambda float64, wor
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := structured.NewRanking(dataset.Pick(r.Ratings, rows), r.Items, nil)
+	decoder, err := structured.NewRanking(dataset.Pick(r.Ratings, rows), r.Items, &structured.RankingOptions{Normal: true})
 	if err != nil {
 		return nil, err
 	}
