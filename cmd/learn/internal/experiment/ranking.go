@@ -173,7 +173,7 @@ func likeness(a, b map[int32]float64) float64 {
 // sets, beside linear models of scores by item: regression of the ratings, pairwise hinge and
 // pairwise logistic losses. Penalties are chosen by five-fold cross-validation.
 //
-// Where everybody rated everything, Algorithm 1 sorts by kernel ridge regression of the ratings.
+// Algorithm 1 learns of a pair of items from those alone who rated both.
 func Ranking(ctx context.Context, parts []RankingPart, o *PredictionOptions) (*PredictionReport, error) {
 	var names []string
 	of := map[string]*RankingPart{}
