@@ -271,7 +271,11 @@ func (m *Model) choose(r *run.Run) (*optim.Result, error) {
 		if s == len(lambdas) {
 			return nil, run.GapSmall, nil
 		}
-		w, err := in.weights(gram, lambdas[s], wo)
+		choosing := *wo
+		if choosing.Estimator == Conjugate { // which has no examples to leave out in closed form
+			choosing.Estimator = Nystrom
+		}
+		w, err := in.weights(gram, lambdas[s], &choosing)
 		if err != nil {
 			return nil, "", err
 		}

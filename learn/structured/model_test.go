@@ -151,6 +151,31 @@ func sameBits(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
 }
 
+// All estimators train, choose where there is a choice, and predict.
+func TestEstimators(t *testing.T) {
+	for _, estimator := range []Estimator{Ridge, Conjugate, Nystrom, NadarayaWatson, Neighbours} {
+		rng := rand.New(rand.NewPCG(6, 4))
+		d, test := examples(rng, Class, 60), examples(rng, Class, 60)
+		m, _, err := Train(d, &Options{Estimator: string(estimator), Landmarks: 30, Truncate: 0.01}, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", estimator, err)
+		}
+		p := must(m.Predict(ctx, test, 1))(t)
+		most := 20.0
+		if estimator == NadarayaWatson || estimator == Neighbours { // the frequent class wins where kernels are wide
+			most = 60
+		}
+		if e := p.Judge(test)[1].Value; e > most {
+			t.Errorf("%s: error %v %%", estimator, e)
+		}
+		for i, f := range p.Influences {
+			if len(f) == 0 && !p.Degenerate[i] {
+				t.Errorf("%s: no influence on row %d", estimator, i)
+			}
+		}
+	}
+}
+
 // A file of other contents in a sound container is an error, not a panic.
 func TestReadRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 4))

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/kernel"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 	"gonum.org/v1/gonum/blas"
 )
@@ -18,6 +20,7 @@ type Estimator string
 // The estimators; all share the decoders.
 const (
 	Ridge          Estimator = "ridge"           // (K + nλI)⁻¹ K_x: consistent, and the default
+	Conjugate      Estimator = "conjugate"       // the same by conjugate gradients, without a factor
 	Nystrom        Estimator = "nystrom"         // the same over some training inputs, for large n
 	NadarayaWatson Estimator = "nadaraya-watson" // K_x
 	Neighbours     Estimator = "neighbours"      // 1/k for the k nearest by the kernel
@@ -25,10 +28,13 @@ const (
 
 // WeightOptions adjusts NewWeights; nil is all defaults.
 type WeightOptions struct {
-	Estimator  Estimator // "" is Ridge
-	Landmarks  int       // of Nystrom; zero is 500, or all inputs where there are fewer
-	Neighbours int       // zero is 5
-	Seed       uint64    // draws the landmarks
+	Estimator Estimator // "" is Ridge
+	Landmarks int       // of Nystrom and of Conjugate's preconditioner; zero is 500, or all inputs where there are fewer
+	// Relative is the residual that Conjugate stops at, of each query; zero is 1e-6. Weights are
+	// then off by at most √n·Relative·|K_x|/(nλ) in the sum of absolute values.
+	Relative   float64
+	Neighbours int    // zero is 5
+	Seed       uint64 // draws the landmarks
 	// Clip sets negative eigenvalues of the Gram matrix to zero, for kernels that are not
 	// positive semidefinite; by default such a kernel is an error. It takes all eigenpairs.
 	Clip bool
@@ -54,6 +60,11 @@ type WeightModel[P any] struct {
 	marks        P
 	m            int
 	b, root, mid []float64
+	// Of Conjugate: the Gram matrix, or nil where it is computed again for every product.
+	gram   []float64
+	subset func(P, []int) P
+	mu     sync.Mutex
+	solved optim.ConjugateResult
 }
 
 // jitters are tried where a Cholesky factorisation fails: 1e-12 of the mean of the diagonal, and
@@ -91,6 +102,18 @@ func NewWeights[P any](k kernel.Kernel[P], train P, gram []float64, lambda float
 	case Nystrom:
 		if !(lambda > 0) || math.IsInf(w.C, 1) {
 			return nil, fmt.Errorf("structured: lambda is %v; it must be positive", lambda)
+		}
+		return w, w.landmarks(subset)
+	case Conjugate:
+		if !(lambda > 0) || math.IsInf(w.C, 1) {
+			return nil, fmt.Errorf("structured: lambda is %v; it must be positive", lambda)
+		}
+		w.gram, w.subset = gram, subset
+		if gram == nil {
+			var err error
+			if w.gram, err = kernel.Gram(k, train, &w.o.Options); err != nil && !errors.Is(err, kernel.ErrMemory) {
+				return nil, err
+			}
 		}
 		return w, w.landmarks(subset)
 	case NadarayaWatson:
@@ -250,6 +273,8 @@ func (w *WeightModel[P]) Weights(ctx context.Context, queries P, workers int) ([
 		return nil, err
 	}
 	switch w.o.Estimator {
+	case Conjugate:
+		return w.conjugate(ctx, k, q, workers)
 	case Ridge:
 		t := transposed(k, q, w.n)
 		if err := w.ridge.Solve(t, q); err != nil {
@@ -262,6 +287,68 @@ func (w *WeightModel[P]) Weights(ctx context.Context, queries P, workers int) ([
 		}
 	}
 	return k, nil
+}
+
+// productRows are the rows of the Gram matrix that are computed together where it is not kept.
+const productRows = 512
+
+// conjugate solves (K + cI) α = K_x for q queries by conjugate gradients. The preconditioner is
+// the inverse with K of the landmarks' span, (BBᵀ + cI)⁻¹ = (I - B (BᵀB + cI)⁻¹ Bᵀ)/c.
+func (w *WeightModel[P]) conjugate(ctx context.Context, k []float64, q, workers int) ([]float64, error) {
+	n, m := w.n, w.m
+	apply := func(dst, v []float64) error {
+		if w.gram != nil {
+			gemm.Gemm(workers, blas.NoTrans, blas.NoTrans, n, q, n, 1, w.gram, n, v, q, 0, dst, q)
+		} else {
+			o := w.o.Options
+			o.Ctx, o.Workers = ctx, workers
+			limit := o.MaxBytes
+			if limit == 0 {
+				limit = kernel.DefaultBytes
+			}
+			step := int(min(productRows, max(1, limit/int64(8*n))))
+			for from := 0; from < n; from += step {
+				rows := make([]int, min(step, n-from))
+				for r := range rows {
+					rows[r] = from + r
+				}
+				part, err := kernel.Cross(w.kernel, w.subset(w.train, rows), w.train, &o)
+				if err != nil {
+					return err
+				}
+				gemm.Gemm(workers, blas.NoTrans, blas.NoTrans, len(rows), q, n, 1, part, n, v, q, 0, dst[from*q:], q)
+			}
+		}
+		for i, x := range v {
+			dst[i] += w.C * x
+		}
+		return nil
+	}
+	t := make([]float64, m*q)
+	precondition := func(dst, v []float64) error {
+		gemm.Gemm(workers, blas.Trans, blas.NoTrans, m, q, n, 1, w.b, m, v, q, 0, t, q)
+		gemm.CholeskySolve(workers, m, q, w.mid, m, t, q)
+		copy(dst, v)
+		gemm.Gemm(workers, blas.NoTrans, blas.NoTrans, n, q, m, -1/w.C, w.b, m, t, q, 1/w.C, dst, q)
+		return nil
+	}
+	x := make([]float64, n*q)
+	r, err := optim.ConjugateGradient{Relative: w.o.Relative}.Solve(ctx, n, q, transposed(k, q, n), x, apply, precondition)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	w.solved.Iterations, w.solved.Residual = max(w.solved.Iterations, r.Iterations), math.Max(w.solved.Residual, r.Residual)
+	w.mu.Unlock()
+	return transposed(x, n, q), nil
+}
+
+// Solved returns the most iterations and the largest relative residual of conjugate gradients
+// so far.
+func (w *WeightModel[P]) Solved() optim.ConjugateResult {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.solved
 }
 
 // nearest gives the count largest entries of a row the weight 1/count, and the others none.

@@ -170,6 +170,43 @@ func TestNystromOnAll(t *testing.T) {
 	}
 }
 
+// Conjugate gradients have the weights of Cholesky, with the matrix kept and without, up to what
+// the residual allows.
+func TestConjugate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 1))
+	const n, q = 60, 5
+	x, z := points(rng, n, 3), points(rng, q, 3)
+	full := fit(t, gauss, x, 1e-3, nil)
+	want := must(full.Weights(ctx, z, 1))(t)
+	cross := must(kernel.Cross(gauss, z, x, nil))(t)
+	for _, relative := range []float64{1e-12, 1e-3} {
+		for _, limit := range []int64{0, 8*n*n - 1} {
+			o := &WeightOptions{Estimator: Conjugate, Landmarks: 20, Relative: relative, Options: kernel.Options{MaxBytes: limit}}
+			w := fit(t, gauss, x, 1e-3, o)
+			if (w.gram == nil) != (limit > 0) {
+				t.Error("the matrix is kept beyond the limit, or not within")
+			}
+			got := must(w.Weights(ctx, z, 1))(t)
+			for r := range q {
+				off, size := 0.0, 0.0
+				for i := range n {
+					off += math.Abs(got[r*n+i] - want[r*n+i])
+					size += cross[r*n+i] * cross[r*n+i]
+				}
+				if bound := math.Sqrt(n) * relative * math.Sqrt(size) / w.C; off > bound+1e-9 {
+					t.Errorf("weights off by %v, the residual allows %v", off, bound)
+				}
+			}
+			if s := w.Solved(); s.Iterations == 0 || s.Residual > relative {
+				t.Errorf("%+v", s)
+			}
+		}
+	}
+	if _, err := fit(t, gauss, x, 1e-3, &WeightOptions{Estimator: Conjugate}).Held(); err == nil {
+		t.Error("conjugate gradients leave examples out in closed form")
+	}
+}
+
 func TestOtherEstimators(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	x, q := points(rng, 20, 2), points(rng, 4, 2)
