@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
+	"gonum.org/v1/gonum/blas"
 )
 
 // KernelLoss is the loss that an output kernel h induces: the squared distance of the two
@@ -79,8 +80,9 @@ func (d *Dependency[Y]) Decode(_ context.Context, alpha []float64) (Decoded[Y], 
 // Gaussian decodes vectors under GaussianLoss: it climbs S(y) = Σ_i α_i exp(-γ|y - y_i|²) from
 // the best training outputs. What it finds is a local optimum: heuristic.
 type Gaussian struct {
-	dim    int
-	truths [][]float64
+	dim, n int
+	truth  []float64 // n×dim
+	square []float64 // |y_i|²
 	gamma  float64
 	table  *Finite // losses among the truths, for the starts
 }
@@ -98,7 +100,20 @@ func NewGaussian(truths [][]float64, gamma float64, workers int) (*Gaussian, err
 	if err != nil {
 		return nil, err
 	}
-	return &Gaussian{dim, truths, gamma, f}, nil
+	g := &Gaussian{dim: dim, n: len(truths), gamma: gamma, table: f}
+	for _, y := range truths {
+		g.truth = append(g.truth, y...)
+		g.square = append(g.square, dotProduct(y, y))
+	}
+	return g, nil
+}
+
+func dotProduct(a, b []float64) float64 {
+	s := 0.0
+	for j, v := range a {
+		s += v * b[j]
+	}
+	return s
 }
 
 // vectors returns the length that all vectors must have.
@@ -118,84 +133,108 @@ func vectors(truths [][]float64) (int, error) {
 }
 
 // Len implements Decoder.
-func (g *Gaussian) Len() int { return len(g.truths) }
+func (g *Gaussian) Len() int { return g.n }
 
 // Loss is the loss that is decoded.
 func (g *Gaussian) Loss(prediction, truth []float64) float64 {
 	return GaussianLoss(g.gamma)(prediction, truth)
 }
 
-// sum returns S(y), Σb_i y_i in mean, and Σb_i, b_i = α_i exp(-γ|y - y_i|²).
-func (g *Gaussian) sum(alpha, y, mean []float64) (s float64) {
-	clear(mean)
-	for i, a := range alpha {
-		if a == 0 {
-			continue
-		}
-		b := a * math.Exp(-g.gamma*squaredDistance(y, g.truths[i]))
-		s += b
-		for j, v := range g.truths[i] {
-			mean[j] += b * v
+// sums stores S(y) of k points, and Σb_i y_i of each, b_i = α_i exp(-γ|y - y_i|²). b is room for
+// k by n numbers.
+func (g *Gaussian) sums(alpha, y, s, mean, b []float64) {
+	k, n := len(s), g.n
+	gemm.Gemm(1, blas.NoTrans, blas.Trans, k, n, g.dim, 1, y, g.dim, g.truth, g.dim, 0, b, n)
+	for r := range k {
+		row, own := b[r*n:][:n], dotProduct(y[r*g.dim:][:g.dim], y[r*g.dim:][:g.dim])
+		s[r] = 0
+		for i, v := range row {
+			row[i] = 0
+			if a := alpha[i]; a != 0 {
+				row[i] = a * math.Exp(-g.gamma*math.Max(0, own+g.square[i]-2*v))
+				s[r] += row[i]
+			}
 		}
 	}
-	return s
+	gemm.Gemm(1, blas.NoTrans, blas.NoTrans, k, g.dim, n, 1, b, n, g.truth, g.dim, 0, mean, g.dim)
 }
 
 // gaussianSteps bounds the steps of a climb from one start.
 const gaussianSteps = 200
 
-// Decode implements Decoder: O(n·dim) a step, for the five best training outputs.
+// Decode implements Decoder: O(n·dim) a step, for the five best training outputs side by side.
+// A step goes to Σb_i y_i / Σb_i where S rises by that; where it does not, as may be under weights
+// of both signs, L-BFGS takes over.
 func (g *Gaussian) Decode(ctx context.Context, alpha []float64) (Decoded[[]float64], error) {
-	if err := check(alpha, len(g.truths)); err != nil {
+	if err := check(alpha, g.n); err != nil {
 		return Decoded[[]float64]{}, err
 	}
 	values := g.table.Values(alpha, 1, 1)
 	all := make([]int, len(values))
+	total := 0.0
 	for i := range all {
 		all[i] = i
+		total += alpha[i]
 	}
-	total := 0.0
-	for _, a := range alpha {
-		total += a
+	from := bestOf(all, starts, func(i int) float64 { return values[i] })
+	k, dim := len(from), g.dim
+	y, next := make([]float64, k*dim), make([]float64, k*dim)
+	mean, other := make([]float64, k*dim), make([]float64, k*dim)
+	s, up, b := make([]float64, k), make([]float64, k), make([]float64, k*g.n)
+	for r, i := range from {
+		copy(y[r*dim:], g.truth[i*dim:(i+1)*dim])
 	}
+	g.sums(alpha, y, s, mean, b)
 	d := Decoded[[]float64]{LowerBound: math.Inf(-1), Margin: math.NaN(), Exact: Heuristic}
+	done, stuck := make([]bool, k), make([]bool, k)
+	for range gaussianSteps {
+		if err := cancelled(ctx, d.Steps); err != nil {
+			return d, err
+		}
+		open := false
+		for r := range k {
+			if !done[r] && s[r] <= 0 {
+				done[r], stuck[r] = true, true
+			}
+			for j := range dim {
+				next[r*dim+j] = y[r*dim+j]
+				if !done[r] {
+					next[r*dim+j] = mean[r*dim+j] / s[r]
+				}
+			}
+			open = open || !done[r]
+		}
+		if !open {
+			break
+		}
+		d.Steps++
+		g.sums(alpha, next, up, other, b)
+		for r := range k {
+			if done[r] {
+				continue
+			}
+			if up[r] < s[r] {
+				// The last step may fall by rounding alone.
+				done[r], stuck[r] = true, s[r]-up[r] > 1e-12*math.Abs(s[r])
+				continue
+			}
+			done[r] = up[r]-s[r] <= 1e-10*up[r]
+			s[r] = up[r]
+			copy(y[r*dim:(r+1)*dim], next[r*dim:])
+			copy(mean[r*dim:(r+1)*dim], other[r*dim:])
+		}
+	}
 	best := math.Inf(-1)
-	mean, next := make([]float64, g.dim), make([]float64, g.dim)
-	for _, i := range bestOf(all, starts, func(i int) float64 { return values[i] }) {
-		if ctx.Err() != nil {
-			return d, &run.InterruptedError{Name: "structured", Steps: d.Steps, Err: context.Cause(ctx)}
-		}
-		y := slices.Clone(g.truths[i])
-		s, stuck := g.sum(alpha, y, mean), false
-		for range gaussianSteps {
-			d.Steps++
-			if s <= 0 {
-				stuck = true
-				break
-			}
-			for j := range next {
-				next[j] = mean[j] / s
-			}
-			up := g.sum(alpha, next, mean)
-			if up < s { // weights of both signs: the fixed point is no ascent
-				stuck = true
-				break
-			}
-			gain := up - s
-			copy(y, next)
-			s = up
-			if gain <= 1e-12*up {
-				break
-			}
-		}
-		if stuck {
+	for r := range k {
+		at := y[r*dim:][:dim]
+		if stuck[r] {
 			var err error
-			if y, s, err = g.ascend(ctx, alpha, y); err != nil {
+			if at, s[r], err = g.ascend(ctx, alpha, at); err != nil {
 				return d, err
 			}
 		}
-		if s > best {
-			best, d.Output = s, y
+		if s[r] > best {
+			best, d.Output = s[r], at
 		}
 	}
 	d.Value = total - best
@@ -204,15 +243,15 @@ func (g *Gaussian) Decode(ctx context.Context, alpha []float64) (Decoded[[]float
 
 // ascend climbs by L-BFGS.
 func (g *Gaussian) ascend(ctx context.Context, alpha, y []float64) ([]float64, float64, error) {
+	s, mean, b := make([]float64, 1), make([]float64, g.dim), make([]float64, g.n)
 	f := optim.Func{N: g.dim, F: func(x, grad []float64) (float64, error) {
-		mean := make([]float64, g.dim)
-		s := g.sum(alpha, x, mean)
+		g.sums(alpha, x, s, mean, b)
 		if grad != nil { // -S' = 2γ (S x - Σb y)
 			for j := range grad {
-				grad[j] = 2 * g.gamma * (s*x[j] - mean[j])
+				grad[j] = 2 * g.gamma * (s[0]*x[j] - mean[j])
 			}
 		}
-		return -s, nil
+		return -s[0], nil
 	}}
 	r, err := optim.LBFGS{}.Minimize(f, y, &run.Control{Ctx: ctx, Workers: 1, Stop: run.Stop{Iterations: gaussianSteps, Relative: 1e-10}})
 	if err != nil {

@@ -59,10 +59,10 @@ func Completion(ctx context.Context, data fs.FS, o *PredictionOptions, sheet *Co
 			c.images, c.class, c.mass = append(c.images, row), append(c.class, int(x.Target[i])), append(c.mass, sum)
 		}
 	}
-	c.train, c.test, c.judges = 1000, 5000, 4000
+	c.train, c.test, c.judges, c.climbed = 1000, 5000, 4000, 200
 	repetitions := 10
 	if o.Quick {
-		c.train, c.test, c.judges, repetitions = 300, 300, 500, 3
+		c.train, c.test, c.judges, c.climbed, repetitions = 200, 200, 400, 30, 3
 	}
 	r, err := o.repeat(ctx, "Image completion on USPS", []string{"Gaussian loss", "squared Hellinger", "classifier error"}, []string{fmt.Sprintf("%d training images", c.train)}, repetitions,
 		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
@@ -81,6 +81,7 @@ type completion struct {
 	mass         []float64 // of the lower half
 	train, test  int
 	judges       int // images that the classifier is trained on
+	climbed      int // examples left out that the choice for dependency estimation decodes
 	workers      int
 	sheet        *CompletionSheet
 }
@@ -123,9 +124,6 @@ var (
 	completionWidths  = []float64{0.25, 0.4, 0.6, 0.9} // of the median distance of the inputs
 	completionLambdas = []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2}
 )
-
-// climbed is how many examples left out the choice for dependency estimation decodes.
-const climbed = 200
 
 func (c *completion) trial(ctx context.Context, rng *rand.Rand) ([]PredictionMethod, error) {
 	trainRows, testRows, judgeRows, err := c.draw(rng)
@@ -172,7 +170,7 @@ func (c *completion) trial(ctx context.Context, rng *rand.Rand) ([]PredictionMet
 			}
 			return p, nil
 		}},
-		{"dependency estimation (Gaussian)", gaussianLoss, climbed, func(alpha []float64) ([]float64, error) {
+		{"dependency estimation (Gaussian)", gaussianLoss, c.climbed, func(alpha []float64) ([]float64, error) {
 			d, err := structured.Decode(ctx, gaussian, alpha)
 			return d.Output, err
 		}},
