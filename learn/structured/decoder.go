@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Exactness says what is known of a decoded output.
@@ -103,6 +105,14 @@ func orDefault[Y any](alpha []float64, find func(alpha []float64) (Decoded[Y], e
 	out, err := find(even)
 	out.Value, out.LowerBound, out.Margin, out.Degenerate = 0, 0, 0, true
 	return out, err
+}
+
+// cancelled turns a cancelled context into its error.
+func cancelled(ctx context.Context, steps int) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return &run.InterruptedError{Name: "structured", Steps: steps, Err: context.Cause(ctx)}
 }
 
 // norm1 is Σ|α_i|.

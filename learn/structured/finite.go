@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
+	"github.com/tropica-fst/tropica/learn/kernel"
 	"github.com/tropica-fst/tropica/learn/run"
 	"gonum.org/v1/gonum/blas"
 )
@@ -42,14 +43,23 @@ func NewFinite(loss []float64, n int, all bool) (*Finite, error) {
 // Losses returns the matrix of losses of candidates against truths, for NewFinite. The cost is
 // that of all their pairs, on workers goroutines.
 func Losses[Y any](candidates, truths []Y, loss Loss[Y], workers int) []float64 {
+	out, _ := lossesIn(context.Background(), candidates, truths, loss, workers) // which is never cancelled
+	return out
+}
+
+func lossesIn[Y any](ctx context.Context, candidates, truths []Y, loss Loss[Y], workers int) ([]float64, error) {
 	n := len(truths)
 	out := make([]float64, len(candidates)*n)
-	run.Blocks(workers, len(candidates), 1, func(_, c, _ int) {
+	err := run.Each(workers, len(candidates), func(_, c int) error {
+		if err := cancelled(ctx, 0); err != nil {
+			return err
+		}
 		for i, y := range truths {
 			out[c*n+i] = loss(candidates[c], y)
 		}
+		return nil
 	})
-	return out
+	return out, err
 }
 
 // Len implements Decoder.
@@ -119,10 +129,21 @@ type Candidates[Y any] struct {
 // NewCandidates computes all losses of candidates against truths, on workers goroutines. With
 // nil candidates the truths are taken.
 func NewCandidates[Y any](candidates, truths []Y, loss Loss[Y], workers int) (*Candidates[Y], error) {
+	return newCandidates(context.Background(), candidates, truths, loss, workers)
+}
+
+func newCandidates[Y any](ctx context.Context, candidates, truths []Y, loss Loss[Y], workers int) (*Candidates[Y], error) {
 	if candidates == nil {
 		candidates = truths
 	}
-	f, err := NewFinite(Losses(candidates, truths, loss, workers), len(truths), false)
+	if err := kernel.Foresee(len(candidates), len(truths), nil); err != nil {
+		return nil, fmt.Errorf("structured: losses of %d candidates against %d training outputs: %w", len(candidates), len(truths), err)
+	}
+	all, err := lossesIn(ctx, candidates, truths, loss, workers)
+	if err != nil {
+		return nil, err
+	}
+	f, err := NewFinite(all, len(truths), false)
 	if err != nil {
 		return nil, err
 	}

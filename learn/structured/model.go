@@ -175,7 +175,7 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 	if d.Text != nil || d.Kind == StringY {
 		m.spelling = newSpelling(d.Text, d.YText, d.Lexicon)
 	}
-	if m.task, err = newTask(d, &m.o, m.spelling); err != nil {
+	if m.task, err = newTask(control.Context(), d, &m.o, m.spelling, control.Workers); err != nil {
 		return nil, nil, err
 	}
 	r := run.Begin("structured", &control, 1<<20)
@@ -581,7 +581,7 @@ func Read(r io.Reader) (*Model, error) {
 	if meta.Text || meta.Kind == StringY {
 		m.spelling = newSpelling(d.Text, d.YText, d.Lexicon)
 	}
-	if m.task, err = newTask(d, &m.o, m.spelling); err != nil {
+	if m.task, err = newTask(context.Background(), d, &m.o, m.spelling, 0); err != nil {
 		return bad("%v", err)
 	}
 	in, _, err := m.prepare(m.kernel)

@@ -89,6 +89,10 @@ type Gaussian struct {
 
 // NewGaussian takes the vectors of the training examples. O(n²·dim).
 func NewGaussian(truths [][]float64, gamma float64, workers int) (*Gaussian, error) {
+	return newGaussian(context.Background(), truths, gamma, workers)
+}
+
+func newGaussian(ctx context.Context, truths [][]float64, gamma float64, workers int) (*Gaussian, error) {
 	dim, err := vectors(truths)
 	if err != nil {
 		return nil, err
@@ -96,11 +100,11 @@ func NewGaussian(truths [][]float64, gamma float64, workers int) (*Gaussian, err
 	if !(gamma > 0) || math.IsInf(gamma, 1) {
 		return nil, fmt.Errorf("structured: gamma is %v; it must be positive", gamma)
 	}
-	f, err := NewFinite(Losses(truths, truths, GaussianLoss(gamma), workers), len(truths), false)
+	c, err := newCandidates(ctx, nil, truths, GaussianLoss(gamma), workers)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gaussian{dim: dim, n: len(truths), gamma: gamma, table: f}
+	g := &Gaussian{dim: dim, n: len(truths), gamma: gamma, table: c.Finite}
 	for _, y := range truths {
 		g.truth = append(g.truth, y...)
 		g.square = append(g.square, dotProduct(y, y))

@@ -8,7 +8,6 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
 )
 
@@ -71,7 +70,7 @@ func (t *taskOf[Y]) influences(p *Predictions, i int, alpha []float64, top int) 
 
 // newTask makes the decoder for the outputs of training data. It is the same again for data
 // that were written and read.
-func newTask(d *Data, o *Options, spelling *spelling) (task, error) {
+func newTask(ctx context.Context, d *Data, o *Options, spelling *spelling, workers int) (task, error) {
 	n, w := d.Rows(), len(d.Names)
 	switch d.Kind {
 	case Class:
@@ -86,7 +85,7 @@ func newTask(d *Data, o *Options, spelling *spelling) (task, error) {
 	case LabelSet:
 		return labelTask(d, o)
 	case HistogramY, VectorY:
-		return vectorTask(d, o)
+		return vectorTask(ctx, d, o, workers)
 	case RankingY:
 		truths := make([]Ratings, n)
 		for i := range truths {
@@ -106,7 +105,7 @@ func newTask(d *Data, o *Options, spelling *spelling) (task, error) {
 		t.get = func(p *Predictions, i int) output { return orderOf(p.Row(i)) }
 		return &rankTask{t, r}, nil
 	}
-	return stringTask(d, o, spelling)
+	return stringTask(ctx, d, o, spelling, workers)
 }
 
 func plain[Y any](dec Decoder[Y]) func(context.Context, *Data, int, []float64) (Decoded[Y], error) {
@@ -234,7 +233,7 @@ func labelTask(d *Data, o *Options) (task, error) {
 	return nil, o.only("hamming", "f1", "precision", "recall", "jaccard")
 }
 
-func vectorTask(d *Data, o *Options) (task, error) {
+func vectorTask(ctx context.Context, d *Data, o *Options, workers int) (task, error) {
 	truths := make([][]float64, d.Rows())
 	for i := range truths {
 		truths[i] = slices.Clone(d.Row(i))
@@ -265,7 +264,7 @@ func vectorTask(d *Data, o *Options) (task, error) {
 		if c == 0 {
 			c = 1
 		}
-		return use(NewGaussian(truths, 1/(2*c*c), 0))
+		return use(newGaussian(ctx, truths, 1/(2*c*c), workers))
 	}
 	return use(NewVectors(truths, o.Bound))
 }
@@ -298,7 +297,10 @@ type stringDecoder interface {
 	DecodeIn(ctx context.Context, l *Lattice, alpha []float64) (Decoded[[]int], error)
 }
 
-func stringTask(d *Data, o *Options, sp *spelling) (task, error) {
+// sketched is the size of a lexicon from which a sketch of it is made.
+const sketched = 5000
+
+func stringTask(ctx context.Context, d *Data, o *Options, sp *spelling, workers int) (task, error) {
 	truths := sp.all(d.YText)
 	name := o.lossOr("edit")
 	loss, err := stringLoss(name, o)
@@ -336,7 +338,7 @@ func stringTask(d *Data, o *Options, sp *spelling) (task, error) {
 		distinct := slices.Clone(truths)
 		slices.SortFunc(distinct, slices.Compare[[]int])
 		distinct = slices.CompactFunc(distinct, slices.Equal[[]int])
-		c, err := NewCandidates(distinct, truths, dec.Loss, 0)
+		c, err := newCandidates(ctx, distinct, truths, dec.Loss, workers)
 		if err != nil {
 			return nil, err
 		}
@@ -349,7 +351,16 @@ func stringTask(d *Data, o *Options, sp *spelling) (task, error) {
 		if err != nil {
 			return nil, err
 		}
+		var sketch *Sketch
+		if plain, ok := dec.(*Strings); ok && len(lex.Words()) > sketched && o.Edits == 0 && o.Method == string(Auto) {
+			if sketch, err = NewSketch(plain, lex, &SketchOptions{Seed: o.Seed, Workers: workers}); err != nil {
+				return nil, err
+			}
+		}
 		t.find = func(ctx context.Context, x *Data, i int, alpha []float64) (Decoded[[]int], error) {
+			if sketch != nil {
+				return sketch.Decode(ctx, alpha)
+			}
 			if o.Edits > 0 && x.Text != nil {
 				if near := lex.Within(sp.symbols(x.Text[i]), o.Edits); len(near) > 0 {
 					l, err := WordLattice(near, alphabet)
@@ -385,12 +396,4 @@ func stringTask(d *Data, o *Options, sp *spelling) (task, error) {
 		}
 	}
 	return t, nil
-}
-
-// cancelled turns a cancelled context into its error.
-func cancelled(ctx context.Context, steps int) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	return &run.InterruptedError{Name: "structured", Steps: steps, Err: context.Cause(ctx)}
 }
