@@ -54,8 +54,12 @@ func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
-	}, tableCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
+	}, tableCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentSKPCA,
+		experimentRobust,
+		experimentCompletion,
+		experimentRanking,
+		experimentStrings,
 		completion, man,
 	})
 }

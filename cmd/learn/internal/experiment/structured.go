@@ -91,8 +91,8 @@ func (r *StructuredReport) Reached() bool {
 	return true
 }
 
-// structured is what run trains on: parts apart, or evaluated by joint.
-type structured struct {
+// structuredRun is what run trains on: parts apart, or evaluated by joint.
+type structuredRun struct {
 	parts []saddle.Part
 	joint saddle.Joint
 	along []float64 // preconditions L-BFGS
@@ -103,7 +103,7 @@ type structured struct {
 //
 // Regrets are what makes the objectives comparable: a softmax margin is nowhere below
 // the cross-entropy, so that in one unit the largest margin would be the whole game.
-func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, problem *structured) error {
+func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, problem *structuredRun) error {
 	parts, test := problem.parts, problem.test
 	p := len(parts)
 	for _, q := range parts {
@@ -322,7 +322,7 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 	if err != nil {
 		return nil, err
 	}
-	err = o.run(ctx, r, &structured{parts: parts, joint: joint, along: joint.Scale(o.L2), test: func(w []float64) ([]float64, error) {
+	err = o.run(ctx, r, &structuredRun{parts: parts, joint: joint, along: joint.Scale(o.L2), test: func(w []float64) ([]float64, error) {
 		m, err := p.Model(w, "")
 		if err != nil {
 			return nil, err
@@ -366,7 +366,7 @@ func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts 
 	}
 	r.Weights = parts[0].Objective.Dim()
 	last := g2p.Objective{Kind: g2p.NGramMargin, Gamma: o.Gamma} // what decoding does not look at
-	err = o.run(ctx, r, &structured{parts: parts, test: func(w []float64) ([]float64, error) {
+	err = o.run(ctx, r, &structuredRun{parts: parts, test: func(w []float64) ([]float64, error) {
 		report, err := g2p.Evaluate(name, []*g2p.Model{p.Model(last, w)}, test, nil, o.Workers)
 		if err != nil {
 			return nil, err

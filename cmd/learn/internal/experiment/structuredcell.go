@@ -29,7 +29,7 @@ type StructuredCell struct {
 // fingerprint tells problems apart by the bits of their objectives' values, and of the
 // gradient of their sum, at a point that is nothing special: whatever changes the data, the
 // features or a loss changes these.
-func (s *structured) fingerprint(dim int) (string, error) {
+func (s *structuredRun) fingerprint(dim int) (string, error) {
 	w := make([]float64, dim)
 	for j := range w {
 		w[j] = 0.1 * math.Sin(float64(j)*0.7+1)
@@ -71,7 +71,7 @@ func (s *structured) fingerprint(dim int) (string, error) {
 }
 
 // dim returns the number of weights.
-func (s *structured) dim() int {
+func (s *structuredRun) dim() int {
 	if s.joint != nil {
 		return s.joint.Dim()
 	}
