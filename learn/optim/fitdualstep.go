@@ -376,7 +376,7 @@ func (p *interior) factor() error {
 		for i := range n {
 			p.system[i*n+i] += jitter * trace / float64(n)
 		}
-		if b.Cholesky(n, p.system, n) {
+		if gemm.Cholesky(p.run.Workers, n, p.system, n) {
 			return nil
 		}
 		if jitter > 1e-3 {
@@ -468,13 +468,12 @@ func (p *interior) direction(d *state, tau float64, second *state) {
 		}
 		p.rhs[i] = lift[i] - residual - p.sign[i]*p.rhs[i]
 	}
-	b := gemm.Implementation{}
 	copy(d.x, p.rhs)
-	b.CholeskySolve(n, p.system, n, d.x)
+	gemm.CholeskySolve(1, n, 1, p.system, n, d.x, 1)
 	d.mu = 0
 	if p.Bound == Hinge {
 		z := slices.Clone(p.border)
-		b.CholeskySolve(n, p.system, n, z)
+		gemm.CholeskySolve(1, n, 1, p.system, n, z, 1)
 		along, across := 0.0, 0.0
 		for i, c := range p.border {
 			along += c * d.x[i]

@@ -1,0 +1,463 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tropica-fst/tropica/learn/gemm"
+)
+
+// Kind is a family of kernels of rows.
+type Kind string
+
+// The families.
+const (
+	Linear     Kind = "linear"     // x·y
+	Polynomial Kind = "polynomial" // (x·y/Width + Offset)^Degree
+	Gaussian   Kind = "gaussian"   // exp(-|x-y|²/(2 Width²))
+	Laplacian  Kind = "laplacian"  // exp(-|x-y|₁/Width)
+	Constant   Kind = "constant"   // 1
+	Sigmoid    Kind = "sigmoid"    // tanh(x·y/Width + Offset): not positive semidefinite in general
+)
+
+// Vector is a kernel of rows of numbers.
+type Vector struct {
+	Kind   Kind    `json:"kind"`
+	Width  float64 `json:"width,omitempty"`  // zero is 1
+	Degree int     `json:"degree,omitempty"` // of polynomials; zero is 2
+	Offset float64 `json:"offset,omitempty"` // of polynomials (not negative) and sigmoids
+	// Columns are those that count, from 0; nil is all.
+	Columns []int `json:"columns,omitempty"`
+	// Normal divides by √(k(x,x) k(y,y)).
+	Normal bool `json:"normal,omitempty"`
+}
+
+var _ Kernel[*Matrix] = Vector{}
+
+func (k Vector) width() float64 {
+	if k.Width == 0 {
+		return 1
+	}
+	return k.Width
+}
+
+func (k Vector) degree() int {
+	if k.Degree == 0 {
+		return 2
+	}
+	return k.Degree
+}
+
+// Name implements Kernel; ParseVector reads it.
+func (k Vector) Name() string {
+	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	parts := []string{string(k.Kind)}
+	switch k.Kind {
+	case Gaussian, Laplacian:
+		parts = append(parts, g(k.width()))
+	case Polynomial:
+		parts = append(parts, strconv.Itoa(k.degree()), g(k.Offset), g(k.width()))
+	case Sigmoid:
+		parts = append(parts, g(k.Offset), g(k.width()))
+	}
+	s := strings.Join(parts, ":")
+	if k.Normal {
+		s += "/normal"
+	}
+	if k.Columns != nil {
+		s += "@" + ranges(k.Columns)
+	}
+	return s
+}
+
+// ranges writes columns from 1 on: 1-3+7.
+func ranges(list []int) string {
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if j == i {
+			parts = append(parts, strconv.Itoa(list[i]+1))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", list[i]+1, list[j]+1))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, "+")
+}
+
+// ParseVector reads linear, constant, polynomial:DEGREE:OFFSET:WIDTH, gaussian:WIDTH,
+// laplacian:WIDTH or sigmoid:OFFSET:WIDTH, where what is left out at the end has its
+// default. /normal behind it normalises, and @1-3+7 behind that takes columns 1, 2, 3 and 7.
+func ParseVector(text string) (Vector, error) {
+	fail := func(format string, args ...any) (Vector, error) {
+		return Vector{}, fmt.Errorf("kernel: %q: %s", text, fmt.Sprintf(format, args...))
+	}
+	form, list, grouped := strings.Cut(text, "@")
+	form, normal := strings.CutSuffix(form, "/normal")
+	words := strings.Split(form, ":")
+	k := Vector{Kind: Kind(words[0]), Normal: normal}
+	var fields []any
+	switch k.Kind {
+	case Linear, Constant:
+	case Polynomial:
+		fields = []any{&k.Degree, &k.Offset, &k.Width}
+	case Gaussian, Laplacian:
+		fields = []any{&k.Width}
+	case Sigmoid:
+		fields = []any{&k.Offset, &k.Width}
+	default:
+		return fail("there is no kernel %q; there are linear, polynomial, gaussian, laplacian, constant and sigmoid", words[0])
+	}
+	if len(words)-1 > len(fields) {
+		return fail("%s takes %d numbers, not %d", k.Kind, len(fields), len(words)-1)
+	}
+	for i, w := range words[1:] {
+		var err error
+		switch to := fields[i].(type) {
+		case *int:
+			*to, err = strconv.Atoi(w)
+		case *float64:
+			*to, err = strconv.ParseFloat(w, 64)
+		}
+		if err != nil {
+			return fail("%q is no number", w)
+		}
+		if _, degree := fields[i].(*int); (degree && k.Degree < 1) || (fields[i] == any(&k.Width) && k.Width <= 0) {
+			return fail("%q must be above 0", w)
+		}
+	}
+	if grouped {
+		for part := range strings.SplitSeq(list, "+") {
+			from, to, isRange := strings.Cut(part, "-")
+			a, err := strconv.Atoi(from)
+			b := a
+			if err == nil && isRange {
+				b, err = strconv.Atoi(to)
+			}
+			if err != nil || a < 1 || b < a || b > maxColumn {
+				return fail("%q is no column or range of columns, counted from 1", part)
+			}
+			for j := a - 1; j < b; j++ {
+				k.Columns = append(k.Columns, j)
+			}
+		}
+	}
+	if err := k.check(); err != nil {
+		return fail("%v", err)
+	}
+	return k, nil
+}
+
+// maxColumn bounds columns, so that a range in a damaged file cannot take all memory.
+const maxColumn = 1 << 24
+
+func (k Vector) check() error {
+	switch {
+	case !(k.width() > 0) || math.IsInf(k.width(), 1):
+		return fmt.Errorf("width %v must be above 0 and finite", k.Width)
+	case k.degree() < 1:
+		return fmt.Errorf("degree %d must be at least 1", k.Degree)
+	case k.Offset-k.Offset != 0 || k.Kind == Polynomial && k.Offset < 0:
+		return fmt.Errorf("offset %v must be finite and not negative", k.Offset)
+	}
+	sorted := slices.Sorted(slices.Values(k.Columns))
+	if len(slices.Compact(slices.Clone(sorted))) != len(sorted) {
+		return errors.New("a column is listed twice")
+	}
+	if k.Columns != nil && len(k.Columns) == 0 {
+		return errors.New("no columns")
+	}
+	return nil
+}
+
+// Len implements Kernel.
+func (k Vector) Len(x *Matrix) int { return x.Rows }
+
+// Between implements Kernel. Values of rows whose images are nearly equal are exact to a few
+// times 1e-16·|y|², y being measured from the mean of its collection. Sparse rows are not
+// shifted: there |x|² + |y|² takes its place.
+func (k Vector) Between(x, y *Matrix) (Blocks, error) {
+	f, err := between(k, x, y)
+	return Blocks(f), err
+}
+
+// Diagonal implements Kernel.
+func (k Vector) Diagonal(x *Matrix) ([]float64, error) {
+	if err := k.fits(x.Cols, x.Cols); err != nil {
+		return nil, err
+	}
+	return diagonal(k, x.columns(k.Columns)), nil
+}
+
+func (k Vector) fits(x, y int) error {
+	if err := k.check(); err != nil {
+		return fmt.Errorf("kernel: %s: %w", k.Name(), err)
+	}
+	if x != y {
+		return fmt.Errorf("kernel: rows of %d columns beside rows of %d", x, y)
+	}
+	for _, j := range k.Columns {
+		if j < 0 || j >= x {
+			return fmt.Errorf("kernel: %s: column %d of %d", k.Name(), j+1, x)
+		}
+	}
+	return nil
+}
+
+// diagonal returns k(x_i, x_i) for points of the kernel's columns.
+func diagonal[T gemm.Float](k Vector, x *Points[T]) []float64 {
+	out := make([]float64, x.Rows)
+	if k.Normal || k.Kind == Gaussian || k.Kind == Laplacian || k.Kind == Constant {
+		for i := range out {
+			out[i] = 1
+		}
+		if k.Normal {
+			k.Normal = false
+			for i, v := range diagonal(k, x) {
+				if !(v > 0) {
+					out[i] = 0
+				}
+			}
+		}
+		return out
+	}
+	for i, s := range x.squares() {
+		out[i] = k.ofProduct(float64(s))
+	}
+	return out
+}
+
+// ofProduct returns the kernel of rows whose inner product is s.
+func (k Vector) ofProduct(s float64) float64 {
+	switch k.Kind {
+	case Polynomial:
+		return power(s/k.width()+k.Offset, k.degree())
+	case Sigmoid:
+		return math.Tanh(s/k.width() + k.Offset)
+	}
+	return s
+}
+
+func power(v float64, n int) float64 {
+	out := 1.0
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			out *= v
+		}
+		v *= v
+	}
+	return out
+}
+
+// between is Between in either precision.
+func between[T gemm.Float](k Vector, x, y *Points[T]) (func(dst []T, stride, i0, i1, j0, j1 int), error) {
+	if err := k.fits(x.Cols, y.Cols); err != nil {
+		return nil, err
+	}
+	if (x.Start == nil) != (y.Start == nil) {
+		return nil, errors.New("kernel: sparse rows beside dense ones")
+	}
+	same := x == y
+	if y = y.columns(k.Columns); same {
+		x = y
+	} else {
+		x = x.columns(k.Columns)
+	}
+	if k.Normal && (k.Kind == Linear || k.Kind == Polynomial || k.Kind == Sigmoid) {
+		return normalised(k, x, y)
+	}
+	switch k.Kind {
+	case Constant:
+		return func(dst []T, stride, i0, i1, j0, j1 int) {
+			for i := range i1 - i0 {
+				row := dst[i*stride:][:j1-j0]
+				for j := range row {
+					row[j] = 1
+				}
+			}
+		}, nil
+	case Laplacian:
+		return func(dst []T, stride, i0, i1, j0, j1 int) {
+			scale := -1 / k.width()
+			for i := i0; i < i1; i++ {
+				row := dst[(i-i0)*stride:][:j1-j0]
+				for j := range row {
+					row[j] = T(scale * distance1(x, i, y, j0+j))
+				}
+				exponentials(row)
+			}
+		}, nil
+	case Gaussian:
+		// Rows are measured from the mean of y, in units of the width: then products are
+		// small and little is lost when they are subtracted.
+		unit := T(1 / k.width())
+		move := func(p *Points[T], by []T) *Points[T] {
+			q := *p
+			if p.Start == nil {
+				q = *p.minus(by)
+			} else {
+				q.Data = slices.Clone(p.Data)
+			}
+			for i := range q.Data {
+				q.Data[i] *= unit
+			}
+			return &q
+		}
+		means := y.means()
+		y = move(y, means)
+		if same {
+			x = y
+		} else {
+			x = move(x, means)
+		}
+		a, b := x.squares(), y.squares()
+		for i := range b {
+			b[i] *= 0.5
+		}
+		if same {
+			a = b
+		} else {
+			for i := range a {
+				a[i] *= 0.5
+			}
+		}
+		return func(dst []T, stride, i0, i1, j0, j1 int) {
+			products(dst, stride, x, i0, i1, y, j0, j1)
+			for i := i0; i < i1; i++ {
+				row, half := dst[(i-i0)*stride:][:j1-j0], b[j0:j1]
+				for j, v := range row {
+					row[j] = min(0, v-(a[i]+half[j]))
+				}
+				exponentials(row)
+				if same && j0 <= i && i < j1 {
+					row[i-j0] = 1
+				}
+			}
+		}, nil
+	}
+	return func(dst []T, stride, i0, i1, j0, j1 int) {
+		products(dst, stride, x, i0, i1, y, j0, j1)
+		if k.Kind == Linear {
+			return
+		}
+		for i := range i1 - i0 {
+			row := dst[i*stride:][:j1-j0]
+			for j, v := range row {
+				row[j] = T(k.ofProduct(float64(v)))
+			}
+		}
+	}, nil
+}
+
+// normalised divides the kernel by the roots of both diagonals.
+func normalised[T gemm.Float](k Vector, x, y *Points[T]) (func(dst []T, stride, i0, i1, j0, j1 int), error) {
+	k.Normal, k.Columns = false, nil
+	f, err := between(k, x, y)
+	if err != nil {
+		return nil, err
+	}
+	inverse := func(p *Points[T]) []T {
+		out := make([]T, p.Rows)
+		for i, v := range diagonal(k, p) {
+			if v > 0 {
+				out[i] = T(1 / math.Sqrt(v))
+			}
+		}
+		return out
+	}
+	a, b := inverse(x), inverse(y)
+	return func(dst []T, stride, i0, i1, j0, j1 int) {
+		f(dst, stride, i0, i1, j0, j1)
+		for i := i0; i < i1; i++ {
+			row := dst[(i-i0)*stride:][:j1-j0]
+			for j := range row {
+				row[j] *= a[i] * b[j0+j] // this order gives x,y and y,x the same bits
+			}
+			if x == y && j0 <= i && i < j1 && a[i] > 0 {
+				row[i-j0] = 1
+			}
+		}
+	}, nil
+}
+
+// products stores x_i·y_j.
+func products[T gemm.Float](dst []T, stride int, x *Points[T], i0, i1 int, y *Points[T], j0, j1 int) {
+	if x.Start == nil {
+		if x.Cols == 0 {
+			for i := range i1 - i0 {
+				clear(dst[i*stride:][:j1-j0])
+			}
+			return
+		}
+		gemm.Gemm(1, blas.NoTrans, blas.Trans, i1-i0, j1-j0, x.Cols, 1, x.Data[i0*x.Cols:], x.Cols, y.Data[j0*y.Cols:], y.Cols, 0, dst, stride)
+		return
+	}
+	// A row of x is spread out, and each row of y is read along it.
+	wide := make([]T, x.Cols)
+	for i := i0; i < i1; i++ {
+		for k := x.Start[i]; k < x.Start[i+1]; k++ {
+			wide[x.Index[k]] = x.Data[k]
+		}
+		row := dst[(i-i0)*stride:][:j1-j0]
+		for j := range row {
+			var s T
+			for k := y.Start[j0+j]; k < y.Start[j0+j+1]; k++ {
+				s += wide[y.Index[k]] * y.Data[k]
+			}
+			row[j] = s
+		}
+		for k := x.Start[i]; k < x.Start[i+1]; k++ {
+			wide[x.Index[k]] = 0
+		}
+	}
+}
+
+// distance1 returns |x_i - y_j|₁.
+func distance1[T gemm.Float](x *Points[T], i int, y *Points[T], j int) float64 {
+	if x.Start == nil {
+		a, b := x.Row(i), y.Row(j)
+		var s, t T
+		b = b[:len(a)]
+		for len(a) >= 2 {
+			s += T(math.Abs(float64(a[0] - b[0])))
+			t += T(math.Abs(float64(a[1] - b[1])))
+			a, b = a[2:], b[2:]
+		}
+		for k := range a {
+			s += T(math.Abs(float64(a[k] - b[k])))
+		}
+		return float64(s + t)
+	}
+	s := 0.0
+	p, q := x.Start[i], y.Start[j]
+	for p < x.Start[i+1] || q < y.Start[j+1] {
+		switch {
+		case q == y.Start[j+1] || p < x.Start[i+1] && x.Index[p] < y.Index[q]:
+			s += math.Abs(float64(x.Data[p]))
+			p++
+		case p == x.Start[i+1] || y.Index[q] < x.Index[p]:
+			s += math.Abs(float64(y.Data[q]))
+			q++
+		default:
+			s += math.Abs(float64(x.Data[p] - y.Data[q]))
+			p, q = p+1, q+1
+		}
+	}
+	return s
+}
+
+// exponentials replaces every v by exp(v).
+func exponentials[T gemm.Float](row []T) {
+	for j, v := range row {
+		row[j] = T(math.Exp(float64(v)))
+	}
+}
