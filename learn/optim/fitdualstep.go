@@ -54,7 +54,7 @@ type state struct {
 
 func newInterior(d *FitDual, r *run.Run) *interior {
 	n, g := len(d.Target), len(d.Volume)
-	p := &interior{FitDual: d, run: r, n: n, g: g, unit: 1, widen: 100, sign: make([]float64, n), goal: make([]float64, n)}
+	p := &interior{FitDual: d, run: r, n: n, g: g, unit: 1, widen: 10, sign: make([]float64, n), goal: make([]float64, n)}
 	for i, y := range d.Target {
 		switch d.Bound {
 		case Tube:
@@ -131,13 +131,29 @@ func (p *interior) begin(start []float64) {
 	}
 	now.mu = 2 * most
 	p.transposeSigned(now.x, p.t)
-	tau := p.scale * p.unit
+	p.centre(p.scale * p.unit)
+	if p.Bound != Tube {
+		// Slacks that fit the values, of about one size, and cells to match their products.
+		size := p.reach()
+		p.centre(p.scale * size)
+		size = math.Max(size, p.reach())
+		for i, v := range p.values {
+			now.a[i] = size + math.Max(0, v-p.goal[i])
+			now.b[i] = size + math.Max(0, p.goal[i]-v)
+		}
+	}
+	p.last = math.Inf(1)
+}
+
+// centre sets the cells' pairs to those of the central path at tau.
+func (p *interior) centre(tau float64) {
+	now, w := &p.now, tau*p.kappa
 	for g, t := range p.t {
 		if p.Gamma == 0 {
 			now.theta[g] = 1
 			continue
 		}
-		q, w := t*t/2-p.Gamma, tau*p.kappa
+		q := t*t/2 - p.Gamma
 		h := math.Hypot(q, 2*w)
 		now.s[g] = (q + 2*w + h) / 2
 		if q > 0 {
@@ -147,16 +163,16 @@ func (p *interior) begin(start []float64) {
 		}
 		now.theta[g] = math.Min(math.Max(now.theta[g], 1e-12), 1-1e-12)
 	}
-	if p.Bound == Hinge {
-		even := 0.0
-		for i := range p.n {
-			even += p.weight(i)
-		}
-		for i := range p.n {
-			now.b[i] = math.Min(1, p.Eps/even)
-		}
+}
+
+// reach returns how far the values are from their goals, at least 1.
+func (p *interior) reach() float64 {
+	p.evaluate()
+	size := 1.0
+	for i, v := range p.values {
+		size = math.Max(size, math.Abs(v-p.goal[i]))
 	}
-	p.last = math.Inf(1)
+	return size
 }
 
 // transposeSigned stores Kᵀ of signed multipliers.

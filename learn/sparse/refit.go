@@ -1,0 +1,402 @@
+package sparse
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/gemm"
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
+)
+
+// DiscreteOptions says how few kernels are made of a solution; nil is the same as the zero value.
+type DiscreteOptions struct {
+	// Fixed leaves peaks at the cells where they were found.
+	Fixed bool
+	// Joint moves centres and widths together with the coefficients to the best fit: peaks alone are
+	// too narrow, since a wide bump costs least as a spread of narrower kernels.
+	Joint bool
+	// Kernels is the most there may be; zero is no limit. Beyond it the kernels go whose
+	// absence is least felt.
+	Kernels int
+	// Prune lets kernels go on going while the fit at the samples stays within the bound, or
+	// no worse than with all of them.
+	Prune bool
+	// L2 multiplies half the squared coefficients of a classifier, beside the mean logistic
+	// loss; zero is 1e-4.
+	L2 float64
+}
+
+// Discrete is a model of few kernels, and what it took.
+type Discrete struct {
+	*Sum
+	Peaks  int     // before refits
+	Edge   int     // peaks on the boundary of the domain
+	Excess float64 // by how much it violates the bound at the samples
+	Error  float64 // mean squared error at the samples; of classes the share of wrong signs
+}
+
+// Discretize makes a model of few kernels of a solution of p: its peaks, with coefficients fitted
+// anew, by least squares with a tiny ridge or for classes by logistic regression. O(peaks³)
+// beside the refits, each of O(samples·kernels) a step.
+func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts *DiscreteOptions, c *run.Control) (*Discrete, error) {
+	var o DiscreteOptions
+	if opts != nil {
+		o = *opts
+	}
+	if bound == "" {
+		bound = optim.Tube
+	}
+	r := &refit{p: p, o: o, bound: bound, eps: eps, classes: bound != optim.Tube}
+	if c != nil {
+		r.c = run.Control{Ctx: c.Ctx, Workers: c.Workers}
+	}
+	if r.o.L2 == 0 {
+		r.o.L2 = 1e-4
+	}
+	d := &Discrete{Sum: &Sum{Family: s.Family, Dim: p.Dim}}
+	for _, k := range s.Peaks(p, o.Fixed, r.c.Workers) {
+		if k.Edge {
+			d.Edge++
+		}
+		d.Center = append(d.Center, k.Center...)
+		d.Width = append(d.Width, k.Width)
+		d.Coef = append(d.Coef, 0)
+	}
+	d.Peaks = d.Len()
+	if err := r.run(d.Sum); err != nil {
+		return nil, err
+	}
+	f := make([]float64, len(p.Y))
+	d.Predict(r.c.Workers, p.X, f)
+	d.Excess, d.Error = r.excess(f), r.err(f)
+	return d, nil
+}
+
+// refit fits the kernels of a sum to a problem.
+type refit struct {
+	p       *Problem
+	o       DiscreteOptions
+	c       run.Control
+	bound   optim.FitBound
+	eps     float64
+	classes bool
+}
+
+func (r *refit) excess(f []float64) float64 {
+	return (&optim.FitDual{Bound: r.bound, Eps: r.eps, Target: r.p.Y, Weight: r.p.Weight}).Excess(f)
+}
+
+// err is the mean squared error, or the share of wrong signs.
+func (r *refit) err(f []float64) float64 {
+	sum := 0.0
+	for i, y := range r.p.Y {
+		switch {
+		case !r.classes:
+			sum += (y - f[i]) * (y - f[i])
+		case !(y*f[i] > 0):
+			sum++
+		}
+	}
+	return sum / float64(len(f))
+}
+
+func (r *refit) run(s *Sum) error {
+	if s.Len() == 0 {
+		return nil
+	}
+	if err := r.fit(s); err != nil {
+		return err
+	}
+	drop(s, 1e-6)
+	if err := r.prune(s, r.o.Kernels, false); err != nil {
+		return err
+	}
+	if r.o.Joint {
+		if err := r.joint(s); err != nil {
+			return err
+		}
+		drop(s, 1e-6)
+	}
+	if !r.o.Prune {
+		return nil
+	}
+	before := s.Len()
+	if err := r.prune(s, 0, true); err != nil {
+		return err
+	}
+	if r.o.Joint && s.Len() < before {
+		return r.joint(s)
+	}
+	return nil
+}
+
+// drop removes kernels whose coefficient is below a share of the largest.
+func drop(s *Sum, share float64) {
+	least := share * optim.MaxAbs(s.Coef)
+	var stay []int
+	for j, a := range s.Coef {
+		if math.Abs(a) > least {
+			stay = append(stay, j)
+		}
+	}
+	*s = *s.keep(stay)
+}
+
+// fit finds the coefficients.
+func (r *refit) fit(s *Sum) error {
+	if err := context(r.c.Ctx); err != nil {
+		return err
+	}
+	k := s.Values(r.c.Workers, r.p.X)
+	var err error
+	if r.classes {
+		s.Coef, err = r.logistic(k, s.Coef)
+	} else {
+		s.Coef, _, err = leastSquares(k, r.p.Y, s.Len(), tinyRidge)
+	}
+	return err
+}
+
+// tinyRidge times the mean squared norm of the kernels is added to the squares.
+const tinyRidge = 1e-10
+
+// leastSquares returns the a with the least |y - Ka|² + ridge·|a|², K n×m, and the inverse of
+// KᵀK + ridge. ridge is in units of the mean of the squared norms of K's columns.
+func leastSquares(k, y []float64, m int, ridge float64) (a, inverse []float64, err error) {
+	n := len(y)
+	gram := make([]float64, m*m)
+	gemm.Implementation{}.Dsyrk(blas.Lower, blas.Trans, m, n, 1, k, m, 0, gram, m)
+	mean := 0.0
+	for j := range m {
+		mean += gram[j*m+j] / float64(m)
+	}
+	factor := slices.Clone(gram)
+	for ; ; ridge *= 100 {
+		for j := range m {
+			factor[j*m+j] += ridge * mean
+		}
+		if gemm.Cholesky(1, m, factor, m) {
+			break
+		}
+		if !(ridge < 1) {
+			return nil, nil, errors.New("sparse: the kernels at the samples are not finite")
+		}
+		copy(factor, gram)
+	}
+	a = make([]float64, m)
+	gemm.Implementation{}.Dgemv(blas.Trans, n, m, 1, k, m, y, 1, 0, a, 1)
+	gemm.CholeskySolve(1, m, 1, factor, m, a, 1)
+	inverse = factor
+	return a, inverse, nil
+}
+
+// logistic returns the coefficients of least logistic loss with a ridge.
+func (r *refit) logistic(k, start []float64) ([]float64, error) {
+	m, n := len(start), len(r.p.Y)
+	f, slope, h := make([]float64, n), make([]float64, n), make([]float64, n)
+	b := gemm.Implementation{}
+	objective := optim.Func{N: m, F: func(a, grad []float64) (float64, error) {
+		b.Dgemv(blas.NoTrans, n, m, 1, k, m, a, 1, 0, f, 1)
+		v := r.losses(f, slope, h) + r.o.L2/2*floats.Dot(a, a)
+		if grad != nil {
+			b.Dgemv(blas.Trans, n, m, 1, k, m, slope, 1, 0, grad, 1)
+			floats.AddScaled(grad, r.o.L2, a)
+		}
+		return v, nil
+	}}
+	x, err := r.minimize(objective, start, 500)
+	return x, err
+}
+
+// losses returns the mean logistic loss of scores f, and stores its slopes.
+func (r *refit) losses(f, slope, h []float64) float64 {
+	l := score.Logistic{}
+	l.Values(h, r.p.Y, f)
+	total, v := 0.0, 0.0
+	for i, x := range h {
+		w := score.Weight(r.p.Weight, i)
+		v += w * x
+		total += w
+	}
+	l.Gradients(slope, h, r.p.Y, f)
+	for i := range slope {
+		slope[i] *= score.Weight(r.p.Weight, i) / total
+	}
+	return v / total
+}
+
+func (r *refit) minimize(f optim.Objective, start []float64, steps int) ([]float64, error) {
+	c := &run.Control{Ctx: r.c.Ctx, Stop: run.Stop{Iterations: steps, Relative: 1e-11, Gradient: 1e-9, Evaluations: 20 * steps}}
+	res, err := optim.OWLQN{Memory: 20}.Minimize(f, start, c)
+	if err != nil && (res == nil || res.X == nil || r.c.Context().Err() != nil) {
+		return nil, fmt.Errorf("sparse: refit: %w", err)
+	}
+	return res.X, nil
+}
+
+// joint moves centres and widths too. For numbers the coefficients are those of least squares at every
+// point (variable projection: G. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973).
+func (r *refit) joint(s *Sum) error {
+	m, n, dim := s.Len(), len(r.p.Y), s.Dim
+	unit := slices.Clone(s.Width)
+	center := slices.Clone(s.Center)
+	moved := &Sum{Family: s.Family, Dim: dim, Center: slices.Clone(s.Center), Width: slices.Clone(s.Width), Coef: slices.Clone(s.Coef)}
+	set := func(x []float64) {
+		for j := range m {
+			for l := range dim {
+				moved.Center[j*dim+l] = center[j*dim+l] + x[j*dim+l]*unit[j]
+			}
+			moved.Width[j] = unit[j] * math.Exp(math.Max(-20, math.Min(20, x[m*dim+j])))
+		}
+	}
+	shape := m * (dim + 1)
+	f, slope, h := make([]float64, n), make([]float64, n), make([]float64, n)
+	scale := 1e-300
+	for _, y := range r.p.Y {
+		scale += y * y
+	}
+	// byShape adds the derivatives by centres and widths, for slopes by the values at the samples.
+	byShape := func(grad []float64) {
+		clear(grad[:shape])
+		for i := range n {
+			if slope[i] == 0 {
+				continue
+			}
+			x := r.p.X[i*dim:][:dim]
+			for j := range m {
+				z, sq := moved.Center[j*dim:][:dim], 0.0
+				for l, v := range x {
+					sq += (v - z[l]) * (v - z[l])
+				}
+				_, bySquare, byWidth := s.Family.Slopes(sq, moved.Width[j])
+				t := slope[i] * moved.Coef[j]
+				grad[m*dim+j] += t * byWidth * moved.Width[j]
+				for l, v := range x {
+					grad[j*dim+l] += 2 * t * bySquare * (z[l] - v) * unit[j]
+				}
+			}
+		}
+	}
+	b := gemm.Implementation{}
+	var objective optim.Func
+	start := make([]float64, shape)
+	if r.classes {
+		start = append(start, s.Coef...)
+		objective = optim.Func{N: shape + m, F: func(x, grad []float64) (float64, error) {
+			set(x)
+			copy(moved.Coef, x[shape:])
+			k := moved.Values(1, r.p.X)
+			b.Dgemv(blas.NoTrans, n, m, 1, k, m, moved.Coef, 1, 0, f, 1)
+			v := r.losses(f, slope, h) + r.o.L2/2*floats.Dot(moved.Coef, moved.Coef)
+			if grad != nil {
+				b.Dgemv(blas.Trans, n, m, 1, k, m, slope, 1, 0, grad[shape:], 1)
+				floats.AddScaled(grad[shape:], r.o.L2, moved.Coef)
+				byShape(grad)
+			}
+			return v, nil
+		}}
+	} else {
+		objective = optim.Func{N: shape, F: func(x, grad []float64) (float64, error) {
+			set(x)
+			k := moved.Values(1, r.p.X)
+			a, _, err := leastSquares(k, r.p.Y, m, tinyRidge)
+			if err != nil {
+				return math.Inf(1), nil
+			}
+			copy(moved.Coef, a)
+			b.Dgemv(blas.NoTrans, n, m, 1, k, m, a, 1, 0, f, 1)
+			v := 0.0
+			for i, y := range r.p.Y {
+				slope[i] = 2 * (f[i] - y) / scale
+				v += (f[i] - y) * (f[i] - y) / scale
+			}
+			if grad != nil {
+				byShape(grad)
+			}
+			return v, nil
+		}}
+	}
+	x, err := r.minimize(objective, start, 1000)
+	if err != nil {
+		return err
+	}
+	set(x)
+	s.Center, s.Width = moved.Center, moved.Width
+	if r.classes {
+		s.Coef = slices.Clone(x[shape:])
+		return nil
+	}
+	return r.fit(s)
+}
+
+// prune removes one kernel after the other, each time the one whose absence raises the loss
+// least: down to a number, and, with while, as long as the fit allows.
+func (r *refit) prune(s *Sum, most int, while bool) error {
+	if !while && (most == 0 || s.Len() <= most) {
+		return nil
+	}
+	f := make([]float64, len(r.p.Y))
+	s.Predict(r.c.Workers, r.p.X, f)
+	limit, errors := math.Max(0, r.excess(f)), r.err(f)
+	for s.Len() > 1 && (while || s.Len() > most) {
+		if err := context(r.c.Ctx); err != nil {
+			return err
+		}
+		j := r.least(s)
+		stay := make([]int, 0, s.Len()-1)
+		for i := range s.Len() {
+			if i != j {
+				stay = append(stay, i)
+			}
+		}
+		fewer := s.keep(stay)
+		if err := r.fit(fewer); err != nil {
+			return err
+		}
+		fewer.Predict(r.c.Workers, r.p.X, f)
+		if while && (r.err(f) > errors*(1+1e-9)+1e-12 && r.classes || !r.classes && r.excess(f) > limit*(1+1e-9)) {
+			return nil
+		}
+		*s = *fewer
+	}
+	return nil
+}
+
+// least returns the kernel whose removal, with a refit, raises the squared error of the fitted
+// values least: a_j²/P_jj for the inverse P of the kernels' Gram matrix.
+func (r *refit) least(s *Sum) int {
+	m := s.Len()
+	k := s.Values(r.c.Workers, r.p.X)
+	if r.classes { // of the scores, weighted by the curvature of the loss there
+		f := make([]float64, len(r.p.Y))
+		s.Predict(r.c.Workers, r.p.X, f)
+		for i, v := range f {
+			p := score.Sigmoid(v)
+			root := math.Sqrt(p * (1 - p) * score.Weight(r.p.Weight, i))
+			floats.Scale(root, k[i*m:][:m])
+		}
+	}
+	_, factor, err := leastSquares(k, r.p.Y, m, tinyRidge)
+	if err != nil {
+		return m - 1
+	}
+	inverse := make([]float64, m*m)
+	for j := range m {
+		inverse[j*m+j] = 1
+	}
+	gemm.CholeskySolve(1, m, m, factor, m, inverse, m)
+	best, least := 0, math.Inf(1)
+	for j, a := range s.Coef {
+		if rise := a * a / inverse[j*m+j]; rise < least {
+			best, least = j, rise
+		}
+	}
+	return best
+}
