@@ -210,6 +210,11 @@ func (d *FitDual) Minimize(start []float64, c *run.Control) (*FitDualResult, err
 		return nil, err
 	}
 	n := len(d.Target)
+	zero := &FitDualResult{Alpha: make([]float64, len(d.Volume)), Values: make([]float64, n)}
+	if d.Excess(zero.Values) <= 0 { // nothing at all is within the bound
+		zero.X, zero.Reason = make([]float64, n), run.GapSmall
+		return zero, nil
+	}
 	r := begin("fit dual", c, 200)
 	p := newInterior(d, r.Run)
 	k, err := r.resume(n)

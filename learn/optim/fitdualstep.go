@@ -38,6 +38,7 @@ type interior struct {
 	cols              []int
 	scale             float64 // of the multipliers at the start
 	widen             float64 // factor of scale
+	warm              bool    // the start was given
 	excess, gap, last float64
 	stuck, short      int // steps in a row without gain, and of little length
 }
@@ -103,6 +104,7 @@ func (p *interior) begin(start []float64) {
 		own += p.Volume[i%p.g] * k * k / float64(p.n)
 	}
 	p.scale = p.widen * p.unit / math.Max(own, 1e-300)
+	p.warm = start != nil
 	if start != nil {
 		p.scale = math.Max(1e-6*p.scale, math.Min(p.scale, 0.1*MaxAbs(start)))
 	}
@@ -259,8 +261,10 @@ func (p *interior) step() (*run.Row, run.Reason, error) {
 	if length > 0.1 {
 		p.short = 0
 	} else if p.short++; p.short == 4 && p.widen < 1e10 {
-		p.widen *= 1000
-		p.stuck, p.short = 0, 0
+		if !p.warm {
+			p.widen *= 1000
+		}
+		p.warm, p.stuck, p.short = false, 0, 0
 		p.begin(nil)
 		p.evaluate()
 		return p.row(0), "", nil

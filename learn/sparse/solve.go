@@ -52,8 +52,8 @@ type SolveOptions struct {
 	Step, StepMu, Decay float64
 	Gap, Violation      float64   // of Interior; zero is 1e-6
 	Start               []float64 // multipliers to start from; nil is none
-	// Samples is how many samples Interior takes at once; it adds those that violate the bound
-	// until none does. Zero is 1500.
+	// Samples is how many samples Interior takes at once at most. Of more than 400 it begins with
+	// 300, and adds those that violate the bound until none does. Zero is 1500.
 	Samples int
 	// MaxBytes bounds the memory of the kernels' values; zero is 2 GiB.
 	MaxBytes int64
@@ -179,7 +179,7 @@ func (s *solver) dual(rows []int) *optim.FitDual {
 
 // interior solves with all samples, or with those that matter.
 func (s *solver) interior() (*Solution, *optim.Result, error) {
-	if s.n <= s.o.Samples {
+	if s.n <= min(400, s.o.Samples) {
 		r, err := s.dual(nil).Minimize(s.o.Start, &s.c)
 		if r == nil {
 			return nil, nil, err
@@ -188,10 +188,10 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 	}
 	// Samples whose multiplier is 0 may be left out. Those that violate the bound are added, the
 	// worst first, until there are none; those of multiplier 0 make room.
-	step := (s.n + s.o.Samples/3 - 1) / (s.o.Samples / 3)
-	var active []int
-	for i := 0; i < s.n; i += step {
-		active = append(active, i)
+	first := min(300, s.o.Samples)
+	active := make([]int, first)
+	for j := range active {
+		active[j] = j * s.n / first
 	}
 	lambda := make([]float64, s.n)
 	if s.o.Start != nil {
@@ -234,8 +234,9 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		inside := make([]bool, s.n)
 		var next []int
 		for j, i := range active {
+			inside[i] = true
 			if math.Abs(r.X[j]) > 1e-7*most {
-				next, inside[i] = append(next, i), true
+				next = append(next, i)
 			}
 		}
 		type outside struct {
@@ -248,7 +249,7 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 			tol *= math.Max(1e-300, optim.MaxAbs(s.p.Y))
 		}
 		for i, v := range f {
-			if slices.Contains(active, i) && !inside[i] || inside[i] {
+			if inside[i] {
 				continue
 			}
 			over := 0.0
