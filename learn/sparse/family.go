@@ -109,13 +109,14 @@ func squares(workers, dim int, x, z, d []float64) {
 	})
 }
 
-// Sum is Σ_j Coef_j k(x, Center_j; Width_j): a function of points of Dim coordinates.
+// Sum is Bias + Σ_j Coef_j k(x, Center_j; Width_j): a function of points of Dim coordinates.
 type Sum struct {
 	Family Family
 	Dim    int
 	Center []float64 // Len × Dim
 	Width  []float64
 	Coef   []float64
+	Bias   float64 // 0 but where a refit was given one
 }
 
 // Len is the number of kernels.
@@ -124,7 +125,9 @@ func (s *Sum) Len() int { return len(s.Width) }
 // Predict stores the values at points x, n × Dim, in f. O(n·Len·Dim).
 func (s *Sum) Predict(workers int, x, f []float64) {
 	n, m := len(f), s.Len()
-	clear(f)
+	for i := range f {
+		f[i] = s.Bias
+	}
 	if m == 0 {
 		return
 	}
@@ -136,7 +139,7 @@ func (s *Sum) Predict(workers int, x, f []float64) {
 		squares(workers, s.Dim, x[from*s.Dim:to*s.Dim], s.Center, d)
 		run.Blocks(workers, to-from, 64, func(_, a, b int) {
 			for i := a; i < b; i++ {
-				sum := 0.0
+				sum := s.Bias
 				for j, sq := range d[i*m:][:m] {
 					sum += s.Coef[j] * s.Family.Value(sq, s.Width[j])
 				}
@@ -167,7 +170,7 @@ func (s *Sum) Values(workers int, x []float64) []float64 {
 
 // keep returns the sum of the kernels of those numbers.
 func (s *Sum) keep(which []int) *Sum {
-	out := &Sum{Family: s.Family, Dim: s.Dim}
+	out := &Sum{Family: s.Family, Dim: s.Dim, Bias: s.Bias}
 	for _, j := range which {
 		out.Center = append(out.Center, s.Center[j*s.Dim:][:s.Dim]...)
 		out.Width = append(out.Width, s.Width[j])

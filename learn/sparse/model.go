@@ -194,7 +194,7 @@ func (m *Model) Explain() []learner.Section {
 		{"settings", cmp.Or(m.settings, "defaults")}, {"family", m.family.Name()}, {"training rows", m.rows}, {"features", len(m.features)},
 		{"widths", fmt.Sprintf("%.4g to %.4g", m.lo, m.hi)}, {"kernels", m.Kernels()},
 	}}
-	functions := learner.Section{Title: "functions", Columns: []string{"function", "gamma", "eps", "support", "gap", "violation", "active rows", "peaks", "kernels", "error", "error of the integral"},
+	functions := learner.Section{Title: "functions", Columns: []string{"function", "gamma", "eps", "support", "gap", "violation", "active rows", "peaks", "kernels", "constant", "error", "error of the integral"},
 		Note: "gap is relative, of the integral; error is on the training rows: mean square in units of the target's variance, or share of wrong rows"}
 	kernels := learner.Section{Title: "kernels", Columns: []string{"function", "coefficient", "width", "centre"},
 		Note: "widths are in standard deviations of the columns, centres in the columns' own units"}
@@ -205,7 +205,7 @@ func (m *Model) Explain() []learner.Section {
 	for i := range m.functions {
 		f := &m.functions[i]
 		name := m.title(f)
-		functions.Rows = append(functions.Rows, []any{name, f.gamma, f.eps, f.support, f.gap, f.excess, f.active, f.peaks, f.sum.Len(), f.error, f.denseError})
+		functions.Rows = append(functions.Rows, []any{name, f.gamma, f.eps, f.support, f.gap, f.excess, f.active, f.peaks, f.sum.Len(), f.sum.Bias, f.error, f.denseError})
 		order := make([]int, f.sum.Len())
 		for j := range order {
 			order[j] = j
@@ -293,7 +293,7 @@ func (m *Model) Write(w io.Writer) error {
 			model.Put(f, name+s.name+"/width", s.sum.Width)
 			model.Put(f, name+s.name+"/coefficient", s.sum.Coef)
 		}
-		model.Put(f, name+"facts", []float64{fn.gamma, fn.eps, fn.gap, fn.excess, fn.support, fn.error, fn.denseError})
+		model.Put(f, name+"facts", []float64{fn.gamma, fn.eps, fn.gap, fn.excess, fn.support, fn.error, fn.denseError, fn.sum.Bias})
 		model.Put(f, name+"path", slices.Concat(fn.path...), len(fn.path), pathColumns)
 		hard := make([]int64, len(fn.hard))
 		for j, r := range fn.hard {
@@ -360,11 +360,14 @@ func Read(r io.Reader) (*Model, error) {
 		if fn.dense, err = readSum(f, name+"cells", m.family, len(m.features)); err != nil {
 			return nil, err
 		}
-		facts, err := model.Get[float64](f, name+"facts", 7)
+		facts, err := model.Get[float64](f, name+"facts", 8)
 		if err != nil {
 			return nil, err
 		}
 		fn.gamma, fn.eps, fn.gap, fn.excess, fn.support, fn.error, fn.denseError = facts[0], facts[1], facts[2], facts[3], facts[4], facts[5], facts[6]
+		if fn.sum.Bias = facts[7]; fn.sum.Bias-fn.sum.Bias != 0 {
+			return nil, bad("the constant %v of function %d", fn.sum.Bias, i)
+		}
 		path, err := model.Get[float64](f, name+"path", -1, pathColumns)
 		if err != nil {
 			return nil, err

@@ -28,6 +28,8 @@ type DiscreteOptions struct {
 	// Prune lets kernels go on going while the fit at the samples stays within the bound, or
 	// no worse than with all of them.
 	Prune bool
+	// Intercept adds a constant to the kernels of the refit, which the integral has not.
+	Intercept bool
 	// L2 multiplies half the squared coefficients of a classifier, beside the mean logistic
 	// loss; zero is 1e-4.
 	L2 float64
@@ -119,7 +121,7 @@ func (r *refit) run(s *Sum) error {
 		return err
 	}
 	if r.o.Joint {
-		if err := r.joint(s); err != nil {
+		if err := r.joint(s, 1000); err != nil {
 			return err
 		}
 		drop(s, 1e-6)
@@ -132,7 +134,7 @@ func (r *refit) run(s *Sum) error {
 		return err
 	}
 	if r.o.Joint && s.Len() < before {
-		return r.joint(s)
+		return r.joint(s, 1000)
 	}
 	return nil
 }
@@ -154,14 +156,47 @@ func (r *refit) fit(s *Sum) error {
 	if err := context(r.c.Ctx); err != nil {
 		return err
 	}
-	k := s.Values(r.c.Workers, r.p.X)
+	k, m := r.design(s, r.c.Workers)
+	var a []float64
 	var err error
 	if r.classes {
-		s.Coef, err = r.logistic(k, s.Coef)
+		a, err = r.logistic(k, r.coefficients(s))
 	} else {
-		s.Coef, _, err = leastSquares(k, r.p.Y, s.Len(), tinyRidge)
+		a, _, err = leastSquares(k, r.p.Y, m, tinyRidge)
+	}
+	if err == nil {
+		r.set(s, a)
 	}
 	return err
+}
+
+// design returns the values of the kernels at the samples, with a column of ones for a constant,
+// and the number of columns.
+func (r *refit) design(s *Sum, workers int) ([]float64, int) {
+	k, m := s.Values(workers, r.p.X), s.Len()
+	if !r.o.Intercept {
+		return k, m
+	}
+	out := make([]float64, 0, len(k)+len(r.p.Y))
+	for i := range r.p.Y {
+		out = append(append(out, k[i*m:][:m]...), 1)
+	}
+	return out, m + 1
+}
+
+// coefficients returns those of the columns of design, and set sets them.
+func (r *refit) coefficients(s *Sum) []float64 {
+	if r.o.Intercept {
+		return append(slices.Clone(s.Coef), s.Bias)
+	}
+	return slices.Clone(s.Coef)
+}
+
+func (r *refit) set(s *Sum, a []float64) {
+	s.Coef = slices.Clone(a[:s.Len()])
+	if r.o.Intercept {
+		s.Bias = a[s.Len()]
+	}
 }
 
 // tinyRidge times the mean squared norm of the kernels is added to the squares.
@@ -243,8 +278,9 @@ func (r *refit) minimize(f optim.Objective, start []float64, steps int) ([]float
 
 // joint moves centres and widths too. For numbers the coefficients are those of least squares at every
 // point (variable projection: G. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973).
-func (r *refit) joint(s *Sum) error {
+func (r *refit) joint(s *Sum, steps int) error {
 	m, n, dim := s.Len(), len(r.p.Y), s.Dim
+	columns := len(r.coefficients(s))
 	unit := slices.Clone(s.Width)
 	center := slices.Clone(s.Center)
 	moved := &Sum{Family: s.Family, Dim: dim, Center: slices.Clone(s.Center), Width: slices.Clone(s.Width), Coef: slices.Clone(s.Coef)}
@@ -288,16 +324,17 @@ func (r *refit) joint(s *Sum) error {
 	var objective optim.Func
 	start := make([]float64, shape)
 	if r.classes {
-		start = append(start, s.Coef...)
-		objective = optim.Func{N: shape + m, F: func(x, grad []float64) (float64, error) {
+		start = append(start, r.coefficients(s)...)
+		objective = optim.Func{N: shape + columns, F: func(x, grad []float64) (float64, error) {
 			set(x)
-			copy(moved.Coef, x[shape:])
-			k := moved.Values(1, r.p.X)
-			b.Dgemv(blas.NoTrans, n, m, 1, k, m, moved.Coef, 1, 0, f, 1)
-			v := r.losses(f, slope, h) + r.o.L2/2*floats.Dot(moved.Coef, moved.Coef)
+			a := x[shape:]
+			copy(moved.Coef, a)
+			k, c := r.design(moved, 1)
+			b.Dgemv(blas.NoTrans, n, c, 1, k, c, a, 1, 0, f, 1)
+			v := r.losses(f, slope, h) + r.o.L2/2*floats.Dot(a, a)
 			if grad != nil {
-				b.Dgemv(blas.Trans, n, m, 1, k, m, slope, 1, 0, grad[shape:], 1)
-				floats.AddScaled(grad[shape:], r.o.L2, moved.Coef)
+				b.Dgemv(blas.Trans, n, c, 1, k, c, slope, 1, 0, grad[shape:], 1)
+				floats.AddScaled(grad[shape:], r.o.L2, a)
 				byShape(grad)
 			}
 			return v, nil
@@ -305,13 +342,13 @@ func (r *refit) joint(s *Sum) error {
 	} else {
 		objective = optim.Func{N: shape, F: func(x, grad []float64) (float64, error) {
 			set(x)
-			k := moved.Values(1, r.p.X)
-			a, _, err := leastSquares(k, r.p.Y, m, tinyRidge)
+			k, c := r.design(moved, 1)
+			a, _, err := leastSquares(k, r.p.Y, c, tinyRidge)
 			if err != nil {
 				return math.Inf(1), nil
 			}
 			copy(moved.Coef, a)
-			b.Dgemv(blas.NoTrans, n, m, 1, k, m, a, 1, 0, f, 1)
+			b.Dgemv(blas.NoTrans, n, c, 1, k, c, a, 1, 0, f, 1)
 			v := 0.0
 			for i, y := range r.p.Y {
 				slope[i] = 2 * (f[i] - y) / scale
@@ -323,14 +360,14 @@ func (r *refit) joint(s *Sum) error {
 			return v, nil
 		}}
 	}
-	x, err := r.minimize(objective, start, 1000)
+	x, err := r.minimize(objective, start, steps)
 	if err != nil {
 		return err
 	}
 	set(x)
 	s.Center, s.Width = moved.Center, moved.Width
 	if r.classes {
-		s.Coef = slices.Clone(x[shape:])
+		r.set(s, x[shape:])
 		return nil
 	}
 	return r.fit(s)
@@ -357,7 +394,11 @@ func (r *refit) prune(s *Sum, most int, while bool) error {
 			}
 		}
 		fewer := s.keep(stay)
-		if err := r.fit(fewer); err != nil {
+		err := r.fit(fewer)
+		if while && r.o.Joint && err == nil {
+			err = r.joint(fewer, 200)
+		}
+		if err != nil {
 			return err
 		}
 		fewer.Predict(r.c.Workers, r.p.X, f)
@@ -372,8 +413,7 @@ func (r *refit) prune(s *Sum, most int, while bool) error {
 // least returns the kernel whose removal, with a refit, raises the squared error of the fitted
 // values least: a_j²/P_jj for the inverse P of the kernels' Gram matrix.
 func (r *refit) least(s *Sum) int {
-	m := s.Len()
-	k := s.Values(r.c.Workers, r.p.X)
+	k, m := r.design(s, r.c.Workers)
 	if r.classes { // of the scores, weighted by the curvature of the loss there
 		f := make([]float64, len(r.p.Y))
 		s.Predict(r.c.Workers, r.p.X, f)
@@ -385,7 +425,7 @@ func (r *refit) least(s *Sum) int {
 	}
 	_, factor, err := leastSquares(k, r.p.Y, m, tinyRidge)
 	if err != nil {
-		return m - 1
+		return s.Len() - 1
 	}
 	inverse := make([]float64, m*m)
 	for j := range m {

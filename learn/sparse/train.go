@@ -30,19 +30,20 @@ type Options struct {
 	Centres  int       `flag:"centres" default:"100" min:"1" help:"Candidate centres of each class, or of all numbers: that many means (k-means) of the rows"`
 	L2       float64   `flag:"l2" default:"0.0001" min:"0" help:"Weight of half the squared coefficients of a classifier, beside the mean logistic loss of the refit"`
 
-	Cells     string    `flag:"cells" default:"auto" values:"auto,grid,candidates,sample,draws" topic:"the integral" help:"Where the integral is taken: on a grid, for at most 3 columns; at candidate centres; on a fixed sample; or on fresh draws at each step. auto is grid for one column, else candidates"`
-	PerAxis   int       `flag:"per_axis" default:"100" min:"1" max:"100000" topic:"the integral" help:"Cells of a grid along each column"`
-	PerCentre int       `flag:"per_centre" default:"8" min:"1" max:"10000" topic:"the integral" help:"Widths of each centre"`
-	Sample    int       `flag:"sample" default:"2000" min:"1" topic:"the integral" help:"Cells of a fixed sample, or of each draw"`
-	Normalise bool      `flag:"normalise" topic:"the integral" help:"Scale the measure of the integral to 1; gamma then means another price"`
-	Family    string    `flag:"family" default:"gaussian" values:"gaussian,cauchy" topic:"the integral" help:"Family of kernels"`
-	Raw       bool      `flag:"raw" topic:"the integral" help:"Take columns as they are; by default they are brought to mean 0 and variance 1"`
-	Method    string    `flag:"method" default:"interior" values:"interior,proximal,paper" topic:"the solver" help:"Solver of the dual: to a certified gap, by proximal steps, or by Algorithm 1 of the dissertation, both as many as --iterations"`
-	Step      float64   `flag:"step" min:"0" topic:"the solver" help:"Length of their steps; 0 is by the norm of the kernels"`
-	StepMu    float64   `flag:"step_mu" min:"0" topic:"the solver" help:"Length of the steps of mu, of the method paper; 0 is as --step"`
-	Keep      bool      `flag:"keep" topic:"the solver" help:"Keep all peaks; by default kernels go while the training rows are fitted no worse"`
-	Path      []float64 `flag:"path" min:"0" topic:"the solver" help:"Values of gamma to report beside, each solved from the one before"`
-	Seed      uint64    `flag:"seed" default:"1" topic:"the solver" help:"Seed of the means and the draws"`
+	Cells      string    `flag:"cells" default:"auto" values:"auto,grid,candidates,sample,draws" topic:"the integral" help:"Where the integral is taken: on a grid, for at most 3 columns; at candidate centres; on a fixed sample; or on fresh draws at each step. auto is grid for one column, else candidates"`
+	PerAxis    int       `flag:"per_axis" default:"100" min:"1" max:"100000" topic:"the integral" help:"Cells of a grid along each column"`
+	PerCentre  int       `flag:"per_centre" default:"8" min:"1" max:"10000" topic:"the integral" help:"Widths of each centre"`
+	Sample     int       `flag:"sample" default:"2000" min:"1" topic:"the integral" help:"Cells of a fixed sample, or of each draw"`
+	Normalise  bool      `flag:"normalise" topic:"the integral" help:"Scale the measure of the integral to 1; gamma then means another price"`
+	Family     string    `flag:"family" default:"gaussian" values:"gaussian,cauchy" topic:"the integral" help:"Family of kernels"`
+	Raw        bool      `flag:"raw" topic:"the integral" help:"Take columns as they are; by default they are brought to mean 0 and variance 1"`
+	Method     string    `flag:"method" default:"interior" values:"interior,proximal,paper" topic:"the solver" help:"Solver of the dual: to a certified gap, by proximal steps, or by Algorithm 1 of the dissertation, both as many as --iterations"`
+	Step       float64   `flag:"step" min:"0" topic:"the solver" help:"Length of their steps; 0 is by the norm of the kernels"`
+	StepMu     float64   `flag:"step_mu" min:"0" topic:"the solver" help:"Length of the steps of mu, of the method paper; 0 is as --step"`
+	Keep       bool      `flag:"keep" topic:"the solver" help:"Keep all peaks; by default kernels go while the training rows are fitted no worse"`
+	NoConstant bool      `flag:"no_constant" topic:"the solver" help:"Fit kernels without a constant beside them"`
+	Path       []float64 `flag:"path" min:"0" topic:"the solver" help:"Values of gamma to report beside, each solved from the one before"`
+	Seed       uint64    `flag:"seed" default:"1" topic:"the solver" help:"Seed of the means and the draws"`
 }
 
 // Train fits a sparse function of the columns of t to the numbers of its target, or one to every pair of
@@ -211,7 +212,7 @@ func (tr *training) targets(t *table.Table, w []float64) error {
 		for i, y := range tr.y {
 			sq += w[i] * (y - m.offset) * (y - m.offset)
 		}
-		if m.scale = math.Sqrt(sq); !(m.scale > 0) || math.IsInf(m.scale, 1) {
+		if m.scale = math.Sqrt(sq); !(m.scale > 1e-12*math.Abs(m.offset)) || math.IsInf(m.scale, 1) {
 			return fmt.Errorf("sparse: %s: the target %q has the variance %v; nothing is to be learnt", t.Title(), t.TargetName, sq)
 		}
 		for i := range tr.y {
@@ -492,7 +493,7 @@ func (tr *training) finish(p *Problem, which []int, sol *Solution, s *SolveOptio
 	if tr.o.Peaks == "dense" {
 		fn.sum = fn.dense
 	} else {
-		d, err := Discretize(p, sol, tr.bound, s.Eps, &DiscreteOptions{Fixed: tr.o.Peaks == "fixed", Joint: tr.o.Peaks == "joint", Kernels: tr.o.Kernels, Prune: !tr.o.Keep, L2: tr.o.L2}, &run.Control{Ctx: tr.run.Ctx, Workers: tr.workers})
+		d, err := Discretize(p, sol, tr.bound, s.Eps, &DiscreteOptions{Fixed: tr.o.Peaks == "fixed", Joint: tr.o.Peaks == "joint", Kernels: tr.o.Kernels, Prune: !tr.o.Keep, Intercept: !tr.o.NoConstant, L2: tr.o.L2}, &run.Control{Ctx: tr.run.Ctx, Workers: tr.workers})
 		if err != nil {
 			return err
 		}
