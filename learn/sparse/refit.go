@@ -19,8 +19,8 @@ import (
 type DiscreteOptions struct {
 	// Fixed leaves peaks at the cells where they were found.
 	Fixed bool
-	// Joint moves centres and widths together with the coefficients to the best fit: peaks alone are
-	// too narrow, since a wide bump costs least as a spread of narrower kernels.
+	// Joint moves centres, and widths unless the domain has one alone, together with the
+	// coefficients to the best fit: peaks alone are too narrow, since a wide bump costs least as a spread of narrower kernels.
 	Joint bool
 	// Kernels is the most there may be; zero is no limit. Beyond it the kernels go whose
 	// absence is least felt.
@@ -31,7 +31,8 @@ type DiscreteOptions struct {
 	// Intercept adds a constant to the kernels of the refit, which the integral has not.
 	Intercept bool
 	// L2 multiplies half the squared coefficients of a classifier, beside the mean logistic
-	// loss; zero is 1e-4.
+	// loss; zero is 1e-4. For numbers it multiplies the squared coefficients, in units of the
+	// kernels' mean squared norm, beside the squared errors; zero is 1e-10. Few samples ask for more.
 	L2 float64
 }
 
@@ -55,12 +56,15 @@ func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts
 	if bound == "" {
 		bound = optim.Tube
 	}
-	r := &refit{p: p, o: o, bound: bound, eps: eps, classes: bound != optim.Tube}
+	r := &refit{p: p, o: o, bound: bound, eps: eps, classes: bound != optim.Tube, lo: s.Cells.Domain.WLo, hi: s.Cells.Domain.WHi}
 	if c != nil {
 		r.c = run.Control{Ctx: c.Ctx, Workers: c.Workers}
 	}
 	if r.o.L2 == 0 {
-		r.o.L2 = 1e-4
+		r.o.L2 = tinyRidge
+		if r.classes {
+			r.o.L2 = 1e-4
+		}
 	}
 	d := &Discrete{Sum: &Sum{Family: s.Family, Dim: p.Dim}}
 	for _, k := range s.Peaks(p, o.Fixed, r.c.Workers) {
@@ -89,6 +93,7 @@ type refit struct {
 	bound   optim.FitBound
 	eps     float64
 	classes bool
+	lo, hi  float64 // of widths
 }
 
 func (r *refit) excess(f []float64) float64 {
@@ -162,7 +167,7 @@ func (r *refit) fit(s *Sum) error {
 	if r.classes {
 		a, err = r.logistic(k, r.coefficients(s))
 	} else {
-		a, _, err = leastSquares(k, r.p.Y, m, tinyRidge)
+		a, _, err = leastSquares(k, r.p.Y, m, r.o.L2)
 	}
 	if err == nil {
 		r.set(s, a)
@@ -284,15 +289,27 @@ func (r *refit) joint(s *Sum, steps int) error {
 	unit := slices.Clone(s.Width)
 	center := slices.Clone(s.Center)
 	moved := &Sum{Family: s.Family, Dim: dim, Center: slices.Clone(s.Center), Width: slices.Clone(s.Width), Coef: slices.Clone(s.Coef)}
+	// Widths stay within the domain, where their logarithms are sigmoids of what moves: beyond
+	// it kernels between two samples would each be free.
+	ratio := math.Log(r.hi / r.lo)
 	set := func(x []float64) {
 		for j := range m {
 			for l := range dim {
 				moved.Center[j*dim+l] = center[j*dim+l] + x[j*dim+l]*unit[j]
 			}
-			moved.Width[j] = unit[j] * math.Exp(math.Max(-20, math.Min(20, x[m*dim+j])))
+			if ratio > 0 {
+				moved.Width[j] = r.lo * math.Exp(ratio*score.Sigmoid(x[m*dim+j]))
+			}
 		}
 	}
 	shape := m * (dim + 1)
+	start := make([]float64, shape)
+	for j, w := range unit {
+		if ratio > 0 {
+			at := math.Min(0.98, math.Max(0.02, math.Log(w/r.lo)/ratio))
+			start[m*dim+j] = math.Log(at / (1 - at))
+		}
+	}
 	f, slope, h := make([]float64, n), make([]float64, n), make([]float64, n)
 	scale := 1e-300
 	for _, y := range r.p.Y {
@@ -313,7 +330,10 @@ func (r *refit) joint(s *Sum, steps int) error {
 				}
 				_, bySquare, byWidth := s.Family.Slopes(sq, moved.Width[j])
 				t := slope[i] * moved.Coef[j]
-				grad[m*dim+j] += t * byWidth * moved.Width[j]
+				if ratio > 0 {
+					at := math.Log(moved.Width[j]/r.lo) / ratio
+					grad[m*dim+j] += t * byWidth * moved.Width[j] * ratio * at * (1 - at)
+				}
 				for l, v := range x {
 					grad[j*dim+l] += 2 * t * bySquare * (z[l] - v) * unit[j]
 				}
@@ -322,7 +342,6 @@ func (r *refit) joint(s *Sum, steps int) error {
 	}
 	b := gemm.Implementation{}
 	var objective optim.Func
-	start := make([]float64, shape)
 	if r.classes {
 		start = append(start, r.coefficients(s)...)
 		objective = optim.Func{N: shape + columns, F: func(x, grad []float64) (float64, error) {
@@ -343,7 +362,7 @@ func (r *refit) joint(s *Sum, steps int) error {
 		objective = optim.Func{N: shape, F: func(x, grad []float64) (float64, error) {
 			set(x)
 			k, c := r.design(moved, 1)
-			a, _, err := leastSquares(k, r.p.Y, c, tinyRidge)
+			a, _, err := leastSquares(k, r.p.Y, c, r.o.L2)
 			if err != nil {
 				return math.Inf(1), nil
 			}
@@ -423,7 +442,7 @@ func (r *refit) least(s *Sum) int {
 			floats.Scale(root, k[i*m:][:m])
 		}
 	}
-	_, factor, err := leastSquares(k, r.p.Y, m, tinyRidge)
+	_, factor, err := leastSquares(k, r.p.Y, m, math.Max(r.o.L2, tinyRidge))
 	if err != nil {
 		return s.Len() - 1
 	}
@@ -439,4 +458,9 @@ func (r *refit) least(s *Sum) int {
 		}
 	}
 	return best
+}
+
+// Fit finds the coefficients of least squares, with a tiny ridge, for the values of p.
+func (s *Sum) Fit(p *Problem) error {
+	return (&refit{p: p, o: DiscreteOptions{L2: tinyRidge}}).fit(s)
 }

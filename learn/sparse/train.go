@@ -28,7 +28,7 @@ type Options struct {
 	Peaks    string    `flag:"peaks" default:"joint" values:"joint,refined,fixed,dense" help:"Kernels of the model: peaks moved together with their coefficients, peaks moved one by one, peaks where they were found, or all of the integral"`
 	Widths   []float64 `flag:"widths" above:"0" help:"Least and largest width, in standard deviations of the columns; one number is one width. By default 0.2 and 1.5 of the median distance"`
 	Centres  int       `flag:"centres" default:"100" min:"1" help:"Candidate centres of each class, or of all numbers: that many means (k-means) of the rows"`
-	L2       float64   `flag:"l2" default:"0.0001" min:"0" help:"Weight of half the squared coefficients of a classifier, beside the mean logistic loss of the refit"`
+	L2       float64   `flag:"l2" default:"0.0001" min:"0" help:"Weight of the squared coefficients in the refit: half of them beside the mean logistic loss, or all, in units of the kernels' mean square, beside the squared errors"`
 
 	Cells      string    `flag:"cells" default:"auto" values:"auto,grid,candidates,sample,draws" topic:"the integral" help:"Where the integral is taken: on a grid, for at most 3 columns; at candidate centres; on a fixed sample; or on fresh draws at each step. auto is grid for one column, else candidates"`
 	PerAxis    int       `flag:"per_axis" default:"100" min:"1" max:"100000" topic:"the integral" help:"Cells of a grid along each column"`
