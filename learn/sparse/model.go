@@ -119,7 +119,8 @@ const predictRows = 4096
 
 // Predict returns the scores of every row of t, whose columns must be those of Form: numbers; of
 // two classes the function; of more the votes of the pairs, with less than half a vote for how
-// clear they were. O(rows·kernels·columns) on workers goroutines, 0 for one a processor.
+// clear they were. Of more, the probability of a class is the mean of those of its pairs.
+// O(rows·kernels·columns) on workers goroutines, 0 for one a processor.
 func (m *Model) Predict(ctx stdcontext.Context, t *table.Table, workers int) (*learner.Scores, error) {
 	if err := m.form.Match(t); err != nil {
 		return nil, err
@@ -130,6 +131,9 @@ func (m *Model) Predict(ctx stdcontext.Context, t *table.Table, workers int) (*l
 		s.Outputs = k
 	}
 	s.Score = make([]float64, t.Rows*s.Outputs)
+	if k > 0 {
+		s.Probability = make([]float64, t.Rows*k)
+	}
 	dim, f := len(m.features), make([]float64, predictRows)
 	for from := 0; from < t.Rows; from += predictRows {
 		if err := ctx.Err(); err != nil {
@@ -145,6 +149,12 @@ func (m *Model) Predict(ctx stdcontext.Context, t *table.Table, workers int) (*l
 			fn := &m.functions[i]
 			fn.sum.Predict(workers, x, f)
 			for r, v := range f {
+				if k > 0 {
+					share := score.Sigmoid(v) / float64(len(m.functions))
+					p := s.Probability[(from+r)*k:][:k]
+					p[fn.classes[0]] += 1/float64(len(m.functions)) - share
+					p[fn.classes[1]] += share
+				}
 				switch {
 				case k == 0:
 					s.Score[from+r] = m.offset + m.scale*v
@@ -164,14 +174,8 @@ func (m *Model) Predict(ctx stdcontext.Context, t *table.Table, workers int) (*l
 			}
 		}
 	}
-	if k == 2 && !m.integral() {
-		// The refit is by the logistic loss.
-		p := make([]float64, t.Rows)
-		score.Logistic{}.Probabilities(p, s.Score)
-		s.Calibrated = true
-		for _, v := range p {
-			s.Probability = append(s.Probability, 1-v, v)
-		}
+	if k > 0 {
+		s.Calibrated = k == 2 && !m.integral() // the refit is by the logistic loss
 	}
 	return s, nil
 }
