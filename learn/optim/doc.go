@@ -18,12 +18,14 @@
 // # Who uses what
 //
 //	LBFGS       g2p, MULTIBOOST's domain classifier
-//	OWLQN       linear, sequence (with and without l1), saddle.Smoothed, ALMO
+//	FitDual     sparse
+//	Proximal    sparse: peaks, duals of many samples or of fresh draws, Algorithm 1
+//	OWLQN       linear, sparse's refits, sequence (with and without l1), saddle.Smoothed, ALMO
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
 //	score       boosting, MULTIBOOST, linear
 //	Bundle      free for structured learning: SimplexQP solves its duals
-//	run.Loop    saddle's solvers, Bundle
+//	run.Loop    saddle's solvers, Bundle, FitDual, Proximal
 //
 // # What may be relied on
 //

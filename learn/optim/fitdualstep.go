@@ -363,18 +363,16 @@ func (p *interior) factor() error {
 		p.packed = make([]float64, n*min(chunk, p.g))
 	}
 	b := gemm.Implementation{Workers: p.run.Workers}
+	var roots [chunk]float64
 	for from := 0; from < len(p.cols); from += chunk {
 		cols := p.cols[from:min(from+chunk, len(p.cols))]
+		for j, g := range cols {
+			roots[j] = math.Sqrt(p.curve[g])
+		}
 		for i := range n {
 			row, k := p.packed[i*len(cols):][:len(cols)], p.K[i*p.g:][:p.g]
 			for j, g := range cols {
-				row[j] = k[g]
-			}
-		}
-		for j, g := range cols {
-			root := math.Sqrt(p.curve[g])
-			for at := j; at < n*len(cols); at += len(cols) {
-				p.packed[at] *= root
+				row[j] = k[g] * roots[j]
 			}
 		}
 		b.Dsyrk(blas.Lower, blas.NoTrans, n, len(cols), 1, p.packed, len(cols), 1, p.system, n)

@@ -434,7 +434,9 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	} else {
 		prices = append(prices, tr.o.Gamma)
 	}
-	s.Gamma = prices[tr.stage]
+	if s.Gamma = prices[tr.stage]; asked && tr.stage == 0 {
+		s.Gap, s.Violation = 1e-3, 1e-3 // for its peak alone
+	}
 	control := &run.Control{Ctx: tr.run.Ctx, Workers: tr.workers, Recorder: tr.run.Live, Stop: run.Stop{}}
 	if s.Method != Interior {
 		control.Stop = tr.stop
@@ -450,7 +452,7 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	}
 	row := &run.Row{Stage: "", Objective: sol.Primal, Detail: &Detail{Function: pair + 1, Functions: len(tr.pairs), Gamma: s.Gamma, Gap: sol.Gap(), Excess: sol.Excess, Support: sol.Support}}
 	last := tr.stage == len(prices)-1
-	if onPath := !asked || tr.stage > 0; onPath && (last || len(tr.o.Path) > 0) {
+	if onPath := !asked || tr.stage > 0; onPath && len(tr.o.Path) > 0 {
 		kernels := len(sol.Peaks(p, tr.o.Peaks == "fixed", tr.workers))
 		tr.pathRow = append(tr.pathRow, []float64{s.Gamma, sol.Support, float64(kernels), sol.Gap(), sol.Excess, tr.misfit(p, sol.Dense())})
 	}
