@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,11 +13,13 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 )
 
-// sparseParts are the experiments of section 2.4 of the dissertation, in its order.
-var sparseParts = []struct {
+type sparsePart struct {
 	name string
 	run  func(*experiment.SparseOptions) (*learner.Section, error)
-}{
+}
+
+// sparseParts are the experiments of section 2.4 of the dissertation, in its order.
+var sparseParts = []sparsePart{
 	{"widths", experiment.SparseWidths}, {"komp", experiment.SparseKOMP}, {"smoothness", experiment.SparseSmoothness},
 }
 
@@ -27,6 +30,8 @@ var experimentSparse = &command{
 widths: ten Gaussians of one width; which widths are found, and with how many kernels.
 komp: kernels at equal test error, beside kernel orthogonal matching pursuit.
 smoothness: a signal whose frequency grows; kernels as samples become more.
+rooms: rooms from Wi-Fi signals. digits: MNIST with means of k-means as centres. Both read
+a folder, --data, with uci/wifi-localization.csv and mnist/*-ubyte.gz.
 
 Example:
 
@@ -36,7 +41,10 @@ Example:
 		for _, p := range sparseParts {
 			names = append(names, p.name)
 		}
-		parts := fs.String("parts", strings.Join(names, ","), "Experiments to run: "+strings.Join(names, ", "))
+		parts := fs.String("parts", strings.Join(names, ","), "Experiments to run: "+strings.Join(names, ", ")+", rooms, digits")
+		data := fs.String("data", "", "Folder with the data of rooms and digits")
+		images := fs.Int("images", 32, 10000, "Training images of digits; 0 is all 60000")
+		centres := fs.Int("centres", 32, 100, "Means of each digit")
 		repeats := fs.Int("repeats", 32, 20, "Draws of every signal")
 		seed := fs.Uint("seed", 1, "Seed of the draws")
 		asJSON := fs.Bool("json", false, "Report as JSON")
@@ -50,14 +58,33 @@ Example:
 			if o.Workers, err = workersOf(); err != nil {
 				return err
 			}
+			if *images < 0 || *centres < 1 {
+				return errors.New("flag --images must not be negative, and --centres at least 1")
+			}
 			asked := list(*parts)
+			every := slices.Concat(sparseParts, []sparsePart{
+				{"rooms", func(o *experiment.SparseOptions) (*learner.Section, error) {
+					return experiment.SparseRooms(o, os.DirFS(*data))
+				}},
+				{"digits", func(o *experiment.SparseOptions) (*learner.Section, error) {
+					return experiment.SparseDigits(o, &experiment.DigitOptions{Train: int(*images), Centres: int(*centres)}, os.DirFS(*data))
+				}},
+			})
 			for _, p := range asked {
+				if !slices.ContainsFunc(every, func(e sparsePart) bool { return e.name == p }) {
+					return fmt.Errorf("flag --parts: there is no experiment %q; there are %s, rooms, digits", p, strings.Join(names, ", "))
+				}
 				if !slices.Contains(names, p) {
-					return fmt.Errorf("flag --parts: there is no experiment %q; there are %s", p, strings.Join(names, ", "))
+					if *data == "" {
+						return fmt.Errorf("flag --data is needed for %s: a folder with uci/wifi-localization.csv and mnist/*-ubyte.gz", p)
+					}
+					if err := isFolder(*data, true); err != nil {
+						return err
+					}
 				}
 			}
 			var all []*learner.Section
-			for _, p := range sparseParts {
+			for _, p := range every {
 				if !slices.Contains(asked, p.name) {
 					continue
 				}

@@ -99,7 +99,8 @@ type training struct {
 	result  optim.Result
 	loose   bool // some run ended before it had arrived
 	workers int
-	stop    run.Stop // of a solution
+	stop    run.Stop          // of a solution
+	means   map[int][]float64 // candidate centres by class
 
 	// The function in work.
 	stage   int // 0: without a price; then the path; then the price asked for
@@ -109,7 +110,7 @@ type training struct {
 }
 
 func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, error) {
-	tr := &training{}
+	tr := &training{means: map[int][]float64{}}
 	if err := learner.Complete(&tr.o, opts); err != nil {
 		return nil, fmt.Errorf("sparse: %w", err)
 	}
@@ -381,22 +382,26 @@ func (tr *training) cells(p *Problem, pair int, s *SolveOptions) error {
 		s.Draw, s.Domain, s.Seed = o.Sample, domain, o.Seed
 		return nil
 	default:
+		// The means of a class are the same in all its pairs, whose kernels may then be the same.
 		var centers []float64
-		for side := range 2 {
-			var x []float64
-			for i, y := range p.Y {
-				if tr.m.form.Classes == nil || (y > 0) == (side == 1) {
-					x = append(x, p.X[i*dim:][:dim]...)
-				}
-			}
-			c, err := KMeans(tr.run.Ctx, x, dim, o.Centres, tr.workers, o.Seed+uint64(2*pair+side))
-			if err != nil {
-				return err
-			}
-			centers = append(centers, c...)
-			if tr.m.form.Classes == nil {
+		for side, class := range tr.pairs[pair] {
+			if tr.m.form.Classes == nil && side == 1 {
 				break
 			}
+			if tr.means[class] == nil {
+				var x []float64
+				for i, y := range p.Y {
+					if tr.m.form.Classes == nil || (y > 0) == (side == 1) {
+						x = append(x, p.X[i*dim:][:dim]...)
+					}
+				}
+				c, err := KMeans(tr.run.Ctx, x, dim, o.Centres, tr.workers, o.Seed+uint64(class))
+				if err != nil {
+					return err
+				}
+				tr.means[class] = c
+			}
+			centers = append(centers, tr.means[class]...)
 		}
 		s.Cells, err = Candidates(centers, dim, m.lo, m.hi, o.PerCentre)
 		if err == nil {
