@@ -18,9 +18,9 @@ type FitBound string
 
 // The bounds. Labels of Margin and Hinge are -1 and 1.
 const (
-	Tube   FitBound = "tube"   // |y_n - f_n| ≤ √Eps at each sample
-	Margin FitBound = "margin" // y_n f_n ≥ 1 - Eps at each sample
-	Hinge  FitBound = "hinge"  // Σ_n w_n max(0, 1 - y_n f_n) ≤ Eps, one bound for all samples
+	TubeBound   FitBound = "tube"   // |y_n - f_n| ≤ √Eps at each sample
+	MarginBound FitBound = "margin" // y_n f_n ≥ 1 - Eps at each sample
+	HingeBound  FitBound = "hinge"  // Σ_n w_n max(0, 1 - y_n f_n) ≤ Eps, one bound for all samples
 )
 
 // FitDual solves problems of least complexity under bounds of the fit,
@@ -91,11 +91,11 @@ func (d *FitDual) Check() error {
 		return bad("%d weights for %d samples", len(d.Weight), n)
 	case !(d.Gamma >= 0) || math.IsInf(d.Gamma, 1) || !(d.Eps >= 0) || math.IsInf(d.Eps, 1):
 		return bad("Gamma %v and Eps %v must be finite, and not negative", d.Gamma, d.Eps)
-	case d.Bound == Hinge && d.Eps == 0:
-		return bad("Eps of a total hinge must be positive; Margin with Eps = 0 allows none")
-	case d.Bound == Margin && d.Eps >= 1:
+	case d.Bound == HingeBound && d.Eps == 0:
+		return bad("Eps of a total hinge must be positive; MarginBound with Eps = 0 allows none")
+	case d.Bound == MarginBound && d.Eps >= 1:
 		return bad("Eps %v of a margin is not below 1", d.Eps)
-	case d.Bound != Tube && d.Bound != Margin && d.Bound != Hinge:
+	case d.Bound != TubeBound && d.Bound != MarginBound && d.Bound != HingeBound:
 		return bad("there is no bound %q", d.Bound)
 	}
 	if i := FirstNotFinite(d.K); i >= 0 {
@@ -107,7 +107,7 @@ func (d *FitDual) Check() error {
 		}
 	}
 	for i, y := range d.Target {
-		if y-y != 0 || d.Bound != Tube && y != 1 && y != -1 {
+		if y-y != 0 || d.Bound != TubeBound && y != 1 && y != -1 {
 			return bad("target %v of sample %d", y, i)
 		}
 		if d.Weight != nil && (!(d.Weight[i] > 0) || math.IsInf(d.Weight[i], 1)) {
@@ -163,18 +163,18 @@ func (d *FitDual) Value(lambda, t []float64) float64 {
 	for n, l := range lambda {
 		u := l * d.Target[n]
 		switch {
-		case d.Bound == Tube:
+		case d.Bound == TubeBound:
 			v += u - math.Sqrt(d.Eps)*math.Abs(l)
 		case u < 0:
 			return math.Inf(-1)
-		case d.Bound == Margin:
+		case d.Bound == MarginBound:
 			v += (1 - d.Eps) * u
 		default:
 			v += u
 			mu = math.Max(mu, u/d.weight(n))
 		}
 	}
-	if d.Bound == Hinge {
+	if d.Bound == HingeBound {
 		v -= d.Eps * mu
 	}
 	return v
@@ -185,15 +185,15 @@ func (d *FitDual) Excess(f []float64) float64 {
 	worst, total := 0.0, 0.0
 	for n, v := range f {
 		switch y := d.Target[n]; d.Bound {
-		case Tube:
+		case TubeBound:
 			worst = math.Max(worst, math.Abs(y-v)-math.Sqrt(d.Eps))
-		case Margin:
+		case MarginBound:
 			worst = math.Max(worst, 1-d.Eps-y*v)
 		default:
 			total += d.weight(n) * math.Max(0, 1-y*v)
 		}
 	}
-	if d.Bound == Hinge {
+	if d.Bound == HingeBound {
 		return math.Max(0, total-d.Eps)
 	}
 	return worst

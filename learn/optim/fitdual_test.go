@@ -38,15 +38,15 @@ func fitProblems(rng *rand.Rand, n int) []FitDual {
 		for _, b := range []struct {
 			bound FitBound
 			eps   float64
-		}{{Tube, 0.01}, {Tube, 0.1}, {Margin, 0.1}, {Hinge, 2}} {
+		}{{TubeBound, 0.01}, {TubeBound, 0.1}, {MarginBound, 0.1}, {HingeBound, 2}} {
 			x, k, v := gaussians(rng, n, 40, []float64{0.1, 0.25})
 			d := FitDual{K: k, Volume: v, Gamma: gamma, Bound: b.bound, Eps: b.eps, Target: make([]float64, n)}
 			for i := range n {
 				d.Target[i] = math.Sin(6*x[i]) + 0.03*rng.NormFloat64()
-				if b.bound != Tube {
+				if b.bound != TubeBound {
 					d.Target[i] = math.Copysign(1, math.Sin(6*x[i])+0.3)
 				}
-				if b.bound == Hinge && rng.IntN(20) == 0 {
+				if b.bound == HingeBound && rng.IntN(20) == 0 {
 					d.Target[i] *= -1
 				}
 			}
@@ -111,7 +111,7 @@ func TestFitDualWeak(t *testing.T) {
 			if va > r.Primal*(1+1e-6)+1e-9 {
 				t.Errorf("%s: the dual has %v, above the primal %v", d.Bound, va, r.Primal)
 			}
-			if d.Bound != Tube {
+			if d.Bound != TubeBound {
 				continue
 			}
 			above := va
@@ -128,7 +128,7 @@ func TestFitDualWeak(t *testing.T) {
 // With gamma = 0 and no tolerance, multipliers solve Q λ = y.
 func TestFitDualInterpolates(t *testing.T) {
 	k := []float64{1, 2, 0, 0, 1, 1}
-	d := FitDual{K: k, Volume: []float64{1, 2, 0.5}, Bound: Tube, Target: []float64{3, 1}}
+	d := FitDual{K: k, Volume: []float64{1, 2, 0.5}, Bound: TubeBound, Target: []float64{3, 1}}
 	r, err := d.Minimize(nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestFitDualInterpolates(t *testing.T) {
 func TestFitDualInfeasible(t *testing.T) {
 	k := []float64{1, 0.5, 1, 0.5, 0.3, 1}
 	for _, gamma := range []float64{0, 0.1} {
-		d := FitDual{K: k, Volume: []float64{1, 1}, Gamma: gamma, Bound: Margin, Eps: 0.1, Target: []float64{1, -1, 1}}
+		d := FitDual{K: k, Volume: []float64{1, 1}, Gamma: gamma, Bound: MarginBound, Eps: 0.1, Target: []float64{1, -1, 1}}
 		_, err := d.Minimize(nil, nil)
 		var e *InfeasibleError
 		if !errors.As(err, &e) || e.Samples[0]+e.Samples[1] != 1 {

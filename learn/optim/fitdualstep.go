@@ -58,22 +58,22 @@ func newInterior(d *FitDual, r *run.Run) *interior {
 	p := &interior{FitDual: d, run: r, n: n, g: g, unit: 1, widen: 10, sign: make([]float64, n), goal: make([]float64, n)}
 	for i, y := range d.Target {
 		switch d.Bound {
-		case Tube:
+		case TubeBound:
 			p.sign[i], p.goal[i] = 1, y
-		case Margin:
+		case MarginBound:
 			p.sign[i], p.goal[i] = y, 1-d.Eps
 		default:
 			p.sign[i], p.goal[i] = y, 1
 		}
 	}
 	switch d.Bound {
-	case Tube:
+	case TubeBound:
 		p.root = math.Sqrt(d.Eps)
 		p.unit = MaxAbs(d.Target)
 		if p.root > 0 {
 			p.boxes = 2 * n
 		}
-	case Margin:
+	case MarginBound:
 		p.boxes = n
 	default:
 		p.boxes = 2 * n
@@ -115,7 +115,7 @@ func (p *interior) begin(start []float64) {
 		if start != nil {
 			x = start[i] * p.sign[i]
 		}
-		if p.Bound != Tube {
+		if p.Bound != TubeBound {
 			now.x[i] = math.Max(x, p.scale)
 			now.a[i], now.b[i] = 1, 1
 			most = math.Max(most, now.x[i]/p.weight(i))
@@ -134,7 +134,7 @@ func (p *interior) begin(start []float64) {
 	now.mu = 2 * most
 	p.transposeSigned(now.x, p.t)
 	p.centre(p.scale * p.unit)
-	if p.Bound != Tube {
+	if p.Bound != TubeBound {
 		// Slacks that fit the values, of about one size, and cells to match their products.
 		size := p.reach()
 		p.centre(p.scale * size)
@@ -212,12 +212,12 @@ func (p *interior) measure(dir *state, step float64) float64 {
 	for i := range p.n {
 		a, b := along(now.a, d.a, i), along(now.b, d.b, i)
 		switch p.Bound {
-		case Tube:
+		case TubeBound:
 			if p.root > 0 {
 				r := along(now.r, d.r, i)
 				sum += a*(p.root+r) + b*(p.root-r)
 			}
-		case Margin:
+		case MarginBound:
 			sum += a * along(now.x, d.x, i)
 		default:
 			x := along(now.x, d.x, i)
@@ -414,12 +414,12 @@ func (p *interior) bend(g int) float64 {
 func (p *interior) diagonal(i int) float64 {
 	now := &p.now
 	switch p.Bound {
-	case Tube:
+	case TubeBound:
 		if p.root == 0 {
 			return 0
 		}
 		return 1 / (now.a[i]/(p.root+now.r[i]) + now.b[i]/(p.root-now.r[i]))
-	case Margin:
+	case MarginBound:
 		return now.a[i] / now.x[i]
 	}
 	return now.a[i]/now.x[i] + now.b[i]/(now.mu*p.weight(i)-now.x[i])
@@ -463,14 +463,14 @@ func (p *interior) direction(d *state, tau float64, second *state) {
 	for i := range n {
 		var residual float64
 		switch p.Bound {
-		case Tube:
+		case TubeBound:
 			residual = p.values[i] - p.goal[i] - now.r[i]
 			if p.root > 0 {
 				up, down := p.root+now.r[i], p.root-now.r[i]
 				dr := of(e.r, i)
 				lift[i] = p.diagonal(i) * ((tau-up*now.a[i]-of(e.a, i)*dr)/up - (tau-down*now.b[i]+of(e.b, i)*dr)/down)
 			}
-		case Margin:
+		case MarginBound:
 			residual = p.values[i] - p.goal[i] - now.a[i]
 			lift[i] = (tau - now.a[i]*now.x[i] - of(e.a, i)*of(e.x, i)) / now.x[i]
 		default:
@@ -489,7 +489,7 @@ func (p *interior) direction(d *state, tau float64, second *state) {
 	copy(d.x, p.rhs)
 	gemm.CholeskySolve(1, n, 1, p.system, n, d.x, 1)
 	d.mu = 0
-	if p.Bound == Hinge {
+	if p.Bound == HingeBound {
 		z := slices.Clone(p.border)
 		gemm.CholeskySolve(1, n, 1, p.system, n, z, 1)
 		along, across := 0.0, 0.0
@@ -507,7 +507,7 @@ func (p *interior) direction(d *state, tau float64, second *state) {
 	// What was eliminated. Slices of second may be those of d no longer: they were read.
 	for i := range n {
 		switch p.Bound {
-		case Tube:
+		case TubeBound:
 			if p.root == 0 {
 				continue
 			}
@@ -518,7 +518,7 @@ func (p *interior) direction(d *state, tau float64, second *state) {
 			d.r[i] = dr
 			d.a[i] = (rup - now.a[i]*dr) / up
 			d.b[i] = (rdown + now.b[i]*dr) / down
-		case Margin:
+		case MarginBound:
 			d.a[i] = (tau - now.a[i]*now.x[i] - of(e.a, i)*of(e.x, i) - now.a[i]*d.x[i]) / now.x[i]
 		default:
 			w := p.weight(i)
@@ -550,14 +550,14 @@ func (p *interior) longest(d *state) float64 {
 	}
 	for i := range p.n {
 		switch p.Bound {
-		case Tube:
+		case TubeBound:
 			if p.root > 0 {
 				keep(now.a[i], d.a[i])
 				keep(now.b[i], d.b[i])
 				keep(p.root+now.r[i], d.r[i])
 				keep(p.root-now.r[i], -d.r[i])
 			}
-		case Margin:
+		case MarginBound:
 			keep(now.x[i], d.x[i])
 			keep(now.a[i], d.a[i])
 		default:
@@ -599,7 +599,7 @@ func (p *interior) advance(step float64) {
 		now.b[i] += step * d.b[i]
 		now.r[i] += step * d.r[i]
 	}
-	if p.Bound == Tube && p.root > 0 {
+	if p.Bound == TubeBound && p.root > 0 {
 		for i := range p.n {
 			now.x[i] = now.a[i] - now.b[i] // as it is, but for rounding
 		}

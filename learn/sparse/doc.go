@@ -7,7 +7,7 @@
 //	p := &sparse.Problem{X: x, Dim: 1, Y: y}                           // points
 //	cells, err := sparse.Grid(sparse.Around(x, 1, 1, 0.1, 1), 200, 12) // centres and widths
 //	s, _, err := sparse.Solve(p, &sparse.SolveOptions{Eps: 0.01, Gamma: 1, Cells: cells}, nil)
-//	d, err := sparse.Discretize(p, s, optim.Tube, 0.01, &sparse.DiscreteOptions{Joint: true}, nil)
+//	d, err := sparse.Discretize(p, s, optim.TubeBound, 0.01, &sparse.DiscreteOptions{Joint: true}, nil)
 //
 // The function is f(x) = ∫ α(z, w) k(x, z; w) dz dw over a compact set of centres and widths. Of
 // all those that fit the samples within a bound it has the least ∫ α²/2 plus Gamma times the

@@ -54,9 +54,9 @@ func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts
 		o = *opts
 	}
 	if bound == "" {
-		bound = optim.Tube
+		bound = optim.TubeBound
 	}
-	r := &refit{p: p, o: o, bound: bound, eps: eps, classes: bound != optim.Tube, lo: s.Cells.Domain.WLo, hi: s.Cells.Domain.WHi}
+	r := &refit{p: p, o: o, bound: bound, eps: eps, classes: bound != optim.TubeBound, lo: s.Cells.Domain.WLo, hi: s.Cells.Domain.WHi}
 	if c != nil {
 		r.c = run.Control{Ctx: c.Ctx, Workers: c.Workers}
 	}

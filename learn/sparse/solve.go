@@ -34,7 +34,7 @@ const (
 
 // SolveOptions are the settings of Solve.
 type SolveOptions struct {
-	Bound  optim.FitBound // "" is optim.Tube
+	Bound  optim.FitBound // "" is optim.TubeBound
 	Eps    float64        // of the bound: Tube takes it squared, |y - f| ≤ √Eps
 	Gamma  float64        // price of a unit of volume in use
 	Family Family         // nil is Gaussian
@@ -113,7 +113,7 @@ func newSolver(p *Problem, o *SolveOptions, c *run.Control) (*solver, error) {
 	if c != nil {
 		s.c = *c
 	}
-	s.o.Bound, s.o.Method = cmp.Or(o.Bound, optim.Tube), cmp.Or(o.Method, Interior)
+	s.o.Bound, s.o.Method = cmp.Or(o.Bound, optim.TubeBound), cmp.Or(o.Method, Interior)
 	s.o.Samples, s.o.MaxBytes = cmp.Or(o.Samples, 1500), cmp.Or(o.MaxBytes, 2<<30)
 	if s.o.Family == nil {
 		s.o.Family = Gaussian{}
@@ -245,7 +245,7 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		}
 		var worse []outside
 		tol := 1e-4
-		if s.o.Bound == optim.Tube {
+		if s.o.Bound == optim.TubeBound {
 			tol *= math.Max(1e-300, optim.MaxAbs(s.p.Y))
 		}
 		for i, v := range f {
@@ -254,9 +254,9 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 			}
 			over := 0.0
 			switch y := s.p.Y[i]; s.o.Bound {
-			case optim.Tube:
+			case optim.TubeBound:
 				over = math.Abs(y-v) - math.Sqrt(s.o.Eps)
-			case optim.Margin:
+			case optim.MarginBound:
 				over = 1 - s.o.Eps - y*v
 			default:
 				over = 1 - y*v
@@ -330,7 +330,7 @@ type descent struct {
 }
 
 func (e *descent) Dim() int {
-	if e.o.Bound == optim.Hinge {
+	if e.o.Bound == optim.HingeBound {
 		return e.n + 1
 	}
 	return e.n
@@ -369,7 +369,7 @@ func (e *descent) phi(lambda []float64) (float64, error) {
 
 func (e *descent) Eval(x, grad []float64) (float64, error) {
 	lambda := x[:e.n]
-	if e.o.Bound != optim.Tube {
+	if e.o.Bound != optim.TubeBound {
 		lambda = make([]float64, e.n)
 		floats.MulTo(lambda, x[:e.n], e.p.Y)
 	}
@@ -379,14 +379,14 @@ func (e *descent) Eval(x, grad []float64) (float64, error) {
 	}
 	for i, y := range e.p.Y {
 		switch slope := e.f[i]; e.o.Bound {
-		case optim.Tube:
+		case optim.TubeBound:
 			v -= x[i] * y
 			if grad != nil {
 				grad[i] = slope - y
 			}
 		default:
 			goal := 1.0
-			if e.o.Bound == optim.Margin {
+			if e.o.Bound == optim.MarginBound {
 				goal -= e.o.Eps
 			}
 			v -= goal * x[i]
@@ -395,7 +395,7 @@ func (e *descent) Eval(x, grad []float64) (float64, error) {
 			}
 		}
 	}
-	if e.o.Bound == optim.Hinge {
+	if e.o.Bound == optim.HingeBound {
 		v += e.o.Eps * x[e.n]
 		if grad != nil {
 			grad[e.n] = e.o.Eps
@@ -406,11 +406,11 @@ func (e *descent) Eval(x, grad []float64) (float64, error) {
 
 func (e *descent) Prox(x, step []float64) {
 	switch e.o.Bound {
-	case optim.Tube:
+	case optim.TubeBound:
 		for i, v := range x {
 			x[i] = math.Copysign(math.Max(0, math.Abs(v)-math.Sqrt(e.o.Eps)*step[i%len(step)]), v)
 		}
-	case optim.Margin:
+	case optim.MarginBound:
 		for i, v := range x {
 			x[i] = math.Max(0, v)
 		}
@@ -457,7 +457,7 @@ func (e *descent) project(x []float64) {
 }
 
 func (e *descent) Penalty(x []float64) float64 {
-	if e.o.Bound != optim.Tube {
+	if e.o.Bound != optim.TubeBound {
 		return 0
 	}
 	return math.Sqrt(e.o.Eps) * floats.Norm(x, 1)
@@ -506,10 +506,10 @@ func (s *solver) proximal() (*Solution, *optim.Result, error) {
 	if s.o.Start != nil {
 		for i, l := range s.o.Start {
 			x[i] = l
-			if s.o.Bound != optim.Tube {
+			if s.o.Bound != optim.TubeBound {
 				x[i] = l * s.p.Y[i]
 			}
-			if s.o.Bound == optim.Hinge {
+			if s.o.Bound == optim.HingeBound {
 				x[s.n] = math.Max(x[s.n], x[i])
 			}
 		}
@@ -519,7 +519,7 @@ func (s *solver) proximal() (*Solution, *optim.Result, error) {
 		return nil, r, err
 	}
 	lambda := slices.Clone(r.X[:s.n])
-	if s.o.Bound != optim.Tube {
+	if s.o.Bound != optim.TubeBound {
 		floats.Mul(lambda, s.p.Y)
 	}
 	return s.recovered(lambda), r, err
@@ -568,14 +568,14 @@ func (s *solver) paper() (*Solution, *optim.Result, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.o.Bound == optim.Hinge {
+	if s.o.Bound == optim.HingeBound {
 		return nil, nil, errors.New("sparse: Algorithm 1 has no finite minimiser of the hinge loss; use the method proximal or interior")
 	}
 	step := cmp.Or(s.o.Step, 1/e.norm())
 	m := optim.Proximal{Step: []float64{step}, Decay: s.o.Decay}
 	var f optim.Composite = e
 	x := make([]float64, e.Dim())
-	if s.o.Bound == optim.Tube {
+	if s.o.Bound == optim.TubeBound {
 		f = ascent{e}
 		x = make([]float64, 2*s.n)
 		m.Step = slices.Concat(slices.Repeat([]float64{step}, s.n), slices.Repeat([]float64{cmp.Or(s.o.StepMu, step)}, s.n))
@@ -588,7 +588,7 @@ func (s *solver) paper() (*Solution, *optim.Result, error) {
 		return nil, r, err
 	}
 	lambda := slices.Clone(r.X[:s.n])
-	if s.o.Bound == optim.Margin {
+	if s.o.Bound == optim.MarginBound {
 		floats.Mul(lambda, s.p.Y)
 	}
 	return s.recovered(lambda), r, err

@@ -86,7 +86,7 @@ func TestWithoutPrice(t *testing.T) {
 	// The multipliers of scikit-learn's machine with the kernel q:
 	//	SVC(C=1e10, kernel="precomputed", tol=1e-10, shrinking=False) has an intercept, and this has not;
 	// so the conditions of the optimum are what is asked for.
-	s = solved(t, p, &SolveOptions{Cells: c, Bound: optim.Margin})
+	s = solved(t, p, &SolveOptions{Cells: c, Bound: optim.MarginBound})
 	for i := range x {
 		u, margin := s.Lambda[i]*p.Y[i], p.Y[i]*floats.Dot(q[i], s.Lambda)
 		if u < -1e-9 || margin < 1-1e-5 || u > 1e-4 && margin > 1+1e-4 {
@@ -94,7 +94,7 @@ func TestWithoutPrice(t *testing.T) {
 		}
 	}
 	p.Y[1], p.Y[4] = -1, 1
-	s = solved(t, p, &SolveOptions{Cells: c, Bound: optim.Hinge, Eps: 1.5, Gap: 1e-9, Violation: 1e-9})
+	s = solved(t, p, &SolveOptions{Cells: c, Bound: optim.HingeBound, Eps: 1.5, Gap: 1e-9, Violation: 1e-9})
 	mu, total := 0.0, 0.0
 	for i := range x {
 		mu = math.Max(mu, s.Lambda[i]*p.Y[i])
@@ -198,7 +198,7 @@ func TestMethodsAgree(t *testing.T) {
 	for i, y := range p.Y {
 		p.Y[i] = math.Copysign(1, y-0.8)
 	}
-	for _, b := range []optim.FitBound{optim.Margin, optim.Hinge} {
+	for _, b := range []optim.FitBound{optim.MarginBound, optim.HingeBound} {
 		o := SolveOptions{Bound: b, Eps: 0.5, Cells: grid(t, Around(p.X, 1, 1.5, 0.4, 0.8), 60, 3)}
 		want := solved(t, p, &o)
 		o.Method = Prox
@@ -240,7 +240,7 @@ func TestOneBump(t *testing.T) {
 	c := grid(t, Domain{[]float64{-3}, []float64{8}, 0.2, 2}, 220, 40)
 	for _, gamma := range []float64{0.3, 1} {
 		s := solved(t, p, &SolveOptions{Eps: 1e-3, Gamma: gamma, Cells: c})
-		d, err := Discretize(p, s, optim.Tube, 1e-3, nil, nil)
+		d, err := Discretize(p, s, optim.TubeBound, 1e-3, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +249,7 @@ func TestOneBump(t *testing.T) {
 		}
 		near(t, "centre", d.Center[0], 2.5, 0.05)
 		near(t, "width of the peak", d.Width[0], 0.9, 0.1)
-		if d, err = Discretize(p, s, optim.Tube, 1e-3, &DiscreteOptions{Joint: true}, nil); err != nil {
+		if d, err = Discretize(p, s, optim.TubeBound, 1e-3, &DiscreteOptions{Joint: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		near(t, "joint width", d.Width[0], 1, 0.02)
@@ -276,7 +276,7 @@ func TestTwoBumps(t *testing.T) {
 					t.Errorf("eps %v, gamma %v: no peak at %v in %+v", eps, gamma, want.z, s.Peaks(p, false, 1))
 				}
 			}
-			d, err := Discretize(p, s, optim.Tube, eps, &DiscreteOptions{Joint: true}, nil)
+			d, err := Discretize(p, s, optim.TubeBound, eps, &DiscreteOptions{Joint: true}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,7 +310,7 @@ func TestIrrelevantCandidate(t *testing.T) {
 			t.Errorf("width %v of the far centre has %v", c.Width[g], s.Alpha[g])
 		}
 	}
-	d, err := Discretize(p, s, optim.Tube, 0.05, &DiscreteOptions{Fixed: true}, nil)
+	d, err := Discretize(p, s, optim.TubeBound, 0.05, &DiscreteOptions{Fixed: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestMonteCarlo(t *testing.T) {
 	lambda := []float64{1, -0.7, 0.4, 0.9}
 	value := func(c *Cells) float64 {
 		k := c.Values(1, Gaussian{}, x)
-		f := optim.FitDual{K: k, Volume: c.Volume, Target: x, Bound: optim.Tube}
+		f := optim.FitDual{K: k, Volume: c.Volume, Target: x, Bound: optim.TubeBound}
 		a, out := make([]float64, c.Len()), make([]float64, len(x))
 		f.Transpose(lambda, a)
 		threshold(0.05, a, a)
@@ -399,8 +399,8 @@ func TestWorkingSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []SolveOptions{{Bound: optim.Hinge, Eps: 130, Gamma: 0.01}, {Bound: optim.Tube, Eps: 0.04, Gamma: 0.01}} {
-		if o.Bound == optim.Tube {
+	for _, o := range []SolveOptions{{Bound: optim.HingeBound, Eps: 130, Gamma: 0.01}, {Bound: optim.TubeBound, Eps: 0.04, Gamma: 0.01}} {
+		if o.Bound == optim.TubeBound {
 			for i := range p.Y {
 				p.Y[i] = p.X[2*i]*math.Exp(-p.X[2*i+1]*p.X[2*i+1]) + 0.05*rng.NormFloat64()
 			}

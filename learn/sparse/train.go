@@ -127,9 +127,9 @@ func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, erro
 	}
 	switch classes := t != nil && t.Classes != nil; {
 	case o.Bound == "auto" && classes:
-		tr.bound = optim.Hinge
+		tr.bound = optim.HingeBound
 	case o.Bound == "auto":
-		tr.bound = optim.Tube
+		tr.bound = optim.TubeBound
 	case classes == (o.Bound == "tube"):
 		return nil, fmt.Errorf("sparse: bound: %s does not suit the target %q; numbers have tubes, classes margins and hinges", o.Bound, t.TargetName)
 	default:
@@ -188,7 +188,7 @@ func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, erro
 	tr.y = slices.Clone(d.Y)
 	if d.W != nil {
 		tr.weight = slices.Clone(d.W)
-		if tr.bound != optim.Hinge && slices.Max(d.W) > slices.Min(d.W) {
+		if tr.bound != optim.HingeBound && slices.Max(d.W) > slices.Min(d.W) {
 			control.Warning("weights other than 0 count alike: the bound holds for every row; --bound hinge weighs rows")
 		}
 	}
@@ -281,7 +281,7 @@ func (tr *training) problem(pair int) (*Problem, []int) {
 		p.Y = append(p.Y, y)
 		which = append(which, i)
 	}
-	if tr.weight != nil && tr.bound == optim.Hinge {
+	if tr.weight != nil && tr.bound == optim.HingeBound {
 		total := 0.0
 		for _, i := range which {
 			total += tr.weight[i]
@@ -297,9 +297,9 @@ func (tr *training) eps(p *Problem) float64 {
 	switch {
 	case tr.o.Eps > 0:
 		return tr.o.Eps
-	case tr.bound == optim.Tube:
+	case tr.bound == optim.TubeBound:
 		return 0.05
-	case tr.bound == optim.Margin:
+	case tr.bound == optim.MarginBound:
 		return 0.1
 	}
 	return math.Max(2, 0.05*float64(len(p.Y)))
@@ -325,7 +325,7 @@ func (tr *training) conflict(p *Problem, which []int) error {
 		k := key.String()
 		j, ok := seen[k]
 		switch {
-		case tr.bound == optim.Hinge:
+		case tr.bound == optim.HingeBound:
 			if masses[k] == nil {
 				masses[k] = &sides{}
 				order = append(order, k)
@@ -336,9 +336,9 @@ func (tr *training) conflict(p *Problem, which []int) error {
 			}
 			masses[k].mass[side] += weight(i)
 		case !ok:
-		case tr.bound == optim.Margin && p.Y[j] != y:
+		case tr.bound == optim.MarginBound && p.Y[j] != y:
 			return pairOf(i, j, "no function has both margins; remove one, or use --bound hinge")
-		case tr.bound == optim.Tube && math.Abs(p.Y[j]-y) > 2*math.Sqrt(eps):
+		case tr.bound == optim.TubeBound && math.Abs(p.Y[j]-y) > 2*math.Sqrt(eps):
 			d := (p.Y[j] - y) / 2
 			return pairOf(i, j, fmt.Sprintf("no function is within eps %.4g of both; the least eps that may do is %.4g", eps, d*d))
 		}
@@ -349,7 +349,7 @@ func (tr *training) conflict(p *Problem, which []int) error {
 	for _, k := range order {
 		least += 2 * math.Min(masses[k].mass[0], masses[k].mass[1])
 	}
-	if tr.bound == optim.Hinge && least >= eps {
+	if tr.bound == optim.HingeBound && least >= eps {
 		return fmt.Errorf("sparse: equal rows of different classes make a total hinge loss of at least %.4g, and eps is %.4g: allow more", least, eps)
 	}
 	return nil
@@ -477,7 +477,7 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 func (tr *training) misfit(p *Problem, s *Sum) float64 {
 	f := make([]float64, len(p.Y))
 	s.Predict(tr.workers, p.X, f)
-	return (&refit{p: p, classes: tr.bound != optim.Tube}).err(f)
+	return (&refit{p: p, classes: tr.bound != optim.TubeBound}).err(f)
 }
 
 // located names the rows of an infeasible bound.

@@ -161,7 +161,7 @@ func SparseWidths(o *SparseOptions) (*learner.Section, error) {
 				return err
 			}
 			for _, d := range options {
-				_, k, err := sparsely(o.Ctx, s.train, cells, signalEps, signalShare, optim.Tube, d)
+				_, k, err := sparsely(o.Ctx, s.train, cells, signalEps, signalShare, optim.TubeBound, d)
 				if err != nil {
 					return err
 				}
@@ -244,7 +244,7 @@ func SparseKOMP(o *SparseOptions) (*learner.Section, error) {
 				if err != nil {
 					return err
 				}
-				_, d, err := sparsely(o.Ctx, s.train, cells, signalEps, signalShare, optim.Tube, &sparse.DiscreteOptions{Joint: true, Prune: true, L2: signalL2})
+				_, d, err := sparsely(o.Ctx, s.train, cells, signalEps, signalShare, optim.TubeBound, &sparse.DiscreteOptions{Joint: true, Prune: true, L2: signalL2})
 				if err != nil {
 					return err
 				}
@@ -288,7 +288,7 @@ func SparseSmoothness(o *SparseOptions) (*learner.Section, error) {
 			if err != nil {
 				return err
 			}
-			_, d, err := sparsely(o.Ctx, s.train, cells, signalEps, signalShare, optim.Tube, &sparse.DiscreteOptions{Joint: true, Prune: true, L2: signalL2})
+			_, d, err := sparsely(o.Ctx, s.train, cells, signalEps, signalShare, optim.TubeBound, &sparse.DiscreteOptions{Joint: true, Prune: true, L2: signalL2})
 			if err != nil {
 				return err
 			}
