@@ -275,7 +275,7 @@ func SparseKOMP(o *SparseOptions) (*learner.Section, error) {
 func SparseSmoothness(o *SparseOptions) (*learner.Section, error) {
 	t := &learner.Section{Title: "E3: sin(πx²/2), more and more samples", Columns: []string{"samples", "kernels", "sd", "MSE", "KOMP's width", "KOMP's MSE with as many", "KOMP's kernels for the same MSE"},
 		Note: "MSE is the median, on 1000 points without noise; KOMP's width and kernels are the best on the test points; published: 26 kernels for every number of samples"}
-	widths := []float64{0.1, 0.15, 0.2, 0.3}
+	widths := []float64{0.1, 0.2, 0.3}
 	for _, n := range []int{51, 101, 201, 301, 401, 501} {
 		mse, kernels := make([]float64, o.Repeats), make([]float64, o.Repeats)
 		same, needs := make([][]float64, len(widths)), make([][]float64, len(widths))
