@@ -115,7 +115,7 @@ func (m *Model) points(t *table.Table, workers int) []float64 {
 }
 
 // predictRows rows are predicted together, between two looks at the context.
-const predictRows = 4096
+const predictRows = 2048
 
 // Predict returns the scores of every row of t, whose columns must be those of Form: numbers; of
 // two classes the function; of more the votes of the pairs, with less than half a vote for how

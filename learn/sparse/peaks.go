@@ -2,6 +2,7 @@ package sparse
 
 import (
 	"cmp"
+	stdcontext "context"
 	"math"
 	"slices"
 
@@ -61,8 +62,9 @@ type Peak struct {
 // Peaks returns the maxima of |abar| within the support, the highest first: on a grid those of
 // the cells beside their neighbours, of candidates the best width of each centre in use, of
 // samples all cells in use. Unless fixed, each is then moved to the maximum proper by
-// projected ascent within the domain, and of peaks closer than half a width one stays.
-func (s *Solution) Peaks(p *Problem, fixed bool, workers int) []Peak {
+// projected ascent within the domain, and of peaks closer than half a width one stays. The error
+// is that of a cancelled context.
+func (s *Solution) Peaks(ctx stdcontext.Context, p *Problem, fixed bool, workers int) ([]Peak, error) {
 	b := newBar(p, s)
 	var cells []int
 	switch {
@@ -88,17 +90,21 @@ func (s *Solution) Peaks(p *Problem, fixed bool, workers int) []Peak {
 		}
 	}
 	peaks := make([]Peak, len(cells))
-	run.Blocks(workers, len(cells), 1, func(_, i, _ int) {
+	err := run.Each(workers, len(cells), func(_, i int) error {
 		c := Peak{Center: slices.Clone(s.Cells.at(cells[i])), Width: s.Cells.Width[cells[i]]}
 		c.Value, _ = b.at(c.Center, c.Width, nil)
 		if !fixed {
-			b.climb(&c, &s.Cells.Domain)
+			b.climb(ctx, &c, &s.Cells.Domain)
 		}
 		peaks[i] = c
+		return context(ctx)
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(peaks, func(a, b Peak) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
 	if fixed {
-		return peaks
+		return peaks, nil
 	}
 	var out []Peak
 	for _, c := range peaks {
@@ -106,7 +112,7 @@ func (s *Solution) Peaks(p *Problem, fixed bool, workers int) []Peak {
 			out = append(out, c)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // same tells peaks that are one: of the same sign, with centres within half a width, and
@@ -180,7 +186,7 @@ func (s *Solution) gridPeaks(b *bar) []int {
 
 // climb moves a peak to a maximum of |abar| in the domain. Centres count in widths, and widths by
 // their logarithms.
-func (b *bar) climb(c *Peak, d *Domain) {
+func (b *bar) climb(ctx stdcontext.Context, c *Peak, d *Domain) {
 	dim, unit := b.dim, c.Width
 	sign := math.Copysign(1, c.Value)
 	height := math.Abs(c.Value)
@@ -212,7 +218,7 @@ func (b *bar) climb(c *Peak, d *Domain) {
 	lo[dim], hi[dim] = math.Log(d.WLo/unit), math.Log(d.WHi/unit)
 	set := optim.Box{Lo: lo, Hi: hi}
 	r, err := optim.Proximal{}.Minimize(optim.Within(f, set), make([]float64, dim+1),
-		&run.Control{Stop: run.Stop{Iterations: 300, Relative: 1e-13}})
+		&run.Control{Ctx: ctx, Stop: run.Stop{Iterations: 300, Relative: 1e-13}})
 	if err != nil {
 		return // where it was found, which is a peak of cells
 	}

@@ -67,7 +67,11 @@ func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts
 		}
 	}
 	d := &Discrete{Sum: &Sum{Family: s.Family, Dim: p.Dim}}
-	for _, k := range s.Peaks(p, o.Fixed, r.c.Workers) {
+	peaks, err := s.Peaks(r.c.Context(), p, o.Fixed, r.c.Workers)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range peaks {
 		if k.Edge {
 			d.Edge++
 		}

@@ -221,7 +221,14 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 			lambda[i] = r.X[j]
 		}
 		f := make([]float64, s.n)
-		s.o.Cells.dense(s.o.Family, r.Alpha).Predict(s.c.Workers, s.p.X, f)
+		sum := s.o.Cells.dense(s.o.Family, r.Alpha)
+		for from := 0; from < s.n; from += predictRows {
+			to := min(s.n, from+predictRows)
+			if err := context(s.c.Ctx); err != nil {
+				return nil, nil, err
+			}
+			sum.Predict(s.c.Workers, s.p.X[from*s.p.Dim:to*s.p.Dim], f[from:to])
+		}
 		excess := (&optim.FitDual{Bound: s.o.Bound, Eps: s.o.Eps, Target: s.p.Y, Weight: s.p.Weight}).Excess(f)
 		out.X, out.F, out.Reason = lambda, r.F, r.Reason
 		out.Iterations += r.Iterations

@@ -1,9 +1,11 @@
 package sparse
 
 import (
+	stdcontext "context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -267,13 +269,17 @@ func TestTwoBumps(t *testing.T) {
 	for _, eps := range []float64{1e-3, 1e-2} {
 		for _, gamma := range []float64{0.3, 1} {
 			s := solved(t, p, &SolveOptions{Eps: eps, Gamma: gamma, Cells: c})
+			peaks, err := s.Peaks(stdcontext.Background(), p, false, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, want := range []struct{ z, lo, hi float64 }{{0.5, 0.2, 0.4}, {5.5, 1.1, 1.2}} {
 				found := false
-				for _, k := range s.Peaks(p, false, 1) {
+				for _, k := range peaks {
 					found = found || math.Abs(k.Center[0]-want.z) < 0.1 && k.Width > want.lo-0.02 && k.Width < want.hi+0.02
 				}
 				if !found {
-					t.Errorf("eps %v, gamma %v: no peak at %v in %+v", eps, gamma, want.z, s.Peaks(p, false, 1))
+					t.Errorf("eps %v, gamma %v: no peak at %v in %+v", eps, gamma, want.z, peaks)
 				}
 			}
 			d, err := Discretize(p, s, optim.TubeBound, eps, &DiscreteOptions{Joint: true}, nil)
@@ -384,6 +390,24 @@ func TestMonteCarlo(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "dual value of stochastic steps", s.Dual, exact.Dual, 0.05*exact.Dual)
+	// The seed decides the draws.
+	var first []float64
+	for i, seed := range []uint64{3, 3, 4} {
+		s, _, err := Solve(p, &SolveOptions{Eps: 0.04, Gamma: 0.1, Draw: 50, Domain: dom, Method: Prox, Seed: seed}, &run.Control{Stop: run.Stop{Iterations: 20}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = s.Lambda
+		} else if floats.Equal(first, s.Lambda) != (i == 1) {
+			t.Errorf("seed %d gives %v, seed 3 %v", seed, s.Lambda, first)
+		}
+	}
+	// Memory is foreseen.
+	_, _, err = Solve(p, &SolveOptions{Cells: exact.Cells, MaxBytes: 1000}, nil)
+	if err == nil || !strings.Contains(err.Error(), "ask for at most 10 cells") {
+		t.Errorf("beyond the memory: %v", err)
+	}
 }
 
 // Samples beyond what is solved at once give the function of all of them.

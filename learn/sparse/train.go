@@ -458,8 +458,11 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	row := &run.Row{Stage: "", Objective: sol.Primal, Detail: &Detail{Function: pair + 1, Functions: len(tr.pairs), Gamma: s.Gamma, Gap: sol.Gap(), Excess: sol.Excess, Support: sol.Support}}
 	last := tr.stage == len(prices)-1
 	if onPath := !asked || tr.stage > 0; onPath && len(tr.o.Path) > 0 {
-		kernels := len(sol.Peaks(p, tr.o.Peaks == "fixed", tr.workers))
-		tr.pathRow = append(tr.pathRow, []float64{s.Gamma, sol.Support, float64(kernels), sol.Gap(), sol.Excess, tr.misfit(p, sol.Dense())})
+		peaks, err := sol.Peaks(tr.run.Ctx, p, tr.o.Peaks == "fixed", tr.workers)
+		if err != nil {
+			return nil, "", err
+		}
+		tr.pathRow = append(tr.pathRow, []float64{s.Gamma, sol.Support, float64(len(peaks)), sol.Gap(), sol.Excess, tr.misfit(p, sol.Dense())})
 	}
 	if !last {
 		tr.stage++
