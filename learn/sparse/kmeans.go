@@ -1,7 +1,7 @@
 package sparse
 
 import (
-	stdcontext "context"
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,7 +10,7 @@ import (
 // KMeans returns k centres of points x, n × dim: Lloyd's iterations from k-means++ draws
 // (D. Arthur and S. Vassilvitskii, SODA 2007), at most 50. Where k is n or more, the points themselves.
 // O(n·k·dim) an iteration. The error is that of a cancelled context.
-func KMeans(ctx stdcontext.Context, x []float64, dim, k, workers int, seed uint64) ([]float64, error) {
+func KMeans(ctx context.Context, x []float64, dim, k, workers int, seed uint64) ([]float64, error) {
 	n := len(x) / dim
 	if k >= n {
 		return slices.Clone(x), nil
@@ -21,7 +21,7 @@ func KMeans(ctx stdcontext.Context, x []float64, dim, k, workers int, seed uint6
 	nearest := slices.Repeat([]float64{math.Inf(1)}, n)
 	d := make([]float64, n)
 	for len(centers) < k*dim {
-		if err := context(ctx); err != nil {
+		if err := interrupted(ctx); err != nil {
 			return nil, err
 		}
 		squares(workers, dim, x, centers[len(centers)-dim:], d)
@@ -49,7 +49,7 @@ func KMeans(ctx stdcontext.Context, x []float64, dim, k, workers int, seed uint6
 		moved := false
 		sum, count := make([]float64, k*dim), make([]int, k)
 		for from := 0; from < n; from += rows {
-			if err := context(ctx); err != nil {
+			if err := interrupted(ctx); err != nil {
 				return nil, err
 			}
 			to := min(n, from+rows)

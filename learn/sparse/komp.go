@@ -1,7 +1,7 @@
 package sparse
 
 import (
-	stdcontext "context"
+	"context"
 	"fmt"
 	"math"
 
@@ -10,12 +10,12 @@ import (
 	"github.com/tropica-fst/tropica/learn/gemm"
 )
 
-// context returns the cause of a context that was cancelled; nil contexts never are.
-func context(ctx stdcontext.Context) error {
+// interrupted returns the cause of a context that was cancelled; nil contexts never are.
+func interrupted(ctx context.Context) error {
 	if ctx == nil || ctx.Err() == nil {
 		return nil
 	}
-	return fmt.Errorf("sparse: interrupted: %w", stdcontext.Cause(ctx))
+	return fmt.Errorf("sparse: interrupted: %w", context.Cause(ctx))
 }
 
 // KOMPOptions are the settings of KOMP.
@@ -36,7 +36,7 @@ type KOMPOptions struct {
 // kernel at every sample the kernel goes, one after the other, whose removal and refit raises the
 // squared error least (P. Vincent and Y. Bengio, Machine Learning 48, 2002; A. Koppel et al., JMLR
 // 20, 2019). A removal updates the inverse of the Gram matrix in O(samples²).
-func KOMP(ctx stdcontext.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
+func KOMP(ctx context.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 	n := len(p.Y)
 	if !(o.Width > 0) || n == 0 || len(p.X) != n*p.Dim {
 		return nil, fmt.Errorf("sparse: KOMP: width %v, and %d numbers for %d samples of %d coordinates", o.Width, len(p.X), n, p.Dim)
@@ -103,7 +103,7 @@ func KOMP(ctx stdcontext.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 		if m == 1 || m <= o.Kernels {
 			break
 		}
-		if err := context(ctx); err != nil {
+		if err := interrupted(ctx); err != nil {
 			return nil, err
 		}
 		best, least := 0, math.Inf(1)

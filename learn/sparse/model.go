@@ -2,7 +2,7 @@ package sparse
 
 import (
 	"cmp"
-	stdcontext "context"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -121,7 +121,7 @@ const predictRows = 2048
 // two classes the function; of more the votes of the pairs, with less than half a vote for how
 // clear they were. Of more, the probability of a class is the mean of those of its pairs.
 // O(rows·kernels·columns) on workers goroutines, 0 for one a processor.
-func (m *Model) Predict(ctx stdcontext.Context, t *table.Table, workers int) (*learner.Scores, error) {
+func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*learner.Scores, error) {
 	if err := m.form.Match(t); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (m *Model) Predict(ctx stdcontext.Context, t *table.Table, workers int) (*l
 	dim, f := len(m.features), make([]float64, predictRows)
 	for from := 0; from < t.Rows; from += predictRows {
 		if err := ctx.Err(); err != nil {
-			return nil, stdcontext.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		rows := make([]int, min(predictRows, t.Rows-from))
 		for i := range rows {

@@ -2,7 +2,7 @@ package sparse
 
 import (
 	"cmp"
-	stdcontext "context"
+	"context"
 	"math"
 	"slices"
 
@@ -64,7 +64,7 @@ type Peak struct {
 // samples all cells in use. Unless fixed, each is then moved to the maximum proper by
 // projected ascent within the domain, and of peaks closer than half a width one stays. The error
 // is that of a cancelled context.
-func (s *Solution) Peaks(ctx stdcontext.Context, p *Problem, fixed bool, workers int) ([]Peak, error) {
+func (s *Solution) Peaks(ctx context.Context, p *Problem, fixed bool, workers int) ([]Peak, error) {
 	b := newBar(p, s)
 	var cells []int
 	switch {
@@ -97,7 +97,7 @@ func (s *Solution) Peaks(ctx stdcontext.Context, p *Problem, fixed bool, workers
 			b.climb(ctx, &c, &s.Cells.Domain)
 		}
 		peaks[i] = c
-		return context(ctx)
+		return interrupted(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (s *Solution) gridPeaks(b *bar) []int {
 
 // climb moves a peak to a maximum of |abar| in the domain. Centres count in widths, and widths by
 // their logarithms.
-func (b *bar) climb(ctx stdcontext.Context, c *Peak, d *Domain) {
+func (b *bar) climb(ctx context.Context, c *Peak, d *Domain) {
 	dim, unit := b.dim, c.Width
 	sign := math.Copysign(1, c.Value)
 	height := math.Abs(c.Value)

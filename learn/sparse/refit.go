@@ -1,6 +1,7 @@
 package sparse
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -130,7 +131,11 @@ func (r *refit) run(s *Sum) error {
 		return err
 	}
 	if r.o.Joint {
-		if err := r.joint(s, 1000); err != nil {
+		steps := 1000
+		if s.Len() > fewKernels {
+			steps = 200
+		}
+		if err := r.joint(s, steps); err != nil {
 			return err
 		}
 		drop(s, 1e-6)
@@ -162,7 +167,7 @@ func drop(s *Sum, share float64) {
 
 // fit finds the coefficients.
 func (r *refit) fit(s *Sum) error {
-	if err := context(r.c.Ctx); err != nil {
+	if err := interrupted(r.c.Ctx); err != nil {
 		return err
 	}
 	k, m := r.design(s, r.c.Workers)
@@ -405,20 +410,26 @@ func (r *refit) prune(s *Sum, most int, while bool) error {
 	f := make([]float64, len(r.p.Y))
 	s.Predict(r.c.Workers, r.p.X, f)
 	limit, errors := math.Max(0, r.excess(f)), r.err(f)
+	// Of many kernels several go at once; where the fit does not allow it, half as many are tried.
+	batch := s.Len()
 	for s.Len() > 1 && (while || s.Len() > most) {
-		if err := context(r.c.Ctx); err != nil {
+		if err := interrupted(r.c.Ctx); err != nil {
 			return err
 		}
-		j := r.least(s)
-		stay := make([]int, 0, s.Len()-1)
+		batch = max(1, min(batch, s.Len()/10))
+		if !while {
+			batch = min(batch, s.Len()-most)
+		}
+		gone := r.least(s)[:batch]
+		stay := make([]int, 0, s.Len())
 		for i := range s.Len() {
-			if i != j {
+			if !slices.Contains(gone, i) {
 				stay = append(stay, i)
 			}
 		}
 		fewer := s.keep(stay)
 		err := r.fit(fewer)
-		if while && r.o.Joint && err == nil {
+		if while && r.o.Joint && fewer.Len() <= fewKernels && err == nil {
 			err = r.joint(fewer, 200)
 		}
 		if err != nil {
@@ -426,16 +437,27 @@ func (r *refit) prune(s *Sum, most int, while bool) error {
 		}
 		fewer.Predict(r.c.Workers, r.p.X, f)
 		if while && (r.err(f) > errors*(1+1e-9)+1e-12 && r.classes || !r.classes && r.excess(f) > limit*(1+1e-9)) {
-			return nil
+			if batch == 1 {
+				return nil
+			}
+			batch /= 2
+			continue
 		}
 		*s = *fewer
 	}
 	return nil
 }
 
-// least returns the kernel whose removal, with a refit, raises the squared error of the fitted
-// values least: a_j²/P_jj for the inverse P of the kernels' Gram matrix.
-func (r *refit) least(s *Sum) int {
+// fewKernels are those that are moved again after every removal of one.
+const fewKernels = 30
+
+// least orders the kernels by how much the removal of one, with a refit, raises the squared error
+// of the fitted values: a_j²/P_jj for the inverse P of the kernels' Gram matrix.
+func (r *refit) least(s *Sum) []int {
+	order := make([]int, s.Len())
+	for j := range order {
+		order[j] = j
+	}
 	k, m := r.design(s, r.c.Workers)
 	if r.classes { // of the scores, weighted by the curvature of the loss there
 		f := make([]float64, len(r.p.Y))
@@ -448,20 +470,19 @@ func (r *refit) least(s *Sum) int {
 	}
 	_, factor, err := leastSquares(k, r.p.Y, m, math.Max(r.o.L2, tinyRidge))
 	if err != nil {
-		return s.Len() - 1
+		return order
 	}
 	inverse := make([]float64, m*m)
 	for j := range m {
 		inverse[j*m+j] = 1
 	}
 	gemm.CholeskySolve(1, m, m, factor, m, inverse, m)
-	best, least := 0, math.Inf(1)
+	rise := make([]float64, s.Len())
 	for j, a := range s.Coef {
-		if rise := a * a / inverse[j*m+j]; rise < least {
-			best, least = j, rise
-		}
+		rise[j] = a * a / inverse[j*m+j]
 	}
-	return best
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rise[a], rise[b]) })
+	return order
 }
 
 // Fit finds the coefficients of least squares, with a tiny ridge, for the values of p.

@@ -224,7 +224,7 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		sum := s.o.Cells.dense(s.o.Family, r.Alpha)
 		for from := 0; from < s.n; from += predictRows {
 			to := min(s.n, from+predictRows)
-			if err := context(s.c.Ctx); err != nil {
+			if err := interrupted(s.c.Ctx); err != nil {
 				return nil, nil, err
 			}
 			sum.Predict(s.c.Workers, s.p.X[from*s.p.Dim:to*s.p.Dim], f[from:to])

@@ -1,7 +1,7 @@
 package sparse
 
 import (
-	stdcontext "context"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -269,7 +269,7 @@ func TestTwoBumps(t *testing.T) {
 	for _, eps := range []float64{1e-3, 1e-2} {
 		for _, gamma := range []float64{0.3, 1} {
 			s := solved(t, p, &SolveOptions{Eps: eps, Gamma: gamma, Cells: c})
-			peaks, err := s.Peaks(stdcontext.Background(), p, false, 1)
+			peaks, err := s.Peaks(context.Background(), p, false, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,7 +2,7 @@ package sparse
 
 import (
 	"bytes"
-	stdcontext "context"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -105,7 +105,7 @@ func TestTrainClasses(t *testing.T) {
 			t.Fatalf("a file cut at byte %d of %d was read", n, len(want))
 		}
 	}
-	s, err := read.Predict(stdcontext.Background(), test, 2)
+	s, err := read.Predict(context.Background(), test, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTrainClasses(t *testing.T) {
 	if wrong > 15 || m.Kernels() > 12 {
 		t.Errorf("%d of %d rows wrong with %d kernels", wrong, test.Rows, m.Kernels())
 	}
-	dense, err := m.Dense().Predict(stdcontext.Background(), test, 2)
+	dense, err := m.Dense().Predict(context.Background(), test, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestTrainNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Predict(stdcontext.Background(), test, 0)
+	s, err := m.Predict(context.Background(), test, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestResume(t *testing.T) {
 	}
 	want := written(t, m)
 	for stop := 1; stop <= 5; stop += 2 {
-		ctx, cancel := stdcontext.WithCancel(stdcontext.Background())
+		ctx, cancel := context.WithCancel(context.Background())
 		var k *run.Checkpoint
 		_, _, err = Train(x, nil, &run.Control{Ctx: ctx, Checkpoint: func(c *run.Checkpoint) error { k = c; return nil }, Recorder: run.RecorderFunc(func(r run.Row) error {
 			if r.Iteration == stop {
@@ -204,7 +204,7 @@ func TestResume(t *testing.T) {
 // a fraction of 0.2 s.
 func TestInterrupt(t *testing.T) {
 	x := blobs(rand.New(rand.NewPCG(7, 8)), 600, 2)
-	ctx, cancel := stdcontext.WithCancel(stdcontext.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	live := 0
 	_, _, err := Train(x, &Options{Centres: 100, Eps: 30}, &run.Control{Ctx: ctx, Live: run.RecorderFunc(func(run.Row) error {
 		if live++; live == 5 {
@@ -269,7 +269,7 @@ func TestRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Predict(stdcontext.Background(), real, 1); err == nil {
+	if _, err := m.Predict(context.Background(), real, 1); err == nil {
 		t.Error("a table of another form was predicted")
 	}
 	if err := m.WriteSource(&bytes.Buffer{}, C, "not a name"); err == nil {
@@ -290,7 +290,7 @@ func TestWriteSource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := m.Predict(stdcontext.Background(), x, 1)
+		s, err := m.Predict(context.Background(), x, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ func TestDifficultRows(t *testing.T) {
 func TestKOMP(t *testing.T) {
 	p := wave(30)
 	var models [][]int
-	s, err := KOMP(stdcontext.Background(), p, &KOMPOptions{Width: 0.5, Ridge: 1e-6, Kernels: 5, Each: func(k []int) { models = append(models, k) }})
+	s, err := KOMP(context.Background(), p, &KOMPOptions{Width: 0.5, Ridge: 1e-6, Kernels: 5, Each: func(k []int) { models = append(models, k) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +441,7 @@ func TestKOMP(t *testing.T) {
 			t.Errorf("from %d kernels: a removal to %v, the best is %v", len(models[m]), got, best)
 		}
 	}
-	limited, err := KOMP(stdcontext.Background(), p, &KOMPOptions{Width: 0.5, Error: 1e-3})
+	limited, err := KOMP(context.Background(), p, &KOMPOptions{Width: 0.5, Error: 1e-3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestKMeans(t *testing.T) {
 	for i := range 90 {
 		x = append(x, float64(i%3)*10+rng.NormFloat64(), rng.NormFloat64())
 	}
-	c, err := KMeans(stdcontext.Background(), x, 2, 3, 2, 1)
+	c, err := KMeans(context.Background(), x, 2, 3, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +493,7 @@ func TestKMeans(t *testing.T) {
 	if diff := cmp.Diff([3]bool{true, true, true}, seen); diff != "" {
 		t.Errorf("centres %v: %s", c, diff)
 	}
-	if c, err = KMeans(stdcontext.Background(), []float64{1, 1, 1, 1}, 1, 3, 1, 1); err != nil || len(c) != 1 {
+	if c, err = KMeans(context.Background(), []float64{1, 1, 1, 1}, 1, 3, 1, 1); err != nil || len(c) != 1 {
 		t.Errorf("of equal points: %v, %v", c, err)
 	}
 }
@@ -515,7 +515,7 @@ func ExampleTrain() {
 		fmt.Println(err)
 		return
 	}
-	s, err := m.Predict(stdcontext.Background(), t, 0)
+	s, err := m.Predict(context.Background(), t, 0)
 	fmt.Printf("%d kernels; at 7: %.2f, %v\n", m.Kernels(), s.Score[42], err)
 	// Output:
 	// 2 kernels; at 7: -2.00, <nil>
