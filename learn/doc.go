@@ -13,6 +13,7 @@
 //	linear/     logistic and ridge regression
 //	kernel/     kernels of rows and strings, their matrices, eigenvectors, ridge solves
 //	skpca/      supervised projection onto features of several kernels
+//	sparse/     functions of few kernels, of any centres and widths
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; almo/ the same as a learner of tables

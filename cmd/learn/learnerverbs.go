@@ -244,12 +244,16 @@ Example:
 			name := fs.String("model", "", "File with the model; needed")
 			top := fs.Int("top", 32, 20, "Rows of each list; 0 is all")
 			asJSON := fs.Bool("json", false, "Report as JSON, whole")
+			draw := pictureFlags(fs, l)
 			return func(c *call) error {
 				if *top < 0 {
 					return errors.New("flag --top must not be negative")
 				}
 				m, err := learnt(c, l, *name)
 				if err != nil {
+					return err
+				}
+				if err := draw(c, m, *name); err != nil {
 					return err
 				}
 				sections := m.Explain()

@@ -55,11 +55,13 @@ func init() {
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
 	}, tableCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
+		sparseExport,
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentSKPCA,
 		experimentRobust,
 		experimentCompletion,
 		experimentRanking,
 		experimentStrings,
+		experimentSparse,
 		completion, man,
 	})
 }

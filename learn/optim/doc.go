@@ -19,7 +19,9 @@
 // # Who uses what
 //
 //	LBFGS       g2p, MULTIBOOST's domain classifier
-//	OWLQN       linear, sequence (with and without l1), saddle.Smoothed, ALMO
+//	FitDual     sparse
+//	Proximal    sparse: peaks, duals of many samples or of fresh draws, Algorithm 1
+//	OWLQN       linear, sparse's refits, sequence (with and without l1), saddle.Smoothed, ALMO
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
 //	separable   ALMO: dual ascent for saddle.Planes, Newton's method for saddle.Newton
@@ -28,7 +30,7 @@
 //	Interior    skpca: weights of kernels
 //	Hinge       skpca: support vector machines of few features
 //	Bundle      free for structured learning: SimplexQP solves its duals
-//	run.Loop    saddle's solvers, Bundle, ALMO's networks
+//	run.Loop    saddle's solvers, Bundle, ALMO's networks, FitDual, Proximal
 //
 // # What may be relied on
 //
