@@ -6,6 +6,7 @@
 //	learner/    the contract of a learner: options with tags, train, predict, explain
 //	run/        one training run: context, watch, stop, checkpoint, resume, workers
 //	evaluate/   one comparison: trials, nested choice, known fits, paired tests
+//	space/      output spaces: best, loss-augmented, within an annotation, k best
 //	optim/      objectives, sets, solvers; score (losses of a score), saddle (games)
 //	dataset/    readers over io.Reader; dataset/table has rows of features
 //	metrics/    error rates and tests; model/ is the one file format
