@@ -458,7 +458,7 @@ func TestResume(t *testing.T) {
 			})})
 		cancel()
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v after %d steps of %+v", name, err, steps, wr)
 			continue
 		}
 		k, err := run.ReadCheckpoint(&file)
