@@ -52,6 +52,11 @@ func (p *Problem) Objective(opts *TrainOptions) (optim.Objective, error) {
 		return nil, err
 	}
 	o.Order, o.MachineBytes = p.opts.Order, p.opts.MachineBytes
+	if unknown(p.corpus.labels) {
+		if err := o.partial(); err != nil {
+			return nil, err
+		}
+	}
 	workers := p.opts.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
