@@ -20,6 +20,9 @@ func (o *TrainOptions) identity(examples []Example) string {
 	if o.Partial {
 		add("partial=true")
 	}
+	if len(o.Labels) > 0 {
+		add("labels=%s", strings.Join(o.Labels, ","))
+	}
 	if o.Kind != CrossEntropy {
 		add("loss=%s", lossName(o))
 		if o.Kind != Risk {

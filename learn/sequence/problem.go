@@ -34,6 +34,9 @@ func Prepare(examples []Example, opts *TrainOptions) (*Problem, error) {
 	return &Problem{m, c, o, examples}, nil
 }
 
+// Identity describes the problem in the words that run.Checkpoint.BelongsTo compares.
+func (p *Problem) Identity() string { return p.opts.identity(p.examples) }
+
 // Dim returns the number of weights.
 func (p *Problem) Dim() int { return p.model.layout.dim }
 

@@ -55,6 +55,7 @@ type TrainOptions struct {
 	Format    Format      // what Input.Columns were read from, for the model to keep
 	MinCount  int         // attributes seen less often in training have no weights; zero is 1
 	Partial   bool        // examples may have labels "": those are not known; see Train
+	Labels    []string    // labels beyond those of the examples
 	Observed  bool        // weights only for the labels that an attribute was seen with; smaller, often as good
 
 	// What is minimised: the sum over examples, plus L2/2 |w|² + L1 Σ|w|.
@@ -365,6 +366,9 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 		for _, y := range e.Labels {
 			numbers[y] = 0
 		}
+	}
+	for _, y := range o.Labels {
+		numbers[y] = 0
 	}
 	if o.Partial {
 		delete(numbers, "")
