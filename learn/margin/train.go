@@ -108,7 +108,7 @@ func MaxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o
 	for j, v := range o.Init {
 		start[j] = v / at(h.scale, j)
 	}
-	b, err := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep, Pull: o.Pull}.Minimize(h, start, nil, control)
+	b, err := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}.Minimize(h, start, nil, control)
 	if b == nil {
 		return nil, nil, err
 	}
@@ -225,7 +225,7 @@ func partialFrom[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A],
 		w0[j] /= at(p.scale, j)
 	}
 	cccp := optim.CCCP{Lambda: o.Lambda, Norm: o.norm(), Above: true, Start: o.Coarse, Shrink: o.Shrink, Gap: o.Gap, Fall: o.Fall,
-		NoRecycle: o.Forget, NoAdaptive: o.Precise, Keep: o.Keep, Pull: o.Pull}
+		NoRecycle: o.Forget, NoAdaptive: o.Precise, Keep: o.Keep, Pull: learner.Amount(o.Pull)}
 	b, err := cccp.Minimize(p, right, w0, nil, c)
 	if b == nil {
 		return nil, nil, err
