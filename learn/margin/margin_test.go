@@ -538,3 +538,27 @@ func TestLikelihood(t *testing.T) {
 		}
 	}
 }
+
+// Planes serve the next penalty.
+func TestPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 1))
+	s := finite{N: 5}
+	data := spacetest.RandomFinite(rng, s, 50, 5, 0)
+	lambdas := []float64{0.1, 0.05, 0.02}
+	path, err := Path(s, data, lambdas, &Options{Gap: 1e-4}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, along := 0, 0
+	for i, m := range path {
+		one, r, err := MaxMargin(s, data, &Options{Lambda: lambdas[i], Gap: 1e-4}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "J", objective(data, lambdas[i], "l2", m.W), r.F, 1e-4)
+		alone, along = alone+one.Report.Calls, along+m.Report.Calls
+	}
+	if along >= alone {
+		t.Errorf("%d inferences along the path, %d without", along, alone)
+	}
+}

@@ -22,8 +22,10 @@
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
 //	score       boosting, MULTIBOOST, linear
-//	Bundle      free for structured learning: SimplexQP solves its duals
-//	run.Loop    saddle's solvers, Bundle
+//	Bundle      margin, sequence (max-margin); SimplexQP solves its duals, an interior point l1's
+//	Coupled     margin (transfer): a bundle of several tasks
+//	CCCP        margin (partial annotations), sequence through it
+//	run.Loop    saddle's solvers, Bundle, Coupled, CCCP
 //
 // # What may be relied on
 //
