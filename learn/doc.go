@@ -9,6 +9,7 @@
 //	optim/      objectives, sets, solvers; score (losses of a score), saddle (games), separable
 //	            (losses that separate over rows)
 //	dataset/    readers over io.Reader; dataset/table has rows of features, dense of numbers
+//	space/      output spaces: best, loss-augmented, within an annotation, k best
 //	metrics/    error rates and tests; model/ is the one file format
 //	linear/     logistic and ridge regression
 //	kernel/     kernels of rows and strings, their matrices, eigenvectors, ridge solves
@@ -18,6 +19,7 @@
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; almo/ the same as a learner of tables
 //	nn/         networks; gemm/ their products, and Cholesky's factors
+//	margin/     max-margin, partial annotations, active learning, transfer, on any output space
 //
 // A learner's own code is its mathematics: it calls a solver of optim, or run.Loop, and does
 // not iterate over training by itself.

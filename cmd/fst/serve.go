@@ -31,7 +31,9 @@ It ends with its input, hence with the program that started it.
 	}}
 
 // ending ends the process with its input.
-type ending struct{ in interface{ Read([]byte) (int, error) } }
+type ending struct {
+	in interface{ Read([]byte) (int, error) }
+}
 
 func (e ending) Read(b []byte) (int, error) {
 	n, err := e.in.Read(b)

@@ -52,7 +52,7 @@ var commands []*command
 // In init, since two commands list them.
 func init() {
 	commands = slices.Concat([]*command{
-		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
+		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, active,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
 	}, tableCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
 		sparseExport,
@@ -62,6 +62,7 @@ func init() {
 		experimentRanking,
 		experimentStrings,
 		experimentSparse,
+		experimentCheap,
 		completion, man,
 	})
 }

@@ -29,8 +29,10 @@
 //	Newton      skpca: classifiers of few features
 //	Interior    skpca: weights of kernels
 //	Hinge       skpca: support vector machines of few features
-//	Bundle      free for structured learning: SimplexQP solves its duals
-//	run.Loop    saddle's solvers, Bundle, ALMO's networks, FitDual, Proximal
+//	Bundle      margin, sequence (max-margin); SimplexQP solves its duals, an interior point l1's
+//	run.Loop    saddle's solvers, Bundle, ALMO's networks, FitDual, Proximal, Coupled, CCCP
+//	Coupled     margin (transfer): a bundle of several tasks
+//	CCCP        margin (partial annotations), sequence through it
 //
 // # What may be relied on
 //
