@@ -1,7 +1,6 @@
 package optim
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,24 +19,26 @@ type Risk interface {
 	Tangent(w, a []float64) (float64, error)
 }
 
-// Cuts are planes ⟨A[k], w⟩ + B[k] that lie below a risk everywhere. They stay valid when the
-// rest of an objective changes, and so are worth keeping for the next problem. The zero
-// value has none.
-type Cuts struct {
-	A [][]float64
-	B []float64
-
-	gram [][]float64 // inner products of A, lower triangle
+// BoundedRisk is a Risk whose value is known only up to a bound, since a maximum in it is not
+// always found: the plane of TangentBound touches at value, and R(w) ≤ upper.
+type BoundedRisk interface {
+	Risk
+	TangentBound(w, a []float64) (value, upper float64, err error)
 }
 
-// Add appends the plane ⟨a, ·⟩ + b, and keeps a. O(len(A)·dim).
-func (c *Cuts) Add(a []float64, b float64) {
-	row := make([]float64, len(c.A)+1)
-	for k := range c.A {
-		row[k] = floats.Dot(a, c.A[k])
+// tangent returns the value that the plane touches at, and a bound of the risk.
+func tangent(r Risk, w, a []float64) (value, upper float64, err error) {
+	clear(a)
+	if b, ok := r.(BoundedRisk); ok {
+		value, upper, err = b.TangentBound(w, a)
+	} else {
+		value, err = r.Tangent(w, a)
+		upper = value
 	}
-	row[len(c.A)] = floats.Dot(a, a)
-	c.A, c.B, c.gram = append(c.A, a), append(c.B, b), append(c.gram, row)
+	if err == nil && (value-value != 0 || math.IsNaN(upper) || FirstNotFinite(a) >= 0) {
+		err = fmt.Errorf("risk %v, bound %v: %w", value, upper, ErrNotFinite)
+	}
+	return value, upper, err
 }
 
 // Bundle minimises J(w) = Lambda/2 |w|² + R(w) + ⟨Linear, w⟩ by cutting planes: R is replaced
@@ -45,9 +46,11 @@ func (c *Cuts) Add(a []float64, b float64) {
 // a SimplexQP over the planes, and a tangent is taken there. The model is below J, so that
 // its minimum proves how far the best point is from the least possible
 // (C. Teo, S. Vishwanathan, A. Smola and Q. Le, "Bundle methods for regularized risk
-// minimization", JMLR 11, 2010). It converges as 1/(Lambda·Gap) steps.
+// minimization", JMLR 11, 2010). It converges as 1/(Lambda·Gap) steps. With the norm L1 the
+// penalty is Lambda |w|₁, and the model a linear program.
 type Bundle struct {
 	Lambda float64
+	Norm   Norm      // "" is L2
 	Linear []float64 // nil is 0
 	// Gap, certified, at which to stop; zero is 1e-3 of max(1, |J|).
 	Gap float64
@@ -56,6 +59,25 @@ type Bundle struct {
 	// Keep is how many planes the model has before the least used become one, their weighted
 	// mean, which keeps the bound; zero is 200.
 	Keep int
+	// Pull is how far from the model's minimum towards the best point a tangent is taken,
+	// from 0 to below 1 (V. Franc and S. Sonnenburg, "Optimized cutting plane algorithm for
+	// large-scale risk minimization", JMLR 10, 2009). Where the penalty is small it saves
+	// most of the steps, in which the minimum of the model swings.
+	Pull float64
+}
+
+// Coupled minimises one risk for every task, with weights that are drawn to each other:
+//
+//	Lambda/2 |w|² + Rho/2 Σ_d |w^d - w|² + Σ_d R_d(w^d)   over w and w¹ … w^D.
+//
+// A step takes one tangent for each task. The dual is a SimplexQP of a block a task.
+type Coupled struct {
+	Lambda, Rho float64
+	Gap         float64     // as of Bundle
+	Least       float64     // of every risk, as of Bundle
+	Linear      [][]float64 // a vector for each task; nil is 0
+	Keep        int         // planes of a task
+	Pull        float64
 }
 
 // BundleResult is where a bundle run ended.
@@ -63,6 +85,10 @@ type BundleResult struct {
 	Result
 	Lower float64 // J is nowhere below; -Inf where that is not known
 	Cuts  *Cuts   // all planes of the model
+	// Tasks has the weights of every task, and Shared what they are drawn to. Of Bundle both
+	// are X.
+	Tasks  [][]float64
+	Shared []float64
 }
 
 // Gap returns how far F can be above the least value.
@@ -70,25 +96,99 @@ func (r *BundleResult) Gap() float64 { return r.F - r.Lower }
 
 // Minimize runs from w0, which it keeps intact, with the planes of cuts as well, nil for
 // none; they are added to. The result is the best point visited, not the last. By default it
-// makes at most 1000 steps, each of one tangent.
+// makes at most 1000 steps, each of one tangent. Where the risk is a BoundedRisk, F is a bound
+// of J, so that the gap holds.
 func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*BundleResult, error) {
 	n := risk.Dim()
-	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap >= 0) || m.Keep < 0 || m.Linear != nil && len(m.Linear) != n {
-		return nil, fmt.Errorf("optim: Bundle: Lambda %v must be positive, Gap %v and Keep %d not negative, and Linear, of %d entries, fit %d coordinates", m.Lambda, m.Gap, m.Keep, len(m.Linear), n)
+	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != n || m.Norm != "" && m.Norm != L2 && m.Norm != L1 {
+		return nil, fmt.Errorf("optim: Bundle: Lambda %v must be positive, Gap %v and Keep %d not negative, Pull %v from 0 to below 1, Norm %q l1 or l2, and Linear, of %d entries, fit %d coordinates", m.Lambda, m.Gap, m.Keep, m.Pull, m.Norm, len(m.Linear), n)
 	}
-	b := &bundleRun{Bundle: m, risk: risk, n: n, cuts: cuts, run: run.Begin("bundle", c, 1000)}
-	if b.Keep == 0 {
-		b.Keep = 200
+	model, err := newMaster(n, 1, m.Keep, cuts)
+	if err != nil {
+		return nil, err
 	}
-	if b.cuts == nil {
-		b.cuts = &Cuts{}
+	model.lambda, model.couple, model.apart = m.Lambda, [][]float64{{1 / m.Lambda}}, [][]float64{{m.Lambda}}
+	model.linear[0] = m.Linear
+	if m.Norm == L1 {
+		model.norm = L1
 	}
-	for _, a := range b.cuts.A {
-		if len(a) != n {
-			return nil, fmt.Errorf("optim: Bundle: a plane of %d coordinates, the risk has %d", len(a), n)
+	b := &bundleRun{master: model, risks: []Risk{risk}, gap: m.Gap, least: m.Least, pull: m.Pull, run: run.Begin("bundle", c, 1000)}
+	r, err := b.minimize([][]float64{w0})
+	if r != nil {
+		r.Shared = r.X
+	}
+	return r, err
+}
+
+// Minimize runs from w0 for every task; see Bundle.Minimize. X has the weights of all tasks,
+// one after the other.
+func (m Coupled) Minimize(risks []Risk, w0 []float64, c *run.Control) (*BundleResult, error) {
+	tasks := len(risks)
+	if tasks == 0 || !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Rho > 0) || math.IsInf(m.Rho, 1) || !(m.Gap >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != tasks {
+		return nil, fmt.Errorf("optim: Coupled: %d risks, Lambda %v, Rho %v, Gap %v, Keep %d, Pull %v, %d linear parts: a risk at least, and Lambda and Rho positive; a Rho of 0 would leave the tasks without a penalty: train each alone instead", tasks, m.Lambda, m.Rho, m.Gap, m.Keep, m.Pull, len(m.Linear))
+	}
+	n := risks[0].Dim()
+	for d, r := range risks {
+		if r.Dim() != n || m.Linear != nil && m.Linear[d] != nil && len(m.Linear[d]) != n {
+			return nil, fmt.Errorf("optim: Coupled: task %d has %d weights, the first %d", d, r.Dim(), n)
 		}
 	}
-	k, err := b.run.Point(n, "next")
+	model, err := newMaster(n, tasks, m.Keep, nil)
+	if err != nil {
+		return nil, err
+	}
+	for d := range tasks {
+		model.couple, model.apart = append(model.couple, make([]float64, tasks)), append(model.apart, make([]float64, tasks))
+		for e := range tasks {
+			// 1/λ + 1/ρ on the diagonal, 1/λ else; the inverse by Sherman and Morrison.
+			model.couple[d][e], model.apart[d][e] = 1/m.Lambda, -m.Rho/(m.Lambda/m.Rho+float64(tasks))
+		}
+		model.couple[d][d] += 1 / m.Rho
+		model.apart[d][d] += m.Rho
+	}
+	if m.Linear != nil {
+		copy(model.linear, m.Linear)
+	}
+	b := &bundleRun{master: model, risks: risks, gap: m.Gap, least: m.Least, pull: m.Pull, run: run.Begin("coupled bundle", c, 1000)}
+	start := make([][]float64, tasks)
+	for d := range start {
+		start[d] = w0
+	}
+	r, err := b.minimize(start)
+	if r != nil {
+		r.Shared = m.shared(r.Tasks)
+	}
+	return r, err
+}
+
+// shared returns the w that is best for the weights of the tasks.
+func (m Coupled) shared(tasks [][]float64) []float64 {
+	w := make([]float64, len(tasks[0]))
+	for _, x := range tasks {
+		floats.AddScaled(w, 1/(m.Lambda/m.Rho+float64(len(tasks))), x)
+	}
+	return w
+}
+
+// bundleRun is the run of Bundle and Coupled.
+type bundleRun struct {
+	*master
+	risks            []Risk
+	gap, least, pull float64
+	run              *run.Run
+
+	w     [][]float64 // the best points
+	at    [][]float64 // where the next tangents are taken
+	best  float64     // J(w)
+	lower float64     // the best bound
+}
+
+func (b *bundleRun) minimize(w0 [][]float64) (*BundleResult, error) {
+	n, tasks := b.n, len(b.risks)
+	k, err := b.run.Taken()
+	if err == nil && k != nil {
+		err = k.Fits(n*tasks, "next", "at")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("optim: %w", err)
 	}
@@ -98,159 +198,95 @@ func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 			return nil, err
 		}
 	} else {
-		if err := CheckStart("Bundle", n, w0); err != nil {
-			return nil, err
-		}
-		b.w, b.next = slices.Clone(w0), slices.Clone(w0)
-		if len(b.cuts.A) == 0 && !math.IsInf(m.Least, -1) {
-			b.cuts.Add(make([]float64, n), m.Least) // the plane that needs no tangent
-		}
-		b.alpha = make([]float64, len(b.cuts.A)) // no point of the simplex: Maximize takes its centre
-		if len(b.cuts.A) > 1 {
-			// Planes of an earlier problem may already say where to look.
-			if err := b.master(); err != nil {
+		for d := range tasks {
+			if err := CheckStart("Bundle", n, w0[d]); err != nil {
 				return nil, err
 			}
+			b.w, b.at = append(b.w, slices.Clone(w0[d])), append(b.at, slices.Clone(w0[d]))
+		}
+		given := len(b.cuts.Planes)
+		if given == 0 && !math.IsInf(b.least, -1) {
+			for d := range tasks {
+				b.add(Plane{B: b.least, Task: d}) // the plane that needs no tangent
+			}
+		}
+		if given > 1 {
+			// Planes of an earlier problem may already say where to look.
+			if err := b.solve(); err != nil {
+				return nil, err
+			}
+			b.aim()
 		}
 	}
 	reason, err := b.run.Loop(b.step, b.checkpoint)
 	if err != nil {
 		err = fmt.Errorf("optim: %w", err)
 	}
-	return &BundleResult{Result: Result{X: b.w, F: b.best, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason}, Lower: b.lower, Cuts: b.cuts}, err
+	return &BundleResult{Result: Result{X: slices.Concat(b.w...), F: b.best, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason},
+		Lower: b.lower, Cuts: b.cuts, Tasks: b.w}, err
 }
 
-type bundleRun struct {
-	Bundle
-	risk Risk
-	n    int
-	run  *run.Run
-	cuts *Cuts
-
-	w, next []float64 // the best point, and where the next tangent is taken
-	best    float64   // J(w)
-	lower   float64   // the best bound
-	alpha   []float64 // of the planes, in the last master problem
-}
-
-// around is the part of J beside the risk.
-func (b *bundleRun) around(w []float64) float64 {
-	v := b.Lambda / 2 * floats.Dot(w, w)
-	if b.Linear != nil {
-		v += floats.Dot(b.Linear, w)
-	}
-	return v
-}
-
-// step takes a tangent, and solves the master problem with it.
+// step takes the tangents, and solves the model with them.
 func (b *bundleRun) step() (*run.Row, run.Reason, error) {
+	j := b.around(b.at)
 	a := make([]float64, b.n)
-	r, err := b.risk.Tangent(b.next, a)
-	b.run.Evaluations++
-	if err != nil {
-		return nil, "", err
+	for d, r := range b.risks {
+		value, upper, err := tangent(r, b.at[d], a)
+		b.run.Evaluations++
+		if err != nil {
+			return nil, "", fmt.Errorf("bundle: step %d: %w", b.run.Steps()+1, err)
+		}
+		j += upper
+		p := NewPlane(a, value-floats.Dot(a, b.at[d]))
+		p.Task = d
+		b.add(p)
 	}
-	if r-r != 0 || FirstNotFinite(a) >= 0 {
-		return nil, "", fmt.Errorf("bundle: step %d: risk %v: %w", b.run.Steps()+1, r, ErrNotFinite)
-	}
-	if j := b.around(b.next) + r; j < b.best {
+	if j < b.best {
 		b.best = j
-		copy(b.w, b.next)
+		for d := range b.w {
+			copy(b.w[d], b.at[d])
+		}
 	}
-	b.cuts.Add(a, r-floats.Dot(a, b.next))
-	b.alpha = append(b.alpha, 0)
-	if err := b.master(); err != nil {
+	if err := b.solve(); err != nil {
 		return nil, "", err
 	}
-	gap := b.best - b.lower
-	row := &run.Row{Objective: b.best, Detail: &BundleRow{Lower: b.lower, Planes: len(b.cuts.A)}}
-	if gap <= b.tolerance() {
+	b.aim()
+	row := &run.Row{Objective: b.best, Detail: &BundleRow{Lower: b.lower, Planes: len(b.cuts.Planes)}}
+	if b.best-b.lower <= b.tolerance() {
 		return row, run.GapSmall, nil
 	}
 	return row, "", nil
 }
 
-func (b *bundleRun) tolerance() float64 {
-	if b.Gap > 0 {
-		return b.Gap
+func (b *bundleRun) tolerance() float64 { return toleranceOf(b.gap, b.best) }
+
+func toleranceOf(gap, best float64) float64 {
+	if gap > 0 {
+		return gap
 	}
-	return 1e-3 * math.Max(1, math.Abs(b.best))
+	return 1e-3 * math.Max(1, math.Abs(best))
 }
 
-// master finds the minimum of the model: w = -(Linear + Σ α_k A_k)/Lambda for the α of its
-// dual. The value of the dual is below the minimum of J, whatever α is.
-func (b *bundleRun) master() error {
-	b.aggregate()
-	k := len(b.cuts.A)
-	q := &SimplexQP{H: make([][]float64, k), C: slices.Clone(b.cuts.B)}
-	constant := 0.0
-	for i := range k {
-		q.H[i] = make([]float64, i+1)
-		for j, v := range b.cuts.gram[i] {
-			q.H[i][j] = v / b.Lambda
-		}
-		if b.Linear != nil {
-			q.C[i] -= floats.Dot(b.cuts.A[i], b.Linear) / b.Lambda
-		}
-	}
-	if b.Linear != nil {
-		constant = floats.Dot(b.Linear, b.Linear) / (2 * b.Lambda)
-	}
-	tol := 1e-9
-	if !math.IsInf(b.best, 1) {
-		tol = 0.05 * b.tolerance()
-	}
-	if _, err := q.Maximize(b.alpha, tol); err != nil && !errors.Is(err, ErrSteps) {
-		return err
-	}
-	b.lower = math.Max(b.lower, q.Value(b.alpha)-constant)
-	clear(b.next)
-	if b.Linear != nil {
-		floats.AddScaled(b.next, -1/b.Lambda, b.Linear)
-	}
-	for i, v := range b.alpha {
-		if v != 0 {
-			floats.AddScaled(b.next, -v/b.Lambda, b.cuts.A[i])
-		}
-	}
-	return nil
+func (b *bundleRun) solve() error {
+	lower, err := b.master.solve(tight(b.best, b.tolerance()))
+	b.lower = math.Max(b.lower, lower)
+	return err
 }
 
-// aggregate replaces planes beyond Keep. The mean of all by α has the value of the dual, so
-// that no bound is lost; the newest, and those of the largest α, stay beside it.
-func (b *bundleRun) aggregate() {
-	k := len(b.cuts.A)
-	if k <= b.Keep {
-		return
+// aim says where the next tangents are taken.
+func (b *bundleRun) aim() {
+	for d := range b.at {
+		pulled(b.at[d], b.next[d], b.w[d], b.pull, b.best)
 	}
-	mean, height := make([]float64, b.n), 0.0
-	for i, v := range b.alpha {
-		floats.AddScaled(mean, v, b.cuts.A[i])
-		height += v * b.cuts.B[i]
+}
+
+// pulled stores the point between next and best, if there is one yet.
+func pulled(dst, next, best []float64, pull, value float64) {
+	copy(dst, next)
+	if pull > 0 && !math.IsInf(value, 1) {
+		floats.Scale(1-pull, dst)
+		floats.AddScaled(dst, pull, best)
 	}
-	order := make([]int, k-1) // but for the newest
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		switch {
-		case b.alpha[x] > b.alpha[y]:
-			return -1
-		case b.alpha[x] < b.alpha[y]:
-			return 1
-		}
-		return y - x // the newer
-	})
-	stay := append(order[:b.Keep/2], k-1)
-	slices.Sort(stay)
-	kept := &Cuts{}
-	kept.Add(mean, height)
-	for _, i := range stay {
-		kept.Add(b.cuts.A[i], b.cuts.B[i])
-	}
-	*b.cuts = *kept
-	b.alpha = make([]float64, len(kept.A))
-	b.alpha[0] = 1
 }
 
 // BundleRow is what a bundle run adds to its rows.
@@ -268,23 +304,33 @@ func (r *BundleRow) Fields() []run.Field {
 func (r *BundleRow) String() string { return fmt.Sprintf("bound %.6g, %d planes", r.Lower, r.Planes) }
 
 func (b *bundleRun) checkpoint() (*run.Checkpoint, error) {
-	k := &run.Checkpoint{X: slices.Clone(b.w), Scalars: map[string]float64{"planes": float64(len(b.cuts.A))},
-		Arrays: map[string][]float64{"next": slices.Clone(b.next), "alpha": slices.Clone(b.alpha), "heights": slices.Clone(b.cuts.B), "bounds": {b.best, b.lower}, "slopes": slices.Concat(b.cuts.A...)}}
+	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{},
+		Arrays: map[string][]float64{"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "alpha": slices.Clone(b.alpha), "bounds": {b.best, b.lower}}}
+	b.cuts.store(k)
 	return k, nil
 }
 
 // restore takes up what checkpoint has stored, in place of the planes given.
 func (b *bundleRun) restore(k *run.Checkpoint) error {
-	planes, a, bounds := int(k.Scalars["planes"]), k.Arrays["slopes"], k.Arrays["bounds"]
-	heights := k.Arrays["heights"]
-	if planes < 1 || len(heights) != planes || len(k.Arrays["alpha"]) != planes || len(a) != planes*b.n || len(bounds) != 2 {
+	cuts, err := restoreCuts(k, b.n, len(b.risks))
+	if err != nil {
+		return err
+	}
+	bounds, alpha := k.Arrays["bounds"], k.Arrays["alpha"]
+	if len(bounds) != 2 || len(alpha) != len(cuts.Planes) {
 		return fmt.Errorf("optim: bundle: %w: its planes do not fit", run.ErrOther)
 	}
-	b.w, b.next, b.alpha = slices.Clone(k.X), slices.Clone(k.Arrays["next"]), slices.Clone(k.Arrays["alpha"])
-	b.best, b.lower = bounds[0], bounds[1]
-	*b.cuts = Cuts{}
-	for i := range planes {
-		b.cuts.Add(slices.Clone(a[i*b.n:(i+1)*b.n]), heights[i])
-	}
+	*b.cuts = *cuts
+	b.alpha, b.best, b.lower = slices.Clone(alpha), bounds[0], bounds[1]
+	b.w, b.next, b.at = rows(k.X, b.n), rows(k.Arrays["next"], b.n), rows(k.Arrays["at"], b.n)
 	return nil
+}
+
+// rows cuts a vector into copies of n entries each.
+func rows(x []float64, n int) [][]float64 {
+	var out [][]float64
+	for from := 0; from < len(x); from += n {
+		out = append(out, slices.Clone(x[from:from+n]))
+	}
+	return out
 }

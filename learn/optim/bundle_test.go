@@ -147,8 +147,8 @@ func TestBundle(t *testing.T) {
 			if r.Gap() > 1e-5 || r.Gap() < -1e-9 {
 				t.Errorf("gap %v", r.Gap())
 			}
-			if keep > 0 && len(r.Cuts.A) > keep+1 {
-				t.Errorf("%d planes, %d are kept", len(r.Cuts.A), keep)
+			if keep > 0 && len(r.Cuts.Planes) > keep+1 {
+				t.Errorf("%d planes, %d are kept", len(r.Cuts.Planes), keep)
 			}
 			best := math.Inf(1)
 			w := slices.Clone(r.X)
@@ -165,8 +165,8 @@ func TestBundle(t *testing.T) {
 			for range 50 {
 				v := normal(rng, 5)
 				risk, _ := h.Tangent(v, make([]float64, 5))
-				for k, a := range r.Cuts.A {
-					if p := floats.Dot(a, v) + r.Cuts.B[k]; p > risk+1e-9 {
+				for k := range r.Cuts.Planes {
+					if p := r.Cuts.Planes[k].Value(v); p > risk+1e-9 {
 						t.Fatalf("plane %d is at %v, the risk at %v", k, p, risk)
 					}
 				}

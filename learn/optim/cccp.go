@@ -1,0 +1,269 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tropica-fst/tropica/learn/run"
+)
+
+// CCCP descends on J(w) = Ω(w) + P(w) - R(w), the difference of two convex functions beside a
+// penalty. In an outer step R is replaced by its tangent, which lies below it, so that the
+// rest lies above J and touches it; that is minimised by a bundle of planes of P (A. Yuille
+// and A. Rangarajan, "The concave-convex procedure", Neural Computation 15, 2003; T. Do and
+// T. Artières, "Large margin training for hidden Markov models with partially observed
+// states", ICML 2009). Planes of P stay valid when R's tangent changes, and are used again;
+// the accuracy of the inner problems begins coarse, and gets finer.
+//
+// J has local minima: where a run ends depends on where it starts.
+type CCCP struct {
+	Lambda float64
+	Norm   Norm // "" is L2
+	// Above says that P ≥ R everywhere. Then tangents of R are planes of P too. L1 needs it.
+	Above bool
+	// Start is the gap of the inner problems at first; each outer step multiplies it by
+	// Shrink, down to Gap. Zeros are 1, 0.5 and 0.01.
+	Start, Shrink, Gap float64
+	// Fall ends the run: the least fall of J in an outer step of accuracy Gap. Zero is Gap.
+	Fall                  float64
+	NoRecycle, NoAdaptive bool // for comparison: planes forgotten, Gap from the beginning
+	Keep                  int  // see Bundle
+	Pull                  float64
+}
+
+// CCCPResult is where a run of CCCP ended. F is J, and Lower a bound of the last convex problem
+// alone, not of J.
+type CCCPResult struct {
+	BundleResult
+	Outer []OuterStep
+}
+
+// OuterStep is what an outer step of CCCP came to.
+type OuterStep struct {
+	J        float64 // after it
+	Gap      float64 // asked of its convex problem
+	Tangents int     // of P, since the beginning
+	Planes   int
+}
+
+// Minimize runs from w0, with planes of P that are known, nil for none. A step of the run is one
+// tangent of P; by default there are at most 2000.
+func (m CCCP) Minimize(p, r Risk, w0 []float64, cuts *Cuts, c *run.Control) (*CCCPResult, error) {
+	n := p.Dim()
+	set := func(v *float64, zero float64) {
+		if *v == 0 {
+			*v = zero
+		}
+	}
+	set(&m.Start, 1)
+	set(&m.Shrink, 0.5)
+	set(&m.Gap, 0.01)
+	set(&m.Fall, m.Gap)
+	m.Start = math.Max(m.Start, m.Gap)
+	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap > 0) || !(m.Shrink > 0 && m.Shrink < 1) || !(m.Fall > 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || r.Dim() != n || m.Norm != "" && m.Norm != L2 && m.Norm != L1 || m.Norm == L1 && !m.Above {
+		return nil, fmt.Errorf("optim: CCCP: Lambda %v, Gap %v and Fall %v must be positive, Shrink %v between 0 and 1, Keep %d not negative, Pull %v from 0 to below 1, Norm %q l1 (with Above) or l2, and both risks of one dimension", m.Lambda, m.Gap, m.Fall, m.Shrink, m.Keep, m.Pull, m.Norm)
+	}
+	if m.NoAdaptive {
+		m.Start = m.Gap
+	}
+	model, err := newMaster(n, 1, m.Keep, cuts)
+	if err != nil {
+		return nil, err
+	}
+	model.lambda, model.couple, model.apart = m.Lambda, [][]float64{{1 / m.Lambda}}, [][]float64{{m.Lambda}}
+	if m.Norm == L1 {
+		model.norm = L1
+	}
+	b := &cccpRun{CCCP: m, master: model, p: p, r: r, run: run.Begin("cccp", c, 2000)}
+	k, err := b.run.Point(n, "next", "at", "linear")
+	if err != nil {
+		return nil, fmt.Errorf("optim: %w", err)
+	}
+	if k != nil {
+		if err := b.restore(k); err != nil {
+			return nil, err
+		}
+	} else {
+		if err := CheckStart("CCCP", n, w0); err != nil {
+			return nil, err
+		}
+		b.w, b.at = slices.Clone(w0), slices.Clone(w0)
+		b.eps, b.pAt, b.last = m.Start, math.NaN(), math.Inf(1)
+		b.linear[0] = make([]float64, n)
+	}
+	reason, err := b.run.Loop(b.step, b.checkpoint)
+	if err != nil {
+		err = fmt.Errorf("optim: %w", err)
+	}
+	j := b.last
+	if !math.IsNaN(b.pAt) {
+		j = math.Min(j, b.best) // the convex problem is nowhere below J
+	}
+	return &CCCPResult{BundleResult{Result: Result{X: b.w, F: j, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason},
+		Lower: b.lower, Cuts: b.cuts, Tasks: [][]float64{b.w}, Shared: b.w}, b.outer}, err
+}
+
+type cccpRun struct {
+	CCCP
+	*master
+	p, r Risk
+	run  *run.Run
+
+	w, at    []float64 // the best point of the convex problem, and where the next tangent is taken
+	pAt      float64   // P(w); NaN where it is not known yet
+	constant float64   // of R's tangent: its value at 0, negated
+	best     float64   // of the convex problem, at w
+	lower    float64
+	eps      float64
+	last     float64 // J where the outer step began
+	outer    []OuterStep
+	inside   bool // an outer step has begun
+}
+
+// step takes one tangent of P, and as many outer steps as need none.
+func (b *cccpRun) step() (*run.Row, run.Reason, error) {
+	for {
+		if !b.inside {
+			if reason, err := b.begin(); err != nil || reason != "" {
+				return nil, reason, err
+			}
+			if len(b.cuts.Planes) > 0 && !math.IsNaN(b.pAt) {
+				// The planes known may settle it.
+				done, err := b.solve()
+				if err != nil {
+					return nil, "", err
+				}
+				if done {
+					b.inside = false
+					continue
+				}
+			}
+		}
+		break
+	}
+	a := make([]float64, b.n)
+	value, upper, err := tangent(b.p, b.at, a)
+	b.run.Evaluations++
+	if err != nil {
+		return nil, "", fmt.Errorf("cccp: step %d: %w", b.run.Steps()+1, err)
+	}
+	if j := b.around([][]float64{b.at}) + upper + b.constant; math.IsNaN(b.pAt) || j < b.best {
+		b.best, b.pAt = j, upper
+		copy(b.w, b.at)
+	}
+	b.add(NewPlane(a, value-floats.Dot(a, b.at)))
+	done, err := b.solve()
+	if err != nil {
+		return nil, "", err
+	}
+	b.inside = !done
+	return &run.Row{Objective: b.best, Detail: &CCCPRow{Outer: len(b.outer) + 1, Gap: b.best - b.lower, Planes: len(b.cuts.Planes)}}, "", nil
+}
+
+// begin starts an outer step at w, or ends the run.
+func (b *cccpRun) begin() (run.Reason, error) {
+	v := make([]float64, b.n)
+	r, _, err := tangent(b.r, b.w, v)
+	if err != nil {
+		return "", fmt.Errorf("cccp: outer step %d: %w", len(b.outer)+1, err)
+	}
+	height := r - floats.Dot(v, b.w)
+	floats.Scale(-1, v)
+	b.linear[0], b.constant = v, -height
+	if !math.IsNaN(b.pAt) { // an outer step ended here
+		j := b.around([][]float64{b.w}) + b.pAt + b.constant
+		b.outer = append(b.outer, OuterStep{J: j, Gap: b.eps, Tangents: b.run.Evaluations, Planes: len(b.cuts.Planes)})
+		fall := b.last - j
+		b.last = j
+		if fall <= b.Fall && b.eps <= b.CCCP.Gap && len(b.outer) > 1 {
+			return run.ImprovementSmall, nil
+		}
+		b.eps = math.Max(b.CCCP.Gap, b.eps*b.Shrink)
+		b.best = j // the convex problem touches J here
+	}
+	if b.NoRecycle {
+		*b.cuts = Cuts{}
+		b.alpha = b.alpha[:0]
+	}
+	if b.Above {
+		p := NewPlane(v, height)
+		for i := range p.Values {
+			p.Values[i] = -p.Values[i]
+		}
+		b.add(p)
+	}
+	copy(b.at, b.w)
+	b.lower, b.inside = math.Inf(-1), true
+	return "", nil
+}
+
+// solve solves the model, and reports whether the convex problem is solved.
+func (b *cccpRun) solve() (bool, error) {
+	best := b.best
+	if math.IsNaN(b.pAt) {
+		best = math.Inf(1)
+	}
+	lower, err := b.master.solve(tight(best, b.eps))
+	if err != nil {
+		return false, err
+	}
+	b.lower = math.Max(b.lower, lower+b.constant)
+	pulled(b.at, b.next[0], b.w, b.Pull, best)
+	return best-b.lower <= b.eps, nil
+}
+
+// CCCPRow is what a run of CCCP adds to its rows. The objective is that of the convex problem
+// of the outer step, which is never below J.
+type CCCPRow struct {
+	Outer  int
+	Gap    float64 // of the convex problem
+	Planes int
+}
+
+// Fields implements run.Detail.
+func (r *CCCPRow) Fields() []run.Field {
+	return []run.Field{{Name: "outer", Value: float64(r.Outer)}, {Name: "gap", Value: r.Gap}, {Name: "planes", Value: float64(r.Planes)}}
+}
+
+// String implements run.Detail.
+func (r *CCCPRow) String() string {
+	return fmt.Sprintf("outer step %d, gap %.3g, %d planes", r.Outer, r.Gap, r.Planes)
+}
+
+func (b *cccpRun) checkpoint() (*run.Checkpoint, error) {
+	inside := 0.0
+	if b.inside {
+		inside = 1
+	}
+	k := &run.Checkpoint{X: slices.Clone(b.w), Scalars: map[string]float64{},
+		Arrays: map[string][]float64{"next": slices.Clone(b.next[0]), "at": slices.Clone(b.at), "linear": slices.Clone(b.linear[0]), "alpha": slices.Clone(b.alpha),
+			"state": {b.pAt, b.constant, b.best, b.lower, b.eps, b.last, inside}}}
+	for _, o := range b.outer {
+		k.Arrays["outer"] = append(k.Arrays["outer"], o.J, o.Gap, float64(o.Tangents), float64(o.Planes))
+	}
+	b.cuts.store(k)
+	return k, nil
+}
+
+func (b *cccpRun) restore(k *run.Checkpoint) error {
+	cuts, err := restoreCuts(k, b.n, 1)
+	if err != nil {
+		return err
+	}
+	s, alpha, outer := k.Arrays["state"], k.Arrays["alpha"], k.Arrays["outer"]
+	if len(s) != 7 || len(alpha) != len(cuts.Planes) || len(outer)%4 != 0 {
+		return fmt.Errorf("optim: cccp: %w: its planes do not fit", run.ErrOther)
+	}
+	*b.cuts = *cuts
+	b.w, b.at, b.alpha = slices.Clone(k.X), slices.Clone(k.Arrays["at"]), slices.Clone(alpha)
+	copy(b.next[0], k.Arrays["next"])
+	b.linear[0] = slices.Clone(k.Arrays["linear"])
+	b.pAt, b.constant, b.best, b.lower, b.eps, b.last, b.inside = s[0], s[1], s[2], s[3], s[4], s[5], s[6] == 1
+	for ; len(outer) > 0; outer = outer[4:] {
+		b.outer = append(b.outer, OuterStep{outer[0], outer[1], int(outer[2]), int(outer[3])})
+	}
+	return nil
+}
