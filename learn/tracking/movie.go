@@ -81,6 +81,7 @@ type Node struct{ Frame, Index int }
 type Edge struct {
 	From, To Node
 	Parent   bool
+	Split    bool // to parts of one object, or from them: no division
 }
 
 func compareEdges(a, b Edge) int {
@@ -90,6 +91,7 @@ func compareEdges(a, b Edge) int {
 // Movie is frames of detections, and what is known of their tracks.
 type Movie struct {
 	Name          string
+	Sequence      string  // of a file with several
 	Width, Height float64 // of the field; 0 where they are not known
 	First         int     // number of Frames[0]; frame i is First + i·Stride
 	Stride        int     // of frame numbers; 0 is 1
@@ -97,6 +99,8 @@ type Movie struct {
 	// Events has, for each frame but the last, what happens to the next: every detection of both
 	// frames has one part. nil where the movie is not labelled.
 	Events [][]Event
+	// Partial says that Events has not the parts of all detections: the others are not annotated.
+	Partial bool
 	// Edges is the true graph. It may have what events cannot express: gaps, three daughters.
 	Edges []Edge
 }
@@ -199,7 +203,7 @@ func (m *Movie) checkEvents(t int, events []Event) error {
 	}
 	for side := range times {
 		for i, n := range times[side] {
-			if n == 0 {
+			if n == 0 && !m.Partial {
 				return fmt.Errorf("tracking: %s: frame %d: detection %d has no event %s", m.title(), m.Number(t+side), sides[side][i].ID, []string{"towards the next frame", "from the last frame"}[side])
 			}
 		}
@@ -215,7 +219,7 @@ func edgesOf(t int, events []Event) []Edge {
 	for _, e := range events {
 		for _, i := range e.From {
 			for _, j := range e.To {
-				out = append(out, Edge{Node{t, i}, Node{t + 1, j}, e.Kind != Move})
+				out = append(out, Edge{Node{t, i}, Node{t + 1, j}, e.Kind != Move, e.Kind == Split || e.Kind == Merge})
 			}
 		}
 	}
@@ -293,7 +297,7 @@ func (m *Movie) Every(stride, offset int) (*Movie, error) {
 	if stride < 1 || offset < 0 || offset >= max(stride, 1) {
 		return nil, fmt.Errorf("tracking: stride %d must be at least 1, and offset %d from 0 to less than that", stride, offset)
 	}
-	out := &Movie{Name: m.Name, Width: m.Width, Height: m.Height, First: m.Number(offset), Stride: stride * max(m.Stride, 1)}
+	out := &Movie{Name: m.Name, Sequence: m.Sequence, Width: m.Width, Height: m.Height, First: m.Number(offset), Stride: stride * max(m.Stride, 1)}
 	if stride > 1 {
 		out.Name = fmt.Sprintf("%s every %d from %d", m.title(), stride, m.Number(offset))
 	}
@@ -304,8 +308,11 @@ func (m *Movie) Every(stride, offset int) (*Movie, error) {
 		return out, nil
 	}
 	if stride == 1 {
-		out.Events, out.Edges = m.Events, m.Edges
+		out.Events, out.Edges, out.Partial = m.Events, m.Edges, m.Partial
 		return out, nil
+	}
+	if m.Partial {
+		return nil, fmt.Errorf("tracking: %s: events of some detections only cannot be followed over %d frames", m.title(), stride)
 	}
 	after := map[Node][]Edge{}
 	for _, e := range m.Edges {
@@ -313,25 +320,25 @@ func (m *Movie) Every(stride, offset int) (*Movie, error) {
 	}
 	kept := func(f int) bool { return f >= offset && (f-offset)%stride == 0 }
 	seen := map[[2]Node]bool{}
-	var follow func(from, at Node, parent bool)
-	follow = func(from, at Node, parent bool) {
+	var follow func(from, at Node, parent, split bool)
+	follow = func(from, at Node, parent, split bool) {
 		for _, e := range after[at] {
-			p := parent || e.Parent
+			p, s := parent || e.Parent, split || e.Split
 			if !kept(e.To.Frame) {
-				follow(from, e.To, p)
+				follow(from, e.To, p, s)
 				continue
 			}
 			a, b := Node{(from.Frame - offset) / stride, from.Index}, Node{(e.To.Frame - offset) / stride, e.To.Index}
 			if !seen[[2]Node{a, b}] {
 				seen[[2]Node{a, b}] = true
-				out.Edges = append(out.Edges, Edge{a, b, p})
+				out.Edges = append(out.Edges, Edge{a, b, p, s})
 			}
 		}
 	}
 	for f := range m.Frames {
 		if kept(f) {
 			for i := range m.Frames[f] {
-				follow(Node{f, i}, Node{f, i}, false)
+				follow(Node{f, i}, Node{f, i}, false, false)
 			}
 		}
 	}
@@ -345,12 +352,12 @@ func (m *Movie) Every(stride, offset int) (*Movie, error) {
 
 // Cut returns the frames from one on and before another, with their events and edges.
 func (m *Movie) Cut(from, to int) *Movie {
-	out := &Movie{Name: fmt.Sprintf("%s frames %d to %d", m.title(), m.Number(from), m.Number(to-1)), Width: m.Width, Height: m.Height, First: m.Number(from), Stride: m.Stride, Frames: m.Frames[from:to]}
+	out := &Movie{Name: fmt.Sprintf("%s frames %d to %d", m.title(), m.Number(from), m.Number(to-1)), Sequence: m.Sequence, Width: m.Width, Height: m.Height, First: m.Number(from), Stride: m.Stride, Frames: m.Frames[from:to], Partial: m.Partial}
 	if m.Labelled() {
 		out.Events = m.Events[from : to-1]
 		for _, e := range m.Edges {
 			if e.From.Frame >= from && e.To.Frame < to {
-				out.Edges = append(out.Edges, Edge{Node{e.From.Frame - from, e.From.Index}, Node{e.To.Frame - from, e.To.Index}, e.Parent})
+				out.Edges = append(out.Edges, Edge{Node{e.From.Frame - from, e.From.Index}, Node{e.To.Frame - from, e.To.Index}, e.Parent, e.Split})
 			}
 		}
 	}

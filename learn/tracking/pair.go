@@ -24,6 +24,7 @@ type Pair struct {
 	Hypotheses []Hypothesis
 	cover      *partition.Cover // elements are From, then To
 	truth      []int            // hypotheses of the true events; nil where not labelled
+	known      []bool           // detections with a true event; nil is all
 	missed     []Event          // true events that no hypothesis is
 }
 
@@ -171,6 +172,18 @@ func NewPair(name string, from, to []Detection, c *Candidates, truth []Event, in
 			}
 		}
 		slices.Sort(p.truth)
+		known := make([]bool, len(from)+len(to))
+		for _, e := range truth {
+			for _, i := range e.From {
+				known[i] = true
+			}
+			for _, j := range e.To {
+				known[len(from)+j] = true
+			}
+		}
+		if slices.Contains(known, false) {
+			p.known = known
+		}
 	}
 	return p, nil
 }

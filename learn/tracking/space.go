@@ -16,8 +16,8 @@ type Annotation struct {
 	Known  []bool // of every detection, first frame first: its event is among Chosen; nil is all
 }
 
-// Full is the annotation that all events of the pair are given.
-func (p *Pair) Full() *Annotation { return &Annotation{Chosen: p.Truth()} }
+// Annotation returns what is known of a pair's events: all of them, or those of some detections.
+func (p *Pair) Annotation() *Annotation { return &Annotation{Chosen: p.Truth(), Known: p.known} }
 
 // known tells whether the event of a detection is told.
 func (a *Annotation) known(v int32) bool { return a.Known == nil || a.Known[v] }
