@@ -137,15 +137,7 @@ func (m Coupled) Minimize(risks []Risk, w0 []float64, c *run.Control) (*BundleRe
 	if err != nil {
 		return nil, err
 	}
-	for d := range tasks {
-		model.couple, model.apart = append(model.couple, make([]float64, tasks)), append(model.apart, make([]float64, tasks))
-		for e := range tasks {
-			// 1/λ + 1/ρ on the diagonal, 1/λ else; the inverse by Sherman and Morrison.
-			model.couple[d][e], model.apart[d][e] = 1/m.Lambda, -m.Rho/(m.Lambda/m.Rho+float64(tasks))
-		}
-		model.couple[d][d] += 1 / m.Rho
-		model.apart[d][d] += m.Rho
-	}
+	model.coupled(m.Lambda, m.Rho)
 	if m.Linear != nil {
 		copy(model.linear, m.Linear)
 	}
@@ -156,16 +148,30 @@ func (m Coupled) Minimize(risks []Risk, w0 []float64, c *run.Control) (*BundleRe
 	}
 	r, err := b.minimize(start)
 	if r != nil {
-		r.Shared = m.shared(r.Tasks)
+		r.Shared = sharedOf(r.Tasks, m.Lambda, m.Rho)
 	}
 	return r, err
 }
 
-// shared returns the w that is best for the weights of the tasks.
-func (m Coupled) shared(tasks [][]float64) []float64 {
+// coupled sets the penalty to that of Coupled.
+func (m *master) coupled(lambda, rho float64) {
+	tasks := len(m.next)
+	for d := range tasks {
+		m.couple, m.apart = append(m.couple, make([]float64, tasks)), append(m.apart, make([]float64, tasks))
+		for e := range tasks {
+			// 1/λ + 1/ρ on the diagonal, 1/λ else; the inverse by Sherman and Morrison.
+			m.couple[d][e], m.apart[d][e] = 1/lambda, -rho/(lambda/rho+float64(tasks))
+		}
+		m.couple[d][d] += 1 / rho
+		m.apart[d][d] += rho
+	}
+}
+
+// sharedOf returns the w that is best for the weights of the tasks.
+func sharedOf(tasks [][]float64, lambda, rho float64) []float64 {
 	w := make([]float64, len(tasks[0]))
 	for _, x := range tasks {
-		floats.AddScaled(w, 1/(m.Lambda/m.Rho+float64(len(tasks))), x)
+		floats.AddScaled(w, 1/(lambda/rho+float64(len(tasks))), x)
 	}
 	return w
 }

@@ -30,8 +30,10 @@ type CCCP struct {
 	// Fall ends the run: the least fall of J in an outer step of accuracy Gap. Zero is Gap.
 	Fall                  float64
 	NoRecycle, NoAdaptive bool // for comparison: planes forgotten, Gap from the beginning
-	Keep                  int  // see Bundle
-	Pull                  float64
+	// Rho draws the weights of several tasks to each other, with the penalty of Coupled.
+	Rho  float64
+	Keep int // see Bundle
+	Pull float64
 }
 
 // CCCPResult is where a run of CCCP ended. F is J, and Lower a bound of the last convex problem
@@ -52,7 +54,25 @@ type OuterStep struct {
 // Minimize runs from w0, with planes of P that are known, nil for none. A step of the run is one
 // tangent of P; by default there are at most 2000.
 func (m CCCP) Minimize(p, r Risk, w0 []float64, cuts *Cuts, c *run.Control) (*CCCPResult, error) {
-	n := p.Dim()
+	return m.minimize([]Risk{p}, []Risk{r}, w0, cuts, c)
+}
+
+// MinimizeTasks is Minimize for Σ_d (P_d(w^d) - R_d(w^d)) with the penalty of Coupled, from w0
+// for every task. The norm is L2. A step takes a tangent for each task.
+func (m CCCP) MinimizeTasks(p, r []Risk, w0 []float64, c *run.Control) (*CCCPResult, error) {
+	if len(p) == 0 || len(p) != len(r) || !(m.Rho > 0) || math.IsInf(m.Rho, 1) || m.Norm == L1 {
+		return nil, fmt.Errorf("optim: CCCP: %d and %d risks, Rho %v, Norm %q: tasks need a pair of risks each, a positive Rho and l2", len(p), len(r), m.Rho, m.Norm)
+	}
+	return m.minimize(p, r, w0, nil, c)
+}
+
+func (m CCCP) minimize(p, r []Risk, w0 []float64, cuts *Cuts, c *run.Control) (*CCCPResult, error) {
+	n, tasks := p[0].Dim(), len(p)
+	for d := range p {
+		if p[d].Dim() != n || r[d].Dim() != n {
+			return nil, fmt.Errorf("optim: CCCP: the risks of task %d have %d and %d weights, the first has %d", d, p[d].Dim(), r[d].Dim(), n)
+		}
+	}
 	set := func(v *float64, zero float64) {
 		if *v == 0 {
 			*v = zero
@@ -63,22 +83,29 @@ func (m CCCP) Minimize(p, r Risk, w0 []float64, cuts *Cuts, c *run.Control) (*CC
 	set(&m.Gap, 0.01)
 	set(&m.Fall, m.Gap)
 	m.Start = math.Max(m.Start, m.Gap)
-	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap > 0) || !(m.Shrink > 0 && m.Shrink < 1) || !(m.Fall > 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || r.Dim() != n || m.Norm != "" && m.Norm != L2 && m.Norm != L1 || m.Norm == L1 && !m.Above {
-		return nil, fmt.Errorf("optim: CCCP: Lambda %v, Gap %v and Fall %v must be positive, Shrink %v between 0 and 1, Keep %d not negative, Pull %v from 0 to below 1, Norm %q l1 (with Above) or l2, and both risks of one dimension", m.Lambda, m.Gap, m.Fall, m.Shrink, m.Keep, m.Pull, m.Norm)
+	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap > 0) || !(m.Shrink > 0 && m.Shrink < 1) || !(m.Fall > 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Norm != "" && m.Norm != L2 && m.Norm != L1 || m.Norm == L1 && !m.Above {
+		return nil, fmt.Errorf("optim: CCCP: Lambda %v, Gap %v and Fall %v must be positive, Shrink %v between 0 and 1, Keep %d not negative, Pull %v from 0 to below 1, Norm %q l1 (with Above) or l2", m.Lambda, m.Gap, m.Fall, m.Shrink, m.Keep, m.Pull, m.Norm)
 	}
 	if m.NoAdaptive {
 		m.Start = m.Gap
 	}
-	model, err := newMaster(n, 1, m.Keep, cuts)
+	model, err := newMaster(n, tasks, m.Keep, cuts)
 	if err != nil {
 		return nil, err
 	}
-	model.lambda, model.couple, model.apart = m.Lambda, [][]float64{{1 / m.Lambda}}, [][]float64{{m.Lambda}}
+	if model.lambda = m.Lambda; m.Rho > 0 {
+		model.coupled(m.Lambda, m.Rho)
+	} else {
+		model.couple, model.apart = [][]float64{{1 / m.Lambda}}, [][]float64{{m.Lambda}}
+	}
 	if m.Norm == L1 {
 		model.norm = L1
 	}
 	b := &cccpRun{CCCP: m, master: model, p: p, r: r, run: run.Begin("cccp", c, 2000)}
-	k, err := b.run.Point(n, "next", "at", "linear")
+	k, err := b.run.Taken()
+	if err == nil && k != nil {
+		err = k.Fits(n*tasks, "next", "at", "linear")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("optim: %w", err)
 	}
@@ -90,9 +117,11 @@ func (m CCCP) Minimize(p, r Risk, w0 []float64, cuts *Cuts, c *run.Control) (*CC
 		if err := CheckStart("CCCP", n, w0); err != nil {
 			return nil, err
 		}
-		b.w, b.at = slices.Clone(w0), slices.Clone(w0)
 		b.eps, b.pAt, b.last = m.Start, math.NaN(), math.Inf(1)
-		b.linear[0] = make([]float64, n)
+		for d := range tasks {
+			b.w, b.at = append(b.w, slices.Clone(w0)), append(b.at, slices.Clone(w0))
+			b.linear[d] = make([]float64, n)
+		}
 	}
 	reason, err := b.run.Loop(b.step, b.checkpoint)
 	if err != nil {
@@ -102,20 +131,25 @@ func (m CCCP) Minimize(p, r Risk, w0 []float64, cuts *Cuts, c *run.Control) (*CC
 	if !math.IsNaN(b.pAt) {
 		j = math.Min(j, b.best) // the convex problem is nowhere below J
 	}
-	return &CCCPResult{BundleResult{Result: Result{X: b.w, F: j, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason},
-		Lower: b.lower, Cuts: b.cuts, Tasks: [][]float64{b.w}, Shared: b.w}, b.outer}, err
+	x := slices.Concat(b.w...)
+	shared := x
+	if m.Rho > 0 {
+		shared = sharedOf(b.w, m.Lambda, m.Rho)
+	}
+	return &CCCPResult{BundleResult{Result: Result{X: x, F: j, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason},
+		Lower: b.lower, Cuts: b.cuts, Tasks: b.w, Shared: shared}, b.outer}, err
 }
 
 type cccpRun struct {
 	CCCP
 	*master
-	p, r Risk
+	p, r []Risk // by task
 	run  *run.Run
 
-	w, at    []float64 // the best point of the convex problem, and where the next tangent is taken
-	pAt      float64   // P(w); NaN where it is not known yet
-	constant float64   // of R's tangent: its value at 0, negated
-	best     float64   // of the convex problem, at w
+	w, at    [][]float64 // the best point of the convex problem, and where the next tangents are taken
+	pAt      float64     // P(w); NaN where it is not known yet
+	constant float64     // of R's tangent: its value at 0, negated
+	best     float64     // of the convex problem, at w
 	lower    float64
 	eps      float64
 	last     float64 // J where the outer step began
@@ -144,17 +178,24 @@ func (b *cccpRun) step() (*run.Row, run.Reason, error) {
 		}
 		break
 	}
-	a := make([]float64, b.n)
-	value, upper, err := tangent(b.p, b.at, a)
-	b.run.Evaluations++
-	if err != nil {
-		return nil, "", fmt.Errorf("cccp: step %d: %w", b.run.Steps()+1, err)
+	a, total := make([]float64, b.n), 0.0
+	for d, p := range b.p {
+		value, upper, err := tangent(p, b.at[d], a)
+		b.run.Evaluations++
+		if err != nil {
+			return nil, "", fmt.Errorf("cccp: step %d: %w", b.run.Steps()+1, err)
+		}
+		total += upper
+		plane := NewPlane(a, value-floats.Dot(a, b.at[d]))
+		plane.Task = d
+		b.add(plane)
 	}
-	if j := b.around([][]float64{b.at}) + upper + b.constant; math.IsNaN(b.pAt) || j < b.best {
-		b.best, b.pAt = j, upper
-		copy(b.w, b.at)
+	if j := b.around(b.at) + total + b.constant; math.IsNaN(b.pAt) || j < b.best {
+		b.best, b.pAt = j, total
+		for d := range b.w {
+			copy(b.w[d], b.at[d])
+		}
 	}
-	b.add(NewPlane(a, value-floats.Dot(a, b.at)))
 	done, err := b.solve()
 	if err != nil {
 		return nil, "", err
@@ -165,16 +206,21 @@ func (b *cccpRun) step() (*run.Row, run.Reason, error) {
 
 // begin starts an outer step at w, or ends the run.
 func (b *cccpRun) begin() (run.Reason, error) {
-	v := make([]float64, b.n)
-	r, _, err := tangent(b.r, b.w, v)
-	if err != nil {
-		return "", fmt.Errorf("cccp: outer step %d: %w", len(b.outer)+1, err)
+	b.constant = 0
+	heights := make([]float64, len(b.r))
+	for d, r := range b.r {
+		v := make([]float64, b.n)
+		value, _, err := tangent(r, b.w[d], v)
+		if err != nil {
+			return "", fmt.Errorf("cccp: outer step %d: %w", len(b.outer)+1, err)
+		}
+		heights[d] = value - floats.Dot(v, b.w[d])
+		floats.Scale(-1, v)
+		b.linear[d] = v
+		b.constant -= heights[d]
 	}
-	height := r - floats.Dot(v, b.w)
-	floats.Scale(-1, v)
-	b.linear[0], b.constant = v, -height
 	if !math.IsNaN(b.pAt) { // an outer step ended here
-		j := b.around([][]float64{b.w}) + b.pAt + b.constant
+		j := b.around(b.w) + b.pAt + b.constant
 		b.outer = append(b.outer, OuterStep{J: j, Gap: b.eps, Tangents: b.run.Evaluations, Planes: len(b.cuts.Planes)})
 		fall := b.last - j
 		b.last = j
@@ -189,13 +235,16 @@ func (b *cccpRun) begin() (run.Reason, error) {
 		b.alpha = b.alpha[:0]
 	}
 	if b.Above {
-		p := NewPlane(v, height)
-		for i := range p.Values {
-			p.Values[i] = -p.Values[i]
+		for d, v := range b.linear {
+			p := NewPlane(v, heights[d])
+			p.Task = d
+			floats.Scale(-1, p.Values)
+			b.add(p)
 		}
-		b.add(p)
 	}
-	copy(b.at, b.w)
+	for d := range b.w {
+		copy(b.at[d], b.w[d])
+	}
 	b.lower, b.inside = math.Inf(-1), true
 	return "", nil
 }
@@ -211,7 +260,9 @@ func (b *cccpRun) solve() (bool, error) {
 		return false, err
 	}
 	b.lower = math.Max(b.lower, lower+b.constant)
-	pulled(b.at, b.next[0], b.w, b.Pull, best)
+	for d := range b.at {
+		pulled(b.at[d], b.next[d], b.w[d], b.Pull, best)
+	}
 	return best-b.lower <= b.eps, nil
 }
 
@@ -238,8 +289,8 @@ func (b *cccpRun) checkpoint() (*run.Checkpoint, error) {
 	if b.inside {
 		inside = 1
 	}
-	k := &run.Checkpoint{X: slices.Clone(b.w), Scalars: map[string]float64{},
-		Arrays: map[string][]float64{"next": slices.Clone(b.next[0]), "at": slices.Clone(b.at), "linear": slices.Clone(b.linear[0]), "alpha": slices.Clone(b.alpha),
+	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{},
+		Arrays: map[string][]float64{"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "linear": slices.Concat(b.linear...), "alpha": slices.Clone(b.alpha),
 			"state": {b.pAt, b.constant, b.best, b.lower, b.eps, b.last, inside}}}
 	for _, o := range b.outer {
 		k.Arrays["outer"] = append(k.Arrays["outer"], o.J, o.Gap, float64(o.Tangents), float64(o.Planes))
@@ -249,7 +300,7 @@ func (b *cccpRun) checkpoint() (*run.Checkpoint, error) {
 }
 
 func (b *cccpRun) restore(k *run.Checkpoint) error {
-	cuts, err := restoreCuts(k, b.n, 1)
+	cuts, err := restoreCuts(k, b.n, len(b.p))
 	if err != nil {
 		return err
 	}
@@ -258,9 +309,8 @@ func (b *cccpRun) restore(k *run.Checkpoint) error {
 		return fmt.Errorf("optim: cccp: %w: its planes do not fit", run.ErrOther)
 	}
 	*b.cuts = *cuts
-	b.w, b.at, b.alpha = slices.Clone(k.X), slices.Clone(k.Arrays["at"]), slices.Clone(alpha)
-	copy(b.next[0], k.Arrays["next"])
-	b.linear[0] = slices.Clone(k.Arrays["linear"])
+	b.w, b.at, b.next, b.linear = rows(k.X, b.n), rows(k.Arrays["at"], b.n), rows(k.Arrays["next"], b.n), rows(k.Arrays["linear"], b.n)
+	b.alpha = slices.Clone(alpha)
 	b.pAt, b.constant, b.best, b.lower, b.eps, b.last, b.inside = s[0], s[1], s[2], s[3], s[4], s[5], s[6] == 1
 	for ; len(outer) > 0; outer = outer[4:] {
 		b.outer = append(b.outer, OuterStep{outer[0], outer[1], int(outer[2]), int(outer[3])})

@@ -285,3 +285,27 @@ func TestBundlePulls(t *testing.T) {
 		t.Errorf("%d steps with a pull, %d without", steps[1], steps[0])
 	}
 }
+
+// One task, and identical ones, of CCCP with coupled weights.
+func TestCCCPTasks(t *testing.T) {
+	p, r := difference(2, 40, 5, 4)
+	start := []float64{1, -1, 0.5, 0}
+	const lambda, rho = 0.1, 0.3
+	one, err := optim.CCCP{Lambda: rho * lambda / (rho + lambda), Above: true, Gap: 1e-5}.Minimize(p, r, start, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := optim.CCCP{Lambda: lambda, Rho: rho, Above: true, Gap: 1e-5}
+	got, err := m.MinimizeTasks([]optim.Risk{p}, []optim.Risk{r}, start, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "one task", got.F, one.F, 1e-4)
+	got, err = m.MinimizeTasks([]optim.Risk{p, p}, []optim.Risk{r, r}, start, nil)
+	if err != nil || floats.Distance(got.Tasks[0], got.Tasks[1], 2) > 0.02 {
+		t.Errorf("identical tasks: %v, %v", err, got.Tasks)
+	}
+	if _, err := (optim.CCCP{Lambda: 1, Above: true}).MinimizeTasks([]optim.Risk{p}, []optim.Risk{r}, start, nil); err == nil {
+		t.Error("a rho of zero was taken")
+	}
+}

@@ -170,22 +170,24 @@ func (s Finite) Entropy(ctx context.Context, x *Input, w []float64) (float64, er
 }
 
 // RandomFinite returns n samples of the space of dim weights, with at least two and at most
-// outputs outputs each. The first output is right, others with probability partial; right ones
+// outputs outputs each. One output is right, others with probability partial; right ones
 // have no loss unless s.NonZero says so.
 func RandomFinite(rng *rand.Rand, s Finite, n, outputs int, partial float64) []space.Sample[*Input, []int] {
 	var out []space.Sample[*Input, []int]
 	for range n {
-		x, a := &Input{}, []int{0}
-		for y := range 2 + rng.IntN(outputs-1) {
+		size := 2 + rng.IntN(outputs-1)
+		right := rng.IntN(size)
+		x, a := &Input{}, []int{right}
+		for y := range size {
 			phi := make([]float64, s.N)
 			for j := range phi {
 				phi[j] = rng.NormFloat64()
 			}
 			loss := rng.Float64() + 0.1
-			if y > 0 && rng.Float64() < partial {
+			if y != right && rng.Float64() < partial {
 				a = append(a, y)
 			}
-			if slices.Contains(a, y) && (!s.NonZero || y == 0) {
+			if slices.Contains(a, y) && (!s.NonZero || y == right) {
 				loss = 0
 			}
 			x.Phi, x.Loss = append(x.Phi, phi), append(x.Loss, loss)
