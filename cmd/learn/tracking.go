@@ -283,14 +283,17 @@ func trackPicture(m *tracking.Movie, p *tracking.Prediction) *plot.Paths {
 		d := &m.Frames[n.Frame][n.Index]
 		w.X, w.Y, w.T = append(w.X, d.X), append(w.Y, d.Y), append(w.T, float64(m.Number(n.Frame)))
 	}
-	family := map[int]int{} // track: the first of its line
+	family := map[int]int{}       // track: the first of its line
+	of := map[tracking.Node]int{} // detection: its family
 	for _, t := range tracks {
 		if family[t.ID] = t.ID; t.Parent > 0 {
 			family[t.ID] = family[t.Parent]
 		}
 		w := plot.Way{Colour: family[t.ID]}
 		for i, index := range t.Index {
-			at(&w, tracking.Node{Frame: t.First + i, Index: index})
+			n := tracking.Node{Frame: t.First + i, Index: index}
+			at(&w, n)
+			of[n] = family[t.ID]
 		}
 		pic.Ways = append(pic.Ways, w)
 	}
@@ -301,7 +304,7 @@ func trackPicture(m *tracking.Movie, p *tracking.Prediction) *plot.Paths {
 		got[key] = true
 		wrong := known && !real[key]
 		if e.Parent || wrong {
-			w := plot.Way{Colour: 0, Wrong: wrong}
+			w := plot.Way{Colour: of[e.From], Wrong: wrong}
 			at(&w, e.From)
 			at(&w, e.To)
 			pic.Ways = append(pic.Ways, w)

@@ -1,12 +1,14 @@
 package tracking
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/space"
 )
 
 // Simulation is how artificial movies are made; zero fields are the defaults. Lengths are in
@@ -520,4 +522,46 @@ func poisson(rng *rand.Rand, mean float64) int {
 		n++
 	}
 	return n
+}
+
+// Planted draws frame pairs whose true events are the best assignment by hidden weights, and better
+// than any other by a margin at least: some weights make no error on them. Detections are scattered at
+// random over a field, and weights are normal.
+func Planted(pairs, detections int, margin float64, seed uint64) ([]space.Sample[*Pair, *Annotation], []float64, error) {
+	rng := rand.New(rand.NewPCG(seed, 0x706c616e))
+	w := make([]float64, Dim())
+	for j := range w {
+		w[j] = rng.NormFloat64()
+	}
+	side := 20 * math.Sqrt(float64(max(detections, 1)))
+	scatter := func() []Detection {
+		out := make([]Detection, detections)
+		for i := range out {
+			r := 8 + rng.NormFloat64()
+			out[i] = Detection{ID: i + 1, X: side * rng.Float64(), Y: side * rng.Float64(), Area: math.Pi * r * r, Intensity: 1 + 0.1*rng.NormFloat64()}
+		}
+		return out
+	}
+	c := &Candidates{Neighbours: 3, Gate: side, Unit: 8, Light: 1, Kinds: []Kind{Divide, Split, Merge}, Field: [4]float64{0, 0, side, side}}
+	s := &Space{}
+	var out []space.Sample[*Pair, *Annotation]
+	for tries := 0; len(out) < pairs; tries++ {
+		if tries == 1000*(pairs+1) {
+			return nil, nil, fmt.Errorf("tracking: planted: %d of %d pairs with a margin of %g in %d tries", len(out), pairs, margin, tries)
+		}
+		p, err := NewPair(fmt.Sprintf("planted pair %d", len(out)), scatter(), scatter(), c, nil, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		best, err := s.KBest(context.Background(), p, w, 2)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(best) < 2 || best[0].Value-best[1].Value < margin {
+			continue
+		}
+		p.truth = best[0].Y
+		out = append(out, space.Sample[*Pair, *Annotation]{X: p, A: p.Annotation(), Name: p.Name})
+	}
+	return out, w, nil
 }

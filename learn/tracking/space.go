@@ -19,9 +19,6 @@ type Annotation struct {
 // Annotation returns what is known of a pair's events: all of them, or those of some detections.
 func (p *Pair) Annotation() *Annotation { return &Annotation{Chosen: p.Truth(), Known: p.known} }
 
-// known tells whether the event of a detection is told.
-func (a *Annotation) known(v int32) bool { return a.Known == nil || a.Known[v] }
-
 // judged tells whether a hypothesis touches a detection whose event is told: the loss counts it.
 func (a *Annotation) judged(p *Pair, h int) bool {
 	if a.Known == nil {
@@ -247,10 +244,14 @@ func (s *Space) Delta(p *Pair, a *Annotation, y []int) float64 {
 // are not counted.
 func (s *Space) LossZeroOnCompatible() bool { return true }
 
-// Complete implements space.Space.
+// Complete implements space.Space. Detections that are not annotated can always appear and
+// disappear: nothing is left open only if that is all they can do.
 func (s *Space) Complete(p *Pair, a *Annotation) bool {
-	for v := range p.cover.Elements() {
-		if !a.known(int32(v)) {
+	if a.Known == nil {
+		return true
+	}
+	for h := range p.Hypotheses {
+		if !a.judged(p, h) && len(p.cover.Members(h)) > 1 {
 			return false
 		}
 	}

@@ -34,30 +34,14 @@ type Options struct {
 // Errors: no labels, unusable options, features that are not finite, and those of the run. Cost of a
 // step of margin: one assignment of every frame pair.
 func Train(movies []*Movie, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
-	var o Options
-	if err := learner.Complete(&o, opts); err != nil {
-		return nil, nil, fmt.Errorf("tracking: %w", err)
-	}
-	for _, m := range movies {
-		if !m.Labelled() {
-			return nil, nil, fmt.Errorf("tracking: %s: no tracks to learn from: give a column track, or events", m.title())
-		}
-		if err := m.Check(true); err != nil {
-			return nil, nil, err
-		}
-	}
-	t := &trainer{Options: o, model: &Model{method: Method(o.Method), settings: learner.Settings(&o), w: make([]float64, Dim())}}
-	if c != nil {
-		t.control = *c
-	}
-	if err := t.prepare(movies); err != nil {
+	t, err := begin(movies, opts, c)
+	if err != nil {
 		return nil, nil, err
 	}
 	if t.control.Resume != nil || t.control.Checkpoint != nil {
 		t.control.Problem = fmt.Sprintf("tracking data=%016x %s", Fingerprint(movies), t.model.settings)
 	}
 	var r *optim.Result
-	var err error
 	switch t.model.method {
 	case MarginMethod, Perceptron:
 		r, err = t.margin()
@@ -76,6 +60,50 @@ func Train(movies []*Movie, opts *Options, c *run.Control) (*Model, *optim.Resul
 	}
 	return t.model, r, err
 }
+
+// begin checks movies and options, and makes the assignment problems.
+func begin(movies []*Movie, opts *Options, c *run.Control) (*trainer, error) {
+	t := &trainer{}
+	if err := learner.Complete(&t.Options, opts); err != nil {
+		return nil, fmt.Errorf("tracking: %w", err)
+	}
+	for _, m := range movies {
+		if !m.Labelled() {
+			return nil, fmt.Errorf("tracking: %s: no tracks to learn from: give a column track, or events", m.title())
+		}
+		if err := m.Check(true); err != nil {
+			return nil, err
+		}
+	}
+	if c != nil {
+		t.control = *c
+	}
+	t.model = &Model{method: Method(t.Method), settings: learner.Settings(&t.Options), w: make([]float64, Dim())}
+	return t, t.prepare(movies)
+}
+
+// Samples makes the assignment problems of labelled movies as Train does, for learners of package
+// margin, with the space that they are outputs of and a model whose weights are all 0. WithWeights
+// puts those in that a learner found.
+func Samples(movies []*Movie, opts *Options, workers int) ([]space.Sample[*Pair, *Annotation], *Space, *Model, error) {
+	t, err := begin(movies, opts, &run.Control{Workers: workers})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return t.samples, t.space(), t.model, nil
+}
+
+// WithWeights returns a model like m with other weights.
+func (m *Model) WithWeights(w []float64) (*Model, error) {
+	if err := optim.CheckStart("weights", Dim(), w); err != nil {
+		return nil, fmt.Errorf("tracking: %w", err)
+	}
+	c := *m
+	c.w = slices.Clone(w)
+	return &c, nil
+}
+
+func (t *trainer) space() *Space { return &Space{Miss: t.Miss, Extra: t.Extra, Nodes: t.Nodes} }
 
 type trainer struct {
 	Options
@@ -177,13 +205,16 @@ func units(movies []*Movie) (length, light float64) {
 
 // margin learns weights for whole frames.
 func (t *trainer) margin() (*optim.Result, error) {
-	s := &Space{Miss: t.Miss, Extra: t.Extra, Nodes: t.Nodes}
+	s := t.space()
 	var l *margin.Linear
 	var r *optim.Result
 	var err error
-	if t.partial {
+	switch {
+	case t.model.method == Perceptron:
+		l, r, err = margin.Perceptron(s, t.samples, &margin.PerceptronOptions{Averaged: true}, &t.control)
+	case t.partial:
 		l, r, err = margin.Partial(s, t.samples, &t.PartialOptions, &t.control)
-	} else {
+	default:
 		l, r, err = margin.MaxMargin(s, t.samples, &t.PartialOptions.Options, &t.control)
 	}
 	if l != nil {
