@@ -12,6 +12,7 @@
 //	metrics/    error rates and tests; model/ is the one file format
 //	linear/     logistic and ridge regression
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
+//	tracking/   objects of movies, by assignment
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; nn/ its networks, gemm/ their products
 //

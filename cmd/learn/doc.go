@@ -3,6 +3,7 @@
 //
 //	learn sequence train|predict|eval|compare    labellers of sequences: CoNLL columns, CoNLL-U
 //	learn g2p train|predict|eval|cv              from spelling to pronunciation
+//	learn tracking simulate|train|predict|eval|cv|explain  cells of movies, by assignment
 //	learn linear train|predict|eval|cv|explain   logistic and ridge regression of tables
 //	learn rgb train|predict|eval|cv|explain      regularised gradient boosting
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
