@@ -125,7 +125,7 @@ Example:
 		picture := fs.String("plot", "", "File for a picture, as SVG")
 		corrections := fs.String("corrections", "", "File with links that are forced or forbidden")
 		previous := fs.String("previous", "", "File with the events of an earlier call")
-		nodes := fs.Int("nodes", 32, 100000, "Most subproblems of branch and bound for a component of a frame pair; beyond, the best assignment found is taken, and how much better another may be is reported")
+		nodes := fs.Int("nodes", 32, 20000, "Most subproblems of branch and bound for a component of a frame pair; beyond, the best assignment found is taken, and how much better another may be is reported")
 		report := fs.Bool("json", false, "Report as JSON; --tracks must name a file")
 		return func(c *call) error {
 			inputs := []place{{"the detections", c.arg(0)}, {"the model", *name}, {"the lineage", *k.lineage}, {"the truth", *k.truth}, {"the corrections", *corrections}}

@@ -34,7 +34,7 @@ type Model struct {
 	w          []float64
 	settings   string
 	pairs      int // trained on
-	Nodes      int // of branch and bound for a component; 0 is 100000. It is not written
+	Nodes      int // of branch and bound for a component; 0 is 20000. It is not written
 }
 
 // Weights returns the weights of the features, by kind. They must not be changed.

@@ -16,6 +16,9 @@ type solver struct {
 	err   error
 }
 
+// weighty is how many sets of a part count as one more subproblem.
+const weighty = 500
+
 // result is what is known of a part: the best cover found, nil for none, and a bound of all.
 type result struct {
 	sets         []int32 // names
@@ -32,7 +35,7 @@ func (sv *solver) stop() bool {
 // solve finds the best cover of a connected part if its value is above need. Without one
 // above need, sets is nil, and bound is at most need, unless the limit was met.
 func (sv *solver) solve(p *part, need float64) result {
-	sv.nodes++
+	sv.nodes += 1 + p.sets()/weighty
 	if x, ok := p.assignment(sv.ctx); ok {
 		r := x.solve()
 		if x.err != nil {
@@ -47,6 +50,9 @@ func (sv *solver) solve(p *part, need float64) result {
 	d := newDual(p)
 	for stage := range stages {
 		d.improve(sv.ctx, stage, slack, need)
+		if stage == 1 && d.bound > d.target(need)+slack {
+			sv.polish(d)
+		}
 		if sv.stop() || d.bound <= d.target(need)+slack {
 			return d.result(need)
 		}
@@ -54,7 +60,7 @@ func (sv *solver) solve(p *part, need float64) result {
 		if fewer < p.sets()/8 && stage < stages-1 {
 			continue
 		}
-		p.u = d.u
+		p.u, p.cover = d.u, d.cover()
 		chosen, pieces, dead := p.split(slices.Clone(alive))
 		if dead >= 0 { // no better one is left
 			return result{d.names(), d.value, math.Min(d.bound, d.target(need))}.above(need)
@@ -132,7 +138,7 @@ func (p *part) lagrangian() float64 {
 
 // branch tries the sets of the element that has fewest, those of the largest reduced score first.
 func (sv *solver) branch(p *part, d *dual, need float64) result {
-	p.u = d.u
+	p.u, p.cover = d.u, d.cover()
 	alive, _ := d.eliminate(need)
 	left := make([]int32, p.elements())
 	for h, ok := range alive {

@@ -52,7 +52,36 @@ func newDual(p *part) *dual {
 		d.order[h] = int32(h)
 	}
 	d.bound = reduce(p, d.u, d.r)
+	if p.cover != nil {
+		d.chosen, d.value = make([]bool, p.sets()), 0
+		for _, h := range p.cover {
+			d.chosen[h] = true
+			d.value += p.score[h]
+		}
+	}
 	return d
+}
+
+// cover returns the sets of the best cover, nil for none.
+func (d *dual) cover() []int32 {
+	var out []int32
+	for h, ok := range d.chosen {
+		if ok {
+			out = append(out, int32(h))
+		}
+	}
+	return out
+}
+
+// lay puts the best cover into by.
+func (d *dual) lay() {
+	for h, ok := range d.chosen {
+		if ok {
+			for _, v := range d.p.members(int32(h)) {
+				d.by[v] = int32(h)
+			}
+		}
+	}
 }
 
 // reduce stores reduced scores by u, and returns the bound.
@@ -275,8 +304,11 @@ next:
 			break
 		}
 	}
-	if covered < len(d.by) {
-		return // where singletons are not allowed, a greedy cover may not exist
+	if covered < len(d.by) { // where singletons are not allowed, a greedy cover may not exist
+		if d.chosen == nil {
+			return
+		}
+		d.lay()
 	}
 	for range 8 {
 		if !d.exchange() {

@@ -112,8 +112,11 @@ func (q *component) kbest(ctx context.Context, score []float64, best []int32, op
 		}
 		first = s
 	}
-	r := newDual(&part{start: c.start, member: c.member, ofStart: c.ofStart, of: c.of, score: local})
-	r.chosen, r.value = make([]bool, len(local)), first.Value
+	known := make([]int32, len(first.Sets))
+	for i, h := range first.Sets {
+		known[i] = int32(h)
+	}
+	r := newDual(&part{start: c.start, member: c.member, ofStart: c.ofStart, of: c.of, score: local, cover: known})
 	r.improve(ctx, 1, 0, first.Value)
 	queue := []*node{{score: local, bound: first.Bound, solution: first}}
 	made, nodes := 1, 0

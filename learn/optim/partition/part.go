@@ -7,6 +7,7 @@ type part struct {
 	ofStart, of   []int32
 	score         []float64
 	u             []float64 // multipliers of an enclosing problem; nil is none
+	cover         []int32   // sets of a known cover; nil is none
 }
 
 func (p *part) elements() int { return len(p.ofStart) - 1 }
@@ -117,6 +118,10 @@ func (p *part) pieces(alive []bool, left []int32) []*part {
 			out[q].u = append(out[q].u, p.u[v])
 		}
 	}
+	known := make([]bool, len(alive))
+	for _, h := range p.cover {
+		known[h] = true
+	}
 	for h, ok := range alive {
 		if !ok {
 			continue
@@ -126,12 +131,22 @@ func (p *part) pieces(alive []bool, left []int32) []*part {
 		for _, v := range m {
 			q.member = append(q.member, local[v])
 		}
+		if known[h] {
+			q.cover = append(q.cover, int32(len(q.id)))
+		}
 		q.start = append(q.start, int32(len(q.member)))
 		q.id = append(q.id, p.name(int32(h)))
 		q.score = append(q.score, p.score[h])
 	}
 	for i, q := range out {
 		q.ofStart, q.of = transpose(int(size[i]), q.start, q.member)
+		covered := 0
+		for _, h := range q.cover {
+			covered += len(q.members(h))
+		}
+		if covered < int(size[i]) { // a set of it is not allowed any more
+			q.cover = nil
+		}
 	}
 	return out
 }
