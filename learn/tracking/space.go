@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim/partition"
 	"github.com/tropica-fst/tropica/learn/space"
@@ -59,6 +60,9 @@ func (p *Pair) Reveal(marked []bool) *Annotation {
 type Space struct {
 	Miss, Extra float64 // 0 is 1
 	Nodes       int     // of branch and bound, as partition.Options has it
+	// Prior, if not nil, is weights that are known: one more weight multiplies their score. Where that
+	// weight is not penalised, what is learnt is how the others differ from the prior.
+	Prior []float64
 }
 
 var _ space.Space[*Pair, []int, *Annotation] = (*Space)(nil)
@@ -74,8 +78,25 @@ func (s *Space) costs() (miss, extra float64) {
 	return
 }
 
-// Dim returns the number of weights.
-func (s *Space) Dim() int { return Dim() }
+// Dim returns the number of weights: one more with a prior.
+func (s *Space) Dim() int {
+	if s.Prior != nil {
+		return Dim() + 1
+	}
+	return Dim()
+}
+
+// Weights returns the weights of features that weights of the space come to.
+func (s *Space) Weights(w []float64) []float64 {
+	if s.Prior == nil {
+		return w
+	}
+	out := slices.Clone(w[:Dim()])
+	for j, v := range s.Prior {
+		out[j] += w[Dim()] * v
+	}
+	return out
+}
 
 // Scores returns the score of every hypothesis.
 func (p *Pair) Scores(w []float64) []float64 {
@@ -124,12 +145,12 @@ func (p *Pair) element(v int) string {
 
 // Argmax implements space.Space.
 func (s *Space) Argmax(ctx context.Context, p *Pair, w []float64) (space.Solution[[]int], error) {
-	return s.solve(ctx, p, p.Scores(w), false)
+	return s.solve(ctx, p, p.Scores(s.Weights(w)), false)
 }
 
 // Argmin implements space.Space.
 func (s *Space) Argmin(ctx context.Context, p *Pair, w []float64) (space.Solution[[]int], error) {
-	score := p.Scores(w)
+	score := p.Scores(s.Weights(w))
 	for h := range score {
 		score[h] = -score[h]
 	}
@@ -144,7 +165,7 @@ const preference = 1e-8
 
 // ArgmaxLoss implements space.Space.
 func (s *Space) ArgmaxLoss(ctx context.Context, p *Pair, w []float64, a *Annotation) (space.Solution[[]int], error) {
-	score := p.Scores(w)
+	score := p.Scores(s.Weights(w))
 	z := 1 / math.Max(1, float64(len(a.Chosen)))
 	miss, extra := s.costs()
 	constant := miss * z * float64(len(a.Chosen))
@@ -183,7 +204,7 @@ func marks(n int, list []int) []bool {
 
 // ArgmaxWithin implements space.Space.
 func (s *Space) ArgmaxWithin(ctx context.Context, p *Pair, w []float64, a *Annotation) (space.Solution[[]int], error) {
-	score := p.Scores(w)
+	score := p.Scores(s.Weights(w))
 	s.restrict(score, p, a)
 	return s.solve(ctx, p, score, true)
 }
@@ -203,7 +224,7 @@ func (s *Space) restrict(score []float64, p *Pair, a *Annotation) {
 
 // KBest implements space.Space.
 func (s *Space) KBest(ctx context.Context, p *Pair, w []float64, k int) ([]space.Solution[[]int], error) {
-	list, err := p.cover.KBest(ctx, p.Scores(w), k, &partition.Options{Nodes: s.Nodes})
+	list, err := p.cover.KBest(ctx, p.Scores(s.Weights(w)), k, &partition.Options{Nodes: s.Nodes})
 	if err != nil {
 		return nil, p.failed(err, false)
 	}
@@ -218,9 +239,12 @@ func (s *Space) KBest(ctx context.Context, p *Pair, w []float64, k int) ([]space
 func (s *Space) AddPhi(dst []float64, scale float64, p *Pair, y []int) {
 	for _, h := range y {
 		x := &p.Hypotheses[h]
-		block := dst[offsets[x.block]:offsets[x.block+1]]
+		from := offsets[x.block]
 		for k, f := range x.features {
-			block[k] += scale * f
+			dst[from+k] += scale * f
+			if s.Prior != nil {
+				dst[Dim()] += scale * f * s.Prior[from+k]
+			}
 		}
 	}
 }

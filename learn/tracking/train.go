@@ -22,6 +22,7 @@ type Options struct {
 	Neighbours int     `flag:"neighbours" default:"3" min:"1" max:"50" help:"Nearest detections of the other frame that may be linked"`
 	Gate       float64 `flag:"gate" min:"0" help:"Pixels beyond which nothing is linked; 0 is a quarter more than the longest true link"`
 	Events     string  `flag:"events" default:"auto" values:"auto,moves,divide,all" help:"Events beside moves, appearing and disappearing: auto is those of the training data, moves none, divide divisions, all divisions, splits and merges"`
+	Prior      string  `flag:"prior" default:"distance" values:"distance,none" help:"What margin starts from and is pulled towards: the best assignment by distance, or weights of 0"`
 	Miss       float64 `flag:"miss_cost" default:"1" above:"0" help:"Loss of a missed event" topic:"loss"`
 	Extra      float64 `flag:"extra_cost" default:"1" above:"0" help:"Loss of a false event" topic:"loss"`
 	Nodes      int     `flag:"nodes" default:"2000" min:"1" help:"Most subproblems of branch and bound for a component of a frame pair while learning" topic:"solver"`
@@ -44,7 +45,7 @@ func Train(movies []*Movie, opts *Options, c *run.Control) (*Model, *optim.Resul
 	var r *optim.Result
 	switch t.model.method {
 	case MarginMethod, Perceptron:
-		r, err = t.margin()
+		r, err = t.margin(movies)
 	case Local:
 		r, err = t.local()
 	case Distance:
@@ -204,8 +205,20 @@ func units(movies []*Movie) (length, light float64) {
 }
 
 // margin learns weights for whole frames.
-func (t *trainer) margin() (*optim.Result, error) {
+func (t *trainer) margin(movies []*Movie) (*optim.Result, error) {
 	s := t.space()
+	if t.Prior == "distance" && t.model.method == MarginMethod {
+		prior, err := t.prior(movies)
+		if err != nil {
+			return nil, err
+		}
+		for j := range prior {
+			prior[j] *= priorScale
+		}
+		s.Prior = prior
+		t.Init = make([]float64, Dim()+1)
+		t.Init[Dim()] = 1 / priorScale
+	}
 	var l *margin.Linear
 	var r *optim.Result
 	var err error
@@ -218,9 +231,30 @@ func (t *trainer) margin() (*optim.Result, error) {
 		l, r, err = margin.MaxMargin(s, t.samples, &t.PartialOptions.Options, &t.control)
 	}
 	if l != nil {
-		t.model.w = l.W
+		t.model.w = s.Weights(l.W)
 	}
 	return r, err
+}
+
+// priorScale makes the weight of the prior's score small, and so nearly free of the penalty.
+const priorScale = 10
+
+// prior returns the weights of the best assignment by distance. Splits and merges score there as
+// divisions do.
+func (t *trainer) prior(movies []*Movie) ([]float64, error) {
+	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates}, control: t.control}
+	if _, err := d.distance(movies); err != nil {
+		return nil, err
+	}
+	w := d.model.w
+	divide := w[offsets[Divide.block()]:offsets[Divide.block()+1]]
+	if len(d.model.candidates.Kinds) == 0 {
+		divide = distanceWeights(0, 0.5, true)[offsets[Divide.block()]:offsets[Divide.block()+1]]
+	}
+	for _, k := range []Kind{Split, Merge} {
+		copy(w[offsets[k.block()]:], divide)
+	}
+	return w, nil
 }
 
 // local fits a logistic regression to every hypothesis by itself: the score of an event is then the
