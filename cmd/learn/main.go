@@ -52,11 +52,11 @@ var commands []*command
 // In init, since two commands list them.
 func init() {
 	commands = slices.Concat([]*command{
-		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
+		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, active,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
 	}, trackingCommands(), tableCommands(), boostCommands(), multiCommands(), []*command{
 		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
-		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
+		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentCheap,
 		completion, man,
 	})
 }

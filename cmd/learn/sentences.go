@@ -32,6 +32,8 @@ type sentences struct {
 	like  sequence.Format
 	who   string
 	reads []string // columns that the model's templates read, from 1
+
+	partial *bool // labels of ?, _ or nothing are not known; nil is as false
 }
 
 func (s *sentences) define(fs *flags.Set, label string) {
@@ -127,8 +129,8 @@ func columnsOf(n int) string {
 }
 
 // parse reads sentences; data without any is an error.
-func parse(r io.Reader, shown, format string) ([]dataset.Sentence, error) {
-	out, err := read(r, shown, format, 0)
+func parse(r io.Reader, shown, format string, empty bool) ([]dataset.Sentence, error) {
+	out, err := read(r, shown, format, 0, empty)
 	if err == nil && len(out) == 0 {
 		err = noSentences(shown)
 	}
@@ -140,12 +142,18 @@ func noSentences(shown string) error {
 }
 
 // read reads sentences with so many columns; 0 is as many as the first token has.
-func read(r io.Reader, shown, format string, width int) ([]dataset.Sentence, error) {
+func read(r io.Reader, shown, format string, width int, empty bool) ([]dataset.Sentence, error) {
 	if format == conllu {
 		return dataset.ReadCoNLLU(r, shown, nil)
 	}
-	return dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs, Columns: width})
+	return dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs, Columns: width, Empty: empty})
 }
+
+// some reports whether only some labels are known.
+func (s *sentences) some() bool { return s.partial != nil && *s.partial }
+
+// unlabelledWords are labels that say that there is none, where some are not known.
+var unlabelledWords = []string{"?", "_", ""}
 
 // read reads examples from files, "" and - being standard input. All must have the
 // number of columns and the label's column of what s is to be like, or of the first, whose
@@ -163,7 +171,7 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example, 
 			return nil, format, err
 		}
 		f := s.formatOf(name)
-		list, err := parse(r, shown, f)
+		list, err := parse(r, shown, f, s.some())
 		r.Close()
 		if err != nil {
 			return nil, format, s.hinted(err, f)
@@ -186,7 +194,16 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example, 
 			e := sequence.Example{Labels: list[k].Column(label)}
 			e.Source = fmt.Sprintf("%s:%d", shown, list[k].Line)
 			for t, row := range list[k].Tokens {
-				if f == conllu && e.Labels[t] == "_" {
+				if s.some() {
+					if slices.Contains(unlabelledWords, e.Labels[t]) {
+						e.Labels[t] = ""
+					}
+					for c, word := range row {
+						if word == "" && c != label {
+							return nil, format, &dataset.SyntaxError{Name: shown, Line: list[k].Line + t, Msg: fmt.Sprintf("column %d is empty, and only that of the label, %d, may be", c+1, label+1)}
+						}
+					}
+				} else if f == conllu && e.Labels[t] == "_" {
 					return nil, format, fmt.Errorf("%s:%d: word %d of the sentence that begins here has no label (_) in column %d", shown, list[k].Line, t+1, label+1)
 				}
 				row[label] = "_"
@@ -305,7 +322,7 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 				break
 			}
 		}
-		if u.list, err = read(bytes.NewReader(u.text), shown, format, width); err != nil {
+		if u.list, err = read(bytes.NewReader(u.text), shown, format, width, false); err != nil {
 			return shifted(s.hinted(err, format), line-prefix)
 		}
 		u.text = u.text[prefix:]

@@ -27,7 +27,7 @@ func TestEachPartIsTheWhole(t *testing.T) {
 		fmt.Fprintf(&conlluText, "# %d\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta%d\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\t_\tY\t_\t_\t_\t_\t_\t_\n\n", k, k)
 	}
 	for format, text := range map[string]string{columns: "\ufeff" + columnsText.String() + "end Z", conllu: conlluText.String()} {
-		want, err := parse(strings.NewReader(text), "x", format)
+		want, err := parse(strings.NewReader(text), "x", format, false)
 		if err != nil {
 			t.Fatal(err)
 		}

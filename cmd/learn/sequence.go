@@ -18,6 +18,7 @@ type scored struct {
 	order, minCount *int64
 	observed        *bool
 	solver          *string
+	gap             *float64
 	memory, batch   *int64
 	rate, decay     *float64
 	seed            *uint64
@@ -29,7 +30,8 @@ func (s *scored) define(fs *flags.Set) {
 	s.order = fs.Int("order", 32, 2, "Labels of a window, 1 to 3")
 	s.minCount = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
 	s.observed = fs.Bool("observed", false, "Weights only for labels that a feature was seen with: a tenth of the size, often as good")
-	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam"}, "Optimiser")
+	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam", "bundle"}, "Optimiser; bundle is for margins without smoothing, whose gap it certifies")
+	s.gap = fs.Float("gap", 0, "Certified gap at which bundle stops, relative to the objective; 0 is 0.001. With --partial, of the convex problems on the way, a sentence; 0 is 0.01")
 	s.memory = fs.Int("memory", 32, 10, "Pairs that L-BFGS keeps")
 	s.batch = fs.Int("batch", 32, 8, "Sequences of a minibatch")
 	s.rate = fs.Float("rate", 0, "Learning rate of sgd, adagrad (0 is 0.1) and adam (0 is 0.001)")
@@ -48,8 +50,18 @@ func (s *scored) options(c *call, format sequence.Format, workers int) (*sequenc
 	if o.Solver, err = sequence.ParseSolver(*s.solver); err != nil {
 		return nil, err
 	}
+	if *s.gap < 0 {
+		return nil, errors.New("flag --gap must not be negative")
+	}
+	if o.Gap = *s.gap; o.Solver != sequence.Bundle {
+		if err := c.idle("the solver is "+*s.solver, "gap"); err != nil {
+			return nil, err
+		}
+	}
 	if o.Solver <= sequence.GonumLBFGS {
 		err = c.idle("the solver is "+*s.solver, "rate", "decay", "batch")
+	} else if o.Solver == sequence.Bundle {
+		err = c.idle("the solver is bundle", "rate", "decay", "batch", "memory", "stop")
 	} else {
 		err = c.idle("the solver is "+*s.solver, "memory")
 		if o.Solver != sequence.SGD && err == nil {
@@ -89,11 +101,17 @@ sentence) or CoNLL-U. What training minimises is chosen by --objective and
   cross-entropy   log Z - score of the labels: the conditional random field
   softmax-margin  the same with --gamma times the loss added to every score;
                   a negative --gamma gives reward-augmented likelihood
-  max-margin      the best score with --gamma times the loss added; smooth
-                  with --beta, else for the solvers sgd, adagrad and adam
+  max-margin      the best score with --gamma times the loss added: a
+                  structured support vector machine. L-BFGS smooths it by
+                  --beta; --solver bundle does not, and certifies its gap
   risk            the expected loss; not convex, start it with --init
 
 plus --l2/2 times the squared and --l1 times the absolute weights.
+
+With --partial, labels that are ?, _ or empty are not known: the sentence may be
+labelled in any way that agrees with the others. Cross-entropy is then the
+likelihood of what is known; max-margin compares with the best labelling of
+those. Losses count the known labels alone.
 
 Example: the labels of the sample in testdata, with the edit distance, exact
 up to 8 tokens and within a band of 2 beyond:
@@ -112,7 +130,8 @@ up to 8 tokens and within a band of 2 beyond:
 		objective := fs.Enum("objective", "cross-entropy", []string{"cross-entropy", "softmax-margin", "max-margin", "risk"}, "What training minimises")
 		l.define(fs, "Loss of margins and risk")
 		gamma := fs.Float("gamma", 1, "Weight of the loss")
-		beta := fs.Float("beta", 0, "Smoothing of max-margin; 0 is none")
+		beta := fs.Float("beta", 0, "Sharpness of the smoothed maximum in max-margin; 0 is 3 for lbfgs, and no smoothing for other solvers")
+		d.partial = fs.Bool("partial", false, "Labels that are ?, _ or empty are not known: learn from the others")
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
@@ -138,6 +157,13 @@ up to 8 tokens and within a band of 2 beyond:
 				}
 				if *gamma == 0 && o.Kind != sequence.CrossEntropy && o.Kind != sequence.Risk {
 					return nil, errors.New("flag --gamma: a weight of 0 leaves no loss; use --objective cross-entropy")
+				}
+				notes, err := d.known(c, examples)
+				if err != nil {
+					return nil, err
+				}
+				if o.Partial = *d.partial; o.Solver == sequence.Bundle && *beta > 0 && o.Kind == sequence.MaxMargin && o.Partial {
+					return nil, errors.New("flag --beta: with --partial and --solver bundle max-margin is not smoothed; leave the flag out, or take lbfgs")
 				}
 				o.Gamma, o.Beta, o.L2, o.L1, o.Control = *gamma, *beta, amount(*l2), *l1, control
 				if *l.transducer != "" && *l.loss != "transducer" {
@@ -186,11 +212,42 @@ up to 8 tokens and within a band of 2 beyond:
 					return nil, err
 				}
 				weights, nonzero := m.Size()
-				return &fitted{result: r, write: m.Write, details: map[string]any{
+				return &fitted{result: r, write: m.Write, notes: notes, details: map[string]any{
 					"sequences": len(examples), "labels": len(m.Labels()), "weights": weights, "nonzero": nonzero, "training": m.Training()}}, nil
 			})
 		}
 	},
+}
+
+// known says how many labels of examples are known, if only some may be; it warns where they
+// look as if that was meant.
+func (s *sentences) known(c *call, examples []sequence.Example) ([]string, error) {
+	known, marks, all, whole := 0, 0, 0, 0
+	for i := range examples {
+		before := all - known
+		for _, y := range examples[i].Labels {
+			all++
+			if y != "" {
+				known++
+			}
+			if y == "?" {
+				marks++
+			}
+		}
+		if all-known == before {
+			whole++
+		}
+	}
+	if !s.some() {
+		if marks > 0 {
+			c.Warn(c.prog, "%d of %d tokens have the label ?, which is learnt like any other; with --partial it says that the label is not known", marks, all)
+		}
+		return nil, nil
+	}
+	if known == 0 {
+		return nil, fmt.Errorf("flag --partial: none of the %d tokens has a label that is known", all)
+	}
+	return []string{fmt.Sprintf("%d of %d tokens have a label that is known, and %d of %d sentences all of them", known, all, whole, len(examples))}, nil
 }
 
 // sequenceModel reads a model file.

@@ -29,6 +29,7 @@ type ColumnsOptions struct {
 	Columns int    // of every token; zero is as many as the first token has
 	Comment string // lines that begin with it are skipped; empty is none, since # may be a token
 	Tabs    bool   // columns end at each single tab, may hold blanks but not be empty; else any run of blanks and tabs ends them
+	Empty   bool   // with Tabs, columns may be empty after all
 	MaxLine int    // bytes; zero is DefaultMaxLine
 }
 
@@ -73,7 +74,7 @@ func ReadColumns(r io.Reader, name string, opts *ColumnsOptions) ([]Sentence, er
 				} else {
 					end = len(b)
 				}
-				if end == at {
+				if end == at && !opts.Empty {
 					return nil, l.failAt(b, at, "column %d is empty", len(row)+1)
 				}
 			} else {
@@ -81,7 +82,7 @@ func ReadColumns(r io.Reader, name string, opts *ColumnsOptions) ([]Sentence, er
 					end++
 				}
 			}
-			if end > at {
+			if end > at || opts.Tabs {
 				s, ok := pool[string(b[at:end])]
 				if !ok {
 					s = string(b[at:end])

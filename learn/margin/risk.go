@@ -78,10 +78,14 @@ func (r *risk[X, Y, A]) TangentBound(u, a []float64) (value, upper float64, err 
 	for i := range r.found {
 		y := &r.found[i]
 		value += share * y.Value
-		upper += share * y.UpperBound
+		bound := y.UpperBound
 		if !y.Optimal {
 			r.report.Inexact = true
+			if math.IsInf(bound, 1) { // what was found stands for what is not known
+				bound, r.report.Uncertified = y.Value, true
+			}
 		}
+		upper += share * bound
 		if r.loss[i] == 0 {
 			satisfied++
 		}

@@ -53,7 +53,10 @@ type Report struct {
 	Lower     float64 // the objective is nowhere below; -Inf where that is not known, as with partial annotations
 	Satisfied float64 // share of samples whose output of largest score and loss has no loss, when last looked at
 	Inexact   bool    // some inference was not proved optimal
-	Outer     []optim.OuterStep
+	// Uncertified says that some inference had no bound: the objective may be larger than told,
+	// and the gap is not certified.
+	Uncertified bool
+	Outer       []optim.OuterStep
 }
 
 // begin fills in what all learners share.

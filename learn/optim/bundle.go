@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -52,8 +53,8 @@ type Bundle struct {
 	Lambda float64
 	Norm   Norm      // "" is L2
 	Linear []float64 // nil is 0
-	// Gap, certified, at which to stop; zero is 1e-3 of max(1, |J|).
-	Gap float64
+	// Gap, certified, at which to stop; zero is Relative, 1e-3 if that is zero, times max(1, |J|).
+	Gap, Relative float64
 	// Least is a lower bound of the risk: zero is 0, which holds for losses; -Inf is none.
 	Least float64
 	// Keep is how many planes the model has before the least used become one, their weighted
@@ -72,12 +73,12 @@ type Bundle struct {
 //
 // A step takes one tangent for each task. The dual is a SimplexQP of a block a task.
 type Coupled struct {
-	Lambda, Rho float64
-	Gap         float64     // as of Bundle
-	Least       float64     // of every risk, as of Bundle
-	Linear      [][]float64 // a vector for each task; nil is 0
-	Keep        int         // planes of a task
-	Pull        float64
+	Lambda, Rho   float64
+	Gap, Relative float64     // as of Bundle
+	Least         float64     // of every risk, as of Bundle
+	Linear        [][]float64 // a vector for each task; nil is 0
+	Keep          int         // planes of a task
+	Pull          float64
 }
 
 // BundleResult is where a bundle run ended.
@@ -100,7 +101,7 @@ func (r *BundleResult) Gap() float64 { return r.F - r.Lower }
 // of J, so that the gap holds.
 func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*BundleResult, error) {
 	n := risk.Dim()
-	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != n || m.Norm != "" && m.Norm != L2 && m.Norm != L1 {
+	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap >= 0) || !(m.Relative >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != n || m.Norm != "" && m.Norm != L2 && m.Norm != L1 {
 		return nil, fmt.Errorf("optim: Bundle: Lambda %v must be positive, Gap %v and Keep %d not negative, Pull %v from 0 to below 1, Norm %q l1 or l2, and Linear, of %d entries, fit %d coordinates", m.Lambda, m.Gap, m.Keep, m.Pull, m.Norm, len(m.Linear), n)
 	}
 	model, err := newMaster(n, 1, m.Keep, cuts)
@@ -112,7 +113,7 @@ func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 	if m.Norm == L1 {
 		model.norm = L1
 	}
-	b := &bundleRun{master: model, risks: []Risk{risk}, gap: m.Gap, least: m.Least, pull: m.Pull, run: run.Begin("bundle", c, 1000)}
+	b := &bundleRun{master: model, risks: []Risk{risk}, gap: m.Gap, relative: m.Relative, least: m.Least, pull: m.Pull, run: run.Begin("bundle", c, 1000)}
 	r, err := b.minimize([][]float64{w0})
 	if r != nil {
 		r.Shared = r.X
@@ -124,7 +125,7 @@ func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 // one after the other.
 func (m Coupled) Minimize(risks []Risk, w0 []float64, c *run.Control) (*BundleResult, error) {
 	tasks := len(risks)
-	if tasks == 0 || !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Rho > 0) || math.IsInf(m.Rho, 1) || !(m.Gap >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != tasks {
+	if tasks == 0 || !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Rho > 0) || math.IsInf(m.Rho, 1) || !(m.Gap >= 0) || !(m.Relative >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != tasks {
 		return nil, fmt.Errorf("optim: Coupled: %d risks, Lambda %v, Rho %v, Gap %v, Keep %d, Pull %v, %d linear parts: a risk at least, and Lambda and Rho positive; a Rho of 0 would leave the tasks without a penalty: train each alone instead", tasks, m.Lambda, m.Rho, m.Gap, m.Keep, m.Pull, len(m.Linear))
 	}
 	n := risks[0].Dim()
@@ -141,7 +142,7 @@ func (m Coupled) Minimize(risks []Risk, w0 []float64, c *run.Control) (*BundleRe
 	if m.Linear != nil {
 		copy(model.linear, m.Linear)
 	}
-	b := &bundleRun{master: model, risks: risks, gap: m.Gap, least: m.Least, pull: m.Pull, run: run.Begin("coupled bundle", c, 1000)}
+	b := &bundleRun{master: model, risks: risks, gap: m.Gap, relative: m.Relative, least: m.Least, pull: m.Pull, run: run.Begin("coupled bundle", c, 1000)}
 	start := make([][]float64, tasks)
 	for d := range start {
 		start[d] = w0
@@ -181,6 +182,7 @@ type bundleRun struct {
 	*master
 	risks            []Risk
 	gap, least, pull float64
+	relative         float64
 	run              *run.Run
 
 	w     [][]float64 // the best points
@@ -264,13 +266,11 @@ func (b *bundleRun) step() (*run.Row, run.Reason, error) {
 	return row, "", nil
 }
 
-func (b *bundleRun) tolerance() float64 { return toleranceOf(b.gap, b.best) }
-
-func toleranceOf(gap, best float64) float64 {
-	if gap > 0 {
-		return gap
+func (b *bundleRun) tolerance() float64 {
+	if b.gap > 0 {
+		return b.gap
 	}
-	return 1e-3 * math.Max(1, math.Abs(best))
+	return cmp.Or(b.relative, 1e-3) * math.Max(1, math.Abs(b.best))
 }
 
 func (b *bundleRun) solve() error {

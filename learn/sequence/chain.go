@@ -24,6 +24,8 @@ type chain struct {
 	transTop  float64
 	transSpan float64 // largest score less the smallest
 
+	masked bool // some scores are -Inf: of labels that are ruled out
+
 	node  []float64 // scores of labels: positions·stride
 	exp   []float64 // their exponentials, relative to the best of the position
 	alpha []float64
@@ -128,6 +130,9 @@ func (c *chain) marginals(post []float64, pairs *pairSums) float64 {
 // at most.
 func (c *chain) expRows(n int) (tops, spread float64) {
 	d, s := c.labels, c.stride
+	if c.masked {
+		return c.expRowsMasked(n)
+	}
 	if useRows(s) {
 		return c.expRowsFast(n)
 	}
@@ -140,6 +145,38 @@ func (c *chain) expRows(n int) (tops, spread float64) {
 		}
 		expRow(e, row, top)
 		clear(e[d:])
+	}
+	return tops, spread
+}
+
+// expRowsMasked is expRows where labels are ruled out: they count for nothing. A position
+// without any label makes the spread infinite.
+func (c *chain) expRowsMasked(n int) (tops, spread float64) {
+	d, s := c.labels, c.stride
+	for t := range n {
+		row, e := c.node[t*s:][:d], c.exp[t*s:][:s]
+		top, low := math.Inf(-1), math.Inf(1)
+		for _, v := range row {
+			if !math.IsInf(v, -1) {
+				top, low = max(top, v), min(low, v)
+			}
+		}
+		if math.IsInf(top, -1) {
+			return top, math.Inf(1)
+		}
+		tops += top
+		if !(top-low <= spread) {
+			spread = top - low
+		}
+		clear(e)
+		for j, v := range row {
+			switch {
+			case v == top:
+				e[j] = 1
+			case !math.IsInf(v, -1):
+				e[j] = math.Exp(v - top)
+			}
+		}
 	}
 	return tops, spread
 }

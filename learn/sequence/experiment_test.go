@@ -143,6 +143,8 @@ func TestExperiment(t *testing.T) {
 			opts.Control.Stop.Iterations = int(x)
 		case "relative":
 			opts.Control.Stop.Relative = x
+		case "gap":
+			opts.Gap = x
 		case "workers":
 			opts.Workers = int(x)
 		case "solver":

@@ -17,6 +17,12 @@ import (
 func (o *TrainOptions) identity(examples []Example) string {
 	words := []string{fmt.Sprintf("sequence solver=%v objective=%v l2=%v l1=%v order=%d min_count=%d observed=%v", o.Solver, o.Kind, o.L2, o.L1, o.Order, o.MinCount, o.Observed)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	if o.Partial {
+		add("partial=true")
+	}
+	if len(o.Labels) > 0 {
+		add("labels=%s", strings.Join(o.Labels, ","))
+	}
 	if o.Kind != CrossEntropy {
 		add("loss=%s", lossName(o))
 		if o.Kind != Risk {

@@ -37,6 +37,9 @@ func (p *Problem) Joint(ctx context.Context, opts ...*TrainOptions) (*Joint, err
 	if len(opts) == 0 {
 		return nil, fmt.Errorf("sequence: no objectives: give at least one")
 	}
+	if unknown(p.corpus.labels) {
+		return nil, fmt.Errorf("sequence: several objectives at once need all labels, and some are not known")
+	}
 	workers := p.opts.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

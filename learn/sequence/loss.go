@@ -138,6 +138,7 @@ type lossOf struct {
 	beta   float64 // smoothing of MaxMargin; zero is none
 	stride int
 
+	partial        bool      // some labels are not known
 	onChain        bool      // no machine, label 3-gram or pair attribute is needed
 	referencePairs []float64 // how often each label pair stands in the references; nil for Risk
 

@@ -56,6 +56,7 @@ type objective struct {
 type laneSums struct {
 	label []float64 // D
 	two   pairSums  // expected minus reference
+	known pairSums  // expected where some labels are known, to be subtracted
 	three []float64 // D·D·D
 }
 
@@ -111,6 +112,9 @@ func (o *objective) makeLanes(n int) {
 		o.lanes[k].label = make([]float64, stride)
 		if o.layout.order >= 2 {
 			o.lanes[k].two.scaled = newPairs(d, stride)
+			if o.loss.partial {
+				o.lanes[k].known.scaled = newPairs(d, stride)
+			}
 		}
 		if o.layout.order >= 3 {
 			o.lanes[k].three = make([]float64, d*d*d)
@@ -124,6 +128,8 @@ func (o *objective) clearLanes() {
 		clear(lane.label)
 		clear(lane.two.scaled)
 		clear(lane.two.exact)
+		clear(lane.known.scaled)
+		clear(lane.known.exact)
 		clear(lane.three)
 	}
 }
@@ -329,22 +335,14 @@ func (o *objective) ngrams(grad []float64) {
 	}
 	if l.order >= 2 {
 		two := grad[l.at2:l.at3]
-		sum := pairSums{scaled: make([]float64, len(o.lanes[0].two.scaled))}
-		for k := range o.lanes {
-			lane := &o.lanes[k].two
-			for i, v := range lane.scaled {
-				sum.scaled[i] += v
-			}
-			if lane.exact != nil {
-				if sum.exact == nil {
-					sum.exact = make([]float64, len(sum.scaled))
-				}
-				for i, v := range lane.exact {
-					sum.exact[i] += v
-				}
+		o.pairsOf(two, func(lane *laneSums) *pairSums { return &lane.two })
+		if o.loss.partial {
+			known := make([]float64, len(two))
+			o.pairsOf(known, func(lane *laneSums) *pairSums { return &lane.known })
+			for i, v := range known {
+				two[i] -= v
 			}
 		}
-		o.workers[0].chain.finish(two, &sum)
 		for i, v := range o.loss.referencePairs {
 			two[i] -= v
 		}
@@ -358,6 +356,26 @@ func (o *objective) ngrams(grad []float64) {
 			}
 		}
 	}
+}
+
+// pairsOf stores the sum over lanes of expected pairs.
+func (o *objective) pairsOf(dst []float64, of func(*laneSums) *pairSums) {
+	sum := pairSums{scaled: make([]float64, len(of(&o.lanes[0]).scaled))}
+	for k := range o.lanes {
+		lane := of(&o.lanes[k])
+		for i, v := range lane.scaled {
+			sum.scaled[i] += v
+		}
+		if lane.exact != nil {
+			if sum.exact == nil {
+				sum.exact = make([]float64, len(sum.scaled))
+			}
+			for i, v := range lane.exact {
+				sum.exact[i] += v
+			}
+		}
+	}
+	o.workers[0].chain.finish(dst, &sum)
 }
 
 // addPairs adds a round's residuals of label pairs to the pair attributes'

@@ -34,6 +34,9 @@ func Prepare(examples []Example, opts *TrainOptions) (*Problem, error) {
 	return &Problem{m, c, o, examples}, nil
 }
 
+// Identity describes the problem in the words that run.Checkpoint.BelongsTo compares.
+func (p *Problem) Identity() string { return p.opts.identity(p.examples) }
+
 // Dim returns the number of weights.
 func (p *Problem) Dim() int { return p.model.layout.dim }
 
@@ -52,6 +55,11 @@ func (p *Problem) Objective(opts *TrainOptions) (optim.Objective, error) {
 		return nil, err
 	}
 	o.Order, o.MachineBytes = p.opts.Order, p.opts.MachineBytes
+	if unknown(p.corpus.labels) {
+		if err := o.partial(); err != nil {
+			return nil, err
+		}
+	}
 	workers := p.opts.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

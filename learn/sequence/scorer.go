@@ -18,6 +18,8 @@ type scorer struct {
 	sums    []float64 // rows of a group of attributes
 	general *general  // nil when the chain suffices
 	best    []int
+	within  []float64 // scores of labels, -Inf for those that an annotation rules out
+	known   []float64 // their probabilities
 	numbers []int32
 	back    viterbi
 }
@@ -113,6 +115,9 @@ func (s *scorer) consecutive(n int) []int32 {
 func (s *scorer) onChain(x, node []float64, labels []int32, residual []float64, lane *laneSums) float64 {
 	stride, d := s.loss.stride, s.layout.labels
 	label2 := s.layout.label2(x)
+	if unknown(labels) {
+		return s.partial(x, node, labels, residual, lane)
+	}
 	reference := 0.0
 	for t, y := range labels {
 		reference += node[t*stride+int(y)]
@@ -151,6 +156,72 @@ func (s *scorer) onChain(x, node []float64, labels []int32, residual []float64, 
 		residual[t*stride+int(y)]--
 	}
 	return math.Max(value-reference, 0) // never below but for rounding, where the reference competes
+}
+
+// unknown reports whether a label is not known.
+func unknown(labels []int32) bool {
+	for _, y := range labels {
+		if y < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// partial is onChain for labels of which only some are known. In place of the reference stand
+// all labellings that agree with those: log Z of them, or the best of them.
+func (s *scorer) partial(x, node []float64, labels []int32, residual []float64, lane *laneSums) float64 {
+	stride, d, n := s.loss.stride, s.layout.labels, len(labels)
+	label2 := s.layout.label2(x)
+	gamma, beta := s.loss.gammaOnChain(), s.loss.smoothing()
+	s.within = slices.Grow(s.within[:0], n*stride)[:n*stride]
+	nothing := true
+	for t, y := range labels {
+		row, in := node[t*stride:][:d], s.within[t*stride:][:d]
+		for k := range row {
+			in[k] = beta * row[k]
+			if y >= 0 && int32(k) != y {
+				in[k] = math.Inf(-1)
+				row[k] += gamma
+			}
+			row[k] *= beta
+		}
+		nothing = nothing && y < 0
+	}
+	if nothing {
+		clear(residual) // all labellings agree
+		return 0
+	}
+	if s.loss.kind == MaxMargin && s.loss.beta == 0 {
+		s.best = slices.Grow(s.best[:0], n)[:n]
+		clear(residual)
+		value := 0.0
+		for _, side := range []struct {
+			node []float64
+			sign float64
+		}{{node, 1}, {s.within, -1}} {
+			value += side.sign * s.back.best(s.best, side.node, stride, d, label2)
+			for t, y := range s.best {
+				residual[t*stride+y] += side.sign
+				if t > 0 && label2 != nil {
+					lane.two.addExact(d*stride, s.best[t-1]*stride+y, side.sign)
+				}
+			}
+		}
+		return math.Max(value, 0)
+	}
+	value := s.chain.marginals(residual, &lane.two)
+	copy(s.chain.node, s.within)
+	s.chain.masked = true
+	s.known = slices.Grow(s.known[:0], n*stride)[:n*stride]
+	value -= s.chain.marginals(s.known, &lane.known)
+	s.chain.masked = false
+	for t := range n {
+		for k, p := range s.known[t*stride:][:d] {
+			residual[t*stride+k] -= p
+		}
+	}
+	return math.Max(value/beta, 0)
 }
 
 // addExact adds to exact, which it makes of the given size when first used.

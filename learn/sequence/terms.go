@@ -41,6 +41,7 @@ type termWorker struct {
 	pairs    []float64
 	lane     laneSums
 	row      []float64
+	two      []float64
 }
 
 func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error) {
@@ -58,6 +59,9 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 		w.row = make([]float64, max(d, l.atPair-l.at2))
 		if l.order >= 2 {
 			w.lane.two.scaled = newPairs(d, stride)
+			if w.loss.partial {
+				w.lane.known.scaled, w.two = newPairs(d, stride), make([]float64, d*d)
+			}
 		}
 		if l.order >= 3 {
 			w.lane.three = make([]float64, d*d*d)
@@ -66,6 +70,8 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 	clear(w.lane.label)
 	clear(w.lane.two.scaled)
 	clear(w.lane.two.exact)
+	clear(w.lane.known.scaled)
+	clear(w.lane.known.exact)
 	clear(w.lane.three)
 	w.scorer.prepare(x, nil)
 	v, err := w.scorer.sequence(x, i, w.residual[:(to-from)*stride], &w.lane, w.pairs)
@@ -110,7 +116,12 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 	if l.order >= 2 {
 		two := w.row[:d*d]
 		w.scorer.chain.finish(two, &w.lane.two)
-		if w.loss.referencePairs != nil {
+		if w.loss.partial && unknown(c.labels[from:to]) {
+			w.scorer.chain.finish(w.two, &w.lane.known)
+			for i, v := range w.two {
+				two[i] -= v
+			}
+		} else if w.loss.referencePairs != nil {
 			for p := from + 1; p < to; p++ {
 				two[int(c.labels[p-1])*d+int(c.labels[p])]--
 			}

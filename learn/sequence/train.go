@@ -1,12 +1,14 @@
 package sequence
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"runtime"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/margin"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
@@ -23,9 +25,10 @@ const (
 	SGD                       // optim.Stochastic, as are the others
 	AdaGrad
 	Adam
+	Bundle // optim.Bundle: cutting planes, with a certified gap, for max-margin; no l1
 )
 
-var solverNames = []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam"}
+var solverNames = []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam", "bundle"}
 
 func (s Solver) String() string {
 	if s < 0 || int(s) >= len(solverNames) {
@@ -51,18 +54,21 @@ type TrainOptions struct {
 	Templates []*Template // features read off Input.Columns
 	Format    Format      // what Input.Columns were read from, for the model to keep
 	MinCount  int         // attributes seen less often in training have no weights; zero is 1
+	Partial   bool        // examples may have labels "": those are not known; see Train
+	Labels    []string    // labels beyond those of the examples
 	Observed  bool        // weights only for the labels that an attribute was seen with; smaller, often as good
 
 	// What is minimised: the sum over examples, plus L2/2 |w|² + L1 Σ|w|.
 	Kind  Kind
 	Loss  losses.Loss // of margins and risk; nil is the Hamming distance. Label k is symbol k
 	Gamma float64     // weight of the loss; zero is 1. For reward-augmented likelihood below 0
-	Beta  float64     // MaxMargin: (1/β) log Σ exp β(θ + γL) - θ(y) instead of the maximum; zero is the maximum itself
+	Beta  float64     // MaxMargin: (1/β) log Σ exp β(θ + γL) - θ(y) instead of the maximum; zero is DefaultBeta for L-BFGS, for others the maximum itself
 	L2    float64     // zero is 1, negative is none
 	L1    float64     // zero is none
 
 	// How.
 	Solver       Solver
+	Gap          float64 // of Bundle: certified gap at which to stop, relative to the objective; zero is 1e-3. Of partial labels a gap of convex problems, of the mean over sequences; zero is 0.01
 	Memory       int     // pairs of L-BFGS; zero is 10
 	Rate, Decay  float64 // of the stochastic solvers; see optim.Stochastic
 	Batch        int     // their minibatch, in sequences; zero is 8
@@ -98,6 +104,12 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 	if p.MachineBytes == 0 {
 		p.MachineBytes = 1 << 30
 	}
+	if p.Solver <= GonumLBFGS && p.Kind == MaxMargin && p.Beta == 0 {
+		p.Beta = DefaultBeta
+	}
+	if p.Control.Stop.Iterations == 0 && p.Solver == Bundle {
+		p.Control.Stop.Iterations = 1000
+	}
 	if p.Control.Stop.Iterations == 0 {
 		p.Control.Stop.Iterations = 100
 	}
@@ -109,7 +121,7 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: order %d is not between 1 and %d", p.Order, maxOrder)
 	case p.Kind < CrossEntropy || p.Kind > Risk:
 		return p, fmt.Errorf("sequence: unknown training objective %v", p.Kind)
-	case p.Solver < QuasiNewton || p.Solver > Adam:
+	case p.Solver < QuasiNewton || p.Solver > Bundle:
 		return p, fmt.Errorf("sequence: unknown solver %v", p.Solver)
 	case p.L1 < 0 || p.Beta < 0 || !finite(p.L1, p.L2, p.Gamma, p.Beta, p.Rate, p.Decay):
 		return p, errors.New("sequence: L1 and Beta must not be negative, and no setting infinite or NaN")
@@ -117,6 +129,12 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, errors.New("sequence: gonum's L-BFGS has no l1; use another solver")
 	case p.Kind == MaxMargin && p.Gamma < 0:
 		return p, errors.New("sequence: a margin needs a positive gamma")
+	case p.Solver == Bundle && (p.L1 > 0 || p.L2 <= 0):
+		return p, errors.New("sequence: the bundle has no l1 and needs a positive l2; use another solver, or for max-margin smooth it with beta")
+	case p.Solver == Bundle && p.Kind == Risk:
+		return p, errors.New("sequence: the bundle is for convex objectives, which the risk is not; use another solver")
+	case !(p.Gap >= 0) || math.IsInf(p.Gap, 1):
+		return p, fmt.Errorf("sequence: gap %v: it must be a number of at least 0", p.Gap)
 	case p.Memory < 0 || p.Batch < 0 || p.MinCount < 0 || p.MachineBytes < 0:
 		return p, fmt.Errorf("sequence: Memory %d, Batch %d, MinCount %d, MachineBytes %d: none may be negative", p.Memory, p.Batch, p.MinCount, p.MachineBytes)
 	case slices.Contains(p.Templates, nil):
@@ -142,19 +160,17 @@ func finite(values ...float64) bool {
 // context in Control), model and result hold the best so far beside the error,
 // unless the error was found before training began.
 //
-// The objective is convex but for Risk, so that solvers agree up to where they
+// With Partial, a label "" is not known: in place of the labels' score stands, for the likelihood
+// and margins that are smooth, log Σ exp of all labellings that agree with those known; for
+// max-margin itself the best of them. Then no objective is convex, and max-margin by Bundle is
+// margin.Partial.
+//
+// The objective is convex but for Risk and partial labels, so that solvers agree up to where they
 // stop. Results are the same for any number of workers. Memory, beside the
 // examples: 8 bytes a label (their number rounded up to a multiple of 8) and position, 16
 // an attribute of a position, and for L-BFGS with 10 pairs about 19 floats a weight, 29
 // where they are fewer than 65536; loss machines as MachineBytes says.
 func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error) {
-	o, err := opts.withDefaults()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := o.trainable(); err != nil { // before the work of preparing
-		return nil, nil, err
-	}
 	p, err := Prepare(examples, opts)
 	if err != nil {
 		return nil, nil, err
@@ -162,21 +178,10 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	return p.Train()
 }
 
-// trainable tells what no solver can do.
-func (o *TrainOptions) trainable() error {
-	if o.Kind == MaxMargin && o.Beta == 0 && o.Solver <= GonumLBFGS {
-		return fmt.Errorf("sequence: max-margin has corners, where %v stops too early: smooth it with a positive beta, or use the solver sgd, adagrad or adam", o.Solver)
-	}
-	return nil
-}
-
 // Train fits a model with the options that Prepare was given, as the function Train
 // does. It may be called again, and gives the same.
 func (p *Problem) Train() (*Model, *optim.Result, error) {
 	o, c := p.opts, p.corpus
-	if err := o.trainable(); err != nil {
-		return nil, nil, err
-	}
 	m := new(Model)
 	*m = *p.model
 	var err error
@@ -217,6 +222,25 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			for i := range r.X {
 				r.X[i] *= scale[i]
 			}
+			if err == nil && o.Kind == MaxMargin && loss.onChain && !loss.partial && o.L1 == 0 && o.L2 > 0 {
+				var value, least float64
+				if value, least, err = p.certificate(&o, r.X); err == nil {
+					r.Note = fmt.Sprintf("without smoothing the objective is %.6g, and for no weights below %.6g; a larger beta brings them together", value, least)
+				}
+			}
+		}
+	case Bundle:
+		if loss.partial && o.Kind == MaxMargin {
+			r, err = p.bridge(&o, x0, &control)
+			break
+		}
+		f := newObjective(m.layout, c, loss, 0, o.Workers)
+		f.ctx = control.Ctx
+		var b *optim.BundleResult
+		b, err = optim.Bundle{Lambda: o.L2, Relative: o.Gap, Pull: bundlePull, Keep: bundlePlanes}.Minimize(tangents{f}, x0, nil, &control)
+		if b != nil {
+			r = &b.Result
+			r.Note = fmt.Sprintf("no weights have an objective below %.6g", b.Lower)
 		}
 	default:
 		s := optim.Stochastic{Rate: o.Rate, Decay: o.Decay, Batch: o.Batch, L1: o.L1, L2: o.L2, Seed: o.Seed, Workers: o.Workers}
@@ -230,6 +254,91 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", about, o.Solver, r.Iterations, r.Reason)
 	return m, r, err
 }
+
+// tangents is an objective that is convex, as solvers by planes see it.
+type tangents struct{ *objective }
+
+// Tangent implements optim.Risk.
+func (t tangents) Tangent(w, a []float64) (float64, error) { return t.Eval(w, a) }
+
+// bridge minimises max-margin of partial labels, which is not convex, by margin.Partial. Where
+// no weights are given to start from, it begins with those of the smoothed objective.
+func (p *Problem) bridge(o *TrainOptions, x0 []float64, c *run.Control) (*optim.Result, error) {
+	s, err := p.Space(false)
+	if err != nil {
+		return nil, err
+	}
+	start := slices.Clone(x0)
+	if o.Init == nil && c.Resume == nil {
+		smooth := *o
+		smooth.Solver, smooth.Beta = QuasiNewton, DefaultBeta
+		smooth.Control = run.Control{Ctx: c.Ctx, Workers: o.Workers, Stop: run.Stop{Iterations: 50, Relative: 1e-4}}
+		q := *p
+		q.opts = smooth
+		m, _, err := q.Train()
+		if err != nil {
+			return nil, err
+		}
+		copy(start, m.w)
+	}
+	// Losses times γ: γ times the weights of γ times the penalty.
+	n := float64(p.Examples())
+	for j := range start {
+		start[j] /= o.Gamma
+	}
+	control := *c
+	control.Workers = o.Workers
+	m, r, err := margin.Partial(s, s.Samples(), &margin.PartialOptions{Options: margin.Options{Lambda: o.L2 * o.Gamma / n, Gap: cmp.Or(o.Gap, 1e-2), Pull: bundlePull, Keep: bundlePlanes, Init: start}}, &control)
+	if m == nil || r == nil {
+		return nil, err
+	}
+	for j := range m.W {
+		m.W[j] *= o.Gamma
+	}
+	r.X, r.F = m.W, r.F*o.Gamma*n
+	r.Note = fmt.Sprintf("%d outer steps, %d inferences; the objective is not convex, and another --init may end lower", len(m.Report.Outer), m.Report.Calls)
+	return r, err
+}
+
+// DefaultBeta is how sharply L-BFGS follows the corners of max-margin unless Beta says. On
+// the letters of OCR, 3 leaves the objective within some percent of the least, and more does not
+// label better.
+const DefaultBeta = 3
+
+// certificate says how far from the least possible the maximum itself is at w, of weights that
+// were learnt with a smoothed one. The distribution that the smoothing has over labellings is
+// a point of the dual: with the mean loss e and the gradient g of the scores' part, mixed by c
+// with the reference, which has neither, the dual is c e - c² |g|²/(2 l2).
+func (p *Problem) certificate(o *TrainOptions, w []float64) (value, least float64, err error) {
+	l, c := p.model.layout, p.corpus
+	smooth := newObjective(l, c, newLossOf(o, l, c), 0, o.Workers)
+	g := make([]float64, l.dim)
+	if _, err := smooth.Eval(w, g); err != nil {
+		return 0, 0, err
+	}
+	e, gg := 0.0, 0.0
+	for t, y := range c.labels {
+		e -= o.Gamma * smooth.residual[t*smooth.loss.stride+int(y)]
+	}
+	for _, v := range g {
+		gg += v * v
+	}
+	share := 1.0
+	if gg > 0 {
+		share = math.Min(1, o.L2*e/gg)
+	}
+	hard := *o
+	hard.Beta = 0
+	f := newObjective(l, c, newLossOf(&hard, l, c), o.L2, o.Workers)
+	value, err = f.Eval(w, nil)
+	return value, share*e - share*share*gg/(2*o.L2), err
+}
+
+// bundlePull and bundlePlanes are of optim.Bundle.
+const (
+	bundlePull   = 0.5
+	bundlePlanes = 100
+)
 
 // singleFrom is the number of weights beyond which pairs of L-BFGS are kept in float32:
 // 20 pairs of vectors of so many no longer fit a processor's own caches.
@@ -258,6 +367,15 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 			numbers[y] = 0
 		}
 	}
+	for _, y := range o.Labels {
+		numbers[y] = 0
+	}
+	if o.Partial {
+		delete(numbers, "")
+	}
+	if len(numbers) == 0 && o.Partial {
+		return nil, nil, errors.New("sequence: no position of the examples has a label")
+	}
 	if len(numbers) == 0 {
 		return nil, nil, errors.New("sequence: the examples have no positions")
 	}
@@ -269,6 +387,9 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 	for k, y := range m.labels {
 		numbers[y] = int32(k)
 	}
+	if o.Partial {
+		numbers[""] = -1
+	}
 	c := newCorpus()
 	e := &encoder{templates: o.Templates, single: newDictionary(nil), pair: newDictionary(nil), grow: true}
 	for i := range examples {
@@ -277,6 +398,14 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 		}
 		for _, y := range examples[i].Labels {
 			c.labels = append(c.labels, numbers[y])
+		}
+	}
+	if unknown(c.labels) {
+		if len(e.pair.names) > 0 {
+			return nil, nil, errors.New("sequence: partial labels need templates without label pairs: leave out those that begin with B")
+		}
+		if err := o.partial(); err != nil {
+			return nil, nil, err
 		}
 	}
 	if len(e.pair.names) > 0 && o.Order < 2 {
@@ -294,6 +423,14 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 	return m, c, err
 }
 
+// partial says what cannot be minimised where some labels are not known.
+func (o *TrainOptions) partial() error {
+	if o.Order > 2 || o.Loss != nil || o.Kind == Risk {
+		return errors.New("sequence: partial labels need order 1 or 2 and, as the loss of margins, the Hamming distance; there is no risk of them")
+	}
+	return nil
+}
+
 // observed lists, for each single attribute, the labels it was seen with.
 func observed(c *corpus, singles, labels int) (ptr []int, seen []int32) {
 	byID := c.single.transposed(singles)
@@ -302,7 +439,9 @@ func observed(c *corpus, singles, labels int) (ptr []int, seen []int32) {
 	for a := range singles {
 		positions, _ := byID.row(a)
 		for _, t := range positions {
-			has[c.labels[t]] = true
+			if y := c.labels[t]; y >= 0 {
+				has[y] = true
+			}
 		}
 		for y := range has {
 			if has[y] {
@@ -317,6 +456,7 @@ func observed(c *corpus, singles, labels int) (ptr []int, seen []int32) {
 
 func newLossOf(o *TrainOptions, l *layout, c *corpus) *lossOf {
 	loss := &lossOf{kind: o.Kind, loss: o.Loss, gamma: o.Gamma, beta: o.Beta, stride: newChain(l.labels).stride, limit: o.MachineBytes}
+	loss.partial = unknown(c.labels)
 	loss.onChain = l.order <= 2 && l.pair == 0 && (o.Kind == CrossEntropy || o.Loss == nil && o.Kind != Risk)
 	if !loss.onChain {
 		loss.machines = make([]*losses.Machine, c.sequences())
@@ -324,6 +464,9 @@ func newLossOf(o *TrainOptions, l *layout, c *corpus) *lossOf {
 	if l.order >= 2 && o.Kind != Risk {
 		loss.referencePairs = make([]float64, l.labels*l.labels)
 		for i := range c.sequences() {
+			if unknown(c.labels[c.start[i]:c.start[i+1]]) {
+				continue
+			}
 			for t := c.start[i] + 1; t < c.start[i+1]; t++ {
 				loss.referencePairs[int(c.labels[t-1])*l.labels+int(c.labels[t])]++
 			}

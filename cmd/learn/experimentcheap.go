@@ -1,0 +1,253 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/plot"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
+	"github.com/tropica-fst/tropica/learn/dataset"
+	"github.com/tropica-fst/tropica/learn/sequence"
+)
+
+var experimentCheap = &command{
+	name: "experiment cheap", args: "", min: 0, max: 0,
+	summary: "Tagging from few and partial labels: margins, active learning, transfer.",
+	about: `
+Five tables, each with means and deviations over seeds, of which every one draws
+its own training sentences:
+
+  t1  learners on complete annotations
+  t2  error against the share of tokens with a label
+  t3  what planes that are kept and coarse beginnings save, with 25 % of the labels
+  t4  active learning by each measure: the perceptron, and margins trained on
+      what it asked for
+  t5  transfer from sentences of another domain to few of this one
+
+--tasks are generator, and, in the folder --data, chunking (CoNLL-2000) and ocr
+(letters of handwriting): chunking/conll2000-train.txt.gz and -test, and
+ocr-letters/ocr-letters-train.tsv.gz and -test. The other domain of t5 is made:
+other words of the generator, coarse tags for chunking, letters moved by a pixel.
+
+A long run should have --checkpoint: the same command goes on from it.
+
+Example:
+
+  learn experiment cheap --tables t1,t2 --seeds 2 --sentences 80`,
+	setup: func(fs *flags.Set) func(*call) error {
+		tasks := fs.String("tasks", "generator", "Tasks: generator, chunking, ocr")
+		data := fs.String("data", "", "Folder with chunking and ocr-letters")
+		tables := fs.String("tables", strings.Join(experiment.CheapTables, ","), "Tables")
+		seeds := fs.Int("seeds", 32, 5, "Seeds")
+		seed := fs.Uint("seed", 0, "First seed")
+		sentences := fs.Int("sentences", 32, 300, "Training sentences of each seed")
+		test := fs.Int("test", 32, 1000, "Test sentences; 0 is all")
+		lambda := fs.String("lambda", "0.003,0.01,0.03,0.1", "Penalties to choose from, beside the mean loss of a sentence")
+		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, those are not made again. Remove it when the program or the data changed")
+		csv := fs.String("csv", "", "File for all results, as CSV")
+		plotFile := fs.String("plot", "", "File for a picture of t2, error against the share of tokens with a label, as SVG; of the first task")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			if *seeds < 1 || *sentences < 10 || *test < 0 {
+				return errors.New("flags --seeds, --sentences and --test: at least 1, 10 and 0")
+			}
+			if err := apart(nil, append(places("the table", *csv), places("the checkpoint", *checkpoint)...)); err != nil {
+				return err
+			}
+			o := experiment.CheapOptions{Seeds: int(*seeds), Seed: *seed, Sentences: int(*sentences), Tables: list(*tables)}
+			var err error
+			if o.Workers, err = workersOf(); err != nil {
+				return err
+			}
+			if o.Lambda, err = numbers("lambda", *lambda); err != nil {
+				return err
+			}
+			for _, v := range o.Lambda {
+				if !(v > 0) {
+					return errors.New("flag --lambda: penalties must be positive")
+				}
+			}
+			var all []experiment.CheapTask
+			for _, name := range list(*tasks) {
+				var t experiment.CheapTask
+				switch name {
+				case "generator":
+					t = experiment.CheapGenerator(4*int(*sentences), 500, *seed+1)
+				case "chunking":
+					t, err = c.chunkingTask(*data)
+				case "ocr":
+					t, err = c.ocrTask(*data)
+				default:
+					return fmt.Errorf("flag --tasks: there is no task %q; there are generator, chunking, ocr", name)
+				}
+				if err != nil {
+					return err
+				}
+				if *test > 0 && len(t.Test) > int(*test) {
+					t.Test = t.Test[:*test]
+				}
+				all = append(all, t)
+			}
+			if len(all) == 0 {
+				return errors.New("flag --tasks: there is nothing to do")
+			}
+			var kept results[experiment.CheapCell]
+			if err := kept.open(*checkpoint, "cheap results 1"); err != nil {
+				return err
+			}
+			o.Known, o.Save = kept.keeper(c)
+			bar := progress.Start(c.Err, "cheap")
+			done := bar.Counter()
+			n := 0
+			o.Done = func(cell *experiment.CheapCell) {
+				n++
+				done(n, "%s, seed %d, %s: %s, %g %%: error %.2f %%", cell.Task, cell.Seed, cell.Table, cell.Method, cell.Fraction, cell.Error)
+			}
+			r, err := experiment.Cheap(c.ctx, all, o)
+			bar.Stop()
+			if c.ctx.Err() != nil {
+				return kept.interrupted("results")
+			}
+			if err != nil {
+				return err
+			}
+			if *csv != "" {
+				if err := c.Output(*csv, r.WriteCSV); err != nil {
+					return err
+				}
+			}
+			if *plotFile != "" {
+				if err := c.Output(*plotFile, func(w io.Writer) error { return cheapChart(r, all[0].Name).Write(w) }); err != nil {
+					return err
+				}
+			}
+			if *asJSON {
+				return c.json(r)
+			}
+			return r.WriteTable(c.Out)
+		}
+	},
+}
+
+// cheapChart draws error against the annotated fraction.
+func cheapChart(r *experiment.CheapReport, task string) plot.Chart {
+	chart := plot.Chart{Title: "Error against the share of labels", Subtitle: task + ", mean over seeds", XLabel: "tokens with a label, %", YLabel: "tokens wrong, %"}
+	for _, m := range r.Means() {
+		if m.Task != task || m.Table != "t2" {
+			continue
+		}
+		i := slices.IndexFunc(chart.Series, func(s plot.Series) bool { return s.Name == m.Method })
+		if i < 0 {
+			i = len(chart.Series)
+			chart.Series = append(chart.Series, plot.Series{Name: m.Method})
+		}
+		s := &chart.Series[i]
+		s.X, s.Y = append(s.X, m.Fraction), append(s.Y, m.Error)
+	}
+	return chart
+}
+
+func (c *call) chunkingTask(folder string) (experiment.CheapTask, error) {
+	t := experiment.CheapTask{Name: "chunking", MinCount: 2}
+	if folder == "" {
+		return t, errors.New("flag --data: the folder of chunking is needed")
+	}
+	part := func(name string) ([]sequence.Example, error) {
+		d := &sentences{format: new(string), label: new(string)}
+		*d.format = columns
+		out, _, err := d.read(c, []string{filepath.Join(folder, "chunking", "conll2000-"+name+".txt.gz")})
+		return out, err
+	}
+	var err error
+	if t.Train, err = part("train"); err != nil {
+		return t, err
+	}
+	if t.Test, err = part("test"); err != nil {
+		return t, err
+	}
+	t.Templates, err = c.templates("chunking", sequence.Format{Form: columns, Columns: 3, Label: 2})
+	t.Shift = func(e *sequence.Example, _ *rand.Rand) {
+		rows := slices.Clone(e.Columns)
+		for k, row := range rows {
+			row = slices.Clone(row)
+			row[1] = row[1][:1] // the first letter of the tag
+			rows[k] = row
+		}
+		e.Columns = rows
+	}
+	return t, err
+}
+
+func (c *call) ocrTask(folder string) (experiment.CheapTask, error) {
+	t := experiment.CheapTask{Name: "ocr", MinCount: 1}
+	if folder == "" {
+		return t, errors.New("flag --data: the folder of ocr-letters is needed")
+	}
+	part := func(name string) ([]sequence.Example, error) {
+		r, shown, err := c.OpenText(filepath.Join(folder, "ocr-letters", "ocr-letters-"+name+".tsv.gz"))
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		rows, err := dataset.ReadTSV(r, shown, &dataset.TSVOptions{Header: true})
+		if err != nil {
+			return nil, err
+		}
+		var out []sequence.Example
+		word := ""
+		for _, r := range rows {
+			if len(r.Fields) != 4 || len(r.Fields[3]) != 128 {
+				return nil, fmt.Errorf("%s:%d: a word, a position, a letter and 128 pixels are expected", shown, r.Line)
+			}
+			if r.Fields[0] != word {
+				word = r.Fields[0]
+				out = append(out, sequence.Example{Input: sequence.Input{Source: fmt.Sprintf("%s:%d", shown, r.Line)}})
+			}
+			e := &out[len(out)-1]
+			e.Attributes, e.Labels = append(e.Attributes, pixels(r.Fields[3])), append(e.Labels, r.Fields[2])
+		}
+		return out, nil
+	}
+	var err error
+	if t.Train, err = part("train"); err != nil {
+		return t, err
+	}
+	t.Test, err = part("test")
+	t.Shift = func(e *sequence.Example, _ *rand.Rand) {
+		rows := slices.Clone(e.Attributes)
+		for k, row := range rows {
+			moved := make([]byte, 128)
+			for i := range moved {
+				moved[i] = '0'
+			}
+			for _, a := range row {
+				if i, err := strconv.Atoi(strings.TrimPrefix(a.Name, "x")); err == nil && i%8 < 7 {
+					moved[i+1] = '1'
+				}
+			}
+			rows[k] = pixels(string(moved))
+		}
+		e.Attributes = rows
+	}
+	return t, err
+}
+
+// pixels are the attributes of a letter of 16 rows of 8.
+func pixels(bits string) []sequence.Attribute {
+	out := []sequence.Attribute{{Name: "bias", Value: 1}}
+	for k := range len(bits) {
+		if bits[k] == '1' {
+			out = append(out, sequence.Attribute{Name: "x" + strconv.Itoa(k), Value: 1})
+		}
+	}
+	return out
+}
