@@ -12,6 +12,7 @@
 //	learn almo train|predict|eval|curve          one model for many losses, of tables
 //	learn almo g2p|sequence                      one model of pronunciation, or labeller, for many losses
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
+//	learn experiment tracking                    ways to link cells of simulated and real movies
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses

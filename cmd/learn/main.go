@@ -56,7 +56,7 @@ func init() {
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
 	}, trackingCommands(), tableCommands(), boostCommands(), multiCommands(), []*command{
 		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
-		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentCheap,
+		experimentHomologs, experimentTracking, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentCheap,
 		completion, man,
 	})
 }
