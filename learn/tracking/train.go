@@ -2,6 +2,7 @@ package tracking
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -154,6 +155,9 @@ func (t *trainer) prepare(movies []*Movie) error {
 	t.model.pairs = len(jobs)
 	t.samples = make([]space.Sample[*Pair, *Annotation], len(jobs))
 	err := run.Each(t.control.Workers, len(jobs), func(_, i int) error {
+		if ctx := t.control.Context(); ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		m, f := jobs[i].m, jobs[i].f
 		truth := m.Events[f]
 		if t.Events == "moves" || t.Events == "divide" {
@@ -325,6 +329,16 @@ func (t *trainer) distance(movies []*Movie) (*optim.Result, error) {
 	if divide {
 		c.Kinds = []Kind{Divide}
 	}
+	var pairs []*Pair
+	for _, m := range movies {
+		for f := range m.Events {
+			p, err := m.pair(f, t.model.Candidates(m), nil, nil, false)
+			if err != nil {
+				return nil, err
+			}
+			pairs = append(pairs, p)
+		}
+	}
 	best, at := math.Inf(1), []float64(nil)
 	seconds := []float64{0}
 	if divide {
@@ -333,27 +347,43 @@ func (t *trainer) distance(movies []*Movie) (*optim.Result, error) {
 	reach := c.Gate / c.Unit
 	for _, share := range []float64{0.15, 0.25, 0.35, 0.5, 0.7, 1} {
 		for _, second := range seconds {
-			t.model.w = distanceWeights(share*reach, second, divide)
-			total := &Counts{}
-			for _, m := range movies {
-				p, err := t.model.Link(t.control.Context(), m, nil, t.control.Workers)
-				if err != nil {
-					return nil, err
-				}
-				reference := &Graph{m.sizes(), m.Edges}
-				n, err := Compare(p.Graph(m), reference, Same(reference), 0)
-				if err != nil {
-					return nil, err
-				}
-				total.Add(n)
+			w := distanceWeights(share*reach, second, divide)
+			loss, err := t.unlinked(movies, pairs, w)
+			if err != nil {
+				return nil, err
 			}
-			if loss := 1 - total.LNK(Challenge); loss < best {
-				best, at = loss, t.model.w
+			if loss < best {
+				best, at = loss, w
 			}
 		}
 	}
 	t.model.w = at
 	return &optim.Result{X: at, F: best, Iterations: 6 * len(seconds)}, nil
+}
+
+// unlinked returns 1 - LNK of weights on movies, whose frame pairs are given in order.
+func (t *trainer) unlinked(movies []*Movie, pairs []*Pair, w []float64) (float64, error) {
+	s, ctx := t.space(), t.control.Context()
+	found := make([][]Event, len(pairs))
+	err := run.Each(t.control.Workers, len(pairs), func(_, i int) error {
+		y, err := s.Argmax(ctx, pairs[i], w)
+		found[i] = pairs[i].Events(y.Y)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	total := &Counts{}
+	for _, m := range movies {
+		events := found[:len(m.Events)]
+		found = found[len(m.Events):]
+		n, err := Compare(&Graph{m.sizes(), EdgesOf(events)}, m.Graph(), Same(m.Graph()), 0)
+		if err != nil {
+			return 0, err
+		}
+		total.Add(n)
+	}
+	return 1 - total.LNK(Challenge), nil
 }
 
 // handWeights are set by hand, for radii as units.

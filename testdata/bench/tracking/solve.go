@@ -51,6 +51,9 @@ func main() {
 			{"", 5, 40, 3, 1}, {" 1000", 1, 1000, 3, 1},
 			{" ungated", 2, 40, 6, 0}, {" 1000 ungated", 1, 1000, 6, 0}, // one component, four times the hypotheses
 		} {
+			if preset == "hard" && c.gated == 0 && c.cells == 1000 {
+				continue // not proved within minutes: see the notes
+			}
 			if o.Cells = c.cells; c.cells == 1000 {
 				o.Width, o.Frames = 256*5, 3
 			} else {
@@ -115,7 +118,7 @@ func run(enc *json.Encoder, name string, m *tracking.Model, list []*tracking.Mov
 			}
 		}
 		slices.Sort(runs)
-		x.Preset, x.Seconds, x.Elements, x.Scores = name, runs[2], len(p.From)+len(p.To), p.Scores(w)
+		x.Preset, x.Seconds, x.Elements, x.Scores = name, runs[len(runs)/2], len(p.From)+len(p.To), p.Scores(w)
 		for _, h := range p.Hypotheses {
 			set := slices.Clone(h.From)
 			for _, j := range h.To {

@@ -10,7 +10,7 @@ import (
 // On simulated movies the table has every method, paired with the assignment by distance, which learnt
 // weights beat.
 func TestTracking(t *testing.T) {
-	task, err := TrackingGenerated("default", 3, 2, 1)
+	task, err := TrackingGenerated("default", 2, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestTracking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Cells) != 4*3+4*3 {
+	if len(r.Cells) != 4*2+4*3 {
 		t.Fatalf("%d cells", len(r.Cells))
 	}
 	for i, c := range r.of("default", "local") {
@@ -44,7 +44,7 @@ func TestTracking(t *testing.T) {
 	if n := strings.Count(table.String(), "\n"); n != 9 {
 		t.Errorf("%d lines:\n%s", n, table.String())
 	}
-	if n := strings.Count(cells.String(), "\n"); n != 25 {
+	if n := strings.Count(cells.String(), "\n"); n != 21 {
 		t.Errorf("%d lines of CSV", n)
 	}
 }
