@@ -16,6 +16,7 @@
 //	skpca/      supervised projection onto features of several kernels
 //	sparse/     functions of few kernels, of any centres and widths
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
+//	tracking/   objects of movies, by assignment
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; almo/ the same as a learner of tables
 //	nn/         networks; gemm/ their products, and Cholesky's factors

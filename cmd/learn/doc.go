@@ -3,6 +3,7 @@
 //
 //	learn sequence train|predict|eval|compare    labellers of sequences: CoNLL columns, CoNLL-U
 //	learn g2p train|predict|eval|cv              from spelling to pronunciation
+//	learn tracking simulate|train|predict|eval|cv|explain  cells of movies, by assignment
 //	learn linear train|predict|eval|cv|explain   logistic and ridge regression of tables
 //	learn rgb train|predict|eval|cv|explain      regularised gradient boosting
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
@@ -11,6 +12,7 @@
 //	learn almo train|predict|eval|cv|explain|curve  one model for many losses, of tables
 //	learn almo g2p|sequence                      one model of pronunciation, or labeller, for many losses
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
+//	learn experiment tracking                    ways to link cells of simulated and real movies
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses

@@ -54,7 +54,7 @@ func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, active,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
-	}, tableCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
+	}, tableCommands(), trackingCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
 		sparseExport,
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentSKPCA,
 		experimentRobust,
@@ -63,6 +63,7 @@ func init() {
 		experimentStrings,
 		experimentSparse,
 		experimentCheap,
+		experimentTracking,
 		completion, man,
 	})
 }

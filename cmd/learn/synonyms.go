@@ -46,7 +46,7 @@ var (
 		"xgboost": {"gb"}, "xgb": {"gb"}, "lightgbm": {"gb"}, "lgbm": {"gb"}, "catboost": {"gb"}, "gbm": {"gb"}, "gbdt": {"gb"}, "gbrt": {"gb"}, "trees": {"gb"}, "forest": {"gb"}, "boost": {"gb"}, "boosting": {"gb"}, "gradientboosting": {"gb"}, "logitboost": {"adaboost"}, "deepboost": {"adaboost"}, "ada": {"adaboost"},
 		"ridge": {"linear"}, "lasso": {"linear"}, "elasticnet": {"linear"}, "logistic": {"linear"}, "logit": {"linear"}, "glm": {"linear"}, "regression": {"linear"}, "softmax": {"linear"}, "huber": {"linear"},
 		"crf": {"sequence"}, "tagger": {"sequence"}, "tagging": {"sequence"}, "tag": {"sequence"}, "ner": {"sequence"}, "pos": {"sequence"}, "labeller": {"sequence"}, "seq": {"sequence"},
-		"pronunciation": {"g2p"}, "phonetisaurus": {"g2p"}, "grapheme": {"g2p"}, "lexicon": {"g2p"}, "domains": {"multiboost"}, "multisource": {"multiboost"}, "agnostic": {"almo"}, "multiloss": {"almo"},
+		"pronunciation": {"g2p"}, "phonetisaurus": {"g2p"}, "track": {"tracking"}, "tracker": {"tracking"}, "cells": {"tracking"}, "cell": {"tracking"}, "lineage": {"tracking"}, "grapheme": {"g2p"}, "lexicon": {"g2p"}, "domains": {"multiboost"}, "multisource": {"multiboost"}, "agnostic": {"almo"}, "multiloss": {"almo"},
 	}
 	verbWords = flags.Synonyms{
 		"fit": {"train"}, "learn": {"train"}, "build": {"train"}, "training": {"train"}, "test": {"eval"}, "evaluate": {"eval"}, "evaluation": {"eval"}, "score": {"eval"}, "validate": {"eval"}, "measure": {"eval"},

@@ -18,6 +18,7 @@ var shownFlags = map[string]string{
 	"adaboost train":   "target valid model rounds variant splits bins",
 	"multiboost train": "target source valid model rounds loss objective splits seed",
 	"almo train":       "target model losses units l2 hidden solver gap seed plot",
+	"tracking train":   "model lineage truth method lambda norm gap neighbours events gate stride",
 	"sequence train":   "model objective loss gamma band l2 l1 order templates solver partial",
 	"structured train": "target outputs text lexicon model loss loss_scale kernel lambda estimator candidates",
 	"g2p train":        "model objective gamma l2 max_phones align_min_count",
@@ -26,7 +27,7 @@ var shownFlags = map[string]string{
 // topics are the headings of --help-all, in its order, with what stands under each; what
 // stands under none is the learner's own.
 var topics = []struct{ title, flags string }{
-	{"HOW DATA ARE READ", "target source weight id drop categorical task format no_header separator missing decimal thousands symbols dates absent_missing header label test valid heldout heldout_data"},
+	{"HOW DATA ARE READ", "target source weight id drop categorical task format no_header separator missing decimal thousands symbols dates absent_missing header label test valid heldout heldout_data lineage truth sequence series width height allow_empty stride offset tolerance parts"},
 	{"THE RUN AND ITS FILES", "model checkpoint checkpoint_every resume csv json plot iterations stop patience workers seed"},
 }
 
