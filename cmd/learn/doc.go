@@ -8,6 +8,8 @@
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
 //	learn gb train|predict|eval|cv|explain       gradient boosting
 //	learn multiboost train|predict|eval|cv|explain  one classifier for rows of several sources
+//	learn oneround train|predict|eval|cv|explain    kernel classification by critical samples
+//	learn federated config|simulate|agent|merge|verify|show|errors  learning where the data are
 //	learn almo train|predict|eval|curve          one model for many losses, of tables
 //	learn almo g2p|sequence                      one model of pronunciation, or labeller, for many losses
 //	learn experiment homologs                    sequences judged by Smith-Waterman score

@@ -54,7 +54,7 @@ func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
-	}, tableCommands(), boostCommands(), multiCommands(), []*command{
+	}, tableCommands(), boostCommands(), multiCommands(), federatedCommands(), []*command{
 		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
 		completion, man,

@@ -13,13 +13,14 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/evaluate"
+	"github.com/tropica-fst/tropica/learn/federated"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
-var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}}
+var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, federated.Learner{}}
 
 func tableCommands() []*command {
 	var out []*command

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
@@ -137,6 +138,13 @@ func (a *Agent) Run() string { return a.run }
 // NumRows is the number of its rows.
 func (a *Agent) NumRows() int { return a.x.Rows }
 
+// Columns are the names of what it learns from.
+func (a *Agent) Columns() []string { return a.join().Columns }
+
+// Violations counts the agent's rows that violate a model of one round; see
+// KernelModel.Violations.
+func (a *Agent) Violations(m *KernelModel) (int, error) { return m.Violations(a.x) }
+
 // What an agent has, as Have tells it.
 const (
 	hasNothing  = 0
@@ -163,7 +171,7 @@ func (a *Agent) Have() int {
 func (a *Agent) Answer(ctx context.Context, request []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := Head{Run: a.run, Agent: a.member.Name}
+	h := Head{Run: a.run, Agent: a.member.Name, Rows: a.x.Rows, Columns: fingerprint(a.Columns())}
 	m, err := Decode(request)
 	if err == nil {
 		h.Phase, h.Number, h.Round = m.Phase, m.Number, m.Round
@@ -230,12 +238,20 @@ func (a *Agent) answer(ctx context.Context, m *Message, h Head) (*Message, error
 // joined is what an agent says of its table.
 type joined struct {
 	Columns []string `json:"columns"`
-	Rows    int      `json:"rows"`
 	Domain  string   `json:"domain,omitempty"`
 }
 
+// fingerprint tells lists of names apart.
+func fingerprint(names []string) string {
+	h := fnv.New64a()
+	for _, n := range names {
+		fmt.Fprintf(h, "%d:%s", len(n), n)
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
 func (a *Agent) join() *joined {
-	j := &joined{Rows: a.x.Rows, Domain: a.member.Domain}
+	j := &joined{Domain: a.member.Domain}
 	for i := range a.x.Columns {
 		j.Columns = append(j.Columns, a.x.Columns[i].Name)
 	}

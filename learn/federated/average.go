@@ -220,9 +220,20 @@ func (m *AverageModel) Write(w io.Writer) error {
 
 // ReadAverage reads a model that Write wrote.
 func ReadAverage(r io.Reader) (*AverageModel, error) {
-	var meta averageMeta
-	c, err := model.ReadKind(r, averageKind, 1, &meta)
+	c, err := model.Read(r, nil)
 	if err != nil {
+		return nil, err
+	}
+	return averageOf(c)
+}
+
+func averageOf(c *model.Container) (*AverageModel, error) {
+	var meta averageMeta
+	err := c.Expect(averageKind, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Meta(&meta); err != nil {
 		return nil, err
 	}
 	q := &Message{c: c}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -81,13 +80,4 @@ func file(t testing.TB, r *Result) []byte {
 // serverOf makes a server that stands before its algorithm.
 func serverOf(c *Config, x Exchange) *server {
 	return &server{c: c, run: c.Run(), j: &Journal{Exchange: x}, ctx: context.Background(), rows: map[string]int{}, rep: &Report{}, loop: run.Begin("federated", nil, 1)}
-}
-
-func sortedNames(of map[string][]int) []string {
-	var out []string
-	for n := range of {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -110,6 +110,7 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 	for i := range q.C {
 		q.C[i] = 1 - learner.Amount(o.Eps)
 	}
+	toRay(h, q.C[0], r.u)
 	at := func(price float64) error {
 		r.price = price
 		for i, k := range rows {
@@ -137,6 +138,21 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 	}
 	r.f = r.values(h)
 	return r, nil
+}
+
+// toRay multiplies u by what is best for the dual on its ray. The multipliers of agents whose
+// samples are alike add up to too much: each had to hold the margin alone.
+func toRay(h [][]float64, margin float64, u []float64) {
+	sum, square := 0.0, 0.0
+	for i, v := range u {
+		if v != 0 {
+			sum += v
+			square += v * gfloats.Dot(h[i], u)
+		}
+	}
+	if square > 0 {
+		gfloats.Scale(margin*sum/square, u)
+	}
 }
 
 // mostSamples bounds the matrix of a pair at 3 GB.
@@ -435,9 +451,19 @@ func (m *KernelModel) Write(w io.Writer) error {
 
 // ReadKernel reads a model that Write wrote.
 func ReadKernel(r io.Reader) (*KernelModel, error) {
-	var meta kernelMeta
-	c, err := model.ReadKind(r, kernelKind, kernelVersion, &meta)
+	c, err := model.Read(r, nil)
 	if err != nil {
+		return nil, err
+	}
+	return kernelFrom(c)
+}
+
+func kernelFrom(c *model.Container) (*KernelModel, error) {
+	var meta kernelMeta
+	if err := c.Expect(kernelKind, kernelVersion); err != nil {
+		return nil, err
+	}
+	if err := c.Meta(&meta); err != nil {
 		return nil, err
 	}
 	return kernelOf(c, &meta)

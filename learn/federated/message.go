@@ -26,6 +26,10 @@ type Head struct {
 	Code   Code   `json:"code,omitempty"` // of an answer that is an error
 	Text   string `json:"text,omitempty"`
 
+	// Of answers: the agent's rows, and a fingerprint of the names of its columns.
+	Rows    int    `json:"rows,omitempty"`
+	Columns string `json:"columns,omitempty"`
+
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
@@ -140,4 +144,20 @@ func failed(h Head, err error) *Message {
 		h.Text = err.Error()
 	}
 	return newMessage(h, nil)
+}
+
+// Array is a named array of a message.
+type Array struct {
+	Name  string
+	Shape []int
+}
+
+// Arrays lists the arrays of a message.
+func (m *Message) Arrays() []Array {
+	var out []Array
+	for _, n := range m.c.Names() {
+		s, _ := m.c.Shape(n)
+		out = append(out, Array{n, s})
+	}
+	return out
 }

@@ -38,7 +38,6 @@ func (a *Agent) scaling(m *Message) (*kernelAgent, error) {
 
 // solved is what an upload says beside its samples.
 type solved struct {
-	Rows    int      `json:"rows"` // of the agent, N_i
 	Columns []string `json:"columns"`
 	Steps   int      `json:"steps"`
 }
@@ -100,7 +99,7 @@ func (a *Agent) solve(ctx context.Context, m *Message, h Head) (*Message, error)
 func (a *Agent) upload(h Head, k *kernelAgent, rows []int, u [][]float64, steps int) (*Message, error) {
 	d := len(k.features)
 	j := a.join()
-	out := newMessage(h, solved{Rows: a.x.Rows, Columns: j.Columns, Steps: steps})
+	out := newMessage(h, solved{Columns: j.Columns, Steps: steps})
 	x, class := make([]float32, 0, len(rows)*d), make([]int32, 0, len(rows))
 	list := pairs(len(a.c.Classes))
 	var mult []float64
@@ -262,8 +261,8 @@ func (s *server) oneround() (*KernelModel, error) {
 		if un.fs == nil {
 			un.fs = plain(len(s.columns))
 		}
-		un.total += float64(b.Rows)
-		s.rep.Samples += b.Rows
+		un.total += float64(m.Rows)
+		s.rep.Samples += m.Rows
 		if err := un.add(m); err != nil {
 			return nil, err
 		}
@@ -363,8 +362,8 @@ func (s *server) acceptUpload(m *Message, fs []linear.Feature) (*solved, error) 
 			return nil, fail(WrongShape, m.Agent, "sample %d is of class %d of %d", i+1, k+1, len(s.c.Classes))
 		}
 	}
-	if b.Rows < s.c.MinRows || b.Rows > mostRows || n > b.Rows {
-		return nil, fail(FewRows, m.Agent, "%d samples of %d rows", n, b.Rows)
+	if n > m.Rows {
+		return nil, fail(WrongShape, m.Agent, "%d samples of %d rows", n, m.Rows)
 	}
 	u, err := floats(m, "u", n, len(s.c.Classes)-1)
 	if err != nil {

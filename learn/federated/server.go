@@ -12,7 +12,6 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
-	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -167,6 +166,14 @@ func (s *server) ask(c Call) ([]*Message, error) {
 		if m.Run != s.run {
 			return fail(OtherRun, m.Agent, "the answer is of run %s, and this is %s", m.Run, s.run)
 		}
+		if n, ok := s.rows[m.Agent]; m.Rows < s.c.MinRows || m.Rows > mostRows {
+			return fail(FewRows, m.Agent, "it has %d rows; %d to %d are possible", m.Rows, s.c.MinRows, mostRows)
+		} else if ok && n != m.Rows {
+			return fail(WrongShape, m.Agent, "it had %d rows, and has %d now", n, m.Rows)
+		}
+		if s.columns != nil && m.Columns != fingerprint(s.columns) && c.Phase != phaseJoin {
+			return fail(OtherColumns, m.Agent, "its columns are not those of the run")
+		}
 		return accept(m)
 	}
 	a, err := s.j.ask(s.ctx, s.run, &c)
@@ -183,6 +190,7 @@ func (s *server) ask(c Call) ([]*Message, error) {
 			return nil, err // it was decoded before
 		}
 		out = append(out, m)
+		s.rows[m.Agent] = m.Rows
 		s.rep.Payload += payloadOf(m)
 	}
 	s.count(&c, a)
@@ -225,7 +233,6 @@ func (s *server) byDomain() [][]string {
 // join asks all agents for columns and rows. Agents whose columns are not those of the most
 // are an error, since a run without them would be another one.
 func (s *server) join() error {
-	var all []joined
 	answers, err := s.ask(Call{Phase: phaseJoin, To: s.c.names(), Groups: s.byDomain(), Limit: 64 << 20,
 		Request: func(string, int) (*Message, error) { return newMessage(Head{}, nil), nil },
 		Accept: func(m *Message) error {
@@ -237,8 +244,6 @@ func (s *server) join() error {
 			switch {
 			case j.Domain != member.Domain:
 				return fail(OtherDomain, m.Agent, "it speaks for %q, the configuration says %q", j.Domain, member.Domain)
-			case j.Rows < s.c.MinRows || j.Rows > mostRows:
-				return fail(FewRows, m.Agent, "it has %d rows; %d to %d are possible", j.Rows, s.c.MinRows, mostRows)
 			case len(j.Columns) == 0:
 				return fail(BadTable, m.Agent, "it has no columns")
 			}
@@ -252,16 +257,12 @@ func (s *server) join() error {
 		if err := m.body(&j); err != nil {
 			return err
 		}
-		all = append(all, j)
-		s.rows[m.Agent] = j.Rows
+		s.rep.Samples += m.Rows
 		if s.columns == nil {
 			s.columns = j.Columns
 		} else if d := difference(s.columns, j.Columns); d != "" {
 			return fail(OtherColumns, m.Agent, "its columns are not those of agent %s: %s", answers[0].Agent, d)
 		}
-	}
-	for _, j := range all {
-		s.rep.Samples += j.Rows
 	}
 	if s.rep.Samples > mostRows {
 		s.warn("%d rows: sums in fixed point have room for %d rows of the largest loss", s.rep.Samples, mostRows)
@@ -296,12 +297,6 @@ func (s *server) schema() boost.Schema {
 		out.Columns = append(out.Columns, boost.Column{Name: c})
 	}
 	return out
-}
-
-// form is an empty table of the agents' columns.
-func (s *server) form() *table.Table {
-	sc := s.schema()
-	return sc.Table()
 }
 
 // sums are vectors that were added up over the agents of each group.
@@ -340,8 +335,8 @@ func (s *server) sum(c sumCall) (*sums, error) {
 	answers, err := s.ask(Call{Phase: c.phase, Round: c.round, To: to, Groups: c.groups, Limit: int64(8*most) + slack, Request: c.request,
 		Accept: func(m *Message) error {
 			v, err := acceptSum(m, c.dim(group[m.Agent]), c.whole)
-			if err == nil && c.rows && v[1] != int64(s.rows[m.Agent]) {
-				err = fail(WrongShape, m.Agent, "it counted %d rows, and has %d", v[1], s.rows[m.Agent])
+			if err == nil && c.rows && v[1] != int64(m.Rows) {
+				err = fail(WrongShape, m.Agent, "it counted %d rows, and has %d", v[1], m.Rows)
 			}
 			return err
 		}})
