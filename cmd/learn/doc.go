@@ -16,6 +16,7 @@
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses
+//	learn experiment federated                   table B.1: boosting where the data are
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page
@@ -172,6 +173,7 @@
 // wrong labels, of the edit distance and of bigrams of phones at once, in two processor
 // seconds:
 //
+//	learn experiment federated                   table B.1: boosting where the data are
 //	learn experiment objectives --languages ice,gre --words 800
 //
 // Largest regret by word, that is excess of an objective over what it reaches alone:
@@ -191,6 +193,7 @@
 // distance and of bigrams, each model within 1e-3 of the best possible, in 137 processor
 // seconds:
 //
+//	learn experiment federated                   table B.1: boosting where the data are
 //	learn experiment objectives --languages '' --train en_ewt-ud-train.conllu.gz \
 //	    --test en_ewt-ud-test.conllu.gz --sentences 4181
 //
