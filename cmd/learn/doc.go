@@ -17,6 +17,7 @@
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses
 //	learn experiment federated                   table B.1: boosting where the data are
+//	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page
@@ -174,6 +175,7 @@
 // seconds:
 //
 //	learn experiment federated                   table B.1: boosting where the data are
+//	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment objectives --languages ice,gre --words 800
 //
 // Largest regret by word, that is excess of an objective over what it reaches alone:
@@ -194,6 +196,7 @@
 // seconds:
 //
 //	learn experiment federated                   table B.1: boosting where the data are
+//	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment objectives --languages '' --train en_ewt-ud-train.conllu.gz \
 //	    --test en_ewt-ud-test.conllu.gz --sentences 4181
 //

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
@@ -33,6 +34,7 @@ Example:
 		first := fs.Int("first", 32, 0, "Run the first so many folds; 0 is all")
 		rounds := fs.Int("rounds", 32, 500, "Rounds")
 		clients := fs.Int("clients", 32, 20, "Clients of a round, of both domains")
+		methods := fs.String("methods", "", "Rows of the table, separated by semicolons; all when not given")
 		seed := fs.Uint("seed", 1, "Seed of folds and draws")
 		checkpoint := fs.String("checkpoint", "", "File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the program changed")
 		options := learnerFlags(fs, func() any { return &boostFlags{} })
@@ -48,6 +50,11 @@ Example:
 			b := options().(*boostFlags)
 			o := &experiment.ClientOptions{Ctx: c.ctx, Folds: int(*folds), First: int(*first), Rounds: int(*rounds), Clients: int(*clients), Seed: *seed,
 				Boost: federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates, Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: b.Shared, Q: b.Q}}
+			for m := range strings.SplitSeq(*methods, ";") {
+				if m = strings.TrimSpace(m); m != "" {
+					o.Methods = append(o.Methods, m)
+				}
+			}
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err

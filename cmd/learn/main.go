@@ -56,7 +56,7 @@ func init() {
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
 	}, tableCommands(), boostCommands(), multiCommands(), federatedCommands(), []*command{
 		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
-		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentFederated,
+		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentFederated, experimentOneRound,
 		completion, man,
 	})
 }

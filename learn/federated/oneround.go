@@ -45,14 +45,17 @@ type solved struct {
 // solve is Algorithm 3 at an agent: it solves its own problem and sends the critical samples
 // with their multipliers. For a repair it sends the samples that violate the model.
 func (a *Agent) solve(ctx context.Context, m *Message, h Head) (*Message, error) {
-	o := &a.c.OneRound
+	o := a.c.OneRound
+	if o.AgentPrice > 0 {
+		o.Price = o.AgentPrice
+	}
 	if m.Phase == phaseRepair {
 		model, err := a.modelOf(m)
 		if err != nil {
 			return nil, err
 		}
 		rows := a.violators(model)
-		return a.upload(h, &kernelAgent{features: model.Features, raw: rawRows(a.x, model.Features)}, rows, nil, 0)
+		return a.upload(h, &kernelAgent{features: model.Features, raw: rawRows(a.x, model.Features)}, rows, nil, nil, 0)
 	}
 	k, err := a.scaling(m)
 	if err != nil {
@@ -91,12 +94,41 @@ func (a *Agent) solve(ctx context.Context, m *Message, h Head) (*Message, error)
 			rows = append(rows, i)
 		}
 	}
-	return a.upload(h, k, rows, u, steps)
+	var counts []int32
+	if o.Counts {
+		counts = a.nearest(k, rows)
+	}
+	return a.upload(h, k, rows, u, counts, steps)
+}
+
+// nearest counts for each of the rows those of the agent's, of the same class, that no other
+// one is nearer to, itself included.
+func (a *Agent) nearest(k *kernelAgent, rows []int) []int32 {
+	out := make([]int32, len(rows))
+	for i, x := range k.x {
+		best, least := -1, math.Inf(1)
+		for n, row := range rows {
+			if a.class[row] != a.class[i] {
+				continue
+			}
+			d := 0.0
+			for j, v := range k.x[row] {
+				d += (x[j] - v) * (x[j] - v)
+			}
+			if d < least {
+				best, least = n, d
+			}
+		}
+		if best >= 0 {
+			out[best]++
+		}
+	}
+	return out
 }
 
 // upload is the message of some samples: numbers as the table has them, classes, and the
 // multipliers of the pairs of each one's class.
-func (a *Agent) upload(h Head, k *kernelAgent, rows []int, u [][]float64, steps int) (*Message, error) {
+func (a *Agent) upload(h Head, k *kernelAgent, rows []int, u [][]float64, counts []int32, steps int) (*Message, error) {
 	d := len(k.features)
 	j := a.join()
 	out := newMessage(h, solved{Columns: j.Columns, Steps: steps})
@@ -120,6 +152,9 @@ func (a *Agent) upload(h Head, k *kernelAgent, rows []int, u [][]float64, steps 
 	put(out, "x", x, len(rows), d)
 	put(out, "class", class)
 	put(out, "u", mult, len(rows), len(a.c.Classes)-1)
+	if counts != nil {
+		put(out, "count", counts)
+	}
 	return out, nil
 }
 
@@ -365,6 +400,17 @@ func (s *server) acceptUpload(m *Message, fs []linear.Feature) (*solved, error) 
 	if n > m.Rows {
 		return nil, fail(WrongShape, m.Agent, "%d samples of %d rows", n, m.Rows)
 	}
+	if s.c.OneRound.Counts && m.Phase == phaseSolve {
+		counts, err := get[int32](m, "count", n)
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range counts {
+			if c < 0 || int(c) > m.Rows {
+				return nil, fail(NotFinite, m.Agent, "sample %d counts for %d rows of %d", i+1, c, m.Rows)
+			}
+		}
+	}
 	u, err := floats(m, "u", n, len(s.c.Classes)-1)
 	if err != nil {
 		return nil, err
@@ -392,6 +438,12 @@ func (un *union) add(m *Message) error {
 	if err != nil {
 		return err
 	}
+	var counts []int32
+	if un.s.c.OneRound.Counts && m.Phase == phaseSolve {
+		if counts, err = get[int32](m, "count", len(class)); err != nil {
+			return err
+		}
+	}
 	un.s.rep.Uploaded += len(class)
 	list := pairs(len(un.s.c.Classes))
 	for i, k := range class {
@@ -404,7 +456,11 @@ func (un *union) add(m *Message) error {
 			un.raw = append(un.raw, raw...)
 			un.class, un.count, un.u = append(un.class, int(k)), append(un.count, 0), append(un.u, make([]float64, len(list)))
 		}
-		un.count[at]++
+		if counts != nil {
+			un.count[at] += math.Max(1, float64(counts[i])) // of duplicates one may have all the rows
+		} else {
+			un.count[at]++
+		}
 		n := i * (len(un.s.c.Classes) - 1)
 		for p, pair := range list {
 			if pair[0] == int(k) || pair[1] == int(k) {

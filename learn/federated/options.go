@@ -10,8 +10,12 @@ type KernelOptions struct {
 	Hinge  float64 `json:"hinge,omitempty" flag:"hinge" default:"0.1" above:"0" help:"Mean hinge loss that is allowed (cost total-hinge)"`
 	Gamma  float64 `json:"gamma,omitempty" flag:"gamma" min:"0" help:"Price of the measure of the coefficients' support; above 0 the function is an integral over centres and widths"`
 	Scale  string  `json:"scale,omitempty" flag:"scale" values:"agents,none" default:"agents" help:"Standardise inputs by the agents' sums, one small exchange more, or leave them"`
-	Verify bool    `json:"verify,omitempty" flag:"verify" help:"Ask agents for the number of their samples that violate the model's constraints"`
-	Repair int     `json:"repair,omitempty" flag:"repair" min:"0" max:"100" help:"Rounds in which agents send the samples that violate the constraints, and the server solves again"`
+	// AgentPrice and Counts send fewer rows than the source's rule, and are not of it.
+	AgentPrice float64 `json:"agent_price,omitempty" flag:"agent_price" min:"0" help:"Price at the agents; a higher one than the server's makes fewer samples critical; 0 is the server's" topic:"sending less"`
+	Counts     bool    `json:"counts,omitempty" flag:"counts" help:"Samples count for the rows of their agent and class that are nearest to them; the certificate then is of no problem that was asked" topic:"sending less"`
+
+	Verify bool `json:"verify,omitempty" flag:"verify" help:"Ask agents for the number of their samples that violate the model's constraints"`
+	Repair int  `json:"repair,omitempty" flag:"repair" min:"0" max:"100" help:"Rounds in which agents send the samples that violate the constraints, and the server solves again"`
 
 	Tolerance       float64 `json:"tolerance,omitempty" flag:"tolerance" default:"1e-06" above:"0" max:"0.1" help:"Multipliers above this share of the largest are critical" topic:"accuracy"`
 	MarginTolerance float64 `json:"margin_tolerance,omitempty" flag:"margin_tolerance" default:"0.0001" above:"0" max:"1" help:"Samples so near to their margin are critical, and violations are larger than this" topic:"accuracy"`

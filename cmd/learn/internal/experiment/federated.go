@@ -144,6 +144,7 @@ type ClientOptions struct {
 	Workers int
 	Seed    uint64
 	Boost   federated.BoostOptions // of FEDMULTIBOOST
+	Methods []string               // of the table; nil is all
 
 	Known  []ClientTrial
 	Save   func(*ClientTrial) error
@@ -240,6 +241,9 @@ func Clients(s ClientSet, opts *ClientOptions) (*ClientReport, error) {
 			}
 		}
 		for _, method := range clientMethods {
+			if o.Methods != nil && !slices.Contains(o.Methods, method) {
+				continue
+			}
 			name := x.setting(method)
 			i := slices.IndexFunc(o.Known, func(k ClientTrial) bool {
 				return k.Set == s.Name && k.Fold == f && k.Method == method && k.Setting == name
@@ -399,11 +403,14 @@ func (r *ClientReport) of(method string) []ClientTrial {
 // WriteClients prints reports in the form of table B.1.
 func WriteClients(w io.Writer, reports []*ClientReport) error {
 	for _, r := range reports {
-		fmt.Fprintf(w, "%s: %d and %d clients, %d and %d rows, %d folds of clients. %s.\n", r.Set, r.Number[0], r.Number[1], r.Rows[0], r.Rows[1], len(r.of(clientMethods[0])), r.Note)
+		fmt.Fprintf(w, "%s: %d and %d clients, %d and %d rows, %d folds of clients. %s.\n", r.Set, r.Number[0], r.Number[1], r.Rows[0], r.Rows[1], len(r.of("FEDMULTIBOOST")), r.Note)
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "error, %\tE1\tE2\tuniform\tworst\tterms\tdown\tup\tthesis")
 		for i, m := range clientMethods {
 			list := r.of(m)
+			if len(list) == 0 {
+				continue
+			}
 			column := func(f func(*ClientTrial) float64) []float64 {
 				var v []float64
 				for j := range list {
@@ -433,8 +440,14 @@ func WriteClients(w io.Writer, reports []*ClientReport) error {
 			return v
 		}
 		ours := worst("FEDMULTIBOOST")
+		if len(ours) == 0 {
+			continue
+		}
 		for _, m := range []string{"FEDADABOOST-all", "MULTIBOOST, one term a round", "MULTIBOOST"} {
 			other := worst(m)
+			if len(other) != len(ours) {
+				continue
+			}
 			a, _ := metrics.MeanSD(ours)
 			b, _ := metrics.MeanSD(other)
 			fmt.Fprintf(w, "worst domain, FEDMULTIBOOST beside %s: %+.2f points, %+.1f %%", m, 100*(a-b), 100*(a/b-1))
