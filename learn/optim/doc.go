@@ -17,11 +17,12 @@
 //
 // # Who uses what
 //
-//	LBFGS       g2p, MULTIBOOST's domain classifier
+//	LBFGS       g2p, MULTIBOOST's domain classifier (federated too), federated averaging
 //	OWLQN       linear, sequence (with and without l1), saddle.Smoothed, ALMO
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
 //	score       boosting, MULTIBOOST, linear
+//	BoxQP       federated classification in one round
 //	Bundle      free for structured learning: SimplexQP solves its duals
 //	run.Loop    saddle's solvers, Bundle
 //
