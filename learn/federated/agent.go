@@ -15,24 +15,28 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/federated/mask"
 	"github.com/tropica-fst/tropica/learn/linear"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Agent is where data are: it answers requests, and its rows never leave it but for what the
 // package comment says. It is safe for use by several goroutines.
 type Agent struct {
-	c      *Config
-	run    string
-	member Member
-	x      *table.Table
-	class  []float64 // of each row, an index of Config.Classes
-	sign   []float64 // -1 and +1, of two classes
+	c       *Config
+	run     string
+	member  Member
+	columns string // a fingerprint of their names
+	x       *table.Table
+	class   []float64 // of each row, an index of Config.Classes
+	sign    []float64 // -1 and +1, of two classes
 
 	mu       sync.Mutex
 	features []linear.Feature // of the domain classifier; nil before they came
 	boosted  *boosted         // nil before the domain classifier came
-	party    *mask.Party
-	prepared boost.Fitter
+	// domainLoss is that of the agent's rows under the domain classifier; nil before it is asked for.
+	domainLoss optim.Objective
+	party      *mask.Party
+	prepared   boost.Fitter
 }
 
 // TableOptions say how an agent's file is to be read.
@@ -111,6 +115,7 @@ func NewAgent(c *Config, name string, t *table.Table) (*Agent, error) {
 		return nil, fail(BadTable, name, "%s has no target %q of the classes %s", t.Title(), c.Target, strings.Join(c.Classes, ", "))
 	}
 	a := &Agent{c: c, run: c.Run(), member: m, x: x, class: x.Target}
+	a.columns = fingerprint(a.Columns())
 	if len(c.Classes) == 2 {
 		a.sign = make([]float64, x.Rows)
 		for i, k := range x.Target {
@@ -171,7 +176,7 @@ func (a *Agent) Have() int {
 func (a *Agent) Answer(ctx context.Context, request []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := Head{Run: a.run, Agent: a.member.Name, Rows: a.x.Rows, Columns: fingerprint(a.Columns())}
+	h := Head{Run: a.run, Agent: a.member.Name, Rows: a.x.Rows, Columns: a.columns}
 	m, err := Decode(request)
 	if err == nil {
 		h.Phase, h.Number, h.Round = m.Phase, m.Number, m.Round
@@ -303,13 +308,16 @@ func (a *Agent) gradient(m *Message) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := make([]float64, a.x.Rows)
-	for i := range y {
-		y[i] = float64(slices.Index(a.c.Domains(), a.member.Domain))
+	if a.domainLoss == nil {
+		y := make([]float64, a.x.Rows)
+		for i := range y {
+			y[i] = float64(slices.Index(a.c.Domains(), a.member.Domain))
+		}
+		problem := linear.Problem{X: linear.NewDesign(a.x, a.features, 1), Shift: linear.Shifts(a.features), Loss: score.SoftMax{Classes: p}, Y: y, Workers: 1}
+		a.domainLoss = problem.Objective()
 	}
-	problem := linear.Problem{X: linear.NewDesign(a.x, a.features, 1), Shift: linear.Shifts(a.features), Loss: score.SoftMax{Classes: p}, Y: y, Workers: 1}
 	out := make([]float64, len(w)+1)
-	out[len(w)], err = problem.Objective().Eval(w, out[:len(w)])
+	out[len(w)], err = a.domainLoss.Eval(w, out[:len(w)])
 	return out, err
 }
 
@@ -346,7 +354,7 @@ func (a *Agent) take(m *Message) error {
 		if err != nil {
 			return err
 		}
-		a.features = fs
+		a.features, a.domainLoss = fs, nil
 	}
 	if b.Q != "" {
 		if err := a.takeQ(m, b.Q, b.Slots, b.Loss); err != nil {

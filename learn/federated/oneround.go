@@ -289,7 +289,7 @@ func (s *server) oneround() (*KernelModel, error) {
 			return nil, err
 		}
 		if s.columns == nil {
-			s.columns = b.Columns
+			s.columns, s.names = b.Columns, fingerprint(b.Columns)
 		} else if diff := difference(s.columns, b.Columns); diff != "" {
 			return nil, fail(OtherColumns, m.Agent, "its columns are not those of agent %s: %s", answers[0].Agent, diff)
 		}

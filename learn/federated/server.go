@@ -142,6 +142,7 @@ type server struct {
 
 	exchanges int
 	columns   []string
+	names     string         // a fingerprint of columns
 	rows      map[string]int // by agent
 }
 
@@ -171,7 +172,7 @@ func (s *server) ask(c Call) ([]*Message, error) {
 		} else if ok && n != m.Rows {
 			return fail(WrongShape, m.Agent, "it had %d rows, and has %d now", n, m.Rows)
 		}
-		if s.columns != nil && m.Columns != fingerprint(s.columns) && c.Phase != phaseJoin {
+		if s.columns != nil && m.Columns != s.names && c.Phase != phaseJoin {
 			return fail(OtherColumns, m.Agent, "its columns are not those of the run")
 		}
 		return accept(m)
@@ -259,7 +260,7 @@ func (s *server) join() error {
 		}
 		s.rep.Samples += m.Rows
 		if s.columns == nil {
-			s.columns = j.Columns
+			s.columns, s.names = j.Columns, fingerprint(j.Columns)
 		} else if d := difference(s.columns, j.Columns); d != "" {
 			return fail(OtherColumns, m.Agent, "its columns are not those of agent %s: %s", answers[0].Agent, d)
 		}
