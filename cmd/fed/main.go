@@ -6,11 +6,11 @@
 //	fed errors                                        the numbers of errors, and how to mend them
 //
 // The configuration is that of `learn federated simulate`, and so is the model, bit for bit.
-// From nothing to a federated model, on one machine, in three commands:
+// From nothing to a federated model, on one machine:
 //
 //	learn federated config data.csv --agent user --domain group --target class --output run.json
-//	fed certs local run.json && fed serve run.json --model my.model &
-//	fed join run.json --all
+//	fed certs local run.json
+//	fed join run.json --all & fed serve run.json --model my.model --journal run.journal
 //
 // # Who may do what
 //

@@ -161,7 +161,7 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	if s.tls != nil {
 		l = tls.NewListener(l, s.tls)
 	}
-	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: quietLog()}
+	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: quietLog()}
 	defer web.Close()
 	go web.Serve(l)
 	fmt.Fprintf(s.c.Err, "fed serve: run %s with %d agents on %s", s.cfg.Run(), len(s.cfg.Agents), l.Addr())
@@ -208,7 +208,7 @@ func (s *server) end(model []byte, failed string) {
 	s.done, s.failed = model, failed
 	s.change()
 	s.mu.Unlock()
-	for until := time.Now().Add(min(s.deadline, 10*time.Second)); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(s.deadline); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		s.mu.Lock()
 		all := len(s.told) == len(s.cfg.Agents)
 		s.mu.Unlock()

@@ -71,7 +71,8 @@ type Member struct {
 	Where  string `json:"where,omitempty"`  // column=value: the rows of the file that are the agent's
 }
 
-// BoostOptions are the settings of FEDMULTIBOOST and its baselines.
+// BoostOptions are the settings of FEDMULTIBOOST and its baselines. In the file, as in the
+// struct, 0 or nothing is the default, and -1 (learner.None) is what the help calls 0.
 type BoostOptions struct {
 	Objective string  `json:"objective,omitempty" flag:"objective" values:"softmax,max" default:"softmax" help:"What is minimised over the domains' losses"`
 	Loss      string  `json:"loss,omitempty" flag:"loss" values:"exponential,logistic,logistic2" default:"exponential" help:"Loss of a row"`
@@ -167,6 +168,8 @@ func (c *Config) Check() error {
 		switch {
 		case !agentName.MatchString(a.Name):
 			return bad("agents: the name %q; letters, digits and ._- are possible, up to 63", a.Name)
+		case a.Name == "server" || a.Name == "ca":
+			return bad("agents: the name %q is that of another file among the certificates", a.Name)
 		case i > 0 && c.Agents[i-1].Name == a.Name:
 			return bad("agents: %q stands there twice", a.Name)
 		case boosting && a.Domain == "":

@@ -16,6 +16,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -590,6 +591,18 @@ func TestMessages(t *testing.T) {
 		if err := Judge(c, "p", k.b); CodeOf(err) != k.want {
 			t.Errorf("%s: %v, want %v", name, err, k.want)
 		}
+	}
+	newer, err := model.Read(bytes.NewReader(good), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer.Version = messageVersion + 1
+	var b bytes.Buffer
+	if err := newer.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := Judge(c, "p", b.Bytes()); CodeOf(err) != NewerVersion {
+		t.Errorf("a newer message: %v", err)
 	}
 	if _, err := floats(floatsIn, "sum", 3); CodeOf(err) != NotFinite {
 		t.Errorf("NaN among numbers: %v", err)
