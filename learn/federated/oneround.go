@@ -94,11 +94,54 @@ func (a *Agent) solve(ctx context.Context, m *Message, h Head) (*Message, error)
 			rows = append(rows, i)
 		}
 	}
+	if most := int(math.Ceil(o.Most * float64(a.x.Rows))); o.Most > 0 && len(rows) > most {
+		rows = a.spread(k, rows, most)
+	}
 	var counts []int32
 	if o.Counts {
 		counts = a.nearest(k, rows)
 	}
 	return a.upload(h, k, rows, u, counts, steps)
+}
+
+// spread keeps some of the rows: of each class in proportion, each next one the farthest from
+// those that are kept, which is within a factor of two of the best cover (T. Gonzalez,
+// "Clustering to minimize the maximum intercluster distance", Theoretical Computer Science 38,
+// 1985). O(len(rows)·most·columns).
+func (a *Agent) spread(k *kernelAgent, rows []int, most int) []int {
+	var out []int
+	for c := range a.c.Classes {
+		var own []int
+		for _, i := range rows {
+			if int(a.class[i]) == c {
+				own = append(own, i)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		far := slices.Repeat([]float64{math.Inf(1)}, len(own))
+		at := 0
+		for range max(1, most*len(own)/len(rows)) {
+			if far[at] == 0 {
+				break // the rest are duplicates
+			}
+			out = append(out, own[at])
+			next := at
+			for n, i := range own {
+				d := 0.0
+				for j, v := range k.x[own[at]] {
+					d += (k.x[i][j] - v) * (k.x[i][j] - v)
+				}
+				if far[n] = math.Min(far[n], d); far[n] > far[next] {
+					next = n
+				}
+			}
+			at = next
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // nearest counts for each of the rows those of the agent's, of the same class, that no other

@@ -345,6 +345,51 @@ func TestUploads(t *testing.T) {
 	}
 }
 
+// What sends less: samples that count for all rows of their agent, and at most so many of them.
+func TestSendingLess(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	x := separable(rng, 300, 2)
+	for i := range 60 { // classes overlap
+		x.Target[i*5] = float64(i % 2)
+	}
+	c := &Config{Algorithm: OneRound, Target: "y", Classes: x.Classes, MinRows: 1, OneRound: KernelOptions{Width: 0.7, Counts: true, Most: 0.2}}
+	of := map[string][]int{"p": upTo(0, 150), "q": upTo(150, 300)}
+	for name := range of {
+		c.Agents = append(c.Agents, Member{Name: name})
+	}
+	l := &spy{Local: local(t, c, x, of)}
+	r := train(t, c, l)
+	if r.Report.Uploaded > 60 || r.Report.Uploaded < 30 {
+		t.Errorf("%d rows of 300 were sent, a fifth is allowed", r.Report.Uploaded)
+	}
+	for _, m := range l.up[phaseSolve] {
+		counts, err := get[int32](m, "count")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := int32(0)
+		for _, n := range counts {
+			sum += n
+		}
+		if sum != 150 {
+			t.Errorf("the samples of %s count for %d rows of 150", m.Agent, sum)
+		}
+	}
+	s, err := r.Kernel.Predict(context.Background(), x, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for i, k := range x.Target {
+		if s.Class(i) != int(k) {
+			wrong++
+		}
+	}
+	if wrong > 60 {
+		t.Errorf("%d of 300 wrong", wrong)
+	}
+}
+
 // The bound on hinge losses is met, and is the box machine at that price.
 func TestTotalHinge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))

@@ -10,8 +10,9 @@ type KernelOptions struct {
 	Hinge  float64 `json:"hinge,omitempty" flag:"hinge" default:"0.1" above:"0" help:"Mean hinge loss that is allowed (cost total-hinge)"`
 	Gamma  float64 `json:"gamma,omitempty" flag:"gamma" min:"0" help:"Price of the measure of the coefficients' support; above 0 the function is an integral over centres and widths"`
 	Scale  string  `json:"scale,omitempty" flag:"scale" values:"agents,none" default:"agents" help:"Standardise inputs by the agents' sums, one small exchange more, or leave them"`
-	// AgentPrice and Counts send fewer rows than the source's rule, and are not of it.
+	// These send less than the source's rule, and are not of it.
 	AgentPrice float64 `json:"agent_price,omitempty" flag:"agent_price" min:"0" help:"Price at the agents; a higher one than the server's makes fewer samples critical; 0 is the server's" topic:"sending less"`
+	Most       float64 `json:"most,omitempty" flag:"most" min:"0" max:"1" help:"Largest share of an agent's rows that is sent: of more critical ones, those that are spread out; 0 is no bound" topic:"sending less"`
 	Counts     bool    `json:"counts,omitempty" flag:"counts" help:"Samples count for the rows of their agent and class that are nearest to them; the certificate then is of no problem that was asked" topic:"sending less"`
 
 	Verify bool `json:"verify,omitempty" flag:"verify" help:"Ask agents for the number of their samples that violate the model's constraints"`
