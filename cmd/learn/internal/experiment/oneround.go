@@ -177,7 +177,7 @@ type RoundReport struct {
 func roundMethods(means bool) []string {
 	out := []string{"central", "local", "one round", "one round, repaired once", "one round, repaired"}
 	if means {
-		out = append(out, "one round, with counts", "one round, with counts, at most 16 %", "one round, with counts, price at agents 100")
+		out = append(out, "one round, with counts", "one round, with counts, at most 16 %", "one round, with counts, at most 28 %", "one round, with counts, price at agents 100")
 		for _, kind := range []string{"linear", "kernel"} {
 			for _, n := range []int{1, 10, 100} {
 				out = append(out, fmt.Sprintf("averaging, %s, %d rounds", kind, n))
@@ -392,8 +392,9 @@ func (r *roundRun) run(method string) (*RoundTrial, error) {
 			c.OneRound.Repair = 20
 		}
 		c.OneRound.Counts = strings.Contains(method, "with counts")
-		if strings.HasSuffix(method, "16 %") {
-			c.OneRound.Most = 0.16
+		if _, most, ok := strings.Cut(method, "at most "); ok {
+			fmt.Sscanf(most, "%g", &c.OneRound.Most)
+			c.OneRound.Most /= 100 // of each agent's rows
 		}
 		if strings.HasSuffix(method, "price at agents 100") {
 			c.OneRound.AgentPrice = 100 * c.OneRound.Price
