@@ -15,6 +15,7 @@
 //	kernel/     kernels of rows and strings, their matrices, eigenvectors, ridge solves
 //	skpca/      supervised projection onto features of several kernels
 //	sparse/     functions of few kernels, of any centres and widths
+//	federated/  learning where the data are: boosting, one round; mask adds up in secret
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	tracking/   objects of movies, by assignment
 //	sequence/   labellers of sequences; g2p/ pronunciation

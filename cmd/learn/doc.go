@@ -11,11 +11,15 @@
 //	learn multiboost train|predict|eval|cv|explain  one classifier for rows of several sources
 //	learn almo train|predict|eval|cv|explain|curve  one model for many losses, of tables
 //	learn almo g2p|sequence                      one model of pronunciation, or labeller, for many losses
+//	learn oneround train|predict|eval|cv|explain    kernel classification by critical samples
+//	learn federated config|simulate|agent|merge|verify|show|errors  learning where the data are
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
 //	learn experiment tracking                    ways to link cells of simulated and real movies
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses
+//	learn experiment federated                   table B.1: boosting where the data are
+//	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page
@@ -172,6 +176,8 @@
 // wrong labels, of the edit distance and of bigrams of phones at once, in two processor
 // seconds:
 //
+//	learn experiment federated                   table B.1: boosting where the data are
+//	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment objectives --languages ice,gre --words 800
 //
 // Largest regret by word, that is excess of an objective over what it reaches alone:
@@ -191,6 +197,8 @@
 // distance and of bigrams, each model within 1e-3 of the best possible, in 137 processor
 // seconds:
 //
+//	learn experiment federated                   table B.1: boosting where the data are
+//	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment objectives --languages '' --train en_ewt-ud-train.conllu.gz \
 //	    --test en_ewt-ud-test.conllu.gz --sentences 4181
 //

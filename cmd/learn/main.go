@@ -54,7 +54,7 @@ func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, active,
 		g2pTrain, g2pPredict, g2pEval, g2pCV,
-	}, tableCommands(), trackingCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
+	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
 		sparseExport,
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentSKPCA,
 		experimentRobust,
@@ -64,6 +64,8 @@ func init() {
 		experimentSparse,
 		experimentCheap,
 		experimentTracking,
+		experimentFederated,
+		experimentOneRound,
 		completion, man,
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/evaluate"
+	"github.com/tropica-fst/tropica/learn/federated"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/metrics"
@@ -22,7 +23,7 @@ import (
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
-var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}, skpca.Learner{}, sparse.Learner{}}
+var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}, skpca.Learner{}, sparse.Learner{}, federated.Learner{}}
 
 func freshTable() kind[*table.Table, *learner.Scores] { return &tableKind{} }
 

@@ -223,3 +223,15 @@ func elements(shape []int) (n int64, ok bool) {
 	}
 	return n, len(shape) > 0
 }
+
+// ArrayBytes is the size of all arrays, without header, padding and checksum.
+func (c *Container) ArrayBytes() int64 {
+	n := int64(0)
+	for i := range c.arrays {
+		b, err := c.arrays[i].bytes()
+		if err == nil {
+			n += b
+		}
+	}
+	return n
+}

@@ -18,7 +18,7 @@
 //
 // # Who uses what
 //
-//	LBFGS       g2p, MULTIBOOST's domain classifier
+//	LBFGS       g2p, MULTIBOOST's domain classifier (federated too), federated averaging
 //	FitDual     sparse
 //	Proximal    sparse: peaks, duals of many samples or of fresh draws, Algorithm 1
 //	OWLQN       linear, sparse's refits, sequence (with and without l1), saddle.Smoothed, ALMO
@@ -33,6 +33,7 @@
 //	run.Loop    saddle's solvers, Bundle, ALMO's networks, FitDual, Proximal, Coupled, CCCP
 //	Coupled     margin (transfer): a bundle of several tasks
 //	CCCP        margin (partial annotations), sequence through it
+//	BoxQP       federated classification in one round
 //
 // # What may be relied on
 //

@@ -265,3 +265,11 @@ func joined(x, u *table.Table) (*table.Table, error) {
 	}
 	return out, nil
 }
+
+// NewLogistic returns a classifier of given weights, by feature and domain, and constants, by
+// domain: one that was trained elsewhere. floor is the least Q.
+func NewLogistic(features []linear.Feature, w, bias []float64, floor float64) *Logistic {
+	l := &Logistic{P: len(bias), Bias: bias, W: w, Features: features, Temperature: 1, Floor: floor}
+	l.prepare()
+	return l
+}

@@ -1,0 +1,515 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tropica-fst/tropica/cmd/internal/federation"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+)
+
+// Certificates say by their organisation what they are for.
+const (
+	agentRole  = "tropica agent"
+	serverRole = "tropica server"
+)
+
+// serverName is the name in a server's request.
+const serverName = "server"
+
+var certsInit = &command{
+	name: "certs init", args: "", min: 0, max: 0,
+	summary: "Makes an authority: a key, and a certificate of its own.",
+	about:   "\nThe key, ca.key, never leaves the folder; ca.crt goes to the server and all agents.\n\nExample:\n\n  fed certs init --authority ca",
+	setup: func(fs *flags.Set) func(*call) error {
+		dir := fs.String("authority", "", "Folder of the authority; needed")
+		days := fs.Int("days", 32, 3650, "Days until the authority's certificate expires")
+		return func(c *call) error {
+			if *dir == "" || *days < 1 {
+				return errors.New("flag --authority is needed, and --days must be positive")
+			}
+			if err := newAuthority(*dir, int(*days)); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.Out, "%s is the certificate that server and agents trust\n", filepath.Join(*dir, "ca.crt"))
+			return nil
+		}
+	},
+}
+
+var certsRequest = &command{
+	name: "certs request", args: "NAME", min: 1, max: 1,
+	summary: "Makes a key and a request for a certificate.",
+	about: `
+The key stays where it is made. The request, NAME.csr, goes to the authority.
+
+Examples:
+
+  fed certs request anna --domain school --certificates certs
+  fed certs request server --hosts fed.example.org,10.0.0.7 --certificates certs`,
+	setup: func(fs *flags.Set) func(*call) error {
+		dir := fs.String("certificates", "certificates", "Folder for key and request")
+		domain := fs.String("domain", "", "Domain that the agent speaks for")
+		hosts := fs.String("hosts", "localhost,127.0.0.1", "Names and addresses of the server, separated by commas (NAME server)")
+		return func(c *call) error {
+			path, err := request(*dir, c.args[0], *domain, *hosts)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.Out, "%s is for the authority: fed certs issue %s --authority DIR\n", path, path)
+			return nil
+		}
+	},
+}
+
+var certsIssue = &command{
+	name: "certs issue", args: "NAME.csr ...", min: 1, max: -1,
+	summary: "Signs requests: writes NAME.crt beside each.",
+	about: `
+The authority decides what a certificate says: the domain is that of --domain, and a request
+for another one is refused.
+
+Example:
+
+  fed certs issue anna.csr --authority ca --domain school --days 90`,
+	setup: func(fs *flags.Set) func(*call) error {
+		dir := fs.String("authority", "", "Folder of the authority; needed")
+		domain := fs.String("domain", "", "Domain of the agents")
+		days := fs.Int("days", 32, 90, "Days until the certificates expire")
+		return func(c *call) error {
+			a, err := openAuthority(*dir)
+			if err != nil {
+				return err
+			}
+			for _, path := range c.args {
+				csr, err := readRequest(path)
+				if err != nil {
+					return err
+				}
+				if asked := strings.Join(csr.Subject.OrganizationalUnit, ","); asked != *domain {
+					return fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked, *domain)
+				}
+				to := strings.TrimSuffix(path, ".csr") + ".crt"
+				if err := a.issue(c, to, csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses, int(*days)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	},
+}
+
+var certsRenew = &command{
+	name: "certs renew", args: "NAME.crt ...", min: 1, max: -1,
+	summary: "Signs certificates again, with another expiry, for the same keys.",
+	about:   "\nExample:\n\n  fed certs renew anna.crt --authority ca --days 90",
+	setup: func(fs *flags.Set) func(*call) error {
+		dir := fs.String("authority", "", "Folder of the authority; needed")
+		days := fs.Int("days", 32, 90, "Days until the certificates expire")
+		return func(c *call) error {
+			a, err := openAuthority(*dir)
+			if err != nil {
+				return err
+			}
+			for _, path := range c.args {
+				old, err := readCertificate(path)
+				if err != nil {
+					return err
+				}
+				if err := old.CheckSignatureFrom(a.cert); err != nil {
+					return fmt.Errorf("%s: it is not of this authority: %w", path, err)
+				}
+				if revoked, err := a.revoked(); err != nil {
+					return err
+				} else if slices.ContainsFunc(revoked, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(old.SerialNumber) == 0 }) {
+					return fmt.Errorf("%s: it was revoked; issue a new one", path)
+				}
+				if err := a.issue(c, path, old.Subject, old.PublicKey, old.DNSNames, old.IPAddresses, int(*days)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	},
+}
+
+var certsRevoke = &command{
+	name: "certs revoke", args: "NAME.crt ...", min: 1, max: -1,
+	summary: "Puts certificates on the authority's list of those that are void.",
+	about: `
+The list, ca.crl, goes to the server's folder of certificates; a server that runs reads it
+again when it changes.
+
+Example:
+
+  fed certs revoke anna.crt --authority ca`,
+	setup: func(fs *flags.Set) func(*call) error {
+		dir := fs.String("authority", "", "Folder of the authority; needed")
+		return func(c *call) error {
+			a, err := openAuthority(*dir)
+			if err != nil {
+				return err
+			}
+			list, err := a.revoked()
+			if err != nil {
+				return err
+			}
+			for _, path := range c.args {
+				cert, err := readCertificate(path)
+				if err != nil {
+					return err
+				}
+				if err := cert.CheckSignatureFrom(a.cert); err != nil {
+					return fmt.Errorf("%s: it is not of this authority: %w", path, err)
+				}
+				list = append(list, x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: time.Now()})
+			}
+			b, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{RevokedCertificateEntries: list, Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now(), NextUpdate: time.Now().AddDate(10, 0, 0)}, a.cert, a.key)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(*dir, "ca.crl")
+			if err := writePEM(c, to, "X509 CRL", b); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.Out, "%s has %d certificates; the server needs it\n", to, len(list))
+			return nil
+		}
+	},
+}
+
+var certsLocal = &command{
+	name: "certs local", args: "run.json", min: 1, max: 1,
+	summary: "Makes an authority and all certificates of a configuration, to try it on one machine.",
+	about: `
+All keys are then in one folder. For agents of others use init, request and issue.
+
+Example:
+
+  fed certs local run.json`,
+	setup: func(fs *flags.Set) func(*call) error {
+		hosts := fs.String("hosts", "localhost,127.0.0.1", "Names and addresses of the server, separated by commas")
+		days := fs.Int("days", 32, 90, "Days until the certificates expire")
+		return func(c *call) error {
+			cfg, base, err := federation.Load(c.args[0])
+			if err != nil {
+				return err
+			}
+			if cfg.Certificates == "" {
+				return fmt.Errorf("%s: the field certificates names no folder", c.args[0])
+			}
+			dir := federation.Path(base, cfg.Certificates)
+			if err := newAuthority(dir, int(*days)); err != nil {
+				return err
+			}
+			a, err := openAuthority(dir)
+			if err != nil {
+				return err
+			}
+			quiet := &call{ctx: c.ctx, Streams: c.Streams}
+			quiet.Out = io.Discard
+			one := func(name, domain string) error {
+				path, err := request(dir, name, domain, *hosts)
+				if err != nil {
+					return err
+				}
+				csr, err := readRequest(path)
+				if err != nil {
+					return err
+				}
+				if err := os.Remove(path); err != nil {
+					return err
+				}
+				return a.issue(quiet, strings.TrimSuffix(path, ".csr")+".crt", csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses, int(*days))
+			}
+			if err := one(serverName, ""); err != nil {
+				return err
+			}
+			for _, m := range cfg.Agents {
+				if err := one(m.Name, m.Domain); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(c.Out, "%s has an authority, and certificates of the server and %d agents\n", dir, len(cfg.Agents))
+			return nil
+		}
+	},
+}
+
+// authority is a folder with a key and the certificate of an authority.
+type authority struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(dir string, days int) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	key, err := newKey(filepath.Join(dir, "ca.key"))
+	if err != nil {
+		return err
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return err
+	}
+	t := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "tropica authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
+	b, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	return writePEM(&call{}, filepath.Join(dir, "ca.crt"), "CERTIFICATE", b)
+}
+
+func openAuthority(dir string) (*authority, error) {
+	if dir == "" {
+		return nil, errors.New("flag --authority is needed: the folder that `fed certs init` made")
+	}
+	cert, err := readCertificate(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	key, err := readKey(filepath.Join(dir, "ca.key"))
+	if err != nil {
+		return nil, err
+	}
+	return &authority{dir, cert, key}, nil
+}
+
+// issue signs a certificate and writes it.
+func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns []string, ips []net.IP, days int) error {
+	if days < 1 {
+		return errors.New("flag --days must be positive")
+	}
+	serial, err := newSerial()
+	if err != nil {
+		return err
+	}
+	t := &x509.Certificate{SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
+		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true}
+	if t.NotAfter.After(a.cert.NotAfter) {
+		t.NotAfter = a.cert.NotAfter
+	}
+	// The role is the authority's word, whatever the request says.
+	if subject.CommonName == serverName {
+		t.Subject.Organization, t.ExtKeyUsage = []string{serverRole}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		t.DNSNames, t.IPAddresses = dns, ips
+	} else {
+		t.Subject.Organization, t.ExtKeyUsage = []string{agentRole}, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	}
+	b, err := x509.CreateCertificate(rand.Reader, t, a.cert, public, a.key)
+	if err != nil {
+		return err
+	}
+	if err := writePEM(c, to, "CERTIFICATE", b); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "%s: %s", to, t.Subject.CommonName)
+	if len(t.Subject.OrganizationalUnit) > 0 {
+		fmt.Fprintf(c.Out, " of domain %s", strings.Join(t.Subject.OrganizationalUnit, ","))
+	}
+	fmt.Fprintf(c.Out, ", until %s\n", t.NotAfter.Format("2006-01-02"))
+	return nil
+}
+
+// revoked lists the certificates that are void.
+func (a *authority) revoked() ([]x509.RevocationListEntry, error) {
+	list, err := readRevoked(filepath.Join(a.dir, "ca.crl"), a.cert)
+	if err != nil || list == nil {
+		return nil, err
+	}
+	return list.RevokedCertificateEntries, nil
+}
+
+// readRevoked reads a list, which its authority must have signed; nil where there is no file.
+func readRevoked(path string, by *x509.Certificate) (*x509.RevocationList, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, _ := pem.Decode(b)
+	if p == nil || p.Type != "X509 CRL" {
+		return nil, fmt.Errorf("%s: it has no list of revoked certificates in PEM form", path)
+	}
+	list, err := x509.ParseRevocationList(p.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := list.CheckSignatureFrom(by); err != nil {
+		return nil, fmt.Errorf("%s: it is not of this authority: %w", path, err)
+	}
+	return list, nil
+}
+
+// request makes a key and a request for a name.
+func request(dir, name, domain, hosts string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	t := &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}
+	if name == serverName {
+		for h := range strings.SplitSeq(hosts, ",") {
+			if ip := net.ParseIP(strings.TrimSpace(h)); ip != nil {
+				t.IPAddresses = append(t.IPAddresses, ip)
+			} else if h = strings.TrimSpace(h); h != "" {
+				t.DNSNames = append(t.DNSNames, h)
+			}
+		}
+	} else if domain != "" {
+		t.Subject.OrganizationalUnit = []string{domain}
+	}
+	key, err := newKey(filepath.Join(dir, name+".key"))
+	if err != nil {
+		return "", err
+	}
+	b, err := x509.CreateCertificateRequest(rand.Reader, t, key)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, name+".csr")
+	return path, writePEM(&call{}, path, "CERTIFICATE REQUEST", b)
+}
+
+// newKey makes a key and its file, which must not exist: a key that is lost is lost.
+func newKey(path string) (*ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	b, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("%s exists: it is kept; remove it to begin anew", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: b}); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return key, f.Close()
+}
+
+func newSerial() (*big.Int, error) {
+	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+}
+
+func writePEM(c *call, path, kind string, b []byte) error {
+	return c.Output(path, func(w io.Writer) error { return pem.Encode(w, &pem.Block{Type: kind, Bytes: b}) })
+}
+
+func readPEM(path, kind string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	p, _ := pem.Decode(b)
+	if p == nil || p.Type != kind {
+		return nil, fmt.Errorf("%s: it has no %s in PEM form", path, strings.ToLower(kind))
+	}
+	return p.Bytes, nil
+}
+
+func readCertificate(path string) (*x509.Certificate, error) {
+	b, err := readPEM(path, "CERTIFICATE")
+	if err != nil {
+		return nil, err
+	}
+	c, err := x509.ParseCertificate(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func readRequest(path string) (*x509.CertificateRequest, error) {
+	b, err := readPEM(path, "CERTIFICATE REQUEST")
+	if err != nil {
+		return nil, err
+	}
+	c, err := x509.ParseCertificateRequest(b)
+	if err == nil {
+		err = c.CheckSignature()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func readKey(path string) (*ecdsa.PrivateKey, error) {
+	b, err := readPEM(path, "PRIVATE KEY")
+	if err != nil {
+		return nil, err
+	}
+	k, err := x509.ParsePKCS8PrivateKey(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	key, ok := k.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s: a key of another kind, %T", path, k)
+	}
+	return key, nil
+}
+
+// identity is what one side of a connection shows, and whom it trusts. Every problem names its
+// file.
+func identity(dir, name, role string) (tls.Certificate, *x509.CertPool, *x509.Certificate, error) {
+	fail := func(err error) (tls.Certificate, *x509.CertPool, *x509.Certificate, error) {
+		return tls.Certificate{}, nil, nil, err
+	}
+	ca, err := readCertificate(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		return fail(err)
+	}
+	crt, key := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	leaf, err := readCertificate(crt)
+	if err != nil {
+		return fail(err)
+	}
+	switch {
+	case time.Now().After(leaf.NotAfter):
+		return fail(fmt.Errorf("%s: it expired on %s; the authority renews it: fed certs renew", crt, leaf.NotAfter.Format("2006-01-02 15:04")))
+	case time.Now().Before(leaf.NotBefore):
+		return fail(fmt.Errorf("%s: it is not valid before %s; is the clock right?", crt, leaf.NotBefore.Format("2006-01-02 15:04")))
+	case leaf.CheckSignatureFrom(ca) != nil:
+		return fail(fmt.Errorf("%s: it is not signed by the authority of %s", crt, filepath.Join(dir, "ca.crt")))
+	case !slices.Equal(leaf.Subject.Organization, []string{role}):
+		return fail(fmt.Errorf("%s: it is not that of a %s", crt, role))
+	case leaf.Subject.CommonName != name:
+		return fail(fmt.Errorf("%s: it is in the name of %s", crt, leaf.Subject.CommonName))
+	}
+	c, err := tls.LoadX509KeyPair(crt, key)
+	if err != nil {
+		return fail(fmt.Errorf("%s with %s: %w", crt, key, err))
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(ca)
+	return c, pool, ca, nil
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/plot"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
+)
+
+var experimentOneRound = &command{
+	name: "experiment oneround", args: "", min: 0, max: 0,
+	summary: "Experiments S1 and S2 in kind: one round beside the centralised model and averaging.",
+	about: `
+Two ellipses among nine agents, and walking against jogging by person, of three features and
+of all, on random rows and on persons held out. For each: the centralised kernel model, the
+agents' own, one round without repair and with, and federated averaging of a linear and a kernel
+model at 1, 10 and 100 rounds. Accuracy, rows and bytes sent, and violations of the
+certificate. Width and price are chosen on a quarter of the training agents.
+
+--data is the folder of data sets. With --checkpoint results are kept as they come, and the
+same command goes on from them. --plot draws accuracy against bytes, of one set.
+
+Example:
+
+  learn experiment oneround --data DIR --sets "walking 3 people" --trials 3 --plot bytes.svg`,
+	setup: func(fs *flags.Set) func(*call) error {
+		data := fs.String("data", "", "Folder with the data; needed")
+		sets := fs.String("sets", "", "Sets, separated by commas: ellipses N, ellipses gamma G, walking 3 rows, walking 3 people, walking 43 rows, walking 43 people; all when not given")
+		trials := fs.Int("trials", 32, 10, "Divisions")
+		seed := fs.Uint("seed", 1, "Seed of the divisions")
+		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its results are not made again. Remove it when the program changed")
+		picture := fs.String("plot", "", "File for a picture of accuracy against bytes (SVG), of one set")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			if err := isFolder(*data, true); err != nil {
+				return err
+			}
+			if *trials < 1 {
+				return errors.New("flag --trials must be at least 1")
+			}
+			o := &experiment.RoundOptions{Ctx: c.ctx, Trials: int(*trials), Seed: *seed}
+			var err error
+			if o.Workers, err = workersOf(); err != nil {
+				return err
+			}
+			list, err := experiment.RoundSets(os.DirFS(*data), list(*sets)...)
+			if err != nil {
+				return err
+			}
+			if *picture != "" && len(list) != 1 {
+				return errors.New("flag --plot is for one set (--sets)")
+			}
+			var kept results[experiment.RoundTrial]
+			if err := kept.open(*checkpoint, "oneround results 1"); err != nil {
+				return err
+			}
+			o.Known, o.Save = kept.keeper(c)
+			var reports []*experiment.RoundReport
+			for _, s := range list {
+				bar := progress.Start(c.Err, s.Name)
+				done := bar.Counter()
+				o.Fitted = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
+				r, err := experiment.OneRound(s, o)
+				bar.Stop()
+				if c.ctx.Err() != nil {
+					return kept.interrupted("results")
+				}
+				if err != nil {
+					return err
+				}
+				reports = append(reports, r)
+				if !*asJSON {
+					if err := experiment.WriteOneRound(c.Out, r); err != nil {
+						return err
+					}
+				}
+			}
+			if *picture != "" {
+				if err := c.Output(*picture, func(w io.Writer) error { return roundChart(reports[0]).Write(w) }); err != nil {
+					return err
+				}
+			}
+			if *asJSON {
+				return c.json(reports)
+			}
+			return nil
+		}
+	},
+}
+
+// roundChart draws accuracy against bytes on the wire.
+func roundChart(r *experiment.RoundReport) plot.Chart {
+	out := plot.Chart{Title: "Accuracy and bytes on the wire", Subtitle: r.Set, XLabel: "bytes, both ways", YLabel: "accuracy, %", LogX: true, Legend: true}
+	for _, m := range r.Methods() {
+		bytes, accuracy := r.Points(m)
+		switch {
+		case m == "central" || m == "local":
+			out.HRules = append(out.HRules, plot.Rule{At: 100 * accuracy, Label: m})
+		default:
+			out.Series = append(out.Series, plot.Series{Name: m, Kind: plot.Points, X: []float64{bytes}, Y: []float64{100 * accuracy}})
+		}
+	}
+	return out
+}
