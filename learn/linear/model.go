@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -23,9 +24,14 @@ type Model struct {
 	settings string
 	rows     int
 	features []Feature
-	weights  []float64 // of standardised features, by feature and output
-	bias     []float64 // at the mean of all features
+	weights  []float64             // of standardised features, by feature and output
+	bias     []float64             // at the mean of all features
+	hard     *resilient.Difficulty // of a resilient model
 }
+
+// Difficulty lists the training rows with the largest multipliers; nil if the model is not
+// resilient.
+func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
 // Form returns the training table without its rows.
 func (m *Model) Form() *table.Table { return m.form.Table() }
@@ -141,7 +147,7 @@ func (m *Model) Explain() []learner.Section {
 	for c, v := range m.bias {
 		bias.Rows = append(bias.Rows, []any{m.output(c), v})
 	}
-	return []learner.Section{facts, weights, bias}
+	return append([]learner.Section{facts, weights, bias}, m.hard.Section()...)
 }
 
 func (m *Model) nonzero() int {
@@ -201,6 +207,9 @@ func (m *Model) Write(w io.Writer) error {
 	model.Put(f, "scaling", scaling, len(m.features), 2)
 	model.Put(f, "weights", m.weights, len(m.features), m.loss.Outputs())
 	model.Put(f, "bias", m.bias)
+	if err := m.hard.Put(f); err != nil {
+		return fmt.Errorf("linear: %w", err)
+	}
 	return f.Write(w)
 }
 
@@ -243,6 +252,9 @@ func Read(r io.Reader) (*Model, error) {
 			return nil, fmt.Errorf("linear: %w: feature %d is level %d of column %d of %d", model.ErrFormat, j, x.Level, x.Column, len(m.form.Columns))
 		}
 		m.features = append(m.features, x)
+	}
+	if m.hard, err = resilient.GetDifficulty(f); err != nil {
+		return nil, err
 	}
 	if !finite(scaling) || !finite(m.weights) || !finite(m.bias) {
 		return nil, fmt.Errorf("linear: %w: a weight is not finite", model.ErrFormat)

@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -20,6 +21,8 @@ type Options struct {
 	L1         float64 `flag:"l1" min:"0" help:"Weight of the absolute weights; makes many of them zero"`
 	Raw        bool    `flag:"raw" help:"Take columns as they are; by default they are brought to mean 0 and variance 1"`
 	HuberDelta float64 `flag:"huber_delta" default:"1" above:"0" help:"Residual from which Huber's loss is linear"`
+
+	resilient.Options // rows then count by h'(loss); see package resilient
 }
 
 // loss returns the loss for a table's target.
@@ -62,6 +65,10 @@ func (o *Options) loss(t *table.Table) (score.Loss, error) {
 func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
 	var o Options
 	if err := learner.Complete(&o, opts); err != nil {
+		return nil, nil, fmt.Errorf("linear: %w", err)
+	}
+	h, err := o.Relaxation()
+	if err != nil {
 		return nil, nil, fmt.Errorf("linear: %w", err)
 	}
 	loss, err := o.loss(t)
@@ -127,7 +134,15 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		start[j] /= scale[j]
 		penalty[j] *= scale[j]
 	}
-	r, err := optim.OWLQN{L1: o.L1, Penalty: penalty, Workers: control.Workers}.Minimize(optim.Scaled(p.Objective(), scale, control.Workers), start, &control)
+	f := p.Objective()
+	var relaxed *resilient.Objective
+	if h != nil {
+		if relaxed, err = resilient.NewObjective(p.Examples(), h); err != nil {
+			return nil, nil, err
+		}
+		f = relaxed
+	}
+	r, err := optim.OWLQN{L1: o.L1, Penalty: penalty, Workers: control.Workers}.Minimize(optim.Scaled(f, scale, control.Workers), start, &control)
 	if r == nil || r.X == nil {
 		return nil, r, err
 	}
@@ -135,6 +150,13 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		r.X[j] *= scale[j]
 	}
 	m.weights, m.bias = r.X[:n-k:n-k], r.X[n-k:]
+	if relaxed != nil && err == nil {
+		losses, lambda, e := relaxed.Multipliers(r.X)
+		if e != nil {
+			return m, r, fmt.Errorf("linear: %w", e)
+		}
+		m.hard = resilient.NewDifficulty(h, losses, lambda, func(i int) (string, string) { return d.X.At(i), d.X.Show(i) })
+	}
 	if k > 1 { // only differences matter
 		mean := 0.0
 		for _, b := range m.bias {

@@ -1,0 +1,41 @@
+package resilient
+
+import "fmt"
+
+// Options are the flags of learners that can be resilient, to be embedded in theirs.
+type Options struct {
+	Resilient string  `flag:"resilient" default:"none" values:"none,quadratic,huber,cvar" help:"Let examples count by their losses: quadratic the hard ones more, huber up to --resilient_delta, cvar the hardest --resilient_tail only. explain then lists those with the largest multipliers"`
+	Delta     float64 `flag:"resilient_delta" default:"0.5" above:"0" help:"Loss from which on an example of --resilient huber counts no more" topic:"resilience"`
+	Tail      float64 `flag:"resilient_tail" default:"0.2" above:"0" max:"1" help:"Share of the examples that --resilient cvar looks at" topic:"resilience"`
+	Scale     float64 `flag:"resilient_scale" default:"1" above:"0" help:"Multiplies the weights of --resilient quadratic and huber, against the penalties" topic:"resilience"`
+}
+
+// Relaxation returns the relaxation that completed options ask for, nil for none. An option that
+// the relaxation does not read is an error.
+func (o *Options) Relaxation() (Relaxation, error) {
+	for _, p := range []struct {
+		name          string
+		value, usual  float64
+		first, second string
+	}{
+		{"resilient_delta", o.Delta, 0.5, "huber", "huber"},
+		{"resilient_tail", o.Tail, 0.2, "cvar", "cvar"},
+		{"resilient_scale", o.Scale, 1, "quadratic", "huber"},
+	} {
+		if p.value != p.usual && o.Resilient != p.first && o.Resilient != p.second {
+			return nil, fmt.Errorf("%s: it has no effect with resilient=%s; %s reads it", p.name, o.Resilient, p.first)
+		}
+	}
+	var r Relaxation
+	switch o.Resilient {
+	case "quadratic":
+		r = Quadratic{Scale: o.Scale}
+	case "huber":
+		r = Huber{Delta: o.Delta, Scale: o.Scale}
+	case "cvar":
+		r = CVaR{Tail: o.Tail}
+	default:
+		return nil, nil
+	}
+	return r, Usable(r)
+}
