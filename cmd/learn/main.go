@@ -52,8 +52,8 @@ var commands []*command
 // In init, since two commands list them.
 func init() {
 	commands = slices.Concat([]*command{
-		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare,
-		g2pTrain, g2pPredict, g2pEval, g2pCV,
+		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, sequenceExplain,
+		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
 	}, tableCommands(), boostCommands(), multiCommands(), []*command{
 		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,

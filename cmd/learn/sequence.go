@@ -116,6 +116,7 @@ up to 8 tokens and within a band of 2 beyond:
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
+		relaxation := resilientFlags(fs)
 		return func(c *call) error {
 			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
 			if *s.templates != autoTemplates && presets[*s.templates] == "" {
@@ -138,6 +139,9 @@ up to 8 tokens and within a band of 2 beyond:
 				}
 				if *gamma == 0 && o.Kind != sequence.CrossEntropy && o.Kind != sequence.Risk {
 					return nil, errors.New("flag --gamma: a weight of 0 leaves no loss; use --objective cross-entropy")
+				}
+				if o.Relax, err = relaxation(); err != nil {
+					return nil, err
 				}
 				o.Gamma, o.Beta, o.L2, o.L1, o.Control = *gamma, *beta, amount(*l2), *l1, control
 				if *l.transducer != "" && *l.loss != "transducer" {

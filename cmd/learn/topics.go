@@ -18,8 +18,8 @@ var shownFlags = map[string]string{
 	"adaboost train":   "target valid model rounds variant splits bins",
 	"multiboost train": "target source valid model rounds loss objective splits seed",
 	"almo train":       "target model losses units l2 hidden solver gap seed plot",
-	"sequence train":   "model objective loss gamma band l2 l1 order templates solver",
-	"g2p train":        "model objective gamma l2 max_phones align_min_count",
+	"sequence train":   "model objective loss gamma band l2 l1 order templates solver resilient",
+	"g2p train":        "model objective gamma l2 max_phones align_min_count resilient",
 }
 
 // topics are the headings of --help-all, in its order, with what stands under each; what

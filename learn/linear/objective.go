@@ -38,9 +38,9 @@ const block = 64
 // used by two goroutines at once.
 func (p *Problem) Objective() optim.Objective { return p.objective() }
 
-// Examples returns the same with the loss of every row apart. It must not be used by two
+// Weighed returns the same with the loss of every row apart. It must not be used by two
 // goroutines at once.
-func (p *Problem) Examples() resilient.Examples { return p.objective() }
+func (p *Problem) Weighed() resilient.Examples { return p.objective() }
 
 func (p *Problem) objective() *objective {
 	n := p.X.n

@@ -52,7 +52,7 @@ func TestWeighedObjective(t *testing.T) {
 	var before []float64
 	for _, workers := range []int{1, 3} {
 		p := Problem{X: design, Shift: Shifts(features), Loss: loss, Y: data.Target, W: w, Rows: rows, L2: 0.7, Workers: workers}
-		o, err := resilient.NewObjective(p.Examples(), resilient.Huber{Delta: 0.8})
+		o, err := resilient.NewObjective(p.Weighed(), resilient.Huber{Delta: 0.8})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	f := p.Objective()
 	var relaxed *resilient.Objective
 	if h != nil {
-		if relaxed, err = resilient.NewObjective(p.Examples(), h); err != nil {
+		if relaxed, err = resilient.NewObjective(p.Weighed(), h); err != nil {
 			return nil, nil, err
 		}
 		f = relaxed

@@ -25,8 +25,8 @@ type Examples interface {
 	EvalWeighed(x []float64, weigh Weigh, losses, grad []float64) (float64, error)
 }
 
-// weighing makes a Weigh of a curve: h([l]_+).
-func weighing(c Curve) Weigh {
+// Weighing makes a Weigh of a curve: h([l]_+).
+func Weighing(c Curve) Weigh {
 	return func(_ int, loss float64) (float64, float64) {
 		if loss < 0 {
 			return c.Value(0), 0
@@ -71,7 +71,7 @@ func (o *Objective) Eval(x, grad []float64) (float64, error) {
 		}
 	}
 	o.curve = o.h.At(o.losses, o.e.Weights())
-	return o.e.EvalWeighed(x, weighing(o.curve), o.losses, grad)
+	return o.e.EvalWeighed(x, Weighing(o.curve), o.losses, grad)
 }
 
 // look stores the losses at x, [l]_+ each.

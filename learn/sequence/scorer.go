@@ -20,6 +20,7 @@ type scorer struct {
 	best    []int
 	numbers []int32
 	back    viterbi
+	lane    laneSums // of one sequence, where sequences are weighed
 }
 
 func newScorer(l *layout, c *corpus, loss *lossOf) *scorer {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
 )
@@ -60,6 +61,9 @@ type TrainOptions struct {
 	Beta  float64     // MaxMargin: (1/β) log Σ exp β(θ + γL) - θ(y) instead of the maximum; zero is the maximum itself
 	L2    float64     // zero is 1, negative is none
 	L1    float64     // zero is none
+	// Relax lets sequences count by their mean loss over positions, times their length; nil is none. The
+	// model lists those with the largest multipliers. CVaR needs a solver of all sequences at once.
+	Relax resilient.Relaxation
 
 	// How.
 	Solver       Solver
@@ -123,6 +127,10 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: template %d is nil", slices.Index(p.Templates, nil)+1)
 	case p.Format.check() != nil:
 		return p, fmt.Errorf("sequence: %w", p.Format.check())
+	case p.Relax != nil && resilient.Usable(p.Relax) != nil:
+		return p, fmt.Errorf("sequence: %w", resilient.Usable(p.Relax))
+	case p.Relax != nil && p.Relax.Shared() && p.Solver > GonumLBFGS:
+		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
 	}
@@ -199,6 +207,10 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			control.Checkpoint = func(k *run.Checkpoint) error { k.Problem = identity; return save(k) }
 		}
 	}
+	if o.Relax != nil {
+		about += " resilient=" + o.Relax.Name()
+	}
+	var relaxed *resilient.Objective
 	var r *optim.Result
 	switch o.Solver {
 	case QuasiNewton, GonumLBFGS:
@@ -208,10 +220,22 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 		for i := range x0 {
 			x0[i] /= scale[i]
 		}
+		var g optim.Objective = f
+		if o.Relax != nil {
+			if relaxed, err = resilient.NewObjective(f, o.Relax); err != nil {
+				return nil, nil, err
+			}
+			g = relaxed
+		}
 		if o.Solver == GonumLBFGS {
-			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(f, x0, &control)
+			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, &control)
 		} else {
-			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(f, x0, &control)
+			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(g, x0, &control)
+		}
+		if relaxed != nil && err == nil {
+			if m.hard, err = p.difficulty(relaxed, r.X); err != nil {
+				return nil, r, err
+			}
 		}
 		if r != nil {
 			for i := range r.X {
@@ -221,7 +245,18 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	default:
 		s := optim.Stochastic{Rate: o.Rate, Decay: o.Decay, Batch: o.Batch, L1: o.L1, L2: o.L2, Seed: o.Seed, Workers: o.Workers}
 		s.Method = map[Solver]optim.Method{SGD: optim.SGD, AdaGrad: optim.AdaGrad, Adam: optim.Adam}[o.Solver]
-		r, err = s.Minimize(&terms{m.layout, c, loss}, x0, &control)
+		t := &terms{layout: m.layout, corpus: c, loss: loss}
+		if o.Relax != nil {
+			t.weigh = resilient.Weighing(o.Relax.At(nil, nil))
+		}
+		if r, err = s.Minimize(t, x0, &control); o.Relax != nil && err == nil {
+			if relaxed, err = resilient.NewObjective(newObjective(m.layout, c, loss, o.L2, o.Workers), o.Relax); err != nil {
+				return nil, r, err
+			}
+			if m.hard, err = p.difficulty(relaxed, r.X); err != nil {
+				return nil, r, err
+			}
+		}
 	}
 	if r == nil {
 		return nil, nil, err
