@@ -14,7 +14,7 @@ import (
 // --help-all lists all.
 var shownFlags = map[string]string{
 	"rgb train":        "target valid model rounds patience rate loss rows columns seed",
-	"gb train":         "target valid model rounds patience rate loss depth leaves l2",
+	"gb train":         "target valid model rounds patience rate loss depth leaves l2 resilient",
 	"adaboost train":   "target valid model rounds variant splits bins",
 	"multiboost train": "target source valid model rounds loss objective splits seed",
 	"almo train":       "target model losses units l2 hidden solver gap seed plot",

@@ -57,7 +57,11 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	if err != nil {
 		return nil, o.Control.unbegun("gb", err)
 	}
-	return b.rounds(b.more, b.one)
+	e, err := b.rounds(b.more, b.one)
+	if err == nil && o.Relax != nil {
+		e.Hard, err = e.difficulty(o.Relax, d, o.Workers)
+	}
+	return e, err
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
@@ -105,6 +109,9 @@ type gradientRun struct {
 	rows    []int32   // the round's sample, ascending; nil is all
 	out     []int32   // the other rows
 	columns []int32   // the tree's columns; nil is all
+
+	weights []float64 // of relaxed rows, from the round weighed; nil without a relaxation
+	weighed int
 }
 
 // gradientBlock rows have their derivatives computed together.
@@ -113,6 +120,9 @@ const gradientBlock = 1 << 12
 func (r *gradientRun) oneRound() (*Progress, error) {
 	p := &Progress{Family: -1, Step: r.o.LearningRate, Derivative: math.NaN()}
 	r.sample()
+	if err := r.relax(); err != nil {
+		return nil, err
+	}
 	m, k := r.d.Rows(), r.k
 	if k > 1 {
 		r.before, r.validBefore = append(r.before[:0], r.scores...), append(r.validBefore[:0], r.valid...)
@@ -141,7 +151,7 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 			}
 		})
 		r.sampleColumns(c)
-		target := &tree.Target{G: r.g, W: r.d.W, Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
+		target := &tree.Target{G: r.g, W: r.rowWeights(), Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
