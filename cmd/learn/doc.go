@@ -1,9 +1,10 @@
 // Command learn trains sequence models on the loss that they are judged by, and
 // boosts trees on tables.
 //
-//	learn sequence train|predict|eval|compare    labellers of sequences: CoNLL columns, CoNLL-U
-//	learn g2p train|predict|eval|cv              from spelling to pronunciation
+//	learn sequence train|predict|eval|compare|explain  labellers of sequences: CoNLL columns, CoNLL-U
+//	learn g2p train|predict|eval|cv|explain      from spelling to pronunciation
 //	learn linear train|predict|eval|cv|explain   logistic and ridge regression of tables
+//	learn resilient train|predict|eval|cv|explain  networks on data with wrong labels
 //	learn rgb train|predict|eval|cv|explain      regularised gradient boosting
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
 //	learn gb train|predict|eval|cv|explain       gradient boosting

@@ -16,10 +16,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/resilient/network"
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
-var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}}
+var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, network.Learner{}}
 
 func tableCommands() []*command {
 	var out []*command

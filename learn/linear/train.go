@@ -25,10 +25,10 @@ type Options struct {
 	resilient.Options // rows then count by h'(loss); see package resilient
 }
 
-// loss returns the loss for a table's target.
-func (o *Options) loss(t *table.Table) (score.Loss, error) {
+// LossFor returns the loss for a table's target. "" is auto.
+func (o *Options) LossFor(t *table.Table) (score.Loss, error) {
 	name := o.Loss
-	if name == "auto" {
+	if name == "auto" || name == "" {
 		switch {
 		case t.Classes == nil:
 			name = "squared"
@@ -71,7 +71,7 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if err != nil {
 		return nil, nil, fmt.Errorf("linear: %w", err)
 	}
-	loss, err := o.loss(t)
+	loss, err := o.LossFor(t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,24 +92,11 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if control.Stop.Gradient == 0 {
 		control.Stop.Gradient = -1 // a gradient that is small in one unit of the target is large in another
 	}
-	w := make([]float64, d.Rows()) // with sum 1
-	total := 0.0
-	for i := range w {
-		w[i] = score.Weight(d.W, i)
-		total += w[i]
-	}
-	for i := range w {
-		w[i] /= total
-	}
 	m := &Model{form: boost.SchemaOf(d.X), loss: loss, settings: learner.Settings(&o), rows: d.Rows()}
-	if m.features = Features(d.X, w, control.Workers); len(m.features) == 0 {
-		return nil, nil, fmt.Errorf("linear: %s: no column tells two rows apart", d.X.Title())
+	if m.features, err = Standardised(d.X, d.W, o.Raw, control.Workers); err != nil {
+		return nil, nil, err
 	}
-	if o.Raw {
-		for j := range m.features {
-			m.features[j].Scale = 1
-		}
-	}
+	w := shares(d.X.Rows, d.W)
 	for i := range w { // the objective is a sum, with weights of mean 1
 		w[i] *= float64(d.Rows())
 	}
