@@ -390,9 +390,12 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "exact", &o.Exact, exact, same)
 		set(fs, "bins", &o.Bins, bins, asInt)
 		set(fs, "seed", &o.Seed, seed, same)
-		h, err := relaxation()
+		h, folds, err := relaxation()
 		if err != nil {
 			return err
+		}
+		if folds > 0 {
+			return errors.New("flag --resilient_folds: gb has no folds; linear, sequence and g2p have")
 		}
 		if h != nil {
 			o.Relax = h

@@ -179,7 +179,7 @@ Example:
 				if !(*l2 >= 0) || *memory < 1 {
 					return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
 				}
-				h, err := relaxation()
+				h, folds, err := relaxation()
 				if err != nil {
 					return nil, err
 				}
@@ -222,7 +222,7 @@ Example:
 				if h != nil {
 					what += " resilient=" + h.Name()
 				}
-				fit := &g2p.FitOptions{Relax: h, Stop: control.Stop, Recorder: control.Recorder, Workers: workers, Memory: int(*memory),
+				fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder, Workers: workers, Memory: int(*memory),
 					CheckpointEvery: control.CheckpointEvery, Resume: control.Resume}
 				if fit.Resume != nil {
 					if err := fit.Resume.BelongsTo(what); err != nil {

@@ -15,19 +15,19 @@ import (
 )
 
 // resilientFlags defines the flags of resilient training, and returns what gives the relaxation
-// that was asked for, nil for none.
-func resilientFlags(fs *flags.Set) func() (resilient.Relaxation, error) {
+// that was asked for, nil for none, and the folds that examples are ranked by.
+func resilientFlags(fs *flags.Set) func() (h resilient.Relaxation, folds int, err error) {
 	options := learnerFlags(fs, func() any { return &resilient.Options{} })
-	return func() (resilient.Relaxation, error) {
+	return func() (resilient.Relaxation, int, error) {
 		var o resilient.Options
 		err := learner.Complete(&o, options().(*resilient.Options))
 		if err == nil {
 			var h resilient.Relaxation
 			if h, err = o.Relaxation(); err == nil {
-				return h, nil
+				return h, o.Folds, nil
 			}
 		}
-		return nil, errors.New("flag --" + err.Error())
+		return nil, 0, errors.New("flag --" + err.Error())
 	}
 }
 

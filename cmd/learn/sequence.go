@@ -140,7 +140,7 @@ up to 8 tokens and within a band of 2 beyond:
 				if *gamma == 0 && o.Kind != sequence.CrossEntropy && o.Kind != sequence.Risk {
 					return nil, errors.New("flag --gamma: a weight of 0 leaves no loss; use --objective cross-entropy")
 				}
-				if o.Relax, err = relaxation(); err != nil {
+				if o.Relax, o.RelaxFolds, err = relaxation(); err != nil {
 					return nil, err
 				}
 				o.Gamma, o.Beta, o.L2, o.L1, o.Control = *gamma, *beta, amount(*l2), *l1, control

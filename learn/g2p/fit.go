@@ -28,6 +28,9 @@ type FitOptions struct {
 	// Relax lets words count by their mean loss over letters, times their letters; nil is none. The
 	// model lists those with the largest multipliers.
 	Relax resilient.Relaxation
+	// RelaxFolds, if not 0, has words listed by models of the other folds; see resilient.OutOfSample.
+	// The pronunciations of a word are in one fold.
+	RelaxFolds int
 
 	// Checkpoint, CheckpointEvery and Resume are those of run.Control. Both stages
 	// of RiskMix have them.
@@ -100,14 +103,28 @@ func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, sta
 	}
 	m := p.Model(o, res.X)
 	if relaxed != nil && err == nil {
-		losses, lambda, err := relaxed.Multipliers(res.X)
-		if err != nil {
-			return m, res, fmt.Errorf("g2p: %w", err)
-		}
-		m.hard = resilient.NewDifficulty(fo.Relax, losses, lambda, func(i int) (string, string) {
+		number := map[string]int{}
+		m.hard, err = relaxed.Difficulty(res.X, fo.RelaxFolds, func(i int) int {
+			word := p.given[p.words[i].index].Word
+			k, ok := number[word]
+			if !ok {
+				k = len(number)
+				number[word] = k
+			}
+			return k
+		}, func(f optim.Objective) ([]float64, error) {
+			r, err := optim.LBFGS{Memory: fo.Memory}.Minimize(f, start, &run.Control{Ctx: ctx, Stop: fo.Stop})
+			if err != nil {
+				return nil, err
+			}
+			return r.X, nil
+		}, func(i int) (string, string) {
 			k := p.words[i].index
 			return p.where(i), p.given[k].Word + " " + strings.Join(p.given[k].Phones, " ")
 		})
+		if err != nil {
+			return m, res, fmt.Errorf("g2p: %w", err)
+		}
 	}
 	return m, res, err
 }

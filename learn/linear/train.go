@@ -129,20 +129,31 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		}
 		f = relaxed
 	}
-	r, err := optim.OWLQN{L1: o.L1, Penalty: penalty, Workers: control.Workers}.Minimize(optim.Scaled(f, scale, control.Workers), start, &control)
+	minimize := func(f optim.Objective, c *run.Control) (*optim.Result, error) {
+		r, err := optim.OWLQN{L1: o.L1, Penalty: penalty, Workers: control.Workers}.Minimize(optim.Scaled(f, scale, control.Workers), start, c)
+		if r != nil {
+			for j := range r.X {
+				r.X[j] *= scale[j]
+			}
+		}
+		return r, err
+	}
+	r, err := minimize(f, &control)
 	if r == nil || r.X == nil {
 		return nil, r, err
 	}
-	for j := range r.X {
-		r.X[j] *= scale[j]
-	}
 	m.weights, m.bias = r.X[:n-k:n-k], r.X[n-k:]
 	if relaxed != nil && err == nil {
-		losses, lambda, e := relaxed.Multipliers(r.X)
-		if e != nil {
-			return m, r, fmt.Errorf("linear: %w", e)
+		m.hard, err = relaxed.Difficulty(r.X, o.Folds, nil, func(f optim.Objective) ([]float64, error) {
+			r, err := minimize(f, &run.Control{Ctx: control.Ctx, Stop: control.Stop})
+			if err != nil {
+				return nil, err
+			}
+			return r.X, nil
+		}, func(i int) (string, string) { return d.X.At(i), d.X.Show(i) })
+		if err != nil {
+			return m, r, fmt.Errorf("linear: %w", err)
 		}
-		m.hard = resilient.NewDifficulty(h, losses, lambda, func(i int) (string, string) { return d.X.At(i), d.X.Show(i) })
 	}
 	if k > 1 { // only differences matter
 		mean := 0.0

@@ -17,6 +17,7 @@ type Difficulty struct {
 	Relaxation string  // Name of the relaxation
 	Examples   int     // of the training
 	Mean       float64 // multiplier of them all
+	Folds      int     // multipliers are of models trained without the example's fold of so many; 0 is of the model itself
 	Top        []Hard
 }
 
@@ -75,6 +76,9 @@ func (d *Difficulty) Section() []learner.Section {
 	}
 	s := learner.Section{Title: "hardest examples", Columns: []string{"place", "example", "loss", "multiplier"},
 		Note: fmt.Sprintf("of %d training examples, relaxation %s, mean multiplier %.4g: large ones are hard, rare, or wrong", d.Examples, d.Relaxation, d.Mean)}
+	if d.Folds > 0 {
+		s.Note += fmt.Sprintf("; each by a model of the other %d of %d folds", d.Folds-1, d.Folds)
+	}
 	for _, h := range d.Top {
 		s.Rows = append(s.Rows, []any{h.Place, h.What, h.Loss, h.Lambda})
 	}
@@ -86,7 +90,7 @@ const (
 	arrayName    = "resilient"       // the relaxation
 	arrayPlaces  = "resilient/place" // of the examples listed
 	arrayWhat    = "resilient/what"
-	arrayNumbers = "resilient/numbers" // examples, mean multiplier; then losses and multipliers
+	arrayNumbers = "resilient/numbers" // examples, mean multiplier, folds; then losses and multipliers
 )
 
 // Put adds the list to a model file. Nil adds nothing; readers of earlier programs do not look
@@ -96,7 +100,7 @@ func (d *Difficulty) Put(c *model.Container) error {
 		return nil
 	}
 	places, what := make([]string, len(d.Top)), make([]string, len(d.Top))
-	numbers := []float64{float64(d.Examples), d.Mean}
+	numbers := []float64{float64(d.Examples), d.Mean, float64(d.Folds)}
 	for i, h := range d.Top {
 		places[i], what[i] = h.Place, h.What
 		numbers = append(numbers, h.Loss, h.Lambda)
@@ -134,7 +138,7 @@ func GetDifficulty(c *model.Container) (*Difficulty, error) {
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := model.Get[float64](c, arrayNumbers, 2+2*len(places))
+	numbers, err := model.Get[float64](c, arrayNumbers, 3+2*len(places))
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +150,12 @@ func GetDifficulty(c *model.Container) (*Difficulty, error) {
 			return nil, bad("a multiplier is NaN")
 		}
 	}
-	if n := numbers[0]; n != math.Trunc(n) || n < float64(len(places)) || n > 1<<52 {
+	if n := numbers[0]; n != math.Trunc(n) || n < float64(len(places)) || n > 1<<52 || !(numbers[2] >= 0 && numbers[2] <= n) {
 		return nil, bad("%d of %v examples are listed", len(places), n)
 	}
-	d := &Difficulty{Relaxation: name[0], Examples: int(numbers[0]), Mean: numbers[1]}
+	d := &Difficulty{Relaxation: name[0], Examples: int(numbers[0]), Mean: numbers[1], Folds: int(numbers[2])}
 	for i := range places {
-		d.Top = append(d.Top, Hard{places[i], what[i], numbers[2+2*i], numbers[3+2*i]})
+		d.Top = append(d.Top, Hard{places[i], what[i], numbers[3+2*i], numbers[4+2*i]})
 	}
 	return d, nil
 }

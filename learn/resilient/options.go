@@ -8,6 +8,7 @@ type Options struct {
 	Delta     float64 `flag:"resilient_delta" default:"0.5" above:"0" help:"Loss from which on an example of --resilient huber counts no more" topic:"resilience"`
 	Tail      float64 `flag:"resilient_tail" default:"0.2" above:"0" max:"1" help:"Share of the examples that --resilient cvar looks at" topic:"resilience"`
 	Scale     float64 `flag:"resilient_scale" default:"1" above:"0" help:"Multiplies the weights of --resilient quadratic and huber, against the penalties" topic:"resilience"`
+	Folds     int     `flag:"resilient_folds" min:"0" help:"Rank the training examples by multipliers of models that did not see them, one for each of so many folds: sharper where a model fits everything, and as many more fits, which an interrupted run makes anew. 0 takes the model's own" topic:"resilience"`
 }
 
 // Relaxation returns the relaxation that completed options ask for, nil for none. An option that
@@ -25,6 +26,9 @@ func (o *Options) Relaxation() (Relaxation, error) {
 		if p.value != p.usual && o.Resilient != p.first && o.Resilient != p.second {
 			return nil, fmt.Errorf("%s: it has no effect with resilient=%s; %s reads it", p.name, o.Resilient, p.first)
 		}
+	}
+	if o.Folds == 1 || o.Folds > 0 && o.Resilient == "none" {
+		return nil, fmt.Errorf("resilient_folds: %d: there are at least 2, of a resilient model", o.Folds)
 	}
 	var r Relaxation
 	switch o.Resilient {

@@ -29,7 +29,7 @@ func (f Format) check() error {
 
 // word returns the column of the words: the second where the first numbers them.
 func (f Format) word() int {
-	if f.Form == "CoNLL-U" {
+	if f.Form == "conllu" {
 		return 1
 	}
 	return 0

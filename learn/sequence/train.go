@@ -64,6 +64,8 @@ type TrainOptions struct {
 	// Relax lets sequences count by their mean loss over positions, times their length; nil is none. The
 	// model lists those with the largest multipliers. CVaR needs a solver of all sequences at once.
 	Relax resilient.Relaxation
+	// RelaxFolds, if not 0, has sequences listed by models of the other folds; see resilient.OutOfSample.
+	RelaxFolds int
 
 	// How.
 	Solver       Solver
@@ -129,6 +131,10 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: %w", p.Format.check())
 	case p.Relax != nil && resilient.Usable(p.Relax) != nil:
 		return p, fmt.Errorf("sequence: %w", resilient.Usable(p.Relax))
+	case p.RelaxFolds < 0 || p.RelaxFolds == 1 || p.RelaxFolds > 0 && p.Relax == nil:
+		return p, fmt.Errorf("sequence: RelaxFolds %d: there are at least 2, of a relaxation", p.RelaxFolds)
+	case p.RelaxFolds > 0 && p.Solver > GonumLBFGS:
+		return p, fmt.Errorf("sequence: RelaxFolds is for L-BFGS; use the solver %v", QuasiNewton)
 	case p.Relax != nil && p.Relax.Shared() && p.Solver > GonumLBFGS:
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
@@ -227,13 +233,22 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			}
 			g = relaxed
 		}
-		if o.Solver == GonumLBFGS {
-			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, &control)
-		} else {
-			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(g, x0, &control)
+		minimize := func(g optim.Objective, c *run.Control) (*optim.Result, error) {
+			if o.Solver == GonumLBFGS {
+				return optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, c)
+			}
+			return optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(g, x0, c)
 		}
+		r, err = minimize(g, &control)
 		if relaxed != nil && err == nil {
-			if m.hard, err = p.difficulty(relaxed, r.X); err != nil {
+			m.hard, err = p.difficulty(relaxed, r.X, func(g optim.Objective) ([]float64, error) {
+				r, err := minimize(g, &run.Control{Ctx: control.Ctx, Stop: control.Stop})
+				if err != nil {
+					return nil, err
+				}
+				return r.X, nil
+			})
+			if err != nil {
 				return nil, r, err
 			}
 		}
@@ -253,7 +268,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			if relaxed, err = resilient.NewObjective(newObjective(m.layout, c, loss, o.L2, o.Workers), o.Relax); err != nil {
 				return nil, r, err
 			}
-			if m.hard, err = p.difficulty(relaxed, r.X); err != nil {
+			if m.hard, err = p.difficulty(relaxed, r.X, nil); err != nil {
 				return nil, r, err
 			}
 		}

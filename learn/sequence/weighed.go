@@ -96,14 +96,10 @@ var _ resilient.Examples = (*objective)(nil)
 
 // difficulty lists the sequences by their multipliers at x, which are weights as the objective has
 // them.
-func (p *Problem) difficulty(o *resilient.Objective, x []float64) (*resilient.Difficulty, error) {
-	losses, lambda, err := o.Multipliers(x)
-	if err != nil {
-		return nil, err
-	}
-	return resilient.NewDifficulty(p.opts.Relax, losses, lambda, func(i int) (string, string) {
+func (p *Problem) difficulty(o *resilient.Objective, x []float64, minimize resilient.Minimizer) (*resilient.Difficulty, error) {
+	return o.Difficulty(x, p.opts.RelaxFolds, nil, minimize, func(i int) (string, string) {
 		return p.corpus.name(i), p.examples[i].words(p.opts.Format)
-	}), nil
+	})
 }
 
 // words shows a sequence with its labels: "word/label word/label".
