@@ -126,6 +126,11 @@ func (d *drawing) spans() {
 				ys.add(y, d.LogY)
 			}
 		}
+		for _, list := range s.beyond {
+			for _, y := range list {
+				ys.add(y, d.LogY)
+			}
+		}
 		zero = zero || s.Kind == Bars
 	}
 	for _, r := range d.HRules {
@@ -227,6 +232,8 @@ func (d *drawing) draw() {
 		switch s.Kind {
 		case Bars:
 			d.drawBars(i, s)
+		case Boxes:
+			d.drawBoxes(i, s)
 		case Points:
 			d.drawPoints(i, s)
 		default:
