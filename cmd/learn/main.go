@@ -56,7 +56,7 @@ func init() {
 		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
 	}, tableCommands(), boostCommands(), multiCommands(), []*command{
 		almoTrain, almoPredict, almoEval, almoCurve, almoG2P, almoSequence,
-		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives,
+		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentResilient,
 		completion, man,
 	})
 }

@@ -100,23 +100,26 @@ func (r *Rows) start(seed uint64) []float64 {
 	return x
 }
 
-// meanLoss is the mean loss at x.
-func meanLoss(p resilient.Program, x []float64) (float64, error) {
+// Losses returns the losses of all rows at x.
+func Losses(p resilient.Program, x []float64) ([]float64, error) {
 	rows := make([]int, p.Len())
 	for i := range rows {
 		rows[i] = i
 	}
 	v := &resilient.Values{Point: make([]float64, len(rows))}
-	if err := p.Eval(x, rows, nil, nil, v, nil); err != nil {
-		return 0, err
-	}
+	return v.Point, p.Eval(x, rows, nil, nil, v, nil)
+}
+
+// MeanLoss returns the mean loss of all rows at x, by their weights.
+func MeanLoss(p resilient.Program, x []float64) (float64, error) {
+	losses, err := Losses(p, x)
 	w := p.Weights()
 	sum, total := 0.0, 0.0
-	for i, l := range v.Point {
+	for i, l := range losses {
 		sum += score.Weight(w, i) * l
 		total += score.Weight(w, i)
 	}
-	return sum / total, nil
+	return sum / total, err
 }
 
 // held draws the rows that are held out: a share of them, at least one, in their order.

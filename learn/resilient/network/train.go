@@ -103,7 +103,7 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	if out != nil {
 		watched := New(m.rowsOf(d, out, 0), control.Workers)
-		descent.Valid = func(x []float64) (float64, error) { return meanLoss(watched, x) }
+		descent.Valid = func(x []float64) (float64, error) { return MeanLoss(watched, x) }
 		if control.Stop.Patience == 0 {
 			control.Stop.Patience = o.Patience
 		}
