@@ -93,7 +93,7 @@ func TestNormSquared(t *testing.T) {
 func TestSteepness(t *testing.T) {
 	p := onTheLine{[]float64{2}, []float64{-1}, []float64{1}}
 	for _, m := range []float64{1e-4, 0.1, 1, 10, 100} {
-		r, _, err := Descent{Rate: 0.02, RateMultiplier: min(0.2, m), Tolerance: 1e-10}.Minimize(p, Quadratic{Scale: m}, []float64{0}, &run.Control{Stop: run.Stop{Iterations: 2000000}})
+		r, _, err := Descent{Rate: 0.2 / (10 + m), RateMultiplier: 0.2, Tolerance: 1e-10}.Minimize(p, Quadratic{Scale: m}, []float64{0}, &run.Control{Stop: run.Stop{Iterations: 2000000}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,9 +66,11 @@ const (
 // when residuals and gradient are at most Tolerance; otherwise at its limit of passes, since
 // noise remains.
 type Descent struct {
-	Method         Method  // "" is Resilient
-	Rate           float64 // of x; 0 is 0.01
-	RateMultiplier float64 // of the multipliers; 0 is 0.01
+	Method Method  // "" is Resilient
+	Rate   float64 // of x; 0 is 0.01
+	// RateMultiplier is the rate of the multipliers, times the curvature of h: with the exact step of u it is
+	// the share of the way that λ goes to h'(l). 0 is 0.01.
+	RateMultiplier float64
 	// RateSlack is the rate of gradient steps of u. 0 takes the exact step. A rate above the
 	// inverse of h's curvature is refused: it oscillates, as 1 does with |u|².
 	RateSlack float64
@@ -393,7 +395,11 @@ func (s *descending) ascend(lambda, u, l float64) (float64, float64) {
 		u = max(u, l)
 	}
 	s.residuals.note(s.curve, lambda, u, l)
-	return min(max(lambda+s.RateMultiplier*(l-u), 0), s.curve.MaxLambda()), u
+	rate := s.RateMultiplier
+	if c := s.curve.Curvature(); c > 0 && !math.IsInf(c, 1) {
+		rate *= c
+	}
+	return min(max(lambda+rate*(l-u), 0), s.curve.MaxLambda()), u
 }
 
 // note keeps the largest residuals. At u = 0, λ may be less than the slope.

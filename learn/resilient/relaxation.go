@@ -107,6 +107,14 @@ func (h Huber) MaxLambda() float64 { return h.scale() * h.Delta }
 // Curvature implements Curve.
 func (h Huber) Curvature() float64 { return h.scale() }
 
+// Capped is Huber's relaxation with the scale given, or for 0 the one whose largest weight is 1.
+func Capped(delta, scale float64) Huber {
+	if scale == 0 {
+		scale = 1 / delta
+	}
+	return Huber{Delta: delta, Scale: scale}
+}
+
 // Linear is h(u) = u: every example counts 1, which is ordinary training where losses are not
 // negative.
 type Linear struct{ fixed }

@@ -26,10 +26,10 @@ type Options struct {
 
 	Patience       int     `flag:"patience" default:"10" min:"1" help:"With --hold, passes without a lower loss after which the run ends" topic:"run"`
 	Tail           float64 `flag:"tail" default:"0.2" above:"0" max:"1" help:"Share of the rows that --method cvar looks at" topic:"method"`
-	Scale          float64 `flag:"scale" default:"1" above:"0" help:"Multiplies the weights of --method quadratic and huber" topic:"method"`
+	Scale          float64 `flag:"scale" min:"0" help:"Multiplies the weights of --method quadratic and huber; 0 is 1/--delta for huber, whose largest weight is then 1 as in plain training, and 1 for quadratic" topic:"method"`
 	Drop           float64 `flag:"leave_out" default:"0.25" min:"0" max:"0.99" help:"Share of the rows that itlm and trim leave out: that of wrong labels, plus 0.05" topic:"method"`
 	Every          int     `flag:"every" default:"10" min:"1" help:"Passes after which itlm chooses rows anew, and trim once" topic:"method"`
-	RateMultiplier float64 `flag:"rate_multiplier" default:"0.1" above:"0" help:"Learning rate of the multipliers" topic:"method"`
+	RateMultiplier float64 `flag:"rate_multiplier" default:"0.1" above:"0" help:"Learning rate of the multipliers, in units of the curvature of the relaxation: the share by which one goes to where its loss wants it" topic:"method"`
 	RateSlack      float64 `flag:"rate_slack" min:"0" help:"Learning rate of the relaxations; 0 takes the exact step" topic:"method"`
 	Loss           string  `flag:"loss" default:"auto" values:"auto,logistic,softmax,squared,huber" help:"Loss; auto is logistic for two classes, softmax for more, squared for numbers" topic:"method"`
 	HuberDelta     float64 `flag:"huber_delta" default:"1" above:"0" help:"Residual from which --loss huber is linear" topic:"method"`
@@ -44,7 +44,7 @@ type Options struct {
 func (o *Options) relaxation() (resilient.Relaxation, resilient.Method) {
 	switch o.Method {
 	case "huber":
-		return resilient.Huber{Delta: o.Delta, Scale: o.Scale}, resilient.Resilient
+		return resilient.Capped(o.Delta, o.Scale), resilient.Resilient
 	case "quadratic":
 		return resilient.Quadratic{Scale: o.Scale}, resilient.Resilient
 	case "cvar":

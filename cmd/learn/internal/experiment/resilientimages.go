@@ -298,7 +298,7 @@ func (d *imageDraw) methods() error {
 		return err
 	}
 	for _, delta := range huberDeltas {
-		if err := one(huberName(delta), d.train, resilient.Resilient, resilient.Huber{Delta: delta}, nil); err != nil {
+		if err := one(huberName(delta), d.train, resilient.Resilient, resilient.Capped(delta, 0), nil); err != nil {
 			return err
 		}
 	}
@@ -313,7 +313,7 @@ func (d *imageDraw) methods() error {
 	for name, of := range map[string]struct {
 		method resilient.Method
 		h      resilient.Relaxation
-	}{confidence: {resilient.Plain, nil}, outOfSample: {resilient.Resilient, resilient.Huber{Delta: huberDeltas[0]}}} {
+	}{confidence: {resilient.Plain, nil}, outOfSample: {resilient.Resilient, resilient.Capped(huberDeltas[0], 0)}} {
 		losses := make([]float64, n)
 		for k := range 5 {
 			var in, out []int

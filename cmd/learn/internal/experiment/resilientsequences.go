@@ -113,7 +113,7 @@ func scaledRelaxations() []struct {
 		out = append(out, struct {
 			name string
 			h    resilient.Relaxation
-		}{huberName(delta), resilient.Huber{Delta: delta, Scale: 1 / delta}})
+		}{huberName(delta), resilient.Capped(delta, 0)})
 	}
 	return append(out, struct {
 		name string
