@@ -13,6 +13,7 @@
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; nn/ its networks, gemm/ their products
+//	resilient/  examples that count by multipliers: wrong ones are borne, and found
 //
 // A learner's own code is its mathematics: it calls a solver of optim, or run.Loop, and does
 // not iterate over training by itself.

@@ -16,6 +16,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient/network"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -354,6 +355,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
 	case r.Reason == minimax.GapMissed || r.Reason == minimax.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
+	case r.Reason == network.AllPasses: // as many as the options ask for: nothing is missing
 	case !r.Converged:
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}

@@ -23,7 +23,7 @@
 //	saddle      ALMO: linear models, pronunciation and labels
 //	score       boosting, MULTIBOOST, linear
 //	Bundle      free for structured learning: SimplexQP solves its duals
-//	run.Loop    saddle's solvers, Bundle
+//	run.Loop    saddle's solvers, Bundle, resilient.Descent
 //
 // # What may be relied on
 //

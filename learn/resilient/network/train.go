@@ -53,6 +53,9 @@ func (o *Options) relaxation() (resilient.Relaxation, resilient.Method) {
 	return resilient.Linear{}, resilient.Method(o.Method)
 }
 
+// AllPasses ends a run that made all the passes its options ask for.
+const AllPasses run.Reason = "all passes made"
+
 // Train fits a network to the rows of t with a target and positive weight. The result says how the
 // run ended. When it is interrupted, the model so far stands beside the error.
 //
@@ -79,7 +82,8 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if control.Resume != nil || control.Checkpoint != nil {
 		control.Problem = fmt.Sprintf("resilient data=%016x loss=%s %s", d.X.Fingerprint(d.Y, d.W), loss.Name(), learner.Settings(&o))
 	}
-	if control.Stop.Iterations == 0 || control.Stop.Iterations > o.Epochs {
+	own := control.Stop.Iterations == 0 || control.Stop.Iterations >= o.Epochs
+	if own {
 		control.Stop.Iterations = o.Epochs
 	}
 	m := &Model{form: boost.SchemaOf(d.X), loss: loss, settings: learner.Settings(&o), rows: d.Rows()}
@@ -112,7 +116,9 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if r == nil {
 		return nil, nil, err
 	}
-	m.w = r.X
+	if m.w = r.X; own && r.Reason == run.IterationLimit {
+		r.Reason = AllPasses
+	}
 	if found != nil {
 		m.residuals = found.Residuals
 		if method != resilient.Resilient {
