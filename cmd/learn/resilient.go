@@ -31,7 +31,8 @@ func resilientFlags(fs *flags.Set) func() (h resilient.Relaxation, folds int, er
 	}
 }
 
-// explaining is the verb that says what a model has learnt, of learners that are not on the contract.
+// explaining is the verb that says what a model has learnt, of learners that are not on the
+// contract.
 func explaining[M any](group, what string, read func(c *call, name string) (M, error), explain func(M) []learner.Section) *command {
 	return &command{
 		name: group + " explain", args: "", min: 0, max: 0,

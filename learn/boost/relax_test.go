@@ -37,7 +37,8 @@ func mislabelled(t *testing.T, n int) (*Data, []float64) {
 	return d, wrong
 }
 
-// With h(u) = u the trees are those of ordinary boosting; with Huber rows of wrong labels come first.
+// With h(u) = u the trees are those of ordinary boosting; with Huber rows of wrong labels come
+// first.
 func TestRelaxedRows(t *testing.T) {
 	d, wrong := mislabelled(t, 900)
 	o := GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 40, Depth: 3, Leaves: 8}
@@ -89,8 +90,8 @@ func TestRelaxedRows(t *testing.T) {
 	}
 }
 
-// A run that is taken up between two weighings gives the model of the unbroken one, byte for byte, and so
-// do other numbers of workers.
+// A run that is taken up between two weighings gives the model of the unbroken one, byte for byte,
+// and so do other numbers of workers.
 func TestRelaxedResume(t *testing.T) {
 	d, _ := mislabelled(t, 400)
 	o := GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 17, Depth: 2, RowSample: 0.7, Relax: resilient.Huber{Delta: 0.4}, RelaxEvery: 5}

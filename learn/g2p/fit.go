@@ -28,8 +28,8 @@ type FitOptions struct {
 	// Relax lets words count by their mean loss over letters, times their letters; nil is none. The
 	// model lists those with the largest multipliers.
 	Relax resilient.Relaxation
-	// RelaxFolds, if not 0, has words listed by models of the other folds; see resilient.OutOfSample.
-	// The pronunciations of a word are in one fold.
+	// RelaxFolds, if not 0, has words listed by models of the other folds; see
+	// resilient.OutOfSample. The pronunciations of a word are in one fold.
 	RelaxFolds int
 
 	// Checkpoint, CheckpointEvery and Resume are those of run.Control. Both stages

@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Relaxed words, for every objective: the value from those of single words, which enumeration tests,
-// the gradient by differences, and the same bits for any number of workers.
+// Relaxed words, for every objective: the value from those of single words, which enumeration
+// tests, the gradient by differences, and the same bits for any number of workers.
 func TestWeighed(t *testing.T) {
 	p := prepared(t, short(words(t, "ady", "train", 200), 7)[:40], nil)
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -67,7 +67,8 @@ func TestWeighed(t *testing.T) {
 	}
 }
 
-// Words whose phones were exchanged come first in the list of a resilient model, which its file keeps.
+// Words whose phones were exchanged come first in the list of a resilient model, which its file
+// keeps.
 func TestSuspects(t *testing.T) {
 	pairs := words(t, "ice", "train", 300)
 	wrong := map[string]bool{}

@@ -68,8 +68,8 @@ const (
 type Descent struct {
 	Method Method  // "" is Resilient
 	Rate   float64 // of x; 0 is 0.01
-	// RateMultiplier is the rate of the multipliers, times the curvature of h: with the exact step of u it is
-	// the share of the way that λ goes to h'(l). 0 is 0.01.
+	// RateMultiplier is the rate of the multipliers, times the curvature of h: with the exact step
+	// of u it is the share of the way that λ goes to h'(l). 0 is 0.01.
 	RateMultiplier float64
 	// RateSlack is the rate of gradient steps of u. 0 takes the exact step. A rate above the
 	// inverse of h's curvature is refused: it oscillates, as 1 does with |u|².

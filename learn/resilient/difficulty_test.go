@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/model"
 )
 
-// The list is in the order of multipliers, then losses, keeps MostKept, survives a file, and files that were
-// tampered with are refused.
+// The list is in the order of multipliers, then losses, keeps MostKept, survives a file, and files
+// that were tampered with are refused.
 func TestDifficulty(t *testing.T) {
 	n := MostKept + 5
 	losses, lambda := make([]float64, n), make([]float64, n)

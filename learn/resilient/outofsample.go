@@ -11,11 +11,11 @@ import (
 // Minimizer runs a solver on an objective over the coordinates of Examples, from wherever it likes.
 type Minimizer func(f optim.Objective) (x []float64, err error)
 
-// OutOfSample returns the loss of every example, and its multiplier, at models that were not trained on it:
-// of each of so many folds, one that the others' examples train, by minimize. A model that fits
-// everything has small losses everywhere, and what is wrong does not show in its own multipliers.
-// group gives the examples that belong together, such as pronunciations of one word, the same
-// number; nil is each its own. O(folds) fits.
+// OutOfSample returns the loss of every example, and its multiplier, at models that were not
+// trained on it: of each of so many folds, one that the others' examples train, by minimize. A
+// model that fits everything has small losses everywhere, and what is wrong does not show in its
+// own multipliers. group gives the examples that belong together, such as pronunciations of one
+// word, the same number; nil is each its own. O(folds) fits.
 func OutOfSample(e Examples, h Relaxation, folds int, seed uint64, group func(i int) int, minimize Minimizer) (losses, lambda []float64, err error) {
 	n := e.Len()
 	if err := Usable(h); err != nil {
@@ -133,8 +133,8 @@ type Trimming struct {
 	Workers int
 }
 
-// Minimize runs from x0 for at most Stop.Iterations iterations of L-BFGS, 100 by default. A run that is
-// interrupted begins anew.
+// Minimize runs from x0 for at most Stop.Iterations iterations of L-BFGS, 100 by default. A run
+// that is interrupted begins anew.
 func (t Trimming) Minimize(e Examples, x0 []float64, c *run.Control) (*optim.Result, error) {
 	if !(t.Drop >= 0 && t.Drop < 1) || t.Every < 0 {
 		return nil, fmt.Errorf("resilient: trimming: Drop %v is no share below 1, or Every %d is negative", t.Drop, t.Every)

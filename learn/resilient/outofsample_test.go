@@ -61,7 +61,8 @@ func TestOutOfSample(t *testing.T) {
 	}
 }
 
-// Trimming ends at the minimum over the examples that it keeps, which are those of least loss there.
+// Trimming ends at the minimum over the examples that it keeps, which are those of least loss
+// there.
 func TestTrimming(t *testing.T) {
 	p := newLogit(rand.New(rand.NewPCG(17, 5)), 80, 3)
 	for _, once := range []bool{false, true} {

@@ -55,8 +55,8 @@ func (p *Problem) Objective(opts *TrainOptions) (optim.Objective, error) {
 	return f, nil
 }
 
-// Weighed returns the objective with opts.L2, and with the loss of every sequence apart: the mean over
-// its positions, counted by their number.
+// Weighed returns the objective with opts.L2, and with the loss of every sequence apart: the mean
+// over its positions, counted by their number.
 func (p *Problem) Weighed(opts *TrainOptions) (resilient.Examples, error) {
 	f, err := p.objective(opts)
 	if err != nil {

@@ -61,10 +61,12 @@ type TrainOptions struct {
 	Beta  float64     // MaxMargin: (1/β) log Σ exp β(θ + γL) - θ(y) instead of the maximum; zero is the maximum itself
 	L2    float64     // zero is 1, negative is none
 	L1    float64     // zero is none
-	// Relax lets sequences count by their mean loss over positions, times their length; nil is none. The
-	// model lists those with the largest multipliers. CVaR needs a solver of all sequences at once.
+	// Relax lets sequences count by their mean loss over positions, times their length; nil is
+	// none. The model lists those with the largest multipliers. CVaR needs a solver of all
+	// sequences at once.
 	Relax resilient.Relaxation
-	// RelaxFolds, if not 0, has sequences listed by models of the other folds; see resilient.OutOfSample.
+	// RelaxFolds, if not 0, has sequences listed by models of the other folds; see
+	// resilient.OutOfSample.
 	RelaxFolds int
 
 	// How.

@@ -6,8 +6,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
-// weighed is scorer.sequence for sequences that count by their loss: the mean over the positions, which
-// it stores, goes through weigh, and everything of the sequence is multiplied by the weight
+// weighed is scorer.sequence for sequences that count by their loss: the mean over the positions,
+// which it stores, goes through weigh, and everything of the sequence is multiplied by the weight
 // that comes of it. The reference's pairs are subtracted here then. A nil weigh weighs nothing.
 func (s *scorer) weighed(weigh resilient.Weigh, losses []float64, x []float64, i int, residual []float64, lane *laneSums, pairs []float64) (float64, error) {
 	own := lane

@@ -10,8 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
-// Relaxed sequences, at every objective and order: the value from enumerated losses, the gradient by
-// differences and through the terms of stochastic solvers, the same bits for any number of workers.
+// Relaxed sequences, at every objective and order: the value from enumerated losses, the gradient
+// by differences and through the terms of stochastic solvers, the same bits for any number of
+// workers.
 func TestWeighed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	for _, s := range settings(t) {

@@ -46,8 +46,8 @@ func (m *Model) input(dst []float32, x *table.Table, i int) {
 	}
 }
 
-// Predict returns the scores of every row of t, whose columns must be those of Form. O(rows·weights)
-// on workers goroutines, 0 for one a processor.
+// Predict returns the scores of every row of t, whose columns must be those of Form.
+// O(rows·weights) on workers goroutines, 0 for one a processor.
 func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*learner.Scores, error) {
 	if err := m.form.Match(t); err != nil {
 		return nil, err

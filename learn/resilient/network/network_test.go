@@ -113,8 +113,8 @@ func TestAgainstLinear(t *testing.T) {
 	}
 }
 
-// A run that is interrupted within a pass and taken up gives the bits of the unbroken one, for every method
-// and step, and so do other numbers of workers.
+// A run that is interrupted within a pass and taken up gives the bits of the unbroken one, for
+// every method and step, and so do other numbers of workers.
 func TestResume(t *testing.T) {
 	data, _ := rings(150, 0.2)
 	for _, o := range []Options{{}, {Method: "quadratic", Step: "adam", Rate: 0.01}, {Method: "cvar"}, {Method: "itlm", Every: 2}, {Method: "trim", Every: 3, Step: "adagrad"}, {Method: "plain", Hold: 0.2}, {RateSlack: 0.5, Hold: 0.3}} {
@@ -166,8 +166,9 @@ func (c *counted) Err() error {
 	return c.Context.Err()
 }
 
-// Rows with the label of another class have the largest multipliers, under Huber the model stays nearer to
-// the right labels than by plain training of as many passes, and itlm leaves out about the rows it should.
+// Rows with the label of another class have the largest multipliers, under Huber the model stays
+// nearer to the right labels than by plain training of as many passes, and itlm leaves out about
+// the rows it should.
 func TestWrongLabels(t *testing.T) {
 	data, wrong := rings(600, 0.2)
 	clean, _ := rings(600, 0)

@@ -24,7 +24,8 @@ func idx(data []byte, dims ...int) *fstest.MapFile {
 	return &fstest.MapFile{Data: append(b, data...)}
 }
 
-// corruptedFolder has small files of two tasks: images whose class is where they are bright, and words.
+// corruptedFolder has small files of two tasks: images whose class is where they are bright, and
+// words.
 func corruptedFolder(t *testing.T) fstest.MapFS {
 	t.Helper()
 	fsys := fstest.MapFS{}
@@ -54,8 +55,8 @@ func corruptedFolder(t *testing.T) fstest.MapFS {
 	return fsys
 }
 
-// Every method has a figure in every draw, figures do not depend on workers, known draws are not made again, and
-// tasks without files are named.
+// Every method has a figure in every draw, figures do not depend on workers, known draws are not
+// made again, and tasks without files are named.
 func TestCorrupted(t *testing.T) {
 	fsys := corruptedFolder(t)
 	var saved []CorruptedDraw

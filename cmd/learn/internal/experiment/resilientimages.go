@@ -125,8 +125,8 @@ func deranged(rng *rand.Rand, n int) []int {
 	}
 }
 
-// pool is the side of the squares that pixels are averaged over: grey images of 28 give 196 inputs, and
-// coloured ones of 32 give 192.
+// pool is the side of the squares that pixels are averaged over: grey images of 28 give 196 inputs,
+// and coloured ones of 32 give 192.
 func (p *pictures) pool() int {
 	if p.channels > 1 {
 		return 4
@@ -167,8 +167,8 @@ func (p *pictures) rows(numbers []int, radius func(k int) float64) (*network.Row
 	return r, nil
 }
 
-// blur convolves a plane with a Gaussian of that radius, out to three of them; what is outside is the
-// nearest pixel inside.
+// blur convolves a plane with a Gaussian of that radius, out to three of them; what is outside is
+// the nearest pixel inside.
 func blur(plane []float64, height, width int, radius float64) {
 	if radius <= 0 {
 		return
@@ -249,7 +249,8 @@ func (d *imageDraw) tested(x []float64) (float64, error) {
 	return 100 * float64(wrong) / float64(len(d.test.Y)), nil
 }
 
-// methods trains by all of them. Blurred images are no errors of annotation, and nobody looks for them.
+// methods trains by all of them. Blurred images are no errors of annotation, and nobody looks for
+// them.
 func (d *imageDraw) methods() error {
 	n := len(d.train.Y)
 	var right, kept, held []int
@@ -298,7 +299,8 @@ func (d *imageDraw) methods() error {
 	if err := one("ordinary", d.train, resilient.Plain, nil, nil); err != nil {
 		return err
 	}
-	// Huber's largest weight is its delta: the same step is as much smaller. slow tells that from the weights.
+	// Huber's largest weight is its delta: the same step is as much smaller. slow tells that from
+	// the weights.
 	rate = imageRate * huberDeltas[0]
 	if err := one("slow", d.train, resilient.Plain, nil, nil); err != nil {
 		return err

@@ -30,8 +30,8 @@ type structuredDraw struct {
 	bad   []bool
 	group func(i int) int
 	test  func(x []float64) (float64, error)
-	// lost are how many examples the learner could not take, those corrupted and all: they are the first
-	// suspects of every method.
+	// lost are how many examples the learner could not take, those corrupted and all: they are the
+	// first suspects of every method.
 	lostBad, lost int
 }
 
@@ -99,8 +99,8 @@ func (d *structuredDraw) early() ([]float64, error) {
 	return best, err
 }
 
-// relaxations by name. Their scales bring the largest weight of Huber to 1, that of ordinary training, so
-// that the penalty is the same beside it; quadratic weights are 1 at the larger delta.
+// relaxations by name. Their scales bring the largest weight of Huber to 1, that of ordinary
+// training, so that the penalty is the same beside it; quadratic weights are 1 at the larger delta.
 func scaledRelaxations() []struct {
 	name string
 	h    resilient.Relaxation
@@ -419,8 +419,8 @@ func loadCorruptedWords(d folder) (func(context.Context, *CorruptedOptions, *Cor
 	}, nil
 }
 
-// misspoken changes a fifth of the phones, one at least: to another, to nothing, or to itself and another
-// behind it. It never gives what it was given, nor nothing.
+// misspoken changes a fifth of the phones, one at least: to another, to nothing, or to itself and
+// another behind it. It never gives what it was given, nor nothing.
 func misspoken(rng *rand.Rand, phones, all []string) []string {
 	for {
 		out := slices.Clone(phones)
