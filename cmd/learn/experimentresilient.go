@@ -35,19 +35,24 @@ Example:
   learn experiment resilient --data DIR --tasks g2p --repeats 2`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; needed")
-		tasks := fs.String("tasks", "", "Tasks, separated by commas: "+strings.Join(experiment.CorruptedTasks(), ", ")+"; those that are there when not given")
-		kinds := fs.String("corruptions", "", "Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task has when not given")
+		tasks := fs.String("tasks", "",
+			"Tasks, separated by commas, of "+strings.Join(experiment.CorruptedTasks(), ", ")+"; those that are there when not given")
+		kinds := fs.String("corruptions", "",
+			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task has when not given")
 		repeats := fs.Int("repeats", 32, 8, "Draws of the data")
 		train := fs.Int("train", 32, 0, "Examples to train on; 0 is 2000 images, 800 sentences, 1500 words")
 		test := fs.Int("test", 32, 2000, "Examples to test on, at most")
 		seed := fs.Uint("seed", 0, "Seed of the draws")
-		plots := fs.String("plots", "", "Beginning of the names of files for box plots: X gives X-fashion-flips.svg")
-		checkpoint := fs.String("checkpoint", "", "File that keeps draws as they come; if it exists, its draws are not made again. Remove it when the program changed")
+		plots := fs.String("plots", "",
+			"Beginning of the names of files for box plots: X gives X-fashion-flips.svg")
+		checkpoint := fs.String("checkpoint", "",
+			"File that keeps draws as they come; if it exists, its draws are not made again. Remove it when the program changed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			if err := apart(nil, append(places("the checkpoint", *checkpoint), places("the table", *table)...)); err != nil {
+			outputs := append(places("the checkpoint", *checkpoint), places("the table", *table)...)
+			if err := apart(nil, outputs); err != nil {
 				return err
 			}
 			if *data == "" {
@@ -59,7 +64,8 @@ Example:
 			if *repeats < 1 || *test < 1 || *train != 0 && *train < 50 {
 				return fmt.Errorf("flags --repeats and --test must be at least 1, --train 0 or at least 50")
 			}
-			o := &experiment.CorruptedOptions{Tasks: list(*tasks), Kinds: list(*kinds), Repeats: int(*repeats), Seed: *seed, Train: int(*train), Test: int(*test)}
+			o := &experiment.CorruptedOptions{Tasks: list(*tasks), Kinds: list(*kinds),
+				Repeats: int(*repeats), Seed: *seed, Train: int(*train), Test: int(*test)}
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err

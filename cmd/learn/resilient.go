@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/g2p"
@@ -33,7 +34,8 @@ func resilientFlags(fs *flags.Set) func() (h resilient.Relaxation, folds int, er
 
 // explaining is the verb that says what a model has learnt, of learners that are not on the
 // contract.
-func explaining[M any](group, what string, read func(c *call, name string) (M, error), explain func(M) []learner.Section) *command {
+func explaining[M any](group, what string, read func(c *call, name string) (M, error),
+	explain func(M) []learner.Section) *command {
 	return &command{
 		name: group + " explain", args: "", min: 0, max: 0,
 		summary: "Says what " + what + " has learnt.",
@@ -62,44 +64,65 @@ Example:
 	}
 }
 
-var sequenceExplain = explaining("sequence", "a labeller", (*call).sequenceModel, func(m *sequence.Model) []learner.Section {
+var sequenceExplain = explaining("sequence", "a labeller", (*call).sequenceModel, explainSequence)
+
+func explainSequence(m *sequence.Model) []learner.Section {
 	all, nonzero := m.Size()
-	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"training", cmp.Or(m.Training(), "unknown")}, {"labels", len(m.Labels())}, {"order", m.Order()}, {"weights", all}, {"weights that are not zero", nonzero},
-	}}
-	var list []sequence.Weight
-	for w := range m.Weights {
-		list = append(list, w)
-	}
+	facts := factsOf([][]any{
+		{"training", cmp.Or(m.Training(), "unknown")},
+		{"labels", len(m.Labels())},
+		{"order", m.Order()},
+		{"weights", all},
+		{"weights that are not zero", nonzero},
+	})
+	list := slices.Collect(m.Weights)
+	slices.SortStableFunc(list, func(a, b sequence.Weight) int {
+		return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value))
+	})
 	const most = 1000
-	slices.SortStableFunc(list, func(a, b sequence.Weight) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
 	weights := learner.Section{Title: "largest weights", Columns: []string{"attribute", "labels", "weight"}}
 	for _, w := range list[:min(most, len(list))] {
-		weights.Rows = append(weights.Rows, []any{cmp.Or(w.Attribute, "-"), strings.Join(w.Labels, " "), w.Value})
+		row := []any{cmp.Or(w.Attribute, "-"), strings.Join(w.Labels, " "), w.Value}
+		weights.Rows = append(weights.Rows, row)
 	}
 	return append([]learner.Section{facts, weights}, m.Difficulty().Section()...)
-})
+}
 
-var g2pExplain = explaining("g2p", "a pronunciation model", (*call).g2pModel, func(m *g2p.Model) []learner.Section {
+func factsOf(rows [][]any) learner.Section {
+	return learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: rows}
+}
+
+var g2pExplain = explaining("g2p", "a pronunciation model", (*call).g2pModel, explainG2P)
+
+func explainG2P(m *g2p.Model) []learner.Section {
 	inv := m.Inventory
-	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"objective", m.Objective.String()}, {"letters", len(inv.Letters)}, {"phones", len(inv.Phones)}, {"labels", len(inv.Labels)}, {"weights", len(m.Weights)},
-	}}
-	letters := learner.Section{Title: "letters", Columns: []string{"letter", "phones", "probability"}, Note: "of the alignment, the most probable ones first"}
+	facts := factsOf([][]any{
+		{"objective", m.Objective.String()},
+		{"letters", len(inv.Letters)},
+		{"phones", len(inv.Phones)},
+		{"labels", len(inv.Labels)},
+		{"weights", len(m.Weights)},
+	})
+	letters := learner.Section{Title: "letters", Columns: []string{"letter", "phones", "probability"},
+		Note: "of the alignment, the most probable first; letters of words that were set apart are left out"}
 	for x, r := range inv.Letters {
-		list := inv.Allowed[x+1]
+		if unicode.Is(unicode.Co, r) { // stands for a letter where it emits what it hardly ever does
+			continue
+		}
+		list, prob := inv.Allowed[x+1], inv.Prob[x+1]
 		order := make([]int, len(list))
 		for k := range order {
 			order[k] = k
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(inv.Prob[x+1][b], inv.Prob[x+1][a]) })
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(prob[b], prob[a]) })
 		for _, k := range order {
 			var phones []string
 			for _, p := range inv.Labels[list[k]] {
 				phones = append(phones, inv.Phones[p])
 			}
-			letters.Rows = append(letters.Rows, []any{string(r), cmp.Or(strings.Join(phones, " "), "-"), inv.Prob[x+1][k]})
+			row := []any{string(r), cmp.Or(strings.Join(phones, " "), "-"), prob[k]}
+			letters.Rows = append(letters.Rows, row)
 		}
 	}
 	return append([]learner.Section{facts, letters}, m.Difficulty().Section()...)
-})
+}

@@ -33,7 +33,8 @@ func (r *gradientRun) relax() error {
 	scores := r.scores
 	if last < round {
 		var err error
-		if scores, err = r.e.Prefix(last).Scores(r.d.X, &PredictOptions{Workers: r.Workers, Ctx: r.Ctx}); err != nil {
+		o := &PredictOptions{Workers: r.Workers, Ctx: r.Ctx}
+		if scores, err = r.e.Prefix(last).Scores(r.d.X, o); err != nil {
 			return err
 		}
 	}
@@ -59,7 +60,8 @@ func (r *gradientRun) relax() error {
 }
 
 // multipliers returns the losses of rows and h' there.
-func multipliers(h resilient.Relaxation, d *Data, l Loss, scores []float64, workers int) (losses, lambda []float64, err error) {
+func multipliers(h resilient.Relaxation, d *Data, l Loss, scores []float64, workers int,
+) (losses, lambda []float64, err error) {
 	n, k := d.Rows(), l.Outputs()
 	losses, lambda = make([]float64, n), make([]float64, n)
 	forBlocks(workers, n, gradientBlock, func(from, to int) {
@@ -88,5 +90,6 @@ func (e *Ensemble) difficulty(h resilient.Relaxation, d *Data, workers int) (*re
 	if err != nil {
 		return nil, fmt.Errorf("boost: gb: %w", err)
 	}
-	return resilient.NewDifficulty(h, losses, lambda, func(i int) (string, string) { return d.X.At(i), d.X.Show(i) }), nil
+	return resilient.NewDifficulty(h, losses, lambda,
+		func(i int) (string, string) { return d.X.At(i), d.X.Show(i) }), nil
 }

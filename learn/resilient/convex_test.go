@@ -36,7 +36,8 @@ func (p onTheLine) Eval(x []float64, _ []int, _, mu []float64, v *Values, grad [
 
 func solveLine(t *testing.T, p onTheLine, h Relaxation) (*optim.Result, *Outcome) {
 	t.Helper()
-	r, out, err := Descent{Rate: 0.05, RateMultiplier: 0.2, Tolerance: 1e-10}.Minimize(p, h, []float64{0.3}, &run.Control{Stop: run.Stop{Iterations: 200000}})
+	r, out, err := Descent{Rate: 0.05, RateMultiplier: 0.2, Tolerance: 1e-10}.Minimize(p, h, []float64{0.3},
+		&run.Control{Stop: run.Stop{Iterations: 200000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,8 @@ func TestNormSquared(t *testing.T) {
 	if err == nil {
 		t.Error("a rate above the inverse curvature is taken")
 	}
-	r, out, err = Descent{Rate: 0.05, RateMultiplier: 0.1, RateSlack: 0.5, Tolerance: 1e-10}.Minimize(p, Quadratic{Scale: 2}, []float64{0}, &run.Control{Stop: run.Stop{Iterations: 100000}})
+	r, out, err = Descent{Rate: 0.05, RateMultiplier: 0.1, RateSlack: 0.5, Tolerance: 1e-10}.Minimize(p,
+		Quadratic{Scale: 2}, []float64{0}, &run.Control{Stop: run.Stop{Iterations: 100000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,8 @@ func TestNormSquared(t *testing.T) {
 func TestSteepness(t *testing.T) {
 	p := onTheLine{[]float64{2}, []float64{-1}, []float64{1}}
 	for _, m := range []float64{1e-4, 0.1, 1, 10, 100} {
-		r, _, err := Descent{Rate: 0.2 / (10 + m), RateMultiplier: 0.2, Tolerance: 1e-10}.Minimize(p, Quadratic{Scale: m}, []float64{0}, &run.Control{Stop: run.Stop{Iterations: 2000000}})
+		r, _, err := Descent{Rate: 0.2 / (10 + m), RateMultiplier: 0.2, Tolerance: 1e-10}.Minimize(p,
+			Quadratic{Scale: m}, []float64{0}, &run.Control{Stop: run.Stop{Iterations: 2000000}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +120,8 @@ func TestPerturbation(t *testing.T) {
 	for k := 1; k+1 < len(values); k++ {
 		slope := (values[k+1] - values[k-1]) / (2 * step)
 		if values[k+1] > values[k]+1e-7 || values[k+1]+values[k-1]-2*values[k] < -1e-7 {
-			t.Errorf("P falls from %v by %v to %v: not convex and decreasing", values[k-1], values[k], values[k+1])
+			t.Errorf("P falls from %v by %v to %v: not convex and decreasing", values[k-1], values[k],
+				values[k+1])
 		}
 		if u := step * float64(k); math.Abs(u-3) > step { // at 3 the constraint is idle and P has a corner of the second derivative
 			near(t, "-dP/du", -slope, lambda[k], 1e-6)
@@ -232,7 +236,8 @@ func minimum(t *testing.T, p *logit, h Relaxation) (*Objective, *optim.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := optim.LBFGS{}.Minimize(o, make([]float64, p.Dim()), &run.Control{Stop: run.Stop{Iterations: 2000, Relative: -1, Gradient: 1e-12}})
+	r, err := optim.LBFGS{}.Minimize(o, make([]float64, p.Dim()),
+		&run.Control{Stop: run.Stop{Iterations: 2000, Relative: -1, Gradient: 1e-12}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,12 +250,14 @@ func TestPrimalDual(t *testing.T) {
 	for _, h := range []Relaxation{Quadratic{}, Huber{Delta: 0.4}, Huber{Delta: 0.5, Scale: 2}, Linear{}} {
 		o, want := minimum(t, p, h)
 		d := Descent{Rate: 0.3, RateMultiplier: 0.3, Batch: -1, Tolerance: 1e-10}
-		got, out, err := d.Minimize(p, h, make([]float64, p.Dim()), &run.Control{Stop: run.Stop{Iterations: 100000}})
+		got, out, err := d.Minimize(p, h, make([]float64, p.Dim()),
+			&run.Control{Stop: run.Stop{Iterations: 100000}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.Reason != run.GapSmall {
-			t.Errorf("%s: %s after %d passes, residuals %+v", h.Name(), got.Reason, got.Iterations, out.Residuals)
+			t.Errorf("%s: %s after %d passes, residuals %+v", h.Name(), got.Reason, got.Iterations,
+				out.Residuals)
 		}
 		for j := range got.X {
 			near(t, h.Name()+": a weight", got.X[j], want.X[j], 1e-7)
@@ -271,7 +278,8 @@ func TestPrimalDual(t *testing.T) {
 func TestDuplicates(t *testing.T) {
 	for _, h := range []Relaxation{Quadratic{}, Huber{Delta: 0.4}, CVaR{Tail: 0.3}} {
 		p := newLogit(rand.New(rand.NewPCG(7, 1)), 40, 3)
-		_, twice := minimum(t, &logit{append(slices.Clone(p.x), p.x[4]), append(slices.Clone(p.y), p.y[4]), nil, p.gamma}, h)
+		_, twice := minimum(t, &logit{append(slices.Clone(p.x), p.x[4]), append(slices.Clone(p.y), p.y[4]),
+			nil, p.gamma}, h)
 		w := slices.Repeat([]float64{1}, 40)
 		w[4] = 2
 		_, weighed := minimum(t, &logit{p.x, p.y, w, p.gamma}, h)
@@ -289,8 +297,10 @@ func TestEquivalences(t *testing.T) {
 	_, b := minimum(t, p, Huber{Delta: 1e6})
 	_, c := minimum(t, p, Linear{})
 	_, e := minimum(t, p, CVaR{Tail: 1})
-	plain, err := optim.LBFGS{}.Minimize(optim.Func{N: p.Dim(), F: func(x, g []float64) (float64, error) { return p.EvalWeighed(x, nil, nil, g) }},
-		make([]float64, p.Dim()), &run.Control{Stop: run.Stop{Iterations: 2000, Relative: -1, Gradient: 1e-12}})
+	plain, err := optim.LBFGS{}.Minimize(optim.Func{N: p.Dim(),
+		F: func(x, g []float64) (float64, error) { return p.EvalWeighed(x, nil, nil, g) }},
+		make([]float64, p.Dim()), &run.Control{Stop: run.Stop{Iterations: 2000, Relative: -1,
+			Gradient: 1e-12}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +327,8 @@ func TestEquivalences(t *testing.T) {
 // The derivatives are those of the values, and Slack minimises h(u) - λu by brute force.
 func TestCurves(t *testing.T) {
 	losses := []float64{0.1, 0.9, 0.4, 1.7, 0.2}
-	for _, h := range []Relaxation{Quadratic{}, Quadratic{Scale: 3}, Huber{Delta: 0.5}, Huber{Delta: 0.7, Scale: 2}, CVaR{Tail: 0.4, Ramp: 0.3}, Linear{}} {
+	for _, h := range []Relaxation{Quadratic{}, Quadratic{Scale: 3}, Huber{Delta: 0.5},
+		Huber{Delta: 0.7, Scale: 2}, CVaR{Tail: 0.4, Ramp: 0.3}, Linear{}} {
 		c := h.At(losses, nil)
 		back, err := Parse(h.Name())
 		if err != nil || back.Name() != h.Name() || back.At(losses, nil).Value(0.77) != c.Value(0.77) {
@@ -327,7 +338,8 @@ func TestCurves(t *testing.T) {
 			const e = 1e-6
 			near(t, h.Name()+": h'", c.Deriv(u), (c.Value(u+e)-c.Value(u-e))/(2*e), 1e-4)
 			if c.Deriv(u+0.1) < c.Deriv(u)-1e-12 || math.Abs(c.Deriv(u+0.1)-c.Deriv(u)) > 0.1*c.Curvature()+1e-12 {
-				t.Errorf("%s: h' goes from %v to %v at %v: convexity or curvature is wrong", h.Name(), c.Deriv(u), c.Deriv(u+0.1), u)
+				t.Errorf("%s: h' goes from %v to %v at %v: convexity or curvature is wrong", h.Name(),
+					c.Deriv(u), c.Deriv(u+0.1), u)
 			}
 		}
 		for share := 0.0; share < 1; share += 0.17 {
@@ -370,7 +382,9 @@ func TestGradient(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, name := range []string{"", "square", "huber", "huber:0", "huber:-1", "huber:x", "huber:1:2:3", "cvar:0", "cvar:1.5", "cvar:.5:-1", "quadratic:-2", "quadratic:NaN", "linear:1", "level:-1", "huber:Inf"} {
+	for _, name := range []string{"", "square", "huber", "huber:0", "huber:-1", "huber:x", "huber:1:2:3",
+		"cvar:0", "cvar:1.5", "cvar:.5:-1", "quadratic:-2", "quadratic:NaN", "linear:1", "level:-1",
+		"huber:Inf"} {
 		if _, err := Parse(name); err == nil {
 			t.Errorf("%q is taken", name)
 		}
@@ -379,7 +393,8 @@ func TestRefused(t *testing.T) {
 	if _, err := NewObjective(p, Level{U: 1}); err == nil {
 		t.Error("an objective of constraints is made")
 	}
-	for _, d := range []Descent{{Method: "itml"}, {Method: ITLM, Drop: 1}, {Rate: -1}, {Tolerance: math.NaN()}, {Momentum: 2}, {Every: -1}} {
+	for _, d := range []Descent{{Method: "itml"}, {Method: ITLM, Drop: 1}, {Rate: -1},
+		{Tolerance: math.NaN()}, {Momentum: 2}, {Every: -1}} {
 		if _, _, err := d.Minimize(p, Quadratic{}, make([]float64, 3), nil); err == nil {
 			t.Errorf("%+v is taken", d)
 		}
@@ -389,5 +404,109 @@ func TestRefused(t *testing.T) {
 	}
 	if _, _, err := (Descent{}).Minimize(p, Quadratic{}, make([]float64, 2), nil); err == nil {
 		t.Error("a start of another dimension is taken")
+	}
+}
+
+// mixed has an objective, two constraints of every example and one of the mean, with weights: the
+// whole problem of definition C3.
+type mixed struct {
+	a, c, d [][]float64
+	b, w    []float64
+}
+
+func (p *mixed) Dim() int                { return 2 }
+func (p *mixed) Len() int                { return len(p.a) }
+func (p *mixed) Weights() []float64      { return p.w }
+func (p *mixed) Constraints() (int, int) { return 2, 1 }
+
+// losses are l_0, l_1, l_2 of example i, and what it has in the mean, with their gradients.
+func (p *mixed) losses(x []float64, i int) (l [4]float64, g [4][2]float64) {
+	for j := range 2 {
+		e := x[j] - p.a[i][j]
+		l[0] += e * e / 2
+		g[0][j] = e
+		l[1] += p.c[i][j] * x[j]
+		g[1][j] = p.c[i][j]
+		l[2] += x[j] * x[j] / 2
+		g[2][j] = x[j]
+		l[3] += p.d[i][j] * x[j]
+		g[3][j] = p.d[i][j]
+	}
+	l[1] -= p.b[i]
+	l[2] -= 0.1
+	l[3] += 0.2
+	return l, g
+}
+
+func (p *mixed) Eval(x []float64, rows []int, lambda, mu []float64, v *Values, grad []float64) error {
+	clear(grad)
+	v.Objective, v.Mean[0] = 0, 0
+	for k, i := range rows {
+		l, g := p.losses(x, i)
+		s := p.w[i] / float64(len(rows))
+		v.Objective += s * l[0]
+		v.Mean[0] += s * l[3]
+		v.Point[2*k], v.Point[2*k+1] = l[1], l[2]
+		for j := range grad {
+			grad[j] += s * (g[0][j] + lambda[2*k]*g[1][j] + lambda[2*k+1]*g[2][j] + mu[0]*g[3][j])
+		}
+	}
+	return nil
+}
+
+func TestMixedConstraints(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 4))
+	p := &mixed{}
+	for i := range 12 {
+		two := func() []float64 { return []float64{rng.NormFloat64(), rng.NormFloat64()} }
+		p.a, p.c, p.d = append(p.a, two()), append(p.c, two()), append(p.d, two())
+		p.b, p.w = append(p.b, rng.Float64()-0.5), append(p.w, 0.5+float64(i%2))
+	}
+	for _, h := range []Relaxation{Quadratic{}, Huber{Delta: 0.3, Scale: 2}} {
+		c := h.At(nil, nil)
+		f := optim.Func{N: 2, F: func(x, grad []float64) (float64, error) { // the third form, written out
+			clear(grad)
+			value, mean, by := 0.0, 0.0, [2]float64{}
+			for i := range p.a {
+				l, g := p.losses(x, i)
+				s := p.w[i] / 12
+				value += s * (l[0] + c.Value(max(l[1], 0)) + c.Value(max(l[2], 0)))
+				mean += s * l[3]
+				for j := range 2 {
+					by[j] += s * g[3][j]
+					if grad != nil {
+						grad[j] += s * (g[0][j] + c.Deriv(max(l[1], 0))*g[1][j] + c.Deriv(max(l[2], 0))*g[2][j])
+					}
+				}
+			}
+			for j := range grad {
+				grad[j] += c.Deriv(max(mean, 0)) * by[j]
+			}
+			return value + c.Value(max(mean, 0)), nil
+		}}
+		stop := &run.Control{Stop: run.Stop{Iterations: 500, Relative: -1, Gradient: 1e-12}}
+		want, err := optim.LBFGS{}.Minimize(f, []float64{0, 0}, stop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := Descent{Rate: 0.1, RateMultiplier: 0.2, Batch: -1, Tolerance: 1e-10}
+		got, out, err := d.Minimize(p, h, []float64{1, 1}, &run.Control{Stop: run.Stop{Iterations: 100000}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range got.X {
+			near(t, h.Name()+": a coordinate", got.X[j], want.X[j], 1e-7)
+		}
+		near(t, h.Name()+": the value", got.F, want.F, 1e-8)
+		near(t, h.Name()+": the multiplier of the mean", out.Mu[0], c.Deriv(out.V[0]), 1e-8)
+		// Minibatches end near it.
+		d.Batch, d.Rate, d.RateMultiplier = 3, 0.004, 0.05
+		rough, _, err := d.Minimize(p, h, []float64{1, 1}, &run.Control{Stop: run.Stop{Iterations: 1500}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range rough.X {
+			near(t, h.Name()+": a coordinate by minibatches", rough.X[j], want.X[j], 0.1)
+		}
 	}
 }

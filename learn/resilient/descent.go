@@ -105,7 +105,8 @@ type Residuals struct {
 
 // Fields implements run.Detail.
 func (r Residuals) Fields() []run.Field {
-	return []run.Field{{Name: "violation", Value: r.Violation}, {Name: "slackness", Value: r.Slackness}, {Name: "slope", Value: r.Slope}}
+	return []run.Field{{Name: "violation", Value: r.Violation}, {Name: "slackness", Value: r.Slackness},
+		{Name: "slope", Value: r.Slope}}
 }
 
 func (r Residuals) String() string { return fmt.Sprintf("violation %.2g", r.Violation) }
@@ -139,7 +140,8 @@ type descending struct {
 // Minimize runs from x0, which it keeps intact, with the relaxation h for every constraint. By
 // default it makes 100 passes. O(passes · cost of the examples); 3 numbers a constraint of an
 // example beside Program's own.
-func (d Descent) Minimize(p Program, h Relaxation, x0 []float64, c *run.Control) (*optim.Result, *Outcome, error) {
+func (d Descent) Minimize(p Program, h Relaxation, x0 []float64, c *run.Control,
+) (*optim.Result, *Outcome, error) {
 	s := &descending{Descent: d, p: p, h: h, n: p.Len(), w: p.Weights()}
 	s.q, s.m = p.Constraints()
 	if err := s.check(); err != nil {
@@ -160,7 +162,8 @@ func (d Descent) Minimize(p Program, h Relaxation, x0 []float64, c *run.Control)
 	if s.best != nil {
 		x = s.best
 	}
-	r := &optim.Result{X: x, Iterations: s.run.Steps(), Evaluations: s.run.Evaluations, Reason: reason, GradNorm: s.norm}
+	r := &optim.Result{X: x, Iterations: s.run.Steps(), Evaluations: s.run.Evaluations, Reason: reason,
+		GradNorm: s.norm}
 	if err != nil {
 		return r, nil, err
 	}
@@ -181,9 +184,11 @@ func (s *descending) check() error {
 	case s.n < 1:
 		return errors.New("resilient: no examples")
 	case !slices.Contains([]Method{Resilient, Plain, ITLM, Trim}, s.Method):
-		return fmt.Errorf("resilient: method: %q is none of %s, %s, %s, %s", s.Method, Resilient, Plain, ITLM, Trim)
+		return fmt.Errorf("resilient: method: %q is none of %s, %s, %s, %s", s.Method, Resilient, Plain,
+			ITLM, Trim)
 	case s.Method != Resilient && (s.q != 1 || s.m != 0):
-		return fmt.Errorf("resilient: method %s: it has one loss an example, the problem %d, and %d of means", s.Method, s.q, s.m)
+		return fmt.Errorf("resilient: method %s: it has one loss an example, the problem %d, and %d of means",
+			s.Method, s.q, s.m)
 	case trims && !(s.Drop >= 0 && s.Drop < 1):
 		return fmt.Errorf("resilient: drop: %v is no share from 0 on and below 1", s.Drop)
 	case s.Every < 0:
@@ -209,7 +214,8 @@ func (s *descending) check() error {
 	}
 	for _, v := range []float64{s.Rate, s.RateMultiplier, s.RateSlack, s.Tolerance} {
 		if !(v >= 0) || math.IsInf(v, 1) {
-			return fmt.Errorf("resilient: rates %v, %v, %v and tolerance %v must be finite and not negative", s.Rate, s.RateMultiplier, s.RateSlack, s.Tolerance)
+			return fmt.Errorf("resilient: rates %v, %v, %v and tolerance %v must be finite and not negative",
+				s.Rate, s.RateMultiplier, s.RateSlack, s.Tolerance)
 		}
 	}
 	if s.Method != Resilient {
@@ -219,7 +225,8 @@ func (s *descending) check() error {
 		return err
 	}
 	if c := s.h.At(nil, nil).Curvature(); s.RateSlack > 0 && s.RateSlack*c > 1 {
-		return fmt.Errorf("resilient: rate of u: %v is above %v, the inverse curvature of the relaxation %s, and u would oscillate; give at most that, or 0 for the exact step", s.RateSlack, 1/c, s.h.Name())
+		return fmt.Errorf("resilient: rate of u: %v is above %v, the inverse curvature of the relaxation %s, and u would oscillate; give at most that, or 0 for the exact step",
+			s.RateSlack, 1/c, s.h.Name())
 	}
 	return nil
 }
@@ -229,7 +236,8 @@ func (s *descending) start(x0 []float64) error {
 	dim := s.p.Dim()
 	s.arrays = []string{"lambda", "u", "losses"}
 	var err error
-	if s.step, err = nn.NewOptimizer[float64](dim, &nn.OptimizerOptions{Method: s.Step, Rate: s.Rate, Momentum: s.Momentum, Workers: s.run.Workers}); err != nil {
+	steps := &nn.OptimizerOptions{Method: s.Step, Rate: s.Rate, Momentum: s.Momentum, Workers: s.run.Workers}
+	if s.step, err = nn.NewOptimizer[float64](dim, steps); err != nil {
 		return fmt.Errorf("resilient: %w", err)
 	}
 	s.x, s.grad = slices.Clone(x0), make([]float64, dim)
@@ -250,7 +258,7 @@ func (s *descending) start(x0 []float64) error {
 		for i := from; i < min(s.n, from+s.Batch); i++ {
 			rows = append(rows, i)
 		}
-		if err := s.eval(rows, nil); err != nil {
+		if err := s.look(rows); err != nil {
 			return err
 		}
 		copy(s.losses[from*s.q:], s.at.Point)
@@ -294,24 +302,35 @@ func (s *descending) turn() {
 	s.curve = s.h.At(seen, w)
 }
 
+// look is eval without a gradient, unless the run was interrupted.
+func (s *descending) look(rows []int) error {
+	if err := s.run.Cancelled(); err != nil {
+		return err
+	}
+	return s.eval(rows, nil)
+}
+
 // eval evaluates rows at x with their multipliers.
 func (s *descending) eval(rows []int, grad []float64) error {
 	s.rowLambda = s.rowLambda[:0]
 	for _, i := range rows {
 		s.rowLambda = append(s.rowLambda, s.lambda[i*s.q:(i+1)*s.q]...)
 	}
-	s.at.Point, s.at.Mean = slices.Grow(s.at.Point[:0], len(rows)*s.q)[:len(rows)*s.q], slices.Grow(s.at.Mean[:0], s.m)[:s.m]
+	n := len(rows) * s.q
+	s.at.Point, s.at.Mean = slices.Grow(s.at.Point[:0], n)[:n], slices.Grow(s.at.Mean[:0], s.m)[:s.m]
 	s.run.Evaluations++
 	if err := s.p.Eval(s.x, rows, s.rowLambda, s.mu, &s.at, grad); err != nil {
 		return fmt.Errorf("resilient: %w", err)
 	}
 	for k, l := range s.at.Point {
 		if l-l != 0 {
-			return fmt.Errorf("resilient: pass %d: the loss of example %d is %v: %w; a smaller rate may help", s.run.Steps()+1, rows[k/s.q]+1, l, optim.ErrNotFinite)
+			return fmt.Errorf("resilient: pass %d: the loss of example %d is %v: %w; a smaller rate may help",
+				s.run.Steps()+1, rows[k/s.q]+1, l, optim.ErrNotFinite)
 		}
 	}
 	if v := s.at.Objective; v-v != 0 {
-		return fmt.Errorf("resilient: pass %d: the objective is %v: %w; a smaller rate may help", s.run.Steps()+1, v, optim.ErrNotFinite)
+		return fmt.Errorf("resilient: pass %d: the objective is %v: %w; a smaller rate may help",
+			s.run.Steps()+1, v, optim.ErrNotFinite)
 	}
 	return nil
 }
@@ -484,7 +503,7 @@ func (s *descending) outcome(x []float64) (*Outcome, error) {
 		for i := from; i < min(s.n, from+s.Batch); i++ {
 			rows = append(rows, i)
 		}
-		if err := s.eval(rows, nil); err != nil {
+		if err := s.look(rows); err != nil {
 			return nil, err
 		}
 		share := float64(len(rows)) / float64(s.n)
@@ -579,7 +598,8 @@ func (s *descending) restore(k *run.Checkpoint) error {
 		t.at = k.Scalars["threshold"]
 		s.curve = t
 	}
-	if err := s.step.Restore(nn.OptimizerState[float64]{Step: int(k.Scalars["step"]), A: k.Arrays["first"], B: k.Arrays["second"]}); err != nil {
+	o := nn.OptimizerState[float64]{Step: int(k.Scalars["step"]), A: k.Arrays["first"], B: k.Arrays["second"]}
+	if err := s.step.Restore(o); err != nil {
 		return fmt.Errorf("resilient: %w", err)
 	}
 	return nil

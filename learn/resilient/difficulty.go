@@ -32,13 +32,15 @@ type Hard struct {
 const MostKept = 10000
 
 // NewDifficulty lists examples by their multipliers; show names the i-th. O(n log n).
-func NewDifficulty(h Relaxation, losses, lambda []float64, show func(i int) (place, what string)) *Difficulty {
+func NewDifficulty(h Relaxation, losses, lambda []float64,
+	show func(i int) (place, what string)) *Difficulty {
 	d := &Difficulty{Relaxation: h.Name(), Examples: len(losses)}
 	for i, at := range Rank(losses, lambda) {
 		d.Mean += (lambda[at] - d.Mean) / float64(i+1)
 		if i < MostKept {
 			place, what := show(at)
-			d.Top = append(d.Top, Hard{strings.ToValidUTF8(place, "\uFFFD"), strings.ToValidUTF8(shortened(what), "\uFFFD"), losses[at], lambda[at]})
+			d.Top = append(d.Top, Hard{strings.ToValidUTF8(place, "\uFFFD"),
+				strings.ToValidUTF8(shortened(what), "\uFFFD"), losses[at], lambda[at]})
 		}
 	}
 	return d
@@ -74,8 +76,10 @@ func (d *Difficulty) Section() []learner.Section {
 	if d == nil {
 		return nil
 	}
-	s := learner.Section{Title: "hardest examples", Columns: []string{"place", "example", "loss", "multiplier"},
-		Note: fmt.Sprintf("of %d training examples, relaxation %s, mean multiplier %.4g: large ones are hard, rare, or wrong", d.Examples, d.Relaxation, d.Mean)}
+	s := learner.Section{Title: "hardest examples",
+		Columns: []string{"place", "example", "loss", "multiplier"},
+		Note: fmt.Sprintf("of %d training examples, relaxation %s, mean multiplier %.4g: large ones are hard, rare, or wrong",
+			d.Examples, d.Relaxation, d.Mean)}
 	if d.Folds > 0 {
 		s.Note += fmt.Sprintf("; each by a model of the other %d of %d folds", d.Folds-1, d.Folds)
 	}

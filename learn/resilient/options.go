@@ -24,7 +24,8 @@ func (o *Options) Relaxation() (Relaxation, error) {
 		{"resilient_scale", o.Scale, 0, "quadratic", "huber"},
 	} {
 		if p.value != p.usual && o.Resilient != p.first && o.Resilient != p.second {
-			return nil, fmt.Errorf("%s: it has no effect with resilient=%s; %s reads it", p.name, o.Resilient, p.first)
+			return nil, fmt.Errorf("%s: it has no effect with resilient=%s; %s reads it", p.name,
+				o.Resilient, p.first)
 		}
 	}
 	if o.Folds == 1 || o.Folds > 0 && o.Resilient == "none" {

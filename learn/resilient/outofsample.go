@@ -16,14 +16,16 @@ type Minimizer func(f optim.Objective) (x []float64, err error)
 // model that fits everything has small losses everywhere, and what is wrong does not show in its
 // own multipliers. group gives the examples that belong together, such as pronunciations of one
 // word, the same number; nil is each its own. O(folds) fits.
-func OutOfSample(e Examples, h Relaxation, folds int, seed uint64, group func(i int) int, minimize Minimizer) (losses, lambda []float64, err error) {
+func OutOfSample(e Examples, h Relaxation, folds int, seed uint64, group func(i int) int,
+	minimize Minimizer) (losses, lambda []float64, err error) {
 	n := e.Len()
 	if err := Usable(h); err != nil {
 		return nil, nil, err
 	}
 	fold, most := Folds(n, folds, seed, group)
 	if folds < 2 || most < folds {
-		return nil, nil, fmt.Errorf("resilient: folds: %d of %d examples that belong together; there are at least 2, and no more than these", folds, most)
+		return nil, nil, fmt.Errorf("resilient: folds: %d of %d examples that belong together; there are at least 2, and no more than these",
+			folds, most)
 	}
 	losses = make([]float64, n)
 	at := make([]float64, n)
@@ -52,7 +54,8 @@ func OutOfSample(e Examples, h Relaxation, folds int, seed uint64, group func(i 
 
 // Difficulty lists the examples by their multipliers at x, or with folds by those of OutOfSample.
 // minimize is needed with folds alone, group may be nil.
-func (o *Objective) Difficulty(x []float64, folds int, group func(i int) int, minimize Minimizer, show func(i int) (place, what string)) (*Difficulty, error) {
+func (o *Objective) Difficulty(x []float64, folds int, group func(i int) int, minimize Minimizer,
+	show func(i int) (place, what string)) (*Difficulty, error) {
 	losses, lambda, err := o.Multipliers(x)
 	if err == nil && folds > 0 {
 		losses, lambda, err = OutOfSample(o.e, o.h, folds, 1, group, minimize)
@@ -137,12 +140,14 @@ type Trimming struct {
 // that is interrupted begins anew.
 func (t Trimming) Minimize(e Examples, x0 []float64, c *run.Control) (*optim.Result, error) {
 	if !(t.Drop >= 0 && t.Drop < 1) || t.Every < 0 {
-		return nil, fmt.Errorf("resilient: trimming: Drop %v is no share below 1, or Every %d is negative", t.Drop, t.Every)
+		return nil, fmt.Errorf("resilient: trimming: Drop %v is no share below 1, or Every %d is negative",
+			t.Drop, t.Every)
 	}
 	if t.Every == 0 {
 		t.Every = 10
 	}
-	s := &trimming{Trimming: t, e: e, run: run.Begin("Trimming", c, 100), losses: make([]float64, e.Len()), result: &optim.Result{X: x0}}
+	s := &trimming{Trimming: t, e: e, run: run.Begin("Trimming", c, 100), losses: make([]float64, e.Len()),
+		result: &optim.Result{X: x0}}
 	s.most, s.run.Stop.Iterations = s.run.Stop.Iterations, (s.run.Stop.Iterations+t.Every-1)/t.Every
 	reason, err := s.run.Loop(s.step, func() (*run.Checkpoint, error) { return nil, nil })
 	s.result.Reason = reason
@@ -178,9 +183,13 @@ func (t *trimming) step() (*run.Row, run.Reason, error) {
 		if t.keep == nil {
 			return t.e.EvalWeighed(x, nil, nil, grad)
 		}
-		return t.e.EvalWeighed(x, func(i int, loss float64) (float64, float64) { return t.keep[i] * loss, t.keep[i] }, nil, grad)
+		return t.e.EvalWeighed(x, func(i int, loss float64) (float64, float64) {
+			return t.keep[i] * loss, t.keep[i]
+		}, nil, grad)
 	}}
-	r, err := optim.OWLQN{Workers: t.Workers}.Minimize(f, t.result.X, &run.Control{Ctx: t.run.Ctx, Workers: t.Workers, Stop: run.Stop{Iterations: max(iterations, 1), Relative: -1}})
+	r, err := optim.OWLQN{Workers: t.Workers}.Minimize(f, t.result.X,
+		&run.Control{Ctx: t.run.Ctx, Workers: t.Workers, Stop: run.Stop{Iterations: max(iterations, 1),
+			Relative: -1}})
 	if err != nil {
 		return nil, "", err
 	}

@@ -302,7 +302,8 @@ func Parse(name string) (Relaxation, error) {
 }
 
 func unknown(name string) error {
-	return fmt.Errorf("resilient: relaxation %q is none of linear, quadratic[:SCALE], huber:DELTA[:SCALE], cvar:TAIL[:RAMP], level:U", name)
+	return fmt.Errorf("resilient: relaxation %q is none of linear, quadratic[:SCALE], huber:DELTA[:SCALE], cvar:TAIL[:RAMP], level:U",
+		name)
 }
 
 // Usable refuses a relaxation of this package whose numbers have no meaning.
@@ -314,15 +315,18 @@ func Usable(r Relaxation) error {
 		return errors.New("resilient: there is no relaxation")
 	case Quadratic:
 		if !scaled(r.Scale) {
-			return fmt.Errorf("resilient: the scale %v of the quadratic relaxation must be positive and finite", r.Scale)
+			return fmt.Errorf("resilient: the scale %v of the quadratic relaxation must be positive and finite",
+				r.Scale)
 		}
 	case Huber:
 		if !positive(r.Delta) || !scaled(r.Scale) {
-			return fmt.Errorf("resilient: Huber's relaxation has delta %v and scale %v; they must be positive and finite", r.Delta, r.scale())
+			return fmt.Errorf("resilient: Huber's relaxation has delta %v and scale %v; they must be positive and finite",
+				r.Delta, r.scale())
 		}
 	case CVaR:
 		if !(r.Tail > 0 && r.Tail <= 1) || !scaled(r.Ramp) {
-			return fmt.Errorf("resilient: CVaR has tail %v and ramp %v; the tail is a share above 0 and at most 1, the ramp positive and finite", r.Tail, r.ramp())
+			return fmt.Errorf("resilient: CVaR has tail %v and ramp %v; the tail is a share above 0 and at most 1, the ramp positive and finite",
+				r.Tail, r.ramp())
 		}
 	case Level:
 		if !(r.U >= 0) || math.IsInf(r.U, 1) {

@@ -9,7 +9,8 @@ import (
 // weighed is scorer.sequence for sequences that count by their loss: the mean over the positions,
 // which it stores, goes through weigh, and everything of the sequence is multiplied by the weight
 // that comes of it. The reference's pairs are subtracted here then. A nil weigh weighs nothing.
-func (s *scorer) weighed(weigh resilient.Weigh, losses []float64, x []float64, i int, residual []float64, lane *laneSums, pairs []float64) (float64, error) {
+func (s *scorer) weighed(weigh resilient.Weigh, losses []float64, x []float64, i int, residual []float64,
+	lane *laneSums, pairs []float64) (float64, error) {
 	own := lane
 	if weigh != nil {
 		if s.lane.label == nil {
@@ -96,7 +97,8 @@ var _ resilient.Examples = (*objective)(nil)
 
 // difficulty lists the sequences by their multipliers at x, which are weights as the objective has
 // them.
-func (p *Problem) difficulty(o *resilient.Objective, x []float64, minimize resilient.Minimizer) (*resilient.Difficulty, error) {
+func (p *Problem) difficulty(o *resilient.Objective, x []float64,
+	minimize resilient.Minimizer) (*resilient.Difficulty, error) {
 	return o.Difficulty(x, p.opts.RelaxFolds, nil, minimize, func(i int) (string, string) {
 		return p.corpus.name(i), p.examples[i].words(p.opts.Format)
 	})

@@ -28,7 +28,8 @@ func Box(name string, values [][]float64) Series {
 				}
 			}
 		}
-		s.Low, s.from, s.Y, s.to, s.High = append(s.Low, q[0]), append(s.from, q[1]), append(s.Y, q[2]), append(s.to, q[3]), append(s.High, q[4])
+		s.Low, s.High = append(s.Low, q[0]), append(s.High, q[4])
+		s.from, s.Y, s.to = append(s.from, q[1]), append(s.Y, q[2]), append(s.to, q[3])
 		s.beyond = append(s.beyond, beyond)
 	}
 	return s

@@ -66,7 +66,8 @@ func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*lear
 		}
 		r := rooms[worker]
 		if r == nil {
-			r = &room{nn.NewPass[float64](m.net, chunk, &nn.Options[float64]{Workers: 1}), make([]float64, chunk*d), make([]float32, d)}
+			r = &room{nn.NewPass[float64](m.net, chunk, &nn.Options[float64]{Workers: 1}),
+				make([]float64, chunk*d), make([]float32, d)}
 			rooms[worker] = r
 		}
 		for i := from; i < to; i++ {
@@ -99,10 +100,17 @@ func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*lear
 // Explain lists the inputs by the size of their weights, and the hardest rows.
 func (m *Model) Explain() []learner.Section {
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"loss", m.loss.Name()}, {"settings", cmp.Or(m.settings, "defaults")}, {"training rows", m.rows}, {"layers", fmt.Sprint(m.net.Sizes())}, {"weights", m.net.Dim()},
-		{"largest violation l - u", m.residuals.Violation}, {"largest |multiplier (l - u)|", m.residuals.Slackness}, {"largest |multiplier - h'(u)|", m.residuals.Slope},
+		{"loss", m.loss.Name()},
+		{"settings", cmp.Or(m.settings, "defaults")},
+		{"training rows", m.rows},
+		{"layers", fmt.Sprint(m.net.Sizes())},
+		{"weights", m.net.Dim()},
+		{"largest violation l - u", m.residuals.Violation},
+		{"largest |multiplier (l - u)|", m.residuals.Slackness},
+		{"largest |multiplier - h'(u)|", m.residuals.Slope},
 	}}
-	inputs := learner.Section{Title: "inputs", Columns: []string{"column", "size of weights"}, Note: "root of the sum of the squared weights of the first layer"}
+	inputs := learner.Section{Title: "inputs", Columns: []string{"column", "size of weights"},
+		Note: "root of the sum of the squared weights of the first layer"}
 	weights, _ := nn.Layer(m.net, 0, m.w)
 	width := m.net.Sizes()[1]
 	size := make([]float64, len(m.inputs))
@@ -145,7 +153,8 @@ type modelMeta struct {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	r := m.residuals
-	if err := f.SetMeta(modelMeta{m.form, m.loss.Name(), m.settings, m.rows, m.net.Sizes(), [3]float64{r.Violation, r.Slackness, r.Slope}}); err != nil {
+	if err := f.SetMeta(modelMeta{m.form, m.loss.Name(), m.settings, m.rows, m.net.Sizes(),
+		[3]float64{r.Violation, r.Slackness, r.Slope}}); err != nil {
 		return fmt.Errorf("resilient: %w", err)
 	}
 	linear.PutFeatures(f, m.inputs)
@@ -166,7 +175,9 @@ func Read(r io.Reader) (*Model, error) {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("resilient: %w: %s", model.ErrFormat, fmt.Sprintf(format, args...))
 	}
-	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows, residuals: resilient.Residuals{Violation: meta.Residuals[0], Slackness: meta.Residuals[1], Slope: meta.Residuals[2]}}
+	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows,
+		residuals: resilient.Residuals{Violation: meta.Residuals[0], Slackness: meta.Residuals[1],
+			Slope: meta.Residuals[2]}}
 	if m.loss, err = score.Parse(meta.Loss); err != nil {
 		return nil, bad("%v", err)
 	}

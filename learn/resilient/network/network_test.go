@@ -24,7 +24,8 @@ import (
 // rings has three classes by distance from the middle; the labels of some rows are another's.
 func rings(n int, share float64) (t *table.Table, wrong []bool) {
 	rng := rand.New(rand.NewPCG(5, 7))
-	t = &table.Table{Rows: n, Name: "rings", Classes: []string{"a", "b", "c"}, TargetName: "class", Columns: []table.Column{{Name: "x"}, {Name: "y"}}}
+	t = &table.Table{Rows: n, Name: "rings", Classes: []string{"a", "b", "c"}, TargetName: "class",
+		Columns: []table.Column{{Name: "x"}, {Name: "y"}}}
 	wrong = make([]bool, n)
 	for i := range n {
 		r, at := 3*math.Sqrt(rng.Float64()), 2*math.Pi*rng.Float64()
@@ -91,7 +92,8 @@ func TestAgainstLinear(t *testing.T) {
 		data.Weight[i] = 1 + float64(i%2)
 	}
 	const l2 = 0.05
-	m, r, err := Train(data, &Options{Hidden: []int{0}, Method: "huber", Delta: 0.9, L2: l2, Momentum: learner.None, Rate: 0.5, RateMultiplier: 0.3, Batch: 90, Epochs: 20000}, nil)
+	m, r, err := Train(data, &Options{Hidden: []int{0}, Method: "huber", Delta: 0.9, L2: l2,
+		Momentum: learner.None, Rate: 0.5, RateMultiplier: 0.3, Batch: 90, Epochs: 20000}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,9 @@ func TestAgainstLinear(t *testing.T) {
 // every method and step, and so do other numbers of workers.
 func TestResume(t *testing.T) {
 	data, _ := rings(150, 0.2)
-	for _, o := range []Options{{}, {Method: "quadratic", Step: "adam", Rate: 0.01}, {Method: "cvar"}, {Method: "itlm", Every: 2}, {Method: "trim", Every: 3, Step: "adagrad"}, {Method: "plain", Hold: 0.2}, {RateSlack: 0.5, Hold: 0.3}} {
+	for _, o := range []Options{{}, {Method: "quadratic", Step: "adam", Rate: 0.01}, {Method: "cvar"},
+		{Method: "itlm", Every: 2}, {Method: "trim", Every: 3, Step: "adagrad"}, {Method: "plain",
+			Hold: 0.2}, {RateSlack: 0.5, Hold: 0.3}} {
 		o.Epochs, o.Batch, o.Hidden = 8, 16, []int{7}
 		want, _, err := Train(data, &o, &run.Control{Workers: 1})
 		if err != nil {
@@ -126,7 +130,8 @@ func TestResume(t *testing.T) {
 		for _, at := range []int{5, 23, 37} { // evaluations
 			ctx, cancel := context.WithCancel(t.Context())
 			var saved bytes.Buffer
-			c := &run.Control{Workers: 3, Ctx: &counted{ctx, cancel, at}, Checkpoint: func(k *run.Checkpoint) error { saved.Reset(); return k.Write(&saved) }}
+			c := &run.Control{Workers: 3, Ctx: &counted{ctx, cancel, at},
+				Checkpoint: func(k *run.Checkpoint) error { saved.Reset(); return k.Write(&saved) }}
 			_, _, err := Train(data, &o, c)
 			var stopped *run.InterruptedError
 			if !errors.As(err, &stopped) {
@@ -178,7 +183,8 @@ func TestWrongLabels(t *testing.T) {
 	}
 	errors := map[string]float64{}
 	for _, method := range []string{"plain", "huber", "quadratic", "itlm"} {
-		m, _, err := Train(data, &Options{Method: method, Delta: 0.3, Hidden: []int{32}, Epochs: 150, Rate: 0.05, Step: "sgd"}, nil)
+		m, _, err := Train(data, &Options{Method: method, Delta: 0.3, Hidden: []int{32}, Epochs: 150,
+			Rate: 0.05, Step: "sgd"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +201,8 @@ func TestWrongLabels(t *testing.T) {
 		if method == "itlm" { // weights of 1 and 0: those left out come last
 			top = m.hard.Top[450:]
 			if top[0].Lambda != 0 || m.hard.Top[449].Lambda != 1 {
-				t.Errorf("itlm with a quarter left out has weights %v and %v there", m.hard.Top[449].Lambda, top[0].Lambda)
+				t.Errorf("itlm with a quarter left out has weights %v and %v there", m.hard.Top[449].Lambda,
+					top[0].Lambda)
 			}
 		}
 		for _, h := range top {
@@ -215,7 +222,8 @@ func TestWrongLabels(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	data, _ := rings(80, 0.2)
-	data.Columns = append(data.Columns, table.Column{Name: "colour", Kind: table.Categorical, Levels: []string{"blue", "red"}})
+	data.Columns = append(data.Columns, table.Column{Name: "colour", Kind: table.Categorical,
+		Levels: []string{"blue", "red"}})
 	for i := range data.Rows {
 		data.Columns[2].Values = append(data.Columns[2].Values, float32(i%2))
 	}
@@ -237,7 +245,8 @@ func TestFile(t *testing.T) {
 	if err != nil || !slices.Equal(a.Probability, b.Probability) {
 		t.Errorf("other probabilities of the file's model (%v)", err)
 	}
-	if x, y := fmt.Sprint(m.Explain()), fmt.Sprint(back.Explain()); x != y || !strings.Contains(x, "colour=red") || !strings.Contains(x, "hardest examples") {
+	x, y := fmt.Sprint(m.Explain()), fmt.Sprint(back.Explain())
+	if x != y || !strings.Contains(x, "colour=red") || !strings.Contains(x, "hardest examples") {
 		t.Errorf("explained %.300s, from the file %.300s", x, y)
 	}
 	for i := range file.Len() {
@@ -248,14 +257,15 @@ func TestFile(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Read(bytes.NewReader(file.Bytes()[:file.Len()/2])); !errors.Is(err, model.ErrFormat) && err == nil {
+	if _, err := Read(bytes.NewReader(file.Bytes()[:file.Len()/2])); !errors.Is(err, model.ErrFormat) {
 		t.Errorf("half a file: %v", err)
 	}
 }
 
 func TestRefused(t *testing.T) {
 	data, _ := rings(40, 0)
-	for _, o := range []Options{{Method: "best"}, {Hidden: []int{-2}}, {Hidden: []int{3, 0}}, {Delta: -1}, {Epochs: -1}, {Rate: math.NaN()}, {Drop: 2}, {Step: "newton"}, {Loss: "squared"}, {Loss: "logistic"},
+	for _, o := range []Options{{Method: "best"}, {Hidden: []int{-2}}, {Hidden: []int{3, 0}}, {Delta: -1},
+		{Epochs: -1}, {Rate: math.NaN()}, {Drop: 2}, {Step: "newton"}, {Loss: "squared"}, {Loss: "logistic"},
 		{Rate: 1e8, Method: "plain"}, {RateSlack: 1.5}} {
 		if _, _, err := Train(data, &o, nil); err == nil {
 			t.Errorf("%+v is taken", o)
@@ -263,7 +273,8 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%+v: the error %q names no package", o, err)
 		}
 	}
-	same := &table.Table{Rows: 2, Classes: []string{"a", "b"}, Target: []float64{0, 1}, Columns: []table.Column{{Name: "x", Values: []float32{1, 1}}}}
+	same := &table.Table{Rows: 2, Classes: []string{"a", "b"}, Target: []float64{0, 1},
+		Columns: []table.Column{{Name: "x", Values: []float32{1, 1}}}}
 	if _, _, err := Train(same, nil, nil); err == nil {
 		t.Error("a table without a column that tells rows apart is taken")
 	}

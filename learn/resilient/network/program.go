@@ -27,7 +27,8 @@ func New(r *Rows, workers int) resilient.Program {
 	k := r.Net.Outputs()
 	most := max(1, min(chunk, len(r.Y)))
 	return &program{Rows: r, pass: nn.NewPass[float64](r.Net, most, &nn.Options[float64]{Workers: workers}),
-		x: make([]float64, most*r.Net.Inputs()), y: make([]float64, most), g: make([]float64, most*k), part: make([]float64, r.Net.Dim())}
+		x: make([]float64, most*r.Net.Inputs()), y: make([]float64, most),
+		g: make([]float64, most*k), part: make([]float64, r.Net.Dim())}
 }
 
 type program struct {
@@ -49,7 +50,8 @@ func (p *program) Constraints() (pointwise, mean int) { return 1, 0 }
 func (p *program) Weights() []float64 { return p.W }
 
 // Eval implements resilient.Program.
-func (p *program) Eval(x []float64, rows []int, lambda, _ []float64, v *resilient.Values, grad []float64) error {
+func (p *program) Eval(x []float64, rows []int, lambda, _ []float64, v *resilient.Values,
+	grad []float64) error {
 	d, k := p.Net.Inputs(), p.Net.Outputs()
 	clear(grad)
 	for from := 0; from < len(rows); from += p.pass.Most() {

@@ -80,7 +80,8 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	control := *c
 	if control.Resume != nil || control.Checkpoint != nil {
-		control.Problem = fmt.Sprintf("resilient data=%016x loss=%s %s", d.X.Fingerprint(d.Y, d.W), loss.Name(), learner.Settings(&o))
+		control.Problem = fmt.Sprintf("resilient data=%016x loss=%s %s", d.X.Fingerprint(d.Y, d.W),
+			loss.Name(), learner.Settings(&o))
 	}
 	own := control.Stop.Iterations == 0 || control.Stop.Iterations >= o.Epochs
 	if own {
@@ -96,7 +97,8 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	rows := m.rowsOf(d, trained, learner.Amount(o.L2))
 	h, method := o.relaxation()
-	descent := resilient.Descent{Method: method, Rate: o.Rate, RateMultiplier: o.RateMultiplier, RateSlack: o.RateSlack, Batch: o.Batch, Seed: o.Seed, Drop: learner.Amount(o.Drop), Every: o.Every}
+	descent := resilient.Descent{Method: method, Rate: o.Rate, RateMultiplier: o.RateMultiplier,
+		RateSlack: o.RateSlack, Batch: o.Batch, Seed: o.Seed, Drop: learner.Amount(o.Drop), Every: o.Every}
 	switch o.Step {
 	case "sgd":
 		descent.Momentum = learner.Amount(o.Momentum)
@@ -124,7 +126,8 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		if method != resilient.Resilient {
 			h = resilient.Linear{}
 		}
-		m.hard = resilient.NewDifficulty(h, found.Losses, found.Lambda, func(i int) (string, string) { return d.X.At(trained[i]), d.X.Show(trained[i]) })
+		m.hard = resilient.NewDifficulty(h, found.Losses, found.Lambda,
+			func(i int) (string, string) { return d.X.At(trained[i]), d.X.Show(trained[i]) })
 	}
 	return m, r, err
 }
@@ -142,7 +145,8 @@ func (o *Options) sizes(inputs, outputs int) []int {
 
 // rowsOf lays out the rows of those numbers.
 func (m *Model) rowsOf(d *boost.Data, numbers []int, l2 float64) *Rows {
-	r := &Rows{Net: m.net, Loss: m.loss, L2: l2, X: make([]float32, len(numbers)*len(m.inputs)), Y: make([]float64, len(numbers))}
+	r := &Rows{Net: m.net, Loss: m.loss, L2: l2, X: make([]float32, len(numbers)*len(m.inputs)),
+		Y: make([]float64, len(numbers))}
 	for k, i := range numbers {
 		m.input(r.X[k*len(m.inputs):][:len(m.inputs)], d.X, i)
 		r.Y[k] = d.Y[i]

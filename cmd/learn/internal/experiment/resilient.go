@@ -56,8 +56,11 @@ type corruptedTask struct {
 	kinds       []corruption
 	methods     []string
 	train       int
-	load        func(d folder) (func(ctx context.Context, o *CorruptedOptions, draw *CorruptedDraw) error, error)
+	load        func(d folder) (drawing, error)
 }
+
+// drawing fills in what all methods make of a draw.
+type drawing func(ctx context.Context, o *CorruptedOptions, draw *CorruptedDraw) error
 
 type corruption struct {
 	name   string
@@ -77,7 +80,8 @@ func huberName(delta float64) string { return fmt.Sprintf("huber %v", delta) }
 
 var imageMethods = slices.Insert(slices.Clone(structuredMethods), 1, "slow")
 
-var structuredMethods = []string{"ordinary", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.2), huberName(0.5), "cvar 0.5"}
+var structuredMethods = []string{"ordinary", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.2),
+	huberName(0.5), "cvar 0.5"}
 
 // corruptedTasks are in the order of reports.
 func corruptedTasks() []corruptedTask {
@@ -86,12 +90,17 @@ func corruptedTasks() []corruptedTask {
 	blur := func(radius string) corruption { return corruption{"blur " + radius, []float64{0.2, 0.5, 0.8}} }
 	images := []corruption{flips, derangement, blur("0.7"), blur("1.5")}
 	labels := []corruption{{"annotation", []float64{0.05, 0.1, 0.2}}}
-	cifar := []string{"cifar10/cifar10-train4000-images-idx4-ubyte.gz", "cifar10/cifar10-train4000-labels-idx1-ubyte.gz", "cifar10/cifar10-test1000-images-idx4-ubyte.gz", "cifar10/cifar10-test1000-labels-idx1-ubyte.gz"}
+	cifar := []string{"cifar10/cifar10-train4000-images-idx4-ubyte.gz",
+		"cifar10/cifar10-train4000-labels-idx1-ubyte.gz", "cifar10/cifar10-test1000-images-idx4-ubyte.gz",
+		"cifar10/cifar10-test1000-labels-idx1-ubyte.gz"}
 	return []corruptedTask{
-		{"fashion", "images wrong, %", mnistFiles("fashion-mnist"), images, imageMethods, 2000, loadCorruptedImages(mnistFiles("fashion-mnist"))},
+		{"fashion", "images wrong, %", mnistFiles("fashion-mnist"), images, imageMethods, 2000,
+			loadCorruptedImages(mnistFiles("fashion-mnist"))},
 		{"cifar", "images wrong, %", cifar, images, imageMethods, 2000, loadCorruptedImages(cifar)},
-		{"chunking", "labels wrong, %", []string{"chunking/conll2000-train.txt.gz", "chunking/conll2000-test.txt.gz"}, labels, structuredMethods, 800, loadCorruptedSentences},
-		{"g2p", "phones wrong, %", []string{"g2p/dut_train.tsv", "g2p/dut_test.tsv"}, labels, structuredMethods, 1500, loadCorruptedWords},
+		{"chunking", "labels wrong, %", []string{"chunking/conll2000-train.txt.gz",
+			"chunking/conll2000-test.txt.gz"}, labels, structuredMethods, 800, loadCorruptedSentences},
+		{"g2p", "phones wrong, %", []string{"g2p/dut_train.tsv", "g2p/dut_test.tsv"}, labels,
+			structuredMethods, 1500, loadCorruptedWords},
 	}
 }
 
@@ -130,7 +139,8 @@ func Corrupted(ctx context.Context, data fs.FS, o *CorruptedOptions) (*Corrupted
 	}
 	p.Repeats, p.Test = cmp.Or(p.Repeats, 8), cmp.Or(p.Test, 2000)
 	if p.Repeats < 1 || p.Train < 0 || p.Test < 1 || p.Train > 0 && p.Train < 50 {
-		return nil, fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at least 1, 50 and 1", p.Repeats, p.Train, p.Test)
+		return nil, fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at least 1, 50 and 1",
+			p.Repeats, p.Train, p.Test)
 	}
 	d := folder{data}
 	all := corruptedTasks()
@@ -164,19 +174,22 @@ func Corrupted(ctx context.Context, data fs.FS, o *CorruptedOptions) (*Corrupted
 func (o *CorruptedOptions) task(ctx context.Context, d folder, t *corruptedTask, r *CorruptedReport) error {
 	of := *o
 	of.Train = cmp.Or(o.Train, t.train)
-	var run func(context.Context, *CorruptedOptions, *CorruptedDraw) error
+	var run drawing
 	kinds := t.kinds
 	if len(o.Kinds) > 0 {
-		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k corruption) bool { return !slices.Contains(o.Kinds, k.name) })
+		kinds = slices.DeleteFunc(slices.Clone(kinds),
+			func(k corruption) bool { return !slices.Contains(o.Kinds, k.name) })
 		if len(kinds) == 0 {
 			return fmt.Errorf("none of its corruptions is among %s", strings.Join(o.Kinds, ", "))
 		}
 	}
 	var draws []CorruptedDraw
+	settings := fmt.Sprintf("seed=%d train=%d test=%d", of.Seed, of.Train, of.Test)
 	for _, k := range append([]corruption{{"", []float64{0}}}, kinds...) {
 		for _, level := range k.levels {
 			for repeat := range of.Repeats {
-				draws = append(draws, CorruptedDraw{Task: t.name, Kind: k.name, Level: level, Repeat: repeat, Settings: fmt.Sprintf("seed=%d train=%d test=%d", of.Seed, of.Train, of.Test)})
+				draws = append(draws, CorruptedDraw{Task: t.name, Kind: k.name, Level: level,
+					Repeat: repeat, Settings: settings})
 			}
 		}
 	}
@@ -208,7 +221,8 @@ func (o *CorruptedOptions) task(ctx context.Context, d folder, t *corruptedTask,
 			o.Done(len(draws), fmt.Sprintf("%s %s %v, draw %d", t.name, one.Kind, one.Level, one.Repeat+1))
 		}
 	}
-	r.Tasks = append(r.Tasks, CorruptedTaskReport{Task: t.name, Measure: t.error, Methods: t.methods, Draws: draws})
+	r.Tasks = append(r.Tasks, CorruptedTaskReport{Task: t.name, Measure: t.error, Methods: t.methods,
+		Draws: draws})
 	return nil
 }
 
@@ -270,11 +284,12 @@ func (t *CorruptedTaskReport) kinds() []corruption {
 }
 
 // values are those of a method by draw: test errors, or areas.
-func (t *CorruptedTaskReport) values(kind string, level float64, of func(*CorruptedDraw) (float64, bool)) []float64 {
+func (t *CorruptedTaskReport) values(kind string, level float64, of func(*CorruptedDraw) map[string]float64,
+	method string) []float64 {
 	var out []float64
 	for i := range t.Draws {
 		if d := &t.Draws[i]; d.Kind == kind && d.Level == level {
-			if v, ok := of(d); ok {
+			if v, ok := of(d)[method]; ok {
 				out = append(out, v)
 			}
 		}
@@ -283,11 +298,11 @@ func (t *CorruptedTaskReport) values(kind string, level float64, of func(*Corrup
 }
 
 func (t *CorruptedTaskReport) errors(kind string, level float64, method string) []float64 {
-	return t.values(kind, level, func(d *CorruptedDraw) (float64, bool) { v, ok := d.Errors[method]; return v, ok })
+	return t.values(kind, level, func(d *CorruptedDraw) map[string]float64 { return d.Errors }, method)
 }
 
 func (t *CorruptedTaskReport) areas(kind string, level float64, method string) []float64 {
-	return t.values(kind, level, func(d *CorruptedDraw) (float64, bool) { v, ok := d.Areas[method]; return v, ok })
+	return t.values(kind, level, func(d *CorruptedDraw) map[string]float64 { return d.Areas }, method)
 }
 
 // drops are the errors less those on clean data, draw by draw.
@@ -334,14 +349,17 @@ func (r *CorruptedReport) WriteTable(w io.Writer) error {
 			fmt.Fprintln(w)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d draws of the data; tests are paired by draw and two-sided, of draws that overlap in their examples\n", r.Repeats)
+	_, err := fmt.Fprintf(w, "%d draws of the data; tests are paired by draw and two-sided, "+
+		"of draws that overlap in their examples\n", r.Repeats)
 	return err
 }
 
 // writeAreas writes how well what is corrupted is found, beside self-confidence.
 func (t *CorruptedTaskReport) writeAreas(w io.Writer, k corruption) error {
 	methods := append(slices.Clone(t.Methods), confidence, outOfSample)
-	methods = slices.DeleteFunc(methods, func(m string) bool { return len(t.areas(k.name, k.levels[0], m)) == 0 })
+	methods = slices.DeleteFunc(methods, func(m string) bool {
+		return len(t.areas(k.name, k.levels[0], m)) == 0
+	})
 	if len(methods) == 0 {
 		return nil
 	}
@@ -355,7 +373,8 @@ func (t *CorruptedTaskReport) writeAreas(w io.Writer, k corruption) error {
 		fmt.Fprint(tw, m)
 		for _, l := range k.levels {
 			a := t.areas(k.name, l, m)
-			fmt.Fprintf(tw, "\t%s\t%s", metrics.FormatMeanSD(a, 1, 3), pairedP(a, t.areas(k.name, l, confidence)))
+			fmt.Fprintf(tw, "\t%s\t%s", metrics.FormatMeanSD(a, 1, 3),
+				pairedP(a, t.areas(k.name, l, confidence)))
 		}
 		fmt.Fprintln(tw)
 	}
@@ -390,7 +409,8 @@ func (r *CorruptedReport) WriteCSV(w io.Writer) error {
 				e, hasError := d.Errors[m]
 				a, hasArea := d.Areas[m]
 				if hasError || hasArea {
-					rows = append(rows, []string{d.Task, d.Kind, strconv.FormatFloat(d.Level, 'g', -1, 64), strconv.Itoa(d.Repeat + 1), m, number(e, hasError), number(a, hasArea)})
+					rows = append(rows, []string{d.Task, d.Kind, strconv.FormatFloat(d.Level, 'g', -1, 64),
+						strconv.Itoa(d.Repeat + 1), m, number(e, hasError), number(a, hasArea)})
 				}
 			}
 		}
@@ -403,7 +423,9 @@ func (r *CorruptedReport) Charts() (names []string, charts []plot.Chart) {
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		for _, k := range t.kinds() {
-			c := plot.Chart{Title: fmt.Sprintf("%s: %s", t.Task, k.name), Subtitle: fmt.Sprintf("%d draws of the data", r.Repeats), YLabel: t.Measure, XLabel: "share of what is corrupted", Categories: []string{"clean"}, Width: 1080}
+			c := plot.Chart{Title: fmt.Sprintf("%s: %s", t.Task, k.name),
+				Subtitle: fmt.Sprintf("%d draws of the data", r.Repeats), YLabel: t.Measure,
+				XLabel: "share of what is corrupted", Categories: []string{"clean"}, Width: 1080}
 			for _, l := range k.levels {
 				c.Categories = append(c.Categories, fmt.Sprintf("%v %%", 100*l))
 			}

@@ -32,8 +32,8 @@ const (
 	imageMultiplier = 0.1
 )
 
-func loadCorruptedImages(files []string) func(folder) (func(context.Context, *CorruptedOptions, *CorruptedDraw) error, error) {
-	return func(d folder) (func(context.Context, *CorruptedOptions, *CorruptedDraw) error, error) {
+func loadCorruptedImages(files []string) func(folder) (drawing, error) {
+	return func(d folder) (drawing, error) {
 		var parts [2]pictures
 		for i := range parts {
 			p := &parts[i]
@@ -66,11 +66,13 @@ type imageDraw struct {
 	blurred bool
 }
 
-func corruptedImages(ctx context.Context, o *CorruptedOptions, draw *CorruptedDraw, pool, tests *pictures) error {
+func corruptedImages(ctx context.Context, o *CorruptedOptions, draw *CorruptedDraw, pool,
+	tests *pictures) error {
 	rng := o.rng(draw, 0)
 	chosen, tested := sampled(rng, len(pool.label), o.Train), sampled(rng, len(tests.label), o.Test)
 	noise := o.rng(draw, 1)
-	d := &imageDraw{ctx: ctx, o: o, draw: draw, bad: make([]bool, len(chosen)), blurred: strings.HasPrefix(draw.Kind, "blur")}
+	d := &imageDraw{ctx: ctx, o: o, draw: draw, bad: make([]bool, len(chosen)),
+		blurred: strings.HasPrefix(draw.Kind, "blur")}
 	for _, i := range sampled(noise, len(chosen), int(math.Round(draw.Level*float64(len(chosen))))) {
 		d.bad[i] = true
 	}
@@ -212,8 +214,11 @@ func part(r *network.Rows, numbers []int) *network.Rows {
 }
 
 // fit trains a network and returns its weights, with losses and multipliers of the rows.
-func (d *imageDraw) fit(rows *network.Rows, method resilient.Method, h resilient.Relaxation, rate float64, valid *network.Rows) ([]float64, *resilient.Outcome, error) {
-	descent := resilient.Descent{Method: method, Rate: rate, Momentum: imageMomentum, RateMultiplier: imageMultiplier, Batch: 64, Seed: uint64(d.draw.Repeat), Drop: d.draw.Level + 0.05, Every: 10}
+func (d *imageDraw) fit(rows *network.Rows, method resilient.Method, h resilient.Relaxation, rate float64,
+	valid *network.Rows) ([]float64, *resilient.Outcome, error) {
+	descent := resilient.Descent{Method: method, Rate: rate, Momentum: imageMomentum,
+		RateMultiplier: imageMultiplier, Batch: 64, Seed: uint64(d.draw.Repeat), Drop: d.draw.Level + 0.05,
+		Every: 10}
 	stop := run.Stop{Iterations: imagePasses}
 	if valid != nil {
 		p := network.New(valid, d.o.Workers)
@@ -221,7 +226,8 @@ func (d *imageDraw) fit(rows *network.Rows, method resilient.Method, h resilient
 		stop.Patience = 10
 	}
 	start := nn.He[float64](rows.Net, uint64(d.draw.Repeat))
-	r, out, err := descent.Minimize(network.New(rows, d.o.Workers), h, start, &run.Control{Ctx: d.ctx, Workers: d.o.Workers, Stop: stop})
+	r, out, err := descent.Minimize(network.New(rows, d.o.Workers), h, start,
+		&run.Control{Ctx: d.ctx, Workers: d.o.Workers, Stop: stop})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -278,7 +284,8 @@ func (d *imageDraw) methods() error {
 	}
 	zero := make([]float64, n)
 	rate := imageRate
-	one := func(name string, rows *network.Rows, method resilient.Method, h resilient.Relaxation, valid *network.Rows) error {
+	one := func(name string, rows *network.Rows, method resilient.Method, h resilient.Relaxation,
+		valid *network.Rows) error {
 		x, out, err := d.fit(rows, method, h, rate, valid)
 		if err != nil {
 			return err
@@ -322,7 +329,8 @@ func (d *imageDraw) methods() error {
 		return err
 	}
 	for _, delta := range huberDeltas {
-		if err := one(huberName(delta), d.train, resilient.Resilient, resilient.Huber{Delta: delta}, nil); err != nil {
+		if err := one(huberName(delta), d.train, resilient.Resilient, resilient.Huber{Delta: delta},
+			nil); err != nil {
 			return err
 		}
 	}
@@ -337,7 +345,8 @@ func (d *imageDraw) methods() error {
 	for name, of := range map[string]struct {
 		method resilient.Method
 		h      resilient.Relaxation
-	}{confidence: {resilient.Plain, nil}, outOfSample: {resilient.Resilient, resilient.Huber{Delta: huberDeltas[0]}}} {
+	}{confidence: {resilient.Plain, nil}, outOfSample: {resilient.Resilient,
+		resilient.Huber{Delta: huberDeltas[0]}}} {
 		losses := make([]float64, n)
 		for k := range 5 {
 			var in, out []int

@@ -37,7 +37,8 @@ type structuredDraw struct {
 
 // minimize runs L-BFGS, watched every few iterations where watch is not nil.
 func (d *structuredDraw) minimize(f optim.Objective, watch func(x []float64) error) ([]float64, error) {
-	c := &run.Control{Ctx: d.ctx, Workers: d.o.Workers, Stop: run.Stop{Iterations: sequenceIterations, Relative: 1e-5}}
+	c := &run.Control{Ctx: d.ctx, Workers: d.o.Workers,
+		Stop: run.Stop{Iterations: sequenceIterations, Relative: 1e-5}}
 	scaled := func(z []float64) []float64 {
 		x := slices.Clone(z)
 		for i := range d.scale {
@@ -101,24 +102,17 @@ func (d *structuredDraw) early() ([]float64, error) {
 
 // relaxations by name. Their scales bring the largest weight of Huber to 1, that of ordinary
 // training, so that the penalty is the same beside it; quadratic weights are 1 at the larger delta.
-func scaledRelaxations() []struct {
+func scaledRelaxations() []namedRelaxation {
+	out := []namedRelaxation{{"quadratic", resilient.Quadratic{Scale: 1 / huberDeltas[1]}}}
+	for _, delta := range huberDeltas {
+		out = append(out, namedRelaxation{huberName(delta), resilient.Capped(delta, 0)})
+	}
+	return append(out, namedRelaxation{"cvar 0.5", resilient.CVaR{Tail: 0.5}})
+}
+
+type namedRelaxation struct {
 	name string
 	h    resilient.Relaxation
-} {
-	out := []struct {
-		name string
-		h    resilient.Relaxation
-	}{{"quadratic", resilient.Quadratic{Scale: 1 / huberDeltas[1]}}}
-	for _, delta := range huberDeltas {
-		out = append(out, struct {
-			name string
-			h    resilient.Relaxation
-		}{huberName(delta), resilient.Capped(delta, 0)})
-	}
-	return append(out, struct {
-		name string
-		h    resilient.Relaxation
-	}{"cvar 0.5", resilient.CVaR{Tail: 0.5}})
 }
 
 // methods trains by all of them.
@@ -166,7 +160,9 @@ func (d *structuredDraw) methods() error {
 		if d.scale != nil {
 			e = &scaledExamples{d.e, d.scale}
 		}
-		r, err := resilient.Trimming{Drop: d.draw.Level + 0.05, Every: 10, Once: once, Workers: d.o.Workers}.Minimize(e, make([]float64, d.e.Dim()), &run.Control{Ctx: d.ctx, Stop: run.Stop{Iterations: sequenceIterations}})
+		r, err := resilient.Trimming{Drop: d.draw.Level + 0.05, Every: 10, Once: once,
+			Workers: d.o.Workers}.Minimize(e, make([]float64, d.e.Dim()), &run.Control{Ctx: d.ctx,
+			Stop: run.Stop{Iterations: sequenceIterations}})
 		if err == nil {
 			for i := range d.scale {
 				r.X[i] *= d.scale[i]
@@ -197,10 +193,7 @@ func (d *structuredDraw) methods() error {
 		return nil
 	}
 	free := func(f optim.Objective) ([]float64, error) { return d.minimize(f, nil) }
-	for _, r := range []struct {
-		name string
-		h    resilient.Relaxation
-	}{{confidence, resilient.Linear{}}, {outOfSample, scaledRelaxations()[1].h}} {
+	for _, r := range []namedRelaxation{{confidence, resilient.Linear{}}, {outOfSample, scaledRelaxations()[1].h}} {
 		l, lambda, err := resilient.OutOfSample(d.e, r.h, 5, uint64(d.draw.Repeat), d.group, free)
 		if err != nil {
 			return err
@@ -225,7 +218,8 @@ type scaledExamples struct {
 	scale []float64
 }
 
-func (s *scaledExamples) EvalWeighed(z []float64, weigh resilient.Weigh, losses, grad []float64) (float64, error) {
+func (s *scaledExamples) EvalWeighed(z []float64, weigh resilient.Weigh, losses, grad []float64) (float64,
+	error) {
 	x := make([]float64, len(z))
 	for i, v := range z {
 		x[i] = s.scale[i] * v
@@ -240,7 +234,7 @@ func (s *scaledExamples) EvalWeighed(z []float64, weigh resilient.Weigh, losses,
 // chunkingTemplates look at words and tags in a window of three.
 const chunkingTemplates = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[1,0]\nU10:%x[-2,1]\nU11:%x[-1,1]\nU12:%x[0,1]\nU13:%x[1,1]\nU14:%x[2,1]\nU15:%x[-1,1]|%x[0,1]\nU16:%x[0,1]|%x[1,1]\nU17:%x[-1,1]|%x[0,1]|%x[1,1]\n"
 
-func loadCorruptedSentences(d folder) (func(context.Context, *CorruptedOptions, *CorruptedDraw) error, error) {
+func loadCorruptedSentences(d folder) (drawing, error) {
 	var parts [2][]sequence.Example
 	for i, name := range []string{"chunking/conll2000-train.txt.gz", "chunking/conll2000-test.txt.gz"} {
 		list, err := d.sentences(name)
@@ -248,7 +242,8 @@ func loadCorruptedSentences(d folder) (func(context.Context, *CorruptedOptions, 
 			return nil, err
 		}
 		for _, s := range list {
-			parts[i] = append(parts[i], sequence.Example{Input: sequence.Input{Columns: s.Tokens, Source: fmt.Sprintf("%s:%d", name, s.Line)}, Labels: s.Column(-1)})
+			parts[i] = append(parts[i], sequence.Example{Input: sequence.Input{Columns: s.Tokens,
+				Source: fmt.Sprintf("%s:%d", name, s.Line)}, Labels: s.Column(-1)})
 		}
 	}
 	templates, err := sequence.ParseTemplates(strings.NewReader(chunkingTemplates), "templates")
@@ -273,7 +268,9 @@ func loadCorruptedSentences(d folder) (func(context.Context, *CorruptedOptions, 
 			s.bad[i] = true
 			train[i].Labels = relabelled(noise, train[i].Labels, names)
 		}
-		opts := &sequence.TrainOptions{Templates: templates, Workers: o.Workers, Format: sequence.Format{Form: "conll", Columns: len(train[0].Columns[0]), Label: len(train[0].Columns[0]) - 1}}
+		opts := &sequence.TrainOptions{Templates: templates, Workers: o.Workers,
+			Format: sequence.Format{Form: "conll", Columns: len(train[0].Columns[0]),
+				Label: len(train[0].Columns[0]) - 1}}
 		p, err := sequence.Prepare(train, opts)
 		if err != nil {
 			return err
@@ -346,7 +343,7 @@ func relabelled(rng *rand.Rand, labels, names []string) []string {
 	return out
 }
 
-func loadCorruptedWords(d folder) (func(context.Context, *CorruptedOptions, *CorruptedDraw) error, error) {
+func loadCorruptedWords(d folder) (drawing, error) {
 	var parts [2][]g2p.Pair
 	for i, name := range []string{"g2p/dut_train.tsv", "g2p/dut_test.tsv"} {
 		f, found, err := d.open(name)
