@@ -127,7 +127,7 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%+v: %v", o, err)
 		}
-		for _, at := range []int{5, 23, 37} { // evaluations
+		for _, at := range []int{16, 33, 57} { // the first dozen are before the first pass
 			ctx, cancel := context.WithCancel(t.Context())
 			var saved bytes.Buffer
 			c := &run.Control{Workers: 3, Ctx: &counted{ctx, cancel, at},
