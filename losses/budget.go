@@ -98,15 +98,20 @@ func (b Budget) over(l, t, columns int, bytes int64) error {
 }
 
 // outgrown returns the error of an exact build that cannot but exceed the bytes, as soon as
-// that is known. Layer t+1 has so many columns of so many bytes, layer t had before.
+// that is known. Layer t+1 has so many columns of so many bytes, layer t had before. Symbols are
+// those of the alphabet, or classes of them.
 //
-// Columns grow until the middle of the shorter string, ever more slowly. Here the logarithm
-// of the growth falls in a straight line to 0 there, and layers behind the middle are not
-// counted, or by half once a layer has columns enough to tell. That is less than all columns there
-// are, mostly a fifth of them. Bands grow otherwise.
-func (b Budget) outgrown(l, m, t, before, columns, total int, column int64) error {
+// Columns grow until the middle of the shorter string, or two thirds of it over two symbols, ever
+// more slowly. Here the logarithm of the growth falls in a straight line to 0 at the middle, or
+// at .6, and layers behind it are not counted, or by half once a layer has columns enough to
+// tell. That is less than all columns there are, mostly a fifth of them. Bands grow otherwise.
+func (b Budget) outgrown(l, m, symbols, t, before, columns, total int, column int64) error {
 	limit := b.allowance()
-	rest := min(l, m)/2 - t - 1
+	peak := min(l, m) / 2
+	if symbols <= 2 {
+		peak = min(l, m) * 3 / 5
+	}
+	rest := peak - t - 1
 	if columns < 1<<11 || rest <= 0 || columns <= before {
 		return nil
 	}

@@ -407,3 +407,33 @@ func TestLocalColumns(t *testing.T) {
 		t.Errorf("%d columns, want 101307", n)
 	}
 }
+
+// A machine keeps no context: that of whoever made it may be done when another uses it.
+func TestMachineKeepsNoContext(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 50))
+	for _, loss := range []func(Budget) Loss{
+		func(b Budget) Loss { return NGram{N: 2, C: 1, Budget: b} },
+		func(b Budget) Loss { return NGram{N: 3, C: 1, Budget: b} },
+		func(b Budget) Loss { return Edit{Match: -1e6, Sub: 1, Ins: 1, Del: 1, Budget: b} },
+		func(b Budget) Loss { return Edit{Band: 1, Budget: b} },
+		func(b Budget) Loss { return Local{Budget: b} },
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		m, err := loss(Budget{Ctx: ctx}).Machine([]int{0, 1, 2, 1}, 3, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		p := NewPotentials(3, 4, 1)
+		for _, row := range p.Theta {
+			for i := range row {
+				row[i] = rng.NormFloat64()
+			}
+		}
+		e := Evaluator{Direction: p.Theta}
+		var r Result
+		if err := e.Eval(m, p, 1, everything|WantHVP|WantError, &r); err != nil {
+			t.Errorf("%+v: %v", loss(Budget{}), err)
+		}
+	}
+}

@@ -155,7 +155,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 				return err
 			}
 		}
-		if err := m.ngram.build(m); err != nil {
+		if err := m.ngram.build(m, e.Budget.Ctx); err != nil {
 			return err
 		}
 	}

@@ -157,7 +157,7 @@ func (c *wholeColumns) buildPacked(p packing) (*Machine, error) {
 			return nil, err
 		}
 		if b.whole {
-			if err := b.budget.outgrown(b.l, b.m, t, n, g.next.len(), g.total, withGraph(g.classes, 1)); err != nil {
+			if err := b.budget.outgrown(b.l, b.m, g.classes, t, n, g.next.len(), g.total, withGraph(g.classes, 1)); err != nil {
 				return nil, err
 			}
 		}

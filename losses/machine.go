@@ -430,7 +430,7 @@ func (m *Machine) built() *Machine {
 func (m *Machine) Build() error {
 	switch {
 	case m.ngram != nil:
-		return m.ngram.build(m)
+		return m.ngram.build(m, nil)
 	case m.values == nil:
 		return errors.New("losses: a Machine that no Builder or Loss made")
 	}

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -41,10 +42,11 @@ func (n NGram) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	}
 	m := &Machine{ngram: p}
 	if n.N > 2 {
-		if err := p.build(m); err != nil {
+		if err := p.build(m, n.Ctx); err != nil {
 			return nil, err
 		}
 	}
+	p.loss.Ctx = nil // it may be done when the machine is used
 	m.bytes = 1024 + int64(len(p.delta))*8
 	return m, nil
 }
@@ -246,13 +248,16 @@ func (p *ngramPlan) count() error {
 	return nil
 }
 
-// build makes the layers of m: columns are (state, count).
-func (p *ngramPlan) build(m *Machine) error {
+// build makes the layers of m: columns are (state, count). ctx, which may be nil, is that of who
+// asks for them: the one of whoever made the loss may be done long ago.
+func (p *ngramPlan) build(m *Machine, ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.done {
+		p.loss.Ctx = ctx
 		err := p.layers(m)
-		if err != nil && p.loss.stopped(0, 0) != nil {
+		p.loss.Ctx = nil
+		if err != nil && (Budget{Ctx: ctx}).stopped(0, 0) != nil {
 			return err // of the context, and no property of the loss
 		}
 		p.done, p.err = true, err

@@ -243,7 +243,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 		m.bytes += withGraph(len(arcs), n)
 		total += len(s.next)
 		if b.whole {
-			if err := b.budget.outgrown(l, b.m, t, n, len(s.next), total, withGraph(classes, 1)); err != nil {
+			if err := b.budget.outgrown(l, b.m, classes, t, n, len(s.next), total, withGraph(classes, 1)); err != nil {
 				return nil, err
 			}
 		}
@@ -259,6 +259,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 	}
 	m.count()
 	if m.cancels > 0 {
+		b.budget.Ctx = nil // it may be done when the machine is used
 		m.careful = &careful{builder: b}
 	}
 	return m, nil

@@ -10,13 +10,13 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/lines"
+	"github.com/tropica-fst/tropica/cmd/internal/lossspec"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -150,79 +150,21 @@ func parseOnly(s string) (map[string]bool, error) {
 
 func (o *lossOptions) asks(field string) bool { return o.only == nil || o.only[field] }
 
-// number is a float64 that JSON may hold as "inf", "-inf" or "nan".
-type number float64
-
-func (x *number) UnmarshalJSON(b []byte) error {
-	s := string(b)
-	if len(b) > 1 && b[0] == '"' {
-		switch s = s[1 : len(s)-1]; s {
-		case "inf", "+inf", "Infinity":
-			*x = number(math.Inf(1))
-			return nil
-		case "-inf", "-Infinity":
-			*x = number(math.Inf(-1))
-			return nil
-		case "nan", "NaN":
-			*x = number(math.NaN())
-			return nil
-		}
-		return fmt.Errorf("%q is not a number", s)
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return fmt.Errorf("%s is not a number of 64 bits", s)
-	}
-	*x = number(f)
-	return nil
-}
-
-func (x number) MarshalJSON() ([]byte, error) {
-	switch f := float64(x); {
-	case math.IsNaN(f):
-		return []byte(`"nan"`), nil
-	case math.IsInf(f, 1):
-		return []byte(`"inf"`), nil
-	case math.IsInf(f, -1):
-		return []byte(`"-inf"`), nil
-	case f == 0: // of either sign
-		return []byte("0"), nil
-	default:
-		return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
-	}
-}
-
-// integer is an int64 that JSON may write as 1.0 or 1e3, which are the same number.
-type integer int
-
-func (x *integer) UnmarshalJSON(b []byte) error {
-	if i, err := strconv.ParseInt(string(b), 10, strconv.IntSize); err == nil {
-		*x = integer(i)
-		return nil
-	}
-	f, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-		return fmt.Errorf("%s is not an integer of moderate size", b)
-	}
-	*x = integer(f)
-	return nil
-}
-
 // lossCase is one line of input.
 type lossCase struct {
-	Name     string          `json:"name"`
-	Alphabet integer         `json:"alphabet"`
-	L        integer         `json:"l"`
-	Q        integer         `json:"q"`
-	Gamma    *number         `json:"gamma"`
-	Ref      []integer       `json:"yi"`
-	Loss     json.RawMessage `json:"loss"`
-	Theta    [][]number      `json:"theta"`
-	Tied     bool            `json:"tied"`
-	W        []number        `json:"w"`
-	V        [][]number      `json:"v"`
-	Lattice  string          `json:"lattice"`
-	Expand   string          `json:"expand"`
+	Name     string              `json:"name"`
+	Alphabet lossspec.Integer    `json:"alphabet"`
+	L        lossspec.Integer    `json:"l"`
+	Q        lossspec.Integer    `json:"q"`
+	Gamma    *lossspec.Number    `json:"gamma"`
+	Ref      []lossspec.Integer  `json:"yi"`
+	Loss     json.RawMessage     `json:"loss"`
+	Theta    [][]lossspec.Number `json:"theta"`
+	Tied     bool                `json:"tied"`
+	W        []lossspec.Number   `json:"w"`
+	V        [][]lossspec.Number `json:"v"`
+	Lattice  string              `json:"lattice"`
+	Expand   string              `json:"expand"`
 
 	alphabet, l, q int
 	yi             []int
@@ -230,25 +172,25 @@ type lossCase struct {
 
 // lossResult is one line of output; nil fields do not apply or were not asked for.
 type lossResult struct {
-	Name          string          `json:"name"`
-	LogZ          *number         `json:"log_z,omitempty"`
-	F             *number         `json:"F,omitempty"`
-	Q             [][]number      `json:"q,omitzero"`
-	GradW         []number        `json:"grad_w,omitzero"`
-	ExpLoss       *number         `json:"exp_loss,omitempty"`
-	LogZ0         *number         `json:"log_z0,omitempty"`
-	Risk          *number         `json:"risk,omitempty"`
-	RiskGrad      [][]number      `json:"risk_grad,omitzero"`
-	MaxAug        *number         `json:"max_aug,omitempty"`
-	ArgmaxAug     json.RawMessage `json:"argmax_aug,omitempty"`
-	HVP           [][]number      `json:"hvp,omitzero"`
-	Columns       *int            `json:"columns,omitempty"`
-	Exact         *bool           `json:"exact,omitempty"`
-	LogZError     *number         `json:"log_z_error,omitempty"`
-	LogZErrorKind string          `json:"log_z_error_kind,omitempty"`
-	Band          int             `json:"band,omitempty"`
-	ColdNS        *int64          `json:"cold_ns,omitempty"`
-	WarmNS        *int64          `json:"warm_ns,omitempty"`
+	Name          string              `json:"name"`
+	LogZ          *lossspec.Number    `json:"log_z,omitempty"`
+	F             *lossspec.Number    `json:"F,omitempty"`
+	Q             [][]lossspec.Number `json:"q,omitzero"`
+	GradW         []lossspec.Number   `json:"grad_w,omitzero"`
+	ExpLoss       *lossspec.Number    `json:"exp_loss,omitempty"`
+	LogZ0         *lossspec.Number    `json:"log_z0,omitempty"`
+	Risk          *lossspec.Number    `json:"risk,omitempty"`
+	RiskGrad      [][]lossspec.Number `json:"risk_grad,omitzero"`
+	MaxAug        *lossspec.Number    `json:"max_aug,omitempty"`
+	ArgmaxAug     json.RawMessage     `json:"argmax_aug,omitempty"`
+	HVP           [][]lossspec.Number `json:"hvp,omitzero"`
+	Columns       *int                `json:"columns,omitempty"`
+	Exact         *bool               `json:"exact,omitempty"`
+	LogZError     *lossspec.Number    `json:"log_z_error,omitempty"`
+	LogZErrorKind string              `json:"log_z_error_kind,omitempty"`
+	Band          int                 `json:"band,omitempty"`
+	ColdNS        *int64              `json:"cold_ns,omitempty"`
+	WarmNS        *int64              `json:"warm_ns,omitempty"`
 
 	void    bool // no string has a finite loss and score
 	widened int  // the band used, where it is not the one asked for
@@ -377,7 +319,7 @@ func (c *lossCase) evaluate(e *losses.Evaluator, o *lossOptions) (*lossResult, e
 	if math.IsNaN(c.gamma()) || math.IsInf(c.gamma(), 0) {
 		return nil, fmt.Errorf("gamma is %v, not a finite number", c.gamma())
 	}
-	spec, err := parseLoss(c.Loss)
+	spec, err := lossspec.Parse(c.Loss)
 	if err != nil {
 		return nil, fmt.Errorf("loss: %w", err)
 	}
@@ -402,7 +344,7 @@ func (c *lossCase) evaluate(e *losses.Evaluator, o *lossOptions) (*lossResult, e
 	if err != nil {
 		return nil, err
 	}
-	res.ignored = spec.ignored
+	res.ignored = spec.Ignored
 	if o.timed {
 		if err := ev.time(res); err != nil {
 			return nil, err

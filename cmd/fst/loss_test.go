@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/lossspec"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -106,7 +107,7 @@ func riskFloors(t *testing.T, line string) []any {
 	if err := json.Unmarshal([]byte(line), c); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := parseLoss(c.Loss)
+	spec, err := lossspec.Parse(c.Loss)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func riskFloors(t *testing.T, line string) []any {
 	most := 0.0
 	var plain losses.Result
 	if err := losses.Naive(func(u []int) float64 {
-		if x := spec.value(u, c.yi); !math.IsInf(x, 0) {
+		if x := spec.Value(u, c.yi); !math.IsInf(x, 0) {
 			most = max(most, math.Abs(x))
 		}
 		return 0
@@ -385,8 +386,8 @@ func FuzzLossLine(f *testing.F) {
 			return
 		}
 		var x, y struct {
-			Exact bool   `json:"exact"`
-			LogZ  number `json:"log_z"`
+			Exact bool            `json:"exact"`
+			LogZ  lossspec.Number `json:"log_z"`
 		}
 		must(json.Unmarshal(answer, &x))
 		must(json.Unmarshal(other, &y))

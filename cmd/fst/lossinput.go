@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
+	"github.com/tropica-fst/tropica/cmd/internal/lossspec"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
@@ -55,7 +56,7 @@ func (c *lossCase) potentials(limit int64) (*losses.Potentials, error) {
 			if n *= c.alphabet; n > 1<<24 {
 				return nil, fmt.Errorf("an alphabet of %d symbols has too many windows of %d", c.alphabet, s+1)
 			}
-			theta = append(theta, make([]number, n))
+			theta = append(theta, make([]lossspec.Number, n))
 		}
 		for len(theta) < c.l {
 			theta = append(theta, c.W)
@@ -73,7 +74,7 @@ func (c *lossCase) potentials(limit int64) (*losses.Potentials, error) {
 }
 
 // rows checks the shape of what has a value a window.
-func (c *lossCase) rows(name string, in [][]number, limit int64) ([][]float64, error) {
+func (c *lossCase) rows(name string, in [][]lossspec.Number, limit int64) ([][]float64, error) {
 	if len(in) != c.l {
 		return nil, fmt.Errorf("%s has %d rows for strings of length %d", name, len(in), c.l)
 	}

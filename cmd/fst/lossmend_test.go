@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tropica-fst/tropica/cmd/internal/lossspec"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -117,7 +118,7 @@ func TestLossRecovers(t *testing.T) {
 
 // Zero is printed without a sign.
 func TestNumberZero(t *testing.T) {
-	if b, err := number(math.Copysign(0, -1)).MarshalJSON(); err != nil || string(b) != "0" {
+	if b, err := lossspec.Number(math.Copysign(0, -1)).MarshalJSON(); err != nil || string(b) != "0" {
 		t.Errorf("%s, %v", b, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/tropica-fst/tropica/cmd/internal/lossspec"
 	"github.com/tropica-fst/tropica/losses"
 )
 
@@ -11,8 +12,8 @@ import (
 func (ev *evaluation) result() (out *lossResult, err error) {
 	c, r := ev.c, &ev.res
 	out = &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
-	if banded, ok := ev.spec.direct.(interface{ BandFor(m, l int) int }); ok && ev.spec.band > 0 && ev.p != nil {
-		if used := banded.BandFor(len(c.yi), c.l); used != ev.spec.band {
+	if banded, ok := ev.spec.Direct.(interface{ BandFor(m, l int) int }); ok && ev.spec.Band > 0 && ev.p != nil {
+		if used := banded.BandFor(len(c.yi), c.l); used != ev.spec.Band {
 			out.widened = used
 			if ev.o.asks("band") {
 				out.Band = used
@@ -21,20 +22,20 @@ func (ev *evaluation) result() (out *lossResult, err error) {
 			out.Band = used
 		}
 	}
-	set := func(field string, to **number, x float64) {
+	set := func(field string, to **lossspec.Number, x float64) {
 		if ev.o.asks(field) {
-			*to = (*number)(&x)
+			*to = (*lossspec.Number)(&x)
 		}
 	}
-	rows := func(field string, to *[][]number, x [][]float64) {
+	rows := func(field string, to *[][]lossspec.Number, x [][]float64) {
 		if !ev.o.asks(field) {
 			return
 		}
-		*to = make([][]number, 0, len(x))
+		*to = make([][]lossspec.Number, 0, len(x))
 		for _, q := range ev.printOrder(len(x)) {
-			row := make([]number, len(x[q]))
+			row := make([]lossspec.Number, len(x[q]))
 			for i, v := range x[q] {
-				row[i] = number(v)
+				row[i] = lossspec.Number(v)
 			}
 			*to = append(*to, row)
 		}
@@ -68,7 +69,7 @@ func (ev *evaluation) result() (out *lossResult, err error) {
 			return nil, err
 		}
 	}
-	exact := ev.spec.band == 0
+	exact := ev.spec.Band == 0
 	if ev.o.asks("exact") {
 		out.Exact = &exact
 	}
@@ -117,15 +118,15 @@ func (ev *evaluation) printOrder(n int) []int {
 }
 
 // tiedGradient is the sum over positions s ≥ q of Q - [window of y_i].
-func (ev *evaluation) tiedGradient() []number {
+func (ev *evaluation) tiedGradient() []lossspec.Number {
 	c := ev.c
 	if c.l < c.q {
 		return nil
 	}
-	g := make([]number, len(ev.p.Theta[c.q-1]))
+	g := make([]lossspec.Number, len(ev.p.Theta[c.q-1]))
 	for t := c.q - 1; t < c.l; t++ {
 		for i, x := range ev.res.Marginals[t] {
-			g[i] += number(x)
+			g[i] += lossspec.Number(x)
 		}
 		g[ev.p.Window(c.yi, t)]--
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tropica-fst/tropica/cmd/internal/lossspec"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/semiring"
@@ -15,7 +16,7 @@ import (
 type evaluation struct {
 	c    *lossCase
 	o    *lossOptions
-	spec *lossSpec
+	spec *lossspec.Spec
 	want losses.Want
 	e    *losses.Evaluator
 
@@ -32,7 +33,7 @@ type evaluation struct {
 	res       losses.Result
 }
 
-func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOptions) (*evaluation, error) {
+func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossspec.Spec, o *lossOptions) (*evaluation, error) {
 	ev := &evaluation{c: c, o: o, spec: spec, want: c.want(o), e: e}
 	var err error
 	switch {
@@ -66,25 +67,25 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 			return nil, fmt.Errorf("expand: %w", err)
 		}
 	}
-	if spec.direct == nil {
+	if spec.Direct == nil {
 		types := []string{"standard", "tropical64"}
-		if spec.rational {
+		if spec.Rational {
 			types = []string{"real64", "log64", "log"}
 		}
-		if ev.u, err = readAny(spec.file, types); err != nil {
+		if ev.u, err = readAny(spec.File, types); err != nil {
 			return nil, fmt.Errorf("loss: %w", err)
 		}
 	}
 	ev.path = o.path
 	lattice := ev.lattice != nil || ev.expand != nil
 	switch {
-	case ev.path == "auto" && (lattice || spec.cap != nil):
+	case ev.path == "auto" && (lattice || spec.Cap != nil):
 		ev.path = "general"
 	case ev.path == "auto":
 		ev.path = "direct"
 	case ev.path == "naive" && lattice:
 		return nil, errors.New("the naive path does not cover lattices and expansions; --path=general does")
-	case ev.path == "direct" && (lattice || spec.cap != nil):
+	case ev.path == "direct" && (lattice || spec.Cap != nil):
 		return nil, errors.New("the direct path does not cover lattices, expansions and caps; --path=general does")
 	}
 	if ev.lattice != nil {
@@ -92,7 +93,7 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossSpec, o *lossOpt
 		if _, err := losses.Symbols(ev.lattice, ev.expand, c.alphabet); err != nil {
 			return nil, err
 		}
-	} else if checked, ok := spec.direct.(interface {
+	} else if checked, ok := spec.Direct.(interface {
 		Check(ref []int, alphabet, l int) error
 	}); ok {
 		if err := checked.Check(c.yi, c.alphabet, c.l); err != nil {
@@ -106,12 +107,12 @@ func (ev *evaluation) prepare() (err error) {
 	c, spec := ev.c, ev.spec
 	switch {
 	case ev.path == "naive":
-		if spec.direct == nil {
+		if spec.Direct == nil {
 			return ev.transducerValues()
 		}
 		return nil
-	case ev.path == "direct" && spec.direct != nil:
-		ev.machine, err = ev.o.within(spec.direct).Machine(c.yi, c.alphabet, c.l)
+	case ev.path == "direct" && spec.Direct != nil:
+		ev.machine, err = ev.o.within(spec.Direct).Machine(c.yi, c.alphabet, c.l)
 		return err
 	}
 	y := ev.lattice
@@ -121,9 +122,9 @@ func (ev *evaluation) prepare() (err error) {
 		}
 		y = losses.Strings(c.alphabet, c.l)
 	}
-	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.band, Cap: spec.cap, Columns: ev.o.columns, Limits: ev.o.limits}
-	if ev.automaton, err = spec.automaton(y, ev.u, c, opts); err != nil {
-		return spec.named(err)
+	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.Band, Cap: spec.Cap, Columns: ev.o.columns, Limits: ev.o.limits}
+	if ev.automaton, err = automaton(spec, y, ev.u, c, opts); err != nil {
+		return inFile(spec, err)
 	}
 	if ev.path == "direct" {
 		ev.machine, err = ev.automaton.Machine(c.alphabet, c.l)
@@ -136,16 +137,16 @@ func (ev *evaluation) prepare() (err error) {
 func (ev *evaluation) transducerValues() error {
 	spec, c := ev.spec, ev.c
 	var failed error
-	spec.value = func(y, ref []int) float64 {
-		a, err := spec.automaton(losses.Chain(y), ev.u, c, &losses.GeneralOptions{Cap: spec.cap, Limits: ev.o.limits})
+	spec.Value = func(y, ref []int) float64 {
+		a, err := automaton(spec, losses.Chain(y), ev.u, c, &losses.GeneralOptions{Cap: spec.Cap, Limits: ev.o.limits})
 		if err != nil {
 			failed = err
 			return math.Inf(1)
 		}
 		return a.Loss(y)
 	}
-	spec.value(make([]int, c.l), c.yi) // the errors of one string are those of all
-	return spec.named(failed)
+	spec.Value(make([]int, c.l), c.yi) // the errors of one string are those of all
+	return inFile(spec, failed)
 }
 
 func (ev *evaluation) run() error {
@@ -159,7 +160,7 @@ func (ev *evaluation) run() error {
 		if n > 1e9 {
 			return fmt.Errorf("enumeration of %.3g strings would not end; the direct and general paths do", n)
 		}
-		if err := losses.Naive(func(u []int) float64 { return ev.spec.value(u, c.yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res); err != nil {
+		if err := losses.Naive(func(u []int) float64 { return ev.spec.Value(u, c.yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res); err != nil {
 			return err
 		}
 		return ev.bandError()
@@ -189,18 +190,18 @@ func (ev *evaluation) run() error {
 // errorIsDirect reports whether what a band may have cost comes from the direct machine, whatever
 // the path: it is a property of the loss and the potentials, where the loss sees their labels.
 func (ev *evaluation) errorIsDirect() bool {
-	return ev.spec.direct != nil && ev.p != nil && ev.expand == nil && ev.spec.cap == nil
+	return ev.spec.Direct != nil && ev.p != nil && ev.expand == nil && ev.spec.Cap == nil
 }
 
 // bandError adds what a band may have cost to a result that another path than the
 // direct one computed, where that is for the direct machine to tell, or for enumeration.
 func (ev *evaluation) bandError() error {
-	if ev.spec.band == 0 || ev.want&losses.WantError == 0 {
+	if ev.spec.Band == 0 || ev.want&losses.WantError == 0 {
 		return nil
 	}
-	if ev.path == "naive" && ev.spec.whole != nil {
+	if ev.path == "naive" && ev.spec.Whole != nil {
 		var r losses.Result
-		if err := losses.Naive(func(u []int) float64 { return ev.spec.whole(u, ev.c.yi) }, ev.p, ev.c.gamma(), 0, nil, &r); err != nil {
+		if err := losses.Naive(func(u []int) float64 { return ev.spec.Whole(u, ev.c.yi) }, ev.p, ev.c.gamma(), 0, nil, &r); err != nil {
 			return err
 		}
 		ev.res.LogZError, ev.res.LogZErrorKind = 0, losses.ErrorBound
@@ -212,7 +213,7 @@ func (ev *evaluation) bandError() error {
 	if !ev.errorIsDirect() {
 		return nil
 	}
-	m, err := ev.o.within(ev.spec.direct).Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
+	m, err := ev.o.within(ev.spec.Direct).Machine(ev.c.yi, ev.c.alphabet, ev.c.l)
 	if err != nil {
 		return err
 	}

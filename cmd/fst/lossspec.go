@@ -1,266 +1,13 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
-	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/internal/lossspec"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/losses"
 	"github.com/tropica-fst/tropica/semiring"
 )
-
-// lossSpec is the loss of a case: one with a direct construction, or a transducer.
-type lossSpec struct {
-	direct losses.Loss // nil for a transducer
-	value  func(y, ref []int) float64
-	whole  func(y, ref []int) float64 // value without the band, for a cap
-
-	band int
-	cap  *float64
-
-	file     string
-	rational bool
-	c        float64
-
-	ignored []string // fields that losses of this kind do not have, in words
-}
-
-// lossInput is a loss as it is written, with the fields of all kinds.
-type lossInput struct {
-	Kind   string     `json:"kind"`
-	Match  *costTable `json:"match"`
-	Sub    *costTable `json:"sub"`
-	Ins    *costTable `json:"ins"`
-	Del    *costTable `json:"del"`
-	Band   integer    `json:"band"`
-	Cap    *number    `json:"cap"`
-	N      *integer   `json:"n"`
-	C      *number    `json:"c"`
-	Scale  *number    `json:"scale"`
-	File   string     `json:"file"`
-	Family string     `json:"family"`
-}
-
-// lossKinds says which fields each kind has beside its name, and how it is made of them.
-var lossKinds = map[string]struct {
-	fields []string
-	make   func(s *lossSpec, in *lossInput) error
-}{
-	"edit":       {strings.Fields("match sub ins del band cap"), (*lossSpec).edit},
-	"local":      {strings.Fields("match sub ins del band"), (*lossSpec).local},
-	"ngram":      {strings.Fields("n c"), (*lossSpec).ngram},
-	"hamming":    {strings.Fields("scale"), (*lossSpec).hamming},
-	"transducer": {strings.Fields("file family c"), (*lossSpec).transducer},
-}
-
-func parseLoss(raw json.RawMessage) (*lossSpec, error) {
-	if len(raw) == 0 {
-		return nil, errors.New("missing")
-	}
-	var in lossInput
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return nil, err
-	}
-	s := &lossSpec{band: int(in.Band)}
-	if err := s.common(&in); err != nil {
-		return nil, err
-	}
-	kind, ok := lossKinds[in.Kind]
-	if !ok {
-		return nil, fmt.Errorf("kind %q is none of edit, local, ngram, hamming, transducer", in.Kind)
-	}
-	if err := kind.make(s, &in); err != nil {
-		return nil, err
-	}
-	var written map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &written); err != nil {
-		return nil, err
-	}
-	known := append([]string{"kind", "c", "band", "cap"}, kind.fields...) // those of common are 0 here, where the kind has none
-	for _, field := range slices.Sorted(maps.Keys(written)) {
-		if !slices.ContainsFunc(known, func(f string) bool { return strings.EqualFold(f, field) }) { // as encoding/json takes names
-			s.ignored = append(s.ignored, fmt.Sprintf("%q, which %s losses do not have (they have %s)", field, in.Kind, strings.Join(kind.fields, ", ")))
-		}
-	}
-	return s, nil
-}
-
-// common sets what several kinds have, and refuses it where it would change the loss and cannot.
-func (s *lossSpec) common(in *lossInput) error {
-	if in.C != nil {
-		s.c = float64(*in.C)
-		if s.c != 0 && in.Kind != "ngram" && !(in.Kind == "transducer" && in.Family == "rational") {
-			what := fmt.Sprintf("%q", in.Kind)
-			if in.Kind == "transducer" {
-				what = fmt.Sprintf("transducers of family %q", in.Family)
-			}
-			return fmt.Errorf("c = %v belongs to ngram losses and rational transducers, not to %s", s.c, what)
-		}
-	}
-	if in.Band < 0 {
-		return fmt.Errorf("band %d is negative", in.Band)
-	}
-	if in.Band > 0 && in.Kind != "edit" && in.Kind != "local" {
-		return fmt.Errorf("a band belongs to edit and local losses, not to %q", in.Kind)
-	}
-	if in.Cap != nil {
-		if in.Kind != "edit" {
-			return fmt.Errorf("a cap belongs to edit losses, not to %q", in.Kind)
-		}
-		x := float64(*in.Cap)
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("cap is %v, not a finite number", x)
-		}
-		s.cap = &x
-	}
-	return nil
-}
-
-// errNoCost refuses a loss that is 0 for every string, which is the zero value that the
-// library takes for its default.
-var errNoCost = errors.New("all its costs are 0, so that it is 0 for every string; a case without a loss has gamma 0")
-
-func (s *lossSpec) edit(in *lossInput) error {
-	e := losses.Edit{Band: s.band}
-	var err error
-	if e.Match, err = in.Match.number("match", 0); err != nil {
-		return err
-	}
-	switch {
-	case in.Sub == nil:
-		e.Sub = 1
-	case in.Sub.row != nil:
-		return errors.New("sub must be a number or an array of arrays, sub[y][yi]")
-	default:
-		e.Sub, e.SubTable = in.Sub.constant, in.Sub.table
-	}
-	if e.Ins, e.InsTable, err = in.Ins.numbers("ins", 1); err != nil {
-		return err
-	}
-	if e.Del, e.DelTable, err = in.Del.numbers("del", 1); err != nil {
-		return err
-	}
-	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
-		return errNoCost
-	}
-	s.direct, s.value = e, e.Value
-	if s.cap != nil { // for enumeration
-		whole := e
-		whole.Band = 0
-		s.value = func(y, ref []int) float64 { return min(e.Value(y, ref), *s.cap) }
-		s.whole = func(y, ref []int) float64 { return min(whole.Value(y, ref), *s.cap) }
-	}
-	return nil
-}
-
-func (s *lossSpec) local(in *lossInput) error {
-	x := losses.Local{Band: s.band}
-	for _, f := range []struct {
-		name string
-		in   *costTable
-		def  float64
-		to   *float64
-	}{{"match", in.Match, 1, &x.Match}, {"sub", in.Sub, -1, &x.Sub}, {"ins", in.Ins, -1, &x.Ins}, {"del", in.Del, -1, &x.Del}} {
-		v, err := f.in.number(f.name, f.def)
-		if err != nil {
-			return err
-		}
-		*f.to = v
-	}
-	if x.Match == 0 && x.Sub == 0 && x.Ins == 0 && x.Del == 0 {
-		return errNoCost
-	}
-	s.direct, s.value = x, x.Value
-	return nil
-}
-
-func (s *lossSpec) ngram(in *lossInput) error {
-	if in.N == nil {
-		return errors.New("n is missing")
-	}
-	n := losses.NGram{N: int(*in.N), C: s.c}
-	s.direct, s.value = n, n.Value
-	return nil
-}
-
-func (s *lossSpec) hamming(in *lossInput) error {
-	h := losses.Hamming{Scale: 1}
-	if in.Scale != nil {
-		h.Scale = float64(*in.Scale)
-	}
-	if h.Scale == 0 {
-		return errNoCost
-	}
-	s.direct, s.value = h, h.Value
-	return nil
-}
-
-func (s *lossSpec) transducer(in *lossInput) error {
-	switch in.Family {
-	case "tropical":
-	case "rational":
-		s.rational = true
-	default:
-		return fmt.Errorf("family %q is neither tropical nor rational", in.Family)
-	}
-	if in.File == "" {
-		return errors.New("file is missing")
-	}
-	s.file = in.File
-	return nil
-}
-
-// costTable is a cost, or a table of them.
-type costTable struct {
-	constant float64
-	row      []float64
-	table    [][]float64
-}
-
-func (t *costTable) UnmarshalJSON(b []byte) error {
-	var x number
-	if err := json.Unmarshal(b, &x); err == nil {
-		t.constant = float64(x)
-		return nil
-	}
-	if err := json.Unmarshal(b, &t.row); err == nil {
-		return nil
-	}
-	t.row = nil
-	if err := json.Unmarshal(b, &t.table); err != nil {
-		return errors.New("a cost is a number, an array of numbers by symbol, or (sub) an array of arrays")
-	}
-	return nil
-}
-
-// number is what a cost is that has no table: def, where t is nil.
-func (t *costTable) number(name string, def float64) (float64, error) {
-	switch {
-	case t == nil:
-		return def, nil
-	case t.row != nil || t.table != nil:
-		return 0, fmt.Errorf("%s must be a number here", name)
-	default:
-		return t.constant, nil
-	}
-}
-
-// numbers is what a cost is that may be one for each symbol: def for all, where t is nil.
-func (t *costTable) numbers(name string, def float64) (float64, []float64, error) {
-	switch {
-	case t == nil:
-		return def, nil, nil
-	case t.table != nil:
-		return 0, nil, fmt.Errorf("%s must be a number or an array of numbers", name)
-	default:
-		return t.constant, t.row, nil
-	}
-}
 
 // within returns a loss with the budget of the flags.
 func (o *lossOptions) within(loss losses.Loss) losses.Loss {
@@ -278,26 +25,26 @@ func (o *lossOptions) within(loss losses.Loss) losses.Loss {
 	return loss
 }
 
-// named adds the file of a loss that is read from one.
-func (s *lossSpec) named(err error) error {
-	if err != nil && s.file != "" {
-		return fmt.Errorf("%s: %w", s.file, err)
+// inFile adds the file of a loss that is read from one.
+func inFile(s *lossspec.Spec, err error) error {
+	if err != nil && s.File != "" {
+		return fmt.Errorf("%s: %w", s.File, err)
 	}
 	return err
 }
 
 // automaton prepares the loss along the general path.
-func (s *lossSpec) automaton(y fst.Expanded[semiring.Log64], u machine, c *lossCase, opts *losses.GeneralOptions) (*losses.Automaton, error) {
-	switch x := s.direct.(type) {
+func automaton(s *lossspec.Spec, y fst.Expanded[semiring.Log64], u machine, c *lossCase, opts *losses.GeneralOptions) (*losses.Automaton, error) {
+	switch x := s.Direct.(type) {
 	case nil:
-		if s.rational {
+		if s.Rational {
 			switch f := u.(type) {
 			case fst.Expanded[semiring.Probability]:
-				return losses.RationalAutomaton(y, f, c.yi, s.c, opts)
+				return losses.RationalAutomaton(y, f, c.yi, s.C, opts)
 			case fst.Expanded[semiring.Log64]:
-				return losses.RationalAutomaton(y, f, c.yi, s.c, opts)
+				return losses.RationalAutomaton(y, f, c.yi, s.C, opts)
 			case fst.Expanded[semiring.Log]:
-				return losses.RationalAutomaton(y, f, c.yi, s.c, opts)
+				return losses.RationalAutomaton(y, f, c.yi, s.C, opts)
 			}
 			return nil, fmt.Errorf("a rational loss over %T", u)
 		}
@@ -311,5 +58,5 @@ func (s *lossSpec) automaton(y fst.Expanded[semiring.Log64], u machine, c *lossC
 	}:
 		return x.Automaton(y, c.yi, c.alphabet, opts)
 	}
-	return nil, fmt.Errorf("a loss of type %T has no transducer", s.direct)
+	return nil, fmt.Errorf("a loss of type %T has no transducer", s.Direct)
 }

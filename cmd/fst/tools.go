@@ -78,6 +78,7 @@ func init() {
 		reweightTool,
 		rmepsilonTool,
 		runTool,
+		serveTool,
 		shortestdistanceTool,
 		shortestpathTool,
 		specialTool,

@@ -16,7 +16,7 @@ var flagWords = flags.Synonyms{
 	"subsample": {"rows"}, "bagging_fraction": {"rows"}, "colsample": {"columns"}, "colsample_bytree": {"columns"}, "feature_fraction": {"columns"}, "max_features": {"columns"},
 	"colsample_bylevel": {"columns_by_level"}, "colsample_bynode": {"columns_by_node"}, "feature_fraction_bynode": {"columns_by_node"},
 	"reg_lambda": {"l2", "lambda"}, "lambda_l2": {"l2", "lambda"}, "l2_regularization": {"l2", "lambda"}, "weight_decay": {"l2"}, "lambda": {"l2", "lambdas"}, "c2": {"l2"},
-	"reg_alpha": {"l1"}, "lambda_l1": {"l1"}, "l1_regularization": {"l1"}, "c1": {"l1"},
+	"alpha": {"l2", "l1"}, "penalty": {"l2", "l1"}, "ridge": {"l2"}, "lasso": {"l1"}, "reg_alpha": {"l1"}, "lambda_l1": {"l1"}, "l1_regularization": {"l1"}, "c1": {"l1"},
 	"max_bin": {"bins"}, "max_bins": {"bins"}, "n_bins": {"bins"}, "border_count": {"bins"},
 	"random_state": {"seed"}, "random_seed": {"seed"}, "rng": {"seed"},
 	"n_jobs": {"workers"}, "jobs": {"workers"}, "j": {"workers"}, "threads": {"workers"}, "nthread": {"workers"}, "nthreads": {"workers"}, "n_threads": {"workers"}, "num_threads": {"workers"}, "num_workers": {"workers"},
@@ -44,6 +44,7 @@ func newFlags() *flags.Set {
 var (
 	groupWords = flags.Synonyms{
 		"xgboost": {"gb"}, "xgb": {"gb"}, "lightgbm": {"gb"}, "lgbm": {"gb"}, "catboost": {"gb"}, "gbm": {"gb"}, "gbdt": {"gb"}, "gbrt": {"gb"}, "trees": {"gb"}, "forest": {"gb"}, "boost": {"gb"}, "boosting": {"gb"}, "gradientboosting": {"gb"}, "logitboost": {"adaboost"}, "deepboost": {"adaboost"}, "ada": {"adaboost"},
+		"ridge": {"linear"}, "lasso": {"linear"}, "elasticnet": {"linear"}, "logistic": {"linear"}, "logit": {"linear"}, "glm": {"linear"}, "regression": {"linear"}, "softmax": {"linear"}, "huber": {"linear"},
 		"crf": {"sequence"}, "tagger": {"sequence"}, "tagging": {"sequence"}, "tag": {"sequence"}, "ner": {"sequence"}, "pos": {"sequence"}, "labeller": {"sequence"}, "seq": {"sequence"},
 		"pronunciation": {"g2p"}, "phonetisaurus": {"g2p"}, "grapheme": {"g2p"}, "lexicon": {"g2p"}, "domains": {"multiboost"}, "multisource": {"multiboost"}, "agnostic": {"almo"}, "multiloss": {"almo"},
 	}

@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/tropica-fst/tropica/fst/fsttest"
 )
 
 // product is one call, with strides of its own and room around the matrices.
@@ -276,6 +278,9 @@ func TestSplit(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
+	if fsttest.RaceDetector {
+		t.Skip("the race detector empties pools at random")
+	}
 	rng := rand.New(rand.NewPCG(5, 5))
 	a, b, c := random[float32](rng, 200*300), random[float32](rng, 300*400), make([]float32, 200*400)
 	if n := testing.AllocsPerRun(20, func() {

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/learn/nn"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
@@ -305,6 +306,9 @@ func TestPanics(t *testing.T) {
 
 // A batch allocates nothing: forward, loss, backward and step.
 func TestNoAllocation(t *testing.T) {
+	if fsttest.RaceDetector {
+		t.Skip("the race detector empties pools at random")
+	}
 	net := must(nn.New(100, 300, 10))
 	rng := rand.New(rand.NewPCG(7, 7))
 	data, rows, l := random[float32](rng, 500*100), rng.Perm(500)[:128], labels(rng, 128, 10)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A column whose texts are numbers or dates once marks such as 1,234 and $12 are taken away is
@@ -64,6 +65,10 @@ func (r *Reading) unmask(texts [][]byte) (d disguise, ok bool) {
 			d.at = i
 		}
 		units = unitsOf(units, s)
+	}
+	isWord := func(u string) bool { return unicode.IsLetter([]rune(u)[0]) }
+	if first := slices.IndexFunc(units, isWord); first >= 0 && slices.ContainsFunc(units[first+1:], isWord) {
+		units = slices.DeleteFunc(units, isWord)
 	}
 	if d.at < 0 {
 		return d, false

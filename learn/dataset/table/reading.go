@@ -117,7 +117,7 @@ func (r *Reading) number(text []byte, bits int) (float64, numberFault) {
 	if r.plain() {
 		x, fault := parseNumber(text, bits)
 		if fault == numberBad { // blanks within quotes
-			if s := trimBlanks(text); len(s) < len(text) {
+			if s := asciiMinus(trimBlanks(text)); len(s) < len(text) {
 				return parseNumber(s, bits)
 			}
 		}
@@ -146,9 +146,10 @@ func (r *Reading) value(text []byte, bits int, date bool) (float64, numberFault)
 // bare appends the number in text to dst as programs write it: units and marks between groups
 // are left out, and the decimal mark is a point.
 func (r *Reading) bare(dst, text []byte) ([]byte, bool) {
-	s := trimBlanks(text)
+	s := asciiMinus(trimBlanks(text))
 	signed := false
 	sign := func() {
+		s = asciiMinus(s)
 		if !signed && len(s) > 0 && (s[0] == '-' || s[0] == '+') {
 			dst, s, signed = append(dst, s[0]), trimBlanks(s[1:]), true
 		}
@@ -174,8 +175,9 @@ func (r *Reading) bare(dst, text []byte) ([]byte, bool) {
 	if r.Decimal == "," {
 		point = ','
 	}
-	// The integer part: digits, perhaps in groups. The first group has one to three digits.
-	group, grouped := 0, false
+	// The integer part: digits, perhaps in groups. The first group has one to three digits, the
+	// last one three, and those between all three, or all two as in India (12,34,567).
+	group, grouped, between := 0, false, 0
 	i := 0
 	for i < len(s) {
 		if c := s[i]; c-'0' <= 9 {
@@ -188,7 +190,10 @@ func (r *Reading) bare(dst, text []byte) ([]byte, bool) {
 		if n == 0 {
 			break
 		}
-		if group == 0 || group > 3 || grouped && group != 3 {
+		if grouped && between == 0 {
+			between = group
+		}
+		if group == 0 || group > 3 || grouped && (group == 1 || group != between) {
 			return nil, false
 		}
 		group, grouped = 0, true
@@ -208,6 +213,14 @@ func (r *Reading) bare(dst, text []byte) ([]byte, bool) {
 		}
 	}
 	return dst, true
+}
+
+// asciiMinus puts the minus of keyboards in the place of that of print, U+2212, at the start of s.
+func asciiMinus(s []byte) []byte {
+	if rest, ok := bytes.CutPrefix(s, []byte("\u2212")); ok {
+		return append([]byte{'-'}, rest...)
+	}
+	return s
 }
 
 // mark returns the length of the mark between groups that s begins with, 0 if there is none.
@@ -237,8 +250,9 @@ func trimBlanks(s []byte) []byte {
 }
 
 // unitsOf appends the symbols that stand before or after what may be a number and that are no
-// part of one: currencies, per cent, degrees. Letters are not looked at, since "2nd" and "4wd"
-// are names.
+// part of one: currencies, per cent, degrees. A word of letters is a unit behind a blank only
+// ("12.3 kg"), since "2nd" and "4wd" are names. Of several such words none is one: 1 kg and
+// 1 lb are not the same number.
 func unitsOf(units []string, text []byte) []string {
 	note := func(c rune) {
 		if (unicode.Is(unicode.Sc, c) || c == '%' || c == '‰' || c == '°') && !slices.Contains(units, string(c)) && len(units) < 8 {
@@ -250,5 +264,13 @@ func unitsOf(units []string, text []byte) []string {
 	note(c)
 	c, _ = utf8.DecodeLastRune(text)
 	note(c)
+	s = trimBlanks(text)
+	if blank := bytes.LastIndexByte(s, ' '); blank > 0 && s[blank-1]-'0' <= 9 {
+		word := string(s[blank+1:])
+		letter := func(c rune) bool { return unicode.IsLetter(c) || c == '/' || c == '²' || c == '³' }
+		if strings.TrimFunc(word, letter) == "" && !slices.Contains(units, word) && len(units) < 8 {
+			units = append(units, word)
+		}
+	}
 	return units
 }

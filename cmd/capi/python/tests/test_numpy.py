@@ -1,0 +1,155 @@
+"""Tests of tropica on numpy arrays: agreement with fst loss, machines, both backends."""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+import tropica
+from tropica.losses import pack
+
+
+@pytest.fixture(params=["library", "worker"])
+def where(request):
+    tropica.use(request.param)
+    yield request.param
+    tropica.use("auto")
+
+
+SPECS = [dict(kind="edit"), dict(kind="edit", sub=1.5, ins=0.5, band=1), dict(kind="local", match=2), dict(kind="ngram", n=2, c=0.5), dict(kind="hamming", scale=2)]
+
+
+@pytest.mark.skipif("TROPICA_FST" not in os.environ, reason="TROPICA_FST names no program fst")
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_as_fst_loss(where, order):
+    rng = np.random.default_rng(order)
+    cases, got = [], []
+    for spec in SPECS:
+        theta = rng.standard_normal((1, 5, 3 ** order))
+        rows = [theta[0, t, :3 ** min(order, t + 1)].tolist() for t in range(5)]
+        v = rng.standard_normal(theta.shape)
+        ref = rng.integers(0, 3, 5).tolist()
+        cases.append(json.dumps(dict(alphabet=3, l=5, q=order, gamma=0.7, yi=ref, theta=rows, loss=spec,
+                                     v=[v[0, t, :3 ** min(order, t + 1)].tolist() for t in range(5)])))
+        fields = {k: x for k, x in spec.items() if k != "kind"}
+        got.append(tropica.evaluate(tropica.Loss(spec["kind"], **fields), [ref], theta, gamma=0.7, order=order, direction=v,
+                                    want=("log_z", "log_z0", "expected", "risk", "max_aug", "marginals", "risk_gradient", "hvp")))
+    run = subprocess.run([os.environ["TROPICA_FST"], "loss"], input="\n".join(cases), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    for line, r in zip(run.stdout.splitlines(), got):
+        want = json.loads(line)
+        for name, key in (("log_z", "log_z"), ("log_z0", "log_z0"), ("expected", "exp_loss"), ("risk", "risk"), ("max_aug", "max_aug")):
+            assert getattr(r, name)[0] == pytest.approx(want[key], rel=1e-12, abs=1e-12), name
+        for name, key in (("marginals", "q"), ("risk_gradient", "risk_grad"), ("hvp", "hvp")):
+            for t, row in enumerate(want[key]):
+                np.testing.assert_allclose(getattr(r, name)[0, t, :len(row)], row, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def test_lattice_is_potentials(where):
+    rng = np.random.default_rng(4)
+    theta = rng.standard_normal((1, 3, 2))
+    arcs = [(t, t + 1, k, theta[0, t, k]) for t in range(3) for k in range(2)]
+    v = rng.standard_normal(6)
+    loss = tropica.Loss("edit")
+    a = tropica.lattice(loss, arcs, [-np.inf] * 3 + [0.0], [0, 1], alphabet=2, gamma=0.5, direction=v)
+    b = tropica.evaluate(loss, [[0, 1]], theta, lengths=[3], gamma=0.5, direction=v.reshape(1, 3, 2),
+                         want=("log_z", "risk", "marginals", "risk_gradient", "hvp", "argmax"))
+    assert a.log_z == pytest.approx(b.log_z[0], rel=1e-12) and a.risk == pytest.approx(b.risk[0], rel=1e-12)
+    for x, y in ((a.marginals, b.marginals), (a.risk_gradient, b.risk_gradient), (a.hvp, b.hvp)):
+        np.testing.assert_allclose(x, y.reshape(-1), rtol=1e-9, atol=1e-12)
+    assert a.argmax.tolist() == b.argmax[0].tolist()
+
+
+def test_transducer_loss(where):
+    # The Hamming distance over two symbols.
+    u = tropica.Fst.from_text("0 0 1 1\n0 0 2 2\n0 0 1 2 1\n0 0 2 1 1\n0\n")
+    theta = np.random.default_rng(1).standard_normal((2, 4, 2))
+    refs = [[0, 1, 1, 0], [1, 1]]
+    a = tropica.evaluate(tropica.Loss.transducer(u), refs, theta)
+    b = tropica.evaluate(tropica.Loss("hamming"), refs, theta)
+    np.testing.assert_allclose(a.log_z, b.log_z, rtol=1e-12)
+    np.testing.assert_allclose(a.marginals, b.marginals, atol=1e-12)
+
+
+def test_samples_and_risk(where):
+    theta = np.zeros((2, 3, 2))
+    theta[:, :, 1] = 1.0
+    s = tropica.sample(None, [[0, 0, 0], [0]], theta, 2000, seed=3)
+    assert s.shape == (2, 2000, 3) and (s[1, :, 1:] == -1).all()
+    assert abs((s[0] == 1).mean() - np.exp(1) / (1 + np.exp(1))) < 0.02
+    best, risks = tropica.min_risk(tropica.Loss("edit"), [[0, 0], [0, 1], [0, 1, 1]], 2, np.log([0.3, 0.4, 0.3]))
+    assert best == 1
+    np.testing.assert_allclose(risks, [0.4 + 0.6, 0.6, 0.3 * 2 + 0.4])
+
+
+def test_machines(where, tmp_path):
+    a = tropica.accep("ab")
+    t = tropica.Fst.from_text("0 0 97 99 1\n0 0 98 98\n0\n")
+    b = tropica.compose(a, t)
+    assert tropica.shortestpath(b).string() == "cb"
+    assert tropica.shortestdistance(b) == 1
+    b.write(tmp_path / "b.fst")
+    assert tropica.Fst.read(tmp_path / "b.fst") == b
+    x = b.arrays()
+    again = tropica.Fst.from_arrays(x["start"], x["from"], x["to"], x["ilabel"], x["olabel"], x["weight"], x["final"])
+    assert again == b and b.num_arcs() == len(x["weight"]) == 2
+    d = tropica.minimize(tropica.determinize(tropica.rmepsilon(tropica.accep("ab") | tropica.accep("cb"))))
+    assert d.num_states() == 3
+    assert tropica.convert(b, "log").arc_type() == "log"
+    with pytest.raises(tropica.InvalidError, match="standard and log"):
+        tropica.compose(b, tropica.convert(b, "log"))
+    with pytest.raises(tropica.TropicaError):
+        tropica.Fst(b"not a machine")
+
+
+def test_float32_and_padding(where):
+    theta = np.random.default_rng(2).standard_normal((3, 4, 3)).astype(np.float32)
+    r = tropica.evaluate(tropica.Loss("edit"), [[0], [], [1, 2, 0, 1]], theta, want=("log_z", "marginals", "argmax"))
+    assert r.marginals.dtype == np.float32
+    np.testing.assert_allclose(r.marginals.sum(-1), [[1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]], atol=1e-6)
+    assert (r.argmax[0, 1:] == -1).all() and (r.argmax[1] == -1).all()
+
+
+def test_mistakes(where):
+    loss = tropica.Loss("edit")
+    theta = np.zeros((2, 3, 2))
+    for args, words in (
+        (dict(references=[[0], [2]]), "outside the alphabet"),
+        (dict(references=[[0]]), "1 references for a batch of 2"),
+        (dict(references=[[0], [0] * 4]), "3 positions"),
+        (dict(theta=np.zeros((2, 3, 2), int)), "int64"),
+        (dict(want=("nothing",)), "no output"),
+        (dict(gamma=float("nan")), "gamma"),
+        (dict(order=2), "windows"),
+    ):
+        with pytest.raises(tropica.InvalidError, match=words):
+            call = dict(references=[[0], [1]], theta=theta)
+            call.update(args)
+            tropica.evaluate(loss, call.pop("references"), call.pop("theta"), **call)
+    with pytest.raises(tropica.InvalidError, match="frobnicate"):
+        tropica.Loss("frobnicate")
+    with pytest.raises(tropica.LimitError):
+        tropica.evaluate(tropica.Loss("edit", limit=1 << 16), [list(range(10)) * 2], np.zeros((1, 20, 10)))
+
+
+def test_worker_ends():
+    """A worker that dies is an error, and the next call has a new one."""
+    tropica.use("worker")
+    try:
+        loss = tropica.Loss("edit")
+        assert tropica.evaluate(loss, [[0]], np.zeros((1, 1, 2))).log_z.shape == (1,)
+        tropica.backend()._process.kill()
+        with pytest.raises(tropica.TropicaError, match="ended"):
+            for _ in range(100):
+                tropica.evaluate(loss, [[0]], np.zeros((1, 1, 2)))
+        tropica.use("worker")
+        assert tropica.evaluate(loss, [[0]], np.zeros((1, 1, 2))).log_z.shape == (1,)
+    finally:
+        tropica.use("auto")
+
+
+def test_pack():
+    symbols, offsets = pack([[1, 2], [], np.array([3])])
+    assert symbols.tolist() == [1, 2, 3] and offsets.tolist() == [0, 2, 2, 3]

@@ -1,0 +1,246 @@
+"""Tests of tropica.torch: derivatives, data loaders, interruption, mistakes."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import tropica
+from tropica.torch import SequenceLoss
+
+LOSSES = {
+    "none": None,
+    "edit": dict(kind="edit"),
+    "weighted": dict(kind="edit", match=-0.5, sub=1.5, ins=1.0, del_=0.75),
+    "table": dict(kind="edit", sub=[[0, 1, 2.0], [1, 0, 0.5], [2, 0.5, 0]]),
+    "band": dict(kind="edit", band=1),
+    "local": dict(kind="local", match=2, sub=-1, ins=-1, del_=-1),
+    "ngram": dict(kind="ngram", n=2, c=1.0),
+    "hamming": dict(kind="hamming"),
+}
+
+
+def loss_of(name):
+    spec = LOSSES[name]
+    return None if spec is None else tropica.Loss(**spec)
+
+
+def case(order=1, alphabet=3, seed=0):
+    rng = np.random.default_rng(seed)
+    references = [[0, 1, 2, 1], [2, 2], [], [1]]
+    theta = torch.tensor(rng.standard_normal((4, 5, alphabet ** order)), requires_grad=True)
+    return theta, references
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("objective", ["softmax_margin", "risk", "reward_augmented"])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_gradients(name, objective, order):
+    if LOSSES[name] is None and objective != "softmax_margin":
+        return
+    theta, references = case(order)
+    gamma = -0.7 if objective == "reward_augmented" else 0.8
+    f = SequenceLoss(loss_of(name), gamma=gamma, order=order, objective=objective, reduction="none")
+    assert torch.autograd.gradcheck(lambda t: f(t, references), theta, atol=1e-6)
+    if order < 3 or name == "edit":
+        assert torch.autograd.gradgradcheck(lambda t: f(t, references), theta, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["edit", "ngram"])
+def test_max_margin(name):
+    theta, references = case(2)
+    f = SequenceLoss(loss_of(name), gamma=1.3, order=2, objective="max_margin", reduction="sum")
+    assert torch.autograd.gradcheck(lambda t: f(t, references), theta, eps=1e-7, atol=1e-5)
+
+
+def enumerate_strings(length, alphabet):
+    return np.stack(np.meshgrid(*[np.arange(alphabet)] * length, indexing="ij"), -1).reshape(-1, length)
+
+
+def distance(u, r):
+    d = list(range(len(r) + 1))
+    for i, a in enumerate(u):
+        last, d[0] = d[0], i + 1
+        for j, b in enumerate(r):
+            last, d[j + 1] = d[j + 1], min(d[j + 1] + 1, d[j] + 1, last + (a != b))
+    return d[-1]
+
+
+def test_enumeration():
+    theta, references = case()
+    x = theta.detach().numpy()
+    r = references[0]
+    strings = enumerate_strings(4, 3)
+    scores = x[0, np.arange(4), strings].sum(1)
+    losses = np.array([distance(u, r) for u in strings])
+    z = lambda s: np.log(np.exp(s).sum())
+    got = {o: SequenceLoss("edit", gamma=g, objective=o, reduction="none")(theta, references)[0].item()
+           for o, g in (("softmax_margin", 0.8), ("risk", 1.0), ("max_margin", 0.8), ("reward_augmented", -0.8))}
+    score = x[0, np.arange(4), r].sum()
+    p = np.exp(scores - z(scores))
+    q = np.exp(-0.8 * losses)
+    q /= q.sum()
+    assert got["softmax_margin"] == pytest.approx(z(scores + 0.8 * losses) - score, rel=1e-12)
+    assert got["risk"] == pytest.approx((p * losses).sum(), rel=1e-12)
+    assert got["max_margin"] == pytest.approx((scores + 0.8 * losses).max() - score, rel=1e-12)
+    assert got["reward_augmented"] == pytest.approx(z(scores) - (q * scores).sum(), rel=1e-12)
+
+
+def test_shapes_and_types():
+    theta, references = case(2)
+    f = SequenceLoss("edit", order=2, reduction="none")
+    want = f(theta, references)
+    lengths = torch.tensor([4, 2, 0, 1])
+    padded = torch.zeros(4, 5, dtype=torch.int64)
+    for i, r in enumerate(references):
+        padded[i, :len(r)] = torch.tensor(r, dtype=torch.int64)
+    assert torch.equal(f(theta, padded, lengths), want)
+    strided = torch.zeros(5, 4, 20, dtype=torch.float64)[:, :, ::2][:, :, :9].transpose(0, 1)
+    strided.copy_(theta.detach())
+    assert torch.equal(f(strided, references), want)
+    assert torch.allclose(f(theta.detach().float(), references), want.float(), rtol=1e-5)
+    assert f(theta.detach().float(), references).dtype == torch.float32
+    assert f(theta[:0], []).shape == (0,)
+    g, = torch.autograd.grad(want.sum(), theta)
+    assert g[1, 2:].abs().max() == 0 and g[2].abs().max() == 0
+
+
+def test_workers_same_bits():
+    rng = np.random.default_rng(5)
+    references = [list(rng.integers(0, 6, rng.integers(0, 9))) for _ in range(40)]
+    theta = torch.tensor(rng.standard_normal((40, 9, 36)), requires_grad=True)
+    seen = []
+    for workers in (1, 2, 3, 7):
+        f = SequenceLoss("edit", order=2, reduction="none", workers=workers)
+        v = f(theta, references)
+        g, = torch.autograd.grad(v.sum(), theta)
+        seen.append((v.detach().numpy().tobytes(), g.numpy().tobytes()))
+    assert len(set(seen)) == 1
+
+
+@pytest.mark.parametrize("bad, element, words", [
+    (dict(references=[[0], [3], [], []]), 1, "outside the alphabet"),
+    (dict(references=[[0], [1]]), -1, "2 references for a batch of 4"),
+    (dict(references=[[0] * 6, [], [], []]), 0, "5 positions"),
+    (dict(nan=(2, 0)), 2, "NaN"),
+    (dict(theta=torch.zeros(4, 5)), -1, "shape"),
+    (dict(theta=torch.zeros(4, 5, 3, dtype=torch.float16)), -1, "float16"),
+    (dict(references=[[0.5], [], [], []]), 0, "integers"),
+])
+def test_mistakes(bad, element, words):
+    theta, references = case()
+    theta = theta.detach()
+    references = [[0, 1], [1], [2], [0]]
+    if "nan" in bad:
+        theta[bad["nan"]] = float("nan")
+    with pytest.raises(tropica.TropicaError, match=words) as e:
+        SequenceLoss("edit")(bad.get("theta", theta), bad.get("references", references))
+    assert e.value.element == element
+
+
+def test_pickle():
+    theta, references = case()
+    f = SequenceLoss(tropica.Loss("edit", sub=2.0), gamma=0.5)
+    g = pickle.loads(pickle.dumps(f))
+    assert f(theta, references).item() == g(theta, references).item()
+
+
+class Data(torch.utils.data.Dataset):
+    """Evaluates a loss where the data are loaded."""
+
+    def __init__(self):
+        self.f = SequenceLoss("edit", reduction="none")
+        self.theta, self.references = case()
+        self.theta = self.theta.detach()
+        self.f(self.theta, self.references)  # the library runs in the parent
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return self.f(self.theta[i:i + 1], self.references[i:i + 1])
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
+def test_data_loader(how):
+    """Runs in a process of its own, under a time limit: a loader that hangs hangs no test."""
+    program = "import test_torch\ntest_torch.load(%r)\n" % how
+    folder = os.path.dirname(os.path.abspath(__file__))
+    run = subprocess.run([sys.executable, "-c", "if __name__ == '__main__':\n    " + program.replace("\n", "\n    ")],
+                         timeout=120, capture_output=True, text=True, cwd=folder,
+                         env=dict(os.environ, PYTHONPATH=os.path.dirname(folder)))
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["same"]
+
+
+def load(how):
+    data = Data()
+    want = data.f(data.theta, data.references)
+    loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=2, multiprocessing_context=how)
+    got = torch.cat(list(loader))
+    print("same" if torch.equal(got, want) else (got, want))
+
+
+def test_interrupt():
+    """Ctrl-C ends a long call within a tenth of a second, or a little more on a busy machine."""
+    rng = np.random.default_rng(3)
+    references = [list(rng.integers(0, 10, 22)) for _ in range(64)]
+    theta = torch.tensor(rng.standard_normal((64, 22, 10)))
+    f = SequenceLoss("edit")
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.5, send)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(theta, references)
+        time.sleep(5)
+    assert time.perf_counter() - sent[0] < 1.0
+
+
+def test_threads():
+    theta, references = case()
+    want = SequenceLoss("edit", reduction="none")(theta, references).detach()
+    shared = SequenceLoss("edit", reduction="none")
+    wrong = []
+
+    def run():
+        own = SequenceLoss("edit", reduction="none")
+        for _ in range(50):
+            if not torch.equal(own(theta, references), want) or not torch.equal(shared(theta, references), want):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=run) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc")
+def test_no_growth():
+    theta, references = case()
+    f = SequenceLoss("edit")
+    for _ in range(2000):
+        f(theta, references).backward()
+    before = resident()
+    for _ in range(20000 if "TROPICA_LONG" not in os.environ else 100000):
+        f(theta, references).backward()
+    assert resident() - before < 8 << 20

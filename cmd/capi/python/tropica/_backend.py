@@ -1,0 +1,405 @@
+"""Where calls run: in the library, or in a worker process of `fst serve`."""
+
+import ctypes as c
+import mmap
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+
+import numpy as np
+
+from . import _structs as s
+
+
+class TropicaError(Exception):
+    """The error of a call. `element` is the number of the example at fault, or -1."""
+
+    element = -1
+
+
+class InvalidError(TropicaError, ValueError):
+    """Arguments or data are wrong; the text says which and where."""
+
+
+class LimitError(TropicaError, MemoryError):
+    """A loss machine would take more memory than allowed; the text says what helps."""
+
+
+class CancelledError(TropicaError, RuntimeError):
+    """The call was cancelled."""
+
+
+_ERRORS = {s.INVALID: InvalidError, s.OVER_LIMIT: LimitError, s.CANCELLED: CancelledError}
+
+
+def _raise(status, element, text):
+    e = _ERRORS.get(status, TropicaError)(text)
+    e.element = element
+    raise e
+
+
+class Array:
+    """An array of a call: numpy, `out` if the call writes it, `owner` what a reader of results gets."""
+
+    __slots__ = ("array", "out")
+
+    def __init__(self, array, out=False):
+        self.array = array
+        self.out = out
+
+
+class Library:
+    """Calls of the shared library in this process."""
+
+    name = "library"
+
+    def __init__(self, path):
+        self._lib = c.CDLL(path)
+        self._calls = {}
+        for name in s.CALLS:
+            f = getattr(self._lib, "tropica_" + name)
+            f.restype = c.c_int32
+            f.argtypes = [c.c_void_p, c.c_void_p]
+            self._calls[name] = f
+        self._local = threading.local()
+        self.pid = os.getpid()
+        args = s.VersionArgs(size=c.sizeof(s.VersionArgs))
+        self.call("version", args, {})
+        if args.abi != s.ABI:
+            raise TropicaError("the library %s has version %d of the interface, this package %d" % (path, args.abi, s.ABI))
+
+    def _error(self):
+        e = getattr(self._local, "error", None)
+        if e is None:
+            text = c.create_string_buffer(4096)
+            e = s.Error(size=c.sizeof(s.Error), text=c.addressof(text), text_room=4096)
+            self._local.text, self._local.error = text, e
+            self._local.pointer = c.c_void_p(c.addressof(e))
+        return e
+
+    def call(self, name, args, arrays):
+        """Runs a call. arrays gives, by field or (field, "data"), what its addresses point to."""
+        args.size = c.sizeof(args)
+        for field, a in arrays.items():
+            address = a.array.ctypes.data if a.array.size else 0
+            if isinstance(getattr(type(args), field), property):  # never: fields are descriptors
+                continue
+            value = getattr(args, field)
+            if isinstance(value, s.Tensor):
+                value.data = address
+            else:
+                setattr(args, field, address)
+        e = self._error()
+        status = self._calls[name](c.addressof(args), self._local.pointer)
+        if status:
+            text = c.string_at(e.text).decode("utf-8", "replace")
+            _raise(status, e.element, text)
+
+    def close(self):
+        pass
+
+
+class Worker:
+    """Calls of a worker process, with arrays in memory that both share."""
+
+    name = "worker"
+
+    def __init__(self, program):
+        self._program = program
+        self._lock = threading.Lock()  # of the pipe's writing end and of ids
+        self._memory_lock = threading.RLock()  # one call's arrays at a time
+        self._answers = {}
+        self._arrived = threading.Condition()
+        self._id = 0
+        self._memory = None
+        self._size = 0
+        self._closed = None
+        self.pid = os.getpid()
+        try:
+            self._process = subprocess.Popen([program, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                             bufsize=0, start_new_session=True)
+        except OSError as e:
+            raise TropicaError("the worker %s does not start: %s" % (program, e)) from e
+        threading.Thread(target=self._read, daemon=True).start()
+        self._finalizer = weakref.finalize(self, Worker._stop, self._process, os.getpid())
+        args = s.VersionArgs()
+        self.call("version", args, {})
+        if args.abi != s.ABI:
+            raise TropicaError("%s has version %d of the interface, this package %d" % (program, args.abi, s.ABI))
+
+    @staticmethod
+    def _stop(process, pid):
+        if os.getpid() != pid:
+            return
+        try:
+            process.stdin.close()
+            process.wait(1)
+        except Exception:
+            process.kill()
+
+    def _exactly(self, n):
+        data = b""
+        while len(data) < n:
+            more = self._process.stdout.read(n - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    def _read(self):
+        try:
+            while True:
+                ident, status, element, text, args = struct.unpack("<IiqII", self._exactly(24))
+                text, args = self._exactly(text), self._exactly(args)
+                with self._arrived:
+                    self._answers[ident] = (status, element, text, args)
+                    self._arrived.notify_all()
+        except (EOFError, OSError, ValueError):
+            with self._arrived:
+                self._closed = True
+                self._arrived.notify_all()
+
+    def _send(self, number, data):
+        with self._lock:
+            self._id = ident = (self._id + 1) & 0xFFFFFFFF
+            message = struct.pack("<III", ident, number, len(data)) + data
+            try:
+                while message:
+                    message = message[os.write(self._process.stdin.fileno(), message):]
+            except OSError as e:
+                raise TropicaError("the worker process has ended: %s" % e) from e
+        return ident
+
+    def _wait(self, ident):
+        with self._arrived:
+            while ident not in self._answers:
+                if self._closed:
+                    raise TropicaError("the worker process has ended with status %s" % self._process.poll())
+                self._arrived.wait(0.05)  # so that signals are seen
+            return self._answers.pop(ident)
+
+    def _room(self, size):
+        if size <= self._size:
+            return
+        size = max(1 << 20, 1 << (size - 1).bit_length())
+        folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        fd, path = tempfile.mkstemp(prefix="tropica-", dir=folder)
+        try:
+            os.ftruncate(fd, size)
+            memory = mmap.mmap(fd, size)
+            status, element, text, _ = self._wait(self._send(0, path.encode()))
+        finally:
+            os.close(fd)
+            os.unlink(path)
+        if status:
+            _raise(status, element, text.decode("utf-8", "replace"))
+        self._memory, self._size = memory, size
+
+    def call(self, name, args, arrays):
+        """As Library.call."""
+        args.size = c.sizeof(args)
+        if not arrays:
+            return self._answer(name, args, self._send(s.CALLS[name], bytes(args)))
+        with self._memory_lock:
+            places, at = {}, 0
+            for field, a in arrays.items():
+                places[field] = at
+                at += (a.array.nbytes + 63) & ~63
+            self._room(at)
+            whole = np.frombuffer(self._memory, np.uint8)
+            for field, a in arrays.items():
+                n, place = a.array.nbytes, places[field]
+                if n and not a.out:
+                    whole[place:place + n] = np.frombuffer(np.ascontiguousarray(a.array), np.uint8)
+                address = place + 4096 if n else 0
+                value = getattr(args, field)
+                if isinstance(value, s.Tensor):
+                    value.data = address
+                else:
+                    setattr(args, field, address)
+            try:
+                self._answer(name, args, self._send(s.CALLS[name], bytes(args)))
+            finally:
+                for field, a in arrays.items():
+                    n, place = a.array.nbytes, places[field]
+                    if n and a.out:
+                        a.array.reshape(-1).view(np.uint8)[:] = whole[place:place + n]
+                del whole
+
+    def _answer(self, name, args, ident):
+        try:
+            status, element, text, data = self._wait(ident)
+        except BaseException:
+            # An interrupted call goes on in the worker: end it, so that its arrays may be used again.
+            if getattr(args, "cancel", 0):
+                self._send(s.CALLS["cancel"], bytes(s.HandleArgs(size=c.sizeof(s.HandleArgs), handle=args.cancel)))
+                try:
+                    self._wait(ident)
+                except TropicaError:
+                    pass
+            raise
+        c.memmove(c.addressof(args), data, min(len(data), c.sizeof(args)))
+        if status:
+            _raise(status, element, text.decode("utf-8", "replace"))
+
+    def close(self):
+        """Ends the process."""
+        self._finalizer()
+
+
+_lock = threading.Lock()
+_backend = None
+_choice = os.environ.get("TROPICA_BACKEND", "auto")
+
+
+def _library_path():
+    given = os.environ.get("TROPICA_LIBRARY")
+    if given:
+        return given
+    name = {"darwin": "libtropica.dylib", "win32": "tropica.dll"}.get(sys.platform, "libtropica.so")
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+    return path if os.path.exists(path) else None
+
+
+def _worker_program():
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fst")
+    for path in (os.environ.get("TROPICA_FST"), beside if os.path.exists(beside) else None, shutil.which("fst")):
+        if path:
+            return path
+    raise TropicaError("there is no worker: the program fst is neither in the package nor in PATH, nor named by TROPICA_FST")
+
+
+_loaded_in = None  # the process that loaded the library
+
+
+def use(choice):
+    """Chooses where calls run: "library", "worker" or "auto", the library but where it cannot run."""
+    global _choice, _backend
+    if choice not in ("library", "worker", "auto"):
+        raise ValueError("%r is none of library, worker, auto" % (choice,))
+    with _lock:
+        if _backend is not None:
+            _backend.close()
+        _choice, _backend = choice, None
+
+
+def backend():
+    """Returns where calls run now. A child of fork gets a worker of its own."""
+    global _backend, _loaded_in
+    b = _backend
+    if b is not None and b.pid == os.getpid():
+        return b
+    with _lock:
+        b = _backend
+        if b is not None and b.pid == os.getpid():
+            return b
+        forked = _loaded_in is not None and _loaded_in != os.getpid()
+        if _choice == "worker" or forked and _choice == "auto":
+            _backend = Worker(_worker_program())
+        else:
+            path = _library_path()
+            try:
+                if path is None:
+                    raise OSError("the package has no library; build it, or name it by TROPICA_LIBRARY")
+                _backend = Library(path)
+                _loaded_in = os.getpid()
+            except OSError as e:
+                if _choice == "library":
+                    raise TropicaError(str(e)) from e
+                _backend = Worker(_worker_program())
+        return _backend
+
+
+def _after_fork():
+    # Locks may be held by threads that the child has not.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class Held:
+    """Something of the library's: what it is made from is kept, so that another process, or a
+    worker, can make it again."""
+
+    def __init__(self):
+        self._handle = 0
+        self._backend = None
+
+    def _make(self, b):
+        raise NotImplementedError
+
+    def handle(self):
+        """The handle in the backend of this process."""
+        b = backend()
+        if self._backend is not b:
+            self._handle = self._make(b)
+            self._backend = b
+            weakref.finalize(self, _free, weakref.ref(b), self._handle, os.getpid())
+        return self._handle
+
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        state["_handle"], state["_backend"] = 0, None
+        return state
+
+
+def _free(ref, handle, pid):
+    b = ref()
+    if b is None or os.getpid() != pid or b.pid != pid:
+        return
+    try:
+        b.call("free", s.HandleArgs(handle=handle), {})
+    except Exception:
+        pass
+
+
+_QUICK = 0.02  # seconds; calls that may take longer run in a thread
+
+
+def interruptible(name, args, arrays, slow=True):
+    """Runs a call that may take long. Ctrl-C ends it within a tenth of a second."""
+    b = backend()
+    if isinstance(b, Worker) or not slow or threading.current_thread() is not threading.main_thread():
+        if isinstance(b, Worker) and slow:
+            stop = s.HandleArgs()
+            b.call("cancel_new", stop, {})
+            args.cancel = stop.handle
+            try:
+                return b.call(name, args, arrays)
+            finally:
+                args.cancel = 0
+                b.call("free", s.HandleArgs(handle=stop.handle), {})
+        return b.call(name, args, arrays)
+    stop = s.HandleArgs()
+    b.call("cancel_new", stop, {})
+    args.cancel = stop.handle
+    failure = []
+
+    def run():
+        try:
+            b.call(name, args, arrays)
+        except BaseException as e:
+            failure.append(e)
+
+    t = threading.Thread(target=run, daemon=True)
+    try:
+        t.start()
+        while t.is_alive():
+            t.join(_QUICK)
+    except BaseException:
+        b.call("cancel", s.HandleArgs(handle=stop.handle), {})
+        t.join()
+        raise
+    finally:
+        args.cancel = 0
+        b.call("free", s.HandleArgs(handle=stop.handle), {})
+    if failure:
+        raise failure[0]

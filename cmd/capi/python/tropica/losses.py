@@ -1,0 +1,307 @@
+"""Exact values and gradients of sequence losses, on numpy arrays.
+
+    import numpy as np, tropica
+
+    theta = np.random.randn(2, 4, 5)                       # [batch, length, alphabet]
+    r = tropica.evaluate(tropica.Loss("edit"), [[0, 1, 1, 2], [3, 0]], theta)
+    r.log_z        # [batch]: log of the sum over strings u of exp(theta(u) + L(u, reference))
+    r.marginals    # its gradient, of the shape of theta
+"""
+
+import json
+
+import numpy as np
+
+from . import _structs as s
+from ._backend import Array, Held, InvalidError, backend, interruptible
+
+NUMBERS = ("log_z", "log_z0", "expected", "risk", "score", "max_aug", "max_score", "log_z_error")
+STRINGS = ("argmax", "viterbi")
+TENSORS = ("marginals", "risk_gradient", "hvp")
+
+
+class Loss(Held):
+    """A loss of a string u against a reference.
+
+    kind is "edit", "local", "ngram" or "hamming"; fields are those of `fst loss`: match, sub, ins,
+    del_ (or del), band; n, c; scale. sub may be a table [symbol][reference symbol], ins and del_
+    lists by symbol. limit is the greatest size of a loss machine in bytes; 0 is 2 GB.
+
+        Loss("edit")                      # the Levenshtein distance
+        Loss("edit", sub=2.0, band=4)
+        Loss("ngram", n=2, c=1.0)
+        Loss.transducer("u.fst", family="rational", c=1.0)
+    """
+
+    def __init__(self, kind="edit", limit=0, **fields):
+        super().__init__()
+        if "del_" in fields:
+            fields["del"] = fields.pop("del_")
+        self.spec = dict(kind=kind, **{k: v.tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in fields.items()})
+        self.limit = int(limit)
+        self._data = None
+        self.handle()  # mistakes are found here
+
+    @classmethod
+    def transducer(cls, machine, family="tropical", c=0.0, limit=0):
+        """The loss of any transducer: a file's name, the bytes of a binary file, or an Fst.
+
+        Its input side reads u, its output side the reference, symbol k as label k + 1."""
+        loss = cls.__new__(cls)
+        Held.__init__(loss)
+        loss.limit = int(limit)
+        loss._data = None
+        name = "bytes"
+        if isinstance(machine, (bytes, bytearray)):
+            loss._data = bytes(machine)
+        elif hasattr(machine, "write_to_string"):
+            loss._data = machine.write_to_string()
+        else:
+            with open(machine, "rb") as f:
+                loss._data = f.read()
+            name = str(machine)
+        loss.spec = dict(kind="transducer", family=family, file=name)
+        if c:
+            loss.spec["c"] = float(c)
+        loss.handle()
+        return loss
+
+    def _make(self, b):
+        spec = np.frombuffer(json.dumps(self.spec).encode(), np.uint8)
+        a = s.LossArgs(spec_bytes=spec.size, limit=self.limit)
+        arrays = {"spec": Array(spec)}
+        if self._data is not None:
+            data = np.frombuffer(self._data, np.uint8)
+            a.file_bytes = data.size
+            arrays["file"] = Array(data)
+        b.call("loss", a, arrays)
+        return a.loss
+
+    def __repr__(self):
+        return "Loss(%s)" % json.dumps(self.spec)
+
+
+class Session(Held):
+    """Keeps loss machines and working memory from one call to the next. It serves one thread at a
+    time; others wait."""
+
+    def __init__(self):
+        super().__init__()
+
+    def _make(self, b):
+        a = s.HandleArgs()
+        b.call("session", a, {})
+        return a.handle
+
+
+class Result:
+    """What evaluate computed: an attribute for each name that was wanted, None for the others."""
+
+    __slots__ = NUMBERS + STRINGS + TENSORS
+
+    def __init__(self):
+        for name in self.__slots__:
+            setattr(self, name, None)
+
+    def __repr__(self):
+        return "Result(%s)" % ", ".join(n for n in self.__slots__ if getattr(self, n) is not None)
+
+
+def pack(strings, lengths=None):
+    """Returns the symbols of all strings, one after the other, and where each begins.
+
+    strings is a list of sequences of numbers, or a padded array [batch, length] with lengths."""
+    if lengths is not None:
+        padded = np.asarray(strings)
+        lengths = np.asarray(lengths, np.int64)
+        if padded.ndim != 2 or lengths.shape != padded.shape[:1]:
+            raise InvalidError("padded references are an array [batch, length] with a length each")
+        if lengths.size and (lengths.min() < 0 or lengths.max() > padded.shape[1]):
+            bad = int(np.argmax((lengths < 0) | (lengths > padded.shape[1])))
+            e = InvalidError("element %d: a reference of length %d in an array of %d columns" % (bad, lengths[bad], padded.shape[1]))
+            e.element = bad
+            raise e
+        strings = [row[:n] for row, n in zip(padded, lengths)]
+    offsets = np.zeros(len(strings) + 1, np.int64)
+    rows = []
+    for i, u in enumerate(strings):
+        row = np.asarray(u)
+        if row.size == 0:
+            row = row.astype(np.int32)
+        if row.ndim != 1 or row.dtype.kind not in "iu":
+            e = InvalidError("element %d: the string is %s of shape %s, not a list of integers" % (i, row.dtype, row.shape))
+            e.element = i
+            raise e
+        if row.size and (row.min() < -2**31 or row.max() >= 2**31):
+            e = InvalidError("element %d: a symbol is beyond 32 bits" % i)
+            e.element = i
+            raise e
+        rows.append(row.astype(np.int32, copy=False))
+        offsets[i + 1] = offsets[i] + row.size
+    symbols = np.concatenate(rows) if rows else np.zeros(0, np.int32)
+    return np.ascontiguousarray(symbols, np.int32), offsets
+
+
+def _tensor(name, x):
+    """Returns an array whose rows are contiguous, and its Tensor."""
+    if x.ndim != 3:
+        raise InvalidError("%s has the shape %s, not [batch, length, windows]" % (name, x.shape))
+    if x.dtype not in (np.float32, np.float64):
+        raise InvalidError("%s is %s; float32 and float64 are what there is" % (name, x.dtype))
+    item = x.itemsize
+    ok = x.shape[2] <= 1 or x.strides[2] == item
+    ok = ok and all(st >= 0 and st % item == 0 for st in x.strides) and x.flags.aligned
+    ok = ok and (x.shape[1] <= 1 or x.strides[1] >= x.shape[2] * item)
+    ok = ok and (x.shape[0] <= 1 or x.strides[0] >= (x.shape[1] - 1) * x.strides[1] + x.shape[2] * item)
+    if not ok or isinstance(backend_of_arrays(), str):
+        x = np.ascontiguousarray(x)
+    return x, s.Tensor(type=1 if x.dtype == np.float32 else 0, batch_stride=x.strides[0] // item if x.shape[0] > 1 else 0,
+                       row_stride=x.strides[1] // item if x.shape[1] > 1 else 0)
+
+
+def backend_of_arrays():
+    """A worker copies arrays, which must be dense; the library takes them where they are."""
+    b = backend()
+    return "dense" if b.name == "worker" else b
+
+
+def _alphabet(windows, order, alphabet):
+    if alphabet is None:
+        alphabet = round(windows ** (1.0 / order))
+    if alphabet ** order != windows:
+        raise InvalidError("theta has %d windows a row, which is not alphabet ** %d%s" % (
+            windows, order, "" if alphabet is None else " for an alphabet of %d" % alphabet))
+    return alphabet
+
+
+def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, reference_lengths=None, lengths=None, workers=0,
+             session=None, want=("log_z", "marginals"), direction=None, less_reference=False, slow=True):
+    """Evaluates a batch and returns a Result.
+
+    theta is an array [batch, length, alphabet ** order] of float32 or float64, row t the scores of the
+    labels (order 1), or of windows of labels, the earliest first, that end at position t. loss may be None:
+    the plain conditional random field. Strings of example b have lengths[b] labels, by default as
+    many as its reference; what is behind them is padding.
+
+    want names what to compute: log_z, log_z0, expected, risk, score, max_aug, max_score,
+    log_z_error (numbers), argmax, viterbi (strings, -1 behind their ends), marginals,
+    risk_gradient, hvp (of the shape and type of theta; hvp needs direction). less_reference
+    subtracts 1 from the marginals at the reference's windows, which makes them the gradient of
+    log_z - score.
+
+    Raises InvalidError, LimitError, CancelledError; their element is the example at fault.
+    """
+    x, t = _tensor("theta", np.asarray(theta))
+    symbols, offsets = references if isinstance(references, tuple) and len(references) == 2 and isinstance(references[0], np.ndarray) and references[0].ndim == 1 and references[1].dtype == np.int64 else pack(references, reference_lengths)
+    batch, length, windows = x.shape
+    if len(offsets) - 1 != batch:
+        raise InvalidError("%d references for a batch of %d" % (len(offsets) - 1, batch))
+    a = s.EvaluateArgs(gamma=gamma, batch=batch, length=length, window=windows, alphabet=_alphabet(windows, order, alphabet),
+                       order=order, workers=workers, less_reference=1 if less_reference else 0)
+    a.theta = t
+    arrays = {"references": Array(symbols), "offsets": Array(offsets), "theta": Array(x)}
+    if loss is not None:
+        a.loss = loss.handle()
+    if session is not None:
+        a.session = session.handle()
+    if lengths is not None:
+        n = np.ascontiguousarray(lengths, np.int64)
+        if n.shape != (batch,):
+            raise InvalidError("%s lengths for a batch of %d" % (n.shape, batch))
+        arrays["lengths"] = Array(n)
+    r = Result()
+    for name in want:
+        if name in NUMBERS:
+            out = np.empty(batch)
+        elif name in STRINGS:
+            out = np.empty((batch, length), np.int32)
+        elif name in TENSORS:
+            out = np.empty(x.shape, x.dtype)
+            setattr(a, name, s.Tensor(type=t.type))
+        else:
+            raise InvalidError("there is no output %r; there are %s" % (name, ", ".join(NUMBERS + STRINGS + TENSORS)))
+        setattr(r, name, out)
+        arrays[name] = Array(out, out=True)
+    if direction is not None:
+        v, vt = _tensor("direction", np.asarray(direction, x.dtype))
+        if v.shape != x.shape:
+            raise InvalidError("the direction has the shape %s, theta %s" % (v.shape, x.shape))
+        a.direction = vt
+        arrays["direction"] = Array(v)
+    interruptible("evaluate", a, arrays, slow)
+    return r
+
+
+def sample(loss, references, theta, count, *, seed=0, gamma=1.0, order=1, alphabet=None, reference_lengths=None, lengths=None,
+           workers=0, session=None):
+    """Draws count strings an example under exp(theta + gamma L): int32 [batch, count, length], -1 behind ends."""
+    x, t = _tensor("theta", np.asarray(theta))
+    symbols, offsets = pack(references, reference_lengths)
+    batch, length, windows = x.shape
+    if len(offsets) - 1 != batch:
+        raise InvalidError("%d references for a batch of %d" % (len(offsets) - 1, batch))
+    a = s.SampleArgs(gamma=gamma, batch=batch, length=length, window=windows, alphabet=_alphabet(windows, order, alphabet),
+                     order=order, workers=workers, seed=seed, count=count)
+    a.theta = t
+    out = np.empty((batch, max(count, 0), length), np.int32)
+    arrays = {"references": Array(symbols), "offsets": Array(offsets), "theta": Array(x), "strings": Array(out, out=True)}
+    if loss is not None:
+        a.loss = loss.handle()
+    if session is not None:
+        a.session = session.handle()
+    if lengths is not None:
+        arrays["lengths"] = Array(np.ascontiguousarray(lengths, np.int64))
+    interruptible("sample", a, arrays)
+    return out
+
+
+def min_risk(loss, candidates, alphabet, log_weights=None):
+    """Returns the number of the candidate of least expected loss, and the expected loss of each.
+
+    What is right is distributed over the candidates as exp(log_weights), equally by default."""
+    symbols, offsets = pack(candidates)
+    a = s.MinRiskArgs(loss=loss.handle(), alphabet=alphabet, count=len(candidates))
+    risks = np.empty(len(candidates))
+    arrays = {"symbols": Array(symbols), "offsets": Array(offsets), "risks": Array(risks, out=True)}
+    if log_weights is not None:
+        w = np.ascontiguousarray(log_weights, np.float64)
+        if w.shape != (len(candidates),):
+            raise InvalidError("%s weights for %d candidates" % (w.shape, len(candidates)))
+        arrays["log_weights"] = Array(w)
+    interruptible("min_risk", a, arrays)
+    return a.best, risks
+
+
+class LatticeResult:
+    """What lattice computed: log_z, log_z0, expected, risk, max_aug, argmax, and by arc marginals,
+    risk_gradient and hvp."""
+
+
+def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None):
+    """Evaluates an acyclic acceptor: arcs is a list or array of (from, to, label, score) in which state 0 is
+    the start, final an array of scores by state, -inf where strings do not end."""
+    rows = np.asarray(arcs, np.float64).reshape(-1, 4)
+    if rows.size and not np.array_equal(rows[:, :3], np.floor(rows[:, :3])):
+        raise InvalidError("states and labels of arcs are whole numbers")
+    column = [np.ascontiguousarray(rows[:, i], t) for i, t in enumerate((np.int64, np.int64, np.int32, np.float64))]
+    ends = np.ascontiguousarray(final, np.float64)
+    ref, _ = pack([reference])
+    n = len(rows)
+    a = s.LatticeArgs(gamma=gamma, alphabet=alphabet, states=len(ends), arcs=n, reference_count=len(ref), argmax_room=len(ends))
+    if loss is not None:
+        a.loss = loss.handle()
+    r = LatticeResult()
+    r.marginals, r.risk_gradient, r.hvp, r.argmax = np.empty(n), np.empty(n), None, np.empty(len(ends), np.int32)
+    arrays = {"from": Array(column[0]), "to": Array(column[1]), "label": Array(column[2]), "score": Array(column[3]),
+              "final": Array(ends), "reference": Array(ref), "marginals": Array(r.marginals, out=True),
+              "risk_gradient": Array(r.risk_gradient, out=True), "argmax": Array(r.argmax, out=True)}
+    if direction is not None:
+        r.hvp = np.empty(n)
+        arrays["direction"] = Array(np.ascontiguousarray(direction, np.float64))
+        arrays["hvp"] = Array(r.hvp, out=True)
+    interruptible("lattice", a, arrays)
+    r.log_z, r.log_z0, r.expected, r.risk, r.max_aug = a.log_z, a.log_z0, a.expected, a.risk, a.max_aug
+    r.argmax = r.argmax[:a.argmax_count]
+    if loss is None:
+        r.risk = r.expected = r.risk_gradient = None
+    return r

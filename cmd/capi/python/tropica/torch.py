@@ -1,0 +1,208 @@
+"""Sequence losses for PyTorch: a module whose gradient, and gradient of the gradient, are exact.
+
+    import torch, tropica
+    from tropica.torch import SequenceLoss
+
+    criterion = SequenceLoss(tropica.Loss("edit"), gamma=1.0)
+    theta = model(x)                          # [batch, length, labels], float32 or float64
+    loss = criterion(theta, references)       # references: lists of labels, or a padded tensor
+    loss.backward()
+"""
+
+import time
+import warnings
+
+import numpy as np
+import torch
+
+from .losses import InvalidError, Loss, Session, evaluate, pack
+
+OBJECTIVES = ("softmax_margin", "risk", "reward_augmented", "max_margin")
+
+_said = set()
+
+
+def _numpy(x):
+    """The numbers of a tensor, copied if they are on another device, which is said once."""
+    x = x.detach()
+    if x.device.type != "cpu":
+        if x.device.type not in _said:
+            _said.add(x.device.type)
+            warnings.warn("tropica computes on the processor: tensors on %s are copied there and back" % x.device, stacklevel=4)
+        x = x.cpu()
+    return x.numpy()
+
+
+def _windows(strings, lengths, order, alphabet):
+    """Places (example, position, window) of the windows of padded strings."""
+    b, t = np.nonzero(np.arange(strings.shape[1])[None, :] < lengths[:, None])
+    w = np.zeros(len(b), np.int64)
+    for back in range(order - 1, -1, -1):
+        use = t >= back
+        w = np.where(use, w * alphabet + strings[b, np.where(use, t - back, 0)], w)
+    return b, t, w
+
+
+class _Case:
+    """One call of a SequenceLoss, which its functions share."""
+
+    def __init__(self, module, references, lengths, alphabet, slow):
+        self.m, self.references, self.lengths, self.alphabet, self.slow = module, references, lengths, alphabet, slow
+
+    def run(self, loss, x, gamma, want, **more):
+        return evaluate(loss, self.references, x, gamma=gamma, order=self.m.order, alphabet=self.alphabet, lengths=self.lengths,
+                        workers=self.m.workers, session=self.m.session, want=want, slow=self.slow, **more)
+
+    def padded(self, length):
+        """References as an array [batch, length] with their lengths."""
+        symbols, offsets = self.references
+        n = np.diff(offsets)
+        out = np.zeros((len(n), length), np.int64)
+        for i in range(len(n)):
+            out[i, :n[i]] = symbols[offsets[i]:offsets[i + 1]]
+        return out, n
+
+    def value(self, x, gradient):
+        """Returns values by example, and the gradient with respect to theta if it is asked for."""
+        m, gamma = self.m, self.m.gamma
+        if m.objective == "softmax_margin":
+            r = self.run(m.loss, x, gamma, ("log_z", "score") + (("marginals",) if gradient else ()), less_reference=True)
+            return r.log_z - r.score, r.marginals
+        if m.objective == "risk":
+            r = self.run(m.loss, x, 0.0, ("risk",) + (("risk_gradient",) if gradient else ()))
+            return r.risk, r.risk_gradient
+        if m.objective == "reward_augmented":
+            target = self.run(m.loss, np.zeros(x.shape), gamma, ("marginals",)).marginals
+            r = self.run(None, x, 0.0, ("log_z",) + (("marginals",) if gradient else ()))
+            known = np.where(target > 0, x, 0.0)  # padding and forbidden windows have no part
+            return r.log_z - np.einsum("btw,btw->b", target, known), r.marginals - target if gradient else None
+        r = self.run(m.loss, x, gamma, ("max_aug", "score", "argmax"))
+        if not gradient:
+            return r.max_aug - r.score, None
+        g = np.zeros(x.shape)
+        ref, n = self.padded(x.shape[1])
+        g[_windows(r.argmax.astype(np.int64), n, m.order, self.alphabet)] += 1
+        g[_windows(ref, n, m.order, self.alphabet)] -= 1
+        return r.max_aug - r.score, g
+
+    def hessian(self, x, v):
+        """Returns the product of each example's Hessian with v."""
+        m, gamma = self.m, self.m.gamma
+        product = lambda loss, g: self.run(loss, x, g, ("hvp",), direction=v).hvp.astype(np.float64)
+        if m.objective == "softmax_margin":
+            return product(m.loss, gamma)
+        if m.objective == "reward_augmented":
+            return product(None, 0.0)
+        if m.objective == "max_margin":
+            return np.zeros(x.shape)
+        # The Hessian of the risk is the derivative, at gamma 0, of that of log Z: by differences of sixth order.
+        scale = 1.0 + np.abs(self.run(m.loss, x, 0.0, ("risk",)).risk).max(initial=0.0)
+        h = 0.05 / scale
+        d = lambda k: product(m.loss, k * h) - product(m.loss, -k * h)
+        return (45 * d(1) - 9 * d(2) + d(3)) / (60 * h)
+
+
+class _Value(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, theta, case):
+        values, gradient = case.value(_numpy(theta), theta.requires_grad)
+        ctx.case = case
+        ctx.gradient = gradient
+        ctx.save_for_backward(theta)
+        return torch.from_numpy(np.asarray(values)).to(device=theta.device, dtype=theta.dtype)
+
+    @staticmethod
+    def backward(ctx, out):
+        theta, = ctx.saved_tensors
+        return out[:, None, None] * _Gradient.apply(theta, ctx.case, ctx.gradient), None
+
+
+class _Gradient(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, theta, case, gradient):
+        ctx.case = case
+        ctx.save_for_backward(theta)
+        return torch.from_numpy(gradient).to(device=theta.device, dtype=theta.dtype)
+
+    @staticmethod
+    def backward(ctx, v):
+        theta, = ctx.saved_tensors
+        h = ctx.case.hessian(_numpy(theta), _numpy(v))
+        return torch.from_numpy(h).to(device=theta.device, dtype=theta.dtype), None, None
+
+
+class SequenceLoss(torch.nn.Module):
+    """A training objective of sequences, with exact gradients.
+
+    Let theta(u) be the score of a string u and L(u) its loss against the reference r:
+
+        softmax_margin    log sum_u exp(theta(u) + gamma L(u)) - theta(r); gamma 0 or loss None is the CRF
+        risk              the mean of L under exp(theta)
+        reward_augmented  log Z - sum_u q(u) theta(u) with q(u) proportional to exp(gamma L(u)), gamma below 0
+        max_margin        max_u (theta(u) + gamma L(u)) - theta(r)
+
+    loss is a tropica.Loss, the name of a kind ("edit", "hamming"), or None. order is that of the potentials: theta
+    is [batch, length, alphabet ** order], row t the scores of windows of labels that end at t, the earliest
+    first. reduction is "none", "sum" or "mean" over the batch. workers is the number of threads, 0 for
+    all processors; results have the same bits for any number.
+
+    Gradients of gradients are exact; those of the risk are by differences, to about 1e-7 of
+    their scale. Modules pickle, with what they need to be made again.
+    """
+
+    def __init__(self, loss="edit", gamma=1.0, order=1, objective="softmax_margin", reduction="mean", alphabet=None, workers=0):
+        super().__init__()
+        if objective not in OBJECTIVES:
+            raise ValueError("objective %r is none of %s" % (objective, ", ".join(OBJECTIVES)))
+        if reduction not in ("none", "sum", "mean"):
+            raise ValueError("reduction %r is none of none, sum, mean" % (reduction,))
+        if loss is None and objective != "softmax_margin":
+            raise ValueError("objective %s needs a loss" % objective)
+        if objective == "reward_augmented" and not gamma < 0:
+            raise ValueError("reward_augmented weighs strings by exp(gamma L): gamma must be below 0, it is %r" % (gamma,))
+        self.loss = Loss(loss) if isinstance(loss, str) else loss
+        self.gamma, self.order, self.objective, self.reduction = float(gamma), int(order), objective, reduction
+        self.alphabet, self.workers, self.session = alphabet, int(workers), Session()
+        self._quick = {}
+
+    def extra_repr(self):
+        return "%s, %s, gamma=%g, order=%d, reduction=%s" % (self.objective, self.loss, self.gamma, self.order, self.reduction)
+
+    def forward(self, theta, references, reference_lengths=None):
+        """theta is [batch, length, alphabet ** order]; references are lists or tensors of labels, or a
+        padded tensor [batch, length] with reference_lengths. Strings are as long as their references; what is behind
+        them in theta is padding, which has gradient 0."""
+        if not isinstance(theta, torch.Tensor) or theta.dtype not in (torch.float32, torch.float64):
+            raise InvalidError("theta is %s; it must be a tensor of float32 or float64" % (theta.dtype if isinstance(theta, torch.Tensor) else type(theta)))
+        if theta.dim() != 3:
+            raise InvalidError("theta has the shape %s, not [batch, length, windows]" % (tuple(theta.shape),))
+        if isinstance(references, torch.Tensor):
+            references = _numpy(references)
+            if reference_lengths is None:
+                raise InvalidError("padded references need reference_lengths")
+        elif isinstance(references, (list, tuple)):
+            references = [_numpy(r) if isinstance(r, torch.Tensor) else r for r in references]
+        if isinstance(reference_lengths, torch.Tensor):
+            reference_lengths = _numpy(reference_lengths)
+        packed = pack(references, reference_lengths)
+        if len(packed[1]) - 1 != theta.shape[0]:
+            raise InvalidError("%d references for a batch of %d" % (len(packed[1]) - 1, theta.shape[0]))
+        alphabet = self.alphabet or round(theta.shape[2] ** (1.0 / self.order))
+        # A call that may take long runs where Ctrl-C can end it, which costs a tenth of a millisecond.
+        shape = tuple(theta.shape)
+        begin = time.perf_counter()
+        case = _Case(self, packed, None, alphabet, self._quick.get(shape, 1.0) > 0.02)
+        values = _Value.apply(theta, case)
+        if len(self._quick) > 64:
+            self._quick.clear()
+        self._quick[shape] = time.perf_counter() - begin
+        if self.reduction == "none":
+            return values
+        if self.reduction == "sum":
+            return values.sum()
+        return values.mean() if len(values) else values.sum()
+
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        state["_quick"] = {}
+        return state

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds the library and tests it: from C, under valgrind where it is installed, and from Python
+# where numpy, torch and pytest are. What is not there is said.
+set -euo pipefail
+cd "$(dirname "$0")"
+built=$(mktemp -d)
+trap 'rm -rf "$built"' EXIT
+skip() { printf 'SKIPPED: %s\n' "$1"; }
+
+if ! command -v "${CC:-gcc}" >/dev/null; then
+	skip "no C compiler"
+	exit 0
+fi
+./build.sh "$built"
+"${CC:-gcc}" -std=gnu11 -Wall -Wextra -Wno-parentheses -O1 -g -I. -o "$built/test" test.c -L"$built" -ltropica -lm -lpthread
+LD_LIBRARY_PATH=$built "$built/test"
+if command -v valgrind >/dev/null && [ -n "${TROPICA_LONG:-}" ]; then
+	LD_LIBRARY_PATH=$built valgrind --quiet --error-exitcode=1 --undef-value-errors=no "$built/test"
+else
+	skip "valgrind, which runs where it is installed and TROPICA_LONG is set"
+fi
+python=${PYTHON:-/usr/bin/python3}
+if ! "$python" -c 'import numpy, pytest' 2>/dev/null; then
+	skip "no numpy or pytest (Debian: python3-numpy, python3-pytest)"
+	exit 0
+fi
+"$python" -c 'import torch' 2>/dev/null || skip "no torch (Debian: python3-torch): tests of tropica.torch"
+TROPICA_LIBRARY=$built/libtropica.so TROPICA_FST=$built/fst PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider python/tests

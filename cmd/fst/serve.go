@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"github.com/tropica-fst/tropica/cmd/internal/calls"
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+)
+
+var serveTool = &tool{name: "serve",
+	summary: "Answers calls of the C interface over a pipe, for programs that cannot load the library.", about: `
+Requests come by standard input and answers go to standard output, both in the binary form of
+package calls; arrays are in a file that both sides map into memory. The Python package starts
+this program by itself: in a child of fork, where the library cannot run, where the library does
+not load, and when it is asked to.
+
+It ends with its input, hence with the program that started it.
+
+  fst serve --stdio`,
+	setup: func(fs *flags.Set) func(*call) error {
+		stdio := fs.Bool("stdio", false, "Serve by standard input and output")
+		return func(c *call) error {
+			if !*stdio {
+				return errors.New("say --stdio: there is no other way to serve")
+			}
+			// What still runs when the input has ended works for nobody.
+			err := calls.NewServer().Serve(ending{c.In}, c.Out, mapped)
+			return err
+		}
+	}}
+
+// ending ends the process with its input.
+type ending struct{ in interface{ Read([]byte) (int, error) } }
+
+func (e ending) Read(b []byte) (int, error) {
+	n, err := e.in.Read(b)
+	if n == 0 && err != nil {
+		os.Exit(0)
+	}
+	return n, err
+}
