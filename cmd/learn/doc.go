@@ -15,6 +15,7 @@
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources
 //	learn experiment table51|table52             models robust to mixtures of four losses
+//	learn experiment resilient                   corrupted images, sentences and words, and how well they are found
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page

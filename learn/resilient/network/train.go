@@ -53,6 +53,9 @@ func (o *Options) relaxation() (resilient.Relaxation, resilient.Method) {
 	return resilient.Linear{}, resilient.Method(o.Method)
 }
 
+// mostCells bounds what is laid out: 8 GB.
+const mostCells = 1 << 31
+
 // AllPasses ends a run that made all the passes its options ask for.
 const AllPasses run.Reason = "all passes made"
 
@@ -94,6 +97,10 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	if m.net, err = nn.New(o.sizes(len(m.inputs), loss.Outputs())...); err != nil {
 		return nil, nil, fmt.Errorf("resilient: hidden: %w", err)
+	}
+	if cells := float64(d.Rows()) * float64(len(m.inputs)); cells > mostCells {
+		return nil, nil, fmt.Errorf("resilient: %s: %d rows of %d inputs are laid out in %.0f GB; package linear "+
+			"stays sparse, and has the same relaxations", d.X.Title(), d.Rows(), len(m.inputs), 4e-9*cells)
 	}
 	rows := m.rowsOf(d, trained, learner.Amount(o.L2))
 	h, method := o.relaxation()
