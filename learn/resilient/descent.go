@@ -134,7 +134,6 @@ type descending struct {
 	pass          float64 // objective of the pass so far, times examples
 	residuals     Residuals
 	norm          float64
-	arrays        []string
 }
 
 // Minimize runs from x0, which it keeps intact, with the relaxation h for every constraint. By
@@ -234,7 +233,6 @@ func (s *descending) check() error {
 // start sets the first point up, or that of the checkpoint.
 func (s *descending) start(x0 []float64) error {
 	dim := s.p.Dim()
-	s.arrays = []string{"lambda", "u", "losses"}
 	var err error
 	steps := &nn.OptimizerOptions{Method: s.Step, Rate: s.Rate, Momentum: s.Momentum, Workers: s.run.Workers}
 	if s.step, err = nn.NewOptimizer[float64](dim, steps); err != nil {
@@ -543,14 +541,22 @@ func (s *descending) total(losses []float64) float64 {
 	return s.pass + sum/float64(s.n)
 }
 
+// arrays are what a checkpoint has of every constraint.
+func (s *descending) arrays() map[string][]float64 {
+	return map[string][]float64{"lambda": s.lambda, "u": s.u, "losses": s.losses, "mu": s.mu, "v": s.v}
+}
+
 func (s *descending) checkpoint() *run.Checkpoint {
 	o := s.step.State()
-	k := &run.Checkpoint{X: slices.Clone(s.x), Arrays: map[string][]float64{
-		"lambda": slices.Clone(s.lambda), "u": slices.Clone(s.u), "losses": slices.Clone(s.losses), "mu": slices.Clone(s.mu), "v": slices.Clone(s.v),
-	}, Scalars: map[string]float64{
-		"position": float64(s.position), "step": float64(o.Step), "seed": float64(s.Seed), "batch": float64(s.Batch), "pass": s.pass, "norm": s.norm,
-		"violation": s.residuals.Violation, "slackness": s.residuals.Slackness, "slope": s.residuals.Slope,
+	r := s.residuals
+	k := &run.Checkpoint{X: slices.Clone(s.x), Arrays: map[string][]float64{}, Scalars: map[string]float64{
+		"position": float64(s.position), "step": float64(o.Step), "seed": float64(s.Seed),
+		"batch": float64(s.Batch), "pass": s.pass, "norm": s.norm,
+		"violation": r.Violation, "slackness": r.Slackness, "slope": r.Slope,
 	}}
+	for name, v := range s.arrays() {
+		k.Arrays[name] = slices.Clone(v)
+	}
 	if o.A != nil {
 		k.Arrays["first"] = slices.Clone(o.A)
 	}
@@ -570,14 +576,11 @@ func (s *descending) restore(k *run.Checkpoint) error {
 	other := func(what string) error {
 		return fmt.Errorf("resilient: %w: its %s is not that of this run", run.ErrOther, what)
 	}
-	for _, a := range []struct {
-		name string
-		to   []float64
-	}{{"lambda", s.lambda}, {"u", s.u}, {"losses", s.losses}, {"mu", s.mu}, {"v", s.v}} {
-		if len(k.Arrays[a.name]) != len(a.to) {
+	for name, to := range s.arrays() {
+		if len(k.Arrays[name]) != len(to) {
 			return other("number of constraints")
 		}
-		copy(a.to, k.Arrays[a.name])
+		copy(to, k.Arrays[name])
 	}
 	if k.Scalars["seed"] != float64(s.Seed) || k.Scalars["batch"] != float64(s.Batch) {
 		return other("seed or minibatch")
