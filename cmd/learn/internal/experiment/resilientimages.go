@@ -61,7 +61,6 @@ type imageDraw struct {
 	draw    *CorruptedDraw
 	train   *network.Rows
 	test    *network.Rows
-	truth   []float64
 	bad     []bool
 	blurred bool
 }
