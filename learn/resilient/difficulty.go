@@ -34,8 +34,19 @@ const MostKept = 10000
 // NewDifficulty lists examples by their multipliers; show names the i-th. O(n log n).
 func NewDifficulty(h Relaxation, losses, lambda []float64,
 	show func(i int) (place, what string)) *Difficulty {
-	d := &Difficulty{Relaxation: h.Name(), Examples: len(losses)}
-	for i, at := range Rank(losses, lambda) {
+	return listed(h.Name(), losses, lambda, Rank(losses, lambda), show)
+}
+
+// ByLoss lists examples by their losses, for methods whose weights say nothing of how hard an
+// example is: ITLM's are least for the hardest. name stands in the place of the relaxation.
+func ByLoss(name string, losses, weights []float64, show func(i int) (place, what string)) *Difficulty {
+	return listed(name, losses, weights, Rank(losses, losses), show)
+}
+
+func listed(name string, losses, lambda []float64, order []int,
+	show func(i int) (place, what string)) *Difficulty {
+	d := &Difficulty{Relaxation: name, Examples: len(losses)}
+	for i, at := range order {
 		d.Mean += (lambda[at] - d.Mean) / float64(i+1)
 		if i < MostKept {
 			place, what := show(at)

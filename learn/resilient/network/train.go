@@ -130,11 +130,12 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	if found != nil {
 		m.residuals = found.Residuals
-		if method != resilient.Resilient {
-			h = resilient.Linear{}
+		show := func(i int) (string, string) { return d.X.At(trained[i]), d.X.Show(trained[i]) }
+		if method == resilient.Resilient {
+			m.hard = resilient.NewDifficulty(h, found.Losses, found.Lambda, show)
+		} else {
+			m.hard = resilient.ByLoss(o.Method, found.Losses, found.Lambda, show)
 		}
-		m.hard = resilient.NewDifficulty(h, found.Losses, found.Lambda,
-			func(i int) (string, string) { return d.X.At(trained[i]), d.X.Show(trained[i]) })
 	}
 	return m, r, err
 }
