@@ -278,6 +278,9 @@ func (r *trainingRun) interrupted() error {
 			return errors.Join(&stopped{"no model was written"}, err)
 		}
 	}
+	if !r.saved && r.last.Iteration > 0 { // behind the last iteration, or with nowhere to keep it
+		return &stopped{"no model was written, and no state was kept; --checkpoint FILE keeps it while iterations run"}
+	}
 	if !r.saved {
 		return &stopped{"no iteration was finished, and nothing written"}
 	}
