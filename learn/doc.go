@@ -22,6 +22,7 @@
 //	minimax/    one model for many losses; almo/ the same as a learner of tables
 //	nn/         networks; gemm/ their products, and Cholesky's factors
 //	margin/     max-margin, partial annotations, active learning, transfer, on any output space
+//	resilient/  examples that count by multipliers: wrong ones are borne, and found
 //
 // A learner's own code is its mathematics: it calls a solver of optim, or run.Loop, and does
 // not iterate over training by itself.

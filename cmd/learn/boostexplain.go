@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
@@ -28,6 +29,8 @@ type explanation struct {
 	Bound      *boost.BoundReport `json:"bound,omitempty"`
 	BoundError string             `json:"bound_error,omitempty"`
 	Curve      []curvePoint       `json:"curve,omitempty"`
+
+	Hard []learner.Section `json:"hardest_rows,omitempty"`
 
 	margins []float64
 	joint   bool // there is no curve but its last point
@@ -142,7 +145,7 @@ Example:
 }
 
 func explain(m *boost.Ensemble) *explanation {
-	x := &explanation{Algorithm: m.Algorithm, Loss: m.Loss.Name(), Settings: m.Settings, Rows: m.Rows, Rounds: m.Rounds(), Terms: len(m.Terms), joint: m.Joint}
+	x := &explanation{Algorithm: m.Algorithm, Loss: m.Loss.Name(), Settings: m.Settings, Rows: m.Rows, Rounds: m.Rounds(), Terms: len(m.Terms), Hard: m.Hard.Section(), joint: m.Joint}
 	for i := range m.Terms {
 		x.Weight += m.Terms[i].Weight
 	}
@@ -229,6 +232,12 @@ func (x *explanation) write(w io.Writer, top int) error {
 		best := slices.MinFunc(x.Curve, func(a, b curvePoint) int { return cmp.Compare(a.Loss, b.Loss) })
 		if n > 0 {
 			fmt.Fprintf(w, "\nloss %.5g after all %d rounds; least %.5g after %d\n", x.Curve[n-1].Loss, x.Curve[n-1].Round, best.Loss, best.Round)
+		}
+	}
+	for _, s := range x.Hard {
+		fmt.Fprintln(w)
+		if err := writeSection(w, &s, top); err != nil {
+			return err
 		}
 	}
 	if x.Bound != nil {

@@ -355,8 +355,10 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	bins := fs.Int("bins", 32, 255, "Bins of a histogram, at most 255")
 	mono := fs.String("monotone", "", "Monotone constraints, such as age:+,price:-")
 	seed := fs.Uint("seed", 1, "Seed of all draws")
+	relaxation := resilientFlags(fs)
+	every := fs.Int("resilient_every", 32, 5, "Rounds after which --resilient weighs the rows anew")
 	return func(b *booster, x *table.Table) error {
-		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), positive("rate", rate), counted("depth", depth, 0, math.MaxInt32),
+		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), positive("rate", rate), counted("depth", depth, 0, math.MaxInt32), counted("resilient_every", every, 1, math.MaxInt32),
 			counted("leaves", leaves, 0, boost.MaxSplits+1), counted("min_rows", minRows, 0, math.MaxInt32), notNegative("min_weight", minWeight),
 			notNegative("l2", l2), notNegative("l1", l1), notNegative("gamma", gamma), share("rows", rows), share("columns", columns),
 			share("columns_by_level", byLevel), share("columns_by_node", byNode), counted("bins", bins, 1, 255)); err != nil {
@@ -388,6 +390,19 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "exact", &o.Exact, exact, same)
 		set(fs, "bins", &o.Bins, bins, asInt)
 		set(fs, "seed", &o.Seed, seed, same)
+		h, folds, err := relaxation()
+		if err != nil {
+			return err
+		}
+		if folds > 0 {
+			return errors.New("flag --resilient_folds: gb has no folds; linear, sequence and g2p have")
+		}
+		if h != nil {
+			o.Relax = h
+		}
+		if set(fs, "resilient_every", &o.RelaxEvery, every, asInt); o.RelaxEvery != 0 && o.Relax == nil {
+			return errors.New("flag --resilient_every has no effect without --resilient")
+		}
 		if err := binsOfExact(fs); err != nil {
 			return err
 		}

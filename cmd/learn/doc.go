@@ -1,10 +1,11 @@
 // Command learn trains sequence models on the loss that they are judged by, and
 // boosts trees on tables.
 //
-//	learn sequence train|predict|eval|compare    labellers of sequences: CoNLL columns, CoNLL-U
-//	learn g2p train|predict|eval|cv              from spelling to pronunciation
+//	learn sequence train|predict|eval|compare|explain  labellers of sequences: CoNLL columns, CoNLL-U
+//	learn g2p train|predict|eval|cv|explain      from spelling to pronunciation
 //	learn tracking simulate|train|predict|eval|cv|explain  cells of movies, by assignment
 //	learn linear train|predict|eval|cv|explain   logistic and ridge regression of tables
+//	learn resilient train|predict|eval|cv|explain  networks on data with wrong labels
 //	learn rgb train|predict|eval|cv|explain      regularised gradient boosting
 //	learn adaboost train|predict|eval|cv|explain AdaBoost, DeepBoost, LogitBoost
 //	learn gb train|predict|eval|cv|explain       gradient boosting
@@ -20,6 +21,7 @@
 //	learn experiment table51|table52             models robust to mixtures of four losses
 //	learn experiment federated                   table B.1: boosting where the data are
 //	learn experiment oneround                    classification in one round beside averaging
+//	learn experiment resilient                   corrupted images, sentences and words, and how well they are found
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page

@@ -168,6 +168,7 @@ Example:
 		mix := fs.Float("mix", 0.5, "Share of the expected loss in risk")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
 		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
+		relaxation := resilientFlags(fs)
 		return func(c *call) error {
 			_ = *seed
 			return t.run(c, "g2p "+*objective, places("the data", c.args...), func(workers int, control run.Control) (*fitted, error) {
@@ -177,6 +178,10 @@ Example:
 				}
 				if !(*l2 >= 0) || *memory < 1 {
 					return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
+				}
+				h, folds, err := relaxation()
+				if err != nil {
+					return nil, err
 				}
 				o := g2p.DefaultObjective(kind)
 				o.L2 = *l2
@@ -214,7 +219,10 @@ Example:
 				what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d damping=%v min_count=%d max_edges=%d words=%d weights=%d data=%s",
 					o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, *p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb, *p.window, *p.damping, *p.minFeature, *p.maxEdges,
 					problem.Words(), problem.Stats.Trained, digestOf(pairs))
-				fit := &g2p.FitOptions{Stop: control.Stop, Recorder: control.Recorder, Workers: workers, Memory: int(*memory),
+				if h != nil {
+					what += " resilient=" + h.Name()
+				}
+				fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder, Workers: workers, Memory: int(*memory),
 					CheckpointEvery: control.CheckpointEvery, Resume: control.Resume}
 				if fit.Resume != nil {
 					if err := fit.Resume.BelongsTo(what); err != nil {

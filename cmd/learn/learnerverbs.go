@@ -256,22 +256,26 @@ Example:
 				if err := draw(c, m, *name); err != nil {
 					return err
 				}
-				sections := m.Explain()
-				if *asJSON {
-					return c.json(sections)
-				}
-				for i, s := range sections {
-					if i > 0 {
-						fmt.Fprintln(c.Out)
-					}
-					if err := writeSection(c.Out, &s, int(*top)); err != nil {
-						return err
-					}
-				}
-				return nil
+				return c.sections(m.Explain(), int(*top), *asJSON)
 			}
 		},
 	}
+}
+
+// sections writes what a model says of itself.
+func (c *call) sections(list []learner.Section, top int, asJSON bool) error {
+	if asJSON {
+		return c.json(list)
+	}
+	for i, s := range list {
+		if i > 0 {
+			fmt.Fprintln(c.Out)
+		}
+		if err := writeSection(c.Out, &s, top); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeSection writes a list for people.

@@ -66,6 +66,7 @@ func init() {
 		experimentTracking,
 		experimentFederated,
 		experimentOneRound,
+		experimentResilient,
 		completion, man,
 	})
 }

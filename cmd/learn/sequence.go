@@ -135,6 +135,7 @@ up to 8 tokens and within a band of 2 beyond:
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
+		relaxation := resilientFlags(fs)
 		return func(c *call) error {
 			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
 			if *s.templates != autoTemplates && presets[*s.templates] == "" {
@@ -164,6 +165,9 @@ up to 8 tokens and within a band of 2 beyond:
 				}
 				if o.Partial = *d.partial; o.Solver == sequence.Bundle && *beta > 0 && o.Kind == sequence.MaxMargin && o.Partial {
 					return nil, errors.New("flag --beta: with --partial and --solver bundle max-margin is not smoothed; leave the flag out, or take lbfgs")
+				}
+				if o.Relax, o.RelaxFolds, err = relaxation(); err != nil {
+					return nil, err
 				}
 				o.Gamma, o.Beta, o.L2, o.L1, o.Control = *gamma, *beta, amount(*l2), *l1, control
 				if *l.transducer != "" && *l.loss != "transducer" {

@@ -20,10 +20,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/skpca"
 	"github.com/tropica-fst/tropica/learn/sparse"
+	"github.com/tropica-fst/tropica/learn/resilient/network"
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
-var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}, skpca.Learner{}, sparse.Learner{}, federated.Learner{}}
+var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}, skpca.Learner{}, sparse.Learner{}, federated.Learner{}, network.Learner{}}
 
 func freshTable() kind[*table.Table, *learner.Scores] { return &tableKind{} }
 

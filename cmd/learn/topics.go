@@ -14,14 +14,14 @@ import (
 // --help-all lists all.
 var shownFlags = map[string]string{
 	"rgb train":        "target valid model rounds patience rate loss rows columns seed",
-	"gb train":         "target valid model rounds patience rate loss depth leaves l2",
+	"gb train":         "target valid model rounds patience rate loss depth leaves l2 resilient",
 	"adaboost train":   "target valid model rounds variant splits bins",
 	"multiboost train": "target source valid model rounds loss objective splits seed",
 	"almo train":       "target model losses units l2 hidden solver gap seed plot",
 	"tracking train":   "model lineage truth method lambda norm gap neighbours events gate stride",
-	"sequence train":   "model objective loss gamma band l2 l1 order templates solver partial",
+	"sequence train":   "model objective loss gamma band l2 l1 order templates solver partial resilient",
 	"structured train": "target outputs text lexicon model loss loss_scale kernel lambda estimator candidates",
-	"g2p train":        "model objective gamma l2 max_phones align_min_count",
+	"g2p train":        "model objective gamma l2 max_phones align_min_count resilient",
 }
 
 // topics are the headings of --help-all, in its order, with what stands under each; what

@@ -15,6 +15,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient/network"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -276,6 +277,9 @@ func (r *trainingRun) interrupted() error {
 			return errors.Join(&stopped{"no model was written"}, err)
 		}
 	}
+	if !r.saved && r.last.Iteration > 0 { // behind the last iteration, or with nowhere to keep it
+		return &stopped{"no model was written, and no state was kept; --checkpoint FILE keeps it while iterations run"}
+	}
 	if !r.saved {
 		return &stopped{"no iteration was finished, and nothing written"}
 	}
@@ -353,6 +357,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
 	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
+	case r.Reason == network.AllPasses: // as many as the options ask for: nothing is missing
 	case !r.Converged:
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}

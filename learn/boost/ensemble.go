@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // Ensemble is a trained model: scores F(x) = Start + Σ_t Weight_t h_t(x). It is
@@ -27,6 +28,8 @@ type Ensemble struct {
 	// coordinate descent does: the terms have their final weights, all bear the number
 	// of the last round, and what the model was after earlier ones is not known.
 	Joint bool
+
+	Hard *resilient.Difficulty // training rows with the largest multipliers; nil unless they were relaxed
 }
 
 // Term is one base predictor of an ensemble.

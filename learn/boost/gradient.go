@@ -43,7 +43,11 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	if err := trees.Check(len(d.X.Columns), func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
 		return nil, fmt.Errorf("boost: gb: %w", err)
 	}
-	return trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	e, err := trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	if err == nil && o.Relax != nil {
+		e.Hard, err = e.difficulty(o.Relax, d, o.Workers)
+	}
+	return e, err
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
@@ -91,6 +95,9 @@ type gradientRun struct {
 	rows    []int32   // the round's sample, ascending; nil is all
 	out     []int32   // the other rows
 	columns []int32   // the tree's columns; nil is all
+
+	weights []float64 // of relaxed rows, from the round weighed; nil without a relaxation
+	weighed int
 }
 
 // gradientBlock rows have their derivatives computed together.
@@ -99,6 +106,9 @@ const gradientBlock = 1 << 12
 func (r *gradientRun) oneRound() (*Progress, error) {
 	p := &Progress{Family: -1, Step: r.o.LearningRate, Derivative: math.NaN()}
 	r.sample()
+	if err := r.relax(); err != nil {
+		return nil, err
+	}
 	m, k := r.d.Rows(), r.k
 	if k > 1 {
 		r.before, r.validBefore = append(r.before[:0], r.scores...), append(r.validBefore[:0], r.valid...)
@@ -127,7 +137,7 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 			}
 		})
 		r.sampleColumns(c)
-		target := &tree.Target{G: r.g, W: r.d.W, Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
+		target := &tree.Target{G: r.g, W: r.rowWeights(), Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // GradientOptions adjusts TrainGradient. The zero value grows trees of 31 leaves, best
@@ -52,6 +53,12 @@ type GradientOptions struct {
 	Start []float64 `json:"start,omitempty"`
 	Seed  uint64    `json:"seed"`
 
+	// Relax lets rows count by h'(loss) times their weight, found anew every RelaxEvery rounds
+	// (0 is 5) and brought to the mean of the weights; nil is none. Validation rows count as
+	// they are. The model lists the rows with the largest multipliers.
+	Relax      resilient.Relaxation `json:"-"`
+	RelaxEvery int                  `json:"relaxEvery,omitempty"`
+
 	Control `json:"-"`
 }
 
@@ -76,6 +83,9 @@ func (o *GradientOptions) fill(rows int) {
 	}
 	if o.Bins == 0 {
 		o.Bins = tree.MaxBins
+	}
+	if o.Relax != nil && o.RelaxEvery == 0 {
+		o.RelaxEvery = 5
 	}
 	set(&o.LearningRate, 0.1)
 	set(&o.MinWeight, newton)
@@ -102,9 +112,18 @@ func (o *GradientOptions) check() error {
 		{"L2", o.L2, !math.IsNaN(o.L2) && !math.IsInf(o.L2, 1), "finite (negative is none)"},
 		{"L1", o.L1, o.L1 >= 0 && !math.IsInf(o.L1, 1), "finite and not negative"},
 		{"Gamma", o.Gamma, o.Gamma >= 0 && !math.IsInf(o.Gamma, 1), "finite and not negative"},
+		{"RelaxEvery", float64(o.RelaxEvery), o.RelaxEvery >= 0, "at least 1, or 0 for 5"},
 		{"Bins", float64(o.Bins), o.Bins >= 1 && o.Bins <= tree.MaxBins, fmt.Sprintf("between 1 and %d", tree.MaxBins)},
 	}); err != nil {
 		return err
+	}
+	if o.Relax != nil {
+		if err := resilient.Usable(o.Relax); err != nil {
+			return fmt.Errorf("boost: gb: %w", err)
+		}
+		if l, ok := o.Relax.(resilient.Level); ok {
+			return fmt.Errorf("boost: gb: the relaxation %s has no weights", l.Name())
+		}
 	}
 	switch {
 	case o.Start != nil && len(o.Start) != o.Loss.Outputs():
@@ -158,10 +177,18 @@ func (o *GradientOptions) settings() (string, error) {
 	used.MinWeight, used.L2, used.Depth = max(o.MinWeight, 0), max(o.L2, 0), max(o.Depth, 0) // negative is none, and no limit
 	b, err := json.Marshal(struct {
 		*GradientOptions
-		Loss string `json:"loss"`
-	}{&used, o.Loss.Name()})
+		Loss  string `json:"loss"`
+		Relax string `json:"relax,omitempty"`
+	}{&used, o.Loss.Name(), relaxName(o.Relax)})
 	if err != nil {
 		return "", fmt.Errorf("boost: gb: settings: %w", err)
 	}
 	return string(b), nil
+}
+
+func relaxName(h resilient.Relaxation) string {
+	if h == nil {
+		return ""
+	}
+	return h.Name()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // Files are containers of package model of this kind and version.
@@ -123,6 +124,9 @@ func (e *Ensemble) Save(w io.Writer) error {
 	if err := putTerms(c, "", e); err != nil {
 		return err
 	}
+	if err := e.Hard.Put(c); err != nil {
+		return fmt.Errorf("boost: %w", err)
+	}
 	return c.Write(w)
 }
 
@@ -140,6 +144,9 @@ func Load(r io.Reader) (*Ensemble, error) {
 		return nil, err
 	}
 	if err := getTerms(c, "", e); err != nil {
+		return nil, err
+	}
+	if e.Hard, err = resilient.GetDifficulty(c); err != nil {
 		return nil, err
 	}
 	return e, nil

@@ -3,6 +3,8 @@ package g2p
 import (
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // evaluation is an Objective on the words of a Problem, as a function of the
@@ -26,6 +28,10 @@ type evaluation struct {
 	norm       []float64 // |w|² by chunk
 	kernels    []kernel
 	failed     []error
+
+	// Of EvalWeighed: what words count, and room for their mean losses; nil is none.
+	weigh  resilient.Weigh
+	losses []float64
 }
 
 func (p *Problem) evaluation(o Objective, workers int) *evaluation {
@@ -67,6 +73,7 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 		k := &e.kernels[worker]
 		for i := lo; i < hi; i++ {
 			e.value[i], e.failed[i] = e.word(k, &e.p.words[i], w, grad != nil)
+			e.weighWord(i, grad != nil)
 		}
 	})
 	sum := 0.0
@@ -77,6 +84,50 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 		sum += v
 	}
 	return sum + e.o.L2/2*e.gather(w, grad), nil
+}
+
+// weighWord lets word i count by its loss a letter, and multiplies its gradient by the weight that
+// comes of it.
+func (e *evaluation) weighWord(i int, gradient bool) {
+	w := &e.p.words[i]
+	n := float64(len(w.x))
+	if e.losses != nil {
+		e.losses[i] = e.value[i] / n
+	}
+	if e.weigh == nil {
+		return
+	}
+	value, weight := e.weigh(i, e.value[i]/n)
+	e.value[i] = n * value
+	if !gradient {
+		return
+	}
+	last := len(w.x)
+	for _, part := range [][]float64{e.pairs[w.pairsAt:][:w.shape.pairs[last]], e.unary[w.unaryAt:][:w.shape.unary[last]]} {
+		for k := range part {
+			part[k] *= weight
+		}
+	}
+}
+
+// Len implements resilient.Examples.
+func (e *evaluation) Len() int { return len(e.p.words) }
+
+// Weights implements resilient.Examples: the letters of each word.
+func (e *evaluation) Weights() []float64 {
+	w := make([]float64, len(e.p.words))
+	for i := range w {
+		w[i] = float64(len(e.p.words[i].x))
+	}
+	return w
+}
+
+// EvalWeighed implements resilient.Examples. The loss of a word is the mean over its letters, and
+// it counts by their number, so that nothing changes where all weights are 1.
+func (e *evaluation) EvalWeighed(x []float64, weigh resilient.Weigh, losses, grad []float64) (float64, error) {
+	e.weigh, e.losses = weigh, losses
+	defer func() { e.weigh, e.losses = nil, nil }()
+	return e.Eval(x, grad)
 }
 
 // word returns a word's value and stores its gradient with respect to its

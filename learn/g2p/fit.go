@@ -3,9 +3,11 @@ package g2p
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -22,6 +24,13 @@ type FitOptions struct {
 	// Init is the weights of a Model of this Problem to start from; nil is zero,
 	// and for RiskMix those of a CrossEntropy model, which is fitted first.
 	Init []float64
+
+	// Relax lets words count by their mean loss over letters, times their letters; nil is none. The
+	// model lists those with the largest multipliers.
+	Relax resilient.Relaxation
+	// RelaxFolds, if not 0, has words listed by models of the other folds; see
+	// resilient.OutOfSample. The pronunciations of a word are in one fold.
+	RelaxFolds int
 
 	// Checkpoint, CheckpointEvery and Resume are those of run.Control. Both stages
 	// of RiskMix have them.
@@ -77,13 +86,47 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 
 // minimize fits one objective from start, with options that are complete.
 func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, start []float64) (*Model, *optim.Result, error) {
-	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(p.evaluation(o, fo.Workers), start, &run.Control{
+	var f optim.Objective = p.evaluation(o, fo.Workers)
+	var relaxed *resilient.Objective
+	if fo.Relax != nil {
+		var err error
+		if relaxed, err = resilient.NewObjective(p.evaluation(o, fo.Workers), fo.Relax); err != nil {
+			return nil, nil, fmt.Errorf("g2p: %w", err)
+		}
+		f = relaxed
+	}
+	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(f, start, &run.Control{
 		Ctx: ctx, Stop: fo.Stop, Recorder: fo.Recorder, Examples: len(p.words), Checkpoint: fo.Checkpoint, CheckpointEvery: fo.CheckpointEvery, Resume: fo.Resume,
 	})
 	if res == nil || res.X == nil {
 		return nil, res, err
 	}
-	return p.Model(o, res.X), res, err
+	m := p.Model(o, res.X)
+	if relaxed != nil && err == nil {
+		number := map[string]int{}
+		m.hard, err = relaxed.Difficulty(res.X, fo.RelaxFolds, func(i int) int {
+			word := p.given[p.words[i].index].Word
+			k, ok := number[word]
+			if !ok {
+				k = len(number)
+				number[word] = k
+			}
+			return k
+		}, func(f optim.Objective) ([]float64, error) {
+			r, err := optim.LBFGS{Memory: fo.Memory}.Minimize(f, start, &run.Control{Ctx: ctx, Stop: fo.Stop})
+			if err != nil {
+				return nil, err
+			}
+			return r.X, nil
+		}, func(i int) (string, string) {
+			k := p.words[i].index
+			return p.where(i), p.given[k].Word + " " + strings.Join(p.given[k].Phones, " ")
+		})
+		if err != nil {
+			return m, res, fmt.Errorf("g2p: %w", err)
+		}
+	}
+	return m, res, err
 }
 
 // Stages of a RiskMix fit, as rows have them.
@@ -183,6 +226,19 @@ func (p *Problem) Objective(ctx context.Context, o Objective) (optim.Objective, 
 	}
 	return p.evaluation(o, p.opts.Workers), nil
 }
+
+// Weighed returns Objective with the loss of every word apart: the mean over its letters, counted
+// by their number. Word i is pair Word(i) of those given.
+func (p *Problem) Weighed(ctx context.Context, o Objective) (resilient.Examples, error) {
+	f, err := p.Objective(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return f.(*evaluation), nil
+}
+
+// Word returns the number, among the pairs given, of word i of those trained on.
+func (p *Problem) Word(i int) int { return p.words[i].index }
 
 // Model returns the model of weights that a solver found for Objective.
 func (p *Problem) Model(o Objective, x []float64) *Model {

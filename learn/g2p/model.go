@@ -1,6 +1,10 @@
 package g2p
 
-import "math"
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/learn/resilient"
+)
 
 // Model pronounces words. It is read-only once made, and safe for concurrent
 // use.
@@ -9,7 +13,13 @@ type Model struct {
 	Features  *Features
 	Weights   []float64
 	Objective Objective // what it was trained for
+
+	hard *resilient.Difficulty // of a resilient model
 }
+
+// Difficulty lists the training words with the largest multipliers; nil if the model is not
+// resilient.
+func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
 // scores are the potentials of one word.
 type scores struct {

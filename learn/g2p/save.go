@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // Files are containers of package model of this kind and version.
@@ -79,7 +80,7 @@ func (m *Model) container() (*model.Container, error) {
 	}
 	model.Put(c, "features", grams, f.grams.Len(), featureWords)
 	model.Put(c, "weights", m.Weights)
-	return c, nil
+	return c, m.hard.Put(c)
 }
 
 func keysOf[K comparable](t *fst.Table[K]) []K {
@@ -159,7 +160,11 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective}, nil
+	hard, err := resilient.GetDifficulty(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard}, nil
 }
 
 type loader struct{ c *model.Container }

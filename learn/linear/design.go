@@ -1,10 +1,12 @@
 package linear
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -70,6 +72,35 @@ func Features(x *table.Table, w []float64, workers int) []Feature {
 		out = append(out, p...)
 	}
 	return out
+}
+
+// Standardised is Features with weights of any unit (nil: all 1); raw leaves columns as they are. A
+// table whose rows are all alike is an error.
+func Standardised(x *table.Table, weights []float64, raw bool, workers int) ([]Feature, error) {
+	fs := Features(x, shares(x.Rows, weights), workers)
+	if len(fs) == 0 {
+		return nil, fmt.Errorf("linear: %s: no column tells two rows apart", x.Title())
+	}
+	if raw {
+		for j := range fs {
+			fs[j].Scale = 1
+		}
+	}
+	return fs, nil
+}
+
+// shares returns weights with sum 1.
+func shares(n int, weights []float64) []float64 {
+	w := make([]float64, n)
+	total := 0.0
+	for i := range w {
+		w[i] = score.Weight(weights, i)
+		total += w[i]
+	}
+	for i := range w {
+		w[i] /= total
+	}
+	return w
 }
 
 // sparseFeature is Features for a column of a sparse table. What has no entry counts as 0,

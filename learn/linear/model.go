@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -23,9 +24,14 @@ type Model struct {
 	settings string
 	rows     int
 	features []Feature
-	weights  []float64 // of standardised features, by feature and output
-	bias     []float64 // at the mean of all features
+	weights  []float64             // of standardised features, by feature and output
+	bias     []float64             // at the mean of all features
+	hard     *resilient.Difficulty // of a resilient model
 }
+
+// Difficulty lists the training rows with the largest multipliers; nil if the model is not
+// resilient.
+func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
 // Form returns the training table without its rows.
 func (m *Model) Form() *table.Table { return m.form.Table() }
@@ -141,7 +147,7 @@ func (m *Model) Explain() []learner.Section {
 	for c, v := range m.bias {
 		bias.Rows = append(bias.Rows, []any{m.output(c), v})
 	}
-	return []learner.Section{facts, weights, bias}
+	return append([]learner.Section{facts, weights, bias}, m.hard.Section()...)
 }
 
 func (m *Model) nonzero() int {
@@ -190,17 +196,12 @@ func (m *Model) Write(w io.Writer) error {
 	if err := f.SetMeta(modelMeta{m.form, m.loss.Name(), m.settings, m.rows}); err != nil {
 		return fmt.Errorf("linear: %w", err)
 	}
-	var column, level []int32
-	var scaling []float64
-	for _, x := range m.features {
-		column, level = append(column, int32(x.Column)), append(level, int32(x.Level))
-		scaling = append(scaling, x.Mean, x.Scale)
-	}
-	model.Put(f, "column", column)
-	model.Put(f, "level", level)
-	model.Put(f, "scaling", scaling, len(m.features), 2)
+	PutFeatures(f, m.features)
 	model.Put(f, "weights", m.weights, len(m.features), m.loss.Outputs())
 	model.Put(f, "bias", m.bias)
+	if err := m.hard.Put(f); err != nil {
+		return fmt.Errorf("linear: %w", err)
+	}
 	return f.Write(w)
 }
 
@@ -219,6 +220,39 @@ func Read(r io.Reader) (*Model, error) {
 	if n := len(m.form.Classes); k > 1 && n != k || k == 1 && score.HasMargin(m.loss) != (n == 2) {
 		return nil, fmt.Errorf("linear: %w: %d classes and the loss %s", model.ErrFormat, n, meta.Loss)
 	}
+	if m.features, err = GetFeatures(f, &m.form); err != nil {
+		return nil, err
+	}
+	if m.weights, err = model.Get[float64](f, "weights", len(m.features), k); err != nil {
+		return nil, err
+	}
+	if m.bias, err = model.Get[float64](f, "bias", k); err != nil {
+		return nil, err
+	}
+	if m.hard, err = resilient.GetDifficulty(f); err != nil {
+		return nil, err
+	}
+	if !finite(m.weights) || !finite(m.bias) {
+		return nil, fmt.Errorf("linear: %w: a weight is not finite", model.ErrFormat)
+	}
+	return m, nil
+}
+
+// PutFeatures adds features to a model file.
+func PutFeatures(f *model.Container, fs []Feature) {
+	var column, level []int32
+	var scaling []float64
+	for _, x := range fs {
+		column, level = append(column, int32(x.Column)), append(level, int32(x.Level))
+		scaling = append(scaling, x.Mean, x.Scale)
+	}
+	model.Put(f, "column", column)
+	model.Put(f, "level", level)
+	model.Put(f, "scaling", scaling, len(fs), 2)
+}
+
+// GetFeatures reads what PutFeatures added, of a table of the given form.
+func GetFeatures(f *model.Container, form *boost.Schema) ([]Feature, error) {
 	column, err := model.Get[int32](f, "column")
 	if err != nil {
 		return nil, err
@@ -231,21 +265,16 @@ func Read(r io.Reader) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.weights, err = model.Get[float64](f, "weights", len(column), k); err != nil {
-		return nil, err
-	}
-	if m.bias, err = model.Get[float64](f, "bias", k); err != nil {
-		return nil, err
-	}
+	var out []Feature
 	for j := range column {
 		x := Feature{int(column[j]), int(level[j]), scaling[2*j], scaling[2*j+1]}
-		if x.Column < 0 || x.Column >= len(m.form.Columns) || x.Level < -1 || x.Level >= max(0, len(m.form.Columns[x.Column].Levels)) {
-			return nil, fmt.Errorf("linear: %w: feature %d is level %d of column %d of %d", model.ErrFormat, j, x.Level, x.Column, len(m.form.Columns))
+		if x.Column < 0 || x.Column >= len(form.Columns) || x.Level < -1 || x.Level >= max(0, len(form.Columns[x.Column].Levels)) {
+			return nil, fmt.Errorf("linear: %w: feature %d is level %d of column %d of %d", model.ErrFormat, j, x.Level, x.Column, len(form.Columns))
 		}
-		m.features = append(m.features, x)
+		out = append(out, x)
 	}
-	if !finite(scaling) || !finite(m.weights) || !finite(m.bias) {
-		return nil, fmt.Errorf("linear: %w: a weight is not finite", model.ErrFormat)
+	if !finite(scaling) {
+		return nil, fmt.Errorf("linear: %w: a scale is not finite", model.ErrFormat)
 	}
-	return m, nil
+	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -35,7 +36,13 @@ const block = 64
 // Objective returns the problem as a function of weights and constants. A value costs two
 // passes over the design, O(nonzeros·outputs), and lanes gradients of memory. It must not be
 // used by two goroutines at once.
-func (p *Problem) Objective() optim.Objective {
+func (p *Problem) Objective() optim.Objective { return p.objective() }
+
+// Weighed returns the same with the loss of every row apart. It must not be used by two
+// goroutines at once.
+func (p *Problem) Weighed() resilient.Examples { return p.objective() }
+
+func (p *Problem) objective() *objective {
 	n := p.X.n
 	if p.Rows != nil {
 		n = len(p.Rows)
@@ -57,11 +64,11 @@ type objective struct {
 	work        []*work
 }
 
-// work is room for a block of rows.
-type work struct{ y, f, g, v []float64 }
+// work is room for a block of rows; by has the weights of their gradients.
+type work struct{ y, f, g, v, by []float64 }
 
 func newWork(k int) *work {
-	return &work{make([]float64, block), make([]float64, block*k), make([]float64, block*k), make([]float64, block)}
+	return &work{make([]float64, block), make([]float64, block*k), make([]float64, block*k), make([]float64, block), make([]float64, block)}
 }
 
 // Dim implements optim.Objective.
@@ -70,8 +77,28 @@ func (o *objective) Dim() int { return (o.X.d + 1) * o.k }
 // Examples tells solvers how many rows an evaluation visits.
 func (o *objective) Examples() int { return o.n }
 
+// Len implements resilient.Examples.
+func (o *objective) Len() int { return o.n }
+
+// Weights implements resilient.Examples.
+func (o *objective) Weights() []float64 {
+	if o.W == nil || o.Rows == nil {
+		return o.W
+	}
+	w := make([]float64, o.n)
+	for k, i := range o.Rows {
+		w[k] = o.W[i]
+	}
+	return w
+}
+
 // Eval implements optim.Objective.
 func (o *objective) Eval(x, grad []float64) (float64, error) {
+	return o.EvalWeighed(x, nil, nil, grad)
+}
+
+// EvalWeighed implements resilient.Examples.
+func (o *objective) EvalWeighed(x []float64, weigh resilient.Weigh, losses, grad []float64) (float64, error) {
 	d, k := o.X.d, o.k
 	bias := slices.Clone(x[d*k:])
 	for j, s := range o.Shift {
@@ -82,7 +109,7 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 		}
 	}
 	err := run.Each(o.Workers, o.parts, func(_, part int) error {
-		o.lane(part, x, bias, grad != nil)
+		o.lane(part, x, bias, weigh, losses, grad != nil)
 		return nil
 	})
 	if err != nil {
@@ -116,7 +143,7 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 }
 
 // lane adds up one part of the rows, block by block.
-func (o *objective) lane(part int, x, bias []float64, gradient bool) {
+func (o *objective) lane(part int, x, bias []float64, weigh resilient.Weigh, losses []float64, gradient bool) {
 	d, k := o.X.d, o.k
 	if gradient {
 		if o.grads[part] == nil {
@@ -143,6 +170,14 @@ func (o *objective) lane(part int, x, bias []float64, gradient bool) {
 			o.X.Times(s, i, x)
 		}
 		o.Loss.Values(u.v[:m], y, f)
+		if losses != nil {
+			copy(losses[from:], u.v[:m])
+		}
+		if weigh != nil {
+			for r, v := range u.v[:m] {
+				u.v[r], u.by[r] = weigh(from+r, v)
+			}
+		}
 		for r, v := range u.v[:m] {
 			if w := score.Weight(o.W, at(from+r)); w != 0 { // an infinite loss without weight is not NaN
 				total += w * v
@@ -158,6 +193,9 @@ func (o *objective) lane(part int, x, bias []float64, gradient bool) {
 			w := score.Weight(o.W, i)
 			if w == 0 {
 				continue
+			}
+			if weigh != nil {
+				w *= u.by[r]
 			}
 			s := u.g[r*k : r*k+k]
 			for c := range s {

@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -20,12 +21,14 @@ type Options struct {
 	L1         float64 `flag:"l1" min:"0" help:"Weight of the absolute weights; makes many of them zero"`
 	Raw        bool    `flag:"raw" help:"Take columns as they are; by default they are brought to mean 0 and variance 1"`
 	HuberDelta float64 `flag:"huber_delta" default:"1" above:"0" help:"Residual from which Huber's loss is linear"`
+
+	resilient.Options // rows then count by h'(loss); see package resilient
 }
 
-// loss returns the loss for a table's target.
-func (o *Options) loss(t *table.Table) (score.Loss, error) {
+// LossFor returns the loss for a table's target. "" is auto.
+func (o *Options) LossFor(t *table.Table) (score.Loss, error) {
 	name := o.Loss
-	if name == "auto" {
+	if name == "auto" || name == "" {
 		switch {
 		case t.Classes == nil:
 			name = "squared"
@@ -64,7 +67,11 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if err := learner.Complete(&o, opts); err != nil {
 		return nil, nil, fmt.Errorf("linear: %w", err)
 	}
-	loss, err := o.loss(t)
+	h, err := o.Relaxation()
+	if err != nil {
+		return nil, nil, fmt.Errorf("linear: %w", err)
+	}
+	loss, err := o.LossFor(t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,24 +92,11 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if control.Stop.Gradient == 0 {
 		control.Stop.Gradient = -1 // a gradient that is small in one unit of the target is large in another
 	}
-	w := make([]float64, d.Rows()) // with sum 1
-	total := 0.0
-	for i := range w {
-		w[i] = score.Weight(d.W, i)
-		total += w[i]
-	}
-	for i := range w {
-		w[i] /= total
-	}
 	m := &Model{form: boost.SchemaOf(d.X), loss: loss, settings: learner.Settings(&o), rows: d.Rows()}
-	if m.features = Features(d.X, w, control.Workers); len(m.features) == 0 {
-		return nil, nil, fmt.Errorf("linear: %s: no column tells two rows apart", d.X.Title())
+	if m.features, err = Standardised(d.X, d.W, o.Raw, control.Workers); err != nil {
+		return nil, nil, err
 	}
-	if o.Raw {
-		for j := range m.features {
-			m.features[j].Scale = 1
-		}
-	}
+	w := shares(d.X.Rows, d.W)
 	for i := range w { // the objective is a sum, with weights of mean 1
 		w[i] *= float64(d.Rows())
 	}
@@ -127,14 +121,40 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		start[j] /= scale[j]
 		penalty[j] *= scale[j]
 	}
-	r, err := optim.OWLQN{L1: o.L1, Penalty: penalty, Workers: control.Workers}.Minimize(optim.Scaled(p.Objective(), scale, control.Workers), start, &control)
+	f := p.Objective()
+	var relaxed *resilient.Objective
+	if h != nil {
+		if relaxed, err = resilient.NewObjective(p.Weighed(), h); err != nil {
+			return nil, nil, err
+		}
+		f = relaxed
+	}
+	minimize := func(f optim.Objective, c *run.Control) (*optim.Result, error) {
+		r, err := optim.OWLQN{L1: o.L1, Penalty: penalty, Workers: control.Workers}.Minimize(optim.Scaled(f, scale, control.Workers), start, c)
+		if r != nil {
+			for j := range r.X {
+				r.X[j] *= scale[j]
+			}
+		}
+		return r, err
+	}
+	r, err := minimize(f, &control)
 	if r == nil || r.X == nil {
 		return nil, r, err
 	}
-	for j := range r.X {
-		r.X[j] *= scale[j]
-	}
 	m.weights, m.bias = r.X[:n-k:n-k], r.X[n-k:]
+	if relaxed != nil && err == nil {
+		m.hard, err = relaxed.Difficulty(r.X, o.Folds, nil, func(f optim.Objective) ([]float64, error) {
+			r, err := minimize(f, &run.Control{Ctx: control.Ctx, Stop: control.Stop})
+			if err != nil {
+				return nil, err
+			}
+			return r.X, nil
+		}, func(i int) (string, string) { return d.X.At(i), d.X.Show(i) })
+		if err != nil {
+			return m, r, fmt.Errorf("linear: %w", err)
+		}
+	}
 	if k > 1 { // only differences matter
 		mean := 0.0
 		for _, b := range m.bias {

@@ -26,3 +26,11 @@ func (f Format) check() error {
 	}
 	return nil
 }
+
+// word returns the column of the words: the second where the first numbers them.
+func (f Format) word() int {
+	if f.Form == "conllu" {
+		return 1
+	}
+	return 0
+}

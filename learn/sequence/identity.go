@@ -29,6 +29,9 @@ func (o *TrainOptions) identity(examples []Example) string {
 			add("gamma=%v", o.Gamma)
 		}
 	}
+	if o.Relax != nil {
+		add("resilient=%s", o.Relax.Name())
+	}
 	if o.Kind == MaxMargin {
 		add("beta=%v", o.Beta)
 	}

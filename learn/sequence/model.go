@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // Model is a trained labeller. It is safe for use by several goroutines.
@@ -19,7 +20,12 @@ type Model struct {
 	w         []float64
 	training  string // how it was trained, for people
 	format    Format
+	hard      *resilient.Difficulty // of a resilient model
 }
+
+// Difficulty lists the training sequences with the largest multipliers; nil if the model is not
+// resilient.
+func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
 // Order returns q: scores look at windows of up to q labels.
 func (m *Model) Order() int { return m.layout.order }
@@ -143,6 +149,9 @@ func (m *Model) Write(w io.Writer) error {
 		model.Put(f, "row", row)
 		model.Put(f, "seen", m.layout.seen)
 	}
+	if err := m.hard.Put(f); err != nil {
+		return err
+	}
 	return f.Write(w)
 }
 
@@ -213,6 +222,9 @@ func Read(r io.Reader) (*Model, error) {
 	}
 	if m.layout, err = newLayout(len(m.labels), meta.Order, len(singles), len(pairs), ptr, seen); err != nil {
 		return nil, bad("%v", err)
+	}
+	if m.hard, err = resilient.GetDifficulty(f); err != nil {
+		return nil, err
 	}
 	if m.w, err = model.Get[float64](f, "weights", m.layout.dim); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -50,6 +51,10 @@ type objective struct {
 	pairByID   sparse
 	pairNext   []int     // by pair attribute: first entry of pairByID in the round
 	pairResult []float64 // residuals of label pairs of a round's positions
+
+	// Of EvalWeighed: what sequences count, and room for their mean losses; nil is none.
+	weigh  resilient.Weigh
+	losses []float64
 }
 
 // laneSums are derivatives with respect to label n-grams of one lane.
@@ -106,31 +111,39 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 }
 
 func (o *objective) makeLanes(n int) {
-	d, stride := o.layout.labels, o.loss.stride
 	o.lanes = make([]laneSums, n)
 	for k := range o.lanes {
-		o.lanes[k].label = make([]float64, stride)
-		if o.layout.order >= 2 {
-			o.lanes[k].two.scaled = newPairs(d, stride)
-			if o.loss.partial {
-				o.lanes[k].known.scaled = newPairs(d, stride)
-			}
-		}
-		if o.layout.order >= 3 {
-			o.lanes[k].three = make([]float64, d*d*d)
+		o.lanes[k] = newLane(o.layout, o.loss)
+	}
+}
+
+func newLane(l *layout, loss *lossOf) laneSums {
+	d, stride := l.labels, loss.stride
+	lane := laneSums{label: make([]float64, stride)}
+	if l.order >= 2 {
+		lane.two.scaled = newPairs(d, stride)
+		if loss.partial {
+			lane.known.scaled = newPairs(d, stride)
 		}
 	}
+	if l.order >= 3 {
+		lane.three = make([]float64, d*d*d)
+	}
+	return lane
+}
+
+func (l *laneSums) clear() {
+	clear(l.label)
+	clear(l.two.scaled)
+	clear(l.two.exact)
+	clear(l.known.scaled)
+	clear(l.known.exact)
+	clear(l.three)
 }
 
 func (o *objective) clearLanes() {
 	for k := range o.lanes {
-		lane := &o.lanes[k]
-		clear(lane.label)
-		clear(lane.two.scaled)
-		clear(lane.two.exact)
-		clear(lane.known.scaled)
-		clear(lane.known.exact)
-		clear(lane.three)
+		o.lanes[k].clear()
 	}
 }
 
@@ -195,7 +208,8 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 				if o.pairResult != nil {
 					pairs = o.pairResult[(at-c.start[from])*l.labels*l.labels:]
 				}
-				v, err := s.sequence(x, i, o.residual[at*s.loss.stride:c.start[i+1]*s.loss.stride], &o.lanes[k], pairs)
+				residual := o.residual[at*s.loss.stride : c.start[i+1]*s.loss.stride]
+				v, err := s.weighed(o.weigh, o.losses, x, i, residual, &o.lanes[k], pairs)
 				if err != nil {
 					return fmt.Errorf("%s: %w", o.corpus.name(i), err)
 				}
@@ -343,8 +357,10 @@ func (o *objective) ngrams(grad []float64) {
 				two[i] -= v
 			}
 		}
-		for i, v := range o.loss.referencePairs {
-			two[i] -= v
+		if o.weigh == nil { // else sequences subtracted their own
+			for i, v := range o.loss.referencePairs {
+				two[i] -= v
+			}
 		}
 	}
 	if l.order >= 3 {

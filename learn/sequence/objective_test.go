@@ -49,7 +49,7 @@ func TestObjectives(t *testing.T) {
 			}
 			optimtest.CheckGradient(t, f, w, 1e-7)
 
-			sum := optim.Ridge(optim.NewSum(&terms{m.layout, c, newLossOf(&o, m.layout, c)}, nil), o.L2)
+			sum := optim.Ridge(optim.NewSum(&terms{layout: m.layout, corpus: c, loss: newLossOf(&o, m.layout, c)}, nil), o.L2)
 			again := make([]float64, f.Dim())
 			v, err := sum.Eval(w, again)
 			if err != nil || math.Abs(v-got) > 1e-10*(1+math.Abs(got)) || !near(again, grad, 1e-9) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // Problem is a set of examples with their features numbered, for several objectives
@@ -50,6 +51,26 @@ func (p *Problem) Positions() int { return p.corpus.positions() }
 // and Beta would minimise, without penalties, as a function of the weights. The value
 // belongs to one goroutine at a time, and uses Workers itself.
 func (p *Problem) Objective(opts *TrainOptions) (optim.Objective, error) {
+	f, err := p.objective(opts)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Weighed returns the objective with opts.L2, and with the loss of every sequence apart: the mean
+// over its positions, counted by their number.
+func (p *Problem) Weighed(opts *TrainOptions) (resilient.Examples, error) {
+	f, err := p.objective(opts)
+	if err != nil {
+		return nil, err
+	}
+	o, err := opts.withDefaults()
+	f.l2 = o.L2
+	return f, err
+}
+
+func (p *Problem) objective(opts *TrainOptions) (*objective, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err

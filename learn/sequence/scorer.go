@@ -22,6 +22,7 @@ type scorer struct {
 	known   []float64 // their probabilities
 	numbers []int32
 	back    viterbi
+	lane    laneSums // of one sequence, where sequences are weighed
 }
 
 func newScorer(l *layout, c *corpus, loss *lossOf) *scorer {

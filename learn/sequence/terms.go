@@ -1,12 +1,16 @@
 package sequence
 
-import "github.com/tropica-fst/tropica/learn/optim"
+import (
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient"
+)
 
 // terms is the objective as a sum over sequences, for the stochastic solvers.
 type terms struct {
 	layout *layout
 	corpus *corpus
 	loss   *lossOf
+	weigh  resilient.Weigh // what sequences count; nil is one each
 }
 
 func (t *terms) Dim() int { return t.layout.dim }
@@ -55,26 +59,15 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 		w.pairs = make([]float64, need+need/2)
 	}
 	if w.lane.label == nil {
-		w.lane.label = make([]float64, stride)
+		w.lane = newLane(l, w.loss)
 		w.row = make([]float64, max(d, l.atPair-l.at2))
-		if l.order >= 2 {
-			w.lane.two.scaled = newPairs(d, stride)
-			if w.loss.partial {
-				w.lane.known.scaled, w.two = newPairs(d, stride), make([]float64, d*d)
-			}
-		}
-		if l.order >= 3 {
-			w.lane.three = make([]float64, d*d*d)
+		if w.loss.partial && l.order >= 2 {
+			w.two = make([]float64, d*d)
 		}
 	}
-	clear(w.lane.label)
-	clear(w.lane.two.scaled)
-	clear(w.lane.two.exact)
-	clear(w.lane.known.scaled)
-	clear(w.lane.known.exact)
-	clear(w.lane.three)
+	w.lane.clear()
 	w.scorer.prepare(x, nil)
-	v, err := w.scorer.sequence(x, i, w.residual[:(to-from)*stride], &w.lane, w.pairs)
+	v, err := w.scorer.weighed(w.weigh, nil, x, i, w.residual[:(to-from)*stride], &w.lane, w.pairs)
 	if err != nil || g == nil {
 		return v, err
 	}
@@ -121,7 +114,7 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 			for i, v := range w.two {
 				two[i] -= v
 			}
-		} else if w.loss.referencePairs != nil {
+		} else if w.weigh == nil && w.loss.referencePairs != nil {
 			for p := from + 1; p < to; p++ {
 				two[int(c.labels[p-1])*d+int(c.labels[p])]--
 			}

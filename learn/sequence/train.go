@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/margin"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/resilient"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
 )
@@ -65,6 +66,13 @@ type TrainOptions struct {
 	Beta  float64     // MaxMargin: (1/β) log Σ exp β(θ + γL) - θ(y) instead of the maximum; zero is DefaultBeta for L-BFGS, for others the maximum itself
 	L2    float64     // zero is 1, negative is none
 	L1    float64     // zero is none
+	// Relax lets sequences count by their mean loss over positions, times their length; nil is
+	// none. The model lists those with the largest multipliers. CVaR needs a solver of all
+	// sequences at once.
+	Relax resilient.Relaxation
+	// RelaxFolds, if not 0, has sequences listed by models of the other folds; see
+	// resilient.OutOfSample.
+	RelaxFolds int
 
 	// How.
 	Solver       Solver
@@ -141,6 +149,16 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: template %d is nil", slices.Index(p.Templates, nil)+1)
 	case p.Format.check() != nil:
 		return p, fmt.Errorf("sequence: %w", p.Format.check())
+	case p.Relax != nil && resilient.Usable(p.Relax) != nil:
+		return p, fmt.Errorf("sequence: %w", resilient.Usable(p.Relax))
+	case p.Relax != nil && p.Partial:
+		return p, errors.New("sequence: a relaxation needs the labels of all positions: leave out Partial, or Relax")
+	case p.RelaxFolds < 0 || p.RelaxFolds == 1 || p.RelaxFolds > 0 && p.Relax == nil:
+		return p, fmt.Errorf("sequence: RelaxFolds %d: there are at least 2, of a relaxation", p.RelaxFolds)
+	case p.RelaxFolds > 0 && p.Solver > GonumLBFGS:
+		return p, fmt.Errorf("sequence: RelaxFolds is for L-BFGS; use the solver %v", QuasiNewton)
+	case p.Relax != nil && p.Relax.Shared() && p.Solver > GonumLBFGS:
+		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
 	}
@@ -204,6 +222,10 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			control.Checkpoint = func(k *run.Checkpoint) error { k.Problem = identity; return save(k) }
 		}
 	}
+	if o.Relax != nil {
+		about += " resilient=" + o.Relax.Name()
+	}
+	var relaxed *resilient.Objective
 	var r *optim.Result
 	switch o.Solver {
 	case QuasiNewton, GonumLBFGS:
@@ -213,10 +235,31 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 		for i := range x0 {
 			x0[i] /= scale[i]
 		}
-		if o.Solver == GonumLBFGS {
-			r, err = optim.LBFGS{Memory: o.Memory}.Minimize(f, x0, &control)
-		} else {
-			r, err = optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(f, x0, &control)
+		var g optim.Objective = f
+		if o.Relax != nil {
+			if relaxed, err = resilient.NewObjective(f, o.Relax); err != nil {
+				return nil, nil, err
+			}
+			g = relaxed
+		}
+		minimize := func(g optim.Objective, c *run.Control) (*optim.Result, error) {
+			if o.Solver == GonumLBFGS {
+				return optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, c)
+			}
+			return optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(g, x0, c)
+		}
+		r, err = minimize(g, &control)
+		if relaxed != nil && err == nil {
+			m.hard, err = p.difficulty(relaxed, r.X, func(g optim.Objective) ([]float64, error) {
+				r, err := minimize(g, &run.Control{Ctx: control.Ctx, Stop: control.Stop})
+				if err != nil {
+					return nil, err
+				}
+				return r.X, nil
+			})
+			if err != nil {
+				return nil, r, err
+			}
 		}
 		if r != nil {
 			for i := range r.X {
@@ -245,7 +288,18 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	default:
 		s := optim.Stochastic{Rate: o.Rate, Decay: o.Decay, Batch: o.Batch, L1: o.L1, L2: o.L2, Seed: o.Seed, Workers: o.Workers}
 		s.Method = map[Solver]optim.Method{SGD: optim.SGD, AdaGrad: optim.AdaGrad, Adam: optim.Adam}[o.Solver]
-		r, err = s.Minimize(&terms{m.layout, c, loss}, x0, &control)
+		t := &terms{layout: m.layout, corpus: c, loss: loss}
+		if o.Relax != nil {
+			t.weigh = resilient.Weighing(o.Relax.At(nil, nil))
+		}
+		if r, err = s.Minimize(t, x0, &control); o.Relax != nil && err == nil {
+			if relaxed, err = resilient.NewObjective(newObjective(m.layout, c, loss, o.L2, o.Workers), o.Relax); err != nil {
+				return nil, r, err
+			}
+			if m.hard, err = p.difficulty(relaxed, r.X, nil); err != nil {
+				return nil, r, err
+			}
+		}
 	}
 	if r == nil {
 		return nil, nil, err

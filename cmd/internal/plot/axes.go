@@ -16,7 +16,7 @@ func (d *drawing) drawLegend(y float64) {
 		for _, i := range line {
 			s := d.Series[i]
 			switch s.Kind {
-			case Bars:
+			case Bars, Boxes:
 				d.bar("bar", i, x+sampleWidth-18, y-13, 18, 14, ` rx="2"`)
 			case Points:
 				d.mark(i, x+sampleWidth-9, y-5)

@@ -24,6 +24,7 @@ const (
 	Steps       // constant from each X to the next: cumulative distributions
 	Points      // marks: scatter plots
 	Bars        // one bar for each category, or between X[i] and X[i+1] for a histogram
+	Boxes       // a box plot for each category; see Box
 )
 
 // Series is one set of values.
@@ -37,6 +38,9 @@ type Series struct {
 	// Low and High, if not nil, are a band around a line, or whiskers on bars and points.
 	Low, High []float64
 	Dashed    bool // for what is only there to compare with
+
+	from, to []float64   // of Boxes: the quartiles
+	beyond   [][]float64 // of Boxes: what lies beyond the whiskers
 }
 
 // Rule is a straight line across the chart.
@@ -104,6 +108,8 @@ func (c *Chart) check() error {
 			return fmt.Errorf("plot: series %q: %d edges for %d bars; there is one more edge than bars", s.Name, len(s.X), n)
 		case c.Categories == nil && s.Kind != Bars && len(s.X) != n:
 			return fmt.Errorf("plot: series %q: %d values of X, %d of Y", s.Name, len(s.X), n)
+		case s.Kind == Boxes && (c.Categories == nil || c.Horizontal || len(s.from) != n || len(s.to) != n || len(s.beyond) != n):
+			return fmt.Errorf("plot: series %q: boxes are made by Box, and stand upright over categories", s.Name)
 		case (s.Low == nil) != (s.High == nil) || s.Low != nil && (len(s.Low) != n || len(s.High) != n):
 			return fmt.Errorf("plot: series %q: %d lower and %d upper limits for %d values", s.Name, len(s.Low), len(s.High), n)
 		}

@@ -126,6 +126,11 @@ func (d *drawing) spans() {
 				ys.add(y, d.LogY)
 			}
 		}
+		for _, list := range s.beyond {
+			for _, y := range list {
+				ys.add(y, d.LogY)
+			}
+		}
 		zero = zero || s.Kind == Bars
 	}
 	for _, r := range d.HRules {
@@ -227,6 +232,8 @@ func (d *drawing) draw() {
 		switch s.Kind {
 		case Bars:
 			d.drawBars(i, s)
+		case Boxes:
+			d.drawBoxes(i, s)
 		case Points:
 			d.drawPoints(i, s)
 		default:
@@ -310,7 +317,7 @@ func (d *drawing) marked(i int) bool { return d.Series[i].Kind == Line && len(d.
 var hatches = []string{"", "M0 6L6 0", "M0 0L6 6", "M0 3H6", "M3 0V6", "M0 6L6 0M0 0L6 6", "M0 3H6M3 0V6", "M2 3H4"}
 
 // hatched reports whether bars have hatches: where there are bars of more than one series.
-func (d *drawing) hatched() bool { return len(indices(d.Series, Bars)) > 1 }
+func (d *drawing) hatched() bool { return len(indices(d.Series, Bars, Boxes)) > 1 }
 
 // bar draws a rectangle of a series, with its hatch.
 func (d *drawing) bar(kind string, i int, x, y, width, height float64, more string) {
@@ -328,17 +335,17 @@ func (d *drawing) drawHatches() {
 		return
 	}
 	for k, path := range hatches {
-		if k == 0 || !slices.ContainsFunc(indices(d.Series, Bars), func(i int) bool { return i%len(hatches) == k }) {
+		if k == 0 || !slices.ContainsFunc(indices(d.Series, Bars, Boxes), func(i int) bool { return i%len(hatches) == k }) {
 			continue
 		}
 		d.out.printf(`<pattern id="hatch%d" width="6" height="6" patternUnits="userSpaceOnUse"><path class="hatch" d="%s"/></pattern>`+"\n", k, path)
 	}
 }
 
-// indices returns the places of the series of a kind.
-func indices(list []Series, kind Kind) (out []int) {
+// indices returns the places of the series of some kinds.
+func indices(list []Series, kinds ...Kind) (out []int) {
 	for i, s := range list {
-		if s.Kind == kind {
+		if slices.Contains(kinds, s.Kind) {
 			out = append(out, i)
 		}
 	}

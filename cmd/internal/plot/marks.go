@@ -224,7 +224,7 @@ func (d *drawing) drawBars(i int, s Series) {
 	}
 	groups, mine := 0, 0
 	for k, t := range d.Series {
-		if t.Kind == Bars {
+		if t.Kind == s.Kind {
 			if k == i {
 				mine = groups
 			}

@@ -71,7 +71,9 @@ func charts() map[string]plot.Chart {
 			Series: []plot.Series{{Name: "training", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3}, Y: []float64{0.05, 0.1, 0.3, 0.4, 0.15}}, {Name: "test", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3}, Y: []float64{0.1, 0.2, 0.3, 0.3, 0.1}}}},
 		"cumulative": {Title: "Margin distribution", XLabel: "margin", YLabel: "share of rows", Series: []plot.Series{plot.Cumulative("training", normal(40, 2)), plot.Cumulative("test", normal(30, 1))}},
 		"scatter":    {Title: "Trade-off of two objectives", XLabel: "hinge", YLabel: "cross-entropy", Series: []plot.Series{{Name: "fixed mixtures", Kind: plot.Points, X: normal(30, 5), Y: normal(31, 5)[1:]}, {Name: "ALMO", Kind: plot.Points, X: []float64{5}, Y: []float64{4}, Low: []float64{3.5}, High: []float64{4.5}}}},
-		"nothing":    {Title: "Nothing", Series: []plot.Series{{Name: "a", X: []float64{1, 2}, Y: []float64{math.NaN(), math.Inf(1)}}}},
+		"boxes": {Title: "Error by share of wrong labels", YLabel: "error, %", Categories: []string{"0 %", "20 %", "40 %"},
+			Series: []plot.Series{plot.Box("ordinary", [][]float64{normal(8, 10), normal(9, 14), {21, 22, 23, 24, 40, math.NaN()}}), plot.Box("resilient", [][]float64{normal(10, 10), normal(11, 11), nil})}},
+		"nothing": {Title: "Nothing", Series: []plot.Series{{Name: "a", X: []float64{1, 2}, Y: []float64{math.NaN(), math.Inf(1)}}}},
 	}
 }
 
@@ -460,5 +462,16 @@ func TestLongLine(t *testing.T) {
 	b := write(t, plot.Chart{Series: []plot.Series{{X: count(n), Y: curve(n, func(x float64) float64 { return math.Sin(x) })}}})
 	if len(b) > 200000 {
 		t.Errorf("%d bytes", len(b))
+	}
+}
+
+// Quartiles and whiskers are those of the definition; what lies beyond is marked.
+func TestBox(t *testing.T) {
+	s := plot.Box("a", [][]float64{{7, 1, 3, 5, 100}, {}, {2}})
+	if s.Y[0] != 5 || s.Low[0] != 1 || s.High[0] != 7 || s.Y[1] == s.Y[1] || s.Y[2] != 2 || s.Low[2] != 2 {
+		t.Errorf("medians %v, whiskers %v to %v", s.Y, s.Low, s.High)
+	}
+	if err := (plot.Chart{Categories: []string{"x"}, Series: []plot.Series{{Kind: plot.Boxes, Y: []float64{1}}}}).Write(io.Discard); err == nil {
+		t.Error("boxes without quartiles are drawn")
 	}
 }

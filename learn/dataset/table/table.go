@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Kind says how the values of a column are to be understood.
@@ -110,6 +112,41 @@ func (t *Table) At(i int) string {
 		return fmt.Sprintf("%s:%d (row %d)", t.Title(), n, i+1)
 	}
 	return fmt.Sprintf("%s: row %d", t.Title(), i+1)
+}
+
+// Show says in some words what row i is: its identifiers, its target, and its first few features.
+func (t *Table) Show(i int) string {
+	const most = 6
+	var words []string
+	for _, id := range t.ID {
+		words = append(words, id.Name+"="+id.Values[i])
+	}
+	if t.Target != nil {
+		value := strconv.FormatFloat(t.Target[i], 'g', 6, 64)
+		if t.Classes != nil {
+			value = t.Classes[int(t.Target[i])]
+		}
+		words = append(words, t.TargetName+"="+value)
+	}
+	for j := range t.Columns[:min(most, len(t.Columns))] {
+		c := &t.Columns[j]
+		var v float32
+		if t.Sparse != nil {
+			v = t.Sparse.At(i, j)
+		} else {
+			v = c.Values[i]
+		}
+		value := "?"
+		switch {
+		case v != v:
+		case c.Kind == Categorical && int(v) < len(c.Levels):
+			value = c.Levels[int(v)]
+		default:
+			value = strconv.FormatFloat(float64(v), 'g', 4, 32)
+		}
+		words = append(words, c.Name+"="+value)
+	}
+	return strings.Join(words, " ")
 }
 
 // Column returns the index of the column of that name, -1 without one.

@@ -17,6 +17,9 @@
 // even mixture and each loss alone. Tagging and Pronouncing do the same for sequence
 // models and the losses of package losses, in regrets.
 //
+// Corrupted is the experiment of resilient learning: test errors after training on corrupted data,
+// and how well what is corrupted is found, by multipliers and otherwise.
+//
 // Sources reruns table 4.1: MULTIBOOST beside AdaBoost on data of several sources, at
 // equal rounds and at equal terms; WriteTable41 prints it beside the thesis' numbers.
 // Package learn/boost/multi has the figures.

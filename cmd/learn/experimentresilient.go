@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
+)
+
+var experimentResilient = &command{
+	name: "experiment resilient", args: "", min: 0, max: 0,
+	summary: "Trains on corrupted images, sentences and words: resilient learning beside what else is done.",
+	about: `
+For each task, with nothing corrupted and with each corruption at each level, draws of the data
+are trained on by ordinary training, on what is right alone (oracle), with early stopping, by
+leaving out the examples of large loss (itlm, trim), and by the quadratic, Huber's and the CVaR
+relaxation. Printed are test errors, their rise from clean data with paired tests, and the
+area under the ROC of finding what is corrupted: by the multipliers, by the losses of the
+others, and by the self-confidence of ordinary models on examples that they did not see.
+
+--data is a folder with the files of the tasks: fashion-mnist/ and cifar10/ in IDX,
+chunking/conll2000-train.txt.gz and -test, g2p/dut_train.tsv and dut_test.tsv. Tasks whose
+files are not there are left out with a word, unless --tasks asks for them. --plots writes
+box plots, a picture for each task and corruption. The package comment of
+cmd/learn/internal/experiment, and that of Corrupted, say how things are corrupted.
+
+A long run should have --checkpoint: draws are kept in that file as they come, and the same
+command goes on from it. All defaults take some 40 minutes of processor time.
+
+Example:
+
+  learn experiment resilient --data DIR --tasks g2p --repeats 2`,
+	setup: func(fs *flags.Set) func(*call) error {
+		data := fs.String("data", "", "Folder with the data; needed")
+		tasks := fs.String("tasks", "",
+			"Tasks, separated by commas, of "+strings.Join(experiment.CorruptedTasks(), ", ")+"; those that are there when not given")
+		kinds := fs.String("corruptions", "",
+			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task has when not given")
+		repeats := fs.Int("repeats", 32, 8, "Draws of the data")
+		train := fs.Int("train", 32, 0, "Examples to train on; 0 is 2000 images, 800 sentences, 1500 words")
+		test := fs.Int("test", 32, 2000, "Examples to test on, at most")
+		seed := fs.Uint("seed", 0, "Seed of the draws")
+		plots := fs.String("plots", "",
+			"Beginning of the names of files for box plots: X gives X-fashion-flips.svg")
+		checkpoint := fs.String("checkpoint", "",
+			"File that keeps draws as they come; if it exists, its draws are not made again. Remove it when the program changed")
+		asJSON := fs.Bool("json", false, "Report as JSON")
+		table, writeTable := tableFlag(fs)
+		workersOf := workersFlag(fs)
+		return func(c *call) error {
+			outputs := append(places("the checkpoint", *checkpoint), places("the table", *table)...)
+			if err := apart(nil, outputs); err != nil {
+				return err
+			}
+			if *data == "" {
+				return fmt.Errorf("flag --data is needed: the folder with the data")
+			}
+			if err := isFolder(*data, true); err != nil {
+				return err
+			}
+			if *repeats < 1 || *test < 1 || *train != 0 && *train < 50 {
+				return fmt.Errorf("flags --repeats and --test must be at least 1, --train 0 or at least 50")
+			}
+			o := &experiment.CorruptedOptions{Tasks: list(*tasks), Kinds: list(*kinds),
+				Repeats: int(*repeats), Seed: *seed, Train: int(*train), Test: int(*test)}
+			var err error
+			if o.Workers, err = workersOf(); err != nil {
+				return err
+			}
+			var kept results[experiment.CorruptedDraw]
+			if err := kept.open(*checkpoint, "resilient results 1"); err != nil {
+				return err
+			}
+			o.Known, o.Save = kept.keeper(c)
+			bar := progress.Start(c.Err, "resilient")
+			done := bar.Counter()
+			o.Done = func(all int, what string) { done(all, "%s", what) }
+			r, err := experiment.Corrupted(c.ctx, os.DirFS(*data), o)
+			bar.Stop()
+			if c.ctx.Err() != nil {
+				return kept.interrupted("draws")
+			}
+			if err != nil {
+				return err
+			}
+			for _, m := range r.Missing {
+				c.Warn(c.prog, "left out: %s", m)
+			}
+			if err := writeTable(c, r.WriteCSV); err != nil {
+				return err
+			}
+			if *plots != "" {
+				names, charts := r.Charts()
+				for i, chart := range charts {
+					if err := c.Output(*plots+"-"+names[i]+".svg", chart.Write); err != nil {
+						return err
+					}
+				}
+			}
+			if *asJSON {
+				return c.json(r)
+			}
+			return r.WriteTable(c.Out)
+		}
+	},
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/g2p"
+	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/learn/sequence"
+)
+
+// resilientFlags defines the flags of resilient training, and returns what gives the relaxation
+// that was asked for, nil for none, and the folds that examples are ranked by.
+func resilientFlags(fs *flags.Set) func() (h resilient.Relaxation, folds int, err error) {
+	options := learnerFlags(fs, func() any { return &resilient.Options{} })
+	return func() (resilient.Relaxation, int, error) {
+		var o resilient.Options
+		err := learner.Complete(&o, options().(*resilient.Options))
+		if err == nil {
+			var h resilient.Relaxation
+			if h, err = o.Relaxation(); err == nil {
+				return h, o.Folds, nil
+			}
+		}
+		return nil, 0, errors.New("flag --" + err.Error())
+	}
+}
+
+// explaining is the verb that says what a model has learnt, of learners that are not on the
+// contract.
+func explaining[M any](group, what string, read func(c *call, name string) (M, error),
+	explain func(M) []learner.Section) *command {
+	return &command{
+		name: group + " explain", args: "", min: 0, max: 0,
+		summary: "Says what " + what + " has learnt.",
+		about: `
+A model that was trained with --resilient also lists the training examples with the largest
+multipliers: hard ones, rare ones, and those that are annotated wrongly.
+
+Example:
+
+  learn ` + group + ` explain --model my.model --top 20`,
+		setup: func(fs *flags.Set) func(*call) error {
+			name := fs.String("model", "", "File of the model; needed")
+			top := fs.Int("top", 32, 20, "Rows of each list; 0 is all")
+			asJSON := fs.Bool("json", false, "Report as JSON, whole")
+			return func(c *call) error {
+				if *top < 0 {
+					return errors.New("flag --top must not be negative")
+				}
+				m, err := read(c, *name)
+				if err != nil {
+					return err
+				}
+				return c.sections(explain(m), int(*top), *asJSON)
+			}
+		},
+	}
+}
+
+var sequenceExplain = explaining("sequence", "a labeller", (*call).sequenceModel, explainSequence)
+
+func explainSequence(m *sequence.Model) []learner.Section {
+	all, nonzero := m.Size()
+	facts := factsOf([][]any{
+		{"training", cmp.Or(m.Training(), "unknown")},
+		{"labels", len(m.Labels())},
+		{"order", m.Order()},
+		{"weights", all},
+		{"weights that are not zero", nonzero},
+	})
+	list := slices.Collect(m.Weights)
+	slices.SortStableFunc(list, func(a, b sequence.Weight) int {
+		return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value))
+	})
+	const most = 1000
+	weights := learner.Section{Title: "largest weights", Columns: []string{"attribute", "labels", "weight"}}
+	for _, w := range list[:min(most, len(list))] {
+		row := []any{cmp.Or(w.Attribute, "-"), strings.Join(w.Labels, " "), w.Value}
+		weights.Rows = append(weights.Rows, row)
+	}
+	return append([]learner.Section{facts, weights}, m.Difficulty().Section()...)
+}
+
+func factsOf(rows [][]any) learner.Section {
+	return learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: rows}
+}
+
+var g2pExplain = explaining("g2p", "a pronunciation model", (*call).g2pModel, explainG2P)
+
+func explainG2P(m *g2p.Model) []learner.Section {
+	inv := m.Inventory
+	facts := factsOf([][]any{
+		{"objective", m.Objective.String()},
+		{"letters", len(inv.Letters)},
+		{"phones", len(inv.Phones)},
+		{"labels", len(inv.Labels)},
+		{"weights", len(m.Weights)},
+	})
+	letters := learner.Section{Title: "letters", Columns: []string{"letter", "phones", "probability"},
+		Note: "of the alignment, the most probable first; letters of words that were set apart are left out"}
+	for x, r := range inv.Letters {
+		if unicode.Is(unicode.Co, r) { // stands for a letter where it emits what it hardly ever does
+			continue
+		}
+		list, prob := inv.Allowed[x+1], inv.Prob[x+1]
+		order := make([]int, len(list))
+		for k := range order {
+			order[k] = k
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(prob[b], prob[a]) })
+		for _, k := range order {
+			var phones []string
+			for _, p := range inv.Labels[list[k]] {
+				phones = append(phones, inv.Phones[p])
+			}
+			row := []any{string(r), cmp.Or(strings.Join(phones, " "), "-"), prob[k]}
+			letters.Rows = append(letters.Rows, row)
+		}
+	}
+	return append([]learner.Section{facts, letters}, m.Difficulty().Section()...)
+}
