@@ -562,3 +562,37 @@ func TestPath(t *testing.T) {
 		t.Errorf("%d inferences along the path, %d without", along, alone)
 	}
 }
+
+// The convex problem of an outer step is nowhere below the objective, and touches it where it
+// was made.
+func TestLinearisationLiesAbove(t *testing.T) {
+	rng := rand.New(rand.NewPCG(25, 1))
+	for trial := range 10 {
+		s := finite{N: 3, NonZero: trial%2 == 1}
+		data := spacetest.RandomFinite(rng, s, 15, 6, 0.4)
+		r, o := run.Begin("test", nil, 1), &Options{Lambda: 1}
+		p, err := penalty(s, data, o, r, &Report{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := within(s, data, o, r, &Report{})
+		at, v := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}, make([]float64, 3)
+		if _, err := in.Tangent(at, v); err != nil {
+			t.Fatal(err)
+		}
+		convex := func(w []float64) float64 {
+			up, err := p.Tangent(w, make([]float64, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return up - floats.Dot(v, w)
+		}
+		near(t, "where it was made", convex(at), objective(data, 0, "l2", at), 1e-12)
+		for range 200 {
+			w := []float64{3 * rng.NormFloat64(), 3 * rng.NormFloat64(), 3 * rng.NormFloat64()}
+			if c, j := convex(w), objective(data, 0, "l2", w); c < j-1e-9 {
+				t.Fatalf("%v, below the objective of %v", c, j)
+			}
+		}
+	}
+}
