@@ -115,10 +115,10 @@ func (r *radialRun) round() (*run.Row, run.Reason, error) {
 	}
 	square := r.g.squared(nu)
 	inner, w, tol := square.newton(r.Bias), slices.Clone(r.w), r.gap*r.Size(r.Best.Upper)
-	if inner == nil && !r.Norm {
+	switch {
+	case inner == nil && !r.Norm:
 		return nil, run.NoProgress, nil // L-BFGS had a multiplier of its own for the radius
-	}
-	if inner != nil {
+	case inner != nil:
 		p := saddle.Newton{Inner: inner, W: r.bounds(), Lambda: r.mixtures, Gap: r.gap / 4, Least: leastValue,
 			Relaxed: square.relaxer()}
 		in, err := p.Solve(square, r.w, r.Mix, &run.Control{Ctx: r.Run.Ctx, Stop: run.Stop{Time: r.Run.Stop.Time}})
