@@ -8,8 +8,7 @@
 // over the weights w of a model and the mixtures λ of a set of preferences.
 //
 //	f, err := minimax.Train(data, &minimax.Options{Beta1: 1e-4})
-//	f.Gap()           // no weights are better by more
-//	f.Model.Write(w)
+//	f.Gap() // no weights are better by more
 //
 // # The types to know
 //

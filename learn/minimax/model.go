@@ -88,13 +88,10 @@ func (m *Model) Scores(x []float64, workers int) ([]float64, error) {
 
 // Class returns the class of a row of scores: the first of the best.
 func (m *Model) Class(scores []float64) int {
-	if len(scores) == 1 {
-		if scores[0] > 0 {
-			return 1
-		}
-		return 0
+	if len(scores) > 1 {
+		return nn.Argmax(scores)
 	}
-	return nn.Argmax(scores)
+	return nn.Argmax([]float64{0, scores[0]})
 }
 
 // losses finds the losses of the objectives by name; custom ones must be given.

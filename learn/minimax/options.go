@@ -18,25 +18,22 @@ import (
 type Solver string
 
 const (
-	// Auto, for linear models, is MirrorProx, then from there DualAscent until the
-	// certificate is as close as asked for, Newton where that takes longer and Newton's
-	// steps are affordable, and Smoothed where neither applies or makes progress. For networks it is Descent.
+	// Auto, for linear models, is MirrorProx, then from there DualAscent until the certificate is as
+	// close as asked for, Newton where that takes longer and is affordable, and Smoothed where
+	// neither applies or makes progress. For networks it is Descent.
 	Auto Solver = ""
-	// MirrorProx and Descent are saddle.FirstOrder with saddle.MirrorProx and
-	// saddle.DescentAscent.
+	// MirrorProx, Descent and Alternating are methods of saddle.FirstOrder.
 	MirrorProx  Solver = "mirror-prox"
 	Descent     Solver = "gda"
 	Alternating Solver = "alternating"
-	// Smoothed is saddle.Smoothed, on all examples: the quickest where no loss has a kink,
-	// the only one of those here to certify losses of whole rows (Softmax), and the reference
-	// for the others.
+	// Smoothed is saddle.Smoothed: the quickest where no loss has a kink, and the only one to certify
+	// losses of whole rows (Softmax).
 	Smoothed Solver = "smoothed"
-	// DualAscent is cutting planes over λ with stochastic dual coordinate ascent for w: the
-	// quickest to a certificate where losses have kinks and the data are many.
+	// DualAscent is saddle.Planes with separable.Ascent: the quickest to a certificate where losses
+	// have kinks and the data are many.
 	DualAscent Solver = "dual-ascent"
-	// Newton is Newton's method in both players, on all examples: the quickest to a close
-	// certificate, whatever the kinks and powers of losses of one score are, where an
-	// iteration of Outputs·Rows·Features² multiplications is cheap. Biases may have a bound.
+	// Newton is saddle.Newton with separable.Newton: the quickest to a close certificate, whatever the
+	// kinks and powers, where Outputs·Rows·Features² multiplications are cheap. Biases may have a bound.
 	Newton Solver = "newton"
 )
 

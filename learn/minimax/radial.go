@@ -115,15 +115,15 @@ func (r *radialRun) round() (*run.Row, run.Reason, error) {
 	}
 	square := r.g.squared(nu)
 	inner, w, tol := square.newton(r.Bias), slices.Clone(r.w), r.gap*r.Size(r.Best.Upper)
-	if inner != nil {
+	switch {
+	case inner == nil && !r.Norm:
+		return nil, run.NoProgress, nil // L-BFGS had a multiplier of its own for the radius
+	case inner != nil:
 		p := saddle.Newton{Inner: inner, W: r.bounds(), Lambda: r.mixtures, Gap: r.gap / 4, Least: leastValue,
 			Relaxed: square.relaxer()}
 		in, err := p.Solve(square, r.w, r.Mix, &run.Control{Ctx: r.Run.Ctx, Stop: run.Stop{Time: r.Run.Stop.Time}})
-		if errors.Is(err, optim.ErrNotFinite) {
-			return nil, run.NoProgress, nil
-		}
 		if err != nil {
-			return nil, "", err
+			return r.gaveUp(err)
 		}
 		r.Run.Evaluations += in.Evaluations
 		w, tol = slices.Clone(in.W), r.gap*sizeOf(in.Value)
@@ -133,7 +133,7 @@ func (r *radialRun) round() (*run.Row, run.Reason, error) {
 		}
 	}
 	if err := r.close(square, inner, w, tol); err != nil {
-		return nil, "", err
+		return r.gaveUp(err)
 	}
 	copy(r.w, w)
 	values := make([]float64, len(r.Mix))
@@ -149,6 +149,14 @@ func (r *radialRun) round() (*run.Row, run.Reason, error) {
 		return row, run.NoProgress, nil
 	}
 	return row, "", nil
+}
+
+// gaveUp ends a run that met what cannot be written: what was proved before stands.
+func (r *radialRun) gaveUp(err error) (*run.Row, run.Reason, error) {
+	if errors.Is(err, optim.ErrNotFinite) {
+		return nil, run.NoProgress, nil
+	}
+	return nil, "", err
 }
 
 // bounds is the set of a game with the square: all space, but for bounds of biases.

@@ -23,15 +23,14 @@ func series(data *Data, o Options, mixtures [][]float64) ([]*Fit, error) {
 	return out, nil
 }
 
-// given returns a copy of the options with their defaults beside one without, for checked data.
+// given returns a copy of the options, and one with their defaults, for checked data.
 func given(data *Data, opts *Options) (o, full Options, err error) {
-	if err = data.Check(); err != nil {
-		return o, full, err
+	if err = data.Check(); err == nil {
+		full, err = opts.withDefaults(data)
 	}
 	if opts != nil {
 		o = *opts
 	}
-	full, err = o.withDefaults(data)
 	return o, full, err
 }
 
