@@ -16,7 +16,8 @@ var experimentSKPCA = &command{
 	summary: "Compares supervised kernel projections with unsupervised ones at the same number of features.",
 	about: `
 For each data set and rank: the best unsupervised projection (kernel PCA of each kernel,
-centred or not, and a logistic classifier), equal weights for all kernels, the coupled method,
+centred or not, and a logistic classifier), of any kernel, groups of columns included, and of
+kernels of all columns alone; equal weights for all kernels, the coupled method,
 and that with single kernels to choose from too (skpca). Each chooses kernels and penalty on
 the inner folds of every trial. nuisance-S and
 mnist49-patch are sets in which directions of much variance say nothing.

@@ -27,8 +27,12 @@ type Kernel[P any] interface {
 // examples alone: it has the same bits in every block.
 type Blocks func(dst []float64, stride, i0, i1, j0, j1 int)
 
-// tile is the side of the blocks that a Gram matrix is made of.
+// tile is the side of the blocks that cross matrices are made of.
 const tile = 512
+
+// tileOf is the side for a Gram matrix of side n: large, since rows are packed anew for each
+// block, but enough of them for several workers.
+func tileOf(n int) int { return min(1024, max(128, (n/6+63)/64*64)) }
 
 // Options adjusts what computes matrices; nil is the same as the zero value.
 type Options struct {
@@ -92,6 +96,7 @@ func Gram[P any](k Kernel[P], x P, opts *Options) ([]float64, error) {
 		return nil, err
 	}
 	out := make([]float64, n*n)
+	tile := tileOf(n)
 	side := (n + tile - 1) / tile
 	err = run.Each(o.Workers, side*(side+1)/2, func(_, job int) error {
 		if o.Ctx.Err() != nil {
@@ -102,12 +107,28 @@ func Gram[P any](k Kernel[P], x P, opts *Options) ([]float64, error) {
 		i1, j1 := min(n, i0+tile), min(n, j0+tile)
 		fill(out[i0*n+j0:], n, i0, i1, j0, j1)
 		mirror(out, n, i0, i1, j0, j1)
-		return nil
+		return checkTile(k.Name(), out, n, i0, i1, j0, j1)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, firstOdd(k.Name(), out, n)
+	return out, nil
+}
+
+// checkTile returns an error that names the first value of a block that is not finite.
+func checkTile(name string, a []float64, stride, i0, i1, j0, j1 int) error {
+	for i := i0; i < i1; i++ {
+		for j, v := range a[i*stride+j0 : i*stride+j1] {
+			if v-v != 0 {
+				return notFinite(name, i, j0+j, v)
+			}
+		}
+	}
+	return nil
+}
+
+func notFinite(name string, i, j int, v float64) error {
+	return fmt.Errorf("kernel: %s of examples %d and %d is %v", name, i+1, j+1, v)
 }
 
 // mirror copies a tile of the lower triangle to the upper one, in squares that stay in cache.
@@ -156,19 +177,19 @@ func Cross[P any](k Kernel[P], x, y P, opts *Options) ([]float64, error) {
 		}
 		i0, j0 := job/across*tile, job%across*tile
 		fill(out[i0*m+j0:], m, i0, min(n, i0+tile), j0, min(m, j0+tile))
-		return nil
+		return checkTile(k.Name(), out, m, i0, min(n, i0+tile), j0, min(m, j0+tile))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, firstOdd(k.Name(), out, m)
+	return out, nil
 }
 
 // firstOdd returns an error that names the first value that is not finite.
 func firstOdd(name string, a []float64, m int) error {
 	for at, v := range a {
 		if v-v != 0 {
-			return fmt.Errorf("kernel: %s of examples %d and %d is %v", name, at/m+1, at%m+1, v)
+			return notFinite(name, at/m, at%m, v)
 		}
 	}
 	return nil

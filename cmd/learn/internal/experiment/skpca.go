@@ -215,7 +215,7 @@ type decomposed struct {
 }
 
 // Projections compares projections to the same number of features on a set, each with its own
-// choice on inner folds: unsupervised ones, uniform weights, coupled ones, and these with the
+// choice on inner folds: unsupervised ones by any kernel and by those of all columns, uniform weights, coupled ones, and these with the
 // single kernels to choose from too, which are the corners of the set of weights.
 func Projections(s Set, o *SKPCAOptions) (*SKPCAReport, error) {
 	t, trials, err := s.Load()
@@ -261,7 +261,7 @@ func Projections(s Set, o *SKPCAOptions) (*SKPCAReport, error) {
 		for _, k := range []struct {
 			name string
 			grid []candidate
-		}{{"unsupervised", c.unsupervised()}, {"uniform", c.uniform()}, {"coupled", c.coupled()}, {"skpca", append(c.coupled(), c.unsupervised()...)}} {
+		}{{"unsupervised", c.unsupervised(len(c.families))}, {"all columns", c.unsupervised(2)}, {"uniform", c.uniform()}, {"coupled", c.coupled()}, {"skpca", append(c.coupled(), c.unsupervised(len(c.families))...)}} {
 			p.Contestants = append(p.Contestants, c.contestant(k.name, r, k.grid))
 		}
 		p.Done = func(all int, contestant string, trial int) {
@@ -303,10 +303,10 @@ func (c *projections) kernelNames(f int) ([]string, error) {
 	return s.Kernels(), nil
 }
 
-// unsupervised are the projections of every single kernel.
-func (c *projections) unsupervised() []candidate {
+// unsupervised are the projections of every single kernel of the first so many families.
+func (c *projections) unsupervised(families int) []candidate {
 	var out []candidate
-	for f := range c.families {
+	for f := range families {
 		for k := range c.names[f] {
 			for _, g := range gammas {
 				out = append(out, candidate{f, []int{k}, skpca.TwoStage, math.Inf(1), g})
@@ -447,19 +447,24 @@ func WriteSKPCA(w io.Writer, r *SKPCAReport) error {
 	}
 	fmt.Fprintf(w, "%s%s: %d rows, %d columns, %d trials\n\n", r.Name, note, r.Rows, r.Columns, r.Reports[0].Trials)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "rank\tunsupervised\tuniform weights\tcoupled\tless unsupervised\tp\tcorrected p\tskpca\tless unsupervised\tp\tcorrected p")
+	fmt.Fprintln(t, "rank\tany kernel\tof all columns\tuniform weights\tcoupled\tless any\tp\tcorrected p\tskpca\tless any\tp\tcorrected p\tless all columns\tp")
 	for i, rank := range r.Ranks {
 		p := r.Reports[i]
 		fmt.Fprint(t, rank)
 		for k, s := range p.Standings {
 			fmt.Fprintf(t, "\t%s", metrics.FormatMeanSD(s.Values[0], 1, 2))
 			switch {
-			case k < 2:
+			case k < 3:
 			case s.Plain != nil:
 				fmt.Fprintf(t, "\t%+.2f\t%s\t%s", s.Plain[0].Mean, s.Plain[0].P.Text("%.3f"), s.Corrected[0].P.Text("%.3f"))
 			default:
 				fmt.Fprint(t, "\t-\t-\t-")
 			}
+		}
+		if d, err := metrics.PairedT(p.Standings[4].Values[0], p.Standings[1].Values[0]); err == nil {
+			fmt.Fprintf(t, "\t%+.2f\t%s", d.Mean, d.P.Text("%.3f"))
+		} else {
+			fmt.Fprint(t, "\t-\t-")
 		}
 		fmt.Fprintln(t)
 	}
@@ -468,7 +473,7 @@ func WriteSKPCA(w io.Writer, r *SKPCAReport) error {
 	}
 	for i, rank := range r.Ranks {
 		chosen := map[string]int{}
-		for _, name := range r.Reports[i].Standings[3].Chosen {
+		for _, name := range r.Reports[i].Standings[4].Chosen {
 			f, _, _ := strings.Cut(name, " gamma")
 			chosen[f]++
 		}
