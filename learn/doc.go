@@ -10,6 +10,7 @@
 //	dataset/    readers over io.Reader; dataset/table has rows of features
 //	metrics/    error rates and tests; model/ is the one file format
 //	linear/     logistic and ridge regression
+//	structured/ outputs of any kind under any loss, by kernel weights and decoders
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; nn/ its networks, gemm/ their products
