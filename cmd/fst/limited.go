@@ -28,6 +28,7 @@ var unlimited = map[string][]string{
 	"man":        {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
 	"linear":     {"limit_states", "limit_arcs"}, // a model has tables, and no states before it is composed
 	"links":      {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
+	"serve":      {"limit_states", "limit_arcs", "limit_bytes", "timeout"}, // calls have limits of their own
 }
 
 // looks tells the tools whose limits bound what is read.
