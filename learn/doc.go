@@ -16,6 +16,7 @@
 //	skpca/      supervised projection onto features of several kernels
 //	sparse/     functions of few kernels, of any centres and widths
 //	federated/  learning where the data are: boosting, one round; mask adds up in secret
+//	structured/ outputs of any kind under any loss, by kernel weights and decoders
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	tracking/   objects of movies, by assignment
 //	sequence/   labellers of sequences; g2p/ pronunciation

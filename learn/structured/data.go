@@ -98,6 +98,19 @@ func (d *Data) Fingerprint() string {
 // ErrData reports examples that cannot be used.
 var ErrData = errors.New("structured: unusable data")
 
+// withTable gives examples whose inputs are strings a table of as many rows where they have none.
+func (d *Data) withTable() (*Data, error) {
+	if d == nil || d.X == nil && d.Text == nil {
+		return nil, fmt.Errorf("%w: there are no inputs", ErrData)
+	}
+	if d.X != nil && (d.Text == nil || d.X.Rows == len(d.Text)) {
+		return d, nil
+	}
+	out := *d
+	out.X = &table.Table{Rows: len(d.Text)}
+	return &out, nil
+}
+
 // check refuses outputs that do not fit their kind. Errors name the row and the column.
 func (d *Data) check() error {
 	n := d.Rows()

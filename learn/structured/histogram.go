@@ -399,7 +399,7 @@ func (p *piecewise) least(nu float64) (u, f float64) {
 }
 
 // chiStarts are the starts of a decoding of chi² under weights of both signs.
-const chiStarts = 8
+const chiStarts = 3
 
 // decodeChi maximises Σ_j ψ_j(y_j), ψ_j(y) = 4 Σ_i α_i y y_ij / (y + y_ij), over the simplex: F
 // is 2 Σα less that. A multiplier ν for the sum parts the bins, and Σ_j max (ψ_j - ν y) + ν
@@ -465,13 +465,16 @@ func (h *Histogram) decodeChi(ctx context.Context, alpha []float64) (Decoded[[]f
 		for _, i := range from {
 			z := slices.Clone(h.truth[i*h.bins:][:h.bins])
 			keep(z)
-			c.climb(z, rng)
+			c.climb(ctx, z, rng)
 			keep(z)
 		}
 	}
 	z := slices.Clone(d.Output)
-	c.climb(z, rand.New(rand.NewPCG(2, uint64(h.bins))))
+	c.climb(ctx, z, rand.New(rand.NewPCG(2, uint64(h.bins))))
 	keep(z)
+	if err := cancelled(ctx, d.Steps); err != nil {
+		return d, err
+	}
 	d.Value = 2*total - best
 	d.settle(4*norm1(alpha), ExactOverSpace)
 	return d, nil
@@ -592,17 +595,20 @@ func (c *chi) parts(j int, y float64) (p, n, slope float64) {
 }
 
 // climbSteps bounds the moves of a climb, by bin.
-const climbSteps = 20
+const climbSteps = 4
 
 // climb moves weight from one bin to another while the value rises, between pairs drawn at
 // random and the bins of steepest and least slope.
-func (c *chi) climb(y []float64, rng *rand.Rand) {
+func (c *chi) climb(ctx context.Context, y []float64, rng *rand.Rand) {
 	m := len(y)
 	slope := make([]float64, m)
 	for j := range y {
 		_, slope[j], _ = c.psi(j, y[j])
 	}
 	for step := range climbSteps * m {
+		if ctx.Err() != nil {
+			return // the caller says so
+		}
 		a, b := 0, -1 // to a, from b
 		if step%2 == 0 {
 			for j := range y {
@@ -622,7 +628,7 @@ func (c *chi) climb(y []float64, rng *rand.Rand) {
 		f0, _, _ := c.psi(a, y[a])
 		g0, _, _ := c.psi(b, y[b])
 		// Steps from the whole of it down; the first that gains is taken.
-		for t := y[b]; t > 1e-9*y[b]; t /= 2 {
+		for t := y[b]; t > y[b]/1024; t /= 2 {
 			f1, sa, _ := c.psi(a, y[a]+t)
 			g1, sb, _ := c.psi(b, y[b]-t)
 			if f1+g1 > f0+g0+1e-13*(math.Abs(f0)+math.Abs(g0)) {

@@ -1,6 +1,7 @@
 package structured
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -34,7 +35,7 @@ var ErrEmpty = errors.New("structured: there is no candidate string")
 // NewLattice makes a lattice of the strings that an acyclic acceptor accepts, whatever their
 // weights. Label k+1 is symbol k, and ε is no symbol. The acceptor is determinized and
 // minimized, within DefaultLatticeStates states.
-func NewLattice(f fst.Expanded[semiring.Log64], alphabet int) (*Lattice, error) {
+func NewLattice(ctx context.Context, f fst.Expanded[semiring.Log64], alphabet int) (*Lattice, error) {
 	if err := losses.CheckLattice(f); err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
 	}
@@ -57,19 +58,19 @@ func NewLattice(f fst.Expanded[semiring.Log64], alphabet int) (*Lattice, error) 
 	if f.Start() != fst.NoState {
 		v.SetStart(f.Start())
 	}
-	return ofMachine(v, alphabet)
+	return ofMachine(ctx, v, alphabet)
 }
 
 // DefaultLatticeStates bounds the states of a lattice while it is made deterministic.
 const DefaultLatticeStates = 1 << 20
 
 // ofMachine makes a lattice of an unweighted acyclic acceptor, which it changes.
-func ofMachine(v *fst.Vector[semiring.Tropical64], alphabet int) (*Lattice, error) {
+func ofMachine(ctx context.Context, v *fst.Vector[semiring.Tropical64], alphabet int) (*Lattice, error) {
 	fail := func(err error) (*Lattice, error) { return nil, fmt.Errorf("structured: lattice: %w", err) }
 	if err := ops.RmEpsilon(v, nil); err != nil {
 		return fail(err)
 	}
-	d, err := ops.Determinize(v, &ops.DeterminizeOptions{Limits: ops.Limits{States: DefaultLatticeStates}})
+	d, err := ops.Determinize(v, &ops.DeterminizeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
 	if err != nil {
 		return fail(err)
 	}
@@ -186,7 +187,7 @@ func WordLattice(words [][]int, alphabet int) (*Lattice, error) {
 
 // Near is the lattice of the strings within some edits of x, of symbols below alphabet.
 // allowed, if not nil, restricts them: every n-gram of a string must be one of its.
-func Near(x []int, edits, alphabet int, allowed *Grams) (*Lattice, error) {
+func Near(ctx context.Context, x []int, edits, alphabet int, allowed *Grams) (*Lattice, error) {
 	if edits < 0 || alphabet < 1 {
 		return nil, fmt.Errorf("structured: strings of %d symbols within %d edits", alphabet, edits)
 	}
@@ -223,16 +224,16 @@ func Near(x []int, edits, alphabet int, allowed *Grams) (*Lattice, error) {
 	}
 	v.SetStart(at(0, 0))
 	if allowed == nil {
-		return ofMachine(v, alphabet)
+		return ofMachine(ctx, v, alphabet)
 	}
 	if err := ops.RmEpsilon(v, nil); err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
 	}
-	both, err := ops.Intersect(v, allowed.machine, &ops.ComposeOptions{Limits: ops.Limits{States: DefaultLatticeStates}})
+	both, err := ops.Intersect(v, allowed.machine, &ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
 	if err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
 	}
-	return ofMachine(both, alphabet)
+	return ofMachine(ctx, both, alphabet)
 }
 
 // Grams are the n-grams that some strings have, with their beginnings and ends.

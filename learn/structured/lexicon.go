@@ -134,11 +134,12 @@ func NewSketch(s *Strings, x *Lexicon, opts *SketchOptions) (*Sketch, error) {
 	r, ok := newRows(s.loss, marks, make([]float64, k.m))
 	if ok {
 		at := 0 // words come in the order of the list
-		r.eachRow(x.lattice, func(_ []int, row []float64) {
+		r.eachRow(x.lattice, func(_ []int, row []float64) bool {
 			for j, ref := range marks {
 				k.table[at*w+j] = float32(r.loss(row, j, len(ref)))
 			}
 			at++
+			return true
 		})
 	} else {
 		run.Blocks(k.o.Workers, len(words), 256, func(_, from, to int) {

@@ -145,6 +145,10 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 	if err := learner.Complete(&o, opts); err != nil {
 		return nil, nil, fmt.Errorf("structured: %w", err)
 	}
+	d, err := d.withTable()
+	if err != nil {
+		return nil, nil, err
+	}
 	if err := d.check(); err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +160,6 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 	if control.Resume != nil || control.Checkpoint != nil {
 		control.Problem = fmt.Sprintf("structured data=%s %s", d.Fingerprint(), learner.Settings(&o))
 	}
-	var err error
 	if d.Text == nil {
 		w := make([]float64, d.X.Rows)
 		for i := range w {
@@ -360,6 +363,10 @@ const influencesKept = 5
 // Predict predicts every example of d on workers goroutines, 0 for one a processor. A query
 // takes n kernel values, 2n² operations for its weights, and a decoding.
 func (m *Model) Predict(ctx context.Context, d *Data, workers int) (*Predictions, error) {
+	d, err := d.withTable()
+	if err != nil {
+		return nil, err
+	}
 	n, w := d.Rows(), m.task.width()
 	if (d.Text == nil) != (m.data.Text == nil) {
 		return nil, fmt.Errorf("%w: inputs of the model and of the data are not both strings, or both rows", ErrData)
@@ -375,7 +382,7 @@ func (m *Model) Predict(ctx context.Context, d *Data, workers int) (*Predictions
 		p.Text = make([]string, n)
 	}
 	p.loss = func(truth *Data, i int) float64 { return m.task.loss(p, truth, i) }
-	err := run.Each(workers, (n+block-1)/block, func(_, b int) error {
+	err = run.Each(workers, (n+block-1)/block, func(_, b int) error {
 		from, to := b*block, min(n, (b+1)*block)
 		if err := cancelled(ctx, 0); err != nil {
 			return err

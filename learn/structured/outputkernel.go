@@ -250,10 +250,8 @@ func (g *Gaussian) ascend(ctx context.Context, alpha, y []float64) ([]float64, f
 	s, mean, b := make([]float64, 1), make([]float64, g.dim), make([]float64, g.n)
 	f := optim.Func{N: g.dim, F: func(x, grad []float64) (float64, error) {
 		g.sums(alpha, x, s, mean, b)
-		if grad != nil { // -S' = 2γ (S x - Σb y)
-			for j := range grad {
-				grad[j] = 2 * g.gamma * (s[0]*x[j] - mean[j])
-			}
+		for j := range grad { // -S' = 2γ (S x - Σb y)
+			grad[j] = 2 * g.gamma * (s[0]*x[j] - mean[j])
 		}
 		return -s[0], nil
 	}}

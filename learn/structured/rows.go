@@ -23,10 +23,10 @@ type rows struct {
 	at    []int // where the row of a reference begins
 	width int   // of all rows
 
-	pair, least, most float64 // cheapest aligned pair, deletion or insertion; dearest pair
-	delMin, delMax    float64
-	insMin, insMax    float64
-	bounds            map[[2]int32]*ends
+	least, most    float64 // cost of an aligned pair
+	delMin, delMax float64
+	insMin, insMax float64
+	bounds         map[[2]int32]*ends
 }
 
 // ends bound what is still to come, by the symbols left of a reference.

@@ -30,7 +30,7 @@ type Method string
 const (
 	Auto         Method = "auto"
 	List         Method = "list"         // every string of the lattice, prefixes shared
-	Position     Method = "position"     // Hamming: one shortest path
+	Position     Method = "position"     // Hamming and Positionwise: one shortest path
 	Intersection Method = "intersection" // of the machines of all training outputs, for few of them
 	BestFirst    Method = "best-first"   // over prefixes, by bounds on what may follow
 	KBest        Method = "k-best"       // of a machine below F, rescored
@@ -100,6 +100,14 @@ func NewStrings(truths [][]int, alphabet int, loss StringLoss, opts *StringOptio
 			}
 		}
 	}
+	if h, ok := loss.(losses.Hamming); ok {
+		s.loss = Positionwise{Scale: h.Scale, Missing: h.Scale}
+	}
+	if p, ok := loss.(Positionwise); ok {
+		if err := p.check(alphabet); err != nil {
+			return nil, err
+		}
+	}
 	if g, ok := loss.(losses.NGram); ok && g.C == 0 {
 		return nil, fmt.Errorf("%w: -log of the n-grams in common has no value for strings without one; set C above 0", ErrLoss)
 	}
@@ -119,27 +127,9 @@ func (s *Strings) Len() int { return len(s.truths) }
 // Alphabet returns the number of symbols.
 func (s *Strings) Alphabet() int { return s.alphabet }
 
-// Loss is the loss that is decoded. Of Hamming, lengths that differ cost 1 a position.
-func (s *Strings) Loss(prediction, truth []int) float64 {
-	if h, ok := s.loss.(losses.Hamming); ok {
-		return hamming(h, prediction, truth)
-	}
-	return s.loss.Value(prediction, truth)
-}
-
-func hamming(h losses.Hamming, y, ref []int) float64 {
-	d := max(len(y), len(ref)) - min(len(y), len(ref))
-	for t, a := range y[:min(len(y), len(ref))] {
-		if a != ref[t] {
-			d++
-		}
-	}
-	scale := h.Scale
-	if scale == 0 {
-		scale = 1
-	}
-	return scale * float64(d)
-}
+// Loss is the loss that is decoded. Of Hamming, lengths that differ cost as much a position as
+// symbols do.
+func (s *Strings) Loss(prediction, truth []int) float64 { return s.loss.Value(prediction, truth) }
 
 // weighted are the training outputs whose weights are not zero, equal ones taken together.
 type weighted struct {
@@ -249,10 +239,9 @@ func (s *Strings) DecodeIn(ctx context.Context, l *Lattice, alpha []float64) (De
 }
 
 // auto takes what proves most: position by position where the loss is such, all strings of a
-// short list, else a search with bounds, and where its budget ends the better bound of KBest
-// as well. What is not proved is polished by local search.
+// short list, else a search with bounds. What that leaves open is polished by local search.
 func (s *Strings) auto(ctx context.Context, l *Lattice, w *weighted, d *Decoded[[]int]) error {
-	if _, ok := s.loss.(losses.Hamming); ok {
+	if _, ok := s.loss.(Positionwise); ok {
 		return s.position(l, w, d)
 	}
 	if l.Count() <= listed {
@@ -311,15 +300,18 @@ func (s *Strings) list(ctx context.Context, l *Lattice, w *weighted, d *Decoded[
 // each calls f with the value of every string of a lattice, in lexicographic order, until the
 // context is cancelled.
 func (r *rows) each(ctx context.Context, l *Lattice, f func(y []int, value float64)) {
-	r.eachRow(l, func(y []int, row []float64) {
-		if ctx.Err() == nil {
-			f(y, r.value(row))
+	r.eachRow(l, func(y []int, row []float64) bool {
+		if ctx.Err() != nil {
+			return false
 		}
+		f(y, r.value(row))
+		return true
 	})
 }
 
-// eachRow calls f with every string of a lattice and its rows, in lexicographic order.
-func (r *rows) eachRow(l *Lattice, f func(y []int, row []float64)) {
+// eachRow calls f with every string of a lattice and its rows, in lexicographic order, until it
+// returns false.
+func (r *rows) eachRow(l *Lattice, f func(y []int, row []float64) bool) {
 	_, depth := l.Lengths()
 	stack := make([][]float64, depth+1)
 	for t := range stack {
@@ -327,46 +319,46 @@ func (r *rows) eachRow(l *Lattice, f func(y []int, row []float64)) {
 	}
 	r.start(stack[0])
 	var y []int
-	var visit func(q int32)
-	visit = func(q int32) {
+	var visit func(q int32) bool
+	visit = func(q int32) bool {
 		row := stack[len(y)]
-		if l.final[q] {
-			f(y, row)
+		if l.final[q] && !f(y, row) {
+			return false
 		}
 		for e := l.first[q]; e < l.first[q+1]; e++ {
 			a := int(l.label[e])
 			r.step(stack[len(y)+1], row, a)
 			y = append(y, a)
-			visit(l.next[e])
+			if !visit(l.next[e]) {
+				return false
+			}
 			y = y[:len(y)-1]
 		}
+		return true
 	}
 	visit(0)
 }
 
-// position decodes Hamming's loss by one shortest path: F is a sum over positions, whatever
-// the signs. State (q, t) of the lattice unfolded by length, O(arcs·length).
+// position decodes a loss by positions with one shortest path: F is a sum over positions,
+// whatever the signs. State (q, t) of the lattice unfolded by length, O(arcs·length).
 func (s *Strings) position(l *Lattice, w *weighted, d *Decoded[[]int]) error {
-	h, ok := s.loss.(losses.Hamming)
+	p, ok := s.loss.(Positionwise)
 	if !ok {
 		return fmt.Errorf("structured: method %s is for the Hamming loss", Position)
 	}
-	scale := hamming(h, []int{0}, nil)
 	_, length := l.Lengths()
 	width := l.Alphabet
 	at := make([]float64, length*width) // S_t(a)
 	end := make([]float64, length+1)    // of strings of t symbols: positions that they lack
 	for k, ref := range w.refs {
-		a := scale * w.alpha[k]
+		a := w.alpha[k]
 		for t := range length {
 			for b := range width {
-				if t >= len(ref) || ref[t] != b {
-					at[t*width+b] += a
-				}
+				at[t*width+b] += a * p.cost(b, ref, t)
 			}
 		}
 		for t := range length + 1 {
-			end[t] += a * float64(max(0, len(ref)-t))
+			end[t] += a * p.missing() * float64(max(0, len(ref)-t))
 		}
 	}
 	type arc = fst.Arc[semiring.Tropical64]

@@ -385,9 +385,9 @@ func stringTask(ctx context.Context, d *Data, o *Options, sp *spelling, workers 
 			edits = 2
 		}
 		t.find = func(ctx context.Context, x *Data, i int, alpha []float64) (Decoded[[]int], error) {
-			l, err := Near(sp.symbols(x.Text[i]), edits, alphabet, grams)
+			l, err := Near(ctx, sp.symbols(x.Text[i]), edits, alphabet, grams)
 			if errors.Is(err, ErrEmpty) { // no string with known pairs of symbols is near
-				l, err = Near(sp.symbols(x.Text[i]), edits, alphabet, nil)
+				l, err = Near(ctx, sp.symbols(x.Text[i]), edits, alphabet, nil)
 			}
 			if err != nil {
 				return Decoded[[]int]{}, err

@@ -125,7 +125,7 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand, worke
 	methods := []structured.Method{structured.Auto, structured.List, structured.BestFirst, structured.KBest, structured.LocalSearch}
 	results := make([][]found, test)
 	err = eachOf(ctx, workers, test, func(i int) error {
-		l, err := structured.Near(queries[i], 2, alphabet, grams)
+		l, err := structured.Near(ctx, queries[i], 2, alphabet, grams)
 		if err != nil {
 			return err
 		}
