@@ -23,6 +23,7 @@
 //	saddle      ALMO: linear models, pronunciation and labels
 //	score       boosting, MULTIBOOST, linear
 //	Bundle      free for structured learning: SimplexQP solves its duals
+//	partition   tracking: best exact covers
 //	run.Loop    saddle's solvers, Bundle
 //
 // # What may be relied on
