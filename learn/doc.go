@@ -14,6 +14,7 @@
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	tracking/   objects of movies, by assignment
 //	sequence/   labellers of sequences; g2p/ pronunciation
+//	margin/     max-margin, partial annotations, active learning, transfer, on any output space
 //	minimax/    one model for many losses; nn/ its networks, gemm/ their products
 //
 // A learner's own code is its mathematics: it calls a solver of optim, or run.Loop, and does

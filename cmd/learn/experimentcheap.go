@@ -54,6 +54,7 @@ Example:
 		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, those are not made again. Remove it when the program or the data changed")
 		csv := fs.String("csv", "", "File for all results, as CSV")
 		plotFile := fs.String("plot", "", "File for a picture of t2, error against the share of tokens with a label, as SVG; of the first task")
+		callsFile := fs.String("plot_inferences", "", "File for a picture of t3, objective against inferences, as SVG; of the first seed and task")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -130,6 +131,11 @@ Example:
 					return err
 				}
 			}
+			if *callsFile != "" {
+				if err := c.Output(*callsFile, func(w io.Writer) error { return inferencesChart(r, all[0].Name).Write(w) }); err != nil {
+					return err
+				}
+			}
 			if *asJSON {
 				return c.json(r)
 			}
@@ -152,6 +158,22 @@ func cheapChart(r *experiment.CheapReport, task string) plot.Chart {
 		}
 		s := &chart.Series[i]
 		s.X, s.Y = append(s.X, m.Fraction), append(s.Y, m.Error)
+	}
+	return chart
+}
+
+// inferencesChart draws the objective against inferences.
+func inferencesChart(r *experiment.CheapReport, task string) plot.Chart {
+	chart := plot.Chart{Title: "Objective against inferences", Subtitle: task + ", the first seed, after every outer step", XLabel: "inferences", YLabel: "objective"}
+	for _, cell := range r.Cells {
+		if cell.Task != task || cell.Table != "t3" || cell.Seed != 1 {
+			continue
+		}
+		s := plot.Series{Name: cell.Method}
+		for _, p := range cell.Path {
+			s.X, s.Y = append(s.X, p[0]), append(s.Y, p[1])
+		}
+		chart.Series = append(chart.Series, s)
 	}
 	return chart
 }

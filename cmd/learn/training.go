@@ -354,7 +354,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
 	case r.Reason == minimax.GapMissed || r.Reason == minimax.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
-	case !r.Converged:
+	case !r.Converged && name != "active": // which asks until there is nothing to ask
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}
 	fmt.Fprintf(w, "model: %s\n", r.Model)

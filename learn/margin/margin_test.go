@@ -538,3 +538,61 @@ func TestLikelihood(t *testing.T) {
 		}
 	}
 }
+
+// Planes serve the next penalty.
+func TestPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 1))
+	s := finite{N: 5}
+	data := spacetest.RandomFinite(rng, s, 50, 5, 0)
+	lambdas := []float64{0.1, 0.05, 0.02}
+	path, err := Path(s, data, lambdas, &Options{Gap: 1e-4}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, along := 0, 0
+	for i, m := range path {
+		one, r, err := MaxMargin(s, data, &Options{Lambda: lambdas[i], Gap: 1e-4}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "J", objective(data, lambdas[i], "l2", m.W), r.F, 1e-4)
+		alone, along = alone+one.Report.Calls, along+m.Report.Calls
+	}
+	if along >= alone {
+		t.Errorf("%d inferences along the path, %d without", along, alone)
+	}
+}
+
+// The convex problem of an outer step is nowhere below the objective, and touches it where it
+// was made.
+func TestLinearisationLiesAbove(t *testing.T) {
+	rng := rand.New(rand.NewPCG(25, 1))
+	for trial := range 10 {
+		s := finite{N: 3, NonZero: trial%2 == 1}
+		data := spacetest.RandomFinite(rng, s, 15, 6, 0.4)
+		r, o := run.Begin("test", nil, 1), &Options{Lambda: 1}
+		p, err := penalty(s, data, o, r, &Report{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := within(s, data, o, r, &Report{})
+		at, v := []float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}, make([]float64, 3)
+		if _, err := in.Tangent(at, v); err != nil {
+			t.Fatal(err)
+		}
+		convex := func(w []float64) float64 {
+			up, err := p.Tangent(w, make([]float64, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return up - floats.Dot(v, w)
+		}
+		near(t, "where it was made", convex(at), objective(data, 0, "l2", at), 1e-12)
+		for range 200 {
+			w := []float64{3 * rng.NormFloat64(), 3 * rng.NormFloat64(), 3 * rng.NormFloat64()}
+			if c, j := convex(w), objective(data, 0, "l2", w); c < j-1e-9 {
+				t.Fatalf("%v, below the objective of %v", c, j)
+			}
+		}
+	}
+}

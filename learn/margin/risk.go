@@ -34,6 +34,10 @@ type risk[X, Y, A any] struct {
 	loss  []float64 // of what was found
 }
 
+func newRisk[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run, report *Report) *risk[X, Y, A] {
+	return &risk[X, Y, A]{s: s, data: data, scale: o.scale(s.Dim()), ctx: r.Ctx, workers: r.Workers, report: report}
+}
+
 // Dim implements optim.Risk.
 func (r *risk[X, Y, A]) Dim() int { return r.s.Dim() }
 
@@ -136,9 +140,11 @@ func hinge[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Op
 			return nil, fmt.Errorf("%s: several outputs agree with the annotation, or none: complete ones are needed here, Partial takes others", data[i].Label(i))
 		}
 	}
-	h := &risk[X, Y, A]{s: s, data: data, losses: true, scale: o.scale(s.Dim()), ctx: r.Ctx, workers: r.Workers, report: report, find: func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
+	h := newRisk(s, data, o, r, report)
+	h.losses = true
+	h.find = func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
 		return s.ArgmaxLoss(ctx, e.X, w, e.A)
-	}}
+	}
 	right := within(s, data, o, r, report)
 	if err := right.all(make([]float64, s.Dim())); err != nil {
 		return nil, err
@@ -152,9 +158,11 @@ func hinge[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Op
 
 // within makes the mean of the largest scores that agree with the annotations.
 func within[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run, report *Report) *risk[X, Y, A] {
-	return &risk[X, Y, A]{s: s, data: data, scale: o.scale(s.Dim()), ctx: r.Ctx, workers: r.Workers, report: report, find: func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
+	in := newRisk(s, data, o, r, report)
+	in.find = func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
 		return s.ArgmaxWithin(ctx, e.X, w, e.A)
-	}}
+	}
+	return in
 }
 
 // penalty makes the mean of max(p, r) with p the largest score and loss of outputs that do not
@@ -162,7 +170,8 @@ func within[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *O
 // bridge loss max(0, p - r). Where losses are zero on outputs that agree, it is the largest
 // score and loss of all.
 func penalty[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run, report *Report) (*risk[X, Y, A], error) {
-	p := &risk[X, Y, A]{s: s, data: data, losses: true, scale: o.scale(s.Dim()), ctx: r.Ctx, workers: r.Workers, report: report}
+	p := newRisk(s, data, o, r, report)
+	p.losses = true
 	if s.LossZeroOnCompatible() {
 		p.find = func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
 			return s.ArgmaxLoss(ctx, e.X, w, e.A)

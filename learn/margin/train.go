@@ -80,6 +80,32 @@ func begin[X, A any](name string, c *run.Control, data []space.Sample[X, A], set
 	return &control, run.Begin(name, &control, 1), nil
 }
 
+// Path trains MaxMargin for each lambda, in the order given. Planes below the risk do not depend
+// on lambda: those of one fit serve the next, which needs fewer inferences. A control without
+// checkpoints is needed.
+func Path[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], lambdas []float64, opts *Options, c *run.Control) ([]*Linear, error) {
+	if c != nil && (c.Resume != nil || c.Checkpoint != nil) {
+		return nil, errors.New("margin: a path has no checkpoints: each of its fits would have its own")
+	}
+	var out []*Linear
+	var cuts *optim.Cuts
+	for _, lambda := range lambdas {
+		var o Options
+		if opts != nil {
+			o = *opts
+		}
+		if o.Lambda = lambda; len(o.Free) > 0 {
+			cuts = nil // the scale of free weights depends on lambda
+		}
+		m, b, err := maxMargin(s, data, &o, cuts, c)
+		if err != nil {
+			return out, err
+		}
+		cuts, out = b.Cuts, append(out, m)
+	}
+	return out, nil
+}
+
 // MaxMargin minimises Lambda Ω(w) + the mean over samples of max_y (f(y) + Δ(y)) - f(y*), the
 // structured hinge of complete annotations, by a bundle; see optim.Bundle. A step is one
 // inference of every sample. The result's F is the objective, and Report.Lower certifies it.
@@ -87,6 +113,14 @@ func begin[X, A any](name string, c *run.Control, data []space.Sample[X, A], set
 // Errors: options out of range, annotations that are not complete, samples without output, each
 // named. When the run is interrupted, the weights so far stand beside the error.
 func MaxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *Options, c *run.Control) (*Linear, *optim.Result, error) {
+	m, b, err := maxMargin(s, data, opts, nil, c)
+	if b == nil {
+		return m, nil, err
+	}
+	return m, &b.Result, err
+}
+
+func maxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *Options, cuts *optim.Cuts, c *run.Control) (*Linear, *optim.BundleResult, error) {
 	var o Options
 	err := learner.Complete(&o, opts)
 	if err == nil {
@@ -108,13 +142,13 @@ func MaxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o
 	for j, v := range o.Init {
 		start[j] = v / at(h.scale, j)
 	}
-	b, err := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep, Pull: o.Pull}.Minimize(h, start, nil, control)
+	b, err := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}.Minimize(h, start, cuts, control)
 	if b == nil {
 		return nil, nil, err
 	}
-	m.W = weights(b.X, b.X, h.scale)
+	m.W = weights(make([]float64, len(b.X)), b.X, h.scale)
 	m.Report.Lower, m.Report.Planes = b.Lower, len(b.Cuts.Planes)
-	return m, &b.Result, err
+	return m, b, err
 }
 
 func at(scale []float64, j int) float64 {
@@ -225,12 +259,12 @@ func partialFrom[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A],
 		w0[j] /= at(p.scale, j)
 	}
 	cccp := optim.CCCP{Lambda: o.Lambda, Norm: o.norm(), Above: true, Start: o.Coarse, Shrink: o.Shrink, Gap: o.Gap, Fall: o.Fall,
-		NoRecycle: o.Forget, NoAdaptive: o.Precise, Keep: o.Keep, Pull: o.Pull}
+		NoRecycle: o.Forget, NoAdaptive: o.Precise, Keep: o.Keep, Pull: learner.Amount(o.Pull)}
 	b, err := cccp.Minimize(p, right, w0, nil, c)
 	if b == nil {
 		return nil, nil, err
 	}
-	m.W = weights(b.X, b.X, p.scale)
+	m.W = weights(make([]float64, len(b.X)), b.X, p.scale)
 	m.Report.Lower, m.Report.Planes, m.Report.Outer = math.Inf(-1), len(b.Cuts.Planes), b.Outer
 	return m, &b.Result, err
 }

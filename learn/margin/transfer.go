@@ -90,7 +90,7 @@ func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], 
 	}
 	var b *optim.BundleResult
 	if complete {
-		b, err = optim.Coupled{Lambda: o.Lambda, Rho: o.Rho, Gap: o.Gap, Keep: o.Keep, Pull: o.Pull}.Minimize(p, make([]float64, s.Dim()), control)
+		b, err = optim.Coupled{Lambda: o.Lambda, Rho: o.Rho, Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}.Minimize(p, make([]float64, s.Dim()), control)
 	} else {
 		var start []float64
 		first := &PartialOptions{Options: Options{Lambda: o.Lambda * o.Rho / (o.Lambda + o.Rho)}, Start: "perceptron"}
@@ -98,7 +98,7 @@ func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], 
 			return nil, nil, nil, err
 		}
 		var r *optim.CCCPResult
-		r, err = optim.CCCP{Lambda: o.Lambda, Rho: o.Rho, Above: true, Gap: o.Gap, Keep: o.Keep, Pull: o.Pull}.MinimizeTasks(p, right, start, control)
+		r, err = optim.CCCP{Lambda: o.Lambda, Rho: o.Rho, Above: true, Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}.MinimizeTasks(p, right, start, control)
 		if r != nil {
 			b, report.Outer = &r.BundleResult, r.Outer
 			b.Lower = math.Inf(-1)

@@ -81,6 +81,21 @@ type Coupled struct {
 	Pull          float64
 }
 
+// checkBundle refuses settings that no bundle method takes.
+func checkBundle(solver string, lambda, gap, relative, pull float64, keep int, norm Norm) error {
+	switch {
+	case !(lambda > 0) || math.IsInf(lambda, 1):
+		return fmt.Errorf("optim: %s: Lambda %v must be positive and finite", solver, lambda)
+	case !(gap >= 0) || !(relative >= 0) || keep < 0:
+		return fmt.Errorf("optim: %s: Gap %v, Relative %v, Keep %d: none may be negative", solver, gap, relative, keep)
+	case !(pull >= 0 && pull < 1):
+		return fmt.Errorf("optim: %s: Pull %v must be from 0 to below 1", solver, pull)
+	case norm != "" && norm != L2 && norm != L1:
+		return fmt.Errorf("optim: %s: Norm %q must be l1 or l2", solver, norm)
+	}
+	return nil
+}
+
 // BundleResult is where a bundle run ended.
 type BundleResult struct {
 	Result
@@ -101,8 +116,11 @@ func (r *BundleResult) Gap() float64 { return r.F - r.Lower }
 // of J, so that the gap holds.
 func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*BundleResult, error) {
 	n := risk.Dim()
-	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap >= 0) || !(m.Relative >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != n || m.Norm != "" && m.Norm != L2 && m.Norm != L1 {
-		return nil, fmt.Errorf("optim: Bundle: Lambda %v must be positive, Gap %v and Keep %d not negative, Pull %v from 0 to below 1, Norm %q l1 or l2, and Linear, of %d entries, fit %d coordinates", m.Lambda, m.Gap, m.Keep, m.Pull, m.Norm, len(m.Linear), n)
+	if err := checkBundle("Bundle", m.Lambda, m.Gap, m.Relative, m.Pull, m.Keep, m.Norm); err != nil {
+		return nil, err
+	}
+	if m.Linear != nil && len(m.Linear) != n {
+		return nil, fmt.Errorf("optim: Bundle: a linear part of %d entries for %d coordinates", len(m.Linear), n)
 	}
 	model, err := newMaster(n, 1, m.Keep, cuts)
 	if err != nil {
@@ -113,7 +131,8 @@ func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 	if m.Norm == L1 {
 		model.norm = L1
 	}
-	b := &bundleRun{master: model, risks: []Risk{risk}, gap: m.Gap, relative: m.Relative, least: m.Least, pull: m.Pull, run: run.Begin("bundle", c, 1000)}
+	b := &bundleRun{master: model, risks: []Risk{risk}, gap: m.Gap, relative: m.Relative, least: m.Least, pull: m.Pull,
+		run: run.Begin("bundle", c, 1000)}
 	r, err := b.minimize([][]float64{w0})
 	if r != nil {
 		r.Shared = r.X
@@ -125,8 +144,15 @@ func (m Bundle) Minimize(risk Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 // one after the other.
 func (m Coupled) Minimize(risks []Risk, w0 []float64, c *run.Control) (*BundleResult, error) {
 	tasks := len(risks)
-	if tasks == 0 || !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Rho > 0) || math.IsInf(m.Rho, 1) || !(m.Gap >= 0) || !(m.Relative >= 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Linear != nil && len(m.Linear) != tasks {
-		return nil, fmt.Errorf("optim: Coupled: %d risks, Lambda %v, Rho %v, Gap %v, Keep %d, Pull %v, %d linear parts: a risk at least, and Lambda and Rho positive; a Rho of 0 would leave the tasks without a penalty: train each alone instead", tasks, m.Lambda, m.Rho, m.Gap, m.Keep, m.Pull, len(m.Linear))
+	if err := checkBundle("Coupled", m.Lambda, m.Gap, m.Relative, m.Pull, m.Keep, L2); err != nil {
+		return nil, err
+	}
+	if tasks == 0 || m.Linear != nil && len(m.Linear) != tasks {
+		return nil, fmt.Errorf("optim: Coupled: %d risks, and %d linear parts", tasks, len(m.Linear))
+	}
+	if !(m.Rho > 0) || math.IsInf(m.Rho, 1) {
+		return nil, fmt.Errorf("optim: Coupled: Rho %v must be positive: tasks that nothing couples are without a penalty; "+
+			"train each alone instead", m.Rho)
 	}
 	n := risks[0].Dim()
 	for d, r := range risks {
@@ -142,7 +168,8 @@ func (m Coupled) Minimize(risks []Risk, w0 []float64, c *run.Control) (*BundleRe
 	if m.Linear != nil {
 		copy(model.linear, m.Linear)
 	}
-	b := &bundleRun{master: model, risks: risks, gap: m.Gap, relative: m.Relative, least: m.Least, pull: m.Pull, run: run.Begin("coupled bundle", c, 1000)}
+	b := &bundleRun{master: model, risks: risks, gap: m.Gap, relative: m.Relative, least: m.Least, pull: m.Pull,
+		run: run.Begin("coupled bundle", c, 1000)}
 	start := make([][]float64, tasks)
 	for d := range start {
 		start[d] = w0
@@ -230,8 +257,8 @@ func (b *bundleRun) minimize(w0 [][]float64) (*BundleResult, error) {
 	if err != nil {
 		err = fmt.Errorf("optim: %w", err)
 	}
-	return &BundleResult{Result: Result{X: slices.Concat(b.w...), F: b.best, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason},
-		Lower: b.lower, Cuts: b.cuts, Tasks: b.w}, err
+	result := Result{X: slices.Concat(b.w...), F: b.best, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason}
+	return &BundleResult{Result: result, Lower: b.lower, Cuts: b.cuts, Tasks: b.w}, err
 }
 
 // step takes the tangents, and solves the model with them.
@@ -310,8 +337,9 @@ func (r *BundleRow) Fields() []run.Field {
 func (r *BundleRow) String() string { return fmt.Sprintf("bound %.6g, %d planes", r.Lower, r.Planes) }
 
 func (b *bundleRun) checkpoint() (*run.Checkpoint, error) {
-	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{},
-		Arrays: map[string][]float64{"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "alpha": slices.Clone(b.alpha), "bounds": {b.best, b.lower}}}
+	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{}, Arrays: map[string][]float64{
+		"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "alpha": slices.Clone(b.alpha), "bounds": {b.best, b.lower},
+	}}
 	b.cuts.store(k)
 	return k, nil
 }

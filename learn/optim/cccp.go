@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -60,8 +61,11 @@ func (m CCCP) Minimize(p, r Risk, w0 []float64, cuts *Cuts, c *run.Control) (*CC
 // MinimizeTasks is Minimize for Σ_d (P_d(w^d) - R_d(w^d)) with the penalty of Coupled, from w0
 // for every task. The norm is L2. A step takes a tangent for each task.
 func (m CCCP) MinimizeTasks(p, r []Risk, w0 []float64, c *run.Control) (*CCCPResult, error) {
-	if len(p) == 0 || len(p) != len(r) || !(m.Rho > 0) || math.IsInf(m.Rho, 1) || m.Norm == L1 {
-		return nil, fmt.Errorf("optim: CCCP: %d and %d risks, Rho %v, Norm %q: tasks need a pair of risks each, a positive Rho and l2", len(p), len(r), m.Rho, m.Norm)
+	if len(p) == 0 || len(p) != len(r) {
+		return nil, fmt.Errorf("optim: CCCP: %d and %d risks: tasks have a pair each", len(p), len(r))
+	}
+	if !(m.Rho > 0) || math.IsInf(m.Rho, 1) || m.Norm == L1 {
+		return nil, fmt.Errorf("optim: CCCP: Rho %v, Norm %q: tasks need a positive Rho, and l2", m.Rho, m.Norm)
 	}
 	return m.minimize(p, r, w0, nil, c)
 }
@@ -70,7 +74,8 @@ func (m CCCP) minimize(p, r []Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 	n, tasks := p[0].Dim(), len(p)
 	for d := range p {
 		if p[d].Dim() != n || r[d].Dim() != n {
-			return nil, fmt.Errorf("optim: CCCP: the risks of task %d have %d and %d weights, the first has %d", d, p[d].Dim(), r[d].Dim(), n)
+			return nil, fmt.Errorf("optim: CCCP: the risks of task %d have %d and %d weights, the first has %d",
+				d, p[d].Dim(), r[d].Dim(), n)
 		}
 	}
 	set := func(v *float64, zero float64) {
@@ -83,8 +88,14 @@ func (m CCCP) minimize(p, r []Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 	set(&m.Gap, 0.01)
 	set(&m.Fall, m.Gap)
 	m.Start = math.Max(m.Start, m.Gap)
-	if !(m.Lambda > 0) || math.IsInf(m.Lambda, 1) || !(m.Gap > 0) || !(m.Shrink > 0 && m.Shrink < 1) || !(m.Fall > 0) || m.Keep < 0 || !(m.Pull >= 0 && m.Pull < 1) || m.Norm != "" && m.Norm != L2 && m.Norm != L1 || m.Norm == L1 && !m.Above {
-		return nil, fmt.Errorf("optim: CCCP: Lambda %v, Gap %v and Fall %v must be positive, Shrink %v between 0 and 1, Keep %d not negative, Pull %v from 0 to below 1, Norm %q l1 (with Above) or l2", m.Lambda, m.Gap, m.Fall, m.Shrink, m.Keep, m.Pull, m.Norm)
+	if err := checkBundle("CCCP", m.Lambda, m.Gap, 0, m.Pull, m.Keep, m.Norm); err != nil {
+		return nil, err
+	}
+	switch {
+	case !(m.Gap > 0) || !(m.Fall > 0) || !(m.Shrink > 0 && m.Shrink < 1):
+		return nil, fmt.Errorf("optim: CCCP: Gap %v and Fall %v must be positive, Shrink %v between 0 and 1", m.Gap, m.Fall, m.Shrink)
+	case m.Norm == L1 && !m.Above:
+		return nil, errors.New("optim: CCCP: with l1 the convex part must lie above the concave one: see Above")
 	}
 	if m.NoAdaptive {
 		m.Start = m.Gap
@@ -136,8 +147,8 @@ func (m CCCP) minimize(p, r []Risk, w0 []float64, cuts *Cuts, c *run.Control) (*
 	if m.Rho > 0 {
 		shared = sharedOf(b.w, m.Lambda, m.Rho)
 	}
-	return &CCCPResult{BundleResult{Result: Result{X: x, F: j, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason},
-		Lower: b.lower, Cuts: b.cuts, Tasks: b.w, Shared: shared}, b.outer}, err
+	result := Result{X: x, F: j, Iterations: b.run.Steps(), Evaluations: b.run.Evaluations, Reason: reason}
+	return &CCCPResult{BundleResult{Result: result, Lower: b.lower, Cuts: b.cuts, Tasks: b.w, Shared: shared}, b.outer}, err
 }
 
 type cccpRun struct {
@@ -201,7 +212,8 @@ func (b *cccpRun) step() (*run.Row, run.Reason, error) {
 		return nil, "", err
 	}
 	b.inside = !done
-	return &run.Row{Objective: b.best, Detail: &CCCPRow{Outer: len(b.outer) + 1, Gap: b.best - b.lower, Planes: len(b.cuts.Planes)}}, "", nil
+	detail := &CCCPRow{Outer: len(b.outer) + 1, Gap: b.best - b.lower, Planes: len(b.cuts.Planes)}
+	return &run.Row{Objective: b.best, Detail: detail}, "", nil
 }
 
 // begin starts an outer step at w, or ends the run.
@@ -289,9 +301,10 @@ func (b *cccpRun) checkpoint() (*run.Checkpoint, error) {
 	if b.inside {
 		inside = 1
 	}
-	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{},
-		Arrays: map[string][]float64{"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "linear": slices.Concat(b.linear...), "alpha": slices.Clone(b.alpha),
-			"state": {b.pAt, b.constant, b.best, b.lower, b.eps, b.last, inside}}}
+	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{}, Arrays: map[string][]float64{
+		"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "linear": slices.Concat(b.linear...), "alpha": slices.Clone(b.alpha),
+		"state": {b.pAt, b.constant, b.best, b.lower, b.eps, b.last, inside},
+	}}
 	for _, o := range b.outer {
 		k.Arrays["outer"] = append(k.Arrays["outer"], o.J, o.Gap, float64(o.Tangents), float64(o.Planes))
 	}

@@ -22,9 +22,11 @@
 //	Stochastic  sequence
 //	saddle      ALMO: linear models, pronunciation and labels
 //	score       boosting, MULTIBOOST, linear
-//	Bundle      free for structured learning: SimplexQP solves its duals
+//	Bundle      margin, sequence (max-margin); SimplexQP solves its duals, an interior point l1's
+//	Coupled     margin (transfer): a bundle of several tasks
+//	CCCP        margin (partial annotations), sequence through it
+//	run.Loop    saddle's solvers, Bundle, Coupled, CCCP
 //	partition   tracking: best exact covers
-//	run.Loop    saddle's solvers, Bundle
 //
 // # What may be relied on
 //

@@ -181,6 +181,7 @@ func TestExperiment(t *testing.T) {
 	}
 	trained := clock.lap()
 	weights, nonzero := m.Size()
+	t.Log(r.Note)
 	t.Logf("%d weights, %d not zero; %d iterations, %d evaluations, %s, objective %.3f", weights, nonzero, r.Iterations, r.Evaluations, r.Reason, r.F)
 	tagger := m.Tagger()
 	var symbols, strs metrics.Rate

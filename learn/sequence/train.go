@@ -225,7 +225,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			if err == nil && o.Kind == MaxMargin && loss.onChain && !loss.partial && o.L1 == 0 && o.L2 > 0 {
 				var value, least float64
 				if value, least, err = p.certificate(&o, r.X); err == nil {
-					r.Note = fmt.Sprintf("without smoothing the objective is %.6g, and for no weights below %.6g; a larger beta brings them together", value, least)
+					r.Note = fmt.Sprintf("without smoothing the objective is %.6g, and for no weights below %.6g; more iterations and a larger beta bring them together", value, least)
 				}
 			}
 		}

@@ -62,6 +62,8 @@ type CheapCell struct {
 	J       float64 `json:"objective,omitempty"`
 	Planes  int     `json:"planes,omitempty"`
 	Stop    float64 `json:"stop,omitempty"` // percent of the pool at which uncertainty settled; 0 is not
+	// Path has, after every outer step of t3, inferences so far and the objective.
+	Path [][2]float64 `json:"path,omitempty"`
 }
 
 // CheapReport has all cells, by task, table, method, fraction and seed.
@@ -122,6 +124,8 @@ type cheapRun struct {
 	labels []string
 	lambda float64 // chosen for max-margin; 0 is not yet
 	l2     float64 // of likelihoods, beside the mean
+
+	weightsOf int // of a model
 }
 
 // fit is one cell, unless it is known.
@@ -211,6 +215,11 @@ func (c *cheapRun) weights(cell *CheapCell, p *tagging, m *margin.Linear, test [
 		return err
 	}
 	cell.Calls, cell.Planes = m.Report.Calls, m.Report.Planes
+	if cell.Table == "t3" {
+		for _, o := range m.Report.Outer {
+			cell.Path = append(cell.Path, [2]float64{float64(o.Tangents * p.Examples()), o.J})
+		}
+	}
 	cell.Error, err = c.wrong(model, test)
 	return err
 }
@@ -232,6 +241,7 @@ func (c *cheapRun) choose() error {
 	if err != nil {
 		return err
 	}
+	c.weightsOf = p.Dim()
 	best := [2]float64{math.Inf(1), math.Inf(1)}
 	for _, lambda := range c.o.Lambda {
 		m, _, err := margin.MaxMargin(p.s, p.s.Samples(), ptr(c.margins(lambda)), c.control())
@@ -348,6 +358,9 @@ func (c *cheapRun) complete() error {
 		return err
 	}
 	for _, norm := range []string{"l1", "l2"} {
+		if norm == "l1" && c.weightsOf > 2000 {
+			continue // its linear programs take planes² · weights
+		}
 		if err := c.margin("t1", "max-margin "+norm, 100, c.train, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
 			o := c.margins(c.lambda)
 			if o.Norm = norm; norm == "l1" {
@@ -415,12 +428,14 @@ func (c *cheapRun) fraction() error {
 // recycling is T3: what planes that are kept and coarse beginnings save.
 func (c *cheapRun) recycling() error {
 	examples := masked(c.train, 25, c.rng(2))
+	o := c.margins(c.lambda)
+	o.Gap = 2.5 * cheapGap
 	for _, v := range []struct {
 		name            string
 		forget, precise bool
 	}{{"both", false, false}, {"recycling", false, true}, {"adaptive", true, false}, {"neither", true, true}} {
 		if err := c.margin("t3", v.name, 25, examples, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
-			m, r, err := margin.Partial(s, data, &margin.PartialOptions{Options: c.margins(c.lambda), Forget: v.forget, Precise: v.precise}, c.control())
+			m, r, err := margin.Partial(s, data, &margin.PartialOptions{Options: o, Forget: v.forget, Precise: v.precise}, c.control())
 			if err != nil {
 				return nil, 0, err
 			}
@@ -620,11 +635,62 @@ func (r *CheapReport) Means() []CheapMean {
 	return out
 }
 
+// Reaching returns, for the methods of t3 of a task, the mean over seeds of inferences within
+// outer steps until the objective is within 1 % of what "neither" ends with; NaN where a seed
+// did not come there.
+func (r *CheapReport) Reaching(task string) map[string]float64 {
+	goal := map[int]float64{}
+	for _, c := range r.Cells {
+		if c.Task == task && c.Table == "t3" && c.Method == "neither" {
+			goal[c.Seed] = 1.01 * c.J
+		}
+	}
+	sum, n := map[string]float64{}, map[string]float64{}
+	for _, c := range r.Cells {
+		j, ok := goal[c.Seed]
+		if c.Task != task || c.Table != "t3" || !ok {
+			continue
+		}
+		at := math.NaN()
+		last := [2]float64{0, math.Inf(1)}
+		for _, p := range c.Path {
+			if p[1] <= j {
+				// Between two outer steps the objective is taken to fall evenly.
+				at = p[0]
+				if !math.IsInf(last[1], 1) && last[1] > p[1] {
+					at = last[0] + (p[0]-last[0])*(last[1]-j)/(last[1]-p[1])
+				}
+				break
+			}
+			last = p
+		}
+		sum[c.Method] += at
+		n[c.Method]++
+	}
+	for m := range sum {
+		sum[m] /= n[m]
+	}
+	return sum
+}
+
 // WriteTable writes means and standard deviations.
 func (r *CheapReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	last := ""
+	reaching := func(task string) {
+		to := r.Reaching(task)
+		fmt.Fprintf(t, "(inferences until 1 %% above the objective that neither ends with:")
+		for _, m := range []string{"both", "recycling", "adaptive", "neither"} {
+			fmt.Fprintf(t, " %s %.0f", m, to[m])
+		}
+		fmt.Fprintln(t, ")")
+	}
+	var before CheapMean
 	for _, m := range r.Means() {
+		if before.Table == "t3" && (m.Table != "t3" || m.Task != before.Task) {
+			reaching(before.Task)
+		}
+		before = m
 		if key := m.Task + " " + m.Table; key != last {
 			if last != "" {
 				fmt.Fprintln(t)
@@ -637,6 +703,9 @@ func (r *CheapReport) WriteTable(w io.Writer) error {
 			settled = fmt.Sprintf("%.0f", m.Stop)
 		}
 		fmt.Fprintf(t, "%s\t%g\t%.2f\t%.2f\t%.2f\t%.0f\t%.4g\t%.0f\t%s\n", m.Method, m.Fraction, m.Error, m.Deviation, m.Seconds, m.Calls, m.J, m.Planes, settled)
+	}
+	if before.Table == "t3" {
+		reaching(before.Task)
 	}
 	return t.Flush()
 }
