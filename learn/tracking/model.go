@@ -54,8 +54,8 @@ func (m *Model) Candidates(movie *Movie) *Candidates {
 type Prediction struct {
 	Events [][]Event   // of each frame and the next
 	Scores [][]float64 // of the events; nil for Nearest
-	// Gap is how much more the best assignments may score, in all frames together. Open counts the frame pairs that
-	// were not proved optimal, Solved those that were solved, and not taken over.
+	// Gap is how much more the best assignments may score, in all frames together. Open counts the
+	// frame pairs that were not proved optimal, Solved those that were solved, and not taken over.
 	Gap          float64
 	Open, Solved int
 }
