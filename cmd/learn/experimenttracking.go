@@ -129,7 +129,7 @@ func trackingTask(c *call, name, data string, seeds, movies int, seed uint64) (e
 	k := &trackingKind{}
 	o := &tracking.ReadOptions{Series: f[2], AllowEmpty: true}
 	if f[1] != "" {
-		if err := k.read1(c, filepath.Join(data, f[1]), func(r io.Reader, shown string) (err error) {
+		if err := k.readFile(c, filepath.Join(data, f[1]), func(r io.Reader, shown string) (err error) {
 			o.Parents, err = tracking.ReadLineage(r, shown)
 			return err
 		}); err != nil {
@@ -137,7 +137,7 @@ func trackingTask(c *call, name, data string, seeds, movies int, seed uint64) (e
 		}
 	}
 	var list []*tracking.Movie
-	if err := k.read1(c, filepath.Join(data, f[0]), func(r io.Reader, shown string) (err error) {
+	if err := k.readFile(c, filepath.Join(data, f[0]), func(r io.Reader, shown string) (err error) {
 		list, err = tracking.ReadMovies(r, shown, o)
 		return err
 	}); err != nil {

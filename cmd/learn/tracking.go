@@ -218,7 +218,7 @@ func withNames(list []place) []place {
 func (k *trackingKind) linking(c *call, corrections, previous string, movies []*tracking.Movie) ([]*tracking.LinkOptions, error) {
 	var list []tracking.Correction
 	if corrections != "" {
-		if err := k.read1(c, corrections, func(r io.Reader, shown string) (err error) {
+		if err := k.readFile(c, corrections, func(r io.Reader, shown string) (err error) {
 			list, err = tracking.ReadCorrections(r, shown)
 			return err
 		}); err != nil {
@@ -241,7 +241,7 @@ func (k *trackingKind) linking(c *call, corrections, previous string, movies []*
 	if previous == "" {
 		return out, nil
 	}
-	if err := k.read1(c, previous, func(r io.Reader, shown string) error { return tracking.ReadEvents(r, shown, copies) }); err != nil {
+	if err := k.readFile(c, previous, func(r io.Reader, shown string) error { return tracking.ReadEvents(r, shown, copies) }); err != nil {
 		return nil, fmt.Errorf("flag --previous: %w", err)
 	}
 	for i, m := range copies {
@@ -297,7 +297,7 @@ func trackPicture(m *tracking.Movie, p *tracking.Prediction) *plot.Paths {
 		}
 		pic.Ways = append(pic.Ways, w)
 	}
-	false_, missed := 0, 0
+	extra, missed := 0, 0
 	got := map[[2]tracking.Node]bool{}
 	for _, e := range p.Graph(m).Edges {
 		key := [2]tracking.Node{e.From, e.To}
@@ -310,7 +310,7 @@ func trackPicture(m *tracking.Movie, p *tracking.Prediction) *plot.Paths {
 			pic.Ways = append(pic.Ways, w)
 		}
 		if wrong {
-			false_++
+			extra++
 		}
 	}
 	for t, list := range p.Events {
@@ -333,6 +333,6 @@ func trackPicture(m *tracking.Movie, p *tracking.Prediction) *plot.Paths {
 			missed++
 		}
 	}
-	pic.Subtitle += strings.TrimSpace(fmt.Sprintf("; %d links are false, %d are missed (dashed)", false_, missed))
+	pic.Subtitle += strings.TrimSpace(fmt.Sprintf("; %d links are false, %d are missed (dashed)", extra, missed))
 	return pic
 }

@@ -70,7 +70,7 @@ func (k *trackingKind) movies(c *call, name string) ([]*tracking.Movie, error) {
 		if *k.truth != "" {
 			return nil, errors.New("flags --lineage and --truth: one of them says what is true")
 		}
-		if err := k.read1(c, *k.lineage, func(r io.Reader, shown string) (err error) {
+		if err := k.readFile(c, *k.lineage, func(r io.Reader, shown string) (err error) {
 			o.Parents, err = tracking.ReadLineage(r, shown)
 			return err
 		}); err != nil {
@@ -78,21 +78,21 @@ func (k *trackingKind) movies(c *call, name string) ([]*tracking.Movie, error) {
 		}
 	}
 	var movies []*tracking.Movie
-	if err := k.read1(c, name, func(r io.Reader, shown string) (err error) {
+	if err := k.readFile(c, name, func(r io.Reader, shown string) (err error) {
 		movies, err = tracking.ReadMovies(r, shown, o)
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	if *k.truth != "" {
-		if err := k.read1(c, *k.truth, func(r io.Reader, shown string) error { return tracking.ReadEvents(r, shown, movies) }); err != nil {
+		if err := k.readFile(c, *k.truth, func(r io.Reader, shown string) error { return tracking.ReadEvents(r, shown, movies) }); err != nil {
 			return nil, fmt.Errorf("flag --truth: %w", err)
 		}
 	}
 	return k.divided(movies)
 }
 
-func (*trackingKind) read1(c *call, name string, f func(r io.Reader, shown string) error) error {
+func (*trackingKind) readFile(c *call, name string, f func(r io.Reader, shown string) error) error {
 	r, shown, err := c.OpenText(name)
 	if err != nil {
 		return err

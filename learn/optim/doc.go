@@ -30,10 +30,11 @@
 //	Interior    skpca: weights of kernels
 //	Hinge       skpca: support vector machines of few features
 //	Bundle      margin, sequence (max-margin); SimplexQP solves its duals, an interior point l1's
-//	run.Loop    saddle's solvers, Bundle, ALMO's networks, FitDual, Proximal, Coupled, CCCP, resilient.Descent
 //	Coupled     margin (transfer): a bundle of several tasks
 //	CCCP        margin (partial annotations), sequence through it
 //	BoxQP       federated classification in one round
+//	partition   tracking: best exact covers
+//	run.Loop    saddle's solvers, Bundle, ALMO's networks, FitDual, Proximal, Coupled, CCCP, resilient.Descent
 //
 // # What may be relied on
 //

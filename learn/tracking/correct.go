@@ -172,9 +172,6 @@ func (r *rules) explain(err error) error {
 
 // touched tells which detections the rules are about.
 func (r *rules) touched(p *Pair) []int {
-	if r == nil {
-		return nil
-	}
 	var out []int
 	for _, x := range r.list {
 		if x.i >= 0 {
@@ -190,13 +187,9 @@ func (r *rules) touched(p *Pair) []int {
 // again solves the components that the rules touch, and takes the rest from an assignment that was the
 // best before.
 func (m *Model) again(ctx context.Context, p *Pair, score []float64, r *rules, old []int) (*linked, error) {
-	touched := r.touched(p)
-	if len(touched) == 0 {
-		return p.linked(old, score, 0, false), nil
-	}
 	part := p.cover.Components()
 	free := map[int32]bool{}
-	for _, v := range touched {
+	for _, v := range r.touched(p) {
 		free[part[v]] = true
 	}
 	var sets [][]int32

@@ -21,10 +21,11 @@
 //
 // # The model
 //
-// A hypothesis is an event that may happen, with features f_h. Of all sets of hypotheses that
-// have every detection of the first frame once and every detection of the second once, the one of the
-// largest sum of scores ⟨w, f_h⟩ is chosen. Package partition finds it: by augmenting paths where there are moves only,
-// else by branch and bound. Detections can always appear and disappear, so that there is an answer.
+// A hypothesis is an event that may happen, with features f_h. Of all sets of hypotheses that have
+// every detection of the first frame once and every detection of the second once, the one of the
+// largest sum of scores ⟨w, f_h⟩ is chosen. Package partition finds it: by augmenting paths where
+// there are moves only, else by branch and bound. Detections can always appear and disappear, so
+// that there is an answer.
 //
 // # What may be relied on
 //

@@ -100,8 +100,8 @@ func (f *featurizer) move(i, j int) []float64 {
 		(d - f.forward[i]) / unit, (d - f.back[j]) / unit, mutual, math.Abs(la-lb) / 0.2, math.Hypot(la*xa-lb*xb, la*ya-lb*yb) / 0.5}
 }
 
-// axis returns how much longer than wide a shape is, as (l-s)/(l+s) of the deviations along its axes, and the
-// long axis as a direction of doubled angle, so that both of its ends are the same.
+// axis returns how much longer than wide a shape is, as (l-s)/(l+s) of the deviations along its
+// axes, and the long axis as a direction of doubled angle, so that both of its ends are the same.
 func (d *Detection) axis() (elongation, cos2, sin2 float64) {
 	trace := d.VarX + d.VarY
 	if trace == 0 {

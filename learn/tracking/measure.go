@@ -53,11 +53,13 @@ var Challenge = Weights{5, 10, 1, 1, 1.5, 1}
 // tracking accuracy measurement based on comparison of acyclic oriented graphs", PLoS ONE 10, 2015.
 type Counts struct {
 	Vertices, Edges int // of the reference
-	// Splits counts computed vertices that match several of the reference, once for each beyond the first. Missed and
-	// False count those of the reference that nothing matches, and those computed that match nothing.
+	// Splits counts computed vertices that match several of the reference, once for each beyond the
+	// first. Missed and False count those of the reference that nothing matches, and those computed
+	// that match nothing.
 	Splits, MissedVertices, FalseVertices int
 	// Found edges join vertices that match one reference vertex each. False ones join such vertices
-	// without an edge of the reference, Wrong ones have one that is a parent's where theirs is not, or the other way.
+	// without an edge of the reference, Wrong ones have one that is a parent's where theirs is not,
+	// or the other way.
 	Found, FalseEdges, MissedEdges, WrongEdges int
 	// FalseJoins are the false edges from a reference vertex without successor to one without
 	// predecessor. In movies whose parents are not annotated they may well be divisions.
@@ -120,8 +122,9 @@ func (c *Counts) DivisionF1() float64 {
 	return 2 * float64(c.DivisionsFound) / float64(c.Divisions+c.DivisionsFound+c.DivisionsFalse)
 }
 
-// Compare counts how a computed graph differs from the reference. A division is found where a computed one
-// has the same mother and daughters at most tolerance frames earlier or later. O((V + E) log E).
+// Compare counts how a computed graph differs from the reference. A division is found where a
+// computed one has the same mother and daughters at most tolerance frames earlier or later. O((V +
+// E) log E).
 func Compare(computed, reference *Graph, match Matching, tolerance int) (*Counts, error) {
 	c := &Counts{Edges: len(reference.Edges)}
 	if len(match) != len(computed.Vertices) || len(reference.Vertices) != len(computed.Vertices) {

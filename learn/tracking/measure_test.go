@@ -38,7 +38,8 @@ func TestAcyclicGraphMeasures(t *testing.T) {
 		// One edge is a parent's: its meaning is to be changed.
 		{"meaning", []int{2, 2, 2}, append(line(true, a[0], a[1]), append(line(false, a[1], a[2]), line(false, b...)...)...), same,
 			Counts{Vertices: 6, Edges: 4, Found: 4, WrongEdges: 1}, 1, 1 - 1.0/6, 1 - 1.0/66},
-		// Both objects of the middle frame are one, which is split; its edges go with it, and all four are added.
+		// Both objects of the middle frame are one, which is split; its edges go with it, and all
+		// four are added.
 		{"merged", []int{2, 1, 2}, []Edge{{From: a[0], To: Node{1, 0}}, {From: Node{1, 0}, To: a[2]}}, Matching{{{0}, {1}}, {{0, 1}}, {{0}, {1}}},
 			Counts{Vertices: 6, Edges: 4, Splits: 1, MissedEdges: 4}, 1 - 5.0/60, 0, 1 - 11.0/66},
 		// A vertex that is none, with an edge: one to delete, the edge goes with it.
@@ -115,8 +116,8 @@ func TestFalseJoins(t *testing.T) {
 	}
 }
 
-// Against the cells themselves, a perfect tracker of detections without segmentation errors is perfect,
-// and one of detections with errors lacks what they hide.
+// Against the cells themselves, a perfect tracker of detections without segmentation errors is
+// perfect, and one of detections with errors lacks what they hide.
 func TestCellsAsReference(t *testing.T) {
 	for _, preset := range []string{"clean", "hard"} {
 		o := Presets[preset]

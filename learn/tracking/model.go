@@ -54,8 +54,8 @@ func (m *Model) Candidates(movie *Movie) *Candidates {
 type Prediction struct {
 	Events [][]Event   // of each frame and the next
 	Scores [][]float64 // of the events; nil for Nearest
-	// Gap is how much more the best assignments may score, in all frames together. Open counts the frame pairs that
-	// were not proved optimal, Solved those that were solved, and not taken over.
+	// Gap is how much more the best assignments may score, in all frames together. Open counts the
+	// frame pairs that were not proved optimal, Solved those that were solved, and not taken over.
 	Gap          float64
 	Open, Solved int
 }
@@ -84,8 +84,8 @@ func (m *Model) Predict(ctx context.Context, movies []*Movie, workers int) ([]*P
 type LinkOptions struct {
 	// Corrections are obeyed.
 	Corrections []Correction
-	// Previous are events of the same movie, by the same model and perhaps other corrections: what no
-	// correction can change is taken over from them. nil is none.
+	// Previous are events of the same movie, by the same model with some of the corrections, or none:
+	// what no correction can change is taken over from them. nil is none.
 	Previous [][]Event
 }
 
@@ -159,6 +159,9 @@ type linked struct {
 
 // linkPair solves frames t and t+1.
 func (m *Model) linkPair(ctx context.Context, movie *Movie, t int, c *Candidates, r *rules, previous []Event) (*linked, error) {
+	if previous != nil && r == nil {
+		return m.kept(movie, t, c, previous)
+	}
 	pair, err := movie.pair(t, c, r, nil, false)
 	if err != nil {
 		return nil, err
@@ -177,6 +180,23 @@ func (m *Model) linkPair(ctx context.Context, movie *Movie, t int, c *Candidates
 	}
 	slices.Sort(old)
 	return m.again(ctx, pair, score, r, old)
+}
+
+// kept takes events over as they are: no correction is about them.
+func (m *Model) kept(movie *Movie, t int, c *Candidates, events []Event) (*linked, error) {
+	if err := (&Movie{Name: movie.Name, First: movie.First, Stride: movie.Stride, Frames: movie.Frames}).checkEvents(t, events); err != nil {
+		return nil, fmt.Errorf("%w (of the previous events)", err)
+	}
+	f := newFeaturizer(&Pair{From: movie.Frames[t], To: movie.Frames[t+1]}, c)
+	out := &linked{events: events}
+	for i := range events {
+		v := 0.0
+		for k, x := range f.of(&events[i]) {
+			v += x * m.w[offsets[events[i].Kind.block()]+k]
+		}
+		out.scores = append(out.scores, v)
+	}
+	return out, nil
 }
 
 // solve solves a pair under rules.

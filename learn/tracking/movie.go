@@ -136,8 +136,8 @@ func (m *Movie) field() (x0, y0, x1, y1 float64) {
 }
 
 // Check returns the first thing that is wrong with a movie, by frame and detection: numbers that
-// are not finite or negative areas, centres outside the field, two detections of one id, frames without detections,
-// events that do not have every detection once.
+// are not finite or negative areas, centres outside the field, two detections of one id, frames
+// without detections, events that do not have every detection once.
 func (m *Movie) Check(emptyFrames bool) error {
 	fail := func(f int, format string, args ...any) error {
 		return fmt.Errorf("tracking: %s: frame %d: %s", m.title(), m.Number(f), fmt.Sprintf(format, args...))
@@ -237,9 +237,9 @@ func EdgesOf(events [][]Event) []Edge {
 	return out
 }
 
-// EventsOf returns the events of frames t and t+1 that a graph has: components of edges between
-// the two, by their shape. A mother of two is a Divide. Of a component that no event expresses, the longest
-// edges are left out until one does.
+// EventsOf returns the events of frames t and t+1 that a graph has: components of edges between the
+// two, by their shape. A mother of two is a Divide. Of a component that no event expresses, the
+// longest edges are left out until one does.
 func (m *Movie) EventsOf(t int, edges []Edge) []Event {
 	from, to := m.Frames[t], m.Frames[t+1]
 	var links [][2]int

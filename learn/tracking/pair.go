@@ -28,7 +28,8 @@ type Pair struct {
 	missed     []Event          // true events that no hypothesis is
 }
 
-// Truth returns the hypotheses of the true events, ascending; nil where they are not known, or not all among the hypotheses.
+// Truth returns the hypotheses of the true events, ascending; nil where they are not known, or not
+// all among the hypotheses.
 func (p *Pair) Truth() []int {
 	if len(p.missed) > 0 {
 		return nil

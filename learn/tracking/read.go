@@ -131,9 +131,10 @@ type located struct {
 
 // ReadMovies reads detections, a line each, from a table with a header, separated by tabs or
 // commas. Columns: frame, x and y are needed. id numbers the detections of a frame; without it
-// track does, and otherwise their order. track joins detections of one object, and makes a movie labelled;
-// parent names the track that a track came from, 0 for none. area, intensity, var_x, var_y and cov_xy
-// describe the object. sequence and series tell movies in one file apart. Other columns are left alone.
+// track does, and otherwise their order. track joins detections of one object, and makes a movie
+// labelled; parent names the track that a track came from, 0 for none. area, intensity, var_x,
+// var_y and cov_xy describe the object. sequence and series tell movies in one file apart. Other
+// columns are left alone.
 //
 // Errors name the line, or the movie and the frame.
 func ReadMovies(r io.Reader, name string, opts *ReadOptions) ([]*Movie, error) {
@@ -316,8 +317,8 @@ func movieOf(file, sequence string, rows []located, labelled bool, parents map[i
 }
 
 // ReadLineage reads the parents of tracks, by sequence: from a table with columns track and parent
-// (0 is none), and sequence where there are several; or from a man_track.txt of the Cell Tracking Challenge, whose lines
-// are track, first frame, last frame and parent.
+// (0 is none), and sequence where there are several; or from a man_track.txt of the Cell Tracking
+// Challenge, whose lines are track, first frame, last frame and parent.
 func ReadLineage(r io.Reader, name string) (map[string]map[int]int, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	head, _ := b.Peek(1)
@@ -388,9 +389,10 @@ func readManTrack(r io.Reader, name string) (map[string]map[int]int, error) {
 	return out, nil
 }
 
-// ReadEvents reads what happens between frames, and stores it in the events and edges of movies: a table with columns frame (of
-// the first of two), event (a Kind), from and to (ids, two joined by +, none for nothing), and
-// sequence where there are several movies. Detections without a line are not annotated, and the movie is Partial then.
+// ReadEvents reads what happens between frames, and stores it in the events and edges of movies: a
+// table with columns frame (of the first of two), event (a Kind), from and to (ids, two joined by
+// +, none for nothing), and sequence where there are several movies. Detections without a line are
+// not annotated, and the movie is Partial then.
 //
 // Errors name the line: unknown ids, events of the wrong shape, and annotations that contradict
 // each other.

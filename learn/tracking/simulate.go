@@ -67,7 +67,8 @@ type Cells struct {
 	Frames [][]Cell
 }
 
-// Cell is a cell in a frame, with the detections that show it, and the share of the cell's area that each covers.
+// Cell is a cell in a frame, with the detections that show it, and the share of the cell's area
+// that each covers.
 type Cell struct {
 	ID         int
 	X, Y, Area float64

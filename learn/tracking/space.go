@@ -33,8 +33,8 @@ func (a *Annotation) judged(p *Pair, h int) bool {
 	return false
 }
 
-// Reveal returns the part of a pair's true events that touch the detections marked: all hypotheses that
-// touch them are then settled, and so are their partners.
+// Reveal returns the part of a pair's true events that touch the detections marked: all hypotheses
+// that touch them are then settled, and so are their partners.
 func (p *Pair) Reveal(marked []bool) *Annotation {
 	a := &Annotation{Known: make([]bool, p.cover.Elements())}
 	for _, h := range p.Truth() {

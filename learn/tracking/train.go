@@ -181,7 +181,8 @@ type job struct {
 	f int
 }
 
-// units returns the mean radius of the detections, 8 where areas are not known, and their mean intensity.
+// units returns the mean radius of the detections, 8 where areas are not known, and their mean
+// intensity.
 func units(movies []*Movie) (length, light float64) {
 	radius, n, bright, lit := 0.0, 0, 0.0, 0
 	for _, m := range movies {
@@ -452,8 +453,8 @@ type Report struct {
 	Loss   float64 // the loss of Space with both costs 1, in the mean over frame pairs
 	Events int     // true ones
 	Missed int     // of them
-	// Confusion counts true events by their kind and that of the events found: the same event, or else what
-	// was found for its first detection.
+	// Confusion counts true events by their kind and that of the events found: the same event, or
+	// else what was found for its first detection.
 	Confusion map[[2]Kind]int
 }
 

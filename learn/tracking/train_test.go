@@ -101,8 +101,8 @@ func TestModelFile(t *testing.T) {
 	}
 }
 
-// Training that was interrupted and goes on from its checkpoint gives the same weights, with any number of
-// workers.
+// Training that was interrupted and goes on from its checkpoint gives the same weights, with any
+// number of workers.
 func TestResume(t *testing.T) {
 	movies := simulated(t, "default", 1)
 	o := &Options{}

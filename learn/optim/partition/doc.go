@@ -23,9 +23,9 @@
 //
 //	Σ_v u_v + Σ_h max(0, s_h - Σ_{v in h} u_v)
 //
-// Block coordinate descent lowers it first, subgradient steps then. Sets that
-// could not be in a better cover than the best one known are dropped, and the rest is split into components
-// again: most problems end there without a branch.
+// Block coordinate descent lowers it first, subgradient steps then. Sets that could not be in a
+// better cover than the best one known are dropped, and the rest is split into components again:
+// most problems end there without a branch.
 //
 // # What may be relied on
 //
@@ -39,6 +39,7 @@
 //
 // M. Fisher, "The Lagrangian relaxation method for solving integer programming problems",
 // Management Science 27, 1981. R. Jonker and A. Volgenant, "A shortest augmenting path algorithm
-// for dense and sparse linear assignment problems", Computing 38, 1987. K. Murty, "An algorithm for ranking all
-// the assignments in order of increasing cost", Operations Research 16, 1968; E. Lawler, Management Science 18, 1972.
+// for dense and sparse linear assignment problems", Computing 38, 1987. K. Murty, "An algorithm for
+// ranking all the assignments in order of increasing cost", Operations Research 16, 1968; E.
+// Lawler, Management Science 18, 1972.
 package partition

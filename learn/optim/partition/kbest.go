@@ -157,7 +157,8 @@ func (q *component) kbest(ctx context.Context, score []float64, best []int32, op
 			here.Sets[i] = int(q.sets[h])
 		}
 		out = append(out, &here)
-		// Those after s: the first j sets of it, and not the next. Sets that the node has fixed come first.
+		// Those after s: the first j sets of it, and not the next. Sets that the node has fixed
+		// come first.
 		forced := slices.Clone(x.score)
 		for _, h := range s.Sets {
 			others := 0

@@ -23,9 +23,9 @@ func (p *part) name(h int32) int32 {
 	return p.id[h]
 }
 
-// split settles elements that only one set can cover, and divides what is left into parts
-// that share no element. It changes alive. chosen are names of sets, in the order in which they were settled.
-// dead is an element that nothing can cover, else -1.
+// split settles elements that only one set can cover, and divides what is left into parts that
+// share no element. It changes alive. chosen are names of sets, in the order in which they were
+// settled. dead is an element that nothing can cover, else -1.
 func (p *part) split(alive []bool) (chosen []int32, pieces []*part, dead int) {
 	n := p.elements()
 	left := make([]int32, n) // allowed sets of each element; -1 once it is covered

@@ -244,7 +244,8 @@ func TestKBestAgainstEnumeration(t *testing.T) {
 	}
 }
 
-// The linear relaxation is fractional: three sets of two around a triangle. Only branching proves the value.
+// The linear relaxation is fractional: three sets of two around a triangle. Only branching proves
+// the value.
 func TestFractionalRelaxation(t *testing.T) {
 	c, err := New(3, [][]int32{{0, 1}, {1, 2}, {0, 2}, {0}, {1}, {2}})
 	if err != nil {

@@ -85,8 +85,8 @@ type region struct {
 	place    []int32 // from 1, of elements in the region; 0 for others
 }
 
-// grow makes the region around a set: the sets of the cover that its elements could be shared with most
-// cheaply, and theirs.
+// grow makes the region around a set: the sets of the cover that its elements could be shared with
+// most cheaply, and theirs.
 func (g *region) grow(seed int32) bool {
 	d, p := g.d, g.d.p
 	g.elements = g.elements[:0]

@@ -220,8 +220,9 @@ func (r *TrackingReport) of(task, method string) []*TrackingCell {
 	return out
 }
 
-// WriteTable writes a line for each task and method: means and deviations of the loss over trials, and the
-// measures of all trials together; 1 - LNK is compared with distance's by a test paired over trials.
+// WriteTable writes a line for each task and method: means and deviations of the loss over trials,
+// and the measures of all trials together; 1 - LNK is compared with distance's by a test paired
+// over trials.
 func (r *TrackingReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "task\tmethod\tloss, %\t1-LNK, %\tof distance\tp\tdivision F1\tfound\tfalse\tjoins\tmissed\tmeaning\tdivisions\tmissed\tfalse")
