@@ -168,10 +168,11 @@ class SequenceLoss(torch.nn.Module):
     def extra_repr(self):
         return "%s, %s, gamma=%g, order=%d, reduction=%s" % (self.objective, self.loss, self.gamma, self.order, self.reduction)
 
-    def forward(self, theta, references, reference_lengths=None):
+    def forward(self, theta, references, reference_lengths=None, lengths=None):
         """theta is [batch, length, alphabet ** order]; references are lists or tensors of labels, or a
-        padded tensor [batch, length] with reference_lengths. Strings are as long as their references; what is behind
-        them in theta is padding, which has gradient 0."""
+        padded tensor [batch, length] with reference_lengths. Strings are as long as their references, or, for
+        risk and reward_augmented, as long as lengths says; what is behind them in theta is padding, which has
+        gradient 0."""
         if not isinstance(theta, torch.Tensor) or theta.dtype not in (torch.float32, torch.float64):
             raise InvalidError("theta is %s; it must be a tensor of float32 or float64" % (theta.dtype if isinstance(theta, torch.Tensor) else type(theta)))
         if theta.dim() != 3:
@@ -185,13 +186,15 @@ class SequenceLoss(torch.nn.Module):
         if isinstance(reference_lengths, torch.Tensor):
             reference_lengths = _numpy(reference_lengths)
         packed = pack(references, reference_lengths)
+        if isinstance(lengths, torch.Tensor):
+            lengths = _numpy(lengths)
         if len(packed[1]) - 1 != theta.shape[0]:
             raise InvalidError("%d references for a batch of %d" % (len(packed[1]) - 1, theta.shape[0]))
         alphabet = self.alphabet or round(theta.shape[2] ** (1.0 / self.order))
         # A call that may take long runs where Ctrl-C can end it, which costs a tenth of a millisecond.
         shape = tuple(theta.shape)
         begin = time.perf_counter()
-        case = _Case(self, packed, None, alphabet, self._quick.get(shape, 1.0) > 0.02)
+        case = _Case(self, packed, lengths, alphabet, self._quick.get(shape, 1.0) > 0.02)
         values = _Value.apply(theta, case)
         if len(self._quick) > 64:
             self._quick.clear()
