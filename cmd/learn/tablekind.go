@@ -18,9 +18,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/resilient/network"
 	"github.com/tropica-fst/tropica/learn/skpca"
 	"github.com/tropica-fst/tropica/learn/sparse"
-	"github.com/tropica-fst/tropica/learn/resilient/network"
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
