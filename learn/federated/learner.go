@@ -36,15 +36,7 @@ func (Learner) Options() any { return &KernelOptions{} }
 
 // Train implements learner.Learner.
 func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
-	o, ok := options.(*KernelOptions)
-	if !ok && options != nil {
-		return nil, nil, fmt.Errorf("federated: options of type %T", options)
-	}
-	m, r, err := TrainKernel(t, o, c)
-	if m == nil {
-		return nil, r, err
-	}
-	return m, r, err
+	return learner.TrainWith(TrainKernel, t, options, c)
 }
 
 // Read implements learner.Learner.

@@ -2,6 +2,7 @@ package learner
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -37,6 +38,33 @@ type Model[D, P any] interface {
 	Explain() []Section
 	// Write writes a model file.
 	Write(w io.Writer) error
+}
+
+// TrainWith is Learner.Train by a package's own Train: it gives it its options, and returns no
+// model where there is none.
+func TrainWith[D, P, O any, M interface {
+	comparable
+	Model[D, P]
+}](train func(D, *O, *run.Control) (M, *optim.Result, error), examples D, options any, c *run.Control) (Model[D, P], *optim.Result, error) {
+	o, ok := options.(*O)
+	if !ok && options != nil {
+		return nil, nil, fmt.Errorf("learner: options of type %T, not %T", options, o)
+	}
+	m, result, err := train(examples, o, c)
+	var none M
+	if m == none {
+		return nil, result, err
+	}
+	return m, result, err
+}
+
+// ReadWith is Learner.Read by a package's own Read.
+func ReadWith[D, P any, M Model[D, P]](read func(io.Reader) (M, error), r io.Reader) (Model[D, P], error) {
+	m, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // Scores are predictions of the rows of a table.

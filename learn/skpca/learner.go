@@ -1,7 +1,6 @@
 package skpca
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -37,22 +36,10 @@ func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
 func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
-	o, ok := options.(*Options)
-	if !ok && options != nil {
-		return nil, nil, fmt.Errorf("skpca: options of type %T", options)
-	}
-	m, r, err := Train(t, o, c)
-	if m == nil {
-		return nil, r, err
-	}
-	return m, r, err
+	return learner.TrainWith(Train, t, options, c)
 }
 
 // Read implements learner.Learner.
 func (Learner) Read(r io.Reader) (learner.Model[*table.Table, *learner.Scores], error) {
-	m, err := Read(r)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return learner.ReadWith(Read, r)
 }

@@ -1,7 +1,6 @@
 package structured
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/tropica-fst/tropica/learn/learner"
@@ -44,22 +43,10 @@ func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
 func (Learner) Train(d *Data, options any, c *run.Control) (learner.Model[*Data, *Predictions], *optim.Result, error) {
-	o, ok := options.(*Options)
-	if !ok && options != nil {
-		return nil, nil, fmt.Errorf("structured: options of type %T", options)
-	}
-	m, r, err := Train(d, o, c)
-	if m == nil {
-		return nil, r, err
-	}
-	return m, r, err
+	return learner.TrainWith(Train, d, options, c)
 }
 
 // Read implements learner.Learner.
 func (Learner) Read(r io.Reader) (learner.Model[*Data, *Predictions], error) {
-	m, err := Read(r)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return learner.ReadWith(Read, r)
 }

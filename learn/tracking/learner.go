@@ -1,7 +1,6 @@
 package tracking
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/tropica-fst/tropica/learn/learner"
@@ -34,22 +33,10 @@ func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
 func (Learner) Train(movies []*Movie, options any, c *run.Control) (learner.Model[[]*Movie, []*Prediction], *optim.Result, error) {
-	o, ok := options.(*Options)
-	if !ok && options != nil {
-		return nil, nil, fmt.Errorf("tracking: options of type %T", options)
-	}
-	m, r, err := Train(movies, o, c)
-	if m == nil {
-		return nil, r, err
-	}
-	return m, r, err
+	return learner.TrainWith(Train, movies, options, c)
 }
 
 // Read implements learner.Learner.
 func (Learner) Read(r io.Reader) (learner.Model[[]*Movie, []*Prediction], error) {
-	m, err := Read(r)
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return learner.ReadWith(Read, r)
 }
