@@ -421,15 +421,7 @@ func (m *Model) Write(w io.Writer) error {
 		}
 		meta.Bounds = &b
 	}
-	var column, level []int32
-	var scaling []float64
-	for _, x := range m.features {
-		column, level = append(column, int32(x.Column)), append(level, int32(x.Level))
-		scaling = append(scaling, x.Mean, x.Scale)
-	}
-	model.Put(f, "column", column)
-	model.Put(f, "level", level)
-	model.Put(f, "scaling", scaling, len(m.features), 2)
+	linear.PutFeatures(f, m.features)
 	needed := false
 	for k, p := range m.parts {
 		q := partMeta{Kernel: p.kernel, Name: p.name, Scale: p.scale, Trace: m.traces[k], Count: m.fit.counts[k]}

@@ -39,16 +39,7 @@ func Read(r io.Reader) (*Model, error) {
 	default:
 		return bad("the loss %q", meta.Loss)
 	}
-	column, err := model.Get[int32](f, "column")
-	if err != nil {
-		return nil, err
-	}
-	level, err := model.Get[int32](f, "level", len(column))
-	if err != nil {
-		return nil, err
-	}
-	scaling, err := model.Get[float64](f, "scaling", len(column), 2)
-	if err != nil {
+	if m.features, err = linear.GetFeatures(f, &m.form); err != nil {
 		return nil, err
 	}
 	finite := true
@@ -57,15 +48,7 @@ func Read(r io.Reader) (*Model, error) {
 			finite = finite && v-v == 0
 		}
 	}
-	check(scaling)
-	for j := range column {
-		x := linear.Feature{Column: int(column[j]), Level: int(level[j]), Mean: scaling[2*j], Scale: scaling[2*j+1]}
-		if x.Column < 0 || x.Column >= len(m.form.Columns) || x.Level < -1 || x.Level >= max(0, len(m.form.Columns[x.Column].Levels)) {
-			return bad("feature %d is level %d of column %d of %d", j, x.Level, x.Column, len(m.form.Columns))
-		}
-		m.features = append(m.features, x)
-	}
-	base := &kernel.Matrix{Rows: 0, Cols: len(column)}
+	base := &kernel.Matrix{Rows: 0, Cols: len(m.features)}
 	if meta.Sparse {
 		base.Start = []int{0}
 	}
@@ -80,8 +63,8 @@ func Read(r io.Reader) (*Model, error) {
 			return bad("%v", err)
 		}
 		for _, c := range q.Kernel.Columns {
-			if c < 0 || c >= len(column) {
-				return bad("kernel %d has column %d of %d", k+1, c, len(column))
+			if c < 0 || c >= len(m.features) {
+				return bad("kernel %d has column %d of %d", k+1, c, len(m.features))
 			}
 		}
 		values, err := model.Get[float64](f, fmt.Sprintf("eigenvalues.%d", k))
@@ -95,12 +78,12 @@ func Read(r io.Reader) (*Model, error) {
 		m.spectrum, m.traces = append(m.spectrum, values), append(m.traces, q.Trace)
 		p.values = values[:q.Count:q.Count]
 		total += q.Count
-		d := len(column)
+		d := len(m.features)
 		if q.Kernel.Columns != nil {
 			d = len(q.Kernel.Columns)
 		}
 		if q.Fourier > 0 {
-			if p.fourier, err = kernel.NewFourier(q.Kernel, len(column), q.Fourier, q.Seed); err != nil {
+			if p.fourier, err = kernel.NewFourier(q.Kernel, len(m.features), q.Fourier, q.Seed); err != nil {
 				return bad("%v", err)
 			}
 			d = p.fourier.D

@@ -277,15 +277,7 @@ type functionMeta struct {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	meta := modelMeta{m.form, m.settings, m.family.Name(), m.rows, m.lo, m.hi, m.offset, m.scale, []functionMeta{}}
-	var column, level []int32
-	var scaling []float64
-	for _, x := range m.features {
-		column, level = append(column, int32(x.Column)), append(level, int32(x.Level))
-		scaling = append(scaling, x.Mean, x.Scale)
-	}
-	model.Put(f, "column", column)
-	model.Put(f, "level", level)
-	model.Put(f, "scaling", scaling, len(m.features), 2)
+	linear.PutFeatures(f, m.features)
 	for i, fn := range m.functions {
 		meta.Functions = append(meta.Functions, functionMeta{fn.classes, fn.peaks, fn.active})
 		name := fmt.Sprintf("%d/", i)
@@ -326,27 +318,16 @@ func Read(r io.Reader) (*Model, error) {
 	if m.family, err = ParseFamily(meta.Family); err != nil {
 		return nil, bad("%v", err)
 	}
-	column, err := model.Get[int32](f, "column")
-	if err != nil {
+	if m.features, err = linear.GetFeatures(f, &m.form); err != nil {
 		return nil, err
 	}
-	level, err := model.Get[int32](f, "level", len(column))
-	if err != nil {
-		return nil, err
-	}
-	scaling, err := model.Get[float64](f, "scaling", len(column), 2)
-	if err != nil {
-		return nil, err
-	}
-	for j := range column {
-		x := linear.Feature{Column: int(column[j]), Level: int(level[j]), Mean: scaling[2*j], Scale: scaling[2*j+1]}
-		if x.Column < 0 || x.Column >= len(m.form.Columns) || x.Level < -1 || x.Level >= max(0, len(m.form.Columns[x.Column].Levels)) || x.Scale == 0 {
-			return nil, bad("feature %d is level %d of column %d of %d, of scale %v", j, x.Level, x.Column, len(m.form.Columns), x.Scale)
+	for j, x := range m.features {
+		if x.Scale == 0 {
+			return nil, bad("feature %d has the scale 0", j)
 		}
-		m.features = append(m.features, x)
 	}
-	if optim.FirstNotFinite(scaling) >= 0 || len(m.features) == 0 || math.IsNaN(m.offset) || math.IsInf(m.offset, 0) || !(m.scale > 0) || math.IsInf(m.scale, 1) {
-		return nil, bad("a scaling is not finite")
+	if len(m.features) == 0 || math.IsNaN(m.offset) || math.IsInf(m.offset, 0) || !(m.scale > 0) || math.IsInf(m.scale, 1) {
+		return nil, bad("there are no features, or the scale of the target is not finite")
 	}
 	k := len(m.form.Classes)
 	if most := max(1, k*(k-1)/2); len(meta.Functions) > most || k == 1 {
