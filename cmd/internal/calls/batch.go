@@ -32,14 +32,13 @@ type slot struct {
 }
 
 type worker struct {
-	e      losses.Evaluator
-	p      losses.Potentials
-	r      losses.Result
-	ref    []int
-	theta  [][]float64 // of float32 elements, converted
-	v      [][]float64
-	drawn  [][]int
-	buffer []int
+	e     losses.Evaluator
+	p     losses.Potentials
+	r     losses.Result
+	ref   []int
+	theta [][]float64 // of float32 elements, converted
+	v     [][]float64
+	drawn [][]int
 }
 
 func newSession() *session { return &session{cache: losses.NewCache(0)} }
