@@ -62,7 +62,7 @@ func TestReadTracks(t *testing.T) {
 }
 
 // Events over several frames: a daughter that moves on, a division between two frames that stay, and
-// three daughters, of which the farthest is left out.
+// three daughters: the farthest is left out.
 func TestEvery(t *testing.T) {
 	text := "frame,track,parent,x,y\n0,1,0,0,0\n1,1,0,0,0\n2,2,1,-5,0\n2,3,1,5,0\n3,2,1,-6,0\n3,4,3,6,1\n3,5,3,60,-1\n4,2,1,-7,0\n4,4,3,6,1\n4,5,3,60,-1\n"
 	list, err := ReadMovies(strings.NewReader(text), "m.csv", nil)
