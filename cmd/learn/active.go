@@ -37,8 +37,9 @@ The program waits for answers. An interrupt writes its state, and the same
 command with --resume goes on: answers that came in the meantime are read.
 
 --labelled names sentences that are labelled already, --labels other labels that
-there are. With --simulate, the pool has labels, which are hidden until they are
-asked for.
+there are. The pool has a column for labels too, of ? or of such labels, which
+are not learnt from unless --simulate is given: then they are hidden until they
+are asked for.
 
 Example:
 
@@ -104,6 +105,9 @@ Example:
 				if len(known) == 0 && len(o.Labels) == 0 {
 					return nil, errors.New("no labels are known: name them by --labels, or give sentences that have some by --labelled")
 				}
+				if err := foreign(pool, truth, known, o.Labels); err != nil && !*simulate {
+					return nil, err
+				}
 				p, err := sequence.Prepare(append(slices.Clone(pool), known...), o)
 				if err != nil {
 					return nil, err
@@ -145,6 +149,28 @@ Example:
 			})
 		}
 	},
+}
+
+// foreign finds what is no label in the column of the labels of a pool, which questions would hide.
+func foreign(pool []sequence.Example, labels [][]string, known []sequence.Example, named []string) error {
+	have := map[string]bool{"": true}
+	for _, y := range named {
+		have[y] = true
+	}
+	for i := range known {
+		for _, y := range known[i].Labels {
+			have[y] = true
+		}
+	}
+	for i := range labels {
+		for t, y := range labels[i] {
+			if !have[y] {
+				return fmt.Errorf("%s: token %d has %q in the column of the labels, where a pool has ? or one that is known: "+
+					"--label names another column, --labels more labels", pool[i].Source, t+1, y)
+			}
+		}
+	}
+	return nil
 }
 
 // asked is a query for reports.

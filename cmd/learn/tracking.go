@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -225,11 +226,16 @@ func (k *trackingKind) linking(c *call, corrections, previous string, movies []*
 			return nil, fmt.Errorf("flag --corrections: %w", err)
 		}
 	}
-	if len(movies) > 1 {
-		for _, r := range list {
-			if r.Sequence == "" {
-				return nil, fmt.Errorf("flag --corrections: %s: there are %d movies: a column sequence must say which one", r.Place, len(movies))
-			}
+	for _, r := range list {
+		known := slices.ContainsFunc(movies, func(m *tracking.Movie) bool { return m.Sequence == r.Sequence })
+		switch {
+		case known || r.Sequence == "" && len(movies) == 1:
+		case r.Sequence == "":
+			return nil, fmt.Errorf("flag --corrections: %s: there are %d movies: a column sequence must say which one",
+				r.Place, len(movies))
+		case len(movies) > 1 || *k.sequence == "":
+			return nil, fmt.Errorf("flag --corrections: %s: there is no such sequence among the detections: %q",
+				r.Place, r.Sequence)
 		}
 	}
 	out := make([]*tracking.LinkOptions, len(movies))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/dataset"
@@ -115,6 +116,9 @@ func (k *trackingKind) divided(movies []*tracking.Movie) ([]*tracking.Movie, err
 			if err != nil {
 				return nil, err
 			}
+			if to-from > 1 { // a file that is written must tell them apart
+				x.Sequence = strings.TrimPrefix(fmt.Sprintf("%s/%d", m.Sequence, offset), "/")
+			}
 			parts, n := int(*k.parts), len(x.Frames)-1
 			if parts > 1 && n < parts {
 				return nil, fmt.Errorf("flag --parts: %s has %d frames, too few for %d parts of two", x.Name, n+1, parts)
@@ -125,7 +129,9 @@ func (k *trackingKind) divided(movies []*tracking.Movie) ([]*tracking.Movie, err
 			}
 			for p := range parts {
 				k.group = append(k.group, i*parts+p)
-				out = append(out, x.Cut(p*n/parts, (p+1)*n/parts+1))
+				y := x.Cut(p*n/parts, (p+1)*n/parts+1)
+				y.Sequence = strings.TrimPrefix(fmt.Sprintf("%s/part%d", x.Sequence, p+1), "/")
+				out = append(out, y)
 			}
 		}
 	}

@@ -345,7 +345,10 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	if r.First != nil {
 		fmt.Fprintf(w, "%s, first stage: objective %.6g after %d iterations, %d evaluations (%s)\n", name, r.First.Objective, r.First.Iterations, r.First.Evaluations, r.First.Reason)
 	}
-	fmt.Fprintf(w, "%s: objective %.6g after %d iterations, %d evaluations, %.1f s (%s)\n", name, r.Objective, r.Iterations, r.Evaluations, r.Seconds, r.Reason)
+	if r.Reason != "" {
+		fmt.Fprintf(w, "%s: objective %.6g after %d iterations, %d evaluations, %.1f s (%s)\n",
+			name, r.Objective, r.Iterations, r.Evaluations, r.Seconds, r.Reason)
+	}
 	if r.Note != "" {
 		fmt.Fprintf(w, "note: %s\n", r.Note)
 	}
@@ -358,6 +361,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
 	case r.Reason == network.AllPasses: // as many as the options ask for: nothing is missing
+	case r.Reason == "": // nothing was iterated
 	case !r.Converged && name != "active": // which asks until there is nothing to ask
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")
 	}

@@ -322,6 +322,9 @@ func (a *active[X, Y, A]) choose() {
 		return 0
 	})
 	size := min(a.o.Batch, len(order))
+	if a.o.Queries > 0 { // no question whose answer would not be read
+		size = min(size, a.o.Queries-len(a.queries))
+	}
 	if size == 1 {
 		a.batch = []int{order[0]}
 		return

@@ -180,3 +180,27 @@ func TestActiveInterruptedWhileItWaits(t *testing.T) {
 		t.Errorf("%v, %+v", err, saved)
 	}
 }
+
+// counting is an annotator that counts its questions.
+type counting struct {
+	Simulation[[]int]
+	asked *int
+}
+
+func (c counting) Ask(batch []int) error { *c.asked += len(batch); return nil }
+
+// The last batch is no larger than the questions that are left.
+func TestActiveAsksNoMoreThanQueries(t *testing.T) {
+	s := finite{N: 3}
+	var pool []*input
+	var answers Simulation[[]int]
+	for _, e := range spacetest.RandomFinite(rand.New(rand.NewPCG(5, 5)), s, 12, 4, 0) {
+		pool, answers = append(pool, e.X), append(answers, e.A)
+	}
+	asked := 0
+	o := &ActiveOptions{Batch: 4, Queries: 6, Alike: 1, Threshold: learner.None}
+	r, _, err := Active(s, pool, nil, Annotator[[]int](counting{answers, &asked}), o, nil)
+	if err != nil || len(r.Queries) != 6 || asked != 6 {
+		t.Errorf("%d questions, %d answered: %v", asked, len(r.Queries), err)
+	}
+}

@@ -24,7 +24,7 @@ type PerceptronOptions struct {
 	Valid func(w []float64) (float64, error)
 }
 
-// Perceptron makes passes over the samples, each of which moves the weights by
+// Perceptron makes passes over the samples. Each sample moves the weights by
 // Φ(x, z) - Φ(x, y): y is the best output, and z the best that agrees with the annotation,
 // complete or not. It stops when no output of a pass has a loss, after Passes, or when Valid no
 // longer falls. The result's F is the mean loss of the last pass.

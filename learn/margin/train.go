@@ -165,7 +165,7 @@ type PartialOptions struct {
 	Shrink  float64 `flag:"shrink" default:"0.5" above:"0" max:"0.99" help:"What each outer step multiplies that gap by" topic:"partial"`
 	Fall    float64 `flag:"fall" min:"0" help:"Fall of the objective in an outer step at which to stop; 0 is --gap" topic:"partial"`
 	Start   string  `flag:"start" default:"auto" values:"auto,complete,perceptron,random,zero" help:"Weights to start from: learnt from the complete samples, by a perceptron, drawn, or 0; auto is complete where there are such samples, else perceptron" topic:"partial"`
-	Starts  int     `flag:"starts" default:"1" min:"1" help:"Starts of which the best is kept; those after the first are drawn" topic:"partial"`
+	Starts  int     `flag:"starts" default:"1" min:"1" help:"Starts; the best is kept, and those after the first are drawn" topic:"partial"`
 	Seed    uint64  `flag:"seed" default:"1" help:"Seed of starts that are drawn" topic:"partial"`
 	Forget  bool    `flag:"forget" help:"Forget planes in every outer step, for comparison" topic:"partial"`
 	Precise bool    `flag:"precise" help:"Solve all convex problems to --gap, for comparison" topic:"partial"`

@@ -189,7 +189,9 @@ func ReadMovies(r io.Reader, name string, opts *ReadOptions) ([]*Movie, error) {
 	for _, sequence := range sortedKeys(rows) {
 		p := parents[sequence]
 		if o.Parents != nil {
-			p = o.Parents[sequence]
+			if p, err = o.parents(sequence, rows); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
 		}
 		m, err := movieOf(name, sequence, rows[sequence], s.has("track"), p, &o)
 		if err != nil {
@@ -210,6 +212,25 @@ func filtered(o *ReadOptions) string {
 		return " of series " + o.Series
 	}
 	return ""
+}
+
+// parents returns those of a sequence. Where it is the only one, and the lineage has one only, a
+// name that just one of them has does not matter. Sequences without a line have no parents if others
+// have one: else the lineage is of another file.
+func (o *ReadOptions) parents(sequence string, rows map[string][]located) (map[int]int, error) {
+	p, ok := o.Parents[sequence]
+	if ok || len(o.Parents) == 0 {
+		return p, nil
+	}
+	for name, other := range o.Parents {
+		if _, ok := rows[name]; ok {
+			return nil, nil
+		}
+		if len(o.Parents) == 1 && len(rows) == 1 && (name == "" || sequence == "") {
+			return other, nil
+		}
+	}
+	return nil, fmt.Errorf("the lineage is of the sequences %q, and not of %q", sortedKeys(o.Parents), sortedKeys(rows))
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -391,8 +412,8 @@ func readManTrack(r io.Reader, name string) (map[string]map[int]int, error) {
 
 // ReadEvents reads what happens between frames, and stores it in the events and edges of movies: a
 // table with columns frame (of the first of two), event (a Kind), from and to (ids, two joined by
-// +, none for nothing), and sequence where there are several movies. Detections without a line are
-// not annotated, and the movie is Partial then.
+// +, none for nothing), and sequence where there are several movies. For one movie, lines of other
+// sequences are left out. Detections without a line are not annotated, and the movie is Partial then.
 //
 // Errors name the line: unknown ids, events of the wrong shape, and annotations that contradict
 // each other.
@@ -416,6 +437,7 @@ func ReadEvents(r io.Reader, name string, movies []*Movie) error {
 			}
 		}
 	}
+	lines, others := 0, 0
 	for {
 		more, err := s.next()
 		if err != nil {
@@ -424,13 +446,18 @@ func ReadEvents(r io.Reader, name string, movies []*Movie) error {
 		if !more {
 			break
 		}
-		k := 0
-		if len(movies) > 1 {
-			sequence := s.text("sequence")
-			if k = slices.IndexFunc(movies, func(m *Movie) bool { return m.Sequence == sequence }); k < 0 {
-				return s.fail("there is no sequence %q", sequence)
-			}
+		k, sequence := 0, s.text("sequence")
+		if sequence != "" || len(movies) > 1 {
+			k = slices.IndexFunc(movies, func(m *Movie) bool { return m.Sequence == sequence })
 		}
+		switch {
+		case k < 0 && len(movies) == 1:
+			others++ // the file has several sequences, and one was read
+			continue
+		case k < 0:
+			return s.fail("there is no sequence %q", sequence)
+		}
+		lines++
 		m := movies[k]
 		frame, err := s.integer("frame", 0, 0)
 		if err != nil {
@@ -471,6 +498,9 @@ func ReadEvents(r io.Reader, name string, movies []*Movie) error {
 			return s.fail("a %s of %d detections to %d; it takes %s", e.Kind, len(e.From), len(e.To), shapes[e.Kind])
 		}
 		m.Events[t] = append(m.Events[t], e)
+	}
+	if lines == 0 && others > 0 {
+		return fmt.Errorf("%s: none of its %d events is of the sequence %q", name, others, movies[0].Sequence)
 	}
 	for k, m := range movies {
 		parts := 0
@@ -580,8 +610,11 @@ func WriteMovies(w io.Writer, movies []*Movie) error {
 	return b.Flush()
 }
 
-// short writes a number with three digits after the point at most.
+// short writes a number to a thousandth, and to six digits what is less than 1 or huge.
 func short(v float64) string {
+	if a := math.Abs(v); a < 1 || a > 1e9 {
+		return strconv.FormatFloat(v, 'g', 6, 64)
+	}
 	return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
 }
 

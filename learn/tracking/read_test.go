@@ -62,7 +62,7 @@ func TestReadTracks(t *testing.T) {
 }
 
 // Events over several frames: a daughter that moves on, a division between two frames that stay, and
-// three daughters, of which the farthest is left out.
+// three daughters: the farthest is left out.
 func TestEvery(t *testing.T) {
 	text := "frame,track,parent,x,y\n0,1,0,0,0\n1,1,0,0,0\n2,2,1,-5,0\n2,3,1,5,0\n3,2,1,-6,0\n3,4,3,6,1\n3,5,3,60,-1\n4,2,1,-7,0\n4,4,3,6,1\n4,5,3,60,-1\n"
 	list, err := ReadMovies(strings.NewReader(text), "m.csv", nil)
@@ -170,4 +170,62 @@ func FuzzReadMovies(f *testing.F) {
 			t.Fatal(fmt.Sprint(err), len(again), len(list))
 		}
 	})
+}
+
+// A lineage of other sequences is not taken for one without divisions.
+func TestReadParentsBySequence(t *testing.T) {
+	named := "sequence,frame,track,x,y\n01,0,1,1,1\n01,1,2,1,1\n01,1,3,2,1\n"
+	plain := "frame,track,x,y\n0,1,1,1\n1,2,1,1\n1,3,2,1\n"
+	parents := map[int]int{2: 1, 3: 1}
+	for _, test := range []struct {
+		movie   string
+		lineage string
+		edges   int // negative for an error
+	}{{named, "01", 2}, {named, "", 2}, {plain, "", 2}, {plain, "01", 2}, {named, "02", -1}} {
+		list, err := ReadMovies(strings.NewReader(test.movie), "m.csv",
+			&ReadOptions{Parents: map[string]map[int]int{test.lineage: parents}})
+		if (err != nil) != (test.edges < 0) {
+			t.Errorf("lineage of %q: %v", test.lineage, err)
+		} else if err == nil && len(list[0].Edges) != test.edges {
+			t.Errorf("lineage of %q: %d edges, want %d", test.lineage, len(list[0].Edges), test.edges)
+		}
+	}
+}
+
+// Events of other sequences than the one that was read are left out.
+func TestReadEventsOfOneSequence(t *testing.T) {
+	read := func(sequence string) (*Movie, error) {
+		list, err := ReadMovies(strings.NewReader("sequence,frame,id,x,y\n2,0,1,1,1\n2,1,1,1,1\n"), "m", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := "sequence,frame,event,from,to\n1,0,disappear,1,\n1,0,appear,,1\n" + sequence + ",0,move,1,1\n"
+		return list[0], ReadEvents(strings.NewReader(events), "e", list)
+	}
+	m, err := read("2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]Event{{{Move, []int{0}, []int{0}}}}, m.Events); diff != "" || m.Partial {
+		t.Error(diff)
+	}
+	if _, err := read("3"); err == nil {
+		t.Error("events of another sequence were accepted")
+	}
+}
+
+// Positions are written as they were read, in any unit.
+func TestWriteTracksExactly(t *testing.T) {
+	m := &Movie{Frames: [][]Detection{{{ID: 1, X: 1.23456789e-7, Y: 2.00012345}}}}
+	var b bytes.Buffer
+	if err := WriteTracks(&b, []*Movie{m}, []*Prediction{{Events: [][]Event{}}}); err != nil {
+		t.Fatal(err)
+	}
+	back, err := ReadMovies(&b, "tracks", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := back[0].Frames[0][0]; got.X != 1.23456789e-7 || got.Y != 2.00012345 {
+		t.Errorf("%v, %v", got.X, got.Y)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 )
 
 // Track is an object from the frame where it appears, or its parent becomes it, to the last.
@@ -82,12 +83,15 @@ func WriteTracks(w io.Writer, movies []*Movie, predictions []*Prediction) error 
 				if len(movies) > 1 {
 					fmt.Fprintf(b, "%s,", m.sequence(n))
 				}
-				fmt.Fprintf(b, "%d,%d,%d,%d,%s,%s\n", t.ID, t.Parent, m.Number(t.First+k), d.ID, short(d.X), short(d.Y))
+				fmt.Fprintf(b, "%d,%d,%d,%d,%s,%s\n", t.ID, t.Parent, m.Number(t.First+k), d.ID, exact(d.X), exact(d.Y))
 			}
 		}
 	}
 	return b.Flush()
 }
+
+// exact writes a number with as many digits as it takes to read the same again.
+func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // WriteChallenge writes tracks as a res_track.txt of the Cell Tracking Challenge: track, first frame,
 // last frame and parent.

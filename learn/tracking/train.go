@@ -113,6 +113,7 @@ type trainer struct {
 	control run.Control
 	samples []space.Sample[*Pair, *Annotation]
 	partial bool
+	reach   float64 // pixels: the gate, or what it is by default where that is less
 }
 
 // prepare chooses units, gate and events, and makes the assignment problems.
@@ -141,6 +142,7 @@ func (t *trainer) prepare(movies []*Movie) error {
 	if c.Gate = t.Gate; c.Gate == 0 {
 		c.Gate = math.Max(1.25*longest, c.Unit)
 	}
+	t.reach = math.Min(c.Gate, math.Max(1.25*longest, c.Unit))
 	for _, k := range []Kind{Divide, Split, Merge} {
 		if t.Events == "all" || t.Events == "divide" && k == Divide || t.Events == "auto" && occurs[k] {
 			c.Kinds = append(c.Kinds, k)
@@ -247,7 +249,7 @@ const priorScale = 10
 // prior returns the weights of the best assignment by distance. Splits and merges score there as
 // divisions do.
 func (t *trainer) prior(movies []*Movie) ([]float64, error) {
-	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates}, control: t.control}
+	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates}, control: t.control, reach: t.reach}
 	if _, err := d.distance(movies); err != nil {
 		return nil, err
 	}
@@ -345,7 +347,7 @@ func (t *trainer) distance(movies []*Movie) (*optim.Result, error) {
 	if divide {
 		seconds = []float64{-1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2}
 	}
-	reach := c.Gate / c.Unit
+	reach := t.reach / c.Unit
 	for _, share := range []float64{0.15, 0.25, 0.35, 0.5, 0.7, 1} {
 		for _, second := range seconds {
 			w := distanceWeights(share*reach, second, divide)

@@ -213,3 +213,22 @@ func TestTransferOnSamples(t *testing.T) {
 		t.Errorf("loss %v", r.Loss)
 	}
 }
+
+// The prior of a wide gate is that of the default: its scale comes from the links that are true.
+func TestPriorOfAWideGate(t *testing.T) {
+	movies := simulated(t, "clean", 1)
+	first := 0.0
+	for _, gate := range []float64{0, 1e3, 1e9} {
+		m, _, err := Train(movies, &Options{Method: string(Distance), Gate: gate}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost := m.w[offsets[Appear.block()]]
+		if first == 0 {
+			first = cost
+		}
+		if cost/first > 7 || cost/first < 0.14 { // the grid is of 0.15 to 1 times that scale
+			t.Errorf("gate %g: an appearance costs %g, %g by default", gate, -cost, -first)
+		}
+	}
+}

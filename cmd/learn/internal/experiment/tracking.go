@@ -162,7 +162,7 @@ func TrackingGenerated(preset string, seeds, movies int, seed uint64) (TrackingT
 	return t, nil
 }
 
-// TrackingParts makes a task of one movie at a stride: its frames are cut into parts, each of which is
+// TrackingParts makes a task of one movie at a stride: its frames are cut into parts, and each of them is
 // the test of one trial, with all offsets.
 func TrackingParts(name string, m *tracking.Movie, stride, parts int) (TrackingTask, error) {
 	t := TrackingTask{Name: name}
