@@ -4,9 +4,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -81,8 +83,8 @@ var certsIssue = &command{
 	name: "certs issue", args: "NAME.csr ...", min: 1, max: -1,
 	summary: "Signs requests: writes NAME.crt beside each.",
 	about: `
-The authority decides what a certificate says: the domain is that of --domain, and a request
-for another one is refused.
+The authority decides what a certificate says: the name is that of the file, the domain that of
+--domain, and a request for another one is refused.
 
 Example:
 
@@ -103,6 +105,11 @@ Example:
 				}
 				if asked := strings.Join(csr.Subject.OrganizationalUnit, ","); asked != *domain {
 					return fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked, *domain)
+				}
+				// The file's name is what the authority has read: a request must not be for another one.
+				if name := strings.TrimSuffix(filepath.Base(path), ".csr"); csr.Subject.CommonName != name {
+					return fmt.Errorf("%s: it asks for a certificate of %q; if that is meant, name the file %s.csr",
+						path, csr.Subject.CommonName, csr.Subject.CommonName)
 				}
 				to := strings.TrimSuffix(path, ".csr") + ".crt"
 				if err := a.issue(c, to, csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses, int(*days)); err != nil {
@@ -136,7 +143,7 @@ var certsRenew = &command{
 				}
 				if revoked, err := a.revoked(); err != nil {
 					return err
-				} else if slices.ContainsFunc(revoked, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(old.SerialNumber) == 0 }) {
+				} else if void(revoked, old.SerialNumber) {
 					return fmt.Errorf("%s: it was revoked; issue a new one", path)
 				}
 				if err := a.issue(c, path, old.Subject, old.PublicKey, old.DNSNames, old.IPAddresses, int(*days)); err != nil {
@@ -152,6 +159,7 @@ var certsRevoke = &command{
 	name: "certs revoke", args: "NAME.crt ...", min: 1, max: -1,
 	summary: "Puts certificates on the authority's list of those that are void.",
 	about: `
+With a certificate all others of its key are void, those before and after a renewal too.
 The list, ca.crl, goes to the server's folder of certificates; a server that runs reads it
 again when it changes.
 
@@ -177,7 +185,15 @@ Example:
 				if err := cert.CheckSignatureFrom(a.cert); err != nil {
 					return fmt.Errorf("%s: it is not of this authority: %w", path, err)
 				}
-				list = append(list, x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: time.Now()})
+				serials, err := a.sameKey(cert)
+				if err != nil {
+					return err
+				}
+				for _, n := range serials {
+					if !void(list, n) {
+						list = append(list, x509.RevocationListEntry{SerialNumber: n, RevocationTime: time.Now()})
+					}
+				}
 			}
 			b, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{RevokedCertificateEntries: list, Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now(), NextUpdate: time.Now().AddDate(10, 0, 0)}, a.cert, a.key)
 			if err != nil {
@@ -319,6 +335,9 @@ func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns
 	if err != nil {
 		return err
 	}
+	if err := a.record(serial, public, subject.CommonName, t.NotAfter); err != nil {
+		return err
+	}
 	if err := writePEM(c, to, "CERTIFICATE", b); err != nil {
 		return err
 	}
@@ -328,6 +347,72 @@ func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns
 	}
 	fmt.Fprintf(c.Out, ", until %s\n", t.NotAfter.Format("2006-01-02"))
 	return nil
+}
+
+// issuedFile lists the certificates of an authority, one a line: serial number, a hash of the key,
+// name, expiry.
+const issuedFile = "issued.tsv"
+
+// record adds a certificate to those that the authority has issued.
+func (a *authority) record(serial *big.Int, public any, name string, expiry time.Time) error {
+	key, err := keyHash(public)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(a.dir, issuedFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(f, "%v\t%s\t%q\t%s\n", serial, key, name, expiry.Format(time.RFC3339)); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// sameKey lists the serial numbers of all certificates of a certificate's key: its own, and those
+// before and after renewals, which are as good until they expire.
+func (a *authority) sameKey(cert *x509.Certificate) ([]*big.Int, error) {
+	out := []*big.Int{cert.SerialNumber}
+	key, err := keyHash(cert.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(a.dir, issuedFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	number := 0
+	for line := range strings.Lines(string(b)) {
+		number++
+		fields := strings.Split(line, "\t")
+		serial, ok := new(big.Int).SetString(fields[0], 10)
+		if !ok || len(fields) != 4 {
+			return nil, fmt.Errorf("%s:%d: it is no line of serial number, key, name and expiry", path, number)
+		}
+		if fields[1] == key && serial.Cmp(cert.SerialNumber) != 0 {
+			out = append(out, serial)
+		}
+	}
+	return out, nil
+}
+
+func keyHash(public any) (string, error) {
+	b, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:]), nil
+}
+
+// void tells whether a list has a serial number.
+func void(list []x509.RevocationListEntry, serial *big.Int) bool {
+	return slices.ContainsFunc(list, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(serial) == 0 })
 }
 
 // revoked lists the certificates that are void.

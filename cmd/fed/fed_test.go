@@ -314,8 +314,8 @@ func (s *site) client(dir, name string) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: c}, Timeout: 20 * time.Second}
 }
 
-func (s *site) ask(client *http.Client, procedure string, f *frame) (*frame, error) {
-	c := connect.NewClient[frame, frame](client, "https://"+s.addr+procedure, connect.WithCodec(codec{}))
+func (s *site) ask(client *http.Client, procedure string, f *frame, more ...connect.ClientOption) (*frame, error) {
+	c := connect.NewClient[frame, frame](client, "https://"+s.addr+procedure, append(more, connect.WithCodec(codec{}))...)
 	r, err := c.CallUnary(context.Background(), connect.NewRequest(f))
 	if err != nil {
 		return nil, err
@@ -352,14 +352,15 @@ func TestStrangers(t *testing.T) {
 		dir, name string
 		want      string
 	}{
-		"none": {"", "", "certificate|broken pipe|reset by peer"}, "foreign": {other, "p001", "unknown certificate authority"}, "expired": {filepath.Join(mine, "old"), "p004", "expired"},
+		"none": {"", "", "certificate"}, "foreign": {other, "p001", "unknown certificate authority"}, "expired": {filepath.Join(mine, "old"), "p004", "expired"},
 		"server": {s.path("certs"), "server", "bad certificate|not that of an agent|unsupported"}, "domain": {filepath.Join(mine, "p000west"), "p000", "FED-103"},
 		"unlisted": {filepath.Join(mine, "nobodyeast"), "nobody", "FED-102"}, "revoked": {filepath.Join(mine, "p002east"), "p002", "revoked"},
 	} {
 		for _, procedure := range []string{pollProcedure, sendProcedure} {
 			got, err := s.ask(s.client(c.dir, c.name), procedure, poll)
+			// With TLS 1.3 a client may write before the server's alert comes, and see that it was closed.
 			found := false
-			for w := range strings.SplitSeq(c.want, "|") {
+			for w := range strings.SplitSeq(c.want+"|broken pipe|reset by peer|closed network connection", "|") {
 				found = found || err != nil && strings.Contains(err.Error(), w)
 			}
 			if got != nil || !found {
@@ -390,6 +391,17 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("%v: %s", err, victim.errs.String())
 	}
 	falseServer.kill()
+
+	// A list of void certificates that is half copied lets nobody in for now; agents ask again.
+	list, err := os.ReadFile(s.path("certs/ca.crl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("certs/ca.crl", string(list[:len(list)/2]))
+	if _, err := s.ask(s.client(s.path("certs"), "p003"), pollProcedure, poll); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("half a list: %v", err)
+	}
+	s.write("certs/ca.crl", string(list))
 
 	a := s.join(s.names(0, 6))
 	a.end()
@@ -445,6 +457,9 @@ func TestBadAnswers(t *testing.T) {
 	send("cut", good[:len(good)-3], federated.Malformed)
 	if _, err := s.ask(client, sendProcedure, &frame{Body: make([]byte, 80<<20)}); connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("80 MB: %v", err)
+	}
+	if _, err := s.ask(client, sendProcedure, &frame{Body: good}, connect.WithSendGzip()); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Errorf("compressed, which hides its size: %v", err)
 	}
 	send("good", good, 0)
 	send("the same again", good, 0)
@@ -580,6 +595,20 @@ func TestCerts(t *testing.T) {
 		t.Errorf("renewed: %v until %v", renewed.Subject, renewed.NotAfter)
 	}
 	s.run("certs", "revoke", dir+"/anna.crt", "--authority", dir+"/ca")
+	a, err := openAuthority(dir + "/ca")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := a.revoked()
+	if err != nil || len(list) != 2 || !void(list, old.SerialNumber) || !void(list, renewed.SerialNumber) {
+		t.Errorf("the certificate before the renewal is as good as the one after: %v, %v", list, err)
+	}
+	s.run("certs", "revoke", dir+"/anna.crt", "--authority", dir+"/ca")
+	if list, err := a.revoked(); err != nil || len(list) != 2 {
+		t.Errorf("revoked twice: %v, %v", list, err)
+	}
+	copyFile(t, dir+"/anna.csr", dir+"/bert.csr")
+	fails("anna.csr", "certs", "issue", dir+"/bert.csr", "--authority", dir+"/ca", "--domain", "school")
 	fails("revoked", "certs", "renew", dir+"/anna.crt", "--authority", dir+"/ca")
 	fails("anna.csr", "certs", "renew", dir+"/anna.csr", "--authority", dir+"/ca")
 	fails("ca.crt", "certs", "issue", dir+"/anna.csr", "--authority", dir+"/none")

@@ -88,6 +88,8 @@ type server struct {
 	told    map[string]bool // agents that know that the run is over
 	read    time.Time       // of the list of revoked certificates
 	revoked map[string]bool
+
+	unreadable sync.Once // warns of that list
 }
 
 // exchange is a call that is waited for.
@@ -120,6 +122,9 @@ func newServer(c *call, cfg *federated.Config, dir string, patience time.Duratio
 
 // readRevoked reads the list of void certificates where it has changed.
 func (s *server) readRevoked() error {
+	if s.plain {
+		return nil
+	}
 	info, err := os.Stat(s.crl)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -186,7 +191,7 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 		return fmt.Errorf("interrupted; the same command goes on from %s", journal)
 	}
 	if err != nil {
-		s.end(nil, err.Error())
+		s.end(web, nil, err.Error())
 		return err
 	}
 	var b bytes.Buffer
@@ -196,14 +201,20 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	if err := s.c.Output(model, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
 		return err
 	}
-	s.end(b.Bytes(), "")
+	s.end(web, b.Bytes(), "")
 	rep := r.Report
 	fmt.Fprintf(s.c.Out, "%s: %d rounds in %d exchanges with %d agents: %d bytes down, %d up; answers were missing in %d exchanges\n", model, rep.Rounds, rep.Exchanges, len(s.cfg.Agents), rep.Down, rep.Up, len(rep.Missing))
 	return nil
 }
 
-// end tells agents that the run is over, for as long as a deadline.
-func (s *server) end(model []byte, failed string) {
+// end tells agents that the run is over, for as long as a deadline, and closes.
+func (s *server) end(web *http.Server, model []byte, failed string) {
+	// An agent counts as told before the reply has left: connections that are in use are waited for.
+	defer func() {
+		ctx, cancel := context.WithTimeout(s.c.ctx, s.deadline)
+		defer cancel()
+		web.Shutdown(ctx) // closed in any case by the caller
+	}()
 	s.mu.Lock()
 	s.done, s.failed = model, failed
 	s.change()
@@ -278,10 +289,18 @@ wait:
 // handler serves the two procedures. Bodies are bounded before they are read.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	options := []connect.HandlerOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostFrame)}
+	// Without compression, so that a small body cannot become a large one: numbers hardly shrink.
+	options := []connect.HandlerOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostFrame),
+		connect.WithCompression("gzip", nil, nil)}
 	mux.Handle(pollProcedure, connect.NewUnaryHandler(pollProcedure, s.poll, options...))
 	mux.Handle(sendProcedure, connect.NewUnaryHandler(sendProcedure, s.send, options...))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.readRevoked(); err != nil {
+			// It may be half copied: nobody is let in, and agents ask again.
+			s.unreadable.Do(func() { s.c.Warn("fed serve", "%v; agents wait until it can be read", err) })
+			deny(w, http.StatusServiceUnavailable, "unavailable", "the list of revoked certificates cannot be read")
+			return
+		}
 		name, err := s.who(r)
 		if err != nil {
 			deny(w, http.StatusForbidden, "permission_denied", err.Error())
@@ -329,9 +348,6 @@ func (s *server) who(r *http.Request) (string, error) {
 	if !s.plain {
 		if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 			return "", errors.New("no certificate")
-		}
-		if err := s.readRevoked(); err != nil {
-			return "", err
 		}
 		cert := r.TLS.VerifiedChains[0][0]
 		s.mu.Lock()
