@@ -29,6 +29,7 @@ const (
 	NoSecureSum  Code = 402 // a secure sum could not be opened
 	OtherJournal Code = 403 // a journal of another run
 	Infeasible   Code = 501 // no function separates the samples
+	NotSolved    Code = 502 // the solver stopped before the accuracy that was asked for
 )
 
 var mends = map[Code]string{
@@ -50,7 +51,8 @@ var mends = map[Code]string{
 	NoQuorum:     "start the missing agents and the server again; it goes on from its journal",
 	NoSecureSum:  "start the missing agents again; secure sums need a majority of each domain's agents, three or more",
 	OtherJournal: "remove the journal to begin anew, or restore the configuration that it was written with",
-	Infeasible:   "use cost hinge or total-hinge in place of margin, which asks for all samples on their side",
+	Infeasible:   "use cost hinge or total-hinge in place of margin, which asks for all samples on their side; allow more by a lower price or a larger hinge",
+	NotSolved:    "allow more by a lower price or a larger hinge, or change the fields accuracy and max_steps",
 }
 
 // Mend says in a line what to do about errors of that kind.
@@ -62,7 +64,7 @@ func (c Code) String() string { return fmt.Sprintf("FED-%d", int(c)) }
 // Codes lists all kinds in the order of their numbers.
 func Codes() []Code {
 	return []Code{BadConfig, UnknownAgent, OtherDomain, BadTable, FewRows, OtherColumns, NewerVersion, Malformed, OtherRun, OldRound,
-		WrongShape, NotFinite, TooLarge, AnsweredElse, LostState, NoQuorum, NoSecureSum, OtherJournal, Infeasible}
+		WrongShape, NotFinite, TooLarge, AnsweredElse, LostState, NoQuorum, NoSecureSum, OtherJournal, Infeasible, NotSolved}
 }
 
 // Error is an error of a run with its number.

@@ -57,6 +57,9 @@ func (o *KernelOptions) kernel(a, b []float64) float64 {
 	for i, v := range a {
 		d += (v - b[i]) * (v - b[i])
 	}
+	if d == 0 {
+		return 1 // also where the square of a width is 0
+	}
 	return math.Exp(-d / (4 * o.Width * o.Width))
 }
 
@@ -116,6 +119,9 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 		var unbounded *optim.ErrUnbounded
 		if errors.As(err, &unbounded) {
 			return infeasible(s, rows, y, r.u)
+		}
+		if errors.Is(err, optim.ErrSteps) {
+			return &Error{Code: NotSolved, Msg: fmt.Sprintf("classes %d and %d, %d samples, price %.3g", pair[0]+1, pair[1]+1, n, price), Err: err}
 		}
 		return err
 	}

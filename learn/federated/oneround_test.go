@@ -435,6 +435,25 @@ func TestInfeasible(t *testing.T) {
 	}
 }
 
+// A solver that runs out of steps says so with its own number, and not that the table is wrong.
+func TestNotSolved(t *testing.T) {
+	x := pointTable([][]float32{{0}, {0.1}, {1}, {2}, {3}}, []float64{0, 1, 0, 1, 0}, "no", "yes")
+	_, _, err := TrainKernel(x, &KernelOptions{Price: 100, MaxSteps: 1}, nil)
+	if CodeOf(err) != NotSolved {
+		t.Errorf("%v", err)
+	}
+}
+
+// Kernels of widths whose squares are no numbers: those of the limits.
+func TestExtremeWidths(t *testing.T) {
+	for width, want := range map[float64]float64{1e-300: 0, 1e300: 1} {
+		o := &KernelOptions{Width: width}
+		if a, b := o.kernel([]float64{1}, []float64{1}), o.kernel([]float64{1}, []float64{2}); a != 1 || b != want {
+			t.Errorf("width %v: %v at 0 and %v at 1, want 1 and %v", width, a, b, want)
+		}
+	}
+}
+
 // With gamma the dual by sampled points: it goes to that of the closed kernel as gamma goes to
 // 0, the support shrinks as gamma grows, and constraints hold.
 func TestGamma(t *testing.T) {
