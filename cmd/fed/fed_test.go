@@ -409,6 +409,22 @@ func TestStrangers(t *testing.T) {
 	s.sameModel()
 }
 
+// An address that cannot be one is an error at once, and no hour of waiting.
+func TestAddress(t *testing.T) {
+	s := newSite(t, 6, 1, nil)
+	for _, words := range [][]string{
+		{"join", s.path("run.json"), "--all"},
+		{"join", s.path("run.json"), "--all", "--server", "localhost"},
+		{"serve", s.path("run.json"), "--model", s.path("model"), "--listen", "7443"},
+	} {
+		var out, errs bytes.Buffer
+		status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		if status == 0 || !strings.Contains(errs.String(), "is not host:port") {
+			t.Errorf("%v: %q", words, errs.String())
+		}
+	}
+}
+
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)

@@ -60,6 +60,9 @@ Example:
 					names = append(names, strings.TrimSpace(n))
 				}
 			}
+			if err := reachable("server", cmp.Or(*address, cfg.Server)); err != nil {
+				return err
+			}
 			j := &joining{c: c, cfg: cfg, address: cmp.Or(*address, cfg.Server), patience: *patience, plain: *plain}
 			clients := make([]*http.Client, len(names))
 			for i, n := range names {
@@ -98,6 +101,15 @@ type joining struct {
 
 	mu    sync.Mutex
 	model []byte
+	waits sync.Once // says that the server is not there
+}
+
+// reachable returns an error unless an address, of a flag or the configuration, can be one.
+func reachable(flag, address string) error {
+	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+		return fmt.Errorf("the address %q is not host:port: the field server of the configuration has it, or flag --%s", address, flag)
+	}
+	return nil
 }
 
 // client is what an agent reaches the server with.
@@ -153,6 +165,11 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 		}
 		if lost.IsZero() {
 			lost = time.Now()
+		}
+		if time.Since(lost) > time.Second {
+			j.waits.Do(func() {
+				j.c.Warn("fed join", "the server %s cannot be reached; it is waited for, up to --patience %v: %v", j.address, j.patience, err)
+			})
 		}
 		if time.Since(lost) > j.patience {
 			return fail(fmt.Errorf("the server %s was not reached for %v: %w", j.address, j.patience, err))

@@ -59,6 +59,9 @@ Example:
 			if err != nil {
 				return err
 			}
+			if err := reachable("listen", cmp.Or(*listen, cfg.Server)); err != nil {
+				return err
+			}
 			s, err := newServer(c, cfg, federation.Path(dir, cfg.Certificates), *patience, *plain)
 			if err != nil {
 				return err

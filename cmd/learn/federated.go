@@ -167,6 +167,9 @@ Example:
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
+			if *rounds < 0 {
+				return errors.New("flag --rounds must not be negative")
+			}
 			if *name == "" && !*dry {
 				return errors.New("flag --model is needed: the file for the model")
 			}

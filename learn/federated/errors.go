@@ -27,7 +27,7 @@ const (
 	LostState    Code = 308 // an agent that restarted
 	NoQuorum     Code = 401 // too few agents answered in time
 	NoSecureSum  Code = 402 // a secure sum could not be opened
-	OtherJournal Code = 403 // a journal of another run
+	OtherJournal Code = 403 // a journal of another run, or a damaged one
 	Infeasible   Code = 501 // no function separates the samples
 	NotSolved    Code = 502 // the solver stopped before the accuracy that was asked for
 )
@@ -50,7 +50,7 @@ var mends = map[Code]string{
 	LostState:    "nothing: the server sends the agent what it has lost",
 	NoQuorum:     "start the missing agents and the server again; it goes on from its journal",
 	NoSecureSum:  "start the missing agents again; secure sums need a majority of each domain's agents, three or more",
-	OtherJournal: "remove the journal to begin anew, or restore the configuration that it was written with",
+	OtherJournal: "remove the journal to begin anew, or restore it, and the configuration that it was written with",
 	Infeasible:   "use cost hinge or total-hinge in place of margin, which asks for all samples on their side; allow more by a lower price or a larger hinge",
 	NotSolved:    "allow more by a lower price or a larger hinge, or change the fields accuracy and max_steps",
 }

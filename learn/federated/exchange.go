@@ -233,9 +233,9 @@ func (r *Record) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadJournal reads records up to the end, or to the first that is cut short or damaged, as
-// the last one is where the server was killed. whole is the number of bytes before it: cut
-// the file there before more is appended.
+// ReadJournal reads records up to the end, or to a last one that is cut short or damaged, as
+// it is where the server was killed. whole is the number of bytes before it: cut the file
+// there before more is appended. A damaged record with others behind it is an *Error.
 func ReadJournal(r io.Reader) (records []Record, whole int64, err error) {
 	for {
 		var head [8]byte
@@ -256,10 +256,10 @@ func ReadJournal(r io.Reader) (records []Record, whole int64, err error) {
 			if errors.Is(err, model.ErrVersion) || errors.Is(err, model.ErrKind) {
 				return records, whole, &Error{Code: OtherJournal, Err: err}
 			}
-			return records, whole, nil
+			return records, whole, damaged(body, len(records)+1, whole)
 		}
 		if body.N != 0 {
-			return records, whole, nil
+			return records, whole, damaged(body, len(records)+1, whole)
 		}
 		rec := Record{Run: m.Run, Number: m.Number, Phase: m.Phase, Round: m.Round, To: m.To, Answers: Answers{By: map[string][]byte{}, Missing: m.Missing, Down: m.Down, Up: m.Up}}
 		for _, name := range m.Agents {
@@ -271,6 +271,17 @@ func ReadJournal(r io.Reader) (records []Record, whole int64, err error) {
 		}
 		records, whole = append(records, rec), whole+8+int64(n)
 	}
+}
+
+// damaged is nil if nothing follows the rest of a record that cannot be read.
+func damaged(rest *io.LimitedReader, number int, at int64) error {
+	if _, err := io.Copy(io.Discard, rest); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(rest.R, make([]byte, 1)); err != nil {
+		return nil
+	}
+	return fail(OtherJournal, "", "record %d, at byte %d, is damaged, and others follow: to go on from the one before, cut the file to %d bytes", number, at, at)
 }
 
 // Journal is an Exchange that keeps what came of every call, and does not ask again for what

@@ -333,6 +333,12 @@ func TestJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Damage before the last record is no killed server: what follows is not thrown away.
+	bad := slices.Clone(whole.Bytes())
+	bad[len(bad)/2]++
+	if _, n, err := ReadJournal(bytes.NewReader(bad)); CodeOf(err) != OtherJournal || n >= int64(len(bad)/2) {
+		t.Errorf("damaged in the middle: whole to %d, %v", n, err)
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 12 {
 		cut := rng.IntN(whole.Len())
