@@ -425,6 +425,32 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+// A model does not take the place of what the run reads.
+func TestOutputs(t *testing.T) {
+	s := newSite(t, 6, 1, nil)
+	rows := s.path("rows.csv")
+	before, err := os.ReadFile(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{
+		{"join", s.path("run.json"), "--all", "--server", "127.0.0.1:1", "--model", rows},
+		{"serve", s.path("run.json"), "--model", rows, "--listen", "127.0.0.1:0"},
+		{"serve", s.path("run.json"), "--model", s.path("run.json"), "--listen", "127.0.0.1:0"},
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		var out, errs bytes.Buffer
+		status := execute(ctx, words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		cancel()
+		if status == 0 || !strings.Contains(errs.String(), "would overwrite") {
+			t.Errorf("%v: %q", words, errs.String())
+		}
+	}
+	if after, err := os.ReadFile(rows); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the rows have changed: %v", err)
+	}
+}
+
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)

@@ -16,6 +16,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/federation"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/federated"
@@ -59,6 +60,9 @@ Example:
 				for n := range strings.SplitSeq(*as, ",") {
 					names = append(names, strings.TrimSpace(n))
 				}
+			}
+			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, *data), []cli.Place{{What: "the model", Name: *model}}); err != nil {
+				return err
 			}
 			if err := reachable("server", cmp.Or(*address, cfg.Server)); err != nil {
 				return err

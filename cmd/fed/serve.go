@@ -21,6 +21,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/federation"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/federated"
@@ -57,6 +58,10 @@ Example:
 			}
 			cfg, dir, err := federation.Load(c.args[0])
 			if err != nil {
+				return err
+			}
+			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, ""), []cli.Place{{What: "the model", Name: *model},
+				{What: "the journal", Name: *journal}, {What: "the address", Name: *address}}); err != nil {
 				return err
 			}
 			if err := reachable("listen", cmp.Or(*listen, cfg.Server)); err != nil {

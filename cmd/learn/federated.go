@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/federation"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
@@ -62,6 +63,9 @@ Example, a federated model in three commands:
 			o := &table.Options{Target: *target, Task: table.Classification, Drop: list(*drop), ID: []string{*agent}, Classes: list(*classes)}
 			if *domain != "" {
 				o.ID = append(o.ID, *domain)
+			}
+			if err := apart(places("the data", c.arg(0)), places("the configuration", *to)); err != nil {
+				return err
 			}
 			t, err := c.openTable(c.arg(0), o)
 			if err != nil {
@@ -173,15 +177,16 @@ Example:
 			if *name == "" && !*dry {
 				return errors.New("flag --model is needed: the file for the model")
 			}
-			if err := apart(places("the configuration", c.arg(0)), append(places("the model", *name), place{"the journal", *journal})); err != nil {
-				return err
-			}
 			workers, err := workersOf()
 			if err != nil {
 				return err
 			}
 			cfg, dir, err := federation.Load(c.arg(0))
 			if err != nil {
+				return err
+			}
+			outputs := append(places("the model", *name), place{"the journal", *journal})
+			if err := cli.Apart(federation.Inputs(c.arg(0), cfg, dir, ""), shared(outputs)); err != nil {
 				return err
 			}
 			agents, err := federation.Agents(cfg, dir, federation.Names(cfg), "")
@@ -457,11 +462,14 @@ Example:
 			if *name == "" {
 				return errors.New("flag --model is needed: the file for the model")
 			}
-			cfg, _, err := federation.Load(c.arg(0))
+			cfg, dir, err := federation.Load(c.arg(0))
 			if err != nil {
 				return err
 			}
 			if err := fileRun(cfg, *folder); err != nil {
+				return err
+			}
+			if err := cli.Apart(federation.Inputs(c.arg(0), cfg, dir, ""), shared(places("the model", *name))); err != nil {
 				return err
 			}
 			if err := os.MkdirAll(*folder, 0o777); err != nil {

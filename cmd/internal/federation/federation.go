@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/federated"
@@ -72,6 +73,23 @@ func Agents(c *federated.Config, dir string, names []string, data string) (map[s
 		}
 	}
 	return out, nil
+}
+
+// Inputs lists the files that a run reads: the configuration, and the tables of its agents or
+// the one in their place. No output must overwrite them.
+func Inputs(file string, c *federated.Config, dir, data string) []cli.Place {
+	out := []cli.Place{{What: "the configuration", Name: file}}
+	if data != "" {
+		return append(out, cli.Place{What: "the data", Name: data})
+	}
+	seen := map[string]bool{}
+	for _, m := range c.Agents {
+		if m.Data != "" && !seen[m.Data] {
+			seen[m.Data] = true
+			out = append(out, cli.Place{What: "the data of agent " + m.Name + ",", Name: Path(dir, m.Data)})
+		}
+	}
+	return out
 }
 
 // Names lists the agents of a configuration.
