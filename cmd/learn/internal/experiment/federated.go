@@ -201,6 +201,11 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 // itself, and a fold's clients are tested on by models of all others.
 func Clients(s ClientSet, opts *ClientOptions) (*ClientReport, error) {
 	o := opts.withDefaults()
+	for _, m := range o.Methods {
+		if !slices.Contains(clientMethods, m) {
+			return nil, fmt.Errorf("experiment: there is no method %q; there are %s", m, strings.Join(clientMethods, "; "))
+		}
+	}
 	t, client, err := s.Load()
 	if err != nil {
 		return nil, err
