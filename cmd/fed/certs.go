@@ -48,7 +48,8 @@ var certsInit = &command{
 			if err := newAuthority(*dir, int(*days)); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "%s is the certificate that server and agents trust\n", filepath.Join(*dir, "ca.crt"))
+			fmt.Fprintf(c.Out, "%s is the certificate that server and agents trust\n",
+				filepath.Join(*dir, "ca.crt"))
 			return nil
 		}
 	},
@@ -67,7 +68,8 @@ Examples:
 	setup: func(fs *flags.Set) func(*call) error {
 		dir := fs.String("certificates", "certificates", "Folder for key and request")
 		domain := fs.String("domain", "", "Domain that the agent speaks for")
-		hosts := fs.String("hosts", "localhost,127.0.0.1", "Names and addresses of the server, separated by commas (NAME server)")
+		hosts := fs.String("hosts", "localhost,127.0.0.1",
+			"Names and addresses of the server, separated by commas (NAME server)")
 		return func(c *call) error {
 			path, err := request(*dir, c.args[0], *domain, *hosts)
 			if err != nil {
@@ -104,7 +106,8 @@ Example:
 					return err
 				}
 				if asked := strings.Join(csr.Subject.OrganizationalUnit, ","); asked != *domain {
-					return fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked, *domain)
+					return fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked,
+						*domain)
 				}
 				// The file's name is what the authority has read: a request must not be for another one.
 				if name := strings.TrimSuffix(filepath.Base(path), ".csr"); csr.Subject.CommonName != name {
@@ -112,7 +115,8 @@ Example:
 						path, csr.Subject.CommonName, csr.Subject.CommonName)
 				}
 				to := strings.TrimSuffix(path, ".csr") + ".crt"
-				if err := a.issue(c, to, csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses, int(*days)); err != nil {
+				if err := a.issue(c, to, csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses,
+					int(*days)); err != nil {
 					return err
 				}
 			}
@@ -146,7 +150,8 @@ var certsRenew = &command{
 				} else if void(revoked, old.SerialNumber) {
 					return fmt.Errorf("%s: it was revoked; issue a new one", path)
 				}
-				if err := a.issue(c, path, old.Subject, old.PublicKey, old.DNSNames, old.IPAddresses, int(*days)); err != nil {
+				if err := a.issue(c, path, old.Subject, old.PublicKey, old.DNSNames, old.IPAddresses,
+					int(*days)); err != nil {
 					return err
 				}
 			}
@@ -191,11 +196,15 @@ Example:
 				}
 				for _, n := range serials {
 					if !void(list, n) {
-						list = append(list, x509.RevocationListEntry{SerialNumber: n, RevocationTime: time.Now()})
+						list = append(list, x509.RevocationListEntry{SerialNumber: n,
+							RevocationTime: time.Now()})
 					}
 				}
 			}
-			b, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{RevokedCertificateEntries: list, Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now(), NextUpdate: time.Now().AddDate(10, 0, 0)}, a.cert, a.key)
+			b, err := x509.CreateRevocationList(rand.Reader,
+				&x509.RevocationList{RevokedCertificateEntries: list,
+					Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now(),
+					NextUpdate: time.Now().AddDate(10, 0, 0)}, a.cert, a.key)
 			if err != nil {
 				return err
 			}
@@ -219,7 +228,8 @@ Example:
 
   fed certs local run.json`,
 	setup: func(fs *flags.Set) func(*call) error {
-		hosts := fs.String("hosts", "localhost,127.0.0.1", "Names and addresses of the server, separated by commas")
+		hosts := fs.String("hosts", "localhost,127.0.0.1",
+			"Names and addresses of the server, separated by commas")
 		days := fs.Int("days", 32, 90, "Days until the certificates expire")
 		return func(c *call) error {
 			cfg, base, err := federation.Load(c.args[0])
@@ -251,7 +261,8 @@ Example:
 				if err := os.Remove(path); err != nil {
 					return err
 				}
-				return a.issue(quiet, strings.TrimSuffix(path, ".csr")+".crt", csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses, int(*days))
+				return a.issue(quiet, strings.TrimSuffix(path, ".csr")+".crt", csr.Subject, csr.PublicKey,
+					csr.DNSNames, csr.IPAddresses, int(*days))
 			}
 			if err := one(serverName, ""); err != nil {
 				return err
@@ -261,7 +272,8 @@ Example:
 					return err
 				}
 			}
-			fmt.Fprintf(c.Out, "%s has an authority, and certificates of the server and %d agents\n", dir, len(cfg.Agents))
+			fmt.Fprintf(c.Out, "%s has an authority, and certificates of the server and %d agents\n", dir,
+				len(cfg.Agents))
 			return nil
 		}
 	},
@@ -286,8 +298,10 @@ func newAuthority(dir string, days int) error {
 	if err != nil {
 		return err
 	}
-	t := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "tropica authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
+	t := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "tropica authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
 	b, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
 	if err != nil {
 		return err
@@ -311,7 +325,8 @@ func openAuthority(dir string) (*authority, error) {
 }
 
 // issue signs a certificate and writes it.
-func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns []string, ips []net.IP, days int) error {
+func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns []string, ips []net.IP,
+	days int) error {
 	if days < 1 {
 		return errors.New("flag --days must be positive")
 	}
@@ -319,17 +334,20 @@ func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns
 	if err != nil {
 		return err
 	}
-	t := &x509.Certificate{SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
+	t := &x509.Certificate{SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().AddDate(0, 0, days),
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true}
 	if t.NotAfter.After(a.cert.NotAfter) {
 		t.NotAfter = a.cert.NotAfter
 	}
 	// The role is the authority's word, whatever the request says.
 	if subject.CommonName == serverName {
-		t.Subject.Organization, t.ExtKeyUsage = []string{serverRole}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		t.Subject.Organization, t.ExtKeyUsage = []string{serverRole},
+			[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		t.DNSNames, t.IPAddresses = dns, ips
 	} else {
-		t.Subject.Organization, t.ExtKeyUsage = []string{agentRole}, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		t.Subject.Organization, t.ExtKeyUsage = []string{agentRole},
+			[]x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	}
 	b, err := x509.CreateCertificate(rand.Reader, t, a.cert, public, a.key)
 	if err != nil {
@@ -363,7 +381,8 @@ func (a *authority) record(serial *big.Int, public any, name string, expiry time
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(f, "%v\t%s\t%q\t%s\n", serial, key, name, expiry.Format(time.RFC3339)); err != nil {
+	if _, err := fmt.Fprintf(f, "%v\t%s\t%q\t%s\n", serial, key, name,
+		expiry.Format(time.RFC3339)); err != nil {
 		f.Close()
 		return err
 	}
@@ -392,7 +411,8 @@ func (a *authority) sameKey(cert *x509.Certificate) ([]*big.Int, error) {
 		fields := strings.Split(line, "\t")
 		serial, ok := new(big.Int).SetString(fields[0], 10)
 		if !ok || len(fields) != 4 {
-			return nil, fmt.Errorf("%s:%d: it is no line of serial number, key, name and expiry", path, number)
+			return nil, fmt.Errorf("%s:%d: it is no line of serial number, key, name and expiry", path,
+				number)
 		}
 		if fields[1] == key && serial.Cmp(cert.SerialNumber) != 0 {
 			out = append(out, serial)
@@ -412,7 +432,8 @@ func keyHash(public any) (string, error) {
 
 // void tells whether a list has a serial number.
 func void(list []x509.RevocationListEntry, serial *big.Int) bool {
-	return slices.ContainsFunc(list, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(serial) == 0 })
+	return slices.ContainsFunc(list,
+		func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(serial) == 0 })
 }
 
 // revoked lists the certificates that are void.
@@ -580,11 +601,14 @@ func identity(dir, name, role string) (tls.Certificate, *x509.CertPool, *x509.Ce
 	}
 	switch {
 	case time.Now().After(leaf.NotAfter):
-		return fail(fmt.Errorf("%s: it expired on %s; the authority renews it: fed certs renew", crt, leaf.NotAfter.Format("2006-01-02 15:04")))
+		return fail(fmt.Errorf("%s: it expired on %s; the authority renews it: fed certs renew", crt,
+			leaf.NotAfter.Format("2006-01-02 15:04")))
 	case time.Now().Before(leaf.NotBefore):
-		return fail(fmt.Errorf("%s: it is not valid before %s; is the clock right?", crt, leaf.NotBefore.Format("2006-01-02 15:04")))
+		return fail(fmt.Errorf("%s: it is not valid before %s; is the clock right?", crt,
+			leaf.NotBefore.Format("2006-01-02 15:04")))
 	case leaf.CheckSignatureFrom(ca) != nil:
-		return fail(fmt.Errorf("%s: it is not signed by the authority of %s", crt, filepath.Join(dir, "ca.crt")))
+		return fail(fmt.Errorf("%s: it is not signed by the authority of %s", crt,
+			filepath.Join(dir, "ca.crt")))
 	case !slices.Equal(leaf.Subject.Organization, []string{role}):
 		return fail(fmt.Errorf("%s: it is not that of a %s", crt, role))
 	case leaf.Subject.CommonName != name:

@@ -47,11 +47,14 @@ Example:
   fed serve run.json --model my.model --journal run.journal`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File for the model; needed")
-		journal := fs.String("journal", "", "File that keeps every exchange; if it exists, the run goes on from it")
+		journal := fs.String("journal", "",
+			"File that keeps every exchange; if it exists, the run goes on from it")
 		listen := fs.String("listen", "", "Address to listen on; the configuration's when not given")
 		patience := fs.Duration("patience", time.Hour, "How long to wait for a quorum")
-		address := fs.String("address_file", "", "File for the address that the server listens on, for --listen with port 0")
-		plain := fs.Bool("insecure_plain_text", false, "No TLS: whoever reaches the server can read and be anybody. For tests within one machine")
+		address := fs.String("address_file", "",
+			"File for the address that the server listens on, for --listen with port 0")
+		plain := fs.Bool("insecure_plain_text", false,
+			"No TLS: whoever reaches the server can read and be anybody. For tests within one machine")
 		return func(c *call) error {
 			if *model == "" {
 				return errors.New("flag --model is needed: the file for the model")
@@ -60,8 +63,9 @@ Example:
 			if err != nil {
 				return err
 			}
-			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, ""), []cli.Place{{What: "the model", Name: *model},
-				{What: "the journal", Name: *journal}, {What: "the address", Name: *address}}); err != nil {
+			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, ""),
+				[]cli.Place{{What: "the model", Name: *model},
+					{What: "the journal", Name: *journal}, {What: "the address", Name: *address}}); err != nil {
 				return err
 			}
 			if err := reachable("listen", cmp.Or(*listen, cfg.Server)); err != nil {
@@ -110,8 +114,10 @@ type exchange struct {
 	busy     sync.WaitGroup // of handlers that use the call; the run must not go on before they end
 }
 
-func newServer(c *call, cfg *federated.Config, dir string, patience time.Duration, plain bool) (*server, error) {
-	s := &server{c: c, cfg: cfg, patience: patience, plain: plain, changed: make(chan struct{}), told: map[string]bool{}, revoked: map[string]bool{}}
+func newServer(c *call, cfg *federated.Config, dir string, patience time.Duration,
+	plain bool) (*server, error) {
+	s := &server{c: c, cfg: cfg, patience: patience, plain: plain, changed: make(chan struct{}),
+		told: map[string]bool{}, revoked: map[string]bool{}}
 	var err error
 	if s.deadline, err = cfg.Wait(); err != nil {
 		return nil, err
@@ -124,7 +130,8 @@ func newServer(c *call, cfg *federated.Config, dir string, patience time.Duratio
 		return nil, err
 	}
 	s.ca, s.crl = ca, filepath.Join(dir, "ca.crl")
-	s.tls = &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13}
+	s.tls = &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool,
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13}
 	return s, s.readRevoked()
 }
 
@@ -174,7 +181,8 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	if s.tls != nil {
 		l = tls.NewListener(l, s.tls)
 	}
-	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: quietLog()}
+	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: quietLog()}
 	defer web.Close()
 	go web.Serve(l)
 	fmt.Fprintf(s.c.Err, "fed serve: run %s with %d agents on %s", s.cfg.Run(), len(s.cfg.Agents), l.Addr())
@@ -211,7 +219,9 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	}
 	s.end(web, b.Bytes(), "")
 	rep := r.Report
-	fmt.Fprintf(s.c.Out, "%s: %d rounds in %d exchanges with %d agents: %d bytes down, %d up; answers were missing in %d exchanges\n", model, rep.Rounds, rep.Exchanges, len(s.cfg.Agents), rep.Down, rep.Up, len(rep.Missing))
+	fmt.Fprintf(s.c.Out,
+		"%s: %d rounds in %d exchanges with %d agents: %d bytes down, %d up; answers were missing in %d exchanges\n",
+		model, rep.Rounds, rep.Exchanges, len(s.cfg.Agents), rep.Down, rep.Up, len(rep.Missing))
 	return nil
 }
 
@@ -245,7 +255,8 @@ func (s *server) change() {
 
 // Ask implements federated.Exchange.
 func (s *server) Ask(ctx context.Context, call *federated.Call) (*federated.Answers, error) {
-	x := &exchange{call: call, answers: map[string][]byte{}, why: map[string]string{}, down: map[string]int64{}, complete: make(chan struct{})}
+	x := &exchange{call: call, answers: map[string][]byte{}, why: map[string]string{},
+		down: map[string]int64{}, complete: make(chan struct{})}
 	s.mu.Lock()
 	s.current = x
 	s.change()
@@ -306,7 +317,8 @@ func (s *server) handler() http.Handler {
 		if err := s.readRevoked(); err != nil {
 			// It may be half copied: nobody is let in, and agents ask again.
 			s.unreadable.Do(func() { s.c.Warn("fed serve", "%v; agents wait until it can be read", err) })
-			deny(w, http.StatusServiceUnavailable, "unavailable", "the list of revoked certificates cannot be read")
+			deny(w, http.StatusServiceUnavailable, "unavailable",
+				"the list of revoked certificates cannot be read")
 			return
 		}
 		name, err := s.who(r)
@@ -321,12 +333,15 @@ func (s *server) handler() http.Handler {
 				limit += s.current.call.Limit
 			}
 			if r.ContentLength > limit && s.current != nil {
-				s.current.why[name] = (&federated.Error{Code: federated.TooLarge, Agent: name, Msg: fmt.Sprintf("an answer of %d bytes; %d are allowed", r.ContentLength, limit)}).Error()
+				s.current.why[name] = (&federated.Error{Code: federated.TooLarge, Agent: name,
+					Msg: fmt.Sprintf("an answer of %d bytes; %d are allowed", r.ContentLength,
+						limit)}).Error()
 			}
 			s.mu.Unlock()
 		}
 		if r.ContentLength > limit {
-			deny(w, http.StatusTooManyRequests, "resource_exhausted", fmt.Sprintf("%v: %d bytes; %d are allowed", federated.TooLarge, r.ContentLength, limit))
+			deny(w, http.StatusTooManyRequests, "resource_exhausted",
+				fmt.Sprintf("%v: %d bytes; %d are allowed", federated.TooLarge, r.ContentLength, limit))
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -373,10 +388,12 @@ func (s *server) who(r *http.Request) (string, error) {
 	}
 	m, ok := s.cfg.Member(name)
 	if !ok {
-		return "", &federated.Error{Code: federated.UnknownAgent, Agent: name, Msg: "the configuration does not list it"}
+		return "", &federated.Error{Code: federated.UnknownAgent, Agent: name,
+			Msg: "the configuration does not list it"}
 	}
 	if !s.plain && m.Domain != domain {
-		return "", &federated.Error{Code: federated.OtherDomain, Agent: name, Msg: fmt.Sprintf("its certificate is of domain %q, the configuration says %q", domain, m.Domain)}
+		return "", &federated.Error{Code: federated.OtherDomain, Agent: name,
+			Msg: fmt.Sprintf("its certificate is of domain %q, the configuration says %q", domain, m.Domain)}
 	}
 	return name, nil
 }
@@ -388,7 +405,9 @@ func (s *server) poll(ctx context.Context, q *connect.Request[frame]) (*connect.
 		return connect.NewResponse(&frame{h, body}), nil
 	}
 	if q.Msg.Head.Run != s.cfg.Run() {
-		return reply(head{State: "failed", Code: int(federated.OtherRun), Text: fmt.Sprintf("this is run %s, and agent %s takes part in %s", s.cfg.Run(), name, q.Msg.Head.Run)}, nil)
+		return reply(head{State: "failed", Code: int(federated.OtherRun),
+			Text: fmt.Sprintf("this is run %s, and agent %s takes part in %s", s.cfg.Run(), name,
+				q.Msg.Head.Run)}, nil)
 	}
 	timeout := time.NewTimer(pollTime)
 	defer timeout.Stop()
@@ -461,7 +480,8 @@ func (s *server) send(ctx context.Context, q *connect.Request[frame]) (*connect.
 		return connect.NewResponse(&frame{Head: h}), nil
 	}
 	if x == nil || !slices.Contains(x.call.To, name) {
-		return refuse(&federated.Error{Code: federated.OldRound, Agent: name, Msg: "nothing is asked of it now"})
+		return refuse(&federated.Error{Code: federated.OldRound, Agent: name,
+			Msg: "nothing is asked of it now"})
 	}
 	h.Number = x.call.Number
 	err := federated.Judge(x.call, name, q.Msg.Body)
@@ -471,7 +491,8 @@ func (s *server) send(ctx context.Context, q *connect.Request[frame]) (*connect.
 	case s.current != x:
 		return refuse(&federated.Error{Code: federated.OldRound, Agent: name, Msg: "the exchange was closed"})
 	case before != nil && !bytes.Equal(before, q.Msg.Body) && err == nil:
-		return refuse(&federated.Error{Code: federated.AnsweredElse, Agent: name, Msg: "it has answered otherwise already"})
+		return refuse(&federated.Error{Code: federated.AnsweredElse, Agent: name,
+			Msg: "it has answered otherwise already"})
 	case err != nil:
 		if federated.CodeOf(err) != federated.OldRound { // late ones are nobody's fault
 			x.why[name] = err.Error()

@@ -63,8 +63,10 @@ func (c Code) String() string { return fmt.Sprintf("FED-%d", int(c)) }
 
 // Codes lists all kinds in the order of their numbers.
 func Codes() []Code {
-	return []Code{BadConfig, UnknownAgent, OtherDomain, BadTable, FewRows, OtherColumns, NewerVersion, Malformed, OtherRun, OldRound,
-		WrongShape, NotFinite, TooLarge, AnsweredElse, LostState, NoQuorum, NoSecureSum, OtherJournal, Infeasible, NotSolved}
+	return []Code{BadConfig, UnknownAgent, OtherDomain, BadTable, FewRows, OtherColumns, NewerVersion,
+		Malformed, OtherRun, OldRound,
+		WrongShape, NotFinite, TooLarge, AnsweredElse, LostState, NoQuorum, NoSecureSum, OtherJournal,
+		Infeasible, NotSolved}
 }
 
 // Error is an error of a run with its number.

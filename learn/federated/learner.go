@@ -35,7 +35,8 @@ of one round (` + "`learn federated`" + `) is measured by: predict and eval read
 func (Learner) Options() any { return &KernelOptions{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
+func (Learner) Train(t *table.Table, options any,
+	c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
 	o, ok := options.(*KernelOptions)
 	if !ok && options != nil {
 		return nil, nil, fmt.Errorf("federated: options of type %T", options)
@@ -78,7 +79,8 @@ func (m *KernelModel) Explain() []learner.Section {
 				n++
 			}
 		}
-		functions.Rows = append(functions.Rows, []any{m.Schema.Classes[pair[0]], m.Schema.Classes[pair[1]], n, m.Price[p]})
+		functions.Rows = append(functions.Rows, []any{m.Schema.Classes[pair[0]], m.Schema.Classes[pair[1]],
+			n, m.Price[p]})
 	}
 	functions.Note = fmt.Sprintf("%d samples, %d kernels with a coefficient", len(m.X), m.Kernels())
 	return []learner.Section{functions}
@@ -86,7 +88,8 @@ func (m *KernelModel) Explain() []learner.Section {
 
 // Explain implements learner.Model: how many weights there are.
 func (m *AverageModel) Explain() []learner.Section {
-	return []learner.Section{{Title: "model", Columns: []string{"columns", "random features", "classes", "rounds"},
+	return []learner.Section{{Title: "model", Columns: []string{"columns", "random features", "classes",
+		"rounds"},
 		Rows: [][]any{{len(m.Features), m.Options.Features, len(m.Schema.Classes), m.Options.Rounds}}}}
 }
 

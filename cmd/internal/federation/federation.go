@@ -39,19 +39,22 @@ func Path(dir, name string) string {
 
 // Agents reads the tables of agents, each file once, and makes them. data, if not "", is the
 // file of all of them, in place of the configuration's.
-func Agents(c *federated.Config, dir string, names []string, data string) (map[string]*federated.Agent, error) {
+func Agents(c *federated.Config, dir string, names []string,
+	data string) (map[string]*federated.Agent, error) {
 	type file struct{ path, column string }
 	read := map[file]*table.Table{}
 	out := map[string]*federated.Agent{}
 	for _, name := range names {
 		m, ok := c.Member(name)
 		if !ok {
-			return nil, &federated.Error{Code: federated.UnknownAgent, Agent: name, Msg: "the configuration does not list it"}
+			return nil, &federated.Error{Code: federated.UnknownAgent, Agent: name,
+				Msg: "the configuration does not list it"}
 		}
 		path := data
 		if path == "" {
 			if m.Data == "" {
-				return nil, &federated.Error{Code: federated.BadConfig, Agent: name, Msg: "the configuration names no file for it; --data does"}
+				return nil, &federated.Error{Code: federated.BadConfig, Agent: name,
+					Msg: "the configuration names no file for it; --data does"}
 			}
 			path = Path(dir, m.Data)
 		}
