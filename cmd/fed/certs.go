@@ -4,9 +4,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -46,7 +48,8 @@ var certsInit = &command{
 			if err := newAuthority(*dir, int(*days)); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "%s is the certificate that server and agents trust\n", filepath.Join(*dir, "ca.crt"))
+			fmt.Fprintf(c.Out, "%s is the certificate that server and agents trust\n",
+				filepath.Join(*dir, "ca.crt"))
 			return nil
 		}
 	},
@@ -65,7 +68,8 @@ Examples:
 	setup: func(fs *flags.Set) func(*call) error {
 		dir := fs.String("certificates", "certificates", "Folder for key and request")
 		domain := fs.String("domain", "", "Domain that the agent speaks for")
-		hosts := fs.String("hosts", "localhost,127.0.0.1", "Names and addresses of the server, separated by commas (NAME server)")
+		hosts := fs.String("hosts", "localhost,127.0.0.1",
+			"Names and addresses of the server, separated by commas (NAME server)")
 		return func(c *call) error {
 			path, err := request(*dir, c.args[0], *domain, *hosts)
 			if err != nil {
@@ -81,8 +85,8 @@ var certsIssue = &command{
 	name: "certs issue", args: "NAME.csr ...", min: 1, max: -1,
 	summary: "Signs requests: writes NAME.crt beside each.",
 	about: `
-The authority decides what a certificate says: the domain is that of --domain, and a request
-for another one is refused.
+The authority decides what a certificate says: the name is that of the file, the domain that of
+--domain, and a request for another one is refused.
 
 Example:
 
@@ -102,10 +106,17 @@ Example:
 					return err
 				}
 				if asked := strings.Join(csr.Subject.OrganizationalUnit, ","); asked != *domain {
-					return fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked, *domain)
+					return fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked,
+						*domain)
+				}
+				// The file's name is what the authority has read: a request must not be for another one.
+				if name := strings.TrimSuffix(filepath.Base(path), ".csr"); csr.Subject.CommonName != name {
+					return fmt.Errorf("%s: it asks for a certificate of %q; if that is meant, name the file %s.csr",
+						path, csr.Subject.CommonName, csr.Subject.CommonName)
 				}
 				to := strings.TrimSuffix(path, ".csr") + ".crt"
-				if err := a.issue(c, to, csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses, int(*days)); err != nil {
+				if err := a.issue(c, to, csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses,
+					int(*days)); err != nil {
 					return err
 				}
 			}
@@ -136,10 +147,11 @@ var certsRenew = &command{
 				}
 				if revoked, err := a.revoked(); err != nil {
 					return err
-				} else if slices.ContainsFunc(revoked, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(old.SerialNumber) == 0 }) {
+				} else if void(revoked, old.SerialNumber) {
 					return fmt.Errorf("%s: it was revoked; issue a new one", path)
 				}
-				if err := a.issue(c, path, old.Subject, old.PublicKey, old.DNSNames, old.IPAddresses, int(*days)); err != nil {
+				if err := a.issue(c, path, old.Subject, old.PublicKey, old.DNSNames, old.IPAddresses,
+					int(*days)); err != nil {
 					return err
 				}
 			}
@@ -152,6 +164,7 @@ var certsRevoke = &command{
 	name: "certs revoke", args: "NAME.crt ...", min: 1, max: -1,
 	summary: "Puts certificates on the authority's list of those that are void.",
 	about: `
+With a certificate all others of its key are void, those before and after a renewal too.
 The list, ca.crl, goes to the server's folder of certificates; a server that runs reads it
 again when it changes.
 
@@ -177,9 +190,21 @@ Example:
 				if err := cert.CheckSignatureFrom(a.cert); err != nil {
 					return fmt.Errorf("%s: it is not of this authority: %w", path, err)
 				}
-				list = append(list, x509.RevocationListEntry{SerialNumber: cert.SerialNumber, RevocationTime: time.Now()})
+				serials, err := a.sameKey(cert)
+				if err != nil {
+					return err
+				}
+				for _, n := range serials {
+					if !void(list, n) {
+						list = append(list, x509.RevocationListEntry{SerialNumber: n,
+							RevocationTime: time.Now()})
+					}
+				}
 			}
-			b, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{RevokedCertificateEntries: list, Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now(), NextUpdate: time.Now().AddDate(10, 0, 0)}, a.cert, a.key)
+			b, err := x509.CreateRevocationList(rand.Reader,
+				&x509.RevocationList{RevokedCertificateEntries: list,
+					Number: big.NewInt(time.Now().UnixNano()), ThisUpdate: time.Now(),
+					NextUpdate: time.Now().AddDate(10, 0, 0)}, a.cert, a.key)
 			if err != nil {
 				return err
 			}
@@ -203,7 +228,8 @@ Example:
 
   fed certs local run.json`,
 	setup: func(fs *flags.Set) func(*call) error {
-		hosts := fs.String("hosts", "localhost,127.0.0.1", "Names and addresses of the server, separated by commas")
+		hosts := fs.String("hosts", "localhost,127.0.0.1",
+			"Names and addresses of the server, separated by commas")
 		days := fs.Int("days", 32, 90, "Days until the certificates expire")
 		return func(c *call) error {
 			cfg, base, err := federation.Load(c.args[0])
@@ -235,7 +261,8 @@ Example:
 				if err := os.Remove(path); err != nil {
 					return err
 				}
-				return a.issue(quiet, strings.TrimSuffix(path, ".csr")+".crt", csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses, int(*days))
+				return a.issue(quiet, strings.TrimSuffix(path, ".csr")+".crt", csr.Subject, csr.PublicKey,
+					csr.DNSNames, csr.IPAddresses, int(*days))
 			}
 			if err := one(serverName, ""); err != nil {
 				return err
@@ -245,7 +272,8 @@ Example:
 					return err
 				}
 			}
-			fmt.Fprintf(c.Out, "%s has an authority, and certificates of the server and %d agents\n", dir, len(cfg.Agents))
+			fmt.Fprintf(c.Out, "%s has an authority, and certificates of the server and %d agents\n", dir,
+				len(cfg.Agents))
 			return nil
 		}
 	},
@@ -270,8 +298,10 @@ func newAuthority(dir string, days int) error {
 	if err != nil {
 		return err
 	}
-	t := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "tropica authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
+	t := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: "tropica authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
 	b, err := x509.CreateCertificate(rand.Reader, t, t, &key.PublicKey, key)
 	if err != nil {
 		return err
@@ -295,7 +325,8 @@ func openAuthority(dir string) (*authority, error) {
 }
 
 // issue signs a certificate and writes it.
-func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns []string, ips []net.IP, days int) error {
+func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns []string, ips []net.IP,
+	days int) error {
 	if days < 1 {
 		return errors.New("flag --days must be positive")
 	}
@@ -303,20 +334,26 @@ func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns
 	if err != nil {
 		return err
 	}
-	t := &x509.Certificate{SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 0, days),
+	t := &x509.Certificate{SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().AddDate(0, 0, days),
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true}
 	if t.NotAfter.After(a.cert.NotAfter) {
 		t.NotAfter = a.cert.NotAfter
 	}
 	// The role is the authority's word, whatever the request says.
 	if subject.CommonName == serverName {
-		t.Subject.Organization, t.ExtKeyUsage = []string{serverRole}, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+		t.Subject.Organization, t.ExtKeyUsage = []string{serverRole},
+			[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 		t.DNSNames, t.IPAddresses = dns, ips
 	} else {
-		t.Subject.Organization, t.ExtKeyUsage = []string{agentRole}, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+		t.Subject.Organization, t.ExtKeyUsage = []string{agentRole},
+			[]x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	}
 	b, err := x509.CreateCertificate(rand.Reader, t, a.cert, public, a.key)
 	if err != nil {
+		return err
+	}
+	if err := a.record(serial, public, subject.CommonName, t.NotAfter); err != nil {
 		return err
 	}
 	if err := writePEM(c, to, "CERTIFICATE", b); err != nil {
@@ -328,6 +365,75 @@ func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns
 	}
 	fmt.Fprintf(c.Out, ", until %s\n", t.NotAfter.Format("2006-01-02"))
 	return nil
+}
+
+// issuedFile lists the certificates of an authority, one a line: serial number, a hash of the key,
+// name, expiry.
+const issuedFile = "issued.tsv"
+
+// record adds a certificate to those that the authority has issued.
+func (a *authority) record(serial *big.Int, public any, name string, expiry time.Time) error {
+	key, err := keyHash(public)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(a.dir, issuedFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(f, "%v\t%s\t%q\t%s\n", serial, key, name,
+		expiry.Format(time.RFC3339)); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// sameKey lists the serial numbers of all certificates of a certificate's key: its own, and those
+// before and after renewals, which are as good until they expire.
+func (a *authority) sameKey(cert *x509.Certificate) ([]*big.Int, error) {
+	out := []*big.Int{cert.SerialNumber}
+	key, err := keyHash(cert.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(a.dir, issuedFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	number := 0
+	for line := range strings.Lines(string(b)) {
+		number++
+		fields := strings.Split(line, "\t")
+		serial, ok := new(big.Int).SetString(fields[0], 10)
+		if !ok || len(fields) != 4 {
+			return nil, fmt.Errorf("%s:%d: it is no line of serial number, key, name and expiry", path,
+				number)
+		}
+		if fields[1] == key && serial.Cmp(cert.SerialNumber) != 0 {
+			out = append(out, serial)
+		}
+	}
+	return out, nil
+}
+
+func keyHash(public any) (string, error) {
+	b, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:]), nil
+}
+
+// void tells whether a list has a serial number.
+func void(list []x509.RevocationListEntry, serial *big.Int) bool {
+	return slices.ContainsFunc(list,
+		func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(serial) == 0 })
 }
 
 // revoked lists the certificates that are void.
@@ -495,11 +601,14 @@ func identity(dir, name, role string) (tls.Certificate, *x509.CertPool, *x509.Ce
 	}
 	switch {
 	case time.Now().After(leaf.NotAfter):
-		return fail(fmt.Errorf("%s: it expired on %s; the authority renews it: fed certs renew", crt, leaf.NotAfter.Format("2006-01-02 15:04")))
+		return fail(fmt.Errorf("%s: it expired on %s; the authority renews it: fed certs renew", crt,
+			leaf.NotAfter.Format("2006-01-02 15:04")))
 	case time.Now().Before(leaf.NotBefore):
-		return fail(fmt.Errorf("%s: it is not valid before %s; is the clock right?", crt, leaf.NotBefore.Format("2006-01-02 15:04")))
+		return fail(fmt.Errorf("%s: it is not valid before %s; is the clock right?", crt,
+			leaf.NotBefore.Format("2006-01-02 15:04")))
 	case leaf.CheckSignatureFrom(ca) != nil:
-		return fail(fmt.Errorf("%s: it is not signed by the authority of %s", crt, filepath.Join(dir, "ca.crt")))
+		return fail(fmt.Errorf("%s: it is not signed by the authority of %s", crt,
+			filepath.Join(dir, "ca.crt")))
 	case !slices.Equal(leaf.Subject.Organization, []string{role}):
 		return fail(fmt.Errorf("%s: it is not that of a %s", crt, role))
 	case leaf.Subject.CommonName != name:

@@ -24,8 +24,11 @@ func expire(t *testing.T, authorityDir, dir, name, domain string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name, OrganizationalUnit: []string{domain}, Organization: []string{agentRole}},
-		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-time.Hour), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	c := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name,
+		OrganizationalUnit: []string{domain}, Organization: []string{agentRole}},
+		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	b, err := x509.CreateCertificate(rand.Reader, c, a.cert, &key.PublicKey, a.key)
 	if err != nil {
 		t.Fatal(err)

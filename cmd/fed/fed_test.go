@@ -49,13 +49,17 @@ func newSite(t *testing.T, agents, rounds int, change func(*federated.Config)) *
 	rng := rand.New(rand.NewPCG(uint64(agents), 7))
 	var b strings.Builder
 	b.WriteString("who,a,b,c,d,y\n")
-	c := &federated.Config{Algorithm: federated.MultiBoost, Target: "y", Classes: []string{"no", "yes"}, Drop: []string{"who"}, Certificates: "certs", Deadline: "20s", Quorum: 0.5}
-	c.MultiBoost = federated.BoostOptions{Rounds: rounds, Clients: 3, Candidates: 6, Proposals: 3, QIterations: 3}
+	c := &federated.Config{Algorithm: federated.MultiBoost, Target: "y", Classes: []string{"no", "yes"},
+		Drop: []string{"who"}, Certificates: "certs", Deadline: "20s", Quorum: 0.5}
+	c.MultiBoost = federated.BoostOptions{Rounds: rounds, Clients: 3, Candidates: 6, Proposals: 3,
+		QIterations: 3}
 	for i := range agents {
 		name := fmt.Sprintf("p%03d", i)
-		c.Agents = append(c.Agents, federated.Member{Name: name, Domain: []string{"east", "west"}[i%2], Data: "rows.csv", Where: "who=" + name})
+		c.Agents = append(c.Agents, federated.Member{Name: name, Domain: []string{"east", "west"}[i%2],
+			Data: "rows.csv", Where: "who=" + name})
 		for range 12 {
-			x := [4]float64{rng.NormFloat64() + float64(4*(i%2)), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+			x := [4]float64{rng.NormFloat64() + float64(4*(i%2)), rng.NormFloat64(), rng.NormFloat64(),
+				rng.NormFloat64()}
 			y := "no"
 			if x[1+i%2]+0.3*rng.NormFloat64() > 0 {
 				y = "yes"
@@ -93,7 +97,8 @@ func (s *site) write(name, text string) {
 func (s *site) run(words ...string) string {
 	s.t.Helper()
 	var out, errs bytes.Buffer
-	if status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status != 0 {
+	if status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
+		Err: &errs}); status != 0 {
 		s.t.Fatalf("fed %s: %s", strings.Join(words, " "), errs.String())
 	}
 	return out.String()
@@ -141,7 +146,8 @@ func (s *site) serve(more ...string) *process {
 		listen = s.addr
 	}
 	os.Remove(s.path("address"))
-	p := s.start(append([]string{"serve", s.path("run.json"), "--model", s.path("model"), "--journal", s.path("journal"), "--listen", listen, "--address_file", s.path("address")}, more...)...)
+	p := s.start(append([]string{"serve", s.path("run.json"), "--model", s.path("model"), "--journal",
+		s.path("journal"), "--listen", listen, "--address_file", s.path("address")}, more...)...)
 	for range 2000 {
 		if b, err := os.ReadFile(s.path("address")); err == nil && len(b) > 0 {
 			s.addr = string(b)
@@ -154,7 +160,8 @@ func (s *site) serve(more ...string) *process {
 }
 
 func (s *site) join(names string, more ...string) *process {
-	return s.start(append([]string{"join", s.path("run.json"), "--as", names, "--server", s.addr, "--patience", "30s"}, more...)...)
+	return s.start(append([]string{"join", s.path("run.json"), "--as", names, "--server", s.addr,
+		"--patience", "30s"}, more...)...)
 }
 
 // names lists agents from and up to a number.
@@ -267,7 +274,10 @@ func TestKilled(t *testing.T) {
 // Agents that never come are in the journal with the reason; the others go on at the deadline.
 // One that comes late takes part from then on.
 func TestQuorum(t *testing.T) {
-	s := newSite(t, 6, 4, func(c *federated.Config) { c.Deadline, c.MultiBoost.Q, c.MultiBoost.Clients = "300ms", "uniform", -1 })
+	s := newSite(t, 6, 4, func(c *federated.Config) {
+		c.Deadline, c.MultiBoost.Q,
+			c.MultiBoost.Clients = "300ms", "uniform", -1
+	})
 	server := s.serve()
 	a := s.join(s.names(0, 4))
 	time.Sleep(1200 * time.Millisecond)
@@ -289,7 +299,8 @@ func TestQuorum(t *testing.T) {
 	}
 	server = s.serve("--patience", "500ms")
 	one := s.join(s.names(0, 1))
-	if err := server.Wait(); err == nil || !strings.Contains(server.errs.String(), "FED-401") || !strings.Contains(server.errs.String(), "p002") {
+	if err := server.Wait(); err == nil || !strings.Contains(server.errs.String(), "FED-401") ||
+		!strings.Contains(server.errs.String(), "p002") {
 		t.Errorf("%v: %s", err, server.errs.String())
 	}
 	one.Wait()
@@ -314,8 +325,10 @@ func (s *site) client(dir, name string) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: c}, Timeout: 20 * time.Second}
 }
 
-func (s *site) ask(client *http.Client, procedure string, f *frame) (*frame, error) {
-	c := connect.NewClient[frame, frame](client, "https://"+s.addr+procedure, connect.WithCodec(codec{}))
+func (s *site) ask(client *http.Client, procedure string, f *frame,
+	more ...connect.ClientOption) (*frame, error) {
+	c := connect.NewClient[frame, frame](client, "https://"+s.addr+procedure,
+		append(more, connect.WithCodec(codec{}))...)
 	r, err := c.CallUnary(context.Background(), connect.NewRequest(f))
 	if err != nil {
 		return nil, err
@@ -335,7 +348,8 @@ func TestStrangers(t *testing.T) {
 	issue := func(name, domain string) {
 		dir := filepath.Join(mine, name+domain)
 		s.run("certs", "request", name, "--domain", domain, "--certificates", dir)
-		s.run("certs", "issue", filepath.Join(dir, name+".csr"), "--authority", s.path("certs"), "--domain", domain)
+		s.run("certs", "issue", filepath.Join(dir, name+".csr"), "--authority", s.path("certs"), "--domain",
+			domain)
 	}
 	issue("p000", "west") // whose domain is east
 	issue("nobody", "east")
@@ -352,14 +366,19 @@ func TestStrangers(t *testing.T) {
 		dir, name string
 		want      string
 	}{
-		"none": {"", "", "certificate|broken pipe|reset by peer"}, "foreign": {other, "p001", "unknown certificate authority"}, "expired": {filepath.Join(mine, "old"), "p004", "expired"},
-		"server": {s.path("certs"), "server", "bad certificate|not that of an agent|unsupported"}, "domain": {filepath.Join(mine, "p000west"), "p000", "FED-103"},
-		"unlisted": {filepath.Join(mine, "nobodyeast"), "nobody", "FED-102"}, "revoked": {filepath.Join(mine, "p002east"), "p002", "revoked"},
+		"none": {"", "", "certificate"}, "foreign": {other, "p001", "unknown certificate authority"},
+		"expired":  {filepath.Join(mine, "old"), "p004", "expired"},
+		"server":   {s.path("certs"), "server", "bad certificate|not that of an agent|unsupported"},
+		"domain":   {filepath.Join(mine, "p000west"), "p000", "FED-103"},
+		"unlisted": {filepath.Join(mine, "nobodyeast"), "nobody", "FED-102"},
+		"revoked":  {filepath.Join(mine, "p002east"), "p002", "revoked"},
 	} {
 		for _, procedure := range []string{pollProcedure, sendProcedure} {
 			got, err := s.ask(s.client(c.dir, c.name), procedure, poll)
+			// With TLS 1.3 a client may write before the server's alert comes, and see that it was closed.
 			found := false
-			for w := range strings.SplitSeq(c.want, "|") {
+			for w := range strings.SplitSeq(c.want+"|broken pipe|reset by peer|closed network connection",
+				"|") {
 				found = found || err != nil && strings.Contains(err.Error(), w)
 			}
 			if got != nil || !found {
@@ -373,12 +392,14 @@ func TestStrangers(t *testing.T) {
 	// An agent looks at its own certificate first, and names the file.
 	bad := s.start("join", s.path("run.json"), "--as", "p001", "--server", s.addr, "--patience", "5s")
 	bad.kill()
-	for what, c := range map[string]struct{ from, name, want string }{"expired": {filepath.Join(mine, "old"), "p004", "expired"}, "foreign": {other, "p001", "authority"}} {
+	for what, c := range map[string]struct{ from, name, want string }{"expired": {filepath.Join(mine,
+		"old"), "p004", "expired"}, "foreign": {other, "p001", "authority"}} {
 		dir := t.TempDir()
 		copyFile(t, s.path("certs/ca.crt"), filepath.Join(dir, "ca.crt"))
 		copyFile(t, filepath.Join(c.from, c.name+".crt"), filepath.Join(dir, c.name+".crt"))
 		copyFile(t, filepath.Join(c.from, c.name+".key"), filepath.Join(dir, c.name+".key"))
-		if _, _, _, err := identity(dir, c.name, agentRole); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name+".crt") {
+		if _, _, _, err := identity(dir, c.name, agentRole); err == nil ||
+			!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name+".crt") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -391,10 +412,65 @@ func TestStrangers(t *testing.T) {
 	}
 	falseServer.kill()
 
+	// A list of void certificates that is half copied lets nobody in for now; agents ask again.
+	list, err := os.ReadFile(s.path("certs/ca.crl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("certs/ca.crl", string(list[:len(list)/2]))
+	if _, err := s.ask(s.client(s.path("certs"), "p003"), pollProcedure,
+		poll); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("half a list: %v", err)
+	}
+	s.write("certs/ca.crl", string(list))
+
 	a := s.join(s.names(0, 6))
 	a.end()
 	server.end()
 	s.sameModel()
+}
+
+// An address that cannot be one is an error at once, and no hour of waiting.
+func TestAddress(t *testing.T) {
+	s := newSite(t, 6, 1, nil)
+	for _, words := range [][]string{
+		{"join", s.path("run.json"), "--all"},
+		{"join", s.path("run.json"), "--all", "--server", "localhost"},
+		{"serve", s.path("run.json"), "--model", s.path("model"), "--listen", "7443"},
+	} {
+		var out, errs bytes.Buffer
+		status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
+			Err: &errs})
+		if status == 0 || !strings.Contains(errs.String(), "is not host:port") {
+			t.Errorf("%v: %q", words, errs.String())
+		}
+	}
+}
+
+// A model does not take the place of what the run reads.
+func TestOutputs(t *testing.T) {
+	s := newSite(t, 6, 1, nil)
+	rows := s.path("rows.csv")
+	before, err := os.ReadFile(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{
+		{"join", s.path("run.json"), "--all", "--server", "127.0.0.1:1", "--model", rows},
+		{"serve", s.path("run.json"), "--model", rows, "--listen", "127.0.0.1:0"},
+		{"serve", s.path("run.json"), "--model", s.path("run.json"), "--listen", "127.0.0.1:0"},
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		var out, errs bytes.Buffer
+		status := execute(ctx, words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		cancel()
+		if status == 0 || !strings.Contains(errs.String(), "would overwrite") {
+			t.Errorf("%v: %q", words, errs.String())
+		}
+	}
+	if after, err := os.ReadFile(rows); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the rows have changed: %v", err)
+	}
 }
 
 func copyFile(t *testing.T, from, to string) {
@@ -443,8 +519,13 @@ func TestBadAnswers(t *testing.T) {
 	}
 	send("text", []byte("hello"), federated.Malformed)
 	send("cut", good[:len(good)-3], federated.Malformed)
-	if _, err := s.ask(client, sendProcedure, &frame{Body: make([]byte, 80<<20)}); connect.CodeOf(err) != connect.CodeResourceExhausted {
+	if _, err := s.ask(client, sendProcedure, &frame{Body: make([]byte,
+		80<<20)}); connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("80 MB: %v", err)
+	}
+	if _, err := s.ask(client, sendProcedure, &frame{Body: good},
+		connect.WithSendGzip()); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Errorf("compressed, which hides its size: %v", err)
 	}
 	send("good", good, 0)
 	send("the same again", good, 0)
@@ -473,10 +554,13 @@ func TestBadAnswers(t *testing.T) {
 		case "moments", "gradient":
 			nan := make([]float64, m.Arrays()[0].Shape[0])
 			nan[1] = math.NaN()
-			send("NaN", forge(t, answer, nil, func(c *model.Container) { model.Put(c, "sum", nan) }), federated.NotFinite)
-			send("short", forge(t, answer, nil, func(c *model.Container) { model.Put(c, "sum", nan[:1]) }), federated.WrongShape)
+			send("NaN", forge(t, answer, nil, func(c *model.Container) { model.Put(c, "sum", nan) }),
+				federated.NotFinite)
+			send("short", forge(t, answer, nil, func(c *model.Container) { model.Put(c, "sum", nan[:1]) }),
+				federated.WrongShape)
 		case "boost":
-			send("of numbers of another kind", forge(t, answer, nil, func(c *model.Container) { model.Put(c, "sum", []float64{1}) }), federated.WrongShape)
+			send("of numbers of another kind", forge(t, answer, nil,
+				func(c *model.Container) { model.Put(c, "sum", []float64{1}) }), federated.WrongShape)
 			send("out of range", forge(t, answer, nil, func(c *model.Container) {
 				v, err := model.Get[int64](c, "sum")
 				if err != nil {
@@ -485,8 +569,10 @@ func TestBadAnswers(t *testing.T) {
 				model.Put(c, "sum", append([]int64{math.MinInt64}, v[1:]...))
 			}), federated.NotFinite)
 		}
-		send("another's name", forge(t, answer, func(m map[string]any) { m["agent"] = "p001" }, nil), federated.UnknownAgent)
-		send("of another run", forge(t, answer, func(m map[string]any) { m["run"] = "0" }, nil), federated.OtherRun)
+		send("another's name", forge(t, answer, func(m map[string]any) { m["agent"] = "p001" }, nil),
+			federated.UnknownAgent)
+		send("of another run", forge(t, answer, func(m map[string]any) { m["run"] = "0" }, nil),
+			federated.OtherRun)
 		send(m.Phase, answer, 0)
 		old = answer
 	}
@@ -556,7 +642,8 @@ func TestCerts(t *testing.T) {
 	fails := func(want string, words ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status == 0 || !strings.Contains(errs.String(), want) {
+		if status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
+			Err: &errs}); status == 0 || !strings.Contains(errs.String(), want) {
 			t.Errorf("fed %s: %q, want %q", strings.Join(words, " "), errs.String(), want)
 		}
 	}
@@ -568,7 +655,8 @@ func TestCerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if old.Subject.CommonName != "anna" || old.Subject.OrganizationalUnit[0] != "school" || time.Until(old.NotAfter) > 73*time.Hour {
+	if old.Subject.CommonName != "anna" || old.Subject.OrganizationalUnit[0] != "school" ||
+		time.Until(old.NotAfter) > 73*time.Hour {
 		t.Errorf("%v until %v", old.Subject, old.NotAfter)
 	}
 	s.run("certs", "renew", dir+"/anna.crt", "--authority", dir+"/ca", "--days", "30")
@@ -576,10 +664,25 @@ func TestCerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !renewed.NotAfter.After(old.NotAfter) || renewed.Subject.String() != old.Subject.String() || renewed.SerialNumber.Cmp(old.SerialNumber) == 0 {
+	if !renewed.NotAfter.After(old.NotAfter) || renewed.Subject.String() != old.Subject.String() ||
+		renewed.SerialNumber.Cmp(old.SerialNumber) == 0 {
 		t.Errorf("renewed: %v until %v", renewed.Subject, renewed.NotAfter)
 	}
 	s.run("certs", "revoke", dir+"/anna.crt", "--authority", dir+"/ca")
+	a, err := openAuthority(dir + "/ca")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := a.revoked()
+	if err != nil || len(list) != 2 || !void(list, old.SerialNumber) || !void(list, renewed.SerialNumber) {
+		t.Errorf("the certificate before the renewal is as good as the one after: %v, %v", list, err)
+	}
+	s.run("certs", "revoke", dir+"/anna.crt", "--authority", dir+"/ca")
+	if list, err := a.revoked(); err != nil || len(list) != 2 {
+		t.Errorf("revoked twice: %v, %v", list, err)
+	}
+	copyFile(t, dir+"/anna.csr", dir+"/bert.csr")
+	fails("anna.csr", "certs", "issue", dir+"/bert.csr", "--authority", dir+"/ca", "--domain", "school")
 	fails("revoked", "certs", "renew", dir+"/anna.crt", "--authority", dir+"/ca")
 	fails("anna.csr", "certs", "renew", dir+"/anna.csr", "--authority", dir+"/ca")
 	fails("ca.crt", "certs", "issue", dir+"/anna.csr", "--authority", dir+"/none")
@@ -588,7 +691,7 @@ func TestCerts(t *testing.T) {
 	}
 }
 
-// Load: agents in processes, of which every round is whole. TROPICA_LOAD=1 runs 200 agents in
+// Load: agents in processes, with every round whole. TROPICA_LOAD=1 runs 200 agents in
 // 20 processes for 100 rounds and prints what goes to NOTES.md.
 func TestLoad(t *testing.T) {
 	agents, processes, rounds := 24, 3, 10
@@ -624,6 +727,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%d rounds", n)
 	}
 	b, _ := json.Marshal(s.cfg.MultiBoost)
-	t.Logf("%d agents in %d processes, %d rounds in %v: %.0f answers a second, %d bytes down and %d up a round and agent; %s", agents, processes, rounds, took.Round(time.Millisecond),
+	t.Logf("%d agents in %d processes, %d rounds in %v: %.0f answers a second, %d bytes down and %d up a round and agent; %s",
+		agents, processes, rounds, took.Round(time.Millisecond),
 		float64(agents*n)/took.Seconds(), down/int64(n*agents), up/int64(n*agents), b)
 }

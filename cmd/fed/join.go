@@ -16,6 +16,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/federation"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/federated"
@@ -60,7 +61,15 @@ Example:
 					names = append(names, strings.TrimSpace(n))
 				}
 			}
-			j := &joining{c: c, cfg: cfg, address: cmp.Or(*address, cfg.Server), patience: *patience, plain: *plain}
+			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, *data),
+				[]cli.Place{{What: "the model", Name: *model}}); err != nil {
+				return err
+			}
+			if err := reachable("server", cmp.Or(*address, cfg.Server)); err != nil {
+				return err
+			}
+			j := &joining{c: c, cfg: cfg, address: cmp.Or(*address, cfg.Server), patience: *patience,
+				plain: *plain}
 			clients := make([]*http.Client, len(names))
 			for i, n := range names {
 				if clients[i], err = j.client(federation.Path(dir, cfg.Certificates), n); err != nil {
@@ -98,22 +107,34 @@ type joining struct {
 
 	mu    sync.Mutex
 	model []byte
+	waits sync.Once // says that the server is not there
+}
+
+// reachable returns an error unless an address, of a flag or the configuration, can be one.
+func reachable(flag, address string) error {
+	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
+		return fmt.Errorf("the address %q is not host:port: the field server of the configuration has it, or flag --%s",
+			address, flag)
+	}
+	return nil
 }
 
 // client is what an agent reaches the server with.
 func (j *joining) client(dir, name string) (*http.Client, error) {
-	t := &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext}
+	t := &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
+		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext}
 	if !j.plain {
 		cert, pool, _, err := identity(dir, name, agentRole)
 		if err != nil {
 			return nil, err
 		}
-		t.TLSClientConfig = &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: pool, MinVersion: tls.VersionTLS13, VerifyConnection: func(s tls.ConnectionState) error {
-			if o := s.PeerCertificates[0].Subject.Organization; len(o) != 1 || o[0] != serverRole {
-				return errors.New("the certificate shown is not that of a server")
-			}
-			return nil
-		}}
+		t.TLSClientConfig = &tls.Config{Certificates: []tls.Certificate{cert}, RootCAs: pool,
+			MinVersion: tls.VersionTLS13, VerifyConnection: func(s tls.ConnectionState) error {
+				if o := s.PeerCertificates[0].Subject.Organization; len(o) != 1 || o[0] != serverRole {
+					return errors.New("the certificate shown is not that of a server")
+				}
+				return nil
+			}}
 		return &http.Client{Transport: t, Timeout: 5 * time.Minute}, nil
 	}
 	return &http.Client{Transport: named{t, name}, Timeout: 5 * time.Minute}, nil
@@ -154,6 +175,13 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 		if lost.IsZero() {
 			lost = time.Now()
 		}
+		if time.Since(lost) > time.Second {
+			j.waits.Do(func() {
+				j.c.Warn("fed join",
+					"the server %s cannot be reached; it is waited for, up to --patience %v: %v", j.address,
+					j.patience, err)
+			})
+		}
 		if time.Since(lost) > j.patience {
 			return fail(fmt.Errorf("the server %s was not reached for %v: %w", j.address, j.patience, err))
 		}
@@ -193,7 +221,8 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 		if err != nil {
 			return fail(err)
 		}
-		ack, err := send.CallUnary(j.c.ctx, connect.NewRequest(&frame{Head: head{Run: a.Run(), Number: r.Msg.Head.Number}, Body: answer}))
+		ack, err := send.CallUnary(j.c.ctx, connect.NewRequest(&frame{Head: head{Run: a.Run(),
+			Number: r.Msg.Head.Number}, Body: answer}))
 		if err != nil {
 			if err := again(err); err != nil {
 				return err
@@ -226,7 +255,8 @@ func refused(err error) bool {
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var verify *tls.CertificateVerificationError
-	if errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) {
+	if errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) ||
+		errors.As(err, &verify) {
 		return true
 	}
 	if c := connect.CodeOf(err); c == connect.CodePermissionDenied || c == connect.CodeUnauthenticated {

@@ -70,7 +70,8 @@ type call struct {
 }
 
 func commands() []*command {
-	return []*command{certsInit, certsRequest, certsIssue, certsRenew, certsRevoke, certsLocal, serve, join, listErrors}
+	return []*command{certsInit, certsRequest, certsIssue, certsRenew, certsRevoke, certsLocal, serve, join,
+		listErrors}
 }
 
 func execute(ctx context.Context, words []string, std cli.Streams) int {
@@ -95,7 +96,8 @@ func execute(ctx context.Context, words []string, std cli.Streams) int {
 		prog := "fed " + c.name
 		for _, w := range words[n:] {
 			if isHelp(w) {
-				fmt.Fprintf(std.Out, "%s\n\n  Usage: %s [flags] %s\n\n%s\n\n", c.summary, prog, c.args, strings.Trim(c.about, "\n"))
+				fmt.Fprintf(std.Out, "%s\n\n  Usage: %s [flags] %s\n\n%s\n\n", c.summary, prog, c.args,
+					strings.Trim(c.about, "\n"))
 				fs.PrintHelp(std.Out, false)
 				return 0
 			}

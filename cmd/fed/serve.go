@@ -21,6 +21,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/federation"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/federated"
@@ -46,17 +47,28 @@ Example:
   fed serve run.json --model my.model --journal run.journal`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File for the model; needed")
-		journal := fs.String("journal", "", "File that keeps every exchange; if it exists, the run goes on from it")
+		journal := fs.String("journal", "",
+			"File that keeps every exchange; if it exists, the run goes on from it")
 		listen := fs.String("listen", "", "Address to listen on; the configuration's when not given")
 		patience := fs.Duration("patience", time.Hour, "How long to wait for a quorum")
-		address := fs.String("address_file", "", "File for the address that the server listens on, for --listen with port 0")
-		plain := fs.Bool("insecure_plain_text", false, "No TLS: whoever reaches the server can read and be anybody. For tests within one machine")
+		address := fs.String("address_file", "",
+			"File for the address that the server listens on, for --listen with port 0")
+		plain := fs.Bool("insecure_plain_text", false,
+			"No TLS: whoever reaches the server can read and be anybody. For tests within one machine")
 		return func(c *call) error {
 			if *model == "" {
 				return errors.New("flag --model is needed: the file for the model")
 			}
 			cfg, dir, err := federation.Load(c.args[0])
 			if err != nil {
+				return err
+			}
+			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, ""),
+				[]cli.Place{{What: "the model", Name: *model},
+					{What: "the journal", Name: *journal}, {What: "the address", Name: *address}}); err != nil {
+				return err
+			}
+			if err := reachable("listen", cmp.Or(*listen, cfg.Server)); err != nil {
 				return err
 			}
 			s, err := newServer(c, cfg, federation.Path(dir, cfg.Certificates), *patience, *plain)
@@ -88,6 +100,8 @@ type server struct {
 	told    map[string]bool // agents that know that the run is over
 	read    time.Time       // of the list of revoked certificates
 	revoked map[string]bool
+
+	unreadable sync.Once // warns of that list
 }
 
 // exchange is a call that is waited for.
@@ -100,8 +114,10 @@ type exchange struct {
 	busy     sync.WaitGroup // of handlers that use the call; the run must not go on before they end
 }
 
-func newServer(c *call, cfg *federated.Config, dir string, patience time.Duration, plain bool) (*server, error) {
-	s := &server{c: c, cfg: cfg, patience: patience, plain: plain, changed: make(chan struct{}), told: map[string]bool{}, revoked: map[string]bool{}}
+func newServer(c *call, cfg *federated.Config, dir string, patience time.Duration,
+	plain bool) (*server, error) {
+	s := &server{c: c, cfg: cfg, patience: patience, plain: plain, changed: make(chan struct{}),
+		told: map[string]bool{}, revoked: map[string]bool{}}
 	var err error
 	if s.deadline, err = cfg.Wait(); err != nil {
 		return nil, err
@@ -114,12 +130,16 @@ func newServer(c *call, cfg *federated.Config, dir string, patience time.Duratio
 		return nil, err
 	}
 	s.ca, s.crl = ca, filepath.Join(dir, "ca.crl")
-	s.tls = &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13}
+	s.tls = &tls.Config{Certificates: []tls.Certificate{cert}, ClientCAs: pool,
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13}
 	return s, s.readRevoked()
 }
 
 // readRevoked reads the list of void certificates where it has changed.
 func (s *server) readRevoked() error {
+	if s.plain {
+		return nil
+	}
 	info, err := os.Stat(s.crl)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -161,7 +181,8 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	if s.tls != nil {
 		l = tls.NewListener(l, s.tls)
 	}
-	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: quietLog()}
+	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 16, ErrorLog: quietLog()}
 	defer web.Close()
 	go web.Serve(l)
 	fmt.Fprintf(s.c.Err, "fed serve: run %s with %d agents on %s", s.cfg.Run(), len(s.cfg.Agents), l.Addr())
@@ -186,7 +207,7 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 		return fmt.Errorf("interrupted; the same command goes on from %s", journal)
 	}
 	if err != nil {
-		s.end(nil, err.Error())
+		s.end(web, nil, err.Error())
 		return err
 	}
 	var b bytes.Buffer
@@ -196,14 +217,22 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	if err := s.c.Output(model, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
 		return err
 	}
-	s.end(b.Bytes(), "")
+	s.end(web, b.Bytes(), "")
 	rep := r.Report
-	fmt.Fprintf(s.c.Out, "%s: %d rounds in %d exchanges with %d agents: %d bytes down, %d up; answers were missing in %d exchanges\n", model, rep.Rounds, rep.Exchanges, len(s.cfg.Agents), rep.Down, rep.Up, len(rep.Missing))
+	fmt.Fprintf(s.c.Out,
+		"%s: %d rounds in %d exchanges with %d agents: %d bytes down, %d up; answers were missing in %d exchanges\n",
+		model, rep.Rounds, rep.Exchanges, len(s.cfg.Agents), rep.Down, rep.Up, len(rep.Missing))
 	return nil
 }
 
-// end tells agents that the run is over, for as long as a deadline.
-func (s *server) end(model []byte, failed string) {
+// end tells agents that the run is over, for as long as a deadline, and closes.
+func (s *server) end(web *http.Server, model []byte, failed string) {
+	// An agent counts as told before the reply has left: connections that are in use are waited for.
+	defer func() {
+		ctx, cancel := context.WithTimeout(s.c.ctx, s.deadline)
+		defer cancel()
+		web.Shutdown(ctx) // closed in any case by the caller
+	}()
 	s.mu.Lock()
 	s.done, s.failed = model, failed
 	s.change()
@@ -226,7 +255,8 @@ func (s *server) change() {
 
 // Ask implements federated.Exchange.
 func (s *server) Ask(ctx context.Context, call *federated.Call) (*federated.Answers, error) {
-	x := &exchange{call: call, answers: map[string][]byte{}, why: map[string]string{}, down: map[string]int64{}, complete: make(chan struct{})}
+	x := &exchange{call: call, answers: map[string][]byte{}, why: map[string]string{},
+		down: map[string]int64{}, complete: make(chan struct{})}
 	s.mu.Lock()
 	s.current = x
 	s.change()
@@ -278,10 +308,19 @@ wait:
 // handler serves the two procedures. Bodies are bounded before they are read.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	options := []connect.HandlerOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostFrame)}
+	// Without compression, so that a small body cannot become a large one: numbers hardly shrink.
+	options := []connect.HandlerOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostFrame),
+		connect.WithCompression("gzip", nil, nil)}
 	mux.Handle(pollProcedure, connect.NewUnaryHandler(pollProcedure, s.poll, options...))
 	mux.Handle(sendProcedure, connect.NewUnaryHandler(sendProcedure, s.send, options...))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.readRevoked(); err != nil {
+			// It may be half copied: nobody is let in, and agents ask again.
+			s.unreadable.Do(func() { s.c.Warn("fed serve", "%v; agents wait until it can be read", err) })
+			deny(w, http.StatusServiceUnavailable, "unavailable",
+				"the list of revoked certificates cannot be read")
+			return
+		}
 		name, err := s.who(r)
 		if err != nil {
 			deny(w, http.StatusForbidden, "permission_denied", err.Error())
@@ -294,12 +333,15 @@ func (s *server) handler() http.Handler {
 				limit += s.current.call.Limit
 			}
 			if r.ContentLength > limit && s.current != nil {
-				s.current.why[name] = (&federated.Error{Code: federated.TooLarge, Agent: name, Msg: fmt.Sprintf("an answer of %d bytes; %d are allowed", r.ContentLength, limit)}).Error()
+				s.current.why[name] = (&federated.Error{Code: federated.TooLarge, Agent: name,
+					Msg: fmt.Sprintf("an answer of %d bytes; %d are allowed", r.ContentLength,
+						limit)}).Error()
 			}
 			s.mu.Unlock()
 		}
 		if r.ContentLength > limit {
-			deny(w, http.StatusTooManyRequests, "resource_exhausted", fmt.Sprintf("%v: %d bytes; %d are allowed", federated.TooLarge, r.ContentLength, limit))
+			deny(w, http.StatusTooManyRequests, "resource_exhausted",
+				fmt.Sprintf("%v: %d bytes; %d are allowed", federated.TooLarge, r.ContentLength, limit))
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -330,9 +372,6 @@ func (s *server) who(r *http.Request) (string, error) {
 		if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 			return "", errors.New("no certificate")
 		}
-		if err := s.readRevoked(); err != nil {
-			return "", err
-		}
 		cert := r.TLS.VerifiedChains[0][0]
 		s.mu.Lock()
 		void := s.revoked[cert.SerialNumber.String()]
@@ -349,10 +388,12 @@ func (s *server) who(r *http.Request) (string, error) {
 	}
 	m, ok := s.cfg.Member(name)
 	if !ok {
-		return "", &federated.Error{Code: federated.UnknownAgent, Agent: name, Msg: "the configuration does not list it"}
+		return "", &federated.Error{Code: federated.UnknownAgent, Agent: name,
+			Msg: "the configuration does not list it"}
 	}
 	if !s.plain && m.Domain != domain {
-		return "", &federated.Error{Code: federated.OtherDomain, Agent: name, Msg: fmt.Sprintf("its certificate is of domain %q, the configuration says %q", domain, m.Domain)}
+		return "", &federated.Error{Code: federated.OtherDomain, Agent: name,
+			Msg: fmt.Sprintf("its certificate is of domain %q, the configuration says %q", domain, m.Domain)}
 	}
 	return name, nil
 }
@@ -364,7 +405,9 @@ func (s *server) poll(ctx context.Context, q *connect.Request[frame]) (*connect.
 		return connect.NewResponse(&frame{h, body}), nil
 	}
 	if q.Msg.Head.Run != s.cfg.Run() {
-		return reply(head{State: "failed", Code: int(federated.OtherRun), Text: fmt.Sprintf("this is run %s, and agent %s takes part in %s", s.cfg.Run(), name, q.Msg.Head.Run)}, nil)
+		return reply(head{State: "failed", Code: int(federated.OtherRun),
+			Text: fmt.Sprintf("this is run %s, and agent %s takes part in %s", s.cfg.Run(), name,
+				q.Msg.Head.Run)}, nil)
 	}
 	timeout := time.NewTimer(pollTime)
 	defer timeout.Stop()
@@ -437,7 +480,8 @@ func (s *server) send(ctx context.Context, q *connect.Request[frame]) (*connect.
 		return connect.NewResponse(&frame{Head: h}), nil
 	}
 	if x == nil || !slices.Contains(x.call.To, name) {
-		return refuse(&federated.Error{Code: federated.OldRound, Agent: name, Msg: "nothing is asked of it now"})
+		return refuse(&federated.Error{Code: federated.OldRound, Agent: name,
+			Msg: "nothing is asked of it now"})
 	}
 	h.Number = x.call.Number
 	err := federated.Judge(x.call, name, q.Msg.Body)
@@ -447,7 +491,8 @@ func (s *server) send(ctx context.Context, q *connect.Request[frame]) (*connect.
 	case s.current != x:
 		return refuse(&federated.Error{Code: federated.OldRound, Agent: name, Msg: "the exchange was closed"})
 	case before != nil && !bytes.Equal(before, q.Msg.Body) && err == nil:
-		return refuse(&federated.Error{Code: federated.AnsweredElse, Agent: name, Msg: "it has answered otherwise already"})
+		return refuse(&federated.Error{Code: federated.AnsweredElse, Agent: name,
+			Msg: "it has answered otherwise already"})
 	case err != nil:
 		if federated.CodeOf(err) != federated.OldRound { // late ones are nobody's fault
 			x.why[name] = err.Error()

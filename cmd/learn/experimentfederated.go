@@ -38,7 +38,8 @@ Example:
 		clients := fs.Int("clients", 32, 20, "Clients of a round, of both domains")
 		methods := fs.String("methods", "", "Rows of the table, separated by semicolons; all when not given")
 		seed := fs.Uint("seed", 1, "Seed of folds and draws")
-		checkpoint := fs.String("checkpoint", "", "File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the program changed")
+		checkpoint := fs.String("checkpoint", "",
+			"File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the program changed")
 		options := learnerFlags(fs, func() any { return &boostFlags{} })
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -50,8 +51,10 @@ Example:
 				return errors.New("flags --folds and --clients must be at least 2, --rounds at least 1, --first at least 0")
 			}
 			b := options().(*boostFlags)
-			o := &experiment.ClientOptions{Ctx: c.ctx, Folds: int(*folds), First: int(*first), Rounds: int(*rounds), Clients: int(*clients), Seed: *seed,
-				Boost: federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates, Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q}}
+			o := &experiment.ClientOptions{Ctx: c.ctx, Folds: int(*folds), First: int(*first),
+				Rounds: int(*rounds), Clients: int(*clients), Seed: *seed,
+				Boost: federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates,
+					Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q}}
 			for m := range strings.SplitSeq(*methods, ";") {
 				if m = strings.TrimSpace(m); m != "" {
 					o.Methods = append(o.Methods, m)

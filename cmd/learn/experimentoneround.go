@@ -29,10 +29,12 @@ Example:
   learn experiment oneround --data DIR --sets "walking 3 people" --trials 3 --plot bytes.svg`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; needed")
-		sets := fs.String("sets", "", "Sets, separated by commas: ellipses N, ellipses gamma G, walking 3 rows, walking 3 people, walking 43 rows, walking 43 people; all when not given")
+		sets := fs.String("sets", "",
+			"Sets, separated by commas: ellipses N, ellipses gamma G, walking 3 rows, walking 3 people, walking 43 rows, walking 43 people; all when not given")
 		trials := fs.Int("trials", 32, 10, "Divisions")
 		seed := fs.Uint("seed", 1, "Seed of the divisions")
-		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its results are not made again. Remove it when the program changed")
+		checkpoint := fs.String("checkpoint", "",
+			"File that keeps results as they come; if it exists, its results are not made again. Remove it when the program changed")
 		picture := fs.String("plot", "", "File for a picture of accuracy against bytes (SVG), of one set")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -95,14 +97,16 @@ Example:
 
 // roundChart draws accuracy against bytes on the wire.
 func roundChart(r *experiment.RoundReport) plot.Chart {
-	out := plot.Chart{Title: "Accuracy and bytes on the wire", Subtitle: r.Set, XLabel: "bytes, both ways", YLabel: "accuracy, %", LogX: true, Legend: true}
+	out := plot.Chart{Title: "Accuracy and bytes on the wire", Subtitle: r.Set, XLabel: "bytes, both ways",
+		YLabel: "accuracy, %", LogX: true, Legend: true}
 	for _, m := range r.Methods() {
 		bytes, accuracy := r.Points(m)
 		switch {
 		case m == "central" || m == "local":
 			out.HRules = append(out.HRules, plot.Rule{At: 100 * accuracy, Label: m})
 		default:
-			out.Series = append(out.Series, plot.Series{Name: m, Kind: plot.Points, X: []float64{bytes}, Y: []float64{100 * accuracy}})
+			out.Series = append(out.Series, plot.Series{Name: m, Kind: plot.Points, X: []float64{bytes},
+				Y: []float64{100 * accuracy}})
 		}
 	}
 	return out

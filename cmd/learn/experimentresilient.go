@@ -36,7 +36,8 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; needed")
 		tasks := fs.String("tasks", "",
-			"Tasks, separated by commas, of "+strings.Join(experiment.CorruptedTasks(), ", ")+"; those that are there when not given")
+			"Tasks, separated by commas, of "+strings.Join(experiment.CorruptedTasks(),
+				", ")+"; those that are there when not given")
 		kinds := fs.String("corruptions", "",
 			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task has when not given")
 		repeats := fs.Int("repeats", 32, 8, "Draws of the data")

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/federation"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
@@ -23,7 +24,8 @@ import (
 )
 
 func federatedCommands() []*command {
-	return []*command{federatedConfig, federatedSimulate, federatedAgent, federatedMerge, federatedVerify, federatedShow, federatedErrors}
+	return []*command{federatedConfig, federatedSimulate, federatedAgent, federatedMerge, federatedVerify,
+		federatedShow, federatedErrors}
 }
 
 var federatedConfig = &command{
@@ -44,10 +46,13 @@ Example, a federated model in three commands:
 		agent := fs.String("agent", "", "Column that names each row's agent; needed")
 		domain := fs.String("domain", "", "Column that names each row's domain, one for all rows of an agent")
 		target := fs.String("target", "", "Column to predict; needed")
-		classes := fs.String("classes", "", "Classes, separated by commas, the positive one last; rows of others are an error. All of the table, sorted, when not given")
+		classes := fs.String("classes", "",
+			"Classes, separated by commas, the positive one last; rows of others are an error. All of the table, sorted, when not given")
 		drop := fs.String("drop", "", "Columns to leave out, separated by commas")
-		algorithm := fs.Enum("algorithm", "multiboost", []string{"multiboost", "adaboost", "oneround", "average"}, "What is computed")
-		minRows := fs.Int("min_rows", 32, 5, "Least number of rows of an agent; those with fewer are left out, with a warning")
+		algorithm := fs.Enum("algorithm", "multiboost", []string{"multiboost", "adaboost", "oneround",
+			"average"}, "What is computed")
+		minRows := fs.Int("min_rows", 32, 5,
+			"Least number of rows of an agent; those with fewer are left out, with a warning")
 		secure := fs.Bool("secure", false, "Sums through masks, which hide each agent's own (multiboost)")
 		seed := fs.Uint("seed", 0, "Seed of the run's draws")
 		rounds := fs.Int("rounds", 32, 0, "Rounds; 0 is the algorithm's own number")
@@ -59,18 +64,24 @@ Example, a federated model in three commands:
 			if *minRows < 1 || *rounds < 0 {
 				return errors.New("flags --min_rows and --rounds must be positive")
 			}
-			o := &table.Options{Target: *target, Task: table.Classification, Drop: list(*drop), ID: []string{*agent}, Classes: list(*classes)}
+			o := &table.Options{Target: *target, Task: table.Classification, Drop: list(*drop),
+				ID: []string{*agent}, Classes: list(*classes)}
 			if *domain != "" {
 				o.ID = append(o.ID, *domain)
+			}
+			if err := apart(places("the data", c.arg(0)), places("the configuration", *to)); err != nil {
+				return err
 			}
 			t, err := c.openTable(c.arg(0), o)
 			if err != nil {
 				return err
 			}
-			cfg := &federated.Config{Algorithm: federated.Algorithm(*algorithm), Target: t.TargetName, Classes: t.Classes, Drop: append(list(*drop), o.ID...), MinRows: int(*minRows),
+			cfg := &federated.Config{Algorithm: federated.Algorithm(*algorithm), Target: t.TargetName,
+				Classes: t.Classes, Drop: append(list(*drop), o.ID...), MinRows: int(*minRows),
 				Secure: *secure, Seed: *seed, Certificates: "certificates", Server: "127.0.0.1:7443"}
 			cfg.MultiBoost.Rounds, cfg.Average.Rounds = int(*rounds), int(*rounds)
-			if cfg.Agents, err = members(c, t, relative(*to, c.arg(0)), *agent, *domain, int(*minRows)); err != nil {
+			if cfg.Agents, err = members(c, t, relative(*to, c.arg(0)), *agent, *domain,
+				int(*minRows)); err != nil {
 				return err
 			}
 			if err := cfg.Check(); err != nil {
@@ -121,7 +132,8 @@ func members(c *call, t *table.Table, data, agent, domain string, least int) ([]
 			at[n] = len(out)
 			out = append(out, federated.Member{Name: n, Domain: d, Data: data, Where: agent + "=" + n})
 		} else if out[k].Domain != d {
-			return nil, fmt.Errorf("%s: agent %s has rows of the domains %s and %s; an agent has one", t.At(i), n, out[k].Domain, d)
+			return nil, fmt.Errorf("%s: agent %s has rows of the domains %s and %s; an agent has one",
+				t.At(i), n, out[k].Domain, d)
 		}
 	}
 	few := 0
@@ -161,17 +173,18 @@ Example:
   learn federated simulate run.json --model my.model --journal run.journal`,
 	setup: func(fs *flags.Set) func(*call) error {
 		name := fs.String("model", "", "File for the model; needed but for --dry_run")
-		journal := fs.String("journal", "", "File that keeps every exchange; if it exists, the run goes on from it")
+		journal := fs.String("journal", "",
+			"File that keeps every exchange; if it exists, the run goes on from it")
 		dry := fs.Bool("dry_run", false, "Foretell rounds and bytes, and run nothing")
 		rounds := fs.Int("rounds", 32, 0, "Stop after so many rounds; 0 is the configuration's")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
+			if *rounds < 0 {
+				return errors.New("flag --rounds must not be negative")
+			}
 			if *name == "" && !*dry {
 				return errors.New("flag --model is needed: the file for the model")
-			}
-			if err := apart(places("the configuration", c.arg(0)), append(places("the model", *name), place{"the journal", *journal})); err != nil {
-				return err
 			}
 			workers, err := workersOf()
 			if err != nil {
@@ -181,6 +194,10 @@ Example:
 			if err != nil {
 				return err
 			}
+			outputs := append(places("the model", *name), place{"the journal", *journal})
+			if err := cli.Apart(federation.Inputs(c.arg(0), cfg, dir, ""), shared(outputs)); err != nil {
+				return err
+			}
 			agents, err := federation.Agents(cfg, dir, federation.Names(cfg), "")
 			if err != nil {
 				return err
@@ -188,7 +205,8 @@ Example:
 			if *dry {
 				return foretell(c, cfg, agents, *asJSON)
 			}
-			return runFederated(c, cfg, &federated.Local{Agents: agents, Workers: workers}, *journal, *name, int(*rounds), workers, *asJSON)
+			return runFederated(c, cfg, &federated.Local{Agents: agents, Workers: workers}, *journal, *name,
+				int(*rounds), workers, *asJSON)
 		}
 	},
 }
@@ -206,7 +224,8 @@ func foretell(c *call, cfg *federated.Config, agents map[string]*federated.Agent
 	if asJSON {
 		return c.json(f)
 	}
-	fmt.Fprintf(c.Out, "%d agents, %d rows, %d columns: %d rounds in %d exchanges\n", len(agents), rows, len(columns), f.Rounds, f.Exchanges)
+	fmt.Fprintf(c.Out, "%d agents, %d rows, %d columns: %d rounds in %d exchanges\n", len(agents), rows,
+		len(columns), f.Rounds, f.Exchanges)
 	writePhases(c.Out, f.Phases)
 	fmt.Fprintf(c.Out, "about %s down and %s up", size(f.Down), size(f.Up))
 	if f.Note != "" {
@@ -236,13 +255,15 @@ func writePhases(w io.Writer, phases []federated.PhaseBytes) {
 }
 
 // runFederated runs a server over an exchange, and writes model and report.
-func runFederated(c *call, cfg *federated.Config, x federated.Exchange, journal, name string, rounds, workers int, asJSON bool) error {
+func runFederated(c *call, cfg *federated.Config, x federated.Exchange, journal, name string, rounds,
+	workers int, asJSON bool) error {
 	j, err := federation.OpenJournal(journal)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	control := &run.Control{Ctx: c.ctx, Workers: workers, Stop: run.Stop{Iterations: rounds}, Warn: func(s string) { c.Warn(c.prog, "%s", s) }}
+	control := &run.Control{Ctx: c.ctx, Workers: workers, Stop: run.Stop{Iterations: rounds},
+		Warn: func(s string) { c.Warn(c.prog, "%s", s) }}
 	bar := progress.Start(c.Err, c.prog)
 	most := cmp.Or(rounds, cfg.MultiBoost.Rounds)
 	if cfg.Algorithm == federated.Average {
@@ -268,14 +289,17 @@ func runFederated(c *call, cfg *federated.Config, x federated.Exchange, journal,
 		return c.json(rep)
 	}
 	writePhases(c.Out, rep.Phases)
-	fmt.Fprintf(c.Out, "%s%d exchanges with %d agents: %s down, %s up\n", rounded(rep.Rounds), rep.Exchanges, len(cfg.Agents), size(rep.Down), size(rep.Up))
+	fmt.Fprintf(c.Out, "%s%d exchanges with %d agents: %s down, %s up\n", rounded(rep.Rounds),
+		rep.Exchanges, len(cfg.Agents), size(rep.Down), size(rep.Up))
 	if len(rep.Missing) > 0 {
 		fmt.Fprintf(c.Out, "%d exchanges lacked answers (--json names the agents)\n", len(rep.Missing))
 	}
 	if cfg.Algorithm == federated.OneRound {
-		fmt.Fprintf(c.Out, "%d of %d rows were sent (%.1f %%), %d kernels", rep.Uploaded, rep.Samples, 100*float64(rep.Uploaded)/float64(max(rep.Samples, 1)), rep.Kernels)
+		fmt.Fprintf(c.Out, "%d of %d rows were sent (%.1f %%), %d kernels", rep.Uploaded, rep.Samples,
+			100*float64(rep.Uploaded)/float64(max(rep.Samples, 1)), rep.Kernels)
 		if rep.Violations != nil {
-			fmt.Fprintf(c.Out, "; rows that violate the model: %s", strings.Trim(fmt.Sprint(rep.Violations), "[]"))
+			fmt.Fprintf(c.Out, "; rows that violate the model: %s",
+				strings.Trim(fmt.Sprint(rep.Violations), "[]"))
 		}
 		fmt.Fprintln(c.Out)
 	}
@@ -336,7 +360,8 @@ Example:
 					return err
 				}
 				if m, err := federated.Decode(answer); err == nil && m.Code != 0 {
-					return fmt.Errorf("%s: %w", path, &federated.Error{Code: m.Code, Agent: name, Msg: m.Text})
+					return fmt.Errorf("%s: %w", path, &federated.Error{Code: m.Code, Agent: name,
+						Msg: m.Text})
 				}
 				if err := c.Output(to, func(w io.Writer) error { _, err := w.Write(answer); return err }); err != nil {
 					return err
@@ -380,7 +405,8 @@ func (x *folderExchange) Ask(_ context.Context, call *federated.Call) (*federate
 	a := &federated.Answers{By: map[string][]byte{}, Missing: map[string]string{}}
 	waiting := 0
 	for _, name := range call.To {
-		base := filepath.Join(x.folder, fmt.Sprintf("%05d-%s-%s", call.Number, strings.ReplaceAll(call.Phase, "/", "-"), name))
+		base := filepath.Join(x.folder, fmt.Sprintf("%05d-%s-%s", call.Number,
+			strings.ReplaceAll(call.Phase, "/", "-"), name))
 		m, err := call.Request(name, 0)
 		if err != nil {
 			return nil, err
@@ -414,7 +440,8 @@ func (x *folderExchange) Ask(_ context.Context, call *federated.Call) (*federate
 		a.By[name], a.Up = answer, a.Up+int64(len(answer))
 	}
 	if waiting > 0 && !x.close {
-		return nil, fmt.Errorf("exchange %d (%s, round %d): %d of %d answers are missing: %w", call.Number, call.Phase, call.Round, waiting, len(call.To), errWaiting)
+		return nil, fmt.Errorf("exchange %d (%s, round %d): %d of %d answers are missing: %w", call.Number,
+			call.Phase, call.Round, waiting, len(call.To), errWaiting)
 	}
 	return a, nil
 }
@@ -426,7 +453,8 @@ func readLimited(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > most {
-		return nil, fmt.Errorf("%s: %w", name, &federated.Error{Code: federated.TooLarge, Msg: fmt.Sprintf("%d bytes; %d are allowed", info.Size(), most)})
+		return nil, fmt.Errorf("%s: %w", name, &federated.Error{Code: federated.TooLarge,
+			Msg: fmt.Sprintf("%d bytes; %d are allowed", info.Size(), most)})
 	}
 	return os.ReadFile(name)
 }
@@ -454,11 +482,15 @@ Example:
 			if *name == "" {
 				return errors.New("flag --model is needed: the file for the model")
 			}
-			cfg, _, err := federation.Load(c.arg(0))
+			cfg, dir, err := federation.Load(c.arg(0))
 			if err != nil {
 				return err
 			}
 			if err := fileRun(cfg, *folder); err != nil {
+				return err
+			}
+			if err := cli.Apart(federation.Inputs(c.arg(0), cfg, dir, ""),
+				shared(places("the model", *name))); err != nil {
 				return err
 			}
 			if err := os.MkdirAll(*folder, 0o777); err != nil {
@@ -497,7 +529,8 @@ Example:
 				return err
 			}
 			if m.Run != cfg.Run() {
-				return fmt.Errorf("%s: %w", shown, &federated.Error{Code: federated.OtherRun, Msg: "the model is of another run than " + c.arg(0)})
+				return fmt.Errorf("%s: %w", shown, &federated.Error{Code: federated.OtherRun,
+					Msg: "the model is of another run than " + c.arg(0)})
 			}
 			agents, err := federation.Agents(cfg, dir, []string{c.arg(1)}, *data)
 			if err != nil {
@@ -507,7 +540,8 @@ Example:
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "%s: %d of %d rows violate the model\n", c.arg(1), n, agents[c.arg(1)].NumRows())
+			fmt.Fprintf(c.Out, "%s: %d of %d rows violate the model\n", c.arg(1), n,
+				agents[c.arg(1)].NumRows())
 			return nil
 		}
 	},
@@ -531,7 +565,8 @@ Example:
 					return err
 				}
 				if m, err := federated.Decode(b); err == nil {
-					fmt.Fprintf(c.Out, "%s: %s of agent %s, run %s, exchange %d, round %d, %s\n", name, m.Phase, m.Agent, m.Run, m.Number, m.Round, size(int64(len(b))))
+					fmt.Fprintf(c.Out, "%s: %s of agent %s, run %s, exchange %d, round %d, %s\n", name,
+						m.Phase, m.Agent, m.Run, m.Number, m.Round, size(int64(len(b))))
 					for _, a := range m.Arrays() {
 						fmt.Fprintf(c.Out, "  %s %v\n", a.Name, a.Shape)
 					}
@@ -561,7 +596,8 @@ Example:
 }
 
 func writeRecord(w io.Writer, r *federated.Record) {
-	fmt.Fprintf(w, "  %d %s round %d: %d of %d answered, %s down, %s up", r.Number, r.Phase, r.Round, len(r.By), len(r.To), size(r.Down), size(r.Up))
+	fmt.Fprintf(w, "  %d %s round %d: %d of %d answered, %s down, %s up", r.Number, r.Phase, r.Round,
+		len(r.By), len(r.To), size(r.Down), size(r.Up))
 	names := []string{}
 	for n := range r.Missing {
 		names = append(names, n)

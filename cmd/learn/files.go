@@ -18,24 +18,16 @@ func places(what string, names ...string) []place {
 	return out
 }
 
-// apart returns an error when an output would overwrite an input or another output:
-// asked before any work is done, since a mistyped --model may otherwise cost the data
-// that the model was trained on. Files are compared as the system has them, so that
-// links and other spellings count. Standard streams and devices are never the same.
-func apart(inputs, outputs []place) error {
-	for i, out := range outputs {
-		for _, in := range inputs {
-			if cli.SameFile(in.name, out.name) {
-				return fmt.Errorf("%s %s would overwrite %s %s: name another file", out.what, out.name, in.what, in.name)
-			}
-		}
-		for _, other := range outputs[:i] {
-			if cli.SameFile(other.name, out.name) {
-				return fmt.Errorf("%s and %s are the same file, %s: name another", other.what, out.what, out.name)
-			}
-		}
+// apart returns an error when an output would overwrite an input or another output.
+func apart(inputs, outputs []place) error { return cli.Apart(shared(inputs), shared(outputs)) }
+
+// shared is a list as the commands have it in common.
+func shared(list []place) []cli.Place {
+	var out []cli.Place
+	for _, p := range list {
+		out = append(out, cli.Place{What: p.what, Name: p.name})
 	}
-	return nil
+	return out
 }
 
 // idle returns an error if one of the flags was given: here it would do nothing, and

@@ -40,9 +40,11 @@ func (s *server) adaboost() (*boost.Ensemble, error) {
 	if e != nil {
 		return nil, e
 	}
-	m := &boost.Ensemble{Algorithm: "federated adaboost", Settings: string(settings), Loss: b.loss, Schema: b.schema(), Start: []float64{0}, Rows: s.rep.Samples}
+	m := &boost.Ensemble{Algorithm: "federated adaboost", Settings: string(settings), Loss: b.loss,
+		Schema: b.schema(), Start: []float64{0}, Rows: s.rep.Samples}
 	for _, t := range b.terms {
-		m.Terms = append(m.Terms, boost.Term{Weight: t.alpha, Predictor: t.stump.Tree(), Family: -1, Round: t.round})
+		m.Terms = append(m.Terms, boost.Term{Weight: t.alpha, Predictor: t.stump.Tree(), Family: -1,
+			Round: t.round})
 	}
 	return m, err
 }
@@ -51,7 +53,8 @@ func (b *booster) adaRound(all []string) (*run.Row, run.Reason, error) {
 	t := b.loop.Steps() + 1
 	agents := draw(rand.New(rand.NewPCG(b.c.Seed, uint64(t))), all, b.o.Clients)
 	d := len(b.columns)
-	trained, err := b.ask(Call{Phase: phaseTrain, Round: t, To: slices.Clone(agents), Limit: stumpBytes + slack,
+	trained, err := b.ask(Call{Phase: phaseTrain, Round: t, To: slices.Clone(agents),
+		Limit:   stumpBytes + slack,
 		Request: func(_ string, have int) (*Message, error) { return b.stateRequest(have, nil) },
 		Accept: func(m *Message) error {
 			list, err := getStumps(m, "stump", d, 1)
@@ -72,7 +75,8 @@ func (b *booster) adaRound(all []string) (*run.Row, run.Reason, error) {
 		cands = append(cands, list[0].positive())
 	}
 	cands = distinct(cands)
-	got, err := b.sum(sumCall{phase: phaseScore, round: t, groups: [][]string{agents}, dim: func(int) int { return 1 + len(cands) }, whole: true,
+	got, err := b.sum(sumCall{phase: phaseScore, round: t, groups: [][]string{agents},
+		dim: func(int) int { return 1 + len(cands) }, whole: true,
 		request: func(_ string, have int) (*Message, error) {
 			m, err := b.stateRequest(have, nil)
 			if err == nil {

@@ -54,7 +54,8 @@ func (c *Config) Rows(m Member, t *table.Table) (*table.Table, error) {
 	}
 	i := slices.IndexFunc(t.ID, func(id table.Text) bool { return id.Name == column })
 	if i < 0 {
-		return nil, fail(BadTable, m.Name, "%s has no column %q, which its rows are known by", t.Title(), column)
+		return nil, fail(BadTable, m.Name, "%s has no column %q, which its rows are known by", t.Title(),
+			column)
 	}
 	var rows []int
 	for r, v := range t.ID[i].Values {
@@ -105,11 +106,13 @@ func NewAgent(c *Config, name string, t *table.Table) (*Agent, error) {
 	}
 	for j := range x.Columns {
 		if x.Columns[j].Kind != table.Numeric {
-			return nil, fail(BadTable, name, "%s: column %q is of words; agents have columns of numbers", t.Title(), x.Columns[j].Name)
+			return nil, fail(BadTable, name, "%s: column %q is of words; agents have columns of numbers",
+				t.Title(), x.Columns[j].Name)
 		}
 	}
 	if len(x.Target) != x.Rows || !slices.Equal(x.Classes, c.Classes) {
-		return nil, fail(BadTable, name, "%s has no target %q of the classes %s", t.Title(), c.Target, strings.Join(c.Classes, ", "))
+		return nil, fail(BadTable, name, "%s has no target %q of the classes %s", t.Title(), c.Target,
+			strings.Join(c.Classes, ", "))
 	}
 	a := &Agent{c: c, run: c.Run(), member: m, x: x, class: x.Target}
 	a.columns = fingerprint(a.Columns())
@@ -219,7 +222,8 @@ func (a *Agent) answer(ctx context.Context, m *Message, h Head) (*Message, error
 		return a.local(ctx, m, h)
 	}
 	if a.party != nil {
-		return nil, fail(NoSecureSum, "", "the sum %q is asked for without masks, and the run is secure", m.Phase)
+		return nil, fail(NoSecureSum, "", "the sum %q is asked for without masks, and the run is secure",
+			m.Phase)
 	}
 	if err := a.take(m); err != nil {
 		return nil, err

@@ -89,8 +89,10 @@ func (a *Agent) local(ctx context.Context, m *Message, h Head) (*Message, error)
 	for i := range weight {
 		weight[i] = 1 / float64(x.Rows)
 	}
-	problem := linear.Problem{X: linear.NewDesign(x, plain(d), 1), Loss: lossOf(k), Y: a.class, W: weight, L2: o.L2, Workers: 1}
-	r, err := optim.LBFGS{}.Minimize(problem.Objective(), w, &run.Control{Ctx: ctx, Workers: 1, Stop: run.Stop{Iterations: o.Local}})
+	problem := linear.Problem{X: linear.NewDesign(x, plain(d), 1), Loss: lossOf(k), Y: a.class, W: weight,
+		L2: o.L2, Workers: 1}
+	r, err := optim.LBFGS{}.Minimize(problem.Objective(), w,
+		&run.Control{Ctx: ctx, Workers: 1, Stop: run.Stop{Iterations: o.Local}})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,8 @@ func (s *server) average() (*AverageModel, error) {
 	}
 	o := &s.c.Average
 	d := len(s.columns)
-	got, err := s.sum(sumCall{phase: phaseMoments, groups: [][]string{s.c.names()}, dim: func(int) int { return 3 * d },
+	got, err := s.sum(sumCall{phase: phaseMoments, groups: [][]string{s.c.names()},
+		dim:     func(int) int { return 3 * d },
 		request: func(string, int) (*Message, error) { return newMessage(Head{}, nil), nil }})
 	if err != nil {
 		return nil, err
@@ -121,10 +124,12 @@ func (s *server) average() (*AverageModel, error) {
 	if o.Features > 0 {
 		inputs = o.Features
 	}
-	m := &AverageModel{Options: *o, Seed: s.c.Seed, Run: s.run, Schema: s.schema(), Features: fs, W: make([]float64, (inputs+1)*len(s.c.Classes))}
+	m := &AverageModel{Options: *o, Seed: s.c.Seed, Run: s.run, Schema: s.schema(), Features: fs,
+		W: make([]float64, (inputs+1)*len(s.c.Classes))}
 	s.reason, err = s.loop.Loop(func() (*run.Row, run.Reason, error) {
 		at := slices.Clone(m.W)
-		answers, err := s.ask(Call{Phase: phaseLocal, Round: s.loop.Steps() + 1, To: s.c.names(), Limit: int64(8*len(at)) + slack,
+		answers, err := s.ask(Call{Phase: phaseLocal, Round: s.loop.Steps() + 1, To: s.c.names(),
+			Limit: int64(8*len(at)) + slack,
 			Request: func(string, int) (*Message, error) {
 				q := newMessage(Head{}, nil)
 				putFeatures(q, fs)

@@ -46,7 +46,8 @@ func (a *Agent) takeQ(m *Message, kind string, slots int, loss string) error {
 		q = multi.NewLogistic(a.features, w, bias, qFloor)
 	}
 	n := a.x.Rows
-	s := &boosted{loss: l, slots: slots, chain: startChain(w, bias), q: make([]float64, n*slots), g: make([]float64, n*slots), f: make([]float64, n), h: make([]float64, n)}
+	s := &boosted{loss: l, slots: slots, chain: startChain(w, bias), q: make([]float64, n*slots),
+		g: make([]float64, n*slots), f: make([]float64, n), h: make([]float64, n)}
 	values := make([]float64, n*p)
 	q.Predict(values, a.x, 0)
 	for i := range n {
@@ -99,7 +100,8 @@ func (s *boosted) add(a *Agent, m *Message) error {
 func (a *Agent) boost(m *Message) ([]int64, error) {
 	s := a.boosted
 	if s == nil {
-		return nil, fail(LostState, "", "the request counts on a domain classifier that the agent does not have")
+		return nil,
+			fail(LostState, "", "the request counts on a domain classifier that the agent does not have")
 	}
 	var b struct {
 		Counts []int `json:"counts"` // candidates of each slot
@@ -119,7 +121,8 @@ func (a *Agent) boost(m *Message) ([]int64, error) {
 		total += n
 	}
 	if total != len(cands) || len(b.Counts) != s.slots {
-		return nil, fail(WrongShape, "", "%d candidates in %d slots, and there are %d in %d", total, len(b.Counts), len(cands), s.slots)
+		return nil, fail(WrongShape, "", "%d candidates in %d slots, and there are %d in %d", total,
+			len(b.Counts), len(cands), s.slots)
 	}
 	n := a.x.Rows
 	values, slopes := make([]float64, n), make([]float64, n)
@@ -147,7 +150,8 @@ func (a *Agent) boost(m *Message) ([]int64, error) {
 func (a *Agent) meanQ() ([]float64, error) {
 	s := a.boosted
 	if s == nil {
-		return nil, fail(LostState, "", "the request counts on a domain classifier that the agent does not have")
+		return nil,
+			fail(LostState, "", "the request counts on a domain classifier that the agent does not have")
 	}
 	out := make([]float64, len(a.c.Domains()))
 	for i := range a.x.Rows {

@@ -141,7 +141,8 @@ func (c *Config) Check() error {
 	case c.Target == "":
 		return bad("target: there is none")
 	case len(c.Classes) < 2 || boosting && len(c.Classes) != 2:
-		return bad("classes: %d are given; %s", len(c.Classes), map[bool]string{true: "boosting separates two", false: "two or more are needed"}[boosting])
+		return bad("classes: %d are given; %s", len(c.Classes),
+			map[bool]string{true: "boosting separates two", false: "two or more are needed"}[boosting])
 	case len(c.Agents) == 0 || len(c.Agents) > mostAgents:
 		return bad("agents: there are %d; 1 to %d are possible", len(c.Agents), mostAgents)
 	case c.MinRows < 0:
@@ -179,20 +180,24 @@ func (c *Config) Check() error {
 		}
 	}
 	if c.MultiBoost.Only != "" && !slices.Contains(c.Domains(), c.MultiBoost.Only) {
-		return bad("only: there is no domain %q; there are %s", c.MultiBoost.Only, strings.Join(c.Domains(), ", "))
+		return bad("only: there is no domain %q; there are %s", c.MultiBoost.Only,
+			strings.Join(c.Domains(), ", "))
 	}
 	for _, o := range []struct {
 		name string
 		err  error
-	}{{"multiboost", complete(&c.MultiBoost)}, {"oneround", complete(&c.OneRound)}, {"average", complete(&c.Average)}} {
+	}{{"multiboost", complete(&c.MultiBoost)}, {"oneround", complete(&c.OneRound)},
+		{"average", complete(&c.Average)}} {
 		if o.err != nil {
 			return &Error{Code: BadConfig, Msg: o.name, Err: o.err}
 		}
 	}
 	if c.Secure {
 		for _, k := range c.Domains() {
-			if n := len(c.of(k)); n < leastSecure || c.MultiBoost.Clients > 0 && c.MultiBoost.Clients < leastSecure {
-				return bad("secure: domain %q has %d agents, of which %d are asked in a round; sums of fewer than %d say too much of one", k, n, c.MultiBoost.Clients, leastSecure)
+			if n := len(c.of(k)); n < leastSecure || c.MultiBoost.Clients > 0 &&
+				c.MultiBoost.Clients < leastSecure {
+				return bad("secure: domain %q has %d agents, of which %d are asked in a round; sums of fewer than %d say too much of one",
+					k, n, c.MultiBoost.Clients, leastSecure)
 			}
 		}
 	}
@@ -250,7 +255,10 @@ func (c *Config) names() []string {
 
 // Member returns the agent of that name; ok tells whether there is one.
 func (c *Config) Member(name string) (m Member, ok bool) {
-	i, ok := slices.BinarySearchFunc(c.Agents, name, func(m Member, n string) int { return strings.Compare(m.Name, n) })
+	i, ok := slices.BinarySearchFunc(c.Agents, name, func(m Member,
+		n string) int {
+		return strings.Compare(m.Name, n)
+	})
 	if !ok {
 		return Member{}, false
 	}

@@ -36,7 +36,8 @@ func (b *booster) fitQ() error {
 	n := len(b.features)
 	x := make([]float64, (n+1)*b.p)
 	o := &federatedQ{b: b, dim: len(x), weights: n * b.p}
-	r, err := optim.LBFGS{}.Minimize(o, x, &run.Control{Ctx: b.ctx, Stop: run.Stop{Iterations: b.o.QIterations, Gradient: 1e-6, Relative: 1e-5}})
+	r, err := optim.LBFGS{}.Minimize(o, x, &run.Control{Ctx: b.ctx,
+		Stop: run.Stop{Iterations: b.o.QIterations, Gradient: 1e-6, Relative: 1e-5}})
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,8 @@ func (q *federatedQ) Dim() int { return q.dim }
 func (q *federatedQ) Eval(x, grad []float64) (float64, error) {
 	b := q.b
 	at := slices.Clone(x)
-	got, err := b.sum(sumCall{phase: phaseGradient, groups: b.domains, dim: func(int) int { return q.dim + 1 },
+	got, err := b.sum(sumCall{phase: phaseGradient, groups: b.domains,
+		dim: func(int) int { return q.dim + 1 },
 		request: func(_ string, have int) (*Message, error) {
 			m := newMessage(Head{}, map[string]bool{"features": have == hasNothing})
 			if have == hasNothing {
@@ -109,7 +111,8 @@ func (b *booster) measureQ() error {
 			}
 		}
 		if b.p > 1 && row[k] <= 1/float64(b.p)*(1+1e-9) {
-			b.warn("the mean of Q(%d|x) over the rows of domain %q is %.3g, no more than 1/%d: the domain classifier does not know this domain from the others", k+1, names[k], row[k], b.p)
+			b.warn("the mean of Q(%d|x) over the rows of domain %q is %.3g, no more than 1/%d: the domain classifier does not know this domain from the others",
+				k+1, names[k], row[k], b.p)
 		}
 		b.meanQ = append(b.meanQ, row)
 	}

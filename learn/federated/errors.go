@@ -27,8 +27,9 @@ const (
 	LostState    Code = 308 // an agent that restarted
 	NoQuorum     Code = 401 // too few agents answered in time
 	NoSecureSum  Code = 402 // a secure sum could not be opened
-	OtherJournal Code = 403 // a journal of another run
+	OtherJournal Code = 403 // a journal of another run, or a damaged one
 	Infeasible   Code = 501 // no function separates the samples
+	NotSolved    Code = 502 // the solver stopped before the accuracy that was asked for
 )
 
 var mends = map[Code]string{
@@ -49,8 +50,9 @@ var mends = map[Code]string{
 	LostState:    "nothing: the server sends the agent what it has lost",
 	NoQuorum:     "start the missing agents and the server again; it goes on from its journal",
 	NoSecureSum:  "start the missing agents again; secure sums need a majority of each domain's agents, three or more",
-	OtherJournal: "remove the journal to begin anew, or restore the configuration that it was written with",
-	Infeasible:   "use cost hinge or total-hinge in place of margin, which asks for all samples on their side",
+	OtherJournal: "remove the journal to begin anew, or restore it, and the configuration that it was written with",
+	Infeasible:   "use cost hinge or total-hinge in place of margin, which asks for all samples on their side; allow more by a lower price or a larger hinge",
+	NotSolved:    "allow more by a lower price or a larger hinge, or change the fields accuracy and max_steps",
 }
 
 // Mend says in a line what to do about errors of that kind.
@@ -61,8 +63,10 @@ func (c Code) String() string { return fmt.Sprintf("FED-%d", int(c)) }
 
 // Codes lists all kinds in the order of their numbers.
 func Codes() []Code {
-	return []Code{BadConfig, UnknownAgent, OtherDomain, BadTable, FewRows, OtherColumns, NewerVersion, Malformed, OtherRun, OldRound,
-		WrongShape, NotFinite, TooLarge, AnsweredElse, LostState, NoQuorum, NoSecureSum, OtherJournal, Infeasible}
+	return []Code{BadConfig, UnknownAgent, OtherDomain, BadTable, FewRows, OtherColumns, NewerVersion,
+		Malformed, OtherRun, OldRound,
+		WrongShape, NotFinite, TooLarge, AnsweredElse, LostState, NoQuorum, NoSecureSum, OtherJournal,
+		Infeasible, NotSolved}
 }
 
 // Error is an error of a run with its number.

@@ -20,7 +20,7 @@ type Call struct {
 	Phase  string
 	Round  int
 	To     []string // names, sorted
-	// Groups are parts of To, of each of which a quorum must answer; nil is one of all.
+	// Groups are parts of To. A quorum of each must answer; nil is one of all.
 	Groups [][]string
 	// Request makes the request of an agent that has the terms up to have; see Agent.Have. It
 	// may be called again, for an agent that has lost what it had.
@@ -123,7 +123,8 @@ func Judge(c *Call, name string, answer []byte) error {
 		return err
 	}
 	if m.Number != c.Number || m.Phase != c.Phase || m.Round != c.Round {
-		return fail(OldRound, name, "an answer to exchange %d (%s), and it is %d (%s)", m.Number, m.Phase, c.Number, c.Phase)
+		return fail(OldRound, name, "an answer to exchange %d (%s), and it is %d (%s)", m.Number, m.Phase,
+			c.Number, c.Phase)
 	}
 	if m.Agent != name {
 		return fail(UnknownAgent, name, "an answer in the name of %q", m.Agent)
@@ -148,7 +149,9 @@ func (c *Config) quorum(call *Call, a *Answers) error {
 			}
 		}
 		if need := c.quorumOf(len(g)); n < need && len(g) > 0 {
-			return &Error{Code: NoQuorum, Msg: fmt.Sprintf("exchange %d (%s, round %d): %d of %d agents answered, %d are needed; missing: %s", call.Number, call.Phase, call.Round, n, len(g), need, missing(g, a))}
+			return &Error{Code: NoQuorum,
+				Msg: fmt.Sprintf("exchange %d (%s, round %d): %d of %d agents answered, %d are needed; missing: %s",
+					call.Number, call.Phase, call.Round, n, len(g), need, missing(g, a))}
 		}
 	}
 	return nil
@@ -219,7 +222,8 @@ type recordMeta struct {
 func (r *Record) Encode() ([]byte, error) {
 	f := model.New(recordKind, recordVersion)
 	names := slices.Sorted(maps.Keys(r.By))
-	if err := f.SetMeta(recordMeta{r.Run, r.Number, r.Phase, r.Round, r.To, names, r.Missing, r.Down, r.Up}); err != nil {
+	if err := f.SetMeta(recordMeta{r.Run, r.Number, r.Phase, r.Round, r.To, names, r.Missing, r.Down,
+		r.Up}); err != nil {
 		return nil, err
 	}
 	for _, n := range names {
@@ -233,9 +237,9 @@ func (r *Record) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadJournal reads records up to the end, or to the first that is cut short or damaged, as
-// the last one is where the server was killed. whole is the number of bytes before it: cut
-// the file there before more is appended.
+// ReadJournal reads records up to the end, or to a last one that is cut short or damaged, as
+// it is where the server was killed. whole is the number of bytes before it: cut the file
+// there before more is appended. A damaged record with others behind it is an *Error.
 func ReadJournal(r io.Reader) (records []Record, whole int64, err error) {
 	for {
 		var head [8]byte
@@ -256,12 +260,13 @@ func ReadJournal(r io.Reader) (records []Record, whole int64, err error) {
 			if errors.Is(err, model.ErrVersion) || errors.Is(err, model.ErrKind) {
 				return records, whole, &Error{Code: OtherJournal, Err: err}
 			}
-			return records, whole, nil
+			return records, whole, damaged(body, len(records)+1, whole)
 		}
 		if body.N != 0 {
-			return records, whole, nil
+			return records, whole, damaged(body, len(records)+1, whole)
 		}
-		rec := Record{Run: m.Run, Number: m.Number, Phase: m.Phase, Round: m.Round, To: m.To, Answers: Answers{By: map[string][]byte{}, Missing: m.Missing, Down: m.Down, Up: m.Up}}
+		rec := Record{Run: m.Run, Number: m.Number, Phase: m.Phase, Round: m.Round, To: m.To,
+			Answers: Answers{By: map[string][]byte{}, Missing: m.Missing, Down: m.Down, Up: m.Up}}
 		for _, name := range m.Agents {
 			b, err := model.Get[uint8](f, name)
 			if err != nil {
@@ -271,6 +276,19 @@ func ReadJournal(r io.Reader) (records []Record, whole int64, err error) {
 		}
 		records, whole = append(records, rec), whole+8+int64(n)
 	}
+}
+
+// damaged is nil if nothing follows the rest of a record that cannot be read.
+func damaged(rest *io.LimitedReader, number int, at int64) error {
+	if _, err := io.Copy(io.Discard, rest); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(rest.R, make([]byte, 1)); err != nil {
+		return nil
+	}
+	return fail(OtherJournal, "",
+		"record %d, at byte %d, is damaged, and others follow: to go on from the one before, cut the file to %d bytes",
+		number, at, at)
 }
 
 // Journal is an Exchange that keeps what came of every call, and does not ask again for what
@@ -285,8 +303,12 @@ type Journal struct {
 func (j *Journal) ask(ctx context.Context, runID string, c *Call) (*Answers, error) {
 	if c.Number <= len(j.Old) {
 		r := &j.Old[c.Number-1]
-		if r.Run != runID || r.Number != c.Number || r.Phase != c.Phase || r.Round != c.Round || !slices.Equal(r.To, c.To) {
-			return nil, fail(OtherJournal, "", "record %d is of run %s, exchange %d (%s, round %d); here it is run %s (%s, round %d)", c.Number, r.Run, r.Number, r.Phase, r.Round, runID, c.Phase, c.Round)
+		if r.Run != runID || r.Number != c.Number || r.Phase != c.Phase || r.Round != c.Round ||
+			!slices.Equal(r.To, c.To) {
+			return nil,
+				fail(OtherJournal, "",
+					"record %d is of run %s, exchange %d (%s, round %d); here it is run %s (%s, round %d)",
+					c.Number, r.Run, r.Number, r.Phase, r.Round, runID, c.Phase, c.Round)
 		}
 		return &r.Answers, nil
 	}

@@ -40,7 +40,8 @@ func (a *Agent) gradient(m *Message) ([]float64, error) {
 		for i := range y {
 			y[i] = float64(slices.Index(a.c.Domains(), a.member.Domain))
 		}
-		problem := linear.Problem{X: linear.NewDesign(a.x, a.features, 1), Shift: linear.Shifts(a.features), Loss: score.SoftMax{Classes: p}, Y: y, Workers: 1}
+		problem := linear.Problem{X: linear.NewDesign(a.x, a.features, 1), Shift: linear.Shifts(a.features),
+			Loss: score.SoftMax{Classes: p}, Y: y, Workers: 1}
 		a.domainLoss = problem.Objective()
 	}
 	out := make([]float64, len(w)+1)
@@ -97,11 +98,14 @@ func featuresOf(moments []float64) ([]linear.Feature, error) {
 			variance = moments[2*d+j]/n - mean*mean
 		}
 		if variance > 1e-12*mean*mean && variance > 0 {
-			out = append(out, linear.Feature{Column: j, Level: -1, Mean: mean, Scale: 1 / math.Sqrt(variance)})
+			out = append(out, linear.Feature{Column: j, Level: -1, Mean: mean,
+				Scale: 1 / math.Sqrt(variance)})
 		}
 	}
 	if out == nil {
-		return nil, &Error{Code: BadTable, Msg: fmt.Sprintf("all %d columns are the same in every row of every agent", d)}
+		return nil,
+			&Error{Code: BadTable,
+				Msg: fmt.Sprintf("all %d columns are the same in every row of every agent", d)}
 	}
 	return out, nil
 }

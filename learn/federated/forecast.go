@@ -44,7 +44,8 @@ func (c *Config) Foretell(columns []string, rows int) (*Forecast, error) {
 	// array is what a header has of an array, and its padding.
 	const array = 70
 	add := func(phase string, times, of int, down, up int64) {
-		f.Phases = append(f.Phases, PhaseBytes{phase, times, int64(times) * int64(of) * down, int64(times) * int64(of) * up})
+		f.Phases = append(f.Phases, PhaseBytes{phase, times, int64(times) * int64(of) * down,
+			int64(times) * int64(of) * up})
 		last := f.Phases[len(f.Phases)-1]
 		f.Exchanges, f.Down, f.Up = f.Exchanges+times, f.Down+last.Down, f.Up+last.Up
 	}
@@ -88,21 +89,24 @@ func (c *Config) Foretell(columns []string, rows int) (*Forecast, error) {
 		if p > 1 && o.Q == "federated" {
 			secure(phaseMoments, 1, agents, head(nil), reply(nil)+int64(24*d)+array)
 			w := int64(8 * (d + 1) * p)
-			secure(phaseGradient, o.QIterations+o.QIterations/4+1, agents, head(map[string]bool{"features": false})+w+array, reply(nil)+w+8+array)
+			secure(phaseGradient, o.QIterations+o.QIterations/4+1, agents,
+				head(map[string]bool{"features": false})+w+array, reply(nil)+w+8+array)
 		}
 		q := int64(60)
 		if p > 1 && o.Q == "federated" {
 			q += features + int64(8*(d+1)*p) + 2*array
 		}
 		secure(phaseMeanQ, 1, agents, head(map[string]any{"terms": 0})+q+5*array, reply(nil)+int64(8*p)+array)
-		add(phasePropose, 1, agents, head(map[string]int{"stumps": o.Proposals}), reply(nil)+int64(o.Proposals*stumpBytes)+3*array)
+		add(phasePropose, 1, agents, head(map[string]int{"stumps": o.Proposals}),
+			reply(nil)+int64(o.Proposals*stumpBytes)+3*array)
 		cands := int(learner.Amount(float64(o.Candidates)))
 		proposed := o.Proposals * agents / p
 		s := int64(min(cmp.Or(cands, proposed), proposed))
 		if o.Objective == "softmax" {
 			s *= int64(slots)
 		}
-		secure(phaseBoost, o.Rounds, asked, head(map[string]any{"counts": make([]int, slots)})+state(o.Rounds, asked)+s*stumpBytes+3*array, reply(nil)+8*(s+2)+array)
+		secure(phaseBoost, o.Rounds, asked, head(map[string]any{"counts": make([]int,
+			slots)})+state(o.Rounds, asked)+s*stumpBytes+3*array, reply(nil)+8*(s+2)+array)
 	case AdaBoost:
 		f.Rounds = o.Rounds
 		if o.Only != "" {
@@ -123,7 +127,8 @@ func (c *Config) Foretell(columns []string, rows int) (*Forecast, error) {
 			add(phaseMoments, 1, agents, head(nil), reply(nil)+int64(24*d)+array)
 			down += features
 		}
-		add(phaseSolve, 1, agents, down, reply(solved{Columns: columns})+int64(rows*(4*d+4+8*(len(c.Classes)-1)))+3*array)
+		add(phaseSolve, 1, agents, down,
+			reply(solved{Columns: columns})+int64(rows*(4*d+4+8*(len(c.Classes)-1)))+3*array)
 		if c.OneRound.Verify || c.OneRound.Repair > 0 {
 			pairs := len(c.Classes) * (len(c.Classes) - 1) / 2
 			add(phaseVerify, 1, agents, down+int64(agents*rows*(4*d+4+8*pairs))+8*array, reply(nil)+8+array)

@@ -19,8 +19,14 @@ func TestForecast(t *testing.T) {
 		"secure": func(c *Config) {
 			c.Secure, c.MultiBoost = true, BoostOptions{Rounds: 10, Clients: 5, Candidates: 10, Q: "uniform"}
 		},
-		"adaboost": func(c *Config) { c.Algorithm, c.MultiBoost = AdaBoost, BoostOptions{Rounds: 30, Clients: 6} },
-		"average":  func(c *Config) { c.Algorithm, c.Average = Average, AverageOptions{Rounds: 15, Features: 40} },
+		"adaboost": func(c *Config) {
+			c.Algorithm, c.MultiBoost = AdaBoost,
+				BoostOptions{Rounds: 30, Clients: 6}
+		},
+		"average": func(c *Config) {
+			c.Algorithm, c.Average = Average,
+				AverageOptions{Rounds: 15, Features: 40}
+		},
 		"oneround": func(c *Config) { c.Algorithm, c.OneRound = OneRound, KernelOptions{Verify: true} },
 	} {
 		_, c, _ := people(37, 480, 8, 6)
@@ -31,9 +37,11 @@ func TestForecast(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := train(t, c, l).Report
-		if c.Algorithm == OneRound || name == "all" { // of a dictionary whose repetitions are not known before
+		if c.Algorithm == OneRound ||
+			name == "all" { // of a dictionary whose repetitions are not known before
 			if r.Up > f.Up || r.Down > f.Down || r.Exchanges != f.Exchanges {
-				t.Errorf("%s: at most %d down and %d up in %d exchanges were foretold; %d, %d in %d", name, f.Down, f.Up, f.Exchanges, r.Down, r.Up, r.Exchanges)
+				t.Errorf("%s: at most %d down and %d up in %d exchanges were foretold; %d, %d in %d", name,
+					f.Down, f.Up, f.Exchanges, r.Down, r.Up, r.Exchanges)
 			}
 			continue
 		}
@@ -47,7 +55,8 @@ func TestForecast(t *testing.T) {
 		}
 		for _, p := range r.Phases {
 			for _, q := range f.Phases {
-				if p.Phase == q.Phase && p.Phase != phaseGradient && p.Phase != phasePropose { // whose numbers are not known before
+				if p.Phase == q.Phase && p.Phase != phaseGradient &&
+					p.Phase != phasePropose { // whose numbers are not known before
 					near("down, "+p.Phase, q.Down, p.Down)
 					near("up, "+p.Phase, q.Up, p.Up)
 				}

@@ -15,10 +15,12 @@ import (
 // which only the first tells the domain, dealt to agents of each domain.
 func people(seed uint64, rows, agents, columns int) (*table.Table, *Config, map[string][]int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	t := &table.Table{Name: "people", Rows: rows, Classes: []string{"no", "yes"}, TargetName: "y", Target: make([]float64, rows),
+	t := &table.Table{Name: "people", Rows: rows, Classes: []string{"no", "yes"}, TargetName: "y",
+		Target:  make([]float64, rows),
 		Sources: []string{"a", "b"}, SourceName: "domain", Source: make([]int32, rows)}
 	for j := range columns {
-		t.Columns = append(t.Columns, table.Column{Name: fmt.Sprintf("x%d", j), Values: make([]float32, rows)})
+		t.Columns = append(t.Columns, table.Column{Name: fmt.Sprintf("x%d", j),
+			Values: make([]float32, rows)})
 	}
 	c := &Config{Target: "y", Classes: t.Classes, Seed: seed}
 	of := map[string][]int{}
@@ -79,5 +81,6 @@ func file(t testing.TB, r *Result) []byte {
 
 // serverOf makes a server that stands before its algorithm.
 func serverOf(c *Config, x Exchange) *server {
-	return &server{c: c, run: c.Run(), j: &Journal{Exchange: x}, ctx: context.Background(), rows: map[string]int{}, rep: &Report{}, loop: run.Begin("federated", nil, 1)}
+	return &server{c: c, run: c.Run(), j: &Journal{Exchange: x}, ctx: context.Background(),
+		rows: map[string]int{}, rep: &Report{}, loop: run.Begin("federated", nil, 1)}
 }

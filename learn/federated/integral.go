@@ -21,8 +21,12 @@ func gauss(x, p []float64) float64 {
 // points are those of the integral over centres and widths, the same for everyone: Halton's
 // sequence in the box of the options. volume is that of a point.
 func (o *KernelOptions) points(dim int) (out [][]float64, volume float64, err error) {
-	if len(o.Widths) != 2 || len(o.Lo) != dim || len(o.Hi) != dim || !(o.Widths[0] < o.Widths[1]) || dim >= len(primes) {
-		return nil, 0, fail(BadConfig, "", "gamma above 0 needs two widths, and corners lo and hi of %d numbers each, of at most %d dimensions", dim, len(primes)-1)
+	if len(o.Widths) != 2 || len(o.Lo) != dim || len(o.Hi) != dim || !(o.Widths[0] < o.Widths[1]) ||
+		dim >= len(primes) {
+		return nil, 0,
+			fail(BadConfig, "",
+				"gamma above 0 needs two widths, and corners lo and hi of %d numbers each, of at most %d dimensions",
+				dim, len(primes)-1)
 	}
 	volume = o.Widths[1] - o.Widths[0]
 	for j := range dim {

@@ -57,6 +57,9 @@ func (o *KernelOptions) kernel(a, b []float64) float64 {
 	for i, v := range a {
 		d += (v - b[i]) * (v - b[i])
 	}
+	if d == 0 {
+		return 1 // also where the square of a width is 0
+	}
 	return math.Exp(-d / (4 * o.Width * o.Width))
 }
 
@@ -75,7 +78,8 @@ const jitter = 1e-12
 
 // solve solves the dual of a pair on samples, from the multipliers u. total is the number of
 // samples that the bound of total-hinge counts.
-func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []float64, total float64, workers int) (*solution, error) {
+func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []float64, total float64,
+	workers int) (*solution, error) {
 	rows, y := s.of(pair)
 	n := len(rows)
 	r := &solution{rows: rows, y: y, u: u, price: o.Price}
@@ -86,7 +90,10 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 		return r, nil
 	}
 	if n > mostSamples {
-		return nil, fail(BadTable, "", "%d samples of two classes; the solver's memory, 8 bytes a pair of samples, ends at %d", n, mostSamples)
+		return nil,
+			fail(BadTable, "",
+				"%d samples of two classes; the solver's memory, 8 bytes a pair of samples, ends at %d", n,
+				mostSamples)
 	}
 	if o.Gamma > 0 {
 		return r, o.ascend(ctx, s, r, total)
@@ -116,6 +123,10 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 		var unbounded *optim.ErrUnbounded
 		if errors.As(err, &unbounded) {
 			return infeasible(s, rows, y, r.u)
+		}
+		if errors.Is(err, optim.ErrSteps) {
+			return &Error{Code: NotSolved, Msg: fmt.Sprintf("classes %d and %d, %d samples, price %.3g",
+				pair[0]+1, pair[1]+1, n, price), Err: err}
 		}
 		return err
 	}
@@ -188,7 +199,9 @@ func (r *solution) byHinge(at func(price float64) error, hinge func() float64, b
 			break
 		}
 		if low = high; high > 1e6 {
-			return fail(Infeasible, "", "the sum of hinge losses stays above %.4g, at a price of %.3g: samples of two classes coincide; allow more by the field hinge", bound, high)
+			return fail(Infeasible, "",
+				"the sum of hinge losses stays above %.4g, at a price of %.3g: samples of two classes coincide; allow more by the field hinge",
+				bound, high)
 		}
 		high *= 4
 	}
@@ -231,7 +244,8 @@ func infeasible(s *samples, rows []int, y, u []float64) error {
 	for _, i := range order[:min(4, len(order))] {
 		names += fmt.Sprintf(" %d (class %d)", rows[i]+1, s.class[rows[i]]+1)
 	}
-	return fail(Infeasible, "", "samples of two classes coincide, or nearly; the largest multipliers have the samples%s", names)
+	return fail(Infeasible, "",
+		"samples of two classes coincide, or nearly; the largest multipliers have the samples%s", names)
 }
 
 // critical marks the samples that have to do with the solution: those with multipliers, and

@@ -53,7 +53,8 @@ func (a *Agent) solve(ctx context.Context, m *Message, h Head) (*Message, error)
 			return nil, err
 		}
 		rows := a.violators(model)
-		return a.upload(h, &kernelAgent{features: model.Features, raw: rawRows(a.x, model.Features)}, rows, nil, nil, 0)
+		return a.upload(h, &kernelAgent{features: model.Features, raw: rawRows(a.x, model.Features)}, rows,
+			nil, nil, 0)
 	}
 	k, err := a.scaling(m)
 	if err != nil {
@@ -169,7 +170,8 @@ func (a *Agent) nearest(k *kernelAgent, rows []int) []int32 {
 
 // upload is the message of some samples: numbers as the table has them, classes, and the
 // multipliers of the pairs of each one's class.
-func (a *Agent) upload(h Head, k *kernelAgent, rows []int, u [][]float64, counts []int32, steps int) (*Message, error) {
+func (a *Agent) upload(h Head, k *kernelAgent, rows []int, u [][]float64, counts []int32,
+	steps int) (*Message, error) {
 	d := len(k.features)
 	j := a.join()
 	out := newMessage(h, solved{Columns: j.Columns, Steps: steps})
@@ -261,7 +263,8 @@ func (m *KernelModel) violators(t *table.Table, class []float64) []int {
 		}
 		m.functions(f, x)
 		for p, pair := range list {
-			if k == pair[1] && margin-f[p] > m.Options.MarginTolerance || k == pair[0] && margin+f[p] > m.Options.MarginTolerance {
+			if k == pair[1] && margin-f[p] > m.Options.MarginTolerance || k == pair[0] &&
+				margin+f[p] > m.Options.MarginTolerance {
 				out = append(out, i)
 				break
 			}

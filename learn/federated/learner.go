@@ -70,7 +70,8 @@ func (m *KernelModel) Explain() []learner.Section {
 				n++
 			}
 		}
-		functions.Rows = append(functions.Rows, []any{m.Schema.Classes[pair[0]], m.Schema.Classes[pair[1]], n, m.Price[p]})
+		functions.Rows = append(functions.Rows, []any{m.Schema.Classes[pair[0]], m.Schema.Classes[pair[1]],
+			n, m.Price[p]})
 	}
 	functions.Note = fmt.Sprintf("%d samples, %d kernels with a coefficient", len(m.X), m.Kernels())
 	return []learner.Section{functions}
@@ -78,7 +79,8 @@ func (m *KernelModel) Explain() []learner.Section {
 
 // Explain implements learner.Model: how many weights there are.
 func (m *AverageModel) Explain() []learner.Section {
-	return []learner.Section{{Title: "model", Columns: []string{"columns", "random features", "classes", "rounds"},
+	return []learner.Section{{Title: "model", Columns: []string{"columns", "random features", "classes",
+		"rounds"},
 		Rows: [][]any{{len(m.Features), m.Options.Features, len(m.Schema.Classes), m.Options.Rounds}}}}
 }
 

@@ -137,8 +137,10 @@ func failed(h Head, err error) *Message {
 	var e *Error
 	if errors.As(err, &e) {
 		h.Text = e.Msg
-		if e.Err != nil {
+		if e.Err != nil && e.Msg != "" {
 			h.Text = fmt.Sprintf("%s: %v", e.Msg, e.Err)
+		} else if e.Err != nil {
+			h.Text = e.Err.Error()
 		}
 	} else {
 		h.Text = err.Error()

@@ -44,7 +44,8 @@ type booster struct {
 }
 
 func (s *server) booster() (*booster, error) {
-	b := &booster{server: s, o: s.c.MultiBoost, p: len(s.c.Domains()), domains: s.byDomain(), qKind: "uniform"}
+	b := &booster{server: s, o: s.c.MultiBoost, p: len(s.c.Domains()), domains: s.byDomain(),
+		qKind: "uniform"}
 	var err error
 	if b.loss, err = score.Parse(b.o.Loss); err != nil {
 		return nil, &Error{Code: BadConfig, Err: err}
@@ -147,7 +148,8 @@ func (b *booster) take(t term) {
 // what its agents proposed, of the shared slot all, without repetitions.
 func (b *booster) propose() ([][]Stump, error) {
 	d := len(b.columns)
-	answers, err := b.ask(Call{Phase: phasePropose, To: b.c.names(), Groups: b.domains, Limit: int64(b.o.Proposals*stumpBytes) + slack,
+	answers, err := b.ask(Call{Phase: phasePropose, To: b.c.names(), Groups: b.domains,
+		Limit: int64(b.o.Proposals*stumpBytes) + slack,
 		Request: func(string, int) (*Message, error) {
 			return newMessage(Head{}, map[string]int{"stumps": b.o.Proposals}), nil
 		},
@@ -186,7 +188,8 @@ func distinct(list []Stump) []Stump {
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.Threshold, b.Threshold), missing(a)-missing(b))
+		return cmp.Or(cmp.Compare(a.Column, b.Column), cmp.Compare(a.Threshold, b.Threshold),
+			missing(a)-missing(b))
 	})
 	return slices.Compact(list)
 }
@@ -225,21 +228,22 @@ func (b *booster) round(dict [][]Stump) (*run.Row, run.Reason, error) {
 		}
 		return n
 	}
-	got, err := b.sum(sumCall{phase: phaseBoost, round: t, groups: agents, dim: dim, whole: true, rows: true, request: func(name string, have int) (*Message, error) {
-		k := domainOf[name]
-		m, err := b.stateRequest(have, map[string]any{"counts": counts(k)})
-		if err != nil {
-			return nil, err
-		}
-		var list []Stump
-		for slot := range cands {
-			if sees(k, slot) {
-				list = append(list, cands[slot]...)
+	got, err := b.sum(sumCall{phase: phaseBoost, round: t, groups: agents, dim: dim, whole: true,
+		rows: true, request: func(name string, have int) (*Message, error) {
+			k := domainOf[name]
+			m, err := b.stateRequest(have, map[string]any{"counts": counts(k)})
+			if err != nil {
+				return nil, err
 			}
-		}
-		putStumps(m, "candidate", list)
-		return m, nil
-	}})
+			var list []Stump
+			for slot := range cands {
+				if sees(k, slot) {
+					list = append(list, cands[slot]...)
+				}
+			}
+			putStumps(m, "candidate", list)
+			return m, nil
+		}})
 	if err != nil {
 		return nil, "", err
 	}
@@ -284,7 +288,8 @@ func (b *booster) means(got *sums, dim func(k int) int) (f []float64, v [][]floa
 			continue
 		}
 		if total[1] != got.rows[k] {
-			return nil, nil, fail(WrongShape, "", "the agents of domain %d counted %v rows, they have %v", k+1, total[1], got.rows[k])
+			return nil, nil, fail(WrongShape, "", "the agents of domain %d counted %v rows, they have %v",
+				k+1, total[1], got.rows[k])
 		}
 		n := math.Ldexp(total[1], boostBits)
 		v[k] = make([]float64, dim(k)-2)
@@ -332,7 +337,8 @@ func (b *booster) means(got *sums, dim func(k int) int) (f []float64, v [][]floa
 
 // choose returns the candidate of the largest score; nil where none is above 0. Of equals, up
 // to rounding, it is the first slot's first.
-func (b *booster) choose(f []float64, v [][]float64, cands [][]Stump, sees func(k, slot int) bool) (*term, float64) {
+func (b *booster) choose(f []float64, v [][]float64, cands [][]Stump,
+	sees func(k, slot int) bool) (*term, float64) {
 	top := math.Inf(-1)
 	for _, x := range f {
 		if x == x {
@@ -401,7 +407,8 @@ func (b *booster) model() (*multi.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &multi.Model{Settings: string(settings), Loss: b.loss, Schema: b.schema(), Sources: b.c.Domains(), Shared: b.slots > b.p, Trained: b.loop.Steps(),
+	m := &multi.Model{Settings: string(settings), Loss: b.loss, Schema: b.schema(), Sources: b.c.Domains(),
+		Shared: b.slots > b.p, Trained: b.loop.Steps(),
 		Warnings: b.rep.Warnings, MeanQ: b.meanQ}
 	m.Schema.Source = "domain"
 	for _, list := range b.domains {
@@ -416,10 +423,12 @@ func (b *booster) model() (*multi.Model, error) {
 		m.Q, m.QLambda = multi.NewLogistic(b.features, b.w, b.bias, qFloor), b.o.QL2
 	}
 	for slot := range b.slots {
-		e := &boost.Ensemble{Algorithm: "multiboost-slot", Loss: b.loss, Schema: m.Schema, Start: []float64{0}}
+		e := &boost.Ensemble{Algorithm: "multiboost-slot", Loss: b.loss, Schema: m.Schema,
+			Start: []float64{0}}
 		for _, t := range b.terms {
 			if t.slot == slot {
-				e.Terms = append(e.Terms, boost.Term{Weight: t.alpha, Predictor: t.stump.Tree(), Family: -1, Round: t.round})
+				e.Terms = append(e.Terms, boost.Term{Weight: t.alpha, Predictor: t.stump.Tree(), Family: -1,
+					Round: t.round})
 			}
 		}
 		m.Slots, m.Learners = append(m.Slots, e), append(m.Learners, Dictionary{}.Name())

@@ -60,8 +60,10 @@ func TestEqualsCentralised(t *testing.T) {
 		central multi.Options
 	}{
 		{"max", BoostOptions{Objective: "max"}, *multi.Thesis(multi.SqrtStep)},
-		{"softmax", BoostOptions{Objective: "softmax", Mu: 3, FixedMu: true}, multi.Options{Mu: 3, FixedMu: true, Slots: multi.DomainsOnly}},
-		{"relative softmax", BoostOptions{Objective: "softmax", Mu: 4, Loss: "logistic"}, multi.Options{Mu: 4, Slots: multi.DomainsOnly, Loss: boost.Logistic{}}},
+		{"softmax", BoostOptions{Objective: "softmax", Mu: 3, FixedMu: true},
+			multi.Options{Mu: 3, FixedMu: true, Slots: multi.DomainsOnly}},
+		{"relative softmax", BoostOptions{Objective: "softmax", Mu: 4, Loss: "logistic"},
+			multi.Options{Mu: 4, Slots: multi.DomainsOnly, Loss: boost.Logistic{}}},
 		{"shared", BoostOptions{Objective: "softmax", Mu: 4, Shared: true}, multi.Options{Mu: 4}},
 	} {
 		o.fed.Rounds, o.fed.Clients, o.fed.Candidates, o.fed.Proposals = 60, learner.None, learner.None, 6
@@ -71,7 +73,8 @@ func TestEqualsCentralised(t *testing.T) {
 		for _, d := range dictionaries(t, c, local(t, c, x, of)) {
 			o.central.Learners = append(o.central.Learners, Dictionary(d))
 		}
-		o.central.Rounds, o.central.Step, o.central.Round, o.central.Score, o.central.Q = 60, multi.SqrtStep, multi.Greedy, multi.DerivativeScore, m.Q
+		o.central.Rounds, o.central.Step, o.central.Round, o.central.Score, o.central.Q = 60,
+			multi.SqrtStep, multi.Greedy, multi.DerivativeScore, m.Q
 		data, err := multi.NewData(x, boost.Exponential{})
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +108,8 @@ func TestEqualsCentralised(t *testing.T) {
 // The dictionary and Q, which agents do make of their own rows, are kept.
 func TestAnyPartition(t *testing.T) {
 	x, c, of := people(5, 200, 2, 4)
-	c.MultiBoost = BoostOptions{Objective: "max", Rounds: 30, Clients: learner.None, Candidates: learner.None, Q: "uniform"}
+	c.MultiBoost = BoostOptions{Objective: "max", Rounds: 30, Clients: learner.None,
+		Candidates: learner.None, Q: "uniform"}
 	dict := dictionaries(t, c, local(t, c, x, of))
 	var first [][]term
 	for part := range 4 {
@@ -176,7 +180,8 @@ func TestBytes(t *testing.T) {
 		n := done - terms[d.Agent]
 		want := int64(s*stumpBytes + n*(stumpBytes+4+8))
 		if got := payloadOf(d); got != want {
-			t.Errorf("round %d: a request to %s has %d bytes of arrays, want %d for %d new terms", d.Round, d.Agent, got, want, n)
+			t.Errorf("round %d: a request to %s has %d bytes of arrays, want %d for %d new terms", d.Round,
+				d.Agent, got, want, n)
 		}
 		terms[d.Agent] = done
 	}
@@ -194,7 +199,8 @@ func TestBytes(t *testing.T) {
 			for _, i := range of[m.Agent] {
 				v := x.Columns[1].Values[i]
 				bits := math.Float32bits(v)
-				if bytes.Contains(b, []byte{byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)}) {
+				if bytes.Contains(b, []byte{byte(bits), byte(bits >> 8), byte(bits >> 16),
+					byte(bits >> 24)}) {
 					t.Fatalf("%s: an answer of %s has the value of row %d", phase, m.Agent, i)
 				}
 			}
@@ -205,7 +211,8 @@ func TestBytes(t *testing.T) {
 		up, down = up+p.Up, down+p.Down
 	}
 	if up != spy.bytesUp || down != spy.bytesDown || up != res.Report.Up || down != res.Report.Down {
-		t.Errorf("bytes %d up and %d down are reported, %d and %d were sent", up, down, spy.bytesUp, spy.bytesDown)
+		t.Errorf("bytes %d up and %d down are reported, %d and %d were sent", up, down, spy.bytesUp,
+			spy.bytesDown)
 	}
 }
 
@@ -333,6 +340,12 @@ func TestJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Damage before the last record is no killed server: what follows is not thrown away.
+	bad := slices.Clone(whole.Bytes())
+	bad[len(bad)/2]++
+	if _, n, err := ReadJournal(bytes.NewReader(bad)); CodeOf(err) != OtherJournal || n >= int64(len(bad)/2) {
+		t.Errorf("damaged in the middle: whole to %d, %v", n, err)
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 12 {
 		cut := rng.IntN(whole.Len())
@@ -363,7 +376,8 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Seed++
-	if _, err := Train(c, &Journal{Exchange: local(t, c, x, of), Old: old}, nil); CodeOf(err) != OtherJournal {
+	if _, err := Train(c, &Journal{Exchange: local(t, c, x, of), Old: old},
+		nil); CodeOf(err) != OtherJournal {
 		t.Errorf("another run's journal: %v", err)
 	}
 }
@@ -391,10 +405,14 @@ func TestSecure(t *testing.T) {
 	}
 	c.Secure = true
 	l = local(t, c, x, of)
-	l.Lose = func(agent, phase string, round int) bool { return phase == phaseBoost+"/masked" && lost(agent, round) }
+	l.Lose = func(agent, phase string, round int) bool {
+		return phase == phaseBoost+"/masked" &&
+			lost(agent, round)
+	}
 	spy := &spy{Local: l}
 	secure := train(t, c, spy)
-	if d := cmp.Diff(termsOf(t, plain.Multi), termsOf(t, secure.Multi), cmp.AllowUnexported(term{})); d != "" {
+	if d := cmp.Diff(termsOf(t, plain.Multi), termsOf(t, secure.Multi),
+		cmp.AllowUnexported(term{})); d != "" {
 		t.Errorf("terms (-plain +secure):\n%s", d)
 	}
 	for phase, list := range spy.up {
@@ -463,7 +481,8 @@ func TestAdaBoost(t *testing.T) {
 	all := errs()
 	c.MultiBoost.Only = "a"
 	one := errs()
-	if !(one.Domain[0] < 0.2 && one.Domain[1] > 0.35 && all.Agnostic < one.Agnostic && one.Domain[0] < all.Domain[0]) {
+	if !(one.Domain[0] < 0.2 && one.Domain[1] > 0.35 && all.Agnostic < one.Agnostic &&
+		one.Domain[0] < all.Domain[0]) {
 		t.Errorf("all %+v, a alone %+v", all, one)
 	}
 }
@@ -476,12 +495,13 @@ func TestInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r, err := Train(c, &Journal{Exchange: local(t, c, x, of)}, &run.Control{Ctx: ctx, Recorder: run.RecorderFunc(func(r run.Row) error {
-		if r.Iteration == 7 {
-			cancel()
-		}
-		return nil
-	})})
+	r, err := Train(c, &Journal{Exchange: local(t, c, x, of)},
+		&run.Control{Ctx: ctx, Recorder: run.RecorderFunc(func(r run.Row) error {
+			if r.Iteration == 7 {
+				cancel()
+			}
+			return nil
+		})})
 	var e *run.InterruptedError
 	if !errors.As(err, &e) || r == nil || r.Multi.Terms() != 7 {
 		t.Errorf("%v, %+v", err, r)
@@ -514,7 +534,8 @@ func TestRefused(t *testing.T) {
 	}
 	delete(l.Agents, "a01")
 	delete(l.Agents, "a00")
-	if _, err := Train(c, &Journal{Exchange: l}, nil); CodeOf(err) != NoQuorum || !strings.Contains(err.Error(), "a00") {
+	if _, err := Train(c, &Journal{Exchange: l}, nil); CodeOf(err) != NoQuorum ||
+		!strings.Contains(err.Error(), "a00") {
 		t.Errorf("a domain without agents: %v", err)
 	}
 	// An agent with one class takes part: it has no intercept to lean on.
@@ -546,7 +567,8 @@ func TestRefused(t *testing.T) {
 		`{"target":"y","classes":["a","b"],"agents":[{"name":"p","domain":"d"}],"sever":"x"}`:               "sever",
 		`{"target":"y","classes":["a","b"],"agents":[{"name":"p","domain":"d"}]} {}`:                        "behind",
 	} {
-		if _, err := ReadConfig(strings.NewReader(text)); CodeOf(err) != BadConfig || !strings.Contains(err.Error(), want) {
+		if _, err := ReadConfig(strings.NewReader(text)); CodeOf(err) != BadConfig ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -585,9 +607,13 @@ func TestMessages(t *testing.T) {
 	for name, k := range map[string]struct {
 		b    []byte
 		want Code
-	}{"cut": {good[:50], Malformed}, "nothing": {nil, Malformed}, "flipped": {flipped, Malformed}, "late": {answer(late, []int64{1, 2, 3}), OldRound},
-		"another's": {answer(named, []int64{1, 2, 3}), UnknownAgent}, "short": {answer(h, []int64{1, 2}), WrongShape}, "NaN": {nan, WrongShape},
-		"large": {answer(h, make([]int64, 600)), TooLarge}, "out of range": {answer(h, []int64{1, 2, math.MaxInt64}), NotFinite}, "negative": {answer(h, []int64{-1, 2, 3}), NotFinite}} {
+	}{"cut": {good[:50], Malformed}, "nothing": {nil, Malformed}, "flipped": {flipped, Malformed},
+		"late":      {answer(late, []int64{1, 2, 3}), OldRound},
+		"another's": {answer(named, []int64{1, 2, 3}), UnknownAgent},
+		"short":     {answer(h, []int64{1, 2}), WrongShape}, "NaN": {nan, WrongShape},
+		"large": {answer(h, make([]int64, 600)), TooLarge}, "out of range": {answer(h,
+			[]int64{1, 2, math.MaxInt64}), NotFinite}, "negative": {answer(h, []int64{-1, 2, 3}),
+			NotFinite}} {
 		if err := Judge(c, "p", k.b); CodeOf(err) != k.want {
 			t.Errorf("%s: %v, want %v", name, err, k.want)
 		}

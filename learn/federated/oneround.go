@@ -33,7 +33,8 @@ func (s *server) oneround() (*KernelModel, error) {
 			return nil, err
 		}
 		d := len(s.columns)
-		got, err := s.sum(sumCall{phase: phaseMoments, groups: [][]string{s.c.names()}, dim: func(int) int { return 3 * d },
+		got, err := s.sum(sumCall{phase: phaseMoments, groups: [][]string{s.c.names()},
+			dim:     func(int) int { return 3 * d },
 			request: func(string, int) (*Message, error) { return newMessage(Head{}, nil), nil }})
 		if err != nil {
 			return nil, err
@@ -63,7 +64,8 @@ func (s *server) oneround() (*KernelModel, error) {
 		if s.columns == nil {
 			s.columns, s.names = b.Columns, fingerprint(b.Columns)
 		} else if diff := difference(s.columns, b.Columns); diff != "" {
-			return nil, fail(OtherColumns, m.Agent, "its columns are not those of agent %s: %s", answers[0].Agent, diff)
+			return nil, fail(OtherColumns, m.Agent, "its columns are not those of agent %s: %s",
+				answers[0].Agent, diff)
 		}
 		if un.fs == nil {
 			un.fs = plain(len(s.columns))
@@ -86,12 +88,14 @@ func (s *server) oneround() (*KernelModel, error) {
 		s.rep.Violations = append(s.rep.Violations, n)
 		if n == 0 || try >= o.Repair {
 			if n > 0 {
-				s.warn("%d samples of agents violate the model's constraints: it is not that of the centralised problem; repair has them sent", n)
+				s.warn("%d samples of agents violate the model's constraints: it is not that of the centralised problem; repair has them sent",
+					n)
 			}
 			break
 		}
-		answers, err := s.ask(Call{Phase: phaseRepair, Round: try + 1, To: s.c.names(), Limit: mostUpload, Request: model.request,
-			Accept: func(m *Message) error { _, err := s.acceptUpload(m, un.fs); return err }})
+		answers, err := s.ask(Call{Phase: phaseRepair, Round: try + 1, To: s.c.names(), Limit: mostUpload,
+			Request: model.request,
+			Accept:  func(m *Message) error { _, err := s.acceptUpload(m, un.fs); return err }})
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +123,8 @@ func (m *KernelModel) request(string, int) (*Message, error) {
 
 // verified asks all agents for the number of their violations.
 func (s *server) verified(m *KernelModel) (int, error) {
-	answers, err := s.ask(Call{Phase: phaseVerify, Round: len(s.rep.Violations) + 1, To: s.c.names(), Limit: slack, Request: m.request,
+	answers, err := s.ask(Call{Phase: phaseVerify, Round: len(s.rep.Violations) + 1, To: s.c.names(),
+		Limit: slack, Request: m.request,
 		Accept: func(m *Message) error { _, err := get[int64](m, "violations", 1); return err }})
 	if err != nil {
 		return 0, err
@@ -133,7 +138,8 @@ func (s *server) verified(m *KernelModel) (int, error) {
 		total += int(n[0])
 	}
 	if len(answers) < len(s.c.Agents) {
-		s.warn("%d of %d agents counted their violations: the certificate is of their rows alone", len(answers), len(s.c.Agents))
+		s.warn("%d of %d agents counted their violations: the certificate is of their rows alone",
+			len(answers), len(s.c.Agents))
 	}
 	return total, nil
 }
@@ -166,7 +172,8 @@ func (s *server) acceptUpload(m *Message, fs []linear.Feature) (*solved, error) 
 	}
 	for i, k := range class {
 		if k < 0 || int(k) >= len(s.c.Classes) {
-			return nil, fail(WrongShape, m.Agent, "sample %d is of class %d of %d", i+1, k+1, len(s.c.Classes))
+			return nil, fail(WrongShape, m.Agent, "sample %d is of class %d of %d", i+1, k+1,
+				len(s.c.Classes))
 		}
 	}
 	if n > m.Rows {
@@ -226,7 +233,8 @@ func (un *union) add(m *Message) error {
 			at = len(un.class)
 			un.index[id] = at
 			un.raw = append(un.raw, raw...)
-			un.class, un.count, un.u = append(un.class, int(k)), append(un.count, 0), append(un.u, make([]float64, len(list)))
+			un.class, un.count, un.u = append(un.class, int(k)), append(un.count, 0),
+				append(un.u, make([]float64, len(list)))
 		}
 		if counts != nil {
 			un.count[at] += math.Max(1, float64(counts[i])) // of duplicates one may have all the rows
@@ -249,17 +257,20 @@ func (un *union) add(m *Message) error {
 func (un *union) solve() (*KernelModel, error) {
 	s := un.s
 	un.x = scaledRows(un.raw, un.fs)
-	m, steps, err := s.c.OneRound.fit(s.ctx, &un.samples, un.fs, un.raw, len(s.c.Classes), un.total, s.loop.Workers)
+	m, steps, err := s.c.OneRound.fit(s.ctx, &un.samples, un.fs, un.raw, len(s.c.Classes), un.total,
+		s.loop.Workers)
 	if err != nil {
 		return nil, err
 	}
 	m.Run, m.Schema = s.run, s.schema()
 	m.Schema.Classes = s.c.Classes
-	return m, s.loop.Record(run.Row{Stage: "solve", Iteration: len(s.rep.Violations), Objective: float64(len(un.class)), Step: float64(steps)})
+	return m, s.loop.Record(run.Row{Stage: "solve", Iteration: len(s.rep.Violations),
+		Objective: float64(len(un.class)), Step: float64(steps)})
 }
 
 // fit solves all pairs of samples and makes a model of those that have multipliers.
-func (o *KernelOptions) fit(ctx context.Context, s *samples, fs []linear.Feature, raw []float32, classes int, total float64, workers int) (*KernelModel, int, error) {
+func (o *KernelOptions) fit(ctx context.Context, s *samples, fs []linear.Feature, raw []float32,
+	classes int, total float64, workers int) (*KernelModel, int, error) {
 	list := pairs(classes)
 	coef := make([][]float64, len(list))
 	m := &KernelModel{Options: *o, Features: fs, Price: make([]float64, len(list))}

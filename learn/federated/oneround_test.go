@@ -83,7 +83,8 @@ func objective(m *KernelModel) float64 {
 	return v
 }
 
-var hard = KernelOptions{Kernel: "linear", Cost: "margin", Scale: "none", Accuracy: 1e-9, MarginTolerance: 1e-6}
+var hard = KernelOptions{Kernel: "linear", Cost: "margin", Scale: "none", Accuracy: 1e-9,
+	MarginTolerance: 1e-6}
 
 func near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
@@ -96,8 +97,10 @@ func near(t *testing.T, what string, got, want, tol float64) {
 func TestOneAgentIsCentral(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x := separable(rng, 60, 3)
-	soft := KernelOptions{Kernel: "gaussian", Width: 0.8, Cost: "hinge", Price: 2, Accuracy: 1e-9, MarginTolerance: 1e-6}
-	for _, o := range []KernelOptions{hard, soft, {Cost: "total-hinge", Hinge: 0.05, Width: 1, Accuracy: 1e-8}} {
+	soft := KernelOptions{Kernel: "gaussian", Width: 0.8, Cost: "hinge", Price: 2, Accuracy: 1e-9,
+		MarginTolerance: 1e-6}
+	for _, o := range []KernelOptions{hard, soft, {Cost: "total-hinge", Hinge: 0.05, Width: 1,
+		Accuracy: 1e-8}} {
 		central, _, err := TrainKernel(x, &o, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -206,8 +209,10 @@ func TestCertificate(t *testing.T) {
 		}
 		r := oneRound(t, o, x, upTo(0, 12), upTo(12, 24))
 		equal := math.Abs(objective(r.Kernel)-objective(central)) <= 1e-5*objective(central)
-		if r.Kernel.Options.Verify != true || len(r.Report.Violations) != 1 || (r.Report.Violations[0] == 0) != equal {
-			t.Errorf("violations %v, objectives %v and %v", r.Report.Violations, objective(r.Kernel), objective(central))
+		if r.Kernel.Options.Verify != true || len(r.Report.Violations) != 1 ||
+			(r.Report.Violations[0] == 0) != equal {
+			t.Errorf("violations %v, objectives %v and %v", r.Report.Violations, objective(r.Kernel),
+				objective(central))
 		}
 		if objective(r.Kernel) > objective(central)*(1+1e-6) {
 			t.Errorf("fewer constraints cost more: %v, %v", objective(r.Kernel), objective(central))
@@ -222,7 +227,8 @@ func TestCertificate(t *testing.T) {
 		fixed := oneRound(t, again, x, upTo(0, 12), upTo(12, 24))
 		if v := fixed.Report.Violations; v[len(v)-1] == 0 {
 			repaired++
-			near(t, "repaired objective", objective(fixed.Kernel), objective(central), 1e-5*objective(central))
+			near(t, "repaired objective", objective(fixed.Kernel), objective(central),
+				1e-5*objective(central))
 		}
 		var critical []int
 		for i := range x.Rows {
@@ -237,7 +243,8 @@ func TestCertificate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "objective without samples that have no multiplier", objective(less), objective(central), 1e-6*objective(central))
+		near(t, "objective without samples that have no multiplier", objective(less), objective(central),
+			1e-6*objective(central))
 	}
 	if differ < 3 || same < 30 || repaired != differ {
 		t.Errorf("%d equal, %d differ, %d of those repaired", same, differ, repaired)
@@ -255,10 +262,14 @@ func TestWarmStart(t *testing.T) {
 		order := upTo(0, 200)
 		regions := seed < 8
 		if regions {
-			slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x.Columns[0].Values[a], x.Columns[0].Values[b]) })
+			slices.SortFunc(order, func(a, b int) int {
+				return cmp.Compare(x.Columns[0].Values[a],
+					x.Columns[0].Values[b])
+			})
 		}
 		x = x.Subset(order)
-		o := KernelOptions{Kernel: "gaussian", Width: 0.8, Cost: "hinge", Price: 1, Scale: "none", Accuracy: 1e-5}
+		o := KernelOptions{Kernel: "gaussian", Width: 0.8, Cost: "hinge", Price: 1, Scale: "none",
+			Accuracy: 1e-5}
 		if err := complete(&o); err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +286,8 @@ func TestWarmStart(t *testing.T) {
 		}
 		var parts []float64
 		for from := 0; from < 200; from += 50 {
-			parts = append(parts, solve(&samples{x: s.x[from : from+50], class: s.class[from : from+50], count: s.count[:50]}, nil).u...)
+			parts = append(parts, solve(&samples{x: s.x[from : from+50], class: s.class[from : from+50],
+				count: s.count[:50]}, nil).u...)
 		}
 		// Samples are in the order of the rows, both classes, as multipliers are.
 		a, b := solve(s, nil), solve(s, parts)
@@ -352,7 +364,8 @@ func TestSendingLess(t *testing.T) {
 	for i := range 60 { // classes overlap
 		x.Target[i*5] = float64(i % 2)
 	}
-	c := &Config{Algorithm: OneRound, Target: "y", Classes: x.Classes, MinRows: 1, OneRound: KernelOptions{Width: 0.7, Counts: true, Most: 0.2}}
+	c := &Config{Algorithm: OneRound, Target: "y", Classes: x.Classes, MinRows: 1,
+		OneRound: KernelOptions{Width: 0.7, Counts: true, Most: 0.2}}
 	of := map[string][]int{"p": upTo(0, 150), "q": upTo(150, 300)}
 	for name := range of {
 		c.Agents = append(c.Agents, Member{Name: name})
@@ -427,11 +440,32 @@ func TestInfeasible(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != Infeasible {
 		t.Fatalf("%v", err)
 	}
-	if !bytes.Contains([]byte(err.Error()), []byte("samples 1 (class 1) 2 (class 2)")) && !bytes.Contains([]byte(err.Error()), []byte("samples 2 (class 2) 1 (class 1)")) {
+	if !bytes.Contains([]byte(err.Error()), []byte("samples 1 (class 1) 2 (class 2)")) &&
+		!bytes.Contains([]byte(err.Error()), []byte("samples 2 (class 2) 1 (class 1)")) {
 		t.Errorf("the samples are not named: %v", err)
 	}
 	if _, _, err := TrainKernel(x, &KernelOptions{Cost: "hinge", Scale: "none"}, nil); err != nil {
 		t.Errorf("hinge: %v", err)
+	}
+}
+
+// A solver that runs out of steps says so with its own number, and not that the table is wrong.
+func TestNotSolved(t *testing.T) {
+	x := pointTable([][]float32{{0}, {0.1}, {1}, {2}, {3}}, []float64{0, 1, 0, 1, 0}, "no", "yes")
+	_, _, err := TrainKernel(x, &KernelOptions{Price: 100, MaxSteps: 1}, nil)
+	if CodeOf(err) != NotSolved {
+		t.Errorf("%v", err)
+	}
+}
+
+// Kernels of widths whose squares are no numbers: those of the limits.
+func TestExtremeWidths(t *testing.T) {
+	for width, want := range map[float64]float64{1e-300: 0, 1e300: 1} {
+		o := &KernelOptions{Width: width}
+		if a, b := o.kernel([]float64{1}, []float64{1}), o.kernel([]float64{1}, []float64{2}); a != 1 ||
+			b != want {
+			t.Errorf("width %v: %v at 0 and %v at 1, want 1 and %v", width, a, b, want)
+		}
 	}
 }
 
@@ -447,7 +481,8 @@ func TestGamma(t *testing.T) {
 		class = append(class, float64(k))
 	}
 	all := pointTable(x, class, "no", "yes")
-	o := KernelOptions{Width: 1, Cost: "hinge", Price: 1e4, Scale: "none", Widths: []float64{0.95, 1.05}, Lo: []float64{-4, -4}, Hi: []float64{9, 6}, Points: 2000, Steps: 1500}
+	o := KernelOptions{Width: 1, Cost: "hinge", Price: 1e4, Scale: "none", Widths: []float64{0.95, 1.05},
+		Lo: []float64{-4, -4}, Hi: []float64{9, 6}, Points: 2000, Steps: 1500}
 	last := math.MaxInt
 	for i, gamma := range []float64{1e-9, 0.02, 0.1, 0.3} {
 		o.Gamma = gamma
@@ -502,7 +537,8 @@ func TestGamma(t *testing.T) {
 func TestAverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	x := separable(rng, 200, 3)
-	c := &Config{Algorithm: Average, Target: "y", Classes: x.Classes, Agents: []Member{{Name: "p"}, {Name: "q"}}, Average: AverageOptions{Rounds: 8}}
+	c := &Config{Algorithm: Average, Target: "y", Classes: x.Classes,
+		Agents: []Member{{Name: "p"}, {Name: "q"}}, Average: AverageOptions{Rounds: 8}}
 	for _, features := range []int{0, 60} {
 		c.Average.Features = features
 		r := train(t, c, local(t, c, x, map[string][]int{"p": upTo(0, 70), "q": upTo(70, 200)}))

@@ -51,12 +51,14 @@ func (s *server) secureSum(c sumCall) (*sums, error) {
 	for k, peers := range r.peers {
 		if total[k] == nil || opened[k] == nil {
 			if len(c.groups[k]) > 0 {
-				s.warn("round %d: %s: too few agents of domain %d answered to open their sum; it is left out", c.round, c.phase, k+1)
+				s.warn("round %d: %s: too few agents of domain %d answered to open their sum; it is left out",
+					c.round, c.phase, k+1)
 			}
 			continue
 		}
 		if err := mask.Unmask(r.tag, peers, alive[k], opened[k], total[k]); err != nil {
-			return nil, &Error{Code: NoSecureSum, Msg: fmt.Sprintf("round %d, %s", c.round, c.phase), Err: err}
+			return nil, &Error{Code: NoSecureSum, Msg: fmt.Sprintf("round %d, %s", c.round, c.phase),
+				Err: err}
 		}
 		out.total[k] = make([]float64, len(total[k]))
 		for i, x := range total[k] {
@@ -75,7 +77,8 @@ func (s *server) secureSum(c sumCall) (*sums, error) {
 
 // ask asks the agents that are in, and keeps those that answered. A group with fewer than
 // leastSecure is out.
-func (r *secureRun) ask(part string, limit int, request func(k int, agent string, have int) (*Message, error), accept func(k int, m *Message) error) ([][]*Message, error) {
+func (r *secureRun) ask(part string, limit int, request func(k int, agent string, have int) (*Message,
+	error), accept func(k int, m *Message) error) ([][]*Message, error) {
 	var to []string
 	for _, g := range r.in {
 		to = append(to, g...)
@@ -84,7 +87,8 @@ func (r *secureRun) ask(part string, limit int, request func(k int, agent string
 	if to == nil {
 		return by, nil
 	}
-	answers, err := r.s.ask(Call{Phase: r.c.phase + "/" + part, Round: r.c.round, To: to, Groups: r.in, Limit: int64(limit) + slack,
+	answers, err := r.s.ask(Call{Phase: r.c.phase + "/" + part, Round: r.c.round, To: to, Groups: r.in,
+		Limit: int64(limit) + slack,
 		Request: func(agent string, have int) (*Message, error) {
 			m, err := request(r.group[agent], agent, have)
 			if err != nil {
@@ -117,7 +121,10 @@ func (r *secureRun) ask(part string, limit int, request func(k int, agent string
 func (r *secureRun) begin() (map[string][]byte, error) {
 	for try := range secureTries {
 		r.tag = fmt.Sprintf("%s/%d", r.s.run, r.s.exchanges+1) // of no other sum
-		keys, err := r.ask("keys", mask.PublicBytes, func(int, string, int) (*Message, error) { return newMessage(Head{}, nil), nil },
+		keys, err := r.ask("keys", mask.PublicBytes, func(int, string, int) (*Message,
+			error) {
+			return newMessage(Head{}, nil), nil
+		},
 			func(_ int, m *Message) error { _, err := get[uint8](m, "public", mask.PublicBytes); return err })
 		if err != nil {
 			return nil, err
@@ -132,10 +139,11 @@ func (r *secureRun) begin() (map[string][]byte, error) {
 				r.peers[k] = append(r.peers[k], mask.Peer{Name: m.Agent, Public: b})
 			}
 		}
-		shares, err := r.ask("shares", mask.MostParties*mask.SealedBytes, r.withPeers, func(k int, m *Message) error {
-			_, err := get[uint8](m, "sealed", len(r.peers[k]), mask.SealedBytes)
-			return err
-		})
+		shares, err := r.ask("shares", mask.MostParties*mask.SealedBytes, r.withPeers,
+			func(k int, m *Message) error {
+				_, err := get[uint8](m, "sealed", len(r.peers[k]), mask.SealedBytes)
+				return err
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +167,8 @@ func (r *secureRun) begin() (map[string][]byte, error) {
 			break
 		}
 	}
-	return nil, fail(NoSecureSum, "", "round %d, %s: agents left in %d tries", r.c.round, r.c.phase, secureTries)
+	return nil, fail(NoSecureSum, "", "round %d, %s: agents left in %d tries", r.c.round, r.c.phase,
+		secureTries)
 }
 
 func (r *secureRun) withPeers(k int, _ string, _ int) (*Message, error) {
@@ -205,26 +214,27 @@ func (r *secureRun) masked() (total [][]uint64, alive [][]bool, err error) {
 
 // open asks those that are alive to open their shares, and returns them by place.
 func (r *secureRun) open(sealed map[string][]byte, alive [][]bool) ([][][][]byte, error) {
-	answers, err := r.ask("open", mask.MostParties*mask.OpenedBytes, func(k int, agent string, have int) (*Message, error) {
-		m, err := r.withPeers(k, agent, have)
-		if err != nil {
-			return nil, err
-		}
-		at := placeOf(r.peers[k], agent)
-		to, marks := make([]uint8, 0, len(r.peers[k])*mask.SealedBytes), make([]uint8, len(r.peers[k]))
-		for i, p := range r.peers[k] {
-			to = append(to, sealed[p.Name][at*mask.SealedBytes:(at+1)*mask.SealedBytes]...)
-			if alive[k][i] {
-				marks[i] = 1
+	answers, err := r.ask("open", mask.MostParties*mask.OpenedBytes,
+		func(k int, agent string, have int) (*Message, error) {
+			m, err := r.withPeers(k, agent, have)
+			if err != nil {
+				return nil, err
 			}
-		}
-		put(m, "sealed", to, len(marks), mask.SealedBytes)
-		put(m, "alive", marks)
-		return m, nil
-	}, func(k int, m *Message) error {
-		_, err := get[uint8](m, "opened", len(r.peers[k]), mask.OpenedBytes)
-		return err
-	})
+			at := placeOf(r.peers[k], agent)
+			to, marks := make([]uint8, 0, len(r.peers[k])*mask.SealedBytes), make([]uint8, len(r.peers[k]))
+			for i, p := range r.peers[k] {
+				to = append(to, sealed[p.Name][at*mask.SealedBytes:(at+1)*mask.SealedBytes]...)
+				if alive[k][i] {
+					marks[i] = 1
+				}
+			}
+			put(m, "sealed", to, len(marks), mask.SealedBytes)
+			put(m, "alive", marks)
+			return m, nil
+		}, func(k int, m *Message) error {
+			_, err := get[uint8](m, "opened", len(r.peers[k]), mask.OpenedBytes)
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +286,8 @@ func getPeers(m *Message) ([]mask.Peer, error) {
 		out[i] = mask.Peer{Name: n, Public: keys[i*mask.PublicBytes : (i+1)*mask.PublicBytes]}
 	}
 	if len(out) < leastSecure {
-		return nil, fail(NoSecureSum, "", "a sum of %d agents says too much of one; %d are the least", len(out), leastSecure)
+		return nil, fail(NoSecureSum, "", "a sum of %d agents says too much of one; %d are the least",
+			len(out), leastSecure)
 	}
 	return out, nil
 }

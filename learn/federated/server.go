@@ -103,7 +103,8 @@ func Train(cfg *Config, j *Journal, c *run.Control) (*Result, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	s := &server{c: cfg, run: cfg.Run(), j: j, control: c, ctx: c.Context(), rows: map[string]int{}, rep: &Report{}}
+	s := &server{c: cfg, run: cfg.Run(), j: j, control: c, ctx: c.Context(), rows: map[string]int{},
+		rep: &Report{}}
 	s.rep.Run = s.run
 	rounds := cfg.MultiBoost.Rounds
 	if cfg.Algorithm == Average {
@@ -168,7 +169,8 @@ func (s *server) ask(c Call) ([]*Message, error) {
 			return fail(OtherRun, m.Agent, "the answer is of run %s, and this is %s", m.Run, s.run)
 		}
 		if n, ok := s.rows[m.Agent]; m.Rows < s.c.MinRows || m.Rows > mostRows {
-			return fail(FewRows, m.Agent, "it has %d rows; %d to %d are possible", m.Rows, s.c.MinRows, mostRows)
+			return fail(FewRows, m.Agent, "it has %d rows; %d to %d are possible", m.Rows, s.c.MinRows,
+				mostRows)
 		} else if ok && n != m.Rows {
 			return fail(WrongShape, m.Agent, "it had %d rows, and has %d now", n, m.Rows)
 		}
@@ -244,7 +246,8 @@ func (s *server) join() error {
 			member, _ := s.c.Member(m.Agent)
 			switch {
 			case j.Domain != member.Domain:
-				return fail(OtherDomain, m.Agent, "it speaks for %q, the configuration says %q", j.Domain, member.Domain)
+				return fail(OtherDomain, m.Agent, "it speaks for %q, the configuration says %q", j.Domain,
+					member.Domain)
 			case len(j.Columns) == 0:
 				return fail(BadTable, m.Agent, "it has no columns")
 			}
@@ -262,11 +265,13 @@ func (s *server) join() error {
 		if s.columns == nil {
 			s.columns, s.names = j.Columns, fingerprint(j.Columns)
 		} else if d := difference(s.columns, j.Columns); d != "" {
-			return fail(OtherColumns, m.Agent, "its columns are not those of agent %s: %s", answers[0].Agent, d)
+			return fail(OtherColumns, m.Agent, "its columns are not those of agent %s: %s",
+				answers[0].Agent, d)
 		}
 	}
 	if s.rep.Samples > mostRows {
-		s.warn("%d rows: sums in fixed point have room for %d rows of the largest loss", s.rep.Samples, mostRows)
+		s.warn("%d rows: sums in fixed point have room for %d rows of the largest loss", s.rep.Samples,
+			mostRows)
 	}
 	return nil
 }
@@ -313,7 +318,7 @@ type sumCall struct {
 	round   int
 	groups  [][]string
 	dim     func(group int) int
-	whole   bool // vectors are whole numbers, of which the first is not negative
+	whole   bool // vectors are whole numbers, the first not negative
 	rows    bool // the second is the agent's number of rows
 	request func(name string, have int) (*Message, error)
 }
@@ -333,7 +338,8 @@ func (s *server) sum(c sumCall) (*sums, error) {
 		to = append(to, g...)
 		most = max(most, c.dim(k))
 	}
-	answers, err := s.ask(Call{Phase: c.phase, Round: c.round, To: to, Groups: c.groups, Limit: int64(8*most) + slack, Request: c.request,
+	answers, err := s.ask(Call{Phase: c.phase, Round: c.round, To: to, Groups: c.groups,
+		Limit: int64(8*most) + slack, Request: c.request,
 		Accept: func(m *Message) error {
 			v, err := acceptSum(m, c.dim(group[m.Agent]), c.whole)
 			if err == nil && c.rows && v[1] != int64(m.Rows) {
@@ -421,7 +427,8 @@ func (c chain) term(t term) chain {
 	if t.stump.Negated {
 		flags |= 2
 	}
-	return c.add(uint64(t.slot), uint64(t.stump.Column), math.Float64bits(t.stump.Threshold), flags, math.Float64bits(t.alpha))
+	return c.add(uint64(t.slot), uint64(t.stump.Column), math.Float64bits(t.stump.Threshold), flags,
+		math.Float64bits(t.alpha))
 }
 
 func startChain(lists ...[]float64) chain {

@@ -30,11 +30,14 @@ func (s Stump) Tree() *tree.Tree {
 		left = -1
 	}
 	if s.Column < 0 {
-		return &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1}, Right: []int32{-1}, Flags: []uint8{0},
+		return &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1},
+			Right: []int32{-1}, Flags: []uint8{0},
 			Value: []float64{left}, Gain: []float64{0}, Cover: []float64{0}, Count: []int32{0}}
 	}
-	t := &tree.Tree{Feature: []int32{s.Column, -1, -1}, Threshold: []float64{s.Threshold, 0, 0}, Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1},
-		Flags: []uint8{0, 0, 0}, Value: []float64{0, left, -left}, Gain: []float64{0, 0, 0}, Cover: []float64{0, 0, 0}, Count: []int32{0, 0, 0}}
+	t := &tree.Tree{Feature: []int32{s.Column, -1, -1}, Threshold: []float64{s.Threshold, 0, 0},
+		Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1},
+		Flags: []uint8{0, 0, 0}, Value: []float64{0, left, -left}, Gain: []float64{0, 0, 0},
+		Cover: []float64{0, 0, 0}, Count: []int32{0, 0, 0}}
 	if s.MissingLeft {
 		t.Flags[0] = tree.MissingLeft
 	}
@@ -55,7 +58,8 @@ func StumpOf(p boost.Predictor) (Stump, error) {
 	case len(t.Feature) == 3 && math.Abs(t.Value[1]) == 1 && t.Value[2] == -t.Value[1]:
 		return Stump{t.Feature[0], t.Threshold[0], t.Flags[0]&tree.MissingLeft != 0, sign*t.Value[1] < 0}, nil
 	}
-	return Stump{}, fmt.Errorf("federated: a base classifier is a stump of a column of numbers with leaves ±1, not %T", p)
+	return Stump{},
+		fmt.Errorf("federated: a base classifier is a stump of a column of numbers with leaves ±1, not %T", p)
 }
 
 // positive is the stump that is not negated.
@@ -142,7 +146,8 @@ func (l Dictionary) Prepare(d *boost.Data, _ int) (boost.Fitter, error) {
 	h := make([]float64, d.Rows())
 	for _, s := range l {
 		if int(s.Column) >= len(d.X.Columns) {
-			return nil, fmt.Errorf("federated: a stump of column %d, the table has %d", s.Column+1, len(d.X.Columns))
+			return nil, fmt.Errorf("federated: a stump of column %d, the table has %d", s.Column+1,
+				len(d.X.Columns))
 		}
 		s.values(h, d.X)
 		signs := make([]int8, len(h))

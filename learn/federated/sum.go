@@ -26,7 +26,10 @@ func toFixed(v []float64, bits int) ([]int64, error) {
 	for i, x := range v {
 		y := math.RoundToEven(math.Ldexp(x, bits))
 		if !(math.Abs(y) < 1<<52) {
-			return nil, fail(NotFinite, "", "a sum of %v does not fit a secure sum, whose bound is %v: scale the columns", x, math.Ldexp(1, 52-bits))
+			return nil,
+				fail(NotFinite, "",
+					"a sum of %v does not fit a secure sum, whose bound is %v: scale the columns", x,
+					math.Ldexp(1, 52-bits))
 		}
 		out[i] = int64(y)
 	}

@@ -16,7 +16,8 @@ import (
 // flipped has three classes in the plane, with the labels of some rows changed.
 func flipped(n int, share float64) (t *table.Table, wrong []float64) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	t = &table.Table{Rows: n, Name: "plane", Classes: []string{"a", "b", "c"}, TargetName: "class", Columns: []table.Column{{Name: "x"}, {Name: "y"}}}
+	t = &table.Table{Rows: n, Name: "plane", Classes: []string{"a", "b", "c"}, TargetName: "class",
+		Columns: []table.Column{{Name: "x"}, {Name: "y"}}}
 	wrong = make([]float64, n)
 	for i := range n {
 		k := i % 3
@@ -51,7 +52,8 @@ func TestWeighedObjective(t *testing.T) {
 	design := NewDesign(data, features, 1)
 	var before []float64
 	for _, workers := range []int{1, 3} {
-		p := Problem{X: design, Shift: Shifts(features), Loss: loss, Y: data.Target, W: w, Rows: rows, L2: 0.7, Workers: workers}
+		p := Problem{X: design, Shift: Shifts(features), Loss: loss, Y: data.Target, W: w, Rows: rows,
+			L2: 0.7, Workers: workers}
 		o, err := resilient.NewObjective(p.Weighed(), resilient.Huber{Delta: 0.8})
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +149,8 @@ func TestResilient(t *testing.T) {
 			t.Fatal(err)
 		}
 		sections := back.Explain()
-		if last := sections[len(sections)-1]; last.Title != "hardest examples" || len(last.Rows) != data.Rows || last.Rows[3][3] != d.Top[3].Lambda {
+		if last := sections[len(sections)-1]; last.Title != "hardest examples" ||
+			len(last.Rows) != data.Rows || last.Rows[3][3] != d.Top[3].Lambda {
 			t.Errorf("%s: the file's list is %v", name, last.Title)
 		}
 	}

@@ -337,7 +337,8 @@ func TestCurves(t *testing.T) {
 		for u := 0.013; u < 2; u += 0.1 {
 			const e = 1e-6
 			near(t, h.Name()+": h'", c.Deriv(u), (c.Value(u+e)-c.Value(u-e))/(2*e), 1e-4)
-			if c.Deriv(u+0.1) < c.Deriv(u)-1e-12 || math.Abs(c.Deriv(u+0.1)-c.Deriv(u)) > 0.1*c.Curvature()+1e-12 {
+			if c.Deriv(u+0.1) < c.Deriv(u)-1e-12 ||
+				math.Abs(c.Deriv(u+0.1)-c.Deriv(u)) > 0.1*c.Curvature()+1e-12 {
 				t.Errorf("%s: h' goes from %v to %v at %v: convexity or curvature is wrong", h.Name(),
 					c.Deriv(u), c.Deriv(u+0.1), u)
 			}
@@ -475,7 +476,8 @@ func TestMixedConstraints(t *testing.T) {
 				for j := range 2 {
 					by[j] += s * g[3][j]
 					if grad != nil {
-						grad[j] += s * (g[0][j] + c.Deriv(max(l[1], 0))*g[1][j] + c.Deriv(max(l[2], 0))*g[2][j])
+						grad[j] += s * (g[0][j] + c.Deriv(max(l[1], 0))*g[1][j] + c.Deriv(max(l[2],
+							0))*g[2][j])
 					}
 				}
 			}

@@ -165,7 +165,8 @@ func GetDifficulty(c *model.Container) (*Difficulty, error) {
 			return nil, bad("a multiplier is NaN")
 		}
 	}
-	if n := numbers[0]; n != math.Trunc(n) || n < float64(len(places)) || n > 1<<52 || !(numbers[2] >= 0 && numbers[2] <= n) {
+	if n := numbers[0]; n != math.Trunc(n) || n < float64(len(places)) || n > 1<<52 ||
+		!(numbers[2] >= 0 && numbers[2] <= n) {
 		return nil, bad("%d of %v examples are listed", len(places), n)
 	}
 	d := &Difficulty{Relaxation: name[0], Examples: int(numbers[0]), Mean: numbers[1], Folds: int(numbers[2])}

@@ -20,7 +20,10 @@ func TestDifficulty(t *testing.T) {
 		losses[i] = float64(i * 7 % n)
 		lambda[i] = min(losses[i], 100)
 	}
-	d := NewDifficulty(Huber{Delta: 100}, losses, lambda, func(i int) (string, string) { return fmt.Sprint(i), strings.Repeat("é", 150) + "\xff" })
+	d := NewDifficulty(Huber{Delta: 100}, losses, lambda, func(i int) (string,
+		string) {
+		return fmt.Sprint(i), strings.Repeat("é", 150) + "\xff"
+	})
 	if len(d.Top) != MostKept || d.Examples != n || math.Abs(d.Mean-(100-0.5*100*101/float64(n))) > 1e-9 {
 		t.Fatalf("%d of %d are listed, with mean %v", len(d.Top), d.Examples, d.Mean)
 	}
@@ -41,7 +44,8 @@ func TestDifficulty(t *testing.T) {
 		t.Fatal(err)
 	}
 	back, err := GetDifficulty(c)
-	if err != nil || back.Relaxation != "huber:100" || back.Folds != 5 || !slices.Equal(back.Top, d.Top) || back.Mean != d.Mean {
+	if err != nil || back.Relaxation != "huber:100" || back.Folds != 5 || !slices.Equal(back.Top, d.Top) ||
+		back.Mean != d.Mean {
 		t.Errorf("back come %+v, %v", back, err)
 	}
 	for name, change := range map[string]func(){
@@ -77,9 +81,13 @@ func TestOptions(t *testing.T) {
 		o    Options
 		want string // "" is an error
 	}{
-		{Options{}, "none"}, {Options{Resilient: "quadratic"}, "quadratic"}, {Options{Resilient: "quadratic", Scale: 2}, "quadratic:2"},
-		{Options{Resilient: "huber"}, "huber:0.5:2"}, {Options{Resilient: "huber", Delta: 0.2, Scale: 1}, "huber:0.2"}, {Options{Resilient: "cvar", Tail: 0.3, Folds: 3}, "cvar:0.3"},
-		{Options{Delta: 1}, ""}, {Options{Resilient: "huber", Tail: 0.3}, ""}, {Options{Resilient: "cvar", Scale: 2}, ""}, {Options{Folds: 3}, ""}, {Options{Resilient: "huber", Folds: 1}, ""}, {Options{Resilient: "hubris"}, ""},
+		{Options{}, "none"}, {Options{Resilient: "quadratic"}, "quadratic"},
+		{Options{Resilient: "quadratic", Scale: 2}, "quadratic:2"},
+		{Options{Resilient: "huber"}, "huber:0.5:2"}, {Options{Resilient: "huber", Delta: 0.2, Scale: 1},
+			"huber:0.2"}, {Options{Resilient: "cvar", Tail: 0.3, Folds: 3}, "cvar:0.3"},
+		{Options{Delta: 1}, ""}, {Options{Resilient: "huber", Tail: 0.3}, ""},
+		{Options{Resilient: "cvar", Scale: 2}, ""}, {Options{Folds: 3}, ""},
+		{Options{Resilient: "huber", Folds: 1}, ""}, {Options{Resilient: "hubris"}, ""},
 	} {
 		got := ""
 		var o Options

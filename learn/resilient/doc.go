@@ -46,7 +46,8 @@
 //     that approximates all functions to ε is at most h(u* + Lε) - h(u*) + Lε above that of all
 //     functions (proposition 7), and the distance of the models is bounded in the square (theorem
 //     6).
-//   - Results have the same bits for any number of workers, and after a resumption.
+//   - Results have the same bits for any number of workers; those of Descent and of boosting after a
+//     resumption, too. L-BFGS, which minimises an Objective, goes on with a new history.
 //
 // # Multipliers of a model that fits everything
 //

@@ -51,8 +51,9 @@ func NewObjective(e Examples, h Relaxation) (*Objective, error) {
 		return nil, err
 	}
 	if l, ok := h.(Level); ok {
-		return nil, fmt.Errorf("resilient: losses of at most %v are constraints that no objective has: use Descent",
-			l.U)
+		return nil,
+			fmt.Errorf("resilient: losses of at most %v are constraints that no objective has: use Descent",
+				l.U)
 	}
 	return &Objective{e: e, h: h, losses: make([]float64, e.Len())}, nil
 }

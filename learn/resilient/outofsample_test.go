@@ -10,7 +10,8 @@ import (
 )
 
 func lbfgs(f optim.Objective) ([]float64, error) {
-	r, err := optim.LBFGS{}.Minimize(f, make([]float64, f.Dim()), &run.Control{Stop: run.Stop{Relative: -1, Gradient: 1e-10, Iterations: 500}})
+	r, err := optim.LBFGS{}.Minimize(f, make([]float64, f.Dim()),
+		&run.Control{Stop: run.Stop{Relative: -1, Gradient: 1e-10, Iterations: 500}})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,8 @@ func TestOutOfSample(t *testing.T) {
 func TestTrimming(t *testing.T) {
 	p := newLogit(rand.New(rand.NewPCG(17, 5)), 80, 3)
 	for _, once := range []bool{false, true} {
-		r, err := Trimming{Drop: 0.2, Every: 15, Once: once}.Minimize(p, make([]float64, p.Dim()), &run.Control{Stop: run.Stop{Iterations: 150}})
+		r, err := Trimming{Drop: 0.2, Every: 15, Once: once}.Minimize(p, make([]float64, p.Dim()),
+			&run.Control{Stop: run.Stop{Iterations: 150}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,4 +48,27 @@ func target(name string) string {
 		dir = abs
 	}
 	return filepath.Join(dir, base)
+}
+
+// Place is a file that a command reads or writes, with what it is to the command: "the model".
+type Place struct{ What, Name string }
+
+// Apart returns an error when an output would overwrite an input or another output:
+// asked before any work is done, since a mistyped --model may otherwise cost the data
+// that the model was trained on. Files are compared as the system has them, so that
+// links and other spellings count. Standard streams and devices are never the same.
+func Apart(inputs, outputs []Place) error {
+	for i, out := range outputs {
+		for _, in := range inputs {
+			if SameFile(in.Name, out.Name) {
+				return fmt.Errorf("%s %s would overwrite %s %s: name another file", out.What, out.Name, in.What, in.Name)
+			}
+		}
+		for _, other := range outputs[:i] {
+			if SameFile(other.Name, out.Name) {
+				return fmt.Errorf("%s and %s are the same file, %s: name another", other.What, out.What, out.Name)
+			}
+		}
+	}
+	return nil
 }

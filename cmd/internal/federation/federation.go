@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/federated"
@@ -38,19 +39,22 @@ func Path(dir, name string) string {
 
 // Agents reads the tables of agents, each file once, and makes them. data, if not "", is the
 // file of all of them, in place of the configuration's.
-func Agents(c *federated.Config, dir string, names []string, data string) (map[string]*federated.Agent, error) {
+func Agents(c *federated.Config, dir string, names []string,
+	data string) (map[string]*federated.Agent, error) {
 	type file struct{ path, column string }
 	read := map[file]*table.Table{}
 	out := map[string]*federated.Agent{}
 	for _, name := range names {
 		m, ok := c.Member(name)
 		if !ok {
-			return nil, &federated.Error{Code: federated.UnknownAgent, Agent: name, Msg: "the configuration does not list it"}
+			return nil, &federated.Error{Code: federated.UnknownAgent, Agent: name,
+				Msg: "the configuration does not list it"}
 		}
 		path := data
 		if path == "" {
 			if m.Data == "" {
-				return nil, &federated.Error{Code: federated.BadConfig, Agent: name, Msg: "the configuration names no file for it; --data does"}
+				return nil, &federated.Error{Code: federated.BadConfig, Agent: name,
+					Msg: "the configuration names no file for it; --data does"}
 			}
 			path = Path(dir, m.Data)
 		}
@@ -72,6 +76,23 @@ func Agents(c *federated.Config, dir string, names []string, data string) (map[s
 		}
 	}
 	return out, nil
+}
+
+// Inputs lists the files that a run reads: the configuration, and the tables of its agents or
+// the one in their place. No output must overwrite them.
+func Inputs(file string, c *federated.Config, dir, data string) []cli.Place {
+	out := []cli.Place{{What: "the configuration", Name: file}}
+	if data != "" {
+		return append(out, cli.Place{What: "the data", Name: data})
+	}
+	seen := map[string]bool{}
+	for _, m := range c.Agents {
+		if m.Data != "" && !seen[m.Data] {
+			seen[m.Data] = true
+			out = append(out, cli.Place{What: "the data of agent " + m.Name + ",", Name: Path(dir, m.Data)})
+		}
+	}
+	return out
 }
 
 // Names lists the agents of a configuration.

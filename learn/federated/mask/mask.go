@@ -129,10 +129,12 @@ func (p *Party) place(peers []Peer) (int, error) {
 	at := -1
 	for i, q := range peers {
 		if len(q.Public) != PublicBytes {
-			return 0, fmt.Errorf("mask: party %q has public keys of %d bytes, not %d", q.Name, len(q.Public), PublicBytes)
+			return 0, fmt.Errorf("mask: party %q has public keys of %d bytes, not %d", q.Name,
+				len(q.Public), PublicBytes)
 		}
 		if i > 0 && peers[i-1].Name >= q.Name {
-			return 0, fmt.Errorf("mask: parties are not sorted by name: %q before %q", peers[i-1].Name, q.Name)
+			return 0, fmt.Errorf("mask: parties are not sorted by name: %q before %q", peers[i-1].Name,
+				q.Name)
 		}
 		if q.Name == p.name {
 			at = i
@@ -158,7 +160,8 @@ func (p *Party) Shares(tag string, peers []Peer, threshold int) ([][]byte, error
 		return nil, err
 	}
 	if threshold < Threshold(len(peers)) || threshold > len(peers) {
-		return nil, fmt.Errorf("mask: a threshold of %d for %d parties; it must be a majority", threshold, len(peers))
+		return nil, fmt.Errorf("mask: a threshold of %d for %d parties; it must be a majority", threshold,
+			len(peers))
 	}
 	own, pair := p.split(tag, len(peers), threshold)
 	out := make([][]byte, len(peers))
@@ -259,7 +262,8 @@ func (p *Party) Open(tag string, peers []Peer, sealed [][]byte, alive []bool) ([
 		return nil, err
 	}
 	if len(sealed) != len(peers) || len(alive) != len(peers) {
-		return nil, fmt.Errorf("mask: %d sealed shares and %d marks for %d parties", len(sealed), len(alive), len(peers))
+		return nil, fmt.Errorf("mask: %d sealed shares and %d marks for %d parties", len(sealed),
+			len(alive), len(peers))
 	}
 	n, key := 0, ""
 	for i, a := range alive {
@@ -270,7 +274,8 @@ func (p *Party) Open(tag string, peers []Peer, sealed [][]byte, alive []bool) ([
 		}
 	}
 	if n < Threshold(len(peers)) || !alive[at] {
-		return nil, fmt.Errorf("mask: %d of %d parties are alive; a majority and this one must be", n, len(peers))
+		return nil, fmt.Errorf("mask: %d of %d parties are alive; a majority and this one must be", n,
+			len(peers))
 	}
 	if before, ok := p.opened[tag]; ok && before != key {
 		return nil, fmt.Errorf("mask: %w", ErrOpened)
@@ -285,8 +290,11 @@ func (p *Party) Open(tag string, peers []Peer, sealed [][]byte, alive []bool) ([
 			if err != nil {
 				return nil, err
 			}
-			if both, err = box.Open(nil, nonce(q.Name, p.name), sealed[i], nil); err != nil || len(both) != 2*secretBytes {
-				return nil, fmt.Errorf("mask: the share that %q sealed cannot be opened: it restarted, or the share was changed", q.Name)
+			if both, err = box.Open(nil, nonce(q.Name, p.name), sealed[i], nil); err != nil ||
+				len(both) != 2*secretBytes {
+				return nil,
+					fmt.Errorf("mask: the share that %q sealed cannot be opened: it restarted, or the share was changed",
+						q.Name)
 			}
 		}
 		out[i] = both[secretBytes:]
@@ -308,7 +316,8 @@ func Unmask(tag string, peers []Peer, alive []bool, opened [][][]byte, sum []uin
 		for j, o := range opened {
 			if o != nil && len(shares) < threshold {
 				if len(o) != len(peers) || len(o[i]) != secretBytes {
-					return fmt.Errorf("mask: party %q opened %d shares for %d parties", peers[j].Name, len(o), len(peers))
+					return fmt.Errorf("mask: party %q opened %d shares for %d parties", peers[j].Name,
+						len(o), len(peers))
 				}
 				xs, shares = append(xs, byte(j+1)), append(shares, o[i])
 			}

@@ -45,7 +45,8 @@ func TestShamir(t *testing.T) {
 	for range 50 {
 		n := 2 + rng.IntN(30)
 		threshold := 1 + rng.IntN(n)
-		secret, seed := sha256.Sum256([]byte(fmt.Sprint(rng.Uint64()))), sha256.Sum256([]byte(fmt.Sprint(rng.Uint64())))
+		secret, seed := sha256.Sum256([]byte(fmt.Sprint(rng.Uint64()))),
+			sha256.Sum256([]byte(fmt.Sprint(rng.Uint64())))
 		shares := split(secret[:], n, threshold, seed[:])
 		order := rng.Perm(n)
 		pick := func(k int) (xs []byte, of [][]byte) {
@@ -66,7 +67,8 @@ func TestShamir(t *testing.T) {
 }
 
 // round runs the protocol; those of dead send no vector, those of silent do not open.
-func round(t *testing.T, parties []*Party, tag string, vectors [][]uint64, dead, silent []int) ([]uint64, error) {
+func round(t *testing.T, parties []*Party, tag string, vectors [][]uint64, dead,
+	silent []int) ([]uint64, error) {
 	t.Helper()
 	n := len(parties)
 	peers := make([]Peer, n)
@@ -128,7 +130,8 @@ func TestSum(t *testing.T) {
 		n            int
 		dead, silent []int
 		fails        bool
-	}{{n: 2}, {n: 3}, {n: 5, dead: []int{1}}, {n: 8, dead: []int{0, 7}}, {n: 9, dead: []int{3}, silent: []int{0, 5, 8}},
+	}{{n: 2}, {n: 3}, {n: 5, dead: []int{1}}, {n: 8, dead: []int{0, 7}},
+		{n: 9, dead: []int{3}, silent: []int{0, 5, 8}},
 		{n: 4, dead: []int{0, 1}, fails: true}, {n: 5, dead: []int{0}, silent: []int{1, 2}, fails: true}} {
 		vectors := make([][]uint64, c.n)
 		want := make([]uint64, 70)
@@ -242,7 +245,8 @@ func TestRefused(t *testing.T) {
 	sealed, _ := parties[1].Shares("t", peers, 2)
 	third, _ := parties[2].Shares("t", peers, 2)
 	sealed[0][3] ^= 1
-	if _, err := p.Open("t", peers, [][]byte{nil, sealed[0], third[0]}, []bool{true, true, true}); err == nil {
+	if _, err := p.Open("t", peers, [][]byte{nil, sealed[0], third[0]},
+		[]bool{true, true, true}); err == nil {
 		t.Error("a changed share")
 	}
 }

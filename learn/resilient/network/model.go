@@ -181,13 +181,15 @@ func Read(r io.Reader) (*Model, error) {
 	if m.loss, err = score.Parse(meta.Loss); err != nil {
 		return nil, bad("%v", err)
 	}
-	if n, k := len(m.form.Classes), m.loss.Outputs(); k > 1 && n != k || k == 1 && score.HasMargin(m.loss) != (n == 2) {
+	if n, k := len(m.form.Classes), m.loss.Outputs(); k > 1 && n != k || k == 1 &&
+		score.HasMargin(m.loss) != (n == 2) {
 		return nil, bad("%d classes and the loss %s", n, meta.Loss)
 	}
 	if m.inputs, err = linear.GetFeatures(f, &m.form); err != nil {
 		return nil, err
 	}
-	if len(meta.Sizes) < 2 || meta.Sizes[0] != len(m.inputs) || meta.Sizes[len(meta.Sizes)-1] != m.loss.Outputs() {
+	if len(meta.Sizes) < 2 || meta.Sizes[0] != len(m.inputs) ||
+		meta.Sizes[len(meta.Sizes)-1] != m.loss.Outputs() {
 		return nil, bad("layers %v for %d inputs and the loss %s", meta.Sizes, len(m.inputs), meta.Loss)
 	}
 	if m.net, err = nn.New(meta.Sizes...); err != nil {

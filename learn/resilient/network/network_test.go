@@ -206,7 +206,8 @@ func TestWrongLabels(t *testing.T) {
 				}
 			}
 			if out != 150 || top[0].Lambda != 0 {
-				t.Errorf("itlm with a quarter left out leaves out %d of 600; the hardest has weight %v", out, top[0].Lambda)
+				t.Errorf("itlm with a quarter left out leaves out %d of 600; the hardest has weight %v",
+					out, top[0].Lambda)
 			}
 		}
 		for _, h := range top {
@@ -273,7 +274,8 @@ func TestRefused(t *testing.T) {
 		{Rate: 1e8, Method: "plain"}, {RateSlack: 1.5}} {
 		if _, _, err := Train(data, &o, nil); err == nil {
 			t.Errorf("%+v is taken", o)
-		} else if !strings.HasPrefix(err.Error(), "resilient: ") && !strings.HasPrefix(err.Error(), "linear: ") {
+		} else if !strings.HasPrefix(err.Error(), "resilient: ") &&
+			!strings.HasPrefix(err.Error(), "linear: ") {
 			t.Errorf("%+v: the error %q names no package", o, err)
 		}
 	}

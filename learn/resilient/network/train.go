@@ -99,8 +99,9 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		return nil, nil, fmt.Errorf("resilient: hidden: %w", err)
 	}
 	if cells := float64(d.Rows()) * float64(len(m.inputs)); cells > mostCells {
-		return nil, nil, fmt.Errorf("resilient: %s: %d rows of %d inputs are laid out in %.0f GB; package linear "+
-			"stays sparse, and has the same relaxations", d.X.Title(), d.Rows(), len(m.inputs), 4e-9*cells)
+		return nil, nil,
+			fmt.Errorf("resilient: %s: %d rows of %d inputs are laid out in %.0f GB; package linear "+
+				"stays sparse, and has the same relaxations", d.X.Title(), d.Rows(), len(m.inputs), 4e-9*cells)
 	}
 	rows := m.rowsOf(d, trained, learner.Amount(o.L2))
 	h, method := o.relaxation()

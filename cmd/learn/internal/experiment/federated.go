@@ -51,18 +51,22 @@ func (d folder) writers(minus, plus byte) (*table.Table, []string, error) {
 	var client []string
 	var source []int32
 	for _, part := range []struct{ images, labels, writers string }{
-		{"mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz", "mnist/mnist-train-writers.tsv.gz"},
-		{"mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz", "mnist/mnist-test-writers.tsv.gz"}} {
+		{"mnist/train-images-idx3-ubyte.gz", "mnist/train-labels-idx1-ubyte.gz",
+			"mnist/mnist-train-writers.tsv.gz"},
+		{"mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz",
+			"mnist/mnist-test-writers.tsv.gz"}} {
 		images, _, _, label, err := d.images(part.images, part.labels)
 		if err != nil {
 			return nil, nil, err
 		}
-		w, err := d.table(part.writers, &table.Options{Task: table.Classification, ID: []string{"hsf", "writer"}})
+		w, err := d.table(part.writers, &table.Options{Task: table.Classification,
+			ID: []string{"hsf", "writer"}})
 		if err != nil {
 			return nil, nil, err
 		}
 		if w.Rows != len(images) {
-			return nil, nil, fmt.Errorf("experiment: %s: %d rows for %d images", part.writers, w.Rows, len(images))
+			return nil, nil, fmt.Errorf("experiment: %s: %d rows for %d images", part.writers, w.Rows,
+				len(images))
 		}
 		for i, l := range label {
 			if l != minus-'0' && l != plus-'0' {
@@ -74,15 +78,18 @@ func (d folder) writers(minus, plus byte) (*table.Table, []string, error) {
 			source = append(source, map[bool]int32{false: 1}[w.ID[0].Values[i] == "4"])
 		}
 	}
-	t := pixelTable("mnist "+string(minus)+"v"+string(plus), pixels, target, []string{string(minus), string(plus)})
-	t.Columns = slices.DeleteFunc(t.Columns, func(c table.Column) bool { return slices.Max(c.Values) == slices.Min(c.Values) })
+	t := pixelTable("mnist "+string(minus)+"v"+string(plus), pixels, target,
+		[]string{string(minus), string(plus)})
+	t.Columns = slices.DeleteFunc(t.Columns,
+		func(c table.Column) bool { return slices.Max(c.Values) == slices.Min(c.Values) })
 	t.Source, t.Sources, t.SourceName = source, []string{"school", "census"}, "hsf"
 	return t, client, nil
 }
 
 // activity reads walking and jogging, or all activities, of WISDM with the persons.
 func (d folder) activity(all bool) (*table.Table, []string, error) {
-	o := &table.Options{Target: "class", Task: table.Classification, ID: []string{"user"}, Drop: []string{"UNIQUE_ID"}}
+	o := &table.Options{Target: "class", Task: table.Classification, ID: []string{"user"},
+		Drop: []string{"UNIQUE_ID"}}
 	t, err := d.table("activity/wisdm-v1.1-transformed.csv.gz", o)
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +110,8 @@ func (d folder) activity(all bool) (*table.Table, []string, error) {
 	}
 	client := slices.Clone(t.ID[0].Values)
 	t.ID = nil
-	t.Columns = slices.DeleteFunc(t.Columns, func(c table.Column) bool { return c.Name == "XAVG" }) // 0 in all rows
+	t.Columns = slices.DeleteFunc(t.Columns,
+		func(c table.Column) bool { return c.Name == "XAVG" }) // 0 in all rows
 	return t, client, nil
 }
 
@@ -152,7 +160,8 @@ type ClientOptions struct {
 }
 
 // clientMethods are in the order of the table.
-var clientMethods = []string{"FEDADABOOST-1", "FEDADABOOST-2", "FEDADABOOST-all", "FEDMULTIBOOST", "MULTIBOOST, one term a round", "MULTIBOOST"}
+var clientMethods = []string{"FEDADABOOST-1", "FEDADABOOST-2", "FEDADABOOST-all", "FEDMULTIBOOST",
+	"MULTIBOOST, one term a round", "MULTIBOOST"}
 
 // ClientTrial is one method on one fold.
 type ClientTrial struct {
@@ -201,6 +210,12 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 // itself, and a fold's clients are tested on by models of all others.
 func Clients(s ClientSet, opts *ClientOptions) (*ClientReport, error) {
 	o := opts.withDefaults()
+	for _, m := range o.Methods {
+		if !slices.Contains(clientMethods, m) {
+			return nil, fmt.Errorf("experiment: there is no method %q; there are %s", m,
+				strings.Join(clientMethods, "; "))
+		}
+	}
 	t, client, err := s.Load()
 	if err != nil {
 		return nil, err
@@ -223,7 +238,10 @@ func Clients(s ClientSet, opts *ClientOptions) (*ClientReport, error) {
 	rng := rand.New(rand.NewPCG(o.Seed, 0xb1))
 	for k := range byDomain {
 		slices.Sort(byDomain[k])
-		rng.Shuffle(len(byDomain[k]), func(i, j int) { byDomain[k][i], byDomain[k][j] = byDomain[k][j], byDomain[k][i] })
+		rng.Shuffle(len(byDomain[k]), func(i, j int) {
+			byDomain[k][i], byDomain[k][j] = byDomain[k][j],
+				byDomain[k][i]
+		})
 		for i, c := range byDomain[k] {
 			fold[c] = i % o.Folds
 		}
@@ -283,12 +301,15 @@ type clientFold struct {
 
 func (x *clientFold) setting(method string) string {
 	b := x.Boost
-	return fmt.Sprintf("T=%d r=%d s=%d proposals=%d step=%v mu=%v shared=%v objective=%s q=%s seed=%d folds=%d", x.Rounds, x.Clients, b.Candidates, b.Proposals, b.Step, b.Mu, b.Shared, b.Objective, b.Q, x.Seed, x.Folds)
+	return fmt.Sprintf("T=%d r=%d s=%d proposals=%d step=%v mu=%v shared=%v objective=%s q=%s seed=%d folds=%d",
+		x.Rounds, x.Clients, b.Candidates, b.Proposals, b.Step, b.Mu, b.Shared, b.Objective, b.Q, x.Seed,
+		x.Folds)
 }
 
 // config is the federated run of an algorithm.
 func (x *clientFold) config(a federated.Algorithm) *federated.Config {
-	c := &federated.Config{Algorithm: a, Target: "y", Classes: x.t.Classes, Seed: x.Seed + uint64(x.f), MinRows: x.MinRows, MultiBoost: x.Boost}
+	c := &federated.Config{Algorithm: a, Target: "y", Classes: x.t.Classes, Seed: x.Seed + uint64(x.f),
+		MinRows: x.MinRows, MultiBoost: x.Boost}
 	for _, n := range x.agents {
 		c.Agents = append(c.Agents, federated.Member{Name: n, Domain: x.t.Sources[x.t.Source[x.of[n][0]]]})
 	}
@@ -403,7 +424,8 @@ func (r *ClientReport) of(method string) []ClientTrial {
 // WriteClients prints reports in the form of table B.1.
 func WriteClients(w io.Writer, reports []*ClientReport) error {
 	for _, r := range reports {
-		fmt.Fprintf(w, "%s: %d and %d clients, %d and %d rows, %d folds of clients. %s.\n", r.Set, r.Number[0], r.Number[1], r.Rows[0], r.Rows[1], len(r.of("FEDMULTIBOOST")), r.Note)
+		fmt.Fprintf(w, "%s: %d and %d clients, %d and %d rows, %d folds of clients. %s.\n", r.Set,
+			r.Number[0], r.Number[1], r.Rows[0], r.Rows[1], len(r.of("FEDMULTIBOOST")), r.Note)
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "error, %\tE1\tE2\tuniform\tworst\tterms\tdown\tup\tthesis")
 		for i, m := range clientMethods {
@@ -419,11 +441,16 @@ func WriteClients(w io.Writer, reports []*ClientReport) error {
 				return v
 			}
 			fmt.Fprint(tw, m)
-			for _, f := range []func(*ClientTrial) float64{func(t *ClientTrial) float64 { return t.Errors[0] }, func(t *ClientTrial) float64 { return t.Errors[1] }, (*ClientTrial).uniform, (*ClientTrial).worst} {
+			for _, f := range []func(*ClientTrial) float64{func(t *ClientTrial) float64 { return t.Errors[0] },
+				func(t *ClientTrial) float64 { return t.Errors[1] }, (*ClientTrial).uniform,
+				(*ClientTrial).worst} {
 				fmt.Fprintf(tw, "\t%s", metrics.FormatMeanSD(column(f), 100, 2))
 			}
 			mean := func(f func(*ClientTrial) float64) float64 { m, _ := metrics.MeanSD(column(f)); return m }
-			fmt.Fprintf(tw, "\t%.0f\t%.1f MB\t%.1f MB", mean(func(t *ClientTrial) float64 { return float64(t.Terms) }), mean(func(t *ClientTrial) float64 { return float64(t.Down) / 1e6 }), mean(func(t *ClientTrial) float64 { return float64(t.Up) / 1e6 }))
+			fmt.Fprintf(tw, "\t%.0f\t%.1f MB\t%.1f MB",
+				mean(func(t *ClientTrial) float64 { return float64(t.Terms) }),
+				mean(func(t *ClientTrial) float64 { return float64(t.Down) / 1e6 }),
+				mean(func(t *ClientTrial) float64 { return float64(t.Up) / 1e6 }))
 			if b, ok := tableB1[r.Set]; ok && i < 4 {
 				fmt.Fprintf(tw, "\t%.1f %.1f %.1f %.1f", b[i][0], b[i][1], b[i][2], b[i][3])
 			}
@@ -450,7 +477,8 @@ func WriteClients(w io.Writer, reports []*ClientReport) error {
 			}
 			a, _ := metrics.MeanSD(ours)
 			b, _ := metrics.MeanSD(other)
-			fmt.Fprintf(w, "worst domain, FEDMULTIBOOST beside %s: %+.2f points, %+.1f %%", m, 100*(a-b), 100*(a/b-1))
+			fmt.Fprintf(w, "worst domain, FEDMULTIBOOST beside %s: %+.2f points, %+.1f %%", m, 100*(a-b),
+				100*(a/b-1))
 			if t, err := metrics.PairedT(ours, other); err == nil {
 				fmt.Fprintf(w, ", paired t p = %s", t.P.Text("%.2g"))
 			}

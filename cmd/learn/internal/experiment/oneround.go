@@ -68,15 +68,20 @@ type roundData struct {
 func RoundSets(data fs.FS, names ...string) ([]RoundSet, error) {
 	var sets []RoundSet
 	for _, n := range []int{90, 180, 360, 720} {
-		sets = append(sets, RoundSet{Name: fmt.Sprintf("ellipses %d", n), Note: "S1: cells of 3×3 agents that overlap by a fifth; the domain, [-18, 10] × [-8, 18], is not in the source",
-			Kernel: federated.KernelOptions{Width: 2, Cost: "hinge", Price: 30, Eps: 0.01, Scale: "none", Accuracy: 1e-4, MarginTolerance: 1e-3},
+		sets = append(sets, RoundSet{Name: fmt.Sprintf("ellipses %d", n),
+			Note: "S1: cells of 3×3 agents that overlap by a fifth; the domain, [-18, 10] × [-8, 18], is not in the source",
+			Kernel: federated.KernelOptions{Width: 2, Cost: "hinge", Price: 30, Eps: 0.01, Scale: "none",
+				Accuracy: 1e-4, MarginTolerance: 1e-3},
 			Load: func() (func(*rand.Rand) (*roundData, error), error) {
 				return func(rng *rand.Rand) (*roundData, error) { return ellipses(rng, n), nil }, nil
 			}})
 	}
 	for _, gamma := range []float64{1e-4, 1e-3, 1e-2} {
-		sets = append(sets, RoundSet{Name: fmt.Sprintf("ellipses gamma %g", gamma), Note: "S1 with 360 samples and the integral over centres and widths in [0.5, 5]",
-			Kernel: federated.KernelOptions{Cost: "hinge", Price: 30, Eps: 0.01, Scale: "none", Gamma: gamma, Widths: []float64{0.5, 5}, Lo: []float64{-20, -10}, Hi: []float64{12, 20}, Points: 1500, Steps: 600, MarginTolerance: 1e-2},
+		sets = append(sets, RoundSet{Name: fmt.Sprintf("ellipses gamma %g", gamma),
+			Note: "S1 with 360 samples and the integral over centres and widths in [0.5, 5]",
+			Kernel: federated.KernelOptions{Cost: "hinge", Price: 30, Eps: 0.01, Scale: "none",
+				Gamma: gamma, Widths: []float64{0.5, 5}, Lo: []float64{-20, -10}, Hi: []float64{12, 20},
+				Points: 1500, Steps: 600, MarginTolerance: 1e-2},
 			Load: func() (func(*rand.Rand) (*roundData, error), error) {
 				return func(rng *rand.Rand) (*roundData, error) { return ellipses(rng, 360), nil }, nil
 			}})
@@ -87,13 +92,16 @@ func RoundSets(data fs.FS, names ...string) ([]RoundSet, error) {
 		columns []string
 		people  bool
 		widths  []float64
-	}{{"walking 3 rows", []string{"YAVG", "ZAVG"}, false, []float64{0.1, 0.3, 0.9}}, {"walking 3 people", []string{"YAVG", "ZAVG"}, true, []float64{0.1, 0.3, 0.9}},
-		{"walking 43 rows", nil, false, []float64{1.5, 3, 6}}, {"walking 43 people", nil, true, []float64{1.5, 3, 6}}} {
+	}{{"walking 3 rows", []string{"YAVG", "ZAVG"}, false, []float64{0.1, 0.3, 0.9}},
+		{"walking 3 people", []string{"YAVG", "ZAVG"}, true, []float64{0.1, 0.3, 0.9}},
+		{"walking 43 rows", nil, false, []float64{1.5, 3, 6}},
+		{"walking 43 people", nil, true, []float64{1.5, 3, 6}}} {
 		note := "S2: WISDM, a random fifth of the rows is tested on; rows of a person are on both sides"
 		if s.people {
 			note = "S2: WISDM, a fifth of the persons is tested on"
 		}
-		sets = append(sets, RoundSet{Name: s.name, Note: note + ". XAVG is 0 in all rows and left out", Means: true, Widths: s.widths, Prices: []float64{1, 10},
+		sets = append(sets, RoundSet{Name: s.name, Note: note + ". XAVG is 0 in all rows and left out",
+			Means: true, Widths: s.widths, Prices: []float64{1, 10},
 			Kernel: federated.KernelOptions{Cost: "hinge", Accuracy: 1e-3, MarginTolerance: 2e-3},
 			Load: func() (func(*rand.Rand) (*roundData, error), error) {
 				t, client, err := d.activity(false)
@@ -101,9 +109,13 @@ func RoundSets(data fs.FS, names ...string) ([]RoundSet, error) {
 					return nil, err
 				}
 				if s.columns != nil {
-					t.Columns = slices.DeleteFunc(t.Columns, func(c table.Column) bool { return !slices.Contains(s.columns, c.Name) })
+					t.Columns = slices.DeleteFunc(t.Columns,
+						func(c table.Column) bool { return !slices.Contains(s.columns, c.Name) })
 				}
-				return func(rng *rand.Rand) (*roundData, error) { return divide(rng, t, client, s.people), nil }, nil
+				return func(rng *rand.Rand) (*roundData, error) {
+					return divide(rng, t, client, s.people),
+						nil
+				}, nil
 			}})
 	}
 	return choose(sets, func(s RoundSet) string { return s.Name }, names)
@@ -113,15 +125,18 @@ func RoundSets(data fs.FS, names ...string) ([]RoundSet, error) {
 func ellipses(rng *rand.Rand, n int) *roundData {
 	const lowX, highX, lowY, highY = -18, 10, -8, 18
 	draw := func(fromX, toX, fromY, toY float64, n int) *table.Table {
-		t := &table.Table{Name: "ellipses", Rows: n, Classes: []string{"ellipse", "outside"}, TargetName: "y", Target: make([]float64, n),
-			Columns: []table.Column{{Name: "x1", Values: make([]float32, n)}, {Name: "x2", Values: make([]float32, n)}}}
+		t := &table.Table{Name: "ellipses", Rows: n, Classes: []string{"ellipse", "outside"},
+			TargetName: "y", Target: make([]float64, n),
+			Columns: []table.Column{{Name: "x1", Values: make([]float32, n)},
+				{Name: "x2", Values: make([]float32, n)}}}
 		for i := range n {
 			x, y := fromX+(toX-fromX)*rng.Float64(), fromY+(toY-fromY)*rng.Float64()
 			inside := func(cx, cy, r float64) bool { return (x-cx)*(x-cx)+0.25*(y-cy)*(y-cy) <= r }
 			if !inside(3, 0, 9) && !inside(-10, 6, 30) {
 				t.Target[i] = 1
 			}
-			t.Columns[0].Values[i], t.Columns[1].Values[i] = float32(x+math.Sqrt(0.2)*rng.NormFloat64()), float32(y+math.Sqrt(0.2)*rng.NormFloat64())
+			t.Columns[0].Values[i], t.Columns[1].Values[i] = float32(x+math.Sqrt(0.2)*rng.NormFloat64()),
+				float32(y+math.Sqrt(0.2)*rng.NormFloat64())
 		}
 		return t
 	}
@@ -177,7 +192,8 @@ type RoundReport struct {
 func roundMethods(means bool) []string {
 	out := []string{"central", "local", "one round", "one round, repaired once", "one round, repaired"}
 	if means {
-		out = append(out, "one round, with counts", "one round, with counts, at most 16 %", "one round, with counts, at most 28 %", "one round, with counts, price at agents 100")
+		out = append(out, "one round, with counts", "one round, with counts, at most 16 %",
+			"one round, with counts, at most 28 %", "one round, with counts, price at agents 100")
 		for _, kind := range []string{"linear", "kernel"} {
 			for _, n := range []int{1, 10, 100} {
 				out = append(out, fmt.Sprintf("averaging, %s, %d rounds", kind, n))
@@ -228,7 +244,8 @@ func OneRound(s RoundSet, opts *RoundOptions) (*RoundReport, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s, trial %d, %s: %w", s.Name, trial+1, method, err)
 			}
-			t.Set, t.Trial, t.Seed, t.Method, t.Width, t.Price = s.Name, trial, o.Seed, method, r.kernel.Width, r.kernel.Price
+			t.Set, t.Trial, t.Seed, t.Method, t.Width, t.Price = s.Name, trial, o.Seed, method,
+				r.kernel.Width, r.kernel.Price
 			if o.Save != nil {
 				if err := o.Save(t); err != nil {
 					return nil, err
@@ -330,7 +347,8 @@ func (r *roundRun) accuracy(m predictor, x *table.Table) (float64, error) {
 }
 
 func (r *roundRun) config(a federated.Algorithm) *federated.Config {
-	c := &federated.Config{Algorithm: a, Target: "y", Classes: r.test.Classes, Seed: r.Seed, OneRound: r.kernel}
+	c := &federated.Config{Algorithm: a, Target: "y", Classes: r.test.Classes, Seed: r.Seed,
+		OneRound: r.kernel}
 	for _, n := range r.names() {
 		c.Agents = append(c.Agents, federated.Member{Name: n})
 	}
@@ -436,7 +454,8 @@ func (r *RoundReport) of(method string) (acc, sent, bytes, kernels, violations [
 	for _, t := range r.Trials {
 		if t.Method == method {
 			acc, sent, bytes = append(acc, t.Accuracy), append(sent, t.Sent), append(bytes, float64(t.Bytes))
-			kernels, violations = append(kernels, float64(t.Kernels)), append(violations, float64(t.Violations))
+			kernels, violations = append(kernels, float64(t.Kernels)),
+				append(violations, float64(t.Violations))
 		}
 	}
 	return

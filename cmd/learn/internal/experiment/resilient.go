@@ -139,8 +139,9 @@ func Corrupted(ctx context.Context, data fs.FS, o *CorruptedOptions) (*Corrupted
 	}
 	p.Repeats, p.Test = cmp.Or(p.Repeats, 8), cmp.Or(p.Test, 2000)
 	if p.Repeats < 1 || p.Train < 0 || p.Test < 1 || p.Train > 0 && p.Train < 50 {
-		return nil, fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at least 1, 50 and 1",
-			p.Repeats, p.Train, p.Test)
+		return nil,
+			fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at least 1, 50 and 1",
+				p.Repeats, p.Train, p.Test)
 	}
 	d := folder{data}
 	all := corruptedTasks()
@@ -196,7 +197,8 @@ func (o *CorruptedOptions) task(ctx context.Context, d folder, t *corruptedTask,
 	for i := range draws {
 		one := &draws[i]
 		known := slices.IndexFunc(o.Known, func(k CorruptedDraw) bool {
-			return k.Task == one.Task && k.Kind == one.Kind && k.Level == one.Level && k.Repeat == one.Repeat && k.Settings == one.Settings
+			return k.Task == one.Task && k.Kind == one.Kind && k.Level == one.Level &&
+				k.Repeat == one.Repeat && k.Settings == one.Settings
 		})
 		if known >= 0 {
 			*one = o.Known[known]
@@ -338,7 +340,8 @@ func (r *CorruptedReport) WriteTable(w io.Writer) error {
 				rise := t.drops(k.name, last, m)
 				mean, _ := metrics.MeanSD(rise)
 				fmt.Fprintf(tw, "\t%s\t%+.2f\t%s\t%s\n", pairedP(clean, t.errors("", 0, "ordinary")), mean,
-					pairedP(rise, t.drops(k.name, last, "ordinary")), pairedP(rise, t.drops(k.name, last, "itlm")))
+					pairedP(rise, t.drops(k.name, last, "ordinary")),
+					pairedP(rise, t.drops(k.name, last, "itlm")))
 			}
 			if err := tw.Flush(); err != nil {
 				return err

@@ -43,7 +43,8 @@ func corruptedFolder(t *testing.T) fstest.MapFS {
 				pixels[i*144+k] = byte(v)
 			}
 		}
-		fsys[strings.TrimSuffix(f[2*part], ".gz")], fsys[strings.TrimSuffix(f[2*part+1], ".gz")] = idx(pixels, n, 12, 12), idx(labels, n)
+		fsys[strings.TrimSuffix(f[2*part], ".gz")], fsys[strings.TrimSuffix(f[2*part+1],
+			".gz")] = idx(pixels, n, 12, 12), idx(labels, n)
 	}
 	for _, part := range []string{"train", "test"} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "testdata", "g2p", "ice_"+part+".tsv"))
@@ -74,7 +75,8 @@ func TestCorrupted(t *testing.T) {
 			for _, m := range task.Methods {
 				e, ok := d.Errors[m]
 				_, found := d.Areas[m]
-				if want := d.Level > 0 && !strings.HasPrefix(d.Kind, "blur") && m != "oracle"; !ok || !(e >= 0 && e <= 200) || found != want {
+				if want := d.Level > 0 && !strings.HasPrefix(d.Kind, "blur") && m != "oracle"; !ok ||
+					!(e >= 0 && e <= 200) || found != want {
 					t.Errorf("%s %s %v: %s errs %v, area there: %v", task.Task, d.Kind, d.Level, m, e, found)
 				}
 			}
@@ -94,7 +96,8 @@ func TestCorrupted(t *testing.T) {
 	if err != nil || !cmp.Equal(r, again) {
 		t.Errorf("known draws give %v: %s", err, cmp.Diff(r, again))
 	}
-	one := &CorruptedOptions{Tasks: []string{"fashion"}, Kinds: []string{"flips"}, Repeats: 1, Train: 100, Test: 60, Workers: 3}
+	one := &CorruptedOptions{Tasks: []string{"fashion"}, Kinds: []string{"flips"}, Repeats: 1, Train: 100,
+		Test: 60, Workers: 3}
 	other, err := Corrupted(t.Context(), fsys, one)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +114,8 @@ func TestCorrupted(t *testing.T) {
 	if err := r.WriteCSV(&table); err != nil {
 		t.Fatal(err)
 	}
-	if s := text.String(); !strings.Contains(s, "self-confidence") || !strings.Contains(s, "blur 1.5") || strings.Contains(s, "NaN") {
+	if s := text.String(); !strings.Contains(s, "self-confidence") || !strings.Contains(s, "blur 1.5") ||
+		strings.Contains(s, "NaN") {
 		t.Error(s)
 	}
 	if n := strings.Count(table.String(), "\n"); n < 200 {
@@ -126,7 +130,8 @@ func TestCorrupted(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, bad := range []*CorruptedOptions{{Tasks: []string{"cifar"}}, {Tasks: []string{"mnist"}}, {Train: 3}, {Tasks: []string{"g2p"}, Kinds: []string{"flips"}}} {
+	for _, bad := range []*CorruptedOptions{{Tasks: []string{"cifar"}}, {Tasks: []string{"mnist"}},
+		{Train: 3}, {Tasks: []string{"g2p"}, Kinds: []string{"flips"}}} {
 		if _, err := Corrupted(t.Context(), fsys, bad); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -142,7 +147,9 @@ func TestCorruptions(t *testing.T) {
 			}
 		}
 		y := []string{"a", "b", "a", "c"}
-		if slices.Equal(relabelled(rng, y, []string{"a", "b", "c"}), y) || slices.Equal(misspoken(rng, y, []string{"a", "b", "c"}), y) || len(misspoken(rng, y[:1], y)) == 0 {
+		if slices.Equal(relabelled(rng, y, []string{"a", "b", "c"}), y) ||
+			slices.Equal(misspoken(rng, y, []string{"a", "b", "c"}), y) ||
+			len(misspoken(rng, y[:1], y)) == 0 {
 			t.Fatal("what is corrupted is as it was")
 		}
 		if !slices.Equal(y, []string{"a", "b", "a", "c"}) {

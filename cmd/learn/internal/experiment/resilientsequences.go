@@ -193,7 +193,8 @@ func (d *structuredDraw) methods() error {
 		return nil
 	}
 	free := func(f optim.Objective) ([]float64, error) { return d.minimize(f, nil) }
-	for _, r := range []namedRelaxation{{confidence, resilient.Linear{}}, {outOfSample, scaledRelaxations()[1].h}} {
+	for _, r := range []namedRelaxation{{confidence, resilient.Linear{}},
+		{outOfSample, scaledRelaxations()[1].h}} {
 		l, lambda, err := resilient.OutOfSample(d.e, r.h, 5, uint64(d.draw.Repeat), d.group, free)
 		if err != nil {
 			return err
