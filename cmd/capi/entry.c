@@ -20,20 +20,24 @@ static void in_child(void) { atomic_store(&forked, 1); }
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 #endif
 
+static int32_t refuse(tropica_error *e, int32_t status, const char *text) {
+	if (e != NULL) {
+		e->status = status;
+		e->element = -1;
+		if (e->text != NULL && e->text_room > 0)
+			snprintf(e->text, (size_t)e->text_room, "%s", text);
+	}
+	return status;
+}
+
 static int32_t enter(uint32_t number, void *args, uint64_t size, tropica_error *e) {
 	if (e != NULL && e->size != sizeof *e)
 		return TROPICA_OLD_ABI;
-	if (atomic_load(&forked)) {
-		if (e != NULL) {
-			e->status = TROPICA_FORKED;
-			e->element = -1;
-			if (e->text != NULL && e->text_room > 0)
-				snprintf(e->text, (size_t)e->text_room, "this process is a child of fork, where the library cannot run: start a process of `fst serve`");
-		}
-		return TROPICA_FORKED;
-	}
+	if (atomic_load(&forked))
+		return refuse(e, TROPICA_FORKED,
+			"this process is a child of fork, where the library cannot run: start a process of `fst serve`");
 	if (args == NULL)
-		return TROPICA_INVALID;
+		return refuse(e, TROPICA_INVALID, "the struct of arguments is null");
 	return tropicaCall(number, args, size, e);
 }
 

@@ -120,6 +120,7 @@ static void mistakes(tropica_handle loss) {
 	tropica_error cut = { .size = sizeof cut, .text = few, .text_room = sizeof few };
 	check(tropica_evaluate(&a, &cut) == TROPICA_INVALID && strlen(few) == 7, "an error is cut");
 	check(tropica_evaluate(&a, NULL) == TROPICA_INVALID, "no error struct");
+	check(tropica_evaluate(NULL, &err) == TROPICA_INVALID && strstr(text, "null"), "no arguments");
 	tropica_loss_args l = { .size = sizeof l, .spec = "{", .spec_bytes = 1 };
 	check(tropica_loss(&l, &err) == TROPICA_INVALID && strstr(text, "JSON"), "no JSON");
 }

@@ -14,6 +14,12 @@ fi
 ./build.sh "$built"
 "${CC:-gcc}" -std=gnu11 -Wall -Wextra -Wno-parentheses -O1 -g -I. -o "$built/test" test.c -L"$built" -ltropica -lm -lpthread
 LD_LIBRARY_PATH=$built "$built/test"
+if "${CC:-gcc}" -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover -Wno-parentheses -O1 -g -I. -o "$built/checked" \
+	test.c -L"$built" -ltropica -lm -lpthread 2>/dev/null; then
+	LD_LIBRARY_PATH=$built "$built/checked"
+else
+	skip "address sanitizer, which this compiler has not"
+fi
 if command -v valgrind >/dev/null && [ -n "${TROPICA_LONG:-}" ]; then
 	LD_LIBRARY_PATH=$built valgrind --quiet --error-exitcode=1 --undef-value-errors=no "$built/test"
 else

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import os
 import re
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -36,7 +37,7 @@ def main():
         with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as z:
             def add(name, data, mode):
                 entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-                entry.external_attr = mode << 16
+                entry.external_attr = (stat.S_IFREG | mode) << 16  # without the kind of file, pip drops the right to run
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 z.writestr(entry, data)
                 digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

@@ -254,6 +254,9 @@ func (m *held[W]) operate(name string, other machine, o *operation) (machine, fl
 
 // best applies the operations that need an order of paths.
 func best(name string, f fst.Expanded[semiring.Tropical], o *operation) (machine, float64, error) {
+	if o.N < 0 {
+		return nil, 0, fmt.Errorf("%s: n is %d, not at least 1", name, o.N)
+	}
 	var threshold *semiring.Tropical
 	if o.Threshold != nil {
 		t := semiring.Tropical(*o.Threshold)

@@ -1,5 +1,6 @@
 """Where calls run: in the library, or in a worker process of `fst serve`."""
 
+import collections
 import ctypes as c
 import mmap
 import os
@@ -57,6 +58,7 @@ class Library:
     """Calls of the shared library in this process."""
 
     name = "library"
+    ended = False
 
     def __init__(self, path):
         self._lib = c.CDLL(path)
@@ -87,8 +89,6 @@ class Library:
         args.size = c.sizeof(args)
         for field, a in arrays.items():
             address = a.array.ctypes.data if a.array.size else 0
-            if isinstance(getattr(type(args), field), property):  # never: fields are descriptors
-                continue
             value = getattr(args, field)
             if isinstance(value, s.Tensor):
                 value.data = address
@@ -99,6 +99,11 @@ class Library:
         if status:
             text = c.string_at(e.text).decode("utf-8", "replace")
             _raise(status, e.element, text)
+
+    def discard(self, handle):
+        """Frees a handle, whatever this thread is doing: a collection may come between any two steps."""
+        a = s.HandleArgs(size=c.sizeof(s.HandleArgs), handle=handle)
+        self._calls["free"](c.addressof(a), None)
 
     def close(self):
         pass
@@ -118,7 +123,8 @@ class Worker:
         self._id = 0
         self._memory = None
         self._size = 0
-        self._closed = None
+        self.ended = False
+        self._discarded = collections.deque()  # handles to free with the next call
         self.pid = os.getpid()
         try:
             self._process = subprocess.Popen([program, "serve", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -151,6 +157,11 @@ class Worker:
             data += more
         return data
 
+    def leave(self):
+        """Closes a child's copies of the pipes after fork, so that the worker ends with the parent."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            pipe.close()
+
     def _read(self):
         try:
             while True:
@@ -161,7 +172,7 @@ class Worker:
                     self._arrived.notify_all()
         except (EOFError, OSError, ValueError):
             with self._arrived:
-                self._closed = True
+                self.ended = True
                 self._arrived.notify_all()
 
     def _send(self, number, data):
@@ -171,14 +182,19 @@ class Worker:
             try:
                 while message:
                     message = message[os.write(self._process.stdin.fileno(), message):]
+                return ident
             except OSError as e:
+                self.ended = True
                 raise TropicaError("the worker process has ended: %s" % e) from e
-        return ident
+            except BaseException:  # an interrupt: what the worker has of the message, nobody knows
+                self.ended = True
+                self._process.kill()
+                raise
 
     def _wait(self, ident):
         with self._arrived:
             while ident not in self._answers:
-                if self._closed:
+                if self.ended:
                     raise TropicaError("the worker process has ended with status %s" % self._process.poll())
                 self._arrived.wait(0.05)  # so that signals are seen
             return self._answers.pop(ident)
@@ -187,10 +203,8 @@ class Worker:
         if size <= self._size:
             return
         size = max(1 << 20, 1 << (size - 1).bit_length())
-        folder = "/dev/shm" if os.path.isdir("/dev/shm") else None
-        fd, path = tempfile.mkstemp(prefix="tropica-", dir=folder)
+        fd, path = _shared_file(size)
         try:
-            os.ftruncate(fd, size)
             memory = mmap.mmap(fd, size)
             status, element, text, _ = self._wait(self._send(0, path.encode()))
         finally:
@@ -203,6 +217,9 @@ class Worker:
     def call(self, name, args, arrays):
         """As Library.call."""
         args.size = c.sizeof(args)
+        while self._discarded:
+            a = s.HandleArgs(size=c.sizeof(s.HandleArgs), handle=self._discarded.popleft())
+            self._answer("free", a, self._send(s.CALLS["free"], bytes(a)))
         if not arrays:
             return self._answer(name, args, self._send(s.CALLS[name], bytes(args)))
         with self._memory_lock:
@@ -247,9 +264,38 @@ class Worker:
         if status:
             _raise(status, element, text.decode("utf-8", "replace"))
 
+    def discard(self, handle):
+        """Frees a handle with the next call. A collection may come in the thread that reads answers,
+        which cannot wait for one."""
+        self._discarded.append(handle)
+
     def close(self):
         """Ends the process."""
+        self.ended = True
         self._finalizer()
+
+
+def _shared_file(size):
+    """Makes a file of so many bytes that exist: a full /dev/shm, small in a container, would else
+    end the process at the first byte that has no room."""
+    folders = ["/dev/shm"] if os.path.isdir("/dev/shm") else []
+    for folder in folders + [tempfile.gettempdir()]:
+        fd, path = tempfile.mkstemp(prefix="tropica-", dir=folder)
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(fd, 0, size)
+            else:
+                os.ftruncate(fd, size)
+            return fd, path
+        except OSError as e:
+            failure = e
+            os.close(fd)
+            os.unlink(path)
+        except BaseException:
+            os.close(fd)
+            os.unlink(path)
+            raise
+    raise TropicaError("no room for %d bytes that the worker shares: %s" % (size, failure)) from failure
 
 
 _lock = threading.Lock()
@@ -289,14 +335,15 @@ def use(choice):
 
 
 def backend():
-    """Returns where calls run now. A child of fork gets a worker of its own."""
+    """Returns where calls run now. A child of fork gets a worker of its own; a worker that has ended
+    is followed by another."""
     global _backend, _loaded_in
     b = _backend
-    if b is not None and b.pid == os.getpid():
+    if b is not None and b.pid == os.getpid() and not b.ended:
         return b
     with _lock:
         b = _backend
-        if b is not None and b.pid == os.getpid():
+        if b is not None and b.pid == os.getpid() and not b.ended:
             return b
         forked = _loaded_in is not None and _loaded_in != os.getpid()
         if _choice == "worker" or forked and _choice == "auto":
@@ -319,6 +366,8 @@ def _after_fork():
     # Locks may be held by threads that the child has not.
     global _lock
     _lock = threading.Lock()
+    if isinstance(_backend, Worker):
+        _backend.leave()
 
 
 if hasattr(os, "register_at_fork"):
@@ -355,10 +404,7 @@ def _free(ref, handle, pid):
     b = ref()
     if b is None or os.getpid() != pid or b.pid != pid:
         return
-    try:
-        b.call("free", s.HandleArgs(handle=handle), {})
-    except Exception:
-        pass
+    b.discard(handle)
 
 
 _QUICK = 0.02  # seconds; calls that may take longer run in a thread

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _structs as s
 from ._backend import Array, Held, InvalidError, interruptible, backend
+from .losses import integers, numbers
 
 TYPES = ("standard", "log", "log64")
 
@@ -67,10 +68,12 @@ class Fst(Held):
     @classmethod
     def from_arrays(cls, start, from_, to, ilabel, olabel, weight, final, arc_type="standard"):
         """Of arrays by arc, and final weights by state, inf where a state is not final."""
-        columns = [np.ascontiguousarray(x, t) for x, t in ((from_, np.int64), (to, np.int64), (ilabel, np.int32), (olabel, np.int32), (weight, np.float64))]
+        columns = [integers(name, x, t) for name, x, t in (("from", from_, np.int64), ("to", to, np.int64),
+                                                           ("ilabel", ilabel, np.int32), ("olabel", olabel, np.int32))]
+        columns.append(np.ascontiguousarray(weight, np.float64))
         if len({x.shape for x in columns}) != 1 or columns[0].ndim != 1:
             raise InvalidError("arrays by arc have the shapes %s" % [x.shape for x in columns])
-        ends = np.ascontiguousarray(final, np.float64)
+        ends = numbers("final", final, (len(final),))
         a = s.MachineArcsArgs(type=_type(arc_type), states=len(ends), arcs=len(columns[0]), start=start)
         b = backend()
         b.call("machine_arcs", a, {n: Array(x) for n, x in zip(("from", "to", "ilabel", "olabel", "weight"), columns)} | {"final": Array(ends)})
@@ -122,11 +125,14 @@ class Fst(Held):
 
     def string(self):
         """The output string of a machine with one path, bytes as labels."""
-        a = self.arrays()
+        a = self.arrays()  # arcs come by state
         q, out, seen = a["start"], bytearray(), 0
-        while q >= 0:
-            arcs = np.flatnonzero(a["from"] == q)
-            ends = not np.isinf(a["final"][q])
+        if q < 0:
+            raise InvalidError("the machine has not one path but none or several")
+        first = np.searchsorted(a["from"], np.arange(len(a["final"]) + 1))
+        while True:
+            arcs = range(first[q], first[q + 1])
+            ends = a["final"][q] != np.inf
             if len(arcs) + ends != 1 or seen > len(a["final"]):
                 raise InvalidError("the machine has not one path but none or several")
             if ends:
@@ -161,6 +167,9 @@ def _type(name):
 
 
 def _operate(name, a, b=None, limit=0, **options):
+    for k, v in options.items():
+        if isinstance(v, float) and not np.isfinite(v):
+            raise InvalidError("%s: %s is %r, not a finite number" % (name, k, v))
     word = np.frombuffer(name.encode(), np.uint8)
     text = np.frombuffer(json.dumps({k: v for k, v in options.items() if v is not None}).encode(), np.uint8)
     args = s.MachineOperateArgs(name_bytes=word.size, options_bytes=text.size, a=a.handle(), b=b.handle() if b is not None else 0, limit=limit)
@@ -260,6 +269,8 @@ def push(a, push_labels=False, to_final=False):
 
 def shortestpath(a, nshortest=1, unique=False, threshold=None, limit=0):
     """The best paths."""
+    if nshortest < 1:
+        raise InvalidError("nshortest is %r, not at least 1" % (nshortest,))
     return _operate("shortestpath", a, limit=limit, n=nshortest, unique=unique, threshold=threshold)
 
 

@@ -8,7 +8,9 @@
     r.marginals    # its gradient, of the shape of theta
 """
 
+import collections
 import json
+import math
 
 import numpy as np
 
@@ -18,6 +20,41 @@ from ._backend import Array, Held, InvalidError, backend, interruptible
 NUMBERS = ("log_z", "log_z0", "expected", "risk", "score", "max_aug", "max_score", "log_z_error")
 STRINGS = ("argmax", "viterbi")
 TENSORS = ("marginals", "risk_gradient", "hvp")
+
+
+# Strings one after the other, and where each begins.
+Packed = collections.namedtuple("Packed", "symbols offsets")
+
+
+def integers(name, x, kind):
+    """Returns a dense array of whole numbers of a type; anything else is an error, not rounded."""
+    x = np.asarray(x)
+    if x.dtype.kind not in "iu":
+        if x.size and (x.dtype.kind != "f" or not np.array_equal(x, np.floor(x)) or np.isinf(x).any()):
+            raise InvalidError("%s: they are not all whole numbers" % name)
+    info = np.iinfo(kind)
+    if x.size and (x.min() < info.min or x.max() > info.max):
+        raise InvalidError("%s: %s to %s are beyond %d bits" % (name, x.min(), x.max(), info.bits))
+    return np.ascontiguousarray(x, kind)
+
+
+def numbers(name, x, shape):
+    """Returns a dense array of float64 of a shape."""
+    x = np.ascontiguousarray(x, np.float64)
+    if x.shape != shape:
+        raise InvalidError("%s: the shape is %s, not %s" % (name, x.shape, shape))
+    return x
+
+
+def _written(x):
+    """A value as `fst loss` has it in JSON, which has no numbers such as infinity."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        x = x.tolist()
+    if isinstance(x, (list, tuple)):
+        return [_written(y) for y in x]
+    if isinstance(x, float) and not math.isfinite(x):
+        return str(x)
+    return x
 
 
 class Loss(Held):
@@ -37,7 +74,7 @@ class Loss(Held):
         super().__init__()
         if "del_" in fields:
             fields["del"] = fields.pop("del_")
-        self.spec = dict(kind=kind, **{k: v.tolist() if isinstance(v, (np.ndarray, np.generic)) else v for k, v in fields.items()})
+        self.spec = dict(kind=kind, **{k: _written(v) for k, v in fields.items()})
         self.limit = int(limit)
         self._data = None
         self.handle()  # mistakes are found here
@@ -60,9 +97,11 @@ class Loss(Held):
             with open(machine, "rb") as f:
                 loss._data = f.read()
             name = str(machine)
+        if not loss._data:
+            raise InvalidError("the transducer: 0 bytes are no machine")
         loss.spec = dict(kind="transducer", family=family, file=name)
         if c:
-            loss.spec["c"] = float(c)
+            loss.spec["c"] = _written(float(c))
         loss.handle()
         return loss
 
@@ -113,7 +152,7 @@ def pack(strings, lengths=None):
     strings is a list of sequences of numbers, or a padded array [batch, length] with lengths."""
     if lengths is not None:
         padded = np.asarray(strings)
-        lengths = np.asarray(lengths, np.int64)
+        lengths = integers("reference_lengths", lengths, np.int64)
         if padded.ndim != 2 or lengths.shape != padded.shape[:1]:
             raise InvalidError("padded references are an array [batch, length] with a length each")
         if lengths.size and (lengths.min() < 0 or lengths.max() > padded.shape[1]):
@@ -139,7 +178,7 @@ def pack(strings, lengths=None):
         rows.append(row.astype(np.int32, copy=False))
         offsets[i + 1] = offsets[i] + row.size
     symbols = np.concatenate(rows) if rows else np.zeros(0, np.int32)
-    return np.ascontiguousarray(symbols, np.int32), offsets
+    return Packed(np.ascontiguousarray(symbols, np.int32), offsets)
 
 
 def _tensor(name, x):
@@ -166,12 +205,21 @@ def backend_of_arrays():
 
 
 def _alphabet(windows, order, alphabet):
+    if order not in (1, 2, 3):
+        raise InvalidError("order is %r, not 1, 2 or 3" % (order,))
     if alphabet is None:
         alphabet = round(windows ** (1.0 / order))
     if alphabet ** order != windows:
         raise InvalidError("theta has %d windows a row, which is not alphabet ** %d%s" % (
             windows, order, "" if alphabet is None else " for an alphabet of %d" % alphabet))
     return alphabet
+
+
+def _lengths(lengths, batch):
+    n = integers("lengths", lengths, np.int64)
+    if n.shape != (batch,):
+        raise InvalidError("%s lengths for a batch of %d" % (n.shape, batch))
+    return n
 
 
 def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, reference_lengths=None, lengths=None, workers=0,
@@ -192,7 +240,7 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
     Raises InvalidError, LimitError, CancelledError; their element is the example at fault.
     """
     x, t = _tensor("theta", np.asarray(theta))
-    symbols, offsets = references if isinstance(references, tuple) and len(references) == 2 and isinstance(references[0], np.ndarray) and references[0].ndim == 1 and references[1].dtype == np.int64 else pack(references, reference_lengths)
+    symbols, offsets = references if isinstance(references, Packed) else pack(references, reference_lengths)
     batch, length, windows = x.shape
     if len(offsets) - 1 != batch:
         raise InvalidError("%d references for a batch of %d" % (len(offsets) - 1, batch))
@@ -205,10 +253,7 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
     if session is not None:
         a.session = session.handle()
     if lengths is not None:
-        n = np.ascontiguousarray(lengths, np.int64)
-        if n.shape != (batch,):
-            raise InvalidError("%s lengths for a batch of %d" % (n.shape, batch))
-        arrays["lengths"] = Array(n)
+        arrays["lengths"] = Array(_lengths(lengths, batch))
     r = Result()
     for name in want:
         if name in NUMBERS:
@@ -250,7 +295,7 @@ def sample(loss, references, theta, count, *, seed=0, gamma=1.0, order=1, alphab
     if session is not None:
         a.session = session.handle()
     if lengths is not None:
-        arrays["lengths"] = Array(np.ascontiguousarray(lengths, np.int64))
+        arrays["lengths"] = Array(_lengths(lengths, batch))
     interruptible("sample", a, arrays)
     return out
 
@@ -259,15 +304,14 @@ def min_risk(loss, candidates, alphabet, log_weights=None):
     """Returns the number of the candidate of least expected loss, and the expected loss of each.
 
     What is right is distributed over the candidates as exp(log_weights), equally by default."""
+    if loss is None:
+        raise InvalidError("the candidates need a loss to compare them")
     symbols, offsets = pack(candidates)
     a = s.MinRiskArgs(loss=loss.handle(), alphabet=alphabet, count=len(candidates))
     risks = np.empty(len(candidates))
     arrays = {"symbols": Array(symbols), "offsets": Array(offsets), "risks": Array(risks, out=True)}
     if log_weights is not None:
-        w = np.ascontiguousarray(log_weights, np.float64)
-        if w.shape != (len(candidates),):
-            raise InvalidError("%s weights for %d candidates" % (w.shape, len(candidates)))
-        arrays["log_weights"] = Array(w)
+        arrays["log_weights"] = Array(numbers("log_weights", log_weights, (len(candidates),)))
     interruptible("min_risk", a, arrays)
     return a.best, risks
 
@@ -281,10 +325,9 @@ def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None
     """Evaluates an acyclic acceptor: arcs is a list or array of (from, to, label, score) in which state 0 is
     the start, final an array of scores by state, -inf where strings do not end."""
     rows = np.asarray(arcs, np.float64).reshape(-1, 4)
-    if rows.size and not np.array_equal(rows[:, :3], np.floor(rows[:, :3])):
-        raise InvalidError("states and labels of arcs are whole numbers")
-    column = [np.ascontiguousarray(rows[:, i], t) for i, t in enumerate((np.int64, np.int64, np.int32, np.float64))]
-    ends = np.ascontiguousarray(final, np.float64)
+    column = [integers(name, rows[:, i], t) for i, (name, t) in
+              enumerate((("from", np.int64), ("to", np.int64), ("label", np.int32)))] + [np.ascontiguousarray(rows[:, 3])]
+    ends = numbers("final", final, (len(final),))
     ref, _ = pack([reference])
     n = len(rows)
     a = s.LatticeArgs(gamma=gamma, alphabet=alphabet, states=len(ends), arcs=n, reference_count=len(ref), argmax_room=len(ends))
@@ -297,7 +340,7 @@ def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None
               "risk_gradient": Array(r.risk_gradient, out=True), "argmax": Array(r.argmax, out=True)}
     if direction is not None:
         r.hvp = np.empty(n)
-        arrays["direction"] = Array(np.ascontiguousarray(direction, np.float64))
+        arrays["direction"] = Array(numbers("direction", direction, (n,)))
         arrays["hvp"] = Array(r.hvp, out=True)
     interruptible("lattice", a, arrays)
     r.log_z, r.log_z0, r.expected, r.risk, r.max_aug = a.log_z, a.log_z0, a.expected, a.risk, a.max_aug

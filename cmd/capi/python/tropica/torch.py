@@ -46,8 +46,9 @@ def _windows(strings, lengths, order, alphabet):
 class _Case:
     """One call of a SequenceLoss, which its functions share."""
 
-    def __init__(self, module, references, lengths, alphabet, slow):
+    def __init__(self, module, references, lengths, alphabet, slow, gradient):
         self.m, self.references, self.lengths, self.alphabet, self.slow = module, references, lengths, alphabet, slow
+        self.gradient = gradient
 
     def run(self, loss, x, gamma, want, **more):
         return evaluate(loss, self.references, x, gamma=gamma, order=self.m.order, alphabet=self.alphabet, lengths=self.lengths,
@@ -105,7 +106,7 @@ class _Case:
 class _Value(torch.autograd.Function):
     @staticmethod
     def forward(ctx, theta, case):
-        values, gradient = case.value(_numpy(theta), theta.requires_grad)
+        values, gradient = case.value(_numpy(theta), case.gradient)
         ctx.case = case
         ctx.gradient = gradient
         ctx.save_for_backward(theta)
@@ -174,7 +175,10 @@ class SequenceLoss(torch.nn.Module):
         risk and reward_augmented, as long as lengths says; what is behind them in theta is padding, which has
         gradient 0."""
         if not isinstance(theta, torch.Tensor) or theta.dtype not in (torch.float32, torch.float64):
-            raise InvalidError("theta is %s; it must be a tensor of float32 or float64" % (theta.dtype if isinstance(theta, torch.Tensor) else type(theta)))
+            raise InvalidError("theta is %s; it must be a tensor of float32 or float64" % (
+                theta.dtype if isinstance(theta, torch.Tensor) else type(theta)))
+        if self.order not in (1, 2, 3):
+            raise InvalidError("order is %r, not 1, 2 or 3" % (self.order,))
         if theta.dim() != 3:
             raise InvalidError("theta has the shape %s, not [batch, length, windows]" % (tuple(theta.shape),))
         if isinstance(references, torch.Tensor):
@@ -192,13 +196,16 @@ class SequenceLoss(torch.nn.Module):
             raise InvalidError("%d references for a batch of %d" % (len(packed[1]) - 1, theta.shape[0]))
         alphabet = self.alphabet or round(theta.shape[2] ** (1.0 / self.order))
         # A call that may take long runs where Ctrl-C can end it, which costs a tenth of a millisecond.
-        shape = tuple(theta.shape)
+        # Machines depend on the references, so that only a call with the same ones is known to be quick.
+        n = None if lengths is None else np.asarray(lengths).tobytes()
+        key = hash((tuple(theta.shape), packed.symbols.tobytes(), packed.offsets.tobytes(), n))
         begin = time.perf_counter()
-        case = _Case(self, packed, lengths, alphabet, self._quick.get(shape, 1.0) > 0.02)
+        case = _Case(self, packed, lengths, alphabet, self._quick.get(key, 1.0) > 0.02,
+                     theta.requires_grad and torch.is_grad_enabled())
         values = _Value.apply(theta, case)
-        if len(self._quick) > 64:
+        if len(self._quick) > 4096:
             self._quick.clear()
-        self._quick[shape] = time.perf_counter() - begin
+        self._quick[key] = time.perf_counter() - begin
         if self.reduction == "none":
             return values
         if self.reduction == "sum":
