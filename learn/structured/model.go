@@ -298,8 +298,8 @@ func (m *Model) choose(r *run.Run) (*optim.Result, error) {
 		}
 		for i, v := range losses {
 			if v-v != 0 {
-				return nil, "", fmt.Errorf("%w: %s: left out, its loss is %v: outputs or loss_scale are too large or too small for %s; scale them",
-					ErrData, m.data.X.At(i), v, m.o.Loss)
+				return nil, "", fmt.Errorf("%w: %s: left out, its loss is %v: outputs or loss_scale are too large or too small; scale them",
+					ErrData, m.data.X.At(i), v)
 			}
 		}
 		all = append(all, losses)
