@@ -202,7 +202,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// An interrupt is obeyed within a solution: not a step of the solver follows it, each of which takes
+// An interrupt is obeyed within a solution: no step of the solver follows it. Each takes
 // a fraction of 0.2 s.
 func TestInterrupt(t *testing.T) {
 	x := blobs(rand.New(rand.NewPCG(7, 8)), 600, 2)
