@@ -133,7 +133,7 @@ func (s *space) newPart(k kernel.Vector, name string, r int, o *Options) (*part,
 	for _, v := range diagonal {
 		largest = max(largest, v)
 	}
-	// A kernel of which k(x,x) is 1 stays as it is, to the bit.
+	// A kernel with k(x,x) = 1 stays as it is, to the bit.
 	if math.Abs(largest-1) > 1e-12 {
 		p.scale = 1 / largest
 		for j := range p.values {

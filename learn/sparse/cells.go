@@ -41,9 +41,25 @@ func (d *Domain) check(dim int) error {
 	return checkWidths(d.WLo, d.WHi)
 }
 
+// leastWidth and mostWidth keep the squares of widths, and their inverses, within float64.
+const leastWidth, mostWidth = 1e-100, 1e100
+
 func checkWidths(lo, hi float64) error {
-	if !(lo > 0) || !(hi >= lo) || math.IsInf(hi, 1) {
-		return fmt.Errorf("sparse: widths from %v to %v: the least must be positive, and the largest finite and no smaller", lo, hi)
+	if !(lo >= leastWidth) || !(hi >= lo) || hi > mostWidth {
+		return fmt.Errorf("sparse: widths from %v to %v: both must be from %g to %g, and the largest no smaller",
+			lo, hi, leastWidth, mostWidth)
+	}
+	return nil
+}
+
+// maxCells bounds the bytes of a list of cells, before what their kernels take.
+const maxCells = 1 << 30
+
+// foresee returns an error if so many centres with so many widths each take too much memory.
+func foresee(centres float64, widths, dim int) error {
+	if bytes := 8 * centres * (float64(dim) + 2*float64(widths)); bytes > maxCells {
+		return fmt.Errorf("sparse: %.4g centres of %d coordinates with %d widths take %.4g MB, beyond %d MB; "+
+			"ask for fewer cells", centres, dim, widths, bytes/(1<<20), maxCells>>20)
 	}
 	return nil
 }
@@ -90,6 +106,9 @@ func Grid(d Domain, perAxis, widths int) (*Cells, error) {
 	if dim > 3 || perAxis < 1 || widths < 1 {
 		return nil, fmt.Errorf("sparse: a grid of %d cells for each of %d coordinates and %d widths: at least 1, and at most 3 coordinates; candidates take any number", perAxis, dim, widths)
 	}
+	if err := foresee(math.Pow(float64(perAxis), float64(dim)), widths, dim); err != nil {
+		return nil, err
+	}
 	w, vw := widthCells(d.WLo, d.WHi, widths)
 	c := &Cells{Dim: dim, Per: len(w), Domain: d}
 	centres, volume := 1, 1.0
@@ -121,6 +140,9 @@ func Candidates(centers []float64, dim int, wlo, whi float64, widths int) (*Cell
 		return nil, fmt.Errorf("sparse: %d numbers are no centres of %d coordinates with %d widths", len(centers), dim, widths)
 	}
 	if err := checkWidths(wlo, whi); err != nil {
+		return nil, err
+	}
+	if err := foresee(float64(len(centers)/dim), widths, dim); err != nil {
 		return nil, err
 	}
 	w, vw := widthCells(wlo, whi, widths)
@@ -160,6 +182,9 @@ func sample(d Domain, n int, next func(axis int) float64) (*Cells, error) {
 	}
 	if n < 1 {
 		return nil, fmt.Errorf("sparse: a sample of %d cells", n)
+	}
+	if err := foresee(float64(n), 1, dim); err != nil {
+		return nil, err
 	}
 	volume := 1 / float64(n)
 	for j := range dim {

@@ -34,6 +34,7 @@ type DiscreteOptions struct {
 	// L2 multiplies half the squared coefficients of a classifier, beside the mean logistic
 	// loss; zero is 1e-4. For numbers it multiplies the squared coefficients, in units of the
 	// kernels' mean squared norm, beside the squared errors; zero is 1e-10. Few samples ask for more.
+	// Negative, as learner.None, is 1e-10 for both, which leaves least squares one solution.
 	L2 float64
 }
 
@@ -61,11 +62,13 @@ func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts
 	if c != nil {
 		r.c = run.Control{Ctx: c.Ctx, Workers: c.Workers}
 	}
-	if r.o.L2 == 0 {
+	switch {
+	case r.o.L2 < 0:
 		r.o.L2 = tinyRidge
-		if r.classes {
-			r.o.L2 = 1e-4
-		}
+	case r.o.L2 == 0 && r.classes:
+		r.o.L2 = 1e-4
+	case r.o.L2 == 0:
+		r.o.L2 = tinyRidge
 	}
 	d := &Discrete{Sum: &Sum{Family: s.Family, Dim: p.Dim}}
 	peaks, err := s.Peaks(r.c.Context(), p, o.Fixed, r.c.Workers)
@@ -227,7 +230,7 @@ func leastSquares(k, y []float64, m int, ridge float64) (a, inverse []float64, e
 		mean += gram[j*m+j] / float64(m)
 	}
 	factor := slices.Clone(gram)
-	for ; ; ridge *= 100 {
+	for ridge = math.Max(ridge, tinyRidge); ; ridge *= 100 { // from 0 it would not grow
 		for j := range m {
 			factor[j*m+j] += ridge * mean
 		}

@@ -68,7 +68,10 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	reason, err := tr.run.Loop(tr.step, tr.checkpoint)
 	if err != nil {
-		return nil, nil, fmt.Errorf("sparse: %w", err)
+		if !strings.HasPrefix(err.Error(), "sparse: ") {
+			err = fmt.Errorf("sparse: %w", err)
+		}
+		return nil, nil, err
 	}
 	tr.result.Iterations, tr.result.Evaluations = tr.run.Steps(), tr.run.Evaluations
 	tr.result.Reason = reason
@@ -249,7 +252,7 @@ func (tr *training) targets(t *table.Table, w []float64) error {
 func (tr *training) widths() (lo, hi float64, err error) {
 	switch w := tr.o.Widths; len(w) {
 	case 1:
-		return w[0], w[0], nil
+		return w[0], w[0], checkWidths(w[0], w[0])
 	case 2:
 		return w[0], w[1], checkWidths(w[0], w[1])
 	}
@@ -311,7 +314,10 @@ func (tr *training) conflict(p *Problem, which []int) error {
 	var key bytes.Buffer
 	eps, least := tr.eps(p), 0.0
 	weight := func(i int) float64 { return score.Weight(p.Weight, i) }
-	type sides struct{ mass [2]float64 }
+	type sides struct {
+		mass  [2]float64
+		first [2]int
+	}
 	masses := map[string]*sides{}
 	var order []string // of masses, so that sums are the same every time
 	pairOf := func(i, j int, why string) error {
@@ -334,6 +340,9 @@ func (tr *training) conflict(p *Problem, which []int) error {
 			if y > 0 {
 				side = 1
 			}
+			if masses[k].mass[side] == 0 {
+				masses[k].first[side] = i
+			}
 			masses[k].mass[side] += weight(i)
 		case !ok:
 		case tr.bound == optim.MarginBound && p.Y[j] != y:
@@ -346,11 +355,17 @@ func (tr *training) conflict(p *Problem, which []int) error {
 			seen[k] = i
 		}
 	}
+	var pair *sides
 	for _, k := range order {
 		least += 2 * math.Min(masses[k].mass[0], masses[k].mass[1])
+		if pair == nil && masses[k].mass[0] > 0 && masses[k].mass[1] > 0 {
+			pair = masses[k]
+		}
 	}
 	if tr.bound == optim.HingeBound && least >= eps {
-		return fmt.Errorf("sparse: equal rows of different classes make a total hinge loss of at least %.4g, and eps is %.4g: allow more", least, eps)
+		i, j := min(pair.first[0], pair.first[1]), max(pair.first[0], pair.first[1])
+		return pairOf(j, i, fmt.Sprintf("all such rows make a total hinge loss of at least %.4g, and eps is %.4g; "+
+			"correct them, or allow more", least, eps))
 	}
 	return nil
 }
@@ -430,6 +445,10 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	if err := tr.cells(p, pair, s); err != nil {
 		return nil, "", err
 	}
+	if tr.stage == 0 && tr.idle(p, s.Eps) {
+		tr.run.Warning(fmt.Sprintf("function %d of %d: the bound %.4g is met without any kernel, and so none is needed; "+
+			"a smaller --eps asks for a fit", pair+1, len(tr.pairs), s.Eps))
+	}
 	asked := tr.o.Gamma == 0 && learner.Amount(tr.o.Sparsity) > 0
 	prices := slices.Clone(tr.o.Path)
 	if asked {
@@ -476,6 +495,12 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	return row, "", nil
 }
 
+// idle reports whether the function 0 meets the bound.
+func (tr *training) idle(p *Problem, eps float64) bool {
+	d := &optim.FitDual{Bound: tr.bound, Eps: eps, Target: p.Y, Weight: p.Weight}
+	return d.Excess(make([]float64, len(p.Y))) <= 0
+}
+
 // misfit is the training error: a mean square, or the share of wrong signs.
 func (tr *training) misfit(p *Problem, s *Sum) float64 {
 	f := make([]float64, len(p.Y))
@@ -493,7 +518,7 @@ func (tr *training) located(err error, which []int) error {
 	for _, i := range e.Samples {
 		places = append(places, tr.at(tr.rows[which[i]]))
 	}
-	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; allow a larger --eps, smaller --widths, or correct them", optim.ErrInfeasible, strings.Join(places, ", "))
+	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; allow a larger --eps, more --centres, smaller --widths, or correct them", optim.ErrInfeasible, strings.Join(places, ", "))
 }
 
 // finish makes the kernels of a function.

@@ -13,10 +13,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -200,7 +202,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// An interrupt is obeyed within a solution: not a step of the solver follows it, each of which takes
+// An interrupt is obeyed within a solution: no step of the solver follows it. Each takes
 // a fraction of 0.2 s.
 func TestInterrupt(t *testing.T) {
 	x := blobs(rand.New(rand.NewPCG(7, 8)), 600, 2)
@@ -529,4 +531,58 @@ func TestWarmStart(t *testing.T) {
 	before := solved(t, p, &SolveOptions{Eps: 0.01, Gamma: 0.25, Cells: c})
 	warm := solved(t, p, &SolveOptions{Eps: 0.01, Gamma: 0.3, Cells: c, Start: before.Lambda})
 	near(t, "value", warm.Dual, cold.Dual, 1e-5*cold.Dual)
+}
+
+// Cells beyond memory, widths whose squares leave float64, and bounds that the function 0 meets are
+// told before work begins; an error names the package once.
+func TestUnreasonable(t *testing.T) {
+	data := numbers(rand.New(rand.NewPCG(5, 5)), 20)
+	for _, c := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"grid", Options{Cells: "grid", PerAxis: 100000, PerCentre: 10000}, "ask for fewer cells"},
+		{"sample", Options{Cells: "sample", Sample: 1 << 30}, "ask for fewer cells"},
+		{"narrow", Options{Widths: []float64{1e-300}}, "both must be from"},
+		{"wide", Options{Widths: []float64{1, 1e300}}, "both must be from"},
+	} {
+		_, _, err := Train(data, &c.o, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "sparse: ") != 1 {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+	warned := ""
+	warn := func(text string) { warned += text }
+	if _, _, err := Train(data, &Options{Eps: 100}, &run.Control{Warn: warn}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(warned, "met without any kernel") {
+		t.Errorf("warned of %q", warned)
+	}
+}
+
+// An l2 of 0, which options hold as learner.None, is a fit without a penalty, not one without an end.
+func TestNoPenalty(t *testing.T) {
+	data := numbers(rand.New(rand.NewPCG(5, 5)), 20)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for _, kind := range []string{"joint", "refined", "fixed"} {
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := Train(data, &Options{L2: learner.None, Peaks: kind}, &run.Control{Ctx: ctx})
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+		case <-ctx.Done():
+			t.Fatalf("%s: no end", kind)
+		}
+	}
+	if _, _, err := leastSquares([]float64{1, 1, 1, 1}, []float64{1, 2}, 2, 0); err != nil { // equal columns
+		t.Error(err)
+	}
 }

@@ -145,6 +145,9 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 	if err := learner.Complete(&o, opts); err != nil {
 		return nil, nil, fmt.Errorf("structured: %w", err)
 	}
+	if o.Folds == 1 {
+		return nil, nil, errors.New("structured: choice_folds is 1, which would leave out all examples: take 0 or at least 2")
+	}
 	d, err := d.withTable()
 	if err != nil {
 		return nil, nil, err
@@ -292,6 +295,12 @@ func (m *Model) choose(r *run.Run) (*optim.Result, error) {
 		})
 		if err != nil {
 			return nil, "", err
+		}
+		for i, v := range losses {
+			if v-v != 0 {
+				return nil, "", fmt.Errorf("%w: %s: left out, its loss is %v: outputs or loss_scale are too large or too small; scale them",
+					ErrData, m.data.X.At(i), v)
+			}
 		}
 		all = append(all, losses)
 		keep(lambdas[s], losses)

@@ -423,3 +423,17 @@ func TestRate(t *testing.T) {
 		t.Errorf("the surrogate falls as n^%.2f; it should as n^-0.5 at least", s)
 	}
 }
+
+// Losses that are not finite choose nothing, and one fold leaves nothing to fit.
+func TestChoiceNeedsLosses(t *testing.T) {
+	d := examples(rand.New(rand.NewPCG(9, 9)), Number, 20)
+	if _, _, err := Train(d, &Options{Folds: 1}, nil); err == nil || !strings.Contains(err.Error(), "at least 2") {
+		t.Errorf("one fold: %v", err)
+	}
+	for i := range d.Y {
+		d.Y[i] *= 1e300
+	}
+	if _, _, err := Train(d, nil, nil); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "its loss is") {
+		t.Errorf("squares beyond float64: %v", err)
+	}
+}

@@ -18,7 +18,7 @@ type Options struct {
 	Kernel     string    `flag:"kernel" default:"auto" help:"Kernel of the inputs: gaussian:WIDTH, laplacian:WIDTH, linear, polynomial:DEGREE:OFFSET, or for strings ngram:LEAST-ORDER; without WIDTH the median distance times --width; auto is gaussian, or ngram:1-3"`
 	Width      float64   `flag:"width" default:"1" above:"0" help:"Width of a kernel that names none, as a multiple of the median distance between rows"`
 	Lambda     []float64 `flag:"lambda" above:"0" help:"Penalty; of several the one with the least loss on examples left out. Without any, 17 from 1e-8 to 1 times the kernel's mean"`
-	Folds      int       `flag:"choice_folds" min:"0" help:"Folds that are left out to choose lambda; 0 leaves out single examples"`
+	Folds      int       `flag:"choice_folds" min:"0" help:"Folds that are left out to choose lambda, 2 at least; 0 leaves out single examples"`
 	Estimator  string    `flag:"estimator" default:"ridge" values:"ridge,conjugate,nystrom,nadaraya-watson,neighbours" help:"Where the weights of training outputs come from"`
 	Landmarks  int       `flag:"landmarks" default:"500" min:"1" help:"Training inputs that nystrom rests on, and the preconditioner of conjugate; conjugate chooses lambda with them"`
 	Neighbours int       `flag:"neighbours" default:"5" min:"1" help:"Neighbours that have a weight"`

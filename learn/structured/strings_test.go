@@ -86,7 +86,7 @@ func TestSignRule(t *testing.T) {
 		ops.ArcSort(m, ops.Input)
 		product = must(ops.Intersect[semiring.Tropical64](product, m, nil))(t)
 	}
-	// It claims -0.8, below every F: for aba, of which F is 0.8, and for bab too.
+	// It claims -0.8, below every F: for aba, whose F is 0.8, and for bab too.
 	_, f, err := shortest(product)
 	if err != nil {
 		t.Fatal(err)
