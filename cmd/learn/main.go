@@ -52,8 +52,8 @@ var commands []*command
 // In init, since two commands list them.
 func init() {
 	commands = slices.Concat([]*command{
-		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, active,
-		g2pTrain, g2pPredict, g2pEval, g2pCV,
+		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, sequenceExplain, active,
+		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
 	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
 		sparseExport,
 		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52, experimentObjectives, experimentSKPCA,
