@@ -3,8 +3,8 @@ package g2p
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sort"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
