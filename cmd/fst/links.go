@@ -109,8 +109,9 @@ Time O(tools · flags).`,
 // program is what a shell is told of this program.
 func (c *call) program() *shell.Program {
 	p := &shell.Program{Name: "fst", Summary: "Weighted finite-state transducers, and exact gradients of losses over them.",
-		About: overviewUsage, Status: "0, 1 for any error, 2 where a comparison found a difference, and 141 where standard output is a pipe that nobody reads any more.",
-		Extra: []string{"flagfile", "undefok", "help", "helpshort", "version"}}
+		About:  overviewUsage,
+		Status: "0, 1 for any error, 2 where a comparison found a difference, and 141 where the reader of standard output closed the pipe.",
+		Extra:  []string{"flagfile", "undefok", "help", "helpshort", "version"}}
 	for _, t := range tools {
 		x := t.newCall(c.Streams)
 		t.setup(x.flags)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -116,9 +117,10 @@ type boostReport struct {
 	Terms     int     `json:"terms"`
 	Objective any     `json:"objective"` // null where the rounds of the model were made before it was resumed from a checkpoint of an earlier program
 	Training  float64 `json:"training_loss"`
-	Error     float64 `json:"training_error"`  // per cent; root of the mean squared error for regression
-	Valid     any     `json:"validation_loss"` // of the model; null without validation rows
-	Seconds   float64 `json:"seconds"`
+	Error     float64 `json:"training_error"`   // per cent; root of the mean squared error for regression
+	Valid     any     `json:"validation_loss"`  // of the model; null without validation rows
+	Seconds   float64 `json:"seconds"`          // of the rounds of the model
+	Choosing  float64 `json:"choosing_seconds"` // before these: of the choice of their number
 }
 
 // boost trains a booster, with all its files.
@@ -135,13 +137,14 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	if f.state() != "" {
 		control.Checkpoint = func(k *boost.Checkpoint) error { return r.keep(k.Write) }
 	}
-	round, seconds := 0, 0.0
+	round, seconds, chosenIn, start := 0, 0.0, 0.0, time.Now()
 	var history []boost.Progress
 	if k := control.Resume; k != nil { // which may have nothing left to do
 		round, seconds, history = k.Round, k.Seconds, slices.Clone(k.History)
 	}
 	control.Watch = func(p *boost.Progress) error {
 		if p.Trial {
+			chosenIn = time.Since(start).Seconds()
 			r.trial(p.Round, p.Of, fmt.Sprintf("loss of held-out rows %.5g", p.Valid))
 			return nil
 		}
@@ -170,7 +173,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		return err
 	}
 	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(x.Columns), Rounds: e.Rounds(), Chosen: b.open() && control.Valid == nil, Terms: len(e.Terms),
-		Training: m.Loss, Error: m.Error, Seconds: seconds}
+		Training: m.Loss, Error: m.Error, Seconds: seconds, Choosing: chosenIn}
 	for _, p := range history {
 		if p.Round == e.Rounds() { // early stopping leaves out the last rounds
 			report.Objective = p.Objective
@@ -190,6 +193,9 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	chosen := ""
 	if report.Chosen {
 		chosen = " (chosen on held-out rows)"
+		if chosenIn > 0 { // else they were chosen before a run that was resumed
+			chosen = fmt.Sprintf(" (chosen on held-out rows in %.1f s)", chosenIn)
+		}
 	}
 	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds%s, %d terms, %.1f s\n", report.Algorithm, report.Rows, report.Columns, report.Rounds, chosen, report.Terms, report.Seconds)
 	fmt.Fprintf(w, "training: loss (%s) %.5g, %s\n", report.Loss, report.Training, m.errorText())

@@ -276,7 +276,7 @@ func boostEval(group, title string) *command {
 		name: group + " eval", args: "table ...", min: 1, max: -1,
 		summary: fmt.Sprintf("Measures a model of %s on rows with labels.", title),
 		about: `
-Error rate (a score of zero is an error), loss, log-loss and area under the ROC
+Error rate of the classes that predict names, loss, log-loss and area under the ROC
 curve; for regression root mean squared and mean absolute error. One line for each
 table, and where --source (or the model) names a column of sources a second one: the
 errors of each source, their mean (uniform) and the largest (agnostic).

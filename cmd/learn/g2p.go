@@ -66,6 +66,14 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if rare, n := g2p.RareCase(pairs); n > 0 {
+		where := ""
+		if rare.Source != "" {
+			where = rare.Source + ": "
+		}
+		c.Warn(c.prog, "%s%q has letters in a case that only %d of %d entries have: predict then takes capitals and small letters for different ones; write all words in one case unless that is meant",
+			where, rare.Word, n, len(pairs))
+	}
 	const engine = 20000 // pairs that the engine aligns; its lattices of more take gigabytes
 	opts.Align.Direct = len(pairs) > engine
 	if problem, err = g2p.Prepare(c.ctx, pairs, opts); err != nil {
@@ -405,6 +413,9 @@ func (u *unseenLetters) note(c *call, m *g2p.Model, where, word string) {
 		hint := ""
 		if unicode.Is(unicode.M, r) {
 			hint = "; the text may be decomposed: bring it to the normalization form of the training words"
+		}
+		if m.Inventory.InOtherCase(r) {
+			hint = ", though its other case is; case is not folded, because some training words have both"
 		}
 		c.Warn(c.prog, "%s: the letter %q (%U) of %q is not among those of training, and emits nothing%s", where, r, r, word, hint)
 	}

@@ -157,8 +157,8 @@ var multiEval = &command{
 	summary: "Measures a model of MULTIBOOST on rows with labels and sources.",
 	about: `
 Error rates of each source, their mean (uniform) and the largest mixture (agnostic; over
-all mixtures, or those of --low, --high, --vertices). A score of zero is an error. One
-line for each table.
+all mixtures, or those of --low, --high, --vertices), of the classes that predict names.
+One line for each table.
 
 Example:
 

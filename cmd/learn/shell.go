@@ -36,7 +36,7 @@ Example:
 // program is what a shell is told of this program.
 func program() *shell.Program {
 	p := &shell.Program{Name: "learn", Summary: programSummary, About: overviewUsage,
-		Status: "0, 1 for any error or an interrupt, and 141 where standard output is a pipe that nobody reads any more.",
+		Status: "0, 1 for any error or an interrupt, and 141 where the reader of standard output closed the pipe.",
 		Extra:  []string{"flagfile", "undefok", "help", "version"}}
 	for _, c := range commands {
 		fs := newFlags()

@@ -28,7 +28,8 @@
 //     an integer weight is a row that occurs so many times.
 //   - RGB and gradient boosting start at the best constant, AdaBoost at zero with the
 //     constants among its base predictors.
-//   - A score of zero is an error for both classes.
+//   - A score of zero predicts the first class, and errors are those of predicted classes.
+//     In the bounds a margin of zero is an error for both classes.
 //
 // # Where the thesis' text does not hold as printed
 //

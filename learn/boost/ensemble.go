@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
@@ -217,18 +218,7 @@ func (e *Ensemble) Classes(scores []float64) []int {
 	k := e.Outputs()
 	out := make([]int, len(scores)/k)
 	for i := range out {
-		if k == 1 {
-			if scores[i] > 0 {
-				out[i] = 1
-			}
-			continue
-		}
-		row := scores[i*k : i*k+k]
-		for c, v := range row {
-			if v > row[out[i]] {
-				out[i] = c
-			}
-		}
+		out[i] = score.ClassOf(scores[i*k : i*k+k])
 	}
 	return out
 }

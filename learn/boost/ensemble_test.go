@@ -105,13 +105,17 @@ func TestJointHasNoPrefix(t *testing.T) {
 	}
 }
 
-// A tie is an error for every class.
+// Errors are those of the predicted classes: a score of zero predicts the first of two, a tie
+// the first of the highest.
 func TestTies(t *testing.T) {
-	if r := score.ErrorRate(Logistic{}, []float64{1, -1}, nil, []float64{0, 0}); r != 1 {
+	if r := score.ErrorRate(Logistic{}, []float64{1, -1}, []float64{3, 1}, []float64{0, 0}); r != 0.75 {
 		t.Errorf("scores of zero: error %v", r)
 	}
-	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{0, 1, 2}, []float64{1, 1, 2}, []float64{1, 1, 0, 0, 2, 1, 3, 3, 4}); r != 0.25 {
+	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{0, 1, 2}, []float64{1, 1, 2}, []float64{1, 1, 0, 0, 2, 1, 3, 3, 4}); r != 0 {
 		t.Errorf("a tie of two classes: error %v", r)
+	}
+	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{1, 0}, nil, []float64{1, 1, 0, math.NaN(), 0, 0}); r != 1 {
+		t.Errorf("the second of a tie, and NaN: error %v", r)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -84,6 +85,44 @@ func (inv *Inventory) otherCase(word string, at int, r rune) rune {
 		return unicode.ToUpper(r)
 	}
 	return r
+}
+
+// InOtherCase reports whether training has the letter r in the other case only. Where it has
+// letters of the case of r too, otherCase does not fold it.
+func (inv *Inventory) InOtherCase(r rune) bool {
+	other := unicode.ToLower(r)
+	if other == r {
+		other = unicode.ToUpper(r)
+	}
+	return other != r && inv.letter(r) == noLetter && inv.letter(other) != noLetter
+}
+
+// RareCase returns the first of the pairs whose word has letters of a case that fewer than one
+// word in ten of those with letters has, and how many words do; 0 where both cases are common
+// or one is absent. Such words, often a slip, keep the letters of all others from being
+// folded when the model predicts.
+func RareCase(pairs []Pair) (first *Pair, words int) {
+	var count [2]int
+	var seen [2]*Pair
+	total := 0
+	for i := range pairs {
+		for k, is := range []func(rune) bool{unicode.IsUpper, unicode.IsLower} {
+			if strings.ContainsFunc(pairs[i].Word, is) {
+				if count[k]++; seen[k] == nil {
+					seen[k] = &pairs[i]
+				}
+			}
+		}
+		if strings.ContainsFunc(pairs[i].Word, unicode.IsLetter) {
+			total++
+		}
+	}
+	for k, n := range count {
+		if n > 0 && count[1-k] > 0 && 10*n < total {
+			return seen[k], n
+		}
+	}
+	return nil, 0
 }
 
 // Unseen returns the letters of a word that training did not have, in either case where

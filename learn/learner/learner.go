@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -84,20 +85,7 @@ type Scores struct {
 // Class returns the class of row i: the first with the largest score; of two classes the
 // second if its score is above zero.
 func (s *Scores) Class(i int) int {
-	if s.Outputs == 1 {
-		if s.Score[i] > 0 {
-			return 1
-		}
-		return 0
-	}
-	row := s.Score[i*s.Outputs:][:s.Outputs]
-	best := 0
-	for k, v := range row {
-		if v > row[best] {
-			best = k
-		}
-	}
-	return best
+	return score.ClassOf(s.Score[i*s.Outputs:][:s.Outputs])
 }
 
 // Section is a table of facts with a title.

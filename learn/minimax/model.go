@@ -88,10 +88,7 @@ func (m *Model) Scores(x []float64, workers int) ([]float64, error) {
 
 // Class returns the class of a row of scores: the first of the best.
 func (m *Model) Class(scores []float64) int {
-	if len(scores) > 1 {
-		return nn.Argmax(scores)
-	}
-	return nn.Argmax([]float64{0, scores[0]})
+	return score.ClassOf(scores)
 }
 
 // losses finds the losses of the objectives by name; custom ones must be given.
@@ -217,7 +214,7 @@ type Scored struct {
 	Worst   float64 `json:"worst"`
 	Largest float64 `json:"largest"`
 	Mixed   float64 `json:"mixed"` // of the model's own mixture
-	Error   float64 `json:"error"` // zero-one loss, ties being errors; NaN for regression
+	Error   float64 `json:"error"` // of the classes that Class names; NaN for regression
 	AUC     float64 `json:"auc"`   // of classes against the rest (metrics.MeanAUC); NaN also for one alone
 	Prob    float64 `json:"prob"`  // mean |σ(s) - (y+1)/2| over outputs; NaN for regression
 }
@@ -261,7 +258,13 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 		target[i] = float64(c)
 		d.Targets(i, outputs, y)
 		row, weight := scores[i*outputs:][:outputs], score.Weight(e.weight, i)
-		s.Error += weight * countErrors(outputs, row, y, d.Class[i:i+1], nil)
+		label := float64(c)
+		if outputs == 1 {
+			label = y[0]
+		}
+		if !score.Right(outputs, label, row) {
+			s.Error += weight
+		}
 		for c, v := range row {
 			l, _ := prob.At(v, y[c])
 			s.Prob += weight * l

@@ -14,7 +14,7 @@ import (
 )
 
 func TestCrossValidate(t *testing.T) {
-	d := mixed(71, 2, 60, 3, 0.1)
+	d := mixed(71, 2, 120, 3, 0)
 	x := d.X
 	x.Target = make([]float64, x.Rows)
 	for i, y := range d.Y {
@@ -24,7 +24,7 @@ func TestCrossValidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A penalty that leaves no terms: every row is an error.
+	// A penalty that leaves no terms: every row is predicted to be of the first class.
 	grid := []Entry{{Name: "nothing", Options: Options{L1: 100, Q: Uniform{2}}}, {"long", Options{Rounds: 15}, "15 rounds"}}
 	fits := 0
 	r, err := CrossValidate(x, trials, grid, &CVOptions{Workers: 1, Fitted: func(all int, _ string, _ int) {

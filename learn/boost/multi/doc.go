@@ -31,7 +31,7 @@
 //     predictors are closed under negation.
 //   - With a fixed mu every round lowers the objective, for every objective but Max with
 //     the steps Closed and SqrtStep.
-//   - A score of zero is an error for both classes.
+//   - A score of zero predicts the first class, and errors are those of predicted classes.
 //
 // # Why the default is not figure 4.1
 //

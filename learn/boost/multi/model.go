@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Model is a trained Q-ensemble, f(x) = Σ_l Q(l|x) g_l(x) with g_l(x) = Σ_j alpha_{l,j}
@@ -265,8 +266,8 @@ type Errors struct {
 	Agnostic float64   // largest over the target set
 }
 
-// ErrorRates are the errors of scores on rows with labels and sources: a score of zero is
-// an error. Of the domains at least one must have rows; those without do not count.
+// ErrorRates are the errors of the predicted classes on rows with labels and sources: a
+// positive score predicts +1, another -1, and NaN is an error. Of the domains at least one must have rows; those without do not count.
 func ErrorRates(d *boost.Data, scores []float64, target *TargetSet) (*Errors, error) {
 	if len(scores) != len(d.Y) || len(d.X.Source) != len(d.Y) {
 		return nil, fmt.Errorf("multi: %d scores and %d sources for %d rows", len(scores), len(d.X.Source), len(d.Y))
@@ -280,7 +281,7 @@ func ErrorRates(d *boost.Data, scores []float64, target *TargetSet) (*Errors, er
 		}
 		k := d.X.Source[i]
 		total[k] += w
-		if y*scores[i] <= 0 || math.IsNaN(scores[i]) {
+		if !score.Right(1, y, scores[i:i+1]) {
 			wrong[k] += w
 		}
 	}

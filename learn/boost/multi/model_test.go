@@ -377,15 +377,15 @@ func TestOddData(t *testing.T) {
 	}
 }
 
-// A score of zero is an error, whatever the label.
+// A score of zero predicts the first class, as predict does.
 func TestErrorRates(t *testing.T) {
 	d := &boost.Data{X: numeric([]int32{0, 0, 1, 1}, []float32{1, 2, 3, 4}), Y: []float64{1, -1, 1, -1}}
 	e, err := ErrorRates(d, []float64{0, 0, 1, math.Copysign(0, -1)}, nil)
-	if err != nil || !slices.Equal(e.Domain, []float64{1, 0.5}) || e.Uniform != 0.75 || e.Agnostic != 1 {
+	if err != nil || !slices.Equal(e.Domain, []float64{0.5, 0}) || e.Uniform != 0.25 || e.Agnostic != 0.5 {
 		t.Error(e, err)
 	}
 	e, err = ErrorRates(d, []float64{0, 0, 1, 0}, &TargetSet{Vertices: [][]float64{{0.5, 0.5}}})
-	if err != nil || e.Agnostic != 0.75 {
+	if err != nil || e.Agnostic != 0.25 {
 		t.Error(e, err)
 	}
 	d.X.Sources = append(d.X.Sources, "none")

@@ -4,12 +4,31 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"unicode/utf8"
 )
 
 // sampleRows is how many rows, at most, decide what kind a column is. They are
 // taken from the first block, so that no part of the input is read twice or kept.
 const sampleRows = 1000
+
+// likeData reports whether a header of so many names looks like a row of data, given the names
+// that are numbers: all of them, or half and more where these are not integers in ascending
+// order, as years and numbers of pixels are.
+func likeData(numbered []float64, names int) bool {
+	if 2*len(numbered) < names || len(numbered) == 0 {
+		return false
+	}
+	if len(numbered) == names {
+		return true
+	}
+	for i, v := range numbered {
+		if v != math.Trunc(v) || i > 0 && v <= numbered[i-1] {
+			return true
+		}
+	}
+	return false
+}
 
 // readDelimited reads comma- or tab-separated values.
 func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, error) {
@@ -36,10 +55,11 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 	}
 	noHeader := o.NoHeader || o.Like != nil && o.Like.Reading.NoHeader
 	fields := make([]string, len(header))
-	numbersOnly := true
+	var numbered []float64 // the names that are numbers
 	for k, h := range header {
-		_, f := parseNumber(h, 64)
-		numbersOnly = numbersOnly && f != numberBad
+		if v, f := parseNumber(h, 64); f != numberBad {
+			numbered = append(numbered, v)
+		}
 		if noHeader || len(h) == 0 {
 			fields[k] = fmt.Sprintf("#%d", k+1)
 			continue
@@ -53,8 +73,12 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 	if err != nil {
 		return nil, err
 	}
-	if numbersOnly && !noHeader {
-		l.out.warnFix([]Fix{{Option: "NoHeader", Value: "true", Effect: "if the first line is data"}}, "the names of all columns are numbers")
+	if !noHeader && likeData(numbered, len(header)) {
+		which := "all"
+		if n := len(numbered); n < len(header) {
+			which = fmt.Sprintf("%d of %d", n, len(header))
+		}
+		l.out.warnFix([]Fix{{Option: "NoHeader", Value: "true", Effect: "if the first line is data"}}, "the names of %s columns are numbers", which)
 	}
 	if !noHeader {
 		i = next

@@ -200,6 +200,24 @@ func TestID(t *testing.T) {
 	}
 }
 
+// A first line that looks like data is warned of, with the option; years and pixels are names.
+func TestHeadersLikeData(t *testing.T) {
+	rows := "4.9,3.0,1.4,0.2,setosa\n6.4,3.2,4.5,1.5,versicolor\n6.3,3.3,6.0,2.5,virginica\n"
+	for header, want := range map[string]string{
+		"5.1,3.5,1.4,0.2,setosa": "the names of 4 of 5 columns are numbers; use Options.NoHeader",
+		"6,5,4,3,setosa":         "the names of 4 of 5 columns are numbers; use Options.NoHeader",
+		"1,2,3,4,5":              "the names of all columns are numbers; use Options.NoHeader",
+		"0,1,2,3,label":          "",
+		"2001,2002,2003,2005,y":  "",
+		"a,b,c,4.5,y":            "",
+	} {
+		got := strings.Join(said(read(t, header+"\n"+rows, "x.csv", &table.Options{})), "\n")
+		if want == "" && strings.Contains(got, "are numbers") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", header, got, want)
+		}
+	}
+}
+
 // What is odd about columns of numbers is said once, with the option that reads them otherwise.
 func TestOddColumns(t *testing.T) {
 	var b strings.Builder

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -498,18 +499,50 @@ func HasMargin(l Loss) bool {
 	return l.Outputs() == 1 && l.Check(1) == nil && l.Check(-1) == nil && l.Check(0) != nil
 }
 
-// ErrorRate is the weighted share of rows that are not classified strictly
-// right: a score of zero, or a tie for the highest, is an error.
+// ErrorRate is the weighted share of rows whose class is not the one that ClassOf
+// predicts, so that it is what a comparison of predictions with labels finds. A score that
+// is NaN is an error. Labels are -1 and +1 where l has one score, else indices.
 func ErrorRate(l Loss, y, w, scores []float64) float64 {
 	k := l.Outputs()
 	wrong, total := 0.0, 0.0
 	for i, v := range y {
 		total += Weight(w, i)
-		if Margin(k, v, scores[i*k:i*k+k]) <= 0 {
+		if !Right(k, v, scores[i*k:i*k+k]) {
 			wrong += Weight(w, i)
 		}
 	}
 	return wrong / total
+}
+
+// Right reports whether the scores of one row predict its label y: -1 or +1 where there is
+// one score, else an index. None of them may be NaN.
+func Right(outputs int, y float64, f []float64) bool {
+	if slices.ContainsFunc(f, math.IsNaN) {
+		return false
+	}
+	c := ClassOf(f)
+	if outputs == 1 {
+		return (c == 1) == (y > 0)
+	}
+	return c == int(y)
+}
+
+// ClassOf returns the class that the scores of one row predict: of one score 1 where it is
+// positive, else 0; of several the first of the highest.
+func ClassOf(f []float64) int {
+	if len(f) == 1 {
+		if f[0] > 0 {
+			return 1
+		}
+		return 0
+	}
+	best := 0
+	for c, v := range f {
+		if v > f[best] {
+			best = c
+		}
+	}
+	return best
 }
 
 // Margin of one row: y F, or with several scores that of the label minus the
