@@ -103,7 +103,7 @@ var hostileTools = []hostileTool{
 }
 
 // noInput are the tools that read nothing.
-var noInput = []string{"completion", "links", "man"}
+var noInput = []string{"completion", "links", "man", "serve"} // package calls tests the requests of serve
 
 // hostileInputs writes the good inputs into in/.
 func hostileInputs(t *testing.T) {
