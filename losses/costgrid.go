@@ -105,6 +105,19 @@ func (g costGrid) round(w semiring.Tropical64) semiring.Tropical64 {
 	return semiring.Tropical64(math.RoundToEven(x) * g.step)
 }
 
+// cancels reports whether u has negative weights too large for the grid. What is added to them loses digits
+// that another sum may bring back, so that sums in two orders differ by more than rounding.
+func (g costGrid) cancels(u fst.Expanded[semiring.Tropical64]) bool {
+	low := 0.0
+	for q := range fst.StateID(u.NumStates()) {
+		low = min(low, float64(u.Final(q)))
+		for _, e := range u.Arcs(q) {
+			low = min(low, float64(e.Weight))
+		}
+	}
+	return low < -g.top
+}
+
 // noise bounds what rounding does to a sum of n weights.
 func (g costGrid) noise(n int) float64 {
 	return float64(n) * max(g.moves, 0x1p-40*g.top)

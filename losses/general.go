@@ -124,6 +124,9 @@ func (b *Automaton) Loss(u []int) float64 {
 // string keeps one path for every way to place its insertions. A cycle of ε in
 // U of negative weight is an error, and so is a cycle of y, around ErrNotLattice.
 //
+// Subsets of the determinization are clamped, see generalclamp.go: on edit losses it has no more states,
+// or hardly more, than Edit.Machine has columns.
+//
 // Weights of U are rounded to multiples of a common unit, each by at most 5·10⁻¹⁰ of
 // itself, whatever their size: see costGrid.
 func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int, opts *GeneralOptions) (*Automaton, error) {
@@ -141,7 +144,7 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 			return nil, err
 		}
 	}
-	det, err := determinizeLoss(s, m, rounding.step, opts)
+	det, err := determinizeCosts(s, m, u, rounding, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -459,8 +462,25 @@ func determinizeLoss[W algebra[W]](s *stages, m *fst.Vector[W], delta float64, o
 	if err != nil {
 		return nil, err
 	}
+	return det, roomForCopy(s, det)
+}
+
+// determinizeCosts is determinizeLoss for the costs of u, with subsets clamped.
+func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expanded[semiring.Tropical64], grid costGrid, opts *GeneralOptions) (*fst.Vector[semiring.Tropical64], error) {
+	if grid.cancels(u) {
+		return determinizeLoss(s, m, grid.step, opts)
+	}
+	det, err := determinizeClamped(s, m, opts.Columns)
+	if err != nil {
+		return nil, err
+	}
+	return det, roomForCopy(s, det)
+}
+
+// roomForCopy holds det and returns the error of a budget that the copy of it exceeds.
+func roomForCopy[W algebra[W]](s *stages, det *fst.Vector[W]) error {
 	hold(s, det)
-	return det, s.room(stageConvert, det.NumStates(), ops.SizeOf[semiring.Log64](det.NumStates(), int64(det.NumArcs())).Bytes)
+	return s.room(stageConvert, det.NumStates(), ops.SizeOf[semiring.Log64](det.NumStates(), int64(det.NumArcs())).Bytes)
 }
 
 // determinize returns what m is, as a trim deterministic machine of at most so many

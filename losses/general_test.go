@@ -597,26 +597,38 @@ func TestGeneralLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = TropicalAutomaton(Strings(10, 8), u, publishedRef(0, 8), &GeneralOptions{Limits: ops.Limits{States: 1000}})
+	_, err = TropicalAutomaton(Strings(10, 8), u, publishedRef(0, 8), &GeneralOptions{Limits: ops.Limits{States: 200}})
 	if !errors.Is(err, ops.ErrLimit) {
-		t.Errorf("6751 states with a limit of 1000: %v", err)
+		t.Errorf("263 states with a limit of 200: %v", err)
 	}
 }
 
 // The sizes of the published construction, on the published instance: what
-// OpenFst builds for it.
+// OpenFst builds for it, and what of that is left by the clamp.
 func TestPublishedSizes(t *testing.T) {
 	for _, c := range []struct {
-		loss   valued
-		l      int
-		states int
-	}{{Unit, 4, 92}, {Unit, 6, 895}, {SmithWaterman, 6, 3397}, {NGram{N: 2}, 6, 343}} {
+		loss            valued
+		l               int
+		states, clamped int
+	}{{Unit, 4, 92, 14}, {Unit, 6, 895, 65}, {SmithWaterman, 6, 3397, 346}, {NGram{N: 2}, 6, 343, 343}} {
 		b, err := generalAutomaton(c.loss, Strings(10, c.l), publishedRef(0, c.l), 10, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if b.States() != c.clamped {
+			t.Errorf("%+v at l = %d: %d states, want %d", c.loss, c.l, b.States(), c.clamped)
+		}
+		if e, ok := c.loss.(Edit); ok {
+			u, err := e.Transducer(10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err = unclampedAutomaton(Strings(10, c.l), u, publishedRef(0, c.l), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if b.States() != c.states {
-			t.Errorf("%+v at l = %d: %d states, want %d", c.loss, c.l, b.States(), c.states)
+			t.Errorf("%+v at l = %d, not clamped: %d states, want %d", c.loss, c.l, b.States(), c.states)
 		}
 	}
 }

@@ -134,8 +134,8 @@ func (o *editOrigin) advise(err error, fits func(a *Automaton, lead int, share f
 // fitting returns a band, narrower than that of the options if they set one, with
 // which all fits the limits; 0 where none is found.
 //
-// Bands are tried from 1 up, as Edit.fitting does, but on this path: its automata are not
-// clamped, and what fits the direct path need not fit here. Of strings of one length a
+// Bands are tried from 1 up, as Edit.fitting does, but on this path: what fits the direct path need
+// not fit here. Of strings of one length a
 // first part is taken, the rest being in proportion, half as much again; a lattice is
 // tried whole. All trials together have some thousands of states.
 func (o *editOrigin) fitting(fits func(a *Automaton, lead int, share float64) error) int {

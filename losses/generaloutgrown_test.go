@@ -21,9 +21,16 @@ func TestGeneralForeseesColumns(t *testing.T) {
 	if !errors.As(err, &over) || over.Band < 1 || over.Stage == "" {
 		t.Errorf("all strings: %v", err)
 	}
+	// A cap of 8 leaves so few columns that the whole has room.
 	most := 8.0
-	if _, err := e.Automaton(Strings(10, 30), ref, 10, &GeneralOptions{Cap: &most}); !errors.As(err, &over) || over.Stage != stageForeseen {
-		t.Errorf("under a cap: %v", err)
+	a, err := e.Automaton(Strings(10, 30), ref, 10, &GeneralOptions{Cap: &most})
+	if err != nil {
+		t.Fatalf("under a cap: %v", err)
+	}
+	for _, u := range [][]int{ref, append(ref[3:30:30], ref[:3]...), randomRef(rand.New(rand.NewPCG(91, 93)), 30, 10)} {
+		if got, want := a.Loss(u), min(most, e.Value(u, ref)); got != want {
+			t.Errorf("under a cap: L(%v) = %v, want %v", u, got, want)
+		}
 	}
 	if d := time.Since(begin); d > 60*time.Second {
 		t.Errorf("refused after %v", d)

@@ -153,7 +153,7 @@ func (e Edit) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
 	}
 	opts.allPairs = opts.advice == adviceDirect // strings of one length, without an expansion
 	from := &editOrigin{edit: e, y: y, ref: slices.Clone(ref), alphabet: alphabet, opts: opts}
-	if err := from.outgrown(u); err != nil {
+	if err := from.outgrown(); err != nil {
 		return nil, from.advise(err, nil)
 	}
 	a, err := TropicalAutomaton(y, u, ref, opts)
