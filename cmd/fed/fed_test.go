@@ -412,7 +412,7 @@ func TestStrangers(t *testing.T) {
 	}
 	falseServer.kill()
 
-	// A list of void certificates that is half copied lets nobody in for now; agents ask again.
+	// A half-copied list of void certificates admits no agent until it is whole; agents ask again.
 	list, err := os.ReadFile(s.path("certs/ca.crl"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@
 //
 // # Who may do what
 //
-// Server and agents show each other certificates of one authority, and nobody else is heard.
+// Server and agents show each other certificates of one authority. All others are refused.
 // An agent's name and domain are those of its certificate, so that it cannot speak for another
 // one. Keys are made where they are used and never leave there: the authority signs requests.
 //

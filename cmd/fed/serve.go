@@ -315,7 +315,7 @@ func (s *server) handler() http.Handler {
 	mux.Handle(sendProcedure, connect.NewUnaryHandler(sendProcedure, s.send, options...))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.readRevoked(); err != nil {
-			// It may be half copied: nobody is let in, and agents ask again.
+			// It may be half copied: no agent is admitted, and agents ask again.
 			s.unreadable.Do(func() { s.c.Warn("fed serve", "%v; agents wait until it can be read", err) })
 			deny(w, http.StatusServiceUnavailable, "unavailable",
 				"the list of revoked certificates cannot be read")

@@ -26,7 +26,7 @@ Time of a call, and 10 to 100 microseconds.`,
 			if !*stdio {
 				return errors.New("say --stdio: there is no other way to serve")
 			}
-			// What still runs when the input has ended works for nobody.
+			// The process ends with its input, so calls that still run are abandoned.
 			err := calls.NewServer().Serve(ending{c.In}, c.Out, mapped)
 			return err
 		}
