@@ -44,7 +44,7 @@ func NewRidge(k []float64, n int, c float64, opts *Options) (*Ridge, error) {
 		r.factor[i*n+i] += c
 	}
 	var definite bool
-	if err := breakable(o.Ctx, func() { definite = gemm.Cholesky(o.Workers, n, r.factor, n) }); err != nil {
+	if err := run.Breakable(o.Ctx, func() { definite = gemm.Cholesky(o.Workers, n, r.factor, n) }); err != nil {
 		return nil, err
 	}
 	if !definite {

@@ -154,7 +154,7 @@ type allowed struct {
 }
 
 // thinRows are rows that the integral is fitted to where not all can be.
-const thinRows = 1500
+const thinRows = 1000
 
 // allow sets the bound of the fit. Where none is asked for, errors of numbers and margins may
 // exceed theirs, at the cost of the reference's ridge; the total hinge loss may be what the

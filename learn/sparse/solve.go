@@ -55,8 +55,8 @@ type SolveOptions struct {
 	Step, StepMu, Decay float64
 	Gap, Violation      float64   // of Interior; zero is 1e-6
 	Start               []float64 // multipliers to start from; nil is none
-	// Samples is how many samples Interior takes at once at most. Of more than 400 it begins with
-	// 300, and adds those that violate the bound until none does. Zero is 1500.
+	// Samples is how many samples Interior takes at once at most; zero is 1500. Of more than that, or than
+	// 400 without noise, it begins with 300, and adds those that violate the bound until none does.
 	Samples int
 	// MaxBytes bounds the memory of the kernels' values; zero is 2 GiB.
 	MaxBytes int64
@@ -185,7 +185,12 @@ func (s *solver) dual(rows []int) *optim.FitDual {
 
 // interior solves with all samples, or with those that matter.
 func (s *solver) interior() (*Solution, *optim.Result, error) {
-	if s.n <= min(400, s.o.Samples) {
+	// With noise most samples have a multiplier, and there is nothing to leave out.
+	most := 400
+	if s.o.Ridge > 0 || s.o.Bound == optim.HingeBound && s.o.Eps > 0.1*float64(s.n) {
+		most = s.o.Samples
+	}
+	if s.n <= min(most, s.o.Samples) {
 		r, err := s.dual(nil).Minimize(s.o.Start, &s.c)
 		if r == nil {
 			return nil, nil, err
@@ -204,6 +209,7 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		copy(lambda, s.o.Start)
 	}
 	out := &optim.Result{}
+	top := 0.0
 	for {
 		start := make([]float64, len(active))
 		for j, i := range active {
@@ -243,13 +249,17 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		if err != nil {
 			return s.solution(lambda, r.Alpha, r.Primal, r.Dual, excess), out, err
 		}
-		// The most active samples stay, those of no weight go.
-		most := optim.MaxAbs(r.X)
+		// Samples of no weight go, unless the dual has not risen: then they could take turns without an end.
+		// A total hinge so large that the function 0 meets it for the samples at hand is such a case.
+		least := -1.0
+		if r.Dual > top+1e-9*math.Abs(top) {
+			least, top = 1e-7*optim.MaxAbs(r.X), r.Dual
+		}
 		inside := make([]bool, s.n)
 		var next []int
 		for j, i := range active {
 			inside[i] = true
-			if math.Abs(r.X[j]) > 1e-7*most {
+			if math.Abs(r.X[j]) > least {
 				next = append(next, i)
 			}
 		}
