@@ -151,7 +151,14 @@ func families(name string, columns int) []family {
 		}
 		groups.Kernels = []string{"gaussian:0.5", "gaussian:1"}
 	}
-	return append(out, family{"groups of columns", groups})
+	out = append(out, family{"groups of columns", groups})
+	if name == "mnist49-patch" { // small ones, of which each can give one feature
+		blocks := skpca.Options{Kernels: []string{"linear"}, Groups: squares(28, 7), Raw: true}
+		out = append(out, family{"blocks of pixels", blocks})
+		blocks.Centre = true
+		out = append(out, family{"blocks of pixels, centred", blocks})
+	}
+	return out
 }
 
 // squares lists the pixels of parts by parts squares of an image of a side.
@@ -185,7 +192,7 @@ func (c candidate) same(d candidate) bool {
 }
 
 // gammas are the penalties to choose from, from large to small.
-var gammas = []float64{0.1, 1e-2, 1e-3}
+var gammas = []float64{0.1, 1e-2, 1e-3, 1e-4, 1e-5}
 
 // SKPCAReport is what one set came to, by rank.
 type SKPCAReport struct {
