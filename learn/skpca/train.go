@@ -733,6 +733,7 @@ func (t *trainer) finish(sp *space, parts []*part, s *sample, m *set, f *fit, v 
 	for k, p := range parts {
 		out.parts = append(out.parts, p.cut(f.counts[k]))
 	}
+	out.places = t.places(parts, s, f)
 	if s.loss == nil && t.table.Classes != nil {
 		if err := out.platt(s, m.values); err != nil {
 			return nil, err

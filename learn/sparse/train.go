@@ -155,6 +155,9 @@ func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, erro
 	if control.Resume != nil || control.Checkpoint != nil {
 		control.Problem = fmt.Sprintf("sparse data=%016x %s", d.X.Fingerprint(d.Y, d.W), learner.Settings(o))
 	}
+	if n := t.Missing(); n > 0 {
+		control.Warning(fmt.Sprintf("%d cells are missing, and count as the mean of their column", n))
+	}
 	control.CheckpointEvery = 1 // a step is a whole solution
 	tr.stop = run.Stop{Iterations: control.Stop.Iterations, Relative: control.Stop.Relative}
 	stop := control.Stop
