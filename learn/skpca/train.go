@@ -595,6 +595,18 @@ func Decompose(t *table.Table, opts *Options, c *run.Control) (*Spectra, error) 
 	return s, nil
 }
 
+// Features returns how many eigenfunctions some kernels have together; nil is all kernels. A Path of so large
+// a rank is the kernel machine without a projection.
+func (s *Spectra) Features(kernels []int) int {
+	n := 0
+	for k, p := range s.parts {
+		if kernels == nil || slices.Contains(kernels, k) {
+			n += len(p.values)
+		}
+	}
+	return n
+}
+
 // Kernels returns the names of the kernels, by number.
 func (s *Spectra) Kernels() []string { return s.names }
 
