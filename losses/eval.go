@@ -103,7 +103,8 @@ type Evaluator struct {
 	maxes maxSweeper
 	ngram ngramSweeper
 	band  bandSweeper
-	err   error // of the budget, while a sweep runs
+	given factored // of SetFactored
+	err   error    // of the budget, while a sweep runs
 }
 
 // Eval computes what want asks for: log Z = log Σ_u exp(θ(u) + γ L(u)) over the
@@ -120,6 +121,7 @@ func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	if r == nil {
 		return errors.New("losses: Eval: the result is nil; give a *Result to fill")
 	}
+	e.given.f = nil
 	err := e.eval(m, p, gamma, want, r)
 	if err != nil {
 		r.reset()
@@ -191,6 +193,15 @@ func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Wan
 	if err != nil {
 		return err
 	}
+	if err := e.begin(m, g, want); err != nil {
+		return err
+	}
+	e.white.prepare(g, p)
+	return e.jobs(m, g, p, gamma, want, r)
+}
+
+// begin looks whether the budget has room for an evaluation on a graph.
+func (e *Evaluator) begin(m *Machine, g *graph, want Want) error {
 	vectors := int64(2)
 	if want&(WantExpected|WantRisk|WantRiskGradient|WantHVP) != 0 {
 		vectors += 2
@@ -203,9 +214,12 @@ func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Wan
 	}
 	e.err = nil
 	e.sweep.ctx, e.logs.ctx, e.maxes.ctx = e.Budget.Ctx, e.Budget.Ctx, e.Budget.Ctx
-	w := &e.white
-	w.prepare(g, p)
+	return nil
+}
 
+// jobs evaluates by sweeps over a graph, potentials being whitened.
+func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, want Want, r *Result) error {
+	w := &e.white
 	if want&WantMarginals != 0 {
 		r.Marginals = shapeLike(r.Marginals, p)
 	}
@@ -227,8 +241,13 @@ func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Wan
 	if want&WantMarginals != 0 {
 		ask.marginals = r.Marginals
 	}
-	if want&WantExpected != 0 {
+	// At γ = 0 the plain distribution is this one.
+	plain := gamma == 0 && want&(WantRisk|WantRiskGradient) != 0
+	if want&WantExpected != 0 || plain {
 		ask.tangent = alongLoss
+	}
+	if plain && want&WantRiskGradient != 0 {
+		ask.covariance = r.RiskGradient
 	}
 	e.run(m, g, p, &ask)
 	if err := e.failed(m); err != nil {
@@ -247,7 +266,9 @@ func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Wan
 	}
 
 	// The plain one: the same sums at γ = 0.
-	if want&(WantRisk|WantRiskGradient) != 0 {
+	if plain {
+		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
+	} else if want&(WantRisk|WantRiskGradient) != 0 {
 		ask := job{tangent: alongLoss}
 		if want&WantRiskGradient != 0 {
 			ask.covariance = r.RiskGradient
@@ -333,6 +354,10 @@ func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
 		return
 	}
 	j.inLogs = true
+	if p == &e.given.dense && e.given.ok {
+		e.given.fill()
+		e.white.theta = append(e.white.theta[:0], p.Theta...)
+	}
 	if e.err == nil {
 		e.err = e.room(m, g, 5)
 	}

@@ -53,6 +53,9 @@ type Machine struct {
 
 	mu     sync.Mutex
 	graphs [4]*graph // node layouts by order, built when first asked for
+
+	leanOnce sync.Once
+	lean     *lean // for factored potentials; nil where there is none
 }
 
 // layer is one position: its columns, label classes and arcs.
@@ -270,6 +273,8 @@ func (b *Builder) Layer(s Layer) error {
 		class, classes, next, off = findClasses(s)
 	} else if t > 0 && slices.Equal(class, b.m.layers[t-1].class) {
 		class = b.m.layers[t-1].class // one array says that the numbering is the same
+	} else if len(class) <= len(counting) && isCounting(class) {
+		class = counting[:len(class):len(class)]
 	} else {
 		class = slices.Clone(class)
 	}

@@ -345,7 +345,18 @@ func (s *sweeper) collect(g *graph, w *whitening, j *job, t int, f, mean float64
 				x1[i] = p[i] * f * (x1[i] - x[i]*mean)
 			}
 		}
-		restore(j.covariance[t], x1, g, t, w.order)
+		if g.plain {
+			copy(j.covariance[t], x1)
+		} else {
+			restore(j.covariance[t], x1, g, t, w.order)
+		}
+	}
+	if j.marginals != nil && g.plain {
+		q := j.marginals[t][:len(p)]
+		for i, y := range x[:len(p)] {
+			q[i] = y * p[i] * f
+		}
+		return
 	}
 	if j.marginals != nil {
 		for i := range p {

@@ -107,24 +107,23 @@ type word struct {
 
 	unaryAt, pairsAt int // of its first score among all words'
 
-	full  [][]int32    // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
-	loss  *columnGraph // nil when losses leave the range of the fast sweep
-	right *columnGraph
+	full  [][]int32 // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
+	loss  *losses.Machine
+	right *losses.Machine
 
 	fullNGram [][]int32 // as full, for the n-gram loss
-	ngram     *columnGraph
+	ngram     *losses.Machine
 }
 
-// machine returns the loss machine that an objective needs, with the restriction of its
-// lattice: nil for objectives without.
-func (w *word) machine(k Kind) (*columnGraph, [][]int32) {
+// machine returns the loss machine that an objective needs: nil for objectives without.
+func (w *word) machine(k Kind) *losses.Machine {
 	switch {
 	case k == NGramMargin:
-		return w.ngram, w.fullNGram
+		return w.ngram
 	case k.usesLoss():
-		return w.loss, w.full
+		return w.loss
 	}
-	return nil, nil
+	return nil
 }
 
 // occurrences lists, for every block, where the scores it adds to begin.
@@ -258,6 +257,24 @@ func (p *Problem) index(ctx context.Context) error {
 	return nil
 }
 
+// shape says where a word's rows lie in arrays by label and by pair of labels.
+type shape struct {
+	sizes []int
+	unary []int // first entry of letter t, and one past the last
+	pairs []int // the same for pairs with the letter before; the first letter has one left label
+}
+
+func newShape(sizes []int) shape {
+	s := shape{sizes: sizes, unary: make([]int, len(sizes)+1), pairs: make([]int, len(sizes)+1)}
+	left := 1
+	for t, n := range sizes {
+		s.unary[t+1] = s.unary[t] + n
+		s.pairs[t+1] = s.pairs[t] + left*n
+		left = n
+	}
+	return s
+}
+
 // stopped returns the error of a preparation that was cancelled; it looks now and then, by
 // the number of a loop.
 func stopped(ctx context.Context, i int) error {
@@ -376,21 +393,18 @@ func (b *graphBuilder) build(w *word, inv *Inventory, budget int) error {
 		if err != nil {
 			return err
 		}
-		small := true
 		if w.full = nil; !b.whole() {
 			w.full = full
 		}
-		if w.loss, small = lossGraph(machine, w.sizes, full); !small {
-			w.loss = nil
+		if w.loss, err = lossMachine(machine, w.sizes, full); err != nil {
+			return err
 		}
-		w.right = rightGraph(w.ref, b.all, full)
-		return nil
+		w.right, err = rightMachine(w.ref, b.all, full)
+		return err
 	})
 }
 
-// buildNGram makes the machine of a word for the n-gram loss. More losses than a graph can
-// number are, like more edges than the budget, a matter of fewer labels: one a letter leaves
-// one loss.
+// buildNGram makes the machine of a word for the n-gram loss.
 func (b *graphBuilder) buildNGram(w *word, inv *Inventory, loss losses.NGram, budget int) error {
 	return b.fit(w, inv, budget, func(labels losses.Expansions, opts *losses.ExpandOptions, full [][]int32) error {
 		machine, err := b.expand.BuildNGram(w.ref, labels, loss, opts)
@@ -400,10 +414,8 @@ func (b *graphBuilder) buildNGram(w *word, inv *Inventory, loss losses.NGram, bu
 		if w.fullNGram = nil; !b.whole() {
 			w.fullNGram = full
 		}
-		if w.ngram = valueGraph(machine, w.sizes, full); w.ngram == nil {
-			return fmt.Errorf("g2p: more than %d different n-gram losses: %w", maxValues, losses.ErrEdgeBudget)
-		}
-		return nil
+		w.ngram, err = lossMachine(machine, w.sizes, full)
+		return err
 	})
 }
 
