@@ -9,9 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// warn says where a report's numbers are no guarantee (section 6 of the
-// specification): what is vacuous and why, and which of the theorem's assumptions
-// the model or the rows do not meet.
+// warn reports where a report's numbers are no guarantee (section 6 of the specification). It says
+// what is vacuous and why, and which assumptions of the theorem the model or the rows violate.
 func (r *BoundReport) warn(e *Ensemble, d *Data, o *BoundOptions, derived bool) {
 	add := func(format string, v ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, v...)) }
 	if r.Vacuous {
@@ -28,7 +27,7 @@ func (r *BoundReport) warn(e *Ensemble, d *Data, o *BoundOptions, derived bool) 
 		add("each round was trained on a share %.4g of the rows, drawn anew: the bound is of the whole table, and says nothing of what the draws chose", s.Rows)
 	}
 	if n := e.Rounds(); s.Rounds > 0 && n < s.Rounds {
-		add("the model was stopped early, after %d of %d rounds: the bound holds for any way of stopping, but an error measured on rows that the stop was chosen by is no estimate of that on new ones", n, s.Rounds)
+		add("the model was stopped early, after %d of %d rounds: the bound holds for any stopping rule, but the error on the rows that chose when to stop is no estimate of the error on new ones", n, s.Rounds)
 	}
 	if o.LabelledBins {
 		add("features were chosen or binned with the help of labels: the families then depend on the sample, which the theorem excludes")
@@ -51,9 +50,9 @@ func (r *BoundReport) advice() string {
 	if r.TrainError >= 0.5 {
 		return fmt.Sprintf("the training error alone is %.3g", r.TrainError)
 	}
-	// Where rho exceeds most margins the empirical part is large for want of a smaller
-	// rho, and that is dear: what makes it so is the larger of the other parts at the
-	// largest rho that most rows are beyond.
+	// Where rho exceeds most margins the empirical part is large, and a smaller rho would be
+	// expensive. The reason is the larger of the other parts at the largest rho that most rows
+	// exceed.
 	t := r.Terms[r.Best]
 	for _, u := range r.Terms {
 		if t = u; u.Empirical < 0.5 {
@@ -66,7 +65,7 @@ func (r *BoundReport) advice() string {
 	if r.GridSize == 1 {
 		return fmt.Sprintf("most of it is the confidence part (%.3g at rho = %.3g): more rows would lower it", t.Confidence, t.Rho)
 	}
-	return fmt.Sprintf("most of it is the confidence part at the margins that the model reaches (%.3g at rho = %.3g), which grows with the number of families, here %d, and with their range, here %.3g, against the margins: more rows, or a grid without large lambda, would lower it", t.Confidence, t.Rho, r.GridSize, r.Range)
+	return fmt.Sprintf("most of it is the confidence part at the margins that the model reaches (%.3g at rho = %.3g), which grows with the number of families (%d) and with their range (%.3g) over the margins: more rows, or a grid without large lambda, would lower it", t.Confidence, t.Rho, r.GridSize, r.Range)
 }
 
 // trainedWith is what reports read from the settings that boosters leave in models.
@@ -95,8 +94,8 @@ func settingsOf(e *Ensemble) trainedWith {
 	return s
 }
 
-// widest returns the categorical column of the most levels (the first of equals) when its
-// divisions are more than the thresholds of any column of numbers can be; nil otherwise.
+// widest returns the categorical column with the most levels (the first among equals) if it has
+// more divisions than a numeric column can have thresholds. Otherwise it returns nil.
 func widest(x *table.Table) *table.Column {
 	var most *table.Column
 	for j := range x.Columns {

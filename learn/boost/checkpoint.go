@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Checkpoint is the state of a run between two rounds: what was learned so far and
-// the scores of all rows, so that going on gives the bits of the unbroken run.
+// Checkpoint is the state of a run between two rounds: what was learned so far and the scores of
+// all rows. A resumed run gives the same bits as an unbroken one.
 type Checkpoint struct {
 	Ensemble *Ensemble
 	Round    int // rounds finished, idle ones included

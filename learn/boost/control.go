@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Control is what every booster is told beside its own settings; the zero value
-// suits most callers.
+// Control holds what every booster accepts beside its own settings; the zero value suits most
+// callers.
 type Control struct {
 	Ctx     context.Context // cancels the run; nil is none
 	Workers int             // goroutines; 0 is GOMAXPROCS. The model does not depend on it
@@ -20,16 +20,15 @@ type Control struct {
 	// Watch, if not nil, is called after each round; an error stops the run.
 	Watch func(*Progress) error
 
-	// Warn, if not nil, is told what a user should know of the data or the result, in
-	// sentences without a full stop: levels that trees do not tell apart, trees without a
+	// Warn, if not nil, receives what a user should know of the data or the result. Messages are
+	// sentences without a full stop: levels that trees do not distinguish, or trees without a
 	// split.
 	Warn func(message string)
 
-	// Valid, if not nil, are rows on which the loss is watched: the model is the
-	// prefix of rounds with the least validation loss, and the run ends when
-	// Patience rounds (0: never before the last, or OpenPatience where the number of
-	// rounds is left open) brought no new least. Their columns must be those of the
-	// training rows.
+	// Valid, if not nil, are rows on which the loss is watched. The model is the prefix of rounds
+	// with the least validation loss. The run ends after Patience rounds without a new minimum; 0
+	// is never, or OpenPatience where the number of rounds is left open. Their columns must be
+	// those of the training rows.
 	Valid    *Data
 	Patience int
 
@@ -38,9 +37,9 @@ type Control struct {
 	// the run.
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
-	// Resume, if not nil, is where to go on. Data and settings must be what they
-	// were, but for the number of rounds, which may be larger; the model is then the
-	// one that the unbroken run would have given, bit for bit.
+	// Resume, if not nil, is the checkpoint to continue from. Data and settings must be unchanged,
+	// except for the number of rounds, which may be larger. The model is then bit for bit that of
+	// an unbroken run.
 	Resume *Checkpoint
 }
 
@@ -229,7 +228,7 @@ func (r *training) result() *Ensemble {
 		s, ok := t.Predictor.(Sized)
 		return !ok || s.Splits() > 0
 	}) {
-		r.Warn("no tree has a split, and the model gives every row the same score: no column says anything of the target, or what a leaf needs (rows, sum of second derivatives) and what a split must gain leave no room for one")
+		r.Warn("no tree has a split, and the model gives every row the same score: no column predicts the target, or no split satisfies the limits on a leaf (rows, sum of second derivatives) and on the gain of a split")
 	}
 	return r.e
 }

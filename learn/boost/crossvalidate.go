@@ -55,15 +55,15 @@ type CVOptions struct {
 	Choice  Choice
 	Workers int // fits at the same time, each on one goroutine; 0 is GOMAXPROCS. Results do not depend on it
 
-	// Known are fits of an earlier run on the same table with the same loss: those with the
-	// settings and division of one of this run are not made again.
+	// Known holds fits of an earlier run on the same table with the same loss. A fit with the same
+	// settings and division is not repeated.
 	Known []CVFit
 	// Save, if not nil, is called with each new fit of known settings and finite loss, one
 	// call at a time. An error ends the run.
 	Save func(*CVFit) error
 
-	// Fitted, if not nil, is told after each fit, by several goroutines at once; all
-	// is the number of fits.
+	// Fitted, if not nil, is called after each fit, from several goroutines at once; all is the
+	// number of fits.
 	Fitted func(all int, contestant string, trial int)
 }
 
@@ -81,8 +81,8 @@ type CVContestant struct {
 	Error  []float64 `json:"error"` // of the setting chosen on inner folds
 	Loss   []float64 `json:"loss"`
 	Chosen []string  `json:"chosen"`
-	// Best is the setting that does best on the test parts themselves: the
-	// figure that is not nested, and too good by the luck of the choice.
+	// Best is the setting that does best on the test parts themselves. This figure is not nested,
+	// and is optimistic.
 	Best      string    `json:"best"`
 	BestError []float64 `json:"best_error"`
 
@@ -92,11 +92,11 @@ type CVContestant struct {
 	Corrected *metrics.TTest `json:"corrected_t_test,omitempty"`
 }
 
-// CrossValidate trains every contestant on the training part of each trial, with the
-// setting that does best on the trial's inner folds, and measures it on the test
-// part: nested cross-validation, on the same divisions for all. A contestant with one
-// setting, or a trial without inner folds, makes no choice (with several settings
-// that is an error). Rows of weight 0 take no part, and a trial without others is an error.
+// CrossValidate is nested cross-validation on the same divisions for all contestants. For each
+// trial it chooses the setting that does best on the inner folds, trains it on the training part
+// and measures it on the test part. A contestant with one setting, or a trial without inner folds,
+// makes no choice (with several settings that is an error). Rows of weight 0 take no part, and a
+// trial without others is an error.
 //
 // The fits run side by side, so a table should have many; the sum is
 // trials·(inner folds + 1)·settings.

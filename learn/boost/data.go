@@ -24,11 +24,10 @@ type Data struct {
 // ErrData reports training or prediction data that cannot be used.
 var ErrData = errors.New("unusable data")
 
-// NewData takes labels and weights from the table: for a margin loss the first of
-// two classes is -1 and the second +1; for soft-max classes keep their numbers;
-// other losses take the target as it is. Rows of weight zero are left out, so
-// that they influence nothing, bins and thresholds included; so do rows of a
-// source that is not one (negative).
+// NewData takes labels and weights from the table. For a margin loss the first of two classes is -1
+// and the second +1. For soft-max, classes keep their numbers; other losses use the target as it
+// is. It leaves out rows of weight zero, so that they influence nothing, not even bins and
+// thresholds. It also leaves out rows with a negative source, which belong to none.
 func NewData(t *table.Table, l Loss) (*Data, error) {
 	if t == nil {
 		return nil, fmt.Errorf("boost: %w: there is no table", ErrData)
@@ -89,9 +88,9 @@ func Labels(t *table.Table, l Loss) ([]float64, error) {
 	return y, nil
 }
 
-// ColumnWarnings says which categorical columns have more levels than trees of so many bins
-// a column (0 is tree.MaxBins, for exact trees too) tell apart, and how many rows that
-// concerns.
+// ColumnWarnings reports categorical columns with more levels than trees distinguish, and how many
+// rows that concerns. Trees distinguish as many as they have bins a column; 0 is tree.MaxBins, for
+// exact trees too.
 func ColumnWarnings(d *Data, bins int) []string {
 	if bins == 0 {
 		bins = tree.MaxBins
@@ -175,9 +174,9 @@ func (d *Data) check(l Loss) error {
 	return nil
 }
 
-// leastWeight and its inverse bound the mean weight: gains of splits have squares of sums of
-// weighted derivatives, which beyond it leave the range of floats, and trees without a split
-// would be all that is found.
+// leastWeight and its inverse bound the mean weight. The gain of a split has squares of sums of
+// weighted derivatives. Beyond these bounds the squares leave the range of floats, and no split
+// would be found.
 const leastWeight = 1e-100
 
 func usableWeights(total float64, rows int) bool {

@@ -11,17 +11,15 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// TrainGradient is gradient boosting: each round grows a tree on the derivatives of
-// the loss at the current scores, one for each score, and adds it times the
-// learning rate.
+// TrainGradient is gradient boosting. Each round grows a tree on the derivatives of the loss at the
+// current scores, one for each score, and adds it times the learning rate.
 //
-// With Newton leaves (the default) a tree minimises the second-order model
-// Σ v (g h + ½ Phi” h²) with the penalties on its leaf values (J. Friedman, T. Hastie, R.
-// Tibshirani, "Additive logistic regression", Annals of Statistics 28:337–407, 2000; T.
-// Chen and C. Guestrin, "XGBoost", KDD 2016); with LeastSquares it fits the negative
-// gradient (Friedman 2001). Where a loss has several scores the second derivatives are
-// doubled: all trees of a round are added at once, and 2 p (1-p) on the diagonal bounds
-// the Hessian diag(p) - ppᵀ.
+// With Newton leaves (the default) a tree minimises the second-order model Σ v (g h + ½ Phi” h²)
+// with the penalties on its leaf values (J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic
+// regression", Annals of Statistics 28:337–407, 2000; T. Chen and C. Guestrin, "XGBoost", KDD
+// 2016); with LeastSquares it fits the negative gradient (Friedman 2001). Where a loss has several
+// scores the second derivatives are doubled. All trees of a round are added at once, and 2 p (1-p)
+// on the diagonal bounds the Hessian diag(p) - ppᵀ.
 //
 // A round costs O(rows·columns·depth) bytes read, and is divided among the workers; the
 // model does not depend on their number.
@@ -160,8 +158,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 	return p, nil
 }
 
-// back takes back the trees of a round that ends early, those of the scores before c: scores and
-// trees agree between rounds, when a run may be left.
+// back removes the trees of a round that ends early, for the scores before c. Scores and trees then
+// agree, as they must between rounds.
 func (r *gradientRun) back(c int) {
 	if c == 0 {
 		return
@@ -171,9 +169,9 @@ func (r *gradientRun) back(c int) {
 	copy(r.valid, r.validBefore)
 }
 
-// bound stands in for a second derivative of zero, as in the linear part of Huber's
-// loss: there the second-order model says nothing of how far to go, and the
-// Lipschitz constant of the gradient is safe.
+// bound stands in for a second derivative of zero, as in the linear part of Huber's loss. There the
+// second-order model cannot say how far to step, and the Lipschitz constant of the gradient is
+// safe.
 func (r *gradientRun) bound(i int) float64 {
 	if c := r.o.Loss.Curvature(r.d.Y[i]); !math.IsInf(c, 1) {
 		return c
@@ -181,8 +179,8 @@ func (r *gradientRun) bound(i int) float64 {
 	return 0
 }
 
-// update adds a new term to the training scores: the sampled rows lie leaf by leaf
-// in the grower, the others are sent down the tree.
+// update adds a new term to the training scores. The sampled rows lie leaf by leaf in the grower;
+// the others descend the tree.
 func (r *gradientRun) update(t *Term) {
 	n := r.grower.Splits()
 	grown := t.Predictor.(*tree.Tree)
@@ -215,8 +213,8 @@ func (r *gradientRun) rng(stream int) *rand.Rand {
 	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.run.Steps())*uint64(r.k+1)+uint64(stream)))
 }
 
-// sample draws the round's rows by selection sampling (Knuth, TAOCP 3.4.2 S): exactly
-// so many, ascending.
+// sample draws the round's rows by selection sampling (Knuth, TAOCP 3.4.2 S): exactly the number
+// wanted, in ascending order.
 func (r *gradientRun) sample() {
 	m := r.d.Rows()
 	if r.o.RowSample == 1 || m < 2 {

@@ -10,13 +10,12 @@ import (
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
-// GradientOptions adjusts TrainGradient. The zero value grows trees of 31 leaves, best
-// split first, with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling, as many as
-// held-out rows ask for.
-// Where a field says "0 is", zero stands for that default.
+// GradientOptions adjusts TrainGradient. The zero value grows trees of 31 leaves, best split first,
+// with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling. The number of trees is
+// chosen on held-out rows. Where a field says "0 is", zero stands for that default.
 //
 // MinWeight, L2, L1, Gamma and Smooth are multiplied by the mean weight of the rows, so that the
-// unit of weights does not matter: weights count as those of mean 1 that are proportional.
+// unit of weights does not matter.
 type GradientOptions struct {
 	Loss         Loss    `json:"-"`      // nil is Logistic{}
 	Rounds       int     `json:"rounds"` // 0 is chosen on held-out rows, at most MostRounds
@@ -53,9 +52,9 @@ type GradientOptions struct {
 	Start []float64 `json:"start,omitempty"`
 	Seed  uint64    `json:"seed"`
 
-	// Relax lets rows count by h'(loss) times their weight, found anew every RelaxEvery rounds
-	// (0 is 5) and brought to the mean of the weights; nil is none. Validation rows count as
-	// they are. The model lists the rows with the largest multipliers.
+	// Relax multiplies the weight of each row by h'(loss), computed anew every RelaxEvery rounds (0
+	// is 5) and scaled to keep the mean weight. Nil is no reweighting. Validation rows keep their
+	// weights. The model lists the rows with the largest multipliers.
 	Relax      resilient.Relaxation `json:"-"`
 	RelaxEvery int                  `json:"relaxEvery,omitempty"`
 

@@ -9,9 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Friedman, Hastie and Tibshirani bound the working response by 4. That makes a class of less
-// than a fifth of the rows rarer with every round: its rows' response, 1/p, is cut, and the mean
-// of what is left falls for ever. So the bound is one of the fit's values here.
+// Friedman, Hastie and Tibshirani bound the working response by 4. With that bound, a class of less
+// than a fifth of the rows becomes rarer every round. The response of its rows, 1/p, is cut, and
+// the mean of the remainder keeps falling. Here the bound is therefore one of the fit's values.
 const (
 	leastVariance = 1e-10
 	largestValue  = 4

@@ -93,20 +93,22 @@ type RGBOptions struct {
 	Score        Rows    `json:"score"`        // rows on which candidates are compared; "" is HeldOut if any are
 	StepRows     Rows    `json:"stepRows"`     // rows that the step is taken from; "" is Training
 
-	MinRows    int     `json:"minRows"`    // rows a leaf needs; 0 is 1 for Newton leaves, else max(5, rows/500)
-	MinHessian float64 `json:"minHessian"` // Σ Phi'' a leaf needs, rows counted by their weights (brought to mean 1 if that is less), Newton leaves only; 0 is 1, negative is none
-	MinGain    float64 `json:"minGain"`    // of a split, relative to the gradients' size; 0 is 1e-12
+	MinRows int `json:"minRows"` // rows a leaf needs; 0 is 1 for Newton leaves, else max(5, rows/500)
+	// least Σ Phi'' of a leaf, rows counted by their weights (brought to mean 1 if that is less),
+	// Newton leaves only; 0 is 1, negative is none
+	MinHessian float64 `json:"minHessian"`
+	MinGain    float64 `json:"minGain"` // of a split, relative to the gradients' size; 0 is 1e-12
 
 	Exact    bool   `json:"exact"`              // search all thresholds; by default those of histograms
 	Bins     int    `json:"bins"`               // of a histogram; 0 is 255, which is also the most
 	Monotone []int8 `json:"monotone,omitempty"` // -1, 0 or +1 a column; nil is none. Leaves are then scaled radially
 
 	// ZeroStart begins at 0, and takes Lambda of families and Beta as they are. By default a run
-	// begins at the best constant, and for Squared and Huber these are in units of the
-	// targets' spread around it, sqrt(2·mean loss): a multiple of the targets then gives
-	// that multiple of the model.
+	// begins at the best constant. For Squared and Huber these are then in units of the spread of
+	// the targets around it, sqrt(2·mean loss). Multiplying the targets by a constant multiplies
+	// the model by it.
 	ZeroStart bool    `json:"-"`
-	IdleStop  int     `json:"idleStop"` // stop after so many rounds in a row without a step; 0 is 10
+	IdleStop  int     `json:"idleStop"` // stop after this many rounds in a row without a step; 0 is 10
 	AlphaMax  float64 `json:"alphaMax"` // largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
 	Seed      uint64  `json:"seed"`
 
@@ -120,10 +122,10 @@ var (
 	ThesisBetas   = []float64{0.001, 0.01, 0.1, 0.3, 1}
 )
 
-// Thesis returns the literal setting of the thesis' experiments: the full grid of
-// families, figure 3.1's selection, least-squares leaves, the Lipschitz step, no
-// sampling and no learning rate. beta is chosen by cross-validation there, from
-// ThesisBetas; S is not reported, and 5 here.
+// Thesis returns the literal setting of the thesis' experiments: the full grid of families, the
+// selection of figure 3.1, least-squares leaves and the Lipschitz step, without sampling or
+// learning rate. beta is chosen by cross-validation there, from ThesisBetas; S is not reported, and
+// 5 here.
 func Thesis() *RGBOptions {
 	return &RGBOptions{
 		Rounds: 100, Candidates: 5, Families: Grid(ThesisSplits, ThesisLambdas), Q: 2, Beta: 0.1,
@@ -132,11 +134,10 @@ func Thesis() *RGBOptions {
 	}
 }
 
-// Recommended returns the setting that the zero value stands for on a table of
-// that many columns and rows, spelt out: a study on the tables of the thesis found
-// sampling, Newton leaves, a learning rate and comparison on left-out rows to be what
-// counts. The learning rate (0.1 or 0.3) and the share of columns (0.3 or 1) are worth
-// a cross-validation.
+// Recommended spells out the setting that the zero value stands for on a table of that many columns
+// and rows. In a study on the tables of the thesis sampling, Newton leaves, a learning rate and
+// comparison on left-out rows mattered most. The learning rate (0.1 or 0.3) and the share of
+// columns (0.3 or 1) are worth a cross-validation.
 func Recommended(rows, columns int) *RGBOptions {
 	o := &RGBOptions{}
 	o.fill(rows, columns)
@@ -304,29 +305,28 @@ func familyTexts(families []Family) []string {
 	return out
 }
 
-// TrainRGB is regularised gradient boosting (figure 3.1 of the thesis): each round draws S
-// families by their Lipschitz constants, fits a tree of each to the negative
-// gradient within the family's norm ball, gives it the step of a coordinate
-// descent on
+// TrainRGB is regularised gradient boosting (figure 3.1 of the thesis). Each round draws S families
+// by their Lipschitz constants and fits a tree of each to the negative gradient within the family's
+// norm ball. Each tree gets the step of a coordinate descent on
 //
 //	L(alpha) = mean Phi(y, Σ alpha_t h_t(x)) + beta Σ |alpha_t| Omega~_{I_t}        (eq. 3.7)
 //
-// and adds the candidate of least loss plus complexity.
+// and the round adds the candidate of least loss plus complexity.
 //
-// All candidates of a round come from one tree, grown best split first to the
-// largest size drawn: the tree of n splits is its first n splits. So a round costs
-// one tree, S leaf vectors and S passes for the loss. Rows and columns are sampled
-// for the round, not for the candidate, which keeps that true.
+// All candidates of a round come from one tree, grown best split first to the largest size drawn:
+// the candidate of n splits is its first n splits. So a round costs one tree, S leaf vectors and S
+// passes for the loss. Rows and columns are sampled for the round, not for the candidate, which
+// keeps that true.
 //
-// With a loss in several scores a candidate is one tree for each, added together,
-// each within its family's ball; the curvature is then that of the whole Hessian.
+// With a loss in several scores a candidate is one tree for each, added together, each within its
+// family's ball. The curvature is then that of the whole Hessian.
 //
-// F starts at the best constant, which counts among the h_t as a tree of one leaf where bounds
-// are evaluated, and at 0 with ZeroStart.
+// F starts at the best constant, which bounds count among the h_t as a tree of one leaf. With
+// ZeroStart it starts at 0.
 //
 // The zero options are the recommended setting; Thesis() is the literal one. Where Rounds is 0
-// their number is chosen on held-out rows, by runs on the other rows that count for about as
-// much time as the model itself on a large table, and six times that on a small one.
+// their number is chosen on held-out rows by extra runs. On a large table these take about as long
+// as the model itself, on a small one six times as long.
 //
 // Errors: unusable data or settings, errors of user's learners, and *run.InterruptedError
 // (with the model so far).
@@ -375,8 +375,8 @@ func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
 	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
 }
 
-// spread is the unit of scores: that of the targets for losses which a multiple of targets and
-// scores multiplies by its square, and 1 for the others, whose scores have a scale of their own.
+// spread is the unit of scores. It is that of the targets for losses that are quadratic in the
+// scale of targets and scores, and 1 for the others, whose scores have a scale of their own.
 func spread(l Loss, d *Data, start []float64) float64 {
 	switch l.(type) {
 	case Squared, Huber:

@@ -58,8 +58,8 @@ type proposal struct {
 	score                 float64 // J
 }
 
-// Streams of random numbers: each round has its own, so that a run can be taken up
-// at any round, and a row sample does not change which families are drawn.
+// Each round has its own streams of random numbers, so that a run can resume at any round, and
+// sampling rows does not change which families are drawn.
 const (
 	familyStream = iota
 	sampleStream
@@ -161,7 +161,7 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 			return nil, err
 		}
 	}
-	// A Newton step is compared with none on the rows that it comes from; where
+	// A Newton step is compared with no step on the rows that it was computed from. Where
 	// candidates are compared on the same rows, one pass serves both.
 	compared := proposals
 	still := proposal{values: proposals[0].values, table: proposals[0].table}
@@ -235,7 +235,7 @@ func (r *rgbRun) sample() {
 		if r.in == nil {
 			r.in = make([]bool, m)
 		}
-		// Selection sampling (Knuth, TAOCP 3.4.2 S): exactly so many, in one pass.
+		// Selection sampling (Knuth, TAOCP 3.4.2 S): exactly the number wanted, in one pass.
 		need := min(max(int(math.Round(r.o.RowSample*float64(m))), 1), m-1)
 		for i := range r.in {
 			r.in[i] = rng.Float64()*float64(m-i) < float64(need)

@@ -102,7 +102,7 @@ func (m *ensembleMeta) ensemble() (*Ensemble, error) {
 	return e, nil
 }
 
-// named stands for a learner of which a file has only the name.
+// named stands for a learner that a model file records by name only.
 type named string
 
 func (n named) Name() string { return string(n) }

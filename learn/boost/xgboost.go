@@ -166,24 +166,24 @@ func margin(l Loss, base float64) float64 {
 	return base
 }
 
-// ReadXGBoost reads an XGBoost model of trees (booster gbtree, JSON as save_model writes
-// it, from version 1.0 on) with one of the objectives binary:logistic, reg:logistic,
-// binary:logitraw, reg:squarederror, multi:softprob and multi:softmax. Its trees are
-// what XGBoost has, but for arithmetic: scores are added up in 64 bits here.
+// ReadXGBoost reads an XGBoost model of trees: booster gbtree, JSON as save_model writes it, from
+// version 1.0 on. Objectives are binary:logistic, reg:logistic, binary:logitraw, reg:squarederror,
+// multi:softprob and multi:softmax. Predictions are XGBoost's except for rounding: scores are added
+// up in 64 bits here.
 //
-// Columns, levels and classes are those of like when that is not nil; it must have as
-// many columns as the model, of the same kinds, or those of a LIBSVM file that counts them from
-// 1, which to XGBoost has one more. Without it columns have the model's names, or f0, f1, …,
-// and levels and classes are numbers.
+// If like is not nil, columns, levels and classes are its. It must have as many columns as the
+// model, of the same kinds. It may also be a LIBSVM file that counts columns from 1, which has one
+// more to XGBoost. Without it columns have the model's names, or f0, f1, …, and levels and classes
+// are numbers.
 //
 // What a LIBSVM file leaves out is missing to such a model (Schema.AbsentMissing): XGBoost reads
 // it so.
 //
-// All trees are kept. Where XGBoost stopped early it notes best_iteration, counted from 0, beside
-// them; that stays in Settings, and XGBoostBest has it: its own wrapper for scikit-learn predicts
-// with that many rounds and one more, its Booster with all.
+// All trees are kept. Where XGBoost stopped early it notes best_iteration, counted from 0. The note
+// stays in Settings, and XGBoostBest returns it. XGBoost's wrapper for scikit-learn predicts with
+// that many rounds plus one, its Booster with all.
 //
-// The reader trusts nothing. Errors name the tree and node.
+// The reader does not trust its input. Errors name the tree and node.
 func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 	m, err := decodeXGBoost(r)
 	if err != nil {
@@ -227,8 +227,8 @@ func decodeXGBoost(r io.Reader) (*xgbModel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("boost: XGBoost model: %w", err)
 	}
-	// Behind the brace the text has a quote or a space; the binary form, which is what save_model
-	// writes by other names, the type of a length.
+	// After the brace the text form has a quote or a space. The binary form, which save_model
+	// writes under other names, has the type of a length.
 	if len(raw) > 1 && raw[0] == '{' && strings.IndexByte("LliIU#$", raw[1]) >= 0 {
 		return nil, badXGBoost("it is in XGBoost's binary form (UBJSON); load it in XGBoost and save it by a name that ends in .json")
 	}

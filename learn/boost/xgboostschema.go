@@ -34,7 +34,7 @@ func xgbSchema(names, types []string, columns int, like *Schema, outputs int, cl
 	}
 	// A file that claims a huge number of columns must show for it.
 	if like == nil && len(names) == 0 && columns > 1<<20 && columns > 64*(int(used)+1) {
-		return Schema{}, badXGBoost("%d columns, of which the trees read none after column %d", columns, used)
+		return Schema{}, badXGBoost("%d columns, but the trees read none after column %d", columns, used)
 	}
 	categorical := func(j int) bool {
 		if len(types) > 0 {

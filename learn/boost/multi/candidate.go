@@ -20,8 +20,8 @@ type candidate struct {
 	own       own
 }
 
-// fit asks the learners of the given slots for predictors along signed weights u, of all
-// slots; own leaves each learner the rows of its domain. With families there is one of each
+// fit asks the learners of the given slots for predictors along signed weights u, given for all
+// slots. With own each learner sees only the rows of its domain. With families there is one of each
 // for every slot, slot by slot.
 func (r *training) fit(u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
 	normalise(u)

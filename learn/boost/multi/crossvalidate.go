@@ -38,8 +38,8 @@ type CVOptions struct {
 	Ctx       context.Context
 	Workers   int  // 0 is GOMAXPROCS. Results do not depend on it
 	ByUniform bool // settings are chosen by the uniform error of inner folds, not by the agnostic one
-	// Known are fits of an earlier run on the same table: those with the settings and
-	// division of one of this run are not made again.
+	// Known holds fits of an earlier run on the same table. A fit with the same settings and
+	// division is not repeated.
 	Known []CVFit
 	// Save, if not nil, is called with each new fit of known settings. An error ends the run.
 	Save func(*CVFit) error
@@ -70,10 +70,9 @@ type CVModel struct {
 	AgnosticPlain, AgnosticCorrected *metrics.TTest `json:",omitempty"`
 }
 
-// CrossValidate trains and tests MULTIBOOST, with the setting that does best on the inner
-// folds of each trial's training rows, beside AdaBoost on all sources and on each, with
-// as many rounds. The table must have sources in all parts; Stratified makes such
-// trials.
+// CrossValidate trains and tests MULTIBOOST, with the setting that does best on the inner folds of
+// each trial's training rows. It compares with AdaBoost on all sources and on each, with as many
+// rounds. The table must have sources in all parts; Stratified makes such trials.
 func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVOptions) (*CVReport, error) {
 	var o CVOptions
 	if opts != nil {

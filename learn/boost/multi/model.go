@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Model is a trained Q-ensemble, f(x) = Σ_l Q(l|x) g_l(x) with g_l(x) = Σ_j alpha_{l,j}
-// h_{l,j}(x) (eq. 4.3), and perhaps a shared slot that all domains have in common. It is
-// safe for use by several goroutines as long as nobody changes it.
+// Model is a trained Q-ensemble, f(x) = Σ_l Q(l|x) g_l(x) with g_l(x) = Σ_j alpha_{l,j} h_{l,j}(x)
+// (eq. 4.3). It may have a shared slot, common to all domains. Several goroutines may use it at
+// once while none changes it.
 type Model struct {
 	Settings string // options as JSON, for the record
 	Loss     boost.Loss
@@ -125,7 +125,7 @@ func (m *Model) Table() *table.Table {
 
 // PredictOptions adjusts prediction; nil is the zero value.
 type PredictOptions struct {
-	Rounds  int       // terms of so many rounds; 0 is all, negative an error
+	Rounds  int       // use the terms of this many rounds; 0 is all, negative an error
 	Workers int       // goroutines; 0 is GOMAXPROCS. Results do not depend on it
 	Q       []float64 // Q of the rows, by row and domain, in place of the model's classifier
 }
@@ -266,8 +266,9 @@ type Errors struct {
 	Agnostic float64   // largest over the target set
 }
 
-// ErrorRates are the errors of the predicted classes on rows with labels and sources: a
-// positive score predicts +1, another -1, and NaN is an error. Of the domains at least one must have rows; those without do not count.
+// ErrorRates are the errors of the predicted classes on rows with labels and sources. A positive
+// score predicts +1, any other -1, and NaN is an error. At least one domain must have rows; those
+// without do not count.
 func ErrorRates(d *boost.Data, scores []float64, target *TargetSet) (*Errors, error) {
 	if len(scores) != len(d.Y) || len(d.X.Source) != len(d.Y) {
 		return nil, fmt.Errorf("multi: %d scores and %d sources for %d rows", len(scores), len(d.X.Source), len(d.Y))

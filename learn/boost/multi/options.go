@@ -70,8 +70,8 @@ type Options struct {
 	Target  TargetSet `json:"target"`
 
 	Directions Directions `json:"directions"` // Max always has Own directions, and greedy rounds
-	// Slots: Own directions never have a shared slot, which has no rows of its own, nor has
-	// one source, where it would be its slot twice.
+	// Slots: Own directions never have a shared slot, since it has no rows of its own. A single
+	// source has none either, since it would be the same slot twice.
 	Slots        Slots     `json:"slots"`
 	Round        RoundKind `json:"round"`
 	Score        Score     `json:"score"`
@@ -98,14 +98,14 @@ type Options struct {
 	// slot: the domains, then the shared one.
 	Learner  boost.Learner   `json:"-"`
 	Learners []boost.Learner `json:"-"`
-	// Families, if not nil, are the classes that base predictors come from, in place of
-	// Learner: each slot trains one of every family and takes the one of the best score,
-	// its penalty counted.
+	// Families, if not nil, are the classes that base predictors come from, in place of Learner.
+	// Each slot trains one of every family and takes the one with the best score, its penalty
+	// included.
 	Families []Family `json:"-"`
 
-	// Q is a domain classifier that is there already; QTrain its values on the training
-	// rows, by row and domain, in place of or beside it. When both are nil, multinomial
-	// logistic regression is trained as QOptions says.
+	// Q is an existing domain classifier. QTrain holds its values on the training rows, by row and
+	// domain, in place of or beside it. When both are nil, multinomial logistic regression is
+	// trained as QOptions says.
 	Q          Classifier   `json:"-"`
 	QTrain     []float64    `json:"-"`
 	QOptions   QOptions     `json:"q"`
@@ -124,8 +124,8 @@ type Control struct {
 
 	Watch func(*Progress) error // if not nil, called after each round; an error stops the run
 
-	// Valid, if not nil, are rows with sources on which the largest loss of a domain is
-	// watched. With Patience the run ends when so many rounds brought no new least.
+	// Valid, if not nil, are rows with sources on which the largest loss of a domain is watched.
+	// With Patience the run ends after that many rounds without a new minimum.
 	Valid    *boost.Data
 	Patience int
 
@@ -142,9 +142,10 @@ type Control struct {
 //
 //	Σ_j alpha_j r_k Charge(family of j)
 //
-// the family-dependent r_{k,fam(j)} of section 4.4, after C. Cortes, M. Mohri and U. Syed,
-// "Deep boosting", ICML 2014. That r is a product is no loss for r_{k,fam} = 2 Rad_{m_k}(H_fam) by
-// Theorem 3.1, which is one of a number of the family and one of the sample; TreeFamilies has the first.
+// the family-dependent r_{k,fam(j)} of section 4.4, after C. Cortes, M. Mohri and U. Syed, "Deep
+// boosting", ICML 2014. That r is a product loses nothing for r_{k,fam} = 2 Rad_{m_k}(H_fam) by
+// Theorem 3.1, since that is a factor of the family times one of the sample. TreeFamilies has the
+// first.
 type Family struct {
 	Learner boost.Learner
 	Charge  float64 // at least 0; 1 is the penalty as it is without families
@@ -153,9 +154,8 @@ type Family struct {
 // familySeparator stands between the names of families in Model.Learners.
 const familySeparator = " | "
 
-// TreeFamilies are trees with leaves ±1 of so many splits each (ascending or not), with charges
-// that grow as their complexity over x by Theorem 3.1 does: the least is 1. bins is that of
-// boost.SignTrees.
+// TreeFamilies returns trees with leaves ±1 of the given numbers of splits, in any order. Charges
+// grow as the complexity over x by Theorem 3.1, the least being 1. bins is that of boost.SignTrees.
 func TreeFamilies(x *table.Table, splits []int, bins int) []Family {
 	q := boost.QuestionsOf(x)
 	out := make([]Family, len(splits))
@@ -282,8 +282,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	return o, o.Target.Check(p)
 }
 
-// settings are the options as JSON, for the record, for data of p domains: those of Q as it is
-// trained, null where it is given.
+// settings returns the options as JSON, for the record, for data of p domains. Options of Q are
+// those it was trained with, null where it was given.
 func (o *Options) settings(p int) (string, error) {
 	learners := []string{}
 	for _, l := range o.Learners {

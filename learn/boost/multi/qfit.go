@@ -219,8 +219,8 @@ func (f *qFit) choose(fold []int) (float64, error) {
 	return best, nil
 }
 
-// calibrate returns the temperature of least log loss on the labelled rows, each by the
-// classifier that has not seen it: golden section on its logarithm.
+// calibrate returns the temperature of least log loss on the labelled rows, each scored by the
+// classifier that has not seen it. It uses golden section on the logarithm.
 func (f *qFit) calibrate(crossed []*Logistic, fold []int, final *Logistic) float64 {
 	w := f.weights(f.rows(nil, -2), true)
 	q := make([]float64, f.labelled*f.p)

@@ -26,10 +26,9 @@ type QOptions struct {
 	Choose []float64 `json:"choose"` // if not nil, Lambda is the one of these with the least log loss on a held-out fold
 	Prior  Prior     `json:"prior"`
 
-	// Folds of cross-fitting: a training row's Q comes from a classifier that was
-	// trained on the other folds, since boosting would use an overconfident Q on the
-	// rows that it was trained on. New rows get a Q trained on everything. 0 is 5; 1 is
-	// none.
+	// Folds of cross-fitting: a training row's Q comes from a classifier trained on the other
+	// folds. Boosting would otherwise use a Q that is overconfident on its training rows. New rows
+	// get a Q trained on everything. 0 is 5; 1 is none.
 	Folds int `json:"folds"`
 	// OnlyUnlabelled trains Q on the unlabelled rows alone: it is then independent of
 	// the labelled sample, as the bounds want it, and needs no cross-fitting.
@@ -184,9 +183,8 @@ type FittedQ struct {
 // FitQ trains the default domain classifier on the rows of x and of unlabelled (nil: none),
 // which must have the columns and sources of x.
 //
-// Every domain has the same total weight unless the prior is Empirical; means and
-// deviations for standardising are taken with those weights from all rows, so that a
-// domain whose rows are all doubled changes nothing.
+// Every domain has the same total weight unless the prior is Empirical. Means and deviations for
+// standardising use those weights over all rows, so doubling all rows of a domain changes nothing.
 //
 // Errors: a domain without rows (in x, or with OnlyUnlabelled among the unlabelled), and
 // interruption.

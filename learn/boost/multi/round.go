@@ -10,9 +10,9 @@ import (
 // as none.
 const noSlope = 1e-10
 
-// smooth is a round on a differentiable objective (appendix B.4): the predictors of all
-// slots are trained with the weights at its start, ordered by score, and the first one, or
-// each in turn, takes a step.
+// smooth is a round on a differentiable objective (appendix B.4). The predictors of all slots are
+// trained with the weights at its start and ordered by score. The first one, or each in turn, takes
+// a step.
 func (r *training) smooth(p *Progress) error {
 	s := r.s
 	f := s.losses()
@@ -94,8 +94,8 @@ func (r *training) smoothStep(a *aggregate, pi []float64, x *candidate) float64 
 		}
 		return closedStep(wrong/z, penalty/z, r.o.EtaMax)
 	}
-	// Losses have moved since the round began, where slots before this one took steps;
-	// mu has not, so that every step lowers one and the same objective.
+	// Losses have changed since the round began, where earlier slots took steps. mu has not, so
+	// every step lowers the same objective.
 	eta, _ := s.lineSearch(a, x.ray, r.o.EtaMax)
 	return eta
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 )
 
-// Stumps is the learner of decision stumps with leaves ±1, the constants ±1 among them:
-// the exact maximiser of the edge Σ u h over all columns, thresholds (the middle of
-// neighbouring values) and signs. It is boost.Stumps for several directions at once:
-// one pass over the columns fits a stump for every slot, and a column in which one
-// value is frequent costs only its other entries.
+// Stumps is the learner of decision stumps with leaves ±1, including the constants ±1. It returns
+// the exact maximiser of the edge Σ u h over all columns, thresholds (midway between neighbouring
+// values) and signs. It is boost.Stumps for several directions at once. One pass over the columns
+// fits a stump for every slot, and a column with one frequent value costs only its other entries.
 //
 // A categorical column is divided into one level and the rest, as if it had been
 // written as columns of 0 and 1. Missing values go to the side that is better. Of

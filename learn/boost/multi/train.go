@@ -30,10 +30,10 @@ type training struct {
 	stalled      string
 }
 
-// Train minimises the objective of a Q-ensemble f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x)
-// over alpha >= 0 by coordinate descent: MULTIBOOST of section 4.3, in the form that the
-// package comment recommends unless options say otherwise. The table of d must have
-// sources, each with rows; NewData makes such data.
+// Train minimises the objective of a Q-ensemble f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x) over
+// alpha >= 0 by coordinate descent. This is MULTIBOOST of section 4.3, in the form that the package
+// comment recommends unless options say otherwise. The table of d must have sources, each with
+// rows; NewData makes such data.
 //
 // A round costs one pass of the base learner for every slot, and some ten passes over
 // the rows for every step. Memory beside the data is two numbers a row and slot.

@@ -28,20 +28,18 @@ type BinOptions struct {
 	Ctx        context.Context // when it is cancelled, the next column is an error; nil is never
 }
 
-// blockColumns is how many columns share a block. Eight codes are one word, and
-// eight histograms of 256 cells, 32 KB, stay in the first-level cache while
-// the rows of a node go by.
+// blockColumns is how many columns share a block. Eight codes fit in one word. Eight histograms of
+// 256 cells, 32 KB, stay in the first-level cache while the rows of a node pass.
 const blockColumns = 8
 
 // Bins is a table in one byte a cell. Code c of a numeric column says that the value
 // is above Threshold(c-1) and at most Threshold(c); of a categorical one, which
 // level. The code Values(j) says that the value is missing.
 //
-// Codes lie in blocks of eight columns: a block has one 64-bit word a row, column
-// k of the block in bits 8k … 8k+7. The words of eight blocks lie together, row by row, in a panel:
-// a row of a node is one line of the cache for 64 columns. Beside that each column has its
-// codes by itself, for rows that are divided by one column. Bins are safe for use by several
-// goroutines.
+// Codes lie in blocks of eight columns: a block has one 64-bit word a row, column k of the block in
+// bits 8k … 8k+7. The words of eight blocks are adjacent, row by row, in a panel: a row of a node
+// is one cache line for 64 columns. Beside that each column has its codes by itself, for rows that
+// are divided by one column. Bins are safe for use by several goroutines.
 type Bins struct {
 	rows    int
 	columns []column
@@ -70,11 +68,10 @@ type block struct {
 // panelBlocks is how many blocks share a panel.
 const panelBlocks = 8
 
-// NewBins bins the columns of x. Quantiles come from a Sketch of each column, so that
-// a column with no more distinct values than bins gets each of them exactly; a
-// threshold lies in the middle between the largest value on one side and the
-// smallest on the other. A categorical column keeps its 255 heaviest levels, and
-// the others count as missing.
+// NewBins bins the columns of x. Quantiles come from a Sketch of each column. A column with no more
+// distinct values than bins gets each of them exactly. A threshold is midway between the largest
+// value on one side and the smallest on the other. A categorical column keeps its 255 heaviest
+// levels, and the others count as missing.
 //
 // Bins of a sparse table are those of the same table when it is dense, and cost what there are
 // entries.
@@ -300,8 +297,8 @@ func (c *column) code(v float32) uint8 {
 	return uint8(at)
 }
 
-// encode computes the codes of all rows; with settle, thresholds move to the
-// middle between the values on both sides, rows of weight 0 left out.
+// encode computes the codes of all rows. With settle, thresholds move midway between the values on
+// both sides, ignoring rows of weight 0.
 func (b *Bins) encode(x *table.Table, o *BinOptions, settle bool) {
 	weights := o.Weights
 	b.blocks = make([]block, (len(b.columns)+blockColumns-1)/blockColumns)

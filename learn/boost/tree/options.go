@@ -14,9 +14,9 @@ const (
 	// G²/(H+L2) of both children less that of the parent. It is the Newton gain of
 	// gradient boosting, and with H as weights that of a regression tree.
 	LeastSquares Criterion = iota
-	// DualNorm is the increase of the norm ‖G‖_r of the leaves' sums, raised to the
-	// power r when that is finite: for leaf values in the ball of the dual norm.
-	// Options.R is r. H and the penalties do not enter.
+	// DualNorm is the increase of the norm ‖G‖_r of the leaves' sums, raised to the power r when
+	// that is finite. It is for leaf values in the ball of the dual norm. Options.R is r. H and the
+	// penalties do not enter.
 	DualNorm
 )
 
@@ -27,7 +27,9 @@ type Options struct {
 	MaxLeaves int  // 0 is no limit
 	DepthWise bool // splits level by level; otherwise the leaf of the largest gain is next
 
-	MinRows   int     // rows in a child; 0 is 1. Above 1 rows are counted in the low bits of Cell.H, at the cost of so many bits of H
+	// least number of rows in a child; 0 is 1. Above 1 the low bits of Cell.H count rows, at the
+	// cost of as many bits of H
+	MinRows   int
 	MinWeight float64 // Σ H in a child
 	L2        float64 // penalty ½ L2 w² on each leaf value
 	L1        float64 // penalty L1 |w|
@@ -47,9 +49,9 @@ type Options struct {
 	OneHot int
 	Smooth float64
 
-	// LevelCost times what the levels beyond OneHot gain when they are noise is taken off a
-	// division of a categorical column: with many levels of few rows each, some division always fits
-	// the rows at hand. 0 is 1; negative is none. See levelCost.
+	// LevelCost is a factor of the gain that levels beyond OneHot have from noise, which is
+	// subtracted from the gain of dividing a categorical column. With many levels of few rows each,
+	// some division always fits the rows at hand. 0 is 1; negative is none. See levelCost.
 	LevelCost float64
 
 	ColumnsByLevel float64 // share of the columns that may split on a level; 0 is all

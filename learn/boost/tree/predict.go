@@ -66,10 +66,9 @@ func flatten(t *Tree, weight float64) flat {
 	return f
 }
 
-// Forest predicts with many trees at once: out[o] of a row is the sum of Weight·h
-// over the trees added to output o, in the order in which they were added, each term
-// rounded before it is added. It must not be changed while it predicts; several
-// goroutines may predict at a time.
+// Forest predicts with many trees at once. out[o] of a row is the sum of Weight·h over the trees
+// added to output o, in the order of addition, each term rounded before it is added. It must not be
+// changed while it predicts; several goroutines may predict at a time.
 type Forest struct {
 	Ctx context.Context // when it is cancelled, Predict ends with its error; nil is never cancelled
 
@@ -90,7 +89,7 @@ func NewForest(outputs int) *Forest {
 	return &Forest{outputs: outputs, slot: map[int32]uint32{}}
 }
 
-// Add adds a tree, of which it keeps what prediction needs.
+// Add adds a tree and keeps what prediction needs of it.
 func (f *Forest) Add(t *Tree, weight float64, output int) {
 	ft := forestTree{flat: flatten(t, weight), tree: t, output: output}
 	for at := range ft.nodes {
@@ -110,8 +109,8 @@ func (f *Forest) Add(t *Tree, weight float64, output int) {
 	f.trees = append(f.trees, ft)
 }
 
-// forestRows rows go down a tree together: enough to hide that each step waits for
-// the one before, few enough that their features stay in the cache.
+// forestRows rows descend a tree together. That is enough to hide the latency of each step, and few
+// enough for their features to stay in the cache.
 const forestRows = 128
 
 // predictRows rows are one task: half a millisecond with a hundred small trees, so that a
@@ -200,9 +199,9 @@ func (f *Forest) walkAll(s *walk, dst []float64, n int, whole bool) {
 	}
 }
 
-// numbers walks down where nothing is missing and nothing categorical: all rows a
-// level at a time, so that their chains of loads overlap; the few that
-// are left on deep trees one by one.
+// numbers descends trees where nothing is missing and nothing categorical. It moves all rows a
+// level at a time, so that their chains of loads overlap, and the few left on deep trees one by
+// one.
 func (s *walk) numbers(t *flat, stride, n int) {
 	nodes, features := t.nodes, s.features
 	state := s.at[:n]

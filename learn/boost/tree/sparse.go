@@ -8,10 +8,10 @@ import (
 
 // sparse finds splits on the bins of a sparse table.
 //
-// A node's histogram has the cells of its rows' entries only. What is left of the node's sums is
-// the cell of the implicit value, so a column costs what it has entries in the node, and
-// one without any costs nothing: it cannot split it. The sums are integers: splits are those that
-// the histogram of the dense table gives, bit for bit.
+// A node's histogram has the cells of its rows' entries only. The implicit value's cell is the
+// remainder of the node's sums. A column therefore costs as much as it has entries in the node; a
+// column without any cannot split it and costs nothing. The sums are integers: splits are those
+// that the histogram of the dense table gives, bit for bit.
 type sparse struct {
 	b       *Bins
 	s       *sparseBins
