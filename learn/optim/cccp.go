@@ -47,7 +47,7 @@ type CCCPResult struct {
 // OuterStep is what an outer step of CCCP came to.
 type OuterStep struct {
 	J        float64 // after it
-	Gap      float64 // asked of its convex problem
+	Gap      float64 // requested of its convex problem
 	Tangents int     // of P, since the beginning
 	Planes   int
 }

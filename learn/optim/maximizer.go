@@ -8,8 +8,8 @@ import (
 // Maximizer is met by bounded sets on which a linear function can be maximised.
 type Maximizer interface {
 	Set
-	// Maximize stores in x, unless it is nil, a point of the set where ⟨g, ·⟩ is
-	// largest, and returns the maximum, or a bound just above it.
+	// Maximize returns the maximum of ⟨g, ·⟩ over the set, or a bound just above it. Unless x is
+	// nil it stores a maximiser there.
 	Maximize(g, x []float64) float64
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/space"
 )
 
-// Space is the labellings of a Problem's sequences as outputs for the learners of package
-// margin. An input is the number of a sequence, an output its labels by their places in
-// Model.Labels, and an annotation the same with -1 where a label is not known. The loss is the
-// number of known labels that are wrong.
+// Space is the labellings of a Problem's sequences as outputs for the learners of package margin.
+// An input is the number of a sequence. An output is its labels by their places in Model.Labels,
+// and an annotation the same with -1 where a label is not known. The loss is the number of known
+// labels that are wrong.
 type Space struct {
 	p    *Problem
 	mean bool

@@ -341,9 +341,8 @@ func (d *dual) rounded() float64 {
 // widest is how many bare elements an exchange may leave; more take too long to cover.
 const widest = 8
 
-// exchange puts each set in, in the place of those that it meets, and covers the elements that
-// are left bare as well as can be; it keeps what is better. Sets that no better cover has are
-// left out.
+// exchange inserts each set in place of those that it intersects, and covers the uncovered elements
+// as well as possible. It keeps what is better. Sets that cannot be in a better cover are left out.
 func (d *dual) exchange() (changed bool) {
 	p := d.p
 	floor := math.Max(d.value, d.rounded())

@@ -54,7 +54,7 @@ func merge(a, b []*Solution, k int) []*Solution {
 	for i, x := range a {
 		for j, y := range b {
 			if (i+1)*(j+1) > k {
-				break // so many are at least as good
+				break // enough covers are at least as good
 			}
 			out = append(out, &Solution{Sets: slices.Concat(x.Sets, y.Sets), Value: x.Value + y.Value, Bound: x.Bound + y.Bound,
 				Optimal: x.Optimal && y.Optimal, Nodes: x.Nodes + y.Nodes})

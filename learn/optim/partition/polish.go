@@ -14,8 +14,8 @@ const (
 )
 
 // polish solves small regions of the best cover exactly, around the sets where it and the
-// relaxation disagree. In a large part the losses of many places add up: without this the gap
-// would be too wide to drop any set, though every place by itself is easy.
+// relaxation disagree. In a large part the gaps of many places add up. Without this the total would
+// be too wide to drop any set, though every place by itself is easy.
 func (sv *solver) polish(d *dual) {
 	p := d.p
 	if d.chosen == nil || p.elements() <= polished {

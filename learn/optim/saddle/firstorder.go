@@ -14,14 +14,13 @@ import (
 // the other solver. The zero value is mirror-prox on all examples with backtracked
 // steps, for λ in the unit simplex.
 //
-// With Batch > 0 the examples of a Sampled are drawn without replacement in
-// passes, and an iteration is a pass; otherwise it is a step. Runs are determined by
-// Seed, whatever the number of workers of the problem, and one resumed from a
-// checkpoint goes on exactly as if it had not been interrupted.
+// With Batch > 0 the examples of a Sampled are drawn without replacement in passes, and an
+// iteration is a pass; otherwise it is a step. Runs are determined by Seed for any number of
+// workers of the problem. A run resumed from a checkpoint continues exactly as if it had not been
+// interrupted.
 //
-// A value or gradient that is not finite, or a value or weight beyond 1e8 times
-// those of the start, ends the run with a *DivergenceError, and the result holds what
-// was before the step that caused it.
+// A value or gradient that is not finite, or a value or weight beyond 1e8 times those of the start,
+// ends the run with a *DivergenceError. The result holds the state before the step that caused it.
 //
 // A step costs one evaluation or two (see Method) and the projections.
 type FirstOrder struct {
@@ -42,15 +41,15 @@ type FirstOrder struct {
 	Batch  int  // examples of a minibatch; zero is all
 	Seed   uint64
 
-	// Suffix forgets, whenever the number of steps has doubled, what was averaged
-	// before, so that averages are of the last half to two thirds of the steps: the
-	// same rate, without the start, which weighs on averages of all like 1/T.
+	// Suffix discards earlier averages whenever the number of steps has doubled, so that averages
+	// are of the last half to two thirds of the steps. The rate is the same without the start,
+	// whose weight in averages of all steps is 1/T.
 	Suffix bool
 
-	// Gap, if positive, stops a convex run when a certificate has upper - lower ≤
-	// Gap·max(Least, |upper|), where a Least of zero is 1. It is looked at every CheckEvery iterations (zero is 10
-	// for minibatches, 50 without), and at the end whatever Gap is, unless it is
-	// negative or the problem not convex.
+	// Gap, if positive, stops a convex run when a certificate has upper - lower ≤ Gap·max(Least,
+	// |upper|), where a Least of zero is 1. It is computed every CheckEvery iterations (zero is 10
+	// for minibatches, 50 without). It is also computed at the end, unless Gap is negative or the
+	// problem not convex.
 	Gap, Least float64
 	CheckEvery int
 	Certify    CertifyOptions
@@ -298,8 +297,8 @@ func (s *saddleRun) eval(w, lambda, gw, gl []float64) (v float64, examples int, 
 	return v, examples, nil
 }
 
-// healthy returns why the values met at w, where the given step led (the start counts as
-// where the first does), are no longer those of a run that converges.
+// healthy returns nil, or why the values met at w are no longer those of a run that converges. The
+// given step led to w; the start counts as the first step's.
 func (s *saddleRun) healthy(step int, v float64, gw, gl, w []float64) error {
 	bad := v-v != 0 || optim.FirstNotFinite(gw) >= 0 || optim.FirstNotFinite(gl) >= 0 || optim.FirstNotFinite(w) >= 0
 	norm := optim.MaxAbs(w)

@@ -8,9 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Proof is a run in rounds that proves a gap: what Planes and Newton, and runs of other packages
-// that play one game after another, have in common. It holds the best bounds so far with what
-// proves them.
+// Proof is a run in rounds that proves a gap. Planes, Newton, and runs of other packages that play
+// one game after another share it. It holds the best bounds so far with what proves them.
 type Proof struct {
 	Run   *run.Run
 	Best  Certificate
@@ -18,7 +17,8 @@ type Proof struct {
 	Least float64   // gaps are relative to max(Least, |value|)
 }
 
-// Begin starts a run of at most so many rounds, whatever limit of iterations the control has.
+// Begin starts a run of at most the given number of rounds, whatever limit of iterations the
+// control has.
 func (p *Proof) Begin(solver string, control *run.Control, rounds int) {
 	var own run.Control
 	if control != nil {
@@ -51,7 +51,8 @@ func (p *Proof) Certain() bool { return p.Best.W != nil && p.Best.Lambda != nil 
 // Within reports whether the gap is at most so much times max(Least, value).
 func (p *Proof) Within(gap float64) bool { return p.Certain() && p.Best.within(gap, p.Least) }
 
-// Result is that of a run which ended at w, after so many steps: what is proved, if anything is.
+// Result returns the result of a run that ended at w after the given number of steps: what is
+// proved, if anything is.
 func (p *Proof) Result(w []float64, steps int, reason run.Reason) *Result {
 	r := &Result{W: w, Lambda: p.Mix, LastW: w, LastLambda: p.Mix, Steps: steps, Iterations: p.Run.Steps(),
 		Evaluations: p.Run.Evaluations, Reason: reason, Value: p.Best.Upper}

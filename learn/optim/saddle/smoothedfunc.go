@@ -69,9 +69,8 @@ func (b *smoothedBounds) certificate() Certificate {
 	return Certificate{Upper: b.best.Upper, Lower: b.best.Lower, W: slices.Clone(b.best.W), Lambda: slices.Clone(b.best.Lambda)}
 }
 
-// add takes note of φ(w, λ), its gradient along w, and max φ(w, ·). It returns errProved
-// when the gap is proved, or when of the gap here what is due to w is a quarter of what is
-// due to λ, which only a smaller τ can mend.
+// add records φ(w, λ), its gradient along w, and max φ(w, ·). It returns errProved when the gap is
+// proved, or when w's part of the gap is a quarter of λ's, which only a smaller τ can reduce.
 func (b *smoothedBounds) add(w, lambda, grad []float64, v, upper float64) error {
 	rest := 0.0 // drop(nil, w, grad, b.mu), in half the time
 	for j, g := range grad {

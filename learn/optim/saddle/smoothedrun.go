@@ -277,8 +277,8 @@ func (s *smoothedRun) measure(below Convex) (*Row, error) {
 	return row, nil
 }
 
-// unsettledWalls tells whether another round at the same τ is due, since which coordinates
-// are left alone has to settle first: at a smaller τ rounds take longer.
+// unsettledWalls reports whether another round at the same τ is due. The set of coordinates at
+// walls must settle first, since at a smaller τ rounds take longer.
 func (s *smoothedRun) unsettledWalls() (bool, error) {
 	if !walled(s.W) || s.unsettled >= mostUnsettled {
 		s.unsettled = 0

@@ -26,13 +26,13 @@ import (
 // differentiable in the scores. The methods work on many rows at once: scores,
 // gradients and second derivatives of row i are f[i*K : (i+1)*K], K = Outputs().
 //
-// No method multiplies by a sample weight or divides by the number of rows:
-// whoever sums over rows does, once.
+// No method multiplies by a sample weight or divides by the number of rows; the caller that sums
+// over rows does, once.
 type Loss interface {
 	Name() string // identifies the loss in model files, parameters included; see Parse
 	Outputs() int // scores a row: 1, or the number of classes
-	// Check returns an error unless y is a label of this loss: -1 or +1 for a
-	// margin loss, a class number for soft-max, any finite number for regression.
+	// Check returns an error unless y is a label of this loss: -1 or +1 for a margin loss, a class
+	// number for soft-max, any finite number for regression.
 	Check(y float64) error
 	// Values stores Phi(y[i], F_i) in dst[i].
 	Values(dst, y, f []float64)
@@ -432,9 +432,9 @@ func Mean(l Loss, y, w, f []float64, workers int) float64 {
 	return sum / total
 }
 
-// sum is Σ Phi over at most lossBlock rows, with one logarithm for all: each
-// factor 1+exp(-|yF|) is at most 2, so their product stays a float. What is below
-// 1e-16 in one row is lost, as it would be beside any row of middling loss.
+// sum returns Σ Phi over at most lossBlock rows, with one logarithm for all. Each factor
+// 1+exp(-|yF|) is at most 2, so their product stays a float. What is below 1e-16 in one row is
+// lost, as it would be beside any row of middling loss.
 func (l Logistic) sum(y, f []float64) float64 {
 	linear, product := 0.0, 1.0
 	for i, v := range y {
@@ -499,9 +499,9 @@ func HasMargin(l Loss) bool {
 	return l.Outputs() == 1 && l.Check(1) == nil && l.Check(-1) == nil && l.Check(0) != nil
 }
 
-// ErrorRate is the weighted share of rows whose class is not the one that ClassOf
-// predicts, so that it is what a comparison of predictions with labels finds. A score that
-// is NaN is an error. Labels are -1 and +1 where l has one score, else indices.
+// ErrorRate is the weighted share of rows whose class differs from the one that ClassOf predicts.
+// Comparing predictions with labels gives the same number. A score that is NaN is an error. Labels
+// are -1 and +1 where l has one score, else indices.
 func ErrorRate(l Loss, y, w, scores []float64) float64 {
 	k := l.Outputs()
 	wrong, total := 0.0, 0.0
@@ -527,8 +527,8 @@ func Right(outputs int, y float64, f []float64) bool {
 	return c == int(y)
 }
 
-// ClassOf returns the class that the scores of one row predict: of one score 1 where it is
-// positive, else 0; of several the first of the highest.
+// ClassOf returns the class that the scores of one row predict. For one score it is 1 where the
+// score is positive, else 0; for several it is the first of the highest.
 func ClassOf(f []float64) int {
 	if len(f) == 1 {
 		if f[0] > 0 {
