@@ -57,7 +57,7 @@ type Options struct {
 	NoPolish bool // leaves out the second part of solver auto, which proves the gap
 }
 
-// Minimax returns the options of package minimax, but for what a run is told. Errors begin with the
+// Minimax returns the options of package minimax, without those of a run. Errors begin with the
 // name of an option.
 func (o *Options) Minimax() (*minimax.Options, error) {
 	var full Options

@@ -51,9 +51,9 @@ type Contestant struct {
 	// By are the measures that settings are chosen by, by number: the second decides where the
 	// first is equal, and so on. nil is all, in their order.
 	By []int
-	// Path, if not nil, fits several settings of the grid to one fold, each from where the
-	// one before it ended: it calls done with the measures of each, in any order. Setting.Fit
-	// is then not called.
+	// Path, if not nil, fits several settings of the grid to one fold, each starting from where the
+	// one before it ended. It calls done with the measures of each, in any order. Setting.Fit is
+	// then not called.
 	Path func(ctx context.Context, fold dataset.Fold, settings []int, done func(setting int, measures []float64) error) error
 	// As names a contestant before this one whose inner fits this one chooses by, and whose
 	// choices it takes without a By of its own. Its grid must have as many settings; one
@@ -84,8 +84,8 @@ type Plan struct {
 	Weight func(example int) float64
 	// EqualFolds lets inner folds count the same, whatever they weigh.
 	EqualFolds bool
-	// Hindsight fits every setting to every training part, and not only what was chosen:
-	// Standing.Best then says what the best choice would have been, by measure BestBy.
+	// Hindsight fits every setting to every training part, not only the chosen ones. Standing.Best
+	// then says which choice would have been best, by measure BestBy.
 	Hindsight bool
 	BestBy    int
 	// Against names the contestant that the others are tested against; "" is the first.
@@ -97,8 +97,8 @@ type Plan struct {
 	// Save, if not nil, is called with each new fit of known settings and finite measures,
 	// one call at a time. An error ends the run, and no call follows it.
 	Save func(*Fitted) error
-	// Done, if not nil, is told after each fit, by several goroutines at once; all is the
-	// number of fits, those that contestants may come to share counted for each.
+	// Done, if not nil, is called after each fit, from several goroutines at once. all is the
+	// number of fits, where fits that contestants may share count for each.
 	Done func(all int, contestant string, trial int)
 }
 

@@ -10,22 +10,20 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Sizes of blocks. A panel of B (maxK rows of three vectors) stays near the first-level
-// cache while a column of tiles reads it, a block of A and one of B in the second
-// level. On an AVX-512 server core (48 KB and 2 MB; best of many short runs) the
-// layers of BenchmarkLayer reach 150 GFLOP/s in float32 and 70 in float64; blocks of
-// 192 or 400 steps, and of half or twice the bytes, come to 0.9 to 1.02 of that.
+// Sizes of blocks. A panel of B (maxK rows of three vectors) stays near the first-level cache while
+// a column of tiles reads it. A block of A and one of B stay in the second level. On an AVX-512
+// server core (48 KB and 2 MB) other sizes were no better: blocks of 192 or 400 steps, and of half
+// or twice the bytes, reach 0.9 to 1.02 of this speed (BenchmarkLayer).
 const (
 	maxK   = 256     // steps of k in a block
 	bytesA = 1 << 18 // of a packed block of A
 	bytesB = 1 << 19 // of a packed block of B
 )
 
-// Gemm stores alpha·op(A)·op(B) + beta·C in C, where op is the identity or the
-// transposition, op(A) is m×k, op(B) k×n and C m×n, all in rows of lda, ldb and
-// ldc elements. C must share no memory with A or B. Up to workers goroutines
-// take part (zero is GOMAXPROCS; never more than the size of the product repays),
-// and the result is the same, bit for bit, for any number of them.
+// Gemm stores alpha·op(A)·op(B) + beta·C in C, where op is the identity or the transposition. op(A)
+// is m×k, op(B) k×n and C m×n, in rows of lda, ldb and ldc elements. C must share no memory with A
+// or B. Up to workers goroutines take part (zero is GOMAXPROCS), and never more than the size of
+// the product justifies. The result is the same, bit for bit, for any number of them.
 //
 // It panics as gonum's routine does on dimensions, strides and slices that do not
 // fit. Cost: O(m·n·k) operations, and O(workers) blocks of at most 1 MB that are
@@ -172,10 +170,9 @@ func (t *task[T]) put() {
 	tasks[T]().put(t)
 }
 
-// split chooses the grid of up to workers cells, of whole tiles, whose largest
-// cell costs least: the others wait for it. A cell packs its rows of A and its
-// columns of B for itself, (height+breadth)·k copies for height·breadth·k
-// multiplications, a copy being taken for 16 of these.
+// split chooses the grid of up to workers cells, of whole tiles, whose largest cell costs least:
+// the others wait for it. A cell packs its rows of A and its columns of B for itself. That is
+// (height+breadth)·k copies for height·breadth·k multiplications; a copy counts as 16 of these.
 func (t *task[T]) split(workers int) {
 	rows := (t.m + t.path.mr - 1) / t.path.mr
 	cols := (t.n + t.path.lanes - 1) / t.path.lanes
@@ -230,9 +227,9 @@ func grown[T Float](s []T, n int) []T {
 	return s[:n]
 }
 
-// directRows is the number of tiles of rows of C up to which the rows of B are read
-// where they lie: packing pays when they are read more often. For m×1024×784 in
-// float32, GFLOP/s packed and direct: 70 and 107 at m=16, 90 and 121 at m=24.
+// directRows is the number of tiles of rows of C up to which B is read without packing. Packing
+// pays when its rows are read more often. For m×1024×784 in float32, GFLOP/s packed and direct: 70
+// and 107 at m=16, 90 and 121 at m=24.
 const directRows = 4
 
 // cell computes rows i0 to i1 and columns j0 to j1 of C.
@@ -291,8 +288,8 @@ func (t *task[T]) cell(s *space[T], i0, i1, j0, j1 int) {
 	}
 }
 
-// tiles computes a block of C from a packed block of A and one of B, which is packed
-// or, when direct, lies where it is.
+// tiles computes a block of C from a packed block of A and a block of B, which is packed unless
+// direct.
 func (t *task[T]) tiles(a, b []T, direct bool, ib, ie, jb, je, depth int, beta T) {
 	p := t.path
 	mr, nr := p.mr, p.nr()

@@ -10,8 +10,8 @@ const (
 	little   = 1 << 14 // multiplications up to which gonum's loops are as fast
 )
 
-// Dsyrk stores alpha·A·Aᵀ + beta·C (t = NoTrans; C n×n, A n×k) or alpha·Aᵀ·A + beta·C
-// (A k×n) in the triangle ul of C, and leaves the other alone. Cost: n²·k multiplications.
+// Dsyrk stores alpha·A·Aᵀ + beta·C (t = NoTrans; C n×n, A n×k) or alpha·Aᵀ·A + beta·C (A k×n) in
+// the triangle ul of C. It does not touch the other triangle. Cost: n²·k multiplications.
 func (s Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
 	if !syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) || alpha == 0 || float64(n)*float64(n)*float64(k) <= little {
 		if beta == 0 && syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) {
@@ -62,8 +62,8 @@ func clearTriangle[T Float](ul blas.Uplo, n int, c []T, ldc int) {
 	}
 }
 
-// syrk goes down the diagonal: a block on it is computed whole, beside C, and its
-// triangle copied; the rest of its rows is one product.
+// syrk goes down the diagonal. It computes a block on the diagonal whole, beside C, and copies its
+// triangle; the remainder of its rows is one product.
 func syrk[T Float](p *path[T], workers int, upper, trans bool, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
 	vectors := func(i int) []T { // A from vector i on: row i, or column i when transposed
 		if trans {

@@ -6,10 +6,9 @@ import "gonum.org/v1/gonum/blas"
 // in float64 sides of 16, 24, 32 and 64 gave 29, 28, 32 and 18 GFLOP/s, gonum alone 2.
 const solve = 32
 
-// Dtrsm replaces B, m×n, by the solution X of op(A)·X = alpha·B (side = Left; A m×m) or
-// of X·op(A) = alpha·B (Right; A n×n), where A is the triangle ul of a, with ones on the
-// diagonal when d is Unit. A must not be singular; this is not checked. Cost: m²·n or
-// m·n² multiplications and additions.
+// Dtrsm replaces B, m×n, by the solution X of op(A)·X = alpha·B (side = Left; A m×m) or of X·op(A)
+// = alpha·B (Right; A n×n). A is the triangle ul of a, with ones on the diagonal when d is Unit. A
+// must not be singular; this is not checked. Cost: m²·n or m·n² multiplications and additions.
 func (s Implementation) Dtrsm(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	if order := trsmOrder(side, ul, t, d, m, n, alpha != 0, len(a), lda, len(b), ldb); order > solve {
 		trsm(best[float64](), s.Workers, side == blas.Left, ul == blas.Upper, t != blas.NoTrans, m, n, alpha, a, lda, b, ldb,

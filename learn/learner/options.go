@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// None is the value of an option that is to be nothing at all, where its zero value stands
-// for a default that is not zero.
+// None is the value that turns an option off where its zero value stands for a default that is not
+// zero.
 const None = -1
 
 // Amount returns v, or 0 for None and other negative numbers.
@@ -317,9 +317,8 @@ func (p *Option) check() error {
 	return nil
 }
 
-// Settings writes all options that are not at their default as "name=value name=value", in
-// the order of the fields: the same text for the same settings. Blanks within values are
-// written +.
+// Settings writes all options that are not at their default as "name=value name=value", in the
+// order of the fields. The same settings give the same text. Blanks within values are written +.
 func Settings(o any) string {
 	var words []string
 	for _, p := range Options(o) {

@@ -13,9 +13,9 @@ import (
 
 // TTest is the outcome of a paired t-test.
 //
-// When all differences are one number other than 0 there is no spread to measure it by: the
-// test says nothing, and T and P are undefined. That happens with two or three folds of
-// few rows, where an infinite T and a P of 0 would pass for the strongest of evidence.
+// When all differences equal one number other than 0 there is no spread to measure it by. The test
+// is then inconclusive, and T and P are undefined. This happens with two or three folds of few
+// rows, where an infinite T and a P of 0 would look like the strongest evidence.
 type TTest struct {
 	Mean float64 // of a-b
 	SE   float64 // its standard error
@@ -111,10 +111,10 @@ func McNemar(a, b []bool) (McNemarTest, error) {
 // Interval is a range of plausible values.
 type Interval struct{ Low, High float64 }
 
-// Bootstrap returns the percentile interval of the given level (0.95 is usual)
-// for a statistic of n examples, from rounds samples with replacement drawn with
-// rng. stat is given the numbers of the examples in a sample, which it must not
-// keep (B. Efron, "Bootstrap methods: another look at the jackknife", 1979).
+// Bootstrap returns the percentile interval of the given level (0.95 is usual) for a statistic of n
+// examples. It draws the given number of samples with replacement from rng. stat receives the
+// numbers of the examples in a sample, which it must not keep (B. Efron, "Bootstrap methods:
+// another look at the jackknife", 1979).
 func Bootstrap(n, rounds int, level float64, rng *rand.Rand, stat func(sample []int) float64) (Interval, error) {
 	if n < 1 || rounds < 1 || !(level > 0 && level < 1) {
 		return Interval{}, fmt.Errorf("metrics: Bootstrap: impossible: %d examples, %d rounds, level %v", n, rounds, level)

@@ -48,8 +48,8 @@ func Read(r io.Reader, opts *ReadOptions) (*Container, error) {
 	return c, nil
 }
 
-// ReadKind reads a container that must be of the kind, with a version up to newest, and
-// decodes its meta field into meta: Read, Expect and Meta, and the first error of theirs.
+// ReadKind reads a container that must be of the kind, with a version up to newest, and decodes its
+// meta field into meta. It combines Read, Expect and Meta, and returns their first error.
 func ReadKind(r io.Reader, kind string, newest int, meta any) (*Container, error) {
 	c, err := Read(r, nil)
 	if err != nil {

@@ -22,9 +22,9 @@ type OptimizerOptions struct {
 	Workers   int // goroutines; zero is GOMAXPROCS
 }
 
-// Optimizer turns the dense gradients of batches into steps, in float32 or float64.
-// The rules are those of optim.Stochastic, which takes sparse terms one at a time, and
-// so is the penalty: it moves at the rates of the gradient, as a proximal step.
+// Optimizer turns the dense gradients of batches into steps, in float32 or float64. The rules are
+// those of optim.Stochastic, which takes sparse terms one at a time. The penalty is the same too: a
+// proximal step at the rates of the gradient.
 //
 // It is not for use by several goroutines at once.
 type Optimizer[T Float] struct {

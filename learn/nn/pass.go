@@ -140,10 +140,10 @@ func (p *Pass[T]) addBias(job int) {
 	}
 }
 
-// Backward stores in grad the gradient, with respect to the parameters, of a function
-// of the outputs of the last Forward whose derivative with respect to them is dOutputs
-// (as many rows). params must be those of that Forward. The gradient is the sum over
-// rows: a caller who wants the mean divides dOutputs. dOutputs stays as it is.
+// Backward stores in grad the gradient, with respect to the parameters, of a function of the
+// outputs of the last Forward. dOutputs holds its derivative with respect to these outputs (as many
+// rows). params must be those of that Forward. The gradient is the sum over rows; for the mean,
+// divide dOutputs. dOutputs stays as it is.
 func (p *Pass[T]) Backward(params, dOutputs, grad []T) {
 	n := p.net
 	last := n.Layers() - 1

@@ -19,9 +19,8 @@ type Data struct {
 
 	Y []float64 // for regression, in place of Class
 
-	// Weight, if not nil, says how much each example counts in every loss, error and AUC:
-	// means are weighted ones, and a weight of 2 is the same as two copies. Minibatches are
-	// drawn evenly.
+	// Weight, if not nil, is how much each example counts in every loss, error and AUC. Means are
+	// weighted, and a weight of 2 is equivalent to two copies. Minibatches are drawn evenly.
 	Weight []float64
 }
 

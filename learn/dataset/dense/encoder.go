@@ -126,9 +126,8 @@ func (e *Encoder) Check(features int) error {
 	return nil
 }
 
-// Data encodes a table. Its columns must be those of training, in any order; classes
-// are matched by name when names are given, and targets may be absent for prediction
-// (Data.Class is then nil).
+// Data encodes a table. Its columns must be those of training, in any order. Classes are matched by
+// name when names are given. Targets may be absent for prediction (Data.Class is then nil).
 func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 	t, err := t.Dense(0)
 	if err != nil {

@@ -85,9 +85,8 @@ type part struct {
 	stride, rows int
 }
 
-// assemble makes columns of the parts. They are kept until the number of rows is
-// known: a column that grows as parts come is copied five times over, and reading
-// took a third longer.
+// assemble makes columns of the parts. They are kept until the number of rows is known. A column
+// that grows as parts arrive is copied five times over, which made reading a third slower.
 func (b *builder) assemble() error {
 	t := b.out
 	var wg sync.WaitGroup
@@ -301,9 +300,8 @@ func sorted(list []string) ([]string, []int32) {
 	return out, rank
 }
 
-// sortedNumbers is sorted for classes that are all numbers, of which equal ones
-// are one class, whatever way they are written: 1, +1 and 1.0. The shortest way
-// gives the name.
+// sortedNumbers is sorted for classes that are all numbers. Equal numbers are one class however
+// they are written: 1, +1 and 1.0. The shortest form gives the name.
 func sortedNumbers(list []string, values []float64) ([]string, []int32) {
 	order := make([]int, len(list))
 	for i := range order {

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// usable refuses tables from which nothing can be learned; where the classes are known
-// before, rows are to be predicted or measured, and one class will do.
+// usable rejects tables from which nothing can be learned. Where the classes are known already,
+// rows are to be predicted or measured, and one class is enough.
 func (t *Table) usable(known bool) error {
 	if t.Weight != nil {
 		sum := 0.0
@@ -64,13 +64,12 @@ func (t *Table) describe(o *Options) {
 	}
 }
 
-// Identifiers are looked for in tables of so many rows or more: in few rows all sorts of values
-// differ.
+// identifierRows is the least number of rows of a table in which identifiers are looked for: in few
+// rows all sorts of values differ.
 const identifierRows = 20
 
-// identifies warns of a column that most likely tells rows apart and nothing else: one that counts
-// the rows, one of whole numbers without a repetition that is called so, and one with another
-// level in every row.
+// identifies warns of a column that most likely only identifies rows. Such columns count the rows,
+// have a telling name and whole numbers without repetition, or have another level in every row.
 func (t *Table) identifies(c *Column) {
 	if t.Rows < identifierRows || len(c.Values) != t.Rows {
 		return
@@ -133,8 +132,8 @@ func (t *Table) CheckFolds(k int) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// CheckSources is an error if the table has no sources, or one of them no rows
-// or no rows with weight: a mixture in which it takes part has no meaning.
+// CheckSources returns an error if the table has no sources, or if a source has no rows or no
+// weight. Mixtures that include such a source would be meaningless.
 func (t *Table) CheckSources() error {
 	if t.Source == nil {
 		return &Error{Name: t.Name, Msg: "no column says which source a row is from; name it", Err: ErrColumns}

@@ -12,9 +12,9 @@ import (
 // taken from the first block, so that no part of the input is read twice or kept.
 const sampleRows = 1000
 
-// likeData reports whether a header of so many names looks like a row of data, given the names
-// that are numbers: all of them, or half and more where these are not integers in ascending
-// order, as years and numbers of pixels are.
+// likeData reports whether a header of the given number of names looks like a row of data, given
+// the names that are numbers. That is when all are, or at least half, unless these are integers in
+// ascending order, as years and numbers of pixels are.
 func likeData(numbered []float64, names int) bool {
 	if 2*len(numbered) < names || len(numbered) == 0 {
 		return false

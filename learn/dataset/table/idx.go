@@ -31,9 +31,9 @@ func idxSize(kind byte) int {
 	return 0
 }
 
-// idxHeader is what stands before the elements: two zero bytes, their type, the
-// number of dimensions, and the dimensions, big-endian (Y. LeCun, C. Cortes and
-// C. Burges, "The MNIST database of handwritten digits").
+// idxHeader is the part before the elements: two zero bytes, their type, the number of dimensions,
+// and the dimensions, big-endian (Y. LeCun, C. Cortes and C. Burges, "The MNIST database of
+// handwritten digits").
 type idxHeader struct {
 	kind byte
 	dims []int
@@ -78,9 +78,9 @@ func readIDXHeader(r io.Reader, name string, maxCells int64) (h idxHeader, err e
 	return h, nil
 }
 
-// readIDX reads images, or whatever has one row for each index of the first
-// dimension; the columns are the elements of a row, named "p0", "p1", ... in the
-// order of the file. The labels, if any, are classes.
+// readIDX reads images, or other data with one row for each index of the first dimension. The
+// columns are the elements of a row, named "p0", "p1", ... in the order of the file. The labels, if
+// any, are classes.
 func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 	if len(o.Drop) > 0 || o.Source != "" || o.Weight != "" || len(o.Categorical) > 0 {
 		return nil, &Error{Name: name, Msg: "an IDX file has pixels only: no sources, weights, categorical columns, or columns to drop", Err: ErrColumns}
@@ -149,10 +149,9 @@ func (t *Table) short(row int, err error) error {
 	return &Error{Name: t.Name, Row: row + 1, Msg: "reading: " + err.Error(), Err: err}
 }
 
-// readPixels reads the elements. They come row by row and are wanted column by
-// column: some hundred rows are read, and then turned by all workers, each taking
-// its columns. What is asked for grows with what was read, not with what the
-// header promises.
+// readPixels reads the elements. They come row by row and are wanted column by column. Some hundred
+// rows are read, and then transposed by all workers, each taking its columns. Memory grows with
+// what was read, not with what the header promises.
 func (t *Table) readPixels(r io.Reader, h idxHeader, o *Options) error {
 	size := idxSize(h.kind)
 	stripe := max(1, min(256, (4<<20)/(h.each*size)))
@@ -200,8 +199,8 @@ func (t *Table) readPixels(r io.Reader, h idxHeader, o *Options) error {
 	return nil
 }
 
-// turn stores columns lo … hi-1 of n rows, and returns the place in b, in
-// elements, of the first value that is not usable, -1 without one.
+// turn stores columns lo … hi-1 of n rows. It returns the position in b, in elements, of the first
+// unusable value, or -1 if there is none.
 func (t *Table) turn(b []byte, kind byte, from, n, lo, hi int) int {
 	each, bad := len(t.Columns), -1
 	if kind == 0x08 {

@@ -311,8 +311,8 @@ func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func(
 	return nil
 }
 
-// count counts the texts that are numbers and those that are dates, as the Reading has them, and
-// returns the first that is neither, and the first date.
+// count counts the texts that are numbers and those that are dates under the Reading. It returns
+// the first that is neither, and the first date.
 func (l *layout) count(texts [][]byte) (numbers, dates, word, date int) {
 	word, date = -1, -1
 	for k, v := range texts {

@@ -25,8 +25,8 @@ const (
 // their indices, "1" (or "0", if one line has it) to the largest that occurs. Options.Storage
 // says whether they are stored in full, rows·columns·4 bytes, or as a Sparse.
 //
-// "label:weight", as XGBoost writes it, gives the row a weight, on all lines or on
-// none; "qid:n" is the source if Options.Source says "qid", and skipped otherwise.
+// "label:weight", as XGBoost writes it, gives the row a weight; it must be on all lines or on none.
+// "qid:n" is the source if Options.Source says "qid", and skipped otherwise.
 func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 	if err := o.plainForm(name, "a LIBSVM file"); err != nil {
 		return nil, err
@@ -180,8 +180,8 @@ func (s *entries) add(c *svmChunk, t *Table, o *Options) error {
 	return nil
 }
 
-// svmChunk is what a parser makes of one block: index has places in Like's
-// columns if there is a Like, else the indices of the file.
+// svmChunk is what a parser makes of one block. index has places in Like's columns if there is a
+// Like, else the indices of the file.
 type svmChunk struct {
 	chunk
 	count []int32

@@ -57,9 +57,9 @@ type Options struct {
 	// "", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN".
 	Missing []string
 
-	// How numbers and dates are written; with Like, what is left open here is its Reading's. A
-	// column whose texts would be numbers or dates written in another way is an error, which
-	// says which way: it is not taken for one of categories, unless Categorical has it.
+	// How numbers and dates are written; with Like, fields left zero here come from its Reading. A
+	// column whose texts would be numbers or dates written in another way is an error, which names
+	// that way. It is not taken for a categorical column unless Categorical lists it.
 	Decimal   string   // the decimal mark: "." or ","; "" is "."
 	Thousands string   // the mark between groups of three digits: one of , . ' _ and a blank; "" is None
 	Symbols   []string // texts before or after numbers that are not read: $, €, %, kg
@@ -70,11 +70,10 @@ type Options struct {
 	// Extra has columns that Like does not have left out, where they are an error otherwise.
 	Extra bool
 
-	// Like asks for data of the same form as this table (its rows do not matter):
-	// columns are found by name and put in its order, and it is an error if one is
-	// missing or there is one more; levels that it does not have become missing
-	// values, with a warning; the target, source and weight may be absent, but
-	// where they are there, classes and sources must be its own.
+	// Like requires data of the same form as this table; its rows do not matter. Columns are found
+	// by name and put in its order, and a missing or additional column is an error. Levels that it
+	// does not have become missing values, with a warning. The target, source and weight may be
+	// absent; classes and sources that are present must be its own.
 	Like *Table
 
 	// Storage says how features are kept. Learners that need every cell ask for DenseStorage, and
@@ -108,7 +107,7 @@ type Options struct {
 var DefaultMissing = []string{"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN"}
 
 const (
-	autoClasses = 32      // integers with at most so many values are classes, unless told
+	autoClasses = 32      // integers with at most this many values are classes by default
 	maxClasses  = 1 << 16 // of a target that is said to be a class
 	maxColumns  = 1 << 20 // of any table: each costs some hundred bytes even without rows
 )

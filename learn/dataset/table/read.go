@@ -13,10 +13,9 @@ import (
 	"strings"
 )
 
-// Read reads a table. name is for messages, and for the format where Options do
-// not say it: .csv, .tsv or .tab, .libsvm or .svm, and idx for IDX, each perhaps
-// with .gz; any other name is decided by the first bytes. Gzip is recognised by its
-// first bytes, not by the name.
+// Read reads a table. name appears in messages, and gives the format where Options do not: .csv,
+// .tsv or .tab, .libsvm or .svm, and idx for IDX, each perhaps with .gz. For any other name the
+// first bytes decide. Gzip is recognised by its first bytes, not by the name.
 //
 // Errors are of type *Error, with the line, the row and the column where there is
 // one; warnings are in the table. Time is linear in the input; memory beyond the
@@ -152,8 +151,8 @@ func byName(name string) Format {
 	return Auto
 }
 
-// byContent guesses from the first bytes: IDX by its magic number, LIBSVM by a
-// colon in each field but the first, TSV by a tab in the first line.
+// byContent guesses the format from the first bytes: IDX by its magic number, LIBSVM by a colon in
+// each field but the first, TSV by a tab in the first line.
 func byContent(head []byte) Format {
 	if len(head) >= 4 && head[0] == 0 && head[1] == 0 && idxSize(head[2]) > 0 {
 		return IDX

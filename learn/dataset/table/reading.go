@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Reading says how the texts of a table are written. A table has the Reading that it was read
-// with, and a model keeps it, so that data to come are read in the same way: see Options.Like.
+// Reading says how the texts of a table are written. A table has the Reading that it was read with,
+// and a model keeps it, so that later data are read in the same way: see Options.Like.
 type Reading struct {
 	Decimal   string   `json:"decimal,omitempty"`   // the decimal mark, "." or ","; "" is "."
 	Thousands string   `json:"thousands,omitempty"` // the mark between groups of three digits; "" is none
@@ -143,8 +143,8 @@ func (r *Reading) value(text []byte, bits int, date bool) (float64, numberFault)
 	return days, numberFine
 }
 
-// bare appends the number in text to dst as programs write it: units and marks between groups
-// are left out, and the decimal mark is a point.
+// bare appends the number in text to dst as programs write it. It omits units and marks between
+// groups, and writes a point for the decimal mark.
 func (r *Reading) bare(dst, text []byte) ([]byte, bool) {
 	s := asciiMinus(trimBlanks(text))
 	signed := false

@@ -12,10 +12,9 @@ type dialect struct {
 	quotes bool
 }
 
-// field returns the field that begins at b[i], without blanks around it and
-// without its quotes; the place of the separator or newline that ends it; and how
-// many newlines it holds. Quotes inside are undoubled into scratch. b ends in a
-// newline.
+// field returns the field that begins at b[i], without surrounding blanks and without its quotes.
+// It also returns the position of the separator or newline that ends it, and the number of newlines
+// in it. Quotes inside are undoubled into scratch. b ends in a newline.
 func (d dialect) field(b []byte, i int, scratch *[]byte) (f []byte, end, lines int, fault string) {
 	for b[i] == ' ' || b[i] == '\t' && d.sep != '\t' {
 		i++
@@ -181,8 +180,8 @@ type rowParser struct {
 
 func (p *rowParser) parse(b []byte) *chunk {
 	nf := len(p.roles)
-	// A record is at least a separator or newline for each field: what is given
-	// room here is never more than the block, however the header looks.
+	// A record has at least a separator or newline for each field. Memory allocated here therefore
+	// never exceeds the block, whatever the header says.
 	stride := min(bytes.Count(b, newline), len(b)/nf+1)
 	cols := len(p.out.Columns)
 	c := &chunk{stride: stride, vals: make([]float32, stride*cols), lines: make([]int32, 0, stride), dicts: make([]dictionary, cols)}

@@ -45,15 +45,15 @@ const (
 )
 
 const (
-	sparseCells = 1 << 22 // a table of so many cells at most is dense: it is small, and quick
-	sparseShare = 8       // one of so many cells, or fewer, has an entry in a sparse table
+	sparseCells = 1 << 22 // tables of at most this many cells are dense: they are small and fast
+	sparseShare = 8       // sparse tables have at most one entry in this many cells
 
 	// DenseCells is how many cells a table of few entries may have where it is needed dense: 512
 	// MiB.
 	DenseCells = 1 << 27
 )
 
-// sparse decides whether a table of so many entries is kept sparse.
+// sparse decides whether a table with the given number of entries is kept sparse.
 func (o *Options) sparse(rows, columns, entries int) bool {
 	cells := int64(rows) * int64(columns)
 	return o.Storage == SparseStorage || o.Storage == AutoStorage && cells > sparseCells && int64(entries) <= cells/sparseShare
@@ -182,7 +182,7 @@ func (t *Table) WithColumn(j int, values []float32) *Table {
 	return &out
 }
 
-// Varies reports whether column j has two values, one of which may be that it is missing.
+// Varies reports whether column j has two different values; missing counts as one.
 func (t *Table) Varies(j int) bool {
 	values, first := t.Columns[j].Values, float32(0)
 	switch {

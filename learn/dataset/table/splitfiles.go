@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// ReadTrials reads a file of trials: line i is row i and has one character for each
-// trial, "-" where it is a test row, else its inner fold, 0 to 9. Lines that begin
-// with # are comments. It may be compressed with gzip. rows, unless negative, is how
-// many there must be.
+// ReadTrials reads a file of trials. Line i is row i and has one character for each trial: "-"
+// where it is a test row, else its inner fold, 0 to 9. Lines that begin with # are comments. It may
+// be compressed with gzip. rows, unless negative, is how many there must be.
 func ReadTrials(r io.Reader, name string, rows int) ([]Trial, error) {
 	in, err := open(r, name)
 	if err != nil {
@@ -76,8 +75,8 @@ func checkTrials(trials []Trial, name string, got, rows int) error {
 	return nil
 }
 
-// SourceSplits is the contents of a file of several sources: for each row of the
-// data set which source it is from, and where the row is found.
+// SourceSplits is the contents of a file of several sources. For each row of the data set it says
+// which source the row is from, and where the row is found.
 type SourceSplits struct {
 	Source []int // 1, 2, ...; 0: the row is not used
 	Label  []int // +1 or -1

@@ -70,8 +70,8 @@ type Table struct {
 	Weight     []float64 // finite, not negative, some positive; nil: all 1
 	WeightName string
 
-	// AbsentMissing says that what lines of LIBSVM left out was read as missing, as XGBoost reads
-	// it, not as 0; of Options.Like, that it is to be read so.
+	// AbsentMissing reports that values left out of LIBSVM lines were read as missing, as XGBoost
+	// reads them, not as 0. In Options.Like it requires reading them so.
 	AbsentMissing bool
 
 	Reading Reading // how texts were read; of Options.Like, how they are to be read

@@ -154,8 +154,8 @@ type Standardizer struct {
 	Mean, SD []float64 // by column; SD is 1 where the column is constant or left alone
 }
 
-// NewStandardizer takes means and standard deviations (dividing by n) of the given
-// columns, of all numeric ones if nil, over the values that are not missing.
+// NewStandardizer computes means and standard deviations (dividing by n) of the given columns, of
+// all numeric ones if nil. Missing values do not count.
 func NewStandardizer(t *Table, columns []int) *Standardizer {
 	z := &Standardizer{Mean: make([]float64, len(t.Columns)), SD: make([]float64, len(t.Columns))}
 	for j := range t.Columns {
@@ -206,9 +206,9 @@ func (z *Standardizer) Apply(t *Table) *Table {
 	return &out
 }
 
-// ReadIDXBytes reads an IDX file of unsigned bytes, perhaps compressed, as it is: a
-// quarter of the memory of a table, for images that are yet to be cut or scaled.
-// It takes at most limit elements; zero is 2³⁰.
+// ReadIDXBytes reads an IDX file of unsigned bytes, perhaps compressed, without conversion. That
+// takes a quarter of the memory of a table, for images that will be cut or scaled. It takes at most
+// limit elements; zero is 2³⁰.
 func ReadIDXBytes(r io.Reader, name string, limit int64) (dims []int, data []byte, err error) {
 	if limit <= 0 {
 		limit = 1 << 30

@@ -1,14 +1,13 @@
-// Command asm writes the assembly of package gemm. It is a module of its own, so
-// that avo is needed by those who change a kernel and by nobody else:
+// Command asm writes the assembly of package gemm. It is a module of its own, so that only those
+// who change a kernel need avo:
 //
 //	go generate ./learn/gemm
 //
-// A tile is MR rows by up to three vectors of C, held in registers while k runs:
-// 24 accumulators of the 32 registers of AVX-512, 12 of the 16 of AVX2. Three
-// vectors a row of B against MR broadcasts of A need (3+MR) loads for 3·MR
-// fused multiply-adds, fewer than two a cycle can carry. This is the micro-kernel
-// of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix
-// multiplication", ACM TOMS 34(3), 2008, with rows for columns.
+// A tile is MR rows by up to three vectors of C, held in registers while k runs. It uses 24
+// accumulators of the 32 registers of AVX-512, 12 of the 16 of AVX2. Three vectors a row of B
+// against MR broadcasts of A need (3+MR) loads for 3·MR fused multiply-adds, fewer than two a cycle
+// can carry. This is the micro-kernel of K. Goto and R. van de Geijn, "Anatomy of high-performance
+// matrix multiplication", ACM TOMS 34(3), 2008, with rows for columns.
 package main
 
 import (
@@ -78,10 +77,9 @@ func main() {
 	Generate()
 }
 
-// tile writes func(k, a, b, c, ldb, ldc, rows, last, alpha, beta): the first rows
-// rows of nv vectors of C become beta·C + alpha·a·b, where a holds k columns of
-// mr floats, b holds k rows of nv whole vectors, ldb floats apart, and the last vector
-// of C has last lanes.
+// tile writes func(k, a, b, c, ldb, ldc, rows, last, alpha, beta), which computes the first rows
+// rows of nv vectors of C as beta·C + alpha·a·b. a holds k columns of mr floats, b holds k rows of
+// nv whole vectors, ldb floats apart, and the last vector of C has last lanes.
 func (t target) tile(nv int, masks Mem) {
 	typ := t.typ()
 	TEXT(fmt.Sprintf("tile%d%sx%d", 8*t.size(), t.isa, nv), NOSPLIT,
@@ -395,8 +393,8 @@ func transpose4() {
 	})
 }
 
-// sums writes the tile for processors without AVX2: 4 rows of nv vectors of a·b, stored
-// side by side in out, which has no use for strides, scalars and masks that SSE2 lacks.
+// sums writes the tile for processors without AVX2: 4 rows of nv vectors of a·b, stored side by
+// side in out. It omits the strides, scalars and masks that SSE2 lacks.
 func sums(single bool, nv int) {
 	const rows = 4
 	t := target{single: single}

@@ -1,12 +1,10 @@
-// Command asm writes the assembly of package nn: loops over vectors that the
-// compiler does not vectorise, for AVX2. It is a module of its own, so that avo is
-// needed by those who change a loop and by nobody else:
+// Command asm writes the assembly of package nn: loops over vectors that the compiler does not
+// vectorise, for AVX2. It is a module of its own, so that only those who change a loop need avo:
 //
 //	go generate ./learn/nn
 //
-// Every loop takes n elements, a multiple of eight (float32) or four (float64) and
-// more than none, and computes what the Go form of the same name in vector.go
-// does, operation by operation.
+// Every loop takes n elements, n > 0 and a multiple of eight (float32) or four (float64). It
+// computes the same as the Go form of the same name in vector.go, operation by operation.
 package main
 
 import (
