@@ -171,8 +171,9 @@ func (a *Agent) Have() int {
 	return hasNothing
 }
 
-// Answer answers a request. What the agent cannot answer is an answer that says so, with its
-// number; the error is for a context that was cancelled, and then there is no answer.
+// Answer answers a request. A request that the agent cannot answer gives an answer that says so,
+// with an error number. An error is returned only for a cancelled context, and then there is no
+// answer.
 func (a *Agent) Answer(ctx context.Context, request []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

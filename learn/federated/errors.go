@@ -72,7 +72,7 @@ func Codes() []Code {
 // Error is an error of a run with its number.
 type Error struct {
 	Code  Code
-	Agent string // whom it concerns; "" is nobody in particular
+	Agent string // the agent concerned; "" is none in particular
 	Msg   string
 	Err   error // beneath; nil for none
 }

@@ -91,12 +91,12 @@ type Absence struct {
 }
 
 // Train runs the server's side of a configuration to its end over agents that x reaches, and
-// returns the model. What j has of earlier exchanges is not asked again. c.Stop may set fewer
-// rounds than the configuration.
+// returns the model. Exchanges in j are not repeated. c.Stop may set fewer rounds than the
+// configuration.
 //
-// Every round is a row for c's recorder. The bits of the model depend on the answers alone:
-// with the same agents taking part they are the same in one process and over a network, for any
-// number of workers, and for any interruptions.
+// Every round is a row for c's recorder. The bits of the model depend only on the answers. With the
+// same agents taking part they are the same in one process and over a network, for any number of
+// workers, and for any interruptions.
 //
 // Errors: *Error, *run.InterruptedError (with what the rounds so far gave), and those of x.
 func Train(cfg *Config, j *Journal, c *run.Control) (*Result, error) {

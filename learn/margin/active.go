@@ -78,11 +78,11 @@ func (r *ActiveResult[X, A]) Model() *Linear {
 	return r.Perceptron
 }
 
-// Active learns from a pool of inputs without annotations: it asks about the input that a
-// perceptron is least certain of, passes over all that is annotated by then, in the order
-// asked, and goes on until the mean uncertainty of the inputs left no longer changes, the pool is
-// empty, or Queries were asked. A step is one query: an inference of everything that is left,
-// and two of what is annotated, O(N²) in all for a pool of N.
+// Active learns from a pool of inputs without annotations. It asks about the input that a
+// perceptron is least certain of, and then passes over all annotated inputs in the order asked. It
+// stops when the mean uncertainty of the inputs left no longer changes, the pool is empty, or
+// Queries were asked. A step is one query. It takes one inference of every input that is left and
+// two of every annotated one, O(N²) in all for a pool of N.
 //
 // Samples of data are annotated already. Patches of large inputs should be inputs of their own.
 //

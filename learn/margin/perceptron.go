@@ -24,10 +24,10 @@ type PerceptronOptions struct {
 	Valid func(w []float64) (float64, error)
 }
 
-// Perceptron makes passes over the samples. Each sample moves the weights by
-// Φ(x, z) - Φ(x, y): y is the best output, and z the best that agrees with the annotation,
-// complete or not. It stops when no output of a pass has a loss, after Passes, or when Valid no
-// longer falls. The result's F is the mean loss of the last pass.
+// Perceptron makes passes over the samples. Each sample moves the weights by Φ(x, z) - Φ(x, y).
+// Here y is the best output, and z the best that agrees with the annotation, complete or not. It
+// stops when no output of a pass has a loss, after Passes, or when Valid no longer falls. The
+// result's F is the mean loss of the last pass.
 //
 // It is sequential: workers make no difference. A pass is two inferences a sample.
 func Perceptron[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *PerceptronOptions, c *run.Control) (*Linear, *optim.Result, error) {

@@ -171,11 +171,10 @@ type PartialOptions struct {
 	Precise bool    `flag:"precise" help:"Solve all convex problems to --gap, for comparison" topic:"partial"`
 }
 
-// Partial minimises Lambda Ω(w) + the mean over samples of max(0, p - r): p is the largest score
-// and loss of outputs that do not agree with the annotation, r the largest score of those that
-// do. It is not convex: see optim.CCCP, which it is minimised by, and PartialOptions.Start.
-// Report.Outer has the objective after every outer step, of one inference within the
-// annotations each.
+// Partial minimises Lambda Ω(w) + the mean over samples of max(0, p - r). p is the largest score
+// plus loss of outputs that do not agree with the annotation, r the largest score of those that do.
+// It is not convex: see optim.CCCP, the solver, and PartialOptions.Start. Report.Outer has the
+// objective after every outer step; each takes one inference within the annotations.
 //
 // Errors are those of MaxMargin; a sample whose annotation no output satisfies is named.
 func Partial[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *PartialOptions, c *run.Control) (*Linear, *optim.Result, error) {

@@ -27,11 +27,11 @@ type TransferOptions struct {
 //	Lambda/2 |w|² + Rho/2 Σ_d |w^d - w|² + Σ_d Weights_d R_d(w^d)
 //
 // over shared weights w and those of each data set, R_d being the mean structured hinge of
-// MaxMargin. As Rho grows it becomes one learner on the union of the sets; as Lambda grows,
-// learners that know nothing of each other, with the penalty Rho. See optim.Coupled.
+// MaxMargin. As Rho grows it becomes one learner on the union of the sets. As Lambda grows the
+// learners become independent, with the penalty Rho. See optim.Coupled.
 //
-// Where annotations are partial, R_d is the loss of Partial, and the solver optim.CCCP with
-// coupled tasks, from the weights that an averaged perceptron learns on all sets together.
+// Where annotations are partial, R_d is the loss of Partial, and the solver optim.CCCP with coupled
+// tasks. It starts from the weights that an averaged perceptron learns on all sets together.
 func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], opts *TransferOptions, c *run.Control) (shared *Linear, per []*Linear, r *optim.Result, err error) {
 	var o TransferOptions
 	if err := learner.Complete(&o, opts); err != nil {

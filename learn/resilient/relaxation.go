@@ -184,8 +184,8 @@ func (l Level) Curvature() float64 { return math.Inf(1) }
 //
 //	min over t of  t + mean_n φ(l_n - t),
 //
-// where φ is 0 below 0 and has slope 1/Tail above. So that the value is smooth, the slope rises
-// over a stretch of length Ramp, in the unit of losses; a Ramp of 0 is 0.1.
+// where φ is 0 below 0 and has slope 1/Tail above. The slope rises over a stretch of length Ramp,
+// in the unit of losses, so that the value is smooth; a Ramp of 0 is 0.1.
 type CVaR struct{ Tail, Ramp float64 }
 
 // Name implements Relaxation.

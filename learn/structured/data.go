@@ -216,9 +216,9 @@ func MeasureNames(k Kind) []string {
 	return []string{"loss", "error", "edits"}
 }
 
-// Judge measures predictions of labelled examples: the mean of the model's own loss, and what
-// is usual for the kind: errors in percent, Hamming losses by label, the rank loss by that of
-// the worst order, edits by symbol of the truth.
+// Judge measures predictions of labelled examples: the mean of the model's own loss, and the usual
+// measure of the kind. These are errors in percent, Hamming losses by label, the rank loss relative
+// to the worst order, and edits by symbol of the truth.
 func (p *Predictions) Judge(d *Data) []Measure {
 	n := float64(d.Rows())
 	sums := make([]float64, len(MeasureNames(p.Kind)))

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Finite decodes over a list of candidates by their losses against the training outputs:
+// Finite decodes over a list of candidates by their losses against the training outputs. It is
 // exact over them, or over the space where the list is all of it. Outputs are numbers of
 // candidates. Ties go to the lowest number.
 type Finite struct {
@@ -159,8 +159,8 @@ func (c *Candidates[Y]) Decode(ctx context.Context, alpha []float64) (Decoded[Y]
 	return Decoded[Y]{Output: c.Outputs[d.Output], Value: d.Value, LowerBound: d.LowerBound, Margin: d.Margin, Exact: d.Exact}, nil
 }
 
-// MultiClass decodes classes under the loss 1[y ≠ y']: the class with the largest sum of the
-// weights of its examples, which is the one-versus-all least squares classifier. Exact.
+// MultiClass decodes classes under the loss 1[y ≠ y']. It returns the class with the largest sum of
+// the weights of its examples, as the one-versus-all least squares classifier does. Exact.
 type MultiClass struct {
 	classes int
 	truths  []int

@@ -41,10 +41,10 @@ func (l HistogramLoss) Of(prediction, truth []float64) float64 {
 	return f
 }
 
-// Histogram decodes points of the simplex: not negative, of sum 1. The squared Hellinger loss
-// has a closed form and is exact. The other two are sums over bins under one constraint:
-// with a multiplier for it, bins are minimised one by one, which gives a lower bound, and
-// bisection on the multiplier a point near the best.
+// Histogram decodes points of the simplex: not negative, of sum 1. The squared Hellinger loss has a
+// closed form and is exact. The other two are sums over bins under one constraint. With a
+// multiplier for it, bins are minimised one by one, which gives a lower bound; bisection on the
+// multiplier gives a point near the best.
 type Histogram struct {
 	bins  int
 	loss  HistogramLoss

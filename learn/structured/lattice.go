@@ -241,8 +241,8 @@ type Grams struct {
 	machine *fst.Vector[semiring.Tropical64]
 }
 
-// NewGrams collects the n-grams of strings, n ≥ 2: a string passes where all n symbols in a
-// row occurred in a row, with n-1 marks before each string and one mark behind it.
+// NewGrams collects the n-grams of strings, n ≥ 2. A string passes if every n consecutive symbols
+// of it occurred consecutively. Strings count with n-1 marks before them and one mark after.
 func NewGrams(strings [][]int, n int) (*Grams, error) {
 	if n < 2 || len(strings) == 0 {
 		return nil, fmt.Errorf("structured: n-grams of %d symbols of %d strings: there must be strings, and 2 symbols", n, len(strings))

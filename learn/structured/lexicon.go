@@ -91,11 +91,11 @@ type SketchOptions struct {
 	Workers   int    // zero is one a processor
 }
 
-// Sketch decodes over a lexicon of up to millions of words. Every word is described by its
-// losses against some landmarks, and Δ(·, y_i) is fitted by a linear function of them: F is
-// then one matrix product, which shortlists words. They are rescored by F itself, and the best
-// of them prunes a search with bounds over the trie: where that ends within its budget the
-// result is exact over the lexicon, however good the sketch is.
+// Sketch decodes over a lexicon of up to millions of words. Every word is described by its losses
+// against some landmarks, and Δ(·, y_i) is fitted by a linear function of them. F is then one
+// matrix product, which shortlists words. They are rescored by F itself, and the best of them
+// prunes a search with bounds over the trie. Where the search ends within its budget the result is
+// exact over the lexicon, however good the sketch is.
 type Sketch struct {
 	*Strings
 	lexicon *Lexicon

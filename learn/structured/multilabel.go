@@ -18,8 +18,8 @@ type Hamming struct {
 	most   int
 }
 
-// NewHamming takes the labels of the training examples, their positive weights (nil is all
-// 1), and the most labels that a prediction may have (0 is any number).
+// NewHamming takes the labels of the training examples, their positive weights (nil is all 1), and
+// the largest number of labels of a prediction (0 is any).
 func NewHamming(truths [][]bool, weight []float64, most int) (*Hamming, error) {
 	l, err := labels(truths)
 	if err != nil {
@@ -169,10 +169,10 @@ func (s SetLoss) Of(prediction, truth []bool) float64 {
 	return s.Value(both, p, t)
 }
 
-// Sets decodes sets of labels under a SetLoss. A linear one is exact: for each size of the
-// prediction the loss is a constant less a sum over its labels, so the largest terms are
-// taken, and the best of all sizes is kept. Another one is searched for by flips of labels,
-// from the training outputs of lowest F: heuristic.
+// Sets decodes sets of labels under a SetLoss. Linear losses are exact: for each size of the
+// prediction the loss is a constant less a sum over its labels. The largest terms are taken, and
+// the best of all sizes is kept. Other losses are heuristic: a search flips labels, starting from
+// the training outputs of lowest F.
 type Sets struct {
 	labels int
 	truths [][]bool

@@ -35,9 +35,9 @@ func squaredDistance(a, b []float64) float64 {
 	return s
 }
 
-// Dependency decodes over candidates by h(y,y) - 2 Σ_i α_i h(y, y_i): kernel dependency
-// estimation, eq. (6). It agrees with KernelLoss where h(y,y) is the same for all outputs or Σα
-// is 1; elsewhere it is not consistent for that loss, and KernelLoss is to be preferred.
+// Dependency decodes over candidates by h(y,y) - 2 Σ_i α_i h(y, y_i). This is kernel dependency
+// estimation, eq. (6). It agrees with KernelLoss where h(y,y) is the same for all outputs or Σα is
+// 1. Otherwise it is not consistent for that loss; prefer KernelLoss.
 type Dependency[Y any] struct {
 	Outputs []Y
 	n       int
@@ -166,9 +166,9 @@ func (g *Gaussian) sums(alpha, y, s, mean, b []float64) {
 // gaussianSteps bounds the steps of a climb from one start.
 const gaussianSteps = 200
 
-// Decode implements Decoder: O(n·dim) a step, for the five best training outputs side by side.
-// A step goes to Σb_i y_i / Σb_i where S rises by that; where it does not, as may be under weights
-// of both signs, L-BFGS takes over.
+// Decode implements Decoder. A step is O(n·dim), for the five best training outputs side by side. A
+// step goes to Σb_i y_i / Σb_i if S rises there. Under weights of both signs it may not, and L-BFGS
+// takes over.
 func (g *Gaussian) Decode(ctx context.Context, alpha []float64) (Decoded[[]float64], error) {
 	if err := check(alpha, g.n); err != nil {
 		return Decoded[[]float64]{}, err

@@ -10,8 +10,8 @@ import (
 // each reference one row of the table of dynamic programming.
 //
 // Under an edit loss a row has the costs of aligning what was read with each prefix of the
-// reference. Under a local one it has the gain of the best alignment that ends at each
-// prefix, and at its end the best gain so far.
+// reference. Under a local one it has the gain of the best alignment that ends at each prefix. At
+// its end it has the best gain so far.
 type rows struct {
 	match, sub, ins, del float64
 	subTable             [][]float64

@@ -55,8 +55,8 @@ type StringOptions struct {
 // Strings decodes strings among the candidates of a lattice, under a loss of the engine.
 //
 // The weights may have any sign. A machine with several alignments of one string must not be
-// multiplied by a negative weight, which would turn the best alignment into the worst:
-// machines of losses have one path a string here, and rows hold the best of all alignments.
+// multiplied by a negative weight, which would turn the best alignment into the worst. Machines of
+// losses have one path a string here, and rows hold the best of all alignments.
 type Strings struct {
 	truths   [][]int
 	alphabet int

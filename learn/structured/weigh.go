@@ -403,9 +403,9 @@ type Held struct {
 	row     func(dst []float64, i int) // row i of I - S, times any constant: S smooths the outputs
 }
 
-// Weights returns the weights for each example of a block, from all examples outside it, row
-// by row: block by n, zero for the block itself. C stays as it is: a refit on fewer examples
-// with the same C, not the same λ, has these weights.
+// Weights returns the weights for each example of a block, computed from all examples outside it.
+// The result is block by n, row by row, and zero for the block itself. C stays the same: a refit on
+// fewer examples with the same C, not the same λ, has these weights.
 //
 // A block of one takes O(n) for the ridge, one of b O(n·b² + b³).
 func (h *Held) Weights(block []int) ([]float64, error) {

@@ -9,8 +9,8 @@ import (
 // Truncate sets the weights of least absolute value to zero in place, as long as those left
 // keep the share 1 - drop of Σ|α_i|. It returns the sum of the absolute weights dropped.
 //
-// A decoded output's F exceeds the least by at most that sum times Range, where the losses of
-// all outputs against one truth differ by at most Range. O(n log n).
+// A decoded output's F exceeds the least by at most that sum times Range. Range bounds how much the
+// losses of all outputs against one truth differ. O(n log n).
 func Truncate(alpha []float64, drop float64) (dropped float64) {
 	order := make([]int, len(alpha))
 	for i := range order {

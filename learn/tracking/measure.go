@@ -57,9 +57,9 @@ type Counts struct {
 	// first. Missed and False count those of the reference that nothing matches, and those computed
 	// that match nothing.
 	Splits, MissedVertices, FalseVertices int
-	// Found edges join vertices that match one reference vertex each. False ones join such vertices
-	// without an edge of the reference, Wrong ones have one that is a parent's where theirs is not,
-	// or the other way.
+	// Found edges join vertices that match one reference vertex each. False edges join such
+	// vertices without an edge of the reference. Wrong edges are a parent's where the reference's
+	// is not, or the other way round.
 	Found, FalseEdges, MissedEdges, WrongEdges int
 	// FalseJoins are the false edges from a reference vertex without successor to one without
 	// predecessor. In movies whose parents are not annotated they may well be divisions.

@@ -84,8 +84,8 @@ func (m *Model) Predict(ctx context.Context, movies []*Movie, workers int) ([]*P
 type LinkOptions struct {
 	// Corrections are obeyed.
 	Corrections []Correction
-	// Previous are events of the same movie, by the same model with some of the corrections, or none:
-	// what no correction can change is taken over from them. nil is none.
+	// Previous are events of the same movie, by the same model with some of the corrections, or
+	// none. Events that no correction can change are copied from them. nil is none.
 	Previous [][]Event
 }
 

@@ -135,9 +135,9 @@ func (m *Movie) field() (x0, y0, x1, y1 float64) {
 	return
 }
 
-// Check returns the first thing that is wrong with a movie, by frame and detection: numbers that
-// are not finite or negative areas, centres outside the field, two detections of one id, frames
-// without detections, events that do not have every detection once.
+// Check returns the first error in a movie, by frame and detection. It finds numbers that are not
+// finite, negative areas, centres outside the field, two detections of one id, frames without
+// detections, and events that do not have every detection once.
 func (m *Movie) Check(emptyFrames bool) error {
 	fail := func(f int, format string, args ...any) error {
 		return fmt.Errorf("tracking: %s: frame %d: %s", m.title(), m.Number(f), fmt.Sprintf(format, args...))

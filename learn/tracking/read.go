@@ -337,9 +337,9 @@ func movieOf(file, sequence string, rows []located, labelled bool, parents map[i
 	return m, nil
 }
 
-// ReadLineage reads the parents of tracks, by sequence: from a table with columns track and parent
-// (0 is none), and sequence where there are several; or from a man_track.txt of the Cell Tracking
-// Challenge, whose lines are track, first frame, last frame and parent.
+// ReadLineage reads the parents of tracks, by sequence. It reads a table with columns track and
+// parent (0 is none), and sequence where there are several. It also reads a man_track.txt of the
+// Cell Tracking Challenge, whose lines are track, first frame, last frame and parent.
 func ReadLineage(r io.Reader, name string) (map[string]map[int]int, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	head, _ := b.Peek(1)
@@ -410,10 +410,11 @@ func readManTrack(r io.Reader, name string) (map[string]map[int]int, error) {
 	return out, nil
 }
 
-// ReadEvents reads what happens between frames, and stores it in the events and edges of movies: a
-// table with columns frame (of the first of two), event (a Kind), from and to (ids, two joined by
-// +, none for nothing), and sequence where there are several movies. For one movie, lines of other
-// sequences are left out. Detections without a line are not annotated, and the movie is Partial then.
+// ReadEvents reads what happens between frames, and stores it in the events and edges of movies.
+// The table has columns frame (of the first of two), event (a Kind), from and to (ids, two joined
+// by +, none for nothing), and sequence where there are several movies. For one movie, lines of
+// other sequences are left out. Detections without a line are not annotated, and the movie is
+// Partial then.
 //
 // Errors name the line: unknown ids, events of the wrong shape, and annotations that contradict
 // each other.
@@ -521,9 +522,9 @@ func ReadEvents(r io.Reader, name string, movies []*Movie) error {
 
 var shapes = map[Kind]string{Move: "1 to 1", Divide: "1 to 2", Split: "1 to 2", Merge: "2 to 1", Appear: "0 to 1", Disappear: "1 to 0"}
 
-// ReadCorrections reads what a user says of links, a line each: columns action (force or forbid),
-// frame (of the first of two), from and to (ids). An empty from is an appearance, an empty to a
-// disappearance.
+// ReadCorrections reads a user's corrections of links, one a line. Columns are action (force or
+// forbid), frame (of the first of two), from and to (ids). An empty from is an appearance, an empty
+// to a disappearance.
 func ReadCorrections(r io.Reader, name string) ([]Correction, error) {
 	s, err := newSheet(r, name, "action", "frame", "from", "to")
 	if err != nil {

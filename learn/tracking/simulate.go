@@ -525,9 +525,9 @@ func poisson(rng *rand.Rand, mean float64) int {
 	return n
 }
 
-// Planted draws frame pairs whose true events are the best assignment by hidden weights, and better
-// than any other by a margin at least: some weights make no error on them. Detections are scattered at
-// random over a field, and weights are normal.
+// Planted draws frame pairs whose true events are the best assignment by hidden weights, better
+// than any other by at least a margin. These weights make no error on them. Detections are
+// scattered at random over a field, and weights are normal.
 func Planted(pairs, detections int, margin float64, seed uint64) ([]space.Sample[*Pair, *Annotation], []float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x706c616e))
 	w := make([]float64, Dim())

@@ -33,7 +33,7 @@ func (a *Annotation) judged(p *Pair, h int) bool {
 	return false
 }
 
-// Reveal returns the part of a pair's true events that touch the detections marked: all hypotheses
+// Reveal returns the part of a pair's true events that touch the detections marked. All hypotheses
 // that touch them are then settled, and so are their partners.
 func (p *Pair) Reveal(marked []bool) *Annotation {
 	a := &Annotation{Known: make([]bool, p.cover.Elements())}
@@ -52,11 +52,11 @@ func (p *Pair) Reveal(marked []bool) *Annotation {
 	return a
 }
 
-// Space is the assignments of pairs, as learners know them. Outputs are hypotheses, ascending.
-// It is a space.Space[*Pair, []int, *Annotation].
+// Space is the assignments of pairs, for learners. Outputs are hypotheses, ascending. It is a
+// space.Space[*Pair, []int, *Annotation].
 //
-// The loss is the number of true events that are missed, times Miss, and of false ones, times
-// Extra, over the number of true events, on hypotheses that touch an annotated detection.
+// The loss counts missed true events, times Miss, and false events, times Extra, over the number of
+// true events. It counts only hypotheses that touch an annotated detection.
 type Space struct {
 	Miss, Extra float64 // 0 is 1
 	Nodes       int     // of branch and bound, as partition.Options has it

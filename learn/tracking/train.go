@@ -85,8 +85,8 @@ func begin(movies []*Movie, opts *Options, c *run.Control) (*trainer, error) {
 }
 
 // Samples makes the assignment problems of labelled movies as Train does, for learners of package
-// margin, with the space that they are outputs of and a model whose weights are all 0. WithWeights
-// puts those in that a learner found.
+// margin. It also returns the space of their outputs, and a model whose weights are all 0.
+// WithWeights sets the weights that a learner found.
 func Samples(movies []*Movie, opts *Options, workers int) ([]space.Sample[*Pair, *Annotation], *Space, *Model, error) {
 	t, err := begin(movies, opts, &run.Control{Workers: workers})
 	if err != nil {

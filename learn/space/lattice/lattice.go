@@ -33,8 +33,8 @@ type arc struct {
 	features int // number of the vector
 }
 
-// NewBuilder returns a builder of states states, of which 0 is the start. More come as arcs name
-// them.
+// NewBuilder returns a builder with the given number of states, where 0 is the start. More are
+// added as arcs name them.
 func NewBuilder(states int) *Builder {
 	return &Builder{states: states, finals: map[int]int{}, vectors: [][]Feature{nil}}
 }
@@ -130,9 +130,9 @@ func (b *Builder) Lattice() (*Lattice, error) {
 // Labels returns the labels on the arcs, ascending.
 func (l *Lattice) Labels() []fst.Label { return slices.Clone(l.labels) }
 
-// Chain returns the lattice of a linear-chain tagger over n positions with labels 1 … labels:
-// node gives the features of a label at a position, and pair those of a label behind another
-// one; either may be nil.
+// Chain returns the lattice of a linear-chain tagger over n positions with labels 1 … labels. node
+// gives the features of a label at a position, and pair those of a label after another one; either
+// may be nil.
 func Chain(n, labels int, node func(t int, y fst.Label) []Feature, pair func(t int, before, y fst.Label) []Feature) (*Lattice, error) {
 	if n < 1 || labels < 1 {
 		return nil, fmt.Errorf("lattice: a chain of %d positions and %d labels", n, labels)
