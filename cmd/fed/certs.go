@@ -389,8 +389,8 @@ func (a *authority) record(serial *big.Int, public any, name string, expiry time
 	return f.Close()
 }
 
-// sameKey lists the serial numbers of all certificates of a certificate's key: its own, and those
-// before and after renewals, which are as good until they expire.
+// sameKey lists the serial numbers of all certificates of a certificate's key. These are its own,
+// and those before and after renewals, which are valid until they expire.
 func (a *authority) sameKey(cert *x509.Certificate) ([]*big.Int, error) {
 	out := []*big.Int{cert.SerialNumber}
 	key, err := keyHash(cert.PublicKey)

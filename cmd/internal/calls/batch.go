@@ -68,8 +68,8 @@ type rows struct {
 	within int // elements of a row
 }
 
-// tensor finds the elements of a Tensor of so many examples, positions and windows; none is
-// returned as nil rows.
+// tensor finds the elements of a Tensor of the given number of examples, positions and windows;
+// none is returned as nil rows.
 func tensor(m Memory, what string, t *Tensor, n, length, windows int) (*rows, error) {
 	if t.Data == 0 {
 		return nil, nil

@@ -1,13 +1,13 @@
-// Package flags parses command lines the way both generations of OpenFst's
-// tools do, which Go's flag package cannot: it stops at the first argument and
-// exits with status 2.
+// Package flags parses command lines as both generations of OpenFst's tools do. Go's flag package
+// cannot: it stops at the first argument and exits with status 2.
 //
-// Accepted are -f, --f (or, as OpenFst 1.7.9 has it, any number of hyphens), --f=v, --f v and, for booleans, --nof, before and after
-// arguments. In a name a hyphen is as good as an underscore: --arc-type is --arc_type. A boolean takes the next word for its value only if that is true or
-// false: files come there, too (one of these names is ./true). After -- all
-// words are arguments; - alone is one always (standard input or output), and so
-// is a negative number where no flag has such a name, and what goes on with a blank or | after the hyphen. --flagfile and --undefok are
-// those of the newer generation.
+// Accepted are -f, --f (or, as OpenFst 1.7.9 has it, any number of hyphens), --f=v, --f v and, for
+// booleans, --nof, before and after arguments. In a name a hyphen is as good as an underscore:
+// --arc-type is --arc_type. A boolean takes the next word as its value only if that is true or
+// false, since files may follow (write ./true for a file of that name). After -- all words are
+// arguments. So is - (standard input or output), a negative number unless a flag has that name, and
+// a word with a blank or | after the hyphen. --flagfile and --undefok are those of the newer
+// generation.
 package flags
 
 import (
@@ -82,8 +82,8 @@ func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
 	return p
 }
 
-// Bytes defines a flag for an amount of memory: an integer as of Int, with 64 bits, and behind it K, M, G or T for times 1024, 1024²
-// and so on.
+// Bytes defines a flag for an amount of memory: an integer as for Int, with 64 bits, optionally
+// followed by K, M, G or T for 1024, 1024² and so on.
 func (s *Set) Bytes(name string, def int64, usage string) *int64 {
 	p := &def
 	s.add(&Flag{Name: name, Type: "int64", Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
@@ -123,8 +123,8 @@ func split(v string) (negative bool, digits string, base int, err error) {
 	return negative, v, 10, nil
 }
 
-// integer reads a number as C's strtoll does with base 0: 0x10 and 020 are 16, and what
-// is beyond 64 bits is the nearest number within.
+// integer reads a number as C's strtoll does with base 0: 0x10 and 020 are 16, and a value beyond
+// 64 bits becomes the nearest one within.
 func integer(v string) (int64, error) {
 	negative, digits, base, err := split(v)
 	if err != nil {
@@ -201,9 +201,8 @@ func (s *Set) Float(name string, def float64, usage string) *float64 {
 	return p
 }
 
-// Float32 is Float rounded to float32, as the operations behind OpenFst's tools take
-// their deltas, though its flags are float64: a weight is rounded to multiples of
-// float32(0.01) there.
+// Float32 is Float rounded to float32. The operations behind OpenFst's tools take their deltas as
+// float32, though its flags are float64: they round a weight to multiples of float32(0.01).
 func (s *Set) Float32(name string, def float64, usage string) *float64 {
 	p := s.Float(name, def, usage)
 	*p = float64(float32(def))

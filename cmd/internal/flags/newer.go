@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// The newer releases of OpenFst read their flags with a library that has flags of its own. Of these
-// --flagfile=FILE,... stands for the flags in files, one a line, among blank lines and comments that begin with #;
-// --undefok=NAME,... passes over flags of these names that the command does not have.
+// The newer releases of OpenFst read their flags with a library that has flags of its own. Among
+// these, --flagfile=FILE,... stands for the flags in files, one a line, with blank lines and
+// comments that begin with #. --undefok=NAME,... ignores flags of these names that the command does
+// not have.
 
 // expand puts the flags of files in the place of the flags that name these, and takes the names of
 // --undefok away.

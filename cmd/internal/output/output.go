@@ -20,9 +20,9 @@ import (
 // their final place and renamed on Commit; devices, pipes and standard output
 // are written straight through a buffer.
 //
-// A file that is there already and that a rename would not do for (it has other
-// names, its owner cannot be kept, its folder takes no file, it is mounted by
-// itself) is overwritten on Commit, with what is complete by then.
+// An existing file that a rename cannot replace is overwritten on Commit, with what is complete by
+// then. This is a file with other names, whose owner cannot be kept, whose folder takes no file, or
+// that is a mount point.
 type File struct {
 	name  string // for messages
 	w     *bufio.Writer
@@ -100,9 +100,9 @@ func settle(temp string, do func() (renamed bool, err error)) error {
 	return err
 }
 
-// Create opens name for writing; "", "-" and /dev/stdout are stdout. Nothing appears at name
-// before Commit, unless it is a device, a pipe, or a descriptor that is open already (/dev/fd/3), through
-// which others write, too.
+// Create opens name for writing; "", "-" and /dev/stdout are stdout. Nothing appears at name before
+// Commit, except for a device, a pipe, or a descriptor that is already open (/dev/fd/3), through
+// which others may write, too.
 func Create(name string, stdout io.Writer) (*File, error) {
 	fd, open := descriptor(name)
 	switch {
@@ -215,7 +215,7 @@ func (f *File) over(info fs.FileInfo) error {
 		f.place = true // the other names are to see it
 	}
 	if !f.place {
-		// Nobody else may read it until it has the owner and the mode that it is to have.
+		// No one else may read it until it has its final owner and mode.
 		f.f, f.temp, f.free, err = temporary(f.path, 0o600)
 		if err == nil || errors.Is(err, ErrStopped) {
 			return err
@@ -284,7 +284,7 @@ func (f *File) named(err error) error {
 	return err
 }
 
-// writeError is an error of writing that says of which file.
+// writeError is an error of writing that names the file.
 type writeError struct {
 	name string
 	err  error

@@ -1,13 +1,12 @@
 // Package plot draws charts as SVG: lines with bands, steps, points, bars and
 // histograms, on linear or logarithmic axes.
 //
-// A Chart is a value; Write draws it. The result is one XML file without scripts,
-// fonts or links, at home on light and dark pages (it follows
-// prefers-color-scheme), and the same bytes for the same chart. Values that are not
-// finite, or not positive on a logarithmic axis, leave gaps. The colours are told
-// apart by people who do not see all of them (after M. Okabe and K. Ito, 2002). A picture
-// works in grey, too: lines differ by their dashes, points by their shapes, bars by hatches. Of lines
-// that lie on one another each shows through the gaps of the later ones.
+// A Chart is a value; Write draws it. The result is one XML file without scripts, fonts or links.
+// It suits light and dark pages (it follows prefers-color-scheme), and has the same bytes for the
+// same chart. Values that are not finite, or not positive on a logarithmic axis, leave gaps.
+// Readers with colour blindness can distinguish the colours (after M. Okabe and K. Ito, 2002). A
+// picture works in grey, too: lines differ by their dashes, points by their shapes, bars by
+// hatches. Where lines coincide, each shows through the gaps of the later ones.
 package plot
 
 import (

@@ -252,7 +252,7 @@ func (d *drawing) draw() {
 	o.printf("</svg>\n")
 }
 
-// describe is what a reader who does not see the picture is told.
+// describe is the text for readers who cannot see the picture.
 func (d *drawing) describe() string {
 	var parts []string
 	for _, s := range d.Series {
@@ -274,8 +274,9 @@ func (d *drawing) describe() string {
 // class names the colour of a series for strokes (s) or fills (f).
 func class(what string, i int) string { return fmt.Sprintf("%s%d", what, i%len(lightColours)) }
 
-// dashes are the patterns of lines by series: drawn, gap, drawn, gap and so on, in pixels. No two are alike, and each
-// later one leaves more gaps: of lines that lie on one another, which are drawn in their order, every one can be seen.
+// dashes are the patterns of lines by series: drawn, gap, drawn, gap and so on, in pixels. No two
+// are alike, and each later one leaves more gaps. Of lines that coincide, which are drawn in this
+// order, every one can be seen.
 var dashes = []string{"", "14 6", "10 4 2 4", "6 6", "9 3 2 3 2 9", "4 9", "2 4 2 10", "2 12"}
 
 // dashedPattern is that of Series.Dashed.

@@ -36,8 +36,8 @@ func (d *drawing) pieces(xs, ys []float64, steps bool) [][]point {
 func (d *drawing) clampX(x float64) float64 { return math.Min(math.Max(x, -4*maxSide), 4*maxSide) }
 func (d *drawing) clampY(y float64) float64 { return math.Min(math.Max(y, -4*maxSide), 4*maxSide) }
 
-// thin leaves out points that cannot be seen: of those on one pixel of x that
-// follow one another, the first, the last, the highest and the lowest stay.
+// thin omits points that cannot be seen. Of consecutive points on one pixel of x it keeps the
+// first, the last, the highest and the lowest.
 func thin(ps []point) []point {
 	if len(ps) < 1000 {
 		return ps

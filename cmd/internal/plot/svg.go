@@ -29,8 +29,8 @@ func px(x float64) string {
 	return string(d.b)
 }
 
-// escape makes text fit for XML: markup is escaped, and what XML does not allow
-// (control characters, bytes that are not UTF-8) becomes the replacement character.
+// escape makes text fit for XML. It escapes markup, and replaces what XML does not allow (control
+// characters, bytes that are not UTF-8) by the replacement character.
 func escape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {

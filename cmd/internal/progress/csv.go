@@ -18,9 +18,9 @@ var csvHeader = []string{"iteration", "objective", "gradient_norm", "step", "eva
 // in stages have one column more, the stage. The fields of a row's Detail follow the common
 // columns; what is not finite is left empty.
 //
-// earlier, unless nil, is what CSV wrote for the run that this one goes on with: its
-// rows come first, up to the one that the first new row repeats. What was done after
-// the checkpoint, and is now done again, is dropped.
+// earlier, unless nil, is what CSV wrote for the run that this one continues. Its rows come first,
+// up to the one that the first new row repeats. Rows after the checkpoint, whose steps are now
+// repeated, are dropped.
 func CSV(w io.Writer, earlier io.Reader) run.Recorder {
 	c := csv.NewWriter(w)
 	begun := false

@@ -1,8 +1,8 @@
 // Package progress shows on a terminal how far a run is, and writes its history
 // as CSV.
 //
-// A Bar is one line of standard error, and only when that is a terminal that can move its cursor:
-// elsewhere a Bar is nil, and its methods do nothing.
+// A Bar is one line of standard error, and exists only when that is a terminal that can move its
+// cursor. Elsewhere a Bar is nil, and its methods do nothing.
 package progress
 
 import (

@@ -1,5 +1,5 @@
-// Package shell writes what a shell wants to know of a program: scripts that complete its command lines in bash, zsh
-// and fish, and a manual page. Both are made from the commands and flags themselves.
+// Package shell describes a program to shells: it writes scripts that complete its command lines in
+// bash, zsh and fish, and a manual page. Both are made from the commands and flags themselves.
 //
 //	p := &shell.Program{Name: "learn", Commands: []shell.Command{{Words: []string{"g2p", "train"}, Flags: fs.Flags()}}}
 //	err := p.Completion(os.Stdout, "bash")
@@ -62,8 +62,8 @@ func (p *Program) paths() [][]string {
 	return out
 }
 
-// values are the values of a flag to choose from, as words of a list: those that a shell would
-// take apart, such as a quote, are left out.
+// values returns the values of a flag to choose from, as words of a list. It omits those that a
+// shell would split, such as a quote.
 func values(f *flags.Flag) string {
 	var words []string
 	for _, v := range f.Values {

@@ -1,5 +1,5 @@
-// Package suite erases the weight types of machines in files: a [Suite] is what the
-// tools of cmd/fst can do with machines over one weight type.
+// Package suite erases the weight types of machines in files. A [Suite] is what the tools of
+// cmd/fst can do with machines over one weight type.
 //
 // A weight type gets the richest suite whose constraint it meets, [Component] or
 // [Path]. Nothing is instantiated here: package arctypes lists the weight types, and
@@ -70,7 +70,7 @@ type Suite interface {
 	Distinguish(a, b Machine, delta float64) (*ops.Distinction, error)
 	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
 
-	Closeness(byDefault float64) float64 // of weights that determinize and the like take for equal
+	Closeness(byDefault float64) float64 // of weights that determinize and similar tools treat as equal
 	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
 	Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error)
 	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
@@ -283,8 +283,8 @@ func (c Component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine
 	return v, members(v, kind)
 }
 
-// members says where a change of weights has left the semiring: MinMax has no inverses but of
-// its least weight, and powers and products of numbers may overflow.
+// members reports where a change of weights has left the semiring. MinMax has no inverses except
+// that of its least weight, and powers and products of numbers may overflow.
 func members[W semiring.Component[W]](v *fst.Vector[W], kind string) error {
 	for q := range v.NumStates() {
 		q := fst.StateID(q)
