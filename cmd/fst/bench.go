@@ -209,12 +209,12 @@ func (w *workload) run(corpus, profile string) (*benchResult, error) {
 	return r, nil
 }
 
-// benchSettle frees what the last repetition left, if that is as much as a collector
-// would stir for: each repetition pays for its own garbage. What a collection
-// leaves to do in the background gets a moment; then there are some milliseconds without
-// rest, since for the first one behind an idle time the runtime's monitor looks every 20 µs, and its thread's
-// time is counted, too (searches of 35 µs by the clock came out as 50). After less, the caches stay as
-// warm as the peer's do: a search of 70 µs took 120 behind a forced collection.
+// benchSettle frees what the last repetition left, if that is as much as a collector would stir
+// for: each repetition pays for its own garbage. Background work of a collection gets a moment to
+// finish. Then some milliseconds pass without rest: for the first one after idling, the runtime's
+// monitor wakes every 20 µs, and its thread's time is counted, too. (Searches of 35 µs by the clock
+// came out as 50.) A shorter wait leaves the caches as warm as the peer's: a search of 70 µs took
+// 120 after a forced collection.
 func benchSettle(always bool) {
 	var m [1]metrics.Sample
 	m[0].Name = "/memory/classes/heap/objects:bytes"

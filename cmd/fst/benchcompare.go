@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// benchLines reads lines of results: of several for one workload the one with the median time counts, of two
-// the faster; but one that failed before any other.
+// benchLines reads lines of results. Of several for one workload the one with the median time
+// counts, of two the faster; a failed one takes precedence.
 func benchLines(name string) (map[string]*benchResult, []string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -51,8 +51,8 @@ func benchLines(name string) (map[string]*benchResult, []string, error) {
 	return rows, ids, lines.Err()
 }
 
-// newerPeer divides the times of a peer by how much faster a newer release of it
-// was recorded to be, where it was; no file name is none.
+// newerPeer divides the times of a peer by the speed-up recorded for a newer release of it, where
+// there is one. No file name means none.
 func newerPeer(name string, peer map[string]*benchResult) error {
 	if name == "" {
 		return nil
@@ -95,9 +95,9 @@ func (g *geometric) String() string {
 	return fmt.Sprintf("%.2f over %d", math.Exp(g.logs/float64(g.n)), g.n)
 }
 
-// benchCompare prints a Markdown table of our results beside a peer's, ratios of
-// time and peak memory with their geometric means, and what does not agree. It
-// ends in errDifferent when something does not.
+// benchCompare prints a Markdown table of our results beside a peer's: ratios of time and peak
+// memory with their geometric means, and disagreements. It ends in errDifferent when something does
+// not.
 func (c *call) benchCompare(ours, theirs, newer string) error {
 	mine, ids, err := benchLines(ours)
 	if err != nil {
@@ -197,9 +197,9 @@ var exactSizes = map[string]bool{"compile": true, "read": true, "read_const": tr
 	"minimize": true, "topsort": true, "connect": true, "determinize": true, "equivalent": true, "encdetmin": true,
 	"reverse": true, "union": true, "concat": true, "closure": true, "rmepsilon": true, "lat_intersect": true}
 
-// disagreement says what differs that must not: the value beyond a ten-thousandth,
-// sizes where the operation has one result, by more than 1 % for lattices that are
-// determinized (residual weights are compared after rounding) and for prunings.
+// disagreement reports differences that must not be. The value may differ by a ten-thousandth;
+// sizes must be equal where the operation has one result. For determinized lattices (residual
+// weights are compared after rounding) and prunings sizes may differ by 1 %.
 func disagreement(a, b *benchResult) string {
 	var out []string
 	if d := math.Abs(a.Value - b.Value); d > 1e-4*max(math.Abs(a.Value), math.Abs(b.Value)) {

@@ -12,10 +12,10 @@ import (
 )
 
 var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
-	summary: "Tries the laws of weighted machines on a machine: does determinize keep its relation, and the like.", about: `
-Axioms of the semiring are tried on the weights that the machine has; operations that are to
-keep the relation, or to turn it (reverse, invert), on pairs of strings up to --max_length, which are
-found by enumeration, and on those of some random paths of a few hundred labels, on which small errors add up;
+	summary: "Tries the laws of weighted machines on a machine: whether determinize keeps its relation, for example.", about: `
+Axioms of the semiring are tried on the weights that the machine has; operations that should
+keep the relation, or turn it (reverse, invert). Pairs of strings up to --max_length are enumerated;
+strings of some random paths of a few hundred labels show how small errors add up;
 they are weighed by composition and shortest distance, so that
 cycles of ε count. A law that does not hold comes with a witness, and makes the exit status 2;
 what cannot be applied to the machine is skipped, with the reason.
@@ -24,9 +24,9 @@ what cannot be applied to the machine is skipped, with the reason.
   fst run 'random.fst | rmepsilon | check --max_length=8'
 
 Time: that of the operations, and for each --max_steps arcs to find pairs and as many to weigh
-them, at most. As some operations have no end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
-times its memory, where --limit_states or --limit_bytes does not say otherwise, and each law ends at --law_timeout or soon after (what goes through all arcs once or
-twice is not interrupted). What was
+them, at most. As some operations do not end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
+times its memory, unless --limit_states or --limit_bytes says otherwise. Each law ends soon after --law_timeout; passes over
+all arcs are not interrupted. What was
 not tried is skipped; where pairs were left out, how many were compared comes with what stopped it. A
 warning then says how many laws were not tried to the end. Without --law_timeout (0), the same comes
 out on any machine.`,

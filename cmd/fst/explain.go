@@ -125,9 +125,9 @@ type inquiry struct {
 	text  func(*ops.LimitError) string // what is printed of a limit
 }
 
-// report prints the answers as they come, and returns the first error that left a question open. Each question has an equal share
-// of the time that is left when it is asked. As not all that takes time looks at a clock, they are asked in a goroutine of their
-// own, which is left behind at the time for that.
+// report prints the answers as they arrive, and returns the first error that left a question open.
+// Each question has an equal share of the time left when it is asked. Some questions do not check
+// the clock, so each is asked in a goroutine of its own, which is abandoned when the time is up.
 func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 	type answered struct {
 		text          string

@@ -114,15 +114,15 @@ func (a *archive) open(p *archivePart) error {
 	return err
 }
 
-// advance reads the key and the header of the next machine of p. That it cannot be read matters only to who comes to its key:
-// what is before it has been asked for, and it perhaps has not.
+// advance reads the key and the header of the next machine of p. If it cannot be read, only a
+// caller that reaches its key gets the error; earlier machines may be all that was requested.
 func (a *archive) advance(p *archivePart) {
 	p.begun, p.due = true, false
 	before := ""
 	if e := p.entry; e != nil {
 		before = e.key
 		p.last = &e.key
-		if e.typed == nil { // nobody wanted it
+		if e.typed == nil { // it is not requested
 			su, err := a.suiteOf(e.header, p.shownKey(e.key))
 			if err == nil {
 				err = su.Skip(p.r.Stream(), e.header)
@@ -209,9 +209,10 @@ func (a *archive) Close() {
 	}
 }
 
-// seek returns the first machine whose key is begin or a later one, nil if there is none. Archives with an index are
-// read from there on; others from where they have come to, if that is not too far, or from the start.
-// Plain machines answer to any key that one begins at, as in OpenFst.
+// seek returns the first machine whose key is begin or a later one, nil if there is none. Archives
+// with an index are read from there on. Others are read from the current position, if that is not
+// too far, or from the start. Plain machines answer to any key that starts with theirs, as in
+// OpenFst.
 func (a *archive) seek(begin string) *archived {
 	failed := func(err error) *archived { return &archived{key: "", err: err} }
 	for _, p := range a.parts {
@@ -309,7 +310,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 		farFlags(fs)
 		typ := farTypeFlag(fs, newFarType)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
-		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
+		generate := fs.Int("generate_keys", 32, 0, "Number keys with this many digits")
 		prefix := fs.String("key_prefix", "", "What all keys begin with")
 		suffix := fs.String("key_suffix", "", "What all keys end with")
 		return func(c *call) error {
@@ -458,7 +459,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 		farFlags(fs)
 		prefix := fs.String("filename_prefix", "", "What file names begin with")
 		suffix := fs.String("filename_suffix", "", "What file names end with")
-		generate := fs.Int("generate_filenames", 32, 0, "Number files with so many digits")
+		generate := fs.Int("generate_filenames", 32, 0, "Number files with this many digits")
 		separator := fs.String("key_separator", ",", "Separator of --keys")
 		keys := fs.String("keys", "", "Keys, and ranges of keys, to extract")
 		delimiter := fs.String("range_delimiter", "-", "Delimiter of the ends of a range")

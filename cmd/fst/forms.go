@@ -70,8 +70,8 @@ func setupConvert(fs *flags.Set) func(*call) error {
 	}
 }
 
-// lookAhead returns m with the labels that its states can reach, if a type of file asks for
-// these and m comes without them, and writes the pairs of labels that flags ask for.
+// lookAhead returns m with the labels that its states can reach, if the file type needs these and m
+// lacks them. It writes the pairs of labels that flags request.
 func (c *call) lookAhead(t *typed, m machine, fstType, out string) (machine, error) {
 	side, save := ops.Input, *c.lib.saveIPairs
 	switch fstType {

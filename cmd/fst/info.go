@@ -39,7 +39,7 @@ Time O(states + arcs · log(arcs at a state)).`,
 				}
 				along := map[string]ops.ArcFilter{"any": ops.AnyArc, "epsilon": ops.EpsilonArc, "iepsilon": ops.IEpsilonArc, "oepsilon": ops.OEpsilonArc}[*filter]
 				d = t.Describe(t.m, &ops.DescribeOptions{Along: along, KnownOnly: !*test || *kind == "fast"})
-				if t.model != nil { // of which the machine is made as it is looked at
+				if t.model != nil { // the machine is computed from it on demand
 					d.Properties &^= fst.Expandable | fst.Mutable
 				}
 			}

@@ -149,8 +149,8 @@ func (c *call) twoMachines() (a, b *typed, err error) {
 	return a, b, nil
 }
 
-// writeMachine writes m to argument i, as fstType ("" is vector), unless it is
-// beyond the limits: so they hold for the tools that change a machine in place, too.
+// writeMachine writes m to argument i, as fstType ("" is vector), unless it exceeds the limits.
+// They thus apply to the tools that change a machine in place, too.
 func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	if err := c.withinLimits(t, m); err != nil {
 		return err
@@ -178,8 +178,9 @@ func result(name string) string {
 	return name
 }
 
-// distinct is an error where two results of one call would go to one file, to one value of fst run, or to standard
-// output, which nobody could tell apart there. It is asked before anything is written; "" is a result that is not asked for.
+// distinct returns an error where two results of one call would go to one file, to one value of fst
+// run, or to standard output, where they could not be told apart. Call it before anything is
+// written; "" is a result that is not requested.
 func (c *call) distinct(names ...string) error {
 	for i, name := range names {
 		for _, other := range names[:i] {
@@ -259,8 +260,8 @@ func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 	return t, err
 }
 
-// warnings tell of what may occur many times: of the first, and how many there are, or of
-// all of them where --v is above 0.
+// warnings report what may occur many times: the first one and their number, or all of them where
+// --v is above 0.
 type warnings struct {
 	c     *call
 	what  string

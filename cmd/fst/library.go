@@ -22,9 +22,8 @@ type library struct {
 	latest                                                       time.Time // of the fst run that the tool is a stage of; zero is none
 }
 
-// inherit takes what the command line of fst run said of flags that a stage's does
-// not mention; the time is counted from the beginning of the run, and its end holds whatever
-// the stage says.
+// inherit applies the flags on the command line of fst run that a stage does not set. The time
+// counts from the beginning of the run, and its end applies whatever the stage says.
 func (l *library) inherit(from *library, fs *flags.Set) {
 	take := func(name string) bool { return !fs.Given(name) }
 	for name, p := range map[string][2]**string{
@@ -69,9 +68,9 @@ func (l *library) define(fs *flags.Set, t *tool) {
 	if t.looks() {
 		of, bytes = "of a machine that is read", "of what is read, all together"
 	}
-	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond so many states "+of+"; 0 is no limit")
-	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond so many arcs "+of+"; 0 is no limit")
-	l.limitBytes = fs.Bytes("limit_bytes", 0, "Stop with an error beyond so many bytes "+bytes+" (500M, 2G: of 1024); 0 is no limit")
+	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond this many states "+of+"; 0 is no limit")
+	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond this many arcs "+of+"; 0 is no limit")
+	l.limitBytes = fs.Bytes("limit_bytes", 0, "Stop with an error beyond this many bytes "+bytes+" (500M, 2G: of 1024); 0 is no limit")
 	l.workers = fs.Int("workers", 32, 1, "Threads that an operation may use, where it can use more than one; results do not depend on it")
 	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit. Standard output is written when it is complete")
 	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; --limit_bytes bounds the memory")

@@ -15,9 +15,9 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// looking are the tools that make no machine of their own: what they read is what --limit_states and the
-// like bound. Those of the others bound the result and the work on it; fst check and fst explain
-// bound the machines that they try.
+// looking are the tools that make no machine of their own: --limit_states and the other limits
+// bound their input. For the others they bound the result and the work on it; fst check and fst
+// explain bound the machines that they try.
 var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestrings", "farconvert", "farcreate", "farencode", "farequal",
 	"farextract", "farinfo", "farisomorphic", "farprintstrings", "info", "isomorphic", "linear", "mpdtinfo", "pdtinfo", "print", "shortestdistance"}
 
@@ -34,7 +34,7 @@ var unlimited = map[string][]string{
 // looks tells the tools whose limits bound what is read.
 func (t *tool) looks() bool { return slices.Contains(looking, t.name) }
 
-// deadline is the end of --timeout, counted from the tool's start, or that of the fst run that it
+// deadline is the end of --timeout, counted from the start of the tool, or of the fst run that it
 // is a stage of; zero is none.
 func (l *library) deadline() time.Time {
 	end := l.latest
@@ -54,8 +54,8 @@ func (l *library) late() error {
 	return nil
 }
 
-// finish is the error of a tool that ended with err: one that came to its end after its time, and wrote
-// nothing that says otherwise, is an error, too.
+// finish returns the error of a tool that ended with err. Ending after the deadline is an error
+// too, unless the tool wrote output that says otherwise.
 func (c *call) finish(err error) error {
 	if c.delivered == 0 && (err == nil || errors.Is(err, errDifferent)) {
 		if late := c.lib.late(); late != nil {
@@ -128,8 +128,9 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 	return t.w.Write(p)
 }
 
-// examine is an error after the deadline, and where t, which a tool that looks at machines has of shown, is
-// beyond the limits: of states and arcs each machine, of bytes all of them together.
+// examine returns an error after the deadline, and where the machines shown to t, a tool that looks
+// at machines, exceed the limits. Those are on states and arcs of each machine, and on bytes of all
+// of them together.
 func (c *call) examine(t *typed, shown string) error {
 	if err := c.lib.late(); err != nil {
 		return err
@@ -159,10 +160,10 @@ func (c *call) examine(t *typed, shown string) error {
 	return c.withinBytes(shown)
 }
 
-// examineHeader is the error of examine for what is known before the machine is read: a file, or a machine of an archive, that is too
-// large for the limits is refused at its header, where that has the counts. They are those by which such files
-// are read, of states in all types, and of arcs in const and compact ones; a count that the writer could not tell is 0 or below, and
-// is passed over.
+// examineHeader is examine before the machine is read. It rejects a file, or a machine of an
+// archive, that exceeds the limits by its header, where that has the counts. Headers count states
+// in all types, and arcs in const and compact ones. A count that the writer did not know is 0 or
+// below, and is ignored.
 func (c *call) examineHeader(h *fst.Header, shown string) error {
 	compact := strings.HasPrefix(h.FstType, "compact")
 	if !c.tool.looks() || !compact && !strings.HasPrefix(h.FstType, "const") && !slices.Contains([]string{"vector", "edit", "ngram"}, h.FstType) {
@@ -209,7 +210,8 @@ func (c *call) withinBytes(shown string) error {
 	return nil
 }
 
-// limitedReader is a text of which a tool holds all, for --limit_bytes and --timeout.
+// limitedReader reads a text that a tool holds in memory as a whole, under --limit_bytes and
+// --timeout.
 type limitedReader struct {
 	r     io.Reader
 	c     *call

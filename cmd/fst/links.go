@@ -14,7 +14,7 @@ import (
 
 var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
 	summary: "Links this program under the names of OpenFst's tools.", about: `
-Scripts that call fstcompose and the like then run unchanged with DIR first in PATH. Links
+Scripts that call fstcompose and other tools then run unchanged with DIR first in PATH. Links
 that point here already stay; other files of these names stay as they are, and are an error after
 the links that can be made, unless --force. DIR is made if it is not there.
 
@@ -106,7 +106,7 @@ Time O(tools · flags).`,
 		}
 	}}
 
-// program is what a shell is told of this program.
+// program describes this program to shells.
 func (c *call) program() *shell.Program {
 	p := &shell.Program{Name: "fst", Summary: "Weighted finite-state transducers, and exact gradients of losses over them.",
 		About:  overviewUsage,

@@ -28,7 +28,7 @@ yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "
 or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
 unweighted transducer from labels to symbols; label strings for which it has no path spell
 nothing and are left out by every loss), tied and w, v (the direction of hvp: shaped as theta, or for
-a lattice as q is printed, a row for each state in the order of fst print and a value for each of
+a lattice as q is printed: a row for each state in the order of fst print with a value for each of
 its arcs), and a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
@@ -40,8 +40,8 @@ its arcs), and a loss:
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
-argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, band (the one used, where that
-asked for had to be widened). What a band costs in log_z (log_z_error) takes tens
+argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, and band (the one used, if the
+requested one had to be widened). What a band costs in log_z (log_z_error) takes tens
 to hundreds of times the time of all else: where it is not needed, name the others in --only. A
 case that cannot be evaluated gives an error, the others are still answered, and the exit status
 is 1.
@@ -50,8 +50,8 @@ is 1.
 
 Every path has a budget, of 2 GB or as --limit_bytes and --budget_columns say: a loss machine beyond it is an
 error, which names for edit losses the band to try, and else what would help. The general path
-counts the machines of all its steps that are held at a time, names the step that stopped, and
-takes bands too, on lattices and behind expansions as well; its machines are not reduced as those
+counts the machines that all its steps hold at a time, and names the step that stopped. It
+accepts bands, too, also on lattices and with expansions; its machines are not reduced as those
 of the direct path are, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
 does, --limit_arcs each machine of the general path (direct ones are no lists of arcs). With --timeout, cases that
 were not evaluated in time have an error.
@@ -83,10 +83,10 @@ length, or the band's; a general transducer as many as its determinization needs
 			}
 			o.limits = lim
 			if *path == "general" && os.Getenv("GOGC") == "" {
-				// Each step makes a machine and drops the one before, so that what
-				// collections leave is the peak. At 12 % for 25 % and without the ballast of
-				// tuneMemory, a bigram gradient of length 10 peaked at 44 MB for 57 (with
-				// it, at 53, where OpenFst takes 52), in the same processor time.
+				// Each step makes a machine and drops the one before, so collections determine the
+				// peak. At 12 % instead of 25 % and without the ballast of tuneMemory, a bigram
+				// gradient of length 10 peaks at 44 MB instead of 57, in the same processor time.
+				// With the ballast it is 53, and OpenFst takes 52.
 				ballast = nil
 				debug.SetGCPercent(12)
 			}
@@ -254,8 +254,8 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 	return answer, true
 }
 
-// nameOf returns the name of a case that is no proper JSON, as far as it can be read:
-// what was cut short or has text behind it has one still.
+// nameOf returns the name of a case that is not valid JSON, as far as it can be read. Text that is
+// cut short or has other text after it may still have one.
 func nameOf(text []byte) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for depth, key := 0, false; ; {

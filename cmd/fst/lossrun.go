@@ -187,14 +187,14 @@ func (ev *evaluation) run() error {
 	return ev.bandError()
 }
 
-// errorIsDirect reports whether what a band may have cost comes from the direct machine, whatever
-// the path: it is a property of the loss and the potentials, where the loss sees their labels.
+// errorIsDirect reports whether the possible cost of a band comes from the direct machine, whatever
+// the path. It is a property of the loss and the potentials, where the loss sees their labels.
 func (ev *evaluation) errorIsDirect() bool {
 	return ev.spec.Direct != nil && ev.p != nil && ev.expand == nil && ev.spec.Cap == nil
 }
 
-// bandError adds what a band may have cost to a result that another path than the
-// direct one computed, where that is for the direct machine to tell, or for enumeration.
+// bandError adds the possible cost of a band to a result of another path than the direct one, where
+// the direct machine or enumeration can determine it.
 func (ev *evaluation) bandError() error {
 	if ev.spec.Band == 0 || ev.want&losses.WantError == 0 {
 		return nil

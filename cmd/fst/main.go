@@ -40,8 +40,9 @@ func main() {
 	std.End(progName(os.Args[0]), status)
 }
 
-// guarded returns the status of do, or 1 with a message where it panics: the runtime's own status, 2, would say that a
-// comparison has found a difference. The library hands panics of its goroutines on to this one.
+// guarded returns the status of do, or 1 with a message where it panics. The runtime's own status,
+// 2, would mean that a comparison found a difference. The library passes panics of its goroutines
+// on to this one.
 func guarded(argv []string, errs io.Writer, stop func(), do func() int) (status int) {
 	defer func() {
 		v := recover()
@@ -63,12 +64,12 @@ func guarded(argv []string, errs io.Writer, stop func(), do func() int) (status 
 	return do()
 }
 
-// tuneMemory has garbage collected when it is a quarter of what is live and of
-// ballast together, unless GOGC says otherwise; the usual rule is as much as what
-// is live. The arrays of machines hold no pointers, so that a collection has little
-// to trace: peaks are lower, for some processor time (most where
-// large symbol tables are traced); GOGC=100 beside the default shows both, with `time -v` of a call. Without the ballast, which is
-// never written and so never resident, small machines would be collected at every megabyte or so.
+// tuneMemory makes the collector run when garbage reaches a quarter of the live heap and the
+// ballast together, unless GOGC says otherwise. The usual rule is as much as is live. The arrays of
+// machines hold no pointers, so a collection traces little. Peaks are lower, for some processor
+// time (most where large symbol tables are traced); compare GOGC=100 and the default with `time
+// -v`. Without the ballast, which is never written and so never resident, small machines would be
+// collected every megabyte or so.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, 48<<20)
@@ -83,9 +84,10 @@ var ballast []byte
 // changes how the runtime collects, as with settle.
 var holdTo = func(limit, read int64) {}
 
-// holdMemory has the collector at work as often as it takes to stay near a limit, with what has been read; a
-// quarter of the limit and 12 MB are for what is copied as it grows, and for the runtime. Far from the limit it changes nothing. The
-// n best paths of a machine of 200,000 arcs to a limit of 200 MB left the process with 620 MB without.
+// holdMemory makes the collector run as often as it takes to stay near a limit, including the
+// input. A quarter of the limit and 12 MB are reserved for what is copied as it grows, and for the
+// runtime. Far from the limit it changes nothing. Without it, the n best paths of a machine of
+// 200,000 arcs under a limit of 200 MB left the process with 620 MB.
 func holdMemory(limit, read int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		most := min(float64(limit)*1.25+float64(read)+float64(len(ballast)+12<<20), 1<<62)
@@ -97,11 +99,11 @@ func holdMemory(limit, read int64) {
 // changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.
 var settle = func(workers int) {}
 
-// useProcessors keeps the runtime to as many processors as there are workers. A collector that finds a
-// second one idle marks there, which takes processor time for the time it saves; worse, it waits busily,
-// sending signals, for whoever works to come to where his stack can be looked at, and the
-// clearing or copying of a large array, each page of which faults, is a long time to wait: inverting
-// a lexicon of 24 MB took from 0.08 to 0.20 s of processor time on two idle processors, and takes 0.065 on one.
+// useProcessors restricts the runtime to as many processors as there are workers. A collector that
+// finds a second one idle marks there, which costs processor time. Worse, it waits busily, sending
+// signals, until the working goroutine can be stopped, and clearing or copying a large array, where
+// each page faults, takes long. Inverting a lexicon of 24 MB took from 0.08 to 0.20 s of processor
+// time on two idle processors, and takes 0.065 on one.
 func useProcessors(workers int) {
 	if workers < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(workers)
@@ -307,9 +309,9 @@ var exit = os.Exit
 // grace is how long after its --timeout a tool may end by itself.
 var grace = func(timeout time.Duration) time.Duration { return timeout/20 + 200*time.Millisecond }
 
-// watch ends the process when a tool has not come to its end by itself some time
-// after its --timeout: not all that takes time looks at a clock. What looks has
-// more to say, and so goes first. The returned function calls it off.
+// watch ends the process when a tool has not ended by itself some time after its --timeout, since
+// not all long work checks the clock. Work that checks has a better message, and so goes first. The
+// returned function cancels it.
 func (c *call) watch() (stop func()) {
 	limit := *c.lib.timeout
 	if limit <= 0 {

@@ -59,7 +59,7 @@ func (p *parenFile) read(c *call) (suite.Parens, error) {
 	return parens, err
 }
 
-// pushdown makes a tool of which there is one for PDTs and one for MPDTs.
+// pushdown makes a tool that exists for PDTs and for MPDTs.
 func pushdown(multi bool, t tool, setup func(fs *flags.Set, p *parenFile) func(*call) error) *tool {
 	if multi {
 		t.name = "m" + t.name
@@ -333,7 +333,7 @@ var pdtreplaceTool = &tool{name: "pdtreplace", args: "root.fst rootlabel [rule1.
 Each rule is a machine and its label; an arc with the output label of a rule is a call of it.
 Rules may call one another in circles, as those of a context-free grammar do. Calls become
 parentheses, whose pairs go to --pdt_parentheses. With --pdt_parser_type=left_sr, rules that
-call one another only at the beginning, or only at the end, do it without, so that the stack
+call one another only at the beginning, or only at the end, use no stack, so that the stack
 of a strongly regular grammar is bounded.
 
   pdtreplace --pdt_parentheses=pairs.txt s.fst 1000 np.fst 1001 vp.fst 1002 out.pdt

@@ -19,7 +19,7 @@ type value struct {
 	align  bool
 	b      []byte
 	file   string // to be read where it is needed; "" is b
-	frozen bool   // others may read it, so that nobody may change it
+	frozen bool   // others may read it, so it must not be changed
 }
 
 // write writes the value as a file has it.

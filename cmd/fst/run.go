@@ -19,7 +19,7 @@ A program is written as for a shell, and the tools are those of fst:
 
 A first stage of one word that is no tool is a file to begin with; "< FILE" is one always. Machines go
 from stage to stage as they are in memory. Statements end with a newline or a semicolon;
-"name = ..." keeps what a statement puts out, and $name reads it, also as the value of a flag or
+"name = ..." keeps the output of a statement, and $name reads it, also as the value of a flag or
 where a tool takes a file to write:
 
   fst run 'syms = < words.txt

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// A program of fst run is read as shells read, so that there is nothing to learn:
+// A program of fst run uses the syntax of shells:
 //
 //	program   = statement { ( ";" | newline ) statement }
 //	statement = [ name "=" ] [ "<" word ] stage { "|" stage } [ ">" word ]
 //	stage     = word { word }
 //
-// Words are split at blanks; '...' keeps all that is in it, "..." all but \" and \\, a backslash
-// the next character. $name, and $1, $2, ... for the arguments of fst run, stand for a value where a word,
-// or the value of a flag, begins with them. A # where a word may begin starts a comment. A backslash
+// Words are split at blanks; '...' keeps its content, "..." does except for \" and \\, a backslash
+// the next character. A $name, or $1, $2, ... for the arguments of fst run, at the start of a word
+// or of a flag's value stands for a value. A # where a word may begin starts a comment. A backslash
 // at the end of a line joins the next.
 
 // variable marks words, or what follows = in them, that name a variable: no file has

@@ -121,7 +121,7 @@ type drawFlags struct {
 
 func defineDraw(fs *flags.Set) *drawFlags {
 	return &drawFlags{
-		maxLength: fs.Int("max_length", 32, 1<<31-1, "Drop paths of so many arcs or more"),
+		maxLength: fs.Int("max_length", 32, 1<<31-1, "Drop paths of this many arcs or more"),
 		npath:     fs.Int("npath", 32, 1, "How many paths"),
 		seed:      fs.Uint("seed", 0, "Seed of the random numbers (default: another one each time)"),
 		sel:       fs.String("select", "uniform", "How arcs are chosen: uniform, log_prob, fast_log_prob"),

@@ -33,7 +33,7 @@ func queueFlag(fs *flags.Set) func() (ops.Queue, error) {
 // pruneFlags defines --weight, --nstate and --delta.
 func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *suite.Pruning {
 	d := fs.Float32("delta", delta, "Difference of weights that counts as none")
-	nstate := fs.Int("nstate", 64, -1, "Keep so many states, the best; -1 is no bound")
+	nstate := fs.Int("nstate", 64, -1, "Keep this many states, the best; -1 is no bound")
 	weight := fs.String("weight", "", "Keep paths within this weight of the best; empty is all")
 	return func(c *call, lim ops.Limits) *suite.Pruning {
 		return &suite.Pruning{Weight: *weight, States: *nstate, Delta: settled(*d), Format: c.format(), Limits: lim}
@@ -66,8 +66,8 @@ cycle; with --divergent=truncate, or ` + divergentVariable + `=truncate in the e
 comes to.
 `
 
-// closeDelta is the flag --delta, whose value is given, of what compares weights to make states one: where it is not set
-// it depends on the weights.
+// closeDelta returns the flag --delta, with the given value, for tools that compare weights to
+// merge states. Where it is not set it depends on the weights.
 func closeDelta(fs *flags.Set, t *typed, value float64) float64 {
 	if !fs.Given("delta") {
 		value = t.Closeness(value)
@@ -93,8 +93,8 @@ var determinizeTool = &tool{name: "determinize", args: "[in.fst [out.fst]]", max
 	summary: "Makes an equivalent machine with at most one arc for each input label at a state.", about: `
 ε is an ordinary label here: fst rmepsilon first. A machine that has no deterministic
 equivalent is reported with two paths that prove it, where there is such a proof. Where
-they only make it likely, the end is at a million states or 256 MiB of output strings,
-unless there is a --limit_bytes or a --timeout.
+they only make it likely, the limit is a million states or 256 MiB of output strings,
+unless --limit_bytes or --timeout is given.
 --limit_states bounds the result over any arc type; --nstate and --weight keep its best
 part, and need the path property.
 ` + closenessAbout + `

@@ -225,7 +225,7 @@ var mapTool = &tool{name: "map", args: "[in.fst [out.fst]]", max: 2,
 invert takes the reciprocal, power the power, quantize the nearest multiple of --delta,
 plus and times add and multiply by --weight, to_... convert to another semiring (as
 negative logarithms of probabilities), superfinal leaves one final state, arc_sum and
-arc_unique merge arcs that are alike but for the weight, or altogether.
+arc_unique merge arcs that differ only in the weight, or not at all.
 
   fst map --map_type=to_log in.fst out.fst
 
@@ -299,8 +299,8 @@ Where both sides have ε on the inner tape, a filter keeps one order of the ε-m
 --first_matcher and --second_matcher give labels of the inner tape of a machine a meaning of their own:
 phi:L is followed where nothing else matches (failure), and consumes nothing; rho:L matches the rest,
 sigma:L any label; epsilons:L,M,... match nothing, as ε; L is a number, or a symbol of the machine. The machine must be sorted on that side. Files of the types phi,
-rho and sigma have theirs with them. --lookahead leaves out pairs of states that come to nothing as early as possible,
-which pays where the first machine puts out labels late, as a lexicon does. A file of a look-ahead type
+rho and sigma have theirs with them. --lookahead omits pairs of states that lead nowhere as early as possible.
+This pays where the first machine emits labels late, as a lexicon does. A file of a look-ahead type
 (fst convert) has composition look ahead of itself, and push weights and labels, unless a filter is asked for.
 
   fst compose a.fst b.fst ab.fst
