@@ -24,8 +24,8 @@ var active = &command{
 	summary: "Asks for the labels of the sentences that it learns most from.",
 	about: `
 Learns a labeller of sentences from a pool without labels. It asks about the
-sentence that it is least certain of, learns from the answer, and goes on until
-its mean uncertainty no longer changes, or --queries were asked.
+sentence that it is least certain of and learns from the answer. It stops when
+its mean uncertainty no longer changes, or after --queries questions.
 
 Questions are files in the folder --queue: 00012.ask is sentence 12 of the pool,
 a token a line, with ? in the column of the labels. Answer with a file

@@ -30,7 +30,7 @@ var almoTrain = &command{
 	summary: "Trains one model for many losses, robust to every mixture of them.",
 	about: `
 Minimises the largest mixture of the --losses over the weights of a linear model
-or of a network (--hidden), by a game against the weights of the objectives.
+or of a network (--hidden), as a game against the weights of the objectives.
 For linear models the result comes with a proof of how far it is from the best
 possible (gap).
 

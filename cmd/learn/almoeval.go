@@ -43,7 +43,7 @@ var almoPredict = &command{
 	name: "almo predict", args: "[input [output]]", min: 0, max: 2,
 	summary: "Predicts classes or numbers of the rows of a table.",
 	about: `
-Output is CSV: a line for each row with the columns of --id, if any, its prediction, and the scores, one for two
+Output is CSV: a line for each row with the columns of --id, if any, its prediction, and its scores: one for two
 classes (positive for the second) and for numbers, else one for each class.
 
 Example:
@@ -112,11 +112,11 @@ var almoEval = &command{
 	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
 	about: `
 Losses are those that the model was trained on, raw and in the units of training.
-"worst" is the worst mixture of the latter that the model was to be robust to (--min,
---max, --vertices), "largest" the largest of them where that is not the same.
+"worst" is the worst mixture among the model's preferences (--min,
+--max, --vertices), "largest" the largest of the losses where that differs.
 
---bound says how large the worst mixture can be on new rows, in the same units, but for
-that chance, when the rows given are those of training: for linear models that were
+--bound gives a bound on the worst mixture on new rows, in the same units, that fails with at most
+that probability. It holds when the rows given are those of training: for linear models that were
 trained within a --radius, the same here as there, on losses of bounded slope. It is
 theory: few data sets are large enough for it to say much.
 

@@ -55,9 +55,9 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				if err != nil {
 					return err
 				}
-				// The command alone is a look at what it does. Processor seconds: table51 49,
-				// table52 32; by the defaults of the flags both take minutes, most of
-				// which go into the last digit of the gap on a few images.
+				// The command shown is a short demonstration. It takes 49 (table51) and 32
+				// (table52) processor seconds. With the defaults of the flags both take minutes,
+				// mostly for the last digit of the gap on a few images.
 				if !c.flags.Given("data") && !c.flags.Given("sets") {
 					if !c.flags.Given("seeds") {
 						*seeds = 1
@@ -130,7 +130,7 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 
 var experimentTable51 = tableCommand("table51", "linear models", `
 Trains, on each data set, the robust model (almo), the even mixture (uniform), each
-loss alone, and the robust model of regrets, and tells their losses on the test rows
+loss alone, and the robust model of regrets. It reports their losses on the test rows
 beside the thesis' figures and those of an independent implementation, both on all data:
 where ours are a part of it, the table says so. All models are trained by the same solver.
 "worst" is the largest normalised training loss, which almo minimises; gap proves how far

@@ -77,7 +77,7 @@ func flagged(err error) error {
 func readingNotes(o *minimax.Options) []string {
 	said := map[minimax.ZeroOneMode]string{
 		minimax.Proxy:         "--zero_one proxy: the game is not zero-sum: each player has no regret in its own loss, and there is no certificate",
-		minimax.ZeroGradient:  "--zero_one zero-grad is unsound: the mixture can move to errors, of which the model sees no gradient; use it to reproduce results only",
+		minimax.ZeroGradient:  "--zero_one zero-grad is unsound: the mixture can move to errors, for which the model has no gradient; use it to reproduce results only",
 		minimax.RampSurrogate: "--zero_one ramp: the ramp is not convex: there is no certificate",
 	}[o.ZeroOne]
 	for _, l := range o.Losses {

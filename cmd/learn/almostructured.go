@@ -52,8 +52,8 @@ func (s *structuredFlags) places() []place {
 	return []place{{"the picture", *s.picture}, {"the picture of the losses", *s.losses}}
 }
 
-// train plays the game over parts. identity says, in words key=value, what the parts were made
-// from; write makes the file of a model from its weights and a word on how it was trained.
+// train plays the game over parts. identity describes what the parts were made from, in words
+// key=value. write makes the file of a model from its weights and a note on how it was trained.
 func (s *structuredFlags) train(identity string, examples int, parts []saddle.Part, joint saddle.Joint, along []float64, workers int, control run.Control,
 	write func(w []float64, training string) (func(io.Writer) error, error)) (*fitted, error) {
 	var names []string

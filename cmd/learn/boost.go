@@ -16,7 +16,7 @@ import (
 var boostGroups = []struct{ name, title, about string }{
 	{"rgb", "regularised gradient boosting", `
 Each round draws families of trees (at most n internal nodes, leaf vector of norm at
-most lambda), fits a tree of each to the gradient, and adds the one of least loss
+most lambda) and fits a tree of each to the gradient. It adds the one of least loss
 plus beta times complexity. The default setting samples rows and columns, takes Newton
 steps, and compares candidates on the rows that were left out; --preset=thesis is
 the literal algorithm. A run begins at the best constant, and has as many rounds as give

@@ -156,7 +156,7 @@ Example:
 			name := fs.String("model", "", "File with the model; needed")
 			what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores"}, "What to write")
 			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
-			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 			return func(c *call) error {
 				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
 					return err
@@ -288,7 +288,7 @@ Example:
 			var t tableFlags
 			t.define(fs)
 			name := fs.String("model", "", "File with the model; needed")
-			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
 				m, err := c.boostModel(group, *name)

@@ -43,8 +43,8 @@ func (b *booster) train(d *boost.Data, c boost.Control) (*boost.Ensemble, error)
 	return boost.TrainAdaBoost(d, &o)
 }
 
-// spelt is all of the setting as text, the same for the same setting whenever it is asked: there
-// are no pointers in what flags set.
+// spelt returns the whole setting as text. The same setting always gives the same text, since what
+// flags set has no pointers.
 func (b *booster) spelt() string {
 	switch b.group {
 	case "rgb":
@@ -255,8 +255,8 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	exact := fs.Bool("exact", false, "Search all thresholds instead of histograms")
 	bins := fs.Int("bins", 32, 255, "Bins of a histogram, at most 255")
 	mono := fs.String("monotone", "", "Monotone constraints, such as age:+,price:-")
-	zeroStart := fs.Bool("zero_start", false, "Begin at 0, and take lambdas and beta as they are (thesis: true); by default a run begins at the best constant, and with the losses squared and huber lambdas and beta are in units of the target's spread around it")
-	idle := fs.Int("idle_stop", 32, 10, "Stop after so many rounds in a row without a step")
+	zeroStart := fs.Bool("zero_start", false, "Begin at 0, and take lambdas and beta as they are (thesis: true); by default a run begins at the best constant, and lambdas and beta are in units of the target's spread around it with the losses squared and huber")
+	idle := fs.Int("idle_stop", 32, 10, "Stop after this many rounds in a row without a step")
 	alphaMax := fs.Float("alpha_max", 0, "Largest step for losses without a curvature bound and of line searches; 0 is 1, for line searches 16")
 	seed := fs.Uint("seed", 1, "Seed of all draws")
 	return func(b *booster, x *table.Table) error {

@@ -139,9 +139,9 @@ func (c *call) openTable(name string, o *table.Options) (*table.Table, error) {
 	return x, nil
 }
 
-// unread leaves the target of a table unread, and with all its source and weights as well,
-// unless a flag names them: they are not used, and may be wrong or empty. A source that is a
-// feature as well is then a feature only.
+// unread leaves the target of a table unread, and with all its source and weights as well, unless a
+// flag names them. They are not used, and may be wrong or empty. A source that is a feature as well
+// is then a feature only.
 func (t *tableFlags) unread(o *table.Options, all bool) {
 	like := *o.Like
 	for i, f := range []struct{ given, name *string }{{t.target, &like.TargetName}, {t.source, &like.SourceName}, {t.weight, &like.WeightName}} {
@@ -168,7 +168,7 @@ func (t *tableFlags) labelled(c *call, name string) (*table.Table, error) {
 		least, other = 2, "name another column with --target, or group its values"
 	}
 	if n > manySources && x.Rows < least*n {
-		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is an identifier or free text, not a label of which there are rows enough to learn from (%d or more on the average where there are more than %d classes); %s", x.Name, x.TargetName, n, x.Classes[0], x.Classes[1], x.Classes[2], x.Rows, least, manySources, other)
+		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is an identifier or free text, not a label with enough rows to learn from (%d or more on average where there are more than %d classes); %s", x.Name, x.TargetName, n, x.Classes[0], x.Classes[1], x.Classes[2], x.Rows, least, manySources, other)
 	}
 	return x, nil
 }

@@ -23,13 +23,13 @@ it, for two classes, many classes or numbers. learn gb predict, eval and explain
 it. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
 
 XGBoost's file has the names of columns, if any, but not those of classes and levels: these
-are numbers, unless --like names a table, such as the training data, which has the columns
+are numbers, unless --like names a table, such as the training data, with the columns
 in the same order and --target as its target. Level and class number 0 is then the first of
 the table's in sorted order, as pandas numbers them. Columns without names are f0, f1, ..., or
 with --no_header #1, #2, ..., as in tables without a header.
 
-What a line of a LIBSVM file leaves out is missing to the model, as XGBoost reads it, where it
-is 0 to models that are trained here without --absent_missing.
+Values that a line of a LIBSVM file leaves out are missing to the model, as XGBoost reads them.
+Models trained here without --absent_missing read them as 0.
 
 Example:
 

@@ -21,11 +21,11 @@ var sequenceCompare = &command{
 	name: "sequence compare", args: "train.conll ...", min: 1, max: -1,
 	summary: "Compares objectives and losses on sentences with labels.",
 	about: `
-Trains a model for each of --objectives, every one with the l2 and gamma that do
-best on a part of the training sentences set apart (or on --heldout_data), all
-to the same stopping rule. With these constants it is fitted once more to all
-training sentences, the part included (but not --heldout_data, which leaves
-all training sentences to the first fit), and tested on --test, with tests
+Trains a model for each of --objectives, all to the same stopping rule. Each uses the l2 and
+gamma that do best on a part of the training sentences set apart (or on
+--heldout_data). With these constants it is fitted again to all
+training sentences, including that part (but not --heldout_data, which leaves
+all training sentences to the first fit). It is tested on --test, with tests
 paired by sentence against the first.
 
   cross-entropy   the conditional random field
@@ -46,7 +46,7 @@ Example, on the sample of English in testdata:
 		testNames := fs.String("test", "", "Files of test sentences, separated by commas; needed")
 		heldoutNames := fs.String("heldout_data", "", "Files of sentences that choose constants; without any, a part of the training sentences does")
 		share := fs.Float("heldout", 0.2, "Part of the training sentences that chooses constants; trained on when these are chosen")
-		objectives := fs.String("objectives", "cross-entropy,hamming,ngram,edit", "Objectives, the first of which others are compared with")
+		objectives := fs.String("objectives", "cross-entropy,hamming,ngram,edit", "Objectives; the others are compared with the first")
 		l2 := fs.String("l2", "0.1,0.3,1", "Values of l2 to choose from")
 		gamma := fs.String("gamma", "1,3", "Values of gamma to choose from")
 		measure := fs.Enum("measure", "tokens", []string{"tokens", "sequences", "edits"}, "Errors that choose constants")

@@ -41,10 +41,10 @@ var experimentHomologs = &command{
 	summary: "Predicts native sequences from homologs and decoys, judged by Smith-Waterman score.",
 	about: `
 Draws native sequences of 50 residues with four homologs (substitutions,
-insertions, deletions) and one decoy (the native shuffled) each; trains a chain
-to label the positions with the native's residues, by cross-entropy, by a
-Hamming margin, by a margin of the Smith-Waterman loss and by the expected
-Smith-Waterman loss (risk), both within a band, each with the l2 and gamma that do
+insertions, deletions) and one decoy (the native shuffled) each; It trains a chain
+to label the positions with the native's residues. Objectives are cross-entropy, a
+Hamming margin, a margin of the Smith-Waterman loss and the expected
+Smith-Waterman loss (risk), the last two within a band, each with the l2 and gamma that do
 best on held-out sequences; and scores predictions by their Smith-Waterman
 alignment with the native: 1 a match, -1/2 all else, 50 at best.
 The package comment of cmd/learn/internal/experiment defines the task.
@@ -63,10 +63,10 @@ Example (the defaults; --seeds 3 is quicker):
 		train := fs.Int("train", 32, 150, "Examples to train on")
 		heldout := fs.Int("heldout", 32, 100, "Examples that choose l2 and gamma")
 		test := fs.Int("test", 32, 200, "Examples to test on")
-		objectives := fs.String("objectives", "cross-entropy,hamming,smith-waterman,risk", "Objectives, the first of which others are compared with: cross-entropy, hamming, smith-waterman, risk")
+		objectives := fs.String("objectives", "cross-entropy,hamming,smith-waterman,risk", "Objectives; the others are compared with the first: cross-entropy, hamming, smith-waterman, risk")
 		l2 := fs.String("l2", "8,32,128,512", "Values of l2 to choose from")
 		gamma := fs.String("gamma", "3,10,30", "Values of gamma for the Smith-Waterman loss; the Hamming margin has three times as much")
-		band := fs.Int("band", 32, 1, "Alignments stay within so many positions of the diagonal in training")
+		band := fs.Int("band", 32, 1, "In training, alignments stay within this many positions of the diagonal")
 		iterations := fs.Int("iterations", 32, 150, "Most iterations of a fit")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		_, writeTable := tableFlag(fs)

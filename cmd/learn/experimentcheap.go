@@ -22,12 +22,12 @@ var experimentCheap = &command{
 	name: "experiment cheap", args: "", min: 0, max: 0,
 	summary: "Tagging from few and partial labels: margins, active learning, transfer.",
 	about: `
-Five tables, each with means and deviations over seeds, of which every one draws
+Five tables, each with means and deviations over seeds; each seed draws
 its own training sentences:
 
   t1  learners on complete annotations
   t2  error against the share of tokens with a label
-  t3  what planes that are kept and coarse beginnings save, with 25 % of the labels
+  t3  what kept planes and coarse starts save, with 25 % of the labels
   t4  active learning by each measure: the perceptron, and margins trained on
       what it asked for
   t5  transfer from sentences of another domain to few of this one

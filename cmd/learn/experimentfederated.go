@@ -33,7 +33,7 @@ Example:
 		data := fs.String("data", "", "Folder with the data; needed")
 		sets := fs.String("sets", "", "Sets, separated by commas: 4v9, 1v7, activity; all when not given")
 		folds := fs.Int("folds", 32, 10, "Folds of clients")
-		first := fs.Int("first", 32, 0, "Run the first so many folds; 0 is all")
+		first := fs.Int("first", 32, 0, "Run only this many folds, the first ones; 0 is all")
 		rounds := fs.Int("rounds", 32, 500, "Rounds")
 		clients := fs.Int("clients", 32, 20, "Clients of a round, of both domains")
 		methods := fs.String("methods", "", "Rows of the table, separated by semicolons; all when not given")

@@ -17,7 +17,7 @@ var experimentOneRound = &command{
 	about: `
 Two ellipses among nine agents, and walking against jogging by person, of three features and
 of all, on random rows and on persons held out. For each: the centralised kernel model, the
-agents' own, one round without repair and with, and federated averaging of a linear and a kernel
+agents' own, one round without and with repair, and federated averaging of a linear and a kernel
 model at 1, 10 and 100 rounds. Accuracy, rows and bytes sent, and violations of the
 certificate. Width and price are chosen on a quarter of the training agents.
 

@@ -14,9 +14,9 @@ var experimentResilient = &command{
 	name: "experiment resilient", args: "", min: 0, max: 0,
 	summary: "Trains on corrupted images, sentences and words: resilient learning beside what else is done.",
 	about: `
-For each task, with nothing corrupted and with each corruption at each level, draws of the data
-are trained on by ordinary training, on what is right alone (oracle), with early stopping, by
-leaving out the examples of large loss (itlm, trim), and by the quadratic, Huber's and the CVaR
+For each task, draws of the data are left clean, or get each corruption at each level. Training is
+ordinary, on the correct examples only (oracle), with early stopping, by
+leaving out the examples of large loss (itlm, trim), or by the quadratic, Huber's or the CVaR
 relaxation. Printed are test errors, their rise from clean data with paired tests, and the
 area under the ROC of finding what is corrupted: by the multipliers, by the losses of the
 others, and by the self-confidence of ordinary models on examples that they did not see.

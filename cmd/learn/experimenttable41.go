@@ -25,8 +25,8 @@ thesis' numbers and those that another program's AdaBoost had on the same trials
 --data is a folder with files of the names that cmd/learn/internal/experiment.Table41Sets lists; sets
 whose files are not there are left out with a word, unless --sets asks for them. Folds
 come from the folder's splits, or are made by their rule; --fresh makes others. Without
---data the small sets of testdata are used, three trials of the first 500 rows of each
-source, which takes 15 s of processor time.
+--data it uses the small sets of testdata, three trials of the first 500 rows of each
+source, in 15 s of processor time.
 
 A long run should have --checkpoint: trials are kept in that file as they come, and the
 same command goes on from it.
@@ -38,10 +38,10 @@ Examples:
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; without it testdata/tables, --folds 3 and --max_rows 500")
 		names := fs.String("sets", "", "Data sets, separated by commas: sentiment, digits49, digits17, fashion, adult, adult-noedu, fashion-sub; those of the thesis that are there when not given")
-		folds := fs.Int("folds", 32, 0, "Run the first so many trials; 0 is all ten")
+		folds := fs.Int("folds", 32, 0, "Run only this many trials, the first ones; 0 is all ten")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		literal := fs.Bool("figure", false, "Run the literal algorithm of figure 4.1 too")
-		limit := fs.Int("max_rows", 32, 0, "Use the first so many rows of each source only, for a quick look; 0 is all")
+		limit := fs.Int("max_rows", 32, 0, "Use only this many rows of each source, the first ones, for a quick test; 0 is all")
 		checkpoint := fs.String("checkpoint", "", "File that keeps trials as they come; if it exists, its trials are not made again. Remove it when the program changed")
 		apply := multiSettings(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")

@@ -176,7 +176,7 @@ Example:
 		journal := fs.String("journal", "",
 			"File that keeps every exchange; if it exists, the run goes on from it")
 		dry := fs.Bool("dry_run", false, "Foretell rounds and bytes, and run nothing")
-		rounds := fs.Int("rounds", 32, 0, "Stop after so many rounds; 0 is the configuration's")
+		rounds := fs.Int("rounds", 32, 0, "Stop after this many rounds; 0 is the configuration's")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {

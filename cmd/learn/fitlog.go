@@ -15,10 +15,10 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 )
 
-// fitLog is the checkpoint of a cross-validation: a line that says of what data, then a line for
-// each fit. Unlike an experiment, which replaces its file with every result, it may have thousands
-// of them, many a second, so lines are appended; of a run that was killed the last may be torn,
-// and is then dropped.
+// fitLog is the checkpoint of a cross-validation: a line that identifies the data, then a line for
+// each fit. An experiment replaces its file with every result. Here there may be thousands of fits,
+// many a second, so lines are appended. The last line of a killed run may be incomplete, and is
+// then dropped.
 type fitLog[T any] struct {
 	name   *string
 	resume *bool
@@ -157,8 +157,8 @@ func (l *fitLog[T]) close() error {
 	return nil
 }
 
-// logged runs a cross-validation with a progress bar, where cv takes what l has kept, keeps in
-// it what it fits, and tells fitted of each fit.
+// logged runs a cross-validation with a progress bar. cv uses the fits that l has kept, keeps new
+// ones in it, and calls fitted after each fit.
 func logged[T, R any](c *call, l *fitLog[T], format, data string, trials int, cv func(fitted func(all int, name string, trial int)) (R, error)) (R, error) {
 	var none R
 	if err := l.open(format, data); err != nil {

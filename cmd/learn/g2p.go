@@ -318,7 +318,7 @@ Example:
   echo hestur | learn g2p predict --model ice.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File of the model; needed")
-		nbest := fs.Int("nbest", 32, 0, "Write at most so many pronunciations of each word, as JSON lines")
+		nbest := fs.Int("nbest", 32, 0, "Write at most this many pronunciations of each word, as JSON lines")
 		decode := decodeFlags(fs)
 		return func(c *call) error {
 			d, err := decode(c, *nbest > 0)

@@ -18,10 +18,10 @@ var g2pCV = &command{
 	summary: "Compares objectives on held-out words, by cross-validation.",
 	about: `
 Reads the words of each language from LANGUAGE_train.tsv, LANGUAGE_dev.tsv and
-LANGUAGE_test.tsv in the folder (whichever are there, compressed or not), divides
+LANGUAGE_test.tsv in the folder (those that exist, compressed or not). It divides
 them into folds, and holds out each in turn. Every objective is trained to the
-same stopping rule, with the l2 and gamma that it chose for itself on folds of
-the training words, and judged by phone error rate (PER) and word error rate (WER).
+same stopping rule, with the l2 and gamma that it chose on folds of
+the training words. It is judged by phone error rate (PER) and word error rate (WER).
 A word is held out with all its pronunciations, and counted against the nearest of
 them, as in learn g2p eval. Tests are paired by word: t for the edits, McNemar's for
 the words.
@@ -35,7 +35,7 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "testdata/g2p", "Folder with the words")
 		languages := fs.String("languages", "", "Languages, separated by commas; all that the folder has when not given")
-		objectives := fs.String("objectives", "cross-entropy,hamming,latent", "Objectives, the first of which the table compares others with")
+		objectives := fs.String("objectives", "cross-entropy,hamming,latent", "Objectives; the table compares the others with the first")
 		folds := fs.Int("folds", 32, 5, "Folds")
 		use := fs.Int("use", 32, 0, "Folds to hold out in turn; 0 is all")
 		limit := fs.Int("limit", 32, 0, "Words of each language, from the first; 0 is all")

@@ -39,7 +39,7 @@ type kind[D, P any] interface {
 	like(c *call, name string, form D, labelled bool) (D, error)
 	// write writes the predictions of examples; form is the model's, which names classes.
 	write(w io.Writer, form, x D, p P) error
-	// judge measures predictions of labelled examples. What a setting is chosen by, of which
+	// judge measures predictions of labelled examples. The measure that chooses settings, where
 	// less is better, comes first.
 	judge(x D, p P) []measured
 	// chosenBy lists the names of the measures that cv can choose by, the default first.
@@ -323,8 +323,8 @@ func learnerCV[D, P any](l learner.Learner[D, P], others contestants[D, P], fres
 Nested cross-validation: in every fold the setting that does best on inner folds of its
 training part is trained on all of it and tested. --grid lists options with their values.
 --versus names other learners (` + strings.Join(names, ", ") + `), each with its own grid, which get the
-same folds. Their figures are compared with the first one's by the plain paired t-test and
-by the corrected resampled one, which allows for training parts that overlap.
+same folds. They are compared with the first one's by the plain paired t-test and
+by the corrected resampled one, which accounts for overlapping training parts.
 
 A long run should have --checkpoint: every fit is kept in that file as it comes, and the
 same command with --resume goes on from it, to the same table.

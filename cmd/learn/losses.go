@@ -100,7 +100,7 @@ func (l *lossFlags) edit(c *call, of losses.Edit) losses.Edit {
 
 func (l *lossFlags) local(c *call) losses.Local {
 	budget := losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}
-	if *l.columns == 0 { // one of many machines, most of which are made anew in each iteration
+	if *l.columns == 0 { // one of many machines, mostly made anew in each iteration
 		budget.Bytes = localBytes
 	}
 	return losses.Local{Match: l.cost(c, "match", l.match, 1), Sub: l.cost(c, "sub", l.sub, -1),
@@ -152,8 +152,8 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 	return sequence.LongEdit{Edit: edit, Exact: max(1, int(*l.exact)), Band: int(*l.band)}, nil
 }
 
-// user returns the loss of the transducer in a file between labels, whose origin is
-// told in errors.
+// user returns the loss of the transducer in a file between labels; errors name the origin of the
+// labels.
 func (l *lossFlags) user(c *call, labels []string, origin string) (*losses.Transducer, error) {
 	if *l.transducer == "" {
 		return nil, errors.New("flag --transducer is needed: the machine of the loss")

@@ -18,8 +18,8 @@ import (
 )
 
 func main() {
-	// The first interrupt ends a run in order; after it signals have their usual
-	// effect again, so that a second one ends the process at once.
+	// The first interrupt ends a run in order. After it signals have their usual effect again, so
+	// that a second one ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	std := cli.Standard()

@@ -21,8 +21,8 @@ var multiTrain = &command{
 	name: "multiboost train", args: "table", min: 1, max: 1,
 	summary: "Trains one classifier for rows of several sources, good on every mixture of them.",
 	about: `
-MULTIBOOST: a boosted ensemble for each source, mixed by a classifier Q(k|x) that says
-which source a row is likely to come from, so that the largest loss of a source is
+MULTIBOOST: a boosted ensemble for each source, mixed by a classifier Q(k|x) of the
+source that a row is likely to come from, so that the largest loss of a source is
 small. --source names the column of sources; new rows need none. The default is a
 softmax of the losses with a slot that all sources share, and a term in every slot a
 round; --preset=equal adds one term a round; --preset=thesis is the literal

@@ -169,7 +169,7 @@ func writeMultiCV(w io.Writer, r *multi.CVReport) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d rows, %d trials; errors in per cent with standard deviations. Differences are from adaboost-all, with the plain paired t-test, two- and one-tailed (the latter is the thesis' test), and the corrected resampled one, two-tailed, which is the honest one; - is undefined. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
+	_, err := fmt.Fprintf(w, "%d rows, %d trials; errors in per cent with standard deviations. Differences are from adaboost-all. Tests are the plain paired t-test, two- and one-tailed (the latter is the thesis' test), and the corrected resampled one, two-tailed, which accounts for overlap; - is undefined. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
 	return err
 }
 

@@ -81,7 +81,7 @@ Example:
 		name := fs.String("model", "", "File with the model; needed")
 		what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores", "sources"}, "What to write")
 		to := fs.String("predictions", "", "File for the predictions; standard output when not given")
-		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+		rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 		return func(c *call) error {
 			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
 				return err
@@ -167,7 +167,7 @@ Example:
 		var t multiTable
 		t.define(fs)
 		name := fs.String("model", "", "File with the model; needed")
-		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+		rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 		target := targetFlags(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {

@@ -40,14 +40,14 @@ func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
 		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is AdaBoost, which is learn adaboost", x.Name, x.SourceName, strings.Join(x.Sources, ""))
 	}
 	if n := len(x.Sources); n > manySources && x.Rows < rowsPerSource*n {
-		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is a measurement or an identifier, not a domain of which there are rows enough to learn from (%d or more on the average where there are more than %d domains); name another column with --source, or group its values first", x.Name, x.SourceName, n, x.Sources[0], x.Sources[1], x.Sources[2], x.Rows, rowsPerSource, manySources)
+		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is a measurement or an identifier, not a domain with enough rows to learn from (%d or more on average where there are more than %d domains); name another column with --source, or group its values first", x.Name, x.SourceName, n, x.Sources[0], x.Sources[1], x.Sources[2], x.Rows, rowsPerSource, manySources)
 	}
 	return x, x.CheckSources()
 }
 
-// Beyond so many sources, or classes, a column of them must have so many rows for each, or it is
-// taken for a mistake: training a slot for each value of a measurement takes long and says nothing.
-// Reports list no more of them one by one.
+// Beyond these numbers of sources, or classes, a column must have this many rows for each, or it is
+// taken for a mistake. Training a slot for each value of a measurement takes long and is
+// uninformative. Reports do not list more than these one by one.
 const (
 	manySources   = 32
 	rowsPerSource = 10
@@ -93,7 +93,7 @@ func (c *call) multiModel(name string) (*multi.Model, error) {
 	return m, err
 }
 
-// multiPrefix reads a model of which so many rounds are used, 0 being all, and looks at --rounds.
+// multiPrefix reads a model for use of its first rounds, 0 being all, and checks --rounds.
 func (c *call) multiPrefix(name string, rounds int64) (*multi.Model, error) {
 	if rounds < 0 {
 		return nil, errors.New("flag --rounds: it must not be negative")
@@ -142,11 +142,11 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 	l1 := fs.Float("l1", 0, "c of the penalty c/sqrt(m_k) times the sum of weights, in each source's loss")
 	literal := fs.Bool("literal", false, "Let --objective=max stall, as the thesis' algorithm does")
 	best := fs.Bool("best", false, "Keep the rounds up to the least maximum of the losses")
-	splits := fs.String("splits", "1", "Internal nodes of base trees; 1 is stumps. Several numbers are families, of which each slot takes the best in every round; their --l1 grows with their complexity")
+	splits := fs.String("splits", "1", "Internal nodes of base trees; 1 is stumps. Several numbers are families; each slot takes the best in every round; their --l1 grows with their complexity")
 	bins := fs.Int("bins", 32, 0, "Bins of a histogram for trees; 0 searches all thresholds")
 	q := fs.Enum("q", "logistic", []string{"logistic", "uniform"}, "Domain classifier Q(k|x): logistic regression, or 1/p")
 	qLambda := fs.Float("q_lambda", 0.001, "L2 penalty of the logistic regression")
-	qChoose := fs.String("q_choose", "", "Penalties, separated by commas, of which the one with the least held-out log loss is taken")
+	qChoose := fs.String("q_choose", "", "Penalties, separated by commas; the one with the least held-out log loss is taken")
 	qPrior := fs.Enum("q_prior", "balanced", []string{"balanced", "empirical"}, "Weight of the sources in Q: the same, or by their rows")
 	qFolds := fs.Int("q_folds", 32, 5, "Folds to cross-fit Q; 1 is none")
 	qOnly := fs.Bool("q_unlabelled_only", false, "Train Q on --unlabelled alone: it is then independent of the labelled rows, as the bounds want")

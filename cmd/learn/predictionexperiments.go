@@ -119,8 +119,8 @@ draws some of them.`,
 	})
 
 var experimentRanking = predictionExperiment("ranking", "Rankings by people's features: rank loss and feedback arc sets.", `
---set=generator draws people and ratings from latent factors, --set=movielens reads u.data,
-u.user and u.item of MovieLens 100k from --data, which may not be shipped with this program:
+--set=generator draws people and ratings from latent factors. --set=movielens reads u.data,
+u.user and u.item of MovieLens 100k from --data, which cannot be distributed with this program:
 Algorithm 1 stands beside linear models of ratings, of pairs under the hinge loss, and of
 pairs under the logistic loss. --set=sushi needs ranking/sushi-10-orders.tsv in --data, and
 compares ways to find orders on small samples of voters.`,

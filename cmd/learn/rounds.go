@@ -28,8 +28,8 @@ type roundFlags struct {
 func (f *roundFlags) define(fs *flags.Set, watched string) {
 	f.model = fs.String("model", "", "File for the model; needed")
 	f.valid = fs.String("valid", "", "Table on which "+watched+" is watched; the model is the prefix of rounds with the least")
-	f.patience = fs.Int("patience", 32, 0, "Stop when so many rounds brought no lower validation loss; 0 is never")
-	f.checkpoint = fs.String("checkpoint", "", "File for the state of the run, written while it lasts. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A run that is killed outright leaves the last state written here, whole, and unfinished files beside its outputs, named FILE.tropica0.tmp, which go when FILE is written again")
+	f.patience = fs.Int("patience", 32, 0, "Stop after this many rounds without a lower validation loss; 0 is never")
+	f.checkpoint = fs.String("checkpoint", "", "File for the state of the run, written while it lasts. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A killed run leaves the last state written here, whole, and unfinished files beside its outputs, named FILE.tropica0.tmp, which are removed when FILE is written again")
 	f.every = fs.Int("checkpoint_every", 32, 10, "Rounds between checkpoints")
 	f.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data and all other flags must be as they were")
 	f.history = fs.String("csv", "", "File for the history of the run: a line for each round. With --resume it goes on where the checkpoint was written")
@@ -236,8 +236,8 @@ func (r *rounds) commit() error {
 	return r.hist.Commit()
 }
 
-// end closes a training that returned err: it writes the model and the history, or says what
-// an interrupted run has left behind and how to go on.
+// end closes a training that returned err. It writes the model and the history, or says what an
+// interrupted run has left and how to continue.
 func (r *rounds) end(err error, save func(io.Writer) error) error {
 	r.stopBar()
 	if err != nil && r.c.ctx.Err() != nil {

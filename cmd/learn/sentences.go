@@ -27,8 +27,8 @@ type sentences struct {
 	format *string
 	label  *string
 
-	// like is the format of what was read before, or of a model, with who has it; what is
-	// read from then on must be alike.
+	// like is the format of earlier input, or of a model, with its origin; later input must have
+	// the same.
 	like  sequence.Format
 	who   string
 	reads []string // columns that the model's templates read, from 1
@@ -141,7 +141,7 @@ func noSentences(shown string) error {
 	return fmt.Errorf("%s: no sentences: the input is empty", shown)
 }
 
-// read reads sentences with so many columns; 0 is as many as the first token has.
+// read reads sentences with the given number of columns; 0 is that of the first token.
 func read(r io.Reader, shown, format string, width int, empty bool) ([]dataset.Sentence, error) {
 	if format == conllu {
 		return dataset.ReadCoNLLU(r, shown, nil)
@@ -155,9 +155,9 @@ func (s *sentences) some() bool { return s.partial != nil && *s.partial }
 // unlabelledWords are labels that say that there is none, where some are not known.
 var unlabelledWords = []string{"?", "_", ""}
 
-// read reads examples from files, "" and - being standard input. All must have the
-// number of columns and the label's column of what s is to be like, or of the first, whose
-// format is returned.
+// read reads examples from files, "" and - being standard input. All must have the number of
+// columns and the label's column of the format of s, or of the first file, whose format is
+// returned.
 //
 // The label's column is blanked in the inputs: a template that reads it would
 // learn the answer, and find nothing when the model is used.
@@ -275,8 +275,8 @@ func (s *sentences) fit(u *unlabelled) error {
 // partSize is how much of an input is labelled at a time, when there is so much.
 const partSize = 1 << 16
 
-// eachPart reads an input for prediction, and calls do for its sentences, some at a
-// time: as many as make a part, or as have come when there is nothing more to read yet.
+// eachPart reads an input for prediction, and calls do for its sentences, some at a time. A part is
+// full, or has all that has arrived when nothing more can be read yet.
 func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) error {
 	r, shown, err := c.OpenText(name)
 	if err != nil {

@@ -335,7 +335,7 @@ Example:
 		model := fs.String("model", "", "File of the model; needed")
 		s.define(fs, "")
 		d.define(fs)
-		nbest := fs.Int("nbest", 32, 0, "Write the best labellings, at most so many, with scores and probabilities, as JSON lines")
+		nbest := fs.Int("nbest", 32, 0, "Write at most this many best labellings, with scores and probabilities, as JSON lines")
 		return func(c *call) error {
 			m, err := c.sequenceModel(*model)
 			if err != nil {

@@ -18,8 +18,7 @@ func settingsText(algorithm, text string) string {
 	return strings.Join(out, ", ")
 }
 
-// meaningfulZero are the settings of an algorithm of which 0 is not the default, and how it is
-// shown.
+// meaningfulZero are the settings of an algorithm whose 0 is not the default, and how it is shown.
 func meaningfulZero(algorithm string) map[string]string {
 	switch algorithm {
 	case "rgb":

@@ -33,7 +33,7 @@ Example:
 		}
 	}}
 
-// program is what a shell is told of this program.
+// program describes this program to shells.
 func program() *shell.Program {
 	p := &shell.Program{Name: "learn", Summary: programSummary, About: overviewUsage,
 		Status: "0, 1 for any error or an interrupt, and 141 where the reader of standard output closed the pipe.",

@@ -21,7 +21,7 @@ var experimentObjectives = &command{
 	summary: "One sequence model for several objectives at once, beside models of each alone.",
 	about: `
 Trains models of pronunciation for each of --languages (cross-entropy, margins of
-wrong labels, of the edit distance and of bigrams of phones), and with --train a labeller of sentences
+wrong labels, of the edit distance and of bigrams of phones). With --train it trains a labeller of sentences
 (cross-entropy, margins of the Hamming distance, the edit distance and bigrams): on
 each objective alone, on the even mixture, and robust to every mixture (almo).
 Objectives are measured by their regret, their excess over what each reaches alone,

@@ -251,8 +251,8 @@ func (k *outputsKind) split(d *structured.Data, target string) error {
 	return nil
 }
 
-// histograms brings rows to sum 1: from any sum where that was asked for, else from what the
-// table's numbers, of 24 bits, round it to.
+// histograms scales rows to sum 1. It accepts any sum where that was requested, else only the
+// rounding error of the table's 24-bit numbers.
 func (k *outputsKind) histograms(d *structured.Data) {
 	for i := range d.Rows() {
 		row, sum := d.Row(i), 0.0

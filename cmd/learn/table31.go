@@ -20,15 +20,15 @@ var experimentTable31 = &command{
 	summary: "Boosters on the data sets of table 3.1, beside XGBoost.",
 	about: `
 In every trial (five folds, twice) each booster chooses its setting on inner folds of
-the training part, is trained on all of it for 100 rounds from the score 0, and tested. The
+the training part. It is trained on all of that part for 100 rounds from the score 0, and tested. The
 boosters are rgb (a grid around the default preset), rgb-default (the preset as it is:
 nothing is chosen), rgb-thesis (the literal setting), gb (plain gradient
 boosting by the same code: the control) and adaboost. Grids are no larger than those
 of the XGBoost runs on record, and are tried on as many inner folds: five for
 small tables, two for medium ones, one for MNIST. Both choices are
 reported, by inner loss and by inner error. Errors are compared by the plain
-paired t-test, two-tailed and, as in the thesis, one-tailed, and by the corrected resampled one, which is the
-honest one; with XGBoost's only where rows and divisions are those of its runs.
+paired t-test, two-tailed and, as in the thesis, one-tailed. The corrected resampled test
+accounts for overlapping training parts; with XGBoost's only where rows and divisions are those of its runs.
 
 --data is a folder with the tables; the package comments of cmd/learn/internal/experiment say how
 it must look. Without it the small tables of testdata are used, with small grids and
@@ -165,7 +165,7 @@ func isFolder(name string, given bool) error {
 	if given {
 		return fmt.Errorf("flag --data: %s is not a folder", name)
 	}
-	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of cmd/learn/internal/experiment say how it must look)", name)
+	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of cmd/learn/internal/experiment describe it)", name)
 }
 
 // present leaves sets out whose files are not there, with a warning; those that were

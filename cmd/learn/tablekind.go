@@ -160,8 +160,8 @@ func signs(y []float64) []float64 {
 	return out
 }
 
-// write writes a header and a line for each row: the class and its probability, the
-// probabilities of all classes, or the scores; for regression the prediction.
+// write writes a header and a line for each row. A line has the class and its probability, the
+// probabilities of all classes, or the scores; for regression it has the prediction.
 func (k *tableKind) write(w io.Writer, form, x *table.Table, s *learner.Scores) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	out := csv.NewWriter(b)

@@ -47,10 +47,10 @@ func (k *trackingKind) define(fs *flags.Set, training bool) {
 	k.width = fs.Float("width", 0, "Width of the field, in pixels; 0 is not known")
 	k.height = fs.Float("height", 0, "Height of the field; 0 is not known")
 	k.empty = fs.Bool("allow_empty", false, "Frames without detections may stand between others; all tracks end there")
-	k.stride = fs.Int("stride", 32, 1, "Take every frame of so many")
+	k.stride = fs.Int("stride", 32, 1, "Use every Nth frame only")
 	k.offset = fs.Int("offset", 32, -1, "First frame that is taken, with --stride; -1 makes a movie of each")
 	k.tolerance = fs.Int("tolerance", 32, 1, "Frames by which a division may be found earlier or later")
-	k.parts = fs.Int("parts", 32, 1, "Cut every movie into so many, for cv")
+	k.parts = fs.Int("parts", 32, 1, "Cut every movie into this many parts, for cv")
 	k.work = workersFlag(fs)
 }
 

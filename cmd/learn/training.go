@@ -31,7 +31,7 @@ type training struct {
 // define defines them. Without a relative improvement to stop at there is no flag for one.
 func (t *training) define(fs *flags.Set, iterations int, relative float64) {
 	t.model = fs.String("model", "", "File for the model; needed")
-	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A run that is killed outright leaves the last state written here, whole, and unfinished files beside its outputs, named FILE.tropica0.tmp, which go when FILE is written again")
+	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A killed run leaves the last state written here, whole, and unfinished files beside its outputs, named FILE.tropica0.tmp, which are removed when FILE is written again")
 	t.every = fs.Int("checkpoint_every", 32, 10, "Iterations between checkpoints")
 	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data must be as they were, and all flags that say what is learnt and how. Others may differ: outputs, workers, when to stop, and for L-BFGS, whose history starts afresh, --memory")
 	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration. With --resume it goes on where the checkpoint was written")

@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// transducerLoss reads the loss that a machine in a file defines between labels. Symbol
-// tables of the machine name the labels; without one, label k+1 is that of index k. The
-// origin of the labels is told in errors.
+// transducerLoss reads the loss that a machine in a file defines between labels. Symbol tables of
+// the machine name the labels; without one, label k+1 is that of index k. Errors name the origin of
+// the labels.
 func transducerLoss(c *call, name string, plus float64, names []string, origin string) (*losses.Transducer, error) {
 	r, shown, err := c.Open(name)
 	if err != nil {
