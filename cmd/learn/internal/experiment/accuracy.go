@@ -29,8 +29,8 @@ type AccuracyOptions struct {
 	Known []Nested
 	// Save, if not nil, is called with each new result. An error ends the run.
 	Save func(*Nested) error
-	// Fitted, if not nil, is told after each fit, by several goroutines at once. all is
-	// how many there are at most; done how many that came to, with those spared.
+	// Fitted, if not nil, is called after each fit, from several goroutines at once. all is the
+	// largest number of fits. done is the number completed, including those saved.
 	Fitted func(done, all int, set, contestant string, trial int)
 }
 
@@ -70,10 +70,10 @@ func (c *AccuracyContestant) Errors(by boost.Choice) []float64 {
 	return out
 }
 
-// Accuracy runs the protocol of table 3.1: in every trial each booster chooses its
-// setting on inner folds of the training part (first ones, as many as the size of the
-// table allows, see Boosters), is trained on all of it, and tested. Sets whose
-// files are missing are an error; leave them out beforehand (Set.Lacks).
+// Accuracy runs the protocol of table 3.1. In every trial each booster chooses its setting on inner
+// folds of the training part, is trained on all of it, and tested. It uses as many inner folds as
+// the size of the table allows, the first ones (see Boosters). Sets whose files are missing are an
+// error; leave them out beforehand (Set.Lacks).
 //
 // The sets are all read before the first fit, so that mistakes show at once.
 func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySet, error) {

@@ -81,9 +81,8 @@ func ruleName(c boost.Choice) string {
 // rules in the order of the report.
 var rules = []boost.Choice{boost.ByLoss, boost.ByError}
 
-// WriteAccuracy writes the report for people: the table in the thesis' form beside its
-// figures and those on record, the tests, and how many sets each booster is
-// ahead on.
+// WriteAccuracy writes the report for people: the table in the thesis' form beside its figures and
+// those on record, the tests, and how many sets each booster leads on.
 func WriteAccuracy(w io.Writer, sets []AccuracySet) error {
 	versus, err := Compare(sets)
 	if err != nil || len(sets) == 0 {
@@ -93,7 +92,7 @@ func WriteAccuracy(w io.Writer, sets []AccuracySet) error {
 		return err
 	}
 	for _, rule := range rules {
-		fmt.Fprintf(w, "\nDifferences in points of %%, settings chosen by inner %s; negative: the first is better. p are of the plain paired t-test, two-tailed and, as in the thesis, one-tailed, and of the corrected one, two-tailed, which allows for training parts that overlap.\n", ruleName(rule))
+		fmt.Fprintf(w, "\nDifferences in points of %%, settings chosen by inner %s; negative: the first is better. p are of the plain paired t-test, two-tailed and, as in the thesis, one-tailed, and of the corrected one, two-tailed, which accounts for overlapping training parts.\n", ruleName(rule))
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "data\tbooster\tagainst\tdifference\tt\tp\tone-tailed p\tcorrected t\tp")
 		for _, v := range versus {

@@ -35,8 +35,8 @@ type AlmoCell struct {
 	Seconds   float64            `json:"seconds"`
 
 	Chosen *AlmoSetting `json:"chosen,omitempty"` // on a part of the rows; nil where nothing was
-	// Own are a trial's values on the rows it was trained on, and Offsets what regrets are
-	// measured from in training, where that is not what the cells of single losses reached.
+	// Own are a trial's values on the rows that it was trained on. Offsets are the origins of
+	// regrets in training, where these are not what the cells of single losses reached.
 	Own     []float64 `json:"own,omitempty"`
 	Offsets []float64 `json:"offsets,omitempty"`
 }

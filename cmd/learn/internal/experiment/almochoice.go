@@ -15,15 +15,15 @@ import (
 // AlmoSetting are the hyper-parameters of a model of tables 5.1 and 5.2. Zero fields are the
 // defaults of package minimax, and of AlmoOptions.
 //
-// The thesis tries 50 of them on a fifth of the training rows, and says no more. Here they
-// are drawn at random, evenly in their logarithms, the first being those of AlmoOptions; what
-// counts for every model alike is the largest normalised loss on the rows held out. Of the model
-// of regrets it is the largest regret: each setting is trained on regrets from what each loss
-// reaches alone on the same part of the rows with the same setting, and judged by those from the
-// least that any setting reaches, since a penalty so large that no loss can be lowered leaves
-// nothing to regret. Models are then trained on all rows, for every seed. A
-// linear model is trained to its certified optimum whatever its steps are: the penalty alone is
-// chosen. A network's are steps of both players, penalty, minibatch and passes.
+// The thesis tries 50 of them on a fifth of the training rows, and says no more. Here they are
+// drawn at random, uniformly in their logarithms, starting with those of AlmoOptions. Every model
+// is judged by the largest normalised loss on the held-out rows. The model of regrets is judged by
+// the largest regret. Each setting is trained on regrets relative to what each loss reaches alone
+// on the same part of the rows with the same setting. It is judged by regrets relative to the least
+// that any setting reaches. Otherwise a penalty so large that no loss can be lowered would leave
+// nothing to regret. Models are then trained on all rows, for every seed. A linear model is trained
+// to its certified optimum for any steps: only the penalty is chosen. A network's are steps of both
+// players, penalty, minibatch and passes.
 type AlmoSetting struct {
 	Beta1      float64 `json:"beta1"`
 	StepW      float64 `json:"rate,omitempty"`
@@ -141,8 +141,8 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 	return best.Chosen, nil
 }
 
-// alone returns what each loss alone reached in the trial of that number, on the rows that all
-// trials are trained on: as made, or kept. It is nil where a single loss has no such trial.
+// alone returns what each loss reached by itself in the trial of that number, new or known, on the
+// rows that all trials are trained on. It is nil where a single loss has no such trial.
 func (o *AlmoOptions) alone(cell *AlmoCell, trial int, made map[string]*AlmoCell) []float64 {
 	var offsets []float64
 	for k, l := range almoLosses {

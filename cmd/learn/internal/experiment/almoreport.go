@@ -30,9 +30,9 @@ var thesis = map[string]map[string]known{
 	},
 }
 
-// baseline is what an independent implementation of the same reading in another
-// framework gave on the whole data: test metrics and the worst normalised training loss
-// of the uniform mixture, of plain descent and ascent, and of the best single loss.
+// baseline holds results of an independent implementation of the same reading in another framework
+// on the whole data. They are test metrics and the worst normalised training loss of the uniform
+// mixture, of plain descent and ascent, and of the best single loss.
 type baseline struct {
 	uniform, almo    [5]float64
 	worst, worstAlmo float64
@@ -171,7 +171,7 @@ func (s *AlmoSet) aucNote() string {
 		return ""
 	}
 	note := fmt.Sprintf("AUC is %.4f with almo and %.4f with the uniform mixture: no objective of the game asks for an order of scores. "+
-		"The 1-norm of scores is the largest loss, and to equalise it λ pulls all scores towards ±1, where it is blind to how confident they are.", a.Test[columnAUC].Mean, u.Test[columnAUC].Mean)
+		"The 1-norm of scores is the largest loss. To equalise it λ pulls all scores towards ±1, where it does not distinguish how confident they are.", a.Test[columnAUC].Mean, u.Test[columnAUC].Mean)
 	if r := s.model(modelRegret); r != nil {
 		note += fmt.Sprintf(" Measured from what each loss can reach alone (regrets), the losses bind together, and AUC is %.4f.", r.Test[columnAUC].Mean)
 	} else {

@@ -42,9 +42,8 @@ type CheapOptions struct {
 	Done      func(*CheapCell)
 }
 
-// CheapTables are the experiments of "Structured learning from cheap data", in kind: learners
-// on complete annotations; the annotated fraction; planes kept and coarse beginnings; active
-// learning; transfer.
+// CheapTables are experiments after "Structured learning from cheap data": learners on complete
+// annotations; the annotated fraction; kept planes and coarse starts; active learning; transfer.
 var CheapTables = []string{"t1", "t2", "t3", "t4", "t5"}
 
 // CheapCell is one fit.
@@ -175,7 +174,7 @@ type tagging struct {
 	s *sequence.Space
 }
 
-// prepare numbers examples of which some labels may be "".
+// prepare numbers examples; some labels may be "".
 func (c *cheapRun) prepare(examples []sequence.Example) (*tagging, error) {
 	p, err := sequence.Prepare(examples, c.options())
 	if err != nil {
@@ -635,9 +634,9 @@ func (r *CheapReport) Means() []CheapMean {
 	return out
 }
 
-// Reaching returns, for the methods of t3 of a task, the mean over seeds of inferences within
-// outer steps until the objective is within 1 % of what "neither" ends with; NaN where a seed
-// did not come there.
+// Reaching returns, for the methods of t3 of a task, the mean over seeds of the inferences within
+// outer steps until the objective is within 1 % of the final value of "neither". It is NaN where a
+// seed did not reach that.
 func (r *CheapReport) Reaching(task string) map[string]float64 {
 	goal := map[int]float64{}
 	for _, c := range r.Cells {

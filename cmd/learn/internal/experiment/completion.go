@@ -23,12 +23,12 @@ type CompletionSheet struct {
 	Images [][]float64 // of the first row, then the second, ...: side² greys from 0 to 1
 }
 
-// Completion predicts the lower half of images of digits from the upper, table 2 of Ciliberto,
-// Rudi and Rosasco: 1000 images to train on, balanced over digits, 5000 to test. Lower halves
-// are histograms of 128 bins. Algorithm 1 decodes the squared Hellinger loss; kernel ridge
-// regression predicts the mean, cut at 0 and scaled; kernel dependency estimation climbs the
-// Gaussian kernel of the outputs. Measures: the Gaussian loss, the squared Hellinger loss, and
-// the error of a digit classifier on the completed images.
+// Completion predicts the lower half of images of digits from the upper, as in table 2 of
+// Ciliberto, Rudi and Rosasco. 1000 images, balanced over digits, are for training, 5000 for
+// testing. Lower halves are histograms of 128 bins. Algorithm 1 decodes the squared Hellinger loss.
+// Kernel ridge regression predicts the mean, cut at 0 and scaled. Kernel dependency estimation
+// climbs the Gaussian kernel of the outputs. Measures: the Gaussian loss, the squared Hellinger
+// loss, and the error of a digit classifier on the completed images.
 //
 // Each method has its own kernel width and penalty, by five-fold cross-validation under the
 // Hellinger loss, dependency estimation under the Gaussian one. The width of the Gaussian

@@ -17,11 +17,11 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// Correction restores strings from noisy ones: y is a random string of 8 to 12 of four letters,
-// x is y with random edits at rate 0.2. The kernel counts 1- to 3-grams, the loss is the edit
-// distance. Candidates are the strings within two edits of x whose bigrams occurred in
-// training. Methods of decoding are compared by what they find and prove; identity and the
-// output of the nearest training input stand beside them.
+// Correction restores strings from noisy ones. y is a random string of 8 to 12 letters out of four,
+// and x is y with random edits at rate 0.2. The kernel counts 1- to 3-grams, the loss is the edit
+// distance. Candidates are the strings within two edits of x whose bigrams occurred in training.
+// Methods of decoding are compared by what they find and prove, and with the identity and the
+// output of the nearest training input.
 func Correction(ctx context.Context, o *PredictionOptions) (*PredictionReport, error) {
 	train, test, repetitions := 300, 60, 10
 	if o.Quick {
@@ -190,11 +190,11 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand, worke
 // misspelling in training. The lexicon's words spelt right are training examples too, for all
 // methods know the lexicon.
 //
-// Algorithm 1 decodes the edit distance over words of the lexicon within some edits of the
-// input. Beside it: the nearest word by edit distance (first in the alphabet of equal ones),
-// the same with the logarithm of the word's frequency taken off, weighted by training
-// misspellings, and the output of the most similar training input by the kernel. Frequencies
-// are those of misspellings of other words in the list, which has no others: they say little.
+// Algorithm 1 decodes the edit distance over words of the lexicon within some edits of the input.
+// It is compared with the nearest word by edit distance (the alphabetically first among equals).
+// The same less the logarithm of the word's frequency, weighted by training misspellings, and the
+// output of the most similar training input by the kernel are compared too. Frequencies are those
+// of misspellings of other words in the list, which has no others, and so are hardly informative.
 func Spelling(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionReport, error) {
 	d := folder{data}
 	const file = "spelling/spell-errors.tsv.gz"

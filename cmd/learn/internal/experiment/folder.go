@@ -15,9 +15,8 @@ type Set struct {
 	Note string // how the data differ from the thesis', "" if they do not
 	// Lacks has the files that the folder does not have; Load would fail.
 	Lacks []string
-	// Load reads the data, with the trials of the folder; where it has no file of
-	// trials, they are made by the rule that made those of the recorded comparisons, which gives the
-	// same for the same rows.
+	// Load reads the data, with the trials of the folder. Where it has no file of trials, they are
+	// made by the rule of the recorded comparisons, which gives the same for the same rows.
 	Load func() (*table.Table, []table.Trial, error)
 	// Fresh makes other trials by the same rule.
 	Fresh func(t *table.Table, seed string) []table.Trial

@@ -18,8 +18,8 @@ import (
 type SourceOptions struct {
 	Ctx     context.Context
 	Rounds  int           // T: 100
-	Folds   int           // of the trials, the first so many; 0 is all
-	MaxRows int           // of each source and part, the first so many; 0 is all
+	Folds   int           // use only this many trials, the first ones; 0 is all
+	MaxRows int           // of each source and part, the first ones; 0 is all
 	Fresh   string        // if not "", trials are made afresh with this seed, by the same rule
 	Options multi.Options // of MULTIBOOST; its rounds are Rounds
 	Literal bool          // run figure 4.1 with the closed step too
@@ -97,14 +97,14 @@ func (r *SourceReport) Model(name string) *SourceModel {
 	return nil
 }
 
-// Sources reruns the protocol of section 4.6 on one data set: in every trial AdaBoost on
-// each source alone and on their union, and MULTIBOOST, all with decision stumps and the
-// exponential loss for T rounds, are tested on the test rows of every source. A round of
-// MULTIBOOST adds up to p+1 terms, so beside it stand AdaBoost-all with as many rounds as
-// that has terms, and MULTIBOOST with one term a round.
+// Sources reruns the protocol of section 4.6 on one data set. In every trial AdaBoost on each
+// source and on their union, and MULTIBOOST, are tested on the test rows of every source. All use
+// decision stumps and the exponential loss for T rounds. A round of MULTIBOOST adds up to p+1
+// terms. It is therefore also compared with AdaBoost-all with as many rounds as it has terms, and
+// run with one term a round.
 //
-// Nothing is chosen on test rows: the penalty of Q is the one of five with the least log
-// loss on a fold of the training rows.
+// Nothing is chosen on test rows: the penalty of Q is the one of five with the least log loss on a
+// fold of the training rows.
 func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	var o SourceOptions
 	if opts != nil {

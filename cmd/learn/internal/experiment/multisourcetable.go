@@ -14,10 +14,10 @@ import (
 // uniform, agnostic.
 type sourceRow [5]float64
 
-// table41Thesis are the rows of table 4.1 of the thesis: AdaBoost-1, -2, -3, -all,
-// MULTIBOOST. Four of the uniform errors are not the means of the errors beside them, as
-// they should be: sentiment's and Adult's AdaBoost-all (32.4 for 33.1, 15.5 for 16.2),
-// fashion's AdaBoost-2 (17.3 for 20.6) and digits17's AdaBoost-3 (47.4 for 47.1).
+// table41Thesis are the rows of table 4.1 of the thesis: AdaBoost-1, -2, -3, -all, MULTIBOOST. Four
+// of the uniform errors are not the means of the errors beside them, as they should be. These are
+// sentiment's and Adult's AdaBoost-all (32.4 for 33.1, 15.5 for 16.2), fashion's AdaBoost-2 (17.3
+// for 20.6) and digits17's AdaBoost-3 (47.4 for 47.1).
 var table41Thesis = map[string][5]sourceRow{
 	"sentiment": {{32.6, 30.0, 36.0, 32.9, 36.0}, {35.4, 26.6, 33.6, 31.8, 35.7}, {40.2, 33.4, 25.8, 33.1, 40.2}, {35.4, 32.5, 31.3, 32.4, 35.4}, {33.2, 28.8, 28.4, 30.1, 33.2}},
 	"digits49":  {{4.4, 61.5, 47.6, 37.9, 61.5}, {45.5, 29.9, 50.4, 42.0, 50.4}, {54.9, 48.8, 30.0, 44.6, 54.9}, {6.0, 37.4, 35.3, 26.2, 37.4}, {9.6, 28.3, 24.6, 20.9, 28.4}},
@@ -26,8 +26,8 @@ var table41Thesis = map[string][5]sourceRow{
 	"adult":     {{20.1, 24.9, 21.5, 22.2, 24.9}, {29.8, 13.1, 14.2, 19.0, 29.8}, {22.5, 13.8, 13.3, 16.5, 22.5}, {22.1, 13.4, 13.1, 15.5, 22.1}, {19.0, 13.2, 13.0, 15.0, 19.0}},
 }
 
-// table41Recorded are errors of AdaBoost-1, -2, -3 and -all of another program (numpy, stumps,
-// T = 100) on the trials of the recorded splits: ten of them, of fashion the first three.
+// table41Recorded are errors of AdaBoost-1, -2, -3 and -all of another program (numpy, stumps, T =
+// 100) on the trials of the recorded splits. There are ten trials, for fashion the first three.
 var table41Recorded = map[string][4]sourceRow{
 	"sentiment":   {{25.92, 26.55, 29.40, 27.29, 29.95}, {28.05, 22.25, 29.50, 26.60, 30.12}, {33.80, 31.60, 18.75, 28.05, 33.88}, {25.35, 22.43, 20.95, 22.91, 25.52}},
 	"digits49":    {{4.11, 38.23, 46.82, 29.72, 46.82}, {50.49, 1.27, 49.33, 33.70, 50.49}, {20.93, 33.41, 40.00, 31.45, 40.08}, {6.62, 11.95, 41.21, 19.93, 41.21}},
@@ -38,10 +38,10 @@ var table41Recorded = map[string][4]sourceRow{
 	"adult-noedu": {{19.68, 20.73, 18.35, 19.59, 20.97}, {27.11, 13.35, 13.61, 18.02, 27.11}, {23.08, 13.76, 12.99, 16.61, 23.08}, {21.28, 13.90, 13.12, 16.10, 21.28}},
 }
 
-// WriteTable41 prints reports in the form of table 4.1: errors in per cent with their
-// standard deviations over trials, the largest error of a source taken in each trial;
-// then the thesis' numbers, the recorded ones, and tests against AdaBoost-all at equal
-// rounds and at equal terms.
+// WriteTable41 prints reports in the form of table 4.1: errors in per cent with their standard
+// deviations over trials, with the largest error of a source taken in each trial. The thesis'
+// numbers, the recorded ones, and tests against AdaBoost-all at equal rounds and at equal terms
+// follow.
 func WriteTable41(w io.Writer, reports []*SourceReport) error {
 	for n, r := range reports {
 		if n > 0 {

@@ -25,9 +25,9 @@ type Pick struct {
 	InnerLoss  float64 `json:"inner_loss"`
 }
 
-// Nested is the result of one contestant in one trial. The same fits on inner
-// folds make two choices: the least loss (ties by error), and the least error (ties by
-// loss); settings that are equally good yield to the first of the grid.
+// Nested is the result of one contestant in one trial. The same fits on inner folds make two
+// choices: the least loss (ties by error), and the least error (ties by loss). Among equally good
+// settings the first of the grid wins.
 type Nested struct {
 	Set        string `json:"set"`
 	Contestant string `json:"contestant"`
@@ -39,15 +39,15 @@ type Nested struct {
 
 	ByLoss  Pick `json:"by_loss"`
 	ByError Pick `json:"by_error"`
-	// Hindsight has the test error of every setting of the grid, when they were asked
-	// for: the figure that is not nested is the least of their means.
+	// Hindsight has the test error of every setting of the grid, when requested. The figure that is
+	// not nested is the least of their means.
 	Hindsight []float64 `json:"hindsight,omitempty"`
 	Seconds   float64   `json:"seconds"`
 }
 
-// Fingerprint names a division of the rows: 64 bits of FNV-1a over a character a
-// row, '-' for a test row, else the digit of its inner fold ('0' without inner
-// folds, '.' for rows that take no part), in hexadecimal.
+// Fingerprint names a division of the rows. It is 64 bits of FNV-1a, in hexadecimal, over a
+// character a row: '-' for a test row, else the digit of its inner fold ('0' without inner folds,
+// '.' for excluded rows).
 func Fingerprint(t *table.Trial, rows int) string {
 	text := []byte(strings.Repeat(".", rows))
 	for k, i := range t.Train {
@@ -86,10 +86,10 @@ func fits(c *boost.Contestant, inner int, hindsight bool) int {
 	return n*inner + 2
 }
 
-// nest runs one trial: every setting of the grid on the first inner folds (so many
-// as asked for), then on the whole training part those that were chosen, or all
-// with hindsight. Each setting is judged by its own loss, which is the same for all of
-// a contestant. fitted is called after each fit, by several goroutines.
+// nest runs one trial. It fits every setting of the grid on the first inner folds, as many as
+// requested, and then the chosen settings on the whole training part, or all with hindsight. Each
+// setting is judged by its own loss, which is the same for all of a contestant. fitted is called
+// after each fit, from several goroutines.
 func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Contestant, inner int, hindsight bool, workers int, fitted func()) (*Nested, error) {
 	begin := time.Now()
 	folds := trial.InnerFolds()

@@ -62,9 +62,9 @@ type roundData struct {
 	test   *table.Table
 }
 
-// RoundSets are experiments S1 and S2 in kind: two ellipses among nine agents with
-// overlapping cells, of several sizes; and walking against jogging by person, of the three mean
-// accelerations and of all features, on random rows and on persons held out.
+// RoundSets are the sets of experiments like S1 and S2. One is two ellipses among nine agents with
+// overlapping cells, of several sizes. The other is walking against jogging by person, from the
+// three mean accelerations and from all features, on random rows and on held-out persons.
 func RoundSets(data fs.FS, names ...string) ([]RoundSet, error) {
 	var sets []RoundSet
 	for _, n := range []int{90, 180, 360, 720} {

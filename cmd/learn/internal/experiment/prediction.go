@@ -23,7 +23,7 @@ type PredictionOptions struct {
 	// Known are results of an earlier run with the same options; Save, if not nil, keeps new ones.
 	Known []PredictionTrial
 	Save  func(*PredictionTrial) error
-	// Done, if not nil, is told after each trial.
+	// Done, if not nil, is called after each trial.
 	Done func(all int, what string)
 }
 

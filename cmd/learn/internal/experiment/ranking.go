@@ -25,11 +25,11 @@ type Raters struct {
 	Items    int
 }
 
-// DrawRaters draws people whose ratings come from latent factors: q_j ~ N(0, I_5)/√5 for items,
-// p_u = A d_u + 0.5 noise for people with demographics d_u (one of 21 groups, an age), and
-// r = 3.5 + b_u + b_j + p_u·q_j + 0.5 noise, rounded to 1 … 5. Popular items are rated more
-// often, about a share of all. Each person's ratings are divided in two halves: features are
-// made of the first and the demographics, the second is to be predicted.
+// DrawRaters draws people whose ratings come from latent factors. Items have q_j ~ N(0, I_5)/√5,
+// and people p_u = A d_u + 0.5 noise with demographics d_u (one of 21 groups, an age). Ratings are
+// r = 3.5 + b_u + b_j + p_u·q_j + 0.5 noise, rounded to 1 … 5. Popular items are rated more often,
+// about a share of all. Each person's ratings are divided in two halves. Features come from the
+// first half and the demographics; the second half is to be predicted.
 func DrawRaters(people, items int, share float64, rng *rand.Rand) *Raters {
 	const factors, groups = 5, 21
 	normal := func(n int, scale float64) []float64 {
@@ -168,12 +168,12 @@ func likeness(a, b map[int32]float64) float64 {
 	return inner / math.Sqrt(left*right)
 }
 
-// Ranking compares rankings of items by people's features, table 1 of Ciliberto, Rudi and
-// Rosasco, under the normalised rank loss: Algorithm 1 with a linear kernel and feedback arc
-// sets, beside linear models of scores by item: regression of the ratings, pairwise hinge and
-// pairwise logistic losses. Penalties are chosen by five-fold cross-validation.
+// Ranking compares rankings of items by people's features, as in table 1 of Ciliberto, Rudi and
+// Rosasco, under the normalised rank loss. Algorithm 1 has a linear kernel and feedback arc sets.
+// It is compared with linear models of scores by item: regression of the ratings, pairwise hinge
+// and pairwise logistic losses. Penalties are chosen by five-fold cross-validation.
 //
-// Algorithm 1 learns of a pair of items from those alone who rated both.
+// Algorithm 1 learns about a pair of items only from those who rated both.
 func Ranking(ctx context.Context, parts []RankingPart, o *PredictionOptions) (*PredictionReport, error) {
 	var names []string
 	of := map[string]*RankingPart{}

@@ -34,10 +34,10 @@ type HomologOptions struct {
 	Fitted               func(trial int, e *Entry, c Constants, heldout float64, fits int)
 }
 
-// HomologObjectives are the names of the objectives: the conditional random
-// field; softmax-margin with the Hamming distance, which tells what the margin
-// does from what the alignment does; softmax-margin with the Smith-Waterman loss;
-// and the expected Smith-Waterman loss, started from the first.
+// HomologObjectives are the names of the objectives: the conditional random field; softmax-margin
+// with the Hamming distance; softmax-margin with the Smith-Waterman loss; and the expected
+// Smith-Waterman loss, started from the first. The Hamming distance separates the effect of the
+// margin from that of the alignment.
 var HomologObjectives = []string{"cross-entropy", "hamming", "smith-waterman", "risk"}
 
 func (o HomologOptions) withDefaults() (HomologOptions, error) {

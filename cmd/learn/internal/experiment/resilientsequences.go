@@ -101,7 +101,7 @@ func (d *structuredDraw) early() ([]float64, error) {
 }
 
 // relaxations by name. Their scales bring the largest weight of Huber to 1, that of ordinary
-// training, so that the penalty is the same beside it; quadratic weights are 1 at the larger delta.
+// training, so that the penalty is the same. Quadratic weights are 1 at the larger delta.
 func scaledRelaxations() []namedRelaxation {
 	out := []namedRelaxation{{"quadratic", resilient.Quadratic{Scale: 1 / huberDeltas[1]}}}
 	for _, delta := range huberDeltas {

@@ -11,14 +11,14 @@ import (
 	"github.com/tropica-fst/tropica/learn/structured"
 )
 
-// Robust compares regressions of a sine with noise and outliers, section 3.1 of Ciliberto,
-// Rudi and Rosasco: x uniform on [-1, 1], y = sin(6πx) + ε + ζ, ε normal of variance 0.1, ζ
-// uniform on [-3, 3] with probability 0.1 and else 0. Algorithm 1 and Nadaraya-Watson weights
+// Robust compares regressions of a sine with noise and outliers, as in section 3.1 of Ciliberto,
+// Rudi and Rosasco. x is uniform on [-1, 1] and y = sin(6πx) + ε + ζ. ε is normal of variance 0.1;
+// ζ is uniform on [-3, 3] with probability 0.1 and else 0. Algorithm 1 and Nadaraya-Watson weights
 // decode the Cauchy loss; kernel ridge regression predicts the mean. The measure is the mean
 // absolute distance to the sine at 1000 points.
 //
-// Kernel widths, penalties and the scale of the loss are chosen by five-fold cross-validation:
-// robust methods by the median absolute error, ridge regression by the mean squared one.
+// Kernel widths, penalties and the scale of the loss are chosen by five-fold cross-validation.
+// Robust methods are judged by the median absolute error, ridge regression by the mean squared one.
 func Robust(ctx context.Context, o *PredictionOptions) (*PredictionReport, error) {
 	sizes, repetitions := []int{50, 100, 200, 500, 1000}, 100
 	if o.Quick {

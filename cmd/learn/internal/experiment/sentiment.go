@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// sentiment counts words as the recorded comparisons do: ASCII letters in lower case,
-// words the longest runs of a-z, 0-9 and the apostrophe, pairs joined by a blank,
-// columns in the order of their bytes. Labels play no part in the choice of columns.
+// sentiment counts words as the recorded comparisons do. Letters are ASCII in lower case; words are
+// the longest runs of a-z, 0-9 and the apostrophe. Pairs are joined by a blank, and columns are in
+// the order of their bytes. Labels do not affect the choice of columns.
 func (d folder) sentiment() (*mixture, error) {
 	m := &mixture{names: []string{"books", "dvd", "electronics"}}
 	var docs [][]string

@@ -20,7 +20,7 @@ type SparseOptions struct {
 	Repeats int // draws of every signal
 	Seed    uint64
 	Workers int
-	Done    func(all int, what string) // told after each fit; nil is nobody
+	Done    func(all int, what string) // called after each fit, unless nil
 }
 
 func (o *SparseOptions) done(all int, what string) {
@@ -204,8 +204,8 @@ func SparseWidths(o *SparseOptions) (*learner.Section, error) {
 	return t, nil
 }
 
-// matching returns the fewest kernels with which KOMP has at most a mean squared error on the test
-// points, looking at them: all samples where it never has.
+// matching returns the fewest kernels with which KOMP has at most a given mean squared error on the
+// test points. It returns all samples where KOMP never reaches it.
 func (s *signal) matching(ctx context.Context, w, mse float64, most int) (int, error) {
 	best := len(s.train.Y)
 	_, err := sparse.KOMP(ctx, s.train, &sparse.KOMPOptions{Width: w, Kernels: 1, All: most, Each: func(which []int) {

@@ -75,7 +75,7 @@ func SparseRooms(o *SparseOptions, data fs.FS) (*learner.Section, error) {
 
 // DigitOptions are the sizes of SparseDigits.
 type DigitOptions struct {
-	Train, Test int // the first images so many; 0 is all
+	Train, Test int // only this many images, the first ones; 0 is all
 	Centres     int // of each digit
 }
 

@@ -28,8 +28,8 @@ type StructuredOptions struct {
 	Inner   int     // L-BFGS steps of a round; 200
 	Workers int
 	Watch   func(model string, row run.Row)
-	// Known models of the same problem and settings are not trained again; Save, if not nil,
-	// is given each new one, and Done each one's name, known or new.
+	// Known models of the same problem and settings are not trained again. Save, if not nil,
+	// receives each new one, and Done each one's name, known or new.
 	Known []StructuredCell
 	Save  func(*StructuredCell) error
 	Done  func(model string)
@@ -57,9 +57,8 @@ func (o *StructuredOptions) withDefaults() (StructuredOptions, error) {
 	return p, nil
 }
 
-// StructuredReport sets models of one structured problem side by side: one for each
-// objective alone, one for their even mixture, and the one that is robust to every
-// mixture of their regrets.
+// StructuredReport compares models of one structured problem: one for each objective alone, one for
+// their even mixture, and the one that is robust to every mixture of their regrets.
 type StructuredReport struct {
 	Name       string            `json:"name"`
 	Examples   int               `json:"examples"`
@@ -101,8 +100,8 @@ type structuredRun struct {
 
 // run trains all models. test gives the measures of weights on test data.
 //
-// Regrets are what makes the objectives comparable: a softmax margin is nowhere below
-// the cross-entropy, so that in one unit the largest margin would be the whole game.
+// Regrets make the objectives comparable. A softmax margin is never below the cross-entropy, so in
+// one unit the largest margin would be the whole game.
 func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, problem *structuredRun) error {
 	parts, test := problem.parts, problem.test
 	p := len(parts)
@@ -297,10 +296,10 @@ func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64, n
 	return parts, nil
 }
 
-// Tagging trains labellers of sequences on cross-entropy and on softmax margins of the
-// Hamming distance, of the edit distance within a band of 1, and of bigrams, and on
-// all mixtures of these. Measures are errors by token, edits by token, and sentences with
-// an error, in per cent.
+// Tagging trains labellers of sequences on cross-entropy and on softmax margins, and on all
+// mixtures of these. The margins are of the Hamming distance, of the edit distance within a band of
+// 1, and of bigrams. Measures are errors by token, edits by token, and sentences with an error, in
+// per cent.
 func Tagging(ctx context.Context, name string, train, test []sequence.Example, features *sequence.TrainOptions, opts *StructuredOptions) (*StructuredReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -347,9 +346,9 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 	return r, err
 }
 
-// Pronouncing trains models of pronunciation on cross-entropy and on softmax margins of
-// wrong labels, of the edit distance to the right phones and of the bigrams of phones, and
-// on all mixtures of these. Measures are phone and word error rates, in per cent.
+// Pronouncing trains models of pronunciation on cross-entropy and on softmax margins, and on all
+// mixtures of these. The margins are of wrong labels, of the edit distance to the right phones and
+// of the bigrams of phones. Measures are phone and word error rates, in per cent.
 func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts *StructuredOptions) (*StructuredReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {

@@ -26,9 +26,8 @@ type StructuredCell struct {
 	Lower   float64   `json:"lower"`
 }
 
-// fingerprint tells problems apart by the bits of their objectives' values, and of the
-// gradient of their sum, at a point that is nothing special: whatever changes the data, the
-// features or a loss changes these.
+// fingerprint identifies problems by the bits of their objectives' values, and of the gradient of
+// their sum, at an arbitrary point. Any change of the data, the features or a loss changes these.
 func (s *structuredRun) fingerprint(dim int) (string, error) {
 	w := make([]float64, dim)
 	for j := range w {

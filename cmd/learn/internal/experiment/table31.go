@@ -11,18 +11,18 @@ import (
 // "semeion-even" is one more, not of the thesis: even digits against odd ones.
 var Table31Names = []string{"sonar", "cancer", "diabetes", "ocr17", "ocr49", "mnist17", "mnist49", "higgs"}
 
-// Table31Sets returns the data sets of table 3.1 in a data folder, those named, or
-// all of Table31Names. The class that counts as positive is Classes[1].
+// Table31Sets returns the data sets of table 3.1 in a data folder, those named, or all of
+// Table31Names. The positive class is Classes[1].
 //
-// The folder has uci/sonar.csv, uci/breast-cancer-wisconsin.csv,
-// uci/pima-diabetes.csv, mnist/ocr17-14x14.csv and ocr49 (the first column is not a
-// feature), the four IDX files of MNIST in mnist/, higgs/higgs-small.csv,
-// semeion/semeion.csv, and trials in splits/cv-NAME.txt; any of them may be
-// compressed. A set whose files are not there says so in Lacks.
+// The folder has uci/sonar.csv, uci/breast-cancer-wisconsin.csv, uci/pima-diabetes.csv,
+// mnist/ocr17-14x14.csv and ocr49 (the first column is not a feature). It also has the four IDX
+// files of MNIST in mnist/, higgs/higgs-small.csv, semeion/semeion.csv, and trials in
+// splits/cv-NAME.txt. Any of them may be compressed. A set whose files are missing lists them in
+// Lacks.
 //
-// mnist17 and mnist49 are the digits of the pair, those of the training file first;
-// each image is cut to the box of its pixels that are not zero, and the box put into
-// 20 by 20 with (20-h)/2 rows above and (20-w)/2 columns to the left.
+// mnist17 and mnist49 are the digits of the pair, those of the training file first. Each image is
+// cut to the box of its nonzero pixels. The box is put into 20 by 20 with (20-h)/2 rows above and
+// (20-w)/2 columns to the left.
 func Table31Sets(data fs.FS, names ...string) ([]Set, error) {
 	d := folder{data}
 	var sets []Set

@@ -25,8 +25,8 @@ var Table41Names = []string{"sentiment", "digits49", "digits17", "fashion", "adu
 //   - fashion: the four IDX files in fashion-mnist/. Sources by class: {0, 1, 2}, {3,
 //     4, 5}, {6, 7, 8, 9}. Trouser, sandal, sneaker and ankle boot are -1.
 //   - digits49, digits17: MNIST with two rows and columns of zeros around; USPS
-//     (usps/usps-11000.csv), each pixel doubled; MNIST-M in grey (mnist-m/), the test
-//     file made so by 0.299 R + 0.587 G + 0.114 B, rounded half to even.
+//     (usps/usps-11000.csv), each pixel doubled; and MNIST-M in grey (mnist-m/). Its test file is
+//     made grey by 0.299 R + 0.587 G + 0.114 B, rounded half to even.
 //   - sentiment: sentiment/books.tsv, dvd.tsv, electronics.tsv; 1 for each word or
 //     pair of words in the title and text, of those found in ten reviews or more.
 //

@@ -10,10 +10,10 @@ import (
 // Table5Names are the data sets of tables 5.1 and 5.2 of the thesis.
 var Table5Names = []string{"mnist", "fashion-mnist", "adult"}
 
-// Table5Sets returns the data sets of tables 5.1 and 5.2 in a data folder, those
-// named, or all. mnist and fashion-mnist are the ten classes, pixels divided by 255.
-// adult is as in Table41Sets but with all rows, and with its numeric columns brought
-// to mean 0 and standard deviation 1 over the training rows; Classes[1] is ">50K".
+// Table5Sets returns the data sets of tables 5.1 and 5.2 in a data folder, those named, or all.
+// mnist and fashion-mnist are the ten classes, pixels divided by 255. adult is as in Table41Sets
+// but with all rows. Its numeric columns are scaled to mean 0 and standard deviation 1 over the
+// training rows; Classes[1] is ">50K".
 func Table5Sets(data fs.FS, names ...string) ([]SplitSet, error) {
 	d := folder{data}
 	var sets []SplitSet

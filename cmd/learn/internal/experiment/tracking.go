@@ -162,8 +162,8 @@ func TrackingGenerated(preset string, seeds, movies int, seed uint64) (TrackingT
 	return t, nil
 }
 
-// TrackingParts makes a task of one movie at a stride: its frames are cut into parts, and each of them is
-// the test of one trial, with all offsets.
+// TrackingParts makes a task of one movie at a stride. Its frames are cut into parts, and each of
+// them is the test of one trial, with all offsets.
 func TrackingParts(name string, m *tracking.Movie, stride, parts int) (TrackingTask, error) {
 	t := TrackingTask{Name: name}
 	groups := make([][]*tracking.Movie, parts)
@@ -221,8 +221,8 @@ func (r *TrackingReport) of(task, method string) []*TrackingCell {
 }
 
 // WriteTable writes a line for each task and method: means and deviations of the loss over trials,
-// and the measures of all trials together; 1 - LNK is compared with distance's by a test paired
-// over trials.
+// and the measures of all trials together. A test paired over trials compares 1 - LNK with that of
+// distance.
 func (r *TrackingReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "task\tmethod\tloss, %\t1-LNK, %\tof distance\tp\tdivision F1\tfound\tfalse\tjoins\tmissed\tmeaning\tdivisions\tmissed\tfalse")
