@@ -22,15 +22,15 @@ import (
 
 var benchTool = &tool{name: "bench", args: "corpus workloads.tsv id [reps]", min: 2, max: 4,
 	summary: "Times one operation of the benchmark, or compares two runs of it.", about: `
-Runs the workload id of workloads.tsv on the machines in the directory corpus and prints one
-line of JSON: times, memory, and what a peer's result must agree with. testdata/bench holds
-the workloads, a driver for OpenFst and the scripts that make a corpus.
+Runs the workload id of workloads.tsv on the machines in the directory corpus. Prints one line of
+JSON: times, memory, and what a peer's result must agree with. testdata/bench holds the
+workloads, a driver for OpenFst and the scripts that make a corpus.
 
   fst bench build/text workloads.tsv compose_LG
   fst bench --compare ours.jsonl peer.jsonl
 
-Inputs are loaded, and copies that are changed in place are made, outside the clock.
-Garbage collection is inside. --cpuprofile writes a profile of the repetitions.
+Loading inputs, and copying those that are changed in place, is not timed. Garbage collection is.
+--cpuprofile writes a profile of the repetitions.
 
 Time: that of the operation, reps times and once more.`,
 	setup: func(fs *flags.Set) func(*call) error {

@@ -13,23 +13,22 @@ import (
 
 var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
 	summary: "Tries the laws of weighted machines on a machine: whether determinize keeps its relation, for example.", about: `
-Axioms of the semiring are tried on the weights that the machine has; operations that should
-keep the relation, or turn it (reverse, invert). Pairs of strings up to --max_length are enumerated;
-strings of some random paths of a few hundred labels show how small errors add up;
-they are weighed by composition and shortest distance, so that
-cycles of ε count. A law that does not hold comes with a witness, and makes the exit status 2;
-what cannot be applied to the machine is skipped, with the reason.
+The axioms of the semiring are tested on the weights of the machine. Operations that should keep
+the relation, or turn it (reverse, invert), are tested on pairs of strings. Pairs of up to
+--max_length labels are enumerated; longer ones, of a few hundred labels, come from random paths
+and show how small errors add up. Pairs are weighed by composition and shortest distance, so that
+cycles of ε count. A law that fails is printed with a witness, and makes the exit status 2. A law
+that does not apply to the machine is skipped, with the reason.
 
   fst check in.fst
   fst run 'random.fst | rmepsilon | check --max_length=8'
 
-Time: that of the operations, and for each --max_steps arcs to find pairs and as many to weigh
-them, at most. As some operations do not end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
-times its memory, unless --limit_states or --limit_bytes says otherwise. Each law ends soon after --law_timeout; passes over
-all arcs are not interrupted. What was
-not tried is skipped; where pairs were left out, how many were compared comes with what stopped it. A
-warning then says how many laws were not tried to the end. Without --law_timeout (0), the same comes
-out on any machine.`,
+Time: that of the operations, and for each law at most --max_steps arcs to find pairs and as many
+to weigh them. As some operations do not end, they stop at 100000 states or eight times those of
+the machine, and at 256 MiB or 32 times its memory, unless --limit_states or --limit_bytes says
+otherwise. Each law ends soon after --law_timeout; passes over all arcs are not interrupted.
+Where pairs were left out, the number compared is printed with the reason. A warning then says how
+many laws were not tested completely. With --law_timeout=0 the output is the same on any machine.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings that are enumerated, at most")
 		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")

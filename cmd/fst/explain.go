@@ -17,35 +17,41 @@ import (
 
 var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
 	summary: "Tells whether a machine is ambiguous, functional, determinizable, synchronizable, stochastic, and shows paths that prove it.", about: `
-ambiguous: two accepting paths carry the same input labels, ε being one of them (fst rmepsilon
-first). functional: no input has two outputs. twins
-property: no two paths with one input come to states, two or twice the same, and then with one input go round cycles back to them with
-different weights or outputs, arcs from one state to another with the same labels being
-taken for one with the sum of their weights; an
-unambiguous machine can be determinized exactly when it has it, and any machine over an
-idempotent semiring when it has it; one without cycles can be always. An ambiguous machine that has it not may be
-determinizable for all that: each cycle is looked at for itself, not the sum of those with one input. It says
-nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute.
-determinizable: what follows from these for fst determinize; of states that lead to no
-final one nothing else here speaks, and where there are some, it says so. bounded
-delay: each cycle has as many labels on either side; fst synchronize ends exactly
-on such machines. stochastic: over log, log64 and real64, whose weights are probabilities or their negative
-logarithms, the final weight and the arcs of each state that the start leads to have the sum of
-probabilities 1, but for --delta. A sum that is not 1 is shown as a probability, with its weight.
+Prints one line for each property:
 
-Of each the shortest evidence is shown: two paths of the fewest labels, for the twins property those of
-the way in and of the cycles together (where that takes more than ten seconds or so, or
-more memory than --limit_bytes, what was found by then, and it says so), for bounded delay those of the
-way to a cycle and of the cycle; for
-stochastic a path of the fewest arcs.
+  ambiguous        Two accepting paths have the same input labels. ε counts as a label: run
+                   fst rmepsilon first.
+  functional       No input has two outputs.
+  twins property   Two states that one input reaches (or one state twice), and whose cycles have
+                   one input, have cycles of equal weight and agreeing output. Arcs between two
+                   states with the same labels count as one arc with the sum of their weights.
+  determinizable   What follows from these for fst determinize.
+  bounded delay    Each cycle has as many input labels as output labels. fst synchronize ends
+                   exactly on such machines.
+  stochastic       The probabilities of the final weight and of the arcs of each state sum to 1,
+                   up to --delta. This needs log, log64 or real64 weights, and counts states that
+                   the start leads to. A sum that is not 1 is shown as a probability, with its weight.
+
+A machine without cycles can always be determinized. Over an idempotent semiring, and for
+unambiguous machines, the twins property makes it determinizable, and without it an unambiguous
+machine is not. Other machines without it may still be determinizable, since cycles are examined
+one by one and not as the sum of those with one input. The twins property is not examined where
+weights do not cancel (minmax) or do not commute. States that lead to no final state count only
+for determinizable, which mentions them.
+
+The shortest evidence is shown: two paths of the fewest labels; for the twins property the fewest
+labels of the way in and of the cycles together; for bounded delay those of the way to a cycle and
+of the cycle; for stochastic a path of the fewest arcs. A search for the shortest evidence of
+the twins property that takes more than about ten seconds, or more memory than --limit_bytes,
+ends with the best found so far, and says so.
 
   fst explain in.fst
 
-Time O(states² + arcs²) at worst, on the pairs that one string reaches, and for the shortest cycles
-the square of that; --limit_states and --limit_arcs bound these pairs. Each line is printed as soon as it is
-known, those that take least first. Of a --timeout each has an equal share of what is left. What a limit
-or the time leaves open is "not known", with the reason, the other lines are tried all the same, and the
-status is 1.`,
+Time O(states² + arcs²) at worst, on the pairs that one string reaches, and for the shortest
+cycles the square of that; --limit_states and --limit_arcs bound these pairs. Each line is printed
+as soon as it is known, the fastest first. Each gets an equal share of what is left of --timeout.
+A property that a limit or the time leaves open is "not known", with the reason. The other lines
+are still computed, and the exit status is 1.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of a sum from one to pass over")
 		return func(c *call) error {

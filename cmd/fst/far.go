@@ -300,8 +300,9 @@ func padded(n, width int) string {
 
 var farcreateTool = &tool{name: "farcreate", args: "[in1.fst [in2.fst ...] out.far]", max: -1,
 	summary: "Makes an archive of machines.", about: `
-Keys are the names of files without their directories, or with --generate_keys=N numbers of
-N digits. They must be in order, byte by byte, as LC_ALL=C sort and the shell's *.fst have them in that locale.
+Keys are the names of files without their directories, or with --generate_keys=N numbers of N
+digits. They must be in byte order, the order of LC_ALL=C sort and of the shell's *.fst in that
+locale.
 
   farcreate a.fst b.fst out.far
 
@@ -447,9 +448,9 @@ func (c *call) listed(files []string) (names []string, err error) {
 
 var farextractTool = &tool{name: "farextract", args: "[in1.far in2.far ...]", max: -1,
 	summary: "Writes the machines of archives to files.", about: `
-Each goes to a file that is named by its key between --filename_prefix and --filename_suffix;
-of several machines under one key the others get .1, .2 and so on. Keys that lead out of the
-directory are refused.
+Each machine goes to a file named by its key between --filename_prefix and --filename_suffix. Of
+several machines under one key the others get .1, .2 and so on. Keys that lead out of the
+directory are rejected.
 
   farextract --filename_suffix=.fst in.far
   farextract --keys=a,k-m in.far

@@ -56,9 +56,9 @@ func (c *call) inputsAndOutput(lists bool) (inputs []string, out string, err err
 
 var farcompilestringsTool = &tool{name: "farcompilestrings", args: "[in1.txt [in2.txt ...] out.far]", max: -1,
 	summary: "Makes an archive of machines, one for each string.", about: `
-A string is a line, or with --entry_type=file a whole file; its labels are symbols between
-separators, bytes or characters. Keys are the name of the file, without its directory, and the
-number of the line, or with --generate_keys=N numbers of N digits.
+A string is a line, or with --entry_type=file a whole file. Its labels are symbols between
+separators, bytes or characters. A key is the name of the file, without its directory, and the
+number of the line, or with --generate_keys=N a number of N digits.
 
   farcompilestrings --symbols=words.txt sentences.txt out.far
   farcompilestrings --token_type=utf8 --generate_keys=6 words.txt out.far
@@ -242,8 +242,8 @@ func (c *call) eachString(name string, whole bool, do func(line int, s string) e
 
 var farprintstringsTool = &tool{name: "farprintstrings", args: "[in1.far in2.far ...]", max: -1,
 	summary: "Prints the machines of archives as strings.", about: `
-Each machine must have one path; its output is printed on a line, or with --entry_type=file to a
-file of its own. What is no string is an empty line, with a message.
+Each machine must have one path. Its output is printed on a line, or with --entry_type=file to a
+file of its own. A machine that is not a string gives an empty line, with a message.
 
   farprintstrings --symbols=words.txt in.far
   farprintstrings --token_type=utf8 --print_key --print_weight in.far

@@ -12,9 +12,9 @@ import (
 
 var infoTool = &tool{name: "info", args: "[in.fst]", max: 1,
 	summary: "Prints facts about a machine: counts, connectivity, properties.", about: `
---arc_filter says along which arcs states count as reached and connected. The label
-multiplicity is how many arcs of a state share the label of an arc, on average: 1 for a
-deterministic machine. --info_type=fast prints what the header of the file says.
+--arc_filter selects the arcs along which states count as reached and connected. The label
+multiplicity is the average number of arcs of a state that share the label of an arc: 1 for a
+deterministic machine. --info_type=fast prints the header of the file.
 
   fst info in.fst
 

@@ -14,9 +14,9 @@ import (
 
 var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
 	summary: "Links this program under the names of OpenFst's tools.", about: `
-Scripts that call fstcompose and other tools then run unchanged with DIR first in PATH. Links
-that point here already stay; other files of these names stay as they are, and are an error after
-the links that can be made, unless --force. DIR is made if it is not there.
+Scripts that call fstcompose and other tools then run unchanged with DIR first in PATH. Existing
+links to this program stay. Other files of these names stay too, and are an error after all other
+links are made, unless --force. DIR is created if it does not exist.
 
   fst links /usr/local/bin
 

@@ -24,12 +24,12 @@ import (
 var lossTool = &tool{name: "loss", args: "[cases.jsonl [results.jsonl]]", max: 2,
 	summary: "Evaluates sequence losses and their exact gradients: JSON lines in, JSON lines out.", about: `
 A case has alphabet (symbols are 0 .. alphabet-1), l, q (order 1, 2 or 3), gamma (default 1),
-yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "-inf" forbids),
-or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
-unweighted transducer from labels to symbols; label strings for which it has no path spell
-nothing and are left out by every loss), tied and w, v (the direction of hvp: shaped as theta, or for
-a lattice as q is printed: a row for each state in the order of fst print with a value for each of
-its arcs), and a loss:
+yi (the reference), and potentials: theta or lattice. theta has l rows; row s has alphabet^min(q,s)
+log-potentials, and "-inf" forbids. lattice is a file, an acyclic acceptor of negated potentials.
+Optional fields are expand, tied and w, and v. expand is a file, an unweighted transducer from
+labels to symbols; every loss omits label strings for which it has no path. v is the direction of
+hvp, shaped as theta, or for a lattice as q is printed: a row for each state in the order of fst
+print, with a value for each of its arcs. A case also has a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment); sub may be a
@@ -41,23 +41,24 @@ its arcs), and a loss:
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
 argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, and band (the one used, if the
-requested one had to be widened). What a band costs in log_z (log_z_error) takes tens
-to hundreds of times the time of all else: where it is not needed, name the others in --only. A
-case that cannot be evaluated gives an error, the others are still answered, and the exit status
+requested one had to be widened). log_z_error is the cost of a band in log_z, and takes tens to
+hundreds of times the time of everything else: if you do not need it, name the others in --only.
+A case that cannot be evaluated gives an error. The others are still answered, and the exit status
 is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl
 
-Every path has a budget, of 2 GB or as --limit_bytes and --budget_columns say: a loss machine beyond it is an
-error, which names for edit losses the band to try, and else what would help. The general path
-counts the machines that all its steps hold at a time, and names the step that stopped. It
-accepts bands, too, also on lattices and with expansions; its machines are not reduced as those
-of the direct path are, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
-does, --limit_arcs each machine of the general path (direct ones are no lists of arcs). With --timeout, cases that
-were not evaluated in time have an error.
+Every path has a budget of 2 GB, or of --limit_bytes and --budget_columns. A loss machine beyond it
+is an error, which names for edit losses the band to try, and for others a remedy. The general path
+counts the machines that all its steps hold at a time, and names the step that stopped. It accepts
+bands, also on lattices and with expansions. It does not reduce its machines as the direct path
+does, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
+does, --limit_arcs each machine of the general path (direct ones are not lists of arcs). With
+--timeout, cases that were not evaluated in time have an error.
 
-Time, on the direct paths: O(l · columns · alphabet^q), where an edit loss has columns of the reference's
-length, or the band's; a general transducer as many as its determinization needs.`,
+Time, on the direct paths: O(l · columns · alphabet^q). An edit loss has as many columns as the
+reference has symbols, or the band positions; a general transducer has as many as its
+determinization needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"}, "How to evaluate; auto is direct where that covers the case, else general")
 		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")

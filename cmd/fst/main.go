@@ -371,8 +371,8 @@ var packageComment string
 
 // differences is the table of the package comment, which is the only one.
 func differences() string {
-	_, table, _ := strings.Cut(packageComment, "// What differs, on purpose")
-	table, _, _ = strings.Cut("// What differs, on purpose"+table, "// All types of machines in files")
+	_, table, _ := strings.Cut(packageComment, "// The intended differences")
+	table, _, _ = strings.Cut("// The intended differences"+table, "// All types of machines in files")
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimRight(table, "/ \n")) {
 		line = strings.TrimPrefix(strings.TrimPrefix(line, "//"), " ")
@@ -384,9 +384,10 @@ func differences() string {
 // overviewUsage is how the program is called.
 const overviewUsage = `  fst TOOL [flags] [arguments]     or, linked under that name, fstTOOL ...
 
-"fst help TOOL" tells more, "fst help differences" what OpenFst's tools do otherwise. A missing file name or - is standard input or output.
-Flags stand before or behind arguments, as -f, --f=value or --f value, and a hyphen in a name is as good as an underscore.
-"fst --version" prints the version of the module and the commit that the program was built from, "devel" where the build knows none.`
+"fst help TOOL" explains a tool, "fst help differences" lists the differences from OpenFst's tools.
+A missing file name or - is standard input or output. Flags may stand before or after arguments, as
+-f, --f=value or --f value, and a hyphen in a name is equivalent to an underscore. "fst --version"
+prints the version of the module ("devel" if the build knows none) and the commit it was built from.`
 
 func overview(w io.Writer) {
 	fmt.Fprintf(w, "Weighted finite-state transducers, and exact gradients of losses over them.\n\n%s\n\n",

@@ -69,49 +69,49 @@ func pushdown(multi bool, t tool, setup func(fs *flags.Set, p *parenFile) func(*
 }
 
 const aboutMPDT = `
-An MPDT has two stacks. Those of its labels that --mpdt_parentheses lists open and close
-parentheses of the first or the second; of its paths those count on which the parentheses
-of each stack balance, and the second is read only while the first is empty.
+An MPDT has two stacks. --mpdt_parentheses lists the labels that open and close parentheses of the
+first or the second. A path counts if the parentheses of each stack balance, and the second is
+read only while the first is empty.
 `
 
 const aboutPDT = `
-Those labels of a PDT that --pdt_parentheses lists open and close parentheses; of its paths
-those count on which they balance.
+--pdt_parentheses lists the labels of a PDT that open and close parentheses. A path counts if its
+parentheses balance.
 `
 
 var (
 	pdtcomposeTool = composePDT(false, "Composes a pushdown transducer and a finite one.", aboutPDT+`
-The finite machine lets parentheses pass: the result is a PDT with the same pairs, or, with
+The finite machine lets parentheses pass. The result is a PDT with the same pairs, or, with
 --compose_filter=expand, a finite machine. The first must be sorted by output label or the
 second by input label (fst arcsort).
 
   pdtcompose --pdt_parentheses=pairs.txt grammar.pdt sentence.fst out.pdt
 
 Time O(pairs of states reached · arcs), times the stacks with a filter that expands; that
-may be without end (--limit_states).`)
+may not end (--limit_states).`)
 	mpdtcomposeTool = composePDT(true, "Composes a multi-pushdown transducer and a finite one.", aboutMPDT+`
 The finite machine lets parentheses pass; see pdtcompose.
 
   mpdtcompose --mpdt_parentheses=triples.txt in.mpdt in.fst out.mpdt
 
 Time O(pairs of states reached · arcs), times the stacks with a filter that expands; that
-may be without end (--limit_states).`)
+may not end (--limit_states).`)
 	pdtexpandTool = expandPDT(false, "Expands a pushdown transducer to a finite one.", aboutPDT+`
-The result has a state for each state and stack. The stack must be bounded, else the error
-says where it grows. With --weight, what is worse than the best path by more is left out, and
-never visited: the stack need not be bounded then, as long as each turn of what makes it grow
-adds to the weight of a path; else the error says which parenthesis adds nothing. Limits then hold
-for the search of pdtshortestpath, too. (Where some weights are better than 1̄ and cancel out only up
-to rounding, the limits alone end it.)
+The result has a state for each state and stack. The stack must be bounded, else the error says
+where it grows. With --weight, paths that are worse than the best one by more are omitted and never
+visited. The stack need not be bounded then, as long as each turn of what makes it grow adds to the
+weight of a path; else the error says which parenthesis adds nothing. Limits then apply to the
+search of pdtshortestpath, too. (Where some weights are better than 1̄ and cancel out only up to
+rounding, only the limits end it.)
 
   pdtexpand --pdt_parentheses=pairs.txt in.pdt out.fst
   pdtexpand --pdt_parentheses=pairs.txt --weight=2.5 grammar.pdt near.fst
 
 Time O(states + arcs) of the result, exponential in the depth of the stack at worst.`)
 	mpdtexpandTool = expandPDT(true, "Expands a multi-pushdown transducer to a finite one.", aboutMPDT+`
-The result has a state for each state and pair of stacks. Where all pairs are of one stack, that must be
-bounded, else the error says where it grows; where two are not bounded the result may be
-without end, which nothing can tell beforehand: see --limit_states.
+The result has a state for each state and pair of stacks. Where all pairs are of one stack, it must
+be bounded, else the error says where it grows. Where two are not bounded the result may be
+infinite, which cannot be decided beforehand: see --limit_states.
 
   mpdtexpand --mpdt_parentheses=triples.txt in.mpdt out.fst
 
@@ -125,14 +125,14 @@ Time O(states + arcs).`)
 
 Time O(states + arcs).`)
 	pdtreverseTool = reversePDT(false, "Reverses the strings of a pushdown transducer.", aboutPDT+`
-What opens is exchanged with what closes; the pairs stay.
+Opening and closing parentheses are exchanged; the pairs stay.
 
   pdtreverse --pdt_parentheses=pairs.txt in.pdt out.pdt
 
 Time O(states + arcs).`)
 	mpdtreverseTool = reversePDT(true, "Reverses the strings of a multi-pushdown transducer.", aboutMPDT+`
-What opens is exchanged with what closes, and the stacks with one another: the pairs with
-their new stacks go to --mpdt_new_parentheses.
+Opening and closing parentheses are exchanged, and so are the stacks. The pairs with their new
+stacks go to --mpdt_new_parentheses.
 
   mpdtreverse --mpdt_parentheses=triples.txt --mpdt_new_parentheses=new.txt in.mpdt out.mpdt
 
@@ -292,14 +292,16 @@ func infoPDT(multi bool, summary, about string) *tool {
 var pdtshortestpathTool = pushdown(false, tool{name: "pdtshortestpath", args: "in.pdt [out.fst]", max: 2,
 	summary: "Finds the best path of a pushdown transducer.", about: aboutPDT + `
 The result is the best of these paths, found without expanding the machine. The weights need
-the path property. The stack need not be bounded (rules that call themselves), but no cycle may improve a path.
+the path property. The stack need not be bounded (rules may be recursive), but no cycle may
+improve a path.
 
   pdtshortestpath --pdt_parentheses=pairs.txt in.pdt out.fst
 
-Time: a shortest distance for each state that an opening parenthesis leads to. Where the stack is not
-bounded, all of those at once, only as far as they may be part of a best path; but if some arc is better
-than 1̄, as far as they go, in rounds, which takes the cube of the states. --limit_states
-and --limit_arcs bound the pairs of such a state and another that are searched, and their arcs.`},
+Time: a shortest distance for each state that an opening parenthesis leads to. Where the stack is
+not bounded these are computed together, only as far as they may be part of a best path. If some
+arc is better than 1̄ they are computed completely, in rounds, which takes the cube of the states.
+--limit_states and --limit_arcs bound the pairs of such a state and another that are searched, and
+their arcs.`},
 	func(fs *flags.Set, p *parenFile) func(*call) error {
 		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")
 		queue := fs.String("queue_type", "fifo", "Queue: fifo, lifo or state")
@@ -330,11 +332,11 @@ and --limit_arcs bound the pairs of such a state and another that are searched, 
 
 var pdtreplaceTool = &tool{name: "pdtreplace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.pdt]", min: 3, max: -1,
 	summary: "Makes a pushdown transducer of rules that call one another.", about: `
-Each rule is a machine and its label; an arc with the output label of a rule is a call of it.
-Rules may call one another in circles, as those of a context-free grammar do. Calls become
-parentheses, whose pairs go to --pdt_parentheses. With --pdt_parser_type=left_sr, rules that
-call one another only at the beginning, or only at the end, use no stack, so that the stack
-of a strongly regular grammar is bounded.
+Each rule is a machine and its label. An arc with the output label of a rule calls it. Rules may be
+recursive, as those of a context-free grammar are. Calls become parentheses, whose pairs go to
+--pdt_parentheses. With --pdt_parser_type=left_sr, rules that call one another only at the
+beginning, or only at the end, use no stack, so that the stack of a strongly regular grammar is
+bounded.
 
   pdtreplace --pdt_parentheses=pairs.txt s.fst 1000 np.fst 1001 vp.fst 1002 out.pdt
 

@@ -59,8 +59,8 @@ Time: ε-removal over weights that carry output strings.`,
 	})
 
 var synchronizeTool = building("synchronize", "Makes input and output labels keep step along each path.", `
-The delay between input and output must be bounded; a cycle that lets it grow is
-shown, and nothing is written.
+The delay between input and output must be bounded. Otherwise the error shows a cycle that
+increases it, and nothing is written.
 
   fst synchronize in.fst out.fst
 
@@ -144,7 +144,7 @@ func (c *call) symbolPairs(attached **fst.SymbolTable, oldName, newName, unknown
 var reweightTool = &tool{name: "reweight", args: "in.fst potential.txt [out.fst]", min: 2, max: 3,
 	summary: "Moves weights along paths by a potential of each state.", about: `
 Each line of potential.txt is a state and a weight, as fst shortestdistance prints them. The
-weight of successful paths does not change.
+weights of successful paths do not change.
 
   fst shortestdistance --reverse in.fst potential.txt
   fst reweight in.fst potential.txt out.fst
@@ -178,9 +178,9 @@ Time O(states + arcs).`,
 
 var encodeTool = &tool{name: "encode", args: "in.fst mapper [out.fst]", min: 2, max: 3,
 	summary: "Makes one label of labels or weights, and back.", about: `
-Each pair of labels, or label and weight, becomes one label; the file named as mapper tells
-which. With --decode the mapper turns them back. An encoded machine can be determinized and
-minimized as an unweighted acceptor.
+Each pair of labels, or label and weight, becomes one label; the mapper file holds the table.
+With --decode the mapper restores them. An encoded machine can be determinized and minimized as an
+unweighted acceptor.
 
   fst encode --encode_labels in.fst mapper out.fst
   fst encode --decode out.fst mapper back.fst
@@ -250,7 +250,7 @@ var labelings = map[string]ops.Labeling{"neither": ops.LabelNeither, "input": op
 
 var replaceTool = &tool{name: "replace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.fst]", min: 3, max: -1,
 	summary: "Replaces arcs by the machines that their output labels stand for.", about: `
-Each rule is a machine and its label. Rules may call others, but not one another in a circle.
+Each rule is a machine and its label. Rules may call others, but not recursively.
 
   fst replace root.fst 100 name.fst 101 number.fst 102 out.fst
 

@@ -17,22 +17,23 @@ A program is written as for a shell, and the tools are those of fst:
 
   fst run 'a.fst | compose - b.fst | determinize | minimize > out.fst'
 
-A first stage of one word that is no tool is a file to begin with; "< FILE" is one always. Machines go
-from stage to stage as they are in memory. Statements end with a newline or a semicolon;
-"name = ..." keeps the output of a statement, and $name reads it, also as the value of a flag or
-where a tool takes a file to write:
+Machines pass from stage to stage in memory. A first stage of one word that is not a tool is a
+file to read; "< FILE" always is. Statements end with a newline or a semicolon. "name = ..." keeps
+the output of a statement, and $name reads it, also as the value of a flag or where a tool takes a
+file to write:
 
   fst run 'syms = < words.txt
            lm = compile --isymbols=$syms --acceptor lm.txt | arcsort
            compose $1 $lm | shortestpath | print --acceptor --isymbols=$syms' lattice.fst
 
-$1, $2, ... are the arguments after the program; --file=PROGRAM reads it from a file. Quotes ('...', "..."),
-\ and # are the shell's. Files that the program writes can be read further on in it.
+$1, $2, ... are the arguments after the program; --file=PROGRAM reads the program from a file.
+Quotes ('...', "..."), \ and # work as in a shell. Later statements can read files that the
+program writes.
 
-All outputs appear at the end, whole, or none does: an error, which names line and stage, a
-comparison that finds a difference (status 2), or a limit leaves files as they were. --limit_... hold for
-each stage (where it only looks at a machine, if that is from a file), --timeout for all together; a stage's own flags go before. Results stay
-in memory until the end.
+All outputs appear at the end, whole, or none does. An error, which names line and stage, a
+comparison that finds a difference (status 2), or a limit leaves files unchanged. --limit_... apply
+to each stage (if it makes no machine, to machines that it reads from files), --timeout to all
+together; a stage's own flags take precedence. Results stay in memory until the end.
 
 Time: that of the tools.`,
 	setup: func(fs *flags.Set) func(*call) error {

@@ -16,7 +16,7 @@ var shortestdistanceTool = &tool{name: "shortestdistance", args: "[in.fst [dista
 	summary: "Prints for each state the sum of all paths to it, or from it.", about: `
 Each line is a state and the sum of the weights of all paths from the start to it (with
 --reverse, from it to the final states). Over log weights sums are exact, and float64 until they
-are printed; --digits=17 prints them so, for fst reweight.
+are printed; --digits=17 prints all digits, for fst reweight.
 ` + sumsAbout + `
   fst shortestdistance in.fst
 
@@ -73,9 +73,10 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 var shortestpathTool = &tool{name: "shortestpath", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Finds the best paths.", about: `
 The result has the --nshortest best paths, counted as sequences of arcs. The weights need the path
-property. With --unique, of all paths of an acceptor with one sequence of labels only a best one counts.
-ε (label 0) is a label there: strings that differ only in where ε stands count as different, so remove it first.
-Weights that are left over are rounded to --delta when they are compared. For one path --unique changes nothing.
+property. With --unique, only a best one of all paths of an acceptor with the same labels counts.
+ε (label 0) is a label there: strings that differ only in the positions of ε count as different, so
+remove it first. --unique compares residual weights rounded to --delta, and changes nothing for one
+path.
 
   fst shortestpath --nshortest=10 in.fst out.fst
   fst rmepsilon in.fst | fst shortestpath --nshortest=10 --unique - out.fst
@@ -164,11 +165,11 @@ func orNone(n int64) int {
 
 var randgenTool = &tool{name: "randgen", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Draws random paths.", about: `
---select=log_prob takes weights as negative logarithms of probabilities. With --weighted the
+--select=log_prob reads weights as negative logarithms of probabilities. With --weighted the
 paths share their beginnings in a tree, weighted by how often they were drawn.
 
-A path that comes to cycles which are never left has no end: it is an error that says from
-which state on, unless --max_length, up to 16777216, drops it.
+A path that enters cycles without an exit does not end. That is an error, which names the first
+such state, unless --max_length, up to 16777216, drops the path.
 
   fst randgen --npath=10 --seed=1 in.fst out.fst
 
@@ -199,7 +200,7 @@ Time O(arcs drawn).`,
 
 var equivalentTool = &tool{name: "equivalent", args: "in1.fst in2.fst", min: 2, max: 2,
 	summary: "Tells whether two deterministic acceptors accept the same strings with the same weights.", about: `
-Exit status 0 if they do, 2 if not; --v=1 prints a string that they weigh differently. With
+The exit status is 0 if they do, 2 if not; --v=1 prints a string that they weigh differently. With
 --random any two transducers are compared on the strings of random paths.
 
   fst equivalent a.fst b.fst

@@ -91,12 +91,11 @@ func settled(delta float64) float64 {
 
 var determinizeTool = &tool{name: "determinize", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Makes an equivalent machine with at most one arc for each input label at a state.", about: `
-ε is an ordinary label here: fst rmepsilon first. A machine that has no deterministic
-equivalent is reported with two paths that prove it, where there is such a proof. Where
-they only make it likely, the limit is a million states or 256 MiB of output strings,
-unless --limit_bytes or --timeout is given.
---limit_states bounds the result over any arc type; --nstate and --weight keep its best
-part, and need the path property.
+ε is an ordinary label here: run fst rmepsilon first. A machine without a deterministic equivalent
+is reported with two paths that prove it, where there is such a proof. Where they only make it
+likely, the limit is a million states or 256 MiB of output strings, unless --limit_bytes or
+--timeout is given. --limit_states bounds the result over any arc type; --nstate and --weight keep
+its best part, and need the path property.
 ` + closenessAbout + `
   fst determinize in.fst out.fst
 
@@ -134,11 +133,11 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 
 var disambiguateTool = &tool{name: "disambiguate", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Makes an equivalent machine with at most one accepting path for each input.", about: `
-Other than a deterministic machine, the result may have several arcs with one label at a
-state: some machines can be disambiguated that cannot be determinized. ε is an ordinary
-label here: fst rmepsilon first. A transducer must have one output for each input.
---limit_states bounds the construction over any arc type; --nstate and --weight keep the
-best part of its result, and need the path property.
+Unlike a deterministic machine, the result may have several arcs with one label at a state. Some
+machines can be disambiguated that cannot be determinized. ε is an ordinary label here: run fst
+rmepsilon first. A transducer must have one output for each input. --limit_states bounds the
+construction over any arc type; --nstate and --weight keep the best part of its result, and need
+the path property.
 ` + closenessAbout + `
   fst disambiguate in.fst out.fst
 
@@ -167,14 +166,21 @@ Time: exponential in the states of the input at worst.`,
 
 var minimizeTool = &tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]", max: 3,
 	summary: "Merges equivalent states of a deterministic machine.", about: `
-The input must be deterministic, ε being a label like others (fst determinize). Weights, and outputs, move to the start on the way,
-rounded to --delta, and states that agree within it are merged. The result has the fewest states of all deterministic
-machines with its relation, but for these cases:
-A machine with cycles must have sorted arcs (fst arcsort): states whose arcs have another order stay apart, as in OpenFst.
-Over weights that do not cancel, as those of minmax, fewer states might do.
-A transducer's outputs that are longer than a label get chains of arcs with input ε, whose states count too.
-With --allow_nondet states of a machine that is not deterministic are merged where their arcs agree, which need not
-make the smallest machine.
+The input must be deterministic, with ε as an ordinary label (fst determinize). Weights and outputs
+move towards the start, rounded to --delta, and states that agree within it are merged. The result
+has the fewest states of all deterministic machines with its relation, with these exceptions:
+
+A machine with cycles must have sorted arcs (fst arcsort). States whose arcs have another order are
+not merged, as in OpenFst.
+
+Over weights that do not cancel (minmax) fewer states might suffice.
+
+Outputs of a transducer that are longer than a label get chains of arcs with input ε, whose states
+count too.
+
+With --allow_nondet states of a machine that is not deterministic are merged where their arcs
+agree, which need not give the smallest machine.
+
 With out2.fst, the output labels of out1.fst are numbers of strings, which out2.fst spells
 out: their composition is the transducer.
 ` + closenessAbout + sumsAbout + `
@@ -289,8 +295,8 @@ func toFinalFlag(fs *flags.Set) func() bool {
 }
 
 var pushTool = inPlace("push", "Moves weights or output labels towards the start or the final states.", `
-After pushing weights to the start, the weights that leave a state sum to one. After
-pushing labels, paths put out early what they must put out anyway.
+After pushing weights to the start, the weights that leave a state sum to one. After pushing
+labels, paths output as early as possible what they must output.
 `+sumsAbout+`
   fst push --push_weights in.fst out.fst
 

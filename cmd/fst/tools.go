@@ -294,14 +294,18 @@ func composition(name, summary, about string, do func(c *call, a, b *typed, o *o
 }
 
 var composeTool = composition("compose", "Composes two transducers: (A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z).", `
-The first must be sorted by output label or the second by input label (fst arcsort).
-Where both sides have ε on the inner tape, a filter keeps one order of the ε-moves.
---first_matcher and --second_matcher give labels of the inner tape of a machine a meaning of their own:
-phi:L is followed where nothing else matches (failure), and consumes nothing; rho:L matches the rest,
-sigma:L any label; epsilons:L,M,... match nothing, as ε; L is a number, or a symbol of the machine. The machine must be sorted on that side. Files of the types phi,
-rho and sigma have theirs with them. --lookahead omits pairs of states that lead nowhere as early as possible.
-This pays where the first machine emits labels late, as a lexicon does. A file of a look-ahead type
-(fst convert) has composition look ahead of itself, and push weights and labels, unless a filter is asked for.
+The first must be sorted by output label or the second by input label (fst arcsort). Where both
+sides have ε on the inner tape, a filter keeps one order of the ε-moves.
+
+--first_matcher and --second_matcher give labels of the inner tape of a machine a special meaning:
+phi:L is followed where nothing else matches (failure), and consumes nothing. rho:L matches labels
+that no other arc does, sigma:L any label. epsilons:L,M,... match nothing, as ε. L is a number, or
+a symbol of the machine. The machine must be sorted on that side. Files of the types phi, rho and
+sigma hold their own label.
+
+--lookahead omits pairs of states that lead nowhere as early as possible. This pays where the first
+machine emits labels late, as a lexicon does. With a file of a look-ahead type (fst convert)
+composition looks ahead by default, and pushes weights and labels, unless a filter is requested.
 
   fst compose a.fst b.fst ab.fst
   fst compose --second_matcher=phi:9 words.fst backoff.fst scored.fst

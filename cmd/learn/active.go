@@ -29,17 +29,16 @@ its mean uncertainty no longer changes, or after --queries questions.
 
 Questions are files in the folder --queue: 00012.ask is sentence 12 of the pool,
 a token a line, with ? in the column of the labels. Answer with a file
-00012.answer beside it, the same lines with labels in place of ?. Labels that
+00012.answer beside it, the same lines with labels instead of ?. Labels that
 stay ? are not known; an empty file skips the sentence. Write the answer under
-another name and rename it, so that it is not read before it is whole.
+another name and rename it, so that it is not read before it is complete.
 
-The program waits for answers. An interrupt writes its state, and the same
-command with --resume goes on: answers that came in the meantime are read.
+The program waits for answers. An interrupt writes its state. The same command
+with --resume continues, and reads answers that have arrived in the meantime.
 
---labelled names sentences that are labelled already, --labels other labels that
-there are. The pool has a column for labels too, of ? or of such labels, which
-are not learnt from unless --simulate is given: then they are hidden until they
-are asked for.
+--labelled names sentences that are labelled already, --labels further labels.
+The pool has a column for labels too, of ? or of labels. With --simulate these
+answer the questions; otherwise they are not used.
 
 Example:
 

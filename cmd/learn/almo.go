@@ -36,9 +36,8 @@ possible (gap).
 
 ` + tables.Help + `
 
-The report has the model's error on the rows of training beside those of models trained
-on one loss alone: what robustness costs. On other rows, learn almo eval tells it.
-
+The report has the model's error on the training rows beside those of models trained
+on one loss alone, which shows the cost of robustness. For other rows use learn almo eval.
 --plot draws how the weights of the objectives moved, --plot_losses the losses.
 
 Example: is income above 50K, by three losses at once, and the even mixture to

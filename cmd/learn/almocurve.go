@@ -27,8 +27,8 @@ var almoCurve = &command{
 Trains a model on each of --points mixtures of the two --losses, from the second alone
 to the first alone, and the robust model. For linear models every point is proved to be
 optimal for its mixture to within --gap: nothing lies below and to the left of the
-curve. The robust model is where the curve meets the diagonal, or at that end of the
-curve which is nearer to it.
+curve. The robust model is where the curve meets the diagonal, or at the end of the
+curve nearer to it.
 
 ` + tables.Help + `
 

@@ -112,19 +112,19 @@ var almoEval = &command{
 	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
 	about: `
 Losses are those that the model was trained on, raw and in the units of training.
-"worst" is the worst mixture among the model's preferences (--min,
---max, --vertices), "largest" the largest of the losses where that differs.
+"worst" is the worst mixture among the model's preferences (--min, --max,
+--vertices), "largest" the largest of the losses where that differs.
 
---bound gives a bound on the worst mixture on new rows, in the same units, that fails with at most
-that probability. It holds when the rows given are those of training: for linear models that were
-trained within a --radius, the same here as there, on losses of bounded slope. It is
-theory: few data sets are large enough for it to say much.
+--bound gives a bound on the worst mixture on new rows, in the same units, that fails
+with at most that probability. It holds when the rows given are those of training, for
+linear models trained within a --radius (give the same here) on losses of bounded slope.
+It is theory: few data sets are large enough for a useful bound.
 
---pareto looks for what is better in some losses and worse in none: among the models of
---against, on the same losses, and among random changes of the parameters within the bounds of
-training. On the rows of training a certified model should have none that is better in all,
-and none at all where all λ are positive. Of --against, one that was trained within wider bounds may
-well be better in all.
+--pareto searches for models that are better in some losses and worse in none. It tries
+those of --against, on the same losses, and random changes of the parameters within the
+bounds of training. On the training rows a certified model should have none that is better in
+all losses, and none at all where all λ are positive. A model of --against that was trained
+within wider bounds may well be better in all.
 
 Examples:
 

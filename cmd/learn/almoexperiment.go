@@ -131,20 +131,20 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 var experimentTable51 = tableCommand("table51", "linear models", `
 Trains, on each data set, the robust model (almo), the even mixture (uniform), each
 loss alone, and the robust model of regrets. It reports their losses on the test rows
-beside the thesis' figures and those of an independent implementation, both on all data:
-where ours are a part of it, the table says so. All models are trained by the same solver.
-"worst" is the largest normalised training loss, which almo minimises; gap proves how far
-a model is at most from the best possible for what it is trained on.
+beside the thesis' figures and those of an independent implementation. Both used all data;
+the table says where ours are a part of it. All models are trained by the same solver.
+"worst" is the largest normalised training loss, which almo minimises. gap bounds how far
+a model is from the best possible for its training objective.
 
 The default data are small; --data takes a folder of the same shape with all of MNIST
-and Fashion-MNIST. With neither --data nor --sets this is a look of less than a minute:
-one seed, a gap of 0.01, no regrets, and three passes of networks, unless you say
+and Fashion-MNIST. With neither --data nor --sets it runs for less than a minute, with
+one seed, a gap of 0.01, no regrets, and three passes of networks, unless flags say
 otherwise.
 
 Hyper-parameters are those of the flags, for all models. The thesis chose among 50 settings
-on a fifth of the training rows: --validation 0.2 does so.
+on a fifth of the training rows; --validation 0.2 does so.
 
-A long run should have --checkpoint: the same command goes on from it, with other
+A long run should have --checkpoint: the same command continues from it, with other
 --sets or more --seeds if you like.
 
 Examples:

@@ -18,19 +18,19 @@ var boostGroups = []struct{ name, title, about string }{
 Each round draws families of trees (at most n internal nodes, leaf vector of norm at
 most lambda) and fits a tree of each to the gradient. It adds the one of least loss
 plus beta times complexity. The default setting samples rows and columns, takes Newton
-steps, and compares candidates on the rows that were left out; --preset=thesis is
-the literal algorithm. A run begins at the best constant, and has as many rounds as give
-the least loss on held-out rows unless --rounds says how many. The flags worth a
-cross-validation are --rate (0.1, 0.3) and --columns (0.3, 1).`},
+steps, and compares candidates on the left-out rows; --preset=thesis is the literal
+algorithm. A run begins at the best constant. Unless --rounds is given, it has the
+number of rounds with the least loss on held-out rows. The flags worth a cross-validation
+are --rate (0.1, 0.3) and --columns (0.3, 1).`},
 	{"adaboost", "AdaBoost and LogitBoost", `
 Weighted majority votes of stumps or small trees, by coordinate descent on the
 exponential loss (plain; l1 and deep with penalties) or the logistic loss (logit-cd,
-logit-newton). Every threshold of every column is searched; on large tables (from some
+logit-newton). Every threshold of every column is searched. On large tables (from some
 100000 rows on) --bins 255 searches those of histograms, several times faster and hardly
 worse.`},
 	{"gb", "gradient boosting", `
-Trees fitted to the gradient in turn, by Newton steps or least squares: as many as give
-the least loss on held-out rows unless --rounds says how many.`},
+Trees fitted to the gradient in turn, by Newton steps or least squares. Unless --rounds is
+given, it has the number of rounds with the least loss on held-out rows.`},
 }
 
 func boostCommands() []*command {
@@ -51,12 +51,12 @@ func boostTrain(group, title, about string) *command {
 		about: about + `
 
 The table is CSV, TSV, LIBSVM or IDX, compressed or not; - is standard input. Words
-make a column categorical, and blanks, ? and NA are missing values; numbers are float32,
-of some 7 digits (values that this makes equal are warned of). A target of
+make a column categorical, and blanks, ? and NA are missing values. Numbers are float32,
+of some 7 digits; values that this makes equal give a warning. A target of
 words or of few integers is a class (--task says otherwise). A column of numbers or dates
-that are written in another way (1,5 $12 45% 31.12.2024) is an error that says which flag
-reads it; the model keeps these flags. LIBSVM files of few entries stay sparse, at the cost
-of the entries, but where all thresholds are searched.
+in another notation (1,5 $12 45% 31.12.2024) is an error that names the flag which
+reads it; the model keeps these flags. LIBSVM files of few entries stay sparse and cost
+only their entries, except where all thresholds are searched.
 
 Example:
 

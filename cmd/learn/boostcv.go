@@ -24,12 +24,12 @@ func boostCV(group, title string) *command {
 Nested cross-validation: in every fold the setting that does best on inner folds of
 its training rows is trained on all of them and tested. --grid lists flags with their
 values. --versus names other boosters, each with its own grid, which get the same
-folds; their errors are compared with the first one's by the plain paired t-test (two-
-and one-tailed: the latter is the thesis' test) and by the corrected resampled one, which
-allows for training parts that overlap and is the honest one.
+folds. Their errors are compared with the first one's by the plain paired t-test, two-
+and one-tailed (the latter is the thesis' test), and by the corrected resampled one. Trust
+the latter: it accounts for overlapping training parts.
 
 A long run should have --checkpoint: every fit is kept in that file as it comes, and the
-same command with --resume goes on from it, to the same table.
+same command with --resume continues from it, to the same table.
 
 Example:
 

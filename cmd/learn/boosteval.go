@@ -143,9 +143,10 @@ func boostPredict(group, title string) *command {
 		name: group + " predict", args: "[table]", min: 0, max: 1,
 		summary: fmt.Sprintf("Predicts the rows of a table with a model of %s.", title),
 		about: `
-The table has the model's columns, in any order; the target may be absent, and texts are
-read as in training. One line of CSV for each row: the columns of --id, if any; the class and its probability, the class probabilities, or the
-scores; for regression the prediction.
+The table has the model's columns, in any order. The target may be absent, and texts are
+read as in training. The output has one line of CSV for each row: the columns of --id, if
+any; the class and its probability, the class probabilities, or the scores; for regression
+the prediction.
 
 Example:
 
@@ -276,9 +277,9 @@ func boostEval(group, title string) *command {
 		name: group + " eval", args: "table ...", min: 1, max: -1,
 		summary: fmt.Sprintf("Measures a model of %s on rows with labels.", title),
 		about: `
-Error rate of the classes that predict names, loss, log-loss and area under the ROC
-curve; for regression root mean squared and mean absolute error. One line for each
-table, and where --source (or the model) names a column of sources a second one: the
+Prints the error rate of the classes that predict names, loss, log-loss and area under the
+ROC curve; for regression root mean squared and mean absolute error. Each table has one
+line. Where --source (or the model) names a column of sources it has a second one: the
 errors of each source, their mean (uniform) and the largest (agnostic).
 
 Example:

@@ -52,9 +52,9 @@ func boostExplain(group, title string) *command {
 		name: group + " explain", args: "[table]", min: 0, max: 1,
 		summary: fmt.Sprintf("Says what is in a model of %s, and what its bound is.", title),
 		about: `
-Which columns its splits use. With a table: by how much the loss rises when a column
-is shuffled, loss and error after every round, and margins. With --bounds the table
-must hold the training rows: the generalisation bound of Theorem 3.2, its parts, and
+Prints which columns the splits use. With a table it adds by how much the loss rises when a
+column is shuffled, loss and error after every round, and margins. With --bounds the table
+must hold the training rows: it adds the generalisation bound of Theorem 3.2, its parts, and
 the families (Theorem 3.1).
 
 Example:

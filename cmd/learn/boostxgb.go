@@ -19,10 +19,10 @@ var boostImport = &command{
 	summary: "Makes a model of one that XGBoost saved as JSON.",
 	about: `
 The model is one of trees (booster gbtree), as XGBoost's save_model("model.json") writes
-it, for two classes, many classes or numbers. learn gb predict, eval and explain then take
-it. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
+it, for two classes, many classes or numbers. learn gb predict, eval and explain accept the
+result. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
 
-XGBoost's file has the names of columns, if any, but not those of classes and levels: these
+XGBoost's file has the names of columns, if any, but not those of classes and levels. These
 are numbers, unless --like names a table, such as the training data, with the columns
 in the same order and --target as its target. Level and class number 0 is then the first of
 the table's in sorted order, as pandas numbers them. Columns without names are f0, f1, ..., or
@@ -117,13 +117,15 @@ var boostExport = &command{
 	name: "gb export", args: "", min: 0, max: 0,
 	summary: "Writes a model of trees as JSON that XGBoost loads.",
 	about: `
-A model of gb, or of rgb, with the loss logistic, squared or softmax, in the format of XGBoost
-1.7's save_model("model.json"). XGBoost adds scores up in 32 bits, so that they agree to about
-1e-7 a tree. The names of classes and levels are not part of the format: level and class
-number 0 is the first in sorted order. XGBoost takes what a LIBSVM file leaves out for missing,
-where it was 0 when the model was trained here, unless with --absent_missing: give XGBoost such
-rows as a dense matrix. It counts the columns of such files from 0: where they begin with 1, read
-them as "FILE?indexing_mode=1", with the model's feature_names.
+Writes a model of gb, or of rgb, with the loss logistic, squared or softmax, in the format of
+XGBoost 1.7's save_model("model.json"). XGBoost adds scores up in 32 bits, so that they agree to
+about 1e-7 a tree. The names of classes and levels are not part of the format: level and class
+number 0 is the first in sorted order.
+
+XGBoost reads values that a LIBSVM file leaves out as missing. Training here read them as 0,
+except with --absent_missing: give XGBoost such rows as a dense matrix. It counts the columns of
+such files from 0. Where they begin with 1, read them as "FILE?indexing_mode=1", with the
+model's feature_names.
 
 Example:
 

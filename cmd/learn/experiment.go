@@ -41,12 +41,12 @@ var experimentHomologs = &command{
 	summary: "Predicts native sequences from homologs and decoys, judged by Smith-Waterman score.",
 	about: `
 Draws native sequences of 50 residues with four homologs (substitutions,
-insertions, deletions) and one decoy (the native shuffled) each; It trains a chain
-to label the positions with the native's residues. Objectives are cross-entropy, a
-Hamming margin, a margin of the Smith-Waterman loss and the expected
-Smith-Waterman loss (risk), the last two within a band, each with the l2 and gamma that do
-best on held-out sequences; and scores predictions by their Smith-Waterman
-alignment with the native: 1 a match, -1/2 all else, 50 at best.
+insertions, deletions) and one decoy (the native shuffled) each. It trains a chain
+to label the positions with the native's residues, by cross-entropy, a Hamming
+margin, a margin of the Smith-Waterman loss and the expected Smith-Waterman loss
+(risk). The last two use a band. Each objective uses the l2 and gamma that do best on
+held-out sequences. Predictions are scored by their Smith-Waterman alignment with
+the native: 1 a match, -1/2 all else, 50 at best.
 The package comment of cmd/learn/internal/experiment defines the task.
 
 Example (the defaults; --seeds 3 is quicker):

@@ -29,7 +29,7 @@ its own training sentences:
   t2  error against the share of tokens with a label
   t3  what kept planes and coarse starts save, with 25 % of the labels
   t4  active learning by each measure: the perceptron, and margins trained on
-      what it asked for
+      the sentences that it asked for
   t5  transfer from sentences of another domain to few of this one
 
 --tasks are generator, and, in the folder --data, chunking (CoNLL-2000) and ocr
@@ -37,7 +37,7 @@ its own training sentences:
 ocr-letters/ocr-letters-train.tsv.gz and -test. The other domain of t5 is made:
 other words of the generator, coarse tags for chunking, letters moved by a pixel.
 
-A long run should have --checkpoint: the same command goes on from it.
+A long run should have --checkpoint: the same command continues from it.
 
 Example:
 

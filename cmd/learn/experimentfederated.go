@@ -15,16 +15,15 @@ var experimentFederated = &command{
 	name: "experiment federated", args: "", min: 0, max: 0,
 	summary: "Table B.1 in kind: FEDMULTIBOOST on clients of two domains.",
 	about: `
-Digits of MNIST by writer, school pupils and census staff as domains, and activities by
-person. Folds are of clients. For each: FEDADABOOST on the clients of each domain and on all,
-FEDMULTIBOOST with as many clients a round, and the centralised MULTIBOOST with one term a
-round and by its default setting. Errors of test clients by domain, and bytes as they would
-be sent.
+Learns digits of MNIST by writer, with school pupils and census staff as domains, and
+activities by person. Folds are of clients. For each it runs FEDADABOOST on the clients of
+each domain and on all, FEDMULTIBOOST with as many clients a round, and the centralised
+MULTIBOOST with one term a round and by its default setting. It prints errors of test clients by
+domain, and bytes as they would be sent.
 
 The defaults were chosen on one fold of digits 3 and 8, which the table does not have (--sets 3v8).
-
 --data is the folder of data sets. With --checkpoint fits are kept as they come, and the same
-command goes on from them.
+command continues from them.
 
 Example:
 

@@ -14,21 +14,21 @@ var experimentResilient = &command{
 	name: "experiment resilient", args: "", min: 0, max: 0,
 	summary: "Trains on corrupted images, sentences and words: resilient learning beside what else is done.",
 	about: `
-For each task, draws of the data are left clean, or get each corruption at each level. Training is
-ordinary, on the correct examples only (oracle), with early stopping, by
-leaving out the examples of large loss (itlm, trim), or by the quadratic, Huber's or the CVaR
-relaxation. Printed are test errors, their rise from clean data with paired tests, and the
-area under the ROC of finding what is corrupted: by the multipliers, by the losses of the
-others, and by the self-confidence of ordinary models on examples that they did not see.
+For each task, draws of the data are left clean, or get each corruption at each level. Training
+is ordinary, on the correct examples only (oracle), with early stopping, by leaving out the
+examples of large loss (itlm, trim), or by the quadratic, Huber's or the CVaR relaxation. It
+prints test errors, their rise from clean data with paired tests, and the area under the ROC
+of finding corrupted examples. They are found by the multipliers, by the losses of the other
+methods, and by the self-confidence of ordinary models on examples that they did not see.
 
 --data is a folder with the files of the tasks: fashion-mnist/ and cifar10/ in IDX,
 chunking/conll2000-train.txt.gz and -test, g2p/dut_train.tsv and dut_test.tsv. Tasks whose
-files are not there are left out with a word, unless --tasks asks for them. --plots writes
+files are missing are left out with a message, unless --tasks lists them. --plots writes
 box plots, a picture for each task and corruption. The package comment of
-cmd/learn/internal/experiment, and that of Corrupted, say how things are corrupted.
+cmd/learn/internal/experiment, and that of Corrupted, describe the corruptions.
 
 A long run should have --checkpoint: draws are kept in that file as they come, and the same
-command goes on from it. All defaults take some 40 minutes of processor time.
+command continues from it. All defaults take some 40 minutes of processor time.
 
 Example:
 

@@ -16,20 +16,20 @@ var experimentTable41 = &command{
 	name: "experiment table41", args: "", min: 0, max: 0,
 	summary: "Reruns table 4.1 of the thesis: MULTIBOOST on data of several sources.",
 	about: `
-For each data set and trial: AdaBoost with stumps on each source and on all, and
-MULTIBOOST with its default setting, T rounds each; and at equal terms, AdaBoost-all with
+For each data set and trial it trains AdaBoost with stumps on each source and on all, and
+MULTIBOOST with its default setting, T rounds each. At equal terms it trains AdaBoost-all with
 as many rounds as MULTIBOOST has terms, and MULTIBOOST with one term a round. The penalty
-of the domain classifier is chosen on a fold of the training rows. Printed beside the
-thesis' numbers and those that another program's AdaBoost had on the same trials.
+of the domain classifier is chosen on a fold of the training rows. The table has the thesis'
+numbers and those of another program's AdaBoost on the same trials beside ours.
 
---data is a folder with files of the names that cmd/learn/internal/experiment.Table41Sets lists; sets
-whose files are not there are left out with a word, unless --sets asks for them. Folds
+--data is a folder with files of the names that cmd/learn/internal/experiment.Table41Sets lists. Sets
+whose files are missing are left out with a message, unless --sets lists them. Folds
 come from the folder's splits, or are made by their rule; --fresh makes others. Without
 --data it uses the small sets of testdata, three trials of the first 500 rows of each
 source, in 15 s of processor time.
 
 A long run should have --checkpoint: trials are kept in that file as they come, and the
-same command goes on from it.
+same command continues from it.
 
 Examples:
 

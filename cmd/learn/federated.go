@@ -463,12 +463,11 @@ var federatedMerge = &command{
 	name: "federated merge", args: "run.json", min: 1, max: 1,
 	summary: "Runs the server of a configuration by files in a folder.",
 	about: `
-Takes the answers that agents have put into the folder, goes as far as they reach, and writes
-the next requests there; at the end it writes the model. Call it again when answers have
-come. --close goes on without those that are missing, if they are no more than the
-configuration's quorum allows. Exchanges that are closed are in the folder's journal.
-
-With algorithm oneround and scale none it is one upload and one download.
+Reads the answers that agents have put into the folder, advances as far as they allow, and writes
+the next requests there. At the end it writes the model. Call it again when answers have
+arrived. --close continues without missing ones, as far as the configuration's quorum
+allows. Closed exchanges are in the folder's journal. With algorithm oneround and scale none it
+is one upload and one download.
 
 Example:
 
@@ -551,7 +550,7 @@ var federatedShow = &command{
 	name: "federated show", args: "file ...", min: 1, max: -1,
 	summary: "Says what is in a message file or a journal, and whether it is whole.",
 	about: `
-Messages are checked by their checksum. Of a journal each exchange is a line, with the agents
+Messages are checked by their checksum. Each exchange of a journal is a line, with the agents
 that were missing.
 
 Example:

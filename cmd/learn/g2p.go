@@ -142,9 +142,10 @@ var g2pTrain = &command{
 	summary: "Trains a model from spelling to pronunciation on its own error rate.",
 	about: `
 A line of the data is a word, a tab, and its phones separated by blanks, or a word
-and its phones all separated by blanks, as in the CMU dictionary; there, what
-follows a # is a remark. Lines that begin with # or ;;; are comments, and word(2) is
-another pronunciation of word. A word may have several, a line each: all are trained on.
+and its phones all separated by blanks, as in the CMU dictionary. In the latter form
+the text after a # is a remark. Lines that begin with # or ;;; are comments, and word(2)
+is another pronunciation of word. A word may have several, a line each: all are trained on.
+
 Letters and phones are aligned first. The objectives:
 
   cross-entropy (ce)  the conditional random field over the aligned labels
@@ -306,12 +307,12 @@ var g2pPredict = &command{
 	summary: "Gives the pronunciation of words.",
 	about: `
 Reads a word a line; columns after a tab are not used. Writes a word, a tab and
-its phones a line, and a blank line for a blank line. With --nbest, JSON lines: the word and its pronunciations with
-log probabilities.
+its phones a line, and a blank line for a blank line. With --nbest it writes JSON
+lines: the word and its pronunciations with log probabilities.
 
 A model whose training words had no capitals reads capitals as small letters, and the
-other way round. Other letters that training did not have emit nothing: of each, the
-first word is warned of, and at the end how many words have any.
+other way round. Other letters that training did not have emit nothing. A warning names
+the first word with each of them, and at the end the number of words with any.
 
 Example:
 

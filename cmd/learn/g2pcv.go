@@ -20,14 +20,13 @@ var g2pCV = &command{
 Reads the words of each language from LANGUAGE_train.tsv, LANGUAGE_dev.tsv and
 LANGUAGE_test.tsv in the folder (those that exist, compressed or not). It divides
 them into folds, and holds out each in turn. Every objective is trained to the
-same stopping rule, with the l2 and gamma that it chose on folds of
-the training words. It is judged by phone error rate (PER) and word error rate (WER).
-A word is held out with all its pronunciations, and counted against the nearest of
-them, as in learn g2p eval. Tests are paired by word: t for the edits, McNemar's for
-the words.
+same stopping rule, with the l2 and gamma that it chose on folds of the training words.
+It is judged by phone error rate (PER) and word error rate (WER). A word is held out
+with all its pronunciations, and counted against the nearest of them, as in learn g2p
+eval. Tests are paired by word: t for the edits, McNemar's for the words.
 
-The objectives are those of learn g2p train; hamming is the control that tells
-what the margin does from what the edit distance does.
+The objectives are those of learn g2p train. hamming is the control: it separates
+the effect of the margin from that of the edit distance.
 
 Example:
 

@@ -327,7 +327,7 @@ same folds. They are compared with the first one's by the plain paired t-test an
 by the corrected resampled one, which accounts for overlapping training parts.
 
 A long run should have --checkpoint: every fit is kept in that file as it comes, and the
-same command with --resume goes on from it, to the same table.
+same command with --resume continues from it, to the same table.
 
 Example:
 

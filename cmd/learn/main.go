@@ -238,9 +238,10 @@ const programSummary = "Sequence models trained on the loss that they are judged
 // overviewUsage is how the program is called.
 const overviewUsage = `  learn GROUP VERB [flags] [arguments]
 
-"learn help GROUP VERB" or "learn GROUP VERB --help" tells more, with an example. Flags stand before or behind arguments,
-as -f, --f=value or --f value, and a hyphen in a name is as good as an underscore. "learn --version" prints the version of the
-module and the commit that the program was built from, "devel" where the build knows none.`
+"learn help GROUP VERB" or "learn GROUP VERB --help" explains a command, with an example. Flags may
+stand before or after arguments, as -f, --f=value or --f value, and a hyphen in a name is equivalent
+to an underscore. "learn --version" prints the version of the module ("devel" if the build knows none)
+and the commit it was built from.`
 
 func overview(w io.Writer) {
 	fmt.Fprintf(w, "%s\n\n%s\n\n", programSummary, strings.ReplaceAll(strings.Replace(overviewUsage, "  learn", "  Usage: learn", 1), `"`, "`"))

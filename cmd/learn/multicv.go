@@ -19,14 +19,14 @@ var multiCV = &command{
 	name: "multiboost cv", args: "table", min: 1, max: 1,
 	summary: "Cross-validates MULTIBOOST beside AdaBoost on each source and on all.",
 	about: `
-Nested cross-validation, every source divided for itself: in every fold the setting of
---grid that does best on inner folds of the training rows (by the largest error of a
-source; --choose=uniform: by the mean) is trained on all of them and tested, beside
-AdaBoost with as many rounds. MULTIBOOST adds up to a term for each source and one more
-in a round, so terms are listed; --preset=equal adds one.
+Nested cross-validation, every source divided for itself. In every fold the setting of
+--grid that does best on inner folds of the training rows is trained on all of them and
+tested. Best is the least largest error of a source, or with --choose=uniform the least mean.
+AdaBoost with as many rounds is beside it. MULTIBOOST adds up to a term for each source and one
+more in a round, so the table lists terms; --preset=equal adds one.
 
 A long run should have --checkpoint: every fit is kept in that file as it comes, and the
-same command with --resume goes on from it, to the same table.
+same command with --resume continues from it, to the same table.
 
 Example:
 

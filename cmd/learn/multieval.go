@@ -68,9 +68,10 @@ var multiPredict = &command{
 	name: "multiboost predict", args: "[table]", min: 0, max: 1,
 	summary: "Predicts the rows of a table with a model of MULTIBOOST.",
 	about: `
-The table has the model's columns, in any order; target and source may be absent, and
-are not used. One line of CSV for each row: the columns of --id, if any; the class and its probability (roughly
-calibrated at best), the scores, or Q: the probability of each source.
+The table has the model's columns, in any order. Target and source may be absent, and
+are not used. The output has one line of CSV for each row: the columns of --id, if any, and the
+class with its probability (roughly calibrated at best), the scores, or Q, the probability of
+each source.
 
 Example:
 
@@ -156,9 +157,9 @@ var multiEval = &command{
 	name: "multiboost eval", args: "table ...", min: 1, max: -1,
 	summary: "Measures a model of MULTIBOOST on rows with labels and sources.",
 	about: `
-Error rates of each source, their mean (uniform) and the largest mixture (agnostic; over
-all mixtures, or those of --low, --high, --vertices), of the classes that predict names.
-One line for each table.
+Prints error rates of the classes that predict names: of each source, their mean (uniform)
+and the largest mixture (agnostic; over all mixtures, or those of --low, --high, --vertices).
+Each table has one line.
 
 Example:
 

@@ -37,9 +37,9 @@ var multiExplain = &command{
 	name: "multiboost explain", args: "[table]", min: 0, max: 1,
 	summary: "Says what is in a model of MULTIBOOST, and what its bounds are.",
 	about: `
-Terms and weight of each source's slot, the columns that splits use, and how well Q tells
-the sources apart. With --bounds the table must hold the training rows: Theorems 4.4 and
-4.5, their parts, and margins.
+Prints terms and weight of each source's slot, the columns that splits use, and how well Q
+distinguishes the sources. With --bounds the table must hold the training rows: it adds
+Theorems 4.4 and 4.5, their parts, and margins.
 
 Pictures of --plot: mass, the share of each source in the weights (figure B.3); losses,
 the surrogate loss of each source after each round, and steps, the weights of terms by

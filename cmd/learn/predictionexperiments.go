@@ -19,7 +19,7 @@ func predictionExperiment(name, summary, about string, define func(fs *flags.Set
 		name: "experiment " + name, args: "", min: 0, max: 0, summary: summary,
 		about: about + `
 
-A long run should have --checkpoint: the same command goes on from it, to the same result.
+A long run should have --checkpoint: the same command continues from it, to the same result.
 
 Example:
 

@@ -94,9 +94,8 @@ var sequenceTrain = &command{
 	name: "sequence train", args: "train.conll ...", min: 1, max: -1,
 	summary: "Trains a labeller of sequences on sentences with labels.",
 	about: `
-Sentences come as CoNLL columns (a token a line, a blank line after each
-sentence) or CoNLL-U. What training minimises is chosen by --objective and
---loss:
+Sentences are CoNLL columns (a token a line, a blank line after each
+sentence) or CoNLL-U. --objective and --loss choose the training objective:
 
   cross-entropy   log Z - score of the labels: the conditional random field
   softmax-margin  the same with --gamma times the loss added to every score;
@@ -110,8 +109,8 @@ plus --l2/2 times the squared and --l1 times the absolute weights.
 
 With --partial, labels that are ?, _ or empty are not known: the sentence may be
 labelled in any way that agrees with the others. Cross-entropy is then the
-likelihood of what is known; max-margin compares with the best labelling of
-those. Losses count the known labels alone.
+likelihood of the known labels, and max-margin compares with the best labelling of
+those. Losses count only the known labels.
 
 Example: the labels of the sample in testdata, with the edit distance, exact
 up to 8 tokens and within a band of 2 beyond:
@@ -317,14 +316,13 @@ var sequencePredict = &command{
 	name: "sequence predict", args: "[input [output]]", min: 0, max: 2,
 	summary: "Labels sentences with a model.",
 	about: `
-Output is the input with the labels as one more column, or in place of the
-column that --label names; for CoNLL-U in place of UPOS unless --label says
-otherwise, everything else untouched. --nbest writes JSON lines instead: a line
-for each sentence with its best labellings. Input is read and answered sentence by
-sentence, so it may be a pipe of any length.
-
-Lines must have the columns that the model was trained on; that of the label may be
-missing, and is not looked at.
+Output is the input with the labels as one more column, or replacing the column that
+--label names. For CoNLL-U they replace UPOS unless --label says otherwise; everything
+else is unchanged. --nbest writes JSON lines instead: a line for each sentence with its
+best labellings. Input is read and answered sentence by sentence, so it may be a pipe of
+any length.
+Lines must have the columns that the model was trained on. That of the label may be
+missing, and is not read.
 
 Example:
 

@@ -21,15 +21,15 @@ var experimentObjectives = &command{
 	summary: "One sequence model for several objectives at once, beside models of each alone.",
 	about: `
 Trains models of pronunciation for each of --languages (cross-entropy, margins of
-wrong labels, of the edit distance and of bigrams of phones). With --train it trains a labeller of sentences
-(cross-entropy, margins of the Hamming distance, the edit distance and bigrams): on
-each objective alone, on the even mixture, and robust to every mixture (almo).
-Objectives are measured by their regret, their excess over what each reaches alone,
-penalty included: margins are nowhere below the cross-entropy, and without this the
-largest of them would be the whole game. gap proves how far a model is at most from
+wrong labels, of the edit distance and of bigrams of phones). With --train it trains a
+labeller of sentences (cross-entropy, margins of the Hamming distance, the edit distance
+and bigrams). It trains on each objective alone, on the even mixture, and robustly for
+every mixture (almo). Objectives are measured by their regret, their excess over what each
+reaches alone, penalty included. Margins are never below the cross-entropy, and without
+regrets the largest of them would be the whole game. gap bounds how far a model is from
 the best possible.
 
-A long run should have --checkpoint: the same command goes on from it, to the same result,
+A long run should have --checkpoint: the same command continues from it, to the same result,
 with other --languages as well if you like.
 
 Example:

@@ -20,22 +20,22 @@ var experimentTable31 = &command{
 	summary: "Boosters on the data sets of table 3.1, beside XGBoost.",
 	about: `
 In every trial (five folds, twice) each booster chooses its setting on inner folds of
-the training part. It is trained on all of that part for 100 rounds from the score 0, and tested. The
-boosters are rgb (a grid around the default preset), rgb-default (the preset as it is:
-nothing is chosen), rgb-thesis (the literal setting), gb (plain gradient
-boosting by the same code: the control) and adaboost. Grids are no larger than those
-of the XGBoost runs on record, and are tried on as many inner folds: five for
-small tables, two for medium ones, one for MNIST. Both choices are
-reported, by inner loss and by inner error. Errors are compared by the plain
-paired t-test, two-tailed and, as in the thesis, one-tailed. The corrected resampled test
-accounts for overlapping training parts; with XGBoost's only where rows and divisions are those of its runs.
+the training part. It is trained on all of that part for 100 rounds from the score 0, and
+tested. The boosters are rgb (a grid around the default preset), rgb-default (the preset,
+which chooses nothing), rgb-thesis (the literal setting), gb (plain gradient boosting by
+the same code: the control) and adaboost. Grids are no larger than those of the XGBoost
+runs on record, and use as many inner folds: five for small tables, two for medium ones, one
+for MNIST. Both choices are reported, by inner loss and by inner error. Errors are
+compared by the plain paired t-test, two-tailed and, as in the thesis, one-tailed. The
+corrected resampled test accounts for overlapping training parts. XGBoost's errors are
+compared only where rows and divisions are those of its runs.
 
---data is a folder with the tables; the package comments of cmd/learn/internal/experiment say how
-it must look. Without it the small tables of testdata are used, with small grids and
-two trials (--quick), which takes less than a minute.
+--data is a folder with the tables, which the package comments of
+cmd/learn/internal/experiment describe. Without it the small tables of testdata are used, with
+small grids and two trials (--quick), which takes less than a minute.
 
 A long run should have --checkpoint: results are kept in that file as they come, and
-the same command goes on from it. The file also serves runs with more sets,
+the same command continues from it. The file also serves runs with more sets,
 trials or boosters.
 
 Examples:

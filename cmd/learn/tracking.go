@@ -32,9 +32,9 @@ var trackingSimulate = &command{
 	name: "tracking simulate", args: "[detections]", min: 0, max: 1,
 	summary: "Draws movies of cells that move, divide and die, with their true events.",
 	about: `
-The detections have errors as those of segmentation: cells that are missed, seen as two, or
-seen as one with another, and things that are no cells. Every event is a move, a division, a
-split, a merge, an appearance or a disappearance.
+The detections have the errors of segmentation: missed cells, one cell seen as two, two seen
+as one, and objects that are not cells. Every event is a move, a division, a split, a merge, an
+appearance or a disappearance.
 
 Example:
 
@@ -103,14 +103,14 @@ var trackingPredict = &command{
 	summary: "Links the detections of a movie to tracks.",
 	about: `
 Writes a line for each detection, with its track and the track's parent. --challenge writes a
-res_track.txt, --events the events with their scores, --plot a picture; where labels are
-known, it shows links that are false in another colour, and dashed those that are missed.
+res_track.txt, --events the events with their scores, --plot a picture. Where labels are
+known, the picture shows false links in another colour, and missed ones dashed.
 
 --corrections is a table with the columns action (force or forbid), frame (of the first of
-two), from and to (ids; an empty from is an appearance, an empty to a disappearance). What it
-says is obeyed, and the rest is solved again. With --previous, the --events of an earlier
-call, only those parts of frames are solved that the corrections touch; a correction that
-was made before must then still be in the file.
+two), from and to (ids; an empty from is an appearance, an empty to a disappearance). It is
+obeyed, and the rest is solved again. With --previous, the --events of an earlier call, only
+those parts of frames are solved that the corrections touch. Earlier corrections must then
+still be in the file.
 
 Example:
 

@@ -31,11 +31,11 @@ func (*trackingKind) data() string { return "detections" }
 
 func (*trackingKind) about() string {
 	return `
-Detections are a table with a header, separated by commas or tabs, compressed or not: frame,
-x and y, and where there are: id, area, intensity, var_x, var_y, cov_xy. Labels are a column
-track with --lineage (track and parent, or a man_track.txt of the Cell Tracking Challenge) or
-a column parent; or --truth, a table of events with the columns frame, event, from and to.
-Columns sequence and series tell movies in one file apart.
+Detections are a table with a header, separated by commas or tabs, compressed or not. Its
+columns are frame, x and y, and optionally id, area, intensity, var_x, var_y, cov_xy. Labels are
+a column track with --lineage (track and parent, or a man_track.txt of the Cell Tracking
+Challenge), a column parent, or --truth, a table of events with the columns frame, event, from
+and to. Columns sequence and series separate movies in one file.
 `
 }
 
