@@ -41,7 +41,7 @@ func (o *editOrigin) allStrings() bool {
 
 // outgrownColumns is outgrown where the columns of the direct path alone are beyond the budget, which
 // that path foresees in a fraction of a second. It is an estimate: the automaton had from a fourth
-// of those columns to all of them, see testdata/bench/notes-clamp.md. A state of it takes at least
+// of those columns to all of them, see testdata/bench/NOTES.md. A state of it takes at least
 // five times the bytes, as it has an arc for each symbol, and is copied once.
 func (o *editOrigin) outgrownColumns() error {
 	l := o.y.NumStates() - 1
