@@ -6,9 +6,9 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// outgrown is the error of an automaton of all strings of a length whose states exceed the budget by
-// far, which composition and determinization would find out later. Other strings are not foreseen: clamped
-// determinization stops soon enough.
+// outgrown returns the error of an automaton of all strings of a length whose states exceed the
+// budget by far. Composition and determinization would find this out later. Other strings are not
+// foreseen: clamped determinization stops soon enough.
 func (o *editOrigin) outgrown() error {
 	if o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0 || !o.allStrings() {
 		return nil
@@ -16,8 +16,8 @@ func (o *editOrigin) outgrown() error {
 	return o.outgrownColumns()
 }
 
-// allStrings reports whether the strings are all those of a length, of which the direct path can
-// tell at once.
+// allStrings reports whether the strings are all those of a length; the direct path can then decide
+// at once.
 func (o *editOrigin) allStrings() bool {
 	l, err := chainLength(o.y)
 	if err != nil || !o.opts.allPairs || l > 0 && len(o.y.Arcs(0)) < o.alphabet {

@@ -25,26 +25,26 @@ type library struct {
 // inherit applies the flags on the command line of fst run that a stage does not set. The time
 // counts from the beginning of the run, and its end applies whatever the stage says.
 func (l *library) inherit(from *library, fs *flags.Set) {
-	take := func(name string) bool { return !fs.Given(name) }
+	inherits := func(name string) bool { return !fs.Given(name) }
 	for name, p := range map[string][2]**string{
 		"fst_field_separator": {&l.fieldSeparator, &from.fieldSeparator}, "fst_weight_separator": {&l.weightSeparator, &from.weightSeparator},
 		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses}, "fst_read_mode": {&l.readMode, &from.readMode},
 		"save_relabel_ipairs": {&l.saveIPairs, &from.saveIPairs}, "save_relabel_opairs": {&l.saveOPairs, &from.saveOPairs},
 	} {
-		if take(name) {
+		if inherits(name) {
 			*p[0] = *p[1]
 		}
 	}
 	for name, p := range map[string][2]**bool{"fst_compat_symbols": {&l.compatSymbols, &from.compatSymbols},
 		"fst_verify_properties": {&l.verifyProperties, &from.verifyProperties}, "fst_align": {&l.align, &from.align}} {
-		if take(name) {
+		if inherits(name) {
 			*p[0] = *p[1]
 		}
 	}
 	for name, p := range map[string][2]**int64{"v": {&l.verbosity, &from.verbosity}, "limit_states": {&l.limitStates, &from.limitStates},
 		"limit_arcs": {&l.limitArcs, &from.limitArcs}, "limit_bytes": {&l.limitBytes, &from.limitBytes},
 		"workers": {&l.workers, &from.workers}} {
-		if take(name) {
+		if inherits(name) {
 			*p[0] = *p[1]
 		}
 	}

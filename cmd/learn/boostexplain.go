@@ -114,7 +114,7 @@ Example:
 					if err != nil {
 						return err
 					}
-					if err := x.look(c, m, d, int(*repeats), *seed, workers); err != nil {
+					if err := x.measure(c, m, d, int(*repeats), *seed, workers); err != nil {
 						return err
 					}
 					if *bounds {
@@ -155,8 +155,8 @@ func explain(m *boost.Ensemble) *explanation {
 	return x
 }
 
-// look measures the model on rows with labels.
-func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats int, seed uint64, workers int) error {
+// measure measures the model on rows with labels.
+func (x *explanation) measure(c *call, m *boost.Ensemble, d *boost.Data, repeats int, seed uint64, workers int) error {
 	if repeats > 0 {
 		p, err := m.Permutation(d, &boost.PermutationOptions{Repeats: repeats, Seed: seed, Workers: workers, Ctx: c.ctx})
 		if err != nil {

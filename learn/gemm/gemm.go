@@ -105,7 +105,7 @@ type stack[E any] struct {
 	free []E
 }
 
-func (s *stack[E]) take() (e E, ok bool) {
+func (s *stack[E]) pop() (e E, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free); n > 0 {
@@ -153,7 +153,7 @@ func spaces[T Float]() *stack[*space[T]] {
 }
 
 func takeTask[T Float]() *task[T] {
-	t, ok := tasks[T]().take()
+	t, ok := tasks[T]().pop()
 	if !ok {
 		t = &task[T]{}
 		t.help = func() {
@@ -214,7 +214,7 @@ func (t *task[T]) work() {
 type space[T Float] struct{ a, b, c []T }
 
 func takeSpace[T Float]() *space[T] {
-	if s, ok := spaces[T]().take(); ok {
+	if s, ok := spaces[T]().pop(); ok {
 		return s
 	}
 	return &space[T]{}

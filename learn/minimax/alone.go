@@ -42,7 +42,7 @@ type solo struct {
 // checkpoints are of the one that runs, with the values of those before it. A checkpoint of them in
 // Resume is used up.
 func (s *solo) find(c *run.Control) error {
-	resume, err := s.take(c)
+	resume, err := s.resume(c)
 	if err != nil {
 		return err
 	}
@@ -88,9 +88,9 @@ func (s *solo) keep(k *run.Checkpoint) {
 	}
 }
 
-// take reads what the control's checkpoint says is known, and returns it if it is of a run on one
+// resume reads what the control's checkpoint says is known, and returns it if it is of a run on one
 // objective alone.
-func (s *solo) take(c *run.Control) (*run.Checkpoint, error) {
+func (s *solo) resume(c *run.Control) (*run.Checkpoint, error) {
 	k := c.Resume
 	if k == nil {
 		return nil, nil
@@ -138,12 +138,12 @@ func (s *solo) take(c *run.Control) (*run.Checkpoint, error) {
 // be from the least.
 const aloneShare = 0.25
 
-// alone finds the least value of each objective and stores it in Offsets. It trains on that
+// findOffsets finds the least value of each objective and stores it in Offsets. It trains on that
 // objective with the solver and the budget of the game. For linear models the penalty is included:
 // a certificate bounds the distance of that sum from its least value (offsetGap). The loss at a w
 // within ε of the optimum varies by the root of ε. For networks, where nothing is proved and
 // penalties hardly differ, it is the loss.
-func (t *trainer) alone() error {
+func (t *trainer) findOffsets() error {
 	t.solo = &solo{names: t.names(), proved: true, train: func(k int, c run.Control) (float64, float64, error) {
 		s := *t
 		s.Normalization, s.solo, s.Control = Lipschitz, nil, c

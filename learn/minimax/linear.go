@@ -146,8 +146,8 @@ func (l *linearRun) found() (lambda []float64, known saddle.Certificate) {
 	return l.r.Lambda, known
 }
 
-// take has what a stage found, for the next.
-func (l *linearRun) take(s *saddle.Result) {
+// adopt makes the result of a stage the start of the next.
+func (l *linearRun) adopt(s *saddle.Result) {
 	l.r, l.w = s, s.W
 	l.more = l.Solver == Auto && stopped(s.Reason)
 }
@@ -242,7 +242,7 @@ func (l *linearRun) ascend() (*saddle.Result, error) {
 	if err == nil {
 		// Dual ascent may lack curvature, as with an inactive radius and no penalty, or may start
 		// with dual coordinates far from the optimum. The other solvers need neither.
-		l.take(s)
+		l.adopt(s)
 	}
 	return s, err
 }
@@ -272,7 +272,7 @@ func (l *linearRun) newton() (*saddle.Result, error) {
 	}
 	s, err := p.Solve(l.g, l.w, lambda, &control)
 	if err == nil {
-		l.take(s)
+		l.adopt(s)
 	}
 	return s, err
 }

@@ -142,7 +142,7 @@ func (r *netRun) pass() (*run.Row, run.Reason, error) {
 	}
 	clear(r.passValues)
 	r.passRows = 0
-	r.look()
+	r.judge()
 	return row, "", nil
 }
 
@@ -271,9 +271,9 @@ func (r *netRun) handicap(values []float64) {
 	}
 }
 
-// look keeps the parameters of the pass if they are the best on held-out data. Those that
+// judge keeps the parameters of the pass if they are the best on held-out data. Those that
 // are not finite it leaves to the next step, or the end of the run.
-func (r *netRun) look() {
+func (r *netRun) judge() {
 	if r.heldout == nil || !finite32(r.w) {
 		return
 	}

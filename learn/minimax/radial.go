@@ -101,7 +101,7 @@ func (l *linearRun) radial() (*saddle.Result, error) {
 		l.r.Certificate, l.r.W, l.r.Lambda = r.Best, r.Best.W, r.Best.Lambda
 		l.r.Evaluations += r.Run.Evaluations
 	case reason != run.NoProgress || r.Certain():
-		l.take(s)
+		l.adopt(s)
 	}
 	return nil, nil
 }
@@ -128,7 +128,7 @@ func (r *radialRun) round() (*run.Row, run.Reason, error) {
 		r.Run.Evaluations += in.Evaluations
 		w, tol = slices.Clone(in.W), r.gap*sizeOf(in.Value)
 		copy(r.Mix, in.Lambda)
-		if err := r.look(w); err != nil {
+		if err := r.reach(w); err != nil {
 			return nil, "", err
 		}
 	}
@@ -183,7 +183,7 @@ func (r *radialRun) close(square *Game, inner *minimizer, w []float64, tol float
 		if err := r.minimize(inner, below, w, 1e-6*tol); err != nil {
 			return err
 		}
-		if err := errors.Join(r.look(w), r.prove(under, w)); err != nil {
+		if err := errors.Join(r.reach(w), r.prove(under, w)); err != nil {
 			return err
 		}
 		if relaxed == nil || r.Best.Gap() <= tol {
@@ -236,8 +236,8 @@ func (r *radialRun) penalized(v []float64) []float64 {
 	return v[s.From:s.To]
 }
 
-// look takes the point nearest to w within the ball for Upper.
-func (r *radialRun) look(w []float64) error {
+// reach evaluates the point of the ball nearest to w, for Upper.
+func (r *radialRun) reach(w []float64) error {
 	near := slices.Clone(w)
 	r.set.Project(near)
 	worst, penalty, err := r.g.worst(near, r.mixtures)

@@ -234,7 +234,7 @@ func (t *trainer) offsets() error {
 		return t.restrict()
 	case Regret:
 		if t.Offsets == nil {
-			if err := t.alone(); err != nil {
+			if err := t.findOffsets(); err != nil {
 				return err
 			}
 		}

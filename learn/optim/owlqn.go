@@ -208,7 +208,7 @@ func (q *owlqnRun) search(slope float64, reached bool) (run.Reason, error) {
 			}
 		}
 		if fNew <= q.fx+1e-4*decrease && decrease < 0 {
-			q.take(fNew)
+			q.accept(fNew)
 			return "", nil
 		}
 		if q.run.Evaluations >= q.run.Stop.Evaluations {
@@ -229,8 +229,8 @@ func (q *owlqnRun) search(slope float64, reached bool) (run.Reason, error) {
 	return "", nil
 }
 
-// take makes xNew the point.
-func (q *owlqnRun) take(fNew float64) {
+// accept makes xNew the current point.
+func (q *owlqnRun) accept(fNew float64) {
 	q.h.push(q.v, q.xNew, q.x, q.gNew, q.g)
 	q.moved = true
 	q.x, q.xNew = q.xNew, q.x

@@ -24,7 +24,7 @@ func Each(workers, jobs int, f func(worker, job int) error) error {
 	}
 	e := &each{f: f, jobs: jobs, at: jobs}
 	for w := range workers {
-		e.wait.Go(func() { e.take(w) })
+		e.wait.Go(func() { e.work(w) })
 	}
 	e.wait.Wait()
 	if e.panicked != nil {
@@ -63,7 +63,7 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-func (e *each) take(w int) {
+func (e *each) work(w int) {
 	defer func() {
 		if v := recover(); v != nil {
 			e.mu.Lock()

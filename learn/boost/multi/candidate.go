@@ -136,8 +136,8 @@ func (c *candidate) negate() {
 	c.predictor = boost.Scaled{Of: c.predictor, Factor: -1}
 }
 
-// take adds a candidate's term to the model and to all scores.
-func (r *training) take(p *Progress, c *candidate, alpha float64) {
+// addTerm adds a candidate's term to the model and to all scores.
+func (r *training) addTerm(p *Progress, c *candidate, alpha float64) {
 	s := r.s
 	s.add(c.slot, c.values, c.charge, alpha)
 	s.rescore()

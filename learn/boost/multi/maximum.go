@@ -30,7 +30,7 @@ func (r *training) maximum(p *Progress) error {
 	}
 	defer func() { p.Objective = a.value(s.penalised(s.losses(), 0)) }()
 	if eta := r.maximumStep(a, f, cands[0]); eta >= noStep {
-		r.take(p, cands[0], eta)
+		r.addTerm(p, cands[0], eta)
 		return nil
 	}
 	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)", r.run.Steps()+1, len(active), s.p)
@@ -40,7 +40,7 @@ func (r *training) maximum(p *Progress) error {
 	for _, x := range cands[1:] {
 		if eta := r.maximumStep(a, f, x); eta >= noStep {
 			p.Rescued = "another domain of largest loss"
-			r.take(p, x, eta)
+			r.addTerm(p, x, eta)
 			return nil
 		}
 	}
@@ -54,7 +54,7 @@ func (r *training) maximum(p *Progress) error {
 		}
 		if eta := r.maximumStep(a, f, x); eta >= noStep {
 			p.Rescued = "a domain whose loss is not the largest"
-			r.take(p, x, eta)
+			r.addTerm(p, x, eta)
 			return nil
 		}
 	}
@@ -213,7 +213,7 @@ func (r *training) common(p *Progress, a *aggregate, cands []*candidate, active 
 	p.Rescued = "a common direction of descent"
 	for j, x := range cands {
 		if v[j] > 0 {
-			r.take(p, x, eta*v[j])
+			r.addTerm(p, x, eta*v[j])
 		}
 	}
 	return nil

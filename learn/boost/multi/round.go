@@ -68,7 +68,7 @@ func (r *training) smooth(p *Progress) error {
 	for _, x := range cands {
 		eta := r.smoothStep(a, pi, x)
 		if eta > 0 {
-			r.take(p, x, eta)
+			r.addTerm(p, x, eta)
 		}
 	}
 	p.Objective = a.value(s.penalised(s.losses(), 0))

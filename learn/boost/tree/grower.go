@@ -181,7 +181,7 @@ func (g *Grower) Step() bool {
 		return false
 	}
 	if !g.o.DepthWise || len(g.queue) == 0 {
-		g.look()
+		g.findSplits()
 	}
 	if len(g.queue) == 0 || g.stopped() {
 		return false
@@ -226,9 +226,9 @@ func (g *Grower) move() {
 	}
 }
 
-// look finds the best splits of all leaves that have not been looked at, and queues
+// findSplits finds the best splits of all leaves not yet searched, and queues
 // those that have one.
-func (g *Grower) look() {
+func (g *Grower) findSplits() {
 	if len(g.unknown) == 0 {
 		return
 	}

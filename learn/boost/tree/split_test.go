@@ -38,7 +38,7 @@ func TestHistogramsAgainstRows(t *testing.T) {
 		}
 		h := g.f.(*histogram)
 		for g.Step() {
-			g.look() // so that the histograms of all leaves are there
+			g.findSplits() // so that the histograms of all leaves are there
 			for at := range g.nodes {
 				n := &g.nodes[at]
 				if n.hist == nil {

@@ -86,7 +86,7 @@ func (m Newton) Solve(p Convex, w0, lambda0 []float64, c *run.Control) (*Result,
 		return nil, err
 	}
 	if !resumed {
-		if err := r.look(r.w); err != nil {
+		if err := r.evaluate(r.w); err != nil {
 			return nil, err
 		}
 		r.width = math.Max(firstWidth, 16*m.Gap) * r.Size(r.Best.Upper)
@@ -223,8 +223,8 @@ func (r *newtonRun) highest() []float64 {
 	return x
 }
 
-// look takes w for Upper.
-func (r *newtonRun) look(w []float64) error {
+// evaluate evaluates the game at w, for Upper.
+func (r *newtonRun) evaluate(w []float64) error {
 	values := make([]float64, len(r.Mix))
 	v, err := r.p.Eval(w, r.Mix, nil, values)
 	r.Run.Evaluations++
@@ -241,7 +241,7 @@ func (r *newtonRun) look(w []float64) error {
 
 // prove takes (w, lambda) for both bounds.
 func (r *newtonRun) prove(w []float64) error {
-	if err := r.look(w); err != nil {
+	if err := r.evaluate(w); err != nil {
 		return err
 	}
 	r.Run.Evaluations++

@@ -91,7 +91,7 @@ func (m Planes) Solve(p Problem, w, lambda []float64, c *run.Control) (*Result, 
 	}
 	if !resumed {
 		r.Lambda.Project(r.Mix)
-		if _, err := r.look(w); err != nil {
+		if _, err := r.addCut(w); err != nil {
 			return nil, err
 		}
 		if len(r.cuts) == 0 {
@@ -137,7 +137,7 @@ func (r *planesRun) round() (*run.Row, run.Reason, error) {
 			r.next = min(r.next, max(r.inRound+1, r.inRound+r.Limit-r.Inner.Passes()))
 		}
 		lower := r.Inner.Bound()
-		v, err := r.look(r.Inner.Point())
+		v, err := r.addCut(r.Inner.Point())
 		if err != nil {
 			return nil, "", err
 		}
@@ -221,9 +221,9 @@ func (r *planesRun) turn() {
 
 func (r *planesRun) last() *cut { return &r.cuts[len(r.cuts)-1] }
 
-// look makes a cut of w, in place of the round's earlier one, and returns φ(w, λ). A w whose
-// values overflow is +Inf, and none.
-func (r *planesRun) look(w []float64) (float64, error) {
+// addCut makes a cut of w, which replaces the round's earlier one, and returns φ(w, λ). A w whose
+// values overflow gives +Inf and no cut.
+func (r *planesRun) addCut(w []float64) (float64, error) {
 	k := cut{w: w, values: make([]float64, len(r.Mix))}
 	v, err := r.p.Eval(w, r.Mix, nil, k.values)
 	r.Run.Evaluations++

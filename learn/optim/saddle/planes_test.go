@@ -37,7 +37,7 @@ func TestPlanesState(t *testing.T) {
 	}
 	var file bytes.Buffer
 	r := begin(&run.Control{Checkpoint: func(k *run.Checkpoint) error { return k.Write(&file) }})
-	if _, err := r.look([]float64{0, 0}); err != nil {
+	if _, err := r.addCut([]float64{0, 0}); err != nil {
 		t.Fatal(err)
 	}
 	r.turn()
@@ -46,7 +46,7 @@ func TestPlanesState(t *testing.T) {
 		r.inRound++
 	}
 	r.Proved(r.Inner.Bound(), r.Mix)
-	if _, err := r.look(r.Inner.Point()); err != nil {
+	if _, err := r.addCut(r.Inner.Point()); err != nil {
 		t.Fatal(err)
 	}
 	r.stuck()

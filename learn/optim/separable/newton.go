@@ -135,9 +135,9 @@ func (o *newtonOutput) penalized(v []float64) []float64 {
 	return v
 }
 
-// rest bounds how far the value at w is above the minimum: |g|²/2β_1 for penalised coordinates, and
+// excess bounds how far the value at w is above the minimum: |g|²/2β_1 for penalised coordinates, and
 // the largest fall of a linear function for a bounded bias.
-func (o *newtonOutput) rest() float64 {
+func (o *newtonOutput) excess() float64 {
 	g := o.penalized(o.grad)
 	rest := floats.Dot(g, g) / (2 * o.p.Beta)
 	if o.bias > 0 {
@@ -214,7 +214,7 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 		}
 		o.back(o.first, o.grad)
 		floats.AddScaled(o.penalized(o.grad), beta, o.penalized(o.w))
-		done := o.rest() <= tol || steps >= newtonSteps
+		done := o.excess() <= tol || steps >= newtonSteps
 		if done && (factored || p == 1) {
 			break
 		}

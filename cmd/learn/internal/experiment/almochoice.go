@@ -90,7 +90,7 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 			}
 			var offsets []float64
 			if cell.Model == modelRegret {
-				offsets = o.alone(cell, i, made)
+				offsets = o.singleLosses(cell, i, made)
 			}
 			mo, err := o.model(cell.Model, &setting, offsets)
 			if err != nil {
@@ -141,9 +141,9 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 	return best.Chosen, nil
 }
 
-// alone returns what each loss reached by itself in the trial of that number, new or known, on the
+// singleLosses returns what each loss reached by itself in the trial of that number, new or known, on the
 // rows that all trials are trained on. It is nil where a single loss has no such trial.
-func (o *AlmoOptions) alone(cell *AlmoCell, trial int, made map[string]*AlmoCell) []float64 {
+func (o *AlmoOptions) singleLosses(cell *AlmoCell, trial int, made map[string]*AlmoCell) []float64 {
 	var offsets []float64
 	for k, l := range almoLosses {
 		key := AlmoCell{Table: cell.Table, Set: cell.Set, Model: modelOnly + l, Seed: cell.Seed, Settings: fmt.Sprintf("%s trial=%d", o.settings(modelOnly+l), trial)}
