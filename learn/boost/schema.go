@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Schema is what a model remembers of its training table.
@@ -26,6 +27,19 @@ type Column struct {
 	Name        string   `json:"name"`
 	Categorical bool     `json:"categorical,omitempty"`
 	Levels      []string `json:"levels,omitempty"`
+}
+
+// Loss returns the loss of that name (score.Parse) if it suits the classes: two for a loss with
+// margins, one for each score of a soft-max, none else.
+func (s *Schema) Loss(name string) (Loss, error) {
+	l, err := score.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	if n, k := len(s.Classes), l.Outputs(); k > 1 && n != k || k == 1 && score.HasMargin(l) != (n == 2) {
+		return nil, fmt.Errorf("%d classes and the loss %s", n, name)
+	}
+	return l, nil
 }
 
 // SchemaOf describes a table.

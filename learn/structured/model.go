@@ -495,15 +495,7 @@ func (m *Model) Write(w io.Writer) error {
 			model.Put(f, "start", start)
 			model.Put(f, "index", p.Index)
 		}
-		var column, level []int32
-		var scaling []float64
-		for _, x := range m.features {
-			column, level = append(column, int32(x.Column)), append(level, int32(x.Level))
-			scaling = append(scaling, x.Mean, x.Scale)
-		}
-		model.Put(f, "column", column)
-		model.Put(f, "level", level)
-		model.Put(f, "scaling", scaling)
+		linear.PutFeatures(f, m.features)
 	}
 	for _, t := range []struct {
 		name string
@@ -636,24 +628,11 @@ func (m *Model) readPoints(f *model.Container, meta *modelMeta) error {
 		return bad("%v", err)
 	}
 	m.points = p
-	column, err := model.Get[int32](f, "column", meta.Cols)
-	if err != nil {
-		return err
+	if m.features, err = linear.GetFeatures(f, &m.form); err != nil {
+		return fmt.Errorf("structured: %w", err)
 	}
-	level, err := model.Get[int32](f, "level", meta.Cols)
-	if err != nil {
-		return err
-	}
-	scaling, err := model.Get[float64](f, "scaling", 2*meta.Cols)
-	if err != nil {
-		return err
-	}
-	for j := range column {
-		x := linear.Feature{Column: int(column[j]), Level: int(level[j]), Mean: scaling[2*j], Scale: scaling[2*j+1]}
-		if x.Column < 0 || x.Column >= len(m.form.Columns) || x.Level < -1 || x.Level >= max(0, len(m.form.Columns[x.Column].Levels)) || x.Mean-x.Mean != 0 || x.Scale-x.Scale != 0 {
-			return bad("feature %d is level %d of column %d of %d", j, x.Level, x.Column, len(m.form.Columns))
-		}
-		m.features = append(m.features, x)
+	if len(m.features) != meta.Cols {
+		return bad("%d features for %d columns", len(m.features), meta.Cols)
 	}
 	return nil
 }

@@ -499,6 +499,25 @@ func HasMargin(l Loss) bool {
 	return l.Outputs() == 1 && l.Check(1) == nil && l.Check(-1) == nil && l.Check(0) != nil
 }
 
+// Distribution returns a probability for every class of every row, and whether l is a likelihood.
+// It returns nil for a loss that is not Probabilistic. With one score a row the classes are two, and
+// the second has the probability of the score.
+func Distribution(l Loss, scores []float64) (p []float64, calibrated bool) {
+	q, ok := l.(Probabilistic)
+	if !ok {
+		return nil, false
+	}
+	p = make([]float64, len(scores))
+	if q.Probabilities(p, scores); l.Outputs() > 1 {
+		return p, q.Calibrated()
+	}
+	two := make([]float64, 2*len(p))
+	for i, v := range p {
+		two[2*i], two[2*i+1] = 1-v, v
+	}
+	return two, q.Calibrated()
+}
+
 // ErrorRate is the weighted share of rows whose class differs from the one that ClassOf predicts.
 // Comparing predictions with labels gives the same number. A score that is NaN is an error. Labels
 // are -1 and +1 where l has one score, else indices.
